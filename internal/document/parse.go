@@ -1,0 +1,204 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+const (
+	// maxNodes bounds the document after its aliases are expanded.
+	maxNodes = 100_000
+	maxDepth = 100
+	// maxProblems bounds what a hostile document makes us say.
+	maxProblems = 1000
+)
+
+// Parse reads one YAML or JSON document. The node is nil when the text cannot be
+// read at all; else it holds what could be read, also next to problems. An empty
+// document is a Null node. The name is the File of every node and problem.
+func Parse(name string, data []byte) (*Node, Problems) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if text := unreadable(data); text != "" {
+		return nil, Problems{{File: name, Text: text}}
+	}
+	r := &reader{file: name, open: map[*yaml.Node]bool{}}
+	if looksLikeJSON(data) {
+		return r.json(data), r.problems
+	}
+	return r.yaml(data), r.problems
+}
+
+func unreadable(data []byte) string {
+	switch {
+	case !utf8.Valid(data):
+		return "not valid UTF-8"
+	case bytes.IndexByte(data, 0) >= 0:
+		return "holds a NUL byte"
+	}
+	return ""
+}
+
+func looksLikeJSON(data []byte) bool {
+	t := bytes.TrimLeft(data, " \t\r\n")
+	return len(t) > 0 && (t[0] == '{' || t[0] == '[') && json.Valid(data)
+}
+
+// reader builds the nodes of one document.
+type reader struct {
+	file     string
+	nodes    int
+	full     bool
+	open     map[*yaml.Node]bool // anchors being expanded
+	problems Problems
+}
+
+func (r *reader) problem(line int, path, format string, args ...any) {
+	if len(r.problems) < maxProblems {
+		r.problems = append(r.problems, Problem{File: r.file, Line: line, Path: path, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (r *reader) yaml(data []byte) *Node {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var first, second yaml.Node
+	switch err := dec.Decode(&first); {
+	case errors.Is(err, io.EOF):
+		return &Node{File: r.file, Line: 1, Column: 1}
+	case err != nil:
+		r.syntax(err)
+		return nil
+	}
+	switch err := dec.Decode(&second); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		r.syntax(err)
+	default:
+		r.problem(second.Line, "", "a second document starts here; only one is read")
+	}
+	root := &first
+	if root.Kind == yaml.DocumentNode && len(root.Content) > 0 {
+		root = root.Content[0]
+	}
+	return r.node(root, "", 0)
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?((?s).*)$`)
+
+func (r *reader) syntax(err error) {
+	text, line := err.Error(), 0
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		text = m[2]
+	}
+	// The parser leaves the line out when it is the first.
+	if line == 0 && !strings.HasPrefix(text, "unknown anchor") {
+		line = 1
+	}
+	r.problem(line, "", "not valid YAML: %s", strings.ReplaceAll(text, "\n", " "))
+}
+
+// node converts y. It returns nil when the rest of the document is not read.
+func (r *reader) node(y *yaml.Node, path string, depth int) *Node {
+	if !r.room(y.Line, path, depth) {
+		return nil
+	}
+	if y.Anchor != "" {
+		r.open[y] = true
+		defer delete(r.open, y)
+	}
+	n := &Node{File: r.file, Line: y.Line, Column: y.Column}
+	switch y.Kind {
+	case yaml.AliasNode:
+		return r.alias(y, path, depth)
+	case yaml.MappingNode:
+		n.Kind = Map
+		r.fields(n, y, path, depth)
+	case yaml.SequenceNode:
+		n.Kind = List
+		for i, c := range y.Content {
+			if item := r.node(c, Index(path, i), depth+1); item != nil {
+				n.Items = append(n.Items, item)
+			}
+		}
+	default:
+		r.scalar(n, y, path)
+	}
+	if t := y.ShortTag(); n.Kind != Scalar && n.Kind != Null && t != "!!map" && t != "!!seq" {
+		r.problem(y.Line, path, "tag %s is not supported", Excerpt(t))
+	}
+	return n
+}
+
+func (r *reader) room(line int, path string, depth int) bool {
+	if depth > maxDepth {
+		r.problem(line, path, "nested deeper than %d", maxDepth)
+		return false
+	}
+	if r.nodes++; r.nodes > maxNodes {
+		if !r.full {
+			r.problem(line, "", "holds more than %d values", maxNodes)
+		}
+		r.full = true
+	}
+	return !r.full
+}
+
+func (r *reader) alias(y *yaml.Node, path string, depth int) *Node {
+	if y.Alias == nil || r.open[y.Alias] {
+		r.problem(y.Line, path, "alias *%s contains itself", Excerpt(y.Value))
+		return nil
+	}
+	n := r.node(y.Alias, path, depth+1)
+	if n != nil {
+		n.Line, n.Column = y.Line, y.Column
+	}
+	return n
+}
+
+func (r *reader) fields(n *Node, y *yaml.Node, path string, depth int) {
+	seen := map[string]int{}
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		k := y.Content[i]
+		for k.Kind == yaml.AliasNode && k.Alias != nil && k.Alias != k {
+			k = k.Alias
+		}
+		line := y.Content[i].Line
+		if k.Kind != yaml.ScalarNode {
+			r.problem(line, path, "a key must be a plain word")
+			continue
+		}
+		if k.ShortTag() == "!!merge" {
+			r.problem(line, path, "merge keys (<<) are not supported")
+			continue
+		}
+		at := Key(path, k.Value)
+		if before, ok := seen[k.Value]; ok {
+			r.problem(line, at, "repeated key, first on line %d", before)
+			continue
+		}
+		seen[k.Value] = line
+		if v := r.node(y.Content[i+1], at, depth+1); v != nil {
+			n.Fields = append(n.Fields, Field{Key: k.Value, Line: line, Column: k.Column, Value: v})
+		}
+	}
+}
+
+func (r *reader) scalar(n *Node, y *yaml.Node, path string) {
+	switch tag := y.ShortTag(); tag {
+	case "!!null":
+	case TagText, TagInt, TagFloat, TagBool, TagTime:
+		n.Kind, n.Tag, n.Text = Scalar, tag, y.Value
+	default:
+		n.Kind, n.Tag, n.Text = Scalar, TagText, y.Value
+		r.problem(y.Line, path, "tag %s is not supported", Excerpt(tag))
+	}
+}
