@@ -6,7 +6,9 @@ import (
 	"reflect"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"gopkg.in/yaml.v3"
 )
@@ -148,7 +150,15 @@ func encodeNode(n *Node) *yaml.Node {
 func textNode(text string) *yaml.Node {
 	y := &yaml.Node{}
 	y.SetString(text)
+	// A block scalar loses leading breaks and cannot hold control characters.
+	if strings.HasPrefix(text, " ") || strings.ContainsFunc(text, awkward) || strings.Trim(text, "\n") != strings.TrimSuffix(text, "\n") {
+		y.Style = yaml.DoubleQuotedStyle
+	}
 	return y
+}
+
+func awkward(r rune) bool {
+	return r != '\n' && r != ' ' && (unicode.IsControl(r) || unicode.IsSpace(r) || !unicode.IsPrint(r))
 }
 
 func scalarNode(tag, text string) *yaml.Node {
