@@ -1,0 +1,185 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// ErrBusy says that another writer held the file for longer than Append waits.
+// Nothing was written; trying again later is right.
+var ErrBusy = errors.New("busy, try again")
+
+// appendWait is how long Append waits for other writers.
+const appendWait = 10 * time.Second
+
+// Tail is the file as Append found it, its lock held and its last line ended.
+// It may be used only during the call it was given to.
+type Tail struct {
+	// Size is the offset at which the new lines will start.
+	Size int64
+
+	file io.ReaderAt
+}
+
+// Since returns the bytes from offset to the end of the file. An offset outside
+// the file gives all of it, as a reader whose cursor does not fit starts anew.
+func (t Tail) Since(offset int64) ([]byte, error) {
+	if offset < 0 || offset > t.Size {
+		offset = 0
+	}
+	data, err := io.ReadAll(io.NewSectionReader(t.file, offset, t.Size-offset))
+	if err != nil {
+		return nil, fmt.Errorf("read tail: %w", err)
+	}
+	return data, nil
+}
+
+// Append adds the lines that check returns to the end of path, which is made if
+// missing. It waits up to 10 seconds for other writers (ErrBusy), ends a line
+// that a killed writer left torn, and calls check while no other Append can
+// write; an error of check is returned as it is and nothing is appended. The
+// lines must be whole, each ended by "\n"; none is no error.
+//
+// When Append returns nil the lines are on disk. When writing or syncing fails,
+// what was appended is cut off again and the error returned, so a caller must
+// not treat the lines as accepted.
+func Append(path string, check func(tail Tail) ([]byte, error)) error {
+	return machine.append(path, appendWait, check)
+}
+
+// Log adds line to path, which is made if missing, by one write and without
+// syncing. A missing "\n" is added.
+func Log(path string, line []byte) error { return machine.log(path, line) }
+
+func (s store) append(path string, wait time.Duration, check func(Tail) ([]byte, error)) error {
+	f, err := s.openLocked(path, wait)
+	if err != nil {
+		return fmt.Errorf("append: %w", err)
+	}
+	// The explicit unlock matters: a child between fork and exec holds a copy
+	// of the descriptor, and closing ours would not free the lock.
+	defer func() { f.flock(syscall.LOCK_UN); f.Close() }()
+
+	size, err := healTail(f)
+	if err != nil {
+		return fmt.Errorf("append to %s: %w", path, err)
+	}
+	lines, err := check(Tail{Size: size, file: f})
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	if lines[len(lines)-1] != '\n' {
+		return fmt.Errorf("append to %s: the last line is not ended", path)
+	}
+	_, err = f.Write(lines)
+	if err == nil {
+		err = f.sync()
+	}
+	if err == nil && size == 0 {
+		err = s.syncDir(filepath.Dir(path)) // the name may be new too
+	}
+	if err != nil {
+		return fmt.Errorf("append to %s: %w", path, errors.Join(err, f.Truncate(size)))
+	}
+	return nil
+}
+
+// healTail ends a torn last line and returns the size of the file.
+func healTail(f file) (int64, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return 0, err
+	}
+	size := info.Size()
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, size-1); err != nil {
+		return 0, err
+	}
+	if last[0] == '\n' {
+		return size, nil
+	}
+	if _, err := f.Write([]byte{'\n'}); err != nil {
+		return 0, fmt.Errorf("end the torn last line: %w", err)
+	}
+	return size + 1, nil
+}
+
+// openLocked opens path for appending and locks it.
+func (s store) openLocked(path string, wait time.Duration) (file, error) {
+	deadline := time.NewTimer(wait)
+	defer deadline.Stop()
+	for {
+		f, err := s.open(path, appending)
+		if err != nil {
+			return nil, err
+		}
+		err = waitFor(deadline.C, func() (bool, error) { return tryFlock(f, syscall.LOCK_EX) })
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		}
+		// While we waited the file may have been replaced or removed; lines
+		// appended to the old one would be lost.
+		if named(f, path) {
+			return f, nil
+		}
+		f.Close()
+	}
+}
+
+func (s store) log(path string, line []byte) error {
+	f, err := s.open(path, appending)
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	if n := len(line); n == 0 || line[n-1] != '\n' {
+		line = append(line[:n:n], '\n')
+	}
+	_, err = f.Write(line)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("log to %s: %w", path, err)
+	}
+	return nil
+}
+
+// tryFlock reports whether the lock was got; a lock in use is no error.
+func tryFlock(f file, how int) (bool, error) {
+	err := f.flock(how)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// named reports whether path is still a name of f.
+func named(f file, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := lookup(path)
+	return err == nil && os.SameFile(mine, there) && there.Mode()&fs.ModeSymlink == 0
+}
+
+// waitFor calls try in short random intervals until it is done or fails, or
+// until the deadline has come (ErrBusy).
+func waitFor(deadline <-chan time.Time, try func() (bool, error)) error {
+	for pause := time.Millisecond; ; pause = min(2*pause, 16*time.Millisecond) {
+		if done, err := try(); done || err != nil {
+			return err
+		}
+		retry := time.NewTimer(pause/2 + rand.N(pause))
+		select {
+		case <-deadline:
+			retry.Stop()
+			return ErrBusy
+		case <-retry.C:
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+// ErrLocked says that another process, or another part of this one, holds the
+// lock.
+var ErrLocked = errors.New("locked")
+
+// HandOver is how long a process that takes over a lock from the one that
+// prepared its work waits in LockWithin.
+const HandOver = 2 * time.Second
+
+// probersWait is how long Lock tries while nothing but probes stands in its way.
+const probersWait = 2 * time.Second
+
+// Held is a lock held by this process. It ends with Close or with the process,
+// however that ends; children do not inherit it.
+type Held struct{ file file }
+
+// Lock takes the lock on the file path, which is made if missing, and writes
+// text into it for people to read. If somebody holds it the error is ErrLocked;
+// a Probe never makes it fail.
+func Lock(path, text string) (*Held, error) { return machine.lock(path, text, 0) }
+
+// LockWithin is Lock, but waits up to wait for the holder to let go.
+func LockWithin(path, text string, wait time.Duration) (*Held, error) {
+	return machine.lock(path, text, wait)
+}
+
+// Probe reports whether somebody holds the lock on path. It disturbs nobody. A
+// missing file is not held.
+func Probe(path string) (held bool, err error) { return machine.probe(path) }
+
+// Close lets the lock go. The file stays. It may be called again.
+func (h *Held) Close() error {
+	if h.file == nil {
+		return nil
+	}
+	// Unlocked by name: a child between fork and exec holds a copy of the
+	// descriptor, and closing ours would not free the lock.
+	err := errors.Join(h.file.flock(syscall.LOCK_UN), h.file.Close())
+	h.file = nil
+	if err != nil {
+		return fmt.Errorf("unlock: %w", err)
+	}
+	return nil
+}
+
+func (s store) lock(path, text string, wait time.Duration) (*Held, error) {
+	for {
+		f, err := s.open(path, lockable)
+		if err != nil {
+			return nil, fmt.Errorf("lock: %w", err)
+		}
+		if err := lockExclusive(f, wait); err != nil {
+			return nil, fmt.Errorf("lock %s: %w", path, errors.Join(err, f.Close()))
+		}
+		if named(f, path) {
+			writeText(f, text)
+			return &Held{file: f}, nil
+		}
+		f.Close() // removed or replaced meanwhile: a lock nobody else would see
+	}
+}
+
+// lockExclusive tries for at least wait. Somebody who holds the lock exclusively
+// is a holder; somebody who shares it is a probe and gone at once.
+func lockExclusive(f file, wait time.Duration) error {
+	start := time.Now()
+	deadline := time.NewTimer(max(wait, probersWait))
+	defer deadline.Stop()
+	err := waitFor(deadline.C, func() (bool, error) {
+		if done, err := tryFlock(f, syscall.LOCK_EX); done || err != nil {
+			return done, err
+		}
+		shared, err := tryFlock(f, syscall.LOCK_SH)
+		if err != nil {
+			return false, err
+		}
+		if shared {
+			return false, f.flock(syscall.LOCK_UN)
+		}
+		if time.Since(start) >= wait {
+			return false, ErrLocked
+		}
+		return false, nil
+	})
+	if errors.Is(err, ErrBusy) {
+		return ErrLocked
+	}
+	return err
+}
+
+// writeText tells people who holds the lock. The lock counts, not the text, so
+// a full disk does not matter here.
+func writeText(f file, text string) {
+	if f.Truncate(0) == nil {
+		_, _ = f.Write([]byte(text))
+	}
+}
+
+func (s store) probe(path string) (bool, error) {
+	f, err := s.open(path, readOnly)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("probe lock: %w", err)
+	}
+	free, err := tryFlock(f, syscall.LOCK_SH)
+	if free {
+		err = f.flock(syscall.LOCK_UN)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return false, fmt.Errorf("probe lock %s: %w", path, err)
+	}
+	return !free, nil
+}
