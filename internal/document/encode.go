@@ -151,7 +151,7 @@ func textNode(text string) *yaml.Node {
 	y := &yaml.Node{}
 	y.SetString(text)
 	// A block scalar loses leading breaks and cannot hold control characters.
-	if strings.HasPrefix(text, " ") || strings.ContainsFunc(text, awkward) || strings.Trim(text, "\n") != strings.TrimSuffix(text, "\n") {
+	if strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") || strings.HasSuffix(text, "\n\n") || strings.ContainsFunc(text, awkward) {
 		y.Style = yaml.DoubleQuotedStyle
 	}
 	return y
