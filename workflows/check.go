@@ -1,0 +1,311 @@
+package workflows
+
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/internal/document"
+)
+
+// checker holds one definition while it is checked.
+type checker struct {
+	root     *document.Node
+	known    Known
+	raw      rawDefinition
+	problems document.Problems
+}
+
+// problem reports what is wrong at place, unless place is known to be wrong: a value
+// of the wrong type has no meaning to check.
+func (c *checker) problem(place, format string, args ...any) {
+	if !c.problems.Has(place) {
+		c.add(place, format, args...)
+	}
+}
+
+func (c *checker) add(place, format string, args ...any) {
+	c.problems = append(c.problems, c.root.Problem(place, format, args...))
+}
+
+func (c *checker) decode() {
+	c.problems = append(c.problems, document.Decode(c.root, &c.raw, document.Options{Unknown: document.UnknownIgnore})...)
+}
+
+// shaped reports whether the document has phases to look at.
+func (c *checker) shaped() bool {
+	return c.root.Kind == document.Map || c.root.Kind == document.Null
+}
+
+func (c *checker) check(stem string) {
+	c.top(stem)
+	for i := range c.raw.Phases {
+		c.phase(i)
+	}
+	c.counts()
+	c.unique()
+	if c.has(c.raw.Start) {
+		c.graph()
+	}
+}
+
+func at(i int, key string) string {
+	p := document.Index("phases", i)
+	if key == "" {
+		return p
+	}
+	return document.Key(p, key)
+}
+
+var (
+	namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,29}$`)
+	idPattern   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
+	dirPattern  = regexp.MustCompile(`^[0-9]{2}_[a-z0-9_]+$`)
+)
+
+// reservedNames are words that a label after the colon uses otherwise.
+func reservedNames() []string {
+	return []string{"queued", "running", "needs-human", "done", "failed", "stop"}
+}
+
+func (c *checker) top(stem string) {
+	c.keys("", c.root, []string{"version", "name", "description", "start", "phases"}, []string{"version", "name", "start", "phases"}, "a workflow")
+	if n := c.root.Field("version"); n != nil && c.raw.Version != 1 {
+		c.problem("version", "expected 1, found %s", n.Found())
+	}
+	if c.raw.Name != "" {
+		c.name(stem)
+	}
+	if n := c.root.Field("phases"); n != nil && n.Kind == document.List && len(n.Items) == 0 {
+		c.problem("phases", "required key missing")
+	}
+	if s := c.raw.Start; s != "" && !c.has(s) {
+		c.problem("start", "no phase %q", s)
+	}
+}
+
+func (c *checker) name(stem string) {
+	switch name := c.raw.Name; {
+	case !namePattern.MatchString(name):
+		c.problem("name", "expected 1 to 30 of a-z, 0-9 and -, found %q", document.Excerpt(name))
+	case c.known.Frozen:
+	case slices.Contains(reservedNames(), name):
+		c.problem("name", "%q is reserved", name)
+	case !c.known.Shipped && slices.Contains(Shipped(), name):
+		c.problem("name", "%q is built in", name)
+	case name != stem:
+		c.problem("name", "%q must equal the file name %q", name, stem)
+	}
+}
+
+func (c *checker) has(id string) bool {
+	return slices.ContainsFunc(c.raw.Phases, func(p rawPhase) bool { return p.ID == id })
+}
+
+// keys checks the keys of one map. what names its owner for the problem text.
+func (c *checker) keys(prefix string, n *document.Node, allowed, required []string, what string) {
+	for _, f := range n.Fields {
+		if slices.Contains(allowed, f.Key) {
+			continue
+		}
+		text := document.UnknownKey(f.Key, allowed)
+		if slices.Contains(allKeys(), f.Key) {
+			text = "not a key of " + what
+		}
+		c.problem(document.Key(prefix, f.Key), "%s", text)
+	}
+	for _, key := range required {
+		if v := n.Field(key); v == nil || v.Kind == document.Null || v.Kind == document.Scalar && strings.TrimSpace(v.Text) == "" {
+			c.problem(document.Key(prefix, key), "required key missing")
+		}
+	}
+}
+
+func commonKeys() []string { return []string{"id", "kind", "dir", "next", "timeout"} }
+
+// kindKeys lists the further keys of a kind, required ones first.
+func kindKeys(kind string) (required, optional []string) {
+	switch kind {
+	case KindAuthor:
+		return []string{"role", "event", "artifact", "tool"}, []string{"prompt", "when", "file_accepts", "nominates", "research"}
+	case KindPlan:
+		return nil, []string{"role", "prompt", "research", "change_prompt"}
+	case KindImplement:
+		return nil, []string{"role", "prompt", "resolve_prompt"}
+	case KindFix:
+		return nil, []string{"role", "prompt"}
+	case KindReview:
+		return nil, []string{"roles", "default_roles", "max_iterations", "summary_prompt"}
+	}
+	return nil, nil
+}
+
+func allKeys() []string {
+	all := commonKeys()
+	for _, kind := range kinds() {
+		required, optional := kindKeys(kind)
+		all = append(append(all, required...), optional...)
+	}
+	return all
+}
+
+func (c *checker) phase(i int) {
+	p, n := &c.raw.Phases[i], c.root.Field("phases").Items[i]
+	if n.Kind != document.Map {
+		return
+	}
+	if !slices.Contains(kinds(), p.Kind) {
+		c.problem(at(i, "kind"), "expected one of %s, found %s", strings.Join(kinds(), ", "), n.Field("kind").Found())
+		return
+	}
+	required, optional := kindKeys(p.Kind)
+	allowed := slices.Concat(commonKeys(), required, optional)
+	c.keys(at(i, ""), n, allowed, slices.Concat([]string{"id", "dir", "next"}, required), article(p.Kind)+" phase")
+	c.id(i, p.ID)
+	c.dir(i, p)
+	c.role(i, "role", p.Role)
+	c.author(i, p)
+	c.review(i, p, n)
+	c.next(i, p)
+	for _, name := range []string{"prompt", "change_prompt", "resolve_prompt", "summary_prompt"} {
+		if v := n.Field(name); v.IsText() && slices.Contains(allowed, name) {
+			c.prompt(at(i, name), v.Text)
+		}
+	}
+	c.conditions(at(i, "when"), p.When)
+}
+
+func article(kind string) string {
+	if kind == KindAuthor || kind == KindImplement {
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+func (c *checker) id(i int, id string) {
+	switch {
+	case id == "":
+	case id == PhaseDone || id == PhaseFailed:
+		c.problem(at(i, "id"), "%q is reserved", id)
+	case !idPattern.MatchString(id):
+		c.problem(at(i, "id"), "expected a letter, then up to 40 of a-z, 0-9 and _, found %q", document.Excerpt(id))
+	}
+}
+
+func (c *checker) dir(i int, p *rawPhase) {
+	switch {
+	case p.Dir == "":
+	case !dirPattern.MatchString(p.Dir):
+		c.problem(at(i, "dir"), "expected two digits, _ and a-z, 0-9 or _, found %q", document.Excerpt(p.Dir))
+	case p.Dir == "03_research":
+		c.problem(at(i, "dir"), "03_research belongs to the researchers")
+	}
+}
+
+func (c *checker) role(i int, key, role string) {
+	if role != "" && !slices.Contains(Roles(), role) {
+		c.problem(at(i, key), "unknown role %q%s", document.Excerpt(role), meant(role, Roles()))
+	}
+}
+
+// meant ends a problem with the known word that was probably meant.
+func meant(word string, known []string) string {
+	if near := document.Nearest(word, known); near != "" {
+		return ", did you mean \"" + near + "\"?"
+	}
+	return ", known: " + strings.Join(known, ", ")
+}
+
+func (c *checker) author(i int, p *rawPhase) {
+	if p.Kind != KindAuthor {
+		return
+	}
+	events := []string{EventPMCompleted, EventArchitectureWritten, EventDesignWritten}
+	if p.Event != "" && !slices.Contains(events, p.Event) {
+		c.problem(at(i, "event"), "an author phase cannot emit %q%s", document.Excerpt(p.Event), meant(p.Event, events))
+	}
+	tools := []string{ToolSubmitPMDone, ToolSubmitArchitecture, ToolSubmitDesign}
+	if p.Tool != "" && !slices.Contains(tools, p.Tool) {
+		c.problem(at(i, "tool"), "unknown tool %q%s", document.Excerpt(p.Tool), meant(p.Tool, tools))
+	}
+	inDir := fs.ValidPath(p.Artifact) && path.Dir(p.Artifact) == p.Dir
+	if p.Artifact != "" && p.Artifact != "requirements.md" && !inDir {
+		c.problem(at(i, "artifact"), "expected requirements.md or a file in %s, found %q", p.Dir, document.Excerpt(p.Artifact))
+	}
+}
+
+func (c *checker) review(i int, p *rawPhase, n *document.Node) {
+	if p.Kind != KindReview {
+		return
+	}
+	for _, key := range []string{"roles", "default_roles"} {
+		roles := p.Roles
+		if key == "default_roles" {
+			roles = p.DefaultRoles
+		}
+		if v := n.Field(key); v != nil && v.Kind == document.List && len(v.Items) == 0 {
+			c.problem(at(i, key), "expected at least one role")
+		}
+		for j, role := range roles {
+			c.reviewRole(document.Index(at(i, key), j), role, roles[:j])
+		}
+	}
+	for j, role := range p.DefaultRoles {
+		allowed := p.Roles
+		if len(allowed) == 0 {
+			allowed = ReviewRoles()[1:]
+		}
+		if !slices.Contains(allowed, role) {
+			c.problem(document.Index(at(i, "default_roles"), j), "%q is not one of roles", document.Excerpt(role))
+		}
+	}
+	if p.MaxIterations != nil && *p.MaxIterations < 0 {
+		c.problem(at(i, "max_iterations"), "expected 0 or more, found %d", *p.MaxIterations)
+	}
+}
+
+func (c *checker) reviewRole(place, role string, before []string) {
+	switch {
+	case role == "": // of a wrong type, reported already
+	case !slices.Contains(ReviewRoles(), role):
+		c.problem(place, "%q is not a review role%s", document.Excerpt(role), meant(role, ReviewRoles()))
+	case slices.Contains(before, role):
+		c.problem(place, "%q is listed twice", role)
+	}
+}
+
+func (c *checker) prompt(place, name string) {
+	if slices.Contains(Templates(), name) {
+		return
+	}
+	project, isProject := strings.CutPrefix(name, "project/")
+	switch {
+	case isProject && c.known.Frozen:
+	case isProject && c.known.Prompts != nil && fs.ValidPath(project) && !strings.Contains(project, "/"):
+		if info, err := fs.Stat(c.known.Prompts, name+".md"); err == nil && info.Mode().IsRegular() {
+			return
+		}
+		c.problem(place, "no file %s/%s.md", ProjectPrompts, document.Excerpt(name))
+	default:
+		near := ""
+		if n := document.Nearest(name, Templates()); n != "" {
+			near = ", did you mean \"" + n + "\"?"
+		}
+		c.problem(place, "unknown prompt %q%s", document.Excerpt(name), near)
+	}
+}
+
+func conditions() []string {
+	return []string{ConditionProductManager, ConditionNeedsDesign, ConditionInteractive, ConditionIssue}
+}
+
+func (c *checker) conditions(place string, when []string) {
+	for j, w := range when {
+		name := strings.TrimPrefix(w, "!")
+		if w != "" && !slices.Contains(conditions(), name) {
+			c.problem(document.Index(place, j), "unknown condition %q%s", document.Excerpt(w), meant(name, conditions()))
+		}
+	}
+}

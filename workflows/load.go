@@ -1,0 +1,88 @@
+package workflows
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/internal/document"
+)
+
+//go:embed shipped/*.yaml
+var shipped embed.FS
+
+// Places below a project directory.
+const (
+	ProjectWorkflows = ".agentmux/workflows"
+	ProjectPrompts   = ".agentmux/prompts"
+)
+
+// Shipped lists the names of the built-in workflows.
+func Shipped() []string { return []string{"feature", "quick"} }
+
+// Names lists what Load finds: the built-in workflows, then the project's files in
+// order, whether they are valid or not. A nil project has none.
+func Names(project fs.FS) []string {
+	names := Shipped()
+	if project == nil {
+		return names
+	}
+	files, err := fs.Glob(project, ProjectWorkflows+"/*.yaml")
+	if err != nil {
+		return names
+	}
+	for _, f := range files {
+		if name := strings.TrimSuffix(path.Base(f), ".yaml"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Load returns a workflow by name, built in or from the project directory's
+// .agentmux/workflows, with its bytes, which are what a session freezes. The
+// project may be nil. The definition is nil when a problem is an error.
+func Load(name string, project fs.FS) (*Definition, []byte, document.Problems) {
+	if slices.Contains(Shipped(), name) {
+		file := name + ".yaml"
+		data, err := fs.ReadFile(shipped, "shipped/"+file)
+		if err != nil {
+			return nil, nil, document.Problems{{File: file, Text: err.Error()}}
+		}
+		d, problems := Parse(file, data, Known{Shipped: true})
+		return d, data, problems
+	}
+	file := ProjectWorkflows + "/" + name + ".yaml"
+	data, err := readProject(project, file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		text := fmt.Sprintf("unknown workflow %q, known: %s", name, strings.Join(Names(project), ", "))
+		return nil, nil, document.Problems{{Text: text}}
+	case err != nil:
+		return nil, nil, document.Problems{{File: file, Text: err.Error()}}
+	}
+	d, problems := Parse(file, data, Known{Prompts: prompts(project)})
+	return d, data, problems
+}
+
+func readProject(project fs.FS, file string) ([]byte, error) {
+	if project == nil || !fs.ValidPath(file) || strings.Count(file, "/") != strings.Count(ProjectWorkflows, "/")+1 {
+		return nil, fs.ErrNotExist
+	}
+	return fs.ReadFile(project, file)
+}
+
+func prompts(project fs.FS) fs.FS {
+	if project == nil {
+		return nil
+	}
+	sub, err := fs.Sub(project, ProjectPrompts)
+	if err != nil {
+		return nil
+	}
+	return sub
+}
