@@ -1,0 +1,26 @@
+// Package gitrepo owns every call of git(1) in the program.
+//
+// It knows three kinds of repository:
+//
+//   - the host repository: one bare repository per project, written by this
+//     package alone. It holds all refs below refs/agentmux/, it is never shallow
+//     or partial, and nothing in it is ever pruned;
+//   - a workspace: the clone an agent works in. It has no remote, no token and no
+//     alternates. Once an agent has seen it, its .git is hostile: no git is run
+//     under it again, its files reach the host repository by a walk in Go;
+//   - a person's clone: read for facts, fetched from, and written only by
+//     ExportToClone.
+//
+// Promises: git starts with an environment and options built from nothing, at most
+// one transport allowed, no hook, filter, fsmonitor, alias or credential helper, and
+// a time limit. Methods that change something are ensures: the same call twice, or a
+// call after a kill at any point of the first, ends in the same refs and object ids,
+// because author, committer and dates come from the caller. Refs move by
+// compare-and-swap.
+//
+// Errors of git itself are *Error, a snapshot that must not be taken is *RefusedError,
+// a push the server did not take is *PushError.
+//
+// Stored: the host repository, and beside each workspace P the files P.base (the
+// commit it was made at) and P.index (its index, out of the agent's reach).
+package gitrepo

@@ -1,0 +1,262 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	localLimit   = 5 * time.Minute
+	networkLimit = 15 * time.Minute
+	// killDelay is how long a git that was told to stop may take to remove its locks.
+	killDelay = 3 * time.Second
+	// maxOutput bounds what is kept of one answer; no list of paths comes near it.
+	maxOutput = 1 << 30
+)
+
+// hardened holds for every call. core.fileMode and the three after it fix what git
+// would else probe from the file system or take from a repository's configuration.
+var hardened = []string{
+	"core.hooksPath=/dev/null",
+	"core.fsmonitor=false",
+	"core.attributesFile=/dev/null",
+	"core.excludesFile=/dev/null",
+	"core.autocrlf=false",
+	"core.protectHFS=true",
+	"core.protectNTFS=true",
+	"core.fileMode=true",
+	"core.symlinks=true",
+	"core.ignoreCase=false",
+	"core.quotePath=false",
+	"submodule.recurse=false",
+	"diff.ignoreSubmodules=all",
+	"protocol.allow=never",
+	"transfer.fsckObjects=true",
+	"gc.auto=0",
+	"maintenance.auto=false",
+	"credential.helper=",
+	"protocol.version=2",
+}
+
+// Error is a git that ended with an error. Stderr is what it said, untrusted text.
+type Error struct {
+	Command string // the subcommand
+	Code    int    // exit code, -1 when it was killed
+	Stderr  string
+}
+
+func (e *Error) Error() string {
+	text := strings.TrimSpace(e.Stderr)
+	if text == "" {
+		return fmt.Sprintf("git %s: exit code %d", e.Command, e.Code)
+	}
+	return fmt.Sprintf("git %s: %s", e.Command, text)
+}
+
+// call is one git invocation. Only run starts it.
+type call struct {
+	gitDir    string // empty: discovered from dir
+	workTree  string
+	index     string
+	dir       string   // working directory; empty: gitDir
+	transport string   // the one allowed protocol; empty: none
+	config    []string // further key=value
+	env       []string // further NAME=value
+	stdin     []byte
+	limit     time.Duration // 0: localLimit
+	maxOutput int64         // 0: maxOutput; more is an error
+	personal  bool          // reads the person's global configuration
+	args      []string
+}
+
+// environment is everything git sees of the outside. HOME does not exist, so no
+// .netrc is read; GIT_ALLOW_PROTOCOL also reaches the upload-pack of a local fetch,
+// which -c does not.
+func (c call) environment() []string {
+	env := []string{
+		"PATH=" + absolutePath(os.Getenv("PATH")),
+		"LC_ALL=C",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_NO_LAZY_FETCH=1",
+		"GIT_OPTIONAL_LOCKS=0",
+		"GIT_LITERAL_PATHSPECS=1",
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_ATTR_NOSYSTEM=1",
+		"GIT_ALLOW_PROTOCOL=" + c.transport,
+		"GIT_PAGER=cat",
+		"GIT_EDITOR=false",
+		"GIT_SSH_COMMAND=false",
+	}
+	if tmp := os.Getenv("TMPDIR"); tmp != "" {
+		env = append(env, "TMPDIR="+tmp)
+	}
+	if c.personal {
+		env = append(env, "HOME="+os.Getenv("HOME"))
+		for _, name := range []string{"XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"} {
+			if v, ok := os.LookupEnv(name); ok {
+				env = append(env, name+"="+v)
+			}
+		}
+	} else {
+		env = append(env, "HOME=/nonexistent", "GIT_CONFIG_GLOBAL=/dev/null")
+	}
+	for name, value := range map[string]string{
+		"GIT_DIR": c.gitDir, "GIT_WORK_TREE": c.workTree, "GIT_INDEX_FILE": c.index,
+	} {
+		if value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	return append(env, c.env...)
+}
+
+// absolutePath drops relative entries: git may run inside a directory of an agent.
+func absolutePath(path string) string {
+	var keep []string
+	for _, dir := range filepath.SplitList(path) {
+		if filepath.IsAbs(dir) {
+			keep = append(keep, dir)
+		}
+	}
+	return strings.Join(keep, string(os.PathListSeparator))
+}
+
+func (c call) arguments() []string {
+	args := []string{"--no-pager"}
+	for _, kv := range hardened {
+		args = append(args, "-c", kv)
+	}
+	if c.transport != "" {
+		args = append(args, "-c", "protocol."+c.transport+".allow=always")
+	}
+	for _, kv := range c.config {
+		args = append(args, "-c", kv)
+	}
+	return append(args, c.args...)
+}
+
+// run starts git and returns what it wrote to stdout. A non-zero exit is *Error, and
+// the output is returned with it.
+func (c call) run(ctx context.Context) ([]byte, error) {
+	limit := c.limit
+	if limit == 0 {
+		limit = localLimit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", c.arguments()...)
+	cmd.Env = c.environment()
+	cmd.Dir = c.dir
+	if cmd.Dir == "" {
+		cmd.Dir = c.gitDir
+	}
+	if c.stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.stdin)
+	}
+	stdout := &bounded{limit: c.maxOutput}
+	if stdout.limit == 0 {
+		stdout.limit = maxOutput
+	}
+	stderr := &bounded{limit: 64 << 10, drop: true}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	// A group of its own: the helpers of git end with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = killDelay
+	err := cmd.Run()
+	if ctx.Err() != nil && cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	return stdout.data, c.failure(ctx, err, stdout, stderr)
+}
+
+func (c call) failure(ctx context.Context, err error, stdout, stderr *bounded) error {
+	if err == nil {
+		return nil
+	}
+	name := "git"
+	if len(c.args) > 0 {
+		name = c.args[0]
+	}
+	var exit *exec.ExitError
+	switch {
+	case stdout.full:
+		return fmt.Errorf("git %s: answer larger than %d bytes: %w", name, stdout.limit, ErrTooLarge)
+	case ctx.Err() != nil:
+		return fmt.Errorf("git %s: %w", name, context.Cause(ctx))
+	case errors.As(err, &exit):
+		return &Error{Command: name, Code: exit.ExitCode(), Stderr: string(stderr.data)}
+	}
+	return fmt.Errorf("git %s: %w", name, err)
+}
+
+// ErrTooLarge says that an answer is larger than the caller's limit.
+var ErrTooLarge = errors.New("too large")
+
+// text is run for answers of one line.
+func (c call) text(ctx context.Context) (string, error) {
+	out, err := c.run(ctx)
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// exitCode is the exit code of git in err, 0 for nil, -1 for any other error.
+func exitCode(err error) int {
+	var e *Error
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		return e.Code
+	}
+	return -1
+}
+
+// bounded keeps at most limit bytes. With drop it swallows the rest, else it fails.
+type bounded struct {
+	data  []byte
+	limit int64
+	drop  bool
+	full  bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	room := b.limit - int64(len(b.data))
+	if int64(len(p)) <= room {
+		b.data = append(b.data, p...)
+		return len(p), nil
+	}
+	b.data = append(b.data, p[:max(room, 0)]...)
+	if b.drop {
+		return len(p), nil
+	}
+	b.full = true
+	return 0, ErrTooLarge
+}
+
+// records splits NUL-terminated output.
+func records(out []byte) []string {
+	s := strings.TrimSuffix(string(out), "\x00")
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\x00")
+}
+
+// joined is the inverse of records, for -z --stdin.
+func joined(paths []string) []byte {
+	var b bytes.Buffer
+	for _, p := range paths {
+		b.WriteString(p)
+		b.WriteByte(0)
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,244 @@
+package gitrepo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrNoCommit says that a revision names no commit of the repository.
+var ErrNoCommit = errors.New("no such commit")
+
+// ErrMoved says that a ref is not where the caller saw it last.
+var ErrMoved = errors.New("ref has moved")
+
+// staleLock is the age at which a ref's lock file belongs to no living git: each call
+// ends within networkLimit.
+const staleLock = networkLimit + time.Minute
+
+var (
+	objectID   = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	pathPart   = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	refPattern = regexp.MustCompile(`^refs/[A-Za-z0-9._/@+-]+$`)
+)
+
+// HostPath is the place of the host repository of <server>/<owner>/<repo> below the
+// state home. The parts come from outside; one that is no plain name is an error.
+func HostPath(stateHome, server, owner, repo string) (string, error) {
+	for _, part := range []string{server, owner, repo} {
+		if !pathPart.MatchString(part) || strings.Trim(part, ".") == "" {
+			return "", fmt.Errorf("host repository: bad name %q", part)
+		}
+	}
+	return filepath.Join(stateHome, server, owner, repo+".git"), nil
+}
+
+// LocalHostPath is the place of the host repository of a clone without a remote.
+func LocalHostPath(stateHome, clone string) string {
+	sum := sha256.Sum256([]byte(clone))
+	return filepath.Join(stateHome, "local", hex.EncodeToString(sum[:])+".git")
+}
+
+// Host is the host repository of a project. It is safe for several goroutines and
+// several processes: refs move by compare-and-swap, objects are only added.
+type Host struct {
+	dir  string
+	hook func(point, path string) // tests only: called at the named points of a walk
+}
+
+// OpenHost opens the bare repository at dir, an absolute path, and makes it if it is
+// absent.
+func OpenHost(ctx context.Context, dir string) (*Host, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, fmt.Errorf("open host repository: path %q is not absolute", dir)
+	}
+	h := &Host{dir: dir}
+	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil {
+		return h, nil
+	}
+	if err := h.create(ctx); err != nil {
+		return nil, fmt.Errorf("open host repository: %w", err)
+	}
+	return h, nil
+}
+
+// create makes the repository beside its place and renames it, so that it is seen
+// whole or not at all.
+func (h *Host) create(ctx context.Context) error {
+	parent := filepath.Dir(h.dir)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(parent, ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	init := call{dir: tmp, args: []string{"init", "-q", "--bare", "--template=", "-b", "none", tmp}}
+	if _, err := init.run(ctx); err != nil {
+		return err
+	}
+	err = os.Rename(tmp, h.dir)
+	if _, statErr := os.Stat(filepath.Join(h.dir, "HEAD")); err != nil && statErr != nil {
+		return err
+	}
+	return nil
+}
+
+// Dir is the repository's path.
+func (h *Host) Dir() string { return h.dir }
+
+// git is a call in the host repository, without work tree.
+func (h *Host) git(args ...string) call {
+	return call{gitDir: h.dir, args: args}
+}
+
+// Resolve returns the commit that rev names, ErrNoCommit if there is none.
+func (h *Host) Resolve(ctx context.Context, rev string) (string, error) {
+	return resolve(ctx, h.git(), rev)
+}
+
+func resolve(ctx context.Context, c call, rev string) (string, error) {
+	c.args = []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}
+	sha, err := c.text(ctx)
+	if code := exitCode(err); code == 1 || code == 128 {
+		return "", fmt.Errorf("resolve %q: %w", rev, ErrNoCommit)
+	}
+	if err == nil && !objectID.MatchString(sha) {
+		return "", fmt.Errorf("resolve %q: %w", rev, ErrNoCommit)
+	}
+	return sha, err
+}
+
+// Tree returns the tree of a commit, or tree itself.
+func (h *Host) Tree(ctx context.Context, rev string) (string, error) {
+	id, err := h.git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{tree}").text(ctx)
+	if err != nil {
+		return "", fmt.Errorf("tree of %q: %w", rev, err)
+	}
+	return id, nil
+}
+
+// Ref returns the object a ref points to, "" if the ref does not exist.
+func (h *Host) Ref(ctx context.Context, ref string) (string, error) {
+	if err := checkRef(ref); err != nil {
+		return "", err
+	}
+	id, err := h.git("rev-parse", "--verify", "--quiet", "--end-of-options", ref).text(ctx)
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return id, err
+}
+
+// UpdateRef moves ref from old to new. Empty old means that the ref must not exist
+// yet. ErrMoved if it is elsewhere; a ref that is at new already is success.
+func (h *Host) UpdateRef(ctx context.Context, ref, new, old string) error {
+	if err := checkRef(ref); err != nil {
+		return err
+	}
+	if !objectID.MatchString(new) || (old != "" && !objectID.MatchString(old)) {
+		return fmt.Errorf("update %s: bad object id", ref)
+	}
+	h.dropStaleLock(ref)
+	if old == "" {
+		old = zero(new)
+	}
+	_, err := h.git("update-ref", "--no-deref", ref, new, old).run(ctx)
+	return h.settled(ctx, err, ref, new)
+}
+
+// DeleteRef removes ref if it is at old. An absent ref is success.
+func (h *Host) DeleteRef(ctx context.Context, ref, old string) error {
+	if err := checkRef(ref); err != nil {
+		return err
+	}
+	if !objectID.MatchString(old) {
+		return fmt.Errorf("delete %s: bad object id", ref)
+	}
+	h.dropStaleLock(ref)
+	_, err := h.git("update-ref", "--no-deref", "-d", ref, old).run(ctx)
+	return h.settled(ctx, err, ref, "")
+}
+
+// settled tells a lost compare-and-swap from any other failure by reading the ref.
+func (h *Host) settled(ctx context.Context, err error, ref, want string) error {
+	if err == nil {
+		return nil
+	}
+	now, readErr := h.Ref(ctx, ref)
+	switch {
+	case readErr != nil:
+		return err
+	case now == want:
+		return nil
+	case strings.Contains(err.Error(), ".lock"):
+		return err
+	}
+	return fmt.Errorf("%s is at %q: %w", ref, now, ErrMoved)
+}
+
+// Refs lists the refs below a prefix such as "refs/agentmux/sessions/", by name.
+func (h *Host) Refs(ctx context.Context, prefix string) (map[string]string, error) {
+	if err := checkRef(strings.TrimSuffix(prefix, "/")); err != nil {
+		return nil, err
+	}
+	out, err := h.git("for-each-ref", "--format=%(refname) %(objectname)", prefix).text(ctx)
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(out) {
+		if name, id, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			refs[name] = id
+		}
+	}
+	return refs, nil
+}
+
+// IsAncestor reports whether old is reachable from new. A commit is its own ancestor.
+func (h *Host) IsAncestor(ctx context.Context, old, new string) (bool, error) {
+	_, err := h.git("merge-base", "--is-ancestor", old, new).run(ctx)
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Count is the number of commits reachable from tip but not from base.
+func (h *Host) Count(ctx context.Context, base, tip string) (int, error) {
+	out, err := h.git("rev-list", "--count", "--end-of-options", base+".."+tip).text(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(out)
+}
+
+// dropStaleLock removes the lock file that a git killed long ago left behind.
+func (h *Host) dropStaleLock(ref string) {
+	lock := filepath.Join(h.dir, filepath.FromSlash(ref)+".lock")
+	if info, err := os.Lstat(lock); err == nil && time.Since(info.ModTime()) > staleLock {
+		_ = os.Remove(lock)
+	}
+}
+
+// checkRef refuses names that are no full ref or could be read as an option or a
+// revision expression.
+func checkRef(ref string) error {
+	if !refPattern.MatchString(ref) || strings.Contains(ref, "..") || strings.Contains(ref, "@{") ||
+		strings.Contains(ref, "//") || strings.HasSuffix(ref, "/") || strings.HasSuffix(ref, ".lock") {
+		return fmt.Errorf("bad ref name %q", ref)
+	}
+	return nil
+}
+
+// zero is the id that stands for "does not exist", as long as like.
+func zero(like string) string { return strings.Repeat("0", len(like)) }

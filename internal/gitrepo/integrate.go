@@ -1,0 +1,237 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// launchTrailer marks the commit that integrated a launch.
+const launchTrailer = "Agentmux-Launch: "
+
+// IntegrateSpec says whose snapshot is to be integrated into what. Date, Author and
+// Message must be the same when the call is repeated.
+type IntegrateSpec struct {
+	Session, Launch, Task string
+
+	Tree string // of the snapshot
+	Base string // commit the workspace was made at
+	// Last is the tree of the snapshot that was integrated last from this workspace,
+	// empty for none. If it is the tree of the head, the launch's changes count from
+	// the head.
+	Last string
+	// Head is the last integrated commit the caller knows; before the first
+	// integration, the session's base commit.
+	Head string
+
+	// Owned paths: a final "/" is a prefix, any other is a file or a directory. Empty
+	// means all.
+	Owned   []string
+	Message string // empty: "integrate <task>"
+	Author  Signature
+	Date    time.Time
+}
+
+// ScopePath is a changed path outside the owned ones, with its lines.
+type ScopePath struct {
+	Path           string
+	Added, Removed int
+}
+
+// IntegrateResult is what an integration came to. With Conflicts nothing has moved;
+// with Empty neither, and Commit and Tree are those of the head.
+type IntegrateResult struct {
+	Commit, Tree string
+	Files        []string // paths that differ from the former head
+	Scope        []ScopePath
+	Conflicts    []string
+	Empty        bool
+}
+
+// IntegrationRef is the head of a session's integrated commits.
+func IntegrationRef(session string) string { return "refs/agentmux/integration/" + session }
+
+// Integrate merges a snapshot into the session's integration head by a commit of its
+// own. A launch that is integrated already gives its result again. ErrMoved if the
+// head is neither the expected commit nor holds the launch.
+func (h *Host) Integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResult, error) {
+	res, err := h.integrate(ctx, spec)
+	if err != nil {
+		return IntegrateResult{}, fmt.Errorf("integrate %s: %w", spec.Task, err)
+	}
+	return res, nil
+}
+
+func (h *Host) integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResult, error) {
+	if strings.ContainsAny(spec.Launch, "\r\n") || spec.Launch == "" {
+		return IntegrateResult{}, fmt.Errorf("bad launch %q", spec.Launch)
+	}
+	ref := IntegrationRef(spec.Session)
+	now, err := h.Ref(ctx, ref)
+	if err != nil {
+		return IntegrateResult{}, err
+	}
+	if now != "" {
+		done, err := h.integrated(ctx, spec, now)
+		if err != nil {
+			return IntegrateResult{}, err
+		}
+		if done.id != "" {
+			return h.result(ctx, spec, done.parent, done.id)
+		}
+		if now != spec.Head {
+			return IntegrateResult{}, fmt.Errorf("%s is at %s: %w", ref, now, ErrMoved)
+		}
+	}
+	base, err := h.effectiveBase(ctx, spec, spec.Head)
+	if err != nil {
+		return IntegrateResult{}, err
+	}
+	tree, conflicts, err := h.mergeSnapshot(ctx, spec, base)
+	if err != nil || len(conflicts) > 0 {
+		return IntegrateResult{Conflicts: conflicts}, err
+	}
+	if head, err := h.Tree(ctx, spec.Head); err != nil || head == tree {
+		return IntegrateResult{Commit: spec.Head, Tree: head, Empty: true}, err
+	}
+	commit, err := h.Commit(ctx, CommitSpec{
+		Tree: tree, Parents: []string{spec.Head}, Message: spec.message(), Author: spec.Author, Date: spec.Date,
+	})
+	if err != nil {
+		return IntegrateResult{}, err
+	}
+	if err := h.UpdateRef(ctx, ref, commit, now); err != nil {
+		return IntegrateResult{}, err
+	}
+	return h.result(ctx, spec, spec.Head, commit)
+}
+
+func (s IntegrateSpec) message() string {
+	text := strings.TrimSpace(s.Message)
+	if text == "" {
+		text = "integrate " + s.Task
+	}
+	return text + "\n\n" + launchTrailer + s.Launch + "\n"
+}
+
+// effectiveBase is the commit the launch's changes count from.
+func (h *Host) effectiveBase(ctx context.Context, spec IntegrateSpec, head string) (string, error) {
+	if spec.Last == "" {
+		return spec.Base, nil
+	}
+	tree, err := h.Tree(ctx, head)
+	if err != nil {
+		return "", err
+	}
+	if tree == spec.Last {
+		return head, nil
+	}
+	return spec.Base, nil
+}
+
+type integratedCommit struct{ id, parent string }
+
+// integrated looks for the launch among the commits between the workspace's base and
+// the head. Only the last line of a message counts: the text above it is not ours.
+func (h *Host) integrated(ctx context.Context, spec IntegrateSpec, head string) (integratedCommit, error) {
+	out, err := h.git("log", "-z", "--first-parent", "--no-show-signature", "--format=%H %P%n%B",
+		"--end-of-options", head, "^"+spec.Base).run(ctx)
+	if err != nil {
+		return integratedCommit{}, err
+	}
+	for _, rec := range records(out) {
+		ids, message, _ := strings.Cut(rec, "\n")
+		message = strings.TrimRight(message, "\n")
+		last := message[strings.LastIndexByte(message, '\n')+1:]
+		f := strings.Fields(ids)
+		if last == launchTrailer+spec.Launch && len(f) >= 2 {
+			return integratedCommit{id: f[0], parent: f[1]}, nil
+		}
+	}
+	return integratedCommit{}, nil
+}
+
+// mergeSnapshot returns the merged tree, or the conflicting paths.
+func (h *Host) mergeSnapshot(ctx context.Context, spec IntegrateSpec, base string) (string, []string, error) {
+	if base == spec.Head {
+		return spec.Tree, nil, nil
+	}
+	theirs, err := h.Commit(ctx, CommitSpec{
+		Tree: spec.Tree, Parents: []string{base}, Message: "snapshot of " + spec.Task + "\n", Author: spec.Author, Date: spec.Date,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	m, err := h.Merge(ctx, spec.Head, theirs)
+	return m.Tree, m.Conflicts, err
+}
+
+// result describes an integration that is done: the paths it changed, and those of
+// the launch's own changes that are outside its scope.
+func (h *Host) result(ctx context.Context, spec IntegrateSpec, parent, commit string) (IntegrateResult, error) {
+	tree, err := h.Tree(ctx, commit)
+	if err != nil {
+		return IntegrateResult{}, err
+	}
+	changes, err := h.Changes(ctx, parent, commit)
+	if err != nil {
+		return IntegrateResult{}, err
+	}
+	res := IntegrateResult{Commit: commit, Tree: tree}
+	for _, c := range changes {
+		res.Files = append(res.Files, c.Path)
+	}
+	base, err := h.effectiveBase(ctx, spec, parent)
+	if err != nil {
+		return IntegrateResult{}, err
+	}
+	res.Scope, err = h.OutOfScope(ctx, base, spec.Tree, spec.Owned)
+	return res, err
+}
+
+// OutOfScope lists the paths that differ between two trees and are not owned.
+func (h *Host) OutOfScope(ctx context.Context, from, to string, owned []string) ([]ScopePath, error) {
+	if len(owned) == 0 {
+		return nil, nil
+	}
+	stats, err := h.DiffStat(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	mine := covers(owned)
+	var out []ScopePath
+	for _, s := range stats {
+		if !mine(s.Path) {
+			out = append(out, ScopePath{Path: s.Path, Added: s.Added, Removed: s.Removed})
+		}
+	}
+	return out, nil
+}
+
+// MergeResult is a merged tree, or the paths in conflict.
+type MergeResult struct {
+	Tree      string
+	Conflicts []string
+}
+
+// Merge merges two commits without touching any ref, index or file. Conflicts of
+// content, of binary files, of a change against a deletion and of renames are listed
+// by path.
+func (h *Host) Merge(ctx context.Context, ours, theirs string) (MergeResult, error) {
+	out, err := h.git("merge-tree", "--write-tree", "-z", "--messages", "--name-only", ours, theirs).run(ctx)
+	code := exitCode(err)
+	if code != 0 && code != 1 {
+		return MergeResult{}, fmt.Errorf("merge: %w", err)
+	}
+	tree, rest, _ := strings.Cut(string(out), "\x00")
+	if code == 0 {
+		return MergeResult{Tree: tree}, nil
+	}
+	conflicts := conflictPaths(rest)
+	if len(conflicts) == 0 {
+		return MergeResult{}, errors.New("merge: conflict without a path")
+	}
+	return MergeResult{Conflicts: conflicts}, nil
+}

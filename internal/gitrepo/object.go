@@ -1,0 +1,140 @@
+package gitrepo
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Signature names an author or committer.
+type Signature struct{ Name, Mail string }
+
+// CommitSpec describes a commit. The same spec always gives the same id.
+type CommitSpec struct {
+	Tree      string
+	Parents   []string
+	Message   string
+	Author    Signature
+	Committer Signature // zero: the author
+	Date      time.Time // of both, to the second, written in UTC
+}
+
+// Commit writes a commit object and returns its id. No hook runs, no ref moves.
+func (h *Host) Commit(ctx context.Context, spec CommitSpec) (string, error) {
+	args := []string{"commit-tree", spec.Tree, "-F", "-"}
+	for _, p := range spec.Parents {
+		args = append(args, "-p", p)
+	}
+	if !objectID.MatchString(spec.Tree) {
+		return "", fmt.Errorf("commit: bad tree id %q", spec.Tree)
+	}
+	c := h.git(args...)
+	c.stdin = []byte(spec.Message)
+	c.env = spec.identity()
+	sha, err := c.text(ctx)
+	if err != nil {
+		return "", fmt.Errorf("commit: %w", err)
+	}
+	return sha, nil
+}
+
+func (s CommitSpec) identity() []string {
+	committer := s.Committer
+	if committer == (Signature{}) {
+		committer = s.Author
+	}
+	date := fmt.Sprintf("@%d +0000", s.Date.Unix())
+	return []string{
+		"GIT_AUTHOR_NAME=" + oneLine(s.Author.Name), "GIT_AUTHOR_EMAIL=" + oneLine(s.Author.Mail),
+		"GIT_COMMITTER_NAME=" + oneLine(committer.Name), "GIT_COMMITTER_EMAIL=" + oneLine(committer.Mail),
+		"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date,
+	}
+}
+
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Entry is one path of a tree. Type is blob or commit (a gitlink).
+type Entry struct {
+	Mode, Type, ID, Path string
+}
+
+// Gitlink reports whether the entry is a submodule.
+func (e Entry) Gitlink() bool { return e.Mode == modeGitlink }
+
+const (
+	modeSymlink = "120000"
+	modeGitlink = "160000"
+)
+
+// Entries lists all paths of a tree or commit, in git's order.
+func (h *Host) Entries(ctx context.Context, tree string) ([]Entry, error) {
+	out, err := h.git("ls-tree", "-r", "-z", "--full-tree", tree).run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", tree, err)
+	}
+	var list []Entry
+	for _, rec := range records(out) {
+		meta, path, ok := strings.Cut(rec, "\t")
+		f := strings.Fields(meta)
+		if !ok || len(f) != 3 {
+			return nil, fmt.Errorf("list %s: unexpected record %q", tree, rec)
+		}
+		list = append(list, Entry{Mode: f[0], Type: f[1], ID: f[2], Path: path})
+	}
+	return list, nil
+}
+
+// Blob returns the content of a blob of at most max bytes, ErrTooLarge beyond.
+func (h *Host) Blob(ctx context.Context, id string, max int64) ([]byte, error) {
+	if !objectID.MatchString(id) {
+		return nil, fmt.Errorf("read blob: bad id %q", id)
+	}
+	c := h.git("cat-file", "blob", id)
+	c.maxOutput = max
+	return c.run(ctx)
+}
+
+// File returns the content of path in rev. ErrNoCommit if it is not there.
+func (h *Host) File(ctx context.Context, rev, path string, max int64) ([]byte, error) {
+	out, err := h.git("ls-tree", "-z", "--full-tree", rev, path).run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read %s of %s: %w", path, rev, err)
+	}
+	for _, rec := range records(out) {
+		meta, name, _ := strings.Cut(rec, "\t")
+		if f := strings.Fields(meta); name == path && len(f) == 3 && f[1] == "blob" {
+			return h.Blob(ctx, f[2], max)
+		}
+	}
+	return nil, fmt.Errorf("read %s of %s: %w", path, rev, ErrNoFile)
+}
+
+// Sizes returns the sizes of blobs in bytes. Ids that are no object are left out.
+func (h *Host) Sizes(ctx context.Context, ids []string) (map[string]int64, error) {
+	sizes := map[string]int64{}
+	if len(ids) == 0 {
+		return sizes, nil
+	}
+	c := h.git("cat-file", "--batch-check=%(objectname) %(objectsize)")
+	c.stdin = []byte(strings.Join(ids, "\n") + "\n")
+	out, err := c.text(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read sizes: %w", err)
+	}
+	for line := range strings.Lines(out) {
+		id, size, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(size, 10, 64); err == nil {
+			sizes[id] = n
+		}
+	}
+	return sizes, nil
+}

@@ -1,0 +1,67 @@
+package gitrepo_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestOnlyOneFunctionStartsGit reads the source of the whole module: exec.Command and
+// exec.CommandContext with "git" stand in one function.
+func TestOnlyOneFunctionStartsGit(t *testing.T) {
+	root := filepath.Join("..", "..")
+	var found []string
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || (strings.HasPrefix(d.Name(), ".") && p != root)) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range f.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && startsGit(fn) {
+				found = append(found, filepath.ToSlash(p)+":"+fn.Name.Name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 1 || !strings.HasSuffix(found[0], "git.go:run") {
+		t.Errorf("git is started in %q, want only gitrepo's call.run", found)
+	}
+}
+
+// startsGit reports a call of exec.Command* with "git" among its literal arguments.
+func startsGit(fn *ast.FuncDecl) bool {
+	found := false
+	ast.Inspect(fn, func(n ast.Node) bool {
+		c, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		sel, ok := c.Fun.(*ast.SelectorExpr)
+		if !ok || !strings.HasPrefix(sel.Sel.Name, "Command") {
+			return true
+		}
+		for _, arg := range c.Args {
+			if lit, ok := arg.(*ast.BasicLit); ok && lit.Value == `"git"` {
+				found = true
+			}
+		}
+		return true
+	})
+	return found
+}

@@ -1,0 +1,214 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// ErrOtherBase says that a workspace exists, made at another commit.
+var ErrOtherBase = errors.New("workspace was made at another commit")
+
+// Workspace is what MakeWorkspace made or found.
+type Workspace struct {
+	Path  string
+	Base  string // the commit it was made at
+	Index string // the index for its snapshots, outside of it
+	// Submodules and LFS count the paths of which an agent sees no content.
+	Submodules, LFS int
+}
+
+// MakeWorkspace ensures a clone at path, on branch work, whose head is commit, with
+// its history and the tags that point into it; no remote, no alternates, no content
+// of submodules or LFS. A workspace that is complete is left as it is, whatever an
+// agent did in it; a half-made one is made anew. ErrOtherBase if it was made at
+// another commit: RemoveWorkspace first.
+func (h *Host) MakeWorkspace(ctx context.Context, dir, commit string) (Workspace, error) {
+	w, err := h.makeWorkspace(ctx, dir, commit)
+	if err != nil {
+		return Workspace{}, fmt.Errorf("make workspace %s: %w", filepath.Base(dir), err)
+	}
+	return w, nil
+}
+
+func (h *Host) makeWorkspace(ctx context.Context, dir, commit string) (Workspace, error) {
+	if !filepath.IsAbs(dir) {
+		return Workspace{}, fmt.Errorf("path %q is not absolute", dir)
+	}
+	sha, err := h.Resolve(ctx, commit)
+	if err != nil {
+		return Workspace{}, err
+	}
+	w := Workspace{Path: dir, Base: sha, Index: WorkspaceIndex(dir)}
+	switch base, err := workspaceBase(dir); {
+	case err == nil && base != sha:
+		return Workspace{}, fmt.Errorf("%w: %s", ErrOtherBase, base)
+	case errors.Is(err, fs.ErrNotExist):
+		if err := h.buildWorkspace(ctx, dir, sha); err != nil {
+			return Workspace{}, err
+		}
+	case err != nil:
+		return Workspace{}, err
+	}
+	w.Submodules, w.LFS, err = h.absentContent(ctx, sha)
+	return w, err
+}
+
+// WorkspaceIndex is where the index for snapshots of a workspace is kept.
+func WorkspaceIndex(dir string) string { return dir + ".index" }
+
+// workspaceBase reads the commit a complete workspace was made at. The workspace is
+// renamed to its place last, so it is complete when it is there.
+func workspaceBase(dir string) (string, error) {
+	if info, err := os.Lstat(dir); err != nil {
+		return "", err
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("%s is no directory", dir)
+	}
+	base, err := os.ReadFile(dir + ".base")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s exists and is no workspace", dir)
+	}
+	return strings.TrimSpace(string(base)), err
+}
+
+func (h *Host) buildWorkspace(ctx context.Context, dir, sha string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	tmp := dir + ".making"
+	if err := removeAll(tmp); err != nil {
+		return err
+	}
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return err
+	}
+	git := func(transport string, args ...string) error {
+		c := call{gitDir: filepath.Join(tmp, ".git"), workTree: tmp, dir: tmp, transport: transport, args: args}
+		_, err := c.run(ctx)
+		return err
+	}
+	init := call{dir: tmp, args: []string{"init", "-q", "--template=", "-b", "none"}}
+	if _, err := init.run(ctx); err != nil {
+		return err
+	}
+	if err := git("file", "fetch", "-q", "--no-recurse-submodules", "--no-write-fetch-head",
+		h.dir, sha+":refs/heads/work"); err != nil {
+		return err
+	}
+	if err := git("", "checkout", "-q", "work"); err != nil {
+		return err
+	}
+	// Copied before an agent sees the clone: its file times spare the first snapshot
+	// from reading every file.
+	index, err := os.ReadFile(filepath.Join(tmp, ".git", "index"))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // an empty tree
+	}
+	if err != nil {
+		return err
+	}
+	if len(index) > 0 {
+		err = os.WriteFile(WorkspaceIndex(dir), index, 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(dir+".base", []byte(sha+"\n"), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(tmp, dir)
+	}
+	return err
+}
+
+// RemoveWorkspace removes a workspace and what is kept beside it. An absent one is
+// success. Directories that an agent made unreadable or unwritable go as well.
+func RemoveWorkspace(dir string) error {
+	if !filepath.IsAbs(dir) || filepath.Dir(dir) == dir {
+		return fmt.Errorf("remove workspace: bad path %q", dir)
+	}
+	// The record goes last: a half-removed directory is still known as ours.
+	for _, p := range []string{dir, dir + ".making", WorkspaceIndex(dir) + ".lock", WorkspaceIndex(dir), dir + ".base"} {
+		if err := removeAll(p); err != nil {
+			return fmt.Errorf("remove workspace: %w", err)
+		}
+	}
+	return nil
+}
+
+// removeAll is os.RemoveAll that also gets through directories without write or
+// search permission. It follows no symlink.
+func removeAll(p string) error {
+	err := os.RemoveAll(p)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(p, func(name string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(p)
+}
+
+// absentContent counts gitlinks and the paths whose content is a pointer to LFS.
+func (h *Host) absentContent(ctx context.Context, sha string) (submodules, lfs int, err error) {
+	entries, err := h.Entries(ctx, sha)
+	if err != nil {
+		return 0, 0, err
+	}
+	var paths []string
+	attributes := false
+	for _, e := range entries {
+		if e.Gitlink() {
+			submodules++
+			continue
+		}
+		attributes = attributes || path.Base(e.Path) == ".gitattributes"
+		paths = append(paths, e.Path)
+	}
+	if !attributes {
+		return submodules, 0, nil
+	}
+	filters, err := h.Filters(ctx, sha, paths)
+	for _, filter := range filters {
+		if filter == "lfs" {
+			lfs++
+		}
+	}
+	return submodules, lfs, err
+}
+
+// Filters returns the filter attribute of those paths that have one by the attribute
+// files of a tree or commit.
+func (h *Host) Filters(ctx context.Context, tree string, paths []string) (map[string]string, error) {
+	tmp, err := os.MkdirTemp("", "agentmux-index-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+	c := h.git("read-tree", tree)
+	c.index = filepath.Join(tmp, "index")
+	if _, err := c.run(ctx); err != nil {
+		return nil, fmt.Errorf("read attributes: %w", err)
+	}
+	c.args = []string{"check-attr", "-z", "--cached", "--stdin", "filter"}
+	c.stdin = joined(paths)
+	out, err := c.run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read attributes: %w", err)
+	}
+	recs := records(out)
+	filters := map[string]string{}
+	for i := 0; i+2 < len(recs); i += 3 {
+		if v := recs[i+2]; v != "unspecified" && v != "unset" {
+			filters[recs[i]] = v
+		}
+	}
+	return filters, nil
+}
