@@ -1,0 +1,178 @@
+package tmux
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Pane is what the server says of one pane at one moment.
+type Pane struct {
+	ID         string // %N, never used again while the server lives
+	Session    string
+	Window     string // the window's name; for people only
+	WindowID   string // @N
+	PID        int    // the pane's first process
+	Dead       bool   // that process has ended; the pane stays on show
+	ExitStatus int    // its exit code when Dead; -1 when a signal ended it, or for a moment until it is known
+	Signal     string // the signal that ended it, as tmux prints it: "9" or "KILL"
+	InMode     bool   // somebody is in copy mode or a menu: keys do not reach the program
+	Activity   time.Time
+	Path       string            // work directory of the program in front; "" when dead
+	Options    map[string]string // those of Options.Tags that are set
+}
+
+// paneFields come before the tags and the path in each line of list-panes.
+var paneFields = []string{
+	"#{pane_id}", "#{session_name}", "#{window_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}",
+	"#{pane_dead_signal}", "#{pane_in_mode}", "#{window_activity}", "#{window_name}",
+}
+
+// Panes lists every pane of the server, in one command. A server without sessions gives
+// an empty list.
+func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
+	mark, err := nonce()
+	if err != nil {
+		return nil, err
+	}
+	fields := append([]string{mark}, paneFields...)
+	for _, tag := range s.tags {
+		fields = append(fields, "#{"+tag+"}")
+	}
+	// The path comes last: a program chooses it, and it may hold any byte.
+	fields = append(fields, "#{pane_current_path}")
+	out, err := s.run(ctx, nil, "list-panes", "-a", "-F", strings.Join(fields, "\t"))
+	if errors.Is(err, ErrNoPane) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list panes: %w", err)
+	}
+	return s.parsePanes(mark+"\t", out)
+}
+
+// Pane returns one pane, or ErrNoPane.
+func (s *Server) Pane(ctx context.Context, id string) (Pane, error) {
+	panes, err := s.Panes(ctx)
+	if err != nil {
+		return Pane{}, err
+	}
+	for _, p := range panes {
+		if p.ID == id {
+			return p, nil
+		}
+	}
+	return Pane{}, fmt.Errorf("pane %s: %w", id, ErrNoPane)
+}
+
+// parsePanes splits at the mark, which no program can have guessed, so a line break
+// inside a path cannot start a record of its own.
+func (s *Server) parsePanes(mark, out string) ([]Pane, error) {
+	var panes []Pane
+	for i, record := range strings.Split(out, mark) {
+		if i == 0 {
+			continue // what precedes the first mark: nothing
+		}
+		p, err := s.parsePane(strings.TrimSuffix(record, "\n"))
+		if err != nil {
+			return nil, fmt.Errorf("read list of panes: %w", err)
+		}
+		panes = append(panes, p)
+	}
+	return panes, nil
+}
+
+func (s *Server) parsePane(record string) (Pane, error) {
+	n := len(paneFields)
+	f := strings.SplitN(record, "\t", n+len(s.tags)+1)
+	if len(f) != n+len(s.tags)+1 {
+		return Pane{}, fmt.Errorf("%d fields where %d were asked for", len(f), n+len(s.tags)+1)
+	}
+	pid, err := strconv.Atoi(f[3])
+	if err != nil {
+		return Pane{}, fmt.Errorf("process id of %s: %w", f[0], err)
+	}
+	p := Pane{
+		ID: f[0], Session: f[1], WindowID: f[2], PID: pid, Dead: f[4] == "1", ExitStatus: -1, Signal: f[6],
+		InMode: f[7] != "" && f[7] != "0", Window: f[9], Path: f[len(f)-1], Options: map[string]string{},
+	}
+	if code, err := strconv.Atoi(f[5]); err == nil && p.Dead && p.Signal == "" {
+		p.ExitStatus = code
+	}
+	if sec, err := strconv.ParseInt(f[8], 10, 64); err == nil {
+		p.Activity = time.Unix(sec, 0)
+	}
+	for i, tag := range s.tags {
+		if v := f[n+i]; v != "" {
+			p.Options[tag] = v
+		}
+	}
+	return p, nil
+}
+
+// Capture returns the visible text of the pane and at most history lines above it,
+// without colours. Trailing spaces of a line are cut.
+func (s *Server) Capture(ctx context.Context, pane string, history int) (string, error) {
+	if !paneForm.MatchString(pane) {
+		return "", fmt.Errorf("capture %q: %w", pane, ErrNoPane)
+	}
+	args := []string{"capture-pane", "-p", "-t", pane}
+	if history > 0 {
+		args = append(args, "-S", "-"+strconv.Itoa(history))
+	}
+	out, err := s.run(ctx, nil, args...)
+	if err != nil {
+		return "", fmt.Errorf("capture pane %s: %w", pane, err)
+	}
+	return out, nil
+}
+
+// Pipe starts argv with everything the pane prints from now on as its input. A pane has
+// one pipe; a second call replaces it. It fails with ErrNoPane when the pane is dead.
+func (s *Server) Pipe(ctx context.Context, pane string, argv []string) error {
+	p, err := s.Pane(ctx, pane)
+	if err != nil {
+		return err
+	}
+	if p.Dead {
+		return fmt.Errorf("pipe pane %s: its program has ended: %w", pane, ErrNoPane)
+	}
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = quote(a)
+	}
+	// tmux expands the command as a format and as a time before a shell reads it.
+	// The braces of a format and of a time are protected by doubling.
+	command := strings.ReplaceAll(literal("exec "+strings.Join(words, " ")), "%", "%%")
+	if _, err := s.run(ctx, nil, "pipe-pane", "-O", "-t", pane, argument(command)); err != nil {
+		return fmt.Errorf("pipe pane %s: %w", pane, err)
+	}
+	return nil
+}
+
+// KillPane removes the pane; its program gets SIGHUP. No such pane is no error, no
+// server neither.
+func (s *Server) KillPane(ctx context.Context, pane string) error {
+	if !paneForm.MatchString(pane) {
+		return fmt.Errorf("kill pane %q: want an id like %%3", pane)
+	}
+	_, err := s.run(ctx, nil, "kill-pane", "-t", pane)
+	if err != nil && !errors.Is(err, ErrNoPane) && !errors.Is(err, ErrNoServer) {
+		return fmt.Errorf("kill pane %s: %w", pane, err)
+	}
+	return nil
+}
+
+// nonce returns a word that cannot be foreseen.
+func nonce() (string, error) {
+	b := make([]byte, 8)
+	if _, err := rand.Read(b); err != nil {
+		return "", fmt.Errorf("draw a random word: %w", err)
+	}
+	return hex.EncodeToString(b), nil
+}

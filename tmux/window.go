@@ -1,0 +1,249 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// pathLimit bounds the wait for a new pane to show its work directory.
+const pathLimit = 5 * time.Second
+
+// WindowSpec describes one window with one pane.
+type WindowSpec struct {
+	Session string            // must exist; Ensure sets it for the first window
+	Name    string            // for people; letters, digits, _ and -
+	Command []string          // argument vector; the program by absolute path
+	Dir     string            // absolute, must exist
+	Env     []string          // NAME=value, beside the few variables tmux sets itself; no secrets: a process list shows them
+	Options map[string]string // pane options (@name) it carries from its first moment
+}
+
+// SessionSpec describes a session and its first window.
+type SessionSpec struct {
+	Name   string
+	Width  int // columns and rows while nobody is attached; 0 means 220 and 50
+	Height int
+	Window WindowSpec
+}
+
+// Ensure makes the server, the session and its first window exist. It may be called
+// again at any time: a pane that carries all of Window.Options and lives is left alone,
+// a dead one gets its program started anew, a missing one is made.
+func (s *Server) Ensure(ctx context.Context, spec SessionSpec) error {
+	target, err := sessionTarget(spec.Name)
+	if err != nil {
+		return err
+	}
+	spec.Window.Session = spec.Name
+	if err := errors.Join(spec.Window.check(), s.findable(spec.Window)); err != nil {
+		return fmt.Errorf("ensure tmux session %s: %w", spec.Name, err)
+	}
+	_, err = s.run(ctx, nil, "has-session", "-t", target)
+	if err == nil {
+		return s.ensureWindow(ctx, spec.Window)
+	}
+	if refused := new(Error); !errors.Is(err, ErrNoServer) && !errors.Is(err, ErrNoPane) && !errors.As(err, &refused) {
+		return fmt.Errorf("look for tmux session %s: %w", spec.Name, err)
+	}
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	return s.newSession(ctx, spec)
+}
+
+func (s *Server) newSession(ctx context.Context, spec SessionSpec) error {
+	width, height := spec.Width, spec.Height
+	if width <= 0 || height <= 0 {
+		width, height = 220, 50
+	}
+	args := []string{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", spec.Name, "-x", strconv.Itoa(width), "-y", strconv.Itoa(height)}
+	// The session is new and has this window only.
+	args = append(args, spec.Window.arguments("="+spec.Name+":")...)
+	out, err := s.run(ctx, nil, args...)
+	if err != nil {
+		return fmt.Errorf("make tmux session %s: %w", spec.Name, err)
+	}
+	return s.landed(ctx, strings.TrimSpace(out), spec.Window.Dir)
+}
+
+// ensureWindow finds the window by its options and repairs or makes it.
+func (s *Server) ensureWindow(ctx context.Context, w WindowSpec) error {
+	panes, err := s.Panes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range panes {
+		if p.Session != w.Session || !carries(p, w.Options) {
+			continue
+		}
+		if !p.Dead {
+			return nil
+		}
+		return s.respawn(ctx, p.ID, w)
+	}
+	_, err = s.NewWindow(ctx, w)
+	return err
+}
+
+// respawn starts the window's program again in a pane whose program has ended.
+func (s *Server) respawn(ctx context.Context, pane string, w WindowSpec) error {
+	args := append([]string{"respawn-pane", "-t", pane}, w.place()...)
+	if _, err := s.run(ctx, nil, append(args, w.command()...)...); err != nil {
+		return fmt.Errorf("start %s again: %w", w.Name, err)
+	}
+	return s.landed(ctx, pane, w.Dir)
+}
+
+// NewWindow makes a window at the end of the session without bringing it to front, and
+// returns its pane. Making it and setting its options is one command of the server, so
+// no crash of ours leaves a pane without them. The pane is removed again when it did not
+// start in Dir, which tmux itself would not report.
+func (s *Server) NewWindow(ctx context.Context, w WindowSpec) (Pane, error) {
+	target, err := sessionTarget(w.Session)
+	if err != nil {
+		return Pane{}, err
+	}
+	if err := w.check(); err != nil {
+		return Pane{}, fmt.Errorf("make window %s: %w", w.Name, err)
+	}
+	last := target + ":{end}"
+	args := []string{"new-window", "-d", "-a", "-P", "-F", "#{pane_id}", "-t", last}
+	out, err := s.run(ctx, nil, append(args, w.arguments(last)...)...)
+	if err != nil {
+		return Pane{}, fmt.Errorf("make window %s: %w", w.Name, err)
+	}
+	id := strings.TrimSpace(out)
+	if err := s.landed(ctx, id, w.Dir); err != nil {
+		return Pane{}, errors.Join(fmt.Errorf("make window %s: %w", w.Name, err), s.KillPane(ctx, id))
+	}
+	return s.Pane(ctx, id)
+}
+
+// check refuses what tmux would accept and misread.
+func (w WindowSpec) check() error {
+	if !nameForm.MatchString(w.Name) {
+		return fmt.Errorf("window name %q: only letters, digits, _ and - work", w.Name)
+	}
+	if len(w.Command) == 0 || !filepath.IsAbs(w.Command[0]) {
+		return fmt.Errorf("command %q: want a program by its absolute path", w.Command)
+	}
+	if !filepath.IsAbs(w.Dir) {
+		return fmt.Errorf("work directory %q: want an absolute path", w.Dir)
+	}
+	info, err := os.Stat(w.Dir)
+	if err != nil {
+		return fmt.Errorf("work directory: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("work directory %s is a file", w.Dir)
+	}
+	for _, v := range w.Env {
+		if i := strings.IndexByte(v, '='); i <= 0 {
+			return fmt.Errorf("environment entry %q: want NAME=value", v)
+		}
+	}
+	for name, value := range w.Options {
+		if !optionForm.MatchString(name) {
+			return fmt.Errorf("pane option %q: want @name in lower case", name)
+		}
+		if strings.ContainsFunc(value, isControl) {
+			return fmt.Errorf("pane option %s: value has a control character", name)
+		}
+	}
+	return nil
+}
+
+// findable refuses a window that Ensure could not recognise the next time.
+func (s *Server) findable(w WindowSpec) error {
+	for name := range w.Options {
+		if !slices.Contains(s.tags, name) {
+			return fmt.Errorf("pane option %s is not among the tags Panes reads", name)
+		}
+	}
+	if len(w.Options) == 0 {
+		return errors.New("the first window needs a pane option to be known by")
+	}
+	return nil
+}
+
+// arguments are those of new-session and new-window from the name on, followed by one
+// set-option for each pane option, aimed at target.
+func (w WindowSpec) arguments(target string) []string {
+	args := append([]string{"-n", w.Name}, w.place()...)
+	args = append(args, w.command()...)
+	names := make([]string, 0, len(w.Options))
+	for name := range w.Options {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		args = append(args, ";", "set-option", "-p", "-t", target, "--", name, argument(w.Options[name]))
+	}
+	return args
+}
+
+// place is the work directory and the environment.
+func (w WindowSpec) place() []string {
+	args := []string{"-c", argument(literal(w.Dir))}
+	for _, v := range w.Env {
+		args = append(args, "-e", argument(v))
+	}
+	return args
+}
+
+// command is the program with its arguments. tmux gives a single word to a shell, so
+// one without arguments is started by env.
+func (w WindowSpec) command() []string {
+	argv := w.Command
+	if len(argv) == 1 {
+		argv = []string{"/usr/bin/env", "--", argv[0]}
+	}
+	args := []string{"--"}
+	for _, a := range argv {
+		args = append(args, argument(a))
+	}
+	return args
+}
+
+// landed waits until the pane's program is seen in dir. A directory that cannot be
+// entered silently becomes the home directory or / in tmux.
+func (s *Server) landed(ctx context.Context, pane, dir string) error {
+	want, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return fmt.Errorf("work directory: %w", err)
+	}
+	var seen string
+	err = poll(ctx, pathLimit, func() (bool, error) {
+		p, err := s.Pane(ctx, pane)
+		if err != nil {
+			return false, err
+		}
+		seen = p.Path
+		return p.Dead || p.Path == want, nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("pane started in %q instead of %s", seen, want)
+	}
+	return err
+}
+
+// carries reports whether the pane has every one of the options.
+func carries(p Pane, options map[string]string) bool {
+	for name, value := range options {
+		if p.Options[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// isControl reports C0, DEL and C1.
+func isControl(r rune) bool { return r < 0x20 || r >= 0x7f && r < 0xa0 }
