@@ -1,0 +1,141 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// askpassSocket tells the program that git starts as GIT_ASKPASS where to ask.
+	askpassSocket = "AGENTMUX_ASKPASS"
+	// askpassLimit bounds one conversation over the socket.
+	askpassLimit = 30 * time.Second
+	maxPrompt    = 8 << 10
+)
+
+// AnswerAskpass must be the first call of main: if git started this process to ask
+// for a password, it prints the answer to stdout and returns true with the exit code.
+func AnswerAskpass(args []string, stdout io.Writer) (asked bool, code int) {
+	socket := os.Getenv(askpassSocket)
+	if socket == "" {
+		return false, 0
+	}
+	if err := fetchPassword(socket, strings.Join(args, " "), stdout); err != nil {
+		return true, 1
+	}
+	return true, 0
+}
+
+func fetchPassword(socket, prompt string, stdout io.Writer) error {
+	conn, err := net.DialTimeout("unix", socket, askpassLimit)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(askpassLimit)); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(conn, "%s\n", prompt); err != nil {
+		return err
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		return err
+	}
+	if len(answer) == 0 {
+		return errors.New("no answer")
+	}
+	_, err = stdout.Write(answer)
+	return err
+}
+
+// askpass answers one prompt over a unix socket in a private directory, then closes.
+type askpass struct {
+	program string
+	prompt  string // the only one that is answered
+	secret  func(context.Context) (string, error)
+
+	dir      string
+	listener net.Listener
+	done     sync.WaitGroup
+	err      error // set by serve, read after done
+}
+
+// openAskpass listens for the password prompt for exactly this user and host: a
+// redirect to another host gets no answer.
+func openAskpass(ctx context.Context, r Remote, u *url.URL) (*askpass, error) {
+	program := r.Askpass
+	if program == "" {
+		var err error
+		if program, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("find askpass program: %w", err)
+		}
+	}
+	dir, err := os.MkdirTemp("", "amx-")
+	if err != nil {
+		return nil, fmt.Errorf("askpass: %w", err)
+	}
+	a := &askpass{
+		program: program, dir: dir, secret: r.Secret,
+		prompt: fmt.Sprintf("Password for '%s://%s@%s': ", u.Scheme, u.User.Username(), u.Host),
+	}
+	if a.listener, err = net.Listen("unix", a.socket()); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, fmt.Errorf("askpass: %w", err)
+	}
+	a.done.Go(func() { a.serve(ctx) })
+	return a, nil
+}
+
+func (a *askpass) socket() string { return filepath.Join(a.dir, "s") }
+
+func (a *askpass) environment() []string {
+	return []string{"GIT_ASKPASS=" + a.program, askpassSocket + "=" + a.socket()}
+}
+
+// serve takes one connection; the listener is closed before the secret is fetched.
+func (a *askpass) serve(ctx context.Context) {
+	conn, err := a.listener.Accept()
+	_ = a.listener.Close()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(askpassLimit))
+	prompt := make([]byte, 0, len(a.prompt)+1)
+	for len(prompt) < maxPrompt && !strings.HasSuffix(string(prompt), "\n") {
+		var b [1]byte
+		if _, err := conn.Read(b[:]); err != nil {
+			return
+		}
+		prompt = append(prompt, b[0])
+	}
+	if string(prompt) != a.prompt+"\n" {
+		a.err = errors.New("askpass: git asked for another server's password")
+		return
+	}
+	secret, err := a.secret(ctx)
+	if err != nil {
+		a.err = fmt.Errorf("askpass: %w", err)
+		return
+	}
+	_, _ = io.WriteString(conn, secret+"\n")
+}
+
+// close ends the conversation and returns why no password was given, if one was
+// asked for.
+func (a *askpass) close() error {
+	_ = a.listener.Close()
+	a.done.Wait()
+	_ = os.RemoveAll(a.dir)
+	return a.err
+}

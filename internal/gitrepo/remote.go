@@ -1,0 +1,134 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// Remote is a repository on the configured server.
+type Remote struct {
+	URL  string // <server>/<owner>/<repo>.git, without user and password
+	User string // empty: x-access-token
+	// Secret is asked for the password when the server wants one, at most once per
+	// call. Nil: the repository is read without.
+	Secret func(context.Context) (string, error)
+	Config UserConfig // its network part is passed on
+	// Askpass is the program git asks for the password, which must call
+	// AnswerAskpass first thing. Empty: the running one.
+	Askpass string
+}
+
+// address checks the URL and returns it with the user, and the one transport.
+func (r Remote) address() (full *url.URL, transport string, err error) {
+	u, err := url.Parse(r.URL)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, "", errors.New("bad repository URL")
+	}
+	switch {
+	case u.Scheme == "https":
+	case u.Scheme == "http" && loopback(u.Hostname()):
+	default:
+		return nil, "", fmt.Errorf("transport %q is not allowed to %s", u.Scheme, u.Host)
+	}
+	user := r.User
+	if user == "" {
+		user = "x-access-token"
+	}
+	u.User = url.User(user)
+	return u, u.Scheme, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// remote runs a call of the host repository that talks to r. The arguments are made
+// from the address, which holds the user but no secret.
+func (h *Host) remote(ctx context.Context, r Remote, args func(url string) []string) ([]byte, error) {
+	u, transport, err := r.address()
+	if err != nil {
+		return nil, err
+	}
+	c := h.git(args(u.String())...)
+	c.transport = transport
+	c.limit = networkLimit
+	c.config = r.Config.network()
+	if r.Secret == nil {
+		c.env = []string{"GIT_ASKPASS=false"}
+		return c.run(ctx)
+	}
+	desk, err := openAskpass(ctx, r, u)
+	if err != nil {
+		return nil, err
+	}
+	c.env = desk.environment()
+	out, err := c.run(ctx)
+	if secretErr := desk.close(); secretErr != nil {
+		return out, errors.Join(secretErr, err)
+	}
+	return out, err
+}
+
+// RemoteRef is a ref as the server lists it.
+type RemoteRef struct {
+	Name, ID string
+	Target   string // of a symbolic ref such as HEAD
+}
+
+// RemoteRefs lists the server's refs that match the patterns (all without any), in
+// the server's order. "HEAD" names the default branch in its Target.
+func (h *Host) RemoteRefs(ctx context.Context, r Remote, patterns ...string) ([]RemoteRef, error) {
+	out, err := h.remote(ctx, r, func(url string) []string {
+		return append([]string{"ls-remote", "--quiet", "--symref", "--", url}, patterns...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list remote refs: %w", err)
+	}
+	var refs []RemoteRef
+	targets := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if target, ok := strings.CutPrefix(id, "ref: "); ok {
+			targets[name] = target
+			continue
+		}
+		refs = append(refs, RemoteRef{Name: name, ID: id, Target: targets[name]})
+	}
+	return refs, nil
+}
+
+// FetchRemote fetches by refspecs such as "+refs/heads/main:refs/remotes/origin/main"
+// or "<id>:refs/agentmux/base/<id>", with the tags that point into what is fetched.
+// The server's whole history comes along: the host repository is never shallow.
+func (h *Host) FetchRemote(ctx context.Context, r Remote, refspecs ...string) error {
+	for _, spec := range refspecs {
+		if err := checkRefspec(spec); err != nil {
+			return fmt.Errorf("fetch: %w", err)
+		}
+	}
+	_, err := h.remote(ctx, r, func(url string) []string {
+		return append([]string{"fetch", "-q", "--no-recurse-submodules", "--no-write-fetch-head", "--", url}, refspecs...)
+	})
+	if err != nil {
+		return fmt.Errorf("fetch: %w", err)
+	}
+	return nil
+}
+
+func checkRefspec(spec string) error {
+	from, to, ok := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
+	if !ok {
+		return fmt.Errorf("bad refspec %q", spec)
+	}
+	if !objectID.MatchString(from) {
+		if err := checkRef(from); err != nil {
+			return err
+		}
+	}
+	return checkRef(to)
+}

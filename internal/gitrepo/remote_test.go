@@ -1,0 +1,169 @@
+package gitrepo_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/agentmux/agentmux/internal/gitrepo"
+)
+
+func TestFetchRemoteAndList(t *testing.T) {
+	r, s := newRig(t, map[string]string{"a": "a\n"}), newServer(t)
+	git(t, r.clone, "tag", "v1")
+	git(t, r.clone, "push", "-q", s.repo, "main", "v1")
+	h, err := gitrepo.OpenHost(t.Context(), filepath.Join(t.TempDir(), "h.git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refs, err := h.RemoteRefs(t.Context(), s.remote(), "HEAD", "refs/heads/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(refs) != 2 || refs[0].Target != "refs/heads/main" || refs[1].Name != "refs/heads/main" || refs[1].ID != r.base {
+		t.Errorf("refs are %+v", refs)
+	}
+	if err := h.FetchRemote(t.Context(), s.remote(), "+refs/heads/main:refs/remotes/origin/main"); err != nil {
+		t.Fatal(err)
+	}
+	if got := must(h.Resolve(t.Context(), "refs/remotes/origin/main")); got != r.base {
+		t.Errorf("fetched %s, want %s", got, r.base)
+	}
+	if got := must(h.Ref(t.Context(), "refs/tags/v1")); got != r.base {
+		t.Errorf("the tag did not come along: %q", got)
+	}
+}
+
+func TestSecurity9OtherTransportsAreRefused(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "a\n"})
+	marker := filepath.Join(t.TempDir(), "marker")
+	for _, url := range []string{
+		"file://" + r.clone, r.clone, "ext::sh -c 'touch " + marker + "'", "http://example.test/o/r.git",
+		"ssh://example.test/o/r.git", "git@example.test:o/r.git", "https://user:pw@example.test/o/r.git", "--upload-pack=touch",
+	} {
+		remote := gitrepo.Remote{URL: url}
+		if _, err := r.host.RemoteRefs(t.Context(), remote); err == nil {
+			t.Errorf("list of %q succeeds", url)
+		}
+		if err := r.host.FetchRemote(t.Context(), remote, "refs/heads/main:refs/heads/x"); err == nil {
+			t.Errorf("fetch of %q succeeds", url)
+		}
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a transport ran a command")
+	}
+}
+
+func TestThePasswordIsNotGivenToAnotherHost(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "a\n"})
+	var leaked atomic.Bool
+	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if _, _, ok := req.BasicAuth(); ok {
+			leaked.Store(true)
+		}
+		w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer thief.Close()
+	front := httptest.NewServer(http.RedirectHandler(thief.URL+"/o/r.git/info/refs?service=git-upload-pack", http.StatusFound))
+	defer front.Close()
+	_, err := r.host.RemoteRefs(t.Context(), gitrepo.Remote{
+		URL:    front.URL + "/o/r.git",
+		Secret: func(context.Context) (string, error) { return serverPassword, nil },
+	})
+	if err == nil || leaked.Load() {
+		t.Fatalf("redirected to another host: err %v, password sent %v", err, leaked.Load())
+	}
+}
+
+func TestAFailingSecretIsNamed(t *testing.T) {
+	r, s := newRig(t, map[string]string{"a": "a\n"}), newServer(t)
+	expired := errors.New("token expired")
+	remote := s.remote()
+	remote.Secret = func(context.Context) (string, error) { return "", expired }
+	if _, err := r.host.RemoteRefs(t.Context(), remote); !errors.Is(err, expired) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// TestSecurity36 gives the person's configuration and the host repository's
+// surroundings settings that must not be obeyed.
+func TestSecurity36NoOtherConfigurationIsRead(t *testing.T) {
+	r, s := newRig(t, map[string]string{"a": "a\n"}), newServer(t)
+	home := t.TempDir()
+	marker := filepath.Join(home, "marker")
+	write(t, home, map[string]string{
+		".gitconfig": "[http]\n\textraHeader = X-Leak: 1\n[credential]\n\thelper = \"!touch " + marker + "; false\"\n" +
+			"[url \"file:///nowhere/\"]\n\tinsteadOf = http://\n[core]\n\tfsmonitor = touch " + marker + "\n",
+		".netrc": "machine 127.0.0.1 login thief password thief\n",
+	})
+	t.Setenv("HOME", home)
+	t.Setenv("GIT_CONFIG_COUNT", "1")
+	t.Setenv("GIT_CONFIG_KEY_0", "http.extraHeader")
+	t.Setenv("GIT_CONFIG_VALUE_0", "X-Leak: 2")
+	var leaked atomic.Value
+	leaked.Store("")
+	s.wrap = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if v := req.Header.Get("X-Leak"); v != "" {
+				leaked.Store(v)
+			}
+			next.ServeHTTP(w, req)
+		})
+	}
+	if err := r.push(s, gitrepo.RefUpdate{Ref: branch, New: r.base}); err != nil {
+		t.Fatal(err)
+	}
+	if leaked.Load() != "" {
+		t.Errorf("header %q of a foreign configuration was sent", leaked.Load())
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a command of a foreign configuration ran")
+	}
+	if s.requests.Load() == 0 {
+		t.Error("the server was not reached")
+	}
+}
+
+func TestReadUserConfigTakesSixKeys(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "none"))
+	if got, err := gitrepo.ReadUserConfig(t.Context()); err != nil || got != (gitrepo.UserConfig{}) {
+		t.Errorf("without a file: %+v, %v", got, err)
+	}
+	write(t, home, map[string]string{
+		".gitconfig": "[user]\n\tname = Ada L\n[include]\n\tpath = more\n[http]\n\tproxy = http://proxy.test:1\n\textraHeader = X: y\n",
+		"more":       "[user]\n\temail = ada@example.test\n[http]\n\tsslCAInfo = /ca\n\tversion = HTTP/1.1\n\tsslBackend = gnutls\n",
+	})
+	got, err := gitrepo.ReadUserConfig(t.Context())
+	want := gitrepo.UserConfig{
+		Name: "Ada L", Mail: "ada@example.test", Proxy: "http://proxy.test:1", CAInfo: "/ca", Backend: "gnutls", Version: "HTTP/1.1",
+	}
+	if err != nil || got != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestTheProxyOfTheUserConfigIsUsed(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "a\n"})
+	var seen atomic.Value
+	seen.Store("")
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		seen.Store(req.URL.Host)
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	defer proxy.Close()
+	_, err := r.host.RemoteRefs(t.Context(), gitrepo.Remote{
+		URL: "http://127.0.0.1:1/o/r.git", Config: gitrepo.UserConfig{Proxy: proxy.URL},
+	})
+	if err == nil || !strings.Contains(seen.Load().(string), "127.0.0.1:1") {
+		t.Errorf("proxy saw %q, err %v", seen.Load(), err)
+	}
+}
