@@ -1,0 +1,109 @@
+package workflows
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentmux/agentmux/internal/document"
+)
+
+const (
+	// maxText bounds one text of an artifact, in characters.
+	maxText = 20_000
+	// maxErrors bounds one answer to an agent.
+	maxErrors = 50
+)
+
+// contract is one artifact while it is checked. Problems carry no file: the agent
+// that gets them has written just one.
+type contract struct {
+	root     *document.Node
+	problems document.Problems
+}
+
+// newContract reads data; ok is false when there is no map to look at.
+func newContract(data []byte) (c *contract, ok bool) {
+	root, problems := document.Parse("", data)
+	c = &contract{root: root, problems: problems}
+	switch {
+	case root == nil:
+		return c, false
+	case root.Kind == document.Null:
+		c.add("", "the file is empty")
+		return c, false
+	case root.Kind != document.Map:
+		c.add("", "expected a map, found %s", root.Found())
+		return c, false
+	}
+	return c, true
+}
+
+func (c *contract) decode(v any) {
+	c.problems = append(c.problems, document.Decode(c.root, v, document.Options{Unknown: document.UnknownWarn})...)
+}
+
+func (c *contract) add(path, format string, args ...any) {
+	c.problems = append(c.problems, c.root.Problem(path, format, args...))
+}
+
+// check adds a problem unless path is known to be wrong already.
+func (c *contract) check(path, format string, args ...any) {
+	if !c.problems.Has(path) {
+		c.add(path, format, args...)
+	}
+}
+
+// required checks a text that must be there.
+func (c *contract) required(path string, text *string) {
+	if strings.TrimSpace(*text) == "" {
+		c.check(path, "required, found %s", missing(*text))
+		return
+	}
+	c.length(path, *text)
+}
+
+func missing(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return "only white space"
+}
+
+// optional checks a text that may be absent; a blank one is.
+func (c *contract) optional(path string, text *string) {
+	if strings.TrimSpace(*text) == "" {
+		*text = ""
+		return
+	}
+	c.length(path, *text)
+}
+
+func (c *contract) length(path, text string) {
+	if n := utf8.RuneCountInString(text); n > maxText {
+		c.check(path, "%d characters, at most %d are allowed", n, maxText)
+	}
+}
+
+// present checks that a key is there at all, for values whose zero is a valid one.
+func (c *contract) present(path string, n *document.Node, key string) {
+	if v := n.Field(key); v == nil || v.Kind == document.Null {
+		c.check(path, "required key missing")
+	}
+}
+
+// result returns the errors in the order of the file, cut to what an agent is told
+// at once, then the warnings.
+func (c *contract) result() document.Problems {
+	c.problems.Sort()
+	return append(cut(c.problems.Errors(), "errors"), cut(c.problems.Warnings(), "warnings")...)
+}
+
+func cut(ps document.Problems, what string) document.Problems {
+	if len(ps) <= maxErrors {
+		return ps
+	}
+	last := ps[maxErrors-1]
+	last.Path = ""
+	last.Text = "there are more " + what + " than fit here"
+	return append(ps[:maxErrors-1:maxErrors-1], last)
+}
