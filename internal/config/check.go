@@ -1,0 +1,223 @@
+package config
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// choices lists the keys that take one of a few words.
+var choices = map[string][]string{
+	"github.auth":            {"auto", "app", "token", "gh", "actions"},
+	"github.ready":           {"never", "on_pass"},
+	"github.mirror":          {"auto", "on", "off"},
+	"github.comments":        {"timeline", "every", "quiet"},
+	"questions.on_timeout":   {"decide", "park"},
+	"review.rerun":           {"failed", "all", "trust"},
+	"review.on_exhausted":    {"draft_pr", "stop"},
+	"implement.scope_policy": {"report", "fail"},
+	"msg.routing":            {"enforce", "warn"},
+	"agents.scope_policy":    {"report", "fail"},
+	"agents.transport":       {"auto", "tui", "headless"},
+	"bot.min_permission":     {"write", "maintain", "admin"},
+	"sandbox.level":          {"auto", "none", "bwrap", "runner"},
+	"sandbox.net":            {"proxy", "open", "none"},
+	"sandbox.home":           {"private", "shared"},
+	"log.level":              {"debug", "info", "warn", "error"},
+}
+
+// minimums lists the smallest number a key takes.
+var minimums = map[string]int64{
+	"defaults.max_review_iterations": 0,
+	"github.app.installation_id":     1,
+	"limits.agent_retries":           0,
+	"limits.parallel":                1,
+	"limits.research":                1,
+	"msg.max_iterations":             1,
+	"gate.user_hour":                 0,
+	"gate.repo_running":              0,
+	"gate.open_prs":                  0,
+	"gate.issue_day":                 0,
+	"followup.days":                  0,
+	"followup.rounds":                0,
+	"output.max_files":               1,
+}
+
+// shapes lists the keys whose text, or whose items, must have a form.
+var shapes = map[string]struct {
+	form *regexp.Regexp
+	want string
+}{
+	"defaults.workflow": {regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,29}$`), "a workflow's name"},
+	"github.host":       {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?$`), "a host name without scheme"},
+	"github.branch_prefix": {
+		regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*/)*[A-Za-z0-9_-]*$`), "the start of a branch name, as agentmux/"},
+	"bot.label": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]{0,49}$`), "a label's name without a colon"},
+	"bot.repos": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`), "owner/name"},
+	"bot.orgs":  {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`), "an organisation's name"},
+}
+
+// keptNames are the names of variables that agents never get, whoever asks.
+var keptNames = []string{
+	"*TOKEN*", "*SECRET*", "*PASSWORD*", "GH_*", "GITHUB_*", "ACTIONS_*", "AWS_*", "AZURE_*", "GOOGLE_*",
+	"SSH_*", "DBUS_*", "TMUX*", "LD_*", "AGENTMUX_*", "CLAUDECODE",
+}
+
+// checker looks at what the types cannot say.
+type checker struct {
+	tree     *document.Node
+	problems document.Problems
+}
+
+func check(c *Config, tree *document.Node, s Sources) document.Problems {
+	k := &checker{tree: tree}
+	for _, key := range slices.Sorted(maps.Keys(choices)) {
+		k.choice(key, choices[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(minimums)) {
+		k.minimum(key, minimums[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(shapes)) {
+		k.shape(key)
+	}
+	k.roles(c)
+	k.providers(c, s.Providers)
+	k.environment(c)
+	k.paths()
+	if c.Bot.SweepInterval <= 0 {
+		k.problem("bot.sweep_interval", "expected a duration above 0")
+	}
+	return k.problems
+}
+
+func (k *checker) problem(path, format string, args ...any) {
+	k.problems = append(k.problems, k.tree.Problem(path, format, args...))
+}
+
+func (k *checker) at(key string) *document.Node {
+	n := k.tree
+	for part := range strings.SplitSeq(key, ".") {
+		n = n.Field(part)
+	}
+	if n != nil && n.Kind == document.Null {
+		return nil
+	}
+	return n
+}
+
+func (k *checker) choice(key string, allowed []string) {
+	n := k.at(key)
+	if !n.IsText() || slices.Contains(allowed, n.Text) {
+		return // another type is a problem of its own
+	}
+	if key == "sandbox.level" && n.Text == "container" {
+		k.problem(key, "container is reserved and not there yet, expected %s", oneOf(allowed))
+		return
+	}
+	k.problem(key, "expected %s, found %s", oneOf(allowed), n.Found())
+}
+
+func oneOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+func (k *checker) minimum(key string, least int64) {
+	if i, ok := k.at(key).Int(); ok && i < least {
+		k.problem(key, "expected a whole number from %d, found %d", least, i)
+	}
+}
+
+func (k *checker) shape(key string) {
+	n, shape := k.at(key), shapes[key]
+	if n.IsText() && !shape.form.MatchString(n.Text) {
+		k.problem(key, "expected %s, found %s", shape.want, n.Found())
+	}
+	if n == nil {
+		return
+	}
+	for i, item := range n.Items {
+		if item.IsText() && !shape.form.MatchString(item.Text) {
+			k.problem(document.Index(key, i), "expected %s, found %s", shape.want, item.Found())
+		}
+	}
+}
+
+func (k *checker) roles(c *Config) {
+	for _, role := range slices.Sorted(maps.Keys(c.Roles)) {
+		if !slices.Contains(workflows.Roles(), role) {
+			k.problem(document.Key("roles", role), "%s", unknownName("role", role, workflows.Roles()))
+		}
+	}
+}
+
+var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+
+func (k *checker) providers(c *Config, builtIn []string) {
+	known := slices.Clone(builtIn)
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		at, p := document.Key("providers", name), c.Providers[name]
+		if !providerName.MatchString(name) {
+			k.problem(at, "expected a name of lower-case letters, digits, - and _")
+		}
+		if !slices.Contains(builtIn, name) {
+			known = append(known, name)
+			if p.Command == "" {
+				k.problem(document.Key(at, "command"), "required key missing: %s is no built-in provider", name)
+			}
+		}
+		if p.PromptMode != "" {
+			k.choice(document.Key(at, "prompt_mode"), []string{"arg", "stdin", "flag"})
+		}
+		for _, role := range slices.Sorted(maps.Keys(p.RoleArgs)) {
+			if !slices.Contains(workflows.Roles(), role) {
+				k.problem(document.Key(document.Key(at, "role_args"), role), "%s", unknownName("role", role, workflows.Roles()))
+			}
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	used := c.usedProviders()
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		if !slices.Contains(known, name) {
+			k.problem(used[name], "%s", unknownName("provider", name, known))
+		}
+	}
+}
+
+func (k *checker) environment(c *Config) {
+	for i, name := range c.Sandbox.EnvAllow {
+		for _, kept := range keptNames {
+			if ok, _ := path.Match(kept, strings.ToUpper(name)); ok {
+				k.problem(document.Index("sandbox.env_allow", i), "%s may hold a credential and is never passed on", document.Excerpt(name))
+				break
+			}
+		}
+	}
+}
+
+// pathKeys are the keys that name a file or directory of this machine.
+var pathKeys = []string{"workspace.root", "github.app.key_file", "bot.webhook_secret_file"}
+
+func (k *checker) paths() {
+	for _, key := range pathKeys {
+		n := k.at(key)
+		if n.IsText() && !path.IsAbs(n.Text) && !strings.HasPrefix(n.Text, "~/") {
+			k.problem(key, "expected an absolute path or one that begins with ~/, found %s", n.Found())
+		}
+	}
+}
+
+func (c *Config) expand(home string) {
+	for _, p := range []*string{&c.Workspace.Root, &c.GitHub.App.KeyFile, &c.Bot.WebhookSecretFile} {
+		if rest, ok := strings.CutPrefix(*p, "~/"); ok {
+			*p = path.Join(home, rest)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package config
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/agentmux/agentmux/internal/document"
+)
+
+// maxBytes is the largest configuration file that is read.
+const maxBytes = 1 << 20
+
+// Names of layers, lowest first.
+const (
+	LayerBuiltIn = "built-in"
+	LayerUser    = "user"
+	LayerProject = "project"
+	LayerFlag    = "--config"
+)
+
+//go:embed default.yaml
+var builtIn []byte
+
+const builtInName = "built-in configuration"
+
+// ProjectFiles lists where a project keeps its configuration; the first that
+// exists counts.
+func ProjectFiles() []string {
+	return []string{".agentmux/config.yaml", ".agentmux/config.yml", ".agentmux/config.json"}
+}
+
+// Sources say where the layers above the built-in one are. Empty ones are left out.
+type Sources struct {
+	UserFile      string   // the person's file; may be absent
+	Project       fs.FS    // top of the project: its directory, or one of its commits
+	ProjectPrefix string   // put before the project's file in problems, as "4e1f9c2:"
+	FlagFile      string   // --config; must exist
+	Home          string   // what a leading ~ stands for
+	Providers     []string // names of the built-in providers
+}
+
+// Load reads and merges all layers. The Config is nil when a problem is an error.
+func Load(s Sources) (*Config, document.Problems) {
+	l := loader{layers: map[string]string{builtInName: LayerBuiltIn}}
+	base, problems := document.Parse(builtInName, builtIn)
+	l.problems = problems
+	l.merged = base
+	if s.UserFile != "" {
+		data, err := readFile(s.UserFile)
+		l.add(LayerUser, s.UserFile, data, err)
+	}
+	if s.Project != nil {
+		l.project(s)
+	}
+	if s.FlagFile != "" {
+		data, err := readFile(s.FlagFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errors.New("no such file")
+		}
+		l.add(LayerFlag, s.FlagFile, data, err)
+	}
+	c := l.decode(base)
+	l.problems = append(l.problems, check(c, l.merged, s)...)
+	l.problems.Sort()
+	if l.problems.Err() != nil {
+		return nil, l.problems
+	}
+	c.tree, c.layers = l.merged, l.layers
+	c.expand(s.Home)
+	return c, l.problems
+}
+
+// loader gathers layers.
+type loader struct {
+	merged   *document.Node
+	layers   map[string]string
+	problems document.Problems
+}
+
+func (l *loader) project(s Sources) {
+	for _, file := range ProjectFiles() {
+		data, err := readFS(s.Project, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		l.add(LayerProject, s.ProjectPrefix+file, data, err)
+		return
+	}
+}
+
+// add lays a file over the layers so far. A file that cannot be read, or of another
+// version, adds its problems alone: the rest of it would only repeat them.
+func (l *loader) add(layer, name string, data []byte, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		l.problems = append(l.problems, document.Problem{File: name, Text: err.Error()})
+		return
+	}
+	node, problems := document.Parse(name, data)
+	l.problems = append(l.problems, problems...)
+	if node == nil {
+		return
+	}
+	l.layers[name] = layer
+	if node.Kind != document.Map {
+		l.problems = append(l.problems, notAMap(node))
+		return
+	}
+	node, problems = withoutRemoved(node)
+	l.problems = append(l.problems, problems...)
+	if p := wrongVersion(node); p != nil {
+		l.problems = append(l.problems, *p)
+		return
+	}
+	if layer == LayerProject {
+		l.problems = append(l.problems, hostOnly(node)...)
+	}
+	l.merged = document.Merge(l.merged, node)
+}
+
+func notAMap(node *document.Node) document.Problem {
+	if node.Kind == document.Null {
+		return node.Problem("version", "required key missing, add \"version: %d\"", Version)
+	}
+	return node.Problem("", "expected a map, found %s", node.Found())
+}
+
+func (l *loader) decode(base *document.Node) *Config {
+	c := &Config{}
+	l.problems = append(l.problems, document.Decode(base, c, document.Options{})...)
+	// An empty value leaves what the first pass set, so it means the default.
+	l.problems = append(l.problems, document.Decode(l.merged, c, document.Options{})...)
+	return c
+}
+
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f)
+}
+
+func readFS(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f)
+}
+
+func readAll(f fs.File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("no regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxBytes {
+		return nil, fmt.Errorf("larger than %d KiB", maxBytes>>10)
+	}
+	return data, nil
+}

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"github.com/agentmux/agentmux/internal/document"
+)
+
+// Provider is what a file says about one CLI: a change to a built-in one, or a
+// provider of its own. Empty fields leave the built-in value.
+type Provider struct {
+	Command         string              `doc:"command"`
+	ModelFlag       *string             `doc:"model_flag"`
+	DefaultModel    string              `doc:"default_model"`
+	ModelArgs       map[string][]string `doc:"model_args"`
+	InteractiveArgs []string            `doc:"interactive_args"`
+	HeadlessArgs    []string            `doc:"headless_args"`
+	RoleArgs        map[string][]string `doc:"role_args"`
+	PromptMode      string              `doc:"prompt_mode"` // arg, stdin, flag
+	PromptFlag      string              `doc:"prompt_flag"`
+	Trust           []Trust             `doc:"trust"`
+	MCP             string              `doc:"mcp"`
+	Hooks           string              `doc:"hooks"`
+	Env             []string            `doc:"env"`
+}
+
+// Trust is a dialog the program may answer, and the key that answers it.
+type Trust struct {
+	Text string `doc:"text,required"`
+	Key  string `doc:"key,required"`
+}
+
+// Choice is how an agent of a role is started.
+type Choice struct {
+	Provider string
+	Model    string   // empty = the provider's default
+	Args     []string // nil = the provider's
+}
+
+// Choose returns the provider and model of role: the role's own, else the
+// defaults. The default model belongs to the default provider alone.
+func (c *Config) Choose(role string) Choice {
+	r := c.Roles[role]
+	choice := Choice{Provider: c.Defaults.Provider, Model: r.Model, Args: r.Args}
+	if r.Provider != "" {
+		choice.Provider = r.Provider
+	}
+	if choice.Model == "" && choice.Provider == c.Defaults.Provider {
+		choice.Model = c.Defaults.Model
+	}
+	return choice
+}
+
+// usedProviders maps each provider that a run may start to a key that names it.
+func (c *Config) usedProviders() map[string]string {
+	used := map[string]string{c.Defaults.Provider: "defaults.provider"}
+	for role, r := range c.Roles {
+		if r.Provider != "" {
+			used[r.Provider] = document.Key(document.Key("roles", role), "provider")
+		}
+	}
+	return used
+}
