@@ -1,0 +1,187 @@
+package redact
+
+import "slices"
+
+const (
+	// window is how many characters of a value in a row count as the value.
+	window = 12
+	// block is the length of the pieces the index holds. Any window of a value
+	// contains one of the pieces that start at every block-th character, since
+	// window >= 2*block-1.
+	block = 6
+
+	blockMask = 1<<(8*block) - 1
+)
+
+// form is a value as it is searched for.
+type form struct {
+	rule string
+	text []byte
+	// lo and hi bound the part that is secret. The rest, the head of a JWT for
+	// instance, is taken out together with it but does not count by itself.
+	lo, hi int
+}
+
+// ref is a place of a form where a block stands.
+type ref struct {
+	form, at int32
+	next     int32 // the next ref with the same block, or -1
+}
+
+// index finds the forms of all values: it looks up every block of a text and
+// compares around it only where one is known.
+type index struct {
+	forms  []form
+	refs   []ref
+	blocks map[uint64]int32 // the block's bytes -> its first ref
+	filter filter
+}
+
+// add makes value one to be found. Its first head bytes are public.
+func (x *index) add(rule, value string, head int) {
+	text, stripped := []byte(value), strip(value)
+	x.addForms(rule, text, head)
+	if len(stripped) != len(text) {
+		x.addForms(rule, stripped, len(strip(value[:head])))
+	}
+}
+
+// addForms adds text in both directions.
+func (x *index) addForms(rule string, text []byte, head int) {
+	backward := slices.Clone(text)
+	slices.Reverse(backward)
+	x.addForm(form{rule: rule, text: text, lo: head, hi: len(text)})
+	x.addForm(form{rule: rule, text: backward, lo: 0, hi: len(text) - head})
+}
+
+func (x *index) addForm(f form) {
+	if f.hi-f.lo < window {
+		return
+	}
+	if x.blocks == nil {
+		x.blocks = make(map[uint64]int32)
+	}
+	number := int32(len(x.forms))
+	x.forms = append(x.forms, f)
+	for at := f.lo; at+block <= f.hi; at += block {
+		key := blockKey(f.text[at:])
+		next, ok := x.blocks[key]
+		if !ok {
+			next = -1
+		}
+		x.blocks[key] = int32(len(x.refs))
+		x.refs = append(x.refs, ref{form: number, at: int32(at), next: next})
+		x.filter.set(key)
+	}
+	if x.filter.full(len(x.blocks)) {
+		x.filter = newFilter(len(x.blocks))
+		for key := range x.blocks {
+			x.filter.set(key)
+		}
+	}
+}
+
+func blockKey(text []byte) uint64 {
+	var key uint64
+	for _, b := range text[:block] {
+		key = key<<8 | uint64(b)
+	}
+	return key
+}
+
+// find returns the places of text that hold a value in any of its views.
+func (x *index) find(text string) []Finding {
+	if len(x.forms) == 0 {
+		return nil
+	}
+	var found []Finding
+	for start := 0; ; start += pieceSize - pieceOverlap {
+		end := min(start+pieceSize, len(text))
+		for v := range views(text[start:end]) {
+			found = x.findIn(v, start, found)
+		}
+		if end == len(text) {
+			return found
+		}
+	}
+}
+
+// findIn appends the findings of one view of the text that starts at base.
+func (x *index) findIn(v view, base int, found []Finding) []Finding {
+	var key uint64
+	covered := 0 // up to here the view is found already
+	for i, b := range v.text {
+		key = (key<<8 | uint64(b)) & blockMask
+		if i < block-1 || i < covered || !x.filter.has(key) {
+			continue
+		}
+		first, ok := x.blocks[key]
+		if !ok {
+			continue
+		}
+		for n := first; n >= 0; n = x.refs[n].next {
+			f := &x.forms[x.refs[n].form]
+			from, to := f.around(v.text, i-block+1, int(x.refs[n].at))
+			if from < 0 {
+				continue
+			}
+			start, end := v.span(from, to)
+			found = append(found, Finding{Rule: f.rule, Exact: true, start: base + start, end: base + end})
+			covered = max(covered, to)
+		}
+	}
+	return found
+}
+
+// around returns the longest part of text that equals a part of the form, with
+// text[i] at place at of it, or -1 if too little of that is secret.
+func (f *form) around(text []byte, i, at int) (from, to int) {
+	left := 0
+	for left < i && left < at && text[i-left-1] == f.text[at-left-1] {
+		left++
+	}
+	right := block
+	for i+right < len(text) && at+right < len(f.text) && text[i+right] == f.text[at+right] {
+		right++
+	}
+	if min(at+right, f.hi)-max(at-left, f.lo) < window {
+		return -1, -1
+	}
+	return i - left, i + right
+}
+
+// filter tells for most blocks that they are not in the index, without the cost
+// of a map.
+type filter struct {
+	bits  []uint64
+	shift uint
+}
+
+const (
+	bitsPerBlock  = 16
+	minFilterBits = 15 // log2
+)
+
+func newFilter(blocks int) filter {
+	size := uint(minFilterBits)
+	for 1<<size < blocks*bitsPerBlock*2 {
+		size++
+	}
+	return filter{bits: make([]uint64, 1<<size/64), shift: 64 - size}
+}
+
+// full reports whether the filter lets too much through.
+func (f *filter) full(blocks int) bool { return len(f.bits)*64 < blocks*bitsPerBlock }
+
+func (f *filter) set(key uint64) {
+	if f.bits == nil {
+		*f = newFilter(0)
+	}
+	hash := key * 0x9E3779B97F4A7C15 >> f.shift
+	f.bits[hash/64] |= 1 << (hash % 64)
+}
+
+func (f *filter) has(key uint64) bool {
+	hash := key * 0x9E3779B97F4A7C15 >> f.shift
+	return f.bits[hash/64]&(1<<(hash%64)) != 0
+}

@@ -1,0 +1,142 @@
+package redact_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/internal/redact"
+)
+
+// token is a made-up token: the prefix stands apart so that no scanner takes
+// this file for a leak.
+func token(prefix string, n int) string { return prefix + random(77, n, alnum) }
+
+func rules(found []redact.Finding) []string {
+	var out []string
+	for _, f := range found {
+		out = append(out, f.Rule)
+	}
+	return out
+}
+
+func TestPatterns(t *testing.T) {
+	upper := random(5, 40, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+	jwt := "eyJ" + random(1, 20, alnum) + "." + random(2, 10, alnum) + "." + random(3, 10, alnum)
+	for _, c := range []struct {
+		rule string
+		text string
+		want bool
+	}{
+		{"github-token", token("ghp_", 36), true},
+		{"github-token", token("gho_", 36), true},
+		{"github-token", token("ghu_", 36), true},
+		{"github-token", token("ghs_", 36), true},
+		{"github-token", token("ghr_", 40), true},
+		{"github-token", "ghs_12345_" + jwt + random(4, 400, alnum), true},
+		{"github-token", token("ghp_", 35), false},
+		{"github-token", token("xghp_", 36), false},
+		{"github-token", token("ghx_", 36), false},
+		{"github-pat", token("github_pat_", 22), true},
+		{"github-pat", token("github_pat_", 21), false},
+		{"aws-key", "AKIA" + upper[:16], true},
+		{"aws-key", "ASIA" + upper[:16], true},
+		{"aws-key", "AKIA" + upper[:15], false},
+		{"aws-key", "AKIA" + upper[:17], false},
+		{"aws-key", "AKIA" + upper[:16] + "_", false},
+		{"google-key", token("AIza", 35), true},
+		{"google-key", token("AIza", 34), false},
+		{"slack-token", token("xoxb-", 10), true},
+		{"slack-token", token("xoxq-", 10), false},
+		{"provider-key", token("sk-", 20), true},
+		{"provider-key", token("sk-ant-", 40), true},
+		{"provider-key", token("sk-proj-", 40), true},
+		{"provider-key", token("sk-", 19), false},
+		{"provider-key", token("task-", 30), false},
+		{"npm-token", token("npm_", 36), true},
+		{"npm-token", token("npm_", 37), false},
+		{"gitlab-token", token("glpat-", 20), true},
+		{"huggingface-token", token("hf_", 30), true},
+		{"huggingface-token", token("hf_", 29), false},
+		{"jwt", jwt, true},
+		{"jwt", jwt[:20] + ".short." + random(3, 10, alnum), false},
+		{"jwt", "eyJshort." + jwt[3:], false},
+		{"private-key", "-----BEGIN PRIVATE KEY-----", true},
+		{"private-key", "-----BEGIN RSA PRIVATE KEY-----", true},
+		{"private-key", "-----BEGIN OPENSSH PRIVATE KEY-----", true},
+		{"private-key", "-----BEGIN PUBLIC KEY-----", false},
+		{"private-key", "-----BEGIN CERTIFICATE-----", false},
+		{"url-password", "https://bob:hunter2@db.corp.io/x", true},
+		{"url-password", "https://bob@db.corp.io/x", false},
+		{"url-password", "https://db.corp.io:443/x@y", false},
+		{"url-password", "https://:pw@db.corp.io", false},
+	} {
+		found := redact.New().Scan("see <" + c.text + "> here")
+		if got := slices.Contains(rules(found), c.rule); got != c.want {
+			t.Errorf("%s in %q: %v, want %v", c.rule, c.text, got, c.want)
+		}
+	}
+}
+
+func TestPatternMatchIsHashed(t *testing.T) {
+	match := token("ghp_", 36)
+	found := redact.New().Scan("one\ntwo " + match + "\n")
+	sum := sha256.Sum256([]byte(match))
+	if len(found) != 1 || found[0].SHA256 != hex.EncodeToString(sum[:]) || found[0].Line != 2 || found[0].Exact {
+		t.Errorf("findings are %+v", found)
+	}
+}
+
+func TestPrivateKeyIsTakenOutWithItsBody(t *testing.T) {
+	body := wrap(random(20, 300, alnum+"+/"), 64, "\n")
+	for _, c := range []struct{ name, text, want string }{
+		{"whole", "a\n-----BEGIN RSA PRIVATE KEY-----\n" + body + "-----END RSA PRIVATE KEY-----\nb\n", "a\n[redacted:private-key]\nb\n"},
+		{"no end", "a\n-----BEGIN PRIVATE KEY-----\n" + body, "a\n[redacted:private-key]\n"},
+		{"in JSON", `{"key":"-----BEGIN PRIVATE KEY-----\n` + strings.ReplaceAll(body, "\n", `\n`) + `-----END PRIVATE KEY-----\n"}`, `{"key":"[redacted:private-key]\n"}`},
+		{"two", "-----BEGIN PRIVATE KEY-----\n-----BEGIN PRIVATE KEY-----\n" + body + ".", "[redacted:private-key]\n[redacted:private-key]\n."},
+	} {
+		if got := redact.New().Redact(c.text); got != c.want {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+func TestScanAddedLeavesOutWhatIsNoLeak(t *testing.T) {
+	regular := "sk-" + strings.Repeat("ab", 15)
+	for _, c := range []struct {
+		name, base, added string
+		want              []string
+	}{
+		{"new token", "", token("ghp_", 36), []string{"github-token"}},
+		{"token of the base", "x " + token("ghp_", 36), token("ghp_", 36), nil},
+		{"another token in the base", token("ghp_", 37), token("ghp_", 36), []string{"github-token"}},
+		{"localhost", "", "http://u:p@localhost:8080/", nil},
+		{"loopback", "", "http://u:p@127.0.0.1/", nil},
+		{"example", "", "http://u:p@example.com http://u:p@db.example.org http://u:p@example.io", nil},
+		{"test", "", "http://u:p@db.test/ http://u:p@a.b.localhost", nil},
+		{"single label", "", "postgres://u:p@db:5432/x", nil},
+		{"real host", "", "http://u:p@db.corp.io/", []string{"url-password"}},
+		{"pretended example", "", "http://u:p@example.corp.io/", []string{"url-password"}},
+		{"private address", "", "http://u:p@10.0.0.1/", []string{"url-password"}},
+		{"regular", "", regular, nil},
+		{"no rule of regularity", "", "glpat-" + strings.Repeat("ab", 15), []string{"gitlab-token"}},
+	} {
+		if got := rules(redact.New().ScanAdded(c.base, c.added)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+		if len(c.want) == 0 && redact.New().Redact(c.added) == c.added {
+			t.Errorf("%s: not redacted in text that is published", c.name)
+		}
+	}
+}
+
+func TestExactValueIsNeverLeftOut(t *testing.T) {
+	for _, value := range []string{token("ghp_", 36), "sk-" + strings.Repeat("ab", 15)} {
+		found := knowing(t, value).ScanAdded(value, "http://u:"+value+"@localhost/")
+		if len(found) != 1 || !found[0].Exact {
+			t.Errorf("findings are %+v", found)
+		}
+	}
+}

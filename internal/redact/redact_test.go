@@ -1,0 +1,286 @@
+package redact_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io/fs"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agentmux/agentmux/internal/redact"
+)
+
+const alnum = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+// random returns n random characters of alphabet, the same for the same seed.
+func random(seed uint64, n int, alphabet string) string {
+	source := rand.New(rand.NewPCG(seed, 1))
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = alphabet[source.IntN(len(alphabet))]
+	}
+	return string(out)
+}
+
+// knowing makes a Redactor that knows value.
+func knowing(t testing.TB, value string) *redact.Redactor {
+	t.Helper()
+	r := redact.New()
+	if err := r.Add("canary", value); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func each(text, format, separator string) string {
+	var parts []string
+	for i := range len(text) {
+		parts = append(parts, fmt.Sprintf(format, text[i]))
+	}
+	return strings.Join(parts, separator)
+}
+
+func wrap(text string, width int, end string) string {
+	var out strings.Builder
+	for part := range slices.Chunk([]byte(text), width) {
+		out.Write(part)
+		out.WriteString(end)
+	}
+	return out.String()
+}
+
+func reverse(text string) string {
+	out := []byte(text)
+	slices.Reverse(out)
+	return string(out)
+}
+
+// encodings is how a secret may try to leave.
+func encodings(value string) map[string]string {
+	std, raw := base64.StdEncoding.EncodeToString, base64.RawURLEncoding.EncodeToString
+	quoted, _ := json.Marshal(value)
+	return map[string]string{
+		"plain":                      value,
+		"without the first 7":        value[7:],
+		"without the last 7":         value[:len(value)-7],
+		"base64":                     std([]byte(value)),
+		"base64 of 1 more":           std([]byte("x" + value)),
+		"base64 of 2 more":           std([]byte("xy" + value)),
+		"base64 url":                 raw([]byte(value)),
+		"base64 url of 1 more":       raw([]byte("?" + value)),
+		"base64 wrapped":             wrap(std([]byte(value)), 13, "\r\n"),
+		"base64 wrapped in JSON":     wrap(std([]byte(value)), 13, `\n`),
+		"base64, reversed":           std([]byte(reverse(value))),
+		"hex":                        hex.EncodeToString([]byte(value)),
+		"HEX":                        strings.ToUpper(hex.EncodeToString([]byte(value))),
+		"hex dump":                   each(value, "%02x", " "),
+		"hex bytes of C":             each(value, "0x%02x", ", "),
+		"percent":                    url.QueryEscape(value),
+		"percent, all":               each(value, "%%%02X", ""),
+		"percent, twice":             each(value, "%%25%02x", ""),
+		"JSON":                       string(quoted),
+		"JSON, all":                  each(value, `\u%04x`, ""),
+		"octal":                      each(value, `\%03o`, ""),
+		"backslash x":                each(value, `\x%02x`, ""),
+		"HTML":                       html.EscapeString(value),
+		"HTML, decimal":              each(value, "&#%d;", ""),
+		"HTML, hex":                  each(value, "&#x%x;", ""),
+		"reversed":                   reverse(value),
+		"spaced":                     each(value, "%c", " "),
+		"one per line":               each(value, "%c", "\n"),
+		"dashed in fours":            wrap(value, 4, "-"),
+		"invisible between":          each(value, "%c", "\u200b"),
+		"reversed, spaced":           each(reverse(value), "%c", " "),
+		"without its own separators": strings.NewReplacer("-", "", "_", "", ".", "").Replace(value),
+	}
+}
+
+func values() map[string]string {
+	return map[string]string{
+		"16 characters": random(1, 16, alnum),
+		"token":         "ghs_" + random(2, 36, alnum),
+		"dashed":        "key-" + random(3, 5, alnum) + "_" + random(4, 9, alnum) + "." + random(5, 20, alnum),
+		"any ASCII":     random(6, 30, alnum+"!#$&'()*+,/:;=?@[]%\\\"<>^`{|}~"),
+		"520 characters": "ghs_1234567_" + base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","typ":"JWT"}`)) +
+			"." + base64.RawURLEncoding.EncodeToString([]byte(`{"jti":"`+random(7, 90, alnum)+`"}`)) + "." + random(8, 342, alnum+"-_"),
+	}
+}
+
+func TestEveryEncodingOfAValueIsFound(t *testing.T) {
+	for kind, value := range values() {
+		r := knowing(t, value)
+		for encoding, text := range encodings(value) {
+			if len(value) == 16 && strings.HasPrefix(encoding, "without the") {
+				continue // less than 12 characters are left
+			}
+			if kind == "any ASCII" && strings.Contains("one per line spaced dashed in fours invisible between reversed, spaced", encoding) {
+				continue // too few letters and digits
+			}
+			t.Run(kind+"/"+encoding, func(t *testing.T) {
+				full := "line one\nsecond: " + text + "!\nlast\n"
+				found := slices.DeleteFunc(r.Scan(full), func(f redact.Finding) bool { return !f.Exact })
+				if len(found) == 0 {
+					t.Fatalf("not found in %q", full)
+				}
+				if found[0].Rule != "canary" || found[0].Line != 2 || found[0].SHA256 != "" {
+					t.Errorf("finding is %+v", found[0])
+				}
+				clean := r.Redact(full)
+				if !strings.HasPrefix(clean, "line one\nsecond: ") || !strings.HasSuffix(clean, "\nlast\n") {
+					t.Errorf("other text changed: %q", clean)
+				}
+				if again := r.Scan(clean); len(again) != 0 {
+					t.Errorf("%q still holds it", clean)
+				}
+				if left := len(clean) - len("line one\nsecond: !\nlast\n"); left > 2*15+len("[redacted:canary]")*(1+strings.Count(clean, "canary")) {
+					t.Errorf("too much is left: %q", clean)
+				}
+			})
+		}
+	}
+}
+
+func TestAnyTwelveCharactersAreFoundAndElevenAreNot(t *testing.T) {
+	value := random(9, 40, alnum)
+	r := knowing(t, value)
+	for at := range len(value) - 11 {
+		if got := r.Redact("<" + value[at:at+12] + ">"); got != "<[redacted:canary]>" {
+			t.Errorf("12 characters from %d: %q", at, got)
+		}
+		if text := "<" + value[at:at+11] + ">"; r.Redact(text) != text {
+			t.Errorf("11 characters from %d were found", at)
+		}
+	}
+}
+
+func TestExactValueIsTakenOutWhole(t *testing.T) {
+	for kind, value := range values() {
+		r := knowing(t, value)
+		if got := r.Redact("a " + value + " b " + value); got != "a [redacted:canary] b [redacted:canary]" {
+			t.Errorf("%s: %q", kind, got)
+		}
+	}
+}
+
+func TestHeadOfATokenDoesNotCount(t *testing.T) {
+	value := values()["520 characters"]
+	r := knowing(t, value)
+	head, _, _ := strings.Cut(value, ".")
+	sample := head[len("ghs_1234567_"):] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"jti":"1234567890"}`)) + "." + random(10, 43, alnum)
+	for _, f := range r.Scan("the header " + head + " and " + sample) {
+		if f.Exact {
+			t.Error("the header of a JWT counts as the value")
+		}
+	}
+}
+
+func TestEachLineOfAKeyFileCounts(t *testing.T) {
+	lines := []string{random(11, 64, alnum+"+/"), random(12, 64, alnum+"+/"), random(13, 10, alnum)}
+	file := "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Join(lines, "\n") + "\n-----END RSA PRIVATE KEY-----\n"
+	r := knowing(t, file)
+	for _, line := range lines[:2] {
+		if got := r.Redact(line); got != "[redacted:canary]" {
+			t.Errorf("line of the key: %q", got)
+		}
+	}
+	if got := r.Redact(lines[2]); got != lines[2] {
+		t.Error("a line of 10 characters counts")
+	}
+	if found := r.Scan("-----END RSA PRIVATE KEY-----"); len(found) != 0 {
+		t.Errorf("the frame of a key counts: %+v", found)
+	}
+}
+
+func TestAddRefusesWhatCannotBeSearchedFor(t *testing.T) {
+	r := redact.New()
+	for _, value := range []string{"", "fifteen-chars-x", " fifteen-chars-x\n", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj", "ééééééééééééééé"} {
+		if err := r.Add("short", value); !errors.Is(err, redact.ErrShort) {
+			t.Errorf("%q: %v, want ErrShort", value, err)
+		}
+	}
+	for _, name := range []string{"", "Token", "a]b", "a b", strings.Repeat("x", 65)} {
+		if err := r.Add(name, random(14, 20, alnum)); err == nil {
+			t.Errorf("name %q was accepted", name)
+		}
+	}
+	if got := r.Redact("fifteen-chars-x"); got != "fifteen-chars-x" {
+		t.Errorf("a refused value is redacted: %q", got)
+	}
+}
+
+func TestErrorNeverShowsTheValue(t *testing.T) {
+	value := random(15, 30, alnum)
+	err := redact.New().Add("bad name", value)
+	if err == nil || strings.Contains(err.Error(), value) {
+		t.Errorf("error is %v", err)
+	}
+	r := knowing(t, value)
+	cause := fmt.Errorf("push to %s: %w", value, fs.ErrPermission)
+	clean := r.Error(cause)
+	if clean.Error() != "push to [redacted:canary]: permission denied" {
+		t.Errorf("error is %v", clean)
+	}
+	if !errors.Is(clean, fs.ErrPermission) {
+		t.Error("the cause cannot be asked for any more")
+	}
+	if r.Error(fs.ErrExist) != fs.ErrExist || r.Error(nil) != nil {
+		t.Error("an error without a secret was changed")
+	}
+}
+
+func TestManyValues(t *testing.T) {
+	r := redact.New()
+	var added []string
+	for seed := range uint64(500) {
+		added = append(added, "ghs_"+random(100+seed, 36, alnum))
+		for range 2 {
+			if err := r.Add("token", added[seed]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, value := range added {
+		if got := r.Redact(" " + base64.StdEncoding.EncodeToString([]byte(value)) + " "); !strings.HasPrefix(got, " [redacted:token]") || len(got) > 24 {
+			t.Fatalf("value not taken out: %q", got)
+		}
+	}
+}
+
+func TestRedactorMayBeUsedByMany(t *testing.T) {
+	r := redact.New()
+	var wait sync.WaitGroup
+	for n := range uint64(4) {
+		wait.Go(func() {
+			for i := range uint64(50) {
+				value := random(1000*n+i, 20, alnum)
+				if err := r.Add("canary", value); err != nil {
+					t.Error(err)
+				}
+				if got := r.Redact(value); got != "[redacted:canary]" {
+					t.Errorf("got %q", got)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestLongTextIsSearchedWholly(t *testing.T) {
+	value := random(16, 40, alnum)
+	r := knowing(t, value)
+	filler := strings.Repeat("some words of a long file\n", 30_000)
+	for at := 0; at < len(filler); at += 40_009 {
+		text := filler[:at] + value + filler[at:]
+		if got := r.Redact(text); got != filler[:at]+"[redacted:canary]"+filler[at:] {
+			t.Fatalf("value at %d was not taken out alone", at)
+		}
+	}
+}
