@@ -1,0 +1,171 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// maxEventLine is the size limit of one record of events.jsonl.
+const maxEventLine = 64 << 10
+
+// Commit makes a step durable: its blobs, its records, then the state. The lock
+// must be held and Recover must have been called. After an error nothing of the
+// step counts: the records that were appended are cut off again, and the same
+// step may be committed once more. A step that changed nothing is none.
+func (s *Session) Commit(step orchestrator.Step) error {
+	if !step.Changed {
+		return nil
+	}
+	if s.held == nil {
+		return errors.New("commit: the session is not locked")
+	}
+	data, err := step.State.Encode()
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	if len(data) > orchestrator.MaxStateBytes {
+		return errors.New("commit: the state is larger than 8 MiB")
+	}
+	lines, err := encodeEvents(step.Events)
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	for name, content := range step.Blobs {
+		if err := s.putBlob(name, content); err != nil {
+			return fmt.Errorf("commit: %w", err)
+		}
+	}
+	if entersPhase(step.Events) {
+		if err := s.backup(); err != nil {
+			return fmt.Errorf("commit: %w", err)
+		}
+	}
+	if err := s.appendEvents(lines); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	if err := s.replaceState(data); err != nil {
+		return fmt.Errorf("commit: %w", errors.Join(err, s.cutEvents()))
+	}
+	s.eventsSize += int64(len(lines))
+	return s.viewToolCursor(step.State.ToolCursor)
+}
+
+func entersPhase(events []orchestrator.Event) bool {
+	return slices.ContainsFunc(events, func(e orchestrator.Event) bool { return e.Type == orchestrator.EvPhaseEntered })
+}
+
+// encodeEvents returns one line per record. A record that is too long keeps its
+// number and type and loses its data: a hole in the numbers would be worse.
+func encodeEvents(events []orchestrator.Event) ([]byte, error) {
+	var out bytes.Buffer
+	for _, e := range events {
+		line, err := json.Marshal(e)
+		if err != nil {
+			return nil, fmt.Errorf("encode record %d: %w", e.Seq, err)
+		}
+		if len(line) >= maxEventLine {
+			e.Data = map[string]any{"cut": fmt.Sprintf("%d bytes", len(line))}
+			if line, err = json.Marshal(e); err != nil {
+				return nil, fmt.Errorf("encode record %d: %w", e.Seq, err)
+			}
+		}
+		out.Write(line)
+		out.WriteByte('\n')
+	}
+	return out.Bytes(), nil
+}
+
+func (s *Session) backup() error {
+	err := durable.Backup(s.Path(StateFile), s.Path(StateBackup))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody removed state.json; this commit writes it again
+	}
+	return err
+}
+
+// appendEvents appends at eventsSize. What stands behind it was left by a commit
+// that could not even cut off its own records.
+func (s *Session) appendEvents(lines []byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := s.cutEvents(); err != nil {
+		return err
+	}
+	return durable.Append(s.Path(EventsFile), func(tail durable.Tail) ([]byte, error) {
+		s.eventsSize = tail.Size // smaller than known only if somebody cut the file
+		return lines, nil
+	})
+}
+
+func (s *Session) cutEvents() error {
+	info, err := os.Lstat(s.Path(EventsFile))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() <= s.eventsSize {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return durable.Truncate(s.Path(EventsFile), s.eventsSize)
+}
+
+func (s *Session) replaceState(data []byte) error {
+	if err := durable.Replace(s.Path(StateFile), data); err != nil {
+		return err
+	}
+	info, err := os.Lstat(s.Path(StateFile))
+	if err != nil {
+		info = nil // somebody removed it at once; Overwritten has nothing to compare
+	}
+	s.stateFile = info
+	return nil
+}
+
+// toolCursorView is tool_event_state.json, a copy of the cursor for readers that
+// know only that file.
+type toolCursorView struct {
+	AppliedOffset int64  `json:"applied_offset"`
+	Version       int    `json:"version"`
+	AppliedSeq    int    `json:"applied_seq"`
+	LineSHA256    string `json:"line_sha256"`
+}
+
+func (s *Session) viewToolCursor(c orchestrator.Cursor) error {
+	data, err := json.Marshal(toolCursorView{c.Offset, 2, c.Seq, c.LineSHA256})
+	if err != nil {
+		return err
+	}
+	if err := durable.View(s.Path(ToolCursorFile), append(data, '\n')); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// classicCursor reads the offset a classic session kept beside its state.
+func (s *Session) classicCursor() orchestrator.Cursor {
+	data, err := readOwn(s.Path(ToolCursorFile), 1<<16)
+	if err != nil {
+		return orchestrator.Cursor{}
+	}
+	var side struct {
+		Offset *int64 `json:"applied_offset"`
+		Older  *int64 `json:"applied_cursor"`
+	}
+	if json.Unmarshal(data, &side) != nil {
+		return orchestrator.Cursor{}
+	}
+	for _, at := range []*int64{side.Offset, side.Older} {
+		if at != nil && *at >= 0 {
+			return orchestrator.Cursor{Offset: *at}
+		}
+	}
+	return orchestrator.Cursor{}
+}

@@ -1,0 +1,335 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// CreateSpec says what session to make. The launcher fills State with what it
+// knows (kind, settings, repository, base, issue, flags); everything that follows
+// from the name, the definition and the moment is set by Create.
+type CreateSpec struct {
+	Project string    // directory the session is made in
+	Now     time.Time // its location decides the name's time stamp
+	Name    string    // given by a person, used as it is; empty = derived
+	Source  string    // what the name is derived from: a prompt, a file's stem, an issue's title
+	Request string    // what to do, for requirements.md
+
+	Definition   []byte // definition.yaml, frozen
+	Agents       []byte // agents.yaml, for kind agents instead of Definition
+	Snapshot     []byte // issue_snapshot.json, may be empty
+	Context      string // context.md; empty = Create writes one
+	BranchPrefix string
+	BranchTaken  func(branch string) bool // may be nil
+
+	State orchestrator.State
+}
+
+// Create makes a session and returns it with its lock held, its first two
+// records written and its state at the first phase that applies, which no host
+// has entered yet. A killed Create leaves either the whole session or a
+// directory that no listing shows. The error is ErrBlankRequest or a *NameError
+// for what the caller can correct.
+func Create(spec CreateSpec) (*Session, error) {
+	if strings.TrimSpace(spec.Request) == "" && len(spec.Agents) == 0 {
+		return nil, ErrBlankRequest
+	}
+	if spec.Name != "" && !ValidName(spec.Name) {
+		return nil, &NameError{Name: spec.Name}
+	}
+	project, err := filepath.Abs(spec.Project)
+	if err != nil {
+		return nil, fmt.Errorf("create session: %w", err)
+	}
+	spec.Project = project
+	if err := prepareProject(project); err != nil {
+		return nil, fmt.Errorf("create session: %w", err)
+	}
+	for n := 1; ; n++ {
+		s, err := createNamed(spec, spec.name(n))
+		if err == nil {
+			return s, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("create session: %w", err)
+		}
+		if spec.Name != "" {
+			return nil, &NameError{Name: spec.Name, Taken: true}
+		}
+	}
+}
+
+func (spec CreateSpec) name(n int) string {
+	if spec.Name != "" {
+		return spec.Name
+	}
+	slug := Slug(spec.Source)
+	if spec.State.IssueNumber > 0 {
+		slug = IssueSlug(spec.State.IssueNumber, spec.Source)
+	}
+	return numbered(Name(spec.Now, slug), n)
+}
+
+func numbered(name string, n int) string {
+	if n == 1 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, n)
+}
+
+func prepareProject(project string) error {
+	if err := durable.MkdirAll(Dir(project)); err != nil {
+		return err
+	}
+	ignore := filepath.Join(project, projectDir, ignoreFile)
+	err := durable.Create(ignore, []byte(sessionsDir+"/\n"+lastCompletionFile+"\n"))
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// createNamed makes the session under a name, or fails with fs.ErrExist if the
+// name is taken.
+func createNamed(spec CreateSpec, name string) (*Session, error) {
+	final := filepath.Join(Dir(spec.Project), name)
+	if _, err := os.Lstat(final); err == nil {
+		return nil, fs.ErrExist
+	}
+	temp := fmt.Sprintf("%s.tmp-%d", final, os.Getpid())
+	if err := durable.Mkdir(temp); err != nil {
+		return nil, err
+	}
+	held, err := fill(temp, final, spec)
+	if err == nil {
+		err = durable.Publish(temp, final)
+	}
+	if err != nil {
+		if held != nil {
+			err = errors.Join(err, held.Close())
+		}
+		return nil, errors.Join(err, os.RemoveAll(temp))
+	}
+	s := &Session{Dir: final, held: held}
+	if err := s.take(); err != nil {
+		return nil, errors.Join(err, s.Release())
+	}
+	return s, nil
+}
+
+// fill writes every file of a new session into temp, the state last.
+func fill(temp, final string, spec CreateSpec) (*durable.Held, error) {
+	state, def, err := newState(final, spec)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Context == "" {
+		spec.Context = contextText(final, def)
+	}
+	files := firstFiles(spec)
+	for _, f := range files {
+		if err := durable.Replace(filepath.Join(temp, f.name), f.data); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range firstDirs(spec.State.Kind) {
+		if err := durable.Mkdir(filepath.Join(temp, dir)); err != nil {
+			return nil, err
+		}
+	}
+	if err := durable.Replace(filepath.Join(temp, CreatedLog), seedCreated(files, spec.Now)); err != nil {
+		return nil, err
+	}
+	held, err := lock(filepath.Join(temp, LockFile), 0)
+	if err != nil {
+		return nil, err
+	}
+	return held, firstCommit(temp, state, spec)
+}
+
+type namedFile struct {
+	name string
+	data []byte
+}
+
+func firstFiles(spec CreateSpec) []namedFile {
+	files := []namedFile{{RequirementsFile, []byte(requirementsText(spec.Request))}}
+	if len(spec.Snapshot) > 0 {
+		files = append(files, namedFile{SnapshotFile, spec.Snapshot})
+	}
+	files = append(files, namedFile{ContextFile, []byte(spec.Context)})
+	if len(spec.Agents) > 0 {
+		files = append(files, namedFile{AgentsFile, spec.Agents})
+	} else {
+		files = append(files, namedFile{DefinitionFile, spec.Definition})
+	}
+	return append(files, namedFile{ToolEvents, nil}, namedFile{Commands, nil})
+}
+
+func firstDirs(kind string) []string {
+	dirs := []string{BlobsDir, LaunchesDir, TranscriptsDir, MessagesDir}
+	if kind == orchestrator.KindAgents {
+		dirs = append(dirs, SignalsDir, PlansDir, ChangelogsDir)
+	}
+	return dirs
+}
+
+func newState(final string, spec CreateSpec) (*orchestrator.State, *workflows.Definition, error) {
+	st := spec.State.Clone()
+	def := agentsDefinition()
+	if st.Kind == "" {
+		st.Kind = orchestrator.KindPipeline
+	}
+	if len(spec.Agents) == 0 {
+		var err error
+		if def, err = frozen(spec.Definition); err != nil {
+			return nil, nil, err
+		}
+		st.DefinitionSHA256 = hash(spec.Definition)
+	}
+	name := filepath.Base(final)
+	slug := FeatureSlug(name)
+	st.SchemaVersion = orchestrator.SchemaVersion
+	st.SessionID, st.FeatureDir, st.SessionName = name, final, "agentmux-"+slug
+	st.Workflow = def.Name
+	st.CreatedAt = orchestrator.At(spec.Now)
+	st.UpdatedAt, st.UpdatedBy = orchestrator.Classic(spec.Now), "launcher"
+	st.LastEvent = orchestrator.LastFeatureCreated
+	st.FeatureBranch = freeBranch(spec, slug)
+	if st.Trigger == "" {
+		st.Trigger = orchestrator.Optional("cli/" + name)
+	}
+	if st.Integrated.Commit == "" {
+		st.Integrated.Commit = st.BaseSHA
+	}
+	st.Visit, st.Seq = 1, 2
+	st.Phase = orchestrator.FirstPhase(def, st)
+	return st, def, nil
+}
+
+func frozen(data []byte) (*workflows.Definition, error) {
+	def, problems := workflows.Parse(DefinitionFile, data, workflows.Known{Frozen: true})
+	return def, problems.Err()
+}
+
+func freeBranch(spec CreateSpec, slug string) string {
+	prefix := spec.BranchPrefix
+	if prefix == "" {
+		prefix = "agentmux/"
+	}
+	for n := 1; ; n++ {
+		branch := numbered(prefix+slug, n)
+		if spec.BranchTaken == nil || !spec.BranchTaken(branch) {
+			return branch
+		}
+	}
+}
+
+// firstCommit writes the first two records and, last of all, the state.
+func firstCommit(temp string, state *orchestrator.State, spec CreateSpec) error {
+	at := orchestrator.At(spec.Now)
+	label, _ := orchestrator.Label(orchestrator.LastFeatureCreated)
+	record := func(seq int, kind string, data map[string]any) orchestrator.Event {
+		return orchestrator.Event{Seq: seq, TS: at, Type: kind, Phase: state.Phase, Visit: state.Visit, Data: data}
+	}
+	title := state.IssueTitle
+	if title == "" {
+		title = orchestrator.Optional(firstLine(spec.Request))
+	}
+	lines, err := encodeEvents([]orchestrator.Event{
+		record(1, orchestrator.EvSessionCreated, map[string]any{
+			"session_id": state.SessionID, "name": state.SessionID, "kind": state.Kind, "workflow": state.Workflow,
+			"title": string(title), "issue": state.IssueNumber, "repo": state.Repo, "base_branch": state.BaseBranch,
+			"base_sha": state.BaseSHA, "branch": state.FeatureBranch, "interactive": state.Interactive,
+			"trigger": state.Trigger, "config_source": state.ConfigSource,
+		}),
+		record(2, orchestrator.EvEvent, map[string]any{"event": state.LastEvent, "label": label}),
+	})
+	if err != nil {
+		return err
+	}
+	data, err := state.Encode()
+	if err != nil {
+		return err
+	}
+	appendLines := func(durable.Tail) ([]byte, error) { return lines, nil }
+	if err := durable.Append(filepath.Join(temp, EventsFile), appendLines); err != nil {
+		return err
+	}
+	return durable.Replace(filepath.Join(temp, StateFile), data)
+}
+
+const maxTitle = 200
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(line); len(runes) > maxTitle {
+		return string(runes[:maxTitle])
+	}
+	return strings.TrimSpace(line)
+}
+
+func requirementsText(request string) string {
+	return "# Requirements\n\n## Initial Request\n\n" + strings.TrimSpace(request) + "\n\n## Clarifications\n"
+}
+
+// contextText tells an agent what the directory is and whose files are whose.
+func contextText(dir string, def *workflows.Definition) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Session\n\nThis session lives in `%s`. ", dir)
+	b.WriteString("Agents work together through the files below and through their tools, and in no other way.\n\n")
+	b.WriteString("| Phase | Role | Directory | Writes |\n|---|---|---|---|\n")
+	for _, p := range def.Phases {
+		roles := p.Roles
+		if p.Role != "" {
+			roles = []string{p.Role}
+		}
+		fmt.Fprintf(&b, "| %s | %s | `%s/` | %s |\n", p.ID, strings.Join(roles, ", "), p.Dir, ownFiles(p))
+	}
+	b.WriteString("\nEvery other file is written by the session itself. ")
+	b.WriteString("`requirements.md` holds the request. A phase ends when its agent calls the tool its prompt names; nothing else ends it.\n")
+	return b.String()
+}
+
+func ownFiles(p workflows.Phase) string {
+	switch p.Kind {
+	case workflows.KindAuthor:
+		return "`" + p.Artifact + "`"
+	case workflows.KindPlan:
+		return "`plan.yaml`"
+	case workflows.KindImplement, workflows.KindFix:
+		return "the workspace"
+	case workflows.KindReview:
+		return "`review_<field>.yaml`, `review.yaml`"
+	default:
+		return "`summary.md`"
+	}
+}
+
+// seedCreated is the first content of created_files.log: the files people look
+// for first, then the others by name.
+func seedCreated(files []namedFile, now time.Time) []byte {
+	first := []string{StateFile, RequirementsFile, ContextFile}
+	rest := []string{EventsFile}
+	for _, f := range files {
+		if !slices.Contains(first, f.name) {
+			rest = append(rest, f.name)
+		}
+	}
+	slices.Sort(rest)
+	var b strings.Builder
+	for _, name := range append(first, rest...) {
+		b.WriteString(createdLine(now, name))
+	}
+	return []byte(b.String())
+}

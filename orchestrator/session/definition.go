@@ -1,0 +1,61 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+const (
+	maxDefinition   = 256 << 10
+	agentsPhase     = "implementing"
+	classicWorkflow = "feature"
+)
+
+// Definition returns the frozen workflow of the session. A session of the
+// earlier tool has none and gets the shipped feature workflow; one made from an
+// agents file gets a single phase.
+func (s *Session) Definition() (*workflows.Definition, error) {
+	s.defOnce.Do(func() { s.def, s.defHash, s.defErr = s.loadDefinition() })
+	return s.def, s.defErr
+}
+
+func (s *Session) loadDefinition() (*workflows.Definition, string, error) {
+	data, err := readOwn(s.Path(DefinitionFile), maxDefinition+1)
+	if errors.Is(err, fs.ErrNotExist) {
+		def, err := s.impliedDefinition()
+		return def, "", err
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("read definition: %w", err)
+	}
+	def, problems := workflows.Parse(DefinitionFile, data, workflows.Known{Frozen: true})
+	if err := problems.Err(); err != nil {
+		return nil, "", &CorruptError{Name: s.Name(), Reason: err.Error(), cause: err}
+	}
+	return def, hash(data), nil
+}
+
+func (s *Session) impliedDefinition() (*workflows.Definition, error) {
+	if _, err := os.Lstat(s.Path(AgentsFile)); err == nil {
+		return agentsDefinition(), nil
+	}
+	def, _, problems := workflows.Load(classicWorkflow, nil)
+	return def, problems.Err()
+}
+
+// agentsDefinition is what a session of agents without phases looks like to code
+// that asks for one.
+func agentsDefinition() *workflows.Definition {
+	return &workflows.Definition{
+		Version: 1, Name: orchestrator.KindAgents, Start: agentsPhase,
+		Phases: []workflows.Phase{{
+			ID: agentsPhase, Kind: workflows.KindImplement, Dir: "06_implementation", Role: workflows.RoleCoder,
+			Next: map[string][]workflows.Target{workflows.OutcomeCompleted: {{To: workflows.PhaseDone}}},
+		}},
+	}
+}

@@ -1,0 +1,150 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// Entry is one session of a listing.
+type Entry struct {
+	Name    string
+	Dir     string
+	State   *orchestrator.State // nil if it cannot be read
+	Err     error               // why
+	Running bool                // some process hosts it
+}
+
+// Condition is one word or line for a listing: "corrupt: <reason>", the outcome,
+// or what the session is doing.
+func (e Entry) Condition() string {
+	var corrupt *CorruptError
+	switch {
+	case errors.As(e.Err, &corrupt):
+		return "corrupt: " + corrupt.Reason
+	case e.Err != nil:
+		return "corrupt: " + e.Err.Error()
+	case e.State.Outcome != "":
+		return string(e.State.Outcome)
+	case e.State.Paused:
+		return "paused"
+	case e.Running:
+		return "running"
+	default:
+		return "interrupted"
+	}
+}
+
+// List returns a project's sessions, oldest name first. A session that cannot be
+// read is in it with its error; half-made ones are not.
+func List(project string) ([]Entry, error) {
+	found, err := os.ReadDir(Dir(project))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var entries []Entry
+	for _, e := range found {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !strings.Contains(e.Name(), ".tmp-") {
+			entries = append(entries, entry(filepath.Join(Dir(project), e.Name())))
+		}
+	}
+	return entries, nil
+}
+
+func entry(dir string) Entry {
+	e := Entry{Name: filepath.Base(dir), Dir: dir}
+	s, err := Open(dir)
+	if err != nil {
+		e.Err = &CorruptError{Name: e.Name, Reason: "no " + StateFile, cause: err}
+		return e
+	}
+	e.Dir = s.Dir
+	e.State, e.Err = s.ReadState()
+	e.Running = Running(dir)
+	return e
+}
+
+// Find returns the session that arg means in a project: a name, the only name
+// that begins so, a directory, an issue as N, #N or owner/repo#N. An empty arg is
+// the project's only session that can says yes to; can may be nil. The error is a
+// *NotFoundError or an *AmbiguousError.
+func Find(project, arg string, can func(Entry) bool) (Entry, error) {
+	if e, ok := directory(project, arg); ok {
+		return e, nil
+	}
+	entries, err := List(project)
+	if err != nil {
+		return Entry{}, err
+	}
+	for _, e := range entries {
+		if e.Name == arg {
+			return e, nil
+		}
+	}
+	fits := matching(entries, arg)
+	if can != nil && len(fits) != 1 || arg == "" {
+		fits = slices.DeleteFunc(fits, func(e Entry) bool { return can != nil && !can(e) })
+	}
+	switch len(fits) {
+	case 0:
+		return Entry{}, &NotFoundError{What: arg}
+	case 1:
+		return fits[0], nil
+	}
+	names := make([]string, len(fits))
+	for i, e := range fits {
+		names[i] = e.Name
+	}
+	return Entry{}, &AmbiguousError{What: arg, Candidates: names}
+}
+
+// directory takes arg as a path: absolute, or relative to the working directory
+// or the project.
+func directory(project, arg string) (Entry, bool) {
+	if !strings.ContainsRune(arg, filepath.Separator) && arg != "." {
+		return Entry{}, false
+	}
+	for _, dir := range []string{arg, filepath.Join(project, arg)} {
+		if s, err := Open(dir); err == nil {
+			return entry(s.Dir), true
+		}
+	}
+	return Entry{}, false
+}
+
+var issueRule = regexp.MustCompile(`^(?:([^/\s#]+/[^/\s#]+)?#)?(\d+)$`)
+
+func matching(entries []Entry, arg string) []Entry {
+	if m := issueRule.FindStringSubmatch(arg); m != nil {
+		number, err := strconv.Atoi(m[2])
+		byIssue := selected(entries, func(e Entry) bool {
+			return err == nil && e.State != nil && e.State.IssueNumber == number &&
+				(m[1] == "" || strings.EqualFold(string(e.State.Repo), m[1]))
+		})
+		if len(byIssue) > 0 || arg != m[2] {
+			return byIssue
+		}
+	}
+	return selected(entries, func(e Entry) bool { return strings.HasPrefix(e.Name, arg) })
+}
+
+func selected(entries []Entry, fits func(Entry) bool) []Entry {
+	var out []Entry
+	for _, e := range entries {
+		if fits(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}

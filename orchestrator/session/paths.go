@@ -1,0 +1,49 @@
+package session
+
+import "path/filepath"
+
+// Files and directories of a session, relative to it.
+const (
+	StateFile          = "state.json"
+	StateBackup        = "state.json.bak"
+	BlobsDir           = "blobs"
+	RequirementsFile   = "requirements.md"
+	ContextFile        = "context.md"
+	SnapshotFile       = "issue_snapshot.json"
+	DefinitionFile     = "definition.yaml"
+	AgentsFile         = "agents.yaml"
+	RuntimeFile        = "runtime_state.json"
+	HostLog            = "orchestrator.log"
+	CreatedLog         = "created_files.log"
+	ToolEvents         = "tool_events.jsonl"
+	Commands           = "commands.jsonl"
+	ToolCursorFile     = "tool_event_state.json"
+	EventsFile         = "events.jsonl"
+	MirrorFile         = "mirror_state.json"
+	LockFile           = "lock"
+	LaunchesDir        = "launches"
+	TranscriptsDir     = "transcripts"
+	MessagesDir        = "msgs"
+	SignalsDir         = "signals"
+	PlansDir           = "plans"
+	ChangelogsDir      = "changelogs"
+	ApprovalFile       = "approval.json"
+	ChangesFile        = "changes.md"
+	SummaryFile        = "summary.md"
+	projectDir         = ".agentmux"
+	sessionsDir        = ".sessions"
+	ignoreFile         = ".gitignore"
+	lastCompletionFile = ".last_completion.json"
+)
+
+// Dir returns where a project keeps its sessions.
+func Dir(project string) string { return filepath.Join(project, projectDir, sessionsDir) }
+
+// LastCompletion returns the path of the project's note of its latest finished
+// session. It is only shown to people.
+func LastCompletion(project string) string {
+	return filepath.Join(project, projectDir, lastCompletionFile)
+}
+
+// Project returns the project a session directory lies in.
+func (s *Session) Project() string { return filepath.Dir(filepath.Dir(filepath.Dir(s.Dir))) }

@@ -1,0 +1,117 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// Recover brings the directory back to its last commit and returns that state:
+// records beyond the state's seq are cut off, the copy of the cursor is written
+// again. If events.jsonl is gone or does not reach the state, that becomes a
+// record of its own. The lock must be held. It is safe to call twice.
+func (s *Session) Recover(now time.Time) (*orchestrator.State, error) {
+	state, err := s.ReadState()
+	if err != nil {
+		return nil, err
+	}
+	if state.IsClassic() && state.ToolCursor == (orchestrator.Cursor{}) {
+		state.ToolCursor = s.classicCursor()
+	}
+	keep, size, found, err := s.lastRecord(state.Seq)
+	if err != nil {
+		return nil, fmt.Errorf("recover: %w", err)
+	}
+	if keep < size {
+		if err := durable.Truncate(s.Path(EventsFile), keep); err != nil {
+			return nil, fmt.Errorf("recover: %w", err)
+		}
+	}
+	if err := s.take(); err != nil {
+		return nil, fmt.Errorf("recover: %w", err)
+	}
+	if !found && state.Seq > 0 {
+		return s.recordLoss(state, size, now)
+	}
+	if err := s.viewToolCursor(state.ToolCursor); err != nil {
+		return nil, fmt.Errorf("recover: %w", err)
+	}
+	return state, nil
+}
+
+// take notes what the host's files look like now, so that changes of others and
+// its own unfinished appends are noticed.
+func (s *Session) take() error {
+	info, err := os.Lstat(s.Path(StateFile))
+	if err != nil {
+		return err
+	}
+	s.stateFile, s.eventsSize = info, 0
+	info, err = os.Lstat(s.Path(EventsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.eventsSize = info.Size()
+	return nil
+}
+
+// lastRecord returns the end of the record numbered seq, the size of the file,
+// and whether the record is there. Without it every complete line with a lower
+// number stays.
+func (s *Session) lastRecord(seq int) (end, size int64, found bool, err error) {
+	data, err := os.ReadFile(s.Path(EventsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, false, nil
+	}
+	if err != nil {
+		return 0, 0, false, err
+	}
+	var at int64
+	for rest := data; ; {
+		line, after, whole := bytes.Cut(rest, []byte("\n"))
+		if !whole {
+			break
+		}
+		rest = after
+		at += int64(len(line)) + 1
+		var record struct {
+			Seq int `json:"seq"`
+		}
+		if json.Unmarshal(line, &record) != nil || record.Seq <= 0 {
+			continue
+		}
+		if record.Seq > seq {
+			break
+		}
+		end, found = at, record.Seq == seq
+	}
+	return end, int64(len(data)), found, nil
+}
+
+// recordLoss notes in the records that earlier ones are gone.
+func (s *Session) recordLoss(state *orchestrator.State, size int64, now time.Time) (*orchestrator.State, error) {
+	next := state.Clone()
+	next.Seq++
+	record := orchestrator.Event{
+		Seq: next.Seq, TS: orchestrator.At(now), Type: orchestrator.EvInputRewound, Phase: next.Phase, Visit: next.Visit,
+		Data: map[string]any{
+			"file": EventsFile, "from": state.Seq, "to": size,
+			"reason": fmt.Sprintf("the file ends before record %d", state.Seq),
+		},
+	}
+	step := orchestrator.Step{State: next, Events: []orchestrator.Event{record}, Changed: true}
+	if err := s.Commit(step); err != nil {
+		return nil, fmt.Errorf("recover: %w", err)
+	}
+	return next, nil
+}

@@ -1,0 +1,55 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentmux/agentmux/internal/durable"
+)
+
+const runtimeVersion = 3
+
+// Runtime is runtime_state.json: where the agents' panes are. It helps to find
+// them; what is true is what the panes are tagged with.
+type Runtime struct {
+	TmuxSession string                `json:"tmux_session"`
+	Panes       map[string]string     `json:"panes"` // agent key -> pane id
+	Version     int                   `json:"version"`
+	Socket      string                `json:"socket"`
+	Launches    map[string]LaunchInfo `json:"launches"` // agent key -> launch
+}
+
+// LaunchInfo is where one launch runs. A process is signalled only if both
+// numbers match.
+type LaunchInfo struct {
+	Pane     string `json:"pane"`
+	PID      int    `json:"pid"`
+	PIDStart string `json:"pid_start"`
+	Launch   string `json:"launch"`
+}
+
+// ReadRuntime returns runtime_state.json; a missing or unreadable one is empty.
+func (s *Session) ReadRuntime() Runtime {
+	var r Runtime
+	data, err := readOwn(s.Path(RuntimeFile), 1<<20)
+	if err != nil || json.Unmarshal(data, &r) != nil {
+		r = Runtime{}
+	}
+	if r.Panes == nil {
+		r.Panes = map[string]string{}
+	}
+	if r.Launches == nil {
+		r.Launches = map[string]LaunchInfo{}
+	}
+	return r
+}
+
+// WriteRuntime replaces runtime_state.json.
+func (s *Session) WriteRuntime(r Runtime) error {
+	r.Version = runtimeVersion
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write runtime state: %w", err)
+	}
+	return durable.View(s.Path(RuntimeFile), append(data, '\n'))
+}
