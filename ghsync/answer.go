@@ -1,0 +1,184 @@
+package ghsync
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// answer is what one try brought: a response whose body was read to the end, or an error.
+type answer struct {
+	resp *http.Response
+	body []byte
+	err  error
+	sent bool // the request may have reached the server
+}
+
+// readable reports whether a 2xx answer can be used as it is. A proxy's page or a body cut
+// by the network is no answer.
+func (a answer) readable() bool {
+	if a.err != nil {
+		return false
+	}
+	if len(a.body) == 0 || !strings.Contains(a.resp.Header.Get("Content-Type"), "json") {
+		return true
+	}
+	return json.Valid(a.body)
+}
+
+// serverMessage is GitHub's error body.
+type serverMessage struct {
+	Message string `json:"message"`
+	Docs    string `json:"documentation_url"`
+	Errors  []struct {
+		Resource, Field, Code, Message string
+	} `json:"errors"`
+}
+
+// parseMessage reads what it can; GHES also sends errors as plain strings.
+func parseMessage(body []byte) serverMessage {
+	var m serverMessage
+	if json.Unmarshal(body, &m) == nil {
+		return m
+	}
+	var loose struct {
+		Message string          `json:"message"`
+		Docs    string          `json:"documentation_url"`
+		Errors  json.RawMessage `json:"errors"`
+	}
+	if json.Unmarshal(body, &loose) == nil {
+		return serverMessage{Message: strings.TrimSpace(loose.Message + " " + string(loose.Errors)), Docs: loose.Docs}
+	}
+	return serverMessage{}
+}
+
+// text is the message with the details that GitHub hides in its list of errors.
+func (m serverMessage) text() string {
+	parts := []string{m.Message}
+	for _, e := range m.Errors {
+		switch {
+		case e.Message != "":
+			parts = append(parts, e.Message)
+		case e.Code != "":
+			parts = append(parts, strings.Trim(e.Resource+"."+e.Field+" "+e.Code, ". "))
+		}
+	}
+	return clip(strings.Join(parts, ": "), 300)
+}
+
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "..."
+	}
+	return s
+}
+
+// limited is a limit the server named.
+type limited struct {
+	wait  time.Duration
+	scope string // primary, secondary, content
+	bare  bool   // no time given: the wait grows with each one
+}
+
+// limitOf finds a limit in a 403 or 429. A 429 is always one.
+func limitOf(resp *http.Response, m serverMessage, now time.Time) (limited, bool) {
+	if resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusTooManyRequests {
+		return limited{}, false
+	}
+	text := strings.ToLower(m.Message)
+	if strings.Contains(text, "submitted too quickly") {
+		return limited{scope: "content", bare: true}, true
+	}
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds >= 0 {
+		return limited{wait: time.Duration(seconds) * time.Second, scope: "secondary"}, true
+	}
+	if resp.Header.Get("X-RateLimit-Remaining") == "0" {
+		if reset, ok := resetTime(resp.Header); ok {
+			return limited{wait: max(0, reset.Sub(now)) + time.Second, scope: "primary"}, true
+		}
+	}
+	named := strings.Contains(text, "secondary rate limit") || strings.Contains(text, "abuse") ||
+		strings.Contains(m.Docs, "secondary-rate-limits") || strings.Contains(m.Docs, "abuse-rate-limits")
+	if named || resp.StatusCode == http.StatusTooManyRequests {
+		return limited{scope: "secondary", bare: true}, true
+	}
+	return limited{}, false
+}
+
+func resetTime(h http.Header) (time.Time, bool) {
+	seconds, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
+	if err != nil || seconds == 0 {
+		return time.Time{}, false
+	}
+	return time.Unix(seconds, 0), true
+}
+
+// refusal turns a refusal of the server that no waiting cures into its typed error.
+func refusal(c call, resp *http.Response, m serverMessage) error {
+	switch resp.StatusCode {
+	case http.StatusNotFound:
+		return &NotFound{Kind: thing(c.path)}
+	case http.StatusGone:
+		return &NotFound{Kind: thing(c.path), Gone: true}
+	}
+	e := &Terminal{Status: resp.StatusCode, Message: m.text()}
+	if e.Message == "" {
+		e.Message = http.StatusText(resp.StatusCode)
+	}
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		e.Code, e.Hint = CodeUnauthorized, "the token is not valid (any more): set a new one"
+	case http.StatusForbidden:
+		e.Code, e.Hint = forbiddenCode(e.Message, resp.Header)
+	case http.StatusConflict:
+		e.Code = CodeConflict
+	case http.StatusUnavailableForLegalReasons:
+		e.Code = CodeLegal
+	default:
+		e.Code = validationCode(m)
+	}
+	return e
+}
+
+func forbiddenCode(text string, h http.Header) (code, hint string) {
+	lower := strings.ToLower(text)
+	switch {
+	case strings.Contains(lower, "not permitted to create or approve pull requests"):
+		return CodePRForbidden, "Settings -> Actions -> General -> Allow GitHub Actions to create and approve pull requests"
+	case strings.Contains(lower, "locked"):
+		return CodeLocked, ""
+	}
+	if need := h.Get("X-Accepted-GitHub-Permissions"); need != "" {
+		return CodeForbidden, "the token needs " + need
+	}
+	return CodeForbidden, "the token may not do this"
+}
+
+// validationCode finds the cause of a 422 in its texts; GitHub gives no codes of its own.
+func validationCode(m serverMessage) string {
+	var all strings.Builder
+	all.WriteString(m.Message)
+	for _, e := range m.Errors {
+		all.WriteString("\n" + e.Resource + " " + e.Field + " " + e.Code + " " + e.Message)
+	}
+	text := strings.ToLower(all.String())
+	for _, rule := range []struct{ part, code string }{
+		{"reference already exists", CodeRefExists},
+		{"reference update failed", CodeRefFailed},
+		{"a pull request already exists", CodePRExists},
+		{"no commits between", CodeNoCommits},
+		{"draft pull requests are not supported", CodeDraftUnsupported},
+		{"review cannot be requested from pull request author", CodeReviewFromAuthor},
+		{"label name already_exists", CodeLabelExists},
+		{"body is too long", CodeBodyTooLong},
+		{"pullrequest head invalid", CodeHeadInvalid},
+		{"head invalid", CodeHeadInvalid},
+	} {
+		if strings.Contains(text, rule.part) {
+			return rule.code
+		}
+	}
+	return CodeValidation
+}

@@ -1,0 +1,137 @@
+package ghsync
+
+import (
+	"context"
+	"net/http"
+	"strings"
+)
+
+// Priority orders calls that wait for the same limit.
+type Priority int
+
+const (
+	// Mirror is for what keeps an issue up to date; the priority of a bare context.
+	Mirror Priority = iota
+	// Finishing is for what ends a session: stop, final comment, last label, pull request.
+	// Only it passes when little of the quota is left.
+	Finishing
+	// Discovery is for polling and sweeps.
+	Discovery
+)
+
+// rank is the place in a queue, first to last.
+func (p Priority) rank() int { return [...]int{Mirror: 1, Finishing: 0, Discovery: 2}[p] }
+
+type callKey int
+
+const (
+	priorityKey callKey = iota
+	namedKey
+	kindKey
+)
+
+// WithPriority returns a context whose calls have priority p.
+func WithPriority(ctx context.Context, p Priority) context.Context {
+	return context.WithValue(ctx, priorityKey, p)
+}
+
+// JustNamed returns a context in which a 404 is asked again, twice within six seconds: a
+// poll or an event named the thing less than a minute ago, and replicas may lag.
+func JustNamed(ctx context.Context) context.Context {
+	return context.WithValue(ctx, namedKey, true)
+}
+
+// kind says how a request may be repeated.
+type kind int
+
+const (
+	reading    kind = iota // GET, HEAD, a GraphQL query
+	idempotent             // PATCH, PUT, DELETE
+	creating               // POST, a GraphQL mutation: sent once
+)
+
+// bucket says which of our own limits a request counts against.
+type bucket int
+
+const (
+	readBucket bucket = iota
+	searchBucket
+	graphqlBucket
+	writeBucket
+	contentBucket // writes that people see: comment, pull request, reaction, review request
+)
+
+// call is what the layers know about one request.
+type call struct {
+	kind     kind
+	bucket   bucket
+	priority Priority
+	named    bool
+	path     string // for messages: no host, no query
+	resource string // the server's quota: core, search, graphql
+}
+
+func callOf(req *http.Request) call {
+	ctx := req.Context()
+	c := call{path: req.URL.Path, resource: "core"}
+	c.priority, _ = ctx.Value(priorityKey).(Priority)
+	c.named, _ = ctx.Value(namedKey).(bool)
+	switch req.Method {
+	case http.MethodGet, http.MethodHead:
+		c.kind, c.bucket = reading, readBucket
+	case http.MethodPost:
+		c.kind, c.bucket = creating, writeBucket
+	default:
+		c.kind, c.bucket = idempotent, writeBucket
+	}
+	if k, ok := ctx.Value(kindKey).(kind); ok {
+		c.kind = k
+	}
+	switch {
+	case strings.HasSuffix(req.URL.Path, "/graphql"):
+		c.resource = "graphql"
+		if c.kind == reading {
+			c.bucket = graphqlBucket
+		}
+	case strings.Contains(req.URL.Path, "/search/"):
+		c.bucket, c.resource = searchBucket, "search"
+	case c.bucket == writeBucket && isContent(req):
+		c.bucket = contentBucket
+	}
+	return c
+}
+
+// isContent tells the writes GitHub counts as content: what sends notifications.
+func isContent(req *http.Request) bool {
+	if req.Method == http.MethodDelete {
+		return false
+	}
+	path := req.URL.Path
+	for _, part := range []string{"/comments", "/reactions", "/requested_reviewers", "/reviews"} {
+		if strings.Contains(path, part) {
+			return true
+		}
+	}
+	if strings.Contains(path, "/labels") {
+		return false
+	}
+	return strings.Contains(path, "/pulls") || strings.Contains(path, "/issues")
+}
+
+// thing names what a path stands for, for a message about its absence.
+func thing(path string) string {
+	kinds := map[string]string{
+		"comments": "comment", "issues": "issue", "pulls": "pull request", "labels": "label",
+		"collaborators": "user", "users": "user", "user": "user", "installations": "installation",
+	}
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	for i := len(parts) - 1; i >= 0; i-- {
+		if name, ok := kinds[parts[i]]; ok {
+			return name
+		}
+		if parts[i] == "repos" || parts[i] == "repositories" {
+			return "repository"
+		}
+	}
+	return "resource"
+}

@@ -1,0 +1,216 @@
+package ghsync
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/go-github/v62/github"
+)
+
+const maxRedirects = 3
+
+// Options are what a Client is made of. Token is required; empty URLs mean github.com.
+type Options struct {
+	APIURL, GraphQLURL, ServerURL string
+
+	Token TokenSource
+
+	HTTP   http.RoundTripper // nil: a transport of its own
+	Log    *slog.Logger      // nil: none
+	Now    func() time.Time  // nil: time.Now; for times that are recorded, not for waits
+	Limits Limits
+	Pause  time.Duration // before the first repetition; 0: one second
+}
+
+// Client is one identity at one GitHub server. It is safe for use by many sessions at once,
+// which then share its limits and its cache.
+type Client struct {
+	api     *github.Client
+	graphql *url.URL
+	server  *url.URL
+	tokens  TokenSource
+	quota   *quota
+	log     *slog.Logger
+	now     func() time.Time
+
+	mu          sync.Mutex
+	noGraphQL   bool // the endpoint answered 404
+	viewer      *Account
+	permissions map[string]remembered
+}
+
+// New makes a client and sends nothing.
+func New(o Options) (*Client, error) {
+	bases := Bases("github.com", func(string) string { return "" })
+	api, apiErr := parseBase("API URL", or(o.APIURL, bases.API))
+	graphQL, gqlErr := parseBase("GraphQL URL", or(o.GraphQLURL, graphQLBeside(or(o.APIURL, bases.API))))
+	server, serverErr := parseBase("server URL", or(o.ServerURL, bases.Server))
+	if err := errors.Join(apiErr, gqlErr, serverErr); err != nil {
+		return nil, err
+	}
+	if o.Token == nil {
+		return nil, errors.New("no GitHub token")
+	}
+	if origin(api) != origin(graphQL) {
+		return nil, fmt.Errorf("API %s and GraphQL %s are on two hosts", api, graphQL)
+	}
+	if !strings.HasSuffix(api.Path, "/") {
+		api.Path += "/"
+	}
+	if o.HTTP == nil {
+		o.HTTP = newTransport()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Token.Mode() == ModeActions {
+		o.Limits.PerHour = or(o.Limits.PerHour, 600)
+	}
+	c := &Client{
+		graphql: graphQL, server: server, tokens: o.Token, quota: newQuota(),
+		log: o.Log, now: o.Now, permissions: map[string]remembered{},
+	}
+	c.api = github.NewClient(&http.Client{Transport: c.stack(o, api), CheckRedirect: checkRedirect})
+	c.api.BaseURL, c.api.UserAgent = api, "agentmux"
+	return c, nil
+}
+
+// stack is limit, retry, auth, etag and pin above the transport, outermost first.
+func (c *Client) stack(o Options, api *url.URL) http.RoundTripper {
+	own := origin(api)
+	tags := newETag(&pin{next: o.HTTP, origin: own})
+	authorized := &auth{next: tags, tokens: o.Token, origin: own}
+	again := &retry{next: authorized, quota: c.quota, tokens: o.Token, pause: or(o.Pause, firstPause)}
+	return newLimit(again, c.quota, o.Limits)
+}
+
+// checkRedirect follows a read within its origin, three times. Everything else would lose
+// the method, or carry the token away.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	reads := req.Method == http.MethodGet || req.Method == http.MethodHead
+	if len(via) > maxRedirects || !reads || req.Method != first.Method || origin(req.URL) != origin(first.URL) {
+		return &Moved{Location: req.URL.Redacted()}
+	}
+	return nil
+}
+
+// Server is the address people see, without a final slash.
+func (c *Client) Server() string { return strings.TrimSuffix(c.server.String(), "/") }
+
+// Host is the server's name, with a port if it has one.
+func (c *Client) Host() string { return c.server.Host }
+
+// Mode is where the token comes from.
+func (c *Client) Mode() Mode { return c.tokens.Mode() }
+
+// Quotas returns the server's limits as last seen, by resource; empty where it has none.
+func (c *Client) Quotas() map[string]Quota { return c.quota.snapshot() }
+
+// do sends one REST request and decodes the answer into out, which may be nil.
+func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+	_, err := c.send(ctx, method, path, in, out)
+	return err
+}
+
+// send is do with the response, for its links and headers.
+func (c *Client) send(ctx context.Context, method, path string, in, out any) (*github.Response, error) {
+	req, err := c.api.NewRequest(method, path, in)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	resp, err := c.api.Do(ctx, req, out)
+	return resp, plain(err)
+}
+
+// plain takes the library's and net/http's wrapping off our own errors.
+func plain(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// graphqlError is one entry of a GraphQL answer's errors.
+type graphqlError struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// errNoGraphQL means that the server has no GraphQL endpoint; callers then read by REST.
+var errNoGraphQL = errors.New("no GraphQL endpoint")
+
+// ask sends one GraphQL document. A document that starts with "mutation" is a creating call.
+func (c *Client) ask(ctx context.Context, document string, variables map[string]any, out any) error {
+	if c.withoutGraphQL() {
+		return errNoGraphQL
+	}
+	repeat := reading
+	if strings.HasPrefix(document, "mutation") {
+		repeat = creating
+	}
+	ctx = context.WithValue(ctx, kindKey, repeat)
+	var answer struct {
+		Data   json.RawMessage `json:"data"`
+		Errors []graphqlError  `json:"errors"`
+	}
+	in := map[string]any{"query": document, "variables": variables, "operationName": operationName(document)}
+	err := c.do(ctx, http.MethodPost, c.graphql.String(), in, &answer)
+	if IsNotFound(err) {
+		c.mu.Lock()
+		c.noGraphQL = true
+		c.mu.Unlock()
+		return errNoGraphQL
+	}
+	if err != nil {
+		return err
+	}
+	if len(answer.Errors) > 0 {
+		return graphqlFailure(answer.Errors)
+	}
+	if err := json.Unmarshal(answer.Data, out); err != nil {
+		return fmt.Errorf("decode GraphQL answer: %w", err)
+	}
+	return nil
+}
+
+func (c *Client) withoutGraphQL() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.noGraphQL
+}
+
+// operationName is the word after query or mutation.
+func operationName(document string) string {
+	fields := strings.FieldsFunc(document, func(r rune) bool { return r == ' ' || r == '(' || r == '{' })
+	if len(fields) < 2 {
+		return ""
+	}
+	return fields[1]
+}
+
+// graphqlFailure types the first error; GraphQL sends limits and absence with status 200.
+func graphqlFailure(errs []graphqlError) error {
+	first := errs[0]
+	switch first.Type {
+	case "NOT_FOUND":
+		return &NotFound{Kind: "resource"}
+	case "RATE_LIMITED":
+		return &RetryAfter{Wait: bareLimit, Scope: "primary", Err: errors.New(first.Message)}
+	case "FORBIDDEN", "INSUFFICIENT_SCOPES":
+		return &Terminal{Status: http.StatusForbidden, Code: CodeForbidden, Message: clip(first.Message, 300)}
+	}
+	return &Terminal{Status: http.StatusOK, Code: CodeGraphQL, Message: clip(first.Message, 300)}
+}

@@ -1,0 +1,45 @@
+package ghsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// CommitState is the state of a commit status.
+type CommitState string
+
+const (
+	CommitSuccess CommitState = "success"
+	CommitFailure CommitState = "failure"
+	CommitPending CommitState = "pending"
+)
+
+// reviewContext is the name under which the verdict stands on a commit.
+const reviewContext = "agentmux/review"
+
+// maxStatusText is GitHub's limit for a status's description, in characters.
+const maxStatusText = 140
+
+// CommitStatus puts the review's verdict on exactly this commit. The same call again leaves
+// the same status. target is a page people can open; it may be empty.
+func (c *Client) CommitStatus(ctx context.Context, repo Repo, sha string, state CommitState, description, target string) error {
+	if r := []rune(description); len(r) > maxStatusText {
+		description = string(r[:maxStatusText-3]) + "..."
+	}
+	in := map[string]string{"state": string(state), "description": description, "context": reviewContext}
+	if target != "" {
+		in["target_url"] = target
+	}
+	post := func() error { return c.do(ctx, http.MethodPost, repo.path("/statuses/%s", sha), in, nil) }
+	err := post()
+	// Statuses of one context replace one another, so a second one does no harm.
+	if errors.As(err, new(*Ambiguous)) || errors.As(err, new(*Unsent)) {
+		err = post()
+	}
+	if err != nil {
+		return fmt.Errorf("set commit status: %w", err)
+	}
+	return nil
+}

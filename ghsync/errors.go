@@ -1,0 +1,151 @@
+package ghsync
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrPullRequest is returned for an issue number that belongs to a pull request.
+var ErrPullRequest = errors.New("is a pull request, not an issue")
+
+// RetryAfter means not now: a limit, or a server that kept failing. Nothing was applied.
+// The caller keeps what it wanted pending and asks again after Wait.
+type RetryAfter struct {
+	Wait  time.Duration
+	Scope string // primary, secondary, content, search, token, server
+	Err   error  // what the server said; may be nil
+}
+
+func (e *RetryAfter) Error() string {
+	text := fmt.Sprintf("try again in %s (%s limit)", e.Wait.Round(time.Second), e.Scope)
+	if e.Scope == "server" {
+		text = fmt.Sprintf("try again in %s: GitHub does not answer", e.Wait.Round(time.Second))
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *RetryAfter) Unwrap() error { return e.Err }
+
+// NotFound means that the thing is not there or not visible to this identity. Gone is the
+// server's word that it was there and was deleted.
+type NotFound struct {
+	Kind string // repository, issue, comment, pull request, label, user, or resource
+	Gone bool
+}
+
+func (e *NotFound) Error() string {
+	if e.Gone {
+		return e.Kind + " was deleted"
+	}
+	return e.Kind + " not found, or not visible to this account"
+}
+
+// Codes of Terminal that callers branch on.
+const (
+	CodeRefExists        = "ref_exists"
+	CodeRefFailed        = "ref_failed"
+	CodePRExists         = "pr_exists"
+	CodeNoCommits        = "no_commits"
+	CodeHeadInvalid      = "head_invalid"
+	CodeBodyTooLong      = "body_too_long"
+	CodeLabelExists      = "label_exists"
+	CodeReviewFromAuthor = "review_from_author"
+	CodeDraftUnsupported = "draft_unsupported"
+	CodeValidation       = "validation"
+	CodePRForbidden      = "pr_forbidden"
+	CodeLocked           = "locked"
+	CodeUnauthorized     = "unauthorized"
+	CodeForbidden        = "forbidden"
+	CodeConflict         = "conflict"
+	CodeLegal            = "legal"
+	CodeRefused          = "refused"
+	CodeGraphQL          = "graphql"
+)
+
+// Terminal means never with this configuration: the same call gives the same answer until
+// somebody changes something. Hint is one sentence for a person and may be empty.
+type Terminal struct {
+	Status  int // 0 when the request was not sent
+	Code    string
+	Message string
+	Hint    string
+}
+
+func (e *Terminal) Error() string {
+	text := e.Message
+	if text == "" {
+		text = e.Code
+	}
+	if e.Status != 0 {
+		text = fmt.Sprintf("GitHub answered %d: %s", e.Status, text)
+	}
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
+
+// Ambiguous means that a creating request was sent and its fate is unknown. Look for the
+// result by its key before creating again.
+type Ambiguous struct {
+	Method, Path string
+	Err          error
+}
+
+func (e *Ambiguous) Error() string {
+	return fmt.Sprintf("%s %s may or may not have been applied: %v", e.Method, e.Path, e.Err)
+}
+
+func (e *Ambiguous) Unwrap() error { return e.Err }
+
+// Unsent means that a creating request never left this machine; it may be made again at once.
+type Unsent struct {
+	Err error
+}
+
+func (e *Unsent) Error() string { return fmt.Sprintf("not sent: %v", e.Err) }
+
+func (e *Unsent) Unwrap() error { return e.Err }
+
+// Moved means that the repository answers under another name. Read it again by its id and
+// repeat the call there.
+type Moved struct {
+	Location string
+}
+
+func (e *Moved) Error() string { return "moved to " + e.Location }
+
+// Later tells whether err passes with time, and after how long. An error that is none of
+// this package's counts as passing: the network may come back.
+func Later(err error) (wait time.Duration, again bool) {
+	var (
+		after    *RetryAfter
+		terminal *Terminal
+		missing  *NotFound
+	)
+	switch {
+	case err == nil:
+		return 0, false
+	case errors.As(err, &after):
+		return after.Wait, true
+	case errors.As(err, &terminal), errors.As(err, &missing), errors.Is(err, ErrPullRequest):
+		return 0, false
+	}
+	return 0, true
+}
+
+// HasCode reports whether err is a Terminal with this code.
+func HasCode(err error, code string) bool {
+	var terminal *Terminal
+	return errors.As(err, &terminal) && terminal.Code == code
+}
+
+// IsNotFound reports whether err says that something is not there.
+func IsNotFound(err error) bool {
+	var missing *NotFound
+	return errors.As(err, &missing)
+}

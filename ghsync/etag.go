@@ -1,0 +1,140 @@
+package ghsync
+
+import (
+	"bytes"
+	"container/list"
+	"io"
+	"net/http"
+	"sync"
+)
+
+const (
+	maxCachedBody  = 1 << 20
+	maxCachedItems = 512
+	maxCachedBytes = 64 << 20
+)
+
+// etag asks conditionally for what it has seen and turns a 304 back into the answer it
+// stands for. It sits inside auth: GitHub binds a validator to the token, and a layer
+// outside would compare answers of different tokens. It always revalidates, so it never
+// serves anything stale. One etag belongs to one identity.
+type etag struct {
+	next http.RoundTripper
+
+	mu    sync.Mutex
+	items map[string]*list.Element
+	order *list.List // front = used last
+	bytes int
+}
+
+type cached struct {
+	key, tag string
+	header   http.Header
+	body     []byte
+}
+
+func newETag(next http.RoundTripper) *etag {
+	return &etag{next: next, items: map[string]*list.Element{}, order: list.New()}
+}
+
+func (t *etag) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodGet {
+		return t.next.RoundTrip(req)
+	}
+	key := req.URL.String() + "\n" + req.Header.Get("Accept")
+	have := t.find(key)
+	if have != nil {
+		req = req.Clone(req.Context())
+		req.Header.Set("If-None-Match", have.tag)
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case resp.StatusCode == http.StatusNotModified && have != nil:
+		return have.answer(resp), nil
+	case resp.StatusCode == http.StatusOK && resp.Header.Get("ETag") != "":
+		t.keep(key, resp)
+	}
+	return resp, nil
+}
+
+// answer is the stored response with the rate numbers of the 304 that confirmed it.
+func (c *cached) answer(fresh *http.Response) *http.Response {
+	fresh.Body.Close()
+	header := c.header.Clone()
+	for name, values := range fresh.Header {
+		if name != "Content-Length" && name != "Content-Type" {
+			header[name] = values
+		}
+	}
+	header.Set("X-From-Cache", "1")
+	resp := *fresh
+	resp.Status, resp.StatusCode = "200 OK", http.StatusOK
+	resp.Header = header
+	resp.ContentLength = int64(len(c.body))
+	resp.Body = io.NopCloser(bytes.NewReader(c.body))
+	return &resp
+}
+
+func (t *etag) find(key string) *cached {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.items[key]
+	if e == nil {
+		return nil
+	}
+	t.order.MoveToFront(e)
+	return e.Value.(*cached)
+}
+
+// keep stores the answer once its body has been read to the end.
+func (t *etag) keep(key string, resp *http.Response) {
+	header := resp.Header.Clone()
+	resp.Body = &keptBody{ReadCloser: resp.Body, done: func(body []byte) {
+		t.put(&cached{key: key, tag: header.Get("ETag"), header: header, body: body})
+	}}
+}
+
+func (t *etag) put(c *cached) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.items[c.key]; e != nil {
+		t.drop(e)
+	}
+	t.items[c.key] = t.order.PushFront(c)
+	t.bytes += len(c.body)
+	for t.order.Len() > maxCachedItems || t.bytes > maxCachedBytes {
+		t.drop(t.order.Back())
+	}
+}
+
+// drop needs t.mu.
+func (t *etag) drop(e *list.Element) {
+	c := t.order.Remove(e).(*cached)
+	delete(t.items, c.key)
+	t.bytes -= len(c.body)
+}
+
+// keptBody remembers what is read through it and hands it over at io.EOF, unless it is too
+// large to be worth keeping.
+type keptBody struct {
+	io.ReadCloser
+	seen bytes.Buffer
+	over bool
+	done func([]byte)
+}
+
+func (b *keptBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if !b.over {
+		b.seen.Write(p[:n])
+		b.over = b.seen.Len() > maxCachedBody
+	}
+	if err == io.EOF && !b.over && b.done != nil {
+		b.done(bytes.Clone(b.seen.Bytes()))
+		b.done = nil
+	}
+	return n, err
+}

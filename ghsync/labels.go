@@ -1,0 +1,84 @@
+package ghsync
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/go-github/v62/github"
+)
+
+// Label is one of a repository's labels. Color is six hex digits without "#".
+type Label struct {
+	Name, Color, Description string
+}
+
+func sameLabel(a, b string) bool { return strings.EqualFold(a, b) }
+
+// Labels returns the repository's labels.
+func (c *Client) Labels(ctx context.Context, repo Repo) ([]Label, error) {
+	var all []Label
+	opts := &github.ListOptions{PerPage: 100}
+	for {
+		page, resp, err := c.api.Issues.ListLabels(ctx, repo.Owner, repo.Name, opts)
+		if err != nil {
+			return nil, fmt.Errorf("list labels: %w", plain(err))
+		}
+		for _, l := range page {
+			all = append(all, Label{Name: l.GetName(), Color: l.GetColor(), Description: l.GetDescription()})
+		}
+		if resp.NextPage == 0 {
+			return all, nil
+		}
+		opts.Page = resp.NextPage
+	}
+}
+
+// EnsureLabel creates the label if the repository has none of its name; made tells which.
+func (c *Client) EnsureLabel(ctx context.Context, repo Repo, l Label) (made bool, err error) {
+	in := map[string]string{"name": l.Name, "color": l.Color, "description": l.Description}
+	err = c.do(ctx, http.MethodPost, repo.path("/labels"), in, nil)
+	if HasCode(err, CodeLabelExists) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("create label %s: %w", l.Name, err)
+	}
+	return true, nil
+}
+
+// IssueLabels returns the names of the labels the issue has.
+func (c *Client) IssueLabels(ctx context.Context, repo Repo, issue int) ([]string, error) {
+	var page []struct {
+		Name string `json:"name"`
+	}
+	if err := c.do(ctx, http.MethodGet, repo.path("/issues/%d/labels?per_page=100", issue), nil, &page); err != nil {
+		return nil, fmt.Errorf("list labels of issue %d: %w", issue, err)
+	}
+	names := make([]string, len(page))
+	for i, l := range page {
+		names[i] = l.Name
+	}
+	return names, nil
+}
+
+// AddLabel puts a label on an issue; there already is success. GitHub makes an unknown
+// label on the way.
+func (c *Client) AddLabel(ctx context.Context, repo Repo, issue int, name string) error {
+	in := map[string][]string{"labels": {name}}
+	if err := c.do(ctx, http.MethodPost, repo.path("/issues/%d/labels", issue), in, nil); err != nil {
+		return fmt.Errorf("add label %s: %w", name, err)
+	}
+	return nil
+}
+
+// RemoveLabel takes a label off an issue; not there is success.
+func (c *Client) RemoveLabel(ctx context.Context, repo Repo, issue int, name string) error {
+	err := c.do(ctx, http.MethodDelete, repo.path("/issues/%d/labels/%s", issue, url.PathEscape(name)), nil, nil)
+	if err != nil && !IsNotFound(err) {
+		return fmt.Errorf("remove label %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package ghsync
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Limits are our own, set below GitHub's so that a session never meets those. The zero
+// value of a field means its default.
+type Limits struct {
+	ReadsPerSecond   float64       // 5
+	WriteEvery       time.Duration // 1 s; GitHub asks for a second between writes
+	ContentPerMinute int           // 60 of GitHub's 80
+	ContentPerHour   int           // 400 of GitHub's 500
+	PointsPerMinute  int           // 1,000 of GitHub's 2,000 GraphQL points
+	SearchPerMinute  int           // 10 of GitHub's 30
+	PerHour          int           // all requests; 600 for an Actions token, else no limit
+}
+
+const inFlight = 4
+
+// limit is the outermost layer: it delays calls by our limits and by what the server said,
+// most urgent first, and answers RetryAfter where the delay is longer than a call may take.
+type limit struct {
+	next  http.RoundTripper
+	quota *quota
+
+	all, writing *turnstile
+	rates        map[bucket][]*rate.Limiter
+	hourly       *rate.Limiter // nil: none
+}
+
+func newLimit(next http.RoundTripper, q *quota, l Limits) *limit {
+	read := or(l.ReadsPerSecond, 5)
+	write := rate.NewLimiter(rate.Every(or(l.WriteEvery, time.Second)), 1)
+	minute, hour := or(l.ContentPerMinute, 60), or(l.ContentPerHour, 400)
+	points, search := or(l.PointsPerMinute, 1000), or(l.SearchPerMinute, 10)
+	t := &limit{
+		next: next, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1),
+		rates: map[bucket][]*rate.Limiter{
+			readBucket:    {rate.NewLimiter(rate.Limit(read), 2*int(max(read, 1)))},
+			graphqlBucket: {per(points, time.Minute)},
+			searchBucket:  {per(search, time.Minute)},
+			writeBucket:   {write},
+			contentBucket: {write, per(minute, time.Minute), per(hour, time.Hour)},
+		},
+	}
+	if l.PerHour > 0 {
+		t.hourly = per(l.PerHour, time.Hour)
+	}
+	return t
+}
+
+func per(n int, d time.Duration) *rate.Limiter {
+	return rate.NewLimiter(rate.Every(d/time.Duration(n)), n)
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+func (t *limit) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, c := req.Context(), callOf(req)
+	writes := c.bucket == writeBucket || c.bucket == contentBucket
+	if writes {
+		if err := t.writing.enter(ctx, c.priority); err != nil {
+			return nil, err
+		}
+		defer t.writing.leave()
+	}
+	if err := t.all.enter(ctx, c.priority); err != nil {
+		return nil, err
+	}
+	defer t.all.leave()
+	if err := t.pace(ctx, c); err != nil {
+		return nil, err
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	// The GitHub client keeps rate numbers for itself and would refuse whole categories of
+	// calls by them, the finishing ones too. quota has them; it gets none.
+	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After"} {
+		resp.Header.Del(name)
+	}
+	return resp, nil
+}
+
+// pace waits for the server's limits, then for ours.
+func (t *limit) pace(ctx context.Context, c call) error {
+	if held, scope := t.quota.hold(c); held > 0 {
+		if held > limitPatience || c.kind == creating {
+			return &RetryAfter{Wait: held, Scope: scope}
+		}
+		if !wait(ctx, held) {
+			return stayed(ctx, held, scope)
+		}
+	}
+	limiters := t.rates[c.bucket]
+	if t.hourly != nil {
+		limiters = append([]*rate.Limiter{t.hourly}, limiters...)
+	}
+	for _, l := range limiters {
+		r := l.Reserve()
+		delay := r.Delay()
+		if delay > limitPatience && c.priority == Finishing {
+			continue // GitHub's own limit leaves room for it
+		}
+		if delay > limitPatience {
+			r.Cancel()
+			return &RetryAfter{Wait: delay, Scope: "own"}
+		}
+		if !wait(ctx, delay) {
+			r.Cancel()
+			return stayed(ctx, delay, "own")
+		}
+	}
+	return nil
+}
+
+// stayed is the error of a wait that ctx cut short, or that ctx leaves no time for.
+func stayed(ctx context.Context, d time.Duration, scope string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return &RetryAfter{Wait: d, Scope: scope}
+}
+
+// turnstile lets n callers in; who waits is let in by priority, then by arrival.
+type turnstile struct {
+	mu      sync.Mutex
+	free    int
+	waiting [3][]chan struct{}
+}
+
+func newTurnstile(n int) *turnstile { return &turnstile{free: n} }
+
+func (t *turnstile) enter(ctx context.Context, p Priority) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	if t.free > 0 {
+		t.free--
+		t.mu.Unlock()
+		return nil
+	}
+	turn := make(chan struct{}, 1)
+	t.waiting[p.rank()] = append(t.waiting[p.rank()], turn)
+	t.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+		t.withdraw(turn, p)
+		return ctx.Err()
+	}
+}
+
+// withdraw takes turn out of the queue; if it was called at the same moment, the place is
+// passed on.
+func (t *turnstile) withdraw(turn chan struct{}, p Priority) {
+	t.mu.Lock()
+	queue := t.waiting[p.rank()]
+	for i, other := range queue {
+		if other == turn {
+			t.waiting[p.rank()] = append(queue[:i:i], queue[i+1:]...)
+			t.mu.Unlock()
+			return
+		}
+	}
+	t.mu.Unlock()
+	t.leave()
+}
+
+func (t *turnstile) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for rank := range t.waiting {
+		if len(t.waiting[rank]) > 0 {
+			turn := t.waiting[rank][0]
+			t.waiting[rank] = t.waiting[rank][1:]
+			turn <- struct{}{}
+			return
+		}
+	}
+	t.free++
+}

@@ -1,0 +1,73 @@
+package ghsync
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Kinds of what the program writes on GitHub.
+const (
+	KindStatus   = "status"
+	KindVerdict  = "verdict"
+	KindQuestion = "question"
+	KindFinal    = "final"
+)
+
+// Marker is the last line of everything the program writes: whose it is and which record of
+// the session it shows. It counts only in what the program's own account wrote.
+type Marker struct {
+	Session string
+	Kind    string
+	Seq     int
+	Part    string // "2/3" of a split comment, "phase" of a phase line, or empty
+}
+
+func (m Marker) String() string {
+	part := ""
+	if m.Part != "" {
+		part = " part=" + m.Part
+	}
+	return fmt.Sprintf("<!-- agentmux session=%s kind=%s seq=%d%s -->", m.Session, m.Kind, m.Seq, part)
+}
+
+// key is the marker's place in mirror_state.json. There is one status comment whatever it
+// shows last.
+func (m Marker) key() string {
+	switch {
+	case m.Kind == KindStatus && m.Part == "":
+		return KindStatus
+	case m.Part == "" || m.Part == "phase":
+		return strconv.Itoa(m.Seq)
+	}
+	return strconv.Itoa(m.Seq) + "/" + strings.SplitN(m.Part, "/", 2)[0]
+}
+
+// same reports whether two markers name the same comment.
+func (m Marker) same(other Marker) bool {
+	return m.Session == other.Session && m.Kind == other.Kind && m.key() == other.key()
+}
+
+var markerLine = regexp.MustCompile(`^<!-- agentmux session=([A-Za-z0-9_-]{1,100}) kind=(status|verdict|question|final) seq=(\d{1,9})(?: part=([a-z0-9/]{1,10}))? -->$`)
+
+// ParseMarker reads the marker of a text: its last line.
+func ParseMarker(body string) (Marker, bool) {
+	body = strings.TrimRight(body, " \r\n")
+	last := body[strings.LastIndex(body, "\n")+1:]
+	found := markerLine.FindStringSubmatch(strings.TrimRight(last, "\r"))
+	if found == nil {
+		return Marker{}, false
+	}
+	seq, _ := strconv.Atoi(found[3])
+	return Marker{Session: found[1], Kind: found[2], Seq: seq, Part: found[4]}, true
+}
+
+// withoutMarker is the text above the marker.
+func withoutMarker(body string) string {
+	if _, ok := ParseMarker(body); !ok {
+		return body
+	}
+	body = strings.TrimRight(body, " \r\n")
+	return strings.TrimRight(body[:strings.LastIndex(body, "\n")+1], "\n")
+}

@@ -1,0 +1,279 @@
+package ghsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/go-github/v62/github"
+)
+
+// PullRequestState is what became of a pull request.
+type PullRequestState string
+
+const (
+	PullRequestOpen   PullRequestState = "open"
+	PullRequestClosed PullRequestState = "closed" // not merged: a person's no
+	PullRequestMerged PullRequestState = "merged"
+)
+
+// draftPrefix marks a draft where the server knows no drafts.
+const draftPrefix = "[draft] "
+
+// PullRequestSpec is the pull request a session wants. The key is head and base: there is
+// at most one open one.
+type PullRequestSpec struct {
+	Repo      Repo   // where the pull request is opened
+	HeadOwner string // owner of the branch; empty: the repository's
+	Branch    string
+	Base      string
+	Title     string
+	Body      string // with the marker of RenderBody as its last line
+	// Ready makes a draft ready for review. False leaves it as it is: a draft that a person
+	// made ready stays ready.
+	Ready    bool
+	Reviewer string // login to ask for a review; empty, or the author: nobody
+}
+
+// PullRequestResult is the pull request as it is now.
+type PullRequestResult struct {
+	Number  int
+	URL     string
+	Draft   bool
+	Adopted bool // it was there already
+	State   PullRequestState
+	Head    string // commit the server has for the branch
+}
+
+// PullRequest opens and adopts pull requests. It belongs to whoever carries out a session's
+// effects; its result is an input of the session.
+type PullRequest struct {
+	Client *Client
+}
+
+// Ensure makes the pull request be there and returns it. A closed or merged one is returned
+// as it is and never reopened, unless a newer one is open. It may be called again after any
+// error: it looks before it creates.
+//
+// Errors callers tell apart: Terminal with CodeNoCommits, CodePRForbidden, CodeHeadInvalid;
+// RetryAfter, Unsent and Ambiguous pass.
+func (p *PullRequest) Ensure(ctx context.Context, spec PullRequestSpec) (PullRequestResult, error) {
+	ctx = WithPriority(ctx, Finishing)
+	spec.HeadOwner = or(spec.HeadOwner, spec.Repo.Owner)
+	have, err := p.find(ctx, spec)
+	if err != nil {
+		return PullRequestResult{}, err
+	}
+	adopted := have != nil
+	if !adopted {
+		if have, err = p.create(ctx, spec); HasCode(err, CodePRExists) {
+			adopted = true
+			if have, err = p.find(ctx, spec); err == nil && have == nil {
+				err = &RetryAfter{Wait: 0, Scope: "server", Err: errors.New("a pull request exists but is not listed yet")}
+			}
+		}
+		if err != nil {
+			return PullRequestResult{}, err
+		}
+	}
+	result := toPullRequest(have)
+	result.Adopted = adopted
+	if result.State != PullRequestOpen {
+		return result, nil
+	}
+	return p.settle(ctx, spec, have, result)
+}
+
+// settle brings an open pull request to what spec says.
+func (p *PullRequest) settle(ctx context.Context, spec PullRequestSpec, have *github.PullRequest, result PullRequestResult) (PullRequestResult, error) {
+	if result.Adopted {
+		if err := p.update(ctx, spec, have); err != nil {
+			return result, err
+		}
+	}
+	if spec.Ready && result.Draft {
+		ready, err := p.markReady(ctx, spec, have)
+		if err != nil {
+			return result, err
+		}
+		result.Draft = !ready
+	}
+	return result, p.requestReview(ctx, spec, have)
+}
+
+// find returns the open pull request of the branch, else the newest one, else nil.
+func (p *PullRequest) find(ctx context.Context, spec PullRequestSpec) (*github.PullRequest, error) {
+	query := url.Values{"head": {spec.HeadOwner + ":" + spec.Branch}, "state": {"all"}, "per_page": {"50"}}
+	var found []*github.PullRequest
+	path := spec.Repo.path("/pulls?%s", query.Encode())
+	if err := p.Client.do(ctx, http.MethodGet, path, nil, &found); err != nil {
+		return nil, fmt.Errorf("list pull requests: %w", err)
+	}
+	// A server may ignore a head it does not know and list everything.
+	found = slices.DeleteFunc(found, func(pr *github.PullRequest) bool {
+		return pr.GetHead().GetRef() != spec.Branch || !strings.EqualFold(pr.GetHead().GetUser().GetLogin(), spec.HeadOwner)
+	})
+	slices.SortFunc(found, func(a, b *github.PullRequest) int {
+		if open := isOpen(b) - isOpen(a); open != 0 {
+			return open
+		}
+		return b.GetNumber() - a.GetNumber()
+	})
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return found[0], nil
+}
+
+func isOpen(pr *github.PullRequest) int {
+	if pr.GetState() == "open" {
+		return 1
+	}
+	return 0
+}
+
+// create opens a draft, or what stands for one.
+func (p *PullRequest) create(ctx context.Context, spec PullRequestSpec) (*github.PullRequest, error) {
+	head := spec.Branch
+	if spec.HeadOwner != spec.Repo.Owner {
+		head = spec.HeadOwner + ":" + spec.Branch
+	}
+	in := map[string]any{"title": spec.Title, "head": head, "base": spec.Base, "body": spec.Body, "draft": true}
+	pr := &github.PullRequest{}
+	err := p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls"), in, pr)
+	if HasCode(err, CodeDraftUnsupported) {
+		delete(in, "draft")
+		in["title"] = draftPrefix + spec.Title
+		err = p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls"), in, pr)
+	}
+	if errors.As(err, new(*Ambiguous)) {
+		// One open pull request per branch is the server's rule, so a look tells.
+		if found, findErr := p.find(ctx, spec); findErr == nil && found != nil {
+			return found, nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open pull request: %w", err)
+	}
+	return pr, nil
+}
+
+// update renews title and body of a pull request this session made. One that a person
+// opened keeps the person's words.
+func (p *PullRequest) update(ctx context.Context, spec PullRequestSpec, have *github.PullRequest) error {
+	theirs, ok := ParseMarker(have.GetBody())
+	ours, _ := ParseMarker(spec.Body)
+	if !ok || theirs.Session != ours.Session {
+		return nil
+	}
+	in := map[string]any{}
+	if !sameText(withoutMarker(have.GetBody()), withoutMarker(spec.Body)) {
+		in["body"] = spec.Body
+	}
+	if want := titleFor(spec, have); have.GetTitle() != want {
+		in["title"] = want
+	}
+	if len(in) == 0 {
+		return nil
+	}
+	if err := p.Client.do(ctx, http.MethodPatch, spec.Repo.path("/pulls/%d", have.GetNumber()), in, nil); err != nil {
+		return fmt.Errorf("update pull request %d: %w", have.GetNumber(), err)
+	}
+	return nil
+}
+
+// titleFor keeps the mark of a pull request that stands for a draft.
+func titleFor(spec PullRequestSpec, have *github.PullRequest) string {
+	if strings.HasPrefix(have.GetTitle(), draftPrefix) {
+		return draftPrefix + spec.Title
+	}
+	return spec.Title
+}
+
+// sameText compares texts the way GitHub keeps them.
+func sameText(a, b string) bool {
+	tidy := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
+	return tidy(a) == tidy(b)
+}
+
+const markReadyDocument = `mutation MarkReady($id: ID!) {
+  markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft } }
+}`
+
+// markReady returns whether the pull request is ready now. The REST interface ignores
+// draft:false, so a server without GraphQL keeps its drafts.
+func (p *PullRequest) markReady(ctx context.Context, spec PullRequestSpec, have *github.PullRequest) (bool, error) {
+	if !have.GetDraft() {
+		in := map[string]any{"title": strings.TrimPrefix(spec.Title, draftPrefix)}
+		err := p.Client.do(ctx, http.MethodPatch, spec.Repo.path("/pulls/%d", have.GetNumber()), in, nil)
+		if err != nil {
+			return false, fmt.Errorf("make pull request %d ready: %w", have.GetNumber(), err)
+		}
+		return true, nil
+	}
+	var answer struct{}
+	err := p.Client.ask(ctx, markReadyDocument, map[string]any{"id": have.GetNodeID()}, &answer)
+	switch {
+	case errors.Is(err, errNoGraphQL):
+		p.Client.log.Warn("the server has no GraphQL interface: the draft stays", "pr", have.GetNumber())
+		return false, nil
+	case errors.As(err, new(*Ambiguous)):
+		now := &github.PullRequest{}
+		if readErr := p.Client.do(ctx, http.MethodGet, spec.Repo.path("/pulls/%d", have.GetNumber()), nil, now); readErr == nil && !now.GetDraft() {
+			return true, nil
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("make pull request %d ready: %w", have.GetNumber(), err)
+	}
+	return true, nil
+}
+
+// requestReview asks the reviewer once per call of Ensure. That nobody can be asked is no
+// reason to fail: the pull request is there.
+func (p *PullRequest) requestReview(ctx context.Context, spec PullRequestSpec, have *github.PullRequest) error {
+	author := have.GetUser().GetLogin()
+	if spec.Reviewer == "" || strings.EqualFold(spec.Reviewer, author) {
+		return nil
+	}
+	for _, r := range have.RequestedReviewers {
+		if strings.EqualFold(r.GetLogin(), spec.Reviewer) {
+			return nil
+		}
+	}
+	in := map[string]any{"reviewers": []string{spec.Reviewer}}
+	err := p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls/%d/requested_reviewers", have.GetNumber()), in, nil)
+	if err != nil && !HasCode(err, CodeReviewFromAuthor) {
+		p.Client.log.Warn("no review requested", "pr", have.GetNumber(), "err", err)
+	}
+	return ctx.Err()
+}
+
+func toPullRequest(pr *github.PullRequest) PullRequestResult {
+	state := PullRequestState(pr.GetState())
+	if !pr.GetMergedAt().IsZero() || pr.GetMerged() {
+		state = PullRequestMerged
+	}
+	return PullRequestResult{
+		Number: pr.GetNumber(), URL: pr.GetHTMLURL(), State: state, Head: pr.GetHead().GetSHA(),
+		Draft: pr.GetDraft() || strings.HasPrefix(pr.GetTitle(), draftPrefix),
+	}
+}
+
+// CompareURL is where a person opens the pull request that the program may not open.
+func (c *Client) CompareURL(repo Repo, base, head string) string {
+	return fmt.Sprintf("%s/%s/compare/%s...%s?expand=1", c.Server(), repo, pathSegments(base), pathSegments(head))
+}
+
+// pathSegments escapes a branch name but keeps its slashes.
+func pathSegments(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	return strings.Join(parts, "/")
+}

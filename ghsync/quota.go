@@ -1,0 +1,130 @@
+package ghsync
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	bareLimit    = time.Minute
+	maxBareLimit = 15 * time.Minute
+	quickLimit   = 10 * time.Minute
+	maxQuick     = time.Hour
+)
+
+// quota is what the server has said about its limits. limit reads it before a call, retry
+// writes it after each answer. A server without rate headers leaves it empty.
+type quota struct {
+	mu      sync.Mutex
+	left    map[string]share // by resource
+	closed  map[string]closing
+	bare    time.Duration // the last wait for a limit without a time
+	quick   time.Duration // the last wait for "submitted too quickly"
+	content time.Time     // no content write before
+}
+
+type share struct {
+	limit, remaining int
+	reset            time.Time
+}
+
+type closing struct {
+	until time.Time
+	scope string
+}
+
+func newQuota() *quota {
+	return &quota{left: map[string]share{}, closed: map[string]closing{}}
+}
+
+// note keeps the rate numbers of an answer; a success ends the growth of bare limits.
+func (q *quota) note(resource string, resp *http.Response) {
+	if named := resp.Header.Get("X-RateLimit-Resource"); named != "" {
+		resource = named
+	}
+	limit, limitErr := strconv.Atoi(resp.Header.Get("X-RateLimit-Limit"))
+	remaining, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Remaining"))
+	reset, ok := resetTime(resp.Header)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if resp.StatusCode < 300 {
+		q.bare = 0
+	}
+	if limitErr == nil && err == nil && ok {
+		q.left[resource] = share{limit: limit, remaining: remaining, reset: reset}
+	}
+}
+
+// limited records a limit and returns how long it holds.
+func (q *quota) limited(c call, l limited) time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	switch {
+	case l.scope == "content":
+		q.quick = grow(q.quick, quickLimit, maxQuick)
+		q.content = now.Add(q.quick)
+		return q.quick
+	case l.bare:
+		q.bare = grow(q.bare, bareLimit, maxBareLimit)
+		l.wait = q.bare
+	}
+	resource := c.resource
+	if l.scope == "secondary" {
+		resource = ""
+	}
+	if until := now.Add(l.wait); until.After(q.closed[resource].until) {
+		q.closed[resource] = closing{until: until, scope: l.scope}
+	}
+	return l.wait
+}
+
+func grow(last, first, most time.Duration) time.Duration {
+	if last == 0 {
+		return first
+	}
+	return min(2*last, most)
+}
+
+// hold is how long a call has to stay back, and for which limit. Below a tenth of the
+// quota only finishing calls pass.
+func (q *quota) hold(c call) (time.Duration, string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	var until time.Time
+	scope := ""
+	later := func(t time.Time, name string) {
+		if t.After(now) && t.After(until) {
+			until, scope = t, name
+		}
+	}
+	later(q.closed[""].until, q.closed[""].scope)
+	later(q.closed[c.resource].until, q.closed[c.resource].scope)
+	if c.bucket == contentBucket {
+		later(q.content, "content")
+	}
+	s := q.left[c.resource]
+	if s.remaining*10 < s.limit && (c.priority != Finishing || s.remaining == 0) {
+		later(s.reset.Add(time.Second), "primary")
+	}
+	return until.Sub(now), scope
+}
+
+// Quota is one of the server's limits as last seen.
+type Quota struct {
+	Limit, Remaining int
+	Reset            time.Time
+}
+
+func (q *quota) snapshot() map[string]Quota {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := map[string]Quota{}
+	for name, s := range q.left {
+		all[name] = Quota{Limit: s.limit, Remaining: s.remaining, Reset: s.reset}
+	}
+	return all
+}

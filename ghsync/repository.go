@@ -1,0 +1,64 @@
+package ghsync
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/go-github/v62/github"
+)
+
+// Repo names a repository.
+type Repo struct {
+	Owner, Name string
+}
+
+func (r Repo) String() string { return r.Owner + "/" + r.Name }
+
+// path is the API path of the repository, with more behind it.
+func (r Repo) path(format string, args ...any) string {
+	return fmt.Sprintf("repos/%s/%s", r.Owner, r.Name) + fmt.Sprintf(format, args...)
+}
+
+// Repository is what the program needs to know of one.
+type Repository struct {
+	Repo
+	ID                         int64
+	DefaultBranch              string
+	Private, Fork              bool
+	Archived, Disabled         bool
+	HasIssues                  bool
+	ParentOwner, ParentName    string // of a fork
+	ParentID                   int64
+	HTMLURL, CloneURL          string
+	CanPush, CanAdmin, CanRead bool // this identity
+}
+
+// Repository reads a repository. A renamed one is followed; the result has its new name.
+func (c *Client) Repository(ctx context.Context, owner, name string) (Repository, error) {
+	r, _, err := c.api.Repositories.Get(ctx, owner, name)
+	if err != nil {
+		return Repository{}, plain(err)
+	}
+	return toRepository(r), nil
+}
+
+// RepositoryByID reads a repository by what survives renames and transfers.
+func (c *Client) RepositoryByID(ctx context.Context, id int64) (Repository, error) {
+	r, _, err := c.api.Repositories.GetByID(ctx, id)
+	if err != nil {
+		return Repository{}, plain(err)
+	}
+	return toRepository(r), nil
+}
+
+func toRepository(r *github.Repository) Repository {
+	can := r.GetPermissions()
+	return Repository{
+		Repo: Repo{Owner: r.GetOwner().GetLogin(), Name: r.GetName()}, ID: r.GetID(),
+		DefaultBranch: r.GetDefaultBranch(), Private: r.GetPrivate(), Fork: r.GetFork(),
+		Archived: r.GetArchived(), Disabled: r.GetDisabled(), HasIssues: r.GetHasIssues(),
+		ParentOwner: r.GetParent().GetOwner().GetLogin(), ParentName: r.GetParent().GetName(), ParentID: r.GetParent().GetID(),
+		HTMLURL: r.GetHTMLURL(), CloneURL: r.GetCloneURL(),
+		CanPush: can["push"] || can["maintain"] || can["admin"], CanAdmin: can["admin"], CanRead: can["pull"],
+	}
+}

@@ -1,0 +1,231 @@
+package ghsync
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	maxTries      = 5
+	callTime      = 2 * time.Minute
+	firstPause    = time.Second
+	limitPatience = 60 * time.Second
+)
+
+// retry repeats what may be repeated and turns everything that is not a success into the
+// errors of this package, so that no layer above reads a status. It never repeats a
+// creating request.
+type retry struct {
+	next   http.RoundTripper
+	quota  *quota
+	tokens TokenSource
+	pause  time.Duration // of the first repetition; doubled for each next one
+}
+
+// step is what follows from one answer: done, an error, or another try after wait.
+type step struct {
+	again bool
+	wait  time.Duration
+	err   error
+	once  string // a name: this repetition is allowed a number of times of its own
+	most  int
+}
+
+func (t *retry) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := callOf(req)
+	ctx, cancel := context.WithTimeout(req.Context(), callTime)
+	defer cancel()
+	used := map[string]int{}
+	var last error
+	for try := 1; ; try++ {
+		a := t.send(ctx, req)
+		if err := req.Context().Err(); err != nil && a.err != nil {
+			return nil, err
+		}
+		next := t.judge(c, req, a, try)
+		if next.err == nil && !next.again {
+			return a.finish(req), nil
+		}
+		last = next.err
+		spent := next.once != "" && used[next.once] >= next.most
+		if !next.again || spent || try == maxTries {
+			return nil, last
+		}
+		used[next.once]++
+		if !wait(ctx, next.wait) {
+			if err := req.Context().Err(); err != nil {
+				return nil, err
+			}
+			return nil, last
+		}
+	}
+}
+
+// finish is the response for the layers above, its body in memory.
+func (a answer) finish(req *http.Request) *http.Response {
+	a.resp.Body = io.NopCloser(bytes.NewReader(a.body))
+	a.resp.Request = req
+	return a.resp
+}
+
+func (t *retry) send(ctx context.Context, req *http.Request) answer {
+	var reach reach
+	r := req.Clone(httptrace.WithClientTrace(ctx, reach.trace()))
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return answer{err: err}
+		}
+		r.Body = body
+	}
+	resp, err := t.next.RoundTrip(r)
+	if err != nil {
+		return answer{err: err, sent: reach.sent(err)}
+	}
+	body, err := io.ReadAll(resp.Body)
+	if closeErr := resp.Body.Close(); err == nil {
+		err = closeErr
+	}
+	t.quota.note(callOf(req).resource, resp)
+	return answer{resp: resp, body: body, err: err, sent: true}
+}
+
+// judge decides by the answer alone; waiting and counting are RoundTrip's.
+func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
+	pause := backoff(t.pause, try)
+	if a.err != nil {
+		return t.judgeFailure(c, req, a, pause)
+	}
+	status := a.resp.StatusCode
+	switch {
+	case status >= 500 || status < 300 && !a.readable():
+		a.err = fmt.Errorf("status %d", status)
+		if status < 300 {
+			a.err = errors.New("unreadable answer")
+		}
+		return t.judgeFailure(c, req, a, pause)
+	case status < 300:
+		return step{}
+	case status < 400:
+		if c.kind == reading && req.Method != http.MethodPost {
+			return step{}
+		}
+		return step{err: &Moved{Location: a.resp.Header.Get("Location")}}
+	}
+	m := parseMessage(a.body)
+	if limit, ok := limitOf(a.resp, m, time.Now()); ok {
+		wait := t.quota.limited(c, limit)
+		again := c.kind != creating && wait <= limitPatience
+		return step{again: again, wait: wait, err: &RetryAfter{Wait: wait, Scope: limit.scope, Err: errors.New(m.text())}}
+	}
+	return t.judgeRefusal(c, a.resp, m, try)
+}
+
+// judgeFailure is for what brought no usable answer.
+func (t *retry) judgeFailure(c call, req *http.Request, a answer, pause time.Duration) step {
+	var refused *refusedHost
+	switch {
+	case errors.As(a.err, &refused):
+		return step{err: &Terminal{Code: CodeRefused, Message: a.err.Error()}}
+	case errors.Is(a.err, errTooLarge):
+		return step{err: &Terminal{Code: CodeRefused, Message: a.err.Error()}}
+	case errors.As(a.err, new(*tokenError)):
+		return step{err: errors.Unwrap(a.err)}
+	case c.kind == creating && !a.sent:
+		return step{err: &Unsent{Err: a.err}}
+	case c.kind == creating:
+		return step{err: &Ambiguous{Method: req.Method, Path: c.path, Err: a.err}}
+	}
+	return step{again: true, wait: pause, err: &RetryAfter{Wait: 5 * t.pause, Scope: "server", Err: a.err}}
+}
+
+// judgeRefusal is for a 4xx that is no limit.
+func (t *retry) judgeRefusal(c call, resp *http.Response, m serverMessage, try int) step {
+	err := refusal(c, resp, m)
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		if !t.tokens.Expire() {
+			return step{err: err}
+		}
+		if c.kind == creating {
+			return step{err: &RetryAfter{Scope: "token", Err: err}}
+		}
+		return step{again: true, err: err, once: "token", most: 1}
+	case http.StatusNotFound:
+		if c.kind == reading && c.named {
+			return step{again: true, wait: 2 * t.pause * time.Duration(try), err: err, once: "missing", most: 2}
+		}
+	case http.StatusConflict:
+		if c.kind != creating {
+			return step{again: true, wait: backoff(t.pause, try), err: err, once: "conflict", most: 2}
+		}
+	}
+	return step{err: err}
+}
+
+// backoff doubles from first, with a fifth of spread either way.
+func backoff(first time.Duration, try int) time.Duration {
+	pause := first << (try - 1)
+	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
+}
+
+// wait returns false when ctx ended first, or would.
+func wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// reach watches how far a request got.
+type reach struct {
+	asked, connected atomic.Bool
+}
+
+func (r *reach) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn: func(string) { r.asked.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { r.connected.Store(true) },
+	}
+}
+
+// sent is true unless it is certain that nothing left: no connection, no handshake.
+func (r *reach) sent(err error) bool {
+	var (
+		op      *net.OpError
+		dns     *net.DNSError
+		record  tls.RecordHeaderError
+		cert    *tls.CertificateVerificationError
+		unknown x509.UnknownAuthorityError
+		refused *refusedHost
+	)
+	switch {
+	case errors.As(err, &refused), errors.As(err, new(*tokenError)), errors.As(err, &dns),
+		errors.As(err, &record), errors.As(err, &cert), errors.As(err, &unknown):
+		return false
+	case errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
+		return false
+	}
+	return r.connected.Load() || !r.asked.Load()
+}

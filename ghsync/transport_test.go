@@ -1,0 +1,353 @@
+package ghsync_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/redact"
+)
+
+// wire answers requests in place of the network and notes when each came.
+type wire struct {
+	mu     sync.Mutex
+	answer func(n int, req *http.Request) (*http.Response, error)
+	start  time.Time
+	sent   []sending
+}
+
+type sending struct {
+	at          time.Duration
+	method, url string
+	header      http.Header
+	body        string
+}
+
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	body := ""
+	if req.Body != nil {
+		b, _ := io.ReadAll(req.Body)
+		body = string(b)
+	}
+	w.mu.Lock()
+	w.sent = append(w.sent, sending{at: time.Since(w.start), method: req.Method, url: req.URL.String(), header: req.Header.Clone(), body: body})
+	n := len(w.sent)
+	w.mu.Unlock()
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	return w.answer(n, req)
+}
+
+func (w *wire) at(i int) time.Duration { return w.sent[i].at.Round(10 * time.Millisecond) }
+
+func respond(status int, body string, headers ...string) (*http.Response, error) {
+	h := http.Header{"Content-Type": {"application/json"}}
+	for i := 0; i+1 < len(headers); i += 2 {
+		h.Set(headers[i], headers[i+1])
+	}
+	return &http.Response{StatusCode: status, Status: fmt.Sprint(status), Header: h, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+const repoJSON = `{"id":7,"name":"widgets","owner":{"login":"octo"},"default_branch":"main"}`
+
+var octoWidgets = ghsync.Repo{Owner: "octo", Name: "widgets"}
+
+func testSecret() redact.Secret { return redact.NewSecret("not-a-real-token-of-anyone") }
+
+// over runs f in a bubble with a client above the wire.
+func over(t *testing.T, answer func(n int, req *http.Request) (*http.Response, error), f func(*testing.T, *ghsync.Client, *wire)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{answer: answer, start: time.Now()}
+		c, err := ghsync.New(ghsync.Options{Token: ghsync.StaticToken(ghsync.ModeToken, testSecret()), HTTP: w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(t, c, w)
+	})
+}
+
+func TestReadWaitsForRetryAfter(t *testing.T) {
+	over(t, func(n int, _ *http.Request) (*http.Response, error) {
+		if n == 1 {
+			return respond(429, `{"message":"slow down"}`, "Retry-After", "7")
+		}
+		return respond(200, repoJSON)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		r, err := c.Repository(t.Context(), "octo", "widgets")
+		if err != nil || r.ID != 7 {
+			t.Fatalf("repository %+v, %v", r, err)
+		}
+		if len(w.sent) != 2 || w.at(1) != 7*time.Second {
+			t.Errorf("sent %d, second after %s, want 7s", len(w.sent), w.at(1))
+		}
+	})
+}
+
+func TestCreatingRequestIsSentOnceAndTyped(t *testing.T) {
+	reset := errors.New("connection reset by peer")
+	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
+	for name, tc := range map[string]struct {
+		answer func() (*http.Response, error)
+		check  func(error) bool
+	}{
+		"bare 429": {func() (*http.Response, error) { return respond(429, `{}`) }, func(err error) bool {
+			var after *ghsync.RetryAfter
+			return errors.As(err, &after) && after.Wait == time.Minute
+		}},
+		"500":            {func() (*http.Response, error) { return respond(500, `{}`) }, isAmbiguous},
+		"reset":          {func() (*http.Response, error) { return nil, reset }, isAmbiguous},
+		"unreadable 201": {func() (*http.Response, error) { return respond(201, `{"id":`) }, isAmbiguous},
+		"not dialled":    {func() (*http.Response, error) { return nil, dial }, func(err error) bool { return errors.As(err, new(*ghsync.Unsent)) }},
+		"redirected":     {func() (*http.Response, error) { return respond(307, `{}`, "Location", "https://api.github.com/x") }, isMoved},
+		"moved for good": {func() (*http.Response, error) { return respond(301, `{}`, "Location", "https://api.github.com/x") }, isMoved},
+		"conflict":       {func() (*http.Response, error) { return respond(409, `{}`) }, func(err error) bool { return ghsync.HasCode(err, ghsync.CodeConflict) }},
+		"gone":           {func() (*http.Response, error) { return respond(410, `{}`) }, ghsync.IsNotFound},
+		"not accessible": {func() (*http.Response, error) {
+			return respond(403, `{"message":"Resource not accessible by integration"}`)
+		}, isForbidden},
+		"label is there":  {func() (*http.Response, error) { return respond(422, labelExists) }, func(err error) bool { return err == nil }},
+		"other rejection": {func() (*http.Response, error) { return respond(422, `{"message":"Validation Failed"}`) }, func(err error) bool { return ghsync.HasCode(err, ghsync.CodeValidation) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			over(t, func(int, *http.Request) (*http.Response, error) { return tc.answer() }, func(t *testing.T, c *ghsync.Client, w *wire) {
+				_, err := c.EnsureLabel(t.Context(), octoWidgets, ghsync.Label{Name: "x", Color: "5319e7"})
+				if !tc.check(err) {
+					t.Errorf("error %T %v", err, err)
+				}
+				if len(w.sent) != 1 {
+					t.Errorf("sent %d times, want once", len(w.sent))
+				}
+			})
+		})
+	}
+}
+
+const labelExists = `{"message":"Validation Failed","errors":[{"resource":"Label","code":"already_exists","field":"name"}]}`
+
+func isAmbiguous(err error) bool { return errors.As(err, new(*ghsync.Ambiguous)) }
+func isMoved(err error) bool     { return errors.As(err, new(*ghsync.Moved)) }
+func isForbidden(err error) bool { return ghsync.HasCode(err, ghsync.CodeForbidden) }
+
+func TestIdempotentWriteIsRepeatedAfterReset(t *testing.T) {
+	over(t, func(n int, _ *http.Request) (*http.Response, error) {
+		if n < 3 {
+			return nil, errors.New("connection reset by peer")
+		}
+		return respond(200, `[]`)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		if err := c.RemoveLabel(t.Context(), octoWidgets, 1, "x y"); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.sent) != 3 || !strings.HasSuffix(w.sent[2].url, "/issues/1/labels/x%20y") {
+			t.Errorf("sent %+v", w.sent)
+		}
+	})
+}
+
+func TestReadGivesUpAfterFiveTries(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(502, "<html>") }, func(t *testing.T, c *ghsync.Client, w *wire) {
+		_, err := c.Repository(t.Context(), "octo", "widgets")
+		if wait, again := ghsync.Later(err); !again || wait == 0 || len(w.sent) != 5 {
+			t.Errorf("sent %d, error %v", len(w.sent), err)
+		}
+	})
+}
+
+func TestNothingIsSentBeforeTheReset(t *testing.T) {
+	over(t, func(n int, _ *http.Request) (*http.Response, error) {
+		if n == 1 {
+			reset := fmt.Sprint(time.Now().Add(20 * time.Minute).Unix())
+			return respond(403, `{"message":"API rate limit exceeded"}`, "X-RateLimit-Remaining", "0", "X-RateLimit-Limit", "5000", "X-RateLimit-Reset", reset)
+		}
+		return respond(200, repoJSON)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		for range 3 {
+			_, err := c.Repository(t.Context(), "octo", "widgets")
+			var after *ghsync.RetryAfter
+			if !errors.As(err, &after) || after.Wait < 19*time.Minute || after.Scope != "primary" {
+				t.Fatalf("error %v", err)
+			}
+		}
+		if len(w.sent) != 1 {
+			t.Fatalf("sent %d before the reset", len(w.sent))
+		}
+		<-time.After(20*time.Minute + 2*time.Second)
+		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil {
+			t.Errorf("after the reset: %v", err)
+		}
+	})
+}
+
+func TestLittleQuotaLeftIsForFinishing(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) {
+		reset := fmt.Sprint(time.Now().Add(time.Hour).Unix())
+		return respond(200, repoJSON, "X-RateLimit-Remaining", "499", "X-RateLimit-Limit", "5000", "X-RateLimit-Reset", reset)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		read := func(p ghsync.Priority) error {
+			_, err := c.Repository(ghsync.WithPriority(t.Context(), p), "octo", "widgets")
+			return err
+		}
+		if err := read(ghsync.Discovery); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []ghsync.Priority{ghsync.Discovery, ghsync.Mirror} {
+			if err := read(p); !errors.As(err, new(*ghsync.RetryAfter)) {
+				t.Errorf("priority %d passed: %v", p, err)
+			}
+		}
+		if err := read(ghsync.Finishing); err != nil {
+			t.Errorf("finishing held back: %v", err)
+		}
+		if len(w.sent) != 2 {
+			t.Errorf("sent %d", len(w.sent))
+		}
+	})
+}
+
+func TestCancelEndsALimitWaitAtOnce(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) {
+		return respond(429, `{}`, "Retry-After", "50")
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err := c.Repository(ctx, "octo", "widgets")
+		if took := time.Since(w.start); !errors.Is(err, context.Canceled) || took > 1100*time.Millisecond {
+			t.Errorf("after %s: %v", took, err)
+		}
+	})
+}
+
+func TestRedirectOfARead(t *testing.T) {
+	for name, tc := range map[string]struct {
+		to      string
+		follows bool
+	}{
+		"same origin": {"https://api.github.com/repositories/7", true},
+		"other host":  {"https://evil.example/repositories/7", false},
+		"other port":  {"https://api.github.com:8443/repositories/7", false},
+		"plain http":  {"http://api.github.com/repositories/7", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			over(t, func(_ int, req *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(req.URL.Path, "/widgets") {
+					return respond(301, `{}`, "Location", tc.to)
+				}
+				return respond(200, repoJSON)
+			}, func(t *testing.T, c *ghsync.Client, w *wire) {
+				_, err := c.Repository(t.Context(), "octo", "widgets")
+				if tc.follows && (err != nil || len(w.sent) != 2) {
+					t.Errorf("not followed: %v, sent %d", err, len(w.sent))
+				}
+				if !tc.follows && (!isMoved(err) || len(w.sent) != 1) {
+					t.Errorf("error %v, sent %d", err, len(w.sent))
+				}
+			})
+		})
+	}
+}
+
+func TestUnchangedReadsAreConditional(t *testing.T) {
+	over(t, func(n int, req *http.Request) (*http.Response, error) {
+		if req.Header.Get("Authorization") == "" {
+			t.Error("a conditional request without the token never hits")
+		}
+		if req.Header.Get("If-None-Match") == `"v1"` {
+			return respond(304, "", "ETag", `"v1"`)
+		}
+		return respond(200, repoJSON, "ETag", `"v1"`)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		for range 5 {
+			r, err := c.Repository(t.Context(), "octo", "widgets")
+			if err != nil || r.ID != 7 {
+				t.Fatalf("repository %+v, %v", r, err)
+			}
+		}
+		full := 0
+		for _, s := range w.sent {
+			if s.header.Get("If-None-Match") == "" {
+				full++
+			}
+		}
+		if full != 1 || len(w.sent) != 5 {
+			t.Errorf("%d of %d requests unconditional, want 1 of 5", full, len(w.sent))
+		}
+	})
+}
+
+func TestBareLimitsGrow(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(429, `{}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
+		var waits []time.Duration
+		for range 6 {
+			_, err := c.EnsureLabel(t.Context(), octoWidgets, ghsync.Label{Name: "x"})
+			var after *ghsync.RetryAfter
+			if !errors.As(err, &after) {
+				t.Fatal(err)
+			}
+			waits = append(waits, after.Wait)
+			<-time.After(after.Wait + time.Second)
+		}
+		want := "[1m0s 2m0s 4m0s 8m0s 15m0s 15m0s]"
+		if fmt.Sprint(waits) != want {
+			t.Errorf("waits %v, want %s", waits, want)
+		}
+	})
+}
+
+func TestWritesAreASecondApart(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(201, `{}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
+		var done sync.WaitGroup
+		for range 4 {
+			done.Go(func() {
+				if _, err := c.EnsureLabel(t.Context(), octoWidgets, ghsync.Label{Name: "x"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		done.Wait()
+		for i := 1; i < len(w.sent); i++ {
+			if gap := w.sent[i].at - w.sent[i-1].at; gap < 990*time.Millisecond {
+				t.Errorf("write %d came %s after the one before", i, gap)
+			}
+		}
+	})
+}
+
+func TestMissingIsAskedAgainOnlyWhenJustNamed(t *testing.T) {
+	missing := func(int, *http.Request) (*http.Response, error) { return respond(404, `{}`) }
+	over(t, missing, func(t *testing.T, c *ghsync.Client, w *wire) {
+		if _, err := c.Issue(t.Context(), octoWidgets, 3); !ghsync.IsNotFound(err) || len(w.sent) != 1 {
+			t.Errorf("sent %d, error %v", len(w.sent), err)
+		}
+	})
+	over(t, missing, func(t *testing.T, c *ghsync.Client, w *wire) {
+		_, err := c.Issue(ghsync.JustNamed(t.Context()), octoWidgets, 3)
+		if !ghsync.IsNotFound(err) || len(w.sent) != 3 || w.at(1) != 2*time.Second || w.at(2) != 6*time.Second {
+			t.Errorf("sent %+v, error %v", w.sent, err)
+		}
+	})
+}
+
+func TestForeignOriginsAreRefused(t *testing.T) {
+	for _, bad := range []ghsync.Options{
+		{APIURL: "http://github.example/"},
+		{APIURL: "https://user:pass@github.example/"},
+		{APIURL: "https://a.example/", GraphQLURL: "https://b.example/graphql"},
+		{APIURL: "not a url"},
+	} {
+		bad.Token = ghsync.StaticToken(ghsync.ModeToken, testSecret())
+		if _, err := ghsync.New(bad); err == nil {
+			t.Errorf("accepted %q, %q", bad.APIURL, bad.GraphQLURL)
+		}
+	}
+}
