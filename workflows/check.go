@@ -10,12 +10,16 @@ import (
 	"github.com/agentmux/agentmux/internal/document"
 )
 
+// maxPhases bounds the time that the checks of the graph take.
+const maxPhases = 50
+
 // checker holds one definition while it is checked.
 type checker struct {
 	root     *document.Node
 	known    Known
 	raw      rawDefinition
 	problems document.Problems
+	unclear  map[int]bool // phases whose way out is not known; set by graph
 }
 
 // problem reports what is wrong at place, unless place is known to be wrong: a value
@@ -46,9 +50,14 @@ func (c *checker) check(stem string) {
 	}
 	c.counts()
 	c.unique()
+	if len(c.raw.Phases) > maxPhases {
+		c.problem("phases", "%d phases, at most %d are allowed", len(c.raw.Phases), maxPhases)
+		return
+	}
 	if c.has(c.raw.Start) {
 		c.graph()
 	}
+	c.cycles()
 }
 
 func at(i int, key string) string {

@@ -1,10 +1,41 @@
 package workflows_test
 
 import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"testing/fstest"
+	"time"
 
 	"github.com/agentmux/agentmux/workflows"
 )
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares got with the file, or writes it under -update.
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
+	}
+}
 
 func load(t *testing.T, name string) *workflows.Definition {
 	t.Helper()
@@ -20,8 +51,208 @@ func load(t *testing.T, name string) *workflows.Definition {
 
 func testShipped(t *testing.T) {
 	for _, name := range workflows.Shipped() {
-		if d := load(t, name); d.Name != name {
+		d := load(t, name)
+		if d.Name != name {
 			t.Errorf("%s is named %s", name, d.Name)
 		}
+		for _, p := range d.Phases {
+			for _, prompt := range []string{p.Prompt, p.ChangePrompt, p.ResolvePrompt, p.SummaryPrompt} {
+				if prompt != "" && !slices.Contains(workflows.Templates(), prompt) {
+					t.Errorf("%s: %s names the prompt %s", name, p.ID, prompt)
+				}
+			}
+		}
 	}
+}
+
+// testRules reads each bad file of testdata/definitions and compares every problem
+// with the file beside it.
+func testRules(t *testing.T) {
+	files, err := filepath.Glob("testdata/definitions/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	prompts := fstest.MapFS{"project/present.md": {Data: []byte("x")}}
+	for _, file := range files {
+		name := filepath.Base(file)
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, problems := workflows.Parse(name, data, workflows.Known{Prompts: prompts})
+			if d != nil || problems.Err() == nil {
+				t.Error("a bad definition is taken")
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".errors", []byte(strings.Join(problems.Lines(), "\n")+"\n"))
+		})
+	}
+}
+
+func testTooLarge(t *testing.T) {
+	data := append([]byte("version: 1\n#"), bytes.Repeat([]byte("x"), 256<<10)...)
+	_, problems := workflows.Parse("big.yaml", data, workflows.Known{})
+	same(t, "problems", problems.Lines(), []string{"big.yaml: larger than 256 KiB"})
+}
+
+const ownWorkflow = `version: 1
+name: own
+start: spec
+phases:
+  - id: spec
+    kind: author
+    when: ["!issue"]
+    dir: 02_spec
+    role: architect
+    prompt: project/spec
+    event: architecture_written
+    artifact: 02_spec/spec.md
+    tool: submit_architecture
+    timeout: 20m
+    next: {submitted: planning}
+  - {id: planning, kind: plan, dir: 04_planning, next: {accepted: [{when: [needs_design, issue], to: design}, {to: implementing}]}}
+  - {id: design, kind: author, when: [needs_design], dir: 05_design, role: designer, event: design_written, tool: submit_design,
+     artifact: 05_design/a.md, next: {submitted: implementing}}
+  - {id: implementing, kind: implement, dir: 06_implementation, next: {completed: reviewing}}
+  - {id: reviewing, kind: review, dir: 07_review, roles: [reviewer], max_iterations: 1, next: {passed: completing, failed: fixing, exhausted: completing}}
+  - {id: fixing, kind: fix, dir: 06_implementation, next: {completed: reviewing}}
+  - {id: completing, kind: complete, dir: 08_completion, next: {approved: done, changes_requested: planning}}
+`
+
+func project() fstest.MapFS {
+	return fstest.MapFS{
+		".agentmux/workflows/own.yaml":      {Data: []byte(ownWorkflow)},
+		".agentmux/workflows/broken.yaml":   {Data: []byte("version: 1\n")},
+		".agentmux/workflows/feature.yaml":  {Data: []byte("version: 1\n")},
+		".agentmux/prompts/project/spec.md": {Data: []byte("Write the spec. [[placeholder:tool_line]]\n")},
+	}
+}
+
+func TestLoadFindsTheProjectsWorkflows(t *testing.T) {
+	d, data, problems := workflows.Load("own", project())
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems.Lines())
+	}
+	if string(data) != ownWorkflow {
+		t.Error("the bytes to freeze are not those of the file")
+	}
+	spec, _ := d.Phase("spec")
+	if spec.Timeout != 20*time.Minute || spec.Prompt != "project/spec" {
+		t.Errorf("spec = %+v", spec)
+	}
+	same(t, "names", workflows.Names(project()), []string{"feature", "quick", "broken", "own"})
+	if d, _, _ := workflows.Load("feature", project()); d == nil || len(d.Phases) != 8 {
+		t.Error("a file of the project hides the built-in feature")
+	}
+	for name, want := range map[string]string{
+		"ownn":      `unknown workflow "ownn", known: feature, quick, broken, own`,
+		"../../own": `unknown workflow "../../own", known: feature, quick, broken, own`,
+		"broken":    ".agentmux/workflows/broken.yaml:1: name: required key missing",
+	} {
+		d, _, problems := workflows.Load(name, project())
+		if d != nil || len(problems) == 0 || problems[0].String() != want {
+			t.Errorf("%s: %v", name, problems.Lines())
+		}
+	}
+	if names := workflows.Names(nil); !slices.Equal(names, workflows.Shipped()) {
+		t.Errorf("without a project: %v", names)
+	}
+}
+
+func TestFrozenDefinitionIsReadUnderAnyName(t *testing.T) {
+	for _, text := range []string{ownWorkflow, strings.Replace(ownWorkflow, "name: own", "name: feature", 1)} {
+		d, problems := workflows.Parse("definition.yaml", []byte(text), workflows.Known{Frozen: true})
+		if d == nil {
+			t.Errorf("problems: %v", problems.Lines())
+		}
+	}
+}
+
+func TestDefaultsAreFilledIn(t *testing.T) {
+	d := load(t, "feature")
+	for kind, want := range map[string][]string{
+		workflows.KindPlan:      {"planner", "agents/planner", "commands/change", "", ""},
+		workflows.KindImplement: {"coder", "agents/coder", "", "commands/resolve", ""},
+		workflows.KindFix:       {"coder", "commands/fix", "", "", ""},
+		workflows.KindReview:    {"", "", "", "", "commands/summary"},
+		workflows.KindComplete:  {"", "", "", "", ""},
+	} {
+		p, ok := d.Kind(kind)
+		if !ok {
+			t.Fatalf("no %s phase", kind)
+		}
+		same(t, kind, []string{p.Role, p.Prompt, p.ChangePrompt, p.ResolvePrompt, p.SummaryPrompt}, want)
+	}
+	review, _ := d.Kind(workflows.KindReview)
+	same(t, "roles", review.Roles, []string{"reviewer_logic", "reviewer_quality", "reviewer_expert"})
+	same(t, "default roles", review.DefaultRoles, []string{"reviewer_logic"})
+	if review.MaxIterations != nil {
+		t.Errorf("feature caps reviews at %d", *review.MaxIterations)
+	}
+	if quick, _ := load(t, "quick").Kind(workflows.KindReview); quick.MaxIterations == nil || *quick.MaxIterations != 0 {
+		t.Error("quick does not cap reviews at 0")
+	}
+	own, _, _ := workflows.Load("own", project())
+	review, _ = own.Kind(workflows.KindReview)
+	same(t, "default roles", review.DefaultRoles, []string{"reviewer"})
+}
+
+func TestTargetsFollowTheConditions(t *testing.T) {
+	d, _, _ := workflows.Load("own", project())
+	planning, _ := d.Phase("planning")
+	reviewing, _ := d.Phase("reviewing")
+	both := workflows.Conditions{workflows.ConditionNeedsDesign: true, workflows.ConditionIssue: true}
+	for _, tt := range []struct {
+		got, want string
+	}{
+		{planning.Target(workflows.OutcomeAccepted, both), "design"},
+		{planning.Target(workflows.OutcomeAccepted, workflows.Conditions{workflows.ConditionIssue: true}), "implementing"},
+		{planning.Target(workflows.OutcomeAccepted, nil), "implementing"},
+		{planning.Target(workflows.OutcomePassed, nil), ""},
+		{reviewing.Target(workflows.OutcomeFailed, nil), "fixing"},
+		{d.Entry("spec", nil), "spec"},
+		{d.Entry("spec", workflows.Conditions{workflows.ConditionIssue: true}), "planning"},
+		{d.Entry("design", nil), "implementing"},
+		{d.Entry("design", both), "design"},
+		{d.Entry("done", nil), "done"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+	if _, ok := d.Phase("none"); ok {
+		t.Error("a phase that does not exist")
+	}
+}
+
+func FuzzParseDefinition(f *testing.F) {
+	f.Add([]byte(ownWorkflow))
+	files, err := filepath.Glob("testdata/definitions/*.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, problems := workflows.Parse("own.yaml", data, workflows.Known{})
+		if (d == nil) == (problems.Err() == nil) {
+			t.Fatalf("definition %v, problems %v", d, problems.Lines())
+		}
+		if d == nil {
+			return
+		}
+		for _, p := range d.Phases {
+			for _, o := range workflows.Outcomes(p.Kind) {
+				to := p.Target(o, nil)
+				if _, ok := d.Phase(to); !ok && to != workflows.PhaseDone && o != workflows.OutcomeFailed {
+					t.Fatalf("%s leads from %s to %q", o, p.ID, to)
+				}
+			}
+		}
+	})
 }

@@ -36,9 +36,12 @@ func (c *checker) targets(place string, n *document.Node) []Target {
 		c.target(place, n.Text)
 		return []Target{{To: n.Text}}
 	}
-	if n.Kind != document.List || len(n.Items) == 0 {
+	if n.Kind != document.List {
 		c.problem(place, "expected a phase, done or a list of {when, to}, found %s", n.Found())
 		return nil
+	}
+	if len(n.Items) == 0 {
+		c.problem(place, "expected at least one target")
 	}
 	var raw []struct {
 		When []string `doc:"when"`
