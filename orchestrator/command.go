@@ -1,0 +1,249 @@
+package orchestrator
+
+import (
+	"slices"
+	"strings"
+)
+
+// commands are what a person may say to a running session. A handler returns
+// why it refuses, or "".
+var commands = map[string]func(*reducer, Payload) string{
+	"stop":    (*reducer).cmdStop,
+	"pause":   (*reducer).cmdPause,
+	"resume":  (*reducer).cmdResume,
+	"retry":   (*reducer).cmdRetry,
+	"approve": (*reducer).cmdApprove,
+	"changes": (*reducer).cmdChanges,
+	"say":     (*reducer).cmdSay,
+	"answer":  (*reducer).cmdAnswer,
+}
+
+func (r *reducer) commandLine() {
+	l := r.in.Line
+	if l.Signal != "" {
+		r.cancel("signal", l.Signal)
+		return
+	}
+	r.s.CommandCursor = l.Cursor
+	r.changed = true
+	if r.lineFaults(l) {
+		return
+	}
+	p, err := l.Decode()
+	if err != nil || l.Tool != "command" {
+		r.event(EvInputCorrupt, map[string]any{"file": l.File, "offset": l.Cursor.LineStart, "reason": "no command", "excerpt": l.Excerpt})
+		return
+	}
+	if p.State != "" && p.State != "accepted" { // a note of the bot to itself
+		return
+	}
+	id := p.SourceID
+	if id == "" {
+		id = l.ID
+	}
+	if id != "" && slices.Contains(r.s.RecentIDs, id) {
+		r.event(EvInputIgnored, map[string]any{"tool": "command", "role": "", "task": "", "reason": "duplicate"})
+		return
+	}
+	r.remember(id)
+	r.command(p)
+}
+
+// command applies one command and records the decision. The record of what was
+// applied comes first, so that readers see the cause before its consequences.
+func (r *reducer) command(p Payload) {
+	data := map[string]any{"name": p.Name, "actor": p.Actor, "source": p.Source, "source_id": p.SourceID, "reason": ""}
+	handle, ok := commands[p.Name]
+	if !ok {
+		data["reason"] = "unknown command"
+		r.event(EvCommandRefused, data)
+		return
+	}
+	at := len(r.evs)
+	if reason := handle(r, p); reason != "" {
+		data["reason"] = reason
+		r.event(EvCommandRefused, data)
+		return
+	}
+	r.event(EvCommandApplied, data)
+	r.moveEventTo(at)
+}
+
+// moveEventTo puts the last event of this step at index at.
+func (r *reducer) moveEventTo(at int) {
+	last := r.evs[len(r.evs)-1]
+	first := r.evs[0].Seq
+	r.evs = slices.Insert(r.evs[:len(r.evs)-1], at, last)
+	for i := range r.evs {
+		r.evs[i].Seq = first + i
+	}
+}
+
+func textArg(p Payload, name string) string {
+	text, _ := p.Args[name].(string)
+	return strings.TrimSpace(text)
+}
+
+func (r *reducer) cmdStop(p Payload) string {
+	if r.s.Phase == PhaseDone || r.s.Phase == PhaseFailed {
+		return "the session has ended"
+	}
+	r.cancel(p.Actor, p.Source)
+	return ""
+}
+
+func (r *reducer) cmdPause(p Payload) string {
+	if r.s.Ended() {
+		return "the session has ended"
+	}
+	if r.s.Paused {
+		return "the session is paused already"
+	}
+	r.s.Paused = true
+	r.s.Counters["pause"] = Counter{N: 1, Since: r.now}
+	r.event(EvPaused, map[string]any{"actor": p.Actor, "source": p.Source})
+	return ""
+}
+
+func (r *reducer) cmdResume(p Payload) string {
+	if !r.s.Paused {
+		return "the session is not paused"
+	}
+	r.unpause(p.Actor, p.Source)
+	return ""
+}
+
+// unpause moves every deadline by the pause and starts what is owed.
+func (r *reducer) unpause(actor, source string) {
+	r.s.Paused = false
+	if since := r.s.Counters["pause"].Since; !since.IsZero() {
+		r.shiftDeadlines(r.now.Sub(since.Time))
+	}
+	delete(r.s.Counters, "pause")
+	r.event(EvUnpaused, map[string]any{"actor": actor, "source": source})
+	r.launchMissing(nil)
+}
+
+func (r *reducer) cmdRetry(Payload) string {
+	if r.s.Parked() {
+		r.resumeRun("")
+		r.launchMissing([]string{})
+		return ""
+	}
+	if r.s.Ended() {
+		return "the session has ended"
+	}
+	n := 0
+	for _, o := range Owed(r.def, r.s) {
+		if r.s.Agents[o.Key()].Launch == "" && r.s.Agents[o.Key()].Waiting == "" {
+			r.launch(o, true)
+			n++
+		}
+	}
+	if n == 0 {
+		return "no agent has failed or stalled"
+	}
+	return ""
+}
+
+func (r *reducer) cmdApprove(p Payload) string {
+	if r.s.Gate == nil {
+		return "no gate is open"
+	}
+	a := Approval{By: "user", CommitMessage: textArg(p, "message")}
+	if list, ok := p.Args["exclude"].([]any); ok {
+		for _, item := range list {
+			if file, ok := item.(string); ok {
+				a.ExcludeFiles = append(a.ExcludeFiles, file)
+			}
+		}
+	}
+	r.approve(a, p.Actor, p.Source)
+	return ""
+}
+
+func (r *reducer) cmdChanges(p Payload) string {
+	text := textArg(p, "text")
+	switch {
+	case text == "":
+		return "changes needs a text"
+	case r.s.Gate != nil, r.s.Parked():
+	case r.s.Phase == PhaseDone && r.s.Completion.PRNumber > 0:
+	default:
+		return "no gate and no pull request is open; use say to tell an agent"
+	}
+	r.requestChanges(text, p.Actor, p.Source)
+	return ""
+}
+
+func (r *reducer) cmdSay(p Payload) string {
+	text := textArg(p, "text")
+	if text == "" {
+		return "say needs a text"
+	}
+	if r.s.Ended() {
+		return "the session has ended"
+	}
+	key, reason := r.sayKey(textArg(p, "role"))
+	if reason != "" {
+		return reason
+	}
+	r.message(key, Message{From: CoordinatorPerson, Type: "update", Headline: cut(firstLine(text), 80)}, text+"\n")
+	return ""
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// sayKey finds the agent a person means: the named role, else the phase's.
+func (r *reducer) sayKey(role string) (key, reason string) {
+	owed := Owed(r.def, r.s)
+	for _, o := range owed {
+		if role == "" || o.Role == role || o.Key() == role {
+			return o.Key(), ""
+		}
+	}
+	if role == "" {
+		return "", "no agent is at work"
+	}
+	var names []string
+	for _, o := range owed {
+		names = append(names, o.Key())
+	}
+	return "", "no " + role + " is at work; at work: " + list(names)
+}
+
+func (r *reducer) cmdAnswer(p Payload) string {
+	id, text := textArg(p, "id"), textArg(p, "text")
+	open := r.openQuestions()
+	switch {
+	case text == "":
+		return "answer needs a text"
+	case id == "" && len(open) == 1:
+		id = open[0]
+	case id == "" && len(open) == 0:
+		return "no question is open"
+	case id == "":
+		return "several questions are open: name one of " + strings.Join(open, ", ")
+	}
+	q := r.question(id)
+	if q == nil {
+		return "there is no question " + id + "; open: " + list(open)
+	}
+	if !q.Open() {
+		return "question " + id + " was answered already"
+	}
+	if r.s.Parked() && r.s.OutcomeReason == ReasonQuestion {
+		r.resumeRun("")
+	}
+	r.answer(q, text, p.Actor, p.Source, false)
+	return ""
+}
+
+// isKind reports whether the current phase is of a kind.
+func (r *reducer) isKind(kind string) bool {
+	phase, ok := r.phase()
+	return ok && phase.Kind == kind
+}

@@ -1,0 +1,158 @@
+package orchestrator
+
+// Types of effects. Each has "ensure" semantics: carried out twice it leaves
+// the world as carried out once.
+const (
+	EffEnsureDirs      = "ensure_dirs"      // Paths exist as directories
+	EffWriteFile       = "write_file"       // Path holds the blob SHA256
+	EffWriteMarker     = "write_marker"     // Path exists and is empty
+	EffMoveAside       = "move_aside"       // Paths are renamed to <stem>.stale-<visit>.<ext>
+	EffRemoveFiles     = "remove_files"     // Paths are absent
+	EffMaterialise     = "materialise"      // derived files of Material equal their source blobs
+	EffStartAgent      = "start_agent"      // exactly one pane runs Launch
+	EffStopAgent       = "stop_agent"       // no process of Launch is left, its pane is gone
+	EffDeliver         = "deliver_message"  // message Seq reached its agent
+	EffEnsureWorkspace = "ensure_workspace" // Workspace exists at Base
+	EffRemoveWorkspace = "remove_workspace" // Workspace's directory is gone
+	EffIntegrate       = "integrate"        // the work of Launch is merged into the head
+	EffPreserve        = "preserve"         // the work in Workspace is kept under a ref
+	EffCommit          = "ensure_commit"    // the branch's commit exists locally
+	EffPush            = "ensure_push"      // the branch is where people find it
+	EffPR              = "ensure_pr"        // a pull request for the branch exists
+	EffLastCompletion  = "write_last_completion"
+	EffCheckpoint      = "checkpoint"
+)
+
+// remoteEffects are retried for limits.remote; all others a few times.
+var remoteEffects = map[string]bool{EffPush: true, EffPR: true}
+
+// keptAtEnd are the effects that the end of a session does not drop.
+var keptAtEnd = map[string]bool{
+	EffPreserve: true, EffWriteFile: true, EffWriteMarker: true, EffMaterialise: true,
+	EffMoveAside: true, EffRemoveFiles: true, EffEnsureDirs: true, EffLastCompletion: true,
+}
+
+// Effect is something that must become true. The record stays in the state
+// until the commit of its result.
+type Effect struct {
+	ID        string   `json:"id"` // <visit>.<n>
+	Type      string   `json:"type"`
+	Key       string   `json:"key"` // effects of one key run in order
+	Args      Args     `json:"args"`
+	After     []string `json:"after,omitempty"` // ids that must be done before
+	Attempt   int      `json:"attempt"`         // tries that failed
+	NotBefore Time     `json:"not_before"`
+	Since     Time     `json:"since"` // first failure
+}
+
+// Args are an effect's arguments; each type uses the fields its comment names.
+// Texts travel as hashes of blobs, never as content.
+type Args struct {
+	Path   string   `json:"path,omitempty"`
+	Paths  []string `json:"paths,omitempty"`
+	SHA256 string   `json:"sha256,omitempty"`
+
+	Material string            `json:"material,omitempty"` // one of the Material constants
+	Sources  map[string]string `json:"sources,omitempty"`  // name -> blob
+
+	Launch     string `json:"launch,omitempty"`
+	Role       string `json:"role,omitempty"`
+	Task       string `json:"task,omitempty"`
+	Template   string `json:"template,omitempty"`    // prompt template
+	PromptFile string `json:"prompt_file,omitempty"` // where the rendered prompt goes
+	Headless   bool   `json:"headless,omitempty"`    // never a TUI (researchers)
+	Continue   bool   `json:"continue,omitempty"`    // go on with the CLI's own session
+	Since      string `json:"since,omitempty"`       // reviewers of a later tree: their pass is for this one
+
+	Workspace string   `json:"workspace,omitempty"` // name
+	Dir       string   `json:"dir,omitempty"`       // its path, when known
+	Base      string   `json:"base,omitempty"`
+	Visit     int      `json:"visit,omitempty"`
+	Head      string   `json:"head,omitempty"`
+	Owned     []string `json:"owned,omitempty"`
+	Strict    bool     `json:"strict,omitempty"` // integrate: paths outside Owned are not merged
+	Date      Time     `json:"date"`             // author date of what is committed
+
+	Seq int `json:"seq,omitempty"` // message
+
+	Message   string   `json:"message,omitempty"`
+	Exclude   []string `json:"exclude,omitempty"`
+	Allowed   bool     `json:"allowed,omitempty"` // a person approved what the output gate blocks
+	Commit    string   `json:"commit,omitempty"`
+	Tree      string   `json:"tree,omitempty"`
+	Branch    string   `json:"branch,omitempty"`
+	Round     int      `json:"round,omitempty"`
+	Draft     bool     `json:"draft,omitempty"`
+	Exhausted bool     `json:"exhausted,omitempty"`
+	Held      []string `json:"held,omitempty"`
+}
+
+// What materialise derives.
+const (
+	MaterialPlan      = "plan"             // plan.md, plan_<N>.md, tasks_<N>.md, execution_plan.yaml from plan
+	MaterialReview    = "review"           // Path: one reviewer's markdown, from its YAML
+	MaterialReviewAll = "review_all"       // review.md from every role's YAML
+	MaterialFix       = "fix_request"      // fix_request.md from the YAML of the iteration
+	MaterialSummary   = "fallback_summary" // summary.md when nobody wrote one
+	MaterialConflict  = "conflict"         // conflict_<N>.diff from preserved work
+)
+
+// Result is what carrying out an effect found or made. Each type fills the
+// fields its comment names; the zero Result is success with nothing to say.
+type Result struct {
+	// start_agent
+	Provider     string `json:"provider,omitempty"`
+	Model        string `json:"model,omitempty"`
+	PromptSHA256 string `json:"prompt_sha256,omitempty"`
+	CLISession   string `json:"cli_session,omitempty"`
+
+	// ensure_workspace: Path; integrate, preserve, ensure_commit: the rest
+	Path      string      `json:"path,omitempty"`
+	Commit    string      `json:"commit,omitempty"`
+	Tree      string      `json:"tree,omitempty"`
+	Snapshot  string      `json:"snapshot,omitempty"` // tree of the workspace
+	Files     int         `json:"files,omitempty"`
+	Scope     []ScopePath `json:"scope,omitempty"`
+	Conflicts []string    `json:"conflicts,omitempty"`
+	Empty     bool        `json:"empty,omitempty"` // nothing changed
+
+	// ensure_commit
+	Parent   string   `json:"parent,omitempty"`
+	Subject  string   `json:"subject,omitempty"`
+	Findings []string `json:"findings,omitempty"` // output gate: the commit was not made
+	Held     []string `json:"held,omitempty"`
+
+	// ensure_push, ensure_pr
+	Branch  string `json:"branch,omitempty"`
+	Skipped string `json:"skipped,omitempty"` // why nothing was sent; not a failure
+	Refused string `json:"refused,omitempty"` // why the other side will never take it
+	Number  int    `json:"number,omitempty"`
+	URL     string `json:"url,omitempty"`
+	Draft   bool   `json:"draft,omitempty"`
+	Adopted bool   `json:"adopted,omitempty"`
+
+	// deliver_message: sent, refused or indeterminate; Mode tells how
+	Delivery string `json:"delivery,omitempty"`
+	Mode     string `json:"mode,omitempty"`
+
+	// stop_agent
+	ExitCode *int   `json:"exit_code,omitempty"`
+	Signal   string `json:"signal,omitempty"`
+
+	// materialise, write_file
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// ScopePath is a changed path outside a subplan's owned files.
+type ScopePath struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+}
+
+// Deliveries of a message.
+const (
+	DeliverySent          = "sent"
+	DeliveryRefused       = "refused"
+	DeliveryIndeterminate = "indeterminate"
+)

@@ -1,0 +1,69 @@
+package orchestrator
+
+import (
+	"maps"
+	"slices"
+)
+
+// end sets the outcome: effects that are no longer wanted go, agents stop.
+func (r *reducer) end(outcome, reason string) {
+	r.s.Outcome, r.s.OutcomeReason = Optional(outcome), Optional(reason)
+	r.dropPending(func(e Effect) bool { return !keptAtEnd[e.Type] && e.Type != EffStopAgent })
+	for _, key := range slices.Sorted(maps.Keys(r.s.Agents)) {
+		r.stop(key)
+	}
+	r.s.Deadlines = map[string]Time{}
+	r.changed = true
+}
+
+func (r *reducer) finishRun(outcome, reason string) {
+	r.s.Phase = PhaseDone
+	r.end(outcome, reason)
+	r.orphanMessages()
+	r.s.Gate = nil
+	c := r.s.Completion
+	r.event(EvDone, map[string]any{
+		"outcome": outcome, "commit": c.Commit, "pr_url": c.PRURL, "seconds": r.runSeconds(),
+	})
+}
+
+func (r *reducer) runSeconds() int { return int(r.now.Sub(r.s.CreatedAt.Time).Seconds()) }
+
+// park keeps the phase and waits for a person.
+func (r *reducer) park(reason, text, next string) {
+	if r.s.Ended() {
+		return
+	}
+	r.end(OutcomeNeedsHuman, reason)
+	r.event(EvNeedsHuman, map[string]any{"reason": reason, "text": text, "next": next})
+}
+
+// fail ends the run because the session cannot go on.
+func (r *reducer) fail(cause string) {
+	if r.s.Phase == PhaseFailed {
+		return
+	}
+	r.interrupt(LastRunFailed, OutcomeFailed, cause)
+	r.event(EvFailed, map[string]any{"cause": cause, "next": "agentmux resume " + r.s.SessionID})
+}
+
+// cancel ends the run because somebody asked for it.
+func (r *reducer) cancel(actor, source string) {
+	if r.s.Phase == PhaseFailed || r.s.Phase == PhaseDone {
+		return
+	}
+	r.interrupt(LastRunCanceled, OutcomeCanceled, "canceled by "+actor)
+	r.event(EvCanceled, map[string]any{
+		"cause": source, "actor": actor, "next": "agentmux resume " + r.s.SessionID,
+	})
+}
+
+func (r *reducer) interrupt(last, outcome, cause string) {
+	r.s.InterruptedPhase, r.s.InterruptedEvent = Optional(r.s.Phase), Optional(r.s.LastEvent)
+	r.s.Category, r.s.Cause = Optional(outcome), Optional(cut(cause, maxEventText))
+	r.s.ResumeCommand = Optional("agentmux resume " + r.s.SessionID)
+	r.s.LogPath = Optional(r.s.FeatureDir + "/orchestrator.log")
+	r.end(outcome, "")
+	r.last(last)
+	r.s.Phase = PhaseFailed
+}

@@ -1,0 +1,126 @@
+package orchestrator
+
+// Values of last_event, a closed set. Nothing decides by them.
+const (
+	LastFeatureCreated = "feature_created"
+	LastResumed        = "resumed"
+	LastPMCompleted    = "pm_completed"
+	LastArchitecture   = "architecture_written"
+	LastPlanWritten    = "plan_written"
+	LastDesignWritten  = "design_written"
+	LastImplemented    = "implementation_completed"
+	LastReviewFailed   = "review_failed"
+	LastReviewPassed   = "review_passed"
+	LastChanges        = "changes_requested"
+	LastRunCanceled    = "run_canceled"
+	LastRunFailed      = "run_failed"
+)
+
+// events maps each value of last_event to the label people see.
+var events = map[string]string{
+	LastFeatureCreated: "starting up",
+	LastResumed:        "resumed",
+	LastPMCompleted:    "pm done",
+	LastArchitecture:   "architecture ready",
+	LastPlanWritten:    "plan ready",
+	LastDesignWritten:  "design ready",
+	LastImplemented:    "code done",
+	LastReviewFailed:   "fix needed",
+	LastReviewPassed:   "review passed",
+	LastChanges:        "changes asked",
+	LastRunCanceled:    "canceled",
+	LastRunFailed:      "run failed",
+}
+
+// Label returns what people see for a value of last_event, and whether the
+// value is one of the catalog.
+func Label(lastEvent string) (string, bool) {
+	label, ok := events[lastEvent]
+	return label, ok
+}
+
+// Event is one record of events.jsonl.
+type Event struct {
+	Seq   int            `json:"seq"` // from 1, without gaps
+	TS    Time           `json:"ts"`
+	Type  string         `json:"type"`
+	Phase string         `json:"phase"`
+	Visit int            `json:"visit"`
+	Data  map[string]any `json:"data"`
+}
+
+// Types of events. Writers use no other; readers ignore those they do not know.
+const (
+	EvSessionCreated     = "session_created"
+	EvResumed            = "resumed"
+	EvEvent              = "event"
+	EvPhaseEntered       = "phase_entered"
+	EvPhaseLeft          = "phase_left"
+	EvAgentStarted       = "agent_started"
+	EvAgentExited        = "agent_exited"
+	EvAgentFailed        = "agent_failed"
+	EvAgentStalled       = "agent_stalled"
+	EvAgentBlocked       = "agent_blocked"
+	EvAgentStatus        = "agent_status"
+	EvAgentWaiting       = "agent_waiting"
+	EvArtifactAccepted   = "artifact_accepted"
+	EvSchedule           = "schedule"
+	EvResearchDispatched = "research_dispatched"
+	EvResearchDone       = "research_done"
+	EvResearchFailed     = "research_failed"
+	EvGroupStarted       = "group_started"
+	EvGroupDone          = "group_done"
+	EvSubplanStarted     = "subplan_started"
+	EvSubplanDone        = "subplan_done"
+	EvMergeConflict      = "merge_conflict"
+	EvScopeViolation     = "scope_violation"
+	EvReviewStarted      = "review_started"
+	EvVerdict            = "verdict"
+	EvFixRound           = "fix_round"
+	EvReviewExhausted    = "review_exhausted"
+	EvGateOpened         = "gate_opened"
+	EvGateClosed         = "gate_closed"
+	EvQuestionAsked      = "question_asked"
+	EvQuestionAnswered   = "question_answered"
+	EvCommandApplied     = "command_applied"
+	EvCommandRefused     = "command_refused"
+	EvPaused             = "paused"
+	EvUnpaused           = "unpaused"
+	EvMsgQueued          = "msg_queued"
+	EvMsgDelivered       = "msg_delivered"
+	EvMsgAcked           = "msg_acked"
+	EvMsgExpired         = "msg_expired"
+	EvMsgFailed          = "msg_failed"
+	EvMsgOrphaned        = "msg_orphaned"
+	EvCommitCreated      = "commit_created"
+	EvBranchPushed       = "branch_pushed"
+	EvPROpened           = "pr_opened"
+	EvNothingToCommit    = "nothing_to_commit"
+	EvLimitReached       = "limit_reached"
+	EvCheckpointSaved    = "checkpoint_saved"
+	EvEffectFailed       = "effect_failed"
+	EvInputCorrupt       = "input_corrupt"
+	EvInputUnknown       = "input_unknown"
+	EvInputIgnored       = "input_ignored"
+	EvInputRejected      = "input_rejected"
+	EvInputRewound       = "input_rewound"
+	EvStateOverwritten   = "state_overwritten"
+	EvNeedsHuman         = "needs_human"
+	EvDone               = "done"
+	EvFailed             = "failed"
+	EvCanceled           = "canceled"
+)
+
+// maxEventText is where texts in events are cut, in characters.
+const maxEventText = 4000
+
+func cut(text string, limit int) string {
+	n := 0
+	for i := range text {
+		if n == limit {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}

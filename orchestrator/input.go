@@ -1,0 +1,225 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Kinds of inputs.
+const (
+	InStart        = "start"         // a host took the session
+	InOwed         = "owed"          // second half of a resume: unread lines were applied
+	InCommand      = "command"       // a line of commands.jsonl, or a signal
+	InTool         = "tool"          // a line of tool_events.jsonl
+	InObserve      = "observe"       // level: a file a phase waits for is there
+	InAgent        = "agent"         // level: the condition of a launch
+	InTimer        = "timer"         // level: a deadline passed
+	InEffectDone   = "effect_done"   // an effect is true
+	InEffectFailed = "effect_failed" // one try failed
+	InOverwritten  = "overwritten"   // somebody else wrote state.json
+)
+
+// Input is one thing that happened, with all its evidence.
+type Input struct {
+	Kind    string       `json:"kind"`
+	At      time.Time    `json:"at"`
+	Start   *Start       `json:"start,omitempty"`
+	Line    *Line        `json:"line,omitempty"`
+	Observe *Observation `json:"observe,omitempty"`
+	Agent   *AgentReport `json:"agent,omitempty"`
+	Timer   string       `json:"timer,omitempty"` // name of the deadline
+	Effect  *Outcome     `json:"effect,omitempty"`
+}
+
+// Ways a host takes a session.
+const (
+	StartNew    = "new"    // also a host that was restarted: live panes are adopted, nothing is relaunched
+	StartResume = "resume" // a person or the bot asked to go on
+)
+
+// Start tells how the session was taken.
+type Start struct {
+	Mode     string    `json:"mode"`
+	Changes  string    `json:"changes,omitempty"`  // resume with a change request
+	Settings *Settings `json:"settings,omitempty"` // resume: refreshed configuration
+	Live     []string  `json:"live,omitempty"`     // launches whose pane is alive
+	PROpen   bool      `json:"pr_open,omitempty"`
+}
+
+// Line is one line of tool_events.jsonl or commands.jsonl as the reader found it.
+type Line struct {
+	File    string          `json:"file"` // base name
+	Cursor  Cursor          `json:"cursor"`
+	Tool    string          `json:"tool,omitempty"`
+	ID      string          `json:"id,omitempty"` // sha:<hash> for a line without one
+	Role    string          `json:"role,omitempty"`
+	Task    string          `json:"task,omitempty"`
+	Launch  string          `json:"launch,omitempty"`
+	Session string          `json:"session,omitempty"`
+	Visit   *int            `json:"visit,omitempty"` // nil in a classic line
+	Payload json.RawMessage `json:"payload,omitempty"`
+
+	Corrupt  string    `json:"corrupt,omitempty"` // why the line is none
+	Excerpt  string    `json:"excerpt,omitempty"`
+	Rewound  *Rewind   `json:"rewound,omitempty"` // the file was replaced or cut
+	Artifact *Artifact `json:"artifact,omitempty"`
+	Signal   string    `json:"signal,omitempty"` // the host was told to end; no line at all
+}
+
+// Rewind tells that a line file is not the one the cursor was made for.
+type Rewind struct {
+	From   int64  `json:"from"`
+	To     int64  `json:"to"`
+	Reason string `json:"reason"`
+}
+
+// Artifact is a file of an agent, read once: the bytes that were validated are
+// the bytes in the blob.
+type Artifact struct {
+	Path     string            `json:"path"`
+	SHA256   string            `json:"sha256"`
+	Problems []string          `json:"problems,omitempty"` // empty when the file is good
+	Plan     *workflows.Plan   `json:"plan,omitempty"`
+	Review   *workflows.Review `json:"review,omitempty"`
+}
+
+// Observation is a predicate of the current phase that holds.
+type Observation struct {
+	What     string    `json:"what"` // one of the Observe constants
+	Name     string    `json:"name,omitempty"`
+	Evidence string    `json:"evidence"` // hash; the same evidence is no news
+	Artifact *Artifact `json:"artifact,omitempty"`
+	Approval *Approval `json:"approval,omitempty"`
+	Problems []string  `json:"problems,omitempty"`
+}
+
+// What can be observed.
+const (
+	ObserveArtifact = "artifact" // the stable artifact of an author phase that accepts files
+	ObserveSummary  = "summary"  // a stable summary.md
+	ObserveMarker   = "marker"   // done_<Name> made by hand
+	ObserveApproval = "approval" // approval.json at the completion gate
+	ObserveChanges  = "changes"  // changes.md at a gate; Artifact carries the text's blob
+	ObserveReview   = "review"   // a review file of a pending role, at a resume
+)
+
+// Approval is the content of approval.json, or of the command that equals it.
+type Approval struct {
+	ExcludeFiles  []string `json:"exclude_files,omitempty"`
+	CommitMessage string   `json:"commit_message,omitempty"`
+	By            string   `json:"by,omitempty"`
+	Text          string   `json:"text,omitempty"` // of changes.md
+}
+
+// Conditions of a launch.
+const (
+	AgentLive   = "live"
+	AgentDead   = "dead"
+	AgentAbsent = "absent"
+)
+
+// AgentReport is the condition of a launch at one look.
+type AgentReport struct {
+	Key         string   `json:"key"` // role or role/task
+	Launch      string   `json:"launch"`
+	Condition   string   `json:"condition"`
+	ExitCode    *int     `json:"exit_code,omitempty"`
+	Signal      string   `json:"signal,omitempty"`
+	Silence     Duration `json:"silence,omitempty"`
+	TurnEnded   string   `json:"turn_ended,omitempty"` // evidence of the turn end, empty while working
+	Dialog      string   `json:"dialog,omitempty"`     // an unknown dialog on the screen
+	RateLimited bool     `json:"rate_limited,omitempty"`
+	ServerLost  bool     `json:"server_lost,omitempty"` // the tmux server went, not the agent
+	Tail        string   `json:"tail,omitempty"`
+	CLISession  string   `json:"cli_session,omitempty"`
+}
+
+// Classes of failed tries.
+const (
+	FailLocal  = "local"  // again after 1, 2, 4, 8 s
+	FailRemote = "remote" // again with backoff until limits.remote
+	FailNever  = "never"  // not again
+)
+
+// Outcome is the end of one try of an effect.
+type Outcome struct {
+	ID     string   `json:"id"`
+	Result Result   `json:"result"`
+	Error  string   `json:"error,omitempty"`
+	Class  string   `json:"class,omitempty"`
+	Wait   Duration `json:"wait,omitempty"` // the other side asked for this pause
+}
+
+// Payload is the union of what tools and commands carry.
+type Payload struct {
+	SubplanIndex *Index         `json:"subplan_index,omitempty"`
+	Role         string         `json:"role,omitempty"`
+	Verdict      string         `json:"verdict,omitempty"`
+	Reviewers    []string       `json:"reviewers,omitempty"`
+	SHA256       string         `json:"sha256,omitempty"`
+	Topic        string         `json:"topic,omitempty"`
+	Type         string         `json:"type,omitempty"`
+	ResearchType string         `json:"research_type,omitempty"`
+	Context      string         `json:"context,omitempty"`
+	Questions    []string       `json:"questions,omitempty"`
+	ScopeHints   Texts          `json:"scope_hints,omitempty"`
+	Message      string         `json:"message,omitempty"`
+	Percent      *int           `json:"percent,omitempty"`
+	CurrentTask  string         `json:"current_task,omitempty"`
+	ID           string         `json:"id,omitempty"`
+	Question     string         `json:"question,omitempty"`
+	Options      []string       `json:"options,omitempty"`
+	File         string         `json:"file,omitempty"`
+	Name         string         `json:"name,omitempty"` // command
+	Args         map[string]any `json:"args,omitempty"`
+	Actor        string         `json:"actor,omitempty"`
+	Source       string         `json:"source,omitempty"`
+	SourceID     string         `json:"source_id,omitempty"`
+	State        string         `json:"state,omitempty"`
+}
+
+// Index is a subplan's index; 1 and "1" are the same.
+type Index string
+
+// UnmarshalJSON takes a number or a text.
+func (i *Index) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(text(b), &s); err != nil {
+		return err
+	}
+	*i = Index(s)
+	return nil
+}
+
+// MarshalJSON writes a number where it is one.
+func (i Index) MarshalJSON() ([]byte, error) {
+	if raw := number([]byte(`"` + string(i) + `"`)); raw[0] != '"' {
+		return raw, nil
+	}
+	return json.Marshal(string(i))
+}
+
+// Texts is a list that may be written as one text.
+type Texts []string
+
+// UnmarshalJSON takes a text or a list of them.
+func (t *Texts) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*t = Texts{one}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(t))
+}
+
+// Decode reads the payload of a line; fields of a wrong type are an error.
+func (l *Line) Decode() (Payload, error) {
+	var p Payload
+	if len(l.Payload) == 0 {
+		return p, nil
+	}
+	err := json.Unmarshal(l.Payload, &p)
+	return p, err
+}

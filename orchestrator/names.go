@@ -1,0 +1,124 @@
+package orchestrator
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Names of workspaces. Tasks of parallel coders and resolutions use their own.
+const (
+	WorkspaceSession = "session" // serial coders and the fixer
+	workspaceView    = "view/"   // + role: never integrated
+)
+
+// FixTask is the entry of State.SubplanStatus that follows a fix phase's work.
+const FixTask = "fix"
+
+// CoordinatorPerson is the address of the person in messages.
+const CoordinatorPerson = "core/core"
+
+// AgentKey returns role or role/task.
+func AgentKey(role, task string) string {
+	if task == "" {
+		return role
+	}
+	return role + "/" + task
+}
+
+// SplitKey is the inverse of AgentKey.
+func SplitKey(key string) (role, task string) {
+	role, task, _ = strings.Cut(key, "/")
+	return role, task
+}
+
+// LaunchID names one start of an agent: <visit>.<role>[.<task>].<attempt>.
+func LaunchID(visit int, role, task string, attempt int) string {
+	if task == "" {
+		return fmt.Sprintf("%d.%s.%d", visit, role, attempt)
+	}
+	return fmt.Sprintf("%d.%s.%s.%d", visit, role, task, attempt)
+}
+
+// LaunchParts is the inverse of LaunchID; ok is false for anything else.
+func LaunchParts(launch string) (visit int, role, task string, attempt int, ok bool) {
+	parts := strings.Split(launch, ".")
+	if len(parts) != 3 && len(parts) != 4 {
+		return 0, "", "", 0, false
+	}
+	visit, err := strconv.Atoi(parts[0])
+	if err != nil {
+		return 0, "", "", 0, false
+	}
+	attempt, err = strconv.Atoi(parts[len(parts)-1])
+	if err != nil {
+		return 0, "", "", 0, false
+	}
+	if len(parts) == 4 {
+		task = parts[2]
+	}
+	return visit, parts[1], task, attempt, true
+}
+
+// resolveTask names the task of a coder that brings its conflicting work in.
+func resolveTask(id string) string { return "resolve-" + id }
+
+// subplanOf returns the subplan a coder's task works on.
+func subplanOf(task string) string { return strings.TrimPrefix(task, "resolve-") }
+
+// ResearchDir returns the directory of a topic, relative to the session.
+func ResearchDir(kind, topic string) string { return "03_research/" + kind + "-" + topic }
+
+// researchRole returns the role and the short type of a research tool or type.
+func researchRole(kind string) string { return kind + "-researcher" }
+
+// underscored is how role names stand in file names.
+func underscored(role string) string { return strings.ReplaceAll(role, "-", "_") }
+
+// ReviewFile returns the file a reviewer writes.
+func ReviewFile(dir, role string) string {
+	if role == "reviewer" {
+		return path.Join(dir, "review.yaml")
+	}
+	return path.Join(dir, "review_"+strings.TrimPrefix(role, "reviewer_")+".yaml")
+}
+
+func reviewPrompt(dir, role string) string {
+	if role == "reviewer" {
+		return path.Join(dir, "review_prompt.md")
+	}
+	return path.Join(dir, "review_"+strings.TrimPrefix(role, "reviewer_")+"_prompt.md")
+}
+
+// ReviewArchive returns where the host keeps a verdict of a round.
+func ReviewArchive(dir, role string, iteration int) string {
+	return path.Join(dir, fmt.Sprintf("review_%d_%s.md", iteration, role))
+}
+
+func dirOf(def *workflows.Definition, kind string) string {
+	p, _ := def.Kind(kind)
+	return p.Dir
+}
+
+// reviewRoles returns the roles of a review phase for this session, in the
+// order logic, quality, expert.
+func reviewRoles(def *workflows.Definition, s *State) []string {
+	p, ok := def.Kind(workflows.KindReview)
+	if !ok {
+		return nil
+	}
+	var roles []string
+	for _, role := range p.Roles {
+		if slices.Contains(s.Nominations, role) {
+			roles = append(roles, role)
+		}
+	}
+	if len(roles) == 0 {
+		return slices.Clone(p.DefaultRoles)
+	}
+	return roles
+}

@@ -1,0 +1,139 @@
+package orchestrator
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const synthetic = "nobody answered: take the safest reading and write it down"
+
+func questionTimer(id string) string { return "question/" + id }
+
+// retryQuestion marks questions of the host itself: their answers steer an agent.
+const retryQuestion = "host"
+
+func (r *reducer) applyAsk(c Call) {
+	id := c.Payload.ID
+	if id == "" || r.question(id) != nil {
+		id = r.nextQuestion()
+	}
+	r.ask(Question{ID: id, Role: c.Role, Task: c.Task, Text: c.Payload.Question, Options: c.Payload.Options})
+	if !r.s.Settings.Reachable {
+		r.questionTimeout(id)
+	}
+}
+
+func (r *reducer) nextQuestion() string {
+	for n := len(r.s.Questions) + 1; ; n++ {
+		if id := "q" + strconv.Itoa(n); r.question(id) == nil {
+			return id
+		}
+	}
+}
+
+func (r *reducer) ask(q Question) {
+	q.AskedAt = r.now
+	if q.Options == nil {
+		q.Options = []string{}
+	}
+	r.s.Questions = append(r.s.Questions, q)
+	r.event(EvQuestionAsked, map[string]any{"id": q.ID, "role": q.Role, "task": q.Task, "text": q.Text, "options": q.Options})
+	if !r.s.Interactive {
+		r.deadline(questionTimer(q.ID), r.s.Settings.LimitHumanWait)
+	}
+}
+
+func (r *reducer) question(id string) *Question {
+	for i := range r.s.Questions {
+		if r.s.Questions[i].ID == id {
+			return &r.s.Questions[i]
+		}
+	}
+	return nil
+}
+
+// openQuestions returns the ids of the questions that wait.
+func (r *reducer) openQuestions() []string {
+	var ids []string
+	for _, q := range r.s.Questions {
+		if q.Open() {
+			ids = append(ids, q.ID)
+		}
+	}
+	return ids
+}
+
+// answer closes a question and tells the agent. An option's number stands for
+// its text.
+func (r *reducer) answer(q *Question, text, actor, source string, timeout bool) {
+	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 1 && n <= len(q.Options) {
+		text = q.Options[n-1]
+	}
+	q.Answer, q.AnsweredBy, q.AnsweredAt = Optional(text), Optional(actor), r.now
+	r.disarm(questionTimer(q.ID))
+	r.event(EvQuestionAnswered, map[string]any{"id": q.ID, "actor": actor, "source": source, "timeout": timeout})
+	key := AgentKey(q.Role, q.Task)
+	if strings.HasPrefix(q.ID, retryQuestion+"-") {
+		r.answerRetry(key, text, actor, source)
+		return
+	}
+	asked, text := q.Text, string(q.Answer)
+	if r.s.Agents[key].Waiting != "" {
+		r.shiftDeadlines(r.now.Sub(q.AskedAt.Time))
+	}
+	r.message(key, Message{From: CoordinatorPerson, Type: "ask-response", Headline: "answer to " + q.ID},
+		fmt.Sprintf("You asked: %s\n\nThe answer: %s\n", asked, text))
+	r.wake(key)
+}
+
+// wake goes on with an agent that ended while it waited.
+func (r *reducer) wake(key string) {
+	a := r.s.Agents[key]
+	if a.Waiting == "" || r.s.Paused {
+		return
+	}
+	a.Waiting = ""
+	r.s.Agents[key] = a
+	if a.Launch != "" {
+		return
+	}
+	if o, ok := owedAgent(r.def, r.s, key); ok {
+		r.launch(o, true)
+	}
+}
+
+func (r *reducer) questionTimeout(id string) {
+	q := r.question(id)
+	if q == nil || !q.Open() {
+		return
+	}
+	if r.s.Settings.QuestionTimeout == "park" {
+		r.park(ReasonQuestion, "question "+id+" was not answered in time", "answer it, then resume")
+		return
+	}
+	r.answer(q, synthetic, "system", "timeout", true)
+}
+
+// askRetry asks the person of an interactive session what to do with an agent
+// that is gone.
+func (r *reducer) askRetry(key, cause string) {
+	role, task := SplitKey(key)
+	for _, q := range r.s.Questions {
+		if q.Open() && q.Role == role && q.Task == task && strings.HasPrefix(q.ID, retryQuestion+"-") {
+			return
+		}
+	}
+	r.ask(Question{ID: retryQuestion + "-" + strconv.Itoa(len(r.s.Questions)+1), Role: role, Task: task,
+		Text: fmt.Sprintf("The %s ended without submitting (%s). Start it again?", key, cause), Options: []string{"retry", "stop"}})
+}
+
+func (r *reducer) answerRetry(key, text, actor, source string) {
+	if strings.EqualFold(strings.TrimSpace(text), "stop") {
+		r.cancel(actor, source)
+		return
+	}
+	if o, ok := owedAgent(r.def, r.s, key); ok {
+		r.launch(o, true)
+	}
+}

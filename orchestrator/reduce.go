@@ -1,0 +1,229 @@
+package orchestrator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Step is what one input leads to.
+type Step struct {
+	State   *State            // the next state; the given one is never changed
+	Events  []Event           // records to append, numbered from the old State.Seq + 1
+	Effects []Effect          // newly wanted; they are also in State.Pending
+	Blobs   map[string][]byte // texts the effects name, by sha256; stored before the commit
+	Changed bool              // false: there is nothing to commit
+}
+
+// Reduce decides what in means in state s under def. An error means that the
+// session cannot go on (an invariant is broken); the caller then records
+// run_failed with [Fail].
+func Reduce(def *workflows.Definition, s *State, in Input) (Step, error) {
+	r := &reducer{def: def, s: s.Clone(), in: in, now: At(in.At), blobs: map[string][]byte{}}
+	handle, ok := handlers[in.Kind]
+	if !ok {
+		return Step{}, fmt.Errorf("reduce: unknown input %q", in.Kind)
+	}
+	handle(r)
+	return r.finish()
+}
+
+// Fail ends the session as failed, whatever its state: the caller met a fault
+// that no input can describe.
+func Fail(def *workflows.Definition, s *State, at time.Time, cause string) (Step, error) {
+	r := &reducer{def: def, s: s.Clone(), in: Input{Kind: "fault", At: at}, now: At(at), blobs: map[string][]byte{}}
+	r.fail(cause)
+	return r.finish()
+}
+
+var handlers = map[string]func(*reducer){
+	InStart:        (*reducer).start,
+	InOwed:         (*reducer).owed,
+	InCommand:      (*reducer).commandLine,
+	InTool:         (*reducer).toolLine,
+	InObserve:      (*reducer).observe,
+	InAgent:        (*reducer).agent,
+	InTimer:        (*reducer).timer,
+	InEffectDone:   (*reducer).effectDone,
+	InEffectFailed: (*reducer).effectFailed,
+	InOverwritten:  (*reducer).overwritten,
+}
+
+// reducer carries one reduction. Its methods change the cloned state and note
+// what else is to happen.
+type reducer struct {
+	def     *workflows.Definition
+	s       *State
+	in      Input
+	now     Time
+	evs     []Event
+	effs    []Effect
+	blobs   map[string][]byte
+	changed bool
+}
+
+func (r *reducer) finish() (Step, error) {
+	if len(r.evs) > 0 || len(r.effs) > 0 {
+		r.changed = true
+	}
+	if !r.changed {
+		return Step{State: r.s}, nil
+	}
+	r.s.UpdatedAt = Classic(r.now.Time)
+	r.s.UpdatedBy = "engine:" + r.s.Phase
+	if err := Check(r.def, r.s); err != nil {
+		return Step{}, err
+	}
+	return Step{State: r.s, Events: r.evs, Effects: r.effs, Blobs: r.blobs, Changed: true}, nil
+}
+
+// event records what happened.
+func (r *reducer) event(kind string, data map[string]any) {
+	r.s.Seq++
+	for key, value := range data {
+		if text, ok := value.(string); ok {
+			data[key] = cut(text, maxEventText)
+		}
+	}
+	if data == nil {
+		data = map[string]any{}
+	}
+	r.evs = append(r.evs, Event{Seq: r.s.Seq, TS: r.now, Type: kind, Phase: r.s.Phase, Visit: r.s.Visit, Data: data})
+}
+
+// last sets last_event and records it.
+func (r *reducer) last(name string) {
+	label, ok := Label(name)
+	if !ok {
+		panic("orchestrator: last_event " + name + " is not in the catalog")
+	}
+	r.s.LastEvent = name
+	r.event(EvEvent, map[string]any{"event": name, "label": label})
+}
+
+// effect asks for something and returns its id.
+func (r *reducer) effect(kind, key string, args Args, after ...string) string {
+	r.s.EffectSeq++
+	e := Effect{
+		ID: fmt.Sprintf("%d.%d", r.s.Visit, r.s.EffectSeq), Type: kind, Key: key, Args: args,
+		After: r.stillPending(after),
+	}
+	r.s.Pending = append(r.s.Pending, e)
+	r.effs = append(r.effs, e)
+	return e.ID
+}
+
+// stillPending drops empty ids and those that are done already.
+func (r *reducer) stillPending(ids []string) []string {
+	var out []string
+	for _, id := range ids {
+		open := slices.ContainsFunc(r.s.Pending, func(e Effect) bool { return e.ID == id })
+		if open && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// pending returns the ids of the pending effects that match.
+func (r *reducer) pending(match func(Effect) bool) []string {
+	var ids []string
+	for _, e := range r.s.Pending {
+		if match(e) {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+// blob keeps a text for the effects and returns its hash.
+func (r *reducer) blob(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	hash := hex.EncodeToString(sum[:])
+	r.blobs[hash] = []byte(content)
+	return hash
+}
+
+// deadline arms a timer; a span of 0 or less means that the limit is off.
+func (r *reducer) deadline(name string, span Duration) {
+	if span <= 0 {
+		delete(r.s.Deadlines, name)
+		return
+	}
+	r.s.Deadlines[name] = r.now.Later(span.D())
+	r.changed = true
+}
+
+func (r *reducer) disarm(names ...string) {
+	for _, name := range names {
+		if _, ok := r.s.Deadlines[name]; ok {
+			delete(r.s.Deadlines, name)
+			r.changed = true
+		}
+	}
+}
+
+func (r *reducer) disarmPrefix(prefix string) {
+	for name := range r.s.Deadlines {
+		if strings.HasPrefix(name, prefix) {
+			delete(r.s.Deadlines, name)
+			r.changed = true
+		}
+	}
+}
+
+// shiftDeadlines moves every deadline by a span that does not count.
+func (r *reducer) shiftDeadlines(span time.Duration) {
+	for name, at := range r.s.Deadlines {
+		r.s.Deadlines[name] = at.Later(span)
+	}
+	r.changed = true
+}
+
+// count adds one to the rule's counter and returns the sum.
+func (r *reducer) count(rule string) int {
+	c := r.s.Counters[rule]
+	if c.N == 0 {
+		c.Since = r.now
+	}
+	c.N++
+	r.s.Counters[rule] = c
+	r.changed = true
+	return c.N
+}
+
+// news reports whether evidence differs from what was last seen under name, and
+// remembers it.
+func (r *reducer) news(name, evidence string) bool {
+	if r.s.Seen[name] == evidence {
+		return false
+	}
+	r.s.Seen[name] = evidence
+	r.changed = true
+	return true
+}
+
+// phase returns the definition of the current phase; ok is false in done and failed.
+func (r *reducer) phase() (workflows.Phase, bool) { return r.def.Phase(r.s.Phase) }
+
+// conditions are the facts that a definition's "when" may ask for.
+func (r *reducer) conditions() workflows.Conditions { return conditions(r.s) }
+
+func conditions(s *State) workflows.Conditions {
+	return workflows.Conditions{
+		"product_manager": s.ProductManager,
+		"needs_design":    s.Schedule != nil && s.Schedule.NeedsDesign,
+		"interactive":     s.Interactive,
+		"issue":           s.IssueNumber > 0,
+	}
+}
+
+// overwritten records that somebody wrote state.json; our version stays.
+func (r *reducer) overwritten() {
+	r.event(EvStateOverwritten, map[string]any{"path": "state.json"})
+}

@@ -1,0 +1,87 @@
+package orchestrator
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+func (r *reducer) applyDispatch(c Call) {
+	kind := strings.TrimPrefix(c.Tool, "research_dispatch_")
+	topic := c.Payload.Topic
+	dir := ResearchDir(kind, topic)
+	r.setResearch(kind, topic, ResearchDispatched)
+	r.event(EvResearchDispatched, map[string]any{"topic": topic, "research_type": kind, "owner": c.Role})
+	r.effect(EffEnsureDirs, dir, Args{Paths: []string{dir}})
+	hash := r.blob(researchRequest(kind, c.Payload))
+	file := path.Join(dir, "request.md")
+	r.effect(EffWriteFile, file, Args{Path: file, SHA256: hash}, r.fsPending()...)
+	o := researcher(kind, topic)
+	a := r.s.Agents[o.Key()]
+	a.Owner = c.Role
+	r.s.Agents[o.Key()] = a
+	r.launch(o, false)
+}
+
+func (r *reducer) setResearch(kind, topic, status string) {
+	if kind == "web" {
+		r.s.WebResearchTasks = filled(r.s.WebResearchTasks)
+		r.s.WebResearchTasks[topic] = status
+		return
+	}
+	r.s.ResearchTasks = filled(r.s.ResearchTasks)
+	r.s.ResearchTasks[topic] = status
+}
+
+func (r *reducer) applyResearchDone(c Call) {
+	kind, topic := c.Payload.Type, c.Payload.Topic
+	key := AgentKey(researchRole(kind), topic)
+	r.setResearch(kind, topic, ResearchDone)
+	if a := r.artifact(); a != nil {
+		r.accept(a, researchRole(kind))
+	}
+	file := path.Join(ResearchDir(kind, topic), "summary.md")
+	r.event(EvResearchDone, map[string]any{"topic": topic, "research_type": kind, "path": file})
+	owner := r.s.Agents[key].Owner
+	r.stop(key)
+	r.tellResearch(owner, "research "+topic+" is done", "The research on "+topic+" is done. Read `"+file+"` first, then `detail.md` beside it where you need more.\n")
+}
+
+// researchFailed ends a topic whose researcher is gone; the run goes on.
+func (r *reducer) researchFailed(key, cause string) {
+	role, topic := SplitKey(key)
+	kind := strings.TrimSuffix(role, "-researcher")
+	owner := r.s.Agents[key].Owner
+	r.setResearch(kind, topic, ResearchFailed)
+	r.event(EvResearchFailed, map[string]any{"topic": topic, "research_type": kind, "cause": cause})
+	r.stop(key)
+	r.tellResearch(owner, "research "+topic+" failed", "The research on "+topic+" ended without a result ("+cause+"). Go on without it, or dispatch it again.\n")
+}
+
+// tellResearch sends the news to the agent of the current phase, if that may research.
+func (r *reducer) tellResearch(owner, headline, body string) {
+	phase, ok := r.phase()
+	if !ok || !phase.Research {
+		return
+	}
+	r.message(phase.Role, Message{From: "system", Type: "update", Headline: headline}, body)
+	if owner == phase.Role {
+		r.wake(phase.Role)
+	}
+}
+
+// researchRequest is the text of request.md: what the researcher has to answer.
+func researchRequest(kind string, p Payload) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Research request: %s\n\nType: %s\n\n## Context\n\n%s\n\n## Questions\n\n", p.Topic, kind, p.Context)
+	for i, q := range p.Questions {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, q)
+	}
+	if len(p.ScopeHints) > 0 {
+		b.WriteString("\n## Where to look\n\n")
+		for _, hint := range p.ScopeHints {
+			fmt.Fprintf(&b, "- %s\n", hint)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,265 @@
+package orchestrator
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+type rawJSON = json.RawMessage
+
+// SchemaVersion is the version of state.json this program writes.
+const SchemaVersion = 1
+
+// MaxStateBytes is the largest state file that is read.
+const MaxStateBytes = 8 << 20
+
+// ErrNewer means that a newer agentmux made the session.
+var ErrNewer = errors.New("made by a newer agentmux")
+
+// CorruptError tells why a state file cannot be used.
+type CorruptError struct{ Reason string }
+
+// Error says "corrupt: " and the reason.
+func (e *CorruptError) Error() string { return "corrupt: " + e.Reason }
+
+type plainState State
+
+// Encode returns the bytes of state.json: two-space indent, final newline.
+func (s *State) Encode() ([]byte, error) {
+	body, err := json.Marshal((*plainState)(s))
+	if err != nil {
+		return nil, fmt.Errorf("encode state: %w", err)
+	}
+	if len(s.Unknown) > 0 {
+		body = appendUnknown(body, s.Unknown)
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, body, "", "  "); err != nil {
+		return nil, fmt.Errorf("encode state: %w", err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+func appendUnknown(body []byte, unknown map[string]rawJSON) []byte {
+	body = body[:len(body)-1]
+	for _, key := range slices.Sorted(maps.Keys(unknown)) {
+		body = append(body, ',')
+		body = strconv.AppendQuote(body, key)
+		body = append(body, ':')
+		body = append(body, unknown[key]...)
+	}
+	return append(body, '}')
+}
+
+// Decode reads state.json. A file of the earlier tool (no schema_version) is
+// converted; Classic then reports true. It returns a *CorruptError for what
+// cannot be read and ErrNewer for a later schema.
+func Decode(data []byte) (*State, error) {
+	if len(data) > MaxStateBytes {
+		return nil, &CorruptError{"state.json is larger than 8 MiB"}
+	}
+	var keys map[string]rawJSON
+	if err := json.Unmarshal(data, &keys); err != nil {
+		return nil, &CorruptError{"state.json: " + jsonCause(err)}
+	}
+	var version int
+	if raw, ok := keys["schema_version"]; ok {
+		if json.Unmarshal(raw, &version) != nil {
+			return nil, &CorruptError{"state.json: schema_version: expected a number"}
+		}
+	}
+	if version > SchemaVersion {
+		return nil, ErrNewer
+	}
+	for key, convert := range conversions {
+		if raw, ok := keys[key]; ok {
+			keys[key] = convert(raw)
+		}
+	}
+	s := NewState()
+	s.SchemaVersion = 0 // unless the file says otherwise
+	converted, err := json.Marshal(keys)
+	if err != nil {
+		return nil, &CorruptError{"state.json: " + err.Error()}
+	}
+	if err := json.Unmarshal(converted, (*plainState)(s)); err != nil {
+		return nil, &CorruptError{"state.json: " + jsonCause(err)}
+	}
+	s.fill()
+	s.Unknown = unknownKeys(keys)
+	if _, ok := events[s.LastEvent]; !ok {
+		s.LastEvent = LastResumed
+	}
+	return s, nil
+}
+
+// IsClassic reports whether the earlier tool wrote this state.
+func (s *State) IsClassic() bool { return s.SchemaVersion == 0 }
+
+// NewState returns a State with the initial value of every key; the launcher fills in what it knows.
+func NewState() *State {
+	s := &State{SchemaVersion: SchemaVersion, LastEvent: LastFeatureCreated, Kind: KindPipeline, Visit: 1, Settings: DefaultSettings()}
+	s.fill()
+	return s
+}
+
+// fill replaces nil collections, so that the file shows [] and {} and readers
+// need no checks.
+func (s *State) fill() {
+	for _, list := range []*[]string{&s.CompletedSubplans, &s.ActivePlanIDs, &s.CompletedGroups, &s.RecentIDs, &s.Nominations} {
+		if *list == nil {
+			*list = []string{}
+		}
+	}
+	if s.Pending == nil {
+		s.Pending = []Effect{}
+	}
+	if s.Messages == nil {
+		s.Messages = []Message{}
+	}
+	if s.Questions == nil {
+		s.Questions = []Question{}
+	}
+	s.Deadlines = filled(s.Deadlines)
+	s.Counters = filled(s.Counters)
+	s.Seen = filled(s.Seen)
+	s.SubplanStatus = filled(s.SubplanStatus)
+	s.Conflicts = filled(s.Conflicts)
+	s.ActiveReviews = filled(s.ActiveReviews)
+	s.ReviewResults = filled(s.ReviewResults)
+	s.Agents = filled(s.Agents)
+	s.Workspaces = filled(s.Workspaces)
+}
+
+func filled[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return m
+}
+
+// Clone returns a deep copy.
+func (s *State) Clone() *State {
+	data, err := json.Marshal((*plainState)(s))
+	if err != nil {
+		panic("orchestrator: a State always marshals: " + err.Error())
+	}
+	c := &State{}
+	if err := json.Unmarshal(data, (*plainState)(c)); err != nil {
+		panic("orchestrator: a marshalled State always unmarshals: " + err.Error())
+	}
+	c.fill()
+	c.Unknown = maps.Clone(s.Unknown)
+	return c
+}
+
+func unknownKeys(keys map[string]rawJSON) map[string]rawJSON {
+	known := map[string]rawJSON{}
+	body, err := json.Marshal((*plainState)(fullState()))
+	if err != nil || json.Unmarshal(body, &known) != nil {
+		return nil
+	}
+	var unknown map[string]rawJSON
+	for key, raw := range keys {
+		if _, ok := known[key]; ok {
+			continue
+		}
+		unknown = filled(unknown)
+		unknown[key] = raw
+	}
+	return unknown
+}
+
+// fullState has a value in every optional key, so that its JSON names them all.
+func fullState() *State {
+	s := NewState()
+	yes := true
+	s.GHAvailable, s.IssueNumber, s.AwaitingSummary = &yes, 1, true
+	s.ResearchTasks = map[string]string{"a": "b"}
+	s.WebResearchTasks = s.ResearchTasks
+	s.Conflicts = map[string][]string{"1": {"a"}}
+	return s
+}
+
+// conversions are the spellings that files of the earlier tool may hold.
+var conversions = map[string]func(rawJSON) rawJSON{
+	"completed_subplans":                 planIDs,
+	"implementation_active_plan_ids":     planIDs,
+	"implementation_completed_group_ids": texts,
+	"subplan_count":                      number,
+	"review_iteration":                   number,
+	"implementation_group_total":         number,
+	"implementation_group_index":         number,
+	"issue_number":                       number,
+	"phase":                              text,
+	"session_name":                       text,
+	"feature_dir":                        text,
+	"updated_by":                         text,
+}
+
+// number turns "42" into 42; anything else is left for the strict decoder.
+func number(raw rawJSON) rawJSON {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return raw
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(s)); err == nil {
+		return rawJSON(strconv.Itoa(n))
+	}
+	return raw
+}
+
+// text turns 42 into "42".
+func text(raw rawJSON) rawJSON {
+	var n json.Number
+	if len(raw) > 0 && raw[0] != '"' && json.Unmarshal(raw, &n) == nil && n != "" {
+		return rawJSON(strconv.Quote(n.String()))
+	}
+	return raw
+}
+
+func texts(raw rawJSON) rawJSON {
+	var items []rawJSON
+	if json.Unmarshal(raw, &items) != nil {
+		return raw
+	}
+	for i := range items {
+		items[i] = text(items[i])
+	}
+	out, err := json.Marshal(items)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// planIDs turns [1, "plan_2"] into ["1", "2"].
+func planIDs(raw rawJSON) rawJSON {
+	var items []string
+	if json.Unmarshal(texts(raw), &items) != nil {
+		return raw
+	}
+	for i := range items {
+		items[i] = strings.TrimPrefix(items[i], "plan_")
+	}
+	out, err := json.Marshal(items)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+func jsonCause(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Sprintf("%s: found %s", wrong.Field, wrong.Value)
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}

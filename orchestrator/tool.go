@@ -1,0 +1,248 @@
+package orchestrator
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// maxRecentIDs bounds the memory of consumed lines.
+const maxRecentIDs = 1000
+
+// appliers change the state for an accepted call.
+var appliers = map[string]func(*reducer, Call){
+	"submit_pm_done":         (*reducer).applyAuthor,
+	"submit_architecture":    (*reducer).applyAuthor,
+	"submit_design":          (*reducer).applyAuthor,
+	"submit_plan":            (*reducer).applyPlan,
+	"submit_done":            (*reducer).applyDone,
+	"submit_review":          (*reducer).applyReview,
+	"submit_summary":         (*reducer).applySummary,
+	"submit_research_done":   (*reducer).applyResearchDone,
+	"research_dispatch_code": (*reducer).applyDispatch,
+	"research_dispatch_web":  (*reducer).applyDispatch,
+	"report_status":          (*reducer).applyStatus,
+	"ask_human":              (*reducer).applyAsk,
+	"msg_read":               (*reducer).applyRead,
+}
+
+// lineFaults handles what is no usable line and reports whether it was one.
+func (r *reducer) lineFaults(l *Line) bool {
+	switch {
+	case l.Rewound != nil:
+		r.event(EvInputRewound, map[string]any{"file": l.File, "from": l.Rewound.From, "to": l.Rewound.To, "reason": l.Rewound.Reason})
+	case l.Corrupt != "":
+		r.event(EvInputCorrupt, map[string]any{"file": l.File, "offset": l.Cursor.LineStart, "reason": l.Corrupt, "excerpt": l.Excerpt})
+	case l.Tool == "": // a blank line
+		r.changed = true
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *reducer) toolLine() {
+	l := r.in.Line
+	r.s.ToolCursor = l.Cursor
+	r.changed = true
+	if r.lineFaults(l) {
+		return
+	}
+	if !KnownTool(l.Tool) {
+		r.event(EvInputUnknown, map[string]any{"tool": l.Tool})
+		return
+	}
+	payload, err := l.Decode()
+	if err != nil {
+		r.event(EvInputCorrupt, map[string]any{"file": l.File, "offset": l.Cursor.LineStart, "reason": "payload: " + err.Error(), "excerpt": l.Excerpt})
+		return
+	}
+	call := Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: payload}
+	r.infer(&call)
+	if reason := r.ignoreReason(l, call); reason != "" {
+		r.ignore(call, reason)
+		return
+	}
+	if j := Accepts(r.def, r.s, call); !j.OK {
+		r.ignore(call, j.Reason)
+		return
+	}
+	if a := l.Artifact; a != nil && len(a.Problems) > 0 {
+		r.reject(call, a.Problems)
+		return
+	}
+	r.remember(l.ID)
+	appliers[l.Tool](r, call)
+}
+
+func (r *reducer) remember(id string) {
+	if id == "" {
+		return
+	}
+	r.s.RecentIDs = append(r.s.RecentIDs, id)
+	if n := len(r.s.RecentIDs) - maxRecentIDs; n > 0 {
+		r.s.RecentIDs = slices.Delete(r.s.RecentIDs, 0, n)
+	}
+}
+
+// ignoreReason tells why a well-formed line does not count here.
+func (r *reducer) ignoreReason(l *Line, c Call) string {
+	switch {
+	case l.Session != "" && l.Session != r.s.SessionID:
+		return "foreign"
+	case l.ID != "" && slices.Contains(r.s.RecentIDs, l.ID):
+		return "duplicate"
+	case !PhaseBound(c.Tool):
+		return ""
+	case c.Visit != nil && *c.Visit != r.s.Visit:
+		return "stale"
+	case c.Launch != "" && !r.currentLaunch(c):
+		return "stale"
+	}
+	return ""
+}
+
+func (r *reducer) currentLaunch(c Call) bool {
+	return r.s.Agents[AgentKey(c.Role, c.Task)].Launch == c.Launch
+}
+
+// infer completes a classic line: it stands for the only agent that could have
+// sent it.
+func (r *reducer) infer(c *Call) {
+	if c.Role != "" || !PhaseBound(c.Tool) {
+		return
+	}
+	owed := Owed(r.def, r.s)
+	if len(owed) == 1 {
+		c.Role, c.Task = owed[0].Role, owed[0].Task
+	}
+}
+
+func (r *reducer) ignore(c Call, reason string) {
+	r.event(EvInputIgnored, map[string]any{"tool": c.Tool, "role": c.Role, "task": c.Task, "reason": reason})
+}
+
+// reject tells the agent what is wrong with its artifact; the phase stays.
+func (r *reducer) reject(c Call, problems []string) {
+	r.event(EvInputRejected, map[string]any{"tool": c.Tool, "role": c.Role, "errors": problems})
+	r.message(AgentKey(c.Role, c.Task), Message{From: "system", Type: "update", Headline: c.Tool + " was rejected"},
+		"The file you submitted is not valid. Correct it and call "+c.Tool+" again.\n\n- "+strings.Join(problems, "\n- ")+"\n")
+}
+
+func (r *reducer) applyAuthor(c Call) {
+	phase, _ := r.phase()
+	r.acceptAuthor(phase, c.Role, c.Payload.Reviewers)
+}
+
+func (r *reducer) acceptAuthor(phase workflows.Phase, role string, reviewers []string) {
+	if a := r.artifact(); a != nil {
+		r.accept(a, phase.Role)
+	}
+	if phase.Nominates {
+		r.nominate(reviewers)
+	}
+	r.stop(phase.Role)
+	r.last(phase.Event)
+	r.follow("submitted", phase.Event)
+}
+
+// artifact returns the file that came with the input.
+func (r *reducer) artifact() *Artifact {
+	switch {
+	case r.in.Line != nil:
+		return r.in.Line.Artifact
+	case r.in.Observe != nil:
+		return r.in.Observe.Artifact
+	}
+	return nil
+}
+
+func (r *reducer) nominate(reviewers []string) {
+	review, ok := r.def.Kind(workflows.KindReview)
+	if !ok {
+		return
+	}
+	r.s.Nominations = []string{}
+	for _, role := range review.Roles {
+		if slices.Contains(reviewers, role) {
+			r.s.Nominations = append(r.s.Nominations, role)
+		}
+	}
+}
+
+func (r *reducer) applyStatus(c Call) {
+	data := map[string]any{"role": c.Role, "task": c.Task, "message": c.Payload.Message}
+	if c.Payload.Percent != nil {
+		data["percent"] = *c.Payload.Percent
+	}
+	if c.Payload.CurrentTask != "" {
+		data["current_task"] = c.Payload.CurrentTask
+	}
+	r.event(EvAgentStatus, data)
+}
+
+func (r *reducer) applyRead(c Call) {
+	for i := range r.s.Messages {
+		m := &r.s.Messages[i]
+		if m.File == c.Payload.File && m.AckedAt.IsZero() {
+			m.State, m.AckedAt = MessageAcked, r.now
+			r.disarm(messageTimer(m.Seq))
+			r.event(EvMsgAcked, messageData(*m))
+			return
+		}
+	}
+	r.ignore(c, "no such message")
+}
+
+// observe takes a file that counts without a tool call.
+func (r *reducer) observe() {
+	o := r.in.Observe
+	if r.s.Paused || r.s.Ended() && !r.s.Parked() || !r.news("observe/"+o.What+"/"+o.Name, o.Evidence) {
+		return
+	}
+	phase, ok := r.phase()
+	if !ok {
+		return
+	}
+	if handle, ok := observers[o.What]; ok {
+		handle(r, phase, o)
+	}
+}
+
+var observers = map[string]func(*reducer, workflows.Phase, *Observation){
+	ObserveArtifact: func(r *reducer, phase workflows.Phase, o *Observation) {
+		if phase.FileAccepts && r.usable(o) {
+			r.acceptAuthor(phase, phase.Role, nil)
+		}
+	},
+	ObserveSummary: func(r *reducer, _ workflows.Phase, o *Observation) {
+		if r.s.AwaitingSummary && r.usable(o) {
+			r.summaryTaken(o.Artifact)
+		}
+	},
+	ObserveMarker: func(r *reducer, phase workflows.Phase, o *Observation) {
+		switch {
+		case phase.Kind == workflows.KindImplement && r.s.SubplanStatus[o.Name] == SubplanRunning:
+			r.submitted(o.Name)
+		case phase.Kind == workflows.KindFix && o.Name == "1" && r.s.SubplanStatus[FixTask] == SubplanRunning:
+			r.fixSubmitted()
+		}
+	},
+	ObserveApproval: func(r *reducer, _ workflows.Phase, o *Observation) { r.observeApproval(o) },
+	ObserveChanges:  func(r *reducer, _ workflows.Phase, o *Observation) { r.observeChanges(o) },
+	ObserveReview: func(r *reducer, phase workflows.Phase, o *Observation) {
+		if phase.Kind == workflows.KindReview && r.s.ActiveReviews[o.Name] == ReviewPending && r.usable(o) {
+			r.reviewTaken(o.Name, o.Artifact)
+		}
+	},
+}
+
+// usable reports whether an observed artifact is valid.
+func (r *reducer) usable(o *Observation) bool {
+	if o.Artifact == nil || len(o.Artifact.Problems) > 0 {
+		r.event(EvInputRejected, map[string]any{"tool": o.What, "role": o.Name, "errors": append([]string{}, o.Problems...)})
+		return false
+	}
+	return true
+}
