@@ -98,8 +98,12 @@ func (h *Host) Dir() string { return h.dir }
 
 // git is a call in the host repository, without work tree.
 func (h *Host) git(args ...string) call {
-	return call{gitDir: h.dir, args: args}
+	return call{gitDir: h.dir, config: durable, args: args}
 }
+
+// durable makes objects and refs survive a power loss: the session's state counts on
+// a commit once it has its id.
+var durable = []string{"core.fsync=committed,reference", "core.fsyncMethod=batch"}
 
 // Resolve returns the commit that rev names, ErrNoCommit if there is none.
 func (h *Host) Resolve(ctx context.Context, rev string) (string, error) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// SnapshotSpec says what to take a snapshot of. Nothing may write the workspace while
-// it is taken: the processes of its agents have ended.
+// SnapshotSpec says what to take a snapshot of. Unless it is Live, nothing may write
+// the workspace meanwhile: the processes of its agents have ended.
 type SnapshotSpec struct {
 	Workspace string
 	Index     string // index file, outside the workspace and kept: WorkspaceIndex
@@ -25,6 +25,9 @@ type SnapshotSpec struct {
 	// MaxGrowth refuses a file that is larger by more bytes than in the base, before
 	// it is read. 0 is no limit.
 	MaxGrowth int64
+	// Live takes the snapshot from a copy, made by descriptor, of a workspace whose
+	// agent still runs. Index is not used then.
+	Live bool
 }
 
 // Snapshot is the content of a workspace as a tree of the host repository.
@@ -59,13 +62,25 @@ func refused(list []Refusal) error {
 // base plus those that no .gitignore of the workspace excludes. No git runs under the
 // workspace's own configuration. *RefusedError names all paths that stand against it.
 func (h *Host) Snapshot(ctx context.Context, spec SnapshotSpec) (Snapshot, error) {
-	s := snapshot{Host: h, SnapshotSpec: spec}
+	s := snapshot{Host: h, SnapshotSpec: spec, work: spec.Workspace}
+	if spec.Live {
+		tmp, err := os.MkdirTemp("", "agentmux-live-*")
+		if err != nil {
+			return Snapshot{}, fmt.Errorf("snapshot: %w", err)
+		}
+		defer func() { _ = removeAll(tmp) }()
+		s.work, s.Index = filepath.Join(tmp, "work"), filepath.Join(tmp, "index")
+		if err := os.Mkdir(s.work, 0o700); err != nil {
+			return Snapshot{}, fmt.Errorf("snapshot: %w", err)
+		}
+	}
 	return s.take(ctx)
 }
 
 type snapshot struct {
 	*Host
 	SnapshotSpec
+	work  string // what git sees: the workspace or a copy of it
 	base  []Entry
 	files []file
 }
@@ -106,7 +121,7 @@ func (s *snapshot) take(ctx context.Context) (Snapshot, error) {
 
 // git is a call with the host's git directory over the workspace.
 func (s *snapshot) git(args ...string) call {
-	return call{gitDir: s.dir, workTree: s.Workspace, index: s.Index, dir: s.Workspace, args: args}
+	return call{gitDir: s.dir, workTree: s.work, index: s.Index, dir: s.work, config: durable, args: args}
 }
 
 func (s *snapshot) walk(ctx context.Context) error {
@@ -116,6 +131,9 @@ func (s *snapshot) walk(ctx context.Context) error {
 	}
 	defer w.close()
 	w.ignored, w.hook = s.ignored, s.hook
+	if s.Live {
+		w.scratch = &scratch{root: s.work}
+	}
 	if err := w.walk(ctx); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
@@ -224,7 +242,35 @@ func (s *snapshot) update(ctx context.Context) error {
 	if err := s.updateIndex(ctx, gone, "--force-remove"); err != nil {
 		return err
 	}
-	return s.updateIndex(ctx, paths, "--add", "--remove", "--replace")
+	if err := s.updateIndex(ctx, paths, "--add", "--remove", "--replace"); err != nil {
+		return err
+	}
+	return s.checkIndex(ctx, paths, gone)
+}
+
+// checkIndex compares the index with what was walked: git leaves out some names with
+// a warning, and a file that went away meanwhile with none.
+func (s *snapshot) checkIndex(ctx context.Context, paths, gone []string) error {
+	out, err := s.git("ls-files", "-z", "--cached").run(ctx)
+	if err != nil {
+		return err
+	}
+	have := map[string]bool{}
+	for _, p := range records(out) {
+		have[p] = true
+	}
+	var refusals []Refusal
+	for _, p := range paths {
+		if !have[p] {
+			refusals = append(refusals, Refusal{p, "is not taken by git"})
+		}
+	}
+	for _, p := range gone {
+		if have[p] {
+			refusals = append(refusals, Refusal{p, "changed while it was read"})
+		}
+	}
+	return refused(refusals)
 }
 
 func (s *snapshot) updateIndex(ctx context.Context, paths []string, flags ...string) error {

@@ -31,6 +31,7 @@ type walker struct {
 	masked  func(string) bool
 	ignored func(ctx context.Context, paths []string) (map[string]bool, error)
 	hook    func(point, path string)
+	scratch *scratch // set for a workspace that is still written
 
 	files    []file
 	refusals []Refusal
@@ -114,7 +115,7 @@ func (c candidate) kind() uint32 { return uint32(c.stat.Mode) & unix.S_IFMT }
 // open opens a directory below the root, every component without following symlinks.
 func (w *walker) open(dir string) (int, error) {
 	fd, err := unix.Dup(w.root)
-	if err != nil || dir == "" {
+	if err != nil || dir == "" || dir == "." {
 		return fd, err
 	}
 	for name := range strings.SplitSeq(dir, "/") {
@@ -134,7 +135,7 @@ func (w *walker) read(dir directory) ([]candidate, error) {
 	}
 	fd, err := w.open(dir.path)
 	if err != nil {
-		return nil, err
+		return nil, w.unreadable(dir.path, err)
 	}
 	handle := os.NewFile(uintptr(fd), dir.path)
 	defer handle.Close()
@@ -156,9 +157,45 @@ func (w *walker) read(dir directory) ([]candidate, error) {
 			return nil, err
 		}
 		w.checkRules(name, c)
+		if err := w.prepare(fd, name, c); err != nil {
+			return nil, err
+		}
 		found = append(found, c)
 	}
 	return found, nil
+}
+
+// unreadable turns an error about a directory into a refusal. In a workspace that is
+// still written it may just have gone.
+func (w *walker) unreadable(p string, err error) error {
+	gone := ignoreGone(err) == nil
+	switch {
+	case p == "":
+		return err
+	case gone && w.scratch != nil:
+		return nil
+	case gone:
+		w.refuse(p, "changed while it was read")
+		return nil
+	case errors.Is(err, unix.EACCES):
+		w.refuse(p, reasonUnreadable)
+		return nil
+	}
+	return err
+}
+
+// prepare gives the scratch copy what git needs to tell which paths are ignored.
+func (w *walker) prepare(fd int, name string, c candidate) error {
+	switch {
+	case w.scratch == nil:
+		return nil
+	case c.kind() == unix.S_IFDIR:
+		return w.scratch.directory(c.path)
+	case ruleFile(name) && c.kind() == unix.S_IFREG && c.stat.Size <= maxRuleFile:
+		_, _, err := w.scratch.file(fd, name, c.path)
+		return err
+	}
+	return nil
 }
 
 func names(dir *os.File) ([]string, error) {
@@ -206,6 +243,8 @@ func (w *walker) checkRules(name string, c candidate) {
 }
 
 const (
+	reasonUnreadable = "cannot be read"
+
 	reasonRuleType = "rule file is no regular file"
 	reasonRuleSize = "rule file is larger than 1 MiB"
 )
@@ -245,18 +284,35 @@ func (w *walker) choose(ctx context.Context, candidates []candidate) ([]director
 		if out && w.base[c.path] == "" {
 			continue
 		}
-		w.keep(c)
+		if err := w.keep(c); err != nil {
+			return nil, err
+		}
 	}
 	return next, nil
 }
 
-func (w *walker) keep(c candidate) {
-	switch c.kind() {
-	case unix.S_IFREG, unix.S_IFLNK:
-		w.files = append(w.files, file{path: c.path, size: c.stat.Size, links: uint64(c.stat.Nlink)})
-	default:
-		w.refuse(c.path, "is a device, FIFO or socket")
+func (w *walker) keep(c candidate) error {
+	if w.scratch != nil && (c.kind() == unix.S_IFREG || c.kind() == unix.S_IFLNK) {
+		dir, err := w.open(path.Dir(c.path))
+		if err != nil {
+			return ignoreGone(err)
+		}
+		now, ok, err := w.scratch.file(dir, path.Base(c.path), c.path)
+		_ = unix.Close(dir)
+		if err != nil || !ok {
+			return err
+		}
+		c.stat = now
 	}
+	switch {
+	case c.kind() != unix.S_IFREG && c.kind() != unix.S_IFLNK:
+		w.refuse(c.path, "is a device, FIFO or socket")
+	case c.stat.Mode&0o444 == 0:
+		w.refuse(c.path, reasonUnreadable)
+	default:
+		w.files = append(w.files, file{path: c.path, size: c.stat.Size, links: uint64(c.stat.Nlink)})
+	}
+	return nil
 }
 
 func (w *walker) refuse(p, reason string) {

@@ -131,8 +131,16 @@ func RemoveWorkspace(dir string) error {
 	if !filepath.IsAbs(dir) || filepath.Dir(dir) == dir {
 		return fmt.Errorf("remove workspace: bad path %q", dir)
 	}
-	// The record goes last: a half-removed directory is still known as ours.
-	for _, p := range []string{dir, dir + ".making", WorkspaceIndex(dir) + ".lock", WorkspaceIndex(dir), dir + ".base"} {
+	// Renamed first: what stands at its place is never half of a workspace.
+	removing := dir + ".removing"
+	err := removeAll(removing)
+	if err == nil {
+		err = os.Rename(dir, removing)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove workspace: %w", err)
+	}
+	for _, p := range []string{removing, dir + ".making", WorkspaceIndex(dir) + ".lock", WorkspaceIndex(dir), dir + ".base"} {
 		if err := removeAll(p); err != nil {
 			return fmt.Errorf("remove workspace: %w", err)
 		}

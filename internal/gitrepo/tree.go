@@ -1,0 +1,110 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// EmptyTree is the tree without entries, for commits that only carry a message.
+const EmptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+// WriteBlob stores data and returns its id.
+func (h *Host) WriteBlob(ctx context.Context, data []byte) (string, error) {
+	c := h.git("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin")
+	c.stdin = data
+	if data == nil {
+		c.stdin = []byte{}
+	}
+	id, err := c.text(ctx)
+	if err != nil {
+		return "", fmt.Errorf("write blob: %w", err)
+	}
+	return id, nil
+}
+
+// BuildTree writes a tree of files (by path, mode 100644) and of whole trees, each
+// under its directory.
+func (h *Host) BuildTree(ctx context.Context, files map[string][]byte, trees map[string]string) (string, error) {
+	var changes []Change
+	for p, data := range files {
+		id, err := h.WriteBlob(ctx, data)
+		if err != nil {
+			return "", err
+		}
+		changes = append(changes, Change{Path: p, Status: 'A', NewMode: "100644", NewID: id})
+	}
+	return h.compose(ctx, EmptyTree, changes, trees)
+}
+
+// Apply writes the tree that base becomes by the given changes alone.
+func (h *Host) Apply(ctx context.Context, base string, changes []Change) (string, error) {
+	return h.compose(ctx, base, changes, nil)
+}
+
+// compose works in an index of its own; no work tree takes part.
+func (h *Host) compose(ctx context.Context, base string, changes []Change, trees map[string]string) (string, error) {
+	tmp, err := os.MkdirTemp("", "agentmux-index-*")
+	if err != nil {
+		return "", fmt.Errorf("compose tree: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	index := h.git("read-tree", base)
+	index.index = filepath.Join(tmp, "index")
+	run := func(stdin []byte, args ...string) (string, error) {
+		c := index
+		c.args, c.stdin = args, stdin
+		out, err := c.text(ctx)
+		if err != nil {
+			return "", fmt.Errorf("compose tree: %w", err)
+		}
+		return out, nil
+	}
+	if _, err := run(nil, "read-tree", base); err != nil {
+		return "", err
+	}
+	if _, err := run(indexInfo(changes), "update-index", "-z", "--index-info"); err != nil {
+		return "", err
+	}
+	for _, dir := range sortedKeys(trees) {
+		if _, err := run(nil, "read-tree", "--prefix="+strings.Trim(dir, "/")+"/", trees[dir]); err != nil {
+			return "", err
+		}
+	}
+	return run(nil, "write-tree")
+}
+
+// indexInfo puts the deletions first: a file may take the place of a directory.
+func indexInfo(changes []Change) []byte {
+	var gone, there bytes.Buffer
+	for _, c := range changes {
+		if c.Status == 'D' {
+			fmt.Fprintf(&gone, "0 %s\t%s\x00", EmptyTree, c.Path)
+			continue
+		}
+		fmt.Fprintf(&there, "%s %s\t%s\x00", c.NewMode, c.NewID, c.Path)
+	}
+	return append(gone.Bytes(), there.Bytes()...)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// Message returns the message of a commit.
+func (h *Host) Message(ctx context.Context, commit string) (string, error) {
+	out, err := h.git("log", "-1", "--no-show-signature", "--format=%B", "--end-of-options", commit).text(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read message: %w", err)
+	}
+	return strings.TrimRight(out, "\n"), nil
+}
