@@ -1,0 +1,155 @@
+package ghsynctest
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Drop says when the connection is cut without an answer.
+type Drop int
+
+const (
+	Keep           Drop = iota
+	BeforeApplying      // the request had no effect
+	AfterApplying       // the request took effect, nobody hears of it
+)
+
+// Fault is something that goes wrong with some requests.
+type Fault struct {
+	// Route selects requests by the name of their route, as Entry.Route writes it:
+	// "POST /repos/{owner}/{repo}/pulls", with "..." for "/repos/{owner}/{repo}", a bare
+	// method, or for git "GIT push", "GIT fetch", "GIT push-refs", "GIT fetch-refs".
+	// "" selects all.
+	Route string
+	Actor string // login; "" is everybody
+	// From is the first of the selected requests that is hit, counted from 1 (0 is 1);
+	// Times is how many are hit, 0 all.
+	From, Times int
+	// Probability of a hit, by the server's seed; 0 is certain.
+	Probability float64
+
+	Drop Drop
+	// Status, when set, is answered with Message, Header and Errors instead of the true
+	// answer; with Apply the request takes effect all the same.
+	Status  int
+	Message string
+	Header  map[string]string
+	Code    string // of an entry of "errors": custom, already_exists, invalid...
+	Apply   bool
+	// Stale lets lists show only what is older; Hide lets single things younger than it be 404.
+	Stale, Hide time.Duration
+	// Slow waits before the second half of the body; CutAfter ends the body after so many bytes.
+	Slow     time.Duration
+	CutAfter int
+}
+
+type armedFault struct {
+	Fault
+	seen, hits int
+}
+
+// Inject arms faults; of several that select a request the first counts.
+func (s *Server) Inject(faults ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range faults {
+		s.faults = append(s.faults, &armedFault{Fault: f})
+	}
+}
+
+// Heal disarms all faults.
+func (s *Server) Heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+}
+
+// Hits is how many requests faults have met since the last Heal.
+func (s *Server) Hits() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, f := range s.faults {
+		n += f.hits
+	}
+	return n
+}
+
+// faultFor picks the fault that meets a request, and counts.
+func (s *Server) faultFor(c *call) *Fault {
+	for _, f := range s.faults {
+		if !f.selects(c) {
+			continue
+		}
+		f.seen++
+		if f.seen < f.From || (f.Times > 0 && f.hits >= f.Times) {
+			continue
+		}
+		if f.Probability > 0 && s.rand.Float64() >= f.Probability {
+			continue
+		}
+		f.hits++
+		c.stale, c.hidden = f.Stale, f.Hide
+		return &f.Fault
+	}
+	return nil
+}
+
+func (f *Fault) selects(c *call) bool {
+	if f.Actor != "" && key(f.Actor) != key(c.login()) {
+		return false
+	}
+	want := strings.Replace(f.Route, "...", "/repos/{owner}/{repo}", 1)
+	if want == "" || want == c.request.Method {
+		return c.route == nil || c.route.method != "GIT" || want == ""
+	}
+	return c.route != nil && c.route.name() == want
+}
+
+// preempts is true when the request has no effect.
+func (f *Fault) preempts() bool {
+	return f.Drop == BeforeApplying || (f.Status != 0 && !f.Apply)
+}
+
+// answer is what the client gets instead of the true answer.
+func (f *Fault) answer(c *call) reply {
+	if f.Status == 0 {
+		return reply{status: http.StatusBadGateway} // never sent: the connection is cut
+	}
+	message := f.Message
+	if message == "" {
+		message = http.StatusText(f.Status)
+	}
+	out := fail(f.Status, message)
+	if f.Code != "" {
+		out = invalid(fieldError{Resource: "Fault", Code: f.Code, Message: message})
+		out.status = f.Status
+	}
+	for name, value := range f.Header {
+		out = out.with(name, value)
+	}
+	return out
+}
+
+// deliver sends a body slowly or in part.
+func (f *Fault) deliver(w http.ResponseWriter, r *http.Request, status int, data []byte) {
+	half := len(data) / 2
+	if f.CutAfter > 0 {
+		half = min(f.CutAfter, len(data))
+	}
+	w.Header().Set("Content-Length", itoa(len(data)))
+	w.WriteHeader(status)
+	_, _ = w.Write(data[:half])
+	_ = http.NewResponseController(w).Flush()
+	if f.CutAfter > 0 && half < len(data) {
+		panic(http.ErrAbortHandler)
+	}
+	timer := time.NewTimer(f.Slow)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		_, _ = w.Write(data[half:])
+	case <-r.Context().Done():
+	}
+}

@@ -1,0 +1,150 @@
+package ghsynctest
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Entry is a write that took effect. Route is the method and pattern of the table
+// ("POST /repos/{owner}/{repo}/issues/{number}/comments"), "PUSH" for a push (Body is
+// one line "old new ref" per ref) or "mutation <name>". Session is the id in a marker
+// of the body, or "".
+type Entry struct {
+	Actor, Route, Path, Body, Session string
+	Status                            int
+	Time                              time.Time
+	Content                           float64
+}
+
+// Request is a request that arrived, applied or not. Counted is false for a 304, for
+// git and for what costs nothing.
+type Request struct {
+	Actor, Method, Route, Path string
+	Status                     int
+	Counted                    bool
+	Time                       time.Time
+}
+
+// Budget is what a client may spend. A content write is a comment, pull request,
+// reaction or review request; the change of a body counts half.
+type Budget struct {
+	Requests      int
+	ContentWrites float64
+}
+
+// Reference is the budget of one session with two review rounds, one fix and a pull request.
+var Reference = Budget{Requests: 25, ContentWrites: 12}
+
+var marker = regexp.MustCompile(`<!-- agentmux session=(\S+) kind=(\w+) seq=(\d+)(?: part=(\S+))? -->`)
+
+// sessionIn is the session of the last marker in a text.
+func sessionIn(text string) string {
+	all := marker.FindAllStringSubmatch(text, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1][1]
+}
+
+// record notes the request, and the write when it was applied.
+func (c *call) record(out reply, applied bool) {
+	r := Request{Method: c.request.Method, Path: c.request.URL.RequestURI(), Status: out.status, Time: c.at}
+	r.Actor = c.login()
+	if c.route != nil {
+		r.Route = c.route.name()
+	}
+	r.Counted = !c.uncounted() || c.opt.Enterprise
+	c.requests = append(c.requests, r)
+	if !applied || c.write == "" || out.status >= 300 || out.status < 200 {
+		return
+	}
+	c.log = append(c.log, Entry{
+		Actor: r.Actor, Route: c.write, Path: r.Path, Body: string(c.body), Status: out.status,
+		Session: sessionIn(unescapeJSON(c.body)), Time: c.at, Content: c.route.content,
+	})
+}
+
+// unescapeJSON undoes the escapes an encoder makes of the marker's brackets.
+func unescapeJSON(body []byte) string {
+	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(body))
+}
+
+func (c *call) login() string {
+	if c.actor == nil {
+		return ""
+	}
+	return c.actor.login
+}
+
+// Log is the authoritative list of the writes that were applied, in order.
+func (s *Server) Log() []Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Entry(nil), s.log...)
+}
+
+// Calls is the list of all requests that arrived, in order.
+func (s *Server) Calls() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// Requests is the number of requests an account made that count against its limit;
+// "" counts all accounts.
+func (s *Server) Requests(login string) int {
+	n := 0
+	for _, r := range s.Calls() {
+		if r.Counted && (login == "" || key(login) == key(r.Actor)) {
+			n++
+		}
+	}
+	return n
+}
+
+// ContentWrites is what an account's writes cost; "" counts all accounts.
+func (s *Server) ContentWrites(login string) float64 {
+	sum := 0.0
+	for _, e := range s.Log() {
+		if login == "" || key(login) == key(e.Actor) {
+			sum += e.Content
+		}
+	}
+	return sum
+}
+
+// ResetLog forgets the requests and writes so far; what they did stays.
+func (s *Server) ResetLog() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log, s.requests = nil, nil
+}
+
+// AssertBudget reports an error when the account (not "": setting up may use others)
+// spent more than b since the start or the last ResetLog.
+func (s *Server) AssertBudget(tb TB, login string, b Budget) {
+	tb.Helper()
+	if n := s.Requests(login); n > b.Requests {
+		tb.Errorf("%s made %d requests, budget %d:\n%s", login, n, b.Requests, s.Transcript())
+	}
+	if sum := s.ContentWrites(login); sum > b.ContentWrites {
+		tb.Errorf("%s made %g content writes, budget %g:\n%s", login, sum, b.ContentWrites, s.Transcript())
+	}
+}
+
+// Transcript is the requests so far, one line each, for messages of tests.
+func (s *Server) Transcript() string {
+	var b bytes.Buffer
+	for i, r := range s.Calls() {
+		free := ""
+		if !r.Counted {
+			free = " (not counted)"
+		}
+		fmt.Fprintf(&b, "%3d %s %s %s -> %d %s%s\n", i+1, r.Actor, r.Method, r.Path, r.Status, http.StatusText(r.Status), free)
+	}
+	return b.String()
+}

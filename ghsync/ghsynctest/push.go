@@ -1,0 +1,167 @@
+package ghsynctest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// PushRule refuses updates of refs. Reason is the text behind "[remote rejected]";
+// Remote are lines that git shows with "remote: " in front.
+type PushRule struct {
+	Ref    string // pattern of path.Match on the full name, "" is every ref; a "*" at the end takes the rest
+	Actor  string // login; "" is every actor
+	Reason string
+	Remote []string
+	// Times is how often the rule applies; 0 is always.
+	Times int
+}
+
+const zeroID = "0000000000000000000000000000000000000000"
+
+// refUpdate is one command of a push.
+type refUpdate struct{ old, new, ref string }
+
+func (u refUpdate) deletes() bool { return u.new == zeroID }
+
+// readUpdates reads the commands of a push up to the flush, and the capabilities.
+func readUpdates(in *bufio.Reader) (updates []refUpdate, caps string) {
+	for {
+		head := make([]byte, 4)
+		if _, err := io.ReadFull(in, head); err != nil {
+			return updates, caps
+		}
+		size, err := strconv.ParseInt(string(head), 16, 32)
+		if err != nil || size < 4 {
+			return updates, caps
+		}
+		line := make([]byte, size-4)
+		if _, err := io.ReadFull(in, line); err != nil {
+			return updates, caps
+		}
+		text, more, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\x00")
+		caps += more
+		if fields := strings.SplitN(text, " ", 3); len(fields) == 3 {
+			updates = append(updates, refUpdate{old: fields[0], new: fields[1], ref: fields[2]})
+		}
+	}
+}
+
+// judgePush applies the rules of the repository. One refused ref refuses the push: the
+// others are told so.
+func (s *Server) judgePush(g *gitCall) (refusals map[string]string, notes []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	refusals = map[string]string{}
+	for _, u := range g.updates {
+		rule := g.repo.ruleFor(u.ref, g.actor)
+		if rule == nil {
+			continue
+		}
+		refusals[u.ref] = rule.Reason
+		notes = append(notes, rule.Remote...)
+	}
+	return refusals, notes
+}
+
+// ruleFor returns the first rule that applies and uses it up by one.
+func (r *repo) ruleFor(ref, actor string) *PushRule {
+	for n := range r.pushRules {
+		rule := &r.pushRules[n]
+		if rule.Times < 0 || !refMatches(rule.Ref, ref) || (rule.Actor != "" && key(rule.Actor) != key(actor)) {
+			continue
+		}
+		if rule.Times > 0 {
+			rule.Times--
+			if rule.Times == 0 {
+				rule.Times = -1
+			}
+		}
+		return rule
+	}
+	return nil
+}
+
+func refMatches(pattern, ref string) bool {
+	if prefix, all := strings.CutSuffix(pattern, "*"); all && strings.HasPrefix(ref, prefix) {
+		return true
+	}
+	matched, err := path.Match(pattern, ref)
+	return pattern == "" || (err == nil && matched)
+}
+
+// pushReport is the answer of a server that took none of the updates.
+func pushReport(updates []refUpdate, refusals map[string]string, notes []string, sideband bool) []byte {
+	var report bytes.Buffer
+	pkt(&report, "unpack ok\n")
+	for _, u := range updates {
+		reason, refused := refusals[u.ref]
+		if !refused {
+			reason = "pre-receive hook declined"
+		}
+		pkt(&report, fmt.Sprintf("ng %s %s\n", u.ref, reason))
+	}
+	report.WriteString("0000")
+	if !sideband {
+		return report.Bytes()
+	}
+	var out bytes.Buffer
+	for _, note := range notes {
+		pkt(&out, "\x02"+note+"\n")
+	}
+	pkt(&out, "\x01"+report.String())
+	out.WriteString("0000")
+	return out.Bytes()
+}
+
+func pkt(out *bytes.Buffer, payload string) {
+	fmt.Fprintf(out, "%04x%s", len(payload)+4, payload)
+}
+
+// Refusals as GitHub words them, by the class a client must tell apart.
+
+// WorkflowRule refuses workflow files for an app's token.
+func WorkflowRule(ref, file string) PushRule {
+	return PushRule{Ref: ref, Reason: "refusing to allow a GitHub App to create or update workflow `" + file + "` without `workflows` permission"}
+}
+
+// WorkflowScopeRule refuses workflow files for a personal token.
+func WorkflowScopeRule(ref, file string) PushRule {
+	return PushRule{Ref: ref, Reason: "refusing to allow a Personal Access Token to create or update workflow `" + file + "` without `workflow` scope"}
+}
+
+// SecretRule refuses a push that holds a secret at the place given as commit, path and line.
+func SecretRule(ref, place string) PushRule {
+	return PushRule{Ref: ref, Reason: "push declined due to repository rule violations", Remote: []string{
+		"error: GH013: Repository rule violations found for " + ref + ".", "",
+		"- GITHUB PUSH PROTECTION", "  —————————————————————————————————————————",
+		"    Resolve the following violations before pushing again", "",
+		"    - Push cannot contain secrets", "",
+		"      —— GitHub Personal Access Token ——————————————————————", "       locations:", "         - " + place,
+	}}
+}
+
+// ProtectedRule refuses by the older branch protection.
+func ProtectedRule(ref string) PushRule {
+	return PushRule{Ref: ref, Reason: "protected branch hook declined", Remote: []string{
+		"error: GH006: Protected branch update failed for " + ref + ".",
+		"error: At least 1 approving review is required by reviewers with write access.",
+	}}
+}
+
+// RulesetRule refuses by a ruleset; line is what it demands.
+func RulesetRule(ref, line string) PushRule {
+	return PushRule{Ref: ref, Reason: "push declined due to repository rule violations", Remote: []string{
+		"error: GH013: Repository rule violations found for " + ref + ".",
+		"Review all repository rules at https://github.com/rules", "", "- " + line,
+	}}
+}
+
+// HiddenRule refuses refs outside of branches and tags.
+func HiddenRule(ref string) PushRule {
+	return PushRule{Ref: ref, Reason: "deny updating a hidden ref"}
+}

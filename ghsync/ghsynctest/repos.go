@@ -1,0 +1,280 @@
+package ghsynctest
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// AddRepo adds a repository; its owner is made as an organization when unknown.
+func (s *Server) AddRepo(spec RepoSpec) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	full := spec.Owner + "/" + spec.Name
+	if s.names[key(full)] != nil {
+		return fmt.Errorf("add %s: it is there already", full)
+	}
+	owner := s.users[key(spec.Owner)]
+	if owner == nil {
+		owner = &user{id: s.newID(), login: spec.Owner, kind: "Organization"}
+		s.users[key(spec.Owner)] = owner
+	}
+	r := &repo{
+		id: s.newID(), owner: owner, name: spec.Name, private: spec.Private, archived: spec.Archived,
+		disabled: spec.Disabled, noIssues: spec.NoIssues, noDrafts: spec.NoDrafts,
+		defaultBranch: spec.DefaultBranch, refs: map[string]string{}, roles: map[int64]Role{},
+		labels: map[string]*label{}, issues: map[int]*issue{}, statuses: map[string][]*status{},
+		checks: map[string][]*checkRun{}, required: map[string]bool{}, runs: map[int64]*Run{}, created: s.now(),
+	}
+	if r.defaultBranch == "" {
+		r.defaultBranch = "main"
+	}
+	if spec.ForkOf != "" {
+		if r.parent = s.names[key(spec.ForkOf)]; r.parent == nil {
+			return fmt.Errorf("add %s: no repository %s to fork", full, spec.ForkOf)
+		}
+	}
+	if err := s.fill(r, spec); err != nil {
+		return fmt.Errorf("add %s: %w", full, err)
+	}
+	s.repos[r.id], s.names[key(full)] = r, r
+	return nil
+}
+
+// fill gives the repository its first commits.
+func (s *Server) fill(r *repo, spec RepoSpec) error {
+	if err := s.initBare(r); err != nil {
+		return err
+	}
+	source, commits := spec.Source, spec.Commits
+	if source == "" && r.parent != nil {
+		source = r.parent.dir
+	}
+	if source != "" {
+		if err := s.importFrom(r, source); err != nil {
+			return err
+		}
+		if err := s.readRefs(r); err != nil {
+			return err
+		}
+	} else if len(commits) == 0 {
+		commits = []CommitSpec{{Message: "Initial commit", Files: map[string]string{"README.md": "# " + r.name + "\n"}}}
+	}
+	for _, c := range commits {
+		if c.Branch == "" {
+			c.Branch = r.defaultBranch
+		}
+		if _, err := s.commit(r, c, s.now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *call) repoJSON(r *repo) obj {
+	role := c.roleOf(c.actor, r)
+	if c.token != nil && c.token.perms != nil {
+		role = Read
+		if c.token.perms["contents"] == "write" {
+			role = Write
+		}
+	}
+	visibility := "public"
+	if r.private {
+		visibility = "private"
+	}
+	body := obj{
+		"id": r.id, "node_id": nodeID("R", r.id), "name": r.name, "full_name": r.fullName(), "owner": c.userJSON(r.owner),
+		"private": r.private, "visibility": visibility, "fork": r.parent != nil, "archived": r.archived,
+		"disabled": r.disabled, "has_issues": !r.noIssues, "default_branch": r.defaultBranch,
+		"html_url": c.URL() + "/" + r.fullName(), "clone_url": c.URL() + "/" + r.fullName() + ".git",
+		"url": c.url("repos", r.fullName()), "description": nil, "permissions": role.flags(),
+		"created_at": stamp(r.created), "updated_at": stamp(r.created), "pushed_at": stamp(r.created),
+		"open_issues_count": r.openIssues(), "is_template": false, "allow_forking": true, "has_projects": true,
+		"has_wiki": true, "has_discussions": false, "topics": []string{}, "size": 1,
+	}
+	if r.parent != nil {
+		body["parent"] = c.repoJSON(r.parent)
+		body["source"] = body["parent"]
+	}
+	return body
+}
+
+func (r *repo) openIssues() int {
+	n := 0
+	for _, i := range r.issues {
+		if i.state == "open" {
+			n++
+		}
+	}
+	return n
+}
+
+func getRepo(c *call) reply { return ok(c.repoJSON(c.repo)) }
+
+func getBranch(c *call) reply {
+	name := c.params["branch"]
+	sha := c.repo.refs["refs/heads/"+name]
+	if sha == "" {
+		return fail(http.StatusNotFound, "Branch not found")
+	}
+	return ok(obj{
+		"name": name, "protected": false, "commit": obj{"sha": sha, "url": c.url("repos", c.repo.fullName(), "commits", sha)},
+	})
+}
+
+func getRef(c *call) reply {
+	ref := "refs/" + c.params["ref"]
+	sha := c.repo.refs[ref]
+	if sha == "" {
+		return notFound()
+	}
+	return ok(obj{
+		"ref": ref, "node_id": nodeID("REF", c.repo.id), "url": c.url("repos", c.repo.fullName(), "git", ref),
+		"object": obj{"type": "commit", "sha": sha, "url": c.url("repos", c.repo.fullName(), "git/commits", sha)},
+	})
+}
+
+// resolve finds the commit a branch, ref or id names, "" for none.
+func (c *call) resolve(r *repo, name string) string {
+	for _, prefix := range []string{"refs/heads/", "refs/tags/", "refs/", ""} {
+		if sha := r.refs[prefix+name]; sha != "" {
+			return sha
+		}
+	}
+	if len(name) < 7 || strings.Trim(name, "0123456789abcdef") != "" {
+		return ""
+	}
+	sha, err := c.git(r.dir, nil, "rev-parse", "-q", "--verify", "--end-of-options", name+"^{commit}")
+	if err != nil {
+		return ""
+	}
+	return sha
+}
+
+// countCommits is the number of commits reachable from head and not from base.
+func (c *call) countCommits(r *repo, base, head string) int {
+	out, err := c.git(r.dir, nil, "rev-list", "--count", "--end-of-options", base+".."+head)
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(out) // git prints a number
+	return n
+}
+
+func getCompare(c *call) reply {
+	base, head, found := strings.Cut(c.params["range"], "...")
+	head = strings.TrimPrefix(head, c.repo.owner.login+":")
+	baseSHA, headSHA := c.resolve(c.repo, base), c.resolve(c.repo, head)
+	if !found || baseSHA == "" || headSHA == "" {
+		return notFound()
+	}
+	ahead, behind := c.countCommits(c.repo, baseSHA, headSHA), c.countCommits(c.repo, headSHA, baseSHA)
+	status := map[[2]bool]string{
+		{false, false}: "identical", {true, false}: "ahead", {false, true}: "behind", {true, true}: "diverged",
+	}[[2]bool{ahead > 0, behind > 0}]
+	commits, files := []any{}, []any{}
+	if list, err := c.git(c.repo.dir, nil, "rev-list", "--reverse", "--max-count=250", baseSHA+".."+headSHA); err == nil {
+		for _, sha := range strings.Fields(list) {
+			commits = append(commits, c.commitJSON(c.repo, sha))
+		}
+	}
+	if names, err := c.git(c.repo.dir, nil, "diff", "--name-only", baseSHA+"..."+headSHA); err == nil && names != "" {
+		for _, name := range strings.Split(names, "\n") {
+			files = append(files, obj{"filename": name, "status": "modified"})
+		}
+	}
+	return ok(obj{
+		"status": status, "ahead_by": ahead, "behind_by": behind, "total_commits": ahead, "commits": commits, "files": files,
+		"html_url":    c.URL() + "/" + c.repo.fullName() + "/compare/" + base + "..." + head,
+		"base_commit": c.commitJSON(c.repo, baseSHA), "url": c.url("repos", c.repo.fullName(), "compare", c.params["range"]),
+	})
+}
+
+func (c *call) commitJSON(r *repo, sha string) obj {
+	const format = "%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%T%x00%P%x00%B"
+	out, err := c.git(r.dir, nil, "show", "-s", "--format="+format, sha)
+	parts := strings.SplitN(out, "\x00", 9)
+	if err != nil || len(parts) != 9 {
+		return obj{"sha": sha}
+	}
+	parents := []any{}
+	for _, parent := range strings.Fields(parts[7]) {
+		parents = append(parents, obj{"sha": parent, "url": c.url("repos", r.fullName(), "commits", parent)})
+	}
+	return obj{
+		"sha": sha, "node_id": nodeID("C", r.id), "url": c.url("repos", r.fullName(), "commits", sha),
+		"html_url": c.URL() + "/" + r.fullName() + "/commit/" + sha, "parents": parents, "author": nil, "committer": nil,
+		"commit": obj{
+			"message": parts[8], "tree": obj{"sha": parts[6]},
+			"author":    obj{"name": parts[0], "email": parts[1], "date": parts[2]},
+			"committer": obj{"name": parts[3], "email": parts[4], "date": parts[5]},
+		},
+	}
+}
+
+func getCommit(c *call) reply {
+	sha := c.resolve(c.repo, c.params["sha"])
+	if sha == "" {
+		return fail(http.StatusUnprocessableEntity, "No commit found for SHA: "+c.params["sha"])
+	}
+	return ok(c.commitJSON(c.repo, sha))
+}
+
+// getContents answers for a file; directories are not needed.
+func getContents(c *call) reply {
+	ref := c.query.Get("ref")
+	if ref == "" {
+		ref = c.repo.defaultBranch
+	}
+	sha := c.resolve(c.repo, ref)
+	if sha == "" {
+		return fail(http.StatusNotFound, "No commit found for the ref "+ref)
+	}
+	path := c.params["path"]
+	id, err := c.git(c.repo.dir, nil, "rev-parse", "-q", "--verify", "--end-of-options", sha+":"+path)
+	if err != nil {
+		return notFound()
+	}
+	data, err := c.gitRaw(c.repo.dir, "cat-file", "blob", id)
+	if err != nil {
+		return notFound()
+	}
+	return ok(obj{
+		"type": "file", "encoding": "base64", "size": len(data), "name": path[strings.LastIndex(path, "/")+1:],
+		"path": path, "sha": id, "content": base64.StdEncoding.EncodeToString(data),
+		"url": c.url("repos", c.repo.fullName(), "contents", path+"?ref="+ref),
+	})
+}
+
+// nodeID is an opaque global id, as GraphQL uses it.
+func nodeID(kind string, id int64) string {
+	return kind + "_" + base64.RawURLEncoding.EncodeToString([]byte(kind+":"+strconv.FormatInt(id, 10)))
+}
+
+// parseNodeID undoes nodeID.
+func parseNodeID(text string) (kind string, id int64) {
+	_, encoded, _ := strings.Cut(text, "_")
+	data, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil {
+		return "", 0
+	}
+	kind, number, _ := strings.Cut(string(data), ":")
+	id, err = strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return "", 0
+	}
+	return kind, id
+}
+
+// parseTime reads a time of a query; a wrong one is none.
+func parseTime(text string) time.Time {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}

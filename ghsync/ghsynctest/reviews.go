@@ -1,0 +1,112 @@
+package ghsynctest
+
+import (
+	"net/http"
+	"slices"
+)
+
+func (c *call) reviewJSON(i *issue, v *review) obj {
+	return obj{
+		"id": v.id, "node_id": nodeID("PRR", v.id), "user": c.userJSON(v.user), "body": v.body, "state": v.state,
+		"commit_id": v.commit, "submitted_at": stamp(v.at), "author_association": c.association(v.user, i.repo),
+		"html_url":         i.htmlURL(c.URL()) + "#pullrequestreview-" + itoa(int(v.id)),
+		"pull_request_url": c.url("repos", i.repo.fullName(), "pulls", i.number),
+	}
+}
+
+// listReviews is in the order of submission.
+func listReviews(c *call) reply {
+	i, out := c.findPull()
+	if out != nil {
+		return *out
+	}
+	list := slices.DeleteFunc(slices.Clone(i.pull.reviews), func(v *review) bool { return !c.lists(v.at) })
+	return page(c, list, func(v *review) any { return c.reviewJSON(i, v) })
+}
+
+func postReview(c *call) reply {
+	i, out := c.findPull()
+	if out != nil {
+		return *out
+	}
+	var in struct{ Body, Event string }
+	if out := c.decode(&in); out != nil {
+		return *out
+	}
+	state := map[string]string{"APPROVE": "APPROVED", "REQUEST_CHANGES": "CHANGES_REQUESTED", "COMMENT": "COMMENTED"}[in.Event]
+	switch {
+	case c.actor == i.author && state != "COMMENTED":
+		out := fail(http.StatusUnprocessableEntity, "Unprocessable Entity")
+		out.body.(obj)["errors"] = []string{"Can not approve your own pull request"}
+		return out
+	case state == "":
+		return invalid(fieldError{Resource: "PullRequestReview", Code: "invalid", Field: "event"})
+	case in.Body == "" && state != "APPROVED":
+		return missing("PullRequestReview", "body")
+	}
+	return ok(c.reviewJSON(i, c.addReview(i, c.actor, state, in.Body)))
+}
+
+func (s *Server) addReview(i *issue, by *user, state, body string) *review {
+	v := &review{id: s.newID(), user: by, state: state, body: body, commit: i.pull.head(), at: s.now()}
+	i.pull.reviews = append(i.pull.reviews, v)
+	i.touch(s.now())
+	s.emit(i.repo, "pull_request_review", "submitted", obj{"pull_request": obj{"number": i.number}, "sender": s.userJSON(by)})
+	return v
+}
+
+func listRequested(c *call) reply {
+	i, out := c.findPull()
+	if out != nil {
+		return *out
+	}
+	return ok(obj{"users": c.usersJSON(i.pull.requested), "teams": []any{}})
+}
+
+// reviewers reads the accounts of the body.
+func (c *call) reviewers() (*issue, []*user, *reply) {
+	i, out := c.findPull()
+	if out != nil {
+		return nil, nil, out
+	}
+	var in struct{ Reviewers []string }
+	if out := c.decode(&in); out != nil {
+		return nil, nil, out
+	}
+	var users []*user
+	for _, login := range in.Reviewers {
+		u := c.users[key(login)]
+		if u == nil || c.repo.roles[u.id] == "" && u != c.repo.owner {
+			out := fail(http.StatusUnprocessableEntity, "Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the "+c.repo.fullName()+" repository.")
+			return nil, nil, &out
+		}
+		users = append(users, u)
+	}
+	return i, users, nil
+}
+
+func postRequested(c *call) reply {
+	i, users, out := c.reviewers()
+	if out != nil {
+		return *out
+	}
+	if slices.Contains(users, i.author) {
+		return fail(http.StatusUnprocessableEntity, "Review cannot be requested from pull request author.")
+	}
+	for _, u := range users {
+		if !i.pull.isRequested(u) {
+			i.pull.requested = append(i.pull.requested, u)
+			c.addEvent(i, event{kind: "review_requested", actor: c.actor})
+		}
+	}
+	return reply{status: http.StatusCreated, body: c.pullJSON(i)}
+}
+
+func deleteRequested(c *call) reply {
+	i, users, out := c.reviewers()
+	if out != nil {
+		return *out
+	}
+	i.pull.requested = slices.DeleteFunc(slices.Clone(i.pull.requested), func(u *user) bool { return slices.Contains(users, u) })
+	return ok(c.pullJSON(i))
+}

@@ -1,0 +1,85 @@
+package ghsynctest
+
+import (
+	"net/url"
+	"strings"
+)
+
+// route is one line of the table of resources.
+type route struct {
+	method, pattern string
+	// need is the role a person must have; None for routes without a repository.
+	need Role
+	// perm is the permission of an app's token: read for GET, else write.
+	perm    string
+	handler func(*call) reply
+	// content is what the request costs in content writes.
+	content float64
+}
+
+func (r route) name() string { return r.method + " " + r.pattern }
+
+// onlyDigits are the placeholders that match numbers alone.
+var onlyDigits = map[string]bool{"number": true, "id": true, "rid": true}
+
+// match returns the values of the placeholders when segments fit the pattern. A last
+// placeholder {x...} takes the rest.
+func match(pattern string, segments []string) (map[string]string, bool) {
+	want := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
+	params := map[string]string{}
+	for i, part := range want {
+		name, isParam := strings.CutPrefix(part, "{")
+		name = strings.TrimSuffix(name, "}")
+		if rest, all := strings.CutSuffix(name, "..."); all && i < len(segments) {
+			params[rest] = strings.Join(segments[i:], "/")
+			return params, true
+		}
+		if i >= len(segments) {
+			return nil, false
+		}
+		switch {
+		case !isParam && part != segments[i]:
+			return nil, false
+		case isParam && onlyDigits[name] && !digits(segments[i]):
+			return nil, false
+		case isParam:
+			params[name] = segments[i]
+		}
+	}
+	return params, len(want) == len(segments)
+}
+
+func digits(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+// split cuts an escaped path into unescaped segments, without the prefix of GHES.
+func split(escaped string) []string {
+	path := strings.Trim(escaped, "/")
+	if rest, cut := strings.CutPrefix(path, "api/v3/"); cut {
+		path = rest
+	}
+	if path == "api/graphql" {
+		path = "graphql"
+	}
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		if text, err := url.PathUnescape(segment); err == nil {
+			segments[i] = text
+		}
+	}
+	return segments
+}
+
+// find returns the line of the table for a request.
+func (s *Server) find(method string, segments []string) (*route, map[string]string) {
+	for i := range s.table {
+		if s.table[i].method != method {
+			continue
+		}
+		if params, fits := match(s.table[i].pattern, segments); fits {
+			return &s.table[i], params
+		}
+	}
+	return nil, nil
+}

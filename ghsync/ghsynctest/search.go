@@ -1,0 +1,163 @@
+package ghsynctest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// searchPast keeps, per issue, what the search knows of it: it lags behind.
+type searchPast map[*issue][]pastIssue
+
+type pastIssue struct {
+	at     time.Time
+	state  string
+	labels []string
+}
+
+// remember notes the state of an issue for the search.
+func (s *Server) remember(i *issue) {
+	if s.opt.SearchLag == 0 {
+		return
+	}
+	p := pastIssue{at: s.now(), state: i.state}
+	for _, l := range i.labels {
+		p.labels = append(p.labels, key(l.name))
+	}
+	s.past[i] = append(s.past[i], p)
+}
+
+// known is what the search believes of an issue now; false when it has not seen it.
+func (c *call) known(i *issue) (pastIssue, bool) {
+	if c.opt.SearchLag == 0 {
+		p := pastIssue{state: i.state}
+		for _, l := range i.labels {
+			p.labels = append(p.labels, key(l.name))
+		}
+		return p, true
+	}
+	var found pastIssue
+	has := false
+	for _, p := range c.past[i] {
+		if c.at.Sub(p.at) >= c.opt.SearchLag {
+			found, has = p, true
+		}
+	}
+	return found, has
+}
+
+// terms are the qualifiers of a query; a qualifier may hold several values, one of which
+// must fit.
+func terms(query string) map[string][]string {
+	found := map[string][]string{}
+	for query != "" {
+		query = strings.TrimLeft(query, " ")
+		word := nextTerm(query)
+		query = query[len(word):]
+		name, values, has := strings.Cut(word, ":")
+		if !has || name == "" {
+			continue
+		}
+		for _, value := range splitValues(values) {
+			found[name+"\x00"+word] = append(found[name+"\x00"+word], key(strings.Trim(value, `"`)))
+		}
+	}
+	return found
+}
+
+// nextTerm is text up to a space outside of quotes.
+func nextTerm(text string) string {
+	quoted := false
+	for i := range len(text) {
+		switch {
+		case text[i] == '"':
+			quoted = !quoted
+		case text[i] == ' ' && !quoted:
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// splitValues cuts at commas outside of quotes.
+func splitValues(text string) []string {
+	var values []string
+	quoted, start := false, 0
+	for i := range len(text) {
+		switch {
+		case text[i] == '"':
+			quoted = !quoted
+		case text[i] == ',' && !quoted:
+			values, start = append(values, text[start:i]), i+1
+		}
+	}
+	return append(values, text[start:])
+}
+
+func searchIssues(c *call) reply {
+	query := terms(c.query.Get("q"))
+	if len(query) == 0 {
+		return missing("Search", "q")
+	}
+	var list []*issue
+	for _, r := range c.repos {
+		if !c.sees(r) {
+			continue
+		}
+		for _, i := range r.issues {
+			if past, has := c.known(i); has && !i.deleted && i.movedTo == nil && i.fits(query, past) {
+				list = append(list, i)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *issue) int { return int(a.id - b.id) })
+	if c.query.Get("sort") == "updated" {
+		slices.SortStableFunc(list, func(a, b *issue) int { return a.updated.Compare(b.updated) })
+	}
+	if c.query.Get("order") != "asc" {
+		slices.Reverse(list)
+	}
+	if at := c.number("page", 1); at > 1 && (at-1)*c.number("per_page", 30) >= 1000 {
+		return fail(http.StatusUnprocessableEntity, "Only the first 1000 search results are available")
+	}
+	out := page(c, list, c.issueJSON)
+	out.body = obj{"total_count": len(list), "incomplete_results": false, "items": out.body}
+	return out
+}
+
+// fits tells whether each qualifier has a value that holds.
+func (i *issue) fits(query map[string][]string, past pastIssue) bool {
+	for name, values := range query {
+		qualifier, _, _ := strings.Cut(name, "\x00")
+		holds := slices.ContainsFunc(values, func(value string) bool { return i.holds(qualifier, value, past) })
+		if !holds {
+			return false
+		}
+	}
+	return true
+}
+
+func (i *issue) holds(qualifier, value string, past pastIssue) bool {
+	switch qualifier {
+	case "is", "state", "type":
+		switch value {
+		case "issue":
+			return i.pull == nil
+		case "pr":
+			return i.pull != nil
+		}
+		return past.state == value
+	case "label":
+		return slices.Contains(past.labels, value)
+	case "org", "user":
+		return key(i.repo.owner.login) == value
+	case "repo":
+		return key(i.repo.fullName()) == value
+	case "author":
+		return key(i.author.login) == value
+	case "archived":
+		return i.repo.archived == (value == "true")
+	}
+	return false
+}
