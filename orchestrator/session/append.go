@@ -1,0 +1,122 @@
+package session
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// NewLine is what a writer adds to a line file; the id, the time, the session and
+// its phase are filled in.
+type NewLine struct {
+	Tool    string
+	Role    string
+	Task    string
+	Launch  string
+	Visit   int
+	Payload any
+}
+
+// Tail is what a writer may look at before it decides. No other writer can write
+// meanwhile. It may be used only during the call it was given to.
+type Tail struct {
+	// State is the session's state, read after the file was locked.
+	State *orchestrator.State
+
+	file string
+	tail durable.Tail
+}
+
+// Written is a line and when it says it was written; the zero time if it does not.
+type Written struct {
+	orchestrator.Line
+	At time.Time
+}
+
+func stamp(line []byte) time.Time {
+	var l struct {
+		Timestamp orchestrator.Time `json:"timestamp"`
+	}
+	if json.Unmarshal(line, &l) != nil {
+		return time.Time{}
+	}
+	return l.Timestamp.Time
+}
+
+// Unread returns the lines the host has not consumed yet.
+func (t Tail) Unread() ([]Written, error) {
+	cursor := t.State.ToolCursor
+	if t.file == Commands {
+		cursor = t.State.CommandCursor
+	}
+	return t.since(cursor.Offset)
+}
+
+// All returns every line of the file.
+func (t Tail) All() ([]Written, error) { return t.since(0) }
+
+// Last returns the lines of the last bytes of the file, the first of them
+// perhaps corrupt.
+func (t Tail) Last(size int64) ([]Written, error) { return t.since(max(0, t.tail.Size-size)) }
+
+func (t Tail) since(offset int64) ([]Written, error) {
+	data, err := t.tail.Since(offset)
+	if err != nil {
+		return nil, err
+	}
+	var lines []Written
+	for text := range bytes.Lines(data) {
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			lines = append(lines, Written{Line: ParseLine(text), At: stamp(text)})
+		}
+	}
+	return lines, nil
+}
+
+// Append adds one line to file, ToolEvents or Commands. compose decides under the
+// file's lock what to write; with a nil line or an error nothing is written and
+// the error is returned. When Append returns nil the line is on disk. The error is
+// ErrBusy if other writers held the file for too long.
+func (s *Session) Append(file string, now time.Time, compose func(Tail) (*NewLine, error)) error {
+	return durable.Append(s.Path(file), func(tail durable.Tail) ([]byte, error) {
+		state, err := s.ReadState()
+		if err != nil {
+			return nil, err
+		}
+		line, err := compose(Tail{State: state, file: file, tail: tail})
+		if err != nil || line == nil {
+			return nil, err
+		}
+		return encodeLine(line, state, now)
+	})
+}
+
+func encodeLine(l *NewLine, state *orchestrator.State, now time.Time) ([]byte, error) {
+	payload, err := json.Marshal(l.Payload)
+	if err != nil {
+		return nil, fmt.Errorf("encode line: %w", err)
+	}
+	if len(payload) > MaxPayload {
+		return nil, ErrTooLong
+	}
+	id := make([]byte, 16)
+	rand.Read(id) // never fails
+	line, err := json.Marshal(wireLine{
+		Tool: l.Tool, Timestamp: orchestrator.Classic(now), Payload: payload, Version: 1, ID: hex.EncodeToString(id),
+		Role: l.Role, Task: l.Task, Launch: l.Launch, Session: state.SessionID, Phase: state.Phase, Visit: &l.Visit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode line: %w", err)
+	}
+	return append(line, '\n'), nil
+}
+
+// ErrTooLong says that a line's payload is over 64 KiB; nothing was written.
+var ErrTooLong = errors.New("longer than 64 KiB")
