@@ -2,15 +2,20 @@ package gitrepo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
+// ErrShallow says that a clone lacks part of the history.
+var ErrShallow = errors.New("the clone is shallow")
+
 // FetchClone takes the commit that rev names in a person's clone, with its history
 // and the tags that point into it, into the host repository, and returns its id. It
-// stays reachable by refs/agentmux/base/<id>. ErrNoCommit if rev names none.
+// stays reachable by refs/agentmux/base/<id>. ErrNoCommit if rev names none,
+// ErrShallow if the clone lacks part of the history: fetch from the server then.
 func (h *Host) FetchClone(ctx context.Context, clone, rev string) (string, error) {
 	root, err := filepath.Abs(clone)
 	if err != nil {
@@ -19,6 +24,13 @@ func (h *Host) FetchClone(ctx context.Context, clone, rev string) (string, error
 	sha, err := resolve(ctx, call{dir: root}, rev)
 	if err != nil {
 		return "", fmt.Errorf("fetch from the clone: %w", err)
+	}
+	shallow, err := call{dir: root, args: []string{"rev-parse", "--is-shallow-repository"}}.text(ctx)
+	if err != nil {
+		return "", fmt.Errorf("fetch from the clone: %w", err)
+	}
+	if _, err := h.Resolve(ctx, sha); err != nil && shallow == "true" {
+		return "", fmt.Errorf("fetch from the clone: %w", ErrShallow)
 	}
 	ref := "refs/agentmux/base/" + sha
 	if have, err := h.Ref(ctx, ref); err == nil && have == sha {
@@ -45,7 +57,8 @@ func (h *Host) ExportToClone(ctx context.Context, clone, branch, sha string) err
 		return err
 	}
 	c := call{dir: root, transport: "file", args: []string{"fetch", "-q", "--no-tags", "--no-recurse-submodules",
-		"--no-write-fetch-head", h.dir, sha + ":" + ref}}
+		"--no-write-fetch-head", h.dir, sha + ":" + ref},
+		config: []string{"core.alternateRefsCommand=false"}}
 	if _, err := c.run(ctx); err != nil {
 		return fmt.Errorf("export %s: %w", branch, err)
 	}

@@ -17,10 +17,13 @@ var someone = gitrepo.Signature{Name: "Ada", Mail: "ada@example.test"}
 
 var aDate = time.Date(2026, 11, 21, 10, 4, 31, 0, time.UTC)
 
+// realGit is git as it is before a test puts another into PATH.
+var realGit, _ = exec.LookPath("git")
+
 // git runs git in dir as a person would, with a fixed identity.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", args...)
+	cmd := exec.Command(realGit, args...)
 	cmd.Dir = dir
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(os.TempDir(), "no-home"),

@@ -47,3 +47,143 @@ func TestIntegrateMergesParallelResults(t *testing.T) {
 		t.Errorf("a launch that knows an old head: %v", err)
 	}
 }
+
+func TestIntegrateNamesConflicts(t *testing.T) {
+	binary := "\x00\x01base"
+	base := map[string]string{"text": "1\n2\n3\n", "bin": binary, "edited": "x\n", "deleted": "y\n", "moved": "1\n2\n3\n4\n5\n6\n", "dir/a": "a\n"}
+	cases := map[string]struct {
+		ours, theirs             map[string]string
+		oursRemove, theirsRemove []string
+		want                     []string
+	}{
+		"text":          {map[string]string{"text": "one\n2\n3\n"}, map[string]string{"text": "eins\n2\n3\n"}, nil, nil, []string{"text"}},
+		"binary":        {map[string]string{"bin": "\x00ours"}, map[string]string{"bin": "\x00theirs"}, nil, nil, []string{"bin"}},
+		"modify/delete": {map[string]string{"edited": "changed\n"}, nil, nil, []string{"edited"}, []string{"edited"}},
+		"delete/modify": {nil, map[string]string{"deleted": "changed\n"}, []string{"deleted"}, nil, []string{"deleted"}},
+		"both add":      {map[string]string{"n\new": "ours\n"}, map[string]string{"n\new": "theirs\n"}, nil, nil, []string{"n\new"}},
+		"rename/rename": {
+			map[string]string{"to-a": "1\n2\n3\n4\n5\n6\n"}, map[string]string{"to-b": "1\n2\n3\n4\n5\n6\n"},
+			[]string{"moved"}, []string{"moved"}, []string{"moved", "to-a", "to-b"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, base)
+			one, two := r.workspace("1"), r.workspace("2")
+			remove(t, one, c.oursRemove...)
+			remove(t, two, c.theirsRemove...)
+			write(t, one, c.ours)
+			write(t, two, c.theirs)
+			first, err := r.integrate(one, "l-1", r.base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := r.integrate(two, "l-2", first.Commit)
+			if err != nil || !slices.Equal(res.Conflicts, c.want) || res.Commit != "" {
+				t.Fatalf("got %+v, %v; want conflicts %q", res, err, c.want)
+			}
+			if head := must(r.host.Ref(t.Context(), gitrepo.IntegrationRef("s1"))); head != first.Commit {
+				t.Errorf("a conflict moved the head to %s", head)
+			}
+		})
+	}
+}
+
+func TestIntegrateReportsPathsOutOfScope(t *testing.T) {
+	r := newRig(t, map[string]string{"web/a": "1\n2\n", "auth/token.go": "x\n", "auth/other.go": "1\n2\n3\n", "old": "1\n"})
+	w := r.workspace("1")
+	write(t, w, map[string]string{"web/a": "2\n", "web/deep/b": "b\n", "auth/token.go": "y\n", "auth/other.go": "1\n4\n5\n6\n", "webby": "w\n"})
+	remove(t, w, "old")
+	res, err := r.integrate(w, "l-1", r.base, "web/", "auth/token.go")
+	want := []gitrepo.ScopePath{{Path: "auth/other.go", Added: 3, Removed: 2}, {Path: "old", Removed: 1}, {Path: "webby", Added: 1}}
+	if err != nil || !slices.Equal(res.Scope, want) {
+		t.Errorf("scope is %+v, %v; want %+v", res.Scope, err, want)
+	}
+}
+
+func TestIntegrateOfNothingIsEmpty(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "a\n"})
+	one, two := r.workspace("1"), r.workspace("2")
+	res, err := r.integrate(one, "l-1", r.base)
+	if err != nil || !res.Empty || res.Commit != r.base {
+		t.Errorf("untouched workspace: %+v, %v", res, err)
+	}
+	write(t, one, map[string]string{"a": "b\n"})
+	write(t, two, map[string]string{"a": "b\n"})
+	first, err := r.integrate(one, "l-2", r.base)
+	if err != nil || first.Empty {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if res, err = r.integrate(two, "l-3", first.Commit); err != nil || !res.Empty || res.Commit != first.Commit {
+		t.Errorf("what is integrated already: %+v, %v", res, err)
+	}
+}
+
+// TestIntegrateSerially has two launches change the same line in one workspace.
+func TestIntegrateSerially(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "1\n", "b": "1\n"})
+	w := r.workspace("session")
+	write(t, w, map[string]string{"a": "2\n"})
+	firstTree := r.snapshot(w).Tree
+	first, err := r.integrate(w, "l-1", r.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, w, map[string]string{"a": "3\n", "b": "2\n"})
+	spec := gitrepo.IntegrateSpec{
+		Session: "s1", Launch: "l-2", Task: "2", Tree: r.snapshot(w).Tree, Base: r.base, Last: firstTree, Head: first.Commit,
+		Owned: []string{"b"}, Author: someone, Date: aDate,
+	}
+	for range 2 {
+		res, err := r.host.Integrate(t.Context(), spec)
+		want := []gitrepo.ScopePath{{Path: "a", Added: 1, Removed: 1}}
+		if err != nil || len(res.Conflicts) > 0 || !slices.Equal(res.Scope, want) {
+			t.Errorf("second launch: %+v, %v", res, err)
+		}
+	}
+}
+
+func TestAForgedTrailerInTheMessageDoesNotCount(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "a\n"})
+	w := r.workspace("1")
+	write(t, w, map[string]string{"a": "b\n"})
+	spec := gitrepo.IntegrateSpec{
+		Session: "s1", Launch: "l-1", Task: "1", Tree: r.snapshot(w).Tree, Base: r.base, Head: r.base,
+		Message: "work\n\nAgentmux-Launch: l-2", Author: someone, Date: aDate,
+	}
+	first, err := r.host.Integrate(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := r.workspace("2")
+	write(t, two, map[string]string{"c": "c\n"})
+	res, err := r.integrate(two, "l-2", first.Commit)
+	if err != nil || res.Commit == first.Commit || !slices.Equal(res.Files, []string{"c"}) {
+		t.Errorf("got %+v, %v", res, err)
+	}
+}
+
+func TestPreserveKeepsEveryVersion(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "a\n"})
+	w := r.workspace("1")
+	preserve := func(content string) string {
+		t.Helper()
+		write(t, w, map[string]string{"a": content})
+		spec := gitrepo.PreserveSpec{Session: "s1", Task: "1", Tree: r.snapshot(w).Tree, Base: r.base, Author: someone, Date: aDate}
+		sha, err := r.host.Preserve(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := must(r.host.Preserve(t.Context(), spec)); again != sha {
+			t.Errorf("preserved twice: %s and %s", sha, again)
+		}
+		return sha
+	}
+	one, two := preserve("one\n"), preserve("two\n")
+	if got := must(r.host.Ref(t.Context(), gitrepo.PreservedRef("s1", "1"))); got != two {
+		t.Errorf("ref is at %s, want %s", got, two)
+	}
+	if ok := must(r.host.IsAncestor(t.Context(), one, two)); !ok {
+		t.Error("the first version is not reachable")
+	}
+}

@@ -71,7 +71,7 @@ func (h *Host) compose(ctx context.Context, base string, changes []Change, trees
 		return "", err
 	}
 	for _, dir := range sortedKeys(trees) {
-		if _, err := run(nil, "read-tree", "--prefix="+strings.Trim(dir, "/")+"/", trees[dir]); err != nil {
+		if _, err := run(nil, "read-tree", "-i", "--prefix="+strings.Trim(dir, "/")+"/", trees[dir]); err != nil {
 			return "", err
 		}
 	}

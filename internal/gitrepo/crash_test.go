@@ -1,0 +1,95 @@
+package gitrepo_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agentmux/agentmux/internal/gitrepo"
+)
+
+// crashingGit puts a git into PATH that fails from its n-th call on, before or after
+// doing its work. reached reports whether the n-th call came.
+func crashingGit(t *testing.T, n int, after bool) (reached func() bool) {
+	t.Helper()
+	dir := t.TempDir()
+	count := filepath.Join(dir, "count")
+	script := fmt.Sprintf(`#!/bin/sh
+n=$(cat %[1]s 2>/dev/null || echo 0); n=$((n+1)); echo $n >%[1]s
+if [ $n -gt %[2]d ]; then exit 137; fi
+if [ $n -eq %[2]d ]; then if %[3]v; then %[4]s "$@" >/dev/null 2>&1; fi; exit 137; fi
+exec %[4]s "$@"
+`, count, n, after, realGit)
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	return func() bool {
+		b, _ := os.ReadFile(count)
+		var calls int
+		_, _ = fmt.Sscan(string(b), &calls)
+		return calls >= n
+	}
+}
+
+// killed runs do with every git call of it failing in turn, and then again whole.
+func killed(t *testing.T, prepare func(r *rig), do func(t *testing.T, r *rig) (result string, err error)) {
+	t.Helper()
+	start := func(t *testing.T) *rig {
+		r := newRig(t, map[string]string{"a": "1\n2\n3\n", "b": "b\n"})
+		prepare(r)
+		return r
+	}
+	want, err := do(t, start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []bool{false, true} {
+		for n, more := 1, true; more; n++ {
+			t.Run(fmt.Sprintf("call %d, after %v", n, after), func(t *testing.T) {
+				r := start(t)
+				path := os.Getenv("PATH")
+				reached := crashingGit(t, n, after)
+				_, err := do(t, r)
+				t.Setenv("PATH", path)
+				if more = reached(); !more {
+					return
+				}
+				if err == nil {
+					t.Fatal("the failing call was not noticed")
+				}
+				got, err := do(t, r)
+				if err != nil || got != want {
+					t.Errorf("repeated: %q, %v; want %q", got, err, want)
+				}
+			})
+		}
+	}
+}
+
+func TestProtocol(t *testing.T) {
+	t.Run("C12 integrate killed at each git step", func(t *testing.T) {
+		prepare := func(r *rig) {
+			one, two := r.workspace("1"), r.workspace("2")
+			write(r.t, one, map[string]string{"a": "one\n2\n3\n"})
+			write(r.t, two, map[string]string{"b": "two\n"})
+			if _, err := r.integrate(one, "l-1", r.base); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+		killed(t, prepare, func(t *testing.T, r *rig) (string, error) {
+			s, err := r.host.Snapshot(t.Context(), r.spec(filepath.Join(r.state, "workspaces", "s", "2")))
+			if err != nil {
+				return "", err
+			}
+			head := git(t, r.host.Dir(), "rev-list", "--min-parents=1", "--max-count=1", "--grep=l-1", gitrepo.IntegrationRef("s1"))
+			res, err := r.host.Integrate(t.Context(), gitrepo.IntegrateSpec{
+				Session: "s1", Launch: "l-2", Task: "2", Tree: s.Tree, Base: r.base, Head: head,
+				Owned: []string{"a"}, Author: someone, Date: aDate,
+			})
+			moves := git(t, r.host.Dir(), "rev-list", "--count", gitrepo.IntegrationRef("s1"))
+			return fmt.Sprint(res, " ", moves), err
+		})
+	})
+}
