@@ -1,0 +1,151 @@
+package ghsynctest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+)
+
+// clock is a time that moves when told.
+type clock struct{ at chan time.Time }
+
+func newClock() *clock {
+	c := &clock{at: make(chan time.Time, 1)}
+	c.at <- time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	return c
+}
+
+func (c *clock) now() time.Time {
+	at := <-c.at
+	c.at <- at
+	return at
+}
+
+func (c *clock) advance(d time.Duration) { c.at <- (<-c.at).Add(d) }
+
+func TestUnchangedAnswerIsNotCounted(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	c := as(t, s, "write")
+	const path = "/repos/octo/widgets/issues?state=all"
+	first := c.want(200, "GET", path, nil)
+	c.head["If-None-Match"] = first.header.Get("ETag")
+	for range 100 {
+		c.want(304, "GET", path, nil)
+	}
+	equal(t, "counted", s.Requests("write"), 1)
+	equal(t, "remaining", c.do("GET", path, nil).header.Get("X-RateLimit-Remaining"), "4999")
+	r.Comment(n, "new", "read")
+	c.want(200, "GET", path, nil)
+	equal(t, "counted", s.Requests("write"), 2)
+	other := as(t, s, "read")
+	other.head = c.head
+	other.want(200, "GET", path, nil)
+}
+
+func TestLimitRunsOutAndComesBack(t *testing.T) {
+	clock := newClock()
+	s := world(t, func(o *ghsynctest.Options) { o.Now = clock.now })
+	c := as(t, s, "write")
+	s.SetRemaining("write", "core", 1)
+	last := c.want(200, "GET", "/user", nil)
+	equal(t, "remaining", last.header.Get("X-RateLimit-Remaining"), "0")
+	equal(t, "reset", last.header.Get("X-RateLimit-Reset"), fmt.Sprint(clock.now().Add(time.Hour).Unix()))
+	refused := c.want(403, "GET", "/user", nil)
+	equal(t, "text", strings.HasPrefix(refused.str("message"), "API rate limit exceeded for user ID"), true)
+	c.want(200, "GET", "/rate_limit", nil)
+	clock.advance(time.Hour)
+	c.want(200, "GET", "/user", nil)
+}
+
+func TestLogListsAppliedWrites(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	c := as(t, s, "write")
+	path := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n)
+	body := "text\n<!-- agentmux session=s1 kind=status seq=3 -->"
+	id := c.want(201, "POST", path, map[string]any{"body": body}).num("id")
+	c.want(422, "POST", path, map[string]any{"body": ""})
+	c.want(200, "PATCH", fmt.Sprintf("/repos/octo/widgets/issues/comments/%d", id), map[string]any{"body": body + " "})
+	log := s.Log()
+	equal(t, "entries", len(log), 2)
+	equal(t, "session", log[0].Session, "s1")
+	equal(t, "route", log[0].Route, "POST /repos/{owner}/{repo}/issues/{number}/comments")
+	equal(t, "actor", log[0].Actor, "write")
+	equal(t, "content writes", s.ContentWrites("write"), 1.5)
+	equal(t, "requests", s.Requests("write"), 3)
+}
+
+func TestCheckFindsTwinsLeaksAndOverspending(t *testing.T) {
+	s, err := ghsynctest.New(ghsynctest.Options{
+		Users: []ghsynctest.UserSpec{{Login: "bot", Roles: map[string]ghsynctest.Role{widgets: "write"}}, {Login: "other"}},
+		Repos: []ghsynctest.RepoSpec{{Owner: "octo", Name: "widgets"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	r := s.Repo(widgets)
+	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "bot"})
+	mark := func(kind string, seq int, part string) string {
+		return fmt.Sprintf("x\n<!-- agentmux session=s kind=%s seq=%d%s -->", kind, seq, part)
+	}
+	for _, body := range []string{
+		mark("verdict", 5, " part=1/2"), mark("verdict", 5, " part=2/2"), mark("verdict", 9, ""), mark("status", 1, ""),
+		mark("status", 2, " part=phase"), mark("question", 7, ""), mark("question", 7, "") + "\nquoted above",
+	} {
+		r.Comment(n, body, "bot")
+	}
+	r.Comment(n, mark("status", 1, ""), "other")
+	if got := s.Problems(); len(got) != 0 {
+		t.Fatalf("a correct history has problems: %v", got)
+	}
+	for _, step := range []struct {
+		rule string
+		do   func()
+	}{
+		{"I10", func() { r.Comment(n, mark("question", 7, ""), "bot") }},
+		{"I10", func() { r.Comment(n, mark("status", 8, ""), "bot") }},
+		{"I3", func() { r.Comment(n, mark("verdict", 9, ""), "bot") }},
+		{"I2", func() {
+			for _, branch := range []string{"a", "b"} {
+				r.Commit(ghsynctest.CommitSpec{Branch: branch, Message: "m\n\nAgentmux-Session: s\n", Files: map[string]string{branch: "x"}})
+			}
+		}},
+		{"I7", func() {
+			s.Canary("hunter2-canary")
+			as(t, s, "bot").want(404, "GET", "/users/hunter2-canary", nil)
+		}},
+		{"I7", func() { r.Commit(ghsynctest.CommitSpec{Message: "m", Files: map[string]string{"k": "hunter2-canary"}}) }},
+	} {
+		before := len(s.Problems())
+		step.do()
+		after := s.Problems()
+		if len(after) != before+1 {
+			t.Fatalf("%s: %d problems, want %d: %v", step.rule, len(after), before+1, after)
+		}
+		if !strings.Contains(strings.Join(after, "\n"), step.rule+":") {
+			t.Errorf("no %s in %v", step.rule, after)
+		}
+	}
+	spy := &recorder{}
+	s.AssertBudget(spy, "bot", ghsynctest.Budget{Requests: 1})
+	equal(t, "within", len(spy.errors), 0)
+	s.AssertBudget(spy, "bot", ghsynctest.Budget{})
+	equal(t, "beyond", len(spy.errors), 1)
+}
+
+// recorder is a TB that keeps the errors.
+type recorder struct{ errors []string }
+
+func (r *recorder) Helper()        {}
+func (r *recorder) Cleanup(func()) {}
+func (r *recorder) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...) }
