@@ -1,0 +1,109 @@
+package tools
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Answer is what a caller is told. Its JSON is the structured part of a tool
+// result; Text is what an agent or a person reads.
+type Answer struct {
+	OK       bool      `json:"ok"`
+	Errors   []string  `json:"errors"`
+	Warnings []string  `json:"warnings"`
+	Phase    string    `json:"phase"`
+	Messages []Pending `json:"messages"` // the first of the caller's undelivered ones
+
+	Text  string `json:"-"` // with the errors and the messages
+	Usage bool   `json:"-"` // no such tool: exit 2, not 1
+}
+
+// Pending is a message that waits for the caller.
+type Pending struct {
+	Type     string `json:"type"`
+	From     string `json:"from"`
+	Headline string `json:"headline"`
+	File     string `json:"file"` // for msg_read
+}
+
+// shownMessages is how many waiting messages an answer lists.
+const shownMessages = 3
+
+func usage(format string, args ...any) Answer {
+	a := refused(format, args...)
+	a.Usage = true
+	return a
+}
+
+func refused(format string, args ...any) Answer {
+	text := fmt.Sprintf(format, args...)
+	return Answer{Text: "refused: " + text, Errors: []string{text}}
+}
+
+// already answers a submission that was made before: nothing is left to do.
+func (c *call) already(st *orchestrator.State) *Answer {
+	return &Answer{OK: true, Phase: st.Phase, Warnings: c.warnings,
+		Text: "already submitted: " + c.spec.Name + " was recorded before. Stop now; the session goes on."}
+}
+
+// refuse tells what is expected instead.
+func (c *call) refuse(st *orchestrator.State, j orchestrator.Judgement) *Answer {
+	text := j.Reason
+	if len(j.Expected) > 0 && c.spec.submits() {
+		text += "; expected now: " + strings.Join(j.Expected, ", ")
+	}
+	return &Answer{Phase: st.Phase, Errors: []string{text}, Warnings: c.warnings,
+		Text: fmt.Sprintf("refused: %s (phase %s, tool %s). Nothing was recorded.", text, st.Phase, c.spec.Name)}
+}
+
+// invalid lists everything that is wrong with parameters or artifact.
+func (c *call) invalid(st *orchestrator.State, problems []string) *Answer {
+	return &Answer{Phase: st.Phase, Errors: problems, Warnings: c.warnings,
+		Text: fmt.Sprintf("invalid: nothing was recorded. Correct this and call %s again:\n%s", c.spec.Name, strings.Join(problems, "\n"))}
+}
+
+// submitted tells that the line is recorded; it is said only when it is on disk.
+func (c *call) submitted(st *orchestrator.State) Answer {
+	a := Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: c.spec.done(c)}
+	if !session.Running(c.who.Dir) {
+		a.Text += " No host runs this session now: it is applied at the next agentmux resume " + c.s.Name() + "."
+	}
+	if len(c.warnings) > 0 {
+		a.Text += "\nWarnings, accepted all the same:\n" + strings.Join(c.warnings, "\n")
+	}
+	return a
+}
+
+// withMessages ends an answer with the messages that wait for the caller.
+func withMessages(who Caller, a Answer) Answer {
+	if a.Errors == nil {
+		a.Errors = []string{}
+	}
+	if a.Warnings == nil {
+		a.Warnings = []string{}
+	}
+	a.Messages = []Pending{}
+	waiting, err := Waiting(who)
+	if err != nil || len(waiting) == 0 {
+		return a
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n%d undelivered %s for you:", a.Text, len(waiting), plural(len(waiting), "message"))
+	for _, m := range waiting[:min(len(waiting), shownMessages)] {
+		a.Messages = append(a.Messages, Pending{Type: m.Type, From: m.From, Headline: m.Headline, File: m.File})
+		fmt.Fprintf(&b, "\n- %s from %s: %s (msg_read file=%q)", m.Type, m.From, m.Headline, filepath.Base(m.File))
+	}
+	a.Text = b.String()
+	return a
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}

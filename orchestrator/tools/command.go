@@ -1,0 +1,52 @@
+package tools
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// AppendCommand adds a command of a person to the session in dir: Name, Args,
+// Actor, Source and, for commands that come from elsewhere, the SourceID that tells
+// them apart. It reports false if a command with this source id was recorded
+// before; then nothing is written.
+func AppendCommand(dir string, p orchestrator.Payload) (recorded bool, err error) {
+	s, err := session.Open(dir)
+	if err != nil {
+		return false, err
+	}
+	err = s.Append(session.Commands, time.Now(), func(tail session.Tail) (*session.NewLine, error) {
+		known, err := knownSource(tail, p.SourceID)
+		if err != nil || known {
+			return nil, err
+		}
+		recorded = true
+		return &session.NewLine{Tool: "command", Visit: tail.State.Visit, Payload: p}, nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("append command: %w", err)
+	}
+	return recorded, nil
+}
+
+func knownSource(tail session.Tail, id string) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	lines, err := tail.All()
+	if err != nil {
+		return false, err
+	}
+	for _, l := range lines {
+		if p, err := l.Decode(); err == nil && l.Corrupt == "" && p.SourceID == id && isDecided(p.State) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// isDecided tells an accepted command from the notes that a bot keeps in the
+// same file.
+func isDecided(state string) bool { return state == "" || state == "accepted" }

@@ -1,0 +1,69 @@
+package tools
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// lastChecks are made while no other writer can write, after all others; they
+// may complete the payload.
+var lastChecks = map[string]func(*call, session.Tail, []session.Written) (*Answer, error){
+	"report_status": throttle,
+	"ask_human":     number,
+}
+
+const (
+	statusPause = 10 * time.Second
+	statusTail  = 64 << 10 // how far back an earlier status is looked for
+)
+
+// throttle answers a status without recording it when the agent's last one is
+// too young.
+func throttle(c *call, tail session.Tail, _ []session.Written) (*Answer, error) {
+	recent, err := tail.Last(statusTail)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range recent {
+		age := c.now.Sub(l.At)
+		if l.Tool == c.spec.Name && c.mine(l) && age >= 0 && age < statusPause {
+			return &Answer{OK: true, Phase: tail.State.Phase, Warnings: c.warnings,
+				Text: fmt.Sprintf("not recorded: your last status is less than %d seconds old. Go on.", int(statusPause.Seconds()))}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (c *call) mine(l session.Written) bool { return l.Role == c.who.Role && l.Task == c.who.Task }
+
+// maxOpenQuestions is how many questions one agent may have open.
+const maxOpenQuestions = 3
+
+// number gives the question its id: the next one behind those the session knows
+// and those it has not read yet.
+func number(c *call, tail session.Tail, unread []session.Written) (*Answer, error) {
+	n, open := len(tail.State.Questions)+1, 0
+	for _, q := range tail.State.Questions {
+		if q.Open() && q.Role == c.who.Role && q.Task == c.who.Task {
+			open++
+		}
+	}
+	for _, l := range unread {
+		if l.Tool != c.spec.Name {
+			continue
+		}
+		n++
+		if c.mine(l) {
+			open++
+		}
+	}
+	if open >= maxOpenQuestions {
+		a := refused("you have %d questions open, the most an agent may have; go on with what you can decide", open)
+		a.Phase = tail.State.Phase
+		return &a, nil
+	}
+	c.payload.ID = fmt.Sprintf("q%d", n)
+	return nil, nil
+}

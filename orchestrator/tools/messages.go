@@ -1,0 +1,135 @@
+package tools
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Waiting returns the messages to the caller that were not delivered yet, in
+// the order in which they came.
+func Waiting(who Caller) ([]orchestrator.Message, error) {
+	return messages(who, func(m orchestrator.Message) bool { return m.State == orchestrator.MessageQueued })
+}
+
+// Notice is the line that hands waiting messages to an agent at the end of its
+// turn; it is empty when none wait.
+func Notice(who Caller) (string, error) {
+	waiting, err := Waiting(who)
+	if err != nil {
+		return "", err
+	}
+	lines := make([]string, len(waiting))
+	for i, m := range waiting {
+		lines[i] = Line(who.Dir, m)
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// Line is how one message is put to an agent.
+func Line(dir string, m orchestrator.Message) string {
+	return fmt.Sprintf("New %s from %s: read @%s and act on it.", m.Type, m.From, filepath.Join(dir, m.File))
+}
+
+func messages(who Caller, want func(orchestrator.Message) bool) ([]orchestrator.Message, error) {
+	s, err := session.Open(who.Dir)
+	if err != nil {
+		return nil, err
+	}
+	st, err := s.ReadState()
+	if err != nil {
+		return nil, err
+	}
+	to := address(who)
+	var found []orchestrator.Message
+	for _, m := range st.Messages {
+		if m.To == to && want(m) {
+			found = append(found, m)
+		}
+	}
+	return found, nil
+}
+
+// address is how an agent stands in a message's to.
+func address(who Caller) string {
+	return "pipeline/" + strings.ReplaceAll(who.key(), "/", "-")
+}
+
+// reading holds the tools that may answer without leaving a line.
+var reading = map[string]func(*call, *orchestrator.State) Answer{
+	"msg_list": (*call).listMessages,
+	"msg_read": (*call).readMessage,
+}
+
+const defaultListed = 20
+
+func (c *call) listMessages(st *orchestrator.State) Answer {
+	if len(c.problems) > 0 {
+		return *c.invalid(st, c.problems)
+	}
+	limit := c.limit
+	if limit <= 0 {
+		limit = defaultListed
+	}
+	found, err := messages(c.who, func(m orchestrator.Message) bool { return !c.unread || m.AckedAt.IsZero() })
+	if err != nil {
+		return c.unreadable(err)
+	}
+	if n := len(found) - limit; n > 0 {
+		found = found[n:]
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s", len(found), plural(len(found), "message"))
+	for _, m := range found {
+		fmt.Fprintf(&b, "\n- %s: %s from %s, %s: %s", path.Base(m.File), m.Type, m.From, m.State, m.Headline)
+	}
+	return Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: b.String()}
+}
+
+// readMessage shows a message and acknowledges it. It works after the end of the
+// session, too; then nothing is acknowledged.
+func (c *call) readMessage(st *orchestrator.State) Answer {
+	if len(c.problems) > 0 {
+		return *c.invalid(st, c.problems)
+	}
+	name := path.Base(c.payload.File)
+	found, err := messages(c.who, func(m orchestrator.Message) bool {
+		return path.Base(m.File) == name || fmt.Sprintf("m%d", m.Seq) == c.payload.File
+	})
+	if err != nil {
+		return c.unreadable(err)
+	}
+	if len(found) == 0 {
+		a := refused("there is no message %s for you; msg_list shows yours", name)
+		a.Phase = st.Phase
+		return a
+	}
+	m := found[0]
+	file, err := c.s.CheckArtifact(m.File, orchestrator.ArtifactText)
+	if err != nil || file.Data == nil {
+		a := refused("message %s cannot be read: %s", name, strings.Join(file.Artifact.Problems, "; "))
+		a.Phase = st.Phase
+		return a
+	}
+	c.payload = orchestrator.Payload{File: m.File}
+	if m.AckedAt.IsZero() && !st.Ended() {
+		if err := c.acknowledge(); err != nil {
+			c.warnings = append(c.warnings, "not acknowledged: "+err.Error())
+		}
+	}
+	return Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: string(file.Data)}
+}
+
+func (c *call) acknowledge() error {
+	return c.s.Append(session.ToolEvents, c.now, func(tail session.Tail) (*session.NewLine, error) {
+		unread, err := tail.Unread()
+		if err != nil || c.pending(unread) {
+			return nil, err
+		}
+		return c.line(tail.State), nil
+	})
+}

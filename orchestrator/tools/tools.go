@@ -1,0 +1,281 @@
+// Package tools is what an agent can say to its session: submit, dispatch
+// research, report, ask, read its messages. The MCP server and the command line
+// call the same functions, so that an agent is told the same either way.
+//
+// [Call] judges a call in a fixed order, and the first check that fails gives the
+// answer: the session is readable, has not ended, the tool is open to the role,
+// the submission was not made before, it is accepted in this phase for this task,
+// its parameters are right, its artifact is valid. Then one line is appended to
+// tool_events.jsonl; the checks are repeated while no other writer can write, and
+// "submitted" is only said when the line is on disk. A refusal records nothing.
+//
+// The package decides nothing about the session: [orchestrator.Accepts] is the
+// same judgement the session makes when it reads the line. It stores nothing
+// besides the line.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Caller is who calls a tool. A person has no launch.
+type Caller struct {
+	Dir    string // session directory
+	Role   string
+	Task   string
+	Launch string
+
+	Now func() time.Time // nil = time.Now
+}
+
+func (c Caller) key() string { return orchestrator.AgentKey(c.Role, c.Task) }
+
+func (c Caller) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}
+
+// Call carries out one tool call. The answer says what happened; a refusal is an
+// answer, too.
+func Call(ctx context.Context, who Caller, tool string, params map[string]any) Answer {
+	spec, ok := find(tool)
+	if !ok {
+		return withMessages(who, usage("there is no tool %q; tools: %s", tool, strings.Join(names(), ", ")))
+	}
+	if err := ctx.Err(); err != nil {
+		return withMessages(who, refused("the call was interrupted: %v", err))
+	}
+	c := &call{who: who, spec: spec, now: who.now()}
+	c.read(params)
+	return withMessages(who, c.run())
+}
+
+// call is one tool call on its way through the checks.
+type call struct {
+	who  Caller
+	spec Spec
+	now  time.Time
+
+	s   *session.Session
+	def *workflows.Definition
+
+	payload  orchestrator.Payload
+	unread   bool     // msg_list
+	limit    int      // msg_list
+	problems []string // of the parameters
+	artifact []string // problems of the artifact
+	warnings []string
+}
+
+func (c *call) run() Answer {
+	st, err := c.open()
+	if err != nil {
+		return c.unreadable(err)
+	}
+	if answer, ok := reading[c.spec.Name]; ok {
+		return answer(c, st)
+	}
+	if early := c.beforeArtifact(st); early != nil {
+		return *early
+	}
+	if err := c.readArtifact(st); err != nil {
+		return refused("the artifact cannot be read: %v", err)
+	}
+	var answer Answer
+	err = c.s.Append(session.ToolEvents, c.now, func(tail session.Tail) (*session.NewLine, error) {
+		var line *session.NewLine
+		var err error
+		answer, line, err = c.judge(tail)
+		return line, err
+	})
+	switch {
+	case errors.Is(err, session.ErrBusy):
+		return Answer{Phase: st.Phase, Text: "busy: other writers hold the file, nothing was recorded; call " + c.spec.Name + " again", Errors: []string{"busy"}}
+	case errors.Is(err, session.ErrTooLong):
+		return Answer{Phase: st.Phase, Text: "invalid: the parameters are " + err.Error() + "; nothing was recorded", Errors: []string{"parameters: " + err.Error()}}
+	case err != nil:
+		return Answer{Phase: st.Phase, Text: "not recorded: " + err.Error() + "; call " + c.spec.Name + " again", Errors: []string{err.Error()}}
+	}
+	return answer
+}
+
+func (c *call) open() (*orchestrator.State, error) {
+	s, err := session.Open(c.who.Dir)
+	if err != nil {
+		return nil, err
+	}
+	c.s = s
+	if c.def, err = s.Definition(); err != nil {
+		return nil, err
+	}
+	return s.ReadState()
+}
+
+func (c *call) unreadable(err error) Answer {
+	return refused("the session in %s cannot be read: %v", c.who.Dir, err)
+}
+
+// beforeArtifact makes the checks that need no artifact; nil means they passed.
+func (c *call) beforeArtifact(st *orchestrator.State) *Answer {
+	if a := c.admitted(st); a != nil {
+		return a
+	}
+	switch j := c.accepts(st); {
+	case j.Already && c.spec.submits():
+		return c.already(st)
+	case !j.OK:
+		return c.refuse(st, j)
+	}
+	if c.spec.check != nil {
+		c.problems = append(c.problems, c.spec.check(c)...)
+	}
+	if len(c.problems) > 0 {
+		return c.invalid(st, c.problems)
+	}
+	return nil
+}
+
+// admitted checks that the session goes on and the tool is open to the caller.
+func (c *call) admitted(st *orchestrator.State) *Answer {
+	if st.Ended() {
+		text := fmt.Sprintf("the session has ended (%s); agentmux resume %s goes on with it", outcome(st), c.s.Name())
+		return &Answer{Phase: st.Phase, Text: "refused: " + text, Errors: []string{text}}
+	}
+	if !c.spec.Open(c.def, st, c.who.Role) {
+		a := refused("%s is not a tool of the %s; yours: %s", c.spec.Name, c.who.Role, strings.Join(openNames(c.def, st, c.who.Role), ", "))
+		a.Phase = st.Phase
+		return &a
+	}
+	return nil
+}
+
+func outcome(st *orchestrator.State) string {
+	if st.OutcomeReason != "" {
+		return string(st.Outcome) + ": " + string(st.OutcomeReason)
+	}
+	return string(st.Outcome)
+}
+
+// visit is the launch's, or the session's for a caller without one.
+func (c *call) visit(st *orchestrator.State) int {
+	if visit, _, _, _, ok := orchestrator.LaunchParts(c.who.Launch); ok {
+		return visit
+	}
+	return st.Visit
+}
+
+func (c *call) asCall(st *orchestrator.State) orchestrator.Call {
+	visit := c.visit(st)
+	return orchestrator.Call{
+		Tool: c.spec.Name, Role: c.who.Role, Task: c.who.Task, Launch: c.who.Launch, Visit: &visit, Payload: c.payload,
+	}
+}
+
+func (c *call) accepts(st *orchestrator.State) orchestrator.Judgement {
+	if st.Kind == orchestrator.KindAgents && c.spec.Name == "submit_done" {
+		return orchestrator.Judgement{OK: true}
+	}
+	j := orchestrator.Accepts(c.def, st, c.asCall(st))
+	if j.OK && c.who.Launch != "" && orchestrator.PhaseBound(c.spec.Name) && st.Agents[c.who.key()].Launch != c.who.Launch {
+		return orchestrator.Judgement{Reason: "launch " + c.who.Launch + " was replaced; only the agent's current launch can submit"}
+	}
+	return j
+}
+
+// readArtifact reads the file the call submits, once: what is checked is what
+// the payload's hash names.
+func (c *call) readArtifact(st *orchestrator.State) error {
+	path, kind := orchestrator.ArtifactOf(c.def, st, c.asCall(st))
+	if path == "" {
+		return nil
+	}
+	checked, err := c.s.CheckArtifact(path, kind)
+	if err != nil {
+		return err
+	}
+	c.artifact = checked.Artifact.Problems
+	c.payload.SHA256 = checked.Artifact.SHA256
+	for _, w := range checked.Warnings {
+		c.warnings = append(c.warnings, path+": "+w)
+	}
+	if checked.Artifact.Review != nil {
+		c.payload.Verdict = checked.Artifact.Review.Verdict
+	}
+	if c.spec.Name == "submit_summary" && checked.Data != nil {
+		c.warnings = append(c.warnings, workflows.SummaryWarnings(checked.Data)...)
+	}
+	return nil
+}
+
+// judge repeats the checks while no other writer can write, and composes the
+// line.
+func (c *call) judge(tail session.Tail) (Answer, *session.NewLine, error) {
+	st := tail.State
+	if a := c.admitted(st); a != nil {
+		return *a, nil, nil
+	}
+	unread, err := tail.Unread()
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	j := c.accepts(st)
+	switch {
+	case c.spec.submits() && (j.Already || c.pending(unread)):
+		return *c.already(st), nil, nil
+	case !j.OK:
+		return *c.refuse(st, j), nil, nil
+	case len(c.artifact) > 0:
+		return *c.invalid(st, c.artifact), nil, nil
+	}
+	if rule, ok := lastChecks[c.spec.Name]; ok {
+		a, err := rule(c, tail, unread)
+		if a != nil || err != nil {
+			return value(a), nil, err
+		}
+	}
+	return c.submitted(st), c.line(st), nil
+}
+
+func (c *call) line(st *orchestrator.State) *session.NewLine {
+	return &session.NewLine{
+		Tool: c.spec.Name, Role: c.who.Role, Task: c.who.Task, Launch: c.who.Launch, Visit: c.visit(st), Payload: c.payload,
+	}
+}
+
+func value(a *Answer) Answer {
+	if a == nil {
+		return Answer{}
+	}
+	return *a
+}
+
+// pending reports whether a line the session has not read yet says the same.
+func (c *call) pending(unread []session.Written) bool {
+	mine, err := json.Marshal(c.payload)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(unread, func(l session.Written) bool {
+		if l.Corrupt != "" || l.Tool != c.spec.Name || l.Launch != c.who.Launch || l.Role != c.who.Role || l.Task != c.who.Task {
+			return false
+		}
+		p, err := l.Decode()
+		if err != nil {
+			return false
+		}
+		theirs, err := json.Marshal(p)
+		return err == nil && string(theirs) == string(mine)
+	})
+}

@@ -1,0 +1,540 @@
+package tools_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/tools"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+
+const plan = `version: 2
+plan_overview: Refuse expired tokens.
+needs_design: false
+needs_docs: false
+doc_files: []
+groups:
+  - {group_id: core, mode: serial, plans: [{index: 1, name: Token check}, {index: 2, name: Page}]}
+subplans:
+  - {index: 1, title: Token check, scope: Validate expiry, owned_files: [auth/], dependencies: none,
+     implementation_approach: Compare, acceptance_criteria: Refused, tasks: [Test, Implement]}
+  - {index: 2, title: Page, scope: Show, owned_files: [web/], dependencies: none,
+     implementation_approach: Template, acceptance_criteria: Visible, tasks: [Page]}
+`
+
+// rig is a session with its host played by hand: lines become inputs, effects
+// are never carried out.
+type rig struct {
+	*testing.T
+	s   *session.Session
+	def *workflows.Definition
+	st  *orchestrator.State
+	now time.Time
+}
+
+func start(t *testing.T, workflow string) *rig {
+	t.Helper()
+	_, data, problems := workflows.Load(workflow, nil)
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Create(session.CreateSpec{
+		Project: t.TempDir(), Now: noon, Source: "tokens", Request: "Refuse expired tokens.", Definition: data,
+		State: orchestrator.State{Settings: orchestrator.DefaultSettings(), BaseSHA: "abc"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	def, err := s.Definition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.Recover(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{T: t, s: s, def: def, st: st, now: noon}
+	r.input(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{Mode: orchestrator.StartNew}})
+	for _, p := range def.Phases {
+		if err := s.EnsureDirs(p.Dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func (r *rig) input(in orchestrator.Input) {
+	r.Helper()
+	in.At = r.now
+	step, err := orchestrator.Reduce(r.def, r.st, in)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if err := r.s.Commit(step); err != nil {
+		r.Fatal(err)
+	}
+	r.st = step.State
+}
+
+// host consumes what was appended.
+func (r *rig) host() {
+	r.Helper()
+	lines, _, err := r.s.Lines(session.ToolEvents, r.st.ToolCursor, 0)
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, l := range lines {
+		p, _ := l.Decode()
+		call := orchestrator.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: p}
+		if path, kind := orchestrator.ArtifactOf(r.def, r.st, call); path != "" {
+			if l.Artifact, err = r.s.ReadArtifact(path, kind); err != nil {
+				r.Fatal(err)
+			}
+		}
+		r.input(orchestrator.Input{Kind: orchestrator.InTool, Line: &l})
+	}
+}
+
+func (r *rig) agent(role, task string) tools.Caller {
+	launch := r.st.Agents[orchestrator.AgentKey(role, task)].Launch
+	return tools.Caller{Dir: r.s.Dir, Role: role, Task: task, Launch: launch, Now: func() time.Time { return r.now }}
+}
+
+func (r *rig) call(who tools.Caller, tool string, params map[string]any) tools.Answer {
+	return tools.Call(r.Context(), who, tool, params)
+}
+
+// ok expects an answer that begins with want.
+func (r *rig) ok(a tools.Answer, want string) {
+	r.Helper()
+	if !a.OK || !strings.HasPrefix(a.Text, want) {
+		r.Fatalf("answer is %v %q %v, want ok %q", a.OK, a.Text, a.Errors, want)
+	}
+}
+
+func (r *rig) refused(a tools.Answer, want string) {
+	r.Helper()
+	if a.OK || !strings.Contains(a.Text, want) || len(a.Errors) == 0 {
+		r.Fatalf("answer is %v %q %v, want a refusal with %q", a.OK, a.Text, a.Errors, want)
+	}
+}
+
+func (r *rig) write(rel, text string) {
+	r.Helper()
+	if err := os.WriteFile(r.s.Path(rel), []byte(text), 0o600); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *rig) lines() []string {
+	r.Helper()
+	data, err := os.ReadFile(r.s.Path(session.ToolEvents))
+	if err != nil {
+		r.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// implementing brings a quick session to its first coder.
+func implementing(t *testing.T) *rig {
+	t.Helper()
+	r := start(t, "quick")
+	r.write("04_planning/plan.yaml", plan)
+	r.ok(r.call(r.agent("planner", ""), "submit_plan", nil), "submitted")
+	r.host()
+	if r.st.Phase != "implementing" {
+		t.Fatalf("phase is %s", r.st.Phase)
+	}
+	return r
+}
+
+func TestASubmissionIsOneLineWithEveryKey(t *testing.T) {
+	r := start(t, "quick")
+	r.write("04_planning/plan.yaml", plan)
+	r.ok(r.call(r.agent("planner", ""), "submit_plan", nil), "submitted: submit_plan is recorded")
+	lines := r.lines()
+	if len(lines) != 1 {
+		t.Fatalf("lines are %q", lines)
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]any{
+		"tool": "submit_plan", "timestamp": "2026-01-15T12:00:00+00:00", "role": "planner", "launch": "1.planner.1",
+		"session": r.s.Name(), "phase": "planning", "visit": 1.0, "v": 1.0,
+	} {
+		if got[key] != want {
+			t.Errorf("%s is %v, want %v", key, got[key], want)
+		}
+	}
+	if id, _ := got["id"].(string); len(id) != 32 {
+		t.Errorf("id is %v", got["id"])
+	}
+	if sha, _ := got["payload"].(map[string]any)["sha256"].(string); len(sha) != 64 {
+		t.Errorf("payload is %v", got["payload"])
+	}
+	if !strings.HasPrefix(lines[0], `{"tool":"submit_plan","timestamp":"2026-01-15T12:00:00+00:00","payload":{`) {
+		t.Errorf("the first three keys are not the classic line: %s", lines[0])
+	}
+}
+
+// A1: who may call what, and what a refusal names.
+func TestProtocolA1RefusalsNameWhatIsExpected(t *testing.T) {
+	r := start(t, "quick")
+	planner := r.agent("planner", "")
+	r.refused(r.call(planner, "submit_design", nil), "not a tool of the planner; yours: research_dispatch_code")
+	r.refused(r.call(r.agent("coder", "1"), "submit_done", map[string]any{"subplan_index": 1}), "phase planning")
+	r.refused(r.call(planner, "submit_plan", nil), "04_planning/plan.yaml does not exist")
+	r.write("04_planning/plan.yaml", "version: 2\n")
+	if a := r.call(planner, "submit_plan", nil); a.OK || len(a.Errors) < 5 || !strings.HasPrefix(a.Text, "invalid") {
+		t.Errorf("all errors in one answer: %+v", a)
+	}
+	if a := r.call(planner, "submit_everything", nil); !a.Usage || a.OK {
+		t.Errorf("unknown tool: %+v", a)
+	}
+	if text := strings.Join(r.lines(), ""); text != "" {
+		t.Errorf("a refusal was recorded: %s", text)
+	}
+	r.write("04_planning/plan.yaml", plan)
+	r.ok(r.call(planner, "submit_plan", nil), "submitted")
+	r.host()
+	r.refused(r.call(r.agent("coder", "1"), "submit_done", map[string]any{"subplan_index": 2}), "works on subplan 1")
+	r.refused(r.call(r.agent("", ""), "submit_done", map[string]any{"subplan_index": 9}), "active: 1")
+	r.refused(r.call(r.agent("reviewer_logic", ""), "submit_review", nil), "phase implementing")
+}
+
+// A2: an ended session, one that is none, one nobody hosts.
+func TestProtocolA2SessionsThatDoNotListen(t *testing.T) {
+	r := start(t, "quick")
+	planner := r.agent("planner", "")
+	r.refused(r.call(tools.Caller{Dir: t.TempDir(), Role: "planner"}, "submit_plan", nil), "cannot be read")
+	r.write("04_planning/plan.yaml", plan)
+	r.s.Release()
+	a := r.call(planner, "submit_plan", nil)
+	r.ok(a, "submitted")
+	if !strings.Contains(a.Text, "No host runs this session") {
+		t.Errorf("answer is %q", a.Text)
+	}
+	if err := r.s.Lock(0); err != nil {
+		t.Fatal(err)
+	}
+	r.input(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Signal: "terminated"}})
+	r.refused(r.call(planner, "submit_plan", nil), "has ended (canceled); agentmux resume "+r.s.Name())
+}
+
+// A3: callers of the earlier tool pass more than is asked for.
+func TestProtocolA3UnknownParametersAreDropped(t *testing.T) {
+	r := start(t, "quick")
+	r.write("04_planning/plan.yaml", plan)
+	a := r.call(r.agent("planner", ""), "submit_plan", map[string]any{"preferences": map[string]any{"a": 1}})
+	r.ok(a, "submitted")
+	if len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], "preferences") {
+		t.Errorf("warnings are %v", a.Warnings)
+	}
+	if strings.Contains(r.lines()[0], "preferences") {
+		t.Error("the unknown parameter was recorded")
+	}
+}
+
+// A4: what waits for the agent stands in every answer.
+func TestProtocolA4MessagesStandInEveryAnswer(t *testing.T) {
+	r := start(t, "quick")
+	for i := range 4 {
+		r.input(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Tool: "command", ID: fmt.Sprint(i),
+			Payload: []byte(fmt.Sprintf(`{"name":"say","actor":"ann","args":{"text":"hint %d"}}`, i))}})
+	}
+	for _, m := range r.st.Messages {
+		if err := r.s.WriteBlob(m.File, m.SHA256); err != nil {
+			t.Fatal(err)
+		}
+	}
+	planner := r.agent("planner", "")
+	answers := map[string]tools.Answer{
+		"refusal":      r.call(planner, "submit_plan", nil),
+		"not a tool":   r.call(planner, "nothing", nil),
+		"status":       r.call(planner, "report_status", map[string]any{"message": "reading"}),
+		"wrong params": r.call(planner, "report_status", nil),
+	}
+	for name, a := range answers {
+		if len(a.Messages) != 3 || !strings.Contains(a.Text, "4 undelivered messages for you:") || !strings.Contains(a.Text, "msg_read file=") {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+	if a := r.call(r.agent("coder", "1"), "report_status", map[string]any{"message": "x"}); len(a.Messages) != 0 {
+		t.Errorf("another agent was shown %v", a.Messages)
+	}
+	a := r.call(planner, "msg_read", map[string]any{"file": answers["status"].Messages[0].File})
+	r.ok(a, "---\n")
+	if !strings.Contains(a.Text, "hint 0") {
+		t.Errorf("message is %q", a.Text)
+	}
+	r.host()
+	if a := r.call(planner, "msg_list", map[string]any{"unread": true}); !strings.HasPrefix(a.Text, "3 messages") || len(a.Messages) != 3 {
+		t.Errorf("after reading one: %+v", a)
+	}
+	if notice, err := tools.Notice(planner); err != nil || strings.Count(notice, "\n") != 2 || !strings.Contains(notice, "read @"+r.s.Path("msgs")) {
+		t.Errorf("notice is %q, %v", notice, err)
+	}
+	r.refused(r.call(r.agent("coder", "1"), "msg_read", map[string]any{"file": r.st.Messages[1].File}), "no message")
+}
+
+// P5: a submission that was made is not made twice.
+func TestProtocolP5AlreadySubmitted(t *testing.T) {
+	r := implementing(t)
+	coder := r.agent("coder", "1")
+	index := map[string]any{"subplan_index": 1}
+	r.ok(r.call(coder, "submit_done", index), "submitted")
+	before := len(r.lines())
+	r.ok(r.call(coder, "submit_done", map[string]any{"subplan_index": "1"}), "already submitted") // not read yet
+	r.host()
+	r.ok(r.call(coder, "submit_done", index), "already submitted") // read
+	if n := len(r.lines()); n != before {
+		t.Errorf("%d lines were added", n-before)
+	}
+	r.refused(r.call(r.agent("", ""), "submit_done", map[string]any{"subplan_index": 2}), "subplan 2 is not active")
+}
+
+// J9: a corrected artifact is a new submission.
+func TestProtocolJ9ACorrectedArtifactIsANewLine(t *testing.T) {
+	r := start(t, "quick")
+	planner := r.agent("planner", "")
+	r.write("04_planning/plan.yaml", plan)
+	r.ok(r.call(planner, "submit_plan", nil), "submitted")
+	r.write("04_planning/plan.yaml", "version: 1\n") // before the host reads it
+	r.host()
+	if r.st.Phase != "planning" {
+		t.Fatalf("phase is %s", r.st.Phase)
+	}
+	r.refused(r.call(planner, "submit_plan", nil), "version")
+	r.write("04_planning/plan.yaml", plan)
+	r.ok(r.call(planner, "submit_plan", nil), "submitted")
+	r.host()
+	if r.st.Phase != "implementing" {
+		t.Errorf("phase is %s", r.st.Phase)
+	}
+}
+
+// J7: a replaced launch is told so instead of "submitted".
+func TestProtocolJ7AReplacedLaunchCannotSubmit(t *testing.T) {
+	r := implementing(t)
+	old := r.agent("coder", "1")
+	code := 1
+	r.input(orchestrator.Input{Kind: orchestrator.InEffectDone, Effect: &orchestrator.Outcome{ID: r.pending(orchestrator.EffStartAgent).ID}})
+	r.input(orchestrator.Input{Kind: orchestrator.InAgent, Agent: &orchestrator.AgentReport{
+		Key: "coder/1", Launch: old.Launch, Condition: orchestrator.AgentDead, ExitCode: &code}})
+	r.now = noon.Add(time.Minute)
+	r.input(orchestrator.Input{Kind: orchestrator.InTimer, Timer: "relaunch/coder/1"})
+	if r.agent("coder", "1").Launch == old.Launch {
+		t.Fatal("the agent was not launched again")
+	}
+	r.refused(r.call(old, "submit_done", map[string]any{"subplan_index": 1}), "was replaced")
+	r.ok(r.call(r.agent("coder", "1"), "submit_done", map[string]any{"subplan_index": 1}), "submitted")
+}
+
+func (r *rig) pending(kind string) orchestrator.Effect {
+	r.Helper()
+	i := slices.IndexFunc(r.st.Pending, func(e orchestrator.Effect) bool { return e.Type == kind })
+	if i < 0 {
+		r.Fatalf("no pending %s in %+v", kind, r.st.Pending)
+	}
+	return r.st.Pending[i]
+}
+
+func TestQuestionsGetNumbersAndEndAtThree(t *testing.T) {
+	r := start(t, "quick")
+	planner := r.agent("planner", "")
+	ask := func(text string) tools.Answer {
+		return r.call(planner, "ask_human", map[string]any{"question": text, "options": []any{"yes", "no"}})
+	}
+	r.ok(ask("one?"), "asked: question q1")
+	r.host()
+	r.ok(ask("two?"), "asked: question q2")
+	r.ok(ask("two?"), "asked: question q3") // the same words are another question
+	r.refused(ask("four?"), "3 questions open")
+	r.host()
+	var ids []string
+	for _, q := range r.st.Questions {
+		ids = append(ids, q.ID)
+	}
+	if !slices.Equal(ids, []string{"q1", "q2", "q3"}) {
+		t.Errorf("questions are %v", ids)
+	}
+	coder := r.agent("coder", "1")
+	r.refused(r.call(coder, "ask_human", map[string]any{"question": strings.Repeat("x", 4001)}), "longer than 4000")
+	r.refused(r.call(coder, "ask_human", map[string]any{"question": "x", "options": []any{"1", "2", "3", "4", "5", "6", "7"}}), "at most 6")
+}
+
+func TestStatusIsRecordedOncePerTenSecondsAndAgent(t *testing.T) {
+	r := start(t, "quick")
+	status := map[string]any{"message": "reading", "percent": 40.0, "current_task": "the code"}
+	r.ok(r.call(r.agent("planner", ""), "report_status", status), "recorded")
+	r.ok(r.call(r.agent("coder", "1"), "report_status", status), "recorded")
+	r.now = noon.Add(9 * time.Second)
+	r.ok(r.call(r.agent("planner", ""), "report_status", status), "not recorded")
+	r.now = noon.Add(10 * time.Second)
+	r.ok(r.call(r.agent("planner", ""), "report_status", status), "recorded")
+	if n := len(r.lines()); n != 3 {
+		t.Errorf("%d lines", n)
+	}
+	r.refused(r.call(r.agent("planner", ""), "report_status", map[string]any{"message": "x", "percent": 101}), "percent: expected 0 to 100")
+	r.refused(r.call(r.agent("planner", ""), "report_status", map[string]any{"message": strings.Repeat("x", 501)}), "longer than 500")
+}
+
+func TestResearchParameters(t *testing.T) {
+	r := start(t, "quick")
+	planner := r.agent("planner", "")
+	good := map[string]any{"topic": "token-store", "context": "c", "questions": []any{"Where?"}, "scope_hints": "auth/"}
+	for name, edit := range map[string]func(map[string]any){
+		"topic: expected":        func(m map[string]any) { m["topic"] = "Token Store" },
+		"questions: expected at": func(m map[string]any) { m["questions"] = []any{} },
+		"context: required":      func(m map[string]any) { delete(m, "context") },
+	} {
+		params := map[string]any{}
+		for k, v := range good {
+			params[k] = v
+		}
+		edit(params)
+		r.refused(r.call(planner, "research_dispatch_code", params), name)
+	}
+	r.ok(r.call(planner, "research_dispatch_code", good), "dispatched: research token-store")
+	r.host()
+	r.refused(r.call(planner, "research_dispatch_code", good), "already running")
+	researcher := r.agent("code-researcher", "token-store")
+	r.refused(r.call(researcher, "submit_research_done", nil), "summary.md does not exist")
+	if err := r.s.Replace("03_research/code-token-store/summary.md", []byte("In auth/.\n")); err != nil {
+		t.Fatal(err)
+	}
+	r.ok(r.call(researcher, "submit_research_done", nil), "submitted")
+	r.host()
+	if r.st.ResearchTasks["token-store"] != "done" {
+		t.Errorf("research is %v", r.st.ResearchTasks)
+	}
+	r.refused(r.call(planner, "research_dispatch_code", good), "is done: read 03_research/code-token-store/summary.md")
+}
+
+// J6: many writers, each answered line is there once.
+func TestProtocolJ6ManyWriters(t *testing.T) {
+	r := start(t, "quick")
+	const writers, each = 8, 20
+	var wait sync.WaitGroup
+	for w := range writers {
+		wait.Go(func() {
+			who := tools.Caller{Dir: r.s.Dir, Role: "coder", Task: fmt.Sprint(w)}
+			for i := range each {
+				at := noon.Add(time.Duration(i) * time.Minute)
+				who.Now = func() time.Time { return at }
+				if a := tools.Call(t.Context(), who, "report_status", map[string]any{"message": fmt.Sprintf("%d/%d", w, i)}); !a.OK {
+					t.Errorf("answer is %+v", a)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	seen := map[string]int{}
+	lines, _, err := r.s.Lines(session.ToolEvents, orchestrator.Cursor{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines {
+		p, err := l.Decode()
+		if err != nil || l.Corrupt != "" {
+			t.Fatalf("line is %+v, %v", l, err)
+		}
+		seen[p.Message]++
+	}
+	if len(seen) != writers*each || len(lines) != writers*each {
+		t.Errorf("%d lines, %d of them different, want %d", len(lines), len(seen), writers*each)
+	}
+}
+
+// J2, J8: a torn tail is isolated; a file that cannot be written is no success.
+func TestProtocolJ8AFailedWriteIsNeverSubmitted(t *testing.T) {
+	r := start(t, "quick")
+	r.write("04_planning/plan.yaml", plan)
+	r.write(session.ToolEvents, `{"tool":"submit_pl`)
+	r.ok(r.call(r.agent("planner", ""), "submit_plan", nil), "submitted")
+	lines, _, err := r.s.Lines(session.ToolEvents, orchestrator.Cursor{}, 0)
+	if err != nil || len(lines) != 2 || lines[0].Corrupt == "" || lines[1].Tool != "submit_plan" {
+		t.Fatalf("lines are %+v, %v", lines, err)
+	}
+	if err := os.Remove(r.s.Path(session.ToolEvents)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(r.s.Path(session.ToolEvents), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.refused(r.call(r.agent("planner", ""), "submit_plan", nil), "not recorded")
+}
+
+func TestCommandsWithOneSourceAreRecordedOnce(t *testing.T) {
+	r := start(t, "quick")
+	p := orchestrator.Payload{Name: "say", Args: map[string]any{"text": "hi"}, Actor: "ann", Source: "issue", SourceID: "comment/7"}
+	note := p
+	note.State = "seen"
+	for i, c := range []struct {
+		p    orchestrator.Payload
+		want bool
+	}{{note, true}, {p, true}, {p, false}, {orchestrator.Payload{Name: "pause"}, true}, {orchestrator.Payload{Name: "pause"}, true}} {
+		recorded, err := tools.AppendCommand(r.s.Dir, c.p)
+		if err != nil || recorded != c.want {
+			t.Errorf("command %d: recorded %v, %v", i, recorded, err)
+		}
+	}
+	lines, _, err := r.s.Lines(session.Commands, orchestrator.Cursor{}, 0)
+	if err != nil || len(lines) != 4 {
+		t.Fatalf("lines are %+v, %v", lines, err)
+	}
+	if got := lines[1]; got.Tool != "command" || !strings.Contains(string(got.Payload), `"source_id":"comment/7"`) {
+		t.Errorf("line is %+v", got)
+	}
+}
+
+func TestSpecsDescribeEveryTool(t *testing.T) {
+	r := start(t, "feature")
+	for _, s := range tools.Specs() {
+		if s.Description == "" || s.Schema()["type"] != "object" {
+			t.Errorf("%s is not described", s.Name)
+		}
+		if !orchestrator.KnownTool(s.Name) && s.Name != "msg_list" {
+			t.Errorf("%s leaves a line the session does not know", s.Name)
+		}
+		for _, p := range s.Params {
+			if p.Description == "" {
+				t.Errorf("%s %s is not described", s.Name, p.Name)
+			}
+		}
+	}
+	open := func(role string) []string {
+		var names []string
+		for _, s := range tools.Specs() {
+			if s.Open(r.def, r.st, role) {
+				names = append(names, s.Name)
+			}
+		}
+		return names
+	}
+	all := []string{"report_status", "ask_human", "msg_list", "msg_read"}
+	for role, own := range map[string][]string{
+		"architect":       {"research_dispatch_code", "research_dispatch_web", "submit_architecture"},
+		"coder":           {"submit_done"},
+		"designer":        {"submit_design"},
+		"reviewer_expert": {"submit_review", "submit_summary"},
+		"web-researcher":  {"submit_research_done"},
+	} {
+		if got := open(role); !slices.Equal(got, append(own, all...)) {
+			t.Errorf("%s sees %v", role, got)
+		}
+	}
+}
