@@ -1,0 +1,184 @@
+package ghsynctest_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+)
+
+const postComment = "POST .../issues/{number}/comments"
+
+func TestLostAnswerHasTakenEffectAndAResetHasNot(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	c := as(t, s, "write")
+	path := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n)
+	body := map[string]any{"body": "x"}
+	for _, step := range []struct {
+		fault    ghsynctest.Fault
+		status   int // 0 is a cut connection
+		comments int
+	}{
+		{ghsynctest.ResetBefore(postComment), 0, 0},
+		{ghsynctest.LoseResponse(postComment), 0, 1},
+		{ghsynctest.AppliedBut5xx(postComment, 502), 502, 2},
+		{ghsynctest.Unavailable(postComment, 503, 1), 503, 2},
+		{ghsynctest.Fault{}, 201, 3},
+	} {
+		s.Heal()
+		if step.status != 201 {
+			s.Inject(step.fault)
+		}
+		got := c.try("POST", path, body)
+		if (step.status == 0) != (got.err != nil) || got.status != step.status {
+			t.Errorf("%+v: status %d, %v", step.fault, got.status, got.err)
+		}
+		equal(t, fmt.Sprint("comments after ", step.status), len(r.Comments(n)), step.comments)
+		equal(t, "log", len(s.Log()), step.comments)
+	}
+}
+
+func TestLimitsComeInEachForm(t *testing.T) {
+	s := world(t)
+	c := as(t, s, "write")
+	reset := time.Now().Add(time.Hour)
+	for _, step := range []struct {
+		fault        ghsynctest.Fault
+		status       int
+		header, want string
+		text         string
+	}{
+		{ghsynctest.RetryAfter("", 429, 7*time.Second), 429, "Retry-After", "7", "secondary rate limit"},
+		{ghsynctest.RetryAfter("", 403, 7*time.Second), 403, "Retry-After", "7", "secondary rate limit"},
+		{ghsynctest.Exhausted("", 403, reset), 403, "X-RateLimit-Remaining", "0", "API rate limit exceeded"},
+		{ghsynctest.Exhausted("", 429, reset), 429, "X-RateLimit-Reset", fmt.Sprint(reset.Unix()), "API rate limit exceeded"},
+		{ghsynctest.Secondary("", 403), 403, "Retry-After", "", "secondary rate limit"},
+		{ghsynctest.BareLimit(""), 429, "Retry-After", "", "Too Many Requests"},
+		{ghsynctest.TooQuickly(""), 403, "Retry-After", "", "submitted too quickly"},
+	} {
+		s.Heal()
+		s.Inject(step.fault)
+		got := c.want(step.status, "GET", "/user", nil)
+		equal(t, step.header, got.header.Get(step.header), step.want)
+		if !strings.Contains(got.raw, step.text) {
+			t.Errorf("%s: no %q", got.raw, step.text)
+		}
+		c.want(200, "GET", "/user", nil)
+	}
+}
+
+func TestListsAndReadsLagBehind(t *testing.T) {
+	clock := newClock()
+	s := world(t, func(o *ghsynctest.Options) { o.Now = clock.now })
+	r := s.Repo(widgets)
+	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	clock.advance(time.Minute)
+	s.Inject(ghsynctest.StaleLists("GET .../issues/{number}/comments", 30*time.Second))
+	s.Inject(ghsynctest.LateRead("GET .../issues/comments/{id}", 5*time.Second))
+	id := r.Comment(n, "x", "read")
+	c := as(t, s, "write")
+	list, one := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n), fmt.Sprintf("/repos/octo/widgets/issues/comments/%d", id)
+	equal(t, "at once", len(c.want(200, "GET", list, nil).list()), 0)
+	c.want(404, "GET", one, nil)
+	clock.advance(5 * time.Second)
+	c.want(200, "GET", one, nil)
+	clock.advance(25 * time.Second)
+	equal(t, "after 30 s", len(c.want(200, "GET", list, nil).list()), 1)
+}
+
+func TestFaultsHitTheRequestsTheySelect(t *testing.T) {
+	s := world(t)
+	s.Inject(ghsynctest.Fault{Route: "GET /user", From: 2, Times: 2, Status: 500, Actor: "write"})
+	c := as(t, s, "write")
+	var got []string
+	for range 5 {
+		as(t, s, "read").want(200, "GET", "/user", nil)
+		c.want(200, "GET", "/users/read", nil)
+		got = append(got, fmt.Sprint(c.do("GET", "/user", nil).status))
+	}
+	equal(t, "statuses", strings.Join(got, " "), "200 500 500 200 200")
+	equal(t, "hits", s.Hits(), 2)
+}
+
+func TestProbableFaultsFollowTheSeed(t *testing.T) {
+	run := func(seed uint64) string {
+		s := world(t, func(o *ghsynctest.Options) { o.Seed = seed })
+		s.Inject(ghsynctest.Fault{Status: 502, Probability: 0.5})
+		c := as(t, s, "write")
+		var b strings.Builder
+		for range 40 {
+			fmt.Fprint(&b, c.do("GET", "/user", nil).status, " ")
+		}
+		return b.String()
+	}
+	first := run(7)
+	equal(t, "same seed", run(7), first)
+	if run(8) == first || !strings.Contains(first, "200") || !strings.Contains(first, "502") {
+		t.Errorf("no chance in it: %s", first)
+	}
+}
+
+func TestBodiesAreCutOrSlow(t *testing.T) {
+	s := world(t)
+	c := as(t, s, "write")
+	s.Inject(ghsynctest.Fault{Route: "GET /user", Times: 1, CutAfter: 10})
+	if got := c.try("GET", "/user", nil); got.err == nil || len(got.raw) != 10 {
+		t.Errorf("got %d bytes, %v", len(got.raw), got.err)
+	}
+	const wait = 30 * time.Millisecond
+	s.Inject(ghsynctest.Fault{Route: "GET /user", Times: 1, Slow: wait})
+	began := time.Now()
+	c.want(200, "GET", "/user", nil)
+	if took := time.Since(began); took < wait {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestRefusalsCarryTheirClass(t *testing.T) {
+	s := world(t)
+	c := as(t, s, "write")
+	for class, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"label_exists": {422, "already_exists"}, "pr_exists": {422, "A pull request already exists for"},
+		"no_commits": {422, "No commits between"}, "pr_forbidden": {403, "not permitted to create or approve"},
+		"draft_unsupported": {422, "Draft pull requests are not supported"}, "gone": {410, "deleted"}, "legal": {451, "blocked"},
+	} {
+		s.Heal()
+		s.Inject(ghsynctest.Refuse("", class))
+		got := c.want(want.status, "GET", "/user", nil)
+		if !strings.Contains(got.raw, want.text) {
+			t.Errorf("%s: %s", class, got.raw)
+		}
+	}
+	s.Heal()
+	s.Inject(ghsynctest.Redirect("GET /user", http.StatusMovedPermanently, "http://elsewhere.example.com/user"))
+	equal(t, "Location", c.want(301, "GET", "/user", nil).header.Get("Location"), "http://elsewhere.example.com/user")
+}
+
+func TestSearchLagsAndFilters(t *testing.T) {
+	clock := newClock()
+	s := world(t, func(o *ghsynctest.Options) { o.Now, o.SearchLag = clock.now, time.Minute })
+	r := s.Repo(widgets)
+	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	r.AddIssue(ghsynctest.IssueSpec{Title: "no label", Author: "read"})
+	r.Label(n, "agentmux:quick", "write")
+	c := as(t, s, "write")
+	const q = `/search/issues?sort=created&order=asc&q=is:issue+is:open+label:%22agentmux%22,%22agentmux:quick%22+org:octo`
+	equal(t, "at once", c.want(200, "GET", q, nil).num("total_count"), int64(0))
+	clock.advance(time.Minute)
+	found := c.want(200, "GET", q, nil)
+	equal(t, "later", found.num("total_count"), int64(1))
+	equal(t, "number", found.num("items.0.number"), int64(n))
+	equal(t, "resource", found.header.Get("X-RateLimit-Resource"), "search")
+	r.CloseIssue(n, "write")
+	equal(t, "closed a moment ago", c.want(200, "GET", q, nil).num("total_count"), int64(1))
+	clock.advance(time.Minute)
+	equal(t, "closed", c.want(200, "GET", q, nil).num("total_count"), int64(0))
+}
