@@ -6,6 +6,8 @@ func TestProtocol(t *testing.T) {
 	t.Run("W1 each rule of a definition", testRules)
 	t.Run("W1 a definition that is too large", testTooLarge)
 	t.Run("W2 shipped definitions are valid", testShipped)
+	t.Run("W2 all prompts in both modes", testPrompts)
+	t.Run("W2 every prompt says where, how and what last", testPromptParts)
 	t.Run("K1 each rule of a plan", testPlanRules)
 	t.Run("K1 all errors of a plan at once", testPlanAllAtOnce)
 	t.Run("K2 files owned twice in a parallel group", testPlanOverlap)
@@ -13,4 +15,7 @@ func TestProtocol(t *testing.T) {
 	t.Run("K4 each rule of a review", testReviewRules)
 	t.Run("K5 review.yaml belongs to the role reviewer", testReviewArtifact)
 	t.Run("K6 approval", testApproval)
+	t.Run("X1 inserted text stays literal", testInsertedText)
+	t.Run("X2 includes are confined", testConfinement)
+	t.Run("X2 fragments", testFragments)
 }

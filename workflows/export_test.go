@@ -1,0 +1,4 @@
+package workflows
+
+// RenderFrom renders with other built-in templates and fragments.
+var RenderFrom = render
