@@ -80,12 +80,7 @@ func researchRole(kind string) string { return kind + "-researcher" }
 func underscored(role string) string { return strings.ReplaceAll(role, "-", "_") }
 
 // ReviewFile returns the file a reviewer writes.
-func ReviewFile(dir, role string) string {
-	if role == "reviewer" {
-		return path.Join(dir, "review.yaml")
-	}
-	return path.Join(dir, "review_"+strings.TrimPrefix(role, "reviewer_")+".yaml")
-}
+func ReviewFile(dir, role string) string { return path.Join(dir, workflows.ReviewArtifact(role)) }
 
 func reviewPrompt(dir, role string) string {
 	if role == "reviewer" {
