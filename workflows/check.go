@@ -72,6 +72,8 @@ var (
 	namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,29}$`)
 	idPattern   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
 	dirPattern  = regexp.MustCompile(`^[0-9]{2}_[a-z0-9_]+$`)
+
+	artifactPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 )
 
 // reservedNames are words that a label after the colon uses otherwise.
@@ -239,7 +241,7 @@ func (c *checker) author(i int, p *rawPhase) {
 	if p.Tool != "" && !slices.Contains(tools, p.Tool) {
 		c.problem(at(i, "tool"), "unknown tool %q%s", document.Excerpt(p.Tool), meant(p.Tool, tools))
 	}
-	inDir := fs.ValidPath(p.Artifact) && path.Dir(p.Artifact) == p.Dir
+	inDir := path.Dir(p.Artifact) == p.Dir && artifactPattern.MatchString(path.Base(p.Artifact)) && path.Clean(p.Artifact) == p.Artifact
 	if p.Artifact != "" && p.Artifact != "requirements.md" && !inDir {
 		c.problem(at(i, "artifact"), "expected requirements.md or a file in %s, found %q", p.Dir, document.Excerpt(p.Artifact))
 	}
