@@ -33,6 +33,8 @@ func (s *Server) watchFor(r *http.Request, body []byte) {
 
 // Check reports the invariants of a well-behaved client that the server can see broken:
 //
+//	I1  a write of a session (by marker, or trailer of a pushed branch) after its claim
+//	    was taken by another
 //	I2  more than one branch or open pull request of a session
 //	I3  more than one verdict comment for a round
 //	I7  a canary in received bytes, pushed objects included
@@ -49,6 +51,9 @@ func (s *Server) Problems() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var problems []string
+	for _, late := range s.claims.late {
+		problems = append(problems, "I1: "+late)
+	}
 	for _, leak := range s.leaks {
 		problems = append(problems, "I7: a canary arrived in "+leak)
 	}

@@ -14,6 +14,12 @@ type CheckSpec struct {
 	Log                  string // of the Actions job behind it
 }
 
+// Dispatch is a workflow that was started by hand.
+type Dispatch struct {
+	Workflow, Ref string
+	Inputs        map[string]string
+}
+
 // Run is a workflow run of Actions; Status is queued, in_progress or completed.
 type Run struct {
 	ID         int64
@@ -102,6 +108,46 @@ func getRun(c *call) reply {
 		"html_url": c.URL() + "/" + c.repo.fullName() + "/actions/runs/" + itoa(int(run.ID)),
 	})
 }
+
+// postDispatch starts a workflow by hand; Repo.Dispatches lists what was started.
+func postDispatch(c *call) reply {
+	var in struct {
+		Ref    string
+		Inputs map[string]string
+	}
+	if out := c.decode(&in); out != nil {
+		return *out
+	}
+	if c.repo.refs["refs/heads/"+in.Ref] == "" && c.repo.refs["refs/tags/"+in.Ref] == "" {
+		return fail(http.StatusUnprocessableEntity, "No ref found for: "+in.Ref)
+	}
+	c.repo.dispatches = append(c.repo.dispatches, Dispatch{Workflow: c.params["workflow"], Ref: in.Ref, Inputs: in.Inputs})
+	return noContent()
+}
+
+// getJobLogs sends the client to another host, where the log needs no token.
+func getJobLogs(c *call) reply {
+	k := c.repo.check(c.param("id"))
+	if k == nil || k.spec.Log == "" {
+		return notFound()
+	}
+	return reply{status: http.StatusFound}.with("Location", c.OtherURL()+"/logs/"+itoa(int(c.repo.id))+"/"+itoa(int(k.id)))
+}
+
+// getLog is the other host.
+func getLog(c *call) reply {
+	r := c.repos[c.param("rid")]
+	if r == nil || r.check(c.param("id")) == nil {
+		return notFound()
+	}
+	if c.request.Header.Get("Authorization") != "" {
+		c.leaks = append(c.leaks, "a token arrived at another host")
+	}
+	return reply{status: http.StatusOK, raw: []byte(r.check(c.param("id")).spec.Log), rawType: "text/plain; charset=utf-8"}
+}
+
+// listNothing is for lists that are always empty here.
+func listNothing(c *call) reply { return page(c, []int(nil), func(int) any { return nil }) }
 
 func getWorkflowPermission(c *call) reply {
 	return ok(obj{"default_workflow_permissions": "read", "can_approve_pull_request_reviews": c.repo.actionsMayPR})

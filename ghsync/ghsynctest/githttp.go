@@ -234,7 +234,11 @@ func (s *Server) pushed(g *gitCall) {
 	for _, u := range g.updates {
 		if now := g.repo.refs[u.ref]; now != before[u.ref] && (now == u.new || u.deletes()) {
 			lines = append(lines, u.old+" "+u.new+" "+u.ref)
+			s.noteClaim(g.repo, u)
 			s.branchMoved(g.repo, u.ref, s.user(g.actor))
+			if strings.HasPrefix(u.ref, "refs/heads/") && !u.deletes() {
+				s.judgeWrite(s.trailer(g.repo, u.new), "push of "+u.ref)
+			}
 		}
 	}
 	if len(lines) == 0 {

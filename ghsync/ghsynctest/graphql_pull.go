@@ -15,8 +15,8 @@ func connect[T any](typ string, list []T, id func(int) int64, show func(T) any) 
 		switch {
 		case a["first"] == nil && a["last"] == nil:
 			return &gqlFault{"MISSING_PAGINATION_BOUNDARIES", fmt.Sprintf("You must provide a `first` or `last` value to properly paginate the `%s` connection.", typ)}
-		case first > 100 || last > 100:
-			return &gqlFault{"EXCESSIVE_PAGINATION", fmt.Sprintf("Requesting %d records on the connection exceeds the `first` limit of 100 records.", max(first, last))}
+		case max(first, last) > most(typ):
+			return &gqlFault{"EXCESSIVE_PAGINATION", fmt.Sprintf("Requesting %d records on the `%s` connection exceeds the `first` limit of %d records.", max(first, last), typ, most(typ))}
 		}
 		from, to := 0, len(list)
 		for from < to && a["after"] != nil && id(from) <= cursorID(a.text("after")) {
@@ -33,6 +33,14 @@ func connect[T any](typ string, list []T, id func(int) int64, show func(T) any) 
 		}
 		return window(typ, list, id, show, from, to)
 	}
+}
+
+// most is how many items one page may hold; timelines allow more.
+func most(typ string) int {
+	if strings.HasSuffix(typ, "TimelineItems") {
+		return 250
+	}
+	return 100
 }
 
 // window is the part of a connection between two positions.

@@ -149,3 +149,18 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, args...))
 }
 func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...) }
+
+func TestContentLimitsRefuseTheEightyFirstWriteOfAMinute(t *testing.T) {
+	clock := newClock()
+	s := world(t, func(o *ghsynctest.Options) { o.Now, o.ContentLimits = clock.now, true })
+	n := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	c := as(t, s, "write")
+	path := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n)
+	body := map[string]any{"body": "x"}
+	for range 80 {
+		c.want(201, "POST", path, body)
+	}
+	equal(t, "Retry-After", c.want(403, "POST", path, body).header.Get("Retry-After"), "60")
+	clock.advance(time.Minute)
+	c.want(201, "POST", path, body)
+}

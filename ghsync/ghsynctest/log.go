@@ -57,14 +57,16 @@ func (c *call) record(out reply, applied bool) {
 	if c.route != nil {
 		r.Route = c.route.name()
 	}
-	r.Counted = !c.uncounted() || c.opt.Enterprise
+	r.Counted = !c.uncounted() || c.opt.Enterprise // a server without limits still counts
 	c.requests = append(c.requests, r)
 	if !applied || c.write == "" || out.status >= 300 || out.status < 200 {
 		return
 	}
+	session := sessionIn(unescapeJSON(c.body))
+	c.judgeWrite(session, c.write)
 	c.log = append(c.log, Entry{
 		Actor: r.Actor, Route: c.write, Path: r.Path, Body: string(c.body), Status: out.status,
-		Session: sessionIn(unescapeJSON(c.body)), Time: c.at, Content: c.route.content,
+		Session: session, Time: c.at, Content: c.route.content,
 	})
 }
 

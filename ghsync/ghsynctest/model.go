@@ -39,6 +39,7 @@ type repo struct {
 	checks        map[string][]*checkRun
 	required      map[string]bool // contexts and check names
 	runs          map[int64]*Run
+	dispatches    []Dispatch
 	pushRules     []PushRule
 	created       time.Time
 }

@@ -24,8 +24,11 @@ type Options struct {
 	Enterprise bool
 	// SearchLag is how long a change of an issue stays unknown to the search.
 	SearchLag time.Duration
-	Users     []UserSpec
-	Repos     []RepoSpec
+	// ContentLimits refuses more than 80 content writes a minute or 500 an hour of one
+	// account, as GitHub does.
+	ContentLimits bool
+	Users         []UserSpec
+	Repos         []RepoSpec
 }
 
 // UserSpec describes an account.

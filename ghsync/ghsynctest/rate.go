@@ -51,7 +51,8 @@ func (c *call) bucket(resource string) *limit {
 
 // uncounted are the routes that cost nothing.
 func (c *call) uncounted() bool {
-	return c.opt.Enterprise || (c.route != nil && c.route.pattern == "/rate_limit")
+	free := c.route != nil && (c.route.pattern == "/rate_limit" || c.route.pattern == "/logs/{rid}/{id}")
+	return c.opt.Enterprise || free
 }
 
 // overLimit takes one request from the bucket or answers that it is empty.
@@ -69,7 +70,29 @@ func (c *call) overLimit() *reply {
 		return &out
 	}
 	b.used++
-	return nil
+	return c.overContent()
+}
+
+// overContent refuses content that is written too fast, if the options say so.
+func (c *call) overContent() *reply {
+	if !c.opt.ContentLimits || c.route == nil || c.route.content == 0 {
+		return nil
+	}
+	minute, hour := 0, 0
+	for _, e := range c.log {
+		if age := c.at.Sub(e.Time); e.Content > 0 && e.Actor == c.login() && age < time.Hour {
+			hour++
+			if age < time.Minute {
+				minute++
+			}
+		}
+	}
+	if minute < 80 && hour < 500 {
+		return nil
+	}
+	out := fail(http.StatusForbidden, "You have exceeded a secondary rate limit and have been temporarily blocked from content creation. Please retry your request again later.")
+	out = out.with("Retry-After", "60")
+	return &out
 }
 
 // refund gives back the request of a 304.

@@ -105,6 +105,12 @@ func (h *Repo) Statuses(sha string) (views []StatusView) {
 	return views
 }
 
+// Dispatches returns the workflows started by hand, the oldest first.
+func (h *Repo) Dispatches() (list []Dispatch) {
+	h.locked(func() { list = slices.Clone(h.r.dispatches) })
+	return list
+}
+
 // Labels returns the names of the repository's labels, sorted.
 func (h *Repo) Labels() (names []string) {
 	h.locked(func() {

@@ -81,6 +81,12 @@ func routes() []route {
 		{"GET", r + "/actions/runs/{id}", Read, "actions", getRun, 0},
 		{"GET", r + "/actions/permissions/workflow", Admin, "administration", getWorkflowPermission, 0},
 
+		{"GET", r + "/actions/jobs/{id}/logs", Read, "actions", getJobLogs, 0},
+		{"POST", r + "/actions/workflows/{workflow}/dispatches", Write, "actions", postDispatch, 0},
+		{"GET", r + "/rules/branches/{branch...}", Read, "metadata", listNothing, 0},
+		{"GET", r + "/hooks", Admin, "repository_hooks", listNothing, 0},
+		{"GET", "/logs/{rid}/{id}", None, "", getLog, 0},
+
 		{"GET", "/search/issues", None, "", searchIssues, 0},
 	}
 }

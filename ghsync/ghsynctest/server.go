@@ -38,6 +38,7 @@ type Server struct {
 	requests []Request
 	canaries []string
 	leaks    []string
+	claims   claims
 	past     searchPast
 	apps     []*app
 	hooks    []*hookTarget
@@ -55,7 +56,7 @@ func New(opt Options) (*Server, error) {
 		opt: opt, root: opt.Root, table: routes(), served: make(chan struct{}),
 		rand: rand.New(rand.NewPCG(opt.Seed, 1)), lastID: 1000,
 		users: map[string]*user{}, tokens: map[string]*token{}, repos: map[int64]*repo{},
-		names: map[string]*repo{}, limits: map[string]*limit{}, past: searchPast{},
+		names: map[string]*repo{}, limits: map[string]*limit{}, past: searchPast{}, claims: newClaims(),
 	}
 	if err := s.prepare(); err != nil {
 		s.removeRoot()
@@ -121,6 +122,13 @@ func (s *Server) removeRoot() {
 
 // URL is the server's address without a slash at the end; git lives below it.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+
+// OtherURL is the same server under another host name, which a client must not trust
+// with its token.
+func (s *Server) OtherURL() string {
+	_, port, _ := net.SplitHostPort(s.listener.Addr().String()) // a listener has a port
+	return "http://localhost:" + port
+}
 
 // API is the base of the REST interface, with a slash at the end.
 func (s *Server) API() string {
