@@ -10,7 +10,7 @@ import (
 	"github.com/agentmux/agentmux/internal/document"
 )
 
-// maxPhases bounds the time that the checks of the graph take.
+// maxPhases bounds the time that the checks take.
 const maxPhases = 50
 
 // checker holds one definition while it is checked.
@@ -31,6 +31,9 @@ func (c *checker) problem(place, format string, args ...any) {
 }
 
 func (c *checker) add(place, format string, args ...any) {
+	if len(c.problems) >= maxKept {
+		return
+	}
 	c.problems = append(c.problems, c.root.Problem(place, format, args...))
 }
 
@@ -45,15 +48,15 @@ func (c *checker) shaped() bool {
 
 func (c *checker) check(stem string) {
 	c.top(stem)
+	if n := len(c.raw.Phases); n > maxPhases {
+		c.problem("phases", "%d phases, at most %d are allowed", n, maxPhases)
+		return
+	}
 	for i := range c.raw.Phases {
 		c.phase(i)
 	}
 	c.counts()
 	c.unique()
-	if len(c.raw.Phases) > maxPhases {
-		c.problem("phases", "%d phases, at most %d are allowed", len(c.raw.Phases), maxPhases)
-		return
-	}
 	if c.has(c.raw.Start) {
 		c.graph()
 	}

@@ -12,6 +12,8 @@ const (
 	maxText = 20_000
 	// maxErrors bounds one answer to an agent.
 	maxErrors = 50
+	// maxKept bounds the work that a hostile artifact can cause.
+	maxKept = 1000
 )
 
 // contract is one artifact while it is checked. Problems carry no file: the agent
@@ -43,6 +45,9 @@ func (c *contract) decode(v any) {
 }
 
 func (c *contract) add(path, format string, args ...any) {
+	if len(c.problems) >= maxKept {
+		return
+	}
 	c.problems = append(c.problems, c.root.Problem(path, format, args...))
 }
 

@@ -166,7 +166,9 @@ func (c *contract) plan(p *Plan) {
 	for i := range p.Subplans {
 		c.subplan(document.Index("subplans", i), c.root.Field("subplans").Items[i], &p.Subplans[i])
 	}
-	c.cross(p)
+	if len(p.Subplans) <= maxSubplans {
+		c.cross(p)
+	}
 	c.strategy(p.ReviewStrategy)
 }
 

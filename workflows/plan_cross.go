@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,35 +85,54 @@ func (c *contract) groupIDs(p *Plan) {
 
 // disjoint checks that no two subplans of a parallel group own the same file.
 func (c *contract) disjoint(path string, g Group, byIndex map[int]*Subplan) {
-	for i, a := range g.Plans {
-		for _, b := range g.Plans[i+1:] {
-			x, y := byIndex[a.Index], byIndex[b.Index]
-			if x == nil || y == nil || x == y {
-				continue
+	var subs []*Subplan
+	for _, ref := range g.Plans {
+		if s := byIndex[ref.Index]; s != nil && !slices.Contains(subs, s) {
+			subs = append(subs, s)
+		}
+	}
+	sets := make([]map[string]string, len(subs))
+	for i, s := range subs {
+		sets[i] = ownedSet(s.OwnedFiles)
+	}
+	for i, x := range subs {
+		for j, y := range subs[:i] {
+			p, q, ok := covered(sets[j], x.OwnedFiles)
+			if !ok {
+				q, p, ok = covered(sets[i], y.OwnedFiles)
 			}
-			if p, q, ok := overlap(x.OwnedFiles, y.OwnedFiles); ok {
-				c.add(path, "subplans %d and %d run in parallel but both own %s (%s, %s)", x.Index, y.Index, narrower(p, q), quoted(p), quoted(q))
+			if ok {
+				c.add(path, "subplans %d and %d run in parallel but both own %s (%s, %s)", y.Index, x.Index, narrower(p, q), quoted(p), quoted(q))
 			}
 		}
 	}
 }
 
-func overlap(a, b []string) (p, q string, ok bool) {
-	for _, p := range a {
-		for _, q := range b {
-			if within(p, q) || within(q, p) {
-				return p, q, true
+// ownedSet maps each owned path without its final slash to how it was written. A
+// name cannot be a file and a directory at once, so the slash does not matter here.
+func ownedSet(files []string) map[string]string {
+	set := map[string]string{}
+	for _, f := range files {
+		if plain := strings.TrimSuffix(f, "/"); plain != "" {
+			set[plain] = f
+		}
+	}
+	return set
+}
+
+// covered returns the first of files that is in the set or lies below a part of it,
+// and that part before it.
+func covered(set map[string]string, files []string) (outer, inner string, ok bool) {
+	for _, f := range files {
+		for part := strings.TrimSuffix(f, "/"); part != "" && part != "."; {
+			if outer, ok := set[part]; ok {
+				return outer, f, true
 			}
+			cut := strings.LastIndexByte(part, '/')
+			part = part[:max(cut, 0)]
 		}
 	}
 	return "", "", false
-}
-
-// within reports whether inner is outer or lies below it. A name cannot be a file
-// and a directory at once, so the final slash does not matter here.
-func within(outer, inner string) bool {
-	outer, inner = strings.TrimSuffix(outer, "/"), strings.TrimSuffix(inner, "/")
-	return outer != "" && (inner == outer || strings.HasPrefix(inner, outer+"/"))
 }
 
 func narrower(p, q string) string {

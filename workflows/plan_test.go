@@ -333,6 +333,38 @@ func TestExecutionPlanOfAnOlderSession(t *testing.T) {
 	}
 }
 
+// These plans are slow to check if any part compares all pairs.
+func TestPlansOfHostileSize(t *testing.T) {
+	many := func(form string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, form, i)
+		}
+		return b.String()
+	}
+	for _, tt := range []struct {
+		name, text string
+		errors     int
+		first      string
+	}{
+		{"owned files", strings.NewReplacer("auth/token.go, auth/testdata/", many("a%d,", 40_000), "owned_files: [web/]",
+			"owned_files: ["+many("b%d,", 40_000)+"]").Replace(validPlan), 0, ""},
+		{"plans of a group", strings.Replace(validPlan, "{index: 2, name: Error page}", strings.Repeat("{index: 1, name: N},", 30_000), 1),
+			50, "groups[0].plans[1].index: subplan 1 is listed in groups[0] already"},
+		{"tasks", strings.Replace(validPlan, "tasks: [Page]", "tasks: ["+strings.Repeat("'',", 90_000)+"]", 1),
+			50, "subplans[1].tasks: 90000 tasks, at most 200 are allowed"},
+		{"subplans", strings.Replace(validPlan, "subplans:", "subplans:"+strings.Repeat("\n  - {index: 1}", 30_000), 1),
+			50, "subplans: 30002 subplans, at most 50 are allowed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, problems := workflows.ParsePlan([]byte(tt.text))
+			if len(problems) != tt.errors || tt.errors > 0 && problems[0].String() != tt.first {
+				t.Errorf("%d problems, first %v", len(problems), problems[:min(1, len(problems))].Lines())
+			}
+		})
+	}
+}
+
 func FuzzParsePlan(f *testing.F) {
 	f.Add([]byte(validPlan))
 	f.Add([]byte("version: 2\nsubplans: [{index: 1}, ~]\ngroups: [{plans: [{index: 1}]}]\n"))
