@@ -37,6 +37,14 @@ type call struct {
 
 // ServeHTTP answers git, REST and GraphQL.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		panic(http.ErrAbortHandler)
+	}
+	s.inflight.Add(1)
+	s.mu.Unlock()
+	defer s.inflight.Done()
 	if repo, rest, isGit := gitPath(r.URL.Path); isGit {
 		s.serveGit(w, r, repo, rest)
 		return

@@ -143,6 +143,11 @@ func (x *execution) declare(op *operation) {
 			x.reject(fmt.Sprintf("Variable $%s was provided invalid value", def.name), "")
 		}
 	}
+	for name := range x.doc.fragments {
+		if !x.doc.spreads[name] {
+			x.reject(fmt.Sprintf("Fragment %s was defined, but not used", name), "useAndDefineFragment")
+		}
+	}
 	for name := range x.doc.used {
 		if !declared[name] {
 			x.reject(fmt.Sprintf("Variable $%s is used by %s but not declared", name, op.name), "variableNotDefined")
@@ -208,12 +213,41 @@ func (x *execution) field(o object, static string, sel *selection, path []any) a
 		x.reject(fmt.Sprintf("Field '%s' doesn't exist on type '%s'", sel.name, static), "undefinedField")
 		return nil
 	}
-	if compute, isFunc := value.(func(args) any); isFunc {
+	compute, isFunc := value.(func(args) any)
+	for name := range sel.args {
+		if !isFunc || !slices.Contains(accepted(sel.name), name) {
+			x.reject(fmt.Sprintf("Field '%s' doesn't accept argument '%s'", sel.name, name), "argumentNotAccepted")
+			return nil
+		}
+	}
+	if isFunc {
 		value = compute(x.args(sel.args))
-	} else if len(sel.args) > 0 {
-		x.reject(fmt.Sprintf("Field '%s' doesn't accept arguments", sel.name), "argumentNotAccepted")
 	}
 	return x.value(value, sel, path)
+}
+
+// accepted are the arguments of a field that takes some.
+func accepted(field string) []string {
+	pages := []string{"first", "last", "after", "before"}
+	switch field {
+	case "repository":
+		return []string{"owner", "name", "followRenames"}
+	case "issue", "pullRequest", "issueOrPullRequest":
+		return []string{"number"}
+	case "node":
+		return []string{"id"}
+	case "rateLimit":
+		return []string{"dryRun"}
+	case "isRequired":
+		return []string{"pullRequestId", "pullRequestNumber"}
+	case "markPullRequestReadyForReview":
+		return []string{"input"}
+	case "timelineItems":
+		return append(pages, "itemTypes", "since", "skip")
+	case "labels", "comments":
+		return append(pages, "orderBy")
+	}
+	return pages
 }
 
 // value answers what a field holds.

@@ -12,6 +12,7 @@ type gqlDocument struct {
 	operations []*operation
 	fragments  map[string]*selection
 	used       map[string]bool // variables
+	spreads    map[string]bool // fragments that are named somewhere
 }
 
 type operation struct {
@@ -57,7 +58,7 @@ func parseQuery(text string) (*gqlDocument, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{tokens: tokens, doc: &gqlDocument{fragments: map[string]*selection{}, used: map[string]bool{}}}
+	p := &parser{tokens: tokens, doc: &gqlDocument{fragments: map[string]*selection{}, used: map[string]bool{}, spreads: map[string]bool{}}}
 	for p.peek() != "" && p.err == nil {
 		p.definition()
 	}
@@ -166,6 +167,7 @@ func (p *parser) selection() *selection {
 			sel.on = p.word()
 		case p.peek() != "{" && p.peek() != "@":
 			sel.spread = p.word()
+			p.doc.spreads[sel.spread] = true
 		}
 	} else {
 		sel.name = p.word()

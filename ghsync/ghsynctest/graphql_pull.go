@@ -18,6 +18,11 @@ func connect[T any](typ string, list []T, id func(int) int64, show func(T) any) 
 		case max(first, last) > most(typ):
 			return &gqlFault{"EXCESSIVE_PAGINATION", fmt.Sprintf("Requesting %d records on the `%s` connection exceeds the `first` limit of %d records.", max(first, last), typ, most(typ))}
 		}
+		for _, name := range []string{"after", "before"} {
+			if a[name] != nil && cursorID(a.text(name)) == 0 {
+				return &gqlFault{"INVALID_CURSOR_ARGUMENTS", fmt.Sprintf("`%s` does not appear to be a valid cursor.", a.text(name))}
+			}
+		}
 		from, to := 0, len(list)
 		for from < to && a["after"] != nil && id(from) <= cursorID(a.text("after")) {
 			from++
@@ -70,7 +75,7 @@ func cursorID(text string) int64 {
 	if err != nil {
 		return 0
 	}
-	id, _ := strconv.ParseInt(strings.TrimPrefix(string(data), "cursor:"), 10, 64) // a wrong cursor is the start
+	id, _ := strconv.ParseInt(strings.TrimPrefix(string(data), "cursor:"), 10, 64) // no number is 0, which is no cursor
 	return id
 }
 

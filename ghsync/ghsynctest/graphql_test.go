@@ -96,6 +96,9 @@ func TestGraphQLRefusesWhatTheSchemaDoesNotHave(t *testing.T) {
 		"braces on a scalar":             {issue("title { x }"), "Selections can't be made on scalars"},
 		"variable that is not declared":  {issue("comments(first: $n) { totalCount }"), "not declared"},
 		"variable that is not used":      {`query Q($number: Int!, $x: Int) { viewer { login } node(id: "x") { id } rateLimit { cost } }`, "not used"},
+		"argument of another field":      {issue("labels(first: 1, since: 2) { totalCount }"), "doesn't accept argument 'since'"},
+		"fragment that is not used":      {issue("title") + " fragment X on Issue { title }", "Fragment X was defined, but not used"},
+		"cursor of nothing":              {issue(`comments(first: 1, after: "x") { totalCount }`), "does not appear to be a valid cursor"},
 		"brace missing":                  {`query { viewer { login `, "Parse error"},
 		"repository that is not visible": {`query { repository(owner: "octo", name: "none") { id } }`, "Could not resolve to a Repository with the name 'octo/none'."},
 	} {

@@ -2,7 +2,9 @@ package ghsynctest
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -244,7 +246,18 @@ func (s *Server) merge(i *issue, by *user) error {
 	s.addEvent(i, event{kind: "merged", actor: by})
 	s.addEvent(i, event{kind: "closed", actor: by})
 	s.emitPull("closed", i, by)
+	if p.base == r.defaultBranch {
+		for _, found := range closing.FindAllStringSubmatch(i.body, -1) {
+			number, err := strconv.Atoi(found[1])
+			if linked := r.issues[number]; err == nil && linked != nil && linked.pull == nil {
+				s.setState(linked, by, "closed", "")
+			}
+		}
+	}
 	return s.readRefs(r)
 }
+
+// closing are the words that let a merge into the default branch close an issue.
+var closing = regexp.MustCompile(`(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)\b`)
 
 func (p *pull) isRequested(u *user) bool { return slices.Contains(p.requested, u) }

@@ -16,6 +16,7 @@ func TestPullRequestFollowsThePushedBranch(t *testing.T) {
 	s := world(t)
 	c := as(t, s, "write")
 	dir := checkout(t, s, "write", "fix")
+	asked := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
 	const pulls = "/repos/octo/widgets/pulls"
 	none := c.want(422, "POST", pulls, pullBody("fix", true))
 	equal(t, "head unknown", none.str("errors.0.field"), "head")
@@ -34,10 +35,12 @@ func TestPullRequestFollowsThePushedBranch(t *testing.T) {
 
 	number := opened.num("number")
 	one := fmt.Sprintf("%s/%d", pulls, number)
+	c.want(200, "PATCH", one, map[string]any{"body": fmt.Sprintf("text\n\nCloses #%d\n", asked)})
 	equal(t, "draft stays", c.want(200, "PATCH", one, map[string]any{"draft": false}).get("draft"), any(true))
 	c.want(404, "GET", one+"/merge", nil)
 	s.Repo(widgets).Merge(int(number), "maintain")
 	c.want(204, "GET", one+"/merge", nil)
+	equal(t, "the issue it closes", s.Repo(widgets).Issue(asked).State, "closed")
 	equal(t, "merged", c.want(200, "GET", one, nil).get("merged"), any(true))
 	gone := c.want(422, "POST", pulls, pullBody("fix", false))
 	equal(t, "merged already", gone.str("errors.0.message"), "No commits between main and fix")

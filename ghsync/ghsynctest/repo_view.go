@@ -1,8 +1,10 @@
 package ghsynctest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -120,6 +122,23 @@ func (h *Repo) Labels() (names []string) {
 		slices.Sort(names)
 	})
 	return names
+}
+
+// Picture is the issues and pull requests with labels and comments as text, without
+// numbers and times that differ between two servers, to compare two histories.
+func (h *Repo) Picture() string {
+	var b strings.Builder
+	h.locked(func() {
+		for _, number := range slices.Sorted(maps.Keys(h.r.issues)) {
+			v := viewIssue(h.r.issues[number])
+			slices.Sort(v.Labels)
+			fmt.Fprintf(&b, "#%d %s %q %v\n%s\n", number, v.State, v.Title, v.Labels, v.Body)
+			for _, m := range h.r.issues[number].comments {
+				fmt.Fprintf(&b, "-- %s\n%s\n", m.author.login, m.body)
+			}
+		}
+	})
+	return b.String()
 }
 
 // Refs returns all refs by full name, read from git.

@@ -25,7 +25,10 @@ type Server struct {
 	served   chan struct{}
 	table    []route
 
+	inflight sync.WaitGroup // requests; added to under mu, and not once closed
+
 	mu       sync.Mutex // guards everything below
+	closed   bool
 	rand     *rand.Rand
 	lastID   int64
 	users    map[string]*user // by lower case login
@@ -105,10 +108,15 @@ func (s *Server) prepare() error {
 	return nil
 }
 
-// Close ends the server and its connections and removes its own root. It may be called twice.
+// Close ends the server and its connections, waits for requests under way and removes
+// its own root. It may be called twice.
 func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	err := s.http.Close()
 	<-s.served
+	s.inflight.Wait()
 	s.closeHooks()
 	s.removeRoot()
 	return err
