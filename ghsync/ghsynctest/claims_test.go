@@ -10,21 +10,14 @@ import (
 )
 
 func TestWritesAfterALostClaimAreFound(t *testing.T) {
-	s, err := ghsynctest.New(ghsynctest.Options{
-		Users: []ghsynctest.UserSpec{{Login: "write", Roles: map[string]ghsynctest.Role{widgets: "write"}}},
-		Repos: []ghsynctest.RepoSpec{{Owner: "octo", Name: "widgets"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	n := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "write"})
-	dir := checkout(t, s, "write", "fix")
+	s := broken(t)
+	n := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "bot"})
+	dir := checkout(t, s, "bot", "fix")
 	claim := func(session string) {
 		mustGit(t, dir, "commit", "-q", "--allow-empty", "-m", fmt.Sprintf(`{"v":1,"session":%q}`, session))
 		mustGit(t, dir, "push", "-q", "--force", "origin", fmt.Sprintf("HEAD:refs/agentmux/claims/%d", n))
 	}
-	c := as(t, s, "write")
+	c := as(t, s, "bot")
 	seq := 0
 	comment := func(session string) {
 		seq++

@@ -1,7 +1,6 @@
 package ghsynctest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -320,14 +319,8 @@ func (a args) text(name string) string {
 }
 
 func (a args) number(name string) int {
-	switch n := a[name].(type) {
-	case float64:
-		return int(n)
-	case json.Number:
-		v, _ := n.Int64() // a wrong number is zero
-		return int(v)
-	}
-	return 0
+	n, _ := a[name].(float64)
+	return int(n)
 }
 
 func (a args) list(name string) []string {

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// connect makes a connection of a list in the order of its ids, which are the cursors.
+// connection is a list whose ids ascend; they are the cursors.
+type connection[T any] struct {
+	typ  string
+	list []T
+	id   func(int) int64
+	show func(T) any
+}
+
+// connect makes the field of a connection.
 func connect[T any](typ string, list []T, id func(int) int64, show func(T) any) func(args) any {
+	c := connection[T]{typ, list, id, show}
 	return func(a args) any {
-		first, last := a.number("first"), a.number("last")
-		switch {
-		case a["first"] == nil && a["last"] == nil:
-			return &gqlFault{"MISSING_PAGINATION_BOUNDARIES", fmt.Sprintf("You must provide a `first` or `last` value to properly paginate the `%s` connection.", typ)}
-		case max(first, last) > most(typ):
-			return &gqlFault{"EXCESSIVE_PAGINATION", fmt.Sprintf("Requesting %d records on the `%s` connection exceeds the `first` limit of %d records.", max(first, last), typ, most(typ))}
-		}
-		for _, name := range []string{"after", "before"} {
-			if a[name] != nil && cursorID(a.text(name)) == 0 {
-				return &gqlFault{"INVALID_CURSOR_ARGUMENTS", fmt.Sprintf("`%s` does not appear to be a valid cursor.", a.text(name))}
-			}
+		if fault := c.refuses(a); fault != nil {
+			return fault
 		}
 		from, to := 0, len(list)
 		for from < to && a["after"] != nil && id(from) <= cursorID(a.text("after")) {
@@ -31,13 +31,30 @@ func connect[T any](typ string, list []T, id func(int) int64, show func(T) any) 
 			to--
 		}
 		if a["first"] != nil {
-			to = min(to, from+first)
+			to = min(to, from+a.number("first"))
 		}
 		if a["last"] != nil {
-			from = max(from, to-last)
+			from = max(from, to-a.number("last"))
 		}
-		return window(typ, list, id, show, from, to)
+		return c.page(from, to)
 	}
+}
+
+// refuses judges the arguments.
+func (c connection[T]) refuses(a args) error {
+	asked := max(a.number("first"), a.number("last"))
+	switch {
+	case a["first"] == nil && a["last"] == nil:
+		return &gqlFault{"MISSING_PAGINATION_BOUNDARIES", fmt.Sprintf("You must provide a `first` or `last` value to properly paginate the `%s` connection.", c.typ)}
+	case asked > most(c.typ):
+		return &gqlFault{"EXCESSIVE_PAGINATION", fmt.Sprintf("Requesting %d records on the `%s` connection exceeds the `first` limit of %d records.", asked, c.typ, most(c.typ))}
+	}
+	for _, name := range []string{"after", "before"} {
+		if a[name] != nil && cursorID(a.text(name)) == 0 {
+			return &gqlFault{"INVALID_CURSOR_ARGUMENTS", fmt.Sprintf("`%s` does not appear to be a valid cursor.", a.text(name))}
+		}
+	}
+	return nil
 }
 
 // most is how many items one page may hold; timelines allow more.
@@ -48,20 +65,20 @@ func most(typ string) int {
 	return 100
 }
 
-// window is the part of a connection between two positions.
-func window[T any](typ string, list []T, id func(int) int64, show func(T) any, from, to int) object {
+// page is the part of the list between two positions.
+func (c connection[T]) page(from, to int) object {
 	nodes, edges := []any{}, []any{}
 	for n := from; n < to; n++ {
-		node := show(list[n])
+		node := c.show(c.list[n])
 		nodes = append(nodes, node)
-		edges = append(edges, object{typ: typ + "Edge", fields: map[string]any{"node": node, "cursor": cursor(id(n))}})
+		edges = append(edges, object{typ: c.typ + "Edge", fields: map[string]any{"node": node, "cursor": cursor(c.id(n))}})
 	}
-	info := map[string]any{"hasNextPage": to < len(list), "hasPreviousPage": from > 0, "startCursor": nil, "endCursor": nil}
+	info := map[string]any{"hasNextPage": to < len(c.list), "hasPreviousPage": from > 0, "startCursor": nil, "endCursor": nil}
 	if from < to {
-		info["startCursor"], info["endCursor"] = cursor(id(from)), cursor(id(to-1))
+		info["startCursor"], info["endCursor"] = cursor(c.id(from)), cursor(c.id(to-1))
 	}
-	return object{typ: typ + "Connection", fields: map[string]any{
-		"nodes": nodes, "edges": edges, "totalCount": len(list), "filteredCount": len(list), "pageCount": len(nodes),
+	return object{typ: c.typ + "Connection", fields: map[string]any{
+		"nodes": nodes, "edges": edges, "totalCount": len(c.list), "filteredCount": len(c.list), "pageCount": len(nodes),
 		"pageInfo": object{typ: "PageInfo", fields: info},
 	}}
 }

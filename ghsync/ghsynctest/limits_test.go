@@ -81,7 +81,9 @@ func TestLogListsAppliedWrites(t *testing.T) {
 	equal(t, "requests", s.Requests("write"), 3)
 }
 
-func TestCheckFindsTwinsLeaksAndOverspending(t *testing.T) {
+// broken is a server whose invariants may be broken.
+func broken(t *testing.T) *ghsynctest.Server {
+	t.Helper()
 	s, err := ghsynctest.New(ghsynctest.Options{
 		Users: []ghsynctest.UserSpec{{Login: "bot", Roles: map[string]ghsynctest.Role{widgets: "write"}}, {Login: "other"}},
 		Repos: []ghsynctest.RepoSpec{{Owner: "octo", Name: "widgets"}},
@@ -90,6 +92,21 @@ func TestCheckFindsTwinsLeaksAndOverspending(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func TestBudgetsAreHeld(t *testing.T) {
+	s := broken(t)
+	as(t, s, "bot").want(200, "GET", "/user", nil)
+	spy := &recorder{}
+	s.AssertBudget(spy, "bot", ghsynctest.Budget{Requests: 1})
+	equal(t, "within", len(spy.errors), 0)
+	s.AssertBudget(spy, "bot", ghsynctest.Budget{})
+	equal(t, "beyond", len(spy.errors), 1)
+}
+
+func TestCheckFindsTwinsAndLeaks(t *testing.T) {
+	s := broken(t)
 	r := s.Repo(widgets)
 	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "bot"})
 	mark := func(kind string, seq int, part string) string {
@@ -133,11 +150,6 @@ func TestCheckFindsTwinsLeaksAndOverspending(t *testing.T) {
 			t.Errorf("no %s in %v", step.rule, after)
 		}
 	}
-	spy := &recorder{}
-	s.AssertBudget(spy, "bot", ghsynctest.Budget{Requests: 1})
-	equal(t, "within", len(spy.errors), 0)
-	s.AssertBudget(spy, "bot", ghsynctest.Budget{})
-	equal(t, "beyond", len(spy.errors), 1)
 }
 
 // recorder is a TB that keeps the errors.

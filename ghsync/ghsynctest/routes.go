@@ -1,17 +1,28 @@
 package ghsynctest
 
+import "slices"
+
 // signed stands in place of a permission for routes that take an app's signed claim.
 const signed = "signed"
 
 // routes is the table of resources; of two that fit, the first counts.
 func routes() []route {
-	const r = "/repos/{owner}/{repo}"
+	return slices.Concat(plainRoutes(), issueRoutes(), labelRoutes(), pullRoutes(), commitRoutes())
+}
+
+// inRepo starts the pattern of everything in a repository.
+const inRepo = "/repos/{owner}/{repo}"
+
+func plainRoutes() []route {
+	const r = inRepo
 	return []route{
 		{"GET", "/meta", None, "", getMeta, 0},
 		{"GET", "/rate_limit", None, "", getRateLimit, 0},
 		{"GET", "/user", None, "", getViewer, 0},
 		{"GET", "/users/{login}", None, "", getUser, 0},
 		{"POST", "/graphql", None, "", postGraphQL, 0},
+		{"GET", "/search/issues", None, "", searchIssues, 0},
+		{"GET", "/logs/{rid}/{id}", None, "", getLog, 0},
 
 		{"GET", "/app", None, signed, getApp, 0},
 		{"GET", "/app/installations", None, signed, listInstallations, 0},
@@ -26,7 +37,12 @@ func routes() []route {
 		{"GET", r + "/git/ref/{ref...}", Read, "contents", getRef, 0},
 		{"GET", r + "/compare/{range...}", Read, "contents", getCompare, 0},
 		{"GET", r + "/contents/{path...}", Read, "contents", getContents, 0},
+	}
+}
 
+func issueRoutes() []route {
+	const r = inRepo
+	return []route{
 		{"GET", r + "/issues/comments", Read, "issues", listRepoComments, 0},
 		{"GET", r + "/issues/comments/{id}", Read, "issues", getComment, 0},
 		{"PATCH", r + "/issues/comments/{id}", Read, "issues", patchComment, 0.5},
@@ -53,13 +69,23 @@ func routes() []route {
 		{"DELETE", r + "/issues/{number}/labels/{name}", Triage, "issues", removeIssueLabel, 0},
 		{"PUT", r + "/issues/{number}/lock", Write, "issues", lockIssue, 0},
 		{"DELETE", r + "/issues/{number}/lock", Write, "issues", unlockIssue, 0},
+	}
+}
 
+func labelRoutes() []route {
+	const r = inRepo
+	return []route{
 		{"GET", r + "/labels", Read, "issues", listLabels, 0},
 		{"POST", r + "/labels", Write, "issues", postLabel, 0},
 		{"GET", r + "/labels/{name}", Read, "issues", getLabel, 0},
 		{"PATCH", r + "/labels/{name}", Write, "issues", patchLabel, 0},
 		{"DELETE", r + "/labels/{name}", Write, "issues", deleteLabel, 0},
+	}
+}
 
+func pullRoutes() []route {
+	const r = inRepo
+	return []route{
 		{"GET", r + "/pulls", Read, "pull_requests", listPulls, 0},
 		{"POST", r + "/pulls", Read, "pull_requests", postPull, 1},
 		{"GET", r + "/pulls/{number}", Read, "pull_requests", getPull, 0},
@@ -70,7 +96,12 @@ func routes() []route {
 		{"GET", r + "/pulls/{number}/requested_reviewers", Read, "pull_requests", listRequested, 0},
 		{"POST", r + "/pulls/{number}/requested_reviewers", Triage, "pull_requests", postRequested, 1},
 		{"DELETE", r + "/pulls/{number}/requested_reviewers", Triage, "pull_requests", deleteRequested, 0},
+	}
+}
 
+func commitRoutes() []route {
+	const r = inRepo
+	return []route{
 		{"POST", r + "/statuses/{sha}", Write, "statuses", postStatus, 0},
 		{"GET", r + "/commits/{sha}/statuses", Read, "statuses", listStatuses, 0},
 		{"GET", r + "/commits/{sha}/status", Read, "statuses", combinedStatus, 0},
@@ -85,8 +116,5 @@ func routes() []route {
 		{"POST", r + "/actions/workflows/{workflow}/dispatches", Write, "actions", postDispatch, 0},
 		{"GET", r + "/rules/branches/{branch...}", Read, "metadata", listNothing, 0},
 		{"GET", r + "/hooks", Admin, "repository_hooks", listNothing, 0},
-		{"GET", "/logs/{rid}/{id}", None, "", getLog, 0},
-
-		{"GET", "/search/issues", None, "", searchIssues, 0},
 	}
 }
