@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strconv"
@@ -101,6 +102,35 @@ func (h *Host) Blob(ctx context.Context, id string, max int64) ([]byte, error) {
 	c := h.git("cat-file", "blob", id)
 	c.maxOutput = max
 	return c.run(ctx)
+}
+
+// Blobs returns the contents of several blobs by id. The caller bounds their sizes
+// (Sizes); an id that is no blob is an error.
+func (h *Host) Blobs(ctx context.Context, ids []string) (map[string][]byte, error) {
+	blobs := map[string][]byte{}
+	if len(ids) == 0 {
+		return blobs, nil
+	}
+	c := h.git("cat-file", "--batch=%(objectname) %(objecttype) %(objectsize)")
+	c.stdin = []byte(strings.Join(ids, "\n") + "\n")
+	out, err := c.run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read blobs: %w", err)
+	}
+	for len(out) > 0 {
+		head, rest, _ := bytes.Cut(out, []byte("\n"))
+		f := strings.Fields(string(head))
+		if len(f) != 3 || f[1] != "blob" {
+			return nil, fmt.Errorf("read blobs: %s", head)
+		}
+		size, err := strconv.Atoi(f[2])
+		if err != nil || size < 0 || size >= len(rest) {
+			return nil, fmt.Errorf("read blobs: bad size in %q", head)
+		}
+		blobs[f[0]] = rest[:size:size]
+		out = rest[size+1:]
+	}
+	return blobs, nil
 }
 
 // File returns the content of path in rev. ErrNoCommit if it is not there.

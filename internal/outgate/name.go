@@ -1,0 +1,102 @@
+package outgate
+
+import (
+	"context"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxName = 255  // bytes of one component, the limit of common file systems
+	maxPath = 1024 // bytes
+)
+
+// NameProblem says what is wrong with the name of a file that is added, "" for
+// nothing. A snapshot asks it too.
+func NameProblem(p string) string {
+	switch {
+	case !utf8.ValidString(p):
+		return "name is no UTF-8"
+	case len(p) > maxPath:
+		return "path is longer than 1024 bytes"
+	case !normal(p):
+		return "name is not in Unicode form NFC"
+	}
+	for name := range strings.SplitSeq(p, "/") {
+		if problem := componentProblem(name); problem != "" {
+			return problem
+		}
+	}
+	return ""
+}
+
+func componentProblem(name string) string {
+	switch {
+	case len(name) > maxName:
+		return "name is longer than 255 bytes"
+	case strings.HasPrefix(name, "-"):
+		return "name begins with -"
+	case strings.HasSuffix(name, ".") || strings.HasSuffix(name, " "):
+		return "name ends in a dot or a space"
+	case strings.Contains(name, `\`):
+		return "name holds a backslash"
+	case strings.ContainsFunc(name, unseen):
+		return "name holds a character that is not seen"
+	}
+	return ""
+}
+
+// unseen are controls, bidi marks, other format characters, spaces that are no space,
+// fillers, and what is no character at all.
+func unseen(r rune) bool {
+	switch {
+	case r == ' ':
+		return false
+	case !unicode.IsPrint(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Variation_Selector, r):
+		return true
+	}
+	return r == 0x2800 // the braille pattern without dots
+}
+
+// names judges added paths, and those among them that differ from another path of the
+// tree only by case or form: on some file systems one would overwrite the other.
+func (c *check) names(ctx context.Context) error {
+	added := map[string]bool{}
+	for _, ch := range c.changes {
+		if ch.Status != 'A' {
+			continue
+		}
+		added[ch.Path] = true
+		if problem := NameProblem(ch.Path); problem != "" {
+			c.find(Finding{Rule: "name", Path: ch.Path, Text: problem})
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	entries, err := c.repo.Entries(ctx, c.Tree)
+	if err != nil {
+		return err
+	}
+	spellings := map[string]map[string]bool{} // folded prefix -> spellings
+	for _, e := range entries {
+		for p := e.Path; p != "."; p = path.Dir(p) {
+			key := fold(p)
+			if spellings[key] == nil {
+				spellings[key] = map[string]bool{}
+			}
+			spellings[key][p] = true
+		}
+	}
+	for p := range added {
+		for q := p; q != "."; q = path.Dir(q) {
+			if len(spellings[fold(q)]) > 1 {
+				c.find(Finding{Rule: "name", Path: p, Text: "equals another name but for case or form"})
+				break
+			}
+		}
+	}
+	return nil
+}
