@@ -2,6 +2,7 @@ package ghsynctest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/cgi"
@@ -51,18 +52,32 @@ func (s *Server) initBare(r *repo) error {
 	if _, err := s.git(s.root, nil, "init", "-q", "--bare", "--template=", "-b", r.defaultBranch, r.dir); err != nil {
 		return err
 	}
-	settings := map[string]string{
-		"http.receivepack": "true", "receive.denyDeleteCurrent": "refuse", "receive.fsckObjects": "true",
-		"uploadpack.allowFilter": "true", "uploadpack.allowAnySHA1InWant": "true",
-		"gc.auto": "0", "receive.autogc": "false", "core.hooksPath": os.DevNull,
+	file, err := os.OpenFile(filepath.Join(r.dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("configure the repository: %w", err)
 	}
-	for name, value := range settings {
-		if _, err := s.git(r.dir, nil, "config", name, value); err != nil {
-			return err
-		}
+	if _, err := file.WriteString(bareConfig); err != nil {
+		return errors.Join(fmt.Errorf("configure the repository: %w", err), file.Close())
 	}
-	return nil
+	return file.Close()
 }
+
+// bareConfig is written straight into the file: a run of git per setting would make most
+// of the time a test needs to start.
+const bareConfig = `[http]
+	receivepack = true
+[receive]
+	denyDeleteCurrent = refuse
+	fsckObjects = true
+	autogc = false
+[uploadpack]
+	allowFilter = true
+	allowAnySHA1InWant = true
+[gc]
+	auto = 0
+[core]
+	hooksPath = /dev/null
+`
 
 // importFrom copies the branches and tags of a local repository.
 func (s *Server) importFrom(r *repo, source string) error {
