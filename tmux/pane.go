@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,8 +54,22 @@ func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list panes: %w", err)
 	}
-	return s.parsePanes(mark+"\t", out)
+	panes, err := s.parsePanes(mark+"\t", out)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(panes, Pane.uncollected) {
+		// A server that has just started can miss that a child ended (seen in 3.3a), and
+		// learns of it with the next child that ends. The next call shows the exit.
+		if _, err := s.run(ctx, nil, "run-shell", "-b", ":"); err != nil {
+			return nil, fmt.Errorf("make the server collect its children: %w", err)
+		}
+	}
+	return panes, nil
 }
+
+// uncollected reports a pane whose program is gone while its exit is not known.
+func (p Pane) uncollected() bool { return p.Dead && p.ExitStatus < 0 && p.Signal == "" }
 
 // Pane returns one pane, or ErrNoPane.
 func (s *Server) Pane(ctx context.Context, id string) (Pane, error) {

@@ -166,6 +166,20 @@ func TestDeadPaneKeepsItsExit(t *testing.T) {
 	}
 }
 
+// A server that has just started sometimes misses the end of its first child.
+func TestDeadPaneOfANewServerGetsItsExit(t *testing.T) {
+	for range 20 {
+		s, spec := newServer(t), control(t)
+		spec.Window.Command = []string{"/bin/sh", "-c", "exit 7"}
+		if err := s.Ensure(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+		if p := dies(t, s, "%0"); p.ExitStatus != 7 {
+			t.Fatalf("pane: %+v", p)
+		}
+	}
+}
+
 func TestMissingPaneOnALivingServer(t *testing.T) {
 	s := startServer(t)
 	if _, err := s.Pane(t.Context(), "%999"); !errors.Is(err, tmux.ErrNoPane) {

@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Transport is how a program is run.
+type Transport string
+
+// The transports. Both run in a pane.
+const (
+	TUI      Transport = "tui"      // the program's own terminal interface
+	Headless Transport = "headless" // one turn, its stream rendered
+)
+
+// argv builds the argument vector of a launch. mcp and hooks are what the adapters add.
+func (s LaunchSpec) argv(mcp, hooks []string) ([]string, error) {
+	p := s.Provider
+	shape, mode := p.Interactive, p.InteractiveArgs
+	if s.Transport == Headless {
+		shape, mode = p.Headless, p.HeadlessArgs
+	}
+	args := append(slices.Clone(mode), p.RoleArgs[s.Role]...)
+	if s.Args != nil {
+		args = s.Args
+	}
+	permission := p.AttendedArgs
+	if s.unattended() {
+		permission = p.UnattendedArgs
+	}
+	lists := map[string][]string{
+		"{prompt}": s.prompt(), "{args}": args, "{permission}": permission, "{model}": s.model(), "{session}": s.sessionArgs(),
+		"{mcp}": append(s.expand(p.MCPArgs), mcp...), "{hooks}": append(s.expand(p.HookArgs), hooks...), "{task}": s.taskArgs(),
+	}
+	program, err := lookPath(s.expandOne(p.Command), s.Env.Path)
+	if err != nil {
+		return nil, err
+	}
+	argv := []string{program}
+	for _, item := range shape {
+		if list, ok := lists[item]; ok {
+			argv = append(argv, list...)
+		} else {
+			argv = append(argv, s.expandOne(item))
+		}
+	}
+	return argv, nil
+}
+
+// unattended: a headless program cannot ask anybody.
+func (s LaunchSpec) unattended() bool { return s.Unattended || s.Transport == Headless }
+
+// prompt is the first line as arguments; none when it goes by standard input.
+func (s LaunchSpec) prompt() []string {
+	mode, flag := s.promptMode()
+	switch {
+	case s.Line == "" || mode == PromptStdin:
+		return nil
+	case mode == PromptFlag:
+		return []string{flag, s.Line}
+	}
+	return []string{s.Line}
+}
+
+func (s LaunchSpec) promptMode() (PromptMode, string) {
+	if s.Transport == Headless {
+		return s.Provider.HeadlessPromptMode, s.Provider.HeadlessPromptFlag
+	}
+	return s.Provider.PromptMode, s.Provider.PromptFlag
+}
+
+// model is the model flag with what the model needs beside it.
+func (s LaunchSpec) model() []string {
+	model := or(s.Model, s.Provider.DefaultModel)
+	if model == "" {
+		return nil
+	}
+	var args []string
+	if s.Provider.ModelFlag != "" {
+		args = append(args, s.Provider.ModelFlag, model)
+	}
+	return append(args, s.Provider.ModelArgs[model]...)
+}
+
+func (s LaunchSpec) sessionArgs() []string {
+	switch {
+	case s.Resume != "":
+		return s.expand(s.Provider.ResumeArgs)
+	case s.cliSession != "":
+		return s.expand(s.Provider.SessionArgs)
+	}
+	return nil
+}
+
+func (s LaunchSpec) taskArgs() []string {
+	if s.Task == "" || s.Provider.TaskFlag == "" {
+		return nil
+	}
+	return []string{s.Provider.TaskFlag, s.Task}
+}
+
+func (s LaunchSpec) expand(args []string) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = s.expandOne(a)
+	}
+	return out
+}
+
+// expandOne fills the braces of one item once; what is filled in is not looked at again.
+func (s LaunchSpec) expandOne(item string) string {
+	id := s.cliSession
+	if s.Resume != "" {
+		id = s.Resume
+	}
+	return strings.NewReplacer(
+		"{config}", s.configDir(), "{id}", id, "{workdir}", s.Workdir, "{self}", s.Self,
+		"{session_dir}", s.Session, "{role}", s.Role, "{launch}", s.Launch,
+	).Replace(item)
+}
+
+// lookPath finds a program in the agent's PATH, not in ours.
+func lookPath(name, path string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		return executable(name)
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if found, err := executable(filepath.Join(dir, name)); err == nil {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("program %s is not in the agents' PATH", name)
+}
+
+func executable(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("find program: %w", err)
+	}
+	if info.IsDir() || info.Mode()&0o111 == 0 {
+		return "", fmt.Errorf("program %s cannot be executed", path)
+	}
+	return path, nil
+}

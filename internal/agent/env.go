@@ -1,0 +1,188 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// EnvSpec is what the host gives the environment of one launch. Nothing else gets in.
+type EnvSpec struct {
+	Path     string // PATH, also used to find the program
+	Home     string // private home of the agent: absolute, made if missing, kept for its next launch
+	RealHome string // the person's home; set only for an interactive run without a sandbox
+	Logins   string // directory of the logins of our own, one directory for each provider
+	Term     string // "" means screen-256color
+	TimeZone string
+	Temp     string // "" means /tmp
+	Author   string // name and mail of the commits an agent makes in its workspace
+	Email    string
+	Proxy    string // for HTTPS_PROXY and HTTP_PROXY; "" means none
+	NoProxy  string
+	Runner   string            // RUNNER_TRACKING_ID of a runner's job
+	Extra    map[string]string // allowed by configuration; see EnvAllowed
+	// Lookup finds a variable of the host; only names of the provider's env list are asked.
+	Lookup func(name string) (string, bool)
+}
+
+// LoginKind says how a program gets its credentials.
+type LoginKind string
+
+// The ways to log in, in the order they are tried.
+const (
+	LoginToken  LoginKind = "token"  // a variable; the program's directory is private
+	LoginOwn    LoginKind = "own"    // a login made for agentmux, in a directory of its own
+	LoginShared LoginKind = "shared" // the person's own directory, as the program means it to be used
+	LoginNone   LoginKind = "none"   // the program needs none
+)
+
+// ErrNoLogin means that a launch has no way to log its program in.
+var ErrNoLogin = errors.New("no login")
+
+// Login says which login is in force for p and where the program keeps its directory, ""
+// when nothing is to be said about that. A credential file is never copied or linked: the
+// tokens in it are renewed by use, and a second user would end the first one's login.
+func (p Provider) Login(e EnvSpec) (kind LoginKind, dir string, err error) {
+	private := ""
+	if p.ConfigDir != "" && e.Home != "" {
+		private = filepath.Join(e.Home, p.ConfigDir)
+	}
+	if len(p.Credentials) == 0 {
+		return LoginNone, private, nil
+	}
+	for _, name := range p.Credentials {
+		if v, ok := e.lookup(name); ok && v != "" {
+			return LoginToken, private, nil
+		}
+	}
+	if own := filepath.Join(e.Logins, p.Name); e.Logins != "" && p.ConfigDirEnv != "" {
+		if info, err := os.Stat(own); err == nil && info.IsDir() {
+			return LoginOwn, own, nil
+		}
+	}
+	if e.RealHome != "" {
+		return LoginShared, "", nil
+	}
+	return "", "", fmt.Errorf("%s: %w: set %s for agentmux, or run \"agentmux providers login %s\"",
+		p.Name, ErrNoLogin, strings.Join(p.Credentials, " or "), p.Name)
+}
+
+func (e EnvSpec) lookup(name string) (string, bool) {
+	if e.Lookup == nil {
+		return "", false
+	}
+	return e.Lookup(name)
+}
+
+// environment builds the variables of a launch from nothing.
+func (e EnvSpec) environment(p Provider, launch, configDir string) (map[string]string, error) {
+	home := e.Home
+	if e.RealHome != "" {
+		home = e.RealHome
+	}
+	env := map[string]string{
+		"PATH": e.Path, "HOME": home, "USER": "agent", "SHELL": shell(), "LANG": "C.UTF-8",
+		"TERM": or(e.Term, "screen-256color"), "COLORTERM": "truecolor", "TMPDIR": or(e.Temp, "/tmp"),
+		"GIT_TERMINAL_PROMPT": "0", launchMark: launch,
+	}
+	if e.RealHome == "" {
+		for name, dir := range map[string]string{
+			"XDG_CONFIG_HOME": ".config", "XDG_CACHE_HOME": ".cache", "XDG_DATA_HOME": ".local/share", "XDG_STATE_HOME": ".local/state",
+		} {
+			env[name] = filepath.Join(home, dir)
+		}
+	}
+	optional := map[string]string{
+		"TZ": e.TimeZone, "HTTPS_PROXY": e.Proxy, "HTTP_PROXY": e.Proxy, "NO_PROXY": e.NoProxy, "RUNNER_TRACKING_ID": e.Runner,
+		"GIT_AUTHOR_NAME": e.Author, "GIT_COMMITTER_NAME": e.Author, "GIT_AUTHOR_EMAIL": e.Email, "GIT_COMMITTER_EMAIL": e.Email,
+	}
+	for name, value := range optional {
+		if value != "" {
+			env[name] = value
+		}
+	}
+	for name, value := range e.Extra {
+		if !EnvAllowed(name) {
+			return nil, fmt.Errorf("variable %s cannot be passed to an agent", name)
+		}
+		env[name] = value
+	}
+	e.addProvider(env, p, configDir)
+	return env, nil
+}
+
+// addProvider adds the provider's own variables last.
+func (e EnvSpec) addProvider(env map[string]string, p Provider, configDir string) {
+	for name, value := range p.Set {
+		env[name] = value
+	}
+	for _, name := range p.Env {
+		if value, ok := e.lookup(name); ok && !reserved(name) {
+			env[name] = value
+		}
+	}
+	if p.ConfigDirEnv != "" && configDir != "" {
+		env[p.ConfigDirEnv] = configDir
+	}
+}
+
+// launchMark is the variable that every process of a launch carries, and by which what is
+// left of one is found.
+const launchMark = "AGENTMUX_LAUNCH"
+
+// withheld are the names no agent gets by configuration: credentials, and what would
+// change how programs of the host or of the launch work.
+func withheld() []string {
+	return []string{"GH_", "GITHUB_", "ACTIONS_", "SSH_", "DBUS_", "TMUX", "LD_", "DYLD_", "AGENTMUX_"}
+}
+
+// reserved reports names that no list can pass on, not even a provider's own.
+func reserved(name string) bool {
+	name = strings.ToUpper(name)
+	for _, prefix := range withheld() {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	switch name {
+	case "CLAUDECODE", "PATH", "HOME", "USER", "SHELL":
+		return true
+	}
+	return false
+}
+
+// EnvAllowed reports whether configuration may pass the variable to every agent. Names of
+// credentials may not; a provider's own env list is the place for its key.
+func EnvAllowed(name string) bool {
+	if !envForm.MatchString(name) || reserved(name) {
+		return false
+	}
+	upper := strings.ToUpper(name)
+	for _, part := range []string{"TOKEN", "SECRET", "PASSWORD"} {
+		if strings.Contains(upper, part) {
+			return false
+		}
+	}
+	for _, prefix := range []string{"AWS_", "AZURE_", "GOOGLE_"} {
+		if strings.HasPrefix(upper, prefix) {
+			return false
+		}
+	}
+	return true
+}
+
+func shell() string {
+	if _, err := os.Stat("/bin/bash"); err == nil {
+		return "/bin/bash"
+	}
+	return "/bin/sh"
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

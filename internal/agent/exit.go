@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/durable"
+)
+
+// Exit is exit.json: how the program of a launch ended. It is written when no process of
+// the launch is left.
+type Exit struct {
+	Version   int       `json:"version"`
+	Code      *int      `json:"code"`             // nil when a signal ended it
+	Signal    string    `json:"signal,omitempty"` // "TERM", "KILL"
+	Error     string    `json:"error,omitempty"`  // why it could not be started
+	Stopped   bool      `json:"stopped"`          // it was told to end
+	Strays    int       `json:"strays"`           // processes it left behind, all ended
+	StartedAt time.Time `json:"started_at"`
+	EndedAt   time.Time `json:"ended_at"`
+}
+
+// exitNotStarted is the code of a program that could not be started, as in a shell.
+const exitNotStarted = 127
+
+// ReadExit returns the exit record of a launch and whether there is one.
+func ReadExit(dir string) (Exit, bool, error) {
+	data, err := durable.ReadRegular(dir, "exit.json", 1<<16)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Exit{}, false, nil
+	}
+	var e Exit
+	if err == nil {
+		err = json.Unmarshal(data, &e)
+	}
+	if err != nil {
+		return Exit{}, false, fmt.Errorf("read exit record: %w", err)
+	}
+	return e, true, nil
+}
+
+func (e Exit) write(dir string) error {
+	e.Version = 1
+	data, err := encode(e)
+	if err != nil {
+		return fmt.Errorf("encode exit record: %w", err)
+	}
+	return durable.Replace(filepath.Join(dir, "exit.json"), data)
+}
+
+// status is the exit code that stands for the record, as in a shell.
+func (e Exit) status() int {
+	if e.Code != nil {
+		return *e.Code
+	}
+	for n := syscall.Signal(1); n < 64; n++ {
+		if signalName(n) == e.Signal {
+			return 128 + int(n)
+		}
+	}
+	return 128
+}
+
+// signalName is the name without SIG, or the number.
+func signalName(s syscall.Signal) string {
+	names := map[syscall.Signal]string{
+		syscall.SIGHUP: "HUP", syscall.SIGINT: "INT", syscall.SIGQUIT: "QUIT", syscall.SIGILL: "ILL", syscall.SIGTRAP: "TRAP",
+		syscall.SIGABRT: "ABRT", syscall.SIGBUS: "BUS", syscall.SIGFPE: "FPE", syscall.SIGKILL: "KILL", syscall.SIGUSR1: "USR1",
+		syscall.SIGSEGV: "SEGV", syscall.SIGUSR2: "USR2", syscall.SIGPIPE: "PIPE", syscall.SIGALRM: "ALRM", syscall.SIGTERM: "TERM",
+	}
+	if name, ok := names[s]; ok {
+		return name
+	}
+	return fmt.Sprint(int(s))
+}

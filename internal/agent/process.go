@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// ErrNoProcess means that no process has the id, or another one than the recorded.
+var ErrNoProcess = errors.New("no such process")
+
+// Process is a process that cannot be mistaken for a later one with the same id.
+type Process struct {
+	PID   int
+	Start int64 // as ProcessStart gives it
+}
+
+// ProcessStart returns when the process started, in a unit of this machine's own that is
+// comparable only with itself. A process that does not exist, or only as a zombie, gives
+// ErrNoProcess.
+func ProcessStart(pid int) (int64, error) {
+	if pid <= 0 {
+		return 0, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
+	}
+	return processStart(pid)
+}
+
+// InFront reports whether the program started by the agent-exec process pid, and not that
+// process itself, reads the terminal. Only then does typing reach an agent.
+func InFront(pid int) (bool, error) { return programInFront(pid) }
+
+// Stop ends a launch from outside: TERM to its agent-exec, which ends the rest and writes
+// exit.json. When that takes longer than Grace and some more, everything that belongs to
+// the launch is killed. It returns when nothing is left. A process that is gone, or whose
+// start time is another, counts as ended; what it left behind is still looked for.
+func Stop(ctx context.Context, p Process, launch string) error {
+	p.signal(syscall.SIGTERM)
+	patience := time.NewTimer(Grace + 2*time.Second)
+	defer patience.Stop()
+	limit := time.NewTimer(2*Grace + 5*time.Second)
+	defer limit.Stop()
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	signal, told := syscall.SIGTERM, map[Process]bool{}
+	for {
+		alive := p.alive()
+		left := marked(launch)
+		if !alive && len(left) == 0 {
+			return nil
+		}
+		if !alive || signal == syscall.SIGKILL {
+			for _, q := range append(left, p) {
+				if signal == syscall.SIGKILL || !told[q] {
+					q.signal(signal)
+				}
+				told[q] = true
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("stop launch %s: %w", launch, ctx.Err())
+		case <-limit.C:
+			return fmt.Errorf("stop launch %s: %d processes do not end", launch, len(left))
+		case <-patience.C:
+			signal = syscall.SIGKILL
+		case <-tick.C:
+		}
+	}
+}
+
+// alive reports whether this very process runs.
+func (p Process) alive() bool {
+	start, err := ProcessStart(p.PID)
+	return err == nil && start == p.Start
+}
+
+// signal sends s to this very process, or to nobody.
+func (p Process) signal(s syscall.Signal) {
+	// The handle is taken before the start time is compared: on Linux it stays with the
+	// process, so no later process with the same id can get the signal.
+	handle, err := os.FindProcess(p.PID)
+	if err != nil {
+		return
+	}
+	if p.alive() {
+		_ = handle.Signal(s) // it may just have ended
+	}
+	_ = handle.Release()
+}

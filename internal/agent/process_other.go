@@ -1,0 +1,115 @@
+//go:build unix && !linux
+
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// becomeReaper does nothing: orphans go to init here, and are found by their mark.
+func becomeReaper() error { return nil }
+
+// reaped is whom to wait for: the program alone, as ps is waited for by its own caller.
+func reaped(program int) int { return program }
+
+// ps asks for columns of one process or, with pid 0, of all of ours.
+func ps(pid int, columns string) (string, error) {
+	args := []string{"-x", "-o", columns}
+	if pid != 0 {
+		args = []string{"-o", columns, "-p", strconv.Itoa(pid)}
+	}
+	cmd := exec.Command("/bin/ps", args...)
+	cmd.Env = []string{"LC_ALL=C", "TZ=UTC"}
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("process %d: %w", pid, ErrNoProcess)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+func processStart(pid int) (int64, error) {
+	out, err := ps(pid, "stat=,lstart=")
+	if err != nil {
+		return 0, err
+	}
+	state, start, _ := strings.Cut(out, " ")
+	if out == "" || strings.HasPrefix(state, "Z") {
+		return 0, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
+	}
+	at, err := time.Parse("Mon Jan _2 15:04:05 2006", strings.TrimSpace(start))
+	if err != nil {
+		return 0, fmt.Errorf("start of process %d: %w", pid, err)
+	}
+	return at.Unix(), nil
+}
+
+func programInFront(pid int) (bool, error) {
+	out, err := ps(pid, "pgid=,tpgid=")
+	if err != nil {
+		return false, err
+	}
+	f := strings.Fields(out)
+	return len(f) == 2 && f[1] != "0" && f[1] != "-1" && f[0] != f[1], nil
+}
+
+// marked finds the processes whose environment names the launch. ps shows the
+// environment behind the command line.
+func marked(launch string) []Process {
+	cmd := exec.Command("/bin/ps", "-x", "-E", "-ww", "-o", "pid=,command=")
+	cmd.Env = []string{"LC_ALL=C"}
+	out, err := cmd.Output()
+	if err != nil {
+		return nil
+	}
+	var found []Process
+	for _, line := range bytes.Split(out, []byte("\n")) {
+		f := strings.Fields(string(line))
+		for _, word := range f[min(1, len(f)):] {
+			if word != launchMark+"="+launch {
+				continue
+			}
+			if pid, err := strconv.Atoi(f[0]); err == nil && pid != os.Getpid() {
+				if start, err := processStart(pid); err == nil {
+					found = append(found, Process{pid, start})
+				}
+			}
+			break
+		}
+	}
+	return found
+}
+
+// belonging finds the processes below root and those that carry the launch's mark.
+func belonging(root int, launch string) []Process {
+	found := marked(launch)
+	out, err := ps(0, "pid=,ppid=")
+	if err != nil {
+		return found
+	}
+	children := map[int][]int{}
+	for _, line := range strings.Split(out, "\n") {
+		var pid, parent int
+		if n, _ := fmt.Sscan(line, &pid, &parent); n == 2 {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	seen := map[int]bool{root: true}
+	for _, p := range found {
+		seen[p.PID] = true
+	}
+	queue := children[root]
+	for i := 0; i < len(queue); i++ {
+		queue = append(queue, children[queue[i]]...)
+		// ps itself is a child of ours and has ended by now.
+		if start, err := processStart(queue[i]); err == nil && !seen[queue[i]] {
+			found = append(found, Process{queue[i], start})
+		}
+	}
+	return found
+}

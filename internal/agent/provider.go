@@ -1,0 +1,246 @@
+package agent
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/document"
+)
+
+//go:embed providers.yaml
+var builtIn []byte
+
+// PromptMode says how the first line reaches the program.
+type PromptMode string
+
+// The ways to pass the first line.
+const (
+	PromptArg   PromptMode = "arg"   // as an argument of its own
+	PromptFlag  PromptMode = "flag"  // behind a flag
+	PromptStdin PromptMode = "stdin" // on standard input
+)
+
+// Dialog is a question of the program that is answered with one key.
+type Dialog struct {
+	Text string `doc:"text,required"` // on the screen
+	Key  string `doc:"key,required"`  // as tmux names it
+}
+
+// Provider is one program, as data. A Provider is not changed after Load.
+type Provider struct {
+	Name   string // the key in providers.yaml
+	Proven bool   `doc:"proven"` // run by the project's own tests
+
+	Command  string   `doc:"command,required"` // looked up in the agent's PATH
+	Versions []string `doc:"versions"`         // known to work
+	HelpArgs []string `doc:"help_args"`        // print a text that names every flag
+	Flags    []string `doc:"flags"`            // that text must name
+
+	Interactive      []string            `doc:"interactive"` // shape of the argument vector in a terminal
+	Headless         []string            `doc:"headless"`    // shape without one
+	InteractiveArgs  []string            `doc:"interactive_args"`
+	HeadlessArgs     []string            `doc:"headless_args"`
+	RoleArgs         map[string][]string `doc:"role_args"`
+	AttendedArgs     []string            `doc:"attended_args"`     // a person answers permission dialogs
+	UnattendedArgs   []string            `doc:"unattended_args"`   // nobody does
+	SkipsPermissions bool                `doc:"skips_permissions"` // an unattended run acts without asking
+
+	PromptMode         PromptMode          `doc:"prompt_mode"`
+	PromptFlag         string              `doc:"prompt_flag"`
+	HeadlessPromptMode PromptMode          `doc:"headless_prompt_mode"` // "" as PromptMode
+	HeadlessPromptFlag string              `doc:"headless_prompt_flag"` // "" as PromptFlag
+	Stdin              string              `doc:"stdin"`                // "null": a headless run reads nothing
+	TaskFlag           string              `doc:"task_flag"`
+	ModelFlag          string              `doc:"model_flag"`
+	DefaultModel       string              `doc:"default_model"`
+	ModelArgs          map[string][]string `doc:"model_args"`
+	SessionArgs        []string            `doc:"session_args"` // name a new session of the program
+	ResumeArgs         []string            `doc:"resume_args"`  // go on with one
+
+	MCP      string   `doc:"mcp"` // which adapter writes the tool server's configuration
+	MCPArgs  []string `doc:"mcp_args"`
+	Hooks    string   `doc:"hooks"` // which adapter writes the hooks
+	HookArgs []string `doc:"hook_args"`
+	StopHook bool     `doc:"stop_hook"` // the hook at turn end can give the next instruction
+	Stream   string   `doc:"stream"`    // format of headless output, for display and usage
+
+	Env          []string          `doc:"env"`         // names passed on when the host has them
+	Credentials  []string          `doc:"credentials"` // those of Env that log the program in
+	Set          map[string]string `doc:"set"`         // variables with a fixed value
+	ConfigDir    string            `doc:"config_dir"`  // the program's directory below its home
+	ConfigDirEnv string            `doc:"config_dir_env"`
+	Accept       string            `doc:"accept"`     // which adapter answers first-run dialogs beforehand
+	LoginArgs    []string          `doc:"login_args"` // start the program's login
+
+	Trust    []Dialog      `doc:"trust"`     // the only dialogs that are answered
+	Ready    []string      `doc:"ready"`     // one of them stands on the screen of an idle program
+	Busy     []string      `doc:"busy"`      // none of them does
+	Pause    time.Duration `doc:"pause"`     // between a typed line and Enter
+	Unsafe   string        `doc:"unsafe"`    // first characters that are commands
+	ExitKeys []string      `doc:"exit_keys"` // leave the program
+	AskTool  string        `doc:"ask_tool"`  // the program's own way to ask a person
+	Hosts    []string      `doc:"hosts"`     // it must reach
+}
+
+// Providers are the known programs by name.
+type Providers map[string]Provider
+
+// Override is what configuration says of one provider. Nil and empty fields keep the
+// built-in value; lists replace, maps are merged by key.
+type Override struct {
+	Command         string
+	ModelFlag       *string
+	DefaultModel    string
+	ModelArgs       map[string][]string
+	InteractiveArgs []string
+	HeadlessArgs    []string
+	RoleArgs        map[string][]string
+	PromptMode      string
+	PromptFlag      string
+	Trust           []Dialog
+	MCP             *string
+	Hooks           *string
+	Env             []string
+}
+
+// Load returns the built-in providers changed and extended by the overrides. A name that
+// is not built in is a provider of its own and needs a command. All problems are reported
+// together, each with the path of its key.
+func Load(overrides map[string]Override) (Providers, document.Problems) {
+	node, problems := document.Parse("providers.yaml", builtIn)
+	set := Providers{}
+	problems = append(problems, document.Decode(node, (*map[string]Provider)(&set), document.Options{})...)
+	for name, p := range set {
+		p.Name = name
+		set[name] = p.withDefaults()
+	}
+	for name, o := range overrides {
+		p := set[name]
+		p.Name = name
+		p = p.override(o).withDefaults()
+		problems = append(problems, p.problems()...)
+		set[name] = p
+	}
+	problems.Sort()
+	return set, problems
+}
+
+// Names returns the names of the providers in order.
+func (ps Providers) Names() []string {
+	names := make([]string, 0, len(ps))
+	for name := range ps {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (p Provider) withDefaults() Provider {
+	if p.PromptMode == "" {
+		p.PromptMode = PromptArg
+	}
+	if p.HeadlessPromptMode == "" {
+		p.HeadlessPromptMode = p.PromptMode
+	}
+	if p.HeadlessPromptFlag == "" {
+		p.HeadlessPromptFlag = p.PromptFlag
+	}
+	plain := []string{"{args}", "{model}", "{session}", "{hooks}", "{mcp}", "{permission}", "{prompt}"}
+	if len(p.Interactive) == 0 {
+		p.Interactive = plain
+	}
+	if len(p.Headless) == 0 {
+		p.Headless = plain
+	}
+	if p.Pause == 0 {
+		p.Pause = 300 * time.Millisecond
+	}
+	return p
+}
+
+func (p Provider) override(o Override) Provider {
+	text := func(to *string, from string) {
+		if from != "" {
+			*to = from
+		}
+	}
+	text(&p.Command, o.Command)
+	text(&p.DefaultModel, o.DefaultModel)
+	for to, from := range map[*string]*string{&p.ModelFlag: o.ModelFlag, &p.MCP: o.MCP, &p.Hooks: o.Hooks} {
+		if from != nil {
+			*to = *from
+		}
+	}
+	if o.PromptMode != "" {
+		p.PromptMode, p.HeadlessPromptMode = PromptMode(o.PromptMode), PromptMode(o.PromptMode)
+	}
+	if o.PromptFlag != "" {
+		p.PromptFlag, p.HeadlessPromptFlag = o.PromptFlag, o.PromptFlag
+	}
+	for to, from := range map[*[]string][]string{&p.InteractiveArgs: o.InteractiveArgs, &p.HeadlessArgs: o.HeadlessArgs, &p.Env: o.Env} {
+		if from != nil {
+			*to = from
+		}
+	}
+	if o.Trust != nil {
+		p.Trust = o.Trust
+	}
+	p.ModelArgs = merge(p.ModelArgs, o.ModelArgs)
+	p.RoleArgs = merge(p.RoleArgs, o.RoleArgs)
+	return p
+}
+
+var envForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// problems checks what configuration can break.
+func (p Provider) problems() document.Problems {
+	var found document.Problems
+	at := "providers." + p.Name
+	say := func(key, format string, args ...any) {
+		found = append(found, document.Problem{Path: at + "." + key, Text: fmt.Sprintf(format, args...)})
+	}
+	if strings.TrimSpace(p.Command) == "" {
+		say("command", "required")
+	}
+	if !slices.Contains([]PromptMode{PromptArg, PromptFlag, PromptStdin}, p.PromptMode) {
+		say("prompt_mode", "%q is none of arg, flag, stdin", p.PromptMode)
+	}
+	if p.PromptMode == PromptFlag && p.PromptFlag == "" {
+		say("prompt_flag", "required with prompt_mode flag")
+	}
+	if kinds := append(adapterNames(), ""); !slices.Contains(kinds, p.MCP) {
+		say("mcp", "%q is none of %s", p.MCP, strings.Join(adapterNames(), ", "))
+	}
+	if kinds := append(hookNames(), ""); !slices.Contains(kinds, p.Hooks) {
+		say("hooks", "%q is none of %s", p.Hooks, strings.Join(hookNames(), ", "))
+	}
+	for i, name := range p.Env {
+		if !envForm.MatchString(name) || reserved(name) {
+			say(fmt.Sprintf("env[%d]", i), "%q cannot be passed to an agent", name)
+		}
+	}
+	for i, d := range p.Trust {
+		if d.Text == "" || d.Key == "" {
+			say(fmt.Sprintf("trust[%d]", i), "needs text and key")
+		}
+	}
+	return found
+}
+
+func merge(under, over map[string][]string) map[string][]string {
+	if len(over) == 0 {
+		return under
+	}
+	m := make(map[string][]string, len(under)+len(over))
+	for k, v := range under {
+		m[k] = v
+	}
+	for k, v := range over {
+		m[k] = v
+	}
+	return m
+}
