@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
 )
 
@@ -16,16 +17,10 @@ type Provider struct {
 	RoleArgs        map[string][]string `doc:"role_args"`
 	PromptMode      string              `doc:"prompt_mode"` // arg, stdin, flag
 	PromptFlag      string              `doc:"prompt_flag"`
-	Trust           []Trust             `doc:"trust"`
-	MCP             string              `doc:"mcp"`
-	Hooks           string              `doc:"hooks"`
+	Trust           []agent.Dialog      `doc:"trust"`
+	MCP             *string             `doc:"mcp"`
+	Hooks           *string             `doc:"hooks"`
 	Env             []string            `doc:"env"`
-}
-
-// Trust is a dialog the program may answer, and the key that answers it.
-type Trust struct {
-	Text string `doc:"text,required"`
-	Key  string `doc:"key,required"`
 }
 
 // Choice is how an agent of a role is started.
@@ -58,4 +53,17 @@ func (c *Config) usedProviders() map[string]string {
 		}
 	}
 	return used
+}
+
+// Overrides is what the files say of providers, for agent.Load.
+func (c *Config) Overrides() map[string]agent.Override {
+	overrides := map[string]agent.Override{}
+	for name, p := range c.Providers {
+		overrides[name] = agent.Override{
+			Command: p.Command, ModelFlag: p.ModelFlag, DefaultModel: p.DefaultModel, ModelArgs: p.ModelArgs,
+			InteractiveArgs: p.InteractiveArgs, HeadlessArgs: p.HeadlessArgs, RoleArgs: p.RoleArgs,
+			PromptMode: p.PromptMode, PromptFlag: p.PromptFlag, Trust: p.Trust, MCP: p.MCP, Hooks: p.Hooks, Env: p.Env,
+		}
+	}
+	return overrides
 }
