@@ -196,10 +196,12 @@ func (d *submission) pressEnter(ctx context.Context) (why string, err error) {
 }
 
 // taken waits for a sign that the program took the line: its own acknowledgement, or
-// twice in a row a screen on which the staged line is no longer what it was. It is false
-// when the line still stands there at the end of the wait.
+// twice in a row a screen on which the line stands, but not as it was staged. It is false
+// when the line still stands as it did at the end of the wait. A line that vanished is an
+// error: it may have been taken, or wiped away by a program that was only starting, and
+// another Enter would be pressed on something else.
 func (d *submission) taken(ctx context.Context, staged screen) (bool, error) {
-	changed := 0
+	moved, vanished := 0, false
 	err := poll(ctx, d.opts.ConfirmLimit, func() (bool, error) {
 		if d.opts.Confirm != nil && d.opts.Confirm() {
 			return true, nil
@@ -211,14 +213,18 @@ func (d *submission) taken(ctx context.Context, staged screen) (bool, error) {
 		if now.dead {
 			return false, errors.New("the program has ended")
 		}
-		if now.around(staged.spot) == staged.around(staged.spot) {
-			changed = 0
+		vanished = now.spot.count == 0
+		if vanished || now.around(staged.spot) == staged.around(staged.spot) {
+			moved = 0
 			return false, nil
 		}
-		changed++
-		return changed >= 2, nil
+		moved++
+		return moved >= 2, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		if vanished {
+			return false, errors.New("the line vanished from the screen")
+		}
 		return false, nil
 	}
 	return err == nil, err

@@ -238,6 +238,20 @@ func TestSubmitTrustsTheProgramsOwnReceipt(t *testing.T) {
 	}
 }
 
+// The line is gone, so another Enter would be pressed on something we did not type.
+func TestSubmitPressesNoSecondEnterWhenTheLineVanished(t *testing.T) {
+	s := startServer(t)
+	pane, log := startTUI(t, s, "TUI_BRACKETED=1", "TUI_SILENT=1")
+	shows(t, s, pane, "READY")
+	out, err := s.Submit(t.Context(), pane, "hello", quick)
+	if err != nil || out.Delivery != tmux.Indeterminate || !strings.Contains(out.Why, "vanished") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if got := submitted(t, log); len(got) != 1 || got[0] != "hello" {
+		t.Errorf("the program took %q", got)
+	}
+}
+
 func TestSubmitWithoutAServerIsAnError(t *testing.T) {
 	s := newServer(t)
 	if out, err := s.Submit(t.Context(), "%0", "hello", quick); !errors.Is(err, tmux.ErrNoServer) || out.Delivery != tmux.Refused {

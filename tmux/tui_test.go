@@ -15,6 +15,7 @@ import (
 // some Enters, shows a clock, wraps its input in a frame, and may end in the middle.
 type tui struct {
 	deaf     bool // no Enter is ever taken
+	silent   bool // what was taken is not shown
 	swallow  int  // every n-th first Enter for a line is dropped; 0: none
 	die      int  // end after that many lines; 0: never
 	lines    int
@@ -33,7 +34,7 @@ func runTUI() int {
 		return 1
 	}
 	defer log.Close()
-	t := &tui{deaf: os.Getenv("TUI_DEAF") != "", swallow: number("TUI_SWALLOW"), die: number("TUI_DIE"), log: log}
+	t := &tui{deaf: os.Getenv("TUI_DEAF") != "", silent: os.Getenv("TUI_SILENT") != "", swallow: number("TUI_SWALLOW"), die: number("TUI_DIE"), log: log}
 	keys := make(chan []byte)
 	raw := exec.Command("stty", "raw", "-echo")
 	raw.Stdin = os.Stdin
@@ -94,7 +95,9 @@ func (t *tui) take(k []byte) (ended bool) {
 		return false
 	}
 	fmt.Fprintln(t.log, string(t.input))
-	t.messages = append(t.messages, string(t.input))
+	if !t.silent {
+		t.messages = append(t.messages, string(t.input))
+	}
 	t.input, t.dropped = nil, false
 	t.lines++
 	return t.die > 0 && t.lines >= t.die

@@ -3,22 +3,66 @@ package tmux
 import (
 	"context"
 	"fmt"
-	"os/exec"
-	"strings"
-	"time"
+	"regexp"
+	"strconv"
 )
 
-// Version returns what `tmux -V` says without the name, as "3.3a". binary is
-// empty for the tmux in PATH.
-func Version(ctx context.Context, binary string) (string, error) {
-	if binary == "" {
-		binary = "tmux"
+// Version of tmux, such as 3.3a. Development versions count as the release they lead to.
+type Version struct {
+	Major, Minor int
+	Patch        string // "", "a", "b"
+}
+
+var versionForm = regexp.MustCompile(`(\d+)\.(\d+)([a-z]?)`)
+
+// ParseVersion reads what tmux -V prints.
+func ParseVersion(text string) (Version, error) {
+	m := versionForm.FindStringSubmatch(text)
+	if m == nil {
+		return Version{}, fmt.Errorf("%q is no version of tmux", text)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, binary, "-V").Output()
+	major, errMajor := strconv.Atoi(m[1])
+	minor, errMinor := strconv.Atoi(m[2])
+	if errMajor != nil || errMinor != nil {
+		return Version{}, fmt.Errorf("%q is no version of tmux", text)
+	}
+	return Version{major, minor, m[3]}, nil
+}
+
+// Version asks the installed tmux; no server is needed.
+func (s *Server) Version(ctx context.Context) (Version, error) {
+	out, err := s.run(ctx, nil, "-V")
 	if err != nil {
-		return "", fmt.Errorf("run tmux: %w", err)
+		return Version{}, fmt.Errorf("ask for tmux's version: %w", err)
 	}
-	return strings.TrimSpace(strings.TrimPrefix(string(out), "tmux ")), nil
+	return ParseVersion(out)
+}
+
+func (v Version) String() string { return fmt.Sprintf("%d.%d%s", v.Major, v.Minor, v.Patch) }
+
+// Before reports whether v is older than w.
+func (v Version) Before(w Version) bool {
+	if v.Major != w.Major {
+		return v.Major < w.Major
+	}
+	if v.Minor != w.Minor {
+		return v.Minor < w.Minor
+	}
+	return v.Patch < w.Patch
+}
+
+// Oldest is the oldest version this package works with.
+func Oldest() Version { return Version{3, 3, "a"} }
+
+// Faults are the known faults of the version, one sentence each. This package works around
+// all of them; a person who uses the same server by hand meets them.
+func (v Version) Faults() []string {
+	if !v.Before(Version{3, 4, ""}) {
+		return nil
+	}
+	return []string{
+		"pasting into a pane whose program has ended ends the whole server",
+		"the end of a program can go unnoticed in the first moments of a server",
+		"pane_activity is always empty",
+	}
 }
