@@ -92,8 +92,12 @@ func (st *Stable) Look(rel string, now, from time.Time) (bool, error) {
 	return look.StableSince(first, from), nil
 }
 
-// Waiting reports whether a file was seen that may become stable by waiting.
-func (st *Stable) Waiting() bool { return len(st.looks) > 0 }
+// Settling reports whether the file rel was seen changing so lately that waiting
+// a moment will tell.
+func (st *Stable) Settling(rel string, now time.Time) bool {
+	first, ok := st.looks[rel]
+	return ok && now.Sub(first.At) < 2*time.Second
+}
 
 var hashRule = regexp.MustCompile(`^[0-9a-f]{64}$`)
 

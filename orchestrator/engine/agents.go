@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// forward is a report that the reducer has judged.
+type forward struct {
+	report orchestrator.AgentReport
+	seq    int // of the state it was judged in
+	at     time.Time
+}
+
+// watchesAgents reports whether there is an agent to look at.
+func (l *loop) watchesAgents() bool {
+	if l.st.Ended() {
+		return false
+	}
+	for _, a := range l.st.Agents {
+		if a.Launch != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// look starts a look at the agents in the background, when it is time for one
+// and none is on its way. What it finds comes by l.reports.
+func (l *loop) look() {
+	pause := agentPause
+	if l.woken {
+		pause = wakePause
+	}
+	if l.observing || !l.watchesAgents() || l.Now().Sub(l.observed) < pause {
+		return
+	}
+	l.observing, l.observed, l.woken = true, l.Now(), false
+	st := l.st
+	go func() {
+		ctx, cancel := context.WithTimeout(l.watch, observeBound)
+		defer cancel()
+		reports, err := l.Agents.Observe(ctx, st)
+		if err != nil {
+			reports = nil
+			if l.watch.Err() == nil {
+				l.Log.Warn("agents cannot be observed", "err", err)
+			}
+		}
+		l.reports <- reports
+	}()
+}
+
+// agents takes reports. One that says nothing new about an agent, in a state
+// that has not changed, is passed over.
+func (l *loop) agents(ctx context.Context, reports []orchestrator.AgentReport) error {
+	for _, rep := range reports {
+		if l.st.Ended() || !l.counts(rep) || !l.news(rep) {
+			continue
+		}
+		l.forwarded[rep.Key] = forward{report: rep, seq: l.st.Seq, at: l.Now()}
+		if _, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InAgent, Agent: &rep}); err != nil {
+			return err
+		}
+		f := l.forwarded[rep.Key]
+		f.seq = l.st.Seq
+		l.forwarded[rep.Key] = f
+	}
+	return nil
+}
+
+// counts reports whether a report is about a current launch, and for a missing
+// pane whether it has been missing for long enough.
+func (l *loop) counts(rep orchestrator.AgentReport) bool {
+	if l.st.Agents[rep.Key].Launch != rep.Launch {
+		return false
+	}
+	if rep.Condition != orchestrator.AgentAbsent || rep.ServerLost {
+		delete(l.absent, rep.Launch)
+		return true
+	}
+	starting := slices.ContainsFunc(l.st.Pending, func(e orchestrator.Effect) bool {
+		return e.Type == orchestrator.EffStartAgent && e.Args.Launch == rep.Launch
+	})
+	if starting {
+		delete(l.absent, rep.Launch)
+		return false
+	}
+	first, seen := l.absent[rep.Launch]
+	if !seen {
+		l.absent[rep.Launch] = l.Now()
+		return false
+	}
+	return l.Now().Sub(first) >= absentFor
+}
+
+func (l *loop) news(rep orchestrator.AgentReport) bool {
+	last, known := l.forwarded[rep.Key]
+	if !known || last.seq != l.st.Seq {
+		return true
+	}
+	if limit := l.st.Settings.LimitStall; limit > 0 && rep.Silence >= limit && l.Now().Sub(last.at) >= silencePause {
+		return true
+	}
+	return !same(last.report, rep)
+}
+
+// same compares what reports say about an agent's condition; the length of its
+// silence and its screen change all the time.
+func same(a, b orchestrator.AgentReport) bool {
+	code := func(r orchestrator.AgentReport) int {
+		if r.ExitCode == nil {
+			return -1
+		}
+		return *r.ExitCode
+	}
+	return code(a) == code(b) && a.Launch == b.Launch && a.Condition == b.Condition && a.Signal == b.Signal &&
+		a.TurnEnded == b.TurnEnded && a.Dialog == b.Dialog && a.RateLimited == b.RateLimited &&
+		a.ServerLost == b.ServerLost && a.CLISession == b.CLISession
+}
+
+// live returns the launches that are alive at a resume. If nobody can be asked,
+// every launch counts as alive: one that is not is noticed later.
+func (l *loop) live(ctx context.Context) []string {
+	live := slices.Clone(l.Start.Live)
+	ctx, cancel := context.WithTimeout(ctx, observeBound)
+	defer cancel()
+	reports, err := l.Agents.Observe(ctx, l.st)
+	if err != nil {
+		l.Log.Warn("agents cannot be observed", "err", err)
+		for _, a := range l.st.Agents {
+			if a.Launch != "" {
+				live = append(live, a.Launch)
+			}
+		}
+		return live
+	}
+	for _, rep := range reports {
+		if rep.Condition == orchestrator.AgentLive {
+			live = append(live, rep.Launch)
+		}
+	}
+	return live
+}

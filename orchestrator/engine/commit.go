@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+const (
+	commitPause = 5 * time.Second // between two tries of a commit
+	commitBound = 2 * time.Minute // for all of them
+)
+
+// commit makes a step durable. A disk that is full for a moment does not end the
+// session; nothing else happens meanwhile.
+func (l *loop) commit(ctx context.Context, step orchestrator.Step) error {
+	err := l.Session.Commit(step)
+	if err == nil {
+		return nil
+	}
+	again := time.NewTicker(commitPause)
+	defer again.Stop()
+	done, limit := ctx.Done(), commitBound
+	if ctx.Err() != nil {
+		done, limit = nil, stopBound // we are ending: this commit is what is left to do
+	}
+	bound := time.NewTimer(limit)
+	defer bound.Stop()
+	for {
+		l.Log.Error("commit failed, trying again", "seq", step.State.Seq, "err", err)
+		select {
+		case <-again.C:
+		case <-bound.C:
+			return fmt.Errorf("commit failed for %s: %w", limit, err)
+		case <-done:
+			return l.Session.Commit(step)
+		}
+		if err = l.Session.Commit(step); err == nil {
+			l.Log.Info("commit succeeded", "seq", step.State.Seq)
+			return nil
+		}
+	}
+}
+
+// quiet are the records that say nothing about the course of the session.
+var quiet = map[string]bool{
+	orchestrator.EvAgentStatus: true, orchestrator.EvInputIgnored: true, orchestrator.EvMsgQueued: true,
+	orchestrator.EvMsgDelivered: true, orchestrator.EvMsgAcked: true,
+}
+
+func (l *loop) logEvent(e orchestrator.Event) {
+	level := slog.LevelInfo
+	if quiet[e.Type] {
+		level = slog.LevelDebug
+	}
+	attrs := []any{"event", e.Type, "seq", e.Seq, "phase", e.Phase}
+	if role, ok := e.Data["role"].(string); ok && role != "" {
+		attrs = append(attrs, "role", role)
+	}
+	l.Log.Log(context.Background(), level, "recorded", attrs...)
+}
+
+// logCreated keeps the list of created files; a failure harms nobody.
+func (l *loop) logCreated() {
+	if !l.dirty && l.Wakes != nil || l.Now().Sub(l.logged) < scanPause {
+		return
+	}
+	l.dirty, l.logged = false, l.Now()
+	if err := l.Session.LogCreated(l.Now()); err != nil {
+		l.Log.Warn("created files are not listed", "err", err)
+	}
+}

@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// runner carries out effects. Only the loop's goroutine calls it; each try runs
+// in a goroutine of its own that the runner waits for.
+type runner struct {
+	effects Effects
+	ctx     context.Context
+	cancel  context.CancelFunc
+	done    chan finished
+	running map[string]try // effect id -> its try
+}
+
+type try struct {
+	key    string
+	cancel context.CancelFunc
+}
+
+// finished is the end of one try.
+type finished struct {
+	id     string
+	result orchestrator.Result
+	err    error
+}
+
+func newRunner(ctx context.Context, effects Effects) *runner {
+	ctx, cancel := context.WithCancel(ctx)
+	return &runner{effects: effects, ctx: ctx, cancel: cancel, done: make(chan finished), running: map[string]try{}}
+}
+
+func (r *runner) idle() bool { return len(r.running) == 0 }
+
+// ready starts every pending effect whose turn it is: all it waits for is done,
+// no earlier effect of its key is pending or still running, its pause is over.
+func (r *runner) ready(st *orchestrator.State, now time.Time) {
+	busy := map[string]bool{}
+	for _, t := range r.running {
+		busy[t.key] = true
+	}
+	for _, e := range st.Pending {
+		if _, runs := r.running[e.ID]; runs {
+			continue
+		}
+		if !busy[e.Key] && len(e.After) == 0 && !e.NotBefore.After(now) {
+			r.start(e)
+		}
+		busy[e.Key] = true
+	}
+}
+
+func (r *runner) start(e orchestrator.Effect) {
+	ctx, cancel := context.WithCancel(r.ctx)
+	r.running[e.ID] = try{key: e.Key, cancel: cancel}
+	go func() {
+		defer cancel()
+		f := finished{id: e.ID}
+		f.result, f.err = r.ensure(ctx, e)
+		r.done <- f
+	}()
+}
+
+// ensure turns a panic into a failed try of this one effect.
+func (r *runner) ensure(ctx context.Context, e orchestrator.Effect) (res orchestrator.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = Never(fmt.Errorf("panic in %s: %v", e.Type, p))
+		}
+	}()
+	return r.effects.Ensure(ctx, e)
+}
+
+// drop interrupts the tries of effects that are wanted no more. Their keys stay
+// busy until they have returned: what stops an agent must not overtake what was
+// starting it.
+func (r *runner) drop(pending []orchestrator.Effect) {
+	for id, t := range r.running {
+		if !slices.ContainsFunc(pending, func(e orchestrator.Effect) bool { return e.ID == id }) {
+			t.cancel()
+		}
+	}
+}
+
+// shutdown interrupts every try and waits for them.
+func (r *runner) shutdown() {
+	r.cancel()
+	for len(r.running) > 0 {
+		delete(r.running, (<-r.done).id)
+	}
+}
+
+// took hands the end of a try to the reducer. An effect that was dropped
+// meanwhile has nobody to tell.
+func (l *loop) took(ctx context.Context, f finished) error {
+	delete(l.effects.running, f.id)
+	wanted := slices.ContainsFunc(l.st.Pending, func(e orchestrator.Effect) bool { return e.ID == f.id })
+	if !wanted {
+		return nil
+	}
+	in := orchestrator.Input{Kind: orchestrator.InEffectDone, Effect: &orchestrator.Outcome{ID: f.id, Result: f.result}}
+	if f.err != nil {
+		in.Kind = orchestrator.InEffectFailed
+		in.Effect = &orchestrator.Outcome{ID: f.id, Error: f.err.Error(), Class: orchestrator.FailLocal}
+		var c *classed
+		if errors.As(f.err, &c) {
+			in.Effect.Class, in.Effect.Wait = c.class, orchestrator.Duration(c.wait)
+		}
+	}
+	_, err := l.apply(ctx, in)
+	return err
+}
+
+// finishPending carries out what the end of the session left to do, for a
+// bounded time; what is not done then stays pending for the next start.
+func (l *loop) finishPending() error {
+	ctx, cancel := context.WithTimeout(l.effects.ctx, stopBound)
+	defer cancel()
+	for len(l.st.Pending) > 0 || !l.effects.idle() {
+		l.effects.ready(l.st, l.Now())
+		again := time.NewTimer(l.next())
+		select {
+		case f := <-l.effects.done:
+			again.Stop()
+			if err := l.took(ctx, f); err != nil {
+				return err
+			}
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return nil
+		}
+	}
+	return nil
+}
+
+// fileEffects prepare the files of a phase.
+var fileEffects = map[string]bool{
+	orchestrator.EffEnsureDirs: true, orchestrator.EffWriteFile: true, orchestrator.EffWriteMarker: true,
+	orchestrator.EffMoveAside: true, orchestrator.EffRemoveFiles: true, orchestrator.EffMaterialise: true,
+}
+
+func filesPending(st *orchestrator.State) bool {
+	return slices.ContainsFunc(st.Pending, func(e orchestrator.Effect) bool { return fileEffects[e.Type] })
+}

@@ -1,0 +1,180 @@
+// Package engine runs one session: it collects what happened, lets
+// [orchestrator.Reduce] decide, makes the decision durable and has the effects
+// carried out.
+//
+// [Run] is the one goroutine that owns a session's state while its lock is held.
+// It takes inputs in a fixed order, so that a submission beats the exit of the
+// agent that made it: results of effects, commands, tool lines, observations of
+// files, conditions of agents, deadlines. Every decision is committed before
+// anything of it is done; a failed commit does nothing and is tried again for two
+// minutes. A wake-up carries no data: whatever woke it, the engine reads its
+// files and cursors again, also without any wake-up every two seconds.
+//
+// Effects run side by side, those with the same key in order, each at most once
+// at a time; an effect that waits for others starts when they are done. What is
+// not done when the engine ends stays in the state, and the next start does it.
+//
+// The engine sees the world through [Effects] and [Agents]. It stores nothing but
+// what the session package writes for it.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Effects makes effects true.
+type Effects interface {
+	// Ensure carries e out, or finds that it is true already: carried out twice
+	// it leaves the world as carried out once. It is called from several
+	// goroutines and returns soon after ctx ends. An error means one failed try;
+	// Remote and Never say what kind, any other is local and tried again soon.
+	Ensure(ctx context.Context, e orchestrator.Effect) (orchestrator.Result, error)
+}
+
+// Agents looks at the agents of a session.
+type Agents interface {
+	// Observe returns the condition of every launch that the state names. It
+	// must not change the state. An error means that nobody could be asked; it
+	// says nothing about any agent.
+	Observe(ctx context.Context, s *orchestrator.State) ([]orchestrator.AgentReport, error)
+}
+
+// Options is what Run needs.
+type Options struct {
+	Session    *session.Session // its lock held, for as long as Run runs
+	Definition *workflows.Definition
+	Effects    Effects
+	Agents     Agents
+	Wakes      <-chan struct{} // something in the session's directory may have changed; may be nil
+	Start      orchestrator.Start
+	Log        *slog.Logger              // nil = none
+	Now        func() time.Time          // nil = time.Now
+	OnCommit   func(*orchestrator.State) // called after each commit, must not block or change the state; may be nil
+}
+
+// Signal is the cause to cancel Run's context with when the session itself is to
+// end: the run is recorded as canceled and its agents are stopped. With any other
+// cause Run only lets go of the session, whose agents go on.
+type Signal struct{ Name string }
+
+// Error names the signal.
+func (s Signal) Error() string { return "signal: " + s.Name }
+
+// Remote marks an error of a remote side, to be tried again with patience; wait
+// is the pause it asked for, 0 if none.
+func Remote(err error, wait time.Duration) error { return &classed{err, orchestrator.FailRemote, wait} }
+
+// Never marks an error that no further try can mend.
+func Never(err error) error { return &classed{err, orchestrator.FailNever, 0} }
+
+type classed struct {
+	error
+	class string
+	wait  time.Duration
+}
+
+func (c *classed) Unwrap() error { return c.error }
+
+const (
+	scanPause    = 2 * time.Second        // between two looks at files nobody woke us for
+	agentPause   = time.Second            // between two looks at agents
+	wakePause    = 200 * time.Millisecond // between two looks at agents when woken
+	absentFor    = 2 * time.Second        // how long a pane is missing before that counts
+	silencePause = 10 * time.Second       // between two reports of the same silence
+	stopBound    = 10 * time.Second       // for what is left to do after a signal
+	settleBound  = 5 * time.Second        // for file effects at a resume
+	settlePause  = 500 * time.Millisecond // between two looks at a file that may still be written
+	observeBound = 10 * time.Second
+)
+
+// Run hosts the session until it has an outcome and nothing is pending, and
+// returns the last committed state. It returns an error, with the state it had
+// reached, when the session cannot be read, a commit failed for two minutes, or
+// ctx ended without a Signal.
+func Run(ctx context.Context, o Options) (*orchestrator.State, error) {
+	l, err := newLoop(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	err = l.begin(ctx)
+	if err == nil {
+		err = l.run(ctx)
+	}
+	if ctx.Err() != nil {
+		err = l.interrupted(ctx, err)
+	}
+	return l.st, err
+}
+
+func newLoop(ctx context.Context, o Options) (*loop, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.OnCommit == nil {
+		o.OnCommit = func(*orchestrator.State) {}
+	}
+	if o.Definition == nil {
+		def, err := o.Session.Definition()
+		if err != nil {
+			return nil, err
+		}
+		o.Definition = def
+	}
+	st, err := o.Session.Recover(o.Now())
+	if err != nil {
+		return nil, fmt.Errorf("recover session: %w", err)
+	}
+	o.Log = o.Log.With("session", st.SessionID)
+	watch, stopWatch := context.WithCancel(context.WithoutCancel(ctx))
+	return &loop{
+		Options: o, st: st,
+		watch: watch, stopWatch: stopWatch,
+		effects:   newRunner(context.WithoutCancel(ctx), o.Effects),
+		stable:    o.Session.NewStable(),
+		looked:    map[string]string{},
+		reports:   make(chan []orchestrator.AgentReport, 1),
+		absent:    map[string]time.Time{},
+		forwarded: map[string]forward{},
+	}, nil
+}
+
+// close waits for every goroutine of the run.
+func (l *loop) close() {
+	l.stopWatch()
+	if l.observing {
+		<-l.reports
+	}
+	l.effects.shutdown()
+	l.logged = time.Time{}
+	l.logCreated()
+}
+
+// interrupted ends the run after ctx ended.
+func (l *loop) interrupted(ctx context.Context, err error) error {
+	var sig Signal
+	if !errors.As(context.Cause(ctx), &sig) {
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		return err
+	}
+	if !l.st.Ended() {
+		in := orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Signal: sig.Name}}
+		if _, err := l.apply(ctx, in); err != nil {
+			return err
+		}
+	}
+	return l.finishPending()
+}

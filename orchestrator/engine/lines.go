@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// commands takes the lines of people. They count at any time, also after the end
+// of a session: a parked one may be told to go on.
+func (l *loop) commands(ctx context.Context) error {
+	return l.lines(ctx, session.Commands, orchestrator.InCommand, func() (orchestrator.Cursor, bool) {
+		return l.st.CommandCursor, true
+	})
+}
+
+// toolLines takes the lines of agents, but not while the session is paused or
+// after its end: they wait for it to go on.
+func (l *loop) toolLines(ctx context.Context) error {
+	return l.lines(ctx, session.ToolEvents, orchestrator.InTool, func() (orchestrator.Cursor, bool) {
+		return l.st.ToolCursor, !l.st.Paused && !l.st.Ended()
+	})
+}
+
+// lines takes what file holds behind the cursor, for as long as open says yes.
+func (l *loop) lines(ctx context.Context, file, kind string, open func() (orchestrator.Cursor, bool)) error {
+	for more := true; more; {
+		cursor, ok := open()
+		if !ok {
+			return nil
+		}
+		var lines []orchestrator.Line
+		var err error
+		lines, more, err = l.Session.Lines(file, cursor, 0)
+		if err != nil {
+			l.Log.Warn("a line file cannot be read", "file", file, "err", err)
+			return nil
+		}
+		for i := range lines {
+			if _, ok := open(); !ok || ctx.Err() != nil {
+				return nil
+			}
+			if err := l.line(ctx, kind, &lines[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *loop) line(ctx context.Context, kind string, line *orchestrator.Line) error {
+	if kind == orchestrator.InTool && line.Tool != "" {
+		if err := l.attach(line); err != nil {
+			return err
+		}
+	}
+	_, err := l.apply(ctx, orchestrator.Input{Kind: kind, Line: line})
+	return err
+}
+
+// attach reads the artifact that a line submits, if the line counts at all.
+func (l *loop) attach(line *orchestrator.Line) error {
+	p, err := line.Decode()
+	if err != nil {
+		return nil // the reducer says so
+	}
+	call := orchestrator.Call{Tool: line.Tool, Role: line.Role, Task: line.Task, Launch: line.Launch, Visit: line.Visit, Payload: p}
+	if owed := orchestrator.Owed(l.Definition, l.st); call.Role == "" && len(owed) == 1 {
+		call.Role, call.Task = owed[0].Role, owed[0].Task
+	}
+	path, kind := orchestrator.ArtifactOf(l.Definition, l.st, call)
+	if path == "" || !orchestrator.Accepts(l.Definition, l.st, call).OK {
+		return nil
+	}
+	line.Artifact, err = l.Session.ReadArtifact(path, kind)
+	if err != nil {
+		// The disk, not the agent: the agent can only be asked to submit again.
+		l.Log.Error("an artifact cannot be read", "path", path, "err", err)
+		line.Artifact = &orchestrator.Artifact{Path: path, Problems: []string{path + " could not be read: " + err.Error()}}
+	}
+	return nil
+}

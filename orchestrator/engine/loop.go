@@ -1,0 +1,272 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// loop is a running session. Only the goroutine of Run touches it.
+type loop struct {
+	Options
+	st      *orchestrator.State // as committed
+	effects *runner
+
+	stable  *session.Stable
+	looked  map[string]string // path -> what it looked like when it was last judged
+	ingest  bool              // a resume: review files count once
+	anyTime int               // visit in which files of any age count
+
+	watch     context.Context // of looks at agents
+	stopWatch context.CancelFunc
+	reports   chan []orchestrator.AgentReport
+	observing bool                 // one look is on its way
+	woken     bool                 // since the last look
+	alive     []string             // launches that lived at a resume
+	absent    map[string]time.Time // launch -> when its pane was first missed
+	forwarded map[string]forward   // agent key -> last report that was judged
+
+	scanned, observed, logged time.Time // last looks
+
+	dirty    bool // files may have been made since the last log of them
+	settling bool // a file was seen that may still be written
+}
+
+// begin takes the session: the start input, then for a resume everything that
+// was submitted before agents are started.
+func (l *loop) begin(ctx context.Context) error {
+	resume := l.Start.Mode == orchestrator.StartResume
+	if resume {
+		l.ingest, l.anyTime = true, l.st.Visit
+	}
+	start := l.Start
+	if _, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InStart, Start: &start}); err != nil {
+		return err
+	}
+	l.effects.ready(l.st, l.Now())
+	if !resume || l.st.Ended() {
+		return nil
+	}
+	if err := l.settle(ctx); err != nil {
+		return err
+	}
+	l.alive = l.live(ctx)
+	if err := l.pass(ctx, nil); err != nil {
+		return err
+	}
+	l.ingest = false
+	_, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Mode: start.Mode, Live: l.alive}})
+	return err
+}
+
+// settle waits, within bounds, until the files of the phase are as they should
+// be, so that predicates see them.
+func (l *loop) settle(ctx context.Context) error {
+	bound := time.NewTimer(settleBound)
+	defer bound.Stop()
+	for filesPending(l.st) {
+		select {
+		case f := <-l.effects.done:
+			if err := l.took(ctx, f); err != nil {
+				return err
+			}
+			l.effects.ready(l.st, l.Now())
+		case <-bound.C:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// run goes on until nothing is left to do.
+func (l *loop) run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var reports []orchestrator.AgentReport
+	for ctx.Err() == nil {
+		if err := l.pass(ctx, reports); err != nil {
+			return err
+		}
+		reports = nil
+		if l.finished() {
+			return nil
+		}
+		l.look()
+		timer.Reset(l.next())
+		select {
+		case <-ctx.Done():
+		case f := <-l.effects.done:
+			if err := l.took(ctx, f); err != nil {
+				return err
+			}
+		case reports = <-l.reports:
+			l.observing = false
+		case _, open := <-l.Wakes:
+			l.dirty, l.woken = true, true
+			if !open {
+				l.Wakes = nil
+			}
+		case <-timer.C:
+		}
+	}
+	return nil
+}
+
+// finished reports whether the session has its outcome and owes nothing.
+func (l *loop) finished() bool {
+	return l.st.Ended() && len(l.st.Pending) == 0 && l.effects.idle()
+}
+
+// pass takes what is there, in order, until that has led to no other phase.
+func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) error {
+	for ctx.Err() == nil {
+		before := l.situation()
+		steps := []func(context.Context) error{
+			l.takeResults, l.overwritten, l.commands, l.toolLines, l.observe,
+			func(ctx context.Context) error { return l.agents(ctx, reports) },
+			l.timers,
+		}
+		for _, step := range steps {
+			if err := step(ctx); err != nil {
+				return err
+			}
+		}
+		l.effects.ready(l.st, l.Now())
+		l.logCreated()
+		if l.situation() == before {
+			return nil
+		}
+		reports = nil
+	}
+	return nil
+}
+
+// situation is what decides which inputs are looked for.
+type situation struct {
+	phase         string
+	visit         int
+	ended, paused bool
+}
+
+func (l *loop) situation() situation {
+	return situation{l.st.Phase, l.st.Visit, l.st.Ended(), l.st.Paused}
+}
+
+func (l *loop) takeResults(ctx context.Context) error {
+	for {
+		select {
+		case f := <-l.effects.done:
+			if err := l.took(ctx, f); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// overwritten notices that somebody else wrote state.json.
+func (l *loop) overwritten(ctx context.Context) error {
+	if l.Now().Sub(l.scanned) < scanPause {
+		return nil
+	}
+	l.scanned = l.Now()
+	if !l.Session.Overwritten() {
+		return nil
+	}
+	_, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InOverwritten})
+	return err
+}
+
+// timers takes the deadlines that have passed, the oldest first. One that changes
+// nothing, as while limits stand still, is asked again at the next look.
+func (l *loop) timers(ctx context.Context) error {
+	now := l.Now()
+	due := slices.DeleteFunc(slices.Collect(maps.Keys(l.st.Deadlines)), func(name string) bool {
+		return l.st.Deadlines[name].After(now)
+	})
+	at := l.st.Deadlines
+	slices.SortFunc(due, func(a, b string) int {
+		return cmp.Or(at[a].Compare(at[b].Time), cmp.Compare(a, b))
+	})
+	for _, name := range due {
+		if _, armed := l.st.Deadlines[name]; !armed {
+			continue // an earlier one ended it
+		}
+		if _, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InTimer, Timer: name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next is how long nothing can happen that nobody would wake us for.
+func (l *loop) next() time.Duration {
+	now := l.Now()
+	wait := scanPause
+	if l.watchesAgents() {
+		wait = min(wait, agentPause)
+	}
+	if l.settling {
+		wait = min(wait, settlePause)
+	}
+	soon := func(at orchestrator.Time) {
+		if !at.IsZero() && at.After(now) {
+			wait = min(wait, at.Sub(now))
+		}
+	}
+	for _, at := range l.st.Deadlines {
+		soon(at)
+	}
+	for _, e := range l.st.Pending {
+		soon(e.NotBefore)
+	}
+	return max(wait, time.Millisecond)
+}
+
+// apply lets the reducer decide about one input and commits what it decided.
+func (l *loop) apply(ctx context.Context, in orchestrator.Input) (changed bool, err error) {
+	in.At = l.Now()
+	step, err := l.reduce(in)
+	if err != nil {
+		l.Log.Error("the session cannot go on", "phase", l.st.Phase, "err", err)
+		step, err = orchestrator.Fail(l.Definition, l.st, in.At, err.Error())
+	}
+	if err != nil {
+		return false, fmt.Errorf("end the session as failed: %w", err)
+	}
+	if !step.Changed {
+		return false, nil
+	}
+	if err := l.commit(ctx, step); err != nil {
+		return false, err
+	}
+	l.st = step.State
+	l.dirty = true
+	l.effects.drop(l.st.Pending)
+	for _, e := range step.Events {
+		l.logEvent(e)
+	}
+	l.OnCommit(l.st)
+	return true, nil
+}
+
+// reduce turns a panic of the reducer into the failure of this one session.
+func (l *loop) reduce(in orchestrator.Input) (step orchestrator.Step, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			l.Log.Error("panic while deciding", "input", in.Kind, "err", r, "stack", string(debug.Stack()))
+			err = fmt.Errorf("decide about %s: %v", in.Kind, r)
+		}
+	}()
+	return orchestrator.Reduce(l.Definition, l.st, in)
+}

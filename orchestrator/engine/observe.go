@@ -1,0 +1,228 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// predicate is a file whose presence says something in the current phase.
+type predicate struct {
+	what  string // one of the Observe constants
+	name  string
+	path  string // relative to the session
+	loose bool   // counts at once, whatever its age
+	read  func(*loop, predicate) (*orchestrator.Observation, error)
+}
+
+// observe looks at the files the current phase waits for. Files that the session
+// itself is still writing or removing are left for later.
+func (l *loop) observe(ctx context.Context) error {
+	if l.st.Paused || l.st.Ended() || filesPending(l.st) {
+		return nil
+	}
+	l.settling = false
+	visit := l.st.Visit
+	for _, p := range l.predicates() {
+		o, err := l.judge(p)
+		if err != nil {
+			l.Log.Warn("a file cannot be read", "path", p.path, "err", err)
+			continue
+		}
+		if o == nil {
+			continue
+		}
+		if _, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InObserve, Observe: o}); err != nil {
+			return err
+		}
+		if l.st.Visit != visit || l.st.Ended() || filesPending(l.st) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// predicates lists what the current phase waits for.
+func (l *loop) predicates() []predicate {
+	if l.st.Gate != nil {
+		return l.gatePredicates()
+	}
+	phase, ok := l.Definition.Phase(l.st.Phase)
+	if !ok {
+		return nil
+	}
+	switch {
+	case phase.Kind == workflows.KindAuthor && phase.FileAccepts:
+		return []predicate{{what: orchestrator.ObserveArtifact, path: phase.Artifact, read: (*loop).readText}}
+	case phase.Kind == workflows.KindImplement:
+		return markers(phase, l.st)
+	case phase.Kind == workflows.KindFix && l.st.SubplanStatus[orchestrator.FixTask] == orchestrator.SubplanRunning:
+		return []predicate{marker(phase, "1")}
+	case phase.Kind == workflows.KindReview && l.st.AwaitingSummary:
+		return []predicate{{what: orchestrator.ObserveSummary, path: path.Join(l.completeDir(), session.SummaryFile), read: (*loop).readText}}
+	case phase.Kind == workflows.KindReview && l.ingest:
+		return l.reviewPredicates(phase)
+	}
+	return nil
+}
+
+func (l *loop) completeDir() string {
+	phase, _ := l.Definition.Kind(workflows.KindComplete)
+	return phase.Dir
+}
+
+func markers(phase workflows.Phase, st *orchestrator.State) []predicate {
+	var out []predicate
+	for _, id := range st.ActivePlanIDs {
+		if st.SubplanStatus[id] == orchestrator.SubplanRunning {
+			out = append(out, marker(phase, id))
+		}
+	}
+	return out
+}
+
+func marker(phase workflows.Phase, id string) predicate {
+	return predicate{what: orchestrator.ObserveMarker, name: id, path: path.Join(phase.Dir, "done_"+id), loose: true, read: (*loop).readMarker}
+}
+
+// gatePredicates lists the two files that answer a gate. Changes win: while
+// there is such a file an approval is not looked at.
+func (l *loop) gatePredicates() []predicate {
+	dir := l.completeDir()
+	changes := predicate{what: orchestrator.ObserveChanges, path: path.Join(dir, session.ChangesFile), read: (*loop).readChanges}
+	if _, err := os.Lstat(l.Session.Path(changes.path)); err == nil {
+		return []predicate{changes}
+	}
+	return []predicate{{what: orchestrator.ObserveApproval, path: path.Join(dir, session.ApprovalFile), read: (*loop).readApproval}}
+}
+
+// reviewPredicates lists the verdicts that pending reviewers had written before
+// the session was interrupted. A reviewer that is alive may still be writing.
+func (l *loop) reviewPredicates(phase workflows.Phase) []predicate {
+	var out []predicate
+	for _, owed := range orchestrator.Owed(l.Definition, l.st) {
+		alive := slices.Contains(l.alive, l.st.Agents[owed.Key()].Launch)
+		if l.st.ActiveReviews[owed.Role] == orchestrator.ReviewPending && !alive {
+			out = append(out, predicate{
+				what: orchestrator.ObserveReview, name: owed.Role, path: orchestrator.ReviewFile(phase.Dir, owed.Role),
+				loose: true, read: (*loop).readReview,
+			})
+		}
+	}
+	return out
+}
+
+// judge returns the observation that a predicate holds, or nil. The same file is
+// judged again only when the session has changed.
+func (l *loop) judge(p predicate) (*orchestrator.Observation, error) {
+	info, err := os.Lstat(l.Session.Path(p.path))
+	if err != nil || !info.Mode().IsRegular() {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		delete(l.looked, p.path)
+		return nil, err
+	}
+	looks := fmt.Sprintf("%d %d %d", info.Size(), info.ModTime().UnixNano(), l.st.Seq)
+	if l.looked[p.path] == looks {
+		return nil, nil
+	}
+	if !p.loose {
+		stable, err := l.stable.Look(p.path, l.Now(), l.notBefore())
+		if err != nil || !stable {
+			l.settling = l.settling || l.stable.Settling(p.path, l.Now())
+			return nil, err
+		}
+	}
+	l.looked[p.path] = looks
+	return p.read(l, p)
+}
+
+// notBefore is the age a file may have. After a resume any will do.
+func (l *loop) notBefore() time.Time {
+	if l.anyTime == l.st.Visit {
+		return time.Time{}
+	}
+	return l.st.PhaseEnteredAt.Time
+}
+
+func (p predicate) observation(evidence string) *orchestrator.Observation {
+	return &orchestrator.Observation{What: p.what, Name: p.name, Evidence: evidence}
+}
+
+func (l *loop) readMarker(p predicate) (*orchestrator.Observation, error) {
+	info, err := os.Lstat(l.Session.Path(p.path))
+	if err != nil {
+		return nil, err
+	}
+	return p.observation(fmt.Sprintf("%d/%d", l.st.Visit, info.ModTime().UnixNano())), nil
+}
+
+// readText takes a file that is accepted without a tool call; a blank or broken
+// one is as if it were not there.
+func (l *loop) readText(p predicate) (*orchestrator.Observation, error) {
+	a, err := l.Session.ReadArtifact(p.path, orchestrator.ArtifactText)
+	if err != nil || len(a.Problems) > 0 {
+		return nil, err
+	}
+	o := p.observation(fmt.Sprintf("%d/%s", l.st.Visit, a.SHA256))
+	o.Artifact = a
+	return o, nil
+}
+
+func (l *loop) readReview(p predicate) (*orchestrator.Observation, error) {
+	a, err := l.Session.ReadArtifact(p.path, orchestrator.ArtifactReview)
+	if err != nil || len(a.Problems) > 0 {
+		return nil, err
+	}
+	o := p.observation(fmt.Sprintf("%d/%s", l.st.Visit, a.SHA256))
+	o.Artifact = a
+	return o, nil
+}
+
+func (l *loop) readChanges(p predicate) (*orchestrator.Observation, error) {
+	a, err := l.Session.ReadArtifact(p.path, orchestrator.ArtifactText)
+	if err != nil || len(a.Problems) > 0 {
+		return nil, err
+	}
+	text, err := l.Session.Blob(a.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	o := p.observation(l.gateEvidence(a.SHA256))
+	o.Artifact, o.Approval = a, &orchestrator.Approval{Text: string(text)}
+	return o, nil
+}
+
+func (l *loop) readApproval(p predicate) (*orchestrator.Observation, error) {
+	c, err := l.Session.CheckArtifact(p.path, orchestrator.ArtifactText)
+	if err != nil {
+		return nil, err
+	}
+	o := p.observation(l.gateEvidence(c.Artifact.SHA256))
+	if o.Problems = c.Artifact.Problems; len(o.Problems) > 0 {
+		return o, nil
+	}
+	approval, problems := workflows.ParseApproval(c.Data)
+	if o.Problems = problems.Errors().Lines(); approval == nil {
+		return o, nil
+	}
+	o.Approval = &orchestrator.Approval{
+		ExcludeFiles: slices.Clone(approval.ExcludeFiles), CommitMessage: approval.CommitMessage, By: approval.By,
+	}
+	return o, nil
+}
+
+// gateEvidence tells the same file at two gates apart.
+func (l *loop) gateEvidence(sha256 string) string {
+	return fmt.Sprintf("%d/%d/%s", l.st.Visit, l.st.Gate.OpenedAt.UnixMilli(), sha256)
+}

@@ -1,0 +1,385 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+const plan = `version: 2
+plan_overview: Refuse expired tokens.
+needs_design: false
+needs_docs: false
+doc_files: []
+groups:
+  - {group_id: base, mode: serial, plans: [{index: 1, name: Token check}]}
+  - {group_id: rest, mode: parallel, plans: [{index: 2, name: Page}, {index: 3, name: Log}]}
+subplans:
+  - {index: 1, title: Token check, scope: Validate expiry, owned_files: [auth/], dependencies: none,
+     implementation_approach: Compare, acceptance_criteria: Refused, tasks: [Test, Implement]}
+  - {index: 2, title: Page, scope: Show, owned_files: [web/], dependencies: none,
+     implementation_approach: Template, acceptance_criteria: Visible, tasks: [Page]}
+  - {index: 3, title: Log, scope: Log, owned_files: [log/], dependencies: none,
+     implementation_approach: Print, acceptance_criteria: Logged, tasks: [Log]}
+`
+
+// world carries out the effects of one session on disk and in memory, and
+// outlives the hosts that run it. Panes, commits and branches are looked up by
+// their key, as the real ones are.
+type world struct {
+	t *testing.T
+	s *session.Session
+
+	// play is what an agent does when it starts; nil = nothing.
+	play func(w *world, e orchestrator.Effect)
+	// fail, if it returns an error, is the end of a try.
+	fail func(e orchestrator.Effect) error
+	// hold, if it returns a channel, is waited for before an effect is carried out.
+	hold func(e orchestrator.Effect) <-chan struct{}
+
+	mu       sync.Mutex
+	panes    map[string]orchestrator.AgentReport // launch -> condition
+	started  []string                            // launches, in order
+	commits  map[string]orchestrator.Result      // key -> result
+	log      []string                            // begin and end of every try
+	lookErr  error
+	observed int
+}
+
+func newWorld(t *testing.T, workflow string, edit func(*orchestrator.State)) *world {
+	t.Helper()
+	_, data, problems := workflows.Load(workflow, nil)
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	st := orchestrator.State{Settings: orchestrator.DefaultSettings(), BaseSHA: "c0"}
+	st.Integrated = orchestrator.Integrated{Commit: "c0", Tree: "t0"}
+	if edit != nil {
+		edit(&st)
+	}
+	s, err := session.Create(session.CreateSpec{
+		Project: t.TempDir(), Now: time.Now(), Source: "tokens", Request: "Refuse expired tokens.", Definition: data, State: st,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	w := &world{t: t, s: s, play: honest, panes: map[string]orchestrator.AgentReport{}, commits: map[string]orchestrator.Result{}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			w.tell()
+		}
+	})
+	return w
+}
+
+func (w *world) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = append(w.log, fmt.Sprintf(format, args...))
+}
+
+func (w *world) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrator.Result, error) {
+	w.note("begin %s %s", e.Type, e.Key)
+	defer w.note("end %s %s", e.Type, e.Key)
+	if w.hold != nil {
+		if held := w.hold(e); held != nil {
+			select {
+			case <-held:
+			case <-ctx.Done():
+				return orchestrator.Result{}, ctx.Err()
+			}
+		}
+	}
+	if w.fail != nil {
+		if err := w.fail(e); err != nil {
+			return orchestrator.Result{}, err
+		}
+	}
+	return w.carryOut(e)
+}
+
+func (w *world) carryOut(e orchestrator.Effect) (res orchestrator.Result, err error) {
+	a := e.Args
+	switch e.Type {
+	case orchestrator.EffEnsureDirs:
+		err = w.s.EnsureDirs(a.Paths...)
+	case orchestrator.EffWriteFile:
+		err = w.s.WriteBlob(a.Path, a.SHA256)
+	case orchestrator.EffWriteMarker:
+		err = w.s.Mark(a.Path)
+	case orchestrator.EffMoveAside:
+		err = w.s.MoveAside(a.Visit, a.Paths...)
+	case orchestrator.EffRemoveFiles:
+		err = w.s.Remove(a.Paths...)
+	case orchestrator.EffMaterialise:
+		if a.Material == orchestrator.MaterialSummary {
+			err = w.s.Replace(a.Path, []byte("fallback\n"))
+		}
+	case orchestrator.EffStartAgent:
+		w.startAgent(e)
+	case orchestrator.EffStopAgent:
+		w.mu.Lock()
+		delete(w.panes, a.Launch)
+		w.mu.Unlock()
+	case orchestrator.EffEnsureWorkspace:
+		res.Path = "/work/" + a.Workspace
+	case orchestrator.EffIntegrate:
+		res = w.commit("integrate "+a.Launch, orchestrator.Result{Files: 1})
+	case orchestrator.EffCommit:
+		res = w.commit(e.Key, orchestrator.Result{Parent: a.Base, Subject: "feat: tokens"})
+	case orchestrator.EffPush:
+		res.Skipped = "no remote"
+	}
+	return res, err
+}
+
+// commit makes a commit under a key, once.
+func (w *world) commit(key string, res orchestrator.Result) orchestrator.Result {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if made, ok := w.commits[key]; ok {
+		return made
+	}
+	n := len(w.commits) + 1
+	res.Commit, res.Tree = fmt.Sprintf("c%d", n), fmt.Sprintf("t%d", n)
+	res.Snapshot = res.Tree
+	w.commits[key] = res
+	return res
+}
+
+func (w *world) startAgent(e orchestrator.Effect) {
+	w.mu.Lock()
+	_, adopted := w.panes[e.Args.Launch]
+	if !adopted {
+		w.panes[e.Args.Launch] = orchestrator.AgentReport{
+			Key: orchestrator.AgentKey(e.Args.Role, e.Args.Task), Launch: e.Args.Launch, Condition: orchestrator.AgentLive,
+		}
+		w.started = append(w.started, e.Args.Launch)
+	}
+	w.mu.Unlock()
+	if !adopted && w.play != nil {
+		w.play(w, e)
+	}
+}
+
+func (w *world) Observe(_ context.Context, s *orchestrator.State) ([]orchestrator.AgentReport, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.observed++
+	if w.lookErr != nil {
+		return nil, w.lookErr
+	}
+	var reports []orchestrator.AgentReport
+	for key, a := range s.Agents {
+		if a.Launch == "" {
+			continue
+		}
+		rep, ok := w.panes[a.Launch]
+		if !ok {
+			rep = orchestrator.AgentReport{Key: key, Launch: a.Launch, Condition: orchestrator.AgentAbsent}
+		}
+		reports = append(reports, rep)
+	}
+	return reports, nil
+}
+
+// pane changes what is seen of a launch.
+func (w *world) pane(launch string, edit func(*orchestrator.AgentReport)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	rep := w.panes[launch]
+	rep.Launch = launch
+	if rep.Key == "" {
+		_, role, task, _, _ := orchestrator.LaunchParts(launch)
+		rep.Key = orchestrator.AgentKey(role, task)
+	}
+	edit(&rep)
+	w.panes[launch] = rep
+}
+
+func (w *world) launches() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.started)
+}
+
+func (w *world) entries() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.log)
+}
+
+// honest is an agent that does its work at once.
+func honest(w *world, e orchestrator.Effect) {
+	role, task := e.Args.Role, e.Args.Task
+	switch {
+	case strings.HasSuffix(e.Args.PromptFile, "summary_prompt.md"):
+		w.write("08_completion/summary.md", "## What was implemented\nTokens.\n")
+		w.submit(e.Args.Launch, "submit_summary", `{}`)
+	case role == "architect":
+		w.write("02_architecting/architecture.md", "# Architecture\n")
+		w.submit(e.Args.Launch, "submit_architecture", `{"reviewers":["reviewer_logic"]}`)
+	case role == "planner":
+		w.write("04_planning/plan.yaml", plan)
+		w.submit(e.Args.Launch, "submit_plan", `{}`)
+	case role == "coder":
+		index := strings.TrimPrefix(task, "resolve-")
+		if index == "" {
+			index = "1"
+		}
+		w.submit(e.Args.Launch, "submit_done", `{"subplan_index":`+index+`}`)
+	case strings.HasPrefix(role, "reviewer"):
+		w.write(orchestrator.ReviewFile("07_review", role), "verdict: pass\nsummary: Fine.\n")
+		w.submit(e.Args.Launch, "submit_review", `{"role":"`+role+`","verdict":"pass"}`)
+	}
+}
+
+// idle is an agent that does nothing.
+func idle(*world, orchestrator.Effect) {}
+
+func (w *world) write(rel, text string) {
+	if err := w.s.Replace(rel, []byte(text)); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// submit appends a line as the tool of a launch does.
+func (w *world) submit(launch, tool, payload string) {
+	visit, role, task, _, _ := orchestrator.LaunchParts(launch)
+	w.append(fmt.Sprintf(`{"tool":%q,"payload":%s,"id":%q,"role":%q,"task":%q,"launch":%q,"visit":%d}`,
+		tool, payload, launch+tool+payload, role, task, launch, visit) + "\n")
+}
+
+// append adds bytes to the file of tool lines, as they are.
+func (w *world) append(text string) { w.appendTo(session.ToolEvents, text) }
+
+func (w *world) appendTo(file, text string) {
+	f, err := os.OpenFile(w.s.Path(file), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *world) command(payload string) {
+	w.appendTo(session.Commands, `{"tool":"command","payload":`+payload+"}\n")
+}
+
+// host is one run of the engine.
+type host struct {
+	w      *world
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+	st     *orchestrator.State
+	err    error
+}
+
+// start runs the engine in the background.
+func (w *world) start(o engine.Options) *host {
+	w.t.Helper()
+	ctx, cancel := context.WithCancelCause(w.t.Context())
+	h := &host{w: w, cancel: cancel, done: make(chan struct{})}
+	o.Session, o.Effects, o.Agents = w.s, w, w
+	if o.Start.Mode == "" {
+		o.Start.Mode = orchestrator.StartNew
+	}
+	go func() {
+		defer close(h.done)
+		h.st, h.err = engine.Run(ctx, o)
+	}()
+	w.t.Cleanup(func() { cancel(errors.New("the test ended")); <-h.done })
+	return h
+}
+
+// wait waits for the run's own end.
+func (h *host) wait() *orchestrator.State {
+	h.w.t.Helper()
+	select {
+	case <-h.done:
+	case <-time.After(24 * time.Hour):
+		h.w.t.Fatal("the host did not end")
+	}
+	if h.err != nil {
+		h.w.t.Fatal(h.err)
+	}
+	return h.st
+}
+
+// stop makes the host let go, as the end of a daemon does.
+func (h *host) stop() {
+	h.cancel(errors.New("daemon stops"))
+	<-h.done
+}
+
+// state returns what is committed now.
+func (w *world) state() *orchestrator.State {
+	w.t.Helper()
+	st, err := w.s.ReadState()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return st
+}
+
+// until waits until the committed state is as wanted.
+func (w *world) until(what string, want func(*orchestrator.State) bool) *orchestrator.State {
+	w.t.Helper()
+	for range 2000 {
+		if st := w.state(); want(st) {
+			return st
+		}
+		w.pass(50 * time.Millisecond)
+	}
+	w.t.Fatalf("the session never was %s: %+v", what, w.state())
+	return nil
+}
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) { <-time.After(d) }
+
+func (w *world) events(kind string) []orchestrator.Event {
+	w.t.Helper()
+	all, bad, err := w.s.Events(0)
+	if err != nil || bad > 0 {
+		w.t.Fatalf("events: %d bad, %v", bad, err)
+	}
+	for i, e := range all {
+		if e.Seq != i+1 {
+			w.t.Fatalf("record %d has number %d", i+1, e.Seq)
+		}
+	}
+	if kind == "" {
+		return all
+	}
+	return slices.DeleteFunc(all, func(e orchestrator.Event) bool { return e.Type != kind })
+}
+
+// tell shows the records of a session whose test failed.
+func (w *world) tell() {
+	w.t.Helper()
+	for _, e := range w.events("") {
+		w.t.Logf("%3d %s visit %d %s %s %v", e.Seq, e.TS.Format("04:05.000"), e.Visit, e.Phase, e.Type, e.Data)
+	}
+}
+
+// bubble runs a test with a clock of its own.
+func bubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, test)
+}
