@@ -87,7 +87,7 @@ func limitOf(resp *http.Response, m serverMessage, now time.Time) (limited, bool
 	if resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusTooManyRequests {
 		return limited{}, false
 	}
-	text := strings.ToLower(m.Message)
+	text := strings.ToLower(m.text())
 	if strings.Contains(text, "submitted too quickly") {
 		return limited{scope: "content", bare: true}, true
 	}
@@ -175,6 +175,7 @@ func validationCode(m serverMessage) string {
 		{"body is too long", CodeBodyTooLong},
 		{"pullrequest head invalid", CodeHeadInvalid},
 		{"head invalid", CodeHeadInvalid},
+		{"head is invalid", CodeHeadInvalid},
 	} {
 		if strings.Contains(text, rule.part) {
 			return rule.code

@@ -10,17 +10,19 @@ import (
 type Priority int
 
 const (
-	// Mirror is for what keeps an issue up to date; the priority of a bare context.
-	Mirror Priority = iota
-	// Finishing is for what ends a session: stop, final comment, last label, pull request.
+	// PriorityMirror is for what keeps an issue up to date; the priority of a bare context.
+	PriorityMirror Priority = iota
+	// PriorityFinishing is for what ends a session: stop, final comment, last label, pull request.
 	// Only it passes when little of the quota is left.
-	Finishing
-	// Discovery is for polling and sweeps.
-	Discovery
+	PriorityFinishing
+	// PriorityDiscovery is for polling and sweeps.
+	PriorityDiscovery
 )
 
 // rank is the place in a queue, first to last.
-func (p Priority) rank() int { return [...]int{Mirror: 1, Finishing: 0, Discovery: 2}[p] }
+func (p Priority) rank() int {
+	return [...]int{PriorityMirror: 1, PriorityFinishing: 0, PriorityDiscovery: 2}[p]
+}
 
 type callKey int
 

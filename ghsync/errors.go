@@ -149,3 +149,5 @@ func IsNotFound(err error) bool {
 	var missing *NotFound
 	return errors.As(err, &missing)
 }
+
+func isMovedError(err error) bool { return errors.As(err, new(*Moved)) }

@@ -112,7 +112,7 @@ func (t *limit) pace(ctx context.Context, c call) error {
 	for _, l := range limiters {
 		r := l.Reserve()
 		delay := r.Delay()
-		if delay > limitPatience && c.priority == Finishing {
+		if delay > limitPatience && c.priority == PriorityFinishing {
 			continue // GitHub's own limit leaves room for it
 		}
 		if delay > limitPatience {

@@ -38,7 +38,7 @@ func (m Marker) key() string {
 	switch {
 	case m.Kind == KindStatus && m.Part == "":
 		return KindStatus
-	case m.Part == "" || m.Part == "phase":
+	case m.Part == "" || m.Part == "phase" || strings.HasPrefix(m.Part, "1/"):
 		return strconv.Itoa(m.Seq)
 	}
 	return strconv.Itoa(m.Seq) + "/" + strings.SplitN(m.Part, "/", 2)[0]

@@ -62,7 +62,7 @@ type PullRequest struct {
 // Errors callers tell apart: Terminal with CodeNoCommits, CodePRForbidden, CodeHeadInvalid;
 // RetryAfter, Unsent and Ambiguous pass.
 func (p *PullRequest) Ensure(ctx context.Context, spec PullRequestSpec) (PullRequestResult, error) {
-	ctx = WithPriority(ctx, Finishing)
+	ctx = WithPriority(ctx, PriorityFinishing)
 	spec.HeadOwner = or(spec.HeadOwner, spec.Repo.Owner)
 	have, err := p.find(ctx, spec)
 	if err != nil {

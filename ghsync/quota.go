@@ -107,7 +107,7 @@ func (q *quota) hold(c call) (time.Duration, string) {
 		later(q.content, "content")
 	}
 	s := q.left[c.resource]
-	if s.remaining*10 < s.limit && (c.priority != Finishing || s.remaining == 0) {
+	if s.remaining*10 < s.limit && (c.priority != PriorityFinishing || s.remaining == 0) {
 		later(s.reset.Add(time.Second), "primary")
 	}
 	return until.Sub(now), scope

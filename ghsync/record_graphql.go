@@ -34,7 +34,7 @@ const gateDocument = `query Gate($owner: String!, $name: String!, $number: Int!)
         author { ...Actor }
         labels(first: 100) { nodes { name } }
         userContentEdits(first: 100) { nodes { editedAt editor { ...Actor } } }
-        timelineItems(last: 250, itemTypes: [LABELED_EVENT, UNLABELED_EVENT, RENAMED_TITLE_EVENT]) {
+        timelineItems(last: 100, itemTypes: [LABELED_EVENT, UNLABELED_EVENT, RENAMED_TITLE_EVENT]) {
           nodes {
             __typename
             ... on LabeledEvent { createdAt label { name } actor { ...Actor } }

@@ -198,15 +198,15 @@ func TestLittleQuotaLeftIsForFinishing(t *testing.T) {
 			_, err := c.Repository(ghsync.WithPriority(t.Context(), p), "octo", "widgets")
 			return err
 		}
-		if err := read(ghsync.Discovery); err != nil {
+		if err := read(ghsync.PriorityDiscovery); err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range []ghsync.Priority{ghsync.Discovery, ghsync.Mirror} {
+		for _, p := range []ghsync.Priority{ghsync.PriorityDiscovery, ghsync.PriorityMirror} {
 			if err := read(p); !errors.As(err, new(*ghsync.RetryAfter)) {
 				t.Errorf("priority %d passed: %v", p, err)
 			}
 		}
-		if err := read(ghsync.Finishing); err != nil {
+		if err := read(ghsync.PriorityFinishing); err != nil {
 			t.Errorf("finishing held back: %v", err)
 		}
 		if len(w.sent) != 2 {

@@ -1,0 +1,266 @@
+package ghsync_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+)
+
+func withBranch(r *ghsynctest.Repo) string {
+	return r.Commit(ghsynctest.CommitSpec{Branch: "agentmux/fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
+}
+
+var ourMarker = ghsync.Marker{Session: "20261121-100512-issue-12", Kind: ghsync.KindStatus, Seq: 5}.String()
+
+func wantPR() ghsync.PullRequestSpec {
+	return ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "agentmux/fix", Base: "main", Title: "Add retry", Body: "text\n" + ourMarker, Reviewer: "write"}
+}
+
+func TestPullRequestIsOpenedOnceAsDraft(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	head := withBranch(r)
+	pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
+	first, err := pulls.Ensure(t.Context(), wantPR())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Adopted || !first.Draft || first.State != ghsync.PullRequestOpen || first.Head != head || first.Number == 0 || first.URL == "" {
+		t.Errorf("first %+v", first)
+	}
+	writes := len(s.Log())
+	again, err := pulls.Ensure(t.Context(), wantPR())
+	if err != nil || !again.Adopted || again.Number != first.Number {
+		t.Errorf("again %+v, %v", again, err)
+	}
+	if len(s.Log()) != writes {
+		t.Errorf("the second call wrote:\n%s", s.Transcript())
+	}
+	if got := r.Pulls(); len(got) != 1 || strings.Join(got[0].Requested, " ") != "write" || !got[0].Draft {
+		t.Errorf("pull requests %+v", got)
+	}
+}
+
+func TestPullRequestBecomesReadyAndFollowsItsSession(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	withBranch(r)
+	pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
+	spec := wantPR()
+	if _, err := pulls.Ensure(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	spec.Ready, spec.Body, spec.Title = true, "other text\n"+ourMarker, "Other title"
+	got, err := pulls.Ensure(t.Context(), spec)
+	if err != nil || got.Draft || !got.Adopted {
+		t.Errorf("result %+v, %v", got, err)
+	}
+	if pr := r.Pulls()[0]; pr.Draft || pr.Title != "Other title" || !strings.HasPrefix(pr.Body, "other text") {
+		t.Errorf("pull request %+v", pr)
+	}
+}
+
+func TestPullRequestOfAPersonKeepsItsWords(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	withBranch(r)
+	person := wantPR()
+	person.Title, person.Body = "My title", "My words."
+	if _, err := (&ghsync.PullRequest{Client: clientOf(t, s, "write")}).Ensure(t.Context(), person); err != nil {
+		t.Fatal(err)
+	}
+	got, err := (&ghsync.PullRequest{Client: clientOf(t, s, botLogin)}).Ensure(t.Context(), wantPR())
+	if err != nil || !got.Adopted {
+		t.Fatalf("result %+v, %v", got, err)
+	}
+	if pr := r.Pulls()[0]; pr.Title != "My title" || pr.Body != "My words." {
+		t.Errorf("pull request %+v", pr)
+	}
+}
+
+func TestPullRequestThatAPersonEndedStaysEnded(t *testing.T) {
+	for name, tc := range map[string]struct {
+		end  func(r *ghsynctest.Repo, n int)
+		want ghsync.PullRequestState
+	}{
+		"closed": {func(r *ghsynctest.Repo, n int) { r.CloseIssue(n, "write") }, ghsync.PullRequestClosed},
+		"merged": {func(r *ghsynctest.Repo, n int) { r.Merge(n, "maintain") }, ghsync.PullRequestMerged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := world(t)
+			r := s.Repo(widgets)
+			withBranch(r)
+			pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
+			first, err := pulls.Ensure(t.Context(), wantPR())
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.end(r, first.Number)
+			writes := len(s.Log())
+			got, err := pulls.Ensure(t.Context(), wantPR())
+			if err != nil || got.State != tc.want || got.Number != first.Number {
+				t.Errorf("result %+v, %v", got, err)
+			}
+			if len(s.Log()) != writes || len(r.Pulls()) != 1 {
+				t.Errorf("it wrote:\n%s", s.Transcript())
+			}
+		})
+	}
+}
+
+func TestPullRequestSurvivesEveryFault(t *testing.T) {
+	const open = "POST .../pulls"
+	for name, fault := range map[string]ghsynctest.Fault{
+		"answer lost":        ghsynctest.LoseResponse(open),
+		"reset before":       ghsynctest.ResetBefore(open),
+		"applied but 500":    ghsynctest.AppliedBut5xx(open, 500),
+		"not applied 503":    ghsynctest.Unavailable(open, 503, 1),
+		"already there":      ghsynctest.Refuse(open, "pr_exists"),
+		"ready answer lost":  ghsynctest.LoseResponse("POST /graphql"),
+		"ready not applied":  ghsynctest.ResetBefore("POST /graphql"),
+		"list fails a while": ghsynctest.Unavailable("GET .../pulls", 502, 3),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := world(t)
+			r := s.Repo(widgets)
+			withBranch(r)
+			s.Inject(fault)
+			pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
+			spec := wantPR()
+			spec.Ready = true
+			var got ghsync.PullRequestResult
+			var err error
+			for range 4 { // as the runner of effects does after what passes
+				if got, err = pulls.Ensure(t.Context(), spec); err == nil {
+					break
+				}
+				if _, again := ghsync.Later(err); !again {
+					t.Fatal(err)
+				}
+			}
+			if err != nil || got.Draft || got.State != ghsync.PullRequestOpen {
+				t.Errorf("result %+v, %v", got, err)
+			}
+			if all := r.Pulls(); len(all) != 1 || all[0].Draft {
+				t.Errorf("pull requests %+v", all)
+			}
+		})
+	}
+}
+
+func TestPullRequestRefusalsHaveTheirCode(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault ghsynctest.Fault
+		code  string
+	}{
+		"no commits": {ghsynctest.Refuse("POST .../pulls", "no_commits"), ghsync.CodeNoCommits},
+		"forbidden":  {ghsynctest.Refuse("POST .../pulls", "pr_forbidden"), ghsync.CodePRForbidden},
+		"head":       {ghsynctest.Refuse("POST .../pulls", "head_invalid"), ghsync.CodeHeadInvalid},
+		"other":      {ghsynctest.Refuse("POST .../pulls", "validation"), ghsync.CodeValidation},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := world(t)
+			withBranch(s.Repo(widgets))
+			s.Inject(tc.fault)
+			_, err := (&ghsync.PullRequest{Client: clientOf(t, s, botLogin)}).Ensure(t.Context(), wantPR())
+			if !ghsync.HasCode(err, tc.code) {
+				t.Errorf("error %v, want code %s", err, tc.code)
+			}
+			if _, again := ghsync.Later(err); again {
+				t.Errorf("%v counts as passing", err)
+			}
+		})
+	}
+}
+
+func TestPullRequestWithoutDraftsIsMarkedInItsTitle(t *testing.T) {
+	s := world(t, func(o *ghsynctest.Options) { o.Repos[0].NoDrafts = true })
+	r := s.Repo(widgets)
+	withBranch(r)
+	pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
+	got, err := pulls.Ensure(t.Context(), wantPR())
+	if err != nil || !got.Draft || r.Pulls()[0].Title != "[draft] Add retry" {
+		t.Fatalf("result %+v, %v, pull request %+v", got, err, r.Pulls())
+	}
+	spec := wantPR()
+	spec.Ready = true
+	if got, err = pulls.Ensure(t.Context(), spec); err != nil || got.Draft || r.Pulls()[0].Title != "Add retry" {
+		t.Errorf("result %+v, %v, pull request %+v", got, err, r.Pulls())
+	}
+}
+
+func TestPullRequestAsksNoReviewOfItsAuthor(t *testing.T) {
+	s := world(t)
+	withBranch(s.Repo(widgets))
+	spec := wantPR()
+	spec.Reviewer = botLogin
+	if _, err := (&ghsync.PullRequest{Client: clientOf(t, s, botLogin)}).Ensure(t.Context(), spec); err != nil {
+		t.Error(err)
+	}
+	for _, c := range s.Calls() {
+		if strings.Contains(c.Path, "requested_reviewers") {
+			t.Errorf("asked %s", c.Path)
+		}
+	}
+}
+
+func TestPullRequestWithoutGraphQLStaysADraft(t *testing.T) {
+	s := world(t, withoutGraphQL)
+	withBranch(s.Repo(widgets))
+	spec := wantPR()
+	spec.Ready = true
+	got, err := (&ghsync.PullRequest{Client: clientOf(t, s, botLogin)}).Ensure(t.Context(), spec)
+	if err != nil || !got.Draft {
+		t.Errorf("result %+v, %v", got, err)
+	}
+}
+
+func TestCommitStatusStandsOnItsCommit(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	sha := withBranch(r)
+	c := clientOf(t, s, botLogin)
+	s.Inject(ghsynctest.LoseResponse("POST .../statuses/{sha}"))
+	err := c.CommitStatus(t.Context(), octoWidgets, sha, ghsync.CommitSuccess, strings.Repeat("long ", 60), s.URL()+"/octo/widgets/issues/12")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.Statuses(sha)
+	if len(got) == 0 {
+		t.Fatal("no status")
+	}
+	last := got[len(got)-1]
+	if last.Context != "agentmux/review" || last.State != "success" || len(last.Description) > 140 || last.TargetURL == "" {
+		t.Errorf("status %+v", last)
+	}
+}
+
+func TestCompareURLKeepsSlashes(t *testing.T) {
+	s := world(t)
+	got := clientOf(t, s, botLogin).CompareURL(octoWidgets, "main", "agentmux/issue-12-a b")
+	if want := s.URL() + "/octo/widgets/compare/main...agentmux/issue-12-a%20b?expand=1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestRenamedRepositoryIsToldApart(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	withBranch(r)
+	c := clientOf(t, s, botLogin)
+	r.Rename("gadgets")
+	read, err := c.Repository(t.Context(), "octo", "widgets")
+	if err != nil || read.Name != "gadgets" {
+		t.Errorf("read %+v, %v", read, err)
+	}
+	if err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); !errors.As(err, new(*ghsync.Moved)) {
+		t.Errorf("write: %v", err)
+	}
+	byID, err := c.RepositoryByID(t.Context(), r.ID())
+	if err != nil || byID.Name != "gadgets" {
+		t.Errorf("by id %+v, %v", byID, err)
+	}
+}
