@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -178,6 +179,12 @@ func (k *checker) providers(c *Config, builtIn []string) {
 			if !slices.Contains(workflows.Roles(), role) {
 				k.problem(document.Key(document.Key(at, "role_args"), role), "%s", unknownName("role", role, workflows.Roles()))
 			}
+		}
+	}
+	_, problems := agent.Load(c.Overrides())
+	for _, p := range problems {
+		if !k.problems.Has(p.Path) {
+			k.problem(p.Path, "%s", p.Text)
 		}
 	}
 	if len(known) == 0 {

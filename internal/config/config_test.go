@@ -167,11 +167,13 @@ func TestProblems(t *testing.T) {
 		{"no version", "limits: {}\n", "", "", []string{"user.yaml:1: version: required key missing, add \"version: 2\""}},
 		{"empty file", "# nothing\n", "", "", []string{"user.yaml:1: version: required key missing, add \"version: 2\""}},
 		{"newer version", "version: 3\n", "", "", []string{"user.yaml:1: version: version 3 was made for a newer agentmux, this one reads 2"}},
-		{"roles and providers", "version: 2\nroles:\n  codr: {}\n  coder: {provider: cluade}\nproviders:\n  mine: {prompt_mode: pipe}\n", "", "", []string{
+		{"roles and providers", "version: 2\nroles:\n  codr: {}\n  coder: {provider: cluade}\nproviders:\n  mine: {prompt_mode: pipe}\n  claude:\n    mcp: none\n    env: [GH_TOKEN]\n", "", "", []string{
 			"user.yaml:3: roles.codr: unknown role \"codr\", did you mean \"coder\"?",
 			"user.yaml:4: roles.coder.provider: unknown provider \"cluade\", did you mean \"claude\"?",
 			"user.yaml:6: providers.mine.command: required key missing: mine is no built-in provider",
 			"user.yaml:6: providers.mine.prompt_mode: expected arg, stdin or flag, found \"pipe\"",
+			"user.yaml:8: providers.claude.mcp: \"none\" is none of claude, codex, copilot, cursor, gemini, opencode, qwen",
+			"user.yaml:9: providers.claude.env[0]: \"GH_TOKEN\" cannot be passed to an agent",
 		}},
 		{"values", "version: 2\nsandbox: {level: container, env_allow: [GOFLAGS, MY_TOKEN]}\nworkspace: {root: ws}\n" +
 			"bot: {repos: [a/b, c], label: \"a:b\", sweep_interval: 0, max_concurrent: 0}\noutput: {max_bytes: 20 XB}\ngithub: {branch_prefix: \"../x\", host: \"https://x\"}\n", "", "", []string{
