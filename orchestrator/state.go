@@ -45,6 +45,7 @@ type State struct {
 
 	Interactive bool     `json:"interactive"`
 	Paused      bool     `json:"paused"`
+	Mirror      bool     `json:"mirror,omitempty"` // the session is shown on its issue
 	Settings    Settings `json:"settings"`
 
 	Seq            int             `json:"seq"`

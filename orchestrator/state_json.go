@@ -181,7 +181,7 @@ func unknownKeys(keys map[string]rawJSON) map[string]rawJSON {
 func fullState() *State {
 	s := NewState()
 	yes := true
-	s.GHAvailable, s.IssueNumber, s.AwaitingSummary = &yes, 1, true
+	s.GHAvailable, s.IssueNumber, s.AwaitingSummary, s.Mirror = &yes, 1, true, true
 	s.ResearchTasks = map[string]string{"a": "b"}
 	s.WebResearchTasks = s.ResearchTasks
 	s.Conflicts = map[string][]string{"1": {"a"}}
