@@ -461,6 +461,7 @@ func TestWakesAreTakenAtOnce(t *testing.T) {
 
 func TestRunNeedsASessionItCanRead(t *testing.T) {
 	w := newWorld(t, "quick", nil)
+	w.broken = true
 	if err := os.WriteFile(w.s.Path(session.StateFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

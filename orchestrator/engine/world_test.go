@@ -39,8 +39,9 @@ subplans:
 // outlives the hosts that run it. Panes, commits and branches are looked up by
 // their key, as the real ones are.
 type world struct {
-	t *testing.T
-	s *session.Session
+	t      *testing.T
+	s      *session.Session
+	broken bool // the test damages the session
 
 	// play is what an agent does when it starts; nil = nothing.
 	play func(w *world, e orchestrator.Effect)
@@ -78,7 +79,10 @@ func newWorld(t *testing.T, workflow string, edit func(*orchestrator.State)) *wo
 	t.Cleanup(func() { s.Close() })
 	w := &world{t: t, s: s, play: honest, panes: map[string]orchestrator.AgentReport{}, commits: map[string]orchestrator.Result{}}
 	t.Cleanup(func() {
-		if t.Failed() {
+		if report := session.CheckDir(s.Dir); !w.broken && len(report.Problems) > 0 {
+			t.Errorf("the session is not sound:\n%s", strings.Join(report.Problems, "\n"))
+		}
+		if t.Failed() && !w.broken {
 			w.tell()
 		}
 	})

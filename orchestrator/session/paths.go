@@ -45,5 +45,13 @@ func LastCompletion(project string) string {
 	return filepath.Join(project, projectDir, lastCompletionFile)
 }
 
+// NoteCompletion replaces the note that LastCompletion names.
+func NoteCompletion(project string, note []byte) error {
+	if err := prepareProject(project); err != nil {
+		return fmt.Errorf("note completion: %w", err)
+	}
+	return durable.Replace(LastCompletion(project), note)
+}
+
 // Project returns the project a session directory lies in.
 func (s *Session) Project() string { return filepath.Dir(filepath.Dir(filepath.Dir(s.Dir))) }

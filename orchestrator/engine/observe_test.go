@@ -1,0 +1,183 @@
+package engine_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+)
+
+// only lets one kind of agent sit idle.
+func only(idles func(e orchestrator.Effect) bool) func(*world, orchestrator.Effect) {
+	return func(w *world, e orchestrator.Effect) {
+		if !idles(e) {
+			honest(w, e)
+		}
+	}
+}
+
+func isCoder(e orchestrator.Effect) bool { return e.Args.Role == "coder" }
+
+func isSummary(e orchestrator.Effect) bool {
+	return strings.HasSuffix(e.Args.PromptFile, "summary_prompt.md")
+}
+
+// P3: a marker made by hand counts like a submission, the host's own does not.
+func TestProtocolP3AMarkerMadeByHandCounts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", nil)
+		w.play = only(isCoder)
+		h := w.start(engine.Options{})
+		for _, id := range []string{"1", "2", "3"} {
+			w.until("at subplan "+id, func(st *orchestrator.State) bool { return st.SubplanStatus[id] == "running" && len(st.Pending) == 0 })
+			w.write("06_implementation/done_"+id, "")
+		}
+		st := h.wait()
+		if st.Outcome != "done" || len(w.events(orchestrator.EvSubplanDone)) != 3 {
+			t.Errorf("ended %s, %d subplans", st.Outcome, len(w.events(orchestrator.EvSubplanDone)))
+		}
+	})
+}
+
+// C7: markers the host made itself complete no fix round.
+func TestProtocolC7OldMarkersCompleteNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "feature", nil)
+		reviewed := 0
+		w.play = func(w *world, e orchestrator.Effect) {
+			switch {
+			case strings.HasSuffix(e.Args.PromptFile, "fix_prompt.md"):
+			case strings.HasPrefix(e.Args.Role, "reviewer") && reviewed == 0:
+				reviewed++
+				w.write(orchestrator.ReviewFile("07_review", e.Args.Role), "verdict: fail\nsummary: No.\nfindings: [{issue: a, recommendation: b}]\n")
+				w.submit(e.Args.Launch, "submit_review", `{"role":"`+e.Args.Role+`","verdict":"fail"}`)
+			default:
+				honest(w, e)
+			}
+		}
+		h := w.start(engine.Options{})
+		w.until("fixing", func(st *orchestrator.State) bool { return st.Phase == "fixing" && len(st.Pending) == 0 })
+		w.pass(time.Minute)
+		if st := w.state(); st.Phase != "fixing" {
+			t.Fatalf("phase is %s", st.Phase)
+		}
+		if _, err := os.Stat(w.s.Path("06_implementation/done_1")); err == nil {
+			t.Error("the old marker is still there")
+		}
+		w.write("06_implementation/done_1", "")
+		if st := h.wait(); st.Outcome != "done" || len(w.events(orchestrator.EvFixRound)) != 1 {
+			t.Errorf("ended %s, %d rounds", st.Outcome, len(w.events(orchestrator.EvFixRound)))
+		}
+	})
+}
+
+// P2: a file counts when it has stopped changing, not before, and not blank.
+func TestProtocolP2AStableSummaryCountsWithoutATool(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", nil)
+		w.play = only(isSummary)
+		h := w.start(engine.Options{})
+		w.until("awaiting the summary", func(st *orchestrator.State) bool { return st.AwaitingSummary && len(st.Pending) == 0 })
+		waits := func(why string) {
+			t.Helper()
+			if st := w.state(); !st.AwaitingSummary {
+				t.Fatalf("accepted %s", why)
+			}
+		}
+		w.write("08_completion/summary.md", " \n")
+		w.pass(10 * time.Second)
+		waits("a blank file")
+		for i := range 20 {
+			w.write("08_completion/summary.md", strings.Repeat("more ", i+1))
+			w.pass(400 * time.Millisecond)
+			waits("a file that is being written")
+		}
+		w.pass(3 * time.Second)
+		if st := h.wait(); st.Outcome != "done" || len(w.events(orchestrator.EvArtifactAccepted)) != 3 {
+			t.Errorf("ended %s, %d artifacts", st.Outcome, len(w.events(orchestrator.EvArtifactAccepted)))
+		}
+	})
+}
+
+// K6: the files that answer the completion gate.
+func TestProtocolK6FilesAtTheGate(t *testing.T) {
+	atGate := func(t *testing.T) (*world, *host) {
+		t.Helper()
+		w := newWorld(t, "quick", func(st *orchestrator.State) { st.Interactive = true })
+		h := w.start(engine.Options{})
+		w.until("at the gate", func(st *orchestrator.State) bool { return st.Gate != nil && len(st.Pending) == 0 })
+		return w, h
+	}
+	const approval, changes = "08_completion/approval.json", "08_completion/changes.md"
+	t.Run("approved", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w, h := atGate(t)
+			w.write(approval, `{"action":"approve","exclude_files":["tmp/x"],"commit_message":"feat: mine","by":"ann"}`)
+			st := h.wait()
+			if st.Outcome != "done" || !slices.Equal(st.Completion.Exclude, []string{"tmp/x"}) || st.Completion.Message != "feat: mine" {
+				t.Errorf("ended %s, %+v", st.Outcome, st.Completion)
+			}
+		})
+	})
+	for name, text := range map[string]string{"bad JSON": `{"action":`, "another action": `{"action":"merge"}`, "wrong type": `{"action":"approve","exclude_files":7}`} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w, h := atGate(t)
+				w.write(approval, text)
+				w.pass(10 * time.Second)
+				if st := w.state(); st.Gate == nil || len(w.events(orchestrator.EvInputRejected)) != 1 {
+					t.Errorf("gate %v, %d rejections", st.Gate, len(w.events(orchestrator.EvInputRejected)))
+				}
+				if _, err := os.Stat(w.s.Path(approval)); err == nil {
+					t.Error("the bad file was not moved aside")
+				}
+				w.write(approval, `{"action":"approve"}`)
+				if st := h.wait(); st.Outcome != "done" {
+					t.Errorf("ended %s", st.Outcome)
+				}
+			})
+		})
+	}
+	t.Run("both: changes win", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w, _ := atGate(t)
+			w.play = idle
+			w.write(approval, `{"action":"approve"}`)
+			w.write(changes, "Also log it.\n")
+			st := w.until("planning again", func(st *orchestrator.State) bool { return st.Phase == "planning" && len(st.Pending) == 0 })
+			if strings.TrimSpace(string(st.ChangeRequest)) != "Also log it." || st.ChangeRound != 1 {
+				t.Errorf("change request %q, round %d", st.ChangeRequest, st.ChangeRound)
+			}
+			if _, err := os.Stat(w.s.Path(changes)); err == nil {
+				t.Error("changes.md was not consumed")
+			}
+		})
+	})
+}
+
+// C4: what does not change is recorded once, however often it is looked at.
+func TestProtocolC4ALevelInputIsRecordedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", func(st *orchestrator.State) { st.Interactive = true })
+		w.play = idle
+		w.start(engine.Options{})
+		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 1 })
+		code := 3
+		w.pane("1.planner.1", func(r *orchestrator.AgentReport) { r.Condition, r.ExitCode = orchestrator.AgentDead, &code })
+		w.pass(5 * time.Second)
+		before := len(w.events(""))
+		for range 100 {
+			w.pass(time.Second)
+		}
+		if n := len(w.events("")); n != before {
+			t.Errorf("%d records more", n-before)
+		}
+		if n := len(w.events(orchestrator.EvQuestionAsked)); n != 1 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+}

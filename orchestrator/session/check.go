@@ -1,0 +1,225 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Report is what CheckDir found.
+type Report struct {
+	Problems []string // broken promises; empty = the session is sound
+	Notes    []string // what a person may want to know
+	Records  int
+}
+
+func (r *Report) problem(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+func (r *Report) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// Err is nil for a sound session.
+func (r Report) Err() error {
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(r.Problems, "\n"))
+}
+
+// CheckDir checks a session directory by itself: what the records say is what the
+// state says, phases follow their workflow, every text that is named is kept,
+// the cursors fit their files. It changes nothing. A session that is run while it
+// is checked may look unsound for a moment.
+func CheckDir(dir string) Report {
+	var r Report
+	s, err := Open(dir)
+	if err != nil {
+		r.problem("%v", err)
+		return r
+	}
+	st, err := s.ReadState()
+	if err != nil {
+		r.problem("%v", err)
+		return r
+	}
+	def, err := s.Definition()
+	if err != nil {
+		r.problem("%v", err)
+		return r
+	}
+	if err := orchestrator.Check(def, st); err != nil {
+		r.problem("%v", err)
+	}
+	records := r.records(s, st)
+	r.order(records, def)
+	r.blobs(s, st, records)
+	r.cursors(s, st)
+	r.created(s)
+	return r
+}
+
+// records checks the numbers of the records and what they add up to.
+func (r *Report) records(s *Session, st *orchestrator.State) []orchestrator.Event {
+	records, bad, err := s.Events(0)
+	if err != nil {
+		r.problem("%v", err)
+		return nil
+	}
+	r.Records = len(records)
+	if bad > 0 {
+		r.note("%s: %d unreadable lines", EventsFile, bad)
+	}
+	whole := true
+	for i, e := range records {
+		if i > 0 && e.Seq == records[i-1].Seq+1 || i == 0 && e.Seq == 1 {
+			continue
+		}
+		whole = false
+		if e.Type != orchestrator.EvInputRewound || text(e, "file") != EventsFile {
+			r.problem("%s: record %d does not follow the one before it", EventsFile, e.Seq)
+		}
+	}
+	if len(records) > 0 && records[len(records)-1].Seq < st.Seq {
+		r.problem("%s ends at record %d, the state is at %d", EventsFile, records[len(records)-1].Seq, st.Seq)
+	}
+	switch {
+	case !whole:
+		r.note("%s: records were lost, the rest is not replayed", EventsFile)
+	case len(records) == 0 || records[0].Type != orchestrator.EvSessionCreated:
+		r.note("%s does not begin with the session's creation and is not replayed", EventsFile)
+	default:
+		for _, d := range Replay(records).Differences(Project(st)) {
+			r.problem("records and state differ in %s", d)
+		}
+	}
+	return records
+}
+
+// order checks that phases follow one another as the workflow says and that
+// nothing runs backwards.
+func (r *Report) order(records []orchestrator.Event, def *workflows.Definition) {
+	visit, left := 0, ""
+	for _, e := range records {
+		if e.Visit < visit {
+			r.problem("record %d: visit %d after visit %d", e.Seq, e.Visit, visit)
+		}
+		visit = max(visit, e.Visit)
+		switch e.Type {
+		case orchestrator.EvPhaseLeft:
+			left = text(e, "next")
+			if !leadsTo(def, text(e, "phase"), left) {
+				r.problem("record %d: phase %s does not lead to %s", e.Seq, text(e, "phase"), left)
+			}
+		case orchestrator.EvPhaseEntered:
+			if left != "" && left != text(e, "phase") {
+				r.problem("record %d: phase %s entered, %s was next", e.Seq, text(e, "phase"), left)
+			}
+		}
+	}
+}
+
+// leadsTo reports whether some outcome of a phase leads to another, phases that
+// are passed over left aside. A change request leads to the plan from anywhere.
+func leadsTo(def *workflows.Definition, from, to string) bool {
+	if plan, ok := def.Kind(workflows.KindPlan); ok && plan.ID == to {
+		return true
+	}
+	seen := map[string]bool{}
+	for next := []string{from}; len(next) > 0; {
+		phase, ok := def.Phase(next[0])
+		next = next[1:]
+		if !ok {
+			continue
+		}
+		for _, targets := range phase.Next {
+			for _, t := range targets {
+				if t.To == to {
+					return true
+				}
+				passed, ok := def.Phase(t.To)
+				if ok && len(passed.When) > 0 && !seen[t.To] {
+					seen[t.To] = true
+					next = append(next, t.To)
+				}
+			}
+		}
+	}
+	return false
+}
+
+// blobs checks that every text which is named is kept.
+func (r *Report) blobs(s *Session, st *orchestrator.State, records []orchestrator.Event) {
+	named := map[string]string{}
+	for _, e := range st.Pending {
+		if e.Args.SHA256 != "" {
+			named[e.Args.SHA256] = "effect " + e.ID
+		}
+		for _, sha := range e.Args.Sources {
+			named[sha] = "effect " + e.ID
+		}
+	}
+	for _, m := range st.Messages {
+		named[m.SHA256] = "message " + m.File
+	}
+	for role, res := range st.ReviewResults {
+		named[res.SHA256] = "verdict of " + role
+	}
+	for _, e := range records {
+		if e.Type == orchestrator.EvArtifactAccepted {
+			named[text(e, "sha256")] = fmt.Sprintf("record %d", e.Seq)
+		}
+	}
+	if !st.IsClassic() && st.PlanSHA256 != "" {
+		named[st.PlanSHA256] = "plan"
+	}
+	for _, sha := range slices.Sorted(maps.Keys(named)) {
+		if sha == "" {
+			continue
+		}
+		if _, err := s.Blob(sha); err != nil {
+			r.problem("%s: %v", named[sha], err)
+		}
+	}
+}
+
+func (r *Report) cursors(s *Session, st *orchestrator.State) {
+	for file, cursor := range map[string]orchestrator.Cursor{ToolEvents: st.ToolCursor, Commands: st.CommandCursor} {
+		lines, _, err := s.Lines(file, cursor, 0)
+		switch {
+		case err != nil:
+			r.problem("%v", err)
+		case len(lines) > 0 && lines[0].Rewound != nil:
+			r.note("%s: the cursor does not fit: %s", file, lines[0].Rewound.Reason)
+		case len(lines) > 0:
+			r.note("%s: %d unread lines", file, len(lines))
+		}
+	}
+}
+
+func (r *Report) created(s *Session) {
+	data, err := os.ReadFile(s.Path(CreatedLog))
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			r.note("%v", err)
+		}
+		return
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		_, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		if seen[name] {
+			r.problem("%s names %s twice", CreatedLog, name)
+		}
+		seen[name] = true
+	}
+}

@@ -1,0 +1,155 @@
+package session
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// Projection is what the records of a session say its state is. It is made
+// from records alone, so that it and the state check one another.
+type Projection struct {
+	Phase     string
+	Visit     int
+	LastEvent string
+	Outcome   string
+	Rounds    int               // fix rounds begun
+	Subplans  []string          // done, sorted
+	Groups    []string          // done, in order
+	Verdicts  map[string]string // role -> verdict, iteration and tree
+	Questions []string          // open, sorted
+	Gate      string
+	PR        int
+}
+
+// Replay folds records into what they say.
+func Replay(records []orchestrator.Event) Projection {
+	p := Projection{Verdicts: map[string]string{}}
+	for _, e := range records {
+		if fold, ok := folds[e.Type]; ok {
+			fold(&p, e)
+		}
+	}
+	return p
+}
+
+// Project returns the same for a state.
+func Project(st *orchestrator.State) Projection {
+	p := Projection{
+		Phase: st.Phase, Visit: st.Visit, LastEvent: st.LastEvent, Outcome: string(st.Outcome), Rounds: st.ReviewIteration,
+		Subplans: slices.Sorted(slices.Values(st.CompletedSubplans)), Groups: slices.Clone(st.CompletedGroups),
+		Verdicts: map[string]string{}, PR: st.Completion.PRNumber,
+	}
+	for role, res := range st.ReviewResults {
+		p.Verdicts[role] = verdict(res.Verdict, res.Iteration, res.Tree)
+	}
+	for _, q := range st.Questions {
+		if q.Open() {
+			p.Questions = append(p.Questions, q.ID)
+		}
+	}
+	slices.Sort(p.Questions)
+	if st.Gate != nil {
+		p.Gate = st.Gate.Name
+	}
+	return p
+}
+
+func verdict(verdict string, iteration int, tree string) string {
+	return fmt.Sprintf("%s in round %d of %s", verdict, iteration, tree)
+}
+
+// Differences lists where two projections differ, one line each.
+func (p Projection) Differences(other Projection) []string {
+	var out []string
+	differ := func(what string, a, b any) {
+		if fmt.Sprint(a) != fmt.Sprint(b) {
+			out = append(out, fmt.Sprintf("%s: %v, %v", what, a, b))
+		}
+	}
+	differ("phase", p.Phase, other.Phase)
+	differ("visit", p.Visit, other.Visit)
+	differ("last_event", p.LastEvent, other.LastEvent)
+	differ("outcome", p.Outcome, other.Outcome)
+	differ("fix rounds", p.Rounds, other.Rounds)
+	differ("subplans", p.Subplans, other.Subplans)
+	differ("groups", p.Groups, other.Groups)
+	differ("open questions", p.Questions, other.Questions)
+	differ("gate", p.Gate, other.Gate)
+	differ("pull request", p.PR, other.PR)
+	roles := slices.Collect(maps.Keys(p.Verdicts))
+	roles = slices.AppendSeq(roles, maps.Keys(other.Verdicts))
+	slices.Sort(roles)
+	for _, role := range slices.Compact(roles) {
+		differ("verdict of "+role, p.Verdicts[role], other.Verdicts[role])
+	}
+	return out
+}
+
+// folds says what each type of record changes.
+var folds = map[string]func(*Projection, orchestrator.Event){
+	orchestrator.EvSessionCreated: func(p *Projection, e orchestrator.Event) { p.Phase, p.Visit = e.Phase, e.Visit },
+	orchestrator.EvEvent:          foldEvent,
+	orchestrator.EvResumed: func(p *Projection, e orchestrator.Event) {
+		p.Phase, p.Outcome, p.LastEvent = text(e, "to"), "", orchestrator.LastResumed
+	},
+	orchestrator.EvPhaseEntered: func(p *Projection, e orchestrator.Event) { p.Phase, p.Visit = text(e, "phase"), e.Visit },
+	orchestrator.EvSchedule: func(p *Projection, _ orchestrator.Event) {
+		p.Rounds, p.Subplans, p.Groups, p.Verdicts = 0, nil, nil, map[string]string{}
+	},
+	orchestrator.EvSubplanDone: func(p *Projection, e orchestrator.Event) {
+		p.Subplans = append(p.Subplans, text(e, "id"))
+		slices.Sort(p.Subplans)
+	},
+	orchestrator.EvGroupDone: func(p *Projection, e orchestrator.Event) { p.Groups = append(p.Groups, text(e, "group_id")) },
+	orchestrator.EvVerdict: func(p *Projection, e orchestrator.Event) {
+		p.Verdicts[text(e, "role")] = verdict(text(e, "verdict"), number(e, "iteration"), text(e, "tree"))
+	},
+	orchestrator.EvFixRound:   func(p *Projection, e orchestrator.Event) { p.Rounds = number(e, "iteration") },
+	orchestrator.EvGateOpened: func(p *Projection, e orchestrator.Event) { p.Gate = text(e, "gate") },
+	orchestrator.EvGateClosed: func(p *Projection, _ orchestrator.Event) { p.Gate = "" },
+	orchestrator.EvQuestionAsked: func(p *Projection, e orchestrator.Event) {
+		p.Questions = append(p.Questions, text(e, "id"))
+		slices.Sort(p.Questions)
+	},
+	orchestrator.EvQuestionAnswered: func(p *Projection, e orchestrator.Event) {
+		p.Questions = slices.DeleteFunc(p.Questions, func(id string) bool { return id == text(e, "id") })
+	},
+	orchestrator.EvPROpened:   func(p *Projection, e orchestrator.Event) { p.PR = number(e, "number") },
+	orchestrator.EvNeedsHuman: func(p *Projection, _ orchestrator.Event) { p.Outcome = orchestrator.OutcomeNeedsHuman },
+	orchestrator.EvDone: func(p *Projection, e orchestrator.Event) {
+		p.Phase, p.Outcome, p.Gate = orchestrator.PhaseDone, text(e, "outcome"), ""
+	},
+	orchestrator.EvFailed: func(p *Projection, _ orchestrator.Event) {
+		p.Phase, p.Outcome = orchestrator.PhaseFailed, orchestrator.OutcomeFailed
+	},
+	orchestrator.EvCanceled: func(p *Projection, _ orchestrator.Event) {
+		p.Phase, p.Outcome = orchestrator.PhaseFailed, orchestrator.OutcomeCanceled
+	},
+}
+
+// foldEvent takes a value of last_event. Changes asked for end a park or a
+// finished session.
+func foldEvent(p *Projection, e orchestrator.Event) {
+	p.LastEvent = text(e, "event")
+	if p.LastEvent == orchestrator.LastChanges {
+		p.Outcome = ""
+	}
+}
+
+func text(e orchestrator.Event, key string) string {
+	value, _ := e.Data[key].(string)
+	return value
+}
+
+func number(e orchestrator.Event, key string) int {
+	switch n := e.Data[key].(type) {
+	case float64:
+		return int(n)
+	case int:
+		return n
+	}
+	return 0
+}
