@@ -43,11 +43,14 @@ func TestFetchRemoteAndList(t *testing.T) {
 func TestSecurity9OtherTransportsAreRefused(t *testing.T) {
 	r := newRig(t, map[string]string{"a": "a\n"})
 	marker := filepath.Join(t.TempDir(), "marker")
+	var reached atomic.Bool
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
+	defer proxy.Close()
 	for _, url := range []string{
-		"file://" + r.clone, r.clone, "ext::sh -c 'touch " + marker + "'", "http://example.test/o/r.git",
+		"file://" + r.clone, "file://localhost" + r.clone, "ftp://example.test/o/r.git", r.clone, "ext::sh -c 'touch " + marker + "'", "http://example.test/o/r.git",
 		"ssh://example.test/o/r.git", "git@example.test:o/r.git", "https://user:pw@example.test/o/r.git", "--upload-pack=touch",
 	} {
-		remote := gitrepo.Remote{URL: url}
+		remote := gitrepo.Remote{URL: url, Config: gitrepo.UserConfig{Proxy: proxy.URL}}
 		if _, err := r.host.RemoteRefs(t.Context(), remote); err == nil {
 			t.Errorf("list of %q succeeds", url)
 		}
@@ -58,6 +61,32 @@ func TestSecurity9OtherTransportsAreRefused(t *testing.T) {
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("a transport ran a command")
 	}
+	if reached.Load() {
+		t.Error("a host was reached without encryption")
+	}
+}
+
+// TestSecurity9LazyFetchOfThePersonsCloneIsRefused fetches from a partial clone whose
+// missing objects would come by a transport of its own choice.
+func TestSecurity9LazyFetchOfThePersonsCloneIsRefused(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "a\n", "b": "some content\n"})
+	marker := filepath.Join(t.TempDir(), "marker")
+	blob := git(t, r.clone, "rev-parse", "HEAD:b")
+	remove(t, r.clone, filepath.Join(".git", "objects", blob[:2], blob[2:]))
+	for key, value := range map[string]string{
+		"core.repositoryFormatVersion": "1", "extensions.partialClone": "evil", "remote.evil.promisor": "true",
+		"remote.evil.url": "ext::touch " + marker, "protocol.ext.allow": "always", "remote.evil.partialCloneFilter": "blob:none",
+	} {
+		git(t, r.clone, "config", key, value)
+	}
+	h, err := gitrepo.OpenHost(t.Context(), filepath.Join(t.TempDir(), "h.git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.FetchClone(t.Context(), r.clone, "HEAD"); err == nil {
+		t.Error("a partial clone gave a whole history")
+	}
+	absent(t, marker)
 }
 
 func TestThePasswordIsNotGivenToAnotherHost(t *testing.T) {
@@ -74,11 +103,14 @@ func TestThePasswordIsNotGivenToAnotherHost(t *testing.T) {
 	front := httptest.NewServer(http.RedirectHandler(thief.URL+"/o/r.git/info/refs?service=git-upload-pack", http.StatusFound))
 	defer front.Close()
 	_, err := r.host.RemoteRefs(t.Context(), gitrepo.Remote{
-		URL:    front.URL + "/o/r.git",
-		Secret: func(context.Context) (string, error) { return serverPassword, nil },
+		URL: front.URL + "/o/r.git",
+		Secret: func(context.Context) (string, error) {
+			leaked.Store(true)
+			return serverPassword, nil
+		},
 	})
 	if err == nil || leaked.Load() {
-		t.Fatalf("redirected to another host: err %v, password sent %v", err, leaked.Load())
+		t.Fatalf("redirected to another host: err %v, password given %v", err, leaked.Load())
 	}
 }
 

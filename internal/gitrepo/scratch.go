@@ -14,7 +14,10 @@ import (
 // scratch receives a copy of what is walked, so that a workspace whose agent still
 // runs can be read once, by descriptor, and git only sees the copy. Nobody else
 // writes below its root. A nil scratch copies nothing.
-type scratch struct{ root string }
+type scratch struct {
+	root string
+	hook func(point, path string) // tests only: between the look at a file and its opening
+}
 
 // directory makes the counterpart of a directory; git asks the file system whether a
 // path is one.
@@ -38,6 +41,9 @@ func (s *scratch) file(fd int, name, p string) (now unix.Stat_t, ok bool, err er
 	if uint32(now.Mode)&unix.S_IFMT == unix.S_IFLNK {
 		ok, err := copyLink(fd, name, to)
 		return now, ok, err
+	}
+	if s.hook != nil {
+		s.hook("copy", p)
 	}
 	from, err := unix.Openat(fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

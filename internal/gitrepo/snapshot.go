@@ -132,7 +132,7 @@ func (s *snapshot) walk(ctx context.Context) error {
 	defer w.close()
 	w.ignored, w.hook = s.ignored, s.hook
 	if s.Live {
-		w.scratch = &scratch{root: s.work}
+		w.scratch = &scratch{root: s.work, hook: s.hook}
 	}
 	if err := w.walk(ctx); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
