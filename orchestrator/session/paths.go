@@ -1,6 +1,11 @@
 package session
 
-import "path/filepath"
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/agentmux/agentmux/internal/durable"
+)
 
 // Files and directories of a session, relative to it.
 const (
