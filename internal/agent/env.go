@@ -77,7 +77,7 @@ func (e EnvSpec) lookup(name string) (string, bool) {
 }
 
 // environment builds the variables of a launch from nothing.
-func (e EnvSpec) environment(p Provider, launch, configDir string) (map[string]string, error) {
+func (e EnvSpec) environment(p Provider, launch, mark, configDir string) (map[string]string, error) {
 	home := e.Home
 	if e.RealHome != "" {
 		home = e.RealHome
@@ -85,7 +85,7 @@ func (e EnvSpec) environment(p Provider, launch, configDir string) (map[string]s
 	env := map[string]string{
 		"PATH": e.Path, "HOME": home, "USER": "agent", "SHELL": shell(), "LANG": "C.UTF-8",
 		"TERM": or(e.Term, "screen-256color"), "COLORTERM": "truecolor", "TMPDIR": or(e.Temp, "/tmp"),
-		"GIT_TERMINAL_PROMPT": "0", launchMark: launch,
+		"GIT_TERMINAL_PROMPT": "0", "AGENTMUX_LAUNCH": launch, markName: mark,
 	}
 	if e.RealHome == "" {
 		for name, dir := range map[string]string{
@@ -128,9 +128,10 @@ func (e EnvSpec) addProvider(env map[string]string, p Provider, configDir string
 	}
 }
 
-// launchMark is the variable that every process of a launch carries, and by which what is
-// left of one is found.
-const launchMark = "AGENTMUX_LAUNCH"
+// markName is the variable that every process of a launch carries, and by which what is
+// left of one is found. A launch's id will not do: it is its session's own, and another
+// session has the same.
+const markName = "AGENTMUX_MARK"
 
 // withheld are the names no agent gets by configuration: credentials, and what would
 // change how programs of the host or of the launch work.

@@ -50,7 +50,7 @@ func Exec(ctx context.Context, dir string) int {
 
 // execution is one program being run. Only supervise's goroutine touches it.
 type execution struct {
-	launch  string
+	mark    string // of the launch's processes
 	started time.Time
 	pid     int      // of the program, also its process group
 	tty     *os.File // the controlling terminal, nil without one
@@ -70,7 +70,7 @@ func (x *execution) start(dir string) error {
 	if err != nil {
 		return err
 	}
-	x.launch = l.Launch
+	x.mark = l.Mark
 	env, err := takeEnvironment(l.EnvFile)
 	if err != nil {
 		return err

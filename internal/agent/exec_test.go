@@ -192,7 +192,7 @@ func TestStopEndsAProgramThatIgnoresTERM(t *testing.T) {
 	prepare(t, s)
 	p := startExec(t, s)
 	pid := readPID(t, s)
-	if err := agent.Stop(t.Context(), p, s.Launch); err != nil {
+	if err := agent.Stop(t.Context(), p, s.Dir); err != nil {
 		t.Fatal(err)
 	}
 	if !gone(pid) || !gone(p.PID) {
@@ -213,7 +213,7 @@ func TestStopFindsWhatADeadAgentExecLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "agent-exec is gone", func() bool { return gone(p.PID) })
-	if err := agent.Stop(t.Context(), p, s.Launch); err != nil {
+	if err := agent.Stop(t.Context(), p, s.Dir); err != nil {
 		t.Fatal(err)
 	}
 	if !gone(pid) {
@@ -222,7 +222,11 @@ func TestStopFindsWhatADeadAgentExecLeft(t *testing.T) {
 }
 
 func TestStopSparesAnotherProcessWithTheSameID(t *testing.T) {
+	s := program(t, "sleep")
+	prepare(t, s)
 	bystander := exec.Command("/bin/sleep", "600")
+	// The same launch of another session.
+	bystander.Env = []string{"AGENTMUX_LAUNCH=" + s.Launch, "AGENTMUX_MARK=0123456789abcdef0123456789abcdef"}
 	if err := bystander.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +235,7 @@ func TestStopSparesAnotherProcessWithTheSameID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.Stop(t.Context(), agent.Process{PID: bystander.Process.Pid, Start: start - 1}, "no-such-launch"); err != nil {
+	if err := agent.Stop(t.Context(), agent.Process{PID: bystander.Process.Pid, Start: start - 1}, s.Dir); err != nil {
 		t.Fatal(err)
 	}
 	if gone(bystander.Process.Pid) {
@@ -256,7 +260,7 @@ func startExec(t *testing.T, s agent.LaunchSpec) agent.Process {
 	waited := make(chan struct{})
 	go func() { defer close(waited); _ = cmd.Wait() }()
 	t.Cleanup(func() {
-		_ = agent.Stop(context.Background(), agent.Process{PID: cmd.Process.Pid, Start: start}, s.Launch)
+		_ = agent.Stop(context.Background(), agent.Process{PID: cmd.Process.Pid, Start: start}, s.Dir)
 		<-waited
 	})
 	return agent.Process{PID: cmd.Process.Pid, Start: start}

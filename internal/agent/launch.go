@@ -55,6 +55,7 @@ type Launch struct {
 	Transport  Transport `json:"transport"`
 	Unattended bool      `json:"unattended"`
 	Login      LoginKind `json:"login"`
+	Mark       string    `json:"mark"`                  // in the environment of its processes
 	CLISession string    `json:"cli_session,omitempty"` // known beforehand, or resumed
 	Resumed    bool      `json:"resumed,omitempty"`
 	Argv       []string  `json:"argv"`
@@ -92,7 +93,7 @@ func Prepare(s LaunchSpec) (Launch, error) {
 	if err != nil {
 		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
 	}
-	env, err := s.Env.environment(s.Provider, s.Launch, home)
+	env, err := s.Env.environment(s.Provider, s.Launch, s.mark(), home)
 	if err != nil {
 		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
 	}
@@ -144,7 +145,7 @@ func (s LaunchSpec) check() error {
 func (s LaunchSpec) record(login LoginKind, home string, argv []string, env map[string]string) Launch {
 	l := Launch{
 		Version: 1, Launch: s.Launch, Session: s.Session, Role: s.Role, Task: s.Task, Provider: s.Provider.Name,
-		Transport: s.Transport, Unattended: s.unattended(), Login: login, CLISession: or(s.Resume, s.cliSession),
+		Transport: s.Transport, Unattended: s.unattended(), Login: login, Mark: s.mark(), CLISession: or(s.Resume, s.cliSession),
 		Resumed: s.Resume != "", Argv: argv, Cwd: s.Workdir, EnvNames: sortedKeys(env), EnvFile: s.envFile(),
 		Stdin: "terminal", ConfigDir: home, PreparedAt: s.Now,
 	}
@@ -213,7 +214,7 @@ func ReadLaunch(dir string) (Launch, error) {
 	if err != nil {
 		return Launch{}, fmt.Errorf("read launch: %w", err)
 	}
-	if l.Version != 1 || len(l.Argv) == 0 {
+	if l.Version != 1 || len(l.Argv) == 0 || l.Mark == "" {
 		return Launch{}, fmt.Errorf("read launch %s: version %d with %d arguments is none of ours", dir, l.Version, len(l.Argv))
 	}
 	return l, nil
@@ -223,12 +224,14 @@ func (s LaunchSpec) configDir() string { return filepath.Join(s.Dir, "config") }
 
 func (s LaunchSpec) trustDir() string { return or(s.TrustDir, s.Workdir) }
 
-// envFile is named by the launch directory, so it is found again and no two launches of
-// different sessions meet.
-func (s LaunchSpec) envFile() string {
-	sum := sha256.Sum256([]byte(s.Dir))
-	return filepath.Join(s.Runtime, hex.EncodeToString(sum[:8])+".env")
+// mark tells the launch from those of every other session, and is the same again when it
+// is prepared again.
+func (s LaunchSpec) mark() string {
+	sum := sha256.Sum256([]byte(filepath.Clean(s.Dir)))
+	return hex.EncodeToString(sum[:16])
 }
+
+func (s LaunchSpec) envFile() string { return filepath.Join(s.Runtime, s.mark()[:16]+".env") }
 
 // newSessionID returns a random UUID, the form programs want for a session of theirs.
 func newSessionID() string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -34,9 +35,17 @@ func InFront(pid int) (bool, error) { return programInFront(pid) }
 
 // Stop ends a launch from outside: TERM to its agent-exec, which ends the rest and writes
 // exit.json. When that takes longer than Grace and some more, everything that belongs to
-// the launch is killed. It returns when nothing is left. A process that is gone, or whose
-// start time is another, counts as ended; what it left behind is still looked for.
-func Stop(ctx context.Context, p Process, launch string) error {
+// the launch in dir is killed. It returns when nothing is left. A process that is gone,
+// whose start time is another, or that is zero counts as ended; what it left behind is
+// still looked for. A launch that was never prepared has nothing to end.
+func Stop(ctx context.Context, p Process, dir string) error {
+	l, err := ReadLaunch(dir)
+	if errors.Is(err, fs.ErrNotExist) && p == (Process{}) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("stop launch: %w", err)
+	}
 	p.signal(syscall.SIGTERM)
 	patience := time.NewTimer(Grace + 2*time.Second)
 	defer patience.Stop()
@@ -47,7 +56,7 @@ func Stop(ctx context.Context, p Process, launch string) error {
 	signal, told := syscall.SIGTERM, map[Process]bool{}
 	for {
 		alive := p.alive()
-		left := marked(launch)
+		left := marked(l.Mark)
 		if !alive && len(left) == 0 {
 			return nil
 		}
@@ -61,9 +70,9 @@ func Stop(ctx context.Context, p Process, launch string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stop launch %s: %w", launch, ctx.Err())
+			return fmt.Errorf("stop launch %s: %w", l.Launch, ctx.Err())
 		case <-limit.C:
-			return fmt.Errorf("stop launch %s: %d processes do not end", launch, len(left))
+			return fmt.Errorf("stop launch %s: %d processes do not end", l.Launch, len(left))
 		case <-patience.C:
 			signal = syscall.SIGKILL
 		case <-tick.C:

@@ -95,10 +95,10 @@ func each(f func(pid int, s procStat)) {
 	}
 }
 
-// marked finds the processes whose environment names the launch.
-func marked(launch string) []Process {
+// marked finds the processes whose environment has the mark of a launch.
+func marked(mark string) []Process {
 	var found []Process
-	want := []byte(launchMark + "=" + launch)
+	want := []byte(markName + "=" + mark)
 	each(func(pid int, s procStat) {
 		if pid == os.Getpid() {
 			return
@@ -118,7 +118,7 @@ func marked(launch string) []Process {
 }
 
 // belonging finds the processes below root and those that carry the launch's mark.
-func belonging(root int, launch string) []Process {
+func belonging(root int, mark string) []Process {
 	children := map[int][]Process{}
 	each(func(pid int, s procStat) { children[s.parent] = append(children[s.parent], Process{pid, s.start}) })
 	found := children[root]
@@ -129,7 +129,7 @@ func belonging(root int, launch string) []Process {
 	for _, p := range found {
 		seen[p] = true
 	}
-	for _, p := range marked(launch) {
+	for _, p := range marked(mark) {
 		if !seen[p] {
 			found = append(found, p)
 		}

@@ -58,9 +58,9 @@ func programInFront(pid int) (bool, error) {
 	return len(f) == 2 && f[1] != "0" && f[1] != "-1" && f[0] != f[1], nil
 }
 
-// marked finds the processes whose environment names the launch. ps shows the
+// marked finds the processes whose environment has the mark of a launch. ps shows the
 // environment behind the command line.
-func marked(launch string) []Process {
+func marked(mark string) []Process {
 	cmd := exec.Command("/bin/ps", "-x", "-E", "-ww", "-o", "pid=,command=")
 	cmd.Env = []string{"LC_ALL=C"}
 	out, err := cmd.Output()
@@ -71,7 +71,7 @@ func marked(launch string) []Process {
 	for _, line := range bytes.Split(out, []byte("\n")) {
 		f := strings.Fields(string(line))
 		for _, word := range f[min(1, len(f)):] {
-			if word != launchMark+"="+launch {
+			if word != markName+"="+mark {
 				continue
 			}
 			if pid, err := strconv.Atoi(f[0]); err == nil && pid != os.Getpid() {
@@ -86,8 +86,8 @@ func marked(launch string) []Process {
 }
 
 // belonging finds the processes below root and those that carry the launch's mark.
-func belonging(root int, launch string) []Process {
-	found := marked(launch)
+func belonging(root int, mark string) []Process {
+	found := marked(mark)
 	out, err := ps(0, "pid=,ppid=")
 	if err != nil {
 		return found

@@ -144,7 +144,7 @@ func (x *execution) finished() bool {
 		x.killed = true
 		x.signalGroup(syscall.SIGKILL)
 	}
-	left := belonging(os.Getpid(), x.launch)
+	left := belonging(os.Getpid(), x.mark)
 	for _, p := range left {
 		if p.PID == x.pid && !x.ended {
 			continue

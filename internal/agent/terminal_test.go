@@ -45,7 +45,8 @@ func inPane(t *testing.T, s agent.LaunchSpec) (*tmux.Server, tmux.Pane) {
 func shows(t *testing.T, server *tmux.Server, pane, text string) {
 	t.Helper()
 	eventually(t, "the pane shows "+text, func() bool {
-		out, err := server.Capture(t.Context(), pane, 0)
+		// A pane whose program ends scrolls by one line.
+		out, err := server.Capture(t.Context(), pane, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Probe is what the installed program of a provider says of itself.
+type Probe struct {
+	Path    string   // of the program
+	Version string   // the first line it prints for --version
+	Known   bool     // that version is one of Provider.Versions
+	Missing []string // flags of Provider.Flags its help does not name
+}
+
+// Probe runs the installed program twice, for its version and its help, without a login
+// and with an empty home that is removed again. path is the agents' PATH.
+func (p Provider) Probe(ctx context.Context, path string) (Probe, error) {
+	program, err := lookPath(p.Command, path)
+	if err != nil {
+		return Probe{}, err
+	}
+	home, err := os.MkdirTemp("", "agentmux-probe")
+	if err != nil {
+		return Probe{}, fmt.Errorf("probe %s: %w", p.Name, err)
+	}
+	out := Probe{Path: program}
+	version, err := ask(ctx, home, path, program, "--version")
+	if err == nil {
+		out.Version, _, _ = strings.Cut(strings.TrimSpace(version), "\n")
+		out.Known = slices.Contains(p.Versions, versionForm.FindString(out.Version))
+		out.Missing, err = p.missing(ctx, home, path, program)
+	}
+	if err := errors.Join(err, os.RemoveAll(home)); err != nil {
+		return Probe{}, fmt.Errorf("probe %s: %w", p.Name, err)
+	}
+	return out, nil
+}
+
+var versionForm = regexp.MustCompile(`\d+(\.\d+)+`)
+
+// missing compares the help with the flags that are used. Asking for the version together
+// with a flag would prove nothing: programs answer before they look at the rest.
+func (p Provider) missing(ctx context.Context, home, path, program string) ([]string, error) {
+	if len(p.HelpArgs) == 0 {
+		return nil, nil
+	}
+	help, err := ask(ctx, home, path, program, p.HelpArgs...)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for _, flag := range p.Flags {
+		if !regexp.MustCompile(`(^|[\s,])` + regexp.QuoteMeta(flag) + `($|[\s,=<\[])`).MatchString(help) {
+			missing = append(missing, flag)
+		}
+	}
+	return missing, nil
+}
+
+// ask runs a program that is to answer at once.
+func ask(ctx context.Context, home, path, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = []string{"PATH=" + path, "HOME=" + home, "LANG=C.UTF-8", "TERM=dumb", "DISABLE_AUTOUPDATER=1"}
+	cmd.Dir = home
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("run %s %s: %w", program, strings.Join(args, " "), err)
+	}
+	return string(out[:min(len(out), 1<<20)]), nil
+}
