@@ -1,0 +1,361 @@
+// Package agentmux_test holds the layout of the repository: which package may import
+// which, which package owns which third-party module, what may lie at the top level, and
+// the limits of the source. It reads the files in this process; a test that runs the go
+// command could be answered from the test cache after a file changed.
+package agentmux_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const module = "github.com/agentmux/agentmux/"
+
+// A row is one package: its floor, and the packages of ours it may import. Imports go
+// down; a package on the same floor or above is refused even if a row names it.
+type row struct {
+	floor   int
+	name    string
+	imports string
+}
+
+// table is the house. A new line, or a new word in one, is a decision about the design:
+// the commit says why.
+var table = []row{
+	{7, "cmd/agentmux", "*"}, // wires everything but the packages of tests
+	{6, "bot", "internal/host ghsync orchestrator/session internal/config internal/durable"},
+	{6, "internal/play", "orchestrator/mcp internal/document"},  // a playbook is a document, its calls go through the tool server
+	{6, "internal/demo", "internal/document ghsync/ghsynctest"}, // drives the built program from outside, against a GitHub in a process of its own
+	{5, "internal/host", "orchestrator/engine orchestrator/session orchestrator workflows internal/config internal/agent" +
+		" internal/gitrepo internal/outgate tmux orchestrator/watch ghsync internal/redact" +
+		" internal/document"}, // hands on the Problems of providers; it parses nothing itself
+	{5, "orchestrator/mcp", "orchestrator/tools"},
+	{4, "orchestrator/engine", "orchestrator/session orchestrator workflows"},
+	{4, "orchestrator/tools", "orchestrator/session orchestrator workflows"},
+	{4, "ghsync", "orchestrator/session orchestrator internal/durable internal/redact internal/sanitize"},
+	{4, "internal/monitor", "orchestrator/session orchestrator"},
+	{3, "orchestrator/session", "orchestrator workflows internal/durable"},
+	{2, "orchestrator", "workflows"},
+	{2, "internal/config", "workflows internal/agent internal/document"},
+	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize"}, // sanitize folds names that look alike
+	{1, "workflows", "internal/document"},
+	{1, "internal/agent", "internal/document internal/durable"},
+	{1, "internal/gitrepo", "internal/durable"},
+	{1, "internal/message", "internal/document internal/durable"},
+	{1, "internal/team", "internal/document internal/durable"},
+	{0, "internal/document", ""},
+	{0, "internal/durable", ""},
+	{0, "internal/redact", ""},
+	{0, "internal/sanitize", ""},
+	{0, "tmux", ""},
+	{0, "orchestrator/watch", ""},
+	{0, "ghsync/ghsynctest", ""},
+	{0, "internal/agent/modeltest", ""},
+}
+
+// forTests names the packages of the table that only test files import, and who else.
+var forTests = map[string]string{
+	"ghsync/ghsynctest":        "internal/demo", // the demonstration's GitHub
+	"internal/agent/modeltest": "",
+}
+
+// owners names the one package that imports a third-party module. Test files may import
+// any of these modules, and no other.
+var owners = map[string]string{
+	"github.com/spf13/cobra":                 "cmd/agentmux",
+	"github.com/cli/go-gh/v2":                "cmd/agentmux",
+	"github.com/modelcontextprotocol/go-sdk": "orchestrator/mcp",
+	"github.com/google/go-github/v62":        "ghsync",
+	"github.com/golang-jwt/jwt/v5":           "ghsync",
+	"golang.org/x/oauth2":                    "ghsync",
+	"golang.org/x/time":                      "ghsync",
+	"github.com/charmbracelet/bubbletea":     "internal/monitor",
+	"github.com/charmbracelet/lipgloss":      "internal/monitor",
+	"github.com/fsnotify/fsnotify":           "orchestrator/watch",
+	"gopkg.in/yaml.v3":                       "internal/document",
+	"golang.org/x/text":                      "internal/sanitize",
+	"golang.org/x/sys":                       "internal/gitrepo",
+	"github.com/rogpeppe/go-internal":        "", // txtar and testscript: test files only
+}
+
+// programs names who may start a program whose mistakes are costly to find twice.
+var programs = map[string][]string{
+	"tmux": {"tmux"},
+	"git":  {"internal/gitrepo", "ghsync/ghsynctest", "internal/demo"}, // the last two are another side's git
+}
+
+// top is what may lie at the root besides names with a leading dot.
+var top = []string{
+	"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md",
+	"action.yml", "bin", "bot", "cmd", "docs", "ghsync", "go.mod", "go.sum", "internal", "layout_test.go",
+	"orchestrator", "tmux", "workflows",
+}
+
+const (
+	maxFileLines  = 500
+	maxFuncLines  = 80
+	maxParameters = 5 // besides the context
+	maxMethods    = 7
+)
+
+func TestLayout(t *testing.T) {
+	problems, err := inspect(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
+	}
+}
+
+// TestLayoutSeesBreaks holds the checks themselves: each small tree breaks one rule.
+func TestLayoutSeesBreaks(t *testing.T) {
+	ours := func(pkg string) string { return "import _ \"" + module + pkg + "\"\n" }
+	long := strings.Repeat("\n", maxFileLines)
+	for name, c := range map[string]struct{ file, text, want string }{
+		"upward import":           {"tmux/a.go", ours("ghsync"), "tmux may not import ghsync"},
+		"import between siblings": {"orchestrator/tools/a.go", ours("orchestrator/engine"), "orchestrator/tools may not import orchestrator/engine"},
+		"unknown package":         {"internal/util/a.go", "", "internal/util is not in the table"},
+		"unknown package of ours": {"cmd/agentmux/a.go", ours("internal/util"), "cmd/agentmux may not import internal/util"},
+		"package of tests":        {"cmd/agentmux/a.go", ours("ghsync/ghsynctest"), "ghsync/ghsynctest is for tests"},
+		"second importer":         {"ghsync/a.go", "import _ \"gopkg.in/yaml.v3\"\n", "gopkg.in/yaml.v3 belongs to internal/document"},
+		"module of tests":         {"ghsync/a.go", "import _ \"github.com/rogpeppe/go-internal/txtar\"\n", "only test files import github.com/rogpeppe/go-internal"},
+		"unknown module":          {"ghsync/a_test.go", "import _ \"example.com/x\"\n", "example.com/x has no owner"},
+		"top level":               {"notes.txt", "", "notes.txt does not belong at the top level"},
+		"a shell":                 {"tmux/a.go", "import \"os/exec\"\nvar _ = exec.Command(\"/bin/sh\", \"-c\")\n", "starts a shell"},
+		"tmux elsewhere":          {"bot/a.go", "import \"os/exec\"\nvar _ = exec.CommandContext(nil, \"tmux\")\n", "starts tmux"},
+		"git by argv":             {"bot/a.go", "import \"os/exec\"\nvar argv = []string{\"git\", \"log\"}\nvar _ = exec.Cmd{}\n", "starts git"},
+		"long file":               {"bot/a.go", long, "lines, at most"},
+		"long function":           {"bot/a.go", "func f() {" + strings.Repeat("\n", maxFuncLines) + "}\n", "f has"},
+		"many parameters":         {"bot/a.go", "func f(a, b, c, d, e, g int) {}\n", "f takes 6"},
+		"wide interface":          {"bot/a.go", "type i interface{ A(); B(); C(); D(); E(); F(); G(); H() }\n", "interface of 8"},
+		"init":                    {"bot/a.go", "func init() {}\n", "init"},
+		"sleep":                   {"bot/a.go", "import \"time\"\nfunc f() { time.Sleep(1) }\n", "time.Sleep"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := c.text
+			if strings.HasSuffix(c.file, ".go") {
+				text = "package x\n" + text
+			}
+			tree := fstest.MapFS{c.file: {Data: []byte(text)}, "go.mod": {Data: goMod(t)}}
+			problems, err := inspect(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(problems) != 1 || !strings.Contains(problems[0], c.want) {
+				t.Errorf("problems %q, want one with %q", problems, c.want)
+			}
+		})
+	}
+}
+
+func goMod(t *testing.T) []byte {
+	t.Helper()
+	data, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// inspect returns what breaks the layout, each with its place.
+func inspect(fsys fs.FS) ([]string, error) {
+	problems, err := modules(fsys)
+	if err != nil {
+		return nil, err
+	}
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || name == ".":
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case !strings.Contains(name, "/") && !strings.HasPrefix(name, ".") && !slices.Contains(top, name):
+			problems = append(problems, name+" does not belong at the top level")
+		}
+		if d.IsDir() || path.Ext(name) != ".go" {
+			return nil
+		}
+		found, err := source(fsys, name)
+		problems = append(problems, found...)
+		return err
+	})
+	return problems, err
+}
+
+// modules compares the direct requirements of go.mod with the owners.
+func modules(fsys fs.FS) (problems []string, err error) {
+	data, err := fs.ReadFile(fsys, "go.mod")
+	if err != nil {
+		return nil, err
+	}
+	required := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		f := strings.Fields(strings.TrimPrefix(line, "require "))
+		if len(f) == 2 && strings.HasPrefix(f[1], "v") { // an indirect one has a comment
+			required[f[0]] = true
+		}
+	}
+	for m := range required {
+		if _, ok := owners[m]; !ok {
+			problems = append(problems, "go.mod: "+m+" has no owner")
+		}
+	}
+	for m := range owners {
+		if !required[m] {
+			problems = append(problems, "go.mod: "+m+" has an owner and is not required")
+		}
+	}
+	return problems, nil
+}
+
+// A file is one parsed source file of package pkg.
+type file struct {
+	pkg      string
+	test     bool
+	set      *token.FileSet
+	ast      *ast.File
+	problems []string
+}
+
+func source(fsys fs.FS, name string) ([]string, error) {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	f := &file{pkg: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), set: token.NewFileSet()}
+	if f.ast, err = parser.ParseFile(f.set, name, data, parser.SkipObjectResolution); err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(table, func(r row) bool { return r.name == f.pkg })
+	if at < 0 && f.pkg != "." {
+		f.report(f.ast.Name, "package %s is not in the table", f.pkg)
+	}
+	for _, spec := range f.ast.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		if own, ok := strings.CutPrefix(imported, module); ok {
+			if at >= 0 && !f.test {
+				f.own(spec, table[at], own)
+			}
+		} else if strings.Contains(strings.Split(imported, "/")[0], ".") {
+			f.third(spec, imported)
+		}
+	}
+	if !f.test {
+		f.shape(f.ast)
+	}
+	return f.problems, nil
+}
+
+func (f *file) report(at ast.Node, format string, args ...any) {
+	f.problems = append(f.problems, f.set.Position(at.Pos()).String()+": "+fmt.Sprintf(format, args...))
+}
+
+// own judges the import of a package of this module.
+func (f *file) own(at ast.Node, r row, imported string) {
+	below := slices.IndexFunc(table, func(x row) bool { return x.name == imported })
+	user, tests := forTests[imported]
+	named := r.imports == "*" || slices.Contains(strings.Fields(r.imports), imported)
+	switch {
+	case below < 0 || !named || table[below].floor >= r.floor:
+		f.report(at, "%s may not import %s", r.name, imported)
+	case tests && user != r.name:
+		f.report(at, "%s is for tests", imported)
+	}
+}
+
+// third judges the import of another module's package.
+func (f *file) third(at ast.Node, imported string) {
+	for m, owner := range owners {
+		switch {
+		case imported != m && !strings.HasPrefix(imported, m+"/"):
+			continue
+		case f.test || owner == f.pkg:
+		case owner == "":
+			f.report(at, "only test files import %s", m)
+		default:
+			f.report(at, "%s belongs to %s", m, owner)
+		}
+		return
+	}
+	f.report(at, "%s has no owner", imported)
+}
+
+// shape holds the limits of the source and what it may not call.
+func (f *file) shape(root *ast.File) {
+	if n := f.set.File(root.Pos()).LineCount(); n > maxFileLines {
+		f.report(root, "%d lines, at most %d", n, maxFileLines)
+	}
+	starts := slices.ContainsFunc(root.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"os/exec"` })
+	ast.Inspect(root, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			f.function(n)
+		case *ast.InterfaceType:
+			if c := n.Methods.NumFields(); c > maxMethods {
+				f.report(n, "interface of %d methods, at most %d", c, maxMethods)
+			}
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && n.Sel.Name == "Sleep" {
+				f.report(n, "time.Sleep: wait with a timer in a select")
+			}
+		case *ast.CallExpr:
+			if starts {
+				f.started(n.Args)
+			}
+		case *ast.CompositeLit:
+			if list, ok := n.Type.(*ast.ArrayType); ok && starts && list.Len == nil && len(n.Elts) > 0 {
+				f.started(n.Elts[:1])
+			}
+		}
+		return true
+	})
+}
+
+func (f *file) function(d *ast.FuncDecl) {
+	if d.Recv == nil && d.Name.Name == "init" {
+		f.report(d, "init: nothing runs before main")
+	}
+	first, last := f.set.Position(d.Pos()).Line, f.set.Position(d.End()).Line
+	if n := last - first + 1; n > maxFuncLines {
+		f.report(d, "%s has %d lines, at most %d", d.Name.Name, n, maxFuncLines)
+	}
+	n := 0
+	for _, p := range d.Type.Params.List {
+		if s, ok := p.Type.(*ast.SelectorExpr); !ok || s.Sel.Name != "Context" {
+			n += max(1, len(p.Names))
+		}
+	}
+	if n > maxParameters {
+		f.report(d, "%s takes %d parameters, at most %d", d.Name.Name, n, maxParameters)
+	}
+}
+
+// started judges the strings of a call or the first of a list, in a file that starts
+// processes: no shell, and a program only by its package.
+func (f *file) started(args []ast.Expr) {
+	for _, arg := range args {
+		lit, ok := arg.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			continue
+		}
+		program, _ := strconv.Unquote(lit.Value)
+		program = path.Base(program)
+		if program == "sh" || program == "bash" {
+			f.report(lit, "%s starts a shell", f.pkg)
+		}
+		if by, ok := programs[program]; ok && !slices.Contains(by, f.pkg) {
+			f.report(lit, "%s starts %s", f.pkg, program)
+		}
+	}
+}
