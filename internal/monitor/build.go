@@ -1,0 +1,267 @@
+package monitor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// Build makes the picture of a session from its state, the phase ids of its
+// workflow in their order, and its committed records, oldest first. now decides
+// how long everything lasts and in which location times are shown.
+func Build(s *orchestrator.State, phases []string, records []orchestrator.Event, now time.Time) View {
+	f := fold(records)
+	v := View{
+		Session: plain(s.SessionID), Title: title(s), Workflow: plain(s.Workflow),
+		Branch: plain(s.FeatureBranch), Base: plain(s.BaseBranch), PR: pullRequest(s),
+		Sandbox: "none (agents run as you)", Elapsed: elapsed(s, f, now), Paused: s.Paused, Parked: s.Parked(),
+		Phases: phaseRows(s, phases, f, now), Groups: groups(s), Agents: agents(s, f, now),
+		Reviews: reviews(s), Research: research(s), Recent: recent(records, now.Location()),
+		Question: question(s), Outcome: outcome(s, f),
+	}
+	if s.Gate != nil && !s.Ended() {
+		v.Gate = gateNoun(s.Gate.Name)
+	}
+	if s.Schedule != nil && s.SubplanCount > 0 {
+		v.Plan = fmt.Sprintf("%d of %d done", len(s.CompletedSubplans), s.SubplanCount)
+	}
+	v.Headline = headline(s, v)
+	return v
+}
+
+func title(s *orchestrator.State) string {
+	if s.IssueNumber == 0 {
+		return plain(string(s.IssueTitle))
+	}
+	return plain(fmt.Sprintf("%s#%d %s", s.Repo, s.IssueNumber, s.IssueTitle))
+}
+
+func pullRequest(s *orchestrator.State) string {
+	c := s.Completion
+	if c.PRNumber == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("#%d %s", c.PRNumber, c.PRURL)
+	if c.Draft {
+		text += " (draft)"
+	}
+	return plain(text)
+}
+
+func gateNoun(gate string) string {
+	if gate == orchestrator.GatePlan {
+		return "plan"
+	}
+	return "result"
+}
+
+func elapsed(s *orchestrator.State, f folded, now time.Time) time.Duration {
+	if s.Ended() && !f.ended.IsZero() {
+		now = f.ended
+	}
+	return since(s.CreatedAt, now)
+}
+
+// headline says what is going on, the most pressing first.
+func headline(s *orchestrator.State, v View) string {
+	switch {
+	case v.Outcome != nil:
+		return v.Outcome.Word
+	case v.Gate != "":
+		return "the " + v.Gate + " waits for you"
+	case v.Question != nil:
+		return "a question waits for you"
+	case s.Paused:
+		return "paused in " + plain(s.Phase)
+	case s.AwaitingSummary:
+		return "summing up"
+	}
+	return plain(s.Phase)
+}
+
+func outcome(s *orchestrator.State, f folded) *Outcome {
+	if !s.Ended() {
+		return nil
+	}
+	o := &Outcome{Word: strings.ReplaceAll(plain(string(s.Outcome)), "_", " "), Good: s.Outcome == orchestrator.OutcomeDone}
+	reason := f.reason
+	if reason == "" {
+		reason = string(s.Cause)
+	}
+	if reason == "" {
+		reason = strings.ReplaceAll(string(s.OutcomeReason), "_", " ")
+	}
+	o.Reason = plain(reason)
+	if s.Parked() || s.Phase == orchestrator.PhaseFailed {
+		o.Next = "agentmux resume " + plain(s.SessionID)
+	}
+	return o
+}
+
+func question(s *orchestrator.State) *Question {
+	var found *Question
+	if s.Ended() && !s.Parked() {
+		return nil
+	}
+	for _, q := range s.Questions {
+		switch {
+		case !q.Open():
+		case found != nil:
+			found.More++
+		default:
+			found = &Question{ID: q.ID, From: plain(orchestrator.AgentKey(q.Role, q.Task)), Text: plain(q.Text)}
+			for _, o := range q.Options {
+				found.Options = append(found.Options, plain(o))
+			}
+		}
+	}
+	return found
+}
+
+// phaseRows marks each phase. Phases behind the current one that were never
+// visited were passed over; those in front of it are to come, unless this round has
+// been there already, as in review and fixing.
+func phaseRows(s *orchestrator.State, ids []string, f folded, now time.Time) []Phase {
+	current := s.Phase
+	if s.Phase == orchestrator.PhaseFailed {
+		current = string(s.InterruptedPhase)
+	}
+	at := slices.Index(ids, current)
+	if s.Phase == orchestrator.PhaseDone {
+		at = len(ids)
+	}
+	f.forgetFollowing(ids)
+	var rows []Phase
+	for i, id := range ids {
+		spent, visited := f.spent[id]
+		row := Phase{ID: plain(id), Mark: MarkPending, Spent: spent}
+		switch {
+		case i == at && s.Phase == orchestrator.PhaseFailed, i == at && s.Parked():
+			row.Mark = MarkFailed
+		case i == at:
+			row.Mark = MarkCurrent
+			row.Spent += since(s.PhaseEnteredAt, now)
+			row.Note = phaseNote(s)
+		case visited:
+			row.Mark = MarkDone
+		case i < at:
+			row.Mark = MarkSkipped
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// since is the span from t to now; none if t is not set.
+func since(t orchestrator.Time, now time.Time) time.Duration {
+	if t.IsZero() {
+		return 0
+	}
+	return now.Sub(t.Time)
+}
+
+func phaseNote(s *orchestrator.State) string {
+	if s.AwaitingSummary {
+		return "summary"
+	}
+	if s.ReviewIteration > 0 && !s.Ended() && s.Gate == nil {
+		return fmt.Sprintf("round %d", s.ReviewIteration+1)
+	}
+	return ""
+}
+
+// subplanMarks say how a subplan stands.
+var subplanMarks = map[string]string{
+	orchestrator.SubplanRunning: MarkCurrent, orchestrator.SubplanSubmitted: MarkCurrent,
+	orchestrator.SubplanConflict: MarkFailed, orchestrator.SubplanDone: MarkDone,
+}
+
+func groups(s *orchestrator.State) []Group {
+	if s.Schedule == nil {
+		return nil
+	}
+	var out []Group
+	for _, g := range s.Schedule.Groups {
+		group := Group{Name: plain(g.ID + " (" + g.Mode + ")")}
+		for _, id := range g.Plans {
+			status := s.SubplanStatus[id]
+			row := Row{Mark: MarkPending, Text: plain(id + " " + s.Schedule.Titles[id])}
+			if mark, ok := subplanMarks[status]; ok {
+				row.Mark = mark
+			}
+			if status != "" && status != orchestrator.SubplanPending && status != orchestrator.SubplanDone {
+				row.Right = plain(status)
+			}
+			group.Plans = append(group.Plans, row)
+		}
+		out = append(out, group)
+	}
+	return out
+}
+
+func reviews(s *orchestrator.State) []Row {
+	var rows []Row
+	for _, role := range slices.Sorted(maps.Keys(s.ReviewResults)) {
+		r := s.ReviewResults[role]
+		row := Row{Mark: MarkDone, Text: plain(role), Right: "pass, round " + strconv.Itoa(r.Iteration+1)}
+		if r.Verdict != "pass" {
+			row.Mark = MarkFailed
+			row.Right = fmt.Sprintf("%d findings, round %d", r.Findings, r.Iteration+1)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func research(s *orchestrator.State) []Row {
+	var rows []Row
+	for _, kind := range []struct {
+		name   string
+		topics map[string]string
+	}{{"code", s.ResearchTasks}, {"web", s.WebResearchTasks}} {
+		for _, topic := range slices.Sorted(maps.Keys(kind.topics)) {
+			row := Row{Mark: MarkCurrent, Text: plain(topic), Right: kind.name}
+			switch kind.topics[topic] {
+			case orchestrator.ResearchDone:
+				row.Mark = MarkDone
+			case orchestrator.ResearchFailed:
+				row.Mark = MarkFailed
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func agents(s *orchestrator.State, f folded, now time.Time) []Agent {
+	var out []Agent
+	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
+		a := s.Agents[key]
+		again := s.Deadlines["relaunch/"+key]
+		if s.Ended() || a.Launch == "" && a.Waiting == "" && again.IsZero() {
+			continue
+		}
+		know := f.agents[key]
+		row := Agent{Key: plain(key), Provider: plain(know.provider), State: "at work", Doing: plain(know.doing)}
+		if !know.started.IsZero() {
+			row.Since = now.Sub(know.started)
+		}
+		switch {
+		case a.Waiting != "":
+			row.State = "waits: " + plain(string(a.Waiting))
+		case !again.IsZero():
+			row.State, row.Alarm = "again in "+lasted(again.Sub(now)), true
+		case know.launch != a.Launch:
+			row.State, row.Since, row.Doing = "starting", 0, ""
+		case know.silent > 0:
+			row.State, row.Alarm = "silent "+lasted(know.silent), true
+		}
+		out = append(out, row)
+	}
+	return out
+}

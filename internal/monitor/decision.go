@@ -1,0 +1,98 @@
+package monitor
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+)
+
+// decision is what waits for a person, with the keys that answer it.
+func decision(v View, width int) []line {
+	var lines []line
+	switch {
+	case v.Outcome != nil:
+		lines = outcomeLines(v, width)
+	case v.Gate != "":
+		lines = []line{
+			rule(width),
+			plainLine("The "+v.Gate+" waits for your approval.", inkAsk),
+			keys("a", "approve"), keys("c", "ask for changes"),
+		}
+	}
+	if v.Question != nil {
+		lines = append(lines, questionLines(*v.Question, width)...)
+	}
+	return lines
+}
+
+func rule(width int) line { return plainLine(strings.Repeat("─", width), inkFaint) }
+
+func keys(key, means string) line {
+	return line{left: []piece{{" [" + key + "] ", inkAsk}, {means, inkPlain}}}
+}
+
+func questionLines(q Question, width int) []line {
+	title := fmt.Sprintf("Question %s from %s", q.ID, q.From)
+	if q.More > 0 {
+		title += fmt.Sprintf(" (%d more)", q.More)
+	}
+	lines := []line{rule(width), plainLine(title, inkAsk)}
+	for _, text := range wrap(q.Text, width, maxAsked) {
+		lines = append(lines, plainLine(text, inkPlain))
+	}
+	for i, option := range q.Options {
+		if i < maxOptions {
+			lines = append(lines, keys(strconv.Itoa(i+1), option))
+		}
+	}
+	return append(lines, keys("t", "type an answer"))
+}
+
+func outcomeLines(v View, width int) []line {
+	good := inkBad
+	if v.Outcome.Good {
+		good = inkGood
+	}
+	lines := []line{rule(width), plainLine("Outcome: "+v.Outcome.Word, good)}
+	for _, text := range wrap(v.Outcome.Reason, width, maxAsked) {
+		lines = append(lines, plainLine(text, inkPlain))
+	}
+	if v.PR != "" {
+		lines = append(lines, plainLine("pull request "+v.PR, inkPlain))
+	}
+	if v.Outcome.Next != "" {
+		for _, text := range wrap("next: "+v.Outcome.Next, width, maxAsked) {
+			lines = append(lines, plainLine(text, inkPlain))
+		}
+	}
+	if v.Parked {
+		lines = append(lines, keys("r", "try again"), keys("c", "ask for changes"), keys("s", "stop"))
+	} else if v.PR != "" {
+		lines = append(lines, keys("c", "ask for changes"))
+	}
+	return lines
+}
+
+// keyHelp is the last lines: the keys that work now.
+func keyHelp(v View, width int) []line {
+	var parts []string
+	switch {
+	case v.Outcome != nil:
+	case v.Paused:
+		parts = []string{"r resume", "s stop"}
+	default:
+		parts = []string{"p pause", "r retry", "s stop"}
+	}
+	parts = append(parts, "q quit")
+	left := piece{strings.Join(parts, "  "), inkFaint}
+	note := ""
+	if !v.Running && v.Outcome == nil {
+		note = "no host runs it"
+	}
+	if lipgloss.Width(left.text)+lipgloss.Width(note)+1 > width {
+		note = ""
+	}
+	return []line{rule(width), {left: []piece{left}, right: piece{note, inkBad}}}
+}

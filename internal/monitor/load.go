@@ -1,0 +1,74 @@
+package monitor
+
+import (
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// reader follows one session. It belongs to one goroutine at a time.
+type reader struct {
+	session  *session.Session
+	follower *session.Follower
+	phases   []string
+
+	seen    fs.FileInfo // state.json as it was read last
+	state   *orchestrator.State
+	records []orchestrator.Event
+}
+
+func newReader(dir string) (*reader, error) {
+	s, err := session.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	def, err := s.Definition()
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{session: s, follower: s.Follow(0)}
+	for _, p := range def.Phases {
+		r.phases = append(r.phases, p.ID)
+	}
+	return r, nil
+}
+
+// view looks at the session, reading only what changed since the last look.
+// Every commit replaces state.json, so that its file tells of changed records too.
+func (r *reader) view(now time.Time) (View, error) {
+	info, err := os.Lstat(r.session.Path(session.StateFile))
+	if err != nil {
+		return View{}, err
+	}
+	if r.changed(info) {
+		if err := r.read(); err != nil {
+			return View{}, err
+		}
+		r.seen = info
+	}
+	v := Build(r.state, r.phases, r.records, now)
+	v.Running = session.Running(r.session.Dir)
+	return v, nil
+}
+
+func (r *reader) changed(info fs.FileInfo) bool {
+	return r.seen == nil || !os.SameFile(r.seen, info) || r.seen.Size() != info.Size() ||
+		!r.seen.ModTime().Equal(info.ModTime())
+}
+
+func (r *reader) read() error {
+	state, err := r.session.ReadState()
+	if err != nil {
+		return err
+	}
+	records, err := r.follower.Read()
+	if err != nil {
+		return err
+	}
+	r.state = state
+	r.records = append(r.records, records...)
+	return nil
+}

@@ -1,0 +1,98 @@
+package monitor
+
+import (
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// lookEvery is how often the session directory is looked at.
+const lookEvery = 500 * time.Millisecond
+
+// looked is the result of one look at the session.
+type looked struct {
+	view View
+	err  error
+}
+
+// sent is the fate of a command.
+type sent struct {
+	name string
+	err  error
+}
+
+type tick struct{}
+
+// model is the program's state; the terminal's loop owns it.
+type model struct {
+	reader  *reader
+	send    func(orchestrator.Payload) error
+	now     func() time.Time
+	palette palette
+
+	view          View
+	err           error // of the last look
+	width, height int
+	input         *input // open one-line input, nil when none
+	told          string // what became of the last command
+	bad           bool
+}
+
+func (m model) Init() tea.Cmd { return m.look }
+
+// look reads the session. One look is under way at a time: the next is asked for
+// when its result is there.
+func (m model) look() tea.Msg {
+	v, err := m.reader.view(m.now())
+	return looked{view: v, err: err}
+}
+
+func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tick:
+		return m, m.look
+	case looked:
+		if m.err = msg.err; m.err == nil {
+			m.view = msg.view
+		}
+		return m, tea.Tick(lookEvery, func(time.Time) tea.Msg { return tick{} })
+	case sent:
+		m.told, m.bad = msg.name+": recorded", false
+		if msg.err != nil {
+			m.told, m.bad = msg.name+": "+plain(msg.err.Error()), true
+		}
+	case tea.KeyMsg:
+		return m.key(msg)
+	}
+	return m, nil
+}
+
+func (m model) View() string {
+	s := screen{width: m.width, height: m.height, palette: m.palette, status: m.status()}
+	if m.view.Session == "" && m.err == nil {
+		return "reading the session…\n"
+	}
+	return draw(m.view, s)
+}
+
+// status is what the monitor itself has to say.
+func (m model) status() []line {
+	var lines []line
+	if m.err != nil {
+		lines = append(lines, plainLine("cannot read the session: "+plain(m.err.Error()), inkBad))
+	}
+	if m.input != nil {
+		return append(lines, m.input.lines(max(m.width, minWidth))...)
+	}
+	if m.told != "" {
+		i := inkGood
+		if m.bad {
+			i = inkBad
+		}
+		lines = append(lines, plainLine(m.told, i))
+	}
+	return lines
+}

@@ -1,0 +1,70 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// Options are the parts of one Run.
+type Options struct {
+	Dir string    // session directory
+	In  io.Reader // keys
+	Out io.Writer // a terminal; anything else gets one picture and no colours
+
+	// Send records a command of the person at the keys: Name, Args and Source
+	// are set, Actor and SourceID are the caller's to add. It may be called
+	// from any goroutine. nil: the monitor only shows.
+	Send func(orchestrator.Payload) error
+}
+
+// Run shows the session until ctx ends or the person quits; a session that has
+// ended keeps showing its result. Neither is an error.
+func Run(ctx context.Context, o Options) error {
+	r, err := newReader(o.Dir)
+	if err != nil {
+		return fmt.Errorf("monitor: %w", err)
+	}
+	if !isTerminal(o.Out) {
+		return once(r, o.Out)
+	}
+	m := model{reader: r, send: o.Send, now: time.Now, palette: newPalette(o.Out)}
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
+		tea.WithAltScreen(), tea.WithoutSignalHandler())
+	_, err = p.Run()
+	if err != nil && (ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted)) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("monitor: %w", err)
+	}
+	return nil
+}
+
+func isTerminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// onceWidth is the width of a picture that is not for a terminal.
+const onceWidth = 79
+
+// once writes a single picture.
+func once(r *reader, out io.Writer) error {
+	v, err := r.view(time.Now())
+	if err != nil {
+		return fmt.Errorf("monitor: %w", err)
+	}
+	_, err = io.WriteString(out, Render(v, onceWidth, 0))
+	return err
+}

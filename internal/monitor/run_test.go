@@ -1,0 +1,276 @@
+package monitor_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/monitor"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/tmux"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// shown is the directory whose session this binary shows instead of testing.
+const shown = "MONITOR_TEST_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(shown); dir != "" {
+		os.Exit(show(dir))
+	}
+	os.Exit(m.Run())
+}
+
+// show runs the monitor with keys from the FIFO "keys" and commands into "sent",
+// both beside the project.
+func show(dir string) int {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer cancel()
+	base := os.Getenv(shown + "_BASE")
+	in, err := os.OpenFile(filepath.Join(base, "keys"), os.O_RDWR, 0)
+	if err != nil {
+		return 70
+	}
+	err = monitor.Run(ctx, monitor.Options{Dir: dir, In: in, Out: os.Stdout, Send: func(p orchestrator.Payload) error {
+		data, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(base, "sent"), data, 0o600)
+	}})
+	if err != nil {
+		return 71
+	}
+	return 0
+}
+
+func newSession(t *testing.T, base string) *session.Session {
+	t.Helper()
+	_, def, problems := workflows.Load("feature", nil)
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Create(session.CreateSpec{
+		Project: filepath.Join(base, "project"), Now: noon, Source: "Refuse expired tokens", Request: "Refuse expired tokens.",
+		Definition: def, State: orchestrator.State{Settings: orchestrator.DefaultSettings(), BaseBranch: "main", BaseSHA: "abc"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// rewrite changes the state as a host's commit would.
+func rewrite(t *testing.T, s *session.Session, change func(*orchestrator.State)) {
+	t.Helper()
+	state, err := s.ReadState()
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(state)
+	data, err := state.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Replace(session.StateFile, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.NewTimer(20 * time.Second)
+	defer limit.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// stage is a monitor in a pane of a real tmux.
+type stage struct {
+	t      *testing.T
+	base   string
+	server *tmux.Server
+	pane   string
+}
+
+func newStage(t *testing.T, base, dir string, env ...string) *stage {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(base, "keys"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server, err := tmux.New(tmux.Options{Socket: filepath.Join(base, "t", "s.sock"), Tags: []string{"@role"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.KillServer(context.Background()); err != nil {
+			t.Errorf("kill server: %v", err)
+		}
+	})
+	err = server.Ensure(t.Context(), tmux.SessionSpec{Name: "m", Width: 60, Height: 40, Window: tmux.WindowSpec{
+		Name: "control", Command: []string{self}, Dir: base, Options: map[string]string{"@role": "control"},
+		Env: append(env, shown+"="+dir, shown+"_BASE="+base),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	panes, err := server.Panes(t.Context())
+	if err != nil || len(panes) != 1 {
+		t.Fatalf("panes: %v, %v", panes, err)
+	}
+	return &stage{t: t, base: base, server: server, pane: panes[0].ID}
+}
+
+func (s *stage) shows(texts ...string) {
+	s.t.Helper()
+	for _, text := range texts {
+		eventually(s.t, "the monitor shows "+text, func() bool {
+			screen, err := s.server.Capture(s.t.Context(), s.pane, 0)
+			return err == nil && strings.Contains(screen, text)
+		})
+	}
+}
+
+func (s *stage) press(keys string) {
+	s.t.Helper()
+	f, err := os.OpenFile(filepath.Join(s.base, "keys"), os.O_WRONLY, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *stage) ends() {
+	s.t.Helper()
+	eventually(s.t, "the monitor ends well", func() bool {
+		p, err := s.server.Pane(s.t.Context(), s.pane)
+		return err == nil && p.Dead && p.ExitStatus == 0
+	})
+}
+
+func TestRunFollowsASessionInATerminal(t *testing.T) {
+	base, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	s := newSession(t, base)
+	st := newStage(t, base, s.Dir)
+	st.shows("refuse-expired-tokens", "> architecting", "sandbox: none", "q quit")
+
+	rewrite(t, s, func(state *orchestrator.State) {
+		state.Gate = &orchestrator.Gate{Name: orchestrator.GatePlan}
+	})
+	st.shows("The plan waits for your approval.", "[a] approve")
+
+	st.press("a")
+	st.shows("approve: recorded")
+	data, err := os.ReadFile(filepath.Join(base, "sent"))
+	if err != nil || !bytes.Contains(data, []byte(`"name":"approve"`)) {
+		t.Errorf("sent %s, %v; want approve", data, err)
+	}
+
+	rewrite(t, s, func(state *orchestrator.State) {
+		state.Gate, state.Phase, state.Outcome = nil, orchestrator.PhaseDone, orchestrator.OutcomeDone
+	})
+	st.shows("Outcome: done")
+	st.press("q")
+	st.ends()
+}
+
+// TestColoursOfATerminal looks at what the monitor writes to a real terminal.
+func TestColoursOfATerminal(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		env     []string
+		colours bool
+	}{
+		{"a terminal with colours", []string{"NO_COLOR="}, true},
+		{"NO_COLOR", []string{"NO_COLOR=1"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			base, err := os.MkdirTemp("", "amx")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(base) })
+			s := newSession(t, base)
+			st := newStage(t, base, s.Dir, c.env...)
+			st.shows("q quit")
+			raw := filepath.Join(base, "raw")
+			if err := st.server.Pipe(t.Context(), st.pane, []string{"/usr/bin/tee", raw}); err != nil {
+				t.Fatal(err)
+			}
+			rewrite(t, s, func(state *orchestrator.State) {
+				state.Phase, state.Outcome = orchestrator.PhaseDone, orchestrator.OutcomeDone
+			})
+			var out []byte
+			eventually(t, "the terminal gets the outcome", func() bool {
+				out, err = os.ReadFile(raw)
+				return err == nil && bytes.Contains(out, []byte("Outcome: done"))
+			})
+			if got := regexp.MustCompile(`\x1b\[[0-9;]+m`).Match(out); got != c.colours {
+				t.Errorf("colours %v, want %v in %q", got, c.colours, out)
+			}
+		})
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	base, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	st := newStage(t, base, newSession(t, base).Dir)
+	st.shows("q quit")
+	p, err := st.server.Pane(t.Context(), st.pane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(p.PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	st.ends()
+}
+
+func TestRunWritesOnePictureWhereThereIsNoTerminal(t *testing.T) {
+	s := newSession(t, t.TempDir())
+	var out bytes.Buffer
+	if err := monitor.Run(t.Context(), monitor.Options{Dir: s.Dir, In: strings.NewReader(""), Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "> architecting") || strings.Contains(text, "\x1b") {
+		t.Errorf("picture:\n%q", text)
+	}
+}
+
+func TestRunRefusesWhatIsNoSession(t *testing.T) {
+	if err := monitor.Run(t.Context(), monitor.Options{Dir: t.TempDir()}); err == nil {
+		t.Error("no error for an empty directory")
+	}
+}
