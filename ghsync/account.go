@@ -2,6 +2,7 @@ package ghsync
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -53,7 +54,7 @@ func (c *Client) readViewer(ctx context.Context) (Account, error) {
 	if err == nil {
 		return Account{Login: answer.Viewer.Login, ID: answer.Viewer.DatabaseID, Type: or(answer.Viewer.Typename, "User")}, nil
 	}
-	if err != errNoGraphQL {
+	if !errors.Is(err, errNoGraphQL) {
 		return Account{}, err
 	}
 	user, _, err := c.api.Users.Get(ctx, "")

@@ -227,15 +227,6 @@ func (m *sim) summary(role string) {
 	m.tool("submit_summary", role, map[string]any{}, textArtifact("08_completion/summary.md"))
 }
 
-// types returns the types of the recorded events.
-func (m *sim) types() []string {
-	var out []string
-	for _, e := range m.events {
-		out = append(out, e.Type)
-	}
-	return out
-}
-
 func (m *sim) count(kind string) int {
 	n := 0
 	for _, e := range m.events {

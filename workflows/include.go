@@ -54,7 +54,7 @@ func (p *prompt) path(path string) (string, error) {
 		return path, err
 	}
 	if !fs.ValidPath(out) || out == "." || strings.ContainsAny(out, "\\\x00") {
-		return path, errors.New("the path must be relative, without . and ..")
+		return path, errors.New("the path must be relative, with no . or .. in it")
 	}
 	return out, nil
 }

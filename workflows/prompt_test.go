@@ -199,11 +199,11 @@ func testConfinement(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"../x":              "the path must be relative, without . and ..",
-		"04_planning/../x":  "the path must be relative, without . and ..",
-		"/etc/hostname":     "the path must be relative, without . and ..",
-		"./requirements.md": "the path must be relative, without . and ..",
-		"a//b":              "the path must be relative, without . and ..",
+		"../x":              "the path must be relative, with no . or .. in it",
+		"04_planning/../x":  "the path must be relative, with no . or .. in it",
+		"/etc/hostname":     "the path must be relative, with no . or .. in it",
+		"./requirements.md": "the path must be relative, with no . or .. in it",
+		"a//b":              "the path must be relative, with no . or .. in it",
 		" requirements.md":  "no such file or directory",
 		"absent.md":         "no such file or directory",
 		"link":              "a symbolic link is not followed",

@@ -65,7 +65,7 @@ func (s store) append(path string, wait time.Duration, check func(Tail) ([]byte,
 	}
 	// The explicit unlock matters: a child between fork and exec holds a copy
 	// of the descriptor, and closing ours would not free the lock.
-	defer func() { f.flock(syscall.LOCK_UN); f.Close() }()
+	defer func() { _ = f.flock(syscall.LOCK_UN); f.Close() }()
 
 	size, err := healTail(f)
 	if err != nil {

@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -61,7 +62,7 @@ func Run(ctx context.Context, o Options) error {
 	defer p.close()
 	for i, step := range part.Steps {
 		if err := p.do(ctx, step); err != nil {
-			if _, ok := err.(ExitError); ok {
+			if errors.As(err, new(ExitError)) {
 				return err
 			}
 			return fmt.Errorf("step %d: %w", i+1, err)
