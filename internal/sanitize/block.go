@@ -1,0 +1,199 @@
+package sanitize
+
+import "strings"
+
+// blocks follows the lines of a Markdown text as far as is needed to know what
+// GitHub surely shows as code. Where it is not sure there is no code.
+type blocks struct {
+	text  string
+	blank bool // the line before is blank, or there is none
+	// html: a line of this paragraph may have started an HTML block, or quoted
+	// code may go on over its lines. No quoted code until the next blank line.
+	html bool
+	// lineHTML is html for the rest of the line.
+	lineHTML bool
+	// raw is the element, like pre, whose HTML block goes on over blank lines.
+	raw string
+	// inner: a fence may be open in a list or quote.
+	inner bool
+	// doubt: a fence may be open or not. There is no code from here on.
+	doubt bool
+
+	// For the present line: the last place of each length of backtick runs.
+	runs    map[int]int
+	runsEnd int
+}
+
+func newBlocks(text string) *blocks {
+	return &blocks{text: text, blank: true, runsEnd: -1}
+}
+
+// containerMarks may stand before the content of a line in quotes and lists.
+const containerMarks = " \t>+-*.)0123456789"
+
+// fence is what starts and ends fenced code.
+type fence struct {
+	mark  byte // 0: none
+	count int
+}
+
+// line takes note of the line that starts at. If code surely starts there it
+// returns the end of the code's last line, else 0.
+func (b *blocks) line(at int) int {
+	line := lineAt(b.text, at)
+	afterBlank := b.blank
+	b.lineHTML, b.blank = false, false
+	content := strings.TrimLeft(line, " \t")
+	if content == "" {
+		b.blank, b.html = true, false
+		return 0
+	}
+	body := strings.TrimLeft(line, containerMarks)
+	if f := openingFence(body); f.mark != 0 {
+		return b.openFence(at, f, len(body) != len(content), afterBlank)
+	}
+	if body == line {
+		b.inner = false // at the margin, so every list and quote has ended
+	}
+	if len(body) > 1 && body[0] == '<' && (isLetter(body[1]) || body[1] == '/') {
+		b.html = true
+	}
+	return 0
+}
+
+func (b *blocks) openFence(at int, f fence, marked, afterBlank bool) int {
+	line := lineAt(b.text, at)
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	plain := len(indent) <= 3 && !strings.Contains(indent, "\t")
+	switch {
+	case marked:
+		b.inner = true
+		return 0
+	case b.doubt || b.raw != "" || indent != "" && b.inner || !afterBlank && (b.html || !plain):
+		b.doubt = true
+		return 0
+	}
+	end := b.closeFence(at+len(line), f, indent)
+	if end == 0 {
+		b.doubt = true
+	}
+	b.html = false
+	return end
+}
+
+// closeFence returns the end of the line that closes the fence, from the end of
+// a line on, or 0. All lines must be indented as the first, so that it does not
+// matter in which list the code stands.
+func (b *blocks) closeFence(at int, f fence, indent string) int {
+	for at < len(b.text) {
+		at++ // the line end
+		line := lineAt(b.text, at)
+		rest, ok := strings.CutPrefix(line, indent)
+		if !ok && strings.TrimLeft(line, " \t") != "" {
+			return 0
+		}
+		at += len(line)
+		if ok && f.closedBy(rest) {
+			return at
+		}
+	}
+	return 0
+}
+
+func openingFence(line string) fence {
+	if line == "" || line[0] != '`' && line[0] != '~' {
+		return fence{}
+	}
+	f := fence{mark: line[0], count: runLength(line)}
+	if f.count < 3 || f.mark == '`' && strings.IndexByte(line[f.count:], '`') >= 0 {
+		return fence{}
+	}
+	return f
+}
+
+func (f fence) closedBy(line string) bool {
+	return line != "" && line[0] == f.mark && runLength(line) >= f.count &&
+		strings.Trim(line[runLength(line):], " \t") == ""
+}
+
+// runLength returns how often the first byte of text stands at its start.
+func runLength(text string) int {
+	n := 1
+	for n < len(text) && text[n] == text[0] {
+		n++
+	}
+	return n
+}
+
+func lineAt(text string, at int) string {
+	if end := strings.IndexByte(text[at:], '\n'); end >= 0 {
+		return text[at : at+end]
+	}
+	return text[at:]
+}
+
+// quoted returns the end of the quoted code that starts with the backtick at i,
+// or 0 if that is no code for sure. It stays within one line.
+func (b *blocks) quoted(i int) int {
+	count := runLength(b.text[i:])
+	if b.html || b.lineHTML || b.raw != "" {
+		return 0
+	}
+	b.findRuns(i)
+	if b.runs[count] <= i {
+		b.html = true // it may go on in the next line
+		return 0
+	}
+	for at := i + count; ; {
+		at += strings.IndexByte(b.text[at:], '`')
+		n := runLength(b.text[at:])
+		at += n
+		if n != count {
+			continue
+		}
+		// A bar may end a cell of a table, and the code with it.
+		if strings.IndexByte(b.text[i:at], '|') >= 0 {
+			b.lineHTML = true
+			return 0
+		}
+		return at
+	}
+}
+
+// findRuns fills runs for the line of i.
+func (b *blocks) findRuns(i int) {
+	if i < b.runsEnd {
+		return
+	}
+	line := lineAt(b.text, i)
+	b.runs, b.runsEnd = make(map[int]int), i+len(line)
+	for at := i; ; {
+		next := strings.IndexByte(b.text[at:b.runsEnd], '`')
+		if next < 0 {
+			return
+		}
+		at += next
+		n := runLength(b.text[at:])
+		b.runs[n] = at
+		at += n
+	}
+}
+
+// consumed takes note of a part of the text that was taken for one thing. GitHub
+// may take it for another, and a backtick in it for the start of code.
+func (b *blocks) consumed(part string) {
+	if strings.IndexByte(part, '`') >= 0 {
+		b.html = true
+	}
+}
+
+// element takes note of the start or end tag of an element.
+func (b *blocks) element(name string, end bool) {
+	switch name {
+	case "pre", "script", "style", "textarea":
+		b.raw = name
+		if end {
+			b.raw, b.lineHTML = "", true
+		}
+	}
+}

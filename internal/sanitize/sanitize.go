@@ -1,0 +1,132 @@
+// Package sanitize takes out of text by strangers what a person reading it on
+// GitHub does not see: HTML comments, attributes and elements, invisible and
+// bidirectional characters, link titles, unused definitions, images.
+//
+// What is left is still untrusted; Fence marks it as data for whoever reads it.
+// Sanitize is pure, linear in the text, and idempotent; its result holds no
+// Forbidden character. Where the rules of Markdown leave a doubt whether text is
+// shown, it is taken out. The package owns the Unicode rules the other packages
+// need (NFC, Fold, Forbidden) and stores nothing.
+package sanitize
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxRounds is how often a text is cleaned until nothing changes any more. Each
+// round takes off one layer that somebody wrapped around something else; no
+// honest text has as many.
+const maxRounds = 8
+
+// suspiciousInvisible is how many invisible characters honest text may have.
+const suspiciousInvisible = 64
+
+// removed stands in place of what was hidden.
+const removed = "[removed]"
+
+// Classes of what is removed, keys of Report.Removed.
+const (
+	Comment   = "comment"
+	Attribute = "attribute"
+	Invisible = "invisible"
+	Bidi      = "bidi"
+	Entity    = "entity"
+	Image     = "image"
+	Link      = "link"
+	Tag       = "tag"
+)
+
+// Report says what Sanitize removed.
+type Report struct {
+	// Removed counts by class; a class that did not occur is missing.
+	Removed map[string]int `json:"removed"`
+	// CutBytes is what Cut left out, filled in by its caller.
+	CutBytes int `json:"cut_bytes"`
+	// Suspicious says that the text had more invisible characters than honest
+	// text has.
+	Suspicious bool `json:"suspicious,omitempty"`
+	// Refused says that the text kept changing and nothing of it was taken.
+	Refused bool `json:"refused,omitempty"`
+}
+
+// count notes n removals of a class.
+func (r *Report) count(class string, n int) {
+	if n == 0 {
+		return
+	}
+	if r.Removed == nil {
+		r.Removed = make(map[string]int)
+	}
+	r.Removed[class] += n
+	r.Suspicious = r.Removed[Invisible] > suspiciousInvisible
+}
+
+// Add joins the report on another text to this one.
+func (r *Report) Add(other Report) {
+	for class, n := range other.Removed {
+		r.count(class, n)
+	}
+	r.CutBytes += other.CutBytes
+	r.Suspicious = r.Suspicious || other.Suspicious
+	r.Refused = r.Refused || other.Refused
+}
+
+// Sanitize returns the visible part of a Markdown text and what was removed. A
+// text that hides things in each other too deeply becomes "[removed]" as a
+// whole.
+func Sanitize(text string) (out string, report Report) {
+	return sanitize(text, cleanLinks)
+}
+
+// Line is Sanitize for a text of one line that is no Markdown, a title for
+// instance: line ends and tabs become spaces, spaces around the text go, and
+// brackets mean nothing.
+func Line(text string) (out string, report Report) {
+	out, report = sanitize(text, func(text string, _ *Report) string {
+		return strings.Join(strings.Fields(text), " ")
+	})
+	return out, report
+}
+
+// sanitize cleans text; last is done at the end of each round.
+func sanitize(text string, last func(string, *Report) string) (string, Report) {
+	report := Report{Removed: make(map[string]int)}
+	text = strings.ToValidUTF8(text, "\ufffd")
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	// Once as GitHub reads it, before any decoding or removing changes what is a
+	// line, a fence or a tag.
+	text = last(cleanHTML(text, &report), &report)
+	text = strings.NewReplacer("\u2028", "\n", "\u2029", "\n").Replace(text)
+	for range maxRounds {
+		next := decodeReferences(text, &report)
+		next = cleanHTML(next, &report)
+		next = cleanCharacters(next, &report)
+		next = last(next, &report)
+		if next == text {
+			return text, report
+		}
+		text = next
+	}
+	report.Refused = true
+	return removed, report
+}
+
+// Cut shortens text to at most limit bytes, of which the notice "[cut: N bytes]"
+// at the end is a part, and returns how many bytes of text were left out. A
+// character is never cut in two.
+func Cut(text string, limit int) (out string, cut int) {
+	if len(text) <= limit {
+		return text, 0
+	}
+	// The notice is never longer than with all of the text cut.
+	keep := max(0, limit-len(cutNotice(len(text))))
+	for keep > 0 && !utf8.RuneStart(text[keep]) {
+		keep--
+	}
+	cut = len(text) - keep
+	return text[:keep] + cutNotice(cut), cut
+}
+
+func cutNotice(n int) string { return fmt.Sprintf("[cut: %d bytes]", n) }

@@ -1,0 +1,269 @@
+package sanitize_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/internal/sanitize"
+)
+
+// evil is what no case may let through.
+const evil = "EVIL"
+
+func TestHiddenTextIsRemoved(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		// S1
+		{"invalid UTF-8", "a\xffb", "a\ufffdb"},
+		{"line ends", "a\r\nb\rc\u2028d\u2029e", "a\nb\nc\nd\ne"},
+		// S2
+		{"numeric references", "&#72;&#x69;&#X21; &#60;", "Hi! <"},
+		{"without semicolon", "&#72i", "Hi"},
+		{"of references", "&#38;#38;#38;#72;i", "Hi"},
+		{"invisible references", "a&shy;b&ZeroWidthSpace;c&nbsp;d&lrm;e", "abc de"},
+		{"visible references stay", "a &lt;b&gt; &amp;#65 x & y &unknown;", "a &lt;b&gt; &amp;#65 x & y &unknown;"},
+		{"impossible references", "&#0;&#xD800;&#x110000;&#99999999999;", "\ufffd\ufffd\ufffd\ufffd"},
+		{"reference to a fence", "&#96;&#96;&#96;\n<!-- EVIL -->\n&#96;&#96;&#96;", "\\`\\`\\`\n[removed]\n\\`\\`\\`"},
+		{"reference to a line end", "a&#10;&#10;b", "a  b"},
+		// S3
+		{"comment", "a <!-- EVIL --> b", "a [removed] b"},
+		{"comment of lines", "a\n<!--\nEVIL\n\nEVIL\n-->\nb", "a\n[removed]\nb"},
+		{"unterminated comment", "a <!-- EVIL\n\nEVIL", "a [removed]"},
+		{"empty comments", "<!-->a<!--->b<!---->c", "[removed]a[removed]b[removed]c"},
+		{"odd ends", "<!-- EVIL --!>a<!-- EVIL --->b", "[removed]a[removed]b"},
+		{"CDATA, doctype, instruction", "a<![CDATA[ EVIL ]]>b<!DOCTYPE EVIL>c<?php EVIL > EVIL ?>d", "a[removed]b[removed]c[removed]d"},
+		{"bogus comments", "<!EVIL>a</ EVIL>b<? EVIL >c", "[removed]a[removed]b[removed]c"},
+		{"comment by references", "&#60;!-- EVIL --&#62;", "[removed]"},
+		{"comment in a comment", "<!-- <!-- EVIL --> x", "[removed] x"},
+		{"comment around a fence", "<!--\n\n```\nEVIL\n```\n-->x", "[removed]x"},
+		// S4
+		{"attributes", `<b title="EVIL" hidden>x</b EVIL> <details open>`, "<b>x</b> <details>"},
+		{"quoted end", `<b title="> EVIL">x`, "<b>x"},
+		{"attribute of lines", "<b\ntitle='\nEVIL\n'\n>x", "<b>x"},
+		{"attribute without end", "<div>\n<b title=\" EVIL\n\nEVIL", "<div>\n<b>"},
+		{"tag without end", "<div>\n<foo EVIL\n\nx", "<div>\n\n\nx"},
+		{"content", "a<script>EVIL</script>b<STYLE>EVIL</Style >c<svg><b>EVIL</b></svg>d<title>EVIL</title\n>e", "abcde"},
+		{"pretended end of content", "a<svg></svgx>EVIL</svg>b", "ab"},
+		{"content without end", "a <title> b", "a  b"},
+		{"pictures", `<img alt="EVIL" src=x><IMG/EVIL><image EVIL>`, "[image removed][image removed][image removed]"},
+		{"other elements", `<form action=EVIL><input value="EVIL"><x-y EVIL>a</x-y></form>`, "a"},
+		{"unknown with attributes", "a <please EVIL now> b", "a  b"},
+		{"tag from tags", "<scr<form>ipt>EVIL</scr<form>ipt>x", "x"},
+		// S5
+		{"zero width", "a\u200bb\u2060c\ufeffd\u00ade", "abcde"},
+		{"bidi", "a\u202eEV\u2066IL\u2069\u200e", "aEVIL"},
+		{"controls", "a\x00b\x1bc\x7fd\u0085e\x0cf\tg", "abcdef\tg"},
+		{"tags", "a\U000e0045\U000e0056\U000e0049\U000e004c", "a"},
+		{"private, none", "a\ue000b\U000f0000c\ufffed\U0010ffffe\ufdd0f", "abcdef"},
+		{"spaces", "a\u00a0b\u2003c\u3000d", "a b c d"},
+		{"form C", "e\u0301 \u1100\u1161", "\u00e9 \uac00"},
+		{"heap of marks", "x" + strings.Repeat("\u0316", 50) + "y", "x" + strings.Repeat("\u0316", 8) + "y"},
+		// S6
+		{"images", `![EVIL](http://x "EVIL") ![EVIL][r] ![r] ![no]` + "\n\n[r]: http://x", "[image removed] [image removed] [image removed] ![no]\n\n"},
+		{"image as link", "[![EVIL](http://x)](http://y)", "[[image removed]](http://y)"},
+		{"link title", `[a](http://x "EVIL") [b](<http://x> 'EVIL') [c](http://x (EVIL))`, "[a](http://x) [b](http://x) [c](http://x)"},
+		{"title of lines", "[a](http://x\n\"EVIL\nEVIL\")", "[a](http://x)"},
+		{"comment definition", "[//]: # (EVIL)\n[//]: # \"EVIL\"\n[comment]: <> (EVIL)\nx", "\n\n\nx"},
+		{"unused definition", "a\n\n[EVIL]: EVIL\n> - [EVIL]: EVIL 'EVIL'\n", "a\n\n\n> - \n"},
+		{"used definition", "[a]\n\n[a]: http://x 'EVIL'\n[A]: http://EVIL", "[a]\n\n[a]: http://x\n"},
+		{"definition of lines", "[a]\n\n[a]:\n  http://x\n  'EVIL\n EVIL'\nb", "[a]\n\n[a]:\n  http://x\nb"},
+		{"hidden label", "[a][EVIL] x\n\n[EVIL]: http://x", "[a](http://x) x\n\n"},
+		{"unused footnote", "a[^1]\n\n[^1]: b\n\n[^2]: EVIL\nEVIL\n\n    EVIL\n\nc", "a[^1]\n\n[^1]: b\n\n\n\nc"},
+		{"schemes", "[a](javascript:EVIL) <data:EVIL> [b](HTTP://x) <mailto:a@b.c> <a@b.c>", "[a] [link removed] [link removed] [b](HTTP://x) <mailto:a@b.c> <a@b.c>"},
+		{"link nobody sees", "x[](http://EVIL)[ ](EVIL)y", "x[link removed][link removed]y"},
+		{"words as target", "[a](<EVIL EVIL>)", "[a]()"},
+	} {
+		out, report := sanitize.Sanitize(c.text)
+		if out != c.want {
+			t.Errorf("%s: %q becomes %q, want %q", c.name, c.text, out, c.want)
+		}
+		if again, _ := sanitize.Sanitize(out); again != out {
+			t.Errorf("%s: %q changes again to %q", c.name, out, again)
+		}
+		if out != strings.ToValidUTF8(c.text, "") && len(report.Removed) == 0 && strings.Contains(c.text, evil) {
+			t.Errorf("%s: the report is empty", c.name)
+		}
+	}
+}
+
+// Text that GitHub hides although it looks like code at first sight.
+func TestHiddenTextInPretendedCodeIsRemoved(t *testing.T) {
+	const comment, hidden = "<!-- EVIL -->", "\n<!-- EVIL -->\n"
+	for name, text := range map[string]string{
+		"fence in an HTML block":              "<div>\n```" + hidden + "```",
+		"fence in pre":                        "<pre>\n\n```" + hidden + "```\n</pre>",
+		"fence in pre in a list":              "- <pre>\n\n```" + hidden + "```",
+		"closing fence as opening":            "x\n```\ncode\n\n```" + hidden + "```",
+		"fence not closed":                    "\n```" + hidden,
+		"closed by another mark":              "\n```" + hidden + "~~~",
+		"closed by a shorter one":             "\n````" + hidden + "```",
+		"closed with words":                   "\n```" + hidden + "``` x",
+		"fence ended by its list":             "- a\n\n  ```" + hidden + "  ```",
+		"fence of a list item":                "- ```\n  ```" + hidden + "  ```\n  ```",
+		"fence of a quote":                    "> ```" + hidden + "> ```",
+		"fence in a paragraph, indented":      "x\n    ```\n    a ``` " + comment + "\n    ```",
+		"fence opened in a comment":           "<!-- \n\n```\n -->" + hidden + "```",
+		"lines by separators":                 "<div>\u2028\u2028```\u2028" + comment + "\u2028```",
+		"blank line by reference":             "<div>\n&shy;\n```" + hidden + "```",
+		"blank line by a space":               "<div>\n\u00a0\n```" + hidden + "```",
+		"blank line by zero width":            "<div>\n\u200b\n```" + hidden + "```",
+		"fence by reference":                  "&#96;``" + hidden + "```",
+		"code in an HTML block":               "<div>\n`" + comment + "`",
+		"code by reference":                   "&#96; " + comment + " &#96;",
+		"code by Greek":                       "\u1fef " + comment + " \u1fef",
+		"escaped backtick":                    "\\` " + comment + " `",
+		"escape by reference":                 "&#92;` a ` " + comment + " `",
+		"backtick in an attribute":            "<b title='`'> " + comment + " `",
+		"backtick in an address":              "<a`@b.c> " + comment + " `",
+		"backtick in a link":                  "<http://`> " + comment + " `",
+		"backticks of a cell":                 "|a|b|\n|-|-|\n| ` | " + comment + " ` |",
+		"cells, then code":                    "`a|b` " + comment + " `c`",
+		"code of two lines":                   "`a\nb` " + comment + " `c`",
+		"code of two blocks":                  "`a\n- b " + comment + " `",
+		"longer run":                          "`a`` " + comment + " `` b",
+		"backtick in what is no tag":          "<foo,bar x` y> x ` " + comment + " `",
+		"definition":                          "[a]: x \"` EVIL `\"",
+		"raw goes on after a pretended fence": "x <pre>\n\n```\ny\n```\n\n```" + hidden + "```",
+	} {
+		if out, _ := sanitize.Sanitize(text); strings.Contains(out, evil) {
+			t.Errorf("%s: %q becomes %q", name, text, out)
+		}
+	}
+}
+
+func TestVisibleTextStays(t *testing.T) {
+	for name, text := range map[string]string{
+		"prose":               "# Title\n\nSome *text*, a < b && b > c, 1 << 2, a <- b, <3, I </3\n\n- [ ] task\n- [x] done\n",
+		"generic":             "Vec<u8> and HashMap<String, Vec<u8>>, List<T>, vector<std::string>, Foo<&'a str>",
+		"fence":               "Steps:\n\n```html\n<div class=\"x\" onclick='y()'><!-- stays --><img src=x></div>\n<!--\n![a](b \"c\")\n[//]: # (x)\n```\n\nmore",
+		"fence after text":    "Steps:\n```html\n<!-- stays -->\n```\nmore\n\n~~~~\n<b x>\n~~~\n~~~~\n",
+		"fence in a list":     "1. do\n\n   ```sh\n   cat <a >b # <!-- x -->\n   ```\n2. then",
+		"fences after quotes": "> ```\n> x\n> ```\n\nplain\n\n```\n<!-- stays -->\n```",
+		"two fences":          "a\n```\n<!--\n```\nb\n\n```\n-->\n```",
+		"stray comment mark":  "```\n<!--\n```\n\nvisible",
+		"inline code":         "The `<!--` mark, `<div class=x>` and ``a ` <b c>`` stay; `![x](y)` too.",
+		"link":                "[a](http://x/y_(z)) [b](docs/x.md#y) [c] [d][e] <https://x.y/z> mailto:a@b.c",
+		"used definition":     "See [a] and [b][].\n\n[a]: http://x\n[b]: docs/b.md\n",
+		"footnote":            "a[^1]\n\n[^1]: see [x](http://y)\n",
+		"looks like one":      "[note]: this is text\n[BUG]: it fails\n",
+		"tables":              "| a | b |\n|---|---|\n| `x` | <br> |\n",
+		"details":             "<details>\n<summary>Log</summary>\n\n```\nx\n```\n\n</details>\n",
+		"Hindi":               "क्षेत्र हिन्दी",
+		"math":                "if i <n and j> m then x[i](y) = z",
+	} {
+		want := text
+		if name == "math" {
+			want = "if i  m then x[i](y) = z" // a tag for GitHub too
+		}
+		out, report := sanitize.Sanitize(text)
+		if out != want {
+			t.Errorf("%s: %q becomes %q", name, text, out)
+		}
+		if report.Suspicious || report.Refused {
+			t.Errorf("%s: report is %+v", name, report)
+		}
+	}
+}
+
+func TestShapingCharactersAreNotCounted(t *testing.T) {
+	for name, text := range map[string]string{
+		"Persian": "می\u200cخواهم",
+		"Hindi":   "क्\u200dष",
+		"emoji":   "👩\u200d👩\u200d👧 ❤\ufe0f 🏳\ufe0f\u200d🌈 1\ufe0f",
+	} {
+		out, report := sanitize.Sanitize(strings.Repeat(text, 100))
+		if report.Suspicious || len(report.Removed) != 0 {
+			t.Errorf("%s: report is %+v", name, report)
+		}
+		if strings.ContainsAny(out, "\u200c\u200d\ufe0f") {
+			t.Errorf("%s: they are still there", name)
+		}
+	}
+	for name, text := range map[string]string{
+		"joiner in Latin": "a\u200db", "variant of a letter": "a\ufe0f", "joiner at the end": "می\u200c",
+	} {
+		if _, report := sanitize.Sanitize(text); report.Removed[sanitize.Invisible] != 1 {
+			t.Errorf("%s: report is %+v", name, report)
+		}
+	}
+}
+
+func TestReportCountsByClass(t *testing.T) {
+	_, report := sanitize.Sanitize("<!-- a --><b c>\u200b\u202e&#65;![x](y)[a](b \"c\")<form>")
+	data, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"removed":{"attribute":1,"bidi":1,"comment":1,"entity":1,"image":1,"invisible":1,"link":1,"tag":1},"cut_bytes":0}`
+	if string(data) != want {
+		t.Errorf("report is %s, want %s", data, want)
+	}
+	_, report = sanitize.Sanitize("nothing")
+	if data, _ := json.Marshal(report); string(data) != `{"removed":{},"cut_bytes":0}` {
+		t.Errorf("report is %s", data)
+	}
+}
+
+func TestManyInvisibleCharactersAreSuspicious(t *testing.T) {
+	for n, want := range map[int]bool{64: false, 65: true} {
+		if _, report := sanitize.Sanitize(strings.Repeat("a\u200b", n)); report.Suspicious != want {
+			t.Errorf("%d invisible characters: %v", n, report.Suspicious)
+		}
+	}
+	var sum sanitize.Report
+	for range 3 {
+		_, report := sanitize.Sanitize(strings.Repeat("a\u200b", 30))
+		report.CutBytes = 5
+		sum.Add(report)
+	}
+	if !sum.Suspicious || sum.CutBytes != 15 || sum.Removed[sanitize.Invisible] != 90 {
+		t.Errorf("sum is %+v", sum)
+	}
+}
+
+func TestTextThatHidesTooDeeplyIsRefused(t *testing.T) {
+	text := "EVIL &#65;"
+	for range 12 {
+		text = strings.ReplaceAll(text, "&", "&#&#51;8;")
+	}
+	out, report := sanitize.Sanitize(text)
+	if out != "[removed]" || !report.Refused {
+		t.Errorf("got %q, %+v", out, report)
+	}
+}
+
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{
+		" [BUG]: it\n\tfails ":     "[BUG]: it fails",
+		"Vec<u8> <!-- EVIL -->x":   "Vec<u8> [removed]x",
+		"a\u202eb\u00a0 \u200b c":  "ab c",
+		"[a](http://x \"title\")":  "[a](http://x \"title\")",
+		"\r\n":                     "",
+		"`code` and &#72;i &nbsp;": "`code` and Hi",
+	} {
+		out, _ := sanitize.Line(text)
+		if out != want {
+			t.Errorf("%q becomes %q, want %q", text, out, want)
+		}
+		if again, _ := sanitize.Line(out); again != out {
+			t.Errorf("%q changes again to %q", out, again)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	if out, n := sanitize.Cut("short", 5); out != "short" || n != 0 {
+		t.Errorf("got %q, %d", out, n)
+	}
+	text := strings.Repeat("é", 100)
+	for limit := 20; limit < 200; limit++ {
+		out, n := sanitize.Cut(text, limit)
+		kept, notice, ok := strings.Cut(out, "[cut: ")
+		if !ok || len(out) > limit || len(kept)+n != len(text) || notice != strings.TrimPrefix(notice, "0") {
+			t.Fatalf("limit %d: %q, %d", limit, out, n)
+		}
+		if kept != text[:len(kept)] || len(kept)%2 != 0 {
+			t.Fatalf("limit %d: a character is cut in two: %q", limit, out)
+		}
+	}
+}
