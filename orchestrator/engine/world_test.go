@@ -50,6 +50,9 @@ type world struct {
 	// hold, if it returns a channel, is waited for before an effect is carried out.
 	hold func(e orchestrator.Effect) <-chan struct{}
 
+	// looks is called before the agents are looked at.
+	looks func(s *orchestrator.State)
+
 	mu       sync.Mutex
 	panes    map[string]orchestrator.AgentReport // launch -> condition
 	started  []string                            // launches, in order
@@ -183,6 +186,9 @@ func (w *world) Observe(_ context.Context, s *orchestrator.State) ([]orchestrato
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.observed++
+	if w.looks != nil {
+		w.looks(s)
+	}
 	if w.lookErr != nil {
 		return nil, w.lookErr
 	}
@@ -218,6 +224,13 @@ func (w *world) launches() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.started)
+}
+
+// seen returns how often the agents were looked at.
+func (w *world) seen() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.observed
 }
 
 func (w *world) entries() []string {
