@@ -79,16 +79,16 @@ func claudeEvents() []string {
 // form is ignored as a whole and without a word.
 func claudeHooks(s LaunchSpec) addition {
 	return addition{files: map[string]any{"settings.json": map[string]any{
-		"hooks": s.hookTable(claudeEvents()), "skipDangerousModePermissionPrompt": true,
+		"hooks": s.hookTable(claudeEvents(), 60), "skipDangerousModePermissionPrompt": true,
 	}}}
 }
 
-// hookTable has one command for each event.
-func (s LaunchSpec) hookTable(events []string) map[string]any {
+// hookTable has one command for each event. A minute is 60 or 60,000, by program.
+func (s LaunchSpec) hookTable(events []string, minute int) map[string]any {
 	table := map[string]any{}
 	for _, e := range events {
 		table[e] = []any{map[string]any{"hooks": []any{
-			map[string]any{"type": "command", "command": s.hookCommand(e), "timeout": 60},
+			map[string]any{"type": "command", "command": s.hookCommand(e), "timeout": minute},
 		}}}
 	}
 	return table
@@ -142,7 +142,7 @@ func settingsMCP(file, variable string) func(LaunchSpec) addition {
 
 func settingsHooks(file string, events []string) func(LaunchSpec) addition {
 	return func(s LaunchSpec) addition {
-		return addition{files: map[string]any{file: map[string]any{"hooks": s.hookTable(events)}}}
+		return addition{files: map[string]any{file: map[string]any{"hooks": s.hookTable(events, 60_000)}}}
 	}
 }
 

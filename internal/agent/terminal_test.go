@@ -39,6 +39,12 @@ func inPane(t *testing.T, s agent.LaunchSpec) (*tmux.Server, tmux.Pane) {
 	if err != nil || len(panes) != 1 {
 		t.Fatalf("%+v, %v", panes, err)
 	}
+	t.Cleanup(func() { // before the server ends
+		if err := server.KillPane(context.Background(), panes[0].ID); err != nil {
+			t.Error(err)
+		}
+		eventually(t, "agent-exec ends", func() bool { return gone(panes[0].PID) })
+	})
 	return server, panes[0]
 }
 

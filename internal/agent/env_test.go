@@ -1,0 +1,191 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/internal/agent"
+)
+
+func environment(t *testing.T, l agent.Launch) map[string]string {
+	t.Helper()
+	env := map[string]string{}
+	if err := json.Unmarshal([]byte(readFile(t, l.EnvFile)), &env); err != nil {
+		t.Fatal(err)
+	}
+	return env
+}
+
+func TestEnvironmentIsBuiltFromNothing(t *testing.T) {
+	t.Setenv("GITHUB_TOKEN", "host-secret")
+	t.Setenv("TMUX", "/tmp/x")
+	s := newSpec(t, "claude")
+	s.Env.Author, s.Env.Email, s.Env.TimeZone = "A", "a@example.com", "Europe/Berlin"
+	s.Env.Extra = map[string]string{"GOFLAGS": "-mod=mod"}
+	s.Env.Lookup = lookup(map[string]string{"ANTHROPIC_API_KEY": "k", "GITHUB_TOKEN": "host-secret", "OPENAI_API_KEY": "other provider's"})
+	env := environment(t, prepare(t, s))
+	want := strings.Fields(`AGENTMUX_LAUNCH AGENTMUX_MARK ANTHROPIC_API_KEY CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC CLAUDE_CONFIG_DIR COLORTERM
+		DISABLE_AUTOUPDATER DISABLE_TELEMETRY GIT_AUTHOR_EMAIL GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_NAME GIT_TERMINAL_PROMPT
+		GOFLAGS HOME LANG MCP_TIMEOUT MCP_TOOL_TIMEOUT PATH SHELL TERM TMPDIR TZ USER XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME`)
+	got := make([]string, 0, len(env))
+	for name := range env {
+		got = append(got, name)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("variables\n%q, want\n%q", got, want)
+	}
+	if env["HOME"] != s.Env.Home || env["CLAUDE_CONFIG_DIR"] != s.Env.Home+"/.claude" || env["AGENTMUX_LAUNCH"] != s.Launch || env["USER"] != "agent" {
+		t.Errorf("values: %v", env)
+	}
+}
+
+func TestConfigurationCannotPassOnCredentials(t *testing.T) {
+	for _, name := range []string{"GH_TOKEN", "GITHUB_ACTIONS", "MY_TOKEN", "MY_SECRET_X", "DB_PASSWORD", "ACTIONS_RUNTIME_URL", "AWS_REGION", "AZURE_X",
+		"GOOGLE_X", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "TMUX", "TMUX_PANE", "LD_PRELOAD", "AGENTMUX_X", "CLAUDECODE", "gh_token", "PATH", "HOME", "A=B", ""} {
+		if agent.EnvAllowed(name) {
+			t.Errorf("%q is allowed", name)
+		}
+		s := newSpec(t, "script")
+		s.Env.Extra = map[string]string{name: "x"}
+		if _, err := agent.Prepare(s); err == nil {
+			t.Errorf("%q was passed on", name)
+		}
+	}
+	if !agent.EnvAllowed("GOPROXY") {
+		t.Error("GOPROXY is refused")
+	}
+}
+
+func TestLoginOrder(t *testing.T) {
+	p := providers(t)["claude"]
+	root := t.TempDir()
+	env := agent.EnvSpec{Home: root + "/home", Logins: root + "/logins", RealHome: root + "/real",
+		Lookup: lookup(map[string]string{"CLAUDE_CODE_OAUTH_TOKEN": "t"})}
+	check := func(what string, kind agent.LoginKind, dir string) {
+		t.Helper()
+		gotKind, gotDir, err := p.Login(env)
+		if err != nil || gotKind != kind || gotDir != dir {
+			t.Errorf("%s: %q in %q, %v; want %q in %q", what, gotKind, gotDir, err, kind, dir)
+		}
+	}
+	writeFile(t, root+"/logins/claude/.credentials.json", "{}", 0o600)
+	check("a token comes first", agent.LoginToken, root+"/home/.claude")
+	env.Lookup = lookup(nil)
+	check("then our own login", agent.LoginOwn, root+"/logins/claude")
+	env.Logins = ""
+	check("then the person's", agent.LoginShared, "")
+	env.RealHome = ""
+	if _, _, err := p.Login(env); !errors.Is(err, agent.ErrNoLogin) || !strings.Contains(err.Error(), "CLAUDE_CODE_OAUTH_TOKEN") {
+		t.Errorf("without any: %v", err)
+	}
+	p = providers(t)["script"]
+	check("a program without a login", agent.LoginNone, "")
+}
+
+// Tokens in credential files are renewed by use: a copy would end the person's own login.
+func TestNoCredentialFileReachesTheAgentsHome(t *testing.T) {
+	s := newSpec(t, "claude")
+	real := filepath.Join(t.TempDir(), "real")
+	writeFile(t, real+"/.claude/.credentials.json", `{"secret":"x"}`, 0o600)
+	writeFile(t, real+"/.claude.json", `{"mine":1}`, 0o600)
+	s.Env.RealHome = real
+	l := prepare(t, s)
+	env := environment(t, l)
+	if l.Login != agent.LoginShared || env["HOME"] != real {
+		t.Errorf("launch %+v", l)
+	}
+	for _, name := range []string{"CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME"} {
+		if v, ok := env[name]; ok {
+			t.Errorf("%s is set to %s", name, v)
+		}
+	}
+	if readFile(t, real+"/.claude.json") != `{"mine":1}` {
+		t.Error("the person's state file was changed")
+	}
+	err := filepath.WalkDir(filepath.Dir(s.Workdir), func(path string, d os.DirEntry, err error) error {
+		if err == nil && strings.Contains(d.Name(), "credentials") {
+			t.Errorf("credential file %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	s.Unattended, s.AllowUnsafe = true, true
+	if _, err := agent.Prepare(s); err == nil {
+		t.Error("an unattended run got the person's home")
+	}
+}
+
+func TestClaudesFirstDialogsAreAnsweredInOurDirectoryOnly(t *testing.T) {
+	s := newSpec(t, "claude")
+	s.Env.Lookup = lookup(map[string]string{"ANTHROPIC_API_KEY": "sk-ant-0123456789abcdefghijklmnopqrst"})
+	state := filepath.Join(s.Env.Home, ".claude", ".claude.json")
+	writeFile(t, state, `{"numStartups":3,"projects":{"/other":{"hasTrustDialogAccepted":false}},"customApiKeyResponses":{"approved":["old"]}}`, 0o600)
+	prepare(t, s)
+	first := readFile(t, state)
+	var got struct {
+		NumStartups            int
+		HasCompletedOnboarding bool
+		Projects               map[string]struct{ HasTrustDialogAccepted bool }
+		CustomApiKeyResponses  struct{ Approved []string }
+	}
+	if err := json.Unmarshal([]byte(first), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.NumStartups != 3 || !got.HasCompletedOnboarding || !got.Projects[s.Workdir].HasTrustDialogAccepted || got.Projects["/other"].HasTrustDialogAccepted {
+		t.Errorf("state: %s", first)
+	}
+	if want := []string{"old", "abcdefghijklmnopqrst"}; !slices.Equal(got.CustomApiKeyResponses.Approved, want) {
+		t.Errorf("approved keys %q, want %q", got.CustomApiKeyResponses.Approved, want)
+	}
+	before, err := os.Stat(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepare(t, s)
+	if after, err := os.Stat(state); err != nil || !os.SameFile(before, after) {
+		t.Errorf("an unchanged state was written again: %v", err)
+	}
+}
+
+func TestLoginOfOurOwnReplacesTheOldOne(t *testing.T) {
+	s := newSpec(t, "claude")
+	logins := filepath.Join(t.TempDir(), "logins")
+	writeFile(t, logins+"/claude/old", "", 0o600)
+	run, err := s.Provider.StartLogin(logins, s.Env.Path, "xterm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(run.Env, func(v string) bool { return strings.HasPrefix(v, "CLAUDE_CONFIG_DIR=") })
+	dir := strings.TrimPrefix(run.Env[i], "CLAUDE_CONFIG_DIR=")
+	if dir == logins+"/claude" || !slices.Contains(run.Env, "HOME="+dir) {
+		t.Errorf("login in use or in another home: %q", run.Env)
+	}
+	writeFile(t, dir+"/new", "", 0o600)
+	if err := errors.Join(run.Finish(), run.Abort()); err != nil {
+		t.Fatal(err)
+	}
+	if !exists(logins+"/claude/new") || exists(logins+"/claude/old") {
+		t.Error("the new login is not in force")
+	}
+	again, err := s.Provider.StartLogin(logins, s.Env.Path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	if !exists(logins + "/claude/new") {
+		t.Error("an aborted login took the old one with it")
+	}
+	if _, err := providers(t)["script"].StartLogin(logins, s.Env.Path, ""); err == nil {
+		t.Error("a program without a login was logged in")
+	}
+}

@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// LoginRun is a login of our own being made: a person runs Argv with Env at a terminal,
+// then Finish puts the new directory in the place of the old one, or Abort drops it.
+type LoginRun struct {
+	Argv []string
+	Env  []string
+
+	fresh, place string
+}
+
+// StartLogin prepares the login of the provider below logins, the directory that EnvSpec
+// names. The program always logs in to a new directory: a second login in one that is in
+// use would end the sessions that share it.
+func (p Provider) StartLogin(logins, path, term string) (*LoginRun, error) {
+	if p.ConfigDirEnv == "" || len(p.LoginArgs) == 0 {
+		return nil, fmt.Errorf("%s has no login of our own; set one of %v for agentmux", p.Name, p.Credentials)
+	}
+	program, err := lookPath(p.Command, path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(logins, 0o700); err != nil {
+		return nil, fmt.Errorf("start login: %w", err)
+	}
+	fresh, err := os.MkdirTemp(logins, "."+p.Name+"-")
+	if err != nil {
+		return nil, fmt.Errorf("start login: %w", err)
+	}
+	r := &LoginRun{Argv: append([]string{program}, p.LoginArgs...), fresh: fresh, place: filepath.Join(logins, p.Name)}
+	// Its home is the new directory too, so nothing is written to the person's own.
+	for _, v := range [][2]string{
+		{"PATH", path}, {"HOME", fresh}, {"TERM", or(term, "screen-256color")}, {"LANG", "C.UTF-8"}, {p.ConfigDirEnv, fresh},
+	} {
+		r.Env = append(r.Env, v[0]+"="+v[1])
+	}
+	return r, nil
+}
+
+// Finish puts the new login in force. Launches that run keep the old directory open under
+// another name until they end; it is removed by the next login.
+func (r *LoginRun) Finish() error {
+	old := r.place + ".old"
+	if err := os.RemoveAll(old); err != nil {
+		return fmt.Errorf("finish login: %w", err)
+	}
+	if err := os.Rename(r.place, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("finish login: %w", err)
+	}
+	if err := os.Rename(r.fresh, r.place); err != nil {
+		return fmt.Errorf("finish login: %w", err)
+	}
+	return nil
+}
+
+// Abort removes what an unfinished login wrote. It may be called after Finish.
+func (r *LoginRun) Abort() error {
+	if err := os.RemoveAll(r.fresh); err != nil {
+		return fmt.Errorf("abort login: %w", err)
+	}
+	return nil
+}
