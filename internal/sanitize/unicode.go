@@ -3,6 +3,7 @@ package sanitize
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -113,11 +114,8 @@ func shapes(r, before rune, from string) bool {
 	case variant16:
 		return isEmoji(before)
 	case nonJoiner, joiner:
-		for _, after := range from {
-			if !isRemoved(after) {
-				return isEmoji(before) && isEmoji(after) || isJoining(before) && isJoining(after)
-			}
-		}
+		after, _ := utf8.DecodeRuneInString(from[len(string(r)):])
+		return isEmoji(before) && isEmoji(after) || isJoining(before) && isJoining(after)
 	}
 	return false
 }
