@@ -1,0 +1,220 @@
+package ghsync
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Body is what a pull request says of its session. Texts are as agents and people wrote
+// them; RenderBody makes them harmless.
+type Body struct {
+	Session string
+	Seq     int
+	Server  string   // for links that may stay links
+	Links   []string // further hosts
+
+	NeedsLook []string // paths to look at first: held, named
+	Exhausted bool     // the last review failed and no fix round was left
+	Notes     []string // one line each: workflows with secrets, unpushed commits, submodules...
+
+	Request   string    // title and body of the snapshot
+	RequestAt time.Time // the text's cut-off
+	Digest    string    // of the snapshot
+	Asker     string    // login
+
+	Summary  string // the coordinator's summary
+	Plan     string // the plan's overview
+	Verdicts []BodyVerdict
+	Findings []BodyFinding // open ones, if exhausted
+
+	Issue    int    // 0: none
+	Closes   bool   // merging closes the issue: same repository, default branch
+	Template string // the repository's pull request template
+}
+
+// BodyVerdict is the last verdict of one role. Commit is the pull request's head when the
+// role saw exactly its tree, else empty.
+type BodyVerdict struct {
+	Role, Verdict, Commit, Summary string
+}
+
+// BodyFinding is one thing a reviewer wants changed.
+type BodyFinding struct {
+	Role, Severity, Location, Issue string
+}
+
+const notAvailable = "(not available)"
+
+// RenderBody writes the pull request's body, at most 60,000 characters. The same Body gives
+// the same text.
+func RenderBody(b Body) string {
+	marker := Marker{Session: b.Session, Kind: KindStatus, Seq: b.Seq}.String()
+	for room := 1 << 16; ; room /= 2 {
+		text := b.render(room) + "\n" + marker
+		if units(text) <= maxCommentUnits || room < 64 {
+			return text
+		}
+	}
+}
+
+// render gives each part of foreign text at most room units.
+func (b Body) render(room int) string {
+	n := newNeutralizer(b.Server, b.Links)
+	var out []string
+	if line := b.lookLine(); line != "" {
+		out = append(out, line)
+	}
+	if b.Exhausted {
+		out = append(out, "**The last review failed** and no fix round was left. A person decides what happens next.")
+	}
+	for _, note := range b.Notes {
+		out = append(out, n.inline(clipUnits(note, 1000)))
+	}
+	out = append(out,
+		"## Initial Request\n"+b.request(room),
+		"## Summary\n"+orMissing(n.block(trim(b.Summary, room))),
+		"## Plan Summary\n"+orMissing(n.block(trim(b.Plan, room))),
+		"## Review Verdict\n"+orMissing(b.verdicts(n)))
+	if len(b.Findings) > 0 {
+		out = append(out, "### Open findings\n"+b.findings(n, room))
+	}
+	if t := strings.TrimSpace(b.Template); t != "" {
+		out = append(out, "---", n.block(trim(t, room)))
+	}
+	if last := b.issueLine(); last != "" {
+		out = append(out, last)
+	}
+	return strings.Join(out, "\n\n")
+}
+
+func (b Body) lookLine() string {
+	if len(b.NeedsLook) == 0 {
+		return ""
+	}
+	const most = 20
+	var names []string
+	for _, path := range b.NeedsLook[:min(most, len(b.NeedsLook))] {
+		names = append(names, codeSpan(path))
+	}
+	more := ""
+	if rest := len(b.NeedsLook) - most; rest > 0 {
+		more = fmt.Sprintf(" and %d more", rest)
+	}
+	return "**Needs a look:** " + strings.Join(names, ", ") + more + " changed."
+}
+
+// request shows the text the session worked from as it was, which code fences keep inert.
+func (b Body) request(room int) string {
+	text := strings.TrimSpace(b.Request)
+	if text == "" {
+		return notAvailable
+	}
+	lines := codeBlock("text", strings.Split(validText(trim(text, room)), "\n"))
+	source := "Text"
+	if !b.RequestAt.IsZero() {
+		source += " of " + b.RequestAt.UTC().Format("2006-01-02 15:04") + " UTC"
+	}
+	if b.Digest != "" {
+		source += ", sha256 `" + short(b.Digest, 12) + "`"
+	}
+	if b.Asker != "" {
+		source += ", asked by " + codeSpan(b.Asker)
+	}
+	return strings.Join(lines[1:len(lines)-1], "\n") + "\n" + source
+}
+
+func (b Body) verdicts(n neutralizer) string {
+	var lines []string
+	for _, v := range b.Verdicts {
+		line := "- " + n.inline(v.Role) + ": " + v.Verdict
+		switch {
+		case v.Commit != "":
+			line += " at `" + short(v.Commit, 7) + "`"
+		case v.Verdict == "pass":
+			line += ", passed before the last change"
+		}
+		if s := firstLine(v.Summary); s != "" {
+			line += ": " + n.inline(clipUnits(s, 300))
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (b Body) findings(n neutralizer, room int) string {
+	var lines []string
+	used := 0
+	for i, f := range b.Findings {
+		line := "- " + n.inline(f.Role)
+		if f.Severity != "" {
+			line += ", " + n.inline(f.Severity)
+		}
+		if f.Location != "" {
+			line += ", " + codeSpan(f.Location)
+		}
+		line += ": " + n.inline(clipUnits(f.Issue, 1000))
+		if used += units(line); used > room {
+			return strings.Join(append(lines, fmt.Sprintf("- and %d more", len(b.Findings)-i)), "\n")
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// issueLine is the one place where a closing word stands outside code.
+func (b Body) issueLine() string {
+	switch {
+	case b.Issue == 0:
+		return ""
+	case b.Closes:
+		return fmt.Sprintf("Closes #%d", b.Issue)
+	}
+	return fmt.Sprintf("Merging this does not close the issue: the base is not the default branch.\n\nRefs #%d", b.Issue)
+}
+
+func orMissing(s string) string {
+	if s == "" {
+		return notAvailable
+	}
+	return s
+}
+
+func short(hash string, n int) string {
+	if len(hash) > n {
+		return hash[:n]
+	}
+	return hash
+}
+
+func firstLine(s string) string {
+	for line := range strings.Lines(strings.TrimSpace(s)) {
+		return strings.TrimSpace(line)
+	}
+	return ""
+}
+
+// trim cuts a text at a line where that is near, and says so.
+func trim(s string, room int) string {
+	s = strings.TrimSpace(s)
+	if units(s) <= room {
+		return s
+	}
+	head := clipUnits(s, room)
+	if i := strings.LastIndexByte(head, '\n'); i > len(head)/2 {
+		head = head[:i]
+	}
+	return head + fmt.Sprintf("\n[cut: %d bytes]", len(s)-len(head))
+}
+
+// unique is list without repetitions, in its order.
+func unique(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

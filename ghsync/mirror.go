@@ -1,0 +1,224 @@
+package ghsync
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// ErrClaimLost is what a Fence returns when another host owns the issue: the mirror writes
+// nothing more.
+var ErrClaimLost = errors.New("another host has claimed this issue")
+
+// CommentMode says how much the mirror writes.
+type CommentMode string
+
+const (
+	// Timeline makes one comment per review round, question and end; all else is in the status.
+	Timeline CommentMode = "timeline"
+	// Every adds a line per phase.
+	Every CommentMode = "every"
+	// Quiet makes comments for questions and for an end that is not done; verdicts are folded
+	// into the status.
+	Quiet CommentMode = "quiet"
+)
+
+// MirrorOptions are what a Mirror is made of.
+type MirrorOptions struct {
+	Client *Client
+	Dir    string // the session directory
+	Mode   CommentMode
+	Repo   Repo
+	RepoID int64
+	Issue  int
+
+	Label   string // prefix of the labels; empty: agentmux
+	Host    string // host id, shown and remembered
+	Sandbox string // level, shown
+	// Notes gives further lines for the status, of any origin. Nil: none. It is called from
+	// the goroutine of Run.
+	Notes     func() []string
+	LinkHosts []string
+
+	// Sink takes the writes. Nil: GitHub.
+	Sink Sink
+	// Fence is asked before a new comment and a terminal label. ErrClaimLost ends the mirror,
+	// another error holds the write back. Nil: no fence.
+	Fence    func(ctx context.Context) error
+	Redactor *redact.Redactor // nil: patterns only
+	Log      *slog.Logger     // nil: none
+	Now      func() time.Time // nil: time.Now
+	Pace     Pace
+}
+
+// Pace is how the mirror spreads its requests. The zero value of a field means its default.
+type Pace struct {
+	Debounce time.Duration // 2 s from a change to the status that shows it
+	Between  time.Duration // 8 s between two edits of the status
+	Busy     time.Duration // 30 s between two after ten within ten minutes
+	Look     time.Duration // 10 s from an unclear creation to the first look for it
+	Again    time.Duration // 20 s from there to the second
+	Labels   time.Duration // 5 min between two looks at the labels
+	Backoff  time.Duration // 5 s after the first failure; doubled up to 18 times that
+	Scan     time.Duration // 5 s between two looks at the records if nobody wakes the mirror
+}
+
+func (p Pace) withDefaults() Pace {
+	p.Debounce = or(p.Debounce, 2*time.Second)
+	p.Between = or(p.Between, 8*time.Second)
+	p.Busy = or(p.Busy, 30*time.Second)
+	p.Look = or(p.Look, 10*time.Second)
+	p.Again = or(p.Again, 20*time.Second)
+	p.Labels = or(p.Labels, 5*time.Minute)
+	p.Backoff = or(p.Backoff, 5*time.Second)
+	p.Scan = or(p.Scan, 5*time.Second)
+	return p
+}
+
+// Mirror shows one session on its issue: one status comment that is kept true, comments for
+// what people should notice, the state label, and the verdict on the pushed commit. It
+// reads the session's committed records and nothing of the engine; the engine does not wait
+// for it. One mirror per session at a time: whoever runs it holds the session's lock.
+type Mirror struct {
+	o       MirrorOptions
+	sink    Sink
+	n       neutralizer
+	session *session.Session
+	wake    chan struct{}
+
+	// The goroutine of Run, then that of Finish, owns what follows.
+	follow    *session.Follower
+	st        *mirrorState
+	view      *view
+	stored    []byte // mirror_state.json as last written
+	queue     []post // comments owed, in order
+	rebuild   bool   // ids are to be found among our comments first
+	muted     error  // why nothing more can be written
+	failures  int
+	notBefore time.Time
+	dirty     time.Time   // since when the status is behind; zero: it is not
+	edits     []time.Time // of the status, newest last, within an hour
+	labelled  time.Time   // last look at the labels
+	finishing bool
+
+	mu      sync.Mutex
+	settled int // everything up to this record is shown
+	locked  bool
+	lastErr error
+}
+
+// NewMirror opens the session directory and what an earlier mirror left there. It sends
+// nothing.
+func NewMirror(o MirrorOptions) (*Mirror, error) {
+	s, err := session.Open(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	st, found, err := readMirrorState(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	o.Pace = o.Pace.withDefaults()
+	o.Label, o.Mode = or(o.Label, "agentmux"), or(o.Mode, Timeline)
+	if o.Redactor == nil {
+		o.Redactor = redact.New()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	m := &Mirror{
+		o: o, sink: o.Sink, session: s, st: st, view: newView(), wake: make(chan struct{}, 1),
+		follow: s.Follow(0), locked: st.Locked,
+	}
+	server := ""
+	if o.Client != nil {
+		server = o.Client.Server()
+		if m.sink == nil {
+			m.sink = o.Client.Sink(o.Repo)
+		}
+	}
+	if m.sink == nil {
+		return nil, errors.New("a mirror needs a client or a sink")
+	}
+	m.n = newNeutralizer(server, o.LinkHosts)
+	m.rebuild = !found || st.Host != o.Host
+	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host
+	m.view.host, m.view.sandbox, m.view.server = o.Host, o.Sandbox, server
+	return m, m.readFacts()
+}
+
+// Wake tells the mirror that there may be new records. It never blocks.
+func (m *Mirror) Wake() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// CaughtUp reports whether everything up to record seq is shown, or never can be.
+func (m *Mirror) CaughtUp(seq int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.settled >= seq
+}
+
+// Locked reports whether the issue takes no comments: nobody can be asked there.
+func (m *Mirror) Locked() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.locked
+}
+
+// LastError is why the mirror is behind; nil when it is not.
+func (m *Mirror) LastError() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lastErr
+}
+
+// Run mirrors until ctx ends, and then returns nil. Failures of GitHub are waited out, not
+// returned; the only error is ErrClaimLost or one of this machine's disk.
+func (m *Mirror) Run(ctx context.Context) error {
+	for {
+		next, err := m.pass(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return m.save()
+		case err != nil:
+			return errors.Join(err, m.save())
+		}
+		timer := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+		case <-m.wake:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// Finish shows what is left, without pauses for the sake of fewer requests, until all is
+// shown or ctx ends; the latter is the error then. Run must have returned.
+func (m *Mirror) Finish(ctx context.Context) error {
+	m.finishing, m.notBefore = true, time.Time{}
+	for {
+		next, err := m.pass(ctx)
+		if err != nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err(), m.save())
+		}
+		if m.CaughtUp(m.view.seq) {
+			return m.save()
+		}
+		if !wait(ctx, next) {
+			return errors.Join(context.DeadlineExceeded, m.save())
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package ghsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// post is one comment the records ask for.
+type post struct {
+	seq    int
+	marker Marker
+	on     int // issue or pull request, as the records say
+	body   string
+}
+
+// owe queues the comment a record asks for in this mode, rendered as the session was then.
+func (m *Mirror) owe(e orchestrator.Event) {
+	m.settings()
+	kind, text := m.commentFor(e)
+	if text == "" {
+		return
+	}
+	p := post{seq: e.Seq, marker: Marker{Session: m.view.session, Kind: kind, Seq: e.Seq}, on: m.o.Issue}
+	if kind == KindStatus {
+		p.marker.Part = "phase"
+	}
+	if kind == KindVerdict && m.view.prNumber > 0 {
+		p.on = m.view.prNumber
+	}
+	parts := split(validText(m.o.Redactor.Redact(text)), maxCommentUnits, "`07_review/review.md`")
+	for i, part := range parts {
+		piece := p
+		if len(parts) > 1 {
+			piece.marker.Part = fmt.Sprintf("%d/%d", i+1, len(parts))
+		}
+		piece.body = part
+		m.queue = append(m.queue, piece)
+	}
+}
+
+func (m *Mirror) commentFor(e orchestrator.Event) (kind, text string) {
+	d := data(e.Data)
+	switch e.Type {
+	case orchestrator.EvPhaseEntered:
+		if m.o.Mode == Every {
+			return KindStatus, renderPhase(m.view)
+		}
+	case orchestrator.EvEvent:
+		name := d.text("event")
+		r := m.view.round()
+		decision := name == orchestrator.LastReviewPassed || name == orchestrator.LastReviewFailed
+		if decision && r != nil && m.o.Mode != Quiet {
+			return KindVerdict, renderVerdict(m.view, r, m.n, m.readReview)
+		}
+	case orchestrator.EvQuestionAsked:
+		q := m.view.questions[len(m.view.questions)-1]
+		return KindQuestion, renderQuestion(q, m.n, m.view.decided(e.TS), m.view.onTimeout == "park")
+	case orchestrator.EvGateOpened:
+		return KindQuestion, renderGate(m.view, m.view.decided(e.TS))
+	case orchestrator.EvNeedsHuman, orchestrator.EvFailed, orchestrator.EvCanceled:
+		return KindFinal, renderFinal(m.view, m.n)
+	case orchestrator.EvDone:
+		if m.o.Mode != Quiet || m.view.outcome != orchestrator.OutcomeDone {
+			return KindFinal, renderFinal(m.view, m.n)
+		}
+	}
+	return "", ""
+}
+
+// readReview reads what a role handed in, from the bytes the host accepted.
+func (m *Mirror) readReview(v verdict) review {
+	if v.sha == "" {
+		return review{missing: true}
+	}
+	checked, err := m.session.CheckArtifact("blobs/"+v.sha, orchestrator.ArtifactReview)
+	if err != nil || checked.Artifact.Review == nil {
+		return review{missing: true}
+	}
+	out := review{summary: checked.Artifact.Review.Summary}
+	for _, f := range checked.Artifact.Review.Findings {
+		out.findings = append(out.findings, finding{
+			severity: f.Severity, location: f.Location, issue: f.Issue, recommendation: f.Recommendation,
+		})
+	}
+	return out
+}
+
+// comments makes the comments owed, in order.
+func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
+	for len(m.queue) > 0 {
+		p := m.queue[0]
+		if m.st.Locked {
+			if p.on = m.view.prNumber; p.on == 0 {
+				m.queue = m.queue[1:] // what it would say is in the status
+				continue
+			}
+		}
+		if m.st.Comments[p.marker.key()] == 0 {
+			id, wait, err := m.ensure(ctx, p)
+			if m.lockedBy(err) {
+				continue
+			}
+			if err != nil || wait > 0 {
+				return wait, err
+			}
+			m.st.Comments[p.marker.key()] = id
+		}
+		m.queue = m.queue[1:]
+		if err := m.save(); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// lockedBy notes that the issue takes no comments, if that is what err says.
+func (m *Mirror) lockedBy(err error) bool {
+	if !HasCode(err, CodeLocked) {
+		return false
+	}
+	m.st.Locked = true
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.locked = true
+	return true
+}
+
+// ensure makes one comment exist and returns its id; wait says that it must be looked for
+// later. The intent is on disk before the request leaves, so a kill at any point is found
+// out by a look at what stands on the issue.
+func (m *Mirror) ensure(ctx context.Context, p post) (id int64, wait time.Duration, err error) {
+	key := p.marker.key()
+	if in, ok := m.st.Intents[key]; ok {
+		id, wait, err = m.lookFor(ctx, p, in)
+		if id != 0 || wait > 0 || err != nil {
+			return id, wait, err
+		}
+	}
+	if m.o.Fence != nil {
+		if err := m.o.Fence(ctx); err != nil {
+			return 0, 0, fmt.Errorf("check the claim: %w", err)
+		}
+	}
+	m.st.Intents[key] = intent{On: p.on, Digest: hashOf(p.body)[:16], At: m.o.Now().UTC()}
+	if err := m.save(); err != nil {
+		return 0, 0, err
+	}
+	id, author, err := m.sink.CreateComment(ctx, p.on, withMarker(p.body, p.marker))
+	if err != nil {
+		return 0, 0, m.notCreated(ctx, key, err)
+	}
+	delete(m.st.Intents, key)
+	m.st.AuthorID = or(author, m.st.AuthorID)
+	m.o.Log.Info("comment made", "session", m.view.session, "kind", p.marker.Kind, "seq", p.seq, "issue", p.on)
+	return id, 0, nil
+}
+
+// notCreated keeps the intent of what may have been applied and drops that of what was not.
+func (m *Mirror) notCreated(ctx context.Context, key string, err error) error {
+	var (
+		after    *RetryAfter
+		terminal *Terminal
+		missing  *NotFound
+		unsent   *Unsent
+		moved    *Moved
+	)
+	switch {
+	case errors.As(err, &after), errors.As(err, &terminal), errors.As(err, &missing), errors.As(err, &unsent):
+		delete(m.st.Intents, key)
+	case errors.As(err, &moved):
+		delete(m.st.Intents, key)
+		return errors.Join(m.save(), m.moved(ctx, err))
+	default:
+		m.st.Ambiguous++
+	}
+	return errors.Join(err, m.save())
+}
+
+// moved finds the repository's new name by its id.
+func (m *Mirror) moved(ctx context.Context, cause error) error {
+	if m.o.Client == nil || m.o.RepoID == 0 || m.o.Sink != nil {
+		return cause
+	}
+	r, err := m.o.Client.RepositoryByID(ctx, m.o.RepoID)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	m.o.Log.Info("repository moved", "session", m.view.session, "from", m.o.Repo.String(), "to", r.String())
+	m.o.Repo, m.sink, m.st.Repo = r.Repo, m.o.Client.Sink(r.Repo), r.String()
+	return &Unsent{Err: cause}
+}
+
+// lookFor looks for the comment of an earlier try. Lists lag, so it looks twice before it
+// lets the comment be made again.
+func (m *Mirror) lookFor(ctx context.Context, p post, in intent) (id int64, wait time.Duration, err error) {
+	if m.o.Client == nil {
+		delete(m.st.Intents, p.marker.key())
+		return 0, 0, nil
+	}
+	due := in.At.Add(m.o.Pace.Look)
+	if in.Looks > 0 {
+		due = due.Add(m.o.Pace.Again)
+	}
+	if left := due.Sub(m.o.Now()); left > 0 {
+		return 0, left, nil
+	}
+	found, err := m.ours(ctx, in.On, in.At.Add(-10*time.Minute))
+	if err != nil {
+		return 0, 0, err
+	}
+	key := p.marker.key()
+	for _, c := range found {
+		if c.marker.same(p.marker) {
+			delete(m.st.Intents, key)
+			return c.id, 0, m.save()
+		}
+	}
+	if in.Looks++; in.Looks < 2 {
+		m.st.Intents[key] = in
+		return 0, m.o.Pace.Again, m.save()
+	}
+	delete(m.st.Intents, key)
+	return 0, 0, m.save()
+}
+
+// own is a comment of ours as it stands on GitHub.
+type own struct {
+	id     int64
+	marker Marker
+}
+
+// ours lists our comments of this session on an issue or pull request, oldest first.
+func (m *Mirror) ours(ctx context.Context, on int, since time.Time) ([]own, error) {
+	author := m.st.AuthorID
+	if author == 0 {
+		me, err := m.o.Client.Viewer(ctx)
+		if err != nil {
+			return nil, err
+		}
+		author = me.ID
+	}
+	comments, err := m.o.Client.CommentsSince(ctx, m.o.Repo, on, since)
+	if err != nil {
+		return nil, err
+	}
+	var out []own
+	for _, c := range comments {
+		marker, ok := ParseMarker(c.Body)
+		if ok && c.Author.ID == author && marker.Session == m.view.session {
+			out = append(out, own{id: c.ID, marker: marker})
+		}
+	}
+	return out, nil
+}
+
+// withMarker puts the marker below a text. What could swallow it is kept apart from it by a
+// blank line.
+func withMarker(text string, marker Marker) string {
+	last := text[strings.LastIndex(text, "\n")+1:]
+	gap := "\n"
+	if marker.Kind == KindStatus || strings.HasPrefix(last, "|") || strings.HasPrefix(last, "<") ||
+		strings.HasPrefix(last, "`") || strings.HasPrefix(last, "~") || strings.HasPrefix(last, ">") {
+		gap = "\n\n"
+	}
+	return text + gap + marker.String()
+}

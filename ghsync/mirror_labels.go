@@ -1,0 +1,167 @@
+package ghsync
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// State labels, without their prefix.
+const (
+	LabelQueued     = "queued"
+	LabelRunning    = "running"
+	LabelNeedsHuman = "needs-human"
+	LabelDone       = "done"
+	LabelFailed     = "failed"
+
+	labelNone = "none" // a person stopped it: no label of ours
+)
+
+// StateLabels returns the names of the state labels under a prefix.
+func StateLabels(prefix string) []string {
+	var names []string
+	for _, state := range []string{LabelQueued, LabelRunning, LabelNeedsHuman, LabelDone, LabelFailed} {
+		names = append(names, prefix+":"+state)
+	}
+	return names
+}
+
+var workflowName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,29}$`)
+
+// IsRequestLabel reports whether a label asks for a session: the prefix alone, or with a
+// workflow's name.
+func IsRequestLabel(prefix, name string) bool {
+	if sameLabel(prefix, name) {
+		return true
+	}
+	rest, ok := strings.CutPrefix(strings.ToLower(name), strings.ToLower(prefix)+":")
+	if !ok || !workflowName.MatchString(rest) {
+		return false
+	}
+	return !slices.Contains(StateLabels(prefix), prefix+":"+rest)
+}
+
+// label is the state label the session should have.
+func (v *view) label() string {
+	switch v.outcome {
+	case orchestrator.OutcomeDone:
+		return LabelDone
+	case orchestrator.OutcomeNeedsHuman:
+		return LabelNeedsHuman
+	case orchestrator.OutcomeFailed:
+		return LabelFailed
+	case orchestrator.OutcomeCanceled:
+		if v.byPerson {
+			return labelNone
+		}
+		return LabelFailed
+	}
+	if v.gate != "" || len(v.open()) > 0 {
+		return LabelNeedsHuman
+	}
+	return LabelRunning
+}
+
+// labels keeps at most one state label on the issue, exactly one while the session is
+// live: the new one is put on before the old one goes, so a kill leaves two, never none.
+func (m *Mirror) labels(ctx context.Context) (time.Duration, error) {
+	want := m.view.label()
+	now := m.o.Now()
+	due := m.o.Pace.Labels - now.Sub(m.labelled)
+	switch {
+	case m.o.Sink != nil && m.o.Client == nil:
+		return 0, m.changeLabel(ctx, want)
+	case m.st.Label == "":
+		return 0, m.setLabels(ctx, want, true)
+	case m.st.Label != want:
+		return 0, m.changeLabel(ctx, want)
+	case !m.view.live():
+		return 0, nil
+	case m.labelled.IsZero():
+		m.labelled = now // set by an earlier run; look in a while
+		return 0, nil
+	case due <= 0:
+		return 0, m.setLabels(ctx, want, false)
+	}
+	return 0, nil
+}
+
+// setLabels reads the issue's labels and corrects them. Request labels go with the first
+// time; later ones ask for something new.
+func (m *Mirror) setLabels(ctx context.Context, want string, first bool) error {
+	have, err := m.o.Client.IssueLabels(ctx, m.o.Repo, m.o.Issue)
+	if err != nil {
+		return m.followMove(ctx, err)
+	}
+	m.labelled = m.o.Now()
+	var extra []string
+	there := false
+	for _, name := range have {
+		switch {
+		case want != labelNone && sameLabel(name, m.labelName(want)):
+			there = true
+		case slices.ContainsFunc(StateLabels(m.o.Label), func(l string) bool { return sameLabel(l, name) }):
+			extra = append(extra, name)
+		case first && IsRequestLabel(m.o.Label, name):
+			extra = append(extra, name)
+		}
+	}
+	if !there {
+		if err := m.addLabel(ctx, want); err != nil {
+			return err
+		}
+	}
+	for _, name := range extra {
+		if err := m.sink.RemoveLabel(ctx, m.o.Issue, name); err != nil {
+			return err
+		}
+	}
+	m.st.Label = want
+	return m.save()
+}
+
+// changeLabel goes from the label last set to another one without looking.
+func (m *Mirror) changeLabel(ctx context.Context, want string) error {
+	if m.st.Label == want {
+		return nil
+	}
+	if err := m.addLabel(ctx, want); err != nil {
+		return err
+	}
+	if old := m.st.Label; old != "" && old != labelNone {
+		if err := m.sink.RemoveLabel(ctx, m.o.Issue, m.labelName(old)); err != nil {
+			return m.followMove(ctx, err)
+		}
+	}
+	m.st.Label, m.labelled = want, m.o.Now()
+	m.o.Log.Info("label changed", "session", m.view.session, "issue", m.o.Issue, "label", want)
+	return m.save()
+}
+
+// addLabel puts a label on. What says that the work has ended must be true: it is fenced.
+func (m *Mirror) addLabel(ctx context.Context, want string) error {
+	if !m.view.live() && m.o.Fence != nil {
+		if err := m.o.Fence(ctx); err != nil {
+			return fmt.Errorf("check the claim: %w", err)
+		}
+	}
+	if want == labelNone {
+		return nil
+	}
+	return m.followMove(ctx, m.sink.AddLabel(ctx, m.o.Issue, m.labelName(want)))
+}
+
+func (m *Mirror) labelName(state string) string { return m.o.Label + ":" + state }
+
+// followMove finds the repository again if err says that it moved.
+func (m *Mirror) followMove(ctx context.Context, err error) error {
+	if isMovedError(err) {
+		return m.moved(ctx, err)
+	}
+	return err
+}

@@ -1,0 +1,212 @@
+package ghsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// maxBackoffs bounds the growth of the pause after failures: with the default pause the
+// mirror is back within two minutes of GitHub.
+const maxBackoffs = 18
+
+// pass reads what is new and does what is due. It returns when to come again at the latest.
+// The error ends the mirror.
+func (m *Mirror) pass(ctx context.Context) (time.Duration, error) {
+	if err := m.read(); err != nil {
+		return 0, err
+	}
+	if left := m.notBefore.Sub(m.o.Now()); left > 0 {
+		return left, nil
+	}
+	if m.muted != nil || m.view.seq == 0 {
+		m.settle(m.muted != nil)
+		return m.o.Pace.Scan, nil
+	}
+	next, err := m.write(ctx)
+	if errors.Is(err, ErrClaimLost) || errors.As(err, new(*diskError)) {
+		return 0, err
+	}
+	if ctx.Err() != nil {
+		return 0, nil
+	}
+	return m.after(next, err), nil
+}
+
+// diskError is a failure of this machine, which no waiting for GitHub cures.
+type diskError struct{ err error }
+
+func (e *diskError) Error() string { return e.err.Error() }
+
+func (e *diskError) Unwrap() error { return e.err }
+
+// read folds the new records and queues the comments they ask for.
+func (m *Mirror) read() error {
+	records, err := m.follow.Read()
+	if err != nil {
+		return &diskError{err: err}
+	}
+	for _, e := range records {
+		m.view.fold(e)
+		if e.Seq > m.st.AppliedSeq {
+			m.owe(e)
+		}
+	}
+	if len(records) > 0 && m.dirty.IsZero() {
+		m.dirty = m.o.Now()
+	}
+	return nil
+}
+
+// write brings GitHub to the view. A comment that cannot be made holds later ones, but
+// neither the status nor the labels.
+func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
+	if !m.view.live() || m.finishing {
+		ctx = WithPriority(ctx, PriorityFinishing)
+	}
+	if m.rebuild {
+		if err := m.findOurs(ctx); err != nil {
+			return 0, err
+		}
+	}
+	var errs []error
+	for _, step := range []func(context.Context) (time.Duration, error){
+		m.firstStatus, m.comments, m.status, m.labels, m.verdictOnCommit, m.twins,
+	} {
+		wait, err := step(ctx)
+		if errors.Is(err, ErrClaimLost) || errors.As(err, new(*diskError)) {
+			return 0, err
+		}
+		errs = append(errs, err)
+		if wait > 0 && (next == 0 || wait < next) {
+			next = wait
+		}
+	}
+	return next, errors.Join(errs...)
+}
+
+// after notes the result of a pass and says when the next one is due.
+func (m *Mirror) after(next time.Duration, err error) time.Duration {
+	m.mu.Lock()
+	m.lastErr = err
+	m.mu.Unlock()
+	if err == nil {
+		m.failures, m.notBefore = 0, time.Time{}
+		if next == 0 {
+			m.settle(true)
+			return m.o.Pace.Scan
+		}
+		return min(next, m.o.Pace.Scan)
+	}
+	text := m.o.Redactor.Redact(err.Error())
+	m.st.LastError = &text
+	wait, again := Later(err)
+	if !again {
+		m.mute(err)
+		return m.o.Pace.Scan
+	}
+	m.failures++
+	pause := m.o.Pace.Backoff * time.Duration(min(1<<min(m.failures-1, 10), maxBackoffs))
+	pause = max(pause, wait)
+	if errors.As(err, new(*Unsent)) && m.failures == 1 {
+		pause = 0
+	}
+	m.o.Log.Warn("mirror is behind", "session", m.view.session, "attempt", m.failures, "wait", pause.String(), "err", text)
+	m.notBefore = m.o.Now().Add(pause)
+	return pause
+}
+
+// mute ends the writing: the same request would get the same answer until somebody changes
+// something and starts the host again.
+func (m *Mirror) mute(err error) {
+	m.muted = err
+	m.o.Log.Error("mirror stops", "session", m.view.session, "err", m.o.Redactor.Redact(err.Error()))
+	m.settle(true)
+}
+
+// settle records how far all is shown.
+func (m *Mirror) settle(all bool) {
+	if !all {
+		return
+	}
+	if m.muted == nil {
+		m.st.LastError = nil
+		m.st.AppliedSeq = m.view.seq
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.settled = m.view.seq
+}
+
+// save writes mirror_state.json if it changed.
+func (m *Mirror) save() error {
+	if len(m.queue) > 0 {
+		m.st.AppliedSeq = m.queue[0].seq - 1
+	} else {
+		m.st.AppliedSeq = m.view.seq
+	}
+	data, err := m.st.encode()
+	if err != nil {
+		return &diskError{err: err}
+	}
+	if string(data) == string(m.stored) {
+		return nil
+	}
+	if err := m.st.write(m.o.Dir, data); err != nil {
+		return &diskError{err: err}
+	}
+	m.stored = data
+	return nil
+}
+
+// readFacts takes what the status says about the request from the snapshot.
+func (m *Mirror) readFacts() error {
+	data, err := os.ReadFile(m.session.Path(session.SnapshotFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read snapshot: %w", err)
+	}
+	s, err := ParseSnapshot(data)
+	if err != nil {
+		return nil // made by hand or by another version: the status says less
+	}
+	m.view.asked = asked{
+		login: s.Requester.Login, level: s.Requester.Level, at: s.CutOff, digest: s.Digest,
+		report: s.Report, submodules: s.Base.Submodules, lfs: s.Base.LFS, known: true,
+	}
+	return nil
+}
+
+// settings are read from state.json once: they are frozen for the session's life.
+func (m *Mirror) settings() {
+	if m.view.settled {
+		return
+	}
+	state, err := m.session.ReadState()
+	if err != nil {
+		return
+	}
+	m.view.settled = true
+	if m.view.cap < 0 {
+		m.view.cap = state.Settings.MaxReviewIterations
+	}
+	if !state.Interactive {
+		m.view.humanWait = state.Settings.LimitHumanWait.D()
+		m.view.onTimeout = state.Settings.QuestionTimeout
+	}
+}
+
+// decided is when an open question or gate is decided without an answer; zero: never.
+func (v *view) decided(asked orchestrator.Time) time.Time {
+	if v.humanWait <= 0 {
+		return time.Time{}
+	}
+	return asked.Add(v.humanWait)
+}

@@ -1,0 +1,99 @@
+package ghsync
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// mirrorState is mirror_state.json: what the mirror did, so that a second start does
+// nothing twice. Comments and intents are keyed by Marker.key.
+type mirrorState struct {
+	Version         int               `json:"version"`
+	Repo            string            `json:"repo"`
+	RepoID          int64             `json:"repo_id"`
+	Issue           int               `json:"issue"`
+	Host            string            `json:"host,omitempty"`
+	AppliedSeq      int               `json:"applied_seq"` // every comment up to here is written
+	StatusCommentID int64             `json:"status_comment_id"`
+	StatusDigest    string            `json:"status_digest"`
+	AuthorID        int64             `json:"author_id"`
+	Comments        map[string]int64  `json:"comments"`
+	Intents         map[string]intent `json:"intents"`
+	// StatusOn is where the status comment stands: the issue, or the pull request of a locked one.
+	StatusOn int `json:"status_on,omitempty"`
+	// Label is the state label last set, without its prefix; labelNone after all were removed,
+	// empty before the first.
+	Label        string        `json:"label"`
+	Locked       bool          `json:"locked,omitempty"` // no comments on the issue from here on
+	Ambiguous    int           `json:"ambiguous"`        // creations of unknown fate since the last look for twins
+	LastError    *string       `json:"last_error"`
+	PR           *mirroredPR   `json:"pr,omitempty"`
+	CommitStatus *commitStatus `json:"commit_status,omitempty"`
+}
+
+type mirroredPR struct {
+	Number int    `json:"number"`
+	Head   string `json:"head"`
+}
+
+type commitStatus struct {
+	SHA   string      `json:"sha"`
+	State CommitState `json:"state"`
+}
+
+// intent is a comment about to be made. It stands in the file before the request leaves.
+type intent struct {
+	On     int       `json:"on"`
+	Digest string    `json:"digest"`
+	At     time.Time `json:"at"`
+	Looks  int       `json:"looks,omitempty"` // times it was looked for since
+}
+
+func newMirrorState() *mirrorState {
+	return &mirrorState{Version: 1, Comments: map[string]int64{}, Intents: map[string]intent{}}
+}
+
+// readMirrorState returns the stored state, and false if there is none that can be used.
+func readMirrorState(dir string) (*mirrorState, bool, error) {
+	data, err := os.ReadFile(filepath.Join(dir, session.MirrorFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return newMirrorState(), false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read mirror state: %w", err)
+	}
+	s := newMirrorState()
+	if json.Unmarshal(data, s) != nil || s.Version != 1 {
+		return newMirrorState(), false, nil
+	}
+	if s.Comments == nil {
+		s.Comments = map[string]int64{}
+	}
+	if s.Intents == nil {
+		s.Intents = map[string]intent{}
+	}
+	return s, true, nil
+}
+
+func (s *mirrorState) encode() ([]byte, error) {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode mirror state: %w", err)
+	}
+	return append(data, '\n'), nil
+}
+
+func (s *mirrorState) write(dir string, data []byte) error {
+	if err := durable.Replace(filepath.Join(dir, session.MirrorFile), data); err != nil {
+		return fmt.Errorf("write mirror state: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,537 @@
+package ghsync_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// quickPace waits next to nothing.
+var quickPace = ghsync.Pace{
+	Debounce: time.Millisecond, Between: time.Millisecond, Busy: time.Millisecond, Look: 5 * time.Millisecond,
+	Again: 5 * time.Millisecond, Labels: time.Hour, Backoff: time.Millisecond, Scan: 5 * time.Millisecond,
+}
+
+// stage is a server with issue 12, labelled, and a scene to be mirrored on it.
+type stage struct {
+	*scene
+	server *ghsynctest.Server
+	repo   *ghsynctest.Repo
+	script []string
+	clock  func() time.Time // of the server and of this machine
+}
+
+func newStage(t *testing.T, change ...func(*ghsynctest.Options)) *stage {
+	t.Helper()
+	began := time.Now()
+	clock := func() time.Time { return sceneStart.Add(time.Since(began)) }
+	s := world(t, append(change, func(o *ghsynctest.Options) { o.Now = clock })...)
+	r := s.Repo(widgets)
+	for range 12 {
+		r.AddIssue(ghsynctest.IssueSpec{Title: "Add retry", Author: "read"})
+	}
+	r.Label(12, "agentmux", "write")
+	r.Label(12, "bug", "write")
+	_, files := archive(t, "testdata/mirror/feature.txtar")
+	delete(files, "notes")
+	st := &stage{scene: newScene(t, files), server: s, repo: r, clock: clock}
+	for line := range strings.Lines(string(files["script"])) {
+		if line = strings.TrimSpace(line); line != "" {
+			st.script = append(st.script, line)
+		}
+	}
+	return st
+}
+
+// openPR makes the branch and the pull request that the script speaks of, and puts their
+// true names into it.
+func (st *stage) openPR() {
+	st.t.Helper()
+	sha := st.repo.Commit(ghsynctest.CommitSpec{Branch: "agentmux/issue-12-add-retry", Message: "m", Files: map[string]string{"a": "b"}})
+	pr, err := (&ghsync.PullRequest{Client: clientOf(st.t, st.server, botLogin)}).Ensure(st.t.Context(), ghsync.PullRequestSpec{
+		Repo: octoWidgets, Branch: "agentmux/issue-12-add-retry", Base: "main", Title: "Add retry", Ready: true, Reviewer: "write",
+		Body: "text\n" + ghsync.Marker{Session: st.state.SessionID, Kind: ghsync.KindStatus, Seq: 42}.String(),
+	})
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	for i := range st.script {
+		st.script[i] = strings.ReplaceAll(st.script[i], "b07d3e9000000000000000000000000000000000", sha)
+		st.script[i] = strings.ReplaceAll(st.script[i], `"number":88`, fmt.Sprintf(`"number":%d`, pr.Number))
+	}
+}
+
+func (st *stage) options() ghsync.MirrorOptions {
+	return ghsync.MirrorOptions{Client: clientOf(st.t, st.server, botLogin), RepoID: st.repo.ID(), Pace: quickPace, Now: st.clock}
+}
+
+// run plays the script and lets the mirror catch up at each sync.
+func (st *stage) run(m *ghsync.Mirror) {
+	st.t.Helper()
+	for _, line := range st.script {
+		if line == "sync" {
+			st.finish(m)
+			continue
+		}
+		st.play(line)
+	}
+	st.finish(m)
+}
+
+// end is what stands on the issue, comments by kind and labels.
+func (st *stage) end() string {
+	var b strings.Builder
+	for _, c := range st.repo.Comments(12) {
+		b.WriteString(c.Body + "\n====\n")
+	}
+	labels := slices.Clone(st.repo.Issue(12).Labels)
+	slices.Sort(labels)
+	fmt.Fprintln(&b, labels)
+	return b.String()
+}
+
+func TestReferenceSessionStaysWithinItsBudget(t *testing.T) {
+	st := newStage(t)
+	c := clientOf(t, st.server, botLogin)
+	record, err := c.Record(t.Context(), octoWidgets, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Permission(t.Context(), record.Repository.Repo, "write"); err != nil {
+		t.Fatal(err)
+	}
+	o := st.options()
+	o.Client = c
+	m := st.mirror(o)
+	for i := range st.script {
+		if strings.Contains(st.script[i], "commit_created") {
+			st.openPR() // and puts its names into the script
+		}
+		if st.script[i] == "sync" {
+			st.finish(m)
+			continue
+		}
+		st.play(st.script[i])
+	}
+	st.finish(m)
+	st.server.AssertBudget(t, botLogin, ghsynctest.Reference)
+	t.Logf("%d requests, %g content writes", st.server.Requests(botLogin), st.server.ContentWrites(botLogin))
+	if labels := st.repo.Issue(12).Labels; !slices.Equal(labels, []string{"bug", "agentmux:done"}) {
+		t.Errorf("labels %q", labels)
+	}
+	comments := st.repo.Comments(12)
+	if len(comments) != 4 || !strings.HasPrefix(comments[0].Body, "### agentmux: done in 52 min") {
+		t.Errorf("%d comments:\n%s", len(comments), st.end())
+	}
+	statuses := st.repo.Statuses(st.repo.Pulls()[0].HeadSHA)
+	if len(statuses) != 1 || statuses[0].State != "success" || !strings.Contains(statuses[0].TargetURL, fmt.Sprint(comments[0].ID)) {
+		t.Errorf("commit statuses %+v", statuses)
+	}
+	if !m.CaughtUp(st.state.Seq) || m.CaughtUp(st.state.Seq+1) {
+		t.Error("caught up is wrong")
+	}
+}
+
+func TestSecondMirrorOfTheSameRecordsWritesTheSame(t *testing.T) {
+	live := newStage(t)
+	live.openPR()
+	live.run(live.mirror(live.options()))
+	replay := newStage(t)
+	replay.openPR()
+	for _, line := range replay.script {
+		if line != "sync" {
+			replay.play(line)
+		}
+	}
+	replay.finish(replay.mirror(replay.options()))
+	if live.end() != replay.end() {
+		t.Errorf("live:\n%s\nreplayed:\n%s", live.end(), replay.end())
+	}
+}
+
+// killer is a sink that stands for a kill at its n-th write, before or after it is applied.
+type killer struct {
+	ghsync.Sink
+	left  int
+	after bool
+}
+
+var errKilled = errors.New("killed")
+
+func (k *killer) step(apply func() error) error {
+	k.left--
+	switch {
+	case k.left > 0:
+		return apply()
+	case k.left == 0 && k.after:
+		return errors.Join(apply(), errKilled)
+	}
+	return errKilled
+}
+
+func (k *killer) CreateComment(ctx context.Context, on int, body string) (id, author int64, err error) {
+	err = k.step(func() error {
+		id, author, err = k.Sink.CreateComment(ctx, on, body)
+		return err
+	})
+	return id, author, err
+}
+
+func (k *killer) EditComment(ctx context.Context, id int64, body string) error {
+	return k.step(func() error { return k.Sink.EditComment(ctx, id, body) })
+}
+
+func (k *killer) AddLabel(ctx context.Context, issue int, name string) error {
+	return k.step(func() error { return k.Sink.AddLabel(ctx, issue, name) })
+}
+
+func (k *killer) RemoveLabel(ctx context.Context, issue int, name string) error {
+	return k.step(func() error { return k.Sink.RemoveLabel(ctx, issue, name) })
+}
+
+func TestKillAtAnyWriteLeavesTheSameEnd(t *testing.T) {
+	calm := newStage(t)
+	calm.run(calm.mirror(calm.options()))
+	want := calm.end()
+	for _, after := range []bool{false, true} {
+		for n := 1; n <= 16; n++ {
+			t.Run(fmt.Sprintf("write %d, applied %v", n, after), func(t *testing.T) {
+				st := newStage(t)
+				o := st.options()
+				o.Sink = &killer{Sink: o.Client.Sink(octoWidgets), left: n, after: after}
+				m := st.mirror(o)
+				for _, line := range st.script {
+					if line != "sync" {
+						st.play(line)
+						continue
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					if o.Sink != nil && !finishesBeforeKill(ctx, m, o.Sink.(*killer)) {
+						o.Sink = nil
+						m = st.mirror(st.options()) // the next process
+					}
+					cancel()
+					st.finish(m)
+				}
+				st.finish(st.mirror(st.options()))
+				if got := st.end(); got != want {
+					t.Errorf("end:\n%s\nwant:\n%s", got, want)
+				}
+			})
+		}
+	}
+}
+
+// finishesBeforeKill lets the mirror work until it is done or the killer has struck.
+func finishesBeforeKill(ctx context.Context, m *ghsync.Mirror, k *killer) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = m.Finish(ctx) // killed is what this is about
+	}()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			cancel()
+			return k.left > 0
+		case <-tick.C:
+			if m.LastError() != nil {
+				cancel()
+				<-done
+				return false
+			}
+		}
+	}
+}
+
+func TestMirrorSurvivesFaultsOfGitHub(t *testing.T) {
+	const post, patch = "POST .../issues/{number}/comments", "PATCH .../issues/comments/{id}"
+	calm := newStage(t)
+	calm.run(calm.mirror(calm.options()))
+	want := calm.end()
+	for name, faults := range map[string][]ghsynctest.Fault{
+		"post applied, answer lost":      {ghsynctest.LoseResponse(post)},
+		"post applied, 500":              {ghsynctest.AppliedBut5xx(post, 500)},
+		"post reset":                     {ghsynctest.ResetBefore(post)},
+		"post 503 three times":           {ghsynctest.Unavailable(post, 503, 3)},
+		"second post applied, then lost": {{Route: post, From: 2, Times: 1, Drop: ghsynctest.AfterApplying}},
+		"every post applied, 502":        {{Route: post, Times: 3, Status: 502, Apply: true}},
+		"patch lost":                     {ghsynctest.LoseResponse(patch), ghsynctest.ResetBefore(patch)},
+		"label fails":                    {ghsynctest.ResetBefore("POST .../issues/{number}/labels"), ghsynctest.Unavailable("DELETE .../issues/{number}/labels/{name}", 500, 2)},
+		"all down for a while":           {ghsynctest.Unavailable("", 503, 30)},
+		"limit on a post":                {{Route: post, Times: 1, Status: 429, Header: map[string]string{"Retry-After": "0"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t)
+			st.server.Inject(faults...)
+			st.run(st.mirror(st.options()))
+			if got := st.end(); got != want {
+				t.Errorf("end:\n%s\nwant:\n%s\n%s", got, want, st.server.Transcript())
+			}
+		})
+	}
+}
+
+func TestTwinHiddenByALaggingListIsGoneAtTheEnd(t *testing.T) {
+	st := newStage(t)
+	st.server.Inject(ghsynctest.LoseResponse("POST .../issues/{number}/comments"), ghsynctest.StaleLists("GET .../issues/{number}/comments", time.Minute))
+	m := st.mirror(st.options())
+	for i, line := range st.script {
+		switch {
+		case line == "sync":
+			st.finish(m)
+			if i < 5 && len(st.repo.Comments(12)) < 2 {
+				t.Fatal("no twin was made: the test shows nothing")
+			}
+			st.server.Heal()
+		default:
+			st.play(line)
+		}
+	}
+	st.finish(m)
+	count := 0
+	for _, c := range st.repo.Comments(12) {
+		if strings.Contains(c.Body, "kind=status") {
+			count++
+		}
+	}
+	if count != 1 {
+		t.Errorf("%d status comments:\n%s", count, st.end())
+	}
+}
+
+func TestLostMemoryIsRebuiltFromOurComments(t *testing.T) {
+	calm := newStage(t)
+	calm.run(calm.mirror(calm.options()))
+	st := newStage(t)
+	st.repo.Comment(12, "text\n"+ghsync.Marker{Session: st.state.SessionID, Kind: ghsync.KindStatus, Seq: 4}.String(), "write") // not ours
+	st.run(st.mirror(st.options()))
+	for _, c := range st.repo.Comments(12) {
+		if c.Author == "write" {
+			st.repo.DeleteComment(c.ID, "write")
+		}
+	}
+	before := st.end()
+	if err := os.Remove(st.session.Path(session.MirrorFile)); err != nil {
+		t.Fatal(err)
+	}
+	o := st.options()
+	o.Now = func() time.Time { return st.clock().Add(time.Hour) }
+	st.finish(st.mirror(o))
+	if after := st.end(); after != before || after != calm.end() {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+func TestLockedIssueGetsLabelsAndThePullRequestTheComments(t *testing.T) {
+	for name, before := range map[string]bool{"before": true, "during": false} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t)
+			st.openPR()
+			o := st.options()
+			asApp := st.server.ActionsToken(widgets, map[string]string{"issues": "write", "pull_requests": "write", "statuses": "write"}, 0)
+			o.Client = tokenClient(t, st.server, asApp)
+			m := st.mirror(o)
+			for i, line := range st.script {
+				if i == 0 && before || strings.Contains(line, "subplan_done") && !before {
+					st.repo.Lock(12, true)
+				}
+				if line == "sync" {
+					st.finish(m)
+					continue
+				}
+				st.play(line)
+			}
+			st.finish(m)
+			if !m.Locked() {
+				t.Error("the lock was not noticed")
+			}
+			refused := 0
+			for _, c := range st.server.Calls() {
+				if c.Method == "POST" && strings.HasSuffix(c.Path, "/issues/12/comments") && c.Status == 403 {
+					refused++
+				}
+			}
+			if refused != 1 {
+				t.Errorf("%d comments tried on the locked issue:\n%s", refused, st.server.Transcript())
+			}
+			pr := st.repo.Pulls()[0].Number
+			var kinds []string
+			for _, c := range st.repo.Comments(pr) {
+				marker, _ := ghsync.ParseMarker(c.Body)
+				kinds = append(kinds, marker.Kind)
+			}
+			if before && !slices.Contains(kinds, ghsync.KindStatus) || !slices.Contains(kinds, ghsync.KindFinal) {
+				t.Errorf("on the pull request: %q", kinds)
+			}
+			if labels := st.repo.Issue(12).Labels; !slices.Contains(labels, "agentmux:done") {
+				t.Errorf("labels %q", labels)
+			}
+		})
+	}
+}
+
+func tokenClient(t *testing.T, s *ghsynctest.Server, token string) *ghsync.Client {
+	t.Helper()
+	c, err := ghsync.New(ghsync.Options{
+		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond,
+		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(token)),
+		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestMirrorFollowsARenamedRepository(t *testing.T) {
+	st := newStage(t)
+	m := st.mirror(st.options())
+	for i, line := range st.script {
+		if i == 10 {
+			st.repo.Rename("gadgets")
+		}
+		if line == "sync" {
+			st.finish(m)
+			continue
+		}
+		st.play(line)
+	}
+	st.finish(m)
+	if got := st.end(); !strings.Contains(got, "kind=final") || !strings.Contains(got, "agentmux:done") {
+		t.Errorf("end:\n%s", got)
+	}
+}
+
+func TestLostClaimEndsTheMirror(t *testing.T) {
+	st := newStage(t)
+	o := st.options()
+	lost := false
+	o.Fence = func(context.Context) error {
+		if lost {
+			return ghsync.ErrClaimLost
+		}
+		return nil
+	}
+	m := st.mirror(o)
+	for _, line := range st.script {
+		if line == "sync" {
+			break
+		}
+		st.play(line)
+	}
+	st.finish(m)
+	lost = true
+	st.play("10:07 1 failed {\"cause\":\"x\",\"next\":\"agentmux resume\"}")
+	writes := len(st.server.Log())
+	if err := m.Finish(t.Context()); !errors.Is(err, ghsync.ErrClaimLost) {
+		t.Errorf("error %v", err)
+	}
+	for _, e := range st.server.Log()[writes:] {
+		if strings.HasPrefix(e.Route, "POST") {
+			t.Errorf("written after the claim was lost: %s %s", e.Route, e.Path)
+		}
+	}
+}
+
+func TestStoppedByAPersonLeavesNoLabelOfOurs(t *testing.T) {
+	st := newStage(t)
+	m := st.mirror(st.options())
+	st.play(st.script[0])
+	st.finish(m)
+	st.play(`10:20 1 canceled {"cause":"issue","actor":"octo-dev","next":"agentmux resume x"}`)
+	st.finish(m)
+	if labels := st.repo.Issue(12).Labels; !slices.Equal(labels, []string{"bug"}) {
+		t.Errorf("labels %q", labels)
+	}
+	if got := st.end(); !strings.Contains(got, "Stopped by `octo-dev`.") {
+		t.Errorf("end:\n%s", got)
+	}
+}
+
+func TestSecretsDoNotReachTheIssue(t *testing.T) {
+	st := newStage(t)
+	secret := "correct-horse-battery-staple"
+	st.server.Canary(secret)
+	o := st.options()
+	o.Redactor = redact.New()
+	if err := o.Redactor.Add("provider-key", secret); err != nil {
+		t.Fatal(err)
+	}
+	m := st.mirror(o)
+	st.play(st.script[0])
+	st.play(`10:20 1 question_asked {"id":"q1","role":"planner","task":"","text":"Is ` + secret + ` the key?","options":["` + secret + `","no"]}`)
+	st.finish(m)
+	if got := st.end(); !strings.Contains(got, "[redacted:provider-key]") || !strings.Contains(got, "agentmux:needs-human") {
+		t.Errorf("end:\n%s", got)
+	}
+}
+
+func TestManyRecordsMakeFewEdits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sc := newScene(t, nil)
+		sink := &paper{}
+		m := sc.mirror(ghsync.MirrorOptions{Sink: sink})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- m.Run(ctx) }()
+		sc.play(`10:06 1 phase_entered {"phase":"implementing","kind":"implement","reason":"start"}`)
+		sc.play(`10:06 1 schedule {"subplans":500,"groups":[]}`)
+		m.Wake()
+		<-time.After(20 * time.Second)
+		for i := range 500 {
+			sc.record(time.Now(), 1, "subplan_done", map[string]any{"id": fmt.Sprint(i)})
+			m.Wake()
+			<-time.After(2 * time.Millisecond)
+		}
+		<-time.After(20 * time.Second)
+		if !m.CaughtUp(sc.state.Seq) {
+			t.Error("not caught up")
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if edits := strings.Count(sink.String(), "edited"); edits < 1 || edits > 2 || !strings.Contains(sink.String(), "500 of 500 subplans") {
+			t.Errorf("%d edits:\n%s", edits, sink.String())
+		}
+	})
+}
+
+func TestQuietTimesMakeNoRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sc := newScene(t, nil)
+		sink := &paper{}
+		m := sc.mirror(ghsync.MirrorOptions{Sink: sink})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- m.Run(ctx) }()
+		sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan","reason":"start"}`)
+		<-time.After(time.Minute)
+		before := sink.Len()
+		<-time.After(3 * time.Hour)
+		for range 30 {
+			sc.play(`10:06 1 agent_status {"role":"planner","message":"still at it"}`)
+			<-time.After(time.Minute)
+		}
+		if sink.Len() != before {
+			t.Errorf("written in quiet times:\n%s", sink.String())
+		}
+		cancel()
+		<-done
+	})
+}

@@ -1,0 +1,211 @@
+package ghsync
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// risky are the texts GitHub makes live by itself: addresses, also with letters before
+// them, mentions and mail, references to issues, and words that may be a commit.
+var risky = regexp.MustCompile(`(?i)[0-9a-z]*(?:https?|ftp)://[^\s<>` + "`" + `]+` +
+	`|[0-9a-z]*www\.[^\s<>` + "`" + `]+` +
+	`|[\w.+-]*@[\w][\w./@-]*` +
+	`|(?:[\w.-]+(?:/[\w.-]+)?)?#\d+` +
+	`|GH-\d+` +
+	`|[0-9a-z]{7,}`)
+
+// hash is a word that may name a commit. An underscore ends a word: it may be emphasis.
+var hash = regexp.MustCompile(`(?i)^[0-9a-f]{7,40}$`)
+
+// word is a match of risky that is nothing but letters and digits.
+var word = regexp.MustCompile(`(?i)^[0-9a-z]+$`)
+
+// plainLink is a link whose parts need no escaping.
+var plainLink = regexp.MustCompile(`^\[([^\[\]\\` + "`" + `]*)\]\((https?://[^\s()<>` + "`" + `]+)\)`)
+
+// line neutralizes one line of prose.
+func (n neutralizer) line(s string) string {
+	var out, prose strings.Builder
+	flush := func() {
+		join(&out, n.prose(prose.String()))
+		prose.Reset()
+	}
+	for i := 0; i < len(s); {
+		size, kind := n.next(s, i)
+		piece := s[i : i+size]
+		switch kind {
+		case pieceText:
+			prose.WriteString(piece)
+		case pieceCode, pieceLink:
+			flush()
+			join(&out, n.keep(piece, kind))
+		case pieceTick:
+			flush()
+			out.WriteString(strings.Repeat("\\`", strings.Count(piece, "`")))
+		case pieceEscape:
+			if strings.ContainsAny(piece, "@#<&:/.") {
+				piece = piece[1:] // no escape for what GitHub reads after rendering
+			}
+			prose.WriteString(piece)
+		case pieceEscaped:
+			prose.WriteString("\\" + piece)
+		}
+		i += size
+	}
+	flush()
+	return out.String()
+}
+
+// join appends s; two code spans that touched would become one with other ends.
+func join(out *strings.Builder, s string) {
+	if strings.HasSuffix(out.String(), "`") && strings.HasPrefix(s, "`") {
+		out.WriteByte(' ')
+	}
+	out.WriteString(s)
+}
+
+type piece int
+
+const (
+	pieceText    piece = iota
+	pieceCode          // a closed code span
+	pieceTick          // backticks that open nothing
+	pieceEscape        // a backslash and what it escapes
+	pieceLink          // a link to a permitted host
+	pieceEscaped       // a bracket that would make a link, an image or a link definition
+)
+
+// next says what starts at s[i] and how long it is.
+func (n neutralizer) next(s string, i int) (int, piece) {
+	switch s[i] {
+	case '`':
+		run := len(s[i:]) - len(strings.TrimLeft(s[i:], "`"))
+		if end := closingRun(s[i+run:], run); end >= 0 {
+			return run + end + run, pieceCode
+		}
+		return run, pieceTick
+	case '\\':
+		switch {
+		case i+1 == len(s) || !strings.ContainsRune("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", rune(s[i+1])):
+			return 1, pieceEscaped // alone it would escape a code span set behind it
+		case s[i+1] == '`':
+			return 2, pieceTick
+		}
+		return 2, pieceEscape
+	case ']':
+		if i+1 < len(s) && (s[i+1] == '(' || s[i+1] == ':') {
+			return 1, pieceEscaped
+		}
+	case '[':
+		if i > 0 && s[i-1] == '!' {
+			return 1, pieceEscaped
+		}
+		if m := plainLink.FindStringSubmatch(s[i:]); m != nil && n.allowed(m[2]) {
+			return len(m[0]), pieceLink
+		}
+	}
+	return 1, pieceText
+}
+
+// closingRun finds a run of exactly size backticks.
+func closingRun(s string, size int) int {
+	for i := 0; i < len(s); {
+		if s[i] != '`' {
+			i++
+			continue
+		}
+		run := len(s[i:]) - len(strings.TrimLeft(s[i:], "`"))
+		if run == size {
+			return i
+		}
+		i += run
+	}
+	return -1
+}
+
+func (n neutralizer) keep(s string, kind piece) string {
+	if kind == pieceCode {
+		return s
+	}
+	m := plainLink.FindStringSubmatch(s)
+	return "[" + n.prose(m[1]) + "](" + m[2] + ")"
+}
+
+// prose handles text without code: risky words go into code, markup is escaped.
+func (n neutralizer) prose(s string) string {
+	var out strings.Builder
+	for {
+		at := risky.FindStringIndex(s)
+		if at == nil {
+			out.WriteString(escapeMarkup(s))
+			return out.String()
+		}
+		out.WriteString(escapeMarkup(s[:at[0]]))
+		match := s[at[0]:at[1]]
+		if n.allowed(match) || word.MatchString(match) && !hash.MatchString(match) {
+			out.WriteString(escapeMarkup(match))
+		} else {
+			join(&out, codeSpan(match))
+		}
+		s = s[at[1]:]
+	}
+}
+
+var entity = regexp.MustCompile(`&([#a-zA-Z])`)
+
+func escapeMarkup(s string) string {
+	s = entity.ReplaceAllString(s, "&amp;$1")
+	s = strings.ReplaceAll(s, "<", "&lt;")
+	return strings.ReplaceAll(s, "~~~", `\~\~\~`)
+}
+
+// allowed reports whether an address may be a link: a permitted host, and no page of an
+// issue, pull request, commit or discussion, where a link would leave a trace.
+func (n neutralizer) allowed(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return false
+	}
+	if !slices.Contains(n.hosts, strings.ToLower(u.Host)) {
+		return false
+	}
+	for _, trace := range []string{"/issues/", "/pull/", "/commit/", "/discussions/", "/compare/"} {
+		if strings.Contains(u.Path+"/", trace) {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	titleMention   = regexp.MustCompile(`@(\w)`)
+	titleReference = regexp.MustCompile(`(?i)\bGH-(\d+)|#(\d+)`)
+	titleAddress   = regexp.MustCompile(`(?i)\bhttps?://(\S+?)/(?:issues|pull|commit|discussions)/(\w+)\S*`)
+	titleSpace     = regexp.MustCompile(`\s+`)
+)
+
+// PlainTitle makes a text fit for a commit message's subject or a title, where there is no
+// code to hide a reference in: "@x" becomes "(at)x" and "#1" "no. 1". It is one line.
+func PlainTitle(s string) string {
+	s = titleSpace.ReplaceAllString(strings.TrimSpace(s), " ")
+	return plainReferences(s)
+}
+
+// PlainMessage is PlainTitle for a text of several lines.
+func PlainMessage(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = plainReferences(strings.TrimRight(line, " \t\r"))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func plainReferences(s string) string {
+	s = titleAddress.ReplaceAllString(s, "$1 no. $2")
+	s = titleMention.ReplaceAllString(s, "(at)$1")
+	s = titleReference.ReplaceAllString(s, "no. $1$2")
+	s = regexp.MustCompile(`(\S)no\. `).ReplaceAllString(s, "$1 no. ")
+	return strings.ReplaceAll(s, "<!--", "(!--")
+}

@@ -1,0 +1,184 @@
+package ghsync_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync"
+)
+
+// foreign maps lines of agents and people to what stands in a comment.
+var foreign = map[string]string{
+	"plain words":                      "plain words",
+	"@all fixes #7 <!-- agentmux":      "`@all` fixes `#7` &lt;!-- agentmux",
+	"see octo/widgets#12, GH-3":        "see `octo/widgets#12`, `GH-3`",
+	"a1b2c3d4 and deadbeef":            "`a1b2c3d4` and `deadbeef`",
+	"mail me@corp.example":             "mail `me@corp.example`",
+	"<b>x</b> Vec<u8>":                 "&lt;b>x&lt;/b> Vec&lt;u8>",
+	"`@all` stays":                     "`@all` stays",
+	"a ` lone, `@all`":                 "a ` lone, ` `@all`\\`",
+	"\\`@all`":                         "\\` `@all`\\`",
+	"\\@all \\#7":                      "`@all` `#7`",
+	"&#64;all &commat;all":             "&`#64`;all &amp;commat;all",
+	"https://evil.example/x":           "`https://evil.example/x`",
+	"https://docs.example.com/a":       "https://docs.example.com/a",
+	"https://github.com/o/r/issues/1":  "`https://github.com/o/r/issues/1`",
+	"www.evil.example":                 "`www.evil.example`",
+	"[t](https://docs.example.com/a)":  "[t](https://docs.example.com/a)",
+	"[@x](https://docs.example.com/a)": "[`@x`](https://docs.example.com/a)",
+	"[t](https://evil.example/a)":      "[t\\](`https://evil.example/a)`",
+	"[t\\](//evil.example)":            "[t\\](//evil.example)",
+	"[t](//evil.example)":              "[t\\](//evil.example)",
+	"[t]: //evil.example":              "[t\\]: //evil.example",
+	"![i](https://docs.example.com/a)": "!\\[i\\](https://docs.example.com/a)",
+	"~~~":                              "\\~\\~\\~",
+	"\\0@0 C:\\dir":                    "\\\\`0@0` C:\\\\dir",
+	"_a1b2c3d_ 1http://x":              "_`a1b2c3d`_ `1http://x`",
+}
+
+func TestForeignLineIsInert(t *testing.T) {
+	for in, want := range foreign {
+		got := ghsync.NeutralLine(in)
+		if got != want {
+			t.Errorf("%q\n got %s\nwant %s", in, got, want)
+		}
+		if live := alive(got); live != "" {
+			t.Errorf("%q: %q is live in %s", in, live, got)
+		}
+	}
+}
+
+func TestForeignBlockKeepsItsCodeInsideFences(t *testing.T) {
+	for name, tc := range map[string]struct{ in, want string }{
+		"closed":              {"a\n```go\n@x #1\n```\nb @y", "a\n\n```go\n@x #1\n```\n\nb `@y`"},
+		"open":                {"a\n```\n@x", "a\n\n```\n@x\n```"},
+		"longer inside":       {"~~~~\n```\n@x\n```\n~~~~", "````\n```\n@x\n```\n````"},
+		"picture language":    {"```mermaid\ngraph\n```", "```text\ngraph\n```"},
+		"strange language":    {"```go onload=x\nx\n```", "```go\nx\n```"},
+		"fence in a list":     {"- a\n  ```\n@x", "- a\n\n```\n@x\n```"},
+		"four columns in":     {"    ```\n@x", "\\`\\`\\`\n`@x`"},
+		"quoted fence":        {"> ```\n@x", "> \\`\\`\\`\n`@x`"},
+		"code over two lines": {"a ` b\nc ` @x", "a \\` b\nc \\` `@x`"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ghsync.NeutralBlock(tc.in)
+			if got != tc.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestCodeSpanHoldsAnything(t *testing.T) {
+	for in, want := range map[string]string{
+		"a": "`a`", "a`b": "``a`b``", "`a`": "`` `a` ``", "a\nb": "`a b`", "": "", "```": "```` ``` ````",
+	} {
+		if got := ghsync.CodeSpan(in); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestTitlesHaveNoReferences(t *testing.T) {
+	for in, want := range map[string]string{
+		"fix @x and #7":       "fix (at)x and no. 7",
+		"see octo/widgets#12": "see octo/widgets no. 12",
+		"closes GH-3":         "closes no. 3",
+		"https://github.com/o/r/issues/9 is done": "github.com/o/r no. 9 is done",
+		"two\nlines\t here":                       "two lines here",
+		"<!-- agentmux":                           "(!-- agentmux",
+	} {
+		if got := ghsync.PlainTitle(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	if got := ghsync.PlainMessage("a @x\n\nfixes #1\n"); got != "a (at)x\n\nfixes no. 1\n" {
+		t.Errorf("message %q", got)
+	}
+}
+
+var liveText = regexp.MustCompile(`(?i)@\w|#\d|\bGH-\d|<|\]\(|^\[[^\]]*\]:|https?://\w|www\.\w|(?:^|[^0-9a-z])[0-9a-f]{7,40}(?:$|[^0-9a-z])`)
+
+// permitted are addresses that may be links.
+var permitted = regexp.MustCompile(`(?i)(?:\]\()?https?://(?:docs\.example\.com|github\.com)(?:[/?#][^\s]*|\s|$)`)
+
+// alive returns what GitHub would make more of than text. It reads Markdown in its own way:
+// fences at the first column, then code spans and escapes.
+func alive(text string) string {
+	fence := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		body := strings.TrimLeft(line, " ")
+		mark := body[:len(body)-len(strings.TrimLeft(body, "`"))]
+		switch {
+		case fence == "" && len(mark) >= 3 && !strings.Contains(body[len(mark):], "`"):
+			fence = mark
+			continue
+		case fence != "":
+			if len(mark) >= len(fence) && body == mark {
+				fence = ""
+			}
+			continue
+		}
+		prose := proseOf(line)
+		prose = permitted.ReplaceAllString(prose, " ")
+		if live := liveText.FindString(prose); live != "" {
+			return live
+		}
+	}
+	if fence != "" {
+		return "an open fence"
+	}
+	return ""
+}
+
+// proseOf drops code spans and escaped characters.
+func proseOf(line string) string {
+	var out strings.Builder
+	for i := 0; i < len(line); {
+		switch {
+		case line[i] == '\\' && i+1 < len(line) && strings.IndexByte("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", line[i+1]) >= 0:
+			i += 2
+			out.WriteByte(' ')
+		case line[i] == '`':
+			run := len(line[i:]) - len(strings.TrimLeft(line[i:], "`"))
+			end := closing(line[i+run:], run)
+			if end < 0 {
+				i += run
+				continue
+			}
+			i += run + end + run
+			out.WriteByte(' ')
+		default:
+			out.WriteByte(line[i])
+			i++
+		}
+	}
+	return out.String()
+}
+
+func closing(s string, size int) int {
+	for i := 0; i < len(s); {
+		run := len(s[i:]) - len(strings.TrimLeft(s[i:], "`"))
+		if run == size {
+			return i
+		}
+		i += max(run, 1)
+	}
+	return -1
+}
+
+func FuzzForeignTextIsInert(f *testing.F) {
+	for in := range foreign {
+		f.Add(in)
+	}
+	f.Add("```\n@x\n````\n@y\n``` z")
+	f.Add("[a\nb]: //evil\n[a b]")
+	f.Add("` \\` ` @x `")
+	f.Fuzz(func(t *testing.T, in string) {
+		if got := ghsync.NeutralBlock(in); alive(got) != "" {
+			t.Errorf("%q: %q is live in\n%s", in, alive(got), got)
+		}
+	})
+}

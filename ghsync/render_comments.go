@@ -1,0 +1,202 @@
+package ghsync
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// finding is one row of a verdict comment.
+type finding struct {
+	severity, location, issue, recommendation string
+}
+
+// review is what a reviewer wrote; missing when its file cannot be read.
+type review struct {
+	summary  string
+	findings []finding
+	missing  bool
+}
+
+// renderVerdict is the comment of a decided round: roles that failed with all they found,
+// then those that passed, then what happens next. read returns what a role wrote.
+func renderVerdict(v *view, r *round, n neutralizer, read func(verdict) review) string {
+	result := "fail"
+	if r.passed {
+		result = "pass"
+	}
+	out := []string{fmt.Sprintf("### Review round %d: **%s**%s", r.iteration+1, result, treeNote(r.tree))}
+	passed := []string{}
+	for i, role := range r.failedFirst() {
+		given, ok := r.verdicts[role]
+		name := n.inline(role)
+		switch {
+		case !ok:
+			passed = append(passed, name+": no answer in time")
+		case given.verdict == "fail":
+			if i > 0 {
+				out = append(out, "")
+			}
+			out = append(out, "**"+name+": fail**", failedReview(given, read(given), n))
+		default:
+			passed = append(passed, name+": "+given.verdict)
+		}
+	}
+	if len(passed) > 0 {
+		if len(out) > 1 {
+			out = append(out, "")
+		}
+		out = append(out, passed...)
+	}
+	return strings.Join(append(out, "", v.afterRound(r)), "\n")
+}
+
+func treeNote(tree string) string {
+	if tree == "" {
+		return ""
+	}
+	return " (tree `" + short(tree, 7) + "`)"
+}
+
+// failedFirst orders the roles for reading.
+func (r *round) failedFirst() []string {
+	roles := slices.Clone(r.roles)
+	slices.SortStableFunc(roles, func(a, b string) int { return r.weight(a) - r.weight(b) })
+	return roles
+}
+
+func (r *round) weight(role string) int {
+	given, ok := r.verdicts[role]
+	switch {
+	case ok && given.verdict == "fail":
+		return 0
+	case ok:
+		return 1
+	}
+	return 2
+}
+
+func failedReview(given verdict, text review, n neutralizer) string {
+	if text.missing {
+		return fmt.Sprintf("> %s, see %s in the session directory", count(given.findings, "finding", "findings"), codeSpan(given.path))
+	}
+	out := []string{n.quote(text.summary)}
+	if len(text.findings) > 0 {
+		out = append(out, "", "| # | Severity | Where | Issue | Recommendation |", "|---|---|---|---|---|")
+	}
+	for i, f := range text.findings {
+		out = append(out, fmt.Sprintf("| %d | %s | %s | %s | %s |",
+			i+1, n.cell(f.severity), codeCell(f.location), n.cell(f.issue), n.cell(f.recommendation)))
+	}
+	return strings.Join(out, "\n")
+}
+
+func (v *view) afterRound(r *round) string {
+	switch {
+	case r.passed:
+		return "Next: summary and pull request."
+	case v.exhausted:
+		return "Next: no fix round is left; a person decides."
+	}
+	return fmt.Sprintf("Next: fix %d of %d.", v.fixes, max(v.cap, v.fixes))
+}
+
+// renderQuestion asks on the issue. until is when the question is decided without an answer,
+// zero: never; park says that the session then stops instead of going on.
+func renderQuestion(q question, n neutralizer, until time.Time, park bool) string {
+	out := []string{"### Question " + q.id + " of " + codeSpan(q.role), "", n.quote(q.text), ""}
+	for i, option := range q.options {
+		out = append(out, fmt.Sprintf("%d. %s", i+1, n.inline(option)))
+	}
+	if len(q.options) > 0 {
+		out = append(out, "")
+	}
+	out = append(out, "Reply: `/agentmux answer "+q.id+" <number or text>`")
+	switch {
+	case until.IsZero():
+	case park:
+		out = append(out, "Without an answer by "+deadline(until)+" the session stops until somebody resumes it.")
+	default:
+		out = append(out, "Without an answer by "+deadline(until)+" the agent takes the safest reading and writes it down.")
+	}
+	return strings.Join(out, "\n")
+}
+
+func deadline(t time.Time) string { return t.UTC().Format("15:04 UTC, 2 Jan") }
+
+// renderGate asks for a decision and shows what it will be about.
+func renderGate(v *view, until time.Time) string {
+	noun := gateNoun(v.gate)
+	out := []string{"### The " + noun + " waits for approval", ""}
+	switch {
+	case v.gate == orchestrator.GatePlan && v.plan != "":
+		out = append(out, fmt.Sprintf("Plan `%s`, %s. Its text is `04_planning/plan.md` in the session directory.",
+			short(v.plan, 12), count(v.subplans, "subplan", "subplans")))
+	case v.gate == orchestrator.GateCompletion:
+		line := "Tree `" + short(v.tree, 7) + "`"
+		if tally := v.tally(); len(tally) > 0 {
+			line += ", " + strings.Join(tally, ", ")
+		}
+		if v.exhausted {
+			line += ". **The last review failed** and no fix round is left"
+		}
+		out = append(out, line+".")
+	}
+	out = append(out, "", "Reply: `/agentmux approve`, or `/agentmux changes <what to change>`")
+	if !until.IsZero() {
+		out = append(out, "Without a decision by "+deadline(until)+" the session parks; `/agentmux resume` opens this again.")
+	}
+	return strings.Join(out, "\n")
+}
+
+// renderFinal is the last word of a session: outcome first, then what to do.
+func renderFinal(v *view, n neutralizer) string {
+	var out []string
+	switch v.outcome {
+	case orchestrator.OutcomeDone:
+		out = append(out, "### Done in "+lasted(v.seconds))
+	case orchestrator.OutcomeNeedsHuman:
+		out = append(out, "### Needs a human", "", n.quote(v.reason))
+	case orchestrator.OutcomeFailed:
+		out = append(out, "### Failed after "+lasted(v.seconds), "", n.quote(v.reason))
+	default:
+		out = append(out, "### Stopped after "+lasted(v.seconds), "", v.stopper())
+	}
+	out = append(out, "", v.finalLine())
+	if v.outcome == orchestrator.OutcomeDone {
+		if v.prNumber > 0 {
+			out = append(out, "", "Next: review the pull request. Request changes there, or comment `/agentmux changes TEXT`, for another round.")
+		}
+		return strings.Join(out, "\n")
+	}
+	out = append(out, "")
+	if next := firstLine(v.next); next != "" && !strings.HasPrefix(next, "agentmux ") {
+		out = append(out, "Next: "+n.inline(clipUnits(next, 500))+".")
+	}
+	return strings.Join(append(out, "Go on: comment `/agentmux resume`, or type `agentmux resume "+v.session+"`."), "\n")
+}
+
+func (v *view) finalLine() string {
+	parts := []string{"No pull request"}
+	switch {
+	case v.prNumber > 0:
+		parts = []string{"PR " + v.pr()}
+	case v.pushed:
+		parts = []string{"Branch " + codeSpan(v.branch) + " is pushed, no pull request"}
+	case v.commit != "":
+		parts = []string{"Branch " + codeSpan(v.branch) + ", not pushed"}
+	}
+	return strings.Join(append(parts, v.tally()...), ", ") + "."
+}
+
+// renderPhase is the line of the comment that the mode "every" adds per phase.
+func renderPhase(v *view) string {
+	row := v.row()
+	if row == nil {
+		return "agentmux: starting"
+	}
+	return fmt.Sprintf("agentmux: %s began at %s UTC", row.phase, clock(row.began, v.started))
+}

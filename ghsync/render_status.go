@@ -1,0 +1,372 @@
+package ghsync
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// maxRows is how many phases a status shows before its oldest rows give way.
+const maxRows = 60
+
+// renderStatus is the status comment's text without its marker: where the session is, who
+// works, what it works from, how to join it. folds are texts of review rounds to show
+// folded, newest last; most callers have none.
+func renderStatus(v *view, n neutralizer, folds []string) string {
+	for rows := maxRows; ; rows /= 2 {
+		for drop := range len(folds) + 2 {
+			text := v.status(n, rows, folds[min(drop, len(folds)):], drop <= len(folds))
+			if units(text) <= maxCommentUnits || rows <= 1 && drop > len(folds) {
+				return text
+			}
+		}
+	}
+}
+
+func (v *view) status(n neutralizer, rows int, folds []string, commands bool) string {
+	out := []string{"### agentmux: " + v.headline(n), v.table(rows)}
+	if v.live() {
+		out = append(out, "", v.details(n))
+	} else {
+		out = append(out, "", v.result(n))
+	}
+	for _, fold := range folds {
+		out = append(out, fold)
+	}
+	if commands && len(v.commands) > 0 {
+		if !v.live() || len(folds) > 0 {
+			out = append(out, "")
+		}
+		out = append(out, v.commandFold(n))
+	}
+	return strings.Join(out, "\n")
+}
+
+// headline says in a few words what is going on, the most pressing first.
+func (v *view) headline(n neutralizer) string {
+	switch v.outcome {
+	case orchestrator.OutcomeDone:
+		return "done in " + lasted(v.seconds)
+	case orchestrator.OutcomeNeedsHuman:
+		return "needs a human: " + n.inline(clipUnits(firstLine(v.reason), 200))
+	case orchestrator.OutcomeFailed:
+		return "failed after " + lasted(v.seconds)
+	case orchestrator.OutcomeCanceled:
+		return "stopped after " + lasted(v.seconds)
+	}
+	switch {
+	case v.gate != "":
+		return "waits for approval of the " + gateNoun(v.gate)
+	case v.paused:
+		return "paused in " + v.current
+	case len(v.open()) > 0:
+		return v.current + ", waits for an answer to " + v.openIDs()
+	case v.current == "":
+		return "starting"
+	}
+	row := v.row()
+	if row != nil && row.phase == v.current && row.kind == "review" && v.cap >= 0 {
+		return fmt.Sprintf("%s (round %d, at most %d)", v.current, row.round, v.cap+1)
+	}
+	return v.current
+}
+
+func gateNoun(gate string) string {
+	if gate == orchestrator.GatePlan {
+		return "plan"
+	}
+	return "result"
+}
+
+func (v *view) openIDs() string {
+	var ids []string
+	for _, q := range v.open() {
+		ids = append(ids, q.id)
+	}
+	return strings.Join(ids, ", ")
+}
+
+func (v *view) table(rows int) string {
+	out := []string{"| Phase | State | Began (UTC) |", "|---|---|---|"}
+	visits := v.visits
+	if hidden := len(visits) - rows; hidden > 0 {
+		out = append(out, fmt.Sprintf("| %d earlier | done | |", hidden))
+		visits = visits[hidden:]
+	}
+	if len(visits) == 0 {
+		out = append(out, "| **starting** | | "+clock(v.started, v.started)+" |")
+	}
+	for i := range visits {
+		row := &visits[i]
+		name := row.phase
+		if v.live() && i == len(visits)-1 && !row.left {
+			name = "**" + name + "**"
+		}
+		out = append(out, fmt.Sprintf("| %s | %s | %s |", name, v.rowState(row), clock(row.began, v.started)))
+	}
+	return strings.Join(out, "\n")
+}
+
+// rowState is the State cell of a phase.
+func (v *view) rowState(row *visit) string {
+	plans := row.plans
+	if !row.left {
+		plans = v.plansOf(row)
+	}
+	switch {
+	case row.left && plans != "":
+		return "done, " + plans
+	case row.left:
+		return "done"
+	case v.outcome == orchestrator.OutcomeNeedsHuman:
+		return "waits for a person"
+	case v.outcome == orchestrator.OutcomeFailed:
+		return "failed"
+	case v.outcome != "":
+		return "stopped"
+	case v.paused:
+		return "paused"
+	case row.kind == "review":
+		return or(v.reviewState(), "running")
+	case plans != "":
+		return "running, " + plans
+	case row.agents != "":
+		return "running: " + codeFree(row.agents)
+	}
+	return "running"
+}
+
+// codeFree drops what names of roles and providers never hold.
+func codeFree(s string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("`|<>&@#[]*_\n", r) && r != '_' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// reviewState lists the roles of the round and what they said.
+func (v *view) reviewState() string {
+	r := v.round()
+	if r == nil {
+		return ""
+	}
+	if r.decided && r.passed {
+		return "passed, summary: running"
+	}
+	var parts []string
+	for _, role := range r.roles {
+		state := "running"
+		if given, ok := r.verdicts[role]; ok {
+			state = given.verdict
+		}
+		parts = append(parts, strings.TrimPrefix(codeFree(role), "reviewer_")+": "+state)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// details are the lines below the table of a session at work.
+func (v *view) details(n neutralizer) string {
+	out := []string{fmt.Sprintf("Branch %s, PR: %s, workflow %s", codeSpan(v.branch), v.pr(), codeSpan(v.work))}
+	if line := v.askedLine(); line != "" {
+		out = append(out, line)
+	}
+	for _, note := range v.notes {
+		out = append(out, n.inline(clipUnits(note, 500)))
+	}
+	if v.asked.submodules+v.asked.lfs > 0 {
+		out = append(out, fmt.Sprintf("%d submodules, %d LFS files: agents see none of their content", v.asked.submodules, v.asked.lfs))
+	}
+	var place []string
+	if v.sandbox != "" {
+		place = append(place, "Sandbox "+codeFree(v.sandbox))
+	}
+	if v.config != "" {
+		place = append(place, "config: "+codeSpan(shortCommit(v.config)))
+	}
+	if v.host != "" {
+		place = append(place, "host "+codeSpan(v.host))
+	}
+	place = append(place, "attach: "+codeSpan("agentmux attach "+v.name()))
+	return strings.Join(append(out, strings.Join(place, ", ")), "\n")
+}
+
+// name is how people call the session on a command line.
+func (v *view) name() string {
+	if v.repo != "" && v.issue > 0 {
+		return fmt.Sprintf("%s#%d", v.repo, v.issue)
+	}
+	return v.session
+}
+
+// shortCommit shortens what is a commit and leaves words as they are.
+func shortCommit(s string) string {
+	if len(s) == 40 && strings.Trim(s, "0123456789abcdef") == "" {
+		return s[:7]
+	}
+	return s
+}
+
+func (v *view) pr() string {
+	switch {
+	case v.prNumber == 0:
+		return "not yet"
+	case v.prDraft:
+		return fmt.Sprintf("#%d (draft)", v.prNumber)
+	}
+	return fmt.Sprintf("#%d (ready for review)", v.prNumber)
+}
+
+func (v *view) askedLine() string {
+	a := v.asked
+	if !a.known {
+		return ""
+	}
+	var parts []string
+	if a.login != "" {
+		who := "Asked by " + codeSpan(a.login)
+		if a.level != "" && a.level != "none" {
+			who += " (" + a.level + ")"
+		}
+		parts = append(parts, who)
+	}
+	parts = append(parts, "text of "+clock(a.at, v.started), "sha256 `"+short(a.digest, 12)+"`")
+	if removed := removedWords(a.report); removed != "" {
+		parts = append(parts, "removed: "+removed)
+	}
+	if a.report.CutBytes > 0 {
+		parts = append(parts, fmt.Sprintf("cut: %d bytes", a.report.CutBytes))
+	}
+	line := strings.Join(parts, ", ")
+	if a.report.Suspicious {
+		line += "\n**Many invisible characters were removed from the issue's text.** Look at its source before you trust it."
+	}
+	return line
+}
+
+// removedWords names what cleaning took out, in a fixed order.
+func removedWords(r Report) string {
+	var parts []string
+	for _, class := range []struct{ key, one, many string }{
+		{"comment", "HTML comment", "HTML comments"},
+		{"attribute", "attribute", "attributes"},
+		{"invisible", "invisible character", "invisible characters"},
+		{"bidi", "direction character", "direction characters"},
+		{"entity", "entity", "entities"},
+		{"image", "image", "images"},
+		{"link", "link", "links"},
+		{"tag", "tag", "tags"},
+	} {
+		switch n := r.Removed[class.key]; {
+		case n == 1:
+			parts = append(parts, "1 "+class.one)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, class.many))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// result is the line below the table of a session that has ended.
+func (v *view) result(n neutralizer) string {
+	var parts []string
+	if v.prNumber > 0 {
+		parts = append(parts, "PR "+v.pr())
+	} else if v.pushed {
+		parts = append(parts, "Branch "+codeSpan(v.branch)+", no pull request")
+	} else {
+		parts = append(parts, "No pull request")
+	}
+	parts = append(parts, v.tally()...)
+	line := strings.Join(parts, ", ")
+	switch v.outcome {
+	case orchestrator.OutcomeDone:
+		return line
+	case orchestrator.OutcomeCanceled:
+		line = v.stopper() + "\n" + line
+	case orchestrator.OutcomeFailed:
+		line = "Cause: " + n.inline(clipUnits(v.reason, 500)) + "\n" + line
+	}
+	if next := v.nextStep(n); next != "" {
+		line += "\n" + next
+	}
+	return line
+}
+
+// tally counts what led to the result.
+func (v *view) tally() []string {
+	var parts []string
+	if v.commit != "" && len(v.rounds) > 0 {
+		parts = append(parts, "reviewed at `"+short(v.commit, 7)+"`")
+	} else if v.commit != "" {
+		parts = append(parts, "commit `"+short(v.commit, 7)+"`")
+	}
+	fixes := 0
+	for _, row := range v.visits {
+		if row.kind == "fix" {
+			fixes++
+		}
+	}
+	if n := len(v.rounds); n > 0 {
+		parts = append(parts, count(n, "review round", "review rounds"), count(fixes, "fix", "fixes"))
+	}
+	return parts
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func (v *view) stopper() string {
+	if v.byPerson {
+		return "Stopped by " + codeSpan(v.actor) + "."
+	}
+	return "Stopped by the host (" + codeSpan(v.reason) + ")."
+}
+
+// nextStep is what a person can do now. The session's own words are escaped; commands in
+// them are set as code by whoever wrote them.
+func (v *view) nextStep(n neutralizer) string {
+	next := firstLine(v.next)
+	switch {
+	case next == "":
+		return ""
+	case strings.HasPrefix(next, "agentmux "):
+		return "Go on: comment `/agentmux resume`, or type " + codeSpan(next) + "."
+	}
+	return "Next: " + n.inline(clipUnits(next, 500)) + "."
+}
+
+// commandFold lists what people ordered.
+func (v *view) commandFold(n neutralizer) string {
+	const most = 30
+	out := []string{
+		fmt.Sprintf("<details><summary>Commands (%d)</summary>", len(v.commands)), "",
+		"| When | Who | Command | Result |", "|---|---|---|---|",
+	}
+	shown := v.commands
+	if len(shown) > most {
+		shown = shown[len(shown)-most:]
+	}
+	for _, c := range shown {
+		out = append(out, fmt.Sprintf("| %s | %s | %s | %s |",
+			clock(c.at, v.started), codeCell(c.who), n.cell(clipUnits(c.text, 100)), n.cell(clipUnits(c.result, 300))))
+	}
+	return strings.Join(append(out, "</details>"), "\n")
+}
+
+// fold is a text behind a line that opens it.
+func fold(summary, text string) string {
+	return "<details><summary>" + escapeMarkup(summary) + "</summary>\n\n" + text + "\n\n</details>"
+}
+
+// roundsOf returns the decided rounds.
+func (v *view) roundsOf() []*round {
+	return slices.DeleteFunc(slices.Clone(v.rounds), func(r *round) bool { return !r.decided })
+}

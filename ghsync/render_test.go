@@ -1,0 +1,77 @@
+package ghsync_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/agentmux/agentmux/ghsync"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// TestMirrorWrites plays each script and compares everything written in each mode. A
+// script's archive holds the files of the session (issue_snapshot.json, blob/NAME), the
+// script, and one file per mode with what is expected.
+func TestMirrorWrites(t *testing.T) {
+	paths, err := filepath.Glob("testdata/mirror/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			a, files := archive(t, path)
+			for i := range a.Files {
+				mode, ok := strings.CutPrefix(a.Files[i].Name, "want/")
+				if !ok {
+					continue
+				}
+				t.Run(mode, func(t *testing.T) {
+					got := written(t, files, ghsync.CommentMode(mode))
+					if *update {
+						a.Files[i].Data = []byte(got)
+						return
+					}
+					if want := string(a.Files[i].Data); got != want {
+						t.Errorf("written:\n%s\nwant:\n%s", got, want)
+					}
+				})
+			}
+			if *update {
+				if err := os.WriteFile(path, txtar.Format(a), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func written(t *testing.T, files map[string][]byte, mode ghsync.CommentMode) string {
+	t.Helper()
+	sc := newScene(t, files)
+	sink := &paper{}
+	notes := strings.Split(strings.TrimSpace(string(files["notes"])), "\n")
+	m := sc.mirror(ghsync.MirrorOptions{Mode: mode, Sink: sink, Notes: func() []string {
+		if notes[0] == "" {
+			return nil
+		}
+		return notes
+	}})
+	for line := range strings.Lines(string(files["script"])) {
+		switch line = strings.TrimSpace(line); {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case line == "sync":
+			sc.finish(m)
+			sink.WriteString("\n")
+		default:
+			sc.play(line)
+		}
+	}
+	sc.finish(m)
+	return sink.String()
+}

@@ -1,0 +1,215 @@
+package ghsync_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+const testDefinition = `version: 1
+name: feature
+description: Plan to pull request
+start: planning
+phases:
+  - {id: planning, kind: plan, dir: 04_planning, research: true, next: {accepted: implementing}}
+  - {id: implementing, kind: implement, dir: 06_implementation, next: {completed: reviewing}}
+  - {id: reviewing, kind: review, dir: 07_review, next: {passed: completing, failed: fixing, exhausted: completing}}
+  - {id: fixing, kind: fix, dir: 06_implementation, next: {completed: reviewing}}
+  - {id: completing, kind: complete, dir: 08_completion, next: {approved: done, changes_requested: planning}}
+`
+
+// scene is a session directory and a script of what happens in it. The script's lines are
+// "HH:MM visit type {data}"; "sync" stands for a moment at which the mirror catches up.
+type scene struct {
+	t       *testing.T
+	session *session.Session
+	state   orchestrator.State
+	blobs   map[string]string // name -> sha256
+	content map[string][]byte
+	visit   int
+}
+
+var sceneStart = time.Date(2026, 11, 21, 10, 5, 12, 0, time.UTC)
+
+// newScene makes the session of issue 12 with the files of an archive.
+func newScene(t *testing.T, files map[string][]byte) *scene {
+	t.Helper()
+	truth := true
+	state := orchestrator.State{
+		Settings: orchestrator.DefaultSettings(), BaseBranch: "main", BaseSHA: strings.Repeat("ab", 20), IssueNumber: 12,
+		Repo: "octo/widgets", IssueTitle: "Add retry", GHAvailable: &truth,
+		ConfigSource: "4e1f9c2a8b7d6e5f4e1f9c2a8b7d6e5f4e1f9c2a", Workflow: "feature",
+		Trigger: "label/agentmux/2026-11-21T10:04:31Z/9",
+	}
+	if extra := files["settings.json"]; extra != nil {
+		if err := json.Unmarshal(extra, &state.Settings); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := session.Create(session.CreateSpec{
+		Project: t.TempDir(), Now: sceneStart, Source: "Add retry", Request: "Add retry.", Definition: []byte(testDefinition),
+		Snapshot: files["issue_snapshot.json"], State: state,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	read, err := s.ReadState()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc := &scene{t: t, session: s, state: *read, blobs: map[string]string{}, content: map[string][]byte{}}
+	for name, data := range files {
+		if name, ok := strings.CutPrefix(name, "blob/"); ok {
+			sha, err := s.PutBlob(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc.blobs[name] = sha
+		}
+	}
+	return sc
+}
+
+var (
+	scriptLine = regexp.MustCompile(`^(\d\d):(\d\d) (\d+) ([a-z_]+) ?(\{.*\})?$`)
+	blobRef    = regexp.MustCompile(`\$blob:(\w+)`)
+)
+
+// play commits one line of a script as a record.
+func (sc *scene) play(line string) {
+	sc.t.Helper()
+	m := scriptLine.FindStringSubmatch(line)
+	if m == nil {
+		sc.t.Fatalf("script: %q", line)
+	}
+	hour, _ := strconv.Atoi(m[1])
+	minute, _ := strconv.Atoi(m[2])
+	visit, _ := strconv.Atoi(m[3])
+	at := time.Date(2026, 11, 21, hour, minute, 0, 0, time.UTC)
+	text := blobRef.ReplaceAllStringFunc(m[5], func(ref string) string { return sc.blobs[strings.TrimPrefix(ref, "$blob:")] })
+	var data map[string]any
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &data); err != nil {
+			sc.t.Fatalf("script: %q: %v", line, err)
+		}
+	}
+	sc.record(at, visit, m[4], data)
+}
+
+func (sc *scene) record(at time.Time, visit int, kind string, data map[string]any) {
+	sc.t.Helper()
+	sc.state.Seq++
+	sc.apply(kind, data)
+	e := orchestrator.Event{Seq: sc.state.Seq, TS: orchestrator.At(at), Type: kind, Phase: sc.state.Phase, Visit: visit, Data: data}
+	step := orchestrator.Step{State: &sc.state, Events: []orchestrator.Event{e}, Changed: true}
+	if err := sc.session.Commit(step); err != nil {
+		sc.t.Fatal(err)
+	}
+}
+
+// apply keeps what the mirror reads from state.json in step with the records.
+func (sc *scene) apply(kind string, data map[string]any) {
+	text := func(key string) string { s, _ := data[key].(string); return s }
+	switch kind {
+	case orchestrator.EvVerdict:
+		if sc.state.ReviewResults == nil {
+			sc.state.ReviewResults = map[string]orchestrator.ReviewResult{}
+		}
+		sc.state.ReviewResults[text("role")] = orchestrator.ReviewResult{Verdict: text("verdict"), Tree: text("tree")}
+		sc.state.Completion.Tree = text("tree")
+	case orchestrator.EvDone:
+		sc.state.Outcome, sc.state.Phase = orchestrator.Optional(text("outcome")), orchestrator.PhaseDone
+	}
+}
+
+// archive reads a txtar file of testdata.
+func archive(t *testing.T, path string) (*txtar.Archive, map[string][]byte) {
+	t.Helper()
+	a, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for _, f := range a.Files {
+		files[f.Name] = f.Data
+	}
+	return a, files
+}
+
+// paper is a sink that notes what is written.
+type paper struct {
+	bytes.Buffer
+	last int64
+}
+
+func (p *paper) CreateComment(_ context.Context, on int, body string) (id, author int64, err error) {
+	p.last++
+	fmt.Fprintf(p, "=== new comment %d on #%d\n%s\n", p.last, on, body)
+	return p.last, 9, nil
+}
+
+func (p *paper) EditComment(_ context.Context, id int64, body string) error {
+	fmt.Fprintf(p, "=== comment %d edited\n%s\n", id, body)
+	return nil
+}
+
+func (p *paper) DeleteComment(_ context.Context, id int64) error {
+	fmt.Fprintf(p, "=== comment %d deleted\n", id)
+	return nil
+}
+
+func (p *paper) AddLabel(_ context.Context, issue int, name string) error {
+	fmt.Fprintf(p, "=== label %s added to #%d\n", name, issue)
+	return nil
+}
+
+func (p *paper) RemoveLabel(_ context.Context, issue int, name string) error {
+	fmt.Fprintf(p, "=== label %s removed from #%d\n", name, issue)
+	return nil
+}
+
+// mirror makes a mirror of the scene that writes into sink and waits for nothing.
+func (sc *scene) mirror(o ghsync.MirrorOptions) *ghsync.Mirror {
+	sc.t.Helper()
+	o.Dir, o.Issue, o.Repo = sc.session.Dir, 12, octoWidgets
+	o.Host, o.Sandbox = "h_5f3c9a0b11d2e4f7", "bwrap"
+	m, err := ghsync.NewMirror(o)
+	if err != nil {
+		sc.t.Fatal(err)
+	}
+	return m
+}
+
+func (sc *scene) finish(m *ghsync.Mirror) {
+	sc.t.Helper()
+	ctx, cancel := context.WithTimeout(sc.t.Context(), 20*time.Second)
+	defer cancel()
+	if err := m.Finish(ctx); err != nil {
+		sc.t.Fatal(err)
+	}
+}
+
+func writeFile(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,330 @@
+package ghsync
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/sanitize"
+)
+
+// Caps of a snapshot, in bytes, applied after cleaning.
+const (
+	maxTitleBytes    = 256
+	maxBodyBytes     = 64 << 10
+	maxCommentBytes  = 8 << 10
+	maxSnapshotBytes = 128 << 10
+	maxUsedComments  = 50
+)
+
+// SnapshotSpec says which text a session is to work from.
+type SnapshotSpec struct {
+	Repo   Repo
+	Issue  int
+	CutOff time.Time // nothing written or edited later is taken
+	// Trigger is the trigger id; Requester is who asked.
+	Trigger   string
+	Requester Permission
+	// Record is the reading the gate judged. Nil: TakeSnapshot reads.
+	Record *Record
+	// Submodules and LFSFiles are counted at the base by the caller.
+	Submodules, LFSFiles int
+}
+
+// Snapshot is the text a session works from, cleaned, with a note of what was taken out.
+// Its JSON is issue_snapshot.json.
+type Snapshot struct {
+	V         int               `json:"v"`
+	Repo      string            `json:"repo"`
+	RepoID    int64             `json:"repo_id"`
+	Issue     int               `json:"issue"`
+	URL       string            `json:"url"`
+	Author    string            `json:"author"`
+	Trigger   string            `json:"trigger"`
+	Requester Requester         `json:"requester"`
+	CutOff    time.Time         `json:"cut_off"`
+	TakenAt   time.Time         `json:"taken_at"`
+	Title     string            `json:"title"`
+	Body      string            `json:"body"`
+	Comments  []SnapshotComment `json:"comments"`
+	Digest    string            `json:"digest"`
+	Report    Report            `json:"report"`
+	Raw       RawHashes         `json:"raw"`
+	Base      BaseNote          `json:"base"`
+}
+
+// Requester is who asked for the session.
+type Requester struct {
+	Login string `json:"login"`
+	ID    int64  `json:"id"`
+	Level string `json:"level"`
+}
+
+// SnapshotComment is one comment that was taken.
+type SnapshotComment struct {
+	ID        int64     `json:"id"`
+	Author    string    `json:"author"`
+	CreatedAt time.Time `json:"created_at"`
+	Body      string    `json:"body"`
+}
+
+// RawHashes are SHA-256 of the texts as GitHub had them, to notice a later edit.
+type RawHashes struct {
+	Title    string            `json:"title"`
+	Body     string            `json:"body"`
+	Comments map[string]string `json:"comments"`
+}
+
+// BaseNote counts what agents will see nothing of.
+type BaseNote struct {
+	Submodules int `json:"submodules"`
+	LFS        int `json:"lfs"`
+}
+
+// Report says what cleaning and the caps took out, and which comments were left out.
+type Report struct {
+	V          int            `json:"v"`
+	Removed    map[string]int `json:"removed"`
+	CutBytes   int            `json:"cut_bytes"`
+	Comments   CommentCounts  `json:"comments"`
+	Suspicious bool           `json:"suspicious,omitempty"` // more invisible characters than by accident
+	Refused    bool           `json:"refused,omitempty"`    // a text hid things too deeply and was left out as a whole
+}
+
+// CommentCounts says how many comments were used, and why the others were not: their
+// author may not steer (bots and our own account among them), they came or were edited too
+// late, they are commands, or there are newer ones enough.
+type CommentCounts struct {
+	Used    int `json:"used"`
+	Author  int `json:"author"`
+	Late    int `json:"late"`
+	Command int `json:"command,omitempty"`
+	Hidden  int `json:"hidden,omitempty"`
+	Older   int `json:"older,omitempty"`
+}
+
+// TakeSnapshot reads an issue, unless spec brings the reading, and takes from it what a
+// session may be told. Errors: those of Record.
+func (c *Client) TakeSnapshot(ctx context.Context, spec SnapshotSpec) (Snapshot, error) {
+	record := spec.Record
+	if record == nil {
+		r, err := c.Record(ctx, spec.Repo, spec.Issue)
+		if err != nil {
+			return Snapshot{}, err
+		}
+		record = &r
+	}
+	comments, counts, err := c.eligible(ctx, spec, record)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	s := newSnapshot(spec, record, c.now().UTC())
+	s.Report.Comments = counts
+	s.clean(record.Issue, comments)
+	s.cap()
+	s.Digest = s.digest()
+	return s, nil
+}
+
+func newSnapshot(spec SnapshotSpec, r *Record, now time.Time) Snapshot {
+	return Snapshot{
+		V: 1, Repo: r.Repository.String(), RepoID: r.Repository.ID, Issue: r.Issue.Number, URL: r.Issue.URL,
+		Author: r.Issue.Author.Login, Trigger: spec.Trigger, CutOff: spec.CutOff.UTC(), TakenAt: now,
+		Requester: Requester{Login: spec.Requester.Account.Login, ID: spec.Requester.Account.ID, Level: spec.Requester.Level.String()},
+		Base:      BaseNote{Submodules: spec.Submodules, LFS: spec.LFSFiles},
+		Comments:  []SnapshotComment{},
+		Report:    Report{V: 1, Removed: map[string]int{}},
+	}
+}
+
+// eligible returns the comments to take, oldest first: the newest of those whose author may
+// steer and which are as they were at the cut-off.
+func (c *Client) eligible(ctx context.Context, spec SnapshotSpec, r *Record) ([]Comment, CommentCounts, error) {
+	counts := CommentCounts{Older: r.Unread}
+	var taken []Comment
+	for _, comment := range slices.Backward(r.Comments) {
+		switch {
+		case comment.CreatedAt.After(spec.CutOff) || comment.EditedAt.After(spec.CutOff):
+			counts.Late++
+			continue
+		case comment.Minimized:
+			counts.Hidden++
+			continue
+		case IsCommand(comment.Body):
+			counts.Command++
+			continue
+		}
+		may, err := c.maySteer(ctx, r.Repository, comment)
+		if err != nil {
+			return nil, counts, err
+		}
+		switch {
+		case !may:
+			counts.Author++
+		case len(taken) == maxUsedComments:
+			counts.Older++
+		default:
+			taken = append(taken, comment)
+		}
+	}
+	slices.Reverse(taken)
+	counts.Used = len(taken)
+	return taken, counts, nil
+}
+
+// maySteer asks the server for the author's permission. The association alone never
+// decides: private members of an organization read as strangers.
+func (c *Client) maySteer(ctx context.Context, repo Repository, comment Comment) (bool, error) {
+	if !comment.Author.IsPerson() {
+		return false, nil
+	}
+	if ours, err := c.Ours(ctx, comment); ours || err != nil {
+		return false, err
+	}
+	p, err := c.Permission(ctx, repo.Repo, comment.Author.Login)
+	if err != nil {
+		return false, err
+	}
+	if p.Write() {
+		return true, nil
+	}
+	belongs := slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, comment.Association)
+	return belongs && p.Level >= LevelRead, nil
+}
+
+// Ours reports whether the program wrote a comment: by its own account, with our marker as
+// the last line. What that account writes without one is a person's.
+func (c *Client) Ours(ctx context.Context, comment Comment) (bool, error) {
+	if _, marked := ParseMarker(comment.Body); !marked {
+		return false, nil
+	}
+	me, err := c.Viewer(ctx)
+	if err != nil {
+		return false, err
+	}
+	return me.ID == comment.Author.ID, nil
+}
+
+// IsCommand reports whether a comment is an order to the program: its first line that is
+// not blank starts with /agentmux at the first column.
+func IsCommand(body string) bool {
+	for line := range strings.Lines(body) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		word, _, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
+		return word == "/agentmux"
+	}
+	return false
+}
+
+// clean fills in the texts and counts what goes.
+func (s *Snapshot) clean(issue Issue, comments []Comment) {
+	s.Raw = RawHashes{Title: hashOf(issue.Title), Body: hashOf(issue.Body), Comments: map[string]string{}}
+	s.Title = strings.Join(strings.Fields(s.take(issue.Title)), " ")
+	s.Body = s.take(issue.Body)
+	for _, c := range comments {
+		s.Raw.Comments[fmt.Sprint(c.ID)] = hashOf(c.Body)
+		s.Comments = append(s.Comments, SnapshotComment{ID: c.ID, Author: c.Author.Login, CreatedAt: c.CreatedAt, Body: s.take(c.Body)})
+	}
+}
+
+func (s *Snapshot) take(text string) string {
+	clean, report := sanitize.Sanitize(text)
+	for class, n := range report.Removed {
+		s.Report.Removed[class] += n
+	}
+	s.Report.Suspicious = s.Report.Suspicious || report.Suspicious
+	s.Report.Refused = s.Report.Refused || report.Refused
+	return strings.TrimSpace(clean)
+}
+
+// cap shortens what is too long, each text for itself and then all together: the oldest
+// comments go first.
+func (s *Snapshot) cap() {
+	s.Title = s.cut(s.Title, maxTitleBytes)
+	s.Body = s.cut(s.Body, maxBodyBytes)
+	total := len(s.Title) + len(s.Body)
+	for i := range s.Comments {
+		s.Comments[i].Body = s.cut(s.Comments[i].Body, maxCommentBytes)
+		total += len(s.Comments[i].Body)
+	}
+	for len(s.Comments) > 0 && total > maxSnapshotBytes {
+		total -= len(s.Comments[0].Body)
+		s.Report.CutBytes += len(s.Comments[0].Body)
+		s.Comments = s.Comments[1:]
+		s.Report.Comments.Used--
+		s.Report.Comments.Older++
+	}
+}
+
+// cut leaves at most n bytes, with a note of how many went.
+func (s *Snapshot) cut(text string, n int) string {
+	text, gone := sanitize.Cut(text, n)
+	s.Report.CutBytes += gone
+	return text
+}
+
+// digest names the cleaned text: SHA-256 of a fixed line and the parts as canonical JSON,
+// which is JSON with sorted keys, no spaces and nothing escaped that need not be.
+func (s *Snapshot) digest() string {
+	type part struct {
+		Author string `json:"author"`
+		Body   string `json:"body"`
+		ID     int64  `json:"id"`
+	}
+	parts := struct {
+		Body     string `json:"body"`
+		Comments []part `json:"comments"`
+		Title    string `json:"title"`
+	}{Body: s.Body, Comments: []part{}, Title: s.Title}
+	for _, c := range s.Comments {
+		parts.Comments = append(parts.Comments, part{Author: c.Author, Body: c.Body, ID: c.ID})
+	}
+	var text strings.Builder
+	text.WriteString("agentmux-snapshot/1\n")
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(parts); err != nil {
+		panic("encode strings and numbers: " + err.Error())
+	}
+	return hashOf(strings.TrimSuffix(text.String(), "\n"))
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// Edited reports whether title or body of the issue are no longer those of the snapshot.
+func (s *Snapshot) Edited(title, body string) bool {
+	return hashOf(title) != s.Raw.Title || hashOf(body) != s.Raw.Body
+}
+
+// Encode is the content of issue_snapshot.json.
+func (s *Snapshot) Encode() ([]byte, error) {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode snapshot: %w", err)
+	}
+	return append(data, '\n'), nil
+}
+
+// ParseSnapshot reads issue_snapshot.json.
+func ParseSnapshot(data []byte) (Snapshot, error) {
+	var s Snapshot
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("parse snapshot: %w", err)
+	}
+	if s.V != 1 {
+		return s, errors.New("parse snapshot: made by another version")
+	}
+	return s, nil
+}

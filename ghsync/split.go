@@ -1,0 +1,186 @@
+package ghsync
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxCommentUnits leaves room under GitHub's limit of 65,536 characters for the marker
+	// and for what closes and reopens blocks. Units are UTF-16, of which no text has fewer
+	// than characters.
+	maxCommentUnits = 60_000
+	// maxParts is how many comments one record may become.
+	maxParts = 3
+	// closeRoom is what one part keeps for closing what is open in it.
+	closeRoom = 300
+)
+
+// units is the length of s in UTF-16 code units.
+func units(s string) int {
+	n := 0
+	for _, r := range s {
+		n++
+		if r > 0xFFFF {
+			n++
+		}
+	}
+	return n
+}
+
+// split cuts Markdown into at most maxParts texts of at most limit units. Each can stand
+// alone: fences and folds that the cut would leave open are closed and opened again, a
+// table's head is repeated. What does not fit is left out and where is named instead: the
+// place where the whole text can be read.
+func split(text string, limit int, where string) []string {
+	if units(text) <= limit {
+		return []string{text}
+	}
+	s := splitter{limit: limit - closeRoom - units(where)}
+	for _, line := range strings.Split(text, "\n") {
+		for _, piece := range s.fit(line) {
+			if s.used+units(piece)+1 > s.limit && s.used > 0 {
+				if len(s.parts) == maxParts-1 {
+					return s.end(fmt.Sprintf("\n[cut: the whole text is in %s]", where))
+				}
+				s.next()
+			}
+			s.add(piece)
+		}
+	}
+	return s.end("")
+}
+
+// splitter builds one part after the other.
+type splitter struct {
+	limit int
+	parts []string
+	lines []string
+	used  int
+
+	open  string   // the fence line of an open fence
+	fold  string   // the summary line of an open fold
+	table []string // head of the table the last line belongs to
+}
+
+// fit cuts a line that no part could hold.
+func (s *splitter) fit(line string) []string {
+	const reopen = 1000 // head, fence and fold that precede the line in its part
+	room := s.limit - reopen
+	if units(line) <= room {
+		return []string{line}
+	}
+	if strings.HasPrefix(line, "|") {
+		return []string{clipUnits(line, room-20) + "... |"}
+	}
+	var pieces []string
+	for line != "" {
+		head := clipUnits(line, room)
+		pieces = append(pieces, head)
+		line = line[len(head):]
+	}
+	return pieces
+}
+
+// clipUnits is the longest prefix of s with at most n units.
+func clipUnits(s string, n int) string {
+	used := 0
+	for i, r := range s {
+		used++
+		if r > 0xFFFF {
+			used++
+		}
+		if used > n {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func (s *splitter) add(line string) {
+	s.lines = append(s.lines, line)
+	s.used += units(line) + 1
+	if s.open != "" {
+		if f, _ := opensFence(s.open); f.closes(line) {
+			s.open = ""
+		}
+		return
+	}
+	if f, _ := opensFence(line); f != nil {
+		s.open, s.table = line, nil
+		return
+	}
+	switch {
+	case strings.HasPrefix(line, "<details>"):
+		s.fold = line
+	case strings.HasPrefix(line, "</details>"):
+		s.fold = ""
+	}
+	switch {
+	case !strings.HasPrefix(line, "|"):
+		s.table = nil
+	case len(s.table) < 2:
+		s.table = append(s.table, line)
+	}
+}
+
+// next closes the part and opens the next one where it stopped. The cut goes back to the
+// last blank line if that is near and nothing is open there.
+func (s *splitter) next() {
+	var carried []string
+	if s.open == "" && len(s.table) == 0 {
+		for i := len(s.lines) - 1; i > len(s.lines)*3/4; i-- {
+			if s.lines[i] == "" {
+				carried = append(carried, s.lines[i+1:]...)
+				s.lines = s.lines[:i]
+				break
+			}
+		}
+	}
+	open, fold, table := s.open, s.fold, s.table
+	s.close()
+	s.parts = append(s.parts, strings.Join(s.lines, "\n"))
+	s.lines, s.used, s.open, s.fold, s.table = nil, 0, "", "", nil
+	if fold != "" {
+		s.add(fold)
+		s.add("")
+	}
+	if open != "" {
+		s.add(open)
+	}
+	for _, head := range table {
+		s.add(head)
+	}
+	for _, line := range carried {
+		s.add(line)
+	}
+}
+
+// close ends what is open in the part.
+func (s *splitter) close() {
+	if s.open != "" {
+		f, _ := opensFence(s.open)
+		s.lines = append(s.lines, strings.Repeat(string(f.char), f.size))
+	}
+	if s.fold != "" {
+		s.lines = append(s.lines, "", "</details>")
+	}
+}
+
+func (s *splitter) end(note string) []string {
+	s.close()
+	if note != "" {
+		s.lines = append(s.lines, note)
+	}
+	return append(s.parts, strings.Join(s.lines, "\n"))
+}
+
+// validText is s with broken characters replaced: JSON would do it silently and the length
+// would be another one.
+func validText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

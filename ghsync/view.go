@@ -1,0 +1,173 @@
+package ghsync
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// view is what the mirror knows of a session: the fold of its records. Everything the
+// mirror writes is a function of it, so a second mirror of the same records writes the same.
+type view struct {
+	facts
+
+	seq     int
+	session string
+	title   string
+	work    string // workflow
+	repo    string
+	issue   int
+	branch  string
+	config  string // config_source
+	started time.Time
+	ended   time.Time // of the last end; zero while it runs
+
+	visits  []visit
+	current string // phase
+
+	subplans int
+	done     map[string]bool
+	fixes    int
+	cap      int // fix rounds at most; -1: unknown
+	rounds   []*round
+	shas     map[string]string // role -> blob of the review accepted last
+	plan     string            // hash of the accepted plan
+
+	paused    bool
+	gate      string
+	questions []question
+	commands  []command
+
+	outcome   string
+	reason    string
+	next      string
+	actor     string // who stopped it
+	byPerson  bool
+	seconds   int
+	tree      string // of the last review started
+	commit    string
+	pushed    bool
+	prNumber  int
+	prURL     string
+	prDraft   bool
+	exhausted bool
+}
+
+// facts come from the host, not from records.
+type facts struct {
+	host    string
+	sandbox string
+	server  string
+	notes   []string // one line each, untrusted
+	asked   asked
+
+	settled   bool          // the next two were read
+	humanWait time.Duration // how long questions and gates wait; 0: for ever
+	onTimeout string        // what becomes of a question then: decide or park
+}
+
+// asked is what the snapshot says about the request.
+type asked struct {
+	login, level string
+	at           time.Time
+	digest       string
+	report       Report
+	submodules   int
+	lfs          int
+	known        bool
+}
+
+// visit is one entry of a phase.
+type visit struct {
+	number int
+	phase  string
+	kind   string
+	began  time.Time
+	left   bool
+	round  int    // of a review or fix, from 1
+	agents string // who works in it
+	plans  string // "3 of 3 subplans", once left
+}
+
+// round is one review round.
+type round struct {
+	iteration int
+	tree      string
+	roles     []string // in the order they were asked
+	verdicts  map[string]verdict
+	decided   bool
+	passed    bool
+}
+
+// verdict is the result of one role in a round.
+type verdict struct {
+	role, verdict, sha, path string
+	findings                 int
+}
+
+type question struct {
+	id, role, text string
+	options        []string
+	open           bool
+}
+
+// command is one row of the fold of commands.
+type command struct {
+	at             time.Time
+	who, text      string
+	result         string
+	message        int // number of the message that carries a say; 0: none
+	expectsMessage bool
+}
+
+func newView() *view {
+	return &view{done: map[string]bool{}, shas: map[string]string{}, cap: -1}
+}
+
+// row is the current visit.
+func (v *view) row() *visit {
+	if len(v.visits) == 0 {
+		return nil
+	}
+	return &v.visits[len(v.visits)-1]
+}
+
+func (v *view) plansOf(row *visit) string {
+	if row.kind != "implement" || v.subplans == 0 {
+		return ""
+	}
+	unit := "subplans"
+	if v.subplans == 1 {
+		unit = "subplan"
+	}
+	return fmt.Sprintf("%d of %d %s", len(v.done), v.subplans, unit)
+}
+
+// open returns the questions nobody has answered.
+func (v *view) open() []question {
+	return slices.DeleteFunc(slices.Clone(v.questions), func(q question) bool { return !q.open })
+}
+
+// live reports whether the session works or could, without a person's word.
+func (v *view) live() bool { return v.outcome == "" }
+
+// clock is a time of day, with its date if that is not the session's first.
+func clock(t, start time.Time) string {
+	t, start = t.UTC(), start.UTC()
+	if t.YearDay() != start.YearDay() || t.Year() != start.Year() {
+		return t.Format("2 Jan 15:04")
+	}
+	return t.Format("15:04")
+}
+
+// lasted is a span for people.
+func lasted(seconds int) string {
+	switch {
+	case seconds < 90:
+		return strconv.Itoa(seconds) + " s"
+	case seconds < 90*60:
+		return strconv.Itoa((seconds+30)/60) + " min"
+	}
+	return fmt.Sprintf("%d h %02d min", seconds/3600, seconds%3600/60)
+}
