@@ -75,6 +75,22 @@ func TestEnsureIsIdempotentAndRepairs(t *testing.T) {
 	ensure()
 }
 
+func TestEnsureSideBySideMakesOneSession(t *testing.T) {
+	s, spec := newServer(t), control(t)
+	errs := make(chan error)
+	for range 6 {
+		go func() { errs <- s.Ensure(t.Context(), spec) }()
+	}
+	for range 6 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if out, err := raw(t, s, "list-sessions", "-F", "#{session_name}"); err != nil || out != "work" {
+		t.Errorf("sessions %q, %v", out, err)
+	}
+}
+
 func TestEnsureAddsTheWindowToASessionOfOtherWindows(t *testing.T) {
 	s, spec := startServer(t), control(t)
 	spec.Window.Options = map[string]string{tag: "other"}

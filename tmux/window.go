@@ -56,7 +56,11 @@ func (s *Server) Ensure(ctx context.Context, spec SessionSpec) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	return s.newSession(ctx, spec)
+	err = s.newSession(ctx, spec)
+	if refused := new(Error); errors.As(err, &refused) && strings.Contains(refused.Text, "duplicate session") {
+		return s.ensureWindow(ctx, spec.Window) // another Ensure was faster
+	}
+	return err
 }
 
 func (s *Server) newSession(ctx context.Context, spec SessionSpec) error {
