@@ -21,6 +21,7 @@
 // Errors of git itself are *Error, a snapshot that must not be taken is *RefusedError,
 // a push the server did not take is *PushError.
 //
-// Stored: the host repository, and beside each workspace P the files P.base (the
-// commit it was made at) and P.index (its index, out of the agent's reach).
+// Stored: the host repository, and beside each workspace P, out of the agent's reach,
+// the files P.base (the commit it was made at), P.index (the index of its snapshots)
+// and P.lfs (the files whose LFS content was put in place of pointers).
 package gitrepo

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -131,6 +132,9 @@ func (s *snapshot) walk(ctx context.Context) error {
 	}
 	defer w.close()
 	w.ignored, w.hook = s.ignored, s.hook
+	if w.large, err = readLarge(s.Workspace); err != nil {
+		return err
+	}
 	if s.Live {
 		w.scratch = &scratch{root: s.work, hook: s.hook}
 	}
@@ -138,6 +142,7 @@ func (s *snapshot) walk(ctx context.Context) error {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	s.files = w.files
+	s.Masked = append(slices.Clip(s.Masked), w.asBase...)
 	return refused(w.refusals)
 }
 

@@ -31,7 +31,9 @@ type walker struct {
 	masked  func(string) bool
 	ignored func(ctx context.Context, paths []string) (map[string]bool, error)
 	hook    func(point, path string)
-	scratch *scratch // set for a workspace that is still written
+	scratch *scratch         // set for a workspace that is still written
+	large   map[string]large // LFS content put in place of pointers
+	asBase  []string         // paths that count as in the base, whatever they show
 
 	files    []file
 	refusals []Refusal
@@ -282,6 +284,14 @@ func (w *walker) choose(ctx context.Context, candidates []candidate) ([]director
 			continue
 		}
 		if out && w.base[c.path] == "" {
+			continue
+		}
+		same, err := w.unchanged(c)
+		switch {
+		case err != nil:
+			return nil, err
+		case same:
+			w.asBase = append(w.asBase, c.path)
 			continue
 		}
 		if err := w.keep(c); err != nil {

@@ -29,14 +29,15 @@ type Workspace struct {
 // agent did in it; a half-made one is made anew. ErrOtherBase if it was made at
 // another commit: RemoveWorkspace first.
 func (h *Host) MakeWorkspace(ctx context.Context, dir, commit string) (Workspace, error) {
-	w, err := h.makeWorkspace(ctx, dir, commit)
+	w, err := h.makeWorkspace(ctx, dir, commit, "")
 	if err != nil {
 		return Workspace{}, fmt.Errorf("make workspace %s: %w", filepath.Base(dir), err)
 	}
 	return w, nil
 }
 
-func (h *Host) makeWorkspace(ctx context.Context, dir, commit string) (Workspace, error) {
+// makeWorkspace takes content from the git directory of a clone if one is given.
+func (h *Host) makeWorkspace(ctx context.Context, dir, commit, clone string) (Workspace, error) {
 	if !filepath.IsAbs(dir) {
 		return Workspace{}, fmt.Errorf("path %q is not absolute", dir)
 	}
@@ -49,13 +50,13 @@ func (h *Host) makeWorkspace(ctx context.Context, dir, commit string) (Workspace
 	case err == nil && base != sha:
 		return Workspace{}, fmt.Errorf("%w: %s", ErrOtherBase, base)
 	case errors.Is(err, fs.ErrNotExist):
-		if err := h.buildWorkspace(ctx, dir, sha); err != nil {
+		if err := h.buildWorkspace(ctx, dir, sha, clone); err != nil {
 			return Workspace{}, err
 		}
 	case err != nil:
 		return Workspace{}, err
 	}
-	w.Submodules, w.LFS, err = h.absentContent(ctx, sha)
+	w.Submodules, w.LFS, err = h.absentContent(ctx, dir, sha)
 	return w, err
 }
 
@@ -77,7 +78,9 @@ func workspaceBase(dir string) (string, error) {
 	return strings.TrimSpace(string(base)), err
 }
 
-func (h *Host) buildWorkspace(ctx context.Context, dir, sha string) error {
+// buildWorkspace makes the clone beside its place and renames it when everything that
+// belongs to it is written.
+func (h *Host) buildWorkspace(ctx context.Context, dir, sha, clone string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
@@ -88,41 +91,57 @@ func (h *Host) buildWorkspace(ctx context.Context, dir, sha string) error {
 	if err := os.Mkdir(tmp, 0o700); err != nil {
 		return err
 	}
-	git := func(transport string, args ...string) error {
-		c := call{gitDir: filepath.Join(tmp, ".git"), workTree: tmp, dir: tmp, transport: transport, args: args}
-		_, err := c.run(ctx)
+	if err := h.checkOut(ctx, tmp, sha); err != nil {
 		return err
 	}
-	init := call{dir: tmp, args: []string{"init", "-q", "--template=", "-b", "none"}}
-	if _, err := init.run(ctx); err != nil {
+	if err := keepIndex(tmp, WorkspaceIndex(dir)); err != nil {
 		return err
 	}
-	if err := git("file", "fetch", "-q", "--no-recurse-submodules", "--no-write-fetch-head",
-		h.dir, sha+":refs/heads/work"); err != nil {
+	if clone != "" {
+		list, err := h.fill(ctx, tmp, sha, clone)
+		if err != nil {
+			return err
+		}
+		if err := writeLarge(dir, list); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(dir+".base", []byte(sha+"\n"), 0o600); err != nil {
 		return err
 	}
-	if err := git("", "checkout", "-q", "work"); err != nil {
+	return os.Rename(tmp, dir)
+}
+
+// checkOut makes the clone in an empty directory. It is the only git that runs under
+// a workspace's configuration, which nobody has seen yet.
+func (h *Host) checkOut(ctx context.Context, tmp, sha string) error {
+	c := call{dir: tmp, args: []string{"init", "-q", "--template=", "-b", "none"}}
+	if _, err := c.run(ctx); err != nil {
 		return err
 	}
-	// Copied before an agent sees the clone: its file times spare the first snapshot
-	// from reading every file.
+	c.gitDir, c.workTree = filepath.Join(tmp, ".git"), tmp
+	c.transport = "file"
+	c.args = []string{"fetch", "-q", "--no-recurse-submodules", "--no-write-fetch-head", h.dir, sha + ":refs/heads/work"}
+	if _, err := c.run(ctx); err != nil {
+		return err
+	}
+	c.transport = ""
+	c.args = []string{"checkout", "-q", "work"}
+	_, err := c.run(ctx)
+	return err
+}
+
+// keepIndex copies the index before an agent sees the clone: its file times spare the
+// first snapshot from reading every file.
+func keepIndex(tmp, to string) error {
 	index, err := os.ReadFile(filepath.Join(tmp, ".git", "index"))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // an empty tree
+		return nil // an empty tree
 	}
 	if err != nil {
 		return err
 	}
-	if len(index) > 0 {
-		err = os.WriteFile(WorkspaceIndex(dir), index, 0o600)
-	}
-	if err == nil {
-		err = os.WriteFile(dir+".base", []byte(sha+"\n"), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(tmp, dir)
-	}
-	return err
+	return os.WriteFile(to, index, 0o600)
 }
 
 // RemoveWorkspace removes a workspace and what is kept beside it. An absent one is
@@ -140,7 +159,9 @@ func RemoveWorkspace(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove workspace: %w", err)
 	}
-	for _, p := range []string{removing, dir + ".making", WorkspaceIndex(dir) + ".lock", WorkspaceIndex(dir), dir + ".base"} {
+	beside := []string{".removing", ".making", ".index.lock", ".index", ".lfs", ".base"}
+	for _, suffix := range beside {
+		p := dir + suffix
 		if err := removeAll(p); err != nil {
 			return fmt.Errorf("remove workspace: %w", err)
 		}
@@ -164,9 +185,14 @@ func removeAll(p string) error {
 	return os.RemoveAll(p)
 }
 
-// absentContent counts gitlinks and the paths whose content is a pointer to LFS.
-func (h *Host) absentContent(ctx context.Context, sha string) (submodules, lfs int, err error) {
+// absentContent counts the submodules without content and the LFS files that are
+// still pointers.
+func (h *Host) absentContent(ctx context.Context, dir, sha string) (submodules, lfs int, err error) {
 	entries, err := h.Entries(ctx, sha)
+	if err != nil {
+		return 0, 0, err
+	}
+	there, err := readLarge(dir)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -174,11 +200,15 @@ func (h *Host) absentContent(ctx context.Context, sha string) (submodules, lfs i
 	attributes := false
 	for _, e := range entries {
 		if e.Gitlink() {
-			submodules++
+			if names, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(e.Path))); err != nil || len(names) == 0 {
+				submodules++
+			}
 			continue
 		}
 		attributes = attributes || path.Base(e.Path) == ".gitattributes"
-		paths = append(paths, e.Path)
+		if _, ok := there[e.Path]; !ok {
+			paths = append(paths, e.Path)
+		}
 	}
 	if !attributes {
 		return submodules, 0, nil

@@ -1,6 +1,8 @@
 package gitrepo_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -108,5 +110,74 @@ func TestFirstSnapshotDoesNotReadUnchangedFiles(t *testing.T) {
 	r.snapshot(w)
 	if after := must(os.ReadFile(gitrepo.WorkspaceIndex(w))); len(before) == 0 || len(after) != len(before) {
 		t.Errorf("index of %d bytes became %d", len(before), len(after))
+	}
+}
+
+func TestLocalWorkspaceHasContentOfSubmodulesAndLFS(t *testing.T) {
+	content := strings.Repeat("large\n", 1000)
+	sum := sha256.Sum256([]byte(content))
+	oid := hex.EncodeToString(sum[:])
+	pointer := func(oid string) string {
+		return fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", oid, len(content))
+	}
+	r := newRig(t, map[string]string{
+		".gitattributes": "*.bin filter=lfs -text\n", "a.bin": pointer(oid), "b.bin": pointer(strings.Repeat("0", 64)),
+		".gitmodules": "[submodule \"lib name\"]\n\tpath = third/lib\n\turl = ../x\n[submodule \"gone\"]\n\tpath = absent\n\turl = x\n",
+	})
+	store := filepath.Join(".git", "lfs", "objects", oid[:2], oid[2:4], oid)
+	write(t, r.clone, map[string]string{store: content})
+	module := filepath.Join(t.TempDir(), "module")
+	write(t, module, map[string]string{"lib.go": "lib\n", "run": "#!/bin/sh\n"})
+	git(t, module, "init", "-q")
+	git(t, module, "add", "-A")
+	git(t, module, "commit", "-q", "-m", "lib")
+	link := git(t, module, "rev-parse", "HEAD")
+	if err := os.MkdirAll(filepath.Join(r.clone, ".git", "modules"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(module, ".git"), filepath.Join(r.clone, ".git", "modules", "lib name")); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"third/lib", "absent"} {
+		git(t, r.clone, "update-index", "--add", "--cacheinfo", "160000,"+link+","+p)
+	}
+	git(t, r.clone, "commit", "-q", "-m", "submodules")
+	r.fetch("HEAD")
+	dir := filepath.Join(r.state, "w")
+	made, err := r.host.MakeLocalWorkspace(t.Context(), dir, r.base, r.clone)
+	if err != nil || made.Submodules != 1 || made.LFS != 1 {
+		t.Fatalf("got %+v, %v", made, err)
+	}
+	if got := string(must(os.ReadFile(filepath.Join(dir, "third", "lib", "lib.go")))); got != "lib\n" {
+		t.Errorf("submodule holds %q", got)
+	}
+	if info := must(os.Stat(filepath.Join(dir, "third", "lib", "run"))); info.Mode().Perm()&0o333 != 0o111 {
+		t.Errorf("mode in the submodule is %v", info.Mode())
+	}
+	if got := string(must(os.ReadFile(filepath.Join(dir, "a.bin")))); got != content {
+		t.Errorf("a.bin holds %d bytes", len(got))
+	}
+	for _, live := range []bool{false, true} {
+		spec := r.spec(dir)
+		spec.Live = live
+		s, err := r.host.Snapshot(t.Context(), spec)
+		if err != nil || len(s.Changes) != 0 {
+			t.Errorf("live %v: untouched workspace: %s, %v", live, summary(s.Changes), err)
+		}
+	}
+	write(t, dir, map[string]string{"a.bin": strings.Replace(content, "large", "LARGE", 1)})
+	remove(t, dir, "b.bin")
+	if got := summary(r.snapshot(dir).Changes); got != "D b.bin, M a.bin" {
+		t.Errorf("changed: %s", got)
+	}
+	remove(t, dir, "a.bin")
+	if got := summary(r.snapshot(dir).Changes); got != "D a.bin, D b.bin" {
+		t.Errorf("removed: %s", got)
+	}
+	if err := gitrepo.RemoveWorkspace(dir); err != nil {
+		t.Error(err)
+	}
+	if left := must(filepath.Glob(dir + "*")); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
 	}
 }

@@ -137,11 +137,11 @@ func TestSecurity10And11Types(t *testing.T) {
 }
 
 func TestNamesOfAddedPaths(t *testing.T) {
-	r := newRig(t, map[string]string{"README": "r\n", "src/a": "a\n", "bad\nname": "x\n", "-old": "x\n"})
+	r := newRig(t, map[string]string{"README": "r\n", "src/a": "a\n", "straße": "x\n", "k": "x\n", "bad\nname": "x\n", "-old": "x\n"})
 	bad := []string{
 		"-dash", "dir/-dash", "dot.", "dir./x", "space ", "space /x", "new\nline", "tab\t", "esc\x1b[0m", "del\x7f", `back\slash`,
 		"bidi\u202ecod.txt", "zero\u200bwidth", "join\u200d", "bom\ufeff", "soft\u00adhyphen", "nbsp\u00a0", "filler\u3164", "vs\ufe0f", "bad\xff",
-		strings.Repeat("n", 256), strings.Repeat("d/", 512) + "x", "readme", "SRC/b", "private\ue000",
+		strings.Repeat("n", 256), strings.Repeat("d/", 512) + "x", "readme", "SRC/b", "private\ue000", "a\u0308", "STRASSE", "\u212a",
 	}
 	for _, name := range bad {
 		if got := r.check(map[string]string{name: "x\n"}); !strings.HasPrefix(findings(got), "name ") {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
 const (
@@ -21,7 +23,7 @@ func NameProblem(p string) string {
 		return "name is no UTF-8"
 	case len(p) > maxPath:
 		return "path is longer than 1024 bytes"
-	case !normal(p):
+	case sanitize.NFC(p) != p:
 		return "name is not in Unicode form NFC"
 	}
 	for name := range strings.SplitSeq(p, "/") {
@@ -54,7 +56,7 @@ func unseen(r rune) bool {
 	switch {
 	case r == ' ':
 		return false
-	case !unicode.IsPrint(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Variation_Selector, r):
+	case !unicode.IsPrint(r), sanitize.Forbidden(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Variation_Selector, r):
 		return true
 	}
 	return r == 0x2800 // the braille pattern without dots
@@ -83,7 +85,7 @@ func (c *check) names(ctx context.Context) error {
 	spellings := map[string]map[string]bool{} // folded prefix -> spellings
 	for _, e := range entries {
 		for p := e.Path; p != "."; p = path.Dir(p) {
-			key := fold(p)
+			key := sanitize.Fold(p)
 			if spellings[key] == nil {
 				spellings[key] = map[string]bool{}
 			}
@@ -92,7 +94,7 @@ func (c *check) names(ctx context.Context) error {
 	}
 	for p := range added {
 		for q := p; q != "."; q = path.Dir(q) {
-			if len(spellings[fold(q)]) > 1 {
+			if len(spellings[sanitize.Fold(q)]) > 1 {
 				c.find(Finding{Rule: "name", Path: p, Text: "equals another name but for case or form"})
 				break
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"path"
 	"strings"
+
+	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
 // blocked paths run something on checkout, when the directory is opened, in CI, or in
@@ -112,13 +114,13 @@ func patterns(list ...string) []pattern {
 		if strings.HasSuffix(p, "/") {
 			p += "**"
 		}
-		out = append(out, strings.Split(fold(p), "/"))
+		out = append(out, strings.Split(sanitize.Fold(p), "/"))
 	}
 	return out
 }
 
 func matchAny(list []pattern, p string) bool {
-	parts := strings.Split(fold(p), "/")
+	parts := strings.Split(sanitize.Fold(p), "/")
 	for _, pat := range list {
 		if pat.match(parts, false) {
 			return true
@@ -130,7 +132,7 @@ func matchAny(list []pattern, p string) bool {
 // reachAny is matchAny that also takes a path which a pattern leads through: a symlink
 // ".claude" is a way to ".claude/settings.json".
 func reachAny(list []pattern, p string) bool {
-	parts := strings.Split(fold(p), "/")
+	parts := strings.Split(sanitize.Fold(p), "/")
 	for _, pat := range list {
 		if pat.match(parts, true) {
 			return true

@@ -4,6 +4,8 @@ import (
 	"context"
 	"path"
 	"strings"
+
+	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
 // maxTarget bounds the target of a symlink; a path is not longer.
@@ -70,7 +72,7 @@ func resolve(p, target string) (resolved, problem string) {
 	if resolved == ".." || strings.HasPrefix(resolved, "../") {
 		return "", "symlink leads out of the tree"
 	}
-	for name := range strings.SplitSeq(fold(resolved), "/") {
+	for name := range strings.SplitSeq(sanitize.Fold(resolved), "/") {
 		if name == ".git" {
 			return "", "symlink leads into a git directory"
 		}
