@@ -1,0 +1,218 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/mcp"
+	"github.com/agentmux/agentmux/orchestrator/tools"
+	"github.com/spf13/cobra"
+)
+
+// callerFlags tell a tool who calls; the launch also comes from the environment.
+type callerFlags struct {
+	session, role, task, launch string
+	json                        bool
+}
+
+func (f *callerFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.session, "session", "", "session `directory` or name")
+	flags.StringVar(&f.role, "role", "", "`role` of the agent")
+	flags.StringVar(&f.task, "task", "", "`task` of the agent")
+	flags.StringVar(&f.launch, "launch", "", "`launch` of the agent (default: $AGENTMUX_LAUNCH)")
+}
+
+func (f *callerFlags) caller(a *app) (tools.Caller, error) {
+	who := tools.Caller{Dir: f.session, Role: f.role, Task: f.task, Launch: f.launch}
+	if who.Launch == "" {
+		who.Launch = os.Getenv("AGENTMUX_LAUNCH")
+	}
+	if _, role, task, _, ok := orchestrator.LaunchParts(who.Launch); ok && who.Role == "" {
+		who.Role, who.Task = role, task
+	}
+	if filepath.IsAbs(who.Dir) {
+		return who, nil
+	}
+	var args []string
+	if f.session != "" {
+		args = []string{f.session}
+	}
+	entry, err := a.find(args, live)
+	if err != nil {
+		return who, err
+	}
+	who.Dir = entry.Dir
+	return who, nil
+}
+
+// callTool prints the answer; a refusal is exit 1.
+func (a *app) callTool(cmd *cobra.Command, f *callerFlags, tool string, params map[string]any) error {
+	who, err := f.caller(a)
+	if err != nil {
+		return err
+	}
+	answer := tools.Call(cmd.Context(), who, tool, params)
+	if f.json {
+		if err := printJSON(a.out, answer); err != nil {
+			return err
+		}
+	} else {
+		a.print("%s", answer.Text)
+	}
+	switch {
+	case answer.OK:
+		return nil
+	case answer.Usage:
+		return quiet(exitUsage)
+	}
+	return quiet(exitFailed)
+}
+
+// toolCommand makes the command-line twin of a tool.
+func (a *app) toolCommand(use, short string, args cobra.PositionalArgs, make func(*cobra.Command) func([]string) (string, map[string]any, error)) *cobra.Command {
+	f := &callerFlags{}
+	cmd := &cobra.Command{Use: use, Short: short, Args: args}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "machine-readable output")
+	call := make(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		tool, params, err := call(args)
+		if err != nil {
+			return usage(err)
+		}
+		return a.callTool(cmd, f, tool, params)
+	}
+	return cmd
+}
+
+// noParams is a tool without parameters.
+func noParams(tool string) func(*cobra.Command) func([]string) (string, map[string]any, error) {
+	return func(*cobra.Command) func([]string) (string, map[string]any, error) {
+		return func([]string) (string, map[string]any, error) { return tool, map[string]any{}, nil }
+	}
+}
+
+func (a *app) submitCommand() *cobra.Command {
+	cmd := group(groupAgent, &cobra.Command{Use: "submit", Short: "Submit an agent's finished task", RunE: needsSubcommand, Args: unknownCommand})
+	cmd.AddCommand(
+		a.toolCommand("pm", "Submit requirements.md", cobra.NoArgs, noParams("submit_pm_done")),
+		a.toolCommand("plan", "Submit plan.yaml", cobra.NoArgs, noParams("submit_plan")),
+		a.toolCommand("design", "Submit design.md", cobra.NoArgs, noParams("submit_design")),
+		a.toolCommand("review", "Submit a review", cobra.NoArgs, noParams("submit_review")),
+		a.toolCommand("summary", "Submit summary.md", cobra.NoArgs, noParams("submit_summary")),
+		a.toolCommand("architecture", "Submit architecture.md", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+			reviewers := cmd.Flags().StringArray("reviewer", nil, "nominate this reviewer `role` (repeatable)")
+			return func([]string) (string, map[string]any, error) {
+				params := map[string]any{}
+				if len(*reviewers) > 0 {
+					params["reviewers"] = anyList(*reviewers)
+				}
+				return "submit_architecture", params, nil
+			}
+		}),
+		a.toolCommand("done N", "Submit subplan N", cobra.ExactArgs(1), func(*cobra.Command) func([]string) (string, map[string]any, error) {
+			return func(args []string) (string, map[string]any, error) {
+				n, err := strconv.Atoi(args[0])
+				if err != nil {
+					return "", nil, fmt.Errorf("submit done: %q is no number", args[0])
+				}
+				return "submit_done", map[string]any{"subplan_index": n}, nil
+			}
+		}),
+		a.toolCommand("research TOPIC", "Submit a research result", cobra.ExactArgs(1), func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+			kind := cmd.Flags().String("type", "code", "code or web")
+			return func(args []string) (string, map[string]any, error) {
+				return "submit_research_done", map[string]any{"topic": args[0], "type": *kind}, nil
+			}
+		}),
+	)
+	return cmd
+}
+
+// anyList is a list as a decoded JSON document has it.
+func anyList(items []string) []any {
+	out := make([]any, len(items))
+	for i, item := range items {
+		out[i] = item
+	}
+	return out
+}
+
+func needsSubcommand(cmd *cobra.Command, _ []string) error {
+	return usage(errors.New(cmd.CommandPath() + " needs a subcommand; see " + cmd.CommandPath() + " --help"))
+}
+
+func (a *app) researchCommand() *cobra.Command {
+	cmd := group(groupAgent, &cobra.Command{Use: "research", Short: "Dispatch research", RunE: needsSubcommand, Args: unknownCommand})
+	for _, kind := range []string{"code", "web"} {
+		cmd.AddCommand(a.toolCommand(kind, "Dispatch "+kind+" research", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+			topic := cmd.Flags().String("topic", "", "short `name` of the topic")
+			background := cmd.Flags().String("context", "", "what the researcher must know")
+			questions := cmd.Flags().StringArray("question", nil, "`question` to answer (repeatable)")
+			hints := cmd.Flags().StringArray("scope", nil, "where to look (repeatable)")
+			return func([]string) (string, map[string]any, error) {
+				params := map[string]any{"topic": *topic, "context": *background, "questions": anyList(*questions)}
+				if len(*hints) > 0 {
+					params["scope_hints"] = anyList(*hints)
+				}
+				return "research_dispatch_" + kind, params, nil
+			}
+		}))
+	}
+	return cmd
+}
+
+func (a *app) reportCommand() *cobra.Command {
+	return group(groupAgent, a.toolCommand("report", "Report an agent's progress", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+		message := cmd.Flags().String("message", "", "what is going on")
+		percent := cmd.Flags().Int("percent", -1, "how much is done, 0 to 100")
+		current := cmd.Flags().String("current", "", "the task at hand")
+		return func([]string) (string, map[string]any, error) {
+			params := map[string]any{"message": *message}
+			if *percent >= 0 {
+				params["percent"] = *percent
+			}
+			if *current != "" {
+				params["current_task"] = *current
+			}
+			return "report_status", params, nil
+		}
+	}))
+}
+
+func (a *app) askCommand() *cobra.Command {
+	return group(groupAgent, a.toolCommand("ask", "Ask a person", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+		question := cmd.Flags().String("question", "", "the question")
+		options := cmd.Flags().StringArray("option", nil, "an answer to choose (repeatable)")
+		return func([]string) (string, map[string]any, error) {
+			params := map[string]any{"question": *question}
+			if len(*options) > 0 {
+				params["options"] = anyList(*options)
+			}
+			return "ask_human", params, nil
+		}
+	}))
+}
+
+func (a *app) mcpCommand() *cobra.Command {
+	f := &callerFlags{}
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve an agent's tools over the Model Context Protocol on standard input and output",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			who, err := f.caller(a)
+			if err != nil {
+				return err
+			}
+			return mcp.Serve(cmd.Context(), who, version, os.Stdin, os.Stdout)
+		},
+	}
+	f.add(cmd)
+	return hidden(cmd)
+}

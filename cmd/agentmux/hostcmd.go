@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/spf13/cobra"
+)
+
+// startWait is how long a launcher waits for a detached host's first commit.
+const startWait = 5 * time.Second
+
+// site is a project with everything a host needs there.
+type site struct {
+	project  string
+	config   *config.Config
+	identity identity
+	host     *host.Host
+}
+
+// site reads the project's configuration and wires a host. Without a token the
+// host does not use GitHub.
+func (a *app) site(log io.Writer) (*site, error) {
+	project, err := a.projectDir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.config(project)
+	if err != nil {
+		return nil, err
+	}
+	id, err := a.identity(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &site{project: project, config: c, identity: id}
+	return s, a.wire(s, log, true)
+}
+
+// wire makes the host; github false leaves GitHub alone.
+func (a *app) wire(s *site, log io.Writer, github bool) error {
+	own, err := self()
+	if err != nil {
+		return err
+	}
+	redactor := redact.New()
+	logger := a.logger(redactor.Writer(log), s.config.Log.Level)
+	o := host.Options{
+		Self: own, StateHome: stateHome(), RuntimeDir: runtimeDir(), Home: home(), Log: logger, Redactor: redactor,
+	}
+	if github && s.identity.tokens != nil {
+		if o.GitHub, err = s.identity.client(logger); err != nil {
+			return err
+		}
+		o.Token = s.identity.tokens
+		token, err := s.identity.tokens.Token(context.Background())
+		if err != nil {
+			return err
+		}
+		if err := redactor.Add("github-token", token.Reveal()); err != nil {
+			return err
+		}
+	}
+	s.host, err = host.New(o)
+	return err
+}
+
+// hostSession runs a session in this process and turns its outcome into an exit code.
+func (a *app) hostSession(ctx context.Context, s *site, spec host.RunSpec) error {
+	spec.Config = s.config
+	last, err := s.host.Run(ctx, spec)
+	if err != nil {
+		return explainRun(err)
+	}
+	return quiet(outcomeCode(last))
+}
+
+func outcomeCode(s *orchestrator.State) int {
+	switch s.Outcome {
+	case orchestrator.OutcomeDone:
+		return exitDone
+	case orchestrator.OutcomeNeedsHuman:
+		return exitNeedsHuman
+	case orchestrator.OutcomeCanceled:
+		return exitCanceled
+	}
+	return exitFailed
+}
+
+// explainRun makes what a person can correct a usage error.
+func explainRun(err error) error {
+	var problems *document.Error
+	var preflight *host.PreflightError
+	switch {
+	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrProductManager):
+		return usage(err)
+	}
+	return err
+}
+
+// sessionCommand is the process of a detached host.
+func (a *app) sessionCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "session", Short: "Host sessions (internal)", RunE: needsSubcommand, Args: unknownCommand}
+	var resume, backup, tokenIn bool
+	var changes string
+	run := &cobra.Command{
+		Use: "run DIR", Short: "Host the session in DIR", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if tokenIn {
+				if err := readToken(a.in); err != nil {
+					return err
+				}
+			}
+			return a.runSession(cmd.Context(), args[0], host.RunSpec{Resume: resume, Changes: changes, Backup: backup}, a.err)
+		},
+	}
+	flags := run.Flags()
+	flags.BoolVar(&resume, "resume", false, "go on with an ended session")
+	flags.BoolVar(&backup, "from-backup", false, "take the state before the last phase")
+	flags.BoolVar(&tokenIn, "token-stdin", false, "read the GitHub token from standard input")
+	flags.StringVar(&changes, "changes", "", "what is wanted different")
+	cmd.AddCommand(run)
+	return hidden(cmd)
+}
+
+// readToken takes the launcher's token, which travels in no environment.
+func readToken(in io.Reader) error {
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read token: %w", err)
+	}
+	return os.Setenv("AGENTMUX_GITHUB_TOKEN", strings.TrimSpace(line))
+}
+
+// runSession hosts an existing session in this process.
+func (a *app) runSession(ctx context.Context, dir string, spec host.RunSpec, log io.Writer) error {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return err
+	}
+	a.project = sess.Project()
+	s, err := a.site(log)
+	if err != nil {
+		return err
+	}
+	state, err := sess.ReadState()
+	if err != nil && !spec.Backup {
+		return err
+	}
+	if state != nil && (state.GHAvailable == nil || !*state.GHAvailable) {
+		if err := a.wire(s, log, false); err != nil {
+			return err
+		}
+	}
+	spec.Dir = sess.Dir
+	spec.Mirror.On = state != nil && state.Mirror
+	return a.hostSession(ctx, s, spec)
+}
+
+// detach starts a host in a session of its own and waits for its first commit.
+func (a *app) detach(ctx context.Context, s *site, dir string, args ...string) error {
+	own, err := self()
+	if err != nil {
+		return err
+	}
+	sess, err := session.Open(dir)
+	if err != nil {
+		return err
+	}
+	before, err := sess.ReadState()
+	if err != nil {
+		return err
+	}
+	argv := append([]string{"session", "run", dir}, args...)
+	for flag, value := range map[string]string{"--config": a.configFile, "--log-level": a.logLevel} {
+		if value != "" {
+			abs := value
+			if flag == "--config" {
+				if abs, err = filepath.Abs(value); err != nil {
+					return err
+				}
+			}
+			argv = append(argv, flag, abs)
+		}
+	}
+	token := ""
+	if s.identity.tokens != nil {
+		secret, err := s.identity.tokens.Token(ctx)
+		if err != nil {
+			return err
+		}
+		token = secret.Reveal()
+		argv = append(argv, "--token-stdin")
+	}
+	cmd, err := startDetached(own, argv, sess.Path(session.HostLog), token)
+	if err != nil {
+		return fmt.Errorf("start host: %w", err)
+	}
+	return a.awaitHost(ctx, sess, before.Seq, cmd)
+}
+
+func startDetached(own string, argv []string, logFile, token string) (*exec.Cmd, error) {
+	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(own, argv...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if token != "" {
+		cmd.Stdin = strings.NewReader(token + "\n")
+	}
+	return cmd, cmd.Start()
+}
+
+// awaitHost returns once the host committed something, or says why it did not.
+func (a *app) awaitHost(ctx context.Context, sess *session.Session, seq int, cmd *exec.Cmd) error {
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // the state and the log say how it went
+		close(ended)
+	}()
+	deadline := time.NewTimer(startWait)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if s, err := sess.ReadState(); err == nil && s.Seq > seq {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		case <-ended:
+			if s, err := sess.ReadState(); err == nil && s.Seq > seq {
+				return nil
+			}
+			return fmt.Errorf("the host ended at once: %s", lastLine(sess.Path(session.HostLog)))
+		case <-deadline.C:
+			return fmt.Errorf("the host did not start within %s: %s", startWait, lastLine(sess.Path(session.HostLog)))
+		}
+	}
+}
+
+func lastLine(file string) string {
+	data, _ := os.ReadFile(file)
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return last
+	}
+	return "its log is empty"
+}
+
+// hostCommands starts a host for a parked session that has a command to apply.
+func (a *app) hostCommands(ctx context.Context, e session.Entry) error {
+	a.project = filepath.Dir(filepath.Dir(filepath.Dir(e.Dir)))
+	s, err := a.site(a.err)
+	if err != nil {
+		return err
+	}
+	if err := a.detach(ctx, s, e.Dir); err != nil {
+		return err
+	}
+	a.say("applied; agentmux status %s", e.Name)
+	return nil
+}
+
+// announce says where a session can be watched.
+func (a *app) announce(dir string, log *slog.Logger) {
+	name := filepath.Base(dir)
+	log.Info("session", "session", name, "attach", "agentmux attach "+name, "status", "agentmux status "+name)
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/spf13/cobra"
+)
+
+// runFlags are shared by issue and run.
+type runFlags struct {
+	name, workflow, base       string
+	productManager             bool
+	headless, wait             bool
+	repo                       string
+	mirror, noMirror, new, dry bool
+}
+
+func (f *runFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "name", "", "`name` of the session")
+	flags.StringVar(&f.workflow, "workflow", "", "`workflow` to use (default: the configured one)")
+	flags.StringVar(&f.base, "base", "", "branch of the server, or HEAD or a commit of the clone, to start from")
+	flags.BoolVar(&f.productManager, "product-manager", false, "begin with a product manager")
+	flags.BoolVar(&f.headless, "headless", false, "stay in the foreground, ask nobody, end with the session")
+	flags.BoolVar(&f.wait, "wait", false, "with a detached session: wait for its end")
+}
+
+func (a *app) issueCommand() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "issue N|#N|URL",
+		Short: "Work on an issue until there is a reviewed pull request",
+		Long: `Starts a session for an issue. At a terminal the session runs detached and the
+terminal joins its tmux; detaching changes nothing. With --headless it runs in
+the foreground and asks nobody.`,
+		Example: `  agentmux issue 42
+  agentmux issue 42 --workflow quick --headless
+  agentmux issue https://github.com/octo/widgets/issues/42 --dry-run`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.issue(cmd.Context(), args[0], f) },
+	}
+	f.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.repo, "repo", "", "the issue's repository as `owner/name`, when it is not origin's")
+	flags.BoolVar(&f.mirror, "mirror", false, "show the session on the issue although it has no label")
+	flags.BoolVar(&f.noMirror, "no-mirror", false, "write nothing on the issue")
+	flags.BoolVar(&f.new, "new", false, "start a new session although there is an unfinished one")
+	flags.BoolVar(&f.dry, "dry-run", false, "print what would be done and write nothing")
+	return group(groupStart, cmd)
+}
+
+func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
+	if f.mirror && f.noMirror {
+		return usageText("--mirror and --no-mirror exclude each other")
+	}
+	s, err := a.site(a.err)
+	if err != nil {
+		return err
+	}
+	ref, err := parseIssue(arg, s.identity.bases.Server)
+	if err != nil {
+		return err
+	}
+	project, err := s.host.Project(ctx, s.project, s.config)
+	if err != nil {
+		return explainProject(err, s.project)
+	}
+	repo, err := issueRepo(ref, f.repo, project)
+	if err != nil {
+		return err
+	}
+	if !f.new && !f.dry {
+		done, err := a.existing(ctx, s, repo, ref.number, f)
+		if done || err != nil {
+			return err
+		}
+	}
+	if s.host.GitHub == nil {
+		return usageText("no GitHub token: set AGENTMUX_GITHUB_TOKEN or GH_TOKEN, or run gh auth login; agentmux doctor shows what was looked for")
+	}
+	p, err := a.planIssue(ctx, s, project, repo, ref.number, f)
+	if err != nil {
+		return err
+	}
+	if f.dry {
+		return a.dryRun(ctx, s, p)
+	}
+	return a.launch(ctx, s, p, f)
+}
+
+func explainProject(err error, dir string) error {
+	return usage(fmt.Errorf("%s: %w; run agentmux inside a git clone", dir, err))
+}
+
+// issueRepo decides whose issue is meant.
+func issueRepo(ref issueRef, flag string, p *host.Project) (ghsync.Repo, error) {
+	if flag != "" {
+		owner, name, ok := strings.Cut(flag, "/")
+		if !ok || owner == "" || name == "" || strings.Contains(name, "/") {
+			return ghsync.Repo{}, usage(fmt.Errorf("--repo: %q is no owner/name", flag))
+		}
+		return ghsync.Repo{Owner: owner, Name: name}, nil
+	}
+	if !p.GitHub {
+		return ghsync.Repo{}, usageText("this clone has no remote named origin on the configured GitHub server; add one, or use agentmux run \"...\" for work without an issue")
+	}
+	if ref.repo != nil && !strings.EqualFold(ref.repo.String(), p.Repo.String()) {
+		return ghsync.Repo{}, usage(fmt.Errorf("the issue is of %s, but origin is %s; give --repo %s if origin is a fork of it", ref.repo, p.Repo, ref.repo))
+	}
+	return p.Repo, nil
+}
+
+// existing looks for a session of the issue that is not finished. done says that
+// there was one and it was taken care of.
+func (a *app) existing(ctx context.Context, s *site, repo ghsync.Repo, number int, f *runFlags) (done bool, err error) {
+	entries, err := session.List(s.project)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range entries {
+		if e.State == nil || e.State.IssueNumber != number || !strings.EqualFold(string(e.State.Repo), repo.String()) {
+			continue
+		}
+		switch {
+		case e.Running:
+			return true, &codeError{exitLocked, fmt.Errorf("%s works on it already; agentmux attach %s", e.Name, e.Name)}
+		case unfinished(e) && (f.headless || !a.terminal):
+			return true, a.runSession(ctx, e.Dir, host.RunSpec{Resume: true}, a.err)
+		case unfinished(e):
+			return true, usage(fmt.Errorf("%s is not finished; agentmux resume %s goes on with it, --new starts another", e.Name, e.Name))
+		}
+	}
+	return false, nil
+}
+
+// planned is a session that could be made now.
+type planned struct {
+	spec   host.PrepareSpec
+	record ghsync.Record
+	push   bool // the account may write to the repository
+}
+
+func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, repo ghsync.Repo, number int, f *runFlags) (*planned, error) {
+	what := fmt.Sprintf("%s#%d", repo, number)
+	record, err := s.host.GitHub.Record(ctx, repo, number)
+	if err != nil {
+		return nil, explainGitHub(err, what)
+	}
+	if record.Issue.Closed {
+		return nil, usage(fmt.Errorf("%s is closed; reopen it to work on it", what))
+	}
+	requester, err := a.requester(ctx, s, record, repo)
+	if err != nil {
+		return nil, explainGitHub(err, what)
+	}
+	snapshot, err := s.host.GitHub.TakeSnapshot(ctx, ghsync.SnapshotSpec{
+		Repo: repo, Issue: number, CutOff: time.Now().UTC(), Requester: requester, Record: &record,
+	})
+	if err != nil {
+		return nil, explainGitHub(err, what)
+	}
+	spec, err := a.basicSpec(ctx, s, project, f)
+	if err != nil {
+		return nil, err
+	}
+	p := &planned{spec: spec, record: record, push: record.Repository.CanPush}
+	p.spec.Snapshot, p.spec.Repo, p.spec.Title = &snapshot, repo, record.Issue.Title
+	p.spec.Mirror = p.push && mirrors(f, s.config.GitHub.Mirror, record.Issue.HasLabel(s.config.Bot.Label) || hasWorkflowLabel(record.Issue, s.config.Bot.Label))
+	return p, nil
+}
+
+// hasWorkflowLabel reports whether a label names a workflow, as agentmux:quick.
+func hasWorkflowLabel(i ghsync.Issue, label string) bool {
+	for _, name := range i.Labels {
+		if strings.HasPrefix(strings.ToLower(name), strings.ToLower(label)+":") {
+			return true
+		}
+	}
+	return false
+}
+
+// mirrors decides whether comments are written: the flags, else the
+// configuration, else the label.
+func mirrors(f *runFlags, configured string, labelled bool) bool {
+	switch {
+	case f.mirror:
+		return true
+	case f.noMirror, configured == "off":
+		return false
+	case configured == "on":
+		return true
+	}
+	return labelled
+}
+
+// requester is who asked: the actor of the newest request label, else the
+// account itself.
+func (a *app) requester(ctx context.Context, s *site, record ghsync.Record, repo ghsync.Repo) (ghsync.Permission, error) {
+	for i := len(record.Labels) - 1; i >= 0; i-- {
+		event := record.Labels[i]
+		if event.Added && strings.EqualFold(event.Name, s.config.Bot.Label) && event.Actor.Login != "" {
+			return s.host.GitHub.Permission(ctx, repo, event.Actor.Login)
+		}
+	}
+	viewer, err := s.host.GitHub.Viewer(ctx)
+	if err != nil {
+		return ghsync.Permission{}, err
+	}
+	level := ghsync.LevelRead
+	if record.Repository.CanPush {
+		level = ghsync.LevelWrite
+	}
+	return ghsync.Permission{Account: viewer, Level: level}, nil
+}
+
+// basicSpec is what issue and run have in common.
+func (a *app) basicSpec(ctx context.Context, s *site, project *host.Project, f *runFlags) (host.PrepareSpec, error) {
+	base, err := project.Base(ctx, s.config, f.base)
+	if err != nil {
+		return host.PrepareSpec{}, explainRun(err)
+	}
+	for _, note := range base.Notes {
+		a.say("%s", note)
+	}
+	return host.PrepareSpec{
+		Project: project, Config: s.config, Files: os.DirFS(s.project), Source: "working tree", Base: base,
+		Name: f.name, Workflow: f.workflow, ProductManager: f.productManager, Interactive: a.terminal && !f.headless,
+	}, nil
+}
+
+// launch makes the session and runs it: in the foreground, or detached with the
+// terminal attached to its tmux.
+func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) error {
+	if p.spec.Snapshot != nil && !p.push {
+		a.say("this account may not write to %s: the run ends with a branch in this clone", p.spec.Repo)
+	}
+	if !p.push || !s.config.GitHub.Push {
+		if err := a.wire(s, a.err, false); err != nil {
+			return err
+		}
+	}
+	sess, err := s.host.Prepare(ctx, p.spec)
+	if err != nil {
+		return explainRun(err)
+	}
+	if err := sess.Release(); err != nil {
+		return err
+	}
+	a.say("session %s (config: %s, sandbox: none)", sess.Name(), p.spec.Source)
+	if !p.spec.Interactive {
+		a.announce(sess.Dir, s.host.Log)
+		return a.hostSession(ctx, s, host.RunSpec{Dir: sess.Dir, Mirror: host.MirrorSpec{On: p.spec.Mirror}})
+	}
+	if err := a.detach(ctx, s, sess.Dir); err != nil {
+		return err
+	}
+	return a.join(ctx, sess.Dir)
+}
+
+// join attaches the terminal to a session that was just started.
+func (a *app) join(ctx context.Context, dir string) error {
+	entry, err := session.Find(filepath.Dir(filepath.Dir(filepath.Dir(dir))), filepath.Base(dir), nil)
+	if err != nil {
+		return err
+	}
+	err = a.attach(ctx, entry, "")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+// Command agentmux turns an issue into a reviewed pull request with the
+// coding-agent CLIs of the machine it runs on.
+//
+// This package parses arguments, wires the parts and turns errors into exit
+// codes; one file per command. It decides nothing else.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+)
+
+// version is set by the build.
+var version = "dev"
+
+func main() {
+	if code, done := hiddenMain(os.Args[1:]); done {
+		os.Exit(code)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go cancelOnSignal(signals, cancel)
+	os.Exit(run(ctx, os.Args[1:], systemIO()))
+}
+
+// cancelOnSignal ends the context with the signal as its cause, so that a
+// session is canceled in order; a second signal ends the process at once.
+func cancelOnSignal(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
+	sig := <-signals
+	cancel(engine.Signal{Name: sig.String()})
+	<-signals
+	os.Exit(exitCanceled)
+}
+
+// hiddenMain handles the entries that must not carry the weight of the command
+// line: git's question for a password, and the first process of a pane.
+func hiddenMain(args []string) (code int, done bool) {
+	if asked, code := gitrepo.AnswerAskpass(args, os.Stdout); asked {
+		return code, true
+	}
+	if len(args) == 2 && args[0] == "agent-exec" {
+		return agent.Exec(context.Background(), args[1]), true
+	}
+	return 0, false
+}
+
+// run is main without the process: it returns the exit code.
+func run(ctx context.Context, args []string, std stdio) int {
+	a := newApp(std)
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	err := root.ExecuteContext(ctx)
+	code, text := explain(err)
+	if text != "" {
+		fmt.Fprintln(std.err, "agentmux: "+text)
+	}
+	return code
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/agentmux/agentmux/internal/play"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) versionCommand() *cobra.Command {
+	return group(groupSetup, &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			a.print("agentmux %s", fullVersion())
+			return nil
+		},
+	})
+}
+
+// fullVersion adds the commit the program was built from, where it is known.
+func fullVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return version
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && len(setting.Value) >= 12 {
+			return fmt.Sprintf("%s (%s, %s)", version, setting.Value[:12], info.GoVersion)
+		}
+	}
+	return fmt.Sprintf("%s (%s)", version, info.GoVersion)
+}
+
+func (a *app) playCommand() *cobra.Command {
+	o := play.Options{}
+	cmd := &cobra.Command{
+		Use: "play FILE", Short: "Act as a scripted agent", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, err := self()
+			if err != nil {
+				return err
+			}
+			o.File, o.Self, o.Out = args[0], own, a.out
+			err = play.Run(cmd.Context(), o)
+			var exit play.ExitError
+			switch {
+			case errors.As(err, &exit):
+				return quiet(int(exit))
+			case errors.Is(err, context.Canceled):
+				return quiet(exitCanceled)
+			}
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Session, "session", "", "session `directory`")
+	flags.StringVar(&o.Role, "role", "", "`role`")
+	flags.StringVar(&o.Task, "task", "", "`task`")
+	flags.StringVar(&o.Launch, "launch", "", "`launch`")
+	flags.StringVar(&o.Prompt, "prompt", "", "the `sentence` that names the prompt file")
+	flags.BoolVar(&o.Fast, "fast", false, "make no pauses")
+	return hidden(cmd)
+}

@@ -1,0 +1,327 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+const (
+	rigRepo  = "acme/widgets"
+	rigBot   = "robo"
+	rigOwner = "mia"
+)
+
+// runLimit bounds one run of the command in a test.
+const runLimit = 2 * time.Minute
+
+// rig is a person's machine: a home, a clone of a repository on the fake GitHub,
+// and a configuration that plays every role by a playbook.
+type rig struct {
+	t      *testing.T
+	github *ghsynctest.Server
+	dir    string // short: sockets lie below
+	clone  string
+	env    []string
+}
+
+// rigOptions vary a rig; zero fields take the usual.
+type rigOptions struct {
+	files    map[string]string // of the repository
+	source   string            // or a directory with a git repository
+	title    string
+	body     *string
+	playbook string
+	config   string // further lines of the user's configuration
+	unlabel  bool
+	github   ghsynctest.Options
+	role     ghsynctest.Role // of the account; empty = write
+}
+
+func newRig(t *testing.T, o rigOptions) *rig {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, dir: dir, clone: filepath.Join(dir, "widgets")}
+	t.Cleanup(func() { r.cleanUp() })
+	r.startGitHub(o)
+	r.makeHome(o)
+	r.git(dir, "clone", "--quiet", r.github.CloneURL(rigRepo), r.clone)
+	return r
+}
+
+func (r *rig) startGitHub(o rigOptions) {
+	r.t.Helper()
+	opt := o.github
+	if o.role == "" {
+		o.role = ghsynctest.Write
+	}
+	opt.Users = append(opt.Users,
+		ghsynctest.UserSpec{Login: rigOwner, Roles: map[string]ghsynctest.Role{rigRepo: ghsynctest.Admin}},
+		ghsynctest.UserSpec{Login: rigBot, Roles: map[string]ghsynctest.Role{rigRepo: o.role}})
+	spec := ghsynctest.RepoSpec{Owner: "acme", Name: "widgets", Source: o.source}
+	if o.source == "" {
+		if o.files == nil {
+			o.files = map[string]string{"README.md": "# widgets\n", "a.txt": "one\n", "b.txt": "one\n"}
+		}
+		spec.Commits = []ghsynctest.CommitSpec{{Message: "Start", Author: "Mia <mia@example.com>", Files: o.files}}
+	}
+	opt.Repos = append(opt.Repos, spec)
+	r.github = ghsynctest.Start(r.t, opt)
+	body := "Both files should say two.\n"
+	if o.body != nil {
+		body = *o.body
+	}
+	if o.title == "" {
+		o.title = "Say two"
+	}
+	issue := ghsynctest.IssueSpec{Title: o.title, Body: body, Author: rigOwner}
+	if !o.unlabel {
+		issue.Labels = []string{"agentmux"}
+	}
+	r.github.Repo(rigRepo).AddIssue(issue)
+}
+
+func (r *rig) makeHome(o rigOptions) {
+	r.t.Helper()
+	home := filepath.Join(r.dir, "home")
+	playbook := filepath.Join(r.dir, "playbook.yaml")
+	if o.playbook == "" {
+		o.playbook = plainPlaybook
+	}
+	r.write(playbook, o.playbook)
+	r.write(filepath.Join(home, ".config", "agentmux", "config.yaml"), fmt.Sprintf(`version: 2
+defaults: {provider: script}
+providers:
+  script: {interactive_args: [%[1]q, --fast], headless_args: [%[1]q, --fast]}
+%[2]s`, playbook, o.config))
+	r.write(filepath.Join(home, ".gitconfig"), "[user]\n\tname = Mia\n\temail = mia@example.com\n")
+	run := filepath.Join(r.dir, "r")
+	if err := os.Mkdir(run, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	r.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + run, "TMPDIR=" + r.dir, "LANG=C.UTF-8", "TERM=xterm-256color",
+		"GITHUB_API_URL=" + r.github.API(), "GITHUB_SERVER_URL=" + r.github.URL(), "GITHUB_GRAPHQL_URL=" + r.github.GraphQL(),
+		"AGENTMUX_GITHUB_TOKEN=" + r.github.Token(rigBot), "AGENTMUX_TEST_BINARY=1", "GIT_CONFIG_NOSYSTEM=1",
+	}
+}
+
+func (r *rig) write(file, text string) {
+	r.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// setEnv changes a variable of later commands; an empty value takes it away.
+func (r *rig) setEnv(name, value string) {
+	var env []string
+	for _, kv := range r.env {
+		if !strings.HasPrefix(kv, name+"=") {
+			env = append(env, kv)
+		}
+	}
+	if value != "" {
+		env = append(env, name+"="+value)
+	}
+	r.env = env
+}
+
+func (r *rig) git(dir string, args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = dir, r.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// result is how a command ended.
+type result struct {
+	code     int
+	out, err string
+}
+
+func (r *rig) command(args ...string) *exec.Cmd {
+	own, err := os.Executable()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	cmd := exec.Command(own, args...)
+	cmd.Dir, cmd.Env = r.clone, r.env
+	return cmd
+}
+
+// agentmux runs a command in the clone to its end.
+func (r *rig) agentmux(args ...string) result {
+	r.t.Helper()
+	cmd := r.command(args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), runLimit)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	defer stop()
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		r.t.Fatal(err)
+	}
+	return result{code: cmd.ProcessState.ExitCode(), out: out.String(), err: errs.String()}
+}
+
+func (r *rig) expect(code int, args ...string) result {
+	r.t.Helper()
+	res := r.agentmux(args...)
+	if res.code != code {
+		r.t.Fatalf("agentmux %s: exit %d, want %d\n%s%s", strings.Join(args, " "), res.code, code, res.out, res.err)
+	}
+	return res
+}
+
+// sessions lists the session directories of the clone.
+func (r *rig) sessions() []session.Entry {
+	r.t.Helper()
+	entries, err := session.List(r.clone)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return entries
+}
+
+// session is the clone's only session.
+func (r *rig) session() session.Entry {
+	r.t.Helper()
+	entries := r.sessions()
+	if len(entries) != 1 || entries[0].State == nil {
+		r.t.Fatalf("sessions: %+v", entries)
+	}
+	return entries[0]
+}
+
+// sound fails unless the session's directory keeps every promise.
+func (r *rig) sound(e session.Entry) {
+	r.t.Helper()
+	if err := session.CheckDir(e.Dir).Err(); err != nil {
+		r.t.Errorf("%s: %v", e.Name, err)
+	}
+}
+
+// done fails unless the session ended with a pull request.
+func (r *rig) done(e session.Entry) {
+	r.t.Helper()
+	r.sound(e)
+	s := e.State
+	if s.Phase != orchestrator.PhaseDone || s.Outcome != orchestrator.OutcomeDone || s.Completion.PRNumber == 0 {
+		r.t.Fatalf("phase %s, outcome %s %s, cause %s, completion %+v", s.Phase, s.Outcome, s.OutcomeReason, s.Cause, s.Completion)
+	}
+	if pulls := r.github.Repo(rigRepo).Pulls(); len(pulls) != 1 {
+		r.t.Fatalf("%d pull requests: %+v", len(pulls), pulls)
+	}
+}
+
+// cleanUp ends what a failed test may have left: the tmux servers of the rig's
+// own runtime directory.
+func (r *rig) cleanUp() {
+	sockets, _ := filepath.Glob(filepath.Join(r.dir, "r", "agentmux", "*.sock"))
+	for _, socket := range sockets {
+		_ = exec.Command("tmux", "-S", socket, "kill-server").Run()
+	}
+	_ = filepath.WalkDir(r.dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	if err := os.RemoveAll(r.dir); err != nil {
+		r.t.Errorf("clean up: %v", err)
+	}
+}
+
+// plainPlaybook walks the feature workflow in no time: two parallel coders, a
+// failing review, a fix, a passing review.
+const plainPlaybook = `version: 1
+agents:
+  - role: architect
+    steps:
+      - write: {file: "{session}/02_architecting/architecture.md", text: "# Architecture\n\nTwo text files.\n"}
+      - submit: {tool: submit_architecture}
+  - role: planner
+    steps:
+      - write:
+          file: "{session}/04_planning/plan.yaml"
+          text: |
+            version: 2
+            plan_overview: Say two
+            needs_design: false
+            needs_docs: false
+            doc_files: []
+            groups:
+              - {group_id: both, mode: parallel, plans: [{index: 1, name: a}, {index: 2, name: b}]}
+            subplans:
+              - {index: 1, title: a, scope: a, owned_files: [a.txt], dependencies: none, implementation_approach: write,
+                 acceptance_criteria: two, tasks: [write]}
+              - {index: 2, title: b, scope: b, owned_files: [b.txt], dependencies: none, implementation_approach: write,
+                 acceptance_criteria: two, tasks: [write]}
+      - submit: {tool: submit_plan, via: cli, args: [submit, plan]}
+  - role: coder
+    phase: implementing
+    task: "1"
+    steps:
+      - write: {file: a.txt, text: "two\n"}
+      - submit: {tool: submit_done, with: {subplan_index: 1}}
+  - role: coder
+    phase: implementing
+    task: "2"
+    steps:
+      - write: {file: b.txt, text: "too\n"}
+      - submit: {tool: submit_done, via: cli, args: [submit, done, "2"]}
+  - role: coder
+    phase: fixing
+    steps:
+      - write: {file: b.txt, text: "two\n"}
+      - submit: {tool: submit_done, with: {subplan_index: 1}}
+  - role: reviewer_logic
+    prompt: summary_prompt.md
+    steps:
+      - write: {file: "{session}/08_completion/summary.md", text: "## What was implemented\n\nBoth say two.\n\n## Key decisions\n\nNone.\n\n## Deviations from plan\n\nNone.\n"}
+      - submit: {tool: submit_summary}
+  - role: reviewer_logic
+    iteration: 0
+    steps:
+      - write:
+          file: "{session}/07_review/review_reviewer_logic.yaml"
+          text: |
+            verdict: fail
+            summary: b.txt has a typo.
+            findings: [{location: "b.txt:1", issue: It says too, severity: low, recommendation: Write two}]
+      - submit: {tool: submit_review, with: {role: reviewer_logic}}
+  - role: reviewer_logic
+    iteration: 1
+    steps:
+      - write: {file: "{session}/07_review/review_reviewer_logic.yaml", text: "verdict: pass\nsummary: Both say two.\n"}
+      - submit: {tool: submit_review, with: {role: reviewer_logic}}
+`

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Groups of commands in the help.
+const (
+	groupStart = "start"
+	groupSteer = "steer"
+	groupAgent = "agent"
+	groupSetup = "setup"
+)
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "agentmux",
+		Short: "Turn an issue into a reviewed pull request",
+		Long: `agentmux turns an issue into a reviewed pull request, with the coding-agent
+CLIs you already have, in tmux, on your own machine.`,
+		Example: `  agentmux init
+  agentmux issue 42
+  agentmux status
+  agentmux attach`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          unknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.configFile, "config", "", "configuration `file` above the project's and your own")
+	flags.StringVar(&a.project, "project", "", "project `directory` (default: the one you are in)")
+	flags.StringVar(&a.logLevel, "log-level", "", "debug, info, warn or error")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+	})
+	root.AddGroup(&cobra.Group{ID: groupStart, Title: "Start and watch:"}, &cobra.Group{ID: groupSteer, Title: "Steer:"},
+		&cobra.Group{ID: groupAgent, Title: "For agents:"}, &cobra.Group{ID: groupSetup, Title: "Set up:"})
+	root.SetHelpCommandGroupID(groupSetup)
+	root.SetCompletionCommandGroupID(groupSetup)
+	for _, command := range a.commands() {
+		root.AddCommand(command)
+	}
+	usageArgs(root)
+	return root
+}
+
+func (a *app) commands() []*cobra.Command {
+	all := []*cobra.Command{
+		a.issueCommand(), a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.statusCommand(), a.attachCommand(),
+		a.logsCommand(), a.monitorCommand(), a.initCommand(), a.doctorCommand(), a.configCommand(), a.workflowsCommand(),
+		a.demoCommand(), a.versionCommand(), a.cleanCommand(), a.playCommand(), a.sessionCommand(), a.mcpCommand(),
+		a.hookCommand(), a.submitCommand(), a.researchCommand(), a.reportCommand(), a.askCommand(),
+	}
+	return append(all, a.steerCommands()...)
+}
+
+// usageArgs makes every complaint about arguments a usage error.
+func usageArgs(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+			}
+			return nil
+		}
+	}
+	for _, child := range cmd.Commands() {
+		usageArgs(child)
+	}
+}
+
+// unknownCommand refuses a first word that is no command. A mistyped command
+// never starts a run, so a phrase or a file needs the word run.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	word := args[0]
+	if strings.HasSuffix(word, ".md") || strings.Contains(word, " ") {
+		return fmt.Errorf("unknown command %q: to start a run, type agentmux run %q", word, word)
+	}
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		return fmt.Errorf("unknown command %q: did you mean %s?", word, strings.Join(near, " or "))
+	}
+	return fmt.Errorf("unknown command %q", word)
+}
+
+// group puts a command into a group of the help.
+func group(id string, cmd *cobra.Command) *cobra.Command {
+	cmd.GroupID = id
+	return cmd
+}
+
+func hidden(cmd *cobra.Command) *cobra.Command {
+	cmd.Hidden = true
+	return cmd
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:     "run \"PROMPT\" | FILE.md",
+		Short:   "Work on a request without an issue",
+		Example: "  agentmux run 'Refuse expired tokens with a clear message'\n  agentmux run feature.md --headless",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args[0], f) },
+	}
+	f.add(cmd)
+	return group(groupStart, cmd)
+}
+
+func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
+	request, title, err := readRequest(arg)
+	if err != nil {
+		return err
+	}
+	s, err := a.site(a.err)
+	if err != nil {
+		return err
+	}
+	project, err := s.host.Project(ctx, s.project, s.config)
+	if err != nil {
+		return explainProject(err, s.project)
+	}
+	p := &planned{push: s.host.GitHub != nil && project.GitHub}
+	if p.push {
+		repo, err := s.host.GitHub.Repository(ctx, project.Repo.Owner, project.Repo.Name)
+		if err != nil {
+			return explainGitHub(err, project.Repo.String())
+		}
+		p.push = repo.CanPush
+	}
+	if p.spec, err = a.basicSpec(ctx, s, project, f); err != nil {
+		return err
+	}
+	p.spec.Request, p.spec.Title = request, title
+	return a.launch(ctx, s, p, f)
+}
+
+// readRequest takes the text, or the content of an .md file, with what the
+// session is named after.
+func readRequest(arg string) (request, title string, err error) {
+	if !strings.HasSuffix(arg, ".md") {
+		return arg, arg, nil
+	}
+	data, err := os.ReadFile(arg)
+	if err != nil {
+		return "", "", usage(fmt.Errorf("read the request: %w", err))
+	}
+	return string(data), strings.TrimSuffix(filepath.Base(arg), ".md"), nil
+}
+
+func (a *app) resumeCommand() *cobra.Command {
+	var backup, headless bool
+	var changes string
+	cmd := &cobra.Command{
+		Use:     "resume [S]",
+		Short:   "Go on with a session that was interrupted, parked, paused or has an open pull request",
+		Example: "  agentmux resume\n  agentmux resume '#42' --changes 'also cover the empty list'",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entry, err := a.find(args, unfinished)
+			if err != nil {
+				return err
+			}
+			return a.resume(cmd.Context(), entry, host.RunSpec{Resume: true, Changes: changes, Backup: backup}, headless)
+		},
+	}
+	cmd.Flags().BoolVar(&backup, "from-backup", false, "take the state before the last phase, when state.json is corrupt")
+	cmd.Flags().BoolVar(&headless, "headless", false, "stay in the foreground and ask nobody")
+	cmd.Flags().StringVar(&changes, "changes", "", "what is wanted different, as `text`")
+	return group(groupStart, cmd)
+}
+
+func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, headless bool) error {
+	switch {
+	case e.Err != nil && !spec.Backup:
+		return e.Err
+	case e.Running && e.State.Paused:
+		return a.steer(ctx, e.Name, nil, orchestrator.Payload{Name: "resume"})
+	case e.Running:
+		return &codeError{exitLocked, &session.LockedError{Name: e.Name, Owner: session.Holder(e.Dir)}}
+	case e.State != nil && e.State.Phase == orchestrator.PhaseDone && spec.Changes == "" && len(e.State.Pending) == 0:
+		return a.resumeDone(ctx, e, spec)
+	}
+	if headless || !a.terminal || e.State != nil && !e.State.Interactive {
+		return a.runSession(ctx, e.Dir, spec, a.err)
+	}
+	s, err := a.site(a.err)
+	if err != nil {
+		return err
+	}
+	args := []string{"--resume"}
+	if spec.Backup {
+		args = append(args, "--from-backup")
+	}
+	if spec.Changes != "" {
+		args = append(args, "--changes", spec.Changes)
+	}
+	if err := a.detach(ctx, s, e.Dir, args...); err != nil {
+		return err
+	}
+	return a.join(ctx, e.Dir)
+}
+
+// resumeDone lets a host finish what a done session may still owe its issue.
+func (a *app) resumeDone(ctx context.Context, e session.Entry, spec host.RunSpec) error {
+	if !e.State.Mirror {
+		if e.State.Completion.PRNumber > 0 {
+			return usage(fmt.Errorf("%s is done; --changes \"...\" asks for more on its pull request", e.Name))
+		}
+		return usage(fmt.Errorf("%s is done; agentmux run \"...\" starts another", e.Name))
+	}
+	spec.Resume = false
+	return a.runSession(ctx, e.Dir, spec, a.err)
+}

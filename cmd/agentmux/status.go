@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "status [S]",
+		Short:   "Show a session: phase, agents, questions, what to do next",
+		Example: "  agentmux status\n  agentmux status '#42' --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			entry, err := a.find(args, nil)
+			if err != nil {
+				return err
+			}
+			if entry.Err != nil {
+				return entry.Err
+			}
+			if asJSON {
+				return printJSON(a.out, statusOf(entry))
+			}
+			printStatus(a.out, entry)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "machine-readable output")
+	return group(groupStart, cmd)
+}
+
+// statusJSON is what status tells a script.
+type statusJSON struct {
+	sessionJSON
+	Outcome   string                  `json:"outcome,omitempty"`
+	Reason    string                  `json:"reason,omitempty"`
+	Cause     string                  `json:"cause,omitempty"`
+	Gate      string                  `json:"gate,omitempty"`
+	Iteration int                     `json:"review_iteration"`
+	Agents    map[string]string       `json:"agents"`
+	Subplans  map[string]string       `json:"subplans"`
+	Questions []orchestrator.Question `json:"questions"`
+	Sandbox   string                  `json:"sandbox"`
+	Next      string                  `json:"next,omitempty"`
+}
+
+func statusOf(e session.Entry) statusJSON {
+	s := e.State
+	out := statusJSON{
+		sessionJSON: listJSON([]session.Entry{e})[0], Outcome: string(s.Outcome), Reason: string(s.OutcomeReason),
+		Cause: string(s.Cause), Iteration: s.ReviewIteration, Agents: map[string]string{}, Subplans: s.SubplanStatus,
+		Questions: []orchestrator.Question{}, Sandbox: "none", Next: nextStep(e),
+	}
+	if s.Gate != nil {
+		out.Gate = s.Gate.Name
+	}
+	for key, agent := range s.Agents {
+		if agent.Launch != "" {
+			out.Agents[key] = agentWord(agent)
+		}
+	}
+	for _, q := range s.Questions {
+		if q.Open() {
+			out.Questions = append(out.Questions, q)
+		}
+	}
+	return out
+}
+
+func agentWord(agent orchestrator.Agent) string {
+	if agent.Waiting != "" {
+		return "waiting for " + string(agent.Waiting)
+	}
+	return "at work, launch " + agent.Launch
+}
+
+// nextStep is the one line that tells what a person can do now.
+func nextStep(e session.Entry) string {
+	s := e.State
+	switch {
+	case s.Gate != nil:
+		return fmt.Sprintf("agentmux approve %s, or agentmux changes \"...\" %s", e.Name, e.Name)
+	case slices.ContainsFunc(s.Questions, orchestrator.Question.Open):
+		return "agentmux answer ID \"...\" --session " + e.Name
+	case s.Parked(), s.Phase == orchestrator.PhaseFailed:
+		return "agentmux resume " + e.Name
+	case s.Paused:
+		return "agentmux resume " + e.Name
+	case s.Ended():
+		return ""
+	case !e.Running:
+		return "no host runs it: agentmux resume " + e.Name
+	}
+	return "agentmux attach " + e.Name
+}
+
+func printStatus(w io.Writer, e session.Entry) {
+	s := e.State
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-10s "+format+"\n", append([]any{name}, args...)...)
+	}
+	row("session", "%s", e.Name)
+	if s.IssueNumber > 0 {
+		row("issue", "%s#%d %s", s.Repo, s.IssueNumber, s.IssueTitle)
+	}
+	row("phase", "%s (%s)", s.Phase, e.Condition())
+	if s.OutcomeReason != "" {
+		row("reason", "%s", s.OutcomeReason)
+	}
+	if s.Cause != "" {
+		row("cause", "%s", s.Cause)
+	}
+	row("workflow", "%s, config: %s, sandbox: none (not built yet; agents run as you)", s.Workflow, s.ConfigSource)
+	row("branch", "%s from %s", s.FeatureBranch, s.BaseBranch)
+	if s.Completion.PRURL != "" {
+		row("pull", "%s", s.Completion.PRURL)
+	}
+	printWork(row, s)
+	if next := nextStep(e); next != "" {
+		row("next", "%s", next)
+	}
+}
+
+func printWork(row func(string, string, ...any), s *orchestrator.State) {
+	if s.SubplanCount > 0 {
+		row("subplans", "%d of %d done", len(s.CompletedSubplans), s.SubplanCount)
+	}
+	for _, role := range slices.Sorted(maps.Keys(s.ReviewResults)) {
+		res := s.ReviewResults[role]
+		row("review", "round %d, %s: %s", res.Iteration+1, role, res.Verdict)
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
+		if agent := s.Agents[key]; agent.Launch != "" {
+			row("agent", "%s: %s", key, agentWord(agent))
+		}
+	}
+	for _, q := range s.Questions {
+		if q.Open() {
+			row("question", "%s from %s: %s %s", q.ID, orchestrator.AgentKey(q.Role, q.Task), q.Text, strings.Join(q.Options, " | "))
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/tools"
+	"github.com/spf13/cobra"
+)
+
+// decisionWait is how long a command waits to hear what the session made of it.
+const decisionWait = 5 * time.Second
+
+func (a *app) steerCommands() []*cobra.Command {
+	return []*cobra.Command{
+		a.plainCommand("stop", "Stop a session; its work is kept", live),
+		a.plainCommand("pause", "Start no new turns until resume", live),
+		a.plainCommand("retry", "Start a failed or stalled agent again", nil),
+		a.approveCommand(), a.changesCommand(), a.sayCommand(), a.answerCommand(),
+	}
+}
+
+// plainCommand is a command without arguments of its own.
+func (a *app) plainCommand(name, short string, can func(session.Entry) bool) *cobra.Command {
+	return group(groupSteer, &cobra.Command{
+		Use:     name + " [S]",
+		Short:   short,
+		Example: "  agentmux " + name + " '#42'",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.steer(cmd.Context(), first(args), can, orchestrator.Payload{Name: name})
+		},
+	})
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+func gated(e session.Entry) bool { return e.State != nil && e.State.Gate != nil }
+
+func (a *app) approveCommand() *cobra.Command {
+	var exclude []string
+	var message string
+	cmd := &cobra.Command{
+		Use:     "approve [S]",
+		Short:   "Answer an open gate with yes",
+		Example: "  agentmux approve\n  agentmux approve '#42' --exclude tmp/notes.txt --message 'fix: refuse expired tokens'",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := orchestrator.Payload{Name: "approve", Args: map[string]any{}}
+			if len(exclude) > 0 {
+				p.Args["exclude"] = exclude
+			}
+			if message != "" {
+				p.Args["message"] = message
+			}
+			return a.steer(cmd.Context(), first(args), gated, p)
+		},
+	}
+	cmd.Flags().StringArrayVar(&exclude, "exclude", nil, "leave this `path` out of the commit (repeatable)")
+	cmd.Flags().StringVar(&message, "message", "", "commit `message`")
+	return group(groupSteer, cmd)
+}
+
+func (a *app) changesCommand() *cobra.Command {
+	return group(groupSteer, &cobra.Command{
+		Use:     "changes TEXT [S]",
+		Short:   "Say what is to be changed at a gate, a park or an open pull request",
+		Example: "  agentmux changes 'keep the old flag as an alias' '#42'",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.steer(cmd.Context(), first(args[1:]), nil, orchestrator.Payload{
+				Name: "changes", Args: map[string]any{"text": args[0]},
+			})
+		},
+	})
+}
+
+func (a *app) sayCommand() *cobra.Command {
+	var role, name string
+	cmd := &cobra.Command{
+		Use:     "say TEXT",
+		Short:   "Tell an agent something",
+		Example: "  agentmux say 'use the existing retry helper' --role coder",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := orchestrator.Payload{Name: "say", Args: map[string]any{"text": args[0]}}
+			if role != "" {
+				p.Args["role"] = role
+			}
+			return a.steer(cmd.Context(), name, live, p)
+		},
+	}
+	cmd.Flags().StringVar(&role, "role", "", "the agent's `role` (default: the one at work)")
+	cmd.Flags().StringVar(&name, "session", "", "the `session`")
+	return group(groupSteer, cmd)
+}
+
+func (a *app) answerCommand() *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:     "answer [ID] TEXT",
+		Short:   "Answer an agent's question; a number picks an option",
+		Example: "  agentmux answer 2\n  agentmux answer q1 'use the v2 endpoint' --session '#42'",
+		Args:    cobra.RangeArgs(1, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := orchestrator.Payload{Name: "answer", Args: map[string]any{"text": args[len(args)-1]}}
+			switch len(args) {
+			case 2:
+				p.Args["id"] = args[0]
+			case 3: // ID TEXT S
+				p.Args["id"], p.Args["text"], name = args[0], args[1], args[2]
+			}
+			return a.steer(cmd.Context(), name, asking, p)
+		},
+	}
+	cmd.Flags().StringVar(&name, "session", "", "the `session`")
+	return group(groupSteer, cmd)
+}
+
+func asking(e session.Entry) bool {
+	if e.State == nil {
+		return false
+	}
+	for _, q := range e.State.Questions {
+		if q.Open() {
+			return true
+		}
+	}
+	return false
+}
+
+// steer gives a command to a session and says what became of it.
+func (a *app) steer(ctx context.Context, name string, can func(session.Entry) bool, p orchestrator.Payload) error {
+	var args []string
+	if name != "" {
+		args = []string{name}
+	}
+	entry, err := a.find(args, can)
+	if err != nil {
+		return err
+	}
+	if entry.Err != nil {
+		return entry.Err
+	}
+	if err := refuseUnhosted(entry, p.Name); err != nil {
+		return err
+	}
+	p.Actor, p.Source, p.SourceID = actor(), "cli", "cli/"+randomID()
+	if _, err := tools.AppendCommand(entry.Dir, p); err != nil {
+		return err
+	}
+	if !entry.Running {
+		return a.applyUnhosted(ctx, entry, p.Name)
+	}
+	return a.awaitDecision(ctx, entry, p)
+}
+
+// refuseUnhosted refuses what makes no sense without a host.
+func refuseUnhosted(e session.Entry, name string) error {
+	if e.Running || name != "stop" && name != "pause" || e.State.Parked() && name == "stop" {
+		return nil
+	}
+	return usage(errors.New(e.Name + " is not running; agentmux resume " + e.Name + " goes on with it"))
+}
+
+// startsHost are the commands that wake a parked session.
+var startsHost = map[string]bool{"stop": true, "changes": true, "retry": true}
+
+func (a *app) applyUnhosted(ctx context.Context, e session.Entry, name string) error {
+	if startsHost[name] && e.State.Parked() || name == "changes" && e.State.Phase == orchestrator.PhaseDone {
+		return a.hostCommands(ctx, e)
+	}
+	a.say("recorded; it is applied when the session goes on: agentmux resume %s", e.Name)
+	return nil
+}
+
+// awaitDecision follows the session's records until one names the command.
+func (a *app) awaitDecision(ctx context.Context, e session.Entry, p orchestrator.Payload) error {
+	s, err := session.Open(e.Dir)
+	if err != nil {
+		return err
+	}
+	follower := s.Follow(e.State.Seq)
+	deadline := time.NewTimer(decisionWait)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		records, err := follower.Read()
+		if err != nil {
+			return err
+		}
+		for _, record := range records {
+			if record.Data["source_id"] == p.SourceID {
+				return a.tellDecision(record, p.Name)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline.C:
+			a.say("recorded; the session has not read it yet (agentmux logs %s)", e.Name)
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (a *app) tellDecision(record orchestrator.Event, name string) error {
+	if record.Type == orchestrator.EvCommandRefused {
+		reason, _ := record.Data["reason"].(string)
+		return errors.New(name + " was refused: " + reason)
+	}
+	a.say("%s: done", name)
+	return nil
+}
+
+func actor() string {
+	u, err := user.Current()
+	if err != nil || u.Username == "" {
+		return "user"
+	}
+	return strings.ReplaceAll(u.Username, "\n", " ")
+}
+
+func randomID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

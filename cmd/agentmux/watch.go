@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/tmux"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) attachCommand() *cobra.Command {
+	var role string
+	cmd := &cobra.Command{
+		Use:     "attach [S] [ROLE]",
+		Short:   "Join a session's tmux; detaching changes nothing",
+		Example: "  agentmux attach\n  agentmux attach '#42' coder",
+		Args:    cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entry, err := a.find(args[:min(len(args), 1)], live)
+			if err != nil {
+				return err
+			}
+			if len(args) == 2 {
+				role = args[1]
+			}
+			return a.attach(cmd.Context(), entry, role)
+		},
+	}
+	cmd.Flags().StringVar(&role, "role", "", "show this agent's window, as `role` or role/task")
+	return group(groupStart, cmd)
+}
+
+// attach gives the terminal to tmux until the person detaches.
+func (a *app) attach(ctx context.Context, e session.Entry, role string) error {
+	if e.Err != nil {
+		return e.Err
+	}
+	s, err := session.Open(e.Dir)
+	if err != nil {
+		return err
+	}
+	runtime := s.ReadRuntime()
+	if runtime.Socket == "" {
+		return errors.New(e.Name + " has no tmux session now; agentmux resume " + e.Name)
+	}
+	server, err := tmux.New(tmux.Options{Socket: runtime.Socket})
+	if err != nil {
+		return err
+	}
+	if _, err := server.Started(ctx); err != nil {
+		return fmt.Errorf("%s has no tmux session now (%w); agentmux resume %s", e.Name, err, e.Name)
+	}
+	target, err := attachTarget(runtime, e.State, role)
+	if err != nil {
+		return err
+	}
+	if os.Getenv("TMUX") != "" {
+		a.say("you are inside another tmux: its prefix reaches that one first (press it twice for this session)")
+	}
+	argv, err := server.AttachArgs(e.State.SessionName, target)
+	if err != nil {
+		return err
+	}
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(path, argv, withoutTmux(os.Environ()))
+}
+
+// attachTarget returns the pane of a role, or "" for the window shown last.
+func attachTarget(r session.Runtime, s *orchestrator.State, role string) (string, error) {
+	if role == "" {
+		return "", nil
+	}
+	if pane, ok := r.Panes[role]; ok {
+		return pane, nil
+	}
+	for key, pane := range r.Panes {
+		if name, _ := orchestrator.SplitKey(key); name == role && s.Agents[key].Launch != "" {
+			return pane, nil
+		}
+	}
+	return "", usage(fmt.Errorf("no pane of %q; agentmux status shows who is at work", role))
+}
+
+func withoutTmux(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		if len(kv) < 5 || kv[:5] != "TMUX=" && (len(kv) < 10 || kv[:10] != "TMUX_PANE=") {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+func (a *app) logsCommand() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use:     "logs [S]",
+		Short:   "Show the log of a session's host",
+		Example: "  agentmux logs --follow",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entry, err := a.find(args, nil)
+			if err != nil {
+				return err
+			}
+			s, err := session.Open(entry.Dir)
+			if err != nil {
+				return err
+			}
+			return a.copyLog(cmd.Context(), s.Path(session.HostLog), entry.Dir, follow)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as the log grows, until the host ends")
+	return group(groupStart, cmd)
+}
+
+func (a *app) copyLog(ctx context.Context, file, dir string, follow bool) error {
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		a.say("no log yet")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := io.Copy(a.out, f); err != nil {
+			return err
+		}
+		if !follow || !session.Running(dir) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/agentmux/agentmux/workflows"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) workflowsCommand() *cobra.Command {
+	cmd := group(groupSetup, &cobra.Command{
+		Use: "workflows", Short: "List, show and check workflows", Args: unknownCommand, RunE: needsSubcommand,
+		Example: "  agentmux workflows list\n  agentmux workflows show feature > .agentmux/workflows/mine.yaml\n  agentmux workflows check",
+	})
+	cmd.AddCommand(
+		&cobra.Command{Use: "list", Short: "List the workflows", Args: cobra.NoArgs, RunE: a.listWorkflows},
+		&cobra.Command{Use: "show NAME", Short: "Print a workflow", Args: cobra.ExactArgs(1), RunE: a.showWorkflow},
+		&cobra.Command{Use: "check [NAME]", Short: "Check the project's workflows", Args: cobra.MaximumNArgs(1), RunE: a.checkWorkflows},
+	)
+	return cmd
+}
+
+func (a *app) listWorkflows(*cobra.Command, []string) error {
+	project, err := a.projectDir()
+	if err != nil {
+		return err
+	}
+	dir := os.DirFS(project)
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSOURCE\tPHASES\tDESCRIPTION")
+	for _, name := range workflows.Names(dir) {
+		source := "project"
+		if slices.Contains(workflows.Shipped(), name) {
+			source = "built in"
+		}
+		def, _, problems := workflows.Load(name, dir)
+		if problems.Err() != nil {
+			fmt.Fprintf(w, "%s\t%s\t-\tinvalid: agentmux workflows check %s\n", name, source, name)
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", name, source, len(def.Phases), def.Description)
+	}
+	return w.Flush()
+}
+
+func (a *app) showWorkflow(_ *cobra.Command, args []string) error {
+	project, err := a.projectDir()
+	if err != nil {
+		return err
+	}
+	_, data, problems := workflows.Load(args[0], os.DirFS(project))
+	if len(data) == 0 {
+		return usage(fmt.Errorf("%s; known: %s", strings.Join(problems.Lines(), "; "), strings.Join(workflows.Names(os.DirFS(project)), ", ")))
+	}
+	_, err = a.out.Write(data)
+	return err
+}
+
+func (a *app) checkWorkflows(_ *cobra.Command, args []string) error {
+	project, err := a.projectDir()
+	if err != nil {
+		return err
+	}
+	dir := os.DirFS(project)
+	names := args
+	if len(names) == 0 {
+		names = workflows.Names(dir)
+	}
+	bad := 0
+	for _, name := range names {
+		_, _, problems := workflows.Load(name, dir)
+		for _, line := range problems.Lines() {
+			a.say("%s", line)
+		}
+		if problems.Err() != nil {
+			bad++
+			continue
+		}
+		a.print("%s: ok", name)
+	}
+	if bad > 0 {
+		return usage(errors.New(fmt.Sprint(bad, " of ", len(names), " workflows have problems in ", filepath.Join(project, ".agentmux", "workflows"))))
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/outgate"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// roundRef is where the commit of a change round is kept: own as this program made it,
+// tip as it was pushed, with what people had put on the branch merged in.
+func roundRef(session string, round int, which string) string {
+	return "refs/agentmux/completion/" + session + "/" + strconv.Itoa(round) + "/" + which
+}
+
+// tips are the branch's commits before the present round.
+type tips struct {
+	own string // the last commit this program made; the base before the first
+	tip string // what the branch was at, own or a merge on top of it
+}
+
+func (r *runner) before(ctx context.Context, round int, base string) (tips, error) {
+	for n := round - 1; n >= 0; n-- {
+		own, err := r.repo.Ref(ctx, roundRef(r.sess.Name(), n, "own"))
+		if err != nil {
+			return tips{}, err
+		}
+		if own == "" {
+			continue
+		}
+		tip, err := r.repo.Ref(ctx, roundRef(r.sess.Name(), n, "tip"))
+		return tips{own: own, tip: or(tip, own)}, err
+	}
+	return tips{own: base, tip: base}, nil
+}
+
+// ensureCommit makes the one commit of a change round: the integrated tree on top of the
+// branch, less what the person left out. The same effect gives the same commit.
+func (r *runner) ensureCommit(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	if a.Tree == "" {
+		a.Tree = a.Base
+	}
+	former, err := r.before(ctx, a.Round, a.Base)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	tree, files, err := r.committedTree(ctx, a, former)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	if files == 0 {
+		return orchestrator.Result{Empty: true}, nil
+	}
+	message := r.commitMessage(a.Message, s)
+	if tree, err = r.onTop(ctx, a, former, tree, message); err != nil || tree == "" {
+		return orchestrator.Result{Refused: "the changes of people on the branch conflict with the new work"}, err
+	}
+	report, err := r.judge(ctx, a, s, former.tip, tree, message)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	if report.Blocked() {
+		return orchestrator.Result{Findings: findingTexts(report)}, nil
+	}
+	commit, err := r.repo.Commit(ctx, gitrepo.CommitSpec{
+		Tree: tree, Parents: []string{former.tip}, Message: message, Author: r.author, Date: a.Date.Time,
+	})
+	if err == nil {
+		err = r.keepRound(ctx, a.Round, commit)
+	}
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	subject, _, _ := strings.Cut(message, "\n")
+	return orchestrator.Result{
+		Commit: commit, Tree: tree, Parent: former.tip, Subject: subject, Files: files, Held: notePaths(report.Held),
+	}, nil
+}
+
+// committedTree is the integrated tree without what never leaves: the paths the person
+// left out, our own files, and notes of agents to themselves.
+func (r *runner) committedTree(ctx context.Context, a orchestrator.Args, former tips) (tree string, files int, err error) {
+	changes, err := r.repo.Changes(ctx, former.own, a.Tree)
+	if err != nil {
+		return "", 0, err
+	}
+	kept := slices.DeleteFunc(changes, func(c gitrepo.Change) bool {
+		return slices.Contains(a.Exclude, c.Path) || ours(c.Path)
+	})
+	tree, err = r.repo.Apply(ctx, former.own, kept)
+	return tree, len(kept), err
+}
+
+func ours(path string) bool {
+	return path == "AGENT_SUMMARY.md" || path == ".agentmux/.last_completion.json" || strings.HasPrefix(path, ".agentmux/.sessions/")
+}
+
+// onTop merges the tree with what people put on the branch since; "" is a conflict.
+func (r *runner) onTop(ctx context.Context, a orchestrator.Args, former tips, tree, message string) (string, error) {
+	if former.tip == former.own {
+		return tree, nil
+	}
+	commit, err := r.repo.Commit(ctx, gitrepo.CommitSpec{
+		Tree: tree, Parents: []string{former.own}, Message: message, Author: robot, Date: a.Date.Time,
+	})
+	if err != nil {
+		return "", err
+	}
+	merged, err := r.repo.Merge(ctx, former.tip, commit)
+	return merged.Tree, err
+}
+
+// judge asks the output gate. What a person was shown and then approved may pass, but
+// for secrets this process holds.
+func (r *runner) judge(ctx context.Context, a orchestrator.Args, s *orchestrator.State, base, tree, message string) (outgate.Report, error) {
+	spec := outgate.Spec{
+		Base: base, Tree: tree, Allow: r.cfg.Output.Allow, Protected: r.cfg.GitHub.ProtectedPaths,
+		MaxFiles: r.cfg.Output.MaxFiles, MaxBytes: int64(r.cfg.Output.MaxBytes), Secrets: r.redactor,
+		Texts: map[string]string{"commit message": message, "branch": a.Branch},
+	}
+	report, err := outgate.Check(ctx, r.repo, spec)
+	if err != nil || !report.Blocked() || !a.Allowed {
+		return report, err
+	}
+	spec.Allow = slices.Clone(spec.Allow)
+	for _, f := range report.Findings {
+		if !slices.Contains(s.Completion.Findings, f.String()) {
+			return report, nil
+		}
+		if f.SHA256 != "" {
+			spec.Approved = append(spec.Approved, f.SHA256)
+		} else if f.Path != "" {
+			spec.Allow = append(spec.Allow, f.Path)
+		}
+	}
+	return outgate.Check(ctx, r.repo, spec)
+}
+
+func findingTexts(report outgate.Report) []string {
+	texts := make([]string, len(report.Findings))
+	for i, f := range report.Findings {
+		texts[i] = f.String()
+	}
+	return texts
+}
+
+func notePaths(notes []outgate.Note) []string {
+	var paths []string
+	for _, n := range notes {
+		if path := or(n.Path, n.Text); !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// keepRound remembers the commit of a round. A commit made again with other words
+// replaces one that was not pushed.
+func (r *runner) keepRound(ctx context.Context, round int, commit string) error {
+	own := roundRef(r.sess.Name(), round, "own")
+	old, err := r.repo.Ref(ctx, own)
+	if err != nil || old == commit {
+		return err
+	}
+	if err := r.repo.UpdateRef(ctx, own, commit, old); err != nil {
+		return fmt.Errorf("keep commit of round %d: %w", round, err)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// maxSubject is the length of a commit's first line, in characters.
+const maxSubject = 72
+
+// commitMessage is what was chosen, or one made from the request, with our trailers.
+func (r *runner) commitMessage(chosen string, s *orchestrator.State) string {
+	subject, body, _ := strings.Cut(strings.TrimSpace(chosen), "\n")
+	if strings.TrimSpace(subject) == "" {
+		subject, body = "feat: "+or(string(s.IssueTitle), r.firstRequestLine()), ""
+	}
+	suffix := ""
+	if s.IssueNumber > 0 {
+		suffix = fmt.Sprintf(" (#%d)", s.IssueNumber)
+	}
+	parts := []string{fitSubject(ghsync.PlainTitle(subject), suffix)}
+	if body = strings.TrimSpace(ghsync.PlainMessage(body)); body != "" {
+		parts = append(parts, body)
+	}
+	return strings.Join(append(parts, r.trailers(s)), "\n\n") + "\n"
+}
+
+func fitSubject(subject, suffix string) string {
+	subject = strings.TrimSuffix(strings.TrimSpace(subject), strings.TrimSpace(suffix))
+	subject = strings.TrimRight(strings.TrimSpace(subject), ".")
+	runes := []rune(subject)
+	if room := maxSubject - len([]rune(suffix)); len(runes) > room {
+		subject = strings.TrimRight(string(runes[:room]), " .")
+	}
+	return subject + suffix
+}
+
+func (r *runner) trailers(s *orchestrator.State) string {
+	var lines []string
+	if snap, err := r.snapshotOf(); err == nil && snap.Requester.ID > 0 && s.IssueNumber > 0 {
+		lines = append(lines, fmt.Sprintf("Co-authored-by: %s <%d+%s@users.noreply.%s>",
+			snap.Requester.Login, snap.Requester.ID, snap.Requester.Login, r.serverHost(r.cfg)))
+	}
+	return strings.Join(append(lines, "Agentmux-Session: "+s.SessionID), "\n")
+}
+
+// snapshotOf is the issue text the session works from; fs.ErrNotExist without an issue.
+func (r *runner) snapshotOf() (ghsync.Snapshot, error) {
+	var snap ghsync.Snapshot
+	data, err := os.ReadFile(r.sess.Path(session.SnapshotFile))
+	if err == nil {
+		err = json.Unmarshal(data, &snap)
+	}
+	if err != nil {
+		return ghsync.Snapshot{}, fmt.Errorf("read issue snapshot: %w", err)
+	}
+	return snap, nil
+}
+
+// request is what was asked for at first, as it stands in requirements.md.
+func (r *runner) request() string {
+	data, err := r.readText(session.RequirementsFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.Log.Warn("requirements not readable", "session", r.sess.Name(), "err", err)
+	}
+	_, rest, found := strings.Cut(string(data), "## Initial Request")
+	if !found {
+		return strings.TrimSpace(string(data))
+	}
+	rest, _, _ = strings.Cut(rest, "\n## ")
+	return strings.TrimSpace(rest)
+}
+
+func (r *runner) firstRequestLine() string {
+	for line := range strings.Lines(r.request()) {
+		if line = strings.TrimSpace(strings.TrimLeft(line, "# ")); line != "" {
+			return line
+		}
+	}
+	return "changes of " + r.sess.Name()
+}

@@ -1,0 +1,163 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+func (r *runner) ensureDirs(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	return orchestrator.Result{}, r.sess.EnsureDirs(e.Args.Paths...)
+}
+
+func (r *runner) writeFile(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	return orchestrator.Result{SHA256: e.Args.SHA256}, r.sess.WriteBlob(e.Args.Path, e.Args.SHA256)
+}
+
+func (r *runner) writeMarker(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	return orchestrator.Result{}, r.sess.Mark(e.Args.Path)
+}
+
+func (r *runner) moveAside(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	return orchestrator.Result{}, r.sess.MoveAside(e.Args.Visit, e.Args.Paths...)
+}
+
+func (r *runner) removeFiles(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	return orchestrator.Result{}, r.sess.Remove(e.Args.Paths...)
+}
+
+// materialise writes derived files from the bytes that were accepted, whatever the
+// artifact on disk says by now.
+func (r *runner) materialise(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	switch e.Args.Material {
+	case orchestrator.MaterialPlan:
+		return orchestrator.Result{}, r.derivePlan(e.Args)
+	case orchestrator.MaterialConflict:
+		return orchestrator.Result{}, r.deriveConflict(ctx, e.Args)
+	}
+	results, err := r.reviews(e.Args.Sources)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	var text []byte
+	switch e.Args.Material {
+	case orchestrator.MaterialReview:
+		if len(results) != 1 {
+			return orchestrator.Result{}, never(fmt.Errorf("derive %s: %d sources", e.Args.Path, len(results)))
+		}
+		text = results[0].Archive()
+	case orchestrator.MaterialReviewAll:
+		text = workflows.ReviewSummary(results)
+	case orchestrator.MaterialFix:
+		text = workflows.FixRequest(results)
+	case orchestrator.MaterialSummary:
+		return orchestrator.Result{}, r.deriveSummary(e.Args.Path, s.Visit, workflows.FallbackSummary(results))
+	default:
+		return orchestrator.Result{}, never(fmt.Errorf("derive %s: unknown material %q", e.Args.Path, e.Args.Material))
+	}
+	return orchestrator.Result{}, r.sess.Replace(e.Args.Path, text)
+}
+
+func (r *runner) derivePlan(a orchestrator.Args) error {
+	sum := a.Sources["plan"]
+	data, err := r.sess.Blob(sum)
+	if err != nil {
+		return fmt.Errorf("derive plan files: %w", err)
+	}
+	plan, problems := workflows.ParsePlan(data)
+	if err := problems.Err(); err != nil {
+		return never(fmt.Errorf("derive plan files: %w", err))
+	}
+	files, err := plan.Files(sum)
+	if err != nil {
+		return never(fmt.Errorf("derive plan files: %w", err))
+	}
+	for _, f := range files {
+		if err := r.sess.Replace(path.Join(a.Path, f.Name), f.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reviews reads accepted reviews, in the order in which roles are shown.
+func (r *runner) reviews(sources map[string]string) ([]workflows.RoleReview, error) {
+	var results []workflows.RoleReview
+	for _, role := range byReviewOrder(slices.Collect(maps.Keys(sources))) {
+		data, err := r.sess.Blob(sources[role])
+		if err != nil {
+			return nil, fmt.Errorf("read review of %s: %w", role, err)
+		}
+		review, problems := workflows.ParseReview(data)
+		if err := problems.Err(); err != nil {
+			return nil, never(fmt.Errorf("read review of %s: %w", role, err))
+		}
+		results = append(results, workflows.RoleReview{Role: role, SHA256: sources[role], Review: review})
+	}
+	return results, nil
+}
+
+func byReviewOrder(roles []string) []string {
+	slices.SortFunc(roles, func(a, b string) int {
+		return slices.Index(workflows.ReviewRoles(), a) - slices.Index(workflows.ReviewRoles(), b)
+	})
+	return roles
+}
+
+// deriveSummary writes the summary nobody submitted. What an agent had begun stays
+// beside it.
+func (r *runner) deriveSummary(rel string, visit int, text []byte) error {
+	have, err := os.ReadFile(r.sess.Path(rel))
+	if err == nil && bytes.Equal(have, text) {
+		return nil
+	}
+	if err := r.sess.MoveAside(visit, rel); err != nil {
+		return err
+	}
+	return r.sess.Replace(rel, text)
+}
+
+// maxConflictDiff bounds what a prompt includes of preserved work.
+const maxConflictDiff = 512 << 10
+
+// deriveConflict writes the preserved work of a subplan as a diff against its base.
+func (r *runner) deriveConflict(ctx context.Context, a orchestrator.Args) error {
+	kept := gitrepo.PreservedRef(r.sess.Name(), a.Task)
+	commit, err := r.repo.Ref(ctx, kept)
+	if err != nil {
+		return err
+	}
+	if commit == "" {
+		return never(fmt.Errorf("derive %s: nothing was preserved of %s", a.Path, a.Task))
+	}
+	diff, err := r.repo.Diff(ctx, commit+"^1", commit, maxConflictDiff)
+	if errors.Is(err, gitrepo.ErrTooLarge) {
+		diff, err = r.conflictStat(ctx, commit)
+	}
+	if err != nil {
+		return fmt.Errorf("derive %s: %w", a.Path, err)
+	}
+	return r.sess.Replace(a.Path, diff)
+}
+
+func (r *runner) conflictStat(ctx context.Context, commit string) ([]byte, error) {
+	stats, err := r.repo.DiffStat(ctx, commit+"^1", commit)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.WriteString("The diff is too large to show. It changes these files:\n\n")
+	for _, s := range stats {
+		fmt.Fprintf(&b, "%s (+%d -%d)\n", s.Path, s.Added, s.Removed)
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,193 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/tools"
+)
+
+// TestMain makes the test binary stand for the program itself: its hidden commands and
+// the scripted agent run in panes.
+func TestMain(m *testing.M) {
+	if asked, code := gitrepo.AnswerAskpass(os.Args, os.Stdout); asked {
+		os.Exit(code)
+	}
+	if len(os.Args) > 2 {
+		switch os.Args[1] {
+		case "agent-exec":
+			os.Exit(agent.Exec(context.Background(), os.Args[2]))
+		case "monitor":
+			select {}
+		case "play":
+			os.Exit(play(os.Args[2:]))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// scenario is what the scripted agents of a test do; it lies beside the project.
+type scenario struct {
+	Plan    string              // content of plan.yaml
+	Files   map[string][]string // task -> "path=content" written to the workspace
+	Verdict map[string][]string // role -> verdict of each round; pass after the last
+	Gone    map[string]int      // agent key -> how many launches exit without submitting
+	Ask     map[string]string   // agent key -> question asked at the first launch, then exit 0
+	Hold    map[string]bool     // agent key -> go on only when the file "go" is there
+}
+
+// player is one scripted agent at work.
+type player struct {
+	who  tools.Caller
+	what scenario
+	st   struct {
+		Phase     string `json:"phase"`
+		Iteration int    `json:"review_iteration"`
+		Awaiting  bool   `json:"awaiting_summary"`
+	}
+}
+
+func play(args []string) int {
+	var p player
+	fs := flag.NewFlagSet("play", flag.ContinueOnError)
+	fs.StringVar(&p.who.Dir, "session", "", "")
+	fs.StringVar(&p.who.Role, "role", "", "")
+	fs.StringVar(&p.who.Task, "task", "", "")
+	fs.StringVar(&p.who.Launch, "launch", "", "")
+	prompt := fs.String("prompt", "", "")
+	if err := fs.Parse(args); err != nil {
+		return 2
+	}
+	file := strings.TrimPrefix(*prompt, "Read and follow the instructions in ")
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), p.who.Dir) {
+		fmt.Println("no prompt", file, err)
+		return 3
+	}
+	if err := p.read(); err != nil {
+		fmt.Println(err)
+		return 4
+	}
+	return p.run()
+}
+
+func (p *player) read() error {
+	data, err := os.ReadFile(filepath.Join(p.who.Dir, session.StateFile))
+	if err == nil {
+		err = json.Unmarshal(data, &p.st)
+	}
+	if err != nil {
+		return err
+	}
+	if data, err = os.ReadFile(filepath.Join(filepath.Dir(p.project()), "scenario.json")); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, &p.what)
+}
+
+func (p *player) key() string {
+	if p.who.Task == "" {
+		return p.who.Role
+	}
+	return p.who.Role + "/" + p.who.Task
+}
+
+func (p *player) run() int {
+	attempt := p.who.Launch[strings.LastIndexByte(p.who.Launch, '.')+1:]
+	if p.what.Hold[p.key()] {
+		p.hold()
+	}
+	switch {
+	case fmt.Sprint(p.what.Gone[p.key()]) >= attempt:
+		return 0
+	case p.what.Ask[p.key()] != "" && attempt == "1":
+		return p.call("ask_human", map[string]any{"question": p.what.Ask[p.key()], "options": []any{"a", "b"}})
+	}
+	switch role := p.who.Role; {
+	case role == "architect":
+		p.write("02_architecting/architecture.md", "# Architecture\n\nOne file.\n")
+		return p.call("submit_architecture", map[string]any{"reviewers": []any{"reviewer_logic"}})
+	case role == "planner":
+		p.write("04_planning/plan.yaml", p.what.Plan)
+		return p.call("submit_plan", nil)
+	case role == "coder":
+		return p.code()
+	case p.st.Awaiting:
+		p.write("08_completion/summary.md", "## What was implemented\n\nIt.\n\n## Key decisions\n\n- One.\n\n## Deviations from plan\n\nNone.\n")
+		return p.call("submit_summary", nil)
+	case strings.HasPrefix(role, "reviewer"):
+		return p.review()
+	}
+	fmt.Println("no script for", p.who.Role)
+	return 5
+}
+
+// hold waits for the test's word.
+func (p *player) hold() {
+	word := filepath.Join(filepath.Dir(p.project()), "go")
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(word); err == nil {
+			return
+		}
+		<-tick.C
+	}
+}
+
+func (p *player) project() string { return filepath.Dir(filepath.Dir(filepath.Dir(p.who.Dir))) }
+
+func (p *player) code() int {
+	task, index := p.who.Task, strings.TrimPrefix(p.who.Task, "resolve-")
+	if task == "" {
+		task, index = "fix", "1"
+	}
+	for _, f := range p.what.Files[task] {
+		name, content, _ := strings.Cut(f, "=")
+		_ = os.MkdirAll(filepath.Dir(name), 0o755)
+		if err := os.WriteFile(name, []byte(content+"\n"), 0o644); err != nil {
+			fmt.Println(err)
+			return 6
+		}
+	}
+	var n float64
+	_, _ = fmt.Sscan(index, &n)
+	return p.call("submit_done", map[string]any{"subplan_index": n})
+}
+
+func (p *player) review() int {
+	verdict := "pass"
+	if rounds := p.what.Verdict[p.who.Role]; p.st.Iteration < len(rounds) {
+		verdict = rounds[p.st.Iteration]
+	}
+	text := "verdict: pass\nsummary: Good.\ncommit_message: \"feat: greet the world.\"\n"
+	if verdict == "fail" {
+		text = "verdict: fail\nsummary: Not good.\nfindings: [{issue: Wrong, recommendation: Do it right, location: a.txt}]\n"
+	}
+	p.write("07_review/review_"+p.who.Role+".yaml", text)
+	return p.call("submit_review", nil)
+}
+
+func (p *player) write(rel, text string) {
+	if err := os.WriteFile(filepath.Join(p.who.Dir, rel), []byte(text), 0o600); err != nil {
+		fmt.Println(err)
+	}
+}
+
+func (p *player) call(tool string, params map[string]any) int {
+	answer := tools.Call(context.Background(), p.who, tool, params)
+	fmt.Println(answer.Text)
+	if !answer.OK {
+		return 7
+	}
+	return 0
+}

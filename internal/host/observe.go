@@ -1,0 +1,225 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/tmux"
+)
+
+const (
+	// dialogTime is how long a dialog may be open before nobody is expected to answer.
+	dialogTime = 5 * time.Second
+	// idleTime is how long a program without hooks must show its prompt to be idle.
+	idleTime = 10 * time.Second
+	// deafLooks is after how many unanswered looks in a row a server counts as failed.
+	deafLooks = 3
+	tailLines = 20
+)
+
+// Observe looks at every launch the state knows, with one question to tmux. A launch
+// that is just being started or stopped is not reported.
+func (r *runner) Observe(ctx context.Context, s *orchestrator.State) ([]orchestrator.AgentReport, error) {
+	expected := expectedLaunches(s)
+	if len(expected) == 0 {
+		return nil, nil
+	}
+	found, err := r.panes.list(ctx)
+	if err == nil {
+		err = r.panes.sameServer(ctx, found, expected)
+	}
+	if errors.Is(err, tmux.ErrNoServer) || errors.Is(err, tmux.ErrNoAnswer) {
+		err = r.panes.serverGone(ctx, err, expected)
+		found = nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at the agents: %w", err)
+	}
+	var reports []orchestrator.AgentReport
+	for _, key := range slices.Sorted(maps.Keys(expected)) {
+		pane, ok := found[expected[key]]
+		if report := r.report(ctx, s, key, expected[key], pane, ok); report != nil {
+			reports = append(reports, *report)
+		}
+	}
+	return reports, nil
+}
+
+// expectedLaunches maps agent keys to the launches that should have a pane.
+func expectedLaunches(s *orchestrator.State) map[string]string {
+	expected := map[string]string{}
+	for key, a := range s.Agents {
+		if a.Launch != "" {
+			expected[key] = a.Launch
+		}
+	}
+	for _, e := range s.Pending {
+		if e.Type == orchestrator.EffStartAgent {
+			delete(expected, orchestrator.AgentKey(e.Args.Role, e.Args.Task))
+		}
+	}
+	return expected
+}
+
+// sameServer notices a server that was replaced: panes are missing, and it started at
+// another time than the one that had them.
+func (p *panes) sameServer(ctx context.Context, found map[string]tmux.Pane, expected map[string]string) error {
+	p.mu.Lock()
+	p.silent = 0
+	known := p.started
+	p.mu.Unlock()
+	complete := true
+	for _, launch := range expected {
+		_, ok := found[launch]
+		complete = complete && ok
+	}
+	if complete || known.IsZero() {
+		return nil
+	}
+	started, err := p.server.Started(ctx)
+	if err == nil && !started.Equal(known) {
+		return tmux.ErrNoServer
+	}
+	return err
+}
+
+// serverGone makes a new server and remembers whose panes went with the old one.
+func (p *panes) serverGone(ctx context.Context, cause error, expected map[string]string) error {
+	if errors.Is(cause, tmux.ErrNoAnswer) {
+		p.mu.Lock()
+		p.silent++
+		again := p.silent < deafLooks
+		p.mu.Unlock()
+		if again {
+			return cause
+		}
+		if err := p.server.KillServer(ctx); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	for _, launch := range expected {
+		p.lost[launch] = true
+	}
+	p.silent = 0
+	p.mu.Unlock()
+	return p.ensure(ctx)
+}
+
+// report is what one launch looks like; nil while that is not clear.
+func (r *runner) report(ctx context.Context, s *orchestrator.State, key, launch string, pane tmux.Pane, found bool) *orchestrator.AgentReport {
+	out := &orchestrator.AgentReport{Key: key, Launch: launch}
+	status := r.signals.status(r.launchDir(launch), launch)
+	out.CLISession = status.Session
+	if exit, ended, err := agent.ReadExit(r.launchDir(launch)); err == nil && ended {
+		if exit.Stopped && r.panes.wasLost(launch) {
+			return r.panes.reportMissing(out) // the server's end told it to end
+		}
+		if exit.Stopped && found && !pane.Dead {
+			return nil // it ended after the panes were listed; the next look knows why
+		}
+		out.Condition, out.ExitCode, out.Signal = orchestrator.AgentDead, exit.Code, exit.Signal
+		out.Tail = or(exit.Error, r.tail(ctx, pane, found))
+		return out
+	}
+	switch {
+	case found && pane.Dead:
+		return r.reportDead(ctx, out, pane)
+	case found:
+		r.reportLive(ctx, out, s, pane, status)
+		return out
+	}
+	return r.panes.reportMissing(out)
+}
+
+// reportDead describes a pane whose agent-exec went without a record.
+func (r *runner) reportDead(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane) *orchestrator.AgentReport {
+	if pane.ExitStatus < 0 && pane.Signal == "" {
+		return nil // tmux does not know yet
+	}
+	out.Condition, out.Tail = orchestrator.AgentDead, r.tail(ctx, pane, true)
+	if out.Signal = pane.Signal; out.Signal == "" {
+		out.ExitCode = &pane.ExitStatus
+	}
+	return out
+}
+
+func (p *panes) wasLost(launch string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost[launch]
+}
+
+func (p *panes) reportMissing(out *orchestrator.AgentReport) *orchestrator.AgentReport {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out.Condition, out.ServerLost = orchestrator.AgentAbsent, p.lost[out.Launch]
+	return out
+}
+
+func (r *runner) reportLive(ctx context.Context, out *orchestrator.AgentReport, s *orchestrator.State, pane tmux.Pane, status agent.Status) {
+	now := r.Now()
+	out.Condition = orchestrator.AgentLive
+	out.RateLimited = status.State == agent.RateLimited
+	if !pane.Activity.IsZero() {
+		out.Silence = orchestrator.Duration(max(0, now.Sub(pane.Activity)))
+	}
+	switch status.State {
+	case agent.Idle:
+		if status.TurnEnds > 0 {
+			out.TurnEnded = fmt.Sprintf("turn %d", status.TurnEnds)
+		}
+	case agent.WaitingPermission, agent.WaitingAnswer:
+		if !status.Since.IsZero() && now.Sub(status.Since) >= dialogTime {
+			out.Dialog = string(status.State)
+		}
+	case "", agent.Starting:
+		r.lookAtScreen(ctx, out, s, pane)
+	}
+}
+
+// lookAtScreen serves programs that report nothing by hooks.
+func (r *runner) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport, s *orchestrator.State, pane tmux.Pane) {
+	launch, err := agent.ReadLaunch(r.launchDir(out.Launch))
+	if err != nil {
+		return
+	}
+	p := r.providers[launch.Provider]
+	if len(p.Trust) == 0 && (p.Hooks != "" || len(p.Ready) == 0 || out.Silence.D() < idleTime) {
+		return
+	}
+	text, err := r.panes.server.Capture(ctx, pane.ID, 0)
+	if err != nil {
+		return // the next look tells more
+	}
+	for _, d := range p.Trust {
+		if strings.Contains(text, d.Text) {
+			_, err := r.panes.server.SendKey(ctx, pane.ID, d.Key)
+			r.Log.Info("answered a known dialog", "session", s.SessionID, "launch", out.Launch, "err", err)
+			return
+		}
+	}
+	if p.Hooks == "" && out.Silence.D() >= idleTime && p.Screen(text) == agent.Idle {
+		out.TurnEnded = "screen " + hashOf([]byte(text))[:12]
+	}
+}
+
+// tail is the end of what a pane shows, for the person who looks for the cause.
+func (r *runner) tail(ctx context.Context, pane tmux.Pane, found bool) string {
+	if !found {
+		return ""
+	}
+	text, err := r.panes.server.Capture(ctx, pane.ID, tailLines)
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimRight(text, "\n "), "\n")
+	return r.redactor.Redact(strings.Join(lines[max(0, len(lines)-tailLines):], "\n"))
+}

@@ -1,0 +1,172 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/tmux"
+)
+
+// Pane options by which a pane is known.
+const (
+	tagSession = "@agentmux_session"
+	tagRole    = "@agentmux_role"
+	tagTask    = "@agentmux_task"
+	tagLaunch  = "@agentmux_launch"
+)
+
+// roleControl tags the window of the monitor.
+const roleControl = "control"
+
+// Socket is where the tmux server of the session in dir listens. Each session has a
+// server of its own.
+func Socket(runtimeDir, dir string) string {
+	return filepath.Join(runtimeDir, shortHash(dir)+".sock")
+}
+
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
+}
+
+// panes is the tmux server of one session and what is known of it.
+type panes struct {
+	server  *tmux.Server
+	sess    *session.Session
+	name    string // tmux session
+	control tmux.WindowSpec
+
+	mu      sync.Mutex
+	started time.Time       // of the server, as last seen
+	lost    map[string]bool // launches whose server went away
+	silent  int             // looks in a row that the server did not answer
+}
+
+func (h *Host) openPanes(sess *session.Session, s *orchestrator.State) (*panes, error) {
+	server, err := tmux.New(tmux.Options{
+		Socket: Socket(h.RuntimeDir, sess.Dir), Binary: h.Tmux, Tags: []string{tagSession, tagRole, tagTask, tagLaunch},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open tmux server: %w", err)
+	}
+	return &panes{
+		server: server, sess: sess, name: s.SessionName,
+		control: tmux.WindowSpec{
+			Name: roleControl, Command: []string{h.Self, "monitor", sess.Dir}, Dir: sess.Dir,
+			Options: map[string]string{tagSession: sess.Name(), tagRole: roleControl},
+		},
+		lost: map[string]bool{},
+	}, nil
+}
+
+// ensure makes the server, the tmux session and its control window be there.
+func (p *panes) ensure(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(p.server.Socket()), 0o700); err != nil {
+		return fmt.Errorf("start tmux server: %w", err)
+	}
+	if err := p.server.Ensure(ctx, tmux.SessionSpec{Name: p.name, Window: p.control}); err != nil {
+		return fmt.Errorf("start tmux server: %w", err)
+	}
+	started, err := p.server.Started(ctx)
+	if err != nil {
+		return fmt.Errorf("start tmux server: %w", err)
+	}
+	p.mu.Lock()
+	p.started = started
+	p.mu.Unlock()
+	return nil
+}
+
+// list returns the panes of this session by launch; the control window's is left out.
+func (p *panes) list(ctx context.Context) (map[string]tmux.Pane, error) {
+	all, err := p.server.Panes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]tmux.Pane{}
+	for _, pane := range all {
+		if launch := pane.Options[tagLaunch]; launch != "" && pane.Options[tagSession] == p.sess.Name() {
+			found[launch] = pane
+		}
+	}
+	return found, nil
+}
+
+// find returns the pane of a launch. No server means no pane.
+func (p *panes) find(ctx context.Context, launch string) (tmux.Pane, bool, error) {
+	found, err := p.list(ctx)
+	if errors.Is(err, tmux.ErrNoServer) {
+		return tmux.Pane{}, false, nil
+	}
+	pane, ok := found[launch]
+	return pane, ok, err
+}
+
+// open starts a program in a window of its own, on a server that is made if need be.
+func (p *panes) open(ctx context.Context, key string, w tmux.WindowSpec) (tmux.Pane, error) {
+	w.Session, w.Name = p.name, strings.ReplaceAll(key, "/", "-")
+	pane, err := p.server.NewWindow(ctx, w)
+	if errors.Is(err, tmux.ErrNoServer) {
+		if err := p.ensure(ctx); err != nil {
+			return tmux.Pane{}, err
+		}
+		pane, err = p.server.NewWindow(ctx, w)
+	}
+	return pane, err
+}
+
+// note keeps where a launch runs for people and for the next host.
+func (p *panes) note(key string, info session.LaunchInfo) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.runtime()
+	r.Panes[key], r.Launches[key] = info.Pane, info
+	return p.sess.WriteRuntime(r)
+}
+
+// forget drops a launch that has ended.
+func (p *panes) forget(key, launch string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.lost, launch)
+	r := p.runtime()
+	if r.Launches[key].Launch != launch {
+		return nil
+	}
+	delete(r.Panes, key)
+	delete(r.Launches, key)
+	return p.sess.WriteRuntime(r)
+}
+
+func (p *panes) runtime() session.Runtime {
+	r := p.sess.ReadRuntime()
+	r.TmuxSession, r.Socket = p.name, p.server.Socket()
+	return r
+}
+
+// process is the agent-exec of a launch: of its pane, else as it was noted.
+func (p *panes) process(pane tmux.Pane, found bool, key, launch string) agent.Process {
+	if found && !pane.Dead {
+		if start, err := agent.ProcessStart(pane.PID); err == nil {
+			return agent.Process{PID: pane.PID, Start: start}
+		}
+	}
+	info := p.sess.ReadRuntime().Launches[key]
+	start, err := strconv.ParseInt(info.PIDStart, 10, 64)
+	if info.Launch != launch || err != nil {
+		return agent.Process{}
+	}
+	return agent.Process{PID: info.PID, Start: start}
+}

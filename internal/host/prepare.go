@@ -1,0 +1,199 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// PrepareSpec says what session to make.
+type PrepareSpec struct {
+	Project *Project
+	Config  *config.Config
+	// Files are the project's own definitions and prompts: its directory as it is on
+	// disk, or its base commit. Source says which, as "working tree" or a commit.
+	Files  fs.FS
+	Source string
+	Base   Base
+
+	Name     string // given by a person; empty = derived from Source
+	Title    string // what the name is derived from: a prompt, a file's stem, an issue's title
+	Request  string // what to do; for an issue it may be empty
+	Workflow string // empty = the configured one
+
+	ProductManager bool
+	Interactive    bool
+	Mirror         bool             // show the session on its issue
+	Trigger        string           // empty = cli/<session id>
+	Snapshot       *ghsync.Snapshot // of the issue, nil without one
+	Repo           ghsync.Repo      // of the issue; empty = the project's
+}
+
+// ErrProductManager says that a workflow has no phase for the product manager.
+var ErrProductManager = errors.New("this workflow has no phase for a product manager")
+
+// Prepare makes a session directory and returns it with its lock held. Nothing runs yet.
+// Errors of the workflow are *document.Error; ErrBlankRequest and *NameError of package
+// session are what the caller can correct.
+func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session, error) {
+	name := or(spec.Workflow, spec.Config.Defaults.Workflow)
+	def, data, problems := workflows.Load(name, spec.Files)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	if spec.ProductManager && !hasProductManager(def) {
+		return nil, fmt.Errorf("%s: %w", name, ErrProductManager)
+	}
+	if err := h.Preflight(spec.Config, def, spec.Interactive); err != nil {
+		return nil, err
+	}
+	create := session.CreateSpec{
+		Project: spec.Project.Clone.Root, Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
+		Definition: data, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def),
+		BranchTaken: func(branch string) bool { return spec.Project.branchTaken(ctx, branch) },
+	}
+	if spec.Snapshot != nil {
+		var err error
+		if create.Snapshot, err = json.MarshalIndent(spec.Snapshot, "", "  "); err != nil {
+			return nil, fmt.Errorf("encode issue snapshot: %w", err)
+		}
+		create.Request = or(strings.TrimSpace(spec.Request), "") + issueRequest(spec.Snapshot)
+		create.Source = spec.Snapshot.Title
+	}
+	return session.Create(create)
+}
+
+func hasProductManager(def *workflows.Definition) bool {
+	for _, p := range def.Phases {
+		for _, c := range p.When {
+			if c == workflows.ConditionProductManager {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// firstState is what the launcher knows; the rest follows from the name and the moment.
+func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestrator.State {
+	available := h.GitHub != nil && spec.Project.GitHub
+	s := orchestrator.State{
+		Kind: orchestrator.KindPipeline, Workflow: def.Name, ProductManager: spec.ProductManager,
+		GHAvailable: &available, BaseBranch: spec.Base.Branch, BaseSHA: spec.Base.SHA, ConfigSource: spec.Source,
+		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
+		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil),
+	}
+	if spec.Project.GitHub {
+		s.Repo = orchestrator.Optional(spec.Project.Repo.String())
+	}
+	if spec.Snapshot != nil {
+		s.IssueNumber, s.IssueTitle = spec.Snapshot.Issue, orchestrator.Optional(spec.Snapshot.Title)
+		s.Repo = orchestrator.Optional(or(spec.Snapshot.Repo, string(s.Repo)))
+	}
+	return s
+}
+
+// branchTaken reports whether a branch is somebody's already, here or on the server.
+func (p *Project) branchTaken(ctx context.Context, branch string) bool {
+	ref := "refs/heads/" + branch
+	if _, err := p.repo.FetchClone(ctx, p.Clone.Root, ref); err == nil {
+		return true
+	}
+	if p.remote == nil {
+		return false
+	}
+	refs, err := p.repo.RemoteRefs(ctx, *p.remote, ref)
+	return err == nil && len(refs) > 0
+}
+
+// issueRequest is the text of an issue for the agents, as data between boundaries.
+func issueRequest(s *ghsync.Snapshot) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Issue %s#%d, opened by %s.\n\n", s.Repo, s.Issue, s.Author)
+	text := "# " + s.Title + "\n\n" + s.Body
+	b.WriteString(fence(fmt.Sprintf("the text of the issue by %s", s.Author), text))
+	for _, c := range s.Comments {
+		b.WriteString("\n")
+		b.WriteString(fence(fmt.Sprintf("a comment by %s of %s", c.Author, c.CreatedAt.UTC().Format("2006-01-02 15:04")), c.Body))
+	}
+	return b.String()
+}
+
+// PreflightError lists what keeps the agents of a run from starting.
+type PreflightError struct{ Problems []string }
+
+// Error is one problem per line.
+func (e *PreflightError) Error() string { return strings.Join(e.Problems, "\n") }
+
+// Preflight checks, before anything is made, that every program the workflow needs is
+// there, can log in, and may act as the configuration says.
+func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactive bool) error {
+	providers, err := Providers(c)
+	if err != nil {
+		return err
+	}
+	var found []string
+	seen := map[string]bool{}
+	for _, role := range rolesOf(def) {
+		name := c.Choose(role).Provider
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		p, ok := providers[name]
+		if !ok {
+			found = append(found, fmt.Sprintf("provider %s is not configured", name))
+			continue
+		}
+		found = append(found, h.preflight(c, p, interactive)...)
+	}
+	if len(found) > 0 {
+		return &PreflightError{Problems: found}
+	}
+	return nil
+}
+
+func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) []string {
+	var found []string
+	r := &runner{Host: h, cfg: c}
+	env := agent.EnvSpec{Path: r.agentPath(), Home: h.StateHome, Logins: h.logins(), Lookup: h.Environ}
+	if interactive && c.Sandbox.Home != "private" {
+		env.RealHome = h.Home
+	}
+	if _, err := p.Program(h.Self, env.Path); err != nil {
+		found = append(found, err.Error())
+	}
+	if _, _, err := p.Login(env); err != nil {
+		found = append(found, err.Error())
+	}
+	if !interactive && p.SkipsPermissions && !r.unsafe() {
+		found = append(found, fmt.Sprintf("%s would act without asking for permission: add \"sandbox: {unsafe_flags: true}\" "+
+			"to your own configuration to allow that in unattended runs on this machine", p.Name))
+	}
+	return found
+}
+
+// rolesOf lists the roles a workflow may start.
+func rolesOf(def *workflows.Definition) []string {
+	var roles []string
+	for _, p := range def.Phases {
+		if p.Role != "" {
+			roles = append(roles, p.Role)
+		}
+		roles = append(roles, p.DefaultRoles...)
+		if p.Research {
+			roles = append(roles, workflows.RoleCodeResearcher)
+		}
+	}
+	return roles
+}

@@ -1,0 +1,249 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+)
+
+// Project is the clone a session is made for, with its place on the server.
+type Project struct {
+	Clone gitrepo.Clone
+	Host  string      // server of origin, as github.com; empty if it is none
+	Repo  ghsync.Repo // of origin; zero if its address is no owner/name
+	User  gitrepo.UserConfig
+	// GitHub reports whether origin is on the configured server, so that issues and
+	// pull requests are its.
+	GitHub bool
+
+	repo   *gitrepo.Host
+	remote *gitrepo.Remote // nil: nothing is fetched from or pushed to
+}
+
+// Project inspects the clone that holds dir and opens its host repository. Nothing in
+// the clone changes. The error is gitrepo.ErrNotClone outside of one.
+func (h *Host) Project(ctx context.Context, dir string, c *config.Config) (*Project, error) {
+	clone, err := gitrepo.Inspect(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &Project{Clone: clone}
+	if p.User, err = gitrepo.ReadUserConfig(ctx); err != nil {
+		return nil, err
+	}
+	p.Host, p.Repo = splitOrigin(clone.Origin)
+	p.GitHub = p.Repo != ghsync.Repo{} && strings.EqualFold(p.Host, h.serverHost(c))
+	p.remote = h.remote(p)
+	path, err := h.hostPath(p)
+	if err != nil {
+		return nil, err
+	}
+	p.repo, err = gitrepo.OpenHost(ctx, path)
+	return p, err
+}
+
+// serverHost is the name of the configured server.
+func (h *Host) serverHost(c *config.Config) string {
+	if h.GitHub != nil {
+		return h.GitHub.Host()
+	}
+	return c.GitHub.Host
+}
+
+// hostPath is where the project's host repository lies.
+func (h *Host) hostPath(p *Project) (string, error) {
+	if p.Repo != (ghsync.Repo{}) {
+		server := strings.ReplaceAll(strings.ToLower(p.Host), ":", "_")
+		return gitrepo.HostPath(h.StateHome, server, strings.ToLower(p.Repo.Owner), strings.ToLower(p.Repo.Name))
+	}
+	return gitrepo.LocalHostPath(h.StateHome, p.Clone.Root), nil
+}
+
+// remote is the repository over https, whatever the clone's own address is, because
+// that is what a token is good for.
+func (h *Host) remote(p *Project) *gitrepo.Remote {
+	if !p.GitHub {
+		return nil
+	}
+	server := "https://" + p.Host
+	if h.GitHub != nil {
+		server = h.GitHub.Server()
+	}
+	r := &gitrepo.Remote{URL: server + "/" + p.Repo.String() + ".git", Config: p.User, Askpass: h.Self}
+	if h.Token != nil {
+		r.Secret = func(ctx context.Context) (string, error) {
+			token, err := h.Token.Token(ctx)
+			return token.Reveal(), err
+		}
+	}
+	return r
+}
+
+// splitOrigin takes apart https://host/owner/name.git, ssh://git@host/owner/name and
+// git@host:owner/name. Anything else is no repository of a server.
+func splitOrigin(origin string) (host string, repo ghsync.Repo) {
+	path := ""
+	u, err := url.Parse(origin)
+	switch {
+	case err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http"):
+		host, path = u.Host, u.Path
+	case err == nil && u.Host != "" && u.Scheme == "ssh":
+		host, path = u.Hostname(), u.Path
+	default:
+		user, rest, ok := strings.Cut(origin, "@")
+		if !ok || strings.ContainsAny(user, "/:") {
+			return "", repo
+		}
+		host, path, _ = strings.Cut(rest, ":")
+	}
+	owner, name, ok := strings.Cut(strings.Trim(path, "/"), "/")
+	name = strings.TrimSuffix(name, ".git")
+	if !ok || owner == "" || name == "" || strings.Contains(name, "/") {
+		return "", repo
+	}
+	return host, ghsync.Repo{Owner: owner, Name: name}
+}
+
+// Base is the commit a session starts from.
+type Base struct {
+	Branch string // pull requests go there; empty if there is none
+	SHA    string
+	Local  bool     // taken from the clone because the person named it
+	Notes  []string // what the person should know, one line each
+}
+
+// ErrNoCommit says that a clone has nothing to start from.
+var ErrNoCommit = errors.New("the repository has no commit yet: make one first")
+
+// Base finds the commit a session starts from. named is what --base says, or empty.
+func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Base, error) {
+	if p.Clone.Head == "" {
+		return Base{}, ErrNoCommit
+	}
+	tips, online := p.serverTips(ctx, c, named)
+	b := Base{Branch: p.baseBranch(tips, c, named)}
+	if named != "" && tips["refs/heads/"+named] == "" && !p.tracks(ctx, named, online) {
+		return p.localBase(ctx, b, named)
+	}
+	b.Notes = append(b.Notes, p.leftOut()...)
+	if tip := tips["refs/heads/"+b.Branch]; online && tip != "" {
+		b.SHA = tip
+		ref := "refs/remotes/origin/" + b.Branch
+		if err := p.repo.FetchRemote(ctx, *p.remote, "+refs/heads/"+b.Branch+":"+ref); err != nil {
+			return Base{}, err
+		}
+		return b, nil
+	}
+	if p.remote != nil && !online {
+		b.Notes = append(b.Notes, "the server was not reached: starting from what this clone fetched last")
+	}
+	return p.trackedBase(ctx, b)
+}
+
+// serverTips asks the server where its branches are; online says whether it answered.
+func (p *Project) serverTips(ctx context.Context, c *config.Config, named string) (tips map[string]string, online bool) {
+	if p.remote == nil {
+		return nil, false
+	}
+	patterns := []string{"HEAD"}
+	for _, branch := range []string{named, c.GitHub.BaseBranch, p.Clone.DefaultBranch} {
+		if branch != "" {
+			patterns = append(patterns, "refs/heads/"+branch)
+		}
+	}
+	refs, err := p.repo.RemoteRefs(ctx, *p.remote, patterns...)
+	if err != nil {
+		return nil, false
+	}
+	tips = map[string]string{}
+	for _, ref := range refs {
+		if ref.Name == "HEAD" {
+			tips["HEAD"] = ref.Target
+			tips[ref.Target] = ref.ID
+			continue
+		}
+		tips[ref.Name] = ref.ID
+	}
+	return tips, true
+}
+
+// baseBranch is the branch a pull request would go to.
+func (p *Project) baseBranch(tips map[string]string, c *config.Config, named string) string {
+	switch {
+	case named != "" && tips["refs/heads/"+named] != "":
+		return named
+	case c.GitHub.BaseBranch != "":
+		return c.GitHub.BaseBranch
+	case tips["HEAD"] != "":
+		return strings.TrimPrefix(tips["HEAD"], "refs/heads/")
+	case p.Clone.Origin != "" && p.Clone.DefaultBranch != "":
+		return p.Clone.DefaultBranch
+	}
+	return p.Clone.Branch
+}
+
+// tracks reports whether a name that could not be asked for is a branch this clone
+// fetched from the server.
+func (p *Project) tracks(ctx context.Context, named string, online bool) bool {
+	if online || p.Clone.Origin == "" || named == "HEAD" {
+		return false
+	}
+	_, err := p.repo.FetchClone(ctx, p.Clone.Root, "refs/remotes/origin/"+named)
+	return err == nil
+}
+
+// localBase starts from what a person named in the clone, pushed or not.
+func (p *Project) localBase(ctx context.Context, b Base, named string) (Base, error) {
+	sha, err := p.repo.FetchClone(ctx, p.Clone.Root, named)
+	if errors.Is(err, gitrepo.ErrNoCommit) {
+		return Base{}, fmt.Errorf("--base %s names no branch of the server and no commit of this clone: %w", named, err)
+	}
+	b.SHA, b.Local = sha, true
+	if p.Clone.Changed > 0 {
+		b.Notes = append(b.Notes, count(p.Clone.Changed, "changed file")+" not included: only commits are")
+	}
+	return b, err
+}
+
+// trackedBase starts from what the clone knows of the server, else from its HEAD.
+func (p *Project) trackedBase(ctx context.Context, b Base) (Base, error) {
+	revs := []string{"HEAD"}
+	if p.Clone.Origin != "" && b.Branch != "" {
+		revs = []string{"refs/remotes/origin/" + b.Branch, "HEAD"}
+	}
+	var err error
+	for _, rev := range revs {
+		if b.SHA, err = p.repo.FetchClone(ctx, p.Clone.Root, rev); !errors.Is(err, gitrepo.ErrNoCommit) {
+			break
+		}
+	}
+	return b, err
+}
+
+// leftOut names the work of the clone that is not part of the base.
+func (p *Project) leftOut() []string {
+	var parts []string
+	if p.Clone.Changed > 0 {
+		parts = append(parts, count(p.Clone.Changed, "changed file"))
+	}
+	if p.Clone.Unpushed > 0 && p.Clone.Origin != "" {
+		parts = append(parts, count(p.Clone.Unpushed, "unpushed commit"))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{strings.Join(parts, " and ") + " are not included; use --base HEAD for the commits"}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,174 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// failedPrefix begins the title of a pull request whose last review failed.
+const failedPrefix = "[review failed] "
+
+// ensurePR makes the pull request of the branch be there.
+func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	if r.GitHub == nil || !r.project.GitHub {
+		return orchestrator.Result{Skipped: "GitHub is not in use"}, nil
+	}
+	body, err := r.pullBody(ctx, e.Args, s)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	spec := ghsync.PullRequestSpec{
+		Repo: r.pullRepo(s), HeadOwner: r.project.Repo.Owner, Branch: e.Args.Branch, Base: s.BaseBranch,
+		Title: r.pullTitle(e.Args, s), Body: ghsync.RenderBody(body), Ready: !e.Args.Draft,
+	}
+	if snap, err := r.snapshotOf(); err == nil {
+		spec.Reviewer = snap.Requester.Login
+	}
+	pull := &ghsync.PullRequest{Client: r.GitHub}
+	res, err := pull.Ensure(ctx, spec)
+	switch {
+	case ghsync.HasCode(err, ghsync.CodeNoCommits):
+		return orchestrator.Result{Refused: "the branch holds nothing that the base does not"}, nil
+	case ghsync.HasCode(err, ghsync.CodePRForbidden):
+		return orchestrator.Result{Refused: "GitHub does not let this account open pull requests; open it at " +
+			r.GitHub.CompareURL(spec.Repo, spec.Base, spec.Branch)}, nil
+	case err != nil:
+		return orchestrator.Result{}, err
+	case res.State == ghsync.PullRequestClosed:
+		return orchestrator.Result{Refused: fmt.Sprintf("a person closed pull request #%d", res.Number)}, nil
+	}
+	return orchestrator.Result{Number: res.Number, URL: res.URL, Draft: res.Draft, Adopted: res.Adopted}, nil
+}
+
+// pullRepo is where the pull request goes: the issue's repository, else origin's.
+func (r *runner) pullRepo(s *orchestrator.State) ghsync.Repo {
+	if owner, name, ok := strings.Cut(string(s.Repo), "/"); ok {
+		return ghsync.Repo{Owner: owner, Name: name}
+	}
+	return r.project.Repo
+}
+
+func (r *runner) pullTitle(a orchestrator.Args, s *orchestrator.State) string {
+	title := ghsync.PlainTitle(or(string(s.IssueTitle), s.Completion.Subject))
+	if a.Exhausted {
+		title = failedPrefix + title
+	}
+	return title
+}
+
+// pullBody gathers what the pull request says; a part that is not there stays empty.
+func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (ghsync.Body, error) {
+	b := ghsync.Body{
+		Session: s.SessionID, Seq: s.Seq, Server: r.GitHub.Server(), Links: r.cfg.GitHub.LinkHosts,
+		NeedsLook: a.Held, Exhausted: a.Exhausted, Request: r.request(), Issue: s.IssueNumber,
+		Summary: r.optional(path.Join(r.dirOf(workflows.KindComplete), session.SummaryFile)),
+	}
+	if snap, err := r.snapshotOf(); err == nil {
+		b.Request, b.RequestAt, b.Digest, b.Asker = snap.Title+"\n\n"+snap.Body, snap.CutOff, snap.Digest, snap.Requester.Login
+		b.Notes = append(b.Notes, baseNotes(snap.Base)...)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return b, err
+	}
+	if data, err := r.sess.Blob(s.PlanSHA256); err == nil {
+		if plan, _ := workflows.ParsePlan(data); plan != nil {
+			b.Plan = plan.Overview
+		}
+	}
+	if err := r.verdicts(&b, a, s); err != nil {
+		return b, err
+	}
+	if s.IssueNumber > 0 {
+		repo, err := r.GitHub.Repository(ctx, r.pullRepo(s).Owner, r.pullRepo(s).Name)
+		if err != nil {
+			return b, err
+		}
+		b.Closes = repo.DefaultBranch == s.BaseBranch
+	}
+	return b, nil
+}
+
+// verdicts adds the last result of each role, and what is open after an exhausted review.
+func (r *runner) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator.State) error {
+	sources := map[string]string{}
+	for role, res := range s.ReviewResults {
+		sources[role] = res.SHA256
+	}
+	results, err := r.reviews(sources)
+	if err != nil {
+		return err
+	}
+	for _, res := range results {
+		v := ghsync.BodyVerdict{Role: res.Role, Verdict: res.Review.Verdict, Summary: res.Review.Summary}
+		if s.ReviewResults[res.Role].Tree == a.Tree {
+			v.Commit = a.Commit
+		}
+		b.Verdicts = append(b.Verdicts, v)
+		if !a.Exhausted || res.Review.Verdict != workflows.VerdictFail {
+			continue
+		}
+		for _, f := range res.Review.Findings {
+			b.Findings = append(b.Findings, ghsync.BodyFinding{Role: res.Role, Severity: f.Severity, Location: f.Location, Issue: f.Issue})
+		}
+	}
+	return nil
+}
+
+// baseNotes tells what of the repository the agents did not see.
+func baseNotes(n ghsync.BaseNote) []string {
+	if n.Submodules == 0 && n.LFS == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d submodules, %d LFS files: agents see none of their content", n.Submodules, n.LFS)}
+}
+
+func (r *runner) optional(rel string) string {
+	data, err := r.readText(rel)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func (r *runner) dirOf(kind string) string {
+	p, _ := r.def.Kind(kind)
+	return p.Dir
+}
+
+// completionNote is .agentmux/.last_completion.json. It is shown to people only.
+type completionNote struct {
+	Feature     string  `json:"feature_name"`
+	Commit      *string `json:"commit_hash"`
+	PR          *string `json:"pr_url"`
+	Branch      string  `json:"branch_name"`
+	Session     string  `json:"session_id"`
+	CompletedAt string  `json:"completed_at"`
+}
+
+func (r *runner) writeLastCompletion(_ context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	note := completionNote{
+		Feature: session.FeatureSlug(s.SessionID), Branch: e.Args.Branch, Session: s.SessionID,
+		CompletedAt: orchestrator.Classic(r.Now()),
+	}
+	if e.Args.Commit != "" {
+		short := fmt.Sprintf("%.7s", e.Args.Commit)
+		note.Commit = &short
+	}
+	if s.Completion.PRURL != "" {
+		note.PR = &s.Completion.PRURL
+	}
+	data, err := json.Marshal(note)
+	if err != nil {
+		return orchestrator.Result{}, fmt.Errorf("encode completion: %w", err)
+	}
+	return orchestrator.Result{}, session.NoteCompletion(r.sess.Project(), append(data, '\n'))
+}

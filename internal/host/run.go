@@ -1,0 +1,196 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/watch"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// lockTime is how long a starting host waits for the launcher to let go of the lock.
+const lockTime = 2 * time.Second
+
+// RunSpec says which session to run, and how it is taken.
+type RunSpec struct {
+	Dir     string         // session directory
+	Config  *config.Config // for a resume its settings replace the session's
+	Resume  bool           // a person or the bot asked to go on
+	Changes string         // with Resume: what is wanted different
+	PROpen  bool           // with Resume: the session's pull request is open
+	// Backup takes the state before the last phase entry instead of the present one.
+	Backup bool
+	// Prompts are the project's own prompt texts; nil = its directory as it is on disk.
+	Prompts fs.FS
+	// OnCommit is called with each committed state; it must not block. May be nil.
+	OnCommit func(*orchestrator.State)
+	Mirror   MirrorSpec
+}
+
+// Run takes a session's lock, runs the session until it has an outcome and owes nothing,
+// and returns its last state. It returns *session.LockedError if another host has it, and
+// an error with the state reached when the session could not be brought to an end. A
+// context that ends with an engine.Signal as its cause cancels the session; with any
+// other, its agents go on and another Run adopts them.
+func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
+	sess, err := session.Open(spec.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := sess.Lock(lockTime); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := sess.Close(); err != nil {
+			h.Log.Warn("lock not released", "session", sess.Name(), "err", err)
+		}
+	}()
+	if spec.Backup {
+		if err := sess.FromBackup(); err != nil {
+			return nil, err
+		}
+	}
+	s, err := sess.Recover(h.Now())
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.runner(ctx, sess, s, spec)
+	if err != nil {
+		return s, err
+	}
+	return r.run(ctx, spec)
+}
+
+func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrator.State, spec RunSpec) (*runner, error) {
+	def, err := sess.Definition()
+	if err != nil {
+		return nil, err
+	}
+	providers, err := Providers(spec.Config)
+	if err != nil {
+		return nil, err
+	}
+	project, err := h.Project(ctx, sess.Project(), spec.Config)
+	if err != nil {
+		return nil, fmt.Errorf("open project of %s: %w", sess.Name(), err)
+	}
+	r := &runner{
+		Host: h, sess: sess, def: def, cfg: spec.Config, project: project, repo: project.repo, providers: providers,
+		signals: &signals{launches: map[string]followed{}}, prompts: spec.Prompts, redactor: h.Redactor,
+		author: gitrepo.Signature{Name: project.User.Name, Mail: project.User.Mail},
+	}
+	if r.prompts == nil {
+		r.prompts = projectPrompts(sess.Project())
+	}
+	if r.author.Name == "" || r.author.Mail == "" {
+		r.author = robot
+	}
+	r.state.Store(s)
+	r.panes, err = h.openPanes(sess, s)
+	return r, err
+}
+
+// projectPrompts are the prompt texts of the project on disk; nothing outside of their
+// directory can be reached through them.
+func projectPrompts(project string) fs.FS {
+	root, err := os.OpenRoot(filepath.Join(project, workflows.ProjectPrompts))
+	if err != nil {
+		return nil
+	}
+	return root.FS()
+}
+
+// run has the engine run the session. The mirror goes beside it and is waited for.
+func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
+	s := r.state.Load()
+	if !s.Ended() || spec.Resume {
+		if err := r.takePanes(ctx, s); err != nil {
+			return s, err
+		}
+	}
+	watcher, err := watch.New(r.sess.Dir, watch.Options{Ignore: unwatched})
+	if err != nil {
+		return s, err
+	}
+	defer func() { _ = watcher.Close() }()
+	mirror := r.startMirror(ctx, spec.Mirror)
+	last, err := engine.Run(ctx, engine.Options{
+		Session: r.sess, Definition: r.def, Effects: r, Agents: r, Wakes: watcher.Wakes(), Now: r.Now,
+		Log: r.Log, Start: r.start(spec), OnCommit: func(s *orchestrator.State) {
+			r.state.Store(s)
+			mirror.wake()
+			if spec.OnCommit != nil {
+				spec.OnCommit(s)
+			}
+		},
+	})
+	if last == nil {
+		last = r.state.Load()
+	}
+	mirror.finish(ctx, last)
+	if last.Ended() && err == nil {
+		r.closePanes(context.WithoutCancel(ctx), last)
+	}
+	return last, err
+}
+
+func (r *runner) start(spec RunSpec) orchestrator.Start {
+	start := orchestrator.Start{Mode: orchestrator.StartNew}
+	if spec.Resume {
+		s := r.state.Load()
+		settings := Settings(spec.Config, s.Interactive || s.IssueNumber > 0)
+		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen}
+	}
+	return start
+}
+
+// unwatched are the paths whose changes tell the engine nothing.
+func unwatched(path string) bool {
+	switch path {
+	case session.StateFile, session.EventsFile, session.RuntimeFile, session.HostLog, session.CreatedLog,
+		session.ToolCursorFile, session.MirrorFile, session.LockFile, session.TranscriptsDir, session.BlobsDir:
+		return true
+	}
+	return filepath.Base(path) == "config" && filepath.Dir(filepath.Dir(path)) == session.LaunchesDir
+}
+
+// takePanes makes the server be there, remembers which launches went away with an older
+// one, and ends launches of this session that nobody knows.
+func (r *runner) takePanes(ctx context.Context, s *orchestrator.State) error {
+	if _, err := r.panes.list(ctx); err != nil {
+		return r.panes.serverGone(ctx, err, expectedLaunches(s))
+	}
+	if err := r.panes.ensure(ctx); err != nil {
+		return err
+	}
+	return r.stopStrays(ctx, s)
+}
+
+// closePanes ends the server of a finished session unless somebody looks at it.
+func (r *runner) closePanes(ctx context.Context, s *orchestrator.State) {
+	if s.Interactive {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	if err := r.panes.server.KillServer(ctx); err != nil {
+		r.Log.Warn("tmux server not ended", slog.String("session", r.sess.Name()), slog.Any("err", err))
+	}
+}
+
+// IsCanceled reports whether ctx ended because the session is to be canceled.
+func IsCanceled(ctx context.Context) bool {
+	var sig engine.Signal
+	return errors.As(context.Cause(ctx), &sig)
+}

@@ -1,0 +1,220 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/tmux"
+)
+
+// startAgent makes exactly one pane run a launch. A live pane is adopted; a launch that
+// has ended is not started again, the next look at the agents reports it.
+func (r *runner) startAgent(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	dir := r.launchDir(a.Launch)
+	_, ended, err := agent.ReadExit(dir)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	pane, found, err := r.panes.find(ctx, a.Launch)
+	if err != nil {
+		return orchestrator.Result{}, fmt.Errorf("start %s: %w", a.Launch, err)
+	}
+	if ended || found {
+		return r.adopt(a, dir, pane, found)
+	}
+	sum, err := r.ensurePrompt(ctx, a, s)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	spec, err := r.launchSpec(a, s)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	launch, err := agent.Prepare(spec)
+	if err != nil {
+		return orchestrator.Result{}, prepareFailure(err)
+	}
+	if err := r.openPane(ctx, a, launch); err != nil {
+		return orchestrator.Result{}, errors.Join(err, launch.Discard())
+	}
+	return orchestrator.Result{
+		Provider: launch.Provider, Model: or(spec.Model, spec.Provider.DefaultModel), PromptSHA256: sum, CLISession: launch.CLISession,
+	}, nil
+}
+
+// prepareFailure tells faults of the configuration from those that may pass.
+func prepareFailure(err error) error {
+	if errors.Is(err, agent.ErrNoLogin) || errors.Is(err, agent.ErrUnsafe) {
+		return never(err)
+	}
+	return err
+}
+
+// adopt describes a launch that was started before.
+func (r *runner) adopt(a orchestrator.Args, dir string, pane tmux.Pane, found bool) (orchestrator.Result, error) {
+	launch, err := agent.ReadLaunch(dir)
+	if err != nil {
+		return orchestrator.Result{}, never(err)
+	}
+	if found && !pane.Dead {
+		if err := r.notePane(a, pane); err != nil {
+			return orchestrator.Result{}, err
+		}
+	}
+	res := orchestrator.Result{Provider: launch.Provider, CLISession: launch.CLISession}
+	if data, err := os.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
+		res.PromptSHA256 = hashOf(data)
+	}
+	return res, nil
+}
+
+func (r *runner) notePane(a orchestrator.Args, pane tmux.Pane) error {
+	start, err := agent.ProcessStart(pane.PID)
+	if errors.Is(err, agent.ErrNoProcess) {
+		return nil // it has ended already; the next look says so
+	}
+	if err != nil {
+		return err
+	}
+	return r.panes.note(orchestrator.AgentKey(a.Role, a.Task), session.LaunchInfo{
+		Pane: pane.ID, PID: pane.PID, PIDStart: strconv.FormatInt(start, 10), Launch: a.Launch,
+	})
+}
+
+// openPane makes the window in which agent-exec runs the prepared launch.
+func (r *runner) openPane(ctx context.Context, a orchestrator.Args, launch agent.Launch) error {
+	options := map[string]string{tagSession: r.sess.Name(), tagRole: a.Role, tagLaunch: a.Launch}
+	if a.Task != "" {
+		options[tagTask] = a.Task
+	}
+	pane, err := r.panes.open(ctx, orchestrator.AgentKey(a.Role, a.Task), tmux.WindowSpec{
+		Command: []string{r.Self, "agent-exec", r.launchDir(a.Launch)}, Dir: launch.Cwd, Options: options,
+	})
+	if err != nil {
+		return fmt.Errorf("start %s: %w", a.Launch, err)
+	}
+	return r.notePane(a, pane)
+}
+
+// launchSpec gathers what a launch is made of.
+func (r *runner) launchSpec(a orchestrator.Args, s *orchestrator.State) (agent.LaunchSpec, error) {
+	choice := r.cfg.Choose(a.Role)
+	provider, ok := r.providers[choice.Provider]
+	if !ok {
+		return agent.LaunchSpec{}, never(fmt.Errorf("start %s: provider %s is not configured", a.Launch, choice.Provider))
+	}
+	workdir := s.Workspaces[a.Workspace].Path
+	if workdir == "" {
+		return agent.LaunchSpec{}, fmt.Errorf("start %s: its workspace %s is not made yet", a.Launch, a.Workspace)
+	}
+	spec := agent.LaunchSpec{
+		Dir: r.launchDir(a.Launch), Session: r.sess.Dir, Launch: a.Launch, Role: a.Role, Task: a.Task, Self: r.Self,
+		Provider: provider, Transport: r.transport(a, provider, s), Unattended: !s.Interactive, AllowUnsafe: r.unsafe(),
+		Model: choice.Model, Args: choice.Args, Line: promptLine(r.sess.Path(a.PromptFile)),
+		Workdir: workdir, TrustDir: r.workspaces(), Runtime: r.RuntimeDir, Env: r.environment(a, s), Now: r.Now(),
+	}
+	if a.Continue {
+		spec.Resume = r.resumable(a, provider, s)
+	}
+	r.shareLogin(&spec, s)
+	return spec, nil
+}
+
+// promptLine is all that an agent is told at its start.
+func promptLine(file string) string { return "Read and follow the instructions in " + file }
+
+func (r *runner) transport(a orchestrator.Args, p agent.Provider, s *orchestrator.State) agent.Transport {
+	switch {
+	case a.Headless || r.cfg.Agents.Transport == string(agent.Headless):
+		return agent.Headless
+	case r.cfg.Agents.Transport == string(agent.TUI) || s.Interactive || p.StopHook:
+		return agent.TUI
+	}
+	return agent.Headless
+}
+
+// shareLogin lets an agent of an interactive session use the person's own login where
+// there is no other. The program then runs in its terminal, with the person at hand.
+func (r *runner) shareLogin(spec *agent.LaunchSpec, s *orchestrator.State) {
+	if !s.Interactive || r.cfg.Sandbox.Home == "private" {
+		return
+	}
+	if _, _, err := spec.Provider.Login(spec.Env); errors.Is(err, agent.ErrNoLogin) {
+		spec.Env.RealHome, spec.Transport, spec.Unattended = r.Home, agent.TUI, false
+	}
+}
+
+// unsafe reports whether programs may act without asking.
+func (r *runner) unsafe() bool {
+	if r.cfg.Sandbox.Level == "runner" {
+		return true
+	}
+	return r.cfg.Sandbox.UnsafeFlags != nil && *r.cfg.Sandbox.UnsafeFlags
+}
+
+// resumable is the program's own session of the agent's former launch, if the same
+// provider made it.
+func (r *runner) resumable(a orchestrator.Args, p agent.Provider, s *orchestrator.State) string {
+	known := s.Agents[orchestrator.AgentKey(a.Role, a.Task)]
+	if known.CLISession == "" || len(p.ResumeArgs) == 0 {
+		return ""
+	}
+	_, _, _, attempt, ok := orchestrator.LaunchParts(a.Launch)
+	if !ok || attempt < 2 {
+		return ""
+	}
+	visit, role, task, _, _ := orchestrator.LaunchParts(a.Launch)
+	former, err := agent.ReadLaunch(r.launchDir(orchestrator.LaunchID(visit, role, task, attempt-1)))
+	if err != nil || former.Provider != p.Name {
+		return ""
+	}
+	return string(known.CLISession)
+}
+
+func (r *runner) environment(a orchestrator.Args, s *orchestrator.State) agent.EnvSpec {
+	name := strings.ReplaceAll(orchestrator.AgentKey(a.Role, a.Task), "/", "-")
+	env := agent.EnvSpec{
+		Path: r.agentPath(), Home: filepath.Join(r.StateHome, "homes", r.sess.Name(), name),
+		Logins: r.logins(), Author: r.author.Name, Email: r.author.Mail,
+		Extra: map[string]string{}, Lookup: r.Environ,
+	}
+	env.TimeZone, _ = r.Environ("TZ")
+	env.Runner, _ = r.Environ("RUNNER_TRACKING_ID")
+	for _, name := range r.cfg.Sandbox.EnvAllow {
+		if value, ok := r.Environ(name); ok {
+			env.Extra[name] = value
+		}
+	}
+	return env
+}
+
+func (r *runner) agentPath() string {
+	if r.cfg.Sandbox.Path != "" {
+		return r.cfg.Sandbox.Path
+	}
+	path, _ := r.Environ("PATH")
+	return path
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

@@ -1,0 +1,112 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/tmux"
+)
+
+// look is the time between two looks at something that has no event.
+const look = 50 * time.Millisecond
+
+// stopAgent ends a launch. One that has ended by itself is cleared away at once; any
+// other may finish its words for a moment, unless the session is over.
+func (r *runner) stopAgent(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	if !s.Ended() {
+		r.awaitEnd(ctx, a.Launch)
+	}
+	if err := r.endLaunch(ctx, orchestrator.AgentKey(a.Role, a.Task), a.Launch); err != nil {
+		return orchestrator.Result{}, err
+	}
+	exit, _, err := agent.ReadExit(r.launchDir(a.Launch))
+	return orchestrator.Result{ExitCode: exit.Code, Signal: exit.Signal}, err
+}
+
+// awaitEnd waits until the launch has ended or its turn is over, at most Pause.
+func (r *runner) awaitEnd(ctx context.Context, launch string) {
+	limit := time.NewTimer(r.Pause)
+	defer limit.Stop()
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for !r.atRest(ctx, launch) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-limit.C:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// atRest reports whether nothing of the launch's work can be cut off any more.
+func (r *runner) atRest(ctx context.Context, launch string) bool {
+	if _, ended, err := agent.ReadExit(r.launchDir(launch)); err != nil || ended {
+		return true
+	}
+	if status := r.signals.status(r.launchDir(launch), launch); status.State == agent.Idle && status.TurnEnds > 0 {
+		return true
+	}
+	pane, found, err := r.panes.find(ctx, launch)
+	return err != nil || !found || pane.Dead
+}
+
+// endLaunch leaves no process of the launch and no pane. It may be called for a launch
+// that never ran.
+func (r *runner) endLaunch(ctx context.Context, key, launch string) error {
+	pane, found, err := r.panes.find(ctx, launch)
+	if err != nil && !errors.Is(err, tmux.ErrNoAnswer) {
+		return fmt.Errorf("stop %s: %w", launch, err)
+	}
+	record, unknown := agent.ReadLaunch(r.launchDir(launch))
+	if process := r.panes.process(pane, found, key, launch); process.PID > 0 && unknown == nil {
+		if err := agent.Stop(ctx, process, r.launchDir(launch)); err != nil {
+			return err
+		}
+	}
+	if found {
+		if err := r.panes.server.KillPane(ctx, pane.ID); err != nil {
+			return fmt.Errorf("stop %s: %w", launch, err)
+		}
+	}
+	if unknown == nil {
+		if err := record.Discard(); err != nil {
+			return err
+		}
+	}
+	return r.panes.forget(key, launch)
+}
+
+// stopStrays ends the launches of this session that its state does not know, as a
+// killed host may leave them. Panes without our tags belong to people.
+func (r *runner) stopStrays(ctx context.Context, s *orchestrator.State) error {
+	found, err := r.panes.list(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, a := range s.Agents {
+		known[a.Launch] = true
+	}
+	for _, e := range s.Pending {
+		known[e.Args.Launch] = true
+	}
+	var errs []error
+	for launch, pane := range found {
+		if known[launch] {
+			continue
+		}
+		key := orchestrator.AgentKey(pane.Options[tagRole], pane.Options[tagTask])
+		r.Log.Info("stopping an agent the session does not know", "session", r.sess.Name(), "launch", launch)
+		errs = append(errs, r.endLaunch(ctx, key, launch))
+	}
+	return errors.Join(errs...)
+}
+
+func (r *runner) launchDir(launch string) string { return r.sess.Path("launches", launch) }

@@ -1,0 +1,133 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// robot signs the commits that never leave the host repository. It is fixed, so that a
+// repeated effect makes the same commit.
+var robot = gitrepo.Signature{Name: "agentmux", Mail: "agentmux@localhost"}
+
+// workspaces is the directory of the session's workspaces.
+func (r *runner) workspaces() string {
+	root := r.cfg.Workspace.Root
+	if root == "" {
+		root = filepath.Join(r.StateHome, "workspaces")
+	}
+	return filepath.Join(root, r.sess.Name())
+}
+
+// workspacePath is where a workspace lies: a new visit or another base is another
+// directory, because a workspace is made once and not moved.
+func (r *runner) workspacePath(a orchestrator.Args) string {
+	name := strings.ReplaceAll(a.Workspace, "/", "-")
+	return filepath.Join(r.workspaces(), fmt.Sprintf("%s-%d-%.8s", name, a.Visit, a.Base))
+}
+
+func (r *runner) ensureWorkspace(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	if a.Base == "" {
+		a.Base = s.BaseSHA
+	}
+	w, err := r.repo.MakeWorkspace(ctx, r.workspacePath(a), a.Base)
+	if err != nil {
+		return orchestrator.Result{}, fmt.Errorf("make workspace %s: %w", a.Workspace, err)
+	}
+	return orchestrator.Result{Path: w.Path}, nil
+}
+
+func (r *runner) removeWorkspace(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	dir := e.Args.Dir
+	if dir == "" {
+		return orchestrator.Result{}, nil
+	}
+	if rel, err := filepath.Rel(r.workspaces(), dir); err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return orchestrator.Result{}, never(fmt.Errorf("remove workspace: %s is not below %s", dir, r.workspaces()))
+	}
+	return orchestrator.Result{}, gitrepo.RemoveWorkspace(dir)
+}
+
+// snapshot takes what an agent left in its workspace. Its processes have ended.
+func (r *runner) snapshot(ctx context.Context, a orchestrator.Args) (gitrepo.Snapshot, error) {
+	if a.Dir == "" {
+		return gitrepo.Snapshot{}, never(errors.New("snapshot: the workspace " + a.Workspace + " was never made"))
+	}
+	return r.repo.Snapshot(ctx, gitrepo.SnapshotSpec{
+		Workspace: a.Dir, Index: gitrepo.WorkspaceIndex(a.Dir), Base: a.Base, MaxGrowth: maxGrowth,
+	})
+}
+
+// maxGrowth is the size by which no single file may grow, read or not.
+const maxGrowth = 64 << 20
+
+func (r *runner) integrate(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	snap, err := r.snapshot(ctx, a)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	if a.Strict {
+		scope, err := r.repo.OutOfScope(ctx, a.Base, snap.Tree, a.Owned)
+		if err != nil {
+			return orchestrator.Result{}, err
+		}
+		if len(scope) > 0 {
+			return orchestrator.Result{Scope: scopePaths(scope), Snapshot: snap.Tree}, nil
+		}
+	}
+	head := s.Integrated.Commit
+	if head == "" {
+		head = s.BaseSHA
+	}
+	res, err := r.repo.Integrate(ctx, gitrepo.IntegrateSpec{
+		Session: r.sess.Name(), Launch: a.Launch, Task: a.Task, Tree: snap.Tree, Base: a.Base,
+		Last: string(s.Workspaces[a.Workspace].Snapshot), Head: head, Owned: a.Owned, Author: robot, Date: a.Date.Time,
+	})
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	return orchestrator.Result{
+		Commit: res.Commit, Tree: res.Tree, Snapshot: snap.Tree, Files: len(res.Files),
+		Scope: scopePaths(res.Scope), Conflicts: res.Conflicts, Empty: res.Empty,
+	}, nil
+}
+
+func scopePaths(list []gitrepo.ScopePath) []orchestrator.ScopePath {
+	out := make([]orchestrator.ScopePath, 0, len(list))
+	for _, p := range list {
+		out = append(out, orchestrator.ScopePath{Path: p.Path, Added: p.Added, Removed: p.Removed})
+	}
+	return out
+}
+
+func (r *runner) preserve(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	snap, err := r.snapshot(ctx, a)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	commit, err := r.repo.Preserve(ctx, gitrepo.PreserveSpec{
+		Session: r.sess.Name(), Task: a.Task, Tree: snap.Tree, Base: a.Base, Author: robot, Date: a.Date.Time,
+	})
+	return orchestrator.Result{Commit: commit, Snapshot: snap.Tree}, err
+}
+
+// checkpoint has no remote part yet: what it would save is on this machine.
+func (r *runner) checkpoint(ctx context.Context, _ orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	ref := "refs/agentmux/sessions/" + r.sess.Name()
+	old, err := r.repo.Ref(ctx, ref)
+	if err != nil || s.Integrated.Commit == "" {
+		return orchestrator.Result{}, err
+	}
+	if err := r.repo.UpdateRef(ctx, ref, s.Integrated.Commit, old); err != nil {
+		return orchestrator.Result{}, err
+	}
+	return orchestrator.Result{Path: ref, Commit: s.Integrated.Commit}, nil
+}
