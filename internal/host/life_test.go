@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -185,8 +185,8 @@ func TestASignalCancelsAndStopsEverything(t *testing.T) {
 	if got := r.launches(dir); len(got) > 0 {
 		t.Errorf("launches: %v", got)
 	}
-	if err := syscall.Kill(pid, 0); err == nil {
-		t.Error("agent-exec is alive")
+	if _, err := agent.ProcessStart(pid); !errors.Is(err, agent.ErrNoProcess) {
+		t.Errorf("agent-exec is alive: %v", err)
 	}
 	r.script(simple())
 	s = r.run(host.RunSpec{Dir: dir, Resume: true})
