@@ -1,0 +1,244 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Server is the service. Its methods may be called side by side.
+type Server struct {
+	scripts Scripts
+	http    *httptest.Server
+	closing chan struct{}
+
+	mu       sync.Mutex
+	requests []Request
+	faults   map[string]int // answered so far, by conversation and step
+}
+
+// New starts a server that answers by the scripts. Close it.
+func New(scripts Scripts) *Server {
+	s := &Server{scripts: scripts, closing: make(chan struct{}), faults: map[string]int{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/messages", s.messages)
+	mux.HandleFunc("POST /v1/messages/count_tokens", s.countTokens)
+	mux.HandleFunc("GET /v1/models", s.models)
+	mux.HandleFunc("GET /v1/models/{id}", s.model)
+	mux.HandleFunc("/", s.other)
+	s.http = httptest.NewServer(mux)
+	return s
+}
+
+// URL is the base for ANTHROPIC_BASE_URL.
+func (s *Server) URL() string { return s.http.URL }
+
+// Close ends the server; programs that still wait for an answer lose their connection.
+func (s *Server) Close() {
+	close(s.closing)
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Requests are those that were answered so far, in order.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+func (s *Server) record(r Request) {
+	r.At = time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, r)
+}
+
+// maxBody bounds a request; a conversation with files in it is long.
+const maxBody = 64 << 20
+
+func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
+	var b body
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	if err == nil {
+		err = json.Unmarshal(data, &b)
+	}
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "invalid_request_error", err.Error())
+		return
+	}
+	prompt, results := b.conversation()
+	q := Request{
+		Path: r.URL.Path, Beta: r.Header.Get("anthropic-beta"), Model: b.Model, Stream: b.Stream,
+		Aux: b.aux(), Prompt: prompt, Results: results, Status: http.StatusOK,
+	}
+	step, err := s.decide(&q)
+	if err != nil {
+		s.record(q)
+		refuse(w, q.Status, "api_error", err.Error())
+		return
+	}
+	s.answer(w, r, q, step)
+}
+
+// decide finds the step that answers q and fills in which it is.
+func (s *Server) decide(q *Request) (Step, error) {
+	if q.Aux {
+		return Step{Text: auxAnswer(q.Prompt)}, nil
+	}
+	script, ok := s.scripts.choose(q.Prompt)
+	if !ok {
+		return Step{Text: "No script fits this request."}, nil
+	}
+	q.Script = script.Name
+	steps, err := script.steps(q.Prompt)
+	if err != nil {
+		q.Status = http.StatusInternalServerError
+		return Step{}, fmt.Errorf("script %s: %w", script.Name, err)
+	}
+	step, n := at(steps, len(q.Results))
+	q.Step = n
+	if step.Fault != "" && s.exhausted(q, step) {
+		step.Fault = ""
+	}
+	return step, nil
+}
+
+// exhausted counts the faults of a step and reports whether they are used up.
+func (s *Server) exhausted(q *Request, step Step) bool {
+	if step.Times == 0 {
+		return false
+	}
+	key := fmt.Sprintf("%s\x00%s\x00%s\x00%d", q.Script, q.Prompt.First, q.Prompt.Last, q.Step)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults[key]++
+	return s.faults[key] > step.Times
+}
+
+// auxAnswer suits those who want a title as JSON, and harms nobody else.
+func auxAnswer(p Prompt) string {
+	if strings.Contains(p.Last, "quota") {
+		return "ok"
+	}
+	return `{"title":"Work on the task","isNewTopic":false}`
+}
+
+// refusals are the faults that are answered at once.
+var refusals = map[Fault]struct {
+	status int
+	kind   string
+}{
+	RateLimited:  {http.StatusTooManyRequests, "rate_limit_error"},
+	Overloaded:   {529, "overloaded_error"},
+	Broken:       {http.StatusInternalServerError, "api_error"},
+	Unauthorized: {http.StatusUnauthorized, "authentication_error"},
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, step Step) {
+	if !s.wait(r, step.Sleep) {
+		return
+	}
+	q.Fault = step.Fault
+	if refusal, ok := refusals[step.Fault]; ok {
+		q.Status = refusal.status
+		s.record(q)
+		w.Header().Set("Retry-After", "0")
+		refuse(w, refusal.status, refusal.kind, "scripted "+string(step.Fault))
+		return
+	}
+	s.record(q)
+	if step.Fault == Hang {
+		s.hang(r)
+		return
+	}
+	m := newReply(q.Model, step)
+	switch {
+	case q.Stream:
+		m.stream(w, step.Fault == Cut)
+	case step.Fault == Cut:
+		panic(http.ErrAbortHandler)
+	default:
+		writeJSON(w, http.StatusOK, m)
+	}
+}
+
+// wait lets time pass; false when the program has gone meanwhile.
+func (s *Server) wait(r *http.Request, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+	case <-s.closing:
+	}
+	return false
+}
+
+func (s *Server) hang(r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case <-s.closing:
+	}
+}
+
+func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
+	n, _ := io.Copy(io.Discard, io.LimitReader(r.Body, maxBody))
+	s.record(Request{Path: r.URL.Path, Aux: true, Status: http.StatusOK})
+	writeJSON(w, http.StatusOK, map[string]any{"input_tokens": n/4 + 1})
+}
+
+// modelNames are the models the server says it has. It answers for any.
+func modelNames() []string {
+	return []string{"claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5"}
+}
+
+func modelInfo(id string) map[string]any {
+	return map[string]any{"type": "model", "id": id, "display_name": id, "created_at": "2025-10-01T00:00:00Z"}
+}
+
+func (s *Server) models(w http.ResponseWriter, r *http.Request) {
+	var list []any
+	for _, id := range modelNames() {
+		list = append(list, modelInfo(id))
+	}
+	s.record(Request{Path: r.URL.Path, Aux: true, Status: http.StatusOK})
+	writeJSON(w, http.StatusOK, map[string]any{"data": list, "has_more": false, "first_id": modelNames()[0], "last_id": modelNames()[2]})
+}
+
+func (s *Server) model(w http.ResponseWriter, r *http.Request) {
+	s.record(Request{Path: r.URL.Path, Aux: true, Status: http.StatusOK})
+	writeJSON(w, http.StatusOK, modelInfo(r.PathValue("id")))
+}
+
+// other is everything the service has and a script needs not.
+func (s *Server) other(w http.ResponseWriter, r *http.Request) {
+	status := http.StatusNotFound
+	if r.Method == http.MethodHead {
+		status = http.StatusOK // asked to see whether anybody is there
+	}
+	s.record(Request{Path: r.URL.Path, Aux: true, Status: status})
+	refuse(w, status, "not_found_error", "not part of this service")
+}
+
+func refuse(w http.ResponseWriter, status int, kind, text string) {
+	writeJSON(w, status, map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": text}})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(data) // a program that has gone needs no answer
+}
