@@ -46,7 +46,7 @@ func FuzzSanitize(f *testing.F) {
 }
 
 func FuzzFold(f *testing.F) {
-	for _, seed := range append(seeds(), "\u0345\u03b1\u0345", "ΑΙ\u0345", "\u1fb3", "İı", "\u0390\ufb00") {
+	for _, seed := range append(seeds(), "\u0345\u03b1\u0345", "ΑΙ\u0345", "\u1fb3", "İı", "\u0390\ufb00", "\u13be\uab8e\u13f0\u13f8") {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -17,13 +17,25 @@ func NFC(s string) string { return norm.NFC.String(s) }
 func Fold(s string) string {
 	// A fold may end in something that composes and folds again.
 	for range 3 {
-		next := norm.NFC.String(cases.Fold().String(norm.NFD.String(s)))
+		next := norm.NFC.String(strings.Map(cherokee, cases.Fold().String(norm.NFD.String(s))))
 		if next == s {
 			break
 		}
 		s = next
 	}
 	return s
+}
+
+// cherokee returns the capital of a small Cherokee letter. Unicode folds these to
+// capitals; package cases swaps the two, and a second fold would undo the first.
+func cherokee(r rune) rune {
+	switch {
+	case 0xAB70 <= r && r <= 0xABBF:
+		return r - 0xAB70 + 0x13A0
+	case 0x13F8 <= r && r <= 0x13FD:
+		return r - 8
+	}
+	return r
 }
 
 // Forbidden reports whether r never stands in sanitized text: controls other
