@@ -1,0 +1,36 @@
+# Each target is one line and sets up what it needs. `make help` lists them.
+FUZZTIME ?= 60s
+BENCHTIME ?= 1s
+TESTFLAGS ?=
+
+.PHONY: help build test lint demo bench fuzz test-real test-agents clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
+
+build: ## build bin/agentmux
+	go build -trimpath -o bin/agentmux ./cmd/agentmux
+
+test: ## every test one machine can run, with the race detector
+	.ci/setup cc && CGO_ENABLED=1 go test -race -shuffle=on -timeout=20m $(TESTFLAGS) ./...
+
+lint: ## the linters, and vet for macOS
+	go tool -modfile=.ci/tools.mod golangci-lint run && go tool -modfile=.ci/tools.mod actionlint && GOOS=darwin CGO_ENABLED=0 go vet ./...
+
+demo: ## an issue becomes a pull request, with a scripted agent and a GitHub on loopback
+	@.ci/setup && go build -o bin/agentmux ./cmd/agentmux && exec bin/agentmux demo
+
+bench: ## the benchmarks, as text that benchstat reads
+	@.ci/setup && go test -run='^$$' -bench=. -benchmem -benchtime=$(BENCHTIME) -timeout=30m ./...
+
+fuzz: ## each fuzz target for FUZZTIME
+	@.ci/setup && .ci/fuzz $(FUZZTIME)
+
+test-real: ## the real program in real tmux on real git, from the command line
+	.ci/setup && AGENTMUX_TEST_REAL=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestReal ./cmd/agentmux
+
+test-agents: ## the real claude program against a model on loopback (needs npm)
+	.ci/setup && AGENTMUX_TEST_AGENTS=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestClaude ./internal/agent/modeltest ./cmd/agentmux
+
+clean: ## remove what build made
+	rm -rf bin
