@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // ErrNoCommit says that a revision names no commit of the repository.
@@ -25,9 +27,8 @@ var ErrMoved = errors.New("ref has moved")
 const staleLock = networkLimit + time.Minute
 
 var (
-	objectID   = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-	pathPart   = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
-	refPattern = regexp.MustCompile(`^refs/[A-Za-z0-9._/@+-]+$`)
+	objectID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	pathPart = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 )
 
 // HostPath is the place of the host repository of <server>/<owner>/<repo> below the
@@ -234,11 +235,15 @@ func (h *Host) dropStaleLock(ref string) {
 	}
 }
 
-// checkRef refuses names that are no full ref or could be read as an option or a
-// revision expression.
+// checkRef refuses names that git does not take for a full ref, or would read as an
+// option or an expression.
 func checkRef(ref string) error {
-	if !refPattern.MatchString(ref) || strings.Contains(ref, "..") || strings.Contains(ref, "@{") ||
-		strings.Contains(ref, "//") || strings.HasSuffix(ref, "/") || strings.HasSuffix(ref, ".lock") {
+	bad := !strings.HasPrefix(ref, "refs/") || !utf8.ValidString(ref) || strings.ContainsAny(ref, " ~^:?*[\\\x7f") ||
+		strings.Contains(ref, "..") || strings.Contains(ref, "@{") || strings.ContainsFunc(ref, unicode.IsControl)
+	for part := range strings.SplitSeq(ref, "/") {
+		bad = bad || part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock")
+	}
+	if bad {
 		return fmt.Errorf("bad ref name %q", ref)
 	}
 	return nil

@@ -119,7 +119,12 @@ func TestRefsMoveByCompareAndSwap(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, bad := range []string{"HEAD", "refs/../x", "--stdin", "refs/heads/a b", "refs/heads/a..b", "refs/heads/x.lock", "refs/heads/"} {
+	for _, good := range []string{"refs/heads/ünï#1", "refs/heads/a=b,c(d)"} {
+		if err := r.host.UpdateRef(ctx, good, one, ""); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+	for _, bad := range []string{"HEAD", "refs/../x", "--stdin", "refs/heads/a b", "refs/heads/a..b", "refs/heads/x.lock", "refs/heads/", "refs/heads/a:b", "refs/heads/a\nb"} {
 		if err := r.host.UpdateRef(ctx, bad, one, ""); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}

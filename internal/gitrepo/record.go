@@ -1,0 +1,77 @@
+package gitrepo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// maxRecord bounds the text of a record.
+const maxRecord = 2 << 10
+
+// recorder is the author of records: they name no person and no machine.
+var recorder = Signature{Name: "agentmux", Mail: "agentmux@localhost"}
+
+// Record is one line of text that a ref on the server stands for: a claim, or the
+// beat of a host. Its commit has an empty tree.
+type Record struct {
+	Ref, ID string
+	Parent  string // the record it took the place of, empty for the first
+	Text    string
+}
+
+// WriteRecord makes the commit of a record, to be pushed by Push. Parent is empty or
+// the record it takes the place of. Text is one line of at most 2 KiB.
+func (h *Host) WriteRecord(ctx context.Context, text, parent string, at time.Time) (string, error) {
+	if text == "" || len(text) > maxRecord || strings.ContainsAny(text, "\r\n\x00") {
+		return "", fmt.Errorf("write record: not one line of at most %d bytes", maxRecord)
+	}
+	spec := CommitSpec{Tree: EmptyTree, Message: text + "\n", Author: recorder, Date: at}
+	if parent != "" {
+		spec.Parents = []string{parent}
+	}
+	id, err := h.Commit(ctx, spec)
+	if err != nil {
+		return "", fmt.Errorf("write record: %w", err)
+	}
+	return id, nil
+}
+
+// RemoteRecords reads all records below a directory of refs such as
+// "refs/agentmux/claims/", by ref, with one call to the server. One that is no line of
+// text has an empty Text.
+func (h *Host) RemoteRecords(ctx context.Context, r Remote, dir string) ([]Record, error) {
+	dir = strings.TrimSuffix(dir, "/")
+	name, ok := strings.CutPrefix(dir, "refs/agentmux/")
+	if !ok || checkRef(dir) != nil {
+		return nil, fmt.Errorf("read records: bad directory %q", dir)
+	}
+	local := "refs/agentmux/remote/" + name
+	_, err := h.remote(ctx, r, func(url string) []string {
+		return []string{"fetch", "-q", "--prune", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--",
+			url, "+" + dir + "/*:" + local + "/*"}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read records: %w", err)
+	}
+	out, err := h.git("for-each-ref", "--format=%(refname)%00%(objectname)%00%(parent)%00%(contents)%00", local+"/").run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read records: %w", err)
+	}
+	var list []Record
+	f := strings.Split(string(out), "\x00")
+	for i := 0; i+3 < len(f); i += 4 {
+		ref := strings.TrimPrefix(strings.TrimPrefix(f[i], "\n"), local)
+		list = append(list, Record{Ref: dir + ref, ID: f[i+1], Parent: f[i+2], Text: recordText(f[i+3])})
+	}
+	return list, nil
+}
+
+func recordText(message string) string {
+	text := strings.TrimSuffix(message, "\n")
+	if len(text) > maxRecord || strings.ContainsAny(text, "\r\n") {
+		return ""
+	}
+	return text
+}
