@@ -122,7 +122,7 @@ func (b Body) request(room int) string {
 	if b.Asker != "" {
 		source += ", asked by " + codeSpan(b.Asker)
 	}
-	return strings.Join(lines[1:len(lines)-1], "\n") + "\n" + source
+	return strings.Join(lines, "\n") + "\n" + source
 }
 
 func (b Body) verdicts(n neutralizer) string {

@@ -22,12 +22,7 @@ func (m *Mirror) statusText() string {
 	var folds []string
 	if m.o.Mode == Quiet {
 		for _, r := range m.view.roundsOf() {
-			result := "fail"
-			if r.passed {
-				result = "pass"
-			}
-			text := renderVerdict(m.view, r, m.n, m.readReview)
-			folds = append(folds, fold(fmt.Sprintf("Review round %d: %s", r.iteration+1, result), text))
+			folds = append(folds, foldRound(renderVerdict(m.view, r, m.n, m.readReview)))
 		}
 	}
 	return validText(m.o.Redactor.Redact(renderStatus(m.view, m.n, folds)))

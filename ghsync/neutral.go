@@ -37,13 +37,22 @@ type fence struct {
 func (n neutralizer) block(text string) string {
 	clean, _ := sanitize.Sanitize(text)
 	var out []string
+	add := func(lines ...string) {
+		for _, line := range lines {
+			if line != "" || len(out) > 0 && out[len(out)-1] != "" {
+				out = append(out, line)
+			}
+		}
+	}
 	var open *fence
 	var code []string
 	info := ""
 	for _, line := range strings.Split(strings.TrimRight(clean, "\n"), "\n") {
 		if open != nil {
 			if open.closes(line) {
+				add("")
 				out = append(out, codeBlock(info, code)...)
+				add("")
 				open, code = nil, nil
 				continue
 			}
@@ -54,9 +63,10 @@ func (n neutralizer) block(text string) string {
 			open, info = f, tail
 			continue
 		}
-		out = append(out, n.line(line))
+		add(n.line(line))
 	}
 	if open != nil {
+		add("")
 		out = append(out, codeBlock(info, code)...)
 	}
 	return strings.TrimSpace(strings.Join(out, "\n"))
@@ -110,8 +120,8 @@ func codeBlock(info string, code []string) []string {
 		longest = max(longest, longestRun(line, '`'))
 	}
 	mark := strings.Repeat("`", longest+1)
-	out := append([]string{"", mark + info}, code...)
-	return append(out, mark, "")
+	out := append([]string{mark + info}, code...)
+	return append(out, mark)
 }
 
 func longestRun(s string, char rune) int {

@@ -143,7 +143,8 @@ func (n neutralizer) prose(s string) string {
 			return out.String()
 		}
 		out.WriteString(escapeMarkup(s[:at[0]]))
-		match := s[at[0]:at[1]]
+		match := strings.TrimRight(s[at[0]:at[1]], ".,;:!?)'\"")
+		at[1] = at[0] + len(match)
 		if n.allowed(match) || word.MatchString(match) && !hash.MatchString(match) {
 			out.WriteString(escapeMarkup(match))
 		} else {
@@ -171,7 +172,7 @@ func (n neutralizer) allowed(address string) bool {
 	if !slices.Contains(n.hosts, strings.ToLower(u.Host)) {
 		return false
 	}
-	for _, trace := range []string{"/issues/", "/pull/", "/commit/", "/discussions/", "/compare/"} {
+	for _, trace := range []string{"/issues/", "/pull/", "/commit/", "/discussions/"} {
 		if strings.Contains(u.Path+"/", trace) {
 			return false
 		}

@@ -27,7 +27,7 @@ var foreign = map[string]string{
 	"www.evil.example":                 "`www.evil.example`",
 	"[t](https://docs.example.com/a)":  "[t](https://docs.example.com/a)",
 	"[@x](https://docs.example.com/a)": "[`@x`](https://docs.example.com/a)",
-	"[t](https://evil.example/a)":      "[t\\](`https://evil.example/a)`",
+	"[t](https://evil.example/a)":      "[t\\](`https://evil.example/a`)",
 	"[t\\](//evil.example)":            "[t\\](//evil.example)",
 	"[t](//evil.example)":              "[t\\](//evil.example)",
 	"[t]: //evil.example":              "[t\\]: //evil.example",

@@ -172,11 +172,10 @@ func renderFinal(v *view, n neutralizer) string {
 		}
 		return strings.Join(out, "\n")
 	}
-	out = append(out, "")
-	if next := firstLine(v.next); next != "" && !strings.HasPrefix(next, "agentmux ") {
-		out = append(out, "Next: "+n.inline(clipUnits(next, 500))+".")
+	if next := v.nextStep(n); next != "" {
+		out = append(out, "", next)
 	}
-	return strings.Join(append(out, "Go on: comment `/agentmux resume`, or type `agentmux resume "+v.session+"`."), "\n")
+	return strings.Join(out, "\n")
 }
 
 func (v *view) finalLine() string {

@@ -128,6 +128,8 @@ func (v *view) rowState(row *visit) string {
 		return "stopped"
 	case v.paused:
 		return "paused"
+	case v.gate != "":
+		return "waits for approval"
 	case row.kind == "review":
 		return or(v.reviewState(), "running")
 	case plans != "":
@@ -330,17 +332,20 @@ func (v *view) stopper() string {
 	return "Stopped by the host (" + codeSpan(v.reason) + ")."
 }
 
-// nextStep is what a person can do now. The session's own words are escaped; commands in
-// them are set as code by whoever wrote them.
+// nextStep is what a person can do now, by a comment or at a keyboard.
 func (v *view) nextStep(n neutralizer) string {
-	next := firstLine(v.next)
-	switch {
-	case next == "":
-		return ""
-	case strings.HasPrefix(next, "agentmux "):
-		return "Go on: comment `/agentmux resume`, or type " + codeSpan(next) + "."
+	var out []string
+	if next := firstLine(v.next); next != "" && !strings.HasPrefix(next, "agentmux ") {
+		out = append(out, "Next: "+n.inline(clipUnits(next, 500))+".")
 	}
-	return "Next: " + n.inline(clipUnits(next, 500)) + "."
+	if v.current != orchestrator.PhaseDone {
+		ways := "`/agentmux resume`"
+		if v.outcome == orchestrator.OutcomeNeedsHuman {
+			ways = "`/agentmux resume`, `/agentmux changes TEXT` or `/agentmux stop`"
+		}
+		out = append(out, "Go on: comment "+ways+", or type `agentmux resume "+v.session+"`.")
+	}
+	return strings.Join(out, "\n")
 }
 
 // commandFold lists what people ordered.
@@ -359,6 +364,12 @@ func (v *view) commandFold(n neutralizer) string {
 			clock(c.at, v.started), codeCell(c.who), n.cell(clipUnits(c.text, 100)), n.cell(clipUnits(c.result, 300))))
 	}
 	return strings.Join(append(out, "</details>"), "\n")
+}
+
+// foldRound is a round's verdicts behind a line with its heading.
+func foldRound(text string) string {
+	heading, rest, _ := strings.Cut(text, "\n")
+	return fold(strings.NewReplacer("### ", "", "*", "", "`", "").Replace(heading), rest)
 }
 
 // fold is a text behind a line that opens it.

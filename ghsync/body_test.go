@@ -1,0 +1,104 @@
+package ghsync_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync"
+)
+
+func wholeBody() ghsync.Body {
+	return ghsync.Body{
+		Session: "20261121-100512-issue-12-add-retry", Seq: 58, Server: "https://github.com",
+		NeedsLook: []string{"go.mod"}, Request: "Add retry\n\nPlease @all, fixes #1.\n```\ncode\n```", RequestAt: sceneStart,
+		Digest: "9f2c41d07a3b8e6f", Asker: "octo-dev", Summary: "Retries with backoff. Closes #3, thanks @x.", Plan: "## Goal\nRetry.",
+		Verdicts: []ghsync.BodyVerdict{
+			{Role: "reviewer_logic", Verdict: "pass", Commit: "b07d3e9000000000000000000000000000000000"},
+			{Role: "reviewer_quality", Verdict: "pass", Summary: "Fine, see #4.\nMore."},
+		},
+		Issue: 12, Closes: true,
+	}
+}
+
+const wholeBodyText = "**Needs a look:** `go.mod` changed.\n\n" +
+	"## Initial Request\n````text\nAdd retry\n\nPlease @all, fixes #1.\n```\ncode\n```\n````\n" +
+	"Text of 2026-11-21 10:05 UTC, sha256 `9f2c41d07a3b`, asked by `octo-dev`\n\n" +
+	"## Summary\nRetries with backoff. Closes `#3`, thanks `@x`.\n\n" +
+	"## Plan Summary\n## Goal\nRetry.\n\n" +
+	"## Review Verdict\n- reviewer_logic: pass at `b07d3e9`\n- reviewer_quality: pass, passed before the last change: Fine, see `#4`.\n\n" +
+	"Closes #12\n<!-- agentmux session=20261121-100512-issue-12-add-retry kind=status seq=58 -->"
+
+func TestBodyTellsTheWholeStory(t *testing.T) {
+	if got := ghsync.RenderBody(wholeBody()); got != wholeBodyText {
+		t.Errorf("got\n%s\nwant\n%s", got, wholeBodyText)
+	}
+}
+
+func TestBodyNamesWhatIsMissingOrOpen(t *testing.T) {
+	b := ghsync.Body{Session: "s", Seq: 1, Exhausted: true, Issue: 12, Findings: []ghsync.BodyFinding{
+		{Role: "reviewer_logic", Severity: "high", Location: "a.go:1", Issue: "leaks <b>"},
+	}, Template: "## Checklist\n- [ ] tests @team", Notes: []string{"2 submodules: agents see none of their content"}}
+	got := ghsync.RenderBody(b)
+	for _, want := range []string{
+		"**The last review failed**", "## Initial Request\n(not available)", "## Summary\n(not available)", "## Review Verdict\n(not available)",
+		"- reviewer_logic, high, `a.go:1`: leaks &lt;b>", "2 submodules: agents", "\n\n---\n\n## Checklist\n- [ ] tests `@team`",
+		"Merging this does not close the issue", "\n\nRefs #12\n<!-- agentmux session=s kind=status seq=1 -->",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "Closes #") {
+		t.Errorf("closes:\n%s", got)
+	}
+}
+
+func TestBodyNeverPassesTheLimit(t *testing.T) {
+	b := wholeBody()
+	b.Request = strings.Repeat("```\nline 🙂\n", 20_000)
+	b.Summary = strings.Repeat("word @x ", 20_000)
+	b.Plan = strings.Repeat("#1 ", 40_000)
+	for range 500 {
+		b.Findings = append(b.Findings, ghsync.BodyFinding{Role: "reviewer", Issue: strings.Repeat("bad ", 400)})
+	}
+	got := ghsync.RenderBody(b)
+	if n := ghsync.Units(got); n > 60_000 {
+		t.Errorf("%d units", n)
+	}
+	marker, ok := ghsync.ParseMarker(got)
+	if !ok || marker.Session != b.Session || !strings.Contains(got, "\nCloses #12\n") || !strings.Contains(got, "[cut: ") {
+		t.Errorf("marker %+v, end %q", marker, got[len(got)-200:])
+	}
+	if again := ghsync.RenderBody(b); again != got {
+		t.Error("the same body gives another text")
+	}
+}
+
+func TestMarkersAreReadOnlyFromTheLastLine(t *testing.T) {
+	marker := ghsync.Marker{Session: "20261121-x", Kind: ghsync.KindVerdict, Seq: 38, Part: "2/3"}
+	for body, want := range map[string]bool{
+		"text\n" + marker.String():                                   true,
+		"text\r\n" + marker.String() + "\r\n":                        true,
+		marker.String():                                              true,
+		marker.String() + "\ntext":                                   false,
+		"> " + marker.String():                                       false,
+		"<!-- agentmux session=a b kind=status seq=1 -->":            false,
+		"<!-- agentmux session=a kind=other seq=1 -->":               false,
+		"<!-- agentmux session=a kind=status seq=1 --><script>":      false,
+		"text <!-- agentmux session=a kind=status seq=1 -->":         false,
+		"```\n<!-- agentmux session=a kind=status seq=1 -->\n```":    false,
+		"<!-- agentmux session=a kind=status seq=123456789012 -->":   false,
+		"<!-- agentmux session=a kind=status seq=1 part=x y -->":     false,
+		"<!-- agentmux session=a\u200b kind=status seq=1 -->":        false,
+		"text\n\n\n" + marker.String() + "   ":                       true,
+		"text\n<!-- agentmux session=a kind=status seq=1 part=1 -->": true,
+	} {
+		got, ok := ghsync.ParseMarker(body)
+		if ok != want {
+			t.Errorf("%q: %v", body, ok)
+		}
+		if ok && strings.Contains(body, "2/3") && got != marker {
+			t.Errorf("%q: %+v", body, got)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package ghsync_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+)
+
+// steering is an issue with comments of everybody, and a clock that moves by a minute for
+// each step.
+type steering struct {
+	t      *testing.T
+	server *ghsynctest.Server
+	repo   *ghsynctest.Repo
+	n      int
+	now    time.Time
+}
+
+func newSteering(t *testing.T, body string, change ...func(*ghsynctest.Options)) *steering {
+	t.Helper()
+	st := &steering{t: t, now: sceneStart}
+	st.server = world(t, append(change, func(o *ghsynctest.Options) {
+		o.Now = func() time.Time { return st.now }
+		o.Users = append(o.Users,
+			ghsynctest.UserSpec{Login: "helper[bot]", Type: "Bot"},
+			ghsynctest.UserSpec{Login: "hidden-member", Member: "private", Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Write}},
+			ghsynctest.UserSpec{Login: "stranger"})
+	})...)
+	st.repo = st.server.Repo(widgets)
+	st.n = st.repo.AddIssue(ghsynctest.IssueSpec{Title: "Add  retry", Body: body, Author: "read"})
+	return st
+}
+
+func (st *steering) comment(body, login string) int64 {
+	st.now = st.now.Add(time.Minute)
+	return st.repo.Comment(st.n, body, login)
+}
+
+func (st *steering) take(cutOff time.Time) ghsync.Snapshot {
+	st.t.Helper()
+	s, err := clientOf(st.t, st.server, botLogin).TakeSnapshot(st.t.Context(), ghsync.SnapshotSpec{
+		Repo: octoWidgets, Issue: st.n, CutOff: cutOff, Trigger: "cli/x",
+		Requester: ghsync.Permission{Account: ghsync.Account{Login: "write", ID: 7}, Level: ghsync.LevelWrite},
+	})
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	return s
+}
+
+func bodies(s ghsync.Snapshot) string {
+	var all []string
+	for _, c := range s.Comments {
+		all = append(all, c.Author+": "+c.Body)
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestSnapshotTakesOnlyWhatMaySteer(t *testing.T) {
+	for name, change := range map[string]func(*ghsynctest.Options){"GraphQL": func(*ghsynctest.Options) {}, "REST": withoutGraphQL} {
+		t.Run(name, func(t *testing.T) {
+			st := newSteering(t, "Please <!-- secretly --> retry.", change)
+			marker := ghsync.Marker{Session: "s", Kind: ghsync.KindStatus, Seq: 1}.String()
+			st.comment("by write", "write")
+			st.comment("by a private member", "hidden-member")
+			st.comment("by a member who reads", "read")
+			st.comment("by a stranger", "stranger")
+			st.comment("by a bot", "helper[bot]")
+			st.comment("/agentmux say hello", "write")
+			st.comment("our status\n"+marker, botLogin)
+			st.comment("a person with our marker\n"+marker, "write")
+			st.comment("our account, a person's words", botLogin)
+			edited := st.comment("early", "maintain")
+			cutOff := st.now
+			st.comment("late", "write")
+			st.repo.EditComment(edited, "changed late", "maintain")
+			s := st.take(cutOff)
+			want := "write: by write\nhidden-member: by a private member\nread: by a member who reads\n" +
+				"write: a person with our marker\n[removed]\nrobot: our account, a person's words"
+			if got := bodies(s); got != want {
+				t.Errorf("comments\n%s\nwant\n%s", got, want)
+			}
+			if c := s.Report.Comments; c.Used != 5 || c.Author != 3 || c.Late != 2 || c.Command != 1 {
+				t.Errorf("counts %+v", c)
+			}
+			if s.Title != "Add retry" || strings.Contains(s.Body, "secretly") || s.Report.Removed["comment"] == 0 {
+				t.Errorf("title %q, body %q, report %+v", s.Title, s.Body, s.Report)
+			}
+			if s.Requester.Level != "write" || s.RepoID != st.repo.ID() || s.Author != "read" || s.Trigger != "cli/x" {
+				t.Errorf("snapshot %+v", s)
+			}
+		})
+	}
+}
+
+func TestSnapshotHidesMinimizedComments(t *testing.T) {
+	st := newSteering(t, "b")
+	st.repo.MinimizeComment(st.comment("off topic", "write"))
+	if s := st.take(st.now); len(s.Comments) != 0 || s.Report.Comments.Hidden != 1 {
+		t.Errorf("comments %+v, counts %+v", s.Comments, s.Report.Comments)
+	}
+}
+
+func TestSnapshotTakesTheNewestFifty(t *testing.T) {
+	st := newSteering(t, "b")
+	for range 60 {
+		st.comment("c", "write")
+	}
+	last := st.comment("last", "write")
+	s := st.take(st.now)
+	if len(s.Comments) != 50 || s.Comments[49].ID != last || s.Report.Comments.Older != 11 {
+		t.Errorf("%d comments, counts %+v", len(s.Comments), s.Report.Comments)
+	}
+}
+
+func TestSnapshotIsCapped(t *testing.T) {
+	st := newSteering(t, strings.Repeat("ü", 40_000))
+	for range 20 {
+		st.comment(strings.Repeat("x", 20_000), "write")
+	}
+	s := st.take(st.now)
+	total := len(s.Title) + len(s.Body)
+	for _, c := range s.Comments {
+		total += len(c.Body)
+		if len(c.Body) > 8<<10 || !strings.Contains(c.Body, "[cut: ") {
+			t.Errorf("comment of %d bytes", len(c.Body))
+		}
+	}
+	if len(s.Body) > 64<<10 || !strings.Contains(s.Body, "[cut: ") || total > 128<<10 || s.Report.CutBytes == 0 {
+		t.Errorf("body %d bytes, total %d, report %+v", len(s.Body), total, s.Report)
+	}
+}
+
+func TestDigestNamesTheCleanedText(t *testing.T) {
+	st := newSteering(t, "Please\u200b retry.")
+	st.comment("yes <&>", "write")
+	first, second := st.take(st.now), st.take(st.now)
+	if first.Digest != second.Digest || len(first.Digest) != 64 {
+		t.Errorf("digests %s, %s", first.Digest, second.Digest)
+	}
+	body := "Please retry."
+	st.repo.EditIssue(st.n, "read", nil, &body)
+	if s := st.take(st.now); s.Digest != first.Digest {
+		t.Error("an edit that changes nothing visible changed the digest")
+	}
+	if first.Edited("Add  retry", "Please\u200b retry.") || !first.Edited("Add  retry", body) {
+		t.Error("the raw text is not told apart")
+	}
+	body = "Please do not retry."
+	st.repo.EditIssue(st.n, "read", nil, &body)
+	if s := st.take(st.now); s.Digest == first.Digest {
+		t.Error("another text has the same digest")
+	}
+}
+
+func TestSnapshotSurvivesItsFile(t *testing.T) {
+	st := newSteering(t, "b")
+	st.comment("c", "write")
+	s := st.take(st.now)
+	data, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := ghsync.ParseSnapshot(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := read.Encode()
+	if err != nil || string(again) != string(data) {
+		t.Errorf("%v\n%s\n%s", err, data, again)
+	}
+	if _, err := ghsync.ParseSnapshot([]byte(`{"v":2}`)); err == nil {
+		t.Error("a newer snapshot was read")
+	}
+}
+
+func TestSnapshotOfAPlainIssueIsOneRequest(t *testing.T) {
+	st := newSteering(t, "b")
+	st.take(st.now)
+	if n := st.server.Requests(botLogin); n != 1 {
+		t.Errorf("%d requests:\n%s", n, st.server.Transcript())
+	}
+}
+
+func TestCommandsAreTheFirstLineOnly(t *testing.T) {
+	for body, want := range map[string]bool{
+		"/agentmux": true, "/agentmux stop": true, "\n\n/agentmux say x": true, "/agentmux\tstop": true, "/agentmux\r\nmore": true,
+		"/agentmuxx": false, " /agentmux stop": false, "> /agentmux stop": false, "text\n/agentmux stop": false, "": false, "```\n/agentmux\n```": false,
+	} {
+		if got := ghsync.IsCommand(body); got != want {
+			t.Errorf("%q: %v", body, got)
+		}
+	}
+}
