@@ -63,6 +63,7 @@ func (a *app) wire(s *site, log io.Writer, github bool) error {
 	logger := a.logger(redactor.Writer(log), s.config.Log.Level)
 	o := host.Options{
 		Self: own, StateHome: stateHome(), RuntimeDir: runtimeDir(), Home: home(), Log: logger, Redactor: redactor,
+		Server: s.identity.bases.Server,
 	}
 	if github && s.identity.tokens != nil {
 		if o.GitHub, err = s.identity.client(logger); err != nil {
@@ -280,6 +281,16 @@ func (a *app) hostCommands(ctx context.Context, e session.Entry) error {
 		return err
 	}
 	a.say("applied; agentmux status %s", e.Name)
+	return nil
+}
+
+// tools fails unless the programs that every run needs are there.
+func (a *app) tools(ctx context.Context) error {
+	for _, p := range []probe{probeGit(ctx), probeTmux(ctx)} {
+		if p.State == probeFailed {
+			return usage(fmt.Errorf("%s: %s; %s", p.Name, p.Detail, p.Hint))
+		}
+	}
 	return nil
 }
 

@@ -62,6 +62,9 @@ func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
 	if f.mirror && f.noMirror {
 		return usageText("--mirror and --no-mirror exclude each other")
 	}
+	if err := a.tools(ctx); err != nil {
+		return err
+	}
 	s, err := a.site(a.err)
 	if err != nil {
 		return err
@@ -205,7 +208,7 @@ func mirrors(f *runFlags, configured string, labelled bool) bool {
 // requester is who asked: the actor of the newest request label, else the
 // account itself.
 func (a *app) requester(ctx context.Context, s *site, record ghsync.Record, repo ghsync.Repo) (ghsync.Permission, error) {
-	for i := len(record.Labels) - 1; i >= 0; i-- {
+	for i := len(record.Labels) - 1; i >= 0 && record.Repository.CanPush; i-- { // others may not ask for permissions
 		event := record.Labels[i]
 		if event.Added && strings.EqualFold(event.Name, s.config.Bot.Label) && event.Actor.Login != "" {
 			return s.host.GitHub.Permission(ctx, repo, event.Actor.Login)

@@ -31,6 +31,9 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := a.tools(ctx); err != nil {
+		return err
+	}
 	s, err := a.site(a.err)
 	if err != nil {
 		return err

@@ -50,10 +50,18 @@ func (h *Host) Project(ctx context.Context, dir string, c *config.Config) (*Proj
 
 // serverHost is the name of the configured server.
 func (h *Host) serverHost(c *config.Config) string {
-	if h.GitHub != nil {
-		return h.GitHub.Host()
+	if u, err := url.Parse(h.server()); err == nil && u.Host != "" {
+		return u.Host
 	}
 	return c.GitHub.Host
+}
+
+// server is the address of the GitHub server, "" if only its name is known.
+func (h *Host) server() string {
+	if h.GitHub != nil {
+		return h.GitHub.Server()
+	}
+	return strings.TrimSuffix(h.Server, "/")
 }
 
 // hostPath is where the project's host repository lies.
@@ -71,9 +79,9 @@ func (h *Host) remote(p *Project) *gitrepo.Remote {
 	if !p.GitHub {
 		return nil
 	}
-	server := "https://" + p.Host
-	if h.GitHub != nil {
-		server = h.GitHub.Server()
+	server := h.server()
+	if server == "" {
+		server = "https://" + p.Host
 	}
 	r := &gitrepo.Remote{URL: server + "/" + p.Repo.String() + ".git", Config: p.User, Askpass: h.Self}
 	if h.Token != nil {

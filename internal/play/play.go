@@ -28,7 +28,7 @@ type Options struct {
 
 // Who is what a playbook can tell agents apart by.
 type Who struct {
-	Role, Task, Phase         string
+	Role, Task, Phase, Prompt string
 	Iteration, Attempt, Round int
 }
 
@@ -45,7 +45,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	prompt, err := readPrompt(o.Prompt)
+	file, prompt, err := readPrompt(o.Prompt)
 	if err != nil {
 		return err
 	}
@@ -53,6 +53,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	who.Prompt = filepath.Base(file)
 	part, ok := book.Part(who)
 	if !ok {
 		return fmt.Errorf("%s has no part for %+v", o.File, who)
@@ -73,19 +74,20 @@ func Run(ctx context.Context, o Options) error {
 
 // readPrompt reads the file a launch sentence names: the text from its first
 // slash on.
-func readPrompt(sentence string) (string, error) {
+func readPrompt(sentence string) (file, text string, err error) {
 	i := strings.Index(sentence, "/")
 	if i < 0 {
-		return "", fmt.Errorf("the launch sentence %q names no prompt file", sentence)
+		return "", "", fmt.Errorf("the launch sentence %q names no prompt file", sentence)
 	}
-	data, err := os.ReadFile(strings.TrimSpace(sentence[i:]))
+	file = strings.TrimSpace(sentence[i:])
+	data, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("read prompt: %w", err)
+		return "", "", fmt.Errorf("read prompt: %w", err)
 	}
 	if len(strings.TrimSpace(string(data))) == 0 {
-		return "", fmt.Errorf("prompt %s is blank", sentence[i:])
+		return "", "", fmt.Errorf("prompt %s is blank", file)
 	}
-	return string(data), nil
+	return file, string(data), nil
 }
 
 // identify reads phase and iteration from the session's state.

@@ -32,6 +32,7 @@ type Part struct {
 	Iteration *int   `doc:"iteration"` // fix rounds begun
 	Attempt   *int   `doc:"attempt"`   // of the launch
 	Round     *int   `doc:"round"`     // change rounds
+	Prompt    string `doc:"prompt"`    // name of the prompt file
 	Steps     []Step `doc:"steps"`
 }
 
@@ -148,7 +149,7 @@ func (b *Playbook) Part(who Who) (Part, bool) {
 }
 
 func (p Part) fits(who Who) bool {
-	return fitsText(p.Role, who.Role) && fitsText(p.Task, who.Task) && fitsText(p.Phase, who.Phase) &&
+	return fitsText(p.Role, who.Role) && fitsText(p.Task, who.Task) && fitsText(p.Phase, who.Phase) && fitsText(p.Prompt, who.Prompt) &&
 		fitsNumber(p.Iteration, who.Iteration) && fitsNumber(p.Attempt, who.Attempt) && fitsNumber(p.Round, who.Round)
 }
 
