@@ -1,6 +1,7 @@
 package sanitize_test
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,25 +24,56 @@ func FuzzSanitize(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for name, clean := range map[string]func(string) (string, sanitize.Report){"Sanitize": sanitize.Sanitize, "Line": sanitize.Line} {
-			out, report := clean(text)
-			if !utf8.ValidString(out) {
-				t.Fatalf("%s: not valid UTF-8: %q", name, out)
-			}
-			if at := strings.IndexFunc(out, sanitize.Forbidden); at >= 0 {
-				t.Fatalf("%s: forbidden character at %d: %q", name, at, out)
-			}
-			again, second := clean(out)
-			if again != out {
-				t.Fatalf("%s: %q, then %q", name, out, again)
-			}
-			if n := len(second.Removed); n != 0 {
-				t.Fatalf("%s: of clean text %+v was removed: %q", name, second, out)
-			}
-			if len(out) > 3*len(text)+len("[link removed]")*(1+len(text)/2) {
-				t.Fatalf("%s: grew from %d to %d bytes (%+v)", name, len(text), len(out), report)
-			}
+		checkClean(t, "Sanitize", text, sanitize.Sanitize)
+		checkClean(t, "Line", text, sanitize.Line)
+	})
+}
+
+// checkClean fails if the result of clean is not what every result must be.
+func checkClean(t *testing.T, name, text string, clean func(string) (string, sanitize.Report)) {
+	t.Helper()
+	out, _ := clean(text)
+	if !utf8.ValidString(out) {
+		t.Fatalf("%s of %q: not valid UTF-8: %q", name, text, out)
+	}
+	if at := strings.IndexFunc(out, sanitize.Forbidden); at >= 0 {
+		t.Fatalf("%s of %q: forbidden character at %d: %q", name, text, at, out)
+	}
+	again, report := clean(out)
+	if again != out {
+		t.Fatalf("%s of %q: %q, then %q", name, text, out, again)
+	}
+	if len(report.Removed) != 0 {
+		t.Fatalf("%s of %q: of clean text %+v was removed: %q", name, text, report, out)
+	}
+	if len(out) > 32*(1+len(text)) {
+		t.Fatalf("%s: grew from %d to %d bytes", name, len(text), len(out))
+	}
+}
+
+// pieces are what the syntax is made of; a byte of FuzzPieces stands for one.
+func pieces() []string {
+	return append(strings.Fields("` `` ``` ~~~ \\ < > / ! ? - -- [ ] ( ) : ^ & # ; x a <b <b> <pre </pre <svg </svg> <img <q.r> "+
+		"<!-- --> <!x <form> &#38; &#96; &shy; &nbsp; &#10; ' \" = | [a]: [^a]: http://x js:x \u200b \u202e \u0301 \u1fef \u2028 1. *"),
+		" ", "\n", "\n\n", "\t", "    ", "\u00a0", "\r")
+}
+
+func FuzzPieces(f *testing.F) {
+	all := pieces()
+	numbers := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		seed := make([]byte, numbers.IntN(25))
+		for i := range seed {
+			seed[i] = byte(numbers.IntN(len(all)))
 		}
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, numbers []byte) {
+		var text strings.Builder
+		for _, n := range numbers {
+			text.WriteString(all[int(n)%len(all)])
+		}
+		checkClean(t, "Sanitize", text.String(), sanitize.Sanitize)
 	})
 }
 
