@@ -10,9 +10,9 @@ import (
 
 // forward is a report that the reducer has judged.
 type forward struct {
-	report orchestrator.AgentReport
-	seq    int // of the state it was judged in
-	at     time.Time
+	report  orchestrator.AgentReport
+	version int // of the state it was judged in
+	at      time.Time
 }
 
 // watchesAgents reports whether there is an agent to look at.
@@ -61,12 +61,12 @@ func (l *loop) agents(ctx context.Context, reports []orchestrator.AgentReport) e
 		if l.st.Ended() || !l.counts(rep) || !l.news(rep) {
 			continue
 		}
-		l.forwarded[rep.Key] = forward{report: rep, seq: l.st.Seq, at: l.Now()}
+		l.forwarded[rep.Key] = forward{report: rep, version: l.version, at: l.Now()}
 		if _, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InAgent, Agent: &rep}); err != nil {
 			return err
 		}
 		f := l.forwarded[rep.Key]
-		f.seq = l.st.Seq
+		f.version = l.version
 		l.forwarded[rep.Key] = f
 	}
 	return nil
@@ -99,7 +99,7 @@ func (l *loop) counts(rep orchestrator.AgentReport) bool {
 
 func (l *loop) news(rep orchestrator.AgentReport) bool {
 	last, known := l.forwarded[rep.Key]
-	if !known || last.seq != l.st.Seq {
+	if !known || last.version != l.version {
 		return true
 	}
 	if limit := l.st.Settings.LimitStall; limit > 0 && rep.Silence >= limit && l.Now().Sub(last.at) >= silencePause {

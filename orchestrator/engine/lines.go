@@ -51,19 +51,17 @@ func (l *loop) lines(ctx context.Context, file, kind string, open func() (orches
 
 func (l *loop) line(ctx context.Context, kind string, line *orchestrator.Line) error {
 	if kind == orchestrator.InTool && line.Tool != "" {
-		if err := l.attach(line); err != nil {
-			return err
-		}
+		l.attach(line)
 	}
 	_, err := l.apply(ctx, orchestrator.Input{Kind: kind, Line: line})
 	return err
 }
 
 // attach reads the artifact that a line submits, if the line counts at all.
-func (l *loop) attach(line *orchestrator.Line) error {
+func (l *loop) attach(line *orchestrator.Line) {
 	p, err := line.Decode()
 	if err != nil {
-		return nil // the reducer says so
+		return // the reducer says so
 	}
 	call := orchestrator.Call{Tool: line.Tool, Role: line.Role, Task: line.Task, Launch: line.Launch, Visit: line.Visit, Payload: p}
 	if owed := orchestrator.Owed(l.Definition, l.st); call.Role == "" && len(owed) == 1 {
@@ -71,7 +69,7 @@ func (l *loop) attach(line *orchestrator.Line) error {
 	}
 	path, kind := orchestrator.ArtifactOf(l.Definition, l.st, call)
 	if path == "" || !orchestrator.Accepts(l.Definition, l.st, call).OK {
-		return nil
+		return
 	}
 	line.Artifact, err = l.Session.ReadArtifact(path, kind)
 	if err != nil {
@@ -79,5 +77,4 @@ func (l *loop) attach(line *orchestrator.Line) error {
 		l.Log.Error("an artifact cannot be read", "path", path, "err", err)
 		line.Artifact = &orchestrator.Artifact{Path: path, Problems: []string{path + " could not be read: " + err.Error()}}
 	}
-	return nil
 }

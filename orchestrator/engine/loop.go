@@ -17,6 +17,7 @@ import (
 type loop struct {
 	Options
 	st      *orchestrator.State // as committed
+	version int                 // commits of this run
 	effects *runner
 
 	stable  *session.Stable
@@ -251,6 +252,7 @@ func (l *loop) apply(ctx context.Context, in orchestrator.Input) (changed bool, 
 		return false, err
 	}
 	l.st = step.State
+	l.version++
 	l.dirty = true
 	l.effects.drop(l.st.Pending)
 	for _, e := range step.Events {

@@ -132,7 +132,7 @@ func (l *loop) judge(p predicate) (*orchestrator.Observation, error) {
 		delete(l.looked, p.path)
 		return nil, err
 	}
-	looks := fmt.Sprintf("%d %d %d", info.Size(), info.ModTime().UnixNano(), l.st.Seq)
+	looks := fmt.Sprintf("%d %d %d", info.Size(), info.ModTime().UnixNano(), l.version)
 	if l.looked[p.path] == looks {
 		return nil, nil
 	}

@@ -62,12 +62,18 @@ type world struct {
 	observed int
 }
 
-func newWorld(t *testing.T, workflow string, edit func(*orchestrator.State)) *world {
+func definition(t testing.TB, name string) []byte {
 	t.Helper()
-	_, data, problems := workflows.Load(workflow, nil)
+	_, data, problems := workflows.Load(name, nil)
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
+	return data
+}
+
+func newWorld(t *testing.T, workflow string, edit func(*orchestrator.State)) *world {
+	t.Helper()
+	data := definition(t, workflow)
 	st := orchestrator.State{Settings: orchestrator.DefaultSettings(), BaseSHA: "c0"}
 	st.Integrated = orchestrator.Integrated{Commit: "c0", Tree: "t0"}
 	if edit != nil {
