@@ -155,8 +155,11 @@ func TestSecondMirrorOfTheSameRecordsWritesTheSame(t *testing.T) {
 		}
 	}
 	replay.finish(replay.mirror(replay.options()))
-	if live.end() != replay.end() {
-		t.Errorf("live:\n%s\nreplayed:\n%s", live.end(), replay.end())
+	// The commits differ by their dates.
+	first := strings.ReplaceAll(live.end(), live.repo.Pulls()[0].HeadSHA[:7], "COMMIT")
+	second := strings.ReplaceAll(replay.end(), replay.repo.Pulls()[0].HeadSHA[:7], "COMMIT")
+	if first != second {
+		t.Errorf("live:\n%s\nreplayed:\n%s", first, second)
 	}
 }
 

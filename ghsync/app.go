@@ -1,0 +1,295 @@
+package ghsync
+
+import (
+	"bytes"
+	"context"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/agentmux/agentmux/internal/redact"
+)
+
+const (
+	// jwtLife is below GitHub's limit of ten minutes by what clocks may differ.
+	jwtLife = 9 * time.Minute
+	jwtSkew = 60 * time.Second
+	// mintAgain is when a token that lives an hour is replaced.
+	mintAgain = 50 * time.Minute
+)
+
+// AppPermissions are what the program asks of an installation, as GitHub names them. What
+// an installation does not grant is left out of a token, since one too many would fail all.
+func AppPermissions() map[string]string {
+	return map[string]string{
+		"contents": "write", "issues": "write", "pull_requests": "write", "statuses": "write",
+		"metadata": "read", "actions": "read", "checks": "read",
+	}
+}
+
+// AppOptions are what an App's token source is made of.
+type AppOptions struct {
+	APIURL   string
+	ClientID string
+	KeyFile  string // PEM, readable by its owner only
+	Repo     Repo   // the repository the tokens are for
+	RepoID   int64  // the same by its id; 0: by its name
+	// Installation is the installation's id; 0: found by the repository.
+	Installation int64
+	Minted       func(redact.Secret) // told each new token, for a Redactor; may be nil
+	HTTP         http.RoundTripper   // nil: a transport of its own
+	Now          func() time.Time    // nil: time.Now
+}
+
+// App mints installation tokens for one repository and keeps each until it is fifty minutes
+// old or refused. At most one mint is in flight.
+type App struct {
+	o    AppOptions
+	api  *url.URL
+	key  *rsa.PrivateKey
+	http *http.Client
+
+	mu      sync.Mutex // held while minting: others wait for its token
+	token   redact.Secret
+	until   time.Time // when token is to be replaced
+	granted map[string]string
+	skew    time.Duration // the server's clock minus ours, after a correction
+}
+
+// NewApp reads the key. It sends nothing.
+func NewApp(o AppOptions) (*App, error) {
+	api, err := parseBase("API URL", or(o.APIURL, "https://api.github.com/"))
+	if err != nil {
+		return nil, err
+	}
+	key, err := readKey(o.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	if o.HTTP == nil {
+		o.HTTP = newTransport()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	refuse := func(req *http.Request, _ []*http.Request) error { return &Moved{Location: req.URL.Redacted()} }
+	return &App{o: o, api: api, key: key, http: &http.Client{
+		Transport: &pin{next: o.HTTP, origin: origin(api)}, CheckRedirect: refuse,
+	}}, nil
+}
+
+func readKey(path string) (*rsa.PrivateKey, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the App's key: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("the App's key %s is readable by others: chmod 600 it", path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the App's key: %w", err)
+	}
+	key, err := jwt.ParseRSAPrivateKeyFromPEM(data)
+	if err != nil {
+		return nil, fmt.Errorf("read the App's key %s: it is no RSA key in PEM form", path)
+	}
+	return key, nil
+}
+
+// Mode is ModeApp.
+func (a *App) Mode() Mode { return ModeApp }
+
+// Token returns the token in use, or mints one.
+func (a *App) Token(ctx context.Context) (redact.Secret, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.o.Now().Before(a.until) {
+		return a.token, nil
+	}
+	token, life, err := a.mint(ctx)
+	if err != nil {
+		return redact.Secret{}, fmt.Errorf("mint an installation token: %w", err)
+	}
+	if a.o.Minted != nil {
+		a.o.Minted(token)
+	}
+	a.token, a.until = token, a.o.Now().Add(min(mintAgain, life*5/6))
+	return a.token, nil
+}
+
+// Expire drops the token in use.
+func (a *App) Expire() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.until = time.Time{}
+	return true
+}
+
+// Missing names the permissions that AppPermissions has and the installation does not give,
+// after the first token. What needs them will not work.
+func (a *App) Missing() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var names []string
+	if a.granted == nil {
+		return nil
+	}
+	for name, level := range AppPermissions() {
+		if a.granted[name] != level && a.granted[name] != "admin" {
+			names = append(names, name+":"+level)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// mint asks for a token with what of our permissions the installation has.
+func (a *App) mint(ctx context.Context) (redact.Secret, time.Duration, error) {
+	id, err := a.installation(ctx)
+	if err != nil {
+		return redact.Secret{}, 0, err
+	}
+	want := map[string]string{}
+	for name, level := range AppPermissions() {
+		switch a.granted[name] {
+		case "write", "admin":
+			want[name] = level
+		case "read":
+			want[name] = "read"
+		}
+	}
+	in := map[string]any{"permissions": want}
+	switch {
+	case a.o.RepoID != 0:
+		in["repository_ids"] = []int64{a.o.RepoID}
+	case a.o.Repo.Name != "":
+		in["repositories"] = []string{a.o.Repo.Name}
+	}
+	var out struct {
+		Token     string    `json:"token"`
+		ExpiresAt time.Time `json:"expires_at"`
+	}
+	if err := a.call(ctx, http.MethodPost, "app/installations/"+strconv.FormatInt(id, 10)+"/access_tokens", in, &out); err != nil {
+		return redact.Secret{}, 0, err
+	}
+	if out.Token == "" {
+		return redact.Secret{}, 0, errors.New("the answer holds no token")
+	}
+	return redact.NewSecret(out.Token), out.ExpiresAt.Sub(a.o.Now().Add(a.skew)), nil
+}
+
+// installation finds the installation and its permissions.
+func (a *App) installation(ctx context.Context) (int64, error) {
+	path := fmt.Sprintf("app/installations/%d", a.o.Installation)
+	if a.o.Installation == 0 {
+		path = a.o.Repo.path("/installation")
+	}
+	var out struct {
+		ID          int64             `json:"id"`
+		Permissions map[string]string `json:"permissions"`
+	}
+	err := a.call(ctx, http.MethodGet, path, nil, &out)
+	if IsNotFound(err) {
+		return 0, &Terminal{Status: http.StatusNotFound, Code: CodeForbidden, Message: "the App is not installed on " + a.o.Repo.String(),
+			Hint: "install it there, or set github.app.installation_id"}
+	}
+	if err != nil {
+		return 0, err
+	}
+	a.granted = out.Permissions
+	return out.ID, nil
+}
+
+// call sends a request of the App itself. It may repeat a POST: an unused token expires.
+// A 401 sets the clock by the server's once.
+func (a *App) call(ctx context.Context, method, path string, in, out any) error {
+	var err error
+	for try := 1; try <= 3; try++ {
+		var again bool
+		if again, err = a.try(ctx, method, path, in, out); err == nil || !again {
+			return err
+		}
+		if !wait(ctx, backoff(firstPause, try)) {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+	return err
+}
+
+func (a *App) try(ctx context.Context, method, path string, in, out any) (again bool, err error) {
+	req, err := a.request(ctx, method, path, in)
+	if err != nil {
+		return false, err
+	}
+	resp, err := a.http.Do(req)
+	if err != nil {
+		return ctx.Err() == nil, plain(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	switch {
+	case err != nil || resp.StatusCode >= 500:
+		return true, &RetryAfter{Wait: bareLimit, Scope: "server", Err: errors.Join(err, fmt.Errorf("status %d", resp.StatusCode))}
+	case resp.StatusCode == http.StatusUnauthorized && a.correct(resp.Header.Get("Date")):
+		return true, &Terminal{Status: resp.StatusCode, Code: CodeUnauthorized, Message: parseMessage(body).text()}
+	case resp.StatusCode >= 300:
+		return false, refusal(callOf(req), resp, parseMessage(body))
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return true, fmt.Errorf("decode answer: %w", err)
+	}
+	return false, nil
+}
+
+// correct takes over the server's clock, once, if it is another one.
+func (a *App) correct(date string) bool {
+	server, err := http.ParseTime(date)
+	if err != nil || a.skew != 0 {
+		return false
+	}
+	skew := server.Sub(a.o.Now()).Round(time.Second)
+	if skew.Abs() < 2*time.Second {
+		return false
+	}
+	a.skew = skew
+	return true
+}
+
+func (a *App) request(ctx context.Context, method, path string, in any) (*http.Request, error) {
+	now := a.o.Now().Add(a.skew)
+	claims := jwt.RegisteredClaims{
+		Issuer: a.o.ClientID, IssuedAt: jwt.NewNumericDate(now.Add(-jwtSkew)), ExpiresAt: jwt.NewNumericDate(now.Add(jwtLife)),
+	}
+	signed, err := jwt.NewWithClaims(jwt.SigningMethodRS256, claims).SignedString(a.key)
+	if err != nil {
+		return nil, fmt.Errorf("sign the App's claim: %w", err)
+	}
+	var body io.Reader
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			return nil, fmt.Errorf("make request: %w", err)
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, a.api.JoinPath(path).String(), body)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+signed)
+	req.Header.Set("Accept", "application/vnd.github+json")
+	req.Header.Set("User-Agent", "agentmux")
+	return req, nil
+}

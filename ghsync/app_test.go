@@ -1,0 +1,159 @@
+package ghsync_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/internal/redact"
+)
+
+// installed is an App with permissions on octo/widgets; ours is the clock of this machine.
+type installed struct {
+	server *ghsynctest.Server
+	app    ghsynctest.App
+	key    string
+	theirs time.Time
+	ours   time.Time
+	minted int
+}
+
+func newInstalled(t *testing.T, permissions map[string]string) *installed {
+	t.Helper()
+	in := &installed{theirs: sceneStart, ours: sceneStart}
+	in.server = world(t, func(o *ghsynctest.Options) { o.Now = func() time.Time { return in.theirs } })
+	in.app = in.server.AddApp(ghsynctest.AppSpec{Slug: "amx", Permissions: permissions, Repos: []string{widgets}})
+	in.key = filepath.Join(t.TempDir(), "app.pem")
+	writeFile(t, in.key, in.app.Key)
+	return in
+}
+
+func (in *installed) client(t *testing.T, change ...func(*ghsync.AppOptions)) (*ghsync.Client, *ghsync.App) {
+	t.Helper()
+	o := ghsync.AppOptions{
+		APIURL: in.server.API(), ClientID: in.app.ClientID, KeyFile: in.key, Repo: octoWidgets,
+		Now: func() time.Time { return in.ours }, Minted: func(redact.Secret) { in.minted++ },
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	app, err := ghsync.NewApp(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ghsync.New(ghsync.Options{
+		APIURL: in.server.API(), GraphQLURL: in.server.GraphQL(), ServerURL: in.server.URL(), Token: app,
+		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond}, Pause: time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, app
+}
+
+func (in *installed) advance(d time.Duration) { in.theirs, in.ours = in.theirs.Add(d), in.ours.Add(d) }
+
+func TestAppActsAsItsBot(t *testing.T) {
+	in := newInstalled(t, ghsync.AppPermissions())
+	n := in.server.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	c, app := in.client(t)
+	if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), n, "hello"); err != nil {
+		t.Fatal(err)
+	}
+	if got := in.server.Repo(widgets).Comments(n); len(got) != 1 || got[0].Author != "amx[bot]" {
+		t.Errorf("comments %+v", got)
+	}
+	me, err := c.Viewer(t.Context())
+	if err != nil || me.Login != "amx[bot]" && me.Login != "amx" {
+		t.Errorf("viewer %+v, %v", me, err)
+	}
+	if in.minted != 1 || len(app.Missing()) != 0 || c.Mode() != ghsync.ModeApp {
+		t.Errorf("%d minted, missing %q", in.minted, app.Missing())
+	}
+}
+
+func TestAppMintsWithPartialGrant(t *testing.T) {
+	in := newInstalled(t, map[string]string{"issues": "write", "contents": "read", "metadata": "read"})
+	c, app := in.client(t, func(o *ghsync.AppOptions) { o.RepoID = in.server.Repo(widgets).ID() })
+	if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"actions:read", "checks:read", "contents:write", "pull_requests:write", "statuses:write"}
+	if got := app.Missing(); !slices.Equal(got, want) {
+		t.Errorf("missing %q, want %q", got, want)
+	}
+}
+
+func TestAppRenewsItsTokenBeforeAndAfterItsEnd(t *testing.T) {
+	in := newInstalled(t, ghsync.AppPermissions())
+	c, _ := in.client(t)
+	read := func() {
+		t.Helper()
+		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read()
+	in.advance(49 * time.Minute)
+	read()
+	if in.minted != 1 {
+		t.Errorf("%d tokens after 49 minutes", in.minted)
+	}
+	in.advance(2 * time.Minute)
+	read()
+	if in.minted != 2 {
+		t.Errorf("%d tokens after 51 minutes", in.minted)
+	}
+	in.theirs = in.theirs.Add(2 * time.Hour) // suspended: our clock missed it, the server says 401
+	in.ours = in.theirs.Add(-110 * time.Minute)
+	read()
+	if in.minted < 3 {
+		t.Errorf("%d tokens after a 401", in.minted)
+	}
+}
+
+func TestAppCorrectsItsClockOnce(t *testing.T) {
+	in := newInstalled(t, ghsync.AppPermissions())
+	in.ours = in.theirs.Add(3 * time.Minute)
+	c, _ := in.client(t)
+	if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for _, call := range in.server.Calls() {
+		if call.Status == 401 {
+			refused++
+		}
+	}
+	if refused != 1 {
+		t.Errorf("%d times refused:\n%s", refused, in.server.Transcript())
+	}
+}
+
+func TestAppSaysWhereItIsNotInstalled(t *testing.T) {
+	in := newInstalled(t, ghsync.AppPermissions())
+	c, _ := in.client(t, func(o *ghsync.AppOptions) { o.Repo.Name = "gadgets" })
+	_, err := c.Repository(t.Context(), "octo", "widgets")
+	if _, again := ghsync.Later(err); again || !strings.Contains(err.Error(), "not installed on octo/gadgets") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAppRefusesAKeyThatOthersCanRead(t *testing.T) {
+	in := newInstalled(t, ghsync.AppPermissions())
+	if err := os.Chmod(in.key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ghsync.NewApp(ghsync.AppOptions{KeyFile: in.key}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("error %v", err)
+	}
+	writeFile(t, filepath.Join(filepath.Dir(in.key), "bad.pem"), []byte("no key"))
+	if _, err := ghsync.NewApp(ghsync.AppOptions{KeyFile: filepath.Join(filepath.Dir(in.key), "bad.pem")}); err == nil {
+		t.Error("a file without a key was taken")
+	}
+}
