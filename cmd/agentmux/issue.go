@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -269,15 +267,32 @@ func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) erro
 	return a.join(ctx, sess.Dir)
 }
 
-// join attaches the terminal to a session that was just started.
+// join attaches the terminal to a session that was just started, once its tmux
+// is there.
 func (a *app) join(ctx context.Context, dir string) error {
-	entry, err := session.Find(filepath.Dir(filepath.Dir(filepath.Dir(dir))), filepath.Base(dir), nil)
+	sess, err := session.Open(dir)
 	if err != nil {
 		return err
 	}
-	err = a.attach(ctx, entry, "")
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+	deadline := time.NewTimer(startWait)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for waiting := true; waiting; {
+		if _, err := openServer(ctx, sess.ReadRuntime()); err == nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline.C:
+			waiting = false
+		case <-tick.C:
+		}
 	}
-	return err
+	entry, err := session.Find(sess.Project(), sess.Name(), nil)
+	if err != nil {
+		return err
+	}
+	return a.attach(ctx, entry, "")
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"syscall"
+	"path/filepath"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -48,15 +48,9 @@ func (a *app) attach(ctx context.Context, e session.Entry, role string) error {
 		return err
 	}
 	runtime := s.ReadRuntime()
-	if runtime.Socket == "" {
-		return errors.New(e.Name + " has no tmux session now; agentmux resume " + e.Name)
-	}
-	server, err := tmux.New(tmux.Options{Socket: runtime.Socket})
+	server, err := openServer(ctx, runtime)
 	if err != nil {
-		return err
-	}
-	if _, err := server.Started(ctx); err != nil {
-		return fmt.Errorf("%s has no tmux session now (%w); agentmux resume %s", e.Name, err, e.Name)
+		return fmt.Errorf("%s has no tmux session now; agentmux resume %s", e.Name, e.Name)
 	}
 	target, err := attachTarget(runtime, e.State, role)
 	if err != nil {
@@ -69,11 +63,41 @@ func (a *app) attach(ctx context.Context, e session.Entry, role string) error {
 	if err != nil {
 		return err
 	}
-	path, err := exec.LookPath(argv[0])
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = withoutTmux(os.Environ())
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("attach: %w", err)
+	}
+	return a.farewell(ctx, e, server)
+}
+
+func openServer(ctx context.Context, r session.Runtime) (*tmux.Server, error) {
+	if r.Socket == "" {
+		return nil, tmux.ErrNoServer
+	}
+	server, err := tmux.New(tmux.Options{Socket: r.Socket})
 	if err != nil {
+		return nil, err
+	}
+	_, err = server.Started(ctx)
+	return server, err
+}
+
+// farewell says where the session stands after a person has left its tmux, and
+// ends the server of one that needs none any more.
+func (a *app) farewell(ctx context.Context, e session.Entry, server *tmux.Server) error {
+	now, err := session.Find(filepath.Dir(filepath.Dir(filepath.Dir(e.Dir))), e.Name, nil)
+	if err != nil || now.State == nil {
 		return err
 	}
-	return syscall.Exec(path, argv, withoutTmux(os.Environ()))
+	printStatus(a.err, now)
+	if now.State.Ended() && !now.Running {
+		if err := server.KillServer(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
+			return err
+		}
+	}
+	return nil
 }
 
 // attachTarget returns the pane of a role, or "" for the window shown last.

@@ -84,9 +84,9 @@ func (p *panes) ensure(ctx context.Context) error {
 		return fmt.Errorf("start tmux server: %w", err)
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.started = started
-	p.mu.Unlock()
-	return nil
+	return p.sess.WriteRuntime(p.runtime()) // where a person can attach
 }
 
 // list returns the panes of this session by launch; the control window's is left out.

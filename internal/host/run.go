@@ -140,7 +140,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	}
 	mirror.finish(ctx, last)
 	if last.Ended() && err == nil {
-		r.closePanes(context.WithoutCancel(ctx), last)
+		r.closePanes(context.WithoutCancel(ctx))
 	}
 	return last, err
 }
@@ -178,12 +178,12 @@ func (r *runner) takePanes(ctx context.Context, s *orchestrator.State) error {
 }
 
 // closePanes ends the server of a finished session unless somebody looks at it.
-func (r *runner) closePanes(ctx context.Context, s *orchestrator.State) {
-	if s.Interactive {
-		return
-	}
+func (r *runner) closePanes(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
+	if attached, err := r.panes.server.Attached(ctx); err != nil || attached {
+		return
+	}
 	if err := r.panes.server.KillServer(ctx); err != nil {
 		r.Log.Warn("tmux server not ended", slog.String("session", r.sess.Name()), slog.Any("err", err))
 	}
