@@ -98,7 +98,8 @@ func (r *rig) server(dir string) *tmux.Server {
 func (r *rig) launches(dir string) []string {
 	panes, err := r.server(dir).Panes(r.t.Context())
 	if err != nil {
-		return nil // it may just be starting
+		r.t.Logf("panes: %v", err) // it may just be starting
+		return nil
 	}
 	var out []string
 	for _, p := range panes {
@@ -107,6 +108,21 @@ func (r *rig) launches(dir string) []string {
 		}
 	}
 	return out
+}
+
+// started reports whether the session knows that a launch runs, and its pane is there.
+func (r *rig) started(dir, launch string) bool {
+	sess, err := session.Open(dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	events, _, err := sess.Events(0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return slices.Contains(r.launches(dir), launch) && slices.ContainsFunc(events, func(e orchestrator.Event) bool {
+		return e.Type == orchestrator.EvAgentStarted && e.Data["launch"] == launch
+	})
 }
 
 func (r *rig) state(dir string) *orchestrator.State {
@@ -170,7 +186,7 @@ func TestASignalCancelsAndStopsEverything(t *testing.T) {
 	r.script(sc)
 	dir := r.prepare(quick)
 	stop := r.background(host.RunSpec{Dir: dir})
-	r.eventually("the coder runs", func() bool { return slices.Contains(r.launches(dir), "2.coder.1.1") })
+	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
 	sess, err := session.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -219,14 +235,14 @@ func TestALostServerIsNoFaultOfTheAgent(t *testing.T) {
 	r.script(sc)
 	dir := r.prepare(quick)
 	stop := r.background(host.RunSpec{Dir: dir})
-	r.eventually("the coder runs", func() bool { return slices.Contains(r.launches(dir), "2.coder.1.1") })
+	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
 	r.eventually("the pane is noted", func() bool {
 		return r.state(dir).Agents["coder/1"].Launch != "" && r.count(dir, orchestrator.EvAgentStarted) > 0
 	})
 	if err := r.server(dir).KillServer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.eventually("the coder runs again", func() bool { return slices.Contains(r.launches(dir), "2.coder.1.2") })
+	r.eventually("the coder runs again", func() bool { return r.started(dir, "2.coder.1.2") })
 	r.word()
 	s, err := stop(nil)
 	if err != nil {
@@ -247,7 +263,7 @@ func TestAKilledPaneIsAnAgentExit(t *testing.T) {
 	r.script(sc)
 	dir := r.prepare(quick)
 	stop := r.background(host.RunSpec{Dir: dir})
-	r.eventually("the coder runs", func() bool { return slices.Contains(r.launches(dir), "2.coder.1.1") })
+	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
 	panes, err := r.server(dir).Panes(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +317,7 @@ func TestUnknownLaunchesAreStoppedAndPeoplesPanesAreNot(t *testing.T) {
 	sc.Hold = map[string]bool{"planner": true}
 	r.script(sc)
 	stop := r.background(host.RunSpec{Dir: dir})
-	r.eventually("the planner runs", func() bool { return slices.Contains(r.launches(dir), "1.planner.1") })
+	r.eventually("the planner runs", func() bool { return r.started(dir, "1.planner.1") })
 	if _, err := server.Pane(t.Context(), stray.ID); !errors.Is(err, tmux.ErrNoPane) {
 		t.Errorf("the stray pane: %v", err)
 	}

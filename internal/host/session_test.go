@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -168,6 +169,10 @@ func (r *rig) records(dir string) {
 	events, _, _ := sess.Events(0)
 	for _, e := range events {
 		data, _ := json.Marshal(e.Data)
+		if launch, _ := e.Data["launch"].(string); e.Type == orchestrator.EvAgentExited {
+			exit, _, _ := agent.ReadExit(filepath.Join(dir, "launches", launch))
+			r.t.Logf("    %+v", exit)
+		}
 		r.t.Logf("%3d %-13s %-20s %.300s", e.Seq, e.Phase, e.Type, data)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -46,7 +47,7 @@ func (r *runner) startAgent(ctx context.Context, e orchestrator.Effect, s *orche
 		return orchestrator.Result{}, prepareFailure(err)
 	}
 	if err := r.openPane(ctx, a, launch); err != nil {
-		return orchestrator.Result{}, errors.Join(err, launch.Discard())
+		return orchestrator.Result{}, err
 	}
 	return orchestrator.Result{
 		Provider: launch.Provider, Model: or(spec.Model, spec.Provider.DefaultModel), PromptSHA256: sum, CLISession: launch.CLISession,
@@ -92,8 +93,19 @@ func (r *runner) notePane(a orchestrator.Args, pane tmux.Pane) error {
 	})
 }
 
-// openPane makes the window in which agent-exec runs the prepared launch.
+// openTime bounds the making of a window once it has begun.
+const openTime = 15 * time.Second
+
+// openPane makes the window in which agent-exec runs the prepared launch. Once begun it
+// is not interrupted: a window left half-made would run without anybody knowing. The
+// file with the environment stays after an error, because a window may be about to read
+// it; the next try replaces it and the end of the launch removes it.
 func (r *runner) openPane(ctx context.Context, a orchestrator.Args, launch agent.Launch) error {
+	if err := ctx.Err(); err != nil {
+		return errors.Join(err, launch.Discard())
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTime)
+	defer cancel()
 	options := map[string]string{tagSession: r.sess.Name(), tagRole: a.Role, tagLaunch: a.Launch}
 	if a.Task != "" {
 		options[tagTask] = a.Task
