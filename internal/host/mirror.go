@@ -2,7 +2,11 @@ package host
 
 import (
 	"context"
+	"errors"
+	"sync"
+	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -13,13 +17,94 @@ type MirrorSpec struct {
 	HostID string
 	// Fence is asked before a comment; see ghsync.MirrorOptions. May be nil.
 	Fence func(context.Context) error
+	Pace  ghsync.Pace
 }
 
-// mirroring is a mirror that runs beside the engine; the zero value does nothing.
-type mirroring struct{}
+const (
+	// signalTime is how long a canceled session may still write on its issue.
+	signalTime = 5 * time.Second
+	// finishTime is how long a mirror may catch up where limits.remote is off.
+	finishTime = 30 * time.Minute
+)
 
-func (r *runner) startMirror(context.Context, MirrorSpec) *mirroring { return &mirroring{} }
+// mirroring is a mirror that runs beside the engine. Its failures are logged and touch
+// nothing else. The zero value does nothing.
+type mirroring struct {
+	r      *runner
+	mirror *ghsync.Mirror
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	lost   bool // the claim is another host's; only done's goroutine writes it
+}
 
-func (m *mirroring) wake() {}
+// startMirror runs the mirror until finish, however ctx ends.
+func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
+	m := &mirroring{r: r}
+	s := r.state.Load()
+	if !spec.On || r.GitHub == nil || s.IssueNumber == 0 {
+		return m
+	}
+	o := ghsync.MirrorOptions{
+		Client: r.GitHub, Dir: r.sess.Dir, Mode: ghsync.CommentMode(r.cfg.GitHub.Comments), Repo: r.pullRepo(s),
+		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.sandbox(), LinkHosts: r.cfg.GitHub.LinkHosts,
+		Fence: spec.Fence, Redactor: r.redactor, Log: r.Log.With("session", r.sess.Name()), Now: r.Now, Pace: spec.Pace,
+	}
+	if snap, err := r.snapshotOf(); err == nil {
+		o.RepoID = snap.RepoID
+		o.Notes = func() []string { return baseNotes(snap.Base) }
+	}
+	mirror, err := ghsync.NewMirror(o)
+	if err != nil {
+		r.Log.Warn("the session is not shown on its issue", "session", r.sess.Name(), "err", err)
+		return m
+	}
+	m.mirror = mirror
+	ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	m.done.Go(func() {
+		err := mirror.Run(ctx)
+		m.lost = errors.Is(err, ghsync.ErrClaimLost)
+		if err != nil {
+			r.Log.Warn("the mirror ended", "session", r.sess.Name(), "err", err)
+		}
+	})
+	return m
+}
 
-func (m *mirroring) finish(context.Context, *orchestrator.State) {}
+// sandbox is the level that the status names.
+func (r *runner) sandbox() string {
+	if level := r.cfg.Sandbox.Level; level != "auto" {
+		return level
+	}
+	return "none"
+}
+
+func (m *mirroring) wake() {
+	if m.mirror != nil {
+		m.mirror.Wake()
+	}
+}
+
+// finish shows what is left of a session that has ended, for a bounded time. Of one
+// that goes on elsewhere the next mirror shows it.
+func (m *mirroring) finish(ctx context.Context, s *orchestrator.State) {
+	if m.mirror == nil {
+		return
+	}
+	m.cancel()
+	m.done.Wait()
+	if !s.Ended() || m.lost {
+		return
+	}
+	limit := s.Settings.LimitRemote.D()
+	if limit <= 0 {
+		limit = finishTime
+	}
+	if IsCanceled(ctx) {
+		limit = signalTime
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	if err := m.mirror.Finish(ghsync.WithPriority(ctx, ghsync.PriorityFinishing)); err != nil {
+		m.r.Log.Warn("not everything is shown on the issue", "session", m.r.sess.Name(), "err", errors.Join(err, m.mirror.LastError()))
+	}
+}
