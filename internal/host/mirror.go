@@ -13,7 +13,7 @@ import (
 // MirrorSpec says whether the session is shown on its issue.
 type MirrorSpec struct {
 	On bool
-	// HostID is the name of this host in the status comment.
+	// HostID is the name of this host in the status comment; empty = Host.HostID.
 	HostID string
 	// Fence is asked before a comment; see ghsync.MirrorOptions. May be nil.
 	Fence func(context.Context) error
@@ -43,6 +43,13 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 	s := r.state.Load()
 	if !spec.On || r.GitHub == nil || s.IssueNumber == 0 {
 		return m
+	}
+	if spec.HostID == "" {
+		id, err := r.HostID()
+		if err != nil {
+			r.Log.Warn("this host has no name", "session", r.sess.Name(), "err", err)
+		}
+		spec.HostID = id
 	}
 	o := ghsync.MirrorOptions{
 		Client: r.GitHub, Dir: r.sess.Dir, Mode: ghsync.CommentMode(r.cfg.GitHub.Comments), Repo: r.pullRepo(s),
