@@ -2,7 +2,6 @@ package ghsync
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -206,15 +205,4 @@ func trim(s string, room int) string {
 		head = head[:i]
 	}
 	return head + fmt.Sprintf("\n[cut: %d bytes]", len(s)-len(head))
-}
-
-// unique is list without repetitions, in its order.
-func unique(list []string) []string {
-	var out []string
-	for _, s := range list {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return out
 }

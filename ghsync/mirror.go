@@ -95,10 +95,10 @@ type Mirror struct {
 	follow    *session.Follower
 	st        *mirrorState
 	view      *view
-	stored    []byte // mirror_state.json as last written
-	queue     []post // comments owed, in order
-	rebuild   bool   // ids are to be found among our comments first
-	muted     error  // why nothing more can be written
+	stored    []byte          // mirror_state.json as last written
+	queue     []post          // comments owed, in order
+	rebuild   bool            // ids are to be found among our comments first
+	off       map[string]bool // steps that would fail again
 	failures  int
 	notBefore time.Time
 	dirty     time.Time   // since when the status is behind; zero: it is not
@@ -136,6 +136,7 @@ func NewMirror(o MirrorOptions) (*Mirror, error) {
 	}
 	m := &Mirror{
 		o: o, sink: o.Sink, session: s, st: st, view: newView(), wake: make(chan struct{}, 1),
+		off:    map[string]bool{},
 		follow: s.Follow(0), locked: st.Locked,
 	}
 	server := ""

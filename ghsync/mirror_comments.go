@@ -105,6 +105,11 @@ func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
 			if m.lockedBy(err) {
 				continue
 			}
+			if HasCode(err, CodeValidation) || HasCode(err, CodeBodyTooLong) {
+				m.o.Log.Error("comment refused", "session", m.view.session, "seq", p.seq, "err", m.o.Redactor.Redact(err.Error()))
+				m.queue = m.queue[1:] // the next one may be taken
+				continue
+			}
 			if err != nil || wait > 0 {
 				return wait, err
 			}

@@ -24,8 +24,7 @@ func (m *Mirror) pass(ctx context.Context) (time.Duration, error) {
 	if left := m.notBefore.Sub(m.o.Now()); left > 0 {
 		return left, nil
 	}
-	if m.muted != nil || m.view.seq == 0 {
-		m.settle(m.muted != nil)
+	if m.view.seq == 0 {
 		return m.o.Pace.Scan, nil
 	}
 	next, err := m.write(ctx)
@@ -75,12 +74,17 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 		}
 	}
 	var errs []error
-	for _, step := range []func(context.Context) (time.Duration, error){
-		m.firstStatus, m.comments, m.status, m.labels, m.verdictOnCommit, m.twins,
-	} {
-		wait, err := step(ctx)
+	for _, s := range m.writings() {
+		if m.off[s.name] {
+			continue
+		}
+		wait, err := s.run(ctx)
 		if errors.Is(err, ErrClaimLost) || errors.As(err, new(*diskError)) {
 			return 0, err
+		}
+		if _, again := Later(err); err != nil && !again {
+			m.turnOff(s.name, err)
+			continue
 		}
 		errs = append(errs, err)
 		if wait > 0 && (next == 0 || wait < next) {
@@ -90,26 +94,48 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 	return next, errors.Join(errs...)
 }
 
+// writing is one kind of write.
+type writing struct {
+	name string
+	run  func(context.Context) (time.Duration, error)
+}
+
+// writings are in the order in which people should see them.
+func (m *Mirror) writings() []writing {
+	return []writing{
+		{"first status", m.firstStatus}, {"comments", m.comments}, {"status", m.status},
+		{"labels", m.labels}, {"commit status", m.verdictOnCommit}, {"twins", m.twins},
+	}
+}
+
+// turnOff ends one kind of write: the same request would get the same answer until somebody
+// changes something and starts the host again. The others go on.
+func (m *Mirror) turnOff(name string, err error) {
+	text := m.o.Redactor.Redact(err.Error())
+	m.off[name] = true
+	m.st.LastError = &text
+	m.o.Log.Error("mirror gives up", "session", m.view.session, "what", name, "err", text)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lastErr = err
+}
+
 // after notes the result of a pass and says when the next one is due.
 func (m *Mirror) after(next time.Duration, err error) time.Duration {
-	m.mu.Lock()
-	m.lastErr = err
-	m.mu.Unlock()
 	if err == nil {
 		m.failures, m.notBefore = 0, time.Time{}
-		if next == 0 {
-			m.settle(true)
-			return m.o.Pace.Scan
+		if next > 0 {
+			return min(next, m.o.Pace.Scan)
 		}
-		return min(next, m.o.Pace.Scan)
+		m.settle()
+		return m.o.Pace.Scan
 	}
 	text := m.o.Redactor.Redact(err.Error())
 	m.st.LastError = &text
-	wait, again := Later(err)
-	if !again {
-		m.mute(err)
-		return m.o.Pace.Scan
-	}
+	m.mu.Lock()
+	m.lastErr = err
+	m.mu.Unlock()
+	wait, _ := Later(err)
 	m.failures++
 	pause := m.o.Pace.Backoff * time.Duration(min(1<<min(m.failures-1, 10), maxBackoffs))
 	pause = max(pause, wait)
@@ -121,26 +147,14 @@ func (m *Mirror) after(next time.Duration, err error) time.Duration {
 	return pause
 }
 
-// mute ends the writing: the same request would get the same answer until somebody changes
-// something and starts the host again.
-func (m *Mirror) mute(err error) {
-	m.muted = err
-	m.o.Log.Error("mirror stops", "session", m.view.session, "err", m.o.Redactor.Redact(err.Error()))
-	m.settle(true)
-}
-
-// settle records how far all is shown.
-func (m *Mirror) settle(all bool) {
-	if !all {
-		return
-	}
-	if m.muted == nil {
-		m.st.LastError = nil
-		m.st.AppliedSeq = m.view.seq
-	}
+// settle records that all is shown that can be.
+func (m *Mirror) settle() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.settled = m.view.seq
+	if len(m.off) == 0 {
+		m.st.LastError, m.lastErr = nil, nil
+	}
 }
 
 // save writes mirror_state.json if it changed.

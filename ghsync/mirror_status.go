@@ -192,6 +192,9 @@ func (m *Mirror) findTwins(ctx context.Context) error {
 	}
 	for _, on := range places {
 		found, err := m.ours(ctx, on, m.view.started.Add(-10*time.Minute))
+		if IsNotFound(err) {
+			continue // deleted, and our comments with it
+		}
 		if err != nil {
 			return err
 		}

@@ -420,6 +420,46 @@ func TestMirrorFollowsARenamedRepository(t *testing.T) {
 	}
 }
 
+func TestRefusedWriteStopsItsKindOnly(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault ghsynctest.Fault
+		want  []string
+		not   []string
+	}{
+		"labels": {ghsynctest.Refuse("POST .../issues/{number}/labels", "inaccessible"), []string{"kind=final", "done in 52 min"}, []string{"agentmux:done"}},
+		"one comment": {ghsynctest.Fault{Route: "POST .../issues/{number}/comments", From: 2, Times: 1, Status: 422, Message: "Validation Failed"},
+			[]string{"kind=final", "done in 52 min", "agentmux:done", "round 2"}, []string{"Review round 1"}},
+		"edits": {ghsynctest.Fault{Route: "PATCH .../issues/comments/{id}", Status: 403, Message: "Resource not accessible by integration"},
+			[]string{"kind=final", "agentmux:done", "round 1"}, []string{"agentmux: done in"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t)
+			st.server.Inject(tc.fault)
+			st.run(st.mirror(st.options()))
+			end := strings.ToLower(st.end())
+			for _, want := range tc.want {
+				if !strings.Contains(end, strings.ToLower(want)) {
+					t.Errorf("%q is missing in\n%s", want, end)
+				}
+			}
+			for _, not := range tc.not {
+				if strings.Contains(end, "### "+strings.ToLower(not)) || strings.Contains(end, "agentmux: "+not) || strings.Contains(end, "["+not) {
+					t.Errorf("%q is in\n%s", not, end)
+				}
+			}
+			refused := 0
+			for _, c := range st.server.Calls() {
+				if c.Status == 403 {
+					refused++
+				}
+			}
+			if refused > 1 {
+				t.Errorf("asked %d times what was refused", refused)
+			}
+		})
+	}
+}
+
 func TestLostClaimEndsTheMirror(t *testing.T) {
 	st := newStage(t)
 	o := st.options()
@@ -512,6 +552,64 @@ func TestManyRecordsMakeFewEdits(t *testing.T) {
 		if edits := strings.Count(sink.String(), "edited"); edits < 1 || edits > 2 || !strings.Contains(sink.String(), "500 of 500 subplans") {
 			t.Errorf("%d edits:\n%s", edits, sink.String())
 		}
+	})
+}
+
+// outage is a sink that fails while down is set.
+type outage struct {
+	*paper
+	down bool
+}
+
+var errDown = &ghsync.RetryAfter{Scope: "server", Err: errors.New("connection refused")}
+
+func (o *outage) CreateComment(ctx context.Context, on int, body string) (id, author int64, err error) {
+	if o.down {
+		return 0, 0, errDown
+	}
+	return o.paper.CreateComment(ctx, on, body)
+}
+
+func (o *outage) EditComment(ctx context.Context, id int64, body string) error {
+	if o.down {
+		return errDown
+	}
+	return o.paper.EditComment(ctx, id, body)
+}
+
+func TestMirrorIsBackTwoMinutesAfterAnHourWithoutGitHub(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sc := newScene(t, nil)
+		sink := &outage{paper: &paper{}}
+		m := sc.mirror(ghsync.MirrorOptions{Sink: sink, Mode: ghsync.Every})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- m.Run(ctx) }()
+		sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan","reason":"start"}`)
+		<-time.After(time.Minute)
+		sink.down = true
+		for visit := 2; visit < 22; visit++ {
+			sc.play(fmt.Sprintf(`10:07 %d phase_entered {"phase":"implementing","kind":"implement","reason":"x"}`, visit))
+			m.Wake()
+			<-time.After(3 * time.Minute)
+		}
+		if m.LastError() == nil || m.CaughtUp(sc.state.Seq) {
+			t.Error("the outage was not noticed")
+		}
+		sink.down = false
+		before := strings.Count(sink.String(), "=== comment 1 edited")
+		<-time.After(2 * time.Minute)
+		if !m.CaughtUp(sc.state.Seq) || m.LastError() != nil {
+			t.Errorf("behind after two minutes: %v", m.LastError())
+		}
+		if n := strings.Count(sink.String(), "=== comment 1 edited") - before; n != 1 {
+			t.Errorf("%d edits to catch up, want 1", n)
+		}
+		if n := strings.Count(sink.String(), "=== new comment"); n != 22 {
+			t.Errorf("%d comments, want the status and one per phase", n)
+		}
+		cancel()
+		<-done
 	})
 }
 

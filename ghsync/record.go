@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -105,7 +106,7 @@ func (c *Client) readTimeline(ctx context.Context, repo Repo, n int, r *Record) 
 				To   string `json:"to"`
 			} `json:"rename"`
 		}
-		resp, err := c.send(ctx, "GET", repo.path("/issues/%d/timeline?per_page=100&page=%d", n, page), nil, &items)
+		resp, err := c.send(ctx, http.MethodGet, repo.path("/issues/%d/timeline?per_page=100&page=%d", n, page), nil, &items)
 		if err != nil {
 			return fmt.Errorf("read timeline: %w", err)
 		}
@@ -157,7 +158,7 @@ func (r restComment) comment() Comment {
 func (c *Client) comments(ctx context.Context, repo Repo, n int) (all []Comment, unread int, err error) {
 	for page := 1; page > 0; {
 		var items []restComment
-		resp, err := c.send(ctx, "GET", repo.path("/issues/%d/comments?per_page=%d&page=%d", n, commentPage, page), nil, &items)
+		resp, err := c.send(ctx, http.MethodGet, repo.path("/issues/%d/comments?per_page=%d&page=%d", n, commentPage, page), nil, &items)
 		if err != nil {
 			return nil, 0, fmt.Errorf("list comments: %w", err)
 		}

@@ -200,7 +200,7 @@ func (sc *scene) finish(m *ghsync.Mirror) {
 	ctx, cancel := context.WithTimeout(sc.t.Context(), 20*time.Second)
 	defer cancel()
 	if err := m.Finish(ctx); err != nil {
-		sc.t.Fatal(err)
+		sc.t.Fatalf("%v; last error: %v", err, m.LastError())
 	}
 }
 
