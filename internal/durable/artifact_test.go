@@ -5,11 +5,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/agentmux/agentmux/internal/durable"
 )
@@ -126,6 +128,73 @@ func TestReadRegularAllowsALinkAboveTheRoot(t *testing.T) {
 	if err != nil || string(got) != "ok" {
 		t.Errorf("got %q, %v", got, err)
 	}
+}
+
+func TestReadRegularIsNotFooledByAnExchange(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"phase", "private"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(root, dir, "file"), dir)
+	}
+	for _, c := range []struct{ name, link, target string }{
+		{"phase", "link", "private"},
+		{"phase/file", "phase/link", "../private/file"},
+	} {
+		name, link := filepath.Join(root, c.name), filepath.Join(root, c.link)
+		if err := os.Symlink(c.target, link); err != nil {
+			t.Fatal(err)
+		}
+		if err := exchange(name, link); err != nil {
+			t.Skipf("names cannot be exchanged here: %v", err)
+		}
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			for n := 1; ; n++ {
+				select {
+				case <-stop:
+					if n%2 == 1 {
+						_ = exchange(name, link) // as it was
+					}
+					return
+				default:
+					_ = exchange(name, link)
+				}
+			}
+		}()
+		for range 5000 {
+			if got, err := durable.ReadRegular(root, "phase/file", 100); err == nil && string(got) != "phase" {
+				t.Errorf("read %q", got)
+				break
+			}
+		}
+		close(stop)
+		<-done
+	}
+}
+
+// exchange swaps two names in one step, by renameat2 of Linux.
+func exchange(a, b string) error {
+	const here, flag = ^uintptr(99), 2 // AT_FDCWD, RENAME_EXCHANGE
+	number, ok := map[string]uintptr{"linux/amd64": 316, "linux/arm64": 276}[runtime.GOOS+"/"+runtime.GOARCH]
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	from, err := syscall.BytePtrFromString(a)
+	if err != nil {
+		return err
+	}
+	to, err := syscall.BytePtrFromString(b)
+	if err != nil {
+		return err
+	}
+	_, _, errno := syscall.Syscall6(number, here, uintptr(unsafe.Pointer(from)), here, uintptr(unsafe.Pointer(to)), flag, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 func TestReadRegularNamesItsLimit(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -101,6 +102,24 @@ func TestProbersNeverKeepALockFromItsTaker(t *testing.T) {
 	}
 	cancel()
 	wait.Wait()
+}
+
+func TestLockWaitsForAProbe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	write(t, path, "")
+	prober, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(prober.Fd()), syscall.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { prober.Close() })
+	held, err := durable.Lock(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.Close()
 }
 
 func lockUntilStdinEnds(path string) {
