@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/agentmux/agentmux/internal/durable"
 )
@@ -24,12 +25,58 @@ func (s LaunchSpec) accept(login LoginKind, dir string, env map[string]string) e
 	if s.Provider.Accept != "claude" {
 		return nil
 	}
-	return acceptClaude(filepath.Join(dir, ".claude.json"), s.trustDir(), env["ANTHROPIC_API_KEY"])
+	path := filepath.Join(dir, ".claude.json")
+	return lockedAs(path+".lock", func() error { return acceptClaude(path, s.trusted(), env["ANTHROPIC_API_KEY"]) })
+}
+
+// trusted are the directories claude is told to trust. The answer for a directory holds
+// for those below it, but not for the root of a git repository or what is in one: a
+// workspace that is one has to be named itself, by the path without symbolic links.
+func (s LaunchSpec) trusted() []string {
+	dirs := []string{s.trustDir(), s.Workdir}
+	if real, err := filepath.EvalSymlinks(s.Workdir); err == nil {
+		dirs = append(dirs, real)
+	}
+	return dirs
+}
+
+// Limits of claude's own lock around its state file: a directory that its holder removes
+// again, and which is anybody's when it was not touched for staleLock.
+const (
+	staleLock = 10 * time.Second
+	lockWait  = 15 * time.Second
+)
+
+// lockedAs does work under the lock that every claude takes before it writes its state.
+func lockedAs(lock string, work func() error) (err error) {
+	limit := time.NewTimer(lockWait)
+	defer limit.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := os.Mkdir(lock, 0o700)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("lock the program's state: %w", err)
+		}
+		if info, err := os.Lstat(lock); err == nil && time.Since(info.ModTime()) > staleLock {
+			_ = os.Remove(lock) // the next try takes it, or somebody else's does
+		}
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			return fmt.Errorf("lock the program's state: %s stays", lock)
+		}
+	}
+	defer func() { err = errors.Join(err, os.Remove(lock)) }()
+	return work()
 }
 
 // acceptClaude sets three answers in claude's state file and keeps everything else in it:
-// the introduction is done, the work directory is trusted, the given key is to be used.
-func acceptClaude(path, trust, apiKey string) error {
+// the introduction is done, the directories are trusted, the given key is to be used.
+func acceptClaude(path string, trusted []string, apiKey string) error {
 	state, err := readObject(path)
 	if err != nil {
 		return err
@@ -40,7 +87,9 @@ func acceptClaude(path, trust, apiKey string) error {
 		state["theme"] = "dark"
 	}
 	projects := object(state, "projects")
-	object(projects, trust)["hasTrustDialogAccepted"] = true
+	for _, dir := range trusted {
+		object(projects, dir)["hasTrustDialogAccepted"] = true
+	}
 	if apiKey != "" {
 		// claude knows a key by its last 20 characters.
 		tail := apiKey[max(0, len(apiKey)-20):]
@@ -54,7 +103,7 @@ func acceptClaude(path, trust, apiKey string) error {
 		}
 	}
 	if quoted(state) == before {
-		return nil // another claude may be writing it
+		return nil
 	}
 	data, err := encode(state)
 	if err != nil {

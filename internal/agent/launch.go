@@ -35,7 +35,7 @@ type LaunchSpec struct {
 	Resume      string   // go on with this session of the program instead of a new one
 
 	Workdir  string // absolute, exists
-	TrustDir string // pre-accepted for its whole tree; "" means Workdir
+	TrustDir string // pre-accepted beside Workdir, for what lies below it; "" means Workdir only
 	Runtime  string // runtime directory, for the file with the environment; made if missing
 	Env      EnvSpec
 	Now      time.Time

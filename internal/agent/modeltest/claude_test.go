@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -123,6 +124,9 @@ func newStage(t *testing.T, transport agent.Transport, scripts ...modeltest.Scri
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if out, err := exec.Command("git", "init", "-q", work).CombinedOutput(); err != nil { // as workspaces are
+		t.Fatalf("git init: %v: %s", err, out)
 	}
 	vars := map[string]string{"ANTHROPIC_BASE_URL": s.model.URL(), "ANTHROPIC_API_KEY": "sk-ant-api03-" + rand.Text() + rand.Text()}
 	s.spec = agent.LaunchSpec{
