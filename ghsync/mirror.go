@@ -152,7 +152,7 @@ func NewMirror(o MirrorOptions) (*Mirror, error) {
 	m.n = newNeutralizer(server, o.LinkHosts)
 	m.rebuild = !found || st.Host != o.Host
 	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host
-	m.view.host, m.view.sandbox, m.view.server = o.Host, o.Sandbox, server
+	m.view.host, m.view.sandbox = o.Host, o.Sandbox
 	return m, m.readFacts()
 }
 

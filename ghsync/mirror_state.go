@@ -22,6 +22,7 @@ type mirrorState struct {
 	Issue           int               `json:"issue"`
 	Host            string            `json:"host,omitempty"`
 	AppliedSeq      int               `json:"applied_seq"` // every comment up to here is written
+	ShownSeq        int               `json:"shown_seq"`   // comments, status, labels and verdict are
 	StatusCommentID int64             `json:"status_comment_id"`
 	StatusDigest    string            `json:"status_digest"`
 	AuthorID        int64             `json:"author_id"`
@@ -59,6 +60,12 @@ type intent struct {
 
 func newMirrorState() *mirrorState {
 	return &mirrorState{Version: 1, Comments: map[string]int64{}, Intents: map[string]intent{}}
+}
+
+// Shown reports whether a mirror has shown all of a session up to record seq.
+func Shown(dir string, seq int) bool {
+	s, found, err := readMirrorState(dir)
+	return err == nil && found && s.ShownSeq >= seq
 }
 
 // readMirrorState returns the stored state, and false if there is none that can be used.

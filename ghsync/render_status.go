@@ -176,11 +176,15 @@ func (v *view) details(n neutralizer) string {
 	if line := v.askedLine(); line != "" {
 		out = append(out, line)
 	}
-	for _, note := range v.notes {
-		out = append(out, n.inline(clipUnits(note, 500)))
-	}
+	lines := v.notes
 	if v.asked.submodules+v.asked.lfs > 0 {
-		out = append(out, fmt.Sprintf("%d submodules, %d LFS files: agents see none of their content", v.asked.submodules, v.asked.lfs))
+		lines = append(lines[:len(lines):len(lines)],
+			fmt.Sprintf("%d submodules, %d LFS files: agents see none of their content", v.asked.submodules, v.asked.lfs))
+	}
+	for _, line := range lines {
+		if line = n.inline(clipUnits(line, 500)); !slices.Contains(out, line) {
+			out = append(out, line)
+		}
 	}
 	var place []string
 	if v.sandbox != "" {

@@ -14,7 +14,6 @@ type view struct {
 
 	seq     int
 	session string
-	title   string
 	work    string // workflow
 	repo    string
 	issue   int
@@ -58,7 +57,6 @@ type view struct {
 type facts struct {
 	host    string
 	sandbox string
-	server  string
 	notes   []string // one line each, untrusted
 	asked   asked
 

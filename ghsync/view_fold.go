@@ -89,7 +89,7 @@ func folds() map[string]foldFunc {
 }
 
 func (v *view) created(e orchestrator.Event, d data) {
-	v.session, v.title, v.work = d.text("session_id"), d.text("title"), d.text("workflow")
+	v.session, v.work = d.text("session_id"), d.text("workflow")
 	v.repo, v.issue, v.branch = d.text("repo"), d.number("issue"), d.text("branch")
 	v.config, v.started = d.text("config_source"), e.TS.Time
 }

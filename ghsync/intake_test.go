@@ -1,0 +1,125 @@
+package ghsync_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+)
+
+func TestListsForThePollerAreFreeWhenUnchanged(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read", Labels: []string{"agentmux"}})
+	other := r.AddIssue(ghsynctest.IssueSpec{Title: "u", Author: "read"})
+	r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
+	c := clientOf(t, s, botLogin)
+	pr, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := r.Comment(n, "/agentmux stop", "write")
+	onPR := r.Comment(pr.Number, "hello", "write")
+	look := func() {
+		t.Helper()
+		issues, more, err := c.RecentIssues(t.Context(), octoWidgets, 1)
+		if err != nil || more || len(issues) != 2 || issues[0].Number != n || issues[1].Number != other {
+			t.Errorf("issues %+v, %v, %v", issues, more, err)
+		}
+		comments, more, err := c.RecentComments(t.Context(), octoWidgets, 1)
+		if err != nil || more || len(comments) != 2 || comments[0].ID != onPR || comments[0].On != pr.Number || comments[1].ID != id || comments[1].On != n {
+			t.Errorf("comments %+v, %v, %v", comments, more, err)
+		}
+		pulls, err := c.OpenPulls(t.Context(), octoWidgets)
+		if err != nil || len(pulls) != 1 || pulls[0].Number != pr.Number || pulls[0].Branch != "fix" || pulls[0].Head == "" {
+			t.Errorf("pull requests %+v, %v", pulls, err)
+		}
+	}
+	look()
+	before := s.Requests(botLogin)
+	for range 5 {
+		look()
+	}
+	if n := s.Requests(botLogin) - before; n != 0 {
+		t.Errorf("%d counted requests for nothing new:\n%s", n, s.Transcript())
+	}
+	labelled, _, err := c.LabelledIssues(t.Context(), octoWidgets, "agentmux", 1)
+	if err != nil || len(labelled) != 1 || labelled[0].Number != n {
+		t.Errorf("labelled %+v, %v", labelled, err)
+	}
+	found, total, err := c.SearchIssues(t.Context(), `is:issue is:open label:"agentmux" org:octo`, 1)
+	if err != nil || total != 1 || len(found) != 1 || found[0] != (ghsync.FoundIssue{Repo: octoWidgets, Number: n}) {
+		t.Errorf("found %+v of %d, %v", found, total, err)
+	}
+}
+
+func TestReceiptsAreReactionsOfOurs(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	id := r.Comment(n, "/agentmux stop", "write")
+	s.Inject(ghsynctest.LoseResponse("POST .../issues/comments/{id}/reactions"))
+	c := clientOf(t, s, botLogin)
+	for _, reaction := range []string{ghsync.ReactionSeen, ghsync.ReactionDone} {
+		if err := c.React(t.Context(), octoWidgets, id, reaction); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := r.Comments(n)[0].Reactions; !slices.Equal(got, []string{botLogin + " eyes", botLogin + " +1"}) {
+		t.Errorf("reactions %q", got)
+	}
+}
+
+func TestChecksOfAPullRequest(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*ghsynctest.Options)
+		known  bool
+	}{"GraphQL": {func(*ghsynctest.Options) {}, true}, "REST": {withoutGraphQL, false}} {
+		t.Run(name, func(t *testing.T) {
+			s := world(t, tc.change)
+			r := s.Repo(widgets)
+			sha := r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
+			c := clientOf(t, s, botLogin)
+			pr, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: "b"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Require("test")
+			id := r.AddCheck(sha, ghsynctest.CheckSpec{Name: "test", Conclusion: "failure"})
+			slow := r.AddCheck(sha, ghsynctest.CheckSpec{Name: "slow"})
+			if err := c.CommitStatus(t.Context(), octoWidgets, sha, ghsync.CommitFailure, "ours", ""); err != nil {
+				t.Fatal(err)
+			}
+			r.Review(pr.Number, "write", "CHANGES_REQUESTED", "please change")
+			head, checks, known, err := c.Checks(t.Context(), octoWidgets, pr.Number)
+			want := []ghsync.Check{{ID: slow, Name: "slow"}, {ID: id, Name: "test", Required: tc.known, Done: true, Failed: true}}
+			if err != nil || head != sha || known != tc.known || !slices.Equal(checks, want) {
+				t.Errorf("head %s, checks %+v, known %v, %v", head, checks, known, err)
+			}
+			reviews, err := c.Reviews(t.Context(), octoWidgets, pr.Number)
+			if err != nil || len(reviews) != 1 || reviews[0].State != "CHANGES_REQUESTED" || reviews[0].Commit != sha || reviews[0].Author.Login != "write" {
+				t.Errorf("reviews %+v, %v", reviews, err)
+			}
+		})
+	}
+}
+
+func TestRunOfActionsIsReadForItsEnd(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	r.SetRun(ghsynctest.Run{ID: 5, Status: "in_progress", Attempt: 2})
+	c := clientOf(t, s, botLogin)
+	run, err := c.Run(t.Context(), octoWidgets, 5)
+	if err != nil || run.Completed || run.Attempt != 2 {
+		t.Errorf("run %+v, %v", run, err)
+	}
+	r.SetRun(ghsynctest.Run{ID: 5, Status: "completed", Attempt: 2})
+	if run, err = c.Run(t.Context(), octoWidgets, 5); err != nil || !run.Completed {
+		t.Errorf("run %+v, %v", run, err)
+	}
+	r.RemoveRun(5)
+	if _, err = c.Run(t.Context(), octoWidgets, 5); !ghsync.IsNotFound(err) {
+		t.Errorf("deleted run: %v", err)
+	}
+}
