@@ -134,6 +134,8 @@ func (a *app) existing(ctx context.Context, s *site, repo ghsync.Repo, number in
 		switch {
 		case e.Running:
 			return true, &codeError{exitLocked, fmt.Errorf("%s works on it already; agentmux attach %s", e.Name, e.Name)}
+		case owes(e):
+			return true, a.runSession(ctx, e.Dir, host.RunSpec{}, a.err)
 		case unfinished(e) && (f.headless || !a.terminal):
 			return true, a.runSession(ctx, e.Dir, host.RunSpec{Resume: true}, a.err)
 		case unfinished(e):

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -100,8 +101,8 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 		return a.steer(ctx, e.Name, nil, orchestrator.Payload{Name: "resume"})
 	case e.Running:
 		return &codeError{exitLocked, &session.LockedError{Name: e.Name, Owner: session.Holder(e.Dir)}}
-	case e.State != nil && e.State.Phase == orchestrator.PhaseDone && spec.Changes == "" && len(e.State.Pending) == 0:
-		return a.resumeDone(ctx, e, spec)
+	case e.State != nil && e.State.Phase == orchestrator.PhaseDone && spec.Changes == "":
+		return a.resumeDone(ctx, e)
 	}
 	if headless || !a.terminal || e.State != nil && !e.State.Interactive {
 		return a.runSession(ctx, e.Dir, spec, a.err)
@@ -123,14 +124,22 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 	return a.join(ctx, e.Dir)
 }
 
-// resumeDone lets a host finish what a done session may still owe its issue.
-func (a *app) resumeDone(ctx context.Context, e session.Entry, spec host.RunSpec) error {
-	if !e.State.Mirror {
-		if e.State.Completion.PRNumber > 0 {
-			return usage(fmt.Errorf("%s is done; --changes \"...\" asks for more on its pull request", e.Name))
-		}
-		return usage(fmt.Errorf("%s is done; agentmux run \"...\" starts another", e.Name))
+// owes reports whether a session that has its outcome still owes something: an
+// effect, or words on its issue.
+func owes(e session.Entry) bool {
+	if e.State == nil || e.Running || e.State.Phase != orchestrator.PhaseDone {
+		return false
 	}
-	spec.Resume = false
-	return a.runSession(ctx, e.Dir, spec, a.err)
+	return len(e.State.Pending) > 0 || e.State.Mirror && !ghsync.Shown(e.Dir, e.State.Seq)
+}
+
+// resumeDone lets a host finish what a done session still owes.
+func (a *app) resumeDone(ctx context.Context, e session.Entry) error {
+	switch {
+	case owes(e):
+		return a.runSession(ctx, e.Dir, host.RunSpec{}, a.err)
+	case e.State.Completion.PRNumber > 0:
+		return usage(fmt.Errorf("%s is done; --changes \"...\" asks for more on its pull request", e.Name))
+	}
+	return usage(fmt.Errorf("%s is done; agentmux run \"...\" starts another", e.Name))
 }
