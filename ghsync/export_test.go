@@ -1,5 +1,10 @@
 package ghsync
 
+import (
+	"net/http"
+	"net/url"
+)
+
 // Hooks for the tests of this package, which stand outside it.
 
 // NeutralLine neutralizes one line for github.com and docs.example.com.
@@ -20,3 +25,13 @@ func Units(s string) int { return units(s) }
 
 // CodeSpan sets a text as code.
 func CodeSpan(s string) string { return codeSpan(s) }
+
+// GuardedTransport is auth, etag and pin above next, for one origin.
+func GuardedTransport(next http.RoundTripper, tokens TokenSource, base *url.URL) http.RoundTripper {
+	return &auth{next: newETag(&pin{next: next, origin: origin(base)}), tokens: tokens, origin: origin(base)}
+}
+
+// OpenTransport is auth alone above next.
+func OpenTransport(next http.RoundTripper, tokens TokenSource, base *url.URL) http.RoundTripper {
+	return &auth{next: next, tokens: tokens, origin: origin(base)}
+}

@@ -55,8 +55,10 @@ func newLimit(next http.RoundTripper, q *quota, l Limits) *limit {
 	return t
 }
 
+// per allows n in d on average. A limiter that has rested lets a quarter more through in
+// its first d, which is what GitHub's limits leave above ours.
 func per(n int, d time.Duration) *rate.Limiter {
-	return rate.NewLimiter(rate.Every(d/time.Duration(n)), n)
+	return rate.NewLimiter(rate.Every(d/time.Duration(n)), max(1, n/4))
 }
 
 func or[T comparable](v, otherwise T) T {

@@ -1,0 +1,187 @@
+package ghsync_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+)
+
+func TestTokenGoesToTheAPIOnly(t *testing.T) {
+	base, err := url.Parse("https://api.github.com/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := ghsync.StaticToken(ghsync.ModeToken, testSecret())
+	for address, own := range map[string]bool{
+		"https://api.github.com/repos": true, "https://API.github.com:443/x": true, "https://api.github.com:8443/x": false,
+		"http://api.github.com/x": false, "https://api.github.com.evil.example/x": false, "https://evil.example/x": false,
+	} {
+		w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(200, `{}`) }}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := ghsync.GuardedTransport(w, tokens, base).RoundTrip(req)
+		if own != (err == nil) || own != (len(w.sent) == 1) {
+			t.Errorf("%s: %v, sent %d", address, err, len(w.sent))
+		}
+		if resp != nil {
+			resp.Body.Close()
+		}
+		w.sent = nil
+		resp, err = ghsync.OpenTransport(w, tokens, base).RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if has := w.sent[0].header.Get("Authorization") != ""; has != own {
+			t.Errorf("%s: token sent %v", address, has)
+		}
+	}
+}
+
+func TestHugeAnswersAreRefused(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) {
+		return respond(200, `{"name":"`+strings.Repeat("x", 33<<20)+`"}`)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		_, err := c.Repository(t.Context(), "octo", "widgets")
+		if _, again := ghsync.Later(err); again || err == nil || len(w.sent) != 1 {
+			t.Errorf("sent %d, error %v", len(w.sent), err)
+		}
+	})
+}
+
+func TestCallEndsWithinTwoMinutes(t *testing.T) {
+	over(t, func(_ int, req *http.Request) (*http.Response, error) {
+		<-req.Context().Done() // a server that takes the request and says nothing
+		return nil, req.Context().Err()
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		_, err := c.Repository(t.Context(), "octo", "widgets")
+		took := time.Since(w.start)
+		if _, again := ghsync.Later(err); !again || took > 2*time.Minute+time.Second || took < 30*time.Second {
+			t.Errorf("after %s: %v", took, err)
+		}
+	})
+}
+
+func TestSixtyCommentsAMinute(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(201, `{"id":1}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
+		sink := c.Sink(octoWidgets)
+		for range 130 {
+			if _, _, err := sink.CreateComment(t.Context(), 1, "x"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := 61; i < len(w.sent); i++ {
+			if gap := w.sent[i].at - w.sent[i-61].at; gap < 59*time.Second {
+				t.Fatalf("61 comments within %s", gap)
+			}
+		}
+	})
+}
+
+func TestHourOfContentIsBoundedButForTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(201, `{"id":1}`) }}
+		c, err := ghsync.New(ghsync.Options{
+			Token: ghsync.StaticToken(ghsync.ModeToken, testSecret()), HTTP: w, Limits: ghsync.Limits{ContentPerMinute: 1000, ContentPerHour: 20},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sink := c.Sink(octoWidgets)
+		for range 5 {
+			if _, _, err := sink.CreateComment(t.Context(), 1, "x"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var after *ghsync.RetryAfter
+		if _, _, err := sink.CreateComment(t.Context(), 1, "x"); !errors.As(err, &after) || after.Wait < time.Minute {
+			t.Errorf("the sixth: %v", err)
+		}
+		if _, _, err := sink.CreateComment(ghsync.WithPriority(t.Context(), ghsync.PriorityFinishing), 1, "x"); err != nil {
+			t.Errorf("a final comment was held back: %v", err)
+		}
+	})
+}
+
+func TestUrgentWritesGoFirst(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(201, `{}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
+		write := func(p ghsync.Priority, name string) {
+			if err := c.AddLabel(ghsync.WithPriority(t.Context(), p), octoWidgets, 1, name); err != nil {
+				t.Error(err)
+			}
+		}
+		var done sync.WaitGroup
+		start := func(p ghsync.Priority, name string) {
+			done.Go(func() { write(p, name) })
+			synctest.Wait()
+		}
+		start(ghsync.PriorityDiscovery, "first")
+		start(ghsync.PriorityDiscovery, "running")
+		start(ghsync.PriorityDiscovery, "last")
+		start(ghsync.PriorityMirror, "third")
+		start(ghsync.PriorityFinishing, "second")
+		done.Wait()
+		var order []string
+		for _, s := range w.sent {
+			order = append(order, s.body)
+		}
+		want := "first running second third last"
+		got := strings.NewReplacer(`{"labels":["`, "", `"]}`, "", "\n", "").Replace(strings.Join(order, " "))
+		if got != want {
+			t.Errorf("order %q, want %q", got, want)
+		}
+	})
+}
+
+func TestActionsTokenHasAnHourlyBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(200, repoJSON) }}
+		c, err := ghsync.New(ghsync.Options{Token: ghsync.StaticToken(ghsync.ModeActions, testSecret()), HTTP: w, Limits: ghsync.Limits{ReadsPerSecond: 1000}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := t.Context()
+		for time.Since(w.start) < time.Hour && len(w.sent) < 5000 {
+			if _, err := c.Repository(ctx, "octo", "widgets"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(w.sent); n > 750 || n < 500 {
+			t.Errorf("%d requests in an hour", n)
+		}
+	})
+}
+
+func TestTooQuicklyShutsContentOnly(t *testing.T) {
+	over(t, func(n int, req *http.Request) (*http.Response, error) {
+		if n == 1 {
+			return respond(403, `{"message":"was submitted too quickly"}`)
+		}
+		return respond(201, `{"id":1}`)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		sink := c.Sink(octoWidgets)
+		for i := range 2 {
+			var after *ghsync.RetryAfter
+			_, _, err := sink.CreateComment(t.Context(), 1, fmt.Sprint(i))
+			if !errors.As(err, &after) || after.Scope != "content" || after.Wait != 10*time.Minute {
+				t.Errorf("comment %d: %v", i, err)
+			}
+		}
+		if err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); err != nil {
+			t.Errorf("a label was held back: %v", err)
+		}
+		if len(w.sent) != 2 {
+			t.Errorf("sent %d", len(w.sent))
+		}
+	})
+}
