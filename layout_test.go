@@ -97,7 +97,7 @@ var programs = map[string][]string{
 // top is what may lie at the root besides names with a leading dot.
 var top = []string{
 	"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md",
-	"action.yml", "bin", "bot", "cmd", "docs", "ghsync", "go.mod", "go.sum", "internal", "layout_test.go",
+	"action.yml", "bin", "bot", "cmd", "docs", "docs_test.go", "ghsync", "go.mod", "go.sum", "internal", "layout_test.go",
 	"orchestrator", "tmux", "workflows",
 }
 

@@ -1,0 +1,153 @@
+package agentmux_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// documents are the pages people read.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	pages := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		files, err := fs.Glob(os.DirFS("."), pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages[file] = string(data)
+		}
+	}
+	return pages
+}
+
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
+	pages := documents(t)
+	for file, text := range pages {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			to := path.Join(path.Dir(file), target)
+			if target == "" {
+				to = file
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: link to %s: %v", file, m[1], err)
+			}
+			if anchor != "" && !slices.Contains(anchors(pages[to]), anchor) {
+				t.Errorf("%s: %s has no heading %q", file, to, anchor)
+			}
+		}
+	}
+}
+
+// anchors are the names under which a page's headings are linked to.
+func anchors(text string) []string {
+	var names []string
+	for line := range strings.Lines(text) {
+		if heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+			name := strings.ToLower(strings.TrimSpace(heading))
+			name = regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(name, "")
+			names = append(names, strings.ReplaceAll(name, " ", "-"))
+		}
+	}
+	return names
+}
+
+var goFile = regexp.MustCompile("`([a-z/_]+\\.go)`")
+
+// TestArchitectureNamesFilesThatExist takes a bare name for a file of any package.
+func TestArchitectureNamesFilesThatExist(t *testing.T) {
+	known := map[string]bool{}
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, _ fs.DirEntry, err error) error {
+		known[name], known[path.Base(name)] = true, true
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range goFile.FindAllStringSubmatch(documents(t)["ARCHITECTURE.md"], -1) {
+		// engine/effects.go is short for orchestrator/engine/effects.go.
+		if !known[m[1]] && !known["orchestrator/"+m[1]] {
+			t.Errorf("ARCHITECTURE.md names %s, which does not exist", m[1])
+		}
+	}
+}
+
+func TestArchitectureHasTheFloors(t *testing.T) {
+	text := documents(t)["ARCHITECTURE.md"]
+	for _, r := range table {
+		if _, err := os.Stat(r.name); err != nil || forTests[r.name] != "" || r.name == "internal/agent/modeltest" {
+			continue // not made yet, or for tests
+		}
+		line := regexp.MustCompile(fmt.Sprintf("(?m)^\\| %d \\| .*`%s`", r.floor, regexp.QuoteMeta(r.name)))
+		if !line.MatchString(text) {
+			t.Errorf("the floors lack %s on floor %d", r.name, r.floor)
+		}
+	}
+}
+
+func TestConfigurationPageHasEveryKey(t *testing.T) {
+	text := documents(t)["docs/configuration.md"]
+	c, problems := config.Load(config.Sources{})
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range c.Show() {
+		if !strings.Contains(text, "`"+v.Path+"`") {
+			t.Errorf("no %s", v.Path)
+		}
+	}
+}
+
+func TestWorkflowPageHasEveryName(t *testing.T) {
+	text := documents(t)["docs/workflows.md"]
+	names := workflows.Placeholders()
+	for _, kind := range []string{
+		workflows.KindAuthor, workflows.KindPlan, workflows.KindImplement, workflows.KindReview, workflows.KindFix, workflows.KindComplete,
+	} {
+		names = append(append(names, kind), workflows.Outcomes(kind)...)
+	}
+	for _, name := range names {
+		if !strings.Contains(text, "`"+name+"`") {
+			t.Errorf("no %s", name)
+		}
+	}
+	_, example, _ := strings.Cut(text, "```yaml\n")
+	example, _, _ = strings.Cut(example, "```")
+	if _, problems := workflows.Parse("spec-first.yaml", []byte(example), workflows.Known{
+		Prompts: os.DirFS(promptsOf(t)),
+	}); problems.Err() != nil {
+		t.Errorf("the example is wrong: %v", problems.Err())
+	}
+}
+
+// promptsOf makes the project's prompts that the example names.
+func promptsOf(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(path.Join(dir, "project"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path.Join(dir, "project", "spec.md"), []byte("[[placeholder:tool_line]]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
