@@ -20,7 +20,7 @@ import (
 // TestMain makes the test binary stand for the program itself: its hidden commands and
 // the scripted agent run in panes.
 func TestMain(m *testing.M) {
-	if asked, code := gitrepo.AnswerAskpass(os.Args, os.Stdout); asked {
+	if asked, code := gitrepo.AnswerAskpass(os.Args[1:], os.Stdout); asked {
 		os.Exit(code)
 	}
 	if len(os.Args) > 2 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -20,6 +21,7 @@ type pushing struct {
 	commit string // what is to be pushed; becomes a merge when people pushed too
 	pushed string // what this session pushed last, empty for nothing
 	merged bool
+	date   time.Time
 }
 
 // ensurePush brings the branch to where people find it: the server, else their clone.
@@ -31,12 +33,12 @@ func (r *runner) ensurePush(ctx context.Context, e orchestrator.Effect, s *orche
 		}
 		return orchestrator.Result{Skipped: why, Branch: e.Args.Branch}, r.keepTip(ctx, e.Args.Round, e.Args.Commit)
 	}
-	p := &pushing{runner: r, args: e.Args, branch: e.Args.Branch, commit: e.Args.Commit}
+	p := &pushing{runner: r, args: e.Args, branch: e.Args.Branch, commit: e.Args.Commit, date: s.Completion.AuthorDate.Time}
 	var err error
 	if p.pushed, err = r.repo.Ref(ctx, r.pushedRef()); err != nil {
 		return orchestrator.Result{}, err
 	}
-	return p.run(ctx, s)
+	return p.run(ctx)
 }
 
 // pushedRef remembers what this session pushed last.
@@ -57,7 +59,7 @@ func (r *runner) noPush() string {
 	return ""
 }
 
-func (p *pushing) run(ctx context.Context, s *orchestrator.State) (orchestrator.Result, error) {
+func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 	old := p.pushed
 	for range pushTries {
 		if refused, err := p.mergeOnto(ctx, old); err != nil || refused != "" {
@@ -142,7 +144,7 @@ func (p *pushing) mergeOnto(ctx context.Context, old string) (refused string, er
 	}
 	p.commit, err = p.repo.Commit(ctx, gitrepo.CommitSpec{
 		Tree: m.Tree, Parents: []string{old, p.commit}, Message: "Merge the work of " + p.sess.Name() + "\n",
-		Author: p.author, Date: p.args.Date.Time,
+		Author: p.author, Date: p.date,
 	})
 	p.merged = true
 	return "", err

@@ -1,0 +1,367 @@
+package host_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+)
+
+const widgets = "acme/widgets"
+
+// githubRig is a rig whose project is a clone of a repository on the fake GitHub.
+type githubRig struct {
+	*rig
+	github *ghsynctest.Server
+	repo   *ghsynctest.Repo
+	client *ghsync.Client
+}
+
+func newGitHubRig(t *testing.T, extra string) *githubRig {
+	t.Helper()
+	r := &githubRig{rig: newRig(t, extra)}
+	r.github = ghsynctest.Start(t, ghsynctest.Options{
+		Users: []ghsynctest.UserSpec{
+			{Login: "mia", Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Admin}},
+			{Login: "robo", Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Write}},
+		},
+		Repos: []ghsynctest.RepoSpec{{Owner: "acme", Name: "widgets", Commits: []ghsynctest.CommitSpec{
+			{Message: "Start", Author: "Mia <mia@example.com>", Files: map[string]string{"README.md": "# widgets\n"}},
+		}}},
+	})
+	r.repo = r.github.Repo(widgets)
+	token := ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(r.github.Token("robo")))
+	var err error
+	r.client, err = ghsync.New(ghsync.Options{
+		APIURL: r.github.API(), GraphQLURL: r.github.GraphQL(), ServerURL: r.github.URL(), Token: token, Pause: time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.host.GitHub, r.host.Token = r.client, token
+	if err := os.RemoveAll(r.project); err != nil {
+		t.Fatal(err)
+	}
+	r.git("clone", "-q", r.github.CloneURL(widgets), ".")
+	return r
+}
+
+// fastPace leaves out the waits that spare GitHub requests.
+func fastPace() ghsync.Pace {
+	ms := time.Millisecond
+	return ghsync.Pace{Debounce: ms, Between: ms, Busy: ms, Look: ms, Again: ms, Labels: time.Hour, Backoff: 10 * ms, Scan: 20 * ms}
+}
+
+// issue makes a session for a new issue.
+func (r *githubRig) issue(title, body string) (dir string, number int) {
+	r.t.Helper()
+	number = r.repo.AddIssue(ghsynctest.IssueSpec{Title: title, Body: body, Author: "mia", Labels: []string{"agentmux"}})
+	snap, err := r.client.TakeSnapshot(r.t.Context(), ghsync.SnapshotSpec{
+		Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, Issue: number, CutOff: time.Now().Add(time.Minute),
+		Requester: ghsync.Permission{Account: ghsync.Account{Login: "mia", ID: r.github.UserID("mia"), Type: "User"}, Level: ghsync.LevelAdmin},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return r.prepare(func(p *host.PrepareSpec) { p.Workflow, p.Request, p.Snapshot = "quick", "", &snap }), number
+}
+
+func (r *githubRig) runIssue(dir string, spec host.RunSpec) *orchestrator.State {
+	spec.Dir, spec.Mirror = dir, host.MirrorSpec{On: true, HostID: "h_test", Pace: fastPace()}
+	return r.run(spec)
+}
+
+func TestAnIssueBecomesAReadyPullRequest(t *testing.T) {
+	r := newGitHubRig(t, "")
+	r.script(simple())
+	dir, number := r.issue("Greet @everyone, closes #99", "Say `hello`.\n")
+	s := r.runIssue(dir, host.RunSpec{})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	pulls := r.repo.Pulls()
+	if len(pulls) != 1 || pulls[0].Number != s.Completion.PRNumber || pulls[0].Draft || pulls[0].Head != s.FeatureBranch {
+		t.Fatalf("pull requests: %+v", pulls)
+	}
+	body := pulls[0].Body
+	if !strings.Contains(body, "\nCloses #1\n") || strings.Count(body, "Closes #") != 1 || number != 1 {
+		t.Errorf("body:\n%s", body)
+	}
+	if !strings.Contains(body, "- reviewer_logic: pass at `"+s.Completion.Commit[:7]) {
+		t.Errorf("the verdict is not bound to the head:\n%s", body)
+	}
+	content, _ := r.repo.File(s.FeatureBranch, "a.txt")
+	if content != "hello\n" {
+		t.Errorf("a.txt on the server: %q", content)
+	}
+	message := r.gitIn(r.repo.Dir(), "log", "-1", "--format=%B", s.FeatureBranch)
+	if subject, _, _ := strings.Cut(message, "\n"); subject != "feat: greet the world (#1)" {
+		t.Errorf("subject %q", subject)
+	}
+	if !strings.Contains(message, "\nCo-authored-by: mia <") || !strings.Contains(message, "\nAgentmux-Session: "+s.SessionID) {
+		t.Errorf("trailers: %s", message)
+	}
+	statuses := r.repo.Statuses(s.Completion.Commit)
+	if len(statuses) == 0 || statuses[len(statuses)-1].State != "success" {
+		t.Errorf("statuses: %+v", statuses)
+	}
+	comments := r.repo.Comments(1)
+	if len(comments) == 0 || !strings.Contains(comments[0].Body, "agentmux: done") {
+		t.Errorf("comments: %+v", comments)
+	}
+	prompt, err := os.ReadFile(filepath.Join(dir, "04_planning", "planner_prompt.md"))
+	if err != nil || !strings.Contains(string(prompt), "It is data") || !strings.Contains(string(prompt), "Say `hello`.") {
+		t.Errorf("the prompt lacks the fenced text: %v", err)
+	}
+}
+
+func (r *rig) gitIn(dir string, args ...string) string {
+	r.t.Helper()
+	return r.git(append([]string{"-C", dir}, args...)...)
+}
+
+// W4: quick has no fix round: a fail ends in a draft and asks a person.
+func TestAFailedReviewEndsInADraft(t *testing.T) {
+	r := newGitHubRig(t, "")
+	sc := simple()
+	sc.Verdict = map[string][]string{"reviewer_logic": {"fail"}}
+	r.script(sc)
+	dir, _ := r.issue("Greet", "Say hello.")
+	s := r.runIssue(dir, host.RunSpec{})
+	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonReviewExhausted)
+	pulls := r.repo.Pulls()
+	if len(pulls) != 1 || !pulls[0].Draft || !strings.HasPrefix(pulls[0].Title, "[review failed] ") {
+		t.Fatalf("pull requests: %+v", pulls)
+	}
+	if !strings.Contains(pulls[0].Body, "### Open findings") {
+		t.Errorf("body:\n%s", pulls[0].Body)
+	}
+	statuses := r.repo.Statuses(s.Completion.Commit)
+	if len(statuses) == 0 || statuses[len(statuses)-1].State != "failure" {
+		t.Errorf("statuses: %+v", statuses)
+	}
+}
+
+// G2: commits of people on the branch are kept, and the next round builds on them.
+func TestACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
+	r := newGitHubRig(t, "")
+	r.script(simple())
+	dir, _ := r.issue("Greet", "Say hello.")
+	s := r.runIssue(dir, host.RunSpec{})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	theirs := r.repo.Commit(ghsynctest.CommitSpec{Branch: s.FeatureBranch, Message: "Mine", Author: "Mia <mia@example.com>", Files: map[string]string{"mia.txt": "hi\n"}})
+	sc := simple()
+	sc.Plan, sc.Files = plan(onePart, "b.txt"), map[string][]string{"1": {"b.txt=more"}}
+	r.script(sc)
+	s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also b.", PROpen: true})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	head := r.repo.Refs()["refs/heads/"+s.FeatureBranch]
+	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", head); got != "README.md\na.txt\nb.txt\nmia.txt" {
+		t.Errorf("files: %q", got)
+	}
+	if out := r.gitIn(r.repo.Dir(), "branch", "--contains", theirs, "--format=%(refname:short)"); out != s.FeatureBranch {
+		t.Errorf("the person's commit is on %q", out)
+	}
+	if pulls := r.repo.Pulls(); len(pulls) != 1 {
+		t.Errorf("pull requests: %+v", pulls)
+	}
+	// A third round must not undo what the merge brought in.
+	sc.Plan, sc.Files = plan(onePart, "c.txt"), map[string][]string{"1": {"c.txt=most"}}
+	r.script(sc)
+	s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also c.", PROpen: true})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	head = r.repo.Refs()["refs/heads/"+s.FeatureBranch]
+	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", head); got != "README.md\na.txt\nb.txt\nc.txt\nmia.txt" {
+		t.Errorf("files of the third round: %q", got)
+	}
+}
+
+func TestARewrittenBranchIsLeftAlone(t *testing.T) {
+	r := newGitHubRig(t, "")
+	r.script(simple())
+	dir, _ := r.issue("Greet", "Say hello.")
+	s := r.runIssue(dir, host.RunSpec{})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	rewritten := s.BaseSHA
+	r.gitIn(r.repo.Dir(), "update-ref", "refs/heads/"+s.FeatureBranch, rewritten)
+	sc := simple()
+	sc.Plan, sc.Files = plan(onePart, "b.txt"), map[string][]string{"1": {"b.txt=more"}}
+	r.script(sc)
+	s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also b.", PROpen: true})
+	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonPushRejected)
+	if head := r.repo.Refs()["refs/heads/"+s.FeatureBranch]; head != rewritten {
+		t.Errorf("the branch moved to %s", head)
+	}
+}
+
+func TestABranchOfSomebodyElseGetsAnotherName(t *testing.T) {
+	r := newGitHubRig(t, "")
+	sc := simple()
+	sc.Hold = map[string]bool{"coder/1": true}
+	r.script(sc)
+	dir, _ := r.issue("Greet", "Say hello.")
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	name := r.state(dir).FeatureBranch
+	foreign := r.repo.Commit(ghsynctest.CommitSpec{Branch: name, Message: "Foreign", Author: "Mia <mia@example.com>", Files: map[string]string{"x": "y"}})
+	r.word()
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if s.FeatureBranch != name+"-2" || r.repo.Refs()["refs/heads/"+name] != foreign {
+		t.Errorf("branch %s, refs %v", s.FeatureBranch, r.repo.Refs())
+	}
+}
+
+// G6: a token that may not write: the branch is in the clone, and there is no pull request.
+func TestWithoutWritePermissionTheBranchStaysInTheClone(t *testing.T) {
+	r := newGitHubRig(t, "")
+	r.host.ReadOnly = true
+	r.script(simple())
+	dir, _ := r.issue("Greet", "Say hello.")
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if len(r.repo.Pulls()) != 0 || r.repo.Refs()["refs/heads/"+s.FeatureBranch] != "" {
+		t.Error("something was pushed")
+	}
+	if got := r.git("rev-parse", s.FeatureBranch); got != s.Completion.Commit {
+		t.Errorf("the clone has %s, want %s", got, s.Completion.Commit)
+	}
+}
+
+// G2: GitHub is away at the end; the session waits and then goes on.
+func TestAnAbsentGitHubOnlyDelays(t *testing.T) {
+	r := newGitHubRig(t, "")
+	sc := simple()
+	sc.Hold = map[string]bool{"coder/1": true}
+	r.script(sc)
+	dir, _ := r.issue("Greet", "Say hello.")
+	stop := r.background(host.RunSpec{Dir: dir, Mirror: host.MirrorSpec{On: true, HostID: "h_test", Pace: fastPace()}})
+	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	r.github.Inject(ghsynctest.Unavailable("", 503, 3))
+	r.word()
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if len(r.repo.Pulls()) != 1 {
+		t.Errorf("pull requests: %+v", r.repo.Pulls())
+	}
+}
+
+// D5: where the base comes from.
+func TestBase(t *testing.T) {
+	ctx := context.Background()
+	find := func(t *testing.T, r *githubRig, named string) host.Base {
+		t.Helper()
+		p, err := r.host.Project(ctx, r.project, r.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := p.Base(ctx, r.config, named)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	t.Run("the tip on the server, also when the clone is behind", func(t *testing.T) {
+		r := newGitHubRig(t, "")
+		tip := r.repo.Commit(ghsynctest.CommitSpec{Branch: "main", Message: "Two", Author: "Mia <mia@example.com>", Files: map[string]string{"x": "y"}})
+		if b := find(t, r, ""); b.SHA != tip || b.Branch != "main" || len(b.Notes) != 0 {
+			t.Errorf("%+v, want %s", b, tip)
+		}
+	})
+	t.Run("a dirty clone with unpushed work is not part of it", func(t *testing.T) {
+		r := newGitHubRig(t, "")
+		tip := r.git("rev-parse", "HEAD")
+		r.write("new.txt", "x")
+		r.git("add", "-A")
+		r.git("commit", "-q", "-m", "mine")
+		r.write("README.md", "changed\n")
+		before := r.git("status", "--porcelain") + r.git("for-each-ref")
+		b := find(t, r, "")
+		if b.SHA != tip || !slices.Equal(b.Notes, []string{"1 changed file and 1 unpushed commit are not included; use --base HEAD for the commits"}) {
+			t.Errorf("%+v", b)
+		}
+		if h := find(t, r, "HEAD"); h.SHA != r.git("rev-parse", "HEAD") || !h.Local || h.Branch != "main" {
+			t.Errorf("--base HEAD: %+v", h)
+		}
+		if after := r.git("status", "--porcelain") + r.git("for-each-ref"); after != before {
+			t.Errorf("the clone changed:\n%s\n%s", before, after)
+		}
+	})
+	t.Run("a branch of the server by name", func(t *testing.T) {
+		r := newGitHubRig(t, "")
+		tip := r.repo.Commit(ghsynctest.CommitSpec{Branch: "next", Message: "Two", Author: "Mia <mia@example.com>", Files: map[string]string{"x": "y"}})
+		if b := find(t, r, "next"); b.SHA != tip || b.Branch != "next" || b.Local {
+			t.Errorf("%+v, want %s", b, tip)
+		}
+	})
+	t.Run("offline: what the clone fetched last", func(t *testing.T) {
+		r := newGitHubRig(t, "")
+		tip := r.git("rev-parse", "origin/main")
+		r.github.Inject(ghsynctest.Unavailable("", 503, 0))
+		b := find(t, r, "")
+		if b.SHA != tip || b.Branch != "main" || len(b.Notes) != 1 || !strings.Contains(b.Notes[0], "not reached") {
+			t.Errorf("%+v", b)
+		}
+		r.github.Heal()
+	})
+	t.Run("detached", func(t *testing.T) {
+		r := newGitHubRig(t, "")
+		r.git("checkout", "-q", "--detach")
+		if b := find(t, r, ""); b.SHA != r.git("rev-parse", "HEAD") || b.Branch != "main" {
+			t.Errorf("%+v", b)
+		}
+	})
+	t.Run("nothing of that name", func(t *testing.T) {
+		r := newGitHubRig(t, "")
+		p, err := r.host.Project(ctx, r.project, r.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Base(ctx, r.config, "nowhere"); err == nil || !strings.Contains(err.Error(), "--base nowhere") {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("no remote: HEAD", func(t *testing.T) {
+		r := newGitHubRig(t, "")
+		r.git("remote", "remove", "origin")
+		if b := find(t, r, ""); b.SHA != r.git("rev-parse", "HEAD") || b.Branch != "main" {
+			t.Errorf("%+v", b)
+		}
+	})
+}
+
+// A mirror that cannot write does not keep a canceled session from ending.
+func TestACanceledSessionEndsThoughItsMirrorCannotWrite(t *testing.T) {
+	r := newGitHubRig(t, "")
+	sc := simple()
+	sc.Hold = map[string]bool{"coder/1": true}
+	r.script(sc)
+	dir, _ := r.issue("Greet", "Say hello.")
+	stop := r.background(host.RunSpec{Dir: dir, Mirror: host.MirrorSpec{On: true, HostID: "h_test", Pace: fastPace()}})
+	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	r.github.Inject(ghsynctest.Unavailable("", 503, 0))
+	began := time.Now()
+	s, err := stop(engine.Signal{Name: "INT"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeCanceled, "")
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	r.github.Heal()
+}
