@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -558,20 +559,20 @@ func TestManyRecordsMakeFewEdits(t *testing.T) {
 // outage is a sink that fails while down is set.
 type outage struct {
 	*paper
-	down bool
+	down atomic.Bool
 }
 
 var errDown = &ghsync.RetryAfter{Scope: "server", Err: errors.New("connection refused")}
 
 func (o *outage) CreateComment(ctx context.Context, on int, body string) (id, author int64, err error) {
-	if o.down {
+	if o.down.Load() {
 		return 0, 0, errDown
 	}
 	return o.paper.CreateComment(ctx, on, body)
 }
 
 func (o *outage) EditComment(ctx context.Context, id int64, body string) error {
-	if o.down {
+	if o.down.Load() {
 		return errDown
 	}
 	return o.paper.EditComment(ctx, id, body)
@@ -587,7 +588,8 @@ func TestMirrorIsBackTwoMinutesAfterAnHourWithoutGitHub(t *testing.T) {
 		go func() { done <- m.Run(ctx) }()
 		sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan","reason":"start"}`)
 		<-time.After(time.Minute)
-		sink.down = true
+		synctest.Wait()
+		sink.down.Store(true)
 		for visit := 2; visit < 22; visit++ {
 			sc.play(fmt.Sprintf(`10:07 %d phase_entered {"phase":"implementing","kind":"implement","reason":"x"}`, visit))
 			m.Wake()
@@ -596,9 +598,11 @@ func TestMirrorIsBackTwoMinutesAfterAnHourWithoutGitHub(t *testing.T) {
 		if m.LastError() == nil || m.CaughtUp(sc.state.Seq) {
 			t.Error("the outage was not noticed")
 		}
-		sink.down = false
+		synctest.Wait()
+		sink.down.Store(false)
 		before := strings.Count(sink.String(), "=== comment 1 edited")
 		<-time.After(2 * time.Minute)
+		synctest.Wait()
 		if !m.CaughtUp(sc.state.Seq) || m.LastError() != nil {
 			t.Errorf("behind after two minutes: %v", m.LastError())
 		}
@@ -623,12 +627,14 @@ func TestQuietTimesMakeNoRequests(t *testing.T) {
 		go func() { done <- m.Run(ctx) }()
 		sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan","reason":"start"}`)
 		<-time.After(time.Minute)
+		synctest.Wait()
 		before := sink.Len()
 		<-time.After(3 * time.Hour)
 		for range 30 {
 			sc.play(`10:06 1 agent_status {"role":"planner","message":"still at it"}`)
 			<-time.After(time.Minute)
 		}
+		synctest.Wait()
 		if sink.Len() != before {
 			t.Errorf("written in quiet times:\n%s", sink.String())
 		}
