@@ -32,9 +32,7 @@ func (v *view) status(n neutralizer, rows int, folds []string, commands bool) st
 	} else {
 		out = append(out, "", v.result(n))
 	}
-	for _, fold := range folds {
-		out = append(out, fold)
-	}
+	out = append(out, folds...)
 	if commands && len(v.commands) > 0 {
 		if !v.live() || len(folds) > 0 {
 			out = append(out, "")

@@ -40,7 +40,6 @@ type scene struct {
 	state   orchestrator.State
 	blobs   map[string]string // name -> sha256
 	content map[string][]byte
-	visit   int
 }
 
 var sceneStart = time.Date(2026, 11, 21, 10, 5, 12, 0, time.UTC)

@@ -123,7 +123,7 @@ func removeSession(e session.Entry) error {
 	if err := s.Lock(0); err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }() // its directory is gone by then
 	for _, w := range e.State.Workspaces {
 		if w.Path != "" && filepath.Base(filepath.Dir(w.Path)) == e.Name {
 			if err := os.RemoveAll(filepath.Dir(w.Path)); err != nil {

@@ -95,9 +95,6 @@ func printJSON(w io.Writer, v any) error {
 // live reports whether a host runs the session.
 func live(e session.Entry) bool { return e.State != nil && e.Running }
 
-// ended reports whether the session is over for good or until a resume.
-func ended(e session.Entry) bool { return e.State != nil && e.State.Ended() }
-
 // unfinished reports whether a resume could go on with the session.
 func unfinished(e session.Entry) bool {
 	return e.State != nil && !e.Running && e.State.Phase != orchestrator.PhaseDone

@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -55,7 +54,7 @@ func New(o Options) (*Host, error) {
 		o.Now = time.Now
 	}
 	if o.Log == nil {
-		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Redactor == nil {
 		o.Redactor = redact.New()

@@ -96,7 +96,7 @@ func (h *Host) remote(p *Project) *gitrepo.Remote {
 // splitOrigin takes apart https://host/owner/name.git, ssh://git@host/owner/name and
 // git@host:owner/name. Anything else is no repository of a server.
 func splitOrigin(origin string) (host string, repo ghsync.Repo) {
-	path := ""
+	var path string
 	u, err := url.Parse(origin)
 	switch {
 	case err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http"):

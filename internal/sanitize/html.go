@@ -234,7 +234,7 @@ func autolink(text string) int {
 	isLink := len(scheme) >= 2 && !strings.HasPrefix(inside[len(scheme):], "::")
 	name, host, _ := strings.Cut(inside, "@")
 	isMail := name != "" && host != "" && strings.IndexByte(host, '@') < 0 && strings.IndexByte(inside, '/') < 0
-	if isLink || isMail && strings.IndexAny(inside, `"'=`) < 0 {
+	if isLink || isMail && !strings.ContainsAny(inside, `"'=`) {
 		return end + 1
 	}
 	return 0
