@@ -628,14 +628,14 @@ func TestQuietTimesMakeNoRequests(t *testing.T) {
 		sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan","reason":"start"}`)
 		<-time.After(time.Minute)
 		synctest.Wait()
-		before := sink.Len()
+		before := sink.String()
 		<-time.After(3 * time.Hour)
 		for range 30 {
 			sc.play(`10:06 1 agent_status {"role":"planner","message":"still at it"}`)
 			<-time.After(time.Minute)
 		}
 		synctest.Wait()
-		if sink.Len() != before {
+		if sink.String() != before {
 			t.Errorf("written in quiet times:\n%s", sink.String())
 		}
 		cancel()

@@ -67,7 +67,7 @@ func written(t *testing.T, files map[string][]byte, mode ghsync.CommentMode) str
 		case line == "" || strings.HasPrefix(line, "#"):
 		case line == "sync":
 			sc.finish(m)
-			sink.WriteString("\n")
+			sink.note("\n")
 		default:
 			sc.play(line)
 		}

@@ -1,7 +1,6 @@
 package ghsync_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -150,35 +150,52 @@ func archive(t *testing.T, path string) (*txtar.Archive, map[string][]byte) {
 	return a, files
 }
 
-// paper is a sink that notes what is written.
+// paper is a sink that notes what is written. Its zero value is ready; it is safe for use
+// by several goroutines.
 type paper struct {
-	bytes.Buffer
+	mu   sync.Mutex
+	text strings.Builder
 	last int64
 }
 
+func (p *paper) note(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(&p.text, format, args...)
+}
+
+func (p *paper) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
 func (p *paper) CreateComment(_ context.Context, on int, body string) (id, author int64, err error) {
+	p.mu.Lock()
 	p.last++
-	fmt.Fprintf(p, "=== new comment %d on #%d\n%s\n", p.last, on, body)
-	return p.last, 9, nil
+	id = p.last
+	p.mu.Unlock()
+	p.note("=== new comment %d on #%d\n%s\n", id, on, body)
+	return id, 9, nil
 }
 
 func (p *paper) EditComment(_ context.Context, id int64, body string) error {
-	fmt.Fprintf(p, "=== comment %d edited\n%s\n", id, body)
+	p.note("=== comment %d edited\n%s\n", id, body)
 	return nil
 }
 
 func (p *paper) DeleteComment(_ context.Context, id int64) error {
-	fmt.Fprintf(p, "=== comment %d deleted\n", id)
+	p.note("=== comment %d deleted\n", id)
 	return nil
 }
 
 func (p *paper) AddLabel(_ context.Context, issue int, name string) error {
-	fmt.Fprintf(p, "=== label %s added to #%d\n", name, issue)
+	p.note("=== label %s added to #%d\n", name, issue)
 	return nil
 }
 
 func (p *paper) RemoveLabel(_ context.Context, issue int, name string) error {
-	fmt.Fprintf(p, "=== label %s removed from #%d\n", name, issue)
+	p.note("=== label %s removed from #%d\n", name, issue)
 	return nil
 }
 
