@@ -17,9 +17,9 @@ const (
 type form struct {
 	rule string
 	text []byte
-	// lo and hi bound the part that is secret. The rest, the head of a JWT for
-	// instance, is taken out together with it but does not count by itself.
-	lo, hi int
+	// part is what counts of the text. The rest is taken out together with it
+	// but is not searched for.
+	part
 }
 
 // ref is a place of a form where a block stands.
@@ -37,21 +37,24 @@ type index struct {
 	filter filter
 }
 
-// add makes value one to be found. Its first head bytes are public.
-func (x *index) add(rule, value string, head int) {
-	text, stripped := []byte(value), strip(value)
-	x.addForms(rule, text, head)
-	if len(stripped) != len(text) {
-		x.addForms(rule, stripped, len(strip(value[:head])))
+// add makes value one to be found by any of its parts, in both directions, with
+// and without its separators.
+func (x *index) add(rule, value string, parts []part) {
+	texts := [][]byte{[]byte(value)}
+	if bare := strip(value); len(bare) != len(value) {
+		texts = append(texts, bare)
 	}
-}
-
-// addForms adds text in both directions.
-func (x *index) addForms(rule string, text []byte, head int) {
-	backward := slices.Clone(text)
-	slices.Reverse(backward)
-	x.addForm(form{rule: rule, text: text, lo: head, hi: len(text)})
-	x.addForm(form{rule: rule, text: backward, lo: 0, hi: len(text) - head})
+	for n, text := range texts {
+		backward := slices.Clone(text)
+		slices.Reverse(backward)
+		for _, p := range parts {
+			if n > 0 {
+				p = part{len(strip(value[:p.lo])), len(strip(value[:p.hi]))}
+			}
+			x.addForm(form{rule: rule, text: text, part: p})
+			x.addForm(form{rule: rule, text: backward, part: part{len(text) - p.hi, len(text) - p.lo}})
+		}
+	}
 }
 
 func (x *index) addForm(f form) {

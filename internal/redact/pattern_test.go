@@ -120,6 +120,7 @@ func TestScanAddedLeavesOutWhatIsNoLeak(t *testing.T) {
 		{"real host", "", "http://u:p@db.corp.io/", []string{"url-password"}},
 		{"pretended example", "", "http://u:p@example.corp.io/", []string{"url-password"}},
 		{"private address", "", "http://u:p@10.0.0.1/", []string{"url-password"}},
+		{"token for localhost", "", "http://u:" + token("ghp_", 36) + "@localhost/", []string{"url-password"}},
 		{"regular", "", regular, nil},
 		{"no rule of regularity", "", "glpat-" + strings.Repeat("ab", 15), []string{"gitlab-token"}},
 	} {

@@ -1,9 +1,16 @@
 package redact_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	crand "crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"html"
@@ -11,6 +18,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -170,6 +178,94 @@ func TestExactValueIsTakenOutWhole(t *testing.T) {
 	}
 }
 
+func TestEncodedValueIsFoundBehindAnything(t *testing.T) {
+	for name, value := range map[string]string{
+		"letters": random(60, 30, alnum),
+		"pluses":  strings.Repeat("~?>", 8), // "fj8+" in base64
+		"slashes": strings.Repeat("?", 24),  // "Pz8/"
+	} {
+		r := knowing(t, value)
+		for encoding, text := range map[string]string{
+			"base64": base64.StdEncoding.EncodeToString([]byte(value)), "base64 url": base64.RawURLEncoding.EncodeToString([]byte(value)),
+			"hex": hex.EncodeToString([]byte(value)),
+		} {
+			for _, before := range []string{"", "A", "AB", "ABC", "0x", "a-b_c+/="} {
+				if got := r.Redact(before + text + "!"); !strings.HasSuffix(got, "[redacted:canary]!") && !strings.HasSuffix(got, "[redacted:canary]=!") {
+					t.Errorf("%s in %s after %q: %q", name, encoding, before, got)
+				}
+			}
+		}
+	}
+}
+
+func TestValueOfOtherLettersIsFound(t *testing.T) {
+	value := "ключ-доступа-очень"
+	r := knowing(t, value)
+	for _, text := range []string{value, url.QueryEscape(value), each(value, "%%%02x", ""), each(value, `\x%02x`, ""), strconv.QuoteToASCII(value)} {
+		if got := r.Redact(text); !strings.Contains(got, "[redacted:canary]") || len(got) > 20 {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}
+
+func TestValuesThatShareAPartAreBothFound(t *testing.T) {
+	a, b := random(61, 30, alnum), random(62, 30, alnum)
+	b = b[:6] + a[6:12] + b[12:]
+	r := knowing(t, a)
+	if err := r.Add("other", b); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Redact(a[1:13] + " " + b[1:13]); got != "[redacted:canary] [redacted:other]" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTwelveCharactersMustBeSecret(t *testing.T) {
+	value := values()["520 characters"]
+	r := knowing(t, value)
+	// The header, the dot, and {"jti":" in base64.
+	public := strings.Index(value, ".") + 1 + 11
+	for n, want := range map[int]bool{11: false, 12: true} {
+		found := r.Scan("<" + value[public-20:public+n] + ">")
+		if got := len(found) > 0 && found[0].Exact; got != want {
+			t.Errorf("%d secret characters after 20 public ones: %v", n, got)
+		}
+	}
+	short := "eyJhbGciOiJub25lIn0." + base64.RawURLEncoding.EncodeToString([]byte(`{"a":1}`)) + ".x"
+	if got := knowing(t, short).Redact(short); got != "[redacted:canary]" {
+		t.Errorf("value that is all header: %q", got)
+	}
+}
+
+func TestFrameOfAPrivateKeyDoesNotCount(t *testing.T) {
+	for kind, make := range map[string]func() (any, error){
+		"RSA":     func() (any, error) { return rsa.GenerateKey(crand.Reader, 2048) },
+		"P-256":   func() (any, error) { return ecdsa.GenerateKey(elliptic.P256(), crand.Reader) },
+		"ed25519": func() (any, error) { _, key, err := ed25519.GenerateKey(crand.Reader); return key, err },
+	} {
+		var files [2]string
+		for i := range files {
+			key, err := make()
+			if err != nil {
+				t.Fatal(err)
+			}
+			der, err := x509.MarshalPKCS8PrivateKey(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[i] = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+		}
+		r := knowing(t, files[0])
+		for i, file := range files {
+			_, body, _ := strings.Cut(file, "\n")
+			exact := slices.ContainsFunc(r.Scan(body), func(f redact.Finding) bool { return f.Exact })
+			if exact != (i == 0) {
+				t.Errorf("%s, key %d: exact is %v", kind, i, exact)
+			}
+		}
+	}
+}
+
 func TestHeadOfATokenDoesNotCount(t *testing.T) {
 	value := values()["520 characters"]
 	r := knowing(t, value)
@@ -282,5 +378,11 @@ func TestLongTextIsSearchedWholly(t *testing.T) {
 		if got := r.Redact(text); got != filler[:at]+"[redacted:canary]"+filler[at:] {
 			t.Fatalf("value at %d was not taken out alone", at)
 		}
+	}
+	// Where two pieces of the search meet, so that neither has 12 characters.
+	const piece = 256 << 10
+	text := filler[:piece-11] + value[:22] + filler
+	if got := r.Redact(text); got != filler[:piece-11]+"[redacted:canary]"+filler {
+		t.Error("the value between two pieces was not taken out")
 	}
 }

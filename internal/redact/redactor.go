@@ -72,19 +72,24 @@ func (r *Redactor) Add(name, value string) error {
 	if !ruleName.MatchString(name) {
 		return fmt.Errorf("add secret: bad name %q", name)
 	}
-	parts, isKey := secretLines(value)
-	if len(parts) == 0 {
-		return fmt.Errorf("add secret %s: %w", name, ErrShort)
-	}
+	lines, isKey := secretLines(value)
+	added := false
+	parts := secretParts(lines, isKey)
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	for _, part := range parts {
-		digest := sha256.Sum256([]byte(part))
-		if _, ok := r.known[digest]; ok {
+	for i, line := range lines {
+		if utf8.RuneCountInString(line) < minSecret {
 			continue
 		}
-		r.known[digest] = struct{}{}
-		r.index.add(name, part, publicHead(part, isKey))
+		added = true
+		digest := sha256.Sum256([]byte(line))
+		if _, ok := r.known[digest]; !ok {
+			r.known[digest] = struct{}{}
+			r.index.add(name, line, parts[i])
+		}
+	}
+	if !added {
+		return fmt.Errorf("add secret %s: %w", name, ErrShort)
 	}
 	return nil
 }
@@ -94,16 +99,16 @@ func (r *Redactor) AddSecret(name string, secret Secret) error {
 	return r.Add(name, secret.Reveal())
 }
 
-// secretLines returns the lines of value that are long enough, and whether it
-// is a private key, the first and last line of which are the same in all.
+// secretLines returns the lines of value, and whether it is a private key, the
+// first and last line of which are the same in all.
 func secretLines(value string) (lines []string, isKey bool) {
 	for line := range strings.Lines(value) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "-----BEGIN ") || strings.HasPrefix(line, "-----END ") {
 			isKey = true
-		} else if utf8.RuneCountInString(line) >= minSecret {
-			lines = append(lines, line)
+			continue
 		}
+		lines = append(lines, line)
 	}
 	return lines, isKey
 }
