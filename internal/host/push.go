@@ -75,7 +75,7 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 		if !errors.As(err, &push) {
 			return orchestrator.Result{}, err
 		}
-		refused := ""
+		var refused string
 		switch push.Kind {
 		case gitrepo.PushStale:
 			old, refused, err = p.follow(ctx)
