@@ -44,6 +44,7 @@ func newGitHubRig(t *testing.T, extra string) *githubRig {
 	var err error
 	r.client, err = ghsync.New(ghsync.Options{
 		APIURL: r.github.API(), GraphQLURL: r.github.GraphQL(), ServerURL: r.github.URL(), Token: token, Pause: time.Millisecond,
+		Limits: ghsync.Limits{ReadsPerSecond: 1000, WriteEvery: time.Millisecond, ContentPerMinute: 1000, ContentPerHour: 1000},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +83,7 @@ func (r *githubRig) runIssue(dir string, spec host.RunSpec) *orchestrator.State 
 }
 
 func TestAnIssueBecomesAReadyPullRequest(t *testing.T) {
+	t.Parallel()
 	r := newGitHubRig(t, "")
 	r.script(simple())
 	dir, number := r.issue("Greet @everyone, closes #99", "Say `hello`.\n")
@@ -130,6 +132,7 @@ func (r *rig) gitIn(dir string, args ...string) string {
 
 // W4: quick has no fix round: a fail ends in a draft and asks a person.
 func TestAFailedReviewEndsInADraft(t *testing.T) {
+	t.Parallel()
 	r := newGitHubRig(t, "")
 	sc := simple()
 	sc.Verdict = map[string][]string{"reviewer_logic": {"fail"}}
@@ -152,6 +155,7 @@ func TestAFailedReviewEndsInADraft(t *testing.T) {
 
 // G2: commits of people on the branch are kept, and the next round builds on them.
 func TestACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
+	t.Parallel()
 	r := newGitHubRig(t, "")
 	r.script(simple())
 	dir, _ := r.issue("Greet", "Say hello.")
@@ -185,6 +189,7 @@ func TestACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 }
 
 func TestARewrittenBranchIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	r := newGitHubRig(t, "")
 	r.script(simple())
 	dir, _ := r.issue("Greet", "Say hello.")
@@ -203,6 +208,7 @@ func TestARewrittenBranchIsLeftAlone(t *testing.T) {
 }
 
 func TestABranchOfSomebodyElseGetsAnotherName(t *testing.T) {
+	t.Parallel()
 	r := newGitHubRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
@@ -225,6 +231,7 @@ func TestABranchOfSomebodyElseGetsAnotherName(t *testing.T) {
 
 // G6: a token that may not write: the branch is in the clone, and there is no pull request.
 func TestWithoutWritePermissionTheBranchStaysInTheClone(t *testing.T) {
+	t.Parallel()
 	r := newGitHubRig(t, "")
 	r.host.ReadOnly = true
 	r.script(simple())
@@ -241,6 +248,7 @@ func TestWithoutWritePermissionTheBranchStaysInTheClone(t *testing.T) {
 
 // G2: GitHub is away at the end; the session waits and then goes on.
 func TestAnAbsentGitHubOnlyDelays(t *testing.T) {
+	t.Parallel()
 	r := newGitHubRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
@@ -262,6 +270,7 @@ func TestAnAbsentGitHubOnlyDelays(t *testing.T) {
 
 // D5: where the base comes from.
 func TestBase(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	find := func(t *testing.T, r *githubRig, named string) host.Base {
 		t.Helper()
@@ -346,6 +355,7 @@ func TestBase(t *testing.T) {
 
 // A mirror that cannot write does not keep a canceled session from ending.
 func TestACanceledSessionEndsThoughItsMirrorCannotWrite(t *testing.T) {
+	t.Parallel()
 	r := newGitHubRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}

@@ -147,6 +147,7 @@ func mustEnd(t *testing.T, s *orchestrator.State, outcome, reason string) {
 
 // R5: a host that goes away leaves its agents at work, and the next one adopts them.
 func TestTheNextHostAdoptsLiveAgents(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
@@ -180,6 +181,7 @@ func TestTheNextHostAdoptsLiveAgents(t *testing.T) {
 
 // E3: a signal cancels the session, and nothing of it is left running.
 func TestASignalCancelsAndStopsEverything(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
@@ -210,6 +212,7 @@ func TestASignalCancelsAndStopsEverything(t *testing.T) {
 }
 
 func TestASecondHostIsRefused(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"planner": true}
@@ -229,6 +232,7 @@ func TestASecondHostIsRefused(t *testing.T) {
 
 // C5: the server goes away: a new one, the launch again, no retry counted.
 func TestALostServerIsNoFaultOfTheAgent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
@@ -256,6 +260,7 @@ func TestALostServerIsNoFaultOfTheAgent(t *testing.T) {
 
 // C5: a person kills the only pane: that is an exit of its agent.
 func TestAKilledPaneIsAnAgentExit(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	r.config.Limits.AgentRetries = 0
 	sc := simple()
@@ -287,6 +292,7 @@ func TestAKilledPaneIsAnAgentExit(t *testing.T) {
 // C13: a pane of this session that its state does not know is stopped; other panes are
 // left alone.
 func TestUnknownLaunchesAreStoppedAndPeoplesPanesAreNot(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	r.script(simple())
 	dir := r.prepare(quick)
@@ -331,6 +337,7 @@ func TestUnknownLaunchesAreStoppedAndPeoplesPanesAreNot(t *testing.T) {
 
 // P6: two parallel results that do not fit: the second coder brings its work in by hand.
 func TestAConflictIsResolvedInAFreshWorkspace(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	sc := scenario{
 		Plan: plan("  - {group_id: one, mode: parallel, plans: [{index: 1, name: A}, {index: 2, name: B}]}\n", "a.txt", "b.txt"),
@@ -361,6 +368,7 @@ func TestAConflictIsResolvedInAFreshWorkspace(t *testing.T) {
 
 // P7: an edit outside the owned files under the strict policy.
 func TestAStrictScopeSendsTheCoderBackOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "implement: {scope_policy: fail}\n")
 	sc := simple()
 	sc.Files["1"] = append(sc.Files["1"], "other.txt=x")
@@ -374,6 +382,7 @@ func TestAStrictScopeSendsTheCoderBackOnce(t *testing.T) {
 }
 
 func TestWithoutAnyChangeThereIsNoCommit(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	r.script(scenario{Plan: plan(onePart, "a.txt")})
 	dir := r.prepare(quick)
@@ -386,6 +395,7 @@ func TestWithoutAnyChangeThereIsNoCommit(t *testing.T) {
 
 // G4: what runs in CI does not leave.
 func TestTheOutputGateParksTheSession(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
 	sc.Files["1"] = append(sc.Files["1"], ".github/workflows/x.yml=on: push")
@@ -403,6 +413,7 @@ func TestTheOutputGateParksTheSession(t *testing.T) {
 
 // P16: a change round builds on the last one, in one more commit on the same branch.
 func TestAChangeRoundAddsACommit(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	r.script(simple())
 	dir := r.prepare(quick)

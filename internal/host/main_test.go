@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"flag"
@@ -43,6 +44,8 @@ type scenario struct {
 	Verdict map[string][]string // role -> verdict of each round; pass after the last
 	Gone    map[string]int      // agent key -> how many launches exit without submitting
 	Ask     map[string]string   // agent key -> question asked at the first launch, then exit 0
+	Scrawl  bool                // reviewers list and change their workspace
+	Listen  map[string]bool     // agent key -> end the turn first, go on when a line is typed
 	Hold    map[string]bool     // agent key -> go on only when the file "go" is there
 }
 
@@ -106,6 +109,11 @@ func (p *player) run() int {
 	if p.what.Hold[p.key()] {
 		p.hold()
 	}
+	if p.what.Listen[p.key()] && attempt == "1" {
+		if code := p.listen(); code != 0 {
+			return code
+		}
+	}
 	switch {
 	case fmt.Sprint(p.what.Gone[p.key()]) >= attempt:
 		return 0
@@ -129,6 +137,28 @@ func (p *player) run() int {
 	}
 	fmt.Println("no script for", p.who.Role)
 	return 5
+}
+
+// listen is a program with hooks whose turn ends without a submission, and which then
+// takes one line.
+func (p *player) listen() int {
+	hook := func(event string) {
+		dir := filepath.Join(p.who.Dir, session.LaunchesDir, p.who.Launch)
+		if _, err := agent.Record(dir, event, strings.NewReader("{}"), time.Now(), nil); err != nil {
+			fmt.Println(err)
+		}
+	}
+	hook("SessionStart")
+	hook("UserPromptSubmit")
+	hook("Stop")
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	hook("UserPromptSubmit")
+	_, file, _ := strings.Cut(strings.TrimSuffix(line, " and act on it.\n"), "read @")
+	if _, readErr := os.Stat(file); err != nil || readErr != nil || !strings.HasPrefix(line, "New update from system: ") {
+		fmt.Printf("unexpected line %q: %v %v\n", line, err, readErr)
+		return 8
+	}
+	return 0
 }
 
 // hold waits for the test's word.
@@ -165,6 +195,12 @@ func (p *player) code() int {
 }
 
 func (p *player) review() int {
+	if p.what.Scrawl {
+		names, _ := filepath.Glob("*")
+		_ = os.WriteFile(filepath.Join(filepath.Dir(p.project()), "seen"), []byte(strings.Join(names, "\n")), 0o600)
+		_ = os.WriteFile("a.txt", []byte("of a reviewer\n"), 0o644)
+		_ = os.WriteFile("scrawl.txt", nil, 0o644)
+	}
 	verdict := "pass"
 	if rounds := p.what.Verdict[p.who.Role]; p.st.Iteration < len(rounds) {
 		verdict = rounds[p.st.Iteration]

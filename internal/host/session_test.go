@@ -207,6 +207,7 @@ func plan(groups string, subplans ...string) string {
 }
 
 func TestASessionGoesFromRequestToCommit(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	r.script(scenario{
 		Plan: plan("  - {group_id: one, mode: serial, plans: [{index: 1, name: A}]}\n"+

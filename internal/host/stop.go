@@ -45,12 +45,16 @@ func (r *runner) awaitEnd(ctx context.Context, launch string) {
 	}
 }
 
-// atRest reports whether nothing of the launch's work can be cut off any more.
+// atRest reports whether nothing of the launch's work can be cut off any more. A headless
+// program tells what it has used after its turn, and then ends by itself.
 func (r *runner) atRest(ctx context.Context, launch string) bool {
-	if _, ended, err := agent.ReadExit(r.launchDir(launch)); err != nil || ended {
+	dir := r.launchDir(launch)
+	if _, ended, err := agent.ReadExit(dir); err != nil || ended {
 		return true
 	}
-	if status := r.signals.status(r.launchDir(launch), launch); status.State == agent.Idle && status.TurnEnds > 0 {
+	record, err := agent.ReadLaunch(dir)
+	headless := err == nil && record.Transport == agent.Headless
+	if status := r.signals.status(dir, launch); !headless && status.State == agent.Idle && status.TurnEnds > 0 {
 		return true
 	}
 	pane, found, err := r.panes.find(ctx, launch)

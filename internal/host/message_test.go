@@ -1,0 +1,113 @@
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/tools"
+)
+
+// P12: a turn that ends without a submission gets one reminder, typed into the idle
+// program.
+func TestAnIdleAgentIsRemindedByALineInItsTerminal(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\n")
+	sc := simple()
+	sc.Listen = map[string]bool{"planner": true}
+	r.script(sc)
+	dir := r.prepare(quick)
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if len(s.Messages) != 1 || s.Messages[0].State != orchestrator.MessageDelivered {
+		t.Errorf("messages: %+v", s.Messages)
+	}
+	if s.Agents["planner"].Retries != 0 {
+		t.Errorf("agent: %+v", s.Agents["planner"])
+	}
+}
+
+// P12, A5: an agent that ends with a question open waits, and goes on with the answer.
+func TestAnAgentThatAskedGoesOnWithTheAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	sc.Ask = map[string]string{"planner": "Which of the two?"}
+	r.script(sc)
+	dir := r.prepare(func(p *host.PrepareSpec) {
+		quick(p)
+		p.Interactive = true
+		p.Config.Defaults.Completion.SkipFinalApproval = true
+	})
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the planner waits", func() bool { return r.count(dir, orchestrator.EvAgentWaiting) == 1 })
+	if _, err := tools.AppendCommand(dir, orchestrator.Payload{
+		Name: "answer", Args: map[string]any{"text": "2"}, Actor: "me", Source: "cli", SourceID: "cli/1",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if a := s.Agents["planner"]; a.Retries != 0 || a.Attempt != 2 {
+		t.Errorf("agent: %+v", a)
+	}
+	prompt, err := os.ReadFile(filepath.Join(dir, "04_planning", "planner_prompt.md"))
+	if err != nil || !strings.Contains(string(prompt), "Which of the two?") || !strings.Contains(string(prompt), "\nAnswer: b\n") {
+		t.Errorf("the prompt lacks the answer: %v", err)
+	}
+}
+
+// P12: an agent that exits without submitting, with no relaunch left, parks the session.
+func TestAnAgentThatNeverSubmitsParksTheSession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.config.Limits.AgentRetries = 0
+	sc := simple()
+	sc.Gone = map[string]int{"planner": 1}
+	r.script(sc)
+	dir := r.prepare(quick)
+	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeNeedsHuman, orchestrator.ReasonAgentStalled)
+	if n := r.count(dir, orchestrator.EvAgentFailed); n != 1 {
+		t.Errorf("%d agent_failed", n)
+	}
+	s := r.run(host.RunSpec{Dir: dir, Resume: true})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+}
+
+// P18: reviewers see all results together, and nothing they write is integrated.
+func TestReviewersWorkInAViewOfTheWhole(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := scenario{
+		Plan:   plan("  - {group_id: one, mode: parallel, plans: [{index: 1, name: A}, {index: 2, name: B}]}\n", "a.txt", "b.txt"),
+		Files:  map[string][]string{"1": {"a.txt=1"}, "2": {"b.txt=2"}},
+		Scrawl: true,
+	}
+	r.script(sc)
+	dir := r.prepare(quick)
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	seen, err := os.ReadFile(filepath.Join(r.root, "seen"))
+	if err != nil || !slices.Equal(strings.Fields(string(seen)), []string{".git", "README.md", "a.txt", "b.txt"}) {
+		t.Errorf("the reviewer saw %q, %v", seen, err)
+	}
+	if got := r.git("ls-tree", "--name-only", s.FeatureBranch); got != "README.md\na.txt\nb.txt" {
+		t.Errorf("files: %q", got)
+	}
+	left, err := os.ReadDir(filepath.Join(r.root, "s", "workspaces", filepath.Base(dir)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		if strings.HasPrefix(e.Name(), "view-") {
+			t.Errorf("left: %s", e.Name())
+		}
+	}
+}
