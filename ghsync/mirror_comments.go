@@ -32,7 +32,7 @@ func (m *Mirror) owe(e orchestrator.Event) {
 	if kind == KindVerdict && m.view.prNumber > 0 {
 		p.on = m.view.prNumber
 	}
-	parts := split(validText(m.o.Redactor.Redact(text)), maxCommentUnits, "`07_review/review.md`")
+	parts := split(validText(m.o.Redactor.Redact(text)), maxCommentUnits, m.view.wholeText(kind))
 	for i, part := range parts {
 		piece := p
 		if len(parts) > 1 {
@@ -41,6 +41,18 @@ func (m *Mirror) owe(e orchestrator.Event) {
 		piece.body = part
 		m.queue = append(m.queue, piece)
 	}
+}
+
+// wholeText names where a text can be read that is too long for comments.
+func (v *view) wholeText(kind string) string {
+	if r := v.round(); kind == KindVerdict && r != nil {
+		for _, role := range r.failedFirst() {
+			if path := r.verdicts[role].path; path != "" {
+				return codeSpan(path)
+			}
+		}
+	}
+	return "the session directory"
 }
 
 func (m *Mirror) commentFor(e orchestrator.Event) (kind, text string) {
