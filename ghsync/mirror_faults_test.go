@@ -1,0 +1,230 @@
+package ghsync_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+)
+
+// killer is a sink that stands for a kill at its n-th write, before or after it is applied.
+type killer struct {
+	ghsync.Sink
+	left  int
+	after bool
+}
+
+var errKilled = errors.New("killed")
+
+func (k *killer) step(apply func() error) error {
+	k.left--
+	switch {
+	case k.left > 0:
+		return apply()
+	case k.left == 0 && k.after:
+		return errors.Join(apply(), errKilled)
+	}
+	return errKilled
+}
+
+func (k *killer) CreateComment(ctx context.Context, on int, body string) (id, author int64, err error) {
+	err = k.step(func() error {
+		id, author, err = k.Sink.CreateComment(ctx, on, body)
+		return err
+	})
+	return id, author, err
+}
+
+func (k *killer) EditComment(ctx context.Context, id int64, body string) error {
+	return k.step(func() error { return k.Sink.EditComment(ctx, id, body) })
+}
+
+func (k *killer) AddLabel(ctx context.Context, issue int, name string) error {
+	return k.step(func() error { return k.Sink.AddLabel(ctx, issue, name) })
+}
+
+func (k *killer) RemoveLabel(ctx context.Context, issue int, name string) error {
+	return k.step(func() error { return k.Sink.RemoveLabel(ctx, issue, name) })
+}
+
+func TestKillAtAnyWriteLeavesTheSameEnd(t *testing.T) {
+	calm := newStage(t)
+	calm.run(calm.mirror(calm.options()))
+	want := calm.end()
+	for _, after := range []bool{false, true} {
+		for n := 1; n <= 16; n++ {
+			t.Run(fmt.Sprintf("write %d, applied %v", n, after), func(t *testing.T) {
+				st := newStage(t)
+				o := st.options()
+				o.Sink = &killer{Sink: o.Client.Sink(octoWidgets), left: n, after: after}
+				m := st.mirror(o)
+				for _, line := range st.script {
+					if line != "sync" {
+						st.play(line)
+						continue
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					if o.Sink != nil && !finishesBeforeKill(ctx, m, o.Sink.(*killer)) {
+						o.Sink = nil
+						m = st.mirror(st.options()) // the next process
+					}
+					cancel()
+					st.finish(m)
+				}
+				st.finish(st.mirror(st.options()))
+				if got := st.end(); got != want {
+					t.Errorf("end:\n%s\nwant:\n%s", got, want)
+				}
+			})
+		}
+	}
+}
+
+// finishesBeforeKill lets the mirror work until it is done or the killer has struck.
+func finishesBeforeKill(ctx context.Context, m *ghsync.Mirror, k *killer) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = m.Finish(ctx) // killed is what this is about
+	}()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			cancel()
+			return k.left > 0
+		case <-tick.C:
+			if m.LastError() != nil {
+				cancel()
+				<-done
+				return false
+			}
+		}
+	}
+}
+
+func TestMirrorSurvivesFaultsOfGitHub(t *testing.T) {
+	const post, patch = "POST .../issues/{number}/comments", "PATCH .../issues/comments/{id}"
+	calm := newStage(t)
+	calm.run(calm.mirror(calm.options()))
+	want := calm.end()
+	for name, faults := range map[string][]ghsynctest.Fault{
+		"post applied, answer lost":      {ghsynctest.LoseResponse(post)},
+		"post applied, 500":              {ghsynctest.AppliedBut5xx(post, 500)},
+		"post reset":                     {ghsynctest.ResetBefore(post)},
+		"post 503 three times":           {ghsynctest.Unavailable(post, 503, 3)},
+		"second post applied, then lost": {{Route: post, From: 2, Times: 1, Drop: ghsynctest.AfterApplying}},
+		"every post applied, 502":        {{Route: post, Times: 3, Status: 502, Apply: true}},
+		"patch lost":                     {ghsynctest.LoseResponse(patch), ghsynctest.ResetBefore(patch)},
+		"label fails":                    {ghsynctest.ResetBefore("POST .../issues/{number}/labels"), ghsynctest.Unavailable("DELETE .../issues/{number}/labels/{name}", 500, 2)},
+		"all down for a while":           {ghsynctest.Unavailable("", 503, 30)},
+		"limit on a post":                {{Route: post, Times: 1, Status: 429, Header: map[string]string{"Retry-After": "0"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t)
+			st.server.Inject(faults...)
+			st.run(st.mirror(st.options()))
+			if got := st.end(); got != want {
+				t.Errorf("end:\n%s\nwant:\n%s\n%s", got, want, st.server.Transcript())
+			}
+		})
+	}
+}
+
+func TestTwinHiddenByALaggingListIsGoneAtTheEnd(t *testing.T) {
+	st := newStage(t)
+	st.server.Inject(ghsynctest.LoseResponse("POST .../issues/{number}/comments"), ghsynctest.StaleLists("GET .../issues/{number}/comments", time.Minute))
+	m := st.mirror(st.options())
+	for i, line := range st.script {
+		switch {
+		case line == "sync":
+			st.finish(m)
+			if i < 5 && len(st.repo.Comments(12)) < 2 {
+				t.Fatal("no twin was made: the test shows nothing")
+			}
+			st.server.Heal()
+		default:
+			st.play(line)
+		}
+	}
+	st.finish(m)
+	count := 0
+	for _, c := range st.repo.Comments(12) {
+		if strings.Contains(c.Body, "kind=status") {
+			count++
+		}
+	}
+	if count != 1 {
+		t.Errorf("%d status comments:\n%s", count, st.end())
+	}
+}
+
+// outage is a sink that fails while down is set.
+type outage struct {
+	*paper
+	down atomic.Bool
+}
+
+var errDown = &ghsync.RetryAfter{Scope: "server", Err: errors.New("connection refused")}
+
+func (o *outage) CreateComment(ctx context.Context, on int, body string) (id, author int64, err error) {
+	if o.down.Load() {
+		return 0, 0, errDown
+	}
+	return o.paper.CreateComment(ctx, on, body)
+}
+
+func (o *outage) EditComment(ctx context.Context, id int64, body string) error {
+	if o.down.Load() {
+		return errDown
+	}
+	return o.paper.EditComment(ctx, id, body)
+}
+
+func TestMirrorIsBackTwoMinutesAfterAnHourWithoutGitHub(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sc := newScene(t, nil)
+		sink := &outage{paper: &paper{}}
+		m := sc.mirror(ghsync.MirrorOptions{Sink: sink, Mode: ghsync.Every})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- m.Run(ctx) }()
+		sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan","reason":"start"}`)
+		<-time.After(time.Minute)
+		synctest.Wait()
+		sink.down.Store(true)
+		for visit := 2; visit < 22; visit++ {
+			sc.play(fmt.Sprintf(`10:07 %d phase_entered {"phase":"implementing","kind":"implement","reason":"x"}`, visit))
+			m.Wake()
+			<-time.After(3 * time.Minute)
+		}
+		if m.LastError() == nil || m.CaughtUp(sc.state.Seq) {
+			t.Error("the outage was not noticed")
+		}
+		synctest.Wait()
+		sink.down.Store(false)
+		before := strings.Count(sink.String(), "=== comment 1 edited")
+		<-time.After(2 * time.Minute)
+		synctest.Wait()
+		if !m.CaughtUp(sc.state.Seq) || m.LastError() != nil {
+			t.Errorf("behind after two minutes: %v", m.LastError())
+		}
+		if n := strings.Count(sink.String(), "=== comment 1 edited") - before; n != 1 {
+			t.Errorf("%d edits to catch up, want 1", n)
+		}
+		if n := strings.Count(sink.String(), "=== new comment"); n != 22 {
+			t.Errorf("%d comments, want the status and one per phase", n)
+		}
+		cancel()
+		<-done
+	})
+}

@@ -1,0 +1,119 @@
+package ghsync
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// result is the line below the table of a session that has ended.
+func (v *view) result(n neutralizer) string {
+	var parts []string
+	if v.prNumber > 0 {
+		parts = append(parts, "PR "+v.pr())
+	} else if v.pushed {
+		parts = append(parts, "Branch "+codeSpan(v.branch)+", no pull request")
+	} else {
+		parts = append(parts, "No pull request")
+	}
+	parts = append(parts, v.tally()...)
+	line := strings.Join(parts, ", ")
+	switch v.outcome {
+	case orchestrator.OutcomeDone:
+		return line
+	case orchestrator.OutcomeCanceled:
+		line = v.stopper() + "\n" + line
+	case orchestrator.OutcomeFailed:
+		line = "Cause: " + n.inline(clipUnits(v.reason, 500)) + "\n" + line
+	}
+	if next := v.nextStep(n); next != "" {
+		line += "\n" + next
+	}
+	return line
+}
+
+// tally counts what led to the result.
+func (v *view) tally() []string {
+	var parts []string
+	if v.commit != "" && len(v.rounds) > 0 {
+		parts = append(parts, "reviewed at `"+short(v.commit, 7)+"`")
+	} else if v.commit != "" {
+		parts = append(parts, "commit `"+short(v.commit, 7)+"`")
+	}
+	fixes := 0
+	for _, row := range v.visits {
+		if row.kind == "fix" {
+			fixes++
+		}
+	}
+	if n := len(v.rounds); n > 0 {
+		parts = append(parts, count(n, "review round", "review rounds"), count(fixes, "fix", "fixes"))
+	}
+	return parts
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func (v *view) stopper() string {
+	if v.byPerson {
+		return "Stopped by " + codeSpan(v.actor) + "."
+	}
+	return "Stopped by the host (" + codeSpan(v.reason) + ")."
+}
+
+// nextStep is what a person can do now, by a comment or at a keyboard.
+func (v *view) nextStep(n neutralizer) string {
+	var out []string
+	if next := firstLine(v.next); next != "" && !strings.HasPrefix(next, "agentmux ") {
+		out = append(out, "Next: "+n.inline(clipUnits(next, 500))+".")
+	}
+	if v.current != orchestrator.PhaseDone {
+		ways := "`/agentmux resume`"
+		if v.outcome == orchestrator.OutcomeNeedsHuman {
+			ways = "`/agentmux resume`, `/agentmux changes TEXT` or `/agentmux stop`"
+		}
+		out = append(out, "Go on: comment "+ways+", or type `agentmux resume "+v.session+"`.")
+	}
+	return strings.Join(out, "\n")
+}
+
+// commandFold lists what people ordered.
+func (v *view) commandFold(n neutralizer) string {
+	const most = 30
+	out := []string{
+		fmt.Sprintf("<details><summary>Commands (%d)</summary>", len(v.commands)), "",
+		"| When | Who | Command | Result |", "|---|---|---|---|",
+	}
+	shown := v.commands
+	if len(shown) > most {
+		shown = shown[len(shown)-most:]
+	}
+	for _, c := range shown {
+		out = append(out, fmt.Sprintf("| %s | %s | %s | %s |",
+			clock(c.at, v.started), codeCell(c.who), n.cell(clipUnits(c.text, 100)), n.cell(clipUnits(c.result, 300))))
+	}
+	return strings.Join(append(out, "</details>"), "\n")
+}
+
+// foldRound is a round's verdicts behind a line with its heading.
+func foldRound(text string) string {
+	heading, rest, _ := strings.Cut(text, "\n")
+	return fold(strings.NewReplacer("### ", "", "*", "", "`", "").Replace(heading), rest)
+}
+
+// fold is a text behind a line that opens it.
+func fold(summary, text string) string {
+	return "<details><summary>" + escapeMarkup(summary) + "</summary>\n\n" + text + "\n\n</details>"
+}
+
+// roundsOf returns the decided rounds.
+func (v *view) roundsOf() []*round {
+	return slices.DeleteFunc(slices.Clone(v.rounds), func(r *round) bool { return !r.decided })
+}
