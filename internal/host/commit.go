@@ -68,8 +68,12 @@ func (r *runner) ensureCommit(ctx context.Context, e orchestrator.Effect, s *orc
 	if report.Blocked() {
 		return orchestrator.Result{Findings: findingTexts(report)}, nil
 	}
+	author, err := r.signature(ctx)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
 	commit, err := r.repo.Commit(ctx, gitrepo.CommitSpec{
-		Tree: tree, Parents: []string{former.tip}, Message: message, Author: r.author, Date: a.Date.Time,
+		Tree: tree, Parents: []string{former.tip}, Message: message, Author: author, Date: a.Date.Time,
 	})
 	if err == nil {
 		err = r.keepRound(ctx, a.Round, commit)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -50,6 +52,25 @@ func (r *runner) trailers(s *orchestrator.State) string {
 			snap.Requester.Login, snap.Requester.ID, snap.Requester.Login, r.serverHost(r.cfg)))
 	}
 	return strings.Join(append(lines, "Agentmux-Session: "+s.SessionID), "\n")
+}
+
+// signature is the author of the commits people see: the person at the machine, else
+// the account on GitHub, else the program.
+func (r *runner) signature(ctx context.Context) (gitrepo.Signature, error) {
+	user := r.project.User
+	switch {
+	case user.Name != "" && user.Mail != "":
+		return gitrepo.Signature{Name: user.Name, Mail: user.Mail}, nil
+	case r.GitHub == nil:
+		return robot, nil
+	}
+	account, err := r.GitHub.Viewer(ctx)
+	if err != nil {
+		return gitrepo.Signature{}, err
+	}
+	return gitrepo.Signature{
+		Name: account.Login, Mail: fmt.Sprintf("%d+%s@users.noreply.%s", account.ID, account.Login, r.serverHost(r.cfg)),
+	}, nil
 }
 
 // snapshotOf is the issue text the session works from; fs.ErrNotExist without an issue.

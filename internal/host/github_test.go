@@ -375,3 +375,49 @@ func TestACanceledSessionEndsThoughItsMirrorCannotWrite(t *testing.T) {
 	}
 	r.github.Heal()
 }
+
+// A bot has no clone: project, settings and prompts come from the server.
+func TestAManagedProjectNeedsNoClone(t *testing.T) {
+	t.Parallel()
+	r := newGitHubRig(t, "")
+	r.repo.Commit(ghsynctest.CommitSpec{Branch: "main", Message: "Settings", Author: "Mia <mia@example.com>", Files: map[string]string{
+		".agentmux/prompts/agents/planner.md": "Plan in rhyme.\n",
+	}})
+	project, err := r.host.Managed(t.Context(), ghsync.Repo{Owner: "acme", Name: "widgets"}, r.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := project.Base(t.Context(), r.config, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := project.Files(t.Context(), base.SHA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc := simple()
+	sc.Files["1"] = append(sc.Files["1"], "README.md=# more")
+	r.script(sc)
+	data, err := os.ReadFile(filepath.Join(r.root, "scenario.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(project.Clone.Root), "scenario.json"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := r.prepare(func(p *host.PrepareSpec) {
+		p.Project, p.Files, p.Base, p.Source, p.Workflow = project, files, base, base.SHA[:7], "quick"
+	})
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if pulls := r.repo.Pulls(); len(pulls) != 1 || pulls[0].Draft {
+		t.Errorf("pull requests: %+v", pulls)
+	}
+	prompt, err := os.ReadFile(filepath.Join(dir, "04_planning", "planner_prompt.md"))
+	if err != nil || !strings.Contains(string(prompt), "Plan in rhyme.") {
+		t.Errorf("the prompt lacks the project's text: %v", err)
+	}
+	if got := r.gitIn(r.repo.Dir(), "log", "-1", "--format=%an <%ae>", s.FeatureBranch); !strings.Contains(got, "robo@users.noreply.") {
+		t.Errorf("author %s", got)
+	}
+}

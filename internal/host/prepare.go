@@ -106,8 +106,10 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 // branchTaken reports whether a branch is somebody's already, here or on the server.
 func (p *Project) branchTaken(ctx context.Context, branch string) bool {
 	ref := "refs/heads/" + branch
-	if _, err := p.repo.FetchClone(ctx, p.Clone.Root, ref); err == nil {
-		return true
+	if !p.Managed {
+		if _, err := p.repo.FetchClone(ctx, p.Clone.Root, ref); err == nil {
+			return true
+		}
 	}
 	if p.remote == nil {
 		return false

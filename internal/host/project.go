@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -22,6 +24,10 @@ type Project struct {
 	// pull requests are its.
 	GitHub bool
 
+	// Managed says that the program made the directory for itself: there is no clone in
+	// it, and everything comes from the server.
+	Managed bool
+
 	repo   *gitrepo.Host
 	remote *gitrepo.Remote // nil: nothing is fetched from or pushed to
 }
@@ -29,6 +35,9 @@ type Project struct {
 // Project inspects the clone that holds dir and opens its host repository. Nothing in
 // the clone changes. The error is gitrepo.ErrNotClone outside of one.
 func (h *Host) Project(ctx context.Context, dir string, c *config.Config) (*Project, error) {
+	if repo, ok := h.managedRepo(dir, c); ok {
+		return h.Managed(ctx, repo, c)
+	}
 	clone, err := gitrepo.Inspect(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -37,7 +46,35 @@ func (h *Host) Project(ctx context.Context, dir string, c *config.Config) (*Proj
 	if p.User, err = gitrepo.ReadUserConfig(ctx); err != nil {
 		return nil, err
 	}
-	p.Host, p.Repo = splitOrigin(clone.Origin)
+	return h.openProject(ctx, p, c)
+}
+
+// Managed is the project of a repository without anybody's clone, as a bot serves it. Its
+// sessions lie below the state home.
+func (h *Host) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config) (*Project, error) {
+	dir := h.managedDir(repo, c)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make project of %s: %w", repo, err)
+	}
+	server := or(h.server(), "https://"+c.GitHub.Host)
+	p := &Project{Managed: true, Clone: gitrepo.Clone{Root: dir, Origin: server + "/" + repo.String() + ".git"}}
+	return h.openProject(ctx, p, c)
+}
+
+// managedDir is beside the repository's host repository.
+func (h *Host) managedDir(repo ghsync.Repo, c *config.Config) string {
+	server := strings.ReplaceAll(strings.ToLower(h.serverHost(c)), ":", "_")
+	return filepath.Join(h.StateHome, server, strings.ToLower(repo.Owner), strings.ToLower(repo.Name))
+}
+
+// managedRepo is the inverse of managedDir.
+func (h *Host) managedRepo(dir string, c *config.Config) (ghsync.Repo, bool) {
+	repo := ghsync.Repo{Owner: filepath.Base(filepath.Dir(dir)), Name: filepath.Base(dir)}
+	return repo, dir == h.managedDir(repo, c)
+}
+
+func (h *Host) openProject(ctx context.Context, p *Project, c *config.Config) (*Project, error) {
+	p.Host, p.Repo = splitOrigin(p.Clone.Origin)
 	p.GitHub = p.Repo != ghsync.Repo{} && strings.EqualFold(p.Host, h.serverHost(c))
 	p.remote = h.remote(p)
 	path, err := h.hostPath(p)
@@ -129,13 +166,22 @@ type Base struct {
 // ErrNoCommit says that a clone has nothing to start from.
 var ErrNoCommit = errors.New("the repository has no commit yet: make one first")
 
+// ErrOffline says that the server of a managed project does not answer.
+var ErrOffline = errors.New("the server was not reached")
+
 // Base finds the commit a session starts from. named is what --base says, or empty.
 func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Base, error) {
-	if p.Clone.Head == "" {
+	if p.Clone.Head == "" && !p.Managed {
 		return Base{}, ErrNoCommit
 	}
 	tips, online := p.serverTips(ctx, c, named)
+	if p.Managed && !online {
+		return Base{}, ErrOffline
+	}
 	b := Base{Branch: p.baseBranch(tips, c, named)}
+	if p.Managed && tips["refs/heads/"+b.Branch] == "" {
+		return Base{}, fmt.Errorf("%s: %w", or(b.Branch, p.Repo.String()), ErrNoCommit)
+	}
 	if named != "" && tips["refs/heads/"+named] == "" && !p.tracks(ctx, named, online) {
 		return p.localBase(ctx, b, named)
 	}
@@ -246,7 +292,11 @@ func (p *Project) leftOut() []string {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []string{strings.Join(parts, " and ") + " are not included; use --base HEAD for the commits"}
+	verb := " are"
+	if p.Clone.Changed+p.Clone.Unpushed == 1 {
+		verb = " is"
+	}
+	return []string{strings.Join(parts, " and ") + verb + " not included; use --base HEAD for the commits"}
 }
 
 func count(n int, what string) string {

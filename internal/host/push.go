@@ -28,8 +28,10 @@ type pushing struct {
 // History is never rewritten; commits of people on top of ours are merged.
 func (r *runner) ensurePush(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	if why := r.noPush(); why != "" {
-		if err := r.repo.ExportToClone(ctx, r.project.Clone.Root, e.Args.Branch, e.Args.Commit); err != nil {
-			return orchestrator.Result{}, err
+		if !r.project.Managed {
+			if err := r.repo.ExportToClone(ctx, r.project.Clone.Root, e.Args.Branch, e.Args.Commit); err != nil {
+				return orchestrator.Result{}, err
+			}
 		}
 		return orchestrator.Result{Skipped: why, Branch: e.Args.Branch}, r.keepTip(ctx, e.Args.Round, e.Args.Commit)
 	}
@@ -142,9 +144,13 @@ func (p *pushing) mergeOnto(ctx context.Context, old string) (refused string, er
 	if len(m.Conflicts) > 0 {
 		return "the commits of people on " + p.branch + " conflict with the new work", nil
 	}
+	author, err := p.signature(ctx)
+	if err != nil {
+		return "", err
+	}
 	p.commit, err = p.repo.Commit(ctx, gitrepo.CommitSpec{
 		Tree: m.Tree, Parents: []string{old, p.commit}, Message: "Merge the work of " + p.sess.Name() + "\n",
-		Author: p.author, Date: p.date,
+		Author: author, Date: p.date,
 	})
 	p.merged = true
 	return "", err

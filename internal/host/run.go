@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/config"
-	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -31,8 +31,6 @@ type RunSpec struct {
 	PROpen  bool           // with Resume: the session's pull request is open
 	// Backup takes the state before the last phase entry instead of the present one.
 	Backup bool
-	// Prompts are the project's own prompt texts; nil = its directory as it is on disk.
-	Prompts fs.FS
 	// OnCommit is called with each committed state; it must not block. May be nil.
 	OnCommit func(*orchestrator.State)
 	Mirror   MirrorSpec
@@ -69,6 +67,11 @@ func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, erro
 	if err != nil {
 		return s, err
 	}
+	if spec.Resume {
+		if err := h.Preflight(spec.Config, r.def, s.Interactive); err != nil {
+			return s, err
+		}
+	}
 	return r.run(ctx, spec)
 }
 
@@ -87,28 +90,37 @@ func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrato
 	}
 	r := &runner{
 		Host: h, sess: sess, def: def, cfg: spec.Config, project: project, repo: project.repo, providers: providers,
-		signals: &signals{launches: map[string]followed{}}, prompts: spec.Prompts, redactor: h.Redactor,
-		author: gitrepo.Signature{Name: project.User.Name, Mail: project.User.Mail},
+		signals: &signals{launches: map[string]followed{}}, redactor: h.Redactor,
 	}
-	if r.prompts == nil {
-		r.prompts = projectPrompts(sess.Project())
-	}
-	if r.author.Name == "" || r.author.Mail == "" {
-		r.author = robot
+	if r.prompts, err = r.projectPrompts(ctx, s); err != nil {
+		return nil, err
 	}
 	r.state.Store(s)
 	r.panes, err = h.openPanes(sess, s)
 	return r, err
 }
 
-// projectPrompts are the prompt texts of the project on disk; nothing outside of their
+// projectPrompts are the prompt texts of the project: those of the commit the session's
+// configuration is from, else as they are on disk, where nothing outside of their
 // directory can be reached through them.
-func projectPrompts(project string) fs.FS {
-	root, err := os.OpenRoot(filepath.Join(project, workflows.ProjectPrompts))
-	if err != nil {
-		return nil
+func (r *runner) projectPrompts(ctx context.Context, s *orchestrator.State) (fs.FS, error) {
+	if !r.project.Managed && !isCommit(s.ConfigSource) {
+		root, err := os.OpenRoot(filepath.Join(r.sess.Project(), workflows.ProjectPrompts))
+		if err != nil {
+			return nil, nil // there are none
+		}
+		return root.FS(), nil
 	}
-	return root.FS()
+	files, err := r.project.Files(ctx, s.BaseSHA)
+	if err != nil {
+		return nil, err
+	}
+	return fs.Sub(files, workflows.ProjectPrompts)
+}
+
+// isCommit tells a commit from the name of another source.
+func isCommit(source string) bool {
+	return len(source) >= 7 && strings.Trim(source, "0123456789abcdef") == ""
 }
 
 // run has the engine run the session. The mirror goes beside it and is waited for.

@@ -28,8 +28,7 @@ type runner struct {
 	panes     *panes
 	signals   *signals
 	providers agent.Providers
-	prompts   fs.FS             // the project's own, or nil
-	author    gitrepo.Signature // of the commits people see
+	prompts   fs.FS // the project's own, or nil
 	redactor  *redact.Redactor
 
 	// state is the last committed one; the engine hands over each as it commits.

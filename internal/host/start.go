@@ -198,7 +198,7 @@ func (r *runner) environment(a orchestrator.Args, s *orchestrator.State) agent.E
 	name := strings.ReplaceAll(orchestrator.AgentKey(a.Role, a.Task), "/", "-")
 	env := agent.EnvSpec{
 		Path: r.agentPath(), Home: filepath.Join(r.StateHome, "homes", r.sess.Name(), name),
-		Logins: r.logins(), Author: r.author.Name, Email: r.author.Mail,
+		Logins: r.logins(), Author: r.project.User.Name, Email: r.project.User.Mail,
 		Extra: map[string]string{}, Lookup: r.Environ,
 	}
 	env.TimeZone, _ = r.Environ("TZ")

@@ -36,7 +36,13 @@ func (r *runner) ensureWorkspace(ctx context.Context, e orchestrator.Effect, s *
 	if a.Base == "" {
 		a.Base = s.BaseSHA
 	}
-	w, err := r.repo.MakeWorkspace(ctx, r.workspacePath(a), a.Base)
+	make := r.repo.MakeWorkspace
+	if !r.project.Managed {
+		make = func(ctx context.Context, dir, commit string) (gitrepo.Workspace, error) {
+			return r.repo.MakeLocalWorkspace(ctx, dir, commit, r.project.Clone.Root)
+		}
+	}
+	w, err := make(ctx, r.workspacePath(a), a.Base)
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("make workspace %s: %w", a.Workspace, err)
 	}
