@@ -32,8 +32,9 @@ func Exec(ctx context.Context, dir string) int {
 		fmt.Fprintln(os.Stderr, "agent-exec: this launch has ended already", dir)
 		return exitNotStarted
 	}
-	x := &execution{started: time.Now()}
+	x := &execution{}
 	err := x.start(dir)
+	x.started = time.Now()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "agent-exec:", err)
 		x.exit = Exit{Error: err.Error(), Code: new(int)}

@@ -21,7 +21,7 @@ type Exit struct {
 	Error     string    `json:"error,omitempty"`  // why it could not be started
 	Stopped   bool      `json:"stopped"`          // it was told to end
 	Strays    int       `json:"strays"`           // processes it left behind, all ended
-	StartedAt time.Time `json:"started_at"`
+	StartedAt time.Time `json:"started_at"`       // the program ran, with its arguments
 	EndedAt   time.Time `json:"ended_at"`
 }
 
