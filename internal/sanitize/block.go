@@ -14,8 +14,9 @@ type blocks struct {
 	lineHTML bool
 	// raw is the element, like pre, whose HTML block goes on over blank lines.
 	raw string
-	// inner: a fence may be open in a list or quote.
-	inner bool
+	// inner: a fence may be open in a list whose content stands that far to the
+	// right; 0: none, unsure: perhaps in a list, perhaps nowhere.
+	inner int
 	// doubt: a fence may be open or not. There is no code from here on.
 	doubt bool
 
@@ -27,6 +28,9 @@ type blocks struct {
 func newBlocks(text string) *blocks {
 	return &blocks{text: text, blank: true, runsEnd: -1}
 }
+
+// unsure is farther to the right than any line starts.
+const unsure = 1 << 30
 
 // containerMarks may stand before the content of a line in quotes and lists.
 const containerMarks = " \t>+-*.)0123456789"
@@ -50,10 +54,15 @@ func (b *blocks) line(at int) int {
 	}
 	body := strings.TrimLeft(line, containerMarks)
 	if f := openingFence(body); f.mark != 0 {
-		return b.openFence(at, f, len(body) != len(content), afterBlank)
+		b.lineHTML = true // its backticks quote nothing
+		if prefix := line[:len(line)-len(body)]; len(body) != len(content) {
+			b.inner = containerIndent(prefix, afterBlank, b.inner)
+			return 0
+		}
+		return b.openFence(at, f, afterBlank)
 	}
-	if body == line {
-		b.inner = false // at the margin, so every list and quote has ended
+	if body == line || body == content && b.inner != unsure && len(line)-len(body) < b.inner {
+		b.inner = 0 // left of its content, so the list has ended
 	}
 	if len(body) > 1 && body[0] == '<' && (isLetter(body[1]) || body[1] == '/') {
 		b.html = true
@@ -61,15 +70,18 @@ func (b *blocks) line(at int) int {
 	return 0
 }
 
-func (b *blocks) openFence(at int, f fence, marked, afterBlank bool) int {
+// openFence deals with a fence that stands in no quote and starts no list item.
+func (b *blocks) openFence(at int, f fence, afterBlank bool) int {
 	line := lineAt(b.text, at)
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 	plain := len(indent) <= 3 && !strings.Contains(indent, "\t")
 	switch {
-	case marked:
-		b.inner = true
-		return 0
-	case b.doubt || b.raw != "" || indent != "" && b.inner || !afterBlank && (b.html || !plain):
+	case indent == "" || b.inner != unsure && len(indent) < b.inner:
+		b.inner = 0
+	case b.inner != 0 && b.inner != unsure && !strings.Contains(indent, "\t"):
+		return 0 // of the list
+	}
+	if b.doubt || b.raw != "" || b.inner != 0 || !afterBlank && (b.html || !plain) {
 		b.doubt = true
 		return 0
 	}
@@ -79,6 +91,26 @@ func (b *blocks) openFence(at int, f fence, marked, afterBlank bool) int {
 	}
 	b.html = false
 	return end
+}
+
+// containerIndent returns how far to the right the content stands of what prefix
+// starts: a list item, or quotes, which end with the first line without mark and
+// so change nothing.
+func containerIndent(prefix string, afterBlank bool, before int) int {
+	if strings.Trim(prefix, " >") == "" {
+		return before
+	}
+	mark := strings.Trim(prefix, " ")
+	digits := strings.TrimRight(mark, ".)")
+	bullet := mark == "-" || mark == "+" || mark == "*"
+	// Only the number 1 starts a list within a paragraph.
+	number := len(mark) == len(digits)+1 && len(digits) <= 9 && strings.Trim(digits, "0123456789") == "" &&
+		(digits == "1" || afterBlank && digits != "")
+	spaces := len(prefix) - len(strings.TrimRight(prefix, " "))
+	if !bullet && !number || spaces < 1 || spaces > 4 {
+		return unsure
+	}
+	return len(prefix)
 }
 
 // closeFence returns the end of the line that closes the fence, from the end of
