@@ -57,10 +57,18 @@ func handler(who tools.Caller, name string) sdk.ToolHandler {
 		answer := tools.Call(ctx, who, name, params)
 		return &sdk.CallToolResult{
 			Content:           []sdk.Content{&sdk.TextContent{Text: answer.Text}},
-			StructuredContent: answer,
+			StructuredContent: structured{Text: answer.Text, Answer: answer},
 			IsError:           !answer.OK,
 		}, nil
 	}
+}
+
+// structured is the answer for programs. It holds the text too: some of them show their
+// model the structured part instead of the text beside it, and a message's words must not
+// get lost.
+type structured struct {
+	Text string `json:"text"`
+	tools.Answer
 }
 
 func failed(text string) *sdk.CallToolResult {
