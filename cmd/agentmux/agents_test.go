@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/modeltest"
@@ -39,13 +41,137 @@ func TestClaude(t *testing.T) {
 	}
 }
 
+// TestClaudeHearsPeople lets a planner ask and a coder be told something while both are
+// the real claude: the answer and the word arrive, whatever way the program takes them.
+func TestClaudeHearsPeople(t *testing.T) {
+	for _, transport := range []agent.Transport{agent.TUI, agent.Headless} {
+		t.Run(string(transport), func(t *testing.T) {
+			r, model := newClaudeRig(t, transport, claudeListeners()...)
+			ended := make(chan result, 1)
+			go func() { ended <- r.agentmux("issue", "1", "--headless") }()
+			r.until("the planner waits for its answer", func(s *orchestrator.State) bool {
+				gone := s.Agents["planner"].Launch == "" // a headless program ends with its turn
+				return len(s.Questions) == 1 && s.Agents["planner"].Waiting != "" && gone == (transport == agent.Headless)
+			})
+			r.expect(exitDone, "answer", "2")
+			r.until("a coder works", func(s *orchestrator.State) bool { return s.Agents["coder/1"].Launch != "" })
+			r.expect(exitDone, "say", "write two, not 2", "--role", "coder/1")
+			r.write(filepath.Join(r.dir, "go"), "")
+			res := <-ended
+			t.Cleanup(func() { r.explain(model, res) })
+			if res.code != exitDone {
+				t.Fatalf("exit %d", res.code)
+			}
+			r.done(r.session())
+			checkModel(t, model)
+			heard := ""
+			for _, q := range model.Requests() {
+				for _, result := range q.Prompt.Results {
+					heard += result.Text
+				}
+			}
+			for _, word := range []string{"use edits", "write two, not 2"} {
+				if !strings.Contains(heard, word) {
+					t.Errorf("%q never reached the model", word)
+				}
+			}
+			if n := r.launches("planner"); transport == agent.TUI && n != 1 || transport == agent.Headless && n != 2 {
+				t.Errorf("%d launches of the planner", n)
+			}
+		})
+	}
+}
+
+// claudeListeners ask and wait for word before they go on as claudeScripts do.
+func claudeListeners() []modeltest.Script {
+	plan := func(t claudeTask) []modeltest.Call {
+		return []modeltest.Call{t.result("04_planning/plan.yaml", claudePlan), submit("submit_plan")}
+	}
+	return []modeltest.Script{
+		onMessage("planner_prompt.md", plan),
+		claudeScript("planner_prompt.md", func(t claudeTask) []modeltest.Call {
+			if t.answered {
+				return append([]modeltest.Call{use("Read", "file_path", t.prompt)}, plan(t)...)
+			}
+			return []modeltest.Call{submit("ask_human", "question", "Rewrite the files, or use edits?", "options", []string{"rewrite them", "use edits"})}
+		}),
+		claudeScript("coder_prompt_1.md", func(t claudeTask) []modeltest.Call {
+			wait := "until [ -e " + filepath.Join(t.home, "go") + " ]; do sleep 0.05; done"
+			calls := []modeltest.Call{
+				use("Bash", "command", wait, "description", "Wait for word"), submit("report_status", "message", "waiting for word"),
+				submit("msg_read", "file", t.announced()),
+			}
+			return append(append(calls, t.edit("a.txt", "one", "two")...), submit("submit_done", "subplan_index", 1))
+		}),
+	}
+}
+
+var messageName = regexp.MustCompile(`msgs/([^"]+\.md)`)
+
+// announced is the message that the last result tells of.
+func (t claudeTask) announced() string {
+	for i := len(t.results) - 1; i >= 0; i-- {
+		if m := messageName.FindStringSubmatch(t.results[i].Text); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// onMessage serves the turn that a message begins: it is read, then steps follow.
+func onMessage(prompt string, steps func(claudeTask) []modeltest.Call) modeltest.Script {
+	next := claudeScript(prompt, steps)
+	made := next.Make
+	next.Name, next.Last = "message for "+prompt, "act on it."
+	next.Make = func(p modeltest.Prompt) ([]modeltest.Step, error) {
+		out, err := made(p)
+		if err != nil {
+			return nil, err
+		}
+		_, file, _ := strings.Cut(p.Last, "read @")
+		file, _, _ = strings.Cut(file, " and act on it.")
+		out[0] = modeltest.Step{Calls: []modeltest.Call{submit("msg_read", "file", filepath.Base(file))}}
+		return out, nil
+	}
+	return next
+}
+
+// until waits for a state of the only session.
+func (r *rig) until(what string, ok func(*orchestrator.State) bool) {
+	r.t.Helper()
+	limit := time.NewTimer(time.Minute)
+	defer limit.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if entries, err := session.List(r.clone); err == nil && len(entries) == 1 && entries[0].State != nil && ok(entries[0].State) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			r.t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// launches counts the starts of a role.
+func (r *rig) launches(role string) int {
+	found, err := filepath.Glob(filepath.Join(r.session().Dir, session.LaunchesDir, "*."+role+".*"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return len(found)
+}
+
 // newClaudeRig is a rig whose only provider is the pinned claude, which asks a scripted
 // model of this test.
-func newClaudeRig(t *testing.T, transport agent.Transport) (*rig, *modeltest.Server) {
+// The given scripts are tried before those of the plain walk.
+func newClaudeRig(t *testing.T, transport agent.Transport, first ...modeltest.Script) (*rig, *modeltest.Server) {
 	t.Helper()
 	program := modeltest.Claude(t)
 	r := newRig(t, rigOptions{})
-	model := modeltest.New(claudeScripts())
+	model := modeltest.New(append(first, claudeScripts()...))
 	t.Cleanup(model.Close)
 	r.write(filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml"), fmt.Sprintf(`version: 2
 defaults: {provider: claude}
@@ -60,8 +186,11 @@ sandbox: {unsafe_flags: true}
 
 // claudeTask is what a script knows of the launch it serves.
 type claudeTask struct {
-	session, workspace string
-	iteration          int
+	prompt, session, workspace string
+	home                       string // of the rig
+	iteration                  int
+	answered                   bool               // the prompt holds an answer
+	results                    []modeltest.Result // of the script's steps so far
 }
 
 func readTask(p modeltest.Prompt) (claudeTask, error) {
@@ -69,7 +198,7 @@ func readTask(p modeltest.Prompt) (claudeTask, error) {
 	if err != nil {
 		return claudeTask{}, err
 	}
-	var task claudeTask
+	task := claudeTask{prompt: p.File(), answered: strings.Contains(text, "Answer: "), results: p.Results}
 	for line := range strings.Lines(text) {
 		for head, value := range map[string]*string{"- Session directory: `": &task.session, "- Workspace: `": &task.workspace} {
 			if rest, ok := strings.CutPrefix(line, head); ok {
@@ -80,6 +209,7 @@ func readTask(p modeltest.Prompt) (claudeTask, error) {
 	if task.session == "" || task.workspace == "" {
 		return claudeTask{}, fmt.Errorf("%s names no directories", p.File())
 	}
+	task.home, _, _ = strings.Cut(task.session, "/widgets/")
 	data, err := os.ReadFile(filepath.Join(task.session, session.StateFile))
 	if err != nil {
 		return claudeTask{}, err
@@ -206,7 +336,7 @@ func checkModel(t *testing.T, model *modeltest.Server) {
 		if !q.Aux && q.Script == "" {
 			t.Errorf("no script for %q, last %q", q.Prompt.First, q.Prompt.Last)
 		}
-		for _, result := range q.Results {
+		for _, result := range q.Prompt.Results {
 			if result.Error {
 				t.Errorf("%s, step %d: a tool failed: %s", q.Script, q.Step, result.Text)
 			}
@@ -253,7 +383,7 @@ func (r *rig) explain(model *modeltest.Server, res result) {
 	}
 	r.t.Logf("%s%s", res.out, res.err)
 	for _, q := range model.Requests() {
-		r.t.Logf("%s aux=%t script=%q step=%d last=%.80q results=%.300v", q.Path, q.Aux, q.Script, q.Step, q.Prompt.Last, q.Results)
+		r.t.Logf("%s aux=%t script=%q step=%d last=%.80q results=%.300v", q.Path, q.Aux, q.Script, q.Step, q.Prompt.Last, q.Prompt.Results)
 	}
 	for _, e := range r.sessions() {
 		s, err := session.Open(e.Dir)

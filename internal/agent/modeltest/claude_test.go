@@ -208,7 +208,7 @@ func (s *stage) asked() string {
 	var b strings.Builder
 	for _, r := range s.model.Requests() {
 		fmt.Fprintf(&b, "%s %s aux=%t status=%d script=%q step=%d fault=%s tools=%d results=%v\n  first %.200q\n  last %.200q\n",
-			r.Path, r.Model, r.Aux, r.Status, r.Script, r.Step, r.Fault, len(r.Prompt.Tools), r.Results, r.Prompt.First, r.Prompt.Last)
+			r.Path, r.Model, r.Aux, r.Status, r.Script, r.Step, r.Fault, len(r.Prompt.Tools), r.Prompt.Results, r.Prompt.First, r.Prompt.Last)
 	}
 	return b.String()
 }
@@ -276,7 +276,7 @@ func (s *stage) worked(name string) {
 		if !r.Aux && r.Script == "" {
 			s.t.Errorf("no script fitted: first %q, last %q", r.Prompt.First, r.Prompt.Last)
 		}
-		for _, result := range r.Results {
+		for _, result := range r.Prompt.Results {
 			if result.Error {
 				s.t.Errorf("a tool failed: %s", result.Text)
 			}

@@ -9,18 +9,17 @@ import (
 
 // Request is a question a program asked the server.
 type Request struct {
-	At      time.Time
-	Path    string
-	Beta    string // the anthropic-beta header
-	Model   string
-	Stream  bool
-	Aux     bool     // beside the conversation: no tools offered
-	Script  string   // name of the script that served; "" when none fitted
-	Step    int      // of that script, from 0
-	Fault   Fault    // that was answered
-	Prompt  Prompt   // what the person had said
-	Results []Result // the tool results since the last text of the person
-	Status  int
+	At     time.Time
+	Path   string
+	Beta   string // the anthropic-beta header
+	Model  string
+	Stream bool
+	Aux    bool   // beside the conversation: no tools offered
+	Script string // name of the script that served; "" when none fitted
+	Step   int    // of that script, from 0
+	Fault  Fault  // that was answered
+	Prompt Prompt // what had been said
+	Status int
 }
 
 // Result is what a tool returned to the model.
@@ -93,9 +92,8 @@ func (m message) said() string {
 }
 
 // conversation reads who said what.
-func (b body) conversation() (Prompt, []Result) {
+func (b body) conversation() Prompt {
 	var p Prompt
-	var results []Result
 	for _, t := range b.Tools {
 		p.Tools = append(p.Tools, t.Name)
 	}
@@ -104,16 +102,16 @@ func (b body) conversation() (Prompt, []Result) {
 			if p.First == "" {
 				p.First = text
 			}
-			p.Last, results = text, nil
+			p.Last, p.Results = text, nil
 			continue
 		}
 		for _, part := range m.Content {
 			if part.Type == "tool_result" {
-				results = append(results, Result{Text: part.Content.text(), Error: part.IsError})
+				p.Results = append(p.Results, Result{Text: part.Content.text(), Error: part.IsError})
 			}
 		}
 	}
-	return p, results
+	return p
 }
 
 // aux reports a request beside the conversation: an agent at work has tools.

@@ -83,6 +83,8 @@ type Prompt struct {
 	First string // the first text
 	Last  string // the last one; the same in a conversation of one
 	Tools []string
+	// Results are what tools returned since Last; a step sees those of the steps before it.
+	Results []Result
 }
 
 // File is the path at the end of the first text, from its first slash on; "" if none.

@@ -73,10 +73,9 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_request_error", err.Error())
 		return
 	}
-	prompt, results := b.conversation()
 	q := Request{
 		Path: r.URL.Path, Beta: r.Header.Get("anthropic-beta"), Model: b.Model, Stream: b.Stream,
-		Aux: b.aux(), Prompt: prompt, Results: results, Status: http.StatusOK,
+		Aux: b.aux(), Prompt: b.conversation(), Status: http.StatusOK,
 	}
 	step, err := s.decide(&q)
 	if err != nil {
@@ -102,7 +101,7 @@ func (s *Server) decide(q *Request) (Step, error) {
 		q.Status = http.StatusInternalServerError
 		return Step{}, fmt.Errorf("script %s: %w", script.Name, err)
 	}
-	step, n := at(steps, len(q.Results))
+	step, n := at(steps, len(q.Prompt.Results))
 	q.Step = n
 	if step.Fault != "" && s.exhausted(q, step) {
 		step.Fault = ""

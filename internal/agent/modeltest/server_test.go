@@ -264,8 +264,8 @@ func TestRequestsTellWhatToolsReturned(t *testing.T) {
 	failed["content"].([]any)[0].(map[string]any)["is_error"] = true
 	said(t, s, person("go"), result("fine"), failed)
 	r := s.Requests()
-	if len(r) != 1 || len(r[0].Results) != 2 || r[0].Results[0] != (modeltest.Result{Text: "fine"}) ||
-		r[0].Results[1] != (modeltest.Result{Text: "no such file", Error: true}) || r[0].Script != "one" || r[0].Step != 1 {
+	if len(r) != 1 || len(r[0].Prompt.Results) != 2 || r[0].Prompt.Results[0] != (modeltest.Result{Text: "fine"}) ||
+		r[0].Prompt.Results[1] != (modeltest.Result{Text: "no such file", Error: true}) || r[0].Script != "one" || r[0].Step != 1 {
 		t.Errorf("requests %+v", r)
 	}
 }
