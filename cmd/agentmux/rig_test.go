@@ -30,7 +30,7 @@ const runLimit = 2 * time.Minute
 // rig is a person's machine: a home, a clone of a repository on the fake GitHub,
 // and a configuration that plays every role by a playbook.
 type rig struct {
-	t      *testing.T
+	t      testing.TB
 	github *ghsynctest.Server
 	dir    string // short: sockets lie below
 	clone  string
@@ -50,7 +50,7 @@ type rigOptions struct {
 	role     ghsynctest.Role // of the account; empty = write
 }
 
-func newRig(t *testing.T, o rigOptions) *rig {
+func newRig(t testing.TB, o rigOptions) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "amx")
 	if err != nil {
