@@ -185,11 +185,18 @@ func (m *Mirror) LastError() error {
 	return m.lastErr
 }
 
+// lastWords is how long a request under way may still take when Run is to end: one that is
+// cut off has an unclear fate, and finding out takes much longer.
+const lastWords = 3 * time.Second
+
 // Run mirrors until ctx ends, and then returns nil. Failures of GitHub are waited out, not
 // returned; the only error is ErrClaimLost or one of this machine's disk.
 func (m *Mirror) Run(ctx context.Context) error {
+	passes, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, cut) })()
 	for {
-		next, err := m.pass(ctx)
+		next, err := m.pass(passes)
 		switch {
 		case ctx.Err() != nil:
 			return m.save()

@@ -143,6 +143,8 @@ func (in *inspection) changed(ctx context.Context) error {
 		return call{gitDir: gitDir, workTree: in.dir, index: filepath.Join(gitDir, "index"), dir: in.dir, args: args}
 	}
 	untracked := []string{"ls-files", "-z", "--others", "--exclude-per-directory=.gitignore", "--directory", "--no-empty-directory"}
+	// What stands there is ours, or configuration that a run reads where it is.
+	untracked = append(untracked, "--exclude=/.agentmux/")
 	untracked = append(untracked, in.excludes(ctx)...)
 	for _, c := range []call{
 		in.git("diff-index", "--cached", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff", against),
