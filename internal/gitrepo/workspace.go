@@ -134,14 +134,29 @@ func (h *Host) checkOut(ctx context.Context, tmp, sha string) error {
 // keepIndex copies the index before an agent sees the clone: its file times spare the
 // first snapshot from reading every file.
 func keepIndex(tmp, to string) error {
-	index, err := os.ReadFile(filepath.Join(tmp, ".git", "index"))
+	err := copyIndexFile(filepath.Join(tmp, ".git", "index"), to)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // an empty tree
 	}
+	return err
+}
+
+// copyIndexFile copies an index with its time. Git reads a file again that changed no
+// earlier than the index was written; a younger copy would hide a change of the same
+// size made right after that.
+func copyIndexFile(from, to string) error {
+	info, err := os.Stat(from)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, index, 0o600)
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
 // RemoveWorkspace removes a workspace and what is kept beside it. An absent one is

@@ -181,3 +181,14 @@ func TestLocalWorkspaceHasContentOfSubmodulesAndLFS(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 }
+
+// An index that is younger than the one it was copied from would hide a change of the
+// same size made in the moment after the checkout.
+func TestTheKeptIndexHasTheTimeOfTheCheckout(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "a\n"})
+	w := r.workspace("coder")
+	kept, made := must(os.Stat(gitrepo.WorkspaceIndex(w))), must(os.Stat(filepath.Join(w, ".git", "index")))
+	if !kept.ModTime().Equal(made.ModTime()) {
+		t.Errorf("the kept index is of %s, the clone's of %s", kept.ModTime(), made.ModTime())
+	}
+}
