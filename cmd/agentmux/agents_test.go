@@ -177,7 +177,6 @@ func newClaudeRig(t *testing.T, transport agent.Transport, first ...modeltest.Sc
 defaults: {provider: claude}
 providers: {claude: {command: %q}}
 agents: {transport: %s}
-sandbox: {unsafe_flags: true}
 `, program, transport))
 	r.setEnv("ANTHROPIC_BASE_URL", model.URL())
 	r.setEnv("ANTHROPIC_API_KEY", "sk-ant-api03-"+rand.Text()+rand.Text())

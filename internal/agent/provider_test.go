@@ -21,8 +21,11 @@ func TestBuiltInProviders(t *testing.T) {
 		if proven := name == "claude" || name == "script"; p.Proven != proven {
 			t.Errorf("%s: proven is %v", name, p.Proven)
 		}
-		if name != "script" && (len(p.Ready) == 0 || len(p.Credentials) == 0 || !p.SkipsPermissions || p.Pause == 0) {
+		if name != "script" && (len(p.Ready) == 0 || len(p.Credentials) == 0 || p.Pause == 0) {
 			t.Errorf("%s lacks a part: %+v", name, p)
+		}
+		if asks := name == "claude" || name == "script"; p.SkipsPermissions == asks {
+			t.Errorf("%s: skips permissions is %v", name, p.SkipsPermissions)
 		}
 		for _, key := range p.Credentials {
 			if !slices.Contains(p.Env, key) {
@@ -151,8 +154,8 @@ func TestUnattendedRunsNeedLeaveToActWithoutAsking(t *testing.T) {
 		func(s *agent.LaunchSpec) { s.Unattended = true },
 		func(s *agent.LaunchSpec) { s.Transport = agent.Headless },
 	} {
-		s := newSpec(t, "claude")
-		s.Env.Lookup = lookup(map[string]string{"ANTHROPIC_API_KEY": "k"})
+		s := newSpec(t, "gemini")
+		s.Env.Lookup = lookup(map[string]string{"GEMINI_API_KEY": "k"})
 		change(&s)
 		if _, err := agent.Prepare(s); err == nil || !strings.Contains(err.Error(), agent.ErrUnsafe.Error()) {
 			t.Errorf("prepared, or failed otherwise: %v", err)
