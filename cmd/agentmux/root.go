@@ -53,7 +53,7 @@ func (a *app) commands() []*cobra.Command {
 		a.issueCommand(), a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.statusCommand(), a.attachCommand(),
 		a.logsCommand(), a.monitorCommand(), a.initCommand(), a.doctorCommand(), a.configCommand(), a.workflowsCommand(),
 		a.demoCommand(), a.versionCommand(), a.cleanCommand(), a.playCommand(), a.sessionCommand(), a.mcpCommand(),
-		a.hookCommand(), a.submitCommand(), a.researchCommand(), a.reportCommand(), a.askCommand(),
+		a.hookCommand(), a.transcriptCommand(), a.submitCommand(), a.researchCommand(), a.reportCommand(), a.askCommand(),
 	}
 	return append(all, a.steerCommands()...)
 }

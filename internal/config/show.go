@@ -40,6 +40,16 @@ func (c *Config) show(out []Value, path string, n, base *document.Node) []Value 
 	return out
 }
 
+// Layer names the layer that a key's value is from.
+func (c *Config) Layer(key string) string {
+	for _, v := range c.Show() {
+		if v.Path == key {
+			return v.Layer
+		}
+	}
+	return LayerBuiltIn
+}
+
 // Source names the files that were read, lowest layer first; none = defaults only.
 func (c *Config) Source() []string {
 	var files []string

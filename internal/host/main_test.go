@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 )
@@ -30,6 +31,11 @@ func TestMain(m *testing.M) {
 			os.Exit(agent.Exec(context.Background(), os.Args[2]))
 		case "monitor":
 			select {}
+		case "transcript":
+			if err := host.Transcript(os.Stdin, os.Args[2], os.Args[3]); err != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
 		case "play":
 			os.Exit(play(os.Args[2:]))
 		}

@@ -116,6 +116,7 @@ func (r *runner) openPane(ctx context.Context, a orchestrator.Args, launch agent
 	if err != nil {
 		return fmt.Errorf("start %s: %w", a.Launch, err)
 	}
+	r.record(ctx, pane.ID, a.Launch)
 	return r.notePane(a, pane)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -46,7 +48,7 @@ func (r *runner) ensureWorkspace(ctx context.Context, e orchestrator.Effect, s *
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("make workspace %s: %w", a.Workspace, err)
 	}
-	return orchestrator.Result{Path: w.Path}, nil
+	return orchestrator.Result{Path: w.Path}, r.setUp(ctx, w.Path)
 }
 
 func (r *runner) removeWorkspace(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
@@ -56,6 +58,9 @@ func (r *runner) removeWorkspace(_ context.Context, e orchestrator.Effect, _ *or
 	}
 	if rel, err := filepath.Rel(r.workspaces(), dir); err != nil || rel == "." || !filepath.IsLocal(rel) {
 		return orchestrator.Result{}, never(fmt.Errorf("remove workspace: %s is not below %s", dir, r.workspaces()))
+	}
+	if err := os.Remove(dir + ".setup"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return orchestrator.Result{}, err
 	}
 	return orchestrator.Result{}, gitrepo.RemoveWorkspace(dir)
 }

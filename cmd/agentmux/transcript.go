@@ -1,0 +1,14 @@
+package main
+
+import (
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/spf13/cobra"
+)
+
+// transcriptCommand is the process behind a pane's pipe.
+func (a *app) transcriptCommand() *cobra.Command {
+	return hidden(&cobra.Command{
+		Use: "transcript DIR LAUNCH", Short: "Write down what an agent prints (internal)", Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error { return host.Transcript(a.in, args[0], args[1]) },
+	})
+}
