@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -125,11 +127,15 @@ func removeSession(e session.Entry) error {
 	}
 	defer func() { _ = s.Close() }() // its directory is gone by then
 	for _, w := range e.State.Workspaces {
-		if w.Path != "" && filepath.Base(filepath.Dir(w.Path)) == e.Name {
-			if err := os.RemoveAll(filepath.Dir(w.Path)); err != nil {
-				return err
-			}
+		if w.Path == "" || filepath.Base(filepath.Dir(w.Path)) != e.Name {
+			continue
 		}
+		if err := errors.Join(gitrepo.RemoveWorkspace(w.Path), os.RemoveAll(filepath.Dir(w.Path))); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(host.Homes(stateHome(), e.Dir)); err != nil {
+		return err
 	}
 	return os.RemoveAll(e.Dir)
 }

@@ -97,7 +97,7 @@ func (r *runner) setUp(ctx context.Context, dir string) error {
 
 // setupEnvironment is built from nothing, like that of agents.
 func (r *runner) setupEnvironment() ([]string, error) {
-	home := filepath.Join(r.StateHome, "homes", r.sess.Name(), "setup")
+	home := filepath.Join(Homes(r.StateHome, r.sess.Dir), "setup")
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, fmt.Errorf("set up workspace: %w", err)
 	}

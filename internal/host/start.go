@@ -198,7 +198,7 @@ func (r *runner) resumable(a orchestrator.Args, p agent.Provider, s *orchestrato
 func (r *runner) environment(a orchestrator.Args, s *orchestrator.State) agent.EnvSpec {
 	name := strings.ReplaceAll(orchestrator.AgentKey(a.Role, a.Task), "/", "-")
 	env := agent.EnvSpec{
-		Path: r.agentPath(), Home: filepath.Join(r.StateHome, "homes", r.sess.Name(), name),
+		Path: r.agentPath(), Home: filepath.Join(Homes(r.StateHome, r.sess.Dir), name),
 		Logins: r.logins(), Author: r.project.User.Name, Email: r.project.User.Mail,
 		Extra: map[string]string{}, Lookup: r.Environ,
 	}
@@ -210,6 +210,12 @@ func (r *runner) environment(a orchestrator.Args, s *orchestrator.State) agent.E
 		}
 	}
 	return env
+}
+
+// Homes is the directory of the private homes of a session's agents. It holds what their
+// programs remember, and goes with the session.
+func Homes(stateHome, dir string) string {
+	return filepath.Join(stateHome, "homes", filepath.Base(dir)+"-"+shortHash(dir))
 }
 
 func (r *runner) agentPath() string {

@@ -2,12 +2,15 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
 )
 
@@ -24,8 +27,24 @@ func (r *runner) stopAgent(ctx context.Context, e orchestrator.Effect, s *orches
 	if err := r.endLaunch(ctx, orchestrator.AgentKey(a.Role, a.Task), a.Launch); err != nil {
 		return orchestrator.Result{}, err
 	}
+	r.noteUsage(a.Launch)
 	exit, _, err := agent.ReadExit(r.launchDir(a.Launch))
 	return orchestrator.Result{ExitCode: exit.Code, Signal: exit.Signal}, err
+}
+
+// noteUsage keeps what the program says it has used, for people.
+func (r *runner) noteUsage(launch string) {
+	usage := r.signals.status(r.launchDir(launch), launch).Usage
+	if usage == nil {
+		return
+	}
+	data, err := json.MarshalIndent(usage, "", "  ")
+	if err == nil {
+		err = r.sess.View(path.Join(session.LaunchesDir, launch, "usage.json"), append(data, '\n'))
+	}
+	if err != nil {
+		r.Log.Warn("usage not noted", "session", r.sess.Name(), "launch", launch, "err", err)
+	}
 }
 
 // awaitEnd waits until the launch has ended or its turn is over, at most Pause.
