@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ import (
 func TestClaude(t *testing.T) {
 	for _, transport := range []agent.Transport{agent.TUI, agent.Headless} {
 		t.Run(string(transport), func(t *testing.T) {
+			t.Parallel()
 			r, model := newClaudeRig(t, transport)
 			res := r.agentmux("issue", "1", "--headless")
 			t.Cleanup(func() { r.explain(model, res) })
@@ -46,6 +48,7 @@ func TestClaude(t *testing.T) {
 func TestClaudeHearsPeople(t *testing.T) {
 	for _, transport := range []agent.Transport{agent.TUI, agent.Headless} {
 		t.Run(string(transport), func(t *testing.T) {
+			t.Parallel()
 			r, model := newClaudeRig(t, transport, claudeListeners()...)
 			ended := make(chan result, 1)
 			go func() { ended <- r.agentmux("issue", "1", "--headless") }()
@@ -354,7 +357,7 @@ func (r *rig) checkLaunches(e session.Entry, transport agent.Transport) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	n := 0
+	n, counted := 0, 0
 	for _, record := range records {
 		if record.Type != orchestrator.EvAgentStarted {
 			continue
@@ -369,6 +372,14 @@ func (r *rig) checkLaunches(e session.Entry, transport agent.Transport) {
 		if launch.Provider != "claude" || launch.Transport != transport || !launch.Unattended || launch.Login != agent.LoginToken {
 			r.t.Errorf("launch %s: %+v", id, launch)
 		}
+		if signals, _, err := agent.Signals(s.Path(session.LaunchesDir, id), 0); err != nil {
+			r.t.Error(err)
+		} else if slices.ContainsFunc(signals, func(s agent.Signal) bool { return s.Usage != nil }) {
+			counted++
+		}
+	}
+	if transport == agent.Headless && counted == 0 { // a busy machine may cut some off
+		r.t.Error("no headless launch told what it used")
 	}
 	if want := 8; n != want { // architect, planner, two coders, two reviews, a fix, a summary
 		r.t.Errorf("%d launches, want %d", n, want)
