@@ -34,7 +34,9 @@ func connect(t *testing.T) *sdk.ClientSession {
 	fromServer, toClient := io.Pipe()
 	served := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { served <- mcp.Serve(ctx, tools.Caller{Dir: s.Dir, Role: "architect"}, "1", fromClient, toClient) }()
+	go func() {
+		served <- mcp.Serve(ctx, tools.Caller{Dir: s.Dir, Role: "architect"}, "1", fromClient, toClient)
+	}()
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err != nil {
 		t.Fatal(err)
