@@ -161,7 +161,7 @@ func TestTheNextHostAdoptsLiveAgents(t *testing.T) {
 	if _, err := stop(errors.New("the daemon ends")); err == nil {
 		t.Error("the run ended without an error")
 	}
-	if got := r.launches(dir); !slices.Equal(got, []string{pid}) {
+	if got := r.launches(dir); !slices.Contains(got, pid) {
 		t.Fatalf("launches after the host: %v", got)
 	}
 	stop = r.background(host.RunSpec{Dir: dir})
