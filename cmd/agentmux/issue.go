@@ -266,7 +266,33 @@ func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) erro
 	if err := a.detach(ctx, s, sess.Dir); err != nil {
 		return err
 	}
+	if f.wait {
+		return a.waitEnd(ctx, sess)
+	}
 	return a.join(ctx, sess.Dir)
+}
+
+// waitEnd waits for a detached session's host to end and takes over its exit
+// code. An interrupt ends the wait, not the session.
+func (a *app) waitEnd(ctx context.Context, sess *session.Session) error {
+	a.say("waiting for its end; agentmux attach %s joins it", sess.Name())
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for session.Running(sess.Dir) {
+		select {
+		case <-ctx.Done():
+			return quiet(exitCanceled)
+		case <-tick.C:
+		}
+	}
+	last, err := sess.ReadState()
+	if err != nil {
+		return err
+	}
+	if !last.Ended() {
+		return fmt.Errorf("the host of %s ended: %s", sess.Name(), lastLine(sess.Path(session.HostLog)))
+	}
+	return quiet(outcomeCode(last))
 }
 
 // join attaches the terminal to a session that was just started, once its tmux
