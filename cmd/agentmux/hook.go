@@ -72,8 +72,10 @@ func (a *app) monitorCommand() *cobra.Command {
 				Dir: entry.Dir, In: a.in, Out: a.out,
 				Send: func(p orchestrator.Payload) error {
 					p.Actor, p.SourceID = actor(), "monitor/"+randomID()
-					_, err := tools.AppendCommand(entry.Dir, p)
-					return err
+					if _, err := tools.AppendCommand(entry.Dir, p); err != nil {
+						return err
+					}
+					return a.wakeParked(cmd.Context(), entry, p.Name)
 				},
 			})
 		},

@@ -270,10 +270,15 @@ func lastLine(file string) string {
 	return "its log is empty"
 }
 
+// siteOf is the site of a session's project.
+func (a *app) siteOf(e session.Entry) (*site, error) {
+	a.project = filepath.Dir(filepath.Dir(filepath.Dir(e.Dir)))
+	return a.site(a.err)
+}
+
 // hostCommands starts a host for a parked session that has a command to apply.
 func (a *app) hostCommands(ctx context.Context, e session.Entry) error {
-	a.project = filepath.Dir(filepath.Dir(filepath.Dir(e.Dir)))
-	s, err := a.site(a.err)
+	s, err := a.siteOf(e)
 	if err != nil {
 		return err
 	}

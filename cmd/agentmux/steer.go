@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"os/user"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -177,6 +178,20 @@ func refuseUnhosted(e session.Entry, name string) error {
 
 // startsHost are the commands that wake a parked session.
 var startsHost = map[string]bool{"stop": true, "changes": true, "retry": true}
+
+// wakeParked starts a host for a session that nobody hosts, if the command is one
+// that a parked session obeys.
+func (a *app) wakeParked(ctx context.Context, e session.Entry, name string) error {
+	now, err := session.Find(filepath.Dir(filepath.Dir(filepath.Dir(e.Dir))), e.Name, nil)
+	if err != nil || now.State == nil || now.Running || !startsHost[name] || !now.State.Parked() {
+		return err
+	}
+	s, err := a.siteOf(now)
+	if err != nil {
+		return err
+	}
+	return a.detach(ctx, s, now.Dir)
+}
 
 func (a *app) applyUnhosted(ctx context.Context, e session.Entry, name string) error {
 	if startsHost[name] && e.State.Parked() || name == "changes" && e.State.Phase == orchestrator.PhaseDone {
