@@ -183,14 +183,8 @@ func (in *inspection) copyIndex(ctx context.Context, gitDir string) error {
 		return err
 	}
 	for _, p := range append(shared, from) {
-		data, err := os.ReadFile(p)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(gitDir, filepath.Base(p)), data, 0o600)
-		}
-		if err != nil {
+		err := copyIndexFile(p, filepath.Join(gitDir, filepath.Base(p)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
