@@ -14,12 +14,15 @@ func (a *app) probeGitHub(ctx context.Context, c *config.Config, project string)
 	if err != nil {
 		return []probe{{"github", probeFailed, err.Error(), "agentmux config check"}}
 	}
-	if id.tokens == nil {
+	if id.tokens == nil && !actsAsApp(c) {
 		return []probe{{"github", probeWarning, "no token", "set AGENTMUX_GITHUB_TOKEN or run gh auth login; agentmux run works without"}}
 	}
 	s := &site{project: project, config: c, identity: id}
 	if err := a.wire(s, io.Discard, true); err != nil {
 		return []probe{{"github", probeFailed, err.Error(), ""}}
+	}
+	if s.host.GitHub == nil {
+		return []probe{{"github", probeWarning, "origin is not on " + id.bases.Server, "an App works for a repository there"}}
 	}
 	viewer, err := s.host.GitHub.Viewer(ctx)
 	if err != nil {
@@ -34,7 +37,7 @@ func (a *app) probeGitHub(ctx context.Context, c *config.Config, project string)
 	switch {
 	case err != nil:
 		return append(probes, probe{"repository", probeFailed, explainGitHub(err, p.Repo.String()).Error(), "give the token access to the repository"})
-	case !repo.CanPush:
+	case !s.mayPush(repo):
 		return append(probes, probe{"repository", probeWarning, p.Repo.String() + ": this account may not write", "a run ends with a branch in this clone"})
 	}
 	return append(probes, probe{"repository", probeOK, fmt.Sprintf("%s, default branch %s, may write", p.Repo, repo.DefaultBranch), ""})

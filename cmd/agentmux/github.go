@@ -34,14 +34,16 @@ type identity struct {
 	from   string // where the token is from, for doctor
 }
 
-// identity finds a token as github.auth says: a variable, else gh's.
+// identity finds a token as github.auth says: an App's, a variable's, else gh's.
 func (a *app) identity(c *config.Config) (identity, error) {
 	id := identity{bases: ghsync.Bases(c.GitHub.Host, os.Getenv)}
 	token, from := a.takeToken(ghsync.TokenVariables(id.bases.Enterprise()))
+	if actsAsApp(c) {
+		id.from = "the App " + c.GitHub.App.ClientID
+		return id, checkApp(c.GitHub.App) // its tokens are made where the project is known
+	}
 	mode := ghsync.ModeToken
 	switch c.GitHub.Auth {
-	case "app":
-		return id, usageText("github.auth: app is not built yet; use token or gh")
 	case "gh":
 		token, from = ghToken(id.bases.Server)
 		mode = ghsync.ModeGH

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/host"
@@ -65,21 +66,39 @@ func (a *app) wire(s *site, log io.Writer, github bool) error {
 		Self: own, StateHome: stateHome(), RuntimeDir: runtimeDir(), Home: home(), Log: logger, Redactor: redactor,
 		Server: s.identity.bases.Server,
 	}
-	if github && s.identity.tokens != nil {
-		if o.GitHub, err = s.identity.client(logger); err != nil {
-			return err
-		}
-		o.Token = s.identity.tokens
-		token, err := s.identity.tokens.Token(context.Background())
-		if err != nil {
-			return err
-		}
-		if err := redactor.Add("github-token", token.Reveal()); err != nil {
+	if github {
+		if err := s.useGitHub(&o); err != nil {
 			return err
 		}
 	}
 	s.host, err = host.New(o)
 	return err
+}
+
+// useGitHub gives the host the site's account, if there is one, and its redactor the
+// account's secrets.
+func (s *site) useGitHub(o *host.Options) (err error) {
+	ctx := context.Background()
+	if actsAsApp(s.config) {
+		if s.identity.tokens, err = appTokens(ctx, s, *o); err != nil {
+			return err
+		}
+	}
+	if s.identity.tokens == nil {
+		return nil
+	}
+	if o.GitHub, err = s.identity.client(o.Log); err != nil {
+		return err
+	}
+	o.Token = s.identity.tokens
+	if o.Token.Mode() == ghsync.ModeApp {
+		return nil // it tells of each token it makes
+	}
+	token, err := o.Token.Token(ctx)
+	if err != nil {
+		return err
+	}
+	return o.Redactor.AddSecret("github-token", token)
 }
 
 // hostSession runs a session in this process and turns its outcome into an exit code.
@@ -201,7 +220,7 @@ func (a *app) detach(ctx context.Context, s *site, dir string, args ...string) e
 		}
 	}
 	token := ""
-	if s.identity.tokens != nil {
+	if s.identity.tokens != nil && s.identity.tokens.Mode() != ghsync.ModeApp {
 		secret, err := s.identity.tokens.Token(ctx)
 		if err != nil {
 			return err

@@ -171,11 +171,14 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 	if err != nil {
 		return nil, explainGitHub(err, what)
 	}
+	if snapshot.Report.Refused {
+		return nil, usage(fmt.Errorf("%s hides text in so many layers that no part of it can be trusted: write it anew, without HTML and encoded characters", what))
+	}
 	spec, err := a.basicSpec(ctx, s, project, f)
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{spec: spec, record: record, push: record.Repository.CanPush}
+	p := &planned{spec: spec, record: record, push: s.mayPush(record.Repository)}
 	p.spec.Snapshot, p.spec.Repo, p.spec.Title = &snapshot, repo, record.Issue.Title
 	p.spec.Mirror = p.push && mirrors(f, s.config.GitHub.Mirror, record.Issue.HasLabel(s.config.Bot.Label) || hasWorkflowLabel(record.Issue, s.config.Bot.Label))
 	return p, nil
@@ -208,7 +211,7 @@ func mirrors(f *runFlags, configured string, labelled bool) bool {
 // requester is who asked: the actor of the newest request label, else the
 // account itself.
 func (a *app) requester(ctx context.Context, s *site, record ghsync.Record, repo ghsync.Repo) (ghsync.Permission, error) {
-	for i := len(record.Labels) - 1; i >= 0 && record.Repository.CanPush; i-- { // others may not ask for permissions
+	for i := len(record.Labels) - 1; i >= 0 && s.mayPush(record.Repository); i-- { // others may not ask for permissions
 		event := record.Labels[i]
 		if event.Added && strings.EqualFold(event.Name, s.config.Bot.Label) && event.Actor.Login != "" {
 			return s.host.GitHub.Permission(ctx, repo, event.Actor.Login)
@@ -219,7 +222,7 @@ func (a *app) requester(ctx context.Context, s *site, record ghsync.Record, repo
 		return ghsync.Permission{}, err
 	}
 	level := ghsync.LevelRead
-	if record.Repository.CanPush {
+	if s.mayPush(record.Repository) {
 		level = ghsync.LevelWrite
 	}
 	return ghsync.Permission{Account: viewer, Level: level}, nil

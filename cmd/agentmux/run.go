@@ -49,7 +49,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		if err != nil {
 			return explainGitHub(err, project.Repo.String())
 		}
-		p.push = repo.CanPush
+		p.push = s.mayPush(repo)
 	}
 	if p.spec, err = a.basicSpec(ctx, s, project, f); err != nil {
 		return err
