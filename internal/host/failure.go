@@ -12,19 +12,22 @@ import (
 func never(err error) error { return engine.Never(err) }
 
 // classed tells the engine how to go on after an error of one of the parts: with
-// patience for a remote side, not at all, or soon again.
-func classed(err error) error {
+// patience for a remote side, not at all, or soon again. shown is the error without
+// secrets, which may have lost its type.
+func classed(err, shown error) error {
 	var later *ghsync.RetryAfter
 	if errors.As(err, &later) {
-		return engine.Remote(err, later.Wait)
+		return engine.Remote(shown, later.Wait)
 	}
 	var push *gitrepo.PushError
-	if errors.As(err, new(*ghsync.Unsent)) || errors.As(err, new(*ghsync.Ambiguous)) ||
+	if is[*ghsync.Unsent](err) || is[*ghsync.Ambiguous](err) || is[*ghsync.Moved](err) ||
 		errors.As(err, &push) && push.Kind == gitrepo.PushNetwork {
-		return engine.Remote(err, 0)
+		return engine.Remote(shown, 0)
 	}
-	if errors.As(err, new(*gitrepo.RefusedError)) || errors.As(err, new(*ghsync.Terminal)) {
-		return engine.Never(err)
+	if is[*gitrepo.RefusedError](err) || is[*ghsync.Terminal](err) || is[*ghsync.NotFound](err) {
+		return engine.Never(shown)
 	}
-	return err
+	return shown
 }
+
+func is[T error](err error) bool { return errors.As(err, new(T)) }

@@ -36,18 +36,67 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 	}
 	pull := &ghsync.PullRequest{Client: r.GitHub}
 	res, err := pull.Ensure(ctx, spec)
-	switch {
-	case ghsync.HasCode(err, ghsync.CodeNoCommits):
-		return orchestrator.Result{Refused: "the branch holds nothing that the base does not"}, nil
-	case ghsync.HasCode(err, ghsync.CodePRForbidden):
-		return orchestrator.Result{Refused: "GitHub does not let this account open pull requests; open it at " +
-			r.GitHub.CompareURL(spec.Repo, spec.Base, spec.Branch)}, nil
-	case err != nil:
+	if errors.As(err, new(*ghsync.Moved)) {
+		if spec, err = r.moved(ctx, spec); err == nil {
+			res, err = pull.Ensure(ctx, spec)
+		}
+	}
+	if why := r.pullRefusal(spec, res, err); why != "" {
+		return orchestrator.Result{Refused: why}, nil
+	}
+	if err != nil {
 		return orchestrator.Result{}, err
-	case res.State == ghsync.PullRequestClosed:
-		return orchestrator.Result{Refused: fmt.Sprintf("a person closed pull request #%d", res.Number)}, nil
 	}
 	return orchestrator.Result{Number: res.Number, URL: res.URL, Draft: res.Draft, Adopted: res.Adopted}, nil
+}
+
+// moved is the pull request under the name that its repository has now.
+func (r *runner) moved(ctx context.Context, spec ghsync.PullRequestSpec) (ghsync.PullRequestSpec, error) {
+	var id int64
+	if snap, err := r.snapshotOf(); err == nil {
+		id = snap.RepoID
+	}
+	var now ghsync.Repository
+	var err error
+	if id != 0 {
+		now, err = r.GitHub.RepositoryByID(ctx, id)
+	} else {
+		now, err = r.GitHub.Repository(ctx, spec.Repo.Owner, spec.Repo.Name)
+	}
+	if err != nil {
+		return spec, fmt.Errorf("find the repository that was %s: %w", spec.Repo, err)
+	}
+	if strings.EqualFold(spec.HeadOwner, spec.Repo.Owner) {
+		spec.HeadOwner = now.Owner
+	}
+	spec.Repo = now.Repo
+	return spec, nil
+}
+
+// pullRefusal says, for a person, why there is no pull request and never will be without
+// one; "" if there is one or may be later.
+func (r *runner) pullRefusal(spec ghsync.PullRequestSpec, res ghsync.PullRequestResult, err error) string {
+	var terminal *ghsync.Terminal
+	switch {
+	case ghsync.HasCode(err, ghsync.CodeNoCommits):
+		return "nothing changed: the branch holds nothing that the base does not"
+	case ghsync.HasCode(err, ghsync.CodePRForbidden) && errors.As(err, &terminal):
+		return fmt.Sprintf("GitHub does not let this account open pull requests. Open it at %s, or turn on %s",
+			r.compareURL(spec), terminal.Hint)
+	case err == nil && res.State == ghsync.PullRequestClosed:
+		return fmt.Sprintf("a person closed pull request #%d: reopen it to go on", res.Number)
+	}
+	return ""
+}
+
+// compareURL is where a person opens the pull request; the branch of a fork has its
+// owner in front.
+func (r *runner) compareURL(spec ghsync.PullRequestSpec) string {
+	head := spec.Branch
+	if !strings.EqualFold(spec.HeadOwner, spec.Repo.Owner) {
+		head = spec.HeadOwner + ":" + head
+	}
+	return r.GitHub.CompareURL(spec.Repo, spec.Base, head)
 }
 
 // pullRepo is where the pull request goes: the repository, else origin's.

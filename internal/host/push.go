@@ -77,14 +77,17 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 		if !errors.As(err, &push) {
 			return orchestrator.Result{}, err
 		}
+		if push.Kind == gitrepo.PushSecret {
+			return secretFound(push), nil
+		}
 		var refused string
 		switch push.Kind {
 		case gitrepo.PushStale:
 			old, refused, err = p.follow(ctx)
 		case gitrepo.PushNetwork:
 			return orchestrator.Result{}, err
-		case gitrepo.PushSecret:
-			refused, err = "the server found a secret at "+push.Place, nil
+		case gitrepo.PushRule:
+			refused, err = push.Text+"\ngithub.branch_prefix sets what branches are called", nil
 		default:
 			refused, err = push.Text, nil
 		}
@@ -93,6 +96,12 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 		}
 	}
 	return orchestrator.Result{}, fmt.Errorf("push %s: it moved %d times meanwhile", p.branch, pushTries)
+}
+
+// secretFound tells where the server saw a secret, as it names the place.
+func secretFound(push *gitrepo.PushError) orchestrator.Result {
+	found := "secret: the server found one at " + or(push.Place, "a place it does not name")
+	return orchestrator.Result{Refused: found, Findings: []string{found}}
 }
 
 // follow looks where the branch is now. One that this session never pushed is somebody

@@ -69,7 +69,7 @@ func (r *runner) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrato
 	}
 	res, err := act(r, ctx, e, r.state.Load())
 	if err != nil {
-		return res, classed(r.redactor.Error(err))
+		return res, classed(err, r.redactor.Error(err))
 	}
 	return res, nil
 }
