@@ -1,0 +1,105 @@
+package host_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/tools"
+)
+
+func interactive(spec *host.PrepareSpec) { quick(spec); spec.Interactive = true }
+
+// command sends what a person at the terminal would.
+func (r *rig) command(dir, id, name string, args map[string]any) {
+	r.t.Helper()
+	if _, err := tools.AppendCommand(dir, orchestrator.Payload{Name: name, Args: args, Actor: "me", Source: "cli", SourceID: "cli/" + id}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) gateOpen(dir string, times int) {
+	r.t.Helper()
+	r.eventually(fmt.Sprintf("gate %d is open", times), func() bool {
+		return r.count(dir, orchestrator.EvGateOpened) >= times && len(r.state(dir).Pending) == 0
+	})
+}
+
+// G1: what the person leaves out is not in the commit, the message is theirs.
+func TestAPersonApprovesAndLeavesFilesOut(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	sc.Files["1"] = append(sc.Files["1"], "tmp/ä b.txt=x", "AGENT_SUMMARY.md=note")
+	r.script(sc)
+	dir := r.prepare(interactive)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.gateOpen(dir, 1)
+	approval := `{"action":"approve","exclude_files":["tmp/ä b.txt"],"commit_message":"docs: say hello.\n\nFor @mia, see #4."}`
+	if err := os.WriteFile(filepath.Join(dir, "08_completion", "approval.json"), []byte(approval), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if got := r.git("ls-tree", "-r", "--name-only", s.FeatureBranch); got != "README.md\na.txt" {
+		t.Errorf("files: %q", got)
+	}
+	want := "docs: say hello\n\nFor (at)mia, see no. 4.\n\nAgentmux-Session: " + s.SessionID + "\n"
+	if got := r.git("log", "-1", "--format=%B", s.FeatureBranch); got != want {
+		t.Errorf("message %q, want %q", got, want)
+	}
+}
+
+// G4: what the gate blocks is shown to the person at hand, whose word lifts it.
+func TestThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	sc.Files["1"] = append(sc.Files["1"], ".vscode/settings.json={}")
+	r.script(sc)
+	dir := r.prepare(interactive)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.gateOpen(dir, 1)
+	r.command(dir, "1", "approve", nil)
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonOutputGate)
+	stop = r.background(host.RunSpec{Dir: dir, Resume: true})
+	r.gateOpen(dir, 2)
+	r.command(dir, "2", "approve", nil)
+	s, err = stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if got := r.git("ls-tree", "-r", "--name-only", s.FeatureBranch); got != ".vscode/settings.json\nREADME.md\na.txt" {
+		t.Errorf("files: %q", got)
+	}
+}
+
+// P11: an exhausted review of an interactive session is the person's to decide.
+func TestAnExhaustedReviewAsksThePerson(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.config.Defaults.Completion.SkipFinalApproval = true
+	sc := simple()
+	sc.Verdict = map[string][]string{"reviewer_logic": {"fail"}}
+	r.script(sc)
+	dir := r.prepare(interactive)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.gateOpen(dir, 1)
+	r.command(dir, "1", "approve", nil)
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+}
