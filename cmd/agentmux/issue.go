@@ -179,7 +179,7 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 		return nil, err
 	}
 	p := &planned{spec: spec, record: record, push: s.mayPush(record.Repository)}
-	p.spec.Snapshot, p.spec.Repo, p.spec.Title = &snapshot, repo, record.Issue.Title
+	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &snapshot, repo, record.Issue.Title, record.Issue.Locked
 	p.spec.Mirror = p.push && mirrors(f, s.config.GitHub.Mirror, record.Issue.HasLabel(s.config.Bot.Label) || hasWorkflowLabel(record.Issue, s.config.Bot.Label))
 	return p, nil
 }

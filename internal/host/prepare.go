@@ -37,6 +37,7 @@ type PrepareSpec struct {
 	Trigger        string           // empty = cli/<session id>
 	Snapshot       *ghsync.Snapshot // of the issue, nil without one
 	Repo           ghsync.Repo      // of the issue; empty = the project's
+	Locked         bool             // the issue takes no comments: nobody can answer there
 }
 
 // ErrProductManager says that a workflow has no phase for the product manager.
@@ -91,7 +92,7 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		Kind: orchestrator.KindPipeline, Workflow: def.Name, ProductManager: spec.ProductManager,
 		GHAvailable: &available, BaseBranch: spec.Base.Branch, BaseSHA: spec.Base.SHA, ConfigSource: spec.Source,
 		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
-		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil),
+		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked),
 	}
 	if spec.Project.GitHub {
 		s.Repo = orchestrator.Optional(spec.Project.Repo.String())

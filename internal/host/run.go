@@ -161,7 +161,7 @@ func (r *runner) start(spec RunSpec) orchestrator.Start {
 	start := orchestrator.Start{Mode: orchestrator.StartNew}
 	if spec.Resume {
 		s := r.state.Load()
-		settings := Settings(spec.Config, s.Interactive || s.IssueNumber > 0)
+		settings := Settings(spec.Config, s.Interactive || s.Settings.Reachable)
 		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen}
 	}
 	return start

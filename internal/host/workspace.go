@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -72,6 +73,7 @@ func (r *runner) snapshot(ctx context.Context, a orchestrator.Args) (gitrepo.Sna
 	}
 	return r.repo.Snapshot(ctx, gitrepo.SnapshotSpec{
 		Workspace: a.Dir, Index: gitrepo.WorkspaceIndex(a.Dir), Base: a.Base, MaxGrowth: maxGrowth,
+		NameProblem: outgate.NameProblem,
 	})
 }
 
