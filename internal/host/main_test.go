@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,6 +51,7 @@ type scenario struct {
 	Verdict map[string][]string // role -> verdict of each round; pass after the last
 	Gone    map[string]int      // agent key -> how many launches exit without submitting
 	Ask     map[string]string   // agent key -> question asked at the first launch, then exit 0
+	Litter  bool                // coders leave a nested repository and a FIFO behind
 	Scrawl  bool                // reviewers list and change their workspace
 	Listen  map[string]bool     // agent key -> end the turn first, go on when a line is typed
 	Hold    map[string]bool     // agent key -> go on only when the file "go" is there
@@ -194,6 +196,12 @@ func (p *player) code() int {
 			fmt.Println(err)
 			return 6
 		}
+	}
+	if p.what.Litter {
+		_ = os.MkdirAll("lib/.git", 0o755)
+		_ = os.WriteFile("lib/.git/HEAD", []byte("ref: refs/heads/main\n"), 0o644)
+		_ = os.WriteFile("lib/code.txt", []byte("code\n"), 0o644)
+		_ = syscall.Mkfifo("pipe", 0o600)
 	}
 	var n float64
 	_, _ = fmt.Sscan(index, &n)

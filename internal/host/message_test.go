@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 )
 
@@ -109,5 +111,34 @@ func TestReviewersWorkInAViewOfTheWhole(t *testing.T) {
 		if strings.HasPrefix(e.Name(), "view-") {
 			t.Errorf("left: %s", e.Name())
 		}
+	}
+}
+
+// One stray file does not cost the work: it is left out and named.
+func TestWhatMayNotBeTakenIsLeftOut(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	sc.Litter = true
+	r.script(sc)
+	dir := r.prepare(quick)
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if got := r.git("ls-tree", "-r", "--name-only", s.FeatureBranch); got != "README.md\na.txt\nlib/code.txt" {
+		t.Errorf("files: %q", got)
+	}
+	sess, err := session.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, _, err := sess.Events(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := slices.ContainsFunc(events, func(e orchestrator.Event) bool {
+		return e.Type == orchestrator.EvScopeViolation && strings.Contains(fmt.Sprint(e.Data["paths"]), "path:pipe")
+	})
+	if !named {
+		t.Error("nobody is told")
 	}
 }

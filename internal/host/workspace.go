@@ -66,15 +66,32 @@ func (r *runner) removeWorkspace(_ context.Context, e orchestrator.Effect, _ *or
 	return orchestrator.Result{}, gitrepo.RemoveWorkspace(dir)
 }
 
-// snapshot takes what an agent left in its workspace. Its processes have ended.
-func (r *runner) snapshot(ctx context.Context, a orchestrator.Args) (gitrepo.Snapshot, error) {
+// snapshotTries bounds how often a snapshot is taken again without what was refused.
+const snapshotTries = 4
+
+// snapshot takes what an agent left in its workspace. Its processes have ended. Paths that
+// may not be taken (nested repositories, sockets, names, hard links) stay as they are in
+// the base and are returned: one stray file must not cost all the work.
+func (r *runner) snapshot(ctx context.Context, a orchestrator.Args) (gitrepo.Snapshot, []string, error) {
 	if a.Dir == "" {
-		return gitrepo.Snapshot{}, never(errors.New("snapshot: the workspace " + a.Workspace + " was never made"))
+		return gitrepo.Snapshot{}, nil, never(errors.New("snapshot: the workspace " + a.Workspace + " was never made"))
 	}
-	return r.repo.Snapshot(ctx, gitrepo.SnapshotSpec{
-		Workspace: a.Dir, Index: gitrepo.WorkspaceIndex(a.Dir), Base: a.Base, MaxGrowth: maxGrowth,
-		NameProblem: outgate.NameProblem,
-	})
+	var left []string
+	for range snapshotTries {
+		snap, err := r.repo.Snapshot(ctx, gitrepo.SnapshotSpec{
+			Workspace: a.Dir, Index: gitrepo.WorkspaceIndex(a.Dir), Base: a.Base, MaxGrowth: maxGrowth,
+			NameProblem: outgate.NameProblem, Masked: left,
+		})
+		var refused *gitrepo.RefusedError
+		if !errors.As(err, &refused) {
+			return snap, left, err
+		}
+		for _, refusal := range refused.Refusals {
+			r.Log.Warn("a path is not taken over", "session", r.sess.Name(), "task", a.Task, "path", refusal.Path, "reason", refusal.Reason)
+			left = append(left, refusal.Path)
+		}
+	}
+	return gitrepo.Snapshot{}, nil, never(fmt.Errorf("snapshot: %d paths of %s are refused", len(left), a.Workspace))
 }
 
 // maxGrowth is the size by which no single file may grow, read or not.
@@ -82,7 +99,7 @@ const maxGrowth = 64 << 20
 
 func (r *runner) integrate(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
-	snap, err := r.snapshot(ctx, a)
+	snap, left, err := r.snapshot(ctx, a)
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
@@ -91,8 +108,8 @@ func (r *runner) integrate(ctx context.Context, e orchestrator.Effect, s *orches
 		if err != nil {
 			return orchestrator.Result{}, err
 		}
-		if len(scope) > 0 {
-			return orchestrator.Result{Scope: scopePaths(scope), Snapshot: snap.Tree}, nil
+		if found := scopePaths(scope, left); len(found) > 0 {
+			return orchestrator.Result{Scope: found, Snapshot: snap.Tree}, nil
 		}
 	}
 	head := s.Integrated.Commit
@@ -108,21 +125,25 @@ func (r *runner) integrate(ctx context.Context, e orchestrator.Effect, s *orches
 	}
 	return orchestrator.Result{
 		Commit: res.Commit, Tree: res.Tree, Snapshot: snap.Tree, Files: len(res.Files),
-		Scope: scopePaths(res.Scope), Conflicts: res.Conflicts, Empty: res.Empty,
+		Scope: scopePaths(res.Scope, left), Conflicts: res.Conflicts, Empty: res.Empty,
 	}, nil
 }
 
-func scopePaths(list []gitrepo.ScopePath) []orchestrator.ScopePath {
-	out := make([]orchestrator.ScopePath, 0, len(list))
+// scopePaths lists what is outside of a launch's files, and what was left out.
+func scopePaths(list []gitrepo.ScopePath, left []string) []orchestrator.ScopePath {
+	out := make([]orchestrator.ScopePath, 0, len(list)+len(left))
 	for _, p := range list {
 		out = append(out, orchestrator.ScopePath{Path: p.Path, Added: p.Added, Removed: p.Removed})
+	}
+	for _, path := range left {
+		out = append(out, orchestrator.ScopePath{Path: path})
 	}
 	return out
 }
 
 func (r *runner) preserve(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
-	snap, err := r.snapshot(ctx, a)
+	snap, _, err := r.snapshot(ctx, a)
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
