@@ -187,9 +187,6 @@ func (k *checker) providers(c *Config, builtIn []string) {
 			k.problem(p.Path, "%s", p.Text)
 		}
 	}
-	if len(known) == 0 {
-		return
-	}
 	used := c.usedProviders()
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		if !slices.Contains(known, name) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
 )
 
@@ -40,11 +41,15 @@ type Sources struct {
 	ProjectPrefix string   // put before the project's file in problems, as "4e1f9c2:"
 	FlagFile      string   // --config; must exist
 	Home          string   // what a leading ~ stands for
-	Providers     []string // names of the built-in providers
+	Providers     []string // names of the built-in providers; nil = those of package agent
 }
 
 // Load reads and merges all layers. The Config is nil when a problem is an error.
 func Load(s Sources) (*Config, document.Problems) {
+	if s.Providers == nil {
+		known, _ := agent.Load(nil)
+		s.Providers = known.Names()
+	}
 	l := loader{layers: map[string]string{builtInName: LayerBuiltIn}}
 	base, problems := document.Parse(builtInName, builtIn)
 	l.problems = problems

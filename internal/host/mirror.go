@@ -53,7 +53,7 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 	}
 	o := ghsync.MirrorOptions{
 		Client: r.GitHub, Dir: r.sess.Dir, Mode: ghsync.CommentMode(r.cfg.GitHub.Comments), Repo: r.pullRepo(s),
-		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.sandbox(), LinkHosts: r.cfg.GitHub.LinkHosts,
+		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.sandboxLevel(r.cfg), LinkHosts: r.cfg.GitHub.LinkHosts,
 		Fence: spec.Fence, Redactor: r.redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
 	}
 	if snap, err := r.snapshotOf(); err == nil {
@@ -75,14 +75,6 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 		}
 	})
 	return m
-}
-
-// sandbox is the level that the status names.
-func (r *runner) sandbox() string {
-	if level := r.cfg.Sandbox.Level; level != "auto" {
-		return level
-	}
-	return "none"
 }
 
 func (m *mirroring) wake() {

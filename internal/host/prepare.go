@@ -160,6 +160,7 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 		}
 		found = append(found, h.preflight(c, p, interactive)...)
 	}
+	found = append(found, h.sandboxProblems(c)...)
 	if request, open := h.SetupRequest(c); open {
 		found = append(found, fmt.Sprintf("this project wants to run %q in each new workspace (sandbox.setup): "+
 			"put the same into your own configuration to allow it", request.Argv))
@@ -183,7 +184,7 @@ func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) [
 	if _, _, err := p.Login(env); err != nil {
 		found = append(found, err.Error())
 	}
-	if !interactive && p.SkipsPermissions && !r.unsafe() {
+	if !interactive && p.SkipsPermissions && !h.mayActFreely(c) {
 		found = append(found, fmt.Sprintf("%s would act without asking for permission: add \"sandbox: {unsafe_flags: true}\" "+
 			"to your own configuration to allow that in unattended runs on this machine", p.Name))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 func TestTheSetupCommandRunsOnceInEachWorkspace(t *testing.T) {
@@ -72,4 +73,45 @@ func TestTheSetupCommandOfAProjectNeedsToBeAllowed(t *testing.T) {
 	}
 	dir := r.prepare(quick)
 	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeDone, "")
+}
+
+// What nothing would hold is refused, not ignored.
+func TestASandboxThatIsNotThereIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"level: bwrap", "net: proxy", "net: none"} {
+		r := newRig(t, "")
+		user := filepath.Join(r.root, "user.yaml")
+		if err := os.WriteFile(user, []byte(strings.Replace(userConfig, "unsafe_flags: true", "unsafe_flags: true, "+text, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, problems := config.Load(config.Sources{UserFile: user})
+		if c == nil {
+			t.Fatal(problems.Lines())
+		}
+		def, _, _ := workflows.Load("quick", nil)
+		var refused *host.PreflightError
+		if err := r.host.Preflight(c, def, false); !errors.As(err, &refused) || !strings.Contains(err.Error(), "sandbox.") {
+			t.Errorf("%s: error %v", text, err)
+		}
+	}
+}
+
+func TestAProgramThatActsFreelyNeedsAWord(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "providers: {gemini: {command: /bin/true}}\nroles: {coder: {provider: gemini}}\n")
+	def, _, _ := workflows.Load("quick", nil)
+	r.host.Environ = func(name string) (string, bool) {
+		return map[string]string{"GEMINI_API_KEY": "x", "PATH": "/bin"}[name], true
+	}
+	if err := r.host.Preflight(r.config, def, false); err != nil {
+		t.Errorf("with the word: %v", err)
+	}
+	r.config.Sandbox.UnsafeFlags = nil
+	var refused *host.PreflightError
+	if err := r.host.Preflight(r.config, def, false); !errors.As(err, &refused) || !strings.Contains(err.Error(), "unsafe_flags: true") {
+		t.Errorf("without: %v", err)
+	}
+	if err := r.host.Preflight(r.config, def, true); err != nil {
+		t.Errorf("with a person at hand: %v", err)
+	}
 }

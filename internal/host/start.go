@@ -133,7 +133,7 @@ func (r *runner) launchSpec(a orchestrator.Args, s *orchestrator.State) (agent.L
 	}
 	spec := agent.LaunchSpec{
 		Dir: r.launchDir(a.Launch), Session: r.sess.Dir, Launch: a.Launch, Role: a.Role, Task: a.Task, Self: r.Self,
-		Provider: provider, Transport: r.transport(a, provider, s), Unattended: !s.Interactive, AllowUnsafe: r.unsafe(),
+		Provider: provider, Transport: r.transport(a, provider, s), Unattended: !s.Interactive, AllowUnsafe: r.mayActFreely(r.cfg),
 		Model: choice.Model, Args: choice.Args, Line: promptLine(r.sess.Path(a.PromptFile)),
 		Workdir: workdir, TrustDir: r.workspaces(), Runtime: r.RuntimeDir, Env: r.environment(a, s), Now: r.Now(),
 	}
@@ -166,14 +166,6 @@ func (r *runner) shareLogin(spec *agent.LaunchSpec, s *orchestrator.State) {
 	if _, _, err := spec.Provider.Login(spec.Env); errors.Is(err, agent.ErrNoLogin) {
 		spec.Env.RealHome, spec.Transport, spec.Unattended = r.Home, agent.TUI, false
 	}
-}
-
-// unsafe reports whether programs may act without asking.
-func (r *runner) unsafe() bool {
-	if r.cfg.Sandbox.Level == "runner" {
-		return true
-	}
-	return r.cfg.Sandbox.UnsafeFlags != nil && *r.cfg.Sandbox.UnsafeFlags
 }
 
 // resumable is the program's own session of the agent's former launch, if the same
