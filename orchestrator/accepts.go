@@ -159,6 +159,9 @@ func doneRule(def *workflows.Definition, s *State, c Call) Judgement {
 	if j, ok := ownRole(c, phase.Role); !ok {
 		return j
 	}
+	if left(s, c) {
+		return already()
+	}
 	if phase.Kind == workflows.KindFix {
 		return fixDone(s, c)
 	}
@@ -205,6 +208,9 @@ func reviewRule(def *workflows.Definition, s *State, c Call) Judgement {
 	if c.Payload.Role != "" {
 		role = c.Payload.Role
 	}
+	if left(s, c) {
+		return already()
+	}
 	if c.Role != "" && role != c.Role {
 		return refuse("you are the %s and cannot submit for the %s", c.Role, role)
 	}
@@ -233,7 +239,7 @@ func summaryRule(def *workflows.Definition, s *State, c Call) Judgement {
 	if len(roles) > 0 && c.Role != "" && c.Role != roles[0] {
 		return refuse("the summary is written by the %s, you are the %s", roles[0], c.Role)
 	}
-	if s.AwaitingSummary {
+	if s.AwaitingSummary && !left(s, c) {
 		return accepted()
 	}
 	if s.Completion.Summary != "" || left(s, c) && s.Phase != PhaseFailed {
@@ -281,22 +287,10 @@ func dispatchRule(def *workflows.Definition, s *State, c Call) Judgement {
 	case ResearchDone:
 		return refuse("research %s is done: read %s", c.Payload.Topic, path.Join(ResearchDir(kind, c.Payload.Topic), "summary.md"))
 	}
-	if n := runningResearch(s); s.Settings.Research > 0 && n >= s.Settings.Research {
+	if n := len(runningResearchers(s)); s.Settings.Research > 0 && n >= s.Settings.Research {
 		return refuse("%d research tasks are running, at most %d may; wait for one to end", n, s.Settings.Research)
 	}
 	return accepted()
-}
-
-func runningResearch(s *State) int {
-	n := 0
-	for _, tasks := range []map[string]string{s.ResearchTasks, s.WebResearchTasks} {
-		for _, status := range tasks {
-			if status == ResearchDispatched {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 func anyRule(*workflows.Definition, *State, Call) Judgement { return accepted() }
@@ -322,37 +316,4 @@ func list(items []string) string {
 		return "none"
 	}
 	return strings.Join(items, ", ")
-}
-
-// Kinds of artifacts.
-const (
-	ArtifactText   = "text"
-	ArtifactPlan   = "plan"
-	ArtifactReview = "review"
-)
-
-// ArtifactOf returns the file, relative to the session directory, that a call
-// submits, and how it is to be read; both are empty for a call without one.
-func ArtifactOf(def *workflows.Definition, s *State, c Call) (file, kind string) {
-	switch c.Tool {
-	case "submit_pm_done", "submit_architecture", "submit_design":
-		for _, phase := range def.Phases {
-			if phase.Tool == c.Tool {
-				return phase.Artifact, ArtifactText
-			}
-		}
-	case "submit_plan":
-		return path.Join(dirOf(def, workflows.KindPlan), "plan.yaml"), ArtifactPlan
-	case "submit_review":
-		role := c.Role
-		if c.Payload.Role != "" {
-			role = c.Payload.Role
-		}
-		return ReviewFile(dirOf(def, workflows.KindReview), role), ArtifactReview
-	case "submit_summary":
-		return path.Join(dirOf(def, workflows.KindComplete), "summary.md"), ArtifactText
-	case "submit_research_done":
-		return path.Join(ResearchDir(c.Payload.Type, c.Payload.Topic), "summary.md"), ArtifactText
-	}
-	return "", ""
 }

@@ -105,12 +105,16 @@ func (r *reducer) cmdPause(p Payload) string {
 	return ""
 }
 
+// cmdResume ends a pause; at a park, or after a failure, it is a retry.
 func (r *reducer) cmdResume(p Payload) string {
-	if !r.s.Paused {
-		return "the session is not paused"
+	switch {
+	case r.s.Paused && !r.s.Ended():
+		r.unpause(p.Actor, p.Source)
+		return ""
+	case r.s.Parked(), r.s.Phase == PhaseFailed:
+		return r.cmdRetry(p)
 	}
-	r.unpause(p.Actor, p.Source)
-	return ""
+	return "the session is not paused"
 }
 
 // unpause moves every deadline by the pause and starts what is owed.
@@ -121,21 +125,28 @@ func (r *reducer) unpause(actor, source string) {
 	}
 	delete(r.s.Counters, "pause")
 	r.event(EvUnpaused, map[string]any{"actor": actor, "source": source})
-	r.launchMissing(nil)
+	for key, a := range r.s.Agents {
+		a.Heard = r.now
+		r.s.Agents[key] = a
+	}
+	r.goOnWith(nil)
 }
 
+// cmdRetry starts again what failed or stalled: an agent, or the whole session.
 func (r *reducer) cmdRetry(Payload) string {
-	if r.s.Parked() {
-		r.resumeRun("")
-		r.launchMissing([]string{})
+	switch {
+	case r.s.Parked(), r.s.Phase == PhaseFailed && r.s.InterruptedPhase != "":
+		r.resumeRun()
+		r.goOnWith([]string{})
 		return ""
-	}
-	if r.s.Ended() {
+	case r.s.Ended():
 		return "the session has ended"
+	case r.s.Paused:
+		return pausedFirst
 	}
 	n := 0
 	for _, o := range Owed(r.def, r.s) {
-		if r.s.Agents[o.Key()].Launch == "" && r.s.Agents[o.Key()].Waiting == "" {
+		if a := r.s.Agents[o.Key()]; a.Launch == "" && a.Waiting == "" {
 			r.launch(o, true)
 			n++
 		}
@@ -146,9 +157,19 @@ func (r *reducer) cmdRetry(Payload) string {
 	return ""
 }
 
+// pausedFirst refuses what would lead to another phase or start an agent.
+const pausedFirst = "the session is paused: resume it first"
+
 func (r *reducer) cmdApprove(p Payload) string {
-	if r.s.Gate == nil {
+	switch {
+	case r.s.Gate == nil:
 		return "no gate is open"
+	case r.s.Parked():
+		r.resumeRun()
+	case r.s.Ended():
+		return "the session has ended"
+	case r.s.Paused:
+		return pausedFirst
 	}
 	a := Approval{By: "user", CommitMessage: textArg(p, "message")}
 	if list, ok := p.Args["exclude"].([]any); ok {
@@ -167,7 +188,11 @@ func (r *reducer) cmdChanges(p Payload) string {
 	switch {
 	case text == "":
 		return "changes needs a text"
-	case r.s.Gate != nil, r.s.Parked():
+	case r.s.Parked():
+	case r.s.Gate != nil && !r.s.Ended():
+		if r.s.Paused {
+			return pausedFirst
+		}
 	case r.s.Phase == PhaseDone && r.s.Completion.PRNumber > 0:
 	default:
 		return "no gate and no pull request is open; use say to tell an agent"
@@ -235,10 +260,14 @@ func (r *reducer) cmdAnswer(p Payload) string {
 	if !q.Open() {
 		return "question " + id + " was answered already"
 	}
-	if r.s.Parked() && r.s.OutcomeReason == ReasonQuestion {
-		r.resumeRun("")
+	parked := r.s.Parked() && r.s.OutcomeReason == ReasonQuestion
+	if parked {
+		r.resumeRun()
 	}
 	r.answer(q, text, p.Actor, p.Source, false)
+	if parked {
+		r.goOnWith([]string{})
+	}
 	return ""
 }
 

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -10,7 +9,8 @@ import (
 )
 
 func (r *reducer) enterComplete(phase workflows.Phase) {
-	r.moveAside(path.Join(phase.Dir, "approval.json"), path.Join(phase.Dir, "changes.md"))
+	r.endResearch("the work is complete")
+	r.moveAside(r.gateFiles()...)
 	if r.s.Completion.Summary == "" {
 		file := path.Join(phase.Dir, "summary.md")
 		r.effect(EffMaterialise, file, Args{
@@ -33,71 +33,47 @@ func (r *reducer) decideCompletion() {
 	case !r.s.Interactive && !exhausted && set.ApproveCompletion:
 		r.openGate(GateCompletion)
 	case !r.s.Interactive && exhausted:
-		r.beginCommit(Approval{By: "policy"}, false)
+		r.beginCommit(Approval{})
 	default:
-		r.beginCommit(Approval{By: "policy"}, true)
+		r.writeApproval(Approval{By: "policy"})
+		r.beginCommit(Approval{})
 	}
 }
 
-func (r *reducer) openGate(name string) {
-	r.s.Gate = &Gate{Name: name, OpenedAt: r.now}
-	r.event(EvGateOpened, map[string]any{"gate": name})
-	if !r.s.Interactive {
-		r.deadline("gate", r.s.Settings.LimitHumanWait)
-	}
-}
-
-// closeGate closes an open gate; the time it was open does not count.
-func (r *reducer) closeGate(action, actor, source string) {
-	g := r.s.Gate
-	if g == nil {
-		return
-	}
-	r.s.Gate = nil
-	r.disarm("gate")
-	r.event(EvGateClosed, map[string]any{"gate": g.Name, "action": action, "actor": actor, "source": source})
-	r.shiftDeadlines(r.now.Sub(g.OpenedAt.Time))
-}
-
-// approve answers an open gate.
-func (r *reducer) approve(a Approval, actor, source string) {
-	gate := r.s.Gate.Name
-	r.closeGate("approve", actor, source)
-	if gate == GatePlan {
-		r.leavePlan()
-		return
-	}
-	if a.By == "" {
-		a.By = "user"
-	}
-	r.beginCommit(a, true)
-}
-
-// beginCommit writes the approval down and starts the last steps.
-func (r *reducer) beginCommit(a Approval, record bool) {
-	if record {
-		r.writeApproval(a)
-	}
+// beginCommit starts the last steps.
+func (r *reducer) beginCommit(a Approval) {
 	c := &r.s.Completion
-	c.Exclude, c.Message, c.Approved = a.ExcludeFiles, a.CommitMessage, a.By != "policy"
+	c.Exclude, c.Message, c.Next = a.ExcludeFiles, a.CommitMessage, StepCommit
 	if c.AuthorDate.IsZero() {
 		c.AuthorDate = r.now
 	}
-	r.askCommit()
+	r.nextStep()
 }
 
-func (r *reducer) writeApproval(a Approval) {
-	body, err := json.Marshal(struct {
-		Action        string   `json:"action"`
-		ExcludeFiles  []string `json:"exclude_files"`
-		CommitMessage string   `json:"commit_message,omitempty"`
-		By            string   `json:"by"`
-	}{"approve", append([]string{}, a.ExcludeFiles...), a.CommitMessage, a.By})
-	if err != nil {
-		panic("orchestrator: an approval always marshals: " + err.Error())
+// nextStep issues the step of the completion that is to be taken, unless it is on
+// its way.
+func (r *reducer) nextStep() {
+	if r.s.Paused || r.s.Ended() || len(r.pending(func(e Effect) bool { return completionStep[e.Type] })) > 0 {
+		return
 	}
-	file := path.Join(dirOf(r.def, workflows.KindComplete), "approval.json")
-	r.effect(EffWriteFile, file, Args{Path: file, SHA256: r.blob(string(body) + "\n")}, r.fsPending()...)
+	switch r.s.Completion.Next {
+	case StepCommit:
+		r.askCommit()
+	case StepPush:
+		r.askPush()
+	case StepPR:
+		r.askPR()
+	case StepEnd:
+		r.askLastCompletion()
+	}
+}
+
+var completionStep = map[string]bool{EffCommit: true, EffPush: true, EffPR: true, EffLastCompletion: true}
+
+// goOn notes the next step of the completion and takes it.
+func (r *reducer) goOn(step string) {
+	r.s.Completion.Next = step
+	r.nextStep()
 }
 
 func (r *reducer) round() string { return fmt.Sprint(r.s.ChangeRound) }
@@ -106,7 +82,7 @@ func (r *reducer) askCommit() {
 	c := r.s.Completion
 	r.effect(EffCommit, "commit@"+r.round(), Args{
 		Commit: r.s.Integrated.Commit, Tree: r.s.Integrated.Tree, Base: r.s.BaseSHA, Exclude: c.Exclude,
-		Message: r.commitMessage(), Allowed: c.Approved && r.s.Interactive, Date: c.AuthorDate, Round: r.s.ChangeRound,
+		Message: r.commitMessage(), Allowed: c.Approved && c.Shown && r.s.Interactive, Date: c.AuthorDate, Round: r.s.ChangeRound,
 		Branch: r.s.FeatureBranch,
 	}, r.fsPending()...)
 }
@@ -129,20 +105,41 @@ func (r *reducer) committed(_ Effect, res Result) {
 	switch {
 	case res.Empty:
 		r.event(EvNothingToCommit, nil)
-		if c.Approved && r.s.Counters["nothing approved"].N > 0 {
-			r.askLastCompletion()
+		if c.Nothing && c.Approved {
+			r.goOn(StepEnd)
 			return
 		}
+		c.Nothing, c.Approved = true, false
 		r.park(ReasonNothingToCommit, "the work changed nothing", "resume to end without a pull request, or say what to change")
 	case len(res.Findings) > 0:
-		c.Findings = res.Findings
-		r.park(ReasonOutputGate, "the output gate found: "+strings.Join(res.Findings, "; "), "resume to scan again, or say what to change")
+		r.blocked(res.Findings)
 	case res.Refused != "":
 		r.park(ReasonCommitRefused, res.Refused, "resume to try again")
 	default:
 		c.Commit, c.Tree, c.Parent, c.Subject, c.Held, c.Findings = res.Commit, res.Tree, res.Parent, res.Subject, res.Held, nil
 		r.event(EvCommitCreated, map[string]any{"sha": res.Commit, "branch": r.s.FeatureBranch, "subject": res.Subject, "files": res.Files})
-		r.askPush()
+		c.Rescan = false
+		r.goOn(StepPush)
+	}
+}
+
+// blocked decides about findings of the output gate. The first time a person is
+// asked; when they let it look again, the findings are what is to be changed, or,
+// with the person at hand, what is shown at the gate.
+func (r *reducer) blocked(findings []string) {
+	c := &r.s.Completion
+	again := c.Rescan
+	c.Findings, c.Rescan, c.Shown, c.Approved = findings, false, false, false
+	text := "the output gate found: " + strings.Join(findings, "; ")
+	switch {
+	case !again:
+		r.park(ReasonOutputGate, text, "resume to scan again, or say what to change")
+	case r.s.Interactive:
+		c.Shown, c.Next = true, ""
+		r.openGate(GateCompletion)
+	default:
+		r.requestChanges("The work cannot be published as it is. Remove what the output gate found:\n\n- "+
+			strings.Join(findings, "\n- "), systemAddress, "output_gate")
 	}
 }
 
@@ -164,19 +161,15 @@ func (r *reducer) pushed(_ Effect, res Result) {
 		c.Commit, c.Tree = res.Commit, res.Tree
 	}
 	r.event(EvBranchPushed, map[string]any{"branch": r.s.FeatureBranch, "sha": c.Commit, "skipped": res.Skipped})
-	if res.Skipped != "" {
-		r.askLastCompletion()
+	c.Pushed = res.Skipped == ""
+	if !c.Pushed || r.s.GHAvailable == nil || !*r.s.GHAvailable {
+		r.goOn(StepEnd)
 		return
 	}
-	c.Pushed = true
-	r.askPR()
+	r.goOn(StepPR)
 }
 
 func (r *reducer) askPR() {
-	if r.s.GHAvailable == nil || !*r.s.GHAvailable {
-		r.askLastCompletion()
-		return
-	}
 	c := r.s.Completion
 	r.effect(EffPR, "pr@"+r.round(), Args{
 		Commit: c.Commit, Tree: c.Tree, Branch: r.s.FeatureBranch, Round: r.s.ChangeRound,
@@ -210,7 +203,7 @@ func (r *reducer) opened(_ Effect, res Result) {
 		c.PRNumber, c.PRURL, c.Draft = res.Number, res.URL, res.Draft
 		r.event(EvPROpened, map[string]any{"number": res.Number, "url": res.URL, "draft": res.Draft, "adopted": res.Adopted})
 	}
-	r.askLastCompletion()
+	r.goOn(StepEnd)
 }
 
 func (r *reducer) askLastCompletion() {
@@ -218,9 +211,13 @@ func (r *reducer) askLastCompletion() {
 	r.effect(EffLastCompletion, "last@"+r.round(), Args{Commit: c.Commit, Branch: r.s.FeatureBranch, Round: r.s.ChangeRound})
 }
 
-// completed ends the run.
+// completed ends the run; while it is paused, its end waits.
 func (r *reducer) completed(Effect, Result) {
-	if r.s.Ended() {
+	switch {
+	case r.s.Ended():
+		return
+	case r.s.Paused:
+		r.s.Completion.Next = StepEnd
 		return
 	}
 	if r.s.Completion.Exhausted && !r.s.Completion.Approved {
@@ -234,55 +231,4 @@ func (r *reducer) finishPhase(outcome, reason string) {
 	seconds := int(r.now.Sub(r.s.PhaseEnteredAt.Time).Seconds())
 	r.event(EvPhaseLeft, map[string]any{"phase": r.s.Phase, "next": PhaseDone, "seconds": seconds})
 	r.finishRun(outcome, reason)
-}
-
-// owedStep issues the first completion step that is not done.
-func (r *reducer) owedStep() {
-	c := r.s.Completion
-	switch {
-	case len(r.pending(func(e Effect) bool {
-		return e.Type == EffCommit || e.Type == EffPush || e.Type == EffPR || e.Type == EffLastCompletion
-	})) > 0:
-	case c.Commit == "":
-		r.askCommit()
-	case !c.Pushed:
-		r.askPush()
-	default:
-		r.askPR()
-	}
-}
-
-func (r *reducer) observeApproval(o *Observation) {
-	if r.s.Gate == nil {
-		return
-	}
-	if o.Approval == nil || len(o.Problems) > 0 {
-		r.event(EvInputRejected, map[string]any{"tool": "approval.json", "role": "", "errors": o.Problems})
-		r.moveAside(path.Join(dirOf(r.def, workflows.KindComplete), "approval.json"))
-		return
-	}
-	r.approve(*o.Approval, o.Approval.By, "file")
-}
-
-func (r *reducer) observeChanges(o *Observation) {
-	if r.s.Gate == nil || o.Approval == nil || strings.TrimSpace(o.Approval.Text) == "" {
-		return
-	}
-	file := path.Join(dirOf(r.def, workflows.KindComplete), "changes.md")
-	r.effect(EffRemoveFiles, file, Args{Paths: []string{file}, Visit: r.s.Visit})
-	r.requestChanges(o.Approval.Text, "user", "file")
-}
-
-// requestChanges goes back to planning with what a person wants changed.
-func (r *reducer) requestChanges(text, actor, source string) {
-	r.closeGate("changes", actor, source)
-	if r.s.ChangeRequest != "" {
-		text = string(r.s.ChangeRequest) + "\n\n" + text
-	}
-	r.s.ChangeRequest = Optional(text)
-	r.s.ChangeRound++
-	r.s.Outcome, r.s.OutcomeReason = "", ""
-	r.last(LastChanges)
-	plan, _ := r.def.Kind(workflows.KindPlan)
-	r.enter(plan.ID, LastChanges)
 }

@@ -73,7 +73,8 @@ type Args struct {
 	Strict    bool     `json:"strict,omitempty"` // integrate: paths outside Owned are not merged
 	Date      Time     `json:"date"`             // author date of what is committed
 
-	Seq int `json:"seq,omitempty"` // message
+	Seq  int  `json:"seq,omitempty"`  // message
+	Gone bool `json:"gone,omitempty"` // stop_agent: the launch's exit is recorded already
 
 	Message   string   `json:"message,omitempty"`
 	Exclude   []string `json:"exclude,omitempty"`
@@ -149,6 +150,9 @@ type ScopePath struct {
 	Added   int    `json:"added"`
 	Removed int    `json:"removed"`
 }
+
+// ModeHook is the way of delivery whose receipt is known.
+const ModeHook = "hook"
 
 // Deliveries of a message.
 const (

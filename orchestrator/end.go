@@ -10,17 +10,23 @@ func (r *reducer) end(outcome, reason string) {
 	r.s.Outcome, r.s.OutcomeReason = Optional(outcome), Optional(reason)
 	r.dropPending(func(e Effect) bool { return !keptAtEnd[e.Type] && e.Type != EffStopAgent })
 	for _, key := range slices.Sorted(maps.Keys(r.s.Agents)) {
+		waiting := r.s.Agents[key].Waiting
 		r.stop(key)
+		a := r.s.Agents[key]
+		a.Waiting = waiting // its answer may come later, when the session goes on
+		r.s.Agents[key] = a
 	}
-	r.s.Deadlines = map[string]Time{}
+	r.s.Deadlines, r.s.StillSince = map[string]Time{}, Time{}
 	r.changed = true
 }
 
 func (r *reducer) finishRun(outcome, reason string) {
-	r.s.Phase = PhaseDone
+	for _, key := range slices.Sorted(maps.Keys(r.s.Agents)) {
+		r.forget(key)
+	}
 	r.end(outcome, reason)
+	r.s.Phase, r.s.Gate = PhaseDone, nil
 	r.orphanMessages()
-	r.s.Gate = nil
 	c := r.s.Completion
 	r.event(EvDone, map[string]any{
 		"outcome": outcome, "commit": c.Commit, "pr_url": c.PRURL, "seconds": r.runSeconds(),

@@ -4,19 +4,14 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/agentmux/agentmux/workflows"
 )
 
 // applyPlan takes a plan: everything an earlier plan left is reset, derived
 // files are renewed, and the plan gate opens where one is configured.
-func (r *reducer) applyPlan(c Call) {
+func (r *reducer) applyPlan(Call) {
 	a := r.artifact()
-	if a == nil || a.Plan == nil {
-		r.ignore(c, "no plan came with the submission")
-		return
-	}
 	phase, _ := r.phase()
 	r.accept(a, phase.Role)
 	r.stop(phase.Role)
@@ -36,6 +31,17 @@ func (r *reducer) applyPlan(c Call) {
 func (r *reducer) leavePlan() {
 	r.last(LastPlanWritten)
 	r.follow("accepted", LastPlanWritten)
+}
+
+// dropPlan forgets the plan that a change request replaces: what it finished is in
+// the base of the next one, and its verdicts say nothing about that.
+func (r *reducer) dropPlan() {
+	s := r.s
+	s.Schedule, s.SubplanStatus, s.Conflicts = nil, map[string]string{}, map[string][]string{}
+	s.CompletedSubplans, s.ActivePlanIDs, s.CompletedGroups = []string{}, []string{}, []string{}
+	s.GroupTotal, s.GroupIndex, s.GroupMode = 0, 0, ""
+	s.ActiveReviews, s.ReviewResults = map[string]string{}, map[string]ReviewResult{}
+	s.AwaitingSummary = false
 }
 
 func (r *reducer) setPlan(a *Artifact) {
@@ -97,12 +103,7 @@ func (r *reducer) marker(id string) string {
 	return path.Join(dirOf(r.def, workflows.KindImplement), "done_"+id)
 }
 
-func (r *reducer) enterImplement(workflows.Phase) {
-	if r.s.Integrated.Commit == "" {
-		r.s.Integrated.Commit = r.s.BaseSHA
-	}
-	r.nextGroup()
-}
+func (r *reducer) enterImplement(workflows.Phase) { r.nextGroup() }
 
 // nextGroup activates the first group that is not complete, or leaves the phase.
 func (r *reducer) nextGroup() {
@@ -125,8 +126,11 @@ func (r *reducer) nextGroup() {
 func (r *reducer) group() Group { return r.s.Schedule.Groups[r.s.GroupIndex-1] }
 
 // dispatch starts what the active group may run now, and closes the group when
-// nothing is left.
+// nothing is left. A paused session starts nothing and goes on from here later.
 func (r *reducer) dispatch() {
+	if r.s.Paused || r.s.Ended() {
+		return
+	}
 	group := r.group()
 	limit := 1
 	if group.Mode == "parallel" {
@@ -151,12 +155,21 @@ func (r *reducer) dispatch() {
 	r.nextGroup()
 }
 
+// startSubplan starts the coder of a subplan. One that a person marked as done
+// before is done: nobody is started, nothing is integrated.
 func (r *reducer) startSubplan(id string) {
 	r.s.SubplanStatus[id] = SubplanRunning
-	r.s.ActivePlanIDs = append(r.s.ActivePlanIDs, id)
 	r.event(EvSubplanStarted, map[string]any{"id": id, "title": r.s.Schedule.Titles[id]})
+	if r.s.Seen[markerSeen(id)] != "" {
+		r.finishSubplan(id, Result{Commit: r.s.Integrated.Commit})
+		return
+	}
+	r.s.ActivePlanIDs = append(r.s.ActivePlanIDs, id)
 	r.launchOwed()
 }
+
+// markerSeen names the memory of a marker made by hand.
+func markerSeen(id string) string { return "observe/" + ObserveMarker + "/" + id }
 
 // resolveNext sends the next coder whose work conflicted to bring it in by
 // hand; one at a time, so that a second conflict cannot occur.
@@ -179,130 +192,6 @@ func (r *reducer) resolveNext(group Group) bool {
 	return false
 }
 
-func (r *reducer) applyDone(c Call) {
-	phase, _ := r.phase()
-	if phase.Kind == workflows.KindFix {
-		r.fixSubmitted()
-		return
-	}
-	r.submitted(string(*c.Payload.SubplanIndex))
-}
-
-// submitted takes the work of a subplan: its coder is stopped, then the work is
-// integrated.
-func (r *reducer) submitted(id string) {
-	phase, _ := r.phase()
-	o := coder(r.s, phase, id)
-	r.s.SubplanStatus[id] = SubplanSubmitted
-	r.armPhase(phase)
-	r.effect(EffWriteMarker, r.marker(id), Args{Path: r.marker(id)})
-	r.integrate(o, id)
-}
-
-// integrate asks for the merge of what an agent left in its workspace.
-func (r *reducer) integrate(o OwedAgent, id string) {
-	a := r.s.Agents[o.Key()]
-	r.stop(o.Key())
-	owned := r.s.Schedule.Owned[id]
-	if strings.HasPrefix(o.Task, "resolve-") {
-		owned = append(slices.Clone(owned), r.s.Conflicts[id]...)
-	}
-	w := r.s.Workspaces[o.Workspace]
-	r.effect(EffIntegrate, "integrate", Args{
-		Launch: string(a.LastLaunch), Role: o.Role, Task: id, Workspace: o.Workspace, Dir: w.Path, Base: w.Base,
-		Owned: owned, Strict: r.s.Settings.ScopePolicy == "fail", Date: r.now,
-	}, append(r.stopsIn(o.Workspace), r.pending(func(e Effect) bool {
-		return e.Type == EffEnsureWorkspace && e.Args.Workspace == o.Workspace
-	})...)...)
-}
-
-// integrated decides what the result of a merge leads to.
-func (r *reducer) integrated(e Effect, res Result) {
-	id := e.Args.Task
-	resolved := e.Args.Workspace == resolveTask(id)
-	switch {
-	case len(res.Scope) > 0 && e.Args.Strict:
-		r.scopeViolation(id, res.Scope)
-		r.outOfScope(id)
-		return
-	case len(res.Conflicts) > 0:
-		r.conflict(e, res)
-		return
-	case res.Empty && resolved:
-		r.subplanBack(id, SubplanConflict)
-		r.park(ReasonMergeUnresolved, "the conflict of subplan "+id+" was not resolved", "resume to try again, or say what to change")
-		return
-	}
-	if len(res.Scope) > 0 && !resolved {
-		r.scopeViolation(id, res.Scope)
-	}
-	r.headMoved(e, res)
-	if id == FixTask {
-		r.fixDone(res)
-		return
-	}
-	r.subplanDone(id, res)
-}
-
-// headMoved remembers the merged commit, and that the workspace's content is
-// the integrated tree where it is.
-func (r *reducer) headMoved(e Effect, res Result) {
-	r.s.Integrated = Integrated{Commit: res.Commit, Tree: res.Tree}
-	w := r.s.Workspaces[e.Args.Workspace]
-	w.Snapshot = Optional(res.Snapshot)
-	if res.Snapshot == res.Tree {
-		w.Base = res.Commit
-	}
-	r.s.Workspaces[e.Args.Workspace] = w
-}
-
-func (r *reducer) subplanDone(id string, res Result) {
-	r.s.SubplanStatus[id] = SubplanDone
-	delete(r.s.Conflicts, id)
-	r.s.CompletedSubplans = append(r.s.CompletedSubplans, id)
-	r.s.ActivePlanIDs = without(r.s.ActivePlanIDs, id)
-	r.event(EvSubplanDone, map[string]any{"id": id, "commit": res.Commit, "files": res.Files})
-	r.dispatch()
-}
-
-func without(items []string, item string) []string {
-	return slices.DeleteFunc(items, func(s string) bool { return s == item })
-}
-
-func (r *reducer) conflict(e Effect, res Result) {
-	id := e.Args.Task
-	r.s.Conflicts[id] = res.Conflicts
-	r.event(EvMergeConflict, map[string]any{"id": id, "paths": res.Conflicts, "task": resolveTask(id)})
-	r.effect(EffPreserve, id+"@"+fmt.Sprint(r.s.Visit), Args{
-		Task: id, Workspace: e.Args.Workspace, Dir: e.Args.Dir, Base: e.Args.Base, Launch: e.Args.Launch, Date: r.now,
-	}, r.stopsIn(e.Args.Workspace)...)
-	r.subplanBack(id, SubplanConflict)
-	r.dispatch()
-}
-
-// subplanBack takes a subplan out of the active ones with a status.
-func (r *reducer) subplanBack(id, status string) {
-	r.s.SubplanStatus[id] = status
-	r.s.ActivePlanIDs = without(r.s.ActivePlanIDs, id)
-	r.changed = true
-}
-
-func (r *reducer) scopeViolation(id string, paths []ScopePath) {
-	r.event(EvScopeViolation, map[string]any{"id": id, "policy": r.s.Settings.ScopePolicy, "paths": paths})
-}
-
-// outOfScope sends a coder back once, then asks a person.
-func (r *reducer) outOfScope(id string) {
-	if r.count("scope/"+id) > 1 {
-		r.subplanBack(id, SubplanPending)
-		r.park(ReasonScope, "subplan "+id+" changed files it does not own", "resume to let it try again, or say what to change")
-		return
-	}
-	r.s.SubplanStatus[id] = SubplanRunning
-	r.effect(EffRemoveFiles, r.marker(id), Args{Paths: []string{r.marker(id)}, Visit: r.s.Visit})
-	r.launchOwed()
-}
-
 func (r *reducer) enterFix(workflows.Phase) {
 	r.s.SubplanStatus[FixTask] = SubplanRunning
 	r.effect(EffRemoveFiles, "markers@"+fmt.Sprint(r.s.Visit), Args{Paths: r.markers(max(1, r.s.SubplanCount)), Visit: r.s.Visit})
@@ -313,12 +202,7 @@ func (r *reducer) fixSubmitted() {
 	phase, _ := r.phase()
 	o := fixer(r.def, r.s, phase)
 	r.s.SubplanStatus[FixTask] = SubplanSubmitted
+	r.armPhase(phase)
 	r.effect(EffWriteMarker, r.marker("1"), Args{Path: r.marker("1")})
 	r.integrate(o[0], FixTask)
-}
-
-func (r *reducer) fixDone(Result) {
-	delete(r.s.SubplanStatus, FixTask)
-	r.last(LastImplemented)
-	r.follow("completed", LastImplemented)
 }

@@ -65,7 +65,9 @@ type Line struct {
 	Excerpt  string    `json:"excerpt,omitempty"`
 	Rewound  *Rewind   `json:"rewound,omitempty"` // the file was replaced or cut
 	Artifact *Artifact `json:"artifact,omitempty"`
-	Signal   string    `json:"signal,omitempty"` // the host was told to end; no line at all
+	// Artifacts belong to the calls that Attribute finds, where these are several.
+	Artifacts []*Artifact `json:"artifacts,omitempty"`
+	Signal    string      `json:"signal,omitempty"` // the host was told to end; no line at all
 }
 
 // Rewind tells that a line file is not the one the cursor was made for.

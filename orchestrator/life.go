@@ -1,20 +1,12 @@
 package orchestrator
 
 import (
-	"fmt"
 	"strings"
 	"time"
-
-	"github.com/agentmux/agentmux/workflows"
 )
 
-const (
-	relaunchPause  = 10 * time.Second // doubled with every retry
-	serverWindow   = 10 * time.Minute // this long back, server failures count
-	serverFailures = 3                // this many of them park the session
-)
-
-// agent judges the condition of a launch.
+// agent judges the condition of a launch. While the session is paused an exit is
+// recorded and nothing follows from it: a submission that waits comes first.
 func (r *reducer) agent() {
 	rep := r.in.Agent
 	a, known := r.s.Agents[rep.Key]
@@ -25,11 +17,7 @@ func (r *reducer) agent() {
 	if len(starting) > 0 {
 		return
 	}
-	if rep.CLISession != "" && string(a.CLISession) != rep.CLISession {
-		a.CLISession = Optional(rep.CLISession)
-		r.s.Agents[rep.Key] = a
-		r.changed = true
-	}
+	r.noteCondition(rep)
 	switch rep.Condition {
 	case AgentLive:
 		r.agentLive(rep)
@@ -38,8 +26,27 @@ func (r *reducer) agent() {
 	}
 }
 
+// noteCondition keeps what later decisions need of a report.
+func (r *reducer) noteCondition(rep *AgentReport) {
+	a := r.s.Agents[rep.Key]
+	before := a
+	if rep.CLISession != "" {
+		a.CLISession = Optional(rep.CLISession)
+	}
+	limited := rep.RateLimited && rep.Condition == AgentLive
+	if a.Limited && !limited {
+		a.Heard = r.now
+	}
+	a.Limited = limited
+	if a != before {
+		r.s.Agents[rep.Key] = a
+		r.changed = true
+	}
+}
+
 func (r *reducer) agentLive(rep *AgentReport) {
 	switch {
+	case r.s.Paused:
 	case rep.Dialog != "" && !r.s.Interactive:
 		r.park(ReasonAgentDialog, "the "+rep.Key+" shows a dialog nobody may answer for it: "+cut(rep.Dialog, 200), "attach and answer it, then resume")
 	case rep.TurnEnded != "" && r.news("turn/"+rep.Launch, rep.TurnEnded):
@@ -49,31 +56,35 @@ func (r *reducer) agentLive(rep *AgentReport) {
 	}
 }
 
-// turnEnded reminds an agent once that only a submission ends its task.
+// turnEnded reminds an agent once that only a submission ends its task. One that
+// has mail goes on with that first.
 func (r *reducer) turnEnded(rep *AgentReport) {
-	if r.waits(rep) || r.s.Interactive {
+	rule := "turn/" + rep.Launch
+	if r.waits(rep) || r.s.Interactive || r.s.Counters[rule].N == 0 && r.hasMail(rep.Key) {
 		return
 	}
-	if r.count("turn/"+rep.Key) > 1 {
+	if r.count(rule) > 1 {
 		r.lost(rep.Key, "its turn ended without a submission", rep.Tail)
 		return
 	}
-	r.message(rep.Key, Message{From: "system", Type: "update", Headline: "your task is not submitted"},
+	r.message(rep.Key, Message{From: systemAddress, Type: "update", Headline: "your task is not submitted"},
 		"Your turn ended, but nothing was submitted. Finish the task and submit it with the tool your instructions name, or ask with ask_human.\n")
 }
 
+// silent nudges an agent that nothing was heard of for too long, and takes it for
+// gone the next time.
 func (r *reducer) silent(rep *AgentReport) {
 	limit := r.s.Settings.LimitStall
-	a := r.s.Agents[rep.Key]
-	if limit <= 0 || rep.Silence < limit || a.Waiting != "" || rep.RateLimited || r.s.Paused || r.waitsFor(rep.Key) != "" {
+	silence := r.silence(rep)
+	if limit <= 0 || silence < limit || rep.RateLimited || r.waitsFor(rep.Key) != "" {
 		return
 	}
-	name := "stall/" + rep.Launch
-	c := r.s.Counters[name]
+	rule := "stall/" + rep.Launch
+	c := r.s.Counters[rule]
 	if c.N > 0 && (r.s.Interactive || r.now.Sub(c.Since.Time) < limit.D()) {
 		return
 	}
-	r.count(name)
+	r.count(rule)
 	action := "nudged"
 	switch {
 	case r.s.Interactive:
@@ -82,13 +93,31 @@ func (r *reducer) silent(rep *AgentReport) {
 		action = "relaunched"
 	}
 	role, task := SplitKey(rep.Key)
-	r.event(EvAgentStalled, map[string]any{"role": role, "task": task, "seconds": int(rep.Silence.D().Seconds()), "action": action})
+	r.event(EvAgentStalled, map[string]any{"role": role, "task": task, "seconds": int(silence.D().Seconds()), "action": action})
 	switch action {
 	case "nudged":
-		r.message(rep.Key, Message{From: "system", Type: "update", Headline: "are you still at work?"},
+		r.message(rep.Key, Message{From: systemAddress, Type: "update", Headline: "are you still at work?"},
 			"Nothing was heard of you for a while. Go on with your task, submit it if it is finished, or ask with ask_human.\n")
 	case "relaunched":
 		r.lost(rep.Key, "it was silent for too long", rep.Tail)
+	}
+}
+
+// silence is how long an agent that may work was not heard of.
+func (r *reducer) silence(rep *AgentReport) Duration {
+	heard := r.s.Agents[rep.Key].Heard
+	if heard.IsZero() {
+		return rep.Silence
+	}
+	return min(rep.Silence, Duration(r.now.Sub(heard.Time)))
+}
+
+// heard notes that an agent gave a sign of life.
+func (r *reducer) heard(key, launch string) {
+	if a, ok := r.s.Agents[key]; ok && launch != "" && a.Launch == launch {
+		a.Heard = r.now
+		r.s.Agents[key] = a
+		r.changed = true
 	}
 }
 
@@ -96,14 +125,25 @@ func (r *reducer) silent(rep *AgentReport) {
 func (r *reducer) waitsFor(key string) string {
 	role, task := SplitKey(key)
 	for _, q := range r.s.Questions {
-		if q.Open() && q.Role == role && q.Task == task && !strings.HasPrefix(q.ID, retryQuestion+"-") {
+		if q.Open() && q.Role == role && q.Task == task && !q.ofHost() {
 			return "question"
 		}
 	}
-	if phase, ok := r.phase(); ok && phase.Research && phase.Role == role && runningResearch(r.s) > 0 {
+	if phase, ok := r.phase(); ok && phase.Research && key == phase.Role && r.researches(role) {
 		return "research"
 	}
 	return ""
+}
+
+// researches reports whether research that a role asked for is running. Sessions of
+// the earlier tool do not say who asked.
+func (r *reducer) researches(role string) bool {
+	for _, o := range runningResearchers(r.s) {
+		if owner := r.s.Agents[o.Key()].Owner; owner == role || owner == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // waits marks an agent whose turn ended while something it waits for is open.
@@ -122,92 +162,46 @@ func (r *reducer) waits(rep *AgentReport) bool {
 	return true
 }
 
-func (r *reducer) agentGone(rep *AgentReport) {
-	role, task := SplitKey(rep.Key)
-	if rep.ServerLost {
-		r.serverLost(rep)
+// wake goes on with an agent that waited: one that has ended is started again.
+func (r *reducer) wake(key string) {
+	a := r.s.Agents[key]
+	if a.Waiting == "" || r.s.Paused || r.s.Ended() {
 		return
 	}
-	exit := exitText(rep)
-	if !r.news("exit/"+rep.Launch, exit) {
+	a.Waiting, a.Heard = "", r.now
+	r.s.Agents[key] = a
+	if a.Launch != "" {
 		return
 	}
-	a := r.s.Agents[rep.Key]
-	a.LastExit = Optional(exit)
-	r.s.Agents[rep.Key] = a
-	r.event(EvAgentExited, exitData(role, task, rep))
-	if cleanExit(rep) && r.waits(rep) {
-		a = r.s.Agents[rep.Key]
-		a.Launch = ""
-		r.s.Agents[rep.Key] = a
-		return
-	}
-	r.lost(rep.Key, exit, rep.Tail)
-}
-
-func cleanExit(rep *AgentReport) bool { return rep.ExitCode != nil && *rep.ExitCode == 0 }
-
-func exitText(rep *AgentReport) string {
-	switch {
-	case rep.Signal != "":
-		return "signal " + rep.Signal
-	case rep.ExitCode != nil:
-		return fmt.Sprintf("exit %d", *rep.ExitCode)
-	}
-	return "its pane is gone"
-}
-
-func exitData(role, task string, rep *AgentReport) map[string]any {
-	data := map[string]any{"role": role, "task": task, "launch": rep.Launch, "signal": rep.Signal, "expected": false, "exit_code": nil}
-	if rep.ExitCode != nil {
-		data["exit_code"] = *rep.ExitCode
-	}
-	return data
-}
-
-// serverLost starts the launch anew on a new server; the agent is not to blame.
-func (r *reducer) serverLost(rep *AgentReport) {
-	if !r.news("server/"+rep.Launch, "lost") {
-		return
-	}
-	c := r.s.Counters["server"]
-	if c.N > 0 && r.now.Sub(c.Since.Time) > serverWindow {
-		delete(r.s.Counters, "server")
-	}
-	if r.s.Seen["server at"] != r.now.UTC().Format(time.RFC3339) {
-		r.s.Seen["server at"] = r.now.UTC().Format(time.RFC3339)
-		if r.count("server") >= serverFailures {
-			r.park(ReasonAgentStalled, "the tmux server failed three times in ten minutes", "look at agentmux doctor, then resume")
-			return
-		}
-	}
-	if o, ok := owedAgent(r.def, r.s, rep.Key); ok {
+	if o, ok := owedAgent(r.def, r.s, key); ok {
 		r.launch(o, true)
 	}
 }
 
-// lost decides what follows when an agent will not submit.
-func (r *reducer) lost(key, cause, tail string) {
-	role, task := SplitKey(key)
-	a := r.s.Agents[key]
-	switch {
-	case isResearcher(key):
-		r.researchFailed(key, cause)
-	case r.s.AwaitingSummary && r.isKind(workflows.KindReview) && r.count("summary") > 1:
-		r.stop(key)
-		r.leaveReview()
-	case r.s.Interactive:
-		r.stop(key)
-		r.askRetry(key, cause)
-	case a.Retries >= r.s.Settings.AgentRetries:
-		r.stop(key)
-		r.event(EvAgentFailed, map[string]any{"role": role, "task": task, "attempts": a.Attempt, "tail": tail})
-		r.park(ReasonAgentStalled, "the "+key+" did not submit ("+cause+")", "agentmux attach, then resume")
-	default:
-		r.stop(key)
-		a = r.s.Agents[key]
-		a.Retries++
-		r.s.Agents[key] = a
-		r.deadline("relaunch/"+key, Duration(relaunchPause<<(a.Retries-1)))
+// hasMail reports whether a message to the agent is on its way.
+func (r *reducer) hasMail(key string) bool {
+	to := agentAddress(key)
+	for _, m := range r.s.Messages {
+		if m.To == to && m.State == MessageQueued {
+			return true
+		}
 	}
+	return false
 }
+
+// ofHost reports whether the session itself asks: the answer steers an agent.
+func (q Question) ofHost() bool { return strings.HasPrefix(q.ID, hostQuestions) }
+
+// hostQuestion is the open question about what to do with an agent, or nil.
+func hostQuestion(s *State, key string) *Question {
+	role, task := SplitKey(key)
+	for i, q := range s.Questions {
+		if q.Open() && q.ofHost() && q.Role == role && q.Task == task {
+			return &s.Questions[i]
+		}
+	}
+	return nil
+}
+
+// relaunchPause is doubled with every retry.
+const relaunchPause = 10 * time.Second

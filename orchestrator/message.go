@@ -2,7 +2,9 @@ package orchestrator
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +16,12 @@ const (
 	maxRedelivery   = 60 * time.Second
 )
 
+// systemAddress is the sender of what the session itself has to say.
+const systemAddress = "system"
+
 func messageTimer(seq int) string { return "message/" + strconv.Itoa(seq) }
+func ackTimer(seq int) string     { return "ack/" + strconv.Itoa(seq) }
+func expiryTimer(seq int) string  { return "expire/" + strconv.Itoa(seq) }
 
 // agentAddress is how an agent stands in a message's to and from.
 func agentAddress(key string) string {
@@ -43,9 +50,10 @@ func (r *reducer) message(key string, m Message, body string) {
 	r.s.Messages = append(r.s.Messages, m)
 	r.event(EvMsgQueued, messageData(m))
 	r.effect(EffWriteFile, m.File, Args{Path: m.File, SHA256: m.SHA256})
-	if r.s.Agents[key].Launch != "" {
-		r.deliver(key, m)
+	if !m.Deadline.IsZero() {
+		r.s.Deadlines[expiryTimer(m.Seq)] = m.Deadline
 	}
+	r.deliver(key, m)
 }
 
 func agentPart(address string) string {
@@ -65,9 +73,14 @@ func messageText(m Message, id string, now Time, body string) string {
 		m.To, m.From, m.Type, status, id, strconv.Quote(m.Headline), now.UTC().Format(time.RFC3339), body)
 }
 
+// deliver hands a message to the agent, if that is running. A paused session hands
+// over nothing: a message is a new turn.
 func (r *reducer) deliver(key string, m Message) {
 	role, task := SplitKey(key)
 	launch := r.s.Agents[key].Launch
+	if launch == "" || r.s.Paused || r.s.Ended() {
+		return
+	}
 	after := r.pending(func(e Effect) bool {
 		return e.Type == EffWriteFile && e.Args.Path == m.File || e.Type == EffStartAgent && e.Args.Launch == launch
 	})
@@ -87,6 +100,8 @@ func (r *reducer) deliverQueued(key string) {
 	}
 }
 
+// delivered takes the result of a try. Of a message that reached its agent by a hook
+// the receipt is known; any other is to be acknowledged.
 func (r *reducer) delivered(e Effect, res Result) {
 	m := r.findMessage(e.Args.Seq)
 	if m == nil || m.State != MessageQueued {
@@ -95,14 +110,93 @@ func (r *reducer) delivered(e Effect, res Result) {
 	if res.Delivery == DeliveryRefused {
 		m.Attempts++
 		pause := min(firstRedelivery<<min(m.Attempts-1, 4), maxRedelivery)
-		m.NextAt = r.now.Later(pause)
-		r.s.Deadlines[messageTimer(m.Seq)] = m.NextAt
+		r.deadline(messageTimer(m.Seq), Duration(pause))
+		m.NextAt = r.s.Deadlines[messageTimer(m.Seq)]
 		return
 	}
 	m.State, m.DeliveredAt = MessageDelivered, r.now
+	r.disarm(messageTimer(m.Seq), expiryTimer(m.Seq))
 	data := messageData(*m)
 	data["mode"] = res.Mode
 	r.event(EvMsgDelivered, data)
+	r.heard(AgentKey(e.Args.Role, e.Args.Task), e.Args.Launch)
+	if res.Mode == ModeHook {
+		r.acked(m)
+		return
+	}
+	r.deadline(ackTimer(m.Seq), r.s.Settings.AckTimeout)
+}
+
+func (r *reducer) acked(m *Message) {
+	m.State, m.AckedAt = MessageAcked, r.now
+	r.disarm(messageTimer(m.Seq), ackTimer(m.Seq), expiryTimer(m.Seq))
+	r.event(EvMsgAcked, messageData(*m))
+}
+
+// notAcked is the timer of a delivered message: it is delivered once more to an
+// agent that is still at work, then it has failed.
+func (r *reducer) notAcked(seq string) {
+	m := r.messageOf(seq, MessageDelivered)
+	if m == nil {
+		return
+	}
+	key := r.runningAt(m.To)
+	switch {
+	case key == "": // its work is taken, nobody is left to read it
+	case m.Again:
+		r.messageFailed(m, "not acknowledged")
+	default:
+		m.Again, m.State, m.Reason = true, MessageQueued, "not acknowledged"
+		r.event(EvMsgQueued, messageData(*m))
+		r.deliver(key, *m)
+	}
+}
+
+// messageFailed gives a message up and tells its sender, if that is an agent;
+// people see it in the records.
+func (r *reducer) messageFailed(m *Message, cause string) {
+	m.State, m.Reason = MessageFailed, Optional(cut(cause, 200))
+	r.disarm(messageTimer(m.Seq), ackTimer(m.Seq), expiryTimer(m.Seq))
+	r.event(EvMsgFailed, messageData(*m))
+	to, headline := m.To, m.Headline
+	if key := r.runningAt(m.From); key != "" { // the append below may move m
+		r.message(key, Message{From: systemAddress, Type: "update", Headline: "your message was not delivered"},
+			fmt.Sprintf("Your message %q to %s failed: %s.\n", headline, to, cause))
+	}
+}
+
+// expire ends a message whose deadline passed before it was delivered.
+func (r *reducer) expire(seq string) {
+	m := r.messageOf(seq, MessageQueued)
+	if m == nil {
+		return
+	}
+	m.State, m.Reason = MessageExpired, "its deadline passed"
+	r.disarm(messageTimer(m.Seq))
+	r.dropPending(func(e Effect) bool { return e.Type == EffDeliver && e.Args.Seq == m.Seq })
+	r.event(EvMsgExpired, messageData(*m))
+}
+
+// messageOf finds a message by its number as a timer names it, in a given state.
+func (r *reducer) messageOf(seq, state string) *Message {
+	n, err := strconv.Atoi(seq)
+	if err != nil {
+		return nil
+	}
+	if m := r.findMessage(n); m != nil && m.State == state {
+		return m
+	}
+	return nil
+}
+
+// runningAt returns the key of the running agent with an address, or "".
+func (r *reducer) runningAt(address string) string {
+	for _, key := range slices.Sorted(maps.Keys(r.s.Agents)) {
+		if agentAddress(key) == address && r.s.Agents[key].Launch != "" {
+			return key
+		}
+	}
+	return ""
 }
 
 func (r *reducer) findMessage(seq int) *Message {
@@ -116,23 +210,12 @@ func (r *reducer) findMessage(seq int) *Message {
 
 // redeliver is the timer of a refused message.
 func (r *reducer) redeliver(seq string) {
-	n, err := strconv.Atoi(seq)
-	if err != nil {
-		return
-	}
-	m := r.findMessage(n)
-	if m == nil || m.State != MessageQueued {
-		return
-	}
-	for key, a := range r.s.Agents {
-		if agentAddress(key) == m.To && a.Launch != "" {
-			r.deliver(key, *m)
-			return
-		}
+	if m := r.messageOf(seq, MessageQueued); m != nil {
+		r.deliver(r.runningAt(m.To), *m)
 	}
 }
 
-// orphan ends what was never delivered.
+// orphanMessages ends what was never delivered.
 func (r *reducer) orphanMessages() {
 	for i := range r.s.Messages {
 		m := &r.s.Messages[i]
@@ -140,7 +223,7 @@ func (r *reducer) orphanMessages() {
 			continue
 		}
 		m.State, m.Reason = MessageOrphan, "the session ended"
-		r.disarm(messageTimer(m.Seq))
+		r.disarm(messageTimer(m.Seq), expiryTimer(m.Seq))
 		r.event(EvMsgOrphaned, messageData(*m))
 	}
 }

@@ -29,14 +29,17 @@ func Owed(def *workflows.Definition, s *State) []OwedAgent {
 	if !ok || s.Gate != nil {
 		return nil
 	}
-	owed := phaseAgents(def, s, phase)
-	for _, research := range []struct {
-		kind  string
-		tasks map[string]string
-	}{{"code", s.ResearchTasks}, {"web", s.WebResearchTasks}} {
-		for _, topic := range slices.Sorted(maps.Keys(research.tasks)) {
-			if research.tasks[topic] == ResearchDispatched {
-				owed = append(owed, researcher(research.kind, topic))
+	return append(phaseAgents(def, s, phase), runningResearchers(s)...)
+}
+
+// runningResearchers lists the agents of the topics that are not finished.
+func runningResearchers(s *State) []OwedAgent {
+	var owed []OwedAgent
+	for _, kind := range []string{"code", "web"} {
+		tasks := researchTasks(s, kind)
+		for _, topic := range slices.Sorted(maps.Keys(tasks)) {
+			if tasks[topic] == ResearchDispatched {
+				owed = append(owed, researcher(kind, topic))
 			}
 		}
 	}
@@ -136,7 +139,7 @@ func researcher(kind, topic string) OwedAgent {
 	return OwedAgent{
 		Role: researchRole(kind), Task: topic, Template: "agents/" + researchRole(kind),
 		PromptFile: path.Join(ResearchDir(kind, topic), "prompt.md"),
-		Workspace:  workspaceView + researchRole(kind), Headless: true,
+		Workspace:  workspaceView + AgentKey(researchRole(kind), topic), Headless: true,
 	}
 }
 

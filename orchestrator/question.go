@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -10,12 +11,17 @@ const synthetic = "nobody answered: take the safest reading and write it down"
 
 func questionTimer(id string) string { return "question/" + id }
 
-// retryQuestion marks questions of the host itself: their answers steer an agent.
-const retryQuestion = "host"
+// hostQuestions begins the ids of the questions that the session itself asks. No
+// agent's question has such an id.
+const hostQuestions = "host-"
+
+// questionID is what the id of an agent's question looks like: its number, or that
+// of the message it came by.
+var questionID = regexp.MustCompile(`^[qm][0-9]{1,9}$`)
 
 func (r *reducer) applyAsk(c Call) {
 	id := c.Payload.ID
-	if id == "" || r.question(id) != nil {
+	if !questionID.MatchString(id) || r.question(id) != nil {
 		id = r.nextQuestion()
 	}
 	r.ask(Question{ID: id, Role: c.Role, Task: c.Task, Text: c.Payload.Question, Options: c.Payload.Options})
@@ -74,33 +80,21 @@ func (r *reducer) answer(q *Question, text, actor, source string, timeout bool) 
 	r.disarm(questionTimer(q.ID))
 	r.event(EvQuestionAnswered, map[string]any{"id": q.ID, "actor": actor, "source": source, "timeout": timeout})
 	key := AgentKey(q.Role, q.Task)
-	if strings.HasPrefix(q.ID, retryQuestion+"-") {
+	if q.ofHost() {
 		r.answerRetry(key, text, actor, source)
 		return
 	}
 	asked, text := q.Text, string(q.Answer)
-	if r.s.Agents[key].Waiting != "" {
-		r.shiftDeadlines(r.now.Sub(q.AskedAt.Time))
-	}
 	r.message(key, Message{From: CoordinatorPerson, Type: "ask-response", Headline: "answer to " + q.ID},
 		fmt.Sprintf("You asked: %s\n\nThe answer: %s\n", asked, text))
 	r.wake(key)
 }
 
-// wake goes on with an agent that ended while it waited.
-func (r *reducer) wake(key string) {
-	a := r.s.Agents[key]
-	if a.Waiting == "" || r.s.Paused {
-		return
-	}
-	a.Waiting = ""
-	r.s.Agents[key] = a
-	if a.Launch != "" {
-		return
-	}
-	if o, ok := owedAgent(r.def, r.s, key); ok {
-		r.launch(o, true)
-	}
+// withdraw closes a question that needs no answer any more.
+func (r *reducer) withdraw(q *Question) {
+	q.AnsweredBy, q.AnsweredAt = "system", r.now
+	r.disarm(questionTimer(q.ID))
+	r.event(EvQuestionAnswered, map[string]any{"id": q.ID, "actor": "system", "source": "withdrawn", "timeout": false})
 }
 
 func (r *reducer) questionTimeout(id string) {
@@ -118,13 +112,11 @@ func (r *reducer) questionTimeout(id string) {
 // askRetry asks the person of an interactive session what to do with an agent
 // that is gone.
 func (r *reducer) askRetry(key, cause string) {
-	role, task := SplitKey(key)
-	for _, q := range r.s.Questions {
-		if q.Open() && q.Role == role && q.Task == task && strings.HasPrefix(q.ID, retryQuestion+"-") {
-			return
-		}
+	if hostQuestion(r.s, key) != nil {
+		return
 	}
-	r.ask(Question{ID: retryQuestion + "-" + strconv.Itoa(len(r.s.Questions)+1), Role: role, Task: task,
+	role, task := SplitKey(key)
+	r.ask(Question{ID: hostQuestions + strconv.Itoa(len(r.s.Questions)+1), Role: role, Task: task,
 		Text: fmt.Sprintf("The %s ended without submitting (%s). Start it again?", key, cause), Options: []string{"retry", "stop"}})
 }
 

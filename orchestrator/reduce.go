@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/workflows"
@@ -38,7 +37,9 @@ func Reduce(def *workflows.Definition, s *State, in Input) (Step, error) {
 func Fail(def *workflows.Definition, s *State, at time.Time, cause string) (Step, error) {
 	r := &reducer{def: def, s: s.Clone(), in: Input{Kind: "fault", At: at}, now: At(at), blobs: map[string][]byte{}}
 	r.fail(cause)
-	return r.finish()
+	r.touch()
+	// What is broken may be the very state: ending as failed must not depend on it.
+	return r.step(), nil
 }
 
 var handlers = map[string]func(*reducer){
@@ -74,12 +75,21 @@ func (r *reducer) finish() (Step, error) {
 	if !r.changed {
 		return Step{State: r.s}, nil
 	}
-	r.s.UpdatedAt = Classic(r.now.Time)
-	r.s.UpdatedBy = "engine:" + r.s.Phase
+	r.keepTime()
+	r.touch()
 	if err := Check(r.def, r.s); err != nil {
 		return Step{}, err
 	}
-	return Step{State: r.s, Events: r.evs, Effects: r.effs, Blobs: r.blobs, Changed: true}, nil
+	return r.step(), nil
+}
+
+func (r *reducer) touch() {
+	r.s.UpdatedAt = Classic(r.now.Time)
+	r.s.UpdatedBy = "engine:" + r.s.Phase
+}
+
+func (r *reducer) step() Step {
+	return Step{State: r.s, Events: r.evs, Effects: r.effs, Blobs: r.blobs, Changed: true}
 }
 
 // event records what happened.
@@ -141,48 +151,35 @@ func (r *reducer) pending(match func(Effect) bool) []string {
 	return ids
 }
 
+// dropPending removes pending effects that are no longer wanted, and what waits
+// for them forgets them.
+func (r *reducer) dropPending(match func(Effect) bool) {
+	var dropped []string
+	r.s.Pending = slices.DeleteFunc(r.s.Pending, func(e Effect) bool {
+		if match(e) {
+			dropped = append(dropped, e.ID)
+			return true
+		}
+		return false
+	})
+	if len(dropped) == 0 {
+		return
+	}
+	r.changed = true
+	r.effs = slices.DeleteFunc(r.effs, func(e Effect) bool { return slices.Contains(dropped, e.ID) })
+	for i := range r.s.Pending {
+		r.s.Pending[i].After = slices.DeleteFunc(r.s.Pending[i].After, func(id string) bool {
+			return slices.Contains(dropped, id)
+		})
+	}
+}
+
 // blob keeps a text for the effects and returns its hash.
 func (r *reducer) blob(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	hash := hex.EncodeToString(sum[:])
 	r.blobs[hash] = []byte(content)
 	return hash
-}
-
-// deadline arms a timer; a span of 0 or less means that the limit is off.
-func (r *reducer) deadline(name string, span Duration) {
-	if span <= 0 {
-		delete(r.s.Deadlines, name)
-		return
-	}
-	r.s.Deadlines[name] = r.now.Later(span.D())
-	r.changed = true
-}
-
-func (r *reducer) disarm(names ...string) {
-	for _, name := range names {
-		if _, ok := r.s.Deadlines[name]; ok {
-			delete(r.s.Deadlines, name)
-			r.changed = true
-		}
-	}
-}
-
-func (r *reducer) disarmPrefix(prefix string) {
-	for name := range r.s.Deadlines {
-		if strings.HasPrefix(name, prefix) {
-			delete(r.s.Deadlines, name)
-			r.changed = true
-		}
-	}
-}
-
-// shiftDeadlines moves every deadline by a span that does not count.
-func (r *reducer) shiftDeadlines(span time.Duration) {
-	for name, at := range r.s.Deadlines {
-		r.s.Deadlines[name] = at.Later(span)
-	}
-	r.changed = true
 }
 
 // count adds one to the rule's counter and returns the sum.

@@ -37,13 +37,11 @@ func (r *reducer) applyResearchDone(c Call) {
 	kind, topic := c.Payload.Type, c.Payload.Topic
 	key := AgentKey(researchRole(kind), topic)
 	r.setResearch(kind, topic, ResearchDone)
-	if a := r.artifact(); a != nil {
-		r.accept(a, researchRole(kind))
-	}
+	r.accept(r.artifact(), researchRole(kind))
 	file := path.Join(ResearchDir(kind, topic), "summary.md")
 	r.event(EvResearchDone, map[string]any{"topic": topic, "research_type": kind, "path": file})
 	owner := r.s.Agents[key].Owner
-	r.stop(key)
+	r.researcherEnds(key)
 	r.tellResearch(owner, "research "+topic+" is done", "The research on "+topic+" is done. Read `"+file+"` first, then `detail.md` beside it where you need more.\n")
 }
 
@@ -54,18 +52,33 @@ func (r *reducer) researchFailed(key, cause string) {
 	owner := r.s.Agents[key].Owner
 	r.setResearch(kind, topic, ResearchFailed)
 	r.event(EvResearchFailed, map[string]any{"topic": topic, "research_type": kind, "cause": cause})
-	r.stop(key)
+	r.researcherEnds(key)
 	r.tellResearch(owner, "research "+topic+" failed", "The research on "+topic+" ended without a result ("+cause+"). Go on without it, or dispatch it again.\n")
+}
+
+func (r *reducer) researcherEnds(key string) {
+	r.stop(key)
+	r.forget(key)
+	if _, made := r.s.Workspaces[workspaceView+key]; made {
+		r.removeWorkspace(workspaceView + key)
+	}
+}
+
+// endResearch gives up every topic that is still running.
+func (r *reducer) endResearch(cause string) {
+	for _, o := range runningResearchers(r.s) {
+		r.researchFailed(o.Key(), cause)
+	}
 }
 
 // tellResearch sends the news to the agent of the current phase, if that may research.
 func (r *reducer) tellResearch(owner, headline, body string) {
 	phase, ok := r.phase()
-	if !ok || !phase.Research {
+	if !ok || !phase.Research || r.s.Gate != nil {
 		return
 	}
-	r.message(phase.Role, Message{From: "system", Type: "update", Headline: headline}, body)
-	if owner == phase.Role {
+	r.message(phase.Role, Message{From: systemAddress, Type: "update", Headline: headline}, body)
+	if owner == phase.Role || owner == "" {
 		r.wake(phase.Role)
 	}
 }

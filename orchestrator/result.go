@@ -19,7 +19,9 @@ var results = map[string]func(*reducer, Effect, Result){
 	EffPR:              (*reducer).opened,
 	EffLastCompletion:  (*reducer).completed,
 	EffCheckpoint: func(r *reducer, _ Effect, res Result) {
-		r.event(EvCheckpointSaved, map[string]any{"ref": res.Path, "sha": res.Commit})
+		if res.Path != "" {
+			r.event(EvCheckpointSaved, map[string]any{"ref": res.Path, "sha": res.Commit})
+		}
 	},
 }
 
@@ -39,15 +41,20 @@ func (r *reducer) take(id string) (Effect, bool) {
 }
 
 // effectDone takes a result. A result of an effect that was dropped meanwhile
-// has nobody to serve and changes nothing.
+// serves nobody and is only noted.
 func (r *reducer) effectDone() {
 	e, ok := r.take(r.in.Effect.ID)
 	if !ok {
+		r.unwanted()
 		return
 	}
 	if handle, ok := results[e.Type]; ok {
 		handle(r, e, r.in.Effect.Result)
 	}
+}
+
+func (r *reducer) unwanted() {
+	r.ignore(Call{Tool: r.in.Kind}, "effect "+r.in.Effect.ID+" is not pending")
 }
 
 func (r *reducer) started(e Effect, res Result) {
@@ -64,6 +71,9 @@ func (r *reducer) started(e Effect, res Result) {
 }
 
 func (r *reducer) stopped(e Effect, res Result) {
+	if e.Args.Gone {
+		return
+	}
 	data := map[string]any{
 		"role": e.Args.Role, "task": e.Args.Task, "launch": e.Args.Launch, "signal": res.Signal, "expected": true, "exit_code": nil,
 	}
@@ -104,6 +114,7 @@ func (r *reducer) effectFailed() {
 	o := r.in.Effect
 	i := slices.IndexFunc(r.s.Pending, func(e Effect) bool { return e.ID == o.ID })
 	if i < 0 {
+		r.unwanted()
 		return
 	}
 	e := &r.s.Pending[i]
@@ -148,7 +159,12 @@ func (r *reducer) giveUp(id, cause string) {
 	}
 	r.gaveUp(failed, cause)
 	for _, dependant := range waiting {
-		r.giveUp(dependant, "what it needs failed: "+cause)
+		why := "what it needs failed: " + cause
+		if i := slices.IndexFunc(r.s.Pending, func(e Effect) bool { return e.ID == dependant }); i >= 0 {
+			e := r.s.Pending[i]
+			r.event(EvEffectFailed, map[string]any{"id": e.ID, "effect": e.Type, "error": why, "attempt": e.Attempt, "final": true})
+		}
+		r.giveUp(dependant, why)
 	}
 }
 
@@ -162,8 +178,7 @@ func (r *reducer) gaveUp(e Effect, cause string) {
 		return // recorded; nothing depends on it that a person cannot see
 	case EffDeliver:
 		if m := r.findMessage(e.Args.Seq); m != nil {
-			m.State, m.Reason = MessageFailed, Optional(cut(cause, 200))
-			r.event(EvMsgFailed, messageData(*m))
+			r.messageFailed(m, cause)
 		}
 	case EffCommit:
 		r.park(ReasonCommitRefused, cause, "resume to try again")

@@ -16,7 +16,9 @@ func (r *reducer) enterReview(phase workflows.Phase) {
 	roles := reviewRoles(r.def, r.s)
 	first := roles
 	if r.s.ReviewIteration > 0 && r.s.Settings.ReviewRerun != "all" {
-		first = r.rolesWhere(roles, func(res ReviewResult, ok bool) bool { return !ok || res.Verdict != verdictPass })
+		first = r.rolesWhere(roles, func(role string, res ReviewResult, ok bool) bool {
+			return !ok || res.Verdict != verdictPass || r.s.ActiveReviews[role] == ReviewTimeout
+		})
 	}
 	if len(first) == 0 {
 		first = roles
@@ -24,11 +26,11 @@ func (r *reducer) enterReview(phase workflows.Phase) {
 	r.startRound(phase, first)
 }
 
-func (r *reducer) rolesWhere(roles []string, match func(ReviewResult, bool) bool) []string {
+func (r *reducer) rolesWhere(roles []string, match func(string, ReviewResult, bool) bool) []string {
 	var out []string
 	for _, role := range roles {
 		res, ok := r.s.ReviewResults[role]
-		if match(res, ok) {
+		if match(role, res, ok) {
 			out = append(out, role)
 		}
 	}
@@ -42,6 +44,10 @@ func (r *reducer) startRound(phase workflows.Phase, roles []string) {
 	for _, role := range roles {
 		r.s.ActiveReviews[role] = ReviewPending
 		old = append(old, ReviewFile(phase.Dir, role))
+		if a, ok := r.s.Agents[role]; ok {
+			a.Retries = 0
+			r.s.Agents[role] = a
+		}
 	}
 	r.moveAside(old...)
 	r.event(EvReviewStarted, map[string]any{"iteration": r.s.ReviewIteration, "roles": roles, "tree": r.s.Integrated.Tree})
@@ -59,10 +65,6 @@ func (r *reducer) applyReview(c Call) {
 
 // reviewTaken records a valid verdict and decides when it was the last one.
 func (r *reducer) reviewTaken(role string, a *Artifact) {
-	if a == nil || a.Review == nil {
-		r.ignore(Call{Tool: "submit_review", Role: role}, "no review came with the submission")
-		return
-	}
 	phase, _ := r.phase()
 	r.accept(a, role)
 	archive := ReviewArchive(phase.Dir, role, r.s.ReviewIteration)
@@ -76,6 +78,7 @@ func (r *reducer) reviewTaken(role string, a *Artifact) {
 		"role": role, "iteration": res.Iteration, "verdict": res.Verdict, "tree": res.Tree, "findings": res.Findings, "path": archive,
 	})
 	r.stop(role)
+	r.forget(role)
 	r.decideReview(phase)
 }
 
@@ -85,10 +88,10 @@ func (r *reducer) decideReview(phase workflows.Phase) {
 		return
 	}
 	roles := reviewRoles(r.def, r.s)
-	failed := r.rolesWhere(roles, func(res ReviewResult, ok bool) bool {
+	failed := r.rolesWhere(roles, func(_ string, res ReviewResult, ok bool) bool {
 		return ok && res.Verdict == verdictFail
 	})
-	older := r.rolesWhere(roles, func(res ReviewResult, ok bool) bool {
+	older := r.rolesWhere(roles, func(_ string, res ReviewResult, ok bool) bool {
 		return ok && res.Verdict == verdictPass && res.Tree != r.s.Integrated.Tree
 	})
 	switch {
@@ -166,9 +169,6 @@ func (r *reducer) reviewPassed(phase workflows.Phase, roles []string) {
 func (r *reducer) applySummary(Call) { r.summaryTaken(r.artifact()) }
 
 func (r *reducer) summaryTaken(a *Artifact) {
-	if a == nil {
-		return
-	}
 	r.accept(a, reviewRoles(r.def, r.s)[0])
 	r.s.Completion.Summary = a.SHA256
 	r.leaveReview()
@@ -191,8 +191,8 @@ func (r *reducer) reviewDeadline() {
 	for _, role := range pendingReviews(r.s) {
 		r.s.ActiveReviews[role] = ReviewTimeout
 		r.stop(role)
+		r.forget(role)
 	}
-	r.changed = true
 	r.decideReview(phase)
 }
 
@@ -208,7 +208,7 @@ func (r *reducer) reviewTimedOut() {
 // againReviewers asks the roles that timed out once more.
 func (r *reducer) againReviewers() {
 	for role, status := range r.s.ActiveReviews {
-		if status == ReviewTimeout {
+		if status != ReviewCompleted {
 			r.s.ActiveReviews[role] = ReviewPending
 		}
 	}

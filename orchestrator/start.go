@@ -23,28 +23,23 @@ func (r *reducer) resume() {
 		r.s.Settings = *set
 		r.changed = true
 	}
-	from := r.s.Phase
-	if r.in.Start.Changes != "" && (r.s.Parked() || r.s.Phase == PhaseDone) {
-		r.recordResumed(from, false)
-		r.requestChanges(r.in.Start.Changes, "user", "cli")
-		return
-	}
-	if r.s.Phase == PhaseDone {
-		return
-	}
-	r.resumeRun(from)
-	if r.in.Start.Changes != "" {
-		r.requestChanges(r.in.Start.Changes, "user", "cli")
+	switch changes := r.in.Start.Changes; {
+	case changes != "" && (r.s.Parked() || r.s.Phase == PhaseDone || r.s.Gate != nil && !r.s.Ended()):
+		r.recordResumed(r.s.Phase, false)
+		r.requestChanges(changes, "user", "cli")
+	case r.s.Phase == PhaseDone: // nothing is owed but what is pending
+	default:
+		r.resumeRun()
+		if changes != "" {
+			r.requestChanges(changes, "user", "cli")
+		}
 	}
 }
 
 // resumeRun clears what interrupted the session and issues again what the phase
 // owes, but for agents: unread lines come first.
-func (r *reducer) resumeRun(from string) {
-	if from == "" {
-		from = r.s.Phase
-	}
-	reason := string(r.s.OutcomeReason)
+func (r *reducer) resumeRun() {
+	from, reason := r.s.Phase, string(r.s.OutcomeReason)
 	if r.s.Phase == PhaseFailed {
 		r.s.Phase = string(r.s.InterruptedPhase)
 	}
@@ -73,7 +68,7 @@ func (r *reducer) rearm() {
 	if !ok {
 		return
 	}
-	r.s.Deadlines = map[string]Time{}
+	r.s.Deadlines, r.s.StillSince = map[string]Time{}, Time{}
 	r.deadline("total", r.s.Settings.LimitTotal)
 	r.armPhase(phase)
 	if r.s.Gate != nil && !r.s.Interactive {
@@ -82,6 +77,14 @@ func (r *reducer) rearm() {
 	for _, q := range r.s.Questions {
 		if q.Open() && !r.s.Interactive {
 			r.deadline(questionTimer(q.ID), r.s.Settings.LimitHumanWait)
+		}
+	}
+	for _, m := range r.s.Messages {
+		switch {
+		case m.State == MessageDelivered:
+			r.deadline(ackTimer(m.Seq), r.s.Settings.AckTimeout)
+		case m.State == MessageQueued && !m.Deadline.IsZero():
+			r.s.Deadlines[expiryTimer(m.Seq)] = m.Deadline
 		}
 	}
 	switch {
@@ -105,6 +108,7 @@ func (r *reducer) reissue(reason string) {
 		if r.s.SubplanStatus[FixTask] == SubplanSubmitted {
 			r.integrateAgain(OwedAgent{Role: phase.Role, Workspace: WorkspaceSession}, FixTask)
 		}
+		r.proceed()
 	case workflows.KindReview:
 		r.againReviewersSilently()
 	case workflows.KindComplete:
@@ -114,15 +118,9 @@ func (r *reducer) reissue(reason string) {
 
 func (r *reducer) reissueIntegrate(phase workflows.Phase) {
 	for _, id := range slices.Sorted(maps.Keys(r.s.SubplanStatus)) {
-		switch r.s.SubplanStatus[id] {
-		case SubplanSubmitted:
+		if r.s.SubplanStatus[id] == SubplanSubmitted {
 			r.integrateAgain(r.submittedCoder(phase, id), id)
-		case SubplanRunning:
-			r.effect(EffRemoveFiles, r.marker(id), Args{Paths: []string{r.marker(id)}, Visit: r.s.Visit})
 		}
-	}
-	if len(r.s.ActivePlanIDs) == 0 && r.s.GroupIndex > 0 {
-		r.dispatch()
 	}
 }
 
@@ -155,43 +153,59 @@ func (r *reducer) againReviewersSilently() {
 }
 
 func (r *reducer) reissueCompletion(reason string) {
+	c := &r.s.Completion
 	switch {
 	case r.s.Gate != nil:
-	case reason == ReasonReviewExhausted:
+	case reason == ReasonReviewExhausted, reason == ReasonNothingToCommit:
 		r.openGate(GateCompletion)
-	case reason == ReasonNothingToCommit:
-		r.count("nothing approved")
-		r.openGate(GateCompletion)
+	case c.Next == "": // nothing was decided yet
+		r.decideCompletion()
 	default:
-		r.owedStep()
+		c.Rescan = c.Rescan || reason == ReasonOutputGate
+		r.nextStep()
 	}
 }
 
 // owed is the second half of a resume: agents that owe a submission and have no
-// live launch are started. That is no retry.
+// live launch are started, which is no retry, and messages go out again.
 func (r *reducer) owed() {
-	var live []string
+	live := []string{}
 	if r.in.Start != nil {
-		live = r.in.Start.Live
+		live = append(live, r.in.Start.Live...)
 	}
-	r.launchMissing(append([]string{}, live...))
+	r.goOnWith(live)
 }
 
-// launchMissing starts every owed agent without a launch; with a list of live
-// launches also those whose launch is not in it.
-func (r *reducer) launchMissing(live []string) {
+// goOnWith takes up the work of a session that runs again. live lists the launches
+// that are alive; nil means that every current launch counts as such.
+func (r *reducer) goOnWith(live []string) {
 	if r.s.Ended() || r.s.Paused {
+		return
+	}
+	visit := r.s.Visit
+	r.proceed()
+	if r.s.Visit != visit {
 		return
 	}
 	for _, o := range Owed(r.def, r.s) {
 		key := o.Key()
 		a := r.s.Agents[key]
-		if a.Waiting != "" && r.waitsFor(key) != "" {
-			continue
-		}
-		starting := r.pending(func(e Effect) bool { return e.Type == EffStartAgent && e.Args.Launch == a.Launch })
-		if a.Launch == "" || live != nil && !slices.Contains(live, a.Launch) && len(starting) == 0 {
+		switch {
+		case a.Waiting != "" && r.waitsFor(key) != "", live == nil && hostQuestion(r.s, key) != nil:
+		case a.Launch == "" && !r.comesBack(key), live != nil && a.Launch != "" && !slices.Contains(live, a.Launch) && !r.starting(a.Launch):
 			r.launch(o, true)
+		default:
+			r.deliverQueued(key)
 		}
 	}
+}
+
+// comesBack reports whether a lost agent is to be started again after a pause.
+func (r *reducer) comesBack(key string) bool {
+	_, armed := r.s.Deadlines["relaunch/"+key]
+	return armed
+}
+
+func (r *reducer) starting(launch string) bool {
+	return len(r.pending(func(e Effect) bool { return e.Type == EffStartAgent && e.Args.Launch == launch })) > 0
 }

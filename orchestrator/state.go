@@ -53,6 +53,7 @@ type State struct {
 	EffectSeq      int             `json:"effect_seq"`
 	PhaseEnteredAt Time            `json:"phase_entered_at"`
 	Deadlines      map[string]Time `json:"deadlines"`
+	StillSince     Time            `json:"still_since"` // since when the limits do not count; unset while they do
 
 	ToolCursor    Cursor             `json:"tool_cursor"`
 	CommandCursor Cursor             `json:"command_cursor"`
@@ -245,8 +246,10 @@ type Agent struct {
 	LastExit   Optional `json:"last_exit"`
 	LastLaunch Optional `json:"last_launch,omitempty"` // the newest launch, running or not
 	CLISession Optional `json:"cli_session"`
-	Waiting    Optional `json:"waiting"`         // question, research or ask while it waits
-	Owner      string   `json:"owner,omitempty"` // researchers: the role that asked
+	Waiting    Optional `json:"waiting"`           // question, research or ask while it waits
+	Owner      string   `json:"owner,omitempty"`   // researchers: the role that asked
+	Limited    bool     `json:"limited,omitempty"` // the provider lets it wait
+	Heard      Time     `json:"heard"`             // silence before this moment does not count
 }
 
 // Workspace is a directory whose files an agent edits. Base is the commit its
@@ -257,6 +260,9 @@ type Workspace struct {
 	Snapshot  Optional `json:"snapshot"`
 	Preserved Optional `json:"preserved"`
 	Visit     int      `json:"visit"`
+	// Used is the visit in which an agent was last let in without its work being
+	// integrated since; 0 = the content is the last snapshot.
+	Used int `json:"used,omitempty"`
 }
 
 // Completion fills as the last steps end.
@@ -277,7 +283,19 @@ type Completion struct {
 	Draft      bool     `json:"draft,omitempty"`
 	Summary    string   `json:"summary,omitempty"` // sha256 of the accepted or fallback summary
 	Exhausted  bool     `json:"exhausted,omitempty"`
+	Next       string   `json:"next,omitempty"`    // the step that is to be taken, one of the Step constants
+	Nothing    bool     `json:"nothing,omitempty"` // there was nothing to commit, and a person was told so
+	Rescan     bool     `json:"rescan,omitempty"`  // a person let the output gate look again
+	Shown      bool     `json:"shown,omitempty"`   // Findings were shown to the person who approves
 }
+
+// Steps of a completion. A resume goes on at the one that is not done.
+const (
+	StepCommit = "commit"
+	StepPush   = "push"
+	StepPR     = "pr"
+	StepEnd    = "end"
+)
 
 // Message is one entry of the queue of messages to agents.
 type Message struct {
@@ -295,6 +313,7 @@ type Message struct {
 	NextAt      Time     `json:"next_at"`
 	DeliveredAt Time     `json:"delivered_at"`
 	AckedAt     Time     `json:"acked_at"`
+	Again       bool     `json:"again,omitempty"` // delivered once more because nobody acknowledged it
 	Reason      Optional `json:"reason"`
 }
 

@@ -2,8 +2,6 @@ package orchestrator
 
 import (
 	"strings"
-
-	"github.com/agentmux/agentmux/workflows"
 )
 
 // timers handle the deadlines of fixed names.
@@ -20,6 +18,8 @@ var namedTimers = map[string]func(*reducer, string){
 	"question/": (*reducer).questionTimeout,
 	"relaunch/": (*reducer).relaunch,
 	"message/":  (*reducer).redeliver,
+	"ack/":      (*reducer).notAcked,
+	"expire/":   (*reducer).expire,
 }
 
 // timer handles a deadline that passed. While the session is paused nothing is
@@ -29,8 +29,8 @@ func (r *reducer) timer() {
 	if !armed || at.After(r.in.At) || r.s.Paused || r.s.Ended() {
 		return
 	}
-	if r.uncounted(r.in.Timer) {
-		return
+	if counted[r.in.Timer] && StandsStill(r.def, r.s) {
+		return // the span is added when the wait ends
 	}
 	delete(r.s.Deadlines, r.in.Timer)
 	r.changed = true
@@ -44,41 +44,6 @@ func (r *reducer) timer() {
 			return
 		}
 	}
-}
-
-// uncounted reports whether a limit stands still: an open gate, or agents that
-// only wait. The span is added when the wait ends.
-func (r *reducer) uncounted(name string) bool {
-	if name != "phase" && name != "total" {
-		return false
-	}
-	return StandsStill(r.def, r.s)
-}
-
-// StandsStill reports whether the limits of phase and session do not count now.
-func StandsStill(def *workflows.Definition, s *State) bool {
-	if s.Paused || s.Gate != nil {
-		return true
-	}
-	owed := Owed(def, s)
-	for _, o := range owed {
-		if s.Agents[o.Key()].Waiting == "" {
-			return false
-		}
-	}
-	return len(owed) > 0
-}
-
-func (r *reducer) limit(name string) {
-	span := r.s.Settings.LimitPhase
-	if name == "total" {
-		span = r.s.Settings.LimitTotal
-	}
-	r.event(EvLimitReached, map[string]any{"limit": name, "seconds": int(span.D().Seconds())})
-	if r.s.Interactive {
-		return
-	}
-	r.fail("limits." + name + " of " + span.D().String() + " passed")
 }
 
 func (r *reducer) summaryDeadline() {
@@ -95,9 +60,10 @@ func (r *reducer) gateDeadline() {
 	}
 }
 
-// relaunch starts a lost agent again once its pause is over.
+// relaunch starts a lost agent again once its pause is over, the first time with
+// the program's own session.
 func (r *reducer) relaunch(key string) {
 	if o, ok := owedAgent(r.def, r.s, key); ok && r.s.Agents[key].Launch == "" {
-		r.launch(o, true)
+		r.launch(o, r.s.Agents[key].Retries <= 1)
 	}
 }

@@ -42,8 +42,13 @@ func (r *reducer) lineFaults(l *Line) bool {
 	return true
 }
 
+// toolLine takes a line of an agent. While the session is paused or over, lines
+// wait: the cursor stays in front of them.
 func (r *reducer) toolLine() {
 	l := r.in.Line
+	if r.s.Paused || r.s.Ended() {
+		return
+	}
 	r.s.ToolCursor = l.Cursor
 	r.changed = true
 	if r.lineFaults(l) {
@@ -59,21 +64,40 @@ func (r *reducer) toolLine() {
 		return
 	}
 	call := Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: payload}
-	r.infer(&call)
+	calls := Attribute(r.def, r.s, call)
+	call = calls[0]
 	if reason := r.ignoreReason(l, call); reason != "" {
 		r.ignore(call, reason)
 		return
 	}
+	if len(calls) > 1 {
+		r.several(l, calls)
+		return
+	}
+	r.heard(AgentKey(call.Role, call.Task), l.Launch)
 	if j := Accepts(r.def, r.s, call); !j.OK {
 		r.ignore(call, j.Reason)
 		return
 	}
-	if a := l.Artifact; a != nil && len(a.Problems) > 0 {
-		r.reject(call, a.Problems)
+	if problems := r.faults(l, call); len(problems) > 0 {
+		r.reject(call, problems)
 		return
 	}
 	r.remember(l.ID)
 	appliers[l.Tool](r, call)
+}
+
+// faults lists what is wrong with the file a call submits.
+func (r *reducer) faults(l *Line, c Call) []string {
+	file, kind := ArtifactOf(r.def, r.s, c)
+	a := l.Artifact
+	switch {
+	case file == "":
+		return nil
+	case a == nil, kind == ArtifactPlan && a.Plan == nil && len(a.Problems) == 0, kind == ArtifactReview && a.Review == nil && len(a.Problems) == 0:
+		return []string{file + " was not read"}
+	}
+	return a.Problems
 }
 
 func (r *reducer) remember(id string) {
@@ -107,15 +131,27 @@ func (r *reducer) currentLaunch(c Call) bool {
 	return r.s.Agents[AgentKey(c.Role, c.Task)].Launch == c.Launch
 }
 
-// infer completes a classic line: it stands for the only agent that could have
-// sent it.
-func (r *reducer) infer(c *Call) {
-	if c.Role != "" || !PhaseBound(c.Tool) {
+// several decides about a line that may stand for more than one call. Research is
+// taken for every topic with a summary; nobody can tell whose review it is.
+func (r *reducer) several(l *Line, calls []Call) {
+	if calls[0].Tool != "submit_research_done" {
+		r.ignore(Call{Tool: l.Tool}, "ambiguous")
 		return
 	}
-	owed := Owed(r.def, r.s)
-	if len(owed) == 1 {
-		c.Role, c.Task = owed[0].Role, owed[0].Task
+	taken := 0
+	for i, c := range calls {
+		if i >= len(l.Artifacts) || l.Artifacts[i] == nil || len(l.Artifacts[i].Problems) > 0 {
+			continue
+		}
+		if taken == 0 {
+			r.remember(l.ID)
+		}
+		taken++
+		r.in.Line.Artifact = l.Artifacts[i]
+		r.applyResearchDone(c)
+	}
+	if taken == 0 {
+		r.ignore(Call{Tool: l.Tool}, "ambiguous: no running topic has a summary")
 	}
 }
 
@@ -126,7 +162,7 @@ func (r *reducer) ignore(c Call, reason string) {
 // reject tells the agent what is wrong with its artifact; the phase stays.
 func (r *reducer) reject(c Call, problems []string) {
 	r.event(EvInputRejected, map[string]any{"tool": c.Tool, "role": c.Role, "errors": problems})
-	r.message(AgentKey(c.Role, c.Task), Message{From: "system", Type: "update", Headline: c.Tool + " was rejected"},
+	r.message(AgentKey(c.Role, c.Task), Message{From: systemAddress, Type: "update", Headline: c.Tool + " was rejected"},
 		"The file you submitted is not valid. Correct it and call "+c.Tool+" again.\n\n- "+strings.Join(problems, "\n- ")+"\n")
 }
 
@@ -136,9 +172,7 @@ func (r *reducer) applyAuthor(c Call) {
 }
 
 func (r *reducer) acceptAuthor(phase workflows.Phase, role string, reviewers []string) {
-	if a := r.artifact(); a != nil {
-		r.accept(a, phase.Role)
-	}
+	r.accept(r.artifact(), phase.Role)
 	if phase.Nominates {
 		r.nominate(reviewers)
 	}
@@ -186,9 +220,7 @@ func (r *reducer) applyRead(c Call) {
 	for i := range r.s.Messages {
 		m := &r.s.Messages[i]
 		if m.File == c.Payload.File && m.AckedAt.IsZero() {
-			m.State, m.AckedAt = MessageAcked, r.now
-			r.disarm(messageTimer(m.Seq))
-			r.event(EvMsgAcked, messageData(*m))
+			r.acked(m)
 			return
 		}
 	}
@@ -198,7 +230,7 @@ func (r *reducer) applyRead(c Call) {
 // observe takes a file that counts without a tool call.
 func (r *reducer) observe() {
 	o := r.in.Observe
-	if r.s.Paused || r.s.Ended() && !r.s.Parked() || !r.news("observe/"+o.What+"/"+o.Name, o.Evidence) {
+	if r.s.Paused || r.s.Ended() || !r.news("observe/"+o.What+"/"+o.Name, o.Evidence) {
 		return
 	}
 	phase, ok := r.phase()
@@ -223,6 +255,8 @@ var observers = map[string]func(*reducer, workflows.Phase, *Observation){
 	},
 	ObserveMarker: func(r *reducer, phase workflows.Phase, o *Observation) {
 		switch {
+		case o.Evidence == "": // it was removed again
+			delete(r.s.Seen, markerSeen(o.Name))
 		case phase.Kind == workflows.KindImplement && r.s.SubplanStatus[o.Name] == SubplanRunning:
 			r.submitted(o.Name)
 		case phase.Kind == workflows.KindFix && o.Name == "1" && r.s.SubplanStatus[FixTask] == SubplanRunning:
@@ -240,7 +274,8 @@ var observers = map[string]func(*reducer, workflows.Phase, *Observation){
 
 // usable reports whether an observed artifact is valid.
 func (r *reducer) usable(o *Observation) bool {
-	if o.Artifact == nil || len(o.Artifact.Problems) > 0 {
+	a := o.Artifact
+	if a == nil || len(a.Problems) > 0 || o.What == ObserveReview && a.Review == nil {
 		r.event(EvInputRejected, map[string]any{"tool": o.What, "role": o.Name, "errors": append([]string{}, o.Problems...)})
 		return false
 	}

@@ -64,17 +64,28 @@ func (l *loop) attach(line *orchestrator.Line) {
 		return // the reducer says so
 	}
 	call := orchestrator.Call{Tool: line.Tool, Role: line.Role, Task: line.Task, Launch: line.Launch, Visit: line.Visit, Payload: p}
-	if owed := orchestrator.Owed(l.Definition, l.st); call.Role == "" && len(owed) == 1 {
-		call.Role, call.Task = owed[0].Role, owed[0].Task
-	}
-	path, kind := orchestrator.ArtifactOf(l.Definition, l.st, call)
-	if path == "" || !orchestrator.Accepts(l.Definition, l.st, call).OK {
+	calls := orchestrator.Attribute(l.Definition, l.st, call)
+	if len(calls) == 1 {
+		line.Artifact = l.artifact(calls[0])
 		return
 	}
-	line.Artifact, err = l.Session.ReadArtifact(path, kind)
+	for _, c := range calls {
+		line.Artifacts = append(line.Artifacts, l.artifact(c))
+	}
+}
+
+// artifact reads what a call submits; nil if there is no such file for it, or the
+// call does not count.
+func (l *loop) artifact(call orchestrator.Call) *orchestrator.Artifact {
+	path, kind := orchestrator.ArtifactOf(l.Definition, l.st, call)
+	if path == "" || !orchestrator.Accepts(l.Definition, l.st, call).OK {
+		return nil
+	}
+	a, err := l.Session.ReadArtifact(path, kind)
 	if err != nil {
 		// The disk, not the agent: the agent can only be asked to submit again.
 		l.Log.Error("an artifact cannot be read", "path", path, "err", err)
-		line.Artifact = &orchestrator.Artifact{Path: path, Problems: []string{path + " could not be read: " + err.Error()}}
+		a = &orchestrator.Artifact{Path: path, Problems: []string{path + " could not be read: " + err.Error()}}
 	}
+	return a
 }

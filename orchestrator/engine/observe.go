@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -80,10 +81,12 @@ func (l *loop) completeDir() string {
 	return phase.Dir
 }
 
+// markers lists those a person may make: of the subplans at work, and of those
+// whose turn has not come.
 func markers(phase workflows.Phase, st *orchestrator.State) []predicate {
 	var out []predicate
-	for _, id := range st.ActivePlanIDs {
-		if st.SubplanStatus[id] == orchestrator.SubplanRunning {
+	for _, id := range slices.Sorted(maps.Keys(st.SubplanStatus)) {
+		if s := st.SubplanStatus[id]; s == orchestrator.SubplanRunning || s == orchestrator.SubplanPending {
 			out = append(out, marker(phase, id))
 		}
 	}
@@ -127,7 +130,7 @@ func (l *loop) judge(p predicate) (*orchestrator.Observation, error) {
 	info, err := os.Lstat(l.Session.Path(p.path))
 	if err != nil || !info.Mode().IsRegular() {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
+			return l.gone(p), nil
 		}
 		delete(l.looked, p.path)
 		return nil, err
@@ -145,6 +148,15 @@ func (l *loop) judge(p predicate) (*orchestrator.Observation, error) {
 	}
 	l.looked[p.path] = looks
 	return p.read(l, p)
+}
+
+// gone returns the observation that a marker which was seen is there no more.
+func (l *loop) gone(p predicate) *orchestrator.Observation {
+	delete(l.looked, p.path)
+	if p.what != orchestrator.ObserveMarker || l.st.Seen["observe/"+p.what+"/"+p.name] == "" {
+		return nil
+	}
+	return p.observation("")
 }
 
 // notBefore is the age a file may have. After a resume any will do.

@@ -131,11 +131,11 @@ var folds = map[string]func(*Projection, orchestrator.Event){
 }
 
 // foldEvent takes a value of last_event. Changes asked for end a park or a
-// finished session.
+// finished session, and replace the plan.
 func foldEvent(p *Projection, e orchestrator.Event) {
 	p.LastEvent = text(e, "event")
 	if p.LastEvent == orchestrator.LastChanges {
-		p.Outcome = ""
+		p.Outcome, p.Subplans, p.Groups, p.Verdicts = "", nil, nil, map[string]string{}
 	}
 }
 

@@ -1,0 +1,180 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/workflows"
+)
+
+func (r *reducer) applyDone(c Call) {
+	phase, _ := r.phase()
+	if phase.Kind == workflows.KindFix {
+		r.fixSubmitted()
+		return
+	}
+	r.submitted(string(*c.Payload.SubplanIndex))
+}
+
+// submitted takes the work of a subplan: its coder is stopped, then the work is
+// integrated.
+func (r *reducer) submitted(id string) {
+	phase, _ := r.phase()
+	o := coder(r.s, phase, id)
+	r.s.SubplanStatus[id] = SubplanSubmitted
+	r.armPhase(phase)
+	r.effect(EffWriteMarker, r.marker(id), Args{Path: r.marker(id)})
+	r.integrate(o, id)
+}
+
+// integrate asks for the merge of what an agent left in its workspace.
+func (r *reducer) integrate(o OwedAgent, id string) {
+	a := r.s.Agents[o.Key()]
+	r.stop(o.Key())
+	r.forget(o.Key())
+	owned := r.s.Schedule.Owned[id]
+	if strings.HasPrefix(o.Task, "resolve-") {
+		owned = append(slices.Clone(owned), r.s.Conflicts[id]...)
+	}
+	w := r.s.Workspaces[o.Workspace]
+	r.effect(EffIntegrate, "integrate", Args{
+		Launch: string(a.LastLaunch), Role: o.Role, Task: id, Workspace: o.Workspace, Dir: w.Path, Base: w.Base,
+		Owned: owned, Strict: r.s.Settings.ScopePolicy == "fail", Date: r.now,
+	}, append(r.stopsIn(o.Workspace), r.pending(func(e Effect) bool {
+		return e.Type == EffEnsureWorkspace && e.Args.Workspace == o.Workspace
+	})...)...)
+}
+
+// integrated decides what the result of a merge leads to.
+func (r *reducer) integrated(e Effect, res Result) {
+	id := e.Args.Task
+	resolved := e.Args.Workspace == resolveTask(id)
+	switch {
+	case len(res.Scope) > 0 && e.Args.Strict:
+		r.scopeViolation(id, res.Scope)
+		r.outOfScope(e, res.Scope)
+		return
+	case len(res.Conflicts) > 0 && (resolved || id == FixTask):
+		r.unresolved(e, "the work of "+id+" conflicts with what was integrated meanwhile")
+		return
+	case len(res.Conflicts) > 0:
+		r.conflict(e, res)
+		return
+	case res.Empty && resolved:
+		r.unresolved(e, "the conflict of subplan "+id+" was not resolved")
+		return
+	}
+	if len(res.Scope) > 0 && !resolved {
+		r.scopeViolation(id, res.Scope)
+	}
+	r.headMoved(e, res)
+	if id == FixTask {
+		r.s.SubplanStatus[FixTask] = SubplanDone
+	} else {
+		r.finishSubplan(id, res)
+	}
+	r.proceed()
+}
+
+// proceed takes the step that the work of a phase leads to. While the session is
+// paused it waits for the end of the pause.
+func (r *reducer) proceed() {
+	if r.s.Paused || r.s.Ended() || r.s.Gate != nil {
+		return
+	}
+	switch phase, _ := r.phase(); {
+	case phase.Kind == workflows.KindImplement && r.s.GroupIndex > 0:
+		r.dispatch()
+	case phase.Kind == workflows.KindFix && r.s.SubplanStatus[FixTask] == SubplanDone:
+		delete(r.s.SubplanStatus, FixTask)
+		r.last(LastImplemented)
+		r.follow("completed", LastImplemented)
+	case phase.Kind == workflows.KindComplete:
+		r.nextStep()
+	}
+}
+
+// unresolved sends work that cannot be merged to a person. A resume starts its
+// agent again, in a workspace at the integrated commit.
+func (r *reducer) unresolved(e Effect, text string) {
+	id := e.Args.Task
+	r.again(id)
+	w := r.s.Workspaces[e.Args.Workspace]
+	w.Used = unusable
+	r.s.Workspaces[e.Args.Workspace] = w
+	r.park(ReasonMergeUnresolved, text, "resume to try again, or say what to change")
+}
+
+// again makes a submitted subplan, or the fix, one that is still to be done.
+func (r *reducer) again(id string) {
+	r.s.SubplanStatus[id] = SubplanRunning
+	if id == FixTask {
+		id = "1"
+	}
+	r.effect(EffRemoveFiles, r.marker(id), Args{Paths: []string{r.marker(id)}, Visit: r.s.Visit})
+}
+
+// headMoved remembers the merged commit, and that the workspace's content is
+// the integrated tree where it is.
+func (r *reducer) headMoved(e Effect, res Result) {
+	r.s.Integrated = Integrated{Commit: res.Commit, Tree: res.Tree}
+	w := r.s.Workspaces[e.Args.Workspace]
+	w.Snapshot, w.Used = Optional(res.Snapshot), 0
+	if res.Snapshot == res.Tree {
+		w.Base = res.Commit
+	}
+	r.s.Workspaces[e.Args.Workspace] = w
+}
+
+func (r *reducer) finishSubplan(id string, res Result) {
+	r.s.SubplanStatus[id] = SubplanDone
+	delete(r.s.Conflicts, id)
+	r.s.CompletedSubplans = append(r.s.CompletedSubplans, id)
+	r.s.ActivePlanIDs = without(r.s.ActivePlanIDs, id)
+	r.event(EvSubplanDone, map[string]any{"id": id, "commit": res.Commit, "files": res.Files})
+}
+
+func without(items []string, item string) []string {
+	return slices.DeleteFunc(items, func(s string) bool { return s == item })
+}
+
+func (r *reducer) conflict(e Effect, res Result) {
+	id := e.Args.Task
+	r.s.Conflicts[id] = res.Conflicts
+	r.event(EvMergeConflict, map[string]any{"id": id, "paths": res.Conflicts, "task": resolveTask(id)})
+	r.effect(EffPreserve, id+"@"+fmt.Sprint(r.s.Visit), Args{
+		Task: id, Workspace: e.Args.Workspace, Dir: e.Args.Dir, Base: e.Args.Base, Launch: e.Args.Launch, Date: r.now,
+	}, r.stopsIn(e.Args.Workspace)...)
+	r.s.SubplanStatus[id] = SubplanConflict
+	r.s.ActivePlanIDs = without(r.s.ActivePlanIDs, id)
+	w := r.s.Workspaces[e.Args.Workspace]
+	w.Used = unusable
+	r.s.Workspaces[e.Args.Workspace] = w
+	r.proceed()
+}
+
+func (r *reducer) scopeViolation(id string, paths []ScopePath) {
+	r.event(EvScopeViolation, map[string]any{"id": id, "policy": r.s.Settings.ScopePolicy, "paths": paths})
+}
+
+// outOfScope sends a coder back once with the list, then asks a person.
+func (r *reducer) outOfScope(e Effect, paths []ScopePath) {
+	id := e.Args.Task
+	r.again(id)
+	if r.count("scope/"+id) > 1 {
+		r.park(ReasonScope, "subplan "+id+" changed files it does not own", "resume to let it try again, or say what to change")
+		return
+	}
+	var b strings.Builder
+	for _, p := range paths {
+		fmt.Fprintf(&b, "- `%s`\n", p.Path)
+	}
+	for _, o := range Owed(r.def, r.s) {
+		if o.Role == e.Args.Role && o.Workspace == e.Args.Workspace {
+			r.message(o.Key(), Message{From: systemAddress, Type: "update", Headline: "you changed files outside of your subplan"},
+				"Your work was not taken, because it changes paths that your subplan does not own. Undo these changes, then submit again:\n\n"+b.String())
+			r.launch(o, true)
+		}
+	}
+}
