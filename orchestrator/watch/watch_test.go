@@ -48,11 +48,14 @@ func woken(t *testing.T, w *watch.Watcher) {
 // settled takes wakes until none comes any more.
 func settled(t *testing.T, w *watch.Watcher) {
 	t.Helper()
+	deadline := time.After(long)
 	for {
 		select {
 		case <-w.Wakes():
 		case <-time.After(quiet):
 			return
+		case <-deadline:
+			t.Fatal("the wakes do not end")
 		}
 	}
 }
