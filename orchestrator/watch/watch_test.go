@@ -236,6 +236,12 @@ func TestWithoutEventsTheIntervalWakes(t *testing.T) {
 	}
 }
 
+func TestWithEventsTheIntervalDoesNotWake(t *testing.T) {
+	t.Parallel()
+	w := start(t, t.TempDir(), watch.Options{Interval: time.Millisecond})
+	silent(t, w)
+}
+
 func TestRootThatComesBackIsWatchedAgain(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "root")
