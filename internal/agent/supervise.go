@@ -25,6 +25,10 @@ func (x *execution) supervise(ctx context.Context) {
 	defer tick.Stop()
 	stop := ctx.Done()
 	for !x.finished() {
+		var again <-chan time.Time // a launch that goes on wakes nobody
+		if !x.ending.IsZero() {
+			again = tick.C
+		}
 		select {
 		case c, ok := <-changes:
 			if !ok {
@@ -37,7 +41,7 @@ func (x *execution) supervise(ctx context.Context) {
 		case <-stop:
 			stop = nil
 			x.tell()
-		case <-tick.C:
+		case <-again:
 		}
 	}
 	for _, left := range x.strays {

@@ -24,6 +24,10 @@ type Options struct {
 	Send func(orchestrator.Payload) error
 }
 
+// frames is how often a second the terminal may be drawn. The drawing loop wakes that
+// often also when nothing changes; one monitor runs for every session of a host.
+const frames = 10
+
 // Run shows the session until ctx ends or the person quits; a session that has
 // ended keeps showing its result. Neither is an error.
 func Run(ctx context.Context, o Options) error {
@@ -36,7 +40,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	m := model{reader: r, send: o.Send, now: time.Now, palette: newPalette(o.Out)}
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
-		tea.WithAltScreen(), tea.WithoutSignalHandler())
+		tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithFPS(frames))
 	_, err = p.Run()
 	if err != nil && (ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted)) {
 		return nil
