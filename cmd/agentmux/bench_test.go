@@ -81,3 +81,64 @@ func BenchmarkSession(b *testing.B) {
 		b.Logf("hand-off to %s: median %s of %d", name, quantile(samples, 0.5).Round(time.Millisecond/10), len(samples))
 	}
 }
+
+// BenchmarkIdle measures what sessions cost whose agent is at work and says nothing, all
+// hosted by one process, over AGENTMUX_BENCH_SECONDS (10). Metrics, for one session and
+// hour: cpu-s of the host and what it runs (tmux), around-cpu-s of the tmux server, the
+// monitor in its first window and agent-exec; and host-MB, the memory of the host for all
+// sessions.
+func BenchmarkIdle(b *testing.B) {
+	for _, n := range []int{1, 10} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			f := newFleet(b, n)
+			f.takeUp()
+			f.tell("pause") // comes when all are taken up
+			f.awaitPaused(true)
+			f.tell("resume")
+			f.awaitPaused(false)
+			around := f.around()
+			span := time.Duration(max(b.N, fromEnv(b, "AGENTMUX_BENCH_SECONDS", 10))) * time.Second
+			pause(2 * time.Second)
+			before, beforeAround := spentBy(b, f.host.Process.Pid), spentBy(b, around...)
+			pause(span)
+			after, afterAround := spentBy(b, f.host.Process.Pid), spentBy(b, around...)
+			hours := span.Hours() * float64(n)
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric((after.cpu-before.cpu).Seconds()/hours, "cpu-s/session-h")
+			b.ReportMetric((afterAround.cpu-beforeAround.cpu).Seconds()/hours, "around-cpu-s/session-h")
+			b.ReportMetric(float64(after.rss)/1e6, "host-MB")
+			f.drop()
+		})
+	}
+}
+
+// pause lets d pass: what is measured is that nothing happens.
+func pause(d time.Duration) { <-time.NewTimer(d).C }
+
+// BenchmarkResume measures how long one process takes to take up AGENTMUX_BENCH_RESUME
+// (20) sessions whose hosts were killed while their agents went on: from its start until
+// every session has carried out a command that was waiting for it. The agents must be the
+// same processes after it.
+func BenchmarkResume(b *testing.B) {
+	n := fromEnv(b, "AGENTMUX_BENCH_RESUME", 20)
+	f := newFleet(b, n)
+	agents := f.agents()
+	var took []time.Duration
+	for range max(3, b.N) {
+		f.tell("pause")
+		start := time.Now()
+		f.takeUp()
+		f.awaitPaused(true)
+		took = append(took, time.Since(start))
+		f.tell("resume")
+		f.awaitPaused(false)
+		if now := f.agents(); !slices.Equal(agents, now) {
+			b.Fatalf("agents %v, then %v", agents, now)
+		}
+		f.drop()
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(n), "sessions")
+	b.ReportMetric(ms(quantile(took, 0.5)), "adopted-p50-ms")
+	b.ReportMetric(ms(quantile(took, 1)), "adopted-max-ms")
+}

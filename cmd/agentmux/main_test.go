@@ -13,5 +13,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("AGENTMUX_TEST_BINARY") == "" && (len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-test.")) {
 		os.Exit(m.Run())
 	}
+	if len(os.Args) > 2 && os.Args[1] == hostMany {
+		os.Exit(hostSessions(os.Args[2:]))
+	}
 	main()
 }

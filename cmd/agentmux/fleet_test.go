@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/tools"
+)
+
+// fleet are sessions of one clone whose only agent is at work and says nothing.
+type fleet struct {
+	*rig
+	dirs []string
+	host *exec.Cmd // of all of them, nil when none runs
+}
+
+// newFleet makes n sessions, each with a live agent, that nobody hosts.
+func newFleet(tb testing.TB, n int) *fleet {
+	tb.Helper()
+	r := newRig(tb, rigOptions{playbook: "version: 1\nagents: [{steps: [{hang: true}]}]\n"})
+	for range n - 1 {
+		r.github.Repo(rigRepo).AddIssue(ghsynctest.IssueSpec{Title: "Say two", Body: "Soon.", Author: rigOwner, Labels: []string{"agentmux"}})
+	}
+	f := &fleet{rig: r}
+	tb.Cleanup(f.end)
+	const atOnce = 4
+	turns := make(chan struct{}, atOnce)
+	var making sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		turns <- struct{}{}
+		making.Go(func() {
+			errs[i] = r.startAndKill(i + 1)
+			<-turns
+		})
+	}
+	making.Wait()
+	if err := errors.Join(errs...); err != nil {
+		tb.Fatal(err)
+	}
+	for _, e := range r.sessions() {
+		f.dirs = append(f.dirs, e.Dir)
+	}
+	if len(f.dirs) != n {
+		tb.Fatalf("%d sessions, want %d", len(f.dirs), n)
+	}
+	return f
+}
+
+// startAndKill starts the session of an issue and kills its host once the agent works.
+func (r *rig) startAndKill(issue int) error {
+	cmd := r.command("issue", strconv.Itoa(issue), "--headless", "--no-mirror")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err := await(func() bool {
+		entries, err := session.List(r.clone)
+		return err == nil && slices.ContainsFunc(entries, func(e session.Entry) bool {
+			return e.State != nil && e.State.IssueNumber == issue && len(e.State.Agents) > 0 && len(e.State.Pending) == 0
+		})
+	})
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // killed
+	if err != nil {
+		return fmt.Errorf("issue %d: %w\n%s", issue, err, out.String())
+	}
+	return nil
+}
+
+// await looks until done says yes, at most for runLimit.
+func await(done func() bool) error {
+	deadline := time.NewTimer(runLimit)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-deadline.C:
+			return errors.New("did not happen in time")
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// hostMany is the argument by which the test binary hosts several sessions.
+const hostMany = "bench-host"
+
+// takeUp starts one process that hosts all sessions.
+func (f *fleet) takeUp() {
+	f.t.Helper()
+	f.host = f.command(append([]string{hostMany}, f.dirs...)...)
+	f.host.Stderr = os.Stderr
+	if err := f.host.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// drop ends the host with SIGKILL; the agents go on.
+func (f *fleet) drop() {
+	if f.host != nil {
+		_ = f.host.Process.Kill()
+		_ = f.host.Wait() // killed
+		f.host = nil
+	}
+}
+
+// hostSessions is the process of takeUp: every session in one process with one GitHub
+// client, as a daemon hosts them. It ends with a signal only.
+func hostSessions(dirs []string) int {
+	a := newApp(systemIO())
+	a.project = filepath.Dir(filepath.Dir(filepath.Dir(dirs[0])))
+	a.logLevel = "warn"
+	s, err := a.site(a.err)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitFailed
+	}
+	var all sync.WaitGroup
+	for _, dir := range dirs {
+		all.Go(func() {
+			if _, err := s.host.Run(context.Background(), host.RunSpec{Dir: dir, Config: s.config}); err != nil {
+				fmt.Fprintln(os.Stderr, dir, err)
+			}
+		})
+	}
+	all.Wait()
+	return exitDone
+}
+
+// tell gives every session the same command.
+func (f *fleet) tell(name string) {
+	f.t.Helper()
+	for _, dir := range f.dirs {
+		if _, err := tools.AppendCommand(dir, orchestrator.Payload{Name: name, Actor: rigOwner, Source: "cli"}); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// awaitPaused returns when every session has committed that it is paused, or is not.
+func (f *fleet) awaitPaused(paused bool) {
+	f.t.Helper()
+	left := slices.Clone(f.dirs)
+	err := await(func() bool {
+		left = slices.DeleteFunc(left, func(dir string) bool {
+			sess, err := session.Open(dir)
+			if err != nil {
+				return false
+			}
+			s, err := sess.ReadState()
+			return err == nil && s.Paused == paused
+		})
+		return len(left) == 0
+	})
+	if err != nil {
+		f.t.Fatalf("%d sessions are not paused=%v: %v", len(left), paused, err)
+	}
+}
+
+// agents are the processes at work: agent-exec of each session, which the host started
+// once and must not start again.
+func (f *fleet) agents() []int {
+	f.t.Helper()
+	var pids []int
+	for _, dir := range f.dirs {
+		launches, err := filepath.Glob(filepath.Join(dir, session.LaunchesDir, "*"))
+		sess, openErr := session.Open(dir)
+		if err := errors.Join(err, openErr); err != nil {
+			f.t.Fatal(err)
+		}
+		if len(launches) != 1 {
+			f.t.Fatalf("%s: %d launches, want 1", filepath.Base(dir), len(launches))
+		}
+		for _, info := range sess.ReadRuntime().Launches {
+			if _, err := readSpent(info.PID); err != nil {
+				f.t.Fatalf("%s: agent: %v", filepath.Base(dir), err)
+			}
+			pids = append(pids, info.PID)
+		}
+	}
+	return pids
+}
+
+// around are the processes a session keeps beside its host and the agents' programs: the
+// tmux server, and what runs in its panes.
+func (f *fleet) around() []int {
+	f.t.Helper()
+	var pids []int
+	for _, dir := range f.dirs {
+		sess, err := session.Open(dir)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		out, err := exec.Command("tmux", "-S", sess.ReadRuntime().Socket, "display-message", "-p", "#{pid}", ";", "list-panes", "-a", "-F", "#{pane_pid}").Output()
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		for _, field := range strings.Fields(string(out)) {
+			pid, err := strconv.Atoi(field)
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// end stops the agents, which would outlive the benchmark.
+func (f *fleet) end() {
+	f.drop()
+	for _, e := range f.sessions() {
+		sess, err := session.Open(e.Dir)
+		if err != nil {
+			continue
+		}
+		for _, info := range sess.ReadRuntime().Launches {
+			if p, err := os.FindProcess(info.PID); err == nil {
+				_ = p.Signal(os.Interrupt) // agent-exec hands it on, and ends with its program
+			}
+		}
+	}
+}
+
+// spent is what processes have taken.
+type spent struct {
+	cpu time.Duration // of the process and the children it waited for
+	rss int64         // bytes
+}
+
+// clockTick is USER_HZ of Linux.
+const clockTick = time.Second / 100
+
+func readSpent(pid int) (spent, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return spent{}, err
+	}
+	// The name in parentheses may hold anything, so count from its end.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 22 {
+		return spent{}, fmt.Errorf("process %d: %d fields", pid, len(fields))
+	}
+	var u spent
+	for _, field := range fields[11:15] { // utime, stime, cutime, cstime
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return spent{}, err
+		}
+		u.cpu += time.Duration(n) * clockTick
+	}
+	pages, err := strconv.ParseInt(fields[21], 10, 64)
+	u.rss = pages * int64(os.Getpagesize())
+	return u, err
+}
+
+func spentBy(tb testing.TB, pids ...int) spent {
+	tb.Helper()
+	var sum spent
+	for _, pid := range pids {
+		u, err := readSpent(pid)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		sum.cpu, sum.rss = sum.cpu+u.cpu, sum.rss+u.rss
+	}
+	return sum
+}
