@@ -145,7 +145,7 @@ func (s PushSpec) read(out, stderr string) []*PushError {
 		}
 		if f[0] == "!" {
 			e := classify(f[2])
-			if e.Kind == PushOther {
+			if e.Kind == PushOther || e.Kind == PushRule { // the notes say which rule, or that it is a secret
 				e = classify(f[2] + "\n" + stderr)
 			}
 			e.Ref = ref
