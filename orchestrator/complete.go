@@ -150,6 +150,11 @@ func (r *reducer) askPush() {
 
 func (r *reducer) pushed(_ Effect, res Result) {
 	c := &r.s.Completion
+	if len(res.Findings) > 0 {
+		c.Findings = res.Findings
+		r.park(ReasonOutputGate, "the server found: "+strings.Join(res.Findings, "; "), "resume to push again, or say what to change")
+		return
+	}
 	if res.Refused != "" {
 		r.park(ReasonPushRejected, res.Refused, "resume to push again")
 		return
