@@ -108,6 +108,7 @@ func (a *app) hostSession(ctx context.Context, s *site, spec host.RunSpec) error
 	if err != nil {
 		return explainRun(err)
 	}
+	a.tellEnd(spec.Dir, last)
 	return quiet(outcomeCode(last))
 }
 

@@ -71,5 +71,6 @@ func (r *runner) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrato
 	if err != nil {
 		return res, classed(err, r.redactor.Error(err))
 	}
+	res.Refused = r.redactor.Redact(res.Refused) // may be the server's words
 	return res, nil
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// tenPercent is every kind of failure, together a tenth of all requests.
+func tenPercent() []ghsynctest.Fault {
+	soon := map[string]string{"Retry-After": "1"}
+	const limit = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+	return []ghsynctest.Fault{
+		{Probability: .02, Drop: ghsynctest.AfterApplying},
+		{Probability: .02, Drop: ghsynctest.BeforeApplying},
+		{Probability: .01, Status: 502},
+		{Probability: .01, Status: 500, Apply: true},
+		{Probability: .01, Status: 429, Message: limit, Header: soon},
+		{Probability: .01, Status: 403, Message: limit, Header: soon},
+		{Probability: .01, Slow: 300 * time.Millisecond},
+		{Probability: .01, Stale: 2 * time.Second},
+	}
+}
+
+// TestFaultsEverywhere runs whole sessions against a GitHub that fails in every way:
+// each ends as without a fault. AGENTMUX_FAULT_SESSIONS sets how many.
+func TestFaultsEverywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whole sessions")
+	}
+	sessions := 3
+	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_FAULT_SESSIONS")); err == nil {
+		sessions = n
+	}
+	whole := newRig(t, rigOptions{playbook: quickPlaybook})
+	whole.quick(0)
+	want := whole.picture()
+	for i := range sessions {
+		seed := uint64(i + 1)
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{playbook: quickPlaybook, github: ghsynctest.Options{Seed: seed}})
+			r.github.Inject(tenPercent()...)
+			r.insist()
+			hits := r.github.Hits()
+			r.github.Heal()
+			if hits == 0 {
+				t.Fatal("nothing failed")
+			}
+			r.same(want)
+			t.Logf("%d of %d requests failed", hits, len(r.github.Calls()))
+		})
+	}
+	t.Run("away for a while", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, rigOptions{playbook: quickPlaybook})
+		r.away(5 * time.Second)
+		r.same(want)
+	})
+}
+
+// insist starts the issue until its session is done, as a person would whose start
+// failed for the network. A session that stands is never given up.
+func (r *rig) insist() {
+	r.t.Helper()
+	var res result
+	for range 4 {
+		res = r.agentmux(append([]string{"issue", "1"}, quickRun...)...)
+		e := r.sessions()
+		if len(e) == 1 && e[0].State != nil && e[0].State.Phase == orchestrator.PhaseDone && !owes(e[0]) {
+			return
+		}
+		if len(e) > 1 || len(e) == 1 && res.code != 0 {
+			break
+		}
+	}
+	r.t.Fatalf("exit %d\n%s%s", res.code, res.out, res.err)
+}
+
+// same fails unless people see at the end what they would have seen without a fault.
+func (r *rig) same(want string) {
+	r.t.Helper()
+	if got := r.picture(); got != want {
+		r.t.Errorf("with faults:\n%s\nwithout:\n%s", got, want)
+	}
+	r.github.Check(r.t)
+	branches := 0
+	for ref := range r.github.Repo(rigRepo).Refs() {
+		if ref != "refs/heads/main" {
+			branches++
+		}
+	}
+	if branches != 1 {
+		r.t.Errorf("refs: %v", r.github.Repo(rigRepo).Refs())
+	}
+}
+
+// away runs the issue while nothing of GitHub answers for some time in its middle.
+func (r *rig) away(some time.Duration) {
+	r.t.Helper()
+	cmd := r.command(append([]string{"issue", "1"}, quickRun...)...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	limit := time.NewTimer(runLimit)
+	defer limit.Stop()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	var back <-chan time.Time
+	for {
+		select {
+		case err := <-ended:
+			if err != nil || back == nil {
+				r.t.Fatalf("the run ended: %v\n%s", err, out.String())
+			}
+			return
+		case <-limit.C:
+			_ = cmd.Process.Kill()
+			<-ended
+			r.t.Fatalf("the run did not end:\n%s", out.String())
+		case <-back:
+			r.github.Heal()
+		case <-tick.C:
+			if back == nil && r.records() >= 5 {
+				r.github.Inject(ghsynctest.Unavailable("", 503, 0))
+				back = time.After(some)
+			}
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// parked fails unless the clone's only session waits for a person with this reason and
+// a cause that says all of says.
+func (r *rig) parked(res result, reason string, says ...string) {
+	r.t.Helper()
+	e := r.session()
+	r.sound(e)
+	s := e.State
+	if res.code != exitNeedsHuman || string(s.OutcomeReason) != reason {
+		r.t.Fatalf("exit %d, phase %s, outcome %s %s, cause %s\n%s", res.code, s.Phase, s.Outcome, s.OutcomeReason, s.Cause, res.err)
+	}
+	for _, text := range append(says, "agentmux resume "+e.Name) {
+		if !strings.Contains(res.err, text) {
+			r.t.Errorf("the run does not say %q:\n%s", text, res.err)
+		}
+	}
+}
+
+func (r *rig) quick(code int, more ...string) result {
+	r.t.Helper()
+	return r.expect(code, append(append([]string{"issue", "1"}, quickRun...), more...)...)
+}
+
+func TestGitHub(t *testing.T) {
+	const branches = "refs/heads/agentmux/*"
+	refusals := map[string]struct {
+		rule   ghsynctest.PushRule
+		reason string
+		says   []string
+	}{
+		"59 a protected branch": {ghsynctest.ProtectedRule(branches), orchestrator.ReasonPushRejected, []string{"GH006", "At least 1 approving review", "github.branch_prefix"}},
+		"59 a rule set":         {ghsynctest.RulesetRule(branches, "Cannot create ref due to creations being restricted."), orchestrator.ReasonPushRejected, []string{"creations being restricted", "github.branch_prefix"}},
+		"59 a hidden ref":       {ghsynctest.HiddenRule(branches), orchestrator.ReasonPushRejected, []string{"hidden ref"}},
+		"59 workflow files":     {ghsynctest.WorkflowRule(branches, ".github/workflows/ci.yml"), orchestrator.ReasonPushRejected, []string{"workflows` permission"}},
+		"59 a secret":           {ghsynctest.SecretRule(branches, "path: config/a.env:3"), orchestrator.ReasonOutputGate, []string{"config/a.env:3"}},
+	}
+	for name, c := range refusals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{playbook: quickPlaybook})
+			repo := r.github.Repo(rigRepo)
+			repo.RefusePush(c.rule)
+			r.parked(r.quick(3), c.reason, c.says...)
+			if len(repo.Pulls()) != 0 || len(repo.Refs()) != 1 {
+				t.Errorf("pulls %v, refs %v", repo.Pulls(), repo.Refs())
+			}
+			repo.AllowPush()
+			r.expect(0, "resume", "--headless")
+			r.done(r.session())
+			r.github.Check(t)
+		})
+	}
+	t.Run("60 pull requests are forbidden, then a person opens it", pullForbidden)
+	t.Run("60 a person closed the pull request", pullClosed)
+	t.Run("61 nothing changed", nothingChanged)
+	t.Run("63 another base", otherBase)
+	t.Run("59 commits of people on the branch", peopleOnTheBranch)
+	t.Run("59 commits of people that conflict", peopleInConflict)
+}
+
+func pullForbidden(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	never := ghsynctest.Refuse("POST .../pulls", "pr_forbidden")
+	never.Times = 0
+	r.github.Inject(never)
+	res := r.quick(3)
+	branch := r.session().State.FeatureBranch
+	r.parked(res, orchestrator.ReasonPRRefused, r.github.URL()+"/"+rigRepo+"/compare/main..."+branch+"?expand=1",
+		"Settings -> Actions -> General -> Allow GitHub Actions to create and approve pull requests")
+	if r.github.Repo(rigRepo).Refs()["refs/heads/"+branch] == "" {
+		t.Error("the branch is gone")
+	}
+	r.github.Heal()
+	r.expect(0, "resume", "--headless")
+	r.done(r.session())
+	r.github.Check(t)
+}
+
+func pullClosed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	repo := r.github.Repo(rigRepo)
+	r.quick(0)
+	number := r.session().State.Completion.PRNumber
+	repo.CloseIssue(number, rigOwner)
+	r.write(r.dir+"/playbook.yaml", strings.ReplaceAll(quickPlaybook, `"two\n"`, `"three\n"`))
+	r.parked(r.expect(3, "resume", r.session().Name, "--headless", "--changes", "say three"), orchestrator.ReasonPRRefused, "a person closed pull request")
+	if len(repo.Pulls()) != 1 || repo.Issue(number).State != "closed" {
+		t.Errorf("pulls: %+v", repo.Pulls())
+	}
+	repo.ReopenIssue(number, rigOwner)
+	r.expect(0, "resume", "--headless")
+	r.done(r.session())
+	r.github.Check(t)
+}
+
+func nothingChanged(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: strings.ReplaceAll(quickPlaybook, `"two\n"`, `"one\n"`)})
+	r.parked(r.quick(3), orchestrator.ReasonNothingToCommit, "changed nothing")
+	repo := r.github.Repo(rigRepo)
+	if len(repo.Pulls()) != 0 || len(repo.Refs()) != 1 {
+		t.Errorf("pulls %v, refs %v", repo.Pulls(), repo.Refs())
+	}
+	r.github.Check(t)
+}
+
+func otherBase(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	repo := r.github.Repo(rigRepo)
+	repo.Commit(ghsynctest.CommitSpec{Branch: "next", Message: "Next", Author: "Mia <mia@example.com>", Files: map[string]string{"n.txt": "n\n"}})
+	r.quick(0, "--base", "next")
+	r.done(r.session())
+	pull := repo.Pulls()[0]
+	if pull.Base != "next" || !strings.Contains(pull.Body, "\nRefs #1") || strings.Contains(pull.Body, "Closes #") {
+		t.Errorf("base %s, body:\n%s", pull.Base, pull.Body)
+	}
+}
+
+// secondRound works once, lets a person push files to the branch, and asks for more.
+func secondRound(t *testing.T, code int, theirs map[string]string) (*rig, result, string) {
+	t.Helper()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.quick(0)
+	sha := r.github.Repo(rigRepo).Commit(ghsynctest.CommitSpec{
+		Branch: r.session().State.FeatureBranch, Message: "By hand", Author: "Mia <mia@example.com>", Files: theirs,
+	})
+	r.write(r.dir+"/playbook.yaml", strings.ReplaceAll(quickPlaybook, `"two\n"`, `"three\n"`))
+	return r, r.expect(code, "resume", r.session().Name, "--headless", "--changes", "say three"), sha
+}
+
+func peopleOnTheBranch(t *testing.T) {
+	t.Parallel()
+	r, _, sha := secondRound(t, 0, map[string]string{"mia.txt": "hi\n"})
+	e := r.session()
+	r.done(e)
+	repo := r.github.Repo(rigRepo)
+	for file, want := range map[string]string{"mia.txt": "hi\n", "a.txt": "three\n"} {
+		if got, _ := repo.File(e.State.FeatureBranch, file); got != want {
+			t.Errorf("%s: %q", file, got)
+		}
+	}
+	r.git(repo.Dir(), "merge-base", "--is-ancestor", sha, e.State.FeatureBranch)
+	r.github.Check(t)
+}
+
+func peopleInConflict(t *testing.T) {
+	t.Parallel()
+	r, res, sha := secondRound(t, 3, map[string]string{"a.txt": "zwei\n"})
+	e := r.session()
+	r.parked(res, string(e.State.OutcomeReason), "conflict")
+	if head := r.github.Repo(rigRepo).Refs()["refs/heads/"+e.State.FeatureBranch]; head != sha {
+		t.Errorf("the branch is at %s, want the person's %s", head, sha)
+	}
+	r.github.Check(t)
+}
