@@ -19,8 +19,11 @@ type sim struct {
 	events []orchestrator.Event
 	done   []orchestrator.Effect // carried out, in order
 	line   int
+	began  time.Time // when the last input came
 	// result decides what an effect finds; nil or a zero Result is plain success.
 	result func(orchestrator.Effect) orchestrator.Result
+	// hold keeps effects from being carried out.
+	hold func(orchestrator.Effect) bool
 }
 
 func newSim(t *testing.T, workflow string, change func(*orchestrator.State)) *sim {
@@ -50,8 +53,12 @@ func newSim(t *testing.T, workflow string, change func(*orchestrator.State)) *si
 func (m *sim) do(in orchestrator.Input) {
 	m.t.Helper()
 	m.reduce(in)
+	m.began = m.now
 	m.settle()
 }
+
+// due tells how long after the last input a deadline is.
+func (m *sim) due(name string) time.Duration { return m.s.Deadlines[name].Sub(m.began) }
 
 func (m *sim) reduce(in orchestrator.Input) {
 	m.t.Helper()
@@ -86,7 +93,7 @@ func (m *sim) settle() {
 
 func (m *sim) runnable() (orchestrator.Effect, bool) {
 	for _, e := range m.s.Pending {
-		if len(e.After) == 0 {
+		if len(e.After) == 0 && (m.hold == nil || !m.hold(e)) {
 			return e, true
 		}
 	}
@@ -235,4 +242,115 @@ func (m *sim) count(kind string) int {
 		}
 	}
 	return n
+}
+
+// resume goes on with the session as a person does.
+func (m *sim) resume(changes string) {
+	m.t.Helper()
+	settings := m.s.Settings
+	m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{
+		Mode: orchestrator.StartResume, Changes: changes, Settings: &settings,
+	}})
+	m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: m.live()}})
+}
+
+// live lists the current launches.
+func (m *sim) live() []string {
+	var launches []string
+	for _, a := range m.s.Agents {
+		if a.Launch != "" {
+			launches = append(launches, a.Launch)
+		}
+	}
+	return launches
+}
+
+// report gives the condition of an agent's current launch.
+func (m *sim) report(key string, rep orchestrator.AgentReport) {
+	m.t.Helper()
+	rep.Key, rep.Launch = key, m.s.Agents[key].Launch
+	if rep.Condition == "" {
+		rep.Condition = orchestrator.AgentLive
+	}
+	m.do(orchestrator.Input{Kind: orchestrator.InAgent, Agent: &rep})
+}
+
+// see gives an observation.
+func (m *sim) see(o orchestrator.Observation) {
+	m.t.Helper()
+	m.do(orchestrator.Input{Kind: orchestrator.InObserve, Observe: &o})
+}
+
+// fire lets a deadline come up without moving the clock to it.
+func (m *sim) fire(name string) {
+	m.t.Helper()
+	m.do(orchestrator.Input{Kind: orchestrator.InTimer, Timer: name})
+}
+
+// wait lets time pass.
+func (m *sim) wait(d time.Duration) { m.now = m.now.Add(d) }
+
+// last returns the newest record of a type.
+func (m *sim) last(kind string) orchestrator.Event {
+	m.t.Helper()
+	for i := len(m.events) - 1; i >= 0; i-- {
+		if m.events[i].Type == kind {
+			return m.events[i]
+		}
+	}
+	m.t.Fatalf("no %s was recorded", kind)
+	return orchestrator.Event{}
+}
+
+// refused expects the last command to be refused.
+func (m *sim) refused(name string, args map[string]any) {
+	m.t.Helper()
+	before := m.count(orchestrator.EvCommandRefused)
+	m.command(name, args)
+	if m.count(orchestrator.EvCommandRefused) != before+1 {
+		m.t.Fatalf("%s was not refused", name)
+	}
+}
+
+// ran lists the launches that were started, in order.
+func (m *sim) ran() []string {
+	var launches []string
+	for _, e := range m.done {
+		if e.Type == orchestrator.EffStartAgent {
+			launches = append(launches, e.Args.Launch)
+		}
+	}
+	return launches
+}
+
+// parked expects a park for a reason.
+func (m *sim) parked(reason string) {
+	m.t.Helper()
+	if !m.s.Parked() || string(m.s.OutcomeReason) != reason {
+		m.t.Fatalf("phase %s, outcome %q %q, want a park for %s", m.s.Phase, m.s.Outcome, m.s.OutcomeReason, reason)
+	}
+	if len(m.live()) > 0 {
+		m.t.Fatalf("agents run after the park: %v", m.live())
+	}
+}
+
+// architecture walks over the architect, with reviewers.
+func (m *sim) architecture(reviewers ...string) {
+	m.t.Helper()
+	m.tool("submit_architecture", "architect", map[string]any{"reviewers": reviewers}, textArtifact("02_architecting/architecture.md"))
+}
+
+func (m *sim) planned(mode string, n int) {
+	m.t.Helper()
+	m.tool("submit_plan", "planner", map[string]any{}, plan(mode, n, false))
+}
+
+func (m *sim) coded(i int) {
+	m.t.Helper()
+	m.tool("submit_done", fmt.Sprintf("coder/%d", i), map[string]any{"subplan_index": i}, nil)
+}
+
+func (m *sim) fixed() {
+	m.t.Helper()
+	m.tool("submit_done", "coder", map[string]any{"subplan_index": 1}, nil)
 }
