@@ -181,10 +181,12 @@ func (s *Server) wait(r *http.Request, d time.Duration) bool {
 	return false
 }
 
+// hang never answers: it ends with the request, or cuts it off when the server closes.
 func (s *Server) hang(r *http.Request) {
 	select {
 	case <-r.Context().Done():
 	case <-s.closing:
+		panic(http.ErrAbortHandler) // to return would be an empty answer
 	}
 }
 
