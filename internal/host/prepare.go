@@ -38,6 +38,8 @@ type PrepareSpec struct {
 	Snapshot       *ghsync.Snapshot // of the issue, nil without one
 	Repo           ghsync.Repo      // of the issue; empty = the project's
 	Locked         bool             // the issue takes no comments: nobody can answer there
+
+	dir string // the session lies below it; empty = the clone's root
 }
 
 // ErrProductManager says that a workflow has no phase for the product manager.
@@ -59,7 +61,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 		return nil, err
 	}
 	create := session.CreateSpec{
-		Project: spec.Project.Clone.Root, Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
+		Project: or(spec.dir, spec.Project.Clone.Root), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
 		Definition: data, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def),
 		BranchTaken: func(branch string) bool { return spec.Project.branchTaken(ctx, branch) },
 	}

@@ -1,0 +1,160 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Preview is what a session would begin with. Paths are those it would have.
+type Preview struct {
+	State    *orchestrator.State
+	Prompts  []PreviewPrompt // of the agents that would start first
+	Launches []PreviewLaunch // one per role that may start
+	Title    string          // of the pull request
+	Body     string          // as far as it is known before the work
+}
+
+// PreviewPrompt is a prompt as its agent would get it.
+type PreviewPrompt struct{ Role, File, Text string }
+
+// PreviewLaunch is a launch without the values of its variables.
+type PreviewLaunch struct {
+	Role, Provider string
+	Argv, EnvNames []string
+}
+
+// Preview makes the session in a directory of its own, asks the code of a true run for
+// what it would do first, and removes the directory. No agent starts and nothing is
+// written for the project, on this machine or on the server. Errors are Prepare's.
+func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) {
+	scratch, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		return nil, fmt.Errorf("make preview: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	spec.dir = scratch
+	sess, err := h.Prepare(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sess.Close() }()
+	r, err := h.previewer(sess, spec, scratch)
+	if err != nil {
+		return nil, err
+	}
+	p := &Preview{State: r.state.Load()}
+	p.Title = r.pullTitle(orchestrator.Args{}, p.State)
+	if r.GitHub != nil && r.project.GitHub {
+		body, err := r.pullBody(ctx, orchestrator.Args{Branch: p.State.FeatureBranch}, p.State)
+		if err != nil {
+			return nil, err
+		}
+		p.Body = ghsync.RenderBody(body)
+	}
+	if err := r.previewPrompts(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := r.previewLaunches(p, scratch); err != nil {
+		return nil, err
+	}
+	p.rename(sess.Dir, filepath.Join(session.Dir(spec.Project.Clone.Root), sess.Name()))
+	p.rename(scratch, "<scratch>")
+	return p, nil
+}
+
+// previewer is a runner that was given everything but panes and a watcher.
+func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string) (*runner, error) {
+	s, err := sess.ReadState()
+	if err != nil {
+		return nil, err
+	}
+	def, err := sess.Definition()
+	if err != nil {
+		return nil, err
+	}
+	providers, err := Providers(spec.Config)
+	if err != nil {
+		return nil, err
+	}
+	own := *h
+	own.RuntimeDir = filepath.Join(scratch, "run")
+	r := &runner{
+		Host: &own, sess: sess, def: def, cfg: spec.Config, project: spec.Project, repo: spec.Project.repo, providers: providers,
+		redactor: h.Redactor,
+	}
+	if spec.Files != nil {
+		if r.prompts, err = fs.Sub(spec.Files, workflows.ProjectPrompts); err != nil {
+			return nil, err
+		}
+	}
+	r.state.Store(s)
+	return r, nil
+}
+
+func (r *runner) previewPrompts(ctx context.Context, p *Preview) error {
+	for _, o := range orchestrator.Owed(r.def, p.State) {
+		a := orchestrator.Args{
+			Role: o.Role, Task: o.Task, Template: o.Template, PromptFile: o.PromptFile, Workspace: o.Workspace,
+			Base: p.State.BaseSHA, Visit: p.State.Visit, Launch: orchestrator.LaunchID(p.State.Visit, o.Role, o.Task, 1),
+		}
+		s := *p.State
+		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: r.workspacePath(a)}}
+		if _, err := r.ensurePrompt(ctx, a, &s); err != nil {
+			return err
+		}
+		text, err := os.ReadFile(r.sess.Path(a.PromptFile))
+		if err != nil {
+			return fmt.Errorf("read prompt: %w", err)
+		}
+		p.Prompts = append(p.Prompts, PreviewPrompt{Role: o.Role, File: a.PromptFile, Text: string(text)})
+	}
+	return nil
+}
+
+func (r *runner) previewLaunches(p *Preview, scratch string) error {
+	seen := map[string]bool{}
+	for _, role := range rolesOf(r.def) {
+		if seen[role] {
+			continue
+		}
+		seen[role] = true
+		a := orchestrator.Args{Role: role, Workspace: "preview", PromptFile: "PROMPT", Launch: orchestrator.LaunchID(1, role, "", 1)}
+		s := *p.State
+		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: scratch}}
+		spec, err := r.launchSpec(a, &s)
+		if err != nil {
+			return err
+		}
+		if spec.Env.RealHome == "" {
+			spec.Env.Home = filepath.Join(scratch, "home")
+		}
+		launch, err := agent.Prepare(spec)
+		if err != nil {
+			return prepareFailure(err)
+		}
+		p.Launches = append(p.Launches, PreviewLaunch{Role: role, Provider: launch.Provider, Argv: launch.Argv, EnvNames: launch.EnvNames})
+	}
+	return nil
+}
+
+// rename puts a true path in the place of one of the preview.
+func (p *Preview) rename(from, to string) {
+	for i := range p.Prompts {
+		p.Prompts[i].Text = strings.ReplaceAll(p.Prompts[i].Text, from, to)
+	}
+	for _, l := range p.Launches {
+		for i := range l.Argv {
+			l.Argv[i] = strings.ReplaceAll(l.Argv[i], from, to)
+		}
+	}
+}
