@@ -228,16 +228,16 @@ func IsCommand(body string) bool {
 // clean fills in the texts and counts what goes.
 func (s *Snapshot) clean(issue Issue, comments []Comment) {
 	s.Raw = RawHashes{Title: hashOf(issue.Title), Body: hashOf(issue.Body), Comments: map[string]string{}}
-	s.Title = strings.Join(strings.Fields(s.take(issue.Title)), " ")
-	s.Body = s.take(issue.Body)
+	s.Title = s.take(sanitize.Line(issue.Title)) // GitHub shows a title as it is, not as Markdown
+	s.Body = s.take(sanitize.Sanitize(issue.Body))
 	for _, c := range comments {
 		s.Raw.Comments[fmt.Sprint(c.ID)] = hashOf(c.Body)
-		s.Comments = append(s.Comments, SnapshotComment{ID: c.ID, Author: c.Author.Login, CreatedAt: c.CreatedAt, Body: s.take(c.Body)})
+		s.Comments = append(s.Comments, SnapshotComment{ID: c.ID, Author: c.Author.Login, CreatedAt: c.CreatedAt, Body: s.take(sanitize.Sanitize(c.Body))})
 	}
 }
 
-func (s *Snapshot) take(text string) string {
-	clean, report := sanitize.Sanitize(text)
+// take returns a cleaned text and counts what is gone.
+func (s *Snapshot) take(clean string, report sanitize.Report) string {
 	for class, n := range report.Removed {
 		s.Report.Removed[class] += n
 	}

@@ -96,6 +96,20 @@ func TestSnapshotTakesOnlyWhatMaySteer(t *testing.T) {
 	}
 }
 
+func TestSnapshotTakesATitleForNoMarkdown(t *testing.T) {
+	for title, want := range map[string]string{
+		"[Bug]: Crash":                        "[Bug]: Crash",
+		"<Button> and Vec<u8> are <b>ok":      "<Button> and Vec<u8> are <b>ok",
+		"a <!-- secretly -->b\u200b  \u202ec": "a [removed]b c",
+	} {
+		st := newSteering(t, "b")
+		st.repo.EditIssue(st.n, "write", &title, nil)
+		if s := st.take(st.now); s.Title != want {
+			t.Errorf("%q is taken as %q, want %q", title, s.Title, want)
+		}
+	}
+}
+
 func TestSnapshotHidesMinimizedComments(t *testing.T) {
 	st := newSteering(t, "b")
 	st.repo.MinimizeComment(st.comment("off topic", "write"))

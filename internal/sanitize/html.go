@@ -7,6 +7,7 @@ const pictureRemoved = "[image removed]"
 // htmlCleaner is one pass over a text that removes what HTML hides.
 type htmlCleaner struct {
 	text      string
+	line      bool // the text is no Markdown: a tag is shown as it is
 	out       strings.Builder
 	report    *Report
 	blocks    *blocks
@@ -46,13 +47,14 @@ func (f *finder) end(i int, mark string) int {
 }
 
 // cleanHTML removes comments and the like and unknown, active or invisible
-// elements from the prose of text. Code stays as it is.
-func cleanHTML(text string, report *Report) string {
+// elements from the prose of text. Code stays as it is, and in a line that is no
+// Markdown a tag without attributes, too.
+func cleanHTML(text string, line bool, report *Report) string {
 	if strings.IndexByte(text, '<') < 0 {
 		return text
 	}
 	c := &htmlCleaner{
-		text: text, report: report,
+		text: text, line: line, report: report,
 		blocks: newBlocks(text), tags: tagReader{text: text},
 		find: newFinder(text), findLower: newFinder(lowerASCII(text)),
 	}
@@ -173,6 +175,9 @@ func (c *htmlCleaner) tag(i int) int {
 	what := elements()[t.name]
 	if what == unknown && isGeneric(t, c.text[i:end]) {
 		return c.keep(i, i+1)
+	}
+	if c.line && t.attributes == "" {
+		return c.keep(i, end)
 	}
 	c.blocks.element(t.name, t.end)
 	switch what {

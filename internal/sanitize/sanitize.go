@@ -77,31 +77,32 @@ func (r *Report) Add(other Report) {
 // text that hides things in each other too deeply becomes "[removed]" as a
 // whole.
 func Sanitize(text string) (out string, report Report) {
-	return sanitize(text, cleanLinks)
+	return sanitize(text, false, cleanLinks)
 }
 
 // Line is Sanitize for a text of one line that is no Markdown, a title for
-// instance: line ends and tabs become spaces, spaces around the text go, and
-// brackets mean nothing.
+// instance: line ends and tabs become spaces, spaces around the text go,
+// brackets mean nothing, and a tag without attributes is a word like others.
 func Line(text string) (out string, report Report) {
-	out, report = sanitize(text, func(text string, _ *Report) string {
+	out, report = sanitize(text, true, func(text string, _ *Report) string {
 		return strings.Join(strings.Fields(text), " ")
 	})
 	return out, report
 }
 
-// sanitize cleans text; last is done at the end of each round.
-func sanitize(text string, last func(string, *Report) string) (string, Report) {
+// sanitize cleans text, which is Markdown or a line that is none; last is done at
+// the end of each round.
+func sanitize(text string, line bool, last func(string, *Report) string) (string, Report) {
 	report := Report{Removed: make(map[string]int)}
 	text = strings.ToValidUTF8(text, "\ufffd")
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	// Once as GitHub reads it, before any decoding or removing changes what is a
 	// line, a fence or a tag.
-	text = last(cleanHTML(text, &report), &report)
+	text = last(cleanHTML(text, line, &report), &report)
 	text = strings.NewReplacer("\u2028", "\n", "\u2029", "\n").Replace(text)
 	for range maxRounds {
 		next := decodeReferences(text, &report)
-		next = cleanHTML(next, &report)
+		next = cleanHTML(next, line, &report)
 		next = cleanCharacters(next, &report)
 		next = last(next, &report)
 		if next == text {

@@ -251,12 +251,16 @@ func TestTextThatHidesTooDeeplyIsRefused(t *testing.T) {
 
 func TestLine(t *testing.T) {
 	for text, want := range map[string]string{
-		" [BUG]: it\n\tfails ":     "[BUG]: it fails",
-		"Vec<u8> <!-- EVIL -->x":   "Vec<u8> [removed]x",
-		"a\u202eb\u00a0 \u200b c":  "ab c",
-		"[a](http://x \"title\")":  "[a](http://x \"title\")",
-		"\r\n":                     "",
-		"`code` and &#72;i &nbsp;": "`code` and Hi",
+		" [BUG]: it\n\tfails ":             "[BUG]: it fails",
+		"Vec<u8> <!-- EVIL -->x":           "Vec<u8> [removed]x",
+		"a\u202eb\u00a0 \u200b c":          "ab c",
+		"[a](http://x \"title\")":          "[a](http://x \"title\")",
+		"\r\n":                             "",
+		"`code` and &#72;i &nbsp;":         "`code` and Hi",
+		"<Button> in </form> <br/>":        "<Button> in </form> <br/>",
+		"<title> of <script>":              "<title> of <script>",
+		"<b title='EVIL'>x <img alt=EVIL>": "<b>x [image removed]",
+		"[Bug]: Crash":                     "[Bug]: Crash",
 	} {
 		out, _ := sanitize.Line(text)
 		if out != want {
