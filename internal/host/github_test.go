@@ -153,6 +153,21 @@ func TestAFailedReviewEndsInADraft(t *testing.T) {
 	}
 }
 
+// Held paths keep the draft; they and the named ones stand on top, held ones first.
+func TestAPullRequestNamesWhatToLookAtFirst(t *testing.T) {
+	t.Parallel()
+	r := newGitHubRig(t, "")
+	sc := simple()
+	sc.Files["1"] = append(sc.Files["1"], "Makefile=all:", "CODEOWNERS=* @mia")
+	r.script(sc)
+	dir, _ := r.issue("Greet", "Say hello.")
+	mustEnd(t, r.runIssue(dir, host.RunSpec{}), orchestrator.OutcomeDone, "")
+	pull := r.repo.Pulls()[0]
+	if !strings.HasPrefix(pull.Body, "**Needs a look:** `CODEOWNERS`, `Makefile` changed.\n") || !pull.Draft {
+		t.Errorf("draft %t, body:\n%s", pull.Draft, pull.Body)
+	}
+}
+
 // G2: commits of people on the branch are kept, and the next round builds on them.
 func TestACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -119,8 +120,12 @@ func (r *runner) pullTitle(a orchestrator.Args, s *orchestrator.State) string {
 func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (ghsync.Body, error) {
 	b := ghsync.Body{
 		Session: s.SessionID, Seq: s.Seq, Server: r.GitHub.Server(), Links: r.cfg.GitHub.LinkHosts,
-		NeedsLook: a.Held, Exhausted: a.Exhausted, Request: r.request(), Issue: s.IssueNumber,
+		Exhausted: a.Exhausted, Request: r.request(), Issue: s.IssueNumber,
 		Summary: r.optional(path.Join(r.dirOf(workflows.KindComplete), session.SummaryFile)),
+	}
+	var err error
+	if b.NeedsLook, err = r.needsLook(ctx, a, s); err != nil {
+		return b, err
 	}
 	if snap, err := r.snapshotOf(); err == nil {
 		b.Request, b.RequestAt, b.Digest, b.Asker = snap.Title+"\n\n"+snap.Body, snap.CutOff, snap.Digest, snap.Requester.Login
@@ -144,6 +149,22 @@ func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestra
 		b.Closes = repo.DefaultBranch == s.BaseBranch
 	}
 	return b, nil
+}
+
+// needsLook are the paths a person should look at first, in all that the branch changes:
+// the held ones, then the named ones.
+func (r *runner) needsLook(ctx context.Context, a orchestrator.Args, s *orchestrator.State) ([]string, error) {
+	report, err := r.judge(ctx, a, s, s.BaseSHA, a.Tree, "")
+	if err != nil {
+		return nil, err
+	}
+	paths := slices.Clone(a.Held)
+	for _, path := range append(notePaths(report.Held), notePaths(report.Named)...) {
+		if !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
 }
 
 // verdicts adds the last result of each role, and what is open after an exhausted review.
