@@ -31,6 +31,7 @@ type realCase struct {
 	Commit       string       `doc:"commit"`
 	Proof        realProof    `doc:"proof"`
 	Packages     []string     `doc:"packages"` // green at the end
+	Look         []string     `doc:"look"`     // changed paths that the pull request names on top
 
 	base, goal string // module directories of the two versions
 	changes    []realChange

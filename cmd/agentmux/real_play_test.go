@@ -91,7 +91,7 @@ func (c *realCase) planner(t *testing.T) book {
 		groups = append(groups, book{"group_id": "g" + string(rune('0'+len(groups)+1)), "mode": mode, "plans": plans})
 	}
 	plan := encode(t, book{
-		"version": 2, "plan_overview": "## Goal\n\n" + c.Issue.Title, "needs_design": false, "needs_docs": false, "doc_files": []string{},
+		"version": 2, "plan_overview": "## Goal\n\n" + c.Groups[0][0].Accept, "needs_design": false, "needs_docs": false, "doc_files": []string{},
 		"groups": groups, "subplans": subplans,
 	})
 	return book{"role": "planner", "steps": []book{artifact("04_planning/plan.yaml", plan), toolCall("submit_plan", nil)}}
@@ -157,8 +157,9 @@ func (c *realCase) fixer() book {
 }
 
 func (c *realCase) summarist() book {
-	text := "## What was implemented\n\n" + c.Issue.Title + ": done as in " + c.Module + " " + c.Fixed + ".\n\n## Key decisions\n\n" +
-		c.Groups[0][0].Approach + ".\n\n## Deviations from plan\n\nNone.\n"
+	part := c.Groups[0][0]
+	text := "## What was implemented\n\n" + part.Accept + ", as in " + c.Module + " " + c.Fixed + ".\n\n## Key decisions\n\n" +
+		part.Approach + ".\n\n## Deviations from plan\n\nNone.\n"
 	return book{"prompt": "summary_prompt.md", "steps": []book{artifact("08_completion/summary.md", text), toolCall("submit_summary", nil)}}
 }
 

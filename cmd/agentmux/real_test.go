@@ -98,8 +98,8 @@ func (c *realCase) showBug(t *testing.T, r *rig) {
 	}
 }
 
-// checkPull fails unless one open pull request leads from the session's branch to
-// the default branch and closes the issue.
+// checkPull fails unless an open pull request leads from the session's branch to the
+// default branch, closes the issue, and names on top what to look at first.
 func (c *realCase) checkPull(t *testing.T, r *rig, e session.Entry) {
 	t.Helper()
 	pull := r.github.Repo(rigRepo).Pulls()[0]
@@ -108,6 +108,18 @@ func (c *realCase) checkPull(t *testing.T, r *rig, e session.Entry) {
 	}
 	if !slices.Contains(strings.Split(pull.Body, "\n"), "Closes #1") {
 		t.Errorf("no line closes the issue:\n%s", pull.Body)
+	}
+	if pull.Title != ghsync.PlainTitle(c.Issue.Title) || pull.Draft {
+		t.Errorf("pull request %q, draft %t", pull.Title, pull.Draft)
+	}
+	look, _ := strings.CutPrefix(firstLine(pull.Body), "**Needs a look:** ")
+	for _, path := range c.Look {
+		if !strings.Contains(look, "`"+path+"`") {
+			t.Errorf("%s is not named on top:\n%s", path, firstLine(pull.Body))
+		}
+	}
+	if strings.Count(look, "`") != 2*len(c.Look) {
+		t.Errorf("named on top: %s, want %v", look, c.Look)
 	}
 	if m, ok := ghsync.ParseMarker(pull.Body); !ok || m.Session != e.State.SessionID {
 		t.Errorf("the body's marker is %+v", m)
@@ -152,12 +164,12 @@ func (c *realCase) checkComments(t *testing.T, r *rig, e session.Entry) {
 	if !slices.Equal(got, want) {
 		t.Errorf("comments %v, want %v", got, want)
 	}
-	c.save(t, r, comments)
+	c.save(t, r, e, comments)
 }
 
 // save writes all that people read on the issue to a directory, where one is given
 // by AGENTMUX_SHOW.
-func (c *realCase) save(t *testing.T, r *rig, comments []ghsynctest.CommentView) {
+func (c *realCase) save(t *testing.T, r *rig, e session.Entry, comments []ghsynctest.CommentView) {
 	t.Helper()
 	dir := os.Getenv("AGENTMUX_SHOW")
 	if dir == "" {
@@ -175,7 +187,8 @@ func (c *realCase) save(t *testing.T, r *rig, comments []ghsynctest.CommentView)
 	}
 	issue := r.github.Repo(rigRepo).Issue(1)
 	fmt.Fprintf(&b, "===== issue %s, labels %v\n", issue.State, issue.Labels)
-	fmt.Fprintln(&b, r.git(r.clone, "log", "--format=fuller", "origin/main..FETCH_HEAD"))
+	r.git(r.clone, "fetch", "--quiet", "origin")
+	fmt.Fprintln(&b, r.git(r.clone, "log", "--format=fuller", "--stat", "origin/main..origin/"+e.State.FeatureBranch))
 	r.write(filepath.Join(dir, filepath.Base(t.Name())+".md"), b.String())
 }
 
