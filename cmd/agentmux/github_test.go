@@ -59,12 +59,25 @@ func TestGitHub(t *testing.T) {
 			r.github.Check(t)
 		})
 	}
+	t.Run("59 a limit met by the push", pushLimited)
 	t.Run("60 pull requests are forbidden, then a person opens it", pullForbidden)
 	t.Run("60 a person closed the pull request", pullClosed)
 	t.Run("61 nothing changed", nothingChanged)
 	t.Run("63 another base", otherBase)
 	t.Run("59 commits of people on the branch", peopleOnTheBranch)
 	t.Run("59 commits of people that conflict", peopleInConflict)
+}
+
+func pushLimited(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.github.Inject(ghsynctest.RetryAfter("GIT push", 403, 0))
+	r.quick(0)
+	if r.github.Hits() != 1 {
+		t.Errorf("%d pushes were limited", r.github.Hits())
+	}
+	r.done(r.session())
+	r.github.Check(t)
 }
 
 func pullForbidden(t *testing.T) {

@@ -219,7 +219,10 @@ var refusals = []struct {
 	{PushWorkflows, regexp.MustCompile("(?i)without `?workflows?`? (permission|scope)|workflow scope")},
 	{PushStale, regexp.MustCompile(`stale info|\(fetch first\)|\(non-fast-forward\)|cannot lock ref|reference already exists|incorrect old value|atomic push failed`)},
 	{PushRule, regexp.MustCompile(`GH006|GH013|protected branch|repository rule violations`)},
-	{PushDenied, regexp.MustCompile(`(?i)permission to \S+ denied|error: 40[13]|write access to repository not granted|authentication failed|repository not found|could not read (username|password)`)},
+	{PushDenied, regexp.MustCompile(`(?i)permission to \S+ denied|write access to repository not granted|authentication failed|repository not found|could not read (username|password)`)},
+	// The server let the push begin and then said no without a word on permissions, as limits do.
+	{PushNetwork, regexp.MustCompile(`RPC failed; HTTP 403`)},
+	{PushDenied, regexp.MustCompile(`error: 40[13]`)},
 	{PushNetwork, regexp.MustCompile(`(?i)could not resolve|couldn't connect|failed to connect|connection (refused|reset|timed out)|timed out|empty reply|remote end hung up|unexpected disconnect|early EOF|RPC failed|error: (5\d\d|429|408)|gnutls|ssl|failed to report status`)},
 }
 
