@@ -51,16 +51,20 @@ func Stop(ctx context.Context, p Process, dir string) error {
 	defer patience.Stop()
 	limit := time.NewTimer(2*Grace + 5*time.Second)
 	defer limit.Stop()
-	tick := time.NewTicker(25 * time.Millisecond)
-	defer tick.Stop()
+	again := time.NewTimer(0)
+	defer again.Stop()
 	signal, told := syscall.SIGTERM, map[Process]bool{}
 	for {
-		alive := p.alive()
-		left := marked(l.Mark)
-		if !alive && len(left) == 0 {
-			return nil
-		}
+		// Who belongs to the launch is asked of every process of the machine: rarely,
+		// and not while agent-exec is at it.
+		alive, left := p.alive(), []Process(nil)
+		again.Reset(soon)
 		if !alive || signal == syscall.SIGKILL {
+			left = marked(l.Mark)
+			again.Reset(later)
+			if !alive && len(left) == 0 {
+				return nil
+			}
 			for _, q := range append(left, p) {
 				if signal == syscall.SIGKILL || !told[q] {
 					q.signal(signal)
@@ -75,10 +79,16 @@ func Stop(ctx context.Context, p Process, dir string) error {
 			return fmt.Errorf("stop launch %s: %d processes do not end", l.Launch, len(left))
 		case <-patience.C:
 			signal = syscall.SIGKILL
-		case <-tick.C:
+		case <-again.C:
 		}
 	}
 }
+
+// soon and later are the pauses between two looks at one process, and at all of them.
+const (
+	soon  = 5 * time.Millisecond
+	later = 25 * time.Millisecond
+)
 
 // alive reports whether this very process runs.
 func (p Process) alive() bool {
