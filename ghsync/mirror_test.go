@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -211,7 +212,7 @@ func TestLockedIssueGetsLabelsAndThePullRequestTheComments(t *testing.T) {
 			}
 			refused := 0
 			for _, c := range st.server.Calls() {
-				if c.Method == "POST" && strings.HasSuffix(c.Path, "/issues/12/comments") && c.Status == 403 {
+				if c.Method == http.MethodPost && strings.HasSuffix(c.Path, "/issues/12/comments") && c.Status == 403 {
 					refused++
 				}
 			}
