@@ -26,7 +26,7 @@ bench: ## the benchmarks, as text that benchstat reads
 fuzz: ## each fuzz target for FUZZTIME
 	@.ci/setup && .ci/fuzz $(FUZZTIME)
 
-test-real: ## the real program in real tmux on real git, from the command line
+test-real: ## published modules from a bug on record to a pull request (downloads them)
 	.ci/setup && AGENTMUX_TEST_REAL=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestReal ./cmd/agentmux
 
 test-agents: ## the real claude program against a model on loopback (needs npm)
