@@ -136,7 +136,7 @@ func (r *reducer) unpause(actor, source string) {
 func (r *reducer) cmdRetry(Payload) string {
 	switch {
 	case r.s.Parked(), r.s.Phase == PhaseFailed && r.s.InterruptedPhase != "":
-		r.resumeRun()
+		r.resumeRun(r.s.Phase, false)
 		r.goOnWith([]string{})
 		return ""
 	case r.s.Ended():
@@ -165,7 +165,7 @@ func (r *reducer) cmdApprove(p Payload) string {
 	case r.s.Gate == nil:
 		return "no gate is open"
 	case r.s.Parked():
-		r.resumeRun()
+		r.resumeRun(r.s.Phase, false)
 	case r.s.Ended():
 		return "the session has ended"
 	case r.s.Paused:
@@ -262,7 +262,7 @@ func (r *reducer) cmdAnswer(p Payload) string {
 	}
 	parked := r.s.Parked() && r.s.OutcomeReason == ReasonQuestion
 	if parked {
-		r.resumeRun()
+		r.resumeRun(r.s.Phase, false)
 	}
 	r.answer(q, text, p.Actor, p.Source, false)
 	if parked {

@@ -204,5 +204,11 @@ func (r *reducer) fixSubmitted() {
 	r.s.SubplanStatus[FixTask] = SubplanSubmitted
 	r.armPhase(phase)
 	r.effect(EffWriteMarker, r.marker("1"), Args{Path: r.marker("1")})
+	if _, made := r.s.Workspaces[WorkspaceSession]; !made {
+		r.stop(o[0].Key())
+		r.s.SubplanStatus[FixTask] = SubplanDone
+		r.proceed()
+		return
+	}
 	r.integrate(o[0], FixTask)
 }

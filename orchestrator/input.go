@@ -41,11 +41,12 @@ const (
 
 // Start tells how the session was taken.
 type Start struct {
-	Mode     string    `json:"mode"`
-	Changes  string    `json:"changes,omitempty"`  // resume with a change request
-	Settings *Settings `json:"settings,omitempty"` // resume: refreshed configuration
-	Live     []string  `json:"live,omitempty"`     // launches whose pane is alive
-	PROpen   bool      `json:"pr_open,omitempty"`
+	Mode     string      `json:"mode"`
+	Changes  string      `json:"changes,omitempty"`  // resume with a change request
+	Settings *Settings   `json:"settings,omitempty"` // resume: refreshed configuration
+	Live     []string    `json:"live,omitempty"`     // launches whose pane is alive
+	PROpen   bool        `json:"pr_open,omitempty"`
+	Classic  *ClassicDir `json:"classic,omitempty"` // of a session of the earlier tool
 }
 
 // Line is one line of tool_events.jsonl or commands.jsonl as the reader found it.

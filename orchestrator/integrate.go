@@ -25,6 +25,12 @@ func (r *reducer) submitted(id string) {
 	r.s.SubplanStatus[id] = SubplanSubmitted
 	r.armPhase(phase)
 	r.effect(EffWriteMarker, r.marker(id), Args{Path: r.marker(id)})
+	if _, made := r.s.Workspaces[o.Workspace]; !made {
+		r.stop(o.Key())
+		r.finishSubplan(id, Result{Commit: r.s.Integrated.Commit}) // done in what was taken over
+		r.proceed()
+		return
+	}
 	r.integrate(o, id)
 }
 
@@ -84,7 +90,9 @@ func (r *reducer) proceed() {
 		return
 	}
 	switch phase, _ := r.phase(); {
-	case phase.Kind == workflows.KindImplement && r.s.GroupIndex > 0:
+	case phase.Kind == workflows.KindImplement && r.s.GroupMode == "":
+		r.nextGroup()
+	case phase.Kind == workflows.KindImplement:
 		r.dispatch()
 	case phase.Kind == workflows.KindFix && r.s.SubplanStatus[FixTask] == SubplanDone:
 		delete(r.s.SubplanStatus, FixTask)

@@ -139,7 +139,7 @@ func (m *sim) tool(tool, key string, payload any, artifact *orchestrator.Artifac
 	visit := m.s.Visit
 	m.do(orchestrator.Input{Kind: orchestrator.InTool, Line: &orchestrator.Line{
 		File: "tool_events.jsonl", Tool: tool, ID: fmt.Sprintf("id%d", m.line), Role: role, Task: task,
-		Launch: m.s.Agents[key].Launch, Visit: &visit, Session: "s1", Payload: body, Artifact: artifact,
+		Launch: m.s.Agents[key].Launch, Visit: &visit, Session: m.s.SessionID, Payload: body, Artifact: artifact,
 		Cursor: orchestrator.Cursor{Offset: int64(m.line), Seq: m.line},
 	}})
 }

@@ -7,13 +7,31 @@ import (
 	"github.com/agentmux/agentmux/workflows"
 )
 
-// start handles a host that took the session.
+// start handles a host that took the session. One of the earlier tool is always
+// taken as a resume: its host is gone for good.
 func (r *reducer) start() {
 	switch {
+	case r.s.IsClassic():
+		r.startClassic()
 	case r.s.PhaseEnteredAt.IsZero() && !r.s.Ended():
 		r.begin("start")
 	case r.in.Start.Mode == StartResume:
 		r.resume()
+	}
+}
+
+func (r *reducer) startClassic() {
+	from := r.s.Phase
+	c := r.in.Start.Classic
+	if c == nil {
+		c = &ClassicDir{SessionID: r.s.SessionID}
+	}
+	inferred := r.upgrade(c)
+	if set := r.in.Start.Settings; set != nil {
+		r.s.Settings = *set
+	}
+	if r.s.Phase != PhaseDone {
+		r.resumeRun(from, inferred)
 	}
 }
 
@@ -29,7 +47,7 @@ func (r *reducer) resume() {
 		r.requestChanges(changes, "user", "cli")
 	case r.s.Phase == PhaseDone: // nothing is owed but what is pending
 	default:
-		r.resumeRun()
+		r.resumeRun(r.s.Phase, false)
 		if changes != "" {
 			r.requestChanges(changes, "user", "cli")
 		}
@@ -38,12 +56,12 @@ func (r *reducer) resume() {
 
 // resumeRun clears what interrupted the session and issues again what the phase
 // owes, but for agents: unread lines come first.
-func (r *reducer) resumeRun() {
-	from, reason := r.s.Phase, string(r.s.OutcomeReason)
+func (r *reducer) resumeRun(from string, inferred bool) {
+	reason := string(r.s.OutcomeReason)
 	if r.s.Phase == PhaseFailed {
 		r.s.Phase = string(r.s.InterruptedPhase)
 	}
-	r.recordResumed(from, false)
+	r.recordResumed(from, inferred)
 	r.s.Category, r.s.Cause, r.s.ResumeCommand, r.s.LogPath = "", "", "", ""
 	r.s.Outcome, r.s.OutcomeReason, r.s.Paused = "", "", false
 	r.s.Counters = map[string]Counter{}

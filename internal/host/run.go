@@ -136,10 +136,14 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		return s, err
 	}
 	defer func() { _ = watcher.Close() }()
+	start, err := r.start(ctx, spec)
+	if err != nil {
+		return s, err
+	}
 	mirror := r.startMirror(ctx, spec.Mirror)
 	last, err := engine.Run(ctx, engine.Options{
 		Session: r.sess, Definition: r.def, Effects: r, Agents: r, Wakes: watcher.Wakes(), Now: r.Now,
-		Log: r.Log, Start: r.start(spec), OnCommit: func(s *orchestrator.State) {
+		Log: r.Log, Start: start, OnCommit: func(s *orchestrator.State) {
 			r.state.Store(s)
 			mirror.wake()
 			if spec.OnCommit != nil {
@@ -157,14 +161,19 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	return last, err
 }
 
-func (r *runner) start(spec RunSpec) orchestrator.Start {
+func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, error) {
+	s := r.state.Load()
 	start := orchestrator.Start{Mode: orchestrator.StartNew}
-	if spec.Resume {
-		s := r.state.Load()
-		settings := Settings(spec.Config, s.Interactive || s.Settings.Reachable)
+	if spec.Resume || s.IsClassic() {
+		settings := Settings(spec.Config, s.Interactive || s.IssueNumber > 0)
 		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen}
 	}
-	return start
+	if !s.IsClassic() {
+		return start, nil
+	}
+	var err error
+	start.Classic, err = r.classic(ctx, s)
+	return start, err
 }
 
 // unwatched are the paths whose changes tell the engine nothing.

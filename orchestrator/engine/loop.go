@@ -43,11 +43,14 @@ type loop struct {
 // begin takes the session: the start input, then for a resume everything that
 // was submitted before agents are started.
 func (l *loop) begin(ctx context.Context) error {
-	resume := l.Start.Mode == orchestrator.StartResume
+	start := l.Start
+	if err := l.classic(&start); err != nil {
+		return err
+	}
+	resume := start.Mode == orchestrator.StartResume
 	if resume {
 		l.ingest, l.anyTime = true, l.st.Visit
 	}
-	start := l.Start
 	if _, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InStart, Start: &start}); err != nil {
 		return err
 	}
@@ -65,6 +68,23 @@ func (l *loop) begin(ctx context.Context) error {
 	l.ingest = false
 	_, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Mode: start.Mode, Live: l.alive}})
 	return err
+}
+
+// classic completes the start of a session of the earlier tool with what its
+// directory shows. It is always taken as a resume.
+func (l *loop) classic(start *orchestrator.Start) error {
+	if !l.st.IsClassic() {
+		return nil
+	}
+	dir, err := l.Session.Classic(l.st)
+	if err != nil {
+		return fmt.Errorf("read classic session: %w", err)
+	}
+	if given := start.Classic; given != nil {
+		dir.Base, dir.Integrated, dir.Branch = given.Base, given.Integrated, given.Branch
+	}
+	start.Mode, start.Classic = orchestrator.StartResume, dir
+	return nil
 }
 
 // settle waits, within bounds, until the files of the phase are as they should

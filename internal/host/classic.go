@@ -1,0 +1,53 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// classic takes over the work of a session of the earlier tool, whose agents worked in
+// the clone itself or in one worktree: its commit is the base, and a snapshot of the
+// directory, which is only read, is what is integrated so far.
+func (r *runner) classic(ctx context.Context, s *orchestrator.State) (*orchestrator.ClassicDir, error) {
+	dir := r.project.Clone.Root
+	var worktree string
+	if json.Unmarshal(s.Unknown["worktree_path"], &worktree) == nil && worktree != "" {
+		dir = worktree
+	}
+	c := &orchestrator.ClassicDir{Branch: r.classicBranch()}
+	var err error
+	if c.Base, err = r.repo.FetchClone(ctx, dir, "HEAD"); err != nil {
+		return nil, fmt.Errorf("take over %s: %w", dir, err)
+	}
+	snap, err := r.repo.Snapshot(ctx, gitrepo.SnapshotSpec{
+		Workspace: dir, Base: c.Base, Masked: []string{".agentmux/.sessions"}, MaxGrowth: maxGrowth, Live: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("take over %s: %w", dir, err)
+	}
+	c.Integrated = orchestrator.Integrated{Commit: c.Base, Tree: snap.Tree}
+	if len(snap.Changes) == 0 {
+		return c, nil
+	}
+	c.Integrated.Commit, err = r.repo.Commit(ctx, gitrepo.CommitSpec{
+		Tree: snap.Tree, Parents: []string{c.Base}, Message: "take over the work in the clone", Author: robot, Date: r.Now(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	ref := gitrepo.IntegrationRef(r.sess.Name())
+	old, err := r.repo.Ref(ctx, ref)
+	if err == nil {
+		err = r.repo.UpdateRef(ctx, ref, c.Integrated.Commit, old)
+	}
+	return c, err
+}
+
+func (r *runner) classicBranch() string {
+	return or(r.cfg.GitHub.BranchPrefix, "agentmux/") + session.FeatureSlug(r.sess.Name())
+}

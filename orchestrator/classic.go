@@ -1,0 +1,182 @@
+package orchestrator
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// ClassicDir is what the directory of a session of the earlier tool shows, as evidence
+// for the upgrade of its state.
+type ClassicDir struct {
+	SessionID  string     `json:"session_id"`
+	Branch     string     `json:"branch"`
+	Base       string     `json:"base"`
+	Integrated Integrated `json:"integrated"` // the content of the directory the work was done in
+
+	Schedule   *workflows.Schedule `json:"schedule,omitempty"` // from plan.yaml, else execution_plan.yaml
+	PlanSHA256 string              `json:"plan_sha256,omitempty"`
+
+	Applied      []string `json:"applied,omitempty"` // tools of the lines that were consumed
+	Markers      []string `json:"markers,omitempty"` // N of each done_N
+	PMDone       bool     `json:"pm_done,omitempty"` // 01_product_management/done
+	Architecture bool     `json:"architecture,omitempty"`
+	Execution    bool     `json:"execution,omitempty"` // execution_plan.yaml is valid
+	ExecutionAny bool     `json:"execution_any,omitempty"`
+	Design       bool     `json:"design,omitempty"`
+	FixRequest   bool     `json:"fix_request,omitempty"`
+	Passed       bool     `json:"passed,omitempty"` // review.md begins with a pass
+}
+
+// Infer returns the phase in which a session of the earlier tool was interrupted: its
+// state does not say so. It is an id of the shipped feature workflow.
+func Infer(s *State, c *ClassicDir) string {
+	all := c.Schedule != nil
+	if all {
+		for i := 1; i <= c.Schedule.Subplans(); i++ {
+			all = all && slices.Contains(c.Markers, subplanID(i))
+		}
+	}
+	switch {
+	case s.ProductManager && !slices.Contains(c.Applied, "submit_pm_done") && !c.PMDone && !c.Architecture:
+		return "product_management"
+	case !slices.Contains(c.Applied, "submit_architecture") && !c.ExecutionAny:
+		return "architecting"
+	case !c.Execution:
+		return "planning"
+	case c.Schedule != nil && c.Schedule.NeedsDesign && !c.Design:
+		return "designing"
+	case s.ReviewIteration == 0 && !all:
+		return "implementing"
+	case s.ReviewIteration > 0 && c.FixRequest && !slices.Contains(c.Markers, "1"):
+		return "fixing"
+	case !c.Passed:
+		return "reviewing"
+	}
+	return "completing"
+}
+
+// upgrade makes a state of the earlier tool one of ours and reports whether its phase
+// was inferred.
+func (r *reducer) upgrade(c *ClassicDir) (inferred bool) {
+	s := r.s
+	s.SchemaVersion, s.SessionID, s.Workflow = SchemaVersion, c.SessionID, r.def.Name
+	s.BaseSHA, s.Integrated, s.FeatureBranch = c.Base, c.Integrated, c.Branch
+	s.CreatedAt, s.PhaseEnteredAt = r.now, r.now
+	if s.Visit == 0 {
+		s.Visit = 1
+	}
+	r.changed = true
+	if s.Phase == PhaseDone {
+		s.Outcome = OutcomeDone
+		return false
+	}
+	if s.Phase == PhaseFailed {
+		inferred = s.InterruptedPhase == ""
+		if inferred {
+			s.InterruptedPhase = Optional(Infer(s, c))
+		}
+		s.Phase = string(s.InterruptedPhase)
+	}
+	if c.Schedule != nil {
+		r.adoptSchedule(c)
+	}
+	if phase, ok := r.phase(); !ok || s.Schedule == nil && afterPlan[phase.Kind] {
+		plan, _ := r.def.Kind(workflows.KindPlan)
+		s.Phase, inferred = plan.ID, true
+	}
+	r.adoptPhase()
+	return inferred
+}
+
+var afterPlan = map[string]bool{
+	workflows.KindImplement: true, workflows.KindReview: true, workflows.KindFix: true, workflows.KindComplete: true,
+}
+
+func subplanID(i int) string { return strconv.Itoa(i) }
+
+// adoptSchedule takes a plan over, with what of it is done.
+func (r *reducer) adoptSchedule(c *ClassicDir) {
+	s := r.s
+	s.PlanSHA256 = c.PlanSHA256
+	s.Schedule = &Schedule{NeedsDesign: c.Schedule.NeedsDesign, Owned: c.Schedule.Owned, Titles: map[string]string{}, Inferred: true}
+	completed := s.CompletedSubplans
+	s.SubplanStatus, s.CompletedSubplans, s.CompletedGroups = map[string]string{}, []string{}, []string{}
+	s.SubplanCount, s.GroupTotal, s.GroupIndex, s.GroupMode = 0, len(c.Schedule.Groups), 0, ""
+	for _, g := range c.Schedule.Groups {
+		s.Schedule.Groups = append(s.Schedule.Groups, Group{ID: g.GroupID, Mode: g.Mode, Plans: g.Plans})
+		done := true
+		for _, id := range g.Plans {
+			s.SubplanCount++
+			s.SubplanStatus[id] = SubplanPending
+			if slices.Contains(completed, id) || slices.Contains(c.Markers, id) {
+				s.SubplanStatus[id] = SubplanDone
+				s.CompletedSubplans = append(s.CompletedSubplans, id)
+			}
+			done = done && s.SubplanStatus[id] == SubplanDone
+		}
+		if done {
+			s.CompletedGroups = append(s.CompletedGroups, g.GroupID)
+		}
+	}
+	r.adoptActive()
+}
+
+// adoptActive keeps the subplans at work as such, as far as they are of the first
+// group that is not complete: a line of theirs may be unread.
+func (r *reducer) adoptActive() {
+	s := r.s
+	active := s.ActivePlanIDs
+	s.ActivePlanIDs = []string{}
+	for i, g := range s.Schedule.Groups {
+		if slices.Contains(s.CompletedGroups, g.ID) {
+			continue
+		}
+		for _, id := range g.Plans {
+			if slices.Contains(active, id) && s.SubplanStatus[id] == SubplanPending {
+				s.SubplanStatus[id] = SubplanRunning
+				s.ActivePlanIDs = append(s.ActivePlanIDs, id)
+				s.GroupIndex, s.GroupMode = i+1, Optional(g.Mode)
+			}
+		}
+		return
+	}
+}
+
+// adoptPhase fills in what our phases keep in the state and the earlier tool kept
+// elsewhere.
+func (r *reducer) adoptPhase() {
+	s := r.s
+	phase, _ := r.phase()
+	if len(s.CompletedGroups) == s.GroupTotal {
+		s.GroupIndex = s.GroupTotal
+	}
+	switch phase.Kind {
+	case workflows.KindFix:
+		s.SubplanStatus[FixTask] = SubplanRunning
+	case workflows.KindReview:
+		for _, role := range reviewRoles(r.def, s) {
+			if _, known := s.ActiveReviews[role]; !known && !s.AwaitingSummary {
+				s.ActiveReviews[role] = ReviewPending
+			}
+		}
+	}
+	if afterPlan[phase.Kind] && phase.Kind != workflows.KindImplement {
+		r.allDone()
+	}
+}
+
+// allDone notes every subplan as done: a later phase was reached.
+func (r *reducer) allDone() {
+	s := r.s
+	s.CompletedSubplans, s.CompletedGroups = []string{}, []string{}
+	for _, g := range s.Schedule.Groups {
+		s.CompletedGroups = append(s.CompletedGroups, g.ID)
+		for _, id := range g.Plans {
+			s.SubplanStatus[id] = SubplanDone
+			s.CompletedSubplans = append(s.CompletedSubplans, id)
+		}
+	}
+	s.ActivePlanIDs, s.GroupIndex, s.GroupMode = []string{}, s.GroupTotal, ""
+}

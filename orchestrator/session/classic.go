@@ -1,0 +1,93 @@
+package session
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Files of the earlier tool.
+const (
+	classicPMDone    = "01_product_management/done"
+	classicExecution = "04_planning/execution_plan.yaml"
+	classicPlan      = "04_planning/plan.yaml"
+	classicDesign    = "05_design/design.md"
+	classicMarkers   = "06_implementation"
+	classicReview    = "07_review/review.md"
+	classicFix       = "07_review/fix_request.md"
+	architectureFile = "02_architecting/architecture.md"
+)
+
+// Classic collects what the directory of a session of the earlier tool shows, for the
+// upgrade of its state. The git side (Base, Integrated) and the branch are left to the
+// caller.
+func (s *Session) Classic(st *orchestrator.State) (*orchestrator.ClassicDir, error) {
+	c := &orchestrator.ClassicDir{SessionID: s.Name()}
+	if err := s.classicSchedule(c); err != nil {
+		return nil, err
+	}
+	lines, _, err := s.Lines(ToolEvents, orchestrator.Cursor{}, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range lines {
+		if l.Tool != "" && l.Cursor.Offset <= st.ToolCursor.Offset {
+			c.Applied = append(c.Applied, l.Tool)
+		}
+	}
+	entries, err := os.ReadDir(s.Path(classicMarkers))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if id, ok := strings.CutPrefix(e.Name(), "done_"); ok && e.Type().IsRegular() {
+			c.Markers = append(c.Markers, id)
+		}
+	}
+	c.PMDone, c.ExecutionAny = s.exists(classicPMDone), s.exists(classicExecution)
+	for rel, there := range map[string]*bool{architectureFile: &c.Architecture, classicDesign: &c.Design, classicFix: &c.FixRequest} {
+		checked, err := s.CheckArtifact(rel, orchestrator.ArtifactText)
+		if err != nil {
+			return nil, err
+		}
+		*there = len(checked.Artifact.Problems) == 0
+	}
+	review, err := s.CheckArtifact(classicReview, orchestrator.ArtifactText)
+	c.Passed = strings.HasPrefix(string(review.Data), "verdict: pass")
+	return c, err
+}
+
+func (s *Session) exists(rel string) bool {
+	_, err := os.Lstat(s.Path(rel))
+	return err == nil
+}
+
+// classicSchedule reads the plan in either form; neither is no error.
+func (s *Session) classicSchedule(c *orchestrator.ClassicDir) error {
+	execution, err := s.CheckArtifact(classicExecution, orchestrator.ArtifactText)
+	if err != nil {
+		return err
+	}
+	if execution.Data != nil {
+		schedule, _ := workflows.ParseExecutionPlan(execution.Data, func(file string) bool {
+			return s.exists(path.Join(path.Dir(classicExecution), file))
+		})
+		c.Schedule, c.Execution = schedule, schedule != nil
+	}
+	plan, err := s.CheckArtifact(classicPlan, orchestrator.ArtifactPlan)
+	if err != nil || plan.Artifact.Plan == nil || len(plan.Artifact.Problems) > 0 {
+		return err
+	}
+	kept, err := s.ReadArtifact(classicPlan, orchestrator.ArtifactPlan)
+	if err != nil {
+		return err
+	}
+	schedule := kept.Plan.Schedule()
+	c.Schedule, c.PlanSHA256 = &schedule, kept.SHA256
+	return nil
+}
