@@ -75,7 +75,8 @@ func (s *Server) newSession(ctx context.Context, spec SessionSpec) error {
 	if err != nil {
 		return fmt.Errorf("make tmux session %s: %w", spec.Name, err)
 	}
-	return s.landed(ctx, strings.TrimSpace(out), spec.Window.Dir)
+	_, err = s.landed(ctx, strings.TrimSpace(out), spec.Window.Dir)
+	return err
 }
 
 // ensureWindow finds the window by its options and repairs or makes it.
@@ -103,7 +104,8 @@ func (s *Server) respawn(ctx context.Context, pane string, w WindowSpec) error {
 	if _, err := s.run(ctx, nil, append(args, w.command()...)...); err != nil {
 		return fmt.Errorf("start %s again: %w", w.Name, err)
 	}
-	return s.landed(ctx, pane, w.Dir)
+	_, err := s.landed(ctx, pane, w.Dir)
+	return err
 }
 
 // NewWindow makes a window at the end of the session without bringing it to front, and
@@ -125,10 +127,11 @@ func (s *Server) NewWindow(ctx context.Context, w WindowSpec) (Pane, error) {
 		return Pane{}, fmt.Errorf("make window %s: %w", w.Name, err)
 	}
 	id := strings.TrimSpace(out)
-	if err := s.landed(ctx, id, w.Dir); err != nil {
+	pane, err := s.landed(ctx, id, w.Dir)
+	if err != nil {
 		return Pane{}, errors.Join(fmt.Errorf("make window %s: %w", w.Name, err), s.KillPane(ctx, id))
 	}
-	return s.Pane(ctx, id)
+	return pane, nil
 }
 
 // check refuses what tmux would accept and misread.
@@ -217,26 +220,26 @@ func (w WindowSpec) command() []string {
 	return args
 }
 
-// landed waits until the pane's program is seen in dir. A directory that cannot be
+// landed waits until the pane's program is seen in dir, and returns the pane. A directory that cannot be
 // entered silently becomes the home directory or / in tmux.
-func (s *Server) landed(ctx context.Context, pane, dir string) error {
+func (s *Server) landed(ctx context.Context, pane, dir string) (Pane, error) {
 	want, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return fmt.Errorf("work directory: %w", err)
+		return Pane{}, fmt.Errorf("work directory: %w", err)
 	}
-	var seen string
+	var seen Pane
 	err = poll(ctx, pathLimit, func() (bool, error) {
 		p, err := s.Pane(ctx, pane)
 		if err != nil {
 			return false, err
 		}
-		seen = p.Path
+		seen = p
 		return p.Dead || p.Path == want, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("pane started in %q instead of %s", seen, want)
+		err = fmt.Errorf("pane started in %q instead of %s", seen.Path, want)
 	}
-	return err
+	return seen, err
 }
 
 // carries reports whether the pane has every one of the options.

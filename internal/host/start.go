@@ -27,9 +27,12 @@ func (r *runner) startAgent(ctx context.Context, e orchestrator.Effect, s *orche
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	pane, found, err := r.panes.find(ctx, a.Launch)
-	if err != nil {
-		return orchestrator.Result{}, fmt.Errorf("start %s: %w", a.Launch, err)
+	var pane tmux.Pane
+	found := false
+	if r.prepared(a.Launch) {
+		if pane, found, err = r.panes.find(ctx, a.Launch); err != nil {
+			return orchestrator.Result{}, fmt.Errorf("start %s: %w", a.Launch, err)
+		}
 	}
 	if ended || found {
 		return r.adopt(a, dir, pane, found)

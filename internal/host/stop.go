@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"time"
 
@@ -14,8 +15,12 @@ import (
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// look is the time between two looks at something that has no event.
-const look = 50 * time.Millisecond
+const (
+	// look is the time between two looks at something that has no event.
+	look = 10 * time.Millisecond
+	// ask is that between two questions to tmux.
+	ask = 100 * time.Millisecond
+)
 
 // stopAgent ends a launch. One that has ended by itself is cleared away at once; any
 // other may finish its words for a moment, unless the session is over.
@@ -49,11 +54,20 @@ func (r *runner) noteUsage(launch string) {
 
 // awaitEnd waits until the launch has ended or its turn is over, at most Pause.
 func (r *runner) awaitEnd(ctx context.Context, launch string) {
+	if !r.prepared(launch) {
+		return
+	}
 	limit := time.NewTimer(r.Pause)
 	defer limit.Stop()
 	tick := time.NewTicker(look)
 	defer tick.Stop()
-	for !r.atRest(ctx, launch) {
+	for asked := time.Now(); !r.atRest(launch); {
+		if time.Since(asked) >= ask {
+			if !r.runs(ctx, launch) {
+				return
+			}
+			asked = time.Now()
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -64,20 +78,20 @@ func (r *runner) awaitEnd(ctx context.Context, launch string) {
 	}
 }
 
-// atRest reports whether nothing of the launch's work can be cut off any more. A headless
-// program tells what it has used after its turn, and then ends by itself.
-func (r *runner) atRest(ctx context.Context, launch string) bool {
-	dir := r.launchDir(launch)
-	if _, ended, err := agent.ReadExit(dir); err != nil || ended {
+// atRest reports whether the launch itself says that nothing of its work can be cut off
+// any more.
+func (r *runner) atRest(launch string) bool {
+	if _, ended, err := agent.ReadExit(r.launchDir(launch)); err != nil || ended {
 		return true
 	}
-	record, err := agent.ReadLaunch(dir)
-	headless := err == nil && record.Transport == agent.Headless
-	if status := r.signals.status(dir, launch); !headless && status.State == agent.Idle && status.TurnEnds > 0 {
-		return true
-	}
+	status := r.signals.status(r.launchDir(launch), launch)
+	return status.State == agent.Idle && status.TurnEnds > 0
+}
+
+// runs reports whether tmux knows a live pane of the launch.
+func (r *runner) runs(ctx context.Context, launch string) bool {
 	pane, found, err := r.panes.find(ctx, launch)
-	return err != nil || !found || pane.Dead
+	return err == nil && found && !pane.Dead
 }
 
 // endLaunch leaves no process of the launch and no pane. It may be called for a launch
@@ -130,6 +144,12 @@ func (r *runner) stopStrays(ctx context.Context, s *orchestrator.State) error {
 		errs = append(errs, r.endLaunch(ctx, key, launch))
 	}
 	return errors.Join(errs...)
+}
+
+// prepared reports whether the launch may have a pane: its record is written first.
+func (r *runner) prepared(launch string) bool {
+	_, err := agent.ReadLaunch(r.launchDir(launch))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 func (r *runner) launchDir(launch string) string { return r.sess.Path("launches", launch) }
