@@ -73,8 +73,8 @@ func (b Body) render(room int) string {
 	}
 	out = append(out,
 		"## Initial Request\n"+b.request(room),
-		"## Summary\n"+orMissing(n.block(trim(b.Summary, room))),
-		"## Plan Summary\n"+orMissing(n.block(trim(b.Plan, room))),
+		"## Summary\n"+orMissing(n.block(nested(trim(b.Summary, room)))),
+		"## Plan Summary\n"+orMissing(n.block(nested(trim(b.Plan, room)))),
 		"## Review Verdict\n"+orMissing(b.verdicts(n)))
 	if len(b.Findings) > 0 {
 		out = append(out, "### Open findings\n"+b.findings(n, room))

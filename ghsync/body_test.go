@@ -24,7 +24,7 @@ const wholeBodyText = "**Needs a look:** `go.mod` changed.\n\n" +
 	"## Initial Request\n````text\nAdd retry\n\nPlease @all, fixes #1.\n```\ncode\n```\n````\n" +
 	"Text of 2026-11-21 10:05 UTC, sha256 `9f2c41d07a3b`, asked by `octo-dev`\n\n" +
 	"## Summary\nRetries with backoff. Closes `#3`, thanks `@x`.\n\n" +
-	"## Plan Summary\n## Goal\nRetry.\n\n" +
+	"## Plan Summary\n### Goal\nRetry.\n\n" +
 	"## Review Verdict\n- reviewer_logic: pass at `b07d3e9`\n- reviewer_quality: pass, passed before the last change: Fine, see `#4`.\n\n" +
 	"Closes #12\n<!-- agentmux session=20261121-100512-issue-12-add-retry kind=status seq=58 -->"
 
