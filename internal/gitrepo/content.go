@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,11 +35,16 @@ type large struct {
 // files from a person's clone, as far as it is there. Submodules come without .git and
 // read-only. The counts say what is still absent.
 func (h *Host) MakeLocalWorkspace(ctx context.Context, dir, commit, clone string) (Workspace, error) {
-	out, err := call{dir: clone, args: []string{"rev-parse", "--path-format=absolute", "--git-common-dir"}}.text(ctx)
-	if err != nil {
-		return Workspace{}, fmt.Errorf("make workspace %s: %w", filepath.Base(dir), err)
+	gitDir := h.known.gitDir(clone)
+	if gitDir == "" {
+		var err error
+		gitDir, err = call{dir: clone, args: []string{"rev-parse", "--path-format=absolute", "--git-common-dir"}}.text(ctx)
+		if err != nil {
+			return Workspace{}, fmt.Errorf("make workspace %s: %w", filepath.Base(dir), err)
+		}
+		h.known.keepGitDir(clone, gitDir)
 	}
-	w, err := h.makeWorkspace(ctx, dir, commit, out)
+	w, err := h.makeWorkspace(ctx, dir, commit, gitDir)
 	if err != nil {
 		return Workspace{}, fmt.Errorf("make workspace %s: %w", filepath.Base(dir), err)
 	}
@@ -61,6 +67,9 @@ func (h *Host) fillSubmodules(ctx context.Context, tmp, sha, gitDir string) erro
 	entries, err := h.Entries(ctx, sha)
 	if err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(entries, Entry.Gitlink) {
+		return nil
 	}
 	names, err := h.submoduleNames(ctx, sha)
 	if err != nil {

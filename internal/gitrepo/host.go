@@ -51,8 +51,9 @@ func LocalHostPath(stateHome, clone string) string {
 // Host is the host repository of a project. It is safe for several goroutines and
 // several processes: refs move by compare-and-swap, objects are only added.
 type Host struct {
-	dir  string
-	hook func(point, path string) // tests only: called at the named points of a walk
+	dir   string
+	known known
+	hook  func(point, path string) // tests only: called at the named points of a walk
 }
 
 // OpenHost opens the bare repository at dir, an absolute path, and makes it if it is
@@ -108,7 +109,14 @@ var durable = []string{"core.fsync=committed,reference", "core.fsyncMethod=batch
 
 // Resolve returns the commit that rev names, ErrNoCommit if there is none.
 func (h *Host) Resolve(ctx context.Context, rev string) (string, error) {
-	return resolve(ctx, h.git(), rev)
+	if h.known.commit(rev) {
+		return rev, nil
+	}
+	sha, err := resolve(ctx, h.git(), rev)
+	if err == nil {
+		h.known.keepCommit(sha)
+	}
+	return sha, err
 }
 
 func resolve(ctx context.Context, c call, rev string) (string, error) {
@@ -125,10 +133,14 @@ func resolve(ctx context.Context, c call, rev string) (string, error) {
 
 // Tree returns the tree of a commit, or tree itself.
 func (h *Host) Tree(ctx context.Context, rev string) (string, error) {
+	if tree := h.known.tree(rev); tree != "" {
+		return tree, nil
+	}
 	id, err := h.git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{tree}").text(ctx)
 	if err != nil {
 		return "", fmt.Errorf("tree of %q: %w", rev, err)
 	}
+	h.known.keepTree(rev, id)
 	return id, nil
 }
 

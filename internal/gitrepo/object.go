@@ -38,6 +38,8 @@ func (h *Host) Commit(ctx context.Context, spec CommitSpec) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("commit: %w", err)
 	}
+	h.known.keepCommit(sha)
+	h.known.keepTree(sha, spec.Tree)
 	return sha, nil
 }
 
@@ -76,8 +78,12 @@ const (
 	modeGitlink = "160000"
 )
 
-// Entries lists all paths of a tree or commit, in git's order.
+// Entries lists all paths of a tree or commit, in git's order. The list is not the
+// caller's to change.
 func (h *Host) Entries(ctx context.Context, tree string) ([]Entry, error) {
+	if list, ok := h.known.list(tree); ok {
+		return list, nil
+	}
 	out, err := h.git("ls-tree", "-r", "-z", "--full-tree", tree).run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", tree, err)
@@ -91,6 +97,7 @@ func (h *Host) Entries(ctx context.Context, tree string) ([]Entry, error) {
 		}
 		list = append(list, Entry{Mode: f[0], Type: f[1], ID: f[2], Path: path})
 	}
+	h.known.keepList(tree, list)
 	return list, nil
 }
 

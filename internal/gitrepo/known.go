@@ -1,0 +1,84 @@
+package gitrepo
+
+import "sync"
+
+// known remembers what was read of objects. An object never changes, and nothing that a
+// host repository holds goes away: an answer stays true. Only full ids are keys.
+type known struct {
+	mu      sync.Mutex
+	commits map[string]bool   // that are there
+	trees   map[string]string // of a commit or a tree
+	listed  string            // the tree or commit listed last
+	entries []Entry           // its paths; nobody changes them
+	gitDirs map[string]string // of clones
+}
+
+// maxListed is how many paths of one listing are kept.
+const maxListed = 20_000
+
+func (k *known) commit(id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.commits[id]
+}
+
+func (k *known) keepCommit(id string) {
+	if !objectID.MatchString(id) {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.commits == nil {
+		k.commits = map[string]bool{}
+	}
+	k.commits[id] = true
+}
+
+// tree returns "" for one that is not known.
+func (k *known) tree(id string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.trees[id]
+}
+
+func (k *known) keepTree(id, tree string) {
+	if !objectID.MatchString(id) || !objectID.MatchString(tree) {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.trees == nil {
+		k.trees = map[string]string{}
+	}
+	k.trees[id] = tree
+}
+
+func (k *known) list(id string) ([]Entry, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.entries, k.listed != "" && k.listed == id
+}
+
+func (k *known) keepList(id string, entries []Entry) {
+	if !objectID.MatchString(id) || len(entries) > maxListed {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.listed, k.entries = id, entries
+}
+
+func (k *known) gitDir(clone string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.gitDirs[clone]
+}
+
+func (k *known) keepGitDir(clone, dir string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.gitDirs == nil {
+		k.gitDirs = map[string]string{}
+	}
+	k.gitDirs[clone] = dir
+}
