@@ -298,7 +298,12 @@ func anyRule(*workflows.Definition, *State, Call) Judgement { return accepted() 
 // maxOpenQuestions is how many questions one agent may have open.
 const maxOpenQuestions = 3
 
-func askRule(_ *workflows.Definition, s *State, c Call) Judgement {
+// askRule takes questions of agents at work only: nobody would wait for the answer.
+func askRule(def *workflows.Definition, s *State, c Call) Judgement {
+	key := AgentKey(c.Role, c.Task)
+	if _, owed := owedAgent(def, s, key); !owed || c.Launch != "" && s.Agents[key].Launch != c.Launch {
+		return refuse("the %s is not at work any more", key)
+	}
 	open := 0
 	for _, q := range s.Questions {
 		if q.Open() && q.Role == c.Role && q.Task == c.Task {

@@ -21,7 +21,9 @@ var commands = map[string]func(*reducer, Payload) string{
 func (r *reducer) commandLine() {
 	l := r.in.Line
 	if l.Signal != "" {
-		r.cancel("signal", l.Signal)
+		if !r.s.Ended() { // else there is nothing to cancel
+			r.cancel("signal", l.Signal)
+		}
 		return
 	}
 	r.s.CommandCursor = l.Cursor

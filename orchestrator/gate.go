@@ -72,10 +72,7 @@ func (r *reducer) writeApproval(a Approval) {
 	r.effect(EffWriteFile, file, Args{Path: file, SHA256: r.blob(string(body) + "\n")}, r.fsPending()...)
 }
 
-func (r *reducer) observeApproval(o *Observation) {
-	if r.s.Gate == nil {
-		return
-	}
+func (r *reducer) takeApproval(_ workflows.Phase, o *Observation) {
 	if o.Approval == nil || len(o.Problems) > 0 {
 		r.event(EvInputRejected, map[string]any{"tool": "approval.json", "role": "", "errors": o.Problems})
 		r.moveAside(path.Join(dirOf(r.def, workflows.KindComplete), "approval.json"))
@@ -84,8 +81,8 @@ func (r *reducer) observeApproval(o *Observation) {
 	r.approve(*o.Approval, o.Approval.By, "file")
 }
 
-func (r *reducer) observeChanges(o *Observation) {
-	if r.s.Gate == nil || o.Approval == nil || strings.TrimSpace(o.Approval.Text) == "" {
+func (r *reducer) takeChanges(_ workflows.Phase, o *Observation) {
+	if o.Approval == nil || strings.TrimSpace(o.Approval.Text) == "" {
 		return
 	}
 	file := path.Join(dirOf(r.def, workflows.KindComplete), "changes.md")

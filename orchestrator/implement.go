@@ -160,16 +160,13 @@ func (r *reducer) dispatch() {
 func (r *reducer) startSubplan(id string) {
 	r.s.SubplanStatus[id] = SubplanRunning
 	r.event(EvSubplanStarted, map[string]any{"id": id, "title": r.s.Schedule.Titles[id]})
-	if r.s.Seen[markerSeen(id)] != "" {
+	if r.s.Seen[observed(ObserveMarker, id)] != "" {
 		r.finishSubplan(id, Result{Commit: r.s.Integrated.Commit})
 		return
 	}
 	r.s.ActivePlanIDs = append(r.s.ActivePlanIDs, id)
 	r.launchOwed()
 }
-
-// markerSeen names the memory of a marker made by hand.
-func markerSeen(id string) string { return "observe/" + ObserveMarker + "/" + id }
 
 // resolveNext sends the next coder whose work conflicted to bring it in by
 // hand; one at a time, so that a second conflict cannot occur.

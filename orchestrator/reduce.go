@@ -124,7 +124,7 @@ func (r *reducer) effect(kind, key string, args Args, after ...string) string {
 		After: r.stillPending(after),
 	}
 	r.s.Pending = append(r.s.Pending, e)
-	r.effs = append(r.effs, e)
+	r.effs = append(r.effs, e.clone())
 	return e.ID
 }
 

@@ -146,14 +146,19 @@ func (m *sim) tool(tool, key string, payload any, artifact *orchestrator.Artifac
 
 func (m *sim) command(name string, args map[string]any) {
 	m.t.Helper()
+	m.do(m.commandInput(name, args))
+}
+
+func (m *sim) commandInput(name string, args map[string]any) orchestrator.Input {
+	m.t.Helper()
 	m.line++
 	body, err := json.Marshal(map[string]any{"name": name, "args": args, "actor": "dev", "source": "cli"})
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.do(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{
+	return orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{
 		File: "commands.jsonl", Tool: "command", ID: fmt.Sprintf("cmd%d", m.line), Payload: body,
-	}})
+	}}
 }
 
 func (m *sim) timer(name string) {

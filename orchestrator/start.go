@@ -37,7 +37,7 @@ func (r *reducer) startClassic() {
 
 // resume goes on with a session that was interrupted, parked or left by its host.
 func (r *reducer) resume() {
-	if set := r.in.Start.Settings; set != nil {
+	if set := r.in.Start.Settings; set != nil && (r.s.Phase != PhaseDone || r.in.Start.Changes != "") {
 		r.s.Settings = *set
 		r.changed = true
 	}

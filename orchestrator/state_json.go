@@ -145,21 +145,6 @@ func filled[V any](m map[string]V) map[string]V {
 	return m
 }
 
-// Clone returns a deep copy.
-func (s *State) Clone() *State {
-	data, err := json.Marshal((*plainState)(s))
-	if err != nil {
-		panic("orchestrator: a State always marshals: " + err.Error())
-	}
-	c := &State{}
-	if err := json.Unmarshal(data, (*plainState)(c)); err != nil {
-		panic("orchestrator: a marshalled State always unmarshals: " + err.Error())
-	}
-	c.fill()
-	c.Unknown = maps.Clone(s.Unknown)
-	return c
-}
-
 func unknownKeys(keys map[string]rawJSON) map[string]rawJSON {
 	known := map[string]rawJSON{}
 	body, err := json.Marshal((*plainState)(fullState()))

@@ -147,7 +147,9 @@ func (r *reducer) several(l *Line, calls []Call) {
 			r.remember(l.ID)
 		}
 		taken++
-		r.in.Line.Artifact = l.Artifacts[i]
+		one := *l
+		one.Artifact = l.Artifacts[i]
+		r.in.Line = &one
 		r.applyResearchDone(c)
 	}
 	if taken == 0 {
@@ -225,59 +227,4 @@ func (r *reducer) applyRead(c Call) {
 		}
 	}
 	r.ignore(c, "no such message")
-}
-
-// observe takes a file that counts without a tool call.
-func (r *reducer) observe() {
-	o := r.in.Observe
-	if r.s.Paused || r.s.Ended() || !r.news("observe/"+o.What+"/"+o.Name, o.Evidence) {
-		return
-	}
-	phase, ok := r.phase()
-	if !ok {
-		return
-	}
-	if handle, ok := observers[o.What]; ok {
-		handle(r, phase, o)
-	}
-}
-
-var observers = map[string]func(*reducer, workflows.Phase, *Observation){
-	ObserveArtifact: func(r *reducer, phase workflows.Phase, o *Observation) {
-		if phase.FileAccepts && r.usable(o) {
-			r.acceptAuthor(phase, phase.Role, nil)
-		}
-	},
-	ObserveSummary: func(r *reducer, _ workflows.Phase, o *Observation) {
-		if r.s.AwaitingSummary && r.usable(o) {
-			r.summaryTaken(o.Artifact)
-		}
-	},
-	ObserveMarker: func(r *reducer, phase workflows.Phase, o *Observation) {
-		switch {
-		case o.Evidence == "": // it was removed again
-			delete(r.s.Seen, markerSeen(o.Name))
-		case phase.Kind == workflows.KindImplement && r.s.SubplanStatus[o.Name] == SubplanRunning:
-			r.submitted(o.Name)
-		case phase.Kind == workflows.KindFix && o.Name == "1" && r.s.SubplanStatus[FixTask] == SubplanRunning:
-			r.fixSubmitted()
-		}
-	},
-	ObserveApproval: func(r *reducer, _ workflows.Phase, o *Observation) { r.observeApproval(o) },
-	ObserveChanges:  func(r *reducer, _ workflows.Phase, o *Observation) { r.observeChanges(o) },
-	ObserveReview: func(r *reducer, phase workflows.Phase, o *Observation) {
-		if phase.Kind == workflows.KindReview && r.s.ActiveReviews[o.Name] == ReviewPending && r.usable(o) {
-			r.reviewTaken(o.Name, o.Artifact)
-		}
-	},
-}
-
-// usable reports whether an observed artifact is valid.
-func (r *reducer) usable(o *Observation) bool {
-	a := o.Artifact
-	if a == nil || len(a.Problems) > 0 || o.What == ObserveReview && a.Review == nil {
-		r.event(EvInputRejected, map[string]any{"tool": o.What, "role": o.Name, "errors": append([]string{}, o.Problems...)})
-		return false
-	}
-	return true
 }

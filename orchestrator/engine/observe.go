@@ -72,6 +72,8 @@ func (l *loop) predicates() []predicate {
 		return []predicate{{what: orchestrator.ObserveSummary, path: path.Join(l.completeDir(), session.SummaryFile), read: (*loop).readText}}
 	case phase.Kind == workflows.KindReview && l.ingest:
 		return l.reviewPredicates(phase)
+	case phase.Kind == workflows.KindReview:
+		return l.strayReviews(phase)
 	}
 	return nil
 }
@@ -122,6 +124,29 @@ func (l *loop) reviewPredicates(phase workflows.Phase) []predicate {
 		}
 	}
 	return out
+}
+
+// strayReviews lists the files of roles that do not run in this round.
+func (l *loop) strayReviews(phase workflows.Phase) []predicate {
+	var out []predicate
+	for _, role := range workflows.ReviewRoles() {
+		_, runs := l.st.ActiveReviews[role]
+		if _, ran := l.st.ReviewResults[role]; !runs && !ran {
+			out = append(out, predicate{
+				what: orchestrator.ObserveReview, name: role, path: orchestrator.ReviewFile(phase.Dir, role), read: (*loop).readStray,
+			})
+		}
+	}
+	return out
+}
+
+// readStray only says that the file is there: nobody asked for its content.
+func (l *loop) readStray(p predicate) (*orchestrator.Observation, error) {
+	info, err := os.Lstat(l.Session.Path(p.path))
+	if err != nil {
+		return nil, err
+	}
+	return p.observation(fmt.Sprintf("%d/%d/%d", l.st.Visit, info.ModTime().UnixNano(), info.Size())), nil
 }
 
 // judge returns the observation that a predicate holds, or nil. The same file is
