@@ -221,7 +221,7 @@ func (r *reducer) applyStatus(c Call) {
 func (r *reducer) applyRead(c Call) {
 	for i := range r.s.Messages {
 		m := &r.s.Messages[i]
-		if m.File == c.Payload.File && m.AckedAt.IsZero() {
+		if m.File == c.Payload.File && m.AckedAt.IsZero() && (c.Role == "" || m.To == agentAddress(AgentKey(c.Role, c.Task))) {
 			r.acked(m)
 			return
 		}

@@ -219,6 +219,8 @@ func TestQuestionsGetNumbersAndEndAtThree(t *testing.T) {
 	if !slices.Equal(ids, []string{"q1", "q2", "q3"}) {
 		t.Errorf("questions are %v", ids)
 	}
+	r.refused(r.call(r.agent("coder", "1"), "ask_human", map[string]any{"question": "x"}), "not at work")
+	r = implementing(t)
 	coder := r.agent("coder", "1")
 	r.refused(r.call(coder, "ask_human", map[string]any{"question": strings.Repeat("x", 4001)}), "longer than 4000")
 	r.refused(r.call(coder, "ask_human", map[string]any{"question": "x", "options": []any{"1", "2", "3", "4", "5", "6", "7"}}), "at most 6")
