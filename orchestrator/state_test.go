@@ -1,0 +1,241 @@
+package orchestrator_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+func TestProtocolS1SpellingsOfTheEarlierTool(t *testing.T) {
+	s, err := orchestrator.Decode([]byte(`{
+		"phase": "implementing", "last_event": "never_heard_of", "subplan_count": "2", "review_iteration": " 1 ",
+		"completed_subplans": [1, "plan_2", "3"], "implementation_active_plan_ids": ["plan_4"],
+		"implementation_completed_group_ids": [7, "core"], "session_name": 42, "updated_by": true,
+		"implementation_single_coder": true, "zebra": {"a": [1]}, "colour": "red", "phase_entered_at": "yesterday"}`))
+	if err == nil {
+		t.Fatal("updated_by: true is no text")
+	}
+	s, err = orchestrator.Decode([]byte(`{
+		"phase": "implementing", "last_event": "never_heard_of", "subplan_count": "2", "review_iteration": " 1 ",
+		"completed_subplans": [1, "plan_2", "3"], "implementation_active_plan_ids": ["plan_4"],
+		"implementation_completed_group_ids": [7, "core"], "session_name": 42,
+		"implementation_single_coder": true, "zebra": {"a": [1]}, "colour": "red", "phase_entered_at": "yesterday"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.IsClassic() || s.SubplanCount != 2 || s.ReviewIteration != 1 || s.SessionName != "42" || s.LastEvent != orchestrator.LastResumed ||
+		!slices.Equal(s.CompletedSubplans, []string{"1", "2", "3"}) || !slices.Equal(s.ActivePlanIDs, []string{"4"}) ||
+		!slices.Equal(s.CompletedGroups, []string{"7", "core"}) || !s.PhaseEnteredAt.IsZero() {
+		t.Errorf("state %+v", s)
+	}
+	data, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	if !strings.HasPrefix(text, "{\n  \"phase\": \"implementing\",\n  \"last_event\": \"resumed\",\n") || !strings.HasSuffix(text, "}\n") {
+		t.Errorf("form:\n%s", text)
+	}
+	order := []string{`"phase"`, `"updated_at"`, `"schema_version"`, `"completion"`, `"colour"`, `"implementation_single_coder"`, `"zebra"`}
+	at := -1
+	for _, key := range order {
+		next := strings.Index(text, "\n  "+key)
+		if next <= at {
+			t.Errorf("%s is at %d, behind %d", key, next, at)
+		}
+		at = next
+	}
+	again, err := orchestrator.Decode(data)
+	if err != nil || string(again.Unknown["zebra"]) == "" {
+		t.Errorf("unknown keys: %v %v", again, err)
+	}
+}
+
+func TestProtocolS2StatesThatCannotBeRead(t *testing.T) {
+	for name, data := range map[string]string{
+		"bad JSON":       `{`,
+		"no object":      `[1]`,
+		"wrong type":     `{"phase": []}`,
+		"version":        `{"schema_version": "one"}`,
+		"no list":        `{"completed_subplans": "all"}`,
+		"no number":      `{"subplan_count": "many"}`,
+		"bad duration":   `{"settings": {"limit_phase": "long"}}`,
+		"bad span":       `{"settings": {"limit_phase": {}}}`,
+		"larger than 8M": strings.Repeat(" ", orchestrator.MaxStateBytes+1),
+	} {
+		_, err := orchestrator.Decode([]byte(data))
+		var corrupt *orchestrator.CorruptError
+		if !errors.As(err, &corrupt) || !strings.HasPrefix(err.Error(), "corrupt: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := orchestrator.Decode([]byte(`{"schema_version": 2}`)); !errors.Is(err, orchestrator.ErrNewer) {
+		t.Errorf("schema 2: %v", err)
+	}
+}
+
+func TestProtocolS7StateStaysSmall(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	a := plan("parallel", 50, false)
+	for i := range a.Plan.Subplans {
+		a.Plan.Subplans[i].Scope = strings.Repeat("x", 20_000)
+	}
+	m.tool("submit_plan", "planner", map[string]any{}, a)
+	data, err := m.s.Encode()
+	if err != nil || len(data) > 1<<20 {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+}
+
+func TestTimesAndSpansInFiles(t *testing.T) {
+	at := orchestrator.At(time.Date(2026, 1, 2, 3, 4, 5, 678_999_000, time.FixedZone("x", 3600)))
+	data, err := json.Marshal(at)
+	if err != nil || string(data) != `"2026-01-02T02:04:05.678Z"` {
+		t.Errorf("%s %v", data, err)
+	}
+	var back orchestrator.Time
+	if err := json.Unmarshal(data, &back); err != nil || !back.Equal(at.Time) {
+		t.Errorf("%v %v", back, err)
+	}
+	if unset := orchestrator.At(time.Time{}); !unset.Later(time.Hour).IsZero() {
+		t.Error("an unset time moved")
+	}
+	if got := orchestrator.Classic(at.Time); got != "2026-01-02T02:04:05+00:00" {
+		t.Error(got)
+	}
+	var span orchestrator.Duration
+	for text, want := range map[string]time.Duration{`"1h30m"`: 90 * time.Minute, `1000`: time.Microsecond} {
+		if err := json.Unmarshal([]byte(text), &span); err != nil || span.D() != want {
+			t.Errorf("%s is %s, %v", text, span.D(), err)
+		}
+	}
+}
+
+func TestLaunchIDs(t *testing.T) {
+	for _, id := range []string{"5.coder.1.2", "1.planner.1", "9.coder.resolve-2.3"} {
+		visit, role, task, attempt, ok := orchestrator.LaunchParts(id)
+		if !ok || orchestrator.LaunchID(visit, role, task, attempt) != id {
+			t.Errorf("%s: %d %q %q %d %v", id, visit, role, task, attempt, ok)
+		}
+	}
+	for _, id := range []string{"", "planner", "x.planner.1", "1.planner.x", "1.a.b.c.2"} {
+		if _, _, _, _, ok := orchestrator.LaunchParts(id); ok {
+			t.Errorf("%q is taken for a launch", id)
+		}
+	}
+}
+
+func TestPayloadsMayBeSpelledTwoWays(t *testing.T) {
+	for text, want := range map[string]string{`{"subplan_index": 1}`: "1", `{"subplan_index": "1"}`: "1"} {
+		p, err := (&orchestrator.Line{Payload: []byte(text)}).Decode()
+		if err != nil || string(*p.SubplanIndex) != want {
+			t.Errorf("%s: %+v %v", text, p, err)
+		}
+		data, err := json.Marshal(p.SubplanIndex)
+		if err != nil || string(data) != "1" {
+			t.Errorf("%s: written as %s, %v", text, data, err)
+		}
+	}
+	for text, want := range map[string]int{`{"scope_hints": "cmd/"}`: 1, `{"scope_hints": ["a", "b"]}`: 2} {
+		p, err := (&orchestrator.Line{Payload: []byte(text)}).Decode()
+		if err != nil || len(p.ScopeHints) != want {
+			t.Errorf("%s: %+v %v", text, p, err)
+		}
+	}
+	if p, err := (&orchestrator.Line{}).Decode(); err != nil || p.Role != "" {
+		t.Errorf("no payload: %+v %v", p, err)
+	}
+	other := orchestrator.Index("x")
+	if data, err := json.Marshal(&other); err != nil || string(data) != `"x"` {
+		t.Errorf("%s %v", data, err)
+	}
+}
+
+func TestRememberedLinesAreBounded(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	for range 1010 {
+		m.tool("report_status", "planner", map[string]any{"message": "m"}, nil)
+	}
+	if len(m.s.RecentIDs) != 1000 {
+		t.Errorf("%d ids", len(m.s.RecentIDs))
+	}
+	if m.s.RecentIDs[999] != "id1010" {
+		t.Errorf("the newest is %s", m.s.RecentIDs[999])
+	}
+}
+
+func TestProtocolJ3LinesThatDoNotCount(t *testing.T) {
+	m := newSim(t, "feature", nil)
+	reason := func() string { return m.last(orchestrator.EvInputIgnored).Data["reason"].(string) }
+	m.tool("report_status", "architect", map[string]any{"message": "m"}, nil)
+	m.line--
+	m.tool("report_status", "architect", map[string]any{"message": "m"}, nil)
+	if reason() != "duplicate" {
+		t.Errorf("the same id: %s", reason())
+	}
+	old := m.s.Agents["architect"].Launch
+	m.exit("architect", 1)
+	m.timer("relaunch/architect")
+	visit := m.s.Visit
+	m.do(orchestrator.Input{Kind: orchestrator.InTool, Line: &orchestrator.Line{
+		Tool: "submit_architecture", ID: "late", Role: "architect", Launch: old, Visit: &visit, Payload: []byte(`{}`), Artifact: textArtifact("a"),
+	}})
+	if reason() != "stale" || m.s.Phase != "architecting" {
+		t.Errorf("a replaced launch: %s", reason())
+	}
+	m.tool("submit_architecture", "architect", map[string]any{}, &orchestrator.Artifact{Path: "a", Problems: []string{"is empty"}})
+	if m.count(orchestrator.EvInputRejected) != 1 || len(m.s.Messages) != 1 || m.s.Phase != "architecting" {
+		t.Errorf("a rejected artifact: %d records, %d messages", m.count(orchestrator.EvInputRejected), len(m.s.Messages))
+	}
+	m.tool("submit_architecture", "architect", map[string]any{}, nil)
+	if m.count(orchestrator.EvInputRejected) != 2 {
+		t.Error("a submission without its artifact was taken")
+	}
+	m.architecture() // corrected, by the same launch
+	m.phase("planning")
+}
+
+func TestNotesOfTheBotAreNoCommands(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	before := m.s.Seq
+	for _, state := range []string{"seen", "refused", "done"} {
+		m.do(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{
+			Tool: "command", ID: state, Payload: []byte(`{"name": "stop", "state": "` + state + `"}`), Cursor: orchestrator.Cursor{Offset: 9},
+		}})
+	}
+	if m.s.Seq != before || m.s.CommandCursor.Offset != 9 {
+		t.Errorf("seq %d after %d, cursor %+v", m.s.Seq, before, m.s.CommandCursor)
+	}
+	for range 2 {
+		m.do(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{
+			Tool: "command", ID: "x", Payload: []byte(`{"name": "pause", "state": "accepted", "source_id": "comment/7"}`),
+		}})
+	}
+	if m.count(orchestrator.EvCommandApplied) != 1 || m.last(orchestrator.EvInputIgnored).Data["reason"] != "duplicate" {
+		t.Error("one comment counted twice")
+	}
+	m.do(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Corrupt: "bad JSON"}})
+	if m.count(orchestrator.EvInputCorrupt) != 1 {
+		t.Error("no record of a bad line")
+	}
+}
+
+func TestProtocolK5FilesOfRolesThatDoNotRun(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.toReview("serial", 1)
+	o := orchestrator.Observation{What: orchestrator.ObserveReview, Name: "reviewer", Evidence: "x", Artifact: review("reviewer", "pass")}
+	m.see(o)
+	m.see(o)
+	if m.count(orchestrator.EvInputIgnored) != 1 || m.s.AwaitingSummary {
+		t.Errorf("%d records", m.count(orchestrator.EvInputIgnored))
+	}
+	m.see(orchestrator.Observation{What: orchestrator.ObserveReview, Name: "reviewer_logic", Evidence: "y", Problems: []string{"verdict"}})
+	if m.count(orchestrator.EvInputRejected) != 1 {
+		t.Error("no record of a bad review")
+	}
+}
