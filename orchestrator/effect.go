@@ -30,6 +30,7 @@ var remoteEffects = map[string]bool{EffPush: true, EffPR: true}
 var keptAtEnd = map[string]bool{
 	EffPreserve: true, EffWriteFile: true, EffWriteMarker: true, EffMaterialise: true,
 	EffMoveAside: true, EffRemoveFiles: true, EffEnsureDirs: true, EffLastCompletion: true,
+	EffRemoveWorkspace: true, // of a visit that was left before
 }
 
 // Effect is something that must become true. The record stays in the state

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -18,6 +19,13 @@ func (r *reducer) end(outcome, reason string) {
 	}
 	r.s.Deadlines, r.s.StillSince = map[string]Time{}, Time{}
 	r.changed = true
+	r.checkpoint(r.pending(func(e Effect) bool { return e.Type == EffStopAgent })...)
+}
+
+// checkpoint has the session kept where another host finds it, after all earlier ones.
+func (r *reducer) checkpoint(after ...string) {
+	after = append(after, r.pending(func(e Effect) bool { return e.Type == EffCheckpoint })...)
+	r.effect(EffCheckpoint, fmt.Sprintf("checkpoint@%d.%d", r.s.Visit, r.s.EffectSeq), Args{Visit: r.s.Visit}, after...)
 }
 
 func (r *reducer) finishRun(outcome, reason string) {

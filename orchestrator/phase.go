@@ -118,6 +118,9 @@ func (r *reducer) begin(reason string) {
 	r.armPhase(phase)
 	r.effect(EffEnsureDirs, phase.Dir, Args{Paths: r.phaseDirs(phase)})
 	r.enterKind(phase)
+	if !r.s.Ended() {
+		r.checkpoint()
+	}
 }
 
 func (r *reducer) armPhase(phase workflows.Phase) {

@@ -226,7 +226,7 @@ func TestASignalDoesNotWaitForeverForEffects(t *testing.T) {
 		if took := time.Since(begin); took > 11*time.Second {
 			t.Errorf("it took %s", took)
 		}
-		if len(st.Pending) != 1 || st.Pending[0].Type != orchestrator.EffStopAgent {
+		if len(st.Pending) != 2 || st.Pending[0].Type != orchestrator.EffStopAgent || st.Pending[1].Type != orchestrator.EffCheckpoint {
 			t.Errorf("pending is %+v", st.Pending)
 		}
 		w.hold = nil

@@ -81,6 +81,9 @@ func (l *loop) artifact(call orchestrator.Call) *orchestrator.Artifact {
 	if path == "" || !orchestrator.Accepts(l.Definition, l.st, call).OK {
 		return nil
 	}
+	if kind == orchestrator.ArtifactReview {
+		path = l.reviewFile(path)
+	}
 	a, err := l.Session.ReadArtifact(path, kind)
 	if err != nil {
 		// The disk, not the agent: the agent can only be asked to submit again.

@@ -118,12 +118,28 @@ func (l *loop) reviewPredicates(phase workflows.Phase) []predicate {
 		alive := slices.Contains(l.alive, l.st.Agents[owed.Key()].Launch)
 		if l.st.ActiveReviews[owed.Role] == orchestrator.ReviewPending && !alive {
 			out = append(out, predicate{
-				what: orchestrator.ObserveReview, name: owed.Role, path: orchestrator.ReviewFile(phase.Dir, owed.Role),
+				what: orchestrator.ObserveReview, name: owed.Role, path: l.reviewFile(orchestrator.ReviewFile(phase.Dir, owed.Role)),
 				loose: true, read: (*loop).readReview,
 			})
 		}
 	}
 	return out
+}
+
+// reviewFile returns the file a verdict is read from. In a session of the earlier
+// tool review.yaml serves the only role that is pending.
+func (l *loop) reviewFile(file string) string {
+	if l.st.DefinitionSHA256 != "" || len(orchestrator.Owed(l.Definition, l.st)) != 1 {
+		return file
+	}
+	if _, err := os.Lstat(l.Session.Path(file)); err == nil {
+		return file
+	}
+	single := orchestrator.ReviewFile(path.Dir(file), workflows.RoleReviewer)
+	if _, err := os.Lstat(l.Session.Path(single)); err != nil {
+		return file
+	}
+	return single
 }
 
 // strayReviews lists the files of roles that do not run in this round.

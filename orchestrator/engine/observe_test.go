@@ -43,6 +43,50 @@ func TestProtocolP3AMarkerMadeByHandCounts(t *testing.T) {
 	})
 }
 
+// P3: a marker made before the turn of its subplan counts then, and nobody is started.
+func TestProtocolP3AMarkerMadeBeforeItsDispatchCountsThen(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", nil)
+		w.play = only(isCoder)
+		h := w.start(engine.Options{})
+		w.until("at subplan 1", func(st *orchestrator.State) bool { return st.SubplanStatus["1"] == "running" && len(st.Pending) == 0 })
+		w.write("06_implementation/done_2", "")
+		w.write("06_implementation/done_3", "")
+		w.pass(5 * time.Second)
+		if err := os.Remove(w.s.Path("06_implementation/done_3")); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(5 * time.Second)
+		if st := w.state(); st.SubplanStatus["2"] != "pending" || st.SubplanStatus["3"] != "pending" {
+			t.Fatalf("subplans %v", st.SubplanStatus)
+		}
+		w.write("06_implementation/done_1", "")
+		w.until("at subplan 3", func(st *orchestrator.State) bool { return st.SubplanStatus["3"] == "running" && len(st.Pending) == 0 })
+		if got := w.launches(); slices.Contains(got, "2.coder.2.1") || !slices.Contains(got, "2.coder.3.1") {
+			t.Errorf("launches are %v", got)
+		}
+		w.write("06_implementation/done_3", "")
+		if st := h.wait(); st.Outcome != "done" {
+			t.Errorf("ended %s", st.Outcome)
+		}
+	})
+}
+
+// K5: a verdict of a role that does not run leaves one record and nothing else.
+func TestProtocolK5AVerdictNobodyAskedFor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", nil)
+		w.play = only(func(e orchestrator.Effect) bool { return strings.HasPrefix(e.Args.Role, "reviewer") })
+		w.start(engine.Options{})
+		w.until("reviewing", func(st *orchestrator.State) bool { return st.Phase == "reviewing" && len(st.Pending) == 0 })
+		w.write("07_review/review.yaml", "verdict: pass\nsummary: Fine.\n")
+		w.pass(time.Minute)
+		if st := w.state(); st.AwaitingSummary || len(w.events(orchestrator.EvInputIgnored)) != 1 {
+			t.Errorf("awaiting %v, %d records", st.AwaitingSummary, len(w.events(orchestrator.EvInputIgnored)))
+		}
+	})
+}
+
 // C7: markers the host made itself complete no fix round.
 func TestProtocolC7OldMarkersCompleteNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
