@@ -12,7 +12,7 @@ import (
 )
 
 func TestProtocolS1SpellingsOfTheEarlierTool(t *testing.T) {
-	s, err := orchestrator.Decode([]byte(`{
+	_, err := orchestrator.Decode([]byte(`{
 		"phase": "implementing", "last_event": "never_heard_of", "subplan_count": "2", "review_iteration": " 1 ",
 		"completed_subplans": [1, "plan_2", "3"], "implementation_active_plan_ids": ["plan_4"],
 		"implementation_completed_group_ids": [7, "core"], "session_name": 42, "updated_by": true,
@@ -20,7 +20,7 @@ func TestProtocolS1SpellingsOfTheEarlierTool(t *testing.T) {
 	if err == nil {
 		t.Fatal("updated_by: true is no text")
 	}
-	s, err = orchestrator.Decode([]byte(`{
+	s, err := orchestrator.Decode([]byte(`{
 		"phase": "implementing", "last_event": "never_heard_of", "subplan_count": "2", "review_iteration": " 1 ",
 		"completed_subplans": [1, "plan_2", "3"], "implementation_active_plan_ids": ["plan_4"],
 		"implementation_completed_group_ids": [7, "core"], "session_name": 42,

@@ -234,7 +234,8 @@ func (w *walker) toolInput() orchestrator.Input {
 	}
 	o := pick(w.r, owed)
 	phase, _ := w.def.Phase(w.s.Phase)
-	tool, payload, artifact := "report_status", `{"message": "m"}`, (*orchestrator.Artifact)(nil)
+	var tool, payload string
+	var artifact *orchestrator.Artifact
 	switch {
 	case w.r.IntN(6) == 0 && phase.Research && o.Role == phase.Role:
 		tool, payload = "research_dispatch_web", fmt.Sprintf(`{"topic": "t%d", "questions": ["?"]}`, w.r.IntN(3))
