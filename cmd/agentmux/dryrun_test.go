@@ -10,6 +10,7 @@ import (
 // Case 69: a dry run of either workflow sends no write and makes no session, and says
 // what the run then does.
 func TestGitHub69ADryRunWritesNothing(t *testing.T) {
+	t.Parallel()
 	for workflow, first := range map[string]string{"quick": "planner", "feature": "architect"} {
 		t.Run(workflow, func(t *testing.T) {
 			t.Parallel()

@@ -33,6 +33,7 @@ func tenPercent() []ghsynctest.Fault {
 // TestFaultsEverywhere runs whole sessions against a GitHub that fails in every way:
 // each ends as without a fault. AGENTMUX_FAULT_SESSIONS sets how many.
 func TestFaultsEverywhere(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("whole sessions")
 	}

@@ -31,6 +31,7 @@ func (r *rig) quick(code int, more ...string) result {
 }
 
 func TestGitHub(t *testing.T) {
+	t.Parallel()
 	const branches = "refs/heads/agentmux/*"
 	refusals := map[string]struct {
 		rule   ghsynctest.PushRule

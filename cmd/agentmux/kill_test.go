@@ -18,6 +18,7 @@ import (
 // for n spread over the whole run and past its end, and resumes: the end is that
 // of the run nobody killed. AGENTMUX_KILLS sets how many moments are taken.
 func TestKilledHostsEndTheSame(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("a run per moment")
 	}

@@ -1,20 +1,31 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"strings"
 	"testing"
 )
 
+// sideBySide is how many tests of this package run at once. A session mostly waits:
+// for the pauses that GitHub asks of those who write.
+const sideBySide = "6"
+
 // TestMain lets the test binary stand in for agentmux: whatever a session starts
 // by its own path (panes, tool servers, hooks, git's askpass) ends up here, with
 // arguments that are no test flags.
 func TestMain(m *testing.M) {
-	if os.Getenv("AGENTMUX_TEST_BINARY") == "" && (len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-test.")) {
-		os.Exit(m.Run())
+	if os.Getenv("AGENTMUX_TEST_BINARY") != "" || len(os.Args) >= 2 && !strings.HasPrefix(os.Args[1], "-test.") {
+		main()
+		return
 	}
-	if len(os.Args) > 2 && os.Args[1] == hostMany {
-		os.Exit(hostSessions(os.Args[2:]))
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", sideBySide); err != nil {
+			panic(err)
+		}
 	}
-	main()
+	os.Exit(m.Run())
 }

@@ -154,6 +154,9 @@ func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestra
 // needsLook are the paths a person should look at first, in all that the branch changes:
 // the held ones, then the named ones.
 func (r *runner) needsLook(ctx context.Context, a orchestrator.Args, s *orchestrator.State) ([]string, error) {
+	if a.Tree == "" {
+		return slices.Clone(a.Held), nil // a preview: nothing has changed yet
+	}
 	report, err := r.judge(ctx, a, s, s.BaseSHA, a.Tree, "")
 	if err != nil {
 		return nil, err
