@@ -45,6 +45,10 @@ type MirrorOptions struct {
 	Notes     func() []string
 	LinkHosts []string
 
+	// Deaf says that nobody reads commands in comments: what is written then names the
+	// commands of the machine the session runs on.
+	Deaf bool
+
 	// Sink takes the writes. Nil: GitHub.
 	Sink Sink
 	// Fence is asked before a new comment and a terminal label. ErrClaimLost ends the mirror,
@@ -152,7 +156,7 @@ func NewMirror(o MirrorOptions) (*Mirror, error) {
 	m.n = newNeutralizer(server, o.LinkHosts)
 	m.rebuild = !found || st.Host != o.Host
 	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host
-	m.view.host, m.view.sandbox = o.Host, o.Sandbox
+	m.view.host, m.view.sandbox, m.view.deaf = o.Host, o.Sandbox, o.Deaf
 	return m, m.readFacts()
 }
 

@@ -71,6 +71,7 @@ func (m *Mirror) commentFor(e orchestrator.Event) (kind, text string) {
 		}
 	case orchestrator.EvQuestionAsked:
 		q := m.view.questions[len(m.view.questions)-1]
+		q.deaf = m.o.Deaf
 		return KindQuestion, renderQuestion(q, m.n, m.view.decided(e.TS), m.view.onTimeout == "park")
 	case orchestrator.EvGateOpened:
 		return KindQuestion, renderGate(m.view, m.view.decided(e.TS))

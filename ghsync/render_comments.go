@@ -114,7 +114,7 @@ func renderQuestion(q question, n neutralizer, until time.Time, park bool) strin
 	if len(q.options) > 0 {
 		out = append(out, "")
 	}
-	out = append(out, "Reply: `/agentmux answer "+q.id+" <number or text>`")
+	out = append(out, reply(q.deaf)+"answer "+q.id+" <number or text>`")
 	switch {
 	case until.IsZero():
 	case park:
@@ -145,11 +145,30 @@ func renderGate(v *view, until time.Time) string {
 		}
 		out = append(out, line+".")
 	}
-	out = append(out, "", "Reply: `/agentmux approve`, or `/agentmux changes <what to change>`")
+	slash := "/"
+	if v.deaf {
+		slash = ""
+	}
+	out = append(out, "", reply(v.deaf)+"approve`, or `"+slash+"agentmux changes <what to change>`")
 	if !until.IsZero() {
-		out = append(out, "Without a decision by "+deadline(until)+" the session parks; `/agentmux resume` opens this again.")
+		out = append(out, "Without a decision by "+deadline(until)+" the session parks; `"+slash+"agentmux resume` opens this again.")
 	}
 	return strings.Join(out, "\n")
+}
+
+// reply begins the line that says how to answer: by a comment, or on the machine.
+func reply(deaf bool) string {
+	if deaf {
+		return "Answer on the machine it runs on: `agentmux "
+	}
+	return "Reply: `/agentmux "
+}
+
+func (v *view) anotherRound() string {
+	if v.deaf {
+		return "Next: review the pull request. For another round: `agentmux resume " + v.session + " --changes TEXT`."
+	}
+	return "Next: review the pull request. Request changes there, or comment `/agentmux changes TEXT`, for another round."
 }
 
 // renderFinal is the last word of a session: outcome first, then what to do.
@@ -168,7 +187,7 @@ func renderFinal(v *view, n neutralizer) string {
 	out = append(out, "", v.finalLine())
 	if v.outcome == orchestrator.OutcomeDone {
 		if v.prNumber > 0 {
-			out = append(out, "", "Next: review the pull request. Request changes there, or comment `/agentmux changes TEXT`, for another round.")
+			out = append(out, "", v.anotherRound())
 		}
 		return strings.Join(out, "\n")
 	}

@@ -75,6 +75,9 @@ func (v *view) nextStep(n neutralizer) string {
 		out = append(out, "Next: "+n.inline(clipUnits(next, 500))+".")
 	}
 	if v.current != orchestrator.PhaseDone {
+		if v.deaf {
+			return strings.Join(append(out, "Go on: `agentmux resume "+v.session+"`."), "\n")
+		}
 		ways := "`/agentmux resume`"
 		if v.outcome == orchestrator.OutcomeNeedsHuman {
 			ways = "`/agentmux resume`, `/agentmux changes TEXT` or `/agentmux stop`"

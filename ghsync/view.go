@@ -21,6 +21,7 @@ type view struct {
 	config  string // config_source
 	started time.Time
 	ended   time.Time // of the last end; zero while it runs
+	deaf    bool      // nobody reads commands in comments
 
 	visits  []visit
 	current string // phase
@@ -108,6 +109,7 @@ type question struct {
 	id, role, text string
 	options        []string
 	open           bool
+	deaf           bool // nobody reads an answer in a comment
 }
 
 // command is one row of the fold of commands.

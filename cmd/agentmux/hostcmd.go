@@ -33,11 +33,12 @@ type site struct {
 	config   *config.Config
 	identity identity
 	host     *host.Host
+	log      *hostLog
 }
 
 // site reads the project's configuration and wires a host. Without a token the
 // host does not use GitHub.
-func (a *app) site(log io.Writer) (*site, error) {
+func (a *app) site(log *hostLog) (*site, error) {
 	project, err := a.projectDir()
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (a *app) site(log io.Writer) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{project: project, config: c, identity: id}
+	s := &site{project: project, config: c, identity: id, log: log}
 	return s, a.wire(s, log, true)
 }
 
@@ -148,7 +149,7 @@ func (a *app) sessionCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.runSession(cmd.Context(), args[0], host.RunSpec{Resume: resume, Changes: changes, Backup: backup}, a.err)
+			return a.runSession(cmd.Context(), args[0], host.RunSpec{Resume: resume, Changes: changes, Backup: backup}, &hostLog{terminal: a.err})
 		},
 	}
 	flags := run.Flags()
@@ -169,8 +170,17 @@ func readToken(in io.Reader) error {
 	return os.Setenv("AGENTMUX_GITHUB_TOKEN", strings.TrimSpace(line))
 }
 
+// foreground hosts an existing session for the person at this terminal.
+func (a *app) foreground(ctx context.Context, dir string, spec host.RunSpec) error {
+	log := &hostLog{terminal: a.err}
+	if err := log.keep(filepath.Join(dir, session.HostLog)); err != nil {
+		return err
+	}
+	return a.runSession(ctx, dir, spec, log)
+}
+
 // runSession hosts an existing session in this process.
-func (a *app) runSession(ctx context.Context, dir string, spec host.RunSpec, log io.Writer) error {
+func (a *app) runSession(ctx context.Context, dir string, spec host.RunSpec, log *hostLog) error {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return err
@@ -293,7 +303,7 @@ func lastLine(file string) string {
 // siteOf is the site of a session's project.
 func (a *app) siteOf(e session.Entry) (*site, error) {
 	a.project = filepath.Dir(filepath.Dir(filepath.Dir(e.Dir)))
-	return a.site(a.err)
+	return a.site(&hostLog{terminal: a.err})
 }
 
 // hostCommands starts a host for a parked session that has a command to apply.

@@ -252,3 +252,17 @@ func TestAReaderEndsWithABranchAndWritesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestAForegroundRunKeepsItsLog(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
+	if got := r.expect(0, "logs").out; !strings.Contains(got, "event=pr_opened") {
+		t.Errorf("logs says %q", got)
+	}
+	repo := r.github.Repo(rigRepo)
+	comments := repo.Comments(1)
+	if last := comments[len(comments)-1].Body; strings.Contains(last, "/agentmux") || !strings.Contains(last, "agentmux resume "+r.session().Name) {
+		t.Errorf("the last comment promises that somebody reads the issue:\n%s", last)
+	}
+}

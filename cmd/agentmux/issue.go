@@ -63,7 +63,7 @@ func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
 	if err := a.tools(ctx); err != nil {
 		return err
 	}
-	s, err := a.site(a.err)
+	s, err := a.site(&hostLog{terminal: a.err})
 	if err != nil {
 		return err
 	}
@@ -135,9 +135,9 @@ func (a *app) existing(ctx context.Context, s *site, repo ghsync.Repo, number in
 		case e.Running:
 			return true, &codeError{exitLocked, fmt.Errorf("%s works on it already; agentmux attach %s", e.Name, e.Name)}
 		case owes(e):
-			return true, a.runSession(ctx, e.Dir, host.RunSpec{}, a.err)
+			return true, a.foreground(ctx, e.Dir, host.RunSpec{})
 		case unfinished(e) && (f.headless || !a.terminal):
-			return true, a.runSession(ctx, e.Dir, host.RunSpec{Resume: true}, a.err)
+			return true, a.foreground(ctx, e.Dir, host.RunSpec{Resume: true})
 		case unfinished(e):
 			return true, usage(fmt.Errorf("%s is not finished; agentmux resume %s goes on with it, --new starts another", e.Name, e.Name))
 		}
@@ -250,7 +250,7 @@ func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) erro
 		a.say("this account may not write to %s: the run ends with a branch in this clone", p.spec.Repo)
 	}
 	if !p.push || !s.config.GitHub.Push {
-		if err := a.wire(s, a.err, false); err != nil {
+		if err := a.wire(s, s.log, false); err != nil {
 			return err
 		}
 	}
@@ -263,6 +263,9 @@ func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) erro
 	}
 	a.say("session %s (config: %s, sandbox: none)", sess.Name(), p.spec.Source)
 	if !p.spec.Interactive {
+		if err := s.log.keep(sess.Path(session.HostLog)); err != nil {
+			return err
+		}
 		a.announce(sess.Dir, s.host.Log)
 		return a.hostSession(ctx, s, host.RunSpec{Dir: sess.Dir, Mirror: host.MirrorSpec{On: p.spec.Mirror}})
 	}

@@ -35,7 +35,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	if err := a.tools(ctx); err != nil {
 		return err
 	}
-	s, err := a.site(a.err)
+	s, err := a.site(&hostLog{terminal: a.err})
 	if err != nil {
 		return err
 	}
@@ -105,9 +105,9 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 		return a.resumeDone(ctx, e)
 	}
 	if headless || !a.terminal || e.State != nil && !e.State.Interactive {
-		return a.runSession(ctx, e.Dir, spec, a.err)
+		return a.foreground(ctx, e.Dir, spec)
 	}
-	s, err := a.site(a.err)
+	s, err := a.site(&hostLog{terminal: a.err})
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func owes(e session.Entry) bool {
 func (a *app) resumeDone(ctx context.Context, e session.Entry) error {
 	switch {
 	case owes(e):
-		return a.runSession(ctx, e.Dir, host.RunSpec{}, a.err)
+		return a.foreground(ctx, e.Dir, host.RunSpec{})
 	case e.State.Completion.PRNumber > 0:
 		return usage(fmt.Errorf("%s is done; --changes \"...\" asks for more on its pull request", e.Name))
 	}

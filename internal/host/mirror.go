@@ -54,7 +54,7 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 	o := ghsync.MirrorOptions{
 		Client: r.GitHub, Dir: r.sess.Dir, Mode: ghsync.CommentMode(r.cfg.GitHub.Comments), Repo: r.pullRepo(s),
 		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.sandboxLevel(r.cfg), LinkHosts: r.cfg.GitHub.LinkHosts,
-		Fence: spec.Fence, Redactor: r.redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
+		Deaf: true, Fence: spec.Fence, Redactor: r.redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
 	}
 	if snap, err := r.snapshotOf(); err == nil {
 		o.RepoID = snap.RepoID

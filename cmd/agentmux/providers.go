@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) providersCommand() *cobra.Command {
+	cmd := group(groupSetup, &cobra.Command{
+		Use: "providers", Short: "List and show the agents' CLIs, and log one in", Args: unknownCommand, RunE: needsSubcommand,
+		Example: "  agentmux providers list\n  agentmux providers login claude",
+	})
+	cmd.AddCommand(
+		&cobra.Command{Use: "list", Short: "List the providers", Args: cobra.NoArgs, RunE: a.listProviders},
+		&cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: a.showProvider},
+		&cobra.Command{
+			Use: "login NAME", Short: "Log a CLI in for agentmux alone; your own login stays as it is", Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error { return a.login(cmd.Context(), args[0]) },
+		},
+	)
+	return cmd
+}
+
+func (a *app) providers() (agent.Providers, error) {
+	project, err := a.projectDir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.config(project)
+	if err != nil {
+		return nil, err
+	}
+	providers, err := host.Providers(c)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return providers, nil
+}
+
+func (a *app) provider(name string) (agent.Provider, error) {
+	providers, err := a.providers()
+	if err != nil {
+		return agent.Provider{}, err
+	}
+	p, ok := providers[name]
+	if !ok {
+		return p, usage(fmt.Errorf("no provider %q; known: %s", name, strings.Join(providers.Names(), ", ")))
+	}
+	return p, nil
+}
+
+func (a *app) listProviders(*cobra.Command, []string) error {
+	providers, err := a.providers()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSTATE\tPROGRAM")
+	for _, name := range providers.Names() {
+		p := providers[name]
+		state := "unproven"
+		if p.Proven {
+			state = "proven"
+		}
+		program := "built in"
+		if p.Command != "{self}" {
+			if program, err = exec.LookPath(p.Command); err != nil {
+				program = p.Command + " (not in PATH)"
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", name, state, program)
+	}
+	return w.Flush()
+}
+
+func (a *app) showProvider(_ *cobra.Command, args []string) error {
+	p, err := a.provider(args[0])
+	if err != nil {
+		return err
+	}
+	data, err := document.Encode(p)
+	if err != nil {
+		return err
+	}
+	_, err = a.out.Write(data)
+	return err
+}
+
+// login runs a CLI's own login in a directory that only agentmux uses.
+func (a *app) login(ctx context.Context, name string) (err error) {
+	p, err := a.provider(name)
+	if err != nil {
+		return err
+	}
+	if !a.terminal {
+		return usageText("a login needs a terminal")
+	}
+	run, err := p.StartLogin(filepath.Join(stateHome(), "logins"), os.Getenv("PATH"), os.Getenv("TERM"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, run.Abort()) }()
+	cmd := exec.CommandContext(ctx, run.Argv[0], run.Argv[1:]...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = slices.Clone(run.Env), os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s was not logged in: %w", name, err)
+	}
+	if err := run.Finish(); err != nil {
+		return err
+	}
+	a.say("logged in; sessions use it from their next agent on")
+	return nil
+}
