@@ -150,9 +150,8 @@ func (r *reducer) askPush() {
 
 func (r *reducer) pushed(_ Effect, res Result) {
 	c := &r.s.Completion
-	if len(res.Findings) > 0 {
-		c.Findings = res.Findings
-		r.park(ReasonOutputGate, "the server found: "+strings.Join(res.Findings, "; "), "resume to push again, or say what to change")
+	if len(res.Findings) > 0 { // the server looks for secrets, too
+		r.blocked(res.Findings)
 		return
 	}
 	if res.Refused != "" {
@@ -166,7 +165,7 @@ func (r *reducer) pushed(_ Effect, res Result) {
 		c.Commit, c.Tree = res.Commit, res.Tree
 	}
 	r.event(EvBranchPushed, map[string]any{"branch": r.s.FeatureBranch, "sha": c.Commit, "skipped": res.Skipped})
-	c.Pushed = res.Skipped == ""
+	c.Pushed, c.Rescan = res.Skipped == "", false
 	if !c.Pushed || r.s.GHAvailable == nil || !*r.s.GHAvailable {
 		r.goOn(StepEnd)
 		return

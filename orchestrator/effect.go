@@ -21,10 +21,11 @@ const (
 	EffPR              = "ensure_pr"        // a pull request for the branch exists
 	EffLastCompletion  = "write_last_completion"
 	EffCheckpoint      = "checkpoint"
+	EffAdopt           = "adopt_branch" // what people put on the branch is integrated
 )
 
 // remoteEffects are retried for limits.remote; all others a few times.
-var remoteEffects = map[string]bool{EffPush: true, EffPR: true}
+var remoteEffects = map[string]bool{EffPush: true, EffPR: true, EffAdopt: true}
 
 // keptAtEnd are the effects that the end of a session does not drop.
 var keptAtEnd = map[string]bool{

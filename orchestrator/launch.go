@@ -26,7 +26,7 @@ func (r *reducer) launchOwed() {
 // While the session is paused, and after its end, nothing starts: the agent stays
 // owed.
 func (r *reducer) launch(o OwedAgent, resume bool) {
-	if r.s.Paused || r.s.Ended() {
+	if r.s.Paused || r.s.Ended() || r.adopting() && !isResearcher(o.Role) {
 		return
 	}
 	key := o.Key()

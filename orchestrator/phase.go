@@ -152,7 +152,32 @@ func (r *reducer) enterAuthor(phase workflows.Phase) {
 	r.launchOwed()
 }
 
-func (r *reducer) enterPlan(workflows.Phase) { r.launchOwed() }
+// enterPlan starts the planner; in a change round after a push, on what people have
+// put on the branch since.
+func (r *reducer) enterPlan(workflows.Phase) {
+	if r.s.Completion.Pushed {
+		r.effect(EffAdopt, "adopt@"+r.round(), Args{
+			Branch: r.s.FeatureBranch, Commit: r.s.Integrated.Commit, Base: r.s.BaseSHA, Round: r.s.ChangeRound, Date: r.now,
+		})
+		return
+	}
+	r.launchOwed()
+}
+
+func (r *reducer) adopted(_ Effect, res Result) {
+	switch {
+	case len(res.Conflicts) > 0:
+		r.event(EvMergeConflict, map[string]any{"id": "", "paths": res.Conflicts, "task": ""})
+	case res.Commit != "":
+		r.s.Integrated = Integrated{Commit: res.Commit, Tree: res.Tree}
+	}
+	r.launchOwed()
+}
+
+// adopting reports whether the base of a change round is still being made.
+func (r *reducer) adopting() bool {
+	return len(r.pending(func(e Effect) bool { return e.Type == EffAdopt })) > 0
+}
 
 // moveAside renames files that an earlier visit consumed or left.
 func (r *reducer) moveAside(paths ...string) {

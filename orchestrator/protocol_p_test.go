@@ -682,3 +682,60 @@ func TestUnsubmittedWorkOfAnotherPlanIsNotBuiltOn(t *testing.T) {
 		t.Fatalf("the new plan starts on unsubmitted work: %+v", got)
 	}
 }
+
+func TestProtocolP16AChangeRoundStartsFromTheBranch(t *testing.T) {
+	theirs := orchestrator.Result{Commit: "theirs", Tree: "treetheirs"}
+	start := func(t *testing.T) *sim {
+		m := newSim(t, "quick", nil)
+		m.toEnd()
+		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffAdopt }
+		m.command("changes", map[string]any{"text": "more"})
+		m.phase("planning")
+		if len(m.live()) != 0 {
+			t.Fatal("the planner was started on an old base")
+		}
+		return m
+	}
+	t.Run("merged", func(t *testing.T) {
+		m := start(t)
+		m.hold, m.result = nil, completion(orchestrator.EffAdopt, theirs)
+		m.settle()
+		if w := m.s.Workspaces["view/planner"]; w.Base != "theirs" || m.s.Integrated.Tree != "treetheirs" {
+			t.Errorf("the planner works at %q", w.Base)
+		}
+	})
+	t.Run("paused, killed and taken up", func(t *testing.T) {
+		m := start(t)
+		m.command("pause", nil)
+		m.command("resume", nil)
+		m.command("stop", nil)
+		m.hold, m.result = nil, completion(orchestrator.EffAdopt, theirs)
+		m.resume("")
+		if w := m.s.Workspaces["view/planner"]; w.Base != "theirs" || m.s.Agents["planner"].Launch == "" {
+			t.Errorf("the planner works at %q: %+v", w.Base, m.s.Agents["planner"])
+		}
+	})
+	t.Run("conflict, or no answer", func(t *testing.T) {
+		m := start(t)
+		base := m.s.Integrated.Commit
+		m.hold, m.result = nil, completion(orchestrator.EffAdopt, orchestrator.Result{Conflicts: []string{"a"}})
+		m.settle()
+		if m.s.Integrated.Commit != base || m.s.Agents["planner"].Launch == "" || m.count(orchestrator.EvMergeConflict) != 1 {
+			t.Errorf("integrated %q, planner %+v", m.s.Integrated.Commit, m.s.Agents["planner"])
+		}
+		m = start(t)
+		m.failing(orchestrator.EffAdopt, orchestrator.FailNever)
+		if m.s.Ended() || m.s.Agents["planner"].Launch == "" {
+			t.Errorf("outcome %q", m.s.Outcome)
+		}
+	})
+}
+
+func TestProtocolG4TheServersFindingIsOne(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.result = completion(orchestrator.EffPush, orchestrator.Result{Refused: "x", Findings: []string{"secret: a.go"}})
+	m.toEnd()
+	m.parked(orchestrator.ReasonOutputGate)
+	m.resume("")
+	m.phase("planning")
+}

@@ -18,6 +18,7 @@ var results = map[string]func(*reducer, Effect, Result){
 	EffPush:            (*reducer).pushed,
 	EffPR:              (*reducer).opened,
 	EffLastCompletion:  (*reducer).completed,
+	EffAdopt:           (*reducer).adopted,
 	EffCheckpoint: func(r *reducer, _ Effect, res Result) {
 		if res.Path != "" {
 			r.event(EvCheckpointSaved, map[string]any{"ref": res.Path, "sha": res.Commit})
@@ -180,6 +181,8 @@ func (r *reducer) gaveUp(e Effect, cause string) {
 		if m := r.findMessage(e.Args.Seq); m != nil {
 			r.messageFailed(m, cause)
 		}
+	case EffAdopt:
+		r.launchOwed() // the push meets these commits again
 	case EffCommit:
 		r.park(ReasonCommitRefused, cause, "resume to try again")
 	case EffPush:

@@ -12,7 +12,7 @@ import (
 
 // sim drives Reduce as an engine would, with effects that succeed at once.
 type sim struct {
-	t      *testing.T
+	t      testing.TB
 	def    *workflows.Definition
 	s      *orchestrator.State
 	now    time.Time
@@ -24,9 +24,11 @@ type sim struct {
 	result func(orchestrator.Effect) orchestrator.Result
 	// hold keeps effects from being carried out.
 	hold func(orchestrator.Effect) bool
+	// watch sees each input, with the state it comes to; may be nil.
+	watch func(*orchestrator.State, orchestrator.Input)
 }
 
-func newSim(t *testing.T, workflow string, change func(*orchestrator.State)) *sim {
+func newSim(t testing.TB, workflow string, change func(*orchestrator.State)) *sim {
 	t.Helper()
 	def, _, problems := workflows.Load(workflow, nil)
 	if err := problems.Err(); err != nil {
@@ -64,6 +66,9 @@ func (m *sim) reduce(in orchestrator.Input) {
 	m.t.Helper()
 	m.now = m.now.Add(time.Second)
 	in.At = m.now
+	if m.watch != nil {
+		m.watch(m.s, in)
+	}
 	step, err := orchestrator.Reduce(m.def, m.s, in)
 	if err != nil {
 		m.t.Fatalf("reduce %s: %v", in.Kind, err)

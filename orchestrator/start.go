@@ -120,6 +120,11 @@ func (r *reducer) reissue(reason string) {
 		return
 	}
 	switch phase.Kind {
+	case workflows.KindPlan:
+		visit, _, _, _, _ := LaunchParts(string(r.s.Agents[phase.Role].LastLaunch))
+		if r.s.Completion.Pushed && visit != r.s.Visit && !r.adopting() && r.s.Gate == nil {
+			r.enterPlan(phase)
+		}
 	case workflows.KindImplement:
 		r.reissueIntegrate(phase)
 	case workflows.KindFix:

@@ -40,12 +40,7 @@ func (r *runner) classic(ctx context.Context, s *orchestrator.State) (*orchestra
 	if err != nil {
 		return nil, err
 	}
-	ref := gitrepo.IntegrationRef(r.sess.Name())
-	old, err := r.repo.Ref(ctx, ref)
-	if err == nil {
-		err = r.repo.UpdateRef(ctx, ref, c.Integrated.Commit, old)
-	}
-	return c, err
+	return c, r.moveIntegrated(ctx, c.Integrated.Commit)
 }
 
 func (r *runner) classicBranch() string {

@@ -186,6 +186,10 @@ func TestACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", head); got != "README.md\na.txt\nb.txt\nmia.txt" {
 		t.Errorf("files: %q", got)
 	}
+	hosts, _ := filepath.Glob(filepath.Join(r.root, "s", "*", "*", "*.git"))
+	if len(hosts) != 1 || !strings.Contains(r.gitIn(hosts[0], "log", "--format=%s", "--name-only", s.Integrated.Commit), "take over the commits on "+s.FeatureBranch+"\n\nmia.txt") {
+		t.Errorf("the round did not start from the person's commit: %v", hosts)
+	}
 	if out := r.gitIn(r.repo.Dir(), "branch", "--contains", theirs, "--format=%(refname:short)"); out != s.FeatureBranch {
 		t.Errorf("the person's commit is on %q", out)
 	}

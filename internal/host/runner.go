@@ -57,6 +57,7 @@ var actions = map[string]action{
 	orchestrator.EffPush:            (*runner).ensurePush,
 	orchestrator.EffPR:              (*runner).ensurePR,
 	orchestrator.EffLastCompletion:  (*runner).writeLastCompletion,
+	orchestrator.EffAdopt:           (*runner).adoptBranch,
 	orchestrator.EffCheckpoint:      (*runner).checkpoint,
 }
 
