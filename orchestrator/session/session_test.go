@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 
-func definition(t *testing.T, name string) []byte {
+func definition(t testing.TB, name string) []byte {
 	t.Helper()
 	_, data, problems := workflows.Load(name, nil)
 	if err := problems.Err(); err != nil {
@@ -28,7 +28,7 @@ func definition(t *testing.T, name string) []byte {
 	return data
 }
 
-func spec(t *testing.T, project string) session.CreateSpec {
+func spec(t testing.TB, project string) session.CreateSpec {
 	t.Helper()
 	return session.CreateSpec{
 		Project: project, Now: noon, Source: "Refuse expired tokens, please", Request: "Refuse expired tokens.",
@@ -37,7 +37,7 @@ func spec(t *testing.T, project string) session.CreateSpec {
 	}
 }
 
-func create(t *testing.T, spec session.CreateSpec) *session.Session {
+func create(t testing.TB, spec session.CreateSpec) *session.Session {
 	t.Helper()
 	s, err := session.Create(spec)
 	if err != nil {
@@ -61,7 +61,7 @@ func read(t *testing.T, s *session.Session, name string) string {
 	return string(data)
 }
 
-func write(t *testing.T, path, text string) {
+func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
