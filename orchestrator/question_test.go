@@ -1,0 +1,102 @@
+package orchestrator_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+func TestInteractiveExitAsksThePerson(t *testing.T) {
+	m := newSim(t, "quick", interactive)
+	m.exit("planner", 0)
+	if len(m.s.Questions) != 1 || !slices.Equal(m.s.Questions[0].Options, []string{"retry", "stop"}) || m.s.Ended() {
+		t.Fatalf("questions %+v", m.s.Questions)
+	}
+	m.command("answer", map[string]any{"text": "1"})
+	if m.s.Agents["planner"].Launch != "1.planner.2" {
+		t.Fatalf("planner %+v", m.s.Agents["planner"])
+	}
+	m.exit("planner", 0)
+	m.command("retry", nil)
+	if m.s.Agents["planner"].Launch != "1.planner.3" || m.s.Questions[1].Open() {
+		t.Fatalf("planner %+v, question %+v", m.s.Agents["planner"], m.s.Questions[1])
+	}
+	m.exit("planner", 0)
+	m.command("answer", map[string]any{"text": "stop"})
+	m.phase(orchestrator.PhaseFailed)
+	if m.s.Outcome != orchestrator.OutcomeCanceled {
+		t.Errorf("outcome %q", m.s.Outcome)
+	}
+}
+
+func TestNoAgentCanAskInTheNameOfTheSession(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.tool("ask_human", "planner", map[string]any{"id": "host-1", "question": "Stop?"}, nil)
+	m.command("answer", map[string]any{"text": "stop"})
+	if m.s.Ended() || m.s.Questions[0].ID != "q1" {
+		t.Errorf("outcome %q, question %+v", m.s.Outcome, m.s.Questions[0])
+	}
+}
+
+func TestProtocolA5Questions(t *testing.T) {
+	t.Run("nobody answers: decide", func(t *testing.T) {
+		m := newSim(t, "quick", nil)
+		m.tool("ask_human", "planner", map[string]any{"id": "q1", "question": "Which?"}, nil)
+		m.timer("question/q1")
+		if q := m.s.Questions[0]; q.Open() || !strings.Contains(string(q.Answer), "safest") {
+			t.Fatalf("question %+v", q)
+		}
+		m.refused("answer", map[string]any{"id": "q1", "text": "late"})
+	})
+	t.Run("nobody answers: park", func(t *testing.T) {
+		m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.QuestionTimeout = "park" })
+		m.planned("parallel", 2)
+		m.tool("ask_human", "coder/1", map[string]any{"id": "q1", "question": "Which?"}, nil)
+		m.exit("coder/1", 0)
+		m.timer("question/q1")
+		m.parked(orchestrator.ReasonQuestion)
+		m.resume("")
+		if _, armed := m.s.Deadlines["question/q1"]; !armed || m.s.Agents["coder/1"].Launch != "" || m.s.Agents["coder/2"].Launch == "" {
+			t.Fatalf("deadlines %v, agents %+v", m.s.Deadlines, m.s.Agents)
+		}
+		m.timer("question/q1")
+		m.parked(orchestrator.ReasonQuestion)
+		m.command("answer", map[string]any{"text": "this"})
+		if m.s.Ended() || m.s.Agents["coder/1"].Launch == "" || m.s.Agents["coder/2"].Launch == "" {
+			t.Fatalf("agents %+v", m.s.Agents)
+		}
+	})
+	t.Run("nobody is there", func(t *testing.T) {
+		m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.Reachable = false })
+		m.tool("ask_human", "planner", map[string]any{"id": "q1", "question": "Which?"}, nil)
+		if m.s.Questions[0].Open() {
+			t.Error("waits for nobody")
+		}
+	})
+	t.Run("a question of a finished agent waits for nothing", func(t *testing.T) {
+		m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.QuestionTimeout = "park" })
+		m.tool("ask_human", "planner", map[string]any{"id": "q1", "question": "Which?"}, nil)
+		m.planned("serial", 1)
+		if _, armed := m.s.Deadlines["question/q1"]; armed || m.s.Questions[0].Open() {
+			t.Fatalf("question %+v, deadlines %v", m.s.Questions[0], m.s.Deadlines)
+		}
+	})
+	t.Run("several", func(t *testing.T) {
+		m := newSim(t, "quick", nil)
+		for _, id := range []string{"q1", "q1", "q3", "q4"} {
+			m.tool("ask_human", "planner", map[string]any{"id": id, "question": "Which?"}, nil)
+		}
+		if len(m.s.Questions) != 3 || m.s.Questions[1].ID != "q2" {
+			t.Fatalf("questions %+v", m.s.Questions)
+		}
+		m.refused("answer", map[string]any{"text": "which one?"})
+		m.refused("answer", map[string]any{"id": "q9", "text": "x"})
+		m.refused("answer", map[string]any{"id": "q1", "text": " "})
+		for _, id := range []string{"q1", "q2", "q3"} {
+			m.command("answer", map[string]any{"id": id, "text": "x"})
+		}
+		m.refused("answer", map[string]any{"text": "x"})
+	})
+}

@@ -1,0 +1,49 @@
+package orchestrator_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+func TestProtocolP13ResearchIsLostAndAskedAgain(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	ask := map[string]any{"topic": "auth", "questions": []string{"where?"}}
+	m.tool("research_dispatch_code", "planner", ask, nil)
+	m.tool("research_dispatch_code", "planner", ask, nil)
+	if m.count(orchestrator.EvInputIgnored) != 1 {
+		t.Error("a running topic was dispatched again")
+	}
+	m.exit("code-researcher/auth", 1)
+	if m.s.ResearchTasks["auth"] != orchestrator.ResearchFailed || m.s.Ended() || m.s.Agents["planner"].Launch == "" {
+		t.Fatalf("topic %v, outcome %q", m.s.ResearchTasks, m.s.Outcome)
+	}
+	if n := len(m.s.Messages); n != 1 || m.s.Messages[0].To != "pipeline/planner" {
+		t.Fatalf("the owner was not told: %+v", m.s.Messages)
+	}
+	m.tool("research_dispatch_code", "planner", ask, nil)
+	if m.s.ResearchTasks["auth"] != orchestrator.ResearchDispatched {
+		t.Fatal("a failed topic cannot be dispatched again")
+	}
+	m.planned("serial", 1)
+	m.phase("implementing")
+	if m.s.Agents["code-researcher/auth"].Launch == "" {
+		t.Error("the researcher did not survive the phase change")
+	}
+	m.tool("submit_research_done", "code-researcher/auth", map[string]any{"topic": "auth", "type": "code"}, textArtifact("03_research/code-auth/summary.md"))
+	if m.s.ResearchTasks["auth"] != orchestrator.ResearchDone || m.count(orchestrator.EvResearchDone) != 1 {
+		t.Error("a submission of an earlier visit's researcher was not taken")
+	}
+	m.coded(1)
+	m.phase("reviewing")
+}
+
+func TestProtocolP13ResearchersAreLimited(t *testing.T) {
+	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.Research = 1 })
+	m.tool("research_dispatch_code", "planner", map[string]any{"topic": "a", "questions": []string{"?"}}, nil)
+	m.tool("research_dispatch_web", "planner", map[string]any{"topic": "b", "questions": []string{"?"}}, nil)
+	if len(m.s.WebResearchTasks) != 0 || !strings.Contains(m.last(orchestrator.EvInputIgnored).Data["reason"].(string), "wait") {
+		t.Error("more researchers than allowed")
+	}
+}
