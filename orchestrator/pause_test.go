@@ -76,6 +76,9 @@ func TestProtocolP15PauseHoldsLaunchesAndTransitions(t *testing.T) {
 		}
 		m.phase(orchestrator.PhaseDone)
 	})
+}
+
+func TestProtocolP15PauseAndAgents(t *testing.T) {
 	t.Run("a submission waits, its agent's exit does not make it stale", func(t *testing.T) {
 		m := newSim(t, "quick", nil)
 		m.planned("serial", 1)
@@ -120,6 +123,9 @@ func TestProtocolP15PauseHoldsLaunchesAndTransitions(t *testing.T) {
 			t.Fatalf("live %v, message %+v", m.live(), m.s.Messages[0])
 		}
 	})
+}
+
+func TestProtocolP15PauseAtAGate(t *testing.T) {
 	t.Run("gate", func(t *testing.T) {
 		m := newSim(t, "quick", interactive)
 		m.toReview("serial", 1)
@@ -183,6 +189,9 @@ func TestProtocolP19WhatDoesNotCount(t *testing.T) {
 		m.timer("phase")
 		m.phase(orchestrator.PhaseFailed)
 	})
+}
+
+func TestProtocolP19OtherWaits(t *testing.T) {
 	t.Run("rate limit of 5 h", func(t *testing.T) {
 		m := newSim(t, "quick", nil)
 		m.toReview("serial", 1)

@@ -288,13 +288,19 @@ func (m *sim) bare(tool, payload string, artifacts ...*orchestrator.Artifact) {
 	m.do(orchestrator.Input{Kind: orchestrator.InTool, Line: l})
 }
 
-func TestProtocolS6ClassicSessions(t *testing.T) {
-	implementing := `{"phase": "implementing", "last_event": "plan_written", "completed_subplans": [1],
-		"implementation_group_total": 1, "implementation_group_index": 1, "implementation_group_mode": "serial",
-		"implementation_active_plan_ids": ["plan_2"]}`
-	files := orchestrator.ClassicDir{ExecutionAny: true, Execution: true, Schedule: schedule("serial", "1", "2"), Applied: []string{"submit_architecture"}}
+const classicImplementing = `{"phase": "implementing", "last_event": "plan_written", "completed_subplans": [1],
+	"implementation_group_total": 1, "implementation_group_index": 1, "implementation_group_mode": "serial",
+	"implementation_active_plan_ids": ["plan_2"]}`
+
+// classicFiles is a directory with an architecture and a plan of two subplans.
+func classicFiles() orchestrator.ClassicDir {
+	return orchestrator.ClassicDir{ExecutionAny: true, Execution: true, Schedule: schedule("serial", "1", "2"), Applied: []string{"submit_architecture"}}
+}
+
+func TestProtocolS6ClassicSubplans(t *testing.T) {
+	files := classicFiles()
 	t.Run("finished subplans are kept, the others go on", func(t *testing.T) {
-		m := classicSim(t, implementing, files, nil)
+		m := classicSim(t, classicImplementing, files, nil)
 		m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{}})
 		m.phase("implementing")
 		if !slices.Equal(m.s.CompletedSubplans, []string{"1"}) || m.s.Agents["coder/2"].Launch == "" || m.s.Workspaces["session"].Base != "snap" {
@@ -304,7 +310,7 @@ func TestProtocolS6ClassicSessions(t *testing.T) {
 		m.phase("reviewing")
 	})
 	t.Run("an unread submission of three keys", func(t *testing.T) {
-		m := classicSim(t, implementing, files, nil)
+		m := classicSim(t, classicImplementing, files, nil)
 		m.bare("submit_done", `{"subplan_index": 2}`)
 		m.phase("reviewing")
 		for _, e := range m.done {
@@ -328,12 +334,16 @@ func TestProtocolS6ClassicSessions(t *testing.T) {
 		m.phase("reviewing")
 	})
 	t.Run("no plan beside the state", func(t *testing.T) {
-		m := classicSim(t, implementing, orchestrator.ClassicDir{}, nil)
+		m := classicSim(t, classicImplementing, orchestrator.ClassicDir{}, nil)
 		m.phase("planning")
 		if m.last(orchestrator.EvResumed).Data["inferred"] != true {
 			t.Error("not recorded as inferred")
 		}
 	})
+}
+
+func TestProtocolS6ClassicReviews(t *testing.T) {
+	files := classicFiles()
 	t.Run("one reviewer", func(t *testing.T) {
 		m := classicSim(t, `{"phase": "reviewing", "last_event": "implementation_completed"}`, files, nil)
 		m.bare("submit_review", `{}`, review("reviewer_logic", "pass"))
@@ -366,6 +376,9 @@ func TestProtocolS6ClassicSessions(t *testing.T) {
 			t.Errorf("outcome %q", m.s.Outcome)
 		}
 	})
+}
+
+func TestProtocolS6ClassicLinesOfAuthorsAndResearch(t *testing.T) {
 	t.Run("research", func(t *testing.T) {
 		m := classicSim(t, `{"phase": "architecting", "last_event": "feature_created", "research_tasks": {"a": "dispatched", "b": "dispatched"},
 			"web_research_tasks": {"c": "dispatched"}}`, orchestrator.ClassicDir{}, nil)

@@ -48,35 +48,39 @@ func TestProtocolP8FixRoundsWithinTheCap(t *testing.T) {
 	}
 }
 
-func TestProtocolP9RerunOfTwoReviewers(t *testing.T) {
-	start := func(t *testing.T, rerun string) *sim {
-		m := newSim(t, "feature", func(s *orchestrator.State) { s.Settings.ReviewRerun = rerun })
-		m.architecture("reviewer_quality", "reviewer_logic")
-		m.planned("serial", 1)
-		m.coded(1)
-		m.pass("reviewer_quality")
-		m.fails("reviewer_logic")
-		m.phase("fixing")
-		m.fixed()
-		return m
-	}
-	pending := func(m *sim) []string {
-		var roles []string
-		for role, status := range m.s.ActiveReviews {
-			if status == orchestrator.ReviewPending {
-				roles = append(roles, role)
-			}
+// rerun walks two reviewers, of whom logic failed, to the review after the fix.
+func rerun(t *testing.T, setting string) *sim {
+	m := newSim(t, "feature", func(s *orchestrator.State) { s.Settings.ReviewRerun = setting })
+	m.architecture("reviewer_quality", "reviewer_logic")
+	m.planned("serial", 1)
+	m.coded(1)
+	m.pass("reviewer_quality")
+	m.fails("reviewer_logic")
+	m.phase("fixing")
+	m.fixed()
+	return m
+}
+
+// pending lists the roles that owe a verdict.
+func (m *sim) pending() []string {
+	var roles []string
+	for role, status := range m.s.ActiveReviews {
+		if status == orchestrator.ReviewPending {
+			roles = append(roles, role)
 		}
-		slices.Sort(roles)
-		return roles
 	}
+	slices.Sort(roles)
+	return roles
+}
+
+func TestProtocolP9RerunOfTwoReviewers(t *testing.T) {
 	t.Run("failed", func(t *testing.T) {
-		m := start(t, "failed")
-		if got := pending(m); !slices.Equal(got, []string{"reviewer_logic"}) {
+		m := rerun(t, "failed")
+		if got := m.pending(); !slices.Equal(got, []string{"reviewer_logic"}) {
 			t.Fatalf("pending %v", got)
 		}
 		m.pass("reviewer_logic")
-		if got := pending(m); !slices.Equal(got, []string{"reviewer_quality"}) {
+		if got := m.pending(); !slices.Equal(got, []string{"reviewer_quality"}) {
 			t.Fatalf("second step: %v", got)
 		}
 		m.fails("reviewer_quality") // a normal fail of this iteration
@@ -91,7 +95,7 @@ func TestProtocolP9RerunOfTwoReviewers(t *testing.T) {
 		}
 	})
 	t.Run("the second step is told what it passed before", func(t *testing.T) {
-		m := start(t, "failed")
+		m := rerun(t, "failed")
 		m.pass("reviewer_logic")
 		for _, e := range m.done {
 			if e.Type == orchestrator.EffStartAgent && e.Args.Launch == m.s.Agents["reviewer_quality"].Launch {
@@ -102,13 +106,13 @@ func TestProtocolP9RerunOfTwoReviewers(t *testing.T) {
 		}
 	})
 	t.Run("all", func(t *testing.T) {
-		m := start(t, "all")
-		if got := pending(m); !slices.Equal(got, []string{"reviewer_logic", "reviewer_quality"}) {
+		m := rerun(t, "all")
+		if got := m.pending(); !slices.Equal(got, []string{"reviewer_logic", "reviewer_quality"}) {
 			t.Fatalf("pending %v", got)
 		}
 	})
 	t.Run("trust", func(t *testing.T) {
-		m := start(t, "trust")
+		m := rerun(t, "trust")
 		m.pass("reviewer_logic")
 		m.summary("reviewer_logic")
 		m.phase(orchestrator.PhaseDone)
@@ -128,7 +132,7 @@ func TestProtocolP9RerunOfTwoReviewers(t *testing.T) {
 		m.timer("review") // the second step is silent: asked once more
 		m.fails("reviewer_quality")
 		m.fixed()
-		if got := pending(m); !slices.Equal(got, []string{"reviewer_quality"}) {
+		if got := m.pending(); !slices.Equal(got, []string{"reviewer_quality"}) {
 			t.Fatalf("pending %v", got)
 		}
 	})
