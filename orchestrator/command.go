@@ -131,7 +131,7 @@ func (r *reducer) unpause(actor, source string) {
 		a.Heard = r.now
 		r.s.Agents[key] = a
 	}
-	r.goOnWith(nil)
+	r.goOnWith(nil, false)
 }
 
 // cmdRetry starts again what failed or stalled: an agent, or the whole session.
@@ -139,7 +139,7 @@ func (r *reducer) cmdRetry(Payload) string {
 	switch {
 	case r.s.Parked(), r.s.Phase == PhaseFailed && r.s.InterruptedPhase != "":
 		r.resumeRun(r.s.Phase, false)
-		r.goOnWith([]string{})
+		r.goOnSoon()
 		return ""
 	case r.s.Ended():
 		return "the session has ended"
@@ -262,14 +262,11 @@ func (r *reducer) cmdAnswer(p Payload) string {
 	if !q.Open() {
 		return "question " + id + " was answered already"
 	}
-	parked := r.s.Parked() && r.s.OutcomeReason == ReasonQuestion
-	if parked {
+	if r.s.Parked() && r.s.OutcomeReason == ReasonQuestion {
 		r.resumeRun(r.s.Phase, false)
+		r.goOnSoon()
 	}
 	r.answer(q, text, p.Actor, p.Source, false)
-	if parked {
-		r.goOnWith([]string{})
-	}
 	return ""
 }
 

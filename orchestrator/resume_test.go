@@ -138,6 +138,35 @@ func TestProtocolR6UnreadLineOfTheCurrentLaunch(t *testing.T) {
 	}
 }
 
+func TestProtocolR6UnreadLineOfAnInterruptedLaunch(t *testing.T) {
+	for name, interrupt := range map[string]func(*sim){
+		"canceled": func(m *sim) { m.command("stop", nil) },
+		"parked":   func(m *sim) { m.report("coder/1", orchestrator.AgentReport{Dialog: "?"}) },
+		"lost":     func(m *sim) { m.exit("coder/1", 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newSim(t, "quick", nil)
+			m.planned("serial", 1)
+			launch, visit := m.s.Agents["coder/1"].Launch, m.s.Visit
+			interrupt(m)
+			if m.s.Ended() {
+				m.do(m.commandInput("retry", nil))
+			}
+			m.do(orchestrator.Input{Kind: orchestrator.InTool, Line: &orchestrator.Line{
+				Tool: "submit_done", ID: "late", Role: "coder", Task: "1", Launch: launch, Visit: &visit, Payload: []byte(`{"subplan_index": 1}`),
+			}})
+			m.fire("owed")
+			m.phase("reviewing")
+			if m.s.Agents["coder/1"].Attempt != 1 {
+				t.Error("finished work was started again")
+			}
+			if m.s.Agents["reviewer_logic"].Attempt != 1 {
+				t.Error("the reviewer was started twice")
+			}
+		})
+	}
+}
+
 func TestResumeKeepsLiveAgentsAndStartsMissingOnes(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	m.planned("parallel", 2)

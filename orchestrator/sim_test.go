@@ -152,6 +152,9 @@ func (m *sim) tool(tool, key string, payload any, artifact *orchestrator.Artifac
 func (m *sim) command(name string, args map[string]any) {
 	m.t.Helper()
 	m.do(m.commandInput(name, args))
+	if _, armed := m.s.Deadlines["owed"]; armed {
+		m.fire("owed")
+	}
 }
 
 func (m *sim) commandInput(name string, args map[string]any) orchestrator.Input {

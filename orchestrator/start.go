@@ -196,12 +196,16 @@ func (r *reducer) owed() {
 	if r.in.Start != nil {
 		live = append(live, r.in.Start.Live...)
 	}
-	r.goOnWith(live)
+	r.goOnWith(live, true)
 }
 
+// goOnSoon has the work taken up when unread lines are applied: deadlines come last.
+func (r *reducer) goOnSoon() { r.s.Deadlines["owed"] = r.now }
+
 // goOnWith takes up the work of a session that runs again. live lists the launches
-// that are alive; nil means that every current launch counts as such.
-func (r *reducer) goOnWith(live []string) {
+// that are alive; nil means that every current launch counts as such. A person who
+// resumed the session has answered what was to become of a lost agent.
+func (r *reducer) goOnWith(live []string, resumed bool) {
 	if r.s.Ended() || r.s.Paused {
 		return
 	}
@@ -214,7 +218,7 @@ func (r *reducer) goOnWith(live []string) {
 		key := o.Key()
 		a := r.s.Agents[key]
 		switch {
-		case a.Waiting != "" && r.waitsFor(key) != "", live == nil && hostQuestion(r.s, key) != nil:
+		case a.Waiting != "" && r.waitsFor(key) != "", !resumed && hostQuestion(r.s, key) != nil:
 		case a.Launch == "" && !r.comesBack(key), live != nil && a.Launch != "" && !slices.Contains(live, a.Launch) && !r.starting(a.Launch):
 			r.launch(o, true)
 		default:

@@ -252,6 +252,15 @@ type Agent struct {
 	Heard      Time     `json:"heard"`             // silence before this moment does not count
 }
 
+// Current is the newest launch, also when it has ended or the session was
+// interrupted: until another one replaces it, what it handed in counts.
+func (a Agent) Current() string {
+	if a.Launch != "" {
+		return a.Launch
+	}
+	return string(a.LastLaunch)
+}
+
 // Workspace is a directory whose files an agent edits. Base is the commit its
 // content is compared with; Snapshot the tree of its last snapshot.
 type Workspace struct {

@@ -11,6 +11,7 @@ var timers = map[string]func(*reducer){
 	"review":  (*reducer).reviewDeadline,
 	"summary": (*reducer).summaryDeadline,
 	"gate":    (*reducer).gateDeadline,
+	"owed":    func(r *reducer) { r.goOnWith(nil, true) },
 }
 
 // namedTimers handle the deadlines of one thing each; the rest of the name says which.

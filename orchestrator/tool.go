@@ -128,7 +128,7 @@ func (r *reducer) ignoreReason(l *Line, c Call) string {
 }
 
 func (r *reducer) currentLaunch(c Call) bool {
-	return r.s.Agents[AgentKey(c.Role, c.Task)].Launch == c.Launch
+	return r.s.Agents[AgentKey(c.Role, c.Task)].Current() == c.Launch
 }
 
 // several decides about a line that may stand for more than one call. Research is

@@ -160,6 +160,12 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 			if err := step(ctx); err != nil {
 				return err
 			}
+			if before.ended && !l.st.Ended() { // somebody told it to go on
+				l.ingest, l.anyTime = true, l.st.Visit
+			}
+		}
+		if before.ended {
+			l.ingest = false
 		}
 		l.effects.ready(l.st, l.Now())
 		l.logCreated()

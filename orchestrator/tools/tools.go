@@ -188,7 +188,7 @@ func (c *call) accepts(st *orchestrator.State) orchestrator.Judgement {
 		return orchestrator.Judgement{OK: true}
 	}
 	j := orchestrator.Accepts(c.def, st, c.asCall(st))
-	if j.OK && c.who.Launch != "" && orchestrator.PhaseBound(c.spec.Name) && st.Agents[c.who.key()].Launch != c.who.Launch {
+	if j.OK && c.who.Launch != "" && orchestrator.PhaseBound(c.spec.Name) && st.Agents[c.who.key()].Current() != c.who.Launch {
 		return orchestrator.Judgement{Reason: "launch " + c.who.Launch + " was replaced; only the agent's current launch can submit"}
 	}
 	return j
