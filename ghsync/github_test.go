@@ -190,7 +190,7 @@ func TestLabelsAreEnsuredAndRemoved(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := c.AddLabel(t.Context(), octoWidgets, n, "agentmux:running"); err != nil {
+		if _, err := c.AddLabel(t.Context(), octoWidgets, n, "agentmux:running"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -51,27 +51,34 @@ func (c *Client) EnsureLabel(ctx context.Context, repo Repo, l Label) (made bool
 
 // IssueLabels returns the names of the labels the issue has.
 func (c *Client) IssueLabels(ctx context.Context, repo Repo, issue int) ([]string, error) {
-	var page []struct {
-		Name string `json:"name"`
-	}
+	var page []namedLabel
 	if err := c.do(ctx, http.MethodGet, repo.path("/issues/%d/labels?per_page=100", issue), nil, &page); err != nil {
 		return nil, fmt.Errorf("list labels of issue %d: %w", issue, err)
 	}
-	names := make([]string, len(page))
-	for i, l := range page {
-		names[i] = l.Name
-	}
-	return names, nil
+	return labelNames(page), nil
 }
 
-// AddLabel puts a label on an issue; there already is success. GitHub makes an unknown
-// label on the way.
-func (c *Client) AddLabel(ctx context.Context, repo Repo, issue int, name string) error {
-	in := map[string][]string{"labels": {name}}
-	if err := c.do(ctx, http.MethodPost, repo.path("/issues/%d/labels", issue), in, nil); err != nil {
-		return fmt.Errorf("add label %s: %w", name, err)
+type namedLabel struct {
+	Name string `json:"name"`
+}
+
+func labelNames(list []namedLabel) []string {
+	names := make([]string, len(list))
+	for i, l := range list {
+		names[i] = l.Name
 	}
-	return nil
+	return names
+}
+
+// AddLabel puts a label on an issue and returns the names of all that it has now; there
+// already is success. GitHub makes an unknown label on the way.
+func (c *Client) AddLabel(ctx context.Context, repo Repo, issue int, name string) ([]string, error) {
+	in := map[string][]string{"labels": {name}}
+	var now []namedLabel
+	if err := c.do(ctx, http.MethodPost, repo.path("/issues/%d/labels", issue), in, &now); err != nil {
+		return nil, fmt.Errorf("add label %s: %w", name, err)
+	}
+	return labelNames(now), nil
 }
 
 // RemoveLabel takes a label off an issue; not there is success.

@@ -114,9 +114,9 @@ func TestHourOfContentIsBoundedButForTheEnd(t *testing.T) {
 }
 
 func TestUrgentWritesGoFirst(t *testing.T) {
-	over(t, func(int, *http.Request) (*http.Response, error) { return respond(201, `{}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(201, `[]`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
 		write := func(p ghsync.Priority, name string) {
-			if err := c.AddLabel(ghsync.WithPriority(t.Context(), p), octoWidgets, 1, name); err != nil {
+			if _, err := c.AddLabel(ghsync.WithPriority(t.Context(), p), octoWidgets, 1, name); err != nil {
 				t.Error(err)
 			}
 		}
@@ -167,7 +167,7 @@ func TestTooQuicklyShutsContentOnly(t *testing.T) {
 		if n == 1 {
 			return respond(403, `{"message":"was submitted too quickly"}`)
 		}
-		return respond(201, `{"id":1}`)
+		return respond(201, `[]`)
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		sink := c.Sink(octoWidgets)
 		for i := range 2 {
@@ -177,7 +177,7 @@ func TestTooQuicklyShutsContentOnly(t *testing.T) {
 				t.Errorf("comment %d: %v", i, err)
 			}
 		}
-		if err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); err != nil {
+		if _, err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); err != nil {
 			t.Errorf("a label was held back: %v", err)
 		}
 		if len(w.sent) != 2 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/redact"
@@ -110,6 +111,8 @@ type Mirror struct {
 	labelled  time.Time   // last look at the labels
 	finishing bool
 
+	ending atomic.Bool // Run is to end: no further request is begun
+
 	mu      sync.Mutex
 	settled int // everything up to this record is shown
 	locked  bool
@@ -198,7 +201,10 @@ const lastWords = 3 * time.Second
 func (m *Mirror) Run(ctx context.Context) error {
 	passes, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, cut) })()
+	defer context.AfterFunc(ctx, func() {
+		m.ending.Store(true)
+		time.AfterFunc(lastWords, cut)
+	})()
 	for {
 		next, err := m.pass(passes)
 		switch {
@@ -221,6 +227,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 // shown or ctx ends; the latter is the error then. Run must have returned.
 func (m *Mirror) Finish(ctx context.Context) error {
 	m.finishing, m.notBefore = true, time.Time{}
+	m.ending.Store(false)
 	for {
 		next, err := m.pass(ctx)
 		if err != nil || ctx.Err() != nil {

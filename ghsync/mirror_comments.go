@@ -105,7 +105,7 @@ func (m *Mirror) readReview(v verdict) review {
 
 // comments makes the comments owed, in order.
 func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
-	for len(m.queue) > 0 {
+	for len(m.queue) > 0 && !m.ending.Load() {
 		p := m.queue[0]
 		if m.st.Locked {
 			if p.on = m.view.prNumber; p.on == 0 {

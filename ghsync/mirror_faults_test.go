@@ -46,8 +46,12 @@ func (k *killer) EditComment(ctx context.Context, id int64, body string) error {
 	return k.step(func() error { return k.Sink.EditComment(ctx, id, body) })
 }
 
-func (k *killer) AddLabel(ctx context.Context, issue int, name string) error {
-	return k.step(func() error { return k.Sink.AddLabel(ctx, issue, name) })
+func (k *killer) AddLabel(ctx context.Context, issue int, name string) (have []string, err error) {
+	err = k.step(func() error {
+		have, err = k.Sink.AddLabel(ctx, issue, name)
+		return err
+	})
+	return have, err
 }
 
 func (k *killer) RemoveLabel(ctx context.Context, issue int, name string) error {

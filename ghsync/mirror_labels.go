@@ -94,9 +94,9 @@ func (m *Mirror) labels(ctx context.Context) (time.Duration, error) {
 // setLabels reads the issue's labels and corrects them. Request labels go with the first
 // time; later ones ask for something new.
 func (m *Mirror) setLabels(ctx context.Context, want string, first bool) error {
-	have, err := m.o.Client.IssueLabels(ctx, m.o.Repo, m.o.Issue)
+	have, err := m.issueLabels(ctx, want, first)
 	if err != nil {
-		return m.followMove(ctx, err)
+		return err
 	}
 	m.labelled = m.o.Now()
 	var extra []string
@@ -112,7 +112,7 @@ func (m *Mirror) setLabels(ctx context.Context, want string, first bool) error {
 		}
 	}
 	if !there {
-		if err := m.addLabel(ctx, want); err != nil {
+		if _, err := m.addLabel(ctx, want); err != nil {
 			return err
 		}
 	}
@@ -125,12 +125,22 @@ func (m *Mirror) setLabels(ctx context.Context, want string, first bool) error {
 	return m.save()
 }
 
+// issueLabels returns the labels the issue has. The first time it has not the wanted one
+// yet, and putting that on tells of the others, too.
+func (m *Mirror) issueLabels(ctx context.Context, want string, first bool) ([]string, error) {
+	if first && want != labelNone {
+		return m.addLabel(ctx, want)
+	}
+	have, err := m.o.Client.IssueLabels(ctx, m.o.Repo, m.o.Issue)
+	return have, m.followMove(ctx, err)
+}
+
 // changeLabel goes from the label last set to another one without looking.
 func (m *Mirror) changeLabel(ctx context.Context, want string) error {
 	if m.st.Label == want {
 		return nil
 	}
-	if err := m.addLabel(ctx, want); err != nil {
+	if _, err := m.addLabel(ctx, want); err != nil {
 		return err
 	}
 	if old := m.st.Label; old != "" && old != labelNone {
@@ -143,17 +153,19 @@ func (m *Mirror) changeLabel(ctx context.Context, want string) error {
 	return m.save()
 }
 
-// addLabel puts a label on. What says that the work has ended must be true: it is fenced.
-func (m *Mirror) addLabel(ctx context.Context, want string) error {
+// addLabel puts a label on and returns those the issue has then. What says that the work
+// has ended must be true: it is fenced.
+func (m *Mirror) addLabel(ctx context.Context, want string) ([]string, error) {
 	if !m.view.live() && m.o.Fence != nil {
 		if err := m.o.Fence(ctx); err != nil {
-			return fmt.Errorf("check the claim: %w", err)
+			return nil, fmt.Errorf("check the claim: %w", err)
 		}
 	}
 	if want == labelNone {
-		return nil
+		return nil, nil
 	}
-	return m.followMove(ctx, m.sink.AddLabel(ctx, m.o.Issue, m.labelName(want)))
+	have, err := m.sink.AddLabel(ctx, m.o.Issue, m.labelName(want))
+	return have, m.followMove(ctx, err)
 }
 
 func (m *Mirror) labelName(state string) string { return m.o.Label + ":" + state }

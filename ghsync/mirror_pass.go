@@ -31,7 +31,7 @@ func (m *Mirror) pass(ctx context.Context) (time.Duration, error) {
 	if errors.Is(err, ErrClaimLost) || errors.As(err, new(*diskError)) {
 		return 0, err
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || m.ending.Load() {
 		return 0, nil
 	}
 	return m.after(next, err), nil
@@ -75,7 +75,7 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 	}
 	var errs []error
 	for _, s := range m.writings() {
-		if m.off[s.name] {
+		if m.off[s.name] || m.ending.Load() {
 			continue
 		}
 		wait, err := s.run(ctx)

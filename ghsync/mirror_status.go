@@ -44,11 +44,15 @@ func (m *Mirror) statusMarker() Marker {
 	return Marker{Session: m.view.session, Kind: KindStatus, Seq: m.view.seq}
 }
 
-// firstStatus makes the status comment where there is none.
+// firstStatus makes the status comment where there is none. It waits as an edit does: a
+// session that has just begun is at work a moment later.
 func (m *Mirror) firstStatus(ctx context.Context) (time.Duration, error) {
 	place := m.statusPlace()
 	if place == 0 || m.st.StatusCommentID != 0 {
 		return 0, nil
+	}
+	if wait := m.firstWait(); wait > 0 {
+		return wait, nil
 	}
 	text := m.statusText()
 	id, wait, err := m.ensure(ctx, post{seq: m.view.seq, marker: m.statusMarker(), on: place, body: text})
@@ -61,6 +65,15 @@ func (m *Mirror) firstStatus(ctx context.Context) (time.Duration, error) {
 	m.st.StatusCommentID, m.st.StatusOn, m.st.StatusDigest = id, place, hashOf(text)
 	m.edited()
 	return 0, m.save()
+}
+
+// firstWait is how long the status comment may wait; a comment that is to stand below it
+// ends the wait.
+func (m *Mirror) firstWait() time.Duration {
+	if m.dirty.IsZero() || len(m.queue) > 0 {
+		return 0
+	}
+	return m.editWait()
 }
 
 // status edits the status comment if it says something else now and the last edit is long

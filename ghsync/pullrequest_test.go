@@ -256,7 +256,7 @@ func TestRenamedRepositoryIsToldApart(t *testing.T) {
 	if err != nil || read.Name != "gadgets" {
 		t.Errorf("read %+v, %v", read, err)
 	}
-	if err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); !errors.As(err, new(*ghsync.Moved)) {
+	if _, err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); !errors.As(err, new(*ghsync.Moved)) {
 		t.Errorf("write: %v", err)
 	}
 	byID, err := c.RepositoryByID(t.Context(), r.ID())

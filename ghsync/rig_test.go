@@ -189,9 +189,9 @@ func (p *paper) DeleteComment(_ context.Context, id int64) error {
 	return nil
 }
 
-func (p *paper) AddLabel(_ context.Context, issue int, name string) error {
+func (p *paper) AddLabel(_ context.Context, issue int, name string) ([]string, error) {
 	p.note("=== label %s added to #%d\n", name, issue)
-	return nil
+	return nil, nil
 }
 
 func (p *paper) RemoveLabel(_ context.Context, issue int, name string) error {

@@ -19,7 +19,8 @@ type Sink interface {
 	EditComment(ctx context.Context, id int64, body string) error
 	// DeleteComment succeeds if the comment is not there.
 	DeleteComment(ctx context.Context, id int64) error
-	AddLabel(ctx context.Context, issue int, name string) error
+	// AddLabel returns the names of all labels of the issue, as far as it knows them.
+	AddLabel(ctx context.Context, issue int, name string) ([]string, error)
 	// RemoveLabel succeeds if the label is not there.
 	RemoveLabel(ctx context.Context, issue int, name string) error
 }
@@ -57,7 +58,7 @@ func (s clientSink) DeleteComment(ctx context.Context, id int64) error {
 	return nil
 }
 
-func (s clientSink) AddLabel(ctx context.Context, issue int, name string) error {
+func (s clientSink) AddLabel(ctx context.Context, issue int, name string) ([]string, error) {
 	return s.c.AddLabel(ctx, s.repo, issue, name)
 }
 
@@ -119,8 +120,8 @@ func (s *DrySink) DeleteComment(_ context.Context, id int64) error {
 }
 
 // AddLabel prints the label.
-func (s *DrySink) AddLabel(_ context.Context, issue int, name string) error {
-	return s.print("add label %s to #%d\n", name, issue)
+func (s *DrySink) AddLabel(_ context.Context, issue int, name string) ([]string, error) {
+	return nil, s.print("add label %s to #%d\n", name, issue)
 }
 
 // RemoveLabel prints the label.
