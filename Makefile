@@ -2,8 +2,9 @@
 FUZZTIME ?= 60s
 BENCHTIME ?= 1s
 TESTFLAGS ?=
+KILLS ?= 60
 
-.PHONY: help build test lint demo bench fuzz test-real test-agents clean
+.PHONY: help build test lint demo bench fuzz test-real test-kill test-agents clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +29,9 @@ fuzz: ## each fuzz target for FUZZTIME
 
 test-real: ## published modules from a bug on record to a pull request (downloads them)
 	.ci/setup && AGENTMUX_TEST_REAL=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestReal ./cmd/agentmux
+
+test-kill: ## the host killed at KILLS moments of a run, each time to the same end
+	.ci/setup && AGENTMUX_KILLS=$(KILLS) go test -count=1 -timeout=30m $(TESTFLAGS) -run=TestKilledHosts ./cmd/agentmux
 
 test-agents: ## the real claude program against a model on loopback (needs npm)
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestClaude ./internal/agent/modeltest ./cmd/agentmux
