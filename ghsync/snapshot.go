@@ -43,6 +43,7 @@ type Snapshot struct {
 	V         int               `json:"v"`
 	Repo      string            `json:"repo"`
 	RepoID    int64             `json:"repo_id"`
+	Default   string            `json:"default_branch,omitempty"`
 	Issue     int               `json:"issue"`
 	URL       string            `json:"url"`
 	Author    string            `json:"author"`
@@ -134,7 +135,7 @@ func (c *Client) TakeSnapshot(ctx context.Context, spec SnapshotSpec) (Snapshot,
 
 func newSnapshot(spec SnapshotSpec, r *Record, now time.Time) Snapshot {
 	return Snapshot{
-		V: 1, Repo: r.Repository.String(), RepoID: r.Repository.ID, Issue: r.Issue.Number, URL: r.Issue.URL,
+		V: 1, Repo: r.Repository.String(), RepoID: r.Repository.ID, Default: r.Repository.DefaultBranch, Issue: r.Issue.Number, URL: r.Issue.URL,
 		Author: r.Issue.Author.Login, Trigger: spec.Trigger, CutOff: spec.CutOff.UTC(), TakenAt: now,
 		Requester: Requester{Login: spec.Requester.Account.Login, ID: spec.Requester.Account.ID, Level: spec.Requester.Level.String()},
 		Base:      BaseNote{Submodules: spec.Submodules, LFS: spec.LFSFiles},

@@ -142,13 +142,22 @@ func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestra
 		return b, err
 	}
 	if s.IssueNumber > 0 {
-		repo, err := r.GitHub.Repository(ctx, r.pullRepo(s).Owner, r.pullRepo(s).Name)
+		standard, err := r.defaultBranch(ctx, s)
 		if err != nil {
 			return b, err
 		}
-		b.Closes = repo.DefaultBranch == s.BaseBranch
+		b.Closes = standard == s.BaseBranch
 	}
 	return b, nil
+}
+
+// defaultBranch is that of the issue's repository when the session began.
+func (r *runner) defaultBranch(ctx context.Context, s *orchestrator.State) (string, error) {
+	if snap, err := r.snapshotOf(); err == nil && snap.Default != "" {
+		return snap.Default, nil
+	}
+	repo, err := r.GitHub.Repository(ctx, r.pullRepo(s).Owner, r.pullRepo(s).Name)
+	return repo.DefaultBranch, err
 }
 
 // needsLook are the paths a person should look at first, in all that the branch changes:
