@@ -1,0 +1,63 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+)
+
+// referencePlaybook is the run by which costs are compared: two coders side by side, two
+// reviewers of whom one finds something, a fix, and a second round. Each agent is at work
+// for a while, given as seconds of sleep(1): a run that is over at once has fewer states
+// to show.
+func referencePlaybook(seconds string) string {
+	return strings.NewReplacer(
+		"submit: {tool: submit_architecture}", "submit: {tool: submit_architecture, with: {reviewers: [reviewer_logic, reviewer_quality]}}",
+		"    steps:\n", "    steps:\n      - run: {argv: [sleep, \""+seconds+"\"]}\n",
+	).Replace(plainPlaybook + `  - role: reviewer_quality
+    steps:
+      - write: {file: "{session}/07_review/review_reviewer_quality.yaml", text: "verdict: pass\nsummary: Reads well.\n"}
+      - submit: {tool: submit_review, with: {role: reviewer_quality}}
+`)
+}
+
+// reference runs it, shown on its issue, on a GitHub of its own.
+func reference(tb testing.TB, seconds string) *rig {
+	tb.Helper()
+	r := newRig(tb, rigOptions{playbook: referencePlaybook(seconds)})
+	r.expect(0, "issue", "1", "--headless")
+	e := r.session()
+	r.done(e)
+	if n := len(e.State.ReviewResults); n != 2 || e.State.ReviewIteration != 1 {
+		tb.Fatalf("%d reviewers and %d fix rounds, want 2 and 1", n, e.State.ReviewIteration)
+	}
+	return r
+}
+
+// unhurried is longer than the pause between two edits of the status, so that every state
+// of the session is shown.
+const unhurried = "9"
+
+func TestReferenceSessionStaysInBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	t.Parallel()
+	r := reference(t, unhurried)
+	r.github.AssertBudget(t, rigBot, ghsynctest.Reference)
+	t.Logf("%d requests, %g content writes", r.github.Requests(rigBot), r.github.ContentWrites(rigBot))
+}
+
+// BenchmarkReferenceSession counts what a session shown on its issue asks of GitHub, and
+// measures the whole command.
+func BenchmarkReferenceSession(b *testing.B) {
+	requests, writes := 0, 0.0
+	for b.Loop() {
+		r := reference(b, unhurried)
+		requests, writes = max(requests, r.github.Requests(rigBot)), max(writes, r.github.ContentWrites(rigBot))
+		r.cleanUp()
+	}
+	b.ReportMetric(float64(requests), "requests")
+	b.ReportMetric(writes, "content-writes")
+}
