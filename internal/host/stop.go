@@ -17,7 +17,7 @@ import (
 
 const (
 	// look is the time between two looks at something that has no event.
-	look = 10 * time.Millisecond
+	look = 5 * time.Millisecond
 	// ask is that between two questions to tmux.
 	ask = 100 * time.Millisecond
 )
