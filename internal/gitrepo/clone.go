@@ -33,11 +33,28 @@ var ErrNotClone = errors.New("not a git work tree")
 // Inspect reads a person's clone that holds dir and changes nothing in it. No filter,
 // hook or monitor of its configuration runs.
 func Inspect(ctx context.Context, dir string) (Clone, error) {
+	in := inspection{}
+	return in.look(ctx, dir, in.origin, in.head, in.remote, in.changed)
+}
+
+// Locate is Inspect that reads Root and Origin only.
+func Locate(ctx context.Context, dir string) (Clone, error) {
+	in := inspection{}
+	return in.look(ctx, dir, in.origin)
+}
+
+type inspection struct {
+	dir   string
+	clone Clone
+}
+
+// look finds the clone and takes the steps in it.
+func (in *inspection) look(ctx context.Context, dir string, steps ...func(context.Context) error) (Clone, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return Clone{}, err
 	}
-	in := inspection{dir: abs}
+	in.dir = abs
 	root, err := in.git("rev-parse", "--show-toplevel").text(ctx)
 	if exitCode(err) == 128 && strings.Contains(err.Error(), "dubious ownership") {
 		return Clone{}, fmt.Errorf("inspect %s: it belongs to another user", abs)
@@ -50,17 +67,12 @@ func Inspect(ctx context.Context, dir string) (Clone, error) {
 	}
 	in.dir = root
 	in.clone.Root = root
-	for _, step := range []func(context.Context) error{in.head, in.remote, in.changed} {
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return Clone{}, fmt.Errorf("inspect %s: %w", root, err)
 		}
 	}
 	return in.clone, nil
-}
-
-type inspection struct {
-	dir   string
-	clone Clone
 }
 
 func (in *inspection) git(args ...string) call { return call{dir: in.dir, args: args} }
@@ -83,15 +95,19 @@ func (in *inspection) head(ctx context.Context) error {
 	return nil
 }
 
-func (in *inspection) remote(ctx context.Context) error {
+func (in *inspection) origin(ctx context.Context) error {
 	url, err := in.git("remote", "get-url", "origin").text(ctx)
 	if exitCode(err) > 0 {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
 	in.clone.Origin = url
+	return err
+}
+
+func (in *inspection) remote(ctx context.Context) error {
+	if in.clone.Origin == "" {
+		return nil
+	}
 	ref, err := in.git("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD").text(ctx)
 	if err == nil {
 		in.clone.DefaultBranch = strings.TrimPrefix(ref, "refs/remotes/origin/")

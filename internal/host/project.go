@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // Project is the clone a session is made for, with its place on the server.
@@ -35,10 +36,22 @@ type Project struct {
 // Project inspects the clone that holds dir and opens its host repository. Nothing in
 // the clone changes. The error is gitrepo.ErrNotClone outside of one.
 func (h *Host) Project(ctx context.Context, dir string, c *config.Config) (*Project, error) {
+	return h.project(ctx, dir, c, gitrepo.Inspect)
+}
+
+// projectOf is the project of a session that was made before: what else the clone holds
+// was asked then.
+func (h *Host) projectOf(ctx context.Context, s *session.Session, c *config.Config) (*Project, error) {
+	return h.project(ctx, s.Project(), c, gitrepo.Locate)
+}
+
+func (h *Host) project(
+	ctx context.Context, dir string, c *config.Config, look func(context.Context, string) (gitrepo.Clone, error),
+) (*Project, error) {
 	if repo, ok := h.managedRepo(dir, c); ok {
 		return h.Managed(ctx, repo, c)
 	}
-	clone, err := gitrepo.Inspect(ctx, dir)
+	clone, err := look(ctx, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrato
 	if err != nil {
 		return nil, err
 	}
-	project, err := h.Project(ctx, sess.Project(), spec.Config)
+	project, err := h.projectOf(ctx, sess, spec.Config)
 	if err != nil {
 		return nil, fmt.Errorf("open project of %s: %w", sess.Name(), err)
 	}
