@@ -44,7 +44,9 @@ func (s *Server) run(ctx context.Context, stdin []byte, args ...string) (string,
 	cmd.Env = []string{serverPath, "LANG=C.UTF-8"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
+	// Its answer is read to the end. On a machine that is short of processors another
+	// child that has not become its program yet can hold the pipe open for seconds.
+	cmd.WaitDelay = s.timeout
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
@@ -63,6 +65,9 @@ func (s *Server) explain(ctx context.Context, err error, command, text string) e
 			return fmt.Errorf("tmux %s: %w", command, ErrNoAnswer)
 		}
 		return cause
+	}
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return fmt.Errorf("tmux %s: %w", command, ErrNoAnswer)
 	}
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
