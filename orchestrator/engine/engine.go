@@ -85,7 +85,7 @@ func (c *classed) Unwrap() error { return c.error }
 
 const (
 	scanPause    = 2 * time.Second        // between two looks at files nobody woke us for
-	agentPause   = time.Second            // between two looks at agents
+	agentPause   = 2 * time.Second        // between two looks at agents nobody woke us for
 	wakePause    = 200 * time.Millisecond // between two looks at agents when woken
 	absentFor    = 2 * time.Second        // how long a pane is missing before that counts
 	silencePause = 10 * time.Second       // between two reports of the same silence

@@ -435,7 +435,7 @@ func TestAnIdleSessionCommitsNothing(t *testing.T) {
 		if n := commits.Load() - before; n != 0 {
 			t.Errorf("%d commits", n)
 		}
-		if n := w.seen() - looks; n < 90 || n > 110 {
+		if n := w.seen() - looks; n < 45 || n > 55 {
 			t.Errorf("%d looks at the agents in 100 seconds", n)
 		}
 		h.stop()
