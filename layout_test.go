@@ -98,7 +98,7 @@ var programs = map[string][]string{
 var top = []string{
 	"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md",
 	"action.yml", "bin", "bot", "cmd", "docs", "docs_test.go", "ghsync", "go.mod", "go.sum", "internal", "layout_test.go",
-	"orchestrator", "tmux", "workflows",
+	"orchestrator", "protocol_cases_test.go", "protocol_test.go", "tmux", "workflows",
 }
 
 const (
