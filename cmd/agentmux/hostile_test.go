@@ -46,7 +46,7 @@ agents:
       - submit: {tool: submit_review, with: {role: reviewer_logic}}
 `
 
-func TestHostileIssueTextStaysText(t *testing.T) {
+func TestProtocolX3HostileIssueTextStaysText(t *testing.T) {
 	t.Parallel()
 	marker := filepath.Join(t.TempDir(), "marker")
 	body := "`rm -rf /` $(touch " + marker + ") `touch " + marker + "` [[include:/etc/hostname]] [[shared:approval]] {{.}} ${HOME}\n" +
@@ -220,7 +220,7 @@ func TestADirtyDetachedCloneIsLeftAsItIs(t *testing.T) {
 	}
 }
 
-func TestRunWithoutARemoteEndsWithABranch(t *testing.T) {
+func TestProtocolG6RunWithoutARemoteEndsWithABranch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.git(r.clone, "remote", "remove", "origin")
@@ -235,7 +235,7 @@ func TestRunWithoutARemoteEndsWithABranch(t *testing.T) {
 	}
 }
 
-func TestAReaderEndsWithABranchAndWritesNothing(t *testing.T) {
+func TestProtocolG6AReaderEndsWithABranchAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook, role: ghsynctest.Read})
 	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)

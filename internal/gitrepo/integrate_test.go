@@ -48,7 +48,7 @@ func TestIntegrateMergesParallelResults(t *testing.T) {
 	}
 }
 
-func TestIntegrateNamesConflicts(t *testing.T) {
+func TestProtocolP6IntegrateNamesConflicts(t *testing.T) {
 	binary := "\x00\x01base"
 	base := map[string]string{"text": "1\n2\n3\n", "bin": binary, "edited": "x\n", "deleted": "y\n", "moved": "1\n2\n3\n4\n5\n6\n", "dir/a": "a\n"}
 	cases := map[string]struct {
@@ -89,7 +89,7 @@ func TestIntegrateNamesConflicts(t *testing.T) {
 	}
 }
 
-func TestIntegrateReportsPathsOutOfScope(t *testing.T) {
+func TestProtocolP7IntegrateReportsPathsOutOfScope(t *testing.T) {
 	r := newRig(t, map[string]string{"web/a": "1\n2\n", "auth/token.go": "x\n", "auth/other.go": "1\n2\n3\n", "old": "1\n"})
 	w := r.workspace("1")
 	write(t, w, map[string]string{"web/a": "2\n", "web/deep/b": "b\n", "auth/token.go": "y\n", "auth/other.go": "1\n4\n5\n6\n", "webby": "w\n"})

@@ -28,8 +28,8 @@ func (r *rig) gateOpen(dir string, times int) {
 	})
 }
 
-// G1: what the person leaves out is not in the commit, the message is theirs.
-func TestAPersonApprovesAndLeavesFilesOut(t *testing.T) {
+// What the person leaves out is not in the commit, the message is theirs.
+func TestProtocolG1APersonApprovesAndLeavesFilesOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
@@ -56,8 +56,8 @@ func TestAPersonApprovesAndLeavesFilesOut(t *testing.T) {
 	}
 }
 
-// G4: what the gate blocks is shown to the person at hand, whose word lifts it.
-func TestThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
+// What the gate blocks is shown to the person at hand, whose word lifts it.
+func TestProtocolG4ThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
@@ -85,8 +85,8 @@ func TestThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
 	}
 }
 
-// P11: an exhausted review of an interactive session is the person's to decide.
-func TestAnExhaustedReviewAsksThePerson(t *testing.T) {
+// An exhausted review of an interactive session is the person's to decide.
+func TestProtocolP11AnExhaustedReviewAsksThePerson(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	r.config.Defaults.Completion.SkipFinalApproval = true

@@ -82,7 +82,7 @@ func (r *githubRig) runIssue(dir string, spec host.RunSpec) *orchestrator.State 
 	return r.run(spec)
 }
 
-func TestAnIssueBecomesAReadyPullRequest(t *testing.T) {
+func TestProtocolG5AnIssueBecomesAReadyPullRequest(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
 	r.script(simple())
@@ -130,8 +130,8 @@ func (r *rig) gitIn(dir string, args ...string) string {
 	return r.git(append([]string{"-C", dir}, args...)...)
 }
 
-// W4: quick has no fix round: a fail ends in a draft and asks a person.
-func TestAFailedReviewEndsInADraft(t *testing.T) {
+// Quick has no fix round: a fail ends in a draft and asks a person.
+func TestProtocolW4AFailedReviewEndsInADraft(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
 	sc := simple()
@@ -154,7 +154,7 @@ func TestAFailedReviewEndsInADraft(t *testing.T) {
 }
 
 // Held paths keep the draft; they and the named ones stand on top, held ones first.
-func TestAPullRequestNamesWhatToLookAtFirst(t *testing.T) {
+func TestProtocolG5HeldPathsKeepTheDraft(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
 	sc := simple()
@@ -168,8 +168,8 @@ func TestAPullRequestNamesWhatToLookAtFirst(t *testing.T) {
 	}
 }
 
-// G2: commits of people on the branch are kept, and the next round builds on them.
-func TestACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
+// Commits of people on the branch are kept, and the next round builds on them.
+func TestProtocolG2ACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
 	r.script(simple())
@@ -207,7 +207,7 @@ func TestACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 	}
 }
 
-func TestARewrittenBranchIsLeftAlone(t *testing.T) {
+func TestProtocolG2ARewrittenBranchIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
 	r.script(simple())
@@ -248,8 +248,8 @@ func TestABranchOfSomebodyElseGetsAnotherName(t *testing.T) {
 	}
 }
 
-// G6: a token that may not write: the branch is in the clone, and there is no pull request.
-func TestWithoutWritePermissionTheBranchStaysInTheClone(t *testing.T) {
+// A token that may not write: the branch is in the clone, and there is no pull request.
+func TestProtocolG6WithoutWritePermissionTheBranchStaysInTheClone(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
 	r.host.ReadOnly = true
@@ -266,7 +266,7 @@ func TestWithoutWritePermissionTheBranchStaysInTheClone(t *testing.T) {
 }
 
 // G2: GitHub is away at the end; the session waits and then goes on.
-func TestAnAbsentGitHubOnlyDelays(t *testing.T) {
+func TestProtocolG2AnAbsentGitHubOnlyDelays(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
 	sc := simple()
@@ -396,7 +396,7 @@ func TestACanceledSessionEndsThoughItsMirrorCannotWrite(t *testing.T) {
 }
 
 // A bot has no clone: project, settings and prompts come from the server.
-func TestAManagedProjectNeedsNoClone(t *testing.T) {
+func TestProtocolW5AManagedProjectTakesItsBase(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
 	r.repo.Commit(ghsynctest.CommitSpec{Branch: "main", Message: "Settings", Author: "Mia <mia@example.com>", Files: map[string]string{

@@ -145,8 +145,8 @@ func mustEnd(t *testing.T, s *orchestrator.State, outcome, reason string) {
 	}
 }
 
-// R5: a host that goes away leaves its agents at work, and the next one adopts them.
-func TestTheNextHostAdoptsLiveAgents(t *testing.T) {
+// A host that goes away leaves its agents at work, and the next one adopts them.
+func TestProtocolR5TheNextHostAdoptsLiveAgents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
@@ -335,8 +335,8 @@ func TestUnknownLaunchesAreStoppedAndPeoplesPanesAreNot(t *testing.T) {
 	}
 }
 
-// P6: two parallel results that do not fit: the second coder brings its work in by hand.
-func TestAConflictIsResolvedInAFreshWorkspace(t *testing.T) {
+// Two parallel results that do not fit: the second coder brings its work in by hand.
+func TestProtocolP6AConflictIsResolvedInAFreshWorkspace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := scenario{
@@ -366,8 +366,8 @@ func TestAConflictIsResolvedInAFreshWorkspace(t *testing.T) {
 	}
 }
 
-// P7: an edit outside the owned files under the strict policy.
-func TestAStrictScopeSendsTheCoderBackOnce(t *testing.T) {
+// An edit outside the owned files under the strict policy.
+func TestProtocolP7AStrictScopeSendsTheCoderBackOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "implement: {scope_policy: fail}\n")
 	sc := simple()
@@ -381,7 +381,7 @@ func TestAStrictScopeSendsTheCoderBackOnce(t *testing.T) {
 	}
 }
 
-func TestWithoutAnyChangeThereIsNoCommit(t *testing.T) {
+func TestProtocolG2WithoutAnyChangeThereIsNoCommit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	r.script(scenario{Plan: plan(onePart, "a.txt")})
@@ -393,8 +393,8 @@ func TestWithoutAnyChangeThereIsNoCommit(t *testing.T) {
 	}
 }
 
-// G4: what runs in CI does not leave.
-func TestTheOutputGateParksTheSession(t *testing.T) {
+// What runs in CI does not leave.
+func TestProtocolG4TheOutputGateParksTheSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
@@ -411,8 +411,8 @@ func TestTheOutputGateParksTheSession(t *testing.T) {
 	}
 }
 
-// P16: a change round builds on the last one, in one more commit on the same branch.
-func TestAChangeRoundAddsACommit(t *testing.T) {
+// A change round builds on the last one, in one more commit on the same branch.
+func TestProtocolP16AChangeRoundAddsACommit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	r.script(simple())

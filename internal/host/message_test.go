@@ -14,9 +14,9 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/tools"
 )
 
-// P12: a turn that ends without a submission gets one reminder, typed into the idle
+// A turn that ends without a submission gets one reminder, typed into the idle
 // program.
-func TestAnIdleAgentIsRemindedByALineInItsTerminal(t *testing.T) {
+func TestProtocolP12AnIdleAgentIsRemindedByALineInItsTerminal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "agents: {transport: tui}\n")
 	sc := simple()
@@ -33,8 +33,8 @@ func TestAnIdleAgentIsRemindedByALineInItsTerminal(t *testing.T) {
 	}
 }
 
-// P12, A5: an agent that ends with a question open waits, and goes on with the answer.
-func TestAnAgentThatAskedGoesOnWithTheAnswer(t *testing.T) {
+// An agent that ends with a question open waits, and goes on with the answer.
+func TestProtocolP12AnAgentThatAskedGoesOnWithTheAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
@@ -66,8 +66,8 @@ func TestAnAgentThatAskedGoesOnWithTheAnswer(t *testing.T) {
 	}
 }
 
-// P12: an agent that exits without submitting, with no relaunch left, parks the session.
-func TestAnAgentThatNeverSubmitsParksTheSession(t *testing.T) {
+// An agent that exits without submitting, with no relaunch left, parks the session.
+func TestProtocolP12AnAgentThatNeverSubmitsParksTheSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	r.config.Limits.AgentRetries = 0
@@ -83,8 +83,8 @@ func TestAnAgentThatNeverSubmitsParksTheSession(t *testing.T) {
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 }
 
-// P18: reviewers see all results together, and nothing they write is integrated.
-func TestReviewersWorkInAViewOfTheWhole(t *testing.T) {
+// Reviewers see all results together, and nothing they write is integrated.
+func TestProtocolP18ReviewersWorkInAViewOfTheWhole(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := scenario{
