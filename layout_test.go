@@ -38,27 +38,28 @@ var table = []row{
 	{6, "internal/demo", "internal/document ghsync/ghsynctest"}, // drives the built program from outside, against a GitHub in a process of its own
 	{5, "internal/host", "orchestrator/engine orchestrator/session orchestrator workflows internal/config internal/agent" +
 		" internal/gitrepo internal/outgate tmux orchestrator/watch ghsync internal/redact" +
-		" internal/document"}, // hands on the Problems of providers; it parses nothing itself
+		" internal/document internal/crash"}, // hands on the Problems of providers; it parses nothing itself
 	{5, "orchestrator/mcp", "orchestrator/tools"},
-	{4, "orchestrator/engine", "orchestrator/session orchestrator workflows"},
+	{4, "orchestrator/engine", "orchestrator/session orchestrator workflows internal/crash"},
 	{4, "orchestrator/tools", "orchestrator/session orchestrator workflows"},
-	{4, "ghsync", "orchestrator/session orchestrator internal/durable internal/redact internal/sanitize"},
+	{4, "ghsync", "orchestrator/session orchestrator internal/durable internal/redact internal/sanitize internal/crash"},
 	{4, "internal/monitor", "orchestrator/session orchestrator"},
-	{3, "orchestrator/session", "orchestrator workflows internal/durable"},
+	{3, "orchestrator/session", "orchestrator workflows internal/durable internal/crash"},
 	{2, "orchestrator", "workflows"},
 	{2, "internal/config", "workflows internal/agent internal/document"},
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize"}, // sanitize folds names that look alike
 	{1, "workflows", "internal/document"},
 	{1, "internal/agent", "internal/document internal/durable"},
-	{1, "internal/gitrepo", "internal/durable"},
+	{1, "internal/gitrepo", "internal/durable internal/crash"},
 	{1, "internal/message", "internal/document internal/durable"},
 	{1, "internal/team", "internal/document internal/durable"},
 	{0, "internal/document", ""},
-	{0, "internal/durable", ""},
+	{0, "internal/durable", "internal/crash"},
 	{0, "internal/redact", ""},
 	{0, "internal/sanitize", ""},
-	{0, "tmux", ""},
+	{0, "tmux", "internal/crash"},
 	{0, "orchestrator/watch", ""},
+	{-1, "internal/crash", ""}, // below all, because every package that changes something outside marks where a kill is tried
 	{0, "ghsync/ghsynctest", ""},
 	{0, "internal/agent/modeltest", ""},
 }

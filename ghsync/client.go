@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-github/v62/github"
+
+	"github.com/agentmux/agentmux/internal/crash"
 )
 
 const maxRedirects = 3
@@ -131,6 +133,7 @@ func (c *Client) send(ctx context.Context, method, path string, in, out any) (*g
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	resp, err := c.api.Do(ctx, req, out)
+	crash.Point("GitHub "+method, thing(req.URL.Path))
 	return resp, plain(err)
 }
 

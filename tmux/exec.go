@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/crash"
 )
 
 // maxOutput bounds what is kept of one answer; the rest is read and dropped.
@@ -52,7 +54,9 @@ func (s *Server) run(ctx context.Context, stdin []byte, args ...string) (string,
 	}
 	stdout, stderr := &bounded{max: maxOutput}, &bounded{max: 4096}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	if err := cmd.Run(); err != nil {
+	err := cmd.Run()
+	crash.Point("tmux", args[0])
+	if err != nil {
 		return "", s.explain(ctx, err, args[0], strings.TrimSpace(stderr.buf.String()))
 	}
 	return stdout.buf.String(), nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -261,6 +262,7 @@ func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) erro
 	if err := sess.Release(); err != nil {
 		return err
 	}
+	crash.Point("release new session", "")
 	a.say("session %s (config: %s, sandbox: none)", sess.Name(), p.spec.Source)
 	if !p.spec.Interactive {
 		if err := s.log.keep(sess.Path(session.HostLog)); err != nil {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/crash"
 )
 
 // ErrBusy says that another writer held the file for longer than Append waits.
@@ -79,8 +81,10 @@ func (s store) append(path string, wait time.Duration, check func(Tail) ([]byte,
 		return fmt.Errorf("append to %s: the last line is not ended", path)
 	}
 	_, err = f.Write(lines)
+	crash.Point("append", path)
 	if err == nil {
 		err = f.sync()
+		crash.Point("sync", path)
 	}
 	if err == nil && size == 0 {
 		err = s.syncDir(filepath.Dir(path)) // the name may be new too
@@ -142,6 +146,7 @@ func (s store) log(path string, line []byte) error {
 		line = append(line[:n:n], '\n')
 	}
 	_, err = f.Write(line)
+	crash.Point("log", path)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("log to %s: %w", path, err)
 	}

@@ -29,6 +29,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/agentmux/agentmux/internal/crash"
 )
 
 // store carries the rules out on one disk.
@@ -105,6 +107,7 @@ func (s store) create(path string, data []byte) error {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
 	taken := s.disk.link(temp, path)
+	crash.Point("link", path)
 	if taken != nil && !errors.Is(taken, fs.ErrExist) {
 		return fmt.Errorf("create %s: %w", path, errors.Join(taken, s.disk.remove(temp)))
 	}
@@ -127,6 +130,7 @@ func (s store) backup(path, backup string) error {
 	if err := s.disk.link(path, temp); err != nil {
 		return fmt.Errorf("back up %s: %w", path, err)
 	}
+	crash.Point("link", backup)
 	if err := s.renameTemp(temp, backup); err != nil {
 		return fmt.Errorf("back up %s: %w", path, err)
 	}
@@ -147,6 +151,7 @@ func (s store) publish(from, to string) error {
 	if err != nil {
 		return fmt.Errorf("publish %s: %w", to, err)
 	}
+	crash.Point("publish", to)
 	return s.syncDir(filepath.Dir(to))
 }
 
@@ -154,6 +159,7 @@ func (s store) mkdir(path string) error {
 	if err := s.disk.mkdir(path); err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
+	crash.Point("mkdir", path)
 	return s.syncDir(filepath.Dir(path))
 }
 
@@ -194,6 +200,7 @@ func (s store) syncDir(path string) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("sync directory %s: %w", path, err)
 	}
+	crash.Point("sync directory", path)
 	return nil
 }
 
@@ -213,6 +220,7 @@ func (s store) truncate(path string, size int64) error {
 	if err := f.Truncate(size); err != nil {
 		return fmt.Errorf("truncate %s: %w", path, err)
 	}
+	crash.Point("truncate", path)
 	if err := f.sync(); err != nil {
 		return fmt.Errorf("truncate %s: %w", path, err)
 	}
@@ -227,9 +235,12 @@ func (s store) writeTemp(path string, data []byte, synced bool) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	crash.Point("open new", path)
 	_, err = f.Write(data)
+	crash.Point("write", path)
 	if err == nil && synced {
 		err = f.sync()
+		crash.Point("sync", path)
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return "", errors.Join(err, s.disk.remove(temp))
@@ -241,6 +252,7 @@ func (s store) renameTemp(temp, path string) error {
 	if err := s.disk.rename(temp, path); err != nil {
 		return errors.Join(err, s.disk.remove(temp))
 	}
+	crash.Point("rename", path)
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"syscall"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/crash"
 )
 
 // ErrLocked says that another process, or another part of this one, holds the
@@ -62,6 +64,7 @@ func (s store) lock(path, text string, wait time.Duration) (*Held, error) {
 			return nil, fmt.Errorf("lock %s: %w", path, errors.Join(err, f.Close()))
 		}
 		if named(f, path) {
+			crash.Point("lock", path)
 			writeText(f, text)
 			return &Held{file: f}, nil
 		}

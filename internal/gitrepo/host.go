@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentmux/agentmux/internal/crash"
 )
 
 // ErrNoCommit says that a revision names no commit of the repository.
@@ -88,7 +90,9 @@ func (h *Host) create(ctx context.Context) error {
 	if _, err := init.run(ctx); err != nil {
 		return err
 	}
+	crash.Point("make host repository", "")
 	err = os.Rename(tmp, h.dir)
+	crash.Point("rename host repository", "")
 	if _, statErr := os.Stat(filepath.Join(h.dir, "HEAD")); err != nil && statErr != nil {
 		return err
 	}

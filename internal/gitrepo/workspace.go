@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/agentmux/agentmux/internal/crash"
 )
 
 // ErrOtherBase says that a workspace exists, made at another commit.
@@ -92,6 +94,7 @@ func (h *Host) buildWorkspace(ctx context.Context, dir, sha, clone string) error
 	if err := os.Mkdir(tmp, 0o700); err != nil {
 		return err
 	}
+	crash.Point("begin workspace", "")
 	if err := h.checkOut(ctx, tmp, sha); err != nil {
 		return err
 	}
@@ -107,10 +110,14 @@ func (h *Host) buildWorkspace(ctx context.Context, dir, sha, clone string) error
 			return err
 		}
 	}
+	crash.Point("fill workspace", "")
 	if err := os.WriteFile(dir+".base", []byte(sha+"\n"), 0o600); err != nil {
 		return err
 	}
-	return os.Rename(tmp, dir)
+	crash.Point("note base of workspace", "")
+	err := os.Rename(tmp, dir)
+	crash.Point("rename workspace", "")
+	return err
 }
 
 // checkOut makes the clone in an empty directory. It is the only git that runs under
@@ -194,12 +201,14 @@ func RemoveWorkspace(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove workspace: %w", err)
 	}
+	crash.Point("rename old workspace", "")
 	beside := []string{".removing", ".making", ".index.lock", ".index", ".lfs", ".base"}
 	for _, suffix := range beside {
 		p := dir + suffix
 		if err := removeAll(p); err != nil {
 			return fmt.Errorf("remove workspace: %w", err)
 		}
+		crash.Point("remove of workspace", suffix)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -141,9 +142,10 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		return s, err
 	}
 	mirror := r.startMirror(ctx, spec.Mirror)
+	crash.Point("start mirror", "")
 	last, err := engine.Run(ctx, engine.Options{
 		Session: r.sess, Definition: r.def, Effects: r, Agents: r, Wakes: watcher.Wakes(), Now: r.Now,
-		Log: r.Log, Start: start, OnCommit: func(s *orchestrator.State) {
+		Log: r.Log, Start: start, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
 			r.state.Store(s)
 			mirror.wake()
 			if spec.OnCommit != nil {
@@ -154,7 +156,9 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	if last == nil {
 		last = r.state.Load()
 	}
+	crash.Point("end engine", "")
 	mirror.finish(ctx, last)
+	crash.Point("finish mirror", "")
 	if last.Ended() && err == nil {
 		r.closePanes(context.WithoutCancel(ctx))
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -49,6 +50,7 @@ func (r *runner) startAgent(ctx context.Context, e orchestrator.Effect, s *orche
 	if err != nil {
 		return orchestrator.Result{}, prepareFailure(err)
 	}
+	crash.Point("prepare agent", a.Role)
 	if err := r.openPane(ctx, a, launch); err != nil {
 		return orchestrator.Result{}, err
 	}
@@ -119,6 +121,7 @@ func (r *runner) openPane(ctx context.Context, a orchestrator.Args, launch agent
 	if err != nil {
 		return fmt.Errorf("start %s: %w", a.Launch, err)
 	}
+	crash.Point("open pane", a.Role)
 	r.record(ctx, pane.ID, a.Launch)
 	return r.notePane(a, pane)
 }

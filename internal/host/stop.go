@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -106,6 +107,7 @@ func (r *runner) endLaunch(ctx context.Context, key, launch string) error {
 		if err := agent.Stop(ctx, process, r.launchDir(launch)); err != nil {
 			return err
 		}
+		crash.Point("stop agent", launch)
 	}
 	if found {
 		if err := r.panes.server.KillPane(ctx, pane.ID); err != nil {
@@ -116,6 +118,7 @@ func (r *runner) endLaunch(ctx context.Context, key, launch string) error {
 		if err := record.Discard(); err != nil {
 			return err
 		}
+		crash.Point("discard launch", launch)
 	}
 	return r.panes.forget(key, launch)
 }

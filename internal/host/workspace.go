@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -60,6 +61,7 @@ func (r *runner) removeWorkspace(_ context.Context, e orchestrator.Effect, _ *or
 	if rel, err := filepath.Rel(r.workspaces(), dir); err != nil || rel == "." || !filepath.IsLocal(rel) {
 		return orchestrator.Result{}, never(fmt.Errorf("remove workspace: %s is not below %s", dir, r.workspaces()))
 	}
+	crash.Point("remove workspace", e.Args.Workspace)
 	if err := os.Remove(dir + ".setup"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return orchestrator.Result{}, err
 	}
@@ -103,6 +105,7 @@ func (r *runner) integrate(ctx context.Context, e orchestrator.Effect, s *orches
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
+	crash.Point("snapshot", a.Task)
 	if a.Strict {
 		scope, err := r.repo.OutOfScope(ctx, a.Base, snap.Tree, a.Owned)
 		if err != nil {

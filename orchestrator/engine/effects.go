@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -63,7 +64,9 @@ func (r *runner) start(e orchestrator.Effect) {
 	go func() {
 		defer cancel()
 		f := finished{id: e.ID}
+		crash.Point("effect", e.Type)
 		f.result, f.err = r.ensure(ctx, e)
+		crash.Point("effect done", e.Type)
 		r.done <- f
 	}()
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -55,6 +56,7 @@ func (l *loop) begin(ctx context.Context) error {
 		return err
 	}
 	l.effects.ready(l.st, l.Now())
+	crash.Point("begin", "")
 	if !resume || l.st.Ended() {
 		return nil
 	}
@@ -154,7 +156,7 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 		steps := []func(context.Context) error{
 			l.takeResults, l.overwritten, l.commands, l.toolLines, l.observe,
 			func(ctx context.Context) error { return l.agents(ctx, reports) },
-			l.timers,
+			l.locked, l.timers,
 		}
 		for _, step := range steps {
 			if err := step(ctx); err != nil {
@@ -211,6 +213,15 @@ func (l *loop) overwritten(ctx context.Context) error {
 		return nil
 	}
 	_, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InOverwritten})
+	return err
+}
+
+// locked tells that the issue takes no comments, once.
+func (l *loop) locked(ctx context.Context) error {
+	if l.Locked == nil || !l.st.Settings.Reachable || !l.Locked() {
+		return nil
+	}
+	_, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InLocked})
 	return err
 }
 
@@ -274,9 +285,11 @@ func (l *loop) apply(ctx context.Context, in orchestrator.Input) (changed bool, 
 	if !step.Changed {
 		return false, nil
 	}
+	crash.Point("decide", in.Kind)
 	if err := l.commit(ctx, step); err != nil {
 		return false, err
 	}
+	crash.Point("commit", in.Kind)
 	l.st = step.State
 	l.version++
 	l.dirty = true

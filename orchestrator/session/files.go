@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/durable"
 )
 
@@ -75,11 +76,34 @@ func (s *Session) MoveAside(visit int, rels ...string) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		crash.Point("move aside", from)
 		if err == nil {
 			err = durable.SyncDir(filepath.Dir(from))
 		}
 		if err != nil {
 			return fmt.Errorf("move %s aside: %w", rel, err)
+		}
+	}
+	return nil
+}
+
+// Orphan renames the files of messages that reached nobody, where they exist, to
+// <stem>-orphan.md. A second call finds nothing to do.
+func (s *Session) Orphan(rels ...string) error {
+	for _, rel := range rels {
+		if err := s.local(rel); err != nil {
+			return err
+		}
+		from := s.Path(rel)
+		err := os.Rename(from, strings.TrimSuffix(from, ".md")+"-orphan.md")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = durable.SyncDir(filepath.Dir(from))
+		}
+		if err != nil {
+			return fmt.Errorf("rename message %s: %w", rel, err)
 		}
 	}
 	return nil
@@ -95,6 +119,7 @@ func (s *Session) Remove(rels ...string) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		crash.Point("remove", s.Path(rel))
 		if err == nil {
 			err = durable.SyncDir(filepath.Dir(s.Path(rel)))
 		}

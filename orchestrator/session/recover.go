@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -22,6 +23,7 @@ func (s *Session) Recover(now time.Time) (*orchestrator.State, error) {
 	if err != nil {
 		return nil, err
 	}
+	crash.Point("recover", "")
 	if state.IsClassic() && state.ToolCursor == (orchestrator.Cursor{}) {
 		state.ToolCursor = s.classicCursor()
 	}
