@@ -103,8 +103,12 @@ func (m *Mirror) readReview(v verdict) review {
 	return out
 }
 
-// comments makes the comments owed, in order.
+// comments makes the comments owed, in order, below the status: as long as that is owed,
+// they wait.
 func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
+	if m.owesStatus() && !m.off[stepFirstStatus] {
+		return 0, nil
+	}
 	for len(m.queue) > 0 && !m.ending.Load() {
 		p := m.queue[0]
 		if m.st.Locked {
@@ -116,9 +120,9 @@ func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
 		if m.st.Comments[p.marker.key()] == 0 {
 			id, wait, err := m.ensure(ctx, p)
 			if m.lockedBy(err) {
-				continue
+				return time.Millisecond, m.save() // the status may have to move first
 			}
-			if HasCode(err, CodeValidation) || HasCode(err, CodeBodyTooLong) {
+			if HasCode(err, CodeLocked) || HasCode(err, CodeValidation) || HasCode(err, CodeBodyTooLong) {
 				m.o.Log.Error("comment refused", "session", m.view.session, "seq", p.seq, "err", m.o.Redactor.Redact(err.Error()))
 				m.queue = m.queue[1:] // the next one may be taken
 				continue
@@ -136,9 +140,9 @@ func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// lockedBy notes that the issue takes no comments, if that is what err says.
+// lockedBy notes that the issue takes no comments, if that is what err says and news.
 func (m *Mirror) lockedBy(err error) bool {
-	if !HasCode(err, CodeLocked) {
+	if !HasCode(err, CodeLocked) || m.st.Locked {
 		return false
 	}
 	m.st.Locked = true

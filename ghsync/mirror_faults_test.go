@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -58,37 +59,74 @@ func (k *killer) RemoveLabel(ctx context.Context, issue int, name string) error 
 	return k.step(func() error { return k.Sink.RemoveLabel(ctx, issue, name) })
 }
 
-func TestKillAtAnyWriteLeavesTheSameEnd(t *testing.T) {
+// writesOf is how many writes the script takes at most, by how the mirror comes to look:
+// after each part of it, or when all of it is there and every comment is owed at once.
+var writesOf = map[string]int{"in step": 16, "at once": 8}
+
+var paces = map[string]func(*stage){
+	"in step": func(*stage) {},
+	"at once": func(st *stage) {
+		st.script = slices.DeleteFunc(st.script, func(line string) bool { return line == "sync" })
+		st.script = append(st.script, "sync")
+	},
+}
+
+// calmEnd is what stands on the issue when nothing goes wrong.
+func calmEnd(t *testing.T, pace func(*stage)) string {
+	t.Helper()
 	calm := newStage(t)
+	pace(calm)
 	calm.run(calm.mirror(calm.options()))
-	want := calm.end()
-	for _, after := range []bool{false, true} {
-		for n := 1; n <= 16; n++ {
-			t.Run(fmt.Sprintf("write %d, applied %v", n, after), func(t *testing.T) {
-				st := newStage(t)
-				o := st.options()
-				o.Sink = &killer{Sink: o.Client.Sink(octoWidgets), left: n, after: after}
-				m := st.mirror(o)
-				for _, line := range st.script {
-					if line != "sync" {
-						st.play(line)
-						continue
+	end := calm.end()
+	if !strings.HasPrefix(end, "### agentmux: done") {
+		t.Fatalf("the status is not the first comment:\n%s", end)
+	}
+	return end
+}
+
+func TestKillAtAnyWriteLeavesTheSameEnd(t *testing.T) {
+	for name, pace := range paces {
+		want := calmEnd(t, pace)
+		for _, after := range []bool{false, true} {
+			for n := 1; n <= writesOf[name]; n++ {
+				t.Run(fmt.Sprintf("%s, write %d, applied %v", name, n, after), func(t *testing.T) {
+					st := newStage(t)
+					pace(st)
+					st.runKilled(n, after)
+					if got := st.end(); got != want {
+						t.Errorf("end:\n%s\nwant:\n%s", got, want)
 					}
-					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-					if o.Sink != nil && !finishesBeforeKill(ctx, m, o.Sink.(*killer)) {
-						o.Sink = nil
-						m = st.mirror(st.options()) // the next process
-					}
-					cancel()
-					st.finish(m)
-				}
-				st.finish(st.mirror(st.options()))
-				if got := st.end(); got != want {
-					t.Errorf("end:\n%s\nwant:\n%s", got, want)
-				}
-			})
+				})
+			}
 		}
 	}
+}
+
+// runKilled plays the script with a mirror that is killed at its n-th write, and with the
+// next process's from there.
+func (st *stage) runKilled(n int, after bool) {
+	st.t.Helper()
+	o := st.options()
+	o.Sink = &killer{Sink: o.Client.Sink(octoWidgets), left: n, after: after}
+	m := st.mirror(o)
+	for _, line := range st.script {
+		if line != "sync" {
+			st.play(line)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(st.t.Context(), 10*time.Second)
+		if o.Sink != nil && !finishesBeforeKill(ctx, m, o.Sink.(*killer)) {
+			o.Sink = nil
+			next := st.options() // of the next process
+			if n == 1 {
+				next.Pace.Look = 200 * time.Millisecond // the others have to wait for the status
+			}
+			m = st.mirror(next)
+		}
+		cancel()
+		st.finish(m)
+	}
+	st.finish(st.mirror(st.options()))
 }
 
 // finishesBeforeKill lets the mirror work until it is done or the killer has struck.
@@ -118,9 +156,10 @@ func finishesBeforeKill(ctx context.Context, m *ghsync.Mirror, k *killer) bool {
 
 func TestMirrorSurvivesFaultsOfGitHub(t *testing.T) {
 	const post, patch = "POST .../issues/{number}/comments", "PATCH .../issues/comments/{id}"
-	calm := newStage(t)
-	calm.run(calm.mirror(calm.options()))
-	want := calm.end()
+	ends := map[string]string{}
+	for name, pace := range paces {
+		ends[name] = calmEnd(t, pace)
+	}
 	for name, faults := range map[string][]ghsynctest.Fault{
 		"post applied, answer lost":      {ghsynctest.LoseResponse(post)},
 		"post applied, 500":              {ghsynctest.AppliedBut5xx(post, 500)},
@@ -133,14 +172,17 @@ func TestMirrorSurvivesFaultsOfGitHub(t *testing.T) {
 		"all down for a while":           {ghsynctest.Unavailable("", 503, 30)},
 		"limit on a post":                {{Route: post, Times: 1, Status: 429, Header: map[string]string{"Retry-After": "0"}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			st := newStage(t)
-			st.server.Inject(faults...)
-			st.run(st.mirror(st.options()))
-			if got := st.end(); got != want {
-				t.Errorf("end:\n%s\nwant:\n%s\n%s", got, want, st.server.Transcript())
-			}
-		})
+		for pace, set := range paces {
+			t.Run(name+", "+pace, func(t *testing.T) {
+				st := newStage(t)
+				set(st)
+				st.server.Inject(faults...)
+				st.run(st.mirror(st.options()))
+				if got := st.end(); got != ends[pace] {
+					t.Errorf("end:\n%s\nwant:\n%s\n%s", got, ends[pace], st.server.Transcript())
+				}
+			})
+		}
 	}
 }
 

@@ -100,10 +100,13 @@ type writing struct {
 	run  func(context.Context) (time.Duration, error)
 }
 
+// stepFirstStatus is the writing that others wait for.
+const stepFirstStatus = "first status"
+
 // writings are in the order in which people should see them.
 func (m *Mirror) writings() []writing {
 	return []writing{
-		{"first status", m.firstStatus}, {"comments", m.comments}, {"status", m.status},
+		{stepFirstStatus, m.firstStatus}, {"comments", m.comments}, {"status", m.status},
 		{"labels", m.labels}, {"commit status", m.verdictOnCommit}, {"twins", m.twins},
 	}
 }

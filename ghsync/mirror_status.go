@@ -40,6 +40,9 @@ func (m *Mirror) statusPlace() int {
 	return m.o.Issue
 }
 
+// owesStatus reports whether there is a place for a status comment and none on it.
+func (m *Mirror) owesStatus() bool { return m.st.StatusCommentID == 0 && m.statusPlace() != 0 }
+
 func (m *Mirror) statusMarker() Marker {
 	return Marker{Session: m.view.session, Kind: KindStatus, Seq: m.view.seq}
 }
@@ -47,17 +50,17 @@ func (m *Mirror) statusMarker() Marker {
 // firstStatus makes the status comment where there is none. It waits as an edit does: a
 // session that has just begun is at work a moment later.
 func (m *Mirror) firstStatus(ctx context.Context) (time.Duration, error) {
-	place := m.statusPlace()
-	if place == 0 || m.st.StatusCommentID != 0 {
+	if !m.owesStatus() {
 		return 0, nil
 	}
+	place := m.statusPlace()
 	if wait := m.firstWait(); wait > 0 {
 		return wait, nil
 	}
 	text := m.statusText()
 	id, wait, err := m.ensure(ctx, post{seq: m.view.seq, marker: m.statusMarker(), on: place, body: text})
 	if m.lockedBy(err) {
-		return 0, m.save()
+		return time.Millisecond, m.save() // there may be a pull request to put it on
 	}
 	if err != nil || wait > 0 {
 		return wait, err

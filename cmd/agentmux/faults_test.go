@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -87,14 +85,9 @@ func (r *rig) insist() {
 }
 
 // same fails unless people see at the end what they would have seen without a fault.
-// Only the place of the status comment may differ: while nobody knows whether the first
-// try made it, others come before it.
 func (r *rig) same(want string) {
 	r.t.Helper()
-	sorted := func(picture string) string {
-		return strings.Join(slices.Sorted(strings.Lines(picture)), "")
-	}
-	if got := r.picture(); sorted(got) != sorted(want) {
+	if got := r.picture(); got != want {
 		r.t.Errorf("with faults:\n%s\nwithout:\n%s", got, want)
 	}
 	r.github.Check(r.t)

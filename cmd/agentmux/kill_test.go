@@ -6,9 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,14 +55,11 @@ func (r *rig) picture() string {
 	r.done(e)
 	repo := r.github.Repo(rigRepo)
 	var b bytes.Buffer
-	var heads []string // sorted: a status whose creation was unclear may come later
 	for _, issue := range []int{1, e.State.Completion.PRNumber} {
 		for _, c := range repo.Comments(issue) {
-			heads = append(heads, fmt.Sprintf("#%d %s\n", issue, duration.ReplaceAllString(firstLine(c.Body), "")))
+			fmt.Fprintf(&b, "#%d %s\n", issue, duration.ReplaceAllString(firstLine(c.Body), ""))
 		}
 	}
-	slices.Sort(heads)
-	b.WriteString(strings.Join(heads, ""))
 	for _, pull := range repo.Pulls() {
 		fmt.Fprintf(&b, "pull %d draft %v\n", pull.Number, pull.Draft)
 	}
