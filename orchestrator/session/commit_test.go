@@ -98,13 +98,13 @@ func TestFailedCommitLeavesNothingAndCanBeRepeated(t *testing.T) {
 	}
 }
 
-// C1, C3: whatever a kill leaves behind the last commit is cut off.
-func TestRecoverCutsWhatWasNotCommitted(t *testing.T) {
+// Whatever a kill leaves behind the last commit is cut off.
+func TestProtocolC3RecoverCutsWhatWasNotCommitted(t *testing.T) {
 	tails := map[string]string{
-		"C1/appended, state not replaced": `{"seq":4,"ts":"2026-01-15T12:00:00.000Z","type":"paused","phase":"architecting","visit":1,"data":{}}` + "\n",
-		"C3/torn line":                    `{"seq":4,"ts":"2026-`,
-		"C3/orphan and torn":              `{"seq":4,"type":"paused"}` + "\n" + `{"seq":5,"type":"pau`,
-		"C3/no record":                    "garbage\n",
+		"appended, state not replaced": `{"seq":4,"ts":"2026-01-15T12:00:00.000Z","type":"paused","phase":"architecting","visit":1,"data":{}}` + "\n",
+		"torn line":                    `{"seq":4,"ts":"2026-`,
+		"orphan and torn":              `{"seq":4,"type":"paused"}` + "\n" + `{"seq":5,"type":"pau`,
+		"no record":                    "garbage\n",
 	}
 	for name, tail := range tails {
 		t.Run(name, func(t *testing.T) {
@@ -131,10 +131,10 @@ func TestRecoverCutsWhatWasNotCommitted(t *testing.T) {
 	}
 }
 
-func TestRecoverRecordsLostRecords(t *testing.T) {
+func TestProtocolC3RecoverRecordsLostRecords(t *testing.T) {
 	losses := map[string]func(*testing.T, *session.Session){
-		"C3/file missing": func(t *testing.T, s *session.Session) { os.Remove(s.Path("events.jsonl")) },
-		"C3/file too short": func(t *testing.T, s *session.Session) {
+		"file missing": func(t *testing.T, s *session.Session) { os.Remove(s.Path("events.jsonl")) },
+		"file too short": func(t *testing.T, s *session.Session) {
 			first, _, _ := strings.Cut(read(t, s, "events.jsonl"), "\n")
 			write(t, s.Path("events.jsonl"), first+"\n")
 		},
@@ -180,7 +180,7 @@ func TestProtocolS4OverwrittenStateIsNoticedOnce(t *testing.T) {
 	}
 }
 
-func TestFromBackupRestoresTheStateBeforeThePhase(t *testing.T) {
+func TestProtocolS2FromBackupRestoresTheStateBeforeThePhase(t *testing.T) {
 	s := fresh(t)
 	if err := s.FromBackup(); err == nil {
 		t.Error("restored without a backup")

@@ -1,10 +1,10 @@
 package session
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -69,14 +69,16 @@ func (s *Session) loadCreated() (*createdLog, error) {
 		return nil, fmt.Errorf("read created files: %w", err)
 	}
 	defer f.Close()
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, 1<<20)
-	for in.Scan() {
-		if m := createdRule.FindSubmatch(bytes.TrimSuffix(in.Bytes(), []byte("\r"))); m != nil {
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("read created files: %w", err)
+	}
+	for line := range bytes.Lines(data) {
+		if m := createdRule.FindSubmatch(bytes.TrimRight(line, "\r\n")); m != nil {
 			log.names[string(m[1])] = true
 		}
 	}
-	return log, in.Err()
+	return log, nil
 }
 
 // regularFiles lists the files the log may name: those people look for first,

@@ -3,6 +3,7 @@ package session_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -267,41 +268,72 @@ func brokenSessions(t *testing.T) {
 
 func createdOnce(t *testing.T) {
 	s := fresh(t)
-	if err := os.WriteFile(s.Path("odd\nname\x01.md"), nil, 0o600); err != nil {
+	if first := strings.Join(createdNames(t, s)[:4], " "); first != "state.json requirements.md context.md commands.jsonl" {
+		t.Errorf("the log begins with %s", first)
+	}
+	odd := map[string]string{ // name, as it is shown
+		"odd\nname\x01.md": `odd\nname\x01.md`, "two  spaces": "two  spaces", "caf\xe9": `caf\xE9`, "über": "über", "end\r": `end\x0D`,
+		"c1\u0085": `c1\xC2\x85`, "launches/2026-01-15 12:00:00  x": "launches/2026-01-15 12:00:00  x",
+	}
+	for name := range odd {
+		if err := os.WriteFile(s.Path(name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{".hidden", "half.tmp", "launches/.half"} {
+		write(t, s.Path(name), "")
+	}
+	if err := os.Symlink("requirements.md", s.Path("link")); err != nil {
 		t.Fatal(err)
 	}
-	write(t, s.Path(".hidden"), "")
-	write(t, s.Path("half.tmp"), "")
-	for range 3 {
+	write(t, s.Path("created_files.log"), read(t, s, "created_files.log")+"no line\n"+strings.Repeat("x", 2<<20)+"\n")
+	for n := range 3 {
 		again, err := session.Open(s.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
+		write(t, s.Path(fmt.Sprintf("start-%d", n)), "")
 		for range 2 {
 			if err := again.LogCreated(noon); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	lines := strings.Split(strings.TrimSpace(read(t, s, "created_files.log")), "\n")
 	seen := map[string]int{}
-	for _, line := range lines {
-		_, name, _ := strings.Cut(line, "  ")
+	for _, name := range createdNames(t, s) {
 		seen[name]++
 	}
 	for name, n := range seen {
-		if n != 1 {
+		if n != 1 && name != "" {
 			t.Errorf("%s is named %d times", name, n)
 		}
 	}
-	if seen[`odd\nname\x01.md`] != 1 {
-		t.Errorf("the odd name is missing: %q", lines)
+	for _, shown := range odd {
+		if seen[shown] != 1 {
+			t.Errorf("%q is missing", shown)
+		}
 	}
-	for _, never := range []string{".hidden", "half.tmp", "lock", "created_files.log"} {
+	for _, there := range []string{"start-0", "start-1", "start-2", "events.jsonl"} {
+		if seen[there] != 1 {
+			t.Errorf("%s is missing", there)
+		}
+	}
+	for _, never := range []string{".hidden", "half.tmp", "launches/.half", "lock", "created_files.log", "link"} {
 		if seen[never] > 0 {
 			t.Errorf("%s is named", never)
 		}
 	}
+}
+
+// createdNames are the paths that created_files.log names.
+func createdNames(t *testing.T, s *session.Session) []string {
+	t.Helper()
+	var names []string
+	for line := range strings.Lines(read(t, s, "created_files.log")) {
+		_, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		names = append(names, name)
+	}
+	return names
 }
 
 func findSession(t *testing.T) {
@@ -394,7 +426,7 @@ func badArtifacts(t *testing.T) {
 }
 
 // A killed host leaves no lock, even while a child of it lives.
-func TestKilledHostLeavesNoLock(t *testing.T) {
+func TestProtocolD3AKilledHostLeavesNoLock(t *testing.T) {
 	if dir := os.Getenv("SESSION_TEST_HOLD"); dir != "" {
 		holdLock(dir)
 		return
@@ -405,7 +437,7 @@ func TestKilledHostLeavesNoLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run=^TestKilledHostLeavesNoLock$")
+	cmd := exec.Command(self, "-test.run=^TestProtocolD3AKilledHostLeavesNoLock$")
 	cmd.Env = append(os.Environ(), "SESSION_TEST_HOLD="+s.Dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
