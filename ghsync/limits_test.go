@@ -14,7 +14,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 )
 
-func TestTokenGoesToTheAPIOnly(t *testing.T) {
+func TestSecurity23TokenGoesToTheAPIOnly(t *testing.T) {
 	base, err := url.Parse("https://api.github.com/")
 	if err != nil {
 		t.Fatal(err)

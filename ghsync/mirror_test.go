@@ -353,7 +353,7 @@ func TestStoppedByAPersonLeavesNoLabelOfOurs(t *testing.T) {
 	}
 }
 
-func TestSecretsDoNotReachTheIssue(t *testing.T) {
+func TestSecurity7SecretsDoNotReachTheIssue(t *testing.T) {
 	st := newStage(t)
 	secret := "correct-horse-battery-staple"
 	st.server.Canary(secret)

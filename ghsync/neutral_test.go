@@ -37,7 +37,7 @@ var foreign = map[string]string{
 	"_a1b2c3d_ 1http://x":              "_`a1b2c3d`_ `1http://x`",
 }
 
-func TestForeignLineIsInert(t *testing.T) {
+func TestSecurity24ForeignLineIsInert(t *testing.T) {
 	for in, want := range foreign {
 		got := ghsync.NeutralLine(in)
 		if got != want {
@@ -49,7 +49,7 @@ func TestForeignLineIsInert(t *testing.T) {
 	}
 }
 
-func TestForeignBlockKeepsItsCodeInsideFences(t *testing.T) {
+func TestSecurity24ForeignBlockKeepsItsCodeInsideFences(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want string }{
 		"closed":              {"a\n```go\n@x #1\n```\nb @y", "a\n\n```go\n@x #1\n```\n\nb `@y`"},
 		"open":                {"a\n```\n@x", "a\n\n```\n@x\n```"},
@@ -80,7 +80,7 @@ func TestCodeSpanHoldsAnything(t *testing.T) {
 	}
 }
 
-func TestTitlesHaveNoReferences(t *testing.T) {
+func TestSecurity24TitlesHaveNoReferences(t *testing.T) {
 	for in, want := range map[string]string{
 		"fix @x and #7":       "fix (at)x and no. 7",
 		"see octo/widgets#12": "see octo/widgets no. 12",

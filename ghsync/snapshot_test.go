@@ -59,7 +59,7 @@ func bodies(s ghsync.Snapshot) string {
 	return strings.Join(all, "\n")
 }
 
-func TestSnapshotTakesOnlyWhatMaySteer(t *testing.T) {
+func TestSecurity5SnapshotTakesOnlyWhatMaySteer(t *testing.T) {
 	for name, change := range map[string]func(*ghsynctest.Options){"GraphQL": func(*ghsynctest.Options) {}, "REST": withoutGraphQL} {
 		t.Run(name, func(t *testing.T) {
 			st := newSteering(t, "Please <!-- secretly --> retry.", change)

@@ -228,7 +228,7 @@ func TestCancelEndsALimitWaitAtOnce(t *testing.T) {
 	})
 }
 
-func TestRedirectOfARead(t *testing.T) {
+func TestSecurity23RedirectOfARead(t *testing.T) {
 	for name, tc := range map[string]struct {
 		to      string
 		follows bool

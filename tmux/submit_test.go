@@ -80,7 +80,7 @@ func TestSubmitDeliversEveryLineOnce(t *testing.T) {
 	}
 }
 
-func TestSubmitStripsWhatWouldActAsKeys(t *testing.T) {
+func TestSecurity21SubmitStripsWhatWouldActAsKeys(t *testing.T) {
 	s := startServer(t)
 	pane, log := startTUI(t, s, "TUI_BRACKETED=1")
 	shows(t, s, pane, "READY")

@@ -19,3 +19,5 @@ func TestProtocol(t *testing.T) {
 	t.Run("X2 includes are confined", testConfinement)
 	t.Run("X2 fragments", testFragments)
 }
+
+func TestSecurity16InsertedTextIsNotScanned(t *testing.T) { testInsertedText(t) }

@@ -48,7 +48,7 @@ func TestStreamIsShownForPeople(t *testing.T) {
 }
 
 // What a model writes must not steer the terminal of the person who watches.
-func TestStreamShowsNoControlCharacters(t *testing.T) {
+func TestSecurity21StreamShowsNoControlCharacters(t *testing.T) {
 	shown, _ := runStream(t, "raw \x1b[2J\x07\u009b1m\n"+`{"type":"assistant","message":{"content":[{"type":"text","text":"a\u001b]52;c;x\u0007\rb\tc"}]}}`)
 	if shown != "raw [2J1m\na]52;c;xb c\n" {
 		t.Errorf("shown: %q", shown)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestSnapshotTakesEveryKindOfChange(t *testing.T) {
+func TestSecurity11SnapshotTakesEveryKindOfChange(t *testing.T) {
 	base := map[string]string{
 		".gitignore":       "node_modules/\n*.log\n",
 		"keep.txt":         "keep\n",

@@ -10,7 +10,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-func TestATranscriptHoldsNoSecretAndIsCut(t *testing.T) {
+func TestSecurity33ATranscriptHoldsNoSecretAndIsCut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	r.script(simple())

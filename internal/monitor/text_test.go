@@ -13,7 +13,7 @@ import (
 
 const hostile = "\x1b[2J\x1b]0;owned\x07 a\u202eb\r\nc\u0085d"
 
-func TestHostileTextsCannotSpeakToTheTerminal(t *testing.T) {
+func TestSecurity21HostileTextsCannotSpeakToTheTerminal(t *testing.T) {
 	p := asking()
 	s := p.state
 	s.IssueTitle, s.Questions[0].Text, s.Questions[0].Options = hostile, hostile, []string{hostile}

@@ -122,7 +122,7 @@ func values() map[string]string {
 	}
 }
 
-func TestEveryEncodingOfAValueIsFound(t *testing.T) {
+func TestSecurity7EveryEncodingOfAValueIsFound(t *testing.T) {
 	for kind, value := range values() {
 		r := knowing(t, value)
 		for encoding, text := range encodings(value) {
@@ -156,7 +156,7 @@ func TestEveryEncodingOfAValueIsFound(t *testing.T) {
 	}
 }
 
-func TestAnyTwelveCharactersAreFoundAndElevenAreNot(t *testing.T) {
+func TestSecurity7AnyTwelveCharactersAreFoundAndElevenAreNot(t *testing.T) {
 	value := random(9, 40, alnum)
 	r := knowing(t, value)
 	for at := range len(value) - 11 {

@@ -11,7 +11,7 @@ import (
 // evil is what no case may let through.
 const evil = "EVIL"
 
-func TestHiddenTextIsRemoved(t *testing.T) {
+func TestSecurity4HiddenTextIsRemoved(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		// S1
 		{"invalid UTF-8", "a\xffb", "a\ufffdb"},
@@ -90,7 +90,7 @@ func TestHiddenTextIsRemoved(t *testing.T) {
 }
 
 // Text that GitHub hides although it looks like code at first sight.
-func TestHiddenTextInPretendedCodeIsRemoved(t *testing.T) {
+func TestSecurity4HiddenTextInPretendedCodeIsRemoved(t *testing.T) {
 	const comment, hidden = "<!-- EVIL -->", "\n<!-- EVIL -->\n"
 	for name, text := range map[string]string{
 		"fence in an HTML block":              "<div>\n```" + hidden + "```",
