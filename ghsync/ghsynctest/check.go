@@ -17,8 +17,11 @@ func (s *Server) Canary(values ...string) {
 	s.canaries = append(s.canaries, values...)
 }
 
-// watchFor looks for canaries in a request.
+// watchFor looks for canaries in a request, and for what no client of ours may ask.
 func (s *Server) watchFor(r *http.Request, body []byte) {
+	if banned(r.Method, split(r.URL.EscapedPath()), body) {
+		s.bans = append(s.bans, r.Method+" "+r.URL.Path)
+	}
 	for _, canary := range s.canaries {
 		if strings.Contains(r.URL.String(), canary) || bytes.Contains(body, []byte(canary)) {
 			s.leaks = append(s.leaks, r.Method+" "+r.URL.Path)
@@ -38,6 +41,7 @@ func (s *Server) watchFor(r *http.Request, body []byte) {
 //	I2  more than one branch or open pull request of a session
 //	I3  more than one verdict comment for a round
 //	I7  a canary in received bytes, pushed objects included
+//	banned: a request that approves, merges or changes who may
 //	I10 two comments with the same marker, or two status comments of a session, by one author
 func (s *Server) Check(tb TB) {
 	tb.Helper()
@@ -56,6 +60,9 @@ func (s *Server) Problems() []string {
 	}
 	for _, leak := range s.leaks {
 		problems = append(problems, "I7: a canary arrived in "+leak)
+	}
+	for _, call := range s.bans {
+		problems = append(problems, "banned: "+call)
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.repos)) {
 		r := s.repos[id]

@@ -41,6 +41,7 @@ type Server struct {
 	requests []Request
 	canaries []string
 	leaks    []string
+	bans     []string // requests that approve or merge
 	claims   claims
 	past     searchPast
 	apps     []*app
