@@ -55,6 +55,7 @@ var table = []row{
 	{1, "internal/team", "internal/document internal/durable"},
 	{0, "internal/document", ""},
 	{0, "internal/durable", "internal/crash"},
+	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},
 	{0, "internal/sanitize", ""},
 	{0, "tmux", "internal/crash"},
@@ -66,8 +67,9 @@ var table = []row{
 
 // forTests names the packages of the table that only test files import, and who else.
 var forTests = map[string]string{
-	"ghsync/ghsynctest":        "internal/demo", // the demonstration's GitHub
-	"internal/agent/modeltest": "",
+	"ghsync/ghsynctest":          "internal/demo", // the demonstration's GitHub
+	"internal/agent/modeltest":   "",
+	"internal/durable/powertest": "",
 }
 
 // owners names the one package that imports a third-party module. Test files may import

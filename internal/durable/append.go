@@ -53,21 +53,26 @@ func (t Tail) Since(offset int64) ([]byte, error) {
 // what was appended is cut off again and the error returned, so a caller must
 // not treat the lines as accepted.
 func Append(path string, check func(tail Tail) ([]byte, error)) error {
-	return machine.append(path, appendWait, check)
+	return Disk{}.Append(path, check)
+}
+
+// Append is the function Append, on this disk.
+func (d Disk) Append(path string, check func(tail Tail) ([]byte, error)) error {
+	return d.append(path, appendWait, check)
 }
 
 // Log adds line to path, which is made if missing, by one write and without
 // syncing. A missing "\n" is added.
-func Log(path string, line []byte) error { return machine.log(path, line) }
+func Log(path string, line []byte) error { return Disk{}.Log(path, line) }
 
-func (s store) append(path string, wait time.Duration, check func(Tail) ([]byte, error)) error {
-	f, err := s.openLocked(path, wait)
+func (d Disk) append(path string, wait time.Duration, check func(Tail) ([]byte, error)) error {
+	f, err := d.openLocked(path, wait)
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
 	// The explicit unlock matters: a child between fork and exec holds a copy
 	// of the descriptor, and closing ours would not free the lock.
-	defer func() { _ = f.flock(syscall.LOCK_UN); f.Close() }()
+	defer func() { _ = f.Flock(syscall.LOCK_UN); f.Close() }()
 
 	size, err := healTail(f)
 	if err != nil {
@@ -83,11 +88,11 @@ func (s store) append(path string, wait time.Duration, check func(Tail) ([]byte,
 	_, err = f.Write(lines)
 	crash.Point("append", path)
 	if err == nil {
-		err = f.sync()
+		err = f.Sync()
 		crash.Point("sync", path)
 	}
 	if err == nil && size == 0 {
-		err = s.syncDir(filepath.Dir(path)) // the name may be new too
+		err = d.SyncDir(filepath.Dir(path)) // the name may be new too
 	}
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", path, errors.Join(err, f.Truncate(size)))
@@ -96,7 +101,7 @@ func (s store) append(path string, wait time.Duration, check func(Tail) ([]byte,
 }
 
 // healTail ends a torn last line and returns the size of the file.
-func healTail(f file) (int64, error) {
+func healTail(f File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
 		return 0, err
@@ -116,11 +121,11 @@ func healTail(f file) (int64, error) {
 }
 
 // openLocked opens path for appending and locks it.
-func (s store) openLocked(path string, wait time.Duration) (file, error) {
+func (d Disk) openLocked(path string, wait time.Duration) (File, error) {
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
 	for {
-		f, err := s.open(path, appending)
+		f, err := d.open(path, Appending)
 		if err != nil {
 			return nil, err
 		}
@@ -137,8 +142,9 @@ func (s store) openLocked(path string, wait time.Duration) (file, error) {
 	}
 }
 
-func (s store) log(path string, line []byte) error {
-	f, err := s.open(path, appending)
+// Log is the function Log, on this disk.
+func (d Disk) Log(path string, line []byte) error {
+	f, err := d.open(path, Appending)
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
@@ -154,8 +160,8 @@ func (s store) log(path string, line []byte) error {
 }
 
 // tryFlock reports whether the lock was got; a lock in use is no error.
-func tryFlock(f file, how int) (bool, error) {
-	err := f.flock(how)
+func tryFlock(f File, how int) (bool, error) {
+	err := f.Flock(how)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
 	}
@@ -163,7 +169,7 @@ func tryFlock(f file, how int) (bool, error) {
 }
 
 // named reports whether path is still a name of f.
-func named(f file, path string) bool {
+func named(f File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {
 		return false

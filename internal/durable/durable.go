@@ -33,90 +33,122 @@ import (
 	"github.com/agentmux/agentmux/internal/crash"
 )
 
-// store carries the rules out on one disk.
-type store struct{ disk disk }
+// Disk carries the rules of this package out. The zero Disk is the one of this
+// machine, which the functions of the package use.
+type Disk struct{ calls Calls }
 
-// machine is the disk of this machine; it holds no state.
-var machine = store{disk: system{}}
+// On returns the Disk whose calls are made by calls. Tests use it to forget what
+// was not synced; see package powertest.
+func On(calls Calls) Disk { return Disk{calls} }
+
+func (d Disk) on() Calls {
+	if d.calls == nil {
+		return System{}
+	}
+	return d.calls
+}
 
 // Replace makes data the content of path, which need not exist. After an error
 // path has its old content or, if only the last sync failed, the new one.
-func Replace(path string, data []byte) error { return machine.replace(path, data) }
+func Replace(path string, data []byte) error { return Disk{}.Replace(path, data) }
 
 // View replaces the content of path without syncing. After a power loss the
 // file may be empty or gone, so nothing may be decided from it.
-func View(path string, data []byte) error { return machine.view(path, data) }
+func View(path string, data []byte) error { return Disk{}.View(path, data) }
 
 // Create makes path with data. If path is taken it changes nothing and returns
 // an error that is fs.ErrExist; what stands there is on disk then too.
-func Create(path string, data []byte) error { return machine.create(path, data) }
+func Create(path string, data []byte) error { return Disk{}.Create(path, data) }
 
 // Backup makes backup a second name of the present content of path, replacing
 // what backup named before. A later Replace of path leaves backup alone. It is
 // not synced.
-func Backup(path, backup string) error { return machine.backup(path, backup) }
+func Backup(path, backup string) error { return Disk{}.Backup(path, backup) }
 
 // Publish renames the directory from to the name to, which must be free, in the
 // same file system. If to is taken the error is fs.ErrExist; only an empty
 // directory at to may be replaced. The content of from is not synced here.
-func Publish(from, to string) error { return machine.publish(from, to) }
+func Publish(from, to string) error { return Disk{}.Publish(from, to) }
 
 // Mkdir makes one directory whose parent exists. If path is taken the error is
 // fs.ErrExist.
-func Mkdir(path string) error { return machine.mkdir(path) }
+func Mkdir(path string) error { return Disk{}.Mkdir(path) }
 
 // MkdirAll makes path and its missing parents. A directory that exists is kept
 // as it is.
-func MkdirAll(path string) error { return machine.mkdirAll(path) }
+func MkdirAll(path string) error { return Disk{}.MkdirAll(path) }
 
 // Sync brings a regular file that somebody else wrote, and its name, to disk.
-func Sync(path string) error { return machine.sync(path) }
+func Sync(path string) error { return Disk{}.Sync(path) }
 
 // SyncDir brings the names in the directory path to disk.
-func SyncDir(path string) error { return machine.syncDir(path) }
+func SyncDir(path string) error { return Disk{}.SyncDir(path) }
 
 // Truncate cuts path back to size bytes. It never makes a file longer: a size
 // beyond the end is an error.
-func Truncate(path string, size int64) error { return machine.truncate(path, size) }
+func Truncate(path string, size int64) error { return Disk{}.Truncate(path, size) }
 
-func (s store) replace(path string, data []byte) error {
-	temp, err := s.writeTemp(path, data, true)
+// Rename gives a file another name in its directory, replacing what has it. On
+// disk when it returns.
+func (d Disk) Rename(from, to string) error {
+	if err := d.on().Rename(from, to); err != nil {
+		return fmt.Errorf("rename %s: %w", from, err)
+	}
+	crash.Point("rename", to)
+	return d.SyncDir(filepath.Dir(to))
+}
+
+// Remove removes a file. It stays away after a power loss when Remove has
+// returned.
+func (d Disk) Remove(path string) error {
+	if err := d.on().Remove(path); err != nil {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	crash.Point("remove", path)
+	return d.SyncDir(filepath.Dir(path))
+}
+
+// Replace is the function Replace, on this disk.
+func (d Disk) Replace(path string, data []byte) error {
+	temp, err := d.writeTemp(path, data, true)
 	if err != nil {
 		return fmt.Errorf("replace %s: %w", path, err)
 	}
-	if err := s.renameTemp(temp, path); err != nil {
+	if err := d.renameTemp(temp, path); err != nil {
 		return fmt.Errorf("replace %s: %w", path, err)
 	}
-	return s.syncDir(filepath.Dir(path))
+	return d.SyncDir(filepath.Dir(path))
 }
 
-func (s store) view(path string, data []byte) error {
-	temp, err := s.writeTemp(path, data, false)
+// View is the function View, on this disk.
+func (d Disk) View(path string, data []byte) error {
+	temp, err := d.writeTemp(path, data, false)
 	if err != nil {
 		return fmt.Errorf("write view %s: %w", path, err)
 	}
-	if err := s.renameTemp(temp, path); err != nil {
+	if err := d.renameTemp(temp, path); err != nil {
 		return fmt.Errorf("write view %s: %w", path, err)
 	}
 	return nil
 }
 
-func (s store) create(path string, data []byte) error {
-	temp, err := s.writeTemp(path, data, true)
+// Create is the function Create, on this disk.
+func (d Disk) Create(path string, data []byte) error {
+	temp, err := d.writeTemp(path, data, true)
 	if err != nil {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
-	taken := s.disk.link(temp, path)
+	taken := d.on().Link(temp, path)
 	crash.Point("link", path)
 	if taken != nil && !errors.Is(taken, fs.ErrExist) {
-		return fmt.Errorf("create %s: %w", path, errors.Join(taken, s.disk.remove(temp)))
+		return fmt.Errorf("create %s: %w", path, errors.Join(taken, d.on().Remove(temp)))
 	}
-	if err := s.disk.remove(temp); err != nil {
+	if err := d.on().Remove(temp); err != nil {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
 	// A name that was taken may come from a call that was killed before this
 	// line. Whoever learns that it exists will count on it.
-	if err := s.syncDir(filepath.Dir(path)); err != nil {
+	if err := d.SyncDir(filepath.Dir(path)); err != nil {
 		return err
 	}
 	if taken != nil {
@@ -125,26 +157,28 @@ func (s store) create(path string, data []byte) error {
 	return nil
 }
 
-func (s store) backup(path, backup string) error {
+// Backup is the function Backup, on this disk.
+func (d Disk) Backup(path, backup string) error {
 	temp := tempName(backup)
-	if err := s.disk.link(path, temp); err != nil {
+	if err := d.on().Link(path, temp); err != nil {
 		return fmt.Errorf("back up %s: %w", path, err)
 	}
 	crash.Point("link", backup)
-	if err := s.renameTemp(temp, backup); err != nil {
+	if err := d.renameTemp(temp, backup); err != nil {
 		return fmt.Errorf("back up %s: %w", path, err)
 	}
 	// Renaming between two names of one file does nothing and keeps both.
-	if err := s.disk.remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := d.on().Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("back up %s: %w", path, err)
 	}
 	return nil
 }
 
-func (s store) publish(from, to string) error {
+// Publish is the function Publish, on this disk.
+func (d Disk) Publish(from, to string) error {
 	// A directory cannot be renamed over a file or a directory with content, so
 	// no separate test for to is needed, and none could race.
-	err := s.disk.rename(from, to)
+	err := d.on().Rename(from, to)
 	if errors.Is(err, syscall.ENOTDIR) {
 		err = fmt.Errorf("%s is no directory: %w", to, fs.ErrExist)
 	}
@@ -152,48 +186,52 @@ func (s store) publish(from, to string) error {
 		return fmt.Errorf("publish %s: %w", to, err)
 	}
 	crash.Point("publish", to)
-	return s.syncDir(filepath.Dir(to))
+	return d.SyncDir(filepath.Dir(to))
 }
 
-func (s store) mkdir(path string) error {
-	if err := s.disk.mkdir(path); err != nil {
+// Mkdir is the function Mkdir, on this disk.
+func (d Disk) Mkdir(path string) error {
+	if err := d.on().Mkdir(path); err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
 	crash.Point("mkdir", path)
-	return s.syncDir(filepath.Dir(path))
+	return d.SyncDir(filepath.Dir(path))
 }
 
-func (s store) mkdirAll(path string) error {
-	err := s.mkdir(path)
+// MkdirAll is the function MkdirAll, on this disk.
+func (d Disk) MkdirAll(path string) error {
+	err := d.Mkdir(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := s.mkdirAll(filepath.Dir(path)); err != nil {
+		if err := d.MkdirAll(filepath.Dir(path)); err != nil {
 			return err
 		}
-		err = s.mkdir(path)
+		err = d.Mkdir(path)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return s.syncDir(path) // fails unless path is a directory
+		return d.SyncDir(path) // fails unless path is a directory
 	}
 	return err
 }
 
-func (s store) sync(path string) error {
-	f, err := s.open(path, readOnly)
+// Sync is the function Sync, on this disk.
+func (d Disk) Sync(path string) error {
+	f, err := d.open(path, ReadOnly)
 	if err != nil {
 		return fmt.Errorf("sync: %w", err)
 	}
-	if err := errors.Join(f.sync(), f.Close()); err != nil {
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("sync %s: %w", path, err)
 	}
-	return s.syncDir(filepath.Dir(path))
+	return d.SyncDir(filepath.Dir(path))
 }
 
-func (s store) syncDir(path string) error {
-	f, err := s.disk.open(path, directory)
+// SyncDir is the function SyncDir, on this disk.
+func (d Disk) SyncDir(path string) error {
+	f, err := d.on().Open(path, Directory)
 	if err != nil {
 		return fmt.Errorf("sync directory: %w", err)
 	}
-	err = f.sync()
+	err = f.Sync()
 	if errors.Is(err, syscall.EINVAL) {
 		err = nil // this file system keeps names without being asked
 	}
@@ -204,8 +242,9 @@ func (s store) syncDir(path string) error {
 	return nil
 }
 
-func (s store) truncate(path string, size int64) error {
-	f, err := s.open(path, readWrite)
+// Truncate is the function Truncate, on this disk.
+func (d Disk) Truncate(path string, size int64) error {
+	f, err := d.open(path, ReadWrite)
 	if err != nil {
 		return fmt.Errorf("truncate: %w", err)
 	}
@@ -221,7 +260,7 @@ func (s store) truncate(path string, size int64) error {
 		return fmt.Errorf("truncate %s: %w", path, err)
 	}
 	crash.Point("truncate", path)
-	if err := f.sync(); err != nil {
+	if err := f.Sync(); err != nil {
 		return fmt.Errorf("truncate %s: %w", path, err)
 	}
 	return nil
@@ -229,9 +268,9 @@ func (s store) truncate(path string, size int64) error {
 
 // writeTemp writes data to a new file beside path and returns its name. After
 // an error no file is left.
-func (s store) writeTemp(path string, data []byte, synced bool) (string, error) {
+func (d Disk) writeTemp(path string, data []byte, synced bool) (string, error) {
 	temp := tempName(path)
-	f, err := s.disk.open(temp, newFile)
+	f, err := d.on().Open(temp, NewFile)
 	if err != nil {
 		return "", err
 	}
@@ -239,18 +278,18 @@ func (s store) writeTemp(path string, data []byte, synced bool) (string, error) 
 	_, err = f.Write(data)
 	crash.Point("write", path)
 	if err == nil && synced {
-		err = f.sync()
+		err = f.Sync()
 		crash.Point("sync", path)
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, s.disk.remove(temp))
+		return "", errors.Join(err, d.on().Remove(temp))
 	}
 	return temp, nil
 }
 
-func (s store) renameTemp(temp, path string) error {
-	if err := s.disk.rename(temp, path); err != nil {
-		return errors.Join(err, s.disk.remove(temp))
+func (d Disk) renameTemp(temp, path string) error {
+	if err := d.on().Rename(temp, path); err != nil {
+		return errors.Join(err, d.on().Remove(temp))
 	}
 	crash.Point("rename", path)
 	return nil
@@ -258,8 +297,8 @@ func (s store) renameTemp(temp, path string) error {
 
 // open opens a regular file. A FIFO or a device is refused without waiting for
 // its other end.
-func (s store) open(path string, how opening) (file, error) {
-	f, err := s.disk.open(path, how)
+func (d Disk) open(path string, how Opening) (File, error) {
+	f, err := d.on().Open(path, how)
 	if err != nil {
 		return nil, err
 	}

@@ -23,21 +23,26 @@ const probersWait = 2 * time.Second
 
 // Held is a lock held by this process. It ends with Close or with the process,
 // however that ends; children do not inherit it.
-type Held struct{ file file }
+type Held struct{ file File }
 
 // Lock takes the lock on the file path, which is made if missing, and writes
 // text into it for people to read. If somebody holds it the error is ErrLocked;
 // a Probe never makes it fail.
-func Lock(path, text string) (*Held, error) { return machine.lock(path, text, 0) }
+func Lock(path, text string) (*Held, error) { return Disk{}.lock(path, text, 0) }
 
 // LockWithin is Lock, but waits up to wait for the holder to let go.
 func LockWithin(path, text string, wait time.Duration) (*Held, error) {
-	return machine.lock(path, text, wait)
+	return Disk{}.LockWithin(path, text, wait)
+}
+
+// LockWithin is the function LockWithin, on this disk.
+func (d Disk) LockWithin(path, text string, wait time.Duration) (*Held, error) {
+	return d.lock(path, text, wait)
 }
 
 // Probe reports whether somebody holds the lock on path. It disturbs nobody. A
 // missing file is not held.
-func Probe(path string) (held bool, err error) { return machine.probe(path) }
+func Probe(path string) (held bool, err error) { return Disk{}.probe(path) }
 
 // Close lets the lock go. The file stays. It may be called again.
 func (h *Held) Close() error {
@@ -46,7 +51,7 @@ func (h *Held) Close() error {
 	}
 	// Unlocked by name: a child between fork and exec holds a copy of the
 	// descriptor, and closing ours would not free the lock.
-	err := errors.Join(h.file.flock(syscall.LOCK_UN), h.file.Close())
+	err := errors.Join(h.file.Flock(syscall.LOCK_UN), h.file.Close())
 	h.file = nil
 	if err != nil {
 		return fmt.Errorf("unlock: %w", err)
@@ -54,9 +59,9 @@ func (h *Held) Close() error {
 	return nil
 }
 
-func (s store) lock(path, text string, wait time.Duration) (*Held, error) {
+func (d Disk) lock(path, text string, wait time.Duration) (*Held, error) {
 	for {
-		f, err := s.open(path, lockable)
+		f, err := d.open(path, Lockable)
 		if err != nil {
 			return nil, fmt.Errorf("lock: %w", err)
 		}
@@ -74,7 +79,7 @@ func (s store) lock(path, text string, wait time.Duration) (*Held, error) {
 
 // lockExclusive tries for at least wait. Somebody who holds the lock exclusively
 // is a holder; somebody who shares it is a probe and gone at once.
-func lockExclusive(f file, wait time.Duration) error {
+func lockExclusive(f File, wait time.Duration) error {
 	start := time.Now()
 	deadline := time.NewTimer(max(wait, probersWait))
 	defer deadline.Stop()
@@ -87,7 +92,7 @@ func lockExclusive(f file, wait time.Duration) error {
 			return false, err
 		}
 		if shared {
-			return false, f.flock(syscall.LOCK_UN)
+			return false, f.Flock(syscall.LOCK_UN)
 		}
 		if time.Since(start) >= wait {
 			return false, ErrLocked
@@ -102,14 +107,14 @@ func lockExclusive(f file, wait time.Duration) error {
 
 // writeText tells people who holds the lock. The lock counts, not the text, so
 // a full disk does not matter here.
-func writeText(f file, text string) {
+func writeText(f File, text string) {
 	if f.Truncate(0) == nil {
 		_, _ = f.Write([]byte(text))
 	}
 }
 
-func (s store) probe(path string) (bool, error) {
-	f, err := s.open(path, readOnly)
+func (d Disk) probe(path string) (bool, error) {
+	f, err := d.open(path, ReadOnly)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -118,7 +123,7 @@ func (s store) probe(path string) (bool, error) {
 	}
 	free, err := tryFlock(f, syscall.LOCK_SH)
 	if free {
-		err = f.flock(syscall.LOCK_UN)
+		err = f.Flock(syscall.LOCK_UN)
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return false, fmt.Errorf("probe lock %s: %w", path, err)

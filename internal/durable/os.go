@@ -8,51 +8,54 @@ import (
 	"syscall"
 )
 
-// disk is every call of this package that changes a file system. A test puts a
+// Calls is every call of this package that changes a file system. A test puts a
 // double below it that forgets what was not synced.
-type disk interface {
-	open(path string, how opening) (file, error)
-	mkdir(path string) error
-	rename(from, to string) error
-	link(from, to string) error
-	remove(path string) error
+type Calls interface {
+	Open(path string, how Opening) (File, error)
+	Mkdir(path string) error
+	Rename(from, to string) error
+	Link(from, to string) error
+	Remove(path string) error
 }
 
-// file is an open file of a disk.
-type file interface {
+// File is an open file. Flock does not wait: while another opening holds the lock
+// it fails with syscall.EWOULDBLOCK.
+type File interface {
 	io.ReaderAt
 	io.WriteCloser
 	Stat() (fs.FileInfo, error)
 	Truncate(size int64) error
-	sync() error
-	flock(how int) error
+	Sync() error
+	Flock(how int) error
 }
 
-// opening says what a file is opened for.
-type opening int
+// Opening says what a file is opened for.
+type Opening int
 
+// What files are opened for. The last part of a name is not followed, but of a
+// directory it is.
 const (
-	readOnly  opening = iota // the file exists
-	readWrite                // the file exists
-	appending                // made if missing, also readable
-	lockable                 // made if missing, written from its start
-	newFile                  // must not exist
-	directory
+	ReadOnly  Opening = iota // the file exists
+	ReadWrite                // the file exists
+	Appending                // made if missing, also readable
+	Lockable                 // made if missing, written from its start
+	NewFile                  // must not exist
+	Directory                // to sync the names in it
 )
 
 // flags of each opening. O_NONBLOCK keeps the opening of a FIFO from waiting.
-func (how opening) flags() int {
+func (how Opening) flags() int {
 	const always = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_CLOEXEC
 	switch how {
-	case readWrite:
+	case ReadWrite:
 		return always | os.O_RDWR
-	case appending:
+	case Appending:
 		return always | os.O_RDWR | os.O_CREATE | os.O_APPEND
-	case lockable:
+	case Lockable:
 		return always | os.O_RDWR | os.O_CREATE
-	case newFile:
+	case NewFile:
 		return always | os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	case directory:
+	case Directory:
 		// The last part may be a symbolic link: a person may keep the project
 		// elsewhere. Only names in it are synced.
 		return os.O_RDONLY | syscall.O_DIRECTORY | syscall.O_CLOEXEC
@@ -61,10 +64,11 @@ func (how opening) flags() int {
 	}
 }
 
-// system is the disk of this machine.
-type system struct{}
+// System makes the calls to this machine.
+type System struct{}
 
-func (system) open(path string, how opening) (file, error) {
+// Open opens a file without waiting for anybody.
+func (System) Open(path string, how Opening) (File, error) {
 	f, err := os.OpenFile(path, how.flags(), 0o600)
 	if err != nil {
 		return nil, err
@@ -72,19 +76,23 @@ func (system) open(path string, how opening) (file, error) {
 	return systemFile{f}, nil
 }
 
-func (system) mkdir(path string) error      { return os.Mkdir(path, 0o700) }
-func (system) rename(from, to string) error { return syscall.Rename(from, to) }
-func (system) link(from, to string) error   { return os.Link(from, to) }
-func (system) remove(path string) error     { return os.Remove(path) }
+// Mkdir makes a directory with mode 0700.
+func (System) Mkdir(path string) error { return os.Mkdir(path, 0o700) }
+
+// Rename is the call of the system: os.Rename refuses what Publish needs.
+func (System) Rename(from, to string) error { return syscall.Rename(from, to) }
+
+// Link makes a hard link.
+func (System) Link(from, to string) error { return os.Link(from, to) }
+
+// Remove removes a file or an empty directory.
+func (System) Remove(path string) error { return os.Remove(path) }
 
 type systemFile struct{ *os.File }
 
-func (f systemFile) sync() error { return f.Sync() }
-
-// flock changes the lock on the file and does not wait: the error is
-// syscall.EWOULDBLOCK while another open file holds it. The lock belongs to the
-// open file, so it also holds between two openings in one process.
-func (f systemFile) flock(how int) error {
+// Flock changes the lock on the file. The lock belongs to the open file, so it
+// also holds between two openings in one process.
+func (f systemFile) Flock(how int) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package durable
+package durable_test
 
 import (
 	"errors"
@@ -7,41 +7,58 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/internal/durable/powertest"
 )
 
-// losePower runs work once for each of its calls with the power going before
-// it, and gives check every directory that may be left. work returns what was
-// answered before the power went.
-func losePower(t *testing.T, work func(s store, dir string) []string, check func(t *testing.T, answered []string, dir string)) {
+// losePower runs work, lets the power go at every moment of it, and gives check
+// what was answered before and a directory that may be left.
+func losePower(t *testing.T, work func(d durable.Disk, dir string, answered func(string)), check func(t *testing.T, answered []string, dir string)) {
 	t.Helper()
-	for power := 1; ; power++ {
-		d := newFaultyDisk(power)
-		answered := work(store{disk: d}, t.TempDir())
-		d.images(t, func(dir string) {
-			t.Helper()
-			check(t, answered, dir)
-		})
-		if d.calls < power {
-			return
+	root := t.TempDir()
+	recorder := powertest.New(root)
+	type answer struct {
+		moment int
+		text   string
+	}
+	var answers []answer
+	work(recorder.Disk(), root, func(text string) { answers = append(answers, answer{recorder.Moment(), text}) })
+	if recorder.Moment() == 0 {
+		t.Fatal("nothing was done")
+	}
+	for past := range recorder.Past() {
+		var answered []string
+		for _, a := range answers {
+			if a.moment <= past.Moment {
+				answered = append(answered, a.text)
+			}
 		}
-		if power > 500 {
-			t.Fatal("the work does not end")
+		for fate := range powertest.Fates + 8 {
+			dir := t.TempDir()
+			if err := past.Image(dir, fate); err != nil {
+				t.Fatal(err)
+			}
+			check(t, answered, dir)
+			if t.Failed() {
+				t.Fatalf("after %d changes, fate %d", past.Moment, fate)
+			}
 		}
 	}
 }
 
 func TestPowerLossLeavesTheOldOrTheNewContent(t *testing.T) {
 	texts := []string{"the first content", "second", "the third content, longer"}
-	work := func(s store, dir string) (answered []string) {
+	work := func(d durable.Disk, dir string, answered func(string)) {
 		for _, text := range texts {
-			if s.replace(filepath.Join(dir, "state.json"), []byte(text)) != nil {
+			if d.Replace(filepath.Join(dir, "state.json"), []byte(text)) != nil {
 				break
 			}
-			answered = append(answered, text)
+			answered(text)
 		}
-		return answered
 	}
 	losePower(t, work, func(t *testing.T, answered []string, dir string) {
 		got, exists := content(t, filepath.Join(dir, "state.json"))
@@ -57,15 +74,14 @@ func TestPowerLossLeavesTheOldOrTheNewContent(t *testing.T) {
 }
 
 func TestPowerLossLeavesCreatedFilesWhole(t *testing.T) {
-	work := func(s store, dir string) (answered []string) {
+	work := func(d durable.Disk, dir string, answered func(string)) {
 		for range 2 { // the second time it is taken
-			err := s.create(filepath.Join(dir, "blob"), []byte("content"))
+			err := d.Create(filepath.Join(dir, "blob"), []byte("content"))
 			if err != nil && !errors.Is(err, fs.ErrExist) {
 				break
 			}
-			answered = append(answered, "there")
+			answered("there")
 		}
-		return answered
 	}
 	losePower(t, work, func(t *testing.T, answered []string, dir string) {
 		got, exists := content(t, filepath.Join(dir, "blob"))
@@ -79,16 +95,15 @@ func TestPowerLossLeavesCreatedFilesWhole(t *testing.T) {
 }
 
 func TestPowerLossKeepsEveryAnsweredLine(t *testing.T) {
-	work := func(s store, dir string) (answered []string) {
+	work := func(d durable.Disk, dir string, answered func(string)) {
 		for n := range 4 {
 			line := fmt.Sprintf("line %d\n", n)
-			check := func(Tail) ([]byte, error) { return []byte(line), nil }
-			if s.append(filepath.Join(dir, "events.jsonl"), time.Second, check) != nil {
+			check := func(durable.Tail) ([]byte, error) { return []byte(line), nil }
+			if d.Append(filepath.Join(dir, "events.jsonl"), check) != nil {
 				break
 			}
-			answered = append(answered, line)
+			answered(line)
 		}
-		return answered
 	}
 	losePower(t, work, func(t *testing.T, answered []string, dir string) {
 		path := filepath.Join(dir, "events.jsonl")
@@ -96,7 +111,7 @@ func TestPowerLossKeepsEveryAnsweredLine(t *testing.T) {
 		if !strings.HasPrefix(before, strings.Join(answered, "")) {
 			t.Errorf("of %q is left %q", answered, before)
 		}
-		if err := Append(path, func(Tail) ([]byte, error) { return []byte("next\n"), nil }); err != nil {
+		if err := durable.Append(path, func(durable.Tail) ([]byte, error) { return []byte("next\n"), nil }); err != nil {
 			t.Fatal(err)
 		}
 		after, _ := content(t, path)
@@ -107,14 +122,13 @@ func TestPowerLossKeepsEveryAnsweredLine(t *testing.T) {
 }
 
 func TestPowerLossLeavesTheBackupWhole(t *testing.T) {
-	work := func(s store, dir string) (answered []string) {
+	work := func(d durable.Disk, dir string, answered func(string)) {
 		path := filepath.Join(dir, "state.json")
 		for _, text := range []string{"one", "two"} {
-			if s.replace(path, []byte(text)) != nil || s.backup(path, path+".bak") != nil {
+			if d.Replace(path, []byte(text)) != nil || d.Backup(path, path+".bak") != nil {
 				break
 			}
 		}
-		return nil
 	}
 	losePower(t, work, func(t *testing.T, _ []string, dir string) {
 		got, exists := content(t, filepath.Join(dir, "state.json.bak"))
@@ -128,12 +142,12 @@ func TestAppendThatFailsLeavesNothing(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		before string
-		fault  func(string) error
+		fault  func(call, path string) error
 	}{
 		{"full disk", "one\n", fullDisk("write", 1)},
 		{"sync fails", "one\n", fullDisk("sync", 1)},
 		{"full disk, new file", "", fullDisk("write", 1)},
-		{"directory sync fails", "", fullDisk("sync", 2)},
+		{"directory sync fails", "", fullDisk("syncdir", 1)},
 		{"full disk after a torn line", "one\ntor", fullDisk("write", 2)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -143,10 +157,9 @@ func TestAppendThatFailsLeavesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			d := newFaultyDisk(0)
-			d.live["events.jsonl"] = &node{live: []byte(c.before)}
-			d.fault = c.fault
-			err := store{disk: d}.append(path, time.Second, func(Tail) ([]byte, error) { return []byte("two\nthree\n"), nil })
+			disk := powertest.New(filepath.Dir(path))
+			disk.Fault = c.fault
+			err := disk.Disk().Append(path, func(durable.Tail) ([]byte, error) { return []byte("two\nthree\n"), nil })
 			if err == nil {
 				t.Error("the lines were answered")
 			}
@@ -162,29 +175,29 @@ func TestAppendThatFailsLeavesNothing(t *testing.T) {
 }
 
 func TestFullDiskLeavesTheOldContentAndNoTemporaryFile(t *testing.T) {
-	operations := map[string]func(s store, path string) error{
-		"replace": func(s store, path string) error { return s.replace(path, []byte("new")) },
-		"view":    func(s store, path string) error { return s.view(path, []byte("new")) },
-		"create":  func(s store, path string) error { return s.create(path+".new", []byte("new")) },
-		"backup":  func(s store, path string) error { return s.backup(path, path+".new") },
+	operations := map[string]func(d durable.Disk, path string) error{
+		"replace": func(d durable.Disk, path string) error { return d.Replace(path, []byte("new")) },
+		"view":    func(d durable.Disk, path string) error { return d.View(path, []byte("new")) },
+		"create":  func(d durable.Disk, path string) error { return d.Create(path+".new", []byte("new")) },
+		"backup":  func(d durable.Disk, path string) error { return d.Backup(path, path+".new") },
 	}
 	for name, operate := range operations {
-		for _, call := range []string{"open", "write", "sync", "rename", "link"} {
+		for _, call := range []string{"create", "write", "sync", "rename", "link"} {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "state.json")
 			if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			d := newFaultyDisk(0)
+			disk := powertest.New(dir)
 			failed := false
-			d.fault = func(c string) error {
+			disk.Fault = func(c, _ string) error {
 				if c == call && !failed {
 					failed = true
 					return fmt.Errorf("no space for %s", c)
 				}
 				return nil
 			}
-			err := operate(store{disk: d}, path)
+			err := operate(disk.Disk(), path)
 			if failed != (err != nil) {
 				t.Errorf("%s, %s: error is %v", name, call, err)
 			}
@@ -200,9 +213,9 @@ func TestFullDiskLeavesTheOldContentAndNoTemporaryFile(t *testing.T) {
 
 func TestAppendGivesUpWhenTheFileStaysLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
-	none := func(Tail) ([]byte, error) { return nil, nil }
-	err := Append(path, func(Tail) ([]byte, error) { return nil, machine.append(path, 50*time.Millisecond, none) })
-	if !errors.Is(err, ErrBusy) {
+	none := func(durable.Tail) ([]byte, error) { return nil, nil }
+	err := durable.Append(path, func(durable.Tail) ([]byte, error) { return nil, durable.AppendWithin(path, 50*time.Millisecond, none) })
+	if !errors.Is(err, durable.ErrBusy) {
 		t.Errorf("error is %v, want ErrBusy", err)
 	}
 }
@@ -210,12 +223,12 @@ func TestAppendGivesUpWhenTheFileStaysLocked(t *testing.T) {
 // swappingDisk replaces the first file it opens, between the opening and the
 // lock, as a rename by another process would.
 type swappingDisk struct {
-	system
+	durable.System
 	swapped bool
 }
 
-func (d *swappingDisk) open(path string, how opening) (file, error) {
-	f, err := d.system.open(path, how)
+func (d *swappingDisk) Open(path string, how durable.Opening) (durable.File, error) {
+	f, err := d.System.Open(path, how)
 	if err == nil && !d.swapped {
 		d.swapped = true
 		err = errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600))
@@ -225,20 +238,43 @@ func (d *swappingDisk) open(path string, how opening) (file, error) {
 
 func TestLockAndLinesGoToTheFileThatHasTheName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	held, err := store{disk: &swappingDisk{}}.lock(path, "text", 0)
+	held, err := durable.On(&swappingDisk{}).LockWithin(path, "text", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	if taken, err := Probe(path); !taken || err != nil {
+	if taken, err := durable.Probe(path); !taken || err != nil {
 		t.Errorf("the lock is on a file without a name: %v, %v", taken, err)
 	}
 	path += "2"
-	err = store{disk: &swappingDisk{}}.append(path, time.Second, func(Tail) ([]byte, error) { return []byte("line\n"), nil })
+	err = durable.On(&swappingDisk{}).Append(path, func(durable.Tail) ([]byte, error) { return []byte("line\n"), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := content(t, path); got != "line\n" {
 		t.Errorf("the file holds %q", got)
 	}
+}
+
+// fullDisk fails the n-th call of a kind, counted from 1.
+func fullDisk(kind string, n int) func(call, path string) error {
+	return func(call, _ string) error {
+		if call != kind {
+			return nil
+		}
+		if n--; n == 0 {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+}
+
+// content returns the content of a file, and whether it exists.
+func content(t *testing.T, path string) (string, bool) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(data), err == nil
 }

@@ -85,7 +85,7 @@ func (t Tail) since(offset int64) ([]Written, error) {
 // the error is returned. When Append returns nil the line is on disk. The error is
 // ErrBusy if other writers held the file for too long.
 func (s *Session) Append(file string, now time.Time, compose func(Tail) (*NewLine, error)) error {
-	return durable.Append(s.Path(file), func(tail durable.Tail) ([]byte, error) {
+	return s.disk.Append(s.Path(file), func(tail durable.Tail) ([]byte, error) {
 		state, err := s.ReadState()
 		if err != nil {
 			return nil, err

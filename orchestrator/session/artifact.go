@@ -23,7 +23,7 @@ func (s *Session) ReadArtifact(rel, kind string) (*orchestrator.Artifact, error)
 	if len(c.Artifact.Problems) > 0 {
 		return c.Artifact, nil
 	}
-	err = durable.Sync(s.Path(rel))
+	err = s.disk.Sync(s.Path(rel))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = s.putBlob(c.Artifact.SHA256, c.Data)
 	}
@@ -127,12 +127,12 @@ func (s *Session) putBlob(name string, content []byte) error {
 	if hash(content) != name {
 		return fmt.Errorf("keep blob: %s is not the hash of its content", name)
 	}
-	err := durable.Create(s.Path(BlobsDir, name), content)
+	err := s.disk.Create(s.Path(BlobsDir, name), content)
 	if errors.Is(err, fs.ErrNotExist) { // a session of an earlier tool has no such directory
-		if err := durable.MkdirAll(s.Path(BlobsDir)); err != nil {
+		if err := s.disk.MkdirAll(s.Path(BlobsDir)); err != nil {
 			return fmt.Errorf("keep blob: %w", err)
 		}
-		err = durable.Create(s.Path(BlobsDir, name), content)
+		err = s.disk.Create(s.Path(BlobsDir, name), content)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("keep blob: %w", err)

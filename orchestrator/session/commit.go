@@ -84,7 +84,7 @@ func encodeEvents(events []orchestrator.Event) ([]byte, error) {
 }
 
 func (s *Session) backup() error {
-	err := durable.Backup(s.Path(StateFile), s.Path(StateBackup))
+	err := s.disk.Backup(s.Path(StateFile), s.Path(StateBackup))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // somebody removed state.json; this commit writes it again
 	}
@@ -100,7 +100,7 @@ func (s *Session) appendEvents(lines []byte) error {
 	if err := s.cutEvents(); err != nil {
 		return err
 	}
-	return durable.Append(s.Path(EventsFile), func(tail durable.Tail) ([]byte, error) {
+	return s.disk.Append(s.Path(EventsFile), func(tail durable.Tail) ([]byte, error) {
 		s.eventsSize = tail.Size // smaller than known only if somebody cut the file
 		return lines, nil
 	})
@@ -114,11 +114,11 @@ func (s *Session) cutEvents() error {
 	if err != nil {
 		return err
 	}
-	return durable.Truncate(s.Path(EventsFile), s.eventsSize)
+	return s.disk.Truncate(s.Path(EventsFile), s.eventsSize)
 }
 
 func (s *Session) replaceState(data []byte) error {
-	if err := durable.Replace(s.Path(StateFile), data); err != nil {
+	if err := s.disk.Replace(s.Path(StateFile), data); err != nil {
 		return err
 	}
 	info, err := os.Lstat(s.Path(StateFile))
@@ -143,7 +143,7 @@ func (s *Session) viewToolCursor(c orchestrator.Cursor) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.View(s.Path(ToolCursorFile), append(data, '\n')); err != nil {
+	if err := s.disk.View(s.Path(ToolCursorFile), append(data, '\n')); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil

@@ -33,6 +33,8 @@ type CreateSpec struct {
 	BranchTaken  func(branch string) bool // may be nil
 
 	State orchestrator.State
+
+	Disk durable.Disk // what the session is written through; zero = the disk of this machine
 }
 
 // Create makes a session and returns it with its lock held, its first two
@@ -52,7 +54,7 @@ func Create(spec CreateSpec) (*Session, error) {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
 	spec.Project = project
-	if err := prepareProject(project); err != nil {
+	if err := prepareProject(spec.Disk, project); err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
 	for n := 1; ; n++ {
@@ -87,12 +89,12 @@ func numbered(name string, n int) string {
 	return fmt.Sprintf("%s-%d", name, n)
 }
 
-func prepareProject(project string) error {
-	if err := durable.MkdirAll(Dir(project)); err != nil {
+func prepareProject(disk durable.Disk, project string) error {
+	if err := disk.MkdirAll(Dir(project)); err != nil {
 		return err
 	}
 	ignore := filepath.Join(project, projectDir, ignoreFile)
-	err := durable.Create(ignore, []byte(sessionsDir+"/\n"+lastCompletionFile+"\n"))
+	err := disk.Create(ignore, []byte(sessionsDir+"/\n"+lastCompletionFile+"\n"))
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -107,12 +109,12 @@ func createNamed(spec CreateSpec, name string) (*Session, error) {
 		return nil, fs.ErrExist
 	}
 	temp := fmt.Sprintf("%s.tmp-%d", final, os.Getpid())
-	if err := durable.Mkdir(temp); err != nil {
+	if err := spec.Disk.Mkdir(temp); err != nil {
 		return nil, err
 	}
 	held, err := fill(temp, final, spec)
 	if err == nil {
-		err = durable.Publish(temp, final)
+		err = spec.Disk.Publish(temp, final)
 	}
 	if err != nil {
 		if held != nil {
@@ -120,7 +122,7 @@ func createNamed(spec CreateSpec, name string) (*Session, error) {
 		}
 		return nil, errors.Join(err, os.RemoveAll(temp))
 	}
-	s := &Session{Dir: final, held: held}
+	s := &Session{Dir: final, disk: spec.Disk, held: held}
 	if err := s.take(); err != nil {
 		return nil, errors.Join(err, s.Release())
 	}
@@ -138,19 +140,19 @@ func fill(temp, final string, spec CreateSpec) (*durable.Held, error) {
 	}
 	files := firstFiles(spec)
 	for _, f := range files {
-		if err := durable.Replace(filepath.Join(temp, f.name), f.data); err != nil {
+		if err := spec.Disk.Replace(filepath.Join(temp, f.name), f.data); err != nil {
 			return nil, err
 		}
 	}
 	for _, dir := range firstDirs(spec.State.Kind) {
-		if err := durable.Mkdir(filepath.Join(temp, dir)); err != nil {
+		if err := spec.Disk.Mkdir(filepath.Join(temp, dir)); err != nil {
 			return nil, err
 		}
 	}
-	if err := durable.Replace(filepath.Join(temp, CreatedLog), seedCreated(files, spec.Now)); err != nil {
+	if err := spec.Disk.Replace(filepath.Join(temp, CreatedLog), seedCreated(files, spec.Now)); err != nil {
 		return nil, err
 	}
-	held, err := lock(filepath.Join(temp, LockFile), 0)
+	held, err := lock(spec.Disk, filepath.Join(temp, LockFile), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -263,10 +265,10 @@ func firstCommit(temp string, state *orchestrator.State, spec CreateSpec) error 
 		return err
 	}
 	appendLines := func(durable.Tail) ([]byte, error) { return lines, nil }
-	if err := durable.Append(filepath.Join(temp, EventsFile), appendLines); err != nil {
+	if err := spec.Disk.Append(filepath.Join(temp, EventsFile), appendLines); err != nil {
 		return err
 	}
-	return durable.Replace(filepath.Join(temp, StateFile), data)
+	return spec.Disk.Replace(filepath.Join(temp, StateFile), data)
 }
 
 const maxTitle = 200

@@ -13,8 +13,6 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/agentmux/agentmux/internal/durable"
 )
 
 const createdLayout = "2006-01-02 15:04:05"
@@ -50,7 +48,7 @@ func (s *Session) LogCreated(now time.Time) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := durable.Log(s.Path(CreatedLog), []byte(lines.String())); err != nil {
+	if err := s.disk.Log(s.Path(CreatedLog), []byte(lines.String())); err != nil {
 		return fmt.Errorf("log created files: %w", err)
 	}
 	for _, name := range fresh {

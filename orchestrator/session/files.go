@@ -4,13 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
-
-	"github.com/agentmux/agentmux/internal/crash"
-	"github.com/agentmux/agentmux/internal/durable"
 )
 
 // EnsureDirs makes directories of the session, with their parents.
@@ -19,7 +15,7 @@ func (s *Session) EnsureDirs(rels ...string) error {
 		if err := s.local(rel); err != nil {
 			return err
 		}
-		if err := durable.MkdirAll(s.Path(rel)); err != nil {
+		if err := s.disk.MkdirAll(s.Path(rel)); err != nil {
 			return err
 		}
 	}
@@ -31,7 +27,7 @@ func (s *Session) Replace(rel string, data []byte) error {
 	if err := s.EnsureDirs(path.Dir(rel)); err != nil {
 		return err
 	}
-	return durable.Replace(s.Path(rel), data)
+	return s.disk.Replace(s.Path(rel), data)
 }
 
 // View is Replace without waiting for the disk, for files no decision is made
@@ -40,7 +36,7 @@ func (s *Session) View(rel string, data []byte) error {
 	if err := s.local(rel); err != nil {
 		return err
 	}
-	return durable.View(s.Path(rel), data)
+	return s.disk.View(s.Path(rel), data)
 }
 
 // WriteBlob makes the content kept under a hash the content of a file.
@@ -57,7 +53,7 @@ func (s *Session) Mark(rel string) error {
 	if err := s.EnsureDirs(path.Dir(rel)); err != nil {
 		return err
 	}
-	if err := durable.Create(s.Path(rel), nil); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := s.disk.Create(s.Path(rel), nil); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
@@ -72,15 +68,7 @@ func (s *Session) MoveAside(visit int, rels ...string) error {
 		}
 		from, ext := s.Path(rel), path.Ext(rel)
 		to := fmt.Sprintf("%s.stale-%d%s", strings.TrimSuffix(from, ext), visit, ext)
-		err := os.Rename(from, to)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		crash.Point("move aside", from)
-		if err == nil {
-			err = durable.SyncDir(filepath.Dir(from))
-		}
-		if err != nil {
+		if err := s.gone(from, s.disk.Rename(from, to)); err != nil {
 			return fmt.Errorf("move %s aside: %w", rel, err)
 		}
 	}
@@ -95,14 +83,7 @@ func (s *Session) Orphan(rels ...string) error {
 			return err
 		}
 		from := s.Path(rel)
-		err := os.Rename(from, strings.TrimSuffix(from, ".md")+"-orphan.md")
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = durable.SyncDir(filepath.Dir(from))
-		}
-		if err != nil {
+		if err := s.gone(from, s.disk.Rename(from, strings.TrimSuffix(from, ".md")+"-orphan.md")); err != nil {
 			return fmt.Errorf("rename message %s: %w", rel, err)
 		}
 	}
@@ -115,19 +96,24 @@ func (s *Session) Remove(rels ...string) error {
 		if err := s.local(rel); err != nil {
 			return err
 		}
-		err := os.Remove(s.Path(rel))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		crash.Point("remove", s.Path(rel))
-		if err == nil {
-			err = durable.SyncDir(filepath.Dir(s.Path(rel)))
-		}
-		if err != nil {
+		if err := s.gone(s.Path(rel), s.disk.Remove(s.Path(rel))); err != nil {
 			return fmt.Errorf("remove %s: %w", rel, err)
 		}
 	}
 	return nil
+}
+
+// gone takes a missing file for one that a call before did away with. That call may
+// have been killed before the disk knew, and whoever asks now will count on it.
+func (s *Session) gone(file string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err = s.disk.SyncDir(filepath.Dir(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func (s *Session) local(rel string) error {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/crash"
-	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -32,7 +31,7 @@ func (s *Session) Recover(now time.Time) (*orchestrator.State, error) {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
 	if keep < size {
-		if err := durable.Truncate(s.Path(EventsFile), keep); err != nil {
+		if err := s.disk.Truncate(s.Path(EventsFile), keep); err != nil {
 			return nil, fmt.Errorf("recover: %w", err)
 		}
 	}

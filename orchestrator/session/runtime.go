@@ -3,8 +3,6 @@ package session
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/agentmux/agentmux/internal/durable"
 )
 
 const runtimeVersion = 3
@@ -51,5 +49,5 @@ func (s *Session) WriteRuntime(r Runtime) error {
 	if err != nil {
 		return fmt.Errorf("write runtime state: %w", err)
 	}
-	return durable.View(s.Path(RuntimeFile), append(data, '\n'))
+	return s.disk.View(s.Path(RuntimeFile), append(data, '\n'))
 }

@@ -40,6 +40,7 @@ type Session struct {
 	// Dir is the absolute path of the session directory.
 	Dir string
 
+	disk durable.Disk // what is written is written through it
 	held *durable.Held
 
 	// What the host last wrote; valid while the lock is held.
@@ -56,7 +57,11 @@ type Session struct {
 
 // Open returns the session in dir, not locked. The error is a *NotFoundError if
 // dir is no session; a session whose state cannot be read is opened.
-func Open(dir string) (*Session, error) {
+func Open(dir string) (*Session, error) { return OpenOn(dir, durable.Disk{}) }
+
+// OpenOn is Open for a session that is written through disk. It is for tests of
+// what a failing disk does; reading takes the files of this machine.
+func OpenOn(dir string, disk durable.Disk) (*Session, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
@@ -65,7 +70,7 @@ func Open(dir string) (*Session, error) {
 	if err != nil || info.IsDir() {
 		return nil, &NotFoundError{What: dir}
 	}
-	return &Session{Dir: abs}, nil
+	return &Session{Dir: abs, disk: disk}, nil
 }
 
 // Name is the last part of the directory's path.
@@ -89,7 +94,7 @@ type Owner struct {
 // to let go, as a launcher does when it hands the session over; 0 means at once.
 // The error is a *LockedError if the holder stays.
 func (s *Session) Lock(retry time.Duration) error {
-	held, err := lock(s.Path(LockFile), retry)
+	held, err := lock(s.disk, s.Path(LockFile), retry)
 	if err != nil {
 		return s.lockError(err)
 	}
@@ -97,12 +102,12 @@ func (s *Session) Lock(retry time.Duration) error {
 	return nil
 }
 
-func lock(path string, retry time.Duration) (*durable.Held, error) {
+func lock(disk durable.Disk, path string, retry time.Duration) (*durable.Held, error) {
 	text, err := json.Marshal(self(time.Now()))
 	if err != nil {
 		return nil, err
 	}
-	return durable.LockWithin(path, string(text)+"\n", retry)
+	return disk.LockWithin(path, string(text)+"\n", retry)
 }
 
 func self(now time.Time) Owner {

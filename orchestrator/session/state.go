@@ -10,7 +10,6 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -74,7 +73,7 @@ func (s *Session) FromBackup() error {
 	if err != nil {
 		return fmt.Errorf("read backup: %w", err)
 	}
-	if err := durable.Replace(s.Path(StateFile), data); err != nil {
+	if err := s.disk.Replace(s.Path(StateFile), data); err != nil {
 		return fmt.Errorf("restore backup: %w", err)
 	}
 	return nil
