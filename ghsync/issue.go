@@ -3,6 +3,7 @@ package ghsync
 import (
 	"context"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/google/go-github/v62/github"
@@ -10,6 +11,7 @@ import (
 
 // Issue is one issue as the REST interface gives it.
 type Issue struct {
+	Repo                 Repo // that it belongs to, after a transfer not the one asked
 	Number               int
 	Title, Body          string
 	Closed, Locked       bool
@@ -29,8 +31,8 @@ func (i Issue) HasLabel(name string) bool {
 	return false
 }
 
-// Issue reads issue n. Errors: ErrPullRequest, *NotFound (Gone: deleted), *Moved when it
-// was transferred to another server-side place that is not followed.
+// Issue reads issue n. One that was transferred is read where it is now. Errors:
+// ErrPullRequest, *NotFound (Gone: deleted), *Moved.
 func (c *Client) Issue(ctx context.Context, repo Repo, n int) (Issue, error) {
 	i, _, err := c.api.Issues.Get(ctx, repo.Owner, repo.Name, n)
 	if err != nil {
@@ -44,7 +46,7 @@ func (c *Client) Issue(ctx context.Context, repo Repo, n int) (Issue, error) {
 
 func toIssue(i *github.Issue) Issue {
 	out := Issue{
-		Number: i.GetNumber(), Title: i.GetTitle(), Body: i.GetBody(),
+		Repo: repoOfURL(i.GetRepositoryURL()), Number: i.GetNumber(), Title: i.GetTitle(), Body: i.GetBody(),
 		Closed: i.GetState() == "closed", Locked: i.GetLocked(), Author: toAccount(i.GetUser()),
 		URL: i.GetHTMLURL(), CreatedAt: i.GetCreatedAt().UTC(), UpdatedAt: i.GetUpdatedAt().UTC(),
 	}
@@ -52,6 +54,12 @@ func toIssue(i *github.Issue) Issue {
 		out.Labels = append(out.Labels, l.GetName())
 	}
 	return out
+}
+
+// repoOfURL is the repository at an address of the API, which ends in owner and name.
+func repoOfURL(url string) Repo {
+	rest, name := path.Split(url)
+	return Repo{Owner: path.Base(rest), Name: name}
 }
 
 func toAccount(u *github.User) Account {

@@ -141,6 +141,9 @@ func NewMirror(o MirrorOptions) (*Mirror, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if known, ok := st.remembered(o.RepoID); ok {
+		o.Repo = known // it may have another name by now than when the session began
+	}
 	m := &Mirror{
 		o: o, sink: o.Sink, session: s, st: st, view: newView(), wake: make(chan struct{}, 1),
 		off:    map[string]bool{},
@@ -197,7 +200,7 @@ func (m *Mirror) LastError() error {
 const lastWords = 3 * time.Second
 
 // Run mirrors until ctx ends, and then returns nil. Failures of GitHub are waited out, not
-// returned; the only error is ErrClaimLost or one of this machine's disk.
+// returned; the only error is ErrClaimLost, ErrIssueGone or one of this machine's disk.
 func (m *Mirror) Run(ctx context.Context) error {
 	passes, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()

@@ -174,7 +174,7 @@ func (m *Mirror) ensure(ctx context.Context, p post) (id int64, wait time.Durati
 	}
 	id, author, err := m.sink.CreateComment(ctx, p.on, withMarker(p.body, p.marker))
 	if err != nil {
-		return 0, 0, m.notCreated(ctx, key, err)
+		return 0, 0, m.notCreated(key, err)
 	}
 	delete(m.st.Intents, key)
 	m.st.AuthorID = or(author, m.st.AuthorID)
@@ -183,7 +183,7 @@ func (m *Mirror) ensure(ctx context.Context, p post) (id int64, wait time.Durati
 }
 
 // notCreated keeps the intent of what may have been applied and drops that of what was not.
-func (m *Mirror) notCreated(ctx context.Context, key string, err error) error {
+func (m *Mirror) notCreated(key string, err error) error {
 	var (
 		after    *RetryAfter
 		terminal *Terminal
@@ -192,29 +192,12 @@ func (m *Mirror) notCreated(ctx context.Context, key string, err error) error {
 		moved    *Moved
 	)
 	switch {
-	case errors.As(err, &after), errors.As(err, &terminal), errors.As(err, &missing), errors.As(err, &unsent):
+	case errors.As(err, &after), errors.As(err, &terminal), errors.As(err, &missing), errors.As(err, &unsent), errors.As(err, &moved):
 		delete(m.st.Intents, key)
-	case errors.As(err, &moved):
-		delete(m.st.Intents, key)
-		return errors.Join(m.save(), m.moved(ctx, err))
 	default:
 		m.st.Ambiguous++
 	}
 	return errors.Join(err, m.save())
-}
-
-// moved finds the repository's new name by its id.
-func (m *Mirror) moved(ctx context.Context, cause error) error {
-	if m.o.Client == nil || m.o.RepoID == 0 || m.o.Sink != nil {
-		return cause
-	}
-	r, err := m.o.Client.RepositoryByID(ctx, m.o.RepoID)
-	if err != nil {
-		return errors.Join(cause, err)
-	}
-	m.o.Log.Info("repository moved", "session", m.view.session, "from", m.o.Repo.String(), "to", r.String())
-	m.o.Repo, m.sink, m.st.Repo = r.Repo, m.o.Client.Sink(r.Repo), r.String()
-	return &Unsent{Err: cause}
 }
 
 // lookFor looks for the comment of an earlier try. Lists lag, so it looks twice before it

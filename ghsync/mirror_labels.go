@@ -131,8 +131,7 @@ func (m *Mirror) issueLabels(ctx context.Context, want string, first bool) ([]st
 	if first && want != labelNone {
 		return m.addLabel(ctx, want)
 	}
-	have, err := m.o.Client.IssueLabels(ctx, m.o.Repo, m.o.Issue)
-	return have, m.followMove(ctx, err)
+	return m.o.Client.IssueLabels(ctx, m.o.Repo, m.o.Issue)
 }
 
 // changeLabel goes from the label last set to another one without looking.
@@ -145,7 +144,7 @@ func (m *Mirror) changeLabel(ctx context.Context, want string) error {
 	}
 	if old := m.st.Label; old != "" && old != labelNone {
 		if err := m.sink.RemoveLabel(ctx, m.o.Issue, m.labelName(old)); err != nil {
-			return m.followMove(ctx, err)
+			return err
 		}
 	}
 	m.st.Label, m.labelled = want, m.o.Now()
@@ -164,16 +163,7 @@ func (m *Mirror) addLabel(ctx context.Context, want string) ([]string, error) {
 	if want == labelNone {
 		return nil, nil
 	}
-	have, err := m.sink.AddLabel(ctx, m.o.Issue, m.labelName(want))
-	return have, m.followMove(ctx, err)
+	return m.sink.AddLabel(ctx, m.o.Issue, m.labelName(want))
 }
 
 func (m *Mirror) labelName(state string) string { return m.o.Label + ":" + state }
-
-// followMove finds the repository again if err says that it moved.
-func (m *Mirror) followMove(ctx context.Context, err error) error {
-	if isMovedError(err) {
-		return m.moved(ctx, err)
-	}
-	return err
-}

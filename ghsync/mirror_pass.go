@@ -28,13 +28,18 @@ func (m *Mirror) pass(ctx context.Context) (time.Duration, error) {
 		return m.o.Pace.Scan, nil
 	}
 	next, err := m.write(ctx)
-	if errors.Is(err, ErrClaimLost) || errors.As(err, new(*diskError)) {
+	if final(err) {
 		return 0, err
 	}
 	if ctx.Err() != nil || m.ending.Load() {
 		return 0, nil
 	}
 	return m.after(next, err), nil
+}
+
+// final reports whether err ends the mirror.
+func final(err error) bool {
+	return errors.Is(err, ErrClaimLost) || errors.Is(err, ErrIssueGone) || errors.As(err, new(*diskError))
 }
 
 // diskError is a failure of this machine, which no waiting for GitHub cures.
@@ -69,7 +74,7 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 		ctx = WithPriority(ctx, PriorityFinishing)
 	}
 	if m.rebuild {
-		if err := m.findOurs(ctx); err != nil {
+		if err := m.relocate(ctx, m.findOurs(ctx)); err != nil {
 			return 0, err
 		}
 	}
@@ -79,7 +84,8 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 			continue
 		}
 		wait, err := s.run(ctx)
-		if errors.Is(err, ErrClaimLost) || errors.As(err, new(*diskError)) {
+		err = m.relocate(ctx, err)
+		if final(err) {
 			return 0, err
 		}
 		if _, again := Later(err); err != nil && !again {

@@ -105,8 +105,6 @@ func (m *Mirror) status(ctx context.Context) (time.Duration, error) {
 	case m.lockedBy(err):
 		m.st.StatusCommentID = 0
 		return time.Millisecond, m.save()
-	case isMovedError(err):
-		return 0, m.moved(ctx, err)
 	case err != nil:
 		return 0, err
 	}

@@ -248,25 +248,6 @@ func tokenClient(t *testing.T, s *ghsynctest.Server, token string) *ghsync.Clien
 	return c
 }
 
-func TestMirrorFollowsARenamedRepository(t *testing.T) {
-	st := newStage(t)
-	m := st.mirror(st.options())
-	for i, line := range st.script {
-		if i == 10 {
-			st.repo.Rename("gadgets")
-		}
-		if line == "sync" {
-			st.finish(m)
-			continue
-		}
-		st.play(line)
-	}
-	st.finish(m)
-	if got := st.end(); !strings.Contains(got, "kind=final") || !strings.Contains(got, "agentmux:done") {
-		t.Errorf("end:\n%s", got)
-	}
-}
-
 func TestRefusedWriteStopsItsKindOnly(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault ghsynctest.Fault

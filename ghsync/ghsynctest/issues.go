@@ -26,6 +26,9 @@ func (c *call) findIssue() (*issue, *reply) {
 		out = notFound()
 	case i.movedTo != nil:
 		target := c.url("repositories", i.movedTo.repo.id, "issues", i.movedTo.number)
+		if segments := split(c.request.URL.EscapedPath()); len(segments) > 5 {
+			target += "/" + strings.Join(segments[5:], "/")
+		}
 		out = fail(http.StatusMovedPermanently, "Moved Permanently").with("Location", target)
 		out.body.(obj)["url"] = target
 	case i.deleted:

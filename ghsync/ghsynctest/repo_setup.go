@@ -2,6 +2,7 @@ package ghsynctest
 
 import (
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -234,6 +235,14 @@ func (h *Repo) Rename(name string) {
 		h.r.name = name
 		h.s.names[key(h.r.fullName())] = h.r
 		h.s.emit(h.r, "repository", "renamed", nil)
+	})
+}
+
+// Delete lets the repository answer 404, by its id, too.
+func (h *Repo) Delete() {
+	h.locked(func() {
+		delete(h.s.repos, h.r.id)
+		maps.DeleteFunc(h.s.names, func(_ string, r *repo) bool { return r == h.r })
 	})
 }
 

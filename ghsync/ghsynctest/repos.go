@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// AddRepo adds a repository; its owner is made as an organization when unknown.
+// AddRepo adds a repository; its owner is made as an organization when unknown. A former
+// name of another repository stops leading there.
 func (s *Server) AddRepo(spec RepoSpec) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	full := spec.Owner + "/" + spec.Name
-	if s.names[key(full)] != nil {
+	if there := s.names[key(full)]; there != nil && key(there.fullName()) == key(full) {
 		return fmt.Errorf("add %s: it is there already", full)
 	}
 	owner := s.users[key(spec.Owner)]

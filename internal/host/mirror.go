@@ -34,7 +34,7 @@ type mirroring struct {
 	mirror *ghsync.Mirror
 	cancel context.CancelFunc
 	done   sync.WaitGroup
-	lost   bool // the claim is another host's; only done's goroutine writes it
+	lost   bool // nothing more can be written; only done's goroutine writes it
 }
 
 // startMirror runs the mirror until finish, however ctx ends.
@@ -69,7 +69,7 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 	ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	m.done.Go(func() {
 		err := mirror.Run(ctx)
-		m.lost = errors.Is(err, ghsync.ErrClaimLost)
+		m.lost = errors.Is(err, ghsync.ErrClaimLost) || errors.Is(err, ghsync.ErrIssueGone)
 		if err != nil {
 			r.Log.Warn("the mirror ended", "session", r.sess.Name(), "err", err)
 		}
