@@ -21,7 +21,8 @@ const (
 	EffPR              = "ensure_pr"        // a pull request for the branch exists
 	EffLastCompletion  = "write_last_completion"
 	EffCheckpoint      = "checkpoint"
-	EffAdopt           = "adopt_branch" // what people put on the branch is integrated
+	EffOrphan          = "orphan_messages" // Paths are renamed to <stem>-orphan.md
+	EffAdopt           = "adopt_branch"    // what people put on the branch is integrated
 )
 
 // remoteEffects are retried for limits.remote; all others a few times.
@@ -32,6 +33,7 @@ var keptAtEnd = map[string]bool{
 	EffPreserve: true, EffWriteFile: true, EffWriteMarker: true, EffMaterialise: true,
 	EffMoveAside: true, EffRemoveFiles: true, EffEnsureDirs: true, EffLastCompletion: true,
 	EffRemoveWorkspace: true, // of a visit that was left before
+	EffOrphan:          true,
 }
 
 // Effect is something that must become true. The record stays in the state

@@ -19,6 +19,7 @@ const (
 	InEffectDone   = "effect_done"   // an effect is true
 	InEffectFailed = "effect_failed" // one try failed
 	InOverwritten  = "overwritten"   // somebody else wrote state.json
+	InLocked       = "locked"        // level: the issue takes no comments, nobody can answer there
 )
 
 // Input is one thing that happened, with all its evidence.

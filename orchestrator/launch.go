@@ -147,10 +147,19 @@ func (r *reducer) stop(key string) string {
 	a.Launch, a.Waiting, a.Limited = "", "", false
 	r.s.Agents[key] = a
 	role, task := SplitKey(key)
-	r.dropPending(func(e Effect) bool { return e.Type == EffStartAgent && e.Args.Launch == launch })
+	if l := r.in.Line; l == nil || l.Launch != launch || r.s.Ended() {
+		r.dropPending(starts(launch))
+	} else { // it speaks, so it runs: its start gets its record, before its end under the same key
+		r.dropPending(func(e Effect) bool { return starts(launch)(e) && len(e.After) > 0 })
+	}
 	return r.effect(EffStopAgent, launch, Args{
 		Launch: launch, Role: role, Task: task, Workspace: r.workspaceOf(role, task), Gone: r.s.Seen[exitSeen(launch)] != "",
 	})
+}
+
+// starts matches the effect that starts a launch.
+func starts(launch string) func(Effect) bool {
+	return func(e Effect) bool { return e.Type == EffStartAgent && e.Args.Launch == launch }
 }
 
 // workspaceOf returns the name of the workspace an agent of the current visit works in.

@@ -215,15 +215,23 @@ func (r *reducer) redeliver(seq string) {
 	}
 }
 
-// orphanMessages ends what was never delivered.
+// orphanMessages ends what was never delivered, and lets the names of the files say so.
 func (r *reducer) orphanMessages() {
+	var files []string
 	for i := range r.s.Messages {
 		m := &r.s.Messages[i]
 		if m.State != MessageQueued {
 			continue
 		}
-		m.State, m.Reason = MessageOrphan, "the session ended"
+		files = append(files, m.File)
+		m.State, m.Reason, m.File = MessageOrphan, "the session ended", orphanFile(m.File)
 		r.disarm(messageTimer(m.Seq), expiryTimer(m.Seq))
 		r.event(EvMsgOrphaned, messageData(*m))
 	}
+	if len(files) > 0 {
+		r.effect(EffOrphan, files[0], Args{Paths: files}, r.fsPending()...)
+	}
 }
+
+// orphanFile is the name of the file of a message that reached nobody.
+func orphanFile(file string) string { return strings.TrimSuffix(file, ".md") + "-orphan.md" }

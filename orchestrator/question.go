@@ -109,6 +109,20 @@ func (r *reducer) questionTimeout(id string) {
 	r.answer(q, synthetic, "system", "timeout", true)
 }
 
+// locked notes that the issue takes no comments any more. Nobody can answer there, so
+// what is open is decided now, as if its time had passed. A resume tries the issue anew.
+func (r *reducer) locked() {
+	if r.s.Interactive || r.s.Paused || r.s.Ended() || !r.s.Settings.Reachable {
+		return
+	}
+	r.s.Settings.Reachable, r.changed = false, true
+	for _, id := range r.openQuestions() {
+		if !r.s.Ended() {
+			r.questionTimeout(id)
+		}
+	}
+}
+
 // askRetry asks the person of an interactive session what to do with an agent
 // that is gone.
 func (r *reducer) askRetry(key, cause string) {

@@ -53,6 +53,7 @@ var handlers = map[string]func(*reducer){
 	InEffectDone:   (*reducer).effectDone,
 	InEffectFailed: (*reducer).effectFailed,
 	InOverwritten:  (*reducer).overwritten,
+	InLocked:       (*reducer).locked,
 }
 
 // reducer carries one reduction. Its methods change the cloned state and note

@@ -60,14 +60,14 @@ func (r *reducer) unwanted() {
 
 func (r *reducer) started(e Effect, res Result) {
 	key := AgentKey(e.Args.Role, e.Args.Task)
-	a := r.s.Agents[key]
-	if res.CLISession != "" {
+	if a := r.s.Agents[key]; res.CLISession != "" && string(a.LastLaunch) == e.Args.Launch {
 		a.CLISession = Optional(res.CLISession)
 		r.s.Agents[key] = a
 	}
+	_, _, _, attempt, _ := LaunchParts(e.Args.Launch)
 	r.event(EvAgentStarted, map[string]any{
 		"role": e.Args.Role, "task": e.Args.Task, "provider": res.Provider, "model": res.Model, "launch": e.Args.Launch,
-		"attempt": a.Attempt, "prompt": e.Args.PromptFile, "prompt_sha256": res.PromptSHA256,
+		"attempt": attempt, "prompt": e.Args.PromptFile, "prompt_sha256": res.PromptSHA256,
 	})
 }
 
@@ -175,8 +175,12 @@ func (r *reducer) gaveUp(e Effect, cause string) {
 		return
 	}
 	switch e.Type {
-	case EffStopAgent, EffRemoveWorkspace, EffCheckpoint, EffPreserve:
+	case EffStopAgent, EffRemoveWorkspace, EffCheckpoint, EffPreserve, EffOrphan:
 		return // recorded; nothing depends on it that a person cannot see
+	case EffStartAgent:
+		if r.s.Agents[AgentKey(e.Args.Role, e.Args.Task)].Launch == e.Args.Launch {
+			r.fail(e.Type + ": " + cause)
+		} // else it has done its work already
 	case EffDeliver:
 		if m := r.findMessage(e.Args.Seq); m != nil {
 			r.messageFailed(m, cause)

@@ -176,6 +176,7 @@ var attempts = []struct {
 	{"owed", func(m *sim) orchestrator.Input {
 		return orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: m.live()}}
 	}},
+	{"locked", func(*sim) orchestrator.Input { return orchestrator.Input{Kind: orchestrator.InLocked} }},
 	{"overwritten", func(*sim) orchestrator.Input { return orchestrator.Input{Kind: orchestrator.InOverwritten} }},
 }
 

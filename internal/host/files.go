@@ -31,6 +31,10 @@ func (r *runner) moveAside(_ context.Context, e orchestrator.Effect, _ *orchestr
 	return orchestrator.Result{}, r.sess.MoveAside(e.Args.Visit, e.Args.Paths...)
 }
 
+func (r *runner) orphan(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	return orchestrator.Result{}, r.sess.Orphan(e.Args.Paths...)
+}
+
 func (r *runner) removeFiles(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	return orchestrator.Result{}, r.sess.Remove(e.Args.Paths...)
 }

@@ -83,6 +83,9 @@ func (m *mirroring) wake() {
 	}
 }
 
+// locked reports whether the issue was found to take no comments.
+func (m *mirroring) locked() bool { return m.mirror != nil && m.mirror.Locked() }
+
 // finish shows what is left of a session that has ended, for a bounded time. Of one
 // that goes on elsewhere the next mirror shows it.
 func (m *mirroring) finish(ctx context.Context, s *orchestrator.State) {

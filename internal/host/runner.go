@@ -59,6 +59,7 @@ var actions = map[string]action{
 	orchestrator.EffLastCompletion:  (*runner).writeLastCompletion,
 	orchestrator.EffAdopt:           (*runner).adoptBranch,
 	orchestrator.EffCheckpoint:      (*runner).checkpoint,
+	orchestrator.EffOrphan:          (*runner).orphan,
 }
 
 // Ensure makes an effect true. It is safe to call again after any error, and from

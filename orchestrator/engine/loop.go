@@ -156,7 +156,7 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 		steps := []func(context.Context) error{
 			l.takeResults, l.overwritten, l.commands, l.toolLines, l.observe,
 			func(ctx context.Context) error { return l.agents(ctx, reports) },
-			l.timers,
+			l.locked, l.timers,
 		}
 		for _, step := range steps {
 			if err := step(ctx); err != nil {
@@ -213,6 +213,15 @@ func (l *loop) overwritten(ctx context.Context) error {
 		return nil
 	}
 	_, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InOverwritten})
+	return err
+}
+
+// locked tells that the issue takes no comments, once.
+func (l *loop) locked(ctx context.Context) error {
+	if l.Locked == nil || !l.st.Settings.Reachable || !l.Locked() {
+		return nil
+	}
+	_, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InLocked})
 	return err
 }
 
