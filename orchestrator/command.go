@@ -31,25 +31,34 @@ func (r *reducer) commandLine() {
 	if r.lineFaults(l) {
 		return
 	}
+	if l.Tool != commandTool {
+		r.event(EvInputUnknown, map[string]any{"tool": l.Tool})
+		return
+	}
 	p, err := l.Decode()
-	if err != nil || l.Tool != "command" {
-		r.event(EvInputCorrupt, map[string]any{"file": l.File, "offset": l.Cursor.LineStart, "reason": "no command", "excerpt": l.Excerpt})
+	if err != nil {
+		r.event(EvInputCorrupt, map[string]any{"file": l.File, "offset": l.Cursor.LineStart, "reason": "payload: " + err.Error(), "excerpt": l.Excerpt})
 		return
 	}
 	if p.State != "" && p.State != "accepted" { // a note of the bot to itself
 		return
 	}
-	id := p.SourceID
-	if id == "" {
-		id = l.ID
-	}
-	if id != "" && slices.Contains(r.s.RecentIDs, id) {
-		r.event(EvInputIgnored, map[string]any{"tool": "command", "role": "", "task": "", "reason": "duplicate"})
+	known := func(id string) bool { return id != "" && slices.Contains(r.s.RecentIDs, id) }
+	switch {
+	case l.Session != "" && l.Session != r.s.SessionID:
+		r.ignore(Call{Tool: commandTool}, "foreign")
+		return
+	case known(l.ID), known(p.SourceID):
+		r.ignore(Call{Tool: commandTool}, "duplicate")
 		return
 	}
-	r.remember(id)
+	r.remember(l.ID)
+	r.remember(p.SourceID)
 	r.command(p)
 }
+
+// commandTool is the tool that every line of a person names.
+const commandTool = "command"
 
 // command applies one command and records the decision. The record of what was
 // applied comes first, so that readers see the cause before its consequences.

@@ -133,6 +133,9 @@ var attempts = []struct {
 	{"answer", byCommand("answer", map[string]any{"text": "yes"})},
 	{"unknown command", byCommand("jump", nil)},
 	{"corrupt command", func(*sim) orchestrator.Input {
+		return orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Tool: "command", Payload: []byte(`{"args":1}`)}}
+	}},
+	{"tool of agents as command", func(*sim) orchestrator.Input {
 		return orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Tool: "submit_done"}}
 	}},
 	{"signal", func(*sim) orchestrator.Input {
