@@ -4,7 +4,7 @@ BENCHTIME ?= 1s
 TESTFLAGS ?=
 KILLS ?= 60
 
-.PHONY: help build test lint demo bench fuzz test-real test-kill test-agents protocol-table clean
+.PHONY: help build test lint demo bench fuzz test-real test-kill test-agents test-mutants protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ test-kill: ## the host killed at KILLS moments of a run, each time to the same e
 
 test-agents: ## the real claude program against a model on loopback (needs npm)
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestClaude ./internal/agent/modeltest ./cmd/agentmux
+
+test-mutants: ## each gate taken out of a copy: a test must fail
+	@.ci/setup && .ci/mutants/run
 
 protocol-table: ## write docs/protocol-cases.md: which tests hold which case of the protocol
 	@go test -count=1 -run=TestProtocolTable . -update
