@@ -100,15 +100,33 @@ func (r *runner) shutdown() {
 	}
 }
 
-// took hands the end of a try to the reducer. An effect that was dropped
-// meanwhile has nobody to tell.
+// took hands the ends of tries to the reducer: f, and those that wait to be taken. They
+// share one commit, since each commit costs several writes to the disk. An effect that was
+// dropped meanwhile has nobody to tell.
 func (l *loop) took(ctx context.Context, f finished) error {
-	delete(l.effects.running, f.id)
-	wanted := slices.ContainsFunc(l.st.Pending, func(e orchestrator.Effect) bool { return e.ID == f.id })
-	if !wanted {
-		return nil
+	b := batch{state: l.st}
+	for more := true; more; {
+		delete(l.effects.running, f.id)
+		if in, wanted := result(b.state, f); wanted {
+			if err := l.stage(&b, in); err != nil {
+				return err
+			}
+		}
+		select {
+		case f = <-l.effects.done:
+		default:
+			more = false
+		}
 	}
-	in := orchestrator.Input{Kind: orchestrator.InEffectDone, Effect: &orchestrator.Outcome{ID: f.id, Result: f.result}}
+	_, err := l.flush(ctx, b)
+	l.effects.ready(l.st, l.Now())
+	return err
+}
+
+// result is the input that the end of a try makes.
+func result(s *orchestrator.State, f finished) (in orchestrator.Input, wanted bool) {
+	wanted = slices.ContainsFunc(s.Pending, func(e orchestrator.Effect) bool { return e.ID == f.id })
+	in = orchestrator.Input{Kind: orchestrator.InEffectDone, Effect: &orchestrator.Outcome{ID: f.id, Result: f.result}}
 	if f.err != nil {
 		in.Kind = orchestrator.InEffectFailed
 		in.Effect = &orchestrator.Outcome{ID: f.id, Error: f.err.Error(), Class: orchestrator.FailLocal}
@@ -117,8 +135,7 @@ func (l *loop) took(ctx context.Context, f finished) error {
 			in.Effect.Class, in.Effect.Wait = c.class, orchestrator.Duration(c.wait)
 		}
 	}
-	_, err := l.apply(ctx, in)
-	return err
+	return in, wanted
 }
 
 // finishPending carries out what the end of the session left to do, for a

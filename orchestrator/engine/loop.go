@@ -159,8 +159,12 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 			l.locked, l.timers,
 		}
 		for _, step := range steps {
+			version := l.version
 			if err := step(ctx); err != nil {
 				return err
+			}
+			if l.version != version {
+				l.effects.ready(l.st, l.Now()) // nobody waits for the rest of the looks
 			}
 			if before.ended && !l.st.Ended() { // somebody told it to go on
 				l.ingest, l.anyTime = true, l.st.Visit
@@ -273,28 +277,59 @@ func (l *loop) next() time.Duration {
 
 // apply lets the reducer decide about one input and commits what it decided.
 func (l *loop) apply(ctx context.Context, in orchestrator.Input) (changed bool, err error) {
-	in.At = l.Now()
-	step, err := l.reduce(in)
-	if err != nil {
-		l.Log.Error("the session cannot go on", "phase", l.st.Phase, "err", err)
-		step, err = orchestrator.Fail(l.Definition, l.st, in.At, err.Error())
-	}
-	if err != nil {
-		return false, fmt.Errorf("end the session as failed: %w", err)
-	}
-	if !step.Changed {
-		return false, nil
-	}
-	crash.Point("decide", in.Kind)
-	if err := l.commit(ctx, step); err != nil {
+	b := batch{state: l.st}
+	if err := l.stage(&b, in); err != nil {
 		return false, err
 	}
-	crash.Point("commit", in.Kind)
-	l.st = step.State
+	return l.flush(ctx, b)
+}
+
+// batch is what inputs have led to that share a commit.
+type batch struct {
+	state *orchestrator.State
+	step  orchestrator.Step
+	kind  string // of the last input
+}
+
+// stage lets the reducer decide about one input. Nothing is true before flush.
+func (l *loop) stage(b *batch, in orchestrator.Input) error {
+	in.At = l.Now()
+	step, err := l.reduce(b.state, in)
+	if err != nil {
+		l.Log.Error("the session cannot go on", "phase", b.state.Phase, "err", err)
+		step, err = orchestrator.Fail(l.Definition, b.state, in.At, err.Error())
+	}
+	if err != nil {
+		return fmt.Errorf("end the session as failed: %w", err)
+	}
+	if !step.Changed {
+		return nil
+	}
+	crash.Point("decide", in.Kind)
+	b.state, b.kind = step.State, in.Kind
+	step.Events = append(b.step.Events, step.Events...)
+	if b.step.Blobs != nil {
+		maps.Copy(b.step.Blobs, step.Blobs)
+		step.Blobs = b.step.Blobs
+	}
+	b.step = step
+	return nil
+}
+
+// flush commits a batch.
+func (l *loop) flush(ctx context.Context, b batch) (changed bool, err error) {
+	if !b.step.Changed {
+		return false, nil
+	}
+	if err := l.commit(ctx, b.step); err != nil {
+		return false, err
+	}
+	crash.Point("commit", b.kind)
+	l.st = b.state
 	l.version++
 	l.dirty = true
 	l.effects.drop(l.st.Pending)
-	for _, e := range step.Events {
+	for _, e := range b.step.Events {
 		l.logEvent(e)
 	}
 	l.OnCommit(l.st)
@@ -302,12 +337,12 @@ func (l *loop) apply(ctx context.Context, in orchestrator.Input) (changed bool, 
 }
 
 // reduce turns a panic of the reducer into the failure of this one session.
-func (l *loop) reduce(in orchestrator.Input) (step orchestrator.Step, err error) {
+func (l *loop) reduce(s *orchestrator.State, in orchestrator.Input) (step orchestrator.Step, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			l.Log.Error("panic while deciding", "input", in.Kind, "err", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("decide about %s: %v", in.Kind, r)
 		}
 	}()
-	return orchestrator.Reduce(l.Definition, l.st, in)
+	return orchestrator.Reduce(l.Definition, s, in)
 }
