@@ -73,6 +73,7 @@ type call struct {
 	config    []string // further key=value
 	env       []string // further NAME=value
 	stdin     []byte
+	in, out   *os.File      // for pipe: instead of stdin and of an answer
 	limit     time.Duration // 0: localLimit
 	maxOutput int64         // 0: maxOutput; more is an error
 	personal  bool          // reads the person's global configuration
@@ -164,12 +165,18 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	if c.stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.stdin)
 	}
+	if c.in != nil {
+		cmd.Stdin = c.in
+	}
 	stdout := &bounded{limit: c.maxOutput}
 	if stdout.limit == 0 {
 		stdout.limit = maxOutput
 	}
 	stderr := &bounded{limit: 64 << 10, drop: true}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if c.out != nil {
+		cmd.Stdout = c.out
+	}
 	// A group of its own: the helpers of git end with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
@@ -204,6 +211,24 @@ func (c call) failure(ctx context.Context, err error, stdout, stderr *bounded) e
 
 // ErrTooLarge says that an answer is larger than the caller's limit.
 var ErrTooLarge = errors.New("too large")
+
+// pipe runs two calls at once, the second on what the first one writes.
+func pipe(ctx context.Context, from, to call) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	from.out, to.in = w, r
+	failed := make(chan error, 1)
+	go func() {
+		_, err := from.run(ctx)
+		failed <- errors.Join(err, w.Close())
+	}()
+	_, err = to.run(ctx)
+	// Closed before the other is waited for: it may be writing to somebody who is gone.
+	err = errors.Join(err, r.Close())
+	return errors.Join(<-failed, err)
+}
 
 // text is run for answers of one line.
 func (c call) text(ctx context.Context) (string, error) {

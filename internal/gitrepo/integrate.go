@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -186,6 +187,10 @@ func (h *Host) result(ctx context.Context, spec IntegrateSpec, parent, commit st
 	base, err := h.effectiveBase(ctx, spec, parent)
 	if err != nil {
 		return IntegrateResult{}, err
+	}
+	mine := covers(spec.Owned)
+	if base == parent && tree == spec.Tree && !slices.ContainsFunc(res.Files, func(p string) bool { return !mine(p) }) {
+		return res, nil // nothing to count lines of
 	}
 	res.Scope, err = h.OutOfScope(ctx, base, spec.Tree, spec.Owned)
 	return res, err

@@ -103,7 +103,8 @@ func (s *snapshot) take(ctx context.Context) (Snapshot, error) {
 	if err := s.readBase(ctx); err != nil {
 		return Snapshot{}, err
 	}
-	if err := s.update(ctx); err != nil {
+	gone, err := s.update(ctx)
+	if err != nil {
 		return Snapshot{}, err
 	}
 	tree, err := s.git("write-tree").text(ctx)
@@ -114,7 +115,7 @@ func (s *snapshot) take(ctx context.Context) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	if err := s.checkLinks(changes); err != nil {
+	if err := refused(append(s.notTaken(changes, gone), s.linked(changes)...)); err != nil {
 		return Snapshot{}, err
 	}
 	return Snapshot{Tree: tree, Changes: changes}, nil
@@ -229,8 +230,9 @@ func (s *snapshot) readBase(ctx context.Context) error {
 }
 
 // update brings the walked files into the index. Paths of the base that are no file
-// any more go first, by name alone: git refuses to look for one beyond a symlink.
-func (s *snapshot) update(ctx context.Context) error {
+// any more go first, by name alone: git refuses to look for one beyond a symlink. It
+// returns those.
+func (s *snapshot) update(ctx context.Context) (gone []string, err error) {
 	present := map[string]bool{}
 	paths := make([]string, 0, len(s.files))
 	for _, f := range s.files {
@@ -238,36 +240,31 @@ func (s *snapshot) update(ctx context.Context) error {
 		paths = append(paths, f.path)
 	}
 	masked := covers(s.Masked)
-	var gone []string
 	for _, e := range s.base {
 		if !present[e.Path] && !e.Gitlink() && !masked(e.Path) {
 			gone = append(gone, e.Path)
 		}
 	}
 	if err := s.updateIndex(ctx, gone, "--force-remove"); err != nil {
-		return err
+		return nil, err
 	}
-	if err := s.updateIndex(ctx, paths, "--add", "--remove", "--replace"); err != nil {
-		return err
-	}
-	return s.checkIndex(ctx, paths, gone)
+	return gone, s.updateIndex(ctx, paths, "--add", "--remove", "--replace")
 }
 
-// checkIndex compares the index with what was walked: git leaves out some names with
-// a warning, and a file that went away meanwhile with none.
-func (s *snapshot) checkIndex(ctx context.Context, paths, gone []string) error {
-	out, err := s.git("ls-files", "-z", "--cached").run(ctx)
-	if err != nil {
-		return err
+// notTaken compares the tree with what was walked: git leaves out some names with a
+// warning, and a file that went away meanwhile with none.
+func (s *snapshot) notTaken(changes []Change, gone []string) []Refusal {
+	have := make(map[string]bool, len(s.base))
+	for _, e := range s.base {
+		have[e.Path] = true
 	}
-	have := map[string]bool{}
-	for _, p := range records(out) {
-		have[p] = true
+	for _, c := range changes {
+		have[c.Path] = c.Status != 'D'
 	}
 	var refusals []Refusal
-	for _, p := range paths {
-		if !have[p] {
-			refusals = append(refusals, Refusal{p, "is not taken by git"})
+	for _, f := range s.files {
+		if !have[f.path] {
+			refusals = append(refusals, Refusal{f.path, "is not taken by git"})
 		}
 	}
 	for _, p := range gone {
@@ -275,7 +272,7 @@ func (s *snapshot) checkIndex(ctx context.Context, paths, gone []string) error {
 			refusals = append(refusals, Refusal{p, "changed while it was read"})
 		}
 	}
-	return refused(refusals)
+	return refusals
 }
 
 func (s *snapshot) updateIndex(ctx context.Context, paths []string, flags ...string) error {
@@ -291,9 +288,9 @@ func (s *snapshot) updateIndex(ctx context.Context, paths []string, flags ...str
 	return nil
 }
 
-// checkLinks refuses changed files that have further names: one may lie outside the
+// linked finds changed files that have further names: one may lie outside the
 // workspace.
-func (s *snapshot) checkLinks(changes []Change) error {
+func (s *snapshot) linked(changes []Change) []Refusal {
 	links := map[string]uint64{}
 	for _, f := range s.files {
 		links[f.path] = f.links
@@ -307,5 +304,5 @@ func (s *snapshot) checkLinks(changes []Change) error {
 			refusals = append(refusals, Refusal{c.Path, "has a further hard link"})
 		}
 	}
-	return refused(refusals)
+	return refusals
 }
