@@ -25,6 +25,15 @@ func becomeReaper() error {
 // reaped is whom to wait for: everybody, as orphans become our children.
 func reaped(int) int { return -1 }
 
+// childless reports whether the kernel knows no child of ours, not even one that has ended
+// and was not waited for. Orphans of the launch are our children, so a process that was
+// made while the table of processes was read is not missed.
+func childless() bool {
+	const all = 0 // P_ALL of <linux/wait.h>
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_WAITID, all, 0, 0, syscall.WEXITED|syscall.WNOHANG|syscall.WNOWAIT, 0, 0)
+	return errno == syscall.ECHILD
+}
+
 // procStat is the part of /proc/<pid>/stat that is used.
 type procStat struct {
 	state         string
@@ -98,29 +107,43 @@ func each(f func(pid int, s procStat)) {
 // marked finds the processes whose environment has the mark of a launch.
 func marked(mark string) []Process {
 	var found []Process
-	want := []byte(markName + "=" + mark)
+	own := os.Getpid()
 	each(func(pid int, s procStat) {
-		if pid == os.Getpid() {
-			return
-		}
-		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		if err != nil {
-			return // another user's, or gone
-		}
-		for _, v := range bytes.Split(env, []byte{0}) {
-			if bytes.Equal(v, want) {
-				found = append(found, Process{pid, s.start})
-				return
-			}
+		if pid != own && carries(pid, mark) {
+			found = append(found, Process{pid, s.start})
 		}
 	})
 	return found
 }
 
-// belonging finds the processes below root and those that carry the launch's mark.
+// carries reports whether a process has the mark of a launch. It does not of another
+// user's, or of one that is gone.
+func carries(pid int, mark string) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return false
+	}
+	want := []byte(markName + "=" + mark)
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if bytes.Equal(v, want) {
+			return true
+		}
+	}
+	return false
+}
+
+// belonging finds the processes below root and those that carry the launch's mark, in one
+// look: somebody waits for the end of the launch, on a machine with many processes.
 func belonging(root int, mark string) []Process {
 	children := map[int][]Process{}
-	each(func(pid int, s procStat) { children[s.parent] = append(children[s.parent], Process{pid, s.start}) })
+	var marked []Process
+	each(func(pid int, s procStat) {
+		p := Process{pid, s.start}
+		children[s.parent] = append(children[s.parent], p)
+		if pid != root && carries(pid, mark) {
+			marked = append(marked, p)
+		}
+	})
 	found := children[root]
 	for i := 0; i < len(found); i++ {
 		found = append(found, children[found[i].PID]...)
@@ -129,7 +152,7 @@ func belonging(root int, mark string) []Process {
 	for _, p := range found {
 		seen[p] = true
 	}
-	for _, p := range marked(mark) {
+	for _, p := range marked {
 		if !seen[p] {
 			found = append(found, p)
 		}

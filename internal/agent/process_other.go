@@ -18,6 +18,9 @@ func becomeReaper() error { return nil }
 // reaped is whom to wait for: the program alone, as ps is waited for by its own caller.
 func reaped(program int) int { return program }
 
+// childless reports nothing here: an orphan is no child of ours.
+func childless() bool { return true }
+
 // ps asks for columns of one process or, with pid 0, of all of ours.
 func ps(pid int, columns string) (string, error) {
 	args := []string{"-x", "-o", columns}

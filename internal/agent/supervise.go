@@ -161,7 +161,7 @@ func (x *execution) finished() bool {
 		}
 		x.strays[p] = x.strays[p] || x.ended
 	}
-	if !x.ended || len(left) > 0 {
+	if !x.ended || len(left) > 0 || !childless() {
 		return false
 	}
 	// A pipe held open by nobody ends at once; its last lines are still to be shown.
