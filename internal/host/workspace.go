@@ -158,13 +158,16 @@ func (r *runner) preserve(ctx context.Context, e orchestrator.Effect, _ *orchest
 
 // checkpoint has no remote part yet: what it would save is on this machine.
 func (r *runner) checkpoint(ctx context.Context, _ orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
-	ref := "refs/agentmux/sessions/" + r.sess.Name()
+	ref, want := "refs/agentmux/sessions/"+r.sess.Name(), s.Integrated.Commit
+	if want == "" {
+		return orchestrator.Result{}, nil
+	}
 	old, err := r.repo.Ref(ctx, ref)
-	if err != nil || s.Integrated.Commit == "" {
+	if err == nil && old != want {
+		err = r.repo.UpdateRef(ctx, ref, want, old)
+	}
+	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	if err := r.repo.UpdateRef(ctx, ref, s.Integrated.Commit, old); err != nil {
-		return orchestrator.Result{}, err
-	}
-	return orchestrator.Result{Path: ref, Commit: s.Integrated.Commit}, nil
+	return orchestrator.Result{Path: ref, Commit: want}, nil
 }
