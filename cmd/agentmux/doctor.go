@@ -3,26 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/config"
-	"github.com/agentmux/agentmux/internal/gitrepo"
-	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/tmux"
-	"github.com/agentmux/agentmux/workflows"
 	"github.com/spf13/cobra"
 )
 
 // probe is one row of doctor.
 type probe struct {
 	Name   string `json:"name"`
-	State  string `json:"state"` // ok, warning, failed
+	State  string `json:"state"` // ok, warning, failed, skipped
 	Detail string `json:"detail"`
 	Hint   string `json:"hint,omitempty"`
 }
@@ -31,48 +23,82 @@ const (
 	probeOK      = "ok"
 	probeWarning = "warning"
 	probeFailed  = "failed"
+	probeSkipped = "skipped"
 )
 
+func passed(name, format string, args ...any) probe {
+	return probe{name, probeOK, fmt.Sprintf(format, args...), ""}
+}
+
+func skipped(name, detail, hint string) probe { return probe{name, probeSkipped, detail, hint} }
+
+// doctorFlags are doctor's own.
+type doctorFlags struct {
+	asJSON, write bool
+}
+
 func (a *app) doctorCommand() *cobra.Command {
-	var asJSON bool
+	var f doctorFlags
 	cmd := &cobra.Command{
-		Use:     "doctor [SESSION]",
-		Short:   "Probe everything a run needs; each failure says how to fix it",
-		Example: "  agentmux doctor\n  agentmux doctor --json",
+		Use:   "doctor [SESSION]",
+		Short: "Probe everything a run needs; each failure says how to fix it",
+		Long: `Looks at this machine, the clone, the configuration, the agents' CLIs, the GitHub
+server, the token and the repository, and says of each what it found and what to
+do. With a session, checks that session's files against each other instead.
+
+It only reads. What shows only by writing is tried with --write: the label of
+requests is made if it is missing, a ref is made and deleted, and a pull request
+and a commit status are asked for that cannot come about.
+
+The exit code is 3 if something failed; warnings and skipped probes are no failure.`,
+		Example: "  agentmux doctor\n  agentmux doctor --write\n  agentmux doctor --json\n  agentmux doctor '#42'",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			probes, err := a.probes(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				if err := printJSON(a.out, probes); err != nil {
-					return err
-				}
-			} else {
-				a.printProbes(probes)
-			}
-			if slices.ContainsFunc(probes, func(p probe) bool { return p.State == probeFailed }) {
-				return quiet(exitNeedsHuman)
-			}
-			return nil
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), args, f) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "machine-readable output")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "machine-readable output: a list of {name, state, detail, hint}")
+	cmd.Flags().BoolVar(&f.write, "write", false, "also try what shows only by writing to the repository")
 	return group(groupSetup, cmd)
 }
 
+func (a *app) doctor(ctx context.Context, args []string, f doctorFlags) error {
+	probes, err := a.probes(ctx, args, f)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		err = printJSON(a.out, probes)
+	} else {
+		a.printProbes(probes)
+	}
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(probes, func(p probe) bool { return p.State == probeFailed }) {
+		return quiet(exitNeedsHuman)
+	}
+	return nil
+}
+
 func (a *app) printProbes(probes []probe) {
-	marks := map[string]string{probeOK: "ok  ", probeWarning: "warn", probeFailed: "FAIL"}
+	marks := map[string]string{probeOK: "ok  ", probeWarning: "warn", probeFailed: "FAIL", probeSkipped: "-   "}
+	count := map[string]int{}
 	for _, p := range probes {
-		a.print("%s  %-12s %s", marks[p.State], p.Name, p.Detail)
+		count[p.State]++
+		detail := strings.ReplaceAll(p.Detail, "\n", "\n"+strings.Repeat(" ", 20))
+		a.print("%s  %-12s  %s", marks[p.State], p.Name, detail)
 		if p.Hint != "" {
-			a.print("      %-12s -> %s", "", p.Hint)
+			a.print("      %-12s  -> %s", "", p.Hint)
 		}
+	}
+	switch {
+	case count[probeFailed] > 0:
+		a.print("\n%d failed, %d warnings", count[probeFailed], count[probeWarning])
+	default:
+		a.print("\nnothing failed, %d warnings", count[probeWarning])
 	}
 }
 
-func (a *app) probes(ctx context.Context, args []string) ([]probe, error) {
+func (a *app) probes(ctx context.Context, args []string, f doctorFlags) ([]probe, error) {
 	if len(args) == 1 {
 		return a.probeSession(args)
 	}
@@ -80,123 +106,17 @@ func (a *app) probes(ctx context.Context, args []string) ([]probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	probes := []probe{probeGit(ctx), probeTmux(ctx), probeDir("state", stateHome()), probeDir("runtime", runtimeDir())}
-	probes = append(probes, probeClone(ctx, project))
+	probes := append(probeMachine(ctx), probeClone(ctx, project))
 	c, problems := config.Load(a.sources(project))
 	if problems.Err() != nil {
-		return append(probes, probe{"config", probeFailed, problems.Errors().Lines()[0], "agentmux config check"}), nil
+		lines := problems.Errors().Lines()
+		return append(probes, probe{"config", probeFailed, strings.Join(lines, "\n"), "correct the file; agentmux config check looks again"}), nil
 	}
-	probes = append(probes, probe{"config", probeOK, strings.Join(append(c.Source(), "defaults"), ", "), ""})
-	probes = append(probes, probeWorkflows(project), probeSandbox())
-	probes = append(probes, probeProviders(c)...)
-	probes = append(probes, a.probeGitHub(ctx, c, project)...)
+	probes = append(probes, passed("config", "%s", strings.Join(append(c.Source(), "defaults"), ", ")))
+	probes = append(probes, probeWorkflows(project), probeSandbox(c))
+	probes = append(probes, probeProviders(ctx, c)...)
+	probes = append(probes, a.probeGitHub(ctx, c, project, f.write)...)
 	return append(probes, probeSessions(project)...), nil
-}
-
-func probeGit(ctx context.Context) probe {
-	version, err := gitrepo.Version(ctx)
-	if err != nil {
-		return probe{"git", probeFailed, err.Error(), "install git 2.38 or newer"}
-	}
-	return probe{"git", probeOK, version, ""}
-}
-
-func probeTmux(ctx context.Context) probe {
-	install := "install tmux " + tmux.Oldest().String() + " or newer (apt-get install tmux, brew install tmux)"
-	server, err := tmux.New(tmux.Options{Socket: filepath.Join(runtimeDir(), "probe.sock")})
-	if err != nil {
-		return probe{"tmux", probeFailed, err.Error(), ""}
-	}
-	version, err := server.Version(ctx)
-	switch {
-	case err != nil:
-		return probe{"tmux", probeFailed, err.Error(), install}
-	case version.Before(tmux.Oldest()):
-		return probe{"tmux", probeFailed, version.String(), install}
-	case len(version.Faults()) > 0:
-		return probe{"tmux", probeWarning, version.String() + ": " + strings.Join(version.Faults(), "; ") + " (worked around)", "3.4 or newer has fewer faults"}
-	}
-	return probe{"tmux", probeOK, version.String(), ""}
-}
-
-func probeDir(name, dir string) probe {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return probe{name, probeFailed, err.Error(), "make the directory writable for you"}
-	}
-	file, err := os.CreateTemp(dir, ".probe-*")
-	if err != nil {
-		return probe{name, probeFailed, err.Error(), "make the directory writable for you"}
-	}
-	_ = file.Close()
-	_ = os.Remove(file.Name())
-	return probe{name, probeOK, dir, ""}
-}
-
-func probeClone(ctx context.Context, project string) probe {
-	clone, err := gitrepo.Inspect(ctx, project)
-	switch {
-	case err != nil:
-		return probe{"clone", probeFailed, err.Error(), "run agentmux inside a git clone, or git init"}
-	case clone.Head == "":
-		return probe{"clone", probeFailed, project + " has no commit", "git commit something first"}
-	case clone.Origin == "":
-		return probe{"clone", probeWarning, project + " has no remote", "without origin a run ends with a local branch"}
-	}
-	detail := fmt.Sprintf("%s on %s", clone.Root, dash(clone.Branch))
-	if clone.Changed+clone.Unpushed > 0 {
-		detail += fmt.Sprintf("; %d changed files and %d unpushed commits are not part of a run", clone.Changed, clone.Unpushed)
-	}
-	return probe{"clone", probeOK, detail, ""}
-}
-
-func probeWorkflows(project string) probe {
-	dir := os.DirFS(project)
-	for _, name := range workflows.Names(dir) {
-		if _, _, problems := workflows.Load(name, dir); problems.Err() != nil {
-			return probe{"workflows", probeFailed, name + " is invalid", "agentmux workflows check " + name}
-		}
-	}
-	return probe{"workflows", probeOK, strings.Join(workflows.Names(dir), ", "), ""}
-}
-
-// probeSandbox says plainly that there is none yet.
-func probeSandbox() probe {
-	return probe{"sandbox", probeWarning, "none: agents run as you and can read what you can read", "use trusted repositories and authors only"}
-}
-
-// probeProviders looks for the program of every role.
-func probeProviders(c *config.Config) []probe {
-	providers, problems := host.Providers(c)
-	if problems != nil {
-		return []probe{{"providers", probeFailed, problems.Error(), "agentmux config check"}}
-	}
-	roles := map[string][]string{}
-	for _, role := range workflows.Roles() {
-		name := c.Choose(role).Provider
-		roles[name] = append(roles[name], role)
-	}
-	var probes []probe
-	for _, name := range providers.Names() {
-		if len(roles[name]) > 0 {
-			probes = append(probes, probeProvider(providers[name], roles[name]))
-		}
-	}
-	return probes
-}
-
-func probeProvider(p agent.Provider, roles []string) probe {
-	what := fmt.Sprintf("%d roles", len(roles))
-	if p.Command == "{self}" {
-		return probe{p.Name, probeOK, "built in, for " + what, ""}
-	}
-	path, err := exec.LookPath(p.Command)
-	if err != nil {
-		return probe{p.Name, probeFailed, p.Command + " is not in PATH, wanted by " + what, "install it, or choose another with defaults.provider"}
-	}
-	if !p.Proven {
-		return probe{p.Name, probeWarning, path + " (unproven), for " + what, "agentmux was not tested with it"}
-	}
-	return probe{p.Name, probeOK, path + ", for " + what, ""}
 }
 
 func (a *app) probeSession(args []string) ([]probe, error) {
@@ -206,7 +126,7 @@ func (a *app) probeSession(args []string) ([]probe, error) {
 	}
 	report := session.CheckDir(entry.Dir)
 	if len(report.Problems) == 0 {
-		return []probe{{"session", probeOK, entry.Name + ": replay equals state", ""}}, nil
+		return []probe{passed("session", "%s: its records lead to its state", entry.Name)}, nil
 	}
 	var probes []probe
 	for _, problem := range report.Problems {
@@ -218,9 +138,9 @@ func (a *app) probeSession(args []string) ([]probe, error) {
 func probeSessions(project string) []probe {
 	entries, err := session.List(project)
 	if err != nil {
-		return []probe{{"sessions", probeFailed, err.Error(), ""}}
+		return []probe{{"sessions", probeFailed, err.Error(), "make " + session.Dir(project) + " readable for you"}}
 	}
-	probes := []probe{{"sessions", probeOK, fmt.Sprintf("%d in %s", len(entries), filepath.Join(project, ".agentmux")), ""}}
+	probes := []probe{passed("sessions", "%d in %s", len(entries), session.Dir(project))}
 	for _, e := range entries {
 		if e.Err != nil {
 			probes = append(probes, probe{"session", probeFailed, e.Name + ": " + e.Condition(), "agentmux resume " + e.Name + " --from-backup"})

@@ -4,41 +4,267 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/host"
 )
 
-// probeGitHub asks who the token is and what it may do in origin's repository.
-func (a *app) probeGitHub(ctx context.Context, c *config.Config, project string) []probe {
+// githubProbe asks one server about one account and one repository.
+type githubProbe struct {
+	*site
+	client  *ghsync.Client
+	project *host.Project
+	repo    ghsync.Repository
+	meta    ghsync.Meta
+	base    host.Base
+	survey  host.Survey
+	write   bool
+}
+
+// probePause is before the first repetition: a person waits.
+const probePause = 100 * time.Millisecond
+
+// maxSkew is how far the clocks may be apart: leases and an App's claims bear no more.
+const maxSkew = 30 * time.Second
+
+// probeGitHub asks the server, the token and the repository of origin.
+func (a *app) probeGitHub(ctx context.Context, c *config.Config, project string, write bool) []probe {
 	id, err := a.identity(c)
 	if err != nil {
 		return []probe{{"github", probeFailed, err.Error(), "agentmux config check"}}
 	}
 	if id.tokens == nil && !actsAsApp(c) {
-		return []probe{{"github", probeWarning, "no token", "set AGENTMUX_GITHUB_TOKEN or run gh auth login; agentmux run works without"}}
+		return []probe{{"github", probeWarning, "no token", noTokenHint + "; agentmux run works without"}}
 	}
-	s := &site{project: project, config: c, identity: id}
-	if err := a.wire(s, io.Discard, true); err != nil {
-		return []probe{{"github", probeFailed, err.Error(), ""}}
+	id.pause = probePause
+	g := &githubProbe{site: &site{project: project, config: c, identity: id}, write: write}
+	if err := a.wire(g.site, io.Discard, true); err != nil {
+		return []probe{{"github", probeFailed, err.Error(), "agentmux config check"}}
 	}
-	if s.host.GitHub == nil {
-		return []probe{{"github", probeWarning, "origin is not on " + id.bases.Server, "an App works for a repository there"}}
+	if g.client = g.host.GitHub; g.client == nil {
+		return []probe{{"github", probeWarning, "origin is not on " + id.bases.Server, "an App works for a repository there: git remote -v, github.host"}}
 	}
-	viewer, err := s.host.GitHub.Viewer(ctx)
-	if err != nil {
-		return []probe{{"github", probeFailed, explainGitHub(err, id.bases.API).Error(), "check github.host, the token and the network"}}
+	probes, ok := g.server(ctx)
+	if !ok {
+		return probes
 	}
-	probes := []probe{{"github", probeOK, fmt.Sprintf("%s as %s, token from %s", id.bases.API, viewer.Login, id.from), ""}}
-	p, err := s.host.Project(ctx, project, c)
-	if err != nil || !p.GitHub {
+	if g.project, err = g.host.Project(ctx, project, c); err != nil || !g.project.GitHub {
 		return append(probes, probe{"repository", probeWarning, "origin is not on " + id.bases.Server, "set github.host, or work without pull requests"})
 	}
-	repo, err := s.host.GitHub.Repository(ctx, p.Repo.Owner, p.Repo.Name)
-	switch {
-	case err != nil:
-		return append(probes, probe{"repository", probeFailed, explainGitHub(err, p.Repo.String()).Error(), "give the token access to the repository"})
-	case !s.mayPush(repo):
-		return append(probes, probe{"repository", probeWarning, p.Repo.String() + ": this account may not write", "a run ends with a branch in this clone"})
+	return append(probes, g.repository(ctx)...)
+}
+
+// server probes the address, the clock and the account. ok is false if nothing more can
+// be asked.
+func (g *githubProbe) server(ctx context.Context) (probes []probe, ok bool) {
+	api := g.identity.bases.API
+	var err error
+	if g.meta, err = g.client.Meta(ctx); err != nil {
+		return []probe{g.refused("github", api, err)}, false
 	}
-	return append(probes, probe{"repository", probeOK, fmt.Sprintf("%s, default branch %s, may write", p.Repo, repo.DefaultBranch), ""})
+	detail := api
+	if g.meta.Version != "" {
+		detail += ", version " + g.meta.Version
+	}
+	probes = append(probes, passed("github", "%s, %s", detail, quotaText(g.client.Quotas())))
+	clock := passed("clock", "%s apart from the server's", g.meta.Skew.Abs())
+	if g.meta.Skew.Abs() > maxSkew {
+		clock.State, clock.Hint = probeFailed, "set this machine's clock by NTP: timedatectl set-ntp true"
+	}
+	probes = append(probes, clock)
+	viewer, err := g.client.Viewer(ctx)
+	if err != nil {
+		return append(probes, g.refused("account", api, err)), false
+	}
+	return append(probes, passed("account", "as %s, token from %s", viewer.Login, g.identity.from)), true
+}
+
+func quotaText(quotas map[string]ghsync.Quota) string {
+	q, ok := quotas["core"]
+	if !ok || q.Limit == 0 {
+		return "no limits named"
+	}
+	return fmt.Sprintf("%d of %d requests left until %s", q.Remaining, q.Limit, q.Reset.Local().Format("15:04"))
+}
+
+func (g *githubProbe) refused(name, what string, err error) probe {
+	detail, hint := githubWords(err, what)
+	return probe{name, probeFailed, detail, hint}
+}
+
+// repository probes everything about origin's repository.
+func (g *githubProbe) repository(ctx context.Context) []probe {
+	name := g.project.Repo.String()
+	var err error
+	if g.repo, err = g.client.Repository(ctx, g.project.Repo.Owner, g.project.Repo.Name); err != nil {
+		return []probe{g.refused("repository", name, err)}
+	}
+	probes := []probe{g.access()}
+	if g.base, err = g.project.Base(ctx, g.config, ""); err != nil {
+		return append(probes, probe{"base", probeFailed, err.Error(), "git fetch shows whether the server lets this account read"})
+	}
+	if g.survey, err = g.project.Survey(ctx, g.base.SHA, g.branch()); err != nil {
+		return append(probes, probe{"base", probeFailed, err.Error(), "git fsck in " + g.project.Clone.Root})
+	}
+	probes = append(probes, g.permissions(ctx)...)
+	probes = append(probes, g.label(ctx), g.refs(ctx), g.prefix(ctx), g.rules(ctx), g.checks())
+	probes = append(probes, g.actionsSetting(ctx)...)
+	return append(probes, g.features()...)
+}
+
+// branch is one that a session might push.
+func (g *githubProbe) branch() string { return g.config.GitHub.BranchPrefix + "probe" }
+
+// access tells the repository and whether the account may write.
+func (g *githubProbe) access() probe {
+	kind := "public"
+	if g.repo.Private {
+		kind = "private"
+	}
+	detail := fmt.Sprintf("%s, %s, default branch %s", g.repo.Repo, kind, g.repo.DefaultBranch)
+	switch {
+	case g.repo.Archived:
+		return probe{"repository", probeFailed, detail + ", archived", "nothing can be written to an archived repository: unarchive it"}
+	case !g.mayPush(g.repo):
+		return probe{"repository", probeWarning, detail + "; this account may not write", "a run ends with a branch in this clone and the line that proposes it; ask for write permission"}
+	}
+	return passed("repository", "%s, may write", detail)
+}
+
+// needed are the permissions of a token with what goes without them.
+var needed = []struct {
+	permission, level, name, without string
+	optional                         bool
+}{
+	{"contents", "write", "Contents", "nothing can be pushed", false},
+	{"issues", "write", "Issues", "no comment or label can be written on the issue", false},
+	{"pull_requests", "write", "Pull requests", "no pull request can be opened", false},
+	{"statuses", "write", "Commit statuses", "the review's verdict does not stand on the commit", true},
+	{"actions", "read", "Actions", "logs of failed checks cannot be read", true},
+	{"checks", "read", "Checks", "failed checks are not seen", true},
+}
+
+// permissions names what the token lacks, and what it has without need.
+func (g *githubProbe) permissions(ctx context.Context) []probe {
+	lacks, told, err := g.lacking(ctx)
+	if err != nil {
+		return []probe{g.refused("permissions", g.repo.Repo.String(), err)}
+	}
+	var probes []probe
+	for _, n := range needed {
+		level, lacking := lacks[n.permission]
+		if !lacking {
+			continue
+		}
+		state := probeFailed
+		if n.optional || !g.mayPush(g.repo) && level == "write" {
+			state = probeWarning
+		}
+		probes = append(probes, probe{"permissions", state, n.permission + ": " + n.level + " is missing: " + n.without, g.howToAdd(n.permission, n.name, n.level)})
+	}
+	if len(probes) == 0 {
+		probes = append(probes, passed("permissions", "%s", told))
+	}
+	if excess := g.excess(); len(excess) > 0 {
+		probes = append(probes, probe{"permissions", probeWarning, "the token may also do what agentmux never needs: " + strings.Join(excess, ", "),
+			"a token without it can do less harm"})
+	}
+	return probes
+}
+
+// lacking maps permissions to the level that is missing. told says what is known of the
+// token otherwise.
+func (g *githubProbe) lacking(ctx context.Context) (lacks map[string]string, told string, err error) {
+	lacks = map[string]string{}
+	if app, ok := g.identity.tokens.(*ghsync.App); ok {
+		for _, missing := range app.Missing() {
+			name, level, _ := strings.Cut(missing, ":")
+			lacks[name] = level
+		}
+		granted := app.Granted()
+		var list []string
+		for _, n := range needed {
+			list = append(list, n.permission+": "+granted[n.permission])
+		}
+		return lacks, strings.Join(list, ", "), nil
+	}
+	if g.meta.Classic {
+		if !g.scoped() {
+			for _, n := range needed {
+				lacks[n.permission] = n.level
+			}
+		}
+		return lacks, "scopes " + strings.Join(g.meta.Scopes, ", "), nil
+	}
+	refused, err := g.client.Unreadable(ctx, g.repo.Repo, g.base.SHA)
+	if err != nil {
+		return nil, "", err
+	}
+	told = "reading is allowed; writing shows with --write"
+	if g.write {
+		more, err := g.client.Unwritable(ctx, g.repo.Repo, g.repo.DefaultBranch)
+		if err != nil {
+			return nil, "", err
+		}
+		refused, told = append(refused, more...), "reading is allowed, pull requests and statuses may be written"
+	}
+	for _, r := range refused {
+		lacks[r.Permission] = r.Level
+	}
+	return lacks, told, nil
+}
+
+// scoped reports whether the scopes of a classic token are enough.
+func (g *githubProbe) scoped() bool {
+	return slices.Contains(g.meta.Scopes, "repo") || !g.repo.Private && slices.Contains(g.meta.Scopes, "public_repo")
+}
+
+// howToAdd says where a permission is given, which depends on the kind of the token.
+func (g *githubProbe) howToAdd(permission, name, level string) string {
+	word := map[string]string{"read": "Read-only", "write": "Read and write"}[level]
+	switch mode := g.identity.tokens.Mode(); {
+	case mode == ghsync.ModeApp:
+		return fmt.Sprintf("in the App's settings, Permissions & events -> Repository permissions -> %s: %s; then accept it where the App is installed", name, word)
+	case mode == ghsync.ModeActions:
+		return fmt.Sprintf("add to the job: permissions: {%s: %s}", strings.ReplaceAll(permission, "_", "-"), level)
+	case g.meta.Classic && mode == ghsync.ModeGH:
+		return "gh auth refresh -h " + g.serverName() + " -s repo"
+	case g.meta.Classic:
+		return "add the scope repo to the token, or make a fine-grained one for this repository"
+	}
+	return fmt.Sprintf("edit the token: Repository permissions -> %s: %s", name, word)
+}
+
+func (g *githubProbe) serverName() string {
+	if u, err := url.Parse(g.identity.bases.Server); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return g.config.GitHub.Host
+}
+
+// harmful are scopes and permissions that only widen what a stolen token could do.
+var harmful = []string{
+	"workflow", "workflows", "administration", "secrets", "organization_administration", "delete_repo", "admin:org", "admin:repo_hook",
+	"admin:org_hook", "admin:enterprise", "site_admin", "write:packages", "delete:packages",
+}
+
+func (g *githubProbe) excess() []string {
+	have := g.meta.Scopes
+	if app, ok := g.identity.tokens.(*ghsync.App); ok {
+		for name := range app.Granted() {
+			have = append(have, name)
+		}
+	}
+	var list []string
+	for _, name := range harmful {
+		if slices.Contains(have, name) {
+			list = append(list, name)
+		}
+	}
+	return list
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/config"
@@ -31,7 +33,8 @@ func (a *app) takeToken(names []string) (value, from string) {
 type identity struct {
 	bases  ghsync.Addresses
 	tokens ghsync.TokenSource
-	from   string // where the token is from, for doctor
+	from   string        // where the token is from, for doctor
+	pause  time.Duration // before a request is repeated; 0: the usual
 }
 
 // identity finds a token as github.auth says: an App's, a variable's, else gh's.
@@ -80,25 +83,79 @@ func (id identity) client(log *slog.Logger) (*ghsync.Client, error) {
 		return nil, nil
 	}
 	return ghsync.New(ghsync.Options{
-		APIURL: id.bases.API, GraphQLURL: id.bases.GraphQL, ServerURL: id.bases.Server, Token: id.tokens, Log: log,
+		APIURL: id.bases.API, GraphQLURL: id.bases.GraphQL, ServerURL: id.bases.Server, Token: id.tokens, Log: log, Pause: id.pause,
 	})
 }
 
-// explainGitHub says what a person can do about an error of GitHub.
+// noTokenHint says where a token is looked for.
+const noTokenHint = "set AGENTMUX_GITHUB_TOKEN or GH_TOKEN, or run gh auth login"
+
+// explainGitHub says what happened with GitHub and what a person can do about it.
 func explainGitHub(err error, what string) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	detail, hint := githubWords(err, what)
+	said := fmt.Errorf("%s; %s", detail, hint)
+	if errors.Is(err, ghsync.ErrPullRequest) || ghsync.IsNotFound(err) || isUnauthorized(err) {
+		return usage(said)
+	}
+	return said
+}
+
+func isUnauthorized(err error) bool { return ghsync.HasCode(err, ghsync.CodeUnauthorized) }
+
+// githubWords splits an error of GitHub into what happened to what, and what to do.
+func githubWords(err error, what string) (detail, hint string) {
 	var terminal *ghsync.Terminal
+	var later *ghsync.RetryAfter
 	var missing *ghsync.NotFound
 	switch {
 	case errors.Is(err, ghsync.ErrPullRequest):
-		return usage(fmt.Errorf("%s is a pull request; give the number of an issue", what))
+		return what + " is a pull request", "give the number of an issue"
+	case errors.As(err, &missing) && missing.Gone:
+		return what + " was deleted", "check the number"
 	case errors.As(err, &missing):
-		return usage(fmt.Errorf("%s: %w; check the number and that the token may read the repository", what, err))
-	case errors.As(err, &terminal) && terminal.Status == 401:
-		return fmt.Errorf("%s: GitHub refused the token; set AGENTMUX_GITHUB_TOKEN or run gh auth login", what)
+		return what + " is not there, or this account may not see it", "check the name, the number and that the token may read the repository"
+	case isUnauthorized(err):
+		return what + ": GitHub refused the token: it is wrong, expired or revoked", noTokenHint
 	case errors.As(err, &terminal) && terminal.Status == 403:
-		return fmt.Errorf("%s: %w; agentmux doctor shows what the token may do", what, err)
-	case errors.Is(err, context.Canceled):
-		return err
+		return what + ": GitHub forbids it: " + terminal.Message, or(terminal.Hint, "agentmux doctor shows what the token may do")
+	case errors.As(err, &terminal):
+		return what + ": " + terminal.Error(), "agentmux doctor probes the server and the token"
+	case errors.As(err, &later) && later.Scope != "server" && later.Scope != "token":
+		return fmt.Sprintf("%s: GitHub's %s limit is used up", what, later.Scope), "try again in " + later.Wait.Round(time.Second).String()
 	}
-	return fmt.Errorf("%s: %w; is the network up? agentmux doctor probes it", what, err)
+	return what + ": GitHub does not answer: " + lastWords(err), "is the network up, and github.host right? agentmux doctor probes it"
+}
+
+// lastWords is the innermost cause of an error, without what each layer put in front.
+func lastWords(err error) string {
+	var terminal *ghsync.Terminal
+	if errors.As(err, &terminal) {
+		return terminal.Message
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		cause := op.Err.Error()
+		var sys *os.SyscallError
+		if errors.As(op.Err, &sys) {
+			cause = sys.Err.Error()
+		}
+		if op.Addr != nil {
+			return op.Addr.String() + ": " + cause
+		}
+		return cause
+	}
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
+		err = next
+	}
+	return err.Error()
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
 }

@@ -109,7 +109,7 @@ func TestIssuesThatCannotBeWorkedOn(t *testing.T) {
 		says string
 	}{
 		{"closed", []string{"issue", "2", "--headless"}, 2, "reopen"},
-		{"missing", []string{"issue", "99", "--headless"}, 2, "not found"},
+		{"missing", []string{"issue", "99", "--headless"}, 2, "is not there"},
 		{"no number", []string{"issue", "abc"}, 2, "give N"},
 		{"zero", []string{"issue", "0"}, 2, "give N"},
 		{"foreign repository", []string{"issue", "octo/other#1"}, 2, "--repo"},
@@ -157,7 +157,7 @@ func TestBrokenSurroundings(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{"wrong token", func(r *rig) { r.setEnv("AGENTMUX_GITHUB_TOKEN", "ghp_notthetokenyouarelookingfor000000") }, 1, "refused the token"},
+		{"wrong token", func(r *rig) { r.setEnv("AGENTMUX_GITHUB_TOKEN", "ghp_notthetokenyouarelookingfor000000") }, 2, "refused the token"},
 		{"no token", func(r *rig) { r.setEnv("AGENTMUX_GITHUB_TOKEN", "") }, 2, "AGENTMUX_GITHUB_TOKEN"},
 		{"no network", func(r *rig) {
 			r.setEnv("GITHUB_API_URL", "http://127.0.0.1:9/")

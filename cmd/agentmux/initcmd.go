@@ -157,11 +157,15 @@ func (a *app) makeLabel(ctx context.Context, project string) {
 		a.print("label: not made, origin is not on the configured GitHub server")
 		return
 	}
-	made, err := s.host.GitHub.EnsureLabel(ctx, p.Repo, ghsync.Label{Name: c.Bot.Label, Color: labelColor, Description: "agentmux: work on this issue"})
+	made, err := s.host.GitHub.EnsureLabel(ctx, p.Repo, requestLabel(c.Bot.Label))
 	switch {
 	case err != nil:
 		a.print("label: not made (%v); gh label create %s --color %s makes it", err, c.Bot.Label, labelColor)
 	case made:
 		a.print("made: label %s in %s", c.Bot.Label, p.Repo)
 	}
+}
+
+func requestLabel(name string) ghsync.Label {
+	return ghsync.Label{Name: name, Color: labelColor, Description: "agentmux: work on this issue"}
 }

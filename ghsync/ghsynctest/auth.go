@@ -15,6 +15,10 @@ type token struct {
 	actions bool              // GITHUB_TOKEN
 	hourly  int
 	expires time.Time
+
+	personal bool   // perms and the account's role both count
+	classic  bool   // answers name its scopes
+	scopes   string // as answers name them
 }
 
 // credential reads the token of a request: Bearer, token, or the password of Basic.
@@ -87,7 +91,7 @@ func (c *call) sees(r *repo) bool {
 
 // can tells whether the actor has the role, or an app's token the permission.
 func (c *call) can(need Role, perm string) bool {
-	if c.token != nil && c.token.perms != nil {
+	if c.token != nil && c.token.perms != nil && (!c.token.personal || !c.granted(need, perm)) {
 		return c.granted(need, perm)
 	}
 	return c.roleOf(c.actor, c.repo).atLeast(need) && (need == Read || c.actor != nil)
@@ -122,6 +126,8 @@ func (c *call) mayNot(need Role, perm string) *reply {
 	switch {
 	case c.actor == nil:
 		out = fail(http.StatusUnauthorized, "Requires authentication")
+	case c.token.personal:
+		out = fail(http.StatusForbidden, "Resource not accessible by personal access token")
 	case c.token.perms != nil:
 		out = fail(http.StatusForbidden, "Resource not accessible by integration")
 	case strings.HasSuffix(c.route.pattern, "/permission"):

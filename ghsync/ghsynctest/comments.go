@@ -66,7 +66,7 @@ func postComment(c *call) reply {
 		return bodyTooLong("IssueComment")
 	}
 	m := c.addComment(i, c.actor, in.Body)
-	if c.token.perms != nil {
+	if c.token.perms != nil && !c.token.personal {
 		m.app = appSlug(c.actor.login)
 	}
 	return created(c.commentJSON(m).(obj))

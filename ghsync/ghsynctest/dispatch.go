@@ -197,6 +197,9 @@ func (c *call) tag(out reply) reply {
 func (c *call) headers(out reply) reply {
 	out = out.with("X-GitHub-Request-Id", fmt.Sprintf("%04X:%06X", c.newID(), len(c.requests))).
 		with("Date", c.at.UTC().Format(http.TimeFormat)).with("X-GitHub-Media-Type", "github.v3; format=json")
+	if c.token != nil && c.token.classic {
+		out = out.with("X-OAuth-Scopes", c.token.scopes)
+	}
 	if c.route != nil && c.route.perm != "" && c.route.perm != signed {
 		level := "read"
 		if c.route.method != http.MethodGet {

@@ -113,7 +113,7 @@ func (s *Server) enterGit(r *http.Request, name, rest string, push bool) (*gitCa
 	}
 	c.repo = g.repo
 	switch {
-	case push && !c.can(Write, "contents"):
+	case push && !c.mayPush():
 		return g, gitFail(http.StatusForbidden, fmt.Sprintf("Permission to %s.git denied to %s.", g.repo.fullName(), g.actor)), hit
 	case push && g.repo.archived:
 		return g, gitFail(http.StatusForbidden, "This repository was archived so it is read-only."), hit

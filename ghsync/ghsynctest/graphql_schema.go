@@ -98,7 +98,7 @@ func (c *call) repoObject(r *repo) object {
 
 func (c *call) viewerPermission(r *repo) any {
 	role := c.roleOf(c.actor, r)
-	if c.token.perms != nil || role == None {
+	if c.token.perms != nil && !c.token.personal || role == None {
 		return nil
 	}
 	return strings.ToUpper(string(role.base()))

@@ -41,6 +41,7 @@ type repo struct {
 	runs          map[int64]*Run
 	dispatches    []Dispatch
 	pushRules     []PushRule
+	rules         []Rule
 	created       time.Time
 }
 

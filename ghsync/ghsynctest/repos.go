@@ -77,7 +77,7 @@ func (s *Server) fill(r *repo, spec RepoSpec) error {
 
 func (c *call) repoJSON(r *repo) obj {
 	role := c.roleOf(c.actor, r)
-	if c.token != nil && c.token.perms != nil {
+	if c.token != nil && c.token.perms != nil && !c.token.personal {
 		role = Read
 		if c.token.perms["contents"] == "write" {
 			role = Write

@@ -109,12 +109,13 @@ func commitRoutes() []route {
 		{"GET", r + "/check-runs/{id}", Read, "checks", getCheck, 0},
 		{"GET", r + "/commits/{sha...}", Read, "contents", getCommit, 0},
 
+		{"GET", r + "/actions/workflows", Read, "actions", listWorkflows, 0},
 		{"GET", r + "/actions/runs/{id}", Read, "actions", getRun, 0},
 		{"GET", r + "/actions/permissions/workflow", Admin, "administration", getWorkflowPermission, 0},
 
 		{"GET", r + "/actions/jobs/{id}/logs", Read, "actions", getJobLogs, 0},
 		{"POST", r + "/actions/workflows/{workflow}/dispatches", Write, "actions", postDispatch, 0},
-		{"GET", r + "/rules/branches/{branch...}", Read, "metadata", listNothing, 0},
+		{"GET", r + "/rules/branches/{branch...}", Read, "metadata", listRules, 0},
 		{"GET", r + "/hooks", Admin, "repository_hooks", listNothing, 0},
 	}
 }

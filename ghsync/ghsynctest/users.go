@@ -134,7 +134,7 @@ func getViewer(c *call) reply {
 	if c.actor == nil {
 		return fail(http.StatusUnauthorized, "Requires authentication")
 	}
-	if c.token.perms != nil {
+	if c.token.perms != nil && !c.token.personal {
 		return fail(http.StatusForbidden, "Resource not accessible by integration")
 	}
 	body := c.userJSON(c.actor).(obj)

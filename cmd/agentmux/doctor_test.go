@@ -1,0 +1,276 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+)
+
+// probed runs doctor and returns its rows by name.
+func (r *rig) probed(code int, args ...string) map[string][]probe {
+	r.t.Helper()
+	res := r.expect(code, append([]string{"doctor", "--json"}, args...)...)
+	var list []probe
+	if err := json.Unmarshal([]byte(res.out), &list); err != nil {
+		r.t.Fatalf("%v:\n%s%s", err, res.out, res.err)
+	}
+	rows := map[string][]probe{}
+	for _, p := range list {
+		rows[p.Name] = append(rows[p.Name], p)
+	}
+	return rows
+}
+
+// says fails unless one of the rows is in the state and holds the words.
+func says(t *testing.T, rows []probe, state string, words ...string) {
+	t.Helper()
+	for _, p := range rows {
+		text := p.Detail + "\n" + p.Hint
+		if p.State == state && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			return
+		}
+	}
+	t.Errorf("no row %s with %q in %+v", state, words, rows)
+}
+
+// everything is what the program asks of an App.
+func everything() map[string]string {
+	return map[string]string{
+		"contents": "write", "issues": "write", "pull_requests": "write", "statuses": "write", "metadata": "read", "actions": "read", "checks": "read",
+	}
+}
+
+// Case 70: each permission that an installation does not grant is named with the place to
+// grant it, and a token is made of the others.
+func TestGitHub70DoctorNamesEachMissingPermission(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	config := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
+	plain := r.read(config)
+	for missing, want := range map[string]struct {
+		state string
+		code  int
+		words []string
+	}{
+		"contents":      {probeWarning, 0, []string{"contents: write", "pushed", "Contents: Read and write"}},
+		"issues":        {probeFailed, 3, []string{"issues: write", "Issues: Read and write", "accept it where the App is installed"}},
+		"pull_requests": {probeFailed, 3, []string{"pull_requests: write", "Pull requests: Read and write"}},
+		"statuses":      {probeWarning, 0, []string{"statuses: write", "Commit statuses: Read and write"}},
+		"actions":       {probeWarning, 0, []string{"actions: read", "Actions: Read-only"}},
+		"checks":        {probeWarning, 0, []string{"checks: read", "Checks: Read-only"}},
+	} {
+		r.write(config, plain)
+		perms := everything()
+		delete(perms, missing)
+		app := r.github.AddApp(ghsynctest.AppSpec{Slug: "without-" + missing, Permissions: perms, Repos: []string{rigRepo}})
+		key := filepath.Join(r.dir, missing+".pem")
+		r.write(key, string(app.Key))
+		r.write(config, plain+fmt.Sprintf("github: {auth: app, app: {client_id: %s, key_file: %q, installation_id: %d}}\n", app.ClientID, key, app.InstallationID))
+		rows := r.probed(want.code)
+		says(t, rows["permissions"], want.state, want.words...)
+		says(t, rows["account"], probeOK, "as "+app.Login)
+		if n := len(rows["permissions"]); n != 1 {
+			t.Errorf("%s: %d rows: %+v", missing, n, rows["permissions"])
+		}
+	}
+	if log := r.github.Log(); len(log) != 0 {
+		t.Errorf("written: %+v", log)
+	}
+}
+
+func TestDoctorJudgesEveryKindOfToken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	use := func(token string) { r.setEnv("AGENTMUX_GITHUB_TOKEN", token) }
+	t.Run("fine-grained", func(t *testing.T) {
+		for missing, words := range map[string][]string{
+			"contents": {"Contents: Read and write"}, "issues": {"Issues: Read and write"},
+			"pull_requests": {"Pull requests: Read and write"}, "statuses": {"Commit statuses: Read and write"},
+		} {
+			perms := everything()
+			perms[missing] = "read"
+			use(r.github.FineGrained(rigBot, perms))
+			code := 3
+			if missing == "statuses" {
+				code = 0
+			}
+			rows := r.probed(code, "--write")
+			row := map[string]string{"contents": "refs", "issues": "label"}[missing]
+			if row == "" {
+				row = "permissions"
+			}
+			state := probeFailed
+			if code == 0 {
+				state = probeWarning
+			}
+			says(t, rows[row], state, words...)
+		}
+		use(r.github.FineGrained(rigBot, map[string]string{"contents": "read", "issues": "read"}))
+		says(t, r.probed(3)["permissions"], probeFailed, "pull_requests", "edit the token")
+	})
+	t.Run("classic", func(t *testing.T) {
+		use(r.github.Token(rigBot))
+		r.github.SetScopes(rigBot, "repo", "workflow")
+		rows := r.probed(0)
+		says(t, rows["permissions"], probeOK, "scopes repo, workflow")
+		says(t, rows["permissions"], probeWarning, "never needs: workflow")
+		r.github.SetScopes(rigBot, "gist")
+		says(t, r.probed(3)["permissions"], probeFailed, "issues: write", "add the scope repo")
+	})
+	t.Run("of a job", func(t *testing.T) {
+		r.write(filepath.Join(r.dir, "job.yaml"), "version: 2\ngithub: {auth: actions}\n")
+		use(r.github.ActionsToken(rigRepo, map[string]string{"contents": "write", "issues": "write", "statuses": "write"}, 0))
+		rows := r.probed(3, "--write", "--config", filepath.Join(r.dir, "job.yaml"))
+		says(t, rows["permissions"], probeFailed, "pull_requests", "permissions: {pull-requests: write}")
+		says(t, rows["actions"], probeSkipped, "only an admin", "Allow GitHub Actions to create and approve pull requests")
+	})
+}
+
+// Without --write doctor only reads; with it, it leaves nothing but the label.
+func TestDoctorWritesOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{unlabel: true})
+	rows := r.probed(0)
+	if log := r.github.Log(); len(log) != 0 {
+		t.Errorf("written: %+v", log)
+	}
+	says(t, rows["label"], probeWarning, "no label agentmux", "gh label create agentmux")
+	says(t, rows["refs"], probeSkipped, "--write")
+	rows = r.probed(0, "--write")
+	says(t, rows["label"], probeOK, "made")
+	says(t, rows["refs"], probeOK)
+	for ref := range r.github.Repo(rigRepo).Refs() {
+		if strings.HasPrefix(ref, "refs/agentmux/") {
+			t.Errorf("%s was left", ref)
+		}
+	}
+	if pulls := r.github.Repo(rigRepo).Pulls(); len(pulls) != 0 {
+		t.Errorf("pull requests: %+v", pulls)
+	}
+	says(t, r.probed(0, "--write")["label"], probeOK, "is there")
+	r.github.Repo(rigRepo).RefusePush(ghsynctest.HiddenRule("refs/agentmux/*"))
+	says(t, r.probed(0, "--write")["refs"], probeWarning, "hidden ref", "bot.single_host: true")
+}
+
+func TestDoctorSeesWhatStandsInTheWay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{files: map[string]string{
+		".github/workflows/ci.yml":   "on: [push, pull_request]\njobs:\n  a:\n    env: {KEY: '${{ secrets.DEPLOY }}'}\n",
+		".github/workflows/main.yml": "on: {push: {branches: [main]}}\nenv: {KEY: '${{ secrets.OTHER }}'}\n",
+		".gitattributes":             "*.bin filter=lfs\n", "a.bin": "x\n",
+	}})
+	repo := r.github.Repo(rigRepo)
+	repo.SetRules(ghsynctest.Rule{Branch: "agentmux/*", Type: "pull_request", ID: 1}, ghsynctest.Rule{Branch: "*", Type: "deletion", ID: 1})
+	repo.Commit(ghsynctest.CommitSpec{Branch: "agentmux", Message: "In the way", Author: "Mia <mia@example.com>", Files: map[string]string{"x": "x\n"}})
+	rows := r.probed(3)
+	says(t, rows["branch"], probeFailed, "named agentmux", "github.branch_prefix")
+	says(t, rows["rules"], probeWarning, ": pull_request", "bypass list")
+	says(t, rows["checks"], probeOK, "yes: .github/workflows/ci.yml (push, pull_request)")
+	says(t, rows["secrets"], probeWarning, ".github/workflows/ci.yml:4 gives the secret DEPLOY", "branches-ignore: ['agentmux/**']")
+	if len(rows["secrets"]) != 1 {
+		t.Errorf("secrets: %+v", rows["secrets"])
+	}
+	says(t, rows["base"], probeWarning, "0 submodules, 1 LFS files")
+	r.github.Repo(rigRepo).SetRole(rigBot, ghsynctest.Admin)
+	says(t, r.probed(3)["actions"], probeOK, "may not open")
+	r.github.Repo(rigRepo).SetRole(rigBot, ghsynctest.Read)
+	says(t, r.probed(3)["repository"], probeWarning, "may not write")
+	r.setEnv("RUNNER_ENVIRONMENT", "self-hosted")
+	says(t, r.probed(3)["runner"], probeWarning, "ephemeral")
+}
+
+func TestDoctorSeesAWrongClock(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{github: ghsynctest.Options{Now: func() time.Time { return time.Now().Add(-3 * time.Minute) }}})
+	says(t, r.probed(3)["clock"], probeFailed, "3m", "apart", "NTP")
+}
+
+// A server of one's own says its version and names no limits.
+func TestDoctorAtAServerOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{github: ghsynctest.Options{Enterprise: true, NoGraphQL: true}})
+	rows := r.probed(0, "--write")
+	says(t, rows["github"], probeOK, "version 3.14.0", "no limits named")
+	says(t, rows["account"], probeOK, "as "+rigBot)
+}
+
+func TestDoctorWithoutAnything(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	for _, c := range []struct {
+		name, row, state string
+		breaks           func()
+		words            []string
+	}{
+		{"no network", "github", probeFailed, func() {
+			r.setEnv("GITHUB_API_URL", "http://127.0.0.1:9/")
+			r.setEnv("GITHUB_GRAPHQL_URL", "http://127.0.0.1:9/graphql")
+		}, []string{"connection refused", "github.host"}},
+		{"wrong token", "github", probeFailed, func() {
+			r.setEnv("GITHUB_API_URL", r.github.API())
+			r.setEnv("GITHUB_GRAPHQL_URL", r.github.GraphQL())
+			r.setEnv("AGENTMUX_GITHUB_TOKEN", "ghp_"+strings.Repeat("0", 36))
+		}, []string{"refused the token", "gh auth login"}},
+		{"no token", "github", probeWarning, func() { r.setEnv("AGENTMUX_GITHUB_TOKEN", "") }, []string{"no token", "gh auth login"}},
+		{"no remote", "clone", probeWarning, func() { r.git(r.clone, "remote", "remove", "origin") }, []string{"no remote named origin", "git remote add"}},
+		{"no tmux", "tmux", probeFailed, func() { r.setEnv("PATH", r.pathWithout("tmux")) }, []string{"not installed", "install tmux"}},
+		{"an unwritable state home", "state", probeFailed, func() {
+			r.write(filepath.Join(r.dir, "file"), "")
+			r.setEnv("XDG_STATE_HOME", filepath.Join(r.dir, "file"))
+		}, []string{"XDG_STATE_HOME"}},
+		{"a broken configuration", "config", probeFailed, func() {
+			r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nlimit: {}\n")
+		}, []string{"config.yaml:2: limit", "agentmux config check"}},
+	} {
+		c.breaks()
+		res := r.agentmux("doctor", "--json")
+		var rows []probe
+		if err := json.Unmarshal([]byte(res.out), &rows); err != nil {
+			t.Fatalf("%s: %v\n%s", c.name, err, res.err)
+		}
+		var named []probe
+		for _, p := range rows {
+			if p.Name == c.row {
+				named = append(named, p)
+			}
+		}
+		says(t, named, c.state, c.words...)
+	}
+}
+
+// The output for scripts keeps its names and fields.
+func TestDoctorsJSONIsStable(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	want := []string{
+		"account", "actions", "base", "branch", "checks", "clock", "clone", "config", "disk", "drafts", "git", "github", "issues", "label",
+		"permissions", "refs", "repository", "rules", "runtime", "sandbox", "script", "secrets", "sessions", "state", "tmux", "workflows",
+	}
+	rows := r.probed(0)
+	delete(rows, "processes") // where the system is another one
+	if got := slices.Sorted(maps.Keys(rows)); !slices.Equal(got, want) {
+		t.Errorf("rows %q\nwant %q", got, want)
+	}
+	var raw []map[string]any
+	if err := json.Unmarshal([]byte(r.expect(0, "doctor", "--json").out), &raw); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range raw {
+		for key := range row {
+			if !slices.Contains([]string{"name", "state", "detail", "hint"}, key) {
+				t.Errorf("field %q", key)
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.clone, ".agentmux")); err == nil {
+		t.Error("doctor wrote into the clone")
+	}
+}

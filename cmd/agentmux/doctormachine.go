@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/tmux"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Room on the disk of the state home: workspaces are clones, and git needs space to pack.
+const (
+	roomEnough = 2 << 30
+	roomLeast  = 200 << 20
+)
+
+// probeMachine looks at what is the same for every project.
+func probeMachine(ctx context.Context) []probe {
+	probes := []probe{probeGit(ctx), probeTmux(ctx), probeDir("state", stateHome()), probeDir("runtime", runtimeDir()), probeDisk(stateHome())}
+	if runtime.GOOS != "linux" {
+		probes = append(probes, probe{"processes", probeWarning, "this system tells nobody of the children of a child", "an agent's background processes are found by a mark in their environment only"})
+	}
+	return probes
+}
+
+func probeGit(ctx context.Context) probe {
+	install := "install git " + oldestGit + " or newer: " + installLine("git")
+	version, err := gitrepo.Version(ctx)
+	switch {
+	case err != nil:
+		return probe{"git", probeFailed, notRun("git", err), install}
+	case olderThan(version, oldestGit):
+		return probe{"git", probeFailed, version + " is too old", install}
+	}
+	return passed("git", "%s", version)
+}
+
+// oldestGit merges trees without a work tree.
+const oldestGit = "2.38"
+
+// olderThan compares versions by their first two numbers.
+func olderThan(version, oldest string) bool {
+	var major, minor, wantMajor, wantMinor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		return false // a build with a name of its own
+	}
+	_, _ = fmt.Sscanf(oldest, "%d.%d", &wantMajor, &wantMinor)
+	return major < wantMajor || major == wantMajor && minor < wantMinor
+}
+
+// notRun says why a program gave no version.
+func notRun(name string, err error) string {
+	if errors.Is(err, exec.ErrNotFound) {
+		return name + " is not installed: it is not in PATH"
+	}
+	return err.Error()
+}
+
+func probeTmux(ctx context.Context) probe {
+	install := "install tmux " + tmux.Oldest().String() + " or newer: " + installLine("tmux")
+	server, err := tmux.New(tmux.Options{Socket: filepath.Join(runtimeDir(), "probe.sock")})
+	if err != nil {
+		return probe{"tmux", probeFailed, err.Error(), "set XDG_RUNTIME_DIR to a directory with a short name"}
+	}
+	version, err := server.Version(ctx)
+	switch {
+	case err != nil:
+		return probe{"tmux", probeFailed, notRun("tmux", err), install}
+	case version.Before(tmux.Oldest()):
+		return probe{"tmux", probeFailed, version.String() + " is too old", install}
+	case len(version.Faults()) > 0:
+		return probe{"tmux", probeWarning, version.String() + ": " + strings.Join(version.Faults(), "; ") + " (worked around)", "3.4 or newer has fewer faults"}
+	}
+	return passed("tmux", "%s", version)
+}
+
+// installLine is what to type where the package manager is known.
+func installLine(name string) string {
+	if runtime.GOOS == "darwin" {
+		return "brew install " + name
+	}
+	return "apt-get install " + name + ", or your system's way"
+}
+
+func probeDir(name, dir string) probe {
+	if err := writable(dir); err != nil {
+		return probe{name, probeFailed, err.Error(), "make the directory writable for you, or set " + map[string]string{
+			"state": "XDG_STATE_HOME", "runtime": "XDG_RUNTIME_DIR",
+		}[name] + " to one that is"}
+	}
+	return passed(name, "%s", dir)
+}
+
+// writable makes the directory and tries a file in it.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make %s: %w", dir, bare(err))
+	}
+	file, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return fmt.Errorf("write in %s: %w", dir, bare(err))
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
+// bare takes the operation and the path off an error of a file.
+func bare(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+func probeDisk(dir string) probe {
+	var stat syscall.Statfs_t
+	if err := syscall.Statfs(dir, &stat); err != nil {
+		return skipped("disk", "the free space of "+dir+" is unknown: "+err.Error(), "")
+	}
+	free := uint64(stat.Bavail) * uint64(stat.Bsize) //nolint:unconvert // the types differ between systems
+	detail := fmt.Sprintf("%.1f GiB free for %s", float64(free)/(1<<30), dir)
+	const hint = "agentmux clean removes ended sessions and their workspaces"
+	switch {
+	case free < roomLeast:
+		return probe{"disk", probeFailed, detail, hint}
+	case free < roomEnough:
+		return probe{"disk", probeWarning, detail, hint}
+	}
+	return passed("disk", "%s", detail)
+}
+
+func probeClone(ctx context.Context, project string) probe {
+	clone, err := gitrepo.Inspect(ctx, project)
+	switch {
+	case errors.Is(err, gitrepo.ErrNotClone):
+		return probe{"clone", probeFailed, project + " is no git clone", "run agentmux inside one, or git init"}
+	case err != nil:
+		return probe{"clone", probeFailed, err.Error(), "git status says what is wrong with the clone"}
+	case clone.Head == "":
+		return probe{"clone", probeFailed, project + " has no commit", "make one: git commit"}
+	case clone.Origin == "":
+		return probe{"clone", probeWarning, project + " has no remote named origin", "without one a run ends with a branch in this clone: git remote add origin URL"}
+	}
+	detail := fmt.Sprintf("%s on %s", clone.Root, dash(clone.Branch))
+	if clone.Changed+clone.Unpushed > 0 {
+		detail += fmt.Sprintf("; %d changed files and %d unpushed commits are not part of a run", clone.Changed, clone.Unpushed)
+	}
+	return passed("clone", "%s", detail)
+}
+
+func probeWorkflows(project string) probe {
+	dir := os.DirFS(project)
+	for _, name := range workflows.Names(dir) {
+		if _, _, problems := workflows.Load(name, dir); problems.Err() != nil {
+			return probe{"workflows", probeFailed, name + " is invalid", "agentmux workflows check " + name}
+		}
+	}
+	return passed("workflows", "%s", strings.Join(workflows.Names(dir), ", "))
+}
+
+// probeSandbox says plainly what is open without one.
+func probeSandbox(c *config.Config) probe {
+	detail := "none. Agents run as you; open to them: the files you can read, other processes of yours and their environments,\n" +
+		"token stores, tmux sockets, session files, the network"
+	hint := "use trusted repositories and authors only"
+	if c.Sandbox.UnsafeFlags == nil {
+		hint += "; CLIs that skip every question are refused unattended until sandbox.unsafe_flags is set in your own configuration"
+	}
+	return probe{"sandbox", probeWarning, detail, hint}
+}
+
+// probeProviders looks for the program of every role.
+func probeProviders(ctx context.Context, c *config.Config) []probe {
+	providers, err := host.Providers(c)
+	if err != nil {
+		return []probe{{"providers", probeFailed, err.Error(), "agentmux config check"}}
+	}
+	roles := map[string][]string{}
+	for _, role := range workflows.Roles() {
+		name := c.Choose(role).Provider
+		roles[name] = append(roles[name], role)
+	}
+	path := os.Getenv("PATH")
+	if c.Sandbox.Path != "" {
+		path = c.Sandbox.Path
+	}
+	var probes []probe
+	for _, name := range providers.Names() {
+		if len(roles[name]) > 0 {
+			probes = append(probes, probeProvider(ctx, providers[name], len(roles[name]), path))
+		}
+	}
+	return probes
+}
+
+func probeProvider(ctx context.Context, p agent.Provider, roles int, path string) probe {
+	if p.Command == "{self}" {
+		return passed(p.Name, "built in, for %d roles", roles)
+	}
+	if _, err := p.Program("", path); err != nil {
+		return probe{p.Name, probeFailed, fmt.Sprintf("%s is not in PATH, wanted for %d roles", p.Command, roles),
+			"install it, or choose another with defaults.provider (agentmux providers list)"}
+	}
+	found, err := p.Probe(ctx, path)
+	if err != nil {
+		return probe{p.Name, probeFailed, err.Error(), "see that " + p.Command + " --version works"}
+	}
+	detail := fmt.Sprintf("%s, %s, for %d roles", found.Path, dash(found.Version), roles)
+	if len(found.Missing) > 0 {
+		return probe{p.Name, probeFailed, detail + "; it does not know " + strings.Join(found.Missing, ", "), "install version " + strings.Join(p.Versions, " or ")}
+	}
+	login, hint := loginOf(p)
+	detail += "; login: " + login
+	switch {
+	case hint != "":
+		return probe{p.Name, probeWarning, detail, hint}
+	case !p.Proven:
+		return probe{p.Name, probeWarning, detail, "unproven: agentmux was not tested with this CLI"}
+	case !found.Known && len(p.Versions) > 0:
+		return probe{p.Name, probeWarning, detail, "tested with version " + strings.Join(p.Versions, ", ")}
+	}
+	return passed(p.Name, "%s", detail)
+}
+
+// loginOf says which login an unattended run of the program would have. The hint is empty
+// if there is one.
+func loginOf(p agent.Provider) (login, hint string) {
+	kind, dir, err := p.Login(agent.EnvSpec{Home: stateHome(), Logins: filepath.Join(stateHome(), "logins"), Lookup: os.LookupEnv})
+	switch {
+	case err != nil:
+		return "yours, in sessions at a terminal only", "for unattended runs " + strings.TrimPrefix(err.Error(), p.Name+": "+agent.ErrNoLogin.Error()+": ")
+	case kind == agent.LoginToken:
+		return "a key in a variable", ""
+	case kind == agent.LoginOwn:
+		return "made for agentmux, in " + dir, ""
+	}
+	return "none needed", ""
+}
