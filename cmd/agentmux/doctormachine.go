@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -57,14 +56,6 @@ func olderThan(version, oldest string) bool {
 	}
 	_, _ = fmt.Sscanf(oldest, "%d.%d", &wantMajor, &wantMinor)
 	return major < wantMajor || major == wantMajor && minor < wantMinor
-}
-
-// notRun says why a program gave no version.
-func notRun(name string, err error) string {
-	if errors.Is(err, exec.ErrNotFound) {
-		return name + " is not installed: it is not in PATH"
-	}
-	return err.Error()
 }
 
 func probeTmux(ctx context.Context) probe {

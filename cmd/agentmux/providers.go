@@ -123,3 +123,11 @@ func (a *app) login(ctx context.Context, name string) (err error) {
 	a.say("logged in; sessions use it from their next agent on")
 	return nil
 }
+
+// notRun says why a program gave no version.
+func notRun(name string, err error) string {
+	if errors.Is(err, exec.ErrNotFound) {
+		return name + " is not installed: it is not in PATH"
+	}
+	return err.Error()
+}
