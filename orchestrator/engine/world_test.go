@@ -50,6 +50,10 @@ type world struct {
 	// hold, if it returns a channel, is waited for before an effect is carried out.
 	hold func(e orchestrator.Effect) <-chan struct{}
 
+	// put and say, if set, are how agents write files and hand in.
+	put func(rel, text string)
+	say func(launch, tool, payload string)
+
 	// looks is called before the agents are looked at.
 	looks func(s *orchestrator.State)
 
@@ -85,6 +89,12 @@ func newWorld(t *testing.T, workflow string, edit func(*orchestrator.State)) *wo
 	if err != nil {
 		t.Fatal(err)
 	}
+	return worldOf(t, s)
+}
+
+// worldOf returns an empty world for a session.
+func worldOf(t *testing.T, s *session.Session) *world {
+	t.Helper()
 	t.Cleanup(func() { s.Close() })
 	w := &world{t: t, s: s, play: honest, panes: map[string]orchestrator.AgentReport{}, commits: map[string]orchestrator.Result{}}
 	t.Cleanup(func() {
@@ -274,6 +284,10 @@ func honest(w *world, e orchestrator.Effect) {
 func idle(*world, orchestrator.Effect) {}
 
 func (w *world) write(rel, text string) {
+	if w.put != nil {
+		w.put(rel, text)
+		return
+	}
 	if err := w.s.Replace(rel, []byte(text)); err != nil {
 		w.t.Error(err)
 	}
@@ -281,6 +295,10 @@ func (w *world) write(rel, text string) {
 
 // submit appends a line as the tool of a launch does.
 func (w *world) submit(launch, tool, payload string) {
+	if w.say != nil {
+		w.say(launch, tool, payload)
+		return
+	}
 	visit, role, task, _, _ := orchestrator.LaunchParts(launch)
 	w.append(fmt.Sprintf(`{"tool":%q,"payload":%s,"id":%q,"role":%q,"task":%q,"launch":%q,"visit":%d}`,
 		tool, payload, launch+tool+payload, role, task, launch, visit) + "\n")
