@@ -89,6 +89,8 @@ var owners = map[string]string{
 	"golang.org/x/text":                      "internal/sanitize",
 	"golang.org/x/sys":                       "internal/gitrepo",
 	"github.com/rogpeppe/go-internal":        "", // txtar and testscript: test files only
+	"github.com/getkin/kin-openapi":          "", // GitHub's description of its REST interface: test files only
+	"github.com/vektah/gqlparser/v2":         "", // and of its GraphQL schema: test files only
 }
 
 // programs names who may start a program whose mistakes are costly to find twice.
