@@ -150,3 +150,18 @@ func TestProtocolA5AnIssueThatIsLockedOnTheWay(t *testing.T) {
 		}
 	})
 }
+
+// A session that is told to go on and parks again at once is over as any other.
+func TestARetryThatParksAtOnceLeavesNoDeadline(t *testing.T) {
+	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.ApproveCompletion = true })
+	m.toReview("serial", 1)
+	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffMoveAside }
+	m.fails("reviewer_logic")
+	m.command("stop", nil)
+	m.s.Settings.OnExhausted, m.s.Completion.Next = "stop", ""
+	m.do(m.commandInput("retry", nil))
+	m.parked(orchestrator.ReasonReviewExhausted)
+	if len(m.s.Deadlines) != 0 {
+		t.Errorf("deadlines %v", m.s.Deadlines)
+	}
+}

@@ -199,8 +199,13 @@ func (r *reducer) owed() {
 	r.goOnWith(live, true)
 }
 
-// goOnSoon has the work taken up when unread lines are applied: deadlines come last.
-func (r *reducer) goOnSoon() { r.s.Deadlines["owed"] = r.now }
+// goOnSoon has the work taken up when unread lines are applied: deadlines come last. A
+// session that ended again at once has none.
+func (r *reducer) goOnSoon() {
+	if !r.s.Ended() {
+		r.s.Deadlines["owed"] = r.now
+	}
+}
 
 // goOnWith takes up the work of a session that runs again. live lists the launches
 // that are alive; nil means that every current launch counts as such. A person who

@@ -181,18 +181,15 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 	}
 	p := &planned{spec: spec, record: record, push: s.mayPush(record.Repository)}
 	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &snapshot, repo, record.Issue.Title, record.Issue.Locked
-	p.spec.Mirror = p.push && mirrors(f, s.config.GitHub.Mirror, record.Issue.HasLabel(s.config.Bot.Label) || hasWorkflowLabel(record.Issue, s.config.Bot.Label))
-	return p, nil
-}
-
-// hasWorkflowLabel reports whether a label names a workflow, as agentmux:quick.
-func hasWorkflowLabel(i ghsync.Issue, label string) bool {
-	for _, name := range i.Labels {
-		if strings.HasPrefix(strings.ToLower(name), strings.ToLower(label)+":") {
-			return true
-		}
+	request, labelled := record.Request(s.config.Bot.Label)
+	if p.spec.Workflow == "" && len(request.Workflows) > 1 {
+		return nil, usage(fmt.Errorf("%s has labels of several workflows (%s): take all but one off, or give --workflow", what, strings.Join(request.Workflows, ", ")))
 	}
-	return false
+	if p.spec.Workflow == "" && len(request.Workflows) == 1 {
+		p.spec.Workflow = request.Workflows[0]
+	}
+	p.spec.Mirror = p.push && mirrors(f, s.config.GitHub.Mirror, labelled)
+	return p, nil
 }
 
 // mirrors decides whether comments are written: the flags, else the
@@ -212,11 +209,9 @@ func mirrors(f *runFlags, configured string, labelled bool) bool {
 // requester is who asked: the actor of the newest request label, else the
 // account itself.
 func (a *app) requester(ctx context.Context, s *site, record ghsync.Record, repo ghsync.Repo) (ghsync.Permission, error) {
-	for i := len(record.Labels) - 1; i >= 0 && s.mayPush(record.Repository); i-- { // others may not ask for permissions
-		event := record.Labels[i]
-		if event.Added && strings.EqualFold(event.Name, s.config.Bot.Label) && event.Actor.Login != "" {
-			return s.host.GitHub.Permission(ctx, repo, event.Actor.Login)
-		}
+	request, _ := record.Request(s.config.Bot.Label)
+	if who := request.Trigger().Actor.Login; who != "" && s.mayPush(record.Repository) { // others may not ask for permissions
+		return s.host.GitHub.Permission(ctx, repo, who)
 	}
 	viewer, err := s.host.GitHub.Viewer(ctx)
 	if err != nil {

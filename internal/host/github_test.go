@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 const widgets = "acme/widgets"
@@ -414,6 +416,11 @@ func TestProtocolW5AManagedProjectTakesItsBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// What lies about in the directory of a managed project is nobody's word.
+	lying := filepath.Join(project.Clone.Root, workflows.ProjectPrompts, "agents", "planner.md")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(lying), 0o700), os.WriteFile(lying, []byte("Plan in prose.\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	sc := simple()
 	sc.Files["1"] = append(sc.Files["1"], "README.md=# more")
 	r.script(sc)
@@ -433,7 +440,7 @@ func TestProtocolW5AManagedProjectTakesItsBase(t *testing.T) {
 		t.Errorf("pull requests: %+v", pulls)
 	}
 	prompt, err := os.ReadFile(filepath.Join(dir, "04_planning", "planner_prompt.md"))
-	if err != nil || !strings.Contains(string(prompt), "Plan in rhyme.") {
+	if err != nil || !strings.Contains(string(prompt), "Plan in rhyme.") || strings.Contains(string(prompt), "Plan in prose.") {
 		t.Errorf("the prompt lacks the project's text: %v", err)
 	}
 	if got := r.gitIn(r.repo.Dir(), "log", "-1", "--format=%an <%ae>", s.FeatureBranch); !strings.Contains(got, "robo@users.noreply.") {

@@ -1,0 +1,80 @@
+package ghsync
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// requestTime is how long after the newest request label an issue's labels are taken as
+// they are: two that are set together are one request.
+const requestTime = 5 * time.Second
+
+// Request is what the labels of an issue ask for.
+type Request struct {
+	// Workflows are the names that labels select, sorted; empty means the configured
+	// one. Several are a contradiction that only a person can settle.
+	Workflows []string
+	// Events put the request labels on that are on now, oldest first. They are decided
+	// together; the newest is the trigger.
+	Events []LabelEvent
+}
+
+// Trigger is the newest event, the zero value if the history does not know one.
+func (r Request) Trigger() LabelEvent {
+	if len(r.Events) == 0 {
+		return LabelEvent{}
+	}
+	return r.Events[len(r.Events)-1]
+}
+
+// Settled reports whether the labels count as they are now.
+func (r Request) Settled(now time.Time) bool {
+	return !now.Before(r.Trigger().At.Add(requestTime))
+}
+
+// Request reads the labels of the issue. asked tells whether one of them is the request
+// label or one with the name of a workflow behind it, as in agentmux:quick. Labels that
+// say how a session stands ask for nothing.
+func (r Record) Request(label string) (q Request, asked bool) {
+	on := map[string]bool{}
+	for _, name := range r.Issue.Labels {
+		workflow, ok := requestLabel(name, label)
+		if !ok {
+			continue
+		}
+		asked = true
+		on[strings.ToLower(name)] = true
+		if workflow != "" {
+			q.Workflows = append(q.Workflows, workflow)
+		}
+	}
+	slices.Sort(q.Workflows)
+	q.Workflows = slices.Compact(q.Workflows)
+	latest := map[string]int{} // label -> its newest event
+	for i, e := range r.Labels {
+		latest[strings.ToLower(e.Name)] = i
+	}
+	for i, e := range r.Labels {
+		if name := strings.ToLower(e.Name); e.Added && on[name] && latest[name] == i {
+			q.Events = append(q.Events, e)
+		}
+	}
+	return q, asked
+}
+
+// requestLabel returns the workflow a request label names, or "".
+func requestLabel(name, label string) (workflow string, ok bool) {
+	name, label = strings.ToLower(name), strings.ToLower(label)
+	if name == label {
+		return "", true
+	}
+	workflow, ok = strings.CutPrefix(name, label+":")
+	if !ok || workflow == "" || slices.Contains(reservedLabels, workflow) {
+		return "", false
+	}
+	return workflow, true
+}
+
+// reservedLabels say how a session stands, or are a command.
+var reservedLabels = []string{"queued", "running", "needs-human", "done", "failed", "stop"}
