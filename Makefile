@@ -1,5 +1,6 @@
 # Each target is one line and sets up what it needs. `make help` lists them.
 FUZZTIME ?= 60s
+FUZZREST ?= 10s
 BENCHTIME ?= 1s
 TESTFLAGS ?=
 KILLS ?= 60
@@ -24,8 +25,8 @@ demo: ## an issue becomes a pull request, with a scripted agent and a GitHub on 
 bench: ## the benchmarks, as text that benchstat reads
 	@.ci/setup && go test -run='^$$' -bench=. -benchmem -benchtime=$(BENCHTIME) -timeout=30m ./...
 
-fuzz: ## each fuzz target for FUZZTIME
-	@.ci/setup && .ci/fuzz $(FUZZTIME)
+fuzz: ## the parsers of what others write for FUZZTIME each, the other fuzz targets for FUZZREST
+	@.ci/setup && .ci/fuzz $(FUZZTIME) $(FUZZREST)
 
 test-real: ## published modules from a bug on record to a pull request (downloads them)
 	.ci/setup && AGENTMUX_TEST_REAL=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestReal ./cmd/agentmux

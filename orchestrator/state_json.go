@@ -37,7 +37,9 @@ func (s *State) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode state: %w", err)
 	}
 	if len(s.Unknown) > 0 {
-		body = appendUnknown(body, s.Unknown)
+		if body, err = appendUnknown(body, s.Unknown); err != nil {
+			return nil, fmt.Errorf("encode state: %w", err)
+		}
 	}
 	var out bytes.Buffer
 	if err := json.Indent(&out, body, "", "  "); err != nil {
@@ -47,15 +49,19 @@ func (s *State) Encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func appendUnknown(body []byte, unknown map[string]rawJSON) []byte {
+func appendUnknown(body []byte, unknown map[string]rawJSON) ([]byte, error) {
 	body = body[:len(body)-1]
 	for _, key := range slices.Sorted(maps.Keys(unknown)) {
+		name, err := json.Marshal(key)
+		if err != nil {
+			return nil, err
+		}
 		body = append(body, ',')
-		body = strconv.AppendQuote(body, key)
+		body = append(body, name...)
 		body = append(body, ':')
 		body = append(body, unknown[key]...)
 	}
-	return append(body, '}')
+	return append(body, '}'), nil
 }
 
 // Decode reads state.json. A file of the earlier tool (no schema_version) is
