@@ -91,3 +91,35 @@ func TestProtocol(t *testing.T) {
 		})
 	})
 }
+
+// TestConflictKilledAtEachGitStep takes a conflict up to the ref that keeps its work.
+func TestConflictKilledAtEachGitStep(t *testing.T) {
+	prepare := func(r *rig) {
+		one := r.coder("1", edit{files: map[string]string{"a": "one\n"}})
+		r.coder("2", edit{files: map[string]string{"a": "two\n", "own": "two\n"}})
+		if _, err := r.integrate(one, "l-1", r.base); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	killed(t, prepare, func(t *testing.T, r *rig) (string, error) {
+		s, err := r.host.Snapshot(t.Context(), r.spec(filepath.Join(r.state, "workspaces", "s", "2")))
+		if err != nil {
+			return "", err
+		}
+		res, err := r.host.Integrate(t.Context(), gitrepo.IntegrateSpec{
+			Session: "s1", Launch: "l-2", Task: "2", Tree: s.Tree, Base: r.base, Head: git(t, r.host.Dir(), "rev-parse", gitrepo.IntegrationRef("s1")),
+			Author: someone, Date: aDate,
+		})
+		if err != nil {
+			return "", err
+		}
+		_, err = r.host.Preserve(t.Context(), gitrepo.PreserveSpec{
+			Session: "s1", Task: "2", Tree: s.Tree, Base: r.base, Author: someone, Date: aDate,
+		})
+		if err != nil {
+			return "", err
+		}
+		refs := git(t, r.host.Dir(), "for-each-ref", "--format=%(refname) %(objectname)", "refs/agentmux/preserved", "refs/agentmux/integration")
+		return fmt.Sprint(res.Conflicts, " ", refs), nil
+	})
+}
