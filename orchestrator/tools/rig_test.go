@@ -37,6 +37,8 @@ type rig struct {
 	def *workflows.Definition
 	st  *orchestrator.State
 	now time.Time
+
+	conflicts map[string]bool // tasks whose work does not fit when it is merged
 }
 
 func start(t *testing.T, workflow string) *rig {

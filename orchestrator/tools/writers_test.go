@@ -1,0 +1,149 @@
+package tools_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Sixteen processes write at once, some of them are killed: each call that was answered
+// is applied once, and what a killed one left costs nobody else's line.
+// AGENTMUX_LINES sets how many lines each of them writes.
+func TestProtocolJ6ManyWritersSomeOfThemKilled(t *testing.T) {
+	if dir := os.Getenv("TOOLS_TEST_WRITE"); dir != "" {
+		writeLines(t, dir, os.Getenv("TOOLS_TEST_NAME"))
+		return
+	}
+	const writers = 16
+	r := start(t, "quick")
+	var answered sync.Map
+	var wait sync.WaitGroup
+	for n := range writers {
+		wait.Go(func() { watchWriter(t, r.s.Dir, fmt.Sprintf("w%d", n), n%4 == 0, &answered) })
+	}
+	wait.Wait()
+	seen, corrupt := map[string]int{}, 0
+	for cursor, more := (orchestrator.Cursor{}), true; more; {
+		lines, again, err := r.s.Lines(session.ToolEvents, cursor, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range lines {
+			cursor = lines[i].Cursor
+			if lines[i].Corrupt != "" {
+				corrupt++
+				continue
+			}
+			p, err := lines[i].Decode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[p.Message]++
+		}
+		more = again
+	}
+	r.hostAll()
+	for _, e := range r.records(orchestrator.EvAgentStatus) {
+		seen[fmt.Sprint(e.Data["message"])] += 100
+	}
+	total := 0
+	answered.Range(func(message, _ any) bool {
+		total++
+		if got := seen[message.(string)]; got != 101 {
+			t.Errorf("%s: %d lines, applied %d times", message, got%100, got/100)
+		}
+		return true
+	})
+	if total < writers || corrupt > writers/4 {
+		t.Errorf("%d answers, %d corrupt lines", total, corrupt)
+	}
+	t.Logf("%d answers of %d lines, %d corrupt", total, len(seen), corrupt)
+}
+
+// watchWriter runs a writer and notes what it was answered; one that is to be killed is
+// so in the middle of its work.
+func watchWriter(t *testing.T, dir, name string, kill bool, answered *sync.Map) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	cmd := exec.Command(self, "-test.run=^TestProtocolJ6ManyWritersSomeOfThemKilled$")
+	cmd.Env = append(os.Environ(), "TOOLS_TEST_WRITE="+dir, "TOOLS_TEST_NAME="+name)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	n := 0
+	for in := bufio.NewScanner(out); in.Scan(); {
+		if message, ok := strings.CutPrefix(in.Text(), "answered "); ok {
+			answered.Store(message, true)
+			if n++; kill && n == linesEach()/2 {
+				_ = cmd.Process.Kill() // what it says after that it may say
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil && !kill {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+func linesEach() int {
+	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_LINES")); err == nil {
+		return n
+	}
+	return 12
+}
+
+// writeLines uses the one writer that tools and commands share.
+func writeLines(t *testing.T, dir, name string) {
+	s, err := session.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range linesEach() {
+		message := fmt.Sprintf("%s/%d", name, i)
+		err := s.Append(session.ToolEvents, noon, func(session.Tail) (*session.NewLine, error) {
+			return &session.NewLine{Tool: "report_status", Role: "coder", Task: name, Payload: map[string]any{"message": message}}, nil
+		})
+		if err == nil {
+			fmt.Println("answered " + message)
+		}
+	}
+}
+
+// hostAll consumes every line, in as many passes as it takes.
+func (r *rig) hostAll() {
+	r.Helper()
+	for before := int64(-1); before != r.st.ToolCursor.Offset; {
+		before = r.st.ToolCursor.Offset
+		r.host()
+	}
+}
+
+func (r *rig) records(kind string) []orchestrator.Event {
+	r.Helper()
+	all, bad, err := r.s.Events(0)
+	if err != nil || bad > 0 {
+		r.Fatalf("records: %d bad, %v", bad, err)
+	}
+	var out []orchestrator.Event
+	for _, e := range all {
+		if e.Type == kind {
+			out = append(out, e)
+		}
+	}
+	return out
+}
