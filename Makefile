@@ -3,9 +3,11 @@ FUZZTIME ?= 60s
 FUZZREST ?= 10s
 BENCHTIME ?= 1s
 TESTFLAGS ?=
-KILLS ?= 60
+STRIDE ?= 1
+KILLS ?= 2000
+SEED ?= 1
 
-.PHONY: help build test lint demo bench fuzz test-real test-kill test-agents test-mutants protocol-table clean
+.PHONY: help build test lint demo bench fuzz test-real test-crash test-soak test-agents test-mutants protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -31,8 +33,11 @@ fuzz: ## the parsers of what others write for FUZZTIME each, the other fuzz targ
 test-real: ## published modules from a bug on record to a pull request (downloads them)
 	.ci/setup && AGENTMUX_TEST_REAL=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestReal ./cmd/agentmux
 
-test-kill: ## the host killed at KILLS moments of a run, each time to the same end
-	.ci/setup && AGENTMUX_KILLS=$(KILLS) go test -count=1 -timeout=30m $(TESTFLAGS) -run=TestKilledHosts ./cmd/agentmux
+test-crash: ## the host killed at each STRIDE-th crash point of a run, each time to the same end
+	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run=TestCrash ./cmd/agentmux
+
+test-soak: ## hosts killed KILLS times at random moments drawn from SEED
+	.ci/setup && AGENTMUX_SOAK_KILLS=$(KILLS) AGENTMUX_SOAK_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run=TestSoak ./cmd/agentmux
 
 test-agents: ## the real claude program against a model on loopback (needs npm)
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestClaude ./internal/agent/modeltest ./cmd/agentmux

@@ -19,6 +19,7 @@ func TestMain(m *testing.M) {
 		if len(os.Args) > 2 && os.Args[1] == hostMany {
 			os.Exit(hostSessions(os.Args[2:]))
 		}
+		arm()
 		main()
 		return
 	}
