@@ -6,8 +6,10 @@ TESTFLAGS ?=
 STRIDE ?= 1
 KILLS ?= 2000
 SEED ?= 1
+SESSIONS ?= 200
+BESIDE ?= 12
 
-.PHONY: help build test lint demo bench fuzz test-real test-crash test-soak test-agents test-mutants protocol-table clean
+.PHONY: help build test lint demo bench fuzz test-real test-crash test-soak test-faults test-agents test-mutants protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +40,9 @@ test-crash: ## the host killed at each STRIDE-th crash point of a run, each time
 
 test-soak: ## hosts killed KILLS times at random moments drawn from SEED
 	.ci/setup && AGENTMUX_SOAK_KILLS=$(KILLS) AGENTMUX_SOAK_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run=TestSoak ./cmd/agentmux
+
+test-faults: ## SESSIONS whole sessions, BESIDE side by side, on a GitHub of which a tenth fails
+	.ci/setup && AGENTMUX_FAULT_SESSIONS=$(SESSIONS) go test -count=1 -timeout=60m -parallel=$(BESIDE) $(TESTFLAGS) -run=TestFaultsEverywhere ./cmd/agentmux
 
 test-agents: ## the real claude program against a model on loopback (needs npm)
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestClaude ./internal/agent/modeltest ./cmd/agentmux

@@ -28,8 +28,9 @@ func tenPercent() []ghsynctest.Fault {
 	}
 }
 
-// TestFaultsEverywhere runs whole sessions against a GitHub that fails in every way:
-// each ends as without a fault. AGENTMUX_FAULT_SESSIONS sets how many.
+// TestFaultsEverywhere runs whole sessions, side by side, against a GitHub that fails in
+// every way: each ends as without a fault. Every fourth is the reference run.
+// AGENTMUX_FAULT_SESSIONS sets how many.
 func TestFaultsEverywhere(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -39,40 +40,62 @@ func TestFaultsEverywhere(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_FAULT_SESSIONS")); err == nil {
 		sessions = n
 	}
-	whole := newRig(t, rigOptions{playbook: quickPlaybook})
-	whole.quick(0)
-	want := whole.picture()
+	want := map[string]string{}
+	for name, o := range faultRuns {
+		whole := newRig(t, o)
+		whole.insist(name)
+		want[name] = whole.picture()
+	}
 	for i := range sessions {
-		seed := uint64(i + 1)
+		seed, name := uint64(i+1), "quick"
+		if i%4 == 1 {
+			name = "feature"
+		}
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, rigOptions{playbook: quickPlaybook, github: ghsynctest.Options{Seed: seed}})
+			o := faultRuns[name]
+			o.github.Seed = seed
+			r := newRig(t, o)
 			r.github.Inject(tenPercent()...)
-			r.insist()
+			r.insist(name)
 			hits := r.github.Hits()
 			r.github.Heal()
-			if hits == 0 {
-				t.Fatal("nothing failed")
-			}
-			r.same(want)
-			t.Logf("%d of %d requests failed", hits, len(r.github.Calls()))
+			r.same(want[name])
+			r.spent(hits)
 		})
 	}
 	t.Run("away for a while", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, rigOptions{playbook: quickPlaybook})
 		r.away(5 * time.Second)
-		r.same(want)
+		r.same(want["quick"])
 	})
+}
+
+// faultRuns are by the name of their workflow.
+var faultRuns = map[string]rigOptions{"quick": {playbook: quickPlaybook}, "feature": {playbook: referencePlaybook("0")}}
+
+// spent fails if faults cost more than repeating and looking: up to four requests for
+// one that failed, and no further comment or pull request that stays.
+func (r *rig) spent(hits int) {
+	r.t.Helper()
+	requests, writes := r.github.Requests(rigBot), r.github.ContentWrites(rigBot)
+	r.t.Logf("%s: %d requests, %d of %d failed, %g content writes", r.session().State.Workflow, requests, hits, len(r.github.Calls()), writes)
+	if limit := ghsynctest.Reference.Requests + 4*hits; requests > limit {
+		r.t.Errorf("%d requests, want at most %d:\n%s", requests, limit, r.github.Transcript())
+	}
+	if limit := ghsynctest.Reference.ContentWrites; writes > limit {
+		r.t.Errorf("%g content writes, want at most %g:\n%s", writes, limit, r.github.Transcript())
+	}
 }
 
 // insist starts the issue until its session is done, as a person would whose start
 // failed for the network. A session that stands is never given up.
-func (r *rig) insist() {
+func (r *rig) insist(workflow string) {
 	r.t.Helper()
 	var res result
 	for range 4 {
-		res = r.agentmux(append([]string{"issue", "1"}, quickRun...)...)
+		res = r.agentmux("issue", "1", "--workflow", workflow, "--headless")
 		e := r.sessions()
 		if len(e) == 1 && e[0].State != nil && e[0].State.Phase == orchestrator.PhaseDone && !owes(e[0]) {
 			return

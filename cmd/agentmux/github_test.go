@@ -60,7 +60,8 @@ func TestGitHub(t *testing.T) {
 			r.github.Check(t)
 		})
 	}
-	t.Run("59 a limit met by the push", pushLimited)
+	t.Run("59 a limit met by the push", func(t *testing.T) { pushLimited(t, "GIT push") })
+	t.Run("59 a limit met before the push", func(t *testing.T) { pushLimited(t, "GIT push-refs") })
 	t.Run("60 pull requests are forbidden, then a person opens it", pullForbidden)
 	t.Run("60 a person closed the pull request", pullClosed)
 	t.Run("61 nothing changed", nothingChanged)
@@ -69,10 +70,11 @@ func TestGitHub(t *testing.T) {
 	t.Run("59 commits of people that conflict", peopleInConflict)
 }
 
-func pushLimited(t *testing.T) {
+func pushLimited(t *testing.T, route string) {
+	t.Helper()
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
-	r.github.Inject(ghsynctest.RetryAfter("GIT push", 403, 0))
+	r.github.Inject(ghsynctest.RetryAfter(route, 403, 0))
 	r.quick(0)
 	if r.github.Hits() != 1 {
 		t.Errorf("%d pushes were limited", r.github.Hits())

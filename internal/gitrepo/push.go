@@ -219,6 +219,7 @@ var refusals = []struct {
 	{PushWorkflows, regexp.MustCompile("(?i)without `?workflows?`? (permission|scope)|workflow scope")},
 	{PushStale, regexp.MustCompile(`stale info|\(fetch first\)|\(non-fast-forward\)|cannot lock ref|reference already exists|incorrect old value|atomic push failed`)},
 	{PushRule, regexp.MustCompile(`GH006|GH013|protected branch|repository rule violations`)},
+	{PushNetwork, regexp.MustCompile(`(?i)rate limit|abuse detection`)}, // a 403, too, but one that passes
 	{PushDenied, regexp.MustCompile(`(?i)permission to \S+ denied|write access to repository not granted|authentication failed|repository not found|could not read (username|password)`)},
 	// The server let the push begin and then said no without a word on permissions, as limits do.
 	{PushNetwork, regexp.MustCompile(`RPC failed; HTTP 403`)},
