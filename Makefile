@@ -36,7 +36,7 @@ test-real: ## published modules from a bug on record to a pull request (download
 	.ci/setup && AGENTMUX_TEST_REAL=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestReal ./cmd/agentmux
 
 test-crash: ## the host killed at each STRIDE-th crash point of a run, each time to the same end
-	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run=TestCrash ./cmd/agentmux
+	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run=TestCrash ./orchestrator/engine ./cmd/agentmux
 
 test-soak: ## hosts killed KILLS times at random moments drawn from SEED
 	.ci/setup && AGENTMUX_SOAK_KILLS=$(KILLS) AGENTMUX_SOAK_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run=TestSoak ./cmd/agentmux

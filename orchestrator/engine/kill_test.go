@@ -97,6 +97,7 @@ func TestHostProcess(t *testing.T) {
 	if err := json.Unmarshal([]byte(os.Getenv(hostVariable)), &at); err != nil {
 		t.Skip("only as a process of its own")
 	}
+	arm(t)
 	s, err := session.Open(at.Session)
 	if err == nil {
 		err = s.Lock(2 * time.Second)
@@ -136,19 +137,33 @@ func TestProtocolC2HostsThatAreKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	want := killedStory(t, 0, 0)
+	want := killedStory(t, func(int) death { return death{} })
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			if got := killedStory(t, seed, 40); got != want {
+			random := rand.New(rand.NewPCG(seed, 1))
+			got := killedStory(t, func(host int) death {
+				if host >= 40 {
+					return death{}
+				}
+				return death{life: 5*time.Millisecond + time.Duration(random.Int64N(int64(45*time.Millisecond)))}
+			})
+			if got != want {
 				t.Errorf("the story is\n%s\nwant\n%s", got, want)
 			}
 		})
 	}
 }
 
-// killedStory runs a session whose hosts are killed so many times, and returns
-// what its end must not depend on.
-func killedStory(t *testing.T, seed uint64, kills int) string {
+// death is how a host ends before its session does: after its life, or by what its
+// environment says. The zero death is none.
+type death struct {
+	life time.Duration
+	env  []string
+}
+
+// killedStory runs a session whose hosts, numbered from 0, are killed, and returns what its
+// end must not depend on.
+func killedStory(t *testing.T, next func(host int) death) string {
 	t.Helper()
 	w := newWorld(t, "feature", nil)
 	if err := w.s.Release(); err != nil {
@@ -160,7 +175,6 @@ func killedStory(t *testing.T, seed uint64, kills int) string {
 			t.Fatal(err)
 		}
 	}
-	random := rand.New(rand.NewPCG(seed, 1))
 	played := map[string]bool{}
 	deadline := time.Now().Add(2 * time.Minute)
 	hosts := 0
@@ -169,12 +183,8 @@ func killedStory(t *testing.T, seed uint64, kills int) string {
 			w.tell()
 			t.Fatal("the session does not end")
 		}
+		runHost(t, w, m, next(hosts), played)
 		hosts++
-		life := time.Minute
-		if kills--; kills >= 0 {
-			life = 5*time.Millisecond + time.Duration(random.Int64N(int64(45*time.Millisecond)))
-		}
-		runHost(t, w, m, life, played)
 	}
 	t.Logf("%d hosts", hosts)
 	if report := session.CheckDir(w.s.Dir); len(report.Problems) > 0 {
@@ -193,8 +203,8 @@ func killedStory(t *testing.T, seed uint64, kills int) string {
 	return b.String()
 }
 
-// runHost runs one host process for at most its life and plays the agents meanwhile.
-func runHost(t *testing.T, w *world, m machine, life time.Duration, played map[string]bool) {
+// runHost runs one host process to its end or death and plays the agents meanwhile.
+func runHost(t *testing.T, w *world, m machine, d death, played map[string]bool) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -205,7 +215,7 @@ func runHost(t *testing.T, w *world, m machine, life time.Duration, played map[s
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, "-test.run=^TestHostProcess$")
-	cmd.Env = append(os.Environ(), hostVariable+"="+string(at))
+	cmd.Env = append(append(os.Environ(), hostVariable+"="+string(at)), d.env...)
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
@@ -213,18 +223,20 @@ func runHost(t *testing.T, w *world, m machine, life time.Duration, played map[s
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	kill := time.NewTimer(life)
-	defer kill.Stop()
+	var kill <-chan time.Time
+	if d.life > 0 {
+		kill = time.After(d.life)
+	}
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case err := <-ended:
-			if err != nil {
+			if err != nil && (d.env == nil || err.Error() != "signal: killed") {
 				t.Fatalf("the host ended: %v\n%s", err, out.String())
 			}
 			return
-		case <-kill.C:
+		case <-kill:
 			_ = cmd.Process.Kill() // it may have ended just now
 			<-ended
 			return
