@@ -35,6 +35,7 @@ type Options struct {
 // Client is one identity at one GitHub server. It is safe for use by many sessions at once,
 // which then share its limits and its cache.
 type Client struct {
+	options Options // as completed by New
 	api     *github.Client
 	graphql *url.URL
 	server  *url.URL
@@ -80,7 +81,7 @@ func New(o Options) (*Client, error) {
 		o.Limits.PerHour = or(o.Limits.PerHour, 600)
 	}
 	c := &Client{
-		graphql: graphQL, server: server, tokens: o.Token, quota: newQuota(),
+		options: o, graphql: graphQL, server: server, tokens: o.Token, quota: newQuota(),
 		log: o.Log, now: o.Now, permissions: map[string]remembered{},
 	}
 	c.api = github.NewClient(&http.Client{Transport: c.stack(o, api), CheckRedirect: checkRedirect})

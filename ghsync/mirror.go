@@ -226,6 +226,13 @@ func (m *Mirror) Run(ctx context.Context) error {
 	}
 }
 
+// Step does once what Run does again and again, for a caller with a clock of its own. It
+// is not called beside Run.
+func (m *Mirror) Step(ctx context.Context) error {
+	_, err := m.pass(ctx)
+	return errors.Join(err, m.save())
+}
+
 // Finish shows what is left, without pauses for the sake of fewer requests, until all is
 // shown or ctx ends; the latter is the error then. Run must have returned.
 func (m *Mirror) Finish(ctx context.Context) error {

@@ -14,6 +14,9 @@ import (
 // dryRun prints what a run would do, as the code of a run says. Nothing is written for
 // the project, here or on the server.
 func (a *app) dryRun(ctx context.Context, s *site, p *planned) error {
+	if err := a.useAccount(s, p); err != nil {
+		return err
+	}
 	spec := p.spec
 	preview, err := s.host.Preview(ctx, spec)
 	if err != nil {
@@ -37,28 +40,29 @@ func (a *app) dryRun(ctx context.Context, s *site, p *planned) error {
 	if p.push && s.config.GitHub.Push {
 		a.print("\npull request %q, as far as it is known now:\n\n%s", preview.Title, indent(preview.Body))
 	}
-	a.print("\nwould write, in this order:")
-	for i, write := range plannedWrites(spec.Mirror, p.push && s.config.GitHub.Push, spec) {
-		a.print("%3d. %s", i+1, write)
-	}
+	a.printWrites(preview)
 	a.print("\nnothing was written")
 	return nil
 }
 
-func indent(text string) string {
-	return "  | " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  | ")
+// printWrites lists what the rehearsal of the session held back.
+func (a *app) printWrites(p *host.Preview) {
+	a.print("\nwould write, in this order, if every agent does its part and every review passes:")
+	for i, w := range p.Writes {
+		text := w.Text
+		if w.Again {
+			text += " (again as the session goes on)"
+		}
+		a.print("%3d. %-60s %s", i+1, w.Request, text)
+	}
+	if p.Halt != "" {
+		a.print("     and what follows: the rehearsal came no further: %s", p.Halt)
+	}
+	a.print("each further review round adds a comment; a question of an agent, or an end that is not done, adds one, too")
 }
 
-func plannedWrites(mirror, push bool, spec host.PrepareSpec) []string {
-	var writes []string
-	if mirror {
-		writes = append(writes, "status comment on the issue, edited as the run goes on", "one comment per review round, question and end")
-	}
-	if !push {
-		return append(writes, "the finished branch, into this clone")
-	}
-	return append(writes, "push of one branch to origin", fmt.Sprintf("draft pull request against %s", spec.Base.Branch),
-		"commit status agentmux/review on its head", "ready for review, if every review passed for exactly that tree")
+func indent(text string) string {
+	return "  | " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  | ")
 }
 
 func removedText(removed map[string]int) string {

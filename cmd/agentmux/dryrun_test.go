@@ -3,8 +3,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
 )
 
 // Case 69: a dry run of either workflow sends no write and makes no session, and says
@@ -46,4 +50,132 @@ func TestGitHub69ADryRunWritesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Case 69: what a dry run lists is what the run of the same issue then writes: nothing
+// more, nothing less, and in the same order on each way to the server: the branch's, the
+// mirror's and the verdict's. Between them the order is the clock's.
+func TestGitHub69TheDryRunListsWhatTheRunWrites(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options rigOptions
+		args    []string
+		want    []string // among them
+	}{
+		"labelled": {rigOptions{}, nil, []string{"PUSH refs/heads/agentmux/issue-1-say-two", "POST repos/acme/widgets/pulls", "MUTATION MarkReady"}},
+		"own server": {rigOptions{
+			github: ghsynctest.Options{Enterprise: true, NoGraphQL: true}, config: "github: {comments: every}\n",
+		}, nil, []string{"POST repos/acme/widgets/pulls/N/requested_reviewers"}},
+		"not shown": {rigOptions{unlabel: true, config: "github: {ready: never}\n"}, nil, []string{"POST repos/acme/widgets/pulls"}},
+		"no push":   {rigOptions{config: "github: {push: false}\n"}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.options.playbook = quickPlaybook
+			r := newRig(t, c.options)
+			args := slices.Concat([]string{"issue", "1"}, quickRun, c.args)
+			planned := plannedRequests(r.expect(0, append(args, "--dry-run")...).out)
+			if log := r.github.Log(); len(log) != 0 {
+				t.Fatalf("written: %+v", log)
+			}
+			r.expect(0, args...)
+			written := writtenRequests(r.github.Log())
+			for _, way := range []string{"the branch", "the mirror", "the verdict"} {
+				want, got := wayOf(way, written), wayOf(way, planned)
+				if !slices.Equal(want, got) {
+					t.Errorf("%s: planned\n  %s\nwritten\n  %s", way, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+				}
+			}
+			for _, want := range c.want {
+				if !slices.Contains(planned, want) {
+					t.Errorf("%q is not planned: %q", want, planned)
+				}
+			}
+		})
+	}
+}
+
+// Case 77: an account that may not write leaves the branch in the clone.
+func TestGitHub77TheDryRunOfAnAccountThatMayNotWrite(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, role: ghsynctest.Read})
+	args := append([]string{"issue", "1"}, quickRun...)
+	planned := plannedRequests(r.expect(0, append(args, "--dry-run")...).out)
+	if !slices.Equal(planned, []string{"BRANCH agentmux/issue-1-say-two"}) {
+		t.Errorf("planned %q", planned)
+	}
+	r.expect(0, args...)
+	if log := r.github.Log(); len(log) != 0 {
+		t.Errorf("written: %+v", log)
+	}
+	r.git(r.clone, "rev-parse", "--verify", "agentmux/issue-1-say-two")
+}
+
+var plannedLine = regexp.MustCompile(`(?m)^ *\d+\. ([A-Z]+ \S+)`)
+
+// plannedRequests are the requests of a dry run, each once, without numbers.
+func plannedRequests(out string) []string {
+	var list []string
+	for _, m := range plannedLine.FindAllStringSubmatch(out[strings.Index(out, "would write"):], -1) {
+		list = append(list, unnumbered(m[1]))
+	}
+	return firsts(list)
+}
+
+// writtenRequests are the writes the server took, in the same form.
+func writtenRequests(log []ghsynctest.Entry) []string {
+	var list []string
+	for _, e := range log {
+		method, path := strings.SplitN(e.Route, " ", 2)[0], strings.TrimPrefix(strings.TrimPrefix(e.Path, "/api/v3"), "/")
+		switch {
+		case e.Route == "PUSH":
+			path = strings.Fields(e.Body)[2]
+		case strings.HasPrefix(e.Route, "mutation"):
+			method, path = "MUTATION", "MarkReady"
+		}
+		list = append(list, unnumbered(method+" "+path))
+	}
+	return firsts(list)
+}
+
+var (
+	commitID = regexp.MustCompile(`/statuses/[0-9a-f]{40}`)
+	someID   = regexp.MustCompile(`/(comments|issues|pulls)/(\d{2,}|2|\{\w+\})`)
+)
+
+// unnumbered takes out what a dry run cannot know: ids, and that of the pull request.
+func unnumbered(request string) string {
+	return someID.ReplaceAllString(commitID.ReplaceAllString(request, "/statuses/N"), "/$1/N")
+}
+
+// firsts drops repetitions.
+func firsts(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// wayOf are the requests of one of the three that run beside each other. How often the
+// status is edited is the clock's.
+func wayOf(way string, requests []string) []string {
+	var list []string
+	for _, request := range requests {
+		of := "the mirror"
+		switch {
+		case strings.HasPrefix(request, "PATCH"), strings.HasPrefix(request, "BRANCH"):
+			continue
+		case strings.HasPrefix(request, "PUSH"), strings.HasPrefix(request, "MUTATION"), strings.Contains(request, "/pulls"):
+			of = "the branch"
+		case strings.Contains(request, "/statuses/"):
+			of = "the verdict"
+		}
+		if of == way {
+			list = append(list, request)
+		}
+	}
+	return list
 }

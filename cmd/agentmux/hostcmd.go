@@ -65,7 +65,7 @@ func (a *app) wire(s *site, log io.Writer, github bool) error {
 	logger := a.logger(redactor.Writer(log), s.config.Log.Level)
 	o := host.Options{
 		Self: own, StateHome: stateHome(), RuntimeDir: runtimeDir(), Home: home(), Log: logger, Redactor: redactor,
-		Server: s.identity.bases.Server,
+		Server: s.identity.bases.Server, ReadOnly: !github && s.identity.tokens != nil,
 	}
 	if github {
 		if err := s.useGitHub(&o); err != nil {
@@ -74,6 +74,14 @@ func (a *app) wire(s *site, log io.Writer, github bool) error {
 	}
 	s.host, err = host.New(o)
 	return err
+}
+
+// useAccount makes the host do without GitHub where nothing can be written there.
+func (a *app) useAccount(s *site, p *planned) error {
+	if p.push && s.config.GitHub.Push {
+		return nil
+	}
+	return a.wire(s, s.log, false)
 }
 
 // useGitHub gives the host the site's account, if there is one, and its redactor the
@@ -99,7 +107,10 @@ func (s *site) useGitHub(o *host.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	return o.Redactor.AddSecret("github-token", token)
+	if err := o.Redactor.AddSecret("github-token", token); err != nil {
+		return usage(fmt.Errorf("the token from %s is too short to be one of GitHub; %s", s.identity.from, noTokenHint))
+	}
+	return nil
 }
 
 // hostSession runs a session in this process and turns its outcome into an exit code.

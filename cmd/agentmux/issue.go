@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -100,7 +102,10 @@ func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
 }
 
 func explainProject(err error, dir string) error {
-	return usage(fmt.Errorf("%s: %w; run agentmux inside a git clone", dir, err))
+	if errors.Is(err, gitrepo.ErrNotClone) {
+		return usage(fmt.Errorf("%s is no git clone; go into one, or make one with git init", dir))
+	}
+	return usage(fmt.Errorf("%s: %w; git status says more", dir, err))
 }
 
 // issueRepo decides whose issue is meant.
@@ -245,10 +250,8 @@ func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) erro
 	if p.spec.Snapshot != nil && !p.push {
 		a.say("this account may not write to %s: the run ends with a branch in this clone", p.spec.Repo)
 	}
-	if !p.push || !s.config.GitHub.Push {
-		if err := a.wire(s, s.log, false); err != nil {
-			return err
-		}
+	if err := a.useAccount(s, p); err != nil {
+		return err
 	}
 	sess, err := s.host.Prepare(ctx, p.spec)
 	if err != nil {

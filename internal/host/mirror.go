@@ -51,16 +51,7 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 		}
 		spec.HostID = id
 	}
-	o := ghsync.MirrorOptions{
-		Client: r.GitHub, Dir: r.sess.Dir, Mode: ghsync.CommentMode(r.cfg.GitHub.Comments), Repo: r.pullRepo(s),
-		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.sandboxLevel(r.cfg), LinkHosts: r.cfg.GitHub.LinkHosts,
-		Deaf: true, Fence: spec.Fence, Redactor: r.redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
-	}
-	if snap, err := r.snapshotOf(); err == nil {
-		o.RepoID = snap.RepoID
-		o.Notes = func() []string { return baseNotes(snap.Base) }
-	}
-	mirror, err := ghsync.NewMirror(o)
+	mirror, err := ghsync.NewMirror(r.mirrorOptions(s, spec))
 	if err != nil {
 		r.Log.Warn("the session is not shown on its issue", "session", r.sess.Name(), "err", err)
 		return m
@@ -75,6 +66,20 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 		}
 	})
 	return m
+}
+
+// mirrorOptions is how a session is shown, by a run and by its rehearsal.
+func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) ghsync.MirrorOptions {
+	o := ghsync.MirrorOptions{
+		Client: r.GitHub, Dir: r.sess.Dir, Mode: ghsync.CommentMode(r.cfg.GitHub.Comments), Repo: r.pullRepo(s),
+		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.sandboxLevel(r.cfg), LinkHosts: r.cfg.GitHub.LinkHosts,
+		Deaf: true, Fence: spec.Fence, Redactor: r.redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
+	}
+	if snap, err := r.snapshotOf(); err == nil {
+		o.RepoID = snap.RepoID
+		o.Notes = func() []string { return baseNotes(snap.Base) }
+	}
+	return o
 }
 
 func (m *mirroring) wake() {

@@ -22,6 +22,8 @@ type Preview struct {
 	Launches []PreviewLaunch // one per role that may start
 	Title    string          // of the pull request
 	Body     string          // as far as it is known before the work
+	Writes   []PlannedWrite  // of the whole session, if every agent does its part and every review passes
+	Halt     string          // why Writes is not the whole list, or ""
 }
 
 // PreviewPrompt is a prompt as its agent would get it.
@@ -34,7 +36,7 @@ type PreviewLaunch struct {
 }
 
 // Preview makes the session in a directory of its own, asks the code of a true run for
-// what it would do first, and removes the directory. No agent starts and nothing is
+// what it would do first and write in the end, and removes the directory. No agent starts and nothing is
 // written for the project, on this machine or on the server. Errors are Prepare's.
 func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) {
 	scratch, err := os.MkdirTemp("", "amx")
@@ -66,6 +68,13 @@ func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) 
 	}
 	if err := r.previewLaunches(p, scratch); err != nil {
 		return nil, err
+	}
+	writes, err := r.rehearse(ctx, spec.Mirror)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if p.Writes = writes; err != nil {
+		p.Halt = err.Error()
 	}
 	p.rename(sess.Dir, filepath.Join(session.Dir(spec.Project.Clone.Root), sess.Name()))
 	p.rename(scratch, "<scratch>")

@@ -53,10 +53,10 @@ func (r *runner) noPush() string {
 		return "github.push is off"
 	case r.project.remote == nil:
 		return "the project has no repository on " + r.serverHost(r.cfg)
-	case r.Token == nil:
-		return "no GitHub token"
 	case r.ReadOnly:
 		return "no write permission"
+	case r.Token == nil:
+		return "no GitHub token"
 	}
 	return ""
 }
