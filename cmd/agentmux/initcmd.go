@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,52 +15,121 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/spf13/cobra"
 )
 
 // labelColor is the color of the request label.
 const labelColor = "5319e7"
 
+// initFlags are those of init.
+type initFlags struct {
+	force, defaults, actions bool
+}
+
 func (a *app) initCommand() *cobra.Command {
-	var force bool
+	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Look at this clone and write a small configuration",
 		Long: `Looks which coding-agent CLIs are installed, writes .agentmux/config.yaml where
-there is none, makes the request label where the token may, and says what it did.`,
-		Example: "  agentmux init",
+there is none, makes the request label where the token may, and says what it did
+and what comes next. What is there already is kept.
+
+At a terminal it asks once whether CLIs that can only work unattended by skipping
+every question may do so on this machine. The answer goes into your own
+configuration, never into the repository.`,
+		Example: "  agentmux init\n  agentmux init --defaults",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.init(cmd.Context(), force) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.init(cmd.Context(), f) },
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "replace an existing .agentmux/config.yaml")
-	cmd.Flags().Bool("defaults", false, "ask nothing (it never does yet)")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace an existing .agentmux/config.yaml")
+	cmd.Flags().BoolVar(&f.defaults, "defaults", false, "ask nothing")
+	cmd.Flags().BoolVar(&f.actions, "actions", false, "print a workflow for GitHub Actions runners")
 	return group(groupSetup, cmd)
 }
 
-func (a *app) init(ctx context.Context, force bool) error {
+func (a *app) init(ctx context.Context, f initFlags) error {
+	if f.actions {
+		return usageText("there is no action for GitHub Actions yet; a job of your own can run agentmux issue N --headless")
+	}
 	project, err := a.projectDir()
 	if err != nil {
 		return err
 	}
+	clone, err := gitrepo.Inspect(ctx, project)
+	if err != nil {
+		return explainProject(err, project)
+	}
+	a.tell("clone", "%s", cloneText(clone))
 	providers, problems := agent.Load(nil)
 	if err := problems.Err(); err != nil {
 		return err
 	}
 	found := installed(providers)
-	if len(found) == 0 {
-		a.print("no coding-agent CLI found in PATH; looked for %s", strings.Join(commandNames(providers), ", "))
-	} else {
-		a.print("found: %s", strings.Join(found, ", "))
-	}
-	if err := a.writeConfig(project, found, force); err != nil {
+	a.tell("CLIs", "%s", foundText(providers, found))
+	if err := a.writeConfig(project, found, f.force); err != nil {
 		return err
 	}
-	if err := ignoreSessions(project); err != nil {
+	if err := a.ignoreSessions(project); err != nil {
 		return err
 	}
-	a.makeLabel(ctx, project)
-	a.print("next: agentmux doctor, then agentmux issue N")
+	c, err := a.config(project)
+	if err != nil {
+		return err
+	}
+	a.tellLogins(c, providers)
+	if err := a.askUnsafe(c, providers, found, f.defaults); err != nil {
+		return err
+	}
+	a.makeLabel(ctx, project, c)
+	a.tell("next", "%s", nextAfterInit(clone, found, c))
 	return nil
+}
+
+// tell prints a line of what was found or done.
+func (a *app) tell(name, format string, args ...any) {
+	a.print("%-8s %s", name, fmt.Sprintf(format, args...))
+}
+
+func cloneText(clone gitrepo.Clone) string {
+	text := clone.Root
+	switch {
+	case clone.Head == "":
+		text += ", no commit yet"
+	case clone.Branch != "":
+		text += " on " + clone.Branch
+	}
+	if clone.Origin == "" {
+		return text + ", no remote named origin: a run ends with a branch in this clone"
+	}
+	return text
+}
+
+func foundText(providers agent.Providers, found []string) string {
+	if len(found) == 0 {
+		return "none found in PATH; looked for " + strings.Join(commandNames(providers), ", ")
+	}
+	var list []string
+	for _, name := range found {
+		if providers[name].Proven {
+			list = append(list, name)
+		} else {
+			list = append(list, name+" (unproven)")
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func nextAfterInit(clone gitrepo.Clone, found []string, c *config.Config) string {
+	if len(found) == 0 && c.Defaults.Provider != "script" {
+		return "install one of these CLIs, then agentmux doctor"
+	}
+	if clone.Head == "" {
+		return "make a first commit, then agentmux doctor"
+	}
+	return "agentmux doctor, then agentmux issue N"
 }
 
 // installed lists the known CLIs that are in PATH, proven ones first.
@@ -90,18 +162,30 @@ func commandNames(providers agent.Providers) []string {
 	return names
 }
 
+// configNames are the files of a project's configuration; the first that is there counts.
+var configNames = []string{"config.yaml", "config.yml", "config.json"}
+
+// writeConfig writes the project's configuration unless there is one. With force it is
+// replaced, by a file of the same name.
 func (a *app) writeConfig(project string, found []string, force bool) error {
-	file := filepath.Join(project, ".agentmux", "config.yaml")
-	if _, err := os.Stat(file); err == nil && !force {
-		a.print("kept: %s (--force replaces it)", file)
-		return nil
+	dir := filepath.Join(project, ".agentmux")
+	file := filepath.Join(dir, configNames[0])
+	for _, name := range configNames {
+		old := filepath.Join(dir, name)
+		if _, err := os.Lstat(old); err != nil {
+			continue
+		}
+		if !force || name != configNames[0] {
+			a.tell("kept", "%s%s", old, map[bool]string{true: " (--force replaces it)"}[name == configNames[0]])
+			return nil
+		}
+		break
 	}
 	provider := "claude"
 	if len(found) > 0 {
 		provider = found[0]
 	}
-	var text bytes.Buffer
-	fmt.Fprintf(&text, `# agentmux: see "agentmux config show" for every key and its value.
+	text := fmt.Sprintf(`# agentmux: see "agentmux config show" for every key and its value.
 version: 2
 defaults:
   provider: %s   # the CLI that plays every role
@@ -109,60 +193,152 @@ defaults:
 # roles:
 #   reviewer_logic: {provider: codex}   # a review by another vendor's model
 `, provider)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return cannotWrite(dir, err)
 	}
-	if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
-		return err
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return cannotWrite(file, err)
 	}
-	a.print("wrote: %s (provider %s)", file, provider)
+	a.tell("wrote", "%s (provider %s)", file, provider)
 	return nil
 }
 
+func cannotWrite(path string, err error) error {
+	return fmt.Errorf("%s cannot be written: %w; make it writable for you", path, bare(err))
+}
+
 // ignoreSessions keeps sessions out of commits; an existing file is left alone.
-func ignoreSessions(project string) error {
-	f, err := os.OpenFile(filepath.Join(project, ".agentmux", ".gitignore"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if os.IsExist(err) {
+func (a *app) ignoreSessions(project string) error {
+	name := filepath.Join(project, ".agentmux", ".gitignore")
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
+	if err == nil {
+		_, err = f.WriteString(".sessions/\n.last_completion.json\n")
+		err = errors.Join(err, f.Close())
+	}
 	if err != nil {
+		return cannotWrite(name, err)
+	}
+	a.tell("wrote", "%s", name)
+	return nil
+}
+
+// tellLogins says how unattended runs log in, where that is still to be done.
+func (a *app) tellLogins(c *config.Config, providers agent.Providers) {
+	p, ok := providers[c.Defaults.Provider]
+	if !ok || p.Command == "{self}" {
+		return
+	}
+	if _, hint := loginOf(p); hint != "" {
+		a.tell("login", "%s uses your own login in sessions at a terminal; %s", p.Name, hint)
+		a.tell("", "keep keys in the environment or in a file that only you can read, never in the repository")
+	}
+}
+
+// askUnsafe asks a person, once, whether programs may skip every question on this machine.
+func (a *app) askUnsafe(c *config.Config, providers agent.Providers, found []string, defaults bool) error {
+	var skips []string
+	for _, name := range found {
+		if providers[name].SkipsPermissions {
+			skips = append(skips, name)
+		}
+	}
+	if c.Sandbox.UnsafeFlags != nil || len(skips) == 0 {
+		return nil
+	}
+	file := filepath.Join(configHome(), "agentmux", "config.yaml")
+	const key = "sandbox: {unsafe_flags: true}"
+	if defaults || !a.terminal {
+		a.tell("sandbox", "none; unattended runs of %s are refused until %q is in %s", strings.Join(skips, ", "), key, file)
+		return nil
+	}
+	fmt.Fprintf(a.err, `
+%s can work unattended only by skipping every permission question. There is no
+sandbox: such an agent can read and change whatever you can. Allow it on this machine,
+in unattended runs? You can change the answer in %s. [y/N] `, strings.Join(skips, ", "), file)
+	line, err := bufio.NewReader(a.in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	allowed := answer == "y" || answer == "yes"
+	wrote, err := addSetting(file, fmt.Sprintf("sandbox: {unsafe_flags: %t}\n", allowed))
+	switch {
+	case err != nil:
 		return err
+	case !wrote:
+		a.tell("sandbox", "set unsafe_flags: %t under sandbox in %s", allowed, file)
+	default:
+		a.tell("wrote", "%s (unsafe_flags: %t)", file, allowed)
 	}
-	_, err = f.WriteString(".sessions/\n.last_completion.json\n")
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
+	return nil
+}
+
+// addSetting adds a line to the person's own configuration, which it makes if need be.
+// What is there stays as it is; wrote is false if a section is there that would have to
+// be changed.
+func addSetting(file, line string) (wrote bool, err error) {
+	old, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("%s cannot be read: %w", file, bare(err))
 	}
-	return err
+	key, _, _ := strings.Cut(line, ":")
+	for row := range strings.Lines(string(old)) {
+		if strings.HasPrefix(row, key) || strings.HasPrefix(row, "{") || strings.HasPrefix(row, "---") || strings.HasPrefix(row, "...") {
+			return false, nil
+		}
+	}
+	switch {
+	case len(old) == 0:
+		line = "# Settings of this machine, for every project.\nversion: 2\n" + line
+	case !bytes.HasSuffix(old, []byte("\n")):
+		line = "\n" + line
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return false, cannotWrite(filepath.Dir(file), err)
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return false, cannotWrite(file, err)
+	}
+	_, err = f.WriteString(line)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return false, cannotWrite(file, err)
+	}
+	return true, nil
 }
 
 // makeLabel creates the request label; without a token or the right it says how.
-func (a *app) makeLabel(ctx context.Context, project string) {
-	c, err := a.config(project)
-	if err != nil {
-		a.say("label: not made: %v", err)
-		return
-	}
+func (a *app) makeLabel(ctx context.Context, project string, c *config.Config) {
+	name := c.Bot.Label
 	id, err := a.identity(c)
-	if err != nil || id.tokens == nil {
-		a.print("label: not made, there is no GitHub token; agentmux doctor says more")
+	if err != nil || id.tokens == nil && !actsAsApp(c) {
+		a.tell("label", "not made, there is no GitHub token: %s", noTokenHint)
 		return
 	}
+	id.pause = probePause
 	s := &site{project: project, config: c, identity: id}
 	if err := a.wire(s, io.Discard, true); err != nil {
-		a.say("label: not made: %v", err)
+		a.tell("label", "not made: %v", err)
 		return
 	}
 	p, err := s.host.Project(ctx, project, c)
-	if err != nil || !p.GitHub {
-		a.print("label: not made, origin is not on the configured GitHub server")
+	if err != nil || !p.GitHub || s.host.GitHub == nil {
+		a.tell("label", "not made, origin is not on %s", id.bases.Server)
 		return
 	}
-	made, err := s.host.GitHub.EnsureLabel(ctx, p.Repo, requestLabel(c.Bot.Label))
+	made, err := s.host.GitHub.EnsureLabel(ctx, p.Repo, requestLabel(name))
 	switch {
 	case err != nil:
-		a.print("label: not made (%v); gh label create %s --color %s makes it", err, c.Bot.Label, labelColor)
+		detail, _ := githubWords(err, p.Repo.String())
+		a.tell("label", "%s not made: %s", name, detail)
+		a.tell("", "somebody who may write can type: gh label create %s --color %s --repo %s", name, labelColor, p.Repo)
 	case made:
-		a.print("made: label %s in %s", c.Bot.Label, p.Repo)
+		a.tell("label", "%s made in %s", name, p.Repo)
+	default:
+		a.tell("label", "%s is there in %s", name, p.Repo)
 	}
 }
 
