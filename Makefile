@@ -9,7 +9,7 @@ SEED ?= 1
 SESSIONS ?= 200
 BESIDE ?= 12
 
-.PHONY: help build test lint demo bench fuzz test-real test-crash test-soak test-faults test-agents test-mutants protocol-table clean
+.PHONY: help build test lint demo bench fuzz test-real test-crash test-soak test-faults test-agents test-contract test-mutants protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ test-faults: ## SESSIONS whole sessions, BESIDE side by side, on a GitHub of whi
 
 test-agents: ## the real claude program against a model on loopback (needs npm)
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestClaude ./internal/agent/modeltest ./cmd/agentmux
+
+test-contract: ## what we say to GitHub held against its own descriptions (needs npm)
+	@.ci/setup && TESTFLAGS='$(TESTFLAGS)' .ci/contract
 
 test-mutants: ## each gate taken out of a copy: a test must fail
 	@.ci/setup && .ci/mutants/run

@@ -59,6 +59,7 @@ func (c *call) record(out reply, applied bool) {
 	}
 	r.Counted = !c.uncounted() || c.opt.Enterprise // a server without limits still counts
 	c.requests = append(c.requests, r)
+	c.traffic.note(c, out, applied)
 	if !applied || c.write == "" || out.status >= 300 || out.status < 200 {
 		return
 	}

@@ -24,6 +24,7 @@ type Server struct {
 	http     *http.Server
 	served   chan struct{}
 	table    []route
+	traffic  traffic
 
 	inflight sync.WaitGroup // requests; added to under mu, and not once closed
 
@@ -102,6 +103,9 @@ func (s *Server) prepare() error {
 			s.Repo(name).SetRole(spec.Login, role)
 		}
 	}
+	if s.traffic, err = openTraffic(); err != nil {
+		return err
+	}
 	s.listener, err = net.Listen("tcp", s.opt.Addr)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -119,6 +123,7 @@ func (s *Server) Close() error {
 	<-s.served
 	s.inflight.Wait()
 	s.closeHooks()
+	s.traffic.close()
 	s.removeRoot()
 	return err
 }

@@ -110,7 +110,7 @@ func (s *Server) userJSON(u *user) any {
 	return obj{
 		"login": u.login, "id": u.id, "node_id": nodeID("U", u.id), "type": u.kind, "site_admin": false,
 		"url": s.url("users", u.login), "html_url": s.URL() + "/" + name, "avatar_url": s.URL() + "/avatars/" + name,
-		"gravatar_id": "", "repos_url": s.url("users", u.login, "repos"),
+		"gravatar_id": "", "repos_url": s.url("users", u.login, "repos"), "user_view_type": "public",
 	}
 }
 
