@@ -1,11 +1,11 @@
 package session
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -65,7 +65,51 @@ func CheckDir(dir string) Report {
 	r.blobs(s, st, records)
 	r.cursors(s, st)
 	r.created(s)
+	r.sides(s, st)
 	return r
+}
+
+// Differences lists what the records say of a state and the state does not, one line
+// each. Where records were lost there is nothing to compare.
+func (s *Session) Differences(st *orchestrator.State) []string {
+	records, _, err := s.Events(0)
+	if err != nil || !replayable(records) || st.IsClassic() {
+		return nil
+	}
+	return Replay(records).Differences(Project(st))
+}
+
+// replayable reports whether these are all records from the session's creation on.
+func replayable(records []orchestrator.Event) bool {
+	for i, e := range records {
+		if e.Seq != i+1 {
+			return false
+		}
+	}
+	return len(records) > 0 && records[0].Type == orchestrator.EvSessionCreated
+}
+
+// sides checks the files beside the state, which a session can do without.
+func (r *Report) sides(s *Session, st *orchestrator.State) {
+	if s.exists(StateBackup) {
+		if _, err := s.ReadBackup(); err != nil {
+			r.problem("%s: %v", StateBackup, err)
+		}
+	}
+	data, err := readOwn(s.Path(ToolCursorFile), 1<<16)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	var view toolCursorView
+	if err == nil {
+		err = json.Unmarshal(data, &view)
+	}
+	switch {
+	case err != nil:
+		r.problem("%s: %v", ToolCursorFile, err)
+	case !st.IsClassic() && view.AppliedOffset != st.ToolCursor.Offset:
+		r.note("%s is at byte %d, the state at %d", ToolCursorFile, view.AppliedOffset, st.ToolCursor.Offset)
+	}
 }
 
 // records checks the numbers of the records and what they add up to.
@@ -98,7 +142,7 @@ func (r *Report) records(s *Session, st *orchestrator.State) []orchestrator.Even
 	case len(records) == 0 || records[0].Type != orchestrator.EvSessionCreated:
 		r.note("%s does not begin with the session's creation and is not replayed", EventsFile)
 	default:
-		for _, d := range Replay(records).Differences(Project(st)) {
+		for _, d := range s.Differences(st) {
 			r.problem("records and state differ in %s", d)
 		}
 	}
@@ -199,7 +243,7 @@ func (r *Report) cursors(s *Session, st *orchestrator.State) {
 		case err != nil:
 			r.problem("%v", err)
 		case len(lines) > 0 && lines[0].Rewound != nil:
-			r.note("%s: the cursor does not fit: %s", file, lines[0].Rewound.Reason)
+			r.problem("%s: the cursor does not fit: %s", file, lines[0].Rewound.Reason)
 		case len(lines) > 0:
 			r.note("%s: %d unread lines", file, len(lines))
 		}
@@ -207,7 +251,7 @@ func (r *Report) cursors(s *Session, st *orchestrator.State) {
 }
 
 func (r *Report) created(s *Session) {
-	data, err := os.ReadFile(s.Path(CreatedLog))
+	data, err := readOwn(s.Path(CreatedLog), 64<<20)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			r.note("%v", err)

@@ -42,7 +42,7 @@ func TestCheckDirFindsBrokenPromises(t *testing.T) {
 		"sound": {func(*testing.T, *session.Session, *orchestrator.State) {}, ""},
 		"no session": {func(t *testing.T, s *session.Session, _ *orchestrator.State) {
 			os.Remove(s.Path("state.json"))
-		}, "no session"},
+		}, "state.json is missing; try agentmux resume"},
 		"state ahead of its records": {func(t *testing.T, s *session.Session, _ *orchestrator.State) {
 			all := read(t, s, "events.jsonl")
 			write(t, s.Path("events.jsonl"), all[:strings.LastIndex(strings.TrimSuffix(all, "\n"), "\n")+1])

@@ -44,9 +44,7 @@ func (s *Session) Commit(step orchestrator.Step) error {
 		}
 	}
 	if entersPhase(step.Events) {
-		if err := s.backup(); err != nil {
-			return fmt.Errorf("commit: %w", err)
-		}
+		s.backup()
 	}
 	if err := s.appendEvents(lines); err != nil {
 		return fmt.Errorf("commit: %w", err)
@@ -55,7 +53,8 @@ func (s *Session) Commit(step orchestrator.Step) error {
 		return fmt.Errorf("commit: %w", errors.Join(err, s.cutEvents()))
 	}
 	s.eventsSize += int64(len(lines))
-	return s.viewToolCursor(step.State.ToolCursor)
+	s.viewToolCursor(step.State.ToolCursor)
+	return nil
 }
 
 func entersPhase(events []orchestrator.Event) bool {
@@ -83,13 +82,9 @@ func encodeEvents(events []orchestrator.Event) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (s *Session) backup() error {
-	err := s.disk.Backup(s.Path(StateFile), s.Path(StateBackup))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // somebody removed state.json; this commit writes it again
-	}
-	return err
-}
+// backup keeps the state before a phase. A session goes on without: its state is good,
+// and what stands in the way of the backup, CheckDir tells.
+func (s *Session) backup() { _ = s.disk.Backup(s.Path(StateFile), s.Path(StateBackup)) }
 
 // appendEvents appends at eventsSize. What stands behind it was left by a commit
 // that could not even cut off its own records.
@@ -138,15 +133,12 @@ type toolCursorView struct {
 	LineSHA256    string `json:"line_sha256"`
 }
 
-func (s *Session) viewToolCursor(c orchestrator.Cursor) error {
-	data, err := json.Marshal(toolCursorView{c.Offset, 2, c.Seq, c.LineSHA256})
-	if err != nil {
-		return err
+// viewToolCursor cannot fail a commit: the state is on disk by then, and trying again
+// would write its records twice. The next commit writes the copy anew.
+func (s *Session) viewToolCursor(c orchestrator.Cursor) {
+	if data, err := json.Marshal(toolCursorView{c.Offset, 2, c.Seq, c.LineSHA256}); err == nil {
+		_ = s.disk.View(s.Path(ToolCursorFile), append(data, '\n'))
 	}
-	if err := s.disk.View(s.Path(ToolCursorFile), append(data, '\n')); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
 }
 
 // classicCursor reads the offset a classic session kept beside its state.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
@@ -31,13 +30,19 @@ func (s *Session) loadDefinition() (*workflows.Definition, string, error) {
 		return def, "", err
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("read definition: %w", err)
+		return nil, "", s.unusable(DefinitionFile, err, s.restoreDefinition())
 	}
 	def, problems := workflows.Parse(DefinitionFile, data, workflows.Known{Frozen: true})
 	if err := problems.Err(); err != nil {
-		return nil, "", &CorruptError{Name: s.Name(), Reason: err.Error(), cause: err}
+		return nil, "", &CorruptError{Name: s.Name(), Reason: err.Error(), Next: s.restoreDefinition(), cause: err}
 	}
 	return def, hash(data), nil
+}
+
+// restoreDefinition says how a damaged definition is made good.
+func (s *Session) restoreDefinition() string {
+	return "put the workflow it was made with back as " + s.Path(DefinitionFile) +
+		", for instance with agentmux workflows show, or start anew with agentmux run or issue"
 }
 
 func (s *Session) impliedDefinition() (*workflows.Definition, error) {

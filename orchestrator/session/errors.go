@@ -3,7 +3,9 @@ package session
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -14,6 +16,9 @@ var ErrBlankRequest = errors.New("the request is blank: say what should be done"
 
 // ErrBusy says that other writers held a file for too long; nothing was written.
 var ErrBusy = durable.ErrBusy
+
+// errNotRegular says that something else than a file has a file's name.
+var errNotRegular = errors.New("is no regular file")
 
 // LockedError says that another process hosts the session.
 type LockedError struct {
@@ -60,12 +65,17 @@ func (e *AmbiguousError) Error() string {
 type CorruptError struct {
 	Name   string
 	Reason string
+	Next   string // what to do; empty = take the backup of the state
 	cause  error
 }
 
 // Error names the way back.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s is corrupt: %s; try agentmux resume %s --from-backup", e.Name, e.Reason, e.Name)
+	next := e.Next
+	if next == "" {
+		next = "try agentmux resume " + e.Name + " --from-backup"
+	}
+	return fmt.Sprintf("%s is corrupt: %s; %s", e.Name, e.Reason, next)
 }
 
 // Unwrap gives what was wrong with the file, if an operation on it failed.
@@ -101,6 +111,24 @@ func (s *Session) lockError(err error) error {
 		return &LockedError{Name: s.Name(), Owner: Holder(s.Dir)}
 	}
 	return err
+}
+
+// unusable makes a file that cannot be one of a session's, or that this user may not
+// read, a *CorruptError; other errors of the machine stay what they are.
+func (s *Session) unusable(file string, err error, next string) error {
+	for _, cause := range []error{errNotRegular, fs.ErrPermission, syscall.ELOOP, syscall.EISDIR} {
+		if errors.Is(err, cause) {
+			var at *fs.PathError
+			if errors.As(err, &at) {
+				err = at.Err
+			}
+			if errors.Is(err, syscall.ELOOP) {
+				err = errors.New("is a symbolic link")
+			}
+			return &CorruptError{Name: s.Name(), Reason: fmt.Sprintf("%s: %v", file, err), Next: next, cause: cause}
+		}
+	}
+	return fmt.Errorf("read %s of %s: %w", file, s.Name(), err)
 }
 
 // stateError gives the errors of the state file their types.

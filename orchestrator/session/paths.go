@@ -11,6 +11,7 @@ import (
 const (
 	StateFile          = "state.json"
 	StateBackup        = "state.json.bak"
+	stateDamaged       = "state.json.damaged"
 	BlobsDir           = "blobs"
 	RequirementsFile   = "requirements.md"
 	ContextFile        = "context.md"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 
@@ -28,7 +29,7 @@ func (s *Session) Recover(now time.Time) (*orchestrator.State, error) {
 	}
 	keep, size, found, err := s.lastRecord(state.Seq)
 	if err != nil {
-		return nil, fmt.Errorf("recover: %w", err)
+		return nil, err
 	}
 	if keep < size {
 		if err := s.disk.Truncate(s.Path(EventsFile), keep); err != nil {
@@ -41,9 +42,7 @@ func (s *Session) Recover(now time.Time) (*orchestrator.State, error) {
 	if !found && state.Seq > 0 {
 		return s.recordLoss(state, size, now)
 	}
-	if err := s.viewToolCursor(state.ToolCursor); err != nil {
-		return nil, fmt.Errorf("recover: %w", err)
-	}
+	s.viewToolCursor(state.ToolCursor)
 	return state, nil
 }
 
@@ -70,12 +69,13 @@ func (s *Session) take() error {
 // and whether the record is there. Without it every complete line with a lower
 // number stays.
 func (s *Session) lastRecord(seq int) (end, size int64, found bool, err error) {
-	data, err := os.ReadFile(s.Path(EventsFile))
+	data, err := readOwn(s.Path(EventsFile), math.MaxInt64)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, false, nil
 	}
 	if err != nil {
-		return 0, 0, false, err
+		next := "move it out of the way and run agentmux resume " + s.Name() + ": the session goes on without its history"
+		return 0, 0, false, s.unusable(EventsFile, err, next)
 	}
 	var at int64
 	for rest := data; ; {

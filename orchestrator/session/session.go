@@ -66,11 +66,11 @@ func OpenOn(dir string, disk durable.Disk) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
-	info, err := os.Lstat(filepath.Join(abs, StateFile))
-	if err != nil || info.IsDir() {
+	s := &Session{Dir: abs, disk: disk}
+	if !s.exists(StateFile) && !s.exists(StateBackup) {
 		return nil, &NotFoundError{What: dir}
 	}
-	return &Session{Dir: abs, disk: disk}, nil
+	return s, nil
 }
 
 // Name is the last part of the directory's path.
@@ -145,7 +145,7 @@ func Running(dir string) bool {
 // Holder returns what the lock's text says; the zero Owner if nothing.
 func Holder(dir string) Owner {
 	var o Owner
-	data, err := os.ReadFile(filepath.Join(dir, LockFile))
+	data, err := readOwn(filepath.Join(dir, LockFile), 1<<16)
 	if err != nil || json.Unmarshal(data, &o) != nil {
 		return Owner{}
 	}

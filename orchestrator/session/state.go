@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -20,11 +21,13 @@ func (s *Session) ReadState() (*orchestrator.State, error) { return s.readState(
 
 func (s *Session) readState(name string) (*orchestrator.State, error) {
 	data, err := readOwn(s.Path(name), orchestrator.MaxStateBytes+1)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && name == StateFile && s.exists(StateBackup):
+		return nil, s.corrupt("%s is missing", StateFile)
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, &NotFoundError{What: s.Name()}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read state: %w", err)
+	case err != nil:
+		return nil, s.unusable(name, err, "")
 	}
 	state, err := orchestrator.Decode(data)
 	if err != nil {
@@ -37,12 +40,10 @@ func (s *Session) readState(name string) (*orchestrator.State, error) {
 }
 
 func (s *Session) checkPhase(state *orchestrator.State) error {
-	if state.Phase == orchestrator.PhaseDone || state.Phase == orchestrator.PhaseFailed {
-		return nil
-	}
+	ended := state.Phase == orchestrator.PhaseDone || state.Phase == orchestrator.PhaseFailed
 	if state.Kind == orchestrator.KindAgents {
-		if state.Phase != agentsPhase {
-			return s.corrupt("phase %q is not one of an agents session", state.Phase)
+		if state.Phase != agentsPhase && !ended {
+			return s.corrupt(StateFile+": phase %q is not one of an agents session", state.Phase)
 		}
 		return nil
 	}
@@ -50,11 +51,14 @@ func (s *Session) checkPhase(state *orchestrator.State) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := def.Phase(state.Phase); !ok {
-		return s.corrupt("phase %q is not in its definition", state.Phase)
-	}
+	// An ended one may be resumed, and then its phase is one of the definition.
 	if !state.IsClassic() && state.DefinitionSHA256 != "" && state.DefinitionSHA256 != s.defHash {
-		return s.corrupt("%s is not the one the session was made with", DefinitionFile)
+		return &CorruptError{
+			Name: s.Name(), Reason: DefinitionFile + " is not the one the session was made with", Next: s.restoreDefinition(),
+		}
+	}
+	if _, ok := def.Phase(state.Phase); !ok && !ended {
+		return s.corrupt(StateFile+": phase %q is not in its definition", state.Phase)
 	}
 	return nil
 }
@@ -63,15 +67,31 @@ func (s *Session) corrupt(format string, args ...any) error {
 	return &CorruptError{Name: s.Name(), Reason: fmt.Sprintf(format, args...)}
 }
 
-// FromBackup makes the state before the last phase entry the present one. The
-// lock must be held; Recover must follow.
+// ReadBackup reads the state that FromBackup would take.
+func (s *Session) ReadBackup() (*orchestrator.State, error) {
+	state, err := s.readState(StateBackup)
+	if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
+		return nil, &CorruptError{Name: s.Name(), Reason: "there is no " + StateBackup, Next: "start anew with agentmux run or issue", cause: err}
+	}
+	if corrupt := (*CorruptError)(nil); errors.As(err, &corrupt) && corrupt.Next == "" {
+		reason := strings.Replace(corrupt.Reason, StateFile+":", StateBackup+":", 1)
+		return nil, &CorruptError{Name: s.Name(), Reason: "the backup is none either: " + reason, Next: "start anew with agentmux run or issue", cause: err}
+	}
+	return state, err
+}
+
+// FromBackup makes the state before the last phase entry the present one; what had
+// its name is kept as state.json.damaged. The lock must be held; Recover must follow.
 func (s *Session) FromBackup() error {
-	if _, err := s.readState(StateBackup); err != nil {
-		return fmt.Errorf("read backup: %w", err)
+	if _, err := s.ReadBackup(); err != nil {
+		return err
 	}
 	data, err := readOwn(s.Path(StateBackup), orchestrator.MaxStateBytes+1)
 	if err != nil {
 		return fmt.Errorf("read backup: %w", err)
+	}
+	if err := s.disk.Rename(s.Path(StateFile), s.Path(stateDamaged)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("keep the damaged state: %w", err)
 	}
 	if err := s.disk.Replace(s.Path(StateFile), data); err != nil {
 		return fmt.Errorf("restore backup: %w", err)
@@ -102,6 +122,10 @@ func (s *Session) Overwritten() bool {
 	return false
 }
 
+// ReadFile reads a file of a session that a host or a person wrote. A symbolic link is
+// not followed, and what is no regular file is refused, not waited for.
+func ReadFile(path string) ([]byte, error) { return readOwn(path, 64<<20) }
+
 // readOwn reads a regular file of ours, at most limit bytes of it, and does not
 // follow a symbolic link.
 func readOwn(path string, limit int64) ([]byte, error) {
@@ -120,7 +144,7 @@ func openOwn(path string) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", path)
+		err = &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
