@@ -48,6 +48,8 @@ type Start struct {
 	Live     []string    `json:"live,omitempty"`     // launches whose pane is alive
 	PROpen   bool        `json:"pr_open,omitempty"`
 	Classic  *ClassicDir `json:"classic,omitempty"` // of a session of the earlier tool
+
+	Exited []AgentReport `json:"exited,omitempty"` // launches that ended while nobody hosted the session
 }
 
 // Line is one line of tool_events.jsonl or commands.jsonl as the reader found it.

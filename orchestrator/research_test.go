@@ -47,3 +47,32 @@ func TestProtocolP13ResearchersAreLimited(t *testing.T) {
 		t.Error("more researchers than allowed")
 	}
 }
+
+// The host was killed before it read that an agent asked for research and ended its turn.
+func TestResumeLetsAnAgentWaitForItsResearch(t *testing.T) {
+	for name, c := range map[string]struct {
+		code, attempts int
+	}{
+		"ended its turn": {0, 1},
+		"crashed":        {1, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newSim(t, "quick", nil)
+			launch := m.s.Agents["planner"].Launch
+			settings := m.s.Settings
+			m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{Mode: orchestrator.StartResume, Settings: &settings}})
+			m.tool("research_dispatch_code", "planner", map[string]any{"topic": "auth", "questions": []string{"where?"}}, nil)
+			researcher := m.s.Agents["code-researcher/auth"].Launch
+			m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: []string{researcher}, Exited: []orchestrator.AgentReport{
+				{Key: "planner", Launch: launch, Condition: orchestrator.AgentDead, ExitCode: &c.code},
+			}}})
+			if got := m.s.Agents["planner"]; got.Attempt != c.attempts || got.Retries != 0 {
+				t.Fatalf("the planner after the resume: %+v", got)
+			}
+			m.tool("submit_research_done", "code-researcher/auth", map[string]any{"topic": "auth", "type": "code"}, textArtifact("03_research/code-auth/summary.md"))
+			if got := m.s.Agents["planner"]; got.Attempt != 2 || got.Launch == "" {
+				t.Errorf("the planner after the research: %+v", got)
+			}
+		})
+	}
+}

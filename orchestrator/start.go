@@ -195,8 +195,20 @@ func (r *reducer) owed() {
 	live := []string{}
 	if r.in.Start != nil {
 		live = append(live, r.in.Start.Live...)
+		r.keepWaiting(r.in.Start.Exited)
 	}
 	r.goOnWith(live, true)
+}
+
+// keepWaiting marks the agents that ended, while nobody hosted the session, because they
+// could not go on without an answer: starting them now would not give them one.
+func (r *reducer) keepWaiting(exited []AgentReport) {
+	for _, rep := range exited {
+		current := rep.Launch != "" && r.s.Agents[rep.Key].Launch == rep.Launch
+		if current && cleanExit(&rep) && r.waitsFor(rep.Key) != "" && !r.s.Ended() {
+			r.agentGone(&rep)
+		}
+	}
 }
 
 // goOnSoon has the work taken up when unread lines are applied: deadlines come last. A

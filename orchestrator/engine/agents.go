@@ -122,10 +122,10 @@ func same(a, b orchestrator.AgentReport) bool {
 		a.ServerLost == b.ServerLost && a.CLISession == b.CLISession
 }
 
-// live returns the launches that are alive at a resume. If nobody can be asked,
-// every launch counts as alive: one that is not is noticed later.
-func (l *loop) live(ctx context.Context) []string {
-	live := slices.Clone(l.Start.Live)
+// live returns the launches that are alive at a resume, and how others have ended. If
+// nobody can be asked, every launch counts as alive: one that is not is noticed later.
+func (l *loop) live(ctx context.Context) (live []string, exited []orchestrator.AgentReport) {
+	live = slices.Clone(l.Start.Live)
 	ctx, cancel := context.WithTimeout(ctx, observeBound)
 	defer cancel()
 	reports, err := l.Agents.Observe(ctx, l.st)
@@ -136,12 +136,15 @@ func (l *loop) live(ctx context.Context) []string {
 				live = append(live, a.Launch)
 			}
 		}
-		return live
+		return live, nil
 	}
 	for _, rep := range reports {
-		if rep.Condition == orchestrator.AgentLive {
+		switch rep.Condition {
+		case orchestrator.AgentLive:
 			live = append(live, rep.Launch)
+		case orchestrator.AgentDead:
+			exited = append(exited, rep)
 		}
 	}
-	return live
+	return live, exited
 }

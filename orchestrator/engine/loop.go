@@ -63,12 +63,15 @@ func (l *loop) begin(ctx context.Context) error {
 	if err := l.settle(ctx); err != nil {
 		return err
 	}
-	l.alive = l.live(ctx)
+	var exited []orchestrator.AgentReport
+	l.alive, exited = l.live(ctx)
 	if err := l.pass(ctx, nil); err != nil {
 		return err
 	}
 	l.ingest = false
-	_, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Mode: start.Mode, Live: l.alive}})
+	_, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{
+		Mode: start.Mode, Live: l.alive, Exited: exited,
+	}})
 	return err
 }
 
