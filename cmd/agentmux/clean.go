@@ -2,82 +2,139 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/host"
-	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
 )
 
-// halfMadeAge is how old a directory of an interrupted creation must be to go.
+// halfMadeAge is how old what an interrupted creation or write left must be to go.
 const halfMadeAge = time.Hour
 
+// cleaning is what `agentmux clean` was asked for.
+type cleaning struct {
+	force     bool
+	olderThan time.Duration
+	maxSize   string
+}
+
 func (a *app) cleanCommand() *cobra.Command {
-	var force bool
-	var olderThan time.Duration
+	var o cleaning
 	cmd := &cobra.Command{
-		Use:     "clean",
-		Short:   "Remove ended sessions and their workspaces, never running ones",
-		Example: "  agentmux clean\n  agentmux clean --older-than 168h --force",
+		Use:   "clean",
+		Short: "Remove ended sessions and their workspaces, never running ones",
+		Long: `Remove sessions that ended, the oldest first, with their workspaces and what the host repository kept for them, and
+what interrupted commands left behind. Running and parked sessions stay. Work that is in no branch stays, too: it is kept
+under a ref, and the ref is named; where that is impossible the session is not removed.`,
+		Example: "  agentmux clean\n  agentmux clean --older-than 168h --force\n  agentmux clean --max-size '2 GB'",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.clean(force, olderThan) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), o) },
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "do not ask")
-	cmd.Flags().DurationVar(&olderThan, "older-than", 0, "only sessions that ended this long ago")
+	cmd.Flags().BoolVar(&o.force, "force", false, "do not ask")
+	cmd.Flags().DurationVar(&o.olderThan, "older-than", 0, "only sessions that ended this long ago")
+	cmd.Flags().StringVar(&o.maxSize, "max-size", "", "only as many, the oldest first, as leave the sessions of the project this large, such as '2 GB'")
 	return group(groupSetup, cmd)
 }
 
-func (a *app) clean(force bool, olderThan time.Duration) error {
-	project, err := a.projectDir()
-	if err != nil {
-		return err
-	}
-	entries, err := session.List(project)
-	if err != nil {
-		return err
-	}
-	var gone []session.Entry
-	for _, e := range entries {
-		if cleanable(e) && time.Since(endedAt(e)) >= olderThan {
-			gone = append(gone, e)
-			a.print("%s  %s", e.Name, e.Condition())
+// ended is a session that can be removed.
+type ended struct {
+	session.Entry
+	at   time.Time
+	size int64
+}
+
+func (a *app) clean(ctx context.Context, o cleaning) error {
+	var limit config.Size
+	if o.maxSize != "" {
+		var err error
+		if limit, err = config.ParseSize(o.maxSize); err != nil {
+			return usage(fmt.Errorf("--max-size: %w", err))
 		}
 	}
-	half := halfMade(project)
+	s, err := a.cleaner()
+	if err != nil {
+		return err
+	}
+	gone, err := s.removable(o.olderThan, limit)
+	if err != nil {
+		return err
+	}
+	half := halfMade(s.project)
+	for _, e := range gone {
+		a.print("%s  %s  %s  %s", e.Name, e.Condition(), e.at.Local().Format(time.DateOnly), sizeText(e.size))
+	}
 	if len(gone)+len(half) == 0 {
 		a.say("nothing to remove")
-		return nil
+		return a.cleanTemps(s.project)
 	}
-	if !force {
+	if !o.force {
 		if err := a.confirm(fmt.Sprintf("Remove %d sessions and their workspaces?", len(gone))); err != nil {
 			return err
 		}
 	}
-	for _, e := range gone {
-		if err := removeSession(e); err != nil {
-			return err
-		}
-	}
 	for _, dir := range half {
-		if err := os.RemoveAll(dir); err != nil {
+		if err := gitrepo.RemoveWorkspace(dir); err != nil {
 			return err
 		}
 	}
-	a.say("removed %d sessions", len(gone))
-	return nil
+	return errors.Join(a.remove(ctx, s, gone), a.cleanTemps(s.project))
 }
 
-// cleanable reports whether a session ended for good: a failed one can be
-// resumed, but is a person's to throw away; a parked one holds work in progress.
-func cleanable(e session.Entry) bool {
-	return e.State != nil && !e.Running && (e.State.Phase == orchestrator.PhaseDone || e.State.Phase == orchestrator.PhaseFailed)
+// cleaner is a site that leaves GitHub alone.
+func (a *app) cleaner() (*site, error) {
+	project, err := a.projectDir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.config(project)
+	if err != nil {
+		return nil, err
+	}
+	s := &site{project: project, config: c, identity: identity{bases: ghsync.Bases(c.GitHub.Host, os.Getenv)}}
+	return s, a.wire(s, io.Discard, false)
+}
+
+// removable lists the sessions to remove, the oldest first: those that ended long enough
+// ago, and with a limit only as many as bring all sessions below it.
+func (s *site) removable(olderThan time.Duration, limit config.Size) ([]ended, error) {
+	entries, err := session.List(s.project)
+	if err != nil {
+		return nil, err
+	}
+	var found []ended
+	var sum int64
+	for _, e := range entries {
+		if e.State == nil {
+			continue
+		}
+		one := ended{e, endedAt(e), s.host.Footprint(e.Dir, e.State, s.config)}
+		sum += one.size
+		if !e.Running && host.Removable(e.State) && time.Since(one.at) >= olderThan {
+			found = append(found, one)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b ended) int { return a.at.Compare(b.at) })
+	if limit == 0 {
+		return found, nil
+	}
+	n := 0
+	for ; n < len(found) && sum > int64(limit); n++ {
+		sum -= found[n].size
+	}
+	return found[:n], nil
 }
 
 func endedAt(e session.Entry) time.Time {
@@ -88,15 +145,63 @@ func endedAt(e session.Entry) time.Time {
 	return at
 }
 
+// remove goes on after a session that has to stay, and says why it does.
+func (a *app) remove(ctx context.Context, s *site, gone []ended) error {
+	var errs []error
+	removed, repos := 0, map[string]bool{}
+	for _, e := range gone {
+		r, err := s.host.Remove(ctx, e.Dir, s.config)
+		var locked *session.LockedError
+		if errors.As(err, &locked) {
+			a.say("%s was started meanwhile and stays", e.Name)
+			continue
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s stays: %w", e.Name, err))
+			continue
+		}
+		removed++
+		repos[r.Repo] = true
+		for _, ref := range r.Kept {
+			a.say("%s: its work that is in no branch stays; git fetch %s %s", e.Name, r.Repo, ref)
+		}
+	}
+	a.say("removed %d sessions", removed)
+	delete(repos, "")
+	if len(repos) > 0 {
+		errs = append(errs, s.host.Collect(ctx, s.project, s.config))
+	}
+	return errors.Join(errs...)
+}
+
+// halfMade are the directories of sessions that were never finished, or whose removal
+// was not.
 func halfMade(project string) []string {
-	found, _ := filepath.Glob(filepath.Join(session.Dir(project), "*.tmp-*"))
+	dir := session.Dir(project)
+	found, _ := os.ReadDir(dir) // absent: nothing was ever made
 	var old []string
-	for _, dir := range found {
-		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > halfMadeAge {
-			old = append(old, dir)
+	for _, d := range found {
+		if info, err := d.Info(); err == nil && strings.Contains(d.Name(), ".tmp-") && time.Since(info.ModTime()) > halfMadeAge {
+			old = append(old, filepath.Join(dir, d.Name()))
 		}
 	}
 	return old
+}
+
+// cleanTemps removes what killed writers left in the project's own directory.
+func (a *app) cleanTemps(project string) error {
+	n, err := durable.RemoveTemps(filepath.Dir(session.Dir(project)), time.Now().Add(-halfMadeAge))
+	if n > 0 {
+		a.say("removed %d temporary files", n)
+	}
+	return err
+}
+
+func sizeText(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%d kB", (n+999)/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // confirm asks a person; without a terminal --force is needed.
@@ -113,29 +218,4 @@ func (a *app) confirm(question string) error {
 		return errors.New("nothing was removed")
 	}
 	return nil
-}
-
-// removeSession removes a session's directory and its workspaces. Work that was
-// not integrated stays under the host repository's preserved refs.
-func removeSession(e session.Entry) error {
-	s, err := session.Open(e.Dir)
-	if err != nil {
-		return err
-	}
-	if err := s.Lock(0); err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }() // its directory is gone by then
-	for _, w := range e.State.Workspaces {
-		if w.Path == "" || filepath.Base(filepath.Dir(w.Path)) != e.Name {
-			continue
-		}
-		if err := errors.Join(gitrepo.RemoveWorkspace(w.Path), os.RemoveAll(filepath.Dir(w.Path))); err != nil {
-			return err
-		}
-	}
-	if err := os.RemoveAll(host.Homes(stateHome(), e.Dir)); err != nil {
-		return err
-	}
-	return os.RemoveAll(e.Dir)
 }

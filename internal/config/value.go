@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -72,17 +73,27 @@ func (s *Size) UnmarshalDocument(n *document.Node) error {
 	if !n.IsText() {
 		return wrong
 	}
+	size, err := ParseSize(n.Text)
+	if err != nil {
+		return wrong
+	}
+	*s = size
+	return nil
+}
+
+// ParseSize reads a size such as "20 MiB".
+func ParseSize(text string) (Size, error) {
+	wrong := fmt.Errorf("expected a size such as 20 MiB, found %q", text)
 	for _, unit := range sizeUnits {
-		number, ok := strings.CutSuffix(n.Text, unit.name)
+		number, ok := strings.CutSuffix(text, unit.name)
 		if !ok {
 			continue
 		}
 		i, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
 		if err != nil || i < 1 || i > (1<<62)/unit.bytes {
-			return wrong
+			return 0, wrong
 		}
-		*s = Size(i * unit.bytes)
-		return nil
+		return Size(i * unit.bytes), nil
 	}
-	return wrong
+	return 0, wrong
 }

@@ -207,6 +207,17 @@ func (h *Host) settled(ctx context.Context, err error, ref, want string) error {
 	return fmt.Errorf("%s is at %q: %w", ref, now, ErrMoved)
 }
 
+// Collect packs the repository and drops the objects that no ref reaches. Those of the
+// last day stay: somebody may be about to make a ref to them.
+func (h *Host) Collect(ctx context.Context) error {
+	c := h.git("gc", "--quiet", "--prune=1.day.ago")
+	c.limit = networkLimit
+	if _, err := c.run(ctx); err != nil {
+		return fmt.Errorf("collect garbage: %w", err)
+	}
+	return nil
+}
+
 // Refs lists the refs below a prefix such as "refs/agentmux/sessions/", by name.
 func (h *Host) Refs(ctx context.Context, prefix string) (map[string]string, error) {
 	if err := checkRef(strings.TrimSuffix(prefix, "/")); err != nil {

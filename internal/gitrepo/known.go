@@ -2,8 +2,8 @@ package gitrepo
 
 import "sync"
 
-// known remembers what was read of objects. An object never changes, and nothing that a
-// host repository holds goes away: an answer stays true. Only full ids are keys.
+// known remembers what was read of objects. An object never changes, and none goes away
+// that a session needs: an answer stays true. Only full ids are keys.
 type known struct {
 	mu      sync.Mutex
 	commits map[string]bool   // that are there

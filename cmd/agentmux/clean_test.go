@@ -1,0 +1,191 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// shelf is a project with sessions that were made by hand.
+type shelf struct {
+	*rig
+	t *testing.T
+}
+
+func newShelf(t *testing.T) *shelf { return &shelf{newRig(t, rigOptions{}), t} }
+
+// put makes a session of some kilobytes that was last touched some hours ago.
+func (s *shelf) put(name, phase string, hours, kilobytes int) string {
+	s.t.Helper()
+	dir := filepath.Join(session.Dir(s.clone), name)
+	st := orchestrator.NewState()
+	st.SessionID, st.Phase = name, phase
+	if phase == orchestrator.PhaseDone {
+		st.Outcome = orchestrator.OutcomeDone
+	}
+	st.BaseSHA = s.git(s.clone, "rev-parse", "HEAD")
+	st.UpdatedAt = time.Now().Add(-time.Duration(hours) * time.Hour).UTC().Format(time.RFC3339)
+	data, err := json.Marshal(st)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.write(filepath.Join(dir, session.StateFile), string(data))
+	s.write(filepath.Join(dir, "ballast"), strings.Repeat("x", kilobytes<<10))
+	return dir
+}
+
+// names lists what is in the directory of sessions.
+func (s *shelf) names() string {
+	s.t.Helper()
+	entries, err := os.ReadDir(session.Dir(s.clone))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// age makes a path look as if it had not changed for some time.
+func (s *shelf) age(path string, by time.Duration) {
+	s.t.Helper()
+	at := time.Now().Add(-by)
+	if err := os.Chtimes(path, at, at); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestCleanKeepsWhatIsYoungSmallOrNotEnded(t *testing.T) {
+	t.Parallel()
+	fill := func(t *testing.T) *shelf {
+		s := newShelf(t)
+		s.put("c-old", orchestrator.PhaseDone, 300, 500)
+		s.put("b-older", orchestrator.PhaseFailed, 400, 500)
+		s.put("a-young", orchestrator.PhaseDone, 2, 500)
+		s.put("d-parked", "implementing", 500, 500)
+		return s
+	}
+	all := "a-young b-older c-old d-parked"
+	cases := []struct {
+		args []string
+		code int
+		left string
+	}{
+		{nil, exitUsage, all}, // nobody to ask
+		{[]string{"--force", "--max-size", "much"}, exitUsage, all},
+		{[]string{"--force", "--older-than", "500h"}, exitDone, all},
+		{[]string{"--force", "--older-than", "168h"}, exitDone, "a-young d-parked"},
+		{[]string{"--force", "--max-size", "1 GB"}, exitDone, all},
+		{[]string{"--force", "--max-size", "1600 kB"}, exitDone, "a-young c-old d-parked"},
+		{[]string{"--force", "--max-size", "1 kB", "--older-than", "168h"}, exitDone, "a-young d-parked"},
+		{[]string{"--force", "--max-size", "1 kB"}, exitDone, "d-parked"},
+		{[]string{"--force"}, exitDone, "d-parked"},
+	}
+	for _, c := range cases {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			t.Parallel()
+			s := fill(t)
+			s.expect(c.code, append([]string{"clean"}, c.args...)...)
+			if got := s.names(); got != c.left {
+				t.Errorf("left: %s; want %s", got, c.left)
+			}
+		})
+	}
+}
+
+func TestCleanLeavesARunningSession(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	dir := s.put("running", orchestrator.PhaseDone, 300, 1)
+	sess, err := session.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sess.Lock(0); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(exitDone, "clean", "--force")
+	if got := s.names(); got != "running" {
+		t.Errorf("left: %s", got)
+	}
+	if err := sess.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(exitDone, "clean", "--force")
+	if got := s.names(); got != "" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+func TestCleanRemovesWhatInterruptedCommandsLeft(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	parked := s.put("parked", "implementing", 300, 1)
+	old, young := session.Dir(s.clone)+"/x.tmp-1", session.Dir(s.clone)+"/y.tmp-2"
+	stale, fresh, named := parked+"/.state.json.tmp-abcdefghijklm", parked+"/.state.json.tmp-bcdefghijklmn", parked+"/notes.tmp-abcdefghijklm"
+	outside := filepath.Join(s.dir, ".state.json.tmp-abcdefghijklm")
+	for _, path := range []string{old + "/state.json", young + "/state.json", stale, fresh, named, outside} {
+		s.write(path, "x")
+	}
+	if err := os.Symlink(s.dir, filepath.Join(parked, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{old, stale, named, outside} {
+		s.age(path, 2*time.Hour)
+	}
+	s.expect(exitDone, "clean", "--force")
+	if got := s.names(); got != "parked y.tmp-2" {
+		t.Errorf("left: %s", got)
+	}
+	for path, want := range map[string]bool{stale: false, fresh: true, named: true, outside: true} {
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s: %v, want it to be there: %v", path, err, want)
+		}
+	}
+}
+
+// TestCleanAfterARealRun has git forget what a finished session made, but not its branch.
+func TestCleanAfterARealRun(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a whole session")
+	}
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.quick(0)
+	e := r.session()
+	out := r.expect(0, "clean", "--force")
+	if !strings.Contains(out.out, e.Name) || len(r.sessions()) != 0 {
+		t.Errorf("%d sessions; said %s%s", len(r.sessions()), out.out, out.err)
+	}
+	repos, err := filepath.Glob(filepath.Join(r.dir, "home", ".local", "state", "agentmux", "*", "acme", "widgets.git"))
+	if err != nil || len(repos) != 1 {
+		t.Fatalf("host repositories %q, %v", repos, err)
+	}
+	if refs := r.git(repos[0], "for-each-ref", "--format=%(refname)"); strings.Contains(refs, e.Name) {
+		t.Errorf("refs that stay:\n%s", refs)
+	}
+	for _, place := range []string{"homes", "workspaces"} {
+		entries, err := os.ReadDir(filepath.Join(r.dir, "home", ".local", "state", "agentmux", place))
+		if err == nil && len(entries) > 0 {
+			t.Errorf("%s: %s is left", place, entries[0].Name())
+		}
+	}
+	if pulls := r.github.Repo(rigRepo).Pulls(); len(pulls) != 1 {
+		t.Errorf("%d pull requests", len(pulls))
+	}
+	again := r.expect(0, "clean", "--force")
+	if want := "nothing to remove"; !strings.Contains(fmt.Sprint(again), want) {
+		t.Errorf("again: %s%s", again.out, again.err)
+	}
+}
