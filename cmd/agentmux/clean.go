@@ -209,13 +209,20 @@ func (a *app) confirm(question string) error {
 	if !a.terminal {
 		return usageText("there is no terminal to ask at; add --force")
 	}
+	yes, err := a.ask(question)
+	if err == nil && !yes {
+		err = errors.New("nothing was removed")
+	}
+	return err
+}
+
+// ask takes an answer from the terminal; anything but yes is a no.
+func (a *app) ask(question string) (bool, error) {
 	fmt.Fprint(a.err, question+" [y/N] ")
 	line, err := bufio.NewReader(a.in).ReadString('\n')
-	if err != nil {
-		return err
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
 	}
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was removed")
-	}
-	return nil
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
 }

@@ -116,6 +116,9 @@ func (s *site) useGitHub(o *host.Options) (err error) {
 // hostSession runs a session in this process and turns its outcome into an exit code.
 func (a *app) hostSession(ctx context.Context, s *site, spec host.RunSpec) error {
 	spec.Config = s.config
+	if note := setupNote(s.project, s.config); note != "" {
+		a.say("%s", note)
+	}
 	last, err := s.host.Run(ctx, spec)
 	if err != nil {
 		return explainRun(err)
@@ -311,9 +314,12 @@ func lastLine(file string) string {
 	return "its log is empty"
 }
 
+// projectOf is the project that a session lies in.
+func projectOf(e session.Entry) string { return filepath.Dir(filepath.Dir(filepath.Dir(e.Dir))) }
+
 // siteOf is the site of a session's project.
 func (a *app) siteOf(e session.Entry) (*site, error) {
-	a.project = filepath.Dir(filepath.Dir(filepath.Dir(e.Dir)))
+	a.project = projectOf(e)
 	return a.site(&hostLog{terminal: a.err})
 }
 

@@ -253,6 +253,11 @@ func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) erro
 	if err := a.useAccount(s, p); err != nil {
 		return err
 	}
+	if p.spec.Interactive {
+		if err := a.askSetup(s, p.spec.Project.Clone.Root); err != nil {
+			return err
+		}
+	}
 	sess, err := s.host.Prepare(ctx, p.spec)
 	if err != nil {
 		return explainRun(err)

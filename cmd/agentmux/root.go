@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/internal/document"
 	"github.com/spf13/cobra"
 )
 
@@ -29,6 +31,12 @@ CLIs you already have, in tmux, on your own machine.`,
 		SilenceUsage:  true,
 		Args:          unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if a.logLevel != "" && !slices.Contains([]string{"debug", "info", "warn", "error"}, a.logLevel) {
+				return usage(fmt.Errorf("--log-level: expected debug, info, warn or error, found %q", a.logLevel))
+			}
+			return nil
+		},
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "configuration `file` above the project's and your own")
@@ -83,10 +91,28 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if strings.HasSuffix(word, ".md") || strings.Contains(word, " ") {
 		return fmt.Errorf("unknown command %q: to start a run, type agentmux run %q", word, word)
 	}
-	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+	near := cmd.SuggestionsFor(word) // that begin so
+	if len(near) == 0 {
+		near = nearest(cmd, word)
+	}
+	if len(near) > 0 {
 		return fmt.Errorf("unknown command %q: did you mean %s?", word, strings.Join(near, " or "))
 	}
 	return fmt.Errorf("unknown command %q", word)
+}
+
+// nearest is the command that a mistyped word most likely meant.
+func nearest(cmd *cobra.Command, word string) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if name := document.Nearest(word, names); name != "" {
+		return []string{name}
+	}
+	return nil
 }
 
 // group puts a command into a group of the help.

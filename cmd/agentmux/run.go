@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -111,9 +112,14 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 	if err != nil {
 		return err
 	}
+	if err := a.askSetup(s, projectOf(e)); err != nil {
+		return err
+	}
 	args := []string{"--resume"}
 	if spec.Backup {
-		args = append(args, "--from-backup")
+		if err := takeBackup(e.Dir); err != nil {
+			return err
+		}
 	}
 	if spec.Changes != "" {
 		args = append(args, "--changes", spec.Changes)
@@ -122,6 +128,19 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 		return err
 	}
 	return a.join(ctx, e.Dir)
+}
+
+// takeBackup puts the state before the last phase in the place of one that cannot be read,
+// so that the launcher sees what its host commits.
+func takeBackup(dir string) error {
+	s, err := session.Open(dir)
+	if err != nil {
+		return err
+	}
+	if err := s.Lock(0); err != nil {
+		return err
+	}
+	return errors.Join(s.FromBackup(), s.Close())
 }
 
 // owes reports whether a session that has its outcome still owes something: an

@@ -28,9 +28,9 @@ func (a *app) statusCommand() *cobra.Command {
 				return entry.Err
 			}
 			if asJSON {
-				return printJSON(a.out, statusOf(entry))
+				return printJSON(a.out, a.statusOf(entry))
 			}
-			printStatus(a.out, entry)
+			a.printStatus(a.out, entry)
 			return nil
 		},
 	}
@@ -50,15 +50,16 @@ type statusJSON struct {
 	Subplans  map[string]string       `json:"subplans"`
 	Questions []orchestrator.Question `json:"questions"`
 	Sandbox   string                  `json:"sandbox"`
+	Setup     string                  `json:"setup,omitempty"` // why sandbox.setup is not run
 	Next      string                  `json:"next,omitempty"`
 }
 
-func statusOf(e session.Entry) statusJSON {
+func (a *app) statusOf(e session.Entry) statusJSON {
 	s := e.State
 	out := statusJSON{
 		sessionJSON: listJSON([]session.Entry{e})[0], Outcome: string(s.Outcome), Reason: string(s.OutcomeReason),
 		Cause: string(s.Cause), Iteration: s.ReviewIteration, Agents: map[string]string{}, Subplans: s.SubplanStatus,
-		Questions: []orchestrator.Question{}, Sandbox: "none", Next: nextStep(e),
+		Questions: []orchestrator.Question{}, Sandbox: "none", Setup: a.setupOf(e), Next: nextStep(e),
 	}
 	if s.Gate != nil {
 		out.Gate = s.Gate.Name
@@ -103,7 +104,7 @@ func nextStep(e session.Entry) string {
 	return "agentmux attach " + e.Name
 }
 
-func printStatus(w io.Writer, e session.Entry) {
+func (a *app) printStatus(w io.Writer, e session.Entry) {
 	s := e.State
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s "+format+"\n", append([]any{name}, args...)...)
@@ -120,6 +121,9 @@ func printStatus(w io.Writer, e session.Entry) {
 		row("cause", "%s", s.Cause)
 	}
 	row("workflow", "%s, config: %s, sandbox: none (not built yet; agents run as you)", s.Workflow, s.ConfigSource)
+	if note := a.setupOf(e); note != "" {
+		row("setup", "%s", note)
+	}
 	row("branch", "%s from %s", s.FeatureBranch, s.BaseBranch)
 	if s.Completion.PRURL != "" {
 		row("pull", "%s", s.Completion.PRURL)

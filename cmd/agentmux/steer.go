@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os/user"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -23,36 +23,54 @@ func (a *app) steerCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.plainCommand("stop", "Stop a session; its work is kept", live),
 		a.plainCommand("pause", "Start no new turns until resume", live),
-		a.plainCommand("retry", "Start a failed or stalled agent again", nil),
+		a.plainCommand("retry", "Start a failed or stalled agent again", unended),
 		a.approveCommand(), a.changesCommand(), a.sayCommand(), a.answerCommand(),
 	}
 }
 
 // plainCommand is a command without arguments of its own.
 func (a *app) plainCommand(name, short string, can func(session.Entry) bool) *cobra.Command {
-	return group(groupSteer, &cobra.Command{
+	named := ""
+	cmd := &cobra.Command{
 		Use:     name + " [S]",
 		Short:   short,
 		Example: "  agentmux " + name + " '#42'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.steer(cmd.Context(), first(args), can, orchestrator.Payload{Name: name})
+			s, err := chosen(args, named)
+			if err != nil {
+				return err
+			}
+			return a.steer(cmd.Context(), s, can, orchestrator.Payload{Name: name})
 		},
-	})
+	}
+	sessionFlag(cmd, &named)
+	return group(groupSteer, cmd)
 }
 
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
+func sessionFlag(cmd *cobra.Command, named *string) {
+	cmd.Flags().StringVar(named, "session", "", "the `session`, as a name, its beginning, a directory, N, #N or owner/repo#N")
 }
+
+// chosen is the session a person named by the last word or by --session.
+func chosen(args []string, named string) (string, error) {
+	switch {
+	case len(args) == 0:
+		return named, nil
+	case named != "" && named != args[0]:
+		return "", usage(fmt.Errorf("two sessions are named: %s and --session %s", args[0], named))
+	}
+	return args[0], nil
+}
+
+// unended reports whether a session could go on.
+func unended(e session.Entry) bool { return e.State != nil && e.State.Phase != orchestrator.PhaseDone }
 
 func gated(e session.Entry) bool { return e.State != nil && e.State.Gate != nil }
 
 func (a *app) approveCommand() *cobra.Command {
 	var exclude []string
-	var message string
+	var message, named string
 	cmd := &cobra.Command{
 		Use:     "approve [S]",
 		Short:   "Answer an open gate with yes",
@@ -66,26 +84,43 @@ func (a *app) approveCommand() *cobra.Command {
 			if message != "" {
 				p.Args["message"] = message
 			}
-			return a.steer(cmd.Context(), first(args), gated, p)
+			s, err := chosen(args, named)
+			if err != nil {
+				return err
+			}
+			return a.steer(cmd.Context(), s, gated, p)
 		},
 	}
+	sessionFlag(cmd, &named)
 	cmd.Flags().StringArrayVar(&exclude, "exclude", nil, "leave this `path` out of the commit (repeatable)")
 	cmd.Flags().StringVar(&message, "message", "", "commit `message`")
 	return group(groupSteer, cmd)
 }
 
 func (a *app) changesCommand() *cobra.Command {
-	return group(groupSteer, &cobra.Command{
+	named := ""
+	cmd := &cobra.Command{
 		Use:     "changes TEXT [S]",
 		Short:   "Say what is to be changed at a gate, a park or an open pull request",
 		Example: "  agentmux changes 'keep the old flag as an alias' '#42'",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.steer(cmd.Context(), first(args[1:]), nil, orchestrator.Payload{
+			s, err := chosen(args[1:], named)
+			if err != nil {
+				return err
+			}
+			return a.steer(cmd.Context(), s, changeable, orchestrator.Payload{
 				Name: "changes", Args: map[string]any{"text": args[0]},
 			})
 		},
-	})
+	}
+	sessionFlag(cmd, &named)
+	return group(groupSteer, cmd)
+}
+
+// changeable reports whether changes can be asked for: at a gate, a park or a pull request.
+func changeable(e session.Entry) bool {
+	return e.State != nil && (e.State.Gate != nil || e.State.Parked() || e.State.Phase == orchestrator.PhaseDone && e.State.Completion.PRNumber > 0)
 }
 
 func (a *app) sayCommand() *cobra.Command {
@@ -104,7 +139,7 @@ func (a *app) sayCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&role, "role", "", "the agent's `role` (default: the one at work)")
-	cmd.Flags().StringVar(&name, "session", "", "the `session`")
+	sessionFlag(cmd, &name)
 	return group(groupSteer, cmd)
 }
 
@@ -126,7 +161,7 @@ func (a *app) answerCommand() *cobra.Command {
 			return a.steer(cmd.Context(), name, asking, p)
 		},
 	}
-	cmd.Flags().StringVar(&name, "session", "", "the `session`")
+	sessionFlag(cmd, &name)
 	return group(groupSteer, cmd)
 }
 
@@ -182,7 +217,7 @@ var startsHost = map[string]bool{"stop": true, "changes": true, "retry": true}
 // wakeParked starts a host for a session that nobody hosts, if the command is one
 // that a parked session obeys.
 func (a *app) wakeParked(ctx context.Context, e session.Entry, name string) error {
-	now, err := session.Find(filepath.Dir(filepath.Dir(filepath.Dir(e.Dir))), e.Name, nil)
+	now, err := session.Find(projectOf(e), e.Name, nil)
 	if err != nil || now.State == nil || now.Running || !startsHost[name] || !now.State.Parked() {
 		return err
 	}

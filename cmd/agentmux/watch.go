@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -87,11 +86,11 @@ func openServer(ctx context.Context, r session.Runtime) (*tmux.Server, error) {
 // farewell says where the session stands after a person has left its tmux, and
 // ends the server of one that needs none any more.
 func (a *app) farewell(ctx context.Context, e session.Entry, server *tmux.Server) error {
-	now, err := session.Find(filepath.Dir(filepath.Dir(filepath.Dir(e.Dir))), e.Name, nil)
+	now, err := session.Find(projectOf(e), e.Name, nil)
 	if err != nil || now.State == nil {
 		return err
 	}
-	printStatus(a.err, now)
+	a.printStatus(a.err, now)
 	if now.State.Ended() && !now.Running {
 		if err := server.KillServer(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
 			return err

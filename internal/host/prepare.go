@@ -163,10 +163,6 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 		found = append(found, h.preflight(c, p, interactive)...)
 	}
 	found = append(found, h.sandboxProblems(c)...)
-	if request, open := h.SetupRequest(c); open {
-		found = append(found, fmt.Sprintf("this project wants to run %q in each new workspace (sandbox.setup): "+
-			"put the same into your own configuration to allow it", request.Argv))
-	}
 	if len(found) > 0 {
 		return &PreflightError{Problems: found}
 	}

@@ -19,42 +19,41 @@ import (
 // setupTime bounds the preparation of one workspace.
 const setupTime = 10 * time.Minute
 
-// SetupRequest is a command that a project wants to have run and that the person at this
-// machine has not allowed yet.
+// SetupRequest is a command that a project wants to have run in its workspaces and that
+// nobody has allowed on this machine yet.
 type SetupRequest struct {
-	Argv   []string
-	Digest string // of the command, for Allow
+	Argv []string
+
+	file string // is there once the command is allowed
 }
 
-// SetupRequest returns the project's sandbox.setup if it still needs to be allowed. One
-// that stands in the person's own configuration is allowed by that.
-func (h *Host) SetupRequest(c *config.Config) (SetupRequest, bool) {
+// OpenSetup returns the project's sandbox.setup if it still needs to be allowed. One that
+// stands in the person's own configuration is allowed by that. What is allowed is this
+// command in this project: the same words may run something else elsewhere.
+func OpenSetup(stateHome, project string, c *config.Config) (SetupRequest, bool) {
 	argv := c.Sandbox.Setup
 	if len(argv) == 0 || c.Layer("sandbox.setup") != config.LayerProject {
 		return SetupRequest{}, false
 	}
-	digest := hashOf([]byte(strings.Join(argv, "\x00")))
-	_, err := os.Stat(h.allowedFile(digest))
-	return SetupRequest{Argv: argv, Digest: digest}, err != nil
+	digest := hashOf([]byte(project + "\x00" + strings.Join(argv, "\x00")))
+	r := SetupRequest{Argv: argv, file: filepath.Join(stateHome, "allowed", digest)}
+	_, err := os.Stat(r.file)
+	return r, err != nil
 }
 
-// Allow remembers that the command with this digest may run on this machine.
-func (h *Host) Allow(digest string) error {
-	file := h.allowedFile(digest)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+// Allow remembers that the command may run on this machine.
+func (r SetupRequest) Allow() error {
+	if err := os.MkdirAll(filepath.Dir(r.file), 0o700); err != nil {
 		return fmt.Errorf("allow command: %w", err)
 	}
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+	if err := os.WriteFile(r.file, nil, 0o600); err != nil {
 		return fmt.Errorf("allow command: %w", err)
 	}
 	return nil
 }
 
-func (h *Host) allowedFile(digest string) string {
-	return filepath.Join(h.StateHome, "allowed", filepath.Base(digest))
-}
-
-// setUp runs the configured command once in a new workspace, before its first agent.
+// setUp runs the configured command once in a new workspace, before its first agent. One
+// that a project names and nobody has allowed is passed over.
 func (r *runner) setUp(ctx context.Context, dir string) error {
 	argv := r.cfg.Sandbox.Setup
 	if len(argv) == 0 {
@@ -64,8 +63,9 @@ func (r *runner) setUp(ctx context.Context, dir string) error {
 	if _, err := os.Stat(done); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if request, open := r.SetupRequest(r.cfg); open {
-		return never(fmt.Errorf("sandbox.setup: nobody has allowed %q on this machine", request.Argv))
+	if request, open := OpenSetup(r.StateHome, r.sess.Project(), r.cfg); open {
+		r.Log.Warn("sandbox.setup is not run: nobody has allowed it on this machine", "session", r.sess.Name(), "command", request.Argv)
+		return nil
 	}
 	log := r.sess.Path(session.TranscriptsDir, "setup-"+filepath.Base(dir)+".log")
 	out, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)

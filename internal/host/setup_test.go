@@ -4,9 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/host"
@@ -39,40 +39,46 @@ func TestTheSetupCommandRunsOnceInEachWorkspace(t *testing.T) {
 	}
 }
 
-// E5: what a repository wants to have run needs a person's word.
-func TestTheSetupCommandOfAProjectNeedsToBeAllowed(t *testing.T) {
+// What a repository wants to have run needs a person's word; without it the session goes on
+// unprepared, with it the command runs in every workspace.
+func TestProtocolE5TheSetupCommandOfAProjectNeedsToBeAllowed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
-	project := fstest.MapFS{".agentmux/config.yaml": {Data: []byte("version: 2\nsandbox: {setup: [\"true\"]}\n")}}
-	var problems error
-	c, found := config.Load(config.Sources{UserFile: filepath.Join(r.root, "user.yaml"), Project: project})
-	if problems = found.Err(); problems != nil {
-		t.Fatal(problems)
+	ran := filepath.Join(r.root, "ran")
+	r.write(".agentmux/config.yaml", "version: 2\nsandbox: {setup: [touch, "+ran+"]}\n")
+	c, found := config.Load(config.Sources{UserFile: filepath.Join(r.root, "user.yaml"), Project: os.DirFS(r.project)})
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
 	}
 	r.config = c
 	r.script(simple())
-	p, err := r.host.Project(t.Context(), r.project, c)
-	if err != nil {
-		t.Fatal(err)
+	stateHome := filepath.Join(r.root, "s")
+	for _, allowed := range []bool{false, true} {
+		request, open := host.OpenSetup(stateHome, r.project, c)
+		if !open || !slices.Equal(request.Argv, []string{"touch", ran}) {
+			t.Fatalf("nothing to allow: %+v", request)
+		}
+		if allowed {
+			if err := request.Allow(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mustEnd(t, r.run(host.RunSpec{Dir: r.prepare(quick)}), orchestrator.OutcomeDone, "")
+		if _, err := os.Stat(ran); (err == nil) != allowed {
+			t.Errorf("allowed %v: %v", allowed, err)
+		}
 	}
-	base, err := p.Base(t.Context(), c, "")
-	if err != nil {
-		t.Fatal(err)
+	if _, open := host.OpenSetup(stateHome, r.project, c); open {
+		t.Error("asked again")
 	}
-	spec := host.PrepareSpec{Project: p, Config: c, Base: base, Title: "x", Request: "x", Workflow: "quick", Source: "working tree"}
-	var refused *host.PreflightError
-	if _, err := r.host.Prepare(t.Context(), spec); !errors.As(err, &refused) || !strings.Contains(err.Error(), `["true"]`) {
-		t.Fatalf("error %v", err)
+	if _, open := host.OpenSetup(stateHome, r.project+"2", c); !open {
+		t.Error("what one project may run, another may, too")
 	}
-	request, open := r.host.SetupRequest(c)
-	if !open {
-		t.Fatal("nothing to allow")
+	other := *c
+	other.Sandbox.Setup = []string{"touch", ran, "more"}
+	if _, open := host.OpenSetup(stateHome, r.project, &other); !open {
+		t.Error("another command needs no word")
 	}
-	if err := r.host.Allow(request.Digest); err != nil {
-		t.Fatal(err)
-	}
-	dir := r.prepare(quick)
-	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeDone, "")
 }
 
 // What nothing would hold is refused, not ignored.

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// askSetup shows the person at the terminal the command that the project wants to have
+// run in each new workspace. It asks until it is allowed; without that the command is not
+// run, and the session goes on.
+func (a *app) askSetup(s *site, project string) error {
+	request, open := host.OpenSetup(stateHome(), project, s.config)
+	if !open {
+		return nil
+	}
+	a.say("This project names a command to prepare each new workspace with (sandbox.setup):\n\n  %s\n", words(request.Argv))
+	a.say("It would run as you, before the agents start. Your answer holds for this command in this project.")
+	yes, err := a.ask("Allow it on this machine?")
+	if err != nil || !yes {
+		return err
+	}
+	return request.Allow()
+}
+
+// setupNote says that a session's workspaces are not prepared as its project wants; ""
+// if they are.
+func setupNote(project string, c *config.Config) string {
+	request, open := host.OpenSetup(stateHome(), project, c)
+	if !open {
+		return ""
+	}
+	return "sandbox.setup is not run, nobody has allowed it on this machine: " + words(request.Argv) + "; a run at a terminal asks"
+}
+
+// setupOf is setupNote for a session that still runs or could.
+func (a *app) setupOf(e session.Entry) string {
+	if e.State.Ended() && !e.State.Parked() {
+		return ""
+	}
+	project := projectOf(e)
+	c, problems := config.Load(a.sources(project))
+	if problems.Err() != nil {
+		return "" // the session goes on with what it began with
+	}
+	return setupNote(project, c)
+}
+
+// words shows a command as it would be typed, with nothing a terminal obeys.
+func words(argv []string) string {
+	quoted := make([]string, len(argv))
+	for i, word := range argv {
+		if quoted[i] = fmt.Sprintf("%q", word); quoted[i] == `"`+word+`"` && word != "" && !strings.ContainsAny(word, " \t*?;&|<>()'`$~#!") {
+			quoted[i] = word
+		}
+	}
+	return strings.Join(quoted, " ")
+}
