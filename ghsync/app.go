@@ -213,7 +213,7 @@ func (a *App) installation(ctx context.Context) (int64, error) {
 }
 
 // call sends a request of the App itself. It may repeat a POST: an unused token expires.
-// A 401 sets the clock by the server's once.
+// A 401 sets the clock by the server's.
 func (a *App) call(ctx context.Context, method, path string, in, out any) error {
 	var err error
 	for try := 1; try <= 3; try++ {
@@ -253,14 +253,15 @@ func (a *App) try(ctx context.Context, method, path string, in, out any) (again 
 	return false, nil
 }
 
-// correct takes over the server's clock, once, if it is another one.
+// correct takes over the server's clock if it is another one than was taken over before:
+// clocks are set while a host runs.
 func (a *App) correct(date string) bool {
 	server, err := http.ParseTime(date)
-	if err != nil || a.skew != 0 {
+	if err != nil {
 		return false
 	}
 	skew := server.Sub(a.o.Now()).Round(time.Second)
-	if skew.Abs() < 2*time.Second {
+	if (skew - a.skew).Abs() < 2*time.Second {
 		return false
 	}
 	a.skew = skew

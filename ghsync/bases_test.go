@@ -6,7 +6,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 )
 
-func TestBasesFollowHostAndEnvironment(t *testing.T) {
+func TestGitHub16BasesFollowHostAndEnvironment(t *testing.T) {
 	for name, tc := range map[string]struct {
 		host string
 		env  map[string]string

@@ -74,7 +74,7 @@ func TestBodyNeverPassesTheLimit(t *testing.T) {
 	}
 }
 
-func TestMarkersAreReadOnlyFromTheLastLine(t *testing.T) {
+func TestGitHub50MarkersAreReadOnlyFromTheLastLine(t *testing.T) {
 	marker := ghsync.Marker{Session: "20261121-x", Kind: ghsync.KindVerdict, Seq: 38, Part: "2/3"}
 	for body, want := range map[string]bool{
 		"text\n" + marker.String():                                   true,

@@ -49,15 +49,6 @@ func (c *Client) EnsureLabel(ctx context.Context, repo Repo, l Label) (made bool
 	return true, nil
 }
 
-// IssueLabels returns the names of the labels the issue has.
-func (c *Client) IssueLabels(ctx context.Context, repo Repo, issue int) ([]string, error) {
-	var page []namedLabel
-	if err := c.do(ctx, http.MethodGet, repo.path("/issues/%d/labels?per_page=100", issue), nil, &page); err != nil {
-		return nil, fmt.Errorf("list labels of issue %d: %w", issue, err)
-	}
-	return labelNames(page), nil
-}
-
 type namedLabel struct {
 	Name string `json:"name"`
 }

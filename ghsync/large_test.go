@@ -53,7 +53,7 @@ func playLargeReview(t *testing.T, mode ghsync.CommentMode) (sc *scene, comments
 	return sc, comments
 }
 
-func TestLargeVerdictIsAtMostThreeComments(t *testing.T) {
+func TestGitHub48LargeVerdictIsAtMostThreeComments(t *testing.T) {
 	_, comments := playLargeReview(t, ghsync.Timeline)
 	if len(comments) != 4 {
 		t.Fatalf("%d comments, want the status and three parts", len(comments))

@@ -100,6 +100,7 @@ type Mirror struct {
 	follow    *session.Follower
 	st        *mirrorState
 	view      *view
+	snapshot  *Snapshot       // nil: there is none
 	stored    []byte          // mirror_state.json as last written
 	queue     []post          // comments owed, in order
 	rebuild   bool            // ids are to be found among our comments first

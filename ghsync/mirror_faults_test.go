@@ -84,7 +84,7 @@ func calmEnd(t *testing.T, pace func(*stage)) string {
 	return end
 }
 
-func TestKillAtAnyWriteLeavesTheSameEnd(t *testing.T) {
+func TestGitHub53KillAtAnyWriteLeavesTheSameEnd(t *testing.T) {
 	for name, pace := range paces {
 		want := calmEnd(t, pace)
 		for _, after := range []bool{false, true} {
@@ -154,7 +154,7 @@ func finishesBeforeKill(ctx context.Context, m *ghsync.Mirror, k *killer) bool {
 	}
 }
 
-func TestMirrorSurvivesFaultsOfGitHub(t *testing.T) {
+func TestGitHub5And7MirrorSurvivesFaults(t *testing.T) {
 	const post, patch = "POST .../issues/{number}/comments", "PATCH .../issues/comments/{id}"
 	ends := map[string]string{}
 	for name, pace := range paces {
@@ -186,7 +186,7 @@ func TestMirrorSurvivesFaultsOfGitHub(t *testing.T) {
 	}
 }
 
-func TestTwinHiddenByALaggingListIsGoneAtTheEnd(t *testing.T) {
+func TestGitHub6TwinHiddenByALaggingListIsGoneAtTheEnd(t *testing.T) {
 	st := newStage(t)
 	st.server.Inject(ghsynctest.LoseResponse("POST .../issues/{number}/comments"), ghsynctest.StaleLists("GET .../issues/{number}/comments", time.Minute))
 	m := st.mirror(st.options())
@@ -236,7 +236,7 @@ func (o *outage) EditComment(ctx context.Context, id int64, body string) error {
 	return o.paper.EditComment(ctx, id, body)
 }
 
-func TestMirrorIsBackTwoMinutesAfterAnHourWithoutGitHub(t *testing.T) {
+func TestGitHub52MirrorIsBackTwoMinutesAfterAnHourWithoutGitHub(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &outage{paper: &paper{}}

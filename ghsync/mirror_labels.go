@@ -126,12 +126,17 @@ func (m *Mirror) setLabels(ctx context.Context, want string, first bool) error {
 }
 
 // issueLabels returns the labels the issue has. The first time it has not the wanted one
-// yet, and putting that on tells of the others, too.
+// yet, and putting that on tells of the others, too. Later the issue is read as a whole:
+// its text may have been edited, too.
 func (m *Mirror) issueLabels(ctx context.Context, want string, first bool) ([]string, error) {
 	if first && want != labelNone {
 		return m.addLabel(ctx, want)
 	}
-	return m.o.Client.IssueLabels(ctx, m.o.Repo, m.o.Issue)
+	issue, err := m.o.Client.Issue(ctx, m.o.Repo, m.o.Issue)
+	if err == nil {
+		m.noteText(issue)
+	}
+	return issue.Labels, err
 }
 
 // changeLabel goes from the label last set to another one without looking.

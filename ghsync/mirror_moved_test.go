@@ -28,7 +28,7 @@ func (st *stage) runMeeting(m *ghsync.Mirror, happens func()) error {
 	return m.Finish(st.t.Context())
 }
 
-func TestMirrorGoesOnUnderTheNewName(t *testing.T) {
+func TestGitHub9MirrorGoesOnUnderTheNewName(t *testing.T) {
 	want := calmEnd(t, paces["in step"])
 	for name, restarts := range map[string]bool{"at once": false, "after a restart": true} {
 		t.Run(name, func(t *testing.T) {

@@ -203,6 +203,7 @@ func (m *Mirror) readFacts() error {
 	if err != nil {
 		return nil // made by hand or by another version: the status says less
 	}
+	m.snapshot = &s
 	m.view.asked = asked{
 		login: s.Requester.Login, level: s.Requester.Level, at: s.CutOff, digest: s.Digest,
 		report: s.Report, submodules: s.Base.Submodules, lfs: s.Base.LFS, known: true,

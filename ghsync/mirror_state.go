@@ -33,7 +33,8 @@ type mirrorState struct {
 	// Label is the state label last set, without its prefix; labelNone after all were removed,
 	// empty before the first.
 	Label        string        `json:"label"`
-	Locked       bool          `json:"locked,omitempty"` // no comments on the issue from here on
+	Locked       bool          `json:"locked,omitempty"`      // no comments on the issue from here on
+	TextEdited   *time.Time    `json:"text_edited,omitempty"` // since when the issue's text is known to be another
 	Ambiguous    int           `json:"ambiguous"`        // creations of unknown fate since the last look for twins
 	LastError    *string       `json:"last_error"`
 	PR           *mirroredPR   `json:"pr,omitempty"`

@@ -15,7 +15,7 @@ const maxEdits = 60
 // statusText renders the status as it should be now.
 func (m *Mirror) statusText() string {
 	m.settings()
-	m.view.notes = nil
+	m.view.notes, m.view.edited = nil, m.st.TextEdited
 	if m.o.Notes != nil {
 		m.view.notes = m.o.Notes()
 	}
@@ -26,6 +26,18 @@ func (m *Mirror) statusText() string {
 		}
 	}
 	return validText(m.o.Redactor.Redact(renderStatus(m.view, m.n, folds)))
+}
+
+// noteText notes when the issue's text was first seen to be another than the session's.
+func (m *Mirror) noteText(issue Issue) {
+	switch {
+	case m.snapshot == nil || m.snapshot.Raw.Title == "":
+	case !m.snapshot.Edited(issue.Title, issue.Body):
+		m.st.TextEdited = nil
+	case m.st.TextEdited == nil:
+		now := m.o.Now().UTC()
+		m.st.TextEdited = &now
+	}
 }
 
 // statusPlace is where the status comment belongs: where it is, else on the issue, else, if

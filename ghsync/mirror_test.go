@@ -30,6 +30,7 @@ type stage struct {
 	server *ghsynctest.Server
 	repo   *ghsynctest.Repo
 	script []string
+	files  map[string][]byte
 	clock  func() time.Time // of the server and of this machine
 }
 
@@ -37,7 +38,7 @@ func newStage(t *testing.T, change ...func(*ghsynctest.Options)) *stage {
 	t.Helper()
 	began := time.Now()
 	clock := func() time.Time { return sceneStart.Add(time.Since(began)) }
-	s := world(t, append(change, func(o *ghsynctest.Options) { o.Now = clock })...)
+	s := world(t, append([]func(*ghsynctest.Options){func(o *ghsynctest.Options) { o.Now = clock }}, change...)...)
 	r := s.Repo(widgets)
 	for range 12 {
 		r.AddIssue(ghsynctest.IssueSpec{Title: "Add retry", Author: "read"})
@@ -46,7 +47,7 @@ func newStage(t *testing.T, change ...func(*ghsynctest.Options)) *stage {
 	r.Label(12, "bug", "write")
 	_, files := archive(t, "testdata/mirror/feature.txtar")
 	delete(files, "notes")
-	st := &stage{scene: newScene(t, files), server: s, repo: r, clock: clock}
+	st := &stage{scene: newScene(t, files), server: s, repo: r, clock: clock, files: files}
 	for line := range strings.Lines(string(files["script"])) {
 		if line = strings.TrimSpace(line); line != "" {
 			st.script = append(st.script, line)
@@ -102,7 +103,7 @@ func (st *stage) end() string {
 	return b.String()
 }
 
-func TestReferenceSessionStaysWithinItsBudget(t *testing.T) {
+func TestGitHub71ReferenceSessionStaysWithinItsBudget(t *testing.T) {
 	st := newStage(t)
 	c := clientOf(t, st.server, botLogin)
 	record, err := c.Record(t.Context(), octoWidgets, 12)
@@ -164,7 +165,7 @@ func TestSecondMirrorOfTheSameRecordsWritesTheSame(t *testing.T) {
 	}
 }
 
-func TestLostMemoryIsRebuiltFromOurComments(t *testing.T) {
+func TestGitHub50LostMemoryIsRebuiltFromOurComments(t *testing.T) {
 	calm := newStage(t)
 	calm.run(calm.mirror(calm.options()))
 	st := newStage(t)
@@ -352,7 +353,7 @@ func TestSecurity7SecretsDoNotReachTheIssue(t *testing.T) {
 	}
 }
 
-func TestManyRecordsMakeFewEdits(t *testing.T) {
+func TestGitHub51ManyRecordsMakeFewEdits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &paper{}

@@ -246,7 +246,7 @@ func TestCompareURLKeepsSlashes(t *testing.T) {
 	}
 }
 
-func TestRenamedRepositoryIsToldApart(t *testing.T) {
+func TestGitHub9RenamedRepositoryIsToldApart(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
 	withBranch(r)

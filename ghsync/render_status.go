@@ -174,6 +174,9 @@ func (v *view) details(n neutralizer) string {
 	if line := v.askedLine(); line != "" {
 		out = append(out, line)
 	}
+	if v.edited != nil && v.live() {
+		out = append(out, v.editedLine())
+	}
 	lines := v.notes
 	if v.asked.submodules+v.asked.lfs > 0 {
 		lines = append(lines[:len(lines):len(lines)],
@@ -249,6 +252,15 @@ func (v *view) askedLine() string {
 		line += "\n**Many invisible characters were removed from the issue's text.** Look at its source before you trust it."
 	}
 	return line
+}
+
+// editedLine says which text counts, and how to get the new one worked on.
+func (v *view) editedLine() string {
+	next := "`/agentmux retry` takes the new text"
+	if v.deaf {
+		next = "`agentmux issue " + v.name() + " --new` takes the new text"
+	}
+	return fmt.Sprintf("Text edited, seen at %s; this session works from `%s`; %s", clock(*v.edited, v.started), short(v.asked.digest, 12), next)
 }
 
 // removedWords names what cleaning took out, in a fixed order.

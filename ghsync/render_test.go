@@ -14,10 +14,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestMirrorWrites plays each script and compares everything written in each mode. A
+// TestGitHub47MirrorWrites plays each script and compares everything written in each mode. A
 // script's archive holds the files of the session (issue_snapshot.json, blob/NAME), the
 // script, and one file per mode with what is expected.
-func TestMirrorWrites(t *testing.T) {
+func TestGitHub47MirrorWrites(t *testing.T) {
 	paths, err := filepath.Glob("testdata/mirror/*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no scripts: %v", err)

@@ -8,7 +8,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 )
 
-func TestLongTextBecomesBalancedParts(t *testing.T) {
+func TestGitHub48LongTextBecomesBalancedParts(t *testing.T) {
 	table := "| # | Issue |\n|---|---|\n"
 	for i := range 900 {
 		table += fmt.Sprintf("| %d | %s |\n", i, strings.Repeat("word ", 12))

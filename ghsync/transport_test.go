@@ -77,7 +77,7 @@ func over(t *testing.T, answer func(n int, req *http.Request) (*http.Response, e
 	})
 }
 
-func TestReadWaitsForRetryAfter(t *testing.T) {
+func TestGitHub1ReadWaitsForRetryAfter(t *testing.T) {
 	over(t, func(n int, _ *http.Request) (*http.Response, error) {
 		if n == 1 {
 			return respond(429, `{"message":"slow down"}`, "Retry-After", "7")
@@ -94,7 +94,7 @@ func TestReadWaitsForRetryAfter(t *testing.T) {
 	})
 }
 
-func TestCreatingRequestIsSentOnceAndTyped(t *testing.T) {
+func TestGitHub2And4And9CreatingRequestIsSentOnceAndTyped(t *testing.T) {
 	reset := errors.New("connection reset by peer")
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for name, tc := range map[string]struct {
@@ -139,7 +139,7 @@ func isAmbiguous(err error) bool { return errors.As(err, new(*ghsync.Ambiguous))
 func isMoved(err error) bool     { return errors.As(err, new(*ghsync.Moved)) }
 func isForbidden(err error) bool { return ghsync.HasCode(err, ghsync.CodeForbidden) }
 
-func TestIdempotentWriteIsRepeatedAfterReset(t *testing.T) {
+func TestGitHub7IdempotentWriteIsRepeatedAfterReset(t *testing.T) {
 	over(t, func(n int, _ *http.Request) (*http.Response, error) {
 		if n < 3 {
 			return nil, errors.New("connection reset by peer")
@@ -164,7 +164,7 @@ func TestReadGivesUpAfterFiveTries(t *testing.T) {
 	})
 }
 
-func TestNothingIsSentBeforeTheReset(t *testing.T) {
+func TestGitHub3NothingIsSentBeforeTheReset(t *testing.T) {
 	over(t, func(n int, _ *http.Request) (*http.Response, error) {
 		if n == 1 {
 			reset := fmt.Sprint(time.Now().Add(20 * time.Minute).Unix())
@@ -189,7 +189,7 @@ func TestNothingIsSentBeforeTheReset(t *testing.T) {
 	})
 }
 
-func TestLittleQuotaLeftIsForFinishing(t *testing.T) {
+func TestGitHub17LittleQuotaLeftIsForFinishing(t *testing.T) {
 	over(t, func(int, *http.Request) (*http.Response, error) {
 		reset := fmt.Sprint(time.Now().Add(time.Hour).Unix())
 		return respond(200, repoJSON, "X-RateLimit-Remaining", "499", "X-RateLimit-Limit", "5000", "X-RateLimit-Reset", reset)
@@ -215,7 +215,7 @@ func TestLittleQuotaLeftIsForFinishing(t *testing.T) {
 	})
 }
 
-func TestCancelEndsALimitWaitAtOnce(t *testing.T) {
+func TestGitHub10CancelEndsALimitWaitAtOnce(t *testing.T) {
 	over(t, func(int, *http.Request) (*http.Response, error) {
 		return respond(429, `{}`, "Retry-After", "50")
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {

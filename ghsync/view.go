@@ -60,6 +60,7 @@ type facts struct {
 	sandbox string
 	notes   []string // one line each, untrusted
 	asked   asked
+	edited  *time.Time // when the text was seen to be another than that of asked
 
 	settled   bool          // the next two were read
 	humanWait time.Duration // how long questions and gates wait; 0: for ever

@@ -39,7 +39,7 @@ func reference(tb testing.TB, seconds string) *rig {
 // of the session is shown.
 const unhurried = "9"
 
-func TestReferenceSessionStaysInBudget(t *testing.T) {
+func TestGitHub71ReferenceSessionStaysInBudget(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}

@@ -144,7 +144,7 @@ func TestSecurity4HiddenTextInPretendedCodeIsRemoved(t *testing.T) {
 	}
 }
 
-func TestVisibleTextStays(t *testing.T) {
+func TestGitHub44VisibleTextStays(t *testing.T) {
 	for name, text := range map[string]string{
 		"prose":                 "# Title\n\nSome *text*, a < b && b > c, 1 << 2, a <- b, <3, I </3\n\n- [ ] task\n- [x] done\n",
 		"generic":               "Vec<u8> and HashMap<String, Vec<u8>>, List<T>, vector<std::string>, Foo<&'a str>",
@@ -182,7 +182,7 @@ func TestVisibleTextStays(t *testing.T) {
 	}
 }
 
-func TestShapingCharactersAreNotCounted(t *testing.T) {
+func TestGitHub44ShapingCharactersAreNotCounted(t *testing.T) {
 	for name, text := range map[string]string{
 		"Persian": "می\u200cخواهم",
 		"Hindi":   "क्\u200dष",
@@ -221,7 +221,7 @@ func TestReportCountsByClass(t *testing.T) {
 	}
 }
 
-func TestManyInvisibleCharactersAreSuspicious(t *testing.T) {
+func TestGitHub44ManyInvisibleCharactersAreSuspicious(t *testing.T) {
 	for n, want := range map[int]bool{64: false, 65: true} {
 		if _, report := sanitize.Sanitize(strings.Repeat("a\u200b", n)); report.Suspicious != want {
 			t.Errorf("%d invisible characters: %v", n, report.Suspicious)

@@ -1,0 +1,61 @@
+package ghsync_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+)
+
+// A session keeps the text it began with; that the issue says something else now is one
+// line of the status, and no line any more when the old text is back.
+func TestGitHub46EditedIssueIsOneLine(t *testing.T) {
+	for deaf, next := range map[bool]string{false: "/agentmux retry", true: "agentmux issue octo/widgets#12 --new"} {
+		st := newStage(t)
+		body, other := "Please.", "Please, and more."
+		st.repo.EditIssue(12, "read", nil, &body)
+		snapshot, err := ghsync.ParseSnapshot(st.files["issue_snapshot.json"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		snapshot.Raw.Title, snapshot.Raw.Body = sha("Add retry"), sha(body)
+		data, err := snapshot.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.files["issue_snapshot.json"] = data
+		st.scene = newScene(t, st.files)
+		o := st.options()
+		o.Deaf, o.Pace.Labels = deaf, time.Nanosecond
+		m := st.mirror(o)
+		st.play(st.script[0])
+		look := func() string {
+			st.finish(m)
+			st.finish(m) // what the first look found
+			return st.repo.Comments(12)[0].Body
+		}
+		look()
+		if got := look(); strings.Contains(got, "Text edited") {
+			t.Errorf("edited:\n%s", got)
+		}
+		st.repo.EditIssue(12, "read", nil, &other)
+		edits := len(st.server.Log())
+		got := look()
+		if strings.Count(got, "Text edited, seen at 10:05; this session works from `9f2c41d07a3b`; `"+next+"` takes the new text\n") != 1 {
+			t.Errorf("status:\n%s", got)
+		}
+		st.finish(st.mirror(o)) // a restart does not forget it
+		if again := look(); again != got || len(st.server.Log()) != edits+1 {
+			t.Errorf("%d writes, status:\n%s", len(st.server.Log())-edits, again)
+		}
+		st.repo.EditIssue(12, "read", nil, &body)
+		if got := look(); strings.Contains(got, "Text edited") {
+			t.Errorf("edited back:\n%s", got)
+		}
+	}
+}
+
+func sha(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
