@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -22,10 +21,11 @@ func (r *reducer) end(outcome, reason string) {
 	r.checkpoint(r.pending(func(e Effect) bool { return e.Type == EffStopAgent })...)
 }
 
-// checkpoint has the session kept where another host finds it, after all earlier ones.
+// checkpoint has the session kept where another host finds it. The latest one is all that
+// is wanted; one key keeps it behind an earlier one that is being made.
 func (r *reducer) checkpoint(after ...string) {
-	after = append(after, r.pending(func(e Effect) bool { return e.Type == EffCheckpoint })...)
-	r.effect(EffCheckpoint, fmt.Sprintf("checkpoint@%d.%d", r.s.Visit, r.s.EffectSeq), Args{Visit: r.s.Visit}, after...)
+	r.dropPending(func(e Effect) bool { return e.Type == EffCheckpoint })
+	r.effect(EffCheckpoint, "checkpoint", Args{Visit: r.s.Visit}, after...)
 }
 
 func (r *reducer) finishRun(outcome, reason string) {

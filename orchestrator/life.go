@@ -76,7 +76,7 @@ func (r *reducer) turnEnded(rep *AgentReport) {
 func (r *reducer) silent(rep *AgentReport) {
 	limit := r.s.Settings.LimitStall
 	silence := r.silence(rep)
-	if limit <= 0 || silence < limit || rep.RateLimited || r.waitsFor(rep.Key) != "" {
+	if limit <= 0 || silence < limit || rep.RateLimited || r.waits(rep) {
 		return
 	}
 	rule := "stall/" + rep.Launch
@@ -146,7 +146,8 @@ func (r *reducer) researches(role string) bool {
 	return false
 }
 
-// waits marks an agent whose turn ended while something it waits for is open.
+// waits marks an agent whose turn ended, or that fell silent, while something it waits
+// for is open.
 func (r *reducer) waits(rep *AgentReport) bool {
 	what := r.waitsFor(rep.Key)
 	if what == "" {

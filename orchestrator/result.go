@@ -21,7 +21,11 @@ var results = map[string]func(*reducer, Effect, Result){
 	EffAdopt:           (*reducer).adopted,
 	EffCheckpoint: func(r *reducer, _ Effect, res Result) {
 		if res.Path != "" {
-			r.event(EvCheckpointSaved, map[string]any{"ref": res.Path, "sha": res.Commit})
+			data := map[string]any{"ref": res.Path, "sha": res.Commit}
+			if len(res.Findings) > 0 {
+				data["left_out"] = res.Findings
+			}
+			r.event(EvCheckpointSaved, data)
 		}
 	},
 }

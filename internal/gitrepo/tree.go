@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -30,15 +31,52 @@ func (h *Host) WriteBlob(ctx context.Context, data []byte) (string, error) {
 // BuildTree writes a tree of files (by path, mode 100644) and of whole trees, each
 // under its directory.
 func (h *Host) BuildTree(ctx context.Context, files map[string][]byte, trees map[string]string) (string, error) {
+	ids, err := h.writeBlobs(ctx, files)
+	if err != nil {
+		return "", err
+	}
 	var changes []Change
-	for p, data := range files {
-		id, err := h.WriteBlob(ctx, data)
-		if err != nil {
-			return "", err
-		}
-		changes = append(changes, Change{Path: p, Status: 'A', NewMode: "100644", NewID: id})
+	for _, p := range sortedKeys(files) {
+		changes = append(changes, Change{Path: p, Status: 'A', NewMode: "100644", NewID: ids[p]})
 	}
 	return h.compose(ctx, EmptyTree, changes, trees)
+}
+
+// writeBlobs stores several blobs by one git, which reads them from copies under names
+// of ours.
+func (h *Host) writeBlobs(ctx context.Context, files map[string][]byte) (map[string]string, error) {
+	ids := map[string]string{}
+	if len(files) == 0 {
+		return ids, nil
+	}
+	tmp, err := os.MkdirTemp("", "agentmux-blobs-*")
+	if err != nil {
+		return nil, fmt.Errorf("write blobs: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	var list bytes.Buffer
+	names := sortedKeys(files)
+	for i, name := range names {
+		file := filepath.Join(tmp, strconv.Itoa(i))
+		if err := os.WriteFile(file, files[name], 0o600); err != nil {
+			return nil, fmt.Errorf("write blobs: %w", err)
+		}
+		fmt.Fprintln(&list, file)
+	}
+	c := h.git("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin-paths")
+	c.stdin = list.Bytes()
+	out, err := c.text(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("write blobs: %w", err)
+	}
+	written := strings.Fields(out)
+	if len(written) != len(names) {
+		return nil, fmt.Errorf("write blobs: %d of %d were written", len(written), len(names))
+	}
+	for i, name := range names {
+		ids[name] = written[i]
+	}
+	return ids, nil
 }
 
 // Apply writes the tree that base becomes by the given changes alone.

@@ -155,19 +155,3 @@ func (r *runner) preserve(ctx context.Context, e orchestrator.Effect, _ *orchest
 	})
 	return orchestrator.Result{Commit: commit, Snapshot: snap.Tree}, err
 }
-
-// checkpoint has no remote part yet: what it would save is on this machine.
-func (r *runner) checkpoint(ctx context.Context, _ orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
-	ref, want := "refs/agentmux/sessions/"+r.sess.Name(), s.Integrated.Commit
-	if want == "" {
-		return orchestrator.Result{}, nil
-	}
-	old, err := r.repo.Ref(ctx, ref)
-	if err == nil && old != want {
-		err = r.repo.UpdateRef(ctx, ref, want, old)
-	}
-	if err != nil {
-		return orchestrator.Result{}, err
-	}
-	return orchestrator.Result{Path: ref, Commit: want}, nil
-}
