@@ -30,7 +30,7 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 	}
 	spec := ghsync.PullRequestSpec{
 		Repo: r.pullRepo(s), HeadOwner: r.project.Repo.Owner, Branch: e.Args.Branch, Base: s.BaseBranch,
-		Title: r.pullTitle(e.Args, s), Body: ghsync.RenderBody(body), Ready: !e.Args.Draft,
+		Title: r.pullTitle(e.Args, s), Body: r.redactor.Redact(ghsync.RenderBody(body)), Ready: !e.Args.Draft,
 	}
 	if snap, err := r.snapshotOf(); err == nil {
 		spec.Reviewer = snap.Requester.Login
@@ -109,7 +109,7 @@ func (r *runner) pullRepo(s *orchestrator.State) ghsync.Repo {
 }
 
 func (r *runner) pullTitle(a orchestrator.Args, s *orchestrator.State) string {
-	title := ghsync.PlainTitle(or(string(s.IssueTitle), s.Completion.Subject))
+	title := r.redactor.Redact(ghsync.PlainTitle(r.redactor.Redact(or(string(s.IssueTitle), s.Completion.Subject))))
 	if a.Exhausted {
 		title = failedPrefix + title
 	}
@@ -141,6 +141,7 @@ func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestra
 	if err := r.verdicts(&b, a, s); err != nil {
 		return b, err
 	}
+	r.redactParts(&b)
 	if s.IssueNumber > 0 {
 		standard, err := r.defaultBranch(ctx, s)
 		if err != nil {
@@ -149,6 +150,22 @@ func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestra
 		b.Closes = standard == s.BaseBranch
 	}
 	return b, nil
+}
+
+// redactParts takes secrets out of what agents wrote before it is fitted into the body: a
+// text that is redacted may be longer. The body as a whole is redacted once more, since
+// what stood apart may stand together there.
+func (r *runner) redactParts(b *ghsync.Body) {
+	for _, text := range []*string{&b.Request, &b.Summary, &b.Plan} {
+		*text = r.redactor.Redact(*text)
+	}
+	for i := range b.Verdicts {
+		b.Verdicts[i].Summary = r.redactor.Redact(b.Verdicts[i].Summary)
+	}
+	for i := range b.Findings {
+		f := &b.Findings[i]
+		f.Location, f.Issue = r.redactor.Redact(f.Location), r.redactor.Redact(f.Issue)
+	}
 }
 
 // defaultBranch is that of the issue's repository when the session began.

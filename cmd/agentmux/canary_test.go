@@ -1,0 +1,240 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// disguises is the token in twenty forms in which an agent may try to bring it out.
+func disguises(token string) map[string]string {
+	each := func(text, format, between string) string {
+		var parts []string
+		for i := range len(text) {
+			parts = append(parts, fmt.Sprintf(format, text[i]))
+		}
+		return strings.Join(parts, between)
+	}
+	backwards := []byte(token)
+	slices.Reverse(backwards)
+	std, raw := base64.StdEncoding.EncodeToString, base64.RawURLEncoding.EncodeToString
+	quoted, _ := json.Marshal(token)
+	return map[string]string{
+		"plain":               token,
+		"without its head":    token[7:],
+		"without its end":     token[:len(token)-9],
+		"base64":              std([]byte(token)),
+		"base64, offset 1":    std([]byte("x" + token)),
+		"base64, offset 2":    std([]byte("xy" + token)),
+		"base64 of URLs":      raw([]byte("?" + token)),
+		"base64, reversed":    std(backwards),
+		"hex":                 hex.EncodeToString([]byte(token)),
+		"hex, upper case":     strings.ToUpper(hex.EncodeToString([]byte(token))),
+		"percent":             each(token, "%%%02X", ""),
+		"percent, twice":      each(token, "%%25%02x", ""),
+		"JSON":                string(quoted),
+		"JSON, escaped":       each(token, `\u%04x`, ""),
+		"octal":               each(token, `\%03o`, ""),
+		"HTML":                html.EscapeString(each(token, "&#%d;", "")),
+		"reversed":            string(backwards),
+		"with separators":     each(token, "%c", "."),
+		"reversed, separated": each(string(backwards), "%c", "-"),
+		"in words of four":    strings.Join(chunks(token, 4), " "),
+	}
+}
+
+func chunks(text string, n int) (out []string) {
+	for part := range slices.Chunk([]byte(text), n) {
+		out = append(out, string(part))
+	}
+	return out
+}
+
+// leaks names the disguises of which text shows as much as stands for sixteen characters
+// of the token.
+func leaks(token, text string) (found []string) {
+	for name, disguise := range disguises(token) {
+		piece := 16 * len(disguise) / len(token)
+		for at := 0; at+piece <= len(disguise); at++ {
+			if strings.Contains(text, disguise[at:at+piece]) {
+				found = append(found, name)
+				break
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// all is every disguise, one a line.
+func all(token string) string {
+	var b strings.Builder
+	for _, disguise := range disguises(token) {
+		b.WriteString(disguise + "\n\n")
+	}
+	return b.String()
+}
+
+// yamlText is text as a scalar of a playbook or an artifact.
+func yamlText(text string) string {
+	out, _ := json.Marshal(text)
+	return string(out)
+}
+
+// received is all that GitHub was sent, but the header with the token: requests, with
+// their text as a reader of the page would see it, and pushed objects.
+func (r *rig) received() string {
+	r.t.Helper()
+	var b strings.Builder
+	for _, call := range r.github.Calls() {
+		b.WriteString(call.Path + "\n")
+	}
+	for _, entry := range r.github.Log() {
+		var body map[string]any
+		b.WriteString(entry.Body + "\n")
+		if json.Unmarshal([]byte(entry.Body), &body) == nil {
+			for _, value := range body {
+				fmt.Fprintln(&b, value)
+			}
+		}
+	}
+	for ref := range r.github.Repo(rigRepo).Refs() {
+		b.WriteString(ref + "\n")
+	}
+	cmd := exec.Command("git", "cat-file", "--batch-all-objects", "--batch", "--buffer")
+	cmd.Dir, cmd.Env = r.github.Repo(rigRepo).Dir(), r.env
+	objects, err := cmd.Output()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	b.Write(objects)
+	return b.String()
+}
+
+// TestSecurity7TheTokenDoesNotLeave has agents put the token into everything they hand
+// in, in every disguise.
+func TestSecurity7TheTokenDoesNotLeave(t *testing.T) {
+	t.Parallel()
+	t.Run("by what is written on issue and pull request", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, rigOptions{})
+		token := r.github.Token(rigBot)
+		r.canary(token, textsPlaybook(token))
+		r.expect(3, append([]string{"issue", "1"}, quickRun...)...)
+		e := r.session()
+		r.sound(e)
+		if e.State.Completion.PRNumber == 0 || len(r.github.Repo(rigRepo).Comments(1)) < 2 {
+			t.Fatalf("no pull request or no comments: %+v", e.State.Completion)
+		}
+		r.silent(token)
+	})
+	for _, exit := range []string{"content", "name", "message"} {
+		t.Run("by the "+exit+" of a commit", func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{})
+			token := r.github.Token(rigBot)
+			r.canary(token, commitPlaybook(exit, token))
+			r.expect(3, append([]string{"issue", "1"}, quickRun...)...)
+			e := r.session()
+			r.sound(e)
+			if s := e.State; s.OutcomeReason != orchestrator.ReasonOutputGate || s.Completion.Pushed {
+				t.Errorf("outcome %s %s, completion %+v", s.Outcome, s.OutcomeReason, s.Completion)
+			}
+			r.silent(token)
+		})
+	}
+}
+
+// canary has the fake look out for the token and the agents do as the playbook says.
+func (r *rig) canary(token, playbook string) {
+	r.t.Helper()
+	r.github.Canary(token)
+	r.write(filepath.Join(r.dir, "playbook.yaml"), playbook)
+}
+
+// silent fails if the token is in what GitHub got or in what commands show of the session.
+func (r *rig) silent(token string) {
+	r.t.Helper()
+	if found := leaks(token, r.received()); len(found) > 0 {
+		r.t.Errorf("GitHub got the token: %v", found)
+	}
+	for _, args := range [][]string{{"status"}, {"status", "--json"}, {"sessions"}, {"sessions", "--json"}, {"logs"}} {
+		res := r.expect(0, args...)
+		text := res.out + res.err
+		var decoded any
+		if json.Unmarshal([]byte(res.out), &decoded) == nil {
+			text += fmt.Sprint(decoded)
+		}
+		if found := leaks(token, text); len(found) > 0 {
+			r.t.Errorf("agentmux %s shows the token: %v", strings.Join(args, " "), found)
+		}
+	}
+}
+
+// textsPlaybook is quickPlaybook with the token in every text, and a question.
+func textsPlaybook(token string) string {
+	text := all(token)
+	plan := "version: 2\nplan_overview: " + yamlText(text) + `
+needs_design: false
+needs_docs: false
+doc_files: []
+groups: [{group_id: g, mode: serial, plans: [{index: 1, name: a}]}]
+subplans:
+  - {index: 1, title: a, scope: a, owned_files: [a.txt], dependencies: none, implementation_approach: write, acceptance_criteria: two, tasks: [write]}
+`
+	review := "verdict: fail\nsummary: " + yamlText(text) + "\nfindings: [{location: " + yamlText("a.txt:1 "+token) + ", issue: " + yamlText(text) +
+		", severity: low, recommendation: " + yamlText(text) + "}]\n"
+	return `version: 1
+agents:
+  - role: planner
+    steps:
+      - submit: {tool: report_status, with: {message: ` + yamlText(token+" "+token[7:]) + `}}
+      - submit: {tool: ask_human, with: {question: ` + yamlText(text[:min(len(text), 1500)]) + `, options: [` + yamlText(token) + `, b]}}
+      - write: {file: "{session}/04_planning/plan.yaml", text: ` + yamlText(plan) + `}
+      - submit: {tool: submit_plan}
+  - role: coder
+    steps:
+      - write: {file: a.txt, text: "two\n"}
+      - submit: {tool: submit_done, with: {subplan_index: 1}}
+  - role: reviewer_logic
+    prompt: summary_prompt.md
+    steps:
+      - write: {file: "{session}/08_completion/summary.md", text: ` + yamlText("## What was implemented\n\n"+text) + `}
+      - submit: {tool: submit_summary}
+  - role: reviewer_logic
+    steps:
+      - write: {file: "{session}/07_review/review_reviewer_logic.yaml", text: ` + yamlText(review) + `}
+      - submit: {tool: submit_review, with: {role: reviewer_logic}}
+`
+}
+
+// commitPlaybook is quickPlaybook with the token in one part of the commit.
+func commitPlaybook(exit, token string) string {
+	var steps strings.Builder
+	verdict := "verdict: pass\nsummary: Fine.\n"
+	switch exit {
+	case "content":
+		n := 0
+		for _, disguise := range disguises(token) {
+			n++
+			fmt.Fprintf(&steps, "\n      - write: {file: f%d.txt, text: %s}", n, yamlText(disguise+"\n"))
+		}
+	case "name":
+		fmt.Fprintf(&steps, "\n      - write: {file: %s, text: x}", yamlText("dir/"+token+".txt"))
+	case "message":
+		verdict += "commit_message: " + yamlText("feat: x\n\n"+all(token)) + "\n"
+	}
+	book := strings.Replace(quickPlaybook, `
+      - write: {file: a.txt, text: "two\n"}`, `
+      - write: {file: a.txt, text: "two\n"}`+steps.String(), 1)
+	return strings.Replace(book, `"verdict: pass\nsummary: Fine.\n"`, yamlText(verdict), 1)
+}
