@@ -1,11 +1,9 @@
 package host_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -287,91 +285,6 @@ func TestProtocolG2AnAbsentGitHubOnlyDelays(t *testing.T) {
 	if len(r.repo.Pulls()) != 1 {
 		t.Errorf("pull requests: %+v", r.repo.Pulls())
 	}
-}
-
-// D5: where the base comes from.
-func TestBase(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	find := func(t *testing.T, r *githubRig, named string) host.Base {
-		t.Helper()
-		p, err := r.host.Project(ctx, r.project, r.config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := p.Base(ctx, r.config, named)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	t.Run("the tip on the server, also when the clone is behind", func(t *testing.T) {
-		r := newGitHubRig(t, "")
-		tip := r.repo.Commit(ghsynctest.CommitSpec{Branch: "main", Message: "Two", Author: "Mia <mia@example.com>", Files: map[string]string{"x": "y"}})
-		if b := find(t, r, ""); b.SHA != tip || b.Branch != "main" || len(b.Notes) != 0 {
-			t.Errorf("%+v, want %s", b, tip)
-		}
-	})
-	t.Run("a dirty clone with unpushed work is not part of it", func(t *testing.T) {
-		r := newGitHubRig(t, "")
-		tip := r.git("rev-parse", "HEAD")
-		r.write("new.txt", "x")
-		r.git("add", "-A")
-		r.git("commit", "-q", "-m", "mine")
-		r.write("README.md", "changed\n")
-		before := r.git("status", "--porcelain") + r.git("for-each-ref")
-		b := find(t, r, "")
-		if b.SHA != tip || !slices.Equal(b.Notes, []string{"1 changed file and 1 unpushed commit are not included; use --base HEAD for the commits"}) {
-			t.Errorf("%+v", b)
-		}
-		if h := find(t, r, "HEAD"); h.SHA != r.git("rev-parse", "HEAD") || !h.Local || h.Branch != "main" {
-			t.Errorf("--base HEAD: %+v", h)
-		}
-		if after := r.git("status", "--porcelain") + r.git("for-each-ref"); after != before {
-			t.Errorf("the clone changed:\n%s\n%s", before, after)
-		}
-	})
-	t.Run("a branch of the server by name", func(t *testing.T) {
-		r := newGitHubRig(t, "")
-		tip := r.repo.Commit(ghsynctest.CommitSpec{Branch: "next", Message: "Two", Author: "Mia <mia@example.com>", Files: map[string]string{"x": "y"}})
-		if b := find(t, r, "next"); b.SHA != tip || b.Branch != "next" || b.Local {
-			t.Errorf("%+v, want %s", b, tip)
-		}
-	})
-	t.Run("offline: what the clone fetched last", func(t *testing.T) {
-		r := newGitHubRig(t, "")
-		tip := r.git("rev-parse", "origin/main")
-		r.github.Inject(ghsynctest.Unavailable("", 503, 0))
-		b := find(t, r, "")
-		if b.SHA != tip || b.Branch != "main" || len(b.Notes) != 1 || !strings.Contains(b.Notes[0], "not reached") {
-			t.Errorf("%+v", b)
-		}
-		r.github.Heal()
-	})
-	t.Run("detached", func(t *testing.T) {
-		r := newGitHubRig(t, "")
-		r.git("checkout", "-q", "--detach")
-		if b := find(t, r, ""); b.SHA != r.git("rev-parse", "HEAD") || b.Branch != "main" {
-			t.Errorf("%+v", b)
-		}
-	})
-	t.Run("nothing of that name", func(t *testing.T) {
-		r := newGitHubRig(t, "")
-		p, err := r.host.Project(ctx, r.project, r.config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Base(ctx, r.config, "nowhere"); err == nil || !strings.Contains(err.Error(), "--base nowhere") {
-			t.Errorf("error %v", err)
-		}
-	})
-	t.Run("no remote: HEAD", func(t *testing.T) {
-		r := newGitHubRig(t, "")
-		r.git("remote", "remove", "origin")
-		if b := find(t, r, ""); b.SHA != r.git("rev-parse", "HEAD") || b.Branch != "main" {
-			t.Errorf("%+v", b)
-		}
-	})
 }
 
 // A mirror that cannot write does not keep a canceled session from ending.

@@ -179,8 +179,8 @@ func TestProtocolR5TheNextHostAdoptsLiveAgents(t *testing.T) {
 	}
 }
 
-// E3: a signal cancels the session, and nothing of it is left running.
-func TestASignalCancelsAndStopsEverything(t *testing.T) {
+// A signal cancels the session, and nothing of it is left running.
+func TestProtocolE3ASignalCancelsAndStopsEverything(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
@@ -211,7 +211,7 @@ func TestASignalCancelsAndStopsEverything(t *testing.T) {
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 }
 
-func TestASecondHostIsRefused(t *testing.T) {
+func TestProtocolD3ASecondHostIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
@@ -230,8 +230,8 @@ func TestASecondHostIsRefused(t *testing.T) {
 	}
 }
 
-// C5: the server goes away: a new one, the launch again, no retry counted.
-func TestALostServerIsNoFaultOfTheAgent(t *testing.T) {
+// The server goes away: a new one, the launch again, no retry counted.
+func TestProtocolC5ALostServerIsNoFaultOfTheAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
@@ -258,8 +258,8 @@ func TestALostServerIsNoFaultOfTheAgent(t *testing.T) {
 	}
 }
 
-// C5: a person kills the only pane: that is an exit of its agent.
-func TestAKilledPaneIsAnAgentExit(t *testing.T) {
+// A person kills the only pane: that is an exit of its agent.
+func TestProtocolC5AKilledPaneIsAnAgentExit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	r.config.Limits.AgentRetries = 0
@@ -289,9 +289,9 @@ func TestAKilledPaneIsAnAgentExit(t *testing.T) {
 	mustEnd(t, r.run(host.RunSpec{Dir: dir, Resume: true}), orchestrator.OutcomeDone, "")
 }
 
-// C13: a pane of this session that its state does not know is stopped; other panes are
+// A pane of this session that its state does not know is stopped; other panes are
 // left alone.
-func TestUnknownLaunchesAreStoppedAndPeoplesPanesAreNot(t *testing.T) {
+func TestProtocolC13UnknownLaunchesAreStoppedAndPeoplesPanesAreNot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	r.script(simple())

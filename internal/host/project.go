@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -88,6 +89,9 @@ func (h *Host) managedRepo(dir string, c *config.Config) (ghsync.Repo, bool) {
 
 func (h *Host) openProject(ctx context.Context, p *Project, c *config.Config) (*Project, error) {
 	p.Host, p.Repo = splitOrigin(p.Clone.Origin)
+	if server := h.serverHost(c); overSSH(p.Clone.Origin) && strings.EqualFold(p.Host, hostName(server)) {
+		p.Host = server // the port of ssh says nothing about that of https
+	}
 	p.GitHub = p.Repo != ghsync.Repo{} && strings.EqualFold(p.Host, h.serverHost(c))
 	p.remote = h.remote(p)
 	path, err := h.hostPath(p)
@@ -166,6 +170,17 @@ func splitOrigin(origin string) (host string, repo ghsync.Repo) {
 		return "", repo
 	}
 	return host, ghsync.Repo{Owner: owner, Name: name}
+}
+
+// overSSH tells an address that splitOrigin took apart from one for https.
+func overSSH(origin string) bool { return !strings.HasPrefix(origin, "http") }
+
+// hostName is a host without its port.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return host
 }
 
 // Base is the commit a session starts from.
