@@ -192,7 +192,7 @@ func (m *Mirror) save() error {
 
 // readFacts takes what the status says about the request from the snapshot.
 func (m *Mirror) readFacts() error {
-	data, err := os.ReadFile(m.session.Path(session.SnapshotFile))
+	data, err := session.ReadFile(m.session.Path(session.SnapshotFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -71,7 +70,7 @@ func Shown(dir string, seq int) bool {
 
 // readMirrorState returns the stored state, and false if there is none that can be used.
 func readMirrorState(dir string) (*mirrorState, bool, error) {
-	data, err := os.ReadFile(filepath.Join(dir, session.MirrorFile))
+	data, err := session.ReadFile(filepath.Join(dir, session.MirrorFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return newMirrorState(), false, nil
 	}

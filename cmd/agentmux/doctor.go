@@ -125,12 +125,19 @@ func (a *app) probeSession(args []string) ([]probe, error) {
 		return nil, err
 	}
 	report := session.CheckDir(entry.Dir)
-	if len(report.Problems) == 0 {
-		return []probe{passed("session", "%s: its records lead to its state", entry.Name)}, nil
-	}
 	var probes []probe
+	if len(report.Problems) == 0 {
+		probes = append(probes, passed("session", "%s: its records lead to its state", entry.Name))
+	}
 	for _, problem := range report.Problems {
-		probes = append(probes, probe{"session", probeFailed, problem, "agentmux resume " + entry.Name + " --from-backup"})
+		hint := ""
+		if !strings.Contains(problem, "; ") { // else it says what to do itself
+			hint = "agentmux resume " + entry.Name + " --from-backup takes the state before the last phase"
+		}
+		probes = append(probes, probe{"session", probeFailed, problem, hint})
+	}
+	for _, note := range report.Notes {
+		probes = append(probes, probe{"session", probeWarning, note, ""})
 	}
 	return probes, nil
 }
@@ -143,7 +150,7 @@ func probeSessions(project string) []probe {
 	probes := []probe{passed("sessions", "%d in %s", len(entries), session.Dir(project))}
 	for _, e := range entries {
 		if e.Err != nil {
-			probes = append(probes, probe{"session", probeFailed, e.Name + ": " + e.Condition(), "agentmux resume " + e.Name + " --from-backup"})
+			probes = append(probes, probe{"session", probeFailed, e.Name + ": " + e.Condition(), "agentmux doctor " + e.Name})
 		}
 	}
 	return probes

@@ -204,18 +204,26 @@ func (a *app) runSession(ctx context.Context, dir string, spec host.RunSpec, log
 	if err != nil {
 		return err
 	}
-	state, err := sess.ReadState()
-	if err != nil && !spec.Backup {
+	state, err := readSession(sess, spec.Backup)
+	if err != nil {
 		return err
 	}
-	if state != nil && (state.GHAvailable == nil || !*state.GHAvailable) {
+	if state.GHAvailable == nil || !*state.GHAvailable {
 		if err := a.wire(s, log, false); err != nil {
 			return err
 		}
 	}
 	spec.Dir = sess.Dir
-	spec.Mirror.On = state != nil && state.Mirror
+	spec.Mirror.On = state.Mirror
 	return a.hostSession(ctx, s, spec)
+}
+
+// readSession reads the state a host will begin with.
+func readSession(sess *session.Session, backup bool) (*orchestrator.State, error) {
+	if backup {
+		return sess.ReadBackup()
+	}
+	return sess.ReadState()
 }
 
 // detach starts a host in a session of its own and waits for its first commit.

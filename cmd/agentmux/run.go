@@ -98,7 +98,7 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 	switch {
 	case e.Err != nil && !spec.Backup:
 		return e.Err
-	case e.Running && e.State.Paused:
+	case e.Running && e.State != nil && e.State.Paused:
 		return a.steer(ctx, e.Name, nil, orchestrator.Payload{Name: "resume"})
 	case e.Running:
 		return &codeError{exitLocked, &session.LockedError{Name: e.Name, Owner: session.Holder(e.Dir)}}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -76,7 +75,7 @@ func (r *runner) signature(ctx context.Context) (gitrepo.Signature, error) {
 // snapshotOf is the issue text the session works from; fs.ErrNotExist without an issue.
 func (r *runner) snapshotOf() (ghsync.Snapshot, error) {
 	var snap ghsync.Snapshot
-	data, err := os.ReadFile(r.sess.Path(session.SnapshotFile))
+	data, err := session.ReadFile(r.sess.Path(session.SnapshotFile))
 	if err == nil {
 		err = json.Unmarshal(data, &snap)
 	}

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"slices"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -120,7 +120,7 @@ func byReviewOrder(roles []string) []string {
 // deriveSummary writes the summary nobody submitted. What an agent had begun stays
 // beside it.
 func (r *runner) deriveSummary(rel string, visit int, text []byte) error {
-	have, err := os.ReadFile(r.sess.Path(rel))
+	have, err := session.ReadFile(r.sess.Path(rel))
 	if err == nil && bytes.Equal(have, text) {
 		return nil
 	}

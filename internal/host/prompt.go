@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -19,7 +20,7 @@ import (
 // stands is the one the launch was prepared with.
 func (r *runner) ensurePrompt(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (string, error) {
 	if _, err := os.Stat(r.sess.Path("launches", a.Launch, "launch.json")); err == nil {
-		if data, err := os.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
+		if data, err := session.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
 			return hashOf(data), nil
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -79,7 +78,7 @@ func (r *runner) adopt(a orchestrator.Args, dir string, pane tmux.Pane, found bo
 		}
 	}
 	res := orchestrator.Result{Provider: launch.Provider, CLISession: launch.CLISession}
-	if data, err := os.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
+	if data, err := session.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
 		res.PromptSHA256 = hashOf(data)
 	}
 	return res, nil
