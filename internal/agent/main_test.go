@@ -50,6 +50,11 @@ func runProgram(what string) int {
 		return leaveStray()
 	case "sleep":
 		mark("ready", os.Getpid())
+	case "brood":
+		if err := startBrood(); err != nil {
+			fmt.Println(err)
+			return 1
+		}
 	case "echo":
 		return echo()
 	}
