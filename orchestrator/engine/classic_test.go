@@ -3,6 +3,7 @@ package engine_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,4 +58,70 @@ func TestProtocolS6AClassicVerdictIsIngested(t *testing.T) {
 		}
 		w.pass(time.Second)
 	})
+}
+
+// S1: the example files of the earlier tool, byte for byte, are resumed and finish: with
+// their plan at the second subplan, without it at a new plan.
+func TestProtocolS1TheExamplesFinish(t *testing.T) {
+	for name, c := range map[string]struct {
+		files    map[string]string
+		from     string
+		launches []string
+	}{
+		"with plan.yaml": {map[string]string{"plan.yaml": "04_planning/plan.yaml"}, "implementing", []string{"coder", "reviewer_logic", "reviewer_logic"}},
+		"with execution_plan.yaml": {map[string]string{"execution_plan.yaml": "04_planning/execution_plan.yaml",
+			"plan.yaml": "04_planning/plan_1.md", "review.yaml": "04_planning/plan_2.md"}, "implementing", []string{"coder", "reviewer_logic", "reviewer_logic"}},
+		"without": {nil, "planning", []string{"planner", "coder", "coder", "coder", "reviewer_logic", "reviewer_logic"}},
+	} {
+		t.Run(name, func(t *testing.T) { bubble(t, func(t *testing.T) { finishExamples(t, c.files, c.from, c.launches) }) })
+	}
+}
+
+func finishExamples(t *testing.T, files map[string]string, from string, launches []string) {
+	dir := filepath.Join(t.TempDir(), ".agentmux", ".sessions", "20240115-103000-my-feature")
+	for _, name := range []string{"state.json", "tool_events.jsonl", "tool_event_state.json", "created_files.log", "runtime_state.json"} {
+		copyExample(t, name, filepath.Join(dir, name))
+	}
+	for name, rel := range files {
+		copyExample(t, name, filepath.Join(dir, filepath.FromSlash(rel)))
+	}
+	s, err := session.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Lock(0); err != nil {
+		t.Fatal(err)
+	}
+	w := worldOf(t, s)
+	st := w.start(engine.Options{Start: orchestrator.Start{Classic: &orchestrator.ClassicDir{
+		Base: "head", Branch: "agentmux/my-feature", Integrated: orchestrator.Integrated{Commit: "snap", Tree: "tree"},
+	}}}).wait()
+	if st.Outcome != "done" || st.IsClassic() || st.Completion.Commit == "" {
+		t.Fatalf("phase %s, outcome %s %s", st.Phase, st.Outcome, st.OutcomeReason)
+	}
+	if got := w.events(orchestrator.EvResumed)[0].Data["to"]; got != from {
+		t.Errorf("resumed in %v, want %s", got, from)
+	}
+	var roles []string
+	for _, launch := range w.launches() {
+		_, role, _, _, _ := orchestrator.LaunchParts(launch)
+		roles = append(roles, role)
+	}
+	if !slices.Equal(roles, launches) {
+		t.Errorf("launched %v, want %v", w.launches(), launches)
+	}
+}
+
+func copyExample(t *testing.T, name, file string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "session", "testdata", "classic", name))
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(file, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
