@@ -8,8 +8,9 @@ KILLS ?= 2000
 SEED ?= 1
 SESSIONS ?= 200
 BESIDE ?= 12
+SCALE ?= 100
 
-.PHONY: help build test lint demo bench fuzz test-real test-crash test-soak test-faults test-agents test-contract test-mutants protocol-table clean
+.PHONY: help build test lint demo bench fuzz test-real test-crash test-soak test-faults test-scale test-agents test-contract test-mutants protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +44,9 @@ test-soak: ## hosts killed KILLS times at random moments drawn from SEED
 
 test-faults: ## SESSIONS whole sessions, BESIDE side by side, on a GitHub of which a tenth fails
 	.ci/setup && AGENTMUX_FAULT_SESSIONS=$(SESSIONS) go test -count=1 -timeout=60m -parallel=$(BESIDE) $(TESTFLAGS) -run=TestFaultsEverywhere ./cmd/agentmux
+
+test-scale: ## SCALE sessions side by side in one process
+	.ci/setup && AGENTMUX_SESSIONS=$(SCALE) go test -count=1 -timeout=60m $(TESTFLAGS) -run=TestSessionsSideBySide -v ./cmd/agentmux
 
 test-agents: ## the real claude program against a model on loopback (needs npm)
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestClaude ./internal/agent/modeltest ./cmd/agentmux

@@ -25,14 +25,24 @@ import (
 // fleet are sessions of one clone whose only agent is at work and says nothing.
 type fleet struct {
 	*rig
-	dirs []string
-	host *exec.Cmd // of all of them, nil when none runs
+	dirs  []string
+	host  *exec.Cmd        // of all of them, nil when none runs
+	ended *os.ProcessState // of a host that has ended by itself
 }
+
+// idlePlaybook has every agent be at work for good.
+const idlePlaybook = "version: 1\nagents: [{steps: [{hang: true}]}]\n"
 
 // newFleet makes n sessions, each with a live agent, that nobody hosts.
 func newFleet(tb testing.TB, n int) *fleet {
 	tb.Helper()
-	r := newRig(tb, rigOptions{playbook: "version: 1\nagents: [{steps: [{hang: true}]}]\n"})
+	return manned(tb, newRig(tb, rigOptions{playbook: idlePlaybook}), n, "--headless", "--no-mirror")
+}
+
+// manned makes n sessions of a rig without sessions, each with a live agent, that nobody
+// hosts.
+func manned(tb testing.TB, r *rig, n int, args ...string) *fleet {
+	tb.Helper()
 	for range n - 1 {
 		r.github.Repo(rigRepo).AddIssue(ghsynctest.IssueSpec{Title: "Say two", Body: "Soon.", Author: rigOwner, Labels: []string{"agentmux"}})
 	}
@@ -45,7 +55,7 @@ func newFleet(tb testing.TB, n int) *fleet {
 	for i := range n {
 		turns <- struct{}{}
 		making.Go(func() {
-			errs[i] = r.startAndKill(i + 1)
+			errs[i] = r.startAndKill(i+1, args...)
 			<-turns
 		})
 	}
@@ -63,8 +73,8 @@ func newFleet(tb testing.TB, n int) *fleet {
 }
 
 // startAndKill starts the session of an issue and kills its host once the agent works.
-func (r *rig) startAndKill(issue int) error {
-	cmd := r.command("issue", strconv.Itoa(issue), "--headless", "--no-mirror")
+func (r *rig) startAndKill(issue int, args ...string) error {
+	cmd := r.command(append([]string{"issue", strconv.Itoa(issue)}, args...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
