@@ -1,8 +1,11 @@
 package ghsync
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
+
+	"github.com/google/go-github/v62/github"
 )
 
 // Hooks for the tests of this package, which stand outside it.
@@ -34,4 +37,24 @@ func GuardedTransport(next http.RoundTripper, tokens TokenSource, base *url.URL)
 // OpenTransport is auth alone above next.
 func OpenTransport(next http.RoundTripper, tokens TokenSource, base *url.URL) http.RoundTripper {
 	return &auth{next: next, tokens: tokens, origin: origin(base)}
+}
+
+// DecodeIssue reads an issue as the REST interface and webhooks write it.
+func DecodeIssue(data []byte) (Issue, error) {
+	var i github.Issue
+	err := json.Unmarshal(data, &i)
+	return toIssue(&i), err
+}
+
+// DecodeComment reads a comment.
+func DecodeComment(data []byte) (Comment, error) {
+	var c restComment
+	err := json.Unmarshal(data, &c)
+	return c.comment(), err
+}
+
+// DecodePull reads a pull request.
+func DecodePull(data []byte) (*github.PullRequest, error) {
+	var p github.PullRequest
+	return &p, json.Unmarshal(data, &p)
 }

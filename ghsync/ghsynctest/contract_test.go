@@ -301,12 +301,12 @@ var missing = regexp.MustCompile(`^\S*/(\w+): property "\w+" is missing$`)
 var leftOut = strings.Fields(`forks forks_count has_downloads has_pages homepage language license mirror_url network_count open_issues
 	score search_type stargazers_count subscribers_count watchers watchers_count check_suite _links`)
 
-// inPart are things of which the fake shows only what is read: Apps, runs of workflows,
-// files, commits and their comparison.
+// inPart are things of which the fake shows only what is read: profiles, Apps, runs of
+// workflows, files, commits and their comparison.
 var (
 	inPart   = regexp.MustCompile(`/(?:app|performed_via_github_app|files/\d+|commit|tree)/\w+: `)
 	inPartOf = []string{
-		"/app", "/repos/{owner}/{repo}/contents/{path}", "/repos/{owner}/{repo}/actions/runs/{run_id}", "/repos/{owner}/{repo}/installation",
+		"/app", "/user", "/users/{username}", "/repos/{owner}/{repo}/contents/{path}", "/repos/{owner}/{repo}/actions/runs/{run_id}", "/repos/{owner}/{repo}/installation",
 		"/repos/{owner}/{repo}/compare/{basehead}", "/repos/{owner}/{repo}/commits/{ref}", "/app/installations", "/app/installations/{installation_id}",
 	}
 )
