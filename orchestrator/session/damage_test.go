@@ -235,7 +235,9 @@ func host(s *session.Session) error {
 	}
 	for _, file := range []string{session.ToolEvents, session.Commands} {
 		_, _, _ = s.Lines(file, st.ToolCursor, 0)
-		_ = s.Append(file, noon, func(session.Tail) (*session.NewLine, error) { return &session.NewLine{Tool: "x"}, nil })
+		_ = s.Append(file, noon, func(session.Tail) (*session.NewLine, error) {
+			return &session.NewLine{Tool: "x", Payload: map[string]any{}}, nil
+		})
 	}
 	_ = s.LogCreated(noon)
 	_, _, _ = s.ReadRuntime(), session.Holder(s.Dir), session.Running(s.Dir)
