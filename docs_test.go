@@ -94,7 +94,8 @@ func TestArchitectureNamesFilesThatExist(t *testing.T) {
 func TestArchitectureHasTheFloors(t *testing.T) {
 	text := documents(t)["ARCHITECTURE.md"]
 	for _, r := range table {
-		if _, err := os.Stat(r.name); err != nil || forTests[r.name] != "" || r.name == "internal/agent/modeltest" {
+		_, tests := forTests[r.name]
+		if _, err := os.Stat(r.name); err != nil || tests {
 			continue // not made yet, or for tests
 		}
 		line := regexp.MustCompile(fmt.Sprintf("(?m)^\\| %d \\| .*`%s`", r.floor, regexp.QuoteMeta(r.name)))
