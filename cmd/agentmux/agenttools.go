@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/mcp"
@@ -144,7 +145,11 @@ func anyList(items []string) []any {
 }
 
 func needsSubcommand(cmd *cobra.Command, _ []string) error {
-	return usage(errors.New(cmd.CommandPath() + " needs a subcommand; see " + cmd.CommandPath() + " --help"))
+	var names []string
+	for _, child := range cmd.Commands() {
+		names = append(names, cmd.CommandPath()+" "+child.Name())
+	}
+	return usage(errors.New("type one of " + strings.Join(names, ", ") + "; see " + cmd.CommandPath() + " --help"))
 }
 
 func (a *app) researchCommand() *cobra.Command {

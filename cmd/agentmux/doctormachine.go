@@ -40,7 +40,7 @@ func probeGit(ctx context.Context) probe {
 	case err != nil:
 		return probe{"git", probeFailed, notRun("git", err), install}
 	case olderThan(version, oldestGit):
-		return probe{"git", probeFailed, version + " is too old", install}
+		return probe{"git", probeFailed, "git " + version + " is too old", install}
 	}
 	return passed("git", "%s", version)
 }
@@ -69,7 +69,7 @@ func probeTmux(ctx context.Context) probe {
 	case err != nil:
 		return probe{"tmux", probeFailed, notRun("tmux", err), install}
 	case version.Before(tmux.Oldest()):
-		return probe{"tmux", probeFailed, version.String() + " is too old", install}
+		return probe{"tmux", probeFailed, "tmux " + version.String() + " is too old", install}
 	case len(version.Faults()) > 0:
 		return probe{"tmux", probeWarning, version.String() + ": " + strings.Join(version.Faults(), "; ") + " (worked around)", "3.4 or newer has fewer faults"}
 	}
@@ -86,7 +86,7 @@ func installLine(name string) string {
 
 func probeDir(name, dir string) probe {
 	if err := writable(dir); err != nil {
-		return probe{name, probeFailed, err.Error(), "make the directory writable for you, or set " + map[string]string{
+		return probe{name, probeFailed, err.Error(), "make it writable for you, or set " + map[string]string{
 			"state": "XDG_STATE_HOME", "runtime": "XDG_RUNTIME_DIR",
 		}[name] + " to one that is"}
 	}
@@ -96,11 +96,11 @@ func probeDir(name, dir string) probe {
 // writable makes the directory and tries a file in it.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make %s: %w", dir, bare(err))
+		return fmt.Errorf("the directory %s cannot be made: %w", dir, bare(err))
 	}
 	file, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
-		return fmt.Errorf("write in %s: %w", dir, bare(err))
+		return fmt.Errorf("the directory %s cannot be written: %w", dir, bare(err))
 	}
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }

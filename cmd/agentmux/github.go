@@ -120,13 +120,25 @@ func githubWords(err error, what string) (detail, hint string) {
 	case isUnauthorized(err):
 		return what + ": GitHub refused the token: it is wrong, expired or revoked", noTokenHint
 	case errors.As(err, &terminal) && terminal.Status == 403:
-		return what + ": GitHub forbids it: " + terminal.Message, or(terminal.Hint, "agentmux doctor shows what the token may do")
+		hint = "agentmux doctor shows what the token may do"
+		if strings.HasPrefix(terminal.Hint, "the token needs ") {
+			hint = terminal.Hint + ": " + hint
+		}
+		return what + ": GitHub forbids it: " + terminal.Message, hint
 	case errors.As(err, &terminal):
 		return what + ": " + terminal.Error(), "agentmux doctor probes the server and the token"
 	case errors.As(err, &later) && later.Scope != "server" && later.Scope != "token":
-		return fmt.Sprintf("%s: GitHub's %s limit is used up", what, later.Scope), "try again in " + later.Wait.Round(time.Second).String()
+		return fmt.Sprintf("%s: GitHub's %s limit is used up", what, later.Scope), tryAgain(later.Wait)
 	}
 	return what + ": GitHub does not answer: " + lastWords(err), "is the network up, and github.host right? agentmux doctor probes it"
+}
+
+// tryAgain names a moment that is far away by its time.
+func tryAgain(wait time.Duration) string {
+	if wait > time.Hour {
+		return "try again after " + time.Now().Add(wait).Format("2006-01-02 15:04")
+	}
+	return "try again in " + wait.Round(time.Second).String()
 }
 
 // lastWords is the innermost cause of an error, without what each layer put in front.
@@ -151,11 +163,4 @@ func lastWords(err error) string {
 		err = next
 	}
 	return err.Error()
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -68,6 +68,9 @@ func (a *app) monitorCommand() *cobra.Command {
 			if entry.Err != nil {
 				return entry.Err
 			}
+			if !a.terminal {
+				return usageText("the monitor needs a terminal; agentmux status " + entry.Name + " works without")
+			}
 			return monitor.Run(cmd.Context(), monitor.Options{
 				Dir: entry.Dir, In: a.in, Out: a.out,
 				Send: func(p orchestrator.Payload) error {

@@ -97,7 +97,7 @@ func (s *site) useGitHub(o *host.Options) (err error) {
 		return nil
 	}
 	if o.GitHub, err = s.identity.client(o.Log); err != nil {
-		return err
+		return usage(fmt.Errorf("%w; see github.host, and GITHUB_API_URL, GITHUB_GRAPHQL_URL and GITHUB_SERVER_URL", err))
 	}
 	o.Token = s.identity.tokens
 	if o.Token.Mode() == ghsync.ModeApp {
@@ -144,7 +144,7 @@ func explainRun(err error) error {
 	var problems *document.Error
 	var preflight *host.PreflightError
 	switch {
-	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrProductManager):
+	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrUnknownBase), errors.Is(err, host.ErrProductManager):
 		return usage(err)
 	}
 	return err
@@ -346,9 +346,12 @@ func (a *app) hostCommands(ctx context.Context, e session.Entry) error {
 
 // tools fails unless the programs that every run needs are there.
 func (a *app) tools(ctx context.Context) error {
-	for _, p := range []probe{probeGit(ctx), probeTmux(ctx)} {
+	if os.Getenv("HOME") == "" {
+		return usageText("HOME is not set; agentmux keeps its state and finds your configuration there")
+	}
+	for _, p := range []probe{probeGit(ctx), probeTmux(ctx), probeDir("state", stateHome()), probeDir("runtime", runtimeDir())} {
 		if p.State == probeFailed {
-			return usage(fmt.Errorf("%s: %s; %s", p.Name, p.Detail, p.Hint))
+			return usage(fmt.Errorf("%s; %s", p.Detail, p.Hint))
 		}
 	}
 	return nil

@@ -117,7 +117,7 @@ func TestIssuesThatCannotBeWorkedOn(t *testing.T) {
 		{"other host", []string{"issue", "https://example.com/a/b/issues/1"}, 2, "github.host"},
 		{"unknown workflow", []string{"issue", "1", "--headless", "--workflow", "nope"}, 2, "nope"},
 		{"bad name", []string{"issue", "1", "--headless", "--name", "../x"}, 2, "name"},
-		{"unknown base", []string{"issue", "1", "--headless", "--base", "nope"}, 1, "--base nope"},
+		{"unknown base", []string{"issue", "1", "--headless", "--base", "nope"}, 2, "--base nope"},
 		{"both mirrors", []string{"issue", "1", "--mirror", "--no-mirror"}, 2, "exclude"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -70,7 +70,12 @@ func (a *app) commands() []*cobra.Command {
 func usageArgs(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
+			err := check(cmd, args)
+			switch {
+			case err == nil:
+			case strings.HasPrefix(err.Error(), "accepts ") || strings.HasPrefix(err.Error(), "requires ") || strings.HasPrefix(err.Error(), "unknown command") && len(cmd.Commands()) == 0:
+				return usage(fmt.Errorf("%s takes %s, not %s; see %s --help", cmd.CommandPath(), takes(cmd), given(args), cmd.CommandPath()))
+			default:
 				return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 			}
 			return nil
@@ -79,6 +84,21 @@ func usageArgs(cmd *cobra.Command) {
 	for _, child := range cmd.Commands() {
 		usageArgs(child)
 	}
+}
+
+// takes is what stands behind the name of a command in its help.
+func takes(cmd *cobra.Command) string {
+	if _, rest, more := strings.Cut(cmd.Use, " "); more {
+		return rest
+	}
+	return "no argument"
+}
+
+func given(args []string) string {
+	if len(args) == 0 {
+		return "nothing"
+	}
+	return strings.Join(args, " ")
 }
 
 // unknownCommand refuses a first word that is no command. A mistyped command

@@ -67,7 +67,7 @@ func readRequest(arg string) (request, title string, err error) {
 	}
 	data, err := os.ReadFile(arg)
 	if err != nil {
-		return "", "", usage(fmt.Errorf("read the request: %w", err))
+		return "", "", usage(fmt.Errorf("%s cannot be read: %w; give the path of a file, or the request in quotes", arg, bare(err)))
 	}
 	return string(data), strings.TrimSuffix(filepath.Base(arg), ".md"), nil
 }

@@ -203,8 +203,16 @@ func (a *app) steer(ctx context.Context, name string, can func(session.Entry) bo
 	return a.awaitDecision(ctx, entry, p)
 }
 
-// refuseUnhosted refuses what makes no sense without a host.
+// refuseUnhosted refuses what makes no sense without a host, and what a session that is
+// done will never read.
 func refuseUnhosted(e session.Entry, name string) error {
+	if !e.Running && e.State.Phase == orchestrator.PhaseDone && e.State.Outcome == orchestrator.OutcomeDone && name != "changes" {
+		next := "agentmux run \"...\" starts another"
+		if e.State.Completion.PRNumber > 0 {
+			next = "agentmux changes \"...\" " + e.Name + " asks for more on its pull request"
+		}
+		return usage(fmt.Errorf("%s is done, there is nothing to %s; %s", e.Name, name, next))
+	}
 	if e.Running || name != "stop" && name != "pause" || e.State.Parked() && name == "stop" {
 		return nil
 	}

@@ -30,6 +30,9 @@ func (a *app) attachCommand() *cobra.Command {
 			if len(args) == 2 {
 				role = args[1]
 			}
+			if !a.terminal {
+				return usageText("attach needs a terminal; agentmux status " + entry.Name + " and agentmux logs " + entry.Name + " work without")
+			}
 			return a.attach(cmd.Context(), entry, role)
 		},
 	}
@@ -54,6 +57,9 @@ func (a *app) attach(ctx context.Context, e session.Entry, role string) error {
 	target, err := attachTarget(runtime, e.State, role)
 	if err != nil {
 		return err
+	}
+	if os.Getenv("TERM") == "" {
+		return usageText("TERM is not set, so tmux cannot draw here; for example TERM=xterm-256color agentmux attach " + e.Name)
 	}
 	if os.Getenv("TMUX") != "" {
 		a.say("you are inside another tmux: its prefix reaches that one first (press it twice for this session)")

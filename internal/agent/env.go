@@ -65,8 +65,11 @@ func (p Provider) Login(e EnvSpec) (kind LoginKind, dir string, err error) {
 	if e.RealHome != "" {
 		return LoginShared, "", nil
 	}
-	return "", "", fmt.Errorf("%s: %w: set %s for agentmux, or run \"agentmux providers login %s\"",
-		p.Name, ErrNoLogin, strings.Join(p.Credentials, " or "), p.Name)
+	hint := "set " + strings.Join(p.Credentials, " or ") + " for agentmux"
+	if p.ConfigDirEnv != "" && len(p.LoginArgs) > 0 {
+		hint += fmt.Sprintf(", or run \"agentmux providers login %s\"", p.Name)
+	}
+	return "", "", fmt.Errorf("%s: %w: %s", p.Name, ErrNoLogin, hint)
 }
 
 func (e EnvSpec) lookup(name string) (string, bool) {

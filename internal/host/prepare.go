@@ -177,7 +177,7 @@ func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) [
 		env.RealHome = h.Home
 	}
 	if _, err := p.Program(h.Self, env.Path); err != nil {
-		found = append(found, err.Error())
+		return []string{fmt.Sprintf("%s: its program %s is not in PATH; install it, or choose another provider (agentmux providers list)", p.Name, p.Command)}
 	}
 	if _, _, err := p.Login(env); err != nil {
 		found = append(found, err.Error())

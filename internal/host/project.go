@@ -194,6 +194,9 @@ type Base struct {
 // ErrNoCommit says that a clone has nothing to start from.
 var ErrNoCommit = errors.New("the repository has no commit yet: make one first")
 
+// ErrUnknownBase says that what a person named as base is nothing.
+var ErrUnknownBase = errors.New("names no branch of the server and no commit of this clone; git branch --all lists its branches")
+
 // ErrOffline says that the server of a managed project does not answer.
 var ErrOffline = errors.New("the server was not reached")
 
@@ -284,7 +287,7 @@ func (p *Project) tracks(ctx context.Context, named string, online bool) bool {
 func (p *Project) localBase(ctx context.Context, b Base, named string) (Base, error) {
 	sha, err := p.repo.FetchClone(ctx, p.Clone.Root, named)
 	if errors.Is(err, gitrepo.ErrNoCommit) {
-		return Base{}, fmt.Errorf("--base %s names no branch of the server and no commit of this clone: %w", named, err)
+		return Base{}, fmt.Errorf("--base %s %w", named, ErrUnknownBase)
 	}
 	b.SHA, b.Local = sha, true
 	if p.Clone.Changed > 0 {

@@ -41,7 +41,7 @@ type NotFoundError struct{ What string }
 // Error names the command that lists what there is.
 func (e *NotFoundError) Error() string {
 	if e.What == "" {
-		return "no session here; agentmux sessions lists them"
+		return "no session here that this is for; agentmux sessions lists them, agentmux issue N or agentmux run \"...\" starts one"
 	}
 	return fmt.Sprintf("no session %q; agentmux sessions lists them", e.What)
 }
@@ -58,7 +58,7 @@ func (e *AmbiguousError) Error() string {
 	if e.What != "" {
 		what = fmt.Sprintf("%q fits several sessions", e.What)
 	}
-	return what + ": " + strings.Join(e.Candidates, ", ")
+	return what + ", name one of " + strings.Join(e.Candidates, ", ")
 }
 
 // CorruptError says why a session cannot be read.

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// situation is an odd one that a person gets into, with what the person is told.
+type situation struct {
+	name string
+	into func(*rig)
+	args []string
+	code int
+	says []string // all in one line of standard error, or in the last of several
+}
+
+// unfit is what nobody should be told: the insides of the program, or errors with what
+// each layer put in front.
+var unfit = regexp.MustCompile(`goroutine |panic|runtime error|%!|0x[0-9a-f]{6}|exit status|fork/exec|\.go:\d|context (canceled|deadline)|` +
+	`\*[a-z]+\.[A-Z]|(?m)^agentmux: ([a-z][^:;\n]*: ){4}|mkdirat|openat|<nil>`)
+
+// TestWhatAPersonIsTold holds the words for each situation: one sentence that says what is
+// wrong and where, and the next step.
+func TestWhatAPersonIsTold(t *testing.T) {
+	t.Parallel()
+	plain := newRig(t, rigOptions{playbook: quickPlaybook})
+	for _, s := range situations() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			r := plain
+			if s.into != nil {
+				r = newRig(t, rigOptions{playbook: quickPlaybook})
+				s.into(r)
+			}
+			s.check(t, r)
+			if log := r.github.Log(); len(log) != 0 {
+				t.Errorf("written: %+v", log)
+			}
+		})
+	}
+}
+
+// check types the command and reads what comes back.
+func (s situation) check(t *testing.T, r *rig) {
+	t.Helper()
+	res := r.agentmux(s.args...)
+	t.Logf("agentmux %s: exit %d\n%s%s", strings.Join(s.args, " "), res.code, res.out, res.err)
+	if res.code != s.code {
+		t.Errorf("exit %d, want %d", res.code, s.code)
+	}
+	for _, want := range s.says {
+		if !strings.Contains(res.err, want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if found := unfit.FindString(res.err); found != "" {
+		t.Errorf("it says %q", found)
+	}
+	if strings.Contains(res.err, r.github.Token(rigBot)) {
+		t.Error("it shows the token")
+	}
+}
+
+// TestWhatAPersonIsToldOfSessions has one session that is done, and another that a host
+// runs.
+func TestWhatAPersonIsToldOfSessions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.expect(0, append(issueRun, "--name", "one", "--no-mirror")...)
+	for _, s := range []situation{
+		{"resume what is done", nil, []string{"resume", "one"}, 2, []string{"one is done", "--changes"}},
+		{"stop what is done", nil, []string{"stop", "one"}, 2, []string{"one is done, there is nothing to", "agentmux changes"}},
+		{"pause what is done", nil, []string{"pause", "one"}, 2, []string{"one is done, there is nothing to", "agentmux changes"}},
+		{"approve what is done", nil, []string{"approve", "one"}, 2, []string{"one is done", "agentmux changes"}},
+		{"answer what is done", nil, []string{"answer", "q1", "yes", "--session", "one"}, 2, []string{"one is done", "agentmux changes"}},
+		{"attach to what is done", nil, []string{"attach", "one"}, 2, []string{"attach needs a terminal", "agentmux status one"}},
+		{"monitor without a terminal", nil, []string{"monitor", "one"}, 2, []string{"the monitor needs a terminal", "agentmux status one"}},
+		{"the same name", nil, append(issueRun, "--name", "one"), 2, []string{"session one exists", "agentmux resume one"}},
+	} {
+		t.Run(s.name, func(t *testing.T) { s.check(t, r) })
+	}
+	held := filepath.Join(r.session().Dir, "..", "two")
+	if err := os.CopyFS(held, os.DirFS(r.session().Dir)); err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Join(held, session.StateFile)
+	r.write(state, strings.ReplaceAll(r.read(state), `"one"`, `"two"`))
+	sess, err := session.Open(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sess.Lock(0); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sess.Close() }()
+	for _, s := range []situation{
+		{"two sessions", nil, []string{"status"}, 2, []string{"several sessions fit, name one of", "one", "two"}},
+		{"two of one issue", nil, []string{"status", "#1"}, 2, []string{`"#1" fits several sessions`, "one", "two"}},
+		{"running elsewhere", nil, []string{"resume", "two"}, 4, []string{"two is run by process", "agentmux attach two"}},
+		{"the issue is worked on", nil, issueRun, 4, []string{"two works on it already", "agentmux attach two"}},
+	} {
+		t.Run(s.name, func(t *testing.T) { s.check(t, r) })
+	}
+}
+
+func env(pairs ...string) func(*rig) {
+	return func(r *rig) {
+		for i := 0; i < len(pairs); i += 2 {
+			r.setEnv(pairs[i], pairs[i+1])
+		}
+	}
+}
+
+func userConfig(text string) func(*rig) {
+	return func(r *rig) {
+		file := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
+		r.write(file, r.read(file)+text)
+	}
+}
+
+func answers(route string, status int, message string, header map[string]string) func(*rig) {
+	return func(r *rig) {
+		r.github.Inject(ghsynctest.Fault{Route: route, Status: status, Message: message, Header: header})
+	}
+}
+
+var issueRun = append([]string{"issue", "1"}, quickRun...)
+
+func situations() []situation {
+	fake := func(name, text string) func(*rig) {
+		return func(r *rig) {
+			bin := filepath.Join(r.dir, "fake")
+			r.write(filepath.Join(bin, name), "#!/bin/sh\n"+text)
+			_ = os.Chmod(filepath.Join(bin, name), 0o700)
+			r.setEnv("PATH", bin+":"+os.Getenv("PATH"))
+		}
+	}
+	return []situation{
+		{"no git repository", func(r *rig) { r.clone = filepath.Join(r.dir, "home") }, issueRun, 2, []string{"is no git clone", "git init"}},
+		{"no remote", func(r *rig) { r.git(r.clone, "remote", "remove", "origin") }, issueRun, 2, []string{"agentmux run"}},
+		{"no commit", func(r *rig) {
+			r.clone = filepath.Join(r.dir, "new")
+			r.git(r.dir, "init", "-q", r.clone)
+			r.git(r.clone, "remote", "add", "origin", r.github.CloneURL(rigRepo))
+		}, []string{"run", "do it", "--headless"}, 2, []string{"no commit yet"}},
+		{"no token", env("AGENTMUX_GITHUB_TOKEN", ""), issueRun, 2, []string{"no GitHub token", "gh auth login"}},
+		{"short token", env("AGENTMUX_GITHUB_TOKEN", "abc"), issueRun, 2, []string{"token from AGENTMUX_GITHUB_TOKEN", "too short"}},
+		{"wrong token", env("AGENTMUX_GITHUB_TOKEN", "ghp_"+strings.Repeat("1", 36)), issueRun, 2, []string{"refused the token", "gh auth login"}},
+		{"repository is not there", func(r *rig) {
+			r.git(r.clone, "remote", "set-url", "origin", r.github.CloneURL("acme/nothing"))
+		}, issueRun, 2, []string{"acme/nothing#1 is not there", "check the name"}},
+		{"issue is not there", nil, []string{"issue", "77", "--headless"}, 2, []string{"acme/widgets#77 is not there", "check the"}},
+		{"forbidden", answers("", 403, "Resource not accessible by personal access token", nil), issueRun, 1, []string{"forbids", "agentmux doctor"}},
+		{"limit used up", answers("", 403, "API rate limit exceeded for user ID 1.", map[string]string{
+			"X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "4000000000",
+		}), issueRun, 1, []string{"limit is used up", "try again after"}},
+		{"server broken", answers("", 502, "Bad gateway", nil), issueRun, 1, []string{"does not answer", "agentmux doctor"}},
+		{"network down", env("GITHUB_API_URL", "http://127.0.0.1:9/", "GITHUB_GRAPHQL_URL", "http://127.0.0.1:9/graphql"), issueRun, 1, []string{"connection refused", "agentmux doctor"}},
+		{"plain http", env("GITHUB_API_URL", "http://github.example.com/"), issueRun, 2, []string{"https"}},
+		{"closed issue", func(r *rig) { r.github.Repo(rigRepo).CloseIssue(1, rigOwner) }, issueRun, 2, []string{"acme/widgets#1 is closed", "reopen"}},
+		{"bad configuration", func(r *rig) { r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nlimit: {}\n") }, issueRun, 2, []string{"config.yaml:2: limit", "agentmux config check"}},
+		{"host's key in the repository", func(r *rig) {
+			r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nsandbox: {level: none}\n")
+		}, issueRun, 2, []string{"config.yaml:2: sandbox"}},
+		{"no configuration file", nil, append([]string{"--config", "nothing.yaml"}, issueRun...), 2, []string{"nothing.yaml"}},
+		{"CLI missing", userConfig("roles: {planner: {provider: copilot}}\n"), issueRun, 2, []string{"copilot", "agentmux providers list"}},
+		{"CLI not logged in", func(r *rig) {
+			userConfig("roles: {planner: {provider: claude}}\n")(r)
+			fake("claude", "exit 0\n")(r)
+		}, issueRun, 2, []string{"claude", "no login", "agentmux providers login claude"}},
+		{"CLI skips questions", func(r *rig) {
+			userConfig("roles: {planner: {provider: codex}}\n")(r)
+			fake("codex", "exit 0\n")(r)
+			r.setEnv("OPENAI_API_KEY", "sk-"+strings.Repeat("x", 30))
+		}, issueRun, 2, []string{"codex would act without asking", "unsafe_flags: true"}},
+		{"tmux missing", func(r *rig) { r.setEnv("PATH", r.pathWithout("tmux")) }, issueRun, 2, []string{"tmux is not installed", "install tmux"}},
+		{"tmux too old", fake("tmux", "echo tmux 3.2\n"), issueRun, 2, []string{"3.2 is too old", "install tmux"}},
+		{"git missing", func(r *rig) { r.setEnv("PATH", r.pathWithout("git")) }, issueRun, 2, []string{"git is not installed", "install git"}},
+		{"git too old", fake("git", "echo git version 2.30.2\n"), issueRun, 2, []string{"2.30.2 is too old", "install git 2.38"}},
+		{"home cannot be written", func(r *rig) {
+			r.write(filepath.Join(r.dir, "file"), "")
+			r.setEnv("XDG_STATE_HOME", filepath.Join(r.dir, "file"))
+		}, issueRun, 2, []string{"XDG_STATE_HOME"}},
+		{"runtime directory cannot be written", func(r *rig) {
+			r.write(filepath.Join(r.dir, "file"), "")
+			r.setEnv("XDG_RUNTIME_DIR", filepath.Join(r.dir, "file"))
+		}, issueRun, 2, []string{"XDG_RUNTIME_DIR"}},
+		{"long runtime directory", func(r *rig) {
+			long := filepath.Join(r.dir, strings.Repeat("long", 30))
+			r.write(filepath.Join(long, "x"), "")
+			r.setEnv("XDG_RUNTIME_DIR", long)
+		}, issueRun, 2, []string{"XDG_RUNTIME_DIR"}},
+		{"configuration cannot be read", func(r *rig) { r.write(filepath.Join(r.clone, ".agentmux"), "") }, issueRun, 2, []string{".agentmux/config.yaml: not a directory"}},
+		{"project cannot be written", func(r *rig) { r.write(filepath.Join(r.clone, ".agentmux", ".sessions"), "") }, issueRun, 1, []string{".agentmux/.sessions", "not a directory"}},
+		{"no HOME", env("HOME", ""), issueRun, 2, []string{"HOME"}},
+		{"unknown workflow", nil, append([]string{"issue", "1", "--headless", "--workflow"}, "nope"), 2, []string{"nope", "feature", "quick"}},
+		{"unknown base", nil, append(issueRun, "--base", "nope"), 2, []string{"--base nope"}},
+		{"bad name", nil, append(issueRun, "--name", "a/b"), 2, []string{"a/b"}},
+		{"bad --repo", nil, append(issueRun, "--repo", "x"), 2, []string{"owner/name"}},
+		{"product manager", nil, append(issueRun, "--product-manager"), 2, []string{"quick", "product manager"}},
+		{"blank prompt", nil, []string{"run", " ", "--headless"}, 2, []string{"blank", "say what"}},
+		{"no such file", nil, []string{"run", "no.md", "--headless"}, 2, []string{"no.md cannot be read: no such file", "in quotes"}},
+		{"unknown word", nil, []string{"isue", "1"}, 2, []string{"issue"}},
+		{"a phrase", nil, []string{"fix the bug"}, 2, []string{`agentmux run "fix the bug"`}},
+		{"unknown flag", nil, []string{"issue", "1", "--headles"}, 2, []string{"--headles", "--help"}},
+		{"too many arguments", nil, []string{"sessions", "x"}, 2, []string{"agentmux sessions takes no argument, not x"}},
+		{"no argument", nil, []string{"issue"}, 2, []string{"agentmux issue takes N|#N|URL, not nothing", "--help"}},
+		{"no session", nil, []string{"status"}, 2, []string{"no session", "agentmux issue"}},
+		{"unknown session", nil, []string{"status", "77"}, 2, []string{"77", "agentmux sessions"}},
+		{"nothing to attach", nil, []string{"attach"}, 2, []string{"agentmux"}},
+		{"nothing to resume", nil, []string{"resume"}, 2, []string{"agentmux"}},
+		{"nothing to stop", nil, []string{"stop"}, 2, []string{"agentmux"}},
+		{"nothing to approve", nil, []string{"approve"}, 2, []string{"agentmux"}},
+		{"nothing to answer", nil, []string{"answer", "yes"}, 2, []string{"agentmux"}},
+		{"bad log level", nil, []string{"--log-level", "loud", "sessions"}, 2, []string{"loud", "debug"}},
+		{"unknown provider", nil, []string{"providers", "show", "clade"}, 2, []string{"clade", "claude"}},
+		{"login without terminal", nil, []string{"providers", "login", "claude"}, 2, []string{"terminal"}},
+		{"monitor without terminal", nil, []string{"monitor"}, 2, []string{"agentmux"}},
+		{"no subcommand", nil, []string{"config"}, 2, []string{"agentmux config check", "agentmux config show"}},
+	}
+}
