@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // A session keeps the text it began with; that the issue says something else now is one
@@ -26,8 +27,7 @@ func TestGitHub46EditedIssueIsOneLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.files["issue_snapshot.json"] = data
-		st.scene = newScene(t, st.files)
+		writeFile(t, st.session.Path(session.SnapshotFile), data)
 		o := st.options()
 		o.Deaf, o.Pace.Labels = deaf, time.Nanosecond
 		m := st.mirror(o)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +48,9 @@ func newStage(t *testing.T, change ...func(*ghsynctest.Options)) *stage {
 	r.Label(12, "bug", "write")
 	_, files := archive(t, "testdata/mirror/feature.txtar")
 	delete(files, "notes")
-	st := &stage{scene: newScene(t, files), server: s, repo: r, clock: clock, files: files}
+	sc := newScene(t, files)
+	s.Sessions(filepath.Dir(sc.session.Dir))
+	st := &stage{scene: sc, server: s, repo: r, clock: clock, files: files}
 	for line := range strings.Lines(string(files["script"])) {
 		if line = strings.TrimSpace(line); line != "" {
 			st.script = append(st.script, line)
@@ -63,7 +66,7 @@ func (st *stage) openPR() {
 	sha := st.repo.Commit(ghsynctest.CommitSpec{Branch: "agentmux/issue-12-add-retry", Message: "m", Files: map[string]string{"a": "b"}})
 	pr, err := (&ghsync.PullRequest{Client: clientOf(st.t, st.server, botLogin)}).Ensure(st.t.Context(), ghsync.PullRequestSpec{
 		Repo: octoWidgets, Branch: "agentmux/issue-12-add-retry", Base: "main", Title: "Add retry", Ready: true, Reviewer: "write",
-		Body: "text\n" + ghsync.Marker{Session: st.state.SessionID, Kind: ghsync.KindStatus, Seq: 42}.String(),
+		Body: "text\n" + ghsync.Marker{Session: "of-this-test", Kind: ghsync.KindStatus, Seq: 42}.String(),
 	})
 	if err != nil {
 		st.t.Fatal(err)

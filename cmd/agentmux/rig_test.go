@@ -83,6 +83,7 @@ func (r *rig) startGitHub(o rigOptions) {
 	}
 	opt.Repos = append(opt.Repos, spec)
 	r.github = ghsynctest.Start(r.t, opt)
+	r.github.Sessions(session.Dir(r.clone))
 	body := "Both files should say two.\n"
 	if o.body != nil {
 		body = *o.body

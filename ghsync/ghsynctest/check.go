@@ -43,6 +43,8 @@ func (s *Server) watchFor(r *http.Request, body []byte) {
 //	I7  a canary in received bytes, pushed objects included
 //	banned: a request that approves, merges or changes who may
 //	I10 two comments with the same marker, or two status comments of a session, by one author
+//
+// and those of the sessions it was told of, see Sessions.
 func (s *Server) Check(tb TB) {
 	tb.Helper()
 	for _, problem := range s.Problems() {
@@ -71,7 +73,7 @@ func (s *Server) Problems() []string {
 		problems = append(problems, s.twinBranches(r)...)
 		problems = append(problems, s.pushedCanaries(r)...)
 	}
-	return problems
+	return append(problems, s.sessionProblems()...)
 }
 
 // lastMarker is the marker that is the last line of a text.

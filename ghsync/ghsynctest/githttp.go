@@ -237,7 +237,9 @@ func (s *Server) pushed(g *gitCall) {
 			s.noteClaim(g.repo, u)
 			s.branchMoved(g.repo, u.ref, s.user(g.actor))
 			if strings.HasPrefix(u.ref, "refs/heads/") && !u.deletes() {
-				s.judgeWrite(s.trailer(g.repo, u.new), "push of "+u.ref)
+				session := s.trailer(g.repo, u.new)
+				s.judgeWrite(session, "push of "+u.ref)
+				s.judgeIntent(session, "PUSH", "")
 			}
 		}
 	}

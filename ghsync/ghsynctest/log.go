@@ -2,6 +2,7 @@ package ghsynctest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -65,10 +66,18 @@ func (c *call) record(out reply, applied bool) {
 	}
 	session := sessionIn(unescapeJSON(c.body))
 	c.judgeWrite(session, c.write)
+	c.judgeIntent(session, c.write, c.textOfBody())
 	c.log = append(c.log, Entry{
 		Actor: r.Actor, Route: c.write, Path: r.Path, Body: string(c.body), Status: out.status,
 		Session: session, Time: c.at, Content: c.route.content,
 	})
+}
+
+// textOfBody is the text of a comment or pull request that is being made.
+func (c *call) textOfBody() string {
+	var in struct{ Body string }
+	_ = json.Unmarshal(c.body, &in) // what is none has no marker
+	return in.Body
 }
 
 // unescapeJSON undoes the escapes an encoder makes of the marker's brackets.

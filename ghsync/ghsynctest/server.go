@@ -44,9 +44,13 @@ type Server struct {
 	leaks    []string
 	bans     []string // requests that approve or merge
 	claims   claims
-	past     searchPast
-	apps     []*app
-	hooks    []*hookTarget
+
+	sessionDirs []string
+	unannounced []string // writes without an intent
+
+	past  searchPast
+	apps  []*app
+	hooks []*hookTarget
 }
 
 // New starts a server; Close ends it.
