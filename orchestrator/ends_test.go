@@ -151,6 +151,36 @@ func TestProtocolA5AnIssueThatIsLockedOnTheWay(t *testing.T) {
 	})
 }
 
+// The answer may come between an agent's question and its end: that costs no retry, once.
+func TestProtocolP12AnAnswerThatComesBeforeTheExit(t *testing.T) {
+	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.Reachable, s.Settings.AgentRetries = false, 0 })
+	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffDeliver } // a headless run takes none
+	m.tool("ask_human", "planner", map[string]any{"id": "q1", "question": "Which?"}, nil)
+	m.exit("planner", 0)
+	if a := m.s.Agents["planner"]; m.s.Ended() || a.Launch != "1.planner.2" || a.Retries != 0 {
+		t.Fatalf("outcome %q %q, planner %+v", m.s.Outcome, m.s.OutcomeReason, a)
+	}
+	m.exit("planner", 0)
+	m.parked(orchestrator.ReasonAgentStalled)
+	t.Run("research too", func(t *testing.T) {
+		m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.AgentRetries = 0 })
+		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffDeliver }
+		m.tool("research_dispatch_code", "planner", map[string]any{"topic": "auth", "questions": []string{"where?"}}, nil)
+		m.exit("code-researcher/auth", 1)
+		m.exit("planner", 0)
+		if m.s.Agents["planner"].Launch != "1.planner.2" {
+			t.Errorf("planner %+v", m.s.Agents["planner"])
+		}
+	})
+	t.Run("an end with an error is none", func(t *testing.T) {
+		m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.Reachable, s.Settings.AgentRetries = false, 0 })
+		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffDeliver }
+		m.tool("ask_human", "planner", map[string]any{"id": "q1", "question": "Which?"}, nil)
+		m.exit("planner", 1)
+		m.parked(orchestrator.ReasonAgentStalled)
+	})
+}
+
 // A session that is told to go on and parks again at once is over as any other.
 func TestARetryThatParksAtOnceLeavesNoDeadline(t *testing.T) {
 	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.ApproveCompletion = true })

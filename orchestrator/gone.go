@@ -2,6 +2,8 @@ package orchestrator
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/workflows"
@@ -29,7 +31,24 @@ func (r *reducer) agentGone(rep *AgentReport) {
 		r.s.Agents[rep.Key] = a
 		return
 	}
+	if o, owed := owedAgent(r.def, r.s, rep.Key); owed && cleanExit(rep) && r.missed(rep.Key) {
+		r.launch(o, true)
+		return
+	}
 	r.lost(rep.Key, exit, rep.Tail)
+}
+
+// missed reports whether an agent ended to wait for what had come just before. Each
+// answer excuses one end.
+func (r *reducer) missed(key string) bool {
+	to := agentAddress(key)
+	for _, m := range r.s.Messages {
+		awaited := m.Type == "ask-response" || m.From == systemAddress && strings.HasPrefix(m.Headline, researchHeadline)
+		if m.To == to && m.State == MessageQueued && awaited && r.count("missed/"+strconv.Itoa(m.Seq)) == 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // exitSeen names the memory of a launch's recorded exit.

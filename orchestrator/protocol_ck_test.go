@@ -108,7 +108,7 @@ func TestFixRequestHoldsAllReviewsOfTheRound(t *testing.T) {
 	}
 }
 
-func TestCommitMessageOfTheFirstReviewerInOrder(t *testing.T) {
+func TestProtocolG3CommitMessageOfTheFirstReviewerInOrder(t *testing.T) {
 	m := newSim(t, "feature", nil)
 	m.architecture("reviewer_quality", "reviewer_logic")
 	m.planned("serial", 1)

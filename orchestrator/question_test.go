@@ -8,7 +8,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-func TestInteractiveExitAsksThePerson(t *testing.T) {
+func TestProtocolP12InteractiveExitAsksThePerson(t *testing.T) {
 	m := newSim(t, "quick", interactive)
 	m.exit("planner", 0)
 	if len(m.s.Questions) != 1 || !slices.Equal(m.s.Questions[0].Options, []string{"retry", "stop"}) || m.s.Ended() {

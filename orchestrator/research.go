@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// researchHeadline begins the headline of every message about a topic's end.
+const researchHeadline = "research "
+
 func (r *reducer) applyDispatch(c Call) {
 	kind := strings.TrimPrefix(c.Tool, "research_dispatch_")
 	topic := c.Payload.Topic
@@ -42,7 +45,7 @@ func (r *reducer) applyResearchDone(c Call) {
 	r.event(EvResearchDone, map[string]any{"topic": topic, "research_type": kind, "path": file})
 	owner := r.s.Agents[key].Owner
 	r.researcherEnds(key)
-	r.tellResearch(owner, "research "+topic+" is done", "The research on "+topic+" is done. Read `"+file+"` first, then `detail.md` beside it where you need more.\n")
+	r.tellResearch(owner, researchHeadline+topic+" is done", "The research on "+topic+" is done. Read `"+file+"` first, then `detail.md` beside it where you need more.\n")
 }
 
 // researchFailed ends a topic whose researcher is gone; the run goes on.
@@ -53,7 +56,7 @@ func (r *reducer) researchFailed(key, cause string) {
 	r.setResearch(kind, topic, ResearchFailed)
 	r.event(EvResearchFailed, map[string]any{"topic": topic, "research_type": kind, "cause": cause})
 	r.researcherEnds(key)
-	r.tellResearch(owner, "research "+topic+" failed", "The research on "+topic+" ended without a result ("+cause+"). Go on without it, or dispatch it again.\n")
+	r.tellResearch(owner, researchHeadline+topic+" failed", "The research on "+topic+" ended without a result ("+cause+"). Go on without it, or dispatch it again.\n")
 }
 
 func (r *reducer) researcherEnds(key string) {

@@ -66,6 +66,11 @@ func fastPace() ghsync.Pace {
 // issue makes a session for a new issue.
 func (r *githubRig) issue(title, body string) (dir string, number int) {
 	r.t.Helper()
+	return r.newIssue(title, body, func(*host.PrepareSpec) {})
+}
+
+func (r *githubRig) newIssue(title, body string, change func(*host.PrepareSpec)) (dir string, number int) {
+	r.t.Helper()
 	number = r.repo.AddIssue(ghsynctest.IssueSpec{Title: title, Body: body, Author: "mia", Labels: []string{"agentmux"}})
 	snap, err := r.client.TakeSnapshot(r.t.Context(), ghsync.SnapshotSpec{
 		Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, Issue: number, CutOff: time.Now().Add(time.Minute),
@@ -74,7 +79,10 @@ func (r *githubRig) issue(title, body string) (dir string, number int) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return r.prepare(func(p *host.PrepareSpec) { p.Workflow, p.Request, p.Snapshot = "quick", "", &snap }), number
+	return r.prepare(func(p *host.PrepareSpec) {
+		p.Workflow, p.Request, p.Snapshot = "quick", "", &snap
+		change(p)
+	}), number
 }
 
 func (r *githubRig) runIssue(dir string, spec host.RunSpec) *orchestrator.State {

@@ -339,12 +339,18 @@ func TestProtocolC13UnknownLaunchesAreStoppedAndPeoplesPanesAreNot(t *testing.T)
 func TestProtocolP6AConflictIsResolvedInAFreshWorkspace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
+	r.write("bin.dat", "\x00\x01base")
+	r.write("old.txt", "old\n")
+	r.git("add", "-A")
+	r.git("commit", "-q", "-m", "two")
+	both := []string{"README.md=of both", "bin.dat=\x00both", "old.txt=of both"}
 	sc := scenario{
 		Plan: plan("  - {group_id: one, mode: parallel, plans: [{index: 1, name: A}, {index: 2, name: B}]}\n", "a.txt", "b.txt"),
 		Files: map[string][]string{
-			"1": {"a.txt=1", "README.md=of one"}, "2": {"b.txt=2", "README.md=of two"},
-			"resolve-1": {"a.txt=1", "README.md=of both"}, "resolve-2": {"b.txt=2", "README.md=of both"},
+			"1": {"a.txt=1", "README.md=of one", "bin.dat=\x00one", "old.txt=of one"}, "2": {"b.txt=2", "README.md=of two", "bin.dat=\x00two"},
+			"resolve-1": append([]string{"a.txt=1"}, both...), "resolve-2": append([]string{"b.txt=2"}, both...),
 		},
+		Remove: map[string][]string{"2": {"old.txt"}},
 	}
 	r.script(sc)
 	dir := r.prepare(quick)
@@ -353,16 +359,21 @@ func TestProtocolP6AConflictIsResolvedInAFreshWorkspace(t *testing.T) {
 	if got := r.git("show", s.FeatureBranch+":README.md"); got != "of both" {
 		t.Errorf("README.md: %q", got)
 	}
-	if n := r.count(dir, orchestrator.EvMergeConflict); n != 1 {
-		t.Errorf("%d conflicts", n)
+	if got := r.git("ls-tree", "--name-only", s.FeatureBranch); got != "README.md\na.txt\nb.txt\nbin.dat\nold.txt" {
+		t.Errorf("files: %q", got)
+	}
+	if n, scope := r.count(dir, orchestrator.EvMergeConflict), r.count(dir, orchestrator.EvScopeViolation); n != 1 || scope != 1 {
+		t.Errorf("%d conflicts, %d scope records, one of them of the work that came first", n, scope)
 	}
 	prompts, err := filepath.Glob(filepath.Join(dir, "06_implementation", "resolve_prompt_*.md"))
 	if err != nil || len(prompts) != 1 {
 		t.Fatalf("prompts: %v, %v", prompts, err)
 	}
 	text, err := os.ReadFile(prompts[0])
-	if err != nil || !strings.Contains(string(text), "- `README.md`") || !strings.Contains(string(text), "+of ") {
-		t.Errorf("the prompt lacks the paths or the diff: %v\n%s", err, text)
+	for _, want := range []string{"- `README.md`", "- `bin.dat`", "- `old.txt`", "+of "} {
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("the prompt lacks %q: %v\n%s", want, err, text)
+		}
 	}
 }
 
@@ -408,6 +419,19 @@ func TestProtocolG4TheOutputGateParksTheSession(t *testing.T) {
 	}
 	if got := r.git("branch", "--list", "agentmux/*"); got != "" {
 		t.Errorf("branches: %s", got)
+	}
+	// Looked at again, it is still there: that is what is to be changed now.
+	sc.Files = map[string][]string{"1": {"a.txt=hello, world"}}
+	sc.Remove = map[string][]string{"1": {".github/workflows/x.yml"}}
+	r.script(sc)
+	s = r.run(host.RunSpec{Dir: dir, Resume: true})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	prompt, err := os.ReadFile(filepath.Join(dir, "04_planning", "changes_prompt.md"))
+	if err != nil || !strings.Contains(string(prompt), ".github/workflows/x.yml") || s.ChangeRound != 1 {
+		t.Errorf("round %d, the planner was not told of the finding: %v", s.ChangeRound, err)
+	}
+	if got := r.git("ls-tree", "-r", "--name-only", s.FeatureBranch); got != "README.md\na.txt" {
+		t.Errorf("files: %q", got)
 	}
 }
 

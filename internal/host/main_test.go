@@ -48,6 +48,8 @@ func TestMain(m *testing.M) {
 type scenario struct {
 	Plan    string              // content of plan.yaml
 	Files   map[string][]string // task -> "path=content" written to the workspace
+	Remove  map[string][]string // task -> paths it deletes first
+	Quiet   bool                // reviewers propose no commit message
 	Verdict map[string][]string // role -> verdict of each round; pass after the last
 	Gone    map[string]int      // agent key -> how many launches exit without submitting
 	Ask     map[string]string   // agent key -> question asked at the first launch, then exit 0
@@ -189,6 +191,12 @@ func (p *player) code() int {
 	if task == "" {
 		task, index = "fix", "1"
 	}
+	for _, name := range p.what.Remove[task] {
+		if err := os.Remove(name); err != nil {
+			fmt.Println(err)
+			return 6
+		}
+	}
 	for _, f := range p.what.Files[task] {
 		name, content, _ := strings.Cut(f, "=")
 		_ = os.MkdirAll(filepath.Dir(name), 0o755)
@@ -220,6 +228,9 @@ func (p *player) review() int {
 		verdict = rounds[p.st.Iteration]
 	}
 	text := "verdict: pass\nsummary: Good.\ncommit_message: \"feat: greet the world.\"\n"
+	if p.what.Quiet {
+		text = "verdict: pass\nsummary: Good.\n"
+	}
 	if verdict == "fail" {
 		text = "verdict: fail\nsummary: Not good.\nfindings: [{issue: Wrong, recommendation: Do it right, location: a.txt}]\n"
 	}
