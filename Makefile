@@ -9,6 +9,7 @@ SEED ?= 1
 SESSIONS ?= 200
 BESIDE ?= 12
 SCALE ?= 100
+FLEET ?= 50
 
 .PHONY: help build test lint demo bench fuzz test-real test-crash test-soak test-faults test-scale test-agents test-contract test-mutants protocol-table clean
 
@@ -27,8 +28,8 @@ lint: ## the linters, and vet for macOS
 demo: ## an issue becomes a pull request, with a scripted agent and a GitHub on loopback
 	@.ci/setup && go build -o bin/agentmux ./cmd/agentmux && exec bin/agentmux demo
 
-bench: ## the benchmarks, as text that benchstat reads
-	@.ci/setup && go test -run='^$$' -bench=. -benchmem -benchtime=$(BENCHTIME) -timeout=30m ./...
+bench: ## the benchmarks as text that benchstat reads, one of them with FLEET sessions, and a table at the end
+	@.ci/setup && AGENTMUX_BENCH_FLEET=$(FLEET) .ci/bench $(BENCHTIME)
 
 fuzz: ## the parsers of what others write for FUZZTIME each, the other fuzz targets for FUZZREST
 	@.ci/setup && .ci/fuzz $(FUZZTIME) $(FUZZREST)

@@ -28,11 +28,7 @@ func TestSessionsSideBySide(t *testing.T) {
 	wait := "      - run: {argv: [cat, \"" + gate + "\"]}\n"
 	r.write(filepath.Join(r.dir, "playbook.yaml"), strings.Replace(quickPlaybook, "  - role: planner\n    steps:\n", "  - role: planner\n    steps:\n"+wait, 1))
 	f := manned(t, r, n, append([]string{"--no-mirror"}, quickRun...)...)
-	f.takeUp()
-	f.tell("pause") // comes when all are taken up
-	f.awaitPaused(true)
-	f.tell("resume")
-	f.awaitPaused(false)
+	f.settle()
 	idle := spentBy(t, f.host.Process.Pid)
 	start := time.Now()
 	open, err := os.OpenFile(gate, os.O_WRONLY, 0)
