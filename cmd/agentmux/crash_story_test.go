@@ -149,6 +149,11 @@ func (s *story) ending() string {
 	b.WriteString(s.picture())
 	repo := s.github.Repo(rigRepo)
 	fmt.Fprintf(&b, "labels %v\n", repo.Issue(1).Labels)
+	for _, issue := range []int{1, s.session().State.Completion.PRNumber} {
+		for _, c := range repo.Comments(issue) {
+			fmt.Fprintf(&b, "on #%d\n%s\n", issue, steady(c.Body))
+		}
+	}
 	for _, pull := range repo.Pulls() {
 		fmt.Fprintf(&b, "title %s\n%s\n", pull.Title, steady(pull.Body))
 	}
@@ -169,12 +174,13 @@ func (s *story) ending() string {
 var (
 	steadyHash = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
 	steadyTime = regexp.MustCompile(`\b20[0-9]{2}-?[0-9]{2}-?[0-9]{2}[-T ][0-9]{2}:?[0-9]{2}:?[0-9]{2}(\.[0-9]+)?Z?`)
+	steadySpan = regexp.MustCompile(`( in )[0-9]+ [0-9 a-z]+|(\| )[0-9]{2}:[0-9]{2}( \|)`)
 	steadyRest = regexp.MustCompile(`(seq=|127\.0\.0\.1:|2[0-9]{3}-[0-9]{2}-[0-9]{2} |msgs/)[0-9:]+`)
 )
 
 // steady takes out of a text what differs between two runs.
 func steady(text string) string {
-	text = steadyTime.ReplaceAllString(text, "TIME")
+	text = steadySpan.ReplaceAllString(steadyTime.ReplaceAllString(text, "TIME"), "${1}${2}SPAN${3}")
 	return steadyRest.ReplaceAllString(steadyHash.ReplaceAllString(text, "HASH"), "${1}N")
 }
 
