@@ -70,13 +70,15 @@ func (r *reducer) command(p Payload) {
 		r.event(EvCommandRefused, data)
 		return
 	}
-	at := len(r.evs)
+	at, phase, visit := len(r.evs), r.s.Phase, r.s.Visit
 	if reason := handle(r, p); reason != "" {
 		data["reason"] = reason
 		r.event(EvCommandRefused, data)
 		return
 	}
 	r.event(EvCommandApplied, data)
+	// It was said where the session stood then, whatever phase it led to.
+	r.evs[len(r.evs)-1].Phase, r.evs[len(r.evs)-1].Visit = phase, visit
 	r.moveEventTo(at)
 }
 

@@ -30,8 +30,13 @@ func (e *CorruptError) Error() string { return "corrupt: " + e.Reason }
 
 type plainState State
 
-// Encode returns the bytes of state.json: two-space indent, final newline.
+// Encode returns the bytes of state.json: two-space indent, final newline. Everything that
+// writes a state comes through here, so it is here that a last_event outside of the catalog
+// is refused.
 func (s *State) Encode() ([]byte, error) {
+	if _, ok := events[s.LastEvent]; !ok {
+		return nil, fmt.Errorf("encode state: last_event %q is not in the catalog", s.LastEvent)
+	}
 	body, err := json.Marshal((*plainState)(s))
 	if err != nil {
 		return nil, fmt.Errorf("encode state: %w", err)

@@ -138,7 +138,7 @@ func TestPowerLossLeavesTheBackupWhole(t *testing.T) {
 	})
 }
 
-func TestAppendThatFailsLeavesNothing(t *testing.T) {
+func TestProtocolJ8AnAppendThatFailsLeavesNothing(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		before string

@@ -237,7 +237,8 @@ func TestASignalDoesNotWaitForeverForEffects(t *testing.T) {
 	})
 }
 
-func TestAnyOtherCauseOnlyLetsGo(t *testing.T) {
+// The end of a daemon is none of its sessions.
+func TestProtocolE3AnyOtherCauseOnlyLetsGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, "quick", nil)
 		w.play = idle

@@ -119,6 +119,54 @@ func TestProtocolC7OldMarkersCompleteNothing(t *testing.T) {
 	})
 }
 
+// A new plan, with the markers of the former one on disk: they complete no subplan, also
+// when the host is killed before they are removed.
+func TestProtocolC7MarkersOfAFormerPlanAndAKill(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", func(st *orchestrator.State) { st.Interactive = true })
+		h := w.start(engine.Options{})
+		w.until("at the gate", func(st *orchestrator.State) bool { return st.Gate != nil && len(st.Pending) == 0 })
+		for _, done := range []string{"1", "2", "3"} {
+			if _, err := os.Stat(w.s.Path("06_implementation/done_" + done)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.play = func(w *world, e orchestrator.Effect) {
+			if e.Args.Role == "planner" {
+				honest(w, e)
+			}
+		}
+		never := make(chan struct{})
+		w.hold = func(e orchestrator.Effect) <-chan struct{} {
+			if e.Type == orchestrator.EffRemoveFiles {
+				return never
+			}
+			return nil
+		}
+		w.command(`{"name":"changes","actor":"ann","args":{"text":"more"}}`)
+		w.until("implementing", func(st *orchestrator.State) bool { return st.Phase == "implementing" })
+		w.pass(time.Minute)
+		untouched := func(when string) {
+			t.Helper()
+			if st := w.state(); st.Phase != "implementing" || len(st.CompletedSubplans) != 0 || st.SubplanStatus["1"] == "done" {
+				t.Fatalf("%s: phase %s, subplans %v", when, st.Phase, st.SubplanStatus)
+			}
+		}
+		untouched("with the markers there")
+		h.stop()
+		w.start(engine.Options{})
+		w.pass(time.Minute)
+		untouched("after a kill")
+		w.hold = nil
+		close(never)
+		w.pass(time.Minute)
+		untouched("with the markers gone")
+		if _, err := os.Stat(w.s.Path("06_implementation/done_1")); err == nil {
+			t.Error("the old marker is still there")
+		}
+	})
+}
+
 // P2: a file counts when it has stopped changing, not before, and not blank.
 func TestProtocolP2AStableSummaryCountsWithoutATool(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -65,6 +65,19 @@ func TestCommitNeedsTheLock(t *testing.T) {
 	}
 }
 
+func TestProtocolS3AStateWithAnotherLastEventIsNotWritten(t *testing.T) {
+	s := fresh(t)
+	before, records := read(t, s, "state.json"), read(t, s, "events.jsonl")
+	step := next(state(t, s), orchestrator.EvPaused)
+	step.State.LastEvent = "plan_accepted"
+	if err := s.Commit(step); err == nil || !strings.Contains(err.Error(), "last_event") {
+		t.Errorf("commit: %v", err)
+	}
+	if read(t, s, "state.json") != before || read(t, s, "events.jsonl") != records {
+		t.Error("a refused state was written")
+	}
+}
+
 func TestFailedCommitLeavesNothingAndCanBeRepeated(t *testing.T) {
 	s := fresh(t)
 	st := state(t, s)

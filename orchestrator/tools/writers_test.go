@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -146,4 +150,53 @@ func (r *rig) records(kind string) []orchestrator.Event {
 		}
 	}
 	return out
+}
+
+// A disk that is full in the middle of the line: the agent is told so, and nothing of the
+// line stays. The process of this test may not make files larger than the present one.
+func TestProtocolJ8AFullDisk(t *testing.T) {
+	if os.Getenv("TOOLS_TEST_FULL") == "" {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(self, "-test.run=^TestProtocolJ8AFullDisk$")
+		cmd.Env = append(os.Environ(), "TOOLS_TEST_FULL=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	r := start(t, "quick")
+	r.write("04_planning/plan.yaml", plan)
+	planner := r.agent("planner", "")
+	long := strings.Repeat("x", 400)
+	for i := range 40 {
+		planner.Now = func() time.Time { return noon.Add(time.Duration(i) * time.Minute) }
+		r.ok(r.call(planner, "report_status", map[string]any{"message": long}), "recorded")
+	}
+	before := r.lines()
+	info, err := os.Stat(r.s.Path(session.ToolEvents))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	full := was
+	full.Cur = uint64(info.Size()) + 20
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full); err != nil {
+		t.Fatal(err)
+	}
+	answer := r.call(planner, "submit_plan", nil)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	r.refused(answer, "not recorded")
+	if after := r.lines(); !slices.Equal(after, before) {
+		t.Errorf("lines are left: %q", after[len(before):])
+	}
+	r.ok(r.call(planner, "submit_plan", nil), "submitted")
 }
