@@ -1,0 +1,204 @@
+package session_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// record is one record of a test: its type and what it says.
+type record struct {
+	kind string
+	data map[string]any
+}
+
+// reviewed returns a session that has something of everything a replay looks at.
+func reviewed(t *testing.T) (*session.Session, *orchestrator.State) {
+	t.Helper()
+	s, st := entered(t)
+	var sums []string
+	for _, text := range []string{"the plan", "the verdict", "the message", "the file", "one source"} {
+		sha, err := s.PutBlob([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums = append(sums, sha)
+	}
+	c := st.Clone()
+	c.PlanSHA256 = sums[0]
+	c.Schedule = &orchestrator.Schedule{Groups: []orchestrator.Group{{ID: "a", Mode: "serial", Plans: []string{"1", "2"}}}}
+	c.SubplanCount, c.CompletedSubplans, c.CompletedGroups = 2, []string{"1", "2"}, []string{"a"}
+	c.GroupTotal, c.GroupIndex, c.ReviewIteration = 1, 1, 2
+	c.ReviewResults["reviewer_logic"] = orchestrator.ReviewResult{Verdict: "pass", Iteration: 1, Tree: "t1", SHA256: sums[1]}
+	c.Questions = []orchestrator.Question{{ID: "q2", AskedAt: orchestrator.At(noon)}, {ID: "q1", AnsweredAt: orchestrator.At(noon)}, {ID: "q0"}}
+	c.Gate, c.Completion.PRNumber = &orchestrator.Gate{Name: "plan"}, 5
+	c.Messages = append(c.Messages, orchestrator.Message{Seq: 9, File: "msgs/x.md", SHA256: sums[2]})
+	c.Pending = append(c.Pending, orchestrator.Effect{ID: "1.98", Key: "k", Type: orchestrator.EffWriteFile, Args: orchestrator.Args{SHA256: sums[3]}},
+		orchestrator.Effect{ID: "1.99", Key: "l", Type: orchestrator.EffMaterialise, Args: orchestrator.Args{Sources: map[string]string{"a": sums[4]}}})
+	step := orchestrator.Step{State: c, Changed: true}
+	for _, r := range []record{
+		{orchestrator.EvArtifactAccepted, map[string]any{"sha256": sums[0]}},
+		{orchestrator.EvSchedule, nil},
+		{orchestrator.EvSubplanDone, map[string]any{"id": "2"}},
+		{orchestrator.EvSubplanDone, map[string]any{"id": "1"}},
+		{orchestrator.EvGroupDone, map[string]any{"group_id": "a"}},
+		{orchestrator.EvVerdict, map[string]any{"role": "reviewer_logic", "verdict": "pass", "iteration": 1, "tree": "t1"}},
+		{orchestrator.EvFixRound, map[string]any{"iteration": 2}},
+		{orchestrator.EvQuestionAsked, map[string]any{"id": "q2"}},
+		{orchestrator.EvQuestionAsked, map[string]any{"id": "q1"}},
+		{orchestrator.EvQuestionAsked, map[string]any{"id": "q0"}},
+		{orchestrator.EvQuestionAnswered, map[string]any{"id": "q1"}},
+		{orchestrator.EvGateOpened, map[string]any{"gate": "plan"}},
+		{orchestrator.EvPROpened, map[string]any{"number": 5}},
+	} {
+		c.Seq++
+		step.Events = append(step.Events, orchestrator.Event{
+			Seq: c.Seq, TS: orchestrator.At(noon), Type: r.kind, Phase: c.Phase, Visit: c.Visit, Data: r.data,
+		})
+	}
+	return s, commit(t, s, step)
+}
+
+// One damage of a state, one finding.
+func TestTheCheckerFindsEachKeyThatIsNotWhatTheRecordsSay(t *testing.T) {
+	s, st := reviewed(t)
+	if problems := session.CheckDir(s.Dir).Problems; len(problems) > 0 {
+		t.Fatalf("before any damage: %q", problems)
+	}
+	for want, damage := range map[string]func(*orchestrator.State){
+		"phase: architecting, planning":                   func(c *orchestrator.State) { c.Phase = "planning" },
+		"visit: 1, 2":                                     func(c *orchestrator.State) { c.Visit = 2 },
+		"last_event: feature_created, plan_written":       func(c *orchestrator.State) { c.LastEvent = "plan_written" },
+		"outcome: , needs_human":                          func(c *orchestrator.State) { c.Outcome = "needs_human" },
+		"fix rounds: 2, 0":                                func(c *orchestrator.State) { c.ReviewIteration = 0 },
+		"subplans: [1 2], [1]":                            func(c *orchestrator.State) { c.CompletedSubplans = []string{"1"} },
+		"groups: [a], []":                                 func(c *orchestrator.State) { c.CompletedGroups = nil },
+		"verdict of reviewer_logic: pass in round 1 of t": func(c *orchestrator.State) { c.ReviewResults = nil },
+		"verdict of reviewer_expert: , fail": func(c *orchestrator.State) {
+			c.ReviewResults["reviewer_expert"] = orchestrator.ReviewResult{Verdict: "fail"}
+		},
+		"open questions: [q0 q2], [q0 q1 q2]": func(c *orchestrator.State) { c.Questions[1].AnsweredAt = orchestrator.Time{} },
+		"gate: plan, ":                        func(c *orchestrator.State) { c.Gate = nil },
+		"pull request: 5, 6":                  func(c *orchestrator.State) { c.Completion.PRNumber = 6 },
+	} {
+		c := st.Clone()
+		damage(c)
+		finds(t, s, c, "records and state differ in "+want)
+	}
+	for want, damage := range map[string]func(*orchestrator.State){
+		"the state is at 90":            func(c *orchestrator.State) { c.Seq = 90 },
+		"outcome \"done\"":              func(c *orchestrator.State) { c.Outcome = "done" },
+		"group":                         func(c *orchestrator.State) { c.GroupIndex = 7 },
+		"tool_events.jsonl: the cursor": func(c *orchestrator.State) { c.ToolCursor.Offset = 4096 },
+		"commands.jsonl: the cursor":    func(c *orchestrator.State) { c.CommandCursor.Offset = -1 },
+		"verdict of reviewer_logic: read blob": func(c *orchestrator.State) {
+			c.ReviewResults["reviewer_logic"] = orchestrator.ReviewResult{Verdict: "pass", Iteration: 1, Tree: "t1", SHA256: strings.Repeat("a", 64)}
+		},
+		"plan: read blob: \"nonsense\" is no ha": func(c *orchestrator.State) { c.PlanSHA256 = "nonsense" },
+	} {
+		c := st.Clone()
+		damage(c)
+		finds(t, s, c, want)
+	}
+}
+
+// finds puts a state in the place of the session's and looks for a finding.
+func finds(t *testing.T, s *session.Session, c *orchestrator.State, want string) {
+	t.Helper()
+	data, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, s.Path(session.StateFile), string(data))
+	report := session.CheckDir(s.Dir)
+	if !slices.ContainsFunc(report.Problems, func(p string) bool { return strings.Contains(p, want) }) {
+		t.Errorf("no finding %q in %q", want, report.Problems)
+	}
+	if report.Err() == nil {
+		t.Error("the report is no error")
+	}
+}
+
+func TestTheCheckerFindsEachTextThatIsGone(t *testing.T) {
+	s, _ := reviewed(t)
+	for text, want := range map[string]string{
+		"the plan": "plan: ", "the verdict": "verdict of reviewer_logic: ", "the message": "message msgs/x.md: ",
+		"the file": "effect 1.98: ", "one source": "effect 1.99: ",
+	} {
+		sha, err := s.PutBlob([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, s.Path("blobs", sha), "another")
+		if got := fmt.Sprint(session.CheckDir(s.Dir).Problems); !strings.Contains(got, want+"read blob: "+sha+" holds other content") {
+			t.Errorf("%s: %s", text, got)
+		}
+		os.Remove(s.Path("blobs", sha))
+		if got := fmt.Sprint(session.CheckDir(s.Dir).Problems); !strings.Contains(got, want) {
+			t.Errorf("%s gone: %s", text, got)
+		}
+		if _, err := s.PutBlob([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What each record of an end and of a way on says of a session.
+func TestReplayOfEndsAndWaysOn(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		records []record
+		want    session.Projection
+	}{
+		{"parked", []record{{orchestrator.EvNeedsHuman, nil}}, session.Projection{Phase: "reviewing", Outcome: "needs_human"}},
+		{"done", []record{{orchestrator.EvGateOpened, map[string]any{"gate": "completion"}}, {orchestrator.EvDone, map[string]any{"outcome": "done"}}},
+			session.Projection{Phase: "done", Outcome: "done"}},
+		{"failed", []record{{orchestrator.EvFailed, nil}}, session.Projection{Phase: "failed", Outcome: "failed"}},
+		{"canceled", []record{{orchestrator.EvCanceled, nil}}, session.Projection{Phase: "failed", Outcome: "canceled"}},
+		{"resumed", []record{{orchestrator.EvCanceled, nil}, {orchestrator.EvResumed, map[string]any{"to": "reviewing"}}},
+			session.Projection{Phase: "reviewing", LastEvent: "resumed"}},
+		{"gate closed", []record{{orchestrator.EvGateOpened, map[string]any{"gate": "plan"}}, {orchestrator.EvGateClosed, nil}}, session.Projection{Phase: "reviewing"}},
+		{"changes", []record{
+			{orchestrator.EvSubplanDone, map[string]any{"id": "1"}}, {orchestrator.EvGroupDone, map[string]any{"group_id": "a"}}, {orchestrator.EvNeedsHuman, nil},
+			{orchestrator.EvEvent, map[string]any{"event": "changes_requested"}}, {orchestrator.EvPhaseEntered, map[string]any{"phase": "planning"}},
+		}, session.Projection{Phase: "planning", LastEvent: "changes_requested"}},
+		{"numbers from a file", []record{{orchestrator.EvPROpened, map[string]any{"number": 7.0}}, {orchestrator.EvFixRound, map[string]any{"iteration": "x"}}},
+			session.Projection{Phase: "reviewing", PR: 7}},
+		{"nothing known", []record{{"a_later_type", nil}}, session.Projection{Phase: "reviewing"}},
+	} {
+		var records []orchestrator.Event
+		for _, r := range append([]record{{orchestrator.EvSessionCreated, nil}}, c.records...) {
+			records = append(records, orchestrator.Event{Type: r.kind, Phase: "reviewing", Data: r.data})
+		}
+		if d := session.Replay(records).Differences(c.want); len(d) > 0 {
+			t.Errorf("%s: %q", c.name, d)
+		}
+	}
+}
+
+func TestTheCheckerFollowsTheWorkflow(t *testing.T) {
+	for name, c := range map[string]struct{ lines, want string }{
+		"visits run back": {`{"seq":2,"type":"event","visit":3}
+{"seq":3,"type":"event","visit":1}`, "visit 1 after visit 3"},
+		"another phase than the next": {`{"seq":2,"type":"phase_left","data":{"phase":"planning","next":"implementing"}}
+{"seq":3,"type":"phase_entered","data":{"phase":"reviewing"}}`, "phase reviewing entered, implementing was next"},
+		"back to the plan is always allowed": {`{"seq":2,"type":"phase_left","data":{"phase":"reviewing","next":"planning"}}
+{"seq":3,"type":"phase_entered","data":{"phase":"planning"}}`, ""},
+		"over a phase that is passed by": {`{"seq":2,"type":"phase_left","data":{"phase":"planning","next":"implementing"}}
+{"seq":3,"type":"phase_left","data":{"phase":"dreaming","next":"reviewing"}}`, "phase dreaming does not lead to reviewing"},
+	} {
+		s, _ := entered(t)
+		first, _, _ := strings.Cut(read(t, s, session.EventsFile), "\n")
+		write(t, s.Path(session.EventsFile), first+"\n"+c.lines+"\n")
+		got := strings.Join(session.CheckDir(s.Dir).Problems, "\n")
+		follows := strings.Contains(got, "visit 1 after") || strings.Contains(got, "was next") || strings.Contains(got, "does not lead")
+		if c.want != "" && !strings.Contains(got, c.want) || c.want == "" && follows {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
