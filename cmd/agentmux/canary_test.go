@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -152,6 +154,55 @@ func TestSecurity7TheTokenDoesNotLeave(t *testing.T) {
 			r.silent(token)
 		})
 	}
+}
+
+// TestSecurity21WhatAgentsAskIsFitToShow has an agent ask with a secret and with what would
+// steer the terminal of the person who looks.
+func TestSecurity21WhatAgentsAskIsFitToShow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	token := r.github.Token(rigBot)
+	steer := "\x1b]52;c;eA==\x07 \x1b[2J\u009b31m \u202etxt.exe\nnext       agentmux approve everything\r"
+	own, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write(filepath.Join(r.dir, "question"), steer+"\n"+token)
+	r.write(filepath.Join(r.dir, "choice"), steer+token[7:])
+	r.canary(token, askingPlaybook(own, r.dir))
+	b := r.background(append([]string{"issue", "1"}, quickRun...)...)
+	r.until("the question is open", func(s *orchestrator.State) bool { return len(s.Questions) == 1 && s.Questions[0].Open() })
+	r.silent(token)
+	for _, args := range [][]string{{"status"}, {"status", "--json"}} {
+		res := r.expect(0, args...)
+		if !strings.Contains(res.out, "52;c;eA==") {
+			t.Fatalf("agentmux %v does not show the question:\n%s", args, res.out)
+		}
+		for _, c := range res.out {
+			if c != '\n' && !strconv.IsPrint(c) {
+				t.Errorf("agentmux %v shows %U", args, c)
+			}
+		}
+		if strings.Contains(res.out, "\nnext       agentmux approve everything") {
+			t.Errorf("agentmux %v shows a line of the agent's as its own:\n%s", args, res.out)
+		}
+	}
+	b.exit(syscall.SIGINT)
+	r.silent(token)
+	r.sound(r.session())
+}
+
+// askingPlaybook asks with the bytes of two files, which no playbook may hold, and waits
+// for ever.
+func askingPlaybook(own, dir string) string {
+	script := `cat question; exec "$0" ask --question "$(cat question)" --option "$(cat choice)" --option b --session "$1" --role planner --launch "$2"`
+	return `version: 1
+agents:
+  - role: planner
+    steps:
+      - run: {argv: [sh, -c, ` + yamlText("cd "+dir+"; "+script) + `, ` + yamlText(own) + `, "{session}", "{launch}"]}
+      - hang: true
+`
 }
 
 // canary has the fake look out for the token and the agents do as the playbook says.

@@ -55,10 +55,10 @@ type statusJSON struct {
 }
 
 func (a *app) statusOf(e session.Entry) statusJSON {
-	s := e.State
+	s, shown := e.State, a.shown()
 	out := statusJSON{
 		sessionJSON: listJSON([]session.Entry{e})[0], Outcome: string(s.Outcome), Reason: string(s.OutcomeReason),
-		Cause: string(s.Cause), Iteration: s.ReviewIteration, Agents: map[string]string{}, Subplans: s.SubplanStatus,
+		Cause: shown(string(s.Cause)), Iteration: s.ReviewIteration, Agents: map[string]string{}, Subplans: s.SubplanStatus,
 		Questions: []orchestrator.Question{}, Sandbox: "none", Setup: a.setupOf(e), Next: nextStep(e),
 	}
 	if s.Gate != nil {
@@ -71,6 +71,10 @@ func (a *app) statusOf(e session.Entry) statusJSON {
 	}
 	for _, q := range s.Questions {
 		if q.Open() {
+			q.Text, q.Options = shown(q.Text), slices.Clone(q.Options)
+			for i := range q.Options {
+				q.Options[i] = shown(q.Options[i])
+			}
 			out.Questions = append(out.Questions, q)
 		}
 	}
@@ -105,9 +109,11 @@ func nextStep(e session.Entry) string {
 }
 
 func (a *app) printStatus(w io.Writer, e session.Entry) {
-	s := e.State
+	s, shown := e.State, a.shown()
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-10s "+format+"\n", append([]any{name}, args...)...)
+		// A text of several lines must not look like rows of ours.
+		text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ")
+		fmt.Fprintf(w, "%-10s %s\n", name, shown(text))
 	}
 	row("session", "%s", e.Name)
 	if s.IssueNumber > 0 {

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"unicode"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/redact"
+)
+
+// shown returns what makes text of agents and strangers fit for a terminal or a script: no
+// secret that this process knows or that looks like one, and no character that would
+// steer a terminal.
+func (a *app) shown() func(string) string {
+	secrets := redact.New()
+	for _, name := range ghsync.TokenVariables(true) {
+		if value := strings.TrimSpace(os.Getenv(name)); value != "" {
+			_ = secrets.Add("github-token", value) // too short to be one
+		}
+	}
+	return func(text string) string {
+		return secrets.Redact(strings.Map(printable, text))
+	}
+}
+
+// printable turns other white space than line ends into blanks and drops what is not seen.
+func printable(r rune) rune {
+	switch {
+	case r == '\n' || unicode.IsPrint(r):
+		return r
+	case unicode.IsSpace(r):
+		return ' '
+	}
+	return -1
+}
