@@ -20,6 +20,10 @@ const (
 	networkLimit = 15 * time.Minute
 	// killDelay is how long a git that was told to stop may take to remove its locks.
 	killDelay = 3 * time.Second
+	// pipeDelay is how long after its end an answer is waited for. On a machine that is
+	// short of processors another child of ours that has not become its program yet holds
+	// the pipe open for seconds.
+	pipeDelay = time.Minute
 	// maxOutput bounds what is kept of one answer; no list of paths comes near it.
 	maxOutput = 1 << 30
 )
@@ -179,9 +183,16 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	}
 	// A group of its own: the helpers of git end with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = killDelay
-	err := cmd.Run()
+	var kill *time.Timer
+	cmd.Cancel = func() error {
+		kill = time.AfterFunc(killDelay, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	}
+	cmd.WaitDelay = pipeDelay
+	err := cmd.Run() // it has waited for Cancel
+	if kill != nil {
+		kill.Stop()
+	}
 	crash.Point("git", c.args[0])
 	if ctx.Err() != nil && cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
