@@ -36,7 +36,11 @@ type Options struct {
 }
 
 // Host carries out the effects of sessions.
-type Host struct{ Options }
+type Host struct {
+	Options
+
+	located *located
+}
 
 // New checks the options and touches nothing.
 func New(o Options) (*Host, error) {
@@ -62,7 +66,7 @@ func New(o Options) (*Host, error) {
 	if o.Pause == 0 {
 		o.Pause = submissionPause
 	}
-	return &Host{o}, nil
+	return &Host{Options: o, located: &located{}}, nil
 }
 
 // logins is where logins made for this program are kept, one directory per provider.

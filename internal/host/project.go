@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/config"
@@ -43,7 +45,55 @@ func (h *Host) Project(ctx context.Context, dir string, c *config.Config) (*Proj
 // projectOf is the project of a session that was made before: what else the clone holds
 // was asked then.
 func (h *Host) projectOf(ctx context.Context, s *session.Session, c *config.Config) (*Project, error) {
-	return h.project(ctx, s.Project(), c, gitrepo.Locate)
+	return h.project(ctx, s.Project(), c, h.located.find)
+}
+
+// located remembers for a moment where clones are: a process that takes up many sessions of
+// one clone asks git once.
+type located struct {
+	mu     sync.Mutex
+	clones map[string]place // by directory
+	user   gitrepo.UserConfig
+	userAt time.Time
+}
+
+type place struct {
+	clone gitrepo.Clone
+	at    time.Time
+}
+
+// locatedTime is short, because people change the address of origin.
+const locatedTime = 10 * time.Second
+
+func (l *located) find(ctx context.Context, dir string) (gitrepo.Clone, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p, ok := l.clones[dir]; ok && time.Since(p.at) < locatedTime {
+		return p.clone, nil
+	}
+	clone, err := gitrepo.Locate(ctx, dir)
+	if err != nil {
+		return clone, err
+	}
+	if l.clones == nil {
+		l.clones = map[string]place{}
+	}
+	l.clones[dir] = place{clone, time.Now()}
+	return clone, nil
+}
+
+// person is who commits are made for.
+func (l *located) person(ctx context.Context) (gitrepo.UserConfig, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.userAt.IsZero() && time.Since(l.userAt) < locatedTime {
+		return l.user, nil
+	}
+	user, err := gitrepo.ReadUserConfig(ctx)
+	if err == nil {
+		l.user, l.userAt = user, time.Now()
+	}
+	return user, err
 }
 
 func (h *Host) project(
@@ -57,7 +107,7 @@ func (h *Host) project(
 		return nil, err
 	}
 	p := &Project{Clone: clone}
-	if p.User, err = gitrepo.ReadUserConfig(ctx); err != nil {
+	if p.User, err = h.located.person(ctx); err != nil {
 		return nil, err
 	}
 	return h.openProject(ctx, p, c)
