@@ -42,7 +42,7 @@ func (r *reducer) resume() {
 		r.changed = true
 	}
 	switch changes := r.in.Start.Changes; {
-	case changes != "" && (r.s.Parked() || r.s.Phase == PhaseDone || r.s.Gate != nil && !r.s.Ended()):
+	case changes != "" && (r.s.Parked() || r.pullOpen() || r.s.Gate != nil && !r.s.Ended()):
 		r.recordResumed(r.s.Phase, false)
 		r.requestChanges(changes, "user", "cli")
 	case r.s.Phase == PhaseDone: // nothing is owed but what is pending
@@ -52,6 +52,11 @@ func (r *reducer) resume() {
 			r.requestChanges(changes, "user", "cli")
 		}
 	}
+}
+
+// pullOpen reports whether a finished session has a pull request that changes can go to.
+func (r *reducer) pullOpen() bool {
+	return r.s.Phase == PhaseDone && (r.s.Completion.PRNumber > 0 || r.in.Start.PROpen)
 }
 
 // resumeRun clears what interrupted the session and issues again what the phase

@@ -102,7 +102,7 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 		return a.steer(ctx, e.Name, nil, orchestrator.Payload{Name: "resume"})
 	case e.Running:
 		return &codeError{exitLocked, &session.LockedError{Name: e.Name, Owner: session.Holder(e.Dir)}}
-	case e.State != nil && e.State.Phase == orchestrator.PhaseDone && spec.Changes == "":
+	case e.State != nil && e.State.Phase == orchestrator.PhaseDone && (spec.Changes == "" || e.State.Completion.PRNumber == 0):
 		return a.resumeDone(ctx, e)
 	}
 	if headless || !a.terminal || e.State != nil && !e.State.Interactive {

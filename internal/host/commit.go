@@ -94,6 +94,11 @@ func (r *runner) committedTree(ctx context.Context, a orchestrator.Args, former 
 	if err != nil {
 		return "", 0, err
 	}
+	for _, file := range a.Exclude {
+		if !slices.ContainsFunc(changes, func(c gitrepo.Change) bool { return c.Path == file }) {
+			r.Log.Warn("a path that is to be left out is not changed", "session", r.sess.Name(), "path", file)
+		}
+	}
 	kept := slices.DeleteFunc(changes, func(c gitrepo.Change) bool {
 		return slices.Contains(a.Exclude, c.Path) || ours(c.Path)
 	})

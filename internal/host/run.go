@@ -72,6 +72,9 @@ func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, erro
 		if err := h.Preflight(spec.Config, r.def, s.Interactive); err != nil {
 			return s, err
 		}
+		if err := r.basis(ctx, s); err != nil {
+			return s, err
+		}
 	}
 	return r.run(ctx, spec)
 }

@@ -82,7 +82,8 @@ func (s Spec) Open(def *workflows.Definition, st *orchestrator.State, role strin
 		if s.isDispatch() && phase.Research && phase.Role == role {
 			return true
 		}
-		if s.Name == "submit_done" && phase.Kind == workflows.KindImplement && phase.Role == role {
+		works := phase.Kind == workflows.KindImplement || phase.Kind == workflows.KindFix
+		if s.Name == "submit_done" && works && phase.Role == role {
 			return true
 		}
 	}

@@ -1,0 +1,44 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// GoneError says that a session cannot go on because a commit it stands on is not in the
+// host repository any more.
+type GoneError struct {
+	Session, What, Commit, Repo string
+	Issue                       int
+}
+
+// Error is a sentence with what to do next.
+func (e *GoneError) Error() string {
+	again := "agentmux run"
+	if e.Issue > 0 {
+		again = fmt.Sprintf("agentmux issue %d --new", e.Issue)
+	}
+	return fmt.Sprintf("%s cannot go on: its %s %s is not in %s any more; %s --base REF begins anew",
+		e.Session, e.What, e.Commit, e.Repo, again)
+}
+
+// basis fails with a *GoneError if a commit is gone that the session needs in any phase.
+func (r *runner) basis(ctx context.Context, s *orchestrator.State) error {
+	for what, commit := range map[string]string{"base commit": s.BaseSHA, "integrated work": s.Integrated.Commit} {
+		if commit == "" {
+			continue // not known yet, or of the earlier tool
+		}
+		_, err := r.repo.Resolve(ctx, commit)
+		if errors.Is(err, gitrepo.ErrNoCommit) {
+			return &GoneError{Session: r.sess.Name(), What: what, Commit: commit, Repo: r.repo.Dir(), Issue: s.IssueNumber}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
