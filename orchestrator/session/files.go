@@ -24,6 +24,9 @@ func (s *Session) EnsureDirs(rels ...string) error {
 
 // Replace makes data the content of a file of the host, with its directory.
 func (s *Session) Replace(rel string, data []byte) error {
+	if err := s.local(rel); err != nil {
+		return err
+	}
 	if err := s.EnsureDirs(path.Dir(rel)); err != nil {
 		return err
 	}
@@ -50,6 +53,9 @@ func (s *Session) WriteBlob(rel, sha256 string) error {
 
 // Mark makes an empty file, unless there is a file.
 func (s *Session) Mark(rel string) error {
+	if err := s.local(rel); err != nil {
+		return err
+	}
 	if err := s.EnsureDirs(path.Dir(rel)); err != nil {
 		return err
 	}
