@@ -91,6 +91,7 @@ var owners = map[string]string{
 	"github.com/rogpeppe/go-internal":        "", // txtar and testscript: test files only
 	"github.com/getkin/kin-openapi":          "", // GitHub's description of its REST interface: test files only
 	"github.com/vektah/gqlparser/v2":         "", // and of its GraphQL schema: test files only
+	"github.com/yuin/goldmark":               "", // how GitHub shows what we write: test files only
 }
 
 // programs names who may start a program whose mistakes are costly to find twice.
