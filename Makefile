@@ -11,7 +11,7 @@ BESIDE ?= 12
 SCALE ?= 100
 FLEET ?= 50
 
-.PHONY: help build test lint demo bench fuzz test-real test-crash test-soak test-faults test-scale test-agents test-contract test-mutants protocol-table clean
+.PHONY: help build test lint demo bench fuzz test-real test-crash test-soak test-faults test-scale test-agents test-contract show-comments test-mutants protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,9 @@ test-agents: ## the real claude program against a model on loopback (needs npm)
 
 test-contract: ## what we say to GitHub held against its own descriptions (needs npm)
 	@.ci/setup && TESTFLAGS='$(TESTFLAGS)' .ci/contract
+
+show-comments: ## write bin/comments.html: what the program writes on GitHub, about as it looks there
+	@AGENTMUX_COMMENTS=$(CURDIR)/bin/comments.html go test -count=1 -run=TestGitHub47Rendered ./ghsync
 
 test-mutants: ## each gate taken out of a copy: a test must fail
 	@.ci/setup && .ci/mutants/run

@@ -34,11 +34,15 @@ func TestBodyTellsTheWholeStory(t *testing.T) {
 	}
 }
 
-func TestBodyNamesWhatIsMissingOrOpen(t *testing.T) {
-	b := ghsync.Body{Session: "s", Seq: 1, Exhausted: true, Issue: 12, Findings: []ghsync.BodyFinding{
+// openBody is that of a draft whose last review failed.
+func openBody() ghsync.Body {
+	return ghsync.Body{Session: "s", Seq: 1, Exhausted: true, Issue: 12, Findings: []ghsync.BodyFinding{
 		{Role: "reviewer_logic", Severity: "high", Location: "a.go:1", Issue: "leaks <b>"},
 	}, Template: "## Checklist\n- [ ] tests @team", Notes: []string{"2 submodules: agents see none of their content"}}
-	got := ghsync.RenderBody(b)
+}
+
+func TestBodyNamesWhatIsMissingOrOpen(t *testing.T) {
+	got := ghsync.RenderBody(openBody())
 	for _, want := range []string{
 		"**The last review failed**", "## Initial Request\n(not available)", "## Summary\n(not available)", "## Review Verdict\n(not available)",
 		"- reviewer_logic, high, `a.go:1`: leaks &lt;b>", "2 submodules: agents", "\n\n---\n\n## Checklist\n- [ ] tests `@team`",

@@ -34,7 +34,7 @@ type mirrorState struct {
 	Label        string        `json:"label"`
 	Locked       bool          `json:"locked,omitempty"`      // no comments on the issue from here on
 	TextEdited   *time.Time    `json:"text_edited,omitempty"` // since when the issue's text is known to be another
-	Ambiguous    int           `json:"ambiguous"`        // creations of unknown fate since the last look for twins
+	Ambiguous    int           `json:"ambiguous"`             // creations of unknown fate since the last look for twins
 	LastError    *string       `json:"last_error"`
 	PR           *mirroredPR   `json:"pr,omitempty"`
 	CommitStatus *commitStatus `json:"commit_status,omitempty"`

@@ -2,6 +2,7 @@ package ghsync
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -108,12 +109,15 @@ func (v *view) commandFold(n neutralizer) string {
 // foldRound is a round's verdicts behind a line with its heading.
 func foldRound(text string) string {
 	heading, rest, _ := strings.Cut(text, "\n")
-	return fold(strings.NewReplacer("### ", "", "*", "", "`", "").Replace(heading), rest)
+	return fold(strings.NewReplacer("### ", "", "*", "").Replace(heading), rest)
 }
+
+// codeInFold is a code span in a line that is HTML, where backticks are only backticks.
+var codeInFold = regexp.MustCompile("`([^`<>]+)`")
 
 // fold is a text behind a line that opens it.
 func fold(summary, text string) string {
-	return "<details><summary>" + escapeMarkup(summary) + "</summary>\n\n" + text + "\n\n</details>"
+	return "<details><summary>" + codeInFold.ReplaceAllString(escapeMarkup(summary), "<code>$1</code>") + "</summary>\n\n" + text + "\n\n</details>"
 }
 
 // roundsOf returns the decided rounds.
