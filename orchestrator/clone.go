@@ -18,7 +18,7 @@ func (s *State) Clone() *State {
 	c.SubplanStatus, c.Conflicts = maps.Clone(s.SubplanStatus), cloneLists(s.Conflicts)
 	c.ActiveReviews, c.ReviewResults = maps.Clone(s.ActiveReviews), maps.Clone(s.ReviewResults)
 	c.Agents, c.Workspaces = maps.Clone(s.Agents), maps.Clone(s.Workspaces)
-	c.Messages, c.Unknown = slices.Clone(s.Messages), maps.Clone(s.Unknown)
+	c.Messages, c.Unknown, c.Warnings = slices.Clone(s.Messages), maps.Clone(s.Unknown), slices.Clone(s.Warnings)
 	c.Questions = slices.Clone(s.Questions)
 	for i := range c.Questions {
 		c.Questions[i].Options = slices.Clone(c.Questions[i].Options)

@@ -96,6 +96,8 @@ type State struct {
 
 	// Unknown holds keys of the file that this version does not know.
 	Unknown map[string]rawJSON `json:"-"`
+	// Warnings tell what of the file was read as something else.
+	Warnings []string `json:"-"`
 }
 
 // Terminal phases. They are no entries: visit stays.

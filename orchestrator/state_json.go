@@ -106,6 +106,7 @@ func Decode(data []byte) (*State, error) {
 	s.fill()
 	s.Unknown = unknownKeys(keys)
 	if _, ok := events[s.LastEvent]; !ok {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("last_event %q is not in the catalog, taken as %s", s.LastEvent, LastResumed))
 		s.LastEvent = LastResumed
 	}
 	return s, nil

@@ -33,6 +33,9 @@ func TestProtocolS1SpellingsOfTheEarlierTool(t *testing.T) {
 		!slices.Equal(s.CompletedGroups, []string{"7", "core"}) || !s.PhaseEnteredAt.IsZero() {
 		t.Errorf("state %+v", s)
 	}
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "never_heard_of") {
+		t.Errorf("warnings %q", s.Warnings)
+	}
 	data, err := s.Encode()
 	if err != nil {
 		t.Fatal(err)

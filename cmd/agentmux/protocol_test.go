@@ -326,6 +326,62 @@ func TestProtocolE4EveryWayToNameASession(t *testing.T) {
 	if res := r.expect(2, "approve"); !strings.Contains(res.err, "no session here") {
 		t.Errorf("approve: %s", res.err)
 	}
+	if err := os.WriteFile(filepath.Join(session.Dir(r.clone), "beta", session.StateFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if res := r.expect(2, "resume", "--from-backup", "--headless"); !strings.Contains(res.err, "alpha, alpine, beta") {
+		t.Errorf("resume: %s", res.err)
+	}
+	if res := r.expect(2, "resume", "--from-backup", "beta", "--headless"); !strings.Contains(res.err, "no state.json.bak") {
+		t.Errorf("resume beta: %s", res.err)
+	}
+}
+
+// Without a name the session is meant that the command can apply to.
+func TestProtocolE4TheOnlyOneACommandCanApplyTo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: heldPlaybook})
+	r.expect(2, "resume")
+	for _, name := range []string{"old", "older"} {
+		s, err := session.Create(session.CreateSpec{
+			Project: r.clone, Now: time.Now(), Name: name, Request: "x", Definition: []byte(definitionText(t)),
+			State: orchestrator.State{Settings: orchestrator.DefaultSettings()},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := s.ReadState()
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.Phase, st.Outcome = orchestrator.PhaseDone, orchestrator.OutcomeDone
+		if err := s.Commit(orchestrator.Step{State: st, Changed: true}); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+	}
+	host := r.background("run", "Say two", "--workflow", "quick", "--headless", "--name", "held")
+	r.launched("held")
+	r.expect(0, "pause")
+	if e, err := session.Find(r.clone, "held", nil); err != nil || !e.State.Paused {
+		t.Errorf("not paused: %+v, %v", e, err)
+	}
+	r.expect(0, "resume")
+	if e, err := session.Find(r.clone, "held", nil); err != nil || e.State.Paused {
+		t.Errorf("paused: %+v, %v", e, err)
+	}
+	r.expect(0, "stop")
+	select {
+	case <-host.ended:
+	case <-time.After(runLimit):
+		t.Fatal("the host does not end")
+	}
+	if code := host.cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit %d", code)
+	}
+	if res := r.expect(2, "stop"); !strings.Contains(res.err, "no session here") {
+		t.Errorf("stop: %s", res.err)
+	}
 }
 
 // Mistakes of two files come together, each with its place.

@@ -81,7 +81,9 @@ func (a *app) resumeCommand() *cobra.Command {
 		Example: "  agentmux resume\n  agentmux resume '#42' --changes 'also cover the empty list'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			entry, err := a.find(args, unfinished)
+			entry, err := a.find(args, func(e session.Entry) bool {
+				return unfinished(e) || live(e) && e.State.Paused || changes != "" && changeable(e) || backup && e.Err != nil
+			})
 			if err != nil {
 				return err
 			}

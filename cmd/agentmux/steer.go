@@ -21,7 +21,7 @@ const decisionWait = 5 * time.Second
 
 func (a *app) steerCommands() []*cobra.Command {
 	return []*cobra.Command{
-		a.plainCommand("stop", "Stop a session; its work is kept", live),
+		a.plainCommand("stop", "Stop a session; its work is kept", stoppable),
 		a.plainCommand("pause", "Start no new turns until resume", live),
 		a.plainCommand("retry", "Start a failed or stalled agent again", unended),
 		a.approveCommand(), a.changesCommand(), a.sayCommand(), a.answerCommand(),
@@ -62,6 +62,9 @@ func chosen(args []string, named string) (string, error) {
 	}
 	return args[0], nil
 }
+
+// stoppable reports whether there is something to stop: a host, or a wait for a person.
+func stoppable(e session.Entry) bool { return live(e) || e.State != nil && e.State.Parked() }
 
 // unended reports whether a session could go on.
 func unended(e session.Entry) bool { return e.State != nil && e.State.Phase != orchestrator.PhaseDone }

@@ -140,6 +140,9 @@ func newLoop(ctx context.Context, o Options) (*loop, error) {
 		return nil, fmt.Errorf("recover session: %w", err)
 	}
 	o.Log = o.Log.With("session", st.SessionID)
+	for _, warning := range st.Warnings {
+		o.Log.Warn("state read", "warning", warning)
+	}
 	watch, stopWatch := context.WithCancel(context.WithoutCancel(ctx))
 	return &loop{
 		Options: o, st: st,
