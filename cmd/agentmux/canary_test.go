@@ -289,3 +289,52 @@ func commitPlaybook(exit, token string) string {
       - write: {file: a.txt, text: "two\n"}`+steps.String(), 1)
 	return strings.Replace(book, `"verdict: pass\nsummary: Fine.\n"`, yamlText(verdict), 1)
 }
+
+// TestSecurity33CheckpointsHoldNoSecret stops a session whose agents have put the token
+// into files, a name, a question and what they print, and reads what is kept of it.
+func TestSecurity33CheckpointsHoldNoSecret(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	token := r.github.Token(rigBot)
+	book := commitPlaybook("content", token)
+	book = strings.Replace(book, "\n      - submit: {tool: submit_done, with: {subplan_index: 1}}", fmt.Sprintf(`
+      - say: %s
+      - write: {file: %s, text: x}
+      - write: {file: plain.txt, text: kept}
+      - submit: {tool: ask_human, with: {question: %s}}
+      - hang: true`, yamlText(token), yamlText("dir/"+token+"/x.txt"), yamlText(token[7:])), 1)
+	r.canary(token, book)
+	b := r.background(append([]string{"issue", "1"}, quickRun...)...)
+	r.until("the question is open", func(s *orchestrator.State) bool { return len(s.Questions) == 1 })
+	b.exit(syscall.SIGINT)
+	r.silent(token)
+	e := r.session()
+	hosts, err := filepath.Glob(filepath.Join(r.dir, "home", ".local", "state", "agentmux", "*", "*", "*.git"))
+	if err != nil || len(hosts) != 1 {
+		t.Fatalf("host repositories: %v, %v", hosts, err)
+	}
+	ref := "refs/agentmux/sessions/" + e.Name
+	names := r.git(hosts[0], "ls-tree", "-r", "--name-only", ref)
+	kept := names + r.git(hosts[0], "log", "--format=%B", ref)
+	for id := range strings.Lines(r.git(hosts[0], "rev-list", "--objects", "--no-object-names", ref)) {
+		kept += r.git(hosts[0], "cat-file", "-p", strings.TrimSpace(id))
+	}
+	if found := leaks(token, kept); len(found) > 0 {
+		t.Errorf("the checkpoint holds the token: %v\n%s", found, names)
+	}
+	if !strings.Contains(names, "plain.txt") {
+		t.Errorf("the checkpoint lacks the work:\n%s", names)
+	}
+	transcripts, err := filepath.Glob(filepath.Join(e.Dir, "transcripts", "*"))
+	if err != nil || len(transcripts) < 2 {
+		t.Fatalf("transcripts: %v, %v", transcripts, err)
+	}
+	for _, file := range transcripts {
+		if strings.Contains(r.read(file), token) {
+			t.Errorf("%s holds the token", filepath.Base(file))
+		}
+	}
+	if strings.Contains(names, "transcripts") {
+		t.Errorf("transcripts are kept:\n%s", names)
+	}
+}

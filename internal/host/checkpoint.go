@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/outgate"
@@ -33,7 +34,11 @@ type keeping struct {
 // checkpoint keeps the session in the host repository, so that it can be made again
 // where this directory is not: its files below session/, unsubmitted work below work/,
 // and as parent the integrated commits. A file that holds a secret is left out and named.
-func (r *runner) checkpoint(ctx context.Context, _ orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+func (r *runner) checkpoint(ctx context.Context, _ orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	s, err := r.agentsFirst(ctx)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
 	k := &keeping{runner: r, room: maxCheckpoint, left: map[string]string{}}
 	files, err := k.files()
 	if err != nil {
@@ -66,6 +71,32 @@ func (r *runner) checkpoint(ctx context.Context, _ orchestrator.Effect, s *orche
 		return orchestrator.Result{}, fmt.Errorf("keep checkpoint: %w", err)
 	}
 	return orchestrator.Result{Path: ref, Commit: commit, Findings: k.named()}, nil
+}
+
+// agentsFirstTime bounds how long a checkpoint lets agents go first.
+const agentsFirstTime = 5 * time.Second
+
+// agentsFirst waits until no agent is about to be started, and returns the state by then.
+// A checkpoint reads the whole session: made at once, the agent of the phase it is made for
+// would wait for it on a machine with few processors.
+func (r *runner) agentsFirst(ctx context.Context) (*orchestrator.State, error) {
+	limit := time.NewTimer(agentsFirstTime)
+	defer limit.Stop()
+	tick := time.NewTicker(ask)
+	defer tick.Stop()
+	for {
+		s := r.state.Load()
+		if !slices.ContainsFunc(s.Pending, func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffStartAgent }) {
+			return s, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-limit.C:
+			return s, nil
+		case <-tick.C:
+		}
+	}
 }
 
 func (k *keeping) files() (map[string][]byte, error) {
@@ -148,6 +179,9 @@ func (k *keeping) clean(ctx context.Context, name, base string, snap gitrepo.Sna
 		file := path.Join("work", name, c.Path)
 		switch size := sizes[c.NewID]; {
 		case c.Status == 'D':
+		case k.secret(c.Path) != "":
+			k.left[path.Join("work", name, "(a file name)")] = k.secret(c.Path)
+			continue
 		case size > k.room:
 			k.left[file] = "is too large"
 			continue

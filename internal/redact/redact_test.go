@@ -100,6 +100,7 @@ func encodings(value string) map[string]string {
 		"backslash x":                each(value, `\x%02x`, ""),
 		"HTML":                       html.EscapeString(value),
 		"HTML, decimal":              each(value, "&#%d;", ""),
+		"HTML, twice":                each(value, "&amp;#%d;", ""),
 		"HTML, hex":                  each(value, "&#x%x;", ""),
 		"reversed":                   reverse(value),
 		"spaced":                     each(value, "%c", " "),

@@ -277,8 +277,12 @@ func number(text []byte, at, count, base int) (rune, int) {
 // maxReference is the length of the longest numeric reference that is decoded.
 const maxReference = 12
 
-// reference reads "&#65;" and "&#x41;".
+// reference reads "&#65;", "&#x41;" and the "&amp;" that stands before such a one in text
+// that was escaped twice.
 func reference(text []byte) (rune, int) {
+	if bytes.HasPrefix(text, []byte("&amp;")) {
+		return '&', len("&amp;")
+	}
 	text = text[:min(len(text), maxReference)]
 	if len(text) < 4 || text[1] != '#' {
 		return 0, 0
