@@ -7,6 +7,7 @@ func TestProtocol(t *testing.T) {
 	t.Run("W1 a definition that is too large", testTooLarge)
 	t.Run("W2 shipped definitions are valid", testShipped)
 	t.Run("W2 all prompts in both modes", testPrompts)
+	t.Run("W2 each prompt carries what its role works from", testPromptContents)
 	t.Run("W2 every prompt says where, how and what last", testPromptParts)
 	t.Run("K1 each rule of a plan", testPlanRules)
 	t.Run("K1 all errors of a plan at once", testPlanAllAtOnce)
