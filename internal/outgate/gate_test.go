@@ -179,6 +179,17 @@ func TestSecurity12BlockedPaths(t *testing.T) {
 			t.Errorf("symlink to %q: %q", p, got)
 		}
 	}
+	all, renamed := map[string]string{}, map[string]string{}
+	for i, p := range paths {
+		p = filepath.ToSlash(filepath.Clean(p))
+		all[p], renamed[p], renamed[fmt.Sprintf("free/%d", i)] = fmt.Sprintf("%d\n", i), "-", fmt.Sprintf("%d\n", i)
+	}
+	away := findings(newRig(t, all).check(renamed))
+	for p := range all {
+		if !strings.Contains(away, "path.blocked "+p+":0") {
+			t.Errorf("%q renamed away: %q", p, away)
+		}
+	}
 	for name, files := range map[string]map[string]string{
 		"deleted":                        {".github/workflows/ci.yml": "-"},
 		"renamed away":                   {".github/workflows/ci.yml": "-", "ci.yml": "on: push\n"},
