@@ -113,6 +113,7 @@ func (r *rig) same(want string) {
 	if got := r.picture(); got != want {
 		r.t.Errorf("with faults:\n%s\nwithout:\n%s", got, want)
 	}
+	r.shownAnew(r.session())
 	r.github.Check(r.t)
 	branches := 0
 	for ref := range r.github.Repo(rigRepo).Refs() {

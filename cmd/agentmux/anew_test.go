@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// shownAnew fails unless a mirror that knows nothing but the session's records writes, on
+// a GitHub where nothing was written, what stands on the one the session had: the same
+// comments, in the same order, and the same labels.
+func (r *rig) shownAnew(e session.Entry) {
+	r.t.Helper()
+	repo := r.github.Repo(rigRepo)
+	if len(repo.Comments(1)) == 0 {
+		return // not shown on its issue
+	}
+	github := ghsynctest.Start(r.t, ghsynctest.Options{
+		Users: []ghsynctest.UserSpec{
+			{Login: rigOwner, Roles: map[string]ghsynctest.Role{rigRepo: ghsynctest.Admin}},
+			{Login: rigBot, Roles: map[string]ghsynctest.Role{rigRepo: ghsynctest.Write}},
+		},
+		Repos: []ghsynctest.RepoSpec{{Owner: "acme", Name: "widgets", Source: repo.Dir()}},
+	})
+	anew := github.Repo(rigRepo)
+	anew.AddIssue(ghsynctest.IssueSpec{Title: "Say two", Author: rigOwner, Labels: []string{"agentmux"}})
+	client, err := ghsync.New(ghsync.Options{
+		APIURL: github.API(), GraphQLURL: github.GraphQL(), ServerURL: github.URL(), Pause: time.Millisecond,
+		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(github.Token(rigBot))),
+		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, pull := range repo.Pulls() {
+		made, err := (&ghsync.PullRequest{Client: client}).Ensure(r.t.Context(), ghsync.PullRequestSpec{
+			Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, Branch: pull.Head, Base: pull.Base, Title: pull.Title, Body: "x",
+		})
+		if err != nil || made.Number != pull.Number {
+			r.t.Fatalf("pull request %d: %+v, %v", pull.Number, made, err)
+		}
+	}
+	r.mirrorAnew(e, client, anew.ID())
+	for _, number := range []int{1, e.State.Completion.PRNumber} {
+		if number == 0 {
+			continue
+		}
+		if got, want := commentsOn(anew, number), commentsOn(repo, number); got != want {
+			r.t.Errorf("shown anew on #%d:\n%s\nby the session:\n%s", number, got, want)
+		}
+	}
+	if got, want := strings.Join(anew.Issue(1).Labels, " "), strings.Join(repo.Issue(1).Labels, " "); got != want {
+		r.t.Errorf("labels anew %q, by the session %q", got, want)
+	}
+}
+
+// mirrorAnew shows a copy of the session that has no memory of what was shown.
+func (r *rig) mirrorAnew(e session.Entry, client *ghsync.Client, repoID int64) {
+	r.t.Helper()
+	project := r.t.TempDir()
+	dir := filepath.Join(session.Dir(project), filepath.Base(e.Dir))
+	for _, name := range []string{session.EventsFile, session.StateFile, session.SnapshotFile} {
+		if data, err := os.ReadFile(filepath.Join(e.Dir, name)); err == nil {
+			r.write(filepath.Join(dir, name), string(data))
+		}
+	}
+	if err := os.CopyFS(filepath.Join(dir, "blobs"), os.DirFS(filepath.Join(e.Dir, "blobs"))); err != nil {
+		r.t.Fatal(err)
+	}
+	m, err := ghsync.NewMirror(ghsync.MirrorOptions{
+		Client: client, Dir: dir, Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, RepoID: repoID, Issue: 1, Deaf: true,
+		Pace: ghsync.Pace{Look: time.Millisecond, Again: time.Millisecond, Backoff: time.Millisecond, Scan: time.Millisecond},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(r.t.Context(), runLimit)
+	defer cancel()
+	if err := m.Finish(ctx); err != nil {
+		r.t.Fatalf("show anew: %v; %v", err, m.LastError())
+	}
+}
+
+func commentsOn(repo *ghsynctest.Repo, number int) string {
+	var all []string
+	for _, c := range repo.Comments(number) {
+		all = append(all, c.Body)
+	}
+	return strings.Join(all, "\n====\n")
+}
+
+// What a session showed on its issue follows from its records alone.
+func TestGitHub53ASessionIsShownTheSameAnew(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	r.expect(0, "issue", "1", "--headless")
+	e := r.session()
+	r.done(e)
+	r.shownAnew(e)
+}
