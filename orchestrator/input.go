@@ -47,6 +47,7 @@ type Start struct {
 	Settings *Settings   `json:"settings,omitempty"` // resume: refreshed configuration
 	Live     []string    `json:"live,omitempty"`     // launches whose pane is alive
 	PROpen   bool        `json:"pr_open,omitempty"`
+	Base     string      `json:"base,omitempty"`    // resume: the branch that pull requests go to from now on
 	Classic  *ClassicDir `json:"classic,omitempty"` // of a session of the earlier tool
 
 	Exited []AgentReport `json:"exited,omitempty"` // launches that ended while nobody hosted the session

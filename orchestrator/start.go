@@ -41,6 +41,9 @@ func (r *reducer) resume() {
 		r.s.Settings = *set
 		r.changed = true
 	}
+	if base := r.in.Start.Base; base != "" && base != r.s.BaseBranch {
+		r.s.BaseBranch, r.changed = base, true
+	}
 	switch changes := r.in.Start.Changes; {
 	case changes != "" && (r.s.Parked() || r.pullOpen() || r.s.Gate != nil && !r.s.Ended()):
 		r.recordResumed(r.s.Phase, false)

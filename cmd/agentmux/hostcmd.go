@@ -154,7 +154,7 @@ func explainRun(err error) error {
 func (a *app) sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "session", Short: "Host sessions (internal)", RunE: needsSubcommand, Args: unknownCommand}
 	var resume, backup, tokenIn bool
-	var changes string
+	var changes, base string
 	run := &cobra.Command{
 		Use: "run DIR", Short: "Host the session in DIR", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -163,7 +163,7 @@ func (a *app) sessionCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.runSession(cmd.Context(), args[0], host.RunSpec{Resume: resume, Changes: changes, Backup: backup}, &hostLog{terminal: a.err})
+			return a.runSession(cmd.Context(), args[0], host.RunSpec{Resume: resume, Changes: changes, Backup: backup, Base: base}, &hostLog{terminal: a.err})
 		},
 	}
 	flags := run.Flags()
@@ -171,6 +171,7 @@ func (a *app) sessionCommand() *cobra.Command {
 	flags.BoolVar(&backup, "from-backup", false, "take the state before the last phase")
 	flags.BoolVar(&tokenIn, "token-stdin", false, "read the GitHub token from standard input")
 	flags.StringVar(&changes, "changes", "", "what is wanted different")
+	flags.StringVar(&base, "base", "", "where the pull request goes from now on")
 	cmd.AddCommand(run)
 	return hidden(cmd)
 }

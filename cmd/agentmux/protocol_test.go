@@ -482,3 +482,23 @@ func (r *rig) launched(name string) {
 		return err == nil && e.State != nil && r.recorded(e, orchestrator.EvAgentStarted, "2.coder.1.1")
 	}, func() string { return r.agentmux("logs", name).out })
 }
+
+func TestAResumeMovesThePullRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: heldPlaybook})
+	host := r.background("run", "Say two", "--workflow", "quick", "--headless", "--name", "held")
+	r.launched("held")
+	host.exit(syscall.SIGTERM)
+	r.write(filepath.Join(r.dir, "playbook.yaml"), quickPlaybook)
+	if res := r.expect(1, "resume", "held", "--headless", "--base", "nowhere"); !strings.Contains(res.err, "--base nowhere: the server has no such branch") {
+		t.Errorf("nowhere: %s", res.err)
+	}
+	r.github.Repo(rigRepo).Commit(ghsynctest.CommitSpec{
+		Branch: "next", Message: "Next", Author: "Mia <mia@example.com>", Files: map[string]string{"next.txt": "next\n"},
+	})
+	r.expect(0, "resume", "held", "--headless", "--base", "next")
+	r.done(r.session())
+	if pulls := r.github.Repo(rigRepo).Pulls(); pulls[0].Base != "next" {
+		t.Errorf("the pull request goes to %s", pulls[0].Base)
+	}
+}

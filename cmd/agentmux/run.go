@@ -74,7 +74,7 @@ func readRequest(arg string) (request, title string, err error) {
 
 func (a *app) resumeCommand() *cobra.Command {
 	var backup, headless bool
-	var changes string
+	var changes, base string
 	cmd := &cobra.Command{
 		Use:     "resume [S]",
 		Short:   "Go on with a session that was interrupted, parked, paused or has an open pull request",
@@ -87,12 +87,13 @@ func (a *app) resumeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.resume(cmd.Context(), entry, host.RunSpec{Resume: true, Changes: changes, Backup: backup}, headless)
+			return a.resume(cmd.Context(), entry, host.RunSpec{Resume: true, Changes: changes, Backup: backup, Base: base}, headless)
 		},
 	}
 	cmd.Flags().BoolVar(&backup, "from-backup", false, "take the state before the last phase, when state.json is corrupt")
 	cmd.Flags().BoolVar(&headless, "headless", false, "stay in the foreground and ask nobody")
 	cmd.Flags().StringVar(&changes, "changes", "", "what is wanted different, as `text`")
+	cmd.Flags().StringVar(&base, "base", "", "`branch` of the server that the pull request goes to from now on")
 	return group(groupStart, cmd)
 }
 
@@ -125,6 +126,9 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 	}
 	if spec.Changes != "" {
 		args = append(args, "--changes", spec.Changes)
+	}
+	if spec.Base != "" {
+		args = append(args, "--base", spec.Base)
 	}
 	if err := a.detach(ctx, s, e.Dir, args...); err != nil {
 		return err

@@ -42,3 +42,21 @@ func (r *runner) basis(ctx context.Context, s *orchestrator.State) error {
 	}
 	return nil
 }
+
+// target fails unless branch is one of the server that a pull request can go to.
+func (r *runner) target(ctx context.Context, branch string) error {
+	if branch == "" {
+		return nil
+	}
+	if r.project.remote == nil {
+		return fmt.Errorf("--base %s: this clone has no remote on the GitHub server, so there is no pull request to move", branch)
+	}
+	refs, err := r.repo.RemoteRefs(ctx, *r.project.remote, "refs/heads/"+branch)
+	if err == nil && len(refs) == 0 {
+		err = errors.New("the server has no such branch; a session keeps the commit it began with, and only its pull request moves")
+	}
+	if err != nil {
+		return fmt.Errorf("--base %s: %w", branch, err)
+	}
+	return nil
+}

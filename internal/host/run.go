@@ -30,6 +30,7 @@ type RunSpec struct {
 	Resume  bool           // a person or the bot asked to go on
 	Changes string         // with Resume: what is wanted different
 	PROpen  bool           // with Resume: the session's pull request is open
+	Base    string         // with Resume: the branch of the server that its pull request goes to from now on
 	// Backup takes the state before the last phase entry instead of the present one.
 	Backup bool
 	// OnCommit is called with each committed state; it must not block. May be nil.
@@ -72,7 +73,7 @@ func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, erro
 		if err := h.Preflight(spec.Config, r.def, s.Interactive); err != nil {
 			return s, err
 		}
-		if err := r.basis(ctx, s); err != nil {
+		if err := errors.Join(r.basis(ctx, s), r.target(ctx, spec.Base)); err != nil {
 			return s, err
 		}
 	}
@@ -173,7 +174,7 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 	start := orchestrator.Start{Mode: orchestrator.StartNew}
 	if spec.Resume || s.IsClassic() {
 		settings := Settings(spec.Config, s.Interactive || s.IssueNumber > 0)
-		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen}
+		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base}
 	}
 	if !s.IsClassic() {
 		return start, nil
