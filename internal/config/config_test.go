@@ -131,7 +131,7 @@ func TestAnEmptyValueMeansTheDefault(t *testing.T) {
 	}
 }
 
-func TestProblems(t *testing.T) {
+func TestProtocolE1Problems(t *testing.T) {
 	tests := []struct {
 		name, user, project, flag string
 		want                      []string
@@ -267,6 +267,58 @@ func TestChooseTakesTheDefaultModelForTheDefaultProviderAlone(t *testing.T) {
 	} {
 		if got := c.Choose(role); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", role, got, want)
+		}
+	}
+}
+
+// Every key that decides about the machine is refused in a repository's file, wherever
+// that file is from, and taken from a file of the person.
+func TestProtocolE5KeysOfTheHost(t *testing.T) {
+	for _, c := range []struct{ key, text string }{
+		{"sandbox.level", "sandbox: {level: none}"}, {"sandbox.net", "sandbox: {net: open}"}, {"sandbox.net_allow", "sandbox: {net_allow: [x.test]}"},
+		{"sandbox.unsafe_flags", "sandbox: {unsafe_flags: true}"}, {"sandbox.ro_paths", "sandbox: {ro_paths: [/srv]}"},
+		{"sandbox.path", "sandbox: {path: /bin}"}, {"sandbox.home", "sandbox: {home: shared}"}, {"sandbox.env_allow", "sandbox: {env_allow: [GOFLAGS]}"},
+		{"output", "output: {allow: [bin/]}"}, {"gate", "gate: {allow_forks: true}"}, {"bot", "bot: {allowed_users: [eve]}"},
+		{"github.auth", "github: {auth: gh}"}, {"github.app", "github: {app: {client_id: x}}"}, {"providers", "providers: {claude: {command: /tmp/x}}"},
+		{"roles.coder.args", "roles: {coder: {args: [--free]}}"}, {"workspace", "workspace: {root: /srv/w}"},
+		{"session", "session: {transcripts: false}"}, {"log", "log: {level: debug}"},
+	} {
+		text := "version: 2\n" + c.text + "\n"
+		want := "4e1f9c2:.agentmux/config.yaml:2: " + c.key + ": only a configuration file outside the repository may set this"
+		_, problems := config.Load(config.Sources{
+			Project: fstest.MapFS{".agentmux/config.yaml": {Data: []byte(text)}}, ProjectPrefix: "4e1f9c2:",
+		})
+		if got := problems.Errors().Lines(); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s in a repository: %q", c.key, got)
+		}
+		if _, got := layers(t, text, "", ""); len(got) > 0 {
+			t.Errorf("%s of a person: %q", c.key, got)
+		}
+	}
+	if c, got := layers(t, "", "version: 2\nsandbox: {setup: [make, deps]}\n", ""); c == nil {
+		t.Errorf("sandbox.setup in a repository: %q", got)
+	}
+}
+
+// Each key that is no more names what takes its place.
+func TestProtocolE1RemovedKeys(t *testing.T) {
+	for key, c := range map[string]struct{ text, instead string }{
+		"defaults.session_name":        {"defaults: {session_name: x}", "--name"},
+		"defaults.compression":         {"defaults: {compression: x}", "need none"},
+		"defaults.tier":                {"defaults: {tier: x}", "defaults.model"},
+		"defaults.profile":             {"defaults: {profile: x}", "roles.<role>.provider"},
+		"launchers":                    {"launchers: {x: {}}", "providers.<name>"},
+		"profiles":                     {"profiles: {x: {}}", "roles.<role>.model"},
+		"providers.a.single_coder":     {"providers: {a: {command: a, single_coder: true}}", "limits.parallel"},
+		"providers.a.sub_agent_tool":   {"providers: {a: {command: a, sub_agent_tool: x}}", "limits.parallel"},
+		"providers.a.trust_snippet":    {"providers: {a: {command: a, trust_snippet: x}}", "providers.<name>.trust"},
+		"providers.a.trust_key":        {"providers: {a: {command: a, trust_key: x}}", "providers.<name>.trust"},
+		"providers.a.batch_command":    {"providers: {a: {command: a, batch_command: x}}", "headless_args"},
+		"providers.a.batch_subcommand": {"providers: {a: {command: a, batch_subcommand: x}}", "headless_args"},
+	} {
+		_, got := layers(t, "version: 2\n"+c.text+"\n", "", "")
+		if len(got) != 1 || !strings.HasPrefix(got[0], "user.yaml:2: "+key+": removed") || !strings.Contains(got[0], c.instead) {
+			t.Errorf("%s: %q", key, got)
 		}
 	}
 }
