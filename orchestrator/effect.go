@@ -20,7 +20,7 @@ const (
 	EffPush            = "ensure_push"      // the branch is where people find it
 	EffPR              = "ensure_pr"        // a pull request for the branch exists
 	EffLastCompletion  = "write_last_completion"
-	EffCheckpoint      = "checkpoint"
+	EffCheckpoint      = "checkpoint"      // the session, and what the workspaces named by Paths hold, is kept
 	EffOrphan          = "orphan_messages" // Paths are renamed to <stem>-orphan.md
 	EffAdopt           = "adopt_branch"    // what people put on the branch is integrated
 )

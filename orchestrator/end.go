@@ -18,14 +18,27 @@ func (r *reducer) end(outcome, reason string) {
 	}
 	r.s.Deadlines, r.s.StillSince = map[string]Time{}, Time{}
 	r.changed = true
-	r.checkpoint(r.pending(func(e Effect) bool { return e.Type == EffStopAgent })...)
+	r.checkpoint(r.unsubmitted(), EffStopAgent)
 }
 
-// checkpoint has the session kept where another host finds it. The latest one is all that
-// is wanted; one key keeps it behind an earlier one that is being made.
-func (r *reducer) checkpoint(after ...string) {
+// checkpoint has the session kept where another host finds it, with what workspaces hold.
+// It is made behind the pending effects of a type. The latest one is all that is wanted;
+// one key keeps it behind an earlier one that is being made.
+func (r *reducer) checkpoint(workspaces []string, behind string) {
 	r.dropPending(func(e Effect) bool { return e.Type == EffCheckpoint })
-	r.effect(EffCheckpoint, "checkpoint", Args{Visit: r.s.Visit}, after...)
+	r.effect(EffCheckpoint, "checkpoint", Args{Visit: r.s.Visit, Paths: workspaces},
+		r.pending(func(e Effect) bool { return e.Type == behind })...)
+}
+
+// unsubmitted names the workspaces whose work is in no other place.
+func (r *reducer) unsubmitted() []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(r.s.Workspaces)) {
+		if w := r.s.Workspaces[name]; !isView(name) && w.Path != "" && w.Used == r.s.Visit {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (r *reducer) finishRun(outcome, reason string) {

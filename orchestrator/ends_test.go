@@ -195,3 +195,26 @@ func TestARetryThatParksAtOnceLeavesNoDeadline(t *testing.T) {
 		t.Errorf("deadlines %v", m.s.Deadlines)
 	}
 }
+
+// A checkpoint lets agents go first, the next one replaces it, and the last one takes what
+// was not submitted.
+func TestCheckpoints(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.hold = func(e orchestrator.Effect) bool {
+		return e.Type == orchestrator.EffStartAgent && e.Args.Role == "coder" || e.Type == orchestrator.EffCheckpoint
+	}
+	m.planned("parallel", 2)
+	kept := func() []orchestrator.Effect {
+		return slices.DeleteFunc(slices.Clone(m.s.Pending), func(e orchestrator.Effect) bool { return e.Type != orchestrator.EffCheckpoint })
+	}
+	if got := kept(); len(got) != 1 || got[0].Args.Visit != 2 || len(got[0].After) != 2 || len(got[0].Args.Paths) != 0 {
+		t.Fatalf("on entry: %+v", got)
+	}
+	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint }
+	m.settle()
+	m.coded(1)
+	m.command("stop", nil)
+	if got := kept(); len(got) != 1 || !slices.Equal(got[0].Args.Paths, []string{"2"}) {
+		t.Errorf("at the end: %+v", got)
+	}
+}

@@ -7,10 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
-	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -34,17 +32,13 @@ type keeping struct {
 // checkpoint keeps the session in the host repository, so that it can be made again
 // where this directory is not: its files below session/, unsubmitted work below work/,
 // and as parent the integrated commits. A file that holds a secret is left out and named.
-func (r *runner) checkpoint(ctx context.Context, _ orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
-	s, err := r.agentsFirst(ctx)
-	if err != nil {
-		return orchestrator.Result{}, err
-	}
+func (r *runner) checkpoint(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	k := &keeping{runner: r, room: maxCheckpoint, left: map[string]string{}}
 	files, err := k.files()
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("read the session: %w", err)
 	}
-	work, err := k.work(ctx, s)
+	work, err := k.work(ctx, e.Args.Paths, s)
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
@@ -71,32 +65,6 @@ func (r *runner) checkpoint(ctx context.Context, _ orchestrator.Effect, _ *orche
 		return orchestrator.Result{}, fmt.Errorf("keep checkpoint: %w", err)
 	}
 	return orchestrator.Result{Path: ref, Commit: commit, Findings: k.named()}, nil
-}
-
-// agentsFirstTime bounds how long a checkpoint lets agents go first.
-const agentsFirstTime = 5 * time.Second
-
-// agentsFirst waits until no agent is about to be started, and returns the state by then.
-// A checkpoint reads the whole session: made at once, the agent of the phase it is made for
-// would wait for it on a machine with few processors.
-func (r *runner) agentsFirst(ctx context.Context) (*orchestrator.State, error) {
-	limit := time.NewTimer(agentsFirstTime)
-	defer limit.Stop()
-	tick := time.NewTicker(ask)
-	defer tick.Stop()
-	for {
-		s := r.state.Load()
-		if !slices.ContainsFunc(s.Pending, func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffStartAgent }) {
-			return s, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-limit.C:
-			return s, nil
-		case <-tick.C:
-		}
-	}
 }
 
 func (k *keeping) files() (map[string][]byte, error) {
@@ -134,22 +102,16 @@ func (k *keeping) secret(text string) string {
 	return ""
 }
 
-// work takes snapshots of the workspaces that hold what was not submitted. Agents may be
-// at work in them.
-func (k *keeping) work(ctx context.Context, s *orchestrator.State) (map[string]string, error) {
+// work takes snapshots of workspaces whose agents have ended.
+func (k *keeping) work(ctx context.Context, names []string, s *orchestrator.State) (map[string]string, error) {
 	trees := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
+	for _, name := range names {
 		w := s.Workspaces[name]
-		if w.Path == "" || w.Used != s.Visit || strings.HasPrefix(name, "view/") {
-			continue
-		}
-		snap, err := k.repo.Snapshot(ctx, gitrepo.SnapshotSpec{
-			Workspace: w.Path, Base: w.Base, MaxGrowth: maxGrowth, NameProblem: outgate.NameProblem, Live: true,
-		})
+		snap, _, err := k.snapshot(ctx, orchestrator.Args{Workspace: name, Dir: w.Path, Base: w.Base})
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil { // it goes on changing; what is integrated is kept all the same
+		if err != nil { // what is integrated is kept all the same
 			k.left[path.Join("work", name)] = k.redactor.Error(err).Error()
 			continue
 		}
