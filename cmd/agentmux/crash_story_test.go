@@ -173,9 +173,9 @@ func (s *story) ending() string {
 
 var (
 	steadyHash = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
-	steadyTime = regexp.MustCompile(`\b20[0-9]{2}-?[0-9]{2}-?[0-9]{2}[-T ][0-9]{2}:?[0-9]{2}:?[0-9]{2}(\.[0-9]+)?Z?`)
+	steadyTime = regexp.MustCompile(`\b20[0-9]{2}-?[0-9]{2}-?[0-9]{2}[-T ][0-9]{2}:?[0-9]{2}(:?[0-9]{2})?(\.[0-9]+)?Z?`)
 	steadySpan = regexp.MustCompile(`( in )[0-9]+ [0-9 a-z]+|(\| )[0-9]{2}:[0-9]{2}( \|)`)
-	steadyRest = regexp.MustCompile(`(seq=|127\.0\.0\.1:|2[0-9]{3}-[0-9]{2}-[0-9]{2} |msgs/)[0-9:]+`)
+	steadyRest = regexp.MustCompile(`(seq=|127\.0\.0\.1:|msgs/)[0-9:]+`)
 )
 
 // steady takes out of a text what differs between two runs.
