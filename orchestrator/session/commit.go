@@ -61,8 +61,9 @@ func entersPhase(events []orchestrator.Event) bool {
 	return slices.ContainsFunc(events, func(e orchestrator.Event) bool { return e.Type == orchestrator.EvPhaseEntered })
 }
 
-// encodeEvents returns one line per record. A record that is too long keeps its
-// number and type and loses its data: a hole in the numbers would be worse.
+// encodeEvents returns one line per record. One that is too long keeps its number, its type
+// and every key of its data, with shorter texts and lists: readers find a question by its
+// id, and a hole in the numbers would be worse still.
 func encodeEvents(events []orchestrator.Event) ([]byte, error) {
 	var out bytes.Buffer
 	for _, e := range events {
@@ -70,9 +71,8 @@ func encodeEvents(events []orchestrator.Event) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode record %d: %w", e.Seq, err)
 		}
-		if len(line) >= maxEventLine {
-			e.Data = map[string]any{"cut": fmt.Sprintf("%d bytes", len(line))}
-			if line, err = json.Marshal(e); err != nil {
+		for limit := 1000; len(line) >= maxEventLine && limit > 0; limit /= 4 {
+			if line, err = encodeShort(e, limit); err != nil {
 				return nil, fmt.Errorf("encode record %d: %w", e.Seq, err)
 			}
 		}
@@ -82,8 +82,44 @@ func encodeEvents(events []orchestrator.Event) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// backup keeps the state before a phase. A session goes on without: its state is good,
-// and what stands in the way of the backup, CheckDir tells.
+// encodeShort encodes a record with texts of at most so many characters and lists of at
+// most so many items.
+func encodeShort(e orchestrator.Event, limit int) ([]byte, error) {
+	data, err := json.Marshal(e.Data)
+	if err != nil {
+		return nil, err
+	}
+	var plain map[string]any
+	if err := json.Unmarshal(data, &plain); err != nil {
+		return nil, err
+	}
+	for key, value := range plain {
+		plain[key] = shortened(value, limit)
+	}
+	e.Data = plain
+	return json.Marshal(e)
+}
+
+func shortened(value any, limit int) any {
+	switch v := value.(type) {
+	case string:
+		if runes := []rune(v); len(runes) > limit {
+			return string(runes[:limit]) + "…"
+		}
+	case []any:
+		v = v[:min(len(v), limit)]
+		for i := range v {
+			v[i] = shortened(v[i], limit)
+		}
+		return v
+	case map[string]any:
+		for key := range v {
+			v[key] = shortened(v[key], limit)
+		}
+	}
+	return value
+}
+
 func (s *Session) backup() { _ = s.disk.Backup(s.Path(StateFile), s.Path(StateBackup)) }
 
 // appendEvents appends at eventsSize. What stands behind it was left by a commit

@@ -237,13 +237,26 @@ func TestFollowerSeesOnlyCommittedRecordsAndEachOnce(t *testing.T) {
 	}
 }
 
-func TestALongRecordKeepsItsNumber(t *testing.T) {
+func TestALongRecordKeepsItsNumberAndItsKeys(t *testing.T) {
 	s := fresh(t)
-	step := next(state(t, s), orchestrator.EvAgentStatus)
-	step.Events[0].Data["text"] = strings.Repeat("x", 80<<10)
+	step := next(state(t, s), orchestrator.EvQuestionAsked)
+	long := strings.Repeat("ü", 3000)
+	step.Events[0].Data = map[string]any{
+		"id": "q7", "text": long, "options": []string{long, long, long, long, long, long},
+		"paths": []orchestrator.ScopePath{{Path: strings.Repeat("p", 40<<10), Added: 3}}, "n": 5, "timeout": false,
+	}
 	commit(t, s, step)
 	records, bad, err := s.Events(2)
 	if err != nil || bad > 0 || len(records) != 1 || records[0].Seq != 3 {
-		t.Errorf("records are %+v, %d bad, %v", records, bad, err)
+		t.Fatalf("records are %+v, %d bad, %v", records, bad, err)
+	}
+	data := records[0].Data
+	if data["id"] != "q7" || data["n"] != 5.0 || data["timeout"] != false || len(data["options"].([]any)) != 6 || !strings.HasPrefix(data["text"].(string), "üüü") {
+		t.Errorf("data is %.300v", data)
+	}
+	for line := range strings.Lines(read(t, s, "events.jsonl")) {
+		if len(line) > 64<<10 {
+			t.Errorf("a line of %d bytes", len(line))
+		}
 	}
 }
