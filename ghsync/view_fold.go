@@ -137,10 +137,14 @@ func (v *view) left(_ orchestrator.Event, _ data) {
 	}
 }
 
-// agentStarted notes who works in a phase of one agent.
+// agentStarted notes who works in a phase of one agent. The record of one that was quicker
+// than its start belongs to an earlier phase.
 func (v *view) agentStarted(e orchestrator.Event, d data) {
 	row := v.row()
 	if row == nil || row.number != e.Visit || row.kind == "review" || row.left {
+		return
+	}
+	if visit, _, _, _, known := orchestrator.LaunchParts(d.text("launch")); known && visit != e.Visit {
 		return
 	}
 	row.agents = d.text("role")
