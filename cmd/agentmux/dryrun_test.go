@@ -24,6 +24,11 @@ func TestGitHub69ADryRunWritesNothing(t *testing.T) {
 			if log := r.github.Log(); len(log) != 0 {
 				t.Errorf("writes: %+v", log)
 			}
+			for _, call := range r.github.Calls() {
+				if call.Method != "GET" && call.Route != "POST /graphql" && !strings.HasPrefix(call.Route, "GIT fetch") {
+					t.Errorf("sent: %+v", call)
+				}
+			}
 			if _, err := os.Stat(filepath.Join(r.clone, ".agentmux")); err == nil || r.git(r.clone, "for-each-ref") != refs {
 				t.Error("the clone was written to")
 			}
@@ -104,7 +109,11 @@ func TestGitHub77TheDryRunOfAnAccountThatMayNotWrite(t *testing.T) {
 	if !slices.Equal(planned, []string{"BRANCH agentmux/issue-1-say-two"}) {
 		t.Errorf("planned %q", planned)
 	}
-	r.expect(0, args...)
+	res := r.expect(0, args...)
+	const line = "git push YOUR-FORK agentmux/issue-1-say-two && gh pr create --repo acme/widgets --base main --head YOU:agentmux/issue-1-say-two"
+	if !strings.Contains(res.err, line) || !strings.Contains(r.expect(0, "status").out, line) {
+		t.Errorf("it does not say how to propose the branch:\n%s", res.err)
+	}
 	if log := r.github.Log(); len(log) != 0 {
 		t.Errorf("written: %+v", log)
 	}

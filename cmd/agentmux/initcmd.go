@@ -162,37 +162,23 @@ func commandNames(providers agent.Providers) []string {
 	return names
 }
 
-// configNames are the files of a project's configuration; the first that is there counts.
-var configNames = []string{"config.yaml", "config.yml", "config.json"}
-
 // writeConfig writes the project's configuration unless there is one. With force it is
 // replaced, by a file of the same name.
 func (a *app) writeConfig(project string, found []string, force bool) error {
 	dir := filepath.Join(project, ".agentmux")
-	file := filepath.Join(dir, configNames[0])
-	for _, name := range configNames {
-		old := filepath.Join(dir, name)
+	file := filepath.Join(project, config.ProjectFiles()[0])
+	for i, name := range config.ProjectFiles() {
+		old := filepath.Join(project, name)
 		if _, err := os.Lstat(old); err != nil {
 			continue
 		}
-		if !force || name != configNames[0] {
-			a.tell("kept", "%s%s", old, map[bool]string{true: " (--force replaces it)"}[name == configNames[0]])
+		if !force || i > 0 {
+			a.tell("kept", "%s%s", old, map[bool]string{true: " (--force replaces it)"}[i == 0])
 			return nil
 		}
 		break
 	}
-	provider := "claude"
-	if len(found) > 0 {
-		provider = found[0]
-	}
-	text := fmt.Sprintf(`# agentmux: see "agentmux config show" for every key and its value.
-version: 2
-defaults:
-  provider: %s   # the CLI that plays every role
-  workflow: feature   # or quick: plan, implement, one review
-# roles:
-#   reviewer_logic: {provider: codex}   # a review by another vendor's model
-`, provider)
+	text, provider := a.firstConfig(project, found)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return cannotWrite(dir, err)
 	}
@@ -201,6 +187,27 @@ defaults:
 	}
 	a.tell("wrote", "%s (provider %s)", file, provider)
 	return nil
+}
+
+// firstConfig is a configuration with nothing that the person's own has decided already.
+func (a *app) firstConfig(project string, found []string) (text, provider string) {
+	sources := a.sources(project)
+	sources.Project = nil
+	own, problems := config.Load(sources)
+	provider = "claude"
+	if len(found) > 0 {
+		provider = found[0]
+	}
+	defaults := fmt.Sprintf("defaults:\n  provider: %s   # the CLI that plays every role\n  # workflow: quick   # plan, code, one review; without it: feature\n", provider)
+	if problems.Err() == nil && own.Layer("defaults.provider") != config.LayerBuiltIn {
+		provider = own.Defaults.Provider + ", from your own configuration"
+		defaults = "# defaults:\n#   provider: claude   # the CLI that plays every role, where it is not yours\n#   workflow: quick    # plan, code, one review; without it: feature\n"
+	}
+	return `# agentmux: see "agentmux config show" for every key and its value.
+version: 2
+` + defaults + `# roles:
+#   reviewer_logic: {provider: codex}   # a review by another vendor's model
+`, provider
 }
 
 func cannotWrite(path string, err error) error {

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // tellEnd says why a session did not end by itself and what a person can do now. A
-// session that is done says nothing more.
+// session that is done says nothing more, unless its branch went nowhere.
 func (a *app) tellEnd(dir string, s *orchestrator.State) {
+	if line := proposal(dir, s); line != "" {
+		a.say("done: the branch %s is in this clone", s.FeatureBranch)
+		a.say("next: %s", line)
+	}
 	if s.Outcome != orchestrator.OutcomeNeedsHuman && s.Outcome != orchestrator.OutcomeFailed {
 		return
 	}
@@ -22,6 +29,41 @@ func (a *app) tellEnd(dir string, s *orchestrator.State) {
 	if step := nextStep(session.Entry{Name: s.SessionID, Dir: dir, State: s}); step != "" && step != next {
 		a.say("      %s", step)
 	}
+}
+
+// proposal is the line that proposes a branch which a done session left in the clone; "" if
+// there is nothing of that kind.
+func proposal(dir string, s *orchestrator.State) string {
+	if s.Outcome != orchestrator.OutcomeDone || s.Completion.Pushed || s.Completion.Commit == "" || s.FeatureBranch == "" {
+		return ""
+	}
+	branch := s.FeatureBranch
+	if s.Repo == "" {
+		return "git merge " + branch
+	}
+	remote, head := "origin", branch
+	if strings.Contains(notPushed(dir), "write permission") {
+		remote, head = "YOUR-FORK", "YOU:"+branch
+	}
+	return fmt.Sprintf("git push %s %s && gh pr create --repo %s --base %s --head %s", remote, branch, s.Repo, s.BaseBranch, head)
+}
+
+// notPushed is why the last push was left out.
+func notPushed(dir string) (why string) {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return ""
+	}
+	records, _, err := sess.Events(0)
+	if err != nil {
+		return ""
+	}
+	for _, r := range records {
+		if r.Type == orchestrator.EvBranchPushed {
+			why, _ = r.Data["skipped"].(string)
+		}
+	}
+	return why
 }
 
 // endTexts are the words of the newest record that asks for a person.

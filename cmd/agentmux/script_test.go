@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +21,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error { return setUpScript(t, env) },
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "clone": cloneWidgets},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "clone": cloneWidgets, "playbook": playBook},
 	})
 }
 
@@ -95,6 +96,17 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%v: exit %d, want %d", args[1:], got, want)
 	}
+}
+
+// playBook lets the scripted agent play a file: playbook FILE CONFIG
+func playBook(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: playbook FILE CONFIG")
+	}
+	f, err := os.OpenFile(args[1], os.O_APPEND|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	_, err = fmt.Fprintf(f, "providers:\n  script: {interactive_args: [%[1]q, --fast], headless_args: [%[1]q, --fast]}\n", args[0])
+	ts.Check(errors.Join(err, f.Close()))
 }
 
 // cloneWidgets clones the repository into a directory and goes there: clone DIR

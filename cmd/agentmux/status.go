@@ -101,7 +101,7 @@ func nextStep(e session.Entry) string {
 	case s.Paused:
 		return "agentmux resume " + e.Name
 	case s.Ended():
-		return ""
+		return proposal(e.Dir, s)
 	case !e.Running:
 		return "no host runs it: agentmux resume " + e.Name
 	}
