@@ -140,6 +140,9 @@ func newLoop(ctx context.Context, o Options) (*loop, error) {
 		return nil, fmt.Errorf("recover session: %w", err)
 	}
 	o.Log = o.Log.With("session", st.SessionID)
+	for _, d := range o.Session.Differences(st) {
+		o.Log.Warn("the state is not what the records say; see agentmux doctor "+o.Session.Name(), "differs", d)
+	}
 	for _, warning := range st.Warnings {
 		o.Log.Warn("state read", "warning", warning)
 	}

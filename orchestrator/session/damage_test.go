@@ -174,7 +174,7 @@ func (d damaged) fatal() (fatal, backup bool) {
 		return changed, changed
 	case session.DefinitionFile:
 		return changed, false
-	case session.EventsFile, session.LockFile:
+	case session.EventsFile, session.LockFile, session.ToolEvents, session.Commands:
 		return odd, false
 	}
 	return false, false

@@ -27,6 +27,9 @@ func (s *Session) Recover(now time.Time) (*orchestrator.State, error) {
 	if state.IsClassic() && state.ToolCursor == (orchestrator.Cursor{}) {
 		state.ToolCursor = s.classicCursor()
 	}
+	if err := s.lineFiles(); err != nil {
+		return nil, err
+	}
 	keep, size, found, err := s.lastRecord(state.Seq)
 	if err != nil {
 		return nil, err
@@ -44,6 +47,20 @@ func (s *Session) Recover(now time.Time) (*orchestrator.State, error) {
 	}
 	s.viewToolCursor(state.ToolCursor)
 	return state, nil
+}
+
+// lineFiles fails if a file of lines is none: nobody could hand in anything.
+func (s *Session) lineFiles() error {
+	for _, file := range []string{ToolEvents, Commands} {
+		f, _, err := openLines(s.Path(file))
+		if err != nil {
+			return s.unusable(file, err, "move it out of the way and run agentmux resume "+s.Name())
+		}
+		if f != nil {
+			f.Close()
+		}
+	}
+	return nil
 }
 
 // take notes what the host's files look like now, so that changes of others and
