@@ -177,6 +177,8 @@ func (r *reducer) cmdApprove(p Payload) string {
 	switch {
 	case r.s.Gate == nil:
 		return "no gate is open"
+	case !r.shown(textArg(p, "of")):
+		return "what waits for approval is another one by now, " + cut(r.gateDigest(), 12) + ": look at it again"
 	case r.s.Parked():
 		r.resumeRun(r.s.Phase, false)
 	case r.s.Ended():

@@ -26,6 +26,21 @@ func (r *reducer) openGate(name string) {
 	}
 }
 
+// gateDigest names what the open gate is about: the plan, or the tree of the result.
+func (r *reducer) gateDigest() string {
+	if r.s.Gate.Name == GatePlan {
+		return r.s.PlanSHA256
+	}
+	return r.s.Integrated.Tree
+}
+
+// shown reports whether a person who saw the digest of, or its beginning, saw what the gate
+// is about now. One who names none means whatever is open.
+func (r *reducer) shown(of string) bool {
+	now := r.gateDigest()
+	return of == "" || of == now || len(of) >= 7 && strings.HasPrefix(now, strings.ToLower(of))
+}
+
 func (r *reducer) gateFiles() []string {
 	dir := dirOf(r.def, workflows.KindComplete)
 	return []string{path.Join(dir, "approval.json"), path.Join(dir, "changes.md")}

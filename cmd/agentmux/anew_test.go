@@ -32,14 +32,7 @@ func (r *rig) shownAnew(e session.Entry) {
 	})
 	anew := github.Repo(rigRepo)
 	anew.AddIssue(ghsynctest.IssueSpec{Title: "Say two", Author: rigOwner, Labels: []string{"agentmux"}})
-	client, err := ghsync.New(ghsync.Options{
-		APIURL: github.API(), GraphQLURL: github.GraphQL(), ServerURL: github.URL(), Pause: time.Millisecond,
-		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(github.Token(rigBot))),
-		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	client := r.client(github, rigBot)
 	for _, pull := range repo.Pulls() {
 		made, err := (&ghsync.PullRequest{Client: client}).Ensure(r.t.Context(), ghsync.PullRequestSpec{
 			Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, Branch: pull.Head, Base: pull.Base, Title: pull.Title, Body: "x",
@@ -60,6 +53,20 @@ func (r *rig) shownAnew(e session.Entry) {
 	if got, want := strings.Join(anew.Issue(1).Labels, " "), strings.Join(repo.Issue(1).Labels, " "); got != want {
 		r.t.Errorf("labels anew %q, by the session %q", got, want)
 	}
+}
+
+// client acts as an account and does not wait between requests.
+func (r *rig) client(github *ghsynctest.Server, login string) *ghsync.Client {
+	r.t.Helper()
+	c, err := ghsync.New(ghsync.Options{
+		APIURL: github.API(), GraphQLURL: github.GraphQL(), ServerURL: github.URL(), Pause: time.Millisecond,
+		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(github.Token(login))),
+		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c
 }
 
 // mirrorAnew shows a copy of the session that has no memory of what was shown.

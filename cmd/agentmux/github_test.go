@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/ghsynctest"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -62,7 +63,9 @@ func TestGitHub(t *testing.T) {
 	}
 	t.Run("59 a limit met by the push", func(t *testing.T) { pushLimited(t, "GIT push") })
 	t.Run("59 a limit met before the push", func(t *testing.T) { pushLimited(t, "GIT push-refs") })
-	t.Run("60 pull requests are forbidden, then a person opens it", pullForbidden)
+	t.Run("60 pull requests are forbidden, then allowed", pullForbidden)
+	t.Run("60 a person opens it", func(t *testing.T) { pullByAPerson(t, false) })
+	t.Run("60 a person opens and merges it", func(t *testing.T) { pullByAPerson(t, true) })
 	t.Run("60 a person closed the pull request", pullClosed)
 	t.Run("61 nothing changed", nothingChanged)
 	t.Run("63 another base", otherBase)
@@ -100,6 +103,36 @@ func pullForbidden(t *testing.T) {
 	r.expect(0, "resume", "--headless")
 	r.done(r.session())
 	r.github.Check(t)
+}
+
+// pullByAPerson lets a person open what the account may not, and merge it: the session
+// takes it for its own and is done.
+func pullByAPerson(t *testing.T, merged bool) {
+	t.Helper()
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	never := ghsynctest.Refuse("POST .../pulls", "pr_forbidden")
+	never.Times, never.Actor = 0, rigBot
+	r.github.Inject(never)
+	r.quick(3)
+	e := r.session()
+	theirs, err := (&ghsync.PullRequest{Client: r.client(r.github, rigOwner)}).Ensure(t.Context(), ghsync.PullRequestSpec{
+		Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, Branch: e.State.FeatureBranch, Base: "main", Title: "By hand", Body: "My words.",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := r.github.Repo(rigRepo)
+	if merged {
+		repo.Merge(theirs.Number, rigOwner)
+	}
+	r.expect(0, "resume", e.Name, "--headless")
+	e = r.session()
+	r.done(e)
+	pull := repo.Pulls()[0]
+	if e.State.Completion.PRNumber != theirs.Number || pull.Title != "By hand" || pull.Body != "My words." || pull.Merged != merged {
+		t.Errorf("completion %+v, pull request %+v", e.State.Completion, pull)
+	}
 }
 
 func pullClosed(t *testing.T) {

@@ -73,7 +73,7 @@ func gated(e session.Entry) bool { return e.State != nil && e.State.Gate != nil 
 
 func (a *app) approveCommand() *cobra.Command {
 	var exclude []string
-	var message, named string
+	var message, of, named string
 	cmd := &cobra.Command{
 		Use:     "approve [S]",
 		Short:   "Answer an open gate with yes",
@@ -87,6 +87,9 @@ func (a *app) approveCommand() *cobra.Command {
 			if message != "" {
 				p.Args["message"] = message
 			}
+			if of != "" {
+				p.Args["of"] = of
+			}
 			s, err := chosen(args, named)
 			if err != nil {
 				return err
@@ -97,6 +100,7 @@ func (a *app) approveCommand() *cobra.Command {
 	sessionFlag(cmd, &named)
 	cmd.Flags().StringArrayVar(&exclude, "exclude", nil, "leave this `path` out of the commit (repeatable)")
 	cmd.Flags().StringVar(&message, "message", "", "commit `message`")
+	cmd.Flags().StringVar(&of, "of", "", "only the plan or tree whose `digest` begins so, as it was shown to you")
 	return group(groupSteer, cmd)
 }
 
