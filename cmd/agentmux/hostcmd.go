@@ -116,7 +116,7 @@ func (s *site) useGitHub(o *host.Options) (err error) {
 // hostSession runs a session in this process and turns its outcome into an exit code.
 func (a *app) hostSession(ctx context.Context, s *site, spec host.RunSpec) error {
 	spec.Config = s.config
-	if note := setupNote(s.project, s.config); note != "" {
+	if note := setupNote(projectOf(session.Entry{Dir: spec.Dir}), s.config); note != "" {
 		a.say("%s", note)
 	}
 	last, err := s.host.Run(ctx, spec)

@@ -239,9 +239,22 @@ func (a *app) basicSpec(ctx context.Context, s *site, project *host.Project, f *
 		a.say("%s", note)
 	}
 	return host.PrepareSpec{
-		Project: project, Config: s.config, Files: os.DirFS(s.project), Source: "working tree", Base: base,
+		Project: project, Dir: ownDir(s.project, project), Config: s.config, Files: os.DirFS(s.project), Source: "working tree", Base: base,
 		Name: f.name, Workflow: f.workflow, ProductManager: f.productManager, Interactive: a.terminal && !f.headless,
 	}, nil
+}
+
+// ownDir is a project below the clone's root; "" if the clone is the project. The way that a
+// person's shell names the root may lead through links.
+func ownDir(dir string, p *host.Project) string {
+	here, err := os.Stat(dir)
+	if err != nil {
+		return ""
+	}
+	if root, err := os.Stat(p.Clone.Root); err != nil || os.SameFile(here, root) {
+		return ""
+	}
+	return dir
 }
 
 // launch makes the session and runs it: in the foreground, or detached with the
@@ -254,7 +267,7 @@ func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) erro
 		return err
 	}
 	if p.spec.Interactive {
-		if err := a.askSetup(s, p.spec.Project.Clone.Root); err != nil {
+		if err := a.askSetup(s, p.spec.Root()); err != nil {
 			return err
 		}
 	}

@@ -65,22 +65,6 @@ func (t *terminal) press(keys ...string) {
 	}
 }
 
-// ends waits for the command's end and returns its exit code and its last screen.
-func (t *terminal) ends() (int, string) {
-	t.r.t.Helper()
-	var pane tmux.Pane
-	t.r.eventually("the command ends", func() bool {
-		var err error
-		pane, err = t.server.Pane(context.Background(), t.pane)
-		return err == nil && pane.Dead && (pane.ExitStatus >= 0 || pane.Signal != "")
-	}, nil)
-	screen, err := t.server.Capture(context.Background(), t.pane, 200)
-	if err != nil {
-		t.r.t.Fatal(err)
-	}
-	return pane.ExitStatus, screen
-}
-
 // eventually waits for something that happens by itself; tell adds to the failure.
 func (r *rig) eventually(what string, is func() bool, tell func() string) {
 	r.t.Helper()

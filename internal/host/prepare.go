@@ -39,8 +39,13 @@ type PrepareSpec struct {
 	Repo           ghsync.Repo      // of the issue; empty = the project's
 	Locked         bool             // the issue takes no comments: nobody can answer there
 
-	dir string // the session lies below it; empty = the clone's root
+	Dir string // the project, where a directory below the clone's root is one of its own; empty = the root
+
+	dir string // the session lies below it; empty = in the project
 }
+
+// Root is the project that the session is made in.
+func (spec PrepareSpec) Root() string { return or(spec.Dir, spec.Project.Clone.Root) }
 
 // ErrProductManager says that a workflow has no phase for the product manager.
 var ErrProductManager = errors.New("this workflow has no phase for a product manager")
@@ -61,7 +66,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 		return nil, err
 	}
 	create := session.CreateSpec{
-		Project: or(spec.dir, spec.Project.Clone.Root), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
+		Project: or(spec.dir, spec.Root()), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
 		Definition: data, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def),
 		BranchTaken: func(branch string) bool { return spec.Project.branchTaken(ctx, branch) },
 	}

@@ -76,7 +76,7 @@ func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) 
 	if p.Writes = writes; err != nil {
 		p.Halt = err.Error()
 	}
-	p.rename(sess.Dir, filepath.Join(session.Dir(spec.Project.Clone.Root), sess.Name()))
+	p.rename(sess.Dir, filepath.Join(session.Dir(spec.Root()), sess.Name()))
 	p.rename(scratch, "<scratch>")
 	return p, nil
 }
