@@ -142,3 +142,30 @@ func TestWhatMayNotBeTakenIsLeftOut(t *testing.T) {
 		t.Error("nobody is told")
 	}
 }
+
+// What nobody came to read by the end says so by its name.
+func TestAMessageThatReachedNobodyIsAnOrphan(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: headless}\n")
+	sc := simple()
+	sc.Hold = map[string]bool{"coder/1": true}
+	r.script(sc)
+	dir := r.prepare(quick)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	r.command(dir, "1", "say", map[string]any{"text": "Look at the tests, too."})
+	r.eventually("the message is queued", func() bool { return r.count(dir, orchestrator.EvMsgQueued) == 1 })
+	r.word()
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	files, err := filepath.Glob(filepath.Join(dir, "msgs", "*"))
+	if err != nil || len(files) != 1 || !strings.HasSuffix(files[0], "-orphan.md") || files[0] != filepath.Join(dir, s.Messages[0].File) {
+		t.Fatalf("messages: %v, %v; the state has %+v", files, err, s.Messages)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), "Look at the tests, too.") {
+		t.Errorf("%q, %v", text, err)
+	}
+}
