@@ -45,7 +45,7 @@ func TestGitHub69ADryRunWritesNothing(t *testing.T) {
 					t.Errorf("the plan lacks %q", want)
 				}
 			}
-			for _, bad := range []string{r.github.Token(rigBot), "<scratch>/.agentmux", r.dir + "/amx"} {
+			for _, bad := range []string{"came no further", r.github.Token(rigBot), "<scratch>/.agentmux", r.dir + "/amx"} {
 				if strings.Contains(res.out, bad) {
 					t.Errorf("the plan shows %q", bad)
 				}
@@ -187,4 +187,23 @@ func wayOf(way string, requests []string) []string {
 		}
 	}
 	return list
+}
+
+// The walk behind the list gets through gates, a product manager, and a workflow of the
+// project's own.
+func TestTheDryRunOfEveryWorkflowComesToItsEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "approval: {plan: true, completion: true}\n"})
+	own := r.expect(0, "workflows", "show", "feature").out
+	r.write(filepath.Join(r.clone, ".agentmux", "workflows", "mine.yaml"), strings.Replace(own, "name: feature", "name: mine", 1))
+	for _, args := range [][]string{{"feature", "--product-manager"}, {"quick"}, {"mine"}} {
+		out := r.expect(0, append([]string{"issue", "1", "--headless", "--dry-run", "--workflow"}, args...)...).out
+		planned := plannedRequests(out)
+		if strings.Contains(out, "came no further") || !slices.Contains(planned, "POST repos/acme/widgets/pulls") {
+			t.Errorf("%v: planned %q\n%s", args, planned, out[strings.Index(out, "would write"):])
+		}
+	}
+	if log := r.github.Log(); len(log) != 0 {
+		t.Errorf("written: %+v", log)
+	}
 }
