@@ -11,7 +11,7 @@ BESIDE ?= 12
 SCALE ?= 100
 FLEET ?= 50
 
-.PHONY: help build test lint demo bench fuzz test-real test-crash test-soak test-faults test-scale test-agents test-contract show-comments test-mutants protocol-table clean
+.PHONY: help build test lint demo bench fuzz test-real test-crash test-power test-soak test-faults test-scale test-agents test-contract show-comments test-mutants protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ test-real: ## published modules from a bug on record to a pull request (download
 
 test-crash: ## the host killed at each STRIDE-th crash point of a run, each time to the same end
 	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run=TestCrash ./orchestrator/engine ./cmd/agentmux
+
+test-power: ## the power cut at each STRIDE-th moment of a session, files cut and changed at each STRIDE-th byte
+	.ci/setup && AGENTMUX_POWER=$(STRIDE) go test -count=1 -timeout=30m $(TESTFLAGS) -run='PowerLoss|Cut|Flipped|Changed' ./internal/durable ./orchestrator/session ./orchestrator/engine
 
 test-soak: ## hosts killed KILLS times at random moments drawn from SEED
 	.ci/setup && AGENTMUX_SOAK_KILLS=$(KILLS) AGENTMUX_SOAK_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run=TestSoak ./cmd/agentmux

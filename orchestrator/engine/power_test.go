@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ findings: [{location: "auth/token.go:41", issue: No leeway, severity: high, reco
 const mirrorNote = `{"version":1,"shown_seq":%d}`
 
 // TestPowerLossDuringASession cuts the power below a whole session. With
-// AGENTMUX_POWER set it goes at every moment and not at some.
+// AGENTMUX_POWER set it goes at each so many-th moment, in more ways.
 func TestPowerLossDuringASession(t *testing.T) {
 	p := &powered{root: t.TempDir()}
 	p.disk = powertest.New(p.root)
@@ -66,8 +67,8 @@ func TestPowerLossDuringASession(t *testing.T) {
 		t.Fatalf("only %d changes and %d answered lines", moments, lines)
 	}
 	stride, fates, rest := max(1, moments/20), powertest.Fates+1, 8
-	if os.Getenv("AGENTMUX_POWER") != "" {
-		stride, fates, rest = 1, powertest.Fates+5, 5
+	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_POWER")); err == nil {
+		stride, fates, rest = n, powertest.Fates+5, 5
 	}
 	images := 0
 	for past := range p.disk.Past() {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,8 +19,8 @@ import (
 // offsets are the places of a file at which it is cut or changed: all of them, or with
 // a stride those of its ends and some between.
 func offsets(size, stride int) []int {
-	if os.Getenv("AGENTMUX_POWER") != "" {
-		stride = 1
+	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_POWER")); err == nil {
+		stride = n
 	}
 	var at []int
 	for n := range size {
