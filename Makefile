@@ -64,8 +64,8 @@ show-comments: ## write bin/comments.html: what the program writes on GitHub, ab
 test-mutants: ## each gate taken out of a copy: a test must fail
 	@.ci/setup && .ci/mutants/run
 
-protocol-table: ## write docs/protocol-cases.md: which tests hold which case of the protocol
-	@go test -count=1 -run=TestProtocolTable . -update
+protocol-table: ## write the pages of docs that say which tests hold which case
+	@go test -count=1 -run='Test(Protocol|GitHub)Table' . -update
 
 clean: ## remove what build made
 	rm -rf bin

@@ -103,7 +103,7 @@ var programs = map[string][]string{
 // top is what may lie at the root besides names with a leading dot.
 var top = []string{
 	"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md",
-	"action.yml", "bin", "bot", "cmd", "docs", "docs_test.go", "ghsync", "go.mod", "go.sum", "internal", "layout_test.go",
+	"action.yml", "bin", "bot", "cmd", "docs", "docs_test.go", "ghsync", "github_cases_test.go", "go.mod", "go.sum", "internal", "layout_test.go",
 	"orchestrator", "protocol_cases_test.go", "protocol_test.go", "tmux", "workflows",
 }
 

@@ -46,7 +46,7 @@ func TestCommandsInDocumentsExist(t *testing.T) {
 	}
 	found := 0
 	for _, page := range append(pages, more...) {
-		if filepath.Base(page) == "protocol-cases.md" {
+		if strings.HasSuffix(page, "-cases.md") {
 			continue // names of tests
 		}
 		data, err := os.ReadFile(page)

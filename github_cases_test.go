@@ -1,0 +1,190 @@
+package agentmux_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const githubPage = "docs/github-cases.md"
+
+// githubCases says for each case of the work with GitHub what its tests hold. Numbers that
+// are missing belong to what waits for issues by itself.
+var githubCases = map[int]string{
+	1:  "A read that is told to wait waits exactly as long.",
+	2:  "A creating request that meets a bare limit is sent once, and says for how long nothing will do.",
+	3:  "With nothing left of the quota, nothing is asked before the reset.",
+	4:  "A missing permission is asked for once.",
+	5:  "A comment that was made while the answer was lost is made once.",
+	6:  "So it is where lists lag behind: a twin that could not be seen is gone at the end.",
+	7:  "Edits, labels and deletions are repeated after a reset.",
+	8:  "A read is followed within its host; no other host ever sees the token.",
+	9:  "After a rename every write is made once, at the new name; a name that another repository took over is not written to.",
+	10: "Whoever waits for a limit stops at once when canceled.",
+	11: "Looking a hundred times at what did not change costs one answer per address.",
+	12: "A day of rest costs an App one answer per address and token.",
+	13: "Two identities share no answer, nor do an old and a new token.",
+	14: "A clock that is off is corrected by one refused claim, each time it is set.",
+	15: "A token that ends in the middle of a session loses no write.",
+	16: "A server of one's own is asked below its own path and needs no rate headers.",
+	17: "With little of the quota left, only what ends sessions passes.",
+	43: "Cleaning is what the corpus says, and cleaning twice changes nothing.",
+	44: "Generics, code and other scripts survive cleaning and make nobody suspicious.",
+	45: "Comments of those who may not steer are counted and left out; private members with write are heard.",
+	46: "An issue edited under way is one line of the status.",
+	47: "Each text in each mode is what the golden file says, and is shown on GitHub as it is meant.",
+	48: "Large texts are at most three comments, each whole in itself.",
+	49: "What agents write mentions nobody, closes nothing and forges no marker.",
+	50: "A marker counts only in what is ours; our account without a marker is a person.",
+	51: "Five hundred records in a second are one or two edits.",
+	52: "Two minutes after an hour without GitHub everything is shown, with one edit.",
+	53: "A mirror killed at any write, or begun anew from the records, shows the same.",
+	57: "An approval holds for what was shown; another plan in its place is refused.",
+	58: "A message to an agent that is not there is refused or waits, and is on record.",
+	59: "Branches of others, commits of people, conflicts and each refusal of a push end as they should.",
+	60: "A pull request that is open, closed, merged or forbidden is adopted, asked about, taken as done, or left to a person.",
+	61: "Nothing changed: no branch, no pull request.",
+	62: "Ready for review only when every verdict is for the pushed tree and nothing is held.",
+	63: "Another base than the default one: the pull request refers to the issue and does not close it.",
+	68: "A checkpoint leaves out what holds a secret, and says so.",
+	69: "A dry run writes nothing and lists what the run writes.",
+	70: "Each permission that is missing is named with what to do; an App with fewer works.",
+	71: "The reference session stays in its budget.",
+	74: "A locked issue is commented on no more; its texts stand on the pull request.",
+	77: "Without write permission the branch stays in the clone, and nothing is written.",
+}
+
+// githubAlso are tests that carry a case under another name.
+var githubAlso = map[int][]string{
+	8:  {"ghsync/transport_test.go TestSecurity23RedirectOfARead"},
+	43: {"internal/sanitize/sanitize_test.go TestSecurity4HiddenTextIsRemoved", "internal/sanitize/fuzz_test.go FuzzSanitize"},
+	45: {"ghsync/snapshot_test.go TestSecurity5SnapshotTakesOnlyWhatMaySteer"},
+	49: {"ghsync/neutral_test.go TestSecurity24ForeignLineIsInert", "ghsync/neutral_test.go TestSecurity24TitlesHaveNoReferences"},
+	50: {"ghsync/snapshot_test.go TestSecurity5SnapshotTakesOnlyWhatMaySteer"},
+	59: {"internal/host/github_test.go TestABranchOfSomebodyElseGetsAnotherName"},
+	60: {"ghsync/pullrequest_test.go TestPullRequestThatAPersonEndedStaysEnded"},
+	62: {"orchestrator/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed", "internal/host/github_test.go TestProtocolG5AnIssueBecomesAReadyPullRequest"},
+	68: {"cmd/agentmux/canary_test.go TestSecurity33CheckpointsHoldNoSecret"},
+	74: {"ghsync/mirror_test.go TestLockedIssueGetsLabelsAndThePullRequestTheComments"},
+}
+
+// TestGitHubTable holds that each case has a test and that the page lists them all.
+// `make protocol-table` writes the page.
+func TestGitHubTable(t *testing.T) {
+	tests, names, err := githubTests(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, also := range githubAlso {
+		for _, test := range also {
+			if !names[test] {
+				t.Errorf("case %d: there is no test %s", id, test)
+			}
+		}
+		tests[id] = append(tests[id], also...)
+	}
+	for id, of := range tests {
+		slices.Sort(of)
+		if githubCases[id] == "" {
+			t.Errorf("there is no case %d, named by %q", id, of)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("# GitHub cases\n\nWhat the work with GitHub promises, case by case, and the tests that hold it. A test carries a case by its number:\n" +
+		"`TestGitHub` and the number, or a part of `TestGitHub` that begins with it. `make protocol-table` writes this page; the\n" +
+		"sentences are in `github_cases_test.go`.\n\n| case | held | tests |\n|---|---|---|\n")
+	for _, id := range slices.Sorted(maps.Keys(githubCases)) {
+		var of []string
+		for _, test := range slices.Compact(tests[id]) {
+			file, name, _ := strings.Cut(test, " ")
+			of = append(of, fmt.Sprintf("`%s` %s", file, name))
+		}
+		if len(of) == 0 {
+			t.Errorf("case %d has no test", id)
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s |\n", id, githubCases[id], strings.Join(of, "<br>"))
+	}
+	if *update {
+		if err := os.WriteFile(githubPage, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(githubPage); err != nil || string(got) != b.String() {
+		t.Errorf("%s is not what the tests say (%v): run `make protocol-table`", githubPage, err)
+	}
+}
+
+var (
+	githubFunction = regexp.MustCompile(`^TestGitHub(\d+(?:And\d+)*)[A-Z]`)
+	githubPart     = regexp.MustCompile(`^(\d+) \S`)
+)
+
+// githubTests returns the tests of each case as "file name", and all names. Within a
+// function TestGitHub a string that begins with a number is the name of a part.
+func githubTests(fsys fs.FS) (tests map[int][]string, names map[string]bool, err error) {
+	tests, names = map[int][]string{}, map[string]bool{}
+	add := func(number, test string) {
+		id, _ := strconv.Atoi(number)
+		tests[id] = append(tests[id], test)
+	}
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || name == ".":
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, "_test.go") || path.Dir(name) == ".":
+			return nil
+		}
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || f.Recv != nil {
+				continue
+			}
+			test := name + " " + f.Name.Name
+			names[test] = true
+			if m := githubFunction.FindStringSubmatch(f.Name.Name); m != nil {
+				for number := range strings.SplitSeq(m[1], "And") {
+					add(number, test)
+				}
+			}
+			if f.Name.Name == "TestGitHub" {
+				githubParts(f.Body, func(number, part string) { add(number, test+"/"+part) })
+			}
+		}
+		return nil
+	})
+	return tests, names, err
+}
+
+func githubParts(n ast.Node, found func(number, part string)) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		lit, ok := n.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return true
+		}
+		text, err := strconv.Unquote(lit.Value)
+		if m := githubPart.FindStringSubmatch(text); err == nil && m != nil {
+			found(m[1], text)
+		}
+		return true
+	})
+}
