@@ -53,6 +53,7 @@ type scenario struct {
 	Verdict map[string][]string // role -> verdict of each round; pass after the last
 	Gone    map[string]int      // agent key -> how many launches exit without submitting
 	Ask     map[string]string   // agent key -> question asked at the first launch, then exit 0
+	Topic   map[string]string   // agent key -> topic its first two launches dispatch, then exit 0
 	Litter  bool                // coders leave a nested repository and a FIFO behind
 	Scrawl  bool                // reviewers list and change their workspace
 	Listen  map[string]bool     // agent key -> end the turn first, go on when a line is typed
@@ -129,6 +130,10 @@ func (p *player) run() int {
 		return 0
 	case p.what.Ask[p.key()] != "" && attempt == "1":
 		return p.call("ask_human", map[string]any{"question": p.what.Ask[p.key()], "options": []any{"a", "b"}})
+	case p.what.Topic[p.key()] != "" && attempt <= "2":
+		return p.call("research_dispatch_code", map[string]any{
+			"topic": p.what.Topic[p.key()], "context": "the project", "questions": []any{"Who greets?"},
+		})
 	}
 	switch role := p.who.Role; {
 	case role == "architect":
@@ -139,6 +144,9 @@ func (p *player) run() int {
 		return p.call("submit_plan", nil)
 	case role == "coder":
 		return p.code()
+	case role == "code-researcher":
+		p.write("03_research/code-"+p.who.Task+"/summary.md", "1. Nobody greets.\n")
+		return p.call("submit_research_done", nil)
 	case p.st.Awaiting:
 		p.write("08_completion/summary.md", "## What was implemented\n\nIt.\n\n## Key decisions\n\n- One.\n\n## Deviations from plan\n\nNone.\n")
 		return p.call("submit_summary", nil)

@@ -169,3 +169,32 @@ func TestAMessageThatReachedNobodyIsAnOrphan(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+// A researcher that dies ends its topic only; asked again, it answers, and the planner that
+// waited for it goes on with what was found.
+func TestProtocolP13APlannerWaitsForResearch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.config.Limits.AgentRetries = 0
+	sc := simple()
+	sc.Topic = map[string]string{"planner": "greetings"}
+	sc.Gone = map[string]int{"code-researcher/greetings": 1}
+	r.script(sc)
+	dir := r.prepare(quick)
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if failed, done := r.count(dir, orchestrator.EvResearchFailed), r.count(dir, orchestrator.EvResearchDone); failed != 1 || done != 1 {
+		t.Errorf("research failed %d times, was done %d times", failed, done)
+	}
+	if a := s.Agents["planner"]; a.Attempt != 3 || a.Retries != 0 {
+		t.Errorf("planner: %+v", a)
+	}
+	prompt, err := os.ReadFile(filepath.Join(dir, "04_planning", "planner_prompt.md"))
+	if err != nil || !strings.Contains(string(prompt), "Nobody greets.") || !strings.Contains(string(prompt), "03_research/code-greetings/detail.md") {
+		t.Errorf("the prompt lacks what was found: %v", err)
+	}
+	request, err := os.ReadFile(filepath.Join(dir, "03_research", "code-greetings", "request.md"))
+	if err != nil || !strings.Contains(string(request), "1. Who greets?") {
+		t.Errorf("request %q, %v", request, err)
+	}
+}
