@@ -315,9 +315,23 @@ func TestProtocolC13UnknownLaunchesAreStoppedAndPeoplesPanesAreNot(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	person, err := server.NewWindow(t.Context(), window(nil))
+	kept := map[string]tmux.Pane{}
+	for name, options := range map[string]map[string]string{
+		"a person's":        nil,
+		"another session's": {"@agentmux_role": "coder", "@agentmux_launch": "9.coder.1", "@agentmux_session": "another"},
+	} {
+		if kept[name], err = server.NewWindow(t.Context(), window(options)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := server.Panes(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, pane := range all {
+		if pane.Options["@agentmux_role"] == "control" {
+			kept["the monitor's"] = pane
+		}
 	}
 	sc := simple()
 	sc.Hold = map[string]bool{"planner": true}
@@ -327,8 +341,13 @@ func TestProtocolC13UnknownLaunchesAreStoppedAndPeoplesPanesAreNot(t *testing.T)
 	if _, err := server.Pane(t.Context(), stray.ID); !errors.Is(err, tmux.ErrNoPane) {
 		t.Errorf("the stray pane: %v", err)
 	}
-	if p, err := server.Pane(t.Context(), person.ID); err != nil || p.Dead {
-		t.Errorf("the person's pane: %+v, %v", p, err)
+	for name, pane := range kept {
+		if p, err := server.Pane(t.Context(), pane.ID); err != nil || p.Dead || p.PID != pane.PID {
+			t.Errorf("%s pane: %+v, %v; was %+v", name, p, err, pane)
+		}
+	}
+	if len(kept) != 3 {
+		t.Errorf("panes that stay: %v", kept)
 	}
 	if _, err := stop(engine.Signal{Name: "INT"}); err != nil {
 		t.Error(err)
