@@ -1,8 +1,5 @@
 package agentmux_test
 
-// openCases have no test yet. The list only gets shorter.
-var openCases = []string{}
-
 // protocolCases says for each case what its tests hold.
 var protocolCases = map[string]string{
 	"D1": "A launcher that dies while it makes a session leaves nothing that is listed, or the whole session.",

@@ -47,8 +47,8 @@ func TestProtocolTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range slices.Sorted(maps.Keys(protocolCases)) {
-		if open := slices.Contains(openCases, id); open == (len(tests[id]) > 0) {
-			t.Errorf("case %s: tests %q; listed as open: %t", id, tests[id], open)
+		if len(tests[id]) == 0 {
+			t.Errorf("case %s has no test", id)
 		}
 	}
 	for id, of := range tests {
