@@ -168,6 +168,7 @@ func (s *story) ending() string {
 	}
 	fmt.Fprintf(&b, "launches\n%s", strings.Join(s.launches(e), "\n"))
 	fmt.Fprintf(&b, "\nfiles\n%s\n", strings.Join(s.artifacts(e), "\n"))
+	fmt.Fprintf(&b, "beside it\n%s\n", strings.Join(s.beside(), "\n"))
 	return b.String()
 }
 
@@ -225,6 +226,25 @@ func (s *story) artifacts(e session.Entry) []string {
 	})
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// beside names what is left of agents outside of the session: environments, workspaces
+// and homes.
+func (s *story) beside() []string {
+	s.t.Helper()
+	var names []string
+	for _, pattern := range []string{"r/agentmux/*", "home/.local/state/agentmux/workspaces/*/*", "home/.local/state/agentmux/homes/*/*"} {
+		found, err := filepath.Glob(filepath.Join(s.dir, pattern))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, file := range found {
+			rel, _ := filepath.Rel(s.dir, file)
+			names = append(names, steady(eitherCoder(rel)))
+		}
 	}
 	slices.Sort(names)
 	return names

@@ -126,6 +126,11 @@ func same(a, b orchestrator.AgentReport) bool {
 // nobody can be asked, every launch counts as alive: one that is not is noticed later.
 func (l *loop) live(ctx context.Context) (live []string, exited []orchestrator.AgentReport) {
 	live = slices.Clone(l.Start.Live)
+	for _, e := range l.st.Pending {
+		if e.Type == orchestrator.EffStartAgent {
+			live = append(live, e.Args.Launch) // nobody is asked about it until its start has ended
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, observeBound)
 	defer cancel()
 	reports, err := l.Agents.Observe(ctx, l.st)

@@ -1,0 +1,59 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+)
+
+// reticent does not tell of a launch while it is being started, and takes its time.
+type reticent struct{ *world }
+
+func (r reticent) Observe(ctx context.Context, s *orchestrator.State) ([]orchestrator.AgentReport, error) {
+	time.Sleep(time.Second)
+	reports, err := r.world.Observe(ctx, s)
+	return slices.DeleteFunc(reports, func(rep orchestrator.AgentReport) bool {
+		return slices.ContainsFunc(s.Pending, func(e orchestrator.Effect) bool {
+			return e.Type == orchestrator.EffStartAgent && e.Args.Launch == rep.Launch
+		})
+	}), err
+}
+
+// The host was killed between opening the pane and noting that; its start is owed still.
+func TestAResumeKeepsAnAgentThatWasJustStarted(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", nil)
+		w.play = idle
+		w.hold = func(e orchestrator.Effect) <-chan struct{} {
+			if e.Type == orchestrator.EffStartAgent {
+				return make(chan struct{})
+			}
+			return nil
+		}
+		h := w.start(engine.Options{})
+		w.until("starting", func(st *orchestrator.State) bool {
+			return len(st.Pending) > 0 && st.Pending[0].Type == orchestrator.EffStartAgent
+		})
+		h.stop()
+		w.hold = nil
+		w.startAgent(w.state().Pending[0])
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = engine.Run(ctx, engine.Options{
+				Session: w.s, Effects: w, Agents: reticent{w}, Start: orchestrator.Start{Mode: orchestrator.StartResume},
+			})
+		}()
+		w.pass(time.Minute)
+		if got := w.launches(); !slices.Equal(got, []string{"1.planner.1"}) {
+			t.Errorf("launches are %v", got)
+		}
+		stop()
+		<-done
+	})
+}
