@@ -270,7 +270,7 @@ func (a *app) detach(ctx context.Context, s *site, dir string, args ...string) e
 }
 
 func startDetached(own string, argv []string, logFile, token string) (*exec.Cmd, error) {
-	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := session.OpenLog(logFile)
 	if err != nil {
 		return nil, err
 	}
@@ -315,7 +315,7 @@ func (a *app) awaitHost(ctx context.Context, sess *session.Session, seq int, cmd
 }
 
 func lastLine(file string) string {
-	data, _ := os.ReadFile(file)
+	data, _ := session.ReadFile(file)
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	if last := lines[len(lines)-1]; last != "" {
 		return last

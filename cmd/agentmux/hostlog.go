@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // hostLog is the log of a host in the foreground: the terminal sees it, and once the
@@ -19,7 +21,7 @@ type hostLog struct {
 // keep writes the rest of the log to a file, too. The file stays open for the life of
 // the process.
 func (l *hostLog) keep(name string) error {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	file, err := session.OpenLog(name)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}

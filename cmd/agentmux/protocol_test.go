@@ -153,7 +153,7 @@ func TestProtocolS2ASessionThatCannotBeRead(t *testing.T) {
 		t.Errorf("schema 2: %s", res.err)
 	}
 	r.write(file, whole[:len(whole)/2])
-	for _, args := range [][]string{{"status", "broken"}, {"resume", "broken", "--headless"}, {"attach", "broken"}} {
+	for _, args := range [][]string{{"status", "broken"}, {"resume", "broken", "--headless"}} {
 		if res := r.expect(1, args...); !strings.Contains(res.err, "agentmux resume broken --from-backup") {
 			t.Errorf("%v: %s", args, res.err)
 		}

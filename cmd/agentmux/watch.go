@@ -155,7 +155,7 @@ func (a *app) logsCommand() *cobra.Command {
 }
 
 func (a *app) copyLog(ctx context.Context, file, dir string, follow bool) error {
-	f, err := os.Open(file)
+	f, err := session.ReadLog(file)
 	if errors.Is(err, os.ErrNotExist) {
 		a.say("no log yet")
 		return nil

@@ -19,9 +19,10 @@ func FuzzConfig(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	s := config.Sources{Home: "/home/me", Providers: builtInProviders}
+	plain, _ := config.Load(s)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := config.Sources{Home: "/home/me", Providers: builtInProviders}
-		plain, _ := config.Load(s)
+		s := s
 		s.Project = fstest.MapFS{".agentmux/config.yaml": {Data: data}}
 		c, problems := config.Load(s)
 		if (c == nil) == (problems.Err() == nil) {

@@ -68,7 +68,7 @@ func (r *runner) setUp(ctx context.Context, dir string) error {
 		return nil
 	}
 	log := r.sess.Path(session.TranscriptsDir, "setup-"+filepath.Base(dir)+".log")
-	out, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	out, err := session.OpenLog(log)
 	if err != nil {
 		return fmt.Errorf("set up workspace: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -42,7 +41,7 @@ func Transcript(in io.Reader, dir, launch string) error {
 		return err
 	}
 	file := sess.Path(session.TranscriptsDir, launch+".log")
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := session.OpenLog(file)
 	if err != nil {
 		return fmt.Errorf("transcript: %w", err)
 	}
