@@ -64,7 +64,7 @@ var (
 	digest  = regexp.MustCompile(`[0-9a-f]{16,}|-[0-9a-f]{8}\b`)
 	stamp   = regexp.MustCompile(`[0-9]{8}-[0-9]{6}[a-z0-9-]*|[0-9]{14}[a-z0-9-]*`)
 	number  = regexp.MustCompile(`[0-9]+`)
-	nothing = strings.NewReplacer(" ", "-", "#", "-")
+	nothing = strings.NewReplacer(" ", "-", "#", "-", "/", ":")
 )
 
 // plain is a name that is the same in every run: of a path its last two parts, without
