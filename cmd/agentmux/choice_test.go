@@ -32,7 +32,7 @@ func TestProtocolE2MistypedCommands(t *testing.T) {
 		{[]string{"config", "chekc"}, "did you mean check?"},
 		{[]string{"session", "rnu"}, "did you mean run?"},
 		{[]string{"status", "--jsn"}, "--jsn"},
-		{[]string{"run"}, "arg"},
+		{[]string{"run"}, "agentmux run --help"},
 		{[]string{"sessions", "--log-level", "loud"}, "debug, info, warn or error"},
 		{[]string{"stop", "a", "--session", "b"}, "two sessions"},
 	} {
