@@ -11,9 +11,9 @@ import (
 
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
 // TestContractGraphQL holds the documents of recorded requests, their variables and what
@@ -98,9 +98,9 @@ func (g *graphql) document(text, operation string) *ast.QueryDocument {
 	if known {
 		return doc
 	}
-	doc, wrong := gqlparser.LoadQuery(g.schema, text)
+	doc, wrong := gqlparser.LoadQueryWithRules(g.schema, text, rules.NewDefaultRules())
 	if len(wrong) > 0 {
-		g.problem(operation, "document: %v", gqlerror.List(wrong))
+		g.problem(operation, "document: %v", wrong)
 		doc = nil
 	}
 	g.documents[text] = doc

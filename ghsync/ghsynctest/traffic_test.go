@@ -1,0 +1,32 @@
+package ghsynctest_test
+
+import (
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+)
+
+func TestTrafficIsWrittenDown(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(ghsynctest.TrafficVar, dir)
+	s := world(t, func(o *ghsynctest.Options) { o.Enterprise = true })
+	n := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	c := as(t, s, "write")
+	c.want(201, "POST", "/repos/octo/widgets/issues/1/comments", map[string]any{"body": "b"})
+	s.Inject(ghsynctest.Fault{Status: 502})
+	c.want(502, "GET", "/repos/octo/widgets/issues/1?x=y", nil)
+	if n != 1 {
+		t.Fatalf("issue %d", n)
+	}
+	got := exchanges(t)
+	if len(got) != 2 {
+		t.Fatalf("written down: %+v", got)
+	}
+	post, get := got[0], got[1]
+	if post.Method != "POST" || post.URL != "/repos/octo/widgets/issues/1/comments" || post.Body != `{"body":"b"}` || post.Status != 201 || post.Answer == "" || post.Fault {
+		t.Errorf("the comment: %+v", post)
+	}
+	if get.URL != "/repos/octo/widgets/issues/1?x=y" || get.Status != 502 || !get.Fault {
+		t.Errorf("the fault: %+v", get)
+	}
+}
