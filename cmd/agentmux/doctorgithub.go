@@ -49,6 +49,7 @@ func (a *app) probeGitHub(ctx context.Context, c *config.Config, project string,
 	if g.client = g.host.GitHub; g.client == nil {
 		return []probe{{"github", probeWarning, "origin is not on " + id.bases.Server, "an App works for a repository there: git remote -v, github.host"}}
 	}
+	defer a.waiting("GitHub")()
 	probes, ok := g.server(ctx)
 	if !ok {
 		return probes

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,7 +26,7 @@ func TestGitHub69ADryRunWritesNothing(t *testing.T) {
 				t.Errorf("writes: %+v", log)
 			}
 			for _, call := range r.github.Calls() {
-				if call.Method != "GET" && call.Route != "POST /graphql" && !strings.HasPrefix(call.Route, "GIT fetch") {
+				if call.Method != http.MethodGet && call.Route != "POST /graphql" && !strings.HasPrefix(call.Route, "GIT fetch") {
 					t.Errorf("sent: %+v", call)
 				}
 			}

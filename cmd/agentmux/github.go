@@ -87,6 +87,14 @@ func (id identity) client(log *slog.Logger) (*ghsync.Client, error) {
 	})
 }
 
+// patience is how long a person waits for GitHub without a word.
+const patience = 2 * time.Second
+
+// waiting says what is waited for if it takes long; the caller calls stop when it is there.
+func (a *app) waiting(what string) (stop func() bool) {
+	return time.AfterFunc(patience, func() { a.say("waiting for %s ...", what) }).Stop
+}
+
 // noTokenHint says where a token is looked for.
 const noTokenHint = "set AGENTMUX_GITHUB_TOKEN or GH_TOKEN, or run gh auth login"
 

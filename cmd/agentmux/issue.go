@@ -160,7 +160,9 @@ type planned struct {
 
 func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, repo ghsync.Repo, number int, f *runFlags) (*planned, error) {
 	what := fmt.Sprintf("%s#%d", repo, number)
+	stop := a.waiting("GitHub about " + what)
 	record, err := s.host.GitHub.Record(ctx, repo, number)
+	stop()
 	if err != nil {
 		return nil, explainGitHub(err, what)
 	}

@@ -161,7 +161,7 @@ func situations() []situation {
 			"X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "4000000000",
 		}), issueRun, 1, []string{"limit is used up", "try again after"}},
 		{"server broken", answers("", 502, "Bad gateway", nil), issueRun, 1, []string{"does not answer", "agentmux doctor"}},
-		{"network down", env("GITHUB_API_URL", "http://127.0.0.1:9/", "GITHUB_GRAPHQL_URL", "http://127.0.0.1:9/graphql"), issueRun, 1, []string{"connection refused", "agentmux doctor"}},
+		{"network down", env("GITHUB_API_URL", "http://127.0.0.1:9/", "GITHUB_GRAPHQL_URL", "http://127.0.0.1:9/graphql"), issueRun, 1, []string{"waiting for GitHub about acme/widgets#1 ...", "connection refused", "agentmux doctor"}},
 		{"plain http", env("GITHUB_API_URL", "http://github.example.com/"), issueRun, 2, []string{"https"}},
 		{"closed issue", func(r *rig) { r.github.Repo(rigRepo).CloseIssue(1, rigOwner) }, issueRun, 2, []string{"acme/widgets#1 is closed", "reopen"}},
 		{"bad configuration", func(r *rig) { r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nlimit: {}\n") }, issueRun, 2, []string{"config.yaml:2: limit", "agentmux config check"}},
