@@ -42,7 +42,7 @@ func world(t *testing.T, change ...func(*ghsynctest.Options)) *ghsynctest.Server
 func withoutGraphQL(o *ghsynctest.Options) { o.NoGraphQL = true }
 
 // clientOf is a client that does not wait between requests.
-func clientOf(t *testing.T, s *ghsynctest.Server, login string) *ghsync.Client {
+func clientOf(t testing.TB, s *ghsynctest.Server, login string) *ghsync.Client {
 	t.Helper()
 	c, err := ghsync.New(ghsync.Options{
 		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond,

@@ -35,7 +35,7 @@ phases:
 // scene is a session directory and a script of what happens in it. The script's lines are
 // "HH:MM visit type {data}"; "sync" stands for a moment at which the mirror catches up.
 type scene struct {
-	t       *testing.T
+	t       testing.TB
 	session *session.Session
 	state   orchestrator.State
 	blobs   map[string]string // name -> sha256
@@ -45,7 +45,7 @@ type scene struct {
 var sceneStart = time.Date(2026, 11, 21, 10, 5, 12, 0, time.UTC)
 
 // newScene makes the session of issue 12 with the files of an archive.
-func newScene(t *testing.T, files map[string][]byte) *scene {
+func newScene(t testing.TB, files map[string][]byte) *scene {
 	t.Helper()
 	truth := true
 	state := orchestrator.State{
