@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -278,11 +279,11 @@ func describe(w ghsync.Write) string {
 	switch path := w.Path; {
 	case w.Method == "MUTATION":
 		return "the draft becomes ready for review, if every review passed for exactly that tree"
-	case w.Method == "PATCH" && strings.Contains(path, "/issues/comments/"):
+	case w.Method == http.MethodPatch && strings.Contains(path, "/issues/comments/"):
 		return "the status comment, as the session goes on"
 	case strings.HasSuffix(path, "/comments"):
-		return "comment: " + string(marker.Kind)
-	case w.Method == "DELETE" && strings.Contains(path, "/labels/"):
+		return "comment: " + marker.Kind
+	case w.Method == http.MethodDelete && strings.Contains(path, "/labels/"):
 		return "a label comes off"
 	case strings.HasSuffix(path, "/labels"):
 		names, _ := w.Body["labels"].([]any)
