@@ -120,8 +120,10 @@ func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
 					continue
 				}
 				st.finish(m)
-				theirs, ours = theirs+jump.theirs, ours+jump.ours
-				jumps++
+				if jumps < 2 {
+					theirs, ours = theirs+jump.theirs, ours+jump.ours
+					jumps++
+				}
 			}
 			st.finish(m)
 			if got := st.end(); got != want {
