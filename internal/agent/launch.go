@@ -195,10 +195,11 @@ func (s LaunchSpec) write(l Launch, files map[string]any, env map[string]string)
 	return durable.Replace(filepath.Join(s.Dir, "launch.json"), data)
 }
 
-// Discard removes the file with the environment of a launch that will not be started. The
-// start itself removes it, so calling this after one changes nothing.
+// Discard removes the file with the environment of a launch that will not be started, and
+// what a host that was killed while it wrote it left of it. The start itself removes the
+// file, so calling this after one changes nothing.
 func (l Launch) Discard() error {
-	if err := os.Remove(l.EnvFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := durable.Remove(l.EnvFile); err != nil {
 		return fmt.Errorf("discard launch %s: %w", l.Launch, err)
 	}
 	return nil

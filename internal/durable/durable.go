@@ -312,7 +312,10 @@ func (d Disk) open(path string, how Opening) (File, error) {
 	return f, nil
 }
 
+// tempPrefix begins the names of the temporary files of name.
+func tempPrefix(name string) string { return "." + name + ".tmp-" }
+
 func tempName(path string) string {
 	dir, name := filepath.Split(path)
-	return dir + "." + name + ".tmp-" + strings.ToLower(rand.Text()[:13])
+	return dir + tempPrefix(name) + strings.ToLower(rand.Text()[:13])
 }
