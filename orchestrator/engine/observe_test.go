@@ -157,7 +157,6 @@ func TestProtocolC7MarkersOfAFormerPlanAndAKill(t *testing.T) {
 		w.start(engine.Options{})
 		w.pass(time.Minute)
 		untouched("after a kill")
-		w.hold = nil
 		close(never)
 		w.pass(time.Minute)
 		untouched("with the markers gone")
