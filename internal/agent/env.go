@@ -5,8 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
+
+// secretName is how the name of a variable says that its value is secret.
+var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
 
 // EnvSpec is what the host gives the environment of one launch. Nothing else gets in.
 type EnvSpec struct {
@@ -175,6 +180,19 @@ func EnvAllowed(name string) bool {
 		}
 	}
 	return true
+}
+
+// Secrets returns the values of the provider's variables that log it in or whose name
+// says that they are secret, by name.
+func (e EnvSpec) Secrets(p Provider) map[string]string {
+	found := map[string]string{}
+	for _, name := range p.Env {
+		value, ok := e.lookup(name)
+		if ok && (slices.Contains(p.Credentials, name) || secretName.MatchString(name)) {
+			found[name] = value
+		}
+	}
+	return found
 }
 
 func shell() string {

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/durable"
@@ -195,15 +197,38 @@ func (s LaunchSpec) write(l Launch, files map[string]any, env map[string]string)
 	return durable.Replace(filepath.Join(s.Dir, "launch.json"), data)
 }
 
-// Discard removes the file with the environment of a launch that will not be started, and
-// what a host that was killed while it wrote it left of it. The start itself removes the
-// file, so calling this after one changes nothing.
+// Discard removes the files with secrets of a launch that will not be started or has
+// ended, and what a host that was killed while it wrote one left of it. Whoever they are
+// for removes them at once, so calling this later changes nothing.
 func (l Launch) Discard() error {
-	if err := durable.Remove(l.EnvFile); err != nil {
+	if err := errors.Join(durable.Remove(l.EnvFile), durable.Remove(l.lentFile())); err != nil {
 		return fmt.Errorf("discard launch %s: %w", l.Launch, err)
 	}
 	return nil
 }
+
+// Lend leaves data for another process of the host that serves this launch, in a file
+// only this user can read and that Borrow removes: secrets stand in no argv.
+func (l Launch) Lend(data []byte) error {
+	if err := durable.View(l.lentFile(), data); err != nil {
+		return fmt.Errorf("lend to launch %s: %w", l.Launch, err)
+	}
+	return nil
+}
+
+// Borrow takes what was lent; nothing is no error.
+func (l Launch) Borrow() ([]byte, error) {
+	data, err := os.ReadFile(l.lentFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err := errors.Join(err, durable.Remove(l.lentFile())); err != nil {
+		return nil, fmt.Errorf("borrow for launch %s: %w", l.Launch, err)
+	}
+	return data, nil
+}
+
+func (l Launch) lentFile() string { return strings.TrimSuffix(l.EnvFile, ".env") + ".lent" }
 
 // ReadLaunch reads launch.json from the directory of a launch.
 func ReadLaunch(dir string) (Launch, error) {

@@ -58,6 +58,7 @@ type scenario struct {
 	Scrawl  bool                // reviewers list and change their workspace
 	Listen  map[string]bool     // agent key -> end the turn first, go on when a line is typed
 	Hold    map[string]bool     // agent key -> go on only when the file "go" is there
+	Print   map[string]string   // agent key -> what it prints first
 }
 
 // player is one scripted agent at work.
@@ -120,6 +121,7 @@ func (p *player) run() int {
 	if p.what.Hold[p.key()] {
 		p.hold()
 	}
+	fmt.Println(p.what.Print[p.key()])
 	if p.what.Listen[p.key()] && attempt == "1" {
 		if code := p.listen(); code != 0 {
 			return code

@@ -101,6 +101,9 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 		Host: &own, sess: sess, def: def, cfg: spec.Config, project: spec.Project, repo: spec.Project.repo, providers: providers,
 		redactor: h.Redactor,
 	}
+	if err := r.hideCredentials(); err != nil {
+		return nil, err
+	}
 	if spec.Files != nil {
 		if r.prompts, err = fs.Sub(spec.Files, workflows.ProjectPrompts); err != nil {
 			return nil, err

@@ -97,6 +97,9 @@ func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrato
 		Host: h, sess: sess, def: def, cfg: spec.Config, project: project, repo: project.repo, providers: providers,
 		signals: &signals{launches: map[string]followed{}}, redactor: h.Redactor,
 	}
+	if err := r.hideCredentials(); err != nil {
+		return nil, err
+	}
 	if r.prompts, err = r.projectPrompts(ctx, s); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"sync/atomic"
@@ -75,4 +76,18 @@ func (r *runner) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrato
 	}
 	res.Refused = r.redactor.Redact(res.Refused) // may be the server's words
 	return res, nil
+}
+
+// hideCredentials has the redactor know the keys that agents get. What is shorter than it
+// can look for is a stand-in for a service that wants none.
+func (r *runner) hideCredentials() error {
+	env := agent.EnvSpec{Lookup: r.Environ}
+	for _, p := range r.providers {
+		for _, value := range env.Secrets(p) {
+			if err := r.redactor.Add("provider-key", value); err != nil && !errors.Is(err, redact.ErrShort) {
+				return err
+			}
+		}
+	}
+	return nil
 }

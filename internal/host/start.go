@@ -121,7 +121,7 @@ func (r *runner) openPane(ctx context.Context, a orchestrator.Args, launch agent
 		return fmt.Errorf("start %s: %w", a.Launch, err)
 	}
 	crash.Point("open pane", a.Role)
-	r.record(ctx, pane.ID, a.Launch)
+	r.record(ctx, pane.ID, launch)
 	return r.notePane(a, pane)
 }
 

@@ -2,12 +2,14 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -20,14 +22,57 @@ const cutNotice = "\n[agentmux: the transcript is cut here]\n"
 
 // record has everything a pane prints written down, secrets taken out. A pane without
 // its transcript is no reason to stop.
-func (r *runner) record(ctx context.Context, pane, launch string) {
+func (r *runner) record(ctx context.Context, pane string, launch agent.Launch) {
 	if !r.cfg.Session.Transcripts {
 		return
 	}
-	err := r.panes.server.Pipe(ctx, pane, []string{r.Self, "transcript", r.sess.Dir, launch})
-	if err != nil && !errors.Is(err, tmux.ErrNoPane) {
-		r.Log.Warn("no transcript", "session", r.sess.Name(), "launch", launch, "err", err)
+	err := r.lendSecrets(launch)
+	if err == nil {
+		err = r.panes.server.Pipe(ctx, pane, []string{r.Self, "transcript", r.sess.Dir, launch.Launch})
 	}
+	if err != nil && !errors.Is(err, tmux.ErrNoPane) {
+		r.Log.Warn("no transcript", "session", r.sess.Name(), "launch", launch.Launch, "err", err)
+	}
+}
+
+// A lent value is one the process behind a pane's pipe looks for, by the name that stands
+// in its place.
+type lent struct{ Name, Value string }
+
+// lendSecrets tells the process behind the pane's pipe what this one keeps secret.
+func (r *runner) lendSecrets(launch agent.Launch) error {
+	var values []lent
+	for _, v := range r.redactor.Values() {
+		values = append(values, lent{v.Name, v.Secret.Reveal()})
+	}
+	data, err := json.Marshal(values)
+	if err != nil {
+		return fmt.Errorf("encode secrets: %w", err)
+	}
+	return launch.Lend(data)
+}
+
+// borrowed is a redactor that knows what the host lent for the launch in dir.
+func borrowed(dir string) (*redact.Redactor, error) {
+	r := redact.New()
+	launch, err := agent.ReadLaunch(dir)
+	if err != nil {
+		return nil, err
+	}
+	data, err := launch.Borrow()
+	if err != nil || len(data) == 0 {
+		return r, err
+	}
+	var values []lent
+	if err := json.Unmarshal(data, &values); err != nil {
+		return nil, fmt.Errorf("read lent secrets: %w", err)
+	}
+	for _, v := range values {
+		if err := r.Add(v.Name, v.Value); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // Transcript writes what comes from in to transcripts/<launch>.log of the session in dir,
@@ -40,6 +85,10 @@ func Transcript(in io.Reader, dir, launch string) error {
 	if err != nil {
 		return err
 	}
+	redactor, err := borrowed(sess.Path(session.LaunchesDir, launch))
+	if err != nil {
+		return fmt.Errorf("transcript: %w", err)
+	}
 	file := sess.Path(session.TranscriptsDir, launch+".log")
 	f, err := session.OpenLog(file)
 	if err != nil {
@@ -50,7 +99,7 @@ func Transcript(in io.Reader, dir, launch string) error {
 	if err != nil {
 		return fmt.Errorf("transcript: %w", err)
 	}
-	out := redact.New().Writer(&capped{f: f, left: maxTranscript - info.Size()})
+	out := redactor.Writer(&capped{f: f, left: maxTranscript - info.Size()})
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
 }

@@ -41,6 +41,13 @@ type Redactor struct {
 	lock  sync.RWMutex
 	index index                 // guarded by lock
 	known map[[32]byte]struct{} // digests of the values in index; guarded by lock
+	given []Value               // what index was made of; guarded by lock
+}
+
+// Value is one exact value of a Redactor.
+type Value struct {
+	Name   string // the rule of its findings
+	Secret Secret
 }
 
 // New makes a Redactor that knows the patterns and no exact value.
@@ -85,6 +92,7 @@ func (r *Redactor) Add(name, value string) error {
 		digest := sha256.Sum256([]byte(line))
 		if _, ok := r.known[digest]; !ok {
 			r.known[digest] = struct{}{}
+			r.given = append(r.given, Value{Name: name, Secret: NewSecret(line)})
 			r.index.add(name, line, parts[i])
 		}
 	}
@@ -97,6 +105,15 @@ func (r *Redactor) Add(name, value string) error {
 // AddSecret is Add for the value of a Secret.
 func (r *Redactor) AddSecret(name string, secret Secret) error {
 	return r.Add(name, secret.Reveal())
+}
+
+// Values returns the exact values, line by line and the oldest first, for a process of
+// ours that redacts what this one does not see. Added to another Redactor they are found
+// alike, but that what is the same in all private keys is not left out.
+func (r *Redactor) Values() []Value {
+	r.lock.RLock()
+	defer r.lock.RUnlock()
+	return slices.Clone(r.given)
 }
 
 // secretLines returns the lines of value, and whether it is a private key, the
