@@ -325,10 +325,7 @@ func (w *walker) personInput() orchestrator.Input {
 // S5: whatever happens in whatever order, the rules of a session hold; and the same
 // inputs lead to the same state, byte for byte.
 func TestProtocolS5RandomWalks(t *testing.T) {
-	walks := uint64(40) // every other one of a workflow nobody has thought of
-	if testing.Short() {
-		walks = 10
-	}
+	walks := uint64(12) // every other one of a workflow nobody has thought of
 	if n, err := strconv.ParseUint(os.Getenv("AGENTMUX_WALKS"), 10, 64); err == nil {
 		walks = n
 	}

@@ -1,6 +1,7 @@
 package ghsynctest_test
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/ghsynctest"
@@ -23,7 +24,7 @@ func TestTrafficIsWrittenDown(t *testing.T) {
 		t.Fatalf("written down: %+v", got)
 	}
 	post, get := got[0], got[1]
-	if post.Method != "POST" || post.URL != "/repos/octo/widgets/issues/1/comments" || post.Body != `{"body":"b"}` || post.Status != 201 || post.Answer == "" || post.Fault {
+	if post.Method != http.MethodPost || post.URL != "/repos/octo/widgets/issues/1/comments" || post.Body != `{"body":"b"}` || post.Status != 201 || post.Answer == "" || post.Fault {
 		t.Errorf("the comment: %+v", post)
 	}
 	if get.URL != "/repos/octo/widgets/issues/1?x=y" || get.Status != 502 || !get.Fault {
