@@ -216,11 +216,11 @@ func (l Launch) Lend(data []byte) error {
 	return nil
 }
 
-// Borrow takes what was lent; nothing is no error.
+// Borrow takes what was lent, and what a killed lender left of it; nothing is no error.
 func (l Launch) Borrow() ([]byte, error) {
 	data, err := os.ReadFile(l.lentFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		err = nil
 	}
 	if err := errors.Join(err, durable.Remove(l.lentFile())); err != nil {
 		return nil, fmt.Errorf("borrow for launch %s: %w", l.Launch, err)

@@ -72,6 +72,10 @@ func (r *runner) adopt(a orchestrator.Args, dir string, pane tmux.Pane, found bo
 	if err != nil {
 		return orchestrator.Result{}, never(err)
 	}
+	// A host that was killed before it opened the pane's pipe has left what it lent.
+	if _, err := launch.Borrow(); err != nil {
+		return orchestrator.Result{}, err
+	}
 	if found && !pane.Dead {
 		if err := r.notePane(a, pane); err != nil {
 			return orchestrator.Result{}, err

@@ -30,6 +30,10 @@ func (r *runner) record(ctx context.Context, pane string, launch agent.Launch) {
 	if err == nil {
 		err = r.panes.server.Pipe(ctx, pane, []string{r.Self, "transcript", r.sess.Dir, launch.Launch})
 	}
+	if err != nil {
+		_, back := launch.Borrow() // nobody else will
+		err = errors.Join(err, back)
+	}
 	if err != nil && !errors.Is(err, tmux.ErrNoPane) {
 		r.Log.Warn("no transcript", "session", r.sess.Name(), "launch", launch.Launch, "err", err)
 	}
