@@ -70,6 +70,7 @@ func (m *Mirror) firstStatus(ctx context.Context) (time.Duration, error) {
 		return wait, nil
 	}
 	text := m.statusText()
+	_, tried := m.st.Intents[m.statusMarker().key()]
 	id, wait, err := m.ensure(ctx, post{seq: m.view.seq, marker: m.statusMarker(), on: place, body: text})
 	if m.lockedBy(err) {
 		return time.Millisecond, m.save() // there may be a pull request to put it on
@@ -78,6 +79,9 @@ func (m *Mirror) firstStatus(ctx context.Context) (time.Duration, error) {
 		return wait, err
 	}
 	m.st.StatusCommentID, m.st.StatusOn, m.st.StatusDigest = id, place, hashOf(text)
+	if tried {
+		m.st.StatusDigest = "" // what was found may say what was true at an earlier try
+	}
 	m.edited()
 	return 0, m.save()
 }
