@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/redact"
@@ -111,8 +110,7 @@ type Mirror struct {
 	edits     []time.Time // of the status, newest last, within an hour
 	labelled  time.Time   // last look at the labels
 	finishing bool
-
-	ending atomic.Bool // Run is to end: no further request is begun
+	ending    func() bool // Run is to end: no further request is begun
 
 	mu      sync.Mutex
 	settled int // everything up to this record is shown
@@ -147,7 +145,7 @@ func NewMirror(o MirrorOptions) (*Mirror, error) {
 	}
 	m := &Mirror{
 		o: o, sink: o.Sink, session: s, st: st, view: newView(), wake: make(chan struct{}, 1),
-		off:    map[string]bool{},
+		off: map[string]bool{}, ending: func() bool { return false },
 		follow: s.Follow(0), locked: st.Locked,
 	}
 	server := ""
@@ -205,10 +203,11 @@ const lastWords = 3 * time.Second
 func (m *Mirror) Run(ctx context.Context) error {
 	passes, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	defer context.AfterFunc(ctx, func() {
-		m.ending.Store(true)
-		time.AfterFunc(lastWords, cut)
-	})()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, cut) })()
+	// Asked, not told: what is called when ctx ends may still be under way when Finish has
+	// begun, and would end that.
+	m.ending = func() bool { return ctx.Err() != nil }
+	defer func() { m.ending = func() bool { return false } }()
 	for {
 		next, err := m.pass(passes)
 		switch {
@@ -238,7 +237,6 @@ func (m *Mirror) Step(ctx context.Context) error {
 // shown or ctx ends; the latter is the error then. Run must have returned.
 func (m *Mirror) Finish(ctx context.Context) error {
 	m.finishing, m.notBefore = true, time.Time{}
-	m.ending.Store(false)
 	for {
 		next, err := m.pass(ctx)
 		if err != nil || ctx.Err() != nil {

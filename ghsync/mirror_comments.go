@@ -109,7 +109,7 @@ func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
 	if m.owesStatus() && !m.off[stepFirstStatus] {
 		return 0, nil
 	}
-	for len(m.queue) > 0 && !m.ending.Load() {
+	for len(m.queue) > 0 && !m.ending() {
 		p := m.queue[0]
 		if m.st.Locked {
 			if p.on = m.view.prNumber; p.on == 0 {

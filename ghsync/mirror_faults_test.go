@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -279,4 +280,27 @@ func TestGitHub52MirrorIsBackTwoMinutesAfterAnHourWithoutGitHub(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// What ends Run must not reach Finish, however late it comes: on one processor, what
+// follows the end of a context waits until the one who ended it waits.
+func TestEndOfRunDoesNotReachFinish(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 10 {
+		sc := newScene(t, nil)
+		sink := &outage{paper: &paper{}}
+		sink.down.Store(true)
+		m := sc.mirror(ghsync.MirrorOptions{Sink: sink, Pace: ghsync.Pace{Debounce: 1, Backoff: time.Hour}})
+		sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan","reason":"start"}`)
+		if err := m.Step(t.Context()); err != nil || m.LastError() == nil {
+			t.Fatalf("%v; last error: %v", err, m.LastError())
+		}
+		sink.down.Store(false)
+		if err := m.Run(ended); err != nil {
+			t.Fatal(err)
+		}
+		sc.finish(m)
+	}
 }

@@ -31,7 +31,7 @@ func (m *Mirror) pass(ctx context.Context) (time.Duration, error) {
 	if final(err) {
 		return 0, err
 	}
-	if ctx.Err() != nil || m.ending.Load() {
+	if ctx.Err() != nil || m.ending() {
 		return 0, nil
 	}
 	return m.after(next, err), nil
@@ -80,7 +80,7 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 	}
 	var errs []error
 	for _, s := range m.writings() {
-		if m.off[s.name] || m.ending.Load() {
+		if m.off[s.name] || m.ending() {
 			continue
 		}
 		wait, err := s.run(ctx)
