@@ -1,16 +1,13 @@
-package agentmux_test
+package docs_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,9 +16,7 @@ import (
 	"testing/fstest"
 )
 
-var update = flag.Bool("update", false, "write docs/protocol-cases.md")
-
-const protocolPage = "docs/protocol-cases.md"
+const protocolPage = "protocol-cases.md"
 
 // protocolGroups give the letters of the cases their headings, in the page's order.
 var protocolGroups = []struct{ letter, title string }{
@@ -42,7 +37,7 @@ var protocolGroups = []struct{ letter, title string }{
 // TestProtocolTable holds that each case has a test and that the page lists them all.
 // `make protocol-table` writes the page.
 func TestProtocolTable(t *testing.T) {
-	tests, err := protocolTests(os.DirFS("."))
+	tests, err := protocolTests(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,16 +53,7 @@ func TestProtocolTable(t *testing.T) {
 			t.Errorf("there is no case %s, named by %v", id, of)
 		}
 	}
-	want := protocolTable(tests)
-	if *update {
-		if err := os.WriteFile(protocolPage, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(protocolPage)
-	if err != nil || string(got) != want {
-		t.Errorf("%s is not what the tests say (%v): run `make protocol-table`", protocolPage, err)
-	}
+	hold(t, protocolPage, protocolTable(tests))
 }
 
 func TestProtocolTableFindsTests(t *testing.T) {
@@ -108,34 +94,14 @@ var (
 // function TestProtocol…, whose literal name begins with the id.
 func protocolTests(fsys fs.FS) (map[string][]string, error) {
 	tests := map[string][]string{}
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil || name == ".":
-			return err
-		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
-			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, "_test.go") || path.Dir(name) == ".":
-			return nil
+	err := testFunctions(fsys, func(name string, f *ast.FuncDecl) {
+		if !strings.HasPrefix(f.Name.Name, "TestProtocol") {
+			return
 		}
-		data, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return err
+		if m := caseFunction.FindStringSubmatch(f.Name.Name); m != nil {
+			tests[m[1]] = append(tests[m[1]], name+" "+f.Name.Name)
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, decl := range file.Decls {
-			f, ok := decl.(*ast.FuncDecl)
-			if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "TestProtocol") {
-				continue
-			}
-			if m := caseFunction.FindStringSubmatch(f.Name.Name); m != nil {
-				tests[m[1]] = append(tests[m[1]], name+" "+f.Name.Name)
-			}
-			protocolSubtests(f.Body, f.Name.Name, func(id, test string) { tests[id] = append(tests[id], name+" "+test) })
-		}
-		return nil
+		protocolSubtests(f.Body, f.Name.Name, func(id, test string) { tests[id] = append(tests[id], name+" "+test) })
 	})
 	return tests, err
 }
@@ -164,7 +130,7 @@ func protocolTable(tests map[string][]string) string {
 	var b strings.Builder
 	b.WriteString("# Protocol cases\n\nWhat a session promises, case by case, and the tests that hold it. A test carries a case by its name:\n" +
 		"`TestProtocol` and the case, or a subtest that begins with it. `make protocol-table` writes this page; the\n" +
-		"sentences are in `protocol_cases_test.go`.\n")
+		"sentences are in `docs/protocol_cases_test.go`.\n")
 	for _, g := range protocolGroups {
 		fmt.Fprintf(&b, "\n## %s\n\n| case | held | tests |\n|---|---|---|\n", g.title)
 		ids := slices.DeleteFunc(slices.Collect(maps.Keys(protocolCases)), func(id string) bool { return !strings.HasPrefix(id, g.letter) })

@@ -1,14 +1,12 @@
-package agentmux_test
+package docs_test
 
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,7 +14,7 @@ import (
 	"testing"
 )
 
-const githubPage = "docs/github-cases.md"
+const githubPage = "github-cases.md"
 
 // githubCases says for each case of the work with GitHub what its tests hold. Numbers that
 // are missing belong to what waits for issues by itself.
@@ -81,7 +79,7 @@ var githubAlso = map[int][]string{
 // TestGitHubTable holds that each case has a test and that the page lists them all.
 // `make protocol-table` writes the page.
 func TestGitHubTable(t *testing.T) {
-	tests, names, err := githubTests(os.DirFS("."))
+	tests, names, err := githubTests(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +100,7 @@ func TestGitHubTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# GitHub cases\n\nWhat the work with GitHub promises, case by case, and the tests that hold it. A test carries a case by its number:\n" +
 		"`TestGitHub` and the number, or a part of `TestGitHub` that begins with it. `make protocol-table` writes this page; the\n" +
-		"sentences are in `github_cases_test.go`.\n\n| case | held | tests |\n|---|---|---|\n")
+		"sentences are in `docs/github_test.go`.\n\n| case | held | tests |\n|---|---|---|\n")
 	for _, id := range slices.Sorted(maps.Keys(githubCases)) {
 		var of []string
 		for _, test := range slices.Compact(tests[id]) {
@@ -114,14 +112,7 @@ func TestGitHubTable(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %d | %s | %s |\n", id, githubCases[id], strings.Join(of, "<br>"))
 	}
-	if *update {
-		if err := os.WriteFile(githubPage, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := os.ReadFile(githubPage); err != nil || string(got) != b.String() {
-		t.Errorf("%s is not what the tests say (%v): run `make protocol-table`", githubPage, err)
-	}
+	hold(t, githubPage, b.String())
 }
 
 var (
@@ -137,40 +128,17 @@ func githubTests(fsys fs.FS) (tests map[int][]string, names map[string]bool, err
 		id, _ := strconv.Atoi(number)
 		tests[id] = append(tests[id], test)
 	}
-	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil || name == ".":
-			return err
-		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
-			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, "_test.go") || path.Dir(name) == ".":
-			return nil
-		}
-		data, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, decl := range file.Decls {
-			f, ok := decl.(*ast.FuncDecl)
-			if !ok || f.Recv != nil {
-				continue
-			}
-			test := name + " " + f.Name.Name
-			names[test] = true
-			if m := githubFunction.FindStringSubmatch(f.Name.Name); m != nil {
-				for number := range strings.SplitSeq(m[1], "And") {
-					add(number, test)
-				}
-			}
-			if f.Name.Name == "TestGitHub" {
-				githubParts(f.Body, func(number, part string) { add(number, test+"/"+part) })
+	err = testFunctions(fsys, func(name string, f *ast.FuncDecl) {
+		test := name + " " + f.Name.Name
+		names[test] = true
+		if m := githubFunction.FindStringSubmatch(f.Name.Name); m != nil {
+			for number := range strings.SplitSeq(m[1], "And") {
+				add(number, test)
 			}
 		}
-		return nil
+		if f.Name.Name == "TestGitHub" {
+			githubParts(f.Body, func(number, part string) { add(number, test+"/"+part) })
+		}
 	})
 	return tests, names, err
 }

@@ -1,4 +1,4 @@
-package agentmux_test
+package docs_test
 
 // protocolCases says for each case what its tests hold.
 var protocolCases = map[string]string{
