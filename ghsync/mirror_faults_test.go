@@ -304,3 +304,29 @@ func TestEndOfRunDoesNotReachFinish(t *testing.T) {
 		sc.finish(m)
 	}
 }
+
+// stuck is a sink that puts labels on and never takes one off.
+type stuck struct{ ghsync.Sink }
+
+func (stuck) RemoveLabel(context.Context, int, string) error { return errKilled }
+
+// A kill between the new label and the old one, and then a state that has the old one again.
+func TestGitHub53HalfAChangeOfLabelsIsFinished(t *testing.T) {
+	st := newStage(t)
+	st.openPR()
+	st.run(st.mirror(st.options()))
+	calm := st.repo.Issue(12).Labels
+
+	o := st.options()
+	o.Sink = stuck{o.Client.Sink(octoWidgets)}
+	killed := st.mirror(o)
+	st.play(`11:00 6 resumed {"reason":"changes","changes":true}`)
+	if err := killed.Step(t.Context()); err != nil || len(st.repo.Issue(12).Labels) != len(calm)+1 {
+		t.Fatalf("labels %q, %v", st.repo.Issue(12).Labels, err)
+	}
+	st.play(`11:05 6 done {"outcome":"done","commit":"b07d3e9000000000000000000000000000000000","pr_url":"","seconds":1}`)
+	st.finish(st.mirror(st.options()))
+	if got := st.repo.Issue(12).Labels; !slices.Equal(got, calm) {
+		t.Errorf("labels %q, want %q", got, calm)
+	}
+}

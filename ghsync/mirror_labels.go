@@ -78,6 +78,8 @@ func (m *Mirror) labels(ctx context.Context) (time.Duration, error) {
 		return 0, m.changeLabel(ctx, want)
 	case m.st.Label == "":
 		return 0, m.setLabels(ctx, want, true)
+	case m.st.LabelUnsure:
+		return 0, m.setLabels(ctx, want, false)
 	case m.st.Label != want:
 		return 0, m.changeLabel(ctx, want)
 	case !m.view.live():
@@ -121,7 +123,7 @@ func (m *Mirror) setLabels(ctx context.Context, want string, first bool) error {
 			return err
 		}
 	}
-	m.st.Label = want
+	m.st.Label, m.st.LabelUnsure = want, false
 	return m.save()
 }
 
@@ -139,10 +141,16 @@ func (m *Mirror) issueLabels(ctx context.Context, want string, first bool) ([]st
 	return issue.Labels, err
 }
 
-// changeLabel goes from the label last set to another one without looking.
+// changeLabel goes from the label last set to another one without looking. That it has
+// begun is on disk before: what is left half-done may be the way to a state that no later
+// one changes.
 func (m *Mirror) changeLabel(ctx context.Context, want string) error {
 	if m.st.Label == want {
 		return nil
+	}
+	m.st.LabelUnsure = true
+	if err := m.save(); err != nil {
+		return err
 	}
 	if _, err := m.addLabel(ctx, want); err != nil {
 		return err
@@ -152,7 +160,7 @@ func (m *Mirror) changeLabel(ctx context.Context, want string) error {
 			return err
 		}
 	}
-	m.st.Label, m.labelled = want, m.o.Now()
+	m.st.Label, m.st.LabelUnsure, m.labelled = want, false, m.o.Now()
 	m.o.Log.Info("label changed", "session", m.view.session, "issue", m.o.Issue, "label", want)
 	return m.save()
 }

@@ -32,9 +32,10 @@ type mirrorState struct {
 	// Label is the state label last set, without its prefix; labelNone after all were removed,
 	// empty before the first.
 	Label        string        `json:"label"`
-	Locked       bool          `json:"locked,omitempty"`      // no comments on the issue from here on
-	TextEdited   *time.Time    `json:"text_edited,omitempty"` // since when the issue's text is known to be another
-	Ambiguous    int           `json:"ambiguous"`             // creations of unknown fate since the last look for twins
+	LabelUnsure  bool          `json:"label_unsure,omitempty"` // a change of it was begun: the issue may have two
+	Locked       bool          `json:"locked,omitempty"`       // no comments on the issue from here on
+	TextEdited   *time.Time    `json:"text_edited,omitempty"`  // since when the issue's text is known to be another
+	Ambiguous    int           `json:"ambiguous"`              // creations of unknown fate since the last look for twins
 	LastError    *string       `json:"last_error"`
 	PR           *mirroredPR   `json:"pr,omitempty"`
 	CommitStatus *commitStatus `json:"commit_status,omitempty"`

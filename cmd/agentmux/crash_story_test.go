@@ -265,14 +265,10 @@ func (s *story) clean() {
 	if branches != 1 {
 		s.t.Errorf("refs: %v", s.github.Repo(rigRepo).Refs())
 	}
-	deadline := time.Now().Add(30 * time.Second)
-	for left := s.processes(); len(left) > 0; left = s.processes() {
-		if time.Now().After(deadline) {
-			s.t.Errorf("processes are left:\n%s", strings.Join(left, "\n"))
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	var left []string
+	eventually(s.t, "its processes end", func() bool { left = s.processes(); return len(left) == 0 }, func() string {
+		return strings.Join(left, "\n")
+	})
 }
 
 // processes are those that name the rig's directory in their arguments.
@@ -311,19 +307,7 @@ agents:
       - write:
           file: "{session}/04_planning/plan.yaml"
           text: |
-            version: 2
-            plan_overview: Say two
-            needs_design: false
-            needs_docs: false
-            doc_files: []
-            groups:
-              - {group_id: both, mode: parallel, plans: [{index: 1, name: a}, {index: 2, name: b}]}
-            subplans:
-              - {index: 1, title: a, scope: a, owned_files: [a.txt], dependencies: none, implementation_approach: write,
-                 acceptance_criteria: two, tasks: [write]}
-              - {index: 2, title: b, scope: b, owned_files: [b.txt], dependencies: none, implementation_approach: write,
-                 acceptance_criteria: two, tasks: [write]}
-      - submit: {tool: submit_plan, via: cli, args: [submit, plan]}
+` + twoParts + `      - submit: {tool: submit_plan, via: cli, args: [submit, plan]}
   - role: planner
     steps:
       - expect: "say it louder"

@@ -263,6 +263,21 @@ func (r *rig) cleanUp() {
 	}
 }
 
+// twoParts is the plan of two coders at once, as a step of a playbook writes it.
+const twoParts = `            version: 2
+            plan_overview: Say two
+            needs_design: false
+            needs_docs: false
+            doc_files: []
+            groups:
+              - {group_id: both, mode: parallel, plans: [{index: 1, name: a}, {index: 2, name: b}]}
+            subplans:
+              - {index: 1, title: a, scope: a, owned_files: [a.txt], dependencies: none, implementation_approach: write,
+                 acceptance_criteria: two, tasks: [write]}
+              - {index: 2, title: b, scope: b, owned_files: [b.txt], dependencies: none, implementation_approach: write,
+                 acceptance_criteria: two, tasks: [write]}
+`
+
 // plainPlaybook walks the feature workflow in no time: two parallel coders, a
 // failing review, a fix, a passing review.
 const plainPlaybook = `version: 1
@@ -276,19 +291,7 @@ agents:
       - write:
           file: "{session}/04_planning/plan.yaml"
           text: |
-            version: 2
-            plan_overview: Say two
-            needs_design: false
-            needs_docs: false
-            doc_files: []
-            groups:
-              - {group_id: both, mode: parallel, plans: [{index: 1, name: a}, {index: 2, name: b}]}
-            subplans:
-              - {index: 1, title: a, scope: a, owned_files: [a.txt], dependencies: none, implementation_approach: write,
-                 acceptance_criteria: two, tasks: [write]}
-              - {index: 2, title: b, scope: b, owned_files: [b.txt], dependencies: none, implementation_approach: write,
-                 acceptance_criteria: two, tasks: [write]}
-      - submit: {tool: submit_plan, via: cli, args: [submit, plan]}
+` + twoParts + `      - submit: {tool: submit_plan, via: cli, args: [submit, plan]}
   - role: coder
     phase: implementing
     task: "1"

@@ -61,6 +61,18 @@ func (r *rig) background(spec host.RunSpec) (stop func(cause error) (*orchestrat
 	}
 }
 
+// coding runs a session whose coder waits for its word.
+func (r *rig) coding() (dir string, stop func(cause error) (*orchestrator.State, error)) {
+	r.t.Helper()
+	sc := simple()
+	sc.Hold = map[string]bool{"coder/1": true}
+	r.script(sc)
+	dir = r.prepare(quick)
+	stop = r.background(host.RunSpec{Dir: dir})
+	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	return dir, stop
+}
+
 func (r *rig) eventually(what string, ok func() bool) {
 	r.t.Helper()
 	limit := time.NewTimer(30 * time.Second)
@@ -183,12 +195,7 @@ func TestProtocolR5TheNextHostAdoptsLiveAgents(t *testing.T) {
 func TestProtocolE3ASignalCancelsAndStopsEverything(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
-	sc := simple()
-	sc.Hold = map[string]bool{"coder/1": true}
-	r.script(sc)
-	dir := r.prepare(quick)
-	stop := r.background(host.RunSpec{Dir: dir})
-	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	dir, stop := r.coding()
 	sess, err := session.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -234,12 +241,7 @@ func TestProtocolD3ASecondHostIsRefused(t *testing.T) {
 func TestProtocolC5ALostServerIsNoFaultOfTheAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
-	sc := simple()
-	sc.Hold = map[string]bool{"coder/1": true}
-	r.script(sc)
-	dir := r.prepare(quick)
-	stop := r.background(host.RunSpec{Dir: dir})
-	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	dir, stop := r.coding()
 	r.eventually("the pane is noted", func() bool {
 		return r.state(dir).Agents["coder/1"].Launch != "" && r.count(dir, orchestrator.EvAgentStarted) > 0
 	})
@@ -263,12 +265,7 @@ func TestProtocolC5AKilledPaneIsAnAgentExit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	r.config.Limits.AgentRetries = 0
-	sc := simple()
-	sc.Hold = map[string]bool{"coder/1": true}
-	r.script(sc)
-	dir := r.prepare(quick)
-	stop := r.background(host.RunSpec{Dir: dir})
-	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	dir, stop := r.coding()
 	panes, err := r.server(dir).Panes(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,10 @@ package host_test
 
 import (
 	"fmt"
+	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,4 +59,26 @@ func TestAServerThatIsLostAgainAndAgainStopsTheSession(t *testing.T) {
 	r.word()
 	s = r.run(host.RunSpec{Dir: dir, Resume: true})
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
+}
+
+// A host that is killed while it ends the server leaves the server's files to the next one.
+func TestProtocolC10FilesOfAnEndedServerGo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.script(simple())
+	dir := r.prepare(quick)
+	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeDone, "")
+	runtime := filepath.Join(r.root, "r")
+	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: host.Socket(runtime, dir), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket.SetUnlinkOnClose(false)
+	if err := socket.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.run(host.RunSpec{Dir: dir})
+	if left, err := os.ReadDir(runtime); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
 }

@@ -147,12 +147,7 @@ func TestWhatMayNotBeTakenIsLeftOut(t *testing.T) {
 func TestAMessageThatReachedNobodyIsAnOrphan(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "agents: {transport: headless}\n")
-	sc := simple()
-	sc.Hold = map[string]bool{"coder/1": true}
-	r.script(sc)
-	dir := r.prepare(quick)
-	stop := r.background(host.RunSpec{Dir: dir})
-	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	dir, stop := r.coding()
 	r.command(dir, "1", "say", map[string]any{"text": "Look at the tests, too."})
 	r.eventually("the message is queued", func() bool { return r.count(dir, orchestrator.EvMsgQueued) == 1 })
 	r.word()

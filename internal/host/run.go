@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/watch"
+	"github.com/agentmux/agentmux/tmux"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -164,11 +165,13 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		last = r.state.Load()
 	}
 	crash.Point("end engine", "")
-	mirror.finish(ctx, last)
-	crash.Point("finish mirror", "")
 	if last.Ended() && err == nil {
+		// Before the last comments: as long as those are owed, a start after a kill comes
+		// here again.
 		r.closePanes(context.WithoutCancel(ctx))
 	}
+	mirror.finish(ctx, last)
+	crash.Point("finish mirror", "")
 	return last, err
 }
 
@@ -209,11 +212,12 @@ func (r *runner) takePanes(ctx context.Context, s *orchestrator.State) error {
 	return r.stopStrays(ctx, s)
 }
 
-// closePanes ends the server of a finished session unless somebody looks at it.
+// closePanes ends the server of a finished session unless somebody looks at it. One that
+// has ended may have left its files, if the host was killed meanwhile.
 func (r *runner) closePanes(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
-	if attached, err := r.panes.server.Attached(ctx); err != nil || attached {
+	if attached, err := r.panes.server.Attached(ctx); attached || err != nil && !errors.Is(err, tmux.ErrNoServer) {
 		return
 	}
 	if err := r.panes.server.KillServer(ctx); err != nil {

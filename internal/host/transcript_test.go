@@ -44,12 +44,7 @@ func TestSecurity33ATranscriptHoldsNoSecretAndIsCut(t *testing.T) {
 func TestWhatAgentsPrintIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
-	sc := simple()
-	sc.Hold = map[string]bool{"coder/1": true}
-	r.script(sc)
-	dir := r.prepare(quick)
-	stop := r.background(host.RunSpec{Dir: dir})
-	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	dir, stop := r.coding()
 	r.word()
 	s, err := stop(nil)
 	if err != nil {
