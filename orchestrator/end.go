@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"maps"
 	"slices"
+	"time"
 )
 
 // end sets the outcome: effects that are no longer wanted go, agents stop.
@@ -18,16 +19,24 @@ func (r *reducer) end(outcome, reason string) {
 	}
 	r.s.Deadlines, r.s.StillSince = map[string]Time{}, Time{}
 	r.changed = true
-	r.checkpoint(r.unsubmitted(), EffStopAgent)
+	r.checkpoint(r.unsubmitted(), EffStopAgent, 0)
 }
 
+// checkpointPause is how long the checkpoint of a phase waits, so that it does not take
+// the machine from a hand-off, and phases in quick succession make one.
+const checkpointPause = time.Second
+
 // checkpoint has the session kept where another host finds it, with what workspaces hold.
-// It is made behind the pending effects of a type. The latest one is all that is wanted;
-// one key keeps it behind an earlier one that is being made.
-func (r *reducer) checkpoint(workspaces []string, behind string) {
+// It is made behind the pending effects of a type, after a pause. The latest one is all
+// that is wanted; one key keeps it behind an earlier one that is being made.
+func (r *reducer) checkpoint(workspaces []string, behind string, pause time.Duration) {
 	r.dropPending(func(e Effect) bool { return e.Type == EffCheckpoint })
 	r.effect(EffCheckpoint, "checkpoint", Args{Visit: r.s.Visit, Paths: workspaces},
 		r.pending(func(e Effect) bool { return e.Type == behind })...)
+	if pause > 0 {
+		at := r.now.Later(pause)
+		r.s.Pending[len(r.s.Pending)-1].NotBefore, r.effs[len(r.effs)-1].NotBefore = at, at
+	}
 }
 
 // unsubmitted names the workspaces whose work is in no other place.

@@ -3,6 +3,7 @@ package orchestrator_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -209,12 +210,14 @@ func TestCheckpoints(t *testing.T) {
 	}
 	if got := kept(); len(got) != 1 || got[0].Args.Visit != 2 || len(got[0].After) != 2 || len(got[0].Args.Paths) != 0 {
 		t.Fatalf("on entry: %+v", got)
+	} else if pause := got[0].NotBefore.Sub(m.s.PhaseEnteredAt.Time); pause != time.Second {
+		t.Errorf("it begins %s after the phase", pause)
 	}
 	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint }
 	m.settle()
 	m.coded(1)
 	m.command("stop", nil)
-	if got := kept(); len(got) != 1 || !slices.Equal(got[0].Args.Paths, []string{"2"}) {
+	if got := kept(); len(got) != 1 || !slices.Equal(got[0].Args.Paths, []string{"2"}) || !got[0].NotBefore.IsZero() {
 		t.Errorf("at the end: %+v", got)
 	}
 }

@@ -119,7 +119,7 @@ func (r *reducer) begin(reason string) {
 	r.effect(EffEnsureDirs, phase.Dir, Args{Paths: r.phaseDirs(phase)})
 	r.enterKind(phase)
 	if !r.s.Ended() {
-		r.checkpoint(nil, EffStartAgent) // agents need not wait for it
+		r.checkpoint(nil, EffStartAgent, checkpointPause)
 	}
 }
 
