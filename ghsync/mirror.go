@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -94,6 +95,7 @@ type Mirror struct {
 	n       neutralizer
 	session *session.Session
 	wake    chan struct{}
+	keep    func(path string, data []byte) error // how mirror_state.json is written
 
 	// The goroutine of Run, then that of Finish, owns what follows.
 	follow    *session.Follower
@@ -144,7 +146,7 @@ func NewMirror(o MirrorOptions) (*Mirror, error) {
 		o.Repo = known // it may have another name by now than when the session began
 	}
 	m := &Mirror{
-		o: o, sink: o.Sink, session: s, st: st, view: newView(), wake: make(chan struct{}, 1),
+		o: o, sink: o.Sink, session: s, st: st, view: newView(), wake: make(chan struct{}, 1), keep: durable.Replace,
 		off: map[string]bool{}, ending: func() bool { return false },
 		follow: s.Follow(0), locked: st.Locked,
 	}

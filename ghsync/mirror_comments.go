@@ -221,8 +221,8 @@ func (m *Mirror) lookFor(ctx context.Context, p post, in intent) (id int64, wait
 	key := p.marker.key()
 	for _, c := range found {
 		if c.marker.same(p.marker) {
-			delete(m.st.Intents, key)
-			return c.id, 0, m.save()
+			delete(m.st.Intents, key) // on disk only together with the id, which the caller keeps
+			return c.id, 0, nil
 		}
 	}
 	if in.Looks++; in.Looks < 2 {

@@ -103,8 +103,33 @@ func TestGitHub53KillAtAnyWriteLeavesTheSameEnd(t *testing.T) {
 	}
 }
 
+// What was found out about a write of unknown fate is not lost by one more kill.
+func TestGitHub53KillAtAnySaveAfterAKillLeavesTheSameEnd(t *testing.T) {
+	want := calmEnd(t, paces["in step"])
+	for n := 1; n <= writesOf["in step"]; n++ {
+		for saves := 1; saves <= 3; saves++ {
+			t.Run(fmt.Sprintf("write %d, then save %d", n, saves), func(t *testing.T) {
+				st := newStage(t)
+				st.dies = func(m *ghsync.Mirror) {
+					left := saves
+					m.OnSave(func(write func() error) error {
+						if left--; left < 0 {
+							return errKilled
+						}
+						return errors.Join(write(), map[bool]error{true: errKilled}[left == 0])
+					})
+				}
+				st.runKilled(n, true)
+				if got := st.end(); got != want {
+					t.Errorf("end:\n%s\nwant:\n%s", got, want)
+				}
+			})
+		}
+	}
+}
+
 // runKilled plays the script with a mirror that is killed at its n-th write, and with the
-// next process's from there.
+// next process's from there. That one dies, too, if st.dies is set.
 func (st *stage) runKilled(n int, after bool) {
 	st.t.Helper()
 	o := st.options()
@@ -123,6 +148,13 @@ func (st *stage) runKilled(n int, after bool) {
 				next.Pace.Look = 200 * time.Millisecond // the others have to wait for the status
 			}
 			m = st.mirror(next)
+			if st.dies != nil {
+				st.dies(m)
+				if err := m.Finish(ctx); err != nil && !errors.Is(err, errKilled) {
+					st.t.Fatal(err)
+				}
+				m = st.mirror(next)
+			}
 		}
 		cancel()
 		st.finish(m)

@@ -183,8 +183,8 @@ func (m *Mirror) save() error {
 	if string(data) == string(m.stored) {
 		return nil
 	}
-	if err := m.st.write(m.o.Dir, data); err != nil {
-		return &diskError{err: err}
+	if err := m.keep(m.session.Path(session.MirrorFile), data); err != nil {
+		return &diskError{err: fmt.Errorf("write mirror state: %w", err)}
 	}
 	m.stored = data
 	return nil

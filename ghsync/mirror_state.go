@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -97,11 +96,4 @@ func (s *mirrorState) encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode mirror state: %w", err)
 	}
 	return append(data, '\n'), nil
-}
-
-func (s *mirrorState) write(dir string, data []byte) error {
-	if err := durable.Replace(filepath.Join(dir, session.MirrorFile), data); err != nil {
-		return fmt.Errorf("write mirror state: %w", err)
-	}
-	return nil
 }

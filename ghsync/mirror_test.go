@@ -32,7 +32,8 @@ type stage struct {
 	repo   *ghsynctest.Repo
 	script []string
 	files  map[string][]byte
-	clock  func() time.Time // of the server and of this machine
+	clock  func() time.Time     // of the server and of this machine
+	dies   func(*ghsync.Mirror) // see runKilled
 }
 
 func newStage(t *testing.T, change ...func(*ghsynctest.Options)) *stage {
