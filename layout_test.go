@@ -44,7 +44,7 @@ var table = []row{
 	{4, "orchestrator/engine", "orchestrator/session orchestrator workflows internal/crash"},
 	{4, "orchestrator/tools", "orchestrator/session orchestrator workflows"},
 	{4, "ghsync", "orchestrator/session orchestrator internal/durable internal/redact internal/sanitize internal/crash"},
-	{4, "internal/monitor", "orchestrator/session orchestrator"},
+	{4, "internal/monitor", "orchestrator/session orchestrator internal/monitor/paint"},
 	{3, "orchestrator/session", "orchestrator workflows internal/durable internal/crash"},
 	{2, "orchestrator", "workflows"},
 	{2, "internal/config", "workflows internal/agent internal/document"},
@@ -59,6 +59,7 @@ var table = []row{
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},
 	{0, "internal/sanitize", ""},
+	{0, "internal/monitor/paint", ""}, // apart, so that it is initialised before bubbletea
 	{0, "tmux", "internal/crash"},
 	{0, "orchestrator/watch", ""},
 	{-1, "internal/crash", ""}, // below all, because every package that changes something outside marks where a kill is tried
@@ -86,7 +87,7 @@ var owners = map[string]string{
 	"golang.org/x/oauth2":                    "ghsync",
 	"golang.org/x/time":                      "ghsync",
 	"github.com/charmbracelet/bubbletea":     "internal/monitor",
-	"github.com/charmbracelet/lipgloss":      "internal/monitor",
+	"github.com/charmbracelet/lipgloss":      "internal/monitor/paint",
 	"github.com/fsnotify/fsnotify":           "orchestrator/watch",
 	"gopkg.in/yaml.v3":                       "internal/document",
 	"golang.org/x/text":                      "internal/sanitize",

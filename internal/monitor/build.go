@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -264,4 +265,9 @@ func agents(s *orchestrator.State, f folded, now time.Time) []Agent {
 		out = append(out, row)
 	}
 	return out
+}
+
+// markInks are the inks of marks.
+var markInks = map[string]paint.Ink{
+	MarkCurrent: paint.Busy, MarkDone: paint.Good, MarkFailed: paint.Bad, MarkSkipped: paint.Faint, MarkPending: paint.Faint,
 }

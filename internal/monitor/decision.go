@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/lipgloss"
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 )
 
 // decision is what waits for a person, with the keys that answer it.
@@ -17,7 +17,7 @@ func decision(v View, width int) []line {
 	case v.Gate != "":
 		lines = []line{
 			rule(width),
-			plainLine("The "+v.Gate+" waits for your approval.", inkAsk),
+			plainLine("The "+v.Gate+" waits for your approval.", paint.Ask),
 			keys("a", "approve"), keys("c", "ask for changes"),
 		}
 	}
@@ -27,10 +27,10 @@ func decision(v View, width int) []line {
 	return lines
 }
 
-func rule(width int) line { return plainLine(strings.Repeat("─", width), inkFaint) }
+func rule(width int) line { return plainLine(strings.Repeat("─", width), paint.Faint) }
 
 func keys(key, means string) line {
-	return line{left: []piece{{" [" + key + "] ", inkAsk}, {means, inkPlain}}}
+	return line{left: []piece{{" [" + key + "] ", paint.Ask}, {means, paint.Plain}}}
 }
 
 func questionLines(q Question, width int) []line {
@@ -38,9 +38,9 @@ func questionLines(q Question, width int) []line {
 	if q.More > 0 {
 		title += fmt.Sprintf(" (%d more)", q.More)
 	}
-	lines := []line{rule(width), plainLine(title, inkAsk)}
+	lines := []line{rule(width), plainLine(title, paint.Ask)}
 	for _, text := range wrap(q.Text, width, maxAsked) {
-		lines = append(lines, plainLine(text, inkPlain))
+		lines = append(lines, plainLine(text, paint.Plain))
 	}
 	for i, option := range q.Options {
 		if i < maxOptions {
@@ -51,20 +51,20 @@ func questionLines(q Question, width int) []line {
 }
 
 func outcomeLines(v View, width int) []line {
-	good := inkBad
+	good := paint.Bad
 	if v.Outcome.Good {
-		good = inkGood
+		good = paint.Good
 	}
 	lines := []line{rule(width), plainLine("Outcome: "+v.Outcome.Word, good)}
 	for _, text := range wrap(v.Outcome.Reason, width, maxAsked) {
-		lines = append(lines, plainLine(text, inkPlain))
+		lines = append(lines, plainLine(text, paint.Plain))
 	}
 	if v.PR != "" {
-		lines = append(lines, plainLine("pull request "+v.PR, inkPlain))
+		lines = append(lines, plainLine("pull request "+v.PR, paint.Plain))
 	}
 	if v.Outcome.Next != "" {
 		for _, text := range wrap("next: "+v.Outcome.Next, width, maxAsked) {
-			lines = append(lines, plainLine(text, inkPlain))
+			lines = append(lines, plainLine(text, paint.Plain))
 		}
 	}
 	if v.Parked {
@@ -86,13 +86,13 @@ func keyHelp(v View, width int) []line {
 		parts = []string{"p pause", "r retry", "s stop"}
 	}
 	parts = append(parts, "q quit")
-	left := piece{strings.Join(parts, "  "), inkFaint}
+	left := piece{strings.Join(parts, "  "), paint.Faint}
 	note := ""
 	if !v.Running && v.Outcome == nil {
 		note = "no host runs it"
 	}
-	if lipgloss.Width(left.text)+lipgloss.Width(note)+1 > width {
+	if paint.Width(left.text)+paint.Width(note)+1 > width {
 		note = ""
 	}
-	return []line{rule(width), {left: []piece{left}, right: piece{note, inkBad}}}
+	return []line{rule(width), {left: []piece{left}, right: piece{note, paint.Bad}}}
 }

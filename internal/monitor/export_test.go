@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -15,5 +16,5 @@ func NewModel(v View, send func(orchestrator.Payload) error) tea.Model {
 
 // Painted draws a view as out would show it.
 func Painted(v View, width, height int, out io.Writer) string {
-	return draw(v, screen{width: width, height: height, palette: newPalette(out)})
+	return draw(v, screen{width: width, height: height, palette: paint.New(out)})
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/monitor"
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/charmbracelet/lipgloss"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -187,7 +187,7 @@ func TestRenderShowsWhatTheSessionDoes(t *testing.T) {
 	} {
 		text := monitor.Render(c.picture.view(), c.width, c.height)
 		for _, line := range strings.Split(text, "\n") {
-			if w := lipgloss.Width(line); w > c.width {
+			if w := paint.Width(line); w > c.width {
 				t.Errorf("%s: line of %d columns, want at most %d: %q", c.name, w, c.width, line)
 			}
 		}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/lipgloss"
 )
 
 // maxTyped bounds what one input takes, in characters.
@@ -22,15 +22,15 @@ type input struct {
 // lines shows the end of what was typed, where the cursor is.
 func (in *input) lines(width int) []line {
 	if in.yesNo {
-		return []line{plainLine(in.label+" [y/N]", inkAsk)}
+		return []line{plainLine(in.label+" [y/N]", paint.Ask)}
 	}
 	text := string(in.typed)
-	for lipgloss.Width(text) > width-3 {
+	for paint.Width(text) > width-3 {
 		text = string([]rune(text)[1:])
 	}
 	return []line{
-		{left: []piece{{in.label, inkAsk}}, right: piece{"enter sends, esc drops", inkFaint}},
-		plainLine("> "+text+"_", inkPlain),
+		{left: []piece{{in.label, paint.Ask}}, right: piece{"enter sends, esc drops", paint.Faint}},
+		plainLine("> "+text+"_", paint.Plain),
 	}
 }
 

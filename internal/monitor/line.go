@@ -3,13 +3,13 @@ package monitor
 import (
 	"strings"
 
-	"github.com/charmbracelet/lipgloss"
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 )
 
 // piece is text in one ink.
 type piece struct {
 	text string
-	ink  ink
+	ink  paint.Ink
 }
 
 // line is what one line shows: pieces from the left, and one at the right end that
@@ -19,37 +19,37 @@ type line struct {
 	right piece
 }
 
-func plainLine(text string, i ink) line { return line{left: []piece{{text, i}}} }
+func plainLine(text string, i paint.Ink) line { return line{left: []piece{{text, i}}} }
 
 // marked is a line that begins with a mark.
 func marked(indent int, mark, text, right string) line {
 	blank := strings.Repeat(" ", indent)
 	return line{
-		left:  []piece{{blank, inkPlain}, {mark, markInks[mark]}, {" " + text, textInk(mark)}},
-		right: piece{right, inkFaint},
+		left:  []piece{{blank, paint.Plain}, {mark, markInks[mark]}, {" " + text, textInk(mark)}},
+		right: piece{right, paint.Faint},
 	}
 }
 
-func textInk(mark string) ink {
+func textInk(mark string) paint.Ink {
 	if mark == MarkSkipped || mark == MarkPending {
-		return inkFaint
+		return paint.Faint
 	}
-	return inkPlain
+	return paint.Plain
 }
 
 // fit lays the line out in width columns.
-func (l line) fit(width int, p palette) string {
+func (l line) fit(width int, p paint.Palette) string {
 	right := clip(l.right.text, width*2/3)
 	room := width
 	if right != "" {
-		room -= lipgloss.Width(right) + 1
+		room -= paint.Width(right) + 1
 	}
 	var b strings.Builder
 	used := 0
 	for _, piece := range l.left {
 		text := clip(piece.text, room-used)
-		used += lipgloss.Width(text)
-		b.WriteString(p.paint(text, piece.ink))
+		used += paint.Width(text)
+		b.WriteString(p.Paint(text, piece.ink))
 		if text != piece.text {
 			break
 		}
@@ -58,12 +58,12 @@ func (l line) fit(width int, p palette) string {
 		return b.String()
 	}
 	b.WriteString(strings.Repeat(" ", room-used+1))
-	b.WriteString(p.paint(right, l.right.ink))
+	b.WriteString(p.Paint(right, l.right.ink))
 	return b.String()
 }
 
 // columns sets two columns of lines side by side.
-func columns(left, right []line, width int, p palette) []string {
+func columns(left, right []line, width int, p paint.Palette) []string {
 	half := (width - gutter) / 2
 	var out []string
 	for i := range max(len(left), len(right)) {

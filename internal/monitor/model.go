@@ -3,6 +3,7 @@ package monitor
 import (
 	"time"
 
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -29,7 +30,7 @@ type model struct {
 	reader  *reader
 	send    func(orchestrator.Payload) error
 	now     func() time.Time
-	palette palette
+	palette paint.Palette
 
 	view          View
 	err           error // of the last look
@@ -82,15 +83,15 @@ func (m model) View() string {
 func (m model) status() []line {
 	var lines []line
 	if m.err != nil {
-		lines = append(lines, plainLine("cannot read the session: "+plain(m.err.Error()), inkBad))
+		lines = append(lines, plainLine("cannot read the session: "+plain(m.err.Error()), paint.Bad))
 	}
 	if m.input != nil {
 		return append(lines, m.input.lines(max(m.width, minWidth))...)
 	}
 	if m.told != "" {
-		i := inkGood
+		i := paint.Good
 		if m.bad {
-			i = inkBad
+			i = paint.Bad
 		}
 		lines = append(lines, plainLine(m.told, i))
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -38,7 +39,7 @@ func Run(ctx context.Context, o Options) error {
 	if !isTerminal(o.Out) {
 		return once(r, o.Out)
 	}
-	m := model{reader: r, send: o.Send, now: time.Now, palette: newPalette(o.Out)}
+	m := model{reader: r, send: o.Send, now: time.Now, palette: paint.New(o.Out)}
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
 		tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithFPS(frames))
 	_, err = p.Run()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 )
 
 const (
@@ -23,7 +25,7 @@ func Render(v View, width, height int) string {
 // screen is what a picture is drawn for.
 type screen struct {
 	width, height int
-	palette       palette
+	palette       paint.Palette
 	status        []line // the monitor's own: an open input, the fate of a command
 }
 
@@ -99,10 +101,10 @@ func bounded(lines []string, room int) []string {
 }
 
 func heading(v View) []line {
-	lines := []line{{left: []piece{{"agentmux ", inkFaint}, {v.Headline, headInk(v)}}, right: piece{lasted(v.Elapsed), inkFaint}}}
+	lines := []line{{left: []piece{{"agentmux ", paint.Faint}, {v.Headline, headInk(v)}}, right: piece{lasted(v.Elapsed), paint.Faint}}}
 	field := func(name, text string) {
 		if text != "" {
-			lines = append(lines, line{left: []piece{{pad(name, 9), inkFaint}, {text, inkPlain}}})
+			lines = append(lines, line{left: []piece{{pad(name, 9), paint.Faint}, {text, paint.Plain}}})
 		}
 	}
 	field("session", v.Session)
@@ -117,20 +119,20 @@ func heading(v View) []line {
 	return lines
 }
 
-func headInk(v View) ink {
+func headInk(v View) paint.Ink {
 	switch {
 	case v.Outcome != nil && v.Outcome.Good:
-		return inkGood
+		return paint.Good
 	case v.Outcome != nil:
-		return inkBad
+		return paint.Bad
 	case v.Gate != "", v.Question != nil, v.Paused:
-		return inkAsk
+		return paint.Ask
 	}
-	return inkStrong
+	return paint.Strong
 }
 
 func section(name, right string) []line {
-	return []line{{}, {left: []piece{{strings.ToUpper(name), inkStrong}}, right: piece{right, inkFaint}}}
+	return []line{{}, {left: []piece{{strings.ToUpper(name), paint.Strong}}, right: piece{right, paint.Faint}}}
 }
 
 func phaseLines(v View) []line {
@@ -155,7 +157,7 @@ func planLines(v View) []line {
 	}
 	lines := section("subplans", v.Plan)
 	for _, g := range v.Groups {
-		lines = append(lines, plainLine(g.Name, inkFaint))
+		lines = append(lines, plainLine(g.Name, paint.Faint))
 		for _, p := range g.Plans {
 			lines = append(lines, marked(1, p.Mark, p.Text, p.Right))
 		}
@@ -182,7 +184,7 @@ func agentLines(v View) []line {
 		}
 		lines = append(lines, marked(0, mark, text, right))
 		if a.Doing != "" {
-			lines = append(lines, plainLine("  "+a.Doing, inkFaint))
+			lines = append(lines, plainLine("  "+a.Doing, paint.Faint))
 		}
 	}
 	return lines
@@ -206,7 +208,7 @@ func recentLines(v View, room int) []line {
 		return nil
 	}
 	for _, r := range v.Recent[max(0, len(v.Recent)-min(room-len(lines), shownRecent)):] {
-		lines = append(lines, line{left: []piece{{r.At.Format("15:04:05") + " ", inkFaint}, {r.Text, inkPlain}}})
+		lines = append(lines, line{left: []piece{{r.At.Format("15:04:05") + " ", paint.Faint}, {r.Text, paint.Plain}}})
 	}
 	return lines
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/charmbracelet/lipgloss"
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 )
 
 // plain is text as one line of printable characters: what comes from an agent or
@@ -27,7 +27,7 @@ func plain(text string) string {
 
 // clip cuts text to width columns; what was cut shows as "…".
 func clip(text string, width int) string {
-	if lipgloss.Width(text) <= width {
+	if paint.Width(text) <= width {
 		return text
 	}
 	if width < 2 {
@@ -41,7 +41,7 @@ func clip(text string, width int) string {
 func cutAt(text string, width int) string {
 	used := 0
 	for i, r := range text {
-		used += lipgloss.Width(string(r))
+		used += paint.Width(string(r))
 		if used > width && i > 0 {
 			return text[:i]
 		}
@@ -55,7 +55,7 @@ func wrap(text string, width, limit int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
-		if line != "" && lipgloss.Width(line)+1+lipgloss.Width(word) <= width {
+		if line != "" && paint.Width(line)+1+paint.Width(word) <= width {
 			line += " " + word
 			continue
 		}
@@ -63,7 +63,7 @@ func wrap(text string, width, limit int) []string {
 			lines = append(lines, line)
 		}
 		line = word
-		for lipgloss.Width(line) > width {
+		for paint.Width(line) > width {
 			head := cutAt(line, width)
 			lines, line = append(lines, head), line[len(head):]
 		}
@@ -80,7 +80,7 @@ func wrap(text string, width, limit int) []string {
 
 // pad fills text with blanks up to width columns.
 func pad(text string, width int) string {
-	return text + strings.Repeat(" ", max(0, width-lipgloss.Width(text)))
+	return text + strings.Repeat(" ", max(0, width-paint.Width(text)))
 }
 
 // lasted says a span in the two units that matter: 7s, 4m12s, 2h05m, 3d4h.
