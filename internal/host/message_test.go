@@ -103,7 +103,7 @@ func TestProtocolP18ReviewersWorkInAViewOfTheWhole(t *testing.T) {
 	if got := r.git("ls-tree", "--name-only", s.FeatureBranch); got != "README.md\na.txt\nb.txt" {
 		t.Errorf("files: %q", got)
 	}
-	left, err := os.ReadDir(filepath.Join(r.root, "s", "workspaces", filepath.Base(dir)))
+	left, err := os.ReadDir(filepath.Dir(s.Workspaces["session"].Path))
 	if err != nil {
 		t.Fatal(err)
 	}

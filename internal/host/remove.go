@@ -174,8 +174,11 @@ func (r *runner) removePlaces(ctx context.Context, s *orchestrator.State) error 
 	}
 	for _, path := range r.places(s) {
 		crash.Point("remove of session", path)
-		if err := gitrepo.RemoveWorkspace(path); err != nil {
+		if err := dropWorkspace(path); err != nil {
 			return err
+		}
+		if r.owns(path) {
+			_ = os.Remove(filepath.Dir(path)) // stays if anything else is in it
 		}
 	}
 	gone := fmt.Sprintf("%s.tmp-%d", r.sess.Dir, os.Getpid())
@@ -198,13 +201,13 @@ func (r *runner) removeServer(ctx context.Context, s *orchestrator.State) error 
 	return nil
 }
 
-// places are the directories of a session outside of its own.
+// places are the directories of a session outside of its own. Of a directory that another
+// session may share they are the workspaces that the state records.
 func (r *runner) places(s *orchestrator.State) []string {
 	found := []string{Homes(r.StateHome, r.sess.Dir), r.workspaces()}
-	for _, w := range s.Workspaces {
-		// Made while workspace.root was another one.
-		if dir := filepath.Dir(w.Path); w.Path != "" && filepath.Base(dir) == r.sess.Name() && !slices.Contains(found, dir) {
-			found = append(found, dir)
+	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
+		if w := s.Workspaces[name].Path; r.owns(w) && filepath.Dir(w) != r.workspaces() {
+			found = append(found, w)
 		}
 	}
 	return found

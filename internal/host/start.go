@@ -35,7 +35,7 @@ func (r *runner) startAgent(ctx context.Context, e orchestrator.Effect, s *orche
 		}
 	}
 	if ended || found {
-		return r.adopt(a, dir, pane, found)
+		return r.adopt(ctx, a, dir, pane, found)
 	}
 	sum, err := r.ensurePrompt(ctx, a, s)
 	if err != nil {
@@ -66,17 +66,18 @@ func prepareFailure(err error) error {
 	return err
 }
 
-// adopt describes a launch that was started before.
-func (r *runner) adopt(a orchestrator.Args, dir string, pane tmux.Pane, found bool) (orchestrator.Result, error) {
+// adopt describes a launch that was started before, and completes what a host that was
+// killed right after it had opened the pane has not done.
+func (r *runner) adopt(ctx context.Context, a orchestrator.Args, dir string, pane tmux.Pane, found bool) (orchestrator.Result, error) {
 	launch, err := agent.ReadLaunch(dir)
 	if err != nil {
 		return orchestrator.Result{}, never(err)
 	}
-	// A host that was killed before it opened the pane's pipe has left what it lent.
-	if _, err := launch.Borrow(); err != nil {
-		return orchestrator.Result{}, err
-	}
 	if found && !pane.Dead {
+		// Behind a pipe stands who takes what was lent for it, even if it has not yet.
+		if !pane.Piped {
+			r.record(ctx, pane.ID, launch)
+		}
 		if err := r.notePane(a, pane); err != nil {
 			return orchestrator.Result{}, err
 		}
@@ -144,7 +145,7 @@ func (r *runner) launchSpec(a orchestrator.Args, s *orchestrator.State) (agent.L
 		Dir: r.launchDir(a.Launch), Session: r.sess.Dir, Launch: a.Launch, Role: a.Role, Task: a.Task, Self: r.Self,
 		Provider: provider, Transport: r.transport(a, provider, s), Unattended: !s.Interactive, AllowUnsafe: r.mayActFreely(r.cfg),
 		Model: choice.Model, Args: choice.Args, Line: promptLine(r.sess.Path(a.PromptFile)),
-		Workdir: workdir, TrustDir: r.workspaces(), Runtime: r.RuntimeDir, Env: r.environment(a, s), Now: r.Now(),
+		Workdir: workdir, TrustDir: filepath.Dir(workdir), Runtime: r.RuntimeDir, Env: r.environment(a, s), Now: r.Now(),
 	}
 	if a.Continue {
 		spec.Resume = r.resumable(a, provider, s)
@@ -216,7 +217,7 @@ func (r *runner) environment(a orchestrator.Args, s *orchestrator.State) agent.E
 // Homes is the directory of the private homes of a session's agents. It holds what their
 // programs remember, and goes with the session.
 func Homes(stateHome, dir string) string {
-	return filepath.Join(stateHome, "homes", filepath.Base(dir)+"-"+shortHash(dir))
+	return filepath.Join(stateHome, "homes", placeName(dir))
 }
 
 func (r *runner) agentPath() string {

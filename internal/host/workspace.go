@@ -19,13 +19,27 @@ import (
 // repeated effect makes the same commit.
 var robot = gitrepo.Signature{Name: "agentmux", Mail: "agentmux@localhost"}
 
-// workspaces is the directory of the session's workspaces.
+// workspaces is the directory of the session's workspaces. It is this session's alone, so
+// that it can be removed as a whole.
 func (r *runner) workspaces() string {
 	root := r.cfg.Workspace.Root
 	if root == "" {
 		root = filepath.Join(r.StateHome, "workspaces")
 	}
-	return filepath.Join(root, r.sess.Name())
+	return filepath.Join(root, placeName(r.sess.Dir))
+}
+
+// placeName names what belongs to the session in dir where all projects meet: a session's
+// own name is unique in its project only.
+func placeName(dir string) string { return filepath.Base(dir) + "-" + shortHash(dir) }
+
+// owns reports whether a workspace that the state records lies where this session's do,
+// whatever workspace.root was then. Older sessions have a directory by their name alone, in
+// which workspaces of another project may lie, too.
+func (r *runner) owns(workspace string) bool {
+	parent := filepath.Base(filepath.Dir(workspace))
+	return filepath.IsAbs(workspace) && filepath.Clean(workspace) == workspace &&
+		(parent == placeName(r.sess.Dir) || parent == r.sess.Name())
 }
 
 // workspacePath is where a workspace lies: a new visit or another base is another
@@ -58,14 +72,19 @@ func (r *runner) removeWorkspace(_ context.Context, e orchestrator.Effect, _ *or
 	if dir == "" {
 		return orchestrator.Result{}, nil
 	}
-	if rel, err := filepath.Rel(r.workspaces(), dir); err != nil || rel == "." || !filepath.IsLocal(rel) {
-		return orchestrator.Result{}, never(fmt.Errorf("remove workspace: %s is not below %s", dir, r.workspaces()))
+	if !r.owns(dir) {
+		return orchestrator.Result{}, never(fmt.Errorf("remove workspace: %s is no place of this session", dir))
 	}
 	crash.Point("remove workspace", e.Args.Workspace)
+	return orchestrator.Result{}, dropWorkspace(dir)
+}
+
+// dropWorkspace removes a workspace with all that is kept beside it.
+func dropWorkspace(dir string) error {
 	if err := os.Remove(dir + ".setup"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return orchestrator.Result{}, err
+		return err
 	}
-	return orchestrator.Result{}, gitrepo.RemoveWorkspace(dir)
+	return gitrepo.RemoveWorkspace(dir)
 }
 
 // snapshotTries bounds how often a snapshot is taken again without what was refused.
