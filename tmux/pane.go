@@ -23,6 +23,7 @@ type Pane struct {
 	ExitStatus int    // its exit code when Dead; -1 when a signal ended it, or for a moment until it is known
 	Signal     string // the signal that ended it, as tmux prints it: "9" or "KILL"
 	InMode     bool   // somebody is in copy mode or a menu: keys do not reach the program
+	Piped      bool   // what it prints goes to a program; that one's end shows when the pane next prints
 	Activity   time.Time
 	Path       string            // work directory of the program in front; "" when dead
 	Options    map[string]string // those of Options.Tags that are set
@@ -32,6 +33,7 @@ type Pane struct {
 var paneFields = []string{
 	"#{pane_id}", "#{session_name}", "#{window_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}",
 	"#{pane_dead_signal}", "#{pane_in_mode}", "#{window_activity}", "#{window_name}",
+	"#{pane_pipe}",
 }
 
 // Panes lists every pane of the server, in one command. A server without sessions gives
@@ -114,7 +116,7 @@ func (s *Server) parsePane(record string) (Pane, error) {
 	}
 	p := Pane{
 		ID: f[0], Session: f[1], WindowID: f[2], PID: pid, Dead: f[4] == "1", ExitStatus: -1, Signal: f[6],
-		InMode: f[7] != "" && f[7] != "0", Window: f[9], Path: f[len(f)-1], Options: map[string]string{},
+		InMode: f[7] != "" && f[7] != "0", Window: f[9], Piped: f[10] == "1", Path: f[len(f)-1], Options: map[string]string{},
 	}
 	if code, err := strconv.Atoi(f[5]); err == nil && p.Dead && p.Signal == "" {
 		p.ExitStatus = code

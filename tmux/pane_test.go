@@ -220,3 +220,36 @@ func TestPipeOfADeadPaneIsRefused(t *testing.T) {
 		t.Errorf("server after that: %v", err)
 	}
 }
+
+func TestAPaneIsPipedAsLongAsSomebodyReads(t *testing.T) {
+	s := startServer(t)
+	p := window(t, s, "/bin/cat")
+	piped := func(want bool) func() bool {
+		return func() bool {
+			now, err := s.Pane(t.Context(), p.ID)
+			return err == nil && now.Piped == want
+		}
+	}
+	if !piped(false)() {
+		t.Error("piped before anybody asked for it")
+	}
+	fifo := filepath.Join(t.TempDir(), "end")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Pipe(t.Context(), p.ID, []string{"/bin/cat", fifo}); err != nil {
+		t.Fatal(err)
+	}
+	if !piped(true)() {
+		t.Error("not piped while its reader runs")
+	}
+	if err := os.WriteFile(fifo, nil, 0); err != nil { // cat ends
+		t.Fatal(err)
+	}
+	eventually(t, "the pipe is closed", func() bool {
+		if out, err := raw(t, s, "send-keys", "-t", p.ID, "text", "Enter"); err != nil {
+			t.Fatalf("send-keys: %s", out)
+		}
+		return piped(false)()
+	})
+}

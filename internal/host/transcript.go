@@ -56,7 +56,9 @@ func (r *runner) lendSecrets(launch agent.Launch) error {
 	return launch.Lend(data)
 }
 
-// borrowed is a redactor that knows what the host lent for the launch in dir.
+// borrowed is a redactor that knows what the host lent for the launch in dir. The host
+// always lends something, so where nothing is, the launch has ended or another reader took
+// it: a text written without it could hold a secret.
 func borrowed(dir string) (*redact.Redactor, error) {
 	r := redact.New()
 	launch, err := agent.ReadLaunch(dir)
@@ -64,8 +66,11 @@ func borrowed(dir string) (*redact.Redactor, error) {
 		return nil, err
 	}
 	data, err := launch.Borrow()
-	if err != nil || len(data) == 0 {
-		return r, err
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		return nil, errors.New("the secrets to take out are not known")
 	}
 	var values []lent
 	if err := json.Unmarshal(data, &values); err != nil {

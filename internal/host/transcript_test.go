@@ -4,13 +4,17 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 func TestSecurity33ATranscriptHoldsNoSecretAndIsCut(t *testing.T) {
@@ -19,7 +23,8 @@ func TestSecurity33ATranscriptHoldsNoSecretAndIsCut(t *testing.T) {
 	r.script(simple())
 	dir := r.prepare(quick)
 	secret := "ghp_" + strings.Repeat("aB3", 12)
-	launched(t, dir, "1.planner.1")
+	lend := launched(t, dir, "1.planner.1")
+	lend("null")
 	if err := host.Transcript(strings.NewReader("token "+secret+"\nend\n"), dir, "1.planner.1"); err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +34,7 @@ func TestSecurity33ATranscriptHoldsNoSecretAndIsCut(t *testing.T) {
 		t.Errorf("transcript %q, %v", text, err)
 	}
 	long := strings.NewReader(strings.Repeat(strings.Repeat("x", 99)+"\n", 21<<20/100))
+	lend("null")
 	if err := host.Transcript(long, dir, "1.planner.1"); err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +63,9 @@ func TestWhatAgentsPrintIsWrittenDown(t *testing.T) {
 	})
 }
 
-// launched makes a launch that was prepared, in so far as its transcript needs it.
-func launched(t *testing.T, dir, launch string) {
+// launched makes a launch that was prepared, in so far as its transcript needs it. What
+// it returns lends to it.
+func launched(t *testing.T, dir, launch string) (lend func(data string)) {
 	t.Helper()
 	at := filepath.Join(dir, "launches", launch)
 	if err := os.MkdirAll(at, 0o700); err != nil {
@@ -68,6 +75,142 @@ func launched(t *testing.T, dir, launch string) {
 	if err := os.WriteFile(filepath.Join(at, "launch.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	record, err := agent.ReadLaunch(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(data string) {
+		t.Helper()
+		if err := record.Lend([]byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Who does not know what to take out writes nothing.
+func TestSecurity33NoTranscriptWithoutTheSecrets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	dir := r.prepare(quick)
+	lend := launched(t, dir, "1.planner.1")
+	for name, lent := range map[string]func(){
+		"nothing was lent": func() {}, "an empty file": func() { lend("") }, "half of it": func() { lend(`[{"Name":"x"`) },
+	} {
+		lent()
+		if err := host.Transcript(strings.NewReader("a key\n"), dir, "1.planner.1"); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "transcripts", "1.planner.1.log")); err == nil {
+		t.Errorf("transcript %q", text)
+	}
+}
+
+// keyed gives the agents of a rig a key that only this program knows.
+func keyed(t *testing.T) (r *rig, key string) {
+	t.Helper()
+	r = newRig(t, "providers: {script: {env: [SCRIPT_API_KEY]}}\n")
+	key = strings.ToLower(rand.Text())
+	r.host.Environ = func(name string) (string, bool) {
+		if name == "SCRIPT_API_KEY" {
+			return key, true
+		}
+		return os.LookupEnv(name)
+	}
+	sc := simple()
+	sc.Hold = map[string]bool{"coder/1": true}
+	sc.Print = map[string]string{"coder/1": "it is " + key}
+	r.script(sc)
+	return r, key
+}
+
+// wrapped puts a shell script in front of a program; $it is the program, $root the
+// rig's directory.
+func (r *rig) wrapped(program, script string) string {
+	r.t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	file := filepath.Join(r.root, "wrapped-"+filepath.Base(path))
+	text := "#!/bin/sh\nit='" + path + "' root='" + r.root + "'\n" + script + "\nexec \"$it\" \"$@\"\n"
+	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	return file
+}
+
+// written fails unless the coder's transcript comes to be, without the key, and nothing
+// that was lent is left.
+func (r *rig) written(dir, key string) {
+	r.t.Helper()
+	var text []byte
+	r.eventually("the transcript is there", func() bool {
+		text, _ = os.ReadFile(filepath.Join(dir, "transcripts", "2.coder.1.1.log"))
+		return strings.Contains(string(text), "it is ")
+	})
+	if strings.Contains(string(text), key) || !strings.Contains(string(text), "[redacted:provider-key]") {
+		r.t.Errorf("transcript %q", text)
+	}
+	left, err := filepath.Glob(filepath.Join(r.root, "r", "*.lent*"))
+	if err != nil || len(left) > 0 {
+		r.t.Errorf("left in the runtime directory: %v, %v", left, err)
+	}
+}
+
+// A host that was killed when the pane had its pipe, and whoever reads there had not yet
+// learned what is secret, takes nothing from that reader.
+func TestSecurity33AnAdoptedPaneKeepsWhatItsReaderWasLent(t *testing.T) {
+	t.Parallel()
+	r, key := keyed(t)
+	r.host.Self = r.wrapped(r.host.Self, `case $1.$3 in transcript.2.coder.1.1) until [ -e "$root/read" ]; do sleep 0.02; done;; esac`)
+	// The state at that moment: the start of the coder is not done.
+	r.host.Tmux = r.wrapped("tmux", `case "$*" in *pipe-pane*2.coder.1.1*) cp "$root"/p/.agentmux/.sessions/*/state.json "$root/before";; esac`)
+	dir := r.prepare(quick)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	if _, err := stop(errors.New("the host is killed")); err == nil {
+		t.Fatal("the run ended without an error")
+	}
+	if err := os.Rename(filepath.Join(r.root, "before"), filepath.Join(dir, session.StateFile)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.state(dir).Pending); n == 0 {
+		t.Fatal("nothing is pending")
+	}
+	stop = r.background(host.RunSpec{Dir: dir})
+	r.eventually("the coder is adopted", func() bool { return len(r.state(dir).Pending) == 0 })
+	for _, name := range []string{"read", "go"} {
+		if err := os.WriteFile(filepath.Join(r.root, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.written(dir, key)
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if n := s.Agents["coder/1"].Attempt; n != 1 {
+		t.Errorf("attempt %d", n)
+	}
+}
+
+// A host that failed between the making of a pane and its pipe owes the pipe.
+func TestSecurity33AnAdoptedPaneWithoutAPipeGetsOne(t *testing.T) {
+	t.Parallel()
+	r, key := keyed(t)
+	r.host.Tmux = r.wrapped("tmux", `case "$*" in *new-window*2.coder.1.1*) "$it" "$@"; exit 1;; esac`)
+	dir := r.prepare(quick)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	r.word()
+	r.written(dir, key)
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
 }
 
 // A key that an agent gets looks like nothing: only this program knows it.
