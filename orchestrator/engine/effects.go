@@ -118,9 +118,11 @@ func (l *loop) took(ctx context.Context, f finished) error {
 			more = false
 		}
 	}
-	_, err := l.flush(ctx, b)
+	if _, err := l.flush(ctx, b); err != nil {
+		return err // the state still owes what has just ended: nothing may begin from it
+	}
 	l.effects.ready(l.st, l.Now())
-	return err
+	return nil
 }
 
 // result is the input that the end of a try makes.

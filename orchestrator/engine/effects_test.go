@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -234,6 +236,40 @@ func TestAFailedCommitIsRepeated(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What has ended is not begun again when its end could not be written down.
+func TestNothingBeginsAfterACommitThatFailed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, disk := full(t)
+		w.broken = true
+		w.play = idle
+		var noRoom atomic.Bool
+		disk.Fault = func(string, string) error {
+			if noRoom.Load() {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		w.fail = func(e orchestrator.Effect) error {
+			noRoom.Store(noRoom.Load() || e.Type == orchestrator.EffStartAgent)
+			return nil
+		}
+		h := w.start(engine.Options{})
+		<-h.done
+		if h.err == nil || !errors.Is(h.err, syscall.ENOSPC) {
+			t.Fatalf("the host ended: %v", h.err)
+		}
+		begun := map[string]int{}
+		for _, entry := range w.entries() {
+			if begun[entry]++; begun[entry] > 1 {
+				t.Errorf("%s again", entry)
+			}
+		}
+		if begun["begin start_agent 1.planner.1"] != 1 {
+			t.Errorf("begun: %v", begun)
+		}
+	})
 }
 
 // block puts a directory in the way of the state's replacement.
