@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/agentmux/agentmux/internal/durable"
 )
@@ -32,7 +33,8 @@ var (
 
 // Kept returns the content of every file that the session can be made again from
 // elsewhere, by path, as long as all together stay below limit; left says what is wrong
-// with the others. Nothing is read through a symbolic link.
+// with the others. Nothing is read through a symbolic link. An error means that the state
+// itself cannot be read.
 func (s *Session) Kept(limit int64) (files map[string][]byte, left map[string]string, err error) {
 	names, err := s.kept()
 	if err != nil {
@@ -46,8 +48,13 @@ func (s *Session) Kept(limit int64) (files map[string][]byte, left map[string]st
 		case errors.Is(err, fs.ErrNotExist):
 		case errors.As(err, &bad):
 			left[rel] = bad.Problem
+		case err != nil && rel == StateFile:
+			return nil, nil, err // without it the rest is no session
 		case err != nil:
-			return nil, nil, err
+			left[rel] = "cannot be read"
+			if cause := syscall.Errno(0); errors.As(err, &cause) {
+				left[rel] += ": " + cause.Error()
+			}
 		case int64(len(data)) > limit:
 			left[rel] = "is too large"
 		default:
