@@ -73,10 +73,15 @@ func (k *keeping) files() (map[string][]byte, error) {
 		return nil, err
 	}
 	for rel, problem := range left {
-		k.left[path.Join("session", rel)] = problem
+		if !k.hidden("session", rel) {
+			k.left[path.Join("session", rel)] = problem
+		}
 	}
 	files := map[string][]byte{}
 	for rel, data := range found {
+		if k.hidden("session", rel) {
+			continue
+		}
 		name := path.Join("session", rel)
 		if rule := k.secret(string(data)); rule != "" {
 			k.left[name] = rule
@@ -100,6 +105,16 @@ func (k *keeping) secret(text string) string {
 		}
 	}
 	return ""
+}
+
+// hidden reports whether the name of a file below dir is a secret itself, and then has it
+// left out unnamed: agents choose names.
+func (k *keeping) hidden(dir, name string) bool {
+	rule := k.secret(name)
+	if rule != "" {
+		k.left[path.Join(dir, "(a file name)")] = rule
+	}
+	return rule != ""
 }
 
 // work takes snapshots of workspaces whose agents have ended.
@@ -141,8 +156,7 @@ func (k *keeping) clean(ctx context.Context, name, base string, snap gitrepo.Sna
 		file := path.Join("work", name, c.Path)
 		switch size := sizes[c.NewID]; {
 		case c.Status == 'D':
-		case k.secret(c.Path) != "":
-			k.left[path.Join("work", name, "(a file name)")] = k.secret(c.Path)
+		case k.hidden(path.Join("work", name), c.Path):
 			continue
 		case size > k.room:
 			k.left[file] = "is too large"

@@ -1,6 +1,8 @@
 package host_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,6 +47,15 @@ func TestACheckpointHoldsTheSession(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, name := range []string{token + ".md", token + "/notes.md"} { // agents choose these names
+		file := filepath.Join(dir, "06_implementation", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("notes"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("x", filepath.Join(dir, "06_implementation", "link-"+token+".md")); err != nil {
+		t.Fatal(err)
+	}
 	s, err := stop(engine.Signal{Name: "TERM"})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +73,7 @@ func TestACheckpointHoldsTheSession(t *testing.T) {
 	}
 	message := "session/" + strings.TrimSuffix(s.Messages[0].File, ".md")
 	for _, name := range names {
-		for _, bad := range []string{"/lock", "/launches/", "/transcripts/", "runtime_state", ".log", "login.txt", "commands.jsonl", message} {
+		for _, bad := range []string{"/lock", "/launches/", "/transcripts/", "runtime_state", ".log", "login.txt", "commands.jsonl", message, token} {
 			if strings.Contains(name, bad) {
 				t.Errorf("%s is in it", name)
 			}
@@ -72,10 +83,13 @@ func TestACheckpointHoldsTheSession(t *testing.T) {
 	if parent, _, _ := strings.Cut(text, "\n"); parent != s.Integrated.Commit || parent == s.BaseSHA {
 		t.Errorf("parent %s, integrated is %s", parent, s.Integrated.Commit)
 	}
-	for _, named := range []string{"work/session/login.txt: secret.", "session/commands.jsonl: secret.", message} {
+	for _, named := range []string{"work/session/login.txt: secret.", "session/commands.jsonl: secret.", message, "session/(a file name): secret."} {
 		if !strings.Contains(text, named) {
 			t.Errorf("%q is not named:\n%s", named, text)
 		}
+	}
+	if last := r.lastEvent(dir, orchestrator.EvCheckpointSaved); strings.Contains(fmt.Sprint(text, last.Data), token) {
+		t.Errorf("the secret is in the message or the record:\n%s\n%v", text, last.Data)
 	}
 	if out, err := exec.Command("git", "-C", repo, "grep", "-l", token, ref).CombinedOutput(); err == nil {
 		t.Errorf("the secret is in %s", out)
