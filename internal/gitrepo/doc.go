@@ -3,8 +3,8 @@
 // It knows three kinds of repository:
 //
 //   - the host repository: one bare repository per project, written by this
-//     package alone. It holds all refs below refs/agentmux/, it is never shallow
-//     or partial, and nothing in it is ever pruned;
+//     package alone. It holds all refs below refs/agentmux/ and is never shallow
+//     or partial. What a ref reaches stays, the rest goes with Collect;
 //   - a workspace: the clone an agent works in. It has no remote, no token and no
 //     alternates. Once an agent has seen it, its .git is hostile: no git is run
 //     under it again, its files reach the host repository by a walk in Go;
@@ -16,10 +16,19 @@
 // a time limit. Methods that change something are ensures: the same call twice, or a
 // call after a kill at any point of the first, ends in the same refs and object ids,
 // because author, committer and dates come from the caller. Refs move by
-// compare-and-swap.
+// compare-and-swap, but for the one that Hold puts where it belongs.
 //
 // Errors of git itself are *Error, a snapshot that must not be taken is *RefusedError,
 // a push the server did not take is *PushError.
+//
+// Refs of sessions in the host repository, and who deletes them. The base of a session may be in no
+// branch of the server any more, so refs/remotes/origin/, which follows the server, is
+// never all that keeps it:
+//
+//	refs/agentmux/start/<session>-<hash of its directory>   its base commit; goes with the session
+//	refs/agentmux/base/<id>                                 what came from a clone, to be found there again; nobody does
+//	refs/agentmux/preserved/<session>/<task>                work that is nowhere else; a person
+//	refs/agentmux/{integration,sessions,pushed,completion}/<session>   what it made; go with the session
 //
 // Stored: the host repository, and beside each workspace P, out of the agent's reach,
 // the files P.base (the commit it was made at), P.index (the index of its snapshots)

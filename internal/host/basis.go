@@ -43,6 +43,23 @@ func (r *runner) basis(ctx context.Context, s *orchestrator.State) error {
 	return nil
 }
 
+// hold keeps the base commit for a session that is to go on: a person may rewrite the
+// branch it is of, and its next fetch would leave it to the garbage. One that is gone
+// already shows where it is needed.
+func (r *runner) hold(ctx context.Context, s *orchestrator.State) error {
+	if s.BaseSHA == "" {
+		return nil // of the earlier tool
+	}
+	err := r.repo.Hold(ctx, r.startRef(), s.BaseSHA)
+	if errors.Is(err, gitrepo.ErrNoCommit) {
+		return nil
+	}
+	return err
+}
+
+// startRef is this session's alone: clones of one repository share the host repository.
+func (r *runner) startRef() string { return gitrepo.StartRef(placeName(r.sess.Dir)) }
+
 // target fails unless branch is one of the server that a pull request can go to.
 func (r *runner) target(ctx context.Context, branch string) error {
 	if branch == "" {

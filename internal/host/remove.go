@@ -94,7 +94,7 @@ func (r *runner) removeWork(ctx context.Context, s *orchestrator.State) (Removed
 		return Removed{}, err
 	}
 	crash.Point("remove refs", name)
-	for _, prefix := range []string{gitrepo.IntegrationRef(name), "refs/agentmux/sessions/" + name, r.pushedRef(), "refs/agentmux/completion/" + name} {
+	for _, prefix := range []string{gitrepo.IntegrationRef(name), "refs/agentmux/sessions/" + name, r.pushedRef(), "refs/agentmux/completion/" + name, r.startRef()} {
 		refs, err := r.repo.Refs(ctx, prefix)
 		if err != nil {
 			return Removed{}, err

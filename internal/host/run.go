@@ -136,7 +136,7 @@ func isCommit(source string) bool {
 func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
 	s := r.state.Load()
 	if !s.Ended() || spec.Resume {
-		if err := r.takePanes(ctx, s); err != nil {
+		if err := errors.Join(r.hold(ctx, s), r.takePanes(ctx, s)); err != nil {
 			return s, err
 		}
 	}

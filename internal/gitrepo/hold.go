@@ -1,0 +1,31 @@
+package gitrepo
+
+import (
+	"context"
+	"fmt"
+)
+
+// StartRef is the ref that keeps the commit which a session starts from. session has to
+// tell sessions of all clones of the project apart.
+func StartRef(session string) string { return "refs/agentmux/start/" + session }
+
+// Hold makes ref point to commit, wherever it pointed before. Nobody else moves such a ref,
+// so a lost race is no concern, and one process does it whether or not it is done already.
+// ErrNoCommit if the commit is not there.
+func (h *Host) Hold(ctx context.Context, ref, commit string) error {
+	if err := checkRef(ref); err != nil {
+		return err
+	}
+	if !objectID.MatchString(commit) {
+		return fmt.Errorf("hold %s: bad object id", ref)
+	}
+	h.dropStaleLock(ref)
+	if _, err := h.git("update-ref", "--no-deref", ref, commit).run(ctx); err != nil {
+		// Asked of git itself: what is known of the commit may be of before it went.
+		if _, gone := resolve(ctx, h.git(), commit); gone != nil {
+			return fmt.Errorf("hold %s: %w", ref, gone)
+		}
+		return fmt.Errorf("hold %s: %w", ref, err)
+	}
+	return nil
+}
