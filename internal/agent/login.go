@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // LoginRun is a login of our own being made: a person runs Argv with Env at a terminal,
@@ -16,12 +17,24 @@ type LoginRun struct {
 	fresh, place string
 }
 
+// CheckLogin fails for a program that cannot have a login of our own, and says what it
+// takes instead.
+func (p Provider) CheckLogin() error {
+	switch {
+	case p.ConfigDirEnv != "" && len(p.LoginArgs) > 0:
+		return nil
+	case len(p.Credentials) == 0:
+		return fmt.Errorf("%s needs no login", p.Name)
+	}
+	return fmt.Errorf("%s has no login of our own; set %s for agentmux", p.Name, strings.Join(p.Credentials, " or "))
+}
+
 // StartLogin prepares the login of the provider below logins, the directory that EnvSpec
 // names. The program always logs in to a new directory: a second login in one that is in
 // use would end the sessions that share it.
 func (p Provider) StartLogin(logins, path, term string) (*LoginRun, error) {
-	if p.ConfigDirEnv == "" || len(p.LoginArgs) == 0 {
-		return nil, fmt.Errorf("%s has no login of our own; set one of %v for agentmux", p.Name, p.Credentials)
+	if err := p.CheckLogin(); err != nil {
+		return nil, err
 	}
 	program, err := lookPath(p.Command, path)
 	if err != nil {
