@@ -112,11 +112,11 @@ func (h *Host) submoduleNames(ctx context.Context, sha string) (map[string]strin
 // dir. The store's own repository, its configuration with it, takes no part. A commit
 // that is not there leaves dir empty.
 func (h *Host) exportTree(ctx context.Context, commit, objects, dir string) error {
-	scratch, err := os.MkdirTemp("", "agentmux-index-*")
+	scratch, remove, err := h.temporary("index")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
+	defer remove()
 	c := call{
 		gitDir: h.dir, workTree: dir, index: filepath.Join(scratch, "index"), dir: dir,
 		env: []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + listed(objects)},

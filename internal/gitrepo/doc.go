@@ -32,5 +32,6 @@
 //
 // Stored: the host repository, and beside each workspace P, out of the agent's reach,
 // the files P.base (the commit it was made at), P.index (the index of its snapshots)
-// and P.lfs (the files whose LFS content was put in place of pointers).
+// and P.lfs (the files whose LFS content was put in place of pointers). Temporary files
+// lie in tmp/ of the host repository; OpenHost removes those that a kill has left.
 package gitrepo

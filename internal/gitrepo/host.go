@@ -59,13 +59,14 @@ type Host struct {
 }
 
 // OpenHost opens the bare repository at dir, an absolute path, and makes it if it is
-// absent.
+// absent. Temporary files that a kill has left in it go.
 func OpenHost(ctx context.Context, dir string) (*Host, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, fmt.Errorf("open host repository: path %q is not absolute", dir)
 	}
 	h := &Host{dir: dir}
 	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil {
+		h.sweep()
 		return h, nil
 	}
 	if err := h.create(ctx); err != nil {

@@ -65,11 +65,11 @@ func refused(list []Refusal) error {
 func (h *Host) Snapshot(ctx context.Context, spec SnapshotSpec) (Snapshot, error) {
 	s := snapshot{Host: h, SnapshotSpec: spec, work: spec.Workspace}
 	if spec.Live {
-		tmp, err := os.MkdirTemp("", "agentmux-live-*")
+		tmp, remove, err := h.temporary("live")
 		if err != nil {
 			return Snapshot{}, fmt.Errorf("snapshot: %w", err)
 		}
-		defer func() { _ = removeAll(tmp) }()
+		defer remove()
 		s.work, s.Index = filepath.Join(tmp, "work"), filepath.Join(tmp, "index")
 		if err := os.Mkdir(s.work, 0o700); err != nil {
 			return Snapshot{}, fmt.Errorf("snapshot: %w", err)

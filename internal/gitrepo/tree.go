@@ -49,11 +49,11 @@ func (h *Host) writeBlobs(ctx context.Context, files map[string][]byte) (map[str
 	if len(files) == 0 {
 		return ids, nil
 	}
-	tmp, err := os.MkdirTemp("", "agentmux-blobs-*")
+	tmp, remove, err := h.temporary("blobs")
 	if err != nil {
 		return nil, fmt.Errorf("write blobs: %w", err)
 	}
-	defer os.RemoveAll(tmp)
+	defer remove()
 	var list bytes.Buffer
 	names := sortedKeys(files)
 	for i, name := range names {
@@ -86,11 +86,11 @@ func (h *Host) Apply(ctx context.Context, base string, changes []Change) (string
 
 // compose works in an index of its own; no work tree takes part.
 func (h *Host) compose(ctx context.Context, base string, changes []Change, trees map[string]string) (string, error) {
-	tmp, err := os.MkdirTemp("", "agentmux-index-*")
+	tmp, remove, err := h.temporary("index")
 	if err != nil {
 		return "", fmt.Errorf("compose tree: %w", err)
 	}
-	defer os.RemoveAll(tmp)
+	defer remove()
 	index := h.git("read-tree", base)
 	index.index = filepath.Join(tmp, "index")
 	run := func(stdin []byte, args ...string) (string, error) {

@@ -291,11 +291,11 @@ func (h *Host) absentContent(ctx context.Context, dir, sha string) (submodules, 
 // Filters returns the filter attribute of those paths that have one by the attribute
 // files of a tree or commit.
 func (h *Host) Filters(ctx context.Context, tree string, paths []string) (map[string]string, error) {
-	tmp, err := os.MkdirTemp("", "agentmux-index-*")
+	tmp, remove, err := h.temporary("index")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(tmp)
+	defer remove()
 	c := h.git("read-tree", tree)
 	c.index = filepath.Join(tmp, "index")
 	if _, err := c.run(ctx); err != nil {
