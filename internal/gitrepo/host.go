@@ -55,6 +55,7 @@ func LocalHostPath(stateHome, clone string) string {
 type Host struct {
 	dir   string
 	known known
+	turns turns                    // of snapshots, by index
 	hook  func(point, path string) // tests only: called at the named points of a walk
 }
 

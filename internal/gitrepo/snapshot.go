@@ -74,7 +74,14 @@ func (h *Host) Snapshot(ctx context.Context, spec SnapshotSpec) (Snapshot, error
 		if err := os.Mkdir(s.work, 0o700); err != nil {
 			return Snapshot{}, fmt.Errorf("snapshot: %w", err)
 		}
+		return s.take(ctx)
 	}
+	// One that was interrupted may still be on its way out when the next one begins.
+	over, err := h.turns.take(ctx, spec.Index)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("snapshot: %w", err)
+	}
+	defer over()
 	return s.take(ctx)
 }
 
@@ -209,7 +216,8 @@ func (s *snapshot) checkFiles(ctx context.Context) error {
 // readBase puts the base into the index. Entries that equal the former index keep
 // their file times. An index that cannot be used is begun anew.
 func (s *snapshot) readBase(ctx context.Context) error {
-	// The lock of a git that was killed; only one snapshot of a workspace runs.
+	// The lock of a git that was killed: it is this snapshot's turn, and no other
+	// process has the session.
 	if err := os.Remove(s.Index + ".lock"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
