@@ -13,14 +13,17 @@ var ErrPullRequest = errors.New("is a pull request, not an issue")
 // The caller keeps what it wanted pending and asks again after Wait.
 type RetryAfter struct {
 	Wait  time.Duration
-	Scope string // primary, secondary, content, search, token, server
+	Scope string // primary, secondary, content, search, token, server, absence
 	Err   error  // what the server said; may be nil
 }
 
 func (e *RetryAfter) Error() string {
 	text := fmt.Sprintf("try again in %s (%s limit)", e.Wait.Round(time.Second), e.Scope)
-	if e.Scope == "server" {
+	switch e.Scope {
+	case "server":
 		text = fmt.Sprintf("try again in %s: GitHub does not answer", e.Wait.Round(time.Second))
+	case "absence":
+		text = fmt.Sprintf("look again in %s", e.Wait.Round(time.Second))
 	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()

@@ -71,6 +71,7 @@ type Pace struct {
 	Labels   time.Duration // 5 min between two looks at the labels
 	Backoff  time.Duration // 5 s after the first failure; doubled up to 18 times that
 	Scan     time.Duration // 5 s between two looks at the records if nobody wakes the mirror
+	Gone     time.Duration // 3 min between two looks for an issue that is not there
 }
 
 func (p Pace) withDefaults() Pace {
@@ -82,6 +83,7 @@ func (p Pace) withDefaults() Pace {
 	p.Labels = or(p.Labels, 5*time.Minute)
 	p.Backoff = or(p.Backoff, 5*time.Second)
 	p.Scan = or(p.Scan, 5*time.Second)
+	p.Gone = or(p.Gone, 3*time.Minute)
 	return p
 }
 

@@ -111,15 +111,13 @@ func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
 	}
 	for len(m.queue) > 0 && !m.ending() {
 		p := m.queue[0]
-		if m.st.Locked {
-			if p.on = m.view.prNumber; p.on == 0 {
-				m.queue = m.queue[1:] // what it would say is in the status
-				continue
-			}
+		if p.on = m.place(p.on); p.on == 0 {
+			m.queue = m.queue[1:] // what it would say is in the status, if there is one
+			continue
 		}
 		if m.st.Comments[p.marker.key()] == 0 {
 			id, wait, err := m.ensure(ctx, p)
-			if m.lockedBy(err) {
+			if m.lockedBy(p.on, err) {
 				return time.Millisecond, m.save() // the status may have to move first
 			}
 			if HasCode(err, CodeLocked) || HasCode(err, CodeValidation) || HasCode(err, CodeBodyTooLong) {
@@ -140,10 +138,32 @@ func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// lockedBy notes that the issue takes no comments, if that is what err says and news.
-func (m *Mirror) lockedBy(err error) bool {
-	if !HasCode(err, CodeLocked) || m.st.Locked {
+// place is where a comment that belongs on an issue or a pull request can be made: there, or
+// if that is locked on the other of the two. 0: on neither.
+func (m *Mirror) place(on int) int {
+	for _, on := range []int{on, m.o.Issue, m.view.prNumber} {
+		if on != 0 && !m.lockedOn(on) {
+			return on
+		}
+	}
+	return 0
+}
+
+// lockedOn reports whether the issue or a pull request is known to take no comments.
+func (m *Mirror) lockedOn(on int) bool {
+	return m.st.Locked && on == m.o.Issue || on == m.st.LockedPR
+}
+
+// lockedBy notes that the issue or a pull request takes no comments, if that is what err
+// says and news. Nobody can be asked only where the issue is locked.
+func (m *Mirror) lockedBy(on int, err error) bool {
+	if !HasCode(err, CodeLocked) || m.lockedOn(on) {
 		return false
+	}
+	m.o.Log.Info("comments are locked", "session", m.view.session, "issue", on)
+	if on != m.o.Issue {
+		m.st.LockedPR = on
+		return true
 	}
 	m.st.Locked = true
 	m.mu.Lock()

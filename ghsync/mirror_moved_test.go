@@ -2,12 +2,16 @@ package ghsync_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // runMeeting plays the script, in whose middle something happens to the repository.
@@ -114,5 +118,186 @@ func TestMirrorOutlivesAnAbsentThing(t *testing.T) {
 	st.run(st.mirror(st.options()))
 	if got := st.end(); !strings.Contains(got, "kind=final") || !strings.Contains(got, "### agentmux: done in") {
 		t.Errorf("end:\n%s", got)
+	}
+}
+
+// Somebody else has the old name at once, so that writes there are told "not found". Whatever
+// is written first after that is written at the new place.
+func TestMirrorGoesOnWhereTheOldNameLeadsElsewhere(t *testing.T) {
+	want := calmEnd(t, paces["in step"])
+	for at := range newStage(t).script {
+		t.Run(fmt.Sprintf("before line %d", at), func(t *testing.T) {
+			st := newStage(t)
+			m := st.mirror(st.options())
+			for i, line := range st.script {
+				if i == at {
+					st.giveNameAway()
+				}
+				if line == "sync" {
+					st.finish(m)
+					continue
+				}
+				st.play(line)
+			}
+			st.finish(m)
+			if got := st.end(); got != want || m.LastError() != nil {
+				t.Errorf("last error %v, end:\n%s\nwant:\n%s", m.LastError(), got, want)
+			}
+		})
+	}
+}
+
+// giveNameAway renames the repository and gives its name to another one, without an issue.
+func (st *stage) giveNameAway() {
+	st.t.Helper()
+	st.repo.Rename("gadgets")
+	if err := st.server.AddRepo(ghsynctest.RepoSpec{Owner: "octo", Name: "widgets"}); err != nil {
+		st.t.Fatal(err)
+	}
+	st.server.Repo(widgets).SetRole(botLogin, ghsynctest.Write)
+}
+
+// A mirror that lost its memory does not take another repository's answer for the deletion
+// of its comments.
+func TestLostMemoryIsRebuiltUnderTheNewName(t *testing.T) {
+	st := newStage(t)
+	st.run(st.mirror(st.options()))
+	before := st.end()
+	st.forget()
+	st.giveNameAway()
+	st.finish(st.mirror(st.late(st.options())))
+	if after := st.end(); strings.Count(after, "kind=") != strings.Count(before, "kind=") {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+// forget loses what the mirror knows of its work.
+func (st *stage) forget() {
+	st.t.Helper()
+	if err := os.Remove(st.session.Path(session.MirrorFile)); err != nil {
+		st.t.Fatal(err)
+	}
+}
+
+// late is an hour later.
+func (st *stage) late(o ghsync.MirrorOptions) ghsync.MirrorOptions {
+	o.Now = func() time.Time { return st.clock().Add(time.Hour) }
+	return o
+}
+
+// lateClock is the stage's clock, which can be put forward.
+type lateClock struct {
+	now  func() time.Time
+	late time.Duration
+}
+
+func (c *lateClock) time() time.Time { return c.now().Add(c.late) }
+
+// absentStage is a stage in whose middle the issue is deleted and one more record written,
+// and a mirror with true pauses between two looks.
+func absentStage(t *testing.T) (*stage, *ghsync.Mirror, *lateClock, ghsync.MirrorOptions) {
+	t.Helper()
+	st := newStage(t)
+	clock := &lateClock{now: st.clock}
+	o := st.options()
+	o.Now, o.Pace.Gone = clock.time, 0
+	m := st.mirror(o)
+	st.play(st.script[0])
+	st.finish(m)
+	st.repo.DeleteIssue(12)
+	st.play(`10:07 1 failed {"cause":"x","next":"agentmux resume"}`)
+	return st, m, clock, o
+}
+
+func TestMirrorEndsAfterTwoLooksMinutesApart(t *testing.T) {
+	st, m, clock, o := absentStage(t)
+	before := st.server.Requests(botLogin)
+	step := func(late time.Duration, requests int) error {
+		t.Helper()
+		clock.late = late
+		err := m.Step(t.Context())
+		if got := st.server.Requests(botLogin) - before; got > requests {
+			t.Errorf("%d requests after %s, want at most %d:\n%s", got, late, requests, st.server.Transcript())
+		}
+		return err
+	}
+	for _, late := range []time.Duration{0, time.Second, time.Minute, 2 * time.Minute} {
+		if err := step(late, 3); err != nil || m.LastError() == nil {
+			t.Fatalf("after %s: %v, last error %v", late, err, m.LastError())
+		}
+	}
+	if ghsync.Shown(st.session.Dir, st.state.Seq) {
+		t.Error("one look is taken for the truth")
+	}
+	if err := step(4*time.Minute, 5); !errors.Is(err, ghsync.ErrIssueGone) || !m.CaughtUp(st.state.Seq) {
+		t.Fatalf("after two looks: %v", err)
+	}
+	st.play(`10:08 1 resumed {"reason":"x"}`)
+	if !ghsync.Shown(st.session.Dir, st.state.Seq) {
+		t.Error("what cannot be shown is owed")
+	}
+	before = st.server.Requests(botLogin)
+	m = st.mirror(o)
+	if err := step(5*time.Minute, 2); !errors.Is(err, ghsync.ErrIssueGone) {
+		t.Errorf("the next mirror: %v", err)
+	}
+}
+
+// The second look belongs to whoever comes then: a mirror that was stopped in between has
+// not lost the first.
+func TestSecondLookIsTheNextMirrors(t *testing.T) {
+	st, m, clock, o := absentStage(t)
+	if err := m.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock.late = time.Hour
+	if err := st.mirror(o).Step(t.Context()); !errors.Is(err, ghsync.ErrIssueGone) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestMirrorOutlivesAMomentWithoutItsIssue(t *testing.T) {
+	want := calmEnd(t, paces["in step"])
+	for name, read := range map[string]string{
+		"repository": "GET ...", "issue": "GET .../issues/{number}",
+	} {
+		for pace, gone := range map[string]time.Duration{"same mirror": 20 * time.Millisecond, "next mirror": time.Hour} {
+			t.Run(name+", "+pace, func(t *testing.T) {
+				st := newStage(t)
+				o := st.options()
+				o.Pace.Gone = gone
+				m := st.mirror(o)
+				for i, line := range st.script {
+					if i == len(st.script)/2 {
+						st.server.Inject(
+							ghsynctest.Fault{Route: "PATCH .../issues/comments/{id}", Times: 1, Status: 404},
+							ghsynctest.Fault{Route: read, Times: 1, Status: 404},
+						)
+					}
+					switch {
+					case line != "sync":
+						st.play(line)
+					case gone < time.Hour:
+						st.finish(m)
+					default:
+						if err := m.Step(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				if gone == time.Hour {
+					late := st.options()
+					late.Now = func() time.Time { return st.clock().Add(2 * time.Hour) }
+					m = st.mirror(late)
+				}
+				st.finish(m)
+				if st.server.Hits() != 2 {
+					t.Fatalf("%d faults met", st.server.Hits())
+				}
+				if got := st.end(); got != want {
+					t.Errorf("end:\n%s\nwant:\n%s", got, want)
+				}
+			})
+		}
 	}
 }

@@ -73,6 +73,11 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 	if !m.view.live() || m.finishing {
 		ctx = WithPriority(ctx, PriorityFinishing)
 	}
+	if m.missing() {
+		if err := m.lookAgain(ctx); err != nil {
+			return 0, err
+		}
+	}
 	if m.rebuild {
 		if err := m.relocate(ctx, m.findOurs(ctx)); err != nil {
 			return 0, err
@@ -85,7 +90,7 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 		}
 		wait, err := s.run(ctx)
 		err = m.relocate(ctx, err)
-		if final(err) {
+		if final(err) || m.missing() {
 			return 0, err
 		}
 		if _, again := Later(err); err != nil && !again {

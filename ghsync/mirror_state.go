@@ -33,6 +33,8 @@ type mirrorState struct {
 	Label        string        `json:"label"`
 	LabelUnsure  bool          `json:"label_unsure,omitempty"` // a change of it was begun: the issue may have two
 	Locked       bool          `json:"locked,omitempty"`       // no comments on the issue from here on
+	LockedPR     int           `json:"locked_pr,omitempty"`    // nor on this pull request
+	Absent       *absence      `json:"absent,omitempty"`       // nil: repository and issue are there
 	TextEdited   *time.Time    `json:"text_edited,omitempty"`  // since when the issue's text is known to be another
 	Ambiguous    int           `json:"ambiguous"`              // creations of unknown fate since the last look for twins
 	LastError    *string       `json:"last_error"`
@@ -62,10 +64,11 @@ func newMirrorState() *mirrorState {
 	return &mirrorState{Version: 1, Comments: map[string]int64{}, Intents: map[string]intent{}}
 }
 
-// Shown reports whether a mirror has shown all of a session up to record seq.
+// Shown reports whether a mirror has shown all of a session up to record seq, or never can:
+// the issue is gone.
 func Shown(dir string, seq int) bool {
 	s, found, err := readMirrorState(dir)
-	return err == nil && found && s.ShownSeq >= seq
+	return err == nil && found && (s.ShownSeq >= seq || s.Absent != nil && s.Absent.Sure)
 }
 
 // readMirrorState returns the stored state, and false if there is none that can be used.

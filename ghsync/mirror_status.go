@@ -43,13 +43,10 @@ func (m *Mirror) noteText(issue Issue) {
 // statusPlace is where the status comment belongs: where it is, else on the issue, else, if
 // that is locked, on the pull request. 0: nowhere so far.
 func (m *Mirror) statusPlace() int {
-	switch {
-	case m.st.StatusCommentID != 0:
+	if m.st.StatusCommentID != 0 {
 		return m.st.StatusOn
-	case m.st.Locked:
-		return m.view.prNumber
 	}
-	return m.o.Issue
+	return m.place(m.o.Issue)
 }
 
 // owesStatus reports whether there is a place for a status comment and none on it.
@@ -72,7 +69,7 @@ func (m *Mirror) firstStatus(ctx context.Context) (time.Duration, error) {
 	text := m.statusText()
 	_, tried := m.st.Intents[m.statusMarker().key()]
 	id, wait, err := m.ensure(ctx, post{seq: m.view.seq, marker: m.statusMarker(), on: place, body: text})
-	if m.lockedBy(err) {
+	if m.lockedBy(place, err) {
 		return time.Millisecond, m.save() // there may be a pull request to put it on
 	}
 	if err != nil || wait > 0 {
@@ -115,10 +112,14 @@ func (m *Mirror) status(ctx context.Context) (time.Duration, error) {
 	}
 	err := m.sink.EditComment(ctx, m.st.StatusCommentID, withMarker(text, m.statusMarker()))
 	switch {
-	case IsNotFound(err): // somebody deleted it
+	case IsNotFound(err):
+		if err := m.deleted(ctx, err); err != nil {
+			return 0, err
+		}
 		m.st.StatusCommentID = 0
 		return time.Millisecond, m.save()
-	case m.lockedBy(err):
+	case HasCode(err, CodeLocked):
+		m.lockedBy(or(m.st.StatusOn, m.o.Issue), err)
 		m.st.StatusCommentID = 0
 		return time.Millisecond, m.save()
 	case err != nil:
@@ -223,7 +224,10 @@ func (m *Mirror) findTwins(ctx context.Context) error {
 	for _, on := range places {
 		found, err := m.ours(ctx, on, m.view.started.Add(-10*time.Minute))
 		if IsNotFound(err) {
-			continue // deleted, and our comments with it
+			if err := m.deleted(ctx, err); err != nil {
+				return err
+			}
+			continue // and our comments with it
 		}
 		if err != nil {
 			return err

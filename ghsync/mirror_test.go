@@ -23,6 +23,7 @@ import (
 var quickPace = ghsync.Pace{
 	Debounce: time.Millisecond, Between: time.Millisecond, Busy: time.Millisecond, Look: 5 * time.Millisecond,
 	Again: 5 * time.Millisecond, Labels: time.Hour, Backoff: time.Millisecond, Scan: 5 * time.Millisecond,
+	Gone: 20 * time.Millisecond,
 }
 
 // stage is a server with issue 12, labelled, and a scene to be mirrored on it.
@@ -240,7 +241,7 @@ func TestLockedIssueGetsLabelsAndThePullRequestTheComments(t *testing.T) {
 	}
 }
 
-func tokenClient(t *testing.T, s *ghsynctest.Server, token string) *ghsync.Client {
+func tokenClient(t testing.TB, s *ghsynctest.Server, token string) *ghsync.Client {
 	t.Helper()
 	c, err := ghsync.New(ghsync.Options{
 		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond,
