@@ -77,7 +77,7 @@ func (a *app) callTool(cmd *cobra.Command, f *callerFlags, tool string, params m
 // toolCommand makes the command-line twin of a tool.
 func (a *app) toolCommand(use, short string, args cobra.PositionalArgs, make func(*cobra.Command) func([]string) (string, map[string]any, error)) *cobra.Command {
 	f := &callerFlags{}
-	cmd := &cobra.Command{Use: use, Short: short, Args: args}
+	cmd := &cobra.Command{Use: use, Short: short, Args: args, Example: "  agentmux " + toolExamples[use]}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "machine-readable output")
 	call := make(cmd)
@@ -91,6 +91,22 @@ func (a *app) toolCommand(use, short string, args cobra.PositionalArgs, make fun
 	return cmd
 }
 
+// toolExamples are the lines of the help, as a prompt gives them to its agent.
+var toolExamples = map[string]string{
+	"pm":             "submit pm --session DIR --role product-manager",
+	"architecture":   "submit architecture --reviewer reviewer_expert --session DIR --role architect",
+	"plan":           "submit plan --session DIR --role planner",
+	"design":         "submit design --session DIR --role designer",
+	"done N":         "submit done 2 --session DIR --role coder",
+	"review":         "submit review --session DIR --role reviewer_logic",
+	"summary":        "submit summary --session DIR --role reviewer_logic",
+	"research TOPIC": "submit research retries --type code --session DIR --role code-researcher",
+	"code":           "research code --topic retries --question 'Who calls the retry helper?' --session DIR --role architect",
+	"web":            "research web --topic retries --question 'How long do others wait?' --session DIR --role architect",
+	"report":         "report --message 'The parser is done' --percent 60 --session DIR --role coder",
+	"ask":            "ask --question 'Which endpoint?' --option v1 --option v2 --session DIR --role coder",
+}
+
 // noParams is a tool without parameters.
 func noParams(tool string) func(*cobra.Command) func([]string) (string, map[string]any, error) {
 	return func(*cobra.Command) func([]string) (string, map[string]any, error) {
@@ -99,7 +115,10 @@ func noParams(tool string) func(*cobra.Command) func([]string) (string, map[stri
 }
 
 func (a *app) submitCommand() *cobra.Command {
-	cmd := group(groupAgent, &cobra.Command{Use: "submit", Short: "Submit an agent's finished task", RunE: needsSubcommand, Args: unknownCommand})
+	cmd := group(groupAgent, &cobra.Command{
+		Use: "submit", Short: "Submit an agent's finished task", RunE: needsSubcommand, Args: unknownCommand,
+		Example: "  agentmux " + toolExamples["plan"] + "\n  agentmux " + toolExamples["done N"],
+	})
 	cmd.AddCommand(
 		a.toolCommand("pm", "Submit requirements.md", cobra.NoArgs, noParams("submit_pm_done")),
 		a.toolCommand("plan", "Submit plan.yaml", cobra.NoArgs, noParams("submit_plan")),
@@ -153,7 +172,9 @@ func needsSubcommand(cmd *cobra.Command, _ []string) error {
 }
 
 func (a *app) researchCommand() *cobra.Command {
-	cmd := group(groupAgent, &cobra.Command{Use: "research", Short: "Dispatch research", RunE: needsSubcommand, Args: unknownCommand})
+	cmd := group(groupAgent, &cobra.Command{
+		Use: "research", Short: "Dispatch research", RunE: needsSubcommand, Args: unknownCommand, Example: "  agentmux " + toolExamples["code"],
+	})
 	for _, kind := range []string{"code", "web"} {
 		cmd.AddCommand(a.toolCommand(kind, "Dispatch "+kind+" research", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
 			topic := cmd.Flags().String("topic", "", "short `name` of the topic")

@@ -14,8 +14,8 @@ func (a *app) configCommand() *cobra.Command {
 		Example: "  agentmux config show\n  agentmux config check",
 	})
 	cmd.AddCommand(
-		&cobra.Command{Use: "show", Short: "Print every value and where it is from", Args: cobra.NoArgs, RunE: a.showConfig},
-		&cobra.Command{Use: "check", Short: "Report every problem; exit 2 if there is one", Args: cobra.NoArgs, RunE: a.checkConfig},
+		example("agentmux config show", &cobra.Command{Use: "show", Short: "Print every value and where it is from", Args: cobra.NoArgs, RunE: a.showConfig}),
+		example("agentmux config check", &cobra.Command{Use: "check", Short: "Report every problem; exit 2 if there is one", Args: cobra.NoArgs, RunE: a.checkConfig}),
 	)
 	return cmd
 }

@@ -219,7 +219,13 @@ func TestDoctorWithoutAnything(t *testing.T) {
 			r.setEnv("GITHUB_GRAPHQL_URL", r.github.GraphQL())
 			r.setEnv("AGENTMUX_GITHUB_TOKEN", "ghp_"+strings.Repeat("0", 36))
 		}, []string{"refused the token", "gh auth login"}},
+		{"short token", "github", probeFailed, func() { r.setEnv("AGENTMUX_GITHUB_TOKEN", "abc") }, []string{"AGENTMUX_GITHUB_TOKEN is too short to be one of GitHub\nset", "gh auth login"}},
 		{"no token", "github", probeWarning, func() { r.setEnv("AGENTMUX_GITHUB_TOKEN", "") }, []string{"no token", "gh auth login"}},
+		{"no branch", "clone", probeOK, func() { r.git(r.clone, "checkout", "--quiet", "--detach") }, []string{"widgets at a detached HEAD"}},
+		{"one role", "copilot", probeFailed, func() {
+			file := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")
+			r.write(file, r.read(file)+"roles: {planner: {provider: copilot}}\n")
+		}, []string{"copilot is not in PATH, wanted for 1 role\n"}},
 		{"no remote", "clone", probeWarning, func() { r.git(r.clone, "remote", "remove", "origin") }, []string{"no remote named origin", "git remote add"}},
 		{"no tmux", "tmux", probeFailed, func() { r.setEnv("PATH", r.pathWithout("tmux")) }, []string{"not installed", "install tmux"}},
 		{"an unwritable state home", "state", probeFailed, func() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -43,7 +44,12 @@ func (a *app) probeGitHub(ctx context.Context, c *config.Config, project string,
 	}
 	id.pause = probePause
 	g := &githubProbe{site: &site{project: project, config: c, identity: id}, write: write}
-	if err := a.wire(g.site, io.Discard, true); err != nil {
+	err = a.wire(g.site, io.Discard, true)
+	var bad *tokenError
+	switch {
+	case errors.As(err, &bad):
+		return []probe{{"github", probeFailed, bad.Error(), noTokenHint}}
+	case err != nil:
 		return []probe{{"github", probeFailed, err.Error(), "agentmux config check"}}
 	}
 	if g.client = g.host.GitHub; g.client == nil {

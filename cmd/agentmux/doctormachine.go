@@ -143,7 +143,10 @@ func probeClone(ctx context.Context, project string) probe {
 	case clone.Origin == "":
 		return probe{"clone", probeWarning, project + " has no remote named origin", "without one a run ends with a branch in this clone: git remote add origin URL"}
 	}
-	detail := fmt.Sprintf("%s on %s", clone.Root, dash(clone.Branch))
+	detail := clone.Root + " at a detached HEAD"
+	if clone.Branch != "" {
+		detail = clone.Root + " on " + clone.Branch
+	}
 	if clone.Changed+clone.Unpushed > 0 {
 		detail += fmt.Sprintf("; %d changed files and %d unpushed commits are not part of a run", clone.Changed, clone.Unpushed)
 	}
@@ -197,17 +200,17 @@ func probeProviders(ctx context.Context, c *config.Config) []probe {
 
 func probeProvider(ctx context.Context, p agent.Provider, roles int, path string) probe {
 	if p.Command == "{self}" {
-		return passed(p.Name, "built in, for %d roles", roles)
+		return passed(p.Name, "built in, for %s", rolesText(roles))
 	}
 	if _, err := p.Program("", path); err != nil {
-		return probe{p.Name, probeFailed, fmt.Sprintf("%s is not in PATH, wanted for %d roles", p.Command, roles),
+		return probe{p.Name, probeFailed, fmt.Sprintf("%s is not in PATH, wanted for %s", p.Command, rolesText(roles)),
 			"install it, or choose another with defaults.provider (agentmux providers list)"}
 	}
 	found, err := p.Probe(ctx, path)
 	if err != nil {
 		return probe{p.Name, probeFailed, err.Error(), "see that " + p.Command + " --version works"}
 	}
-	detail := fmt.Sprintf("%s, %s, for %d roles", found.Path, dash(found.Version), roles)
+	detail := fmt.Sprintf("%s, %s, for %s", found.Path, dash(found.Version), rolesText(roles))
 	if len(found.Missing) > 0 {
 		return probe{p.Name, probeFailed, detail + "; it does not know " + strings.Join(found.Missing, ", "), "install version " + strings.Join(p.Versions, " or ")}
 	}
@@ -222,6 +225,13 @@ func probeProvider(ctx context.Context, p agent.Provider, roles int, path string
 		return probe{p.Name, probeWarning, detail, "tested with version " + strings.Join(p.Versions, ", ")}
 	}
 	return passed(p.Name, "%s", detail)
+}
+
+func rolesText(n int) string {
+	if n == 1 {
+		return "1 role"
+	}
+	return fmt.Sprintf("%d roles", n)
 }
 
 // loginOf says which login an unattended run of the program would have. The hint is empty

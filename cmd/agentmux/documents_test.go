@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -76,16 +78,44 @@ func TestCommandsInDocumentsExist(t *testing.T) {
 func TestEveryCommandHasHelp(t *testing.T) {
 	t.Parallel()
 	everyCommand(newApp(stdio{}).rootCommand(), func(cmd *cobra.Command) {
-		if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" || cmd.HasParent() && cmd.Parent().Name() == "completion" {
+		if cmd.Hidden || cmd.HasParent() && cmd.Parent().Hidden {
 			return
 		}
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || strings.ToUpper(cmd.Short[:1]) != cmd.Short[:1] {
 			t.Errorf("%s: %q", cmd.CommandPath(), cmd.Short)
 		}
-		if cmd.Example == "" && cmd.Parent() == cmd.Root() && cmd.GroupID != groupAgent && cmd.Name() != "version" {
+		if words := strings.Fields(cmd.Example); len(words) < 2 {
 			t.Errorf("%s has no example", cmd.CommandPath())
 		}
 	})
+}
+
+// What the help of workflows shows works as it stands there.
+func TestTheExampleOfWorkflowsWorks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(r.dir, "bin")
+	if err := errors.Join(os.Mkdir(bin, 0o700), os.Symlink(own, filepath.Join(bin, "agentmux"))); err != nil {
+		t.Fatal(err)
+	}
+	r.setEnv("PATH", bin+":"+os.Getenv("PATH"))
+	cmd := exec.Command("sh", "-e", "-c", newApp(stdio{}).workflowsCommand().Example)
+	cmd.Dir, cmd.Env = r.clone, r.env
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "careful: ok") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A flag that only refuses is not offered.
+func TestInitOffersNoAction(t *testing.T) {
+	t.Parallel()
+	if flag := newApp(stdio{}).initCommand().Flags().Lookup("actions"); flag == nil || !flag.Hidden {
+		t.Errorf("%+v", flag)
+	}
 }
 
 func everyCommand(cmd *cobra.Command, do func(*cobra.Command)) {
@@ -101,8 +131,8 @@ func typed(line string) error {
 	root.SetOut(io.Discard)
 	root.SetErr(io.Discard)
 	words := quoted(strings.TrimRight(strings.TrimSpace(line), ".,:)"))
-	if words[0] == "help" || words[0] == "completion" || words[0] == "agent-exec" {
-		return nil // made when the program runs, or read before the others are
+	if words[0] == "agent-exec" {
+		return nil // read before the others are
 	}
 	cmd, rest, err := root.Find(words)
 	if err != nil {

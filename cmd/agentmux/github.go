@@ -98,6 +98,13 @@ func (a *app) waiting(what string) (stop func() bool) {
 // noTokenHint says where a token is looked for.
 const noTokenHint = "set AGENTMUX_GITHUB_TOKEN or GH_TOKEN, or run gh auth login"
 
+// tokenError says that what was found cannot be a token.
+type tokenError struct{ from string }
+
+func (e *tokenError) Error() string {
+	return "the token from " + e.from + " is too short to be one of GitHub"
+}
+
 // explainGitHub says what happened with GitHub and what a person can do about it.
 func explainGitHub(err error, what string) error {
 	if errors.Is(err, context.Canceled) {

@@ -108,7 +108,7 @@ func (s *site) useGitHub(o *host.Options) (err error) {
 		return err
 	}
 	if err := o.Redactor.AddSecret("github-token", token); err != nil {
-		return usage(fmt.Errorf("the token from %s is too short to be one of GitHub; %s", s.identity.from, noTokenHint))
+		return usage(fmt.Errorf("%w; %s", &tokenError{s.identity.from}, noTokenHint))
 	}
 	return nil
 }

@@ -47,6 +47,7 @@ configuration, never into the repository.`,
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace an existing .agentmux/config.yaml")
 	cmd.Flags().BoolVar(&f.defaults, "defaults", false, "ask nothing")
 	cmd.Flags().BoolVar(&f.actions, "actions", false, "print a workflow for GitHub Actions runners")
+	_ = cmd.Flags().MarkHidden("actions") // says so far that there is none; the flag exists
 	return group(groupSetup, cmd)
 }
 
@@ -100,6 +101,8 @@ func cloneText(clone gitrepo.Clone) string {
 		text += ", no commit yet"
 	case clone.Branch != "":
 		text += " on " + clone.Branch
+	default:
+		text += " at a detached HEAD"
 	}
 	if clone.Origin == "" {
 		return text + ", no remote named origin: a run ends with a branch in this clone"

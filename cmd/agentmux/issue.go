@@ -138,6 +138,8 @@ func (a *app) existing(ctx context.Context, s *site, repo ghsync.Repo, number in
 			continue
 		}
 		switch {
+		case ending(e):
+			return true, stillEnding(e)
 		case e.Running:
 			return true, &codeError{exitLocked, fmt.Errorf("%s works on it already; agentmux attach %s", e.Name, e.Name)}
 		case owes(e):

@@ -57,9 +57,6 @@ func run(ctx context.Context, args []string, std stdio) int {
 	a := newApp(std)
 	root := a.rootCommand()
 	root.SetArgs(args)
-	root.SetIn(std.in)
-	root.SetOut(std.out)
-	root.SetErr(std.err)
 	err := root.ExecuteContext(ctx)
 	code, text := explain(err)
 	if text != "" {

@@ -12,7 +12,7 @@ import (
 
 func (a *app) versionCommand() *cobra.Command {
 	return group(groupSetup, &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version", Example: "  agentmux version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			a.print("agentmux %s", fullVersion())
 			return nil

@@ -23,12 +23,12 @@ func (a *app) providersCommand() *cobra.Command {
 		Example: "  agentmux providers list\n  agentmux providers login claude",
 	})
 	cmd.AddCommand(
-		&cobra.Command{Use: "list", Short: "List the providers", Args: cobra.NoArgs, RunE: a.listProviders},
-		&cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: a.showProvider},
-		&cobra.Command{
+		example("agentmux providers list", &cobra.Command{Use: "list", Short: "List the providers", Args: cobra.NoArgs, RunE: a.listProviders}),
+		example("agentmux providers show claude", &cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: a.showProvider}),
+		example("agentmux providers login claude", &cobra.Command{
 			Use: "login NAME", Short: "Log a CLI in for agentmux alone; your own login stays as it is", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error { return a.login(cmd.Context(), args[0]) },
-		},
+		}),
 	)
 	return cmd
 }
@@ -103,6 +103,9 @@ func (a *app) login(ctx context.Context, name string) (err error) {
 	p, err := a.provider(name)
 	if err != nil {
 		return err
+	}
+	if err := p.CheckLogin(); err != nil {
+		return usage(err)
 	}
 	if !a.terminal {
 		return usageText("a login needs a terminal")

@@ -49,11 +49,51 @@ CLIs you already have, in tmux, on your own machine.`,
 		&cobra.Group{ID: groupAgent, Title: "For agents:"}, &cobra.Group{ID: groupSetup, Title: "Set up:"})
 	root.SetHelpCommandGroupID(groupSetup)
 	root.SetCompletionCommandGroupID(groupSetup)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
 	for _, command := range a.commands() {
 		root.AddCommand(command)
 	}
+	standardCommands(root)
 	usageArgs(root)
 	return root
+}
+
+// standardCommands adds the commands that cobra makes, which by themselves answer a word
+// they do not know with a help text and success. Completion keeps the output that root has
+// now.
+func standardCommands(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Short, cmd.Example = "Print the help of a command", "  agentmux help issue\n  agentmux help config show"
+			cmd.Args = func(cmd *cobra.Command, args []string) error {
+				named, rest, err := cmd.Root().Find(args)
+				if err == nil {
+					err = unknownCommand(named, rest)
+				}
+				if err != nil {
+					return fmt.Errorf("no help: %w", err)
+				}
+				return nil
+			}
+		case "completion":
+			cmd.Short, cmd.Example = "Print a script that completes commands in a shell", "  source <(agentmux completion bash)"
+			cmd.Args, cmd.RunE = unknownCommand, needsSubcommand
+			for _, shell := range cmd.Commands() {
+				shell.Short, shell.Example = "Print the script for "+shell.Name(), completionExamples[shell.Name()]
+			}
+		}
+	}
+}
+
+// completionExamples load the script into the shell one types in.
+var completionExamples = map[string]string{
+	"bash": "  source <(agentmux completion bash)", "zsh": "  source <(agentmux completion zsh)",
+	"fish": "  agentmux completion fish | source", "powershell": "  agentmux completion powershell | Out-String | Invoke-Expression",
 }
 
 func (a *app) commands() []*cobra.Command {
@@ -138,6 +178,12 @@ func nearest(cmd *cobra.Command, word string) []string {
 // group puts a command into a group of the help.
 func group(id string, cmd *cobra.Command) *cobra.Command {
 	cmd.GroupID = id
+	return cmd
+}
+
+// example shows in the help what a person might type.
+func example(text string, cmd *cobra.Command) *cobra.Command {
+	cmd.Example = "  " + text
 	return cmd
 }
 

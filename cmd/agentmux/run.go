@@ -103,6 +103,8 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 		return e.Err
 	case e.Running && e.State != nil && e.State.Paused:
 		return a.steer(ctx, e.Name, nil, orchestrator.Payload{Name: "resume"})
+	case ending(e):
+		return stillEnding(e)
 	case e.Running:
 		return &codeError{exitLocked, &session.LockedError{Name: e.Name, Owner: session.Holder(e.Dir)}}
 	case e.State != nil && e.State.Phase == orchestrator.PhaseDone && (spec.Changes == "" || e.State.Completion.PRNumber == 0):

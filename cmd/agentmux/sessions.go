@@ -95,6 +95,15 @@ func printJSON(w io.Writer, v any) error {
 // live reports whether a host runs the session.
 func live(e session.Entry) bool { return e.State != nil && e.Running }
 
+// ending reports whether a host still completes the end of its session, such as the words
+// on the issue. It takes no commands any more.
+func ending(e session.Entry) bool { return live(e) && e.State.Ended() }
+
+// stillEnding refuses what has to wait for that host.
+func stillEnding(e session.Entry) error {
+	return &codeError{exitLocked, fmt.Errorf("%s is ending; agentmux status %s says how, agentmux logs %s --follow waits until its host is gone", e.Name, e.Name, e.Name)}
+}
+
 // unfinished reports whether a resume could go on with the session.
 func unfinished(e session.Entry) bool {
 	return e.State != nil && !e.Running && e.State.Phase != orchestrator.PhaseDone

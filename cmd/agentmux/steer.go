@@ -211,14 +211,22 @@ func (a *app) steer(ctx context.Context, name string, can func(session.Entry) bo
 }
 
 // refuseUnhosted refuses what makes no sense without a host, and what a session that is
-// done will never read.
+// done will never read, whether or not its host still runs.
 func refuseUnhosted(e session.Entry, name string) error {
-	if !e.Running && e.State.Phase == orchestrator.PhaseDone && e.State.Outcome == orchestrator.OutcomeDone && name != "changes" {
+	if e.State.Phase == orchestrator.PhaseDone {
 		next := "agentmux run \"...\" starts another"
 		if e.State.Completion.PRNumber > 0 {
 			next = "agentmux changes \"...\" " + e.Name + " asks for more on its pull request"
 		}
-		return usage(fmt.Errorf("%s is done, there is nothing to %s; %s", e.Name, name, next))
+		switch {
+		case name != "changes":
+			return usage(fmt.Errorf("%s is done, there is nothing to %s; %s", e.Name, name, next))
+		case e.State.Completion.PRNumber == 0:
+			return usage(fmt.Errorf("%s is done without a pull request; %s", e.Name, next))
+		case e.Running:
+			return stillEnding(e)
+		}
+		return nil
 	}
 	if e.Running || name != "stop" && name != "pause" || e.State.Parked() && name == "stop" {
 		return nil

@@ -52,7 +52,7 @@ func (a *app) attach(ctx context.Context, e session.Entry, role string) error {
 	runtime := s.ReadRuntime()
 	server, err := openServer(ctx, runtime)
 	if err != nil {
-		return fmt.Errorf("%s has no tmux session now; agentmux resume %s", e.Name, e.Name)
+		return noTmux(e)
 	}
 	target, err := attachTarget(runtime, e.State, role)
 	if err != nil {
@@ -75,6 +75,20 @@ func (a *app) attach(ctx context.Context, e session.Entry, role string) error {
 		return fmt.Errorf("attach: %w", err)
 	}
 	return a.farewell(ctx, e, server)
+}
+
+// noTmux says why there is nothing to attach to. While a host still shows the end of its
+// session nobody could resume that.
+func noTmux(e session.Entry) error {
+	switch {
+	case ending(e):
+		return fmt.Errorf("%s is ending and its agents are gone; agentmux status %s says how it ended", e.Name, e.Name)
+	case e.Running:
+		return fmt.Errorf("%s has no tmux session at the moment; agentmux logs %s --follow shows what its host does", e.Name, e.Name)
+	case e.State.Phase == orchestrator.PhaseDone:
+		return fmt.Errorf("%s is done and its agents are gone; agentmux status %s says how it ended", e.Name, e.Name)
+	}
+	return fmt.Errorf("%s has no tmux session now; agentmux resume %s", e.Name, e.Name)
 }
 
 func openServer(ctx context.Context, r session.Runtime) (*tmux.Server, error) {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,34 +81,59 @@ func TestWhatAPersonIsToldOfSessions(t *testing.T) {
 		{"pause what is done", nil, []string{"pause", "one"}, 2, []string{"one is done, there is nothing to", "agentmux changes"}},
 		{"approve what is done", nil, []string{"approve", "one"}, 2, []string{"one is done", "agentmux changes"}},
 		{"answer what is done", nil, []string{"answer", "q1", "yes", "--session", "one"}, 2, []string{"one is done", "agentmux changes"}},
+		{"say to what is done", nil, []string{"say", "more", "--session", "one"}, 2, []string{"one is done, there is nothing to say", "agentmux changes"}},
 		{"attach to what is done", nil, []string{"attach", "one"}, 2, []string{"attach needs a terminal", "agentmux status one"}},
 		{"monitor without a terminal", nil, []string{"monitor", "one"}, 2, []string{"the monitor needs a terminal", "agentmux status one"}},
 		{"the same name", nil, append(issueRun, "--name", "one"), 2, []string{"session one exists", "agentmux resume one"}},
 	} {
 		t.Run(s.name, func(t *testing.T) { s.check(t, r) })
 	}
-	held := filepath.Join(r.session().Dir, "..", "two")
-	if err := os.CopyFS(held, os.DirFS(r.session().Dir)); err != nil {
-		t.Fatal(err)
-	}
-	state := filepath.Join(held, session.StateFile)
-	r.write(state, strings.ReplaceAll(r.read(state), `"one"`, `"two"`))
-	sess, err := session.Open(held)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sess.Lock(0); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = sess.Close() }()
+	commands := filepath.Join(r.held("two"), session.Commands)
+	recorded, _ := os.ReadFile(commands)
 	for _, s := range []situation{
 		{"two sessions", nil, []string{"status"}, 2, []string{"several sessions fit, name one of", "one", "two"}},
 		{"two of one issue", nil, []string{"status", "#1"}, 2, []string{`"#1" fits several sessions`, "one", "two"}},
-		{"running elsewhere", nil, []string{"resume", "two"}, 4, []string{"two is run by process", "agentmux attach two"}},
-		{"the issue is worked on", nil, issueRun, 4, []string{"two works on it already", "agentmux attach two"}},
+		{"resume what is ending", nil, []string{"resume", "two"}, 4, []string{"two is ending", "agentmux status two", "agentmux logs two --follow"}},
+		{"work on the issue of what is ending", nil, issueRun, 4, []string{"two is ending", "agentmux status two"}},
+		{"say to what is ending", nil, []string{"say", "more", "--session", "two"}, 2, []string{"two is done, there is nothing to say", "agentmux changes"}},
+		{"pause what is ending", nil, []string{"pause", "two"}, 2, []string{"two is done, there is nothing to pause"}},
+		{"changes to what is ending", nil, []string{"changes", "more", "two"}, 4, []string{"two is ending", "agentmux logs two --follow"}},
 	} {
 		t.Run(s.name, func(t *testing.T) { s.check(t, r) })
 	}
+	if now, _ := os.ReadFile(commands); !bytes.Equal(now, recorded) {
+		t.Errorf("what was refused is recorded: %s", now)
+	}
+	r.terminal("attach", "two").shows("two is ending and its agents are gone; agentmux status two")
+	state := filepath.Join(r.held("three"), session.StateFile)
+	working := strings.Replace(r.read(state), `"outcome": "done"`, `"outcome": ""`, 1)
+	r.write(state, strings.Replace(working, `"phase": "done"`, `"phase": "reviewing"`, 1))
+	for _, s := range []situation{
+		{"running elsewhere", nil, []string{"resume", "three"}, 4, []string{"three is run by process", "agentmux attach three"}},
+	} {
+		t.Run(s.name, func(t *testing.T) { s.check(t, r) })
+	}
+	r.terminal("attach", "three").shows("three has no tmux session at the moment; agentmux logs three --follow")
+}
+
+// held makes a copy of the session named one whose lock somebody holds.
+func (r *rig) held(name string) (dir string) {
+	r.t.Helper()
+	dir = filepath.Join(session.Dir(r.clone), name)
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(session.Dir(r.clone), "one"))); err != nil {
+		r.t.Fatal(err)
+	}
+	state := filepath.Join(dir, session.StateFile)
+	r.write(state, strings.ReplaceAll(r.read(state), `"one"`, strconv.Quote(name)))
+	sess, err := session.Open(dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := sess.Lock(0); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = sess.Close() })
+	return dir
 }
 
 func env(pairs ...string) func(*rig) {
@@ -211,7 +238,7 @@ func situations() []situation {
 		{"unknown flag", nil, []string{"issue", "1", "--headles"}, 2, []string{"--headles", "--help"}},
 		{"too many arguments", nil, []string{"sessions", "x"}, 2, []string{"agentmux sessions takes no argument, not x"}},
 		{"no argument", nil, []string{"issue"}, 2, []string{"agentmux issue takes N|#N|URL, not nothing", "--help"}},
-		{"no session", nil, []string{"status"}, 2, []string{"no session", "agentmux issue"}},
+		{"no session", nil, []string{"status"}, 2, []string{"no session here fits this command; agentmux sessions lists them", "agentmux issue"}},
 		{"unknown session", nil, []string{"status", "77"}, 2, []string{"77", "agentmux sessions"}},
 		{"nothing to attach", nil, []string{"attach"}, 2, []string{"agentmux"}},
 		{"nothing to resume", nil, []string{"resume"}, 2, []string{"agentmux"}},
@@ -220,6 +247,12 @@ func situations() []situation {
 		{"nothing to answer", nil, []string{"answer", "yes"}, 2, []string{"agentmux"}},
 		{"bad log level", nil, []string{"--log-level", "loud", "sessions"}, 2, []string{"loud", "debug"}},
 		{"unknown provider", nil, []string{"providers", "show", "clade"}, 2, []string{"clade", "claude"}},
+		{"login of what has none", nil, []string{"providers", "login", "qwen"}, 2, []string{"qwen has no login of our own", "set OPENAI_API_KEY or DASHSCOPE_API_KEY"}},
+		{"unknown workflow to show", nil, []string{"workflows", "show", "nope"}, 2, []string{`unknown workflow "nope", known: feature, quick` + "\n"}},
+		{"help of an unknown word", nil, []string{"help", "isue"}, 2, []string{"did you mean issue?"}},
+		{"help of a word behind a command", nil, []string{"help", "config", "bogus"}, 2, []string{`unknown command "bogus"`}},
+		{"completion for an unknown shell", nil, []string{"completion", "nosuch"}, 2, []string{`unknown command "nosuch"`}},
+		{"completion for no shell", nil, []string{"completion"}, 2, []string{"agentmux completion bash"}},
 		{"login without terminal", nil, []string{"providers", "login", "claude"}, 2, []string{"terminal"}},
 		{"monitor without terminal", nil, []string{"monitor"}, 2, []string{"agentmux"}},
 		{"no subcommand", nil, []string{"config"}, 2, []string{"agentmux config check", "agentmux config show"}},

@@ -13,15 +13,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// copyWorkflow gives the copy a name of its own: one that is built in cannot be taken.
+const copyWorkflow = `  mkdir -p .agentmux/workflows
+  agentmux workflows show quick | sed 's/^name: quick/name: careful/' > .agentmux/workflows/careful.yaml`
+
 func (a *app) workflowsCommand() *cobra.Command {
 	cmd := group(groupSetup, &cobra.Command{
 		Use: "workflows", Short: "List, show and check workflows", Args: unknownCommand, RunE: needsSubcommand,
-		Example: "  agentmux workflows list\n  agentmux workflows show feature > .agentmux/workflows/mine.yaml\n  agentmux workflows check",
+		Example: "  agentmux workflows list\n" + copyWorkflow + "\n  agentmux workflows check",
 	})
 	cmd.AddCommand(
-		&cobra.Command{Use: "list", Short: "List the workflows", Args: cobra.NoArgs, RunE: a.listWorkflows},
-		&cobra.Command{Use: "show NAME", Short: "Print a workflow", Args: cobra.ExactArgs(1), RunE: a.showWorkflow},
-		&cobra.Command{Use: "check [NAME]", Short: "Check the project's workflows", Args: cobra.MaximumNArgs(1), RunE: a.checkWorkflows},
+		example("agentmux workflows list", &cobra.Command{Use: "list", Short: "List the workflows", Args: cobra.NoArgs, RunE: a.listWorkflows}),
+		&cobra.Command{Use: "show NAME", Short: "Print a workflow", Example: copyWorkflow, Args: cobra.ExactArgs(1), RunE: a.showWorkflow},
+		example("agentmux workflows check careful", &cobra.Command{Use: "check [NAME]", Short: "Check the project's workflows", Args: cobra.MaximumNArgs(1), RunE: a.checkWorkflows}),
 	)
 	return cmd
 }
@@ -56,7 +60,7 @@ func (a *app) showWorkflow(_ *cobra.Command, args []string) error {
 	}
 	_, data, problems := workflows.Load(args[0], os.DirFS(project))
 	if len(data) == 0 {
-		return usage(fmt.Errorf("%s; known: %s", strings.Join(problems.Lines(), "; "), strings.Join(workflows.Names(os.DirFS(project)), ", ")))
+		return usageText(strings.Join(problems.Lines(), "; "))
 	}
 	_, err = a.out.Write(data)
 	return err

@@ -41,7 +41,7 @@ type NotFoundError struct{ What string }
 // Error names the command that lists what there is.
 func (e *NotFoundError) Error() string {
 	if e.What == "" {
-		return "no session here that this is for; agentmux sessions lists them, agentmux issue N or agentmux run \"...\" starts one"
+		return "no session here fits this command; agentmux sessions lists them, agentmux issue N or agentmux run \"...\" starts one"
 	}
 	return fmt.Sprintf("no session %q; agentmux sessions lists them", e.What)
 }
