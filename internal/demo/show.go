@@ -146,7 +146,8 @@ Kept: %s
   the clone            %s
   the session's files  %s/.agentmux/.sessions
   its log              %s/agentmux.log
-While a run goes on, agentmux attach in the clone joins its tmux session.
+Its GitHub has ended: in the clone agentmux status, logs and doctor SESSION work,
+resume and changes do not.
 Remove the directory when you are done with it.
 `, st.dir, st.clone(), st.clone(), st.dir)
 	}
