@@ -37,13 +37,14 @@ func (a *app) cleanCommand() *cobra.Command {
 		Use:   "clean",
 		Short: "Remove ended sessions and their workspaces, never running ones",
 		Long: `Remove sessions that ended, the oldest first, with their workspaces and what the host repository kept for them, and
-what interrupted commands left behind. Running and parked sessions stay. Work that is in no branch stays, too: it is kept
-under a ref, and the ref is named; where that is impossible the session is not removed.`,
+what interrupted commands left behind. Running and parked sessions stay, and without --force those whose end GitHub does not
+show yet. Work that is in no branch stays, too: it is kept under a ref, and the ref is named; where that is impossible the
+session is not removed.`,
 		Example: "  agentmux clean\n  agentmux clean --older-than 168h --force\n  agentmux clean --max-size '2 GB'",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), o) },
 	}
-	cmd.Flags().BoolVar(&o.force, "force", false, "do not ask")
+	cmd.Flags().BoolVar(&o.force, "force", false, "do not ask, and remove sessions whose end GitHub does not show yet, too")
 	cmd.Flags().DurationVar(&o.olderThan, "older-than", 0, "only sessions that ended this long ago")
 	cmd.Flags().StringVar(&o.maxSize, "max-size", "", "only as many, the oldest first, as leave the sessions of the project this large, such as '2 GB'")
 	return group(groupSetup, cmd)
@@ -68,9 +69,12 @@ func (a *app) clean(ctx context.Context, o cleaning) error {
 	if err != nil {
 		return err
 	}
-	gone, err := s.removable(o.olderThan, limit)
+	gone, owing, err := s.removable(o, limit)
 	if err != nil {
 		return err
+	}
+	for _, e := range owing {
+		a.say("%s stays: GitHub does not show its end yet; agentmux resume %s goes on with it, --force removes it all the same", e.Name, e.Name)
 	}
 	half := halfMade(s.project)
 	for _, e := range gone {
@@ -108,13 +112,13 @@ func (a *app) cleaner() (*site, error) {
 }
 
 // removable lists the sessions to remove, the oldest first: those that ended long enough
-// ago, and with a limit only as many as bring all sessions below it.
-func (s *site) removable(olderThan time.Duration, limit config.Size) ([]ended, error) {
+// ago, and with a limit only as many as bring all sessions below it. Those that only
+// --force removes are listed apart.
+func (s *site) removable(o cleaning, limit config.Size) (found, owing []ended, err error) {
 	entries, err := session.List(s.project)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var found []ended
 	var sum int64
 	for _, e := range entries {
 		if e.State == nil {
@@ -122,19 +126,28 @@ func (s *site) removable(olderThan time.Duration, limit config.Size) ([]ended, e
 		}
 		one := ended{e, endedAt(e), s.host.Footprint(e.Dir, e.State, s.config)}
 		sum += one.size
-		if !e.Running && host.Removable(e.State) && time.Since(one.at) >= olderThan {
+		switch {
+		case e.Running || !host.Removable(e.State) || time.Since(one.at) < o.olderThan:
+		case unshown(e) && !o.force:
+			owing = append(owing, one)
+		default:
 			found = append(found, one)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b ended) int { return a.at.Compare(b.at) })
 	if limit == 0 {
-		return found, nil
+		return found, owing, nil
 	}
 	n := 0
 	for ; n < len(found) && sum > int64(limit); n++ {
 		sum -= found[n].size
 	}
-	return found[:n], nil
+	return found[:n], owing, nil
+}
+
+// unshown reports whether people on GitHub still wait for words about the session.
+func unshown(e session.Entry) bool {
+	return e.State.Mirror && !ghsync.Shown(e.Dir, e.State.Seq)
 }
 
 func endedAt(e session.Entry) time.Time {

@@ -104,6 +104,38 @@ func TestCleanKeepsWhatIsYoungSmallOrNotEnded(t *testing.T) {
 	}
 }
 
+// TestCleanLeavesWhatGitHubDoesNotShowYet has four sessions that ended, of which one has no
+// issue to show it on and one is shown.
+func TestCleanLeavesWhatGitHubDoesNotShowYet(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	s.put("silent", orchestrator.PhaseDone, 300, 1)
+	for name, phase := range map[string]string{"owed": orchestrator.PhaseDone, "owed-failed": orchestrator.PhaseFailed, "shown": orchestrator.PhaseDone} {
+		dir := s.put(name, phase, 300, 1)
+		state := filepath.Join(dir, session.StateFile)
+		s.write(state, strings.Replace(s.read(state), "{", `{"mirror":true,`, 1))
+		if name == "shown" {
+			s.write(filepath.Join(dir, session.MirrorFile), `{"version":1,"shown_seq":0}`)
+		}
+	}
+	if out := s.expect(exitDone, "clean", "--older-than", "500h"); strings.Contains(out.err, "owed") {
+		t.Errorf("said of what is too young: %s", out.err)
+	}
+	asked := s.terminal("clean")
+	screen := asked.shows("Remove 2 sessions")
+	for _, want := range []string{"owed stays", "agentmux resume owed ", "owed-failed stays", "agentmux resume owed-failed "} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("lacks %q:\n%s", want, screen)
+		}
+	}
+	asked.press("y", "Enter")
+	s.eventually("the sessions are removed", func() bool { return s.names() == "owed owed-failed" }, s.names)
+	s.expect(exitDone, "clean", "--force")
+	if got := s.names(); got != "" {
+		t.Errorf("left with --force: %s", got)
+	}
+}
+
 func TestCleanLeavesARunningSession(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

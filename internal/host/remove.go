@@ -42,8 +42,8 @@ func Removable(s *orchestrator.State) bool {
 	return s.Phase == orchestrator.PhaseDone || s.Phase == orchestrator.PhaseFailed
 }
 
-// Remove removes a session that has ended, with everything that was made for it: its tmux
-// server, workspaces, homes, refs of the host repository and its directory, which goes
+// Remove removes a session that has ended, with everything that was made for it: agents
+// that a killed host left, its tmux server, workspaces, homes, refs of the host repository and its directory, which goes
 // last. What its agents have made and is in no branch is first put below
 // refs/agentmux/preserved, where it stays. It returns *session.LockedError for a session
 // somebody hosts, and *LeftError without having removed anything. It may be called again
@@ -65,6 +65,12 @@ func (h *Host) Remove(ctx context.Context, dir string, c *config.Config) (Remove
 		return Removed{}, fmt.Errorf("%s has not ended", sess.Name())
 	}
 	r := &runner{Host: h, sess: sess, cfg: c}
+	if r.panes, err = h.openPanes(sess, s); err != nil {
+		return Removed{}, err
+	}
+	if err := r.endLaunches(ctx, s); err != nil {
+		return Removed{}, fmt.Errorf("remove %s: %w", sess.Name(), err)
+	}
 	var out Removed
 	if !s.IsClassic() {
 		if out, err = r.removeWork(ctx, s); err != nil {
@@ -75,6 +81,29 @@ func (h *Host) Remove(ctx context.Context, dir string, c *config.Config) (Remove
 		return out, fmt.Errorf("remove %s: %w", sess.Name(), err)
 	}
 	return out, nil
+}
+
+// endLaunches leaves no agent that could go on writing, and nothing of a launch outside of
+// the session's directory. A host that was killed at the end owes that.
+func (r *runner) endLaunches(ctx context.Context, s *orchestrator.State) error {
+	keys := map[string]string{} // by launch
+	for _, e := range s.Pending {
+		keys[e.Args.Launch] = orchestrator.AgentKey(e.Args.Role, e.Args.Task)
+	}
+	for key, a := range s.Agents {
+		keys[a.Launch] = key
+	}
+	delete(keys, "")
+	for _, launch := range slices.Sorted(maps.Keys(keys)) {
+		if err := r.endLaunch(ctx, keys[launch], launch); err != nil {
+			return err
+		}
+	}
+	err := r.stopStrays(ctx, s)
+	if errors.Is(err, tmux.ErrNoServer) || errors.Is(err, tmux.ErrNoAnswer) {
+		return nil // the server's own end ends them
+	}
+	return err
 }
 
 // removeWork keeps the work that is nowhere else, and removes the other refs.
@@ -169,7 +198,7 @@ func (r *runner) keepIntegrated(ctx context.Context, s *orchestrator.State) erro
 // removePlaces removes what is outside of the host repository. The directory gets the name
 // of one that was never finished, so that a kill leaves no half of a session.
 func (r *runner) removePlaces(ctx context.Context, s *orchestrator.State) error {
-	if err := r.removeServer(ctx, s); err != nil {
+	if err := r.removeServer(ctx); err != nil {
 		return err
 	}
 	for _, path := range r.places(s) {
@@ -190,12 +219,8 @@ func (r *runner) removePlaces(ctx context.Context, s *orchestrator.State) error 
 }
 
 // removeServer ends the tmux server with the monitor that a person may have left open.
-func (r *runner) removeServer(ctx context.Context, s *orchestrator.State) error {
-	panes, err := r.openPanes(r.sess, s)
-	if err != nil {
-		return err
-	}
-	if err := panes.server.KillServer(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
+func (r *runner) removeServer(ctx context.Context) error {
+	if err := r.panes.server.KillServer(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
 		return err
 	}
 	return nil

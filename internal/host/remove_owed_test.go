@@ -1,0 +1,79 @@
+package host_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// TestRemoveEndsWhatAKilledHostLeft has a session whose end is on disk, but whose host was
+// killed before it had ended the coder.
+func TestRemoveEndsWhatAKilledHostLeft(t *testing.T) {
+	t.Parallel()
+	for name, forget := range map[string]func(s *orchestrator.State, launch string){
+		"an agent": func(*orchestrator.State, string) {},
+		"an agent that only an effect names": func(s *orchestrator.State, launch string) {
+			s.Agents = map[string]orchestrator.Agent{}
+			s.Pending = []orchestrator.Effect{{
+				ID: "1", Type: orchestrator.EffStopAgent, Args: orchestrator.Args{Role: "coder", Task: "1", Launch: launch},
+			}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, "")
+			dir, stop := r.coding()
+			killed := errors.New("killed")
+			if _, err := stop(killed); !errors.Is(err, killed) {
+				t.Fatal(err)
+			}
+			const name = "2.coder.1.1"
+			launch, err := agent.ReadLaunch(filepath.Join(dir, session.LaunchesDir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := launch.Lend([]byte("a secret")); err != nil {
+				t.Fatal(err)
+			}
+			s := r.state(dir)
+			s.Phase, s.Outcome = orchestrator.PhaseFailed, orchestrator.OutcomeFailed
+			forget(s, name)
+			r.writeState(dir, s)
+			sess, err := session.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			coder := sess.ReadRuntime().Launches["coder/1"]
+			if _, err := agent.ProcessStart(coder.PID); err != nil {
+				t.Fatalf("the coder does not run: %v", err)
+			}
+			if _, err := r.host.Remove(t.Context(), dir, r.config); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := agent.ProcessStart(coder.PID); !errors.Is(err, agent.ErrNoProcess) {
+				t.Errorf("the coder: %v", err)
+			}
+			if left := names(t, filepath.Join(r.root, "r")); len(left) > 0 {
+				t.Errorf("left %q", left)
+			}
+		})
+	}
+}
+
+// writeState replaces a session's state while nobody hosts it.
+func (r *rig) writeState(dir string, s *orchestrator.State) {
+	r.t.Helper()
+	data, err := json.Marshal(s)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, session.StateFile), data, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
