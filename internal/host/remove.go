@@ -43,11 +43,11 @@ func Removable(s *orchestrator.State) bool {
 }
 
 // Remove removes a session that has ended, with everything that was made for it: agents
-// that a killed host left, its tmux server, workspaces, homes, refs of the host repository and its directory, which goes
-// last. What its agents have made and is in no branch is first put below
-// refs/agentmux/preserved, where it stays. It returns *session.LockedError for a session
-// somebody hosts, and *LeftError without having removed anything. It may be called again
-// after any error or kill.
+// that a killed host left, its tmux server, workspaces, homes, refs of the host repository
+// and its directory, which goes last. What its agents have made and is in no branch is first
+// put below refs/agentmux/preserved, where it stays. It returns *session.LockedError for a
+// session somebody hosts, and *LeftError without having removed anything. It may be called
+// again after any error or kill.
 func (h *Host) Remove(ctx context.Context, dir string, c *config.Config) (Removed, error) {
 	sess, err := session.Open(dir)
 	if err != nil {
