@@ -188,6 +188,10 @@ func (s LaunchSpec) write(l Launch, files map[string]any, env map[string]string)
 	if err != nil {
 		return fmt.Errorf("encode environment: %w", err)
 	}
+	// A host that was killed while it wrote the variables has left them beside the file.
+	if err := durable.Remove(l.EnvFile); err != nil {
+		return err
+	}
 	if err := durable.View(l.EnvFile, data); err != nil {
 		return err
 	}
@@ -229,6 +233,12 @@ func (l Launch) Borrow() ([]byte, error) {
 }
 
 func (l Launch) lentFile() string { return strings.TrimSuffix(l.EnvFile, ".env") + ".lent" }
+
+// Unprepared is the launch in dir if its host was killed before launch.json was there: it
+// has nothing but the files that Discard removes.
+func Unprepared(runtime, dir string) Launch {
+	return Launch{Launch: filepath.Base(dir), EnvFile: LaunchSpec{Runtime: runtime, Dir: dir}.envFile()}
+}
 
 // ReadLaunch reads launch.json from the directory of a launch.
 func ReadLaunch(dir string) (Launch, error) {

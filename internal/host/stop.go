@@ -114,12 +114,13 @@ func (r *runner) endLaunch(ctx context.Context, key, launch string) error {
 			return fmt.Errorf("stop %s: %w", launch, err)
 		}
 	}
-	if unknown == nil {
-		if err := record.Discard(); err != nil {
-			return err
-		}
-		crash.Point("discard launch", launch)
+	if unknown != nil {
+		record = agent.Unprepared(r.RuntimeDir, r.launchDir(launch))
 	}
+	if err := record.Discard(); err != nil {
+		return err
+	}
+	crash.Point("discard launch", launch)
 	return r.panes.forget(key, launch)
 }
 
