@@ -87,13 +87,14 @@ func (r *reducer) workspace(name string) string {
 		ids := r.pending(func(e Effect) bool { return e.Type == EffEnsureWorkspace && e.Args.Workspace == name })
 		return strings.Join(ids, "")
 	}
-	var removed string
 	if ok && isView(name) {
-		removed = r.removeWorkspace(name)
+		r.removeWorkspace(name)
 	}
+	// The removal of a former one may still be pending, and the place may be the same.
+	removed := r.pending(func(e Effect) bool { return e.Type == EffRemoveWorkspace && e.Args.Workspace == name })
 	base := r.s.Integrated.Commit
 	r.s.Workspaces[name] = Workspace{Base: base, Visit: r.s.Visit, Used: r.s.Visit}
-	return r.effect(EffEnsureWorkspace, name+"@"+base, Args{Workspace: name, Base: base, Visit: r.s.Visit}, removed)
+	return r.effect(EffEnsureWorkspace, name+"@"+base, Args{Workspace: name, Base: base, Visit: r.s.Visit}, removed...)
 }
 
 // unusable marks a workspace that no launch may be let in again.

@@ -39,6 +39,25 @@ func TestProtocolP13ResearchIsLostAndAskedAgain(t *testing.T) {
 	m.phase("reviewing")
 }
 
+// A topic is asked for again while the place of its first researcher is being removed.
+func TestProtocolP13ResearchAskedAgainWaitsForItsPlace(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	ask := map[string]any{"topic": "auth", "questions": []string{"where?"}}
+	m.tool("research_dispatch_code", "planner", ask, nil)
+	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffRemoveWorkspace }
+	m.exit("code-researcher/auth", 1)
+	m.tool("research_dispatch_code", "planner", ask, nil)
+	const place = "view/code-researcher/auth"
+	if m.s.Workspaces[place].Path != "" {
+		t.Error("the new workspace was made before the old one was removed")
+	}
+	m.hold = nil
+	m.settle()
+	if m.s.Workspaces[place].Path == "" || m.s.Agents["code-researcher/auth"].Launch == "" {
+		t.Errorf("workspaces %v, agent %+v", m.s.Workspaces, m.s.Agents["code-researcher/auth"])
+	}
+}
+
 func TestProtocolP13ResearchersAreLimited(t *testing.T) {
 	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.Research = 1 })
 	m.tool("research_dispatch_code", "planner", map[string]any{"topic": "a", "questions": []string{"?"}}, nil)
