@@ -58,6 +58,7 @@ func TestBodyNamesWhatIsMissingOrOpen(t *testing.T) {
 }
 
 func TestBodyNeverPassesTheLimit(t *testing.T) {
+	t.Parallel()
 	b := wholeBody()
 	b.Request = strings.Repeat("```\nline 🙂\n", 20_000)
 	b.Summary = strings.Repeat("word @x ", 20_000)

@@ -79,6 +79,7 @@ func TestGitHub48LargeVerdictIsAtMostThreeComments(t *testing.T) {
 }
 
 func TestLargeStatusDropsItsFoldsThenOldRows(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []ghsync.CommentMode{ghsync.Timeline, ghsync.Quiet} {
 		_, comments := playLargeReview(t, mode)
 		if n := ghsync.Units(comments[0]); n > 60_200 {

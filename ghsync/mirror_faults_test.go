@@ -86,11 +86,13 @@ func calmEnd(t *testing.T, pace func(*stage)) string {
 }
 
 func TestGitHub53KillAtAnyWriteLeavesTheSameEnd(t *testing.T) {
+	t.Parallel()
 	for name, pace := range paces {
 		want := calmEnd(t, pace)
 		for _, after := range []bool{false, true} {
 			for n := 1; n <= writesOf[name]; n++ {
 				t.Run(fmt.Sprintf("%s, write %d, applied %v", name, n, after), func(t *testing.T) {
+					t.Parallel()
 					st := newStage(t)
 					pace(st)
 					st.runKilled(n, after)
@@ -105,10 +107,12 @@ func TestGitHub53KillAtAnyWriteLeavesTheSameEnd(t *testing.T) {
 
 // What was found out about a write of unknown fate is not lost by one more kill.
 func TestGitHub53KillAtAnySaveAfterAKillLeavesTheSameEnd(t *testing.T) {
+	t.Parallel()
 	want := calmEnd(t, paces["in step"])
 	for n := 1; n <= writesOf["in step"]; n++ {
 		for saves := 1; saves <= 3; saves++ {
 			t.Run(fmt.Sprintf("write %d, then save %d", n, saves), func(t *testing.T) {
+				t.Parallel()
 				st := newStage(t)
 				st.dies = func(m *ghsync.Mirror) {
 					left := saves
