@@ -15,7 +15,7 @@ func FuzzState(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, seed := range []string{
-		string(full), "{}", "null", "[]", "{", `{"schema_version":2}`, `{"schema_version":"1"}`,
+		string(full), "{}", "null", "[]", "{", `{"schema_version":2}`, `{"Schema_version":2,"Phase":"planning"}`, `{"schema_version":"1"}`,
 		`{"subplan_count":"2","completed_subplans":[1,"plan_2"],"issue_number":"42","colour":{"a":[1]},"\u0007":1}`,
 		`{"phase":7,"last_event":"dreamed","pending_effects":[null],"questions":[{}],"updated_at":"noon"}`,
 		`{"schema_version":1,"gate":{"name":"plan"},"messages":null,"deadlines":{"x":"2026-01-15T12:00:00Z"}}`,

@@ -96,6 +96,11 @@ func Decode(data []byte) (*State, error) {
 	}
 	s := NewState()
 	s.SchemaVersion = 0 // unless the file says otherwise
+	// The decoder takes "Phase" for "phase": what is no key of ours never reaches it.
+	s.Unknown = unknownKeys(keys)
+	for key := range s.Unknown {
+		delete(keys, key)
+	}
 	converted, err := json.Marshal(keys)
 	if err != nil {
 		return nil, &CorruptError{"state.json: " + err.Error()}
@@ -104,7 +109,6 @@ func Decode(data []byte) (*State, error) {
 		return nil, &CorruptError{"state.json: " + jsonCause(err)}
 	}
 	s.fill()
-	s.Unknown = unknownKeys(keys)
 	if _, ok := events[s.LastEvent]; !ok {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("last_event %q is not in the catalog, taken as %s", s.LastEvent, LastResumed))
 		s.LastEvent = LastResumed
