@@ -53,7 +53,7 @@ func newServer(t *testing.T) *tmux.Server {
 func startServer(t *testing.T) *tmux.Server {
 	t.Helper()
 	s := newServer(t)
-	if err := s.Ensure(t.Context(), control(t)); err != nil {
+	if _, err := s.Ensure(t.Context(), control(t)); err != nil {
 		t.Fatal(err)
 	}
 	return s

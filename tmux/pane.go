@@ -25,6 +25,7 @@ type Pane struct {
 	InMode     bool   // somebody is in copy mode or a menu: keys do not reach the program
 	Piped      bool   // what it prints goes to a program; that one's end shows when the pane next prints
 	Activity   time.Time
+	Started    time.Time         // of the server, as Server.Started gives it
 	Path       string            // work directory of the program in front; "" when dead
 	Options    map[string]string // those of Options.Tags that are set
 }
@@ -33,7 +34,7 @@ type Pane struct {
 var paneFields = []string{
 	"#{pane_id}", "#{session_name}", "#{window_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}",
 	"#{pane_dead_signal}", "#{pane_in_mode}", "#{window_activity}", "#{window_name}",
-	"#{pane_pipe}",
+	"#{pane_pipe}", "#{start_time}",
 }
 
 // Panes lists every pane of the server, in one command. A server without sessions gives
@@ -123,6 +124,9 @@ func (s *Server) parsePane(record string) (Pane, error) {
 	}
 	if sec, err := strconv.ParseInt(f[8], 10, 64); err == nil {
 		p.Activity = time.Unix(sec, 0)
+	}
+	if sec, err := strconv.ParseInt(f[11], 10, 64); err == nil {
+		p.Started = time.Unix(sec, 0)
 	}
 	for i, tag := range s.tags {
 		if v := f[n+i]; v != "" {

@@ -171,7 +171,7 @@ func TestDeadPaneOfANewServerGetsItsExit(t *testing.T) {
 	for range 20 {
 		s, spec := newServer(t), control(t)
 		spec.Window.Command = []string{"/bin/sh", "-c", "exit 7"}
-		if err := s.Ensure(t.Context(), spec); err != nil {
+		if _, err := s.Ensure(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
 		if p := dies(t, s, "%0"); p.ExitStatus != 7 {

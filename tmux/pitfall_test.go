@@ -56,7 +56,7 @@ func TestASessionIsNotMistakenForAnotherWithALongerName(t *testing.T) {
 	s := newServer(t)
 	long := control(t)
 	long.Name = "issue-12"
-	if err := s.Ensure(t.Context(), long); err != nil {
+	if _, err := s.Ensure(t.Context(), long); err != nil {
 		t.Fatal(err)
 	}
 	w := tmux.WindowSpec{Session: "issue-1", Name: "w", Command: []string{"/bin/sleep", "600"}, Dir: t.TempDir()}
@@ -65,7 +65,7 @@ func TestASessionIsNotMistakenForAnotherWithALongerName(t *testing.T) {
 	}
 	short := control(t)
 	short.Name = "issue-1"
-	if err := s.Ensure(t.Context(), short); err != nil {
+	if _, err := s.Ensure(t.Context(), short); err != nil {
 		t.Fatal(err)
 	}
 	if p, err := s.NewWindow(t.Context(), w); err != nil || p.Session != "issue-1" {

@@ -36,7 +36,7 @@ func TestEnsureRefusesSocketDirectoryOpenToOthers(t *testing.T) {
 	if err := os.Chmod(filepath.Dir(s.Socket()), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Ensure(t.Context(), control(t)); err == nil {
+	if _, err := s.Ensure(t.Context(), control(t)); err == nil {
 		t.Error("Ensure used a directory others can enter")
 	}
 	if _, err := os.Lstat(s.Socket()); err == nil {
@@ -48,12 +48,16 @@ func TestEnsureIsIdempotentAndRepairs(t *testing.T) {
 	s, spec := newServer(t), control(t)
 	ensure := func() []tmux.Pane {
 		t.Helper()
-		if err := s.Ensure(t.Context(), spec); err != nil {
-			t.Fatal(err)
-		}
-		panes, err := s.Panes(t.Context())
+		panes, err := s.Ensure(t.Context(), spec)
 		if err != nil {
 			t.Fatal(err)
+		}
+		listed, err := s.Panes(t.Context())
+		if err != nil || len(listed) != len(panes) || listed[0].ID != panes[0].ID || listed[0].PID != panes[0].PID {
+			t.Fatalf("Ensure returned %+v, there are %+v, %v", panes, listed, err)
+		}
+		if started, err := s.Started(t.Context()); err != nil || !panes[0].Started.Equal(started) {
+			t.Errorf("a pane says that the server started %v, the server %v, %v", panes[0].Started, started, err)
 		}
 		if len(panes) != 1 || panes[0].Dead || panes[0].Options[tag] != "control" {
 			t.Fatalf("panes after Ensure: %+v", panes)
@@ -79,7 +83,7 @@ func TestEnsureSideBySideMakesOneSession(t *testing.T) {
 	s, spec := newServer(t), control(t)
 	errs := make(chan error)
 	for range 6 {
-		go func() { errs <- s.Ensure(t.Context(), spec) }()
+		go func() { _, err := s.Ensure(t.Context(), spec); errs <- err }()
 	}
 	for range 6 {
 		if err := <-errs; err != nil {
@@ -95,7 +99,7 @@ func TestEnsureAddsTheWindowToASessionOfOtherWindows(t *testing.T) {
 	s, spec := startServer(t), control(t)
 	spec.Window.Options = map[string]string{tag: "other"}
 	for range 2 {
-		if err := s.Ensure(t.Context(), spec); err != nil {
+		if _, err := s.Ensure(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,7 +117,7 @@ func TestNoServerIsToldApartFromNoAnswer(t *testing.T) {
 	if _, err := s.Panes(t.Context()); !errors.Is(err, tmux.ErrNoServer) {
 		t.Errorf("never started: %v", err)
 	}
-	if err := s.Ensure(t.Context(), control(t)); err != nil {
+	if _, err := s.Ensure(t.Context(), control(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.KillServer(t.Context()); err != nil {

@@ -36,31 +36,34 @@ type SessionSpec struct {
 
 // Ensure makes the server, the session and its first window exist. It may be called
 // again at any time: a pane that carries all of Window.Options and lives is left alone,
-// a dead one gets its program started anew, a missing one is made.
-func (s *Server) Ensure(ctx context.Context, spec SessionSpec) error {
-	target, err := sessionTarget(spec.Name)
-	if err != nil {
-		return err
+// a dead one gets its program started anew, a missing one is made. It returns all panes of
+// the server; where all is there already, that is the one question it asks.
+func (s *Server) Ensure(ctx context.Context, spec SessionSpec) ([]Pane, error) {
+	if _, err := sessionTarget(spec.Name); err != nil {
+		return nil, err
 	}
 	spec.Window.Session = spec.Name
 	if err := errors.Join(spec.Window.check(), s.findable(spec.Window)); err != nil {
-		return fmt.Errorf("ensure tmux session %s: %w", spec.Name, err)
+		return nil, fmt.Errorf("ensure tmux session %s: %w", spec.Name, err)
 	}
-	_, err = s.run(ctx, nil, "has-session", "-t", target)
-	if err == nil {
-		return s.ensureWindow(ctx, spec.Window)
+	panes, err := s.Panes(ctx)
+	if refused := new(Error); err != nil && !errors.Is(err, ErrNoServer) && !errors.As(err, &refused) {
+		return nil, fmt.Errorf("look for tmux session %s: %w", spec.Name, err)
 	}
-	if refused := new(Error); !errors.Is(err, ErrNoServer) && !errors.Is(err, ErrNoPane) && !errors.As(err, &refused) {
-		return fmt.Errorf("look for tmux session %s: %w", spec.Name, err)
+	if slices.ContainsFunc(panes, func(p Pane) bool { return p.Session == spec.Name }) {
+		return s.ensureWindow(ctx, spec.Window, panes)
 	}
 	if err := s.prepare(); err != nil {
-		return err
+		return nil, err
 	}
 	err = s.newSession(ctx, spec)
-	if refused := new(Error); errors.As(err, &refused) && strings.Contains(refused.Text, "duplicate session") {
-		return s.ensureWindow(ctx, spec.Window) // another Ensure was faster
+	if refused := new(Error); err != nil && (!errors.As(err, &refused) || !strings.Contains(refused.Text, "duplicate session")) {
+		return nil, err
 	}
-	return err
+	if panes, err = s.Panes(ctx); err != nil {
+		return nil, err
+	}
+	return s.ensureWindow(ctx, spec.Window, panes) // another Ensure may have been faster
 }
 
 func (s *Server) newSession(ctx context.Context, spec SessionSpec) error {
@@ -79,23 +82,23 @@ func (s *Server) newSession(ctx context.Context, spec SessionSpec) error {
 	return err
 }
 
-// ensureWindow finds the window by its options and repairs or makes it.
-func (s *Server) ensureWindow(ctx context.Context, w WindowSpec) error {
-	panes, err := s.Panes(ctx)
+// ensureWindow finds the window among panes by its options and repairs or makes it. It
+// returns the panes as they are then.
+func (s *Server) ensureWindow(ctx context.Context, w WindowSpec, panes []Pane) ([]Pane, error) {
+	i := slices.IndexFunc(panes, func(p Pane) bool { return p.Session == w.Session && carries(p, w.Options) })
+	var err error
+	switch {
+	case i < 0:
+		_, err = s.NewWindow(ctx, w)
+	case panes[i].Dead:
+		err = s.respawn(ctx, panes[i].ID, w)
+	default:
+		return panes, nil
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, p := range panes {
-		if p.Session != w.Session || !carries(p, w.Options) {
-			continue
-		}
-		if !p.Dead {
-			return nil
-		}
-		return s.respawn(ctx, p.ID, w)
-	}
-	_, err = s.NewWindow(ctx, w)
-	return err
+	return s.Panes(ctx)
 }
 
 // respawn starts the window's program again in a pane whose program has ended.

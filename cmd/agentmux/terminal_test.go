@@ -35,7 +35,7 @@ func (r *rig) terminal(args ...string) *terminal {
 	desk := window
 	desk.Name, desk.Command, desk.Options = "desk", []string{own, "demo", "--help"}, map[string]string{"@desk": "yes"}
 	desk.Session = ""
-	if err := server.Ensure(ctx, tmux.SessionSpec{Name: "person", Width: 200, Height: 50, Window: desk}); err != nil {
+	if _, err := server.Ensure(ctx, tmux.SessionSpec{Name: "person", Width: 200, Height: 50, Window: desk}); err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = server.KillServer(ctx) })

@@ -32,7 +32,7 @@ func inPane(t *testing.T, s agent.LaunchSpec) (*tmux.Server, tmux.Pane) {
 		}
 	})
 	window := tmux.WindowSpec{Name: "agent", Command: []string{self(t), "agent-exec", s.Dir}, Dir: s.Workdir, Options: map[string]string{"@test": "1"}}
-	if err := server.Ensure(t.Context(), tmux.SessionSpec{Name: "work", Window: window}); err != nil {
+	if _, err := server.Ensure(t.Context(), tmux.SessionSpec{Name: "work", Window: window}); err != nil {
 		t.Fatal(err)
 	}
 	panes, err := server.Panes(t.Context())

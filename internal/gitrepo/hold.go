@@ -10,14 +10,18 @@ import (
 func StartRef(session string) string { return "refs/agentmux/start/" + session }
 
 // Hold makes ref point to commit, wherever it pointed before. Nobody else moves such a ref,
-// so a lost race is no concern, and one process does it whether or not it is done already.
-// ErrNoCommit if the commit is not there.
+// so a lost race is no concern. Where it is done already it costs no process, since a
+// machine that starts again asks for it in all of its sessions. ErrNoCommit if the commit is
+// not there.
 func (h *Host) Hold(ctx context.Context, ref, commit string) error {
 	if err := checkRef(ref); err != nil {
 		return err
 	}
 	if !objectID.MatchString(commit) {
 		return fmt.Errorf("hold %s: bad object id", ref)
+	}
+	if h.loose(ref) == commit {
+		return nil
 	}
 	h.dropStaleLock(ref)
 	if _, err := h.git("update-ref", "--no-deref", ref, commit).run(ctx); err != nil {

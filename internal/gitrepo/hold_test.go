@@ -40,6 +40,15 @@ func TestWhatIsHeldOutlivesARewrittenBranch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	t.Run("again", func(t *testing.T) {
+		t.Setenv("PATH", t.TempDir()) // there is no git
+		if err := host.Hold(t.Context(), gitrepo.StartRef("s-1"), held); err != nil {
+			t.Error(err)
+		}
+		if at, err := host.Ref(t.Context(), gitrepo.StartRef("s-1")); err != nil || at != held {
+			t.Errorf("the ref is at %q, %v", at, err)
+		}
+	})
 	let := push("free\n")
 	fetch()
 	push("last\n")

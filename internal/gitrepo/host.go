@@ -150,10 +150,23 @@ func (h *Host) Tree(ctx context.Context, rev string) (string, error) {
 	return id, nil
 }
 
+// loose is the object a ref points to by a file of its own, which counts before what is
+// packed. "" says nothing: git knows.
+func (h *Host) loose(ref string) string {
+	data, err := os.ReadFile(filepath.Join(h.dir, filepath.FromSlash(ref)))
+	if id := strings.TrimSuffix(string(data), "\n"); err == nil && objectID.MatchString(id) {
+		return id
+	}
+	return ""
+}
+
 // Ref returns the object a ref points to, "" if the ref does not exist.
 func (h *Host) Ref(ctx context.Context, ref string) (string, error) {
 	if err := checkRef(ref); err != nil {
 		return "", err
+	}
+	if id := h.loose(ref); id != "" {
+		return id, nil
 	}
 	id, err := h.git("rev-parse", "--verify", "--quiet", "--end-of-options", ref).text(ctx)
 	if exitCode(err) == 1 {

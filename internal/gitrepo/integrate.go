@@ -74,7 +74,8 @@ func (h *Host) integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResu
 	if err != nil {
 		return IntegrateResult{}, err
 	}
-	if now != "" {
+	// At the head that the caller knows nothing has been added to it.
+	if now != "" && now != spec.Head {
 		done, err := h.integrated(ctx, spec, now)
 		if err != nil {
 			return IntegrateResult{}, err
@@ -82,9 +83,7 @@ func (h *Host) integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResu
 		if done.id != "" {
 			return h.result(ctx, spec, done.parent, done.id)
 		}
-		if now != spec.Head {
-			return IntegrateResult{}, fmt.Errorf("%s is at %s: %w", ref, now, ErrMoved)
-		}
+		return IntegrateResult{}, fmt.Errorf("%s is at %s: %w", ref, now, ErrMoved)
 	}
 	base, err := h.effectiveBase(ctx, spec, spec.Head)
 	if err != nil {

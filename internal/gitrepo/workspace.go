@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -138,7 +139,7 @@ func (h *Host) checkOut(ctx context.Context, tmp, sha string) error {
 // that point into it. It does what a fetch does, without the five further processes in
 // which a fetch finds out what both sides have: an agent waits for it.
 func (h *Host) copyHistory(ctx context.Context, gitDir, sha string) error {
-	tags, err := h.git("for-each-ref", "--merged="+sha, "--format=%(objectname) %(refname)", "refs/tags").text(ctx)
+	tags, err := h.tagsOf(ctx, sha)
 	if err != nil {
 		return err
 	}
@@ -158,6 +159,28 @@ func (h *Host) copyHistory(ctx context.Context, gitDir, sha string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(gitDir, "packed-refs"), []byte(refs), 0o666)
+}
+
+// tagsOf lists the tags that point into the history of a commit, one "<id> <ref>" a line.
+func (h *Host) tagsOf(ctx context.Context, sha string) (string, error) {
+	if h.untagged() {
+		return "", nil
+	}
+	return h.git("for-each-ref", "--merged="+sha, "--format=%(objectname) %(refname)", "refs/tags").text(ctx)
+}
+
+// untagged reports that the files of the repository show that it has no tags. Where they do
+// not show it, git knows.
+func (h *Host) untagged() bool {
+	list, err := os.ReadDir(filepath.Join(h.dir, "refs", "tags"))
+	if err != nil || len(list) > 0 {
+		return false
+	}
+	packed, err := os.ReadFile(filepath.Join(h.dir, "packed-refs"))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return !bytes.Contains(packed, []byte(" refs/tags/"))
 }
 
 // emptyRepository makes what git init makes of a work tree without templates, in a

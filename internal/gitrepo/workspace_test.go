@@ -33,6 +33,10 @@ func TestWorkspaceIsACloneWithoutWayBack(t *testing.T) {
 			t.Errorf("git %s: %q, want %q", c.args, got, c.want)
 		}
 	}
+	git(t, r.host.Dir(), "pack-refs", "--all")
+	if got := git(t, r.workspace("reviewer"), "tag"); got != "later\nv1" {
+		t.Errorf("of a packed host repository: tags %q", got)
+	}
 	if _, err := os.Stat(filepath.Join(w, ".git", "objects", "info", "alternates")); err == nil {
 		t.Error("the workspace has alternates")
 	}

@@ -305,7 +305,7 @@ func TestProtocolC13UnknownLaunchesAreStoppedAndPeoplesPanesAreNot(t *testing.T)
 	if err := os.MkdirAll(filepath.Join(r.root, "r"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Ensure(t.Context(), tmux.SessionSpec{Name: name, Window: window(map[string]string{"@agentmux_role": "control", "@agentmux_session": filepath.Base(dir)})}); err != nil {
+	if _, err := server.Ensure(t.Context(), tmux.SessionSpec{Name: name, Window: window(map[string]string{"@agentmux_role": "control", "@agentmux_session": filepath.Base(dir)})}); err != nil {
 		t.Fatal(err)
 	}
 	stray, err := server.NewWindow(t.Context(), window(map[string]string{"@agentmux_role": "coder", "@agentmux_launch": "9.coder.1", "@agentmux_session": filepath.Base(dir)}))

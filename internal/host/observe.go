@@ -110,7 +110,8 @@ func (p *panes) serverGone(ctx context.Context, cause error, expected map[string
 	}
 	p.silent = 0
 	p.mu.Unlock()
-	return p.ensure(ctx)
+	_, err := p.ensure(ctx)
+	return err
 }
 
 // report is what one launch looks like; nil while that is not clear.

@@ -71,22 +71,22 @@ func (h *Host) openPanes(sess *session.Session, s *orchestrator.State) (*panes, 
 	}, nil
 }
 
-// ensure makes the server, the tmux session and its control window be there.
-func (p *panes) ensure(ctx context.Context) error {
+// ensure makes the server, the tmux session and its control window be there, and returns
+// the launches as list does.
+func (p *panes) ensure(ctx context.Context) (map[string]tmux.Pane, error) {
 	if err := os.MkdirAll(filepath.Dir(p.server.Socket()), 0o700); err != nil {
-		return fmt.Errorf("start tmux server: %w", err)
+		return nil, fmt.Errorf("start tmux server: %w", err)
 	}
-	if err := p.server.Ensure(ctx, tmux.SessionSpec{Name: p.name, Window: p.control}); err != nil {
-		return fmt.Errorf("start tmux server: %w", err)
-	}
-	started, err := p.server.Started(ctx)
+	all, err := p.server.Ensure(ctx, tmux.SessionSpec{Name: p.name, Window: p.control})
 	if err != nil {
-		return fmt.Errorf("start tmux server: %w", err)
+		return nil, fmt.Errorf("start tmux server: %w", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.started = started
-	return p.sess.WriteRuntime(p.runtime()) // where a person can attach
+	if len(all) > 0 {
+		p.started = all[0].Started
+	}
+	return p.launches(all), p.sess.WriteRuntime(p.runtime()) // where a person can attach
 }
 
 // list returns the panes of this session by launch; the control window's is left out.
@@ -95,13 +95,17 @@ func (p *panes) list(ctx context.Context) (map[string]tmux.Pane, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.launches(all), nil
+}
+
+func (p *panes) launches(all []tmux.Pane) map[string]tmux.Pane {
 	found := map[string]tmux.Pane{}
 	for _, pane := range all {
 		if launch := pane.Options[tagLaunch]; launch != "" && pane.Options[tagSession] == p.sess.Name() {
 			found[launch] = pane
 		}
 	}
-	return found, nil
+	return found
 }
 
 // find returns the pane of a launch. No server means no pane.
@@ -119,7 +123,7 @@ func (p *panes) open(ctx context.Context, key string, w tmux.WindowSpec) (tmux.P
 	w.Session, w.Name = p.name, strings.ReplaceAll(key, "/", "-")
 	pane, err := p.server.NewWindow(ctx, w)
 	if errors.Is(err, tmux.ErrNoServer) {
-		if err := p.ensure(ctx); err != nil {
+		if _, err := p.ensure(ctx); err != nil {
 			return tmux.Pane{}, err
 		}
 		pane, err = p.server.NewWindow(ctx, w)

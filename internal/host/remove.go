@@ -99,7 +99,10 @@ func (r *runner) endLaunches(ctx context.Context, s *orchestrator.State) error {
 			return err
 		}
 	}
-	err := r.stopStrays(ctx, s)
+	found, err := r.panes.list(ctx)
+	if err == nil {
+		err = r.stopStrays(ctx, found, s)
+	}
 	if errors.Is(err, tmux.ErrNoServer) || errors.Is(err, tmux.ErrNoAnswer) {
 		return nil // the server's own end ends them
 	}

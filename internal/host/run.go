@@ -206,10 +206,11 @@ func (r *runner) takePanes(ctx context.Context, s *orchestrator.State) error {
 	if _, err := r.panes.list(ctx); err != nil {
 		return r.panes.serverGone(ctx, err, expectedLaunches(s))
 	}
-	if err := r.panes.ensure(ctx); err != nil {
+	found, err := r.panes.ensure(ctx)
+	if err != nil {
 		return err
 	}
-	return r.stopStrays(ctx, s)
+	return r.stopStrays(ctx, found, s)
 }
 
 // closePanes ends the server of a finished session unless somebody looks at it. One that

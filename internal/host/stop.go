@@ -124,13 +124,9 @@ func (r *runner) endLaunch(ctx context.Context, key, launch string) error {
 	return r.panes.forget(key, launch)
 }
 
-// stopStrays ends the launches of this session that its state does not know, as a
-// killed host may leave them. Panes without our tags belong to people.
-func (r *runner) stopStrays(ctx context.Context, s *orchestrator.State) error {
-	found, err := r.panes.list(ctx)
-	if err != nil {
-		return err
-	}
+// stopStrays ends those launches that the state does not know, as a killed host may leave
+// them.
+func (r *runner) stopStrays(ctx context.Context, found map[string]tmux.Pane, s *orchestrator.State) error {
 	known := map[string]bool{}
 	for _, a := range s.Agents {
 		known[a.Launch] = true

@@ -133,7 +133,7 @@ func newStage(t *testing.T, base, dir string, env ...string) *stage {
 			t.Errorf("kill server: %v", err)
 		}
 	})
-	err = server.Ensure(t.Context(), tmux.SessionSpec{Name: "m", Width: 60, Height: 40, Window: tmux.WindowSpec{
+	_, err = server.Ensure(t.Context(), tmux.SessionSpec{Name: "m", Width: 60, Height: 40, Window: tmux.WindowSpec{
 		Name: "control", Command: []string{self}, Dir: base, Options: map[string]string{"@role": "control"},
 		Env: append(env, shown+"="+dir, shown+"_BASE="+base),
 	}})

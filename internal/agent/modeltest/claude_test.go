@@ -161,7 +161,7 @@ func (s *stage) run() {
 			s.exit()
 		})
 	}
-	err = s.server.Ensure(s.t.Context(), tmux.SessionSpec{Name: "work", Window: tmux.WindowSpec{
+	_, err = s.server.Ensure(s.t.Context(), tmux.SessionSpec{Name: "work", Window: tmux.WindowSpec{
 		Name: "agent", Command: []string{s.spec.Self, "agent-exec", s.spec.Dir}, Dir: s.spec.Workdir,
 		Options: map[string]string{"@launch": s.spec.Launch},
 	}})
