@@ -23,7 +23,7 @@ var actions = map[string]func(model) (model, tea.Cmd){
 	"s": model.stop,
 }
 
-func (m model) key(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
+func (m model) key(msg tea.KeyMsg) (model, tea.Cmd) {
 	if m.input != nil {
 		open, cmd := m.input.key(msg)
 		if !open {

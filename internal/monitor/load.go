@@ -49,7 +49,8 @@ func (r *reader) view(now time.Time) (View, error) {
 		}
 		r.seen = info
 	}
-	v := Build(r.state, r.phases, r.records, now)
+	// Seconds are shown; less than that would make every look a change.
+	v := Build(r.state, r.phases, r.records, now.Truncate(time.Second))
 	v.Running = session.Running(r.session.Dir)
 	return v, nil
 }

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/monitor/paint"
@@ -9,7 +10,7 @@ import (
 )
 
 // lookEvery is how often the session directory is looked at.
-const lookEvery = 500 * time.Millisecond
+const lookEvery = time.Second
 
 // looked is the result of one look at the session.
 type looked struct {
@@ -38,6 +39,7 @@ type model struct {
 	input         *input // open one-line input, nil when none
 	told          string // what became of the last command
 	bad           bool
+	picture       string // of all that; "" before the first message
 }
 
 func (m model) Init() tea.Cmd { return m.look }
@@ -50,28 +52,41 @@ func (m model) look() tea.Msg {
 }
 
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case tick:
 		return m, m.look
 	case looked:
+		cmd = tea.Tick(lookEvery, func(time.Time) tea.Msg { return tick{} })
+		// A picture costs many times what a look does, and mostly nothing has happened.
+		if m.err == nil && msg.err == nil && reflect.DeepEqual(m.view, msg.view) {
+			return m, cmd
+		}
 		if m.err = msg.err; m.err == nil {
 			m.view = msg.view
 		}
-		return m, tea.Tick(lookEvery, func(time.Time) tea.Msg { return tick{} })
 	case sent:
 		m.told, m.bad = msg.name+": recorded", false
 		if msg.err != nil {
 			m.told, m.bad = msg.name+": "+plain(msg.err.Error()), true
 		}
 	case tea.KeyMsg:
-		return m.key(msg)
+		m, cmd = m.key(msg)
 	}
-	return m, nil
+	m.picture = m.draw()
+	return m, cmd
 }
 
 func (m model) View() string {
+	if m.picture == "" {
+		return m.draw()
+	}
+	return m.picture
+}
+
+func (m model) draw() string {
 	s := screen{width: m.width, height: m.height, palette: m.palette, status: m.status()}
 	if m.view.Session == "" && m.err == nil {
 		return "reading the session…\n"

@@ -27,7 +27,7 @@ type Options struct {
 
 // frames is how often a second the terminal may be drawn. The drawing loop wakes that
 // often also when nothing changes; one monitor runs for every session of a host.
-const frames = 10
+const frames = 5
 
 // Run shows the session until ctx ends or the person quits; a session that has
 // ended keeps showing its result. Neither is an error.
