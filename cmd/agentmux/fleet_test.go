@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,10 +80,17 @@ func (r *rig) startAndKill(issue int, args ...string) error {
 		return err
 	}
 	err := await(func() bool {
-		entries, err := session.List(r.clone)
-		return err == nil && slices.ContainsFunc(entries, func(e session.Entry) bool {
-			return e.State != nil && e.State.IssueNumber == issue && len(e.State.Agents) > 0 && len(e.State.Pending) == 0
-		})
+		// By its name: to list all sessions means to read all of them.
+		dirs, err := filepath.Glob(filepath.Join(r.clone, ".agentmux", ".sessions", fmt.Sprintf("*-issue-%d-*", issue)))
+		if err != nil || len(dirs) == 0 {
+			return false
+		}
+		sess, err := session.Open(dirs[0])
+		if err != nil {
+			return false
+		}
+		s, err := sess.ReadState()
+		return err == nil && len(s.Agents) > 0 && len(s.Pending) == 0
 	})
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait() // killed
@@ -168,17 +174,21 @@ func (f *fleet) tell(name string) {
 // awaitPaused returns when every session has committed that it is paused, or is not.
 func (f *fleet) awaitPaused(paused bool) {
 	f.t.Helper()
-	left := slices.Clone(f.dirs)
+	left := f.dirs
 	err := await(func() bool {
-		left = slices.DeleteFunc(left, func(dir string) bool {
-			sess, err := session.Open(dir)
+		// One after the other: to look at all of them time and again would take from the
+		// host what is measured.
+		for len(left) > 0 {
+			sess, err := session.Open(left[0])
 			if err != nil {
 				return false
 			}
-			s, err := sess.ReadState()
-			return err == nil && s.Paused == paused
-		})
-		return len(left) == 0
+			if s, err := sess.ReadState(); err != nil || s.Paused != paused {
+				return false
+			}
+			left = left[1:]
+		}
+		return true
 	})
 	if err != nil {
 		f.t.Fatalf("%d sessions are not paused=%v: %v", len(left), paused, err)
