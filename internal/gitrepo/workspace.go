@@ -155,6 +155,7 @@ func (h *Host) copyHistory(ctx context.Context, gitDir, sha string) error {
 	pack.stdin = []byte(wanted)
 	// Nothing of a workspace is synced: after a power cut it holds what it holds.
 	index := call{gitDir: gitDir, config: []string{"core.fsync=none"}, args: []string{"index-pack", "--stdin"}}
+	pack.limit, index.limit = networkLimit, networkLimit // a long history takes as long as its fetch does
 	if err := pipe(ctx, pack, index); err != nil {
 		return err
 	}
