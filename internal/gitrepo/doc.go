@@ -30,7 +30,8 @@
 //	refs/agentmux/preserved/<session>/<task>                work that is nowhere else; a person
 //	refs/agentmux/{integration,sessions,pushed,completion}/<session>   what it made; go with the session
 //
-// Stored: the host repository, and beside each workspace P, out of the agent's reach,
+// Stored: the host repository, in its history/ the packs that workspaces are made from,
+// which anybody may remove at any time, and beside each workspace P, out of the agent's reach,
 // the files P.base (the commit it was made at), P.index (the index of its snapshots)
 // and P.lfs (the files whose LFS content was put in place of pointers). Temporary files
 // lie in tmp/ of the host repository; OpenHost removes those that a kill has left.

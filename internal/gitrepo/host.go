@@ -225,6 +225,7 @@ func (h *Host) settled(ctx context.Context, err error, ref, want string) error {
 // Collect packs the repository and drops the objects that no ref reaches. Those of the
 // last day stay: somebody may be about to make a ref to them.
 func (h *Host) Collect(ctx context.Context) error {
+	h.dropHistories(0)
 	c := h.git("gc", "--quiet", "--prune=1.day.ago")
 	c.limit = networkLimit
 	if _, err := c.run(ctx); err != nil {

@@ -11,6 +11,7 @@ type known struct {
 	listed  string            // the tree or commit listed last
 	entries []Entry           // its paths; nobody changes them
 	gitDirs map[string]string // of clones
+	parents map[string]string // the first, of commits of ours
 }
 
 // maxListed is how many paths of one listing are kept.
@@ -51,6 +52,26 @@ func (k *known) keepTree(id, tree string) {
 		k.trees = map[string]string{}
 	}
 	k.trees[id] = tree
+}
+
+// follows reports that new is a commit of ours on the first-parent line from old; false says
+// nothing.
+func (k *known) follows(old, new string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for new != "" && new != old {
+		new = k.parents[new]
+	}
+	return new != ""
+}
+
+func (k *known) keepParent(id, parent string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.parents == nil {
+		k.parents = map[string]string{}
+	}
+	k.parents[id] = parent
 }
 
 func (k *known) list(id string) ([]Entry, bool) {

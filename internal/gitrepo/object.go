@@ -40,6 +40,9 @@ func (h *Host) Commit(ctx context.Context, spec CommitSpec) (string, error) {
 	}
 	h.known.keepCommit(sha)
 	h.known.keepTree(sha, spec.Tree)
+	if len(spec.Parents) > 0 {
+		h.known.keepParent(sha, spec.Parents[0])
+	}
 	return sha, nil
 }
 

@@ -96,7 +96,14 @@ func (h *Host) buildWorkspace(ctx context.Context, dir, sha, clone string) error
 		return err
 	}
 	crash.Point("begin workspace", "")
-	if err := h.checkOut(ctx, tmp, sha); err != nil {
+	err := h.checkOut(ctx, tmp, sha)
+	if err != nil && ctx.Err() == nil && h.dropHistories(0) {
+		// What was kept may be damaged.
+		if err = errors.Join(removeAll(tmp), os.Mkdir(tmp, 0o700)); err == nil {
+			err = h.checkOut(ctx, tmp, sha)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	if err := keepIndex(tmp, WorkspaceIndex(dir)); err != nil {
@@ -116,7 +123,7 @@ func (h *Host) buildWorkspace(ctx context.Context, dir, sha, clone string) error
 		return err
 	}
 	crash.Point("note base of workspace", "")
-	err := os.Rename(tmp, dir)
+	err = os.Rename(tmp, dir)
 	crash.Point("rename workspace", "")
 	return err
 }
@@ -128,38 +135,53 @@ func (h *Host) checkOut(ctx context.Context, tmp, sha string) error {
 	if err := emptyRepository(ctx, gitDir); err != nil {
 		return err
 	}
-	if err := h.copyHistory(ctx, gitDir, sha); err != nil {
+	from, err := h.copyHistory(ctx, gitDir, sha)
+	if err != nil {
 		return err
 	}
-	_, err := call{dir: tmp, gitDir: gitDir, workTree: tmp, args: []string{"checkout", "-q", "work"}}.run(ctx)
+	_, err = call{dir: tmp, gitDir: gitDir, workTree: tmp, args: []string{"checkout", "-q", "work"}}.run(ctx)
+	if err == nil && from == "" {
+		h.keepHistory(gitDir, sha)
+	}
 	return err
 }
 
 // copyHistory gives an empty repository a commit as branch work, its history and the tags
 // that point into it. It does what a fetch does, without the five further processes in
-// which a fetch finds out what both sides have: an agent waits for it.
-func (h *Host) copyHistory(ctx context.Context, gitDir, sha string) error {
+// which a fetch finds out what both sides have: an agent waits for it. It returns the commit
+// up to which the history was kept.
+func (h *Host) copyHistory(ctx context.Context, gitDir, sha string) (from string, err error) {
 	tags, err := h.tagsOf(ctx, sha)
 	if err != nil {
-		return err
+		return "", err
 	}
 	refs, wanted := sha+" refs/heads/work\n", sha+"\n"
 	for line := range strings.Lines(tags) {
 		id, _, ok := strings.Cut(line, " ")
 		if !ok {
-			return fmt.Errorf("list tags: unexpected line %q", line)
+			return "", fmt.Errorf("list tags: unexpected line %q", line)
 		}
 		refs, wanted = refs+strings.TrimSuffix(line, "\n")+"\n", wanted+id+"\n"
 	}
+	if from = h.takeHistory(ctx, gitDir, sha); from != "" {
+		wanted += "^" + from + "\n"
+	}
+	if from != sha || tags != "" {
+		if err := h.pack(ctx, wanted, gitDir); err != nil {
+			return "", err
+		}
+	}
+	return from, os.WriteFile(filepath.Join(gitDir, "packed-refs"), []byte(refs), 0o666)
+}
+
+// pack copies the wanted objects, as "git rev-list --stdin" takes them, into a repository.
+func (h *Host) pack(ctx context.Context, wanted, gitDir string) error {
 	pack := h.git("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset")
 	pack.stdin = []byte(wanted)
 	// Nothing of a workspace is synced: after a power cut it holds what it holds.
 	index := call{gitDir: gitDir, config: []string{"core.fsync=none"}, args: []string{"index-pack", "--stdin"}}
 	pack.limit, index.limit = networkLimit, networkLimit // a long history takes as long as its fetch does
-	if err := pipe(ctx, pack, index); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(gitDir, "packed-refs"), []byte(refs), 0o666)
+	return pipe(ctx, pack, index)
 }
 
 // tagsOf lists the tags that point into the history of a commit, one "<id> <ref>" a line.
