@@ -21,11 +21,18 @@ type Meta struct {
 }
 
 // Meta asks the server for its version and its time. Afterwards Quotas knows the limits.
+// A server without that address is known by its limits or the account.
 func (c *Client) Meta(ctx context.Context) (Meta, error) {
 	var answer struct {
 		Version string `json:"installed_version"`
 	}
 	resp, err := c.send(ctx, http.MethodGet, "meta", nil, &answer)
+	for _, path := range []string{"rate_limit", "user"} {
+		if !IsNotFound(err) {
+			break
+		}
+		resp, err = c.send(ctx, http.MethodGet, path, nil, nil)
+	}
 	if err != nil {
 		return Meta{}, fmt.Errorf("read meta: %w", err)
 	}

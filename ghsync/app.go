@@ -290,7 +290,7 @@ func (a *App) request(ctx context.Context, method, path string, in any) (*http.R
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	req.Header.Set("Authorization", "Bearer "+signed)
-	req.Header.Set("Accept", "application/vnd.github+json")
+	req.Header.Set("Accept", mediaType)
 	req.Header.Set("User-Agent", "agentmux")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

@@ -3,6 +3,7 @@ package ghsync
 import (
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // tokenError keeps apart what failed while getting a token: the request itself was not sent.
@@ -12,7 +13,11 @@ func (e *tokenError) Error() string { return fmt.Sprintf("get a token: %v", e.er
 
 func (e *tokenError) Unwrap() error { return e.err }
 
-// auth adds the token, to the API's own origin only.
+// mediaType is what GitHub recommends to accept.
+const mediaType = "application/vnd.github+json"
+
+// auth adds the token, to the API's own origin only. It also asks for JSON: the names of old
+// previews, which the library puts in its place, are unknown to a server that reads them.
 type auth struct {
 	next   http.RoundTripper
 	tokens TokenSource
@@ -29,5 +34,8 @@ func (t *auth) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	req = req.Clone(req.Context())
 	req.Header.Set("Authorization", "Bearer "+token.Reveal())
+	if !strings.Contains(req.Header.Get("Accept"), "json") {
+		req.Header.Set("Accept", mediaType)
+	}
 	return t.next.RoundTrip(req)
 }

@@ -45,7 +45,7 @@ type Client struct {
 	now     func() time.Time
 
 	mu          sync.Mutex
-	noGraphQL   bool // the endpoint answered 404
+	noGraphQL   bool // the endpoint answered that there is none
 	viewer      *Account
 	permissions map[string]remembered
 }
@@ -172,7 +172,7 @@ func (c *Client) ask(ctx context.Context, document string, variables map[string]
 	}
 	in := map[string]any{"query": document, "variables": variables, "operationName": operationName(document)}
 	err := c.do(ctx, http.MethodPost, c.graphql.String(), in, &answer)
-	if IsNotFound(err) {
+	if IsNotFound(err) || isUnsupported(err) {
 		c.mu.Lock()
 		c.noGraphQL = true
 		c.mu.Unlock()
@@ -188,6 +188,12 @@ func (c *Client) ask(ctx context.Context, document string, variables map[string]
 		return fmt.Errorf("decode GraphQL answer: %w", err)
 	}
 	return nil
+}
+
+// isUnsupported reports whether a server says that it does not know such a request at all.
+func isUnsupported(err error) bool {
+	var terminal *Terminal
+	return errors.As(err, &terminal) && (terminal.Status == http.StatusMethodNotAllowed || terminal.Status == http.StatusNotImplemented)
 }
 
 func (c *Client) withoutGraphQL() bool {

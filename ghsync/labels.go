@@ -2,6 +2,7 @@ package ghsync
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -40,13 +41,23 @@ func (c *Client) Labels(ctx context.Context, repo Repo) ([]Label, error) {
 func (c *Client) EnsureLabel(ctx context.Context, repo Repo, l Label) (made bool, err error) {
 	in := map[string]string{"name": l.Name, "color": l.Color, "description": l.Description}
 	err = c.do(ctx, http.MethodPost, repo.path("/labels"), in, nil)
-	if HasCode(err, CodeLabelExists) {
+	if saysLabelExists(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("create label %s: %w", l.Name, err)
 	}
 	return true, nil
+}
+
+// saysLabelExists knows GitHub's code and the words of servers that send none.
+func saysLabelExists(err error) bool {
+	var terminal *Terminal
+	if !errors.As(err, &terminal) {
+		return false
+	}
+	worded := terminal.Code == CodeValidation || terminal.Code == CodeConflict
+	return terminal.Code == CodeLabelExists || worded && strings.Contains(strings.ToLower(terminal.Message), "already")
 }
 
 type namedLabel struct {

@@ -91,8 +91,21 @@ func (c *Client) recordByREST(ctx context.Context, repo Repo, n int) (Record, er
 	return r, err
 }
 
-// readTimeline fills Labels and Renames.
+// readTimeline fills Labels and Renames. A server without timelines may have the older list
+// of events; both hold these in the same form.
 func (c *Client) readTimeline(ctx context.Context, repo Repo, n int, r *Record) error {
+	err := c.readEvents(ctx, repo.path("/issues/%d/timeline", n), r)
+	if IsNotFound(err) {
+		err = c.readEvents(ctx, repo.path("/issues/%d/events", n), r)
+	}
+	if err != nil {
+		return fmt.Errorf("read timeline: %w", err)
+	}
+	return nil
+}
+
+// readEvents adds what one of the lists holds to Labels and Renames.
+func (c *Client) readEvents(ctx context.Context, path string, r *Record) error {
 	for page := 1; page > 0; {
 		var items []struct {
 			Event     string    `json:"event"`
@@ -106,9 +119,9 @@ func (c *Client) readTimeline(ctx context.Context, repo Repo, n int, r *Record) 
 				To   string `json:"to"`
 			} `json:"rename"`
 		}
-		resp, err := c.send(ctx, http.MethodGet, repo.path("/issues/%d/timeline?per_page=100&page=%d", n, page), nil, &items)
+		resp, err := c.send(ctx, http.MethodGet, fmt.Sprintf("%s?per_page=100&page=%d", path, page), nil, &items)
 		if err != nil {
-			return fmt.Errorf("read timeline: %w", err)
+			return err
 		}
 		for _, i := range items {
 			switch i.Event {

@@ -39,7 +39,33 @@ func (c *Client) Repository(ctx context.Context, owner, name string) (Repository
 	if err != nil {
 		return Repository{}, plain(err)
 	}
-	return toRepository(r), nil
+	return c.withAccess(ctx, r)
+}
+
+// withAccess asks what this identity may do where the server's answer does not say it.
+func (c *Client) withAccess(ctx context.Context, r *github.Repository) (Repository, error) {
+	repo := toRepository(r)
+	if r.Permissions != nil {
+		return repo, nil
+	}
+	viewer, err := c.Viewer(ctx)
+	if err != nil {
+		return repo, unlessFinal(err)
+	}
+	p, err := c.Permission(ctx, repo.Repo, viewer.Login)
+	if err != nil {
+		return repo, unlessFinal(err)
+	}
+	repo.CanRead, repo.CanPush, repo.CanAdmin = p.Level >= LevelRead, p.Write(), p.Level == LevelAdmin
+	return repo, nil
+}
+
+// unlessFinal drops an error that no waiting cures: such an account may do nothing here.
+func unlessFinal(err error) error {
+	if _, again := Later(err); !again {
+		return nil
+	}
+	return err
 }
 
 // RepositoryByID reads a repository by what survives renames and transfers.

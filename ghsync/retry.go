@@ -109,7 +109,7 @@ func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
 	}
 	status := a.resp.StatusCode
 	switch {
-	case status >= 500 || status < 300 && !a.readable():
+	case status >= 500 && status != http.StatusNotImplemented || status < 300 && !a.readable():
 		a.err = fmt.Errorf("status %d", status)
 		if status < 300 {
 			a.err = errors.New("unreadable answer")
@@ -150,7 +150,7 @@ func (t *retry) judgeFailure(c call, req *http.Request, a answer, pause time.Dur
 	return step{again: true, wait: pause, err: &RetryAfter{Wait: 5 * t.pause, Scope: "server", Err: a.err}}
 }
 
-// judgeRefusal is for a 4xx that is no limit.
+// judgeRefusal is for a 4xx that is no limit, and for a 501, which no other try changes.
 func (t *retry) judgeRefusal(c call, resp *http.Response, m serverMessage, try int) step {
 	err := refusal(c, resp, m)
 	switch resp.StatusCode {

@@ -58,7 +58,7 @@ func respond(status int, body string, headers ...string) (*http.Response, error)
 	return &http.Response{StatusCode: status, Status: fmt.Sprint(status), Header: h, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
-const repoJSON = `{"id":7,"name":"widgets","owner":{"login":"octo"},"default_branch":"main"}`
+const repoJSON = `{"id":7,"name":"widgets","owner":{"login":"octo"},"default_branch":"main","permissions":{"pull":true}}`
 
 var octoWidgets = ghsync.Repo{Owner: "octo", Name: "widgets"}
 

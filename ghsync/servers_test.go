@@ -1,0 +1,127 @@
+package ghsync_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync"
+)
+
+// at answers by method and path; what is not named is not there.
+func at(answers map[string]string) func(int, *http.Request) (*http.Response, error) {
+	return func(_ int, req *http.Request) (*http.Response, error) {
+		body, ok := answers[req.Method+" "+req.URL.Path]
+		if !ok {
+			return respond(http.StatusNotFound, `{"message":"Not Found"}`)
+		}
+		return respond(http.StatusOK, body)
+	}
+}
+
+const (
+	issueJSON = `{"number":12,"title":"Add retry","state":"open","repository_url":"https://api.github.com/repos/octo/widgets"}`
+	octoDev   = `{"login":"octo-dev","id":9,"type":"User"}`
+	labelled  = `[{"event":"labeled","created_at":"2026-11-21T10:04:31Z","actor":` + octoDev + `,"label":{"name":"agentmux"}},
+		{"event":"renamed","created_at":"2026-11-21T10:05:31Z","actor":` + octoDev + `,"rename":{"from":"Retry","to":"Add retry"}}]`
+)
+
+// issueAnswers is what a small server without GraphQL has of one issue.
+func issueAnswers() map[string]string {
+	return map[string]string{
+		"GET /repos/octo/widgets":                    repoJSON,
+		"GET /repos/octo/widgets/issues/12":          issueJSON,
+		"GET /repos/octo/widgets/issues/12/timeline": labelled,
+		"GET /repos/octo/widgets/issues/12/comments": `[]`,
+		"GET /user": octoDev,
+	}
+}
+
+func TestEveryCallAcceptsJSON(t *testing.T) {
+	over(t, at(issueAnswers()), func(t *testing.T, c *ghsync.Client, w *wire) {
+		if _, err := c.Record(t.Context(), octoWidgets, 12); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range w.sent {
+			if accept := s.header.Get("Accept"); !strings.Contains(accept, "json") {
+				t.Errorf("%s %s accepts %q", s.method, s.url, accept)
+			}
+		}
+	})
+}
+
+func TestServersWithoutGraphQL(t *testing.T) {
+	for name, status := range map[string]int{"not found": 404, "method not allowed": 405, "gone": 410, "not implemented": 501} {
+		t.Run(name, func(t *testing.T) {
+			rest := at(issueAnswers())
+			asked := 0
+			over(t, func(n int, req *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(req.URL.Path, "/graphql") {
+					asked++
+					return respond(status, `{"message":"no"}`)
+				}
+				return rest(n, req)
+			}, func(t *testing.T, c *ghsync.Client, _ *wire) {
+				record, err := c.Record(t.Context(), octoWidgets, 12)
+				if err != nil || len(record.Labels) != 1 || asked != 1 {
+					t.Errorf("record %+v, %v, asked %d times", record, err, asked)
+				}
+			})
+		})
+	}
+}
+
+func TestRecordOfAServerWithoutTimelines(t *testing.T) {
+	answers := issueAnswers()
+	delete(answers, "GET /repos/octo/widgets/issues/12/timeline")
+	answers["GET /repos/octo/widgets/issues/12/events"] = labelled
+	over(t, at(answers), func(t *testing.T, c *ghsync.Client, _ *wire) {
+		record, err := c.Record(t.Context(), octoWidgets, 12)
+		if err != nil || len(record.Labels) != 1 || record.Labels[0].Actor.ID != 9 || len(record.Renames) != 1 {
+			t.Errorf("record %+v, %v", record, err)
+		}
+	})
+}
+
+func TestAccessOfAServerThatDoesNotSayIt(t *testing.T) {
+	for permission, want := range map[string]bool{"admin": true, "write": true, "read": false} {
+		t.Run(permission, func(t *testing.T) {
+			answers := issueAnswers()
+			answers["GET /repos/octo/widgets"] = strings.Replace(repoJSON, `,"permissions":{"pull":true}`, "", 1)
+			answers["GET /repos/octo/widgets/collaborators/octo-dev/permission"] = `{"permission":"` + permission + `","user":` + octoDev + `}`
+			over(t, at(answers), func(t *testing.T, c *ghsync.Client, _ *wire) {
+				r, err := c.Repository(t.Context(), "octo", "widgets")
+				if err != nil || r.CanPush != want || r.CanAdmin != (permission == "admin") || !r.CanRead {
+					t.Errorf("repository %+v, %v", r, err)
+				}
+			})
+		})
+	}
+}
+
+func TestEnsureLabelUnderstandsThatItExists(t *testing.T) {
+	for _, body := range []string{
+		`{"message":"Validation Failed","errors":[{"resource":"Label","code":"already_exists","field":"name"}]}`,
+		`{"message":"Validation Failed","errors":[{"code":"already_exists"}]}`,
+		`{"message":"Validation Failed","errors":["Name has already been taken"]}`,
+	} {
+		over(t, func(int, *http.Request) (*http.Response, error) { return respond(422, body) }, func(t *testing.T, c *ghsync.Client, _ *wire) {
+			if made, err := c.EnsureLabel(t.Context(), octoWidgets, ghsync.Label{Name: "agentmux", Color: "5319e7"}); made || err != nil {
+				t.Errorf("%s: made %t, %v", body, made, err)
+			}
+		})
+	}
+}
+
+func TestMetaOfAServerWithoutIt(t *testing.T) {
+	over(t, at(map[string]string{"GET /user": octoDev}), func(t *testing.T, c *ghsync.Client, _ *wire) {
+		if _, err := c.Meta(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	over(t, at(nil), func(t *testing.T, c *ghsync.Client, _ *wire) {
+		if _, err := c.Meta(t.Context()); !ghsync.IsNotFound(err) {
+			t.Errorf("of an address where nothing is: %v", err)
+		}
+	})
+}
