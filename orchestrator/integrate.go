@@ -43,13 +43,15 @@ func (r *reducer) integrate(o OwedAgent, id string) {
 	if strings.HasPrefix(o.Task, "resolve-") {
 		owned = append(slices.Clone(owned), r.s.Conflicts[id]...)
 	}
+	after := r.stopsIn(o.Workspace)
+	if made := r.madeWorkspace(o.Workspace); made != "" {
+		after = append(after, made)
+	}
 	w := r.s.Workspaces[o.Workspace]
 	r.effect(EffIntegrate, "integrate", Args{
 		Launch: string(a.LastLaunch), Role: o.Role, Task: id, Workspace: o.Workspace, Dir: w.Path, Base: w.Base,
 		Owned: owned, Strict: r.s.Settings.ScopePolicy == "fail", Date: r.now,
-	}, append(r.stopsIn(o.Workspace), r.pending(func(e Effect) bool {
-		return e.Type == EffEnsureWorkspace && e.Args.Workspace == o.Workspace
-	})...)...)
+	}, after...)
 }
 
 // integrated decides what the result of a merge leads to.

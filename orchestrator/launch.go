@@ -84,8 +84,7 @@ func (r *reducer) workspace(name string) string {
 	if ok && r.serves(name, have) {
 		have.Used = r.s.Visit
 		r.s.Workspaces[name] = have
-		ids := r.pending(func(e Effect) bool { return e.Type == EffEnsureWorkspace && e.Args.Workspace == name })
-		return strings.Join(ids, "")
+		return r.madeWorkspace(name)
 	}
 	if ok && isView(name) {
 		r.removeWorkspace(name)
@@ -95,6 +94,17 @@ func (r *reducer) workspace(name string) string {
 	base := r.s.Integrated.Commit
 	r.s.Workspaces[name] = Workspace{Base: base, Visit: r.s.Visit, Used: r.s.Visit}
 	return r.effect(EffEnsureWorkspace, name+"@"+base, Args{Workspace: name, Base: base, Visit: r.s.Visit}, removed...)
+}
+
+// madeWorkspace returns the id of the effect that makes a workspace we have, or "" if it is
+// made. The end of a run drops the effect; whoever goes on asks for it again.
+func (r *reducer) madeWorkspace(name string) string {
+	w := r.s.Workspaces[name]
+	ids := r.pending(func(e Effect) bool { return e.Type == EffEnsureWorkspace && e.Args.Workspace == name })
+	if len(ids) > 0 || w.Path != "" {
+		return strings.Join(ids, "")
+	}
+	return r.effect(EffEnsureWorkspace, name+"@"+w.Base, Args{Workspace: name, Base: w.Base, Visit: w.Visit})
 }
 
 // unusable marks a workspace that no launch may be let in again.

@@ -36,6 +36,45 @@ var stages = []struct {
 	}},
 }
 
+// TestRunThatEndsBeforeItsWorkspaceIsMade ends runs whose agents wait for their workspace;
+// whoever goes on gives each of them one.
+func TestRunThatEndsBeforeItsWorkspaceIsMade(t *testing.T) {
+	for _, mode := range []string{"serial", "parallel"} {
+		t.Run(mode, func(t *testing.T) {
+			m := newSim(t, "quick", nil)
+			m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffEnsureWorkspace }
+			m.planned(mode, 2)
+			m.command("stop", nil)
+			m.hold = nil
+			m.settle()
+			m.phase(orchestrator.PhaseFailed)
+			m.resume("")
+			for name, w := range m.s.Workspaces {
+				if w.Path != "/w/"+name {
+					t.Errorf("the workspace %s is at %q", name, w.Path)
+				}
+			}
+			m.coded(1)
+			m.coded(2)
+			m.phase("reviewing")
+		})
+	}
+	t.Run("and what is submitted by hand is taken from one", func(t *testing.T) {
+		m := newSim(t, "quick", nil)
+		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffEnsureWorkspace }
+		m.planned("serial", 1)
+		m.coded(1)
+		m.command("stop", nil)
+		m.hold = nil
+		m.settle()
+		m.resume("")
+		m.phase("reviewing")
+		if e := m.effects(orchestrator.EffIntegrate); len(e) == 0 || e[len(e)-1].Args.Dir == "" {
+			t.Errorf("integrated from nowhere: %+v", e)
+		}
+	})
+}
+
 func TestProtocolR1EveryPhaseAndInterruption(t *testing.T) {
 	interruptions := map[string]func(*sim){
 		"killed": func(*sim) {},
