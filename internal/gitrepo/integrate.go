@@ -83,7 +83,10 @@ func (h *Host) integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResu
 		if done.id != "" {
 			return h.result(ctx, spec, done.parent, done.id)
 		}
-		return IntegrateResult{}, fmt.Errorf("%s is at %s: %w", ref, now, ErrMoved)
+		if ours, err := h.onlyLaunches(ctx, spec.Head, now); err != nil || !ours {
+			return IntegrateResult{}, fmt.Errorf("%s is at %s: %w", ref, now, errors.Join(ErrMoved, err))
+		}
+		spec.Head = now
 	}
 	base, err := h.effectiveBase(ctx, spec, spec.Head)
 	if err != nil {
@@ -94,7 +97,7 @@ func (h *Host) integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResu
 		return IntegrateResult{Conflicts: conflicts}, err
 	}
 	if head, err := h.Tree(ctx, spec.Head); err != nil || head == tree {
-		return IntegrateResult{Commit: spec.Head, Tree: head, Empty: true}, err
+		return h.nothingNew(ctx, spec, head, err)
 	}
 	commit, err := h.Commit(ctx, CommitSpec{
 		Tree: tree, Parents: []string{spec.Head}, Message: spec.message(), Author: spec.Author, Date: spec.Date,
@@ -106,6 +109,41 @@ func (h *Host) integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResu
 		return IntegrateResult{}, err
 	}
 	return h.result(ctx, spec, spec.Head, commit)
+}
+
+// onlyLaunches reports whether nothing but integrated launches lies between two heads. Then
+// the caller lost a result: its run ended between the merge and the commit of the state, and
+// who goes on asks in another order. What it lost stays where it is.
+func (h *Host) onlyLaunches(ctx context.Context, from, to string) (bool, error) {
+	out, err := h.git("log", "-z", "--first-parent", "--no-show-signature", "--format=%H %P%n%B", "--end-of-options", to, "^"+from).run(ctx)
+	if err != nil {
+		return false, err
+	}
+	parent := to
+	for _, rec := range records(out) {
+		c := parseIntegrated(rec)
+		if c.launch == "" || c.id != parent {
+			return false, nil
+		}
+		parent = c.parent
+	}
+	return parent == from, nil
+}
+
+// nothingNew is the result for a launch that changes nothing at the head: it did nothing, or
+// what it did was integrated before, below launches that came after it.
+func (h *Host) nothingNew(ctx context.Context, spec IntegrateSpec, tree string, err error) (IntegrateResult, error) {
+	res := IntegrateResult{Commit: spec.Head, Tree: tree, Empty: true}
+	if err != nil || spec.Head == spec.Base {
+		return res, err
+	}
+	done, err := h.integrated(ctx, spec, spec.Head)
+	if err != nil || done.id == "" {
+		return res, err
+	}
+	was, err := h.result(ctx, spec, done.parent, done.id)
+	res.Files, res.Scope, res.Empty = was.Files, was.Scope, false
+	return res, err
 }
 
 func (s IntegrateSpec) message() string {
@@ -131,10 +169,25 @@ func (h *Host) effectiveBase(ctx context.Context, spec IntegrateSpec, head strin
 	return spec.Base, nil
 }
 
-type integratedCommit struct{ id, parent string }
+// integratedCommit is a commit of the integration head; launch is "" if it is of no launch.
+type integratedCommit struct{ id, parent, launch string }
+
+// parseIntegrated reads a record of "%H %P%n%B". Only the last line of a message counts: the
+// text above it is not ours.
+func parseIntegrated(rec string) integratedCommit {
+	ids, message, _ := strings.Cut(rec, "\n")
+	message = strings.TrimRight(message, "\n")
+	last := message[strings.LastIndexByte(message, '\n')+1:]
+	launch, ours := strings.CutPrefix(last, launchTrailer)
+	f := strings.Fields(ids)
+	if !ours || len(f) < 2 {
+		return integratedCommit{}
+	}
+	return integratedCommit{id: f[0], parent: f[1], launch: launch}
+}
 
 // integrated looks for the launch among the commits between the workspace's base and
-// the head. Only the last line of a message counts: the text above it is not ours.
+// the head.
 func (h *Host) integrated(ctx context.Context, spec IntegrateSpec, head string) (integratedCommit, error) {
 	out, err := h.git("log", "-z", "--first-parent", "--no-show-signature", "--format=%H %P%n%B",
 		"--end-of-options", head, "^"+spec.Base).run(ctx)
@@ -142,12 +195,8 @@ func (h *Host) integrated(ctx context.Context, spec IntegrateSpec, head string) 
 		return integratedCommit{}, err
 	}
 	for _, rec := range records(out) {
-		ids, message, _ := strings.Cut(rec, "\n")
-		message = strings.TrimRight(message, "\n")
-		last := message[strings.LastIndexByte(message, '\n')+1:]
-		f := strings.Fields(ids)
-		if last == launchTrailer+spec.Launch && len(f) >= 2 {
-			return integratedCommit{id: f[0], parent: f[1]}, nil
+		if c := parseIntegrated(rec); c.launch == spec.Launch {
+			return c, nil
 		}
 	}
 	return integratedCommit{}, nil

@@ -43,8 +43,14 @@ func TestIntegrateMergesParallelResults(t *testing.T) {
 			t.Errorf("%s again: %+v, %v", launch, again, err)
 		}
 	}
-	if _, err := r.integrate(two, "l-3", r.base); !errors.Is(err, gitrepo.ErrMoved) {
-		t.Errorf("a launch that knows an old head: %v", err)
+	strange := must(r.host.Commit(t.Context(), gitrepo.CommitSpec{
+		Tree: first.Tree, Parents: []string{second.Commit}, Message: "of no launch\n", Author: someone, Date: aDate,
+	}))
+	if err := r.host.UpdateRef(t.Context(), gitrepo.IntegrationRef("s1"), strange, second.Commit); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.integrate(two, "l-3", second.Commit); !errors.Is(err, gitrepo.ErrMoved) {
+		t.Errorf("onto what is of no launch: %v", err)
 	}
 }
 
@@ -116,6 +122,32 @@ func TestIntegrateOfNothingIsEmpty(t *testing.T) {
 	}
 	if res, err = r.integrate(two, "l-3", first.Commit); err != nil || !res.Empty || res.Commit != first.Commit {
 		t.Errorf("what is integrated already: %+v, %v", res, err)
+	}
+}
+
+// TestIntegrateInAnotherOrder loses the result of the launch that was integrated first: who
+// goes on asks for the other one first, and both are in the head once.
+func TestIntegrateInAnotherOrder(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "1\n", "b": "1\n"})
+	one, two := r.workspace("1"), r.workspace("2")
+	write(t, one, map[string]string{"a": "2\n"})
+	write(t, two, map[string]string{"b": "2\n"})
+	lost, err := r.integrate(two, "l-2", r.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time its own result was lost, too
+		first, err := r.integrate(one, "l-1", r.base)
+		if err != nil || !slices.Equal(first.Files, []string{"a"}) {
+			t.Fatalf("first launch: %+v, %v", first, err)
+		}
+		second, err := r.integrate(two, "l-2", first.Commit)
+		if err != nil || second.Empty || second.Commit != first.Commit || second.Tree != first.Tree || !slices.Equal(second.Files, []string{"b"}) {
+			t.Fatalf("second launch: %+v, %v", second, err)
+		}
+		if ok := must(r.host.IsAncestor(t.Context(), lost.Commit, second.Commit)); !ok {
+			t.Error("what was integrated first is not in the head")
+		}
 	}
 }
 
