@@ -58,6 +58,9 @@ type ended struct {
 }
 
 func (a *app) clean(ctx context.Context, o cleaning) error {
+	if o.olderThan < 0 {
+		return usage(fmt.Errorf("--older-than: expected a time such as 168h, found %s", o.olderThan))
+	}
 	var limit config.Size
 	if o.maxSize != "" {
 		var err error

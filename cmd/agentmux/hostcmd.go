@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -146,6 +147,8 @@ func explainRun(err error) error {
 	switch {
 	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrUnknownBase), errors.Is(err, host.ErrProductManager):
 		return usage(err)
+	case errors.Is(err, gitrepo.ErrShallow):
+		return usageText("this clone is shallow, and a run starts from the whole history; git fetch --unshallow brings the rest")
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/host"
@@ -63,13 +64,21 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 // session is named after.
 func readRequest(arg string) (request, title string, err error) {
 	if !strings.HasSuffix(arg, ".md") {
-		return arg, arg, nil
+		return arg, arg, readable("the request", arg)
 	}
 	data, err := os.ReadFile(arg)
 	if err != nil {
 		return "", "", usage(fmt.Errorf("%s cannot be read: %w; give the path of a file, or the request in quotes", arg, bare(err)))
 	}
-	return string(data), strings.TrimSuffix(filepath.Base(arg), ".md"), nil
+	return string(data), strings.TrimSuffix(filepath.Base(arg), ".md"), readable(arg, string(data))
+}
+
+// readable refuses a request that no prompt could take in: a session of it could only fail.
+func readable(what, text string) error {
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return usage(fmt.Errorf("%s is no UTF-8 text; save it as UTF-8", what))
+	}
+	return nil
 }
 
 func (a *app) resumeCommand() *cobra.Command {

@@ -233,6 +233,19 @@ func situations() []situation {
 		{"product manager", nil, append(issueRun, "--product-manager"), 2, []string{"quick", "product manager"}},
 		{"blank prompt", nil, []string{"run", " ", "--headless"}, 2, []string{"blank", "say what"}},
 		{"no such file", nil, []string{"run", "no.md", "--headless"}, 2, []string{"no.md cannot be read: no such file", "in quotes"}},
+		{"request of other bytes than text", nil, []string{"run", "caf\xe9", "--headless"}, 2, []string{"the request is no UTF-8 text"}},
+		{"file of other bytes than text", func(r *rig) {
+			r.write(filepath.Join(r.clone, "wide.md"), "a\x00b\x00")
+		}, []string{"run", "wide.md", "--headless"}, 2, []string{"wide.md is no UTF-8 text; save it as UTF-8"}},
+		{"shallow clone", func(r *rig) {
+			r.git(r.clone, "commit", "--quiet", "--allow-empty", "-m", "Another")
+			deep := r.clone + "-deep"
+			if err := os.Rename(r.clone, deep); err != nil {
+				r.t.Fatal(err)
+			}
+			r.git(r.dir, "clone", "--quiet", "--depth=1", "file://"+deep, r.clone)
+		}, []string{"run", "Say two", "--headless"}, 2, []string{"this clone is shallow", "git fetch --unshallow"}},
+		{"negative age", nil, []string{"clean", "--older-than", "-168h"}, 2, []string{"--older-than", "168h"}},
 		{"unknown word", nil, []string{"isue", "1"}, 2, []string{"issue"}},
 		{"a phrase", nil, []string{"fix the bug"}, 2, []string{`agentmux run "fix the bug"`}},
 		{"unknown flag", nil, []string{"issue", "1", "--headles"}, 2, []string{"--headles", "--help"}},
