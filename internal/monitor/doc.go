@@ -2,7 +2,7 @@
 // times, subplans, agents, research, recent records, and the gate or question that
 // waits for a person together with the keys that answer it.
 //
-// It only reads the session directory, by looking at it twice a second, and what a
+// It only reads the session directory, by looking at it once a second, and what a
 // person types leaves through [Options.Send]. [Build] makes a [View] of a state and
 // its records, [Render] a text of the View; both are pure. Texts of agents and
 // issues are shown without control and formatting characters, so that none of them
