@@ -58,11 +58,15 @@ func fetchPassword(socket, prompt string, stdout io.Writer) error {
 	return err
 }
 
-// askpass answers one prompt over a unix socket in a private directory, then closes.
+// askpass gives the password once over a unix socket in a private directory, then closes.
 type askpass struct {
 	program string
-	prompt  string // the only one that is answered
+	prompt  string // the only one that the password answers
 	secret  func(context.Context) (string, error)
+
+	// After a redirect, as from the old name of a repository, git has forgotten the user
+	// and asks first who it is.
+	user, userPrompt string
 
 	dir      string
 	listener net.Listener
@@ -87,6 +91,7 @@ func openAskpass(ctx context.Context, r Remote, u *url.URL) (*askpass, error) {
 	a := &askpass{
 		program: program, dir: dir, secret: r.Secret,
 		prompt: fmt.Sprintf("Password for '%s://%s@%s': ", u.Scheme, u.User.Username(), u.Host),
+		user:   u.User.Username(), userPrompt: fmt.Sprintf("Username for '%s://%s': ", u.Scheme, u.Host),
 	}
 	if a.listener, err = net.Listen("unix", a.socket()); err != nil {
 		_ = os.RemoveAll(dir)
@@ -102,33 +107,51 @@ func (a *askpass) environment() []string {
 	return []string{"GIT_ASKPASS=" + a.program, askpassSocket + "=" + a.socket()}
 }
 
-// serve takes one connection; the listener is closed before the secret is fetched.
+// serve takes one connection, and one more if the first only asked for the user.
 func (a *askpass) serve(ctx context.Context) {
-	conn, err := a.listener.Accept()
-	_ = a.listener.Close()
-	if err != nil {
-		return
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(askpassLimit))
-	prompt := make([]byte, 0, len(a.prompt)+1)
-	for len(prompt) < maxPrompt && !strings.HasSuffix(string(prompt), "\n") {
-		var b [1]byte
-		if _, err := conn.Read(b[:]); err != nil {
+	defer a.listener.Close()
+	for _, prompt := range []string{a.userPrompt, a.prompt} {
+		conn, err := a.listener.Accept()
+		if err != nil {
 			return
 		}
-		prompt = append(prompt, b[0])
+		asked := a.answer(ctx, conn, prompt)
+		conn.Close()
+		if asked != a.userPrompt {
+			return
+		}
 	}
-	if string(prompt) != a.prompt+"\n" {
+}
+
+// answer holds one conversation and returns what was asked. The user is told where that is
+// expected; the listener is closed before the secret is fetched.
+func (a *askpass) answer(ctx context.Context, conn net.Conn, expected string) string {
+	_ = conn.SetDeadline(time.Now().Add(askpassLimit))
+	line := make([]byte, 0, len(a.prompt)+1)
+	for len(line) < maxPrompt && !strings.HasSuffix(string(line), "\n") {
+		var b [1]byte
+		if _, err := conn.Read(b[:]); err != nil {
+			return ""
+		}
+		line = append(line, b[0])
+	}
+	asked := strings.TrimSuffix(string(line), "\n")
+	if asked == a.userPrompt && expected == a.userPrompt {
+		_, _ = io.WriteString(conn, a.user+"\n")
+		return asked
+	}
+	_ = a.listener.Close()
+	if asked != a.prompt {
 		a.err = errors.New("askpass: git asked for another server's password")
-		return
+		return ""
 	}
 	secret, err := a.secret(ctx)
 	if err != nil {
 		a.err = fmt.Errorf("askpass: %w", err)
-		return
+		return ""
 	}
 	_, _ = io.WriteString(conn, secret+"\n")
+	return asked
 }
 
 // close ends the conversation and returns why no password was given, if one was
