@@ -81,6 +81,13 @@ func TestRecordOfAServerWithoutTimelines(t *testing.T) {
 			t.Errorf("record %+v, %v", record, err)
 		}
 	})
+	delete(answers, "GET /repos/octo/widgets/issues/12/events")
+	over(t, at(answers), func(t *testing.T, c *ghsync.Client, _ *wire) {
+		record, err := c.Record(t.Context(), octoWidgets, 12)
+		if err != nil || record.Issue.Number != 12 || len(record.Labels) != 0 {
+			t.Errorf("without events: record %+v, %v", record, err)
+		}
+	})
 }
 
 func TestAccessOfAServerThatDoesNotSayIt(t *testing.T) {
