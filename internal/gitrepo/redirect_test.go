@@ -24,7 +24,7 @@ func TestAnOldNameOfARepositoryStillWorks(t *testing.T) {
 	proxy := httputil.NewSingleHostReverseProxy(inner)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if rest, ok := strings.CutPrefix(req.URL.RequestURI(), "/old/name.git"); ok {
-			http.Redirect(w, req, "/o/r.git"+rest, http.StatusMovedPermanently)
+			http.Redirect(w, req, "http://"+req.Host+"/o/r.git"+rest, http.StatusMovedPermanently)
 			return
 		}
 		proxy.ServeHTTP(w, req)
