@@ -98,6 +98,9 @@ func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
 	if f.dry {
 		return a.dryRun(ctx, s, p)
 	}
+	if !f.new {
+		p.spec.Unless = func() error { return begun(s.project, repo, ref.number) }
+	}
 	return a.launch(ctx, s, p, f)
 }
 
@@ -134,14 +137,14 @@ func (a *app) existing(ctx context.Context, s *site, repo ghsync.Repo, number in
 		return false, err
 	}
 	for _, e := range entries {
-		if e.State == nil || e.State.IssueNumber != number || !strings.EqualFold(string(e.State.Repo), repo.String()) {
+		if !ofIssue(e, repo, number) {
 			continue
 		}
 		switch {
 		case ending(e):
 			return true, stillEnding(e)
 		case e.Running:
-			return true, &codeError{exitLocked, fmt.Errorf("%s works on it already; agentmux attach %s", e.Name, e.Name)}
+			return true, atWork(e)
 		case owes(e):
 			return true, a.foreground(ctx, e.Dir, host.RunSpec{})
 		case unfinished(e) && (f.headless || !a.terminal):
@@ -151,6 +154,29 @@ func (a *app) existing(ctx context.Context, s *site, repo ghsync.Repo, number in
 		}
 	}
 	return false, nil
+}
+
+// begun refuses a session of an issue for which another command has made one since ours
+// looked: people start twice what seems to do nothing.
+func begun(project string, repo ghsync.Repo, number int) error {
+	entries, err := session.List(project)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if ofIssue(e, repo, number) && (e.Running || unfinished(e)) {
+			return atWork(e)
+		}
+	}
+	return nil
+}
+
+func ofIssue(e session.Entry, repo ghsync.Repo, number int) bool {
+	return e.State != nil && e.State.IssueNumber == number && strings.EqualFold(string(e.State.Repo), repo.String())
+}
+
+func atWork(e session.Entry) error {
+	return &codeError{exitLocked, fmt.Errorf("%s works on it already; agentmux attach %s", e.Name, e.Name)}
 }
 
 // planned is a session that could be made now.

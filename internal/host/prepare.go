@@ -41,6 +41,10 @@ type PrepareSpec struct {
 
 	Dir string // the project, where a directory below the clone's root is one of its own; empty = the root
 
+	// Unless may refuse the session right before it is made, while no other command that
+	// asks makes one in the project. May be nil.
+	Unless func() error
+
 	dir string // the session lies below it; empty = in the project
 }
 
@@ -68,7 +72,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 	create := session.CreateSpec{
 		Project: or(spec.dir, spec.Root()), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
 		Definition: data, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def),
-		BranchTaken: func(branch string) bool { return spec.Project.branchTaken(ctx, branch) },
+		BranchTaken: func(branch string) bool { return spec.Project.branchTaken(ctx, branch) }, Unless: spec.Unless,
 	}
 	if spec.Snapshot != nil {
 		var err error

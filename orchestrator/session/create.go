@@ -32,10 +32,18 @@ type CreateSpec struct {
 	BranchPrefix string
 	BranchTaken  func(branch string) bool // may be nil
 
+	// Unless is asked right before the session is made, while no other Create that asks can
+	// make one in the project. Its error ends Create. May be nil.
+	Unless func() error
+
 	State orchestrator.State
 
 	Disk durable.Disk // what the session is written through; zero = the disk of this machine
 }
+
+// turnWait is how long a Create waits for others that make their sessions. It covers
+// their questions to the server.
+const turnWait = time.Minute
 
 // Create makes a session and returns it with its lock held, its first two
 // records written and its state at the first phase that applies, which no host
@@ -56,6 +64,16 @@ func Create(spec CreateSpec) (*Session, error) {
 	spec.Project = project
 	if err := prepareProject(spec.Disk, project); err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
+	}
+	if spec.Unless != nil {
+		turn, err := spec.Disk.LockWithin(filepath.Join(Dir(project), turnFile), "", turnWait)
+		if err != nil {
+			return nil, fmt.Errorf("create session: %w", err)
+		}
+		defer turn.Close() // ends with the process at the latest
+		if err := spec.Unless(); err != nil {
+			return nil, err
+		}
 	}
 	for n := 1; ; n++ {
 		s, err := createNamed(spec, spec.name(n))

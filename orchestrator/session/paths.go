@@ -39,6 +39,7 @@ const (
 	projectDir         = ".agentmux"
 	sessionsDir        = ".sessions"
 	ignoreFile         = ".gitignore"
+	turnFile           = ".create.lock" // held by who makes a session, if only one may
 	lastCompletionFile = ".last_completion.json"
 )
 
