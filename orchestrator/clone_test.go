@@ -102,3 +102,24 @@ func TestACloneIsEqualAndSharesNothing(t *testing.T) {
 		t.Errorf("%s is shared", at)
 	}
 }
+
+// A key that the reader takes for unknown is kept but never read.
+func TestEveryKeyOfAStateIsReadBack(t *testing.T) {
+	s := orchestrator.NewState()
+	fill(t, reflect.ValueOf(s).Elem(), 0)
+	s.LastEvent, s.SchemaVersion = orchestrator.LastResumed, 1
+	was, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := orchestrator.Decode(was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range back.Unknown {
+		t.Errorf("%s is written and taken for unknown", key)
+	}
+	if is, err := back.Encode(); err != nil || !bytes.Equal(was, is) {
+		t.Errorf("read: %v\n%s\nwritten:\n%s", err, is, was)
+	}
+}
