@@ -60,6 +60,9 @@ func (l *loop) logEvent(e orchestrator.Event) {
 	if role, ok := e.Data["role"].(string); ok && role != "" {
 		attrs = append(attrs, "role", role)
 	}
+	if e.Type == orchestrator.EvEffectFailed { // while it is tried again no state says why
+		attrs = append(attrs, "effect", e.Data["effect"], "err", e.Data["error"])
+	}
 	l.Log.Log(context.Background(), level, "recorded", attrs...)
 }
 

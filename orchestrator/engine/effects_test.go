@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -107,7 +108,8 @@ func TestAFailedTryIsRepeatedWithPauses(t *testing.T) {
 			}
 			return nil
 		}
-		st := w.start(engine.Options{}).wait()
+		var log lockedBuffer
+		st := w.start(engine.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}).wait()
 		if st.Outcome != "done" || len(times) != 4 {
 			t.Fatalf("ended %s after %d tries", st.Outcome, len(times))
 		}
@@ -118,6 +120,9 @@ func TestAFailedTryIsRepeatedWithPauses(t *testing.T) {
 		}
 		if n := len(w.events(orchestrator.EvEffectFailed)); n != 3 {
 			t.Errorf("%d records of failed tries", n)
+		}
+		if !strings.Contains(log.String(), `effect=start_agent err="no room"`) {
+			t.Error("the log does not say what failed and why")
 		}
 	})
 }
