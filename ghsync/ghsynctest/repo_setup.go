@@ -238,6 +238,20 @@ func (h *Repo) Rename(name string) {
 	})
 }
 
+// MoveTo gives the repository to an account; the old name redirects.
+func (h *Repo) MoveTo(owner string) {
+	h.locked(func() {
+		account := h.s.users[key(owner)]
+		if account == nil {
+			account = &user{id: h.s.newID(), login: owner, kind: "Organization"}
+			h.s.users[key(owner)] = account
+		}
+		h.r.owner = account
+		h.s.names[key(h.r.fullName())] = h.r
+		h.s.emit(h.r, "repository", "transferred", nil)
+	})
+}
+
 // Delete lets the repository answer 404, by its id, too.
 func (h *Repo) Delete() {
 	h.locked(func() {

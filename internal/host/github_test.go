@@ -234,6 +234,19 @@ func TestProtocolG2ARewrittenBranchIsLeftAlone(t *testing.T) {
 	}
 }
 
+func TestTheOldNameOfAMovedRepositoryIsGoodForAPullRequest(t *testing.T) {
+	t.Parallel()
+	r := newGitHubRig(t, "")
+	r.script(simple())
+	r.repo.MoveTo("newcorp")
+	dir, _ := r.issue("Greet", "Say hello.")
+	s := r.runIssue(dir, host.RunSpec{})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if pulls := r.repo.Pulls(); len(pulls) != 1 || pulls[0].Head != s.FeatureBranch {
+		t.Errorf("pull requests: %+v", pulls)
+	}
+}
+
 func TestABranchOfSomebodyElseGetsAnotherName(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")

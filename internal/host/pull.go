@@ -29,8 +29,11 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 		return orchestrator.Result{}, err
 	}
 	spec := ghsync.PullRequestSpec{
-		Repo: r.pullRepo(s), HeadOwner: r.project.Repo.Owner, Branch: e.Args.Branch, Base: s.BaseBranch,
+		Repo: r.pullRepo(s), Branch: e.Args.Branch, Base: s.BaseBranch,
 		Title: r.pullTitle(e.Args, s), Body: r.redactor.Redact(ghsync.RenderBody(body)), Ready: !e.Args.Draft,
+	}
+	if spec.HeadOwner, err = r.headOwner(ctx, spec.Repo); err != nil {
+		return orchestrator.Result{}, err
 	}
 	if snap, err := r.snapshotOf(); err == nil {
 		spec.Reviewer = snap.Requester.Login
@@ -49,6 +52,23 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 		return orchestrator.Result{}, err
 	}
 	return orchestrator.Result{Number: res.Number, URL: res.URL, Draft: res.Draft, Adopted: res.Adopted}, nil
+}
+
+// headOwner is who owns the branch. Where that is not who owns repo, origin is a fork, or
+// the clone knows repo by an old name.
+func (r *runner) headOwner(ctx context.Context, repo ghsync.Repo) (string, error) {
+	origin := r.project.Repo
+	if strings.EqualFold(origin.Owner, repo.Owner) {
+		return origin.Owner, nil
+	}
+	now, err := r.GitHub.Repository(ctx, origin.Owner, origin.Name)
+	switch {
+	case ghsync.IsNotFound(err):
+		return origin.Owner, nil
+	case err != nil:
+		return "", fmt.Errorf("read %s: %w", origin, err)
+	}
+	return now.Owner, nil
 }
 
 // moved is the pull request under the name that its repository has now.
