@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -44,7 +46,8 @@ func (e Entry) Condition() string {
 }
 
 // List returns a project's sessions, oldest name first. A session that cannot be
-// read is in it with its error; half-made ones are not.
+// read is in it with its error; half-made ones are not, and no directory whose name could
+// steer the terminal that shows it.
 func List(project string) ([]Entry, error) {
 	found, err := os.ReadDir(Dir(project))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +58,7 @@ func List(project string) ([]Entry, error) {
 	}
 	var entries []Entry
 	for _, e := range found {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !strings.Contains(e.Name(), ".tmp-") {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !strings.Contains(e.Name(), ".tmp-") && printable(e.Name()) {
 			entries = append(entries, entry(filepath.Join(Dir(project), e.Name())))
 		}
 	}
@@ -147,4 +150,8 @@ func selected(entries []Entry, fits func(Entry) bool) []Entry {
 		}
 	}
 	return out
+}
+
+func printable(name string) bool {
+	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }

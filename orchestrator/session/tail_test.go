@@ -310,3 +310,16 @@ func TestFollowerOfDamagedFiles(t *testing.T) {
 		t.Error("records without a state")
 	}
 }
+
+func TestADirectoryWhoseNameSteersATerminalIsNotListed(t *testing.T) {
+	s := create(t, spec(t, t.TempDir()))
+	for _, name := range []string{"a\x1b[2J", "b\nc", "d\u202ee"} {
+		if err := os.Mkdir(session.Dir(s.Project())+"/"+name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, err := session.List(s.Project())
+	if err != nil || len(entries) != 1 || entries[0].Name != s.Name() {
+		t.Errorf("listed: %+v, %v", entries, err)
+	}
+}
