@@ -55,8 +55,8 @@ type IntegrateResult struct {
 func IntegrationRef(session string) string { return "refs/agentmux/integration/" + session }
 
 // Integrate merges a snapshot into the session's integration head by a commit of its
-// own. A launch that is integrated already gives its result again. ErrMoved if the
-// head is neither the expected commit nor holds the launch.
+// own. A launch that is integrated above spec.Head already gives its result again. ErrMoved
+// if the head is neither spec.Head nor holds the launch.
 func (h *Host) Integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResult, error) {
 	res, err := h.integrate(ctx, spec)
 	if err != nil {
