@@ -163,10 +163,17 @@ func NewMirror(o MirrorOptions) (*Mirror, error) {
 		return nil, errors.New("a mirror needs a client or a sink")
 	}
 	m.n = newNeutralizer(server, o.LinkHosts)
-	m.rebuild = !found || st.Host != o.Host
+	m.rebuild = (!found || st.Host != o.Host) && !unhosted(s)
 	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host
 	m.view.host, m.view.sandbox, m.view.deaf = o.Host, o.Sandbox, o.Deaf
 	return m, m.readFacts()
+}
+
+// unhosted reports whether no host has committed anything in a session, so that no mirror can
+// have shown any of it: it has the two records that it was made with.
+func unhosted(s *session.Session) bool {
+	state, err := s.ReadState()
+	return err == nil && state.Seq <= 2
 }
 
 // Wake tells the mirror that there may be new records. It never blocks.

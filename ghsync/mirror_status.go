@@ -164,10 +164,9 @@ func latest(a, b time.Time) time.Time {
 }
 
 // findOurs finds the ids of comments an earlier mirror made, after its memory was lost or
-// came from another host. A session that has just begun has none.
+// came from another host.
 func (m *Mirror) findOurs(ctx context.Context) error {
-	fresh := m.st.StatusCommentID == 0 && len(m.st.Intents) == 0 && m.o.Now().Sub(m.view.started) < time.Minute
-	if m.o.Client == nil || fresh {
+	if m.o.Client == nil {
 		m.rebuild = false
 		return nil
 	}

@@ -186,7 +186,6 @@ func TestGitHub50LostMemoryIsRebuiltFromOurComments(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := st.options()
-	o.Now = func() time.Time { return st.clock().Add(time.Hour) }
 	st.finish(st.mirror(o))
 	if after := st.end(); after != before || after != calm.end() {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
