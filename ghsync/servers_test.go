@@ -9,14 +9,18 @@ import (
 )
 
 // at answers by method and path; what is not named is not there.
-func at(answers map[string]string) func(int, *http.Request) (*http.Response, error) {
-	return func(_ int, req *http.Request) (*http.Response, error) {
-		body, ok := answers[req.Method+" "+req.URL.Path]
-		if !ok {
-			return respond(http.StatusNotFound, `{"message":"Not Found"}`)
-		}
-		return respond(http.StatusOK, body)
+func at(answers map[string]string, req *http.Request) (*http.Response, error) {
+	body, ok := answers[req.Method+" "+req.URL.Path]
+	if !ok {
+		return respond(http.StatusNotFound, `{"message":"Not Found"}`)
 	}
+	return respond(http.StatusOK, body)
+}
+
+// small is over with a server that has these answers alone.
+func small(t *testing.T, answers map[string]string, f func(*testing.T, *ghsync.Client, *wire)) {
+	t.Helper()
+	over(t, func(_ int, req *http.Request) (*http.Response, error) { return at(answers, req) }, f)
 }
 
 const (
@@ -38,7 +42,7 @@ func issueAnswers() map[string]string {
 }
 
 func TestEveryCallAcceptsJSON(t *testing.T) {
-	over(t, at(issueAnswers()), func(t *testing.T, c *ghsync.Client, w *wire) {
+	small(t, issueAnswers(), func(t *testing.T, c *ghsync.Client, w *wire) {
 		if _, err := c.Record(t.Context(), octoWidgets, 12); err != nil {
 			t.Fatal(err)
 		}
@@ -53,14 +57,13 @@ func TestEveryCallAcceptsJSON(t *testing.T) {
 func TestServersWithoutGraphQL(t *testing.T) {
 	for name, status := range map[string]int{"not found": 404, "method not allowed": 405, "gone": 410, "not implemented": 501} {
 		t.Run(name, func(t *testing.T) {
-			rest := at(issueAnswers())
 			asked := 0
-			over(t, func(n int, req *http.Request) (*http.Response, error) {
+			over(t, func(_ int, req *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(req.URL.Path, "/graphql") {
 					asked++
 					return respond(status, `{"message":"no"}`)
 				}
-				return rest(n, req)
+				return at(issueAnswers(), req)
 			}, func(t *testing.T, c *ghsync.Client, _ *wire) {
 				record, err := c.Record(t.Context(), octoWidgets, 12)
 				if err != nil || len(record.Labels) != 1 || asked != 1 {
@@ -75,14 +78,14 @@ func TestRecordOfAServerWithoutTimelines(t *testing.T) {
 	answers := issueAnswers()
 	delete(answers, "GET /repos/octo/widgets/issues/12/timeline")
 	answers["GET /repos/octo/widgets/issues/12/events"] = labelled
-	over(t, at(answers), func(t *testing.T, c *ghsync.Client, _ *wire) {
+	small(t, answers, func(t *testing.T, c *ghsync.Client, _ *wire) {
 		record, err := c.Record(t.Context(), octoWidgets, 12)
 		if err != nil || len(record.Labels) != 1 || record.Labels[0].Actor.ID != 9 || len(record.Renames) != 1 {
 			t.Errorf("record %+v, %v", record, err)
 		}
 	})
 	delete(answers, "GET /repos/octo/widgets/issues/12/events")
-	over(t, at(answers), func(t *testing.T, c *ghsync.Client, _ *wire) {
+	small(t, answers, func(t *testing.T, c *ghsync.Client, _ *wire) {
 		record, err := c.Record(t.Context(), octoWidgets, 12)
 		if err != nil || record.Issue.Number != 12 || len(record.Labels) != 0 {
 			t.Errorf("without events: record %+v, %v", record, err)
@@ -96,7 +99,7 @@ func TestAccessOfAServerThatDoesNotSayIt(t *testing.T) {
 			answers := issueAnswers()
 			answers["GET /repos/octo/widgets"] = strings.Replace(repoJSON, `,"permissions":{"pull":true}`, "", 1)
 			answers["GET /repos/octo/widgets/collaborators/octo-dev/permission"] = `{"permission":"` + permission + `","user":` + octoDev + `}`
-			over(t, at(answers), func(t *testing.T, c *ghsync.Client, _ *wire) {
+			small(t, answers, func(t *testing.T, c *ghsync.Client, _ *wire) {
 				r, err := c.Repository(t.Context(), "octo", "widgets")
 				if err != nil || r.CanPush != want || r.CanAdmin != (permission == "admin") || !r.CanRead {
 					t.Errorf("repository %+v, %v", r, err)
@@ -121,12 +124,12 @@ func TestEnsureLabelUnderstandsThatItExists(t *testing.T) {
 }
 
 func TestMetaOfAServerWithoutIt(t *testing.T) {
-	over(t, at(map[string]string{"GET /user": octoDev}), func(t *testing.T, c *ghsync.Client, _ *wire) {
+	small(t, map[string]string{"GET /user": octoDev}, func(t *testing.T, c *ghsync.Client, _ *wire) {
 		if _, err := c.Meta(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
-	over(t, at(nil), func(t *testing.T, c *ghsync.Client, _ *wire) {
+	small(t, nil, func(t *testing.T, c *ghsync.Client, _ *wire) {
 		if _, err := c.Meta(t.Context()); !ghsync.IsNotFound(err) {
 			t.Errorf("of an address where nothing is: %v", err)
 		}

@@ -70,7 +70,7 @@ func Create(spec CreateSpec) (*Session, error) {
 		if err != nil {
 			return nil, fmt.Errorf("create session: %w", err)
 		}
-		defer turn.Close() // ends with the process at the latest
+		defer func() { _ = turn.Close() }() // ends with the process at the latest
 		if err := spec.Unless(); err != nil {
 			return nil, err
 		}
