@@ -22,8 +22,8 @@ const maxHistories = 3
 // a fraction of that, into every workspace that goes on from the commit.
 func (h *Host) histories() string { return filepath.Join(h.dir, "history") }
 
-// takeHistory copies the longest way to a commit that is kept into an empty repository and
-// returns the commit it leads to; "" if there is none.
+// takeHistory copies a history that sha goes on from, its own at best, into an empty
+// repository and returns the commit it leads to; "" if none is kept.
 func (h *Host) takeHistory(ctx context.Context, gitDir, sha string) string {
 	if h.takePacks(gitDir, sha) {
 		return sha

@@ -96,8 +96,12 @@ func (h *Host) integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResu
 	if err != nil || len(conflicts) > 0 {
 		return IntegrateResult{Conflicts: conflicts}, err
 	}
-	if head, err := h.Tree(ctx, spec.Head); err != nil || head == tree {
-		return h.nothingNew(ctx, spec, head, err)
+	head, err := h.Tree(ctx, spec.Head)
+	if err != nil {
+		return IntegrateResult{}, err
+	}
+	if head == tree {
+		return h.nothingNew(ctx, spec, head)
 	}
 	commit, err := h.Commit(ctx, CommitSpec{
 		Tree: tree, Parents: []string{spec.Head}, Message: spec.message(), Author: spec.Author, Date: spec.Date,
@@ -115,13 +119,12 @@ func (h *Host) integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResu
 // the caller lost a result: its run ended between the merge and the commit of the state, and
 // who goes on asks in another order. What it lost stays where it is.
 func (h *Host) onlyLaunches(ctx context.Context, from, to string) (bool, error) {
-	out, err := h.git("log", "-z", "--first-parent", "--no-show-signature", "--format=%H %P%n%B", "--end-of-options", to, "^"+from).run(ctx)
+	commits, err := h.between(ctx, from, to)
 	if err != nil {
 		return false, err
 	}
 	parent := to
-	for _, rec := range records(out) {
-		c := parseIntegrated(rec)
+	for _, c := range commits {
 		if c.launch == "" || c.id != parent {
 			return false, nil
 		}
@@ -132,10 +135,10 @@ func (h *Host) onlyLaunches(ctx context.Context, from, to string) (bool, error) 
 
 // nothingNew is the result for a launch that changes nothing at the head: it did nothing, or
 // what it did was integrated before, below launches that came after it.
-func (h *Host) nothingNew(ctx context.Context, spec IntegrateSpec, tree string, err error) (IntegrateResult, error) {
+func (h *Host) nothingNew(ctx context.Context, spec IntegrateSpec, tree string) (IntegrateResult, error) {
 	res := IntegrateResult{Commit: spec.Head, Tree: tree, Empty: true}
-	if err != nil || spec.Head == spec.Base {
-		return res, err
+	if spec.Head == spec.Base {
+		return res, nil
 	}
 	done, err := h.integrated(ctx, spec, spec.Head)
 	if err != nil || done.id == "" {
@@ -189,17 +192,31 @@ func parseIntegrated(rec string) integratedCommit {
 // integrated looks for the launch among the commits between the workspace's base and
 // the head.
 func (h *Host) integrated(ctx context.Context, spec IntegrateSpec, head string) (integratedCommit, error) {
-	out, err := h.git("log", "-z", "--first-parent", "--no-show-signature", "--format=%H %P%n%B",
-		"--end-of-options", head, "^"+spec.Base).run(ctx)
+	commits, err := h.between(ctx, spec.Base, head)
 	if err != nil {
 		return integratedCommit{}, err
 	}
-	for _, rec := range records(out) {
-		if c := parseIntegrated(rec); c.launch == spec.Launch {
+	for _, c := range commits {
+		if c.launch == spec.Launch {
 			return c, nil
 		}
 	}
 	return integratedCommit{}, nil
+}
+
+// between lists the commits on the first-parent line of head that base does not reach, the
+// newest first.
+func (h *Host) between(ctx context.Context, base, head string) ([]integratedCommit, error) {
+	out, err := h.git("log", "-z", "--first-parent", "--no-show-signature", "--format=%H %P%n%B",
+		"--end-of-options", head, "^"+base).run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []integratedCommit
+	for _, rec := range records(out) {
+		list = append(list, parseIntegrated(rec))
+	}
+	return list, nil
 }
 
 // mergeSnapshot returns the merged tree, or the conflicting paths.

@@ -134,7 +134,7 @@ func (l *loop) live(ctx context.Context) (live []string, exited []orchestrator.A
 	ctx, cancel := context.WithTimeout(ctx, observeBound)
 	defer cancel()
 	reports, err := l.Agents.Observe(ctx, l.st)
-	l.observed = l.Now()
+	l.observed = l.Now() // the loop has no need to look again at once
 	if err != nil {
 		l.Log.Warn("agents cannot be observed", "err", err)
 		for _, a := range l.st.Agents {
