@@ -2,6 +2,7 @@ package tmux_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,13 +100,17 @@ func TestNewWindowRefusesWhatTmuxWouldMisread(t *testing.T) {
 // tmux starts a pane whose directory cannot be entered somewhere else and says nothing.
 func TestNewWindowFailsWhenThePaneLandsElsewhere(t *testing.T) {
 	s := startServer(t)
-	dir := t.TempDir()
-	// The program itself goes elsewhere, which looks the same from outside.
-	_, err := s.NewWindow(t.Context(), tmux.WindowSpec{
-		Session: "work", Name: "w", Command: []string{"/bin/sh", "-c", "cd /; exec sleep 600"}, Dir: dir,
+	dir, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	// The name stands for the directory in this process and for none in the server.
+	_, err = s.NewWindow(t.Context(), tmux.WindowSpec{
+		Session: "work", Name: "w", Command: []string{"/bin/sleep", "600"}, Dir: fmt.Sprintf("/dev/fd/%d", dir.Fd()),
 	})
-	if err == nil || !strings.Contains(err.Error(), dir) {
-		t.Errorf("want an error that names the directory, got %v", err)
+	if err == nil || !strings.Contains(err.Error(), "instead of /") {
+		t.Errorf("want an error that names both directories, got %v", err)
 	}
 	if panes, err := s.Panes(t.Context()); err != nil || len(panes) != 1 {
 		t.Errorf("the pane was kept: %+v, %v", panes, err)
