@@ -125,6 +125,26 @@ func TestProtocolP15PauseAndAgents(t *testing.T) {
 	})
 }
 
+// What comes in a pause wakes nobody. The agent that waited for it must not count as waiting
+// when the session goes on: its limits would stand still for good.
+func TestAnAnswerInAPauseEndsTheWait(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.tool("ask_human", "planner", map[string]any{"id": "q1", "question": "Which?"}, nil)
+	m.report("planner", orchestrator.AgentReport{TurnEnded: "turn 1"})
+	m.command("pause", nil)
+	m.command("answer", map[string]any{"text": "this"})
+	m.command("resume", nil)
+	if a := m.s.Agents["planner"]; a.Waiting != "" || a.Launch != "1.planner.1" {
+		t.Errorf("planner %+v", a)
+	}
+	if orchestrator.StandsStill(m.def, m.s) {
+		t.Error("the limits do not count")
+	}
+	if got := m.s.Messages[0]; got.State != orchestrator.MessageDelivered {
+		t.Errorf("answer %+v", got)
+	}
+}
+
 func TestProtocolP15PauseAtAGate(t *testing.T) {
 	t.Run("gate", func(t *testing.T) {
 		m := newSim(t, "quick", interactive)

@@ -241,15 +241,28 @@ func (r *reducer) goOnWith(live []string, resumed bool) {
 	}
 	for _, o := range Owed(r.def, r.s) {
 		key := o.Key()
+		r.noLongerWaits(key)
 		a := r.s.Agents[key]
 		switch {
-		case a.Waiting != "" && r.waitsFor(key) != "", !resumed && hostQuestion(r.s, key) != nil:
+		case a.Waiting != "", !resumed && hostQuestion(r.s, key) != nil:
 		case a.Launch == "" && !r.comesBack(key), live != nil && a.Launch != "" && !slices.Contains(live, a.Launch) && !r.starting(a.Launch):
 			r.launch(o, true)
 		default:
 			r.deliverQueued(key)
 		}
 	}
+}
+
+// noLongerWaits clears the mark of an agent for which all has come that it waited for: while
+// the session was paused nobody was woken. A mark that stayed would keep its limits still.
+func (r *reducer) noLongerWaits(key string) {
+	a := r.s.Agents[key]
+	if a.Waiting == "" || r.waitsFor(key) != "" {
+		return
+	}
+	a.Waiting, a.Heard = "", r.now
+	r.s.Agents[key] = a
+	r.changed = true
 }
 
 // comesBack reports whether a lost agent is to be started again after a pause.
