@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,19 +81,13 @@ func Decode(data []byte) (*State, error) {
 	if err := json.Unmarshal(data, &keys); err != nil {
 		return nil, &CorruptError{"state.json: " + jsonCause(err)}
 	}
-	var version int
-	if raw, ok := keys["schema_version"]; ok {
-		if json.Unmarshal(raw, &version) != nil {
-			return nil, &CorruptError{"state.json: schema_version: expected a number"}
-		}
-	}
-	if version > SchemaVersion {
-		return nil, ErrNewer
-	}
 	for key, convert := range conversions {
 		if raw, ok := keys[key]; ok {
 			keys[key] = convert(raw)
 		}
+	}
+	if err := checkVersion(keys["schema_version"]); err != nil {
+		return nil, err
 	}
 	s := NewState()
 	s.SchemaVersion = 0 // unless the file says otherwise
@@ -189,20 +184,60 @@ func fullState() *State {
 	return s
 }
 
-// conversions are the spellings that files of the earlier tool may hold.
-var conversions = map[string]func(rawJSON) rawJSON{
-	"completed_subplans":                 planIDs,
-	"implementation_active_plan_ids":     planIDs,
-	"implementation_completed_group_ids": texts,
-	"subplan_count":                      number,
-	"review_iteration":                   number,
-	"implementation_group_total":         number,
-	"implementation_group_index":         number,
-	"issue_number":                       number,
-	"phase":                              text,
-	"session_name":                       text,
-	"feature_dir":                        text,
-	"updated_by":                         text,
+// SeqOf returns the seq of a state.json, without judging the rest of it.
+func SeqOf(data []byte) (int, error) {
+	var state struct {
+		Seq rawJSON `json:"seq"`
+	}
+	if err := json.Unmarshal(data, &state); err != nil || state.Seq == nil {
+		return 0, err
+	}
+	var seq int
+	err := json.Unmarshal(number(state.Seq), &seq)
+	return seq, err
+}
+
+// checkVersion refuses what a later program wrote, however large its number is.
+func checkVersion(raw rawJSON) error {
+	if raw == nil {
+		return nil
+	}
+	var n json.Number
+	if json.Unmarshal(raw, &n) == nil && n == "" { // null
+		return nil
+	}
+	version, err := strconv.Atoi(n.String())
+	switch {
+	case version > SchemaVersion: // also what no int holds
+		return ErrNewer
+	case err != nil:
+		return &CorruptError{"state.json: schema_version: expected a number"}
+	}
+	return nil
+}
+
+// conversions are the other spellings that files may hold, by key: a number as text, a
+// text as number, and in the lists of the earlier tool plan_2 for 2.
+var conversions = spellings()
+
+func spellings() map[string]func(rawJSON) rawJSON {
+	out := map[string]func(rawJSON) rawJSON{
+		"completed_subplans":                 planIDs,
+		"implementation_active_plan_ids":     planIDs,
+		"implementation_completed_group_ids": texts,
+	}
+	state := reflect.TypeFor[State]()
+	for i := range state.NumField() {
+		field := state.Field(i)
+		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch field.Type.Kind() {
+		case reflect.Int:
+			out[key] = number
+		case reflect.String:
+			out[key] = text
+		}
+	}
+	return out
 }
 
 // number turns "42" into 42; anything else is left for the strict decoder.

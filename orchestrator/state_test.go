@@ -59,12 +59,39 @@ func TestProtocolS1SpellingsOfTheEarlierTool(t *testing.T) {
 	}
 }
 
+// S1: every number may be text and every text a number, whoever wrote the file.
+func TestProtocolS1EveryKeyMayBeSpelledTheOtherWay(t *testing.T) {
+	s, err := orchestrator.Decode([]byte(`{
+		"phase": 7, "last_event": 5, "updated_at": 1705312200, "updated_by": 3, "feature_dir": 4, "implementation_group_mode": 1,
+		"issue_number": "42", "schema_version": "1", "workflow": 2024, "base_branch": 7, "issue_title": 404, "outcome_reason": 9,
+		"seq": "12", "visit": " 3 ", "effect_seq": "30", "resume_count": "1", "change_round": "2", "change_request": 5}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Phase != "7" || s.LastEvent != orchestrator.LastResumed || len(s.Warnings) != 1 || s.UpdatedAt != "1705312200" || s.UpdatedBy != "3" ||
+		s.FeatureDir != "4" || s.GroupMode != "1" || s.IssueNumber != 42 || s.SchemaVersion != 1 || s.Workflow != "2024" ||
+		s.BaseBranch != "7" || s.IssueTitle != "404" || s.OutcomeReason != "9" || s.Seq != 12 || s.Visit != 3 ||
+		s.EffectSeq != 30 || s.ResumeCount != 1 || s.ChangeRound != 2 || s.ChangeRequest != "5" {
+		t.Errorf("state %+v", s)
+	}
+	for text, want := range map[string]int{`{"seq": "12"}`: 12, `{"seq": 12}`: 12, `{}`: 0, `{"seq": null}`: 0} {
+		if seq, err := orchestrator.SeqOf([]byte(text)); err != nil || seq != want {
+			t.Errorf("seq of %s is %d, %v", text, seq, err)
+		}
+	}
+	if _, err := orchestrator.SeqOf([]byte(`{"seq": "many"}`)); err == nil {
+		t.Error("seq of many is a number")
+	}
+}
+
 func TestProtocolS2StatesThatCannotBeRead(t *testing.T) {
 	for name, data := range map[string]string{
 		"bad JSON":       `{`,
 		"no object":      `[1]`,
 		"wrong type":     `{"phase": []}`,
 		"version":        `{"schema_version": "one"}`,
+		"no version":     `{"schema_version": ""}`,
+		"half a version": `{"schema_version": 1.5}`,
 		"no list":        `{"completed_subplans": "all"}`,
 		"no number":      `{"subplan_count": "many"}`,
 		"bad duration":   `{"settings": {"limit_phase": "long"}}`,
@@ -77,8 +104,10 @@ func TestProtocolS2StatesThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := orchestrator.Decode([]byte(`{"schema_version": 2}`)); !errors.Is(err, orchestrator.ErrNewer) {
-		t.Errorf("schema 2: %v", err)
+	for _, version := range []string{`2`, `"2"`, `99999999999999999999`} {
+		if _, err := orchestrator.Decode([]byte(`{"schema_version": ` + version + `}`)); !errors.Is(err, orchestrator.ErrNewer) {
+			t.Errorf("schema %s: %v", version, err)
+		}
 	}
 }
 

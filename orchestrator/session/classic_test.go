@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -64,5 +66,22 @@ func TestProtocolS1AClassicSessionIsRead(t *testing.T) {
 	again := state(t, s)
 	if again.Unknown["colour"] == nil || again.Seq != 1 {
 		t.Errorf("written state is %+v", again)
+	}
+}
+
+// S1: names that a file of the earlier tool lacks are those its directory gives it.
+func TestProtocolS1AClassicSessionWithoutItsNames(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "20240115-103000-my-feature")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, session.StateFile), `{"phase": "architecting"}`)
+	s, err := session.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.ReadState()
+	if err != nil || st.FeatureDir != dir || st.SessionName != "agentmux-my-feature" {
+		t.Errorf("%+v, %v", st, err)
 	}
 }

@@ -126,8 +126,8 @@ func createNamed(spec CreateSpec, name string) (*Session, error) {
 	if _, err := os.Lstat(final); err == nil {
 		return nil, fs.ErrExist
 	}
-	temp := fmt.Sprintf("%s.tmp-%d", final, os.Getpid())
-	if err := spec.Disk.Mkdir(temp); err != nil {
+	temp, err := tempDir(spec.Disk, final)
+	if err != nil {
 		return nil, err
 	}
 	held, err := fill(temp, final, spec)
@@ -145,6 +145,17 @@ func createNamed(spec CreateSpec, name string) (*Session, error) {
 		return nil, errors.Join(err, s.Release())
 	}
 	return s, nil
+}
+
+// tempDir makes the directory a session is made in. A launcher that was killed may have left
+// one under the number of this process, which says nothing about the session's name.
+func tempDir(disk durable.Disk, final string) (string, error) {
+	for n := 1; ; n++ {
+		temp := numbered(fmt.Sprintf("%s.tmp-%d", final, os.Getpid()), n)
+		if err := disk.Mkdir(temp); !errors.Is(err, fs.ErrExist) {
+			return temp, err
+		}
+	}
 }
 
 // fill writes every file of a new session into temp, the state last.
@@ -220,7 +231,7 @@ func newState(final string, spec CreateSpec) (*orchestrator.State, *workflows.De
 	name := filepath.Base(final)
 	slug := FeatureSlug(name)
 	st.SchemaVersion = orchestrator.SchemaVersion
-	st.SessionID, st.FeatureDir, st.SessionName = name, final, "agentmux-"+slug
+	st.SessionID, st.FeatureDir, st.SessionName = name, final, tmuxSession(slug)
 	st.Workflow = def.Name
 	st.CreatedAt = orchestrator.At(spec.Now)
 	st.UpdatedAt, st.UpdatedBy = orchestrator.Classic(spec.Now), "launcher"
@@ -330,7 +341,11 @@ func ownFiles(p workflows.Phase) string {
 	case workflows.KindImplement, workflows.KindFix:
 		return "the workspace"
 	case workflows.KindReview:
-		return "`review_<field>.yaml`, `review.yaml`"
+		var files []string
+		for _, role := range p.Roles {
+			files = append(files, "`"+workflows.ReviewArtifact(role)+"`")
+		}
+		return strings.Join(files, ", ")
 	default:
 		return "`summary.md`"
 	}

@@ -99,11 +99,9 @@ func (s *Session) committed() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read state: %w", err)
 	}
-	var state struct {
-		Seq int `json:"seq"`
-	}
-	if err := json.Unmarshal(data, &state); err != nil {
+	seq, err := orchestrator.SeqOf(data)
+	if err != nil {
 		return 0, &CorruptError{Name: s.Name(), Reason: "state.json: " + err.Error(), cause: err}
 	}
-	return state.Seq, nil
+	return seq, nil
 }

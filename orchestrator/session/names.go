@@ -42,8 +42,17 @@ func slug(prefix, text string) string {
 // slug.
 func Name(now time.Time, slug string) string { return now.Format("20060102-150405-") + slug }
 
-// FeatureSlug returns a session's name without its time stamp.
-func FeatureSlug(name string) string { return stampRule.ReplaceAllString(name, "") }
+// FeatureSlug returns a session's name without its time stamp. A name that is nothing else
+// stays whole: branches are named by it, and none may end with a slash.
+func FeatureSlug(name string) string {
+	if slug := stampRule.ReplaceAllString(name, ""); slug != "" {
+		return slug
+	}
+	return strings.TrimRight(name, "-")
+}
+
+// tmuxSession names the tmux session of a feature.
+func tmuxSession(slug string) string { return "agentmux-" + slug }
 
 // ValidName reports whether a person may give a session this name.
 func ValidName(name string) bool { return nameRule.MatchString(name) }

@@ -102,6 +102,11 @@ func TestCreateMakesAWholeSession(t *testing.T) {
 	if !strings.Contains(read(t, s, "context.md"), s.Dir) {
 		t.Error("context.md does not name the session directory")
 	}
+	for _, role := range []string{"reviewer_logic", "reviewer_quality", "reviewer_expert"} {
+		if file := workflows.ReviewArtifact(role); !strings.Contains(read(t, s, "context.md"), "`"+file+"`") {
+			t.Errorf("context.md does not name %s", file)
+		}
+	}
 	if got := read(t, s, "created_files.log"); !strings.HasPrefix(got, "2026-01-15 12:00:00  state.json\n2026-01-15 12:00:00  requirements.md\n2026-01-15 12:00:00  context.md\n2026-01-15 12:00:00  commands.jsonl\n") {
 		t.Errorf("created_files.log begins %q", got)
 	}
@@ -164,6 +169,29 @@ func TestProtocol(t *testing.T) {
 		var taken *session.NameError
 		if _, err := session.Create(sp); !errors.As(err, &taken) || !strings.Contains(err.Error(), "agentmux resume My_run") {
 			t.Errorf("taken name: %v", err)
+		}
+	})
+	t.Run("D2/a given name that is only a time stamp", func(t *testing.T) {
+		sp := spec(t, t.TempDir())
+		sp.Name = "20260115-120000-"
+		st := state(t, create(t, sp))
+		if st.FeatureBranch != "agentmux/20260115-120000" || st.SessionName != "agentmux-20260115-120000" {
+			t.Errorf("branch %q, tmux session %q", st.FeatureBranch, st.SessionName)
+		}
+	})
+	t.Run("D1/what a killed launcher left takes no name", func(t *testing.T) {
+		sp := spec(t, t.TempDir())
+		sp.Name = "anew"
+		left := filepath.Join(session.Dir(sp.Project), fmt.Sprintf("anew.tmp-%d", os.Getpid()))
+		for _, dir := range []string{left, left + "-2"} {
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		create(t, sp)
+		entries, err := session.List(sp.Project)
+		if err != nil || len(entries) != 1 || entries[0].Name != "anew" {
+			t.Errorf("listed %+v, %v", entries, err)
 		}
 	})
 	t.Run("D3/a second host is refused and told who runs it", func(t *testing.T) {

@@ -32,10 +32,22 @@ func (s *Session) readState(name string) (*orchestrator.State, error) {
 	if err != nil {
 		return nil, s.stateError(err)
 	}
+	s.initial(state)
 	if err := s.checkPhase(state); err != nil {
 		return nil, err
 	}
 	return state, nil
+}
+
+// initial gives the names that a file lacks what they begin with. A phase is not among
+// them: without one the file is damaged, and going on from the first phase would be a guess.
+func (s *Session) initial(state *orchestrator.State) {
+	if state.FeatureDir == "" {
+		state.FeatureDir = s.Dir
+	}
+	if state.SessionName == "" {
+		state.SessionName = tmuxSession(FeatureSlug(s.Name()))
+	}
 }
 
 func (s *Session) checkPhase(state *orchestrator.State) error {
