@@ -1,8 +1,10 @@
 package orchestrator
 
 import (
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -179,4 +181,49 @@ func (r *reducer) allDone() {
 		}
 	}
 	s.ActivePlanIDs, s.GroupIndex, s.GroupMode = []string{}, s.GroupTotal, ""
+}
+
+// DoneMarkers returns the files that end an agent's task in a session of the earlier tool
+// when a person makes them, by agent key: that of the product manager and those of the
+// running research. A session of ours has none.
+func DoneMarkers(def *workflows.Definition, s *State) map[string]string {
+	files := map[string]string{}
+	if !fromEarlierTool(s) {
+		return files
+	}
+	phase, _ := def.Phase(s.Phase)
+	for _, o := range Owed(def, s) {
+		switch {
+		case isResearcher(o.Role):
+			files[o.Key()] = researchMarker(strings.TrimSuffix(o.Role, "-researcher"), o.Task)
+		case phase.Tool == workflows.ToolSubmitPMDone && o.Role == phase.Role:
+			files[o.Key()] = path.Join(phase.Dir, "done")
+		}
+	}
+	return files
+}
+
+// fromEarlierTool reports whether the session began with the earlier tool, which froze no
+// definition.
+func fromEarlierTool(s *State) bool { return s.Kind == KindPipeline && s.DefinitionSHA256 == "" }
+
+func researchMarker(kind, topic string) string { return path.Join(ResearchDir(kind, topic), "done") }
+
+func (r *reducer) doneMatters(_ workflows.Phase, o *Observation) bool {
+	_, counts := DoneMarkers(r.def, r.s)[o.Name]
+	return counts
+}
+
+// takeDone takes the marker for the call it stands for.
+func (r *reducer) takeDone(phase workflows.Phase, o *Observation) {
+	if !r.usable(o) {
+		return
+	}
+	role, topic := SplitKey(o.Name)
+	if !isResearcher(role) {
+		r.acceptAuthor(phase, role, nil)
+		return
+	}
+	kind := strings.TrimSuffix(role, "-researcher")
+	r.applyResearchDone(Call{Tool: "submit_research_done", Role: role, Task: topic, Payload: Payload{Type: kind, Topic: topic}})
 }

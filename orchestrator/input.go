@@ -110,6 +110,7 @@ const (
 	ObserveApproval = "approval" // approval.json at the completion gate
 	ObserveChanges  = "changes"  // changes.md at a gate; Artifact carries the text's blob
 	ObserveReview   = "review"   // a review file of a pending role, at a resume
+	ObserveDone     = "done"     // done made by hand in a session of the earlier tool; Name is the agent's key
 )
 
 // Approval is the content of approval.json, or of the command that equals it.

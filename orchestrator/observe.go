@@ -27,6 +27,7 @@ var observers = map[string]observer{
 		},
 	},
 	ObserveMarker:   {(*reducer).markerMatters, (*reducer).takeMarker},
+	ObserveDone:     {(*reducer).doneMatters, (*reducer).takeDone},
 	ObserveApproval: {(*reducer).gateOpen, (*reducer).takeApproval},
 	ObserveChanges:  {(*reducer).gateOpen, (*reducer).takeChanges},
 	ObserveReview: {

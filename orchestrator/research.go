@@ -16,6 +16,10 @@ func (r *reducer) applyDispatch(c Call) {
 	r.setResearch(kind, topic, ResearchDispatched)
 	r.event(EvResearchDispatched, map[string]any{"topic": topic, "research_type": kind, "owner": c.Role})
 	r.effect(EffEnsureDirs, dir, Args{Paths: []string{dir}})
+	if fromEarlierTool(r.s) { // it would end the topic again at once
+		marker := researchMarker(kind, topic)
+		r.effect(EffRemoveFiles, marker, Args{Paths: []string{marker}, Visit: r.s.Visit})
+	}
 	hash := r.blob(researchRequest(kind, c.Payload))
 	file := path.Join(dir, "request.md")
 	r.effect(EffWriteFile, file, Args{Path: file, SHA256: hash}, r.fsPending()...)

@@ -61,6 +61,10 @@ func (l *loop) predicates() []predicate {
 	if !ok {
 		return nil
 	}
+	return append(l.phasePredicates(phase), l.doneMarkers()...)
+}
+
+func (l *loop) phasePredicates(phase workflows.Phase) []predicate {
 	switch {
 	case phase.Kind == workflows.KindAuthor && phase.FileAccepts:
 		return []predicate{{what: orchestrator.ObserveArtifact, path: phase.Artifact, read: (*loop).readText}}
