@@ -2,16 +2,20 @@ package tools
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // lastChecks are made while no other writer can write, after all others; they
 // may complete the payload.
 var lastChecks = map[string]func(*call, session.Tail, []session.Written) (*Answer, error){
-	"report_status": throttle,
-	"ask_human":     number,
+	"report_status":          throttle,
+	"ask_human":              number,
+	"research_dispatch_code": dispatchable,
+	"research_dispatch_web":  dispatchable,
 }
 
 const (
@@ -66,4 +70,36 @@ func number(c *call, tail session.Tail, unread []session.Written) (*Answer, erro
 	}
 	c.payload.ID = fmt.Sprintf("q%d", n)
 	return nil, nil
+}
+
+// dispatchable judges a dispatch as the session will when it has read the lines before it.
+// Who is told "dispatched" waits for a result, so one that will be ignored is refused here.
+func dispatchable(c *call, tail session.Tail, unread []session.Written) (*Answer, error) {
+	st := tail.State.Clone()
+	for _, l := range unread {
+		kind, ok := strings.CutPrefix(l.Tool, "research_dispatch_")
+		if !ok || l.Corrupt != "" {
+			continue
+		}
+		p, err := l.Decode()
+		earlier := orchestrator.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: p}
+		if err == nil && orchestrator.Accepts(c.def, st, earlier).OK {
+			noteDispatched(st, kind, p.Topic)
+		}
+	}
+	if j := c.accepts(st); !j.OK {
+		return c.refuse(st, j), nil
+	}
+	return nil, nil
+}
+
+func noteDispatched(st *orchestrator.State, kind, topic string) {
+	tasks := &st.ResearchTasks
+	if kind == "web" {
+		tasks = &st.WebResearchTasks
+	}
+	if *tasks == nil {
+		*tasks = map[string]string{}
+	}
+	(*tasks)[topic] = orchestrator.ResearchDispatched
 }

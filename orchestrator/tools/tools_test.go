@@ -274,6 +274,27 @@ func TestResearchParameters(t *testing.T) {
 	r.refused(r.call(planner, "research_dispatch_code", good), "is done: read 03_research/code-token-store/summary.md")
 }
 
+// Lines that the session has not read yet count: whoever is told "dispatched" waits for a
+// result that a session which ignores the line will never send.
+func TestUnreadDispatchesCount(t *testing.T) {
+	r := start(t, "quick")
+	planner := r.agent("planner", "")
+	dispatch := func(kind, topic string) tools.Answer {
+		return r.call(planner, "research_dispatch_"+kind, map[string]any{"topic": topic, "context": "c", "questions": []any{"Where?"}})
+	}
+	r.ok(dispatch("code", "t1"), "dispatched")
+	r.refused(dispatch("code", "t1"), "already running")
+	r.ok(dispatch("web", "t1"), "dispatched")
+	for _, topic := range []string{"t2", "t3", "t4"} {
+		r.ok(dispatch("code", topic), "dispatched")
+	}
+	r.refused(dispatch("web", "t5"), "5 research tasks are running, at most 5 may; wait")
+	r.host()
+	if n := len(r.st.ResearchTasks) + len(r.st.WebResearchTasks); n != 5 || len(r.lines()) != 5 {
+		t.Errorf("%d tasks, %d lines", n, len(r.lines()))
+	}
+}
+
 // J6: many writers, each answered line is there once and no other.
 func TestProtocolJ6ManyWriters(t *testing.T) {
 	r := start(t, "quick")
