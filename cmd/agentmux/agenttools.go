@@ -145,9 +145,13 @@ func (a *app) submitCommand() *cobra.Command {
 			}
 		}),
 		a.toolCommand("research TOPIC", "Submit a research result", cobra.ExactArgs(1), func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-			kind := cmd.Flags().String("type", "code", "code or web")
+			kind := cmd.Flags().String("type", "", "code or web (default: the role's)")
 			return func(args []string) (string, map[string]any, error) {
-				return "submit_research_done", map[string]any{"topic": args[0], "type": *kind}, nil
+				params := map[string]any{"topic": args[0]}
+				if cmd.Flags().Changed("type") {
+					params["type"] = *kind
+				}
+				return "submit_research_done", params, nil
 			}
 		}),
 	)
@@ -196,11 +200,11 @@ func (a *app) researchCommand() *cobra.Command {
 func (a *app) reportCommand() *cobra.Command {
 	return group(groupAgent, a.toolCommand("report", "Report an agent's progress", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
 		message := cmd.Flags().String("message", "", "what is going on")
-		percent := cmd.Flags().Int("percent", -1, "how much is done, 0 to 100")
+		percent := cmd.Flags().Int("percent", 0, "how much is done, 0 to 100")
 		current := cmd.Flags().String("current", "", "the task at hand")
 		return func([]string) (string, map[string]any, error) {
 			params := map[string]any{"message": *message}
-			if *percent >= 0 {
+			if cmd.Flags().Changed("percent") {
 				params["percent"] = *percent
 			}
 			if *current != "" {

@@ -129,7 +129,13 @@ func TestProtocolE4TheOnlyOneACommandCanApplyTo(t *testing.T) {
 	if e, err := session.Find(r.clone, "held", nil); err != nil || !e.State.Paused {
 		t.Errorf("not paused: %+v, %v", e, err)
 	}
-	r.expect(0, "resume")
+	for _, flags := range [][]string{{"--changes", "more"}, {"--base", "main"}, {"--from-backup"}} {
+		if res := r.expect(2, append([]string{"resume"}, flags...)...); !strings.Contains(res.err, "held is paused") {
+			t.Errorf("resume %v: %s", flags, res.err)
+		}
+	}
+	// A directory names it from anywhere.
+	r.expect(0, "resume", filepath.Join(session.Dir(r.clone), "held"), "--project", r.dir)
 	if e, err := session.Find(r.clone, "held", nil); err != nil || e.State.Paused {
 		t.Errorf("paused: %+v, %v", e, err)
 	}

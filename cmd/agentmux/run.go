@@ -111,7 +111,7 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 	case e.Err != nil && !spec.Backup:
 		return e.Err
 	case e.Running && e.State != nil && e.State.Paused:
-		return a.steer(ctx, e.Name, nil, orchestrator.Payload{Name: "resume"})
+		return a.unpause(ctx, e, spec)
 	case ending(e):
 		return stillEnding(e)
 	case e.Running:
@@ -145,6 +145,16 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 		return err
 	}
 	return a.join(ctx, e.Dir)
+}
+
+// unpause lets a session go on whose host runs. Flags are for a new host: that one would not
+// hear of them.
+func (a *app) unpause(ctx context.Context, e session.Entry, spec host.RunSpec) error {
+	if spec.Changes != "" || spec.Base != "" || spec.Backup {
+		return usage(fmt.Errorf("%s is paused, not ended: agentmux resume %s lets it go on, without --changes, --base and --from-backup; "+
+			"agentmux changes \"...\" %s asks for changes at a gate", e.Name, e.Name, e.Name))
+	}
+	return a.steer(ctx, e.Dir, nil, orchestrator.Payload{Name: "resume"})
 }
 
 // takeBackup puts the state before the last phase in the place of one that cannot be read,
