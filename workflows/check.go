@@ -108,7 +108,7 @@ func (c *checker) name(stem string) {
 	case slices.Contains(reservedNames(), name):
 		c.problem("name", "%q is reserved", name)
 	case !c.known.Shipped && slices.Contains(Shipped(), name):
-		c.problem("name", "%q is built in", name)
+		c.problem("name", "%s", builtIn(name))
 	case name != stem:
 		c.problem("name", "%q must equal the file name %q", name, stem)
 	}

@@ -159,6 +159,34 @@ func TestLoadFindsTheProjectsWorkflows(t *testing.T) {
 	}
 }
 
+func TestAFileThatABuiltInWorkflowHidesIsReported(t *testing.T) {
+	file := func(text string) fstest.MapFS {
+		return fstest.MapFS{".agentmux/workflows/quick.yaml": {Data: []byte(text)}}
+	}
+	_, quick, _ := workflows.Load("quick", nil)
+	const hidden = `"quick" is built in, choose another name for the file and in it`
+	for _, c := range []struct {
+		project fstest.MapFS
+		want    []string
+	}{
+		{fstest.MapFS{}, nil},
+		{file(string(quick)), []string{".agentmux/workflows/quick.yaml:2: name: " + hidden}},
+		{file(strings.Replace(string(quick), "version: 1", "version: 2", 1)), []string{
+			".agentmux/workflows/quick.yaml:1: version: expected 1, found 2", ".agentmux/workflows/quick.yaml:2: name: " + hidden}},
+		{file(strings.Replace(string(quick), "name: quick", "name: other", 1)), []string{
+			".agentmux/workflows/quick.yaml:2: name: " + hidden}},
+		{file("- no map\n"), []string{".agentmux/workflows/quick.yaml:1: expected a map, found a list", ".agentmux/workflows/quick.yaml: name: " + hidden}},
+	} {
+		same(t, "problems", workflows.Check("quick", c.project).Lines(), c.want)
+		if d, _, problems := workflows.Load("quick", c.project); d == nil || problems.Err() != nil {
+			t.Errorf("the file hides the built-in workflow: %v", problems.Lines())
+		}
+	}
+	same(t, "problems of a project's own", workflows.Check("broken", project()).Lines(),
+		[]string{".agentmux/workflows/broken.yaml:1: name: required key missing",
+			".agentmux/workflows/broken.yaml:1: start: required key missing", ".agentmux/workflows/broken.yaml:1: phases: required key missing"})
+}
+
 func TestFrozenDefinitionIsReadUnderAnyName(t *testing.T) {
 	for _, text := range []string{ownWorkflow, strings.Replace(ownWorkflow, "name: own", "name: feature", 1)} {
 		d, problems := workflows.Parse("definition.yaml", []byte(text), workflows.Known{Frozen: true})

@@ -69,6 +69,36 @@ func Load(name string, project fs.FS) (*Definition, []byte, document.Problems) {
 	return d, data, problems
 }
 
+// Check returns what is wrong with a workflow as Load finds it, and with a file of the
+// project that has the name of a built-in one: Load never reads it, and nothing else would
+// tell its writer.
+func Check(name string, project fs.FS) document.Problems {
+	_, _, problems := Load(name, project)
+	if !slices.Contains(Shipped(), name) {
+		return problems
+	}
+	file := ProjectWorkflows + "/" + name + ".yaml"
+	data, err := readProject(project, file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return problems
+	case err != nil:
+		return append(problems, document.Problem{File: file, Text: err.Error()})
+	}
+	_, hidden := Parse(file, data, Known{Prompts: prompts(project)})
+	name = builtIn(name) // whatever the name inside is, the file's is taken
+	if i := slices.IndexFunc(hidden, func(p document.Problem) bool { return p.Path == "name" }); i >= 0 {
+		hidden[i].Text = name
+	} else {
+		hidden = append(hidden, document.Problem{File: file, Path: "name", Text: name})
+	}
+	return append(problems, hidden...)
+}
+
+func builtIn(name string) string {
+	return fmt.Sprintf("%q is built in, choose another name for the file and in it", name)
+}
+
 func readProject(project fs.FS, file string) ([]byte, error) {
 	if project == nil || !fs.ValidPath(file) || strings.Count(file, "/") != strings.Count(ProjectWorkflows, "/")+1 {
 		return nil, fs.ErrNotExist

@@ -78,7 +78,7 @@ func (a *app) checkWorkflows(_ *cobra.Command, args []string) error {
 	}
 	bad := 0
 	for _, name := range names {
-		_, _, problems := workflows.Load(name, dir)
+		problems := workflows.Check(name, dir)
 		for _, line := range problems.Lines() {
 			a.say("%s", line)
 		}
