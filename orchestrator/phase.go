@@ -146,7 +146,7 @@ func (r *reducer) phaseDirs(phase workflows.Phase) []string {
 }
 
 func (r *reducer) enterAuthor(phase workflows.Phase) {
-	if phase.FileAccepts {
+	if phase.FileAccepts && phase.Artifact != workflows.RequirementsFile { // every prompt holds the request
 		r.moveAside(phase.Artifact)
 	}
 	r.launchOwed()

@@ -245,7 +245,7 @@ func (c *checker) author(i int, p *rawPhase) {
 		c.problem(at(i, "tool"), "unknown tool %q%s", document.Excerpt(p.Tool), meant(p.Tool, tools))
 	}
 	inDir := path.Dir(p.Artifact) == p.Dir && artifactPattern.MatchString(path.Base(p.Artifact)) && path.Clean(p.Artifact) == p.Artifact
-	if p.Artifact != "" && p.Artifact != "requirements.md" && !inDir {
+	if p.Artifact != "" && p.Artifact != RequirementsFile && !inDir {
 		c.problem(at(i, "artifact"), "expected requirements.md or a file in %s, found %q", p.Dir, document.Excerpt(p.Artifact))
 	}
 }

@@ -52,6 +52,10 @@ const (
 	RoleReviewerExpert  = "reviewer_expert"
 )
 
+// RequirementsFile is the request, relative to a session. It is there from the start, and the
+// only artifact that lies outside of its phase's directory.
+const RequirementsFile = "requirements.md"
+
 // Events that an author phase may name; each other kind has its own.
 const (
 	EventPMCompleted         = "pm_completed"

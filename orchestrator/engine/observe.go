@@ -185,7 +185,7 @@ func (l *loop) judge(p predicate) (*orchestrator.Observation, error) {
 		return nil, nil
 	}
 	if !p.loose {
-		stable, err := l.stable.Look(p.path, l.Now(), l.notBefore())
+		stable, err := l.stable.Look(p.path, l.Now(), l.notBefore(p.path))
 		if err != nil || !stable {
 			l.settling = l.settling || l.stable.Settling(p.path, l.Now())
 			return nil, err
@@ -204,9 +204,10 @@ func (l *loop) gone(p predicate) *orchestrator.Observation {
 	return p.observation("")
 }
 
-// notBefore is the age a file may have. After a resume any will do.
-func (l *loop) notBefore() time.Time {
-	if l.anyTime == l.st.Visit {
+// notBefore is the age a file may have. After a resume any will do, but for the request:
+// only what this phase made of it is an answer.
+func (l *loop) notBefore(path string) time.Time {
+	if l.anyTime == l.st.Visit && path != workflows.RequirementsFile {
 		return time.Time{}
 	}
 	return l.st.PhaseEnteredAt.Time

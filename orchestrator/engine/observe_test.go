@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // only lets one kind of agent sit idle.
@@ -269,6 +270,50 @@ func TestProtocolC4ALevelInputIsRecordedOnce(t *testing.T) {
 		}
 		if n := len(w.events(orchestrator.EvQuestionAsked)); n != 1 {
 			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
+const askingFirst = `version: 1
+name: asking
+start: asking
+phases:
+  - {id: asking, kind: author, dir: 01_product_management, role: product-manager, artifact: requirements.md,
+     tool: submit_pm_done, file_accepts: true, event: pm_completed, next: {submitted: planning}}
+  - {id: planning, kind: plan, dir: 04_planning, next: {accepted: implementing}}
+  - {id: implementing, kind: implement, dir: 06_implementation, next: {completed: completing}}
+  - {id: completing, kind: complete, dir: 08_completion, next: {approved: done, changes_requested: planning}}
+`
+
+// P2: where the request itself is the artifact, it stays for the prompts, and only what the
+// phase made of it is taken without the tool, also after a resume.
+func TestProtocolP2TheRequestIsNoAnswerToItself(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s, err := session.Create(session.CreateSpec{
+			Project: t.TempDir(), Now: time.Now(), Source: "tokens", Request: "Refuse expired tokens.", Definition: []byte(askingFirst),
+			State: orchestrator.State{Settings: orchestrator.DefaultSettings(), BaseSHA: "c0"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := s.Path(session.RequirementsFile)
+		if err := os.Chtimes(request, time.Now(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		w := worldOf(t, s)
+		w.play = idle
+		w.pass(time.Second)
+		for _, mode := range []string{orchestrator.StartNew, orchestrator.StartResume} {
+			h := w.start(engine.Options{Start: orchestrator.Start{Mode: mode}})
+			w.pass(time.Minute)
+			if _, err := os.Stat(request); err != nil || w.state().Phase != "asking" {
+				t.Fatalf("%s: phase %s, request %v", mode, w.state().Phase, err)
+			}
+			if mode == orchestrator.StartResume {
+				w.write(session.RequirementsFile, "# Requirements\n\nAsked and answered.\n")
+				w.until("planning", func(st *orchestrator.State) bool { return st.Phase == "planning" })
+			}
+			h.stop()
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 // Files and directories of a session, relative to it.
@@ -13,7 +14,7 @@ const (
 	StateBackup        = "state.json.bak"
 	stateDamaged       = "state.json.damaged"
 	BlobsDir           = "blobs"
-	RequirementsFile   = "requirements.md"
+	RequirementsFile   = workflows.RequirementsFile
 	ContextFile        = "context.md"
 	SnapshotFile       = "issue_snapshot.json"
 	DefinitionFile     = "definition.yaml"
