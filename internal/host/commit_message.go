@@ -19,29 +19,35 @@ const maxSubject = 72
 
 // commitMessage is what was chosen, or one made from the request, with our trailers.
 func (r *runner) commitMessage(chosen string, s *orchestrator.State) string {
-	subject, body, _ := strings.Cut(strings.TrimSpace(chosen), "\n")
-	if strings.TrimSpace(subject) == "" {
-		subject, body = "feat: "+or(string(s.IssueTitle), r.firstRequestLine()), ""
-	}
 	suffix := ""
 	if s.IssueNumber > 0 {
 		suffix = fmt.Sprintf(" (#%d)", s.IssueNumber)
 	}
-	parts := []string{fitSubject(ghsync.PlainTitle(subject), suffix)}
+	subject, body, _ := strings.Cut(strings.TrimSpace(chosen), "\n")
+	if subject = fitSubject(subject, suffix); subject == "" {
+		subject = fitSubject("feat: "+or(string(s.IssueTitle), r.firstRequestLine()), suffix)
+	}
+	parts := []string{subject}
 	if body = strings.TrimSpace(ghsync.PlainMessage(body)); body != "" {
 		parts = append(parts, body)
 	}
 	return strings.Join(append(parts, r.trailers(s)), "\n\n") + "\n"
 }
 
-func fitSubject(subject, suffix string) string {
-	subject = strings.TrimSuffix(strings.TrimSpace(subject), strings.TrimSpace(suffix))
-	subject = strings.TrimRight(strings.TrimSpace(subject), ".")
-	runes := []rune(subject)
-	if room := maxSubject - len([]rune(suffix)); len(runes) > room {
-		subject = strings.TrimRight(string(runes[:room]), " .")
+// fitSubject is text as the first line of a commit. The issue's own number goes before other
+// numbers are made harmless, because it stands at the end in any case. Nothing is left of
+// some texts; then it is "".
+func fitSubject(text, suffix string) string {
+	text = strings.TrimRight(strings.TrimSpace(text), ". ")
+	text = strings.TrimRight(ghsync.PlainTitle(strings.TrimSuffix(text, strings.TrimSpace(suffix))), ". ")
+	if text == "" {
+		return ""
 	}
-	return subject + suffix
+	runes := []rune(text)
+	if room := maxSubject - len([]rune(suffix)); len(runes) > room {
+		text = strings.TrimRight(string(runes[:room]), " .")
+	}
+	return text + suffix
 }
 
 func (r *runner) trailers(s *orchestrator.State) string {

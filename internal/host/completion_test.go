@@ -89,6 +89,32 @@ func TestProtocolG3TheRequestIsTheSubject(t *testing.T) {
 	}
 }
 
+// The issue's number stands in a subject once, also when a reviewer has put it there. Of
+// dots nothing would be left.
+func TestASubjectThatAReviewerProposes(t *testing.T) {
+	t.Parallel()
+	for proposed, want := range map[string]string{
+		"fix: greet politely (#1).":     "fix: greet politely (#1)",
+		"fix: greet as in #2 (#1)\n\nx": "fix: greet as in no. 2 (#1)",
+		"...":                           "feat: Greet (#1)",
+		"(#1)":                          "feat: Greet (#1)",
+	} {
+		t.Run(proposed, func(t *testing.T) {
+			t.Parallel()
+			r := newGitHubRig(t, "")
+			sc := simple()
+			sc.Message = proposed
+			r.script(sc)
+			dir, _ := r.issue("Greet.", "Say hello.")
+			s := r.runIssue(dir, host.RunSpec{})
+			mustEnd(t, s, orchestrator.OutcomeDone, "")
+			if got := r.gitIn(r.repo.Dir(), "log", "-1", "--format=%s", s.FeatureBranch); got != want {
+				t.Errorf("subject %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // issueOn is issue with a base of its own.
 func (r *githubRig) issueOn(base, title, body string) (dir string, number int) {
 	r.t.Helper()

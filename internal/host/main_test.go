@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -50,6 +51,7 @@ type scenario struct {
 	Files   map[string][]string // task -> "path=content" written to the workspace
 	Remove  map[string][]string // task -> paths it deletes first
 	Quiet   bool                // reviewers propose no commit message
+	Message string              // that they propose; empty = the usual one
 	Verdict map[string][]string // role -> verdict of each round; pass after the last
 	Gone    map[string]int      // agent key -> how many launches exit without submitting
 	Ask     map[string]string   // agent key -> question asked at the first launch, then exit 0
@@ -240,6 +242,9 @@ func (p *player) review() int {
 	text := "verdict: pass\nsummary: Good.\ncommit_message: \"feat: greet the world.\"\n"
 	if p.what.Quiet {
 		text = "verdict: pass\nsummary: Good.\n"
+	}
+	if p.what.Message != "" {
+		text = "verdict: pass\nsummary: Good.\ncommit_message: " + strconv.Quote(p.what.Message) + "\n"
 	}
 	if verdict == "fail" {
 		text = "verdict: fail\nsummary: Not good.\nfindings: [{issue: Wrong, recommendation: Do it right, location: a.txt}]\n"
