@@ -134,6 +134,8 @@ func (r *reducer) blocked(findings []string) {
 	switch {
 	case !again:
 		r.park(ReasonOutputGate, text, "resume to scan again, or say what to change")
+	case r.s.Paused:
+		c.Rescan = true // the step is taken again when the pause is over
 	case r.s.Interactive:
 		c.Shown, c.Next = true, ""
 		r.openGate(GateCompletion)

@@ -145,6 +145,28 @@ func TestAnAnswerInAPauseEndsTheWait(t *testing.T) {
 	}
 }
 
+// What the output gate finds in a pause leads nowhere until the pause is over.
+func TestFindingsInAPauseAreNoTransition(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.result = completion(orchestrator.EffCommit, orchestrator.Result{Findings: []string{"secret in a.go:3"}})
+	m.toEnd()
+	m.parked(orchestrator.ReasonOutputGate)
+	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCommit }
+	m.resume("")
+	m.command("pause", nil)
+	m.hold = nil
+	m.settle()
+	m.phase("completing")
+	if !m.s.Paused || m.s.ChangeRequest != "" {
+		t.Fatalf("paused %v, change request %q", m.s.Paused, m.s.ChangeRequest)
+	}
+	m.command("resume", nil)
+	m.phase("planning")
+	if !strings.Contains(string(m.s.ChangeRequest), "secret in a.go:3") {
+		t.Errorf("change request %q", m.s.ChangeRequest)
+	}
+}
+
 func TestProtocolP15PauseAtAGate(t *testing.T) {
 	t.Run("gate", func(t *testing.T) {
 		m := newSim(t, "quick", interactive)
