@@ -37,7 +37,7 @@ func (r *reducer) commandLine() {
 	}
 	p, err := l.Decode()
 	if err != nil {
-		r.event(EvInputCorrupt, map[string]any{"file": l.File, "offset": l.Cursor.LineStart, "reason": "payload: " + err.Error(), "excerpt": l.Excerpt})
+		r.badPayload(l, err)
 		return
 	}
 	if p.State != "" && p.State != "accepted" { // a note of the bot to itself

@@ -42,6 +42,16 @@ func (r *reducer) lineFaults(l *Line) bool {
 	return true
 }
 
+// maxExcerpt is how much of a payload is shown that could not be read, in characters.
+const maxExcerpt = 120
+
+// badPayload records a line whose payload holds something of a wrong type.
+func (r *reducer) badPayload(l *Line, err error) {
+	r.event(EvInputCorrupt, map[string]any{
+		"file": l.File, "offset": l.Cursor.LineStart, "reason": "payload: " + jsonCause(err), "excerpt": cut(string(l.Payload), maxExcerpt),
+	})
+}
+
 // toolLine takes a line of an agent. While the session is paused or over, lines
 // wait: the cursor stays in front of them.
 func (r *reducer) toolLine() {
@@ -60,7 +70,7 @@ func (r *reducer) toolLine() {
 	}
 	payload, err := l.Decode()
 	if err != nil {
-		r.event(EvInputCorrupt, map[string]any{"file": l.File, "offset": l.Cursor.LineStart, "reason": "payload: " + err.Error(), "excerpt": l.Excerpt})
+		r.badPayload(l, err)
 		return
 	}
 	call := Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: payload}

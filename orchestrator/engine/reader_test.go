@@ -31,7 +31,8 @@ func readerRows(id string) []row {
 		{"no tool", `{"payload":{}}`, "input_corrupt", "reason", "no tool"},
 		{"tool no text", `{"tool":{}}`, "input_corrupt", "reason", "no tool"},
 		{"payload no object", `{"tool":"report_status","payload":"x"}`, "input_corrupt", "reason", "payload is no object"},
-		{"payload of another form", submit(`,"payload":{"subplan_index":[]}`), "input_corrupt", "reason", "payload: "},
+		{"payload of another form", submit(`,"payload":{"subplan_index":[]}`), "input_corrupt", "reason", "payload: subplan_index: found array"},
+		{"payload of another form, shown", status(`,"payload":{"message":7}`), "input_corrupt", "excerpt", `{"message":7}`},
 		{"not UTF-8", "{\"tool\":\"\xff\"}", "input_corrupt", "reason", "not UTF-8"},
 		{"too long", status(`,"x":"` + strings.Repeat("x", session.MaxLine) + `"`), "input_corrupt", "reason", "longer than 256 KiB"},
 		{"blank", "", "", "", ""},
@@ -194,7 +195,8 @@ func TestProtocolJ3LinesOfPeople(t *testing.T) {
 		read, length := len(w.events("")), int64(0)
 		for _, r := range []row{
 			{"bad JSON", `{"tool":`, "input_corrupt", "file", "commands.jsonl"},
-			{"a tool of agents", `{"tool":"submit_plan","payload":{}}`, "input_unknown", "tool", "submit_plan"},
+			{"a name of another form", `{"tool":"command","payload":{"name":["stop"]}}`, "input_corrupt", "reason", "payload: name: found array"},
+		{"a tool of agents", `{"tool":"submit_plan","payload":{}}`, "input_unknown", "tool", "submit_plan"},
 			{"another session", `{"tool":"command","session":"other","payload":{"name":"stop"}}`, "input_ignored", "reason", "foreign"},
 			{"an unknown command", `{"tool":"command","payload":{"name":"explode"}}`, "command_refused", "reason", "unknown command"},
 			{"one comment", `{"tool":"command","id":"c1","payload":{"name":"say","args":{"text":"a"},"source_id":"comment/7"}}`, "command_applied", "name", "say"},

@@ -202,6 +202,10 @@ func ParseLine(data []byte) orchestrator.Line {
 	}
 }
 
+// lineKeys are the keys a line is judged by, in exactly these letters. An invalid time
+// counts as missing, so the timestamp is none of them.
+var lineKeys = []string{"tool", "id", "role", "task", "launch", "session", "phase", "visit"}
+
 func decodeLine(data []byte) (wire wireLine, reason string) {
 	if len(data) > MaxLine {
 		return wire, "longer than 256 KiB"
@@ -229,14 +233,22 @@ func decodeLine(data []byte) (wire wireLine, reason string) {
 	case len(payload) > MaxPayload:
 		return wire, "payload longer than 64 KiB"
 	}
-	delete(fields, "timestamp") // an invalid time counts as missing
-	delete(fields, "v")
-	rest, err := json.Marshal(fields)
-	if err == nil {
-		err = json.Unmarshal(rest, &wire)
+	rest := map[string]json.RawMessage{}
+	for _, key := range lineKeys {
+		if raw, ok := fields[key]; ok {
+			rest[key] = raw
+		}
 	}
-	if err != nil {
-		return wire, "a key has the wrong type"
+	data, err := json.Marshal(rest)
+	if err == nil {
+		err = json.Unmarshal(data, &wire)
+	}
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong):
+		return wire, wrong.Field + ": found " + wrong.Value
+	case err != nil:
+		return wire, err.Error()
 	}
 	wire.Payload = json.RawMessage(bytes.Clone(payload))
 	return wire, ""

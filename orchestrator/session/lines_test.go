@@ -60,7 +60,9 @@ func TestProtocolJ3BytesOfALine(t *testing.T) {
 		"not UTF-8":       {"{\"tool\":\"x\xe9\"}", "not UTF-8"},
 		"too long":        {`{"tool":"x","payload":{"a":"` + strings.Repeat("a", session.MaxLine) + `"}}`, "longer than 256 KiB"},
 		"payload long":    {`{"tool":"x","payload":{"a":"` + strings.Repeat("a", session.MaxPayload) + `"}}`, "payload longer than 64 KiB"},
-		"role a number":   {`{"tool":"x","role":1}`, "a key has the wrong type"},
+		"role a number":   {`{"tool":"x","role":1}`, "role: found number"},
+		"a huge visit":    {`{"tool":"x","visit":99999999999999999999}`, "visit: found number 99999999999999999999"},
+		"other letters":   {`{"tool":"x","Visit":"none","LAUNCH":7}`, ""},
 		"odd time":        {`{"tool":"x","timestamp":5,"v":"1"}`, ""},
 		"CR at the end":   {good + "\r", ""},
 		"text after JSON": {good + " x", "bad JSON"},
@@ -72,6 +74,9 @@ func TestProtocolJ3BytesOfALine(t *testing.T) {
 			got := lines(t, s, orchestrator.Cursor{})
 			if len(got) != 2 || got[0].Corrupt != c.corrupt || got[1].Corrupt != "" {
 				t.Fatalf("lines are %+v", got)
+			}
+			if got[0].Visit != nil || got[0].Launch != "" {
+				t.Errorf("visit %v, launch %q", got[0].Visit, got[0].Launch)
 			}
 			if n := len([]rune(got[0].Excerpt)); n > 120 || (c.corrupt != "") != (n > 0) {
 				t.Errorf("excerpt has %d characters: %q", n, got[0].Excerpt)
