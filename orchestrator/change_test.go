@@ -7,6 +7,29 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
+// A round that is given up before its push leaves the branch as it was: the next one takes
+// over the commits of people, too.
+func TestAChangeRoundGivenUpIsFollowedByOneFromTheBranch(t *testing.T) {
+	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.AgentRetries = 0 })
+	m.toEnd()
+	m.phase(orchestrator.PhaseDone)
+	m.command("changes", map[string]any{"text": "one more"})
+	m.planned("serial", 1)
+	m.exit("coder/1", 1)
+	m.parked(orchestrator.ReasonAgentStalled)
+	m.result = func(e orchestrator.Effect) orchestrator.Result {
+		if e.Type == orchestrator.EffAdopt {
+			return orchestrator.Result{Commit: "theirs", Tree: "their tree"}
+		}
+		return orchestrator.Result{}
+	}
+	m.command("changes", map[string]any{"text": "another way"})
+	m.phase("planning")
+	if n := len(m.effects(orchestrator.EffAdopt)); n != 2 || m.s.Integrated.Commit != "theirs" || m.s.Workspaces["view/planner"].Base != "theirs" {
+		t.Errorf("%d looks at the branch, integrated %v, the planner works at %q", n, m.s.Integrated, m.s.Workspaces["view/planner"].Base)
+	}
+}
+
 func TestProtocolP16ChangesTwice(t *testing.T) {
 	m := newSim(t, "feature", nil)
 	m.architecture()

@@ -59,7 +59,8 @@ func (r *reducer) setPlan(a *Artifact) {
 	s.ReviewIteration, s.ReviewExhausted, s.AwaitingSummary = 0, false, false
 	s.ActiveReviews, s.ReviewResults = map[string]string{}, map[string]ReviewResult{}
 	s.ChangeRequest = ""
-	s.Completion = Completion{PRNumber: s.Completion.PRNumber, PRURL: s.Completion.PRURL}
+	// The branch stays where it is: another request for changes takes over what people put on it.
+	s.Completion = Completion{Pushed: s.Completion.Pushed, PRNumber: s.Completion.PRNumber, PRURL: s.Completion.PRURL}
 }
 
 // scheduleOf keeps of a plan what the reducer decides by.
