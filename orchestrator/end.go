@@ -11,11 +11,7 @@ func (r *reducer) end(outcome, reason string) {
 	r.s.Outcome, r.s.OutcomeReason = Optional(outcome), Optional(reason)
 	r.dropPending(func(e Effect) bool { return !keptAtEnd[e.Type] && e.Type != EffStopAgent })
 	for _, key := range slices.Sorted(maps.Keys(r.s.Agents)) {
-		waiting := r.s.Agents[key].Waiting
-		r.stop(key)
-		a := r.s.Agents[key]
-		a.Waiting = waiting // its answer may come later, when the session goes on
-		r.s.Agents[key] = a
+		r.stopWaiting(key) // its answer may come later, when the session goes on
 	}
 	r.s.Deadlines, r.s.StillSince = map[string]Time{}, Time{}
 	r.changed = true

@@ -26,9 +26,7 @@ func (r *reducer) agentGone(rep *AgentReport) {
 		return
 	}
 	if cleanExit(rep) && r.waits(rep) {
-		a := r.s.Agents[rep.Key]
-		a.Launch = ""
-		r.s.Agents[rep.Key] = a
+		r.stopWaiting(rep.Key) // what its launch left goes now: the next one has another name
 		return
 	}
 	if o, owed := owedAgent(r.def, r.s, rep.Key); owed && cleanExit(rep) && r.missed(rep.Key) {

@@ -168,6 +168,16 @@ func (r *reducer) stop(key string) string {
 	})
 }
 
+// stopWaiting ends the current launch of an agent that still waits, if it does.
+func (r *reducer) stopWaiting(key string) {
+	waiting := r.s.Agents[key].Waiting
+	r.stop(key)
+	if a, ok := r.s.Agents[key]; ok {
+		a.Waiting = waiting
+		r.s.Agents[key] = a
+	}
+}
+
 // starts matches the effect that starts a launch.
 func starts(launch string) func(Effect) bool {
 	return func(e Effect) bool { return e.Type == EffStartAgent && e.Args.Launch == launch }

@@ -118,6 +118,9 @@ func TestProtocolP12WaitingForAnAnswerOrResearch(t *testing.T) {
 		if m.s.Agents["planner"].Waiting != "question" || m.s.Agents["planner"].Retries != 0 || m.count(orchestrator.EvAgentWaiting) != 1 {
 			t.Fatalf("planner %+v", m.s.Agents["planner"])
 		}
+		if !slices.ContainsFunc(m.effects(orchestrator.EffStopAgent), func(e orchestrator.Effect) bool { return e.Args.Launch == "1.planner.1" }) {
+			t.Error("nobody clears away what the launch has left")
+		}
 		m.command("answer", map[string]any{"id": "q1", "text": "this"})
 		if got := m.s.Agents["planner"]; got.Launch != "1.planner.2" || got.Retries != 0 {
 			t.Fatalf("planner %+v", got)

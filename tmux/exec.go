@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -78,13 +79,17 @@ func (s *Server) explain(ctx context.Context, err error, command, text string) e
 		return fmt.Errorf("run tmux: %w", err)
 	}
 	// A server without sessions calls a missing pane a missing target.
-	if strings.Contains(text, "can't find pane") || strings.Contains(text, "no current target") {
+	if containsAny(text, "can't find pane", "no current target", "target pane has exited") {
 		return fmt.Errorf("tmux %s: %w", command, ErrNoPane)
 	}
 	if !s.listening() {
 		return fmt.Errorf("tmux %s: %w", command, ErrNoServer)
 	}
 	return &Error{Command: command, Text: text}
+}
+
+func containsAny(text string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // listening reports whether something accepts connections on the socket. It asks the

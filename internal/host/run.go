@@ -165,13 +165,19 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		last = r.state.Load()
 	}
 	crash.Point("end engine", "")
-	if last.Ended() && err == nil {
+	over, closed := last.Ended() && err == nil, false
+	if over {
 		// Before the last comments: as long as those are owed, a start after a kill comes
-		// here again.
-		r.closePanes(context.WithoutCancel(ctx))
+		// here again. They do not wait for a server that is slow to answer.
+		closed = r.closePanes(ctx, 2*time.Second) == nil
 	}
 	mirror.finish(ctx, last)
 	crash.Point("finish mirror", "")
+	if over && !closed {
+		if err := r.closePanes(ctx, closeTime); err != nil {
+			r.Log.Warn("tmux server not ended", slog.String("session", r.sess.Name()), slog.Any("err", err))
+		}
+	}
 	return last, err
 }
 
@@ -213,17 +219,19 @@ func (r *runner) takePanes(ctx context.Context, s *orchestrator.State) error {
 	return r.stopStrays(ctx, found, s)
 }
 
+// closeTime is how long the server of a finished session has to answer.
+const closeTime = 20 * time.Second
+
 // closePanes ends the server of a finished session unless somebody looks at it. One that
 // has ended may have left its files, if the host was killed meanwhile.
-func (r *runner) closePanes(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lockTime)
+func (r *runner) closePanes(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	if attached, err := r.panes.server.Attached(ctx); attached || err != nil && !errors.Is(err, tmux.ErrNoServer) {
-		return
+	attached, err := r.panes.server.Attached(ctx)
+	if attached || err != nil && !errors.Is(err, tmux.ErrNoServer) {
+		return err
 	}
-	if err := r.panes.server.KillServer(ctx); err != nil {
-		r.Log.Warn("tmux server not ended", slog.String("session", r.sess.Name()), slog.Any("err", err))
-	}
+	return r.panes.server.KillServer(ctx)
 }
 
 // IsCanceled reports whether ctx ended because the session is to be canceled.
