@@ -107,8 +107,8 @@ func (r *reducer) limit(name string) {
 	if name == "total" {
 		span = r.s.Settings.LimitTotal
 	}
-	if phase, ok := r.phase(); ok && name == "phase" && phase.Timeout > 0 {
-		span = Duration(phase.Timeout)
+	if phase, ok := r.phase(); ok && name == "phase" {
+		span = r.phaseLimit(phase)
 	}
 	r.event(EvLimitReached, map[string]any{"limit": name, "seconds": int(span.D().Seconds())})
 	if r.s.Interactive {

@@ -123,12 +123,14 @@ func (r *reducer) begin(reason string) {
 	}
 }
 
-func (r *reducer) armPhase(phase workflows.Phase) {
-	limit := r.s.Settings.LimitPhase
-	if phase.Timeout > 0 {
-		limit = Duration(phase.Timeout)
+func (r *reducer) armPhase(phase workflows.Phase) { r.deadline("phase", r.phaseLimit(phase)) }
+
+// phaseLimit is the phase's own limit, which may be none, else the configured one.
+func (r *reducer) phaseLimit(phase workflows.Phase) Duration {
+	if phase.Timeout != nil {
+		return Duration(*phase.Timeout)
 	}
-	r.deadline("phase", limit)
+	return r.s.Settings.LimitPhase
 }
 
 // phaseDirs lists the directories a phase writes to.

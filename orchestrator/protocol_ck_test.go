@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -167,11 +168,18 @@ func TestExitsAreToldByCodeSignalOrAbsence(t *testing.T) {
 }
 
 func TestAPhaseMayHaveItsOwnLimit(t *testing.T) {
-	m := newSim(t, "quick", nil)
-	for i := range m.def.Phases {
-		m.def.Phases[i].Timeout = 60e9
+	limited := func(span time.Duration) *sim {
+		m := newSim(t, "quick", nil)
+		for i := range m.def.Phases {
+			m.def.Phases[i].Timeout = &span
+		}
+		m.planned("serial", 1)
+		return m
 	}
-	m.planned("serial", 1)
+	if _, armed := limited(0).s.Deadlines["phase"]; armed {
+		t.Error("a limit of 0 is armed")
+	}
+	m := limited(time.Minute)
 	if got := m.due("phase"); got > 61e9 || got < 0 {
 		t.Errorf("the phase may take %s", got)
 	}

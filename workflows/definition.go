@@ -31,7 +31,7 @@ type Phase struct {
 	ResolvePrompt string // implement
 	SummaryPrompt string // review
 
-	Timeout time.Duration // 0 = the configured limit of a phase
+	Timeout *time.Duration // nil = the configured limit of a phase; 0 = none
 	Next    map[string][]Target
 	When    []string // author: passed over unless all hold
 

@@ -137,7 +137,7 @@ func TestLoadFindsTheProjectsWorkflows(t *testing.T) {
 		t.Error("the bytes to freeze are not those of the file")
 	}
 	spec, _ := d.Phase("spec")
-	if spec.Timeout != 20*time.Minute || spec.Prompt != "project/spec" {
+	if spec.Timeout == nil || *spec.Timeout != 20*time.Minute || spec.Prompt != "project/spec" {
 		t.Errorf("spec = %+v", spec)
 	}
 	same(t, "names", workflows.Names(project()), []string{"feature", "quick", "broken", "own"})
@@ -219,6 +219,15 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 	}
 	if quick, _ := load(t, "quick").Kind(workflows.KindReview); quick.MaxIterations == nil || *quick.MaxIterations != 0 {
 		t.Error("quick does not cap reviews at 0")
+	}
+	for text, want := range map[string]string{"timeout: 20m": "20m0s", "timeout: 0": "0s", "timeout: null": "none", "research: true": "none"} {
+		d, _ := workflows.Parse("own.yaml", []byte(strings.Replace(ownWorkflow, "timeout: 20m", text, 1)), workflows.Known{Frozen: true})
+		spec, _ := d.Phase("spec")
+		got := "none"
+		if spec.Timeout != nil {
+			got = spec.Timeout.String()
+		}
+		same(t, text, []string{got}, []string{want})
 	}
 	own, _, _ := workflows.Load("own", project())
 	review, _ = own.Kind(workflows.KindReview)

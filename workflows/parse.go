@@ -54,7 +54,7 @@ type rawPhase struct {
 	ID            string                    `doc:"id"`
 	Kind          string                    `doc:"kind"`
 	Dir           string                    `doc:"dir"`
-	Timeout       time.Duration             `doc:"timeout"`
+	Timeout       *time.Duration            `doc:"timeout"`
 	Next          map[string]*document.Node `doc:"next"`
 	Role          string                    `doc:"role"`
 	Prompt        string                    `doc:"prompt"`

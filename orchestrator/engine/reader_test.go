@@ -196,7 +196,7 @@ func TestProtocolJ3LinesOfPeople(t *testing.T) {
 		for _, r := range []row{
 			{"bad JSON", `{"tool":`, "input_corrupt", "file", "commands.jsonl"},
 			{"a name of another form", `{"tool":"command","payload":{"name":["stop"]}}`, "input_corrupt", "reason", "payload: name: found array"},
-		{"a tool of agents", `{"tool":"submit_plan","payload":{}}`, "input_unknown", "tool", "submit_plan"},
+			{"a tool of agents", `{"tool":"submit_plan","payload":{}}`, "input_unknown", "tool", "submit_plan"},
 			{"another session", `{"tool":"command","session":"other","payload":{"name":"stop"}}`, "input_ignored", "reason", "foreign"},
 			{"an unknown command", `{"tool":"command","payload":{"name":"explode"}}`, "command_refused", "reason", "unknown command"},
 			{"one comment", `{"tool":"command","id":"c1","payload":{"name":"say","args":{"text":"a"},"source_id":"comment/7"}}`, "command_applied", "name", "say"},
