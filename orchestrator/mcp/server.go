@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator/tools"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -43,7 +44,22 @@ func newServer(who tools.Caller, version string) (*sdk.Server, error) {
 		tool := &sdk.Tool{Name: spec.Name, Description: spec.Description, InputSchema: spec.Schema()}
 		server.AddTool(tool, handler(who, spec.Name))
 	}
+	server.AddReceivingMiddleware(refuseUnoffered(who, offered))
 	return server, nil
+}
+
+// refuseUnoffered answers calls of tools that are not the caller's as the command line does.
+// The library would answer with a protocol error, which a model may never see.
+func refuseUnoffered(who tools.Caller, offered []tools.Spec) sdk.Middleware {
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			call, ok := req.(*sdk.CallToolRequest)
+			if !ok || slices.ContainsFunc(offered, func(s tools.Spec) bool { return s.Name == call.Params.Name }) {
+				return next(ctx, method, req)
+			}
+			return handler(who, call.Params.Name)(ctx, call)
+		}
+	}
 }
 
 func handler(who tools.Caller, name string) sdk.ToolHandler {

@@ -67,3 +67,21 @@ func TestStructuredAnswersHoldTheText(t *testing.T) {
 		}
 	}
 }
+
+// A tool of another role, and one that nobody has, are refused in words that the model reads.
+func TestToolsThatAreNotOfferedAreRefused(t *testing.T) {
+	client := connect(t)
+	for tool, says := range map[string]string{
+		"submit_plan": "submit_plan is not a tool of the architect; yours: research_dispatch_code",
+		"submit_all":  `there is no tool "submit_all"; tools: research_dispatch_code`,
+	} {
+		res, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: tool})
+		if err != nil {
+			t.Fatalf("%s: %v", tool, err)
+		}
+		text, ok := res.Content[0].(*sdk.TextContent)
+		if !ok || !res.IsError || !strings.Contains(text.Text, says) {
+			t.Errorf("%s: error %t, content %+v", tool, res.IsError, res.Content[0])
+		}
+	}
+}
