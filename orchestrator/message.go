@@ -35,7 +35,7 @@ func messageData(m Message) map[string]any {
 	}
 }
 
-// message queues a text for an agent. m gives From, Type and Headline.
+// message queues a text for an agent. m gives From, Type, Headline and InReplyTo.
 func (r *reducer) message(key string, m Message, body string) {
 	m.Seq = 1
 	if n := len(r.s.Messages); n > 0 {
@@ -69,8 +69,12 @@ func messageText(m Message, id string, now Time, body string) string {
 	if m.Type == "ask-response" {
 		status = "complete"
 	}
-	return fmt.Sprintf("---\nto: %s\nfrom: %s\ntype: %s\nstatus: %s\nmsg-id: %s\nheadline: %s\ntimestamp: %s\n---\n%s",
-		m.To, m.From, m.Type, status, id, strconv.Quote(m.Headline), now.UTC().Format(time.RFC3339), body)
+	reply := ""
+	if m.InReplyTo != "" {
+		reply = "in-reply-to: " + m.InReplyTo + "\n"
+	}
+	return fmt.Sprintf("---\nto: %s\nfrom: %s\ntype: %s\nstatus: %s\nmsg-id: %s\n%sheadline: %s\ntimestamp: %s\n---\n%s",
+		m.To, m.From, m.Type, status, id, reply, strconv.Quote(m.Headline), now.UTC().Format(time.RFC3339), body)
 }
 
 // deliver hands a message to the agent, if that is running. A paused session hands

@@ -85,7 +85,7 @@ func (r *reducer) answer(q *Question, text, actor, source string, timeout bool) 
 		return
 	}
 	asked, text := q.Text, string(q.Answer)
-	r.message(key, Message{From: CoordinatorPerson, Type: "ask-response", Headline: "answer to " + q.ID},
+	r.message(key, Message{From: CoordinatorPerson, Type: "ask-response", Headline: "answer to " + q.ID, InReplyTo: q.ID},
 		fmt.Sprintf("You asked: %s\n\nThe answer: %s\n", asked, text))
 	r.wake(key)
 }

@@ -40,6 +40,22 @@ func TestNoAgentCanAskInTheNameOfTheSession(t *testing.T) {
 	}
 }
 
+// An answer says which question it is of.
+func TestAnAnswerNamesItsQuestion(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.tool("ask_human", "planner", map[string]any{"id": "q1", "question": "Which?"}, nil)
+	in := m.commandInput("answer", map[string]any{"text": "this"})
+	in.At = m.now
+	step, err := orchestrator.Reduce(m.def, m.s, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := step.State.Messages[0]
+	if text := string(step.Blobs[answer.SHA256]); answer.InReplyTo != "q1" || !strings.Contains(text, "\nin-reply-to: q1\n") {
+		t.Errorf("message %+v, text:\n%s", answer, text)
+	}
+}
+
 func TestProtocolA5Questions(t *testing.T) {
 	t.Run("nobody answers: decide", func(t *testing.T) {
 		m := newSim(t, "quick", nil)

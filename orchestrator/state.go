@@ -317,6 +317,7 @@ type Message struct {
 	From        string   `json:"from"`
 	Type        string   `json:"type"`
 	Headline    string   `json:"headline,omitempty"`
+	InReplyTo   string   `json:"in_reply_to,omitempty"` // the question it answers
 	Priority    string   `json:"priority"`
 	Deadline    Time     `json:"deadline"`
 	State       string   `json:"state"`
