@@ -100,7 +100,7 @@ func (a *app) resumeCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&backup, "from-backup", false, "take the state before the last phase, when state.json is corrupt")
-	cmd.Flags().BoolVar(&headless, "headless", false, "stay in the foreground and ask nobody")
+	cmd.Flags().BoolVar(&headless, "headless", false, "stay in the foreground; a session that asks the person at its terminal goes on to ask")
 	cmd.Flags().StringVar(&changes, "changes", "", "what is wanted different, as `text`")
 	cmd.Flags().StringVar(&base, "base", "", "`branch` of the server that the pull request goes to from now on")
 	return group(groupStart, cmd)

@@ -92,13 +92,13 @@ func agentWord(agent orchestrator.Agent) string {
 func nextStep(e session.Entry) string {
 	s := e.State
 	switch {
+	case s.Paused && !s.Ended(): // a gate takes no answer now
+		return "agentmux resume " + e.Name
 	case s.Gate != nil:
 		return fmt.Sprintf("agentmux approve %s, or agentmux changes \"...\" %s", e.Name, e.Name)
 	case slices.ContainsFunc(s.Questions, orchestrator.Question.Open):
 		return "agentmux answer ID \"...\" --session " + e.Name
 	case s.Parked(), s.Phase == orchestrator.PhaseFailed:
-		return "agentmux resume " + e.Name
-	case s.Paused:
 		return "agentmux resume " + e.Name
 	case s.Ended():
 		return proposal(e.Dir, s)
