@@ -1,5 +1,7 @@
 package orchestrator
 
+import "slices"
+
 // Values of last_event, a closed set. Nothing decides by them.
 const (
 	LastFeatureCreated = "feature_created"
@@ -113,6 +115,15 @@ const (
 
 // maxEventText is where texts in events are cut, in characters.
 const maxEventText = 4000
+
+// cutAll returns a list of the cut texts; the given one may belong to the state.
+func cutAll(texts []string, limit int) []string {
+	out := slices.Clone(texts)
+	for i := range out {
+		out[i] = cut(out[i], limit)
+	}
+	return out
+}
 
 func cut(text string, limit int) string {
 	n := 0

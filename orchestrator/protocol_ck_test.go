@@ -132,6 +132,11 @@ func TestAbsentStatusesAndLongTextsInRecords(t *testing.T) {
 	if got := []rune(data["message"].(string)); len(got) != 4000 || data["percent"] != 40 {
 		t.Errorf("%d characters, percent %v", len(got), data["percent"])
 	}
+	m.tool("ask_human", "planner", map[string]any{"question": "Which?", "options": []string{"a", strings.Repeat("ü", 5000)}}, nil)
+	shown := m.last(orchestrator.EvQuestionAsked).Data["options"].([]string)
+	if asked := m.s.Questions[0].Options; len([]rune(shown[1])) != 4000 || len([]rune(asked[1])) != 5000 || shown[0] != "a" {
+		t.Errorf("%d characters of %d", len([]rune(shown[1])), len([]rune(asked[1])))
+	}
 }
 
 func TestReportedProgramSessionIsKeptForARelaunch(t *testing.T) {

@@ -97,8 +97,11 @@ func (r *reducer) step() Step {
 func (r *reducer) event(kind string, data map[string]any) {
 	r.s.Seq++
 	for key, value := range data {
-		if text, ok := value.(string); ok {
-			data[key] = cut(text, maxEventText)
+		switch v := value.(type) {
+		case string:
+			data[key] = cut(v, maxEventText)
+		case []string:
+			data[key] = cutAll(v, maxEventText)
 		}
 	}
 	if data == nil {
