@@ -133,7 +133,10 @@ func (r *Report) records(s *Session, st *orchestrator.State) []orchestrator.Even
 			r.problem("%s: record %d does not follow the one before it", EventsFile, e.Seq)
 		}
 	}
-	if len(records) > 0 && records[len(records)-1].Seq < st.Seq {
+	switch {
+	case len(records) == 0 && st.Seq > 0:
+		r.problem("%s holds no record, the state is at %d", EventsFile, st.Seq)
+	case len(records) > 0 && records[len(records)-1].Seq < st.Seq:
 		r.problem("%s ends at record %d, the state is at %d", EventsFile, records[len(records)-1].Seq, st.Seq)
 	}
 	switch {

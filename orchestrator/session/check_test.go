@@ -47,6 +47,12 @@ func TestCheckDirFindsBrokenPromises(t *testing.T) {
 			all := read(t, s, "events.jsonl")
 			write(t, s.Path("events.jsonl"), all[:strings.LastIndex(strings.TrimSuffix(all, "\n"), "\n")+1])
 		}, "the state is at"},
+		"no records": {func(_ *testing.T, s *session.Session, _ *orchestrator.State) {
+			os.Remove(s.Path("events.jsonl"))
+		}, "events.jsonl holds no record, the state is at 3"},
+		"no definition": {func(_ *testing.T, s *session.Session, _ *orchestrator.State) {
+			os.Remove(s.Path("definition.yaml"))
+		}, "is corrupt: definition.yaml is missing; put the workflow"},
 		"a record is missing": {func(t *testing.T, s *session.Session, _ *orchestrator.State) {
 			_, rest, _ := strings.Cut(read(t, s, "events.jsonl"), "\n")
 			write(t, s.Path("events.jsonl"), rest)

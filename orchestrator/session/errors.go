@@ -69,6 +69,9 @@ type CorruptError struct {
 	cause  error
 }
 
+// startAnew is what is left where neither the state nor its backup is.
+const startAnew = "start anew with agentmux run or issue"
+
 // Error names the way back.
 func (e *CorruptError) Error() string {
 	next := e.Next

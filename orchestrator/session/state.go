@@ -64,9 +64,11 @@ func (s *Session) checkPhase(state *orchestrator.State) error {
 	}
 	// An ended one may be resumed, and then its phase is one of the definition.
 	if !state.IsClassic() && state.DefinitionSHA256 != "" && state.DefinitionSHA256 != s.defHash {
-		return &CorruptError{
-			Name: s.Name(), Reason: DefinitionFile + " is not the one the session was made with", Next: s.restoreDefinition(),
+		reason := DefinitionFile + " is not the one the session was made with"
+		if s.defHash == "" {
+			reason = DefinitionFile + " is missing"
 		}
+		return &CorruptError{Name: s.Name(), Reason: reason, Next: s.restoreDefinition()}
 	}
 	if _, ok := def.Phase(state.Phase); !ok && !ended {
 		return s.corrupt(StateFile+": phase %q is not in its definition", state.Phase)
@@ -82,11 +84,11 @@ func (s *Session) corrupt(format string, args ...any) error {
 func (s *Session) ReadBackup() (*orchestrator.State, error) {
 	state, err := s.readState(StateBackup)
 	if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
-		return nil, &CorruptError{Name: s.Name(), Reason: "there is no " + StateBackup, Next: "start anew with agentmux run or issue", cause: err}
+		return nil, &CorruptError{Name: s.Name(), Reason: "there is no " + StateBackup, Next: startAnew, cause: err}
 	}
 	if corrupt := (*CorruptError)(nil); errors.As(err, &corrupt) && corrupt.Next == "" {
 		reason := strings.Replace(corrupt.Reason, StateFile+":", StateBackup+":", 1)
-		return nil, &CorruptError{Name: s.Name(), Reason: "the backup is none either: " + reason, Next: "start anew with agentmux run or issue", cause: err}
+		return nil, &CorruptError{Name: s.Name(), Reason: "the backup is none either: " + reason, Next: startAnew, cause: err}
 	}
 	return state, err
 }

@@ -243,6 +243,9 @@ func TestWhatAPersonIsTold(t *testing.T) {
 	if err != nil || len(entries) != 2 || !strings.Contains(fmt.Sprint(entries[0].Condition(), entries[1].Condition()), "corrupt: no state.json") {
 		t.Errorf("listed %+v, %v", entries, err)
 	}
+	if e, err := session.Find(project, "empty", nil); err != nil || !strings.HasSuffix(e.Err.Error(), "no state.json and no state.json.bak; start anew with agentmux run or issue") {
+		t.Errorf("found %+v, %v", e, err)
+	}
 	if _, err := session.List(s.Path(session.StateFile)); err == nil {
 		t.Error("a file was listed")
 	}
