@@ -82,12 +82,18 @@ func (r *runner) typeLine(ctx context.Context, launch string, pane tmux.Pane, st
 }
 
 // waitsForInput reports whether the program is known to be idle: by its hooks, else by
-// what it shows.
+// what it shows. One whose turn the provider ended is idle, too, and would stay so for good
+// if nobody could tell it to go on; but a menu may stand where its input was.
 func (r *runner) waitsForInput(ctx context.Context, p agent.Provider, pane tmux.Pane, status agent.Status) bool {
-	if status.State == agent.Idle {
+	switch status.State {
+	case agent.Idle:
 		return true
-	}
-	if status.State != "" && status.State != agent.Starting && status.State != agent.Ready {
+	case "", agent.Starting, agent.Ready:
+	case agent.RateLimited:
+		if len(p.Ready) == 0 {
+			return true
+		}
+	default:
 		return false
 	}
 	text, err := r.panes.server.Capture(ctx, pane.ID, 0)

@@ -59,6 +59,7 @@ type scenario struct {
 	Litter  bool                // coders leave a nested repository and a FIFO behind
 	Scrawl  bool                // reviewers list and change their workspace
 	Listen  map[string]bool     // agent key -> end the turn first, go on when a line is typed
+	Limited map[string]bool     // agent key -> Listen, with a turn that the provider ended
 	Hold    map[string]bool     // agent key -> go on only when the file "go" is there
 	Print   map[string]string   // agent key -> what it prints first
 }
@@ -124,7 +125,7 @@ func (p *player) run() int {
 		p.hold()
 	}
 	fmt.Println(p.what.Print[p.key()])
-	if p.what.Listen[p.key()] && attempt == "1" {
+	if (p.what.Listen[p.key()] || p.what.Limited[p.key()]) && attempt == "1" {
 		if code := p.listen(); code != 0 {
 			return code
 		}
@@ -164,19 +165,26 @@ func (p *player) run() int {
 // listen is a program with hooks whose turn ends without a submission, and which then
 // takes one line.
 func (p *player) listen() int {
-	hook := func(event string) {
+	say := func(event, data string) {
 		dir := filepath.Join(p.who.Dir, session.LaunchesDir, p.who.Launch)
-		if _, err := agent.Record(dir, event, strings.NewReader("{}"), time.Now(), nil); err != nil {
+		if _, err := agent.Record(dir, event, strings.NewReader(data), time.Now(), nil); err != nil {
 			fmt.Println(err)
 		}
 	}
+	hook := func(event string) { say(event, "{}") }
 	hook("SessionStart")
 	hook("UserPromptSubmit")
-	hook("Stop")
+	sender := "system"
+	if p.what.Limited[p.key()] {
+		sender = "core/core"
+		say("StopFailure", `{"error": "rate_limit"}`)
+	} else {
+		hook("Stop")
+	}
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	hook("UserPromptSubmit")
 	_, file, _ := strings.Cut(strings.TrimSuffix(line, " and act on it.\n"), "read @")
-	if _, readErr := os.Stat(file); err != nil || readErr != nil || !strings.HasPrefix(line, "New update from system: ") {
+	if _, readErr := os.Stat(file); err != nil || readErr != nil || !strings.HasPrefix(line, "New update from "+sender+": ") {
 		fmt.Printf("unexpected line %q: %v %v\n", line, err, readErr)
 		return 8
 	}

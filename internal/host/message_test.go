@@ -33,6 +33,28 @@ func TestProtocolP12AnIdleAgentIsRemindedByALineInItsTerminal(t *testing.T) {
 	}
 }
 
+// An agent whose turn the provider ended is told what a person says: nobody else would have
+// it go on.
+func TestALimitedAgentHearsThePerson(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\n")
+	sc := simple()
+	sc.Limited = map[string]bool{"planner": true}
+	r.script(sc)
+	dir := r.prepare(quick)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the planner is limited", func() bool { return r.state(dir).Agents["planner"].Limited })
+	r.command(dir, "1", "say", map[string]any{"text": "go on"})
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if a := s.Agents["planner"]; a.Retries != 0 || a.Attempt != 1 || len(s.Messages) != 1 {
+		t.Errorf("agent %+v, messages %+v", a, s.Messages)
+	}
+}
+
 // An agent that ends with a question open waits, and goes on with the answer.
 func TestProtocolP12AnAgentThatAskedGoesOnWithTheAnswer(t *testing.T) {
 	t.Parallel()
