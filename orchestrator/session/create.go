@@ -51,6 +51,7 @@ const turnWait = time.Minute
 // directory that no listing shows. The error is ErrBlankRequest or a *NameError
 // for what the caller can correct.
 func Create(spec CreateSpec) (*Session, error) {
+	spec.Request = plainText(spec.Request)
 	if strings.TrimSpace(spec.Request) == "" && len(spec.Agents) == 0 {
 		return nil, ErrBlankRequest
 	}
@@ -87,6 +88,12 @@ func Create(spec CreateSpec) (*Session, error) {
 			return nil, &NameError{Name: spec.Name, Taken: true}
 		}
 	}
+}
+
+// plainText drops what editors put around the lines of a text: it would stand in the subject
+// of a commit.
+func plainText(text string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 }
 
 func (spec CreateSpec) name(n int) string {

@@ -171,6 +171,21 @@ func TestProtocol(t *testing.T) {
 			t.Errorf("taken name: %v", err)
 		}
 	})
+	t.Run("D2/a request as editors save it", func(t *testing.T) {
+		sp := spec(t, t.TempDir())
+		sp.Request = "\ufeff \r\n"
+		if _, err := session.Create(sp); !errors.Is(err, session.ErrBlankRequest) {
+			t.Errorf("blank: %v", err)
+		}
+		sp.Request = "\ufeffRefuse.\r\n\r\nExpired tokens.\r\n"
+		s := create(t, sp)
+		if text := read(t, s, "requirements.md"); !strings.Contains(text, "## Initial Request\n\nRefuse.\n\nExpired tokens.\n\n## Clar") {
+			t.Errorf("requirements.md is %q", text)
+		}
+		if records, _, _ := s.Events(0); records[0].Data["title"] != "Refuse." {
+			t.Errorf("title %q", records[0].Data["title"])
+		}
+	})
 	t.Run("D2/a given name that is only a time stamp", func(t *testing.T) {
 		sp := spec(t, t.TempDir())
 		sp.Name = "20260115-120000-"
