@@ -68,7 +68,7 @@ func readRequest(arg string) (request, title string, err error) {
 	}
 	data, err := os.ReadFile(arg)
 	if err != nil {
-		return "", "", usage(fmt.Errorf("%s cannot be read: %w; give the path of a file, or the request in quotes", arg, bare(err)))
+		return "", "", usage(fmt.Errorf("%s cannot be read: %w; what ends in .md is taken for a file: give its path, or put a full stop behind a request in words", arg, bare(err)))
 	}
 	return string(data), strings.TrimSuffix(filepath.Base(arg), ".md"), readable(arg, string(data))
 }

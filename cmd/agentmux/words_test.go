@@ -232,7 +232,9 @@ func situations() []situation {
 		{"bad --repo", nil, append(issueRun, "--repo", "x"), 2, []string{"owner/name"}},
 		{"product manager", nil, append(issueRun, "--product-manager"), 2, []string{"quick", "product manager"}},
 		{"blank prompt", nil, []string{"run", " ", "--headless"}, 2, []string{"blank", "say what"}},
-		{"no such file", nil, []string{"run", "no.md", "--headless"}, 2, []string{"no.md cannot be read: no such file", "in quotes"}},
+		{"no such file", nil, []string{"run", "no.md", "--headless"}, 2, []string{"no.md cannot be read: no such file", "give its path"}},
+		{"request that ends as a file does", nil, []string{"run", "Fix the typo in README.md", "--headless"}, 2,
+			[]string{"what ends in .md is taken for a file", "put a full stop behind a request in words"}},
 		{"request of other bytes than text", nil, []string{"run", "caf\xe9", "--headless"}, 2, []string{"the request is no UTF-8 text"}},
 		{"file of other bytes than text", func(r *rig) {
 			r.write(filepath.Join(r.clone, "wide.md"), "a\x00b\x00")
