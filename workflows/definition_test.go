@@ -159,6 +159,17 @@ func TestLoadFindsTheProjectsWorkflows(t *testing.T) {
 	}
 }
 
+func TestALinkToNothingIsNoUnknownWorkflow(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, workflows.ProjectWorkflows), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", filepath.Join(dir, workflows.ProjectWorkflows, "lost.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "problems", workflows.Check("lost", os.DirFS(dir)).Lines(), []string{".agentmux/workflows/lost.yaml: is a link to nothing"})
+}
+
 func TestAFileThatABuiltInWorkflowHidesIsReported(t *testing.T) {
 	file := func(text string) fstest.MapFS {
 		return fstest.MapFS{".agentmux/workflows/quick.yaml": {Data: []byte(text)}}

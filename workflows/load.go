@@ -59,6 +59,8 @@ func Load(name string, project fs.FS) (*Definition, []byte, document.Problems) {
 	file := ProjectWorkflows + "/" + name + ".yaml"
 	data, err := readProject(project, file)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && slices.Contains(Names(project), name):
+		return nil, nil, document.Problems{{File: file, Text: "is a link to nothing"}}
 	case errors.Is(err, fs.ErrNotExist):
 		text := fmt.Sprintf("unknown workflow %q, known: %s", name, strings.Join(Names(project), ", "))
 		return nil, nil, document.Problems{{Text: text}}
