@@ -11,7 +11,8 @@ import (
 // tellEnd says why a session did not end by itself and what a person can do now. A
 // session that is done says nothing more, unless its branch went nowhere.
 func (a *app) tellEnd(dir string, s *orchestrator.State) {
-	if line := proposal(dir, s); line != "" {
+	line := proposal(dir, s)
+	if line != "" {
 		a.say("done: the branch %s is in this clone", s.FeatureBranch)
 		a.say("next: %s", line)
 	}
@@ -22,19 +23,19 @@ func (a *app) tellEnd(dir string, s *orchestrator.State) {
 	if text == "" {
 		text = string(s.Cause)
 	}
-	a.say("%s: %s %s", s.Outcome, s.OutcomeReason, text)
+	a.say("%s", strings.TrimSpace(fmt.Sprintf("%s: %s %s", s.Outcome, s.OutcomeReason, text)))
 	if next != "" {
 		a.say("next: %s", next)
 	}
-	if step := nextStep(session.Entry{Name: s.SessionID, Dir: dir, State: s}); step != "" && step != next {
+	if step := nextStep(session.Entry{Name: s.SessionID, Dir: dir, State: s}); step != "" && step != next && step != line {
 		a.say("      %s", step)
 	}
 }
 
-// proposal is the line that proposes a branch which a done session left in the clone; "" if
-// there is nothing of that kind.
+// proposal is the line that proposes a branch which a done session left in the clone, also
+// after a failed review; "" if there is nothing of that kind.
 func proposal(dir string, s *orchestrator.State) string {
-	if s.Outcome != orchestrator.OutcomeDone || s.Completion.Pushed || s.Completion.Commit == "" || s.FeatureBranch == "" {
+	if s.Phase != orchestrator.PhaseDone || s.Completion.Pushed || s.Completion.Commit == "" || s.FeatureBranch == "" {
 		return ""
 	}
 	branch := s.FeatureBranch

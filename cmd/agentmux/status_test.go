@@ -22,8 +22,14 @@ func TestTheNextStepIsOneThatIsTaken(t *testing.T) {
 		{"a question in a pause", orchestrator.State{Questions: open, Paused: true}, "agentmux resume one"},
 		{"a park in a pause, at a gate", orchestrator.State{Gate: gate, Paused: true, Outcome: orchestrator.OutcomeNeedsHuman},
 			`agentmux approve one, or agentmux changes "..." one`},
+		{"a branch that failed its review and went nowhere", orchestrator.State{
+			Phase: orchestrator.PhaseDone, Outcome: orchestrator.OutcomeNeedsHuman, OutcomeReason: orchestrator.ReasonReviewExhausted,
+			FeatureBranch: "agentmux/one", Completion: orchestrator.Completion{Commit: "c"},
+		}, "git merge agentmux/one"},
 	} {
-		c.state.Phase = "completing"
+		if c.state.Phase == "" {
+			c.state.Phase = "completing"
+		}
 		if got := nextStep(session.Entry{Name: "one", Running: true, State: &c.state}); got != c.want {
 			t.Errorf("%s: %s", c.name, got)
 		}
