@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -126,10 +128,14 @@ func (s *Server) Started(ctx context.Context) (time.Time, error) {
 }
 
 // KillServer ends the server with all its panes and removes the socket and the
-// configuration. It is safe to call when none runs. The programs in the panes get
-// SIGHUP only; those that must end are to be stopped before.
+// configuration. It is safe to call when none runs. One that does not answer is killed. The
+// programs in the panes get SIGHUP only; those that must end are to be stopped before.
 func (s *Server) KillServer(ctx context.Context) error {
 	_, err := s.run(ctx, nil, "kill-server")
+	if errors.Is(err, ErrNoAnswer) {
+		ctx = context.WithoutCancel(ctx) // the limit may have passed with the question
+		err = s.killDeaf()
+	}
 	if err != nil && !errors.Is(err, ErrNoServer) {
 		return fmt.Errorf("kill tmux server: %w", err)
 	}
@@ -143,6 +149,33 @@ func (s *Server) KillServer(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// killDeaf kills the process that listens on the socket. The kernel knows which one that is,
+// whether it answers or not.
+func (s *Server) killDeaf() error {
+	conn, err := net.DialTimeout("unix", s.socket, s.timeout)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return ErrNoServer
+	}
+	if err != nil {
+		return errors.Join(ErrNoAnswer, err)
+	}
+	defer conn.Close()
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return errors.Join(ErrNoAnswer, err)
+	}
+	failed := raw.Control(func(fd uintptr) {
+		pid, ours, cause := peer(int(fd))
+		if cause == nil && ours && pid > 1 && pid != os.Getpid() {
+			cause = syscall.Kill(pid, syscall.SIGKILL)
+		} else if cause == nil {
+			cause = ErrNoAnswer
+		}
+		err = cause
+	})
+	return errors.Join(failed, err)
 }
 
 // AttachArgs returns the argument vector that attaches a terminal to the session, with

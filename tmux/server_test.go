@@ -7,7 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -148,6 +150,36 @@ func TestNoServerIsToldApartFromNoAnswer(t *testing.T) {
 	if _, err := missing.Panes(t.Context()); err == nil || errors.Is(err, tmux.ErrNoServer) || errors.Is(err, tmux.ErrNoAnswer) {
 		t.Errorf("tmux not installed: %v", err)
 	}
+}
+
+// A server that was stopped, or spins, would outlive its session with all its panes.
+func TestKillServerEndsOneThatDoesNotAnswer(t *testing.T) {
+	s := newServer(t)
+	if _, err := s.Ensure(t.Context(), control(t)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("tmux", "-S", s.Socket(), "display-message", "-p", "#{pid}").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	impatient, err := tmux.New(tmux.Options{Socket: s.Socket(), Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := impatient.KillServer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(s.Socket()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is left: %v", err)
+	}
+	eventually(t, "the server ends", func() bool { return syscall.Kill(pid, 0) != nil })
 }
 
 func TestServerLivesOnWithoutSessions(t *testing.T) {

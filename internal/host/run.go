@@ -169,12 +169,12 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	if over {
 		// Before the last comments: as long as those are owed, a start after a kill comes
 		// here again. They do not wait for a server that is slow to answer.
-		closed = r.closePanes(ctx, 2*time.Second) == nil
+		closed = r.closePanes(ctx, 2*time.Second, false) == nil
 	}
 	mirror.finish(ctx, last)
 	crash.Point("finish mirror", "")
 	if over && !closed {
-		if err := r.closePanes(ctx, closeTime); err != nil {
+		if err := r.closePanes(ctx, closeTime, true); err != nil {
 			r.Log.Warn("tmux server not ended", slog.String("session", r.sess.Name()), slog.Any("err", err))
 		}
 	}
@@ -222,13 +222,15 @@ func (r *runner) takePanes(ctx context.Context, s *orchestrator.State) error {
 // closeTime is how long the server of a finished session has to answer.
 const closeTime = 20 * time.Second
 
-// closePanes ends the server of a finished session unless somebody looks at it. One that
-// has ended may have left its files, if the host was killed meanwhile.
-func (r *runner) closePanes(ctx context.Context, limit time.Duration) error {
+// closePanes ends the server of a finished session unless somebody looks at it; with force
+// also one that does not answer who does. One that has ended may have left its files, if the
+// host was killed meanwhile.
+func (r *runner) closePanes(ctx context.Context, limit time.Duration, force bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	attached, err := r.panes.server.Attached(ctx)
-	if attached || err != nil && !errors.Is(err, tmux.ErrNoServer) {
+	deaf := force && errors.Is(err, tmux.ErrNoAnswer)
+	if attached || err != nil && !deaf && !errors.Is(err, tmux.ErrNoServer) {
 		return err
 	}
 	return r.panes.server.KillServer(ctx)
