@@ -251,6 +251,36 @@ func TestGitHub6TwinHiddenByALaggingListIsGoneAtTheEnd(t *testing.T) {
 	}
 }
 
+// A kill between a comment and its id is as unclear as a lost answer.
+func TestGitHub6TwinOfAKilledMirrorIsGoneAtTheEnd(t *testing.T) {
+	st := newStage(t)
+	killed := st.mirror(st.options())
+	killed.OnSave(func(write func() error) error {
+		if len(st.repo.Comments(12)) > 0 {
+			return errKilled // nothing reaches the disk after the comment
+		}
+		return write()
+	})
+	st.play(st.script[0])
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := killed.Finish(ctx); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	st.server.Inject(ghsynctest.StaleLists("GET .../issues/{number}/comments", time.Minute))
+	m := st.mirror(st.options())
+	st.finish(m)
+	if len(st.repo.Comments(12)) < 2 {
+		t.Fatal("no twin was made: the test shows nothing")
+	}
+	st.server.Heal()
+	st.script = st.script[1:]
+	st.run(m)
+	if end := st.end(); strings.Count(end, "### agentmux: ") != 1 {
+		t.Errorf("the end:\n%s", end)
+	}
+}
+
 // outage is a sink that fails while down is set.
 type outage struct {
 	*paper
