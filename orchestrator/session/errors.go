@@ -104,7 +104,7 @@ type NameError struct {
 // Error says what to do instead.
 func (e *NameError) Error() string {
 	if e.Taken {
-		return fmt.Sprintf("session %s exists; agentmux resume %s goes on with it", e.Name, e.Name)
+		return fmt.Sprintf("session %s exists; agentmux resume %s goes on with it while its work is not done, another --name starts a new one", e.Name, e.Name)
 	}
 	return fmt.Sprintf("%q is no session name: letters, digits, _ and -, at most 80, beginning with a letter or digit", e.Name)
 }

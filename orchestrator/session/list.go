@@ -79,9 +79,10 @@ func entry(dir string) Entry {
 }
 
 // Find returns the session that arg means in a project: a name, the only name
-// that begins so, a directory, an issue as N, #N or owner/repo#N. An empty arg is
-// the project's only session that can says yes to; can may be nil. The error is a
-// *NotFoundError or an *AmbiguousError.
+// that begins so, a directory, an issue as N, #N or owner/repo#N. A number is the
+// beginning of a name only from a whole date on. An empty arg is the project's only
+// session that can says yes to; can may be nil. The error is a *NotFoundError or an
+// *AmbiguousError.
 func Find(project, arg string, can func(Entry) bool) (Entry, error) {
 	if e, ok := directory(project, arg); ok {
 		return e, nil
@@ -126,6 +127,10 @@ func directory(project, arg string) (Entry, bool) {
 	return Entry{}, false
 }
 
+// dateOfName begins the names that are given to sessions. A shorter number is an issue's
+// alone: "stop 2" must never stop the work on issue 1 because its name begins with 2026.
+const dateOfName = "20060102"
+
 var issueRule = regexp.MustCompile(`^(?:([^/\s#]+/[^/\s#]+)?#)?(\d+)$`)
 
 func matching(entries []Entry, arg string) []Entry {
@@ -135,7 +140,7 @@ func matching(entries []Entry, arg string) []Entry {
 			return err == nil && e.State != nil && e.State.IssueNumber == number &&
 				(m[1] == "" || strings.EqualFold(string(e.State.Repo), m[1]))
 		})
-		if len(byIssue) > 0 || arg != m[2] {
+		if len(byIssue) > 0 || arg != m[2] || len(arg) < len(dateOfName) {
 			return byIssue
 		}
 	}

@@ -417,6 +417,16 @@ func findSession(t *testing.T) {
 			t.Errorf("%q: %v, want candidates %v", c.arg, err, c.candidates)
 		}
 	}
+	sp.Name = "20260115-120000-refuse"
+	dated := create(t, sp).Name()
+	for arg, found := range map[string]bool{"2": false, "20": false, "2026011": false, "20260115": true, "20260115-": true} {
+		if e, err := session.Find(project, arg, nil); (err == nil) != found || found && e.Name != dated {
+			t.Errorf("%q: %s, %v, want found: %v", arg, e.Name, err, found)
+		}
+	}
+	if err := os.RemoveAll(session.Dir(project) + "/" + dated); err != nil {
+		t.Fatal(err)
+	}
 	only := func(e session.Entry) bool { return e.Name == alpine.Name() }
 	for _, arg := range []string{"", "7", "#7", "acme/app#7", "al"} {
 		if e, err := session.Find(project, arg, only); err != nil || e.Name != "alpine" {
