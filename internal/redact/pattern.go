@@ -3,6 +3,7 @@ package redact
 import (
 	"math"
 	"strings"
+	"unicode"
 )
 
 // pattern is the shape of a well-known secret: a prefix at a word border and
@@ -191,8 +192,14 @@ func entropy(text string) float64 {
 // exampleHost reports whether the host after the "@" is this machine, one
 // reserved for examples and tests, or a name without a domain.
 func exampleHost(_, after string) bool {
-	host := strings.ToLower(after[:run(after, isHost)])
-	host = strings.TrimSuffix(host, ".")
+	if strings.HasPrefix(after, "[") {
+		return strings.HasPrefix(after, "[::1]")
+	}
+	host := after
+	if end := strings.IndexFunc(after, func(r rune) bool { return !isHost(r) }); end >= 0 {
+		host = after[:end]
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	labels := strings.Split(host, ".")
 	last := len(labels) - 1
 	switch {
@@ -213,7 +220,11 @@ func isDashed(b byte) bool { return isWord(b) || b == '-' }
 func isDotted(b byte) bool { return isDashed(b) || b == '.' }
 func isUpper(b byte) bool  { return b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' }
 func isLabel(b byte) bool  { return b >= 'A' && b <= 'Z' || b == ' ' }
-func isHost(b byte) bool   { return isAlnum(b) || b == '-' || b == '.' || b == '_' }
+
+// isHost reports whether r may stand in the host of a URL, which may be in any script.
+func isHost(r rune) bool {
+	return r == '-' || r == '.' || r == '_' || unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit)
+}
 
 // isCredential reports whether b may stand in the user part of a URL.
 func isCredential(b byte) bool {
