@@ -194,7 +194,10 @@ func (p Provider) override(o Override) Provider {
 	return p
 }
 
-var envForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var (
+	envForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	keyForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`) // what package tmux presses
+)
 
 // problems checks what configuration can break.
 func (p Provider) problems() document.Problems {
@@ -224,8 +227,12 @@ func (p Provider) problems() document.Problems {
 		}
 	}
 	for i, d := range p.Trust {
-		if d.Text == "" || d.Key == "" {
-			say(fmt.Sprintf("trust[%d]", i), "needs text and key")
+		at := fmt.Sprintf("trust[%d]", i)
+		switch {
+		case strings.TrimSpace(d.Text) == "" || d.Key == "":
+			say(at, "needs text and key") // white space stands on every screen
+		case !keyForm.MatchString(d.Key):
+			say(at+".key", "%q is not the name of one key, as Enter, Down or 1", document.Excerpt(d.Key))
 		}
 	}
 	return found

@@ -194,14 +194,16 @@ func TestOverridesReplaceListsAndMergeMaps(t *testing.T) {
 func TestOverrideProblemsAreReportedTogether(t *testing.T) {
 	wrong := "nonsense"
 	_, problems := agent.Load(map[string]agent.Override{
-		"own": {PromptMode: "flag", MCP: &wrong, Hooks: &wrong, Env: []string{"OK", "GITHUB_TOKEN", "A B"}, Trust: []agent.Dialog{{Text: "x"}}},
+		"own": {PromptMode: "flag", MCP: &wrong, Hooks: &wrong, Env: []string{"OK", "GITHUB_TOKEN", "A B"}, Trust: []agent.Dialog{
+			{Text: "x"}, {Text: " ", Key: "y"}, {Text: "x", Key: "Down Enter"}, {Text: "x", Key: "C-m"},
+		}},
 	})
-	for _, path := range []string{"command", "prompt_flag", "mcp", "hooks", "env[1]", "env[2]", "trust[0]"} {
+	for _, path := range []string{"command", "prompt_flag", "mcp", "hooks", "env[1]", "env[2]", "trust[0]", "trust[1]", "trust[2].key"} {
 		if !problems.Has("providers.own." + path) {
 			t.Errorf("no problem at %s in %v", path, problems.Lines())
 		}
 	}
-	if len(problems) != 7 {
+	if len(problems) != 9 {
 		t.Errorf("problems: %v", problems.Lines())
 	}
 }

@@ -197,11 +197,16 @@ func (k *checker) providers(c *Config, builtIn []string) {
 
 func (k *checker) environment(c *Config) {
 	for i, name := range c.Sandbox.EnvAllow {
-		for _, kept := range keptNames {
-			if ok, _ := path.Match(kept, strings.ToUpper(name)); ok {
-				k.problem(document.Index("sandbox.env_allow", i), "%s may hold a credential and is never passed on", document.Excerpt(name))
-				break
-			}
+		matches := func(kept string) bool {
+			ok, _ := path.Match(kept, strings.ToUpper(name))
+			return ok
+		}
+		switch key := document.Index("sandbox.env_allow", i); {
+		case slices.ContainsFunc(keptNames, matches):
+			k.problem(key, "%s may hold a credential and is never passed on", document.Excerpt(name))
+		case !agent.EnvAllowed(name):
+			// Found here, or by every launch of every agent.
+			k.problem(key, "%q is no name of a variable that can be passed to an agent", document.Excerpt(name))
 		}
 	}
 }

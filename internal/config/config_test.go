@@ -175,10 +175,13 @@ func TestProtocolE1Problems(t *testing.T) {
 			"user.yaml:8: providers.claude.mcp: \"none\" is none of claude, codex, copilot, cursor, gemini, opencode, qwen",
 			"user.yaml:9: providers.claude.env[0]: \"GH_TOKEN\" cannot be passed to an agent",
 		}},
-		{"values", "version: 2\nsandbox: {level: container, env_allow: [GOFLAGS, MY_TOKEN]}\nworkspace: {root: ws}\n" +
+		{"values", "version: 2\nsandbox: {level: container, env_allow: [GOFLAGS, MY_TOKEN, \"A=B\", path, DYLD_LIBRARY_PATH]}\nworkspace: {root: ws}\n" +
 			"bot: {repos: [a/b, c], label: \"a:b\", sweep_interval: 0, max_concurrent: 0}\noutput: {max_bytes: 20 XB}\ngithub: {branch_prefix: \"../x\", host: \"https://x\"}\n", "", "", []string{
 			"user.yaml:2: sandbox.level: container is reserved and not there yet, expected auto, none, bwrap or runner",
 			"user.yaml:2: sandbox.env_allow[1]: MY_TOKEN may hold a credential and is never passed on",
+			"user.yaml:2: sandbox.env_allow[2]: \"A=B\" is no name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[3]: \"path\" is no name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[4]: \"DYLD_LIBRARY_PATH\" is no name of a variable that can be passed to an agent",
 			"user.yaml:3: workspace.root: expected an absolute path or one that begins with ~/, found \"ws\"",
 			"user.yaml:4: bot.max_concurrent: expected auto or a whole number from 1, found 0",
 			"user.yaml:4: bot.label: expected a label's name without a colon, found \"a:b\"",
