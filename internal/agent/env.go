@@ -11,7 +11,7 @@ import (
 )
 
 // secretName is how the name of a variable says that its value is secret.
-var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
+var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASS|CREDENTIAL|(^|_)(PAT|AUTH)$`)
 
 // EnvSpec is what the host gives the environment of one launch. Nothing else gets in.
 type EnvSpec struct {
@@ -182,13 +182,18 @@ func EnvAllowed(name string) bool {
 	return true
 }
 
-// Secrets returns the values of the provider's variables that log it in or whose name
-// says that they are secret, by name.
+// Secrets returns the values of the variables that log the provider in or whose name says
+// that they are secret, by name: those of the provider and the extra ones.
 func (e EnvSpec) Secrets(p Provider) map[string]string {
 	found := map[string]string{}
 	for _, name := range p.Env {
 		value, ok := e.lookup(name)
 		if ok && (slices.Contains(p.Credentials, name) || secretName.MatchString(name)) {
+			found[name] = value
+		}
+	}
+	for name, value := range e.Extra {
+		if secretName.MatchString(name) {
 			found[name] = value
 		}
 	}

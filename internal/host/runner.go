@@ -81,7 +81,7 @@ func (r *runner) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrato
 // hideCredentials has the redactor know the keys that agents get. What is shorter than it
 // can look for is a stand-in for a service that wants none.
 func (r *runner) hideCredentials() error {
-	env := agent.EnvSpec{Lookup: r.Environ}
+	env := agent.EnvSpec{Lookup: r.Environ, Extra: r.allowedEnvironment()}
 	for _, p := range r.providers {
 		for _, value := range env.Secrets(p) {
 			if err := r.redactor.Add("provider-key", value); err != nil && !errors.Is(err, redact.ErrShort) {

@@ -202,16 +202,22 @@ func (r *runner) environment(a orchestrator.Args, s *orchestrator.State) agent.E
 	env := agent.EnvSpec{
 		Path: r.agentPath(), Home: filepath.Join(Homes(r.StateHome, r.sess.Dir), name),
 		Logins: r.logins(), Author: r.project.User.Name, Email: r.project.User.Mail,
-		Extra: map[string]string{}, Lookup: r.Environ,
+		Extra: r.allowedEnvironment(), Lookup: r.Environ,
 	}
 	env.TimeZone, _ = r.Environ("TZ")
 	env.Runner, _ = r.Environ("RUNNER_TRACKING_ID")
+	return env
+}
+
+// allowedEnvironment are the variables of this process that every agent gets.
+func (r *runner) allowedEnvironment() map[string]string {
+	allowed := map[string]string{}
 	for _, name := range r.cfg.Sandbox.EnvAllow {
 		if value, ok := r.Environ(name); ok {
-			env.Extra[name] = value
+			allowed[name] = value
 		}
 	}
-	return env
+	return allowed
 }
 
 // Homes is the directory of the private homes of a session's agents. It holds what their

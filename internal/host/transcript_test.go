@@ -216,10 +216,28 @@ func TestSecurity33AnAdoptedPaneWithoutAPipeGetsOne(t *testing.T) {
 // A key that an agent gets looks like nothing: only this program knows it.
 func TestSecurity7TheKeyOfAProviderDoesNotLeave(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "providers: {script: {env: [SCRIPT_API_KEY]}}\n")
+	for name, settings := range map[string]string{
+		"SCRIPT_API_KEY": "providers: {script: {env: [SCRIPT_API_KEY]}}\n", "SCRIPT_PAT": "providers: {script: {env: [SCRIPT_PAT]}}\n",
+		"SERVICE_KEY": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			keyStays(t, name, settings)
+		})
+	}
+}
+
+// keyStays runs an agent that tells the variable it was given in every way it has. Without
+// settings for its provider the variable is one that every agent gets.
+func keyStays(t *testing.T, variable, settings string) {
+	t.Helper()
+	r := newRig(t, settings)
+	if settings == "" {
+		r.config.Sandbox.EnvAllow = []string{variable}
+	}
 	key := strings.ToLower(rand.Text())
 	r.host.Environ = func(name string) (string, bool) {
-		if name == "SCRIPT_API_KEY" {
+		if name == variable {
 			return key, true
 		}
 		return os.LookupEnv(name)
