@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,8 +44,8 @@ type AppOptions struct {
 	APIURL   string
 	ClientID string
 	KeyFile  string // PEM, readable by its owner only
-	Repo     Repo   // the repository the tokens are for
-	RepoID   int64  // the same by its id; 0: by its name
+	Repo     Repo   // the repository the tokens are for, as it is or was called
+	RepoID   int64  // the same by its id; 0: by its name until a server has told the id
 	// Installation is the installation's id; 0: found by the repository.
 	Installation int64
 	Minted       func(redact.Secret) // told each new token, for a Redactor; may be nil
@@ -83,9 +84,8 @@ func NewApp(o AppOptions) (*App, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	refuse := func(req *http.Request, _ []*http.Request) error { return &Moved{Location: req.URL.Redacted()} }
 	return &App{o: o, api: api, key: key, http: &http.Client{
-		Transport: &pin{next: o.HTTP, origin: origin(api)}, CheckRedirect: refuse,
+		Transport: &pin{next: o.HTTP, origin: origin(api)}, CheckRedirect: checkRedirect,
 	}}, nil
 }
 
@@ -178,14 +178,20 @@ func (a *App) mint(ctx context.Context) (redact.Secret, time.Duration, error) {
 		in["repositories"] = []string{a.o.Repo.Name}
 	}
 	var out struct {
-		Token     string    `json:"token"`
-		ExpiresAt time.Time `json:"expires_at"`
+		Token        string    `json:"token"`
+		ExpiresAt    time.Time `json:"expires_at"`
+		Repositories []struct {
+			ID int64 `json:"id"`
+		} `json:"repositories"`
 	}
 	if err := a.call(ctx, http.MethodPost, "app/installations/"+strconv.FormatInt(id, 10)+"/access_tokens", in, &out); err != nil {
 		return redact.Secret{}, 0, err
 	}
 	if out.Token == "" {
 		return redact.Secret{}, 0, errors.New("the answer holds no token")
+	}
+	if len(out.Repositories) == 1 && in["repositories"] != nil {
+		a.o.RepoID = out.Repositories[0].ID // the name may be another one by the next token
 	}
 	return redact.NewSecret(out.Token), out.ExpiresAt.Sub(a.o.Now().Add(a.skew)), nil
 }
@@ -235,22 +241,38 @@ func (a *App) try(ctx context.Context, method, path string, in, out any) (again 
 	}
 	resp, err := a.http.Do(req)
 	if err != nil {
-		return ctx.Err() == nil, plain(err)
+		err = plain(err)
+		return ctx.Err() == nil && !isMovedError(err), err
 	}
 	defer resp.Body.Close()
+	a.learnID(resp.Request.URL.Path)
 	body, err := io.ReadAll(resp.Body)
+	message := parseMessage(body)
+	limit, isLimit := limitOf(resp, message, time.Now())
 	switch {
 	case err != nil || resp.StatusCode >= 500:
 		return true, &RetryAfter{Wait: bareLimit, Scope: "server", Err: errors.Join(err, fmt.Errorf("status %d", resp.StatusCode))}
 	case resp.StatusCode == http.StatusUnauthorized && a.correct(resp.Header.Get("Date")):
-		return true, &Terminal{Status: resp.StatusCode, Code: CodeUnauthorized, Message: parseMessage(body).text()}
+		return true, &Terminal{Status: resp.StatusCode, Code: CodeUnauthorized, Message: message.text()}
+	case isLimit:
+		return false, &RetryAfter{Wait: or(limit.wait, bareLimit), Scope: limit.scope, Err: errors.New(message.text())}
 	case resp.StatusCode >= 300:
-		return false, refusal(callOf(req), resp, parseMessage(body))
+		return false, refusal(callOf(req), resp, message)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return true, fmt.Errorf("decode answer: %w", err)
 	}
 	return false, nil
+}
+
+// learnID takes the repository's id from where the server led a read that had the name of
+// before a rename: tokens are made by the id, or by the name of now.
+func (a *App) learnID(path string) {
+	_, rest, found := strings.Cut(path, "/repositories/")
+	digits, _, _ := strings.Cut(rest, "/")
+	if id, err := strconv.ParseInt(digits, 10, 64); found && err == nil && a.o.RepoID == 0 {
+		a.o.RepoID = id
+	}
 }
 
 // correct takes over the server's clock if it is another one than was taken over before:

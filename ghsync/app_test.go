@@ -140,6 +140,51 @@ func TestGitHub14AppCorrectsItsClockOnce(t *testing.T) {
 	}
 }
 
+// A token lives an hour, a repository's name perhaps not: the host that goes on and the one
+// that is started under the old name both get their tokens.
+func TestGitHub9And15AppOfARenamedRepositoryRenewsItsToken(t *testing.T) {
+	in := newInstalled(t, ghsync.AppPermissions())
+	id := in.server.Repo(widgets).ID()
+	before, _ := in.client(t)
+	if _, err := before.RepositoryByID(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	in.server.Repo(widgets).Rename("gadgetry")
+	in.advance(2 * time.Hour)
+	after, _ := in.client(t)
+	for name, c := range map[string]*ghsync.Client{"a host from before": before, "a host from after": after} {
+		if r, err := c.RepositoryByID(t.Context(), id); err != nil || r.Name != "gadgetry" {
+			t.Errorf("%s: %s, %v", name, r.Name, err)
+		}
+	}
+}
+
+// A limit is no refusal: what needs the token is asked for again after it.
+func TestGitHub2LimitOnATokenPasses(t *testing.T) {
+	const mint = "POST /app/installations/{id}/access_tokens"
+	for name, c := range map[string]struct {
+		fault ghsynctest.Fault
+		wait  time.Duration
+	}{
+		"429 with a time": {ghsynctest.RetryAfter(mint, http.StatusTooManyRequests, 7*time.Second), 7 * time.Second},
+		"bare 429":        {ghsynctest.BareLimit(mint), time.Minute},
+		"403, secondary":  {ghsynctest.Secondary(mint, http.StatusForbidden), time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newInstalled(t, ghsync.AppPermissions())
+			in.server.Inject(c.fault)
+			client, _ := in.client(t)
+			_, err := client.Repository(t.Context(), "octo", "widgets")
+			if wait, again := ghsync.Later(err); !again || wait != c.wait {
+				t.Errorf("again %v after %s: %v", again, wait, err)
+			}
+			if _, err := client.Repository(t.Context(), "octo", "widgets"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestAppSaysWhereItIsNotInstalled(t *testing.T) {
 	in := newInstalled(t, ghsync.AppPermissions())
 	c, _ := in.client(t, func(o *ghsync.AppOptions) { o.Repo.Name = "gadgets" })

@@ -173,9 +173,13 @@ func getRepoInstallation(c *call) reply {
 	if out != nil {
 		return *out
 	}
-	r := c.names[key(c.params["o"]+"/"+c.params["r"])]
-	if r == nil || (a.repos != nil && !a.repos[r.id]) {
+	full := c.params["o"] + "/" + c.params["r"]
+	r := c.names[key(full)]
+	switch {
+	case r == nil || (a.repos != nil && !a.repos[r.id]):
 		return notFound()
+	case key(r.fullName()) != key(full):
+		return c.movedTo(r)
 	}
 	return ok(c.installationJSON(a))
 }
@@ -218,7 +222,15 @@ func mint(c *call) reply {
 	}
 	t.value = t.value[:520]
 	c.tokens[t.value] = t
-	return reply{status: http.StatusCreated, body: obj{"token": t.value, "expires_at": stamp(t.expires), "permissions": perms}}
+	made := obj{"token": t.value, "expires_at": stamp(t.expires), "permissions": perms}
+	if len(in.RepositoryIDs)+len(in.Repositories) > 0 {
+		var list []any
+		for _, id := range slices.Sorted(maps.Keys(repos)) {
+			list = append(list, c.repoJSON(c.repos[id]))
+		}
+		made["repositories"] = list
+	}
+	return reply{status: http.StatusCreated, body: made}
 }
 
 // narrow is the set of repositories a token is for; nil is all.
@@ -231,11 +243,13 @@ func (c *call) narrow(a *app, ids []int64, names []string) (map[int64]bool, *rep
 		set[id] = true
 	}
 	for _, name := range names {
+		id := int64(0) // of no repository
 		for _, r := range c.repos {
 			if key(r.name) == key(name) {
-				set[r.id] = true
+				id = r.id
 			}
 		}
+		set[id] = true
 	}
 	for id := range set {
 		if c.repos[id] == nil || (a.repos != nil && !a.repos[id]) {
