@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -42,9 +43,10 @@ CLIs you already have, in tmux, on your own machine.`,
 	flags.StringVar(&a.configFile, "config", "", "configuration `file` above the project's and your own")
 	flags.StringVar(&a.project, "project", "", "project `directory` (default: the one you are in)")
 	flags.StringVar(&a.logLevel, "log-level", "", "debug, info, warn or error")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
-	})
+	root.Version = fullVersion()
+	root.Flags().BoolP("version", "v", false, "print the version")
+	root.SetVersionTemplate("agentmux {{.Version}}\n") // as the command says it
+	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: groupStart, Title: "Start and watch:"}, &cobra.Group{ID: groupSteer, Title: "Steer:"},
 		&cobra.Group{ID: groupAgent, Title: "For agents:"}, &cobra.Group{ID: groupSetup, Title: "Set up:"})
 	root.SetHelpCommandGroupID(groupSetup)
@@ -58,6 +60,28 @@ CLIs you already have, in tmux, on your own machine.`,
 	standardCommands(root)
 	usageArgs(root)
 	return root
+}
+
+// badValue is cobra's complaint about the value of a flag: the value, the flag, and in
+// words of the parser what it does not like.
+var badValue = regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-z-]+)" flag: `)
+
+// valueWords say what a flag of a type takes.
+var valueWords = map[string]string{"duration": "a duration such as 36h", "bool": "true or false", "int": "a whole number"}
+
+// flagError says what is wrong with a flag, and where a text was taken for one how to type it.
+func flagError(cmd *cobra.Command, err error) error {
+	text, hint := err.Error(), ""
+	if m := badValue.FindStringSubmatch(text); m != nil {
+		if flag := cmd.Flags().Lookup(m[2]); flag != nil && valueWords[flag.Value.Type()] != "" {
+			text = fmt.Sprintf("--%s: expected %s, found %s", m[2], valueWords[flag.Value.Type()], m[1])
+		}
+	}
+	taken := strings.HasPrefix(text, "unknown shorthand flag") || strings.HasPrefix(text, "bad flag syntax")
+	if taken && (strings.Contains(cmd.Use, "TEXT") || strings.Contains(cmd.Use, "PROMPT")) {
+		hint = fmt.Sprintf("a text that begins with - goes last, behind --: %s -- '- like this'; ", cmd.CommandPath())
+	}
+	return usage(fmt.Errorf("%s; %ssee %s --help", text, hint, cmd.CommandPath()))
 }
 
 // standardCommands adds the commands that cobra makes, which by themselves answer a word
@@ -165,7 +189,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 func nearest(cmd *cobra.Command, word string) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
+		if c.IsAvailableCommand() || c.Name() == "help" { // which cobra does not count
 			names = append(names, c.Name())
 		}
 	}

@@ -248,6 +248,11 @@ func situations() []situation {
 			r.git(r.dir, "clone", "--quiet", "--depth=1", "file://"+deep, r.clone)
 		}, []string{"run", "Say two", "--headless"}, 2, []string{"this clone is shallow", "git fetch --unshallow"}},
 		{"negative age", nil, []string{"clean", "--older-than", "-168h"}, 2, []string{"--older-than", "168h"}},
+		{"age in days", nil, []string{"clean", "--older-than", "7d"}, 2, []string{`--older-than: expected a duration such as 36h, found "7d"; see agentmux clean --help`}},
+		{"text that looks like a flag", nil, []string{"changes", "- keep the old flag"}, 2,
+			[]string{"a text that begins with - goes last, behind --: agentmux changes -- '- like this'"}},
+		{"request that looks like a flag", nil, []string{"run", "--- title"}, 2, []string{"behind --: agentmux run -- '- like this'"}},
+		{"help mistyped", nil, []string{"hlep"}, 2, []string{"did you mean help?"}},
 		{"unknown word", nil, []string{"isue", "1"}, 2, []string{"issue"}},
 		{"a phrase", nil, []string{"fix the bug"}, 2, []string{`agentmux run "fix the bug"`}},
 		{"unknown flag", nil, []string{"issue", "1", "--headles"}, 2, []string{"--headles", "--help"}},
