@@ -73,7 +73,10 @@ func (r *runner) setUp(ctx context.Context, dir string) error {
 		return fmt.Errorf("set up workspace: %w", err)
 	}
 	defer out.Close()
-	writer := r.redactor.Writer(out)
+	writer, err := newRecord(out, r.redactor)
+	if err != nil {
+		return fmt.Errorf("set up workspace: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, setupTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)

@@ -85,7 +85,7 @@ func borrowed(dir string) (*redact.Redactor, error) {
 }
 
 // Transcript writes what comes from in to transcripts/<launch>.log of the session in dir,
-// redacted, until in ends. It is the work of the process behind a pane's pipe.
+// as text and redacted, until in ends. It is the work of the process behind a pane's pipe.
 func Transcript(in io.Reader, dir, launch string) error {
 	if launch != filepath.Base(launch) {
 		return fmt.Errorf("transcript: bad launch %q", launch)
@@ -104,14 +104,31 @@ func Transcript(in io.Reader, dir, launch string) error {
 		return fmt.Errorf("transcript: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	out, err := newRecord(f, redactor)
 	if err != nil {
 		return fmt.Errorf("transcript: %w", err)
 	}
-	out := redactor.Writer(&capped{f: f, left: maxTranscript - info.Size()})
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
 }
+
+// printed writes down what a program prints: as text, redacted, and cut.
+type printed struct {
+	plainText
+	redacted io.Closer
+}
+
+func newRecord(f *os.File, r *redact.Redactor) (*printed, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	out := r.Writer(&capped{f: f, left: maxTranscript - info.Size()})
+	return &printed{plainText: plainText{out: out}, redacted: out}, nil
+}
+
+// Close writes what was held back and leaves the file open.
+func (p *printed) Close() error { return p.redacted.Close() }
 
 // capped writes to f as long as there is room, then a notice, then nothing.
 type capped struct {

@@ -4,12 +4,14 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/host"
@@ -44,6 +46,41 @@ func TestSecurity33ATranscriptHoldsNoSecretAndIsCut(t *testing.T) {
 	}
 	if err := host.Transcript(strings.NewReader(""), dir, "../x"); err == nil {
 		t.Error("a launch with a path was taken")
+	}
+}
+
+// A secret is no less one for its colours, and whoever shows a transcript does not let an
+// agent speak to their terminal.
+func TestSecurity21ATranscriptIsText(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.script(simple())
+	dir := r.prepare(quick)
+	secret := strings.ToLower(rand.Text())
+	painted := "\x1b[31m" + strings.Join(strings.Split(secret, ""), "\x1b[0m\x1b[38;5;12m") + "\x1b[0m"
+	moved := secret[:9] + "\r\n\x1b[2C" + secret[9:18] + "\x1b[7;3H" + secret[18:]
+	for name, c := range map[string]struct{ in, want string }{
+		"colours":     {"a " + painted + " b\r\n", "a [redacted:key] b\n"},
+		"moves":       {"a\x1b[5;1Hb\x1b[4Cc\x1b[2Kd\x1b(Be\x1bcf\r\n", "a\nb cdef\n"},
+		"progress":    {"10%\r20%\r\n\x1b[K\rx\r\n", "10%\n20%\nx\n"},
+		"moved value": {moved + "\r\n", secret[:9] + "\n[redacted:key]\n[redacted:key]\n"},
+		"strings":     {"a\x1b]52;c;aGk=\x07b\x1b]0;title\x1b\\c\x1bPq#0\x1b\\d\u009b31me\u009d0;x\u009cf\a\b\x7f\n", "abcdef\n"},
+		"left open":   {"a\x1b]0;never ended\nb\x1b[12", "ab"},
+		"other text":  {"é 日本 \xff\t.\u2028\n", "é 日本 \t.\u2028\n"},
+	} {
+		launch := "1." + strings.ReplaceAll(name, " ", "") + ".1"
+		values, err := json.Marshal([]map[string]string{{"Name": "key", "Value": secret}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		launched(t, dir, launch)(string(values))
+		if err := host.Transcript(iotest.OneByteReader(strings.NewReader(c.in)), dir, launch); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "transcripts", launch+".log"))
+		if err != nil || string(text) != c.want {
+			t.Errorf("%s: %q, want %q, %v", name, text, c.want, err)
+		}
 	}
 }
 
