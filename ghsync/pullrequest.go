@@ -24,6 +24,17 @@ const (
 // draftPrefix marks a draft where the server knows no drafts.
 const draftPrefix = "[draft] "
 
+// maxTitle is GitHub's limit for a title, in characters.
+const maxTitle = 256
+
+// fitTitle cuts a title so that it may become that of a draft and back.
+func fitTitle(title string) string {
+	if r, most := []rune(title), maxTitle-len(draftPrefix); len(r) > most {
+		return strings.TrimRight(string(r[:most-3]), " ") + "..."
+	}
+	return title
+}
+
 // PullRequestSpec is the pull request a session wants. The key is head and base: there is
 // at most one open one.
 type PullRequestSpec struct {
@@ -31,7 +42,7 @@ type PullRequestSpec struct {
 	HeadOwner string // owner of the branch; empty: the repository's
 	Branch    string
 	Base      string
-	Title     string
+	Title     string // cut if GitHub would not take it
 	Body      string // with the marker of RenderBody as its last line
 	// Ready makes a draft ready for review. False leaves it as it is: a draft that a person
 	// made ready stays ready.
@@ -63,7 +74,7 @@ type PullRequest struct {
 // RetryAfter, Unsent and Ambiguous pass.
 func (p *PullRequest) Ensure(ctx context.Context, spec PullRequestSpec) (PullRequestResult, error) {
 	ctx = WithPriority(ctx, PriorityFinishing)
-	spec.HeadOwner = or(spec.HeadOwner, spec.Repo.Owner)
+	spec.HeadOwner, spec.Title = or(spec.HeadOwner, spec.Repo.Owner), fitTitle(spec.Title)
 	have, err := p.find(ctx, spec)
 	if err != nil {
 		return PullRequestResult{}, err

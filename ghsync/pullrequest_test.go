@@ -192,6 +192,30 @@ func TestPullRequestWithoutDraftsIsMarkedInItsTitle(t *testing.T) {
 	}
 }
 
+// An issue's title may be as long as a pull request's, and what is put before it is not for
+// nothing: a title at the limit is taken with it.
+func TestPullRequestWithATitleAtTheLimit(t *testing.T) {
+	const server, draft = 256, len("[draft] ")
+	for length, want := range map[int]int{server - draft: server - draft, server - draft + 1: server - draft, server + 40: server - draft} {
+		s := world(t)
+		r := s.Repo(widgets)
+		withBranch(r)
+		s.Inject(ghsynctest.Refuse("POST .../pulls", "draft_unsupported"))
+		pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
+		spec := wantPR()
+		spec.Title = strings.Repeat("é", length)
+		for range 2 {
+			if _, err := pulls.Ensure(t.Context(), spec); err != nil {
+				t.Fatalf("%d characters: %v", length, err)
+			}
+		}
+		got := []rune(r.Pulls()[0].Title)
+		if len(got) != want+draft || (length != want) != strings.HasSuffix(string(got), "...") {
+			t.Errorf("%d characters: %d as a draft: %s", length, len(got), string(got))
+		}
+	}
+}
+
 func TestPullRequestAsksNoReviewOfItsAuthor(t *testing.T) {
 	s := world(t)
 	withBranch(s.Repo(widgets))
