@@ -58,7 +58,8 @@ var shapes = map[string]struct {
 	"github.host":       {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?$`), "a host name without scheme"},
 	"github.branch_prefix": {
 		regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*/)*[A-Za-z0-9_-]*$`), "the start of a branch name, as agentmux/"},
-	"bot.label": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]{0,49}$`), "a label's name without a colon"},
+	// GitHub takes 50 characters, and :needs-human stands behind it.
+	"bot.label": {regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,36}[A-Za-z0-9._-])?$`), "a label's name without a colon, of at most 38 characters"},
 	"bot.repos": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`), "owner/name"},
 	"bot.orgs":  {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`), "an organisation's name"},
 }

@@ -184,7 +184,7 @@ func TestProtocolE1Problems(t *testing.T) {
 			"user.yaml:2: sandbox.env_allow[4]: \"DYLD_LIBRARY_PATH\" is no name of a variable that can be passed to an agent",
 			"user.yaml:3: workspace.root: expected an absolute path or one that begins with ~/, found \"ws\"",
 			"user.yaml:4: bot.max_concurrent: expected auto or a whole number from 1, found 0",
-			"user.yaml:4: bot.label: expected a label's name without a colon, found \"a:b\"",
+			"user.yaml:4: bot.label: expected a label's name without a colon, of at most 38 characters, found \"a:b\"",
 			"user.yaml:4: bot.repos[1]: expected owner/name, found \"c\"",
 			"user.yaml:4: bot.sweep_interval: expected a duration above 0",
 			"user.yaml:5: output.max_bytes: expected a size such as 20 MiB, found \"20 XB\"",
@@ -202,6 +202,19 @@ func TestProtocolE1Problems(t *testing.T) {
 				t.Error("a configuration was returned")
 			}
 		})
+	}
+}
+
+// The longest of the labels that say how a session stands must be one that GitHub takes.
+func TestALabelLeavesRoomForTheStateBehindIt(t *testing.T) {
+	for label, fits := range map[string]bool{
+		strings.Repeat("a", 50-len(":needs-human")): true,
+		strings.Repeat("a", 51-len(":needs-human")): false,
+		"a": true, "on it": true, "on it ": false,
+	} {
+		if _, problems := layers(t, "version: 2\nbot: {label: \""+label+"\"}\n", "", ""); (len(problems) == 0) != fits {
+			t.Errorf("%q: %q", label, problems)
+		}
 	}
 }
 
