@@ -104,6 +104,8 @@ var toolExamples = map[string]string{
 	"code":           "research code --topic retries --question 'Who calls the retry helper?' --session DIR --role architect",
 	"web":            "research web --topic retries --question 'How long do others wait?' --session DIR --role architect",
 	"report":         "report --message 'The parser is done' --percent 60 --session DIR --role coder",
+	"list":           "msg list --unread --session DIR --role coder",
+	"read FILE":      "msg read msgs/1122090000-status-core-core--pipeline-coder-1-m12.md --session DIR --role coder --task 1",
 	"ask":            "ask --question 'Which endpoint?' --option v1 --option v2 --session DIR --role coder",
 }
 
@@ -227,6 +229,34 @@ func (a *app) askCommand() *cobra.Command {
 			return "ask_human", params, nil
 		}
 	}))
+}
+
+// msgCommand is for agents whose CLI speaks no MCP: without it they could not say that they
+// read a message, and would get each one again.
+func (a *app) msgCommand() *cobra.Command {
+	cmd := group(groupAgent, &cobra.Command{
+		Use: "msg", Short: "List and read the messages to an agent", RunE: needsSubcommand, Args: unknownCommand,
+		Example: "  agentmux " + toolExamples["list"] + "\n  agentmux " + toolExamples["read FILE"],
+	})
+	cmd.AddCommand(
+		a.toolCommand("list", "List the messages to an agent", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+			unread := cmd.Flags().Bool("unread", false, "only those it has not read")
+			limit := cmd.Flags().Int("limit", 0, "the newest so many (default 20)")
+			return func([]string) (string, map[string]any, error) {
+				params := map[string]any{"unread": *unread}
+				if cmd.Flags().Changed("limit") {
+					params["limit"] = *limit
+				}
+				return "msg_list", params, nil
+			}
+		}),
+		a.toolCommand("read FILE", "Print a message and note that it was read", cobra.ExactArgs(1), func(*cobra.Command) func([]string) (string, map[string]any, error) {
+			return func(args []string) (string, map[string]any, error) {
+				return "msg_read", map[string]any{"file": args[0]}, nil
+			}
+		}),
+	)
+	return cmd
 }
 
 func (a *app) mcpCommand() *cobra.Command {

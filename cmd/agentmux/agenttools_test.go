@@ -42,3 +42,42 @@ func TestACommandOfAnAgentSaysWhatItsToolSays(t *testing.T) {
 		t.Errorf("lines %+v, %v", lines, err)
 	}
 }
+
+// An agent without MCP finds its messages and says that it has read one.
+func TestAMessageIsReadByCommand(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	const name = "1122090000-status-core-core--pipeline-coder-1-m3.md"
+	s, err := session.Create(session.CreateSpec{
+		Project: r.clone, Now: time.Now(), Name: "one", Request: "x", Definition: []byte(definitionText(t)),
+		State: orchestrator.State{Settings: orchestrator.DefaultSettings(), Messages: []orchestrator.Message{{
+			Seq: 3, File: "msgs/" + name, To: "pipeline/coder-1", From: "core/core", Type: "status", Headline: "Use the helper", State: orchestrator.MessageDelivered,
+		}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	r.write(s.Path("msgs/"+name), "Use the helper in net.\n")
+	agent := []string{"--session", s.Dir, "--role", "coder", "--task", "1"}
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"list"}, 0, "- " + name + ": status from core/core, delivered: Use the helper"},
+		{[]string{"list", "--unread", "--limit", "1"}, 0, "1 message\n"},
+		{[]string{"list", "--limit", "0"}, 1, "limit: expected 1 to 200, found 0"},
+		{[]string{"read", "none.md"}, 1, "there is no message none.md for you"},
+		{[]string{"read", s.Path("msgs/" + name)}, 0, "Use the helper in net."},
+	} {
+		if res := r.expect(c.code, append(append([]string{"msg"}, c.args...), agent...)...); !strings.Contains(res.out, c.says) {
+			t.Errorf("%v: %s", c.args, res.out)
+		}
+	}
+	lines, _, err := s.Lines(session.ToolEvents, orchestrator.Cursor{}, 0)
+	if err != nil || len(lines) != 1 || lines[0].Tool != "msg_read" || !strings.Contains(string(lines[0].Payload), name) {
+		t.Errorf("lines %+v, %v", lines, err)
+	}
+	r.expect(2, "msg")
+}

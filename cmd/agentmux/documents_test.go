@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,8 +35,8 @@ func commandsIn(text string) (lines []string) {
 	return lines
 }
 
-// Every command that a page or a help text tells people to type is one, with flags that it
-// has.
+// Every command that a page or a help text tells people to type, or a prompt an agent, is one,
+// with flags that it has.
 func TestCommandsInDocumentsExist(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join("..", "..", "*.md"))
@@ -46,8 +47,12 @@ func TestCommandsInDocumentsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	prompts, err := filepath.Glob(filepath.Join("..", "..", "workflows", "prompts", "*", "*.md"))
+	if err != nil || len(prompts) == 0 {
+		t.Fatalf("prompts: %v, %v", prompts, err)
+	}
 	found := 0
-	for _, page := range append(pages, more...) {
+	for _, page := range slices.Concat(pages, more, prompts) {
 		if strings.HasSuffix(page, "-cases.md") {
 			continue // names of tests
 		}

@@ -125,7 +125,7 @@ func (a *app) commands() []*cobra.Command {
 		a.issueCommand(), a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.statusCommand(), a.attachCommand(),
 		a.logsCommand(), a.monitorCommand(), a.initCommand(), a.doctorCommand(), a.configCommand(), a.workflowsCommand(), a.providersCommand(),
 		a.demoCommand(), a.versionCommand(), a.cleanCommand(), a.playCommand(), a.sessionCommand(), a.mcpCommand(),
-		a.hookCommand(), a.transcriptCommand(), a.submitCommand(), a.researchCommand(), a.reportCommand(), a.askCommand(),
+		a.hookCommand(), a.transcriptCommand(), a.submitCommand(), a.researchCommand(), a.reportCommand(), a.askCommand(), a.msgCommand(),
 	}
 	return append(all, a.steerCommands()...)
 }
