@@ -22,10 +22,11 @@ func (a answer) readable() bool {
 	if a.err != nil {
 		return false
 	}
-	if len(a.body) == 0 || !strings.Contains(a.resp.Header.Get("Content-Type"), "json") {
-		return true
+	if len(a.body) == 0 {
+		return a.resp.StatusCode != http.StatusCreated // what was made has a name
 	}
-	return json.Valid(a.body)
+	kind := a.resp.Header.Get("Content-Type")
+	return !strings.Contains(kind, "html") && (!strings.Contains(kind, "json") || json.Valid(a.body))
 }
 
 // serverMessage is GitHub's error body.

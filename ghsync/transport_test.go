@@ -108,6 +108,7 @@ func TestGitHub2And4And9CreatingRequestIsSentOnceAndTyped(t *testing.T) {
 		"500":            {func() (*http.Response, error) { return respond(500, `{}`) }, isAmbiguous},
 		"reset":          {func() (*http.Response, error) { return nil, reset }, isAmbiguous},
 		"unreadable 201": {func() (*http.Response, error) { return respond(201, `{"id":`) }, isAmbiguous},
+		"empty 201":      {func() (*http.Response, error) { return respond(201, "") }, isAmbiguous},
 		"not dialled":    {func() (*http.Response, error) { return nil, dial }, func(err error) bool { return errors.As(err, new(*ghsync.Unsent)) }},
 		"redirected":     {func() (*http.Response, error) { return respond(307, `{}`, "Location", "https://api.github.com/x") }, isMoved},
 		"moved for good": {func() (*http.Response, error) { return respond(301, `{}`, "Location", "https://api.github.com/x") }, isMoved},
@@ -151,6 +152,23 @@ func TestGitHub7IdempotentWriteIsRepeatedAfterReset(t *testing.T) {
 		}
 		if len(w.sent) != 3 || !strings.HasSuffix(w.sent[2].url, "/issues/1/labels/x%20y") {
 			t.Errorf("sent %+v", w.sent)
+		}
+	})
+}
+
+// A page of something in between is no answer of GitHub, whatever its status says.
+func TestPageOfAProxyIsNoAnswer(t *testing.T) {
+	over(t, func(n int, req *http.Request) (*http.Response, error) {
+		if req.Method == http.MethodGet && n > 2 {
+			return respond(200, repoJSON)
+		}
+		return respond(200, "<html>wait</html>", "Content-Type", "text/html; charset=utf-8")
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || len(w.sent) != 3 {
+			t.Errorf("%d sent: %v", len(w.sent), err)
+		}
+		if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, new(*ghsync.Ambiguous)) {
+			t.Errorf("a comment: %v", err)
 		}
 	})
 }
