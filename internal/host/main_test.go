@@ -62,6 +62,8 @@ type scenario struct {
 	Limited map[string]bool     // agent key -> Listen, with a turn that the provider ended
 	Hold    map[string]bool     // agent key -> go on only when the file "go" is there
 	Print   map[string]string   // agent key -> what it prints first
+	Dialog  map[string]int      // agent key -> show a dialog that takes this key press, and go on when no other comes
+	Forge   map[string]string   // agent key -> error of the exit record that its first launch writes itself
 }
 
 // player is one scripted agent at work.
@@ -125,6 +127,13 @@ func (p *player) run() int {
 		p.hold()
 	}
 	fmt.Println(p.what.Print[p.key()])
+	if takes := p.what.Dialog[p.key()]; takes > 0 && !p.dialog(takes) {
+		return 9
+	}
+	if text := p.what.Forge[p.key()]; text != "" {
+		p.write(filepath.Join(session.LaunchesDir, p.who.Launch, "exit.json"), `{"version":1,"code":127,"error":"`+text+`"}`)
+		select {}
+	}
 	if (p.what.Listen[p.key()] || p.what.Limited[p.key()]) && attempt == "1" {
 		if code := p.listen(); code != 0 {
 			return code
@@ -189,6 +198,35 @@ func (p *player) listen() int {
 		return 8
 	}
 	return 0
+}
+
+// dialog shows one whose text stays on the screen when it is over, and reports that no key
+// was pressed after that.
+func (p *player) dialog(takes int) bool {
+	lines := make(chan string)
+	go func() {
+		in := bufio.NewReader(os.Stdin)
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			lines <- line
+		}
+	}()
+	fmt.Println("Do you trust this directory?")
+	for range takes {
+		<-lines
+	}
+	fmt.Println("trusted")
+	over := time.NewTimer(4 * time.Second)
+	defer over.Stop()
+	select {
+	case <-over.C:
+		return true
+	case <-lines:
+		return false
+	}
 }
 
 // hold waits for the test's word.

@@ -55,6 +55,43 @@ func TestALimitedAgentHearsThePerson(t *testing.T) {
 	}
 }
 
+// A known dialog is answered until it takes the key, and never again: its text stands on the
+// screen when the program reads something else.
+func TestAKnownDialogIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	for name, takes := range map[string]int{"at once": 1, "the first key is lost": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, "agents: {transport: tui}\nproviders: {script: {trust: [{text: Do you trust, key: Enter}]}}\n")
+			sc := simple()
+			sc.Dialog = map[string]int{"planner": takes}
+			r.script(sc)
+			s := r.run(host.RunSpec{Dir: r.prepare(quick)})
+			mustEnd(t, s, orchestrator.OutcomeDone, "")
+			if a := s.Agents["planner"]; a.Retries != 0 || a.Attempt != 1 {
+				t.Errorf("agent %+v", a)
+			}
+		})
+	}
+}
+
+// What an exit record says is as little to be trusted as what the program printed.
+func TestSecurity7TheTextOfAnExitIsRedacted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	secret := "ghp_" + strings.Repeat("aB3", 12)
+	sc.Forge = map[string]string{"planner": "cannot start with " + secret}
+	r.script(sc)
+	dir := r.prepare(quick)
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonAgentStalled)
+	text, err := os.ReadFile(filepath.Join(dir, session.EventsFile))
+	if err != nil || strings.Contains(string(text), secret) || !strings.Contains(string(text), "cannot start with [redacted:github-token]") {
+		t.Errorf("records %q, %v", text, err)
+	}
+}
+
 // An agent that ends with a question open waits, and goes on with the answer.
 func TestProtocolP12AnAgentThatAskedGoesOnWithTheAnswer(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,7 @@ func (r *runner) Observe(ctx context.Context, s *orchestrator.State) ([]orchestr
 	var reports []orchestrator.AgentReport
 	for _, key := range slices.Sorted(maps.Keys(expected)) {
 		pane, ok := found[expected[key]]
-		if report := r.report(ctx, s, key, expected[key], pane, ok); report != nil {
+		if report := r.report(ctx, key, expected[key], pane, ok); report != nil {
 			reports = append(reports, *report)
 		}
 	}
@@ -115,7 +115,7 @@ func (p *panes) serverGone(ctx context.Context, cause error, expected map[string
 }
 
 // report is what one launch looks like; nil while that is not clear.
-func (r *runner) report(ctx context.Context, s *orchestrator.State, key, launch string, pane tmux.Pane, found bool) *orchestrator.AgentReport {
+func (r *runner) report(ctx context.Context, key, launch string, pane tmux.Pane, found bool) *orchestrator.AgentReport {
 	out := &orchestrator.AgentReport{Key: key, Launch: launch}
 	status := r.signals.status(r.launchDir(launch), launch)
 	out.CLISession = status.Session
@@ -127,14 +127,14 @@ func (r *runner) report(ctx context.Context, s *orchestrator.State, key, launch 
 			return nil // it ended after the panes were listed; the next look knows why
 		}
 		out.Condition, out.ExitCode, out.Signal = orchestrator.AgentDead, exit.Code, exit.Signal
-		out.Tail = or(exit.Error, r.tail(ctx, pane, found))
+		out.Tail = or(r.redactor.Redact(exit.Error), r.tail(ctx, pane, found))
 		return out
 	}
 	switch {
 	case found && pane.Dead:
 		return r.reportDead(ctx, out, pane)
 	case found:
-		r.reportLive(ctx, out, s, pane, status)
+		r.reportLive(ctx, out, pane, status)
 		return out
 	}
 	return r.panes.reportMissing(out)
@@ -165,7 +165,7 @@ func (p *panes) reportMissing(out *orchestrator.AgentReport) *orchestrator.Agent
 	return out
 }
 
-func (r *runner) reportLive(ctx context.Context, out *orchestrator.AgentReport, s *orchestrator.State, pane tmux.Pane, status agent.Status) {
+func (r *runner) reportLive(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status agent.Status) {
 	now := r.Now()
 	out.Condition = orchestrator.AgentLive
 	out.RateLimited = status.State == agent.RateLimited
@@ -182,12 +182,12 @@ func (r *runner) reportLive(ctx context.Context, out *orchestrator.AgentReport, 
 			out.Dialog = string(status.State)
 		}
 	case "", agent.Starting:
-		r.lookAtScreen(ctx, out, s, pane)
+		r.lookAtScreen(ctx, out, pane)
 	}
 }
 
 // lookAtScreen serves programs that report nothing by hooks.
-func (r *runner) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport, s *orchestrator.State, pane tmux.Pane) {
+func (r *runner) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane) {
 	launch, err := agent.ReadLaunch(r.launchDir(out.Launch))
 	if err != nil {
 		return
@@ -200,12 +200,8 @@ func (r *runner) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport
 	if err != nil {
 		return // the next look tells more
 	}
-	for _, d := range p.Trust {
-		if strings.Contains(text, d.Text) {
-			_, err := r.panes.server.SendKey(ctx, pane.ID, d.Key)
-			r.Log.Info("answered a known dialog", "session", s.SessionID, "launch", out.Launch, "err", err)
-			return
-		}
+	if r.answerDialog(ctx, out.Launch, p, pane, text) {
+		return
 	}
 	if p.Hooks == "" && out.Silence.D() >= idleTime && p.Screen(text) == agent.Idle {
 		out.TurnEnded = "screen " + hashOf([]byte(text))[:12]

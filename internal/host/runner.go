@@ -28,6 +28,7 @@ type runner struct {
 	project   *Project
 	panes     *panes
 	signals   *signals
+	dialogs   dialogs
 	providers agent.Providers
 	prompts   fs.FS // the project's own, or nil
 	redactor  *redact.Redactor
