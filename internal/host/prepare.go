@@ -188,10 +188,14 @@ func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) [
 	if _, err := p.Program(h.Self, env.Path); err != nil {
 		return []string{fmt.Sprintf("%s: its program %s is not in PATH; install it, or choose another provider (agentmux providers list)", p.Name, p.Command)}
 	}
-	if _, _, err := p.Login(env); err != nil {
+	login, _, err := p.Login(env)
+	if err != nil {
 		found = append(found, err.Error())
 	}
-	if !interactive && p.SkipsPermissions && !h.mayActFreely(c) {
+	// Without a terminal there is nobody to ask, whoever is at hand; one that uses the
+	// person's own login has one.
+	asks := interactive && (c.Agents.Transport != string(agent.Headless) || login == agent.LoginShared)
+	if !asks && p.SkipsPermissions && !h.mayActFreely(c) {
 		found = append(found, fmt.Sprintf("%s would act without asking for permission: add \"sandbox: {unsafe_flags: true}\" "+
 			"to your own configuration to allow that in unattended runs on this machine", p.Name))
 	}

@@ -120,4 +120,8 @@ func TestAProgramThatActsFreelyNeedsAWord(t *testing.T) {
 	if err := r.host.Preflight(r.config, def, true); err != nil {
 		t.Errorf("with a person at hand: %v", err)
 	}
+	r.config.Agents.Transport = "headless"
+	if err := r.host.Preflight(r.config, def, true); !errors.As(err, &refused) || !strings.Contains(err.Error(), "unsafe_flags: true") {
+		t.Errorf("with a person at hand and no terminal: %v", err)
+	}
 }
