@@ -88,7 +88,11 @@ func (a *app) clean(ctx context.Context, o cleaning) error {
 		return a.cleanTemps(s.project)
 	}
 	if !o.force {
-		if err := a.confirm(fmt.Sprintf("Remove %d sessions and their workspaces?", len(gone))); err != nil {
+		what := counted(len(gone), "session and its workspaces", "sessions and their workspaces")
+		if len(gone) == 0 {
+			what = counted(len(half), "half-made session", "half-made sessions")
+		}
+		if err := a.confirm("Remove " + what + "?"); err != nil {
 			return err
 		}
 	}
@@ -182,7 +186,7 @@ func (a *app) remove(ctx context.Context, s *site, gone []ended) error {
 			a.say("%s: its work that is in no branch stays; git fetch %s %s", e.Name, r.Repo, ref)
 		}
 	}
-	a.say("removed %d sessions", removed)
+	a.say("removed %s", counted(removed, "session", "sessions"))
 	delete(repos, "")
 	if len(repos) > 0 {
 		errs = append(errs, s.host.Collect(ctx, s.project, s.config))
@@ -208,9 +212,16 @@ func halfMade(project string) []string {
 func (a *app) cleanTemps(project string) error {
 	n, err := durable.RemoveTemps(filepath.Dir(session.Dir(project)), time.Now().Add(-halfMadeAge))
 	if n > 0 {
-		a.say("removed %d temporary files", n)
+		a.say("removed %s", counted(n, "temporary file", "temporary files"))
 	}
 	return err
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func sizeText(n int64) string {

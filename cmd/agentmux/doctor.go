@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/config"
@@ -90,12 +91,11 @@ func (a *app) printProbes(probes []probe) {
 			a.print("      %-12s  -> %s", "", p.Hint)
 		}
 	}
-	switch {
-	case count[probeFailed] > 0:
-		a.print("\n%d failed, %d warnings", count[probeFailed], count[probeWarning])
-	default:
-		a.print("\nnothing failed, %d warnings", count[probeWarning])
+	failed := "nothing"
+	if n := count[probeFailed]; n > 0 {
+		failed = strconv.Itoa(n)
 	}
+	a.print("\n%s failed, %s", failed, counted(count[probeWarning], "warning", "warnings"))
 }
 
 func (a *app) probes(ctx context.Context, args []string, f doctorFlags) ([]probe, error) {

@@ -148,7 +148,8 @@ func probeClone(ctx context.Context, project string) probe {
 		detail = clone.Root + " on " + clone.Branch
 	}
 	if clone.Changed+clone.Unpushed > 0 {
-		detail += fmt.Sprintf("; %d changed files and %d unpushed commits are not part of a run", clone.Changed, clone.Unpushed)
+		detail += fmt.Sprintf("; not part of a run: %s, %s", counted(clone.Changed, "changed file", "changed files"),
+			counted(clone.Unpushed, "unpushed commit", "unpushed commits"))
 	}
 	return passed("clone", "%s", detail)
 }

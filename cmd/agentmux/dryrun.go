@@ -30,7 +30,7 @@ func (a *app) dryRun(ctx context.Context, s *site, p *planned) error {
 	a.print("base       %s at %s", dash(spec.Base.Branch), spec.Base.SHA)
 	a.print("branch     %s", state.FeatureBranch)
 	for _, l := range preview.Launches {
-		a.print("agent      %-16s %s", l.Role, strings.Join(l.Argv, " "))
+		a.print("agent      %-16s %s", l.Role, words(l.Argv))
 		a.print("           %-16s variables: %s", "", strings.Join(l.EnvNames, " "))
 	}
 	for _, prompt := range preview.Prompts {

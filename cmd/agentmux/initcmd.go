@@ -132,6 +132,9 @@ func nextAfterInit(clone gitrepo.Clone, found []string, c *config.Config) string
 	if clone.Head == "" {
 		return "make a first commit, then agentmux doctor"
 	}
+	if clone.Origin == "" { // there is no issue to be had
+		return "agentmux doctor, then agentmux run \"...\""
+	}
 	return "agentmux doctor, then agentmux issue N"
 }
 

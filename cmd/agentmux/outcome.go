@@ -8,13 +8,15 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// tellEnd says why a session did not end by itself and what a person can do now. A
-// session that is done says nothing more, unless its branch went nowhere.
+// tellEnd says where the work of a session is, or why it did not end by itself, and what a
+// person can do now.
 func (a *app) tellEnd(dir string, s *orchestrator.State) {
 	line := proposal(dir, s)
 	if line != "" {
 		a.say("done: the branch %s is in this clone", s.FeatureBranch)
 		a.say("next: %s", line)
+	} else if s.Outcome == orchestrator.OutcomeDone && s.Completion.PRURL != "" {
+		a.say("done: %s", s.Completion.PRURL)
 	}
 	if s.Outcome != orchestrator.OutcomeNeedsHuman && s.Outcome != orchestrator.OutcomeFailed {
 		return

@@ -101,7 +101,10 @@ func nextStep(e session.Entry) string {
 	case s.Parked(), s.Phase == orchestrator.PhaseFailed:
 		return "agentmux resume " + e.Name
 	case s.Ended():
-		return proposal(e.Dir, s)
+		if step := proposal(e.Dir, s); step != "" || e.Running || s.Phase != orchestrator.PhaseDone || s.Completion.PRNumber == 0 {
+			return step
+		}
+		return "review the pull request; agentmux changes \"...\" " + e.Name + " asks for another round"
 	case !e.Running:
 		return "no host runs it: agentmux resume " + e.Name
 	}

@@ -26,11 +26,15 @@ func TestTheNextStepIsOneThatIsTaken(t *testing.T) {
 			Phase: orchestrator.PhaseDone, Outcome: orchestrator.OutcomeNeedsHuman, OutcomeReason: orchestrator.ReasonReviewExhausted,
 			FeatureBranch: "agentmux/one", Completion: orchestrator.Completion{Commit: "c"},
 		}, "git merge agentmux/one"},
+		{"an open pull request", orchestrator.State{
+			Phase: orchestrator.PhaseDone, Outcome: orchestrator.OutcomeDone, FeatureBranch: "agentmux/one",
+			Completion: orchestrator.Completion{Commit: "c", Pushed: true, PRNumber: 7},
+		}, `review the pull request; agentmux changes "..." one asks for another round`},
 	} {
 		if c.state.Phase == "" {
 			c.state.Phase = "completing"
 		}
-		if got := nextStep(session.Entry{Name: "one", Running: true, State: &c.state}); got != c.want {
+		if got := nextStep(session.Entry{Name: "one", Running: !c.state.Ended(), State: &c.state}); got != c.want {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}
