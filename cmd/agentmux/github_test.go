@@ -61,6 +61,8 @@ func TestGitHub(t *testing.T) {
 			r.github.Check(t)
 		})
 	}
+	t.Run("59 the base has newer workflow files", workflowsOfTheBase)
+	t.Run("59 an own change of a workflow file", ownWorkflowFile)
 	t.Run("59 a limit met by the push", func(t *testing.T) { pushLimited(t, "GIT push") })
 	t.Run("59 a limit met before the push", func(t *testing.T) { pushLimited(t, "GIT push-refs") })
 	t.Run("60 pull requests are forbidden, then allowed", pullForbidden)
@@ -71,6 +73,46 @@ func TestGitHub(t *testing.T) {
 	t.Run("63 another base", otherBase)
 	t.Run("59 commits of people on the branch", peopleOnTheBranch)
 	t.Run("59 commits of people that conflict", peopleInConflict)
+}
+
+// workflowsOfTheBase lets the base get a workflow file while a session waits: a branch without
+// it is refused as if it took the file away.
+func workflowsOfTheBase(t *testing.T) {
+	t.Parallel()
+	const file, module = ".github/workflows/ci.yml", "go.mod"
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	repo := r.github.Repo(rigRepo)
+	refused := ghsynctest.WorkflowRule("refs/heads/agentmux/*", file)
+	repo.RefusePush(refused)
+	r.parked(r.quick(3), orchestrator.ReasonPushRejected, "workflows` permission")
+	repo.Commit(ghsynctest.CommitSpec{Branch: "main", Message: "CI", Author: "Mia <mia@example.com>", Files: map[string]string{file: "on: push\n", module: "module a\n"}})
+	repo.AllowPush()
+	refused.Times = 1
+	repo.RefusePush(refused)
+	r.expect(0, "resume", "--headless")
+	e := r.session()
+	r.done(e)
+	for file, want := range map[string]string{file: "on: push\n", "a.txt": "two\n"} {
+		if got, _ := repo.File(e.State.FeatureBranch, file); got != want {
+			t.Errorf("%s: %q", file, got)
+		}
+	}
+	if body := repo.Pulls()[0].Body; strings.Contains(body, file) || strings.Contains(body, module) {
+		t.Errorf("the pull request takes the base's files for its own:\n%s", body)
+	}
+	r.github.Check(t)
+}
+
+// ownWorkflowFile lets the configuration permit a workflow file that the server does not.
+func ownWorkflowFile(t *testing.T) {
+	t.Parallel()
+	const file = ".github/workflows/ci.yml"
+	r := newRig(t, rigOptions{
+		playbook: strings.ReplaceAll(quickPlaybook, "file: a.txt", "file: "+file),
+		config:   "output: {allow: ['" + file + "']}\n",
+	})
+	r.github.Repo(rigRepo).RefusePush(ghsynctest.WorkflowRule("refs/heads/agentmux/*", file))
+	r.parked(r.quick(3), orchestrator.ReasonOutputGate, file)
 }
 
 func pushLimited(t *testing.T, route string) {

@@ -203,7 +203,11 @@ func (r *runner) needsLook(ctx context.Context, a orchestrator.Args, s *orchestr
 	if a.Tree == "" {
 		return slices.Clone(a.Held), nil // a preview: nothing has changed yet
 	}
-	report, err := r.judge(ctx, a, s, s.BaseSHA, a.Tree, "")
+	base, err := r.mergedBase(ctx, a.Commit, s)
+	if err != nil {
+		return nil, err
+	}
+	report, err := r.judge(ctx, a, s, base, a.Tree, "")
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +218,24 @@ func (r *runner) needsLook(ctx context.Context, a orchestrator.Args, s *orchestr
 		}
 	}
 	return paths, nil
+}
+
+// mergedBase is the newest commit of the base that a push merged in, else the one that the
+// session began from: what the base got meanwhile is not the branch's change.
+func (r *runner) mergedBase(ctx context.Context, commit string, s *orchestrator.State) (string, error) {
+	if s.BaseBranch == "" || commit == "" {
+		return s.BaseSHA, nil
+	}
+	tip, err := r.repo.Ref(ctx, "refs/remotes/origin/"+s.BaseBranch)
+	if err != nil || tip == "" {
+		return s.BaseSHA, err
+	}
+	for _, pair := range [][2]string{{s.BaseSHA, tip}, {tip, commit}} {
+		if follows, err := r.repo.IsAncestor(ctx, pair[0], pair[1]); err != nil || !follows {
+			return s.BaseSHA, err
+		}
+	}
+	return tip, nil
 }
 
 // verdicts adds the last result of each role, and what is open after an exhausted review.

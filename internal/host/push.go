@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -21,6 +23,8 @@ type pushing struct {
 	commit string // what is to be pushed; becomes a merge when people pushed too
 	pushed string // what this session pushed last, empty for nothing
 	merged bool
+	based  bool   // the base's tip was merged in
+	base   string // branch
 	date   time.Time
 }
 
@@ -35,7 +39,7 @@ func (r *runner) ensurePush(ctx context.Context, e orchestrator.Effect, s *orche
 		}
 		return orchestrator.Result{Skipped: why, Branch: e.Args.Branch}, r.keepTip(ctx, e.Args.Round, e.Args.Commit)
 	}
-	p := &pushing{runner: r, args: e.Args, branch: e.Args.Branch, commit: e.Args.Commit, date: s.Completion.AuthorDate.Time}
+	p := &pushing{runner: r, args: e.Args, branch: e.Args.Branch, commit: e.Args.Commit, base: s.BaseBranch, date: s.Completion.AuthorDate.Time}
 	var err error
 	if p.pushed, err = r.repo.Ref(ctx, r.pushedRef()); err != nil {
 		return orchestrator.Result{}, err
@@ -80,6 +84,13 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 		if push.Kind == gitrepo.PushSecret {
 			return secretFound(push), nil
 		}
+		if push.Kind == gitrepo.PushWorkflows {
+			res, err := p.withBase(ctx, push.Text)
+			if err != nil || res.Refused != "" {
+				return res, err
+			}
+			continue
+		}
 		var refused string
 		switch push.Kind {
 		case gitrepo.PushStale:
@@ -102,6 +113,46 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 func secretFound(push *gitrepo.PushError) orchestrator.Result {
 	found := "secret: the server found one at " + or(push.Place, "a place it does not name")
 	return orchestrator.Result{Refused: found, Findings: []string{found}}
+}
+
+// withBase merges the base's tip, once. A token that may not change workflow files is refused
+// also for a branch that only lacks what the base has got there since. Whose own changes
+// touch such files, that needs a person.
+func (p *pushing) withBase(ctx context.Context, text string) (orchestrator.Result, error) {
+	changes, err := p.repo.Changes(ctx, p.args.Base, p.args.Commit)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	var found []string
+	for _, c := range changes {
+		if strings.HasPrefix(c.Path, ".github/workflows/") {
+			found = append(found, outgate.Finding{Rule: "path.blocked", Path: c.Path, Text: "the server takes no change of it with this token"}.String())
+		}
+	}
+	if len(found) > 0 {
+		return orchestrator.Result{Refused: text, Findings: found}, nil
+	}
+	refused := orchestrator.Result{Refused: text}
+	tip, err := p.baseTip(ctx)
+	if err != nil || tip == "" || p.based {
+		return refused, err
+	}
+	if there, err := p.repo.IsAncestor(ctx, tip, p.commit); err != nil || there {
+		return refused, err
+	}
+	p.based = true
+	refused.Refused, err = p.mergeWith(ctx, tip, "Merge "+p.base+"\n", text+"\n"+p.base+" has moved on and conflicts with the new work")
+	return refused, err
+}
+
+// baseTip is where the base is on the server now, "" if it is not there.
+func (p *pushing) baseTip(ctx context.Context) (string, error) {
+	ref := "refs/heads/" + p.base
+	refs, err := p.repo.RemoteRefs(ctx, *p.project.remote, ref)
+	if err != nil || len(refs) == 0 {
+		return "", err
+	}
+	return refs[0].ID, p.repo.FetchRemote(ctx, *p.project.remote, "+"+ref+":refs/remotes/origin/"+p.base)
 }
 
 // follow looks where the branch is now. One that this session never pushed is somebody
@@ -146,19 +197,25 @@ func (p *pushing) mergeOnto(ctx context.Context, old string) (refused string, er
 	if err != nil || descends {
 		return "", err
 	}
-	m, err := p.repo.Merge(ctx, old, p.commit)
+	return p.mergeWith(ctx, old, "Merge the work of "+p.sess.Name()+"\n", "the commits of people on "+p.branch+" conflict with the new work")
+}
+
+// mergeWith makes the commit to push one that has other for a parent, too; conflict is what
+// to say if it cannot be.
+func (p *pushing) mergeWith(ctx context.Context, other, message, conflict string) (refused string, err error) {
+	m, err := p.repo.Merge(ctx, other, p.commit)
 	if err != nil {
 		return "", err
 	}
 	if len(m.Conflicts) > 0 {
-		return "the commits of people on " + p.branch + " conflict with the new work", nil
+		return conflict, nil
 	}
 	author, err := p.signature(ctx)
 	if err != nil {
 		return "", err
 	}
 	p.commit, err = p.repo.Commit(ctx, gitrepo.CommitSpec{
-		Tree: m.Tree, Parents: []string{old, p.commit}, Message: "Merge the work of " + p.sess.Name() + "\n",
+		Tree: m.Tree, Parents: []string{other, p.commit}, Message: message,
 		Author: author, Date: p.date,
 	})
 	p.merged = true
