@@ -72,7 +72,7 @@ func (a *app) monitorCommand() *cobra.Command {
 				return usageText("the monitor needs a terminal; agentmux status " + entry.Name + " works without")
 			}
 			return monitor.Run(cmd.Context(), monitor.Options{
-				Dir: entry.Dir, In: a.in, Out: a.out,
+				Dir: entry.Dir, In: a.in, Out: a.out, Shown: a.shown(),
 				Send: func(p orchestrator.Payload) error {
 					p.Actor, p.SourceID = actor(), "monitor/"+randomID()
 					if _, err := tools.AppendCommand(entry.Dir, p); err != nil {

@@ -14,6 +14,7 @@ type reader struct {
 	session  *session.Session
 	follower *session.Follower
 	phases   []string
+	shown    func(string) string // nil: texts as they are
 
 	seen    fs.FileInfo // state.json as it was read last
 	state   *orchestrator.State
@@ -52,6 +53,9 @@ func (r *reader) view(now time.Time) (View, error) {
 	// Seconds are shown; less than that would make every look a change.
 	v := Build(r.state, r.phases, r.records, now.Truncate(time.Second))
 	v.Running = session.Running(r.session.Dir)
+	if r.shown != nil {
+		v.pass(r.shown)
+	}
 	return v, nil
 }
 

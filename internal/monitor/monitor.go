@@ -23,6 +23,10 @@ type Options struct {
 	// are set, Actor and SourceID are the caller's to add. It may be called
 	// from any goroutine. nil: the monitor only shows.
 	Send func(orchestrator.Payload) error
+
+	// Shown makes text of agents and strangers fit to be seen, as taking secrets out of
+	// it. nil: as it is.
+	Shown func(string) string
 }
 
 // frames is how often a second the terminal may be drawn. The drawing loop wakes that
@@ -36,6 +40,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("monitor: %w", err)
 	}
+	r.shown = o.Shown
 	if !isTerminal(o.Out) {
 		return once(r, o.Out)
 	}

@@ -275,6 +275,38 @@ func TestRunWritesOnePictureWhereThereIsNoTerminal(t *testing.T) {
 	}
 }
 
+// A monitor is an output like any other: what an agent tells may hold a secret, which is
+// taken out before lines are cut and broken.
+func TestRunShowsNoSecret(t *testing.T) {
+	secret := "ghp_" + strings.Repeat("aB3", 12)
+	s := newSession(t, t.TempDir())
+	state, err := s.ReadState()
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := strings.Repeat("x", 70)
+	state.Questions = []orchestrator.Question{{
+		ID: "q1", Role: "architect", Text: far + " " + secret + "?", Options: []string{secret, "no"},
+	}}
+	data, err := json.Marshal(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.Path(session.StateFile), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err = monitor.Run(t.Context(), monitor.Options{Dir: s.Dir, Out: &out, Shown: redact})
+	text := strings.Join(strings.Fields(out.String()), "")
+	if err != nil || strings.Contains(text, "aB3aB3") || strings.Count(text, "[token]") != 2 {
+		t.Errorf("picture:\n%s\n%v", out.String(), err)
+	}
+}
+
+func redact(text string) string {
+	return regexp.MustCompile("ghp_[A-Za-z0-9]{36}").ReplaceAllString(text, "[token]")
+}
+
 func TestRunRefusesWhatIsNoSession(t *testing.T) {
 	if err := monitor.Run(t.Context(), monitor.Options{Dir: t.TempDir()}); err == nil {
 		t.Error("no error for an empty directory")
