@@ -7,20 +7,20 @@ import "strings"
 func nested(text string) string {
 	lines := strings.Split(text, "\n")
 	levels := make([]int, len(lines))
-	lowest, fence := 7, ""
+	lowest := 7
+	var open *fence
 	for i, line := range lines {
-		mark := strings.TrimLeft(line, " ")
-		switch {
-		case fence != "":
-			if strings.HasPrefix(mark, fence) {
-				fence = ""
+		if open != nil {
+			if open.closes(line) {
+				open = nil
 			}
-		case strings.HasPrefix(mark, "```"), strings.HasPrefix(mark, "~~~"):
-			fence = mark[:3]
-		default:
-			if levels[i] = headingLevel(line); levels[i] > 0 {
-				lowest = min(lowest, levels[i])
-			}
+			continue
+		}
+		if open, _ = opensFence(line); open != nil {
+			continue
+		}
+		if levels[i] = headingLevel(line); levels[i] > 0 {
+			lowest = min(lowest, levels[i])
 		}
 	}
 	for i, level := range levels {
