@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
+	"github.com/agentmux/agentmux/workflows"
 	"github.com/spf13/cobra"
 )
 
@@ -24,6 +26,9 @@ func (a *app) attachCommand() *cobra.Command {
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			entry, err := a.find(args[:min(len(args), 1)], live)
+			if as[*session.NotFoundError](err) && len(args) == 1 && slices.Contains(workflows.Roles(), args[0]) {
+				return usage(fmt.Errorf("no session %q; agentmux attach --role %s shows that agent of the only session", args[0], args[0]))
+			}
 			if err != nil {
 				return err
 			}

@@ -260,6 +260,7 @@ func situations() []situation {
 		{"no argument", nil, []string{"issue"}, 2, []string{"agentmux issue takes N|#N|URL, not nothing", "--help"}},
 		{"no session", nil, []string{"status"}, 2, []string{"no session here fits this command; agentmux sessions lists them", "agentmux issue"}},
 		{"unknown session", nil, []string{"status", "77"}, 2, []string{"77", "agentmux sessions"}},
+		{"role without a session", nil, []string{"attach", "coder"}, 2, []string{`no session "coder"`, "agentmux attach --role coder"}},
 		{"nothing to attach", nil, []string{"attach"}, 2, []string{"agentmux"}},
 		{"nothing to resume", nil, []string{"resume"}, 2, []string{"agentmux"}},
 		{"nothing to stop", nil, []string{"stop"}, 2, []string{"agentmux"}},
