@@ -65,14 +65,32 @@ func (l *loop) begin(ctx context.Context) error {
 	}
 	var exited []orchestrator.AgentReport
 	l.alive, exited = l.live(ctx)
+	seen := launches(l.st)
 	if err := l.pass(ctx, nil); err != nil {
 		return err
 	}
 	l.ingest = false
+	live := slices.Clone(l.alive)
+	for _, launch := range launches(l.st) {
+		if !slices.Contains(seen, launch) { // what was submitted has led to it, and it runs already
+			live = append(live, launch)
+		}
+	}
 	_, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{
-		Mode: start.Mode, Live: l.alive, Exited: exited,
+		Mode: start.Mode, Live: live, Exited: exited,
 	}})
 	return err
+}
+
+// launches lists the current launch of each agent.
+func launches(s *orchestrator.State) []string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
+		if a := s.Agents[key]; a.Launch != "" {
+			list = append(list, a.Launch)
+		}
+	}
+	return list
 }
 
 // classic completes the start of a session of the earlier tool with what its
