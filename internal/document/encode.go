@@ -150,8 +150,9 @@ func encodeNode(n *Node) *yaml.Node {
 func textNode(text string) *yaml.Node {
 	y := &yaml.Node{}
 	y.SetString(text)
-	// A block scalar loses leading breaks and cannot hold control characters.
-	if strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") || strings.HasSuffix(text, "\n\n") || strings.ContainsFunc(text, awkward) {
+	// A block scalar loses leading breaks and cannot hold control characters. The library
+	// leaves the word of a merge bare.
+	if text == "<<" || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") || strings.HasSuffix(text, "\n\n") || strings.ContainsFunc(text, awkward) {
 		y.Style = yaml.DoubleQuotedStyle
 	}
 	return y
