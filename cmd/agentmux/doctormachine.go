@@ -93,16 +93,22 @@ func probeDir(name, dir string) probe {
 	return passed(name, "%s", dir)
 }
 
-// writable makes the directory and tries a file in it.
+// writable makes the directory and tries a file in it. The file has one name: what a killed
+// process left of it goes with the next try.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("the directory %s cannot be made: %w", dir, bare(err))
 	}
-	file, err := os.CreateTemp(dir, ".probe-*")
+	name := filepath.Join(dir, ".probe")
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return fmt.Errorf("the directory %s cannot be written: %w", dir, bare(err))
 	}
-	return errors.Join(file.Close(), os.Remove(file.Name()))
+	err = os.Remove(name)
+	if errors.Is(err, os.ErrNotExist) { // another process tried at the same time
+		err = nil
+	}
+	return errors.Join(err, file.Close())
 }
 
 // bare takes the operation and the path off an error of a file.
