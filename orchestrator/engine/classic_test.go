@@ -16,8 +16,7 @@ import (
 // verdict nobody read.
 func TestProtocolS6AClassicVerdictIsIngested(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), ".agentmux", ".sessions", "20240115-103000-old")
-		for rel, text := range map[string]string{
+		w := earlierWorld(t, map[string]string{
 			"state.json": `{"phase": "failed", "last_event": "run_failed", "product_manager": false, "subplan_count": 1,
 				"completed_subplans": [1], "review_iteration": 0}`,
 			"tool_events.jsonl":               `{"tool": "submit_architecture", "timestamp": "2024-01-15T10:15:30+00:00", "payload": {}}` + "\n",
@@ -26,27 +25,8 @@ func TestProtocolS6AClassicVerdictIsIngested(t *testing.T) {
 			"04_planning/execution_plan.yaml": "groups:\n  - {group_id: core, mode: serial, plans: [{file: plan_1.md, name: One}]}\n",
 			"06_implementation/done_1":        "",
 			"07_review/review.yaml":           "verdict: pass\nsummary: Fine.\n",
-		} {
-			file := filepath.Join(dir, filepath.FromSlash(rel))
-			if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		s, err := session.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Lock(0); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() })
-		w := &world{t: t, s: s, play: honest, panes: map[string]orchestrator.AgentReport{}, commits: map[string]orchestrator.Result{}}
-		st := w.start(engine.Options{Start: orchestrator.Start{Classic: &orchestrator.ClassicDir{
-			Base: "head", Branch: "agentmux/old", Integrated: orchestrator.Integrated{Commit: "snap", Tree: "tree"},
-		}}}).wait()
+		})
+		st := w.start(engine.Options{Start: earlierStart()}).wait()
 		if st.Outcome != "done" || st.ReviewResults["reviewer_logic"].Verdict != "pass" {
 			t.Fatalf("phase %s, outcome %s, reviews %v", st.Phase, st.Outcome, st.ReviewResults)
 		}

@@ -13,9 +13,8 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// earlier makes a session of the earlier tool from its files, and a host of it that starts
-// no agent.
-func earlier(t *testing.T, files map[string]string) (*world, *host) {
+// earlierWorld makes a session of the earlier tool from its files.
+func earlierWorld(t *testing.T, files map[string]string) *world {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), ".agentmux", ".sessions", "20240115-103000-old")
 	for rel, text := range files {
@@ -34,11 +33,22 @@ func earlier(t *testing.T, files map[string]string) (*world, *host) {
 	if err := s.Lock(0); err != nil {
 		t.Fatal(err)
 	}
-	w := worldOf(t, s)
-	w.play = idle
-	return w, w.start(engine.Options{Start: orchestrator.Start{Classic: &orchestrator.ClassicDir{
+	return worldOf(t, s)
+}
+
+// earlierStart is how a host takes up such a session.
+func earlierStart() orchestrator.Start {
+	return orchestrator.Start{Classic: &orchestrator.ClassicDir{
 		Base: "head", Branch: "agentmux/old", Integrated: orchestrator.Integrated{Commit: "snap", Tree: "tree"},
-	}}})
+	}}
+}
+
+// earlier is such a session and a host of it that starts no agent.
+func earlier(t *testing.T, files map[string]string) (*world, *host) {
+	t.Helper()
+	w := earlierWorld(t, files)
+	w.play = idle
+	return w, w.start(engine.Options{Start: earlierStart()})
 }
 
 // P3, S6: in a session of the earlier tool done made by hand ends the product manager's
