@@ -65,7 +65,7 @@ test-mutants: ## each gate taken out of a copy: a test must fail
 	@.ci/setup && .ci/mutants/run
 
 protocol-table: ## write the pages of docs that say which tests hold which case
-	@go test -count=1 -run='Test(Protocol|GitHub)Table' ./docs -update
+	@go test -count=1 -run='Test(Protocol|GitHub|Security)Table' ./docs -update
 
 clean: ## remove what build made
 	rm -rf bin

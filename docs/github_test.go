@@ -1,20 +1,6 @@
 package docs_test
 
-import (
-	"fmt"
-	"go/ast"
-	"go/token"
-	"io/fs"
-	"maps"
-	"os"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
-	"testing"
-)
-
-const githubPage = "github-cases.md"
+import "testing"
 
 // githubCases says for each case of the work with GitHub what its tests hold. Numbers that
 // are missing belong to what waits for issues by itself.
@@ -79,80 +65,10 @@ var githubAlso = map[int][]string{
 // TestGitHubTable holds that each case has a test and that the page lists them all.
 // `make protocol-table` writes the page.
 func TestGitHubTable(t *testing.T) {
-	tests, names, err := githubTests(os.DirFS(root))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id, also := range githubAlso {
-		for _, test := range also {
-			if !names[test] {
-				t.Errorf("case %d: there is no test %s", id, test)
-			}
-		}
-		tests[id] = append(tests[id], also...)
-	}
-	for id, of := range tests {
-		slices.Sort(of)
-		if githubCases[id] == "" {
-			t.Errorf("there is no case %d, named by %q", id, of)
-		}
-	}
-	var b strings.Builder
-	b.WriteString("# GitHub cases\n\nWhat the work with GitHub promises, case by case, and the tests that hold it. A test carries a case by its number:\n" +
-		"`TestGitHub` and the number, or a part of `TestGitHub` that begins with it. `make protocol-table` writes this page; the\n" +
-		"sentences are in `docs/github_test.go`.\n\n| case | held | tests |\n|---|---|---|\n")
-	for _, id := range slices.Sorted(maps.Keys(githubCases)) {
-		var of []string
-		for _, test := range slices.Compact(tests[id]) {
-			file, name, _ := strings.Cut(test, " ")
-			of = append(of, fmt.Sprintf("`%s` %s", file, name))
-		}
-		if len(of) == 0 {
-			t.Errorf("case %d has no test", id)
-		}
-		fmt.Fprintf(&b, "| %d | %s | %s |\n", id, githubCases[id], strings.Join(of, "<br>"))
-	}
-	hold(t, githubPage, b.String())
-}
-
-var (
-	githubFunction = regexp.MustCompile(`^TestGitHub(\d+(?:And\d+)*)[A-Z]`)
-	githubPart     = regexp.MustCompile(`^(\d+) \S`)
-)
-
-// githubTests returns the tests of each case as "file name", and all names. Within a
-// function TestGitHub a string that begins with a number is the name of a part.
-func githubTests(fsys fs.FS) (tests map[int][]string, names map[string]bool, err error) {
-	tests, names = map[int][]string{}, map[string]bool{}
-	add := func(number, test string) {
-		id, _ := strconv.Atoi(number)
-		tests[id] = append(tests[id], test)
-	}
-	err = testFunctions(fsys, func(name string, f *ast.FuncDecl) {
-		test := name + " " + f.Name.Name
-		names[test] = true
-		if m := githubFunction.FindStringSubmatch(f.Name.Name); m != nil {
-			for number := range strings.SplitSeq(m[1], "And") {
-				add(number, test)
-			}
-		}
-		if f.Name.Name == "TestGitHub" {
-			githubParts(f.Body, func(number, part string) { add(number, test+"/"+part) })
-		}
-	})
-	return tests, names, err
-}
-
-func githubParts(n ast.Node, found func(number, part string)) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		lit, ok := n.(*ast.BasicLit)
-		if !ok || lit.Kind != token.STRING {
-			return true
-		}
-		text, err := strconv.Unquote(lit.Value)
-		if m := githubPart.FindStringSubmatch(text); err == nil && m != nil {
-			found(m[1], text)
-		}
-		return true
-	})
+	numbered{
+		page: "github-cases.md", title: "GitHub cases", prefix: "TestGitHub", sentences: githubCases, also: githubAlso,
+		about: "What the work with GitHub promises, case by case, and the tests that hold it. A test carries a case by its number:\n" +
+			"`TestGitHub` and the number, or a part of `TestGitHub` that begins with it. `make protocol-table` writes this page; the\n" +
+			"sentences are in `docs/github_test.go`.",
+	}.hold(t)
 }

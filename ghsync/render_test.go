@@ -2,8 +2,11 @@ package ghsync_test
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,16 +19,27 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // TestGitHub47MirrorWrites plays each script and compares everything written in each mode. A
 // script's archive holds the files of the session (issue_snapshot.json, blob/NAME), the
-// script, and one file per mode with what is expected.
+// script, and one file per mode with what is expected. All four kinds are among them in
+// each mode, but that a quiet one folds verdicts into the status.
 func TestGitHub47MirrorWrites(t *testing.T) {
 	paths, err := filepath.Glob("testdata/mirror/*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
+	kinds := map[string]bool{}
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			a, files := archive(t, path)
+			for _, mode := range []ghsync.CommentMode{ghsync.Timeline, ghsync.Every, ghsync.Quiet} {
+				want, ok := files["want/"+string(mode)]
+				if !ok {
+					t.Errorf("nothing is expected of the mode %s", mode)
+				}
+				for _, m := range anyKind.FindAllSubmatch(want, -1) {
+					kinds[string(mode)+" "+string(m[1])] = true
+				}
+			}
 			for i := range a.Files {
 				mode, ok := strings.CutPrefix(a.Files[i].Name, "want/")
 				if !ok {
@@ -49,7 +63,12 @@ func TestGitHub47MirrorWrites(t *testing.T) {
 			}
 		})
 	}
+	if len(kinds) != 3*4-1 || kinds["quiet verdict"] {
+		t.Errorf("kinds in modes: %q", slices.Sorted(maps.Keys(kinds)))
+	}
 }
+
+var anyKind = regexp.MustCompile(`(?m)^<!-- agentmux session=\S+ kind=(\w+) `)
 
 func written(t *testing.T, files map[string][]byte, mode ghsync.CommentMode) string {
 	t.Helper()

@@ -66,6 +66,28 @@ func TestSecurity9OtherTransportsAreRefused(t *testing.T) {
 	}
 }
 
+// What looks at addresses is not all that stands in the way: git itself knows the one
+// transport of a call, whatever a configuration says.
+func TestSecurity9GitSpeaksTheOneTransportOfACall(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "a\n"})
+	marker := filepath.Join(t.TempDir(), "marker")
+	if out, err := r.host.ListOver(t.Context(), "file", "file://"+r.clone); err != nil || !strings.Contains(string(out), r.base) {
+		t.Fatalf("the transport that is allowed: %q, %v", out, err)
+	}
+	for _, key := range []string{"protocol.allow", "protocol.ext.allow", "protocol.file.allow", "protocol.http.allow"} {
+		git(t, r.host.Dir(), "config", key, "always")
+	}
+	for _, c := range [][2]string{
+		{"", "file://" + r.clone}, {"https", "file://" + r.clone}, {"https", r.clone}, {"file", "ext::touch " + marker},
+		{"https", "ext::touch " + marker}, {"file", "http://127.0.0.1:1/o/r.git"}, {"https", "http://127.0.0.1:1/o/r.git"},
+	} {
+		if _, err := r.host.ListOver(t.Context(), c[0], c[1]); err == nil || !strings.Contains(err.Error(), "not allowed") {
+			t.Errorf("with %q alone, %s: %v", c[0], c[1], err)
+		}
+	}
+	absent(t, marker)
+}
+
 // TestSecurity9LazyFetchOfThePersonsCloneIsRefused fetches from a partial clone whose
 // missing objects would come by a transport of its own choice.
 func TestSecurity9LazyFetchOfThePersonsCloneIsRefused(t *testing.T) {

@@ -1,0 +1,44 @@
+package docs_test
+
+import "testing"
+
+// securityCases says for each attack what its tests hold. Numbers that are missing belong
+// to the sandbox and to what waits for issues by itself.
+var securityCases = map[int]string{
+	4:  "What GitHub hides of a text is gone before an agent reads it, also where it pretends to be code.",
+	5:  "Words of people without a say, of bots and of late comers stand in no file of a session.",
+	7:  "A secret in any of twenty disguises leaves by no exit; each twelve of its characters count.",
+	9:  "Configuration an agent can write runs nothing, and git speaks one transport alone.",
+	10: "Nested repositories in every spelling are refused, time and again; ignored ones are no matter.",
+	11: "Links, FIFOs and swaps during the walk bring nothing from outside into a tree.",
+	12: "Paths that run where they are opened are blocked in each spelling, by renames and links too; masked ones come from the base.",
+	13: "Held paths keep the pull request a draft and stand on top of it until somebody approves.",
+	14: "Sizes count at the limit and one beyond it; what was large before may grow a little.",
+	15: "A title of metacharacters becomes a plain name.",
+	16: "Text that was put into a prompt is not scanned for directives.",
+	21: "What agents and people write cannot speak to a terminal.",
+	23: "The token goes to the API's own origin alone, redirects included.",
+	24: "Mentions, references, pictures and forged markers are inert.",
+	29: "A request that approves or merges fails every test that meets it.",
+	33: "Transcripts and checkpoints hold no secret and leave the session by no commit.",
+	36: "Settings of the user, the machine or the checkout reach no git call of ours.",
+}
+
+// securityAlso are tests that carry a case under another name.
+var securityAlso = map[int][]string{
+	4:  {"internal/sanitize/fuzz_test.go FuzzSanitize"},
+	13: {"orchestrator/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
+	23: {"ghsync/identity_test.go TestGitHub8NoTokenGoesToAnotherHost", "internal/gitrepo/remote_test.go TestThePasswordIsNotGivenToAnotherHost"},
+	24: {"ghsync/render_test.go TestGitHub47MirrorWrites", "ghsync/body_test.go TestGitHub50MarkersAreReadOnlyFromTheLastLine"},
+}
+
+// TestSecurityTable holds that each attack has a test and a mutant, and that the page lists
+// them all. `make protocol-table` writes the page.
+func TestSecurityTable(t *testing.T) {
+	numbered{
+		page: "security-cases.md", title: "Security cases", prefix: "TestSecurity", sentences: securityCases, also: securityAlso, mutants: true,
+		about: "What stands against an attack, case by case, the tests that hold it, and the patches of `.ci/mutants` that take a gate out\n" +
+			"so that one of them must fail. A test carries a case by its number: `TestSecurity` and the number. `make protocol-table`\n" +
+			"writes this page; the sentences are in `docs/security_test.go`.",
+	}.hold(t)
+}
