@@ -40,7 +40,7 @@ func (s *Server) watchFor(r *http.Request, body []byte) {
 //	    was taken by another
 //	I2  more than one branch or open pull request of a session
 //	I3  more than one verdict comment for a round
-//	I7  a canary in received bytes, pushed objects included
+//	I7  a canary in received bytes, pushed objects and names of refs included
 //	banned: a request that approves, merges or changes who may
 //	I10 two comments with the same marker, or two status comments of a session, by one author
 //

@@ -107,6 +107,7 @@ func TestBudgetsAreHeld(t *testing.T) {
 
 func TestCheckFindsTwinsAndLeaks(t *testing.T) {
 	s := broken(t)
+	clone := checkout(t, s, "bot", "plain")
 	r := s.Repo(widgets)
 	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "bot"})
 	mark := func(kind string, seq int, part string) string {
@@ -134,9 +135,21 @@ func TestCheckFindsTwinsAndLeaks(t *testing.T) {
 				r.Commit(ghsynctest.CommitSpec{Branch: branch, Message: "m\n\nAgentmux-Session: s\n", Files: map[string]string{branch: "x"}})
 			}
 		}},
+		{"I2", func() {
+			for _, branch := range []string{"a", "b"} {
+				as(t, s, "bot").want(201, "POST", "/repos/octo/widgets/pulls",
+					map[string]any{"title": "t", "head": branch, "base": "main", "body": mark("status", 3, "")})
+			}
+		}},
 		{"I7", func() {
 			s.Canary("hunter2-canary")
 			as(t, s, "bot").want(404, "GET", "/users/hunter2-canary", nil)
+		}},
+		{"I7", func() { mustGit(t, clone, "push", "-q", "origin", "HEAD:refs/heads/hunter2-canary") }},
+		{"I7", func() {
+			c := as(t, s, "bot")
+			c.head["X-Note"] = "it is hunter2-canary"
+			c.want(200, "GET", "/user", nil)
 		}},
 		{"I7", func() { r.Commit(ghsynctest.CommitSpec{Message: "m", Files: map[string]string{"k": "hunter2-canary"}}) }},
 	} {

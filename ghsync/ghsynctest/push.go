@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -58,6 +59,9 @@ func (s *Server) judgePush(g *gitCall) (refusals map[string]string, notes []stri
 	defer s.mu.Unlock()
 	refusals = map[string]string{}
 	for _, u := range g.updates {
+		if slices.ContainsFunc(s.canaries, func(canary string) bool { return strings.Contains(u.ref, canary) }) {
+			s.leaks = append(s.leaks, "the name of a ref pushed to "+g.repo.fullName())
+		}
 		rule := g.repo.ruleFor(u.ref, g.actor)
 		if rule == nil {
 			continue

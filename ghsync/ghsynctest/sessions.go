@@ -20,6 +20,8 @@ import (
 //
 //	I3  a status or a phase line of a phase that was not entered, or out of order; a
 //	    comment whose record says something else
+//	I4  a status of a session that is shown whole that says another outcome, or lacks the
+//	    phase entered last
 //	I5  a write without an earlier intent
 //	I9  a session that ended and is shown whole without exactly the label of its outcome
 //
@@ -50,6 +52,7 @@ type sessionFiles struct {
 		Shown   int                        `json:"shown_seq"`
 		Issue   int                        `json:"issue"`
 		Label   string                     `json:"label"`
+		Status  int64                      `json:"status_comment_id"`
 	}
 	state struct {
 		Seq     int             `json:"seq"`
@@ -75,7 +78,13 @@ type sessionRecord struct {
 // readSession reads the files; one that is not there is empty.
 func readSession(dir string) (*sessionFiles, error) {
 	f := &sessionFiles{}
-	for name, into := range map[string]any{"mirror_state.json": &f.mirror, "state.json": &f.state} {
+	// The mirror's first: of a session at work, what it has shown is not compared with an
+	// older state.
+	for _, file := range []struct {
+		name string
+		into any
+	}{{"mirror_state.json", &f.mirror}, {"state.json", &f.state}} {
+		name, into := file.name, file.into
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -162,6 +171,9 @@ func (s *Server) sessionProblems() []string {
 				if problem := f.judge(m.body); problem != "" {
 					problems = append(problems, fmt.Sprintf("I3: %s: comment %d: %s", r.fullName(), m.id, problem))
 				}
+				if problem := f.judgeStatus(m); problem != "" {
+					problems = append(problems, fmt.Sprintf("I4: %s: comment %d: %s", r.fullName(), m.id, problem))
+				}
 			}
 			if problem := f.judgeLabels(r); problem != "" {
 				problems = append(problems, "I9: "+r.fullName()+": "+problem)
@@ -237,6 +249,33 @@ func (f *sessionFiles) judgePhases(body string) string {
 			return fmt.Sprintf("phase %s was not entered after the ones above it", phase)
 		}
 		entered = entered[i+1:]
+	}
+	return ""
+}
+
+// headlines are how the status of an ended session begins, by outcome.
+var headlines = map[string]string{"done": "done in ", "needs_human": "needs a human: ", "failed": "failed after ", "canceled": "stopped after "}
+
+// judgeStatus compares the status comment with the state, if all of it was shown.
+func (f *sessionFiles) judgeStatus(m *comment) string {
+	if m.id != f.mirror.Status || f.mirror.Shown < f.state.Seq {
+		return ""
+	}
+	text, isStatus := strings.CutPrefix(m.body, "### agentmux: ")
+	headline, _, _ := strings.Cut(text, "\n")
+	for outcome, begins := range headlines {
+		if isStatus && strings.HasPrefix(headline, begins) != (outcome == f.state.Outcome) {
+			return fmt.Sprintf("%q of a session with the outcome %q", headline, f.state.Outcome)
+		}
+	}
+	last := ""
+	for _, e := range f.events {
+		if e.Type == "phase_entered" && e.Data.Phase != "done" {
+			last = e.Data.Phase
+		}
+	}
+	if !isStatus || last != "" && !strings.Contains(text, "\n| "+last+" |") && !strings.Contains(text, "\n| **"+last+"** |") {
+		return fmt.Sprintf("%q and no row of the phase %q", headline, last)
 	}
 	return ""
 }

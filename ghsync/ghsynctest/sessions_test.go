@@ -10,6 +10,11 @@ import (
 	"github.com/agentmux/agentmux/ghsync/ghsynctest"
 )
 
+const (
+	doneStatus = "### agentmux: done in 3 min\n| planning | done | |\n| fixing | done | |\n| reviewing | done | |\n"
+	shownWhole = `{"intents":{"status":{}},"issue":1,"shown_seq":5,"label":"done","status_comment_id":STATUS}`
+)
+
 func TestCheckComparesSessionsWithTheirFiles(t *testing.T) {
 	const records = `{"seq":1,"type":"phase_entered","data":{"phase":"planning"}}
 {"seq":2,"type":"event","data":{"event":"review_failed"}}
@@ -40,6 +45,12 @@ func TestCheckComparesSessionsWithTheirFiles(t *testing.T) {
 		"another label":        {"final seq=5", "x", `{"intents":{"5":{}},"issue":1,"shown_seq":5,"label":"done"}`, "agentmux:running", "I9"},
 		"no label":             {"final seq=5", "x", `{"intents":{"5":{}},"issue":1,"shown_seq":5,"label":"done"}`, "bug", "I9"},
 		"not shown so far":     {"final seq=5", "x", `{"intents":{"5":{}},"issue":1,"shown_seq":4,"label":"running"}`, "agentmux:running", ""},
+		"the status":           {"status seq=5", doneStatus, shownWhole, "agentmux:done", ""},
+		"another outcome":      {"status seq=5", strings.Replace(doneStatus, "done in", "failed after", 1), shownWhole, "agentmux:done", "I4"},
+		"still at work":        {"status seq=5", strings.Replace(doneStatus, "done in 3 min", "reviewing", 1), shownWhole, "agentmux:done", "I4"},
+		"the last phase lacks": {"status seq=5", strings.Replace(doneStatus, "| reviewing | done | |\n", "", 1), shownWhole, "agentmux:done", "I4"},
+		"no status at all":     {"status seq=5", "x", shownWhole, "agentmux:done", "I4"},
+		"behind, not shown":    {"status seq=5", "### agentmux: reviewing\n", strings.Replace(shownWhole, `"shown_seq":5`, `"shown_seq":4`, 1), "agentmux:done", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := broken(t)
@@ -51,7 +62,7 @@ func TestCheckComparesSessionsWithTheirFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			for file, data := range map[string]string{
-				"events.jsonl": records, "mirror_state.json": tc.mirror, "state.json": `{"seq":5,"outcome":"done","pending_effects":[]}`,
+				"events.jsonl": records, "mirror_state.json": strings.Replace(tc.mirror, "STATUS", "0", 1), "state.json": `{"seq":5,"outcome":"done","pending_effects":[]}`,
 			} {
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(data), 0o600); err != nil {
 					t.Fatal(err)
@@ -62,7 +73,11 @@ func TestCheckComparesSessionsWithTheirFiles(t *testing.T) {
 			}
 			kind, rest, _ := strings.Cut(tc.kind, " ")
 			body := fmt.Sprintf("%s\n<!-- agentmux session=20261121-x kind=%s %s -->", tc.text, kind, rest)
-			as(t, s, "bot").want(201, "POST", fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n), map[string]string{"body": body})
+			made := as(t, s, "bot").want(201, "POST", fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n), map[string]string{"body": body})
+			shown := strings.Replace(tc.mirror, "STATUS", fmt.Sprint(made.get("id")), 1)
+			if err := os.WriteFile(filepath.Join(dir, "mirror_state.json"), []byte(shown), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			got := strings.Join(s.Problems(), "\n")
 			if tc.want == "" && got != "" || tc.want != "" && (!strings.HasPrefix(got, tc.want+":") || strings.Contains(got, "\n")) {
 				t.Errorf("problems %q, want %q", got, tc.want)
@@ -73,6 +88,7 @@ func TestCheckComparesSessionsWithTheirFiles(t *testing.T) {
 
 func TestPushesAndPullRequestsOfSessionsHaveTheirEffects(t *testing.T) {
 	s := broken(t)
+	clone := checkout(t, s, "bot", "work")
 	root := t.TempDir()
 	dir := filepath.Join(root, "20261121-x")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -104,6 +120,22 @@ func TestPushesAndPullRequestsOfSessionsHaveTheirEffects(t *testing.T) {
 	state(`{"pending_effects":[{"type":"ensure_push"}]}`)
 	open("fix")
 	if got := strings.Join(s.Problems(), "\n"); !strings.HasPrefix(got, "I5: POST /repos/{owner}/{repo}/pulls") {
+		t.Errorf("problems %q", got)
+	}
+	before := len(s.Problems())
+	push := func() []string {
+		t.Helper()
+		mustGit(t, clone, "commit", "-q", "--allow-empty", "-m", "m\n\nAgentmux-Session: 20261121-x")
+		mustGit(t, clone, "push", "-q", "origin", "HEAD:refs/heads/fix")
+		return s.Problems()
+	}
+	mustGit(t, clone, "fetch", "-q", "origin", "fix")
+	mustGit(t, clone, "reset", "-q", "--hard", "FETCH_HEAD")
+	if got := push(); len(got) != before {
+		t.Fatalf("problems of a push with its effect: %q", got)
+	}
+	state(`{"pending_effects":[{"type":"ensure_pr"}]}`)
+	if got := strings.Join(push(), "\n"); !strings.Contains(got, "I5: PUSH of 20261121-x") {
 		t.Errorf("problems %q", got)
 	}
 }
