@@ -54,4 +54,7 @@ func TestOpeningRemovesWhatAKillHasLeft(t *testing.T) {
 	if err != nil || len(left) != 1 || left[0].Name() != "blobs-3" {
 		t.Errorf("left: %v, %v", left, err)
 	}
+	if err := os.Chmod(filepath.Join(tmp, "blobs-3", "work"), 0o700); err != nil { // else only root could clean up
+		t.Error(err)
+	}
 }
