@@ -27,11 +27,16 @@ type Clone struct {
 	DefaultBranch string
 }
 
-// ErrNotClone says that a directory is in no git work tree.
-var ErrNotClone = errors.New("not a git work tree")
+// What Inspect may find instead of a clone.
+var (
+	ErrNotClone = errors.New("not a git work tree")
+	ErrBare     = errors.New("a bare repository, without a work tree")
+	ErrForeign  = errors.New("it belongs to another user")
+)
 
 // Inspect reads a person's clone that holds dir and changes nothing in it. No filter,
-// hook or monitor of its configuration runs.
+// hook or monitor of its configuration runs. The error is ErrNotClone, ErrBare or ErrForeign
+// if there is none of the person's.
 func Inspect(ctx context.Context, dir string) (Clone, error) {
 	in := inspection{}
 	return in.look(ctx, dir, in.origin, in.head, in.remote, in.changed)
@@ -56,13 +61,14 @@ func (in *inspection) look(ctx context.Context, dir string, steps ...func(contex
 	}
 	in.dir = abs
 	root, err := in.git("rev-parse", "--show-toplevel").text(ctx)
-	if exitCode(err) == 128 && strings.Contains(err.Error(), "dubious ownership") {
-		return Clone{}, fmt.Errorf("inspect %s: it belongs to another user", abs)
-	}
-	if exitCode(err) > 0 {
+	switch {
+	case exitCode(err) == 128 && strings.Contains(err.Error(), "dubious ownership"):
+		return Clone{}, fmt.Errorf("inspect %s: %w", abs, ErrForeign)
+	case exitCode(err) == 128 && strings.Contains(err.Error(), "must be run in a work tree"):
+		return Clone{}, fmt.Errorf("inspect %s: %w", abs, ErrBare)
+	case exitCode(err) > 0:
 		return Clone{}, fmt.Errorf("inspect %s: %w", abs, ErrNotClone)
-	}
-	if err != nil {
+	case err != nil:
 		return Clone{}, err
 	}
 	in.dir = root

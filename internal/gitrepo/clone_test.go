@@ -53,6 +53,11 @@ func TestInspect(t *testing.T) {
 
 func TestInspectWithoutCommitAndOutside(t *testing.T) {
 	dir := t.TempDir()
+	bare := filepath.Join(dir, "bare.git")
+	git(t, dir, "init", "-q", "--bare", bare)
+	if _, err := gitrepo.Inspect(t.Context(), bare); !errors.Is(err, gitrepo.ErrBare) {
+		t.Errorf("in a bare repository: %v", err)
+	}
 	if _, err := gitrepo.Inspect(t.Context(), dir); !errors.Is(err, gitrepo.ErrNotClone) {
 		t.Errorf("outside: %v", err)
 	}
