@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // Version of tmux, such as 3.3a. Development versions count as the release they lead to.
@@ -17,14 +18,15 @@ var versionForm = regexp.MustCompile(`(\d+)\.(\d+)([a-z]?)`)
 
 // ParseVersion reads what tmux -V prints.
 func ParseVersion(text string) (Version, error) {
+	text = strings.TrimSpace(text)
 	m := versionForm.FindStringSubmatch(text)
 	if m == nil {
-		return Version{}, fmt.Errorf("%q is no version of tmux", text)
+		return Version{}, fmt.Errorf("tmux -V says %q, which names no version", text)
 	}
 	major, errMajor := strconv.Atoi(m[1])
 	minor, errMinor := strconv.Atoi(m[2])
 	if errMajor != nil || errMinor != nil {
-		return Version{}, fmt.Errorf("%q is no version of tmux", text)
+		return Version{}, fmt.Errorf("tmux -V says %q, which names no version", text)
 	}
 	return Version{major, minor, m[3]}, nil
 }

@@ -54,7 +54,7 @@ func (a *app) projectDir() (string, error) {
 	if start == "" {
 		var err error
 		if start, err = os.Getwd(); err != nil {
-			return "", err
+			return "", usageText("the directory you are in is gone; go to another, or name the project with --project")
 		}
 	}
 	dir, err := filepath.Abs(start)

@@ -92,7 +92,7 @@ func (a *app) clean(ctx context.Context, o cleaning) error {
 		if len(gone) == 0 {
 			what = counted(len(half), "half-made session", "half-made sessions")
 		}
-		if err := a.confirm("Remove " + what + "?"); err != nil {
+		if err := a.confirm(ctx, "Remove "+what+"?"); err != nil {
 			return err
 		}
 	}
@@ -232,23 +232,36 @@ func sizeText(n int64) string {
 }
 
 // confirm asks a person; without a terminal --force is needed.
-func (a *app) confirm(question string) error {
+func (a *app) confirm(ctx context.Context, question string) error {
 	if !a.terminal {
 		return usageText("there is no terminal to ask at; add --force")
 	}
-	yes, err := a.ask(question)
+	yes, err := a.ask(ctx, question)
 	if err == nil && !yes {
 		err = errors.New("nothing was removed")
 	}
 	return err
 }
 
-// ask takes an answer from the terminal; anything but yes is a no.
-func (a *app) ask(question string) (bool, error) {
+// ask takes an answer from the terminal; anything but yes is a no. An interrupt ends the
+// wait; the reader cannot be called back and goes with the process.
+func (a *app) ask(ctx context.Context, question string) (bool, error) {
 	fmt.Fprint(a.err, question+" [y/N] ")
-	line, err := bufio.NewReader(a.in).ReadString('\n')
+	var line string
+	var err error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		line, err = bufio.NewReader(a.in).ReadString('\n')
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(a.err)
+		return false, ctx.Err()
+	case <-read:
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
+		return false, fmt.Errorf("read the answer: %w", err)
 	}
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes", nil

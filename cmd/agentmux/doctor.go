@@ -63,6 +63,9 @@ The exit code is 3 if something failed; warnings and skipped probes are no failu
 
 func (a *app) doctor(ctx context.Context, args []string, f doctorFlags) error {
 	probes, err := a.probes(ctx, args, f)
+	if err == nil {
+		err = ctx.Err() // what an interrupted probe says is not so
+	}
 	if err != nil {
 		return err
 	}
@@ -106,7 +109,12 @@ func (a *app) probes(ctx context.Context, args []string, f doctorFlags) ([]probe
 	if err != nil {
 		return nil, err
 	}
-	probes := append(probeMachine(ctx), probeClone(ctx, project))
+	probes := probeMachine(ctx)
+	if slices.ContainsFunc(probes, func(p probe) bool { return p.Name == "git" && p.State == probeFailed }) {
+		probes = append(probes, skipped("clone", "git has to work first", ""))
+	} else {
+		probes = append(probes, probeClone(ctx, project))
+	}
 	c, problems := config.Load(a.sources(project))
 	if problems.Err() != nil {
 		lines := problems.Errors().Lines()

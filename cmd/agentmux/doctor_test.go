@@ -178,7 +178,7 @@ func TestDoctorSeesWhatStandsInTheWay(t *testing.T) {
 	if len(rows["secrets"]) != 1 {
 		t.Errorf("secrets: %+v", rows["secrets"])
 	}
-	says(t, rows["base"], probeWarning, "0 submodules, 1 LFS files")
+	says(t, rows["base"], probeWarning, "0 submodules, 1 LFS file:")
 	r.github.Repo(rigRepo).SetRole(rigBot, ghsynctest.Admin)
 	says(t, r.probed(3)["actions"], probeOK, "may not open")
 	r.github.Repo(rigRepo).SetRole(rigBot, ghsynctest.Read)
@@ -279,4 +279,20 @@ func TestDoctorsJSONIsStable(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(r.clone, ".agentmux")); err == nil {
 		t.Error("doctor wrote into the clone")
 	}
+}
+
+// A hint names another step than the command that gives it, and what cannot be looked at
+// for want of git is not blamed on the clone.
+func TestDoctorDoesNotSendToItself(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	r.setEnv("GITHUB_API_URL", "http://127.0.0.1:9/")
+	r.setEnv("GITHUB_GRAPHQL_URL", "http://127.0.0.1:9/graphql")
+	if row := r.probed(3)["github"][0]; row.Hint != "is the network up, and github.host right?" {
+		t.Errorf("%+v", row)
+	}
+	r.setEnv("PATH", r.pathWithout("git"))
+	rows := r.probed(3)
+	says(t, rows["git"], probeFailed, "git is not installed", "install git 2.38")
+	says(t, rows["clone"], probeSkipped, "git has to work first")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,8 +101,11 @@ func quotaText(quotas map[string]ghsync.Quota) string {
 }
 
 func (g *githubProbe) refused(name, what string, err error) probe {
-	detail, hint := githubWords(err, what)
-	return probe{name, probeFailed, detail, hint}
+	detail, hint := githubWords(err, what, g.identity.from)
+	if before, _, found := strings.Cut(hint, "agentmux doctor"); found { // which is what is running
+		hint = strings.TrimRight(before, "; :")
+	}
+	return probe{name, probeFailed, detail, cmp.Or(hint, "use a token that may do more")}
 }
 
 // repository probes everything about origin's repository.

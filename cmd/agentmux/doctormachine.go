@@ -34,7 +34,7 @@ func probeMachine(ctx context.Context) []probe {
 }
 
 func probeGit(ctx context.Context) probe {
-	install := "install git " + oldestGit + " or newer: " + installLine("git")
+	install := installHint("git", oldestGit)
 	version, err := gitrepo.Version(ctx)
 	switch {
 	case err != nil:
@@ -59,13 +59,15 @@ func olderThan(version, oldest string) bool {
 }
 
 func probeTmux(ctx context.Context) probe {
-	install := "install tmux " + tmux.Oldest().String() + " or newer: " + installLine("tmux")
+	install := installHint("tmux", tmux.Oldest().String())
 	server, err := tmux.New(tmux.Options{Socket: filepath.Join(runtimeDir(), "probe.sock")})
 	if err != nil {
 		return probe{"tmux", probeFailed, err.Error(), "set XDG_RUNTIME_DIR to a directory with a short name"}
 	}
 	version, err := server.Version(ctx)
 	switch {
+	case errors.Is(err, tmux.ErrNoServer): // which that question needs none of
+		return probe{"tmux", probeFailed, "tmux -V ends with an error", install}
 	case err != nil:
 		return probe{"tmux", probeFailed, notRun("tmux", err), install}
 	case version.Before(tmux.Oldest()):
@@ -76,12 +78,13 @@ func probeTmux(ctx context.Context) probe {
 	return passed("tmux", "%s", version)
 }
 
-// installLine is what to type where the package manager is known.
-func installLine(name string) string {
+// installHint is what to type where the package manager is known.
+func installHint(name, oldest string) string {
+	line := "apt-get install " + name + ", or your system's way"
 	if runtime.GOOS == "darwin" {
-		return "brew install " + name
+		line = "brew install " + name
 	}
-	return "apt-get install " + name + ", or your system's way"
+	return "install " + name + " " + oldest + " or newer: " + line
 }
 
 func probeDir(name, dir string) probe {
@@ -140,10 +143,9 @@ func probeDisk(dir string) probe {
 func probeClone(ctx context.Context, project string) probe {
 	clone, err := gitrepo.Inspect(ctx, project)
 	switch {
-	case errors.Is(err, gitrepo.ErrNotClone):
-		return probe{"clone", probeFailed, project + " is no git clone", "run agentmux inside one, or git init"}
 	case err != nil:
-		return probe{"clone", probeFailed, err.Error(), "git status says what is wrong with the clone"}
+		detail, hint := cloneWords(err, project)
+		return probe{"clone", probeFailed, detail, hint}
 	case clone.Head == "":
 		return probe{"clone", probeFailed, project + " has no commit", "make one: git commit"}
 	case clone.Origin == "":
@@ -153,9 +155,15 @@ func probeClone(ctx context.Context, project string) probe {
 	if clone.Branch != "" {
 		detail = clone.Root + " on " + clone.Branch
 	}
-	if clone.Changed+clone.Unpushed > 0 {
-		detail += fmt.Sprintf("; not part of a run: %s, %s", counted(clone.Changed, "changed file", "changed files"),
-			counted(clone.Unpushed, "unpushed commit", "unpushed commits"))
+	var left []string
+	if clone.Changed > 0 {
+		left = append(left, counted(clone.Changed, "changed file", "changed files"))
+	}
+	if clone.Unpushed > 0 {
+		left = append(left, counted(clone.Unpushed, "unpushed commit", "unpushed commits"))
+	}
+	if len(left) > 0 {
+		detail += "; not part of a run: " + strings.Join(left, ", ")
 	}
 	return passed("clone", "%s", detail)
 }
@@ -211,7 +219,7 @@ func probeProvider(ctx context.Context, p agent.Provider, roles int, path string
 	}
 	if _, err := p.Program("", path); err != nil {
 		return probe{p.Name, probeFailed, fmt.Sprintf("%s is not in PATH, wanted for %s", p.Command, rolesText(roles)),
-			"install it, or choose another with defaults.provider (agentmux providers list)"}
+			getProgram(p) + ", or choose another with defaults.provider (agentmux providers list)"}
 	}
 	found, err := p.Probe(ctx, path)
 	if err != nil {
@@ -232,6 +240,14 @@ func probeProvider(ctx context.Context, p agent.Provider, roles int, path string
 		return probe{p.Name, probeWarning, detail, "tested with version " + strings.Join(p.Versions, ", ")}
 	}
 	return passed(p.Name, "%s", detail)
+}
+
+// getProgram is what to do about a program that is not there.
+func getProgram(p agent.Provider) string {
+	if p.Install == "" {
+		return "install it"
+	}
+	return "install it (" + p.Install + ")"
 }
 
 func rolesText(n int) string {

@@ -157,8 +157,8 @@ func (g *githubProbe) actionsSetting(ctx context.Context) []probe {
 func (g *githubProbe) features() []probe {
 	base := passed("base", "%s at %.12s", g.base.Branch, g.base.SHA)
 	if g.survey.Submodules+g.survey.LFS > 0 {
-		base = probe{"base", probeWarning, fmt.Sprintf("%s; %d submodules, %d LFS files: agents see none of their content",
-			base.Detail, g.survey.Submodules, g.survey.LFS), "what your clone has of them is copied in local runs"}
+		base = probe{"base", probeWarning, fmt.Sprintf("%s; %s, %s: agents see none of their content", base.Detail,
+			counted(g.survey.Submodules, "submodule", "submodules"), counted(g.survey.LFS, "LFS file", "LFS files")), "what your clone has of them is copied in local runs"}
 	}
 	drafts := passed("drafts", "yes")
 	if g.repo.Private {

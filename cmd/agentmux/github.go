@@ -106,11 +106,11 @@ func (e *tokenError) Error() string {
 }
 
 // explainGitHub says what happened with GitHub and what a person can do about it.
-func explainGitHub(err error, what string) error {
+func explainGitHub(err error, what, tokenFrom string) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	detail, hint := githubWords(err, what)
+	detail, hint := githubWords(err, what, tokenFrom)
 	said := fmt.Errorf("%s; %s", detail, hint)
 	if errors.Is(err, ghsync.ErrPullRequest) || ghsync.IsNotFound(err) || isUnauthorized(err) {
 		return usage(said)
@@ -120,8 +120,20 @@ func explainGitHub(err error, what string) error {
 
 func isUnauthorized(err error) bool { return ghsync.HasCode(err, ghsync.CodeUnauthorized) }
 
+// refusedToken says what to do about a token that GitHub refused: where one is taken from
+// first, another one elsewhere would not help.
+func refusedToken(from string) (hint string) {
+	switch {
+	case strings.HasPrefix(from, "gh "):
+		return "gh auth login makes another"
+	case strings.HasPrefix(from, "the App "):
+		return "see that github.app.client_id and github.app.key_file belong together"
+	}
+	return "set " + from + " to another, or unset it and run gh auth login"
+}
+
 // githubWords splits an error of GitHub into what happened to what, and what to do.
-func githubWords(err error, what string) (detail, hint string) {
+func githubWords(err error, what, tokenFrom string) (detail, hint string) {
 	var terminal *ghsync.Terminal
 	var later *ghsync.RetryAfter
 	var missing *ghsync.NotFound
@@ -133,7 +145,7 @@ func githubWords(err error, what string) (detail, hint string) {
 	case errors.As(err, &missing):
 		return what + " is not there, or this account may not see it", "check the name, the number and that the token may read the repository"
 	case isUnauthorized(err):
-		return what + ": GitHub refused the token: it is wrong, expired or revoked", noTokenHint
+		return what + ": GitHub refused the token from " + tokenFrom + ": it is wrong, expired or revoked", refusedToken(tokenFrom)
 	case errors.As(err, &terminal) && terminal.Status == 403:
 		hint = "agentmux doctor shows what the token may do"
 		if strings.HasPrefix(terminal.Hint, "the token needs ") {
@@ -143,7 +155,7 @@ func githubWords(err error, what string) (detail, hint string) {
 	case errors.As(err, &terminal):
 		return what + ": " + terminal.Error(), "agentmux doctor probes the server and the token"
 	case errors.As(err, &later) && later.Scope != "server" && later.Scope != "token":
-		return fmt.Sprintf("%s: GitHub's %s limit is used up", what, later.Scope), tryAgain(later.Wait)
+		return fmt.Sprintf("%s: GitHub's %s rate limit is used up", what, later.Scope), tryAgain(later.Wait)
 	}
 	return what + ": GitHub does not answer: " + lastWords(err), "is the network up, and github.host right? agentmux doctor probes it"
 }

@@ -2,11 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
 // A person is asked once whether CLIs may skip every question; the answer is kept in the
@@ -70,6 +75,85 @@ func TestInitAsksOnce(t *testing.T) {
 		if read() != c.after || c.before == c.after && !strings.Contains(out, "set unsafe_flags: false under sandbox in "+file) {
 			t.Errorf("%q became %q\n%s", c.before, read(), out)
 		}
+	}
+}
+
+// An interrupt at the question ends init: nothing is answered for the person.
+func TestInitIsInterruptedAtItsQuestion(t *testing.T) {
+	home, bin, project := t.TempDir(), t.TempDir(), t.TempDir()
+	program, err := exec.LookPath("true")
+	if err == nil {
+		err = os.Symlink(program, filepath.Join(bin, "codex"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	if out, err := exec.Command("git", "init", "--quiet", project).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	typed, hold := io.Pipe()
+	defer hold.Close()
+	shown, screen := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		defer screen.Close()
+		code <- run(ctx, []string{"--project", project, "init"}, stdio{in: typed, out: screen, err: screen, terminal: true})
+	}()
+	var text strings.Builder
+	for buf := make([]byte, 4096); !strings.Contains(text.String(), "[y/N]"); {
+		n, err := shown.Read(buf)
+		if text.Write(buf[:n]); err != nil {
+			t.Fatalf("%v\n%s", err, &text)
+		}
+	}
+	cancel(engine.Signal{Name: "interrupt"})
+	rest, _ := io.ReadAll(shown)
+	if got := <-code; got != exitCanceled || !strings.HasSuffix(string(rest), "\nagentmux: canceled\n") {
+		t.Errorf("exit %d\n%s%s", got, &text, rest)
+	}
+	if _, err := os.Stat(filepath.Join(home, ".config")); err == nil {
+		t.Error("an answer was written")
+	}
+}
+
+// What init says of a clone whose origin is elsewhere or nowhere, and of a CLI that is to be
+// installed; --force replaces a link instead of what it leads to.
+func TestInitSaysWhatComesNext(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	r.write(filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml"), "version: 2\n")
+	path := r.pathWithout("claude")
+	r.setEnv("PATH", path)
+	out := r.expect(0, "init").out
+	for _, want := range []string{"agentmux is there in acme/widgets", "next     npm install -g @anthropic-ai/claude-code, or set another provider in .agentmux/config.yaml; then agentmux doctor\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it does not say %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "login ") {
+		t.Errorf("it tells how to log in with what is not there:\n%s", out)
+	}
+	r.git(r.clone, "remote", "set-url", "origin", "https://github.example.com/acme/widgets.git")
+	if out := r.expect(0, "init").out; !strings.Contains(out, "origin is on github.example.com, not on http://127.0.0.1") || !strings.Contains(out, "set github.host if") {
+		t.Errorf("a foreign origin:\n%s", out)
+	}
+	r.git(r.clone, "remote", "remove", "origin")
+	if out := r.expect(0, "init").out; strings.Contains(out, "label ") {
+		t.Errorf("it tells of a label without a repository:\n%s", out)
+	}
+	file, mine := filepath.Join(r.clone, ".agentmux", "config.yaml"), filepath.Join(r.dir, "mine.yaml")
+	r.write(mine, "version: 2\n")
+	if err := errors.Join(os.Remove(file), os.Symlink(mine, file)); err != nil {
+		t.Fatal(err)
+	}
+	r.expect(0, "init")
+	r.expect(0, "init", "--force")
+	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || r.read(mine) != "version: 2\n" {
+		t.Errorf("%v %v, the link led to %q", info, err, r.read(mine))
 	}
 }
 

@@ -1,22 +1,25 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/host"
 	"github.com/spf13/cobra"
 )
 
@@ -80,13 +83,15 @@ func (a *app) init(ctx context.Context, f initFlags) error {
 	if err != nil {
 		return err
 	}
-	a.tellLogins(c, providers)
-	if err := a.askUnsafe(c, providers, found, f.defaults); err != nil {
+	a.tellLogins(c, providers, found)
+	if err := a.askUnsafe(ctx, c, providers, found, f.defaults); err != nil {
 		return err
 	}
-	a.makeLabel(ctx, project, c)
-	a.tell("next", "%s", nextAfterInit(clone, found, c))
-	return nil
+	if clone.Origin != "" {
+		a.makeLabel(ctx, project, clone, c)
+	}
+	a.tell("next", "%s", nextAfterInit(clone, found, c, providers))
+	return ctx.Err()
 }
 
 // tell prints a line of what was found or done.
@@ -125,9 +130,12 @@ func foundText(providers agent.Providers, found []string) string {
 	return strings.Join(list, ", ")
 }
 
-func nextAfterInit(clone gitrepo.Clone, found []string, c *config.Config) string {
-	if len(found) == 0 && c.Defaults.Provider != "script" {
-		return "install one of these CLIs, then agentmux doctor"
+func nextAfterInit(clone gitrepo.Clone, found []string, c *config.Config, providers agent.Providers) string {
+	if p, known := providers[c.Defaults.Provider]; known && p.Command != "{self}" && !slices.Contains(found, p.Name) {
+		if p.Install == "" {
+			return "install " + p.Command + ", then agentmux doctor"
+		}
+		return p.Install + ", or set another provider in " + config.ProjectFiles()[0] + "; then agentmux doctor"
 	}
 	if clone.Head == "" {
 		return "make a first commit, then agentmux doctor"
@@ -188,6 +196,10 @@ func (a *app) writeConfig(project string, found []string, force bool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return cannotWrite(dir, err)
 	}
+	// A link that a repository brings along is replaced; what it leads to is not the project's.
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cannotWrite(file, err)
+	}
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return cannotWrite(file, err)
 	}
@@ -239,9 +251,9 @@ func (a *app) ignoreSessions(project string) error {
 }
 
 // tellLogins says how unattended runs log in, where that is still to be done.
-func (a *app) tellLogins(c *config.Config, providers agent.Providers) {
+func (a *app) tellLogins(c *config.Config, providers agent.Providers, found []string) {
 	p, ok := providers[c.Defaults.Provider]
-	if !ok || p.Command == "{self}" {
+	if !ok || !slices.Contains(found, p.Name) { // to be installed first
 		return
 	}
 	if _, hint := loginOf(p); hint != "" {
@@ -251,7 +263,7 @@ func (a *app) tellLogins(c *config.Config, providers agent.Providers) {
 }
 
 // askUnsafe asks a person, once, whether programs may skip every question on this machine.
-func (a *app) askUnsafe(c *config.Config, providers agent.Providers, found []string, defaults bool) error {
+func (a *app) askUnsafe(ctx context.Context, c *config.Config, providers agent.Providers, found []string, defaults bool) error {
 	var skips []string
 	for _, name := range found {
 		if providers[name].SkipsPermissions {
@@ -267,16 +279,13 @@ func (a *app) askUnsafe(c *config.Config, providers agent.Providers, found []str
 		a.tell("sandbox", "none; unattended runs of %s are refused until %q is in %s", strings.Join(skips, ", "), key, file)
 		return nil
 	}
-	fmt.Fprintf(a.err, `
+	allowed, err := a.ask(ctx, fmt.Sprintf(`
 %s can work unattended only by skipping every permission question. There is no
 sandbox: such an agent can read and change whatever you can. Allow it on this machine,
-in unattended runs? You can change the answer in %s. [y/N] `, strings.Join(skips, ", "), file)
-	line, err := bufio.NewReader(a.in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the answer: %w", err)
+in unattended runs? You can change the answer in %s.`, strings.Join(skips, ", "), file))
+	if err != nil {
+		return err
 	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	allowed := answer == "y" || answer == "yes"
 	wrote, err := addSetting(file, fmt.Sprintf("sandbox: {unsafe_flags: %t}\n", allowed))
 	switch {
 	case err != nil:
@@ -323,10 +332,24 @@ func addSetting(file, line string) (wrote bool, err error) {
 	return true, nil
 }
 
+// otherServer names the server of an origin that is not on the GitHub server; "" for one that
+// is, or on none.
+func otherServer(origin, server string) string {
+	at := host.OriginHost(origin)
+	if u, err := url.Parse(server); err != nil || strings.EqualFold(at, u.Hostname()) {
+		return ""
+	}
+	return at
+}
+
 // makeLabel creates the request label; without a token or the right it says how.
-func (a *app) makeLabel(ctx context.Context, project string, c *config.Config) {
+func (a *app) makeLabel(ctx context.Context, project string, clone gitrepo.Clone, c *config.Config) {
 	name := c.Bot.Label
 	id, err := a.identity(c)
+	if at := otherServer(clone.Origin, id.bases.Server); at != "" {
+		a.tell("label", "not made, origin is on %s, not on %s: set github.host if that is your GitHub server", at, id.bases.Server)
+		return
+	}
 	if err != nil || id.tokens == nil && !actsAsApp(c) {
 		a.tell("label", "not made, there is no GitHub token: %s", noTokenHint)
 		return
@@ -345,9 +368,12 @@ func (a *app) makeLabel(ctx context.Context, project string, c *config.Config) {
 	made, err := s.host.GitHub.EnsureLabel(ctx, p.Repo, requestLabel(name))
 	switch {
 	case err != nil:
-		detail, _ := githubWords(err, p.Repo.String())
+		detail, hint := githubWords(err, p.Repo.String(), id.from)
+		if terminal := new(ghsync.Terminal); errors.As(err, &terminal) && terminal.Status == http.StatusForbidden || ghsync.IsNotFound(err) {
+			hint = fmt.Sprintf("somebody who may write can type: gh label create %s --color %s --repo %s", name, labelColor, p.Repo)
+		}
 		a.tell("label", "%s not made: %s", name, detail)
-		a.tell("", "somebody who may write can type: gh label create %s --color %s --repo %s", name, labelColor, p.Repo)
+		a.tell("", "%s", hint)
 	case made:
 		a.tell("label", "%s made in %s", name, p.Repo)
 	default:

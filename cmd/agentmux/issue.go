@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
 	if err != nil {
 		return explainProject(err, s.project)
 	}
-	repo, err := issueRepo(ref, f.repo, project)
+	repo, err := issueRepo(ref, f.repo, project, s.identity.bases.Server)
 	if err != nil {
 		return err
 	}
@@ -104,15 +105,39 @@ func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
 	return a.launch(ctx, s, p, f)
 }
 
-func explainProject(err error, dir string) error {
-	if errors.Is(err, gitrepo.ErrNotClone) {
-		return usage(fmt.Errorf("%s is no git clone; go into one, or make one with git init", dir))
+// cloneWords says what stands in the place of a clone, and what a person can do about it.
+func cloneWords(err error, dir string) (detail, hint string) {
+	switch {
+	case errors.Is(err, gitrepo.ErrBare):
+		return dir + " is a bare repository", "agentmux works in a clone of it: git clone " + dir
+	case errors.Is(err, gitrepo.ErrNotClone):
+		return dir + " is no git clone", "go into one, or make one with git init"
+	case errors.Is(err, gitrepo.ErrForeign):
+		return dir + " belongs to another user", "work in a clone of your own, or make this one yours with chown -R"
+	case errors.Is(err, exec.ErrNotFound):
+		return notRun("git", err), installHint("git", oldestGit)
 	}
-	return usage(fmt.Errorf("%s: %w; git status says more", dir, err))
+	return dir + ": " + strings.TrimPrefix(err.Error(), "inspect "+dir+": "), "git status says more"
+}
+
+func explainProject(err error, dir string) error {
+	detail, hint := cloneWords(err, dir)
+	return usage(fmt.Errorf("%s; %s", detail, hint))
+}
+
+// notOnServer says why a clone has no repository on the GitHub server, and what to do.
+func notOnServer(p *host.Project, server string) string {
+	switch {
+	case p.Clone.Origin == "":
+		return "this clone has no remote named origin: git remote add origin URL"
+	case p.Host == "":
+		return "origin is no repository of a GitHub server: git remote -v"
+	}
+	return fmt.Sprintf("origin is on %s, not on %s: set github.host if that is your GitHub server", p.Host, server)
 }
 
 // issueRepo decides whose issue is meant.
-func issueRepo(ref issueRef, flag string, p *host.Project) (ghsync.Repo, error) {
+func issueRepo(ref issueRef, flag string, p *host.Project, server string) (ghsync.Repo, error) {
 	if flag != "" {
 		owner, name, ok := strings.Cut(flag, "/")
 		if !ok || owner == "" || name == "" || strings.Contains(name, "/") {
@@ -121,7 +146,7 @@ func issueRepo(ref issueRef, flag string, p *host.Project) (ghsync.Repo, error) 
 		return ghsync.Repo{Owner: owner, Name: name}, nil
 	}
 	if !p.GitHub {
-		return ghsync.Repo{}, usageText("this clone has no remote named origin on the configured GitHub server; add one, or use agentmux run \"...\" for work without an issue")
+		return ghsync.Repo{}, usage(fmt.Errorf("%s; agentmux run \"...\" works without an issue", notOnServer(p, server)))
 	}
 	if ref.repo != nil && !strings.EqualFold(ref.repo.String(), p.Repo.String()) {
 		return ghsync.Repo{}, usage(fmt.Errorf("the issue is of %s, but origin is %s; give --repo %s if origin is a fork of it", ref.repo, p.Repo, ref.repo))
@@ -192,20 +217,20 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 	record, err := s.host.GitHub.Record(ctx, repo, number)
 	stop()
 	if err != nil {
-		return nil, explainGitHub(err, what)
+		return nil, explainGitHub(err, what, s.identity.from)
 	}
 	if record.Issue.Closed {
 		return nil, usage(fmt.Errorf("%s is closed; reopen it to work on it", what))
 	}
 	requester, err := a.requester(ctx, s, record, repo)
 	if err != nil {
-		return nil, explainGitHub(err, what)
+		return nil, explainGitHub(err, what, s.identity.from)
 	}
 	snapshot, err := s.host.GitHub.TakeSnapshot(ctx, ghsync.SnapshotSpec{
 		Repo: repo, Issue: number, CutOff: time.Now().UTC(), Requester: requester, Record: &record,
 	})
 	if err != nil {
-		return nil, explainGitHub(err, what)
+		return nil, explainGitHub(err, what, s.identity.from)
 	}
 	if snapshot.Report.Refused {
 		return nil, usage(fmt.Errorf("%s hides text in so many layers that no part of it can be trusted: write it anew, without HTML and encoded characters", what))
@@ -297,7 +322,7 @@ func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) erro
 		return err
 	}
 	if p.spec.Interactive {
-		if err := a.askSetup(s, p.spec.Root()); err != nil {
+		if err := a.askSetup(ctx, s, p.spec.Root()); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -42,6 +43,10 @@ func parseIssue(arg, server string) (issueRef, error) {
 func parseIssueURL(arg, server string) (issueRef, error) {
 	u, err := url.Parse(arg)
 	if err != nil {
+		var bad *url.Error
+		if errors.As(err, &bad) {
+			err = bad.Err
+		}
 		return issueRef{}, usage(fmt.Errorf("%q is no URL: %w", arg, err))
 	}
 	want, err := url.Parse(server)

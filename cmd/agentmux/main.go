@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -59,6 +60,10 @@ func run(ctx context.Context, args []string, std stdio) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	code, text := explain(err)
+	var signal engine.Signal
+	if text != "" && (code == exitFailed || code == exitUsage) && errors.As(context.Cause(ctx), &signal) {
+		code, text = exitCanceled, "canceled" // whatever the interrupt broke says nothing to who typed it
+	}
 	if text != "" {
 		fmt.Fprintln(std.err, "agentmux: "+text)
 	}

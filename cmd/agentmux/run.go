@@ -49,7 +49,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	if p.push {
 		repo, err := s.host.GitHub.Repository(ctx, project.Repo.Owner, project.Repo.Name)
 		if err != nil {
-			return explainGitHub(err, project.Repo.String())
+			return explainGitHub(err, project.Repo.String(), s.identity.from)
 		}
 		p.push = s.mayPush(repo)
 	}
@@ -126,7 +126,7 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 	if err != nil {
 		return err
 	}
-	if err := a.askSetup(s, projectOf(e)); err != nil {
+	if err := a.askSetup(ctx, s, projectOf(e)); err != nil {
 		return err
 	}
 	args := []string{"--resume"}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -12,14 +13,14 @@ import (
 // askSetup shows the person at the terminal the command that the project wants to have
 // run in each new workspace. It asks until it is allowed; without that the command is not
 // run, and the session goes on.
-func (a *app) askSetup(s *site, project string) error {
+func (a *app) askSetup(ctx context.Context, s *site, project string) error {
 	request, open := host.OpenSetup(stateHome(), project, s.config)
 	if !open {
 		return nil
 	}
 	a.say("This project names a command to prepare each new workspace with (sandbox.setup):\n\n  %s\n", words(request.Argv))
 	a.say("It would run as you, before the agents start. Your answer holds for this command in this project.")
-	yes, err := a.ask("Allow it on this machine?")
+	yes, err := a.ask(ctx, "Allow it on this machine?")
 	if err != nil || !yes {
 		return err
 	}

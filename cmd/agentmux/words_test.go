@@ -170,7 +170,15 @@ func situations() []situation {
 	}
 	return []situation{
 		{"no git repository", func(r *rig) { r.clone = filepath.Join(r.dir, "home") }, issueRun, 2, []string{"is no git clone", "git init"}},
-		{"no remote", func(r *rig) { r.git(r.clone, "remote", "remove", "origin") }, issueRun, 2, []string{"agentmux run"}},
+		{"bare repository", func(r *rig) {
+			bare := filepath.Join(r.dir, "bare.git")
+			r.git(r.dir, "clone", "--quiet", "--bare", r.clone, bare)
+			r.clone = bare
+		}, issueRun, 2, []string{"bare.git is a bare repository; agentmux works in a clone of it: git clone /"}},
+		{"origin elsewhere", func(r *rig) {
+			r.git(r.clone, "remote", "set-url", "origin", "git@github.example.com:acme/widgets.git")
+		}, issueRun, 2, []string{"origin is on github.example.com, not on http://127.0.0.1", "set github.host if", "agentmux run"}},
+		{"no remote", func(r *rig) { r.git(r.clone, "remote", "remove", "origin") }, issueRun, 2, []string{"no remote named origin: git remote add origin URL", "agentmux run"}},
 		{"no commit", func(r *rig) {
 			r.clone = filepath.Join(r.dir, "new")
 			r.git(r.dir, "init", "-q", r.clone)
@@ -178,7 +186,8 @@ func situations() []situation {
 		}, []string{"run", "do it", "--headless"}, 2, []string{"no commit yet"}},
 		{"no token", env("AGENTMUX_GITHUB_TOKEN", ""), issueRun, 2, []string{"no GitHub token", "gh auth login"}},
 		{"short token", env("AGENTMUX_GITHUB_TOKEN", "abc"), issueRun, 2, []string{"token from AGENTMUX_GITHUB_TOKEN", "too short"}},
-		{"wrong token", env("AGENTMUX_GITHUB_TOKEN", "ghp_"+strings.Repeat("1", 36)), issueRun, 2, []string{"refused the token", "gh auth login"}},
+		{"wrong token", env("AGENTMUX_GITHUB_TOKEN", "ghp_"+strings.Repeat("1", 36)), issueRun, 2,
+			[]string{"refused the token from AGENTMUX_GITHUB_TOKEN:", "set AGENTMUX_GITHUB_TOKEN to another, or unset it and run gh auth login"}},
 		{"repository is not there", func(r *rig) {
 			r.git(r.clone, "remote", "set-url", "origin", r.github.CloneURL("acme/nothing"))
 		}, issueRun, 2, []string{"acme/nothing#1 is not there", "check the name"}},
@@ -195,7 +204,7 @@ func situations() []situation {
 		{"host's key in the repository", func(r *rig) {
 			r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nsandbox: {level: none}\n")
 		}, issueRun, 2, []string{"config.yaml:2: sandbox"}},
-		{"no configuration file", nil, append([]string{"--config", "nothing.yaml"}, issueRun...), 2, []string{"nothing.yaml"}},
+		{"no configuration file", nil, append([]string{"--config", "nothing.yaml"}, issueRun...), 2, []string{"nothing.yaml: cannot be read: no such file"}},
 		{"CLI missing", userConfig("roles: {planner: {provider: copilot}}\n"), issueRun, 2, []string{"copilot", "agentmux providers list"}},
 		{"CLI not logged in", func(r *rig) {
 			userConfig("roles: {planner: {provider: claude}}\n")(r)
@@ -208,6 +217,9 @@ func situations() []situation {
 		}, issueRun, 2, []string{"codex would act without asking", "unsafe_flags: true"}},
 		{"tmux missing", func(r *rig) { r.setEnv("PATH", r.pathWithout("tmux")) }, issueRun, 2, []string{"tmux is not installed", "install tmux"}},
 		{"tmux too old", fake("tmux", "echo tmux 3.2\n"), issueRun, 2, []string{"3.2 is too old", "install tmux"}},
+		{"tmux without a version", fake("tmux", "echo tmux master\n"), issueRun, 2, []string{`tmux -V says "tmux master", which`, "install tmux"}},
+		{"tmux does not work", fake("tmux", "exit 7\n"), issueRun, 2, []string{"tmux -V ends with an error", "install tmux"}},
+		{"git missing at first use", func(r *rig) { r.setEnv("PATH", r.pathWithout("git")) }, []string{"init"}, 2, []string{"git is not installed: it is not in PATH; install git 2.38"}},
 		{"git missing", func(r *rig) { r.setEnv("PATH", r.pathWithout("git")) }, issueRun, 2, []string{"git is not installed", "install git"}},
 		{"git too old", fake("git", "echo git version 2.30.2\n"), issueRun, 2, []string{"2.30.2 is too old", "install git 2.38"}},
 		{"home cannot be written", func(r *rig) {
@@ -223,14 +235,18 @@ func situations() []situation {
 			r.write(filepath.Join(long, "x"), "")
 			r.setEnv("XDG_RUNTIME_DIR", long)
 		}, issueRun, 2, []string{"XDG_RUNTIME_DIR"}},
-		{"configuration cannot be read", func(r *rig) { r.write(filepath.Join(r.clone, ".agentmux"), "") }, issueRun, 2, []string{".agentmux/config.yaml: not a directory"}},
-		{"project cannot be written", func(r *rig) { r.write(filepath.Join(r.clone, ".agentmux", ".sessions"), "") }, issueRun, 1, []string{".agentmux/.sessions", "not a directory"}},
+		{"configuration cannot be read", func(r *rig) { r.write(filepath.Join(r.clone, ".agentmux"), "") }, issueRun, 2, []string{".agentmux/config.yaml: cannot be read: not a directory"}},
+		{"project cannot be written", func(r *rig) { r.write(filepath.Join(r.clone, ".agentmux", ".sessions"), "") }, issueRun, 1, []string{".agentmux/.sessions, where sessions are kept, cannot be read: not a directory"}},
 		{"no HOME", env("HOME", ""), issueRun, 2, []string{"HOME"}},
 		{"unknown workflow", nil, append([]string{"issue", "1", "--headless", "--workflow"}, "nope"), 2, []string{"nope", "feature", "quick"}},
 		{"unknown base", nil, append(issueRun, "--base", "nope"), 2, []string{"--base nope"}},
 		{"bad name", nil, append(issueRun, "--name", "a/b"), 2, []string{"a/b"}},
 		{"bad --repo", nil, append(issueRun, "--repo", "x"), 2, []string{"owner/name"}},
-		{"product manager", nil, append(issueRun, "--product-manager"), 2, []string{"quick", "product manager"}},
+		{"product manager", nil, append(issueRun, "--product-manager"), 2, []string{"quick", "product manager; leave --product-manager out"}},
+		{"no URL", nil, []string{"issue", "http://%zz"}, 2, []string{`"http://%zz" is no URL: invalid URL escape "%zz"`}},
+		{"a broken workflow", func(r *rig) {
+			r.write(filepath.Join(r.clone, ".agentmux", "workflows", "mine.yaml"), "version: 1\n")
+		}, []string{"workflows", "check"}, 2, []string{"mine.yaml:1: name: required key missing", "1 of 3 workflows has problems; the project's are in "}},
 		{"blank prompt", nil, []string{"run", " ", "--headless"}, 2, []string{"blank", "say what"}},
 		{"no such file", nil, []string{"run", "no.md", "--headless"}, 2, []string{"no.md cannot be read: no such file", "give its path"}},
 		{"request that ends as a file does", nil, []string{"run", "Fix the typo in README.md", "--headless"}, 2,

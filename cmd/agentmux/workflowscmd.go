@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -89,7 +88,12 @@ func (a *app) checkWorkflows(_ *cobra.Command, args []string) error {
 		a.print("%s: ok", name)
 	}
 	if bad > 0 {
-		return usage(errors.New(fmt.Sprint(bad, " of ", len(names), " workflows have problems in ", filepath.Join(project, ".agentmux", "workflows"))))
+		have := "have"
+		if bad == 1 {
+			have = "has"
+		}
+		return usage(fmt.Errorf("%d of %s %s problems; the project's are in %s", bad, counted(len(names), "workflow", "workflows"), have,
+			filepath.Join(project, filepath.FromSlash(workflows.ProjectWorkflows))))
 	}
 	return nil
 }

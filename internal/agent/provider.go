@@ -36,6 +36,7 @@ type Provider struct {
 	Proven bool   `doc:"proven"` // run by the project's own tests
 
 	Command  string   `doc:"command,required"` // looked up in the agent's PATH
+	Install  string   `doc:"install"`          // what to type to get it
 	Versions []string `doc:"versions"`         // known to work
 	HelpArgs []string `doc:"help_args"`        // print a text that names every flag
 	Flags    []string `doc:"flags"`            // that text must name

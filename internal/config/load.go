@@ -104,7 +104,11 @@ func (l *loader) add(layer, name string, data []byte, err error) {
 		return
 	}
 	if err != nil {
-		l.problems = append(l.problems, document.Problem{File: name, Text: err.Error()})
+		var path *fs.PathError
+		if errors.As(err, &path) { // the problem names the file
+			err = path.Err
+		}
+		l.problems = append(l.problems, document.Problem{File: name, Text: "cannot be read: " + err.Error()})
 		return
 	}
 	node, problems := document.Parse(name, data)

@@ -76,7 +76,7 @@ func TestProtocolD5WhereTheBaseComesFrom(t *testing.T) {
 		"behind": {prepare: func(r *githubRig) string { return r.serverCommit("main") }, branch: "main"},
 		"dirty": {
 			prepare: func(r *githubRig) string { r.write("README.md", "changed\n"); return r.git("rev-parse", "origin/main") },
-			branch:  "main", notes: []string{"1 changed file is not included"},
+			branch:  "main", notes: []string{"1 changed file is not included; only commits are"},
 		},
 		"unpushed and dirty": {
 			prepare: func(r *githubRig) string {

@@ -52,7 +52,7 @@ type PrepareSpec struct {
 func (spec PrepareSpec) Root() string { return or(spec.Dir, spec.Project.Clone.Root) }
 
 // ErrProductManager says that a workflow has no phase for the product manager.
-var ErrProductManager = errors.New("this workflow has no phase for a product manager")
+var ErrProductManager = errors.New("this workflow has no phase for a product manager; leave --product-manager out, or choose another with --workflow")
 
 // Prepare makes a session directory and returns it with its lock held. Nothing runs yet.
 // Errors of the workflow are *document.Error; ErrBlankRequest and *NameError of package

@@ -197,6 +197,12 @@ func (h *Host) remote(p *Project) *gitrepo.Remote {
 	return r
 }
 
+// OriginHost names the server of a clone's origin, without port; "" if it is on none.
+func OriginHost(origin string) string {
+	host, _ := splitOrigin(origin)
+	return hostName(host)
+}
+
 // splitOrigin takes apart https://host/owner/name.git, ssh://git@host/owner/name and
 // git@host:owner/name. Anything else is no repository of a server.
 func splitOrigin(origin string) (host string, repo ghsync.Repo) {
@@ -377,7 +383,11 @@ func (p *Project) leftOut() []string {
 	if p.Clone.Changed+p.Clone.Unpushed == 1 {
 		verb = " is"
 	}
-	return []string{strings.Join(parts, " and ") + verb + " not included; use --base HEAD for the commits"}
+	next := "use --base HEAD for the commits"
+	if len(parts) == 1 && p.Clone.Changed > 0 {
+		next = "only commits are"
+	}
+	return []string{strings.Join(parts, " and ") + verb + " not included; " + next}
 }
 
 func count(n int, what string) string {

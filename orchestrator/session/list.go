@@ -54,7 +54,11 @@ func List(project string) ([]Entry, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return nil, fmt.Errorf("%s, where sessions are kept, cannot be read: %w", Dir(project), err)
 	}
 	var entries []Entry
 	for _, e := range found {
