@@ -140,6 +140,21 @@ func probeDisk(dir string) probe {
 	return passed("disk", "%s", detail)
 }
 
+// cloneWords says what stands in the place of a clone, and what a person can do about it.
+func cloneWords(err error, dir string) (detail, hint string) {
+	switch {
+	case errors.Is(err, gitrepo.ErrBare):
+		return dir + " is a bare repository", "agentmux works in a clone of it: git clone " + dir
+	case errors.Is(err, gitrepo.ErrNotClone):
+		return dir + " is no git clone", "go into one, or make one with git init"
+	case errors.Is(err, gitrepo.ErrForeign):
+		return dir + " belongs to another user", "work in a clone of your own, or make this one yours with chown -R"
+	case notFound(err):
+		return notRun("git", err), installHint("git", oldestGit)
+	}
+	return dir + ": " + strings.TrimPrefix(err.Error(), "inspect "+dir+": "), "git status says more"
+}
+
 func probeClone(ctx context.Context, project string) probe {
 	clone, err := gitrepo.Inspect(ctx, project)
 	switch {

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/crash"
-	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -103,21 +101,6 @@ func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
 		p.spec.Unless = func() error { return begun(s.project, repo, ref.number) }
 	}
 	return a.launch(ctx, s, p, f)
-}
-
-// cloneWords says what stands in the place of a clone, and what a person can do about it.
-func cloneWords(err error, dir string) (detail, hint string) {
-	switch {
-	case errors.Is(err, gitrepo.ErrBare):
-		return dir + " is a bare repository", "agentmux works in a clone of it: git clone " + dir
-	case errors.Is(err, gitrepo.ErrNotClone):
-		return dir + " is no git clone", "go into one, or make one with git init"
-	case errors.Is(err, gitrepo.ErrForeign):
-		return dir + " belongs to another user", "work in a clone of your own, or make this one yours with chown -R"
-	case errors.Is(err, exec.ErrNotFound):
-		return notRun("git", err), installHint("git", oldestGit)
-	}
-	return dir + ": " + strings.TrimPrefix(err.Error(), "inspect "+dir+": "), "git status says more"
 }
 
 func explainProject(err error, dir string) error {

@@ -129,8 +129,11 @@ func (a *app) login(ctx context.Context, name string) (err error) {
 
 // notRun says why a program gave no version.
 func notRun(name string, err error) string {
-	if errors.Is(err, exec.ErrNotFound) {
+	if notFound(err) {
 		return name + " is not installed: it is not in PATH"
 	}
 	return err.Error()
 }
+
+// notFound reports whether a program is not in PATH.
+func notFound(err error) bool { return errors.Is(err, exec.ErrNotFound) }

@@ -53,7 +53,7 @@ func TestInspect(t *testing.T) {
 
 func TestInspectWithoutCommitAndOutside(t *testing.T) {
 	dir := t.TempDir()
-	bare := filepath.Join(dir, "bare.git")
+	bare := filepath.Join(t.TempDir(), "bare.git")
 	git(t, dir, "init", "-q", "--bare", bare)
 	if _, err := gitrepo.Inspect(t.Context(), bare); !errors.Is(err, gitrepo.ErrBare) {
 		t.Errorf("in a bare repository: %v", err)
