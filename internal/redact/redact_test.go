@@ -108,6 +108,8 @@ func encodings(value string) map[string]string {
 		"dashed in fours":            wrap(value, 4, "-"),
 		"invisible between":          each(value, "%c", "\u200b"),
 		"reversed, spaced":           each(reverse(value), "%c", " "),
+		"backslash between":          each(value, "%c", `\`),
+		"percent in threes":          wrap(value, 3, "%"),
 		"without its own separators": strings.NewReplacer("-", "", "_", "", ".", "").Replace(value),
 	}
 }
@@ -116,6 +118,8 @@ func values() map[string]string {
 	return map[string]string{
 		"16 characters": random(1, 16, alnum),
 		"token":         "ghs_" + random(2, 36, alnum),
+		"hex":           random(10, 40, "0123456789abcf"),
+		"like escapes":  "nrtbx" + random(11, 9, alnum) + "tnr" + random(12, 9, alnum) + "rnt",
 		"dashed":        "key-" + random(3, 5, alnum) + "_" + random(4, 9, alnum) + "." + random(5, 20, alnum),
 		"any ASCII":     random(6, 30, alnum+"!#$&'()*+,/:;=?@[]%\\\"<>^`{|}~"),
 		"520 characters": "ghs_1234567_" + base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","typ":"JWT"}`)) +
@@ -130,7 +134,7 @@ func TestSecurity7EveryEncodingOfAValueIsFound(t *testing.T) {
 			if len(value) == 16 && strings.HasPrefix(encoding, "without the") {
 				continue // less than 12 characters are left
 			}
-			if kind == "any ASCII" && strings.Contains("one per line spaced dashed in fours invisible between reversed, spaced", encoding) {
+			if kind == "any ASCII" && strings.Contains("one per line spaced dashed in fours invisible between reversed, spaced backslash between percent in threes", encoding) {
 				continue // too few letters and digits
 			}
 			t.Run(kind+"/"+encoding, func(t *testing.T) {

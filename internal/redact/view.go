@@ -50,10 +50,15 @@ func views(text string) iter.Seq[view] {
 			return
 		}
 		// Twice, for text that was quoted in a text that is quoted.
-		for range 2 {
+		for n := range 2 {
 			decoded, changed := unescape(plain)
 			if !changed {
 				break
+			}
+			// What looks like escapes may be separators: decoding would eat
+			// characters of the value beside them.
+			if n == 0 && !yield(stripped(plain)) {
+				return
 			}
 			plain = decoded
 			if !yield(plain) {
