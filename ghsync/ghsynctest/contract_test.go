@@ -77,17 +77,9 @@ func exchanges(t *testing.T) []ghsynctest.Exchange {
 
 // TestContractREST holds every recorded request and answer against GitHub's description.
 func TestContractREST(t *testing.T) {
-	doc, err := openapi3.NewLoader().LoadFromFile(described(t, "openapi/generated/api.github.com.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &contract{doc: doc, problems: map[string]int{}, routes: map[string]int{}}
-	// In order: of two that fit as well, as compare/{basehead} and its older form, the first
-	// is taken each time.
-	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
-		c.paths = append(c.paths, template{path, strings.Split(strings.Trim(path, "/"), "/")})
-	}
-	for _, e := range exchanges(t) {
+	c := newContract(t)
+	all := exchanges(t)
+	for _, e := range all {
 		if e.URL != "/graphql" && !strings.HasPrefix(e.URL, "/logs/") { // the storage that GitHub sends readers of logs to
 			c.hold(t, e)
 		}
@@ -98,8 +90,67 @@ func TestContractREST(t *testing.T) {
 	for _, route := range slices.Sorted(maps.Keys(c.routes)) {
 		t.Logf("%5d %s", c.routes[route], route)
 	}
+	for _, what := range slices.Sorted(maps.Keys(c.skipped)) {
+		t.Logf("%5d not held: %s", c.skipped[what], what)
+	}
 	if len(c.routes) < 25 {
 		t.Errorf("%d routes were used: the traffic is not that of the suite", len(c.routes))
+	}
+	c.wrong(t, all)
+}
+
+func newContract(t *testing.T) *contract {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromFile(described(t, "openapi/generated/api.github.com.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &contract{doc: doc, problems: map[string]int{}, routes: map[string]int{}, skipped: map[string]int{}}
+	// In order: of two that fit as well, as compare/{basehead} and its older form, the first
+	// is taken each time.
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
+		c.paths = append(c.paths, template{path, strings.Split(strings.Trim(path, "/"), "/")})
+	}
+	return c
+}
+
+// wrong has one comment of the traffic be wrong in every way that must be noticed.
+func (c *contract) wrong(t *testing.T, all []ghsynctest.Exchange) {
+	t.Helper()
+	i := slices.IndexFunc(all, func(e ghsynctest.Exchange) bool {
+		return e.Agent == product && !e.Fault && e.Method == http.MethodPost && e.Status == http.StatusCreated && strings.HasSuffix(e.URL, "/comments")
+	})
+	if i < 0 {
+		t.Fatal("no comment was made")
+	}
+	member := func(text, name string, value any) string {
+		var all map[string]any
+		if err := json.Unmarshal([]byte(text), &all); err != nil {
+			t.Fatal(err)
+		}
+		if all[name] = value; value == nil {
+			delete(all, name)
+		}
+		data, _ := json.Marshal(all)
+		return string(data)
+	}
+	for name, change := range map[string]func(e *ghsynctest.Exchange){
+		"a member of the request that is none": func(e *ghsynctest.Exchange) { e.Body = member(e.Body, "bodi", "x") },
+		"a member of the wrong type":           func(e *ghsynctest.Exchange) { e.Body = member(e.Body, "body", 3) },
+		"a member that lacks":                  func(e *ghsynctest.Exchange) { e.Body = "{}" },
+		"a parameter that is none":             func(e *ghsynctest.Exchange) { e.URL += "?colour=red" },
+		"an answer of the wrong type":          func(e *ghsynctest.Exchange) { e.Answer = member(e.Answer, "id", "12") },
+		"an answer that lacks a member":        func(e *ghsynctest.Exchange) { e.Answer = member(e.Answer, "user", nil) },
+		"a status that is none":                func(e *ghsynctest.Exchange) { e.Status = http.StatusAccepted },
+		"a route that is none":                 func(e *ghsynctest.Exchange) { e.URL += "/x/y" },
+		"a route of the fake's own":            func(e *ghsynctest.Exchange) { e.URL, e.Agent = e.URL+"/x/z", "test" },
+	} {
+		e := all[i]
+		change(&e)
+		before := len(c.problems)
+		if c.hold(t, e); len(c.problems) == before {
+			t.Errorf("%s is not noticed", name)
+		}
 	}
 }
 
@@ -113,6 +164,7 @@ type contract struct {
 	paths    []template
 	problems map[string]int
 	routes   map[string]int // requests and answers held, by route
+	skipped  map[string]int // what was not held, by why
 }
 
 func (c *contract) problem(e ghsynctest.Exchange, format string, args ...any) {
@@ -185,9 +237,10 @@ func (c *contract) hold(t *testing.T, e ghsynctest.Exchange) {
 		operation = c.doc.Paths.Value(path).GetOperation(e.Method)
 	}
 	if operation == nil {
-		if ours {
+		if ours || e.Status < http.StatusBadRequest {
 			c.problem(e, "GitHub describes no such route")
 		}
+		c.skipped["routes that are none, asked and refused by tests of the fake"]++
 		return
 	}
 	c.routes[e.Method+" "+path]++
@@ -210,10 +263,14 @@ func (c *contract) hold(t *testing.T, e ghsynctest.Exchange) {
 			c.problem(e, "the request: %s", strings.Join(wrongs(err), "; "))
 		}
 		c.known(e, u, operation)
+	} else {
+		c.skipped["requests of the fake's own tests"]++
 	}
-	if !e.Fault {
-		c.answer(t, e, in)
+	if e.Fault {
+		c.skipped["answers that a fault made"]++
+		return
 	}
+	c.answer(t, e, in)
 }
 
 // known reports what of a request GitHub would not look at: query parameters and members
