@@ -153,7 +153,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	crash.Point("start mirror", "")
 	last, err := engine.Run(ctx, engine.Options{
 		Session: r.sess, Definition: r.def, Effects: r, Agents: r, Wakes: watcher.Wakes(), Now: r.Now,
-		Log: r.Log, Start: start, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
+		Log: r.Log, Start: start, Redact: r.redactor.Redact, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
 			r.state.Store(s)
 			mirror.wake()
 			if spec.OnCommit != nil {

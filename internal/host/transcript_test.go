@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/tools"
 )
 
 func TestSecurity33ATranscriptHoldsNoSecretAndIsCut(t *testing.T) {
@@ -282,12 +283,19 @@ func keyStays(t *testing.T, variable, settings string) {
 	coded := base64.StdEncoding.EncodeToString([]byte("key " + key))
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
+	sc.Ask = map[string]string{"planner": "Is it " + key + "?"}
 	sc.Print = map[string]string{"coder/1": "it is " + coded + " and " + key}
 	sc.Files = map[string][]string{"1": {"hello.txt=" + hex.EncodeToString([]byte(key))}}
 	r.script(sc)
 	dir := r.prepare(quick)
 	stop := r.background(host.RunSpec{Dir: dir})
 	log := filepath.Join(dir, "transcripts", "2.coder.1.1.log")
+	r.eventually("the planner asks", func() bool { return r.count(dir, orchestrator.EvQuestionAsked) == 1 })
+	if _, err := tools.AppendCommand(dir, orchestrator.Payload{
+		Name: "answer", Args: map[string]any{"text": "2"}, Actor: "me", Source: "cli", SourceID: "cli/1",
+	}); err != nil {
+		t.Fatal(err)
+	}
 	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
 	r.word()
 	s, err := stop(nil)
@@ -302,6 +310,12 @@ func keyStays(t *testing.T, variable, settings string) {
 	text, err := os.ReadFile(log)
 	if err != nil || strings.Contains(string(text), key) || strings.Contains(string(text), coded) {
 		t.Errorf("transcript %q, %v", text, err)
+	}
+	for _, name := range []string{session.EventsFile, session.StateFile} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || strings.Contains(string(text), key) || !strings.Contains(string(text), "Is it [redacted:provider-key]?") {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
 	}
 	left, err := filepath.Glob(filepath.Join(r.root, "r", "*.lent*"))
 	if err != nil || len(left) > 0 {

@@ -58,6 +58,9 @@ type Options struct {
 	Log        *slog.Logger              // nil = none
 	Now        func() time.Time          // nil = time.Now
 	OnCommit   func(*orchestrator.State) // called after each commit, must not block or change the state; may be nil
+	// Redact takes secrets out of a text. What agents say goes through it before it is
+	// decided about, so that neither records nor state hold one; nil = as it is.
+	Redact func(string) string
 	// Locked reports whether the issue takes no comments, so that nobody can answer
 	// there. It is asked often and must not block; may be nil.
 	Locked func() bool

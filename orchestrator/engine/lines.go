@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -50,11 +52,56 @@ func (l *loop) lines(ctx context.Context, file, kind string, open func() (orches
 }
 
 func (l *loop) line(ctx context.Context, kind string, line *orchestrator.Line) error {
+	if kind == orchestrator.InTool {
+		l.redact(line)
+	}
 	if kind == orchestrator.InTool && line.Tool != "" {
 		l.attach(line)
 	}
 	_, err := l.apply(ctx, orchestrator.Input{Kind: kind, Line: line})
 	return err
+}
+
+// redact takes secrets out of what an agent says.
+func (l *loop) redact(line *orchestrator.Line) {
+	if l.Redact == nil {
+		return
+	}
+	for _, text := range []*string{&line.Tool, &line.ID, &line.Role, &line.Task, &line.Excerpt} {
+		*text = l.Redact(*text)
+	}
+	in := json.NewDecoder(bytes.NewReader(line.Payload))
+	in.UseNumber()
+	var payload any
+	if in.Decode(&payload) != nil {
+		return // the reducer says so
+	}
+	changed := false
+	payload = mapTexts(payload, func(text string) string {
+		clean := l.Redact(text)
+		changed = changed || clean != text
+		return clean
+	})
+	if data, err := json.Marshal(payload); changed && err == nil {
+		line.Payload = data
+	}
+}
+
+// mapTexts applies f to every text in a decoded JSON value; names stay.
+func mapTexts(v any, f func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return f(v)
+	case []any:
+		for i := range v {
+			v[i] = mapTexts(v[i], f)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = mapTexts(v[name], f)
+		}
+	}
+	return v
 }
 
 // attach reads the artifact that a line submits, if the line counts at all.
