@@ -202,7 +202,7 @@ func TestProtocolJ8AFullDiskForAMoment(t *testing.T) {
 			var mu sync.Mutex
 			n := 0
 			disk.Fault = func(_, path string) error {
-				if strings.Contains(path, "/"+session.BlobsDir+"/") {
+				if strings.Contains(path+"/", "/"+session.BlobsDir+"/") {
 					return nil // an agent whose text cannot be kept is told to submit again
 				}
 				mu.Lock()
