@@ -91,6 +91,9 @@ func replayable(records []orchestrator.Event) bool {
 
 // sides checks the files beside the state, which a session can do without.
 func (r *Report) sides(s *Session, st *orchestrator.State) {
+	if err := s.mayAdd(); err != nil {
+		r.problem("%v", err)
+	}
 	if s.exists(StateBackup) {
 		if _, err := s.ReadBackup(); err != nil {
 			r.problem("%s: %v", StateBackup, err)

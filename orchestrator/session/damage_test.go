@@ -181,13 +181,14 @@ type damaged struct{ project, name, other, rel, damage string }
 func (d damaged) fatal() (fatal, backup bool) {
 	odd := slices.Contains(special, d.damage) || d.damage == "secret"
 	changed := odd || d.damage != "read-only"
+	shut := d.damage == "read-only" && os.Geteuid() != 0
 	switch d.rel {
 	case session.StateFile:
 		return changed, changed
 	case session.DefinitionFile:
 		return changed, false
 	case session.EventsFile, session.LockFile, session.ToolEvents, session.Commands:
-		return odd, false
+		return odd || shut, false
 	}
 	return false, false
 }

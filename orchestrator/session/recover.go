@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/crash"
@@ -34,6 +35,9 @@ func (s *Session) Recover(now time.Time) (*orchestrator.State, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.mayAdd(); err != nil {
+		return nil, err
+	}
 	if keep < size {
 		if err := s.disk.Truncate(s.Path(EventsFile), keep); err != nil {
 			return nil, fmt.Errorf("recover: %w", err)
@@ -57,6 +61,20 @@ func (s *Session) lineFiles() error {
 			return s.unusable(file, err, "move it out of the way and run agentmux resume "+s.Name())
 		}
 		if f != nil {
+			f.Close()
+		}
+	}
+	return nil
+}
+
+// mayAdd fails if a file of lines is there that this user may read and not write.
+func (s *Session) mayAdd() error {
+	for _, file := range []string{EventsFile, ToolEvents, Commands} {
+		f, err := os.OpenFile(s.Path(file), os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if errors.Is(err, fs.ErrPermission) {
+			return s.unusable(file, err, "make it writable for its owner and run agentmux resume "+s.Name())
+		}
+		if err == nil {
 			f.Close()
 		}
 	}
