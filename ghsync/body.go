@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
 // Body is what a pull request says of its session. Texts are as agents and people wrote
@@ -62,7 +64,7 @@ func RenderBody(b Body) string {
 func (b Body) render(room int) string {
 	n := newNeutralizer(b.Server, b.Links)
 	var out []string
-	if line := b.lookLine(); line != "" {
+	if line := b.lookLine(n); line != "" {
 		out = append(out, line)
 	}
 	if b.Exhausted {
@@ -73,8 +75,8 @@ func (b Body) render(room int) string {
 	}
 	out = append(out,
 		"## Initial Request\n"+b.request(room),
-		"## Summary\n"+orMissing(n.block(nested(trim(b.Summary, room)))),
-		"## Plan Summary\n"+orMissing(n.block(nested(trim(b.Plan, room)))),
+		"## Summary\n"+orMissing(n.block(nested(n.clean(trim(b.Summary, room))))),
+		"## Plan Summary\n"+orMissing(n.block(nested(n.clean(trim(b.Plan, room))))),
 		"## Review Verdict\n"+orMissing(b.verdicts(n)))
 	if len(b.Findings) > 0 {
 		out = append(out, "### Open findings\n"+b.findings(n, room))
@@ -88,14 +90,14 @@ func (b Body) render(room int) string {
 	return strings.Join(out, "\n\n")
 }
 
-func (b Body) lookLine() string {
+func (b Body) lookLine(n neutralizer) string {
 	if len(b.NeedsLook) == 0 {
 		return ""
 	}
 	const most = 20
 	var names []string
 	for _, path := range b.NeedsLook[:min(most, len(b.NeedsLook))] {
-		names = append(names, codeSpan(path))
+		names = append(names, n.name(path))
 	}
 	more := ""
 	if rest := len(b.NeedsLook) - most; rest > 0 {
@@ -110,7 +112,13 @@ func (b Body) request(room int) string {
 	if text == "" {
 		return notAvailable
 	}
-	lines := codeBlock("text", strings.Split(validText(trim(text, room)), "\n"))
+	visible := strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && sanitize.Forbidden(r) {
+			return -1
+		}
+		return r
+	}, validText(text))
+	lines := codeBlock("text", strings.Split(trim(visible, room), "\n"))
 	source := "Text"
 	if !b.RequestAt.IsZero() {
 		source += " of " + b.RequestAt.UTC().Format("2006-01-02 15:04") + " UTC"
@@ -151,7 +159,7 @@ func (b Body) findings(n neutralizer, room int) string {
 			line += ", " + n.inline(f.Severity)
 		}
 		if f.Location != "" {
-			line += ", " + codeSpan(f.Location)
+			line += ", " + n.name(f.Location)
 		}
 		line += ": " + n.inline(clipUnits(f.Issue, 1000))
 		if used += units(line); used > room {

@@ -20,6 +20,14 @@ func NeutralBlock(s string) string {
 	return newNeutralizer("https://github.com", []string{"docs.example.com"}).block(s)
 }
 
+// NeutralInline neutralizes a text that becomes one line.
+func NeutralInline(s string) string {
+	return newNeutralizer("https://github.com", nil).inline(s)
+}
+
+// NeutralCell neutralizes a text for a table.
+func NeutralCell(s string) string { return newNeutralizer("https://github.com", nil).cell(s) }
+
 // Split cuts a text into comments.
 func Split(text string, limit int, where string) []string { return split(text, limit, where) }
 

@@ -3,9 +3,10 @@ package ghsync
 import "strings"
 
 // nested moves the headings of an embedded text below level 2, where the sections stand
-// that hold it. Their order stays; code blocks are left alone.
+// that hold it. Their order stays; code blocks are left alone. The text is sanitized
+// before, since that may show more lines.
 func nested(text string) string {
-	lines := strings.Split(text, "\n")
+	lines := hashed(strings.Split(text, "\n"))
 	levels := make([]int, len(lines))
 	lowest := 7
 	var open *fence
@@ -25,7 +26,7 @@ func nested(text string) string {
 	}
 	for i, level := range levels {
 		if level > 0 && lowest < 3 {
-			lines[i] = strings.Repeat("#", min(level+3-lowest, 6)) + lines[i][level:]
+			lines[i] = strings.Repeat("#", min(level+3-lowest, 6)) + strings.TrimLeft(lines[i], " ")[level:]
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -33,9 +34,61 @@ func nested(text string) string {
 
 // headingLevel is how many # begin a heading of its own line, 0 for any other line.
 func headingLevel(line string) int {
-	level := len(line) - len(strings.TrimLeft(line, "#"))
-	if level < 1 || level > 6 || !strings.HasPrefix(line[level:], " ") {
+	body := strings.TrimLeft(line, " ")
+	level := len(body) - len(strings.TrimLeft(body, "#"))
+	if len(line)-len(body) > 3 || level < 1 || level > 6 || body[level:] != "" && body[level] != ' ' && body[level] != '\t' {
 		return 0
 	}
 	return level
+}
+
+// hashed are lines without underlines that make a heading of what stands above them: of
+// words that stand alone they become headings with #, and elsewhere, where it depends on
+// lists and quotes what they mean, they are kept apart from what is above.
+func hashed(lines []string) []string {
+	var out []string
+	var open *fence
+	for _, line := range lines {
+		above := ""
+		if len(out) > 0 {
+			above = out[len(out)-1]
+		}
+		switch level := underline(line); {
+		case open != nil:
+			if open.closes(line) {
+				open = nil
+			}
+		case level == 0 || strings.TrimSpace(above) == "":
+			open, _ = opensFence(line)
+		case plainWords(above):
+			out[len(out)-1] = strings.Repeat("#", level) + " " + strings.TrimLeft(above, " ")
+			line = ""
+		case level == 1:
+			line = `\` + strings.TrimLeft(line, " ")
+		default:
+			out = append(out, "")
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// underline is the level of the heading that a line may make of the one above it, or 0.
+func underline(line string) int {
+	body := strings.TrimRight(strings.TrimLeft(line, " "), " \t")
+	switch {
+	case body == "" || len(line)-len(strings.TrimLeft(line, " ")) > 3:
+		return 0
+	case strings.Trim(body, "=") == "":
+		return 1
+	case strings.Trim(body, "-") == "":
+		return 2
+	}
+	return 0
+}
+
+// plainWords reports whether a line begins no list, quote, heading, table or code.
+func plainWords(line string) bool {
+	body := strings.TrimLeft(line, " ")
+	return len(line)-len(body) <= 3 && !strings.ContainsAny(body[:1], "-+*_>#|=\t`~0123456789")
 }

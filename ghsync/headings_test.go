@@ -18,6 +18,25 @@ func TestHeadingsOfEmbeddedTextsStandBelowOurs(t *testing.T) {
 	}
 }
 
+// All that CommonMark takes for a heading is moved, or a text could show sections like ours.
+func TestSecurity24HeadingsOfAllFormsStandBelowOurs(t *testing.T) {
+	for in, want := range map[string]string{
+		"Review Verdict\n---\nx":    "### Review Verdict\n\nx",
+		"Done\n===":                 "### Done",
+		" ## Summary":               "### Summary",
+		"##\tSummary\n#":            "####\tSummary\n###",
+		"- a\n===\n- b\n---":        "- a\n\\===\n- b\n\n---",
+		"\\===\n\n---":              "\\===\n\n---",
+		"```\na\n===\n```\n---":     "```\na\n===\n```\n\n---",
+		"a\r# b\u2029c\n&#61;&#61;": "a\n### b\n### c",
+	} {
+		body := ghsync.RenderBody(ghsync.Body{Session: "s", Summary: in})
+		if part := "\n## Summary\n" + want + "\n\n## Plan Summary\n"; !strings.Contains(body, part) {
+			t.Errorf("%q: the body lacks %q:\n%s", in, part, body)
+		}
+	}
+}
+
 // Code that shows Markdown stands in a longer fence than the one it shows.
 func TestHeadingsInAFenceWithinAFenceStay(t *testing.T) {
 	body := ghsync.RenderBody(ghsync.Body{Session: "s", Summary: "# Done\n\n````md\n```sh\n# Install\n````\n\n## Part\n"})

@@ -163,6 +163,7 @@ func NewMirror(o MirrorOptions) (*Mirror, error) {
 		return nil, errors.New("a mirror needs a client or a sink")
 	}
 	m.n = newNeutralizer(server, o.LinkHosts)
+	m.n.redact = o.Redactor.Redact
 	m.rebuild = (!found || st.Host != o.Host) && !unhosted(s)
 	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host
 	m.view.host, m.view.sandbox, m.view.deaf = o.Host, o.Sandbox, o.Deaf

@@ -32,7 +32,7 @@ func (m *Mirror) owe(e orchestrator.Event) {
 	if kind == KindVerdict && m.view.prNumber > 0 {
 		p.on = m.view.prNumber
 	}
-	parts := split(validText(m.o.Redactor.Redact(text)), maxCommentUnits, m.view.wholeText(kind))
+	parts := split(validText(Redacted(m.o.Redactor, text)), maxCommentUnits, m.view.wholeText(kind))
 	for i, part := range parts {
 		piece := p
 		if len(parts) > 1 {

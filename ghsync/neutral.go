@@ -2,8 +2,11 @@ package ghsync
 
 import (
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
@@ -11,7 +14,28 @@ import (
 // mention, no reference that GitHub would turn into a link or an event, links only to the
 // hosts named. What it shows stays readable; what is in closed code fences stays as it is.
 type neutralizer struct {
-	hosts []string // lower case; host, or host:port
+	hosts  []string            // lower case; host, or host:port
+	redact func(string) string // takes secrets out; nil: there are none
+	tables bool                // the text may hold tables
+}
+
+// clean is what of a text may be shown at all. Secrets go before any markup is set, or what
+// is set between two pieces of one would go with it.
+func (n neutralizer) clean(text string) string {
+	if n.redact != nil {
+		text = n.redact(text)
+	}
+	clean, _ := sanitize.Sanitize(text)
+	return clean
+}
+
+// name is a text that is no Markdown, a path for instance, as inline code.
+func (n neutralizer) name(text string) string {
+	if n.redact != nil {
+		text = n.redact(text)
+	}
+	clean, _ := sanitize.Line(text)
+	return codeSpan(clean)
 }
 
 func newNeutralizer(server string, linkHosts []string) neutralizer {
@@ -25,6 +49,20 @@ func newNeutralizer(server string, linkHosts []string) neutralizer {
 	return n
 }
 
+// leftover finds what stands for a secret where it would be the text of a link.
+var leftover = regexp.MustCompile(`(\[redacted:[^\]\s]*\])([(:\[])`)
+
+// Redacted takes the secrets out of Markdown that is ready to be shown. Those of texts that
+// were made harmless are gone by then; what stands for others is kept apart from what would
+// make it a link or a picture.
+func Redacted(r *redact.Redactor, text string) string {
+	clean := r.Redact(text)
+	if clean == text {
+		return text
+	}
+	return leftover.ReplaceAllString(clean, "$1 $2")
+}
+
 // fence is an open code fence.
 type fence struct {
 	char byte
@@ -35,11 +73,10 @@ type fence struct {
 // blank lines and longer than anything inside, so that no list or quote around them can
 // end early and let their content out; one left open is closed.
 func (n neutralizer) block(text string) string {
-	clean, _ := sanitize.Sanitize(text)
 	var out []string
 	add := func(lines ...string) {
 		for _, line := range lines {
-			if line != "" || len(out) > 0 && out[len(out)-1] != "" {
+			if strings.TrimSpace(line) != "" || len(out) > 0 && out[len(out)-1] != "" {
 				out = append(out, line)
 			}
 		}
@@ -47,7 +84,9 @@ func (n neutralizer) block(text string) string {
 	var open *fence
 	var code []string
 	info := ""
-	for _, line := range strings.Split(strings.TrimRight(clean, "\n"), "\n") {
+	lines := wrapped(strings.TrimRight(n.clean(text), "\n"))
+	n.tables = slices.ContainsFunc(lines, underHead.MatchString)
+	for _, line := range lines {
 		if open != nil {
 			if open.closes(line) {
 				add("")
@@ -69,7 +108,31 @@ func (n neutralizer) block(text string) string {
 		add("")
 		out = append(out, codeBlock(info, code)...)
 	}
-	return strings.TrimSpace(strings.Join(out, "\n"))
+	return strings.TrimRight(strings.Join(out, "\n"), " \t\n")
+}
+
+// underHead is the line that makes a table of what is above and below, also in a list.
+var underHead = regexp.MustCompile(`^[-\s>*+.)\d:|]*\|[-\s>*+.)\d:|]*$`)
+
+// maxLine is the longest line of prose, in UTF-16 units. A comment that is split is cut
+// between lines, because a part of one is not harmless by itself.
+const maxLine = 4000
+
+// wrapped are the lines of a text, those that are too long in several.
+func wrapped(text string) []string {
+	var out []string
+	for _, line := range strings.Split(text, "\n") {
+		for units(line) > maxLine {
+			head := clipUnits(line, maxLine)
+			if i := strings.LastIndexByte(head, ' '); i > len(head)/2 {
+				head = head[:i]
+			}
+			out = append(out, head)
+			line = strings.TrimLeft(line[len(head):], " ")
+		}
+		out = append(out, line)
+	}
+	return out
 }
 
 // opensFence recognizes the start of a fence at most three columns in.
@@ -96,7 +159,7 @@ func (f *fence) closes(line string) bool {
 }
 
 // language is a fence's first word if it is a plain name. GitHub draws some languages as
-// pictures or maps instead of showing the text.
+// pictures or maps, or as a change to accept, instead of showing the text.
 func language(tail string) string {
 	fields := strings.Fields(tail)
 	if len(fields) == 0 {
@@ -107,7 +170,7 @@ func language(tail string) string {
 		return ""
 	}
 	switch word {
-	case "mermaid", "geojson", "topojson", "stl", "math":
+	case "mermaid", "geojson", "topojson", "stl", "math", "suggestion":
 		return "text"
 	}
 	return word
@@ -152,19 +215,38 @@ func codeSpan(s string) string {
 
 // inline neutralizes a text that has to stay on one line.
 func (n neutralizer) inline(text string) string {
-	clean, _ := sanitize.Sanitize(text)
-	return n.line(strings.Join(strings.Fields(clean), " "))
+	return blockMark.ReplaceAllString(n.line(strings.Join(strings.Fields(n.clean(text)), " ")), `$1\$2$3`)
 }
+
+// blockMark is what at the start of a line makes it a heading, a list item, a quotation, a
+// rule, or what is above it a heading or a table.
+var blockMark = regexp.MustCompile(`^(\d{0,9})([-+*#>=|:.)])( |$|[-*#>=|:])`)
+
+// maxCell leaves room for the cells of others in a row that no comment may split, whatever
+// marks it takes to make a cell harmless.
+const maxCell = 18_000
 
 // cell is inline for a table: a bar would start the next cell, also within code.
 func (n neutralizer) cell(text string) string {
-	return strings.ReplaceAll(n.inline(text), "|", `\|`)
+	return cell(text, n.inline)
 }
 
-// codeCell is codeSpan for a table.
-func codeCell(text string) string {
-	clean, _ := sanitize.Sanitize(text)
-	return strings.ReplaceAll(codeSpan(clean), "|", `\|`)
+// cell cuts a text until it is short enough as show sets it.
+func cell(text string, show func(string) string) string {
+	note := ""
+	for room := maxCell; ; room /= 2 {
+		if units(text) > room {
+			text, note = clipUnits(text, room), " [cut]"
+		}
+		if out := strings.ReplaceAll(show(text), "|", `\|`) + note; units(out) <= maxCell || room == 0 {
+			return out
+		}
+	}
+}
+
+// codeCell is name for a table.
+func (n neutralizer) codeCell(text string) string {
+	return cell(text, n.name)
 }
 
 // quote neutralizes a text and sets it as a quotation.

@@ -8,10 +8,13 @@ import (
 )
 
 // risky are the texts GitHub makes live by itself: addresses, also with letters before
-// them, mentions and mail, references to issues, and words that may be a commit.
-var risky = regexp.MustCompile(`(?i)[0-9a-z]*(?:https?|ftp)://[^\s<>` + "`" + `]+` +
-	`|[0-9a-z]*www\.[^\s<>` + "`" + `]+` +
-	`|[\w.+-]*@[\w][\w./@-]*` +
+// them, words that may begin or end a formula, the mark that makes a quotation an alert,
+// mentions and mail, references to issues, and words that may be a commit.
+var risky = regexp.MustCompile(`(?i)[0-9a-z]*(?:https?|ftp)://[^\s<>|` + "`" + `]+` +
+	`|[0-9a-z]*www\.[^\s<>|` + "`" + `]*` +
+	`|[^\s<>|*\[\]\\` + "`" + `]*\$[^\s<>|*\[\]\\` + "`" + `]*` +
+	`|\[![a-z]+\]` +
+	`|[\w.+-]*@[\w.-][\w./@-]*` +
 	`|(?:[\w.-]+(?:/[\w.-]+)?)?#\d+` +
 	`|GH-\d+` +
 	`|[0-9a-z]{7,}`)
@@ -24,6 +27,9 @@ var word = regexp.MustCompile(`(?i)^[0-9a-z]+$`)
 
 // plainLink is a link whose parts need no escaping.
 var plainLink = regexp.MustCompile(`^\[([^\[\]\\` + "`" + `]*)\]\((https?://[^\s()<>` + "`" + `]+)\)`)
+
+// checkbox is the beginning of a task.
+var checkbox = regexp.MustCompile(`^\[[ xX]\]`)
 
 // line neutralizes one line of prose.
 func (n neutralizer) line(s string) string {
@@ -43,12 +49,9 @@ func (n neutralizer) line(s string) string {
 			join(&out, n.keep(piece, kind))
 		case pieceTick:
 			flush()
-			out.WriteString(strings.Repeat("\\`", strings.Count(piece, "`")))
+			join(&out, strings.Repeat("\\`", strings.Count(piece, "`")))
 		case pieceEscape:
-			if strings.ContainsAny(piece, "@#<&:/.") {
-				piece = piece[1:] // no escape for what GitHub reads after rendering
-			}
-			prose.WriteString(piece)
+			prose.WriteString(unescaped(piece, s[:i], s[i+size:]))
 		case pieceEscaped:
 			prose.WriteString("\\" + piece)
 		}
@@ -58,10 +61,36 @@ func (n neutralizer) line(s string) string {
 	return out.String()
 }
 
-// join appends s; two code spans that touched would become one with other ends.
+// unescaped is a piece of the kind pieceEscape without the backslash, if what GitHub reads
+// after rendering may be made of it, and else as it is: the mark of a heading or a list.
+func unescaped(piece, before, after string) string {
+	drop := true
+	switch piece[1] {
+	case '@', '<', '&', ':', '/', '$':
+	case '#':
+		drop = after != "" && '0' <= after[0] && after[0] <= '9'
+	case '.':
+		drop = after != "" && after[0] != ' '
+	case '-':
+		drop = before != "" && word.MatchString(before[len(before)-1:])
+	default:
+		drop = false
+	}
+	if drop {
+		return piece[1:]
+	}
+	return piece
+}
+
+// join appends s; two code spans that touched would become one with other ends, and an
+// address that may be a link would take in the marks of what touched it.
 func join(out *strings.Builder, s string) {
-	if strings.HasSuffix(out.String(), "`") && strings.HasPrefix(s, "`") {
-		out.WriteByte(' ')
+	if s != "" && strings.Contains("`[\\", s[:1]) {
+		before := out.String()
+		last := before[strings.LastIndexAny(before, " \t\n<")+1:]
+		if s[0] == '`' && strings.HasSuffix(last, "`") || strings.Contains(last, "://") {
+			out.WriteByte(' ')
+		}
 	}
 	out.WriteString(s)
 }
@@ -105,6 +134,9 @@ func (n neutralizer) next(s string, i int) (int, piece) {
 		if m := plainLink.FindStringSubmatch(s[i:]); m != nil && n.allowed(m[2]) {
 			return len(m[0]), pieceLink
 		}
+		if !checkbox.MatchString(s[i:]) {
+			return 1, pieceEscaped // behind an open one nothing becomes a link, and [^ takes code for text
+		}
 	}
 	return 1, pieceText
 }
@@ -127,6 +159,9 @@ func closingRun(s string, size int) int {
 
 func (n neutralizer) keep(s string, kind piece) string {
 	if kind == pieceCode {
+		if n.tables { // where a bar ends a cell, and the code with it
+			s = strings.ReplaceAll(strings.ReplaceAll(s, `\|`, "|"), "|", `\|`)
+		}
 		return s
 	}
 	m := plainLink.FindStringSubmatch(s)
@@ -142,17 +177,26 @@ func (n neutralizer) prose(s string) string {
 			out.WriteString(escapeMarkup(s))
 			return out.String()
 		}
-		out.WriteString(escapeMarkup(s[:at[0]]))
-		match := strings.TrimRight(s[at[0]:at[1]], ".,;:!?)'\"")
-		at[1] = at[0] + len(match)
-		if n.allowed(match) || word.MatchString(match) && !hash.MatchString(match) {
-			out.WriteString(escapeMarkup(match))
-		} else {
-			join(&out, codeSpan(match))
+		before, plain := s[:at[0]], word.MatchString(s[at[0]:at[1]])
+		match := strings.TrimRight(s[at[0]:at[1]], ".,;:!?'\"")
+		if !strings.Contains(match, "(") {
+			match = strings.TrimRight(match, ".,;:!?)'\"")
 		}
-		s = s[at[1]:]
+		s = s[at[0]+len(match):]
+		if n.allowed(match) && alone.MatchString(s) || plain && !hash.MatchString(match) {
+			out.WriteString(escapeMarkup(before + match))
+			continue
+		}
+		if tail := len(before) - len(strings.TrimRight(before, `\`)); tail%2 == 1 {
+			before = before[:len(before)-1] // what it escaped is in the code, whose backtick it would escape
+		}
+		out.WriteString(escapeMarkup(before))
+		join(&out, codeSpan(match))
 	}
 }
+
+// alone matches what follows an address that ends there; GitHub would take in anything else.
+var alone = regexp.MustCompile(`^[.,;:!?'")]*(?:\s|$)`)
 
 var entity = regexp.MustCompile(`&([#a-zA-Z])`)
 
@@ -166,7 +210,7 @@ func escapeMarkup(s string) string {
 // issue, pull request, commit or discussion, where a link would leave a trace.
 func (n neutralizer) allowed(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || strings.Contains(address, "@") || u.Scheme != "https" && u.Scheme != "http" {
 		return false
 	}
 	if !slices.Contains(n.hosts, strings.ToLower(u.Host)) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/redact"
 )
 
 // foreign maps lines of agents and people to what stands in a comment.
@@ -27,14 +28,26 @@ var foreign = map[string]string{
 	"www.evil.example":                 "`www.evil.example`",
 	"[t](https://docs.example.com/a)":  "[t](https://docs.example.com/a)",
 	"[@x](https://docs.example.com/a)": "[`@x`](https://docs.example.com/a)",
-	"[t](https://evil.example/a)":      "[t\\](`https://evil.example/a`)",
-	"[t\\](//evil.example)":            "[t\\](//evil.example)",
-	"[t](//evil.example)":              "[t\\](//evil.example)",
-	"[t]: //evil.example":              "[t\\]: //evil.example",
+	"[t](https://evil.example/a)":      "\\[t\\](`https://evil.example/a`)",
+	"[t\\](//evil.example)":            "\\[t\\](//evil.example)",
+	"[t](//evil.example)":              "\\[t\\](//evil.example)",
+	"[t]: //evil.example":              "\\[t\\]: //evil.example",
 	"![i](https://docs.example.com/a)": "!\\[i\\](https://docs.example.com/a)",
 	"~~~":                              "\\~\\~\\~",
 	"\\0@0 C:\\dir":                    "\\\\`0@0` C:\\\\dir",
 	"_a1b2c3d_ 1http://x":              "_`a1b2c3d`_ `1http://x`",
+	"GH\\-1 \\_@x \\+@x":               "`GH-1` `_@x` `+@x`",
+	"\\# a \\#1 1\\. b www\\.c www.":   "\\# a `#1` 1\\. b `www.c` `www`.",
+	"x@.example":                       "`x@.example`",
+	"$x$ is $HOME/a, $`y`$":            "`$x$` is `$HOME/a`, `$` `y` `$`",
+	"\\$x\\$ costs $(five).":           "`$x$` costs `$(five)`.",
+	"[!NOTE] \\[!TIP]":                 "`[!NOTE]` `[!TIP]`",
+	"[^1] [^#2] [x] done":              "\\[^1] \\[^`#2`] [x] done",
+	"https://github.com/a`@x`":         "https://github.com/a `@x`",
+	"https://github.com/a\\`b":         "https://github.com/a \\`b",
+	"https://github.com/a>b @x":        "`https://github.com/a`>b `@x`",
+	"(https://github.com/a).":          "(https://github.com/a).",
+	"[a https://github.com/@x":         "\\[a `https://github.com/@x`",
 }
 
 func TestSecurity24ForeignLineIsInert(t *testing.T) {
@@ -54,10 +67,14 @@ func TestSecurity24ForeignBlockKeepsItsCodeInsideFences(t *testing.T) {
 		"closed":              {"a\n```go\n@x #1\n```\nb @y", "a\n\n```go\n@x #1\n```\n\nb `@y`"},
 		"open":                {"a\n```\n@x", "a\n\n```\n@x\n```"},
 		"longer inside":       {"~~~~\n```\n@x\n```\n~~~~", "````\n```\n@x\n```\n````"},
+		"suggested change":    {"```suggestion\nx\n```", "```text\nx\n```"},
+		"bar in a table":      {"a | b\n-|-\n`c|d\\|e` @x | f", "a | b\n-|-\n`c\\|d\\|e` `@x` | f"},
+		"bar elsewhere":       {"`a|b`", "`a|b`"},
+		"code of columns":     {"    # a\n", "    # a"},
 		"picture language":    {"```mermaid\ngraph\n```", "```text\ngraph\n```"},
 		"strange language":    {"```go onload=x\nx\n```", "```go\nx\n```"},
 		"fence in a list":     {"- a\n  ```\n@x", "- a\n\n```\n@x\n```"},
-		"four columns in":     {"    ```\n@x", "\\`\\`\\`\n`@x`"},
+		"four columns in":     {"    ```\n@x", "    \\`\\`\\`\n`@x`"},
 		"quoted fence":        {"> ```\n@x", "> \\`\\`\\`\n`@x`"},
 		"code over two lines": {"a ` b\nc ` @x", "a \\` b\nc \\` `@x`"},
 	} {
@@ -67,6 +84,42 @@ func TestSecurity24ForeignBlockKeepsItsCodeInsideFences(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, tc.want)
 			}
 		})
+	}
+}
+
+// A text cut between two comments is harmless in both, so no line of prose may be too long.
+func TestSecurity24LongForeignLinesAreCutBeforeTheyAreMarked(t *testing.T) {
+	for _, text := range []string{strings.Repeat("`@all` ", 3000), strings.Repeat("@", 20_000), strings.Repeat("a1b2c3d", 3000), "```\n" + strings.Repeat("@all ", 4000)} {
+		got := ghsync.NeutralBlock(text)
+		if live := alive(got); live != "" {
+			t.Errorf("%q is live in %.100s", live, got)
+		}
+		for line := range strings.Lines(got) {
+			if n := ghsync.Units(line); n > 20_000 && !strings.HasPrefix(text, "```") {
+				t.Errorf("a line of %d units in %.100s", n, got)
+			}
+		}
+	}
+	for _, part := range []string{"&#@", "`|`", "a"} {
+		if n := ghsync.Units(ghsync.NeutralCell(strings.Repeat(part, 20_000/len(part)))); n > 18_000 {
+			t.Errorf("a cell of %d units", n)
+		}
+	}
+	for in, want := range map[string]string{
+		"# a": `\# a`, "- a": `\- a`, "3. a": `3\. a`, "-|-": `\-|-`, "===": `\===`, "> a": `\> a`, "-1 is 1.5": "-1 is 1.5", ":-|-": `\:-|-`,
+	} {
+		if got := ghsync.NeutralInline(in); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+// What stands for a secret is no text of a link, whatever stood around the secret.
+func TestSecurity24RedactedTextIsNoLink(t *testing.T) {
+	token := "ghp_" + strings.Repeat("Ab3dEf7h", 5)
+	got := ghsync.Redacted(redact.New(), "!"+token+"(//evil.example/i.png) and\n"+token+": //evil.example")
+	if want := "![redacted:github-token] (//evil.example/i.png) and\n[redacted:github-token] : //evil.example"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

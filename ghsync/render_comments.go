@@ -89,7 +89,7 @@ func failedReview(given verdict, text review, n neutralizer) string {
 	}
 	for i, f := range text.findings {
 		out = append(out, fmt.Sprintf("| %d | %s | %s | %s | %s |",
-			i+1, n.cell(f.severity), codeCell(f.location), n.cell(f.issue), n.cell(f.recommendation)))
+			i+1, n.cell(f.severity), n.codeCell(f.location), n.cell(f.issue), n.cell(f.recommendation)))
 	}
 	return strings.Join(out, "\n")
 }
@@ -182,7 +182,7 @@ func renderFinal(v *view, n neutralizer) string {
 	case orchestrator.OutcomeFailed:
 		out = append(out, "### Failed after "+lasted(v.seconds), "", n.quote(v.reason))
 	default:
-		out = append(out, "### Stopped after "+lasted(v.seconds), "", v.stopper())
+		out = append(out, "### Stopped after "+lasted(v.seconds), "", v.stopper(n))
 	}
 	out = append(out, "", v.finalLine())
 	if v.outcome == orchestrator.OutcomeDone {

@@ -25,7 +25,7 @@ func (v *view) result(n neutralizer) string {
 	case orchestrator.OutcomeDone:
 		return line
 	case orchestrator.OutcomeCanceled:
-		line = v.stopper() + "\n" + line
+		line = v.stopper(n) + "\n" + line
 	case orchestrator.OutcomeFailed:
 		line = "Cause: " + n.inline(clipUnits(v.reason, 500)) + "\n" + line
 	}
@@ -62,11 +62,11 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-func (v *view) stopper() string {
+func (v *view) stopper(n neutralizer) string {
 	if v.byPerson {
-		return "Stopped by " + codeSpan(v.actor) + "."
+		return "Stopped by " + n.name(v.actor) + "."
 	}
-	return "Stopped by the host (" + codeSpan(v.reason) + ")."
+	return "Stopped by the host (" + n.name(v.reason) + ")."
 }
 
 // nextStep is what a person can do now, by a comment or at a keyboard.
@@ -101,7 +101,7 @@ func (v *view) commandFold(n neutralizer) string {
 	}
 	for _, c := range shown {
 		out = append(out, fmt.Sprintf("| %s | %s | %s | %s |",
-			clock(c.at, v.started), codeCell(c.who), n.cell(clipUnits(c.text, 100)), n.cell(clipUnits(c.result, 300))))
+			clock(c.at, v.started), n.codeCell(c.who), n.cell(clipUnits(c.text, 100)), n.cell(clipUnits(c.result, 300))))
 	}
 	return strings.Join(append(out, "</details>"), "\n")
 }

@@ -59,28 +59,35 @@ type splitter struct {
 	lines []string
 	used  int
 
-	open  string   // the fence line of an open fence
+	open  string   // the fence line of an open fence, also of one that is quoted
 	fold  string   // the summary line of an open fold
 	table []string // head of the table the last line belongs to
 }
 
-// fit cuts a line that no part could hold.
+// fit cuts a line that no part could hold. Only lines of code are as long: those of prose
+// and tables are shorter when they get here.
 func (s *splitter) fit(line string) []string {
 	const reopen = 1000 // head, fence and fold that precede the line in its part
 	room := s.limit - reopen
 	if units(line) <= room {
 		return []string{line}
 	}
-	if strings.HasPrefix(line, "|") {
-		return []string{clipUnits(line, room-20) + "... |"}
-	}
+	quote, line := quoted(line)
 	var pieces []string
 	for line != "" {
 		head := clipUnits(line, room)
-		pieces = append(pieces, head)
+		pieces = append(pieces, quote+head)
 		line = line[len(head):]
 	}
 	return pieces
+}
+
+// quoted separates what makes a line a quotation from the line.
+func quoted(line string) (quote, rest string) {
+	if rest, ok := strings.CutPrefix(line, "> "); ok {
+		return "> ", rest
+	}
+	return "", line
 }
 
 // clipUnits is the longest prefix of s with at most n units.
@@ -101,13 +108,15 @@ func clipUnits(s string, n int) string {
 func (s *splitter) add(line string) {
 	s.lines = append(s.lines, line)
 	s.used += units(line) + 1
+	_, bare := quoted(line)
 	if s.open != "" {
-		if f, _ := opensFence(s.open); f.closes(line) {
+		_, first := quoted(s.open)
+		if f, _ := opensFence(first); f.closes(bare) {
 			s.open = ""
 		}
 		return
 	}
-	if f, _ := opensFence(line); f != nil {
+	if f, _ := opensFence(bare); f != nil {
 		s.open, s.table = line, nil
 		return
 	}
@@ -131,6 +140,9 @@ func (s *splitter) next() {
 	var carried []string
 	if s.open == "" && len(s.table) == 0 {
 		for i := len(s.lines) - 1; i > len(s.lines)*3/4; i-- {
+			if f, _ := opensFence(s.lines[i]); f != nil || strings.HasPrefix(s.lines[i], "<") {
+				break // what opens before it may close behind it
+			}
 			if s.lines[i] == "" {
 				carried = append(carried, s.lines[i+1:]...)
 				s.lines = s.lines[:i]
@@ -160,8 +172,9 @@ func (s *splitter) next() {
 // close ends what is open in the part.
 func (s *splitter) close() {
 	if s.open != "" {
-		f, _ := opensFence(s.open)
-		s.lines = append(s.lines, strings.Repeat(string(f.char), f.size))
+		quote, first := quoted(s.open)
+		f, _ := opensFence(first)
+		s.lines = append(s.lines, quote+strings.Repeat(string(f.char), f.size))
 	}
 	if s.fold != "" {
 		s.lines = append(s.lines, "", "</details>")

@@ -83,6 +83,25 @@ func checkBalanced(t *testing.T, i int, part string) {
 	}
 }
 
+func TestGitHub48QuotedCodeStaysCodeInEachPart(t *testing.T) {
+	for name, text := range map[string]string{
+		"lines":    "> ```go\n" + strings.Repeat("> @all fixes #1\n", 6000) + "> ```\n\nend",
+		"one line": "> ```go\n> " + strings.Repeat("@all fixes #1 ", 8000) + "\n> ```\n\nend",
+		"blank":    strings.Repeat("word\n", 11_000) + "```go\n" + strings.Repeat("@all\n", 500) + "\n" + strings.Repeat("@all\n", 10) + "```\n" + strings.Repeat("word\n", 8000),
+	} {
+		parts := ghsync.Split(text, 60_000, "x")
+		if len(parts) < 2 {
+			t.Errorf("%s: %d parts", name, len(parts))
+		}
+		for i, part := range parts {
+			part = strings.ReplaceAll("\n"+part, "\n> ", "\n")
+			if live := alive(part); live != "" {
+				t.Errorf("%s: %q is live in part %d: %.60q", name, live, i+1, part)
+			}
+		}
+	}
+}
+
 func TestNothingIsLostBetweenTwoParts(t *testing.T) {
 	var text strings.Builder
 	for i := range 9000 {

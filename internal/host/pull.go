@@ -30,7 +30,7 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 	}
 	spec := ghsync.PullRequestSpec{
 		Repo: r.pullRepo(s), Branch: e.Args.Branch, Base: s.BaseBranch,
-		Title: r.pullTitle(e.Args, s), Body: r.redactor.Redact(ghsync.RenderBody(body)), Ready: !e.Args.Draft,
+		Title: r.pullTitle(e.Args, s), Body: ghsync.Redacted(r.redactor, ghsync.RenderBody(body)), Ready: !e.Args.Draft,
 	}
 	if spec.HeadOwner, err = r.headOwner(ctx, spec.Repo); err != nil {
 		return orchestrator.Result{}, err
