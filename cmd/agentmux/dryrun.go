@@ -22,10 +22,8 @@ func (a *app) dryRun(ctx context.Context, s *site, p *planned) error {
 	if err != nil {
 		return explainRun(err)
 	}
-	state, snapshot := preview.State, spec.Snapshot
-	a.print("issue      %s#%d %s", snapshot.Repo, snapshot.Issue, snapshot.Title)
-	a.print("gate       start: a person at this machine asked for it")
-	a.print("text       sha256 %s, removed: %s, %d comments used", snapshot.Digest[:12], removedText(snapshot.Report.Removed), snapshot.Report.Comments.Used)
+	state := preview.State
+	a.printRequest(spec)
 	a.print("workflow   %s, config: %s, sandbox: none", state.Workflow, spec.Source)
 	a.print("base       %s at %s", dash(spec.Base.Branch), spec.Base.SHA)
 	a.print("branch     %s", state.FeatureBranch)
@@ -43,6 +41,20 @@ func (a *app) dryRun(ctx context.Context, s *site, p *planned) error {
 	a.printWrites(preview)
 	a.print("\nnothing was written")
 	return nil
+}
+
+// printRequest says what is to be worked on, and for whom.
+func (a *app) printRequest(spec host.PrepareSpec) {
+	s := spec.Snapshot
+	if s == nil {
+		title, _, _ := strings.Cut(spec.Title, "\n")
+		a.print("request    %s", title)
+		return
+	}
+	a.print("issue      %s#%d %s", s.Repo, s.Issue, s.Title)
+	a.print("gate       start: a person at this machine asked for it")
+	a.print("text       sha256 %s, removed: %s; %s", s.Digest[:12], removedText(s.Report.Removed),
+		counted(s.Report.Comments.Used, "comment of the issue used", "comments of the issue used"))
 }
 
 // printWrites lists what the rehearsal of the session held back.

@@ -40,7 +40,7 @@ func TestGitHub69ADryRunWritesNothing(t *testing.T) {
 			}
 			for _, want := range []string{
 				"branch     agentmux/issue-1-say-two\n", "prompt of " + first, "Both files should say two.", "reviewer_logic",
-				"  | Closes #1\n", "variables: ", "nothing was written",
+				"  | Closes #1\n", "variables: ", "nothing was written", "label agentmux comes off\n", "/statuses/{commit} ",
 			} {
 				if !strings.Contains(res.out, want) {
 					t.Errorf("the plan lacks %q", want)
@@ -50,6 +50,9 @@ func TestGitHub69ADryRunWritesNothing(t *testing.T) {
 				if strings.Contains(res.out, bad) {
 					t.Errorf("the plan shows %q", bad)
 				}
+			}
+			if strings.Contains(res.err, "msg=") {
+				t.Errorf("it logs what is not done:\n%s", res.err)
 			}
 			if t.Failed() {
 				t.Log(res.out)
@@ -121,6 +124,36 @@ func TestGitHub77TheDryRunOfAnAccountThatMayNotWrite(t *testing.T) {
 	r.git(r.clone, "rev-parse", "--verify", "agentmux/issue-1-say-two")
 }
 
+// A dry run of a request lists what its run writes, with and without a server.
+func TestTheDryRunOfARequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	args := append([]string{"run", "Say two"}, quickRun...)
+	res := r.expect(0, append(args, "--dry-run")...)
+	for _, want := range []string{"request    Say two\n", "branch     agentmux/say-two\n", "prompt of planner", `pull request "feat: Say two"`, "against main: feat: Say two\n"} {
+		if !strings.Contains(res.out, want) {
+			t.Errorf("the plan lacks %q", want)
+		}
+	}
+	if log := r.github.Log(); len(log) != 0 || len(r.sessions()) != 0 {
+		t.Errorf("written: %+v, sessions: %+v", log, r.sessions())
+	}
+	r.expect(0, args...)
+	planned, written := plannedRequests(res.out), writtenRequests(r.github.Log())
+	if want, got := wayOf("the branch", written), wayOf("the branch", planned); !slices.Equal(want, got) || len(got) == 0 {
+		t.Errorf("planned %q, written %q\n%s", got, want, res.out)
+	}
+	if pulls := r.github.Repo(rigRepo).Pulls(); len(pulls) != 1 || !strings.HasSuffix(pulls[0].Title, "feat: Say two") {
+		t.Errorf("pull requests: %+v", pulls)
+	}
+	r.git(r.clone, "remote", "remove", "origin")
+	r.setEnv("AGENTMUX_GITHUB_TOKEN", "")
+	res = r.expect(0, "run", "Say three", "--workflow", "quick", "--dry-run")
+	if planned := plannedRequests(res.out); !slices.Equal(planned, []string{"BRANCH agentmux/say-three"}) || strings.Contains(res.out, "pull request") {
+		t.Errorf("planned %q\n%s", planned, res.out)
+	}
+}
+
 var plannedLine = regexp.MustCompile(`(?m)^ *\d+\. ([A-Z]+ \S+)`)
 
 // plannedRequests are the requests of a dry run, each once, without numbers.
@@ -149,7 +182,7 @@ func writtenRequests(log []ghsynctest.Entry) []string {
 }
 
 var (
-	commitID = regexp.MustCompile(`/statuses/[0-9a-f]{40}`)
+	commitID = regexp.MustCompile(`/statuses/([0-9a-f]{40}|\{commit\})`)
 	someID   = regexp.MustCompile(`/(comments|issues|pulls)/(\d{2,}|2|\{\w+\})`)
 )
 

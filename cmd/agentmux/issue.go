@@ -30,6 +30,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.base, "base", "", "branch of the server, or HEAD or a commit of the clone, to start from")
 	flags.BoolVar(&f.productManager, "product-manager", false, "begin with a product manager")
 	flags.BoolVar(&f.headless, "headless", false, "stay in the foreground, ask nobody, end with the session")
+	flags.BoolVar(&f.dry, "dry-run", false, "print what would be done and write nothing")
 	flags.BoolVar(&f.wait, "wait", false, "with a detached session: wait for its end")
 }
 
@@ -53,7 +54,6 @@ the foreground and asks nobody.`,
 	flags.BoolVar(&f.mirror, "mirror", false, "show the session on the issue although it has no label")
 	flags.BoolVar(&f.noMirror, "no-mirror", false, "write nothing on the issue")
 	flags.BoolVar(&f.new, "new", false, "start a new session although there is an unfinished one")
-	flags.BoolVar(&f.dry, "dry-run", false, "print what would be done and write nothing")
 	return group(groupStart, cmd)
 }
 

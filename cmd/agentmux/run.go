@@ -21,7 +21,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "run \"PROMPT\" | FILE.md",
 		Short:   "Work on a request without an issue",
-		Example: "  agentmux run 'Refuse expired tokens with a clear message'\n  agentmux run feature.md --headless",
+		Example: "  agentmux run 'Refuse expired tokens with a clear message'\n  agentmux run feature.md --headless\n  agentmux run feature.md --dry-run",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args[0], f) },
 	}
@@ -57,6 +57,9 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		return err
 	}
 	p.spec.Request, p.spec.Title = request, title
+	if f.dry {
+		return a.dryRun(ctx, s, p)
+	}
 	return a.launch(ctx, s, p, f)
 }
 

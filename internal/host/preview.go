@@ -55,7 +55,9 @@ func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) 
 		return nil, err
 	}
 	p := &Preview{State: r.state.Load()}
-	p.Title = r.pullTitle(orchestrator.Args{}, p.State)
+	named := *p.State
+	named.Completion.Subject, _, _ = strings.Cut(r.commitMessage("", p.State), "\n")
+	p.Title = r.pullTitle(orchestrator.Args{}, &named)
 	if r.GitHub != nil && r.project.GitHub {
 		body, err := r.pullBody(ctx, orchestrator.Args{Branch: p.State.FeatureBranch}, p.State)
 		if err != nil {

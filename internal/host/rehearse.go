@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +25,9 @@ type PlannedWrite struct {
 	Text    string // what it is, for a person
 	Again   bool   // repeated as the session goes on
 }
+
+// finishWait is how long the end of a rehearsal may take; nothing in it is paced.
+const finishWait = time.Minute
 
 // maxRehearsal is more inputs than a session without a failed review has.
 const maxRehearsal = 500
@@ -47,6 +52,7 @@ func (r *runner) rehearse(ctx context.Context, show bool) ([]PlannedWrite, error
 		return nil, err
 	}
 	host := *r.Host
+	host.Log = slog.New(slog.DiscardHandler) // it would tell of what is not done
 	r.Host = &host
 	w := &rehearsal{runner: r, now: r.Now()}
 	if w.tree, err = r.repo.Tree(ctx, s.BaseSHA); err != nil {
@@ -132,7 +138,13 @@ func (w *rehearsal) show(ctx context.Context) error {
 	case w.mirror == nil:
 		return nil
 	case w.state.Load().Ended():
-		return w.mirror.Finish(ctx)
+		bounded, cancel := context.WithTimeout(ctx, finishWait) // a server that is away would be waited for
+		defer cancel()
+		err := w.mirror.Finish(bounded)
+		if bounded.Err() != nil && ctx.Err() == nil {
+			return errors.New("the server does not answer what the last comments need")
+		}
+		return err
 	}
 	return w.mirror.Step(ctx)
 }
@@ -147,7 +159,8 @@ func (w *rehearsal) carryOut(ctx context.Context, e orchestrator.Effect, s *orch
 	case orchestrator.EffEnsureWorkspace:
 		return orchestrator.Result{Path: w.workspacePath(e.Args)}, nil
 	case orchestrator.EffIntegrate, orchestrator.EffPreserve, orchestrator.EffCommit:
-		return orchestrator.Result{Commit: s.BaseSHA, Tree: w.tree, Snapshot: w.tree, Files: 1, Subject: "rehearsal"}, nil
+		subject, _, _ := strings.Cut(w.commitMessage(e.Args.Message, s), "\n")
+		return orchestrator.Result{Commit: s.BaseSHA, Tree: w.tree, Snapshot: w.tree, Files: 1, Subject: subject}, nil
 	case orchestrator.EffPush:
 		return w.push(e.Args), nil
 	case orchestrator.EffPR:
@@ -259,7 +272,11 @@ func (w *rehearsal) write(file, kind string) error {
 
 // held takes a write that was not sent.
 func (w *rehearsal) held(write ghsync.Write) {
-	w.add(PlannedWrite{Request: write.Method + " " + write.Path, Text: describe(write)})
+	path := write.Path
+	if at, _, found := strings.Cut(path, "/statuses/"); found { // of a commit that is not made yet
+		path = at + "/statuses/{commit}"
+	}
+	w.add(PlannedWrite{Request: write.Method + " " + path, Text: describe(write)})
 }
 
 // add appends a write, or notes that one is repeated: the status and its kin.
@@ -280,11 +297,12 @@ func describe(w ghsync.Write) string {
 	case w.Method == "MUTATION":
 		return "the draft becomes ready for review, if every review passed for exactly that tree"
 	case w.Method == http.MethodPatch && strings.Contains(path, "/issues/comments/"):
-		return "the status comment, as the session goes on"
+		return "the status comment"
 	case strings.HasSuffix(path, "/comments"):
 		return "comment: " + marker.Kind
 	case w.Method == http.MethodDelete && strings.Contains(path, "/labels/"):
-		return "a label comes off"
+		name, _ := url.PathUnescape(path[strings.LastIndex(path, "/")+1:])
+		return "label " + name + " comes off"
 	case strings.HasSuffix(path, "/labels"):
 		names, _ := w.Body["labels"].([]any)
 		return fmt.Sprintf("label %s", joinAny(names))
