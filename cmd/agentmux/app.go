@@ -7,10 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -38,14 +41,43 @@ type app struct {
 	logLevel   string // --log-level
 
 	token, tokenFrom string // of the environment, once it was read
+
+	redactor func() *redact.Redactor // knows every secret this process ever held
 }
 
-func newApp(std stdio) *app { return &app{stdio: std} }
+func newApp(std stdio) *app {
+	a := &app{stdio: std}
+	tokens := environmentTokens() // they leave the environment, see takeToken
+	a.redactor = sync.OnceValue(func() *redact.Redactor {
+		r := redact.New()
+		for _, token := range tokens {
+			_ = r.Add("github-token", token) // too short to be one
+		}
+		return r
+	})
+	return a
+}
 
-// say prints a line for the person; data goes to out.
-func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+// environmentTokens are the values of all variables that may hold a token.
+func environmentTokens() (tokens []string) {
+	for _, name := range ghsync.TokenVariables(true) {
+		if value := strings.TrimSpace(os.Getenv(name)); value != "" {
+			tokens = append(tokens, value)
+		}
+	}
+	return tokens
+}
 
-func (a *app) print(format string, args ...any) { fmt.Fprintf(a.out, format+"\n", args...) }
+// say prints a line for the person; data goes to out. Errors of servers and of git are
+// among what it is given.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintln(a.err, a.redactor().Redact(fmt.Sprintf(format, args...)))
+}
+
+// print writes a line of data.
+func (a *app) print(format string, args ...any) {
+	fmt.Fprintln(a.out, a.redactor().Redact(fmt.Sprintf(format, args...)))
+}
 
 // projectDir returns the directory a command works for: --project, else the
 // nearest directory upwards that is a git checkout or has a .agentmux directory.

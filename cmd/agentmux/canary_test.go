@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // disguises is the token in twenty forms in which an agent may try to bring it out.
@@ -156,6 +158,29 @@ func TestSecurity7TheTokenDoesNotLeave(t *testing.T) {
 	}
 }
 
+// What commands print and complain about holds no token of the environment, be it the one
+// that is used or another.
+func TestSecurity7CommandsDoNotShowTokensOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	token, other := r.github.Token(rigBot), "the-other-token-of-this-environment"
+	r.setEnv("GITHUB_TOKEN", other)
+	body := "Use " + token + " or " + other + "."
+	r.github.Repo(rigRepo).EditIssue(1, rigOwner, nil, &body)
+	for _, args := range [][]string{
+		{"issue", token}, {"issue", other}, {"resume", other}, {"doctor", "--json"}, {"--log-level=debug", "doctor"},
+		append([]string{"issue", "1", "--dry-run"}, quickRun...),
+	} {
+		res := r.agentmux(args...)
+		if found := append(leaks(token, res.out+res.err), leaks(other, res.out+res.err)...); len(found) > 0 {
+			t.Errorf("agentmux %s shows a token: %v\n%s%s", args[0], found, res.out, res.err)
+		}
+		if args[0] == "issue" && !strings.Contains(res.out+res.err, "[redacted:github-token]") {
+			t.Errorf("agentmux %s does not come to the token:\n%s%s", args[0], res.out, res.err)
+		}
+	}
+}
+
 // TestSecurity21WhatAgentsAskIsFitToShow has an agent ask with a secret and with what would
 // steer the terminal of the person who looks.
 func TestSecurity21WhatAgentsAskIsFitToShow(t *testing.T) {
@@ -212,7 +237,8 @@ func (r *rig) canary(token, playbook string) {
 	r.write(filepath.Join(r.dir, "playbook.yaml"), playbook)
 }
 
-// silent fails if the token is in what GitHub got or in what commands show of the session.
+// silent fails if the token is in what GitHub got, in what commands show of the session, or
+// in what the host writes down of it.
 func (r *rig) silent(token string) {
 	r.t.Helper()
 	if found := leaks(token, r.received()); len(found) > 0 {
@@ -227,6 +253,22 @@ func (r *rig) silent(token string) {
 		}
 		if found := leaks(token, text); len(found) > 0 {
 			r.t.Errorf("agentmux %s shows the token: %v", strings.Join(args, " "), found)
+		}
+	}
+	for _, name := range []string{session.EventsFile, session.MirrorFile, session.HostLog} {
+		file := filepath.Join(r.session().Dir, name)
+		if _, err := os.Stat(file); name == session.MirrorFile && err != nil {
+			continue // nothing was shown so far
+		}
+		text := r.read(file)
+		for line := range strings.Lines(text) {
+			var decoded any
+			if json.Unmarshal([]byte(line), &decoded) == nil {
+				text += fmt.Sprintln(decoded)
+			}
+		}
+		if found := leaks(token, text); len(found) > 0 {
+			r.t.Errorf("%s holds the token: %v", name, found)
 		}
 	}
 }

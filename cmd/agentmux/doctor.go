@@ -69,6 +69,10 @@ func (a *app) doctor(ctx context.Context, args []string, f doctorFlags) error {
 	if err != nil {
 		return err
 	}
+	shown := a.shown() // servers and programs said some of it
+	for i := range probes {
+		probes[i].Detail, probes[i].Hint = shown(probes[i].Detail), shown(probes[i].Hint)
+	}
 	if f.asJSON {
 		err = printJSON(a.out, probes)
 	} else {

@@ -19,7 +19,6 @@ import (
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/host"
-	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -62,7 +61,7 @@ func (a *app) wire(s *site, log io.Writer, github bool) error {
 	if err != nil {
 		return err
 	}
-	redactor := redact.New()
+	redactor := a.redactor()
 	logger := a.logger(redactor.Writer(log), s.config.Log.Level)
 	o := host.Options{
 		Self: own, StateHome: stateHome(), RuntimeDir: runtimeDir(), Home: home(), Log: logger, Redactor: redactor,

@@ -8,7 +8,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -65,7 +64,7 @@ func run(ctx context.Context, args []string, std stdio) int {
 		code, text = exitCanceled, "canceled" // whatever the interrupt broke says nothing to who typed it
 	}
 	if text != "" {
-		fmt.Fprintln(std.err, "agentmux: "+text)
+		a.say("agentmux: %s", text)
 	}
 	return code
 }

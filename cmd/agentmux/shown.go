@@ -1,24 +1,15 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"unicode"
-
-	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/redact"
 )
 
 // shown returns what makes text of agents and strangers fit for a terminal or a script: no
 // secret that this process knows or that looks like one, and no character that would
 // steer a terminal.
 func (a *app) shown() func(string) string {
-	secrets := redact.New()
-	for _, name := range ghsync.TokenVariables(true) {
-		if value := strings.TrimSpace(os.Getenv(name)); value != "" {
-			_ = secrets.Add("github-token", value) // too short to be one
-		}
-	}
+	secrets := a.redactor()
 	return func(text string) string {
 		return secrets.Redact(strings.Map(printable, text))
 	}

@@ -75,8 +75,20 @@ func (r *runner) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrato
 	if err != nil {
 		return res, classed(err, r.redactor.Error(err))
 	}
-	res.Refused = r.redactor.Redact(res.Refused) // may be the server's words
+	r.redactResult(&res)
 	return res, nil
+}
+
+// redactResult takes secrets out of what goes into the records and is the server's or an
+// agent's: words of a refusal, names of files.
+func (r *runner) redactResult(res *orchestrator.Result) {
+	res.Refused = r.redactor.Redact(res.Refused)
+	for i := range res.Scope {
+		res.Scope[i].Path = r.redactor.Redact(res.Scope[i].Path)
+	}
+	for i := range res.Conflicts {
+		res.Conflicts[i] = r.redactor.Redact(res.Conflicts[i])
+	}
 }
 
 // hideCredentials has the redactor know the keys that agents get. What is shorter than it
