@@ -1,7 +1,9 @@
 package ghsync
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -27,6 +29,16 @@ func (a answer) readable() bool {
 	}
 	kind := a.resp.Header.Get("Content-Type")
 	return !strings.Contains(kind, "html") && (!strings.Contains(kind, "json") || json.Valid(a.body))
+}
+
+// errUnreadable is the cause of an error for an answer that cannot be used.
+var errUnreadable = errors.New("unreadable answer")
+
+// blank reports whether a JSON body says nothing of what was read or made. An empty list
+// does, and so does a body that is left out.
+func (a answer) blank() bool {
+	text := string(bytes.TrimSpace(a.body))
+	return text == "null" || text == "{}"
 }
 
 // serverMessage is GitHub's error body.
@@ -95,10 +107,8 @@ func limitOf(resp *http.Response, m serverMessage, now time.Time) (limited, bool
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds >= 0 {
 		return limited{wait: time.Duration(seconds) * time.Second, scope: "secondary"}, true
 	}
-	if resp.Header.Get("X-RateLimit-Remaining") == "0" {
-		if reset, ok := resetTime(resp.Header); ok {
-			return limited{wait: max(0, reset.Sub(now)) + time.Second, scope: "primary"}, true
-		}
+	if l, ok := usedUp(resp.Header, now); ok {
+		return l, true
 	}
 	named := strings.Contains(text, "secondary rate limit") || strings.Contains(text, "abuse") ||
 		strings.Contains(m.Docs, "secondary-rate-limits") || strings.Contains(m.Docs, "abuse-rate-limits")
@@ -106,6 +116,15 @@ func limitOf(resp *http.Response, m serverMessage, now time.Time) (limited, bool
 		return limited{scope: "secondary", bare: true}, true
 	}
 	return limited{}, false
+}
+
+// usedUp finds a quota without a rest and with a time at which there is a new one.
+func usedUp(h http.Header, now time.Time) (limited, bool) {
+	reset, ok := resetTime(h)
+	if !ok || h.Get("X-RateLimit-Remaining") != "0" {
+		return limited{}, false
+	}
+	return limited{wait: max(0, reset.Sub(now)) + time.Second, scope: "primary"}, true
 }
 
 func resetTime(h http.Header) (time.Time, bool) {

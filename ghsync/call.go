@@ -91,7 +91,7 @@ func callOf(req *http.Request) call {
 	}
 	switch {
 	case strings.HasSuffix(req.URL.Path, "/graphql"):
-		c.resource = "graphql"
+		c.resource = graphqlResource
 		if c.kind == reading {
 			c.bucket = graphqlBucket
 		}

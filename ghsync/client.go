@@ -135,22 +135,27 @@ func (c *Client) send(ctx context.Context, method, path string, in, out any) (*g
 	}
 	resp, err := c.api.Do(ctx, req, out)
 	crash.Point("GitHub "+method, thing(req.URL.Path))
+	if method == http.MethodPost && misread(err) {
+		return resp, &Ambiguous{Method: method, Path: req.URL.Path, Err: errUnreadable}
+	}
 	return resp, plain(err)
 }
 
 // plain takes the library's and net/http's wrapping off our own errors.
 func plain(err error) error {
 	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	switch {
+	case errors.As(err, &wrapped):
 		return wrapped.Err
+	case misread(err):
+		return &RetryAfter{Wait: 5 * firstPause, Scope: "server", Err: errUnreadable}
 	}
 	return err
 }
 
-// graphqlError is one entry of a GraphQL answer's errors.
-type graphqlError struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
+// misread reports whether an answer is JSON of another shape than what was asked for.
+func misread(err error) bool {
+	return errors.As(err, new(*json.UnmarshalTypeError)) || errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*time.ParseError))
 }
 
 // errNoGraphQL means that the server has no GraphQL endpoint; callers then read by REST.
@@ -184,10 +189,7 @@ func (c *Client) ask(ctx context.Context, document string, variables map[string]
 	if len(answer.Errors) > 0 {
 		return graphqlFailure(answer.Errors)
 	}
-	if err := json.Unmarshal(answer.Data, out); err != nil {
-		return fmt.Errorf("decode GraphQL answer: %w", err)
-	}
-	return nil
+	return plain(json.Unmarshal(answer.Data, out))
 }
 
 // isUnsupported reports whether a server says that it does not know such a request at all.
@@ -209,18 +211,4 @@ func operationName(document string) string {
 		return ""
 	}
 	return fields[1]
-}
-
-// graphqlFailure types the first error; GraphQL sends limits and absence with status 200.
-func graphqlFailure(errs []graphqlError) error {
-	first := errs[0]
-	switch first.Type {
-	case "NOT_FOUND":
-		return &NotFound{Kind: "resource"}
-	case "RATE_LIMITED":
-		return &RetryAfter{Wait: bareLimit, Scope: "primary", Err: errors.New(first.Message)}
-	case "FORBIDDEN", "INSUFFICIENT_SCOPES":
-		return &Terminal{Status: http.StatusForbidden, Code: CodeForbidden, Message: clip(first.Message, 300)}
-	}
-	return &Terminal{Status: http.StatusOK, Code: CodeGraphQL, Message: clip(first.Message, 300)}
 }

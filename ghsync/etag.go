@@ -89,11 +89,14 @@ func (t *etag) find(key string) *cached {
 	return e.Value.(*cached)
 }
 
-// keep stores the answer once its body has been read to the end.
+// keep stores the answer once its body has been read to the end. One that cannot be used
+// would be confirmed again and again.
 func (t *etag) keep(key string, resp *http.Response) {
-	header := resp.Header.Clone()
+	a := answer{resp: &http.Response{StatusCode: resp.StatusCode, Header: resp.Header.Clone()}}
 	resp.Body = &keptBody{ReadCloser: resp.Body, done: func(body []byte) {
-		t.put(&cached{key: key, tag: header.Get("ETag"), header: header, body: body})
+		if a.body = body; a.readable() && !a.blank() {
+			t.put(&cached{key: key, tag: a.resp.Header.Get("ETag"), header: a.resp.Header, body: body})
+		}
 	}}
 }
 

@@ -174,7 +174,9 @@ func (m *Mirror) settle() {
 // save writes mirror_state.json if it changed.
 func (m *Mirror) save() error {
 	m.mu.Lock()
-	m.st.ShownSeq = m.settled
+	if len(m.off) == 0 { // what was given up is owed to the next start
+		m.st.ShownSeq = m.settled
+	}
 	m.mu.Unlock()
 	if len(m.queue) > 0 {
 		m.st.AppliedSeq = m.queue[0].seq - 1

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -69,6 +70,16 @@ func newMirrorState() *mirrorState {
 func Shown(dir string, seq int) bool {
 	s, found, err := readMirrorState(dir)
 	return err == nil && found && (s.ShownSeq >= seq || s.Absent != nil && s.Absent.Sure)
+}
+
+// Trouble is why a mirror gave up showing a part of the session, in one line; "" if it did
+// not. The next host tries again.
+func Trouble(dir string) string {
+	s, found, err := readMirrorState(dir)
+	if err != nil || !found || s.LastError == nil {
+		return ""
+	}
+	return strings.ReplaceAll(*s.LastError, "\n", "; ")
 }
 
 // readMirrorState returns the stored state, and false if there is none that can be used.

@@ -117,6 +117,7 @@ func (m *Mirror) status(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		m.st.StatusCommentID = 0
+		m.st.Ambiguous++ // a server that lags may still have it
 		return time.Millisecond, m.save()
 	case HasCode(err, CodeLocked):
 		m.lockedBy(or(m.st.StatusOn, m.o.Issue), err)
@@ -211,6 +212,9 @@ func (m *Mirror) twins(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	m.st.Ambiguous = 0
+	if m.st.StatusCommentID != 0 && m.st.StatusDigest == "" {
+		return time.Millisecond, m.save() // the one that stays may say what was true before
+	}
 	return 0, m.save()
 }
 

@@ -245,7 +245,8 @@ func (p *PullRequest) markReady(ctx context.Context, spec PullRequestSpec, have 
 }
 
 // requestReview asks the reviewer once per call of Ensure. That nobody can be asked is no
-// reason to fail: the pull request is there.
+// reason to fail: the pull request is there. After a limit, and where the repository has
+// another name, Ensure is called again.
 func (p *PullRequest) requestReview(ctx context.Context, spec PullRequestSpec, have *github.PullRequest) error {
 	author := have.GetUser().GetLogin()
 	if spec.Reviewer == "" || strings.EqualFold(spec.Reviewer, author) {
@@ -257,7 +258,12 @@ func (p *PullRequest) requestReview(ctx context.Context, spec PullRequestSpec, h
 		}
 	}
 	in := map[string]any{"reviewers": []string{spec.Reviewer}}
-	err := p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls/%d/requested_reviewers", have.GetNumber()), in, nil)
+	err := p.Client.insist(ctx, func() error {
+		return p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls/%d/requested_reviewers", have.GetNumber()), in, nil)
+	})
+	if errors.As(err, new(*RetryAfter)) || isMovedError(err) {
+		return fmt.Errorf("request a review of pull request %d: %w", have.GetNumber(), err)
+	}
 	if err != nil && !HasCode(err, CodeReviewFromAuthor) {
 		p.Client.log.Warn("no review requested", "pr", have.GetNumber(), "err", err)
 	}

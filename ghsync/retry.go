@@ -109,12 +109,14 @@ func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
 	}
 	status := a.resp.StatusCode
 	switch {
-	case status >= 500 && status != http.StatusNotImplemented || status < 300 && !a.readable():
+	case status >= 500 && status != http.StatusNotImplemented, status == http.StatusNotModified: // etag turns those it asked for into 200
 		a.err = fmt.Errorf("status %d", status)
-		if status < 300 {
-			a.err = errors.New("unreadable answer")
-		}
 		return t.judgeFailure(c, req, a, pause)
+	case status < 300 && (!a.readable() || c.kind != idempotent && a.blank()):
+		a.err = errUnreadable
+		return t.judgeFailure(c, req, a, pause)
+	case status < 300 && c.resource == graphqlResource:
+		return t.judgeGraphQL(c, req, a, pause)
 	case status < 300:
 		return step{}
 	case status < 400:
@@ -125,11 +127,30 @@ func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
 	}
 	m := parseMessage(a.body)
 	if limit, ok := limitOf(a.resp, m, time.Now()); ok {
-		wait := t.quota.limited(c, limit)
-		again := c.kind != creating && wait <= limitPatience
-		return step{again: again, wait: wait, err: &RetryAfter{Wait: wait, Scope: limit.scope, Err: errors.New(m.text())}}
+		return t.judgeLimit(c, limit, m.text())
 	}
 	return t.judgeRefusal(c, a.resp, m, try)
+}
+
+// judgeLimit waits for a limit where the call may be repeated and the wait is short.
+func (t *retry) judgeLimit(c call, l limited, text string) step {
+	wait := t.quota.limited(c, l)
+	again := c.kind != creating && wait <= limitPatience
+	return step{again: again, wait: wait, err: &RetryAfter{Wait: wait, Scope: l.scope, Err: errors.New(text)}}
+}
+
+// judgeGraphQL is for answers that have status 200 whatever became of the query. What
+// passes with time is repeated like any other read; ask types the rest.
+func (t *retry) judgeGraphQL(c call, req *http.Request, a answer, pause time.Duration) step {
+	first := a.graphqlError()
+	switch {
+	case first.limits():
+		return t.judgeLimit(c, graphqlLimit(a.resp, time.Now()), first.Message)
+	case first.passes():
+		a.err = errors.New(clip(first.Message, 300))
+		return t.judgeFailure(c, req, a, pause)
+	}
+	return step{}
 }
 
 // judgeFailure is for what brought no usable answer.
@@ -172,6 +193,20 @@ func (t *retry) judgeRefusal(c call, resp *http.Response, m serverMessage, try i
 		}
 	}
 	return step{err: err}
+}
+
+// insist makes a creating call again as long as its fate is unclear. It is for what is the
+// same however often it is asked for; the transport, which does not know that, sends once.
+func (c *Client) insist(ctx context.Context, call func() error) error {
+	waits, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	for try := 1; ; try++ {
+		err := call()
+		unclear := errors.As(err, new(*Ambiguous)) || errors.As(err, new(*Unsent))
+		if !unclear || try == maxTries || !wait(waits, backoff(or(c.options.Pause, firstPause), try)) {
+			return err
+		}
+	}
 }
 
 // backoff doubles from first, with a fifth of spread either way.

@@ -323,7 +323,7 @@ func TestBareLimitsGrow(t *testing.T) {
 }
 
 func TestWritesAreASecondApart(t *testing.T) {
-	over(t, func(int, *http.Request) (*http.Response, error) { return respond(201, `{}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(201, `{"name":"x"}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
 		var done sync.WaitGroup
 		for range 4 {
 			done.Go(func() {

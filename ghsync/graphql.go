@@ -1,0 +1,69 @@
+package ghsync
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// graphqlResource is the name of the quota that GraphQL has of its own.
+const graphqlResource = "graphql"
+
+// graphqlError is one entry of a GraphQL answer's errors.
+type graphqlError struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// graphqlError is the first error of an answer, the zero value if there is none. An answer
+// without errors and data is one that no server means.
+func (a answer) graphqlError() graphqlError {
+	var body struct {
+		Data   json.RawMessage `json:"data"`
+		Errors []graphqlError  `json:"errors"`
+	}
+	err := json.Unmarshal(a.body, &body)
+	switch {
+	case err == nil && len(body.Errors) > 0:
+		return body.Errors[0]
+	case err != nil, len(body.Data) == 0, bytes.Equal(body.Data, []byte("null")):
+		return graphqlError{Type: noAnswer, Message: errUnreadable.Error()}
+	}
+	return graphqlError{}
+}
+
+// noAnswer is the type of an error that stands for none of the server's.
+const noAnswer = "NO_ANSWER"
+
+func (e graphqlError) limits() bool { return e.Type == "RATE_LIMITED" }
+
+// passes reports whether the query failed for a reason that another try may not meet. Of a
+// query that took too long GitHub says no more than a sentence.
+func (e graphqlError) passes() bool {
+	text := strings.ToLower(e.Message)
+	return e.Type == noAnswer || e.Type == "SERVICE_UNAVAILABLE" ||
+		strings.HasPrefix(text, "something went wrong while executing your query") ||
+		strings.Contains(text, "respond to your request in time")
+}
+
+// graphqlLimit is how long a limit holds that the errors of an answer name.
+func graphqlLimit(resp *http.Response, now time.Time) limited {
+	if l, ok := usedUp(resp.Header, now); ok {
+		return l
+	}
+	return limited{scope: "primary", bare: true}
+}
+
+// graphqlFailure types the first error that is neither a limit nor passes.
+func graphqlFailure(errs []graphqlError) error {
+	first := errs[0]
+	switch first.Type {
+	case "NOT_FOUND":
+		return &NotFound{Kind: "resource"}
+	case "FORBIDDEN", "INSUFFICIENT_SCOPES":
+		return &Terminal{Status: http.StatusForbidden, Code: CodeForbidden, Message: clip(first.Message, 300)}
+	}
+	return &Terminal{Status: http.StatusOK, Code: CodeGraphQL, Message: clip(first.Message, 300)}
+}

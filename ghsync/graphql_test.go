@@ -1,0 +1,234 @@
+package ghsync_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/internal/redact"
+)
+
+const (
+	viewerJSON = `{"data":{"viewer":{"__typename":"User","login":"robo","databaseId":9}}}`
+	slowJSON   = `{"data":null,"errors":[{"message":"Something went wrong while executing your query. Please include 0401:6C25 when reporting this issue."}]}`
+	usedUpJSON = `{"data":null,"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded for user ID 9."}]}`
+)
+
+// GraphQL answers 200 whatever became of a query. What passes is asked again like any read.
+func TestQueriesAreRepeatedForWhatPasses(t *testing.T) {
+	for name, tc := range map[string]struct {
+		first  string
+		header []string
+		after  time.Duration // at least
+		sent   int
+		final  bool
+	}{
+		"took too long":   {first: slowJSON, after: 800 * time.Millisecond, sent: 2},
+		"service away":    {first: `{"errors":[{"type":"SERVICE_UNAVAILABLE","message":"x"}]}`, after: 800 * time.Millisecond, sent: 2},
+		"nothing":         {first: `{}`, after: 800 * time.Millisecond, sent: 2},
+		"null":            {first: `null`, after: 800 * time.Millisecond, sent: 2},
+		"no data":         {first: `{"data":null}`, after: 800 * time.Millisecond, sent: 2},
+		"limit":           {first: usedUpJSON, after: time.Minute, sent: 2},
+		"limit with time": {first: usedUpJSON, header: []string{"X-RateLimit-Remaining", "0", "X-RateLimit-Limit", "5000"}, after: 2 * time.Second, sent: 2},
+		"forbidden":       {first: `{"data":{"viewer":null},"errors":[{"type":"FORBIDDEN","message":"no"}]}`, sent: 1, final: true},
+		"unknown field":   {first: `{"errors":[{"message":"Field 'x' doesn't exist on type 'User'"}]}`, sent: 1, final: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			over(t, func(n int, _ *http.Request) (*http.Response, error) {
+				if n > 1 {
+					return respond(200, viewerJSON)
+				}
+				if tc.header != nil {
+					tc.header = append(tc.header, "X-RateLimit-Reset", fmt.Sprint(time.Now().Add(3*time.Second).Unix()))
+				}
+				return respond(200, tc.first, tc.header...)
+			}, func(t *testing.T, c *ghsync.Client, w *wire) {
+				me, err := c.Viewer(t.Context())
+				if len(w.sent) != tc.sent || (err != nil) != tc.final || !tc.final && me.ID != 9 {
+					t.Fatalf("sent %d, account %+v, error %v", len(w.sent), me, err)
+				}
+				if _, again := ghsync.Later(err); again {
+					t.Errorf("%v counts as passing", err)
+				}
+				if !tc.final && w.at(1) < tc.after || tc.header != nil && w.at(1) > 5*time.Second {
+					t.Errorf("asked again after %s", w.at(1))
+				}
+			})
+		})
+	}
+}
+
+// between answers requests to a server as answer says, which has the way on to it.
+type between struct {
+	answer func(req *http.Request, next http.RoundTripper) (*http.Response, error)
+}
+
+func (b between) RoundTrip(req *http.Request) (*http.Response, error) {
+	return b.answer(req, http.DefaultTransport)
+}
+
+func clientThrough(t *testing.T, s *ghsynctest.Server, answer func(*http.Request, http.RoundTripper) (*http.Response, error)) *ghsync.Client {
+	t.Helper()
+	c, err := ghsync.New(ghsync.Options{
+		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond, HTTP: between{answer},
+		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(s.Token(botLogin))),
+		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// What a mutation that failed on its way has done is not known.
+func TestMutationThatTookTooLongIsLookedFor(t *testing.T) {
+	s := world(t)
+	withBranch(s.Repo(widgets))
+	c := clientThrough(t, s, func(req *http.Request, next http.RoundTripper) (*http.Response, error) {
+		resp, err := next.RoundTrip(req)
+		if err == nil && strings.HasSuffix(req.URL.Path, "/graphql") {
+			return respond(200, slowJSON)
+		}
+		return resp, err
+	})
+	spec := wantPR()
+	spec.Ready = true
+	got, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), spec)
+	if err != nil || got.Draft || s.Repo(widgets).Pulls()[0].Draft {
+		t.Errorf("result %+v, %v", got, err)
+	}
+	mutations := 0
+	for _, call := range s.Calls() {
+		if strings.HasSuffix(call.Path, "/graphql") {
+			mutations++
+		}
+	}
+	if mutations != 1 {
+		t.Errorf("the mutation was sent %d times", mutations)
+	}
+}
+
+// An answer that says nothing, or is of another shape, is none.
+func TestAnswersWithoutContentAreNone(t *testing.T) {
+	for _, body := range []string{"null", "{}", " {}\n"} {
+		over(t, func(n int, req *http.Request) (*http.Response, error) {
+			if req.Method == http.MethodGet && n > 2 {
+				return respond(200, repoJSON)
+			}
+			return respond(map[string]int{http.MethodGet: 200, http.MethodPost: 201}[req.Method], body)
+		}, func(t *testing.T, c *ghsync.Client, w *wire) {
+			if r, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || r.ID != 7 || len(w.sent) != 3 {
+				t.Errorf("%q: %d sent: %v", body, len(w.sent), err)
+			}
+			if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !isAmbiguous(err) {
+				t.Errorf("%q for a comment: %v", body, err)
+			}
+		})
+	}
+	over(t, func(_ int, req *http.Request) (*http.Response, error) { return respond(200, `["x"]`) }, func(t *testing.T, c *ghsync.Client, _ *wire) {
+		_, err := c.Repository(t.Context(), "octo", "widgets")
+		if wait, again := ghsync.Later(err); !again || wait == 0 || strings.Contains(err.Error(), "json") {
+			t.Errorf("a list for a repository: %v", err)
+		}
+		if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !isAmbiguous(err) {
+			t.Errorf("a list for a comment: %v", err)
+		}
+	})
+}
+
+// Nobody asked whether something was modified.
+func TestNotModifiedUnaskedIsNoAnswer(t *testing.T) {
+	over(t, func(n int, req *http.Request) (*http.Response, error) {
+		if req.Method == http.MethodGet && n > 1 {
+			return respond(200, repoJSON)
+		}
+		return respond(304, "")
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || len(w.sent) != 2 {
+			t.Errorf("%d sent: %v", len(w.sent), err)
+		}
+		if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !isAmbiguous(err) {
+			t.Errorf("a comment: %v", err)
+		}
+	})
+}
+
+// An answer that cannot be used is not kept: the server would confirm it for ever.
+func TestUnusableAnswersAreNotKept(t *testing.T) {
+	over(t, func(n int, req *http.Request) (*http.Response, error) {
+		switch {
+		case n == 1:
+			return respond(200, "<html>wait</html>", "Content-Type", "text/html", "ETag", `"1"`)
+		case req.Header.Get("If-None-Match") != "":
+			return respond(304, "")
+		}
+		return respond(200, repoJSON, "ETag", `"1"`)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		for range 2 {
+			if r, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || r.ID != 7 {
+				t.Errorf("repository %+v, %v", r, err)
+			}
+		}
+		if len(w.sent) != 3 {
+			t.Errorf("%d sent", len(w.sent))
+		}
+	})
+}
+
+// Asking somebody twice is asking once, so a request whose fate is unclear is made again.
+func TestReviewIsAskedForUntilItIsKnown(t *testing.T) {
+	const ask = "POST .../pulls/{number}/requested_reviewers"
+	for name, tc := range map[string]struct {
+		fault ghsynctest.Fault
+		calls int // of Ensure
+	}{
+		"500 twice":       {ghsynctest.Unavailable(ask, 500, 2), 1},
+		"answer lost":     {ghsynctest.LoseResponse(ask), 1},
+		"reset":           {ghsynctest.ResetBefore(ask), 1},
+		"500 for ever":    {ghsynctest.Unavailable(ask, 500, 0), 1},
+		"limit":           {ghsynctest.Fault{Route: ask, Times: 1, Status: 429, Header: map[string]string{"Retry-After": "0"}}, 2},
+		"refused for now": {ghsynctest.Refuse(ask, "inaccessible"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := world(t)
+			withBranch(s.Repo(widgets))
+			s.Inject(tc.fault)
+			pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
+			calls := 0
+			for calls < 4 {
+				calls++
+				_, err := pulls.Ensure(t.Context(), wantPR())
+				if err == nil {
+					break
+				}
+				if _, again := ghsync.Later(err); !again {
+					t.Fatal(err)
+				}
+			}
+			asked := strings.Join(s.Repo(widgets).Pulls()[0].Requested, " ")
+			if want := map[bool]string{true: "write"}[!strings.HasPrefix(name, "500 for") && name != "refused for now"]; asked != want || calls != tc.calls {
+				t.Errorf("asked %q after %d calls", asked, calls)
+			}
+		})
+	}
+}
+
+func TestReviewIsAskedForWhereTheRepositoryIsNow(t *testing.T) {
+	s := world(t)
+	withBranch(s.Repo(widgets))
+	c := clientThrough(t, s, func(req *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if strings.HasSuffix(req.URL.Path, "/requested_reviewers") {
+			return respond(307, `{}`, "Location", s.API()+"repositories/1/pulls")
+		}
+		return next.RoundTrip(req)
+	})
+	_, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), wantPR())
+	if !errors.As(err, new(*ghsync.Moved)) {
+		t.Errorf("error %v, want that it moved", err)
+	}
+}
