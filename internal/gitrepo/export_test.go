@@ -1,6 +1,13 @@
 package gitrepo
 
-import "context"
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// SetReadPauses makes reads wait n times d between their tries.
+func (h *Host) SetReadPauses(d time.Duration, n int) { h.pauses = slices.Repeat([]time.Duration{d}, n) }
 
 // SetHook makes a test see the points of a walk: "read" before a directory is opened,
 // "copy" before a file of a live workspace is opened, "index" between the walk and the first git that reads files.

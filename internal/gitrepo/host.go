@@ -53,10 +53,11 @@ func LocalHostPath(stateHome, clone string) string {
 // Host is the host repository of a project. It is safe for several goroutines and
 // several processes: refs move by compare-and-swap, objects are only added.
 type Host struct {
-	dir   string
-	known known
-	turns turns                    // of snapshots, by index
-	hook  func(point, path string) // tests only: called at the named points of a walk
+	dir    string
+	known  known
+	turns  turns                    // of snapshots, by index
+	pauses []time.Duration          // before a read is tried again that the server broke off
+	hook   func(point, path string) // tests only: called at the named points of a walk
 }
 
 // OpenHost opens the bare repository at dir, an absolute path, and makes it if it is
@@ -65,7 +66,7 @@ func OpenHost(ctx context.Context, dir string) (*Host, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, fmt.Errorf("open host repository: path %q is not absolute", dir)
 	}
-	h := &Host{dir: dir}
+	h := &Host{dir: dir, pauses: []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}}
 	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil {
 		h.sweep()
 		return h, nil

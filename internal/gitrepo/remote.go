@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
+	"time"
 )
 
 // Remote is a repository on the configured server.
@@ -74,6 +76,65 @@ func (h *Host) remote(ctx context.Context, r Remote, args func(url string) []str
 	return out, err
 }
 
+// RemoteError is a call that only reads from the server and was not answered. Text is
+// git's and the server's, in one line.
+type RemoteError struct {
+	Kind PushKind // PushNetwork passes
+	Text string
+	err  error
+}
+
+func (e *RemoteError) Error() string { return e.Text }
+
+func (e *RemoteError) Unwrap() error { return e.err }
+
+// unreached are the failures of a machine without a network, which a few seconds do not cure.
+var unreached = regexp.MustCompile(`(?i)could not resolve|couldn't connect|failed to connect|connection refused`)
+
+// read is remote for a call that changes nothing on the server: it is made again where
+// another try may be answered.
+func (h *Host) read(ctx context.Context, r Remote, args func(url string) []string) ([]byte, error) {
+	for try := 0; ; try++ {
+		out, err := h.remote(ctx, r, args)
+		var failed *Error
+		if !errors.As(err, &failed) {
+			return out, err
+		}
+		e := &RemoteError{Kind: classify(failed.Stderr).Kind, Text: said(failed), err: err}
+		if e.Kind != PushNetwork || unreached.MatchString(failed.Stderr) || try == len(h.pauses) || !pause(ctx, h.pauses[try]) {
+			return nil, e
+		}
+	}
+}
+
+// said is what git and the server told, without what each line begins with.
+func said(e *Error) string {
+	var parts []string
+	for line := range strings.Lines(plainText(e.Stderr)) {
+		line = strings.TrimSpace(line)
+		for _, word := range []string{"fatal: ", "error: "} {
+			line = strings.TrimPrefix(line, word)
+		}
+		parts = append(parts, line)
+	}
+	if len(parts) == 0 {
+		return e.Error()
+	}
+	return strings.Join(parts, "; ")
+}
+
+// pause returns false if ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
 // RemoteRef is a ref as the server lists it.
 type RemoteRef struct {
 	Name, ID string
@@ -81,9 +142,10 @@ type RemoteRef struct {
 }
 
 // RemoteRefs lists the server's refs that match the patterns (all without any), in
-// the server's order. "HEAD" names the default branch in its Target.
+// the server's order. "HEAD" names the default branch in its Target. The error is a
+// *RemoteError if the server did not give them.
 func (h *Host) RemoteRefs(ctx context.Context, r Remote, patterns ...string) ([]RemoteRef, error) {
-	out, err := h.remote(ctx, r, func(url string) []string {
+	out, err := h.read(ctx, r, func(url string) []string {
 		return append([]string{"ls-remote", "--quiet", "--symref", "--", url}, patterns...)
 	})
 	if err != nil {
@@ -104,14 +166,15 @@ func (h *Host) RemoteRefs(ctx context.Context, r Remote, patterns ...string) ([]
 
 // FetchRemote fetches by refspecs such as "+refs/heads/main:refs/remotes/origin/main"
 // or "<id>:refs/agentmux/base/<id>", with the tags that point into what is fetched.
-// The server's whole history comes along: the host repository is never shallow.
+// The server's whole history comes along: the host repository is never shallow. Errors as
+// RemoteRefs.
 func (h *Host) FetchRemote(ctx context.Context, r Remote, refspecs ...string) error {
 	for _, spec := range refspecs {
 		if err := checkRefspec(spec); err != nil {
 			return fmt.Errorf("fetch: %w", err)
 		}
 	}
-	_, err := h.remote(ctx, r, func(url string) []string {
+	_, err := h.read(ctx, r, func(url string) []string {
 		return append([]string{"fetch", "-q", "--no-recurse-submodules", "--no-write-fetch-head", "--", url}, refspecs...)
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 )
@@ -37,6 +38,57 @@ func TestFetchRemoteAndList(t *testing.T) {
 	}
 	if got := must(h.Ref(t.Context(), "refs/tags/v1")); got != r.base {
 		t.Errorf("the tag did not come along: %q", got)
+	}
+}
+
+// What a server breaks off is read again; what it refuses, and an address where nobody
+// listens, is not.
+func TestReadsAreTriedAgain(t *testing.T) {
+	r, s := newRig(t, map[string]string{"a": "a\n"}), newServer(t)
+	git(t, r.clone, "push", "-q", s.repo, "main")
+	r.host.SetReadPauses(time.Millisecond, 3)
+	const into = "+refs/heads/main:refs/remotes/origin/main"
+	for name, tc := range map[string]struct {
+		answer http.HandlerFunc
+		tries  int32
+		kind   gitrepo.PushKind // empty: it ends well
+	}{
+		"a moment": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "x", http.StatusBadGateway) }, 2, ""},
+		"a page": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("<!DOCTYPE html>\n<html>wait</html>\n"))
+		}, 2, ""},
+		"cut off":    {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 2, ""},
+		"for longer": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "x", http.StatusBadGateway) }, 9, gitrepo.PushNetwork},
+		"refused":    {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) }, 9, gitrepo.PushDenied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen atomic.Int32
+			s.wrap = func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+					if seen.Add(1) <= tc.tries {
+						tc.answer(w, req)
+						return
+					}
+					next.ServeHTTP(w, req)
+				})
+			}
+			err := r.host.FetchRemote(t.Context(), s.remote(), into)
+			var read *gitrepo.RemoteError
+			switch {
+			case tc.kind == "" && err != nil:
+				t.Errorf("fetch: %v", err)
+			case tc.kind != "" && (!errors.As(err, &read) || read.Kind != tc.kind || strings.Contains(read.Text, "\n") || strings.Contains(read.Text, "fatal:")):
+				t.Errorf("error %q", err)
+			case tc.kind == gitrepo.PushDenied && seen.Load() != 1:
+				t.Errorf("a refusal was asked for %d times", seen.Load())
+			}
+		})
+	}
+	s.Close()
+	began := time.Now()
+	r.host.SetReadPauses(time.Hour, 1)
+	if _, err := r.host.RemoteRefs(t.Context(), s.remote()); err == nil || time.Since(began) > time.Minute {
+		t.Errorf("nobody there: %v after %s", err, time.Since(began))
 	}
 }
 

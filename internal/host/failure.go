@@ -20,8 +20,10 @@ func classed(err, shown error) error {
 		return engine.Remote(shown, later.Wait)
 	}
 	var push *gitrepo.PushError
+	var read *gitrepo.RemoteError
 	if is[*ghsync.Unsent](err) || is[*ghsync.Ambiguous](err) || is[*ghsync.Moved](err) ||
-		errors.As(err, &push) && push.Kind == gitrepo.PushNetwork {
+		errors.As(err, &push) && push.Kind == gitrepo.PushNetwork ||
+		errors.As(err, &read) && read.Kind == gitrepo.PushNetwork {
 		return engine.Remote(shown, 0)
 	}
 	if is[*gitrepo.RefusedError](err) || is[*ghsync.Terminal](err) || is[*ghsync.NotFound](err) {
