@@ -106,19 +106,23 @@ func (b Body) lookLine(n neutralizer) string {
 	return "**Needs a look:** " + strings.Join(names, ", ") + more + " changed."
 }
 
+// visible is a text that is no Markdown without the characters nobody sees.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && sanitize.Forbidden(r) {
+			return -1
+		}
+		return r
+	}, validText(text))
+}
+
 // request shows the text the session worked from as it was, which code fences keep inert.
 func (b Body) request(room int) string {
 	text := strings.TrimSpace(b.Request)
 	if text == "" {
 		return notAvailable
 	}
-	visible := strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && sanitize.Forbidden(r) {
-			return -1
-		}
-		return r
-	}, validText(text))
-	lines := codeBlock("text", strings.Split(trim(visible, room), "\n"))
+	lines := codeBlock("text", strings.Split(trim(visible(text), room), "\n"))
 	source := "Text"
 	if !b.RequestAt.IsZero() {
 		source += " of " + b.RequestAt.UTC().Format("2006-01-02 15:04") + " UTC"

@@ -6,7 +6,7 @@ import "strings"
 // that hold it. Their order stays; code blocks are left alone. The text is sanitized
 // before, since that may show more lines.
 func nested(text string) string {
-	lines := hashed(strings.Split(text, "\n"))
+	lines := hashed(wrapped(text))
 	levels := make([]int, len(lines))
 	lowest := 7
 	var open *fence

@@ -227,7 +227,7 @@ func (n neutralizer) allowed(address string) bool {
 var (
 	titleMention   = regexp.MustCompile(`@(\w)`)
 	titleReference = regexp.MustCompile(`(?i)\bGH-(\d+)|#(\d+)`)
-	titleAddress   = regexp.MustCompile(`(?i)\bhttps?://(\S+?)/(?:issues|pull|commit|discussions)/(\w+)\S*`)
+	titleAddress   = regexp.MustCompile(`(?i)https?://(\S+?)/(?:issues|pull|commit|discussions)/(\w+)\S*`)
 	titleSpace     = regexp.MustCompile(`\s+`)
 )
 
@@ -238,16 +238,22 @@ func PlainTitle(s string) string {
 	return plainReferences(s)
 }
 
+// messageEnd is where git takes a commit message to end, so that trailers above it would
+// count and those below would not: the line before a patch, and the scissors of an editor.
+var messageEnd = regexp.MustCompile(`^(?:---|\S+ -+ >8 -+)`)
+
 // PlainMessage is PlainTitle for a text of several lines.
 func PlainMessage(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		lines[i] = plainReferences(strings.TrimRight(line, " \t\r"))
+		line = plainReferences(strings.TrimRight(line, " \t\r"))
+		lines[i] = messageEnd.ReplaceAllString(line, " $0")
 	}
 	return strings.Join(lines, "\n")
 }
 
 func plainReferences(s string) string {
+	s = visible(s)
 	s = titleAddress.ReplaceAllString(s, "$1 no. $2")
 	s = titleMention.ReplaceAllString(s, "(at)$1")
 	s = titleReference.ReplaceAllString(s, "no. $1$2")

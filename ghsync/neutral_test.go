@@ -139,6 +139,7 @@ func TestSecurity24TitlesHaveNoReferences(t *testing.T) {
 		"see octo/widgets#12": "see octo/widgets no. 12",
 		"closes GH-3":         "closes no. 3",
 		"https://github.com/o/r/issues/9 is done": "github.com/o/r no. 9 is done",
+		"xhttps://github.com/o/r/pull/9":          "xgithub.com/o/r no. 9",
 		"two\nlines\t here":                       "two lines here",
 		"<!-- agentmux":                           "(!-- agentmux",
 	} {
@@ -146,8 +147,15 @@ func TestSecurity24TitlesHaveNoReferences(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
-	if got := ghsync.PlainMessage("a @x\n\nfixes #1\n"); got != "a (at)x\n\nfixes no. 1\n" {
-		t.Errorf("message %q", got)
+	for in, want := range map[string]string{
+		"a @x\n\nfixes #1\n":         "a (at)x\n\nfixes no. 1\n",
+		"x: y\n---\na -- b":          "x: y\n ---\na -- b",
+		"x: y\n\n# ---- >8 ----\nz":  "x: y\n\n # ---- >8 ----\nz",
+		"a\x1b[31m\u202e@\u200bx\tb": "a[31m(at)x\tb",
+	} {
+		if got := ghsync.PlainMessage(in); got != want {
+			t.Errorf("%q: message %q, want %q", in, got, want)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func TestProtocolG1APersonApprovesAndLeavesFilesOut(t *testing.T) {
 	dir := r.prepare(interactive)
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.gateOpen(dir, 1)
-	approval := `{"action":"approve","exclude_files":["tmp/ä b.txt"],"commit_message":"docs: say hello.\n\nFor @mia, see #4."}`
+	approval := `{"action":"approve","exclude_files":["tmp/ä b.txt"],"commit_message":"docs: say hello.\n\n---\nFor @mia, see #4."}`
 	if err := os.WriteFile(filepath.Join(dir, "08_completion", "approval.json"), []byte(approval), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestProtocolG1APersonApprovesAndLeavesFilesOut(t *testing.T) {
 	if got := r.git("ls-tree", "-r", "--name-only", s.FeatureBranch); got != "README.md\na.txt" {
 		t.Errorf("files: %q", got)
 	}
-	want := "docs: say hello\n\nFor (at)mia, see no. 4.\n\nAgentmux-Session: " + s.SessionID + "\n"
+	want := "docs: say hello\n\n ---\nFor (at)mia, see no. 4.\n\nAgentmux-Session: " + s.SessionID + "\n"
 	if got := r.git("log", "-1", "--format=%B", s.FeatureBranch); got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}

@@ -28,7 +28,8 @@ func (r *runner) commitMessage(chosen string, s *orchestrator.State) string {
 		subject = fitSubject("feat: "+or(string(s.IssueTitle), r.firstRequestLine()), suffix)
 	}
 	parts := []string{subject}
-	if body = strings.TrimSpace(ghsync.PlainMessage(body)); body != "" {
+	// A space that is left at the start keeps the first line from ending the message.
+	if body = strings.Trim(strings.TrimRight(ghsync.PlainMessage(body), " \t"), "\n"); body != "" {
 		parts = append(parts, body)
 	}
 	return strings.Join(append(parts, r.trailers(s)), "\n\n") + "\n"
