@@ -3,6 +3,7 @@ package ghsynctest
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -10,7 +11,7 @@ import (
 )
 
 // Canary adds values that must not arrive in anything but Authorization; Check reports
-// those that did.
+// those that did. Every token of an account or an App is one from the start.
 func (s *Server) Canary(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,13 +23,29 @@ func (s *Server) watchFor(r *http.Request, body []byte) {
 	if banned(r.Method, split(r.URL.EscapedPath()), body) {
 		s.bans = append(s.bans, r.Method+" "+r.URL.Path)
 	}
-	for _, canary := range s.canaries {
+	for canary := range s.secrets() {
 		if strings.Contains(r.URL.String(), canary) || bytes.Contains(body, []byte(canary)) {
 			s.leaks = append(s.leaks, r.Method+" "+r.URL.Path)
 		}
 		for name, values := range r.Header {
 			if name != "Authorization" && strings.Contains(strings.Join(values, "\n"), canary) {
 				s.leaks = append(s.leaks, r.Method+" "+r.URL.Path+" header "+name)
+			}
+		}
+	}
+}
+
+// secrets are the canaries and all tokens.
+func (s *Server) secrets() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, canary := range s.canaries {
+			if !yield(canary) {
+				return
+			}
+		}
+		for token := range s.tokens {
+			if !yield(token) {
+				return
 			}
 		}
 	}
@@ -161,14 +178,11 @@ func (s *Server) wasMerged(r *repo, a, b string) bool {
 
 // pushedCanaries looks into every object that was pushed.
 func (s *Server) pushedCanaries(r *repo) []string {
-	if len(s.canaries) == 0 {
-		return nil
-	}
 	data, err := s.gitRaw(r.dir, "cat-file", "--batch-all-objects", "--batch", "--buffer")
 	if err != nil {
 		return []string{"read the objects of " + r.fullName() + ": " + err.Error()}
 	}
-	for _, canary := range s.canaries {
+	for canary := range s.secrets() {
 		if bytes.Contains(data, []byte(canary)) {
 			return []string{"I7: a canary is in the objects pushed to " + r.fullName()}
 		}

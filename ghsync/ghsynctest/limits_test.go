@@ -146,6 +146,9 @@ func TestCheckFindsTwinsAndLeaks(t *testing.T) {
 			as(t, s, "bot").want(404, "GET", "/users/hunter2-canary", nil)
 		}},
 		{"I7", func() { mustGit(t, clone, "push", "-q", "origin", "HEAD:refs/heads/hunter2-canary") }},
+		{"I7", func() { // a canary that nobody named
+			as(t, s, "bot").want(201, "POST", fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n), map[string]any{"body": "it is " + s.Token("other")})
+		}},
 		{"I7", func() {
 			c := as(t, s, "bot")
 			c.head["X-Note"] = "it is hunter2-canary"

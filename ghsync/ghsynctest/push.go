@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -59,8 +58,10 @@ func (s *Server) judgePush(g *gitCall) (refusals map[string]string, notes []stri
 	defer s.mu.Unlock()
 	refusals = map[string]string{}
 	for _, u := range g.updates {
-		if slices.ContainsFunc(s.canaries, func(canary string) bool { return strings.Contains(u.ref, canary) }) {
-			s.leaks = append(s.leaks, "the name of a ref pushed to "+g.repo.fullName())
+		for canary := range s.secrets() {
+			if strings.Contains(u.ref, canary) {
+				s.leaks = append(s.leaks, "the name of a ref pushed to "+g.repo.fullName())
+			}
 		}
 		rule := g.repo.ruleFor(u.ref, g.actor)
 		if rule == nil {
