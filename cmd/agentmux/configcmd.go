@@ -13,14 +13,29 @@ func (a *app) configCommand() *cobra.Command {
 		Use: "config", Short: "Show and check the configuration", Args: unknownCommand, RunE: needsSubcommand,
 		Example: "  agentmux config show\n  agentmux config check",
 	})
+	var asJSON bool
+	show := &cobra.Command{
+		Use: "show", Short: "Print every value and where it is from", Args: cobra.NoArgs, Example: "  agentmux config show\n  agentmux config show --json",
+		RunE: func(*cobra.Command, []string) error { return a.showConfig(asJSON) },
+	}
+	show.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {key, value, layer, file, line}")
 	cmd.AddCommand(
-		example("agentmux config show", &cobra.Command{Use: "show", Short: "Print every value and where it is from", Args: cobra.NoArgs, RunE: a.showConfig}),
+		show,
 		example("agentmux config check", &cobra.Command{Use: "check", Short: "Report every problem; exit 2 if there is one", Args: cobra.NoArgs, RunE: a.checkConfig}),
 	)
 	return cmd
 }
 
-func (a *app) showConfig(*cobra.Command, []string) error {
+// settingJSON is one value of the configuration; file and line are those of a file that sets it.
+type settingJSON struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	Layer string `json:"layer"`
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
+}
+
+func (a *app) showConfig(asJSON bool) error {
 	project, err := a.projectDir()
 	if err != nil {
 		return err
@@ -28,6 +43,13 @@ func (a *app) showConfig(*cobra.Command, []string) error {
 	c, err := a.config(project)
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		rows := []settingJSON{}
+		for _, v := range c.Show() {
+			rows = append(rows, settingJSON{v.Path, v.Plain, v.Layer, v.File, v.Line})
+		}
+		return printJSON(a.out, rows)
 	}
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "KEY\tVALUE\tFROM")

@@ -22,8 +22,14 @@ func (a *app) providersCommand() *cobra.Command {
 		Use: "providers", Short: "List and show the agents' CLIs, and log one in", Args: unknownCommand, RunE: needsSubcommand,
 		Example: "  agentmux providers list\n  agentmux providers login claude",
 	})
+	var asJSON bool
+	list := &cobra.Command{
+		Use: "list", Short: "List the providers", Args: cobra.NoArgs, Example: "  agentmux providers list\n  agentmux providers list --json",
+		RunE: func(*cobra.Command, []string) error { return a.listProviders(asJSON) },
+	}
+	list.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {name, state, command, path, install}")
 	cmd.AddCommand(
-		example("agentmux providers list", &cobra.Command{Use: "list", Short: "List the providers", Args: cobra.NoArgs, RunE: a.listProviders}),
+		list,
 		example("agentmux providers show claude", &cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: a.showProvider}),
 		example("agentmux providers login claude", &cobra.Command{
 			Use: "login NAME", Short: "Log a CLI in for agentmux alone; your own login stays as it is", Args: cobra.ExactArgs(1),
@@ -61,26 +67,48 @@ func (a *app) provider(name string) (agent.Provider, error) {
 	return p, nil
 }
 
-func (a *app) listProviders(*cobra.Command, []string) error {
+// providerJSON is one provider of a listing. What is built in has no command; a program that
+// is not in PATH has no path.
+type providerJSON struct {
+	Name    string `json:"name"`
+	State   string `json:"state"`
+	Command string `json:"command,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Install string `json:"install,omitempty"`
+}
+
+func (a *app) listProviders(asJSON bool) error {
 	providers, err := a.providers()
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tSTATE\tPROGRAM")
+	rows := []providerJSON{}
 	for _, name := range providers.Names() {
 		p := providers[name]
-		state := "unproven"
+		row := providerJSON{Name: name, State: "unproven", Install: p.Install}
 		if p.Proven {
-			state = "proven"
+			row.State = "proven"
 		}
-		program := "built in"
 		if p.Command != "{self}" {
-			if program, err = exec.LookPath(p.Command); err != nil {
-				program = p.Command + " (not in PATH)"
-			}
+			row.Command = p.Command
+			row.Path, _ = exec.LookPath(p.Command) // none if it is not there
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", name, state, program)
+		rows = append(rows, row)
+	}
+	if asJSON {
+		return printJSON(a.out, rows)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSTATE\tPROGRAM")
+	for _, row := range rows {
+		program := row.Path
+		switch {
+		case row.Command == "":
+			program = "built in"
+		case row.Path == "":
+			program = row.Command + " (not in PATH)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", row.Name, row.State, program)
 	}
 	return w.Flush()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,33 +22,69 @@ func (a *app) workflowsCommand() *cobra.Command {
 		Use: "workflows", Short: "List, show and check workflows", Args: unknownCommand, RunE: needsSubcommand,
 		Example: "  agentmux workflows list\n" + copyWorkflow + "\n  agentmux workflows check",
 	})
+	var asJSON bool
+	list := &cobra.Command{
+		Use: "list", Short: "List the workflows", Args: cobra.NoArgs, Example: "  agentmux workflows list\n  agentmux workflows list --json",
+		RunE: func(*cobra.Command, []string) error { return a.listWorkflows(asJSON) },
+	}
+	list.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {name, source, description, phases, problems}")
 	cmd.AddCommand(
-		example("agentmux workflows list", &cobra.Command{Use: "list", Short: "List the workflows", Args: cobra.NoArgs, RunE: a.listWorkflows}),
+		list,
 		&cobra.Command{Use: "show NAME", Short: "Print a workflow", Example: copyWorkflow, Args: cobra.ExactArgs(1), RunE: a.showWorkflow},
 		example("agentmux workflows check careful", &cobra.Command{Use: "check [NAME]", Short: "Check the project's workflows", Args: cobra.MaximumNArgs(1), RunE: a.checkWorkflows}),
 	)
 	return cmd
 }
 
-func (a *app) listWorkflows(*cobra.Command, []string) error {
+// workflowJSON is one workflow of a listing. One with problems has no phases.
+type workflowJSON struct {
+	Name        string   `json:"name"`
+	Source      string   `json:"source"`
+	Description string   `json:"description"`
+	Phases      []string `json:"phases"`
+	Problems    []string `json:"problems"`
+}
+
+// knownWorkflows are those that are built in and the project's.
+func knownWorkflows(dir fs.FS) []workflowJSON {
+	rows := []workflowJSON{}
+	for _, name := range workflows.Names(dir) {
+		row := workflowJSON{Name: name, Source: "project", Phases: []string{}, Problems: []string{}}
+		if slices.Contains(workflows.Shipped(), name) {
+			row.Source = "built in"
+		}
+		def, _, problems := workflows.Load(name, dir)
+		if problems.Err() != nil {
+			row.Problems = problems.Errors().Lines()
+			rows = append(rows, row)
+			continue
+		}
+		row.Description = def.Description
+		for _, phase := range def.Phases {
+			row.Phases = append(row.Phases, phase.ID)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (a *app) listWorkflows(asJSON bool) error {
 	project, err := a.projectDir()
 	if err != nil {
 		return err
 	}
-	dir := os.DirFS(project)
+	rows := knownWorkflows(os.DirFS(project))
+	if asJSON {
+		return printJSON(a.out, rows)
+	}
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSOURCE\tPHASES\tDESCRIPTION")
-	for _, name := range workflows.Names(dir) {
-		source := "project"
-		if slices.Contains(workflows.Shipped(), name) {
-			source = "built in"
-		}
-		def, _, problems := workflows.Load(name, dir)
-		if problems.Err() != nil {
-			fmt.Fprintf(w, "%s\t%s\t-\tinvalid: agentmux workflows check %s\n", name, source, name)
+	for _, row := range rows {
+		if len(row.Problems) > 0 {
+			fmt.Fprintf(w, "%s\t%s\t-\tinvalid: agentmux workflows check %s\n", row.Name, row.Source, row.Name)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", name, source, len(def.Phases), def.Description)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", row.Name, row.Source, len(row.Phases), row.Description)
 	}
 	return w.Flush()
 }

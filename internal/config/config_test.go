@@ -223,7 +223,7 @@ func TestTheFlagFileMustExistAndTheOthersNeedNot(t *testing.T) {
 	_, problems := config.Load(config.Sources{
 		UserFile: dir + "/absent.yaml", Project: fstest.MapFS{}, FlagFile: dir + "/gone.yaml",
 	})
-	if want := dir + "/gone.yaml: no such file"; len(problems) != 1 || problems[0].String() != want {
+	if want := dir + "/gone.yaml: cannot be read: no such file"; len(problems) != 1 || problems[0].String() != want {
 		t.Errorf("problems %v, want %s", problems.Lines(), want)
 	}
 }

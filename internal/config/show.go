@@ -11,6 +11,7 @@ import (
 type Value struct {
 	Path  string
 	Text  string
+	Plain any    // the value as JSON would have it
 	Layer string // one of the Layer constants
 	File  string // empty for the built-in layer
 	Line  int
@@ -28,7 +29,7 @@ func (c *Config) show(out []Value, path string, n, base *document.Node) []Value 
 		n = base // an empty value means the default
 	}
 	if n.Kind != document.Map || len(n.Fields) == 0 {
-		v := Value{Path: path, Text: flow(n), Layer: c.layers[n.File]}
+		v := Value{Path: path, Text: flow(n), Plain: n.Plain(), Layer: c.layers[n.File]}
 		if v.Layer != LayerBuiltIn {
 			v.File, v.Line = n.File, n.Line
 		}
