@@ -143,11 +143,16 @@ func outcomeCode(s *orchestrator.State) int {
 func explainRun(err error) error {
 	var problems *document.Error
 	var preflight *host.PreflightError
+	var read *gitrepo.RemoteError
 	switch {
 	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrUnknownBase), errors.Is(err, host.ErrProductManager):
 		return usage(err)
 	case errors.Is(err, gitrepo.ErrShallow):
 		return usageText("this clone is shallow, and a run starts from the whole history; git fetch --unshallow brings the rest")
+	case errors.As(err, &read) && read.Kind == gitrepo.PushNetwork:
+		return fmt.Errorf("the git server does not answer: %s; try again, agentmux doctor probes it", read.Text)
+	case errors.As(err, &read):
+		return fmt.Errorf("the git server refuses: %s; agentmux doctor shows what the token may do", read.Text)
 	}
 	return err
 }

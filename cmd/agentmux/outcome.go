@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -17,6 +18,10 @@ func (a *app) tellEnd(dir string, s *orchestrator.State) {
 		a.say("next: %s", line)
 	} else if s.Outcome == orchestrator.OutcomeDone && s.Completion.PRURL != "" {
 		a.say("done: %s", s.Completion.PRURL)
+	}
+	if e := (session.Entry{Name: s.SessionID, Dir: dir, State: s}); owes(e) && ghsync.Trouble(dir) != "" {
+		a.say("not everything is shown on the issue: %s", a.shown()(ghsync.Trouble(dir)))
+		a.say("next: agentmux resume %s tries that again", s.SessionID)
 	}
 	if s.Outcome != orchestrator.OutcomeNeedsHuman && s.Outcome != orchestrator.OutcomeFailed {
 		return

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -50,7 +51,8 @@ type statusJSON struct {
 	Subplans  map[string]string       `json:"subplans"`
 	Questions []orchestrator.Question `json:"questions"`
 	Sandbox   string                  `json:"sandbox"`
-	Setup     string                  `json:"setup,omitempty"` // why sandbox.setup is not run
+	Setup     string                  `json:"setup,omitempty"`  // why sandbox.setup is not run
+	GitHub    string                  `json:"github,omitempty"` // why not everything is shown there
 	Next      string                  `json:"next,omitempty"`
 }
 
@@ -60,6 +62,9 @@ func (a *app) statusOf(e session.Entry) statusJSON {
 		sessionJSON: listJSON([]session.Entry{e})[0], Outcome: string(s.Outcome), Reason: string(s.OutcomeReason),
 		Cause: shown(string(s.Cause)), Iteration: s.ReviewIteration, Agents: map[string]string{}, Subplans: s.SubplanStatus,
 		Questions: []orchestrator.Question{}, Sandbox: "none", Setup: a.setupOf(e), Next: nextStep(e),
+	}
+	if s.Mirror {
+		out.GitHub = shown(ghsync.Trouble(e.Dir))
 	}
 	if s.Gate != nil {
 		out.Gate = s.Gate.Name
@@ -104,6 +109,9 @@ func nextStep(e session.Entry) string {
 		if step := proposal(e.Dir, s); step != "" || e.Running || s.Phase != orchestrator.PhaseDone || s.Completion.PRNumber == 0 {
 			return step
 		}
+		if owes(e) {
+			return "agentmux resume " + e.Name + " shows the rest on GitHub"
+		}
 		return "review the pull request; agentmux changes \"...\" " + e.Name + " asks for another round"
 	case !e.Running:
 		return "no host runs it: agentmux resume " + e.Name
@@ -136,6 +144,9 @@ func (a *app) printStatus(w io.Writer, e session.Entry) {
 	row("branch", "%s from %s", s.FeatureBranch, s.BaseBranch)
 	if s.Completion.PRURL != "" {
 		row("pull", "%s", s.Completion.PRURL)
+	}
+	if trouble := ghsync.Trouble(e.Dir); trouble != "" && s.Mirror {
+		row("github", "%s", trouble)
 	}
 	printWork(row, s)
 	if next := nextStep(e); next != "" {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -37,5 +40,47 @@ func TestTheNextStepIsOneThatIsTaken(t *testing.T) {
 		if got := nextStep(session.Entry{Name: "one", Running: !c.state.Ended(), State: &c.state}); got != c.want {
 			t.Errorf("%s: %s", c.name, got)
 		}
+	}
+}
+
+// What GitHub refused to show is said at the end and by status, and a resume shows it when
+// GitHub lets it.
+func TestWhatGitHubRefusedToShowIsOwed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.github.Inject(ghsynctest.Fault{Route: "POST .../issues/{number}/labels", From: 2, Status: 403, Message: "Resource not accessible by integration"})
+	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
+	e := r.session()
+	again := "agentmux resume " + e.Name
+	if !strings.Contains(res.err, "next: "+again) || !strings.Contains(res.err, "not everything is shown on the issue: ") {
+		t.Errorf("the end says\n%s", res.err)
+	}
+	if out := r.expect(0, "status").out; !strings.Contains(out, "Resource not accessible") || !strings.Contains(out, again) {
+		t.Errorf("status says\n%s", out)
+	}
+	r.github.Heal()
+	r.expect(0, "resume", e.Name)
+	r.done(r.session())
+	if got := r.github.Repo(rigRepo).Issue(1).Labels; !slices.Equal(got, []string{"agentmux:done"}) {
+		t.Errorf("labels %q", got)
+	}
+	if out := r.expect(0, "status").out; strings.Contains(out, "Resource not accessible") || strings.Contains(out, again) {
+		t.Errorf("after all was shown status says\n%s", out)
+	}
+}
+
+// A word of the server's git is one line with a next step.
+func TestBrokenGitServerIsNamedInOneLine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	for route, want := range map[string]string{"refuses": "what the token may do", "does not answer": "try again"} {
+		status := map[string]int{"refuses": 403, "does not answer": 502}[route]
+		r.github.Inject(ghsynctest.Fault{Route: "GIT fetch-refs", From: 2, Status: status, Message: "x"})
+		res := r.expect(1, append([]string{"issue", "1"}, quickRun...)...)
+		text := strings.TrimSpace(res.err)
+		if line := text[strings.LastIndex(text, "\n")+1:]; !strings.Contains(line, "the git server "+route) || !strings.Contains(line, want) || strings.Contains(line, "fatal:") {
+			t.Errorf("%d: %s", status, text)
+		}
+		r.github.Heal()
 	}
 }
