@@ -57,6 +57,9 @@ func (b *blocks) line(at int) int {
 		b.lineHTML = true // its backticks quote nothing
 		if prefix := line[:len(line)-len(body)]; len(body) != len(content) {
 			b.inner = containerIndent(prefix, afterBlank, b.inner)
+			if b.inner == unsure || strings.Contains(prefix, "    ") || strings.Contains(prefix, "\t") {
+				b.html = true // perhaps no fence: text, and what it quotes goes on
+			}
 			return 0
 		}
 		return b.openFence(at, f, afterBlank)
@@ -64,8 +67,9 @@ func (b *blocks) line(at int) int {
 	if body == line || body == content && b.inner != unsure && len(line)-len(body) < b.inner {
 		b.inner = 0 // left of its content, so the list has ended
 	}
-	if len(body) > 1 && body[0] == '<' && (isLetter(body[1]) || body[1] == '/') {
-		b.html = true
+	if name, ok := strings.CutPrefix(body, "<"); ok {
+		name = strings.TrimPrefix(name, "/")
+		b.html = b.html || name != "" && isLetter(name[0])
 	}
 	return 0
 }
@@ -79,17 +83,18 @@ func (b *blocks) openFence(at int, f fence, afterBlank bool) int {
 	case indent == "" || b.inner != unsure && len(indent) < b.inner:
 		b.inner = 0
 	case b.inner != 0 && b.inner != unsure && !strings.Contains(indent, "\t"):
-		return 0 // of the list
+		// It is of the list, unless so far to the right a part of its text.
+		b.html = b.html || len(indent) > b.inner+3
+		return 0
 	}
 	if b.doubt || b.raw != "" || b.inner != 0 || !afterBlank && (b.html || !plain) {
-		b.doubt = true
+		b.doubt, b.html = true, true
 		return 0
 	}
 	end := b.closeFence(at+len(line), f, indent)
 	if end == 0 {
 		b.doubt = true
 	}
-	b.html = false
 	return end
 }
 

@@ -127,13 +127,38 @@ func (c *htmlCleaner) angle(i int) int {
 		if end := strings.IndexByte(lineAt(c.text, i), '>'); end >= 0 {
 			return c.replace(i, i+end+1, Comment, removed)
 		}
+		if c.inBlock() {
+			return c.replace(i, c.bogusEnd(i), Comment, removed)
+		}
 	}
 	return c.keep(i, i+1)
+}
+
+// inBlock reports whether GitHub may take the present line for HTML as it stands.
+func (c *htmlCleaner) inBlock() bool {
+	return c.blocks.html || c.blocks.lineHTML || c.blocks.raw != ""
+}
+
+// bogusEnd returns where what HTML takes for a comment ends: at ">" or with the block
+// of HTML it stands in.
+func (c *htmlCleaner) bogusEnd(i int) int {
+	end := c.find.end(i, ">")
+	if c.blocks.raw != "" {
+		return end
+	}
+	return min(end, c.find.start(i, "\n\n"))
+}
+
+// startsLine reports whether nothing but marks of quotes and lists stands before i.
+func (c *htmlCleaner) startsLine(i int) bool {
+	line := c.text[strings.LastIndexByte(c.text[:i], '\n')+1 : i]
+	return strings.Trim(line, containerMarks) == ""
 }
 
 // declaration deals with comments and what a browser treats as such.
 func (c *htmlCleaner) declaration(i int) int {
 	rest := c.text[i:]
+	inBlock := c.inBlock()
 	c.blocks.lineHTML = true
 	switch {
 	case strings.HasPrefix(rest, "<!-->"), strings.HasPrefix(rest, "<!--->"):
@@ -146,12 +171,13 @@ func (c *htmlCleaner) declaration(i int) int {
 	case rest[1] == '?':
 		return c.until(i, "?>")
 	}
-	paragraph := c.find.start(i, "\n\n")
-	if end := c.find.end(i, ">"); end <= paragraph {
+	end, isName := c.find.end(i, ">"), len(rest) > 2 && isLetter(rest[2])
+	switch {
+	case end <= c.find.start(i, "\n\n"), isName && c.startsLine(i):
+		// At the start of a line its block goes on over blank lines.
 		return c.replace(i, end, Comment, removed)
-	}
-	if len(rest) > 2 && isLetter(rest[2]) {
-		return c.replace(i, paragraph, Comment, removed)
+	case isName || inBlock:
+		return c.replace(i, c.bogusEnd(i), Comment, removed)
 	}
 	return c.keep(i, i+1)
 }
@@ -166,14 +192,13 @@ func (c *htmlCleaner) until(i int, mark string) int {
 
 // tag deals with the tag at i.
 func (c *htmlCleaner) tag(i int) int {
-	htmlBlock := c.blocks.html || c.blocks.lineHTML || c.blocks.raw != ""
-	t, ok := c.tags.read(i, htmlBlock)
+	t, ok := c.tags.read(i, c.inBlock())
 	if !ok {
 		return c.keep(i, i+1)
 	}
 	end := i + t.size
 	what := elements()[t.name]
-	if what == unknown && isGeneric(t, c.text[i:end]) {
+	if what == unknown && isGeneric(c.text[i:end]) {
 		return c.keep(i, i+1)
 	}
 	if c.line && t.attributes == "" {

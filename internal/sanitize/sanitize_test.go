@@ -20,6 +20,7 @@ func TestSecurity4HiddenTextIsRemoved(t *testing.T) {
 		{"numeric references", "&#72;&#x69;&#X21; &#60;", "Hi! <"},
 		{"without semicolon", "&#72i", "Hi"},
 		{"of references", "&#38;#38;#38;#72;i", "Hi"},
+		{"digits of references", "&#65a &#x4a;&#x4F; &#38;\n1.", "Aa JO &\n1."},
 		{"of many references", "&" + strings.Repeat("#38;", 50) + "#72;i", "Hi"},
 		{"invisible references", "a&shy;b&ZeroWidthSpace;c&nbsp;d&lrm;e", "abc de"},
 		{"visible references stay", "a &lt;b&gt; &amp;#65 x & y &unknown;", "a &lt;b&gt; &amp;#65 x & y &unknown;"},
@@ -34,6 +35,13 @@ func TestSecurity4HiddenTextIsRemoved(t *testing.T) {
 		{"odd ends", "<!-- EVIL --!>a<!-- EVIL --->b", "[removed]a[removed]b"},
 		{"CDATA, doctype, instruction", "a<![CDATA[ EVIL ]]>b<!DOCTYPE EVIL>c<?php EVIL > EVIL ?>d", "a[removed]b[removed]c[removed]d"},
 		{"bogus comments", "<!EVIL>a</ EVIL>b<? EVIL >c", "[removed]a[removed]b[removed]c"},
+		{"escaped comment", `\<!-- EVIL -->`, `\[removed]`},
+		{"CDATA that HTML ends before", "<![CDATA[ EVIL > EVIL ]]>x", "[removed]x"},
+		{"declaration without end", "a <! EVIL", "a [removed]"},
+		{"declaration of paragraphs", "a\n> <!x\n\nEVIL\n\nEVIL > b", "a\n> [removed] b"},
+		{"declaration in a paragraph", "a <!x EVIL\n\nb > c", "a [removed]\n\nb > c"},
+		{"bogus comments in an HTML block", "<div>\n</ EVIL\nEVIL\n>a\n<! EVIL\n\nb > c", "<div>\n[removed]a\n[removed]\n\nb > c"},
+		{"bogus comment in pre", "<pre>\n</ EVIL\n\nEVIL > a</pre>", "<pre>\n[removed] a</pre>"},
 		{"comment by references", "&#60;!-- EVIL --&#62;", "[removed]"},
 		{"comment in a comment", "<!-- <!-- EVIL --> x", "[removed] x"},
 		{"comment around a fence", "<!--\n\n```\nEVIL\n```\n-->x", "[removed]x"},
@@ -42,10 +50,16 @@ func TestSecurity4HiddenTextIsRemoved(t *testing.T) {
 		{"quoted end", `<b title="> EVIL">x`, "<b>x"},
 		{"attribute of lines", "<b\ntitle='\nEVIL\n'\n>x", "<b>x"},
 		{"attribute without end", "<div>\n<b title=\" EVIL\n\nEVIL", "<div>\n<b>"},
+		{"quotes in quotes", `<b a='"> EVIL' b="'> EVIL">x`, "<b>x"},
+		{"spaces in a tag", "<b\ta \t=\n'> EVIL'c = \"> EVIL\" d/ e='> EVIL'>x", "<b>x"},
+		{"quote in a value", `<b a=x'>y' z>`, "<b>y' z>"},
+		{"end of the text", "<b", "<b>"},
 		{"tag without end", "<div>\n<foo EVIL\n\nx", "<div>\n\n\nx"},
 		{"content", "a<script>EVIL</script>b<STYLE>EVIL</Style >c<svg><b>EVIL</b></svg>d<title>EVIL</title\n>e", "abcde"},
 		{"pretended end of content", "a<svg></svgx>EVIL</svg>b", "ab"},
 		{"content without end", "a <title> b", "a  b"},
+		{"content in capitals", "<TEXTAREA>EVIL</TEXTAREA>x", "x"},
+		{"code after content", "<script>EVIL</script>\n\n`<b c>`", "\n\n`<b c>`"},
 		{"pictures", `<img alt="EVIL" src=x><IMG/EVIL><image EVIL>`, "[image removed][image removed][image removed]"},
 		{"other elements", `<form action=EVIL><input value="EVIL"><x-y EVIL>a</x-y></form>`, "a"},
 		{"unknown with attributes", "a <please EVIL now> b", "a  b"},
@@ -63,18 +77,25 @@ func TestSecurity4HiddenTextIsRemoved(t *testing.T) {
 		// S6
 		{"images", `![EVIL](http://x "EVIL") ![EVIL][r] ![r] ![no]` + "\n\n[r]: http://x", "[image removed] [image removed] [image removed] ![no]\n\n"},
 		{"image as link", "[![EVIL](http://x)](http://y)", "[[image removed]](http://y)"},
+		{"image after a bang", "!![EVIL](http://x)", "![image removed]"},
+		{"image behind a fence that is none", "x ```![EVIL](y)\n```", "x ```[image removed]\n```"},
+		{"title behind escapes and brackets", `[a](x\) "EVIL") [b](x "b\" (EVIL") [c](x_(y)_z "EVIL")`, `[a](x\)) [b](x) [c](x_(y)_z)`},
+		{"title of a link over lines", "[a\nb](http://x \"EVIL\")", "[a\nb](http://x)"},
 		{"link title", `[a](http://x "EVIL") [b](<http://x> 'EVIL') [c](http://x (EVIL))`, "[a](http://x) [b](http://x) [c](http://x)"},
 		{"title of lines", "[a](http://x\n\"EVIL\nEVIL\")", "[a](http://x)"},
 		{"comment definition", "[//]: # (EVIL)\n[//]: # \"EVIL\"\n[comment]: <> (EVIL)\nx", "\n\n\nx"},
 		{"used comment definition", "[//] x\n\n[//]: # (EVIL)", "[//] x\n\n"},
 		{"unused definition", "a\n\n[EVIL]: EVIL\n> - [EVIL]: EVIL 'EVIL'\n", "a\n\n\n> - \n"},
+		{"unused definitions, odd", "[EVIL\\]x]: EVIL\n[EVIL]: EVIL \t\nx", "\n\nx"},
 		{"used definition", "[a]\n\n[a]: http://x 'EVIL'\n[A]: http://EVIL", "[a]\n\n[a]: http://x\n"},
 		{"definition of lines", "[a]\n\n[a]:\n  http://x\n  'EVIL\n EVIL'\nb", "[a]\n\n[a]:\n  http://x\nb"},
 		{"hidden label", "[a][EVIL] x\n\n[EVIL]: http://x", "[a](http://x) x\n\n"},
 		{"unused footnote", "a[^1]\n\n[^1]: b\n\n[^2]: EVIL\nEVIL\n\n    EVIL\n\nc", "a[^1]\n\n[^1]: b\n\n\n\nc"},
 		{"schemes", "[a](javascript:EVIL) <data:EVIL> [b](HTTP://x) <mailto:a@b.c> <a@b.c>", "[a] [link removed] [link removed] [b](HTTP://x) <mailto:a@b.c> <a@b.c>"},
+		{"odd schemes", "[a](x+y.z-09:EVIL) [b](x&colon;EVIL) <javascript:EVIL@b.c> <js:EVIL>", "[a] [link removed] [b] [link removed] [link removed] [link removed]"},
 		{"link nobody sees", "x[](http://EVIL)[ ](EVIL)y", "x[link removed][link removed]y"},
 		{"words as target", "[a](<EVIL EVIL>)", "[a]()"},
+		{"words as target, no tag", "[a](<1 EVIL>)", "[a] [link removed]"},
 	} {
 		out, report := sanitize.Sanitize(c.text)
 		if out != c.want {
@@ -136,6 +157,18 @@ func TestSecurity4HiddenTextInPretendedCodeIsRemoved(t *testing.T) {
 		"longer run":                          "`a`` " + comment + " `` b",
 		"backtick in what is no tag":          "x <foo,bar x` y> x ` " + comment + " `",
 		"definition":                          "[a]: x \"` EVIL `\"",
+		"fence of a long number":              "1234567890. ```\n` ``` <!-- EVIL --> ` x",
+		"fence of no list":                    ". ```\n` ``` <!-- EVIL --> ` x",
+		"fence of no list, in a paragraph":    "x\n     - ```\n` ``` <!-- EVIL --> ` x",
+		"text indented as code":               "x\n    ```\n` ``` <!-- EVIL --> ` x",
+		"text of a list indented as code":     "- ```\n  ```\n  x\n      ```\n  ` ``` <!-- EVIL --> ` x",
+		"fence with a backtick behind":        "```a`b" + hidden + "```",
+		"fence in a nested list":              "- - ```\n    y\n\n    ```\n    <!-- EVIL -->\n    ```",
+		"backtick in an address, then code":   "<a`@b.c> `<!-- EVIL -->`",
+		"backtick in an attribute, then code": "x <b title='`'> `<!-- EVIL -->`",
+		"backtick in a link, then code":       "<http://`> `![EVIL](x)`",
+		"code after the end of pre":           "<pre>\n\nx</pre> `<!-- EVIL -->`",
+		"fence that pre holds":                "<pre>\n\n```\n</pre>\n[a](b \"EVIL\")\n```",
 		"raw goes on after a pretended fence": "x <pre>\n\n```\ny\n```\n\n```" + hidden + "```",
 	} {
 		if out, _ := sanitize.Sanitize(text); strings.Contains(out, evil) {
@@ -147,7 +180,7 @@ func TestSecurity4HiddenTextInPretendedCodeIsRemoved(t *testing.T) {
 func TestGitHub44VisibleTextStays(t *testing.T) {
 	for name, text := range map[string]string{
 		"prose":                 "# Title\n\nSome *text*, a < b && b > c, 1 << 2, a <- b, <3, I </3\n\n- [ ] task\n- [x] done\n",
-		"generic":               "Vec<u8> and HashMap<String, Vec<u8>>, List<T>, vector<std::string>, Foo<&'a str>",
+		"generic":               "Vec<u8> and HashMap<String, Vec<u8>>, List<T>, vector<std::string>, Foo<&'a str>, Box<_>",
 		"fence":                 "Steps:\n\n```html\n<div class=\"x\" onclick='y()'><!-- stays --><img src=x></div>\n<!--\n![a](b \"c\")\n[//]: # (x)\n```\n\nmore",
 		"fence after text":      "Steps:\n```html\n<!-- stays -->\n```\nmore\n\n~~~~\n<b x>\n~~~\n~~~~\n",
 		"fence in a list":       "1. do\n\n   ```sh\n   cat <a >b # <!-- x -->\n   ```\n2. then",
@@ -159,6 +192,15 @@ func TestGitHub44VisibleTextStays(t *testing.T) {
 		"two fences":            "a\n```\n<!--\n```\nb\n\n```\n-->\n```",
 		"stray comment mark":    "```\n<!--\n```\n\nvisible",
 		"inline code":           "The `<!--` mark, `<div class=x>` and ``a ` <b c>`` stay; `![x](y)` too.",
+		"code in paragraphs":    "<b>x</b>\n\n`<b c>` <https://x.y> `1.![x](y)` <pre>x</pre>\n\n`<b c>`",
+		"fences at once":        "2. ```\n   x\n   ```\n\nplain\n\n```\n<!-- stays -->\n```",
+		"fence after a margin":  "- ```\n  x\n  ```\n```\n<!-- stays -->\n```",
+		"fence of a wide list":  "-    ```\n     x\n     ```\n\n   ```\n   <!-- stays -->\n   ```",
+		"fence of a long list":  "123456789. ```\n           x\n           ```\n\n   ```\n   <!-- stays -->\n   ```",
+		"fence after > indents": "> ```\n> x\n> ```\n\n  ```\n  <!-- stays -->\n  ```\nx\n   ```\n   <!-- stays -->\n   ```",
+		"fence of tildes":       "~~~ a`b\n<!-- stays -->\n~~~",
+		"unfinished tags":       "x <b\n\na <c d='e\n\nf'> g <a@b\n\n</ h </",
+		"no definitions":        "- [ ]: task\n[a]:\n\nb\n[c]: http://x 'd' e\n[f](g\n\n\"h\") [i](1j:k) [l](docs/x.md#y:z)",
 		"link":                  "[a](http://x/y_(z)) [b](docs/x.md#y) [c] [d][e] <https://x.y/z> mailto:a@b.c",
 		"used definition":       "See [a] and [b][].\n\n[a]: http://x\n[b]: docs/b.md\n",
 		"footnote":              "a[^1]\n\n[^1]: see [x](http://y)\n",
@@ -197,7 +239,7 @@ func TestGitHub44ShapingCharactersAreNotCounted(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"joiner in Latin": "a\u200db", "variant of a letter": "a\ufe0f", "joiner at the end": "می\u200c",
+		"joiner in Latin": "a\u200db", "variant of a letter": "a\ufe0f", "joiner at the end": "می\u200c", "joiner behind an emoji": "👩\u200da",
 	} {
 		if _, report := sanitize.Sanitize(text); report.Removed[sanitize.Invisible] != 1 {
 			t.Errorf("%s: report is %+v", name, report)
@@ -206,12 +248,12 @@ func TestGitHub44ShapingCharactersAreNotCounted(t *testing.T) {
 }
 
 func TestReportCountsByClass(t *testing.T) {
-	_, report := sanitize.Sanitize("<!-- a --><b c>\u200b\u202e&#65;![x](y)[a](b \"c\")<form>")
+	_, report := sanitize.Sanitize("<!-- a --><b c>\u200b\u202a\u202e\u2066\u2069&#65;![x](y)[a](b \"c\")<form>")
 	data, err := json.Marshal(report)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"removed":{"attribute":1,"bidi":1,"comment":1,"entity":1,"image":1,"invisible":1,"link":1,"tag":1},"cut_bytes":0}`
+	want := `{"removed":{"attribute":1,"bidi":4,"comment":1,"entity":1,"image":1,"invisible":1,"link":1,"tag":1},"cut_bytes":0}`
 	if string(data) != want {
 		t.Errorf("report is %s, want %s", data, want)
 	}
