@@ -91,6 +91,9 @@ func (a *app) approveCommand() *cobra.Command {
 				p.Args["of"] = of
 			}
 			s, err := chosen(args, named)
+			if err == nil && len(exclude) > 0 {
+				err = a.checkExcluded(cmd.Context(), s, exclude)
+			}
 			if err != nil {
 				return err
 			}
