@@ -12,7 +12,7 @@ var securityCases = map[int]string{
 	10: "Nested repositories in every spelling are refused, time and again; ignored ones are no matter.",
 	11: "Links, FIFOs and swaps during the walk bring nothing from outside into a tree.",
 	12: "Paths that run where they are opened are blocked in each spelling, by renames and links too; masked ones come from the base.",
-	13: "Held paths keep the pull request a draft and stand on top of it until somebody approves.",
+	13: "Held paths keep the pull request a draft and stand on top of it.",
 	14: "Sizes count at the limit and one beyond it; what was large before may grow a little.",
 	15: "A title of metacharacters becomes a plain name.",
 	16: "Text that was put into a prompt is not scanned for directives.",
@@ -27,7 +27,7 @@ var securityCases = map[int]string{
 // securityAlso are tests that carry a case under another name.
 var securityAlso = map[int][]string{
 	4:  {"internal/sanitize/fuzz_test.go FuzzSanitize"},
-	13: {"orchestrator/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
+	13: {"internal/host/github_test.go TestProtocolG5HeldPathsKeepTheDraft", "orchestrator/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
 	23: {"ghsync/identity_test.go TestGitHub8NoTokenGoesToAnotherHost", "internal/gitrepo/remote_test.go TestThePasswordIsNotGivenToAnotherHost"},
 	24: {"ghsync/render_test.go TestGitHub47MirrorWrites", "ghsync/body_test.go TestGitHub50MarkersAreReadOnlyFromTheLastLine"},
 }

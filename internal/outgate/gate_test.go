@@ -23,6 +23,7 @@ type rig struct {
 	host *gitrepo.Host
 	base map[string]string
 	spec outgate.Spec
+	ids  map[string]string // of contents that were written
 }
 
 func newRig(t *testing.T, base map[string]string) *rig {
@@ -31,7 +32,7 @@ func newRig(t *testing.T, base map[string]string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, host: h, base: base, spec: outgate.Spec{Secrets: redact.New()}}
+	r := &rig{t: t, host: h, base: base, spec: outgate.Spec{Secrets: redact.New()}, ids: map[string]string{}}
 	r.spec.Base = r.tree(gitrepo.EmptyTree, base)
 	return r
 }
@@ -54,11 +55,7 @@ func (r *rig) tree(base string, files map[string]string) string {
 			c.NewMode = "100755"
 		}
 		if c.Status == 'A' && c.NewID == "" {
-			id, err := r.host.WriteBlob(r.t.Context(), []byte(content))
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			c.NewID = id
+			c.NewID = r.write(content)
 		}
 		changes = append(changes, c)
 	}
@@ -67,6 +64,18 @@ func (r *rig) tree(base string, files map[string]string) string {
 		r.t.Fatal(err)
 	}
 	return id
+}
+
+func (r *rig) write(content string) string {
+	r.t.Helper()
+	if r.ids[content] == "" {
+		id, err := r.host.WriteBlob(r.t.Context(), []byte(content))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		r.ids[content] = id
+	}
+	return r.ids[content]
 }
 
 func (r *rig) check(files map[string]string) outgate.Report {
@@ -284,7 +293,10 @@ func TestSecurity14Sizes(t *testing.T) {
 		{"lines at the limit", map[string]string{"long": strings.Repeat("m\n", 10_000)}, "", ""},
 		{"lines beyond", map[string]string{"long": strings.Repeat("m\n", 10_001)}, "", "size.lines "},
 		{"shrinking", map[string]string{"big.txt": "-", "big.bin": "-"}, "", "size.lines "},
-		{"hard bytes", parts(1, 20<<20+1), "size.bytes :0", ""},
+		{"hard bytes at the limit", parts(20, 1<<20), "", "size.bytes , size.lines "},
+		{"hard bytes", more(parts(20, 1<<20), "one", "1"), "size.bytes :0", ""},
+		{"hard files at the limit", many(3000), "", "size.files "},
+		{"hard files", many(3001), "size.files :0", ""},
 	}
 	r := newRig(t, base)
 	for _, c := range cases {

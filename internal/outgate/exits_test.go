@@ -1,0 +1,81 @@
+package outgate_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/internal/outgate"
+)
+
+// disguises are twenty forms of a secret.
+func disguises(secret string) map[string]string {
+	each := func(text, format, between string) string {
+		var parts []string
+		for i := range len(text) {
+			parts = append(parts, fmt.Sprintf(format, text[i]))
+		}
+		return strings.Join(parts, between)
+	}
+	backwards := []byte(secret)
+	slices.Reverse(backwards)
+	std, web := base64.StdEncoding.EncodeToString, base64.RawURLEncoding.EncodeToString
+	return map[string]string{
+		"plain": secret, "without its head": secret[7:], "without its end": secret[:len(secret)-9], "a window": secret[9:21],
+		"base64": std([]byte(secret)), "base64, offset 1": std([]byte("x" + secret)), "base64, offset 2": std([]byte("xy" + secret)),
+		"base64 of URLs": web([]byte(secret)), "base64, reversed": std(backwards), "hex": hex.EncodeToString([]byte(secret)),
+		"HEX": strings.ToUpper(hex.EncodeToString([]byte(secret))), "percent": each(secret, "%%%02x", ""), "percent, twice": each(secret, "%%25%02X", ""),
+		"of a query": url.QueryEscape(secret + "&"), "JSON": each(secret, `\u%04x`, ""), "octal": each(secret, `\%03o`, ""),
+		"reversed": string(backwards), "dotted": each(secret, "%c", "."), "dashed in fours": strings.Join(chunks(secret, 4), "-"),
+		"spaced, reversed": each(string(backwards), "%c", " "),
+	}
+}
+
+func chunks(text string, n int) (out []string) {
+	for part := range slices.Chunk([]byte(text), n) {
+		out = append(out, string(part))
+	}
+	return out
+}
+
+// Each disguise is stopped at each way out of a push.
+func TestSecurity7TwentyDisguisesAtEightExits(t *testing.T) {
+	secret := strings.NewReplacer("-", "x", "_", "y").Replace(canary(t))
+	r := newRig(t, map[string]string{"a": "a\n", "b": "b\n"})
+	if err := r.spec.Secrets.Add("github", secret); err != nil {
+		t.Fatal(err)
+	}
+	text := func(where string) func(string) outgate.Report {
+		return func(disguise string) outgate.Report {
+			r.spec.Texts = map[string]string{where: disguise}
+			defer func() { r.spec.Texts = nil }()
+			return r.check(map[string]string{"a": "b\n"})
+		}
+	}
+	forms := disguises(secret)
+	exits := map[string]func(disguise string) outgate.Report{
+		"content":        func(d string) outgate.Report { return r.check(map[string]string{"a": "one\n" + d + "\n"}) },
+		"binary content": func(d string) outgate.Report { return r.check(map[string]string{"a": "\x00" + d}) },
+		"file name":      func(d string) outgate.Report { return r.check(map[string]string{"dir/" + d + ".txt": "x\n"}) },
+		"symlink":        func(d string) outgate.Report { return r.check(map[string]string{"l": "->" + d}) },
+		"commit message": text("commit message"), "branch": text("branch"), "title": text("title"), "body": text("body"),
+	}
+	if len(forms) != 20 || len(exits) != 8 {
+		t.Fatalf("%d disguises, %d exits", len(forms), len(exits))
+	}
+	for exit, leave := range exits {
+		for name, disguise := range forms {
+			report := leave(disguise)
+			if !slices.ContainsFunc(report.Findings, func(f outgate.Finding) bool { return f.Rule == "secret.github" }) {
+				t.Errorf("%s leaves by the %s: %s", name, exit, findings(report))
+			}
+			if strings.Contains(fmt.Sprintf("%+v", report), secret[:12]) {
+				t.Errorf("%s, %s: the report holds the value", name, exit)
+			}
+		}
+	}
+}
