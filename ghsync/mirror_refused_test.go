@@ -53,3 +53,16 @@ func TestStatusThatWasNotFoundHasNoTwin(t *testing.T) {
 		}
 	}
 }
+
+// The verdict on the commit leads to the status comment, also where that came late.
+func TestVerdictOnCommitWaitsForItsLink(t *testing.T) {
+	st := newStage(t)
+	st.openPR()
+	paces["at once"](st)
+	st.server.Inject(ghsynctest.Unavailable("POST .../issues/{number}/comments", 500, 1))
+	st.run(st.mirror(st.options()))
+	statuses := st.repo.Statuses(st.repo.Pulls()[0].HeadSHA)
+	if len(statuses) != 1 || !strings.Contains(statuses[0].TargetURL, "#issuecomment-") {
+		t.Errorf("statuses %+v", statuses)
+	}
+}

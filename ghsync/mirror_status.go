@@ -242,9 +242,13 @@ func (m *Mirror) findTwins(ctx context.Context) error {
 	return nil
 }
 
-// verdictOnCommit puts the review's result on the pushed commit.
+// verdictOnCommit puts the review's result on the pushed commit, with a link to the status
+// comment: as long as that is owed, it waits.
 func (m *Mirror) verdictOnCommit(ctx context.Context) (time.Duration, error) {
 	if !m.view.pushed || m.view.commit == "" || m.o.Client == nil || m.o.Sink != nil {
+		return 0, nil
+	}
+	if m.owesStatus() && !m.off[stepFirstStatus] {
 		return 0, nil
 	}
 	state, err := m.session.ReadState()
