@@ -48,7 +48,7 @@ type kind int
 
 const (
 	reading    kind = iota // GET, HEAD, a GraphQL query
-	idempotent             // PATCH, PUT, DELETE
+	idempotent             // PATCH, PUT, DELETE, adding a label
 	creating               // POST, a GraphQL mutation: sent once
 )
 

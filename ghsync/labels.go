@@ -77,6 +77,7 @@ func labelNames(list []namedLabel) []string {
 func (c *Client) AddLabel(ctx context.Context, repo Repo, issue int, name string) ([]string, error) {
 	in := map[string][]string{"labels": {name}}
 	var now []namedLabel
+	ctx = context.WithValue(ctx, kindKey, idempotent) // the one POST that may be sent again
 	if err := c.do(ctx, http.MethodPost, repo.path("/issues/%d/labels", issue), in, &now); err != nil {
 		return nil, fmt.Errorf("add label %s: %w", name, err)
 	}

@@ -141,19 +141,40 @@ func isMoved(err error) bool     { return errors.As(err, new(*ghsync.Moved)) }
 func isForbidden(err error) bool { return ghsync.HasCode(err, ghsync.CodeForbidden) }
 
 func TestGitHub7IdempotentWriteIsRepeatedAfterReset(t *testing.T) {
-	over(t, func(n int, _ *http.Request) (*http.Response, error) {
-		if n < 3 {
-			return nil, errors.New("connection reset by peer")
+	for name, tc := range map[string]struct {
+		write  func(context.Context, *ghsync.Client) error
+		answer string
+		path   string
+	}{
+		"PATCH of a comment": {func(ctx context.Context, c *ghsync.Client) error { return c.Sink(octoWidgets).EditComment(ctx, 5, "x") }, `{"id":5}`, "/issues/comments/5"},
+		"DELETE of a label":  {func(ctx context.Context, c *ghsync.Client) error { return c.RemoveLabel(ctx, octoWidgets, 1, "x y") }, `[]`, "/issues/1/labels/x%20y"},
+		"a label put on": {func(ctx context.Context, c *ghsync.Client) error {
+			_, err := c.AddLabel(ctx, octoWidgets, 1, "x")
+			return err
+		}, `[]`, "/issues/1/labels"},
+	} {
+		for how, fails := range map[string]func() (*http.Response, error){
+			"reset":      func() (*http.Response, error) { return nil, errors.New("connection reset by peer") },
+			"502":        func() (*http.Response, error) { return respond(502, `{}`) },
+			"unreadable": func() (*http.Response, error) { return respond(200, `{"id":`) },
+		} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				over(t, func(n int, _ *http.Request) (*http.Response, error) {
+					if n < 3 {
+						return fails()
+					}
+					return respond(200, tc.answer)
+				}, func(t *testing.T, c *ghsync.Client, w *wire) {
+					if err := tc.write(t.Context(), c); err != nil {
+						t.Fatal(err)
+					}
+					if len(w.sent) != 3 || !strings.HasSuffix(w.sent[2].url, tc.path) || w.sent[2].body != w.sent[0].body {
+						t.Errorf("sent %+v", w.sent)
+					}
+				})
+			})
 		}
-		return respond(200, `[]`)
-	}, func(t *testing.T, c *ghsync.Client, w *wire) {
-		if err := c.RemoveLabel(t.Context(), octoWidgets, 1, "x y"); err != nil {
-			t.Fatal(err)
-		}
-		if len(w.sent) != 3 || !strings.HasSuffix(w.sent[2].url, "/issues/1/labels/x%20y") {
-			t.Errorf("sent %+v", w.sent)
-		}
-	})
+	}
 }
 
 // A page of something in between is no answer of GitHub, whatever its status says.
@@ -208,16 +229,20 @@ func TestGitHub3NothingIsSentBeforeTheReset(t *testing.T) {
 }
 
 func TestGitHub17LittleQuotaLeftIsForFinishing(t *testing.T) {
+	left := "500" // a tenth: everything passes
 	over(t, func(int, *http.Request) (*http.Response, error) {
 		reset := fmt.Sprint(time.Now().Add(time.Hour).Unix())
-		return respond(200, repoJSON, "X-RateLimit-Remaining", "499", "X-RateLimit-Limit", "5000", "X-RateLimit-Reset", reset)
+		return respond(200, repoJSON, "X-RateLimit-Remaining", left, "X-RateLimit-Limit", "5000", "X-RateLimit-Reset", reset)
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		read := func(p ghsync.Priority) error {
 			_, err := c.Repository(ghsync.WithPriority(t.Context(), p), "octo", "widgets")
 			return err
 		}
-		if err := read(ghsync.PriorityDiscovery); err != nil {
-			t.Fatal(err)
+		for _, n := range []string{"500", "500", "499"} {
+			left = n
+			if err := read(ghsync.PriorityDiscovery); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for _, p := range []ghsync.Priority{ghsync.PriorityDiscovery, ghsync.PriorityMirror} {
 			if err := read(p); !errors.As(err, new(*ghsync.RetryAfter)) {
@@ -227,7 +252,7 @@ func TestGitHub17LittleQuotaLeftIsForFinishing(t *testing.T) {
 		if err := read(ghsync.PriorityFinishing); err != nil {
 			t.Errorf("finishing held back: %v", err)
 		}
-		if len(w.sent) != 2 {
+		if len(w.sent) != 4 {
 			t.Errorf("sent %d", len(w.sent))
 		}
 	})
@@ -271,6 +296,23 @@ func TestSecurity23RedirectOfARead(t *testing.T) {
 					t.Errorf("error %v, sent %d", err, len(w.sent))
 				}
 			})
+		})
+	}
+}
+
+// Three times a read is sent on, and no fourth time.
+func TestGitHub8AReadIsFollowedThreeTimes(t *testing.T) {
+	for hops, follows := range map[int]bool{3: true, 4: false} {
+		over(t, func(n int, _ *http.Request) (*http.Response, error) {
+			if n <= hops {
+				return respond(301, `{}`, "Location", fmt.Sprintf("https://api.github.com/repositories/%d", n))
+			}
+			return respond(200, repoJSON)
+		}, func(t *testing.T, c *ghsync.Client, w *wire) {
+			_, err := c.Repository(t.Context(), "octo", "widgets")
+			if follows != (err == nil) || !follows && !isMoved(err) || len(w.sent) != 4 {
+				t.Errorf("%d hops: %v, sent %d", hops, err, len(w.sent))
+			}
 		})
 	}
 }
