@@ -71,7 +71,7 @@ func (b Body) render(room int) string {
 		out = append(out, "**The last review failed** and no fix round was left. A person decides what happens next.")
 	}
 	for _, note := range b.Notes {
-		out = append(out, n.inline(clipUnits(note, 1000)))
+		out = append(out, n.inline(shorten(note, 1000)))
 	}
 	out = append(out,
 		"## Initial Request\n"+b.request(room),
@@ -147,7 +147,7 @@ func (b Body) verdicts(n neutralizer) string {
 			line += ", passed before the last change"
 		}
 		if s := firstLine(v.Summary); s != "" {
-			line += ": " + n.inline(clipUnits(s, 300))
+			line += ": " + n.inline(shorten(s, 300))
 		}
 		lines = append(lines, line)
 	}
@@ -165,7 +165,7 @@ func (b Body) findings(n neutralizer, room int) string {
 		if f.Location != "" {
 			line += ", " + n.name(f.Location)
 		}
-		line += ": " + n.inline(clipUnits(f.Issue, 1000))
+		line += ": " + n.inline(shorten(f.Issue, 1000))
 		if used += units(line); used > room {
 			return strings.Join(append(lines, fmt.Sprintf("- and %d more", len(b.Findings)-i)), "\n")
 		}

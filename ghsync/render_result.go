@@ -27,7 +27,7 @@ func (v *view) result(n neutralizer) string {
 	case orchestrator.OutcomeCanceled:
 		line = v.stopper(n) + "\n" + line
 	case orchestrator.OutcomeFailed:
-		line = "Cause: " + n.inline(clipUnits(v.reason, 500)) + "\n" + line
+		line = "Cause: " + n.inline(shorten(v.reason, 500)) + "\n" + line
 	}
 	if next := v.nextStep(n); next != "" {
 		line += "\n" + next
@@ -72,8 +72,8 @@ func (v *view) stopper(n neutralizer) string {
 // nextStep is what a person can do now, by a comment or at a keyboard.
 func (v *view) nextStep(n neutralizer) string {
 	var out []string
-	if next := firstLine(v.next); next != "" && !strings.HasPrefix(next, "agentmux ") {
-		out = append(out, "Next: "+n.inline(clipUnits(next, 500))+".")
+	if next := firstLine(v.next); next != "" && !strings.HasPrefix(next, "agentmux resume ") {
+		out = append(out, "Next: "+n.inline(shorten(next, 500))+".")
 	}
 	if v.current != orchestrator.PhaseDone {
 		if v.deaf {
@@ -101,7 +101,7 @@ func (v *view) commandFold(n neutralizer) string {
 	}
 	for _, c := range shown {
 		out = append(out, fmt.Sprintf("| %s | %s | %s | %s |",
-			clock(c.at, v.started), n.codeCell(c.who), n.cell(clipUnits(c.text, 100)), n.cell(clipUnits(c.result, 300))))
+			clock(c.at, v.started), n.codeCell(c.who), n.cell(shorten(c.text, 100)), n.cell(shorten(c.result, 300))))
 	}
 	return strings.Join(append(out, "</details>"), "\n")
 }

@@ -48,7 +48,7 @@ func (v *view) headline(n neutralizer) string {
 	case orchestrator.OutcomeDone:
 		return "done in " + lasted(v.seconds)
 	case orchestrator.OutcomeNeedsHuman:
-		return "needs a human: " + n.inline(clipUnits(firstLine(v.reason), 200))
+		return "needs a human: " + n.inline(shorten(firstLine(v.reason), 200))
 	case orchestrator.OutcomeFailed:
 		return "failed after " + lasted(v.seconds)
 	case orchestrator.OutcomeCanceled:
@@ -178,12 +178,11 @@ func (v *view) details(n neutralizer) string {
 		out = append(out, v.editedLine())
 	}
 	lines := v.notes
-	if v.asked.submodules+v.asked.lfs > 0 {
-		lines = append(lines[:len(lines):len(lines)],
-			fmt.Sprintf("%d submodules, %d LFS files: agents see none of their content", v.asked.submodules, v.asked.lfs))
+	if line := (BaseNote{Submodules: v.asked.submodules, LFS: v.asked.lfs}).String(); line != "" {
+		lines = append(lines[:len(lines):len(lines)], line)
 	}
 	for _, line := range lines {
-		if line = n.inline(clipUnits(line, 500)); !slices.Contains(out, line) {
+		if line = n.inline(shorten(line, 500)); !slices.Contains(out, line) {
 			out = append(out, line)
 		}
 	}

@@ -88,6 +88,15 @@ type BaseNote struct {
 	LFS        int `json:"lfs"`
 }
 
+// String is the line for people, empty if agents see everything.
+func (n BaseNote) String() string {
+	if n.Submodules == 0 && n.LFS == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s: agents see none of their content",
+		count(n.Submodules, "submodule", "submodules"), count(n.LFS, "LFS file", "LFS files"))
+}
+
 // Report says what cleaning and the caps took out, and which comments were left out.
 type Report struct {
 	V          int            `json:"v"`

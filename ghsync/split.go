@@ -105,6 +105,18 @@ func clipUnits(s string, n int) string {
 	return s
 }
 
+// shorten cuts a line at n units, between two words where that is near, and says so.
+func shorten(s string, n int) string {
+	if units(s) <= n {
+		return s
+	}
+	head := clipUnits(s, n)
+	if i := strings.LastIndexAny(head, " \t\n"); i > len(head)/2 {
+		head = head[:i]
+	}
+	return strings.TrimRight(head, " \t\n,;:") + " ..."
+}
+
 func (s *splitter) add(line string) {
 	s.lines = append(s.lines, line)
 	s.used += units(line) + 1

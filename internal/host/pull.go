@@ -266,10 +266,10 @@ func (r *runner) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator.S
 
 // baseNotes tells what of the repository the agents did not see.
 func baseNotes(n ghsync.BaseNote) []string {
-	if n.Submodules == 0 && n.LFS == 0 {
-		return nil
+	if line := n.String(); line != "" {
+		return []string{line}
 	}
-	return []string{fmt.Sprintf("%d submodules, %d LFS files: agents see none of their content", n.Submodules, n.LFS)}
+	return nil
 }
 
 func (r *runner) optional(rel string) string {
