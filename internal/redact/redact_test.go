@@ -85,7 +85,7 @@ func encodings(value string) map[string]string {
 		"base64 url":                 raw([]byte(value)),
 		"base64 url of 1 more":       raw([]byte("?" + value)),
 		"base64 wrapped":             wrap(std([]byte(value)), 13, "\r\n"),
-		"base64 wrapped in JSON":     wrap(std([]byte(value)), 13, `\n`),
+		"base64 wrapped in JSON":     wrap(std([]byte(value)), 13, `\r\n\t`),
 		"base64, reversed":           std([]byte(reverse(value))),
 		"hex":                        hex.EncodeToString([]byte(value)),
 		"HEX":                        strings.ToUpper(hex.EncodeToString([]byte(value))),
@@ -213,6 +213,42 @@ func TestValueOfOtherLettersIsFound(t *testing.T) {
 	}
 }
 
+// Letters and digits alone are too few here: only reading the escapes finds it.
+func TestEscapesAreRead(t *testing.T) {
+	value := `a/b"c\d'e/f"g\h'i/j`
+	r := knowing(t, value)
+	formats := []string{"%c", "%%%02x", `\u%04x`, `\x%02X`, `\%03o`, "&#%d;", "&#x%x;", "&amp;#%d;"}
+	mixed := ""
+	for i := range len(value) {
+		mixed += fmt.Sprintf(formats[i%len(formats)], value[i])
+	}
+	quoted := strings.NewReplacer("/", `\/`, `"`, `\"`, `'`, `\'`, `\`, `\\`).Replace(value)
+	for _, text := range []string{value, quoted, mixed} {
+		if got := r.Redact("x " + text + " y"); got != "x [redacted:canary] y" {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	for _, text := range []string{`\`, "%", "%4", "&", "&#", "&#;", "&#x;", "&#x", `\u`, `\u004`, `\x4`, `\07`, "&#x110000;"} {
+		if got := r.Redact("x" + text); got != "x"+text {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}
+
+func TestSeparatorsOfAValueDoNotCount(t *testing.T) {
+	r := knowing(t, "abc-def-ghi-jkl-")
+	if got := r.Redact(each("abcdefghijkl", "%c", " ")); got != "[redacted:canary]" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSecretsThatOverlapAreTakenOutWhole(t *testing.T) {
+	head := random(63, 16, alnum) + "-ghp_" + random(64, 10, alnum)
+	if got := knowing(t, head).Redact("a " + head + random(65, 40, alnum) + " b"); got != "a [redacted:canary] b" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestValuesThatShareAPartAreBothFound(t *testing.T) {
 	a, b := random(61, 30, alnum), random(62, 30, alnum)
 	b = b[:6] + a[6:12] + b[12:]
@@ -274,6 +310,9 @@ func TestFrameOfAPrivateKeyDoesNotCount(t *testing.T) {
 func TestHeadOfATokenDoesNotCount(t *testing.T) {
 	value := values()["520 characters"]
 	r := knowing(t, value)
+	if got := knowing(t, "plainvalue.abcd.0123456789abcdef0123").Redact("plainvalue.a"); got != "[redacted:canary]" {
+		t.Errorf("the head of what is no JWT: %q", got)
+	}
 	head, _, _ := strings.Cut(value, ".")
 	sample := head[len("ghs_1234567_"):] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"jti":"1234567890"}`)) + "." + random(10, 43, alnum)
 	for _, f := range r.Scan("the header " + head + " and " + sample) {
@@ -285,7 +324,7 @@ func TestHeadOfATokenDoesNotCount(t *testing.T) {
 
 func TestEachLineOfAKeyFileCounts(t *testing.T) {
 	lines := []string{random(11, 64, alnum+"+/"), random(12, 64, alnum+"+/"), random(13, 10, alnum)}
-	file := "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Join(lines, "\n") + "\n-----END RSA PRIVATE KEY-----\n"
+	file := "-----BEGIN RSA PRIVATE KEY-----\nshort\n" + strings.Join(lines, "\n") + "\n-----END RSA PRIVATE KEY-----\n"
 	r := knowing(t, file)
 	for _, line := range lines[:2] {
 		if got := r.Redact(line); got != "[redacted:canary]" {
@@ -306,6 +345,9 @@ func TestAddRefusesWhatCannotBeSearchedFor(t *testing.T) {
 		if err := r.Add("short", value); !errors.Is(err, redact.ErrShort) {
 			t.Errorf("%q: %v, want ErrShort", value, err)
 		}
+	}
+	if err := r.AddSecret("short", redact.NewSecret("fifteen-chars-x")); !errors.Is(err, redact.ErrShort) {
+		t.Errorf("a Secret that is short: %v, want ErrShort", err)
 	}
 	for _, name := range []string{"", "Token", "a]b", "a b", strings.Repeat("x", 65)} {
 		if err := r.Add(name, random(14, 20, alnum)); err == nil {

@@ -121,10 +121,8 @@ func isAlnum(b byte) bool {
 
 // hexDigits puts the values of the hex digits of v into out, without "0x".
 func hexDigits(v view, out *view) {
-	for i := 0; i < len(v.text); i++ {
-		b := v.text[i]
+	for i, b := range v.text {
 		if b == '0' && i+1 < len(v.text) && v.text[i+1]|0x20 == 'x' {
-			i++
 			continue
 		}
 		if n := hexValue(b); n >= 0 {
@@ -134,9 +132,9 @@ func hexDigits(v view, out *view) {
 	}
 }
 
-// unhex decodes pairs of digits from the digit skip on, into the memory of out.
+// unhex decodes pairs of digits from the digit skip on, into the memory of out, an
+// empty view.
 func unhex(digits view, skip int, out view) view {
-	out = view{text: out.text[:0], from: out.from[:0], to: out.to[:0]}
 	d := digits.text
 	for i := skip; i+1 < len(d); i += 2 {
 		out.put(d[i]<<4|d[i+1], int(digits.from[i]), int(digits.to[i+1]))
@@ -186,9 +184,8 @@ func base64Value(b byte) int {
 }
 
 // unbase64 decodes groups of four digits from the digit skip on, into the
-// memory of out.
+// memory of out, an empty view.
 func unbase64(digits view, skip int, out view) view {
-	out = view{text: out.text[:0], from: out.from[:0], to: out.to[:0]}
 	d, from, to := digits.text, digits.from, digits.to
 	for i := skip; i+1 < len(d); i += 4 {
 		out.put(d[i]<<2|d[i+1]>>4, int(from[i]), int(to[i+1]))
