@@ -62,8 +62,21 @@ func (l *loop) logEvent(e orchestrator.Event) {
 	}
 	if e.Type == orchestrator.EvEffectFailed { // while it is tried again no state says why
 		attrs = append(attrs, "effect", e.Data["effect"], "err", e.Data["error"])
+		if again := l.nextTry(e.Data["id"]); again > 0 {
+			attrs = append(attrs, "wait", again.Round(time.Second).String())
+		}
 	}
 	l.Log.Log(context.Background(), level, "recorded", attrs...)
+}
+
+// nextTry is how long a pending effect waits for its next try.
+func (l *loop) nextTry(id any) time.Duration {
+	for _, e := range l.st.Pending {
+		if e.ID == id {
+			return e.NotBefore.Sub(l.Now())
+		}
+	}
+	return 0
 }
 
 // logCreated keeps the list of created files; a failure harms nobody.

@@ -121,8 +121,10 @@ func TestAFailedTryIsRepeatedWithPauses(t *testing.T) {
 		if n := len(w.events(orchestrator.EvEffectFailed)); n != 3 {
 			t.Errorf("%d records of failed tries", n)
 		}
-		if !strings.Contains(log.String(), `effect=start_agent err="no room"`) {
-			t.Error("the log does not say what failed and why")
+		for _, wait := range []string{"1s", "2s", "4s"} {
+			if !strings.Contains(log.String(), `effect=start_agent err="no room" wait=`+wait) {
+				t.Errorf("the log does not say what failed, why, and when it is tried again: %s", wait)
+			}
 		}
 	})
 }
