@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -157,7 +158,16 @@ func githubWords(err error, what, tokenFrom string) (detail, hint string) {
 	case errors.As(err, &later) && later.Scope != "server" && later.Scope != "token":
 		return fmt.Sprintf("%s: GitHub's %s rate limit is used up", what, later.Scope), tryAgain(later.Wait)
 	}
-	return what + ": GitHub does not answer: " + lastWords(err), "is the network up, and github.host right? agentmux doctor probes it"
+	hint = "is the network up, and github.host right? agentmux doctor probes it"
+	if later != nil && !broken(err) {
+		hint = "try again in a few minutes; agentmux doctor probes it"
+	}
+	return what + ": GitHub does not answer: " + lastWords(err), hint
+}
+
+// broken reports whether the way to the server failed, and not the server.
+func broken(err error) bool {
+	return errors.As(err, new(net.Error)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // tryAgain names a moment that is far away by its time.

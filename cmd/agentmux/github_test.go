@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"net"
 	"strings"
 	"testing"
 
@@ -255,4 +257,20 @@ func peopleInConflict(t *testing.T) {
 		t.Errorf("the branch is at %s, want the person's %s", head, sha)
 	}
 	r.github.Check(t)
+}
+
+// Who is told that GitHub is in trouble does not look for it in the own network.
+func TestTroubleOfGitHubIsNotThatOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cause error
+		want  string
+	}{
+		{errors.New("status 502"), "try again in a few minutes"},
+		{&net.OpError{Op: "dial", Err: errors.New("connection refused")}, "is the network up"},
+	} {
+		if _, hint := githubWords(&ghsync.RetryAfter{Scope: "server", Err: c.cause}, "acme/widgets#1", ""); !strings.Contains(hint, c.want) {
+			t.Errorf("%v: %s", c.cause, hint)
+		}
+	}
 }
