@@ -1,6 +1,9 @@
 package ghsync_test
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -57,6 +60,22 @@ func (in *installed) client(t *testing.T, change ...func(*ghsync.AppOptions)) (*
 	return c, app
 }
 
+// sentBodies are the bodies of the requests sent through it.
+type sentBodies []string
+
+func (b *sentBodies) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		data, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		*b = append(*b, string(data))
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(bytes.NewReader(data))
+	}
+	return http.DefaultTransport.RoundTrip(req)
+}
+
 func (in *installed) advance(d time.Duration) { in.theirs, in.ours = in.theirs.Add(d), in.ours.Add(d) }
 
 func TestAppActsAsItsBot(t *testing.T) {
@@ -80,9 +99,19 @@ func TestAppActsAsItsBot(t *testing.T) {
 
 func TestGitHub70AppMintsWithPartialGrant(t *testing.T) {
 	in := newInstalled(t, map[string]string{"issues": "write", "contents": "read", "metadata": "read"})
-	c, app := in.client(t, func(o *ghsync.AppOptions) { o.RepoID = in.server.Repo(widgets).ID() })
-	if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil {
-		t.Fatal(err)
+	var asked sentBodies
+	c, app := in.client(t, func(o *ghsync.AppOptions) { o.HTTP = &asked })
+	for range 2 {
+		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil {
+			t.Fatal(err)
+		}
+		in.advance(time.Hour)
+	}
+	// One repository, by its name until its id is known, and no permission that would fail.
+	const granted = `"permissions":{"contents":"read","issues":"write","metadata":"read"},`
+	byID := fmt.Sprintf(`{%s"repository_ids":[%d]}`, granted, in.server.Repo(widgets).ID())
+	if bodies := []string{"{" + granted + `"repositories":["widgets"]}`, byID}; !slices.Equal(asked, bodies) {
+		t.Errorf("asked for %q, want %q", asked, bodies)
 	}
 	want := []string{"actions:read", "checks:read", "contents:write", "pull_requests:write", "statuses:write"}
 	if got := app.Missing(); !slices.Equal(got, want) {

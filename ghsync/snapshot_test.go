@@ -1,6 +1,9 @@
 package ghsync_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +135,8 @@ func TestSnapshotTakesTheNewestFifty(t *testing.T) {
 
 func TestSnapshotIsCapped(t *testing.T) {
 	st := newSteering(t, strings.Repeat("ü", 40_000))
+	title := strings.Repeat("ü", 200)
+	st.repo.EditIssue(st.n, "write", &title, nil)
 	for range 20 {
 		st.comment(strings.Repeat("x", 20_000), "write")
 	}
@@ -143,15 +148,50 @@ func TestSnapshotIsCapped(t *testing.T) {
 			t.Errorf("comment of %d bytes", len(c.Body))
 		}
 	}
+	if len(s.Title) > 256 || !strings.Contains(s.Title, "[cut: ") {
+		t.Errorf("title of %d bytes", len(s.Title))
+	}
+	if c := s.Report.Comments; len(s.Comments) != 7 || c.Used != 7 || c.Older != 13 {
+		t.Errorf("%d comments, counts %+v", len(s.Comments), c)
+	}
+	if raw := 400 + 80_000 + 20*20_000; s.Report.CutBytes < raw-total || s.Report.CutBytes > raw {
+		t.Errorf("%d bytes cut, %d of %d are left", s.Report.CutBytes, total, raw)
+	}
 	if len(s.Body) > 64<<10 || !strings.Contains(s.Body, "[cut: ") || total > 128<<10 || s.Report.CutBytes == 0 {
 		t.Errorf("body %d bytes, total %d, report %+v", len(s.Body), total, s.Report)
 	}
 }
 
+func sumOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func TestSnapshotSaysWhatWasHidden(t *testing.T) {
+	deep := "x &#65;"
+	for range 12 {
+		deep = strings.ReplaceAll(deep, "&", "&#&#51;8;")
+	}
+	for body, want := range map[string][2]bool{"plain": {}, strings.Repeat("a\u200b", 65): {true, false}, deep: {false, true}} {
+		st := newSteering(t, body)
+		st.comment("fine", "write")
+		if s := st.take(st.now); s.Report.Suspicious != want[0] || s.Report.Refused != want[1] {
+			t.Errorf("%.20q: report %+v", body, s.Report)
+		}
+	}
+}
+
 func TestDigestNamesTheCleanedText(t *testing.T) {
 	st := newSteering(t, "Please\u200b retry.")
-	st.comment("yes <&>", "write")
+	id := st.comment("yes <&>", "write")
 	first, second := st.take(st.now), st.take(st.now)
+	canonical := fmt.Sprintf(`{"body":"Please retry.","comments":[{"author":"write","body":"yes <&>","id":%d}],"title":"Add retry"}`, id)
+	if want := sumOf("agentmux-snapshot/1\n" + canonical); first.Digest != want {
+		t.Errorf("digest %s, want %s", first.Digest, want)
+	}
+	if first.Raw.Comments[fmt.Sprint(id)] != sumOf("yes <&>") {
+		t.Errorf("raw sums %+v", first.Raw)
+	}
 	if first.Digest != second.Digest || len(first.Digest) != 64 {
 		t.Errorf("digests %s, %s", first.Digest, second.Digest)
 	}
