@@ -140,7 +140,7 @@ func (t *rehearsal) answer(req *http.Request, w Write) (*http.Response, error) {
 			"body": w.Body["body"], "head": map[string]any{"ref": branch, "user": map[string]any{"login": owner}},
 		}), nil
 	}
-	return respond(req, http.StatusOK, map[string]any{}), nil
+	return respond(req, http.StatusOK, map[string]any{"id": rehearsedID + n}), nil // an empty answer would be none
 }
 
 // labels adds those of the request to what the issue has.
