@@ -58,7 +58,7 @@ var githubAlso = map[int][]string{
 	59: {"internal/host/github_test.go TestABranchOfSomebodyElseGetsAnotherName"},
 	60: {"ghsync/pullrequest_test.go TestPullRequestThatAPersonEndedStaysEnded"},
 	62: {"orchestrator/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed", "internal/host/github_test.go TestProtocolG5AnIssueBecomesAReadyPullRequest"},
-	68: {"cmd/agentmux/canary_test.go TestSecurity33CheckpointsHoldNoSecret"},
+	68: {"cmd/agentmux/canary_test.go TestSecurity33CheckpointsHoldNoSecret", "internal/host/checkpoint_test.go TestACheckpointHoldsTheSession"},
 	74: {"ghsync/mirror_test.go TestLockedIssueGetsLabelsAndThePullRequestTheComments"},
 }
 

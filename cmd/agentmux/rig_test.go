@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -36,6 +38,7 @@ type rig struct {
 	dir    string // short: sockets lie below
 	clone  string
 	env    []string
+	asked  atomic.Int32 // commands so far that ask GitHub something
 }
 
 // rigOptions vary a rig; zero fields take the usual.
@@ -83,6 +86,7 @@ func (r *rig) startGitHub(o rigOptions) {
 	}
 	opt.Repos = append(opt.Repos, spec)
 	r.github = ghsynctest.Start(r.t, opt)
+	r.t.Cleanup(r.withinBudget)
 	r.github.Sessions(session.Dir(r.clone))
 	body := "Both files should say two.\n"
 	if o.body != nil {
@@ -169,9 +173,24 @@ func (r *rig) command(args ...string) *exec.Cmd {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	if slices.Contains([]string{"issue", "resume", "run", "doctor", "init"}, args[0]) {
+		r.asked.Add(1)
+	}
 	cmd := exec.Command(own, args...)
 	cmd.Dir, cmd.Env = r.clone, r.env
 	return cmd
+}
+
+// withinBudget fails if the commands together cost more than as many whole sessions, and
+// what repeating and looking costs where faults were met.
+func (r *rig) withinBudget() {
+	r.t.Helper()
+	if n := int(r.asked.Load()); n > 0 {
+		r.github.AssertBudget(r.t, rigBot, ghsynctest.Budget{
+			Requests:      n*ghsynctest.Reference.Requests + 4*r.github.Faulted(),
+			ContentWrites: float64(n) * ghsynctest.Reference.ContentWrites,
+		})
+	}
 }
 
 // agentmux runs a command in the clone to its end.

@@ -76,6 +76,13 @@ func (s *Server) Hits() int {
 	return n
 }
 
+// Faulted is how many requests have met a fault since the start.
+func (s *Server) Faulted() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.met
+}
+
 // faultFor picks the fault that meets a request, and counts.
 func (s *Server) faultFor(c *call) *Fault {
 	for _, f := range s.faults {
@@ -90,6 +97,7 @@ func (s *Server) faultFor(c *call) *Fault {
 			continue
 		}
 		f.hits++
+		s.met++
 		c.stale, c.hidden = f.Stale, f.Hide
 		return &f.Fault
 	}

@@ -38,6 +38,7 @@ type Server struct {
 	names    map[string]*repo // by lower case "owner/name", former names included
 	limits   map[string]*limit
 	faults   []*armedFault
+	met      int // requests that met one
 	log      []Entry
 	requests []Request
 	canaries []string
