@@ -2,6 +2,7 @@ package ghsync
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -46,6 +47,9 @@ type BodyFinding struct {
 	Role, Severity, Location, Issue string
 }
 
+// templateHint is what a template tells those who fill it in and nobody sees.
+var templateHint = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
+
 const notAvailable = "(not available)"
 
 // RenderBody writes the pull request's body, at most 60,000 characters. The same Body gives
@@ -81,7 +85,7 @@ func (b Body) render(room int) string {
 	if len(b.Findings) > 0 {
 		out = append(out, "### Open findings\n"+b.findings(n, room))
 	}
-	if t := strings.TrimSpace(b.Template); t != "" {
+	if t := strings.TrimSpace(templateHint.ReplaceAllString(b.Template, "")); t != "" {
 		out = append(out, "---", n.block(trim(t, room)))
 	}
 	if last := b.issueLine(); last != "" {

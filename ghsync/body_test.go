@@ -38,7 +38,7 @@ func TestBodyTellsTheWholeStory(t *testing.T) {
 func openBody() ghsync.Body {
 	return ghsync.Body{Session: "s", Seq: 1, Exhausted: true, Issue: 12, Findings: []ghsync.BodyFinding{
 		{Role: "reviewer_logic", Severity: "high", Location: "a.go:1", Issue: "leaks <b>"},
-	}, Template: "## Checklist\n- [ ] tests @team", Notes: []string{"2 submodules: agents see none of their content"}}
+	}, Template: "<!-- Say what\nand why. -->\n## Checklist\n- [ ] tests @team <!-- of it -->", Notes: []string{"2 submodules: agents see none of their content"}}
 }
 
 func TestBodyNamesWhatIsMissingOrOpen(t *testing.T) {

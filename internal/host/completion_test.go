@@ -148,7 +148,7 @@ func TestProtocolG5AFileLeftOutAfterThePass(t *testing.T) {
 	if !pull.Draft || !strings.Contains(pull.Body, passedBefore) {
 		t.Errorf("draft %t, body:\n%s", pull.Draft, pull.Body)
 	}
-	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", s.FeatureBranch); got != "README.md\na.txt" {
+	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", s.FeatureBranch); got != ".github\nREADME.md\na.txt" {
 		t.Errorf("files: %q", got)
 	}
 }
@@ -180,7 +180,7 @@ func TestProtocolG5ACommitOfAPersonAfterThePass(t *testing.T) {
 	if body := r.repo.Pulls()[0].Body; !strings.Contains(body, passedBefore) {
 		t.Errorf("body:\n%s", body)
 	}
-	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", s.FeatureBranch); got != "README.md\na.txt\nb.txt\nmia.txt" {
+	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", s.FeatureBranch); got != ".github\nREADME.md\na.txt\nb.txt\nmia.txt" {
 		t.Errorf("files: %q", got)
 	}
 }

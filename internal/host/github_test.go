@@ -36,7 +36,9 @@ func newGitHubRig(t *testing.T, extra string) *githubRig {
 			{Login: "robo", Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Write}},
 		},
 		Repos: []ghsynctest.RepoSpec{{Owner: "acme", Name: "widgets", Commits: []ghsynctest.CommitSpec{
-			{Message: "Start", Author: "Mia <mia@example.com>", Files: map[string]string{"README.md": "# widgets\n"}},
+			{Message: "Start", Author: "Mia <mia@example.com>", Files: map[string]string{
+				"README.md": "# widgets\n", ".github/PULL_REQUEST_TEMPLATE.md": "<!-- hint -->\n- [ ] signed @off\n",
+			}},
 		}}},
 	})
 	r.repo = r.github.Repo(widgets)
@@ -104,6 +106,9 @@ func TestProtocolG5AnIssueBecomesAReadyPullRequest(t *testing.T) {
 	body := pulls[0].Body
 	if !strings.Contains(body, "\nCloses #1\n") || strings.Count(body, "Closes #") != 1 || number != 1 {
 		t.Errorf("body:\n%s", body)
+	}
+	if !strings.Contains(body, "\n\n---\n\n- [ ] signed `@off`\n\nCloses #1\n") {
+		t.Errorf("the template is not below:\n%s", body)
 	}
 	if !strings.Contains(body, "- reviewer_logic: pass at `"+s.Completion.Commit[:7]) {
 		t.Errorf("the verdict is not bound to the head:\n%s", body)
@@ -191,7 +196,7 @@ func TestProtocolG2ACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 	s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also b.", PROpen: true})
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 	head := r.repo.Refs()["refs/heads/"+s.FeatureBranch]
-	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", head); got != "README.md\na.txt\nb.txt\nmia.txt" {
+	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", head); got != ".github\nREADME.md\na.txt\nb.txt\nmia.txt" {
 		t.Errorf("files: %q", got)
 	}
 	hosts, _ := filepath.Glob(filepath.Join(r.root, "s", "*", "*", "*.git"))
@@ -210,7 +215,7 @@ func TestProtocolG2ACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 	s = r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also c.", PROpen: true})
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
 	head = r.repo.Refs()["refs/heads/"+s.FeatureBranch]
-	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", head); got != "README.md\na.txt\nb.txt\nc.txt\nmia.txt" {
+	if got := r.gitIn(r.repo.Dir(), "ls-tree", "--name-only", head); got != ".github\nREADME.md\na.txt\nb.txt\nc.txt\nmia.txt" {
 		t.Errorf("files of the third round: %q", got)
 	}
 }

@@ -141,7 +141,8 @@ func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestra
 	b := ghsync.Body{
 		Session: s.SessionID, Seq: s.Seq, Server: r.GitHub.Server(), Links: r.cfg.GitHub.LinkHosts,
 		Exhausted: a.Exhausted, Request: r.request(), Issue: s.IssueNumber,
-		Summary: r.optional(path.Join(r.dirOf(workflows.KindComplete), session.SummaryFile)),
+		Summary:  r.optional(path.Join(r.dirOf(workflows.KindComplete), session.SummaryFile)),
+		Template: r.pullTemplate(ctx, s),
 	}
 	var err error
 	if b.NeedsLook, err = r.needsLook(ctx, a, s); err != nil {
