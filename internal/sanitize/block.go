@@ -98,6 +98,49 @@ func (b *blocks) openFence(at int, f fence, afterBlank bool) int {
 	return end
 }
 
+// cleanInfo removes what stands behind the language of a code fence: GitHub shows
+// none of it.
+func cleanInfo(text string, report *Report) string {
+	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
+		return text
+	}
+	b := newBlocks(text)
+	var out strings.Builder
+	out.Grow(len(text))
+	for at := 0; at < len(text); {
+		line := lineAt(text, at)
+		end := max(b.line(at), at+len(line))
+		body := strings.TrimLeft(line, containerMarks)
+		info := body[openingFence(body).count:]
+		if word, more, _ := strings.Cut(strings.TrimSpace(info), " "); len(info) < len(body) && (more != "" || !isLanguage(word)) {
+			if !isLanguage(word) {
+				word = "text" // not nothing: that would close a fence
+			}
+			report.count(Attribute, 1)
+			line = line[:len(line)-len(info)] + word
+		}
+		out.WriteString(line)
+		at += len(lineAt(text, at))
+		if end < len(text) {
+			end++ // the line end
+		}
+		out.WriteString(text[at:end])
+		at = end
+	}
+	return out.String()
+}
+
+// isLanguage reports whether word is no more than the name of a language, or nothing.
+func isLanguage(word string) bool {
+	const longest = 20
+	for i := range len(word) {
+		if !isAlnum(word[i]) && strings.IndexByte("+-_#.", word[i]) < 0 {
+			return false
+		}
+	}
+	return len(word) <= longest
+}
+
 // containerIndent returns how far to the right the content stands of what prefix
 // starts: a list item, or quotes, which end with the first line without mark and
 // so change nothing.

@@ -1,6 +1,7 @@
 // Package sanitize takes out of text by strangers what a person reading it on
 // GitHub does not see: HTML comments, attributes and elements, invisible and
-// bidirectional characters, link titles, unused definitions, images.
+// bidirectional characters, link titles, unused definitions, images, words behind
+// the language of a code fence.
 //
 // What is left is still untrusted; Fence marks it as data for whoever reads it.
 // Sanitize is pure, linear in the text, and idempotent; its result holds no
@@ -77,7 +78,9 @@ func (r *Report) Add(other Report) {
 // text that hides things in each other too deeply becomes "[removed]" as a
 // whole.
 func Sanitize(text string) (out string, report Report) {
-	return sanitize(text, false, cleanLinks)
+	return sanitize(text, false, func(text string, report *Report) string {
+		return cleanInfo(cleanLinks(text, report), report)
+	})
 }
 
 // Line is Sanitize for a text of one line that is no Markdown, a title for

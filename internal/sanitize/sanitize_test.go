@@ -73,6 +73,9 @@ func TestSecurity4HiddenTextIsRemoved(t *testing.T) {
 		{"private, none", "a\ue000b\U000f0000c\ufffed\U0010ffffe\ufdd0f", "abcdef"},
 		{"spaces", "a\u00a0b\u2003c\u3000d", "a b c d"},
 		{"form C", "e\u0301 \u1100\u1161", "\u00e9 \uac00"},
+		// Behind a fence only its language is of use.
+		{"words behind a fence", "```go EVIL\nx\n```\n\n~~~ EVIL`x\n<!-- stays -->\n~~~\n- ```EVIL=EVIL\n  x\n  ```", "```go\nx\n```\n\n~~~text\n<!-- stays -->\n~~~\n- ```text\n  x\n  ```"},
+		{"words in place of a language", "```" + strings.Repeat("EVIL-", 5) + "\nx\n```", "```text\nx\n```"},
 		{"heap of marks", "x" + strings.Repeat("\u0316", 50) + "y", "x" + strings.Repeat("\u0316", 8) + "y"},
 		// S6
 		{"images", `![EVIL](http://x "EVIL") ![EVIL][r] ![r] ![no]` + "\n\n[r]: http://x", "[image removed] [image removed] [image removed] ![no]\n\n"},
@@ -198,7 +201,7 @@ func TestGitHub44VisibleTextStays(t *testing.T) {
 		"fence of a wide list":  "-    ```\n     x\n     ```\n\n   ```\n   <!-- stays -->\n   ```",
 		"fence of a long list":  "123456789. ```\n           x\n           ```\n\n   ```\n   <!-- stays -->\n   ```",
 		"fence after > indents": "> ```\n> x\n> ```\n\n  ```\n  <!-- stays -->\n  ```\nx\n   ```\n   <!-- stays -->\n   ```",
-		"fence of tildes":       "~~~ a`b\n<!-- stays -->\n~~~",
+		"languages":             "``` c++\nx\n```\n\n~~~asp.net_x-1#\n``` x y\n~~~\n- ```sh\n  x\n  ```",
 		"unfinished tags":       "x <b\n\na <c d='e\n\nf'> g <a@b\n\n</ h </",
 		"no definitions":        "- [ ]: task\n[a]:\n\nb\n[c]: http://x 'd' e\n[f](g\n\n\"h\") [i](1j:k) [l](docs/x.md#y:z)",
 		"link":                  "[a](http://x/y_(z)) [b](docs/x.md#y) [c] [d][e] <https://x.y/z> mailto:a@b.c",
