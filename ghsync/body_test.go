@@ -60,10 +60,10 @@ func TestBodyNamesWhatIsMissingOrOpen(t *testing.T) {
 // Paths and the words of a prompt are no Markdown and show no more than they say.
 func TestSecurity24NamesAndRequestsHideNothing(t *testing.T) {
 	got := ghsync.RenderBody(ghsync.Body{
-		Session: "s", NeedsLook: []string{"a\u202eb\x1b.go"}, Request: "Do\x1b[31m it\u2066 <now>",
+		Session: "s", NeedsLook: []string{"a\u202eb\x1b <!-- .go"}, Request: "Do\x1b[31m it\u2066 <now>",
 		Findings: []ghsync.BodyFinding{{Role: "r", Location: "c\u202ed", Issue: "x"}},
 	})
-	for _, want := range []string{"`ab.go` changed", "\nDo[31m it <now>\n", "- r, `cd`: x"} {
+	for _, want := range []string{"`ab <!-- .go` changed", "\nDo[31m it <now>\n", "- r, `cd`: x"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%q", want, got)
 		}

@@ -34,8 +34,7 @@ func (n neutralizer) name(text string) string {
 	if n.redact != nil {
 		text = n.redact(text)
 	}
-	clean, _ := sanitize.Line(text)
-	return codeSpan(clean)
+	return codeSpan(visible(text))
 }
 
 func newNeutralizer(server string, linkHosts []string) neutralizer {

@@ -71,6 +71,8 @@ func unescaped(piece, before, after string) string {
 		drop = after != "" && '0' <= after[0] && after[0] <= '9'
 	case '.':
 		drop = after != "" && after[0] != ' '
+	case ']':
+		drop = alertStart.MatchString(before)
 	case '-':
 		drop = before != "" && word.MatchString(before[len(before)-1:])
 	default:
@@ -81,6 +83,9 @@ func unescaped(piece, before, after string) string {
 	}
 	return piece
 }
+
+// alertStart is what stands before the bracket that ends the mark of an alert.
+var alertStart = regexp.MustCompile(`(?i)\[![a-z]+$`)
 
 // join appends s; two code spans that touched would become one with other ends, and an
 // address that may be a link would take in the marks of what touched it.

@@ -41,7 +41,7 @@ var foreign = map[string]string{
 	"x@.example":                       "`x@.example`",
 	"$x$ is $HOME/a, $`y`$":            "`$x$` is `$HOME/a`, `$` `y` `$`",
 	"\\$x\\$ costs $(five).":           "`$x$` costs `$(five)`.",
-	"[!NOTE] \\[!TIP]":                 "`[!NOTE]` `[!TIP]`",
+	"[!NOTE] \\[!TIP\\]":               "`[!NOTE]` `[!TIP]`",
 	"[^1] [^#2] [x] done":              "\\[^1] \\[^`#2`] [x] done",
 	"https://github.com/a`@x`":         "https://github.com/a `@x`",
 	"https://github.com/a\\`b":         "https://github.com/a \\`b",
