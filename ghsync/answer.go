@@ -139,9 +139,9 @@ func resetTime(h http.Header) (time.Time, bool) {
 func refusal(c call, resp *http.Response, m serverMessage) error {
 	switch resp.StatusCode {
 	case http.StatusNotFound:
-		return &NotFound{Kind: thing(c.path)}
+		return &NotFound{Kind: missing(c.path)}
 	case http.StatusGone:
-		return &NotFound{Kind: thing(c.path), Gone: true}
+		return &NotFound{Kind: missing(c.path), Gone: true}
 	}
 	e := &Terminal{Status: resp.StatusCode, Message: m.text()}
 	if e.Message == "" {

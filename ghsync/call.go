@@ -3,6 +3,7 @@ package ghsync
 import (
 	"context"
 	"net/http"
+	"path"
 	"strings"
 )
 
@@ -136,4 +137,15 @@ func thing(path string) string {
 		}
 	}
 	return "resource"
+}
+
+// missing names what is not there if a path is not: of a list, or of what was to be made in
+// it, that is what the list belongs to.
+func missing(place string) string {
+	parent, last := path.Split(strings.TrimSuffix(place, "/"))
+	switch last {
+	case "comments", "issues", "pulls", "labels", "collaborators":
+		return thing(parent)
+	}
+	return thing(place)
 }

@@ -383,6 +383,22 @@ func TestWritesAreASecondApart(t *testing.T) {
 	})
 }
 
+// Where nothing can be made, it is the place that is missing.
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(404, `{}`) }, func(t *testing.T, c *ghsync.Client, _ *wire) {
+		_, _, comment := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x")
+		_, label := c.AddLabel(t.Context(), octoWidgets, 1, "x")
+		_, pull := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), wantPR())
+		for kind, err := range map[string]error{
+			"issue": comment, "issue not found": label, "repository": pull, "comment": c.Sink(octoWidgets).EditComment(t.Context(), 7, "x"),
+		} {
+			if !ghsync.IsNotFound(err) || !strings.Contains(err.Error(), ": "+kind) {
+				t.Errorf("%v, want %s", err, kind)
+			}
+		}
+	})
+}
+
 func TestMissingIsAskedAgainOnlyWhenJustNamed(t *testing.T) {
 	missing := func(int, *http.Request) (*http.Response, error) { return respond(404, `{}`) }
 	over(t, missing, func(t *testing.T, c *ghsync.Client, w *wire) {
