@@ -130,7 +130,7 @@ func TestSecurity10And11Types(t *testing.T) {
 	for target, ok := range map[string]bool{
 		"a": true, "../a": true, "./../a": true, "b/c": true, "..": true, "../dir/x/": true, "../..": false, "../../a": false, "/etc/passwd": false,
 		"b/../../a": false, "b/..": false, "../.git/config": false, "../.GIT": false, "x\ny": false, `..\a`: false,
-		"../.github/workflows/x.yml": false, "../.claude": false, strings.Repeat("x", 1025): false,
+		"../.github/workflows/x.yml": false, "../.claude": false, strings.Repeat("x", 1025): false, strings.Repeat("x", 1024): true,
 	} {
 		got := r.check(map[string]string{"dir/l": "->" + target})
 		if got.Blocked() == ok {
@@ -149,7 +149,7 @@ func TestNamesOfAddedPaths(t *testing.T) {
 	r := newRig(t, map[string]string{"README": "r\n", "src/a": "a\n", "straße": "x\n", "k": "x\n", "bad\nname": "x\n", "-old": "x\n"})
 	bad := []string{
 		"-dash", "dir/-dash", "dot.", "dir./x", "space ", "space /x", "new\nline", "tab\t", "esc\x1b[0m", "del\x7f", `back\slash`,
-		"bidi\u202ecod.txt", "zero\u200bwidth", "join\u200d", "bom\ufeff", "soft\u00adhyphen", "nbsp\u00a0", "filler\u3164", "vs\ufe0f", "bad\xff",
+		"bidi\u202ecod.txt", "zero\u200bwidth", "join\u200d", "bom\ufeff", "soft\u00adhyphen", "nbsp\u00a0", "filler\u3164", "blank\u2800", "object\ufffc", "vs\ufe0f", "bad\xff",
 		strings.Repeat("n", 256), strings.Repeat("d/", 512) + "x", "readme", "SRC/b", "private\ue000", "a\u0308", "STRASSE", "\u212a",
 	}
 	for _, name := range bad {
@@ -157,7 +157,7 @@ func TestNamesOfAddedPaths(t *testing.T) {
 			t.Errorf("%q: %q", name, findings(got))
 		}
 	}
-	for _, name := range []string{"a b", "日本.txt", "ärger", ".hidden", "a-b", "a..b", strings.Repeat("n", 255), "src/A b", "(x) [y] {z}"} {
+	for _, name := range []string{"a b", "日本.txt", "ärger", ".hidden", "a-b", "a..b", strings.Repeat("n", 255), "src/A b", "(x) [y] {z}", strings.Repeat("d/", 511) + "xx"} {
 		if got := r.check(map[string]string{name: "x\n"}); got.Blocked() {
 			t.Errorf("%q: %s", name, findings(got))
 		}

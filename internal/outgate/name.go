@@ -52,15 +52,7 @@ func componentProblem(name string) string {
 
 // unseen are controls, bidi marks, other format characters, spaces that are no space,
 // fillers, and what is no character at all.
-func unseen(r rune) bool {
-	switch {
-	case r == ' ':
-		return false
-	case !unicode.IsPrint(r), sanitize.Forbidden(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Variation_Selector, r):
-		return true
-	}
-	return r == 0x2800 // the braille pattern without dots
-}
+func unseen(r rune) bool { return !unicode.IsPrint(r) || sanitize.Forbidden(r) }
 
 // names judges added paths, and those among them that differ from another path of the
 // tree only by case or form: on some file systems one would overwrite the other.
