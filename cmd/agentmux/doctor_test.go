@@ -296,3 +296,14 @@ func TestDoctorDoesNotSendToItself(t *testing.T) {
 	says(t, rows["git"], probeFailed, "git is not installed", "install git 2.38")
 	says(t, rows["clone"], probeSkipped, "git has to work first")
 }
+
+// In a clone of a fork the issues are elsewhere.
+func TestDoctorNamesWhatAForkIsOf(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	if err := r.github.AddRepo(ghsynctest.RepoSpec{Owner: rigBot, Name: "widgets", ForkOf: rigRepo}); err != nil {
+		t.Fatal(err)
+	}
+	r.git(r.clone, "remote", "set-url", "origin", r.github.CloneURL(rigBot+"/widgets"))
+	says(t, r.probed(0)["repository"], probeOK, "may write, fork of acme/widgets", "agentmux issue N --repo acme/widgets")
+}

@@ -144,7 +144,13 @@ func (g *githubProbe) access() probe {
 	case !g.mayPush(g.repo):
 		return probe{"repository", probeWarning, detail + "; this account may not write", "a run ends with a branch in this clone and the line that proposes it; ask for write permission"}
 	}
-	return passed("repository", "%s, may write", detail)
+	row := passed("repository", "%s, may write", detail)
+	if g.repo.Fork && g.repo.ParentName != "" {
+		parent := g.repo.ParentOwner + "/" + g.repo.ParentName
+		row.Detail += ", fork of " + parent
+		row.Hint = "its issues: agentmux issue N --repo " + parent
+	}
+	return row
 }
 
 // needed are the permissions of a token with what goes without them.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,6 +156,34 @@ func TestInitSaysWhatComesNext(t *testing.T) {
 	r.expect(0, "init", "--force")
 	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || r.read(mine) != "version: 2\n" {
 		t.Errorf("%v %v, the link led to %q", info, err, r.read(mine))
+	}
+}
+
+// An interrupted init does not go on to say what comes next, or why there is no label.
+func TestInitIsInterruptedAtTheServer(t *testing.T) {
+	t.Parallel()
+	asked, over := make(chan struct{}, 10), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-over
+	}))
+	defer server.Close()
+	defer close(over)
+	r := newRig(t, rigOptions{})
+	r.setEnv("GITHUB_API_URL", server.URL+"/")
+	r.setEnv("GITHUB_GRAPHQL_URL", server.URL+"/graphql")
+	cmd := r.command("init")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitCanceled || strings.Contains(out.String(), "label ") || strings.Contains(out.String(), "next ") ||
+		!strings.HasSuffix(errs.String(), "agentmux: canceled\n") {
+		t.Errorf("exit %d\n%s%s", code, &out, &errs)
 	}
 }
 

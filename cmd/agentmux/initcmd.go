@@ -90,8 +90,11 @@ func (a *app) init(ctx context.Context, f initFlags) error {
 	if clone.Origin != "" {
 		a.makeLabel(ctx, project, clone, c)
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	a.tell("next", "%s", nextAfterInit(clone, found, c, providers))
-	return ctx.Err()
+	return nil
 }
 
 // tell prints a line of what was found or done.
@@ -355,6 +358,7 @@ func (a *app) makeLabel(ctx context.Context, project string, clone gitrepo.Clone
 		return
 	}
 	id.pause = probePause
+	defer a.waiting("GitHub")()
 	s := &site{project: project, config: c, identity: id}
 	if err := a.wire(s, io.Discard, true); err != nil {
 		a.tell("label", "not made: %v", err)
@@ -367,6 +371,7 @@ func (a *app) makeLabel(ctx context.Context, project string, clone gitrepo.Clone
 	}
 	made, err := s.host.GitHub.EnsureLabel(ctx, p.Repo, requestLabel(name))
 	switch {
+	case ctx.Err() != nil: // nothing is known
 	case err != nil:
 		detail, hint := githubWords(err, p.Repo.String(), id.from)
 		if terminal := new(ghsync.Terminal); errors.As(err, &terminal) && terminal.Status == http.StatusForbidden || ghsync.IsNotFound(err) {

@@ -198,6 +198,11 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 	stop := a.waiting("GitHub about " + what)
 	record, err := s.host.GitHub.Record(ctx, repo, number)
 	stop()
+	if ghsync.IsNotFound(err) && repo == project.Repo {
+		if parent := a.forkedFrom(ctx, s, repo); parent != "" {
+			return nil, usage(fmt.Errorf("%s is not there; %s is a fork: agentmux issue %d --repo %s takes an issue of what it was forked from", what, repo, number, parent))
+		}
+	}
 	if err != nil {
 		return nil, explainGitHub(err, what, s.identity.from)
 	}
@@ -234,6 +239,15 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 	return p, nil
 }
 
+// forkedFrom names the repository that one is a fork of; "" if it is none.
+func (a *app) forkedFrom(ctx context.Context, s *site, repo ghsync.Repo) string {
+	r, err := s.host.GitHub.Repository(ctx, repo.Owner, repo.Name)
+	if err != nil || !r.Fork || r.ParentName == "" {
+		return ""
+	}
+	return r.ParentOwner + "/" + r.ParentName
+}
+
 // mirrors decides whether comments are written: the flags, else the
 // configuration, else the label.
 func mirrors(f *runFlags, configured string, labelled bool) bool {
@@ -268,7 +282,9 @@ func (a *app) requester(ctx context.Context, s *site, record ghsync.Record, repo
 
 // basicSpec is what issue and run have in common.
 func (a *app) basicSpec(ctx context.Context, s *site, project *host.Project, f *runFlags) (host.PrepareSpec, error) {
+	stop := a.waiting("the branches of the server")
 	base, err := project.Base(ctx, s.config, f.base)
+	stop()
 	if err != nil {
 		return host.PrepareSpec{}, explainRun(err)
 	}

@@ -81,7 +81,24 @@ func flagError(cmd *cobra.Command, err error) error {
 	if taken && (strings.Contains(cmd.Use, "TEXT") || strings.Contains(cmd.Use, "PROMPT")) {
 		hint = fmt.Sprintf("a text that begins with - goes last, behind --: %s -- '- like this'; ", cmd.CommandPath())
 	}
+	if name, unknown := strings.CutPrefix(text, "unknown flag: --"); unknown {
+		if near := nearestFlag(cmd, name); near != "" {
+			text += ": did you mean --" + near + "?"
+		}
+	}
 	return usage(fmt.Errorf("%s; %ssee %s --help", text, hint, cmd.CommandPath()))
+}
+
+// flagLine is the beginning of a line of the help about a flag.
+var flagLine = regexp.MustCompile(`(?m)^ +(?:-., )?--([a-z-]+)`)
+
+// nearestFlag is the flag that a mistyped one most likely meant.
+func nearestFlag(cmd *cobra.Command, name string) string {
+	var names []string
+	for _, m := range flagLine.FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
+		names = append(names, m[1])
+	}
+	return document.Nearest(name, names)
 }
 
 // standardCommands adds the commands that cobra makes, which by themselves answer a word

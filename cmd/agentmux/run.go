@@ -47,7 +47,9 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	}
 	p := &planned{push: s.host.GitHub != nil && project.GitHub}
 	if p.push {
+		stop := a.waiting("GitHub about " + project.Repo.String())
 		repo, err := s.host.GitHub.Repository(ctx, project.Repo.Owner, project.Repo.Name)
+		stop()
 		if err != nil {
 			return explainGitHub(err, project.Repo.String(), s.identity.from)
 		}

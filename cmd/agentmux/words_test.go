@@ -178,6 +178,12 @@ func situations() []situation {
 		{"origin elsewhere", func(r *rig) {
 			r.git(r.clone, "remote", "set-url", "origin", "git@github.example.com:acme/widgets.git")
 		}, issueRun, 2, []string{"origin is on github.example.com, not on http://127.0.0.1", "set github.host if", "agentmux run"}},
+		{"issue of what the clone is a fork of", func(r *rig) {
+			if err := r.github.AddRepo(ghsynctest.RepoSpec{Owner: rigBot, Name: "widgets", ForkOf: rigRepo}); err != nil {
+				r.t.Fatal(err)
+			}
+			r.git(r.clone, "remote", "set-url", "origin", r.github.CloneURL("robo/widgets"))
+		}, []string{"issue", "77", "--headless"}, 2, []string{"robo/widgets#77 is not there; robo/widgets is a fork: agentmux issue 77 --repo acme/widgets takes"}},
 		{"no remote", func(r *rig) { r.git(r.clone, "remote", "remove", "origin") }, issueRun, 2, []string{"no remote named origin: git remote add origin URL", "agentmux run"}},
 		{"no commit", func(r *rig) {
 			r.clone = filepath.Join(r.dir, "new")
@@ -271,7 +277,8 @@ func situations() []situation {
 		{"help mistyped", nil, []string{"hlep"}, 2, []string{"did you mean help?"}},
 		{"unknown word", nil, []string{"isue", "1"}, 2, []string{"issue"}},
 		{"a phrase", nil, []string{"fix the bug"}, 2, []string{`agentmux run "fix the bug"`}},
-		{"unknown flag", nil, []string{"issue", "1", "--headles"}, 2, []string{"--headles", "--help"}},
+		{"unknown flag", nil, []string{"issue", "1", "--headles"}, 2, []string{"unknown flag: --headles: did you mean --headless?; see agentmux issue --help"}},
+		{"unknown flag of every command", nil, []string{"sessions", "--projct", "x"}, 2, []string{"did you mean --project?"}},
 		{"too many arguments", nil, []string{"sessions", "x"}, 2, []string{"agentmux sessions takes no argument, not x"}},
 		{"no argument", nil, []string{"issue"}, 2, []string{"agentmux issue takes N|#N|URL, not nothing", "--help"}},
 		{"no session", nil, []string{"status"}, 2, []string{"no session here fits this command; agentmux sessions lists them", "agentmux issue"}},
