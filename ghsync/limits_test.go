@@ -3,8 +3,10 @@ package ghsync_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -57,6 +59,63 @@ func TestHugeAnswersAreRefused(t *testing.T) {
 			t.Errorf("sent %d, error %v", len(w.sent), err)
 		}
 	})
+}
+
+// What etag keeps is bounded, and what was used last stays.
+func TestConditionalReadsAreBounded(t *testing.T) {
+	const mib = 1 << 20
+	for name, c := range map[string]struct {
+		size      func(n int) int // of the n-th answer
+		asked     []int
+		hit, miss int
+	}{
+		"size of one": {func(n int) int { return mib + n }, upTo(2), 0, 1},
+		"size of all": {func(int) int { return mib }, upTo(65), 1, 0},
+		"number":      {func(int) int { return 10 }, upTo(513), 1, 0},
+		"used again":  {func(int) int { return 10 }, append(upTo(512), 0, 512), 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &wire{answer: func(_ int, req *http.Request) (*http.Response, error) {
+				if req.Header.Get("If-None-Match") != "" {
+					return respond(304, "", "X-RateLimit-Remaining", "9", "Content-Type", "text/html")
+				}
+				n, _ := strconv.Atoi(req.URL.Path[1:])
+				return respond(200, `"`+strings.Repeat("x", c.size(n)-2)+`"`, "ETag", `"v"`, "X-RateLimit-Remaining", "10")
+			}}
+			base := &url.URL{Scheme: "https", Host: "api.github.com"}
+			transport := ghsync.GuardedTransport(w, ghsync.StaticToken(ghsync.ModeToken, testSecret()), base)
+			ask := func(n int, accept string) bool {
+				t.Helper()
+				req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://api.github.com/%d", n), nil)
+				req.Header.Set("Accept", accept)
+				resp, err := transport.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				body, err := io.ReadAll(resp.Body)
+				cached, left := resp.Header.Get("X-From-Cache") == "1", resp.Header.Get("X-RateLimit-Remaining")
+				if err != nil || resp.StatusCode != 200 || len(body) != c.size(n) || resp.Header.Get("Content-Type") != "application/json" || cached != (left == "9") {
+					t.Errorf("%d bytes, status %d, header %v, %v", len(body), resp.StatusCode, resp.Header, err)
+				}
+				return cached
+			}
+			for _, n := range c.asked {
+				ask(n, "text/json")
+			}
+			if hit, other, miss := ask(c.hit, "text/json"), ask(c.hit, "application/json"), ask(c.miss, "text/json"); !hit || other || miss {
+				t.Errorf("answer %d kept: %v, in another form: %v; answer %d: %v", c.hit, hit, other, c.miss, miss)
+			}
+		})
+	}
+}
+
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 func TestCallEndsWithinTwoMinutes(t *testing.T) {
