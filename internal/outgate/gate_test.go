@@ -363,6 +363,9 @@ func TestSecurity7OwnSecretsAreAlwaysBlocked(t *testing.T) {
 		if !got.Blocked() || !strings.HasPrefix(got.Findings[0].Rule, "secret.github") {
 			t.Errorf("%s: %s", name, findings(got))
 		}
+		if got.Findings[0].Text != "holds a secret of this program" {
+			t.Errorf("%s: text is %s", name, got.Findings[0].Text)
+		}
 		if strings.Contains(fmt.Sprintf("%+v", got.Findings), secret[:12]) {
 			t.Errorf("%s: the report holds the value", name)
 		}
