@@ -28,7 +28,7 @@ func newSteering(t *testing.T, body string, change ...func(*ghsynctest.Options))
 	st.server = world(t, append(change, func(o *ghsynctest.Options) {
 		o.Now = func() time.Time { return st.now }
 		o.Users = append(o.Users,
-			ghsynctest.UserSpec{Login: "helper[bot]", Type: "Bot"},
+			ghsynctest.UserSpec{Login: "helper[bot]", Type: "Bot", Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Write}},
 			ghsynctest.UserSpec{Login: "hidden-member", Member: "private", Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Write}},
 			ghsynctest.UserSpec{Login: "stranger"})
 	})...)
