@@ -95,7 +95,7 @@ func TestConditionalReadsAreBounded(t *testing.T) {
 				defer resp.Body.Close()
 				body, err := io.ReadAll(resp.Body)
 				cached, left := resp.Header.Get("X-From-Cache") == "1", resp.Header.Get("X-RateLimit-Remaining")
-				if err != nil || resp.StatusCode != 200 || len(body) != c.size(n) || resp.Header.Get("Content-Type") != "application/json" || cached != (left == "9") {
+				if err != nil || resp.StatusCode != http.StatusOK || len(body) != c.size(n) || resp.Header.Get("Content-Type") != "application/json" || cached != (left == "9") {
 					t.Errorf("%d bytes, status %d, header %v, %v", len(body), resp.StatusCode, resp.Header, err)
 				}
 				return cached
