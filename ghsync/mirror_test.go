@@ -174,21 +174,20 @@ func TestGitHub50LostMemoryIsRebuiltFromOurComments(t *testing.T) {
 	calm := newStage(t)
 	calm.run(calm.mirror(calm.options()))
 	st := newStage(t)
-	st.repo.Comment(12, "text\n"+ghsync.Marker{Session: st.state.SessionID, Kind: ghsync.KindStatus, Seq: 4}.String(), "write") // not ours
+	// Not ours, and older than what is: it would be taken first.
+	theirs := "text\n" + ghsync.Marker{Session: st.state.SessionID, Kind: ghsync.KindStatus, Seq: 4}.String()
+	id := st.repo.Comment(12, theirs, "write")
 	st.run(st.mirror(st.options()))
-	for _, c := range st.repo.Comments(12) {
-		if c.Author == "write" {
-			st.repo.DeleteComment(c.ID, "write")
-		}
-	}
-	before := st.end()
 	if err := os.Remove(st.session.Path(session.MirrorFile)); err != nil {
 		t.Fatal(err)
 	}
-	o := st.options()
-	st.finish(st.mirror(o))
-	if after := st.end(); after != before || after != calm.end() {
-		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	st.finish(st.mirror(st.options()))
+	if c := st.repo.Comments(12)[0]; c.ID != id || c.Body != theirs {
+		t.Errorf("a person's comment is now %d: %s", c.ID, c.Body)
+	}
+	st.repo.DeleteComment(id, "write")
+	if after, want := st.end(), calm.end(); after != want {
+		t.Errorf("after:\n%s\nwant:\n%s", after, want)
 	}
 }
 
