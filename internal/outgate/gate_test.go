@@ -322,13 +322,14 @@ func TestSecurity14Sizes(t *testing.T) {
 }
 
 func TestContentOfLFSPaths(t *testing.T) {
-	r := newRig(t, map[string]string{".gitattributes": "*.bin filter=lfs\nenc/* filter=crypt\n", "a.bin": "x"})
+	r := newRig(t, map[string]string{".gitattributes": "*.bin filter=lfs\nenc/* filter=crypt\n", "a.bin": "x", "old.bin": "x"})
 	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
 	got := r.check(map[string]string{
 		"a.bin": "raw", "b.bin": pointer, "c.bin": pointer + strings.Repeat("x", 1024), "enc/x": "plain\n", "d.txt": "d\n",
+		"e.bin": pointer + strings.Repeat("x", 1024-len(pointer)), "f.bin": "#!raw", "l.bin": "->d.txt", "old.bin": "-",
 		".gitattributes": "", // lifting the attribute with the same change does not help
 	})
-	if want := "lfs a.bin:0, lfs c.bin:0, lfs enc/x:0"; findings(got) != want {
+	if want := "lfs a.bin:0, lfs c.bin:0, lfs enc/x:0, lfs f.bin:0"; findings(got) != want {
 		t.Errorf("got %s, want %s", findings(got), want)
 	}
 }
@@ -344,7 +345,7 @@ func canary(t *testing.T) string {
 
 func TestSecurity7OwnSecretsAreAlwaysBlocked(t *testing.T) {
 	secret := canary(t)
-	r := newRig(t, map[string]string{"a": "a\n", "old": "x " + secret + "\n"})
+	r := newRig(t, map[string]string{"a": "a\n", "old": "x " + secret + "\n", "gone/" + secret: "x\n"})
 	if err := r.spec.Secrets.Add("github", secret); err != nil {
 		t.Fatal(err)
 	}
@@ -375,6 +376,9 @@ func TestSecurity7OwnSecretsAreAlwaysBlocked(t *testing.T) {
 	}
 	if got := findings(r.check(map[string]string{"dir/" + secret: "x\n"})); !strings.Contains(got, "secret.github (a file name):0") {
 		t.Errorf("name: %s", got)
+	}
+	if got := r.check(map[string]string{"gone/" + secret: "-"}); got.Blocked() {
+		t.Errorf("a name that goes: %s", findings(got))
 	}
 	for _, where := range []string{"commit message", "branch", "title", "body"} {
 		r.spec.Texts = map[string]string{where: "text\n" + secret}
@@ -416,7 +420,7 @@ func TestPatternsOfTheChangeAlone(t *testing.T) {
 		t.Errorf("approved: %s", findings(got))
 	}
 	r.spec.Approved = nil
-	base[".agentmux/secret-allow"] = "# test value\n" + digest + "  fixture\n"
+	base[".agentmux/secret-allow"] = "# test value\n\n" + digest + "  fixture\n"
 	r2 := newRig(t, base)
 	if got := r2.check(map[string]string{"b": "b\nt " + other + "\n"}); got.Blocked() {
 		t.Errorf("allowed by the base: %s", findings(got))
