@@ -196,6 +196,8 @@ func validationCode(m serverMessage) string {
 		{"pullrequest head invalid", CodeHeadInvalid},
 		{"head invalid", CodeHeadInvalid},
 		{"head is invalid", CodeHeadInvalid},
+		{"pullrequest base invalid", CodeBaseInvalid},
+		{"no commit found for sha", CodeNoCommit},
 	} {
 		if strings.Contains(text, rule.part) {
 			return rule.code

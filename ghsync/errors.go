@@ -58,6 +58,8 @@ const (
 	CodeLabelExists      = "label_exists"
 	CodeReviewFromAuthor = "review_from_author"
 	CodeDraftUnsupported = "draft_unsupported"
+	CodeBaseInvalid      = "base_invalid" // the base branch is not there
+	CodeNoCommit         = "no_commit"    // the server does not know the commit
 	CodeValidation       = "validation"
 	CodePRForbidden      = "pr_forbidden"
 	CodeLocked           = "locked"

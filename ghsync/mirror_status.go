@@ -243,20 +243,21 @@ func (m *Mirror) findTwins(ctx context.Context) error {
 }
 
 // verdictOnCommit puts the review's result on the pushed commit, with a link to the status
-// comment: as long as that is owed, it waits.
+// comment: as long as that is owed, it waits. What a later round thinks belongs to a commit
+// that is still to come, and the server knows none before its push.
 func (m *Mirror) verdictOnCommit(ctx context.Context) (time.Duration, error) {
-	if !m.view.pushed || m.view.commit == "" || m.o.Client == nil || m.o.Sink != nil {
+	if !m.view.pushed || m.view.head == "" || m.view.head != m.view.commit || m.o.Client == nil || m.o.Sink != nil {
 		return 0, nil
 	}
 	if m.owesStatus() && !m.off[stepFirstStatus] {
 		return 0, nil
 	}
 	state, err := m.session.ReadState()
-	if err != nil {
+	if err != nil || state.Completion.Commit != m.view.head {
 		return 0, nil // the next commit brings another chance
 	}
 	result, text := commitVerdict(state)
-	want := commitStatus{SHA: m.view.commit, State: result}
+	want := commitStatus{SHA: m.view.head, State: result}
 	if result == "" || m.st.CommitStatus != nil && *m.st.CommitStatus == want {
 		return 0, nil
 	}
@@ -267,6 +268,9 @@ func (m *Mirror) verdictOnCommit(ctx context.Context) (time.Duration, error) {
 	if err := m.o.Client.CommitStatus(ctx, m.o.Repo, want.SHA, result, text, target); err != nil {
 		if _, again := Later(err); again {
 			return 0, err
+		}
+		if HasCode(err, CodeNoCommit) && m.view.prNumber == 0 && m.view.ended.IsZero() {
+			return 0, nil // of a fork: its commits are known here with the pull request
 		}
 		m.o.Log.Warn("no commit status", "session", m.view.session, "err", m.o.Redactor.Redact(err.Error()))
 	}

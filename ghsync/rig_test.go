@@ -131,6 +131,10 @@ func (sc *scene) apply(kind string, data map[string]any) {
 		}
 		sc.state.ReviewResults[text("role")] = orchestrator.ReviewResult{Verdict: text("verdict"), Tree: text("tree")}
 		sc.state.Completion.Tree = text("tree")
+	case orchestrator.EvCommitCreated, orchestrator.EvBranchPushed:
+		sc.state.Completion.Commit = text("sha")
+	case orchestrator.EvSchedule:
+		sc.state.Completion.Commit, sc.state.ReviewResults = "", nil
 	case orchestrator.EvDone:
 		sc.state.Outcome, sc.state.Phase = orchestrator.Optional(text("outcome")), orchestrator.PhaseDone
 	}

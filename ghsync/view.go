@@ -47,6 +47,7 @@ type view struct {
 	seconds   int
 	tree      string // of the last review started
 	commit    string
+	head      string // the commit that was pushed last
 	pushed    bool
 	prNumber  int
 	prURL     string

@@ -289,6 +289,9 @@ func (v *view) commandOf(message int) *command {
 func (v *view) branchPushed(_ orchestrator.Event, d data) {
 	v.branch = or(d.text("branch"), v.branch)
 	v.commit, v.pushed = or(d.text("sha"), v.commit), d.text("skipped") == ""
+	if v.pushed {
+		v.head = v.commit
+	}
 }
 
 func (v *view) prOpened(_ orchestrator.Event, d data) {
@@ -317,6 +320,9 @@ func (v *view) finished(e orchestrator.Event, d data) {
 	if v.outcome == orchestrator.OutcomeNeedsHuman {
 		v.reason = "the last review failed and no fix round was left"
 		v.next = "look at the open findings in the pull request; comment `/agentmux changes TEXT` to go on"
+		if v.deaf {
+			v.next = "look at the open findings in the pull request; `agentmux resume " + v.session + " --changes TEXT` goes on"
+		}
 	}
 }
 
