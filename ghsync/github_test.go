@@ -2,6 +2,7 @@ package ghsync_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -44,8 +45,13 @@ func withoutGraphQL(o *ghsynctest.Options) { o.NoGraphQL = true }
 // clientOf is a client that does not wait between requests.
 func clientOf(t testing.TB, s *ghsynctest.Server, login string) *ghsync.Client {
 	t.Helper()
+	return clientWith(t, s, login, nil)
+}
+
+func clientWith(t testing.TB, s *ghsynctest.Server, login string, transport http.RoundTripper) *ghsync.Client {
+	t.Helper()
 	c, err := ghsync.New(ghsync.Options{
-		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond,
+		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond, HTTP: transport,
 		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(s.Token(login))),
 		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
 	})

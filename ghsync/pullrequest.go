@@ -107,11 +107,14 @@ func (p *PullRequest) settle(ctx context.Context, spec PullRequestSpec, have *gi
 		}
 	}
 	if spec.Ready && result.Draft {
-		ready, err := p.markReady(ctx, spec, have)
-		if err != nil {
+		if err := p.markReady(ctx, spec, have); err != nil {
 			return result, err
 		}
-		result.Draft = !ready
+		adopted := result.Adopted
+		result = toPullRequest(have)
+		if result.Adopted = adopted; result.State != PullRequestOpen {
+			return result, nil
+		}
 	}
 	return result, p.requestReview(ctx, spec, have)
 }
@@ -215,33 +218,52 @@ const markReadyDocument = `mutation MarkReady($id: ID!) {
   markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft } }
 }`
 
-// markReady returns whether the pull request is ready now. The REST interface ignores
-// draft:false, so a server without GraphQL keeps its drafts.
-func (p *PullRequest) markReady(ctx context.Context, spec PullRequestSpec, have *github.PullRequest) (bool, error) {
+// markReady makes a draft ready for review and renews have. Who may open a pull request may
+// not always do this: a job's own token is refused the mutation, a server without GraphQL
+// has none, and the REST interface ignores draft:false. The draft stays then; it is for a
+// person to end it. A person may also have been faster.
+func (p *PullRequest) markReady(ctx context.Context, spec PullRequestSpec, have *github.PullRequest) error {
+	number, path := have.GetNumber(), spec.Repo.path("/pulls/%d", have.GetNumber())
+	failed := func(err error) error { return fmt.Errorf("make pull request %d ready: %w", number, err) }
 	if !have.GetDraft() {
 		in := map[string]any{"title": strings.TrimPrefix(spec.Title, draftPrefix)}
-		err := p.Client.do(ctx, http.MethodPatch, spec.Repo.path("/pulls/%d", have.GetNumber()), in, nil)
-		if err != nil {
-			return false, fmt.Errorf("make pull request %d ready: %w", have.GetNumber(), err)
+		if err := p.Client.do(ctx, http.MethodPatch, path, in, nil); err != nil {
+			return failed(err)
 		}
-		return true, nil
+		have.Title = github.String(strings.TrimPrefix(spec.Title, draftPrefix))
+		return nil
 	}
 	var answer struct{}
 	err := p.Client.ask(ctx, markReadyDocument, map[string]any{"id": have.GetNodeID()}, &answer)
+	unsure := errors.As(err, new(*Ambiguous))
 	switch {
+	case err == nil:
+		have.Draft = github.Bool(false)
+		return nil
 	case errors.Is(err, errNoGraphQL):
-		p.Client.log.Warn("the server has no GraphQL interface: the draft stays", "pr", have.GetNumber())
-		return false, nil
-	case errors.As(err, new(*Ambiguous)):
+	case unsure, refusedForGood(err):
 		now := &github.PullRequest{}
-		if readErr := p.Client.do(ctx, http.MethodGet, spec.Repo.path("/pulls/%d", have.GetNumber()), nil, now); readErr == nil && !now.GetDraft() {
-			return true, nil
+		if readErr := p.Client.do(ctx, http.MethodGet, path, nil, now); readErr != nil {
+			return failed(err)
 		}
+		if *have = *now; !now.GetDraft() || now.GetState() != string(PullRequestOpen) {
+			return nil
+		}
+		if unsure {
+			return failed(err)
+		}
+	default:
+		return failed(err)
 	}
-	if err != nil {
-		return false, fmt.Errorf("make pull request %d ready: %w", have.GetNumber(), err)
-	}
-	return true, nil
+	p.Client.log.Warn("the draft stays: a person makes it ready for review", "pr", number, "err", err)
+	return nil
+}
+
+// refusedForGood reports whether the server said no to this one thing. A token that it does
+// not know at all opens nothing else either.
+func refusedForGood(err error) bool {
+	var terminal *Terminal
+	return IsNotFound(err) || errors.As(err, &terminal) && terminal.Code != CodeUnauthorized
 }
 
 // requestReview asks the reviewer once per call of Ensure. That nobody can be asked is no

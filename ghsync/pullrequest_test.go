@@ -2,6 +2,7 @@ package ghsync_test
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -239,6 +240,57 @@ func TestPullRequestWithoutGraphQLStaysADraft(t *testing.T) {
 	got, err := (&ghsync.PullRequest{Client: clientOf(t, s, botLogin)}).Ensure(t.Context(), spec)
 	if err != nil || !got.Draft {
 		t.Errorf("result %+v, %v", got, err)
+	}
+}
+
+// meddler lets something happen right before a question by GraphQL, as that to end a draft.
+type meddler struct {
+	http.RoundTripper
+	happens func()
+}
+
+func (m *meddler) RoundTrip(req *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(req.URL.Path, "/graphql") {
+		m.happens()
+	}
+	return m.RoundTripper.RoundTrip(req)
+}
+
+// A job's own token may open pull requests and is refused this; people may be faster.
+func TestPullRequestOfWhichTheDraftCannotBeEnded(t *testing.T) {
+	refused := ghsynctest.Fault{Route: "POST /graphql", Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
+	for name, c := range map[string]struct {
+		happens func(*ghsynctest.Server, *ghsynctest.Repo)
+		draft   bool
+		state   ghsync.PullRequestState
+	}{
+		"refused": {func(*ghsynctest.Server, *ghsynctest.Repo) {}, true, ghsync.PullRequestOpen},
+		"closed meanwhile": {func(_ *ghsynctest.Server, r *ghsynctest.Repo) {
+			r.CloseIssue(r.Pulls()[0].Number, "write")
+		}, true, ghsync.PullRequestClosed},
+		"ready already": {func(s *ghsynctest.Server, r *ghsynctest.Repo) {
+			s.Heal()
+			spec := wantPR()
+			spec.Ready = true
+			if _, err := (&ghsync.PullRequest{Client: clientOf(t, s, "write")}).Ensure(t.Context(), spec); err != nil {
+				t.Error(err)
+			}
+			s.Inject(refused)
+		}, false, ghsync.PullRequestOpen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := world(t)
+			r := s.Repo(widgets)
+			withBranch(r)
+			s.Inject(refused)
+			spec := wantPR()
+			spec.Ready = true
+			client := clientWith(t, s, botLogin, &meddler{http.DefaultTransport, func() { c.happens(s, r) }})
+			got, err := (&ghsync.PullRequest{Client: client}).Ensure(t.Context(), spec)
+			if err != nil || got.Draft != c.draft || got.State != c.state || got.Adopted || got.Number != r.Pulls()[0].Number {
+				t.Errorf("result %+v, %v", got, err)
+			}
+		})
 	}
 }
 

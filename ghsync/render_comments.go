@@ -165,10 +165,14 @@ func reply(deaf bool) string {
 }
 
 func (v *view) anotherRound() string {
-	if v.deaf {
-		return "Next: review the pull request. For another round: `agentmux resume " + v.session + " --changes TEXT`."
+	next := "Next: review the pull request"
+	if v.prDraft {
+		next += ", a draft, and make it ready for review there"
 	}
-	return "Next: review the pull request. Request changes there, or comment `/agentmux changes TEXT`, for another round."
+	if v.deaf {
+		return next + ". For another round: `agentmux resume " + v.session + " --changes TEXT`."
+	}
+	return next + ". Request changes there, or comment `/agentmux changes TEXT`, for another round."
 }
 
 // renderFinal is the last word of a session: outcome first, then what to do.

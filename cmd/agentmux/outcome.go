@@ -18,6 +18,9 @@ func (a *app) tellEnd(dir string, s *orchestrator.State) {
 		a.say("next: %s", line)
 	} else if s.Outcome == orchestrator.OutcomeDone && s.Completion.PRURL != "" {
 		a.say("done: %s", s.Completion.PRURL)
+		if step := draftStep(s); step != "" {
+			a.say("next: review the pull request%s", step)
+		}
 	}
 	if e := (session.Entry{Name: s.SessionID, Dir: dir, State: s}); owes(e) && ghsync.Trouble(dir) != "" {
 		a.say("not everything is shown on the issue: %s", a.shown()(ghsync.Trouble(dir)))

@@ -112,11 +112,20 @@ func nextStep(e session.Entry) string {
 		if owes(e) {
 			return "agentmux resume " + e.Name + " shows the rest on GitHub"
 		}
-		return "review the pull request; agentmux changes \"...\" " + e.Name + " asks for another round"
+		return "review the pull request" + draftStep(s) + "; agentmux changes \"...\" " + e.Name + " asks for another round"
 	case !e.Running:
 		return "no host runs it: agentmux resume " + e.Name
 	}
 	return "agentmux attach " + e.Name
+}
+
+// draftStep is what a person does with a pull request that passed and is a draft at the end:
+// one was wanted, files were held, or the server or the account cannot end drafts.
+func draftStep(s *orchestrator.State) string {
+	if s.Outcome != orchestrator.OutcomeDone || s.Completion.PRNumber == 0 || !s.Completion.Draft {
+		return ""
+	}
+	return ", a draft, and make it ready for review there"
 }
 
 func (a *app) printStatus(w io.Writer, e session.Entry) {

@@ -33,6 +33,10 @@ func TestTheNextStepIsOneThatIsTaken(t *testing.T) {
 			Phase: orchestrator.PhaseDone, Outcome: orchestrator.OutcomeDone, FeatureBranch: "agentmux/one",
 			Completion: orchestrator.Completion{Commit: "c", Pushed: true, PRNumber: 7},
 		}, `review the pull request; agentmux changes "..." one asks for another round`},
+		{"a draft at the end", orchestrator.State{
+			Phase: orchestrator.PhaseDone, Outcome: orchestrator.OutcomeDone, FeatureBranch: "agentmux/one",
+			Completion: orchestrator.Completion{Commit: "c", Pushed: true, PRNumber: 7, Draft: true},
+		}, `review the pull request, a draft, and make it ready for review there; agentmux changes "..." one asks for another round`},
 	} {
 		if c.state.Phase == "" {
 			c.state.Phase = "completing"
