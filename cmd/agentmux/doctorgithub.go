@@ -145,6 +145,9 @@ func (g *githubProbe) access() probe {
 		return probe{"repository", probeWarning, detail + "; this account may not write", "a run ends with a branch in this clone and the line that proposes it; ask for write permission"}
 	}
 	row := passed("repository", "%s, may write", detail)
+	if g.repo.AccessUntold && g.identity.tokens.Mode() != ghsync.ModeApp {
+		row.Detail = detail + "; the server does not tell what an App's token may write"
+	}
 	if g.repo.Fork && g.repo.ParentName != "" {
 		parent := g.repo.ParentOwner + "/" + g.repo.ParentName
 		row.Detail += ", fork of " + parent

@@ -98,7 +98,13 @@ func (c *call) repoObject(r *repo) object {
 
 func (c *call) viewerPermission(r *repo) any {
 	role := c.roleOf(c.actor, r)
-	if c.token.perms != nil && !c.token.personal || role == None {
+	if c.token.perms != nil && !c.token.personal {
+		return nil // an App's
+	}
+	if role == None && !r.private {
+		return "READ"
+	}
+	if role == None {
 		return nil
 	}
 	return strings.ToUpper(string(role.base()))
