@@ -14,9 +14,9 @@ import (
 	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
-// Caps of a snapshot, in bytes, applied after cleaning.
+// Caps of a snapshot, in bytes but for the title, applied after cleaning.
 const (
-	maxTitleBytes    = 256
+	maxTitleRunes    = 256
 	maxBodyBytes     = 64 << 10
 	maxCommentBytes  = 8 << 10
 	maxSnapshotBytes = 128 << 10
@@ -259,7 +259,10 @@ func (s *Snapshot) take(clean string, report sanitize.Report) string {
 // cap shortens what is too long, each text for itself and then all together: the oldest
 // comments go first.
 func (s *Snapshot) cap() {
-	s.Title = s.cut(s.Title, maxTitleBytes)
+	if r := []rune(s.Title); len(r) > maxTitleRunes { // as GitHub counts, which allows no more
+		const notice = 20 // at most, in a title
+		s.Title = s.cut(s.Title, len(string(r[:maxTitleRunes-notice]))+notice)
+	}
 	s.Body = s.cut(s.Body, maxBodyBytes)
 	total := len(s.Title) + len(s.Body)
 	for i := range s.Comments {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/ghsynctest"
@@ -113,6 +114,15 @@ func TestSnapshotTakesATitleForNoMarkdown(t *testing.T) {
 	}
 }
 
+func TestSnapshotTakesEveryTitleThatGitHubTakes(t *testing.T) {
+	st := newSteering(t, "b")
+	title := strings.Repeat("題", 256)
+	st.repo.EditIssue(st.n, "write", &title, nil)
+	if s := st.take(st.now); s.Title != title || s.Report.CutBytes != 0 {
+		t.Errorf("%d bytes are cut from a title of 256 characters: %q", s.Report.CutBytes, s.Title)
+	}
+}
+
 func TestSnapshotHidesMinimizedComments(t *testing.T) {
 	st := newSteering(t, "b")
 	st.repo.MinimizeComment(st.comment("off topic", "write"))
@@ -135,7 +145,7 @@ func TestSnapshotTakesTheNewestFifty(t *testing.T) {
 
 func TestSnapshotIsCapped(t *testing.T) {
 	st := newSteering(t, strings.Repeat("ü", 40_000))
-	title := strings.Repeat("ü", 200)
+	title := strings.Repeat("ü", 300)
 	st.repo.EditIssue(st.n, "write", &title, nil)
 	for range 20 {
 		st.comment(strings.Repeat("x", 20_000), "write")
@@ -148,13 +158,13 @@ func TestSnapshotIsCapped(t *testing.T) {
 			t.Errorf("comment of %d bytes", len(c.Body))
 		}
 	}
-	if len(s.Title) > 256 || !strings.Contains(s.Title, "[cut: ") {
-		t.Errorf("title of %d bytes", len(s.Title))
+	if n := utf8.RuneCountInString(s.Title); n > 256 || !strings.Contains(s.Title, "[cut: ") {
+		t.Errorf("title of %d characters", n)
 	}
 	if c := s.Report.Comments; len(s.Comments) != 7 || c.Used != 7 || c.Older != 13 {
 		t.Errorf("%d comments, counts %+v", len(s.Comments), c)
 	}
-	if raw := 400 + 80_000 + 20*20_000; s.Report.CutBytes < raw-total || s.Report.CutBytes > raw {
+	if raw := 600 + 80_000 + 20*20_000; s.Report.CutBytes < raw-total || s.Report.CutBytes > raw {
 		t.Errorf("%d bytes cut, %d of %d are left", s.Report.CutBytes, total, raw)
 	}
 	if len(s.Body) > 64<<10 || !strings.Contains(s.Body, "[cut: ") || total > 128<<10 || s.Report.CutBytes == 0 {
