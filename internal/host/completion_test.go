@@ -1,6 +1,8 @@
 package host_test
 
 import (
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -209,5 +211,50 @@ func TestProtocolA5AQuestionOnALockedIssue(t *testing.T) {
 	}
 	if a := s.Agents["planner"]; a.Attempt != 2 || a.Retries != 0 {
 		t.Errorf("planner: %+v", a)
+	}
+}
+
+// What a person deletes between the push and the pull request is pushed once more, and a
+// base that is gone is named with the way to another one.
+func TestTheBranchesOfAPullRequestAreGone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		gone func(s *orchestrator.State) string
+		want string
+	}{
+		"its own":  {func(s *orchestrator.State) string { return s.FeatureBranch }, ""},
+		"the base": {func(*orchestrator.State) string { return "next" }, "agentmux resume --base BRANCH"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newGitHubRig(t, "")
+			r.repo.Commit(ghsynctest.CommitSpec{Branch: "next", Message: "Next", Author: "Mia <mia@example.com>", Files: map[string]string{"n.txt": "n\n"}})
+			sc := simple()
+			sc.Quiet = true
+			r.script(sc)
+			dir, _ := r.issueOn("next", "Greet", "Say hello.")
+			r.github.Inject(ghsynctest.Unavailable("GET /repos/{owner}/{repo}/pulls", http.StatusBadGateway, 0))
+			stop := r.background(host.RunSpec{Dir: dir})
+			r.eventually("the pull request is looked for", func() bool { return r.github.Hits() > 0 })
+			branch := c.gone(r.state(dir))
+			server := strings.Replace(r.github.CloneURL(widgets), "://", "://mia:"+r.github.Token("mia")+"@", 1)
+			r.git("push", "-q", server, "--delete", branch)
+			r.github.Heal()
+			s, err := stop(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.want == "" {
+				mustEnd(t, s, orchestrator.OutcomeDone, "")
+				if pulls := r.repo.Pulls(); len(pulls) != 1 || pulls[0].HeadSHA != s.Completion.Commit {
+					t.Errorf("pull requests %+v, want one of %s", pulls, s.Completion.Commit)
+				}
+				return
+			}
+			mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonPRRefused)
+			if text := fmt.Sprint(r.lastEvent(dir, orchestrator.EvNeedsHuman).Data["text"]); !strings.Contains(text, c.want) || !strings.Contains(text, "next") {
+				t.Errorf("a person reads %s", text)
+			}
+		})
 	}
 }

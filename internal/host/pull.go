@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
@@ -45,6 +46,13 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 			res, err = pull.Ensure(ctx, spec)
 		}
 	}
+	if ghsync.HasCode(err, ghsync.CodeHeadInvalid) {
+		refused, pushErr := r.pushAgain(ctx, e.Args)
+		if pushErr != nil || refused != "" {
+			return orchestrator.Result{Refused: refused}, pushErr
+		}
+		res, err = pull.Ensure(ctx, spec)
+	}
 	if why := r.pullRefusal(spec, res, err); why != "" {
 		return orchestrator.Result{Refused: why}, nil
 	}
@@ -52,6 +60,25 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 		return orchestrator.Result{}, err
 	}
 	return orchestrator.Result{Number: res.Number, URL: res.URL, Draft: res.Draft, Adopted: res.Adopted}, nil
+}
+
+// pushAgain pushes the branch once more if it is not on the server: people tidy up, and what
+// the session has pushed is not lost by that.
+func (r *runner) pushAgain(ctx context.Context, a orchestrator.Args) (refused string, err error) {
+	if a.Commit == "" || r.noPush() != "" {
+		return "", nil
+	}
+	ref := "refs/heads/" + a.Branch
+	there, err := r.repo.RemoteRefs(ctx, *r.project.remote, ref)
+	if err != nil || len(there) > 0 {
+		return "", err
+	}
+	_, err = r.repo.Push(ctx, *r.project.remote, gitrepo.PushSpec{Updates: []gitrepo.RefUpdate{{Ref: ref, New: a.Commit}}})
+	var push *gitrepo.PushError
+	if errors.As(err, &push) && push.Kind != gitrepo.PushNetwork {
+		return "the branch " + a.Branch + " is gone from the server, and it takes it no more: " + push.Text, nil
+	}
+	return "", err
 }
 
 // headOwner is who owns the branch. Where that is not who owns repo, origin is a fork, or
@@ -104,6 +131,8 @@ func (r *runner) pullRefusal(spec ghsync.PullRequestSpec, res ghsync.PullRequest
 	case ghsync.HasCode(err, ghsync.CodePRForbidden) && errors.As(err, &terminal):
 		return fmt.Sprintf("GitHub does not let this account open pull requests. Open it at %s, or turn on %s",
 			r.compareURL(spec), terminal.Hint)
+	case ghsync.HasCode(err, ghsync.CodeBaseInvalid):
+		return fmt.Sprintf("the branch %s, which the pull request is for, is not on the server any more: agentmux resume --base BRANCH opens it for another one", spec.Base)
 	case err == nil && res.State == ghsync.PullRequestClosed:
 		return fmt.Sprintf("a person closed pull request #%d: reopen it to go on", res.Number)
 	}
