@@ -209,6 +209,10 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 	if record.Issue.Closed {
 		return nil, usage(fmt.Errorf("%s is closed; reopen it to work on it", what))
 	}
+	sealed := sealed(record.Repository)
+	if sealed != "" && s.config.GitHub.Push {
+		return nil, usage(fmt.Errorf("%s is %s, or set github.push: false to keep the work in this clone", record.Repository.Repo, sealed))
+	}
 	requester, err := a.requester(ctx, s, record, repo)
 	if err != nil {
 		return nil, explainGitHub(err, what, s.identity.from)
@@ -226,7 +230,7 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{spec: spec, record: record, push: s.mayPush(record.Repository)}
+	p := &planned{spec: spec, record: record, push: sealed == "" && s.mayPush(record.Repository)}
 	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &snapshot, repo, record.Issue.Title, record.Issue.Locked
 	request, labelled := record.Request(s.config.Bot.Label)
 	if p.spec.Workflow == "" && len(request.Workflows) > 1 {
@@ -246,6 +250,17 @@ func (a *app) forkedFrom(ctx context.Context, s *site, repo ghsync.Repo) string 
 		return ""
 	}
 	return r.ParentOwner + "/" + r.ParentName
+}
+
+// sealed says why nobody can write to a repository, and what to do; "" if somebody can.
+func sealed(r ghsync.Repository) string {
+	switch {
+	case r.Disabled:
+		return "disabled, so nothing can be written to it: GitHub's support knows why"
+	case r.Archived:
+		return "archived, so nothing can be written to it: unarchive it"
+	}
+	return ""
 }
 
 // mirrors decides whether comments are written: the flags, else the

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+)
+
+// Nobody can write to an archived repository, so no agent starts for one; who keeps the
+// work in the clone may.
+func TestAnArchivedRepositoryIsNamedBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.github.Repo(rigRepo).Archive(true)
+	for _, args := range [][]string{{"issue", "1", "--dry-run"}, {"issue", "1", "--headless"}} {
+		if res := r.expect(2, args...); !strings.Contains(res.err, "acme/widgets is archived") || !strings.Contains(res.err, "unarchive it") {
+			t.Errorf("%q: %s", args, res.err)
+		}
+	}
+	if all := r.sessions(); len(all) != 0 {
+		t.Errorf("sessions %+v", all)
+	}
+	file := r.dir + "/home/.config/agentmux/config.yaml"
+	r.write(file, r.read(file)+"github: {push: false}\n")
+	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
+	r.git(r.clone, "rev-parse", "--verify", r.session().State.FeatureBranch)
+	if log := r.github.Log(); len(log) != 0 {
+		t.Errorf("written: %+v", log)
+	}
+}
+
+// A token that a workflow has, or that a step of it makes of an App, stands for no account
+// with a role in the repository: the server tells neither that it may write nor that not.
+func TestATokenOfAnInstallationIsEnough(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	app := r.github.AddApp(ghsynctest.AppSpec{Slug: "mux", Repos: []string{rigRepo}, Permissions: map[string]string{
+		"contents": "write", "issues": "write", "pull_requests": "write", "statuses": "write", "metadata": "read",
+	}})
+	r.write(r.dir+"/app.pem", string(app.Key))
+	source, err := ghsync.NewApp(ghsync.AppOptions{
+		APIURL: r.github.API(), ClientID: app.ClientID, KeyFile: r.dir + "/app.pem", Repo: ghsync.Repo{Owner: "acme", Name: "widgets"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := source.Token(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.setEnv("AGENTMUX_GITHUB_TOKEN", token.Reveal())
+	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
+	r.done(r.session())
+	if pulls := r.github.Repo(rigRepo).Pulls(); len(pulls) != 1 || pulls[0].Draft {
+		t.Errorf("pull requests %+v", pulls)
+	}
+}
+
+// Whoever sees the end of a run is told that the pull request is a draft still, and whose
+// turn it is.
+func TestADraftAtTheEndIsSaid(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, github: ghsynctest.Options{Enterprise: true, NoGraphQL: true}})
+	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
+	const turn = "review the pull request, a draft, and make it ready for review there"
+	comments := r.github.Repo(rigRepo).Comments(1)
+	for where, text := range map[string]string{
+		"the terminal": res.err, "status": r.expect(0, "status").out, "the last comment": comments[len(comments)-1].Body,
+	} {
+		if !strings.Contains(text, turn) {
+			t.Errorf("%s does not say it:\n%s", where, text)
+		}
+	}
+}
