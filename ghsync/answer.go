@@ -24,8 +24,8 @@ func (a answer) readable() bool {
 	if a.err != nil {
 		return false
 	}
-	if len(a.body) == 0 {
-		return a.resp.StatusCode != http.StatusCreated // what was made has a name
+	if len(a.body) == 0 { // 204 says that there is none
+		return a.resp.StatusCode != http.StatusOK && a.resp.StatusCode != http.StatusCreated
 	}
 	kind := a.resp.Header.Get("Content-Type")
 	return !strings.Contains(kind, "html") && (!strings.Contains(kind, "json") || json.Valid(a.body))

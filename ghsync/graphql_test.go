@@ -115,7 +115,7 @@ func TestMutationThatTookTooLongIsLookedFor(t *testing.T) {
 
 // An answer that says nothing, or is of another shape, is none.
 func TestAnswersWithoutContentAreNone(t *testing.T) {
-	for _, body := range []string{"null", "{}", " {}\n"} {
+	for _, body := range []string{"null", "{}", " {}\n", ""} {
 		over(t, func(n int, req *http.Request) (*http.Response, error) {
 			if req.Method == http.MethodGet && n > 2 {
 				return respond(200, repoJSON)
@@ -128,8 +128,18 @@ func TestAnswersWithoutContentAreNone(t *testing.T) {
 			if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !isAmbiguous(err) {
 				t.Errorf("%q for a comment: %v", body, err)
 			}
+			if _, err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); err == nil {
+				t.Errorf("%q for a label is taken for an answer", body)
+			}
 		})
 	}
+	over(t, func(n int, _ *http.Request) (*http.Response, error) {
+		return respond(map[bool]int{true: 200, false: 204}[n == 1], "")
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		if err := c.Sink(octoWidgets).EditComment(t.Context(), 1, "x"); err != nil || len(w.sent) != 2 {
+			t.Errorf("an edit: %d sent, %v", len(w.sent), err)
+		}
+	})
 	over(t, func(_ int, req *http.Request) (*http.Response, error) { return respond(200, `["x"]`) }, func(t *testing.T, c *ghsync.Client, _ *wire) {
 		_, err := c.Repository(t.Context(), "octo", "widgets")
 		if wait, again := ghsync.Later(err); !again || wait == 0 || strings.Contains(err.Error(), "json") {

@@ -112,7 +112,7 @@ func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
 	case status >= 500 && status != http.StatusNotImplemented, status == http.StatusNotModified: // etag turns those it asked for into 200
 		a.err = fmt.Errorf("status %d", status)
 		return t.judgeFailure(c, req, a, pause)
-	case status < 300 && (!a.readable() || c.kind != idempotent && a.blank()):
+	case status < 300 && (!a.readable() || req.Method != http.MethodDelete && a.blank()):
 		a.err = errUnreadable
 		return t.judgeFailure(c, req, a, pause)
 	case status < 300 && c.resource == graphqlResource:
