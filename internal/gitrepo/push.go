@@ -224,7 +224,7 @@ var refusals = []struct {
 	// The server let the push begin and then said no without a word on permissions, as limits do.
 	{PushNetwork, regexp.MustCompile(`RPC failed; HTTP 403`)},
 	{PushDenied, regexp.MustCompile(`error: 40[13]`)},
-	{PushNetwork, regexp.MustCompile(`(?i)could not resolve|couldn't connect|failed to connect|connection (refused|reset|timed out)|timed out|empty reply|remote end hung up|unexpected disconnect|early EOF|RPC failed|error: (5\d\d|429|408)|gnutls|ssl|failed to report status|not valid: is this a git repository|git-http-push failed|expected flush after|bad pack header`)},
+	{PushNetwork, regexp.MustCompile(`(?i)could not resolve|couldn't connect|failed to connect|connection (refused|reset|timed out)|timed out|empty reply|remote end hung up|unexpected disconnect|early EOF|RPC failed|error: (5\d\d|429|408)|gnutls|ssl|failed to report status|not valid: is this a git repository|git-http-push failed|expected flush after|expected 'packfile'|bad pack header`)},
 }
 
 func classify(text string) *PushError {
