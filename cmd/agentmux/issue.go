@@ -213,13 +213,17 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 	if sealed != "" && s.config.GitHub.Push {
 		return nil, usage(fmt.Errorf("%s is %s, or set github.push: false to keep the work in this clone", record.Repository.Repo, sealed))
 	}
+	stop = a.waiting("GitHub about who asked for " + what)
 	requester, err := a.requester(ctx, s, record, repo)
+	stop()
 	if err != nil {
 		return nil, explainGitHub(err, what, s.identity.from)
 	}
+	stop = a.waiting("GitHub about who wrote on " + what)
 	snapshot, err := s.host.GitHub.TakeSnapshot(ctx, ghsync.SnapshotSpec{
 		Repo: repo, Issue: number, CutOff: time.Now().UTC(), Requester: requester, Record: &record,
 	})
+	stop()
 	if err != nil {
 		return nil, explainGitHub(err, what, s.identity.from)
 	}

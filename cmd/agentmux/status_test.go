@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync/ghsynctest"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -86,5 +87,15 @@ func TestBrokenGitServerIsNamedInOneLine(t *testing.T) {
 			t.Errorf("%d: %s", status, text)
 		}
 		r.github.Heal()
+	}
+}
+
+// Nobody waits without a word, whatever GitHub is slow with.
+func TestEachWaitForGitHubIsNamed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.github.Inject(ghsynctest.Fault{Route: "GET .../collaborators/{login}/permission", Times: 1, Slow: patience + time.Second})
+	if res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...); !strings.Contains(res.err, "waiting for GitHub about who asked for acme/widgets#1 ...") {
+		t.Errorf("the run says\n%s", res.err)
 	}
 }
