@@ -94,3 +94,17 @@ func written(t *testing.T, files map[string][]byte, mode ghsync.CommentMode) str
 	sc.finish(m)
 	return sink.String()
 }
+
+// Where nobody reads comments, no text asks for one.
+func TestAnEndAsksForNoCommentNobodyReads(t *testing.T) {
+	sc := newScene(t, nil)
+	sink := &paper{}
+	m := sc.mirror(ghsync.MirrorOptions{Sink: sink, Deaf: true})
+	sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan"}`)
+	sc.play(`10:51 1 done {"outcome":"needs_human","seconds":60}`)
+	sc.finish(m)
+	got := sink.String()
+	if strings.Contains(got, "/agentmux ") || !strings.Contains(got, "`agentmux resume 20261121-100512-issue-12-add-retry --changes TEXT` goes on.") {
+		t.Errorf("written:\n%s", got)
+	}
+}
