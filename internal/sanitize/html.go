@@ -124,8 +124,8 @@ func (c *htmlCleaner) angle(i int) int {
 		return c.tag(i)
 	case rest[1] == '/':
 		// HTML takes it for a comment.
-		if end := strings.IndexByte(lineAt(c.text, i), '>'); end >= 0 {
-			return c.replace(i, i+end+1, Comment, removed)
+		if end := c.find.start(i, ">"); end < c.find.start(i, "\n") {
+			return c.replace(i, end+1, Comment, removed)
 		}
 		if c.inBlock() {
 			return c.replace(i, c.bogusEnd(i), Comment, removed)
