@@ -44,6 +44,7 @@ func TestGitHub(t *testing.T) {
 		"59 a protected branch": {ghsynctest.ProtectedRule(branches), orchestrator.ReasonPushRejected, []string{"GH006", "At least 1 approving review", "github.branch_prefix"}},
 		"59 a rule set":         {ghsynctest.RulesetRule(branches, "Cannot create ref due to creations being restricted."), orchestrator.ReasonPushRejected, []string{"creations being restricted", "github.branch_prefix"}},
 		"59 a hidden ref":       {ghsynctest.HiddenRule(branches), orchestrator.ReasonPushRejected, []string{"hidden ref"}},
+		"59 no permission":      {ghsynctest.PushRule{Ref: branches, Reason: "Permission to acme/widgets.git denied to robo."}, orchestrator.ReasonPushRejected, []string{"denied to robo", "contents: write"}},
 		"59 workflow files":     {ghsynctest.WorkflowRule(branches, ".github/workflows/ci.yml"), orchestrator.ReasonPushRejected, []string{"workflows` permission"}},
 		"59 a secret":           {ghsynctest.SecretRule(branches, "path: config/a.env:3"), orchestrator.ReasonOutputGate, []string{"config/a.env:3"}},
 	}

@@ -99,6 +99,8 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 			return orchestrator.Result{}, err
 		case gitrepo.PushRule:
 			refused, err = push.Text+"\ngithub.branch_prefix sets what branches are called", nil
+		case gitrepo.PushDenied:
+			refused, err = push.Text+"\nthe token needs contents: write", nil
 		default:
 			refused, err = push.Text, nil
 		}
