@@ -46,8 +46,8 @@ test-power: ## the power cut at each STRIDE-th moment of a session, files cut an
 test-soak: ## hosts killed KILLS times at random moments drawn from SEED
 	.ci/setup && AGENTMUX_SOAK_KILLS=$(KILLS) AGENTMUX_SOAK_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run=TestSoak ./cmd/agentmux
 
-test-faults: ## SESSIONS whole sessions, BESIDE side by side, on a GitHub of which a tenth fails
-	.ci/setup && AGENTMUX_FAULT_SESSIONS=$(SESSIONS) go test -count=1 -timeout=60m -parallel=$(BESIDE) $(TESTFLAGS) -run=TestFaultsEverywhere ./cmd/agentmux
+test-faults: ## SESSIONS whole sessions, BESIDE side by side, on a GitHub of which a tenth fails; then each STRIDE-th case of one request that fails in one way
+	.ci/setup && AGENTMUX_FAULT_SESSIONS=$(SESSIONS) AGENTMUX_FAULT_STRIDE=$(STRIDE) go test -count=1 -timeout=60m -parallel=$(BESIDE) $(TESTFLAGS) -run='TestFaults?(Everywhere|AtEachRequest)' ./cmd/agentmux
 
 test-scale: ## SCALE sessions side by side in one process
 	.ci/setup && AGENTMUX_SESSIONS=$(SCALE) go test -count=1 -timeout=60m $(TESTFLAGS) -run=TestSessionsSideBySide -v ./cmd/agentmux

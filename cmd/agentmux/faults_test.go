@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -70,6 +72,63 @@ func TestFaultsEverywhere(t *testing.T) {
 		r.away(5 * time.Second)
 		r.same(want["quick"])
 	})
+}
+
+// onceEach are the ways in which one request may fail for a moment.
+func onceEach() map[string]ghsynctest.Fault {
+	const limit = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+	soon := map[string]string{"Retry-After": "1"}
+	const page = "<!DOCTYPE html><html><body>Please wait</body></html>"
+	return map[string]ghsynctest.Fault{
+		"reset":         {Drop: ghsynctest.BeforeApplying},
+		"answer lost":   {Drop: ghsynctest.AfterApplying},
+		"502":           {Status: 502},
+		"500, applied":  {Status: 500, Apply: true},
+		"403 for limit": {Status: 403, Message: limit, Header: soon},
+		"429 for limit": {Status: 429, Message: limit, Header: soon},
+		"answer cut":    {CutAfter: 10},
+		"late":          {Slow: time.Second},
+		"a page":        {Status: 200, Body: page},
+		"502 a page":    {Status: 502, Body: page},
+		"{}, applied":   {Status: 200, Body: "{}", Apply: true},
+	}
+}
+
+// TestFaultAtEachRequest runs one session for each request of a run and each way it may
+// fail: each ends as without a fault. AGENTMUX_FAULT_STRIDE takes each so manieth case.
+func TestFaultAtEachRequest(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("whole sessions")
+	}
+	stride := 120
+	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_FAULT_STRIDE")); err == nil {
+		stride = max(1, n)
+	}
+	whole := newRig(t, faultRuns["quick"])
+	whole.github.Inject(ghsynctest.Fault{Slow: time.Millisecond}) // counts
+	whole.insist("quick")
+	want, requests := whole.picture(), whole.github.Hits()
+	kinds := onceEach()
+	names := slices.Sorted(maps.Keys(kinds))
+	for i := 0; i < requests*len(names); i += stride {
+		at, name := i/len(names)+1, names[i%len(names)]
+		t.Run(fmt.Sprintf("request %d: %s", at, name), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, faultRuns["quick"])
+			fault := kinds[name]
+			fault.From, fault.Times = at, 1
+			r.github.Inject(fault)
+			r.insist("quick")
+			hits := r.github.Hits()
+			r.github.Heal()
+			if hits == 0 && fault.Body == "" && at < requests-2 { // at the end a run may need fewer
+				t.Errorf("no request %d of %d", at, requests)
+			}
+			r.same(want)
+			r.spent(hits)
+		})
+	}
 }
 
 // faultRuns are by the name of their workflow.

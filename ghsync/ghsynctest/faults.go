@@ -36,6 +36,7 @@ type Fault struct {
 	Message string
 	Header  map[string]string
 	Code    string // of an entry of "errors": custom, already_exists, invalid...
+	Body    string // sent as it is, in place of JSON with Message: a page of a proxy, null; not to git
 	Apply   bool
 	// Stale lets lists show only what is older; Hide lets single things younger than it be 404.
 	Stale, Hide time.Duration
@@ -110,7 +111,7 @@ func (f *Fault) selects(c *call) bool {
 	}
 	want := strings.Replace(f.Route, "...", "/repos/{owner}/{repo}", 1)
 	if want == "" || want == c.request.Method {
-		return c.route == nil || c.route.method != "GIT" || want == ""
+		return c.route == nil || c.route.method != "GIT" || want == "" && f.Body == ""
 	}
 	return c.route != nil && c.route.name() == want
 }
@@ -130,7 +131,13 @@ func (f *Fault) answer(c *call) reply {
 		message = http.StatusText(f.Status)
 	}
 	out := fail(f.Status, message)
-	if f.Code != "" {
+	switch {
+	case f.Body != "":
+		out = reply{status: f.Status, raw: []byte(f.Body)}
+		if strings.HasPrefix(f.Body, "<") {
+			out.rawType = "text/html; charset=utf-8"
+		}
+	case f.Code != "":
 		out = invalid(fieldError{Resource: "Fault", Code: f.Code, Message: message})
 		out.status = f.Status
 	}
