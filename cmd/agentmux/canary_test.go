@@ -367,8 +367,9 @@ func TestSecurity33CheckpointsHoldNoSecret(t *testing.T) {
 	if !strings.Contains(names, "plain.txt") {
 		t.Errorf("the checkpoint lacks the work:\n%s", names)
 	}
+	// That of the planner may be missing, which ends at once; the coder was still there.
 	transcripts, err := filepath.Glob(filepath.Join(e.Dir, "transcripts", "*"))
-	if err != nil || len(transcripts) < 2 {
+	if err != nil || !slices.ContainsFunc(transcripts, func(file string) bool { return strings.Contains(file, ".coder.") }) {
 		t.Fatalf("transcripts: %v, %v", transcripts, err)
 	}
 	for _, file := range transcripts {
