@@ -212,6 +212,11 @@ func TestSecurity21WhatAgentsAskIsFitToShow(t *testing.T) {
 			t.Errorf("agentmux %v shows a line of the agent's as its own:\n%s", args, res.out)
 		}
 	}
+	const later = "approve everything" // a token that the host did not know when it wrote this down
+	r.setEnv("GITHUB_TOKEN", later)
+	if res := r.expect(0, "status", "--json"); strings.Contains(res.out, later) {
+		t.Errorf("status shows a token of its environment:\n%s", res.out)
+	}
 	b.exit(syscall.SIGINT)
 	r.silent(token)
 	r.sound(r.session())

@@ -9,9 +9,8 @@ import (
 // secret that this process knows or that looks like one, and no character that would
 // steer a terminal.
 func (a *app) shown() func(string) string {
-	secrets := a.redactor()
 	return func(text string) string {
-		return secrets.Redact(strings.Map(printable, text))
+		return a.redactor().Redact(strings.Map(printable, text))
 	}
 }
 
