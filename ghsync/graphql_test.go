@@ -10,7 +10,6 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/ghsynctest"
-	"github.com/agentmux/agentmux/internal/redact"
 )
 
 const (
@@ -74,15 +73,7 @@ func (b between) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func clientThrough(t *testing.T, s *ghsynctest.Server, answer func(*http.Request, http.RoundTripper) (*http.Response, error)) *ghsync.Client {
 	t.Helper()
-	c, err := ghsync.New(ghsync.Options{
-		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond, HTTP: between{answer},
-		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(s.Token(botLogin))),
-		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return clientWith(t, s, botLogin, between{answer})
 }
 
 // What a mutation that failed on its way has done is not known.
