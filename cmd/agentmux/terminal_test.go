@@ -22,18 +22,35 @@ type terminal struct {
 // terminal starts a command of a person who sits in the clone.
 func (r *rig) terminal(args ...string) *terminal {
 	r.t.Helper()
+	return r.pane(append([]string{r.own()}, args...))
+}
+
+// brief is terminal for a command that ends at once: on a busy machine tmux 3.3 may lose
+// what was printed just before the end, so a shell stays for a moment.
+func (r *rig) brief(args ...string) *terminal {
+	r.t.Helper()
+	return r.pane(append([]string{"/bin/sh", "-c", `"$@"; sleep 2`, "sh", r.own()}, args...))
+}
+
+func (r *rig) own() string {
+	r.t.Helper()
 	own, err := os.Executable()
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	return own
+}
+
+func (r *rig) pane(command []string) *terminal {
+	r.t.Helper()
 	server, err := tmux.New(tmux.Options{Socket: filepath.Join(r.dir, "t.sock"), Tags: []string{"@desk"}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	window := tmux.WindowSpec{Session: "person", Name: "w", Command: append([]string{own}, args...), Dir: r.clone, Env: r.env}
+	window := tmux.WindowSpec{Session: "person", Name: "w", Command: command, Dir: r.clone, Env: r.env}
 	ctx := context.Background()
 	desk := window
-	desk.Name, desk.Command, desk.Options = "desk", []string{own, "demo", "--help"}, map[string]string{"@desk": "yes"}
+	desk.Name, desk.Command, desk.Options = "desk", []string{r.own(), "demo", "--help"}, map[string]string{"@desk": "yes"}
 	desk.Session = ""
 	if _, err := server.Ensure(ctx, tmux.SessionSpec{Name: "person", Width: 200, Height: 50, Window: desk}); err != nil {
 		r.t.Fatal(err)

@@ -104,7 +104,7 @@ func TestWhatAPersonIsToldOfSessions(t *testing.T) {
 	if now, _ := os.ReadFile(commands); !bytes.Equal(now, recorded) {
 		t.Errorf("what was refused is recorded: %s", now)
 	}
-	r.terminal("attach", "two").shows("two is ending and its agents are gone; agentmux status two")
+	r.brief("attach", "two").shows("two is ending and its agents are gone; agentmux status two")
 	state := filepath.Join(r.held("three"), session.StateFile)
 	working := strings.Replace(r.read(state), `"outcome": "done"`, `"outcome": ""`, 1)
 	r.write(state, strings.Replace(working, `"phase": "done"`, `"phase": "reviewing"`, 1))
@@ -113,7 +113,7 @@ func TestWhatAPersonIsToldOfSessions(t *testing.T) {
 	} {
 		t.Run(s.name, func(t *testing.T) { s.check(t, r) })
 	}
-	r.terminal("attach", "three").shows("three has no tmux session at the moment; agentmux logs three --follow")
+	r.brief("attach", "three").shows("three has no tmux session at the moment; agentmux logs three --follow")
 }
 
 // held makes a copy of the session named one whose lock somebody holds.
