@@ -73,10 +73,10 @@ func TestSecurity24NamesAndRequestsHideNothing(t *testing.T) {
 func TestBodyNeverPassesTheLimit(t *testing.T) {
 	t.Parallel()
 	b := wholeBody()
-	b.Request = strings.Repeat("```\nline 🙂\n", 20_000)
-	b.Summary = strings.Repeat("word @x ", 20_000)
-	b.Plan = strings.Repeat("#1 ", 40_000)
-	for range 500 {
+	b.Request = strings.Repeat("```\nline 🙂\n", 6_000)
+	b.Summary = strings.Repeat("word @x ", 8_000)
+	b.Plan = strings.Repeat("#1 ", 25_000)
+	for range 100 {
 		b.Findings = append(b.Findings, ghsync.BodyFinding{Role: "reviewer", Issue: strings.Repeat("bad ", 400)})
 	}
 	got := ghsync.RenderBody(b)

@@ -144,7 +144,7 @@ func (st *stage) runKilled(n int, after bool) {
 			st.play(line)
 			continue
 		}
-		ctx, cancel := context.WithTimeout(st.t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(st.t.Context(), time.Minute)
 		if o.Sink != nil && !finishesBeforeKill(ctx, m, o.Sink.(*killer)) {
 			o.Sink = nil
 			next := st.options() // of the next process
@@ -262,7 +262,7 @@ func TestGitHub6TwinOfAKilledMirrorIsGoneAtTheEnd(t *testing.T) {
 		return write()
 	})
 	st.play(st.script[0])
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := killed.Finish(ctx); !errors.Is(err, errKilled) {
 		t.Fatal(err)

@@ -369,7 +369,7 @@ func TestGitHub51ManyRecordsMakeFewEdits(t *testing.T) {
 		m.Wake()
 		<-time.After(20 * time.Second)
 		for i := range 500 {
-			sc.record(time.Now(), 1, "subplan_done", map[string]any{"id": fmt.Sprint(i)})
+			sc.commit(sc.event(time.Now(), 1, "subplan_done", map[string]any{"id": fmt.Sprint(i)}))
 			m.Wake()
 			<-time.After(2 * time.Millisecond)
 		}

@@ -89,34 +89,41 @@ var (
 	blobRef    = regexp.MustCompile(`\$blob:(\w+)`)
 )
 
-// play commits one line of a script as a record.
-func (sc *scene) play(line string) {
+// play commits lines of a script as records of one step.
+func (sc *scene) play(lines ...string) {
 	sc.t.Helper()
-	m := scriptLine.FindStringSubmatch(line)
-	if m == nil {
-		sc.t.Fatalf("script: %q", line)
-	}
-	hour, _ := strconv.Atoi(m[1])
-	minute, _ := strconv.Atoi(m[2])
-	visit, _ := strconv.Atoi(m[3])
-	at := time.Date(2026, 11, 21, hour, minute, 0, 0, time.UTC)
-	text := blobRef.ReplaceAllStringFunc(m[5], func(ref string) string { return sc.blobs[strings.TrimPrefix(ref, "$blob:")] })
-	var data map[string]any
-	if text != "" {
-		if err := json.Unmarshal([]byte(text), &data); err != nil {
-			sc.t.Fatalf("script: %q: %v", line, err)
+	events := make([]orchestrator.Event, len(lines))
+	for i, line := range lines {
+		m := scriptLine.FindStringSubmatch(line)
+		if m == nil {
+			sc.t.Fatalf("script: %q", line)
 		}
+		hour, _ := strconv.Atoi(m[1])
+		minute, _ := strconv.Atoi(m[2])
+		visit, _ := strconv.Atoi(m[3])
+		at := time.Date(2026, 11, 21, hour, minute, 0, 0, time.UTC)
+		text := blobRef.ReplaceAllStringFunc(m[5], func(ref string) string { return sc.blobs[strings.TrimPrefix(ref, "$blob:")] })
+		var data map[string]any
+		if text != "" {
+			if err := json.Unmarshal([]byte(text), &data); err != nil {
+				sc.t.Fatalf("script: %q: %v", line, err)
+			}
+		}
+		events[i] = sc.event(at, visit, m[4], data)
 	}
-	sc.record(at, visit, m[4], data)
+	sc.commit(events...)
 }
 
-func (sc *scene) record(at time.Time, visit int, kind string, data map[string]any) {
-	sc.t.Helper()
+// event is the next record, which is in the state already.
+func (sc *scene) event(at time.Time, visit int, kind string, data map[string]any) orchestrator.Event {
 	sc.state.Seq++
 	sc.apply(kind, data)
-	e := orchestrator.Event{Seq: sc.state.Seq, TS: orchestrator.At(at), Type: kind, Phase: sc.state.Phase, Visit: visit, Data: data}
-	step := orchestrator.Step{State: &sc.state, Events: []orchestrator.Event{e}, Changed: true}
-	if err := sc.session.Commit(step); err != nil {
+	return orchestrator.Event{Seq: sc.state.Seq, TS: orchestrator.At(at), Type: kind, Phase: sc.state.Phase, Visit: visit, Data: data}
+}
+
+func (sc *scene) commit(events ...orchestrator.Event) {
+	sc.t.Helper()
+	if err := sc.session.Commit(orchestrator.Step{State: &sc.state, Events: events, Changed: true}); err != nil {
 		sc.t.Fatal(err)
 	}
 }
@@ -217,7 +224,7 @@ func (sc *scene) mirror(o ghsync.MirrorOptions) *ghsync.Mirror {
 
 func (sc *scene) finish(m *ghsync.Mirror) {
 	sc.t.Helper()
-	ctx, cancel := context.WithTimeout(sc.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(sc.t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := m.Finish(ctx); err != nil {
 		sc.t.Fatalf("%v; last error: %v", err, m.LastError())

@@ -57,7 +57,7 @@ func deliver(t *testing.T, spec ghsynctest.HookSpec, comments string) []string {
 	for _, text := range comments {
 		r.Comment(n, string(text), "read")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := s.FlushHooks(ctx); err != nil {
 		t.Fatal(err)

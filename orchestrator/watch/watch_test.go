@@ -15,7 +15,7 @@ import (
 
 const (
 	// long is far more than any wake takes.
-	long = 20 * time.Second
+	long = time.Minute
 	// quiet is how long no wake must come to believe that none will.
 	quiet = 150 * time.Millisecond
 )
