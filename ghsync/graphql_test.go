@@ -142,6 +142,44 @@ func TestAnswersWithoutContentAreNone(t *testing.T) {
 	})
 }
 
+// What is left of the labels comes as a list. Where something else comes, whether the label
+// is gone is read from the issue.
+func TestALabelIsTakenOffOnlyOnceTheServerShowsIt(t *testing.T) {
+	const there, gone = `{"number":1,"labels":[{"name":"Old"}]}`, `{"number":1,"labels":[]}`
+	for name, tc := range map[string]struct {
+		status      int
+		body, issue string
+		again       bool
+		reads       int
+	}{
+		"a list":               {200, `[]`, there, false, 0},
+		"no content":           {204, ``, there, false, 0},
+		"null, not gone":       {200, `null`, there, true, 1},
+		"null, gone":           {200, `null`, gone, false, 1},
+		"an object, not gone":  {200, `{}`, there, true, 1},
+		"a message, not gone":  {200, `{"message":"ok"}`, there, true, 1},
+		"a message, gone":      {200, `{"message":"ok"}`, gone, false, 1},
+		"a list of other than": {200, `["x"]`, there, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			over(t, func(_ int, req *http.Request) (*http.Response, error) {
+				if req.Method == http.MethodGet {
+					return respond(200, tc.issue)
+				}
+				return respond(tc.status, tc.body)
+			}, func(t *testing.T, c *ghsync.Client, w *wire) {
+				err := c.RemoveLabel(t.Context(), octoWidgets, 1, "old")
+				if wait, again := ghsync.Later(err); again != tc.again || (err != nil) != tc.again || again && wait == 0 {
+					t.Errorf("error %v", err)
+				}
+				if len(w.sent) != 1+tc.reads {
+					t.Errorf("%d sent", len(w.sent))
+				}
+			})
+		})
+	}
+}
+
 // Nobody asked whether something was modified.
 func TestNotModifiedUnaskedIsNoAnswer(t *testing.T) {
 	over(t, func(n int, req *http.Request) (*http.Response, error) {

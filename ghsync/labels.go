@@ -84,11 +84,25 @@ func (c *Client) AddLabel(ctx context.Context, repo Repo, issue int, name string
 	return labelNames(now), nil
 }
 
-// RemoveLabel takes a label off an issue; not there is success.
+// RemoveLabel takes a label off an issue; not there is success. GitHub answers with the
+// labels that are left. Where something else comes back, the issue tells.
 func (c *Client) RemoveLabel(ctx context.Context, repo Repo, issue int, name string) error {
-	err := c.do(ctx, http.MethodDelete, repo.path("/issues/%d/labels/%s", issue, url.PathEscape(name)), nil, nil)
+	var left []namedLabel
+	resp, err := c.send(ctx, http.MethodDelete, repo.path("/issues/%d/labels/%s", issue, url.PathEscape(name)), nil, &left)
+	if errors.Is(err, errUnreadable) || err == nil && left == nil && resp.StatusCode != http.StatusNoContent {
+		err = c.labelGone(ctx, repo, issue, name)
+	}
 	if err != nil && !IsNotFound(err) {
 		return fmt.Errorf("remove label %s: %w", name, err)
 	}
 	return nil
+}
+
+// labelGone is nil if the issue does not have the label, or is not there itself.
+func (c *Client) labelGone(ctx context.Context, repo Repo, issue int, name string) error {
+	now, err := c.Issue(ctx, repo, issue)
+	if err == nil && now.HasLabel(name) {
+		return &RetryAfter{Wait: 5 * firstPause, Scope: "server", Err: errUnreadable}
+	}
+	return err
 }
