@@ -170,14 +170,13 @@ func (c *Client) ask(ctx context.Context, document string, variables map[string]
 	if strings.HasPrefix(document, "mutation") {
 		repeat = creating
 	}
-	ctx = context.WithValue(ctx, kindKey, repeat)
 	var answer struct {
 		Data   json.RawMessage `json:"data"`
 		Errors []graphqlError  `json:"errors"`
 	}
 	in := map[string]any{"query": document, "variables": variables, "operationName": operationName(document)}
-	err := c.do(ctx, http.MethodPost, c.graphql.String(), in, &answer)
-	if IsNotFound(err) || isUnsupported(err) {
+	err := c.do(context.WithValue(ctx, kindKey, repeat), http.MethodPost, c.graphql.String(), in, &answer)
+	if IsNotFound(err) || isUnsupported(err) || errors.As(err, new(*foreign)) && c.hasREST(ctx) {
 		c.mu.Lock()
 		c.noGraphQL = true
 		c.mu.Unlock()
@@ -196,6 +195,12 @@ func (c *Client) ask(ctx context.Context, document string, variables map[string]
 func isUnsupported(err error) bool {
 	var terminal *Terminal
 	return errors.As(err, &terminal) && (terminal.Status == http.StatusMethodNotAllowed || terminal.Status == http.StatusNotImplemented)
+}
+
+// hasREST reports whether the rest of the server's interface answers.
+func (c *Client) hasREST(ctx context.Context) bool {
+	_, err := c.Meta(ctx)
+	return err == nil
 }
 
 func (c *Client) withoutGraphQL() bool {

@@ -67,3 +67,26 @@ func graphqlFailure(errs []graphqlError) error {
 	}
 	return &Terminal{Status: http.StatusOK, Code: CodeGraphQL, Message: clip(first.Message, 300)}
 }
+
+// foreign is a refusal of a query in words that are none of the interface's: something that
+// stands before the server said no, or a server that has no such address. Whoever knows that
+// the rest of the interface answers can tell.
+type foreign struct{ error }
+
+func (e *foreign) Unwrap() error { return e.error }
+
+// isForeign reports whether the answer to a query may mean that there is no GraphQL. GitHub
+// refuses with a message, and GraphQL with errors.
+func (a answer) isForeign(c call) bool {
+	if c.resource != graphqlResource || a.resp.StatusCode != http.StatusBadRequest && a.resp.StatusCode != http.StatusForbidden {
+		return false
+	}
+	var body map[string]json.RawMessage
+	if err := json.Unmarshal(a.body, &body); err != nil {
+		return true
+	}
+	_, message := body["message"]
+	_, errors := body["errors"]
+	_, data := body["data"]
+	return !message && !errors && !data
+}

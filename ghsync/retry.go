@@ -129,7 +129,11 @@ func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
 	if limit, ok := limitOf(a.resp, m, time.Now()); ok {
 		return t.judgeLimit(c, limit, m.text())
 	}
-	return t.judgeRefusal(c, a.resp, m, try)
+	next := t.judgeRefusal(c, a.resp, m, try)
+	if a.isForeign(c) {
+		next.err = &foreign{next.err}
+	}
+	return next
 }
 
 // judgeLimit waits for a limit where the call may be repeated and the wait is short.

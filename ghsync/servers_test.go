@@ -1,6 +1,7 @@
 package ghsync_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -68,6 +69,52 @@ func TestServersWithoutGraphQL(t *testing.T) {
 				record, err := c.Record(t.Context(), octoWidgets, 12)
 				if err != nil || len(record.Labels) != 1 || asked != 1 {
 					t.Errorf("record %+v, %v, asked %d times", record, err, asked)
+				}
+			})
+		})
+	}
+}
+
+// A page of a proxy in the place of GraphQL means that there is none if the rest of the
+// interface answers. A refusal in the interface's own words is one.
+func TestGraphQLThatAProxyRefuses(t *testing.T) {
+	const page, plain = "<html><h1>403 Forbidden</h1></html>", "Bad Request"
+	for name, tc := range map[string]struct {
+		status       int
+		body, kind   string
+		all, refused bool
+	}{
+		"a page of 403":          {403, page, "text/html", false, false},
+		"words of 400":           {400, plain, "text/plain", false, false},
+		"nothing with 403":       {403, "", "text/plain", false, false},
+		"JSON of something else": {400, `{"error":"no such service"}`, "application/json", false, false},
+		"everything refused":     {403, page, "text/html", true, true},
+		"GitHub's refusal":       {403, `{"message":"Resource not accessible by integration"}`, "application/json", false, true},
+		"GraphQL's refusal":      {400, `{"errors":[{"message":"Variable $n is missing"}]}`, "application/json", false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			over(t, func(_ int, req *http.Request) (*http.Response, error) {
+				graphQL := strings.HasSuffix(req.URL.Path, "/graphql")
+				if graphQL {
+					asked++
+				}
+				if graphQL || tc.all {
+					return respond(tc.status, tc.body, "Content-Type", tc.kind)
+				}
+				return at(issueAnswers(), req)
+			}, func(t *testing.T, c *ghsync.Client, _ *wire) {
+				for range 2 {
+					record, err := c.Record(t.Context(), octoWidgets, 12)
+					if tc.refused != (err != nil) || err == nil && len(record.Labels) != 1 {
+						t.Fatalf("record %+v, %v", record, err)
+					}
+					if terminal := new(ghsync.Terminal); err != nil && (!errors.As(err, &terminal) || terminal.Status != tc.status) {
+						t.Errorf("error %v", err)
+					}
+				}
+				if want := map[bool]int{true: 2, false: 1}[tc.refused]; asked != want {
+					t.Errorf("asked %d times, want %d", asked, want)
 				}
 			})
 		})
