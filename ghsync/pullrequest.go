@@ -1,6 +1,7 @@
 package ghsync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,8 @@ func fitTitle(title string) string {
 	return title
 }
 
-// PullRequestSpec is the pull request a session wants. The key is head and base: there is
-// at most one open one.
+// PullRequestSpec is the pull request a session wants. The key is the head: one that is open
+// for the branch is taken, whatever its base.
 type PullRequestSpec struct {
 	Repo      Repo   // where the pull request is opened
 	HeadOwner string // owner of the branch; empty: the repository's
@@ -67,8 +68,9 @@ type PullRequest struct {
 }
 
 // Ensure makes the pull request be there and returns it. A closed or merged one is returned
-// as it is and never reopened, unless a newer one is open. It may be called again after any
-// error: it looks before it creates.
+// as it is and never reopened, unless another one is open; one that was closed because its
+// base was deleted counts for nothing. It may be called again after any error: it looks
+// before it creates.
 //
 // Errors callers tell apart: Terminal with CodeNoCommits, CodePRForbidden, CodeHeadInvalid;
 // RetryAfter, Unsent and Ambiguous pass.
@@ -76,6 +78,9 @@ func (p *PullRequest) Ensure(ctx context.Context, spec PullRequestSpec) (PullReq
 	ctx = WithPriority(ctx, PriorityFinishing)
 	spec.HeadOwner, spec.Title = or(spec.HeadOwner, spec.Repo.Owner), fitTitle(spec.Title)
 	have, err := p.find(ctx, spec)
+	if err == nil && have != nil {
+		have, err = p.unlessBaseless(ctx, spec, have)
+	}
 	if err != nil {
 		return PullRequestResult{}, err
 	}
@@ -119,7 +124,8 @@ func (p *PullRequest) settle(ctx context.Context, spec PullRequestSpec, have *gi
 	return result, p.requestReview(ctx, spec, have)
 }
 
-// find returns the open pull request of the branch, else the newest one, else nil.
+// find returns the open pull request of the branch, of several the session's own, then the
+// one for the same base; else the newest one, else nil.
 func (p *PullRequest) find(ctx context.Context, spec PullRequestSpec) (*github.PullRequest, error) {
 	query := url.Values{"head": {spec.HeadOwner + ":" + spec.Branch}, "state": {"all"}, "per_page": {"50"}}
 	var found []*github.PullRequest
@@ -132,10 +138,7 @@ func (p *PullRequest) find(ctx context.Context, spec PullRequestSpec) (*github.P
 		return pr.GetHead().GetRef() != spec.Branch || !strings.EqualFold(pr.GetHead().GetUser().GetLogin(), spec.HeadOwner)
 	})
 	slices.SortFunc(found, func(a, b *github.PullRequest) int {
-		if open := isOpen(b) - isOpen(a); open != 0 {
-			return open
-		}
-		return b.GetNumber() - a.GetNumber()
+		return cmp.Or(spec.weight(b)-spec.weight(a), b.GetNumber()-a.GetNumber())
 	})
 	if len(found) == 0 {
 		return nil, nil
@@ -143,11 +146,53 @@ func (p *PullRequest) find(ctx context.Context, spec PullRequestSpec) (*github.P
 	return found[0], nil
 }
 
-func isOpen(pr *github.PullRequest) int {
-	if pr.GetState() == "open" {
-		return 1
+// weight orders pull requests of one branch. People may open more of them, for other bases.
+func (spec PullRequestSpec) weight(pr *github.PullRequest) int {
+	switch {
+	case pr.GetState() != string(PullRequestOpen):
+		return 0
+	case spec.made(pr):
+		return 3
+	case pr.GetBase().GetRef() == spec.Base:
+		return 2
 	}
-	return 0
+	return 1
+}
+
+// made reports whether this session opened a pull request.
+func (spec PullRequestSpec) made(pr *github.PullRequest) bool {
+	theirs, ok := ParseMarker(pr.GetBody())
+	ours, _ := ParseMarker(spec.Body)
+	return ok && theirs.Session == ours.Session
+}
+
+// unlessBaseless returns nil for a pull request that was closed for a base that is gone: the
+// server closes those, and nobody can reopen them.
+func (p *PullRequest) unlessBaseless(ctx context.Context, spec PullRequestSpec, have *github.PullRequest) (*github.PullRequest, error) {
+	if toPullRequest(have).State != PullRequestClosed {
+		return have, nil
+	}
+	there, err := p.Client.HasBranch(ctx, spec.Repo, have.GetBase().GetRef())
+	if err != nil || there {
+		return have, err
+	}
+	return nil, nil
+}
+
+// Retarget has an open pull request go to another base. One that is not open stays as it is.
+// Errors: as Ensure.
+func (p *PullRequest) Retarget(ctx context.Context, repo Repo, number int, base string) error {
+	ctx = WithPriority(ctx, PriorityFinishing)
+	path := repo.path("/pulls/%d", number)
+	have := &github.PullRequest{}
+	err := p.Client.do(ctx, http.MethodGet, path, nil, have)
+	if err == nil && have.GetState() == string(PullRequestOpen) && have.GetBase().GetRef() != base {
+		err = p.Client.do(ctx, http.MethodPatch, path, map[string]any{"base": base}, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("move pull request %d to %s: %w", number, base, err)
+	}
+	return nil
 }
 
 // create opens a draft, or what stands for one.
@@ -179,9 +224,7 @@ func (p *PullRequest) create(ctx context.Context, spec PullRequestSpec) (*github
 // update renews title and body of a pull request this session made. One that a person
 // opened keeps the person's words.
 func (p *PullRequest) update(ctx context.Context, spec PullRequestSpec, have *github.PullRequest) error {
-	theirs, ok := ParseMarker(have.GetBody())
-	ours, _ := ParseMarker(spec.Body)
-	if !ok || theirs.Session != ours.Session {
+	if !spec.made(have) {
 		return nil
 	}
 	in := map[string]any{}

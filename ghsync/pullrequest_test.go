@@ -112,6 +112,102 @@ func TestPullRequestThatAPersonEndedStaysEnded(t *testing.T) {
 	}
 }
 
+// openByHand opens a pull request of the branch in wantPR, as a person does in the browser.
+func openByHand(t *testing.T, s *ghsynctest.Server, base string) {
+	t.Helper()
+	body := strings.NewReader(`{"title":"By hand","head":"agentmux/fix","base":"` + base + `","body":"My words.","draft":true}`)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.API()+"repos/"+widgets+"/pulls", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.Token("write"))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusCreated {
+		t.Fatal(resp.Status, err)
+	}
+}
+
+// People may open another pull request of the same branch, for another base. It is not taken
+// for the session's.
+func TestPullRequestOfAPersonForAnotherBaseIsLeftAlone(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	r.Commit(ghsynctest.CommitSpec{Branch: "release", Message: "r", Files: map[string]string{"r.txt": "r"}})
+	withBranch(r)
+	pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
+	first, err := pulls.Ensure(t.Context(), wantPR())
+	if err != nil {
+		t.Fatal(err)
+	}
+	openByHand(t, s, "release")
+	spec := wantPR()
+	spec.Ready, spec.Title = true, "Another title"
+	got, err := pulls.Ensure(t.Context(), spec)
+	if err != nil || got.Number != first.Number || got.Draft {
+		t.Errorf("result %+v, %v; want %d", got, err, first.Number)
+	}
+	if all := r.Pulls(); all[0].Title != "Another title" || !all[1].Draft || all[1].Title != "By hand" || len(all[1].Requested) != 0 {
+		t.Errorf("pull requests %+v", all)
+	}
+}
+
+// A server closes the pull requests of a base that is deleted. That is nobody's no, and as
+// long as the base is gone nobody can reopen them.
+func TestPullRequestClosedWithItsBaseIsOpenedForAnother(t *testing.T) {
+	for name, gone := range map[string]bool{"the base is there": false, "the base is gone": true} {
+		t.Run(name, func(t *testing.T) {
+			s := world(t)
+			r := s.Repo(widgets)
+			r.Commit(ghsynctest.CommitSpec{Branch: "next", Message: "n", Files: map[string]string{"n.txt": "n"}})
+			withBranch(r)
+			pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
+			spec := wantPR()
+			spec.Base = "next"
+			first, err := pulls.Ensure(t.Context(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !gone {
+				r.CloseIssue(first.Number, "write")
+			} else {
+				r.DeleteBranch("next")
+				if _, err := pulls.Ensure(t.Context(), spec); !ghsync.HasCode(err, ghsync.CodeBaseInvalid) {
+					t.Errorf("without another base: %v", err)
+				}
+			}
+			got, err := pulls.Ensure(t.Context(), wantPR())
+			if err != nil || (got.State == ghsync.PullRequestOpen) != gone || (got.Number == first.Number) == gone {
+				t.Errorf("result %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestPullRequestGoesToAnotherBaseWhileItIsOpen(t *testing.T) {
+	s := world(t)
+	r := s.Repo(widgets)
+	r.Commit(ghsynctest.CommitSpec{Branch: "next", Message: "n", Files: map[string]string{"n.txt": "n"}})
+	withBranch(r)
+	pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
+	first, err := pulls.Ensure(t.Context(), wantPR())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, base := range []string{"next", "next", "main"} {
+		if err := pulls.Retarget(t.Context(), octoWidgets, first.Number, base); err != nil || r.Pulls()[0].Base != base {
+			t.Errorf("to %s: %v, it goes to %s", base, err, r.Pulls()[0].Base)
+		}
+	}
+	r.CloseIssue(first.Number, "write")
+	writes := len(s.Log())
+	if err := pulls.Retarget(t.Context(), octoWidgets, first.Number, "next"); err != nil || len(s.Log()) != writes {
+		t.Errorf("closed: %v, %d writes", err, len(s.Log())-writes)
+	}
+}
+
 func TestPullRequestSurvivesEveryFault(t *testing.T) {
 	const open = "POST .../pulls"
 	for name, fault := range map[string]ghsynctest.Fault{

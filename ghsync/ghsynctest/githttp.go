@@ -261,13 +261,16 @@ func (s *Server) branchMoved(r *repo, ref string, by *user) {
 	}
 	for _, other := range s.repos {
 		for _, i := range other.issues {
-			if i.pull == nil || i.state != "open" || i.pull.headRepo != r || i.pull.headBranch != branch {
+			if i.pull == nil || i.state != "open" {
 				continue
 			}
-			i.touch(s.now())
-			if r.refs[ref] == "" {
+			isHead := i.pull.headRepo == r && i.pull.headBranch == branch
+			switch gone := r.refs[ref] == ""; {
+			case gone && (isHead || i.repo == r && i.pull.base == branch):
+				i.touch(s.now())
 				s.setState(i, by, "closed", "")
-			} else {
+			case isHead:
+				i.touch(s.now())
 				i.pull.head()
 			}
 		}

@@ -186,6 +186,20 @@ func (h *Repo) Commit(spec CommitSpec) (sha string) {
 	return sha
 }
 
+// DeleteBranch removes a branch, and with it what is open of it or for it.
+func (h *Repo) DeleteBranch(name string) {
+	h.locked(func() {
+		_, err := h.s.git(h.r.dir, nil, "update-ref", "-d", "refs/heads/"+name)
+		if err == nil {
+			err = h.s.readRefs(h.r)
+		}
+		if err != nil {
+			panic("ghsynctest: " + err.Error())
+		}
+		h.s.branchMoved(h.r, "refs/heads/"+name, nil)
+	})
+}
+
 // AddCheck adds a check run to a commit and returns its id.
 func (h *Repo) AddCheck(sha string, spec CheckSpec) (id int64) {
 	h.locked(func() {

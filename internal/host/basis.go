@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -60,7 +61,8 @@ func (r *runner) hold(ctx context.Context, s *orchestrator.State) error {
 // startRef is this session's alone: clones of one repository share the host repository.
 func (r *runner) startRef() string { return gitrepo.StartRef(placeName(r.sess.Dir)) }
 
-// target fails unless branch is one of the server that a pull request can go to.
+// target fails unless branch is one of the server that a pull request can go to, and has the
+// one that is open go there.
 func (r *runner) target(ctx context.Context, branch string) error {
 	if branch == "" {
 		return nil
@@ -72,8 +74,29 @@ func (r *runner) target(ctx context.Context, branch string) error {
 	if err == nil && len(refs) == 0 {
 		err = errors.New("the server has no such branch; a session keeps the commit it began with, and only its pull request moves")
 	}
+	if err == nil {
+		err = r.retarget(ctx, branch)
+	}
 	if err != nil {
 		return fmt.Errorf("--base %s: %w", branch, err)
 	}
 	return nil
+}
+
+// retarget moves the pull request that the session has already. Only this word of a person
+// does: what people change on the server stays.
+func (r *runner) retarget(ctx context.Context, branch string) error {
+	s := r.state.Load()
+	if s.Completion.PRNumber == 0 || r.GitHub == nil || r.ReadOnly {
+		return nil
+	}
+	pull := &ghsync.PullRequest{Client: r.GitHub}
+	spec := ghsync.PullRequestSpec{Repo: r.pullRepo(s)}
+	err := pull.Retarget(ctx, spec.Repo, s.Completion.PRNumber, branch)
+	if errors.As(err, new(*ghsync.Moved)) {
+		if spec, err = r.moved(ctx, spec); err == nil {
+			err = pull.Retarget(ctx, spec.Repo, s.Completion.PRNumber, branch)
+		}
+	}
+	return err
 }

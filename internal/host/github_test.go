@@ -252,6 +252,38 @@ func TestTheOldNameOfAMovedRepositoryIsGoodForAPullRequest(t *testing.T) {
 	}
 }
 
+// What --base says holds also for a pull request that is open, and for one that was closed
+// because its base was deleted.
+func TestAnotherBaseMovesThePullRequestThatIsThere(t *testing.T) {
+	t.Parallel()
+	for name, gone := range map[string]bool{"open": false, "closed with its base": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newGitHubRig(t, "")
+			r.script(simple())
+			for _, branch := range []string{"old", "next"} {
+				r.repo.Commit(ghsynctest.CommitSpec{Branch: branch, Message: "m", Author: "Mia <mia@example.com>", Files: map[string]string{branch: "x"}})
+			}
+			dir, _ := r.issueOn("old", "Greet", "Say hello.")
+			mustEnd(t, r.runIssue(dir, host.RunSpec{}), orchestrator.OutcomeDone, "")
+			first := r.repo.Pulls()
+			if gone {
+				r.repo.DeleteBranch("old")
+			}
+			sc := simple()
+			sc.Plan, sc.Files = plan(onePart, "b.txt"), map[string][]string{"1": {"b.txt=more"}}
+			r.script(sc)
+			s := r.runIssue(dir, host.RunSpec{Resume: true, Changes: "Also b.", PROpen: true, Base: "next"})
+			mustEnd(t, s, orchestrator.OutcomeDone, "")
+			pulls := r.repo.Pulls()
+			last := pulls[len(pulls)-1]
+			if len(first) != 1 || first[0].Base != "old" || (len(pulls) == 1) == gone || last.Base != "next" || last.State != "open" || last.Number != s.Completion.PRNumber {
+				t.Errorf("pull requests %+v, before %+v", pulls, first)
+			}
+		})
+	}
+}
+
 func TestABranchOfSomebodyElseGetsAnotherName(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
