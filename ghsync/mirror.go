@@ -108,6 +108,7 @@ type Mirror struct {
 	queue     []post          // comments owed, in order
 	rebuild   bool            // ids are to be found among our comments first
 	off       map[string]bool // steps that would fail again
+	author    int64           // the account that writes; 0: not known yet
 	failures  int
 	notBefore time.Time
 	dirty     time.Time   // since when the status is behind; zero: it is not

@@ -197,6 +197,7 @@ func (m *Mirror) ensure(ctx context.Context, p post) (id int64, wait time.Durati
 		return 0, 0, m.notCreated(key, err)
 	}
 	delete(m.st.Intents, key)
+	m.author = author
 	m.st.AuthorID = or(author, m.st.AuthorID)
 	m.o.Log.Info("comment made", "session", m.view.session, "kind", p.marker.Kind, "seq", p.seq, "issue", p.on)
 	return id, 0, nil
@@ -260,15 +261,15 @@ type own struct {
 	marker Marker
 }
 
-// ours lists our comments of this session on an issue or pull request, oldest first.
+// ours lists our comments of this session on an issue or pull request, oldest first: those
+// of the present account, and of the one that an earlier token was of.
 func (m *Mirror) ours(ctx context.Context, on int, since time.Time) ([]own, error) {
-	author := m.st.AuthorID
-	if author == 0 {
+	if m.author == 0 {
 		me, err := m.o.Client.Viewer(ctx)
-		if err != nil {
+		if _, again := Later(err); err != nil && (again || m.st.AuthorID == 0) {
 			return nil, err
 		}
-		author = me.ID
+		m.author = or(me.ID, m.st.AuthorID)
 	}
 	comments, err := m.o.Client.CommentsSince(ctx, m.o.Repo, on, since)
 	if err != nil {
@@ -277,7 +278,8 @@ func (m *Mirror) ours(ctx context.Context, on int, since time.Time) ([]own, erro
 	var out []own
 	for _, c := range comments {
 		marker, ok := ParseMarker(c.Body)
-		if ok && c.Author.ID == author && marker.Session == m.view.session {
+		written := c.Author.ID != 0 && (c.Author.ID == m.author || c.Author.ID == m.st.AuthorID)
+		if ok && written && marker.Session == m.view.session {
 			out = append(out, own{id: c.ID, marker: marker})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime"
 	"slices"
 	"strings"
@@ -278,6 +279,36 @@ func TestGitHub6TwinOfAKilledMirrorIsGoneAtTheEnd(t *testing.T) {
 	st.run(m)
 	if end := st.end(); strings.Count(end, "### agentmux: ") != 1 {
 		t.Errorf("the end:\n%s", end)
+	}
+}
+
+// A host that is started again may have a token of another account. What that one makes
+// without being told is found as its own, and what the first one made stays ours.
+func TestMirrorOfAnotherAccountMakesNoTwin(t *testing.T) {
+	want := calmEnd(t, paces["in step"])
+	st := newStage(t)
+	m := st.mirror(st.options())
+	for i, line := range st.script {
+		if i == len(st.script)/2 {
+			o := st.options()
+			o.Client = clientOf(t, st.server, "maintain")
+			m = st.mirror(o)
+			st.server.Inject(ghsynctest.LoseResponse("POST .../issues/{number}/comments"))
+		}
+		if line == "sync" {
+			st.finish(m)
+			continue
+		}
+		st.play(line)
+	}
+	st.finish(m)
+	if got := st.end(); got != want || st.server.Hits() == 0 {
+		t.Errorf("%d answers lost, end:\n%s\nwant:\n%s", st.server.Hits(), got, want)
+	}
+	for _, c := range st.server.Calls() {
+		if c.Method == http.MethodDelete && strings.Contains(c.Path, "/comments/") {
+			t.Errorf("a twin was made until the end: %s", c.Path)
+		}
 	}
 }
 
