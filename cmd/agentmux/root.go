@@ -18,6 +18,9 @@ const (
 	groupSetup = "setup"
 )
 
+// logLevels are what --log-level takes.
+var logLevels = []string{"debug", "info", "warn", "error"}
+
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "agentmux",
@@ -33,7 +36,7 @@ CLIs you already have, in tmux, on your own machine.`,
 		Args:          unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if a.logLevel != "" && !slices.Contains([]string{"debug", "info", "warn", "error"}, a.logLevel) {
+			if a.logLevel != "" && !slices.Contains(logLevels, a.logLevel) {
 				return usage(fmt.Errorf("--log-level: expected debug, info, warn or error, found %q", a.logLevel))
 			}
 			return nil
@@ -59,6 +62,7 @@ CLIs you already have, in tmux, on your own machine.`,
 	}
 	standardCommands(root)
 	usageArgs(root)
+	a.completeWords(root, a.offers())
 	return root
 }
 

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+	"github.com/spf13/cobra"
+)
+
+// offer is what a shell can be offered in one place, each word with a description behind a
+// tab or without. It is read from files of this machine alone, and where there are none it is
+// empty: a person who presses a key wants neither to wait nor to read an error.
+type offer func() []string
+
+// typeable are words that no shell takes for anything else. Names of files come from
+// whoever writes to the repository, and what is offered is one key away from being run.
+var typeable = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// offers are the words for the arguments of each command, in their order.
+func (a *app) offers() map[string][]offer {
+	every, none := a.sessionNames(nil), offer(func() []string { return nil })
+	return map[string][]offer{
+		"status": {every}, "logs": {every}, "monitor": {every}, "doctor": {every},
+		"attach": {a.sessionNames(live), workflows.Roles},
+		"resume": {a.sessionNames(func(e session.Entry) bool {
+			return e.Err != nil || unfinished(e) || changeable(e) || live(e) && e.State.Paused
+		})},
+		"stop": {a.sessionNames(stoppable)}, "pause": {a.sessionNames(live)}, "retry": {a.sessionNames(unended)},
+		"approve": {a.sessionNames(gated)}, "changes": {none, a.sessionNames(changeable)},
+		"answer":         {none, none, a.sessionNames(asking)},
+		"workflows show": {a.workflowNames}, "workflows check": {a.workflowNames},
+		"providers show": {a.providerNames(func(agent.Provider) bool { return true })},
+		"providers login": {a.providerNames(func(p agent.Provider) bool {
+			return p.CheckLogin() == nil
+		})},
+	}
+}
+
+// completeWords tells shells what may stand behind the commands and flags below cmd. Without
+// that they offer the names of files everywhere.
+func (a *app) completeWords(cmd *cobra.Command, offers map[string][]offer) {
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	words := offers[path]
+	switch {
+	case cmd.ValidArgsFunction != nil: // help, which knows the commands
+	case path == "run":
+		cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"md"}, cobra.ShellCompDirectiveFilterFileExt)
+	default:
+		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) >= len(words) {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return offered(words[len(args)], typed)
+		}
+	}
+	for name, of := range map[string]offer{
+		"session": a.sessionOffer(words), "role": workflows.Roles, "workflow": a.workflowNames,
+		"log-level": func() []string { return logLevels },
+	} {
+		completeFlag(cmd, name, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return offered(of, typed)
+		})
+	}
+	completeFlag(cmd, "project", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
+	completeFlag(cmd, "config", cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt))
+	for _, name := range []string{"name", "base", "repo", "message", "of", "changes", "older-than", "max-size"} {
+		completeFlag(cmd, name, cobra.NoFileCompletions)
+	}
+	for _, child := range cmd.Commands() {
+		if !child.Hidden {
+			a.completeWords(child, offers)
+		}
+	}
+}
+
+// sessionOffer is for --session: what the command takes as its last word, else what runs.
+func (a *app) sessionOffer(words []offer) offer {
+	if len(words) > 0 {
+		return words[len(words)-1]
+	}
+	return a.sessionNames(live)
+}
+
+// completeFlag is for a flag of the command itself.
+func completeFlag(cmd *cobra.Command, name string, f cobra.CompletionFunc) {
+	if cmd.LocalFlags().Lookup(name) != nil {
+		_ = cmd.RegisterFlagCompletionFunc(name, f) // a command's own flags come once
+	}
+}
+
+// offered are the words that begin as what was typed. A session may be named by its
+// directory, too.
+func offered(of offer, typed string) ([]string, cobra.ShellCompDirective) {
+	if strings.ContainsAny(typed, "/") || strings.HasPrefix(typed, ".") {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	words := slices.DeleteFunc(slices.Clone(of()), func(line string) bool {
+		word, _, _ := strings.Cut(line, "\t")
+		return !strings.HasPrefix(word, typed) || !typeable.MatchString(word)
+	})
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// sessionNames offers the project's sessions that a command takes; can may be nil.
+func (a *app) sessionNames(can func(session.Entry) bool) offer {
+	return func() (names []string) {
+		project, err := a.projectDir()
+		if err != nil {
+			return nil
+		}
+		entries, err := session.List(project)
+		if err != nil {
+			return nil
+		}
+		shown := a.shown()
+		for _, e := range entries {
+			if can == nil || can(e) {
+				names = append(names, e.Name+"\t"+shown(e.Condition()))
+			}
+		}
+		return names
+	}
+}
+
+func (a *app) workflowNames() []string {
+	project, err := a.projectDir()
+	if err != nil {
+		return workflows.Shipped()
+	}
+	return workflows.Names(os.DirFS(project))
+}
+
+// providerNames offers what is built in and configured; if the configuration has problems,
+// what is built in.
+func (a *app) providerNames(fits func(agent.Provider) bool) offer {
+	return func() (names []string) {
+		providers, _ := agent.Load(nil)
+		if project, err := a.projectDir(); err == nil {
+			if c, problems := config.Load(a.sources(project)); problems.Err() == nil {
+				if all, err := host.Providers(c); err == nil {
+					providers = all
+				}
+			}
+		}
+		for _, name := range providers.Names() {
+			if fits(providers[name]) {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+}
