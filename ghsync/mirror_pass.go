@@ -78,8 +78,11 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 			return 0, err
 		}
 	}
-	if m.rebuild {
-		if err := m.relocate(ctx, m.findOurs(ctx)); err != nil {
+	if m.rebuild && !m.off[stepMemory] {
+		err := m.relocate(ctx, m.findOurs(ctx))
+		if _, again := Later(err); err != nil && !again {
+			m.turnOff(stepMemory, err)
+		} else if err != nil {
 			return 0, err
 		}
 	}
@@ -111,14 +114,22 @@ type writing struct {
 	run  func(context.Context) (time.Duration, error)
 }
 
-// stepFirstStatus is the writing that others wait for.
-const stepFirstStatus = "first status"
+// Steps that others wait for: the status comment, and what an earlier mirror has made.
+const (
+	stepFirstStatus = "first status"
+	stepMemory      = "earlier comments"
+)
 
-// writings are in the order in which people should see them.
+// writings are in the order in which people should see them. Without knowing the comments
+// that are there none is made: it might be there already.
 func (m *Mirror) writings() []writing {
+	labels, verdict := writing{"labels", m.labels}, writing{"commit status", m.verdictOnCommit}
+	if m.rebuild {
+		return []writing{labels, verdict}
+	}
 	return []writing{
 		{stepFirstStatus, m.firstStatus}, {"comments", m.comments}, {"status", m.status},
-		{"labels", m.labels}, {"commit status", m.verdictOnCommit}, {"twins", m.twins},
+		labels, verdict, {"twins", m.twins},
 	}
 }
 

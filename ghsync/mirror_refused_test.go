@@ -33,6 +33,35 @@ func TestMirrorOwesWhatWasRefused(t *testing.T) {
 	}
 }
 
+// Where the comments that are there may not be read, none is made a second time, the labels go
+// on, and the end does not wait for what waiting does not change.
+func TestMirrorThatMayNotLookForItsCommentsEnds(t *testing.T) {
+	for name, fault := range map[string]ghsynctest.Fault{
+		"no token":          {Status: 401, Message: "Bad credentials"},
+		"no reading":        {Route: "GET .../issues/{number}/comments", Status: 403, Message: "Resource not accessible by integration"},
+		"not asked for now": {Route: "GET .../issues/{number}/comments", Times: 1, Status: 502, Message: "Bad Gateway"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t)
+			st.run(st.mirror(st.options()))
+			st.forget()
+			before := st.end()
+			st.server.Inject(fault)
+			st.play(`11:00 9 resumed {"from":"done","to":"planning"}`)
+			m := st.mirror(st.options())
+			st.finish(m)
+			passes := fault.Times > 0
+			if got := m.LastError(); (got == nil) != passes || ghsync.Shown(st.session.Dir, st.state.Seq) != passes {
+				t.Errorf("last error %v, shown %v", got, ghsync.Shown(st.session.Dir, st.state.Seq))
+			}
+			got := st.end()
+			if strings.Count(got, "kind=") != strings.Count(before, "kind=") || strings.Contains(got, "[agentmux:running bug]") != (name != "no token") {
+				t.Errorf("end:\n%s\nbefore:\n%s", got, before)
+			}
+		})
+	}
+}
+
 // A server that lags may not find a comment that is there. What is made in its place is no
 // twin at the end, and what stays is true.
 func TestStatusThatWasNotFoundHasNoTwin(t *testing.T) {
