@@ -214,6 +214,21 @@ func TestGitHub2LimitOnATokenPasses(t *testing.T) {
 	}
 }
 
+// The App's claim is for one address: what asks for a token follows nothing.
+func TestSecurity23MintIsNotRedirected(t *testing.T) {
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		in := newInstalled(t, ghsync.AppPermissions())
+		in.server.Inject(ghsynctest.Redirect("POST /app/installations/{id}/access_tokens", status, in.server.API()+"elsewhere"))
+		c, _ := in.client(t)
+		if _, err := c.Repository(t.Context(), "octo", "widgets"); !isMoved(err) {
+			t.Errorf("%d: %v", status, err)
+		}
+		if n := len(in.server.Calls()); n != 2 {
+			t.Errorf("%d: %d requests, want those for the installation and for its token:\n%s", status, n, in.server.Transcript())
+		}
+	}
+}
+
 func TestAppSaysWhereItIsNotInstalled(t *testing.T) {
 	in := newInstalled(t, ghsync.AppPermissions())
 	c, _ := in.client(t, func(o *ghsync.AppOptions) { o.Repo.Name = "gadgets" })
@@ -257,7 +272,9 @@ func TestAppRefusesAKeyThatOthersCanRead(t *testing.T) {
 		}
 	}
 	writeFile(t, filepath.Join(filepath.Dir(in.key), "bad.pem"), []byte("no key"))
-	if _, err := ghsync.NewApp(ghsync.AppOptions{KeyFile: filepath.Join(filepath.Dir(in.key), "bad.pem")}); err == nil {
-		t.Error("a file without a key was taken")
+	for _, name := range []string{"bad.pem", "absent.pem"} {
+		if _, err := ghsync.NewApp(ghsync.AppOptions{KeyFile: filepath.Join(filepath.Dir(in.key), name)}); err == nil {
+			t.Errorf("%s was taken for a key", name)
+		}
 	}
 }

@@ -199,22 +199,57 @@ func TestNotModifiedUnaskedIsNoAnswer(t *testing.T) {
 
 // An answer that cannot be used is not kept: the server would confirm it for ever.
 func TestUnusableAnswersAreNotKept(t *testing.T) {
-	over(t, func(n int, req *http.Request) (*http.Response, error) {
+	for body, kind := range map[string]string{"<html>wait</html>": "text/html", "null": "application/json"} {
+		over(t, func(n int, req *http.Request) (*http.Response, error) {
+			switch {
+			case n == 1:
+				return respond(200, body, "Content-Type", kind, "ETag", `"1"`)
+			case req.Header.Get("If-None-Match") != "":
+				return respond(304, "")
+			}
+			return respond(200, repoJSON, "ETag", `"1"`)
+		}, func(t *testing.T, c *ghsync.Client, w *wire) {
+			for range 2 {
+				if r, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || r.ID != 7 {
+					t.Errorf("%s: repository %+v, %v", body, r, err)
+				}
+			}
+			if len(w.sent) != 3 {
+				t.Errorf("%s: %d sent", body, len(w.sent))
+			}
+		})
+	}
+}
+
+// A validator is the server's word on one address, not on what was written or asked there,
+// and what it confirms is no more of an answer than it was.
+func TestOnlyGoodReadsAreConditional(t *testing.T) {
+	over(t, func(_ int, req *http.Request) (*http.Response, error) {
 		switch {
-		case n == 1:
-			return respond(200, "<html>wait</html>", "Content-Type", "text/html", "ETag", `"1"`)
 		case req.Header.Get("If-None-Match") != "":
 			return respond(304, "")
+		case strings.HasSuffix(req.URL.Path, "/graphql"):
+			return respond(200, viewerJSON, "ETag", `"1"`)
+		case req.Method == http.MethodGet:
+			return respond(404, `{"id":8}`, "ETag", `"1"`)
 		}
 		return respond(200, repoJSON, "ETag", `"1"`)
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		for range 2 {
-			if r, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || r.ID != 7 {
-				t.Errorf("repository %+v, %v", r, err)
+			if _, err := c.Repository(t.Context(), "octo", "widgets"); !ghsync.IsNotFound(err) {
+				t.Errorf("a repository that is not there: %v", err)
+			}
+			if err := c.Sink(octoWidgets).EditComment(t.Context(), 7, "x"); err != nil {
+				t.Error(err)
 			}
 		}
-		if len(w.sent) != 3 {
-			t.Errorf("%d sent", len(w.sent))
+		if _, err := c.Viewer(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, s := range w.sent {
+			if tag := s.header.Get("If-None-Match"); tag != "" {
+				t.Errorf("%s %s only if it is not %s", s.method, s.url, tag)
+			}
 		}
 	})
 }

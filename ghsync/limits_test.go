@@ -1,6 +1,7 @@
 package ghsync_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,12 +52,32 @@ func TestSecurity23TokenGoesToTheAPIOnly(t *testing.T) {
 }
 
 func TestHugeAnswersAreRefused(t *testing.T) {
-	over(t, func(int, *http.Request) (*http.Response, error) {
-		return respond(200, `{"name":"`+strings.Repeat("x", 33<<20)+`"}`)
+	const start, end = `{"id":7,"permissions":{"pull":true},"name":"`, `"}`
+	for size, taken := range map[int]bool{32 << 20: true, 32<<20 + 1: false} {
+		over(t, func(int, *http.Request) (*http.Response, error) {
+			return respond(200, start+strings.Repeat("x", size-len(start)-len(end))+end)
+		}, func(t *testing.T, c *ghsync.Client, w *wire) {
+			_, err := c.Repository(t.Context(), "octo", "widgets")
+			if _, again := ghsync.Later(err); again || taken != (err == nil) || len(w.sent) != 1 {
+				t.Errorf("%d bytes: sent %d, error %v", size, len(w.sent), err)
+			}
+		})
+	}
+}
+
+// An answer that never ends takes a minute from a call, which has time for another try.
+func TestOneTryLastsAMinute(t *testing.T) {
+	over(t, func(n int, req *http.Request) (*http.Response, error) {
+		resp, err := respond(200, repoJSON)
+		if n == 1 {
+			read, write := io.Pipe()
+			context.AfterFunc(req.Context(), func() { write.CloseWithError(req.Context().Err()) })
+			resp.Body = read
+		}
+		return resp, err
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
-		_, err := c.Repository(t.Context(), "octo", "widgets")
-		if _, again := ghsync.Later(err); again || err == nil || len(w.sent) != 1 {
-			t.Errorf("sent %d, error %v", len(w.sent), err)
+		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || len(w.sent) != 2 || w.at(1).Round(3*time.Second) != time.Minute {
+			t.Errorf("sent %d: %v", len(w.sent), err)
 		}
 	})
 }

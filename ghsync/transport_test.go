@@ -94,6 +94,26 @@ func TestGitHub1ReadWaitsForRetryAfter(t *testing.T) {
 	})
 }
 
+// A limit of a minute is waited for, a longer one is the caller's to come back after.
+func TestGitHub1LongLimitsAreNotWaitedFor(t *testing.T) {
+	for seconds, waits := range map[int]bool{60: true, 61: false} {
+		over(t, func(n int, _ *http.Request) (*http.Response, error) {
+			if n == 1 {
+				return respond(403, `{"message":"slow down"}`, "Retry-After", fmt.Sprint(seconds))
+			}
+			return respond(200, repoJSON)
+		}, func(t *testing.T, c *ghsync.Client, w *wire) {
+			_, err := c.Repository(t.Context(), "octo", "widgets")
+			if wait, again := ghsync.Later(err); again == waits || again && wait != time.Minute+time.Second {
+				t.Errorf("%d s: %v", seconds, err)
+			}
+			if took, long := time.Since(w.start), time.Minute; waits && took != long || !waits && took > time.Second {
+				t.Errorf("%d s: took %s", seconds, took)
+			}
+		})
+	}
+}
+
 func TestGitHub2And4And9CreatingRequestIsSentOnceAndTyped(t *testing.T) {
 	reset := errors.New("connection reset by peer")
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
@@ -156,6 +176,8 @@ func TestGitHub7IdempotentWriteIsRepeatedAfterReset(t *testing.T) {
 		for how, fails := range map[string]func() (*http.Response, error){
 			"reset":      func() (*http.Response, error) { return nil, errors.New("connection reset by peer") },
 			"502":        func() (*http.Response, error) { return respond(502, `{}`) },
+			"no route":   func() (*http.Response, error) { return nil, &net.OpError{Op: "dial", Err: errors.New("refused")} },
+			"conflict":   func() (*http.Response, error) { return respond(409, `{}`) },
 			"unreadable": func() (*http.Response, error) { return respond(200, `{"id":`) },
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
@@ -190,6 +212,15 @@ func TestPageOfAProxyIsNoAnswer(t *testing.T) {
 		}
 		if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, new(*ghsync.Ambiguous)) {
 			t.Errorf("a comment: %v", err)
+		}
+	})
+}
+
+func TestConflictIsAskedTwiceMore(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(409, `{}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
+		_, err := c.Repository(t.Context(), "octo", "widgets")
+		if !ghsync.HasCode(err, ghsync.CodeConflict) || len(w.sent) != 3 {
+			t.Errorf("sent %d, error %v", len(w.sent), err)
 		}
 	})
 }

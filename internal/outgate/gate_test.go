@@ -129,13 +129,16 @@ func TestSecurity10And11Types(t *testing.T) {
 	r := newRig(t, map[string]string{"a": "a\n"})
 	for target, ok := range map[string]bool{
 		"a": true, "../a": true, "./../a": true, "b/c": true, "..": true, "../dir/x/": true, "../..": false, "../../a": false, "/etc/passwd": false,
-		"b/../../a": false, "b/..": false, "../.git/config": false, "../.GIT": false, "x\ny": false, `..\a`: false,
+		"b/../../a": false, "b/..": false, "../b/../a": false, "./b/../a": false, "": false, "../.git/config": false, "../.GIT": false, "x\ny": false, `..\a`: false,
 		"../.github/workflows/x.yml": false, "../.claude": false, strings.Repeat("x", 1025): false, strings.Repeat("x", 1024): true,
 	} {
 		got := r.check(map[string]string{"dir/l": "->" + target})
 		if got.Blocked() == ok {
 			t.Errorf("symlink to %q: %s", target, findings(got))
 		}
+	}
+	if got := findings(r.check(map[string]string{"l1": "->a", "l2": "->/etc/passwd", "l3": "->a"})); got != "type l2:0" {
+		t.Errorf("one of three symlinks: %s", got)
 	}
 	if got := findings(r.check(map[string]string{"lib": "@"})); got != "type lib:0" {
 		t.Errorf("gitlink: %s", got)
@@ -225,12 +228,12 @@ func TestSecurity12BlockedPaths(t *testing.T) {
 }
 
 func TestSecurity13HeldAndNamedPaths(t *testing.T) {
-	r := newRig(t, map[string]string{"x_test.go": "x\n", "tool": "x\n", "AGENTS.md": "x\n"})
+	r := newRig(t, map[string]string{"x_test.go": "x\n", "y_test.go": "y\n", "tool": "x\n", "AGENTS.md": "x\n"})
 	got := r.check(map[string]string{
 		"AGENTS.md": "-", "sub/claude.local.md": "x\n", "GEMINI.md": "x\n", ".github/copilot-instructions.md": "x\n", ".github/dependabot.yml": "x\n",
 		".agentmux/config.yaml": "x\n", "docs/CODEOWNERS": "x\n", "go.mod": "x\n", "web/package-lock.json": "{}", "Dockerfile.dev": "x\n",
 		"Makefile": "x\n", "rules.mk": "x\n", ".gitlab-ci.yml": "x\n", "action.yml": "x\n", "SECURITY.md": "x\n", "LICENSE": "x\n",
-		"x_test.go": "-", "tool": "#!x\n", "free.txt": "x\n",
+		"x_test.go": "-", "y_test.go": "Y\n", "tool": "#!x\n", "free.txt": "x\n",
 	})
 	held := "path.protected .agentmux/config.yaml, path.instructions .github/copilot-instructions.md, path.protected .github/dependabot.yml, " +
 		"path.instructions AGENTS.md, path.instructions GEMINI.md, path.protected docs/CODEOWNERS, path.instructions sub/claude.local.md"
@@ -245,9 +248,13 @@ func TestSecurity13HeldAndNamedPaths(t *testing.T) {
 	if got.Blocked() {
 		t.Errorf("blocked: %s", findings(got))
 	}
-	r.spec.Protected = []string{"infra/", "*.tf", "docs"}
-	got = r.check(map[string]string{"infra/x": "x\n", "a/b/main.tf": "x\n", "docs/x/y": "x\n", ".github/dependabot.yml": "x\n", "CLAUDE.md": "x\n"})
-	if want := "path.instructions CLAUDE.md, path.protected a/b/main.tf, path.protected docs/x/y, path.protected infra/x"; notes(got.Held) != want {
+	r.spec.Protected = []string{"infra/", "*.tf", "docs", "top/x"}
+	got = r.check(map[string]string{
+		"infra/x": "x\n", "a/infra/x": "x\n", "a/b/main.tf": "x\n", "docs/x/y": "x\n", "top/x/y": "x\n", "a/top/x": "x\n",
+		".github/dependabot.yml": "x\n", "CLAUDE.md": "x\n",
+	})
+	if want := "path.instructions CLAUDE.md, path.protected a/b/main.tf, path.protected a/infra/x, path.protected docs/x/y, path.protected infra/x, " +
+		"path.protected top/x/y"; notes(got.Held) != want {
 		t.Errorf("held by configuration: %s", notes(got.Held))
 	}
 }
