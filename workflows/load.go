@@ -43,6 +43,19 @@ func Names(project fs.FS) []string {
 	return names
 }
 
+// Unused lists the project's files that Load never reads, because a built-in workflow has
+// their name.
+func Unused(project fs.FS) []string {
+	var files []string
+	for _, name := range Shipped() {
+		file := ProjectWorkflows + "/" + name + ".yaml"
+		if _, err := readProject(project, file); !errors.Is(err, fs.ErrNotExist) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
 // Load returns a workflow by name, built in or from the project directory's
 // .agentmux/workflows, with its bytes, which are what a session freezes. The
 // project may be nil. The definition is nil when a problem is an error.

@@ -190,6 +190,10 @@ func probeWorkflows(project string) probe {
 			return probe{"workflows", probeFailed, name + " is invalid", "agentmux workflows check " + name}
 		}
 	}
+	if unused := workflows.Unused(dir); len(unused) > 0 {
+		said, step := unusedWords(unused[0])
+		return probe{"workflows", probeWarning, said, step}
+	}
 	return passed("workflows", "%s", strings.Join(workflows.Names(dir), ", "))
 }
 

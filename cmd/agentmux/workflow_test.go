@@ -101,3 +101,25 @@ phases:
 		t.Errorf("status names no source:\n%s", res.out)
 	}
 }
+
+// Whoever writes a workflow with the name of a built-in one hears that it is never used where
+// workflows are listed and where the machine is probed.
+func TestAWorkflowWithATakenNameIsNamed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	if res := r.expect(0, "workflows", "list"); res.err != "" {
+		t.Errorf("without one it says %s", res.err)
+	}
+	r.write(filepath.Join(r.clone, ".agentmux", "workflows", "quick.yaml"), "version: 1\nname: quick\n")
+	const said = ".agentmux/workflows/quick.yaml is never used: quick is built in, and that one runs"
+	const step = "rename the file and the name in it; agentmux workflows check quick says"
+	for _, args := range [][]string{{"workflows", "list"}, {"workflows", "list", "--json"}} {
+		if res := r.expect(0, args...); !strings.HasPrefix(res.err, said+"; "+step) || strings.Count(res.err, "\n") != 1 || strings.Contains(res.out, "never") {
+			t.Errorf("%q says %s", args, res.err)
+		}
+	}
+	says(t, r.probed(0)["workflows"], probeWarning, said, step)
+	if res := r.expect(2, "workflows", "check", "quick"); !strings.Contains(res.err, `"quick" is built in`) {
+		t.Errorf("check says %s", res.err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,7 +74,12 @@ func (a *app) listWorkflows(asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	rows := knownWorkflows(os.DirFS(project))
+	dir := os.DirFS(project)
+	for _, file := range workflows.Unused(dir) {
+		said, step := unusedWords(file)
+		a.say("%s; %s", said, step)
+	}
+	rows := knownWorkflows(dir)
 	if asJSON {
 		return printJSON(a.out, rows)
 	}
@@ -87,6 +93,14 @@ func (a *app) listWorkflows(asJSON bool) error {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", row.Name, row.Source, len(row.Phases), row.Description)
 	}
 	return w.Flush()
+}
+
+// unusedWords say of a file with the name of a built-in workflow what comes of it, and what
+// its writer can do.
+func unusedWords(file string) (said, step string) {
+	name := strings.TrimSuffix(path.Base(file), ".yaml")
+	return fmt.Sprintf("%s is never used: %s is built in, and that one runs", file, name),
+		"rename the file and the name in it; agentmux workflows check " + name + " says what else it needs"
 }
 
 func (a *app) showWorkflow(_ *cobra.Command, args []string) error {
