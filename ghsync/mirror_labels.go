@@ -3,9 +3,7 @@ package ghsync
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -22,28 +20,14 @@ const (
 	labelNone = "none" // a person stopped it: no label of ours
 )
 
-// StateLabels returns the names of the state labels under a prefix.
-func StateLabels(prefix string) []string {
-	var names []string
-	for _, state := range []string{LabelQueued, LabelRunning, LabelNeedsHuman, LabelDone, LabelFailed} {
-		names = append(names, prefix+":"+state)
-	}
-	return names
+// stateNames are the names of the state labels, without their prefix.
+func stateNames() []string {
+	return []string{LabelQueued, LabelRunning, LabelNeedsHuman, LabelDone, LabelFailed}
 }
 
-var workflowName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,29}$`)
-
-// IsRequestLabel reports whether a label asks for a session: the prefix alone, or with a
-// workflow's name.
-func IsRequestLabel(prefix, name string) bool {
-	if sameLabel(prefix, name) {
-		return true
-	}
-	rest, ok := strings.CutPrefix(strings.ToLower(name), strings.ToLower(prefix)+":")
-	if !ok || !workflowName.MatchString(rest) {
-		return false
-	}
-	return !slices.Contains(StateLabels(prefix), prefix+":"+rest)
+// isState reports whether a label is one of the state labels.
+func (m *Mirror) isState(label string) bool {
+	return slices.ContainsFunc(stateNames(), func(state string) bool { return sameLabel(label, m.labelName(state)) })
 }
 
 // label is the state label the session should have.
@@ -104,12 +88,11 @@ func (m *Mirror) setLabels(ctx context.Context, want string, first bool) error {
 	var extra []string
 	there := false
 	for _, name := range have {
+		_, asks := requestLabel(name, m.o.Label)
 		switch {
 		case want != labelNone && sameLabel(name, m.labelName(want)):
 			there = true
-		case slices.ContainsFunc(StateLabels(m.o.Label), func(l string) bool { return sameLabel(l, name) }):
-			extra = append(extra, name)
-		case first && IsRequestLabel(m.o.Label, name):
+		case m.isState(name), first && asks:
 			extra = append(extra, name)
 		}
 	}

@@ -338,6 +338,21 @@ func TestStoppedByAPersonLeavesNoLabelOfOurs(t *testing.T) {
 	}
 }
 
+// What the intake reads as a request goes with the first state label, and nothing else.
+func TestFirstLabelTakesTheRequestOff(t *testing.T) {
+	st := newStage(t)
+	for _, name := range []string{"agentmux:quick", "AgentMux:Odd_Name", "agentmux:stop", "agentmux:failed"} {
+		st.repo.Label(12, name, "write")
+	}
+	st.play(st.script[0])
+	st.finish(st.mirror(st.options()))
+	labels := slices.Clone(st.repo.Issue(12).Labels)
+	slices.Sort(labels)
+	if !slices.Equal(labels, []string{"agentmux:running", "agentmux:stop", "bug"}) {
+		t.Errorf("labels %q", labels)
+	}
+}
+
 func TestSecurity7SecretsDoNotReachTheIssue(t *testing.T) {
 	st := newStage(t)
 	secret := "correct-horse-battery-staple"

@@ -70,11 +70,11 @@ func requestLabel(name, label string) (workflow string, ok bool) {
 		return "", true
 	}
 	workflow, ok = strings.CutPrefix(name, label+":")
-	if !ok || workflow == "" || slices.Contains(reservedLabels, workflow) {
+	if !ok || workflow == "" || workflow == labelStop || slices.Contains(stateNames(), workflow) {
 		return "", false
 	}
 	return workflow, true
 }
 
-// reservedLabels say how a session stands, or are a command.
-var reservedLabels = []string{"queued", "running", "needs-human", "done", "failed", "stop"}
+// labelStop is a word that no workflow may have for a name either.
+const labelStop = "stop"

@@ -3,15 +3,12 @@ package ghsync
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"strings"
-	"sync"
 	"time"
 )
 
-// Sink takes what the mirror writes. A Client's sink writes to GitHub; a dry run prints.
+// Sink takes what the mirror writes. A Client's sink writes to GitHub.
 type Sink interface {
 	// CreateComment writes on an issue or a pull request and returns the comment's id and
 	// the id of the account that wrote it.
@@ -84,49 +81,3 @@ func (c *Client) CommentsSince(ctx context.Context, repo Repo, n int, since time
 	}
 	return all, nil
 }
-
-// DrySink prints what would be written, in order. Its ids are made up.
-type DrySink struct {
-	W io.Writer
-
-	mu   sync.Mutex
-	last int64
-}
-
-func (s *DrySink) print(format string, args ...any) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, err := fmt.Fprintf(s.W, format, args...)
-	return err
-}
-
-// CreateComment prints the comment.
-func (s *DrySink) CreateComment(_ context.Context, on int, body string) (id, author int64, err error) {
-	s.mu.Lock()
-	s.last++
-	id = s.last
-	s.mu.Unlock()
-	return id, 0, s.print("comment %d on #%d:\n%s\n", id, on, indent(body))
-}
-
-// EditComment prints the new text.
-func (s *DrySink) EditComment(_ context.Context, id int64, body string) error {
-	return s.print("edit comment %d:\n%s\n", id, indent(body))
-}
-
-// DeleteComment prints the id.
-func (s *DrySink) DeleteComment(_ context.Context, id int64) error {
-	return s.print("delete comment %d\n", id)
-}
-
-// AddLabel prints the label.
-func (s *DrySink) AddLabel(_ context.Context, issue int, name string) ([]string, error) {
-	return nil, s.print("add label %s to #%d\n", name, issue)
-}
-
-// RemoveLabel prints the label.
-func (s *DrySink) RemoveLabel(_ context.Context, issue int, name string) error {
-	return s.print("remove label %s from #%d\n", name, issue)
-}
-
-func indent(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }
