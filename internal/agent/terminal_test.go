@@ -31,21 +31,22 @@ func inPane(t *testing.T, s agent.LaunchSpec) (*tmux.Server, tmux.Pane) {
 			t.Error(err)
 		}
 	})
-	window := tmux.WindowSpec{Name: "agent", Command: []string{self(t), "agent-exec", s.Dir}, Dir: s.Workdir, Options: map[string]string{"@test": "1"}}
-	if _, err := server.Ensure(t.Context(), tmux.SessionSpec{Name: "work", Window: window}); err != nil {
+	// Ensure would start a program that has ended at once again.
+	control := tmux.WindowSpec{Name: "control", Command: []string{"/bin/sleep", "600"}, Dir: s.Workdir, Options: map[string]string{"@test": "control"}}
+	if _, err := server.Ensure(t.Context(), tmux.SessionSpec{Name: "work", Window: control}); err != nil {
 		t.Fatal(err)
 	}
-	panes, err := server.Panes(t.Context())
-	if err != nil || len(panes) != 1 {
-		t.Fatalf("%+v, %v", panes, err)
+	pane, err := server.NewWindow(t.Context(), tmux.WindowSpec{Session: "work", Name: "agent", Command: []string{self(t), "agent-exec", s.Dir}, Dir: s.Workdir})
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { // before the server ends
-		if err := server.KillPane(context.Background(), panes[0].ID); err != nil {
+		if err := server.KillPane(context.Background(), pane.ID); err != nil {
 			t.Error(err)
 		}
-		eventually(t, "agent-exec ends", func() bool { return gone(panes[0].PID) })
+		eventually(t, "agent-exec ends", func() bool { return gone(pane.PID) })
 	})
-	return server, panes[0]
+	return server, pane
 }
 
 func shows(t *testing.T, server *tmux.Server, pane, text string) {

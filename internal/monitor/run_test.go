@@ -96,7 +96,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	limit := time.NewTimer(20 * time.Second)
+	limit := time.NewTimer(time.Minute)
 	defer limit.Stop()
 	for !ok() {
 		select {
