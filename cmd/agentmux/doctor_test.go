@@ -307,3 +307,18 @@ func TestDoctorNamesWhatAForkIsOf(t *testing.T) {
 	r.git(r.clone, "remote", "set-url", "origin", r.github.CloneURL(rigBot+"/widgets"))
 	says(t, r.probed(0)["repository"], probeOK, "may write, fork of acme/widgets", "agentmux issue N --repo acme/widgets")
 }
+
+// Where there is no commit, fetching brings none.
+func TestDoctorOfARepositoryWithoutCommits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	full := r.clone
+	r.clone = filepath.Join(r.dir, "new")
+	r.git(r.dir, "init", "-q", r.clone)
+	r.git(r.clone, "remote", "add", "origin", r.github.CloneURL(rigRepo))
+	says(t, r.probed(3)["base"], probeFailed, "this clone has no commit yet\ngit pull origin main brings those of the server")
+	r.github.Repo(rigRepo).DeleteBranch("main")
+	says(t, r.probed(3)["base"], probeFailed, "the repository has no commit yet\nmake a first one and push it: git commit, then git push origin m")
+	r.clone = full
+	says(t, r.probed(3)["base"], probeFailed, "the repository has no commit yet on the server\npush a first one: git push origin main")
+}

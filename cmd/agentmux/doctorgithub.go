@@ -117,7 +117,7 @@ func (g *githubProbe) repository(ctx context.Context) []probe {
 	}
 	probes := []probe{g.access()}
 	if g.base, err = g.project.Base(ctx, g.config, ""); err != nil {
-		return append(probes, probe{"base", probeFailed, err.Error(), "git fetch shows whether the server lets this account read"})
+		return append(probes, noBase(err))
 	}
 	if g.survey, err = g.project.Survey(ctx, g.base.SHA, g.branch()); err != nil {
 		return append(probes, probe{"base", probeFailed, err.Error(), "git fsck in " + g.project.Clone.Root})
@@ -126,6 +126,14 @@ func (g *githubProbe) repository(ctx context.Context) []probe {
 	probes = append(probes, g.label(ctx), g.refs(ctx), g.prefix(ctx), g.rules(ctx), g.checks())
 	probes = append(probes, g.actionsSetting(ctx)...)
 	return append(probes, g.features()...)
+}
+
+// noBase says why there is nothing to start from.
+func noBase(err error) probe {
+	if detail, hint, ok := strings.Cut(err.Error(), "; "); ok && errors.Is(err, host.ErrNoCommit) {
+		return probe{"base", probeFailed, detail, hint}
+	}
+	return probe{"base", probeFailed, err.Error(), "git fetch shows whether the server lets this account read"}
 }
 
 // branch is one that a session might push.

@@ -189,7 +189,18 @@ func situations() []situation {
 			r.clone = filepath.Join(r.dir, "new")
 			r.git(r.dir, "init", "-q", r.clone)
 			r.git(r.clone, "remote", "add", "origin", r.github.CloneURL(rigRepo))
-		}, []string{"run", "do it", "--headless"}, 2, []string{"no commit yet"}},
+		}, []string{"run", "do it", "--headless"}, 2, []string{"this clone has no commit yet; git pull origin main brings those of the server"}},
+		{"no commit and no server", func(r *rig) {
+			r.clone = filepath.Join(r.dir, "new")
+			r.git(r.dir, "init", "-q", r.clone)
+		}, []string{"run", "do it", "--headless"}, 2, []string{"this clone has no commit yet; git commit makes a first one"}},
+		{"no commit on the server", func(r *rig) { r.github.Repo(rigRepo).DeleteBranch("main") }, issueRun, 2,
+			[]string{"the repository has no commit yet on the server; push a first one: git push origin main"}},
+		{"no commit anywhere", func(r *rig) {
+			r.github.Repo(rigRepo).DeleteBranch("main")
+			r.clone = filepath.Join(r.dir, "new")
+			r.git(r.dir, "clone", "-q", r.github.CloneURL(rigRepo), r.clone)
+		}, issueRun, 2, []string{"the repository has no commit yet; make a first one and push it: git commit, then git push origin m"}},
 		{"no token", env("AGENTMUX_GITHUB_TOKEN", ""), issueRun, 2, []string{"no GitHub token", "gh auth login"}},
 		{"short token", env("AGENTMUX_GITHUB_TOKEN", "abc"), issueRun, 2, []string{"token from AGENTMUX_GITHUB_TOKEN", "too short"}},
 		{"wrong token", env("AGENTMUX_GITHUB_TOKEN", "ghp_"+strings.Repeat("1", 36)), issueRun, 2,

@@ -247,8 +247,8 @@ type Base struct {
 	Notes  []string // what the person should know, one line each
 }
 
-// ErrNoCommit says that a clone has nothing to start from.
-var ErrNoCommit = errors.New("the repository has no commit yet: make one first")
+// ErrNoCommit says that a clone or a repository has nothing to start from.
+var ErrNoCommit = errors.New("has no commit yet")
 
 // ErrUnknownBase says that what a person named as base is nothing.
 var ErrUnknownBase = errors.New("names no branch of the server and no commit of this clone; git branch --all lists its branches")
@@ -258,16 +258,16 @@ var ErrOffline = errors.New("the server was not reached")
 
 // Base finds the commit a session starts from. named is what --base says, or empty.
 func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Base, error) {
-	if p.Clone.Head == "" && !p.Managed {
-		return Base{}, ErrNoCommit
-	}
 	tips, online := p.serverTips(ctx, c, named)
+	if err := p.begun(ctx, c, tips, online); err != nil {
+		return Base{}, err
+	}
 	if p.Managed && !online {
 		return Base{}, ErrOffline
 	}
 	b := Base{Branch: p.baseBranch(tips, c, named)}
 	if p.Managed && tips["refs/heads/"+b.Branch] == "" {
-		return Base{}, fmt.Errorf("%s: %w", or(b.Branch, p.Repo.String()), ErrNoCommit)
+		return Base{}, fmt.Errorf("%s %w; push a first one", or(b.Branch, p.Repo.String()), ErrNoCommit)
 	}
 	if named != "" && tips["refs/heads/"+named] == "" && !p.tracks(ctx, named, online) {
 		return p.localBase(ctx, b, named)
@@ -285,6 +285,32 @@ func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Bas
 		b.Notes = append(b.Notes, "the server was not reached: starting from what this clone fetched last")
 	}
 	return p.trackedBase(ctx, b)
+}
+
+// begun fails with ErrNoCommit, and what to do, if the clone has no commit, or if the server
+// has none and work is to be pushed there: nothing can be proposed to a branch that is not.
+func (p *Project) begun(ctx context.Context, c *config.Config, tips map[string]string, online bool) error {
+	if p.Managed {
+		return nil
+	}
+	empty := online && len(tips) == 0 && p.branchless(ctx)
+	switch push := "git push origin " + or(p.Clone.Branch, "HEAD:refs/heads/main"); {
+	case p.Clone.Head == "" && empty:
+		return fmt.Errorf("the repository %w; make a first one and push it: git commit, then %s", ErrNoCommit, push)
+	case p.Clone.Head == "" && len(tips) > 0:
+		return fmt.Errorf("this clone %w; git pull origin %s brings those of the server", ErrNoCommit, p.baseBranch(tips, c, ""))
+	case p.Clone.Head == "":
+		return fmt.Errorf("this clone %w; git commit makes a first one", ErrNoCommit)
+	case empty && c.GitHub.Push && p.remote.Secret != nil:
+		return fmt.Errorf("the repository %w on the server; push a first one: %s", ErrNoCommit, push)
+	}
+	return nil
+}
+
+// branchless reports whether the server has no branch at all.
+func (p *Project) branchless(ctx context.Context) bool {
+	refs, err := p.repo.RemoteRefs(ctx, *p.remote, "refs/heads/*")
+	return err == nil && len(refs) == 0
 }
 
 // serverTips asks the server where its branches are; online says whether it answered.
