@@ -2,6 +2,7 @@ package ghsync_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -210,6 +212,47 @@ func TestGitHub2LimitOnATokenPasses(t *testing.T) {
 			if _, err := client.Repository(t.Context(), "octo", "widgets"); err != nil {
 				t.Error(err)
 			}
+		})
+	}
+}
+
+// A token that nobody got is no loss: what failed on the way is asked for again, three times.
+func TestMintIsRepeated(t *testing.T) {
+	in := newInstalled(t, ghsync.AppPermissions())
+	reset := func() (*http.Response, error) { return nil, errors.New("connection reset by peer") }
+	for name, tc := range map[string]struct {
+		fails        func() (*http.Response, error)
+		times, mints int
+		again        bool
+	}{
+		"502":            {func() (*http.Response, error) { return respond(502, `{}`) }, 2, 3, false},
+		"reset":          {reset, 2, 3, false},
+		"unreadable":     {func() (*http.Response, error) { return respond(201, `<html>`) }, 2, 3, false},
+		"502 for ever":   {func() (*http.Response, error) { return respond(502, `{}`) }, 9, 3, true},
+		"reset for ever": {reset, 9, 3, true},
+		"refused":        {func() (*http.Response, error) { return respond(422, `{}`) }, 9, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mints := 0
+				w := &wire{start: time.Now(), answer: func(_ int, req *http.Request) (*http.Response, error) {
+					if req.Method == http.MethodGet {
+						return respond(200, `{"id":5,"permissions":{"contents":"write"}}`)
+					}
+					if mints++; mints <= tc.times {
+						return tc.fails()
+					}
+					return respond(201, `{"token":"t","expires_at":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
+				}}
+				app, err := ghsync.NewApp(ghsync.AppOptions{ClientID: "c", KeyFile: in.key, Repo: octoWidgets, HTTP: w})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = app.Token(t.Context())
+				if _, again := ghsync.Later(err); again != tc.again || (err == nil) != (tc.times == 2) || mints != tc.mints {
+					t.Errorf("asked %d times: %v", mints, err)
+				}
+			})
 		})
 	}
 }

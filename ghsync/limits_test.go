@@ -184,11 +184,87 @@ func TestHourOfContentIsBoundedButForTheEnd(t *testing.T) {
 			}
 		}
 		var after *ghsync.RetryAfter
-		if _, _, err := sink.CreateComment(t.Context(), 1, "x"); !errors.As(err, &after) || after.Wait < time.Minute {
-			t.Errorf("the sixth: %v", err)
+		for range 3 { // what is refused takes nobody's place
+			if _, _, err := sink.CreateComment(t.Context(), 1, "x"); !errors.As(err, &after) || after.Wait < time.Minute || after.Wait > 3*time.Minute {
+				t.Errorf("the sixth: %v", err)
+			}
 		}
 		if _, _, err := sink.CreateComment(ghsync.WithPriority(t.Context(), ghsync.PriorityFinishing), 1, "x"); err != nil {
 			t.Errorf("a final comment was held back: %v", err)
+		}
+	})
+}
+
+// Four requests are on their way at a time, one of them a write; who gives up waiting makes
+// no room for another.
+func TestRequestsInFlight(t *testing.T) {
+	var flying, reads, writes, mostReads, mostWrites, most int
+	var mu sync.Mutex
+	over(t, func(_ int, req *http.Request) (*http.Response, error) {
+		kind := map[bool]*int{true: &reads, false: &writes}[req.Method == http.MethodGet]
+		mu.Lock()
+		*kind, flying = *kind+1, flying+1
+		mostReads, mostWrites, most = max(mostReads, reads), max(mostWrites, writes), max(most, flying)
+		mu.Unlock()
+		<-time.After(20 * time.Second)
+		mu.Lock()
+		*kind, flying = *kind-1, flying-1
+		mu.Unlock()
+		return respond(201, `{"id":1,"name":"x","owner":{},"permissions":{"pull":true}}`)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		var done sync.WaitGroup
+		brief, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		write := func(ctx context.Context) error {
+			_, _, err := c.Sink(octoWidgets).CreateComment(ctx, 1, "x")
+			return err
+		}
+		start := func(call func(context.Context) error, ctx context.Context, want error) {
+			done.Go(func() {
+				if err := call(ctx); !errors.Is(err, want) {
+					t.Errorf("%v, want %v", err, want)
+				}
+			})
+			synctest.Wait()
+		}
+		start(write, t.Context(), nil)
+		start(write, brief, context.DeadlineExceeded)
+		start(write, t.Context(), nil)
+		<-brief.Done()
+		synctest.Wait()
+		for range 6 {
+			start(func(ctx context.Context) error { _, err := c.Repository(ctx, "octo", "widgets"); return err }, t.Context(), nil)
+		}
+		done.Wait()
+		if most != 4 || mostWrites != 1 || mostReads < 3 {
+			t.Errorf("%d requests at a time, %d reads, %d writes", most, mostReads, mostWrites)
+		}
+	})
+}
+
+// After a limit, reads wait for its end where that is near; what creates comes back later.
+func TestLimitHoldsOtherCalls(t *testing.T) {
+	over(t, func(n int, req *http.Request) (*http.Response, error) {
+		switch {
+		case n == 1:
+			return respond(429, `{}`, "Retry-After", "30")
+		case req.Method == http.MethodGet:
+			return respond(200, repoJSON)
+		}
+		return respond(201, `{"id":1}`)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		for i := range 2 {
+			if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, new(*ghsync.RetryAfter)) {
+				t.Errorf("comment %d: %v", i, err)
+			}
+		}
+		brief, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if _, err := c.Repository(brief, "octo", "widgets"); !errors.As(err, new(*ghsync.RetryAfter)) || len(w.sent) != 1 {
+			t.Errorf("without the time to wait: %v, sent %d", err, len(w.sent))
+		}
+		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || len(w.sent) != 2 || w.at(1)-w.at(0) != 30*time.Second {
+			t.Errorf("with it: %v, sent %+v", err, w.sent)
 		}
 	})
 }

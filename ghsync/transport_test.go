@@ -45,7 +45,11 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, err
 	}
-	return w.answer(n, req)
+	resp, err := w.answer(n, req)
+	if err == nil {
+		resp.Request = req
+	}
+	return resp, err
 }
 
 func (w *wire) at(i int) time.Duration { return w.sent[i].at.Round(10 * time.Millisecond) }
@@ -398,9 +402,10 @@ func TestBareLimitsGrow(t *testing.T) {
 func TestWritesAreASecondApart(t *testing.T) {
 	over(t, func(int, *http.Request) (*http.Response, error) { return respond(201, `{"name":"x"}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
 		var done sync.WaitGroup
-		for range 4 {
+		for i := range 4 {
 			done.Go(func() {
-				if _, err := c.EnsureLabel(t.Context(), octoWidgets, ghsync.Label{Name: "x"}); err != nil {
+				ctx := ghsync.WithPriority(t.Context(), []ghsync.Priority{ghsync.PriorityFinishing, ghsync.PriorityMirror}[i%2])
+				if _, err := c.EnsureLabel(ctx, octoWidgets, ghsync.Label{Name: "x"}); err != nil {
 					t.Error(err)
 				}
 			})

@@ -220,10 +220,16 @@ func TestSecurity12BlockedPaths(t *testing.T) {
 			t.Errorf("%q: %s", p, findings(got))
 		}
 	}
-	r.spec.Allow = []string{".envrc", ".github/workflows/**"}
-	got := r.check(map[string]string{".ENVRC": "x\n", ".github/workflows/x.yml": "x\n", ".mcp.json": "{}"})
-	if findings(got) != "path.blocked .mcp.json:0" || notes(got.Held) != "path.allowed .ENVRC, path.allowed .github/workflows/x.yml" {
+	r.spec.Allow = []string{".envrc", ".github/workflows/**", ".codex/", ".qwen", ".vscode/tasks.json"}
+	got := r.check(map[string]string{".ENVRC": "x\n", ".github/workflows/x.yml": "x\n", ".mcp.json": "{}", ".codex/x": "x\n", ".qwen/x": "x\n"})
+	if findings(got) != "path.blocked .mcp.json:0, path.blocked .qwen/x:0" ||
+		notes(got.Held) != "path.allowed .ENVRC, path.allowed .codex/x, path.allowed .github/workflows/x.yml" {
 		t.Errorf("allowed: %s; held %s", findings(got), notes(got.Held))
+	}
+	// What is allowed in a directory does not lift a symlink in the directory's place.
+	got = r.check(map[string]string{".github/workflows/ci.yml": "-", ".github": "->evil", ".vscode": "->evil"})
+	if want := "path.blocked .github:0, path.blocked .vscode:0"; findings(got) != want {
+		t.Errorf("symlinks around what is allowed: %s, want %s", findings(got), want)
 	}
 }
 
@@ -248,13 +254,13 @@ func TestSecurity13HeldAndNamedPaths(t *testing.T) {
 	if got.Blocked() {
 		t.Errorf("blocked: %s", findings(got))
 	}
-	r.spec.Protected = []string{"infra/", "*.tf", "docs", "top/x"}
+	r.spec.Protected = []string{"infra/", "*.tf", "docs", "top/x", "/root"}
 	got = r.check(map[string]string{
-		"infra/x": "x\n", "a/infra/x": "x\n", "a/b/main.tf": "x\n", "docs/x/y": "x\n", "top/x/y": "x\n", "a/top/x": "x\n",
+		"infra/x": "x\n", "a/infra/x": "x\n", "a/b/main.tf": "x\n", "docs/x/y": "x\n", "top/x/y": "x\n", "a/top/x": "x\n", "root": "x\n", "a/root": "x\n",
 		".github/dependabot.yml": "x\n", "CLAUDE.md": "x\n",
 	})
 	if want := "path.instructions CLAUDE.md, path.protected a/b/main.tf, path.protected a/infra/x, path.protected docs/x/y, path.protected infra/x, " +
-		"path.protected top/x/y"; notes(got.Held) != want {
+		"path.protected root, path.protected top/x/y"; notes(got.Held) != want {
 		t.Errorf("held by configuration: %s", notes(got.Held))
 	}
 }
@@ -297,6 +303,7 @@ func TestSecurity14Sizes(t *testing.T) {
 		{"files beyond", many(101), "", "size.files "},
 		{"bytes at the limit", parts(4, 1<<20), "", ""},
 		{"bytes beyond", more(parts(4, 1<<20), "one", "1"), "", "size.bytes "},
+		{"bytes beyond beside a file that shrinks", more(more(parts(4, 1<<20), "one", "1"), "big.bin", "\x00"), "", "size.bytes "},
 		{"lines at the limit", map[string]string{"long": strings.Repeat("m\n", 10_000)}, "", ""},
 		{"lines beyond", map[string]string{"long": strings.Repeat("m\n", 10_001)}, "", "size.lines "},
 		{"shrinking", map[string]string{"big.txt": "-", "big.bin": "-"}, "", "size.lines "},
