@@ -200,6 +200,29 @@ func (h *Repo) DeleteBranch(name string) {
 	})
 }
 
+// RenameDefault gives the default branch another name; open pull requests for it follow.
+func (h *Repo) RenameDefault(name string) {
+	h.locked(func() {
+		old, to := h.r.defaultBranch, "refs/heads/"+name
+		for _, args := range [][]string{
+			{"update-ref", to, "refs/heads/" + old}, {"symbolic-ref", "HEAD", to}, {"update-ref", "-d", "refs/heads/" + old},
+		} {
+			if _, err := h.s.git(h.r.dir, nil, args...); err != nil {
+				panic("ghsynctest: " + err.Error())
+			}
+		}
+		h.r.defaultBranch = name
+		for _, i := range h.r.issues {
+			if i.pull != nil && i.state == "open" && i.pull.base == old {
+				i.pull.base = name
+			}
+		}
+		if err := h.s.readRefs(h.r); err != nil {
+			panic("ghsynctest: " + err.Error())
+		}
+	})
+}
+
 // AddCheck adds a check run to a commit and returns its id.
 func (h *Repo) AddCheck(sha string, spec CheckSpec) (id int64) {
 	h.locked(func() {

@@ -284,6 +284,23 @@ func TestAnotherBaseMovesThePullRequestThatIsThere(t *testing.T) {
 	}
 }
 
+// A default branch that gets another name is still the one whose merges close the issue.
+func TestARenamedDefaultBranchStillClosesTheIssue(t *testing.T) {
+	t.Parallel()
+	r := newGitHubRig(t, "")
+	r.script(simple())
+	dir, _ := r.issue("Greet", "Say hello.")
+	r.repo.RenameDefault("trunk")
+	s := r.runIssue(dir, host.RunSpec{})
+	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonPRRefused)
+	s = r.runIssue(dir, host.RunSpec{Resume: true, Base: "trunk"})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	pulls := r.repo.Pulls()
+	if len(pulls) != 1 || pulls[0].Base != "trunk" || !strings.Contains(pulls[0].Body, "\nCloses #1\n") {
+		t.Errorf("pull requests %+v", pulls)
+	}
+}
+
 func TestABranchOfSomebodyElseGetsAnotherName(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")

@@ -193,11 +193,9 @@ func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestra
 	}
 	r.redactParts(&b)
 	if s.IssueNumber > 0 {
-		standard, err := r.defaultBranch(ctx, s)
-		if err != nil {
+		if b.Closes, err = r.closes(ctx, s); err != nil {
 			return b, err
 		}
-		b.Closes = standard == s.BaseBranch
 	}
 	return b, nil
 }
@@ -218,13 +216,24 @@ func (r *runner) redactParts(b *ghsync.Body) {
 	}
 }
 
-// defaultBranch is that of the issue's repository when the session began.
-func (r *runner) defaultBranch(ctx context.Context, s *orchestrator.State) (string, error) {
-	if snap, err := r.snapshotOf(); err == nil && snap.Default != "" {
-		return snap.Default, nil
+// closes reports whether a merge into the session's base closes the issue: the base is the
+// default branch. That may have another name now than when the session began.
+func (r *runner) closes(ctx context.Context, s *orchestrator.State) (bool, error) {
+	snap, _ := r.snapshotOf() // without one the server says
+	if snap.Default == s.BaseBranch {
+		return true, nil
 	}
-	repo, err := r.GitHub.Repository(ctx, r.pullRepo(s).Owner, r.pullRepo(s).Name)
-	return repo.DefaultBranch, err
+	var now ghsync.Repository
+	var err error
+	if snap.RepoID != 0 {
+		now, err = r.GitHub.RepositoryByID(ctx, snap.RepoID)
+	} else {
+		now, err = r.GitHub.Repository(ctx, r.pullRepo(s).Owner, r.pullRepo(s).Name)
+	}
+	if err != nil && snap.Default != "" {
+		return false, ctx.Err() // what it was then is good enough
+	}
+	return now.DefaultBranch == s.BaseBranch, err
 }
 
 // needsLook are the paths a person should look at first, in all that the branch changes:
