@@ -230,7 +230,11 @@ func TestMintIsRepeated(t *testing.T) {
 		"unreadable":     {func() (*http.Response, error) { return respond(201, `<html>`) }, 2, 3, false},
 		"502 for ever":   {func() (*http.Response, error) { return respond(502, `{}`) }, 9, 3, true},
 		"reset for ever": {reset, 9, 3, true},
-		"refused":        {func() (*http.Response, error) { return respond(422, `{}`) }, 9, 1, false},
+		"wrong key": {func() (*http.Response, error) {
+			return respond(401, `{}`, "Date", time.Now().UTC().Format(http.TimeFormat))
+		}, 9, 1, false},
+		"401 without a time": {func() (*http.Response, error) { return respond(401, `{}`) }, 9, 1, false},
+		"refused":            {func() (*http.Response, error) { return respond(422, `{}`) }, 9, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -228,8 +228,8 @@ func TestRequestsInFlight(t *testing.T) {
 			synctest.Wait()
 		}
 		start(write, t.Context(), nil)
-		start(write, brief, context.DeadlineExceeded)
 		start(write, t.Context(), nil)
+		start(write, brief, context.DeadlineExceeded)
 		<-brief.Done()
 		synctest.Wait()
 		for range 6 {
@@ -336,8 +336,28 @@ func TestTooQuicklyShutsContentOnly(t *testing.T) {
 		if _, err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); err != nil {
 			t.Errorf("a label was held back: %v", err)
 		}
-		if len(w.sent) != 2 {
-			t.Errorf("sent %d", len(w.sent))
+		if err := sink.DeleteComment(t.Context(), 7); err != nil {
+			t.Errorf("a deletion was held back: %v", err)
+		}
+		var after *ghsync.RetryAfter
+		if _, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), wantPR()); !errors.As(err, &after) || after.Scope != "content" {
+			t.Errorf("a pull request: %v", err)
+		}
+		if len(w.sent) != 4 || w.sent[3].method != http.MethodGet {
+			t.Errorf("sent %+v", w.sent)
+		}
+	})
+}
+
+func TestTenSearchesAMinute(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(200, `{"items":[]}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
+		for range 30 {
+			if _, _, err := c.SearchIssues(t.Context(), "is:issue", 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(w.start); took < 160*time.Second || took > 3*time.Minute {
+			t.Errorf("30 searches within %s", took)
 		}
 	})
 }
