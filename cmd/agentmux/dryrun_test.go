@@ -124,6 +124,41 @@ func TestGitHub77TheDryRunOfAnAccountThatMayNotWrite(t *testing.T) {
 	r.git(r.clone, "rev-parse", "--verify", "agentmux/issue-1-say-two")
 }
 
+// Who may not write is told to push to their fork, where the clone has one.
+func TestTheLineThatProposesABranchNamesTheFork(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, role: ghsynctest.Read})
+	r.expect(0, issueRun...)
+	fork := strings.Replace(r.github.CloneURL(rigRepo), "acme/", "robo/", 1)
+	const branch = "agentmux/issue-1-say-two"
+	for _, c := range []struct {
+		name         string
+		git          []string
+		remote, head string
+	}{
+		{"none", nil, "YOUR-FORK", "YOU:"},
+		{"of another repository", []string{"remote", "add", "other", strings.Replace(fork, "widgets", "gadgets", 1)}, "YOUR-FORK", "YOU:"},
+		{"on another server", []string{"remote", "add", "mirror", "https://github.example.com/robo/widgets.git"}, "YOUR-FORK", "YOU:"},
+		{"with a name that a shell runs", []string{"remote", "add", "$(x)", fork}, "YOUR-FORK", "YOU:"},
+		{"one", []string{"remote", "rename", "$(x)", "mine"}, "mine", "robo:"},
+		{"another", []string{"remote", "add", "hers", "git@127.0.0.1:mia/widgets.git"}, "YOUR-FORK", "YOU:"},
+		{"over ssh", []string{"remote", "remove", "mine"}, "hers", "mia:"},
+		{"for pushes", []string{"remote", "set-url", "--push", "origin", fork}, "origin", "robo:"},
+		{"origin", []string{"remote", "set-url", "origin", fork}, "origin", "robo:"},
+	} {
+		if c.git != nil {
+			r.git(r.clone, c.git...)
+		}
+		want := "git push " + c.remote + " " + branch + " && gh pr create --repo acme/widgets --base main --head " + c.head + branch + "\n"
+		if got := r.expect(0, "status").out; !strings.Contains(got, want) {
+			t.Errorf("%s: want %s\n%s", c.name, want, got)
+		}
+	}
+	if log := r.github.Log(); len(log) != 0 {
+		t.Errorf("written: %+v", log)
+	}
+}
+
 // A dry run of a request lists what its run writes, with and without a server.
 func TestTheDryRunOfARequest(t *testing.T) {
 	t.Parallel()

@@ -123,7 +123,7 @@ func (a *app) hostSession(ctx context.Context, s *site, spec host.RunSpec) error
 	if err != nil {
 		return explainRun(err)
 	}
-	a.tellEnd(spec.Dir, last)
+	a.tellEnd(ctx, spec.Dir, last)
 	return quiet(outcomeCode(last))
 }
 

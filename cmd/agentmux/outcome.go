@@ -1,18 +1,20 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // tellEnd says where the work of a session is, or why it did not end by itself, and what a
 // person can do now.
-func (a *app) tellEnd(dir string, s *orchestrator.State) {
-	line := proposal(dir, s)
+func (a *app) tellEnd(ctx context.Context, dir string, s *orchestrator.State) {
+	line := proposal(ctx, dir, s)
 	if line != "" {
 		a.say("done: the branch %s is in this clone", s.FeatureBranch)
 		a.say("next: %s", line)
@@ -37,14 +39,14 @@ func (a *app) tellEnd(dir string, s *orchestrator.State) {
 	if next != "" {
 		a.say("next: %s", next)
 	}
-	if step := nextStep(session.Entry{Name: s.SessionID, Dir: dir, State: s}); step != "" && step != next && step != line {
+	if step := nextStep(ctx, session.Entry{Name: s.SessionID, Dir: dir, State: s}); step != "" && step != next && step != line {
 		a.say("      %s", step)
 	}
 }
 
 // proposal is the line that proposes a branch which a done session left in the clone, also
 // after a failed review; "" if there is nothing of that kind.
-func proposal(dir string, s *orchestrator.State) string {
+func proposal(ctx context.Context, dir string, s *orchestrator.State) string {
 	if s.Phase != orchestrator.PhaseDone || s.Completion.Pushed || s.Completion.Commit == "" || s.FeatureBranch == "" {
 		return ""
 	}
@@ -52,11 +54,27 @@ func proposal(dir string, s *orchestrator.State) string {
 	if s.Repo == "" {
 		return "git merge " + branch
 	}
-	remote, head := "origin", branch
-	if strings.Contains(notPushed(dir), "write permission") {
-		remote, head = "YOUR-FORK", "YOU:"+branch
-	}
+	remote, head := pushPlace(ctx, dir, s)
 	return fmt.Sprintf("git push %s %s && gh pr create --repo %s --base %s --head %s", remote, branch, s.Repo, s.BaseBranch, head)
+}
+
+// pushPlace is the remote that a person can push a session's branch to, and how a pull
+// request names it there. Who may not write to the repository pushes to a fork of it.
+func pushPlace(ctx context.Context, dir string, s *orchestrator.State) (remote, head string) {
+	why, branch := notPushed(dir), s.FeatureBranch
+	elsewhere := strings.Contains(why, "has no repository on") // origin is on another server
+	fork := host.Fork{}
+	if !elsewhere {
+		fork = host.FindFork(ctx, projectOf(session.Entry{Dir: dir}), string(s.Repo))
+	}
+	refused := elsewhere || strings.Contains(why, "write permission")
+	switch {
+	case fork.Remote == "origin", refused && typeable.MatchString(fork.Remote):
+		return fork.Remote, fork.Owner + ":" + branch
+	case refused:
+		return "YOUR-FORK", "YOU:" + branch
+	}
+	return "origin", branch
 }
 
 // notPushed is why the last push was left out.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -20,7 +21,7 @@ func (a *app) statusCommand() *cobra.Command {
 		Short:   "Show a session: phase, agents, questions, what to do next",
 		Example: "  agentmux status\n  agentmux status '#42' --json",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			entry, err := a.find(args, nil)
 			if err != nil {
 				return err
@@ -29,9 +30,9 @@ func (a *app) statusCommand() *cobra.Command {
 				return entry.Err
 			}
 			if asJSON {
-				return printJSON(a.out, a.statusOf(entry))
+				return printJSON(a.out, a.statusOf(cmd.Context(), entry))
 			}
-			a.printStatus(a.out, entry)
+			a.printStatus(cmd.Context(), a.out, entry)
 			return nil
 		},
 	}
@@ -56,12 +57,12 @@ type statusJSON struct {
 	Next      string                  `json:"next,omitempty"`
 }
 
-func (a *app) statusOf(e session.Entry) statusJSON {
+func (a *app) statusOf(ctx context.Context, e session.Entry) statusJSON {
 	s, shown := e.State, a.shown()
 	out := statusJSON{
 		sessionJSON: listJSON([]session.Entry{e})[0], Outcome: string(s.Outcome), Reason: string(s.OutcomeReason),
 		Cause: shown(string(s.Cause)), Iteration: s.ReviewIteration, Agents: map[string]string{}, Subplans: s.SubplanStatus,
-		Questions: []orchestrator.Question{}, Sandbox: "none", Setup: a.setupOf(e), Next: nextStep(e),
+		Questions: []orchestrator.Question{}, Sandbox: "none", Setup: a.setupOf(e), Next: nextStep(ctx, e),
 	}
 	if s.Mirror {
 		out.GitHub = shown(ghsync.Trouble(e.Dir))
@@ -94,7 +95,7 @@ func agentWord(agent orchestrator.Agent) string {
 }
 
 // nextStep is the one line that tells what a person can do now.
-func nextStep(e session.Entry) string {
+func nextStep(ctx context.Context, e session.Entry) string {
 	s := e.State
 	switch {
 	case s.Paused && !s.Ended(): // a gate takes no answer now
@@ -106,7 +107,7 @@ func nextStep(e session.Entry) string {
 	case s.Parked(), s.Phase == orchestrator.PhaseFailed:
 		return "agentmux resume " + e.Name
 	case s.Ended():
-		if step := proposal(e.Dir, s); step != "" || e.Running || s.Phase != orchestrator.PhaseDone || s.Completion.PRNumber == 0 {
+		if step := proposal(ctx, e.Dir, s); step != "" || e.Running || s.Phase != orchestrator.PhaseDone || s.Completion.PRNumber == 0 {
 			return step
 		}
 		if owes(e) {
@@ -128,7 +129,7 @@ func draftStep(s *orchestrator.State) string {
 	return ", a draft, and make it ready for review there"
 }
 
-func (a *app) printStatus(w io.Writer, e session.Entry) {
+func (a *app) printStatus(ctx context.Context, w io.Writer, e session.Entry) {
 	s, shown := e.State, a.shown()
 	row := func(name, format string, args ...any) {
 		// A text of several lines must not look like rows of ours.
@@ -158,7 +159,7 @@ func (a *app) printStatus(w io.Writer, e session.Entry) {
 		row("github", "%s", trouble)
 	}
 	printWork(row, s)
-	if next := nextStep(e); next != "" {
+	if next := nextStep(ctx, e); next != "" {
 		row("next", "%s", next)
 	}
 }

@@ -42,7 +42,7 @@ func TestTheNextStepIsOneThatIsTaken(t *testing.T) {
 		if c.state.Phase == "" {
 			c.state.Phase = "completing"
 		}
-		if got := nextStep(session.Entry{Name: "one", Running: !c.state.Ended(), State: &c.state}); got != c.want {
+		if got := nextStep(t.Context(), session.Entry{Name: "one", Running: !c.state.Ended(), State: &c.state}); got != c.want {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}

@@ -115,7 +115,7 @@ func (a *app) farewell(ctx context.Context, e session.Entry, server *tmux.Server
 	if err != nil || now.State == nil {
 		return err
 	}
-	a.printStatus(a.err, now)
+	a.printStatus(ctx, a.err, now)
 	if now.State.Ended() && !now.Running {
 		if err := server.KillServer(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
 			return err

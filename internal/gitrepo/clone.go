@@ -48,6 +48,27 @@ func Locate(ctx context.Context, dir string) (Clone, error) {
 	return in.look(ctx, dir, in.origin)
 }
 
+// Pushes maps the remotes of the clone that holds dir to the addresses that a push goes to.
+// What holds for Clone.Origin holds for these.
+func Pushes(ctx context.Context, dir string) (map[string]string, error) {
+	in := inspection{}
+	if _, err := in.look(ctx, dir); err != nil {
+		return nil, err
+	}
+	names, err := in.git("remote").text(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list remotes: %w", err)
+	}
+	urls := map[string]string{}
+	for _, name := range strings.Fields(names) {
+		url, err := in.git("remote", "get-url", "--push", "--", name).text(ctx)
+		if err == nil {
+			urls[name] = url
+		}
+	}
+	return urls, nil
+}
+
 type inspection struct {
 	dir   string
 	clone Clone
