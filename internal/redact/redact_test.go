@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -75,7 +76,7 @@ func reverse(text string) string {
 func encodings(value string) map[string]string {
 	std, raw := base64.StdEncoding.EncodeToString, base64.RawURLEncoding.EncodeToString
 	quoted, _ := json.Marshal(value)
-	return map[string]string{
+	all := map[string]string{
 		"plain":                      value,
 		"without the first 7":        value[7:],
 		"without the last 7":         value[:len(value)-7],
@@ -112,6 +113,9 @@ func encodings(value string) map[string]string {
 		"percent in threes":          wrap(value, 3, "%"),
 		"without its own separators": strings.NewReplacer("-", "", "_", "", ".", "").Replace(value),
 	}
+	maps.Copy(all, layers(value))
+	maps.Copy(all, disguises(value))
+	return all
 }
 
 func values() map[string]string {
@@ -136,6 +140,9 @@ func TestSecurity7EveryEncodingOfAValueIsFound(t *testing.T) {
 			}
 			if kind == "any ASCII" && strings.Contains("one per line spaced dashed in fours invisible between reversed, spaced backslash between percent in threes", encoding) {
 				continue // too few letters and digits
+			}
+			if kind == "520 characters" && encoding == "uuencode" {
+				continue // its first line holds nothing but the header of the JWT
 			}
 			t.Run(kind+"/"+encoding, func(t *testing.T) {
 				full := "line one\nsecond: " + text + "!\nlast\n"

@@ -1,16 +1,29 @@
 // Package redact finds secrets in text and takes them out.
 //
 // A Redactor knows two kinds. Exact values are the secrets this process holds:
-// they are found whole or in part (any 12 characters in a row), as they are, in
-// base64, hex, percent, JSON or HTML escapes, reversed, and with other
-// characters put between theirs. Patterns are the shapes of well-known tokens,
-// of private keys and of passwords in URLs.
+// they are found whole or in part (any 12 characters in a row), in letters of
+// either case or moved by half the alphabet (rot13), reversed, with other
+// characters than letters and digits put between theirs, and
+//
+//   - in the escapes of URLs, JSON, program text and HTML, up to four times over,
+//     and in the full-width and mathematical letters of Unicode;
+//   - in hex, base64 and lists of decimal, octal, hex or binary numbers, also of
+//     UTF-16, and in texts that are themselves hidden so, up to four times over;
+//   - in base32, base85, uuencode and the words of hex dumps, in base64 with its
+//     digits reversed, moved or set apart, in hex reversed. Of a value of more
+//     than 96 characters up to 24 must be there.
+//
+// Patterns are the shapes of well-known tokens, of private keys and of passwords
+// in URLs.
 //
 // What it promises: time is linear in the text, a Finding never holds the
 // value, and text without a secret passes unchanged. It does not find a secret
-// that was encrypted or put in other words. The package stores nothing on disk;
-// the values stay in memory for the life of the Redactor, old ones too, since a
-// revoked token in a log is still found by others.
+// that was encrypted, compressed or put in other words, one with words or tags
+// between its characters, in look-alike letters of other alphabets, in numbers
+// of more than eight bytes (base58), or in base32 or base85 of yet another
+// encoding. The package stores nothing on disk; the values stay in memory for
+// the life of the Redactor, old ones too, since a revoked token in a log is
+// still found by others.
 package redact
 
 import (

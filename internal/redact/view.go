@@ -1,10 +1,6 @@
 package redact
 
-import (
-	"bytes"
-	"iter"
-	"unicode/utf8"
-)
+import "iter"
 
 const (
 	// pieceSize bounds the memory of a search: long text is searched in pieces.
@@ -20,6 +16,9 @@ type view struct {
 	// from and to are where the characters that gave each byte start and end in
 	// the text the view was made of; nil when that is the place itself.
 	from, to []int32
+	// decoded says that the text was packed in digits, so that a stretch of it
+	// that can be read was meant to be and may hide more.
+	decoded bool
 }
 
 // span returns where the bytes from..to of the view come from.
@@ -41,16 +40,52 @@ func newView(n int) view {
 	return view{text: make([]byte, 0, n), from: make([]int32, 0, n), to: make([]int32, 0, n)}
 }
 
-// views yields the views of text in which a value is looked for. A view is
-// valid until the next one is asked for.
-func views(text string) iter.Seq[view] {
+// putText puts a byte of decoded text. NUL is left out: half of the bytes of
+// letters in UTF-16 are NUL.
+func (v *view) putText(b byte, from, to int32) {
+	if b != 0 {
+		v.text = append(v.text, b)
+		v.from = append(v.from, from)
+		v.to = append(v.to, to)
+	}
+}
+
+// leastRun is how long a stretch of decoded text must be to be searched like a
+// text of its own. What is not text gives such a stretch once in millions of
+// bytes; the base64 of 12 characters is as long.
+const leastRun = 16
+
+// runs yields the stretches of v that can be read.
+func runs(v view) iter.Seq[view] {
 	return func(yield func(view) bool) {
-		plain := view{text: []byte(text)}
+		start := 0
+		for i := 0; i <= len(v.text); i++ {
+			if i < len(v.text) && isText(v.text[i]) {
+				continue
+			}
+			if i-start >= leastRun && !yield(view{text: v.text[start:i], from: v.from[start:i], to: v.to[start:i]}) {
+				return
+			}
+			start = i + 1
+		}
+	}
+}
+
+func isText(b byte) bool {
+	return b >= ' ' && b <= '~' || b == '\t' || b == '\n' || b == '\r'
+}
+
+// maxEscapes is how often text may be quoted in text that is quoted.
+const maxEscapes = 4
+
+// views yields the views of plain in which a value is looked for. A view is
+// valid until the next one is asked for.
+func views(plain view) iter.Seq[view] {
+	return func(yield func(view) bool) {
 		if !yield(plain) {
 			return
 		}
-		// Twice, for text that was quoted in a text that is quoted.
-		for n := range 2 {
+		for n := range maxEscapes {
 			decoded, changed := unescape(plain)
 			if !changed {
 				break
@@ -68,7 +103,7 @@ func views(text string) iter.Seq[view] {
 		if !yield(stripped(plain)) {
 			return
 		}
-		_ = yieldPacked(plain, yield)
+		_ = yieldNumbers(plain, yield) && yieldPacked(plain, yield)
 	}
 }
 
@@ -135,9 +170,10 @@ func hexDigits(v view, out *view) {
 // unhex decodes pairs of digits from the digit skip on, into the memory of out, an
 // empty view.
 func unhex(digits view, skip int, out view) view {
+	out.decoded = true
 	d := digits.text
 	for i := skip; i+1 < len(d); i += 2 {
-		out.put(d[i]<<4|d[i+1], int(digits.from[i]), int(digits.to[i+1]))
+		out.putText(d[i]<<4|d[i+1], digits.from[i], digits.to[i+1])
 	}
 	return out
 }
@@ -186,121 +222,16 @@ func base64Value(b byte) int {
 // unbase64 decodes groups of four digits from the digit skip on, into the
 // memory of out, an empty view.
 func unbase64(digits view, skip int, out view) view {
+	out.decoded = true
 	d, from, to := digits.text, digits.from, digits.to
 	for i := skip; i+1 < len(d); i += 4 {
-		out.put(d[i]<<2|d[i+1]>>4, int(from[i]), int(to[i+1]))
+		out.putText(d[i]<<2|d[i+1]>>4, from[i], to[i+1])
 		if i+2 < len(d) {
-			out.put(d[i+1]<<4|d[i+2]>>2, int(from[i+1]), int(to[i+2]))
+			out.putText(d[i+1]<<4|d[i+2]>>2, from[i+1], to[i+2])
 		}
 		if i+3 < len(d) {
-			out.put(d[i+2]<<6|d[i+3], int(from[i+2]), int(to[i+3]))
+			out.putText(d[i+2]<<6|d[i+3], from[i+2], to[i+3])
 		}
 	}
 	return out
-}
-
-// unescape decodes the escapes of URLs, JSON, program text and HTML in v.
-func unescape(v view) (decoded view, changed bool) {
-	if !bytes.ContainsAny(v.text, `%\&`) {
-		return v, false
-	}
-	out := newView(len(v.text))
-	for i := 0; i < len(v.text); {
-		r, n := escaped(v.text[i:])
-		if n == 0 {
-			start, end := v.span(i, i+1)
-			out.put(v.text[i], start, end)
-			i++
-			continue
-		}
-		changed = true
-		start, end := v.span(i, i+n)
-		var buf [utf8.UTFMax]byte
-		size := utf8.EncodeRune(buf[:], r)
-		if isByte := v.text[i] == '%' || v.text[i] == '\\' && v.text[i+1] != 'u'; isByte {
-			buf[0], size = byte(r), 1
-		}
-		for _, b := range buf[:size] {
-			out.put(b, start, end)
-		}
-		i += n
-	}
-	return out, changed
-}
-
-// escaped returns the character that the escape at the start of text stands for
-// and the length of the escape, 0 if there is none.
-func escaped(text []byte) (r rune, n int) {
-	switch text[0] {
-	case '%':
-		return number(text, 1, 2, 16)
-	case '\\':
-		return backslash(text)
-	case '&':
-		return reference(text)
-	}
-	return 0, 0
-}
-
-func backslash(text []byte) (rune, int) {
-	if len(text) < 2 {
-		return 0, 0
-	}
-	switch b := text[1]; b {
-	case 'u':
-		return number(text, 2, 4, 16)
-	case 'x':
-		return number(text, 2, 2, 16)
-	case 'n', 'r', 't':
-		return ' ', 2
-	case '"', '\'', '/', '\\':
-		return rune(b), 2
-	}
-	return number(text, 1, 3, 8)
-}
-
-// number reads count digits of a base from text[at:]. The length counts from
-// the start of text.
-func number(text []byte, at, count, base int) (rune, int) {
-	if len(text) < at+count {
-		return 0, 0
-	}
-	var r rune
-	for _, b := range text[at : at+count] {
-		digit := hexValue(b)
-		if digit < 0 || digit >= base {
-			return 0, 0
-		}
-		r = r*rune(base) + rune(digit)
-	}
-	return r, at + count
-}
-
-// maxReference is the length of the longest numeric reference that is decoded.
-const maxReference = 12
-
-// reference reads "&#65;", "&#x41;" and the "&amp;" that stands before such a one in text
-// that was escaped twice.
-func reference(text []byte) (rune, int) {
-	if bytes.HasPrefix(text, []byte("&amp;")) {
-		return '&', len("&amp;")
-	}
-	text = text[:min(len(text), maxReference)]
-	if len(text) < 4 || text[1] != '#' {
-		return 0, 0
-	}
-	at, base := 2, 10
-	if text[2]|0x20 == 'x' {
-		at, base = 3, 16
-	}
-	for i := at; i < len(text); i++ {
-		if text[i] == ';' && i > at {
-			r, n := number(text, at, i-at, base)
-			if n == 0 || r < 0 || r > utf8.MaxRune {
-				return 0, 0
-			}
-			return r, n + 1
-		}
-	}
-	return 0, 0
 }

@@ -1,0 +1,99 @@
+package redact
+
+// yieldNumbers yields what the numbers of plain stand for, each taken for one
+// character, when those without a sign of their base are decimal, octal or
+// binary.
+func yieldNumbers(plain view, yield func(view) bool) bool {
+	words := words(plain)
+	if len(words) == 0 {
+		return true
+	}
+	out := newView(len(words))
+	for _, read := range []func([]byte, *view, word){decimal, octal, binary} {
+		out = view{text: out.text[:0], from: out.from[:0], to: out.to[:0], decoded: true}
+		for _, w := range words {
+			read(plain.text[w.from:w.to], &out, w)
+		}
+		for i := range out.text {
+			start, _ := plain.span(int(out.from[i]), int(out.from[i])+1)
+			_, end := plain.span(int(out.to[i])-1, int(out.to[i]))
+			out.from[i], out.to[i] = int32(start), int32(end)
+		}
+		if !yield(out) {
+			return false
+		}
+	}
+	return true
+}
+
+// word is a place of a view where letters and digits, the first a digit, stand
+// together.
+type word struct{ from, to int32 }
+
+func words(v view) []word {
+	var all []word
+	for i := 0; i < len(v.text); i++ {
+		if b := v.text[i]; b < '0' || b > '9' {
+			continue
+		}
+		start := i
+		for i < len(v.text) && isAlnum(v.text[i]) {
+			i++
+		}
+		all = append(all, word{int32(start), int32(i)})
+	}
+	return all
+}
+
+func decimal(digits []byte, out *view, w word) {
+	if !prefixed(digits, out, w) {
+		putNumber(digits, 10, out, w)
+	}
+}
+
+func octal(digits []byte, out *view, w word) {
+	if !prefixed(digits, out, w) {
+		putNumber(digits, 8, out, w)
+	}
+}
+
+// binary reads one number of seven bits, or any number of bytes.
+func binary(digits []byte, out *view, w word) {
+	if prefixed(digits, out, w) {
+		return
+	}
+	size := 8
+	if len(digits) == 7 {
+		size = 7
+	}
+	if len(digits)%size != 0 {
+		return
+	}
+	for at := int32(0); int(at) < len(digits); at += int32(size) {
+		putNumber(digits[at:int(at)+size], 2, out, word{w.from + at, w.from + at + int32(size)})
+	}
+}
+
+// prefixed puts the number whose digits tell their base.
+func prefixed(digits []byte, out *view, w word) bool {
+	if len(digits) < 3 || digits[0] != '0' {
+		return false
+	}
+	base := map[byte]int{'x': 16, 'o': 8, 'b': 2}[digits[1]|0x20]
+	if base == 0 {
+		return false
+	}
+	putNumber(digits[2:], base, out, w)
+	return true
+}
+
+// putNumber puts the number if it is that of a character of ASCII.
+func putNumber(digits []byte, base int, out *view, w word) {
+	const most = 8 // digits
+	if len(digits) > most {
+		return
+	}
+	if r, n := number(digits, 0, len(digits), base); n > 0 && r >= ' ' && r <= '~' {
+		out.putText(byte(r), w.from, w.to)
+	}
+}
