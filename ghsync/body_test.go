@@ -1,6 +1,7 @@
 package ghsync_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,21 @@ func TestBodyNamesWhatIsMissingOrOpen(t *testing.T) {
 	}
 	if strings.Contains(got, "Closes #") {
 		t.Errorf("closes:\n%s", got)
+	}
+}
+
+func TestBodySaysNoMoreThanItKnows(t *testing.T) {
+	b := ghsync.Body{Session: "s", Request: "Do it", Verdicts: []ghsync.BodyVerdict{{Role: "reviewer", Verdict: "fail"}}}
+	want := "## Initial Request\n```text\nDo it\n```\nText\n\n## Summary\n(not available)\n\n## Plan Summary\n(not available)\n\n" +
+		"## Review Verdict\n- reviewer: fail\n<!-- agentmux session=s kind=status seq=0 -->"
+	if got := ghsync.RenderBody(b); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for n, end := range map[int]string{20: "`f` changed.\n", 21: "`f` and 1 more changed.\n"} {
+		b.NeedsLook = slices.Repeat([]string{"f"}, n)
+		if got := ghsync.RenderBody(b); strings.Count(got, "`f`") != 20 || !strings.Contains(got, end) {
+			t.Errorf("%d paths:\n%s", n, got)
+		}
 	}
 }
 

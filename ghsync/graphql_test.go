@@ -28,6 +28,7 @@ func TestQueriesAreRepeatedForWhatPasses(t *testing.T) {
 		final  bool
 	}{
 		"took too long":   {first: slowJSON, after: 800 * time.Millisecond, sent: 2},
+		"timed out":       {first: `{"errors":[{"message":"We couldn't respond to your request in time. Sorry about that."}]}`, after: 800 * time.Millisecond, sent: 2},
 		"service away":    {first: `{"errors":[{"type":"SERVICE_UNAVAILABLE","message":"x"}]}`, after: 800 * time.Millisecond, sent: 2},
 		"nothing":         {first: `{}`, after: 800 * time.Millisecond, sent: 2},
 		"null":            {first: `null`, after: 800 * time.Millisecond, sent: 2},

@@ -230,6 +230,7 @@ func TestRequestsInFlight(t *testing.T) {
 		start(write, t.Context(), nil)
 		start(write, t.Context(), nil)
 		start(write, brief, context.DeadlineExceeded)
+		start(write, t.Context(), nil)
 		<-brief.Done()
 		synctest.Wait()
 		for range 6 {
@@ -262,6 +263,9 @@ func TestLimitHoldsOtherCalls(t *testing.T) {
 		defer cancel()
 		if _, err := c.Repository(brief, "octo", "widgets"); !errors.As(err, new(*ghsync.RetryAfter)) || len(w.sent) != 1 {
 			t.Errorf("without the time to wait: %v, sent %d", err, len(w.sent))
+		}
+		if _, _, err := c.SearchIssues(brief, "is:issue", 1); !errors.As(err, new(*ghsync.RetryAfter)) || len(w.sent) != 1 {
+			t.Errorf("a search: %v, sent %d", err, len(w.sent))
 		}
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || len(w.sent) != 2 || w.at(1)-w.at(0) != 30*time.Second {
 			t.Errorf("with it: %v, sent %+v", err, w.sent)
@@ -347,6 +351,36 @@ func TestTooQuicklyShutsContentOnly(t *testing.T) {
 			t.Errorf("sent %+v", w.sent)
 		}
 	})
+}
+
+// GitHub names its secondary limits in one of several ways; other refusals are none.
+func TestGitHub2LimitsByTheirWords(t *testing.T) {
+	const docs = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-"
+	used := []string{"Retry-After", "7", "X-RateLimit-Remaining", "0", "X-RateLimit-Limit", "60", "X-RateLimit-Reset", "946684900"}
+	for name, tc := range map[string]struct {
+		status int
+		body   string
+		header []string
+		limit  bool
+	}{
+		"secondary":         {403, `{"message":"You have exceeded a secondary rate limit."}`, nil, true},
+		"abuse":             {403, `{"message":"You have triggered an abuse detection mechanism."}`, nil, true},
+		"page on secondary": {403, `{"message":"Wait.","documentation_url":"` + docs + `secondary-rate-limits"}`, nil, true},
+		"page on abuse":     {403, `{"message":"Wait.","documentation_url":"` + docs + `abuse-rate-limits"}`, nil, true},
+		"no right":          {403, `{"message":"Must have write access."}`, nil, false},
+		"refused":           {422, `{"message":"Wait."}`, used, false},
+		"missing":           {404, `{"message":"Not Found"}`, used, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			over(t, func(int, *http.Request) (*http.Response, error) { return respond(tc.status, tc.body, tc.header...) }, func(t *testing.T, c *ghsync.Client, _ *wire) {
+				_, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x")
+				var after *ghsync.RetryAfter
+				if limit := errors.As(err, &after); limit != tc.limit || limit && (after.Wait != time.Minute || after.Scope != "secondary") {
+					t.Errorf("error %v", err)
+				}
+			})
+		})
+	}
 }
 
 func TestTenSearchesAMinute(t *testing.T) {

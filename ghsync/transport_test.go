@@ -256,6 +256,9 @@ func TestGitHub3NothingIsSentBeforeTheReset(t *testing.T) {
 		if len(w.sent) != 1 {
 			t.Fatalf("sent %d before the reset", len(w.sent))
 		}
+		if _, _, err := c.SearchIssues(t.Context(), "is:issue", 1); err != nil {
+			t.Errorf("a search, which has a limit of its own: %v", err)
+		}
 		<-time.After(20*time.Minute + 2*time.Second)
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil {
 			t.Errorf("after the reset: %v", err)
