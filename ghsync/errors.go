@@ -13,7 +13,7 @@ var ErrPullRequest = errors.New("is a pull request, not an issue")
 // The caller keeps what it wanted pending and asks again after Wait.
 type RetryAfter struct {
 	Wait  time.Duration
-	Scope string // primary, secondary, content, search, token, server, absence
+	Scope string // primary, secondary, content: of the server; own: of ours; token, server, absence
 	Err   error  // what the server said; may be nil
 }
 
@@ -22,6 +22,8 @@ func (e *RetryAfter) Error() string {
 	switch e.Scope {
 	case "server":
 		text = fmt.Sprintf("try again in %s: GitHub does not answer", e.Wait.Round(time.Second))
+	case "token":
+		text = fmt.Sprintf("try again in %s with a new token", e.Wait.Round(time.Second))
 	case "absence":
 		text = fmt.Sprintf("look again in %s", e.Wait.Round(time.Second))
 	}

@@ -3,6 +3,7 @@ package ghsync_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/ghsynctest"
@@ -93,5 +94,17 @@ func TestVerdictOnCommitWaitsForItsLink(t *testing.T) {
 	statuses := st.repo.Statuses(st.repo.Pulls()[0].HeadSHA)
 	if len(statuses) != 1 || !strings.Contains(statuses[0].TargetURL, "#issuecomment-") {
 		t.Errorf("statuses %+v", statuses)
+	}
+}
+
+// What is waited for is named as it is: a token that was refused is no limit.
+func TestRetryAfterNamesWhatItWaitsFor(t *testing.T) {
+	for scope, want := range map[string]string{
+		"primary": "try again in 7s (primary limit)", "own": "try again in 7s (own limit)", "server": "try again in 7s: GitHub does not answer",
+		"token": "try again in 7s with a new token", "absence": "look again in 7s",
+	} {
+		if got := (&ghsync.RetryAfter{Wait: 7 * time.Second, Scope: scope}).Error(); got != want {
+			t.Errorf("%s: %s", scope, got)
+		}
 	}
 }

@@ -234,6 +234,7 @@ var (
 	titleReference = regexp.MustCompile(`(?i)\bGH-(\d+)|#(\d+)`)
 	titleAddress   = regexp.MustCompile(`(?i)https?://(\S+?)/(?:issues|pull|commit|discussions)/(\w+)\S*`)
 	titleSpace     = regexp.MustCompile(`\s+`)
+	titleGlued     = regexp.MustCompile(`(\S)no\. `)
 )
 
 // PlainTitle makes a text fit for a commit message's subject or a title, where there is no
@@ -262,6 +263,6 @@ func plainReferences(s string) string {
 	s = titleAddress.ReplaceAllString(s, "$1 no. $2")
 	s = titleMention.ReplaceAllString(s, "(at)$1")
 	s = titleReference.ReplaceAllString(s, "no. $1$2")
-	s = regexp.MustCompile(`(\S)no\. `).ReplaceAllString(s, "$1 no. ")
+	s = titleGlued.ReplaceAllString(s, "$1 no. ")
 	return strings.ReplaceAll(s, "<!--", "(!--")
 }

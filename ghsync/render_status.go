@@ -141,7 +141,7 @@ func (v *view) rowState(row *visit) string {
 // codeFree drops what names of roles and providers never hold.
 func codeFree(s string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("`|<>&@#[]*_\n", r) && r != '_' {
+		if strings.ContainsRune("`|<>&@#[]*\n", r) {
 			return -1
 		}
 		return r
