@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -19,7 +20,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// disguises is the token in twenty forms in which an agent may try to bring it out.
+// disguises is the token in thirty forms in which an agent may try to bring it out.
 func disguises(token string) map[string]string {
 	each := func(text, format, between string) string {
 		var parts []string
@@ -53,6 +54,16 @@ func disguises(token string) map[string]string {
 		"with separators":     each(token, "%c", "."),
 		"reversed, separated": each(string(backwards), "%c", "-"),
 		"in words of four":    strings.Join(chunks(token, 4), " "),
+		"base64 of base64":    std([]byte(std([]byte(token)))),
+		"base64 of hex":       std([]byte(hex.EncodeToString([]byte(token)))),
+		"base64 of UTF-16":    std([]byte(each(token, "%c\x00", ""))),
+		"hex of base64":       hex.EncodeToString([]byte(std([]byte(token)))),
+		"percent of base64":   each(std([]byte(token)), "%%%02X", ""),
+		"base32":              base32.StdEncoding.EncodeToString([]byte(token)),
+		"decimal":             each(token, "%d", ", "),
+		"upper case":          strings.ToUpper(token),
+		"lower case":          strings.ToLower(token),
+		"full width":          strings.Map(func(r rune) rune { return r + 0xFEE0 }, token),
 	}
 }
 

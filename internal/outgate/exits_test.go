@@ -1,6 +1,7 @@
 package outgate_test
 
 import (
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"github.com/agentmux/agentmux/internal/outgate"
 )
 
-// disguises are twenty forms of a secret.
+// disguises are thirty forms of a secret.
 func disguises(secret string) map[string]string {
 	each := func(text, format, between string) string {
 		var parts []string
@@ -32,7 +33,18 @@ func disguises(secret string) map[string]string {
 		"of a query": url.QueryEscape(secret + "&"), "JSON": each(secret, `\u%04x`, ""), "octal": each(secret, `\%03o`, ""),
 		"reversed": string(backwards), "dotted": each(secret, "%c", "."), "dashed in fours": strings.Join(chunks(secret, 4), "-"),
 		"spaced, reversed": each(string(backwards), "%c", " "),
+		"base64 of base64": std([]byte(std([]byte(secret)))), "hex of base64": hex.EncodeToString([]byte(std([]byte(secret)))),
+		"base64 of hex": std([]byte(hex.EncodeToString([]byte(secret)))), "base64 of UTF-16": std([]byte(each(secret, "%c\x00", ""))),
+		"upper case": strings.ToUpper(secret), "rot13": strings.Map(rot13, secret), "base32": base32.StdEncoding.EncodeToString([]byte(secret)),
+		"decimal": each(secret, "%d", ", "), "braces": each(secret, `\u{%x}`, ""), "full width": strings.Map(func(r rune) rune { return r + 0xFEE0 }, secret),
 	}
+}
+
+func rot13(r rune) rune {
+	if base := r&0x20 | 'A'; base <= r && r < base+26 {
+		return base + (r-base+13)%26
+	}
+	return r
 }
 
 func chunks(text string, n int) (out []string) {
@@ -64,7 +76,7 @@ func TestSecurity7TwentyDisguisesAtEightExits(t *testing.T) {
 		"symlink":        func(d string) outgate.Report { return r.check(map[string]string{"l": "->" + d}) },
 		"commit message": text("commit message"), "branch": text("branch"), "title": text("title"), "body": text("body"),
 	}
-	if len(forms) != 20 || len(exits) != 8 {
+	if len(forms) != 30 || len(exits) != 8 {
 		t.Fatalf("%d disguises, %d exits", len(forms), len(exits))
 	}
 	for exit, leave := range exits {
