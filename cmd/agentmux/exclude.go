@@ -15,7 +15,7 @@ import (
 // mistypes the file that must not be committed would commit it. What has changed until the
 // session reads the answer is its host's to judge.
 func (a *app) checkExcluded(ctx context.Context, name string, exclude []string) error {
-	entry, err := a.find(slices.DeleteFunc([]string{name}, func(s string) bool { return s == "" }), gated)
+	entry, err := a.findFor(ctx, "approve", slices.DeleteFunc([]string{name}, func(s string) bool { return s == "" }), gated)
 	if err != nil || entry.State == nil || entry.State.Gate == nil {
 		return err // the command itself says what there is to answer
 	}

@@ -159,7 +159,11 @@ func usageArgs(cmd *cobra.Command) {
 			switch {
 			case err == nil:
 			case strings.HasPrefix(err.Error(), "accepts ") || strings.HasPrefix(err.Error(), "requires ") || strings.HasPrefix(err.Error(), "unknown command") && len(cmd.Commands()) == 0:
-				return usage(fmt.Errorf("%s takes %s, not %s; see %s --help", cmd.CommandPath(), takes(cmd), given(args), cmd.CommandPath()))
+				hint := ""
+				if len(args) > 1 && strings.Contains(cmd.Use, "TEXT") {
+					hint = textHint + "; "
+				}
+				return usage(fmt.Errorf("%s takes %s, not %s; %ssee %s --help", cmd.CommandPath(), takes(cmd), given(args), hint, cmd.CommandPath()))
 			default:
 				return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 			}

@@ -95,7 +95,7 @@ func (a *app) resumeCommand() *cobra.Command {
 		Example: "  agentmux resume\n  agentmux resume '#42' --changes 'also cover the empty list'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			entry, err := a.find(args, func(e session.Entry) bool {
+			entry, err := a.findFor(cmd.Context(), "resume", args, func(e session.Entry) bool {
 				return unfinished(e) || live(e) && e.State.Paused || changes != "" && changeable(e) || backup && e.Err != nil
 			})
 			if err != nil {

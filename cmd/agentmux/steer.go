@@ -119,6 +119,9 @@ func (a *app) changesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := a.quoted(args); err != nil {
+				return err
+			}
 			return a.steer(cmd.Context(), s, changeable, orchestrator.Payload{
 				Name: "changes", Args: map[string]any{"text": args[0]},
 			})
@@ -166,6 +169,9 @@ func (a *app) answerCommand() *cobra.Command {
 			case 2:
 				p.Args["id"] = args[0]
 			case 3: // ID TEXT S
+				if err := a.quoted(args); err != nil {
+					return err
+				}
 				p.Args["id"], p.Args["text"], name = args[0], args[1], args[2]
 			}
 			return a.steer(cmd.Context(), name, asking, p)
@@ -193,7 +199,7 @@ func (a *app) steer(ctx context.Context, name string, can func(session.Entry) bo
 	if name != "" {
 		args = []string{name}
 	}
-	entry, err := a.find(args, can)
+	entry, err := a.findFor(ctx, p.Name, args, can)
 	if err != nil {
 		return err
 	}

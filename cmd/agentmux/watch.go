@@ -25,7 +25,7 @@ func (a *app) attachCommand() *cobra.Command {
 		Example: "  agentmux attach\n  agentmux attach '#42' coder",
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			entry, err := a.find(args[:min(len(args), 1)], live)
+			entry, err := a.findFor(cmd.Context(), "attach", args[:min(len(args), 1)], live)
 			if as[*session.NotFoundError](err) && len(args) == 1 && slices.Contains(workflows.Roles(), args[0]) {
 				return usage(fmt.Errorf("no session %q; agentmux attach --role %s shows that agent of the only session", args[0], args[0]))
 			}

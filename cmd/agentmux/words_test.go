@@ -292,7 +292,7 @@ func situations() []situation {
 		{"unknown flag of every command", nil, []string{"sessions", "--projct", "x"}, 2, []string{"did you mean --project?"}},
 		{"too many arguments", nil, []string{"sessions", "x"}, 2, []string{"agentmux sessions takes no argument, not x"}},
 		{"no argument", nil, []string{"issue"}, 2, []string{"agentmux issue takes N|#N|URL, not nothing", "--help"}},
-		{"no session", nil, []string{"status"}, 2, []string{"no session here fits this command; agentmux sessions lists them", "agentmux issue"}},
+		{"no session", nil, []string{"status"}, 2, []string{"no sessions here; agentmux issue N or agentmux run"}},
 		{"unknown session", nil, []string{"status", "77"}, 2, []string{"77", "agentmux sessions"}},
 		{"role without a session", nil, []string{"attach", "coder"}, 2, []string{`no session "coder"`, "agentmux attach --role coder"}},
 		{"nothing to attach", nil, []string{"attach"}, 2, []string{"agentmux"}},

@@ -35,13 +35,22 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s is run by %s; see agentmux attach %s", e.Name, who, e.Name)
 }
 
-// NotFoundError says that there is no such session.
-type NotFoundError struct{ What string }
+// NotFoundError says that there is no such session. Unfit is how many there are of that name,
+// or in the project where none was named, that do not take the command.
+type NotFoundError struct {
+	What  string
+	Unfit int
+}
 
-// Error names the command that lists what there is.
+// Error names the command that lists what there is, or one that starts a session.
 func (e *NotFoundError) Error() string {
-	if e.What == "" {
-		return "no session here fits this command; agentmux sessions lists them, agentmux issue N or agentmux run \"...\" starts one"
+	switch {
+	case e.What == "" && e.Unfit == 0:
+		return "no sessions here; agentmux issue N or agentmux run \"...\" starts one"
+	case e.What == "":
+		return "no session here fits this command; agentmux sessions lists them"
+	case e.Unfit > 0:
+		return fmt.Sprintf("none of the %d sessions that %q means fits this command; agentmux sessions lists them", e.Unfit, e.What)
 	}
 	return fmt.Sprintf("no session %q; agentmux sessions lists them", e.What)
 }

@@ -101,12 +101,13 @@ func Find(project, arg string, can func(Entry) bool) (Entry, error) {
 		}
 	}
 	fits := matching(entries, arg)
+	meant := len(fits)
 	if can != nil && len(fits) != 1 || arg == "" {
 		fits = slices.DeleteFunc(fits, func(e Entry) bool { return can != nil && !can(e) })
 	}
 	switch len(fits) {
 	case 0:
-		return Entry{}, &NotFoundError{What: arg}
+		return Entry{}, &NotFoundError{What: arg, Unfit: meant}
 	case 1:
 		return fits[0], nil
 	}

@@ -201,7 +201,9 @@ func TestWhatAPersonIsTold(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{&session.NotFoundError{}, []string{"no session here", "agentmux sessions"}},
+		{&session.NotFoundError{}, []string{"no sessions here", "agentmux issue N"}},
+		{&session.NotFoundError{Unfit: 1}, []string{"no session here", "agentmux sessions"}},
+		{&session.NotFoundError{What: "x", Unfit: 2}, []string{"2 sessions", `"x"`, "agentmux sessions"}},
 		{&session.NotFoundError{What: "x"}, []string{`"x"`, "agentmux sessions"}},
 		{&session.AmbiguousError{Candidates: []string{"a", "b"}}, []string{"several", "a, b"}},
 		{&session.AmbiguousError{What: "al", Candidates: []string{"a", "b"}}, []string{`"al"`, "a, b"}},

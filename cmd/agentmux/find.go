@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// wanted says what a session must be for a command that was typed without one.
+var wanted = map[string]string{
+	"stop": "runs or waits for a person", "pause": "runs", "say": "runs", "attach": "runs",
+	"retry": "is unfinished", "resume": "is interrupted, parked or paused", "approve": "is at a gate",
+	"answer": "has an open question", "changes": "is at a gate, is parked or has a pull request",
+}
+
+// findFor is find for a command of which a person may not know what it needs. Where no
+// session fits, it says what none of them is, and of the only one what can be done with it.
+func (a *app) findFor(ctx context.Context, command string, args []string, can func(session.Entry) bool) (session.Entry, error) {
+	e, err := a.find(args, can)
+	var none *session.NotFoundError
+	var several *session.AmbiguousError
+	switch {
+	case errors.As(err, &several) && command != "attach" && command != "resume":
+		return e, usage(fmt.Errorf("%w; --session names it", err))
+	case !errors.As(err, &none) || none.What != "" || none.Unfit == 0:
+		return e, err
+	}
+	next := "agentmux sessions lists them"
+	if none.Unfit == 1 {
+		if only, err := a.find(nil, nil); err == nil && only.State != nil {
+			next = only.Name + " is " + only.Condition()
+			if step := nextStep(ctx, only); step != "" {
+				next += ": " + step
+			}
+		}
+	}
+	return e, usage(fmt.Errorf("no session here %s; %s", wanted[command], next))
+}
+
+// textHint is for who forgot that a shell takes words apart.
+const textHint = "a text of several words goes in quotes"
+
+// quoted fails if the word behind a text names no session.
+func (a *app) quoted(args []string) error {
+	if len(args) < 2 {
+		return nil
+	}
+	word := args[len(args)-1]
+	if _, err := a.find([]string{word}, nil); as[*session.NotFoundError](err) {
+		return usage(fmt.Errorf("no session %q; %s, and agentmux sessions lists the sessions", word, textHint))
+	}
+	return nil
+}
