@@ -15,6 +15,7 @@ func hostile() map[string]string {
 	return map[string]string{
 		"prose":        fill("The quick brown fox jumps over the lazy dog.\n"),
 		"base64":       base64.StdEncoding.EncodeToString([]byte(random(50, size*3/4, alnum))),
+		"nested":       nested(size),
 		"one letter":   fill("a"),
 		"hex":          fill("0123456789abcdef"),
 		"escapes":      fill(`\u0041%41&#65;`),
@@ -27,6 +28,15 @@ func hostile() map[string]string {
 		"urls":         fill("://a:"),
 		"found":        fill(token("ghp_", 36) + "\n"),
 	}
+}
+
+// nested is base64 of base64, as often as is looked into.
+func nested(size int) string {
+	text := random(53, size*81/256, alnum)
+	for range 4 {
+		text = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	return text
 }
 
 func BenchmarkScan1MiB(b *testing.B) {

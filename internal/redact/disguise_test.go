@@ -174,6 +174,8 @@ func disguises(value string) map[string]string {
 		"combining marks between": strings.Join(strings.Split(value, ""), "\u0301"),
 		"zero-width joins":        strings.Join(strings.Split(value, ""), "\u200d"),
 		"soft hyphens of HTML":    each(value, "%c", "&shy;"),
+		"tags between":            each(value, "%c", "<b></b>"),
+		"comments between":        wrap(value, 5, "<!-- and then -->"),
 		"HTML, long numbers":      each(value, "&#%07d;", ""),
 		"base32 in lower case":    strings.ToLower(std([]byte(value))),
 		"base32, wrapped":         wrap(std([]byte(value)), 19, "\n"),

@@ -3,7 +3,7 @@
 // A Redactor knows two kinds. Exact values are the secrets this process holds:
 // they are found whole or in part (any 12 characters in a row), in letters of
 // either case or moved by half the alphabet (rot13), reversed, with other
-// characters than letters and digits put between theirs, and
+// characters than letters and digits, or tags of HTML, put between theirs, and
 //
 //   - in the escapes of URLs, JSON, program text and HTML, up to four times over,
 //     and in the full-width and mathematical letters of Unicode;
@@ -18,8 +18,8 @@
 //
 // What it promises: time is linear in the text, a Finding never holds the
 // value, and text without a secret passes unchanged. It does not find a secret
-// that was encrypted, compressed or put in other words, one with words or tags
-// between its characters, in look-alike letters of other alphabets, in numbers
+// that was encrypted, compressed or put in other words, one with words between
+// its characters, in look-alike letters of other alphabets, in numbers
 // of more than eight bytes (base58), or in base32 or base85 of yet another
 // encoding. The package stores nothing on disk; the values stay in memory for
 // the life of the Redactor, old ones too, since a revoked token in a log is

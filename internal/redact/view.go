@@ -1,6 +1,9 @@
 package redact
 
-import "iter"
+import (
+	"bytes"
+	"iter"
+)
 
 const (
 	// pieceSize bounds the memory of a search: long text is searched in pieces.
@@ -103,6 +106,9 @@ func views(plain view) iter.Seq[view] {
 		if !yield(stripped(plain)) {
 			return
 		}
+		if text, changed := untagged(plain); changed && !yield(stripped(text)) {
+			return
+		}
 		_ = yieldNumbers(plain, yield) && yieldPacked(plain, yield)
 	}
 }
@@ -148,6 +154,29 @@ func stripped(v view) view {
 		}
 	}
 	return out
+}
+
+// maxTag bounds the length of a tag, and with it the time that what only begins
+// like one takes.
+const maxTag = 256
+
+// untagged leaves out the tags and comments of HTML, which a page does not show.
+func untagged(v view) (out view, changed bool) {
+	if bytes.IndexByte(v.text, '>') < 0 || bytes.IndexByte(v.text, '<') < 0 {
+		return v, false
+	}
+	out = newView(len(v.text))
+	for i := 0; i < len(v.text); i++ {
+		if v.text[i] == '<' {
+			if end := bytes.IndexByte(v.text[i:min(i+maxTag, len(v.text))], '>'); end > 1 {
+				i, changed = i+end, true
+				continue
+			}
+		}
+		start, end := v.span(i, i+1)
+		out.put(v.text[i], start, end)
+	}
+	return out, changed
 }
 
 func isAlnum(b byte) bool {

@@ -24,8 +24,8 @@ var errClosed = errors.New("redacting writer is closed")
 // Writer returns a writer that passes on to w what is written to it, redacted.
 // It holds back the last line until it ends, so a value that comes in pieces is
 // never let through; Close passes on what is held back and does not close w.
-// Of a value spread over lines, less than 12 characters may have passed when it
-// is recognised. Not safe for concurrent use.
+// Of a value spread over lines, less than 12 characters, or 24 of a long value in
+// another encoding, may have passed when it is recognised. Not safe for concurrent use.
 func (r *Redactor) Writer(w io.Writer) io.WriteCloser {
 	return &writer{redactor: r, out: w}
 }
