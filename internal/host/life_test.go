@@ -76,7 +76,7 @@ func (r *rig) coding() (dir string, stop func(cause error) (*orchestrator.State,
 
 func (r *rig) eventually(what string, ok func() bool) {
 	r.t.Helper()
-	limit := time.NewTimer(30 * time.Second)
+	limit := time.NewTimer(time.Minute)
 	defer limit.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -89,6 +89,7 @@ func TestWhatAgentsPrintIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	dir, stop := r.coding()
+	r.recorded(dir)
 	r.word()
 	s, err := stop(nil)
 	if err != nil {
@@ -178,6 +179,15 @@ func (r *rig) wrapped(program, script string) string {
 	return file
 }
 
+// recorded waits for the coder's recorder: a launch that ends before it has none.
+func (r *rig) recorded(dir string) {
+	r.t.Helper()
+	r.eventually("the coder is recorded", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "transcripts", "2.coder.1.1.log"))
+		return err == nil
+	})
+}
+
 // written fails unless the coder's transcript comes to be, without the key, and nothing
 // that was lent is left.
 func (r *rig) written(dir, key string) {
@@ -218,11 +228,11 @@ func TestSecurity33AnAdoptedPaneKeepsWhatItsReaderWasLent(t *testing.T) {
 	}
 	stop = r.background(host.RunSpec{Dir: dir})
 	r.eventually("the coder is adopted", func() bool { return len(r.state(dir).Pending) == 0 })
-	for _, name := range []string{"read", "go"} {
-		if err := os.WriteFile(filepath.Join(r.root, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(filepath.Join(r.root, "read"), nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
+	r.recorded(dir)
+	r.word()
 	r.written(dir, key)
 	s, err := stop(nil)
 	if err != nil {
@@ -242,6 +252,7 @@ func TestSecurity33AnAdoptedPaneWithoutAPipeGetsOne(t *testing.T) {
 	dir := r.prepare(quick)
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	r.recorded(dir)
 	r.word()
 	r.written(dir, key)
 	s, err := stop(nil)
@@ -297,6 +308,7 @@ func keyStays(t *testing.T, variable, settings string) {
 		t.Fatal(err)
 	}
 	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	r.recorded(dir)
 	r.word()
 	s, err := stop(nil)
 	if err != nil {
