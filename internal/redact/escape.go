@@ -87,6 +87,10 @@ func backslash(text []byte) (r rune, n int, isByte bool) {
 	case '"', '\'', '/', '\\':
 		return rune(b), 2, true
 	}
+	// Style sheets write six hex digits, the first two of which would be NUL.
+	if r, n = number(text, 1, 6, 16); n > 0 && text[1] == '0' && text[2] == '0' {
+		return r, n, false
+	}
 	for count := 3; count > 1; count-- {
 		if r, n = number(text, 1, count, 8); n > 0 {
 			return r, n, true

@@ -45,32 +45,31 @@ func words(v view) []word {
 	return all
 }
 
-func decimal(digits []byte, out *view, w word) {
-	if !prefixed(digits, out, w) {
-		putNumber(digits, 10, out, w)
-	}
-}
+// decimal and octal read one number, or many of three digits each.
+func decimal(digits []byte, out *view, w word) { putNumbers(digits, 3, 10, out, w) }
 
-func octal(digits []byte, out *view, w word) {
-	if !prefixed(digits, out, w) {
-		putNumber(digits, 8, out, w)
-	}
-}
+func octal(digits []byte, out *view, w word) { putNumbers(digits, 3, 8, out, w) }
 
-// binary reads one number of seven bits, or any number of bytes.
+// binary reads one number of seven bits, or many of eight.
 func binary(digits []byte, out *view, w word) {
-	if prefixed(digits, out, w) {
-		return
-	}
-	size := 8
 	if len(digits) == 7 {
-		size = 7
-	}
-	if len(digits)%size != 0 {
+		putNumber(digits, 2, out, w)
 		return
 	}
-	for at := int32(0); int(at) < len(digits); at += int32(size) {
-		putNumber(digits[at:int(at)+size], 2, out, word{w.from + at, w.from + at + int32(size)})
+	putNumbers(digits, 8, 2, out, w)
+}
+
+// putNumbers puts the numbers of so many digits, or the one that is shorter or
+// has its base before it.
+func putNumbers(digits []byte, size int32, base int, out *view, w word) {
+	switch n := int32(len(digits)); {
+	case prefixed(digits, out, w):
+	case n < size:
+		putNumber(digits, base, out, w)
+	case n%size == 0:
+		for at := int32(0); at < n; at += size {
+			putNumber(digits[at:at+size], base, out, word{w.from + at, w.from + at + size})
+		}
 	}
 }
 
