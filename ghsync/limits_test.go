@@ -353,6 +353,23 @@ func TestTooQuicklyShutsContentOnly(t *testing.T) {
 	})
 }
 
+func TestTooQuicklyGrows(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) {
+		return respond(403, `{"message":"was submitted too quickly"}`)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		var waits []time.Duration
+		for range 5 {
+			_, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x")
+			wait, _ := ghsync.Later(err)
+			waits = append(waits, wait)
+			<-time.After(wait + time.Second)
+		}
+		if want := "[10m0s 20m0s 40m0s 1h0m0s 1h0m0s]"; fmt.Sprint(waits) != want {
+			t.Errorf("waits %v, want %s", waits, want)
+		}
+	})
+}
+
 // GitHub names its secondary limits in one of several ways; other refusals are none.
 func TestGitHub2LimitsByTheirWords(t *testing.T) {
 	const docs = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-"
