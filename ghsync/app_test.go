@@ -276,6 +276,32 @@ func TestSecurity23MintIsNotRedirected(t *testing.T) {
 	}
 }
 
+// renewing has another token after each refusal.
+type renewing struct{ ghsync.TokenSource }
+
+func (renewing) Expire() bool { return true }
+
+// What creates is sent once, with the old token as well: its caller comes back at once.
+func TestRefusedTokenOfACreatingRequest(t *testing.T) {
+	w := &wire{start: time.Now(), answer: func(n int, _ *http.Request) (*http.Response, error) {
+		if n > 1 {
+			return respond(422, `{"message":"Validation Failed","errors":[{"message":"body is bad"}]}`)
+		}
+		return respond(401, `{"message":"Bad credentials"}`)
+	}}
+	c, err := ghsync.New(ghsync.Options{Token: renewing{ghsync.StaticToken(ghsync.ModeApp, testSecret())}, HTTP: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var after *ghsync.RetryAfter
+	if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, &after) || after.Scope != "token" || after.Wait != 0 || len(w.sent) != 1 {
+		t.Errorf("sent %d: %v", len(w.sent), err)
+	}
+	if _, err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); err == nil || !strings.Contains(err.Error(), "body is bad") {
+		t.Errorf("a refusal without its reason: %v", err)
+	}
+}
+
 func TestAppSaysWhereItIsNotInstalled(t *testing.T) {
 	in := newInstalled(t, ghsync.AppPermissions())
 	c, _ := in.client(t, func(o *ghsync.AppOptions) { o.Repo.Name = "gadgets" })
