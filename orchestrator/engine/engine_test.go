@@ -282,7 +282,7 @@ func TestAMissingPaneCountsAfterTwoSeconds(t *testing.T) {
 		w.play = idle
 		w.start(engine.Options{})
 		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 1 })
-		w.pass(3 * time.Second)
+		w.pass(3100 * time.Millisecond) // between two looks
 		w.mu.Lock()
 		pane := w.panes["1.planner.1"]
 		delete(w.panes, "1.planner.1")
