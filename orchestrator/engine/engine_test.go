@@ -373,7 +373,7 @@ func TestProtocolS4AnEditedStateIsPutBack(t *testing.T) {
 		w.play = idle
 		w.start(engine.Options{})
 		st := w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 1 })
-		w.pass(time.Second)
+		w.pass(1100 * time.Millisecond) // no commit is under way
 		if err := os.WriteFile(w.s.Path(session.StateFile), []byte(`{"phase":"done"}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
