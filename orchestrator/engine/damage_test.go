@@ -196,17 +196,26 @@ func full(t *testing.T) (*world, *powertest.Disk) {
 
 // A disk without room for a moment, whenever that is, changes nothing of the end.
 func TestProtocolJ8AFullDiskForAMoment(t *testing.T) {
-	for at := 0; at < 600; at += 37 {
+	for at := 0; at < 600; at += 1 + at/16 {
 		bubble(t, func(t *testing.T) {
 			w, disk := full(t)
 			var mu sync.Mutex
+			var put []string
+			write := w.put
+			w.put = func(rel, text string) {
+				mu.Lock()
+				put = append(put, "/"+rel, "/"+filepath.Dir(rel))
+				mu.Unlock()
+				write(rel, text)
+			}
 			n := 0
 			disk.Fault = func(_, path string) error {
-				if strings.Contains(path+"/", "/"+session.BlobsDir+"/") {
-					return nil // an agent whose text cannot be kept is told to submit again
-				}
 				mu.Lock()
 				defer mu.Unlock()
+				theirs := slices.ContainsFunc(put, func(rel string) bool { return strings.HasSuffix(path, rel) })
+				if theirs || strings.Contains(path+"/", "/"+session.BlobsDir+"/") {
+					return nil // an agent whose text cannot be kept is told to submit again
+				}
 				if n++; n > at && n <= at+3 {
 					return syscall.ENOSPC
 				}

@@ -49,6 +49,7 @@ func (s *Session) LogCreated(now time.Time) error {
 		return nil
 	}
 	if err := s.disk.Log(s.Path(CreatedLog), []byte(lines.String())); err != nil {
+		s.created = nil // lines may be there: the next call looks
 		return fmt.Errorf("log created files: %w", err)
 	}
 	for _, name := range fresh {
