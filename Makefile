@@ -10,14 +10,17 @@ SESSIONS ?= 200
 BESIDE ?= 12
 SCALE ?= 100
 FLEET ?= 50
+FULL ?=
 
-.PHONY: help build test lint demo bench fuzz test-real test-crash test-power test-soak test-faults test-scale test-agents test-contract show-comments test-mutants protocol-table clean
+STAMP = -ldflags "-X main.commit=$$(git rev-parse HEAD 2>/dev/null)"
+
+.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-power test-soak test-faults test-scale test-agents test-contract show-comments test-mutants protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/agentmux
-	go build -trimpath -o bin/agentmux ./cmd/agentmux
+	go build -trimpath $(STAMP) -o bin/agentmux ./cmd/agentmux
 
 test: ## every test one machine can run, with the race detector
 	.ci/setup cc && CGO_ENABLED=1 .ci/ram go test -race -shuffle=on -timeout=20m $(TESTFLAGS) ./...
@@ -25,8 +28,11 @@ test: ## every test one machine can run, with the race detector
 lint: ## the linters, and vet for macOS
 	go tool -modfile=.ci/tools.mod golangci-lint run && go tool -modfile=.ci/actionlint.mod actionlint && GOOS=darwin CGO_ENABLED=0 go vet ./...
 
+secrets: ## gitleaks over the tree
+	go tool -modfile=.ci/gitleaks.mod gitleaks dir --no-banner --redact -c .ci/gitleaks.toml .
+
 demo: ## an issue becomes a pull request, with a scripted agent and a GitHub on loopback
-	@.ci/setup && go build -o bin/agentmux ./cmd/agentmux && exec bin/agentmux demo
+	@.ci/setup && go build $(STAMP) -o bin/agentmux ./cmd/agentmux && exec bin/agentmux demo
 
 bench: ## the benchmarks as text that benchstat reads, one of them with FLEET sessions, and a table at the end
 	@.ci/setup && AGENTMUX_BENCH_FLEET=$(FLEET) .ci/bench $(BENCHTIME)
@@ -52,8 +58,8 @@ test-faults: ## SESSIONS whole sessions, BESIDE side by side, on a GitHub of whi
 test-scale: ## SCALE sessions side by side in one process
 	.ci/setup && AGENTMUX_SESSIONS=$(SCALE) go test -count=1 -timeout=60m $(TESTFLAGS) -run=TestSessionsSideBySide -v ./cmd/agentmux
 
-test-agents: ## the real claude program against a model on loopback (needs npm)
-	.ci/setup && AGENTMUX_TEST_AGENTS=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestClaude ./internal/agent/modeltest ./cmd/agentmux
+test-agents: ## the real programs of the providers against a model on loopback (needs npm); with FULL=1 every case, and the table of docs/providers.md
+	.ci/setup && AGENTMUX_TEST_AGENTS=1 AGENTMUX_TEST_AGENTS_FULL=$(FULL) go test -count=1 -timeout=60m -parallel=2 $(TESTFLAGS) -run='Test(Claude|Agents)' ./internal/agent/modeltest ./cmd/agentmux
 
 test-contract: ## what we say to GitHub held against its own descriptions (needs npm)
 	@.ci/setup && TESTFLAGS='$(TESTFLAGS)' .ci/contract

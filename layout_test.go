@@ -38,19 +38,20 @@ var table = []row{
 	{6, "internal/play", "orchestrator/mcp internal/document"},  // a playbook is a document, its calls go through the tool server
 	{6, "internal/demo", "internal/document ghsync/ghsynctest"}, // drives the built program from outside, against a GitHub in a process of its own
 	{5, "internal/host", "orchestrator/engine orchestrator/session orchestrator workflows internal/config internal/agent" +
-		" internal/gitrepo internal/outgate tmux orchestrator/watch ghsync internal/redact" +
-		" internal/document internal/crash"}, // hands on the Problems of providers; it parses nothing itself
+		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync internal/redact" +
+		" internal/document internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{5, "orchestrator/mcp", "orchestrator/tools"},
 	{4, "orchestrator/engine", "orchestrator/session orchestrator workflows internal/crash"},
 	{4, "orchestrator/tools", "orchestrator/session orchestrator workflows"},
-	{4, "ghsync", "orchestrator/session orchestrator internal/durable internal/redact internal/sanitize internal/crash"},
-	{4, "internal/monitor", "orchestrator/session orchestrator internal/monitor/paint"},
+	{4, "ghsync", "orchestrator/session orchestrator/story orchestrator internal/durable internal/redact internal/sanitize internal/crash"},
+	{4, "internal/monitor", "orchestrator/session orchestrator/story orchestrator internal/monitor/paint"},
 	{3, "orchestrator/session", "orchestrator workflows internal/durable internal/crash"},
+	{3, "orchestrator/story", "orchestrator"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{2, "orchestrator", "workflows"},
 	{2, "internal/config", "workflows internal/agent internal/document"},
-	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize"}, // sanitize folds names that look alike
+	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
 	{1, "workflows", "internal/document"},
-	{1, "internal/agent", "internal/document internal/durable"},
+	{1, "internal/agent", "internal/document internal/durable internal/shield"},
 	{1, "internal/gitrepo", "internal/durable internal/crash"},
 	{1, "internal/message", "internal/document internal/durable"},
 	{1, "internal/team", "internal/document internal/durable"},
@@ -58,6 +59,7 @@ var table = []row{
 	{0, "internal/durable", "internal/crash"},
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},
+	{0, "internal/shield", ""}, // below agent and host: both sides of what goes over a socket
 	{0, "internal/sanitize", ""},
 	{0, "internal/monitor/paint", ""}, // apart, so that it is initialised before bubbletea
 	{0, "tmux", "internal/crash"},
@@ -80,6 +82,7 @@ var forTests = map[string]string{
 // any of these modules, and no other.
 var owners = map[string]string{
 	"github.com/spf13/cobra":                 "cmd/agentmux",
+	"github.com/spf13/pflag":                 "cmd/agentmux", // cobra's flags: the types of their errors
 	"github.com/cli/go-gh/v2":                "cmd/agentmux",
 	"github.com/modelcontextprotocol/go-sdk": "orchestrator/mcp",
 	"github.com/google/go-github/v62":        "ghsync",
@@ -88,6 +91,7 @@ var owners = map[string]string{
 	"golang.org/x/time":                      "ghsync",
 	"github.com/charmbracelet/bubbletea":     "internal/monitor",
 	"github.com/charmbracelet/lipgloss":      "internal/monitor/paint",
+	"github.com/charmbracelet/x/term":        "internal/monitor/paint", // what a terminal is, and how wide
 	"github.com/fsnotify/fsnotify":           "orchestrator/watch",
 	"gopkg.in/yaml.v3":                       "internal/document",
 	"golang.org/x/text":                      "internal/sanitize",

@@ -27,6 +27,7 @@ var protocolCases = map[string]string{
 	"J8": "A full disk or a failed sync is an error to the agent, never an acknowledgement.",
 	"J9": "Submissions that look like earlier ones and are not are taken, each one.",
 
+	"J10": "Equal lines made by hand are told apart by their place: a submission of the same second counts in its visit, and once.",
 	"C1":  "A host killed around any step of a commit is followed by the same state and records.",
 	"C2":  "A host killed between an effect and its result leaves one pane, one commit, one pull request.",
 	"C3":  "Records behind the state and torn lines are cut at a start; a lost file of records is recorded and goes on.",

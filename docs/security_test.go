@@ -5,8 +5,10 @@ import "testing"
 // securityCases says for each attack what its tests hold. Numbers that are missing belong
 // to the sandbox and to what waits for issues by itself.
 var securityCases = map[int]string{
+	3:  "Text that changed after the label, by somebody who may not write, is asked for again before anything starts.",
 	4:  "What GitHub hides of a text is gone before an agent reads it, also where it pretends to be code.",
 	5:  "Words of people without a say, of bots and of late comers stand in no file of a session.",
+	6:  "Nobody of the same user finds a secret of the host in a file or a process, whichever host has the session.",
 	7:  "A secret in any of twenty disguises leaves by no exit; each twelve of its characters count.",
 	9:  "Configuration an agent can write runs nothing, and git speaks one transport alone.",
 	10: "Nested repositories in every spelling are refused, time and again; ignored ones are no matter.",
@@ -16,11 +18,15 @@ var securityCases = map[int]string{
 	14: "Sizes count at the limit and one beyond it; what was large before may grow a little.",
 	15: "A title of metacharacters becomes a plain name.",
 	16: "Text that was put into a prompt is not scanned for directives.",
+	19: "An approval counts for the gate that was open when it was given; what an earlier gate or the program left behind is none; and an agent gives no command of a person.",
 	21: "What agents and people write cannot speak to a terminal.",
 	23: "The token goes to the API's own origin alone, redirects included.",
 	24: "Mentions, references, pictures and forged markers are inert.",
+	27: "A repository sets no key of the host, only tightens gates and limits, and takes no path out of protection. A model that a repository names is never taken for a flag.",
+	28: "What a repository tells the CLIs beside instructions is in no workspace when an agent starts, or is the base commit's and allowed.",
 	29: "A request that approves or merges fails every test that meets it.",
 	33: "Transcripts and checkpoints hold no secret and leave the session by no commit.",
+	35: "What a launch gets goes to the process of its pane alone, and no word to a tmux server that may be somebody else's.",
 	36: "Settings of the user, the machine or the checkout reach no git call of ours.",
 }
 

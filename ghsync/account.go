@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -123,6 +124,7 @@ func (c *Client) Permission(ctx context.Context, repo Repo, login string) (Permi
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	maps.DeleteFunc(c.permissions, func(_ string, r remembered) bool { return time.Since(r.at) >= permissionTime })
 	c.permissions[key] = remembered{permission: p, at: time.Now()}
 	return p, nil
 }

@@ -151,7 +151,10 @@ func refusal(c call, resp *http.Response, m serverMessage) error {
 	case http.StatusUnauthorized:
 		e.Code, e.Hint = CodeUnauthorized, "the token is not valid (any more): set a new one"
 	case http.StatusForbidden:
-		e.Code, e.Hint = forbiddenCode(e.Message, resp.Header)
+		e.Code, e.Hint = forbiddenCode(e.Message)
+		if need := resp.Header.Get("X-Accepted-GitHub-Permissions"); need != "" && e.Code == CodeForbidden {
+			e.Needs, e.Hint = need, "the token needs "+need
+		}
 	case http.StatusConflict:
 		e.Code = CodeConflict
 	case http.StatusUnavailableForLegalReasons:
@@ -162,16 +165,13 @@ func refusal(c call, resp *http.Response, m serverMessage) error {
 	return e
 }
 
-func forbiddenCode(text string, h http.Header) (code, hint string) {
+func forbiddenCode(text string) (code, hint string) {
 	lower := strings.ToLower(text)
 	switch {
 	case strings.Contains(lower, "not permitted to create or approve pull requests"):
 		return CodePRForbidden, "Settings -> Actions -> General -> Allow GitHub Actions to create and approve pull requests"
 	case strings.Contains(lower, "locked"):
 		return CodeLocked, ""
-	}
-	if need := h.Get("X-Accepted-GitHub-Permissions"); need != "" {
-		return CodeForbidden, "the token needs " + need
 	}
 	return CodeForbidden, "the token may not do this"
 }

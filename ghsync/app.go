@@ -41,11 +41,12 @@ func AppPermissions() map[string]string {
 
 // AppOptions are what an App's token source is made of.
 type AppOptions struct {
-	APIURL   string
-	ClientID string
-	KeyFile  string // PEM, readable by its owner only
-	Repo     Repo   // the repository the tokens are for, as it is or was called
-	RepoID   int64  // the same by its id; 0: by its name until a server has told the id
+	APIURL    string
+	ServerURL string // where git asks for the token; empty: nowhere
+	ClientID  string
+	KeyFile   string // PEM, readable by its owner only
+	Repo      Repo   // the repository the tokens are for, as it is or was called
+	RepoID    int64  // the same by its id; 0: by its name until a server has told the id
 	// Installation is the installation's id; 0: found by the repository.
 	Installation int64
 	Minted       func(redact.Secret) // told each new token, for a Redactor; may be nil
@@ -54,19 +55,32 @@ type AppOptions struct {
 }
 
 // App mints installation tokens for one repository and keeps each until it is fifty minutes
-// old or refused. At most one mint is in flight.
+// old or refused. At most one mint is in flight; who else needs a token waits for it as long
+// as their context lets them.
 type App struct {
 	o    AppOptions
 	api  *url.URL
 	key  *rsa.PrivateKey
 	http *http.Client
 
-	mu      sync.Mutex // held while minting: others wait for its token
+	mu      sync.Mutex // never held while waiting
 	token   redact.Secret
 	until   time.Time // when token is to be replaced
 	granted map[string]string
-	skew    time.Duration // the server's clock minus ours, after a correction
+	minting *minting // nil: none in flight
+
+	skew time.Duration // the server's clock minus ours, after a correction; only the mint in flight touches it
 }
+
+// minting is a mint in flight.
+type minting struct {
+	done  chan struct{} // closed when token and err are set
+	token redact.Secret
+	err   error
+}
+
+// mintTime bounds one mint with its repetitions.
+const mintTime = 2 * time.Minute
 
 // NewApp reads the key. It sends nothing.
 func NewApp(o AppOptions) (*App, error) {
@@ -111,22 +125,59 @@ func readKey(path string) (*rsa.PrivateKey, error) {
 // Mode is ModeApp.
 func (a *App) Mode() Mode { return ModeApp }
 
-// Token returns the token in use, or mints one.
+// Serves reports whether an address is of the server that makes the tokens.
+func (a *App) Serves(address string) bool {
+	return originsOf(a.api.String(), a.o.ServerURL).has(address)
+}
+
+// Token returns the token in use, or mints one, or waits for the one that is being minted. It
+// returns when ctx ends at the latest.
 func (a *App) Token(ctx context.Context) (redact.Secret, error) {
+	for {
+		a.mu.Lock()
+		if a.o.Now().Before(a.until) {
+			defer a.mu.Unlock()
+			return a.token, nil
+		}
+		m := a.minting
+		if m == nil {
+			m = &minting{done: make(chan struct{})}
+			a.minting = m
+			a.mu.Unlock()
+			a.renew(ctx, m)
+			return m.token, m.err
+		}
+		a.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return redact.Secret{}, fmt.Errorf("wait for an installation token: %w", ctx.Err())
+		case <-m.done:
+		}
+		if !errors.Is(m.err, context.Canceled) && !errors.Is(m.err, context.DeadlineExceeded) {
+			return m.token, m.err
+		}
+		// Who minted gave up, which says nothing about us.
+	}
+}
+
+// renew mints a token for everybody who waits.
+func (a *App) renew(ctx context.Context, m *minting) {
+	ctx, cancel := context.WithTimeout(ctx, mintTime)
+	defer cancel()
+	token, life, err := a.mint(ctx)
+	if err == nil && a.o.Minted != nil {
+		a.o.Minted(token) // before anybody can use it
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.o.Now().Before(a.until) {
-		return a.token, nil
-	}
-	token, life, err := a.mint(ctx)
 	if err != nil {
-		return redact.Secret{}, fmt.Errorf("mint an installation token: %w", err)
+		m.err = fmt.Errorf("mint an installation token: %w", err)
+	} else {
+		m.token = token
+		a.token, a.until = token, a.o.Now().Add(min(mintAgain, life*5/6))
 	}
-	if a.o.Minted != nil {
-		a.o.Minted(token)
-	}
-	a.token, a.until = token, a.o.Now().Add(min(mintAgain, life*5/6))
-	return a.token, nil
+	a.minting = nil
+	close(m.done)
 }
 
 // Expire drops the token in use.
@@ -161,9 +212,9 @@ func (a *App) mint(ctx context.Context) (redact.Secret, time.Duration, error) {
 	if err != nil {
 		return redact.Secret{}, 0, err
 	}
-	want := map[string]string{}
+	granted, want := a.Granted(), map[string]string{}
 	for name, level := range AppPermissions() {
-		switch a.granted[name] {
+		switch granted[name] {
 		case "write", "admin":
 			want[name] = level
 		case "read":
@@ -214,6 +265,8 @@ func (a *App) installation(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.granted = out.Permissions
 	return out.ID, nil
 }

@@ -2,6 +2,7 @@ package ghsync_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -79,6 +80,59 @@ func (b *sentBodies) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (in *installed) advance(d time.Duration) { in.theirs, in.ours = in.theirs.Add(d), in.ours.Add(d) }
+
+// One mint is in flight at a time, and who waits for it goes when their context ends: neither
+// they nor what only reads what is known are held by a server that says nothing.
+func TestAMintHoldsNobody(t *testing.T) {
+	in := newInstalled(t, ghsync.AppPermissions())
+	asked, answer := make(chan struct{}, 100), make(chan struct{})
+	_, app := in.client(t, func(o *ghsync.AppOptions) {
+		o.HTTP = roundTrip(func(req *http.Request) (*http.Response, error) {
+			asked <- struct{}{}
+			select {
+			case <-answer:
+				return http.DefaultTransport.RoundTrip(req)
+			case <-req.Context().Done():
+				return nil, req.Context().Err()
+			}
+		})
+	})
+	first, give := context.WithCancel(t.Context())
+	tokens := make(chan error, 3)
+	for _, ctx := range []context.Context{first, t.Context()} {
+		go func() {
+			_, err := app.Token(ctx)
+			tokens <- err
+		}()
+		if ctx == first {
+			<-asked
+		}
+	}
+	brief, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := app.Token(brief); !errors.Is(err, context.Canceled) {
+		t.Errorf("a wait that was given up: %v", err)
+	}
+	if app.Missing() != nil || app.Granted() != nil || !app.Expire() {
+		t.Error("something is known before the first token")
+	}
+	if len(asked) > 0 {
+		t.Error("two mints at a time")
+	}
+	give() // who mints gives up: the other one goes on
+	if err := <-tokens; !errors.Is(err, context.Canceled) {
+		t.Errorf("the one who gave up: %v", err)
+	}
+	<-asked
+	close(answer)
+	if err := <-tokens; err != nil || in.minted != 1 {
+		t.Errorf("%d minted, %v", in.minted, err)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 func TestAppActsAsItsBot(t *testing.T) {
 	in := newInstalled(t, ghsync.AppPermissions())
@@ -289,7 +343,7 @@ func TestRefusedTokenOfACreatingRequest(t *testing.T) {
 		}
 		return respond(401, `{"message":"Bad credentials"}`)
 	}}
-	c, err := ghsync.New(ghsync.Options{Token: renewing{ghsync.StaticToken(ghsync.ModeApp, testSecret())}, HTTP: w})
+	c, err := ghsync.New(ghsync.Options{Token: renewing{ghsync.StaticToken(ghsync.ModeApp, testSecret(), ghsync.Addresses{})}, HTTP: w})
 	if err != nil {
 		t.Fatal(err)
 	}

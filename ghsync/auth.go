@@ -16,7 +16,7 @@ func (e *tokenError) Unwrap() error { return e.err }
 // mediaType is what GitHub recommends to accept.
 const mediaType = "application/vnd.github+json"
 
-// auth adds the token, to the API's own origin only. It also asks for JSON: the names of old
+// auth adds the token, to the API's own origin only, and only if the token is for it. It also asks for JSON: the names of old
 // previews, which the library puts in its place, are unknown to a server that reads them.
 type auth struct {
 	next   http.RoundTripper
@@ -25,7 +25,7 @@ type auth struct {
 }
 
 func (t *auth) RoundTrip(req *http.Request) (*http.Response, error) {
-	if origin(req.URL) != t.origin {
+	if origin(req.URL) != t.origin || !t.tokens.Serves(req.URL.String()) {
 		return t.next.RoundTrip(req)
 	}
 	token, err := t.tokens.Token(req.Context())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -12,30 +13,97 @@ type Addresses struct {
 	API, GraphQL, Server string
 }
 
-// Bases returns the addresses of host. GITHUB_API_URL, GITHUB_GRAPHQL_URL and
-// GITHUB_SERVER_URL, looked up by env, stand above what follows from the host's name.
-func Bases(host string, env func(string) string) Addresses {
+// OtherServerError says that the environment names another server than the person did.
+type OtherServerError struct {
+	Host            string // as configured
+	Variable, Value string
+}
+
+func (e *OtherServerError) Error() string {
+	return fmt.Sprintf("github.host is %s, but %s is %s", e.Host, e.Variable, e.Value)
+}
+
+// addressVariables name the server in the environment, as a job of GitHub Actions has them.
+var addressVariables = []string{"GITHUB_API_URL", "GITHUB_GRAPHQL_URL", "GITHUB_SERVER_URL"}
+
+// Bases returns the addresses of the server. host is the name that a person configured, empty
+// if nobody did. GITHUB_API_URL, GITHUB_GRAPHQL_URL and GITHUB_SERVER_URL, looked up by env,
+// name the server where nobody did, and have to name the same one otherwise: the error is an
+// *OtherServerError.
+func Bases(host string, env func(string) string) (Addresses, error) {
 	host = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(host), "/"))
-	var bases Addresses
-	switch {
-	case host == "" || host == "github.com":
-		bases = Addresses{API: "https://api.github.com/", GraphQL: "https://api.github.com/graphql", Server: "https://github.com"}
-	case strings.HasSuffix(host, ".ghe.com"):
-		bases = Addresses{API: "https://api." + host + "/", GraphQL: "https://api." + host + "/graphql", Server: "https://" + host}
-	default:
-		bases = Addresses{API: "https://" + host + "/api/v3/", GraphQL: "https://" + host + "/api/graphql", Server: "https://" + host}
+	bases := hostBases(host)
+	for _, name := range addressVariables {
+		if v := env(name); host != "" && v != "" && !bases.sameServer(v) {
+			return bases, &OtherServerError{Host: host, Variable: name, Value: v}
+		}
 	}
-	if v := env("GITHUB_API_URL"); v != "" {
-		bases.API = strings.TrimSuffix(v, "/") + "/"
+	api, graphQL, server := env("GITHUB_API_URL"), env("GITHUB_GRAPHQL_URL"), strings.TrimSuffix(env("GITHUB_SERVER_URL"), "/")
+	switch {
+	case server != "":
+		bases = serverBases(server, bases)
+	case api != "":
+		bases.Server = serverBeside(api)
+	}
+	if api != "" {
+		bases.API = strings.TrimSuffix(api, "/") + "/"
 		bases.GraphQL = graphQLBeside(bases.API)
 	}
-	if v := env("GITHUB_GRAPHQL_URL"); v != "" {
-		bases.GraphQL = strings.TrimSuffix(v, "/")
+	if graphQL != "" {
+		bases.GraphQL = strings.TrimSuffix(graphQL, "/")
 	}
-	if v := env("GITHUB_SERVER_URL"); v != "" {
-		bases.Server = strings.TrimSuffix(v, "/")
+	return bases, nil
+}
+
+// serverBases are the addresses that follow from the one that people see.
+func serverBases(server string, otherwise Addresses) Addresses {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" {
+		otherwise.Server = server // which New refuses
+		return otherwise
 	}
+	bases := hostBases(strings.ToLower(u.Host))
+	if u.Scheme == "http" {
+		bases.API, bases.GraphQL = "http"+strings.TrimPrefix(bases.API, "https"), "http"+strings.TrimPrefix(bases.GraphQL, "https")
+	}
+	bases.Server = server
 	return bases
+}
+
+// serverBeside is the address for people that belongs to an API base.
+func serverBeside(api string) string {
+	u, err := url.Parse(api)
+	if err != nil {
+		return api
+	}
+	host := strings.ToLower(u.Host)
+	if host == "api.github.com" || strings.HasSuffix(host, ".ghe.com") {
+		host = strings.TrimPrefix(host, "api.")
+	}
+	return u.Scheme + "://" + host
+}
+
+// hostBases are the addresses that follow from a server's name; empty means github.com.
+func hostBases(host string) Addresses {
+	switch {
+	case host == "" || host == "github.com":
+		return Addresses{API: "https://api.github.com/", GraphQL: "https://api.github.com/graphql", Server: "https://github.com"}
+	case strings.HasSuffix(host, ".ghe.com"):
+		return Addresses{API: "https://api." + host + "/", GraphQL: "https://api." + host + "/graphql", Server: "https://" + host}
+	}
+	return Addresses{API: "https://" + host + "/api/v3/", GraphQL: "https://" + host + "/api/graphql", Server: "https://" + host}
+}
+
+// sameServer reports whether an address is of a host, with its port, that a goes to.
+func (a Addresses) sameServer(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{a.API, a.Server}, func(own string) bool {
+		o, err := url.Parse(own)
+		return err == nil && strings.EqualFold(o.Hostname(), u.Hostname()) && (o.Port() == u.Port() || originPort(o) == originPort(u))
+	})
 }
 
 // graphQLBeside is the GraphQL address that belongs to an API base.
@@ -46,13 +114,16 @@ func graphQLBeside(api string) string {
 	return api + "graphql"
 }
 
-// Enterprise reports whether the addresses are of a server that is not run by GitHub.
+// Enterprise reports whether one of the addresses is of a server that is not run by GitHub.
 func (a Addresses) Enterprise() bool {
-	u, err := url.Parse(a.Server)
-	if err != nil {
-		return false
-	}
-	return u.Hostname() != "github.com" && !strings.HasSuffix(u.Hostname(), ".ghe.com")
+	return slices.ContainsFunc([]string{a.API, a.GraphQL, a.Server}, func(address string) bool {
+		u, err := url.Parse(address)
+		if err != nil {
+			return true
+		}
+		name := strings.ToLower(u.Hostname())
+		return name != "github.com" && name != "api.github.com" && !strings.HasSuffix(name, ".ghe.com")
+	})
 }
 
 // parseBase checks an address that a token will be sent to: https, or http to loopback.
@@ -77,9 +148,10 @@ func isLoopback(host string) bool {
 
 // origin is scheme, host and port, with the port written out.
 func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), originPort(u))
+}
+
+// originPort is the port of an address, also where it is left out.
+func originPort(u *url.URL) string {
+	return or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)])
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/sanitize"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // Body is what a pull request says of its session. Texts are as agents and people wrote
@@ -18,6 +19,7 @@ type Body struct {
 	Links   []string // further hosts
 
 	NeedsLook []string // paths to look at first: held, named
+	Strays    story.Strays
 	Exhausted bool     // the last review failed and no fix round was left
 	Notes     []string // one line each: workflows with secrets, unpushed commits, submodules...
 
@@ -57,7 +59,7 @@ const notAvailable = "(not available)"
 func RenderBody(b Body) string {
 	marker := Marker{Session: b.Session, Kind: KindStatus, Seq: b.Seq}.String()
 	for room := 1 << 16; ; room /= 2 {
-		text := b.render(room) + "\n" + marker
+		text := plainDirectives(b.render(room)) + "\n" + marker // it may become a commit's message
 		if units(text) <= maxCommentUnits || room < 64 {
 			return text
 		}
@@ -71,6 +73,7 @@ func (b Body) render(room int) string {
 	if line := b.lookLine(n); line != "" {
 		out = append(out, line)
 	}
+	out = append(out, strayLine(b.Strays, n)...)
 	if b.Exhausted {
 		out = append(out, "**The last review failed** and no fix round was left. A person decides what happens next.")
 	}
@@ -94,6 +97,9 @@ func (b Body) render(room int) string {
 	return strings.Join(out, "\n\n")
 }
 
+// lookReason says why some paths are named on top.
+const lookReason = "Such files run or steer programs where the repository is built, checked out or reviewed, and who approves the rest may not see that."
+
 func (b Body) lookLine(n neutralizer) string {
 	if len(b.NeedsLook) == 0 {
 		return ""
@@ -107,7 +113,7 @@ func (b Body) lookLine(n neutralizer) string {
 	if rest := len(b.NeedsLook) - most; rest > 0 {
 		more = fmt.Sprintf(" and %d more", rest)
 	}
-	return "**Needs a look:** " + strings.Join(names, ", ") + more + " changed."
+	return "**Needs a look:** " + strings.Join(names, ", ") + more + " changed.\n" + lookReason
 }
 
 // visible is a text that is no Markdown without the characters nobody sees.
@@ -136,6 +142,9 @@ func (b Body) request(room int) string {
 	}
 	if b.Asker != "" {
 		source += ", asked by " + codeSpan(b.Asker)
+	}
+	if source == "Text" { // typed at a machine: nothing is known of it
+		return strings.Join(lines, "\n")
 	}
 	return strings.Join(lines, "\n") + "\n" + source
 }

@@ -21,7 +21,8 @@ func wholeBody() ghsync.Body {
 	}
 }
 
-const wholeBodyText = "**Needs a look:** `go.mod` changed.\n\n" +
+const wholeBodyText = "**Needs a look:** `go.mod` changed.\n" +
+	"Such files run or steer programs where the repository is built, checked out or reviewed, and who approves the rest may not see that.\n\n" +
 	"## Initial Request\n````text\nAdd retry\n\nPlease @all, fixes #1.\n```\ncode\n```\n````\n" +
 	"Text of 2026-11-21 10:05 UTC, sha256 `9f2c41d07a3b`, asked by `octo-dev`\n\n" +
 	"## Summary\nRetries with backoff. Closes `#3`, thanks `@x`.\n\n" +
@@ -60,7 +61,7 @@ func TestBodyNamesWhatIsMissingOrOpen(t *testing.T) {
 
 func TestBodySaysNoMoreThanItKnows(t *testing.T) {
 	b := ghsync.Body{Session: "s", Request: "Do it", Verdicts: []ghsync.BodyVerdict{{Role: "reviewer", Verdict: "fail"}}}
-	want := "## Initial Request\n```text\nDo it\n```\nText\n\n## Summary\n(not available)\n\n## Plan Summary\n(not available)\n\n" +
+	want := "## Initial Request\n```text\nDo it\n```\n\n## Summary\n(not available)\n\n## Plan Summary\n(not available)\n\n" +
 		"## Review Verdict\n- reviewer: fail\n<!-- agentmux session=s kind=status seq=0 -->"
 	if got := ghsync.RenderBody(b); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

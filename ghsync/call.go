@@ -31,6 +31,7 @@ const (
 	priorityKey callKey = iota
 	namedKey
 	kindKey
+	bytesKey
 )
 
 // WithPriority returns a context whose calls have priority p.

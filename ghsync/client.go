@@ -52,7 +52,7 @@ type Client struct {
 
 // New makes a client and sends nothing.
 func New(o Options) (*Client, error) {
-	bases := Bases("github.com", func(string) string { return "" })
+	bases := hostBases("")
 	api, apiErr := parseBase("API URL", or(o.APIURL, bases.API))
 	graphQL, gqlErr := parseBase("GraphQL URL", or(o.GraphQLURL, graphQLBeside(or(o.APIURL, bases.API))))
 	server, serverErr := parseBase("server URL", or(o.ServerURL, bases.Server))
@@ -64,6 +64,9 @@ func New(o Options) (*Client, error) {
 	}
 	if origin(api) != origin(graphQL) {
 		return nil, fmt.Errorf("API %s and GraphQL %s are on two hosts", api, graphQL)
+	}
+	if !o.Token.Serves(api.String()) {
+		return nil, fmt.Errorf("the GitHub token is not for %s", api.Host)
 	}
 	if !strings.HasSuffix(api.Path, "/") {
 		api.Path += "/"

@@ -80,6 +80,7 @@ type Terminal struct {
 	Code    string
 	Message string
 	Hint    string
+	Needs   string // the permissions that the token lacks, where the server names them
 }
 
 func (e *Terminal) Error() string {

@@ -52,7 +52,7 @@ func clientWith(t testing.TB, s *ghsynctest.Server, login string, transport http
 	t.Helper()
 	c, err := ghsync.New(ghsync.Options{
 		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond, HTTP: transport,
-		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(s.Token(login))),
+		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(s.Token(login)), ghsync.Addresses{API: s.API(), GraphQL: s.GraphQL(), Server: s.URL()}),
 		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
 	})
 	if err != nil {

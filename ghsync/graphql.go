@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,8 +18,9 @@ type graphqlError struct {
 	Message string `json:"message"`
 }
 
-// graphqlError is the first error of an answer, the zero value if there is none. An answer
-// without errors and data is one that no server means.
+// graphqlError is the error of an answer that decides, the zero value if there is none: one
+// that passes with time, else the first. An answer without errors and data is one that no
+// server means.
 func (a answer) graphqlError() graphqlError {
 	var body struct {
 		Data   json.RawMessage `json:"data"`
@@ -27,6 +29,9 @@ func (a answer) graphqlError() graphqlError {
 	err := json.Unmarshal(a.body, &body)
 	switch {
 	case err == nil && len(body.Errors) > 0:
+		if i := slices.IndexFunc(body.Errors, func(e graphqlError) bool { return e.limits() || e.passes() }); i >= 0 {
+			return body.Errors[i]
+		}
 		return body.Errors[0]
 	case err != nil, len(body.Data) == 0, bytes.Equal(body.Data, []byte("null")):
 		return graphqlError{Type: noAnswer, Message: errUnreadable.Error()}
@@ -40,11 +45,11 @@ const noAnswer = "NO_ANSWER"
 func (e graphqlError) limits() bool { return e.Type == "RATE_LIMITED" }
 
 // passes reports whether the query failed for a reason that another try may not meet. Of a
-// query that took too long GitHub says no more than a sentence.
+// query that took too long, or met a fault of its own, GitHub says no more than a sentence.
 func (e graphqlError) passes() bool {
-	text := strings.ToLower(e.Message)
-	return e.Type == noAnswer || e.Type == "SERVICE_UNAVAILABLE" ||
-		strings.HasPrefix(text, "something went wrong while executing your query") ||
+	text := strings.ToLower(strings.TrimSpace(e.Message))
+	return slices.Contains([]string{noAnswer, "SERVICE_UNAVAILABLE", "INTERNAL", "INTERNAL_ERROR", "INTERNAL_SERVER_ERROR"}, e.Type) ||
+		strings.HasPrefix(text, "something went wrong") ||
 		strings.Contains(text, "respond to your request in time")
 }
 

@@ -140,6 +140,7 @@ type Review struct {
 // Reviews returns the reviews of a pull request, oldest first.
 func (c *Client) Reviews(ctx context.Context, repo Repo, pr int) ([]Review, error) {
 	var all []Review
+	list := &pages{}
 	for page := 1; page > 0; {
 		var items []struct {
 			ID          int64     `json:"id"`
@@ -149,14 +150,16 @@ func (c *Client) Reviews(ctx context.Context, repo Repo, pr int) ([]Review, erro
 			CommitID    string    `json:"commit_id"`
 			SubmittedAt time.Time `json:"submitted_at"`
 		}
-		resp, err := c.send(ctx, http.MethodGet, repo.path("/pulls/%d/reviews?per_page=100&page=%d", pr, page), nil, &items)
+		resp, err := c.send(list.context(ctx), http.MethodGet, repo.path("/pulls/%d/reviews?per_page=100&page=%d", pr, page), nil, &items)
 		if err != nil {
 			return nil, fmt.Errorf("list reviews: %w", err)
 		}
 		for _, i := range items {
 			all = append(all, Review{ID: i.ID, Author: i.User.account(), State: i.State, Body: i.Body, Commit: i.CommitID, SubmittedAt: i.SubmittedAt.UTC()})
 		}
-		page = resp.NextPage
+		if page, err = list.next(resp, page); err != nil {
+			return nil, fmt.Errorf("list reviews: %w", err)
+		}
 	}
 	return all, nil
 }

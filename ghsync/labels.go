@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/google/go-github/v62/github"
@@ -21,8 +22,9 @@ func sameLabel(a, b string) bool { return strings.EqualFold(a, b) }
 // Labels returns the repository's labels.
 func (c *Client) Labels(ctx context.Context, repo Repo) ([]Label, error) {
 	var all []Label
-	opts := &github.ListOptions{PerPage: 100}
-	for {
+	opts, list := &github.ListOptions{PerPage: 100, Page: 1}, &pages{}
+	ctx = list.context(ctx)
+	for opts.Page > 0 {
 		page, resp, err := c.api.Issues.ListLabels(ctx, repo.Owner, repo.Name, opts)
 		if err != nil {
 			return nil, fmt.Errorf("list labels: %w", plain(err))
@@ -30,11 +32,11 @@ func (c *Client) Labels(ctx context.Context, repo Repo) ([]Label, error) {
 		for _, l := range page {
 			all = append(all, Label{Name: l.GetName(), Color: l.GetColor(), Description: l.GetDescription()})
 		}
-		if resp.NextPage == 0 {
-			return all, nil
+		if opts.Page, err = list.next(resp, opts.Page); err != nil {
+			return nil, fmt.Errorf("list labels: %w", err)
 		}
-		opts.Page = resp.NextPage
 	}
+	return all, nil
 }
 
 // EnsureLabel creates the label if the repository has none of its name; made tells which.
@@ -48,6 +50,27 @@ func (c *Client) EnsureLabel(ctx context.Context, repo Repo, l Label) (made bool
 		return false, fmt.Errorf("create label %s: %w", l.Name, err)
 	}
 	return true, nil
+}
+
+// EnsureLabels is EnsureLabel for several; it asks once which are there. made counts.
+func (c *Client) EnsureLabels(ctx context.Context, repo Repo, wanted []Label) (made int, err error) {
+	there, err := c.Labels(ctx, repo)
+	if err != nil {
+		return 0, err
+	}
+	for _, l := range wanted {
+		if slices.ContainsFunc(there, func(has Label) bool { return sameLabel(has.Name, l.Name) }) {
+			continue
+		}
+		one, err := c.EnsureLabel(ctx, repo, l)
+		if err != nil {
+			return made, err
+		}
+		if one {
+			made++
+		}
+	}
+	return made, nil
 }
 
 // saysLabelExists knows GitHub's code and the words of servers that send none.

@@ -30,8 +30,12 @@ type limit struct {
 	quota *quota
 
 	all, writing *turnstile
-	rates        map[bucket][]*rate.Limiter
-	hourly       *rate.Limiter // nil: none
+	queues       map[bucket]*turnstile      // who waits for the pace of a bucket, one at a time
+	rates        map[bucket][]*rate.Limiter // before a call may have a place among those on their way
+	interval     *rate.Limiter              // between writes
+	hourly       *rate.Limiter              // nil: none
+
+	mu sync.Mutex // held from the look at several limiters to their reservations
 }
 
 func newLimit(next http.RoundTripper, q *quota, l Limits) *limit {
@@ -40,14 +44,17 @@ func newLimit(next http.RoundTripper, q *quota, l Limits) *limit {
 	minute, hour := or(l.ContentPerMinute, 60), or(l.ContentPerHour, 400)
 	points, search := or(l.PointsPerMinute, 1000), or(l.SearchPerMinute, 10)
 	t := &limit{
-		next: next, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1),
+		next: next, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), interval: write,
 		rates: map[bucket][]*rate.Limiter{
 			readBucket:    {rate.NewLimiter(rate.Limit(read), 2*int(max(read, 1)))},
 			graphqlBucket: {per(points, time.Minute)},
 			searchBucket:  {per(search, time.Minute)},
-			writeBucket:   {write},
-			contentBucket: {write, per(minute, time.Minute), per(hour, time.Hour)},
+			contentBucket: {per(minute, time.Minute), per(hour, time.Hour)},
 		},
+		queues: map[bucket]*turnstile{},
+	}
+	for _, b := range []bucket{readBucket, graphqlBucket, searchBucket, writeBucket, contentBucket} {
+		t.queues[b] = newTurnstile(1)
 	}
 	if l.PerHour > 0 {
 		t.hourly = per(l.PerHour, time.Hour)
@@ -69,22 +76,26 @@ func or[T comparable](v, otherwise T) T {
 	return v
 }
 
+// RoundTrip waits for the pace of the call's kind first and for a place among the requests on
+// their way last, so that nobody has a place and does not use it.
 func (t *limit) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, c := req.Context(), callOf(req)
-	writes := c.bucket == writeBucket || c.bucket == contentBucket
-	if writes {
+	if err := t.pace(ctx, c); err != nil {
+		return nil, err
+	}
+	if c.bucket == writeBucket || c.bucket == contentBucket {
 		if err := t.writing.enter(ctx, c.priority); err != nil {
 			return nil, err
 		}
 		defer t.writing.leave()
+		if err := t.reserve(ctx, c, []*rate.Limiter{t.interval}); err != nil {
+			return nil, err
+		}
 	}
 	if err := t.all.enter(ctx, c.priority); err != nil {
 		return nil, err
 	}
 	defer t.all.leave()
-	if err := t.pace(ctx, c); err != nil {
-		return nil, err
-	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
@@ -97,7 +108,8 @@ func (t *limit) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// pace waits for the server's limits, then for ours.
+// pace waits for the server's limits, then for ours. Of those that wait for ours in one
+// bucket the most urgent is next.
 func (t *limit) pace(ctx context.Context, c call) error {
 	if held, scope := t.quota.hold(c); held > 0 {
 		if held > limitPatience || c.kind == creating {
@@ -111,22 +123,62 @@ func (t *limit) pace(ctx context.Context, c call) error {
 	if t.hourly != nil {
 		limiters = append([]*rate.Limiter{t.hourly}, limiters...)
 	}
+	if len(limiters) == 0 {
+		return nil
+	}
+	turn, cancel := context.WithTimeout(ctx, limitPatience)
+	defer cancel()
+	if err := t.queues[c.bucket].enter(turn, c.priority); err != nil {
+		return stayed(ctx, limitPatience, "own")
+	}
+	defer t.queues[c.bucket].leave()
+	return t.reserve(ctx, c, limiters)
+}
+
+// reserve takes one of each limiter and waits until all let the call through, or takes none:
+// what is not sent takes nobody's place.
+func (t *limit) reserve(ctx context.Context, c call, limiters []*rate.Limiter) error {
+	taken, delay, err := t.take(c, limiters)
+	if err != nil {
+		return err
+	}
+	if wait(ctx, delay) {
+		return nil
+	}
+	for _, l := range taken {
+		l.AllowN(time.Now(), -1) // unlike the end of a reservation, also where its moment is over
+	}
+	return stayed(ctx, delay, "own")
+}
+
+// take reserves at all limiters at once. delay is until the last of them lets the call through.
+func (t *limit) take(c call, limiters []*rate.Limiter) (taken []*rate.Limiter, delay time.Duration, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
 	for _, l := range limiters {
-		r := l.Reserve()
-		delay := r.Delay()
-		if delay > limitPatience && c.priority == PriorityFinishing {
+		until := untilNext(l, now)
+		if until > limitPatience && c.priority == PriorityFinishing {
 			continue // GitHub's own limit leaves room for it
 		}
-		if delay > limitPatience {
-			r.Cancel()
-			return &RetryAfter{Wait: delay, Scope: "own"}
+		if until > limitPatience {
+			return nil, 0, &RetryAfter{Wait: until, Scope: "own"}
 		}
-		if !wait(ctx, delay) {
-			r.Cancel()
-			return stayed(ctx, delay, "own")
-		}
+		taken = append(taken, l)
 	}
-	return nil
+	for _, l := range taken {
+		delay = max(delay, l.ReserveN(now, 1).DelayFrom(now))
+	}
+	return taken, delay, nil
+}
+
+// untilNext is how long a reservation would have to wait.
+func untilNext(l *rate.Limiter, now time.Time) time.Duration {
+	missing := 1 - l.TokensAt(now)
+	if missing <= 0 || l.Limit() == rate.Inf {
+		return 0
+	}
+	return time.Duration(missing / float64(l.Limit()) * float64(time.Second))
 }
 
 // stayed is the error of a wait that ctx cut short, or that ctx leaves no time for.

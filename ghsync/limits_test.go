@@ -22,7 +22,7 @@ func TestSecurity23TokenGoesToTheAPIOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens := ghsync.StaticToken(ghsync.ModeToken, testSecret())
+	tokens := ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{})
 	for address, own := range map[string]bool{
 		"https://api.github.com/repos": true, "https://API.github.com:443/x": true, "https://api.github.com:8443/x": false,
 		"http://api.github.com/x": false, "https://api.github.com.evil.example/x": false, "https://evil.example/x": false,
@@ -104,7 +104,7 @@ func TestConditionalReadsAreBounded(t *testing.T) {
 				return respond(200, `"`+strings.Repeat("x", c.size(n)-2)+`"`, "ETag", `"v"`, "X-RateLimit-Remaining", "10")
 			}}
 			base := &url.URL{Scheme: "https", Host: "api.github.com"}
-			transport := ghsync.GuardedTransport(w, ghsync.StaticToken(ghsync.ModeToken, testSecret()), base)
+			transport := ghsync.GuardedTransport(w, ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{}), base)
 			ask := func(n int, accept string) bool {
 				t.Helper()
 				req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://api.github.com/%d", n), nil)
@@ -172,7 +172,7 @@ func TestHourOfContentIsBoundedButForTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(201, `{"id":1}`) }}
 		c, err := ghsync.New(ghsync.Options{
-			Token: ghsync.StaticToken(ghsync.ModeToken, testSecret()), HTTP: w, Limits: ghsync.Limits{ContentPerMinute: 1000, ContentPerHour: 20},
+			Token: ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{}), HTTP: w, Limits: ghsync.Limits{ContentPerMinute: 1000, ContentPerHour: 20},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -243,6 +243,119 @@ func TestRequestsInFlight(t *testing.T) {
 	})
 }
 
+// A call that waits for the pace of its kind has no place among those on their way.
+func TestWhatWaitsForItsPaceHoldsUpNothingElse(t *testing.T) {
+	over(t, func(_ int, req *http.Request) (*http.Response, error) {
+		if strings.Contains(req.URL.Path, "/search/") {
+			return respond(200, `{"total_count":0,"items":[]}`)
+		}
+		return respond(200, repoJSON)
+	}, func(t *testing.T, c *ghsync.Client, w *wire) {
+		var done sync.WaitGroup
+		for range 7 {
+			done.Go(func() { _, _, _ = c.SearchIssues(t.Context(), "is:issue", 1) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		for range 5 {
+			if _, err := c.Repository(ghsync.WithPriority(t.Context(), ghsync.PriorityFinishing), "octo", "widgets"); err != nil {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("reads took %s behind searches", took)
+		}
+		done.Wait()
+		if took := time.Since(began); took < 20*time.Second {
+			t.Errorf("seven searches took %s", took)
+		}
+	})
+}
+
+// The most urgent call is next for the pace of its kind, whoever came before.
+func TestAFinishingCallWaitsForThePaceOfOne(t *testing.T) {
+	over(t, func(int, *http.Request) (*http.Response, error) { return respond(200, repoJSON) }, func(t *testing.T, c *ghsync.Client, w *wire) {
+		var done sync.WaitGroup
+		for range 60 {
+			done.Go(func() { _, _ = c.Repository(t.Context(), "octo", "widgets") })
+		}
+		synctest.Wait()
+		began := time.Now()
+		if _, err := c.Repository(ghsync.WithPriority(t.Context(), ghsync.PriorityFinishing), "octo", "widgets"); err != nil || time.Since(began) > time.Second {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		done.Wait()
+	})
+}
+
+// A call that one limit refuses takes nothing of another.
+func TestWhatIsRefusedTakesNothingOfOtherLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{start: time.Now(), answer: func(_ int, req *http.Request) (*http.Response, error) {
+			if req.Method == http.MethodGet {
+				return respond(200, repoJSON)
+			}
+			return respond(201, `{"id":1}`)
+		}}
+		c, err := ghsync.New(ghsync.Options{
+			Token: ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{}), HTTP: w,
+			Limits: ghsync.Limits{PerHour: 40, ContentPerMinute: 60, ContentPerHour: 4},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment := func(ctx context.Context) error {
+			_, _, err := c.Sink(octoWidgets).CreateComment(ctx, 1, "x")
+			return err
+		}
+		if err := comment(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Millisecond)
+		for range 10 {
+			if err := comment(t.Context()); !errors.As(err, new(*ghsync.RetryAfter)) {
+				t.Errorf("a second comment: %v", err)
+			}
+		}
+		for range 9 {
+			if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil {
+				t.Fatalf("the reads pay for what was refused: %v", err)
+			}
+		}
+	})
+}
+
+// A call that gives up its wait gives back what it had of all limits.
+func TestWhatGivesUpTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(200, repoJSON) }}
+		c, err := ghsync.New(ghsync.Options{
+			Token: ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{}), HTTP: w,
+			Limits: ghsync.Limits{PerHour: 80, ReadsPerSecond: 0.05},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func(ctx context.Context) error { _, err := c.Repository(ctx, "octo", "widgets"); return err }
+		for range 2 {
+			if err := read(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 30 { // each would wait for the pace of reads
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Millisecond, cancel)
+			if err := read(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v", err)
+			}
+		}
+		began := time.Now()
+		if err := read(t.Context()); err != nil || time.Since(began) > 21*time.Second {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
+}
+
 // After a limit, reads wait for its end where that is near; what creates comes back later.
 func TestLimitHoldsOtherCalls(t *testing.T) {
 	over(t, func(n int, req *http.Request) (*http.Response, error) {
@@ -306,7 +419,7 @@ func TestUrgentWritesGoFirst(t *testing.T) {
 func TestActionsTokenHasAnHourlyBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(200, repoJSON) }}
-		c, err := ghsync.New(ghsync.Options{Token: ghsync.StaticToken(ghsync.ModeActions, testSecret()), HTTP: w, Limits: ghsync.Limits{ReadsPerSecond: 1000}})
+		c, err := ghsync.New(ghsync.Options{Token: ghsync.StaticToken(ghsync.ModeActions, testSecret(), ghsync.Addresses{}), HTTP: w, Limits: ghsync.Limits{ReadsPerSecond: 1000}})
 		if err != nil {
 			t.Fatal(err)
 		}

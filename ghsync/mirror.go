@@ -43,7 +43,10 @@ type MirrorOptions struct {
 	Sandbox string // level, shown
 	// Notes gives further lines for the status, of any origin. Nil: none. It is called from
 	// the goroutine of Run.
-	Notes     func() []string
+	Notes func() []string
+	// Changes lists what the open gate with a digest asks about, of any origin: how much in a
+	// few words, then file by file. Nil: not told. It is called as Notes is.
+	Changes   func(digest string) []string
 	LinkHosts []string
 
 	// Deaf says that nobody reads commands in comments: what is written then names the
@@ -258,8 +261,8 @@ func (m *Mirror) Finish(ctx context.Context) error {
 		if m.CaughtUp(m.view.seq) {
 			return m.save()
 		}
-		if !wait(ctx, next) {
-			return errors.Join(context.DeadlineExceeded, m.save())
+		if !wait(ctx, next) { // ctx ended, or would before there is more to show
+			return errors.Join(or(ctx.Err(), context.DeadlineExceeded), m.save())
 		}
 	}
 }

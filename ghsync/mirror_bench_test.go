@@ -25,7 +25,7 @@ func BenchmarkMirrorLatency(b *testing.B) {
 	}
 	client, err := ghsync.New(ghsync.Options{
 		APIURL: server.API(), GraphQLURL: server.GraphQL(), ServerURL: server.URL(),
-		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(server.Token(botLogin))),
+		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(server.Token(botLogin)), ghsync.Addresses{API: server.API(), GraphQL: server.GraphQL(), Server: server.URL()}),
 		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond, ContentPerMinute: 1e6, ContentPerHour: 1e6},
 	})
 	if err != nil {

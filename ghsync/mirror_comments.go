@@ -25,7 +25,7 @@ func (m *Mirror) owe(e orchestrator.Event) {
 	if text == "" {
 		return
 	}
-	p := post{seq: e.Seq, marker: Marker{Session: m.view.session, Kind: kind, Seq: e.Seq}, on: m.o.Issue}
+	p := post{seq: e.Seq, marker: Marker{Session: m.view.mark, Kind: kind, Seq: e.Seq}, on: m.o.Issue}
 	if kind == KindStatus {
 		p.marker.Part = "phase"
 	}
@@ -74,7 +74,7 @@ func (m *Mirror) commentFor(e orchestrator.Event) (kind, text string) {
 		q.deaf = m.o.Deaf
 		return KindQuestion, renderQuestion(q, m.n, m.view.decided(e.TS), m.view.onTimeout == "park")
 	case orchestrator.EvGateOpened:
-		return KindQuestion, renderGate(m.view, m.view.decided(e.TS))
+		return KindQuestion, renderGate(m.view, m.n, m.changes(), m.view.decided(e.TS))
 	case orchestrator.EvNeedsHuman, orchestrator.EvFailed, orchestrator.EvCanceled:
 		return KindFinal, renderFinal(m.view, m.n)
 	case orchestrator.EvDone:
@@ -83,6 +83,14 @@ func (m *Mirror) commentFor(e orchestrator.Event) (kind, text string) {
 		}
 	}
 	return "", ""
+}
+
+// changes lists what the open gate asks about.
+func (m *Mirror) changes() []string {
+	if m.o.Changes == nil || m.view.digest == "" {
+		return nil
+	}
+	return m.o.Changes(m.view.digest)
 }
 
 // readReview reads what a role handed in, from the bytes the host accepted.
@@ -279,7 +287,7 @@ func (m *Mirror) ours(ctx context.Context, on int, since time.Time) ([]own, erro
 	for _, c := range comments {
 		marker, ok := ParseMarker(c.Body)
 		written := c.Author.ID != 0 && (c.Author.ID == m.author || c.Author.ID == m.st.AuthorID)
-		if ok && written && marker.Session == m.view.session {
+		if ok && written && marker.Session == m.view.mark {
 			out = append(out, own{id: c.ID, marker: marker})
 		}
 	}

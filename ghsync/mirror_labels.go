@@ -25,6 +25,25 @@ func stateNames() []string {
 	return []string{LabelQueued, LabelRunning, LabelNeedsHuman, LabelDone, LabelFailed}
 }
 
+// StateLabels are the labels that say on an issue where its session is, for a request label.
+// The server would make them without a meaning and in a colour of its own.
+func StateLabels(request string) []Label {
+	looks := map[string]Label{
+		LabelQueued:     {Color: "c5def5", Description: "agentmux: waits for its turn"},
+		LabelRunning:    {Color: "1d76db", Description: "agentmux: at work"},
+		LabelNeedsHuman: {Color: "fbca04", Description: "agentmux: waits for a person"},
+		LabelDone:       {Color: "0e8a16", Description: "agentmux: done, see its pull request"},
+		LabelFailed:     {Color: "d73a4a", Description: "agentmux: failed, see its last comment"},
+	}
+	var list []Label
+	for _, state := range stateNames() {
+		l := looks[state]
+		l.Name = request + ":" + state
+		list = append(list, l)
+	}
+	return list
+}
+
 // isState reports whether a label is one of the state labels.
 func (m *Mirror) isState(label string) bool {
 	return slices.ContainsFunc(stateNames(), func(state string) bool { return sameLabel(label, m.labelName(state)) })

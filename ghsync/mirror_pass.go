@@ -128,7 +128,7 @@ func (m *Mirror) writings() []writing {
 		return []writing{labels, verdict}
 	}
 	return []writing{
-		{stepFirstStatus, m.firstStatus}, {"comments", m.comments}, {"status", m.status},
+		{stepFirstStatus, m.firstStatus}, {"comments", m.comments}, {"closed questions", m.closeAsked}, {"status", m.status},
 		labels, verdict, {"twins", m.twins},
 	}
 }
@@ -149,6 +149,7 @@ func (m *Mirror) turnOff(name string, err error) {
 func (m *Mirror) after(next time.Duration, err error) time.Duration {
 	if err == nil {
 		m.failures, m.notBefore = 0, time.Time{}
+		m.reached()
 		if next > 0 {
 			return min(next, m.o.Pace.Scan)
 		}
@@ -162,14 +163,39 @@ func (m *Mirror) after(next time.Duration, err error) time.Duration {
 	m.mu.Unlock()
 	wait, _ := Later(err)
 	m.failures++
+	m.missed()
 	pause := m.o.Pace.Backoff * time.Duration(min(1<<min(m.failures-1, 10), maxBackoffs))
 	pause = max(pause, wait)
 	if errors.As(err, new(*Unsent)) && m.failures == 1 {
 		pause = 0
 	}
-	m.o.Log.Warn("mirror is behind", "session", m.view.session, "attempt", m.failures, "wait", pause.String(), "err", text)
+	m.o.Log.Warn("mirror is behind", "session", m.view.session, "attempt", m.failures, "wait", pause.Round(time.Second).String(), "err", text)
 	m.notBefore = m.o.Now().Add(pause)
 	return pause
+}
+
+// missed notes for people that one more pass got nowhere. It may take hours until the next
+// comes through, and until then this file is all that tells of it.
+func (m *Mirror) missed() {
+	if m.st.Away == nil {
+		m.st.Away = &away{Since: m.o.Now().UTC().Truncate(time.Second)}
+	}
+	m.st.Away.Tries++
+	m.note()
+}
+
+func (m *Mirror) reached() {
+	if m.st.Away != nil {
+		m.st.Away = nil
+		m.note()
+	}
+}
+
+// note saves what is only of interest to people.
+func (m *Mirror) note() {
+	if err := m.save(); err != nil {
+		m.o.Log.Warn("mirror state not written", "session", m.view.session, "err", err)
+	}
 }
 
 // settle records that all is shown that can be.

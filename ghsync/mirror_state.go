@@ -31,16 +31,25 @@ type mirrorState struct {
 	StatusOn int `json:"status_on,omitempty"`
 	// Label is the state label last set, without its prefix; labelNone after all were removed,
 	// empty before the first.
-	Label        string        `json:"label"`
-	LabelUnsure  bool          `json:"label_unsure,omitempty"` // a change of it was begun: the issue may have two
-	Locked       bool          `json:"locked,omitempty"`       // no comments on the issue from here on
-	LockedPR     int           `json:"locked_pr,omitempty"`    // nor on this pull request
-	Absent       *absence      `json:"absent,omitempty"`       // nil: repository and issue are there
-	TextEdited   *time.Time    `json:"text_edited,omitempty"`  // since when the issue's text is known to be another
-	Ambiguous    int           `json:"ambiguous"`              // creations of unknown fate since the last look for twins
-	LastError    *string       `json:"last_error"`
-	PR           *mirroredPR   `json:"pr,omitempty"`
-	CommitStatus *commitStatus `json:"commit_status,omitempty"`
+	Label       string     `json:"label"`
+	LabelUnsure bool       `json:"label_unsure,omitempty"` // a change of it was begun: the issue may have two
+	Locked      bool       `json:"locked,omitempty"`       // no comments on the issue from here on
+	LockedPR    int        `json:"locked_pr,omitempty"`    // nor on this pull request
+	Absent      *absence   `json:"absent,omitempty"`       // nil: repository and issue are there
+	TextEdited  *time.Time `json:"text_edited,omitempty"`  // since when the issue's text is known to be another
+	Ambiguous   int        `json:"ambiguous"`              // creations of unknown fate since the last look for twins
+	LastError   *string    `json:"last_error"`
+	Away        *away      `json:"away,omitempty"` // nil: the server answers
+	// Closed are the comments of questions and gates that say what became of them.
+	Closed       map[string]bool `json:"closed,omitempty"`
+	PR           *mirroredPR     `json:"pr,omitempty"`
+	CommitStatus *commitStatus   `json:"commit_status,omitempty"`
+}
+
+// away is how long the server has not taken what the mirror had for it.
+type away struct {
+	Since time.Time `json:"since"`
+	Tries int       `json:"tries"`
 }
 
 type mirroredPR struct {
@@ -80,6 +89,16 @@ func Trouble(dir string) string {
 		return ""
 	}
 	return strings.ReplaceAll(*s.LastError, "\n", "; ")
+}
+
+// Away returns since when a mirror that runs tries in vain, and how often it did; 0 if it
+// does not.
+func Away(dir string) (since time.Time, tries int) {
+	s, found, err := readMirrorState(dir)
+	if err != nil || !found || s.Away == nil {
+		return time.Time{}, 0
+	}
+	return s.Away.Since, s.Away.Tries
 }
 
 // readMirrorState returns the stored state, and false if there is none that can be used.

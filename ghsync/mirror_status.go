@@ -53,7 +53,7 @@ func (m *Mirror) statusPlace() int {
 func (m *Mirror) owesStatus() bool { return m.st.StatusCommentID == 0 && m.statusPlace() != 0 }
 
 func (m *Mirror) statusMarker() Marker {
-	return Marker{Session: m.view.session, Kind: KindStatus, Seq: m.view.seq}
+	return Marker{Session: m.view.mark, Kind: KindStatus, Seq: m.view.seq}
 }
 
 // firstStatus makes the status comment where there is none. It waits as an edit does: a

@@ -243,7 +243,7 @@ func tokenClient(t testing.TB, s *ghsynctest.Server, token string) *ghsync.Clien
 	t.Helper()
 	c, err := ghsync.New(ghsync.Options{
 		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond,
-		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(token)),
+		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(token), ghsync.Addresses{API: s.API(), GraphQL: s.GraphQL(), Server: s.URL()}),
 		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
 	})
 	if err != nil {

@@ -25,7 +25,7 @@ func (n neutralizer) clean(text string) string {
 	if n.redact != nil {
 		text = n.redact(text)
 	}
-	clean, _ := sanitize.Sanitize(text)
+	clean, _ := sanitize.Source(text) // block makes code of drawings and formulas
 	return clean
 }
 

@@ -159,6 +159,35 @@ func TestSecurity24TitlesHaveNoReferences(t *testing.T) {
 	}
 }
 
+// What steers the automation of a service, and who wrote, is the host's to say.
+func TestSecurity24MessagesSteerNoAutomation(t *testing.T) {
+	for in, want := range map[string]string{
+		"fix: x [skip ci]": "fix: x (skip ci)", "[ CI  Skip ] x": "(CI Skip) x", "x [no ci]": "x (no ci)", "x [skip-ci]": "x (skip-ci)",
+		"x [actions skip][skip actions]": "x (actions skip)(skip actions)", "x [CF-Pages-Skip]": "x (CF-Pages-Skip)",
+		"x [skip netlify]": "x (skip netlify)", "x ***NO_CI***": "x NO_CI", "x *** no_ci ***": "x no_ci", "x [s\u200bkip ci]": "x (skip ci)",
+		"Co-authored-by: Eve <eve@example.com>": "", "skip-checks: true": "", "Agentmux-Session: x": "",
+		"docs: what a co-author does": "docs: what a co-author does", "[skip] x [noise] y [ci]": "[skip] x [noise] y [ci]",
+	} {
+		if got := ghsync.PlainTitle(in); got != want {
+			t.Errorf("%q: title %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"a [skip\nci] b": "a (skip\nci) b",
+		"a\n\nCo-Authored-By: Eve <eve@example.com>\n  and on\nSigned-off-by : Eve\n> Reviewed-by: Eve\nskip-checks:true\nChange-Id: I1\nb": "a\n\nb",
+		"a\n  Agentmux-Session: other\nCc: all\nCo-\u200bauthored-by: Eve\nIn-Session: x":                                                   "a",
+		"Non-goals: none\nNote: the order\nfixes: the crash\nco-author by name":                                                             "Non-goals: none\nNote: the order\nfixes: the crash\nco-author by name",
+	} {
+		if got := ghsync.PlainMessage(in); got != want {
+			t.Errorf("%q: message %q, want %q", in, got, want)
+		}
+	}
+	body := ghsync.RenderBody(ghsync.Body{Session: "s", Seq: 1, Server: "https://github.com", Request: "Do it [skip ci]", Summary: "Done ***NO_CI***"})
+	if strings.Contains(body, "[skip ci]") || strings.Contains(body, "***NO_CI***") || !strings.Contains(body, "(skip ci)") {
+		t.Error(body)
+	}
+}
+
 var liveText = regexp.MustCompile(`(?i)@\w|#\d|\bGH-\d|<|\]\(|^\[[^\]]*\]:|https?://\w|www\.\w|(?:^|[^0-9a-z])[0-9a-f]{7,40}(?:$|[^0-9a-z])`)
 
 // permitted are addresses that may be links.

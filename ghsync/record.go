@@ -107,6 +107,7 @@ func (c *Client) readTimeline(ctx context.Context, repo Repo, n int, r *Record) 
 
 // readEvents adds what one of the lists holds to Labels and Renames.
 func (c *Client) readEvents(ctx context.Context, path string, r *Record) error {
+	list := &pages{}
 	for page := 1; page > 0; {
 		var items []struct {
 			Event     string    `json:"event"`
@@ -120,7 +121,7 @@ func (c *Client) readEvents(ctx context.Context, path string, r *Record) error {
 				To   string `json:"to"`
 			} `json:"rename"`
 		}
-		resp, err := c.send(ctx, http.MethodGet, fmt.Sprintf("%s?per_page=100&page=%d", path, page), nil, &items)
+		resp, err := c.send(list.context(ctx), http.MethodGet, fmt.Sprintf("%s?per_page=100&page=%d", path, page), nil, &items)
 		if err != nil {
 			return err
 		}
@@ -132,7 +133,9 @@ func (c *Client) readEvents(ctx context.Context, path string, r *Record) error {
 				r.Renames = append(r.Renames, Rename{From: i.Rename.From, To: i.Rename.To, At: i.CreatedAt.UTC(), Actor: i.Actor.account()})
 			}
 		}
-		page = resp.NextPage
+		if page, err = list.next(resp, page); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -170,16 +173,20 @@ func (r restComment) comment() Comment {
 
 // comments reads all comments, oldest first, but no more than the newest maxComments.
 func (c *Client) comments(ctx context.Context, repo Repo, n int) (all []Comment, unread int, err error) {
+	list := &pages{}
 	for page := 1; page > 0; {
 		var items []restComment
-		resp, err := c.send(ctx, http.MethodGet, repo.path("/issues/%d/comments?per_page=%d&page=%d", n, commentPage, page), nil, &items)
+		resp, err := c.send(list.context(ctx), http.MethodGet, repo.path("/issues/%d/comments?per_page=%d&page=%d", n, commentPage, page), nil, &items)
 		if err != nil {
 			return nil, 0, fmt.Errorf("list comments: %w", err)
 		}
 		for _, i := range items {
 			all = append(all, i.comment())
 		}
-		next := resp.NextPage
+		next, err := list.next(resp, page)
+		if err != nil {
+			return nil, 0, fmt.Errorf("list comments: %w", err)
+		}
 		// The interface sorts oldest first only: of very many, skip to the newest pages.
 		if first := resp.LastPage - maxComments/commentPage + 1; page == 1 && first > next {
 			unread, all, next = (first-1)*commentPage, nil, first

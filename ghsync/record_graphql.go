@@ -2,6 +2,7 @@ package ghsync
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,7 +210,10 @@ func (c *Client) recordByGraphQL(ctx context.Context, repo Repo, n int) (Record,
 	}
 	record := answer.Repository.record()
 	page := answer.Repository.Issue.Comments
-	for page.PageInfo.HasPreviousPage && len(record.Comments) < maxComments {
+	for read := 1; page.PageInfo.HasPreviousPage && len(record.Comments) < maxComments; read++ {
+		if read > 2*maxComments/commentPage {
+			return Record{}, endless(fmt.Sprintf("%d pages", read))
+		}
 		older, err := c.olderComments(ctx, variables, page.PageInfo.StartCursor)
 		if err != nil {
 			return Record{}, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // finding is one row of a verdict comment.
@@ -28,7 +29,7 @@ func renderVerdict(v *view, r *round, n neutralizer, read func(verdict) review) 
 	if r.passed {
 		result = "pass"
 	}
-	out := []string{fmt.Sprintf("### Review round %d: **%s**%s", r.iteration+1, result, treeNote(r.tree))}
+	out := []string{fmt.Sprintf("### Review round %d: **%s**%s", r.number, result, treeNote(r.tree))}
 	passed := []string{}
 	for i, role := range r.failedFirst() {
 		given, ok := r.verdicts[role]
@@ -128,7 +129,7 @@ func renderQuestion(q question, n neutralizer, until time.Time, park bool) strin
 func deadline(t time.Time) string { return t.UTC().Format("15:04 UTC, 2 Jan") }
 
 // renderGate asks for a decision and shows what it will be about.
-func renderGate(v *view, until time.Time) string {
+func renderGate(v *view, n neutralizer, changes []string, until time.Time) string {
 	noun := gateNoun(v.gate)
 	out := []string{"### The " + noun + " waits for approval", ""}
 	switch {
@@ -145,6 +146,13 @@ func renderGate(v *view, until time.Time) string {
 		}
 		out = append(out, line+".")
 	}
+	if why := story.GateWhy(v.opened); why != "" {
+		out = append(out, "", "It is open because "+why+".")
+	}
+	for _, finding := range v.findings {
+		out = append(out, "- "+n.inline(shorten(finding, 500)))
+	}
+	out = append(out, gateChanges(v, n, changes)...)
 	slash := "/"
 	if v.deaf {
 		slash = ""
@@ -154,6 +162,28 @@ func renderGate(v *view, until time.Time) string {
 		out = append(out, "Without a decision by "+deadline(until)+" the session parks; `"+slash+"agentmux resume` opens this again.")
 	}
 	return strings.Join(out, "\n")
+}
+
+// maxGateFiles is how many files a gate's comment lists.
+const maxGateFiles = 30
+
+// gateChanges says how much the gate asks about, and how to see it.
+func gateChanges(v *view, n neutralizer, changes []string) []string {
+	var out []string
+	if len(changes) > 0 {
+		out = append(out, "", n.inline(changes[0])+":")
+		for i, file := range changes[1:] {
+			if i == maxGateFiles {
+				out = append(out, fmt.Sprintf("- and %d more", len(changes)-1-i))
+				break
+			}
+			out = append(out, "- "+codeSpan(shorten(file, 200)))
+		}
+	}
+	if v.digest != "" {
+		out = append(out, "", "Digest `"+orchestrator.ShortDigest(v.digest)+"`; on the machine it runs on `agentmux diff "+v.name()+"` shows all of it.")
+	}
+	return out
 }
 
 // reply begins the line that says how to answer: by a comment, or on the machine.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // result is the line below the table of a session that has ended.
@@ -20,7 +21,8 @@ func (v *view) result(n neutralizer) string {
 		parts = append(parts, "No pull request")
 	}
 	parts = append(parts, v.tally()...)
-	line := strings.Join(parts, ", ")
+	lines := append([]string{strings.Join(parts, ", ")}, v.answers(n)...)
+	line := strings.Join(append(lines, strayLine(v.strays, n)...), "\n")
 	switch v.outcome {
 	case orchestrator.OutcomeDone:
 		return line
@@ -33,6 +35,17 @@ func (v *view) result(n neutralizer) string {
 		line += "\n" + next
 	}
 	return line
+}
+
+// maxStrays is how many files that were changed outside of the plan a text names.
+const maxStrays = 20
+
+// strayLine names files that subplans changed though the plan does not give them to them.
+func strayLine(s story.Strays, n neutralizer) []string {
+	if len(s) == 0 {
+		return nil
+	}
+	return []string{"**Changed outside of their subplan:** " + s.Tell(maxStrays, n.name)}
 }
 
 // tally counts what led to the result.

@@ -32,6 +32,7 @@ func (v *view) status(n neutralizer, rows int, folds []string, commands bool) st
 	} else {
 		out = append(out, "", v.result(n))
 	}
+	out = append(out, v.changesAsked(n)...)
 	out = append(out, folds...)
 	if commands && len(v.commands) > 0 {
 		if !v.live() || len(folds) > 0 {
@@ -40,6 +41,34 @@ func (v *view) status(n neutralizer, rows int, folds []string, commands bool) st
 		out = append(out, v.commandFold(n))
 	}
 	return strings.Join(out, "\n")
+}
+
+// maxRequest is how much of a request for changes the status shows, in characters.
+const maxRequest = 1000
+
+// changesAsked shows what people wanted changed, so that the rounds behind it can be judged.
+func (v *view) changesAsked(n neutralizer) (lines []string) {
+	for _, c := range v.changes {
+		who := ""
+		if c.who != "" {
+			who = " by " + n.name(c.who)
+		}
+		lines = append(lines, "", "Changes asked for"+who+" at "+clock(c.at, v.started)+":", n.quote(shorten(c.text, maxRequest)))
+	}
+	if len(lines) > 0 {
+		lines = append(lines, "")
+	}
+	return lines
+}
+
+// answers says who decided at the gates, and in what way that came.
+func (v *view) answers(n neutralizer) (lines []string) {
+	for _, d := range v.decisions {
+		d.Actor = n.inline(shorten(d.Actor, 80))
+		text := d.String()
+		lines = append(lines, strings.ToUpper(text[:1])+text[1:])
+	}
+	return lines
 }
 
 // headline says in a few words what is going on, the most pressing first.
@@ -66,7 +95,7 @@ func (v *view) headline(n neutralizer) string {
 	}
 	row := v.row()
 	if row != nil && row.phase == v.current && row.kind == "review" && v.cap >= 0 {
-		return fmt.Sprintf("%s (round %d, at most %d)", v.current, row.round, v.cap+1)
+		return fmt.Sprintf("%s (round %d, at most %d)", v.current, row.round, v.counted.Of(v.cap))
 	}
 	return v.current
 }
@@ -174,6 +203,8 @@ func (v *view) details(n neutralizer) string {
 	if line := v.askedLine(); line != "" {
 		out = append(out, line)
 	}
+	out = append(out, v.answers(n)...)
+	out = append(out, strayLine(v.strays, n)...)
 	if v.edited != nil && v.live() {
 		out = append(out, v.editedLine())
 	}
@@ -274,6 +305,9 @@ func removedWords(r Report) string {
 		{"image", "image", "images"},
 		{"link", "link", "links"},
 		{"tag", "tag", "tags"},
+		{"diagram", "diagram", "diagrams"},
+		{"cell", "table cell", "table cells"},
+		{"math", "hidden part of a formula", "hidden parts of formulas"},
 	} {
 		switch n := r.Removed[class.key]; {
 		case n == 1:

@@ -95,6 +95,38 @@ func written(t *testing.T, files map[string][]byte, mode ghsync.CommentMode) str
 	return sink.String()
 }
 
+// A gate's comment shows what is asked: how much changes, why, and the digest that names it;
+// what answered it is in the status. Names of files are inert.
+func TestAGateShowsWhatItAsksAbout(t *testing.T) {
+	sc := newScene(t, nil)
+	sink := &paper{}
+	digest := strings.Repeat("0a1b2c3d", 8)
+	m := sc.mirror(ghsync.MirrorOptions{Sink: sink, Deaf: true, Changes: func(of string) []string {
+		if of != digest {
+			t.Errorf("asked about %s", of)
+		}
+		return append([]string{"33 files changed, +40 -2"}, slices.Repeat([]string{"docs/@mia`#3.md +1 -0"}, 33)...)
+	}})
+	sc.play(`10:06 1 phase_entered {"phase":"completing","kind":"complete"}`)
+	sc.play(`10:07 1 gate_opened {"gate":"completion","digest":"` + digest + `","reason":"output_gate","findings":["workflow in .github/workflows/x.yml: @mia"]}`)
+	sc.finish(m)
+	got := sink.String()
+	for _, want := range []string{
+		"33 files changed, +40 -2:", "- and 3 more", "Digest `0a1b2c3d0a1b`", "`agentmux diff octo/widgets#12` shows all of it",
+		"It is open because the output gate found", "- workflow in .github/workflows/x.yml: `@mia`",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it does not say %q:\n%s", want, got)
+		}
+	}
+	sc.play(`10:08 1 gate_closed {"gate":"completion","action":"approve","actor":"mia","source":"cli","pid":812,"digest":"` + digest + `"}`)
+	sc.play(`10:09 1 done {"outcome":"done","seconds":60}`)
+	sc.finish(m)
+	if got := sink.String(); !strings.Contains(got, "Result: approved by mia, by command, pid 812") {
+		t.Errorf("it does not say what approved:\n%s", got)
+	}
+}
+
 // Where nobody reads comments, no text asks for one.
 func TestAnEndAsksForNoCommentNobodyReads(t *testing.T) {
 	sc := newScene(t, nil)

@@ -55,6 +55,7 @@ func (t *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		next := t.judge(c, req, a, try)
 		if next.err == nil && !next.again {
+			counted(ctx, len(a.body))
 			return a.finish(req), nil
 		}
 		last = next.err

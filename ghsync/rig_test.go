@@ -52,7 +52,7 @@ func newScene(t testing.TB, files map[string][]byte) *scene {
 		Settings: orchestrator.DefaultSettings(), BaseBranch: "main", BaseSHA: strings.Repeat("ab", 20), IssueNumber: 12,
 		Repo: "octo/widgets", IssueTitle: "Add retry", GHAvailable: &truth,
 		ConfigSource: "4e1f9c2a8b7d6e5f4e1f9c2a8b7d6e5f4e1f9c2a", Workflow: "feature",
-		Trigger: "label/agentmux/2026-11-21T10:04:31Z/9",
+		Trigger: "label/agentmux/2026-11-21T10:04:31Z/9", Identity: "00000000",
 	}
 	if extra := files["settings.json"]; extra != nil {
 		if err := json.Unmarshal(extra, &state.Settings); err != nil {

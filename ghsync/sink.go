@@ -67,17 +67,20 @@ func (s clientSink) RemoveLabel(ctx context.Context, issue int, name string) err
 // since, oldest first.
 func (c *Client) CommentsSince(ctx context.Context, repo Repo, n int, since time.Time) ([]Comment, error) {
 	var all []Comment
+	list := &pages{}
 	for page := 1; page > 0; {
 		query := url.Values{"since": {since.UTC().Format(time.RFC3339)}, "per_page": {"100"}, "page": {fmt.Sprint(page)}}
 		var items []restComment
-		resp, err := c.send(ctx, http.MethodGet, repo.path("/issues/%d/comments?%s", n, query.Encode()), nil, &items)
+		resp, err := c.send(list.context(ctx), http.MethodGet, repo.path("/issues/%d/comments?%s", n, query.Encode()), nil, &items)
 		if err != nil {
 			return nil, fmt.Errorf("list comments: %w", err)
 		}
 		for _, i := range items {
 			all = append(all, i.comment())
 		}
-		page = resp.NextPage
+		if page, err = list.next(resp, page); err != nil {
+			return nil, fmt.Errorf("list comments: %w", err)
+		}
 	}
 	return all, nil
 }

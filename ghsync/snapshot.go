@@ -157,6 +157,7 @@ func newSnapshot(spec SnapshotSpec, r *Record, now time.Time) Snapshot {
 // steer and which are as they were at the cut-off.
 func (c *Client) eligible(ctx context.Context, spec SnapshotSpec, r *Record) ([]Comment, CommentCounts, error) {
 	counts := CommentCounts{Older: r.Unread}
+	writes := c.writers(r.Repository.Repo)
 	var taken []Comment
 	for _, comment := range slices.Backward(r.Comments) {
 		switch {
@@ -170,7 +171,7 @@ func (c *Client) eligible(ctx context.Context, spec SnapshotSpec, r *Record) ([]
 			counts.Command++
 			continue
 		}
-		may, err := c.maySteer(ctx, r.Repository, comment)
+		may, err := c.maySteer(ctx, writes, comment)
 		if err != nil {
 			return nil, counts, err
 		}
@@ -188,24 +189,16 @@ func (c *Client) eligible(ctx context.Context, spec SnapshotSpec, r *Record) ([]
 	return taken, counts, nil
 }
 
-// maySteer asks the server for the author's permission. The association alone never
-// decides: private members of an organization read as strangers.
-func (c *Client) maySteer(ctx context.Context, repo Repository, comment Comment) (bool, error) {
+// maySteer asks the server whether the author of a comment may write. What else an author is,
+// a member, or a collaborator who reads, gives no say: such accounts are many and cheap.
+func (c *Client) maySteer(ctx context.Context, writes func(context.Context, Account) (bool, error), comment Comment) (bool, error) {
 	if !comment.Author.IsPerson() {
 		return false, nil
 	}
 	if ours, err := c.Ours(ctx, comment); ours || err != nil {
 		return false, err
 	}
-	p, err := c.Permission(ctx, repo.Repo, comment.Author.Login)
-	if err != nil {
-		return false, err
-	}
-	if p.Write() {
-		return true, nil
-	}
-	belongs := slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, comment.Association)
-	return belongs && p.Level >= LevelRead, nil
+	return writes(ctx, comment.Author)
 }
 
 // Ours reports whether the program wrote a comment: by its own account, with our marker as

@@ -71,6 +71,7 @@ func TestSecurity5SnapshotTakesOnlyWhatMaySteer(t *testing.T) {
 			st.comment("by write", "write")
 			st.comment("by a private member", "hidden-member")
 			st.comment("by a member who reads", "read")
+			st.comment("by a collaborator who triages", "triage")
 			st.comment("by a stranger", "stranger")
 			st.comment("by a bot", "helper[bot]")
 			st.comment("/agentmux say hello", "write")
@@ -82,12 +83,12 @@ func TestSecurity5SnapshotTakesOnlyWhatMaySteer(t *testing.T) {
 			st.comment("late", "write")
 			st.repo.EditComment(edited, "changed late", "maintain")
 			s := st.take(cutOff)
-			want := "write: by write\nhidden-member: by a private member\nread: by a member who reads\n" +
+			want := "write: by write\nhidden-member: by a private member\n" +
 				"write: a person with our marker\n[removed]\nrobot: our account, a person's words"
 			if got := bodies(s); got != want {
 				t.Errorf("comments\n%s\nwant\n%s", got, want)
 			}
-			if c := s.Report.Comments; c.Used != 5 || c.Author != 3 || c.Late != 2 || c.Command != 1 {
+			if c := s.Report.Comments; c.Used != 4 || c.Author != 5 || c.Late != 2 || c.Command != 1 {
 				t.Errorf("counts %+v", c)
 			}
 			if s.Title != "Add retry" || strings.Contains(s.Body, "secretly") || s.Report.Removed["comment"] == 0 {

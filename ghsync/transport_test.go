@@ -73,7 +73,7 @@ func over(t *testing.T, answer func(n int, req *http.Request) (*http.Response, e
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{answer: answer, start: time.Now()}
-		c, err := ghsync.New(ghsync.Options{Token: ghsync.StaticToken(ghsync.ModeToken, testSecret()), HTTP: w})
+		c, err := ghsync.New(ghsync.Options{Token: ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{}), HTTP: w})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -469,7 +469,7 @@ func TestForeignOriginsAreRefused(t *testing.T) {
 		{APIURL: "https://a.example/", GraphQLURL: "https://b.example/graphql"},
 		{APIURL: "not a url"},
 	} {
-		bad.Token = ghsync.StaticToken(ghsync.ModeToken, testSecret())
+		bad.Token = ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{})
 		if _, err := ghsync.New(bad); err == nil {
 			t.Errorf("accepted %q, %q", bad.APIURL, bad.GraphQLURL)
 		}

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // view is what the mirror knows of a session: the fold of its records. Everything the
@@ -14,6 +17,7 @@ type view struct {
 
 	seq     int
 	session string
+	mark    string // names the session in what is written on the server
 	work    string // workflow
 	repo    string
 	issue   int
@@ -29,6 +33,8 @@ type view struct {
 	subplans int
 	done     map[string]bool
 	fixes    int
+	counted  story.Rounds
+	strays   story.Strays
 	cap      int // fix rounds at most; -1: unknown
 	rounds   []*round
 	shas     map[string]string // role -> blob of the review accepted last
@@ -36,8 +42,15 @@ type view struct {
 
 	paused    bool
 	gate      string
+	digest    string                  // of what the gate shows
+	opened    orchestrator.GateReason // why the gate is open
+	findings  []string                // of the output gate, shown at the gate
+	decisions []story.Decision        // at gates, oldest first
+	gateSeq   int                     // of the record that opened the gate last
+	closed    []closedAsk
 	questions []question
 	commands  []command
+	changes   []changeRequest
 
 	outcome   string
 	reason    string
@@ -91,9 +104,16 @@ type visit struct {
 	plans  string // "3 of 3 subplans", once left
 }
 
+// changeRequest is what somebody wanted changed.
+type changeRequest struct {
+	at        time.Time
+	who, text string
+}
+
 // round is one review round.
 type round struct {
 	iteration int
+	number    int // from 1, over the whole life of the session
 	tree      string
 	roles     []string // in the order they were asked
 	verdicts  map[string]verdict
@@ -108,6 +128,7 @@ type verdict struct {
 }
 
 type question struct {
+	seq            int // of its record, and in the marker of its comment
 	id, role, text string
 	options        []string
 	open           bool

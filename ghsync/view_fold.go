@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // data reads the loosely typed data of a record. What is missing or of another type is zero.
@@ -44,6 +45,8 @@ func (d data) list(key string) []string {
 // fold takes in one record. Records it does not know change nothing but seq.
 func (v *view) fold(e orchestrator.Event) {
 	v.seq = e.Seq
+	v.counted.Fold(e)
+	v.strays.Fold(e)
 	if f := folds()[e.Type]; f != nil {
 		f(v, e, data(e.Data))
 	}
@@ -90,6 +93,7 @@ func folds() map[string]foldFunc {
 
 func (v *view) created(e orchestrator.Event, d data) {
 	v.session, v.work = d.text("session_id"), d.text("workflow")
+	v.mark = orchestrator.PublicID(v.session, d.text("identity"))
 	v.repo, v.issue, v.branch = d.text("repo"), d.number("issue"), d.text("branch")
 	v.config, v.started = d.text("config_source"), e.TS.Time
 }
@@ -114,7 +118,7 @@ func (v *view) entered(e orchestrator.Event, d data) {
 	row := visit{number: e.Visit, phase: v.current, kind: d.text("kind"), began: e.TS.Time}
 	switch row.kind {
 	case "review":
-		row.round = v.fixes + 1
+		row.round = v.counted.Of(v.fixes)
 	case "fix":
 		row.round = v.fixes
 	case "implement":
@@ -171,7 +175,7 @@ func (v *view) reviewStarted(_ orchestrator.Event, d data) {
 	iteration := d.number("iteration")
 	r := v.round()
 	if r == nil || r.decided || r.iteration != iteration {
-		r = &round{iteration: iteration, verdicts: map[string]verdict{}}
+		r = &round{iteration: iteration, number: v.counted.Of(iteration), verdicts: map[string]verdict{}}
 		v.rounds = append(v.rounds, r)
 	}
 	r.tree = v.tree
@@ -202,9 +206,14 @@ func (v *view) verdictGiven(_ orchestrator.Event, d data) {
 	}
 }
 
-func (v *view) lastEvent(_ orchestrator.Event, d data) {
+func (v *view) lastEvent(e orchestrator.Event, d data) {
 	r := v.round()
 	switch d.text("event") {
+	case orchestrator.LastChanges:
+		if text := d.text("text"); text != "" {
+			v.changes = append(v.changes, changeRequest{e.TS.Time, d.text("actor"), text})
+		}
+		v.fixes = 0 // the next review begins a count of its own
 	case orchestrator.LastReviewPassed:
 		if r != nil {
 			r.decided, r.passed = true, true
@@ -224,20 +233,35 @@ func (v *view) reviewExhausted(_ orchestrator.Event, d data) {
 	v.exhausted, v.cap = true, d.number("cap")
 }
 
-func (v *view) gateOpened(_ orchestrator.Event, d data) { v.gate = d.text("gate") }
+func (v *view) gateOpened(e orchestrator.Event, d data) {
+	v.gateSeq = e.Seq
+	v.gate, v.digest, v.opened = d.text("gate"), d.text("digest"), orchestrator.GateReason(d.text("reason"))
+	v.findings = d.list("findings")
+}
 
-func (v *view) gateClosed(orchestrator.Event, data) { v.gate = "" }
+func (v *view) gateClosed(e orchestrator.Event, _ data) {
+	v.gate, v.digest, v.opened, v.findings = "", "", "", nil
+	decided := story.Decided(e)
+	v.decisions = append(v.decisions, decided)
+	if v.gateSeq > 0 {
+		v.closed = append(v.closed, closedAsk{seq: v.gateSeq, gate: &decided, at: e.TS.Time})
+	}
+}
 
-func (v *view) questionAsked(_ orchestrator.Event, d data) {
+func (v *view) questionAsked(e orchestrator.Event, d data) {
 	v.questions = append(v.questions, question{
-		id: d.text("id"), role: orchestrator.AgentKey(d.text("role"), d.text("task")), text: d.text("text"), options: d.list("options"), open: true,
+		seq: e.Seq, id: d.text("id"), role: orchestrator.AgentKey(d.text("role"), d.text("task")), text: d.text("text"), options: d.list("options"), open: true,
 	})
 }
 
-func (v *view) questionAnswered(_ orchestrator.Event, d data) {
+func (v *view) questionAnswered(e orchestrator.Event, d data) {
 	for i := range v.questions {
-		if v.questions[i].id == d.text("id") {
+		if v.questions[i].id == d.text("id") && v.questions[i].open {
 			v.questions[i].open = false
+			v.closed = append(v.closed, closedAsk{
+				seq: v.questions[i].seq, question: v.questions[i], at: e.TS.Time, who: d.text("actor"), late: d.flag("timeout"),
+				withdrawn: d.text("source") == orchestrator.SourceWithdrawn,
+			})
 		}
 	}
 }

@@ -298,15 +298,12 @@ func anyRule(*workflows.Definition, *State, Call) Judgement { return accepted() 
 // maxOpenQuestions is how many questions one agent may have open.
 const maxOpenQuestions = 3
 
-// askRule takes questions of agents at work only: nobody would wait for the answer.
-func askRule(def *workflows.Definition, s *State, c Call) Judgement {
-	key := AgentKey(c.Role, c.Task)
-	if _, owed := owedAgent(def, s, key); !owed || c.Launch != "" && s.Agents[key].Launch != c.Launch {
-		return refuse("the %s is not at work any more", key)
-	}
-	open := 0
+// AskJudgement says whether an agent may ask one more question. open counts those that the
+// state does not know yet.
+func AskJudgement(s *State, role, task string, unread int) Judgement {
+	open := unread
 	for _, q := range s.Questions {
-		if q.Open() && q.Role == c.Role && q.Task == c.Task {
+		if q.Open() && q.Role == role && q.Task == task {
 			open++
 		}
 	}
@@ -314,6 +311,15 @@ func askRule(def *workflows.Definition, s *State, c Call) Judgement {
 		return refuse("you have %d questions open, which is the most an agent may have; go on with what you can decide", open)
 	}
 	return accepted()
+}
+
+// askRule takes questions of agents at work only: nobody would wait for the answer.
+func askRule(def *workflows.Definition, s *State, c Call) Judgement {
+	key := AgentKey(c.Role, c.Task)
+	if _, owed := owedAgent(def, s, key); !owed || c.Launch != "" && s.Agents[key].Launch != c.Launch {
+		return refuse("the %s is not at work any more", key)
+	}
+	return AskJudgement(s, c.Role, c.Task, 0)
 }
 
 func list(items []string) string {

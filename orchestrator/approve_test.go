@@ -15,7 +15,7 @@ func TestGitHub57ApproveOfAPlanThatChangedIsRefused(t *testing.T) {
 		p := plan("serial", 1, false)
 		p.SHA256 = strings.Repeat(digest, 32)
 		m.tool("submit_plan", "planner", map[string]any{}, p)
-		return m.s.PlanSHA256
+		return m.s.GateDigest()
 	}
 	first := submit("a1")
 	m.command("changes", map[string]any{"text": "smaller"})
@@ -28,7 +28,16 @@ func TestGitHub57ApproveOfAPlanThatChangedIsRefused(t *testing.T) {
 	if m.s.Gate == nil || !strings.Contains(reason, second[:12]) {
 		t.Errorf("gate %v, reason %q", m.s.Gate, reason)
 	}
-	m.refused("approve", map[string]any{"of": second[:3]}) // too little to tell two apart
+	for n := range orchestrator.MinDigest { // too little to tell two apart, and said so
+		if n == 0 {
+			continue
+		}
+		m.refused("approve", map[string]any{"of": second[:n]})
+		reason, _ := m.last(orchestrator.EvCommandRefused).Data["reason"].(string)
+		if !strings.Contains(reason, "too short") || !strings.Contains(reason, second[:12]) {
+			t.Errorf("%d digits: %q", n, reason)
+		}
+	}
 	m.command("approve", map[string]any{"of": strings.ToUpper(second[:12])})
 	m.phase("implementing")
 }
@@ -40,7 +49,7 @@ func TestGitHub57ApproveOfATreeThatChangedIsRefused(t *testing.T) {
 		t.Fatalf("gate %v, tree %q", m.s.Gate, m.s.Integrated.Tree)
 	}
 	m.refused("approve", map[string]any{"of": "0000000"})
-	m.command("approve", map[string]any{"of": m.s.Integrated.Tree})
+	m.command("approve", map[string]any{"of": m.s.GateDigest()})
 	m.phase(orchestrator.PhaseDone)
 }
 

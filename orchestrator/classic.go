@@ -13,6 +13,7 @@ import (
 // for the upgrade of its state.
 type ClassicDir struct {
 	SessionID  string     `json:"session_id"`
+	Identity   string     `json:"identity"`
 	Branch     string     `json:"branch"`
 	Base       string     `json:"base"`
 	Integrated Integrated `json:"integrated"` // the content of the directory the work was done in
@@ -20,15 +21,20 @@ type ClassicDir struct {
 	Schedule   *workflows.Schedule `json:"schedule,omitempty"` // from plan.yaml, else execution_plan.yaml
 	PlanSHA256 string              `json:"plan_sha256,omitempty"`
 
-	Applied      []string `json:"applied,omitempty"` // tools of the lines that were consumed
-	Markers      []string `json:"markers,omitempty"` // N of each done_N
-	PMDone       bool     `json:"pm_done,omitempty"` // 01_product_management/done
+	Applied      []string `json:"applied,omitempty"`     // tools of the lines that were consumed
+	Markers      []string `json:"markers,omitempty"`     // N of each done_N
+	OldMarkers   []string `json:"old_markers,omitempty"` // of those made before the fix in hand was asked for
+	PMDone       bool     `json:"pm_done,omitempty"`     // 01_product_management/done
 	Architecture bool     `json:"architecture,omitempty"`
 	Execution    bool     `json:"execution,omitempty"` // execution_plan.yaml is valid
 	ExecutionAny bool     `json:"execution_any,omitempty"`
 	Design       bool     `json:"design,omitempty"`
 	FixRequest   bool     `json:"fix_request,omitempty"`
 	Passed       bool     `json:"passed,omitempty"` // review.md begins with a pass
+	Summary      bool     `json:"summary,omitempty"`
+	Changes      string   `json:"changes,omitempty"` // changes.md, asked for at the completion
+
+	Reviews map[string]ClassicReview `json:"reviews,omitempty"` // by role, of the valid files
 }
 
 // Infer returns the phase in which a session of the earlier tool was interrupted: its
@@ -53,7 +59,7 @@ func Infer(s *State, c *ClassicDir) string {
 		return "implementing"
 	case s.ReviewIteration > 0 && c.FixRequest && !slices.Contains(c.Markers, "1"):
 		return "fixing"
-	case !c.Passed:
+	case !c.Passed && !reviewPassedIn(s, c):
 		return "reviewing"
 	}
 	return "completing"
@@ -63,7 +69,7 @@ func Infer(s *State, c *ClassicDir) string {
 // was inferred.
 func (r *reducer) upgrade(c *ClassicDir) (inferred bool) {
 	s := r.s
-	s.SchemaVersion, s.SessionID, s.Workflow = SchemaVersion, c.SessionID, r.def.Name
+	s.SchemaVersion, s.SessionID, s.Identity, s.Workflow = SchemaVersion, c.SessionID, c.Identity, r.def.Name
 	s.BaseSHA, s.Integrated, s.FeatureBranch = c.Base, c.Integrated, c.Branch
 	s.CreatedAt, s.PhaseEnteredAt = r.now, r.now
 	if s.Visit == 0 {
@@ -88,7 +94,7 @@ func (r *reducer) upgrade(c *ClassicDir) (inferred bool) {
 		plan, _ := r.def.Kind(workflows.KindPlan)
 		s.Phase, inferred = plan.ID, true
 	}
-	r.adoptPhase()
+	r.adoptPhase(c)
 	return inferred
 }
 
@@ -148,7 +154,7 @@ func (r *reducer) adoptActive() {
 
 // adoptPhase fills in what our phases keep in the state and the earlier tool kept
 // elsewhere.
-func (r *reducer) adoptPhase() {
+func (r *reducer) adoptPhase(c *ClassicDir) {
 	s := r.s
 	phase, _ := r.phase()
 	if len(s.CompletedGroups) == s.GroupTotal {
@@ -157,13 +163,13 @@ func (r *reducer) adoptPhase() {
 	switch phase.Kind {
 	case workflows.KindFix:
 		s.SubplanStatus[FixTask] = SubplanRunning
-	case workflows.KindReview:
-		for _, role := range reviewRoles(r.def, s) {
-			if _, known := s.ActiveReviews[role]; !known && !s.AwaitingSummary {
-				s.ActiveReviews[role] = ReviewPending
-			}
+		for _, id := range c.OldMarkers { // else they would end the fix
+			r.effect(EffRemoveFiles, r.marker(id), Args{Paths: []string{r.marker(id)}, Visit: s.Visit})
 		}
+	case workflows.KindPlan:
+		s.ChangeRequest = Optional(c.Changes)
 	}
+	r.adoptReviews(phase, c)
 	if afterPlan[phase.Kind] && phase.Kind != workflows.KindImplement {
 		r.allDone()
 	}

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // commands are what a person may say to a running session. A handler returns
@@ -48,11 +49,11 @@ func (r *reducer) commandLine() {
 	case l.Session != "" && l.Session != r.s.SessionID:
 		r.ignore(Call{Tool: commandTool}, "foreign")
 		return
-	case known(l.ID), known(p.SourceID):
+	case r.known(l, commandTool), known(p.SourceID):
 		r.ignore(Call{Tool: commandTool}, "duplicate")
 		return
 	}
-	r.remember(l.ID)
+	r.rememberLine(l, commandTool)
 	r.remember(p.SourceID)
 	r.command(p)
 }
@@ -177,8 +178,8 @@ func (r *reducer) cmdApprove(p Payload) string {
 	switch {
 	case r.s.Gate == nil:
 		return "no gate is open"
-	case !r.shown(textArg(p, "of")):
-		return "what waits for approval is another one by now, " + cut(r.gateDigest(), 12) + ": look at it again"
+	case r.approveFault(p) != "":
+		return r.approveFault(p)
 	case r.s.Parked():
 		r.resumeRun(r.s.Phase, false)
 	case r.s.Ended():
@@ -194,7 +195,20 @@ func (r *reducer) cmdApprove(p Payload) string {
 			}
 		}
 	}
-	r.approve(a, p.Actor, p.Source)
+	r.approve(a, p.by())
+	return ""
+}
+
+// approveFault tells why an approval is not about the open gate. One that names no digest
+// means the gate that was open when it was said; a line tells the second of that, and one that
+// does not tell is older than any gate.
+func (r *reducer) approveFault(p Payload) string {
+	if of := textArg(p, "of"); of != "" {
+		return r.s.ShownFault(of)
+	}
+	if l := r.in.Line; l == nil || l.At.Add(time.Second).Before(r.s.Gate.OpenedAt.Time) {
+		return "it was said before the gate opened: look at what waits now, " + ShortDigest(r.s.GateDigest())
+	}
 	return ""
 }
 
@@ -212,7 +226,7 @@ func (r *reducer) cmdChanges(p Payload) string {
 	default:
 		return "no gate and no pull request is open; use say to tell an agent"
 	}
-	r.requestChanges(text, p.Actor, p.Source)
+	r.requestChanges(text, p.by())
 	return ""
 }
 
@@ -274,6 +288,9 @@ func (r *reducer) cmdAnswer(p Payload) string {
 	}
 	if !q.Open() {
 		return "question " + id + " was answered already"
+	}
+	if fault := q.pickFault(text); fault != "" {
+		return fault
 	}
 	if r.s.Parked() && r.s.OutcomeReason == ReasonQuestion {
 		r.resumeRun(r.s.Phase, false)

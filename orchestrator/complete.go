@@ -10,7 +10,7 @@ import (
 
 func (r *reducer) enterComplete(phase workflows.Phase) {
 	r.endResearch("the work is complete")
-	r.moveAside(r.gateFiles()...)
+	r.clearAnswers(r.now)
 	if r.s.Completion.Summary == "" {
 		file := path.Join(phase.Dir, "summary.md")
 		r.effect(EffMaterialise, file, Args{
@@ -25,19 +25,28 @@ func (r *reducer) enterComplete(phase workflows.Phase) {
 func (r *reducer) decideCompletion() {
 	set := r.s.Settings
 	exhausted := r.s.ReviewExhausted
+	phase, _ := r.def.Kind(workflows.KindComplete)
 	switch {
-	case r.s.Interactive && (exhausted || !set.SkipFinalApproval):
-		r.openGate(GateCompletion)
+	case r.s.Interactive && (exhausted || phase.Gate || !set.SkipFinalApproval):
+		r.openGate(GateCompletion, r.completionReason())
 	case !r.s.Interactive && exhausted && set.OnExhausted == "stop":
 		r.park(ReasonReviewExhausted, "the last review failed and no fix round is left", "resume to decide, or say what to change")
-	case !r.s.Interactive && !exhausted && set.ApproveCompletion:
-		r.openGate(GateCompletion)
+	case !r.s.Interactive && !exhausted && (phase.Gate || set.ApproveCompletion):
+		r.openGate(GateCompletion, r.completionReason())
 	case !r.s.Interactive && exhausted:
 		r.beginCommit(Approval{})
 	default:
 		r.writeApproval(Approval{By: "policy"})
 		r.beginCommit(Approval{})
 	}
+}
+
+// completionReason is why the result waits for a person.
+func (r *reducer) completionReason() GateReason {
+	if r.s.ReviewExhausted {
+		return GateExhausted
+	}
+	return GatePassed
 }
 
 // beginCommit starts the last steps.
@@ -82,7 +91,7 @@ func (r *reducer) askCommit() {
 	c := r.s.Completion
 	r.effect(EffCommit, "commit@"+r.round(), Args{
 		Commit: r.s.Integrated.Commit, Tree: r.s.Integrated.Tree, Base: r.s.BaseSHA, Exclude: c.Exclude,
-		Message: r.commitMessage(), Allowed: c.Approved && c.Shown && r.s.Interactive, Date: c.AuthorDate, Round: r.s.ChangeRound,
+		Message: r.commitMessage(), Allowed: c.Approved && c.Shown && (r.s.Interactive || c.Attended), Date: c.AuthorDate, Round: r.s.ChangeRound,
 		Branch: r.s.FeatureBranch,
 	}, r.fsPending()...)
 }
@@ -110,7 +119,7 @@ func (r *reducer) committed(_ Effect, res Result) {
 			return
 		}
 		c.Nothing, c.Approved = true, false
-		r.park(ReasonNothingToCommit, "the work changed nothing", "resume to end without a pull request, or say what to change")
+		r.park(ReasonNothingToCommit, "the work changed nothing", "say what to change; at a terminal, resume opens the gate, and approve ends it without a pull request")
 	case len(res.Findings) > 0:
 		r.blocked(res.Findings)
 	case res.Refused != "":
@@ -125,7 +134,8 @@ func (r *reducer) committed(_ Effect, res Result) {
 
 // blocked decides about findings of the output gate. The first time a person is
 // asked; when they let it look again, the findings are what is to be changed, or,
-// with the person at hand, what is shown at the gate.
+// with the person at hand, what is shown at the gate. What was approved before it
+// was shown is not approved.
 func (r *reducer) blocked(findings []string) {
 	c := &r.s.Completion
 	again := c.Rescan
@@ -136,12 +146,12 @@ func (r *reducer) blocked(findings []string) {
 		r.park(ReasonOutputGate, text, "resume to scan again, or say what to change")
 	case r.s.Paused:
 		c.Rescan = true // the step is taken again when the pause is over
-	case r.s.Interactive:
+	case r.s.Interactive, c.Attended:
 		c.Shown, c.Next = true, ""
-		r.openGate(GateCompletion)
+		r.openGate(GateCompletion, GateBlocked)
 	default:
 		r.requestChanges("The work cannot be published as it is. Remove what the output gate found:\n\n- "+
-			strings.Join(findings, "\n- "), systemAddress, "output_gate")
+			strings.Join(findings, "\n- "), origin{actor: systemAddress, source: sourceOutputGate})
 	}
 }
 
@@ -166,7 +176,11 @@ func (r *reducer) pushed(_ Effect, res Result) {
 	if res.Commit != "" { // commits of people were merged in
 		c.Commit, c.Tree = res.Commit, res.Tree
 	}
-	r.event(EvBranchPushed, map[string]any{"branch": r.s.FeatureBranch, "sha": c.Commit, "skipped": res.Skipped})
+	data := map[string]any{"branch": r.s.FeatureBranch, "sha": c.Commit, "skipped": res.Skipped}
+	if res.Withheld != "" {
+		data["withheld"] = string(res.Withheld)
+	}
+	r.event(EvBranchPushed, data)
 	c.Pushed, c.Rescan = res.Skipped == "", false
 	if !c.Pushed || r.s.GHAvailable == nil || !*r.s.GHAvailable {
 		r.goOn(StepEnd)

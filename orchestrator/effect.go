@@ -72,6 +72,7 @@ type Args struct {
 	Dir       string   `json:"dir,omitempty"`       // its path, when known
 	Base      string   `json:"base,omitempty"`
 	Visit     int      `json:"visit,omitempty"`
+	Before    Time     `json:"before"` // move_aside: only files written before; the zero time means all
 	Head      string   `json:"head,omitempty"`
 	Owned     []string `json:"owned,omitempty"`
 	Strict    bool     `json:"strict,omitempty"` // integrate: paths outside Owned are not merged
@@ -129,12 +130,15 @@ type Result struct {
 
 	// ensure_push, ensure_pr
 	Branch  string `json:"branch,omitempty"`
-	Skipped string `json:"skipped,omitempty"` // why nothing was sent; not a failure
+	Skipped string `json:"skipped,omitempty"` // why nothing was sent, in words; not a failure
 	Refused string `json:"refused,omitempty"` // why the other side will never take it
 	Number  int    `json:"number,omitempty"`
 	URL     string `json:"url,omitempty"`
 	Draft   bool   `json:"draft,omitempty"`
 	Adopted bool   `json:"adopted,omitempty"`
+
+	// ensure_push: with Skipped, what a program decides by
+	Withheld Withheld `json:"withheld,omitempty"`
 
 	// deliver_message: sent, refused or indeterminate; Mode tells how
 	Delivery string `json:"delivery,omitempty"`
@@ -147,6 +151,17 @@ type Result struct {
 	// materialise, write_file
 	SHA256 string `json:"sha256,omitempty"`
 }
+
+// Withheld is the reason for which a branch was not pushed although nothing failed.
+type Withheld string
+
+// The reasons for not pushing.
+const (
+	PushOff       Withheld = "off"       // github.push
+	PushElsewhere Withheld = "elsewhere" // origin is not on the GitHub server
+	PushReadOnly  Withheld = "read_only" // the account may not write to the repository
+	PushNoToken   Withheld = "no_token"
+)
 
 // ScopePath is a changed path outside a subplan's owned files.
 type ScopePath struct {

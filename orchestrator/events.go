@@ -76,6 +76,7 @@ const (
 	EvSubplanDone        = "subplan_done"
 	EvMergeConflict      = "merge_conflict"
 	EvScopeViolation     = "scope_violation"
+	EvWorkspaceLost      = "workspace_lost" // its files are gone; it is made again
 	EvReviewStarted      = "review_started"
 	EvVerdict            = "verdict"
 	EvFixRound           = "fix_round"

@@ -5,62 +5,84 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentmux/agentmux/workflows"
 )
 
 // openGate waits for a person. No agent runs meanwhile; research that was asked for
-// goes on when the gate is closed. Files of an earlier gate answer nothing.
-func (r *reducer) openGate(name string) {
+// continues when the gate is closed. Files of an earlier gate answer nothing.
+func (r *reducer) openGate(name string, why GateReason) {
 	for _, key := range slices.Sorted(maps.Keys(r.s.Agents)) {
 		r.stop(key)
 	}
-	if name == GatePlan {
-		r.moveAside(r.gateFiles()...)
+	gate := &Gate{Name: name, OpenedAt: r.now, Reason: why}
+	gate.Digest = gate.digest(r.s)
+	r.s.Gate = gate
+	r.clearAnswers(gate.OpenedAt)
+	data := map[string]any{"gate": name, "digest": gate.Digest, "reason": string(why)}
+	if name == GateCompletion {
+		data["tree"] = r.s.Integrated.Tree
 	}
-	r.s.Gate = &Gate{Name: name, OpenedAt: r.now}
-	r.event(EvGateOpened, map[string]any{"gate": name})
+	if why == GateBlocked {
+		data["findings"] = r.s.Completion.Findings
+	}
+	r.event(EvGateOpened, data)
 	if !r.s.Interactive {
 		r.deadline("gate", r.s.Settings.LimitHumanWait)
 	}
 }
 
-// gateDigest names what the open gate is about: the plan, or the tree of the result.
-func (r *reducer) gateDigest() string {
-	if r.s.Gate.Name == GatePlan {
-		return r.s.PlanSHA256
-	}
-	return r.s.Integrated.Tree
-}
-
-// shown reports whether a person who saw the digest of, or its beginning, saw what the gate
-// is about now. One who names none means whatever is open.
-func (r *reducer) shown(of string) bool {
-	now := r.gateDigest()
-	return of == "" || of == now || len(of) >= 7 && strings.HasPrefix(now, strings.ToLower(of))
+// clearAnswers moves the files aside that may answer a gate: those written before a time, or
+// with the zero time whatever is there. What writes such a file goes first.
+func (r *reducer) clearAnswers(before Time) {
+	files := r.gateFiles()
+	r.effect(EffMoveAside, files[0]+"@"+strconv.Itoa(r.s.Visit), Args{Paths: files, Visit: r.s.Visit, Before: before}, r.fsPending()...)
 }
 
 func (r *reducer) gateFiles() []string {
-	dir := dirOf(r.def, workflows.KindComplete)
-	return []string{path.Join(dir, "approval.json"), path.Join(dir, "changes.md")}
+	return []string{r.approvalFile(), path.Join(dirOf(r.def, workflows.KindComplete), ChangesFile)}
 }
 
-// closeGate closes an open gate.
-func (r *reducer) closeGate(action, actor, source string) {
+// The files that answer a gate, in the directory of the completion.
+const (
+	ApprovalFile = "approval.json"
+	ChangesFile  = "changes.md"
+)
+
+func (r *reducer) approvalFile() string {
+	return path.Join(dirOf(r.def, workflows.KindComplete), ApprovalFile)
+}
+
+// closeGate closes an open gate. Its answer goes with it: none counts for the next one.
+func (r *reducer) closeGate(action string, by origin) {
 	g := r.s.Gate
 	if g == nil {
 		return
 	}
 	r.s.Gate = nil
 	r.disarm("gate")
-	r.event(EvGateClosed, map[string]any{"gate": g.Name, "action": action, "actor": actor, "source": source})
+	r.clearAnswers(Time{})
+	r.event(EvGateClosed, map[string]any{
+		"gate": g.Name, "digest": g.Digest, "action": action, "actor": by.actor, "source": by.source, "origin": by.from, "pid": by.pid,
+	})
 }
 
+// origin tells where a word of a person came from.
+type origin struct {
+	actor  string
+	source string // cli, monitor, issue, file, or what of the program decided
+	from   string // the process or the file it came from, in words
+	pid    int    // of that process, 0 if there was none
+}
+
+func (p Payload) by() origin { return origin{p.Actor, p.Source, p.Origin, p.PID} }
+
 // approve answers an open gate.
-func (r *reducer) approve(a Approval, actor, source string) {
-	gate := r.s.Gate.Name
-	r.closeGate("approve", actor, source)
+func (r *reducer) approve(a Approval, by origin) {
+	gate, digest := r.s.Gate.Name, r.s.GateDigest()
+	r.closeGate("approve", by)
 	if gate == GatePlan {
 		r.leavePlan()
 		return
@@ -68,6 +90,7 @@ func (r *reducer) approve(a Approval, actor, source string) {
 	if a.By == "" {
 		a.By = "user"
 	}
+	a.Of = digest
 	r.writeApproval(a)
 	r.s.Completion.Approved = true
 	r.beginCommit(a)
@@ -79,35 +102,62 @@ func (r *reducer) writeApproval(a Approval) {
 		ExcludeFiles  []string `json:"exclude_files"`
 		CommitMessage string   `json:"commit_message,omitempty"`
 		By            string   `json:"by"`
-	}{"approve", append([]string{}, a.ExcludeFiles...), a.CommitMessage, a.By})
+		Of            string   `json:"of,omitempty"`
+	}{"approve", append([]string{}, a.ExcludeFiles...), a.CommitMessage, a.By, a.Of})
 	if err != nil {
 		panic("orchestrator: an approval always marshals: " + err.Error())
 	}
-	file := path.Join(dirOf(r.def, workflows.KindComplete), "approval.json")
+	file := r.approvalFile()
 	r.effect(EffWriteFile, file, Args{Path: file, SHA256: r.blob(string(body) + "\n")}, r.fsPending()...)
 }
 
 func (r *reducer) takeApproval(_ workflows.Phase, o *Observation) {
-	if o.Approval == nil || len(o.Problems) > 0 {
-		r.event(EvInputRejected, map[string]any{"tool": "approval.json", "role": "", "errors": o.Problems})
-		r.moveAside(path.Join(dirOf(r.def, workflows.KindComplete), "approval.json"))
+	problems := o.Problems
+	if o.Approval == nil && len(problems) == 0 {
+		problems = []string{"it could not be read"}
+	}
+	if len(problems) == 0 {
+		problems = r.s.answerFaults(o.Approval.Of, true, o.Written)
+	}
+	if len(problems) > 0 {
+		r.refuseAnswer(ApprovalFile, problems)
 		return
 	}
-	r.approve(*o.Approval, o.Approval.By, "file")
+	by := o.Approval.By
+	if by == "" {
+		by = "user"
+	}
+	r.approve(*o.Approval, origin{actor: by, source: SourceFile, from: o.Origin})
+}
+
+// refuseAnswer records why a file answers nothing, and moves it out of the way of a better one.
+func (r *reducer) refuseAnswer(name string, problems []string) {
+	r.event(EvInputRejected, map[string]any{"tool": name, "role": "", "errors": problems})
+	file := path.Join(dirOf(r.def, workflows.KindComplete), name)
+	r.effect(EffMoveAside, file+"@"+strconv.Itoa(r.s.Visit), Args{Paths: []string{file}, Visit: r.s.Visit}, r.fsPending()...)
 }
 
 func (r *reducer) takeChanges(_ workflows.Phase, o *Observation) {
-	if o.Approval == nil || strings.TrimSpace(o.Approval.Text) == "" {
+	problems := o.Problems
+	if len(problems) == 0 {
+		if o.Approval == nil || strings.TrimSpace(o.Approval.Text) == "" {
+			return
+		}
+		problems = r.s.answerFaults(o.Approval.Of, false, o.Written)
+	}
+	if len(problems) > 0 {
+		r.refuseAnswer(ChangesFile, problems)
 		return
 	}
-	file := path.Join(dirOf(r.def, workflows.KindComplete), "changes.md")
+	file := path.Join(dirOf(r.def, workflows.KindComplete), ChangesFile)
 	r.effect(EffRemoveFiles, file, Args{Paths: []string{file}, Visit: r.s.Visit})
-	r.requestChanges(o.Approval.Text, "user", "file")
+	r.requestChanges(o.Approval.Text, origin{actor: "user", source: SourceFile, from: o.Origin})
 }
 
-// requestChanges goes back to planning with what a person wants changed.
-func (r *reducer) requestChanges(text, actor, source string) {
-	r.closeGate("changes", actor, source)
+// requestChanges returns to planning with what a person wants changed.
+func (r *reducer) requestChanges(text string, by origin) {
+	r.closeGate("changes", by)
+	wanted := text
 	if r.s.ChangeRequest != "" {
 		text = string(r.s.ChangeRequest) + "\n\n" + text
 	}
@@ -115,6 +165,8 @@ func (r *reducer) requestChanges(text, actor, source string) {
 	r.s.ChangeRound++
 	r.s.Outcome, r.s.OutcomeReason, r.s.Paused = "", "", false
 	r.last(LastChanges)
+	asked := r.evs[len(r.evs)-1].Data
+	asked["text"], asked["actor"] = cut(wanted, maxEventText), by.actor
 	plan, _ := r.def.Kind(workflows.KindPlan)
 	r.leaveVisit()
 	r.dropPlan()

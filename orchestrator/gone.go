@@ -33,6 +33,12 @@ func (r *reducer) agentGone(rep *AgentReport) {
 		r.launch(o, true)
 		return
 	}
+	if r.stoppedByService(rep) {
+		return
+	}
+	if said := rep.Fault.said(); said != "" {
+		exit = said + ", " + exit
+	}
 	r.lost(rep.Key, exit, rep.Tail)
 }
 

@@ -21,8 +21,8 @@ func (r *reducer) applyPlan(Call) {
 	r.event(EvSchedule, map[string]any{
 		"groups": r.s.Schedule.Groups, "subplans": r.s.SubplanCount, "needs_design": r.s.Schedule.NeedsDesign,
 	})
-	if r.s.Settings.ApprovePlan {
-		r.openGate(GatePlan)
+	if r.s.Settings.ApprovePlan || phase.Gate {
+		r.openGate(GatePlan, GatePlanned)
 		return
 	}
 	r.leavePlan()

@@ -18,8 +18,9 @@ const (
 	InTimer        = "timer"         // level: a deadline passed
 	InEffectDone   = "effect_done"   // an effect is true
 	InEffectFailed = "effect_failed" // one try failed
-	InOverwritten  = "overwritten"   // somebody else wrote state.json
+	InOverwritten  = "overwritten"   // somebody else wrote state.json, or a file of the host repository
 	InLocked       = "locked"        // level: the issue takes no comments, nobody can answer there
+	InJump         = "jump"          // the clock was set, or the machine slept
 )
 
 // Input is one thing that happened, with all its evidence.
@@ -32,6 +33,8 @@ type Input struct {
 	Agent   *AgentReport `json:"agent,omitempty"`
 	Timer   string       `json:"timer,omitempty"` // name of the deadline
 	Effect  *Outcome     `json:"effect,omitempty"`
+	Path    string       `json:"path,omitempty"` // of what was overwritten; "" = state.json
+	Jump    Duration     `json:"jump,omitempty"` // by how much the time of day went further than time
 }
 
 // Ways a host takes a session.
@@ -47,8 +50,10 @@ type Start struct {
 	Settings *Settings   `json:"settings,omitempty"` // resume: refreshed configuration
 	Live     []string    `json:"live,omitempty"`     // launches whose pane is alive
 	PROpen   bool        `json:"pr_open,omitempty"`
-	Base     string      `json:"base,omitempty"`    // resume: the branch that pull requests go to from now on
-	Classic  *ClassicDir `json:"classic,omitempty"` // of a session of the earlier tool
+	Attended bool        `json:"attended,omitempty"` // resume: by a person at a terminal, whatever the session began as
+	Lost     []string    `json:"lost,omitempty"`     // resume: workspaces whose directories are gone
+	Base     string      `json:"base,omitempty"`     // resume: the branch that pull requests go to from now on
+	Classic  *ClassicDir `json:"classic,omitempty"`  // of a session of the earlier tool
 
 	Exited []AgentReport `json:"exited,omitempty"` // launches that ended while nobody hosted the session
 }
@@ -58,12 +63,14 @@ type Line struct {
 	File    string          `json:"file"` // base name
 	Cursor  Cursor          `json:"cursor"`
 	Tool    string          `json:"tool,omitempty"`
-	ID      string          `json:"id,omitempty"` // sha:<hash> for a line without one
+	ID      string          `json:"id,omitempty"`   // sha:<hash>, with :<n> behind n equal lines, for a line without one
+	Same    string          `json:"same,omitempty"` // sha:<hash> of a line without an id
 	Role    string          `json:"role,omitempty"`
 	Task    string          `json:"task,omitempty"`
 	Launch  string          `json:"launch,omitempty"`
 	Session string          `json:"session,omitempty"`
 	Visit   *int            `json:"visit,omitempty"` // nil in a classic line
+	At      Time            `json:"at"`              // its timestamp, in seconds; unset where it has none
 	Payload json.RawMessage `json:"payload,omitempty"`
 
 	Corrupt  string    `json:"corrupt,omitempty"` // why the line is none
@@ -73,6 +80,10 @@ type Line struct {
 	// Artifacts belong to the calls that Attribute finds, where these are several.
 	Artifacts []*Artifact `json:"artifacts,omitempty"`
 	Signal    string      `json:"signal,omitempty"` // the host was told to end; no line at all
+
+	Signed []byte `json:"-"`                // what MAC is of
+	MAC    []byte `json:"-"`                // nil in a line made by hand
+	Forged bool   `json:"forged,omitempty"` // it names a launch that has not written it
 }
 
 // Rewind tells that a line file is not the one the cursor was made for.
@@ -100,6 +111,8 @@ type Observation struct {
 	Artifact *Artifact `json:"artifact,omitempty"`
 	Approval *Approval `json:"approval,omitempty"`
 	Problems []string  `json:"problems,omitempty"`
+	Written  Time      `json:"written"`          // of an answer to a gate: when the file was last written
+	Origin   string    `json:"origin,omitempty"` // of an answer to a gate: the file and its owner
 }
 
 // What can be observed.
@@ -108,7 +121,7 @@ const (
 	ObserveSummary  = "summary"  // a stable summary.md
 	ObserveMarker   = "marker"   // done_<Name> made by hand
 	ObserveApproval = "approval" // approval.json at the completion gate
-	ObserveChanges  = "changes"  // changes.md at a gate; Artifact carries the text's blob
+	ObserveChanges  = "changes"  // changes.md at a gate
 	ObserveReview   = "review"   // a review file of a pending role, at a resume
 	ObserveDone     = "done"     // done made by hand in a session of the earlier tool; Name is the agent's key
 )
@@ -118,6 +131,7 @@ type Approval struct {
 	ExcludeFiles  []string `json:"exclude_files,omitempty"`
 	CommitMessage string   `json:"commit_message,omitempty"`
 	By            string   `json:"by,omitempty"`
+	Of            string   `json:"of,omitempty"`   // digest of what is approved
 	Text          string   `json:"text,omitempty"` // of changes.md
 }
 
@@ -142,6 +156,8 @@ type AgentReport struct {
 	ServerLost  bool     `json:"server_lost,omitempty"` // the tmux server went, not the agent
 	Tail        string   `json:"tail,omitempty"`
 	CLISession  string   `json:"cli_session,omitempty"`
+
+	Fault ServiceFault `json:"fault,omitempty"` // what ended it, as its last words say
 }
 
 // Classes of failed tries.
@@ -185,6 +201,8 @@ type Payload struct {
 	Actor        string         `json:"actor,omitempty"`
 	Source       string         `json:"source,omitempty"`
 	SourceID     string         `json:"source_id,omitempty"`
+	Origin       string         `json:"origin,omitempty"` // of a command: the process that wrote it, in words
+	PID          int            `json:"pid,omitempty"`
 	State        string         `json:"state,omitempty"`
 }
 

@@ -168,12 +168,25 @@ func (r *reducer) scopeViolation(id string, paths []ScopePath) {
 	r.event(EvScopeViolation, map[string]any{"id": id, "policy": r.s.Settings.ScopePolicy, "paths": paths})
 }
 
+// namesOf lists the first few paths in one line.
+func namesOf(paths []ScopePath) string {
+	const most = 10
+	var names []string
+	for _, p := range paths[:min(most, len(paths))] {
+		names = append(names, p.Path)
+	}
+	if len(paths) > most {
+		names = append(names, fmt.Sprintf("%d more", len(paths)-most))
+	}
+	return strings.Join(names, ", ")
+}
+
 // outOfScope sends a coder back once with the list, then asks a person.
 func (r *reducer) outOfScope(e Effect, paths []ScopePath) {
 	id := e.Args.Task
 	r.again(id)
 	if r.count("scope/"+id) > 1 {
-		r.park(ReasonScope, "subplan "+id+" changed files it does not own", "resume to let it try again, or say what to change")
+		r.park(ReasonScope, "subplan "+id+" changed files it does not own: "+namesOf(paths), "resume to let it try again, or say what to change")
 		return
 	}
 	var b strings.Builder

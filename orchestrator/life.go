@@ -63,6 +63,9 @@ func (r *reducer) turnEnded(rep *AgentReport) {
 	if r.waits(rep) || r.s.Interactive || r.s.Counters[rule].N == 0 && r.hasMail(rep.Key) {
 		return
 	}
+	if rep.Fault != "" && r.stoppedByService(rep) {
+		return // a reminder would be refused, too
+	}
 	if r.count(rule) > 1 {
 		r.lost(rep.Key, "its turn ended without a submission", rep.Tail)
 		return

@@ -117,3 +117,16 @@ func reviewRoles(def *workflows.Definition, s *State) []string {
 	}
 	return roles
 }
+
+// madeWithIdentity is the length of an identity that the session was made with. A session of an
+// older version was given a shorter one afterwards, when it was known by its name already.
+const madeWithIdentity = 16
+
+// PublicID is what a session is known by on the server: its name, and what tells it from
+// another one of that name in another clone.
+func PublicID(name, identity string) string {
+	if len(identity) != madeWithIdentity {
+		return name
+	}
+	return name + "-" + identity
+}

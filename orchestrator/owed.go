@@ -125,7 +125,7 @@ func reviewers(def *workflows.Definition, s *State, phase workflows.Phase) []Owe
 		if s.ActiveReviews[role] != ReviewPending {
 			continue
 		}
-		o := OwedAgent{Role: role, Template: "agents/" + role, Workspace: workspaceView + role,
+		o := OwedAgent{Role: role, Template: phase.ReviewPrompt(role), Workspace: workspaceView + role,
 			PromptFile: reviewPrompt(phase.Dir, role)}
 		if last, ok := s.ReviewResults[role]; ok && last.Verdict == "pass" && last.Tree != s.Integrated.Tree {
 			o.Since = last.Tree

@@ -34,7 +34,7 @@ var parks = []struct {
 	{orchestrator.ReasonNothingToCommit, func(m *sim) {
 		m.result = completion(orchestrator.EffCommit, orchestrator.Result{Empty: true})
 		m.toEnd()
-	}, gateOpens},
+	}, staysEmpty},
 	{orchestrator.ReasonReviewTimeout, func(m *sim) {
 		m.toReview("serial", 1)
 		m.timer("review")
@@ -119,6 +119,18 @@ func gateOpens(t *testing.T, m *sim) {
 	if m.s.Outcome != orchestrator.OutcomeDone {
 		t.Errorf("outcome %q", m.s.Outcome)
 	}
+}
+
+// staysEmpty expects that nobody was asked, so nothing was approved; a person at a terminal
+// gets the gate.
+func staysEmpty(t *testing.T, m *sim) {
+	t.Helper()
+	m.parked(orchestrator.ReasonNothingToCommit)
+	m.resumeAtTerminal()
+	if m.s.Gate == nil || m.s.Gate.Reason != orchestrator.GateNothing {
+		t.Fatalf("gate %+v", m.s.Gate)
+	}
+	gateOpens(t, m)
 }
 
 func runs(key string) func(*testing.T, *sim) {
@@ -217,8 +229,8 @@ func TestProtocolP17NoLoopOfParks(t *testing.T) {
 		m := newSim(t, "quick", nil)
 		m.result = completion(orchestrator.EffCommit, orchestrator.Result{Empty: true})
 		m.toEnd()
-		m.resume("")
-		m.resume("")
+		m.resumeAtTerminal()
+		m.resumeAtTerminal()
 		m.command("approve", nil)
 		m.phase(orchestrator.PhaseDone)
 		if m.s.Completion.PRNumber != 0 || m.count(orchestrator.EvBranchPushed) != 0 {
@@ -288,7 +300,7 @@ func TestProtocolK6ApprovalFiles(t *testing.T) {
 	t.Run("good approval", func(t *testing.T) {
 		m := gate(t)
 		m.see(orchestrator.Observation{What: orchestrator.ObserveApproval, Evidence: "a", Approval: &orchestrator.Approval{
-			ExcludeFiles: []string{"tmp/x"}, CommitMessage: "feat: y",
+			ExcludeFiles: []string{"tmp/x"}, CommitMessage: "feat: y", Of: m.s.GateDigest(),
 		}})
 		m.phase(orchestrator.PhaseDone)
 		for _, e := range m.done {

@@ -177,7 +177,7 @@ func TestProtocolP15PauseAtAGate(t *testing.T) {
 		m.refused("approve", nil)
 		m.refused("changes", map[string]any{"text": "more"})
 		m.refused("retry", nil)
-		m.see(orchestrator.Observation{What: orchestrator.ObserveApproval, Evidence: "a", Approval: &orchestrator.Approval{}})
+		m.see(orchestrator.Observation{What: orchestrator.ObserveApproval, Evidence: "a", Approval: &orchestrator.Approval{Of: m.s.GateDigest()}})
 		m.phase("completing")
 		m.command("resume", nil)
 		m.command("approve", nil)

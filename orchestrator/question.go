@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,6 +11,9 @@ import (
 const synthetic = "nobody answered: take the safest reading and write it down"
 
 func questionTimer(id string) string { return "question/" + id }
+
+// SourceWithdrawn is the source of the answer to a question that needs none any more.
+const SourceWithdrawn = "withdrawn"
 
 // hostQuestions begins the ids of the questions that the session itself asks. No
 // agent's question has such an id.
@@ -30,9 +34,14 @@ func (r *reducer) applyAsk(c Call) {
 	}
 }
 
-func (r *reducer) nextQuestion() string {
-	for n := len(r.s.Questions) + 1; ; n++ {
-		if id := "q" + strconv.Itoa(n); r.question(id) == nil {
+func (r *reducer) nextQuestion() string { return NextQuestion(r.s, 0) }
+
+// NextQuestion is the id of the next question, behind as many that the state does not know
+// yet.
+func NextQuestion(s *State, unread int) string {
+	for n := len(s.Questions) + unread + 1; ; n++ {
+		id := "q" + strconv.Itoa(n)
+		if !slices.ContainsFunc(s.Questions, func(q Question) bool { return q.ID == id }) {
 			return id
 		}
 	}
@@ -72,6 +81,15 @@ func (r *reducer) openQuestions() []string {
 
 // answer closes a question and tells the agent. An option's number stands for
 // its text.
+// pickFault tells why a number picks none of the options; "" for any other answer.
+func (q *Question) pickFault(text string) string {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || len(q.Options) == 0 || n >= 1 && n <= len(q.Options) || slices.Contains(q.Options, text) {
+		return ""
+	}
+	return fmt.Sprintf("question %s has no option %d: answer with a number from 1 to %d, or in words", q.ID, n, len(q.Options))
+}
+
 func (r *reducer) answer(q *Question, text, actor, source string, timeout bool) {
 	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 1 && n <= len(q.Options) {
 		text = q.Options[n-1]
@@ -94,7 +112,7 @@ func (r *reducer) answer(q *Question, text, actor, source string, timeout bool) 
 func (r *reducer) withdraw(q *Question) {
 	q.AnsweredBy, q.AnsweredAt = "system", r.now
 	r.disarm(questionTimer(q.ID))
-	r.event(EvQuestionAnswered, map[string]any{"id": q.ID, "actor": "system", "source": "withdrawn", "timeout": false})
+	r.event(EvQuestionAnswered, map[string]any{"id": q.ID, "actor": "system", "source": SourceWithdrawn, "timeout": false})
 }
 
 func (r *reducer) questionTimeout(id string) {

@@ -116,3 +116,54 @@ func TestProtocolA5Questions(t *testing.T) {
 		m.refused("answer", map[string]any{"text": "x"})
 	})
 }
+
+// A number that picks no option is no answer, but for an option that is that number.
+func TestAnAnswerPicksAnOptionThatIsThere(t *testing.T) {
+	ask := func(t *testing.T, options ...string) *sim {
+		m := newSim(t, "quick", nil)
+		m.tool("ask_human", "planner", map[string]any{"id": "q1", "question": "?", "options": options}, nil)
+		return m
+	}
+	for _, text := range []string{"7", "0", "-1", " 3 "} {
+		m := ask(t, "a", "b")
+		m.refused("answer", map[string]any{"text": text})
+		if reason, _ := m.last(orchestrator.EvCommandRefused).Data["reason"].(string); !strings.Contains(reason, "from 1 to 2") {
+			t.Errorf("%q: %s", text, reason)
+		}
+		m.command("answer", map[string]any{"text": "2"})
+		if got := m.s.Questions[0].Answer; got != "b" {
+			t.Errorf("answered %q", got)
+		}
+	}
+	for text, options := range map[string][]string{"10": {"10", "20"}, "7": nil, "7 of them": {"a", "b"}} {
+		m := ask(t, options...)
+		m.command("answer", map[string]any{"text": text})
+		if got := m.s.Questions[0].Answer; string(got) != text {
+			t.Errorf("answered %q, want %q", got, text)
+		}
+	}
+}
+
+// What a session would refuse is known without asking it, also of one that is resumed first.
+func TestForesee(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	at := m.now
+	say := orchestrator.Payload{Name: "say", Args: map[string]any{"text": "look"}}
+	approve := orchestrator.Payload{Name: "approve"}
+	if got := orchestrator.Foresee(m.def, m.s, say, at, false); got != "" {
+		t.Errorf("say: %s", got)
+	}
+	m.command("stop", nil)
+	if got := orchestrator.Foresee(m.def, m.s, say, at, false); got != "the session has ended" {
+		t.Errorf("say behind the end: %s", got)
+	}
+	if got := orchestrator.Foresee(m.def, m.s, say, at, true); got != "" {
+		t.Errorf("say, then resume: %s", got)
+	}
+	if got := orchestrator.Foresee(m.def, m.s, approve, at, true); got != "no gate is open" {
+		t.Errorf("approve: %s", got)
+	}
+	if m.s.Phase != orchestrator.PhaseFailed {
+		t.Errorf("phase %s", m.s.Phase)
+	}
+}

@@ -54,6 +54,7 @@ var handlers = map[string]func(*reducer){
 	InEffectFailed: (*reducer).effectFailed,
 	InOverwritten:  (*reducer).overwritten,
 	InLocked:       (*reducer).locked,
+	InJump:         (*reducer).jumped,
 }
 
 // reducer carries one reduction. Its methods change the cloned state and note
@@ -224,7 +225,12 @@ func conditions(s *State) workflows.Conditions {
 	}
 }
 
-// overwritten records that somebody wrote state.json; our version stays.
+// overwritten records that somebody wrote state.json, or what git obeys in the host repository;
+// our version stays.
 func (r *reducer) overwritten() {
-	r.event(EvStateOverwritten, map[string]any{"path": "state.json"})
+	path := r.in.Path
+	if path == "" {
+		path = "state.json"
+	}
+	r.event(EvStateOverwritten, map[string]any{"path": path})
 }

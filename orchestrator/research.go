@@ -20,7 +20,7 @@ func (r *reducer) applyDispatch(c Call) {
 		marker := researchMarker(kind, topic)
 		r.effect(EffRemoveFiles, marker, Args{Paths: []string{marker}, Visit: r.s.Visit})
 	}
-	hash := r.blob(researchRequest(kind, c.Payload))
+	hash := r.blob(ResearchRequest(kind, c.Payload))
 	file := path.Join(dir, "request.md")
 	r.effect(EffWriteFile, file, Args{Path: file, SHA256: hash}, r.fsPending()...)
 	o := researcher(kind, topic)
@@ -90,8 +90,8 @@ func (r *reducer) tellResearch(owner, headline, body string) {
 	}
 }
 
-// researchRequest is the text of request.md: what the researcher has to answer.
-func researchRequest(kind string, p Payload) string {
+// ResearchRequest is the text of request.md: what the researcher has to answer.
+func ResearchRequest(kind string, p Payload) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Research request: %s\n\nType: %s\n\n## Context\n\n%s\n\n## Questions\n\n", p.Topic, kind, p.Context)
 	for i, q := range p.Questions {

@@ -106,11 +106,12 @@ func (r *reducer) decideReview(phase workflows.Phase) {
 	}
 }
 
-// results maps the roles that have a verdict to the blobs of their reviews.
+// results maps the roles that have a verdict to the blobs of their reviews. A verdict
+// without one was taken over from the earlier tool, before its file was.
 func (r *reducer) results(match func(ReviewResult) bool) map[string]string {
 	sources := map[string]string{}
 	for role, res := range r.s.ReviewResults {
-		if match(res) {
+		if res.SHA256 != "" && match(res) {
 			sources[role] = res.SHA256
 		}
 	}

@@ -165,7 +165,7 @@ func (m *sim) commandInput(name string, args map[string]any) orchestrator.Input 
 		m.t.Fatal(err)
 	}
 	return orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{
-		File: "commands.jsonl", Tool: "command", ID: fmt.Sprintf("cmd%d", m.line), Payload: body,
+		File: "commands.jsonl", Tool: "command", ID: fmt.Sprintf("cmd%d", m.line), Payload: body, At: orchestrator.At(m.now),
 	}}
 }
 
@@ -263,6 +263,16 @@ func (m *sim) resume(changes string) {
 	settings := m.s.Settings
 	m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{
 		Mode: orchestrator.StartResume, Changes: changes, Settings: &settings,
+	}})
+	m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: m.live()}})
+}
+
+// resumeAtTerminal resumes as a person at a terminal does, whatever the session began as.
+func (m *sim) resumeAtTerminal() {
+	m.t.Helper()
+	settings := m.s.Settings
+	m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{
+		Mode: orchestrator.StartResume, Settings: &settings, Attended: true,
 	}})
 	m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: m.live()}})
 }

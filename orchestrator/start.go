@@ -47,12 +47,13 @@ func (r *reducer) resume() {
 	switch changes := r.in.Start.Changes; {
 	case changes != "" && (r.s.Parked() || r.pullOpen() || r.s.Gate != nil && !r.s.Ended()):
 		r.recordResumed(r.s.Phase, false)
-		r.requestChanges(changes, "user", "cli")
+		r.loseWorkspaces(r.in.Start.Lost)
+		r.requestChanges(changes, origin{actor: "user", source: "cli", from: "agentmux resume --changes"})
 	case r.s.Phase == PhaseDone: // nothing is owed but what is pending
 	default:
 		r.resumeRun(r.s.Phase, false)
 		if changes != "" {
-			r.requestChanges(changes, "user", "cli")
+			r.requestChanges(changes, origin{actor: "user", source: "cli", from: "agentmux resume --changes"})
 		}
 	}
 }
@@ -77,6 +78,9 @@ func (r *reducer) resumeRun(from string, inferred bool) {
 	for key, a := range r.s.Agents {
 		a.Retries = 0
 		r.s.Agents[key] = a
+	}
+	if start := r.in.Start; start != nil {
+		r.loseWorkspaces(start.Lost)
 	}
 	r.rearm()
 	r.reissue(reason)
@@ -185,10 +189,16 @@ func (r *reducer) againReviewersSilently() {
 
 func (r *reducer) reissueCompletion(reason string) {
 	c := &r.s.Completion
+	attended := r.s.Interactive || r.in.Start != nil && r.in.Start.Attended
+	if r.s.Gate == nil {
+		c.Attended = attended
+	}
 	switch {
 	case r.s.Gate != nil:
-	case reason == ReasonReviewExhausted, reason == ReasonNothingToCommit:
-		r.openGate(GateCompletion)
+	case reason == ReasonReviewExhausted:
+		r.openGate(GateCompletion, GateExhausted)
+	case reason == ReasonNothingToCommit && attended:
+		r.openGate(GateCompletion, GateNothing)
 	case c.Next == "": // nothing was decided yet
 		r.decideCompletion()
 	default:

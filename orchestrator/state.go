@@ -34,6 +34,8 @@ type State struct {
 	Workflow         string   `json:"workflow"`
 	DefinitionSHA256 string   `json:"definition_sha256"`
 	SessionID        string   `json:"session_id"`
+	Identity         string   `json:"identity,omitempty"` // of its creation: two sessions of one name have two
+	Noted            string   `json:"noted,omitempty"`    // what the machine's note of the session knows it by
 	CreatedAt        Time     `json:"created_at"`
 	Repo             Optional `json:"repo"`
 	IssueTitle       Optional `json:"issue_title"`
@@ -135,6 +137,7 @@ const (
 	ReasonPushRejected    = "push_rejected"
 	ReasonCommitRefused   = "commit_refused"
 	ReasonPRRefused       = "pr_refused"
+	ReasonLogin           = "login"
 )
 
 // Statuses of a subplan.
@@ -191,8 +194,10 @@ type Integrated struct {
 
 // Gate is a decision that waits for a person.
 type Gate struct {
-	Name     string `json:"name"`
-	OpenedAt Time   `json:"opened_at"`
+	Name     string     `json:"name"`
+	OpenedAt Time       `json:"opened_at"`
+	Digest   string     `json:"digest,omitempty"` // of what it shows, see GateDigest
+	Reason   GateReason `json:"reason,omitempty"`
 }
 
 // Schedule is the accepted plan as the reducer uses it.
@@ -294,10 +299,11 @@ type Completion struct {
 	Draft      bool     `json:"draft,omitempty"`
 	Summary    string   `json:"summary,omitempty"` // sha256 of the accepted or fallback summary
 	Exhausted  bool     `json:"exhausted,omitempty"`
-	Next       string   `json:"next,omitempty"`    // the step that is to be taken, one of the Step constants
-	Nothing    bool     `json:"nothing,omitempty"` // there was nothing to commit, and a person was told so
-	Rescan     bool     `json:"rescan,omitempty"`  // a person let the output gate look again
-	Shown      bool     `json:"shown,omitempty"`   // Findings were shown to the person who approves
+	Next       string   `json:"next,omitempty"`     // the step that is to be taken, one of the Step constants
+	Nothing    bool     `json:"nothing,omitempty"`  // there was nothing to commit, and a person was told so
+	Rescan     bool     `json:"rescan,omitempty"`   // a person let the output gate look again
+	Shown      bool     `json:"shown,omitempty"`    // Findings were shown to the person who approves
+	Attended   bool     `json:"attended,omitempty"` // a person at a terminal resumed the completion
 }
 
 // Steps of a completion. A resume goes on at the one that is not done.

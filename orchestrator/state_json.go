@@ -31,7 +31,7 @@ func (e *CorruptError) Error() string { return "corrupt: " + e.Reason }
 
 type plainState State
 
-// Encode returns the bytes of state.json: two-space indent, final newline. Everything that
+// Encode returns the bytes of state.json: two-space indent, a checksum, final newline. Everything that
 // writes a state comes through here, so it is here that a last_event outside of the catalog
 // is refused.
 func (s *State) Encode() ([]byte, error) {
@@ -52,7 +52,7 @@ func (s *State) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode state: %w", err)
 	}
 	out.WriteByte('\n')
-	return out.Bytes(), nil
+	return s.seal(out.Bytes()), nil
 }
 
 func appendUnknown(body []byte, unknown map[string]rawJSON) ([]byte, error) {
@@ -81,6 +81,13 @@ func Decode(data []byte) (*State, error) {
 	if err := json.Unmarshal(data, &keys); err != nil {
 		return nil, &CorruptError{"state.json: " + jsonCause(err)}
 	}
+	if err := checkVersion(keys["schema_version"]); errors.Is(err, ErrNewer) {
+		return nil, err
+	}
+	if broken := sealBroken(data, keys); broken != "" {
+		return nil, &CorruptError{"state.json " + broken}
+	}
+	delete(keys, checksumKey)
 	for key, convert := range conversions {
 		if raw, ok := keys[key]; ok {
 			keys[key] = convert(raw)
@@ -108,11 +115,28 @@ func Decode(data []byte) (*State, error) {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("last_event %q is not in the catalog, taken as %s", s.LastEvent, LastResumed))
 		s.LastEvent = LastResumed
 	}
+	if s.IsClassic() && s.Outcome == "" {
+		s.Outcome = s.classicOutcome()
+	}
 	return s, nil
 }
 
 // IsClassic reports whether the earlier tool wrote this state.
 func (s *State) IsClassic() bool { return s.SchemaVersion == 0 }
+
+// classicOutcome is what the phase and the event of the earlier tool say of an end: it knew
+// no outcomes.
+func (s *State) classicOutcome() Optional {
+	switch {
+	case s.Phase == PhaseDone:
+		return OutcomeDone
+	case s.Phase != PhaseFailed:
+		return ""
+	case s.LastEvent == LastRunCanceled || s.Category == OutcomeCanceled:
+		return OutcomeCanceled
+	}
+	return OutcomeFailed
+}
 
 // NewState returns a State with the initial value of every key; the launcher fills in what it knows.
 func NewState() *State {
@@ -178,6 +202,7 @@ func fullState() *State {
 	s := NewState()
 	yes := true
 	s.GHAvailable, s.IssueNumber, s.AwaitingSummary, s.Mirror = &yes, 1, true, true
+	s.Identity, s.Noted = "0", "0"
 	s.ResearchTasks = map[string]string{"a": "b"}
 	s.WebResearchTasks = s.ResearchTasks
 	s.Conflicts = map[string][]string{"1": {"a"}}

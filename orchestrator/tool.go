@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentmux/agentmux/workflows"
@@ -93,7 +94,7 @@ func (r *reducer) toolLine() {
 		r.reject(call, problems)
 		return
 	}
-	r.remember(l.ID)
+	r.rememberLine(l, call.Tool)
 	appliers[l.Tool](r, call)
 }
 
@@ -125,7 +126,9 @@ func (r *reducer) ignoreReason(l *Line, c Call) string {
 	switch {
 	case l.Session != "" && l.Session != r.s.SessionID:
 		return "foreign"
-	case l.ID != "" && slices.Contains(r.s.RecentIDs, l.ID):
+	case l.Forged:
+		return "forged"
+	case r.known(l, c.Tool):
 		return "duplicate"
 	case !PhaseBound(c.Tool):
 		return ""
@@ -135,6 +138,27 @@ func (r *reducer) ignoreReason(l *Line, c Call) string {
 		return "stale"
 	}
 	return ""
+}
+
+// known reports whether a line was applied before. Of lines without an id, what is said
+// twice in one visit in the same words is said once; of a submission the state tells that.
+func (r *reducer) known(l *Line, tool string) bool {
+	return l.ID != "" && slices.Contains(r.s.RecentIDs, l.ID) ||
+		l.Same != "" && !submits(tool) && slices.Contains(r.s.RecentIDs, r.inVisit(l))
+}
+
+// submits reports whether a tool hands something in, which the state takes once.
+func submits(tool string) bool { return strings.HasPrefix(tool, "submit_") }
+
+// inVisit names a line without an id within the present visit.
+func (r *reducer) inVisit(l *Line) string { return l.Same + "@" + strconv.Itoa(r.s.Visit) }
+
+// rememberLine remembers a line that is applied.
+func (r *reducer) rememberLine(l *Line, tool string) {
+	r.remember(l.ID)
+	if l.Same != "" && !submits(tool) {
+		r.remember(r.inVisit(l))
+	}
 }
 
 func (r *reducer) currentLaunch(c Call) bool {
@@ -154,7 +178,7 @@ func (r *reducer) several(l *Line, calls []Call) {
 			continue
 		}
 		if taken == 0 {
-			r.remember(l.ID)
+			r.rememberLine(l, c.Tool)
 		}
 		taken++
 		one := *l

@@ -146,7 +146,12 @@ var attempts = []struct {
 	{"see summary", bySight(orchestrator.Observation{What: orchestrator.ObserveSummary, Artifact: textArtifact("s")})},
 	{"see done_1", bySight(orchestrator.Observation{What: orchestrator.ObserveMarker, Name: "1"})},
 	{"see done_2", bySight(orchestrator.Observation{What: orchestrator.ObserveMarker, Name: "2"})},
-	{"see approval", bySight(orchestrator.Observation{What: orchestrator.ObserveApproval, Approval: &orchestrator.Approval{}})},
+	{"see approval", func(m *sim) orchestrator.Input {
+		return bySight(orchestrator.Observation{
+			What: orchestrator.ObserveApproval, Approval: &orchestrator.Approval{Of: m.s.GateDigest()},
+		})(m)
+	}},
+	{"see approval of what", bySight(orchestrator.Observation{What: orchestrator.ObserveApproval, Approval: &orchestrator.Approval{}})},
 	{"see bad approval", bySight(orchestrator.Observation{What: orchestrator.ObserveApproval, Problems: []string{"action"}})},
 	{"see changes", bySight(orchestrator.Observation{What: orchestrator.ObserveChanges, Approval: &orchestrator.Approval{Text: "more"}})},
 	{"see review", bySight(orchestrator.Observation{What: orchestrator.ObserveReview, Name: "reviewer_logic", Artifact: review("reviewer_logic", "pass")})},

@@ -39,6 +39,11 @@ func (s *Server) argv() []string {
 
 // run executes one tmux command line and returns what it printed.
 func (s *Server) run(ctx context.Context, stdin []byte, args ...string) (string, error) {
+	if args[0] != "-V" { // which asks no server
+		if err := s.trust(); err != nil {
+			return "", fmt.Errorf("tmux %s: %w", args[0], err)
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	argv := append(s.argv(), args...)

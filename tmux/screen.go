@@ -6,8 +6,8 @@ import (
 )
 
 // keyLength is how many characters of the end of a line identify it on a screen. An
-// input box may show no more than the end.
-const keyLength = 32
+// input box may show no more than its last few words.
+const keyLength = 12
 
 // screen is the visible text of a pane, searched for one line.
 type screen struct {

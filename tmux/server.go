@@ -62,7 +62,8 @@ type Server struct {
 	timeout time.Duration
 
 	mu    sync.Mutex
-	locks map[string]*sync.Mutex // by pane id: one Submit at a time
+	locks map[string]*paneLock // by pane id: one Submit at a time
+	known os.FileInfo          // the socket whose listener was found to be ours
 }
 
 var (
@@ -99,7 +100,7 @@ func New(o Options) (*Server, error) {
 		conf:    strings.TrimSuffix(o.Socket, ".sock") + ".conf",
 		tags:    append([]string(nil), o.Tags...),
 		timeout: o.Timeout,
-		locks:   map[string]*sync.Mutex{},
+		locks:   map[string]*paneLock{},
 	}
 	if s.binary == "" {
 		s.binary = "tmux"
@@ -125,6 +126,19 @@ func (s *Server) Started(ctx context.Context) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("read the server's start time: %w", err)
 	}
 	return time.Unix(sec, 0), nil
+}
+
+// PID returns the process of the running server.
+func (s *Server) PID(ctx context.Context) (int, error) {
+	out, err := s.run(ctx, nil, "display-message", "-p", "#{pid}")
+	if err != nil {
+		return 0, fmt.Errorf("ask for the server's process: %w", err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(out))
+	if err != nil {
+		return 0, fmt.Errorf("read the server's process: %w", err)
+	}
+	return pid, nil
 }
 
 // KillServer ends the server with all its panes and removes the socket and the
@@ -228,16 +242,31 @@ func sessionTarget(session string) (string, error) {
 	return "=" + session, nil
 }
 
-// paneLock returns the lock that keeps two Submit calls for one pane apart.
-func (s *Server) paneLock(pane string) *sync.Mutex {
+// paneLock is held by one Submit at a time; waiting counts who has or wants it.
+type paneLock struct {
+	sync.Mutex
+	waiting int
+}
+
+// lockPane keeps two Submit calls for one pane apart. unlock must be called.
+func (s *Server) lockPane(pane string) (unlock func()) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	l := s.locks[pane]
 	if l == nil {
-		l = &sync.Mutex{}
+		l = &paneLock{}
 		s.locks[pane] = l
 	}
-	return l
+	l.waiting++
+	s.mu.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if l.waiting--; l.waiting == 0 {
+			delete(s.locks, pane) // panes come and go for as long as the server lives
+		}
+	}
 }
 
 // checkPrivate refuses a socket directory that somebody else could write to or own.

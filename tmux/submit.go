@@ -67,9 +67,7 @@ func (s *Server) Submit(ctx context.Context, pane, line string, o SubmitOptions)
 	case len(line) > maxLine:
 		return refused("the line has %d bytes, at most %d are typed", len(line), maxLine), nil
 	}
-	lock := s.paneLock(pane)
-	lock.Lock()
-	defer lock.Unlock()
+	defer s.lockPane(pane)()
 	d := &submission{server: s, pane: pane, line: line, opts: o, key: key(line)}
 	if d.opts.ShowLimit <= 0 {
 		d.opts.ShowLimit = 5 * time.Second
@@ -256,9 +254,7 @@ func (s *Server) SendKey(ctx context.Context, pane string, keys ...string) (Outc
 	if !paneForm.MatchString(pane) || len(keys) == 0 {
 		return refused("no key or no pane"), nil
 	}
-	lock := s.paneLock(pane)
-	lock.Lock()
-	defer lock.Unlock()
+	defer s.lockPane(pane)()
 	d := &submission{server: s, pane: pane}
 	do := fmt.Sprintf("send-keys -t %s -- %s ; display-message -p KEYED", pane, strings.Join(keys, " "))
 	out, err := s.run(ctx, nil, "if-shell", "-F", "-t", pane, d.guard(), do, targeted(refusal, pane))

@@ -57,6 +57,7 @@ func TestSubmitDeliversEveryLineOnce(t *testing.T) {
 	for name, env := range map[string][]string{
 		"bracketed paste": {"TUI_BRACKETED=1", "TUI_SWALLOW=5"},
 		"plain":           {"TUI_SWALLOW=4"},
+		"narrow box":      {"TUI_BRACKETED=1", "TUI_SWALLOW=5", "TUI_NARROW=18"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

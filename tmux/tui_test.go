@@ -12,12 +12,14 @@ import (
 
 // tui is a full-screen program that behaves as badly as the real ones: it starts slowly
 // and forgets what came before, takes an Enter that comes with the text as text, drops
-// some Enters, shows a clock, wraps its input in a frame, and may end in the middle.
+// some Enters, shows a clock, wraps its input in a frame or shows only the end of it, and
+// may end in the middle.
 type tui struct {
 	deaf     bool // no Enter is ever taken
 	silent   bool // what was taken is not shown
 	swallow  int  // every n-th first Enter for a line is dropped; 0: none
 	die      int  // end after that many lines; 0: never
+	narrow   int  // how much of the end of its input it shows; 0: all
 	lines    int
 	dropped  bool
 	input    []rune
@@ -34,7 +36,7 @@ func runTUI() int {
 		return 1
 	}
 	defer log.Close()
-	t := &tui{deaf: os.Getenv("TUI_DEAF") != "", silent: os.Getenv("TUI_SILENT") != "", swallow: number("TUI_SWALLOW"), die: number("TUI_DIE"), log: log}
+	t := &tui{deaf: os.Getenv("TUI_DEAF") != "", silent: os.Getenv("TUI_SILENT") != "", swallow: number("TUI_SWALLOW"), die: number("TUI_DIE"), narrow: number("TUI_NARROW"), log: log}
 	keys := make(chan []byte)
 	raw := exec.Command("stty", "raw", "-echo")
 	raw.Stdin = os.Stdin
@@ -112,7 +114,11 @@ func (t *tui) draw() {
 		}
 	}
 	b.WriteString("╭" + strings.Repeat("─", 62) + "╮\r\n")
-	for _, row := range wrap(t.input, 60) {
+	shown := t.input
+	if t.narrow > 0 {
+		shown = shown[max(0, len(shown)-t.narrow):]
+	}
+	for _, row := range wrap(shown, 60) {
 		fmt.Fprintf(&b, "│ %-60s │\r\n", row)
 	}
 	b.WriteString("╰" + strings.Repeat("─", 62) + "╯\r\n\r\n")

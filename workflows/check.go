@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -145,13 +146,15 @@ func kindKeys(kind string) (required, optional []string) {
 	case KindAuthor:
 		return []string{"role", "event", "artifact", "tool"}, []string{"prompt", "when", "file_accepts", "nominates", "research"}
 	case KindPlan:
-		return nil, []string{"role", "prompt", "research", "change_prompt"}
+		return nil, []string{"role", "prompt", "research", "change_prompt", "gate"}
 	case KindImplement:
 		return nil, []string{"role", "prompt", "resolve_prompt"}
 	case KindFix:
 		return nil, []string{"role", "prompt"}
 	case KindReview:
-		return nil, []string{"roles", "default_roles", "max_iterations", "summary_prompt"}
+		return nil, []string{"roles", "default_roles", "max_iterations", "prompt", "prompts", "summary_prompt"}
+	case KindComplete:
+		return nil, []string{"gate"}
 	}
 	return nil, nil
 }
@@ -266,13 +269,22 @@ func (c *checker) review(i int, p *rawPhase, n *document.Node) {
 			c.reviewRole(document.Index(at(i, key), j), role, roles[:j])
 		}
 	}
+	allowed := p.Roles
+	if len(allowed) == 0 {
+		allowed = ReviewRoles()[1:]
+	}
 	for j, role := range p.DefaultRoles {
-		allowed := p.Roles
-		if len(allowed) == 0 {
-			allowed = ReviewRoles()[1:]
-		}
 		if !slices.Contains(allowed, role) {
 			c.problem(document.Index(at(i, "default_roles"), j), "%q is not one of roles", document.Excerpt(role))
+		}
+	}
+	for _, role := range slices.Sorted(maps.Keys(p.Prompts)) {
+		place := document.Key(at(i, "prompts"), role)
+		if !slices.Contains(allowed, role) {
+			c.problem(place, "%q is not one of roles%s", document.Excerpt(role), meant(role, allowed))
+		}
+		if n.Field("prompts").Field(role).IsText() {
+			c.prompt(place, p.Prompts[role])
 		}
 	}
 	if p.MaxIterations != nil && *p.MaxIterations < 0 {
@@ -299,6 +311,7 @@ func (c *checker) prompt(place, name string) {
 	case isProject && c.known.Frozen:
 	case isProject && c.known.Prompts != nil && fs.ValidPath(project) && !strings.Contains(project, "/"):
 		if info, err := fs.Stat(c.known.Prompts, name+".md"); err == nil && info.Mode().IsRegular() {
+			c.template(name)
 			return
 		}
 		c.problem(place, "no file %s/%s.md", ProjectPrompts, document.Excerpt(name))
@@ -308,6 +321,15 @@ func (c *checker) prompt(place, name string) {
 			near = ", did you mean \"" + n + "\"?"
 		}
 		c.problem(place, "unknown prompt %q%s", document.Excerpt(name), near)
+	}
+}
+
+// template checks a prompt of the project, once however many phases use it.
+func (c *checker) template(name string) {
+	for _, p := range templateProblems(c.known.Prompts, name, c.hasFile) {
+		if !slices.Contains(c.problems, p) && len(c.problems) < maxKept {
+			c.problems = append(c.problems, p)
+		}
 	}
 }
 

@@ -44,6 +44,11 @@ func (c *contract) decode(v any) {
 	c.problems = append(c.problems, document.Decode(c.root, v, document.Options{Unknown: document.UnknownWarn})...)
 }
 
+// strict is decode for a file in which a key that means nothing is an error.
+func (c *contract) strict(v any) {
+	c.problems = append(c.problems, document.Decode(c.root, v, document.Options{})...)
+}
+
 func (c *contract) add(path, format string, args ...any) {
 	if len(c.problems) >= maxKept {
 		return

@@ -22,7 +22,7 @@ type Phase struct {
 	Dir  string // below the session directory
 
 	Role     string // author, plan, implement, fix
-	Prompt   string // template of Role, as agents/coder
+	Prompt   string // template of Role, as agents/coder; review: of every reviewer, "" = that of its role
 	Event    string // author: recorded on leaving
 	Artifact string // author: below the session directory
 	Tool     string // author: accepts the artifact
@@ -42,6 +42,10 @@ type Phase struct {
 	Roles         []string // review
 	DefaultRoles  []string // review: without a nomination
 	MaxIterations *int     // review: nil = the configured cap
+
+	Prompts map[string]string // review: role to its template, before Prompt
+
+	Gate bool // plan, complete: a person approves, also where the configuration asks for no approval
 }
 
 // Target is one way out of a phase. The first whose conditions hold is taken; the
@@ -97,6 +101,17 @@ func (d *Definition) Entry(id string, c Conditions) string {
 		id = p.Target(OutcomeSubmitted, c)
 	}
 	return id
+}
+
+// ReviewPrompt returns the template of a reviewer's prompt.
+func (p Phase) ReviewPrompt(role string) string {
+	switch own, ok := p.Prompts[role]; {
+	case ok:
+		return own
+	case p.Prompt != "":
+		return p.Prompt
+	}
+	return "agents/" + role
 }
 
 // Target returns where outcome leads from p, or "" when p does not map it. The

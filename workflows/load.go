@@ -58,8 +58,20 @@ func Unused(project fs.FS) []string {
 
 // Load returns a workflow by name, built in or from the project directory's
 // .agentmux/workflows, with its bytes, which are what a session freezes. The
-// project may be nil. The definition is nil when a problem is an error.
+// project may be nil. What the project wrote for the prompts is checked, too. The
+// definition is nil when a problem is an error.
 func Load(name string, project fs.FS) (*Definition, []byte, document.Problems) {
+	d, data, problems := load(name, project)
+	if texts := prompts(project); texts != nil && len(data) > 0 {
+		problems = append(problems, instructionProblems(texts)...)
+	}
+	if problems.Err() != nil {
+		d = nil
+	}
+	return d, data, problems
+}
+
+func load(name string, project fs.FS) (*Definition, []byte, document.Problems) {
 	if slices.Contains(Shipped(), name) {
 		file := name + ".yaml"
 		data, err := fs.ReadFile(shipped, "shipped/"+file)

@@ -68,6 +68,8 @@ type rawPhase struct {
 	ChangePrompt  string                    `doc:"change_prompt"`
 	ResolvePrompt string                    `doc:"resolve_prompt"`
 	SummaryPrompt string                    `doc:"summary_prompt"`
+	Prompts       map[string]string         `doc:"prompts"`
+	Gate          bool                      `doc:"gate"`
 	Roles         []string                  `doc:"roles"`
 	DefaultRoles  []string                  `doc:"default_roles"`
 	MaxIterations *int                      `doc:"max_iterations"`
@@ -90,6 +92,7 @@ func (p rawPhase) phase() Phase {
 		Tool: p.Tool, ChangePrompt: p.ChangePrompt, ResolvePrompt: p.ResolvePrompt, SummaryPrompt: p.SummaryPrompt,
 		Timeout: p.Timeout, Next: p.next, When: p.When, FileAccepts: p.FileAccepts, Nominates: p.Nominates,
 		Research: p.Research, Roles: p.Roles, DefaultRoles: p.DefaultRoles, MaxIterations: p.MaxIterations,
+		Prompts: p.Prompts, Gate: p.Gate,
 	}
 	switch p.Kind {
 	case KindPlan:

@@ -26,7 +26,7 @@ func generated(source, sum string) string {
 // for each subplan plan_<N>.md and tasks_<N>.md, and execution_plan.yaml.
 func (p *Plan) Files(sum string) ([]File, error) {
 	footer := generated(PlanFile, sum)
-	files := []File{{"plan.md", []byte(paragraph(p.Overview) + footer)}}
+	files := []File{{"plan.md", append(p.Markdown(), footer...)}}
 	for _, s := range p.Subplans {
 		n := strconv.Itoa(s.Index)
 		files = append(files,
@@ -40,18 +40,46 @@ func (p *Plan) Files(sum string) ([]File, error) {
 	return append(files, File{"execution_plan.yaml", append(execution, "# "+footer...)}), nil
 }
 
+// Markdown is the whole plan for a person: the overview, the order of the work, and each
+// subplan with its tasks.
+func (p *Plan) Markdown() []byte {
+	var b strings.Builder
+	b.WriteString(paragraph(p.Overview))
+	b.WriteString("## Order\n\n")
+	for i, g := range p.Groups {
+		var ids []string
+		for _, item := range g.Plans {
+			ids = append(ids, strconv.Itoa(item.Index))
+		}
+		fmt.Fprintf(&b, "%d. %s (%s): %s\n", i+1, oneLine(g.ID), g.Mode, strings.Join(ids, ", "))
+	}
+	b.WriteString("\n")
+	for _, s := range p.Subplans {
+		fmt.Fprintf(&b, "## Subplan %d: %s\n\n", s.Index, oneLine(s.Title))
+		s.sections(&b, "### ")
+		b.WriteString("### Tasks\n\n" + s.taskList() + "\n")
+	}
+	return []byte(b.String())
+}
+
 func (s *Subplan) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", oneLine(s.Title))
-	section(&b, "Scope", s.Scope)
-	section(&b, "Owned Files", bullets(s.OwnedFiles, codeSpan))
-	section(&b, "Dependencies", s.dependencies())
-	section(&b, "Implementation Approach", s.Approach)
-	section(&b, "Acceptance Criteria", s.Acceptance)
-	if s.Isolation != "" {
-		section(&b, "Isolation Rationale", s.Isolation)
-	}
+	s.sections(&b, "## ")
 	return b.String()
+}
+
+// sections writes what a subplan says, each part below a heading.
+func (s *Subplan) sections(b *strings.Builder, heading string) {
+	section := func(title, text string) { b.WriteString(heading + title + "\n\n" + paragraph(text)) }
+	section("Scope", s.Scope)
+	section("Owned Files", bullets(s.OwnedFiles, codeSpan))
+	section("Dependencies", s.dependencies())
+	section("Implementation Approach", s.Approach)
+	section("Acceptance Criteria", s.Acceptance)
+	if s.Isolation != "" {
+		section("Isolation Rationale", s.Isolation)
+	}
 }
 
 func (s *Subplan) dependencies() string {
@@ -65,12 +93,15 @@ func (s *Subplan) dependencies() string {
 }
 
 func (s *Subplan) tasks() string {
+	return "# Tasks: " + oneLine(s.Title) + "\n\n" + s.taskList() + "\n"
+}
+
+func (s *Subplan) taskList() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Tasks: %s\n\n", oneLine(s.Title))
 	for _, t := range s.Tasks {
 		b.WriteString("- [ ] " + strings.ReplaceAll(strings.TrimSpace(t), "\n", "\n      ") + "\n")
 	}
-	return b.String() + "\n"
+	return b.String()
 }
 
 func section(b *strings.Builder, title, text string) {

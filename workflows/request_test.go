@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/agentmux/agentmux/workflows"
@@ -46,4 +47,15 @@ func TestSummaryWarnsOfMissingHeadings(t *testing.T) {
 	same(t, "warnings", workflows.SummaryWarnings([]byte("## What was implemented\r\n\n## Key decisions\n")), []string{
 		"summary.md lacks the heading ## Deviations from plan",
 	})
+}
+
+func TestAFallbackSummaryWithoutItsFindings(t *testing.T) {
+	results := []workflows.RoleReview{{Role: "reviewer_logic", Review: &workflows.Review{
+		Verdict: workflows.VerdictFail, Summary: "No.", Findings: []workflows.Finding{{Issue: "It leaks"}},
+	}}}
+	whole := string(workflows.FallbackSummary(results))
+	rest := workflows.WithoutFindings(whole)
+	if !strings.Contains(whole, "It leaks") || strings.Contains(rest, "It leaks") || !strings.Contains(rest, "No.") || workflows.WithoutFindings(rest) != rest {
+		t.Errorf("of\n%s\nis left\n%s", whole, rest)
+	}
 }

@@ -131,7 +131,17 @@ func openFindings(results []RoleReview) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return "\n## Open findings\n\n" + b.String()
+	return openHeading + b.String()
+}
+
+// openHeading begins the last part of a fallback summary.
+const openHeading = "\n## Open findings\n\n"
+
+// WithoutFindings is a fallback summary without the findings that are still open, for where
+// they are listed in another way. Other texts stay as they are.
+func WithoutFindings(summary string) string {
+	before, _, _ := strings.Cut(summary, openHeading)
+	return before
 }
 
 func firstLines(text string, n int) string {

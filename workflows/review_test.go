@@ -93,9 +93,11 @@ func testApproval(t *testing.T) {
 		}
 		same(t, text, problems.Lines(), []string{want})
 	}
-	a, problems = workflows.ParseApproval([]byte(`{"action":"approve","when":"now"}`))
-	if a == nil || len(problems.Warnings()) != 1 {
-		t.Errorf("unknown key: %+v, %v", a, problems.Lines())
+	for _, key := range []string{`"when":"now"`, `"exclude_file":["secret.txt"]`} { // a mistyped key must not publish
+		a, problems = workflows.ParseApproval([]byte(`{"action":"approve",` + key + `}`))
+		if a != nil || len(problems.Errors()) != 1 {
+			t.Errorf("%s: %+v, %v", key, a, problems.Lines())
+		}
 	}
 }
 

@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"os"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,26 +19,71 @@ import (
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// TestClaude takes an issue to its pull request with the real claude in every role and a
-// scripted model behind it: claude reads its prompt, edits the workspace and writes its
-// results with its own tools, and submits them through the tool server. One review fails,
-// so that a fix round is part of it.
-func TestClaude(t *testing.T) {
-	for _, transport := range []agent.Transport{agent.TUI, agent.Headless} {
-		t.Run(string(transport), func(t *testing.T) {
-			t.Parallel()
-			r, model := newClaudeRig(t, transport)
-			res := r.agentmux("issue", "1", "--headless")
-			t.Cleanup(func() { r.explain(model, res) })
-			if res.code != exitDone {
-				t.Fatalf("exit %d", res.code)
-			}
-			e := r.session()
-			r.done(e)
-			r.merged(e)
-			checkModel(t, model)
-			r.checkLaunches(e, transport)
-		})
+// TestAgents takes an issue to its pull request with the real program of each provider in
+// every role and a scripted model behind it: it reads its prompt, edits the workspace and
+// writes its results with its own tools, and submits them through the tool server. One
+// review fails, so that a fix round is part of it.
+func TestAgents(t *testing.T) {
+	table := newSeenTable(t)
+	for _, provider := range slices.Sorted(maps.Keys(knownHands())) {
+		for _, transport := range []agent.Transport{agent.Headless, agent.TUI} {
+			t.Run(provider+"/"+string(transport), func(t *testing.T) {
+				t.Parallel()
+				way := whole
+				if transport == agent.TUI && knownHands()[provider].slow && !fullAgents() {
+					way = short
+				}
+				r, model := newModelRig(t, provider, transport, way.scripts(knownHands()[provider])...)
+				t.Cleanup(func() { table.saw(t, provider, string(transport)) })
+				res := r.agentmux("issue", "1", "--headless", "--workflow", way.workflow)
+				t.Cleanup(func() { r.explain(model, res) })
+				if res.code != exitDone {
+					t.Fatalf("exit %d", res.code)
+				}
+				e := r.session()
+				r.done(e)
+				r.merged(e, way)
+				checkModel(t, model)
+				r.checkLaunches(e, provider, transport, way.launches)
+			})
+		}
+	}
+}
+
+// TestAgentsNameTheFault lets the service of each program refuse its key, and in the full
+// form also every request for a while, or fail: the last words of the program tell which.
+func TestAgentsNameTheFault(t *testing.T) {
+	faults := map[modeltest.Fault]orchestrator.ServiceFault{modeltest.Unauthorized: orchestrator.ServiceLogin}
+	if fullAgents() {
+		faults[modeltest.RateLimited], faults[modeltest.Broken] = orchestrator.ServiceLimit, orchestrator.ServiceOutage
+	}
+	table := newSeenTable(t)
+	for _, provider := range slices.Sorted(maps.Keys(knownHands())) {
+		for fault, want := range faults {
+			t.Run(provider+"/"+string(fault), func(t *testing.T) {
+				t.Parallel()
+				r, model := newModelRig(t, provider, agent.Headless, modeltest.Script{
+					Name: "fault", First: "/architect_prompt.md", Steps: []modeltest.Step{{Fault: fault}},
+				})
+				t.Cleanup(func() { table.saw(t, provider, string(fault)) })
+				ended := make(chan result, 1)
+				go func() { ended <- r.agentmux("issue", "1", "--headless") }()
+				var res result
+				if want == orchestrator.ServiceLogin {
+					res = <-ended
+				} else {
+					r.until("the session waits for the provider", func(s *orchestrator.State) bool {
+						return s.Counters["service/architect"].N == 1
+					})
+					r.expect(exitDone, "stop")
+					res = <-ended
+				}
+				t.Cleanup(func() { r.explain(model, res) })
+				if s := r.session().State; want == orchestrator.ServiceLogin && string(s.OutcomeReason) != orchestrator.ReasonLogin {
+					t.Errorf("ended with %s", s.OutcomeReason)
+				}
+			})
+		}
 	}
 }
 
@@ -49,7 +93,7 @@ func TestClaudeHearsPeople(t *testing.T) {
 	for _, transport := range []agent.Transport{agent.TUI, agent.Headless} {
 		t.Run(string(transport), func(t *testing.T) {
 			t.Parallel()
-			r, model := newClaudeRig(t, transport, claudeListeners()...)
+			r, model := newModelRig(t, "claude", transport, append(listeners(knownHands()["claude"]), whole.scripts(knownHands()["claude"])...)...)
 			ended := make(chan result, 1)
 			go func() { ended <- r.agentmux("issue", "1", "--headless") }()
 			r.until("the planner waits for its answer", func(s *orchestrator.State) bool {
@@ -57,6 +101,7 @@ func TestClaudeHearsPeople(t *testing.T) {
 				return len(s.Questions) == 1 && s.Agents["planner"].Waiting != "" && gone == (transport == agent.Headless)
 			})
 			r.expect(exitDone, "answer", "2")
+			r.asked.Add(1) // a question costs a comment, its edit, and labels there and back
 			r.until("a coder works", func(s *orchestrator.State) bool { return s.Agents["coder/1"].Launch != "" })
 			r.expect(exitDone, "say", "write two, not 2", "--role", "coder/1")
 			r.write(filepath.Join(r.dir, "go"), "")
@@ -85,26 +130,26 @@ func TestClaudeHearsPeople(t *testing.T) {
 	}
 }
 
-// claudeListeners ask and wait for word before they go on as claudeScripts do.
-func claudeListeners() []modeltest.Script {
-	plan := func(t claudeTask) []modeltest.Call {
-		return []modeltest.Call{t.result("04_planning/plan.yaml", claudePlan), submit("submit_plan")}
+// listeners ask and wait for word before they go on as on the straight road.
+func listeners(h hands) []modeltest.Script {
+	plan := func(t modelTask) []modeltest.Call {
+		return []modeltest.Call{t.result("04_planning/plan.yaml", twoPlans), t.tool("submit_plan")}
 	}
 	return []modeltest.Script{
-		onMessage("planner_prompt.md", plan),
-		claudeScript("planner_prompt.md", func(t claudeTask) []modeltest.Call {
+		onMessage(h, "planner_prompt.md", plan),
+		walk(h, "planner_prompt.md", func(t modelTask) []modeltest.Call {
 			if t.answered {
-				return append([]modeltest.Call{use("Read", "file_path", t.prompt)}, plan(t)...)
+				return append([]modeltest.Call{t.read(t.prompt)}, plan(t)...)
 			}
-			return []modeltest.Call{submit("ask_human", "question", "Rewrite the files, or use edits?", "options", []string{"rewrite them", "use edits"})}
+			return []modeltest.Call{t.tool("ask_human", "question", "Rewrite the files, or use edits?", "options", []string{"rewrite them", "use edits"})}
 		}),
-		claudeScript("coder_prompt_1.md", func(t claudeTask) []modeltest.Call {
+		walk(h, "coder_prompt_1.md", func(t modelTask) []modeltest.Call {
 			wait := "until [ -e " + filepath.Join(t.home, "go") + " ]; do sleep 0.05; done"
 			calls := []modeltest.Call{
-				use("Bash", "command", wait, "description", "Wait for word"), submit("report_status", "message", "waiting for word"),
-				submit("msg_read", "file", t.announced()),
+				t.shell(wait), t.tool("report_status", "message", "waiting for word"),
+				t.tool("msg_read", "file", t.announced()),
 			}
-			return append(append(calls, t.edit("a.txt", "one", "two")...), submit("submit_done", "subplan_index", 1))
+			return append(append(calls, t.change("a.txt", "one", "two")...), t.tool("submit_done", "subplan_index", 1))
 		}),
 	}
 }
@@ -112,7 +157,7 @@ func claudeListeners() []modeltest.Script {
 var messageName = regexp.MustCompile(`msgs/([^"]+\.md)`)
 
 // announced is the message that the last result tells of.
-func (t claudeTask) announced() string {
+func (t modelTask) announced() string {
 	for i := len(t.results) - 1; i >= 0; i-- {
 		if m := messageName.FindStringSubmatch(t.results[i].Text); m != nil {
 			return m[1]
@@ -122,8 +167,8 @@ func (t claudeTask) announced() string {
 }
 
 // onMessage serves the turn that a message begins: it is read, then steps follow.
-func onMessage(prompt string, steps func(claudeTask) []modeltest.Call) modeltest.Script {
-	next := claudeScript(prompt, steps)
+func onMessage(h hands, prompt string, steps func(modelTask) []modeltest.Call) modeltest.Script {
+	next := walk(h, prompt, steps)
 	made := next.Make
 	next.Name, next.Last = "message for "+prompt, "act on it."
 	next.Make = func(p modeltest.Prompt) ([]modeltest.Step, error) {
@@ -133,7 +178,7 @@ func onMessage(prompt string, steps func(claudeTask) []modeltest.Call) modeltest
 		}
 		_, file, _ := strings.Cut(p.Last, "read @")
 		file, _, _ = strings.Cut(file, " and act on it.")
-		out[0] = modeltest.Step{Calls: []modeltest.Call{submit("msg_read", "file", filepath.Base(file))}}
+		out[0] = modeltest.Step{Calls: []modeltest.Call{h.submit("msg_read", map[string]any{"file": filepath.Base(file)})}}
 		return out, nil
 	}
 	return next
@@ -142,7 +187,7 @@ func onMessage(prompt string, steps func(claudeTask) []modeltest.Call) modeltest
 // until waits for a state of the only session.
 func (r *rig) until(what string, ok func(*orchestrator.State) bool) {
 	r.t.Helper()
-	limit := time.NewTimer(time.Minute)
+	limit := time.NewTimer(3 * time.Minute) // programs try by themselves for a while
 	defer limit.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -167,171 +212,21 @@ func (r *rig) launches(role string) int {
 	return len(found)
 }
 
-// newClaudeRig is a rig whose only provider is the pinned claude, which asks a scripted
-// model of this test.
-// The given scripts are tried before those of the plain walk.
-func newClaudeRig(t *testing.T, transport agent.Transport, first ...modeltest.Script) (*rig, *modeltest.Server) {
-	t.Helper()
-	program := modeltest.Claude(t)
-	r := newRig(t, rigOptions{})
-	model := modeltest.New(append(first, claudeScripts()...))
-	t.Cleanup(model.Close)
-	r.write(filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml"), fmt.Sprintf(`version: 2
-defaults: {provider: claude}
-providers: {claude: {command: %q}}
-agents: {transport: %s}
-`, program, transport))
-	r.setEnv("ANTHROPIC_BASE_URL", model.URL())
-	r.setEnv("ANTHROPIC_API_KEY", "sk-ant-api03-"+rand.Text()+rand.Text())
-	return r, model
-}
-
-// claudeTask is what a script knows of the launch it serves.
-type claudeTask struct {
-	prompt, session, workspace string
-	home                       string // of the rig
-	iteration                  int
-	answered                   bool               // the prompt holds an answer
-	results                    []modeltest.Result // of the script's steps so far
-}
-
-func readTask(p modeltest.Prompt) (claudeTask, error) {
-	text, err := p.Read()
-	if err != nil {
-		return claudeTask{}, err
-	}
-	task := claudeTask{prompt: p.File(), answered: strings.Contains(text, "Answer: "), results: p.Results}
-	for line := range strings.Lines(text) {
-		for head, value := range map[string]*string{"- Session directory: `": &task.session, "- Workspace: `": &task.workspace} {
-			if rest, ok := strings.CutPrefix(line, head); ok {
-				*value, _, _ = strings.Cut(rest, "`")
-			}
-		}
-	}
-	if task.session == "" || task.workspace == "" {
-		return claudeTask{}, fmt.Errorf("%s names no directories", p.File())
-	}
-	task.home, _, _ = strings.Cut(task.session, "/widgets/")
-	data, err := os.ReadFile(filepath.Join(task.session, session.StateFile))
-	if err != nil {
-		return claudeTask{}, err
-	}
-	var state struct {
-		Iteration int `json:"review_iteration"`
-	}
-	err = json.Unmarshal(data, &state)
-	task.iteration = state.Iteration
-	return task, err
-}
-
-// claudeScript reads the prompt with claude's own tool, does what steps say, and ends.
-func claudeScript(prompt string, steps func(claudeTask) []modeltest.Call) modeltest.Script {
-	return modeltest.Script{Name: prompt, First: "/" + prompt, Make: func(p modeltest.Prompt) ([]modeltest.Step, error) {
-		task, err := readTask(p)
-		if err != nil {
-			return nil, err
-		}
-		out := []modeltest.Step{{Text: "I read my instructions.", Calls: []modeltest.Call{use("Read", "file_path", p.File())}}}
-		for _, call := range steps(task) {
-			out = append(out, modeltest.Step{Calls: []modeltest.Call{call}})
-		}
-		return append(out, modeltest.Step{Text: "My part is done."}), nil
-	}}
-}
-
-// use is a call with parameters as pairs of name and value.
-func use(tool string, pairs ...any) modeltest.Call {
-	input := map[string]any{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		input[pairs[i].(string)] = pairs[i+1]
-	}
-	return modeltest.Call{Tool: tool, Input: input}
-}
-
-func (t claudeTask) result(rel, text string) modeltest.Call {
-	return use("Write", "file_path", filepath.Join(t.session, rel), "content", text)
-}
-
-// edit replaces the one line of a file of the workspace.
-func (t claudeTask) edit(file, from, to string) []modeltest.Call {
-	path := filepath.Join(t.workspace, file)
-	return []modeltest.Call{use("Read", "file_path", path), use("Edit", "file_path", path, "old_string", from, "new_string", to)}
-}
-
-func submit(tool string, pairs ...any) modeltest.Call { return use("mcp__agentmux__"+tool, pairs...) }
-
-// claudeScripts play the feature workflow: two coders side by side, of whom one makes a
-// mistake.
-func claudeScripts() modeltest.Scripts {
-	return modeltest.Scripts{
-		claudeScript("architect_prompt.md", func(t claudeTask) []modeltest.Call {
-			return []modeltest.Call{
-				t.result("02_architecting/architecture.md", "# Architecture\n\nTwo text files.\n"),
-				submit("submit_architecture", "reviewers", []string{"reviewer_logic"}),
-			}
-		}),
-		claudeScript("planner_prompt.md", func(t claudeTask) []modeltest.Call {
-			return []modeltest.Call{t.result("04_planning/plan.yaml", claudePlan), submit("submit_plan")}
-		}),
-		claudeScript("coder_prompt_1.md", func(t claudeTask) []modeltest.Call {
-			return append(t.edit("a.txt", "one", "two"), submit("submit_done", "subplan_index", 1))
-		}),
-		claudeScript("coder_prompt_2.md", func(t claudeTask) []modeltest.Call {
-			return append(t.edit("b.txt", "one", "too"),
-				use("Bash", "command", "git diff --stat && printf 'new\\n' > c.txt", "description", "Look and add a file"),
-				submit("submit_done", "subplan_index", 2))
-		}),
-		claudeScript("review_logic_prompt.md", func(t claudeTask) []modeltest.Call {
-			text := "verdict: fail\nsummary: b.txt has a typo.\nfindings: [{location: \"b.txt:1\", issue: It says too, severity: low, recommendation: Write two}]\n"
-			if t.iteration > 0 {
-				text = "verdict: pass\nsummary: Both say two.\n"
-			}
-			return []modeltest.Call{
-				use("Grep", "pattern", "two", "path", t.workspace), t.result("07_review/review_reviewer_logic.yaml", text),
-				submit("submit_review", "role", "reviewer_logic"),
-			}
-		}),
-		claudeScript("fix_prompt.md", func(t claudeTask) []modeltest.Call {
-			return append(t.edit("b.txt", "too", "two"), submit("submit_done", "subplan_index", 1))
-		}),
-		claudeScript("summary_prompt.md", func(t claudeTask) []modeltest.Call {
-			return []modeltest.Call{
-				t.result("08_completion/summary.md", "## What was implemented\n\nBoth say two.\n\n## Key decisions\n\nNone.\n\n## Deviations from plan\n\nNone.\n"),
-				submit("submit_summary"),
-			}
-		}),
-	}
-}
-
-const claudePlan = `version: 2
-plan_overview: Say two
-needs_design: false
-needs_docs: false
-doc_files: []
-groups:
-  - {group_id: both, mode: parallel, plans: [{index: 1, name: a}, {index: 2, name: b}]}
-subplans:
-  - {index: 1, title: a, scope: a, owned_files: [a.txt], dependencies: none, implementation_approach: edit,
-     acceptance_criteria: two, tasks: [edit]}
-  - {index: 2, title: b, scope: b, owned_files: [b.txt, c.txt], dependencies: none, implementation_approach: edit,
-     acceptance_criteria: two, tasks: [edit]}
-`
-
 // merged checks what is on the branch.
-func (r *rig) merged(e session.Entry) {
+func (r *rig) merged(e session.Entry, w way) {
 	r.t.Helper()
 	r.git(r.clone, "fetch", "--quiet", "origin", e.State.FeatureBranch)
-	for file, want := range map[string]string{"a.txt": "two", "b.txt": "two", "c.txt": "new"} {
+	for file, want := range w.files {
 		if got := r.git(r.clone, "show", "FETCH_HEAD:"+file); got != want {
 			r.t.Errorf("%s holds %q, want %q", file, got, want)
 		}
 	}
-	if e.State.ReviewIteration != 1 {
-		r.t.Errorf("%d fix rounds, want 1", e.State.ReviewIteration)
+	if e.State.ReviewIteration != w.fixes {
+		r.t.Errorf("%d fix rounds, want %d", e.State.ReviewIteration, w.fixes)
 	}
 }
 
-// checkModel fails where a tool of claude failed or a request had no script.
+// checkModel fails where a tool of the program failed or a request had no script.
 func checkModel(t *testing.T, model *modeltest.Server) {
 	t.Helper()
 	for _, q := range model.Requests() {
@@ -347,7 +242,7 @@ func checkModel(t *testing.T, model *modeltest.Server) {
 }
 
 // checkLaunches fails unless every agent was needed once and ran as it was asked to.
-func (r *rig) checkLaunches(e session.Entry, transport agent.Transport) {
+func (r *rig) checkLaunches(e session.Entry, provider string, transport agent.Transport, want int) {
 	r.t.Helper()
 	s, err := session.Open(e.Dir)
 	if err != nil {
@@ -369,7 +264,7 @@ func (r *rig) checkLaunches(e session.Entry, transport agent.Transport) {
 			r.t.Error(err)
 			continue
 		}
-		if launch.Provider != "claude" || launch.Transport != transport || !launch.Unattended || launch.Login != agent.LoginToken {
+		if launch.Provider != provider || launch.Transport != transport || !launch.Unattended || launch.Login != agent.LoginToken {
 			r.t.Errorf("launch %s: %+v", id, launch)
 		}
 		if signals, _, err := agent.Signals(s.Path(session.LaunchesDir, id), 0); err != nil {
@@ -378,10 +273,10 @@ func (r *rig) checkLaunches(e session.Entry, transport agent.Transport) {
 			counted++
 		}
 	}
-	if transport == agent.Headless && counted == 0 { // a busy machine may cut some off
+	if provider == "claude" && transport == agent.Headless && counted == 0 { // a busy machine may cut some off
 		r.t.Error("no headless launch told what it used")
 	}
-	if want := 8; n != want { // architect, planner, two coders, two reviews, a fix, a summary
+	if n != want {
 		r.t.Errorf("%d launches, want %d", n, want)
 	}
 }
@@ -403,7 +298,7 @@ func (r *rig) explain(model *modeltest.Server, res result) {
 		records, _, _ := s.Events(0)
 		for _, record := range records {
 			data, _ := json.Marshal(record.Data)
-			r.t.Logf("%3d %s %-12s %-18s %.300s", record.Seq, record.TS.Format("05.000"), record.Phase, record.Type, data)
+			r.t.Logf("%3d %s %-12s %-18s %.2000s", record.Seq, record.TS.Format("05.000"), record.Phase, record.Type, data)
 		}
 		r.t.Log(screens(s.ReadRuntime()))
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/mcp"
 	"github.com/agentmux/agentmux/orchestrator/tools"
@@ -32,6 +33,9 @@ func (f *callerFlags) caller(a *app) (tools.Caller, error) {
 	who := tools.Caller{Dir: f.session, Role: f.role, Task: f.task, Launch: f.launch}
 	if who.Launch == "" {
 		who.Launch = os.Getenv("AGENTMUX_LAUNCH")
+	}
+	if who.Launch != "" {
+		who.Seal = agent.Seal()
 	}
 	if _, role, task, _, ok := orchestrator.LaunchParts(who.Launch); ok && who.Role == "" {
 		who.Role, who.Task = role, task
@@ -59,7 +63,7 @@ func (a *app) callTool(cmd *cobra.Command, f *callerFlags, tool string, params m
 	}
 	answer := tools.Call(cmd.Context(), who, tool, params)
 	if f.json {
-		if err := printJSON(a.out, answer); err != nil {
+		if err := printJSON(a.raw, answer); err != nil {
 			return err
 		}
 	} else {

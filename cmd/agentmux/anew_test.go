@@ -61,7 +61,7 @@ func (r *rig) client(github *ghsynctest.Server, login string) *ghsync.Client {
 	r.t.Helper()
 	c, err := ghsync.New(ghsync.Options{
 		APIURL: github.API(), GraphQLURL: github.GraphQL(), ServerURL: github.URL(), Pause: time.Millisecond,
-		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(github.Token(login))),
+		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(github.Token(login)), ghsync.Addresses{API: github.API(), GraphQL: github.GraphQL(), Server: github.URL()}),
 		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
 	})
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -21,51 +22,40 @@ import (
 type stdio struct {
 	in       io.Reader
 	out, err io.Writer
-	terminal bool // out is a terminal
+	terminal bool // in and out are terminals
 }
 
 func systemIO() stdio {
-	return stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stdout) && isTerminal(os.Stdin)}
-}
-
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeDevice != 0 && f.Name() != os.DevNull
+	return stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: paint.Terminal(os.Stdout) && paint.Terminal(os.Stdin)}
 }
 
 // app holds what every command needs.
 type app struct {
 	stdio
+	raw io.Writer // out as it is, for what programs read and what draws the screen itself
+
 	configFile string // --config
 	project    string // --project
 	logLevel   string // --log-level
+	logFormat  logFormat
 
-	token, tokenFrom string // of the environment, once it was read
+	tokens map[string]string // of the environment, by the names of their variables
+	handed *handedToken      // by the launcher of this host
 
 	redactor func() *redact.Redactor // knows every secret this process ever held
 }
 
 func newApp(std stdio) *app {
-	a := &app{stdio: std}
-	tokens := environmentTokens() // they leave the environment, see takeToken
+	a := &app{stdio: std, raw: std.out, tokens: environmentTokens()}
+	a.out, a.err = newPrinter(std.out), newPrinter(std.err)
 	a.redactor = sync.OnceValue(func() *redact.Redactor {
 		r := redact.New()
-		for _, token := range tokens {
+		for _, token := range a.tokens {
 			_ = r.Add("github-token", token) // too short to be one
 		}
 		return r
 	})
 	return a
-}
-
-// environmentTokens are the values of all variables that may hold a token.
-func environmentTokens() (tokens []string) {
-	for _, name := range ghsync.TokenVariables(true) {
-		if value := strings.TrimSpace(os.Getenv(name)); value != "" {
-			tokens = append(tokens, value)
-		}
-	}
-	return tokens
 }
 
 // say prints a line for the person; data goes to out. Errors of servers and of git are
@@ -81,7 +71,22 @@ func (a *app) print(format string, args ...any) {
 
 // projectDir returns the directory a command works for: --project, else the
 // nearest directory upwards that is a git checkout or has a .agentmux directory.
+// It fails if a directory of ours in it is a symlink.
 func (a *app) projectDir() (string, error) {
+	dir, err := a.findProject()
+	if err != nil {
+		return "", err
+	}
+	if err := session.CheckLinks(dir); err != nil {
+		return "", usage(err)
+	}
+	if !utf8.ValidString(dir) {
+		return "", usage(fmt.Errorf("the path of the project, %q, is not UTF-8, and the files of a session cannot name it; rename the directory", dir))
+	}
+	return dir, nil
+}
+
+func (a *app) findProject() (string, error) {
 	start := a.project
 	if start == "" {
 		var err error
@@ -203,5 +208,5 @@ func (a *app) logger(w io.Writer, configured string) *slog.Logger {
 	if err := at.UnmarshalText([]byte(level)); err != nil {
 		at = slog.LevelInfo
 	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: at}))
+	return slog.New(a.logHandler(w, &slog.HandlerOptions{Level: at}))
 }

@@ -371,7 +371,7 @@ func TestSecurity33CheckpointsHoldNoSecret(t *testing.T) {
 	if err != nil || len(hosts) != 1 {
 		t.Fatalf("host repositories: %v, %v", hosts, err)
 	}
-	ref := "refs/agentmux/sessions/" + e.Name
+	ref := "refs/agentmux/sessions/" + e.Name + "-" + e.State.Identity
 	names := r.git(hosts[0], "ls-tree", "-r", "--name-only", ref)
 	kept := names + r.git(hosts[0], "log", "--format=%B", ref)
 	for id := range strings.Lines(r.git(hosts[0], "rev-list", "--objects", "--no-object-names", ref)) {

@@ -55,7 +55,8 @@ func TestProtocolE4EveryWayToNameASession(t *testing.T) {
 	}{{"alpha", 7, "acme/widgets"}, {"alpine", 8, "octo/other"}, {"beta", 8, "acme/widgets"}} {
 		st := orchestrator.State{IssueNumber: c.issue, Repo: orchestrator.Optional(c.repo), Settings: orchestrator.DefaultSettings()}
 		s, err := session.Create(session.CreateSpec{
-			Project: r.clone, Now: time.Now(), Name: c.name, Request: "x", Definition: []byte(definitionText(t)), State: st,
+			Register: r.register(),
+			Project:  r.clone, Now: time.Now(), Name: c.name, Request: "x", Definition: []byte(definitionText(t)), State: st,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +77,7 @@ func TestProtocolE4EveryWayToNameASession(t *testing.T) {
 	} {
 		args := []string{"status", c.arg}
 		if c.arg == "" {
-			args = args[:1]
+			args = []string{"logs"} // status shows one of them
 		}
 		if res := r.expect(2, args...); !strings.Contains(res.err, c.says) {
 			t.Errorf("%q: %s", c.arg, res.err)
@@ -107,7 +108,8 @@ func TestProtocolE4TheOnlyOneACommandCanApplyTo(t *testing.T) {
 	r.expect(2, "resume")
 	for _, name := range []string{"old", "older"} {
 		s, err := session.Create(session.CreateSpec{
-			Project: r.clone, Now: time.Now(), Name: name, Request: "x", Definition: []byte(definitionText(t)),
+			Register: r.register(),
+			Project:  r.clone, Now: time.Now(), Name: name, Request: "x", Definition: []byte(definitionText(t)),
 			State: orchestrator.State{Settings: orchestrator.DefaultSettings()},
 		})
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
 )
@@ -27,8 +28,37 @@ const halfMadeAge = time.Hour
 // cleaning is what `agentmux clean` was asked for.
 type cleaning struct {
 	force     bool
-	olderThan time.Duration
+	olderThan age
 	maxSize   string
+	canceled  bool
+	asJSON    bool
+}
+
+// cleanJSON is what clean tells a script.
+type cleanJSON struct {
+	Removed  []cleanedJSON `json:"removed"`
+	Stays    []stayingJSON `json:"stays"`
+	HalfMade int           `json:"half_made"` // directories of sessions that were never finished
+}
+
+// cleanedJSON is one session that was removed.
+type cleanedJSON struct {
+	Name      string     `json:"name"`
+	Condition string     `json:"condition"`
+	Ended     time.Time  `json:"ended,omitzero"`
+	Bytes     int64      `json:"bytes"`
+	Kept      []keptJSON `json:"kept"` // its work that is in no branch
+}
+
+type keptJSON struct {
+	Repository string `json:"repository"`
+	Ref        string `json:"ref"`
+}
+
+// stayingJSON is one that has ended and was not removed.
+type stayingJSON struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
 func (a *app) cleanCommand() *cobra.Command {
@@ -37,15 +67,18 @@ func (a *app) cleanCommand() *cobra.Command {
 		Use:   "clean",
 		Short: "Remove ended sessions and their workspaces, never running ones",
 		Long: `Remove sessions that ended, the oldest first, with their workspaces and what the host repository kept for them, and
-what interrupted commands left behind. Running and parked sessions stay, and without --force those whose end GitHub does not
-show yet. Work that is in no branch stays, too: it is kept under a ref, and the ref is named; where that is impossible the
-session is not removed.`,
-		Example: "  agentmux clean\n  agentmux clean --older-than 168h --force\n  agentmux clean --max-size '2 GB'",
+what interrupted commands left behind. Running and parked sessions stay, without --canceled those that were stopped, which
+resume goes on with, and without --force those whose end GitHub does not show yet. Work that is in no branch stays, too: it is
+kept under a ref, and the ref is named; where that is impossible the session is not removed. A corrupt session stays; --force
+ends what agents and tmux server it has left.`,
+		Example: "  agentmux clean\n  agentmux clean --older-than 7d --force\n  agentmux clean --max-size '2 GB'",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.force, "force", false, "do not ask, and remove sessions whose end GitHub does not show yet, too")
-	cmd.Flags().DurationVar(&o.olderThan, "older-than", 0, "only sessions that ended this long ago")
+	cmd.Flags().Var(&o.olderThan, "older-than", "only sessions that ended this long ago, such as 3d or 36h")
+	cmd.Flags().BoolVar(&o.canceled, "canceled", false, "sessions that were stopped and could go on, too")
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "machine-readable output, see docs/commands.md")
 	cmd.Flags().StringVar(&o.maxSize, "max-size", "", "only as many, the oldest first, as leave the sessions of the project this large, such as '2 GB'")
 	return group(groupSetup, cmd)
 }
@@ -58,9 +91,6 @@ type ended struct {
 }
 
 func (a *app) clean(ctx context.Context, o cleaning) error {
-	if o.olderThan < 0 {
-		return usage(fmt.Errorf("--older-than: expected a time such as 168h, found %s", o.olderThan))
-	}
 	var limit config.Size
 	if o.maxSize != "" {
 		var err error
@@ -68,24 +98,37 @@ func (a *app) clean(ctx context.Context, o cleaning) error {
 			return usage(fmt.Errorf("--max-size: %w", err))
 		}
 	}
-	s, err := a.cleaner()
+	s, err := a.cleaner(ctx)
 	if err != nil {
 		return err
 	}
-	gone, owing, err := s.removable(o, limit)
+	gone, staying, err := a.removable(ctx, s, o, limit)
 	if err != nil {
 		return err
 	}
-	for _, e := range owing {
-		a.say("%s stays: GitHub does not show its end yet; agentmux resume %s goes on with it, --force removes it all the same", e.Name, e.Name)
+	out := cleanJSON{Removed: []cleanedJSON{}, Stays: []stayingJSON{}}
+	for _, e := range staying {
+		why, flag := "GitHub does not show its end yet", "--force"
+		if e.State.Outcome == orchestrator.OutcomeCanceled && !o.canceled {
+			why, flag = "it was stopped and can go on", "--canceled"
+		}
+		out.Stays = append(out.Stays, stayingJSON{e.Name, why})
+		a.say("%s stays: %s; agentmux resume %s goes on with it, %s removes it all the same", e.Name, why, e.Name, flag)
+	}
+	if o.force {
+		if err := a.endCorrupt(ctx, s, &out); err != nil {
+			return err
+		}
 	}
 	half := halfMade(s.project)
 	for _, e := range gone {
-		a.print("%s  %s  %s  %s", e.Name, e.Condition(), e.at.Local().Format(time.DateOnly), sizeText(e.size))
+		if !o.asJSON {
+			a.print("%s  %s  %s  %s", e.Name, e.Condition(), e.at.Local().Format(time.DateOnly), sizeText(e.size))
+		}
 	}
 	if len(gone)+len(half) == 0 {
 		a.say("nothing to remove")
-		return a.cleanTemps(s.project)
+		return errors.Join(a.cleanTemps(s.project), a.printCleaned(o, out))
 	}
 	if !o.force {
 		what := counted(len(gone), "session and its workspaces", "sessions and their workspaces")
@@ -100,12 +143,20 @@ func (a *app) clean(ctx context.Context, o cleaning) error {
 		if err := gitrepo.RemoveWorkspace(dir); err != nil {
 			return err
 		}
+		out.HalfMade++
 	}
-	return errors.Join(a.remove(ctx, s, gone), a.cleanTemps(s.project))
+	return errors.Join(a.remove(ctx, s, gone, &out), a.cleanTemps(s.project), a.printCleaned(o, out))
+}
+
+func (a *app) printCleaned(o cleaning, out cleanJSON) error {
+	if !o.asJSON {
+		return nil
+	}
+	return printJSON(a.raw, out)
 }
 
 // cleaner is a site that leaves GitHub alone.
-func (a *app) cleaner() (*site, error) {
+func (a *app) cleaner(ctx context.Context) (*site, error) {
 	project, err := a.projectDir()
 	if err != nil {
 		return nil, err
@@ -114,14 +165,18 @@ func (a *app) cleaner() (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{project: project, config: c, identity: identity{bases: ghsync.Bases(c.GitHub.Host, os.Getenv)}}
-	return s, a.wire(s, io.Discard, false)
+	bases, err := settle(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &site{project: project, config: c, identity: identity{bases: bases}}
+	return s, a.wire(ctx, s, io.Discard, false)
 }
 
 // removable lists the sessions to remove, the oldest first: those that ended long enough
 // ago, and with a limit only as many as bring all sessions below it. Those that only
-// --force removes are listed apart.
-func (s *site) removable(o cleaning, limit config.Size) (found, owing []ended, err error) {
+// --force or --canceled removes are listed apart.
+func (a *app) removable(ctx context.Context, s *site, o cleaning, limit config.Size) (found, staying []ended, err error) {
 	entries, err := session.List(s.project)
 	if err != nil {
 		return nil, nil, err
@@ -131,25 +186,31 @@ func (s *site) removable(o cleaning, limit config.Size) (found, owing []ended, e
 		if e.State == nil {
 			continue
 		}
+		if ours, err := a.believes(ctx, s, e); err != nil || !ours {
+			if err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
 		one := ended{e, endedAt(e), s.host.Footprint(e.Dir, e.State, s.config)}
 		sum += one.size
 		switch {
-		case e.Running || !host.Removable(e.State) || time.Since(one.at) < o.olderThan:
-		case unshown(e) && !o.force:
-			owing = append(owing, one)
+		case e.Running || !host.Removable(e.State) || time.Since(one.at) < time.Duration(o.olderThan):
+		case e.State.Outcome == orchestrator.OutcomeCanceled && !o.canceled, unshown(e) && !o.force:
+			staying = append(staying, one)
 		default:
 			found = append(found, one)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b ended) int { return a.at.Compare(b.at) })
 	if limit == 0 {
-		return found, owing, nil
+		return found, staying, nil
 	}
 	n := 0
 	for ; n < len(found) && sum > int64(limit); n++ {
 		sum -= found[n].size
 	}
-	return found[:n], owing, nil
+	return found[:n], staying, nil
 }
 
 // unshown reports whether people on GitHub still wait for words about the session.
@@ -166,7 +227,7 @@ func endedAt(e session.Entry) time.Time {
 }
 
 // remove goes on after a session that has to stay, and says why it does.
-func (a *app) remove(ctx context.Context, s *site, gone []ended) error {
+func (a *app) remove(ctx context.Context, s *site, gone []ended, out *cleanJSON) error {
 	var errs []error
 	removed, repos := 0, map[string]bool{}
 	for _, e := range gone {
@@ -174,17 +235,22 @@ func (a *app) remove(ctx context.Context, s *site, gone []ended) error {
 		var locked *session.LockedError
 		if errors.As(err, &locked) {
 			a.say("%s was started meanwhile and stays", e.Name)
+			out.Stays = append(out.Stays, stayingJSON{e.Name, "it was started meanwhile"})
 			continue
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s stays: %w", e.Name, err))
+			out.Stays = append(out.Stays, stayingJSON{e.Name, a.shown()(err.Error())})
 			continue
 		}
 		removed++
+		one := cleanedJSON{e.Name, e.Condition(), e.at, e.size, []keptJSON{}}
 		repos[r.Repo] = true
 		for _, ref := range r.Kept {
 			a.say("%s: its work that is in no branch stays; git fetch %s %s", e.Name, r.Repo, ref)
+			one.Kept = append(one.Kept, keptJSON{r.Repo, ref})
 		}
+		out.Removed = append(out.Removed, one)
 	}
 	a.say("removed %s", counted(removed, "session", "sessions"))
 	delete(repos, "")

@@ -33,7 +33,11 @@ func (s *shelf) put(name, phase string, hours, kilobytes int) string {
 	}
 	st.BaseSHA = s.git(s.clone, "rev-parse", "HEAD")
 	st.UpdatedAt = time.Now().Add(-time.Duration(hours) * time.Hour).UTC().Format(time.RFC3339)
+	st.Identity, st.Noted = session.NewIdentity(), session.NewSecret()
 	data, err := json.Marshal(st)
+	if err == nil {
+		err = s.register().Write(session.Note{ID: st.Identity, Secret: st.Noted, Path: dir})
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -85,7 +89,7 @@ func TestCleanKeepsWhatIsYoungSmallOrNotEnded(t *testing.T) {
 		{nil, exitUsage, all}, // nobody to ask
 		{[]string{"--force", "--max-size", "much"}, exitUsage, all},
 		{[]string{"--force", "--older-than", "500h"}, exitDone, all},
-		{[]string{"--force", "--older-than", "168h"}, exitDone, "a-young d-parked"},
+		{[]string{"--force", "--older-than", "7d"}, exitDone, "a-young d-parked"},
 		{[]string{"--force", "--max-size", "1 GB"}, exitDone, all},
 		{[]string{"--force", "--max-size", "1600 kB"}, exitDone, "a-young c-old d-parked"},
 		{[]string{"--force", "--max-size", "1 kB", "--older-than", "168h"}, exitDone, "a-young d-parked"},
@@ -219,5 +223,29 @@ func TestCleanAfterARealRun(t *testing.T) {
 	again := r.expect(0, "clean", "--force")
 	if want := "nothing to remove"; !strings.Contains(fmt.Sprint(again), want) {
 		t.Errorf("again: %s%s", again.out, again.err)
+	}
+}
+
+// A session whose state is garbage is stopped all the same, and stays.
+func TestACorruptSessionCanBeEnded(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	dir := s.put("broken", "implementing", 300, 1)
+	state := filepath.Join(dir, session.StateFile)
+	s.write(state, "{\x00garbage")
+	for _, args := range [][]string{{"stop", "broken"}, {"clean", "--force"}} {
+		if out := s.expect(exitDone, args...); !strings.Contains(out.err, "0 processes of its agents and its tmux server are ended; its files stay: broken is corrupt") {
+			t.Errorf("%q: %s", args, out.err)
+		}
+	}
+	if s.names() != "broken" || s.read(state) != "{\x00garbage" {
+		t.Errorf("left %s", s.names())
+	}
+	s.lock(dir)
+	if out := s.agentmux("stop", "broken"); !strings.Contains(out.err, "recorded; the session's host has not ended yet") {
+		t.Error(out.err)
+	}
+	if line := s.read(filepath.Join(dir, session.Commands)); !strings.Contains(line, `"name":"stop"`) {
+		t.Error(line)
 	}
 }

@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/spf13/cobra"
 )
 
@@ -18,11 +18,14 @@ func (a *app) configCommand() *cobra.Command {
 		Use: "show", Short: "Print every value and where it is from", Args: cobra.NoArgs, Example: "  agentmux config show\n  agentmux config show --json",
 		RunE: func(*cobra.Command, []string) error { return a.showConfig(asJSON) },
 	}
-	show.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {key, value, layer, file, line}")
-	cmd.AddCommand(
-		show,
-		example("agentmux config check", &cobra.Command{Use: "check", Short: "Report every problem; exit 2 if there is one", Args: cobra.NoArgs, RunE: a.checkConfig}),
-	)
+	show.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {key, value, layer, file, line, adds_to, overruled}")
+	var checkAsJSON bool
+	check := &cobra.Command{
+		Use: "check", Short: "Report every problem; exit 2 if there is one", Args: cobra.NoArgs, Example: "  agentmux config check\n  agentmux config check --json",
+		RunE: func(*cobra.Command, []string) error { return a.checkConfig(checkAsJSON) },
+	}
+	check.Flags().BoolVar(&checkAsJSON, "json", false, "machine-readable output: a list of {name, ok, problems}")
+	cmd.AddCommand(show, check)
 	return cmd
 }
 
@@ -33,6 +36,30 @@ type settingJSON struct {
 	Layer string `json:"layer"`
 	File  string `json:"file,omitempty"`
 	Line  int    `json:"line,omitempty"`
+	// AddsTo is the layer whose items the list has besides its own.
+	AddsTo    string          `json:"adds_to,omitempty"`
+	Overruled []overruledJSON `json:"overruled,omitempty"`
+}
+
+// overruledJSON is a value that a file gives in vain.
+type overruledJSON struct {
+	Value  any    `json:"value"`
+	Layer  string `json:"layer"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
+}
+
+func settings(c *config.Config) []settingJSON {
+	rows := []settingJSON{}
+	for _, v := range c.Show() {
+		row := settingJSON{Key: v.Path, Value: v.Plain, Layer: v.Layer, File: v.File, Line: v.Line, AddsTo: v.AddsTo}
+		for _, o := range v.Overruled {
+			row.Overruled = append(row.Overruled, overruledJSON{o.Plain, o.Layer, o.File, o.Line, o.Why})
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 func (a *app) showConfig(asJSON bool) error {
@@ -45,30 +72,42 @@ func (a *app) showConfig(asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		rows := []settingJSON{}
-		for _, v := range c.Show() {
-			rows = append(rows, settingJSON{v.Path, v.Plain, v.Layer, v.File, v.Line})
-		}
-		return printJSON(a.out, rows)
+		return printJSON(a.raw, settings(c))
 	}
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "KEY\tVALUE\tFROM")
+	var rows [][]cell
 	for _, v := range c.Show() {
 		from := v.Layer
 		if v.File != "" {
 			from = fmt.Sprintf("%s (%s:%d)", v.Layer, v.File, v.Line)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Path, v.Text, from)
+		if v.AddsTo != "" {
+			from += ", added to " + v.AddsTo
+		}
+		for _, o := range v.Overruled {
+			from += fmt.Sprintf("; not %s of %s (%s:%d): %s", o.Text, o.Layer, o.File, o.Line, o.Why)
+		}
+		ink := paint.Plain
+		if v.Layer == config.LayerBuiltIn {
+			ink = paint.Faint
+		}
+		rows = append(rows, []cell{{v.Path, ink}, {v.Text, ink}, {from, paint.Faint}})
 	}
-	return w.Flush()
+	a.page(a.out).table([]string{"KEY", "VALUE", "FROM"}, rows)
+	return nil
 }
 
-func (a *app) checkConfig(*cobra.Command, []string) error {
+func (a *app) checkConfig(asJSON bool) error {
 	project, err := a.projectDir()
 	if err != nil {
 		return err
 	}
 	c, problems := config.Load(a.sources(project))
+	if problems.Err() == nil {
+		problems = append(problems, c.CheckWorkflow(a.sources(project))...)
+	}
+	if asJSON {
+		return a.printChecks([]checkJSON{checked("config", problems)}, problems.Err() == nil)
+	}
 	for _, line := range problems.Lines() {
 		a.say("%s", line)
 	}

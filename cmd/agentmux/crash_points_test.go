@@ -65,7 +65,7 @@ func number(variable string, otherwise int) int {
 
 // arm lets the n-th host of the story end at the n-th point of at, and all of them write
 // down which they pass.
-func (s *story) arm(name string, at []string) (log string) {
+func (s *tale) arm(name string, at []string) (log string) {
 	log = filepath.Join(s.dir, name+".points")
 	s.prepare = func(cmd *exec.Cmd) {
 		cmd.Env = append(slices.Clip(cmd.Env), crashLog+"="+log)

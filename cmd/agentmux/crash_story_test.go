@@ -22,10 +22,10 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// story is a rig on which a session is led from an issue to a pull request and through a
+// tale is a rig on which a session is led from an issue to a pull request and through a
 // change round, by whoever finds it as it is: after a kill the next command is the one a
 // person would give then.
-type story struct {
+type tale struct {
 	*rig
 	// prepare changes the environment of each command before it is started, and after
 	// what has to happen then. Both may be nil.
@@ -36,9 +36,9 @@ type story struct {
 	out          bytes.Buffer // of all hosts
 }
 
-func newStory(t testing.TB) *story {
+func newStory(t testing.TB) *tale {
 	t.Helper()
-	return &story{rig: newRig(t, rigOptions{playbook: storyPlaybook, title: "Say it right"})}
+	return &tale{rig: newRig(t, rigOptions{playbook: storyPlaybook, title: "Say it right"})}
 }
 
 // maxHosts bounds how many hosts a story may need without a kill. A kill while the session
@@ -49,7 +49,7 @@ const maxHosts = 4
 const hostLimit = 10 * time.Minute
 
 // lead starts hosts until nothing is left to do; kills is how many of them may be killed.
-func (s *story) lead(kills int) {
+func (s *tale) lead(kills int) {
 	s.t.Helper()
 	for {
 		args := s.next()
@@ -65,7 +65,7 @@ func (s *story) lead(kills int) {
 	}
 }
 
-func (s *story) fatal(format string, args ...any) {
+func (s *tale) fatal(format string, args ...any) {
 	s.t.Helper()
 	var state string
 	for _, e := range s.sessions() {
@@ -89,7 +89,7 @@ func transcripts(e session.Entry) string {
 }
 
 // next is the command that leads on from where the session is, nil at its end.
-func (s *story) next() []string {
+func (s *tale) next() []string {
 	s.t.Helper()
 	entries := s.sessions()
 	if len(entries) == 0 {
@@ -100,7 +100,7 @@ func (s *story) next() []string {
 	}
 	e := entries[0]
 	switch {
-	case e.State.Phase != orchestrator.PhaseDone || owes(e):
+	case e.State.Phase != orchestrator.PhaseDone || owes(s.t.Context(), e):
 		return []string{"issue", "1", "--headless"}
 	case e.State.ChangeRound == 0:
 		return []string{"resume", e.Name, "--headless", "--changes", "say it louder"}
@@ -109,7 +109,7 @@ func (s *story) next() []string {
 }
 
 // host runs one command to its end and reports whether it was killed.
-func (s *story) host(args []string) (killed bool) {
+func (s *tale) host(args []string) (killed bool) {
 	s.t.Helper()
 	cmd := s.command(args...)
 	if s.prepare != nil {
@@ -142,7 +142,7 @@ func (s *story) host(args []string) (killed bool) {
 
 // ending is all that must not depend on who was killed when: what people see, and what
 // the session says of itself.
-func (s *story) ending() string {
+func (s *tale) ending() string {
 	s.t.Helper()
 	s.clean()
 	var b strings.Builder
@@ -175,19 +175,22 @@ func (s *story) ending() string {
 var (
 	steadyHash = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
 	steadyTime = regexp.MustCompile(`\b20[0-9]{2}-?[0-9]{2}-?[0-9]{2}[-T ][0-9]{2}:?[0-9]{2}(:?[0-9]{2})?(\.[0-9]+)?Z?`)
-	steadySpan = regexp.MustCompile(`( in )[0-9]+ [0-9 a-z]+|(\| )[0-9]{2}:[0-9]{2}( \|)`)
-	steadyRest = regexp.MustCompile(`(seq=|127\.0\.0\.1:|msgs/)[0-9:]+`)
+	steadySpan = regexp.MustCompile(`( in )[0-9]+ [0-9 a-z]+|(\| )[0-9]{2}:[0-9]{2}( \|)|( at )[0-9]{2}:[0-9]{2}\b`)
+	// Of two coders in conflict either may be the one who brings both together.
+	steadyCoder = regexp.MustCompile(`\(subplan [0-9]+\)`)
+	steadyRest  = regexp.MustCompile(`(seq=|127\.0\.0\.1:|msgs/)[0-9:]+`)
 )
 
 // steady takes out of a text what differs between two runs.
 func steady(text string) string {
-	text = steadySpan.ReplaceAllString(steadyTime.ReplaceAllString(text, "TIME"), "${1}${2}SPAN${3}")
+	text = steadySpan.ReplaceAllString(steadyTime.ReplaceAllString(text, "TIME"), "${1}${2}${4}SPAN${3}")
+	text = steadyCoder.ReplaceAllString(text, "(subplan N)")
 	return steadyRest.ReplaceAllString(steadyHash.ReplaceAllString(text, "HASH"), "${1}N")
 }
 
 // launches names those that the session made. Of two coders in conflict either may be the
 // one who brings both together.
-func (s *story) launches(e session.Entry) []string {
+func (s *tale) launches(e session.Entry) []string {
 	s.t.Helper()
 	dirs, err := os.ReadDir(filepath.Join(e.Dir, session.LaunchesDir))
 	if err != nil {
@@ -206,7 +209,7 @@ var coderNumber = regexp.MustCompile(`(resolve[-_]|resolve_prompt_|conflict_)[12
 func eitherCoder(name string) string { return coderNumber.ReplaceAllString(name, "${1}N") }
 
 // artifacts names the files of agents and of the phases.
-func (s *story) artifacts(e session.Entry) []string {
+func (s *tale) artifacts(e session.Entry) []string {
 	s.t.Helper()
 	var names []string
 	err := filepath.WalkDir(e.Dir, func(path string, d fs.DirEntry, err error) error {
@@ -233,7 +236,7 @@ func (s *story) artifacts(e session.Entry) []string {
 
 // beside names what is left of agents outside of the session: environments, workspaces
 // and homes.
-func (s *story) beside() []string {
+func (s *tale) beside() []string {
 	s.t.Helper()
 	var names []string
 	for _, pattern := range []string{"r/agentmux/*", "home/.local/state/agentmux/workspaces/*/*", "home/.local/state/agentmux/homes/*/*"} {
@@ -251,7 +254,7 @@ func (s *story) beside() []string {
 }
 
 // clean fails if the session keeps a promise no more, or left a process behind.
-func (s *story) clean() {
+func (s *tale) clean() {
 	s.t.Helper()
 	e := s.session()
 	s.done(e)
@@ -272,7 +275,7 @@ func (s *story) clean() {
 }
 
 // processes are those that name the rig's directory in their arguments.
-func (s *story) processes() []string {
+func (s *tale) processes() []string {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	var left []string
 	for _, file := range files {

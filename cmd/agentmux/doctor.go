@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
 )
@@ -74,7 +76,7 @@ func (a *app) doctor(ctx context.Context, args []string, f doctorFlags) error {
 		probes[i].Detail, probes[i].Hint = shown(probes[i].Detail), shown(probes[i].Hint)
 	}
 	if f.asJSON {
-		err = printJSON(a.out, probes)
+		err = printJSON(a.raw, probes)
 	} else {
 		a.printProbes(probes)
 	}
@@ -88,14 +90,15 @@ func (a *app) doctor(ctx context.Context, args []string, f doctorFlags) error {
 }
 
 func (a *app) printProbes(probes []probe) {
-	marks := map[string]string{probeOK: "ok  ", probeWarning: "warn", probeFailed: "FAIL", probeSkipped: "-   "}
-	count := map[string]int{}
+	marks := map[string]cell{
+		probeOK: {"ok", paint.Good}, probeWarning: {"warn", paint.Ask}, probeFailed: {"FAIL", paint.Bad}, probeSkipped: {"-", paint.Faint},
+	}
+	count, page := map[string]int{}, a.page(a.out)
 	for _, p := range probes {
 		count[p.State]++
-		detail := strings.ReplaceAll(p.Detail, "\n", "\n"+strings.Repeat(" ", 20))
-		a.print("%s  %-12s  %s", marks[p.State], p.Name, detail)
+		page.finding(marks[p.State], p.Name, p.Detail)
 		if p.Hint != "" {
-			a.print("      %-12s  -> %s", "", p.Hint)
+			page.finding(cell{}, "", "-> "+p.Hint)
 		}
 	}
 	failed := "nothing"
@@ -120,15 +123,26 @@ func (a *app) probes(ctx context.Context, args []string, f doctorFlags) ([]probe
 		probes = append(probes, probeClone(ctx, project))
 	}
 	c, problems := config.Load(a.sources(project))
+	if problems.Err() == nil {
+		problems = append(problems, c.CheckWorkflow(a.sources(project))...)
+	}
 	if problems.Err() != nil {
 		lines := problems.Errors().Lines()
 		return append(probes, probe{"config", probeFailed, strings.Join(lines, "\n"), "correct the file; agentmux config check looks again"}), nil
 	}
-	probes = append(probes, passed("config", "%s", strings.Join(append(c.Source(), "defaults"), ", ")))
+	probes = append(probes, probeConfig(c, problems))
+	probes = append(probes, probeBranches(ctx, project, c.GitHub.BranchPrefix)...)
 	probes = append(probes, probeWorkflows(project), probeSandbox(c))
 	probes = append(probes, probeProviders(ctx, c)...)
 	probes = append(probes, a.probeGitHub(ctx, c, project, f.write)...)
 	return append(probes, probeSessions(project)...), nil
+}
+
+func probeConfig(c *config.Config, problems document.Problems) probe {
+	if len(problems) > 0 { // none of them is an error
+		return probe{"config", probeWarning, strings.Join(problems.Lines(), "\n"), "agentmux config show names the values that hold"}
+	}
+	return passed("config", "%s", strings.Join(append(c.Source(), "defaults"), ", "))
 }
 
 func (a *app) probeSession(args []string) ([]probe, error) {
@@ -137,13 +151,18 @@ func (a *app) probeSession(args []string) ([]probe, error) {
 		return nil, err
 	}
 	report := session.CheckDir(entry.Dir)
+	backed := false
+	if s, err := session.Open(entry.Dir); err == nil {
+		_, err = s.ReadBackup()
+		backed = err == nil
+	}
 	var probes []probe
 	if len(report.Problems) == 0 {
 		probes = append(probes, passed("session", "%s: its records lead to its state", entry.Name))
 	}
-	for _, problem := range report.Problems {
+	for i, problem := range report.Problems {
 		hint := ""
-		if !strings.Contains(problem, "; ") { // else it says what to do itself
+		if backed && !report.Advised(i) {
 			hint = "agentmux resume " + entry.Name + " --from-backup takes the state before the last phase"
 		}
 		probes = append(probes, probe{"session", probeFailed, problem, hint})

@@ -265,6 +265,9 @@ func TestDoctorsJSONIsStable(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(rows)); !slices.Equal(got, want) {
 		t.Errorf("rows %q\nwant %q", got, want)
 	}
+	for _, open := range []string{"the environment of other processes", "the sockets of tmux", "at, cron, systemd", "the memory of git", "the network"} {
+		says(t, rows["sandbox"], probeWarning, open)
+	}
 	var raw []map[string]any
 	if err := json.Unmarshal([]byte(r.expect(0, "doctor", "--json").out), &raw); err != nil {
 		t.Fatal(err)
@@ -321,4 +324,26 @@ func TestDoctorOfARepositoryWithoutCommits(t *testing.T) {
 	says(t, r.probed(3)["base"], probeFailed, "the repository has no commit yet\nmake a first one and push it: git commit, then git push origin m")
 	r.clone = full
 	says(t, r.probed(3)["base"], probeFailed, "the repository has no commit yet on the server\npush a first one: git push origin main")
+}
+
+// What keeps our branches from being made in the clone is told before a run needs one.
+func TestDoctorSeesWhatIsInTheWayOfBranches(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	r.git(r.clone, "branch", "agentmux")
+	says(t, r.probed(3)["clone"], probeFailed, "a branch is named agentmux, so none can be named agentmux/...", "git branch -m agentmux NEW-NAME")
+	r.git(r.clone, "branch", "-m", "agentmux", "mine")
+	if rows := r.probed(0)["clone"]; len(rows) != 1 {
+		t.Errorf("%+v", rows)
+	}
+	lock := filepath.Join(r.clone, ".git", "refs", "heads", "agentmux", "x.lock")
+	r.write(lock, "")
+	if rows := r.probed(0)["clone"]; len(rows) != 1 {
+		t.Errorf("of a git that may live: %+v", rows)
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(lock, old, old); err != nil {
+		t.Fatal(err)
+	}
+	says(t, r.probed(3)["clone"], probeFailed, "branch agentmux/x is locked by "+lock, "remove that file")
 }

@@ -41,11 +41,12 @@ func (a *app) probeGitHub(ctx context.Context, c *config.Config, project string,
 		return []probe{{"github", probeFailed, err.Error(), "agentmux config check"}}
 	}
 	if id.tokens == nil && !actsAsApp(c) {
-		return []probe{{"github", probeWarning, "no token", noTokenHint + "; agentmux run works without"}}
+		detail, hint := id.noToken()
+		return []probe{{"github", probeWarning, strings.Replace(detail, "no GitHub token", "no token", 1), hint + "; agentmux run works without"}}
 	}
 	id.pause = probePause
 	g := &githubProbe{site: &site{project: project, config: c, identity: id}, write: write}
-	err = a.wire(g.site, io.Discard, true)
+	err = a.wire(ctx, g.site, io.Discard, true)
 	var bad *tokenError
 	switch {
 	case errors.As(err, &bad):
@@ -56,15 +57,27 @@ func (a *app) probeGitHub(ctx context.Context, c *config.Config, project string,
 	if g.client = g.host.GitHub; g.client == nil {
 		return []probe{{"github", probeWarning, "origin is not on " + id.bases.Server, "an App works for a repository there: git remote -v, github.host"}}
 	}
+	var elsewhere []probe
+	if g.project, err = g.host.Project(ctx, project, c); err != nil || !g.project.GitHub {
+		elsewhere = []probe{{"repository", probeWarning, "origin is not on " + id.bases.Server, "set github.host, or work without pull requests"}}
+		if at := otherServer(originOf(g.project), id.bases.Server); at != "" && c.Layer("github.host") == config.LayerBuiltIn {
+			return elsewhere // nobody said that the token's server is meant
+		}
+	}
 	defer a.waiting("GitHub")()
 	probes, ok := g.server(ctx)
-	if !ok {
-		return probes
-	}
-	if g.project, err = g.host.Project(ctx, project, c); err != nil || !g.project.GitHub {
-		return append(probes, probe{"repository", probeWarning, "origin is not on " + id.bases.Server, "set github.host, or work without pull requests"})
+	if !ok || elsewhere != nil {
+		return append(probes, elsewhere...)
 	}
 	return append(probes, g.repository(ctx)...)
+}
+
+// originOf is the address of a project's clone; "" if there is none.
+func originOf(p *host.Project) string {
+	if p == nil {
+		return ""
+	}
+	return p.Clone.Origin
 }
 
 // server probes the address, the clock and the account. ok is false if nothing more can
@@ -130,7 +143,7 @@ func (g *githubProbe) repository(ctx context.Context) []probe {
 
 // noBase says why there is nothing to start from.
 func noBase(err error) probe {
-	if detail, hint, ok := strings.Cut(err.Error(), "; "); ok && errors.Is(err, host.ErrNoCommit) {
+	if detail, hint, ok := strings.Cut(err.Error(), "; "); ok && (errors.Is(err, host.ErrNoCommit) || errors.Is(err, host.ErrBaseBranch)) {
 		return probe{"base", probeFailed, detail, hint}
 	}
 	return probe{"base", probeFailed, err.Error(), "git fetch shows whether the server lets this account read"}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/tmux"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -60,7 +61,7 @@ func olderThan(version, oldest string) bool {
 
 func probeTmux(ctx context.Context) probe {
 	install := installHint("tmux", tmux.Oldest().String())
-	server, err := tmux.New(tmux.Options{Socket: filepath.Join(runtimeDir(), "probe.sock")})
+	server, err := tmux.New(tmux.Options{Socket: host.ProbeSocket(runtimeDir())})
 	if err != nil {
 		return probe{"tmux", probeFailed, err.Error(), "set XDG_RUNTIME_DIR to a directory with a short name"}
 	}
@@ -92,6 +93,11 @@ func probeDir(name, dir string) probe {
 		return probe{name, probeFailed, err.Error(), "make it writable for you, or set " + map[string]string{
 			"state": "XDG_STATE_HOME", "runtime": "XDG_RUNTIME_DIR",
 		}[name] + " to one that is"}
+	}
+	if name == "runtime" {
+		if err := shield.CheckPrivate(dir); err != nil {
+			return probe{name, probeFailed, err.Error(), "chmod 700 " + dir + " if it is yours, or set XDG_RUNTIME_DIR to a directory of your own"}
+		}
 	}
 	return passed(name, "%s", dir)
 }
@@ -142,7 +148,10 @@ func probeDisk(dir string) probe {
 
 // cloneWords says what stands in the place of a clone, and what a person can do about it.
 func cloneWords(err error, dir string) (detail, hint string) {
+	var temp *gitrepo.TempError
 	switch {
+	case errors.As(err, &temp):
+		return temp.Error(), "df " + temp.Dir + " says how much room is left"
 	case errors.Is(err, gitrepo.ErrBare):
 		return dir + " is a bare repository", "agentmux works in a clone of it: git clone " + dir
 	case errors.Is(err, gitrepo.ErrNotClone):
@@ -183,11 +192,30 @@ func probeClone(ctx context.Context, project string) probe {
 	return passed("clone", "%s", detail)
 }
 
+// probeBranches looks for what keeps our branches from being made in the clone, where a run
+// that pushes nothing leaves its work.
+func probeBranches(ctx context.Context, project, prefix string) []probe {
+	found, err := gitrepo.Obstacles(ctx, project, prefix)
+	if err != nil {
+		return nil // the row of the clone tells
+	}
+	var probes []probe
+	for _, o := range found {
+		if o.Kind == gitrepo.ExportLocked {
+			probes = append(probes, probe{"clone", probeFailed, "branch " + o.Branch + " is locked by " + o.What, "remove that file if no git runs in the clone"})
+			continue
+		}
+		probes = append(probes, probe{"clone", probeFailed, "a branch is named " + o.What + ", so none can be named " + o.Branch,
+			"git branch -m " + o.What + " NEW-NAME, or set github.branch_prefix"})
+	}
+	return probes
+}
+
 func probeWorkflows(project string) probe {
 	dir := os.DirFS(project)
 	for _, name := range workflows.Names(dir) {
 		if _, _, problems := workflows.Load(name, dir); problems.Err() != nil {
-			return probe{"workflows", probeFailed, name + " is invalid", "agentmux workflows check " + name}
+			return probe{"workflows", probeFailed, name + " is invalid\n" + strings.Join(problems.Errors().Lines(), "\n"), "agentmux workflows check " + name}
 		}
 	}
 	if unused := workflows.Unused(dir); len(unused) > 0 {
@@ -197,10 +225,23 @@ func probeWorkflows(project string) probe {
 	return passed("workflows", "%s", strings.Join(workflows.Names(dir), ", "))
 }
 
+// openToAgents are the attacks that nothing closes without a sandbox, in the order in which
+// SECURITY.md tells of them.
+var openToAgents = []string{
+	"the environment of other processes of yours: keys of other agents, exported tokens",
+	"the files you can read: token stores, ssh keys, keys of Apps, logins of the CLIs",
+	"the files of the session, written by hand: a line without a launch, an answer to a gate",
+	"the sockets of tmux: typing into panes, also into the monitor while you type there",
+	"services of the machine that start a command: at, cron, systemd, rc files, authorized_keys",
+	"the memory of git while it fetches or pushes, which holds the token for a moment",
+	"the network: any host, name or metadata address; disk and processes without a limit",
+	"workspaces and transcripts of other agents",
+}
+
 // probeSandbox says plainly what is open without one.
 func probeSandbox(c *config.Config) probe {
-	detail := "none. Agents run as you; open to them: the files you can read, other processes of yours and their environments,\n" +
-		"token stores, tmux sockets, session files, the network"
+	detail := "none. Agents run as you; what only a sandbox or another user of the machine closes is open to them:\n- " +
+		strings.Join(openToAgents, "\n- ")
 	hint := "use trusted repositories and authors only"
 	if c.Sandbox.UnsafeFlags == nil {
 		hint += "; CLIs that skip every question are refused unattended until sandbox.unsafe_flags is set in your own configuration"

@@ -22,9 +22,9 @@ func (g *githubProbe) label(ctx context.Context) probe {
 		case err != nil:
 			return probe{"label", probeFailed, "labels cannot be made: " + lastWords(err), g.howToAdd("issues", "Issues", "write")}
 		case made:
-			return passed("label", "%s made", name)
+			return passed("label", "%s made%s", name, g.stateLabels(ctx))
 		}
-		return passed("label", "%s is there", name)
+		return passed("label", "%s is there%s", name, g.stateLabels(ctx))
 	}
 	there, err := g.client.HasLabel(ctx, repo, name)
 	switch {
@@ -34,6 +34,15 @@ func (g *githubProbe) label(ctx context.Context) probe {
 		return probe{"label", probeWarning, "the repository has no label " + name, "agentmux doctor --write makes it, or " + line}
 	}
 	return passed("label", "%s is there", name)
+}
+
+// stateLabels makes the labels that say where a session is, and says how many.
+func (g *githubProbe) stateLabels(ctx context.Context) string {
+	n, err := g.client.EnsureLabels(ctx, g.repo.Repo, ghsync.StateLabels(g.config.Bot.Label))
+	if err != nil || n == 0 {
+		return "" // GitHub makes them when they are first used
+	}
+	return ", and " + counted(n, "state label", "state labels") + " made"
 }
 
 // refs tries a ref outside of branches and tags. Sessions of one machine do without.

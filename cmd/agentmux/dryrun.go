@@ -13,14 +13,18 @@ import (
 
 // dryRun prints what a run would do, as the code of a run says. Nothing is written for
 // the project, here or on the server.
-func (a *app) dryRun(ctx context.Context, s *site, p *planned) error {
-	if err := a.useAccount(s, p); err != nil {
+func (a *app) dryRun(ctx context.Context, s *site, p *planned, asJSON bool) error {
+	if err := a.useAccount(ctx, s, p); err != nil {
 		return err
 	}
 	spec := p.spec
 	preview, err := s.host.Preview(ctx, spec)
 	if err != nil {
 		return explainRun(err)
+	}
+	pull := p.push && s.config.GitHub.Push
+	if asJSON {
+		return a.printDryRun(spec, preview, pull)
 	}
 	state := preview.State
 	a.printRequest(spec)
@@ -35,7 +39,7 @@ func (a *app) dryRun(ctx context.Context, s *site, p *planned) error {
 		a.print("\nprompt of %s, %s, sha256 %.12x, %d bytes:\n", prompt.Role, prompt.File, sha256.Sum256([]byte(prompt.Text)), len(prompt.Text))
 		a.print("%s", indent(prompt.Text))
 	}
-	if p.push && s.config.GitHub.Push {
+	if pull {
 		a.print("\npull request %q, as far as it is known now:\n\n%s", preview.Title, indent(preview.Body))
 	}
 	a.printWrites(preview)

@@ -66,22 +66,34 @@ func TestGitHub69ADryRunWritesNothing(t *testing.T) {
 // mirror's and the verdict's. Between them the order is the clock's.
 func TestGitHub69TheDryRunListsWhatTheRunWrites(t *testing.T) {
 	t.Parallel()
+	everything := map[string]string{
+		"contents": "write", "issues": "write", "pull_requests": "write", "statuses": "write", "metadata": "read", "actions": "read", "checks": "read",
+	}
 	for name, c := range map[string]struct {
 		options rigOptions
+		as      func(*rig)
 		args    []string
 		want    []string // among them
 	}{
-		"labelled": {rigOptions{}, nil, []string{"PUSH refs/heads/agentmux/issue-1-say-two", "POST repos/acme/widgets/pulls", "MUTATION MarkReady"}},
+		"an App":                  {rigOptions{}, func(r *rig) { r.useApp(everything) }, nil, []string{"POST repos/acme/widgets/pulls/N/requested_reviewers"}},
+		"a token of an App":       {rigOptions{}, func(r *rig) { r.useInstallation(everything) }, nil, []string{"POST repos/acme/widgets/pulls/N/requested_reviewers"}},
+		"the requester's token":   {rigOptions{}, func(r *rig) { r.setEnv("AGENTMUX_GITHUB_TOKEN", r.github.Token(rigOwner)) }, nil, nil},
+		"an App, not labelled":    {rigOptions{unlabel: true}, func(r *rig) { r.useApp(everything) }, []string{"--mirror"}, nil},
+		"an App of an own server": {rigOptions{github: ghsynctest.Options{Enterprise: true, NoGraphQL: true}}, func(r *rig) { r.useApp(everything) }, nil, nil},
+		"labelled":                {rigOptions{}, nil, nil, []string{"PUSH refs/heads/agentmux/issue-1-say-two", "POST repos/acme/widgets/pulls", "MUTATION MarkReady"}},
 		"own server": {rigOptions{
 			github: ghsynctest.Options{Enterprise: true, NoGraphQL: true}, config: "github: {comments: every}\n",
-		}, nil, []string{"POST repos/acme/widgets/pulls/N/requested_reviewers"}},
-		"not shown": {rigOptions{unlabel: true, config: "github: {ready: never}\n"}, nil, []string{"POST repos/acme/widgets/pulls"}},
-		"no push":   {rigOptions{config: "github: {push: false}\n"}, nil, nil},
+		}, nil, nil, []string{"POST repos/acme/widgets/pulls/N/requested_reviewers"}},
+		"not shown": {rigOptions{unlabel: true, config: "github: {ready: never}\n"}, nil, nil, []string{"POST repos/acme/widgets/pulls"}},
+		"no push":   {rigOptions{config: "github: {push: false}\n"}, nil, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.options.playbook = quickPlaybook
 			r := newRig(t, c.options)
+			if c.as != nil {
+				c.as(r)
+			}
 			args := slices.Concat([]string{"issue", "1"}, quickRun, c.args)
 			planned := plannedRequests(r.expect(0, append(args, "--dry-run")...).out)
 			if log := r.github.Log(); len(log) != 0 {

@@ -68,9 +68,11 @@ var sessionErrors = []struct {
 	is   func(error) bool
 }{
 	{exitLocked, as[*session.LockedError]},
+	{exitLocked, func(err error) bool { return errors.Is(err, session.ErrLockLost) }},
 	{exitUsage, as[*session.NotFoundError]},
 	{exitUsage, as[*session.AmbiguousError]},
 	{exitUsage, as[*session.NewerError]},
+	{exitUsage, as[*session.ForeignError]},
 	{exitUsage, as[*session.NameError]},
 	{exitUsage, func(err error) bool { return errors.Is(err, session.ErrBlankRequest) }},
 }

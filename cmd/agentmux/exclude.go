@@ -23,7 +23,7 @@ func (a *app) checkExcluded(ctx context.Context, name string, exclude []string) 
 		return usage(fmt.Errorf("--exclude: %s asks about its plan, there is nothing to commit yet", entry.Name))
 	}
 	a.project = projectOf(entry)
-	s, err := a.cleaner()
+	s, err := a.cleaner(ctx)
 	if err != nil {
 		return err
 	}

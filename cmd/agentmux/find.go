@@ -11,7 +11,7 @@ import (
 // wanted says what a session must be for a command that was typed without one.
 var wanted = map[string]string{
 	"stop": "runs or waits for a person", "pause": "runs", "say": "runs", "attach": "runs",
-	"retry": "is unfinished", "resume": "is interrupted, parked or paused", "approve": "is at a gate",
+	"retry": "is unfinished", "resume": "is interrupted, parked or paused, or owes something", "approve": "is at a gate",
 	"answer": "has an open question", "changes": "is at a gate, is parked or has a pull request",
 }
 
@@ -31,7 +31,7 @@ func (a *app) findFor(ctx context.Context, command string, args []string, can fu
 	if none.Unfit == 1 {
 		if only, err := a.find(nil, nil); err == nil && only.State != nil {
 			next = only.Name + " is " + only.Condition()
-			if step := nextStep(ctx, only); step != "" {
+			if step := tell(ctx, only).Next(); step != "" {
 				next += ": " + step
 			}
 		}

@@ -144,7 +144,7 @@ func hostSessions(dirs []string) int {
 	a := newApp(systemIO())
 	a.project = filepath.Dir(filepath.Dir(filepath.Dir(dirs[0])))
 	a.logLevel = "warn"
-	s, err := a.site(&hostLog{terminal: a.err})
+	s, err := a.site(context.Background(), &hostLog{terminal: a.err})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitFailed

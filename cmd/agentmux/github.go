@@ -18,16 +18,26 @@ import (
 	"github.com/cli/go-gh/v2/pkg/auth"
 )
 
-// takeToken reads the first variable that is set. The variables leave the
-// environment then, so that no child inherits them; app remembers the value.
-func (a *app) takeToken(names []string) (value, from string) {
-	for _, name := range names {
-		if v := strings.TrimSpace(os.Getenv(name)); v != "" && a.token == "" {
-			a.token, a.tokenFrom = v, name
+// environmentTokens takes the tokens out of the environment, so that no child inherits them;
+// app remembers them by the names of their variables.
+func environmentTokens() map[string]string {
+	tokens := map[string]string{}
+	for _, name := range ghsync.AllTokenVariables() {
+		if value := strings.TrimSpace(os.Getenv(name)); value != "" {
+			tokens[name] = value
 		}
 		_ = os.Unsetenv(name)
 	}
-	return a.token, a.tokenFrom
+	return tokens
+}
+
+// handedToken is what a launcher gives the host that it starts: a token with the server that
+// it was read for.
+type handedToken struct {
+	Token  string `json:"token"`
+	From   string `json:"from"`
+	API    string `json:"api"`
+	Server string `json:"server"`
 }
 
 // identity is the GitHub account a command acts as; nil tokens mean none.
@@ -35,34 +45,98 @@ type identity struct {
 	bases  ghsync.Addresses
 	tokens ghsync.TokenSource
 	from   string        // where the token is from, for doctor
+	unfit  string        // a variable with a token that is for another server
 	pause  time.Duration // before a request is repeated; 0: the usual
 }
 
-// identity finds a token as github.auth says: an App's, a variable's, else gh's.
+// settle names the server that the person means: by a configuration of their own, else by the
+// environment. A repository's file cannot.
+func settle(c *config.Config) (ghsync.Addresses, error) {
+	name := ""
+	if c.Layer("github.host") != config.LayerBuiltIn {
+		name = c.GitHub.Host
+	}
+	bases, err := ghsync.Bases(name, os.Getenv)
+	if err != nil {
+		return bases, usage(fmt.Errorf("%w: take github.host out of your configuration, or unset the variable", err))
+	}
+	return bases, nil
+}
+
+// inJob reports whether this is a job of GitHub Actions on the server: its token is then in
+// the variables of GitHub's own servers.
+func inJob(at ghsync.Addresses) bool {
+	return os.Getenv("GITHUB_ACTIONS") == "true" && strings.TrimSuffix(os.Getenv("GITHUB_SERVER_URL"), "/") == at.Server
+}
+
+// identity settles the server and finds a token for it as github.auth says: an App's, a
+// variable's, else gh's.
 func (a *app) identity(c *config.Config) (identity, error) {
-	id := identity{bases: ghsync.Bases(c.GitHub.Host, os.Getenv)}
-	token, from := a.takeToken(ghsync.TokenVariables(id.bases.Enterprise()))
+	bases, err := settle(c)
+	id := identity{bases: bases}
+	if err != nil {
+		return id, err
+	}
 	if actsAsApp(c) {
 		id.from = "the App " + c.GitHub.App.ClientID
 		return id, checkApp(c.GitHub.App) // its tokens are made where the project is known
 	}
-	mode := ghsync.ModeToken
-	switch c.GitHub.Auth {
-	case "gh":
-		token, from = ghToken(id.bases.Server)
-		mode = ghsync.ModeGH
-	case "actions":
-		mode = ghsync.ModeActions
-	case "auto":
-		if token == "" {
-			token, from = ghToken(id.bases.Server)
-			mode = ghsync.ModeGH
-		}
-	}
+	mode, token, from := a.token(c, &id)
 	if token != "" {
-		id.tokens, id.from = ghsync.StaticToken(mode, redact.NewSecret(token)), from
+		id.tokens, id.from = ghsync.StaticToken(mode, redact.NewSecret(token), bases), from
 	}
 	return id, nil
+}
+
+// token finds the token for the server of id.
+func (a *app) token(c *config.Config, id *identity) (mode ghsync.Mode, token, from string) {
+	mode = map[string]ghsync.Mode{"gh": ghsync.ModeGH, "actions": ghsync.ModeActions}[c.GitHub.Auth]
+	if mode == "" {
+		mode = ghsync.ModeToken
+	}
+	if a.handed != nil {
+		if a.handed.API != id.bases.API || a.handed.Server != id.bases.Server {
+			id.unfit = a.handed.From
+			return mode, "", ""
+		}
+		return mode, a.handed.Token, a.handed.From
+	}
+	if mode != ghsync.ModeGH {
+		token, from = a.variable(id)
+	}
+	if token == "" && (mode == ghsync.ModeGH || c.GitHub.Auth == "auto") {
+		token, from = ghToken(id.bases.Server)
+		mode = ghsync.ModeGH
+	}
+	return mode, token, from
+}
+
+// variable is the first variable whose token may be sent to the server of id.
+func (a *app) variable(id *identity) (token, from string) {
+	names := ghsync.TokenVariables(id.bases, inJob(id.bases))
+	for _, name := range names {
+		if a.tokens[name] != "" {
+			return a.tokens[name], name
+		}
+	}
+	for _, name := range ghsync.AllTokenVariables() {
+		if a.tokens[name] != "" && id.unfit == "" {
+			id.unfit = name
+		}
+	}
+	return "", ""
+}
+
+// noToken says why there is no token, and where one is looked for.
+func (id identity) noToken() (detail, hint string) {
+	hint = noTokenHint
+	if id.bases.Enterprise() {
+		hint = strings.Replace(hint, " GH_TOKEN", " GH_ENTERPRISE_TOKEN", 1)
+	}
+	if id.unfit == "" {
+		return "no GitHub token", hint
+	}
+	return fmt.Sprintf("no GitHub token for %s: the one from %s is for another server", id.bases.Server, id.unfit), hint
 }
 
 // ghToken asks gh's own configuration for the server's token.
@@ -149,7 +223,7 @@ func githubWords(err error, what, tokenFrom string) (detail, hint string) {
 		return what + ": GitHub refused the token from " + tokenFrom + ": it is wrong, expired or revoked", refusedToken(tokenFrom)
 	case errors.As(err, &terminal) && terminal.Status == 403:
 		hint = "agentmux doctor shows what the token may do"
-		if strings.HasPrefix(terminal.Hint, "the token needs ") {
+		if terminal.Needs != "" {
 			hint = terminal.Hint + ": " + hint
 		}
 		return what + ": GitHub forbids it: " + terminal.Message, hint

@@ -45,7 +45,7 @@ func appTokens(ctx context.Context, s *site, o host.Options) (ghsync.TokenSource
 	}
 	settings := s.config.GitHub.App
 	source, err := ghsync.NewApp(ghsync.AppOptions{
-		APIURL: s.identity.bases.API, ClientID: settings.ClientID, KeyFile: settings.KeyFile,
+		APIURL: s.identity.bases.API, ServerURL: s.identity.bases.Server, ClientID: settings.ClientID, KeyFile: settings.KeyFile,
 		Installation: settings.InstallationID, Repo: project.Repo,
 		Minted: func(token redact.Secret) {
 			if err := o.Redactor.AddSecret("github-token", token); err != nil {

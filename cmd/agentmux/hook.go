@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"strconv"
 	"time"
@@ -24,7 +26,7 @@ func (a *app) hookCommand() *cobra.Command {
 			if who, err := f.caller(a); err == nil {
 				answer = a.hook(who, args[0])
 			}
-			_, _ = a.out.Write(answer)
+			_, _ = a.raw.Write(answer)
 			return nil
 		},
 	}
@@ -55,7 +57,8 @@ func (a *app) hook(who tools.Caller, event string) []byte {
 }
 
 func (a *app) monitorCommand() *cobra.Command {
-	return group(groupStart, &cobra.Command{
+	control := false
+	cmd := &cobra.Command{
 		Use:     "monitor [S]",
 		Short:   "Watch a session live and answer its gates and questions",
 		Example: "  agentmux monitor '#42'",
@@ -72,15 +75,65 @@ func (a *app) monitorCommand() *cobra.Command {
 				return usageText("the monitor needs a terminal; agentmux status " + entry.Name + " works without")
 			}
 			return monitor.Run(cmd.Context(), monitor.Options{
-				Dir: entry.Dir, In: a.in, Out: a.out, Shown: a.shown(),
-				Send: func(p orchestrator.Payload) error {
-					p.Actor, p.SourceID = actor(), "monitor/"+randomID()
-					if _, err := tools.AppendCommand(entry.Dir, p); err != nil {
-						return err
+				Dir: entry.Dir, In: a.in, Out: a.raw, Shown: a.shown(), Detach: detacher(cmd.Context(), entry, control),
+				Changes: func(s *orchestrator.State) string {
+					return a.changesText(cmd.Context(), session.Entry{Name: entry.Name, Dir: entry.Dir, State: s})
+				},
+				Send: func(p orchestrator.Payload) (string, error) {
+					if err := typedHere(cmd.Context(), entry, control); err != nil {
+						return "", err
 					}
-					return a.wakeParked(cmd.Context(), entry, p.Name)
+					p.Actor, p.SourceID, p.PID, p.Origin = actor(), "monitor/"+randomID(), os.Getpid(), origin()
+					return a.send(cmd.Context(), entry, p)
 				},
 			})
 		},
-	})
+	}
+	cmd.Flags().BoolVar(&control, "control", false, "this is the window of the session's own tmux")
+	_ = cmd.Flags().MarkHidden("control") // it is there
+	return group(groupStart, cmd)
+}
+
+// detacher takes the person's terminal off a session's own tmux; nil for a monitor elsewhere.
+func detacher(ctx context.Context, e session.Entry, control bool) func() error {
+	if !control {
+		return nil
+	}
+	return func() error {
+		sess, err := session.Open(e.Dir)
+		if err != nil {
+			return err
+		}
+		server, err := openServer(ctx, socketOf(e.Dir, e.State, sess.ReadRuntime()))
+		if err != nil {
+			return err
+		}
+		return server.Detach(ctx)
+	}
+}
+
+// typedBefore is how long before a command a terminal must have been typed at: tmux counts
+// seconds, and the command follows its key at once.
+const typedBefore = 3 * time.Second
+
+// typedHere refuses a command of the window that every process of this user can type into over
+// the socket of tmux, unless a person has just typed at a terminal that shows it.
+func typedHere(ctx context.Context, e session.Entry, control bool) error {
+	if !control {
+		return nil
+	}
+	since := time.Now().Add(-typedBefore)
+	sess, err := session.Open(e.Dir)
+	if err != nil {
+		return err
+	}
+	server, err := openServer(ctx, socketOf(e.Dir, e.State, sess.ReadRuntime()))
+	if err != nil {
+		return err
+	}
+	typed, err := server.Typed(ctx, since)
+	if err == nil && !typed {
+		err = errors.New("no terminal has typed this; agentmux attach " + e.Name)
+	}
+	return err
 }

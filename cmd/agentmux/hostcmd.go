@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +19,7 @@ import (
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -38,7 +39,7 @@ type site struct {
 
 // site reads the project's configuration and wires a host. Without a token the
 // host does not use GitHub.
-func (a *app) site(log *hostLog) (*site, error) {
+func (a *app) site(ctx context.Context, log *hostLog) (*site, error) {
 	project, err := a.projectDir()
 	if err != nil {
 		return nil, err
@@ -52,23 +53,23 @@ func (a *app) site(log *hostLog) (*site, error) {
 		return nil, err
 	}
 	s := &site{project: project, config: c, identity: id, log: log}
-	return s, a.wire(s, log, true)
+	return s, a.wire(ctx, s, log, true)
 }
 
 // wire makes the host; github false leaves GitHub alone.
-func (a *app) wire(s *site, log io.Writer, github bool) error {
+func (a *app) wire(ctx context.Context, s *site, log io.Writer, github bool) error {
 	own, err := self()
 	if err != nil {
 		return err
 	}
 	redactor := a.redactor()
-	logger := a.logger(redactor.Writer(log), s.config.Log.Level)
+	logger := a.logger(log, s.config.Log.Level)
 	o := host.Options{
 		Self: own, StateHome: stateHome(), RuntimeDir: runtimeDir(), Home: home(), Log: logger, Redactor: redactor,
 		Server: s.identity.bases.Server, ReadOnly: !github && s.identity.tokens != nil,
 	}
 	if github {
-		if err := s.useGitHub(&o); err != nil {
+		if err := s.useGitHub(ctx, &o); err != nil {
 			return err
 		}
 	}
@@ -77,17 +78,16 @@ func (a *app) wire(s *site, log io.Writer, github bool) error {
 }
 
 // useAccount makes the host do without GitHub where nothing can be written there.
-func (a *app) useAccount(s *site, p *planned) error {
+func (a *app) useAccount(ctx context.Context, s *site, p *planned) error {
 	if p.push && s.config.GitHub.Push {
 		return nil
 	}
-	return a.wire(s, s.log, false)
+	return a.wire(ctx, s, s.log, false)
 }
 
 // useGitHub gives the host the site's account, if there is one, and its redactor the
 // account's secrets.
-func (s *site) useGitHub(o *host.Options) (err error) {
-	ctx := context.Background()
+func (s *site) useGitHub(ctx context.Context, o *host.Options) (err error) {
 	if actsAsApp(s.config) {
 		if s.identity.tokens, err = appTokens(ctx, s, *o); err != nil {
 			return err
@@ -108,7 +108,8 @@ func (s *site) useGitHub(o *host.Options) (err error) {
 		return err
 	}
 	if err := o.Redactor.AddSecret("github-token", token); err != nil {
-		return usage(fmt.Errorf("%w; %s", &tokenError{s.identity.from}, noTokenHint))
+		_, hint := s.identity.noToken()
+		return usage(fmt.Errorf("%w; %s", &tokenError{s.identity.from}, hint))
 	}
 	return nil
 }
@@ -119,11 +120,18 @@ func (a *app) hostSession(ctx context.Context, s *site, spec host.RunSpec) error
 	if note := setupNote(projectOf(session.Entry{Dir: spec.Dir}), s.config); note != "" {
 		a.say("%s", note)
 	}
+	told, err := a.narrate(s, &spec)
+	if err != nil {
+		return err
+	}
 	last, err := s.host.Run(ctx, spec)
+	told()
 	if err != nil {
 		return explainRun(err)
 	}
-	a.tellEnd(ctx, spec.Dir, last)
+	if !s.log.plain {
+		a.tellEnd(ctx, spec.Dir, last)
+	}
 	return quiet(outcomeCode(last))
 }
 
@@ -145,14 +153,14 @@ func explainRun(err error) error {
 	var preflight *host.PreflightError
 	var read *gitrepo.RemoteError
 	switch {
-	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrUnknownBase), errors.Is(err, host.ErrProductManager):
+	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrUnknownBase), errors.Is(err, host.ErrBaseBranch), errors.Is(err, host.ErrProductManager):
 		return usage(err)
 	case errors.Is(err, gitrepo.ErrShallow):
 		return usageText("this clone is shallow, and a run starts from the whole history; git fetch --unshallow brings the rest")
 	case errors.As(err, &read) && read.Kind == gitrepo.PushNetwork:
 		return fmt.Errorf("the git server does not answer: %s; try again, agentmux doctor probes it", read.Text)
 	case errors.As(err, &read):
-		return fmt.Errorf("the git server refuses: %s; agentmux doctor shows what the token may do", read.Text)
+		return fmt.Errorf("the git server refuses: %s; agentmux doctor shows what the token may do; without a token --base HEAD starts from this clone", read.Text)
 	}
 	return err
 }
@@ -160,21 +168,22 @@ func explainRun(err error) error {
 // sessionCommand is the process of a detached host.
 func (a *app) sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "session", Short: "Host sessions (internal)", RunE: needsSubcommand, Args: unknownCommand}
-	var resume, backup, tokenIn bool
+	var resume, backup, attended, tokenIn bool
 	var changes, base string
 	run := &cobra.Command{
 		Use: "run DIR", Short: "Host the session in DIR", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if tokenIn {
-				if err := readToken(a.in); err != nil {
+				if err := a.readToken(); err != nil {
 					return err
 				}
 			}
-			return a.runSession(cmd.Context(), args[0], host.RunSpec{Resume: resume, Changes: changes, Backup: backup, Base: base}, &hostLog{terminal: a.err})
+			return a.runSession(cmd.Context(), args[0], host.RunSpec{Resume: resume, Attended: attended, Changes: changes, Backup: backup, Base: base}, &hostLog{terminal: a.err, plain: true})
 		},
 	}
 	flags := run.Flags()
 	flags.BoolVar(&resume, "resume", false, "go on with an ended session")
+	flags.BoolVar(&attended, "attended", false, "a person at a terminal resumes it")
 	flags.BoolVar(&backup, "from-backup", false, "take the state before the last phase")
 	flags.BoolVar(&tokenIn, "token-stdin", false, "read the GitHub token from standard input")
 	flags.StringVar(&changes, "changes", "", "what is wanted different")
@@ -184,16 +193,22 @@ func (a *app) sessionCommand() *cobra.Command {
 }
 
 // readToken takes the launcher's token, which travels in no environment.
-func readToken(in io.Reader) error {
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+func (a *app) readToken() error {
+	a.handed = &handedToken{}
+	if err := json.NewDecoder(io.LimitReader(a.in, maxHanded)).Decode(a.handed); err != nil {
 		return fmt.Errorf("read token: %w", err)
 	}
-	return os.Setenv("AGENTMUX_GITHUB_TOKEN", strings.TrimSpace(line))
+	return nil
 }
+
+// maxHanded is more than any token with its addresses.
+const maxHanded = 64 << 10
 
 // foreground hosts an existing session for the person at this terminal.
 func (a *app) foreground(ctx context.Context, dir string, spec host.RunSpec) error {
+	if err := a.trusted(ctx, dir, spec.Backup); err != nil {
+		return err
+	}
 	log := &hostLog{terminal: a.err}
 	if err := log.keep(filepath.Join(dir, session.HostLog)); err != nil {
 		return err
@@ -208,7 +223,7 @@ func (a *app) runSession(ctx context.Context, dir string, spec host.RunSpec, log
 		return err
 	}
 	a.project = sess.Project()
-	s, err := a.site(log)
+	s, err := a.site(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -217,7 +232,7 @@ func (a *app) runSession(ctx context.Context, dir string, spec host.RunSpec, log
 		return err
 	}
 	if state.GHAvailable == nil || !*state.GHAvailable {
-		if err := a.wire(s, log, false); err != nil {
+		if err := a.wire(ctx, s, log, false); err != nil {
 			return err
 		}
 	}
@@ -249,7 +264,7 @@ func (a *app) detach(ctx context.Context, s *site, dir string, args ...string) e
 		return err
 	}
 	argv := append([]string{"session", "run", dir}, args...)
-	for flag, value := range map[string]string{"--config": a.configFile, "--log-level": a.logLevel} {
+	for flag, value := range map[string]string{"--config": a.configFile, "--log-level": a.logLevel, "--log-format": string(a.logFormat)} {
 		if value != "" {
 			abs := value
 			if flag == "--config" {
@@ -266,7 +281,13 @@ func (a *app) detach(ctx context.Context, s *site, dir string, args ...string) e
 		if err != nil {
 			return err
 		}
-		token = secret.Reveal()
+		data, err := json.Marshal(handedToken{
+			Token: secret.Reveal(), From: s.identity.from, API: s.identity.bases.API, Server: s.identity.bases.Server,
+		})
+		if err != nil {
+			return err
+		}
+		token = string(data)
 		argv = append(argv, "--token-stdin")
 	}
 	cmd, err := startDetached(own, argv, sess.Path(session.HostLog), token)
@@ -288,6 +309,11 @@ func startDetached(own string, argv []string, logFile, token string) (*exec.Cmd,
 	if token != "" {
 		cmd.Stdin = strings.NewReader(token + "\n")
 	}
+	done, err := shield.Seal(cmd, os.Environ())
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	return cmd, cmd.Start()
 }
 
@@ -334,22 +360,18 @@ func lastLine(file string) string {
 func projectOf(e session.Entry) string { return filepath.Dir(filepath.Dir(filepath.Dir(e.Dir))) }
 
 // siteOf is the site of a session's project.
-func (a *app) siteOf(e session.Entry) (*site, error) {
+func (a *app) siteOf(ctx context.Context, e session.Entry) (*site, error) {
 	a.project = projectOf(e)
-	return a.site(&hostLog{terminal: a.err})
+	return a.site(ctx, &hostLog{terminal: a.err})
 }
 
 // hostCommands starts a host for a parked session that has a command to apply.
 func (a *app) hostCommands(ctx context.Context, e session.Entry) error {
-	s, err := a.siteOf(e)
+	s, err := a.siteOf(ctx, e)
 	if err != nil {
 		return err
 	}
-	if err := a.detach(ctx, s, e.Dir); err != nil {
-		return err
-	}
-	a.say("applied; agentmux status %s", e.Name)
-	return nil
+	return a.detach(ctx, s, e.Dir)
 }
 
 // tools fails unless the programs that every run needs are there.
@@ -369,4 +391,7 @@ func (a *app) tools(ctx context.Context) error {
 func (a *app) announce(dir string, log *slog.Logger) {
 	name := filepath.Base(dir)
 	log.Info("session", "session", name, "attach", "agentmux attach "+name, "status", "agentmux status "+name)
+	if a.format() == logLines {
+		a.say("agentmux attach %s watches it, agentmux status %s says where it is", name, name)
+	}
 }

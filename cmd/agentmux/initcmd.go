@@ -349,18 +349,24 @@ func otherServer(origin, server string) string {
 func (a *app) makeLabel(ctx context.Context, project string, clone gitrepo.Clone, c *config.Config) {
 	name := c.Bot.Label
 	id, err := a.identity(c)
+	var other *ghsync.OtherServerError
+	if errors.As(err, &other) {
+		a.tell("label", "not made: %v", err)
+		return
+	}
 	if at := otherServer(clone.Origin, id.bases.Server); at != "" {
 		a.tell("label", "not made, origin is on %s, not on %s: set github.host if that is your GitHub server", at, id.bases.Server)
 		return
 	}
 	if err != nil || id.tokens == nil && !actsAsApp(c) {
-		a.tell("label", "not made, there is no GitHub token: %s", noTokenHint)
+		_, hint := id.noToken()
+		a.tell("label", "not made, there is no GitHub token: %s", hint)
 		return
 	}
 	id.pause = probePause
 	defer a.waiting("GitHub")()
 	s := &site{project: project, config: c, identity: id}
-	if err := a.wire(s, io.Discard, true); err != nil {
+	if err := a.wire(ctx, s, io.Discard, true); err != nil {
 		a.tell("label", "not made: %v", err)
 		return
 	}
@@ -384,6 +390,12 @@ func (a *app) makeLabel(ctx context.Context, project string, clone gitrepo.Clone
 	default:
 		a.tell("label", "%s is there in %s", name, p.Repo)
 	}
+	if ctx.Err() != nil || err != nil {
+		return
+	}
+	if n, err := s.host.GitHub.EnsureLabels(ctx, p.Repo, ghsync.StateLabels(name)); err == nil && n > 0 {
+		a.tell("", "and %s that say where a session is", counted(n, "label", "labels"))
+	} // else GitHub makes them when they are first used
 }
 
 func requestLabel(name string) ghsync.Label {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -21,6 +23,8 @@ type runFlags struct {
 	headless, wait             bool
 	repo                       string
 	mirror, noMirror, new, dry bool
+	take                       bool // although another host is at work
+	asJSON                     bool // with dry
 }
 
 func (f *runFlags) add(cmd *cobra.Command) {
@@ -31,7 +35,16 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.productManager, "product-manager", false, "begin with a product manager")
 	flags.BoolVar(&f.headless, "headless", false, "stay in the foreground, ask nobody, end with the session")
 	flags.BoolVar(&f.dry, "dry-run", false, "print what would be done and write nothing")
+	flags.BoolVar(&f.asJSON, "json", false, "with --dry-run: machine-readable output, see docs/commands.md")
 	flags.BoolVar(&f.wait, "wait", false, "with a detached session: wait for its end")
+}
+
+// check refuses flags that say nothing without another one.
+func (f *runFlags) check() error {
+	if f.asJSON && !f.dry {
+		return usageText("--json goes with --dry-run; of a session, agentmux status --json tells")
+	}
+	return nil
 }
 
 func (a *app) issueCommand() *cobra.Command {
@@ -50,21 +63,25 @@ the foreground and asks nobody.`,
 	}
 	f.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.repo, "repo", "", "the issue's repository as `owner/name`, when it is not origin's")
+	flags.StringVar(&f.repo, "repo", "", "the issue's repository as `[host/]owner/name`, when it is not origin's")
 	flags.BoolVar(&f.mirror, "mirror", false, "show the session on the issue although it has no label")
 	flags.BoolVar(&f.noMirror, "no-mirror", false, "write nothing on the issue")
-	flags.BoolVar(&f.new, "new", false, "start a new session although there is an unfinished one")
+	flags.BoolVar(&f.new, "new", false, "start a new session although there is an unfinished one, or an open pull request")
+	flags.BoolVar(&f.take, "take", false, "start although the issue says that another host is at work on it")
 	return group(groupStart, cmd)
 }
 
 func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
 	if f.mirror && f.noMirror {
 		return usageText("--mirror and --no-mirror exclude each other")
 	}
 	if err := a.tools(ctx); err != nil {
 		return err
 	}
-	s, err := a.site(&hostLog{terminal: a.err})
+	s, err := a.site(ctx, &hostLog{terminal: a.err})
 	if err != nil {
 		return err
 	}
@@ -87,17 +104,21 @@ func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
 		}
 	}
 	if s.host.GitHub == nil {
-		return usageText("no GitHub token: set AGENTMUX_GITHUB_TOKEN or GH_TOKEN, or run gh auth login; agentmux doctor shows what was looked for")
+		detail, hint := s.identity.noToken()
+		return usage(fmt.Errorf("%s; %s; agentmux doctor shows what was looked for", detail, hint))
 	}
 	p, err := a.planIssue(ctx, s, project, repo, ref.number, f)
 	if err != nil {
 		return err
 	}
 	if f.dry {
-		return a.dryRun(ctx, s, p)
+		return a.dryRun(ctx, s, p, f.asJSON)
+	}
+	if err := a.notTwice(ctx, s, p, f); err != nil {
+		return err
 	}
 	if !f.new {
-		p.spec.Unless = func() error { return begun(s.project, repo, ref.number) }
+		p.spec.Unless = func() error { return s.begun(ctx, repo, ref.number) }
 	}
 	return a.launch(ctx, s, p, f)
 }
@@ -121,11 +142,7 @@ func notOnServer(p *host.Project, server string) string {
 // issueRepo decides whose issue is meant.
 func issueRepo(ref issueRef, flag string, p *host.Project, server string) (ghsync.Repo, error) {
 	if flag != "" {
-		owner, name, ok := strings.Cut(flag, "/")
-		if !ok || owner == "" || name == "" || strings.Contains(name, "/") {
-			return ghsync.Repo{}, usage(fmt.Errorf("--repo: %q is no owner/name", flag))
-		}
-		return ghsync.Repo{Owner: owner, Name: name}, nil
+		return flagRepo(flag, server)
 	}
 	if !p.GitHub {
 		return ghsync.Repo{}, usage(fmt.Errorf("%s; agentmux run \"...\" works without an issue", notOnServer(p, server)))
@@ -134,6 +151,21 @@ func issueRepo(ref issueRef, flag string, p *host.Project, server string) (ghsyn
 		return ghsync.Repo{}, usage(fmt.Errorf("the issue is of %s, but origin is %s; give --repo %s if origin is a fork of it", ref.repo, p.Repo, ref.repo))
 	}
 	return p.Repo, nil
+}
+
+// flagRepo reads --repo, which may name the server as well.
+func flagRepo(flag, server string) (ghsync.Repo, error) {
+	parts := strings.Split(flag, "/")
+	if len(parts) == 3 {
+		if u, err := url.Parse(server); err != nil || !strings.EqualFold(parts[0], u.Host) {
+			return ghsync.Repo{}, usage(fmt.Errorf("--repo: %s is not on %s: set github.host in your own configuration if %s is your GitHub server", flag, server, parts[0]))
+		}
+		parts = parts[1:]
+	}
+	if len(parts) != 2 || parts[0] == "" || parts[1] == "" {
+		return ghsync.Repo{}, usage(fmt.Errorf("--repo: %q is no owner/name", flag))
+	}
+	return ghsync.Repo{Owner: parts[0], Name: parts[1]}, nil
 }
 
 // existing looks for a session of the issue that is not finished. done says that
@@ -147,12 +179,18 @@ func (a *app) existing(ctx context.Context, s *site, repo ghsync.Repo, number in
 		if !ofIssue(e, repo, number) {
 			continue
 		}
+		if ours, err := a.believes(ctx, s, e); err != nil || !ours {
+			if err != nil {
+				return false, err
+			}
+			continue
+		}
 		switch {
 		case ending(e):
 			return true, stillEnding(e)
 		case e.Running:
 			return true, atWork(e)
-		case owes(e):
+		case owes(ctx, e):
 			return true, a.foreground(ctx, e.Dir, host.RunSpec{})
 		case unfinished(e) && (f.headless || !a.terminal):
 			return true, a.foreground(ctx, e.Dir, host.RunSpec{Resume: true})
@@ -161,21 +199,6 @@ func (a *app) existing(ctx context.Context, s *site, repo ghsync.Repo, number in
 		}
 	}
 	return false, nil
-}
-
-// begun refuses a session of an issue for which another command has made one since ours
-// looked: people start twice what seems to do nothing.
-func begun(project string, repo ghsync.Repo, number int) error {
-	entries, err := session.List(project)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if ofIssue(e, repo, number) && (e.Running || unfinished(e)) {
-			return atWork(e)
-		}
-	}
-	return nil
 }
 
 func ofIssue(e session.Entry, repo ghsync.Repo, number int) bool {
@@ -216,6 +239,9 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 	stop = a.waiting("GitHub about who asked for " + what)
 	requester, err := a.requester(ctx, s, record, repo)
 	stop()
+	if late := new(lateEditError); errors.As(err, &late) {
+		return nil, usage(late)
+	}
 	if err != nil {
 		return nil, explainGitHub(err, what, s.identity.from)
 	}
@@ -281,12 +307,20 @@ func mirrors(f *runFlags, configured string, labelled bool) bool {
 	return labelled
 }
 
-// requester is who asked: the actor of the newest request label, else the
-// account itself.
+// requester is who asked: the actor of the newest request label if they may write, else the
+// account itself, for the person who types. Text that somebody without write access changed
+// after the label is not what was asked for.
 func (a *app) requester(ctx context.Context, s *site, record ghsync.Record, repo ghsync.Repo) (ghsync.Permission, error) {
 	request, _ := record.Request(s.config.Bot.Label)
-	if who := request.Trigger().Actor.Login; who != "" && s.mayPush(record.Repository) { // others may not ask for permissions
-		return s.host.GitHub.Permission(ctx, repo, who)
+	trigger := request.Trigger()
+	if who := trigger.Actor.Login; who != "" && s.mayPush(record.Repository) { // others may not ask for permissions
+		asker, err := s.host.GitHub.Permission(ctx, repo, who)
+		if err != nil {
+			return asker, err
+		}
+		if _, known := record.LateEdits(trigger.At); asker.Write() && known {
+			return asker, unasked(ctx, s, record, trigger)
+		}
 	}
 	viewer, err := s.host.GitHub.Viewer(ctx)
 	if err != nil {
@@ -297,6 +331,33 @@ func (a *app) requester(ctx context.Context, s *site, record ghsync.Record, repo
 		level = ghsync.LevelWrite
 	}
 	return ghsync.Permission{Account: viewer, Level: level}, nil
+}
+
+// lateEditError says that what a label asked for is not what the issue says now.
+type lateEditError struct {
+	what    string
+	trigger ghsync.LabelEvent
+	edit    ghsync.LateEdit
+}
+
+func (e *lateEditError) Error() string {
+	const form = "2006-01-02 15:04:05 UTC"
+	editor := "somebody who is not known"
+	if e.edit.Editor.Login != "" {
+		editor = e.edit.Editor.Login + ", who may not write,"
+	}
+	return fmt.Sprintf("%s was edited by %s at %s, after %s asked for it with the label %s at %s; read what it says now, "+
+		"then take the label off and put it on again, or leave it off to ask for it yourself",
+		e.what, editor, e.edit.At.UTC().Format(form), e.trigger.Actor.Login, e.trigger.Name, e.trigger.At.UTC().Format(form))
+}
+
+// unasked fails with a lateEditError if the text is not the one that was asked for.
+func unasked(ctx context.Context, s *site, record ghsync.Record, trigger ghsync.LabelEvent) error {
+	edit, err := s.host.GitHub.UnaskedEdit(ctx, record, trigger.At)
+	if err != nil || edit == nil {
+		return err
+	}
+	return &lateEditError{fmt.Sprintf("%s#%d", record.Repository.Repo, record.Issue.Number), trigger, *edit}
 }
 
 // basicSpec is what issue and run have in common.
@@ -335,11 +396,14 @@ func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) erro
 	if p.spec.Snapshot != nil && !p.push {
 		a.say("this account may not write to %s: the run ends with a branch in this clone", p.spec.Repo)
 	}
-	if err := a.useAccount(s, p); err != nil {
+	if err := a.useAccount(ctx, s, p); err != nil {
 		return err
 	}
 	if p.spec.Interactive {
 		if err := a.askSetup(ctx, s, p.spec.Root()); err != nil {
+			return err
+		}
+		if err := a.askAgentSettings(ctx, s, p.spec.Project, p.spec.Base.SHA); err != nil {
 			return err
 		}
 	}
@@ -377,6 +441,8 @@ func (a *app) waitEnd(ctx context.Context, sess *session.Session) error {
 	for session.Running(sess.Dir) {
 		select {
 		case <-ctx.Done():
+			a.say("%s goes on without you", sess.Name())
+			a.say("next: agentmux attach %s joins it, agentmux stop %s ends it", sess.Name(), sess.Name())
 			return quiet(exitCanceled)
 		case <-tick.C:
 		}
@@ -386,8 +452,9 @@ func (a *app) waitEnd(ctx context.Context, sess *session.Session) error {
 		return err
 	}
 	if !last.Ended() {
-		return fmt.Errorf("the host of %s ended: %s", sess.Name(), lastLine(sess.Path(session.HostLog)))
+		return fmt.Errorf("the host of %s ended: %s; agentmux resume %s goes on with it", sess.Name(), lastLine(sess.Path(session.HostLog)), sess.Name())
 	}
+	a.tellEnd(ctx, sess.Dir, last)
 	return quiet(outcomeCode(last))
 }
 
@@ -403,8 +470,10 @@ func (a *app) join(ctx context.Context, dir string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for waiting := true; waiting; {
-		if _, err := openServer(ctx, sess.ReadRuntime()); err == nil {
-			break
+		if s, err := sess.ReadState(); err == nil {
+			if _, err := openServer(ctx, socketOf(sess.Dir, s, sess.ReadRuntime())); err == nil {
+				break
+			}
 		}
 		select {
 		case <-ctx.Done():

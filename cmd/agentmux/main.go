@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,12 +18,19 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
-// version is set by the build.
-var version = "dev"
+// version and commit are set by the build.
+var (
+	version = "dev"
+	commit  = ""
+)
 
 func main() {
 	if code, done := hiddenMain(os.Args[1:]); done {
 		os.Exit(code)
+	}
+	if err := conceal(os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, "agentmux:", err)
+		os.Exit(exitFailed)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -16,6 +16,9 @@ const sideBySide = "6"
 // arguments that are no test flags.
 func TestMain(m *testing.M) {
 	if os.Getenv("AGENTMUX_TEST_BINARY") != "" || len(os.Args) >= 2 && !strings.HasPrefix(os.Args[1], "-test.") {
+		if stand, ok := standIns[os.Args[min(1, len(os.Args)-1)]]; ok {
+			os.Exit(stand(os.Args[2:]))
+		}
 		if len(os.Args) > 2 && os.Args[1] == hostMany {
 			os.Exit(hostSessions(os.Args[2:]))
 		}

@@ -26,12 +26,19 @@ func fullVersion() string {
 	if !ok {
 		return version
 	}
+	built, at := version, commit
+	if built == "dev" && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		built = info.Main.Version // go install MODULE@VERSION; it holds the commit where there is no tag
+	}
 	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" && len(setting.Value) >= 12 {
-			return fmt.Sprintf("%s (%s, %s)", version, setting.Value[:12], info.GoVersion)
+		if setting.Key == "vcs.revision" && at == "" {
+			at = setting.Value
 		}
 	}
-	return fmt.Sprintf("%s (%s)", version, info.GoVersion)
+	if len(at) >= 12 {
+		return fmt.Sprintf("%s (%.12s, %s)", built, at, info.GoVersion)
+	}
+	return fmt.Sprintf("%s (%s)", built, info.GoVersion)
 }
 
 func (a *app) playCommand() *cobra.Command {
@@ -43,7 +50,7 @@ func (a *app) playCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.File, o.Self, o.Out = args[0], own, a.out
+			o.File, o.Self, o.Out = args[0], own, a.raw
 			err = play.Run(cmd.Context(), o)
 			var exit play.ExitError
 			switch {

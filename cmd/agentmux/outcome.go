@@ -3,117 +3,65 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
-	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// tellEnd says where the work of a session is, or why it did not end by itself, and what a
-// person can do now.
+// tellEnd says how a session ended, or why it waits, and what a person can do now. The
+// address of its pull request goes to standard output, where a script takes it from.
 func (a *app) tellEnd(ctx context.Context, dir string, s *orchestrator.State) {
-	line := proposal(ctx, dir, s)
-	if line != "" {
-		a.say("done: the branch %s is in this clone", s.FeatureBranch)
-		a.say("next: %s", line)
-	} else if s.Outcome == orchestrator.OutcomeDone && s.Completion.PRURL != "" {
-		a.say("done: %s", s.Completion.PRURL)
-		if step := draftStep(s); step != "" {
-			a.say("next: review the pull request%s", step)
-		}
+	e := session.Entry{Name: filepath.Base(dir), Dir: dir, State: s}
+	st, shown := tell(ctx, e), a.shown()
+	a.say("%s", shown(endLine(s, st)))
+	for _, debt := range st.Owed {
+		a.say("owed: %s", shown(debt.Text))
 	}
-	if e := (session.Entry{Name: s.SessionID, Dir: dir, State: s}); owes(e) && ghsync.Trouble(dir) != "" {
-		a.say("not everything is shown on the issue: %s", a.shown()(ghsync.Trouble(dir)))
-		a.say("next: agentmux resume %s tries that again", s.SessionID)
+	if s.Completion.PRURL != "" {
+		a.print("%s", s.Completion.PRURL)
 	}
-	if s.Outcome != orchestrator.OutcomeNeedsHuman && s.Outcome != orchestrator.OutcomeFailed {
-		return
+	if st.Advice != "" {
+		a.say("%s", shown("you can: "+st.Advice))
 	}
-	text, next := endTexts(dir)
-	if text == "" {
-		text = string(s.Cause)
-	}
-	a.say("%s", strings.TrimSpace(fmt.Sprintf("%s: %s %s", s.Outcome, s.OutcomeReason, text)))
-	if next != "" {
-		a.say("next: %s", next)
-	}
-	if step := nextStep(ctx, session.Entry{Name: s.SessionID, Dir: dir, State: s}); step != "" && step != next && step != line {
-		a.say("      %s", step)
+	if next := st.Next(); next != "" {
+		a.say("next: %s", shown(next))
 	}
 }
 
-// proposal is the line that proposes a branch which a done session left in the clone, also
-// after a failed review; "" if there is nothing of that kind.
-func proposal(ctx context.Context, dir string, s *orchestrator.State) string {
-	if s.Phase != orchestrator.PhaseDone || s.Completion.Pushed || s.Completion.Commit == "" || s.FeatureBranch == "" {
-		return ""
+// endLine is the outcome in one line.
+func endLine(s *orchestrator.State, st story.Story) string {
+	parts := []string{outcomeWord(s)}
+	if s.OutcomeReason != "" {
+		parts[0] += " (" + string(s.OutcomeReason) + ")"
 	}
-	branch := s.FeatureBranch
-	if s.Repo == "" {
-		return "git merge " + branch
+	if st.Sentence != "" {
+		parts = append(parts, oneLine(st.Sentence))
 	}
-	remote, head := pushPlace(ctx, dir, s)
-	return fmt.Sprintf("git push %s %s && gh pr create --repo %s --base %s --head %s", remote, branch, s.Repo, s.BaseBranch, head)
+	switch c := s.Completion; {
+	case s.Phase != orchestrator.PhaseDone:
+	case proposable(s):
+		parts = append(parts, "the branch "+s.FeatureBranch+" is in this clone")
+	case c.PRNumber > 0 && c.Draft:
+		parts = append(parts, fmt.Sprintf("pull request #%d, a draft", c.PRNumber))
+	case c.PRNumber > 0:
+		parts = append(parts, fmt.Sprintf("pull request #%d", c.PRNumber))
+	case c.Commit == "":
+		parts = append(parts, "no branch and no pull request: nothing was changed")
+	default:
+		parts = append(parts, "the branch "+s.FeatureBranch+" is on the server, without a pull request")
+	}
+	return strings.Join(parts, ": ")
 }
 
-// pushPlace is the remote that a person can push a session's branch to, and how a pull
-// request names it there. Who may not write to the repository pushes to a fork of it.
-func pushPlace(ctx context.Context, dir string, s *orchestrator.State) (remote, head string) {
-	why, branch := notPushed(dir), s.FeatureBranch
-	elsewhere := strings.Contains(why, "has no repository on") // origin is on another server
-	fork := host.Fork{}
-	if !elsewhere {
-		fork = host.FindFork(ctx, projectOf(session.Entry{Dir: dir}), string(s.Repo))
+// outcomeWord is the outcome in words.
+func outcomeWord(s *orchestrator.State) string {
+	if s.Outcome == orchestrator.OutcomeNeedsHuman {
+		return "needs a human"
 	}
-	refused := elsewhere || strings.Contains(why, "write permission")
-	switch {
-	case fork.Remote == "origin", refused && typeable.MatchString(fork.Remote):
-		return fork.Remote, fork.Owner + ":" + branch
-	case refused:
-		return "YOUR-FORK", "YOU:" + branch
-	}
-	return "origin", branch
+	return string(s.Outcome)
 }
 
-// notPushed is why the last push was left out.
-func notPushed(dir string) (why string) {
-	sess, err := session.Open(dir)
-	if err != nil {
-		return ""
-	}
-	records, _, err := sess.Events(0)
-	if err != nil {
-		return ""
-	}
-	for _, r := range records {
-		if r.Type == orchestrator.EvBranchPushed {
-			why, _ = r.Data["skipped"].(string)
-		}
-	}
-	return why
-}
-
-// endTexts are the words of the newest record that asks for a person.
-func endTexts(dir string) (text, next string) {
-	sess, err := session.Open(dir)
-	if err != nil {
-		return "", ""
-	}
-	records, _, err := sess.Events(0)
-	if err != nil {
-		return "", ""
-	}
-	for _, r := range records {
-		switch r.Type {
-		case orchestrator.EvNeedsHuman:
-			text, _ = r.Data["text"].(string)
-			next, _ = r.Data["next"].(string)
-		case orchestrator.EvFailed:
-			text, _ = r.Data["cause"].(string)
-			next, _ = r.Data["next"].(string)
-		}
-	}
-	return text, next
-}
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

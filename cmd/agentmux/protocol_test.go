@@ -170,7 +170,8 @@ func TestProtocolD2NamesOfSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	s, err := session.Create(session.CreateSpec{
-		Project: r.clone, Now: time.Now(), Name: "taken", Request: "x", Definition: []byte(definitionText(t)),
+		Register: r.register(),
+		Project:  r.clone, Now: time.Now(), Name: "taken", Request: "x", Definition: []byte(definitionText(t)),
 	})
 	if err != nil {
 		t.Fatal(err)

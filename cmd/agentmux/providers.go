@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/spf13/cobra"
 )
 
@@ -96,10 +96,9 @@ func (a *app) listProviders(asJSON bool) error {
 		rows = append(rows, row)
 	}
 	if asJSON {
-		return printJSON(a.out, rows)
+		return printJSON(a.raw, rows)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tSTATE\tPROGRAM")
+	var table [][]cell
 	for _, row := range rows {
 		program := row.Path
 		switch {
@@ -108,9 +107,10 @@ func (a *app) listProviders(asJSON bool) error {
 		case row.Path == "":
 			program = row.Command + " (not in PATH)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", row.Name, row.State, program)
+		table = append(table, []cell{{row.Name, paint.Strong}, plainCell(row.State), plainCell(program)})
 	}
-	return w.Flush()
+	a.page(a.out).table([]string{"NAME", "STATE", "PROGRAM"}, table)
+	return nil
 }
 
 func (a *app) showProvider(_ *cobra.Command, args []string) error {

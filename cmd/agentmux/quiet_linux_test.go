@@ -6,11 +6,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/agentmux/agentmux/orchestrator"
 	"golang.org/x/sys/unix"
 )
 
@@ -48,6 +51,15 @@ func TestCommandsAskTheTerminalNothing(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), own, "version")
 	cmd.Env = []string{"TERM=xterm-256color", "HOME=" + t.TempDir()}
+	screen := onTerminal(t, cmd, near, far)
+	if text := screen; strings.Contains(text, "\x1b") || !strings.Contains(text, "agentmux") {
+		t.Errorf("the terminal got %q", text)
+	}
+}
+
+// onTerminal runs a command at a terminal of its own and returns what it wrote there.
+func onTerminal(t *testing.T, cmd *exec.Cmd, near, far *os.File) string {
+	t.Helper()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = far, far, far
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -63,10 +75,47 @@ func TestCommandsAskTheTerminalNothing(t *testing.T) {
 	if err != nil && !errors.Is(err, syscall.EIO) {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil {
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%v\n%q", err, screen)
 	}
-	if text := string(screen); strings.Contains(text, "\x1b") || !strings.Contains(text, "agentmux") {
-		t.Errorf("the terminal got %q", text)
+	return strings.ReplaceAll(string(screen), "\r\n", "\n")
+}
+
+var (
+	colour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+	narrow = unix.Winsize{Row: 24, Col: 60}
+)
+
+// What commands show fits a terminal of 60 columns, in colours unless the person wants none.
+func TestCommandsFitANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	s.put("20260102-030405-issue-1-a-session-with-quite-a-long-name", orchestrator.PhaseDone, 48, 1)
+	s.put("short", "reviewing", 40, 1)
+	for _, args := range [][]string{{"status", "short"}, {"sessions"}, {"doctor"}, {"config", "show"}, {"workflows", "list"}, {"providers", "list"}} {
+		for _, plain := range []bool{false, true} {
+			near, far := openTerminal(t)
+			if err := unix.IoctlSetWinsize(int(near.Fd()), unix.TIOCSWINSZ, &narrow); err != nil {
+				t.Fatal(err)
+			}
+			cmd := s.command(args...)
+			if plain {
+				cmd.Env = append(cmd.Env, "NO_COLOR=1")
+			}
+			screen := onTerminal(t, cmd, near, far)
+			if colour.MatchString(screen) == plain {
+				t.Errorf("%v: NO_COLOR %v, and the terminal got %q", args, plain, screen)
+			}
+			text := colour.ReplaceAllString(screen, "")
+			if strings.Contains(text, "\x1b") || len(text) < 40 {
+				t.Errorf("%v: the terminal got %q", args, text)
+			}
+			for line := range strings.Lines(text) {
+				if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > int(narrow.Col) {
+					t.Errorf("%v: %d columns: %q", args, utf8.RuneCountInString(line), line)
+				}
+			}
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -121,7 +122,7 @@ func (c *realCase) checkPull(t *testing.T, r *rig, e session.Entry) {
 	if strings.Count(look, "`") != 2*len(c.Look) {
 		t.Errorf("named on top: %s, want %v", look, c.Look)
 	}
-	if m, ok := ghsync.ParseMarker(pull.Body); !ok || m.Session != e.State.SessionID {
+	if m, ok := ghsync.ParseMarker(pull.Body); !ok || m.Session != orchestrator.PublicID(e.State.SessionID, e.State.Identity) {
 		t.Errorf("the body's marker is %+v", m)
 	}
 }
@@ -144,7 +145,7 @@ func (c *realCase) checkComments(t *testing.T, r *rig, e session.Entry) {
 	comments := r.github.Repo(rigRepo).Comments(1)
 	for i, comment := range comments {
 		m, ok := ghsync.ParseMarker(comment.Body)
-		if !ok || m.Session != e.State.SessionID || comment.Author != rigBot {
+		if !ok || m.Session != orchestrator.PublicID(e.State.SessionID, e.State.Identity) || comment.Author != rigBot {
 			t.Errorf("comment %d by %s has the marker %+v", i, comment.Author, m)
 		}
 		got = append(got, m.Kind)

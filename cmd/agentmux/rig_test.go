@@ -28,7 +28,7 @@ const (
 
 // runLimit bounds one run of the command in a test. It only tells a run that hangs from one
 // on a machine that has much else to do.
-const runLimit = 6 * time.Minute
+const runLimit = 12 * time.Minute
 
 // rig is a person's machine: a home, a clone of a repository on the fake GitHub,
 // and a configuration that plays every role by a playbook.
@@ -125,6 +125,12 @@ providers:
 		"GITHUB_API_URL=" + r.github.API(), "GITHUB_SERVER_URL=" + r.github.URL(), "GITHUB_GRAPHQL_URL=" + r.github.GraphQL(),
 		"AGENTMUX_GITHUB_TOKEN=" + r.github.Token(rigBot), "AGENTMUX_TEST_BINARY=1", "GIT_CONFIG_NOSYSTEM=1",
 	}
+}
+
+// register is where sessions of this rig's machine are noted.
+func (r *rig) register() *session.Register {
+	made := session.OpenRegister(filepath.Join(r.dir, "home", ".local", "state", "agentmux"))
+	return &made
 }
 
 func (r *rig) write(file, text string) {

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Groups of commands in the help.
@@ -35,17 +38,25 @@ CLIs you already have, in tmux, on your own machine.`,
 		SilenceUsage:  true,
 		Args:          unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if a.configFile != "" {
+				if info, err := os.Stat(a.configFile); err != nil {
+					return usage(fmt.Errorf("--config: %s cannot be read: %w", a.configFile, bare(err)))
+				} else if info.IsDir() {
+					return usage(fmt.Errorf("--config: %s is a directory, not a file", a.configFile))
+				}
+			}
 			if a.logLevel != "" && !slices.Contains(logLevels, a.logLevel) {
 				return usage(fmt.Errorf("--log-level: expected debug, info, warn or error, found %q", a.logLevel))
 			}
-			return nil
+			return refuseAgents(cmd)
 		},
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "configuration `file` above the project's and your own")
 	flags.StringVar(&a.project, "project", "", "project `directory` (default: the one you are in)")
 	flags.StringVar(&a.logLevel, "log-level", "", "debug, info, warn or error")
+	flags.Var(&a.logFormat, "log-format", "what a run in the foreground prints: `lines` for a person, or its log as text or json")
 	root.Version = fullVersion()
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetVersionTemplate("agentmux {{.Version}}\n") // as the command says it
@@ -66,31 +77,35 @@ CLIs you already have, in tmux, on your own machine.`,
 	return root
 }
 
-// badValue is cobra's complaint about the value of a flag: the value, the flag, and in
-// words of the parser what it does not like.
-var badValue = regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-z-]+)" flag: `)
-
 // valueWords say what a flag of a type takes.
-var valueWords = map[string]string{"duration": "a duration such as 36h", "bool": "true or false", "int": "a whole number"}
+var valueWords = map[string]string{"duration": "a duration such as 36h", "bool": "true or false", "int": "a whole number", "format": "lines, text or json", "age": "an age such as 3d or 36h"}
 
 // flagError says what is wrong with a flag, and where a text was taken for one how to type it.
 func flagError(cmd *cobra.Command, err error) error {
 	text, hint := err.Error(), ""
-	if m := badValue.FindStringSubmatch(text); m != nil {
-		if flag := cmd.Flags().Lookup(m[2]); flag != nil && valueWords[flag.Value.Type()] != "" {
-			text = fmt.Sprintf("--%s: expected %s, found %s", m[2], valueWords[flag.Value.Type()], m[1])
+	var value *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	var syntax *pflag.InvalidSyntaxError
+	switch {
+	case errors.As(err, &value):
+		if words := valueWords[value.GetFlag().Value.Type()]; words != "" {
+			text = fmt.Sprintf("--%s: expected %s, found %q", value.GetFlag().Name, words, value.GetValue())
 		}
-	}
-	taken := strings.HasPrefix(text, "unknown shorthand flag") || strings.HasPrefix(text, "bad flag syntax")
-	if taken && (strings.Contains(cmd.Use, "TEXT") || strings.Contains(cmd.Use, "PROMPT")) {
-		hint = fmt.Sprintf("a text that begins with - goes last, behind --: %s -- '- like this'; ", cmd.CommandPath())
-	}
-	if name, unknown := strings.CutPrefix(text, "unknown flag: --"); unknown {
-		if near := nearestFlag(cmd, name); near != "" {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		if near := nearestFlag(cmd, unknown.GetSpecifiedName()); near != "" {
 			text += ": did you mean --" + near + "?"
 		}
+	case unknown != nil && cmd.Name() == "issue" && strings.Trim(unknown.GetSpecifiedShortnames(), "0123456789") == "":
+		text = fmt.Sprintf("%q is not the number of an issue", "-"+unknown.GetSpecifiedShortnames())
+	case takesText(cmd) && (unknown != nil || errors.As(err, &syntax)):
+		hint = fmt.Sprintf("a text that begins with - goes last, behind --: %s -- '- like this'; ", cmd.CommandPath())
 	}
 	return usage(fmt.Errorf("%s; %ssee %s --help", text, hint, cmd.CommandPath()))
+}
+
+// takesText reports whether a person writes a text of their own behind a command.
+func takesText(cmd *cobra.Command) bool {
+	return strings.Contains(cmd.Use, "TEXT") || strings.Contains(cmd.Use, "PROMPT")
 }
 
 // flagLine is the beginning of a line of the help about a flag.
@@ -143,7 +158,7 @@ var completionExamples = map[string]string{
 
 func (a *app) commands() []*cobra.Command {
 	all := []*cobra.Command{
-		a.issueCommand(), a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.statusCommand(), a.attachCommand(),
+		a.issueCommand(), a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.statusCommand(), a.diffCommand(), a.attachCommand(),
 		a.logsCommand(), a.monitorCommand(), a.initCommand(), a.doctorCommand(), a.configCommand(), a.workflowsCommand(), a.providersCommand(),
 		a.demoCommand(), a.versionCommand(), a.cleanCommand(), a.playCommand(), a.sessionCommand(), a.mcpCommand(),
 		a.hookCommand(), a.transcriptCommand(), a.submitCommand(), a.researchCommand(), a.reportCommand(), a.askCommand(), a.msgCommand(),
@@ -158,7 +173,7 @@ func usageArgs(cmd *cobra.Command) {
 			err := check(cmd, args)
 			switch {
 			case err == nil:
-			case strings.HasPrefix(err.Error(), "accepts ") || strings.HasPrefix(err.Error(), "requires ") || strings.HasPrefix(err.Error(), "unknown command") && len(cmd.Commands()) == 0:
+			case !errors.As(err, new(*wordError)): // cobra's own checks only count
 				hint := ""
 				if len(args) > 1 && strings.Contains(cmd.Use, "TEXT") {
 					hint = textHint + "; "
@@ -190,6 +205,13 @@ func given(args []string) string {
 	return strings.Join(args, " ")
 }
 
+// wordError says that the first word behind a command is not one of its commands.
+type wordError struct{ text string }
+
+func (e *wordError) Error() string { return e.text }
+
+func wrongWord(format string, args ...any) error { return &wordError{fmt.Sprintf(format, args...)} }
+
 // unknownCommand refuses a first word that is no command. A mistyped command
 // never starts a run, so a phrase or a file needs the word run.
 func unknownCommand(cmd *cobra.Command, args []string) error {
@@ -198,16 +220,16 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	}
 	word := args[0]
 	if strings.HasSuffix(word, ".md") || strings.Contains(word, " ") {
-		return fmt.Errorf("unknown command %q: to start a run, type agentmux run %q", word, word)
+		return wrongWord("unknown command %q: to start a run, type agentmux run %q", word, word)
 	}
 	near := cmd.SuggestionsFor(word) // that begin so
 	if len(near) == 0 {
 		near = nearest(cmd, word)
 	}
 	if len(near) > 0 {
-		return fmt.Errorf("unknown command %q: did you mean %s?", word, strings.Join(near, " or "))
+		return wrongWord("unknown command %q: did you mean %s?", word, strings.Join(near, " or "))
 	}
-	return fmt.Errorf("unknown command %q", word)
+	return wrongWord("unknown command %q", word)
 }
 
 // nearest is the command that a mistyped word most likely meant.

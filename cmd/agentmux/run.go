@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -30,6 +29,9 @@ func (a *app) runCommand() *cobra.Command {
 }
 
 func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
 	request, title, err := readRequest(arg)
 	if err != nil {
 		return err
@@ -37,7 +39,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	if err := a.tools(ctx); err != nil {
 		return err
 	}
-	s, err := a.site(&hostLog{terminal: a.err})
+	s, err := a.site(ctx, &hostLog{terminal: a.err})
 	if err != nil {
 		return err
 	}
@@ -60,7 +62,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	}
 	p.spec.Request, p.spec.Title = request, title
 	if f.dry {
-		return a.dryRun(ctx, s, p)
+		return a.dryRun(ctx, s, p, f.asJSON)
 	}
 	return a.launch(ctx, s, p, f)
 }
@@ -68,6 +70,9 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 // readRequest takes the text, or the content of an .md file, with what the
 // session is named after.
 func readRequest(arg string) (request, title string, err error) {
+	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+		return "", "", usage(fmt.Errorf("%s is a directory, not a request: say in words what is wanted, or name an .md file; --project %s works in that directory", arg, arg))
+	}
 	if !strings.HasSuffix(arg, ".md") {
 		return arg, arg, readable("the request", arg)
 	}
@@ -88,27 +93,49 @@ func readable(what, text string) error {
 
 func (a *app) resumeCommand() *cobra.Command {
 	var backup, headless bool
-	var changes, base string
+	var changes, base, adopted string
 	cmd := &cobra.Command{
 		Use:     "resume [S]",
 		Short:   "Go on with a session that was interrupted, parked, paused or has an open pull request",
 		Example: "  agentmux resume\n  agentmux resume '#42' --changes 'also cover the empty list'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			spec := host.RunSpec{Resume: true, Changes: changes, Backup: backup, Base: base}
+			if adopted != "" {
+				return a.resumeAdopted(cmd.Context(), adopted, args, spec, headless)
+			}
 			entry, err := a.findFor(cmd.Context(), "resume", args, func(e session.Entry) bool {
-				return unfinished(e) || live(e) && e.State.Paused || changes != "" && changeable(e) || backup && e.Err != nil
+				return unfinished(e) || owes(cmd.Context(), e) || live(e) && e.State.Paused || changes != "" && changeable(e) || backup && e.Err != nil
 			})
+			if err != nil && len(args) == 0 {
+				if running, liveErr := a.find(nil, live); liveErr == nil { // the one that is meant runs already
+					entry, err = running, nil
+				}
+			}
 			if err != nil {
 				return err
 			}
-			return a.resume(cmd.Context(), entry, host.RunSpec{Resume: true, Changes: changes, Backup: backup, Base: base}, headless)
+			return a.resume(cmd.Context(), entry, spec, headless)
 		},
 	}
 	cmd.Flags().BoolVar(&backup, "from-backup", false, "take the state before the last phase, when state.json is corrupt")
 	cmd.Flags().BoolVar(&headless, "headless", false, "stay in the foreground; a session that asks the person at its terminal goes on to ask")
 	cmd.Flags().StringVar(&changes, "changes", "", "what is wanted different, as `text`")
 	cmd.Flags().StringVar(&base, "base", "", "`branch` of the server that the pull request goes to from now on")
+	cmd.Flags().StringVar(&adopted, "adopt", "", "show the session in `dir`, which was not made on this machine, ask, and go on with it")
 	return group(groupStart, cmd)
+}
+
+// resumeAdopted goes on with a session that the person takes over first.
+func (a *app) resumeAdopted(ctx context.Context, dir string, args []string, spec host.RunSpec, headless bool) error {
+	if len(args) > 0 {
+		return usageText("--adopt names the session by its directory; leave the other name out")
+	}
+	e, err := a.adopt(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return a.resume(ctx, e, spec, headless)
 }
 
 func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, headless bool) error {
@@ -124,17 +151,25 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 	case e.State != nil && e.State.Phase == orchestrator.PhaseDone && (spec.Changes == "" || e.State.Completion.PRNumber == 0):
 		return a.resumeDone(ctx, e)
 	}
-	if headless || !a.terminal || e.State != nil && !e.State.Interactive {
+	if err := a.trusted(ctx, e.Dir, spec.Backup); err != nil {
+		return err
+	}
+	a.tellUnread(e)
+	spec.Attended = a.terminal && !headless
+	if !spec.Attended || e.State != nil && !e.State.Interactive && !asksAgain(e.State) {
 		return a.foreground(ctx, e.Dir, spec)
 	}
-	s, err := a.site(&hostLog{terminal: a.err})
+	s, err := a.site(ctx, &hostLog{terminal: a.err})
 	if err != nil {
 		return err
 	}
 	if err := a.askSetup(ctx, s, projectOf(e)); err != nil {
 		return err
 	}
-	args := []string{"--resume"}
+	if err := a.askAgentSettingsAgain(ctx, s, e); err != nil {
+		return err
+	}
+	args := []string{"--resume", "--attended"}
 	if spec.Backup {
 		if err := takeBackup(e.Dir); err != nil {
 			return err
@@ -150,6 +185,12 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 		return err
 	}
 	return a.join(ctx, e.Dir)
+}
+
+// asksAgain reports whether a resume opens a gate for the person at the terminal, also where
+// the session began with nobody there.
+func asksAgain(s *orchestrator.State) bool {
+	return s.Parked() && (s.OutcomeReason == orchestrator.ReasonOutputGate || s.OutcomeReason == orchestrator.ReasonNothingToCommit)
 }
 
 // unpause lets a session go on whose host runs. Flags are for a new host: that one would not
@@ -175,19 +216,16 @@ func takeBackup(dir string) error {
 	return errors.Join(s.FromBackup(), s.Close())
 }
 
-// owes reports whether a session that has its outcome still owes something: an
-// effect, or words on its issue.
-func owes(e session.Entry) bool {
-	if e.State == nil || e.Running || e.State.Phase != orchestrator.PhaseDone {
-		return false
-	}
-	return len(e.State.Pending) > 0 || e.State.Mirror && !ghsync.Shown(e.Dir, e.State.Seq)
+// owes reports whether a done session still owes something: an effect, words on its issue,
+// the end of its tmux server.
+func owes(ctx context.Context, e session.Entry) bool {
+	return e.State != nil && e.State.Phase == orchestrator.PhaseDone && len(tell(ctx, e).Owed) > 0
 }
 
 // resumeDone lets a host finish what a done session still owes.
 func (a *app) resumeDone(ctx context.Context, e session.Entry) error {
 	switch {
-	case owes(e):
+	case owes(ctx, e):
 		return a.foreground(ctx, e.Dir, host.RunSpec{})
 	case e.State.Completion.PRNumber > 0:
 		return usage(fmt.Errorf("%s is done; --changes \"...\" asks for more on its pull request", e.Name))

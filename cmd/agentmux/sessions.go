@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strings"
+	"unicode"
+	"unicode/utf16"
 
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -28,9 +32,10 @@ func (a *app) sessionsCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.out, listJSON(entries))
+				return printJSON(a.raw, listJSON(entries))
 			}
-			return a.listSessions(entries)
+			a.listSessions(entries)
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "machine-readable output")
@@ -62,21 +67,36 @@ func listJSON(entries []session.Entry) []sessionJSON {
 	return out
 }
 
-func (a *app) listSessions(entries []session.Entry) error {
+// listSessions prints a table of sessions for a person.
+func (a *app) listSessions(entries []session.Entry) {
 	if len(entries) == 0 {
 		a.say("no sessions here; agentmux issue N or agentmux run \"...\" starts one")
-		return nil
+		return
 	}
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "SESSION\tPHASE\tCONDITION\tISSUE\tPULL REQUEST")
-	for _, row := range listJSON(entries) {
-		issue := "-"
+	var rows [][]cell
+	for _, e := range entries {
+		row := listJSON([]session.Entry{e})[0]
+		issue, ink := "-", paint.Bad
 		if row.Issue > 0 {
 			issue = fmt.Sprintf("#%d", row.Issue)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", row.Name, dash(row.Phase), row.Condition, issue, dash(row.PR))
+		if e.State != nil {
+			_, ink = phaseText(e)
+		}
+		rows = append(rows, []cell{{row.Name, paint.Strong}, plainCell(dash(phaseName(e))), {row.Condition, ink}, plainCell(issue), plainCell(dash(row.PR))})
 	}
-	return w.Flush()
+	a.page(a.out).table([]string{"SESSION", "PHASE", "CONDITION", "ISSUE", "PULL REQUEST"}, rows)
+}
+
+// phaseName is where a session is; of one that was stopped or failed, where it was then.
+func phaseName(e session.Entry) string {
+	switch {
+	case e.State == nil:
+		return ""
+	case e.State.Phase == orchestrator.PhaseFailed && e.State.InterruptedPhase != "":
+		return string(e.State.InterruptedPhase)
+	}
+	return e.State.Phase
 }
 
 func dash(text string) string {
@@ -86,10 +106,27 @@ func dash(text string) string {
 	return text
 }
 
+// printJSON writes a value for programs: exactly, with what is not seen in the form \uXXXX,
+// because it may be shown on a terminal, too.
 func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	var out strings.Builder
+	for _, r := range text.String() {
+		if r == '\n' || unicode.IsPrint(r) {
+			out.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&out, `\u%04x`, unit)
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
 }
 
 // live reports whether a host runs the session.

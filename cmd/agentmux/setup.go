@@ -50,6 +50,49 @@ func (a *app) setupOf(e session.Entry) string {
 	return setupNote(project, c)
 }
 
+// askAgentSettings names the agent settings of the repository that were found. It asks, once
+// for what they hold, before an interactive session loads them.
+func (a *app) askAgentSettings(ctx context.Context, s *site, project *host.Project, base string) error {
+	found, err := s.host.AgentSettings(ctx, s.config, project, base, true)
+	if err != nil {
+		return err
+	}
+	if !found.Open() {
+		if note := found.Note(); note != "" {
+			a.say("%s", note)
+		}
+		return nil
+	}
+	a.say("Your configuration loads the agent settings of this repository's base commit (agents.project_config):\n\n  %s\n", strings.Join(found.Paths, "\n  "))
+	a.say("Hooks and tool servers in them run as you. Your answer holds for them as they are now, in this project.")
+	yes, err := a.ask(ctx, "Load them on this machine?")
+	if err != nil || !yes {
+		return err
+	}
+	return found.Allow()
+}
+
+// askAgentSettingsAgain asks for a session that goes on, which named them when it began.
+func (a *app) askAgentSettingsAgain(ctx context.Context, s *site, e session.Entry) error {
+	if s.config.Agents.ProjectConfig != "base" || e.State == nil || !e.State.Interactive || e.State.BaseSHA == "" {
+		return nil
+	}
+	project, err := s.host.Project(ctx, projectOf(e), s.config)
+	if err != nil {
+		return err
+	}
+	return a.askAgentSettings(ctx, s, project, e.State.BaseSHA)
+}
+
+// agentSettingsOf is what the host of a session that still runs or could has found of agent
+// settings.
+func agentSettingsOf(e session.Entry) host.AgentSettings {
+	if e.State.Ended() && !e.State.Parked() {
+		return host.AgentSettings{}
+	}
+	return host.FoundAgentSettings(e.Dir)
+}
+
 // words shows a command as it would be typed, with nothing a terminal obeys.
 func words(argv []string) string {
 	quoted := make([]string, len(argv))

@@ -57,7 +57,7 @@ const (
 
 // dieOften kills so many hosts of a story: the first at a point, the second after a time,
 // and so on.
-func (s *story) dieOften(kills int, random *rand.Rand) {
+func (s *tale) dieOften(kills int, random *rand.Rand) {
 	byTime := false
 	var life time.Duration
 	s.prepare = func(cmd *exec.Cmd) {

@@ -36,21 +36,9 @@ func TestAnArchivedRepositoryIsNamedBeforeTheRun(t *testing.T) {
 func TestATokenOfAnInstallationIsEnough(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
-	app := r.github.AddApp(ghsynctest.AppSpec{Slug: "mux", Repos: []string{rigRepo}, Permissions: map[string]string{
+	r.useInstallation(map[string]string{
 		"contents": "write", "issues": "write", "pull_requests": "write", "statuses": "write", "metadata": "read",
-	}})
-	r.write(r.dir+"/app.pem", string(app.Key))
-	source, err := ghsync.NewApp(ghsync.AppOptions{
-		APIURL: r.github.API(), ClientID: app.ClientID, KeyFile: r.dir + "/app.pem", Repo: ghsync.Repo{Owner: "acme", Name: "widgets"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := source.Token(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.setEnv("AGENTMUX_GITHUB_TOKEN", token.Reveal())
 	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	r.done(r.session())
 	if pulls := r.github.Repo(rigRepo).Pulls(); len(pulls) != 1 || pulls[0].Draft {
@@ -73,4 +61,22 @@ func TestADraftAtTheEndIsSaid(t *testing.T) {
 			t.Errorf("%s does not say it:\n%s", where, text)
 		}
 	}
+}
+
+// useInstallation makes a token that an App made the account of the rig, as others hand it over.
+func (r *rig) useInstallation(permissions map[string]string) {
+	r.t.Helper()
+	app := r.github.AddApp(ghsynctest.AppSpec{Slug: "mux", Repos: []string{rigRepo}, Permissions: permissions})
+	r.write(r.dir+"/app.pem", string(app.Key))
+	source, err := ghsync.NewApp(ghsync.AppOptions{
+		APIURL: r.github.API(), ClientID: app.ClientID, KeyFile: r.dir + "/app.pem", Repo: ghsync.Repo{Owner: "acme", Name: "widgets"},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	token, err := source.Token(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.setEnv("AGENTMUX_GITHUB_TOKEN", token.Reveal())
 }

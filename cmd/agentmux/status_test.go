@@ -22,7 +22,7 @@ func TestTheNextStepIsOneThatIsTaken(t *testing.T) {
 	}{
 		{"a gate", orchestrator.State{Gate: gate}, `agentmux approve one, or agentmux changes "..." one`},
 		{"a gate in a pause", orchestrator.State{Gate: gate, Paused: true}, "agentmux resume one"},
-		{"a question", orchestrator.State{Questions: open}, `agentmux answer ID "..." --session one`},
+		{"a question", orchestrator.State{Questions: open}, `agentmux answer q1 "..." --session one`},
 		{"a question in a pause", orchestrator.State{Questions: open, Paused: true}, "agentmux resume one"},
 		{"a park in a pause, at a gate", orchestrator.State{Gate: gate, Paused: true, Outcome: orchestrator.OutcomeNeedsHuman},
 			`agentmux approve one, or agentmux changes "..." one`},
@@ -42,7 +42,7 @@ func TestTheNextStepIsOneThatIsTaken(t *testing.T) {
 		if c.state.Phase == "" {
 			c.state.Phase = "completing"
 		}
-		if got := nextStep(t.Context(), session.Entry{Name: "one", Running: !c.state.Ended(), State: &c.state}); got != c.want {
+		if got := tell(t.Context(), session.Entry{Name: "one", Running: !c.state.Ended(), State: &c.state}).Next(); got != c.want {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}
@@ -57,7 +57,7 @@ func TestWhatGitHubRefusedToShowIsOwed(t *testing.T) {
 	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	e := r.session()
 	again := "agentmux resume " + e.Name
-	if !strings.Contains(res.err, "next: "+again) || !strings.Contains(res.err, "not everything is shown on the issue: ") {
+	if !strings.Contains(res.err, "next: "+again) || !strings.Contains(res.err, "owed: GitHub does not show its end yet: ") {
 		t.Errorf("the end says\n%s", res.err)
 	}
 	if out := r.expect(0, "status").out; !strings.Contains(out, "Resource not accessible") || !strings.Contains(out, again) {

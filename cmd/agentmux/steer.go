@@ -6,18 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"os/user"
 	"strings"
-	"time"
 
+	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/orchestrator/tools"
 	"github.com/spf13/cobra"
 )
-
-// decisionWait is how long a command waits to hear what the session made of it.
-const decisionWait = 5 * time.Second
 
 func (a *app) steerCommands() []*cobra.Command {
 	return []*cobra.Command{
@@ -203,6 +200,9 @@ func (a *app) steer(ctx context.Context, name string, can func(session.Entry) bo
 	if err != nil {
 		return err
 	}
+	if entry.Err != nil && p.Name == "stop" {
+		return a.endUnreadable(ctx, entry)
+	}
 	if entry.Err != nil {
 		return entry.Err
 	}
@@ -210,11 +210,12 @@ func (a *app) steer(ctx context.Context, name string, can func(session.Entry) bo
 		return err
 	}
 	p.Actor, p.Source, p.SourceID = actor(), "cli", "cli/"+randomID()
-	if _, err := tools.AppendCommand(entry.Dir, p); err != nil {
+	p.PID, p.Origin = os.Getpid(), origin()
+	if err := a.record(ctx, entry, p); err != nil {
 		return err
 	}
 	if !entry.Running {
-		return a.applyUnhosted(ctx, entry, p.Name)
+		return a.applyUnhosted(ctx, entry, p)
 	}
 	return a.awaitDecision(ctx, entry, p)
 }
@@ -243,70 +244,17 @@ func refuseUnhosted(e session.Entry, name string) error {
 	return usage(errors.New(e.Name + " is not running; agentmux resume " + e.Name + " goes on with it"))
 }
 
-// startsHost are the commands that wake a parked session.
-var startsHost = map[string]bool{"stop": true, "changes": true, "retry": true}
-
-// wakeParked starts a host for a session that nobody hosts, if the command is one
-// that a parked session obeys.
-func (a *app) wakeParked(ctx context.Context, e session.Entry, name string) error {
-	now, err := session.Find(projectOf(e), e.Name, nil)
-	if err != nil || now.State == nil || now.Running || !startsHost[name] || !now.State.Parked() {
-		return err
+// tellUnread names the commands that the next host of a session applies first: somebody gave
+// them to the last one, which did not read them.
+func (a *app) tellUnread(e session.Entry) {
+	if e.State == nil {
+		return
 	}
-	s, err := a.siteOf(now)
-	if err != nil {
-		return err
-	}
-	return a.detach(ctx, s, now.Dir)
-}
-
-func (a *app) applyUnhosted(ctx context.Context, e session.Entry, name string) error {
-	if startsHost[name] && e.State.Parked() || name == "changes" && e.State.Phase == orchestrator.PhaseDone {
-		return a.hostCommands(ctx, e)
-	}
-	a.say("recorded; it is applied when the session goes on: agentmux resume %s", e.Name)
-	return nil
-}
-
-// awaitDecision follows the session's records until one names the command.
-func (a *app) awaitDecision(ctx context.Context, e session.Entry, p orchestrator.Payload) error {
-	s, err := session.Open(e.Dir)
-	if err != nil {
-		return err
-	}
-	follower := s.Follow(e.State.Seq)
-	deadline := time.NewTimer(decisionWait)
-	defer deadline.Stop()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		records, err := follower.Read()
-		if err != nil {
-			return err
-		}
-		for _, record := range records {
-			if record.Data["source_id"] == p.SourceID {
-				return a.tellDecision(record, p.Name)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-deadline.C:
-			a.say("recorded; the session has not read it yet (agentmux logs %s)", e.Name)
-			return nil
-		case <-tick.C:
+	for _, p := range host.Unread(e.Dir, e.State) {
+		if p.Name == "stop" || p.Name == "pause" {
+			a.say("a %s of %s was recorded and not read: it is applied first, and agentmux resume %s goes on after it", p.Name, p.Actor, e.Name)
 		}
 	}
-}
-
-func (a *app) tellDecision(record orchestrator.Event, name string) error {
-	if record.Type == orchestrator.EvCommandRefused {
-		reason, _ := record.Data["reason"].(string)
-		return errors.New(name + " was refused: " + reason)
-	}
-	a.say("%s: done", name)
-	return nil
 }
 
 func actor() string {

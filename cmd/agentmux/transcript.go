@@ -9,6 +9,8 @@ import (
 func (a *app) transcriptCommand() *cobra.Command {
 	return hidden(&cobra.Command{
 		Use: "transcript DIR LAUNCH", Short: "Write down what an agent prints (internal)", Args: cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error { return host.Transcript(a.in, args[0], args[1]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return host.Transcript(cmd.Context(), a.in, args[0], args[1])
+		},
 	})
 }

@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -55,7 +57,7 @@ func (a *app) attach(ctx context.Context, e session.Entry, role string) error {
 		return err
 	}
 	runtime := s.ReadRuntime()
-	server, err := openServer(ctx, runtime)
+	server, err := openServer(ctx, socketOf(e.Dir, e.State, runtime))
 	if err != nil {
 		return noTmux(e)
 	}
@@ -75,7 +77,7 @@ func (a *app) attach(ctx context.Context, e session.Entry, role string) error {
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = withoutTmux(os.Environ())
+	cmd.Env = terminalEnvironment(os.Environ())
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("attach: %w", err)
 	}
@@ -96,11 +98,11 @@ func noTmux(e session.Entry) error {
 	return fmt.Errorf("%s has no tmux session now; agentmux resume %s", e.Name, e.Name)
 }
 
-func openServer(ctx context.Context, r session.Runtime) (*tmux.Server, error) {
-	if r.Socket == "" {
+func openServer(ctx context.Context, socket string) (*tmux.Server, error) {
+	if socket == "" {
 		return nil, tmux.ErrNoServer
 	}
-	server, err := tmux.New(tmux.Options{Socket: r.Socket})
+	server, err := tmux.New(tmux.Options{Socket: socket})
 	if err != nil {
 		return nil, err
 	}
@@ -115,11 +117,13 @@ func (a *app) farewell(ctx context.Context, e session.Entry, server *tmux.Server
 	if err != nil || now.State == nil {
 		return err
 	}
-	a.printStatus(ctx, a.err, now)
-	if now.State.Ended() && !now.Running {
-		if err := server.KillServer(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
-			return err
-		}
+	if !now.State.Ended() || now.Running {
+		a.printStatus(ctx, a.err, now)
+		return nil
+	}
+	defer a.tellEnd(ctx, now.Dir, now.State) // the server is gone by then
+	if err := server.KillServer(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
+		return err
 	}
 	return nil
 }
@@ -140,24 +144,26 @@ func attachTarget(r session.Runtime, s *orchestrator.State, role string) (string
 	return "", usage(fmt.Errorf("no pane of %q; agentmux status shows who is at work", role))
 }
 
-func withoutTmux(environ []string) []string {
-	var out []string
-	for _, kv := range environ {
-		if len(kv) < 5 || kv[:5] != "TMUX=" && (len(kv) < 10 || kv[:10] != "TMUX_PANE=") {
-			out = append(out, kv)
-		}
-	}
-	return out
+// terminalEnvironment is what tmux needs to draw here. A client gives all its variables to
+// the server, whose memory any agent can read, and TMUX would keep it from attaching.
+func terminalEnvironment(environ []string) []string {
+	return slices.DeleteFunc(shield.Clean(environ), func(kv string) bool {
+		return strings.HasPrefix(kv, "TMUX=") || strings.HasPrefix(kv, "TMUX_PANE=")
+	})
 }
 
 func (a *app) logsCommand() *cobra.Command {
 	var follow bool
+	last := -1
 	cmd := &cobra.Command{
 		Use:     "logs [S]",
 		Short:   "Show the log of a session's host",
-		Example: "  agentmux logs --follow",
+		Example: "  agentmux logs --follow\n  agentmux logs -n 50",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("lines") && last < 0 {
+				return usage(fmt.Errorf("--lines: expected a number of lines, found %d", last))
+			}
 			entry, err := a.find(args, nil)
 			if err != nil {
 				return err
@@ -166,15 +172,16 @@ func (a *app) logsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.copyLog(cmd.Context(), s.Path(session.HostLog), entry.Dir, follow)
+			return a.copyLog(cmd.Context(), s, last, follow)
 		},
 	}
+	cmd.Flags().IntVarP(&last, "lines", "n", -1, "only the last `N` lines")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as the log grows, until the host ends")
 	return group(groupStart, cmd)
 }
 
-func (a *app) copyLog(ctx context.Context, file, dir string, follow bool) error {
-	f, err := session.ReadLog(file)
+func (a *app) copyLog(ctx context.Context, s *session.Session, last int, follow bool) error {
+	f, err := session.ReadLog(s.Path(session.HostLog))
 	if errors.Is(err, os.ErrNotExist) {
 		a.say("no log yet")
 		return nil
@@ -183,13 +190,18 @@ func (a *app) copyLog(ctx context.Context, file, dir string, follow bool) error 
 		return err
 	}
 	defer f.Close()
+	if last >= 0 {
+		if err := seekLines(f, last); err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+	}
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		if _, err := io.Copy(a.out, f); err != nil {
 			return err
 		}
-		if !follow || !session.Running(dir) {
+		if !follow || !session.Running(s.Dir) {
 			return nil
 		}
 		select {

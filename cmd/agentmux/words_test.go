@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -91,7 +93,6 @@ func TestWhatAPersonIsToldOfSessions(t *testing.T) {
 	commands := filepath.Join(r.held("two"), session.Commands)
 	recorded, _ := os.ReadFile(commands)
 	for _, s := range []situation{
-		{"two sessions", nil, []string{"status"}, 2, []string{"several sessions fit, name one of", "one", "two"}},
 		{"two of one issue", nil, []string{"status", "#1"}, 2, []string{`"#1" fits several sessions`, "one", "two"}},
 		{"resume what is ending", nil, []string{"resume", "two"}, 4, []string{"two is ending", "agentmux status two", "agentmux logs two --follow"}},
 		{"work on the issue of what is ending", nil, issueRun, 4, []string{"two is ending", "agentmux status two"}},
@@ -124,7 +125,8 @@ func (r *rig) held(name string) (dir string) {
 		r.t.Fatal(err)
 	}
 	state := filepath.Join(dir, session.StateFile)
-	r.write(state, strings.ReplaceAll(r.read(state), `"one"`, strconv.Quote(name)))
+	text, _, _ := strings.Cut(r.read(state), ",\n  \"checksum\"") // as who edits it takes it out
+	r.write(state, strings.ReplaceAll(text+"\n}\n", `"one"`, strconv.Quote(name)))
 	sess, err := session.Open(dir)
 	if err != nil {
 		r.t.Fatal(err)
@@ -133,8 +135,32 @@ func (r *rig) held(name string) (dir string) {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = sess.Close() })
+	r.note(dir)
 	return dir
 }
+
+// note gives a copied session an identity of its own, which the state home knows.
+func (r *rig) note(dir string) {
+	r.t.Helper()
+	file := filepath.Join(dir, session.StateFile)
+	text := r.read(file)
+	had := identityKey.FindStringSubmatch(text)
+	secret := notedKey.FindStringSubmatch(text)
+	if had == nil || secret == nil {
+		r.t.Fatalf("no identity in %s", text)
+	}
+	id := fmt.Sprintf("%08x%08x", rand.Uint32(), rand.Uint32())
+	r.write(file, strings.Replace(text, had[0], strings.Replace(had[0], had[1], id, 1), 1))
+	made := session.OpenRegister(filepath.Join(r.dir, "home", ".local", "state", "agentmux"))
+	if err := made.Write(session.Note{ID: id, Secret: secret[1], Path: dir}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+var (
+	identityKey = regexp.MustCompile(`"identity": "([0-9a-f]+)"`)
+	notedKey    = regexp.MustCompile(`"noted": "([^"]+)"`)
+)
 
 func env(pairs ...string) func(*rig) {
 	return func(r *rig) {
@@ -221,7 +247,7 @@ func situations() []situation {
 		{"host's key in the repository", func(r *rig) {
 			r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nsandbox: {level: none}\n")
 		}, issueRun, 2, []string{"config.yaml:2: sandbox"}},
-		{"no configuration file", nil, append([]string{"--config", "nothing.yaml"}, issueRun...), 2, []string{"nothing.yaml: cannot be read: no such file"}},
+		{"no configuration file", nil, append([]string{"--config", "nothing.yaml"}, issueRun...), 2, []string{"nothing.yaml cannot be read: no such file"}},
 		{"CLI missing", userConfig("roles: {planner: {provider: copilot}}\n"), issueRun, 2, []string{"copilot", "agentmux providers list"}},
 		{"CLI not logged in", func(r *rig) {
 			userConfig("roles: {planner: {provider: claude}}\n")(r)
@@ -280,8 +306,13 @@ func situations() []situation {
 			}
 			r.git(r.dir, "clone", "--quiet", "--depth=1", "file://"+deep, r.clone)
 		}, []string{"run", "Say two", "--headless"}, 2, []string{"this clone is shallow", "git fetch --unshallow"}},
-		{"negative age", nil, []string{"clean", "--older-than", "-168h"}, 2, []string{"--older-than", "168h"}},
-		{"age in days", nil, []string{"clean", "--older-than", "7d"}, 2, []string{`--older-than: expected a duration such as 36h, found "7d"; see agentmux clean --help`}},
+		{"negative age", nil, []string{"clean", "--older-than", "-168h"}, 2, []string{`--older-than: expected an age such as 3d or 36h, found "-168h"; see agentmux clean --help`}},
+		{"age without a unit", nil, []string{"clean", "--older-than", "7"}, 2, []string{`--older-than: expected an age such as 3d or 36h, found "7"`}},
+		{"age of words", nil, []string{"clean", "--older-than", "xd"}, 2, []string{`--older-than: expected an age such as 3d or 36h, found "xd"`}},
+		{"a directory as a request", nil, []string{"run", ".", "--headless"}, 2, []string{". is a directory, not a request", "--project . works in"}},
+		{"a negative issue", nil, []string{"issue", "-5"}, 2, []string{`"-5" is not the number of an issue`}},
+		{"a configuration that no command reads", nil, []string{"--config", "/nope", "sessions"}, 2, []string{"--config: /nope cannot be read: no such file"}},
+		{"fewer than no lines", nil, []string{"logs", "-n", "-3"}, 2, []string{"--lines: expected a number of lines, found -3"}},
 		{"text that looks like a flag", nil, []string{"changes", "- keep the old flag"}, 2,
 			[]string{"a text that begins with - goes last, behind --: agentmux changes -- '- like this'"}},
 		{"request that looks like a flag", nil, []string{"run", "--- title"}, 2, []string{"behind --: agentmux run -- '- like this'"}},

@@ -123,3 +123,26 @@ func TestAWorkflowWithATakenNameIsNamed(t *testing.T) {
 		t.Errorf("check says %s", res.err)
 	}
 }
+
+// A prompt that could not be rendered is found before an agent starts, with its line.
+func TestABrokenPromptIsFoundBeforeAnAgentStarts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	quick := r.expect(0, "workflows", "show", "quick").out
+	own := strings.Replace(strings.Replace(quick, "name: quick", "name: own", 1), "kind: implement,", "kind: implement, prompt: project/code,", 1)
+	r.write(filepath.Join(r.clone, ".agentmux", "workflows", "own.yaml"), own)
+	r.write(filepath.Join(r.clone, ".agentmux", "prompts", "project", "code.md"), "Do it.\n[[placeholder:nonsense]]\n[[include:nofile.md]]\n")
+	for _, args := range [][]string{
+		{"workflows", "check"}, {"workflows", "check", "own"}, {"doctor"}, {"run", "Say two", "--headless", "--workflow", "own"}, {"issue", "1", "--headless", "--workflow", "own"},
+	} {
+		res := r.agentmux(args...)
+		text := res.out + res.err
+		if res.code == 0 || !strings.Contains(text, ".agentmux/prompts/project/code.md:2: [[placeholder:nonsense]]") ||
+			!strings.Contains(text, ".agentmux/prompts/project/code.md:3: [[include:nofile.md]]") || !strings.Contains(text, "own") {
+			t.Errorf("%v: exit %d\n%s", args, res.code, text)
+		}
+	}
+	if entries := r.sessions(); len(entries) > 0 {
+		t.Errorf("started: %+v", entries)
+	}
+}

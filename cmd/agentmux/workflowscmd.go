@@ -7,9 +7,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/spf13/cobra"
 )
@@ -29,10 +30,16 @@ func (a *app) workflowsCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return a.listWorkflows(asJSON) },
 	}
 	list.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {name, source, description, phases, problems}")
+	var checkAsJSON bool
+	check := &cobra.Command{
+		Use: "check [NAME]", Short: "Check the project's workflows", Args: cobra.MaximumNArgs(1), Example: "  agentmux workflows check careful\n  agentmux workflows check --json",
+		RunE: func(_ *cobra.Command, args []string) error { return a.checkWorkflows(args, checkAsJSON) },
+	}
+	check.Flags().BoolVar(&checkAsJSON, "json", false, "machine-readable output: a list of {name, ok, problems}")
 	cmd.AddCommand(
 		list,
 		&cobra.Command{Use: "show NAME", Short: "Print a workflow", Example: copyWorkflow, Args: cobra.ExactArgs(1), RunE: a.showWorkflow},
-		example("agentmux workflows check careful", &cobra.Command{Use: "check [NAME]", Short: "Check the project's workflows", Args: cobra.MaximumNArgs(1), RunE: a.checkWorkflows}),
+		check,
 	)
 	return cmd
 }
@@ -81,18 +88,18 @@ func (a *app) listWorkflows(asJSON bool) error {
 	}
 	rows := knownWorkflows(dir)
 	if asJSON {
-		return printJSON(a.out, rows)
+		return printJSON(a.raw, rows)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tSOURCE\tPHASES\tDESCRIPTION")
+	var table [][]cell
 	for _, row := range rows {
+		phases, last := strconv.Itoa(len(row.Phases)), plainCell(row.Description)
 		if len(row.Problems) > 0 {
-			fmt.Fprintf(w, "%s\t%s\t-\tinvalid: agentmux workflows check %s\n", row.Name, row.Source, row.Name)
-			continue
+			phases, last = "-", cell{"invalid: agentmux workflows check " + row.Name, paint.Bad}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", row.Name, row.Source, len(row.Phases), row.Description)
+		table = append(table, []cell{{row.Name, paint.Strong}, plainCell(row.Source), plainCell(phases), last})
 	}
-	return w.Flush()
+	a.page(a.out).table([]string{"NAME", "SOURCE", "PHASES", "DESCRIPTION"}, table)
+	return nil
 }
 
 // unusedWords say of a file with the name of a built-in workflow what comes of it, and what
@@ -116,7 +123,7 @@ func (a *app) showWorkflow(_ *cobra.Command, args []string) error {
 	return err
 }
 
-func (a *app) checkWorkflows(_ *cobra.Command, args []string) error {
+func (a *app) checkWorkflows(args []string, asJSON bool) error {
 	project, err := a.projectDir()
 	if err != nil {
 		return err
@@ -126,17 +133,29 @@ func (a *app) checkWorkflows(_ *cobra.Command, args []string) error {
 	if len(names) == 0 {
 		names = workflows.Names(dir)
 	}
-	bad := 0
+	bad, checks, said := 0, []checkJSON{}, map[string]bool{}
 	for _, name := range names {
 		problems := workflows.Check(name, dir)
+		if checks = append(checks, checked(name, problems)); asJSON {
+			if problems.Err() != nil {
+				bad++
+			}
+			continue
+		}
 		for _, line := range problems.Lines() {
-			a.say("%s", line)
+			if !said[line] { // texts for prompts belong to every workflow
+				a.say("%s", line)
+			}
+			said[line] = true
 		}
 		if problems.Err() != nil {
 			bad++
 			continue
 		}
 		a.print("%s: ok", name)
+	}
+	if asJSON {
+		return a.printChecks(checks, bad == 0)
 	}
 	if bad > 0 {
 		have := "have"

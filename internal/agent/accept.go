@@ -22,14 +22,18 @@ func (s LaunchSpec) accept(login LoginKind, dir string, env map[string]string) e
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the program's directory: %w", err)
 	}
-	if s.Provider.Accept != "claude" {
+	switch s.Provider.Accept {
+	case "claude":
+	case "copilot":
+		return acceptCopilot(dir, s.trusted())
+	default:
 		return nil
 	}
 	path := filepath.Join(dir, ".claude.json")
 	return lockedAs(path+".lock", func() error { return acceptClaude(path, s.trusted(), env["ANTHROPIC_API_KEY"]) })
 }
 
-// trusted are the directories claude is told to trust. The answer for a directory holds
+// trusted are the directories the program is told to trust. The answer for a directory holds
 // for those below it, but not for the root of a git repository or what is in one: a
 // workspace that is one has to be named itself, by the path without symbolic links.
 func (s LaunchSpec) trusted() []string {
@@ -125,7 +129,7 @@ func readObject(path string) (map[string]any, error) {
 	case err != nil:
 		return nil, err
 	}
-	if json.Unmarshal(data, &m) != nil || m == nil {
+	if json.Unmarshal(withoutComments(data), &m) != nil || m == nil {
 		return map[string]any{}, nil
 	}
 	return m, nil

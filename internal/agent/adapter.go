@@ -13,7 +13,12 @@ type addition struct {
 	args  []string          // behind the provider's own arguments
 	env   map[string]string // variables
 	files map[string]any    // below the configuration directory; encoded as JSON
+	home  map[string]any    // below the private home, the same
 }
+
+// toolTimeout is how many milliseconds a tool call may take: a question to a person may
+// hold one for as long as the person needs.
+const toolTimeout = 14_400_000
 
 // mcpAdapters write the configuration of the tool server in each program's own form.
 func mcpAdapters() map[string]func(LaunchSpec) addition {
@@ -22,7 +27,7 @@ func mcpAdapters() map[string]func(LaunchSpec) addition {
 		"copilot":  claudeMCP,
 		"codex":    codexMCP,
 		"opencode": opencodeMCP,
-		"gemini":   settingsMCP("gemini.json", "GEMINI_CLI_SYSTEM_SETTINGS_PATH"),
+		"gemini":   geminiMCP,
 		"qwen":     settingsMCP("qwen.json", "QWEN_CODE_SYSTEM_SETTINGS_PATH"),
 		"cursor":   cursorMCP,
 	}
@@ -31,10 +36,12 @@ func mcpAdapters() map[string]func(LaunchSpec) addition {
 // hookAdapters write the hooks in each program's own form.
 func hookAdapters() map[string]func(LaunchSpec) addition {
 	return map[string]func(LaunchSpec) addition{
-		"claude": claudeHooks,
-		"codex":  codexHooks,
-		"gemini": settingsHooks("gemini.json", []string{"SessionStart", "SessionEnd", "BeforeAgent", "AfterAgent", "BeforeTool", "AfterTool", "Notification"}),
-		"qwen":   settingsHooks("qwen.json", claudeEvents()),
+		"claude":   claudeHooks,
+		"codex":    codexHooks,
+		"copilot":  copilotHooks,
+		"gemini":   geminiHooks,
+		"qwen":     settingsHooks("qwen.json", claudeEvents()),
+		"opencode": opencodeHooks,
 	}
 }
 
@@ -94,45 +101,10 @@ func (s LaunchSpec) hookTable(events []string, minute int) map[string]any {
 	return table
 }
 
-// codexMCP passes TOML values. A JSON string or list of strings is one.
-func codexMCP(s LaunchSpec) addition {
-	return addition{args: []string{
-		"-c", "mcp_servers.agentmux.command=" + quoted(s.Self),
-		"-c", "mcp_servers.agentmux.args=" + quoted(s.mcpArgs()),
-		"-c", "mcp_servers.agentmux.startup_timeout_sec=60",
-		"-c", "mcp_servers.agentmux.tool_timeout_sec=14400",
-		"-c", "check_for_update_on_startup=false",
-		"-c", "projects." + quoted(s.trustDir()) + `.trust_level="trusted"`,
-	}}
-}
-
-func codexHooks(s LaunchSpec) addition {
-	var a addition
-	for _, e := range []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest", "Stop"} {
-		hook := fmt.Sprintf(`hooks.%s=[{hooks=[{type="command",command=%s,timeout=60}]}]`, e, quoted(s.hookCommand(e)))
-		a.args = append(a.args, "-c", hook)
-	}
-	return a
-}
-
-func opencodeMCP(s LaunchSpec) addition {
-	config := map[string]any{
-		"$schema":    "https://opencode.ai/config.json",
-		"autoupdate": false,
-		"mcp": map[string]any{"agentmux": map[string]any{
-			"type": "local", "command": append([]string{s.Self}, s.mcpArgs()...), "enabled": true,
-		}},
-	}
-	if s.unattended() {
-		config["permission"] = map[string]any{"edit": "allow", "bash": "allow", "webfetch": "allow", "question": "deny"}
-	}
-	return addition{env: map[string]string{"OPENCODE_CONFIG": s.configDir() + "/opencode.json"}, files: map[string]any{"opencode.json": config}}
-}
-
 // settingsMCP is the form of the programs that take a whole settings file by variable.
 func settingsMCP(file, variable string) func(LaunchSpec) addition {
 	return func(s LaunchSpec) addition {
-		server := map[string]any{"command": s.Self, "args": s.mcpArgs(), "trust": true, "timeout": 14_400_000}
+		server := map[string]any{"command": s.Self, "args": s.mcpArgs(), "trust": true, "timeout": toolTimeout}
 		return addition{
 			env:   map[string]string{variable: s.configDir() + "/" + file},
 			files: map[string]any{file: map[string]any{"mcpServers": map[string]any{"agentmux": server}}},
@@ -154,8 +126,8 @@ func cursorMCP(s LaunchSpec) addition {
 }
 
 // additions runs the provider's adapters. Two that write one file share it.
-func (s LaunchSpec) additions() (mcp, hooks addition, files map[string]any) {
-	files = map[string]any{}
+func (s LaunchSpec) additions() (mcp, hooks addition, files, home map[string]any) {
+	files, home = map[string]any{}, map[string]any{}
 	if make := mcpAdapters()[s.Provider.MCP]; make != nil {
 		mcp = make(s)
 	}
@@ -166,8 +138,11 @@ func (s LaunchSpec) additions() (mcp, hooks addition, files map[string]any) {
 		for name, content := range a.files {
 			files[name] = joined(files[name], content)
 		}
+		for name, content := range a.home {
+			home[name] = joined(home[name], content)
+		}
 	}
-	return mcp, hooks, files
+	return mcp, hooks, files, home
 }
 
 // joined merges the top level of two JSON objects.

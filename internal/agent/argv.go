@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -73,6 +74,12 @@ func (s LaunchSpec) promptMode() (PromptMode, string) {
 	return s.Provider.PromptMode, s.Provider.PromptFlag
 }
 
+// modelForm is what a model is called. It begins with no dash: it would be taken for a flag.
+var modelForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+
+// ModelName reports whether a model can be called so.
+func ModelName(name string) bool { return modelForm.MatchString(name) }
+
 // model is the model flag with what the model needs beside it.
 func (s LaunchSpec) model() []string {
 	model := or(s.Model, s.Provider.DefaultModel)
@@ -80,8 +87,11 @@ func (s LaunchSpec) model() []string {
 		return nil
 	}
 	var args []string
-	if s.Provider.ModelFlag != "" {
-		args = append(args, s.Provider.ModelFlag, model)
+	switch flag := s.Provider.ModelFlag; {
+	case strings.HasSuffix(flag, "="):
+		args = append(args, flag+model)
+	case flag != "":
+		args = append(args, flag, model)
 	}
 	return append(args, s.Provider.ModelArgs[model]...)
 }

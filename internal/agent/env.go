@@ -93,7 +93,7 @@ func (e EnvSpec) environment(p Provider, launch, mark, configDir string) (map[st
 	env := map[string]string{
 		"PATH": e.Path, "HOME": home, "USER": "agent", "SHELL": shell(), "LANG": "C.UTF-8",
 		"TERM": or(e.Term, "screen-256color"), "COLORTERM": "truecolor", "TMPDIR": or(e.Temp, "/tmp"),
-		"GIT_TERMINAL_PROMPT": "0", "AGENTMUX_LAUNCH": launch, markName: mark,
+		"GIT_TERMINAL_PROMPT": "0", launchName: launch, markName: mark,
 	}
 	if e.RealHome == "" {
 		for name, dir := range map[string]string{
@@ -141,46 +141,8 @@ func (e EnvSpec) addProvider(env map[string]string, p Provider, configDir string
 // session has the same.
 const markName = "AGENTMUX_MARK"
 
-// withheld are the names no agent gets by configuration: credentials, and what would
-// change how programs of the host or of the launch work.
-func withheld() []string {
-	return []string{"GH_", "GITHUB_", "ACTIONS_", "SSH_", "DBUS_", "TMUX", "LD_", "DYLD_", "AGENTMUX_"}
-}
-
-// reserved reports names that no list can pass on, not even a provider's own.
-func reserved(name string) bool {
-	name = strings.ToUpper(name)
-	for _, prefix := range withheld() {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	switch name {
-	case "CLAUDECODE", "PATH", "HOME", "USER", "SHELL":
-		return true
-	}
-	return false
-}
-
-// EnvAllowed reports whether configuration may pass the variable to every agent. Names of
-// credentials may not; a provider's own env list is the place for its key.
-func EnvAllowed(name string) bool {
-	if !envForm.MatchString(name) || reserved(name) {
-		return false
-	}
-	upper := strings.ToUpper(name)
-	for _, part := range []string{"TOKEN", "SECRET", "PASSWORD"} {
-		if strings.Contains(upper, part) {
-			return false
-		}
-	}
-	for _, prefix := range []string{"AWS_", "AZURE_", "GOOGLE_"} {
-		if strings.HasPrefix(upper, prefix) {
-			return false
-		}
-	}
-	return true
-}
+// launchName is the variable with the name of a launch.
+const launchName = "AGENTMUX_LAUNCH"
 
 // Secrets returns the values of the variables that log the provider in or whose name says
 // that they are secret, by name: those of the provider and the extra ones.

@@ -14,11 +14,7 @@ import (
 
 func environment(t *testing.T, l agent.Launch) map[string]string {
 	t.Helper()
-	env := map[string]string{}
-	if err := json.Unmarshal([]byte(readFile(t, l.EnvFile)), &env); err != nil {
-		t.Fatal(err)
-	}
-	return env
+	return l.Variables()
 }
 
 func TestEnvironmentIsBuiltFromNothing(t *testing.T) {
@@ -29,7 +25,7 @@ func TestEnvironmentIsBuiltFromNothing(t *testing.T) {
 	s.Env.Extra = map[string]string{"GOFLAGS": "-mod=mod"}
 	s.Env.Lookup = lookup(map[string]string{"ANTHROPIC_API_KEY": "k", "GITHUB_TOKEN": "host-secret", "OPENAI_API_KEY": "other provider's"})
 	env := environment(t, prepare(t, s))
-	want := strings.Fields(`AGENTMUX_LAUNCH AGENTMUX_MARK ANTHROPIC_API_KEY CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC CLAUDE_CONFIG_DIR COLORTERM
+	want := strings.Fields(`AGENTMUX_LAUNCH AGENTMUX_MARK AGENTMUX_SEAL ANTHROPIC_API_KEY CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC CLAUDE_CONFIG_DIR COLORTERM
 		DISABLE_AUTOUPDATER DISABLE_TELEMETRY GIT_AUTHOR_EMAIL GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_NAME GIT_TERMINAL_PROMPT
 		GOFLAGS HOME LANG MCP_TIMEOUT MCP_TOOL_TIMEOUT PATH SHELL TERM TMPDIR TZ USER XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME`)
 	got := make([]string, 0, len(env))
@@ -45,9 +41,20 @@ func TestEnvironmentIsBuiltFromNothing(t *testing.T) {
 	}
 }
 
-func TestConfigurationCannotPassOnCredentials(t *testing.T) {
-	for _, name := range []string{"GH_TOKEN", "GITHUB_ACTIONS", "MY_TOKEN", "MY_SECRET_X", "DB_PASSWORD", "ACTIONS_RUNTIME_URL", "AWS_REGION", "AZURE_X",
-		"GOOGLE_X", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "TMUX", "TMUX_PANE", "LD_PRELOAD", "AGENTMUX_X", "CLAUDECODE", "gh_token", "PATH", "HOME", "A=B", ""} {
+// steering are names that change which code runs in an agent's programs, or what git calls.
+func steering() []string {
+	return strings.Fields(`LD_PRELOAD DYLD_LIBRARY_PATH GLIBC_TUNABLES GCONV_PATH BASH_ENV BASH_FUNC_x ENV PROMPT_COMMAND ZDOTDIR NODE_OPTIONS NODE_PATH
+		PYTHONPATH PYTHONSTARTUP PERL5OPT PERL5LIB PERLLIB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS GIT_SSH_COMMAND GIT_CONFIG_COUNT GIT_EXEC_PATH
+		NPM_AUTH NPM_TOKEN npm_config__auth PATH HOME`)
+}
+
+// What holds a credential cannot be told from a name: every agent gets names that are known.
+func TestSecurity27OnlyKnownVariablesReachEveryAgent(t *testing.T) {
+	refused := strings.Fields(`GH_TOKEN GITHUB_ACTIONS MY_TOKEN MY_SECRET_X DB_PASSWORD ACTIONS_RUNTIME_URL AWS_REGION AZURE_X
+		GOOGLE_X SSH_AUTH_SOCK DBUS_SESSION_BUS_ADDRESS TMUX TMUX_PANE AGENTMUX_X CLAUDECODE gh_token A=B
+		OPENAI_API_KEY ANTHROPIC_API_KEY STRIPE_KEY DB_PASS DATABASE_URL MY_PAT NETRC KUBECONFIG DOCKER_CONFIG PIP_INDEX_URL SENTRY_DSN MAKEFLAGS
+		gocache MYAPP LC`)
+	for _, name := range append(append(refused, ""), steering()...) {
 		if agent.EnvAllowed(name) {
 			t.Errorf("%q is allowed", name)
 		}
@@ -57,8 +64,41 @@ func TestConfigurationCannotPassOnCredentials(t *testing.T) {
 			t.Errorf("%q was passed on", name)
 		}
 	}
-	if !agent.EnvAllowed("GOPROXY") {
-		t.Error("GOPROXY is refused")
+	for _, name := range append(agent.EnvNames(), "LC_ALL", "GOCACHE", "GOFLAGS", "GOTOOLCHAIN", "GOPROXY", "JAVA_HOME", "CARGO_HOME", "CI") {
+		if !agent.EnvAllowed(name) {
+			t.Errorf("%s is refused", name)
+		}
+	}
+	text, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := strings.Fields(string(text))
+	for _, name := range agent.EnvNames() {
+		if !slices.Contains(told, name) {
+			t.Errorf("docs/configuration.md does not name %s", name)
+		}
+	}
+}
+
+// A provider's own list is the place for its key, and for nothing that loads code.
+func TestAProviderGetsItsKeyAndNoOtherCode(t *testing.T) {
+	for _, name := range steering() {
+		if agent.EnvPassable(name) {
+			t.Errorf("%s is passed on", name)
+		}
+		s := newSpec(t, "script")
+		s.Provider.Env, s.Env.Lookup = []string{name}, lookup(map[string]string{name: "of the host"})
+		if environment(t, prepare(t, s))[name] == "of the host" {
+			t.Errorf("%s was passed on", name)
+		}
+	}
+	for name, p := range providers(t) {
+		for _, env := range p.Env {
+			if !agent.EnvPassable(env) {
+				t.Errorf("%s does not get %s", name, env)
+			}
+		}
 	}
 }
 

@@ -2,18 +2,13 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
-
-	"github.com/agentmux/agentmux/internal/durable"
 )
 
 // Grace is how long the processes of a launch have between TERM and KILL.
@@ -65,17 +60,13 @@ type execution struct {
 	strays map[Process]bool // the other processes that were signalled; true: seen after the program's end
 }
 
-// start reads the launch and starts the program.
+// start reads the launch, gets its environment and starts the program.
 func (x *execution) start(dir string) error {
-	l, err := ReadLaunch(dir)
+	l, env, err := receive(dir)
 	if err != nil {
 		return err
 	}
 	x.mark = l.Mark
-	env, err := takeEnvironment(l.EnvFile)
-	if err != nil {
-		return err
-	}
 	if err := becomeReaper(); err != nil {
 		return err
 	}
@@ -164,24 +155,4 @@ func (x *execution) display(l Launch, dir string) (out *os.File, done <-chan str
 		})
 	}()
 	return w, ended, nil
-}
-
-// takeEnvironment reads the variables and removes the file with them.
-func takeEnvironment(path string) ([]string, error) {
-	data, err := durable.ReadRegular(filepath.Dir(path), filepath.Base(path), 1<<20)
-	if err != nil {
-		return nil, fmt.Errorf("read the environment of the launch: %w", err)
-	}
-	if err := os.Remove(path); err != nil {
-		return nil, fmt.Errorf("remove the environment of the launch: %w", err)
-	}
-	vars := map[string]string{}
-	if err := json.Unmarshal(data, &vars); err != nil {
-		return nil, errors.New("the environment of the launch is not readable")
-	}
-	env := make([]string, 0, len(vars))
-	for _, name := range sortedKeys(vars) {
-		env = append(env, name+"="+vars[name])
-	}
-	return slices.Clip(env), nil
 }

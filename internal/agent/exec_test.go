@@ -31,6 +31,19 @@ func prepare(t *testing.T, s agent.LaunchSpec) agent.Launch {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h, err := l.Offer(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- h.ServeAny(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-served, h.Close()); err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
 	return l
 }
 
@@ -112,9 +125,6 @@ func TestExecGivesTheProgramItsEnvironmentAndNothingElse(t *testing.T) {
 	s.Provider.Env = []string{"THE_KEY"}
 	s.Env.Lookup = lookup(map[string]string{"THE_KEY": "very-secret-value"})
 	l := prepare(t, s)
-	if info, err := os.Stat(l.EnvFile); err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("environment file: %v, %v", info, err)
-	}
 	if text := readFile(t, filepath.Join(s.Dir, "launch.json")); strings.Contains(text, "very-secret-value") || !strings.Contains(text, "THE_KEY") {
 		t.Errorf("launch.json has the value or lacks the name:\n%s", text)
 	}
@@ -133,8 +143,8 @@ func TestExecGivesTheProgramItsEnvironmentAndNothingElse(t *testing.T) {
 	if !slices.Contains(got, "THE_KEY=very-secret-value") || !slices.Contains(got, "AGENTMUX_LAUNCH="+s.Launch) {
 		t.Errorf("the program lacks what it needs: %q", got)
 	}
-	if exists(l.EnvFile) {
-		t.Error("the environment file is still there")
+	if again, err := agent.ReadLaunch(s.Dir); err != nil || again.Variables() != nil || !agent.Started(s.Dir) {
+		t.Errorf("the record of the launch: %+v, %v", again, err)
 	}
 }
 

@@ -7,15 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/internal/shield"
 )
 
 // LaunchSpec is everything one launch is made of.
@@ -38,7 +37,7 @@ type LaunchSpec struct {
 
 	Workdir  string // absolute, exists
 	TrustDir string // pre-accepted beside Workdir, for what lies below it; "" means Workdir only
-	Runtime  string // runtime directory, for the file with the environment; made if missing
+	Runtime  string // runtime directory, for the socket that gives the environment; made if missing
 	Env      EnvSpec
 	Now      time.Time
 
@@ -63,18 +62,26 @@ type Launch struct {
 	Argv       []string  `json:"argv"`
 	Cwd        string    `json:"cwd"`
 	EnvNames   []string  `json:"env_names"`
-	EnvFile    string    `json:"env_file"`
-	Stdin      string    `json:"stdin"`            // "terminal", "null" or "line"
-	Line       string    `json:"line,omitempty"`   // with stdin "line"
-	Stream     string    `json:"stream,omitempty"` // format of standard output to render
+	EnvFile    string    `json:"env_file,omitempty"` // of an older version: the file with the values
+	Socket     string    `json:"socket,omitempty"`   // where agent-exec gets the values
+	Checks     []string  `json:"checks,omitempty"`   // tell a line of the launch from one in its name; one each time it was prepared
+	Stdin      string    `json:"stdin"`              // "terminal", "null" or "line"
+	Line       string    `json:"line,omitempty"`     // with stdin "line"
+	Stream     string    `json:"stream,omitempty"`   // format of standard output to render
 	ConfigDir  string    `json:"config_dir,omitempty"`
 	PreparedAt time.Time `json:"prepared_at"`
+
+	env    map[string]string // the values, in the process that prepared it
+	former []string          // files of an older version
 }
 
 // ErrUnsafe means that the run would act without asking where that is not allowed.
 var ErrUnsafe = errors.New("the program would act without asking for permission")
 
-var launchForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var (
+	launchForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	markForm   = regexp.MustCompile(`^[0-9a-f]{32}$`)
+)
 
 // Prepare writes the files of a launch and returns what it wrote to launch.json. It may be
 // called again for a launch that was not started: the files are replaced. One that has
@@ -83,19 +90,19 @@ func Prepare(s LaunchSpec) (Launch, error) {
 	if err := s.check(); err != nil {
 		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
 	}
-	login, home, err := s.Provider.Login(s.Env)
+	login, configured, err := s.Provider.Login(s.Env)
 	if err != nil {
 		return Launch{}, err
 	}
 	if len(s.Provider.SessionArgs) > 0 && s.Resume == "" {
-		s.cliSession = newSessionID()
+		s.cliSession = s.session()
 	}
-	mcp, hooks, files := s.additions()
+	mcp, hooks, files, home := s.additions()
 	argv, err := s.argv(mcp.args, hooks.args)
 	if err != nil {
 		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
 	}
-	env, err := s.Env.environment(s.Provider, s.Launch, s.mark(), home)
+	env, err := s.Env.environment(s.Provider, s.Launch, s.mark(), configured)
 	if err != nil {
 		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
 	}
@@ -104,8 +111,11 @@ func Prepare(s LaunchSpec) (Launch, error) {
 			env[name] = value
 		}
 	}
-	l := s.record(login, home, argv, env)
-	if err := s.write(l, files, env); err != nil {
+	seal, check := newSeal()
+	env[sealName] = seal
+	l := s.record(login, configured, argv, env)
+	l.Checks = s.checks(check)
+	if err := s.write(l, files, home); err != nil {
 		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
 	}
 	return l, nil
@@ -125,6 +135,9 @@ func (s LaunchSpec) check() error {
 	}
 	if s.Role == "" || s.Transport != TUI && s.Transport != Headless {
 		return fmt.Errorf("role %q, transport %q: not a launch", s.Role, s.Transport)
+	}
+	if model := or(s.Model, s.Provider.DefaultModel); model != "" && !ModelName(model) {
+		return fmt.Errorf("model %q: want letters, digits and . _ : / @ -, not a dash first", model)
 	}
 	if info, err := os.Stat(s.Workdir); err != nil || !info.IsDir() {
 		return fmt.Errorf("work directory %s does not exist", s.Workdir)
@@ -148,8 +161,8 @@ func (s LaunchSpec) record(login LoginKind, home string, argv []string, env map[
 	l := Launch{
 		Version: 1, Launch: s.Launch, Session: s.Session, Role: s.Role, Task: s.Task, Provider: s.Provider.Name,
 		Transport: s.Transport, Unattended: s.unattended(), Login: login, Mark: s.mark(), CLISession: or(s.Resume, s.cliSession),
-		Resumed: s.Resume != "", Argv: argv, Cwd: s.Workdir, EnvNames: sortedKeys(env), EnvFile: s.envFile(),
-		Stdin: "terminal", ConfigDir: home, PreparedAt: s.Now,
+		Resumed: s.Resume != "", Argv: argv, Cwd: s.Workdir, EnvNames: sortedKeys(env), Socket: shield.NewSocketPath(s.Runtime),
+		Stdin: "terminal", ConfigDir: home, PreparedAt: s.Now, env: env, former: formerFiles(s.Runtime, s.mark()),
 	}
 	if s.Transport == Headless {
 		l.Stream, l.Stdin = s.Provider.Stream, "null"
@@ -162,7 +175,7 @@ func (s LaunchSpec) record(login LoginKind, home string, argv []string, env map[
 
 // write makes the directories and files. launch.json comes last: where it stands, the rest
 // is complete.
-func (s LaunchSpec) write(l Launch, files map[string]any, env map[string]string) error {
+func (s LaunchSpec) write(l Launch, files, home map[string]any) error {
 	for _, dir := range []string{s.configDir(), s.Runtime, s.Env.Home} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
@@ -181,63 +194,30 @@ func (s LaunchSpec) write(l Launch, files map[string]any, env map[string]string)
 			return err
 		}
 	}
-	if err := s.accept(l.Login, l.ConfigDir, env); err != nil {
+	if err := s.writeHome(home); err != nil {
 		return err
 	}
-	data, err := json.Marshal(env)
+	if err := s.accept(l.Login, l.ConfigDir, l.env); err != nil {
+		return err
+	}
+	former, err := ReadLaunch(s.Dir) // prepared before, and not started
 	if err != nil {
-		return fmt.Errorf("encode environment: %w", err)
+		former = Launch{}
 	}
-	// A host that was killed while it wrote the variables has left them beside the file.
-	if err := durable.Remove(l.EnvFile); err != nil {
+	if err := errors.Join(former.Discard(), l.Discard()); err != nil {
 		return err
 	}
-	if err := durable.View(l.EnvFile, data); err != nil {
-		return err
-	}
-	if data, err = encode(l); err != nil {
+	data, err := encode(l)
+	if err != nil {
 		return fmt.Errorf("encode launch: %w", err)
 	}
 	return durable.Replace(filepath.Join(s.Dir, "launch.json"), data)
 }
 
-// Discard removes the files with secrets of a launch that will not be started or has
-// ended, and what a host that was killed while it wrote one left of it. Whoever they are
-// for removes them at once, so calling this later changes nothing.
-func (l Launch) Discard() error {
-	if err := errors.Join(durable.Remove(l.EnvFile), durable.Remove(l.lentFile())); err != nil {
-		return fmt.Errorf("discard launch %s: %w", l.Launch, err)
-	}
-	return nil
-}
-
-// Lend leaves data for another process of the host that serves this launch, in a file
-// only this user can read and that Borrow removes: secrets stand in no argv.
-func (l Launch) Lend(data []byte) error {
-	if err := durable.View(l.lentFile(), data); err != nil {
-		return fmt.Errorf("lend to launch %s: %w", l.Launch, err)
-	}
-	return nil
-}
-
-// Borrow takes what was lent, and what a killed lender left of it; nothing is no error.
-func (l Launch) Borrow() ([]byte, error) {
-	data, err := os.ReadFile(l.lentFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err := errors.Join(err, durable.Remove(l.lentFile())); err != nil {
-		return nil, fmt.Errorf("borrow for launch %s: %w", l.Launch, err)
-	}
-	return data, nil
-}
-
-func (l Launch) lentFile() string { return strings.TrimSuffix(l.EnvFile, ".env") + ".lent" }
-
 // Unprepared is the launch in dir if its host was killed before launch.json was there: it
 // has nothing but the files that Discard removes.
 func Unprepared(runtime, dir string) Launch {
-	return Launch{Launch: filepath.Base(dir), EnvFile: LaunchSpec{Runtime: runtime, Dir: dir}.envFile()}
+	return Launch{Launch: filepath.Base(dir), former: formerFiles(runtime, LaunchSpec{Dir: dir}.mark())}
 }
 
 // ReadLaunch reads launch.json from the directory of a launch.
@@ -253,7 +233,25 @@ func ReadLaunch(dir string) (Launch, error) {
 	if l.Version != 1 || len(l.Argv) == 0 || l.Mark == "" {
 		return Launch{}, fmt.Errorf("read launch %s: version %d with %d arguments is none of ours", dir, l.Version, len(l.Argv))
 	}
+	if !markForm.MatchString(l.Mark) || l.Socket != "" && !shield.IsSocketPath(l.Socket) {
+		return Launch{}, fmt.Errorf("read launch %s: mark %q with socket %q is none of ours", dir, l.Mark, l.Socket)
+	}
+	// The name of a file to remove is never taken from a record that an agent can write.
+	if at := or(l.Socket, l.EnvFile); at != "" {
+		l.former = formerFiles(filepath.Dir(at), l.Mark)
+	}
 	return l, nil
+}
+
+// checks are those of the launch as it was prepared before, and the new one: its agent-exec
+// may have got the former environment from a host that was killed right then.
+func (s LaunchSpec) checks(check string) []string {
+	former, err := ReadLaunch(s.Dir)
+	if err != nil {
+		return []string{check}
+	}
+	all := append(former.Checks, check)
+	return all[max(0, len(all)-maxChecks):]
 }
 
 func (s LaunchSpec) configDir() string { return filepath.Join(s.Dir, "config") }
@@ -267,7 +265,14 @@ func (s LaunchSpec) mark() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (s LaunchSpec) envFile() string { return filepath.Join(s.Runtime, s.mark()[:16]+".env") }
+// session is the program's session: that of a launch that was prepared before, because its
+// agent-exec may have got that far meanwhile.
+func (s LaunchSpec) session() string {
+	if former, err := ReadLaunch(s.Dir); err == nil && former.Provider == s.Provider.Name && former.CLISession != "" && !former.Resumed {
+		return former.CLISession
+	}
+	return newSessionID()
+}
 
 // newSessionID returns a random UUID, the form programs want for a session of theirs.
 func newSessionID() string {
@@ -277,8 +282,14 @@ func newSessionID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// encode is indented JSON with a final newline.
+// source is a file that is written as it is.
+type source string
+
+// encode is indented JSON with a final newline, or a source.
 func encode(v any) ([]byte, error) {
+	if text, ok := v.(source); ok {
+		return []byte(text), nil
+	}
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return nil, err

@@ -172,9 +172,20 @@ func newSpec(t *testing.T, provider string) agent.LaunchSpec {
 	return agent.LaunchSpec{
 		Dir: filepath.Join(session, "launches", "v1-coder-1"), Session: session, Launch: "v1-coder-1", Role: "coder", Task: "2", Self: self(t),
 		Provider: p, Transport: agent.TUI, Line: "Read and follow the instructions in /s/p.md", Workdir: work,
-		Runtime: filepath.Join(root, "run"), Now: time.Unix(1_800_000_000, 0).UTC(),
+		Runtime: runtimeDir(t), Now: time.Unix(1_800_000_000, 0).UTC(),
 		Env: agent.EnvSpec{Path: bin + ":/usr/bin:/bin", Home: filepath.Join(root, "home"), Lookup: lookup(nil)},
 	}
+}
+
+// runtimeDir is short enough for sockets.
+func runtimeDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 func lookup(vars map[string]string) func(string) (string, bool) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -90,6 +91,26 @@ const (
 	later = 25 * time.Millisecond
 )
 
+// End ends this very process and waits for it: TERM, and KILL when that takes longer than
+// Grace. One that is gone, or whose start time is another, has ended.
+func (p Process) End(ctx context.Context) error {
+	p.signal(syscall.SIGTERM)
+	patience := time.NewTimer(Grace)
+	defer patience.Stop()
+	again := time.NewTicker(soon)
+	defer again.Stop()
+	for p.alive() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("end process %d: %w", p.PID, ctx.Err())
+		case <-patience.C:
+			p.signal(syscall.SIGKILL)
+		case <-again.C:
+		}
+	}
+	return nil
+}
+
 // alive reports whether this very process runs.
 func (p Process) alive() bool {
 	start, err := ProcessStart(p.PID)
@@ -108,4 +129,45 @@ func (p Process) signal(s syscall.Signal) {
 		_ = handle.Signal(s) // it may just have ended
 	}
 	_ = handle.Release()
+}
+
+// StopAll ends everything that belongs to a launch below launches, the directory in which a
+// session keeps them, and says how many processes that were. It asks the processes of the
+// machine, by the launch and the mark that they carry, and no file: it is for a session whose
+// files cannot be believed. It returns when nothing is left.
+func StopAll(ctx context.Context, launches string) (int, error) {
+	patience := time.NewTimer(Grace + 2*time.Second)
+	defer patience.Stop()
+	limit := time.NewTimer(2*Grace + 5*time.Second)
+	defer limit.Stop()
+	again := time.NewTicker(later)
+	defer again.Stop()
+	signal, told := syscall.SIGTERM, map[Process]bool{}
+	for {
+		left := launched(filepath.Clean(launches))
+		if len(left) == 0 {
+			return len(told), nil
+		}
+		for _, p := range left {
+			if signal == syscall.SIGKILL || !told[p] {
+				p.signal(signal)
+			}
+			told[p] = true
+		}
+		select {
+		case <-ctx.Done():
+			return len(told), fmt.Errorf("stop the launches in %s: %w", launches, ctx.Err())
+		case <-limit.C:
+			return len(told), fmt.Errorf("stop the launches in %s: %d processes do not end", launches, len(left))
+		case <-patience.C:
+			signal = syscall.SIGKILL
+		case <-again.C:
+		}
+	}
+}
+
+// launchedIn reports whether variables, as a process shows them, are those of a launch below
+// launches. The mark is that of the directory the launch had: the name alone says nothing.
+func launchedIn(launches, launch, mark string) bool {
+	return launchForm.MatchString(launch) && mark == LaunchSpec{Dir: filepath.Join(launches, launch)}.mark()
 }

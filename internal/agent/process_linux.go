@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -158,4 +159,49 @@ func belonging(root int, mark string) []Process {
 		}
 	}
 	return found
+}
+
+// ofLaunch reports whether a process carries the mark of any launch, or runs one. What the
+// process shows is its own word: an agent can lie about itself, but not about its parents.
+func ofLaunch(pid int) bool {
+	if variableOf(pid, markName) != "" {
+		return true
+	}
+	command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	words := bytes.Split(command, []byte{0})
+	return len(words) > 2 && string(words[1]) == "agent-exec"
+}
+
+// launched finds the processes of all launches below a directory, agent-exec among them.
+func launched(launches string) []Process {
+	var found []Process
+	own := os.Getpid()
+	each(func(pid int, s procStat) {
+		if pid != own && ofLaunchIn(pid, launches) {
+			found = append(found, Process{pid, s.start})
+		}
+	})
+	return found
+}
+
+// ofLaunchIn reports whether a process of this user is one of a launch below a directory.
+func ofLaunchIn(pid int, launches string) bool {
+	command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // gone or not ours: it holds nothing
+	words := strings.Split(string(command), "\x00")
+	if len(words) > 2 && words[1] == "agent-exec" && filepath.Dir(words[2]) == launches {
+		return true
+	}
+	return launchedIn(launches, variableOf(pid, launchName), variableOf(pid, markName))
+}
+
+// variableOf is a variable of the environment that a process was started with, "" if it has
+// none or closed itself to us.
+func variableOf(pid int, name string) string {
+	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if value, ok := bytes.CutPrefix(v, []byte(name+"=")); ok {
+			return string(value)
+		}
+	}
+	return ""
 }

@@ -116,3 +116,64 @@ func belonging(root int, mark string) []Process {
 	}
 	return found
 }
+
+// ofLaunch reports whether a process carries the mark of any launch, or runs one.
+func ofLaunch(pid int) bool {
+	words := wordsOf(pid)
+	return valueAmong(words, markName) != "" || len(words) > 2 && words[1] == "agent-exec"
+}
+
+// variableOf is a variable of the environment that a process was started with.
+func variableOf(pid int, name string) string { return valueAmong(wordsOf(pid), name) }
+
+// wordsOf are the arguments of a process and its variables.
+func wordsOf(pid int) []string {
+	cmd := exec.Command("/bin/ps", "-E", "-ww", "-o", "command=", "-p", strconv.Itoa(pid))
+	cmd.Env = []string{"LC_ALL=C"}
+	out, err := cmd.Output()
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(out))
+}
+
+func valueAmong(words []string, name string) string {
+	for _, word := range words {
+		if value, ok := strings.CutPrefix(word, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// launched finds the processes of all launches below a directory, agent-exec among them.
+func launched(launches string) []Process {
+	cmd := exec.Command("/bin/ps", "-x", "-E", "-ww", "-o", "pid=,command=")
+	cmd.Env = []string{"LC_ALL=C"}
+	out, err := cmd.Output()
+	if err != nil {
+		return nil
+	}
+	var found []Process
+	for line := range strings.Lines(string(out)) {
+		id, command, _ := strings.Cut(strings.TrimSpace(line), " ")
+		var launch, mark string
+		for _, word := range strings.Fields(command) {
+			if text, ok := strings.CutPrefix(word, launchName+"="); ok {
+				launch = text
+			}
+			if text, ok := strings.CutPrefix(word, markName+"="); ok {
+				mark = text
+			}
+		}
+		if !strings.Contains(command, " agent-exec "+launches+"/") && !launchedIn(launches, launch, mark) {
+			continue
+		}
+		if pid, err := strconv.Atoi(id); err == nil && pid != os.Getpid() {
+			if start, err := processStart(pid); err == nil {
+				found = append(found, Process{pid, start})
+			}
+		}
+	}
+	return found
+}

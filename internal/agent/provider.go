@@ -85,6 +85,7 @@ type Provider struct {
 	ExitKeys []string      `doc:"exit_keys"` // leave the program
 	AskTool  string        `doc:"ask_tool"`  // the program's own way to ask a person
 	Hosts    []string      `doc:"hosts"`     // it must reach
+	Exits    Exits         `doc:"exits"`     // its last words when its service stops it
 }
 
 // Providers are the known programs by name.
@@ -223,7 +224,7 @@ func (p Provider) problems() document.Problems {
 		say("hooks", "%q is none of %s", p.Hooks, strings.Join(hookNames(), ", "))
 	}
 	for i, name := range p.Env {
-		if !envForm.MatchString(name) || reserved(name) {
+		if !EnvPassable(name) {
 			say(fmt.Sprintf("env[%d]", i), "%q cannot be passed to an agent", name)
 		}
 	}

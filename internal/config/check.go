@@ -25,6 +25,7 @@ var choices = map[string][]string{
 	"msg.routing":            {"enforce", "warn"},
 	"agents.scope_policy":    {"report", "fail"},
 	"agents.transport":       {"auto", "tui", "headless"},
+	"agents.project_config":  {"ignore", "base"},
 	"bot.min_permission":     {"write", "maintain", "admin"},
 	"sandbox.level":          {"auto", "none", "bwrap", "runner"},
 	"sandbox.net":            {"proxy", "open", "none"},
@@ -87,6 +88,7 @@ func check(c *Config, tree *document.Node, s Sources) document.Problems {
 	for _, key := range slices.Sorted(maps.Keys(shapes)) {
 		k.shape(key)
 	}
+	k.branches(c)
 	k.roles(c)
 	k.providers(c, s.Providers)
 	k.environment(c)
@@ -155,7 +157,39 @@ func (k *checker) roles(c *Config) {
 		if !slices.Contains(workflows.Roles(), role) {
 			k.problem(document.Key("roles", role), "%s", unknownName("role", role, workflows.Roles()))
 		}
+		k.model(document.Key(document.Key("roles", role), "model"), c.Roles[role].Model)
 	}
+	k.model("defaults.model", c.Defaults.Model)
+}
+
+// model refuses what a CLI could take for a flag.
+func (k *checker) model(key, name string) {
+	if name != "" && !agent.ModelName(name) {
+		k.problem(key, "expected a model's name of letters, digits and . _ : / @ -, found %s", document.Excerpt(name))
+	}
+}
+
+// refusedBranch finds what git takes in no name of a branch.
+var refusedBranch = regexp.MustCompile(`^-|^HEAD$|^/|/$|//|(^|/)\.|\.(/|$)|\.lock(/|$)|\.\.|@\{|^@$|[\x00-\x20\x7f~^:?*\[\\]`)
+
+// branches refuses names that git would refuse when the work is done.
+func (k *checker) branches(c *Config) {
+	if name := c.GitHub.BaseBranch; name != "" && refusedBranch.MatchString(name) {
+		k.problem("github.base_branch", "expected a branch's name, and git refuses %q", document.Excerpt(name))
+	}
+	if prefix := c.GitHub.BranchPrefix; shapes["github.branch_prefix"].form.MatchString(prefix) && refusedBranch.MatchString(prefix+"x") {
+		k.problem("github.branch_prefix", "expected the start of a branch name, and git refuses %q", document.Excerpt(prefix+"x"))
+	}
+}
+
+// CheckWorkflow refuses a default workflow that is neither shipped nor a file of the project. A
+// session that has its workflow already does without, so that Load does not look.
+func (c *Config) CheckWorkflow(s Sources) document.Problems {
+	name := c.Defaults.Workflow
+	if known := workflows.Names(s.Project); !slices.Contains(known, name) {
+		return document.Problems{c.tree.Problem("defaults.workflow", "%s", unknownName("workflow", name, known))}
+	}
+	return nil
 }
 
 var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
@@ -173,6 +207,7 @@ func (k *checker) providers(c *Config, builtIn []string) {
 				k.problem(document.Key(at, "command"), "required key missing: %s is no built-in provider", name)
 			}
 		}
+		k.model(document.Key(at, "default_model"), p.DefaultModel)
 		if p.PromptMode != "" {
 			k.choice(document.Key(at, "prompt_mode"), []string{"arg", "stdin", "flag"})
 		}
@@ -205,9 +240,11 @@ func (k *checker) environment(c *Config) {
 		switch key := document.Index("sandbox.env_allow", i); {
 		case slices.ContainsFunc(keptNames, matches):
 			k.problem(key, "%s may hold a credential and is never passed on", document.Excerpt(name))
-		case !agent.EnvAllowed(name):
+		case !agent.EnvPassable(name):
 			// Found here, or by every launch of every agent.
 			k.problem(key, "%q is no name of a variable that can be passed to an agent", document.Excerpt(name))
+		case !agent.EnvAllowed(name):
+			k.problem(key, "%s is not among the names that every agent may get; providers.<name>.env passes it to the agents of one CLI", document.Excerpt(name))
 		}
 	}
 }

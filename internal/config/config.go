@@ -44,6 +44,8 @@ type Config struct {
 
 	tree   *document.Node    // the merged document, for Show
 	layers map[string]string // file of a node -> name of its layer
+
+	overruled map[string][]Overruled // key -> what a file says in vain
 }
 
 // Defaults hold what a run uses when nothing more exact is said.
@@ -79,7 +81,7 @@ type GitHub struct {
 	Mirror         string   `doc:"mirror"`   // auto, on, off
 	Comments       string   `doc:"comments"` // timeline, every, quiet
 	LinkHosts      []string `doc:"link_hosts"`
-	ProtectedPaths []string `doc:"protected_paths"` // nil = the built-in list
+	ProtectedPaths []string `doc:"protected_paths"`
 }
 
 // App is the identity of a GitHub App.
@@ -140,6 +142,8 @@ type Agents struct {
 	Headless    bool     `doc:"headless"`     // agents that others depend on
 	TestCommand []string `doc:"test_command"`
 	Transport   string   `doc:"transport"` // auto, tui, headless
+	// ProjectConfig is ignore or base: whether agents load their settings of the repository.
+	ProjectConfig string `doc:"project_config"`
 }
 
 // Bot says which repositories a bot serves and for whom.

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -99,12 +100,12 @@ func keys(t reflect.Type, prefix string) []string {
 func TestLayersMergeMapsAndReplaceTheRest(t *testing.T) {
 	c, problems := layers(t,
 		"version: 2\nlimits: {phase: 1h, parallel: 2}\nsandbox: {net_allow: [a.test, b.test]}\ngithub: {mirror: on}\n",
-		"version: 2\nlimits: {phase: 3h}\ngithub: {link_hosts: [x.test]}\n",
+		"version: 2\nlimits: {phase: 30m}\ngithub: {link_hosts: [x.test]}\n",
 		"version: 2\nsandbox: {net_allow: [c.test]}\nlimits: {stall: 0}\nbot: {poll_interval: 30s, max_concurrent: auto}\nworkspace: {root: ~/ws}\noutput: {max_bytes: 5 MB}\n")
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems)
 	}
-	if c.Limits.Phase != 3*time.Hour || c.Limits.Parallel != 2 || c.Limits.Stall != 0 || c.Limits.Total != 12*time.Hour {
+	if c.Limits.Phase != 30*time.Minute || c.Limits.Parallel != 2 || c.Limits.Stall != 0 || c.Limits.Total != 12*time.Hour {
 		t.Errorf("limits: %+v", c.Limits)
 	}
 	if !slices.Equal(c.Sandbox.NetAllow, []string{"c.test"}) || c.GitHub.Mirror != "on" {
@@ -122,12 +123,12 @@ func TestLayersMergeMapsAndReplaceTheRest(t *testing.T) {
 }
 
 func TestAnEmptyValueMeansTheDefault(t *testing.T) {
-	c, problems := layers(t, "version: 2\nlimits: {phase: 1h}\ndefaults: {model: m}\n", "version: 2\nlimits:\n  phase:\ndefaults:\n", "")
+	c, problems := layers(t, "version: 2\nmsg: {ack_timeout: 1h}\ndefaults: {model: m}\n", "version: 2\nmsg:\n  ack_timeout:\ndefaults:\n", "")
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems)
 	}
-	if c.Limits.Phase != 2*time.Hour || c.Defaults.Model != "m" {
-		t.Errorf("phase %v, model %q", c.Limits.Phase, c.Defaults.Model)
+	if c.Msg.AckTimeout != 10*time.Minute || c.Defaults.Model != "m" {
+		t.Errorf("ack_timeout %v, model %q", c.Msg.AckTimeout, c.Defaults.Model)
 	}
 }
 
@@ -175,13 +176,16 @@ func TestProtocolE1Problems(t *testing.T) {
 			"user.yaml:8: providers.claude.mcp: \"none\" is none of claude, codex, copilot, cursor, gemini, opencode, qwen",
 			"user.yaml:9: providers.claude.env[0]: \"GH_TOKEN\" cannot be passed to an agent",
 		}},
-		{"values", "version: 2\nsandbox: {level: container, env_allow: [GOFLAGS, MY_TOKEN, \"A=B\", path, DYLD_LIBRARY_PATH]}\nworkspace: {root: ws}\n" +
+		{"values", "version: 2\nsandbox: {level: container, env_allow: [GOFLAGS, MY_TOKEN, \"A=B\", path, DYLD_LIBRARY_PATH, OPENAI_API_KEY, GOCACHE, BASH_ENV, NPM_AUTH]}\nworkspace: {root: ws}\n" +
 			"bot: {repos: [a/b, c], label: \"a:b\", sweep_interval: 0, max_concurrent: 0}\noutput: {max_bytes: 20 XB}\ngithub: {branch_prefix: \"../x\", host: \"https://x\"}\n", "", "", []string{
 			"user.yaml:2: sandbox.level: container is reserved and not there yet, expected auto, none, bwrap or runner",
 			"user.yaml:2: sandbox.env_allow[1]: MY_TOKEN may hold a credential and is never passed on",
 			"user.yaml:2: sandbox.env_allow[2]: \"A=B\" is no name of a variable that can be passed to an agent",
 			"user.yaml:2: sandbox.env_allow[3]: \"path\" is no name of a variable that can be passed to an agent",
 			"user.yaml:2: sandbox.env_allow[4]: \"DYLD_LIBRARY_PATH\" is no name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[5]: OPENAI_API_KEY is not among the names that every agent may get; providers.<name>.env passes it to the agents of one CLI",
+			"user.yaml:2: sandbox.env_allow[7]: \"BASH_ENV\" is no name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[8]: \"NPM_AUTH\" is no name of a variable that can be passed to an agent",
 			"user.yaml:3: workspace.root: expected an absolute path or one that begins with ~/, found \"ws\"",
 			"user.yaml:4: bot.max_concurrent: expected auto or a whole number from 1, found 0",
 			"user.yaml:4: bot.label: expected a label's name without a colon, of at most 38 characters, found \"a:b\"",
@@ -230,10 +234,10 @@ func TestTheFlagFileMustExistAndTheOthersNeedNot(t *testing.T) {
 
 func TestTheProjectFileIsTheFirstThatExists(t *testing.T) {
 	project := fstest.MapFS{
-		".agentmux/config.yml":  {Data: []byte("version: 2\nlimits: {research: 7}\n")},
-		".agentmux/config.json": {Data: []byte(`{"version": 2, "limits": {"research": 8}}`)},
+		".agentmux/config.yml":  {Data: []byte("version: 2\nlimits: {research: 3}\n")},
+		".agentmux/config.json": {Data: []byte(`{"version": 2, "limits": {"research": 4}}`)},
 	}
-	for _, want := range []int{7, 8} {
+	for _, want := range []int{3, 4} {
 		c, problems := config.Load(config.Sources{Project: project, ProjectPrefix: "4e1f9c2:"})
 		if c == nil || c.Limits.Research != want {
 			t.Fatalf("problems %v, config %+v", problems.Lines(), c)
@@ -246,7 +250,7 @@ func TestTheProjectFileIsTheFirstThatExists(t *testing.T) {
 }
 
 func TestShowNamesTheLayerOfEachValue(t *testing.T) {
-	c, problems := layers(t, "version: 2\nlimits: {phase: 1h}\nroles: {coder: {model: \"a: b\"}}\n", "version: 2\nlimits:\n  stall:\n  total: 0\n", "")
+	c, problems := layers(t, "version: 2\nlimits: {phase: 1h}\nsandbox: {path: \"a: b\"}\n", "version: 2\nlimits:\n  stall:\n  total: 3h\n", "")
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems)
 	}
@@ -257,8 +261,8 @@ func TestShowNamesTheLayerOfEachValue(t *testing.T) {
 	for path, want := range map[string]string{
 		"limits.phase":      "1h user",
 		"limits.stall":      "20m built-in",
-		"limits.total":      "0 project",
-		"roles.coder.model": `"a: b" user`,
+		"limits.total":      "3h project",
+		"sandbox.path":      `"a: b" user`,
 		"sandbox.net_allow": "[registries] built-in",
 		"mesh":              "{} built-in",
 		"defaults.model":    "null built-in",
@@ -295,6 +299,8 @@ func TestProtocolE5KeysOfTheHost(t *testing.T) {
 		{"sandbox.unsafe_flags", "sandbox: {unsafe_flags: true}"}, {"sandbox.ro_paths", "sandbox: {ro_paths: [/srv]}"},
 		{"sandbox.path", "sandbox: {path: /bin}"}, {"sandbox.home", "sandbox: {home: shared}"}, {"sandbox.env_allow", "sandbox: {env_allow: [GOFLAGS]}"},
 		{"output", "output: {allow: [bin/]}"}, {"gate", "gate: {allow_forks: true}"}, {"bot", "bot: {allowed_users: [eve]}"},
+		{"github.host", "github: {host: x.test}"}, {"agents.transport", "agents: {transport: headless}"},
+		{"agents.project_config", "agents: {project_config: base}"},
 		{"github.auth", "github: {auth: gh}"}, {"github.app", "github: {app: {client_id: x}}"}, {"providers", "providers: {claude: {command: /tmp/x}}"},
 		{"roles.coder.args", "roles: {coder: {args: [--free]}}"}, {"workspace", "workspace: {root: /srv/w}"},
 		{"session", "session: {transcripts: false}"}, {"log", "log: {level: debug}"},
@@ -335,6 +341,63 @@ func TestProtocolE1RemovedKeys(t *testing.T) {
 		_, got := layers(t, "version: 2\n"+c.text+"\n", "", "")
 		if len(got) != 1 || !strings.HasPrefix(got[0], "user.yaml:2: "+key+": removed") || !strings.Contains(got[0], c.instead) {
 			t.Errorf("%s: %q", key, got)
+		}
+	}
+}
+
+// Names that git would refuse when the work is done are refused before it begins.
+func TestNamesThatGitRefuses(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"main": true, "release/1.2": true, "feature_x": true, "a-b": true, "@a": true,
+		"-main": false, "a..b": false, "a b": false, "a~1": false, "a^": false, "a:b": false, "a?": false, "a*": false, "a[": false, "a\\\\b": false,
+		"/a": false, "a/": false, "a//b": false, ".a": false, "a/.b": false, "a.": false, "a.lock": false, "a.lock/b": false, "a@{b": false, "@": false, "HEAD": false,
+	} {
+		_, got := layers(t, "version: 2\ngithub: {base_branch: \""+name+"\"}\n", "", "")
+		if ok != (len(got) == 0) || !ok && !strings.HasPrefix(got[0], "user.yaml:2: github.base_branch: expected a branch's name, and git refuses ") {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+	if _, got := layers(t, "version: 2\ngithub: {branch_prefix: x.lock/}\n", "", ""); len(got) != 1 || !strings.Contains(got[0], "github.branch_prefix: expected the start of a branch name, and git refuses") {
+		t.Errorf("%q", got)
+	}
+}
+
+// The default workflow has to be one that can be started here.
+func TestTheDefaultWorkflowIsThere(t *testing.T) {
+	project := fstest.MapFS{
+		".agentmux/config.yaml":         {Data: []byte("version: 2\ndefaults: {workflow: quik}\n")},
+		".agentmux/workflows/mine.yaml": {Data: []byte("")},
+	}
+	for name, want := range map[string]string{
+		"feature": "", "quick": "", "mine": "", "quik": `.agentmux/config.yaml:2: defaults.workflow: unknown workflow "quik", did you mean "quick"?`,
+	} {
+		project[".agentmux/config.yaml"].Data = []byte("version: 2\ndefaults: {workflow: " + name + "}\n")
+		s := config.Sources{Project: project}
+		c, problems := config.Load(s)
+		if problems.Err() != nil {
+			t.Fatal(problems)
+		}
+		if got := strings.Join(c.CheckWorkflow(s).Lines(), "\n"); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A model is passed on the command line of a CLI: it is never a flag.
+func TestSecurity27AModelIsNoFlag(t *testing.T) {
+	for _, model := range []string{"--yolo", "-m", "opus --yolo", "a;b", "$(id)", "é", " opus", "@x", "/x"} {
+		for key, text := range map[string]string{
+			"defaults.model": "defaults: {model: %q}\n", "roles.coder.model": "roles: {coder: {model: %q}}\n",
+		} {
+			if _, problems := layers(t, "", "version: 2\n"+fmt.Sprintf(text, model), ""); !strings.Contains(strings.Join(problems, " "), key+": ") {
+				t.Errorf("%s: %q is taken: %v", key, model, problems)
+			}
+		}
+	}
+	for _, model := range []string{"opus", "claude-opus-4-8[1m]", "anthropic/claude-sonnet-4.5", "gpt-5:high", "us.amazon@v1"} {
+		_, problems := layers(t, "", "version: 2\ndefaults: {model: \""+model+"\"}\n", "")
+		if bad := strings.Contains(model, "["); (len(problems) > 0) != bad {
+			t.Errorf("%q: %v", model, problems)
 		}
 	}
 }

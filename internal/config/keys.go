@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/document"
@@ -25,16 +24,6 @@ var removedKeys = [][2]string{
 	{"providers.*.batch_subcommand", "removed: put the word first in providers.<name>.headless_args"},
 }
 
-// hostOnlyKeys are the keys that decide about the machine and the person's
-// credentials, so a repository may not set them.
-var hostOnlyKeys = []string{
-	"sandbox.*", "output", "gate", "bot", "github.auth", "github.app", "providers",
-	"roles.*.args", "workspace", "session", "log",
-}
-
-// hostOnlyExcept lists what hostOnlyKeys would catch but a repository may say.
-var hostOnlyExcept = []string{"sandbox.setup"}
-
 // withoutRemoved returns n without the keys that are no more, and a problem for each.
 func withoutRemoved(n *document.Node) (*document.Node, document.Problems) {
 	var problems document.Problems
@@ -45,20 +34,6 @@ func withoutRemoved(n *document.Node) (*document.Node, document.Problems) {
 		}
 	}
 	return n, problems
-}
-
-func hostOnly(n *document.Node) document.Problems {
-	var problems document.Problems
-	for _, key := range hostOnlyKeys {
-		for _, path := range find(n, strings.Split(key, ".")) {
-			text := pathText(path)
-			if !slices.Contains(hostOnlyExcept, text) {
-				problems = append(problems, n.Problem(text,
-					"only a configuration file outside the repository may set this"))
-			}
-		}
-	}
-	return problems
 }
 
 // wrongVersion checks the version a file names for itself.

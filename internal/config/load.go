@@ -50,10 +50,10 @@ func Load(s Sources) (*Config, document.Problems) {
 		known, _ := agent.Load(nil)
 		s.Providers = known.Names()
 	}
-	l := loader{layers: map[string]string{builtInName: LayerBuiltIn}}
+	l := loader{layers: map[string]string{builtInName: LayerBuiltIn}, overruled: map[string][]Overruled{}}
 	base, problems := document.Parse(builtInName, builtIn)
 	l.problems = problems
-	l.merged = base
+	l.base, l.merged = base, base
 	if s.UserFile != "" {
 		data, err := readFile(s.UserFile)
 		l.add(LayerUser, s.UserFile, data, err)
@@ -68,22 +68,24 @@ func Load(s Sources) (*Config, document.Problems) {
 		}
 		l.add(LayerFlag, s.FlagFile, data, err)
 	}
-	c := l.decode(base)
+	c := l.decode()
 	l.problems = append(l.problems, check(c, l.merged, s)...)
 	l.problems.Sort()
 	if l.problems.Err() != nil {
 		return nil, l.problems
 	}
-	c.tree, c.layers = l.merged, l.layers
+	c.tree, c.layers, c.overruled = l.merged, l.layers, l.overruled
 	c.expand(s.Home)
 	return c, l.problems
 }
 
 // loader gathers layers.
 type loader struct {
-	merged   *document.Node
-	layers   map[string]string
-	problems document.Problems
+	base      *document.Node // the built-in layer
+	merged    *document.Node
+	layers    map[string]string
+	overruled map[string][]Overruled // by key
+	problems  document.Problems
 }
 
 func (l *loader) project(s Sources) {
@@ -128,7 +130,9 @@ func (l *loader) add(layer, name string, data []byte, err error) {
 		return
 	}
 	if layer == LayerProject {
-		l.problems = append(l.problems, hostOnly(node)...)
+		r := repository{under: l.merged, base: l.base, layers: l.layers, overruled: l.overruled}
+		node = r.restrict(node)
+		l.problems = append(l.problems, r.problems...)
 	}
 	l.merged = document.Merge(l.merged, node)
 }
@@ -140,9 +144,9 @@ func notAMap(node *document.Node) document.Problem {
 	return node.Problem("", "expected a map, found %s", node.Found())
 }
 
-func (l *loader) decode(base *document.Node) *Config {
+func (l *loader) decode() *Config {
 	c := &Config{}
-	l.problems = append(l.problems, document.Decode(base, c, document.Options{})...)
+	l.problems = append(l.problems, document.Decode(l.base, c, document.Options{})...)
 	// An empty value leaves what the first pass set, so it means the default.
 	l.problems = append(l.problems, document.Decode(l.merged, c, document.Options{})...)
 	return c

@@ -15,6 +15,9 @@ type Value struct {
 	Layer string // one of the Layer constants
 	File  string // empty for the built-in layer
 	Line  int
+	// AddsTo is the layer whose items a list has besides those of Layer, if there is one.
+	AddsTo    string
+	Overruled []Overruled // what a file says for this key in vain
 }
 
 // Show lists every key in the order of the documentation, keys of maps that only
@@ -33,6 +36,12 @@ func (c *Config) show(out []Value, path string, n, base *document.Node) []Value 
 		if v.Layer != LayerBuiltIn {
 			v.File, v.Line = n.File, n.Line
 		}
+		for _, item := range n.Items {
+			if layer := c.layers[item.File]; layer != v.Layer {
+				v.AddsTo = layer
+			}
+		}
+		v.Overruled = c.overruled[path]
 		return append(out, v)
 	}
 	for _, f := range n.Fields {

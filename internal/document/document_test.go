@@ -299,7 +299,7 @@ func TestEncodeIsReadBackEqual(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"owned_files", "title", "on"}
 	for word, want := range map[string]string{
-		"owned-files": "owned_files", "onwed_files": "owned_files", "Titel": "title", "xyz": "", "qq": "",
+		"owned-files": "owned_files", "onwed_files": "owned_files", "Titel": "title", "xyz": "", "qq": "", "titan": "", // two letters of five are another word
 		strings.Repeat("title", 100): "",
 	} {
 		if got := document.Nearest(word, known); got != want {

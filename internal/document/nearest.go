@@ -9,7 +9,7 @@ func Nearest(word string, known []string) string {
 	if len(word) > longest {
 		return ""
 	}
-	best, bestDistance := "", max(2, len(word)/3)+1
+	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, k := range known {
 		if d := distance(fold(word), fold(k)); d < bestDistance && d < len(k) {
 			best, bestDistance = k, d

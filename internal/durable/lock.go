@@ -25,6 +25,10 @@ const probersWait = 2 * time.Second
 // however that ends; children do not inherit it.
 type Held struct{ file File }
 
+// Valid reports whether the file at path, where the lock is now, is the one that is held. Where it
+// was removed or replaced, others take the lock beside this one.
+func (h *Held) Valid(path string) bool { return h.file != nil && named(h.file, path) }
+
 // Lock takes the lock on the file path, which is made if missing, and writes
 // text into it for people to read. If somebody holds it the error is ErrLocked;
 // a Probe never makes it fail.

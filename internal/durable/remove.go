@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Remove removes the file path, if it is there, with the temporary files that killed
@@ -15,7 +16,7 @@ func Remove(path string) error {
 	dir, name := filepath.Split(path)
 	names := []string{name}
 	entries, err := os.ReadDir(filepath.Clean(dir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !absent(err) {
 		return fmt.Errorf("remove %s: %w", path, err)
 	}
 	for _, e := range entries {
@@ -24,9 +25,14 @@ func Remove(path string) error {
 		}
 	}
 	for _, name := range names {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !absent(err) {
 			return fmt.Errorf("remove %s: %w", path, err)
 		}
 	}
 	return nil
+}
+
+// absent reports that there is no such file, be it that its directory is something else now.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

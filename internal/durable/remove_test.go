@@ -25,6 +25,9 @@ func TestRemoveTakesWhatKilledWritersLeft(t *testing.T) {
 	if err != nil || len(left) != 2 || left[0].Name() != ".b.env.tmp-x" || left[1].Name() != "b.env" {
 		t.Errorf("left: %v, %v", left, err)
 	}
+	if err := durable.Remove(filepath.Join(dir, "b.env", "a.env")); err != nil {
+		t.Error(err)
+	}
 	if err := durable.Remove(filepath.Join(dir, "none", "a.env")); err != nil {
 		t.Errorf("without its directory: %v", err)
 	}

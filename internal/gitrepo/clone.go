@@ -95,7 +95,11 @@ func (in *inspection) look(ctx context.Context, dir string, steps ...func(contex
 	in.dir = root
 	in.clone.Root = root
 	for _, step := range steps {
-		if err := step(ctx); err != nil {
+		err := step(ctx)
+		if errors.As(err, new(*TempError)) {
+			return Clone{}, err // says nothing of the clone
+		}
+		if err != nil {
 			return Clone{}, fmt.Errorf("inspect %s: %w", root, err)
 		}
 	}
@@ -157,13 +161,13 @@ func (in *inspection) remote(ctx context.Context) error {
 func (in *inspection) changed(ctx context.Context) error {
 	tmp, err := os.MkdirTemp("", "agentmux-inspect-*")
 	if err != nil {
-		return err
+		return tempError(err)
 	}
 	defer os.RemoveAll(tmp)
 	gitDir := filepath.Join(tmp, "git")
 	init := call{dir: tmp, args: []string{"init", "-q", "--bare", "--template=", gitDir}}
 	if _, err := init.run(ctx); err != nil {
-		return err
+		return tempError(err)
 	}
 	if err := in.copyIndex(ctx, gitDir); err != nil {
 		return err
@@ -226,8 +230,13 @@ func (in *inspection) copyIndex(ctx context.Context, gitDir string) error {
 		return err
 	}
 	for _, p := range append(shared, from) {
-		err := copyIndexFile(p, filepath.Join(gitDir, filepath.Base(p)))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		to := filepath.Join(gitDir, filepath.Base(p))
+		err := copyIndexFile(p, to)
+		var at *fs.PathError
+		switch {
+		case errors.As(err, &at) && at.Path == to:
+			return tempError(err)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
 	}
@@ -247,7 +256,7 @@ type UserConfig struct {
 // configuration.
 func ReadUserConfig(ctx context.Context) (UserConfig, error) {
 	var u UserConfig
-	c := call{dir: os.TempDir(), personal: true, args: []string{
+	c := call{dir: "/", personal: true, args: []string{
 		"config", "--global", "--includes", "-z", "--get-regexp",
 		`^(user\.(name|email)|http\.(proxy|sslcainfo|sslbackend|version))$`,
 	}}
@@ -271,15 +280,38 @@ func ReadUserConfig(ctx context.Context) (UserConfig, error) {
 	return u, nil
 }
 
-// network is the part of the configuration that a call over the network is given.
-func (u UserConfig) network() []string {
+// network is the part of the configuration that a call over the network to a server is given.
+// What decides where the token travels is always said: in general, and for the server, because
+// the closer word counts, wherever it is written.
+func (u UserConfig) network(server string) []string {
 	var config []string
+	for _, at := range []string{"http.", "http." + server + "."} {
+		config = append(config, at+"proxy="+u.Proxy, at+"sslVerify=true", at+"extraHeader=", at+"cookieFile=")
+	}
 	for _, kv := range [][2]string{
-		{"http.proxy", u.Proxy}, {"http.sslCAInfo", u.CAInfo}, {"http.sslBackend", u.Backend}, {"http.version", u.Version},
+		{"http.sslCAInfo", u.CAInfo}, {"http.sslBackend", u.Backend}, {"http.version", u.Version},
 	} {
 		if kv[1] != "" {
 			config = append(config, kv[0]+"="+kv[1])
 		}
 	}
 	return config
+}
+
+// Tracks reports whether the clone that holds dir has files at or below path in its index. A
+// directory in no clone tracks nothing.
+func Tracks(ctx context.Context, dir, path string) (bool, error) {
+	in := inspection{}
+	if _, err := in.look(ctx, dir); err != nil {
+		if errors.Is(err, ErrNotClone) || errors.Is(err, ErrBare) {
+			return false, nil
+		}
+		return false, err
+	}
+	in.dir = dir
+	out, err := in.git("ls-files", "-z", "--", path).run(ctx)
+	if err != nil {
+		return false, fmt.Errorf("what git tracks of %s: %w", path, err)
+	}
+	return len(out) > 0, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
@@ -140,5 +141,34 @@ func TestSecurity9HostileCloneIsOnlyRead(t *testing.T) {
 	absent(t, marker)
 	if got := git(t, r.clone, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "rev-parse", "agentmux/x"); got != sha {
 		t.Errorf("exported branch is at %s", got)
+	}
+}
+
+// A directory for temporary files that takes none is named, and not the clone.
+func TestInspectNamesTheDirectoryForTemporaryFiles(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "a\n"})
+	root := must(filepath.EvalSymlinks(r.clone))
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	write(t, dir, map[string]string{"file": "x"})
+	long := dir // a directory can be made in it, but git's files below that have names that are too long
+	for len(long) < 4061 {
+		long = filepath.Join(long, strings.Repeat("d", min(200, 4061-len(long))))
+	}
+	if err := os.MkdirAll(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, temp := range map[string]string{"absent": filepath.Join(dir, "none"), "no directory": file, "git cannot write": long} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TMPDIR", temp)
+			_, err := gitrepo.Inspect(t.Context(), r.clone)
+			var want *gitrepo.TempError
+			if !errors.As(err, &want) || want.Dir != temp {
+				t.Fatalf("%v", err)
+			}
+			if text := err.Error(); strings.Contains(text, "inspect "+root) || !strings.Contains(text, "written to "+temp+": ") || !strings.Contains(text, "TMPDIR") {
+				t.Errorf("told: %s", text)
+			}
+		})
 	}
 }

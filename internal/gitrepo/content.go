@@ -118,7 +118,7 @@ func (h *Host) exportTree(ctx context.Context, commit, objects, dir string) erro
 	}
 	defer remove()
 	c := call{
-		gitDir: h.dir, workTree: dir, index: filepath.Join(scratch, "index"), dir: dir,
+		gitDir: h.dir, guard: h.guard, workTree: dir, index: filepath.Join(scratch, "index"), dir: dir,
 		env: []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + listed(objects)},
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

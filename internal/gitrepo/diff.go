@@ -72,6 +72,22 @@ func (h *Host) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
 	return list, nil
 }
 
+// DiffWithout is Diff of all paths but some: a directory stands for what is below it.
+func (h *Host) DiffWithout(ctx context.Context, from, to string, max int64, without ...string) ([]byte, error) {
+	args := []string{"diff-tree", "-r", "-p", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
+		"--ignore-submodules=none", from, to, "--", ":(top)"}
+	for _, path := range without {
+		args = append(args, ":(top,exclude,literal)"+path)
+	}
+	c := h.git(args...)
+	c.env, c.maxOutput = []string{"GIT_LITERAL_PATHSPECS=0"}, max
+	out, err := c.run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("diff: %w", err)
+	}
+	return out, nil
+}
+
 // Diff is the unified text diff between two trees or commits, binary files named
 // only, limited to paths if any are given. ErrTooLarge beyond max bytes.
 func (h *Host) Diff(ctx context.Context, from, to string, max int64, paths ...string) ([]byte, error) {

@@ -21,11 +21,12 @@
 // Errors of git itself are *Error, a snapshot that must not be taken is *RefusedError,
 // a push the server did not take is *PushError.
 //
-// Refs of sessions in the host repository, and who deletes them. The base of a session
+// Refs of sessions in the host repository, and who deletes them. What is called <session> here
+// tells sessions of one name in several clones apart. The base of a session
 // may be in no branch of the server any more, so refs/remotes/origin/, which follows the
 // server, is never all that keeps it:
 //
-//	refs/agentmux/start/<session>-<hash of its directory>   its base commit; goes with the session
+//	refs/agentmux/start/<session>                           its base commit; goes with the session
 //	refs/agentmux/base/<id>                                 what came from a clone, to be found there again; nobody does
 //	refs/agentmux/preserved/<session>/<task>                work that is nowhere else; a person
 //	refs/agentmux/{integration,sessions,pushed,completion}/<session>   what it made; go with the session

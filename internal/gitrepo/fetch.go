@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -34,7 +33,9 @@ func (h *Host) FetchClone(ctx context.Context, clone, rev string) (string, error
 	}
 	ref := "refs/agentmux/base/" + sha
 	if have, err := h.Ref(ctx, ref); err == nil && have == sha {
-		return sha, nil
+		if _, err := h.Resolve(ctx, sha); err == nil {
+			return sha, nil
+		} // the ref is there and its object is not: fetched again
 	}
 	c := h.git("fetch", "-q", "--no-recurse-submodules", "--no-write-fetch-head", root, "+"+sha+":"+ref)
 	c.transport = "file"
@@ -46,7 +47,8 @@ func (h *Host) FetchClone(ctx context.Context, clone, rev string) (string, error
 
 // ExportToClone makes branch in a person's clone point to sha, for a result that is
 // pushed nowhere. The branch is created or fast-forwarded, never rewritten, and
-// neither the checked-out branch nor the work tree is touched.
+// neither the checked-out branch nor the work tree is touched. The error is an *ExportError
+// where the clone shows why it does not take the branch.
 func (h *Host) ExportToClone(ctx context.Context, clone, branch, sha string) error {
 	root, err := filepath.Abs(clone)
 	if err != nil {
@@ -60,14 +62,14 @@ func (h *Host) ExportToClone(ctx context.Context, clone, branch, sha string) err
 		"--no-write-fetch-head", h.dir, sha + ":" + ref},
 		config: []string{"core.alternateRefsCommand=false"}}
 	if _, err := c.run(ctx); err != nil {
-		return fmt.Errorf("export %s: %w", branch, err)
+		return h.exportError(ctx, root, branch, sha, fmt.Errorf("export %s: %w", branch, err))
 	}
 	return nil
 }
 
 // Version returns the version of the installed git, such as "2.39.5".
 func Version(ctx context.Context) (string, error) {
-	out, err := call{dir: os.TempDir(), args: []string{"version"}}.text(ctx)
+	out, err := call{dir: "/", args: []string{"version"}}.text(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -81,6 +81,7 @@ type call struct {
 	limit     time.Duration // 0: localLimit
 	maxOutput int64         // 0: maxOutput; more is an error
 	personal  bool          // reads the person's global configuration
+	guard     func() error  // called right before git starts
 	args      []string
 }
 
@@ -102,6 +103,9 @@ func (c call) environment() []string {
 		"GIT_PAGER=cat",
 		"GIT_EDITOR=false",
 		"GIT_SSH_COMMAND=false",
+		// What a new repository is made of is not left to what this git takes for the default.
+		"GIT_DEFAULT_HASH=sha1",
+		"GIT_DEFAULT_REF_FORMAT=files",
 	}
 	if tmp := os.Getenv("TMPDIR"); tmp != "" {
 		env = append(env, "TMPDIR="+tmp)
@@ -160,6 +164,11 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if c.guard != nil {
+		if err := c.guard(); err != nil {
+			return nil, err
+		}
+	}
 	cmd := exec.CommandContext(ctx, "git", c.arguments()...)
 	cmd.Env = c.environment()
 	cmd.Dir = c.dir

@@ -5,10 +5,6 @@ import (
 	"fmt"
 )
 
-// StartRef is the ref that keeps the commit which a session starts from. session has to
-// tell sessions of all clones of the project apart.
-func StartRef(session string) string { return "refs/agentmux/start/" + session }
-
 // Hold makes ref point to commit, wherever it pointed before. Nobody else moves such a ref,
 // so a lost race is no concern. Where it is done already it costs no process, since a
 // machine that starts again asks for it in all of its sessions. ErrNoCommit if the commit is

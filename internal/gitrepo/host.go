@@ -53,7 +53,12 @@ func LocalHostPath(stateHome, clone string) string {
 // Host is the host repository of a project. It is safe for several goroutines and
 // several processes: refs move by compare-and-swap, objects are only added.
 type Host struct {
+	// Restored is told of each file that git obeys and that was not as this program writes it.
+	// It is back when the next git starts. May be nil; set before the first call.
+	Restored func(file string)
+
 	dir    string
+	mended []string // what was missing when it was opened
 	known  known
 	turns  turns                    // of snapshots, by index
 	pauses []time.Duration          // before a read is tried again that the server broke off
@@ -61,19 +66,22 @@ type Host struct {
 }
 
 // OpenHost opens the bare repository at dir, an absolute path, and makes it if it is
-// absent. Temporary files that a kill has left in it go.
+// absent. Temporary files that a kill has left in it go, and what git needs besides objects
+// and refs is made again. The error is a *DamagedError for one that holds work of sessions and
+// cannot be used.
 func OpenHost(ctx context.Context, dir string) (*Host, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, fmt.Errorf("open host repository: path %q is not absolute", dir)
 	}
 	h := &Host{dir: dir, pauses: []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}}
-	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil {
-		h.sweep()
-		return h, nil
+	there, err := h.whole(ctx)
+	if err == nil && !there {
+		err = h.create(ctx)
 	}
-	if err := h.create(ctx); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("open host repository: %w", err)
 	}
+	h.sweep()
 	return h, nil
 }
 
@@ -93,6 +101,9 @@ func (h *Host) create(ctx context.Context) error {
 	if _, err := init.run(ctx); err != nil {
 		return err
 	}
+	if err := os.WriteFile(filepath.Join(tmp, "config"), []byte(hostConfig), 0o600); err != nil {
+		return err
+	}
 	crash.Point("make host repository", "")
 	err = os.Rename(tmp, h.dir)
 	crash.Point("rename host repository", "")
@@ -107,7 +118,7 @@ func (h *Host) Dir() string { return h.dir }
 
 // git is a call in the host repository, without work tree.
 func (h *Host) git(args ...string) call {
-	return call{gitDir: h.dir, config: durable, args: args}
+	return call{gitDir: h.dir, guard: h.guard, config: durable, args: args}
 }
 
 // durable makes objects and refs survive a power loss: the session's state counts on

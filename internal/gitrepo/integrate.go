@@ -51,9 +51,6 @@ type IntegrateResult struct {
 	Empty        bool
 }
 
-// IntegrationRef is the head of a session's integrated commits.
-func IntegrationRef(session string) string { return "refs/agentmux/integration/" + session }
-
 // Integrate merges a snapshot into the session's integration head by a commit of its
 // own. A launch that is integrated above spec.Head already gives its result again. ErrMoved
 // if the head is neither spec.Head nor holds the launch.

@@ -14,8 +14,22 @@ type known struct {
 	parents map[string]string // the first, of commits of ours
 }
 
-// maxListed is how many paths of one listing are kept.
-const maxListed = 20_000
+const (
+	// maxListed is how many paths of one listing are kept.
+	maxListed = 20_000
+	// maxKnown is how many answers of one kind are kept: a process may live for months. A
+	// session asks for far fewer, and what is forgotten is read again.
+	maxKnown = 10_000
+)
+
+// keep puts an answer into a map of limited size.
+func keep[V any](m map[string]V, key string, v V) map[string]V {
+	if m == nil || len(m) >= maxKnown {
+		m = map[string]V{}
+	}
+	m[key] = v
+	return m
+}
 
 func (k *known) commit(id string) bool {
 	k.mu.Lock()
@@ -29,10 +43,7 @@ func (k *known) keepCommit(id string) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.commits == nil {
-		k.commits = map[string]bool{}
-	}
-	k.commits[id] = true
+	k.commits = keep(k.commits, id, true)
 }
 
 // tree returns "" for one that is not known.
@@ -48,10 +59,7 @@ func (k *known) keepTree(id, tree string) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.trees == nil {
-		k.trees = map[string]string{}
-	}
-	k.trees[id] = tree
+	k.trees = keep(k.trees, id, tree)
 }
 
 // follows reports that new is a commit of ours on the first-parent line from old; false says
@@ -68,10 +76,7 @@ func (k *known) follows(old, new string) bool {
 func (k *known) keepParent(id, parent string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.parents == nil {
-		k.parents = map[string]string{}
-	}
-	k.parents[id] = parent
+	k.parents = keep(k.parents, id, parent)
 }
 
 func (k *known) list(id string) ([]Entry, bool) {
@@ -98,8 +103,5 @@ func (k *known) gitDir(clone string) string {
 func (k *known) keepGitDir(clone, dir string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.gitDirs == nil {
-		k.gitDirs = map[string]string{}
-	}
-	k.gitDirs[clone] = dir
+	k.gitDirs = keep(k.gitDirs, clone, dir)
 }

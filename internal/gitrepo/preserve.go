@@ -15,11 +15,6 @@ type PreserveSpec struct {
 	Date          time.Time
 }
 
-// PreservedRef is where the work of a task is kept.
-func PreservedRef(session, task string) string {
-	return "refs/agentmux/preserved/" + session + "/" + task
-}
-
 // Preserve keeps a snapshot under PreservedRef and returns its commit. Work that was
 // preserved before under the same name stays reachable as the second parent.
 func (h *Host) Preserve(ctx context.Context, spec PreserveSpec) (string, error) {

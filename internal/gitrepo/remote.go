@@ -59,7 +59,7 @@ func (h *Host) remote(ctx context.Context, r Remote, args func(url string) []str
 	c := h.git(args(u.String())...)
 	c.transport = transport
 	c.limit = networkLimit
-	c.config = append(r.Config.network(), durable...)
+	c.config = append(r.Config.network(u.Scheme+"://"+u.Host+"/"), durable...)
 	if r.Secret == nil {
 		c.env = []string{"GIT_ASKPASS=false"}
 		return c.run(ctx)

@@ -211,7 +211,7 @@ func (h *Host) untagged() bool {
 // of names, git finds out.
 func emptyRepository(ctx context.Context, gitDir string) error {
 	if runtime.GOOS != "linux" {
-		_, err := call{dir: filepath.Dir(gitDir), env: []string{"GIT_DEFAULT_REF_FORMAT=files"}, args: []string{"init", "-q", "--template=", "-b", "none"}}.run(ctx)
+		_, err := call{dir: filepath.Dir(gitDir), args: []string{"init", "-q", "--template=", "-b", "none"}}.run(ctx)
 		return err
 	}
 	for _, dir := range []string{"", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags"} {

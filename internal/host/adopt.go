@@ -13,7 +13,7 @@ import (
 // same commit. A conflict changes nothing: the next push meets it again.
 func (r *runner) adoptBranch(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
-	if r.noPush() != "" {
+	if withheld, _ := r.noPush(); withheld != "" {
 		return orchestrator.Result{}, nil
 	}
 	tip, err := r.fetchBranch(ctx, a.Branch)
@@ -65,7 +65,7 @@ func (r *runner) fetchBranch(ctx context.Context, branch string) (string, error)
 
 // moveIntegrated makes a commit the session's integration head.
 func (r *runner) moveIntegrated(ctx context.Context, commit string) error {
-	ref := gitrepo.IntegrationRef(r.sess.Name())
+	ref := gitrepo.IntegrationRef(r.place.String())
 	old, err := r.repo.Ref(ctx, ref)
 	if err != nil || old == commit {
 		return err

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -33,12 +34,12 @@ func TestProtocolG1APersonApprovesAndLeavesFilesOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
-	sc.Files["1"] = append(sc.Files["1"], "tmp/ä b.txt=x", "AGENT_SUMMARY.md=note")
+	sc.Files["1"] = append(sc.Files["1"], "tmp/ä b.txt=x", "AGENT_SUMMARY.md=note", ".agentmux/.active_session=x")
 	r.script(sc)
 	dir := r.prepare(interactive)
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.gateOpen(dir, 1)
-	approval := `{"action":"approve","exclude_files":["tmp/ä b.txt"],"commit_message":"docs: say hello.\n\n---\nFor @mia, see #4."}`
+	approval := `{"action":"approve","of":"` + r.state(dir).GateDigest() + `","exclude_files":["tmp/ä b.txt"],"commit_message":"docs: say hello.\n\n---\nFor @mia, see #4."}`
 	if err := os.WriteFile(filepath.Join(dir, "08_completion", "approval.json"), []byte(approval), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestProtocolG1APersonApprovesAndLeavesFilesOut(t *testing.T) {
 	if got := r.git("ls-tree", "-r", "--name-only", s.FeatureBranch); got != "README.md\na.txt" {
 		t.Errorf("files: %q", got)
 	}
-	want := "docs: say hello\n\n ---\nFor (at)mia, see no. 4.\n\nAgentmux-Session: " + s.SessionID + "\n"
+	want := "docs: say hello\n\n ---\nFor (at)mia, see no. 4.\n\nAgentmux-Session: " + orchestrator.PublicID(s.SessionID, s.Identity) + "\n"
 	if got := r.git("log", "-1", "--format=%B", s.FeatureBranch); got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
@@ -85,6 +86,51 @@ func TestProtocolG4ThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
 	}
 }
 
+// An answer that is older than the gate is none, whatever it names, also where the host was
+// killed before it took that file away; nor is one that the program wrote.
+func TestSecurity19AnOlderAnswerIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	sc.Files["1"] = append(sc.Files["1"], ".vscode/settings.json={}")
+	r.script(sc)
+	dir := r.prepare(interactive)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.gateOpen(dir, 1)
+	file := filepath.Join(dir, "08_completion", "approval.json")
+	answer := func() string { return `{"action":"approve","of":"` + r.state(dir).GateDigest() + `"}` }
+	must(t, os.WriteFile(file, []byte(answer()), 0o600))
+	s, err := stop(nil)
+	must(t, err)
+	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonOutputGate)
+	own, err := os.ReadFile(file)
+	must(t, err)
+	stop = r.background(host.RunSpec{Dir: dir, Resume: true})
+	r.gateOpen(dir, 2)
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the answer to the first gate lies at the second")
+	}
+	opened := r.state(dir).Gate.OpenedAt
+	refused := func(text string, at time.Time) {
+		t.Helper()
+		before := r.count(dir, orchestrator.EvInputRejected)
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+		must(t, os.Chtimes(file, at, at))
+		r.eventually("the file is refused", func() bool {
+			return r.count(dir, orchestrator.EvInputRejected) > before && len(r.state(dir).Pending) == 0
+		})
+		if s := r.state(dir); s.Gate == nil || s.Gate.OpenedAt != opened {
+			t.Fatalf("gate %+v", s.Gate)
+		}
+	}
+	refused(answer(), opened.Add(-time.Minute))
+	refused(string(own), time.Now())
+	must(t, os.WriteFile(file, []byte(answer()), 0o600))
+	s, err = stop(nil)
+	must(t, err)
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+}
+
 // An exhausted review of an interactive session is the person's to decide.
 func TestProtocolP11AnExhaustedReviewAsksThePerson(t *testing.T) {
 	t.Parallel()
@@ -102,4 +148,11 @@ func TestProtocolP11AnExhaustedReviewAsksThePerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -59,7 +59,7 @@ func (r *runner) hold(ctx context.Context, s *orchestrator.State) error {
 }
 
 // startRef is this session's alone: clones of one repository share the host repository.
-func (r *runner) startRef() string { return gitrepo.StartRef(placeName(r.sess.Dir)) }
+func (r *runner) startRef() string { return gitrepo.StartRef(r.place.String()) }
 
 // target fails unless branch is one of the server that a pull request can go to, and has the
 // one that is open go there.

@@ -87,9 +87,10 @@ func TestProtocolX2APromptThatCannotBeMadeFailsTheRun(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, "")
 			r.write(".agentmux/workflows/own.yaml", ownWorkflow)
-			r.write(".agentmux/prompts/project/own.md", c.include+"\n")
+			r.write(".agentmux/prompts/project/own.md", "Plan it.\n")
 			r.script(simple())
-			dir := r.prepare(own)
+			dir := r.prepare(own) // refuses such a prompt itself
+			r.write(".agentmux/prompts/project/own.md", c.include+"\n")
 			if err := os.Symlink("/etc/hostname", filepath.Join(dir, "link.md")); err != nil {
 				t.Fatal(err)
 			}

@@ -19,9 +19,6 @@ const (
 	maxLeftNamed = 20
 )
 
-// checkpointRef is where a session's latest checkpoint is.
-func checkpointRef(session string) string { return "refs/agentmux/sessions/" + session }
-
 // keeping is one checkpoint that is being made.
 type keeping struct {
 	*runner
@@ -33,6 +30,9 @@ type keeping struct {
 // where this directory is not: its files below session/, unsubmitted work below work/,
 // and as parent the integrated commits. A file that holds a secret is left out and named.
 func (r *runner) checkpoint(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	if err := r.mend(ctx, s); err != nil { // the old checkpoint may be all that holds a file
+		return orchestrator.Result{}, err
+	}
 	k := &keeping{runner: r, room: maxCheckpoint, left: map[string]string{}}
 	files, err := k.files()
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *runner) checkpoint(ctx context.Context, e orchestrator.Effect, s *orche
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	ref := checkpointRef(r.sess.Name())
+	ref := gitrepo.CheckpointRef(r.place.String())
 	old, err := r.repo.Ref(ctx, ref)
 	if err != nil {
 		return orchestrator.Result{}, err

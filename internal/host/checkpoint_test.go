@@ -60,7 +60,7 @@ func TestACheckpointHoldsTheSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo, ref := r.hostRepo(), "refs/agentmux/sessions/"+filepath.Base(dir)
+	repo, ref := r.hostRepo(), "refs/agentmux/sessions/"+r.key(dir)
 	names := strings.Split(r.gitIn(repo, "ls-tree", "-r", "--name-only", ref), "\n")
 	for _, want := range []string{
 		"session/state.json", "session/events.jsonl", "session/tool_events.jsonl", "session/definition.yaml", "session/requirements.md",

@@ -19,7 +19,7 @@ func (r *runner) classic(ctx context.Context, s *orchestrator.State) (*orchestra
 	if json.Unmarshal(s.Unknown["worktree_path"], &worktree) == nil && worktree != "" {
 		dir = worktree
 	}
-	c := &orchestrator.ClassicDir{Branch: r.classicBranch()}
+	c := &orchestrator.ClassicDir{Identity: r.place.id, Branch: or(s.FeatureBranch, r.classicBranch())}
 	var err error
 	if c.Base, err = r.repo.FetchClone(ctx, dir, "HEAD"); err != nil {
 		return nil, fmt.Errorf("take over %s: %w", dir, err)

@@ -4,19 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
 )
-
-// roundRef is where the commit of a change round is kept: own as this program made it,
-// tip as it was pushed, with what people had put on the branch merged in.
-func roundRef(session string, round int, which string) string {
-	return "refs/agentmux/completion/" + session + "/" + strconv.Itoa(round) + "/" + which
-}
 
 // tips are the branch's commits before the present round.
 type tips struct {
@@ -25,16 +18,30 @@ type tips struct {
 }
 
 func (r *runner) before(ctx context.Context, round int, base string) (tips, error) {
+	mine, err := r.recorded(r.state.Load())
+	if err != nil {
+		return tips{}, err
+	}
 	for n := round - 1; n >= 0; n-- {
-		own, err := r.repo.Ref(ctx, roundRef(r.sess.Name(), n, "own"))
+		own, err := r.repo.Ref(ctx, gitrepo.RoundRef(r.place.String(), n, "own"))
 		if err != nil {
 			return tips{}, err
 		}
 		if own == "" {
 			continue
 		}
-		tip, err := r.repo.Ref(ctx, roundRef(r.sess.Name(), n, "tip"))
-		return tips{own: own, tip: or(tip, own)}, err
+		tip, err := r.repo.Ref(ctx, gitrepo.RoundRef(r.place.String(), n, "tip"))
+		if err != nil {
+			return tips{}, err
+		}
+		// The output gate looks at what differs from here: a ref that somebody moved would have
+		// the rest pass unseen.
+		for _, id := range []string{own, or(tip, own)} {
+			if !mine[id] {
+				return tips{}, never(fmt.Errorf("the ref of round %d is at %s, which no record of %s names", n, id, r.sess.Name()))
+			}
+		}
+		return tips{own: own, tip: or(tip, own)}, nil
 	}
 	return tips{own: base, tip: base}, nil
 }
@@ -68,13 +75,13 @@ func (r *runner) ensureCommit(ctx context.Context, e orchestrator.Effect, s *orc
 	if report.Blocked() {
 		return orchestrator.Result{Findings: findingTexts(report)}, nil
 	}
-	author, err := r.signature(ctx)
+	commit, onto, err := r.published(ctx, a.Round, tree, former.tip)
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	commit, err := r.repo.Commit(ctx, gitrepo.CommitSpec{
-		Tree: tree, Parents: []string{former.tip}, Message: message, Author: author, Date: a.Date.Time,
-	})
+	if commit == "" {
+		commit, err = r.roundCommit(ctx, a, tree, onto, message)
+	}
 	if err == nil {
 		err = r.keepRound(ctx, a.Round, commit)
 	}
@@ -85,6 +92,40 @@ func (r *runner) ensureCommit(ctx context.Context, e orchestrator.Effect, s *orc
 	return orchestrator.Result{
 		Commit: commit, Tree: tree, Parent: former.tip, Subject: subject, Files: files, Held: notePaths(report.Held),
 	}, nil
+}
+
+func (r *runner) roundCommit(ctx context.Context, a orchestrator.Args, tree, parent, message string) (string, error) {
+	author, err := r.signature(ctx)
+	if err != nil {
+		return "", err
+	}
+	return r.repo.Commit(ctx, gitrepo.CommitSpec{
+		Tree: tree, Parents: []string{parent}, Message: message, Author: author, Date: a.Date.Time,
+	})
+}
+
+// published looks for what people have of this round already: a session that went back to an
+// earlier state does its last steps again. done is the commit that they have, if it is the one
+// to be made but for its words and its date. Any other content goes onto it, because history is
+// never rewritten.
+func (r *runner) published(ctx context.Context, round int, tree, parent string) (done, onto string, err error) {
+	key := r.place.String()
+	tip, err := r.repo.Ref(ctx, gitrepo.RoundRef(key, round, "tip"))
+	if err != nil || tip == "" {
+		return "", parent, err
+	}
+	own, err := r.repo.Ref(ctx, gitrepo.RoundRef(key, round, "own"))
+	if err != nil || own != tip {
+		return "", parent, err // commits of people are in it: the push merges
+	}
+	now, err := r.repo.Tree(ctx, tip)
+	if err != nil {
+		return "", "", err
+	}
+	if now == tree {
+		return tip, parent, nil
+	}
+	return "", tip, nil
 }
 
 // committedTree is the integrated tree without what never leaves: the paths the person
@@ -106,8 +147,12 @@ func (r *runner) committedTree(ctx context.Context, a orchestrator.Args, former 
 	return tree, len(kept), err
 }
 
+// ownPaths never leave: notes of agents to themselves, our own files, and the earlier
+// tool's note of its session.
+var ownPaths = []string{"AGENT_SUMMARY.md", ".agentmux/.last_completion.json", ".agentmux/.sessions", ".agentmux/.active_session"}
+
 func ours(path string) bool {
-	return path == "AGENT_SUMMARY.md" || path == ".agentmux/.last_completion.json" || strings.HasPrefix(path, ".agentmux/.sessions/")
+	return slices.ContainsFunc(ownPaths, func(own string) bool { return path == own || strings.HasPrefix(path, own+"/") })
 }
 
 // onTop merges the tree with what people put on the branch since; "" is a conflict.
@@ -172,7 +217,7 @@ func notePaths(notes []outgate.Note) []string {
 // keepRound remembers the commit of a round. A commit made again with other words
 // replaces one that was not pushed.
 func (r *runner) keepRound(ctx context.Context, round int, commit string) error {
-	own := roundRef(r.sess.Name(), round, "own")
+	own := gitrepo.RoundRef(r.place.String(), round, "own")
 	old, err := r.repo.Ref(ctx, own)
 	if err != nil || old == commit {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -55,9 +56,18 @@ func (r *runner) trailers(s *orchestrator.State) string {
 	var lines []string
 	if snap, err := r.snapshotOf(); err == nil && snap.Requester.ID > 0 && s.IssueNumber > 0 {
 		lines = append(lines, fmt.Sprintf("Co-authored-by: %s <%d+%s@users.noreply.%s>",
-			snap.Requester.Login, snap.Requester.ID, snap.Requester.Login, r.serverHost(r.cfg)))
+			snap.Requester.Login, snap.Requester.ID, snap.Requester.Login, r.mailHost()))
 	}
-	return strings.Join(append(lines, "Agentmux-Session: "+s.SessionID), "\n")
+	return strings.Join(append(lines, "Agentmux-Session: "+orchestrator.PublicID(s.SessionID, s.Identity)), "\n")
+}
+
+// mailHost is the server's name as an address of mail has it: without a port.
+func (r *runner) mailHost() string {
+	server := r.serverHost(r.cfg)
+	if name, _, err := net.SplitHostPort(server); err == nil {
+		return name
+	}
+	return server
 }
 
 // signature is the author of the commits people see: the person at the machine, else
@@ -75,7 +85,7 @@ func (r *runner) signature(ctx context.Context) (gitrepo.Signature, error) {
 		return gitrepo.Signature{}, err
 	}
 	return gitrepo.Signature{
-		Name: account.Login, Mail: fmt.Sprintf("%d+%s@users.noreply.%s", account.ID, account.Login, r.serverHost(r.cfg)),
+		Name: account.Login, Mail: fmt.Sprintf("%d+%s@users.noreply.%s", account.ID, account.Login, r.mailHost()),
 	}, nil
 }
 

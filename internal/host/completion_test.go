@@ -33,7 +33,7 @@ func TestProtocolG1PathsOfEveryKind(t *testing.T) {
 	dir := r.prepare(interactive)
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.gateOpen(dir, 1)
-	approval := `{"action":"approve","exclude_files":["tmp/x y.txt","kept ü.txt","stays.txt","no such file"]}`
+	approval := `{"action":"approve","of":"` + r.state(dir).GateDigest() + `","exclude_files":["tmp/x y.txt","kept ü.txt","stays.txt","no such file"]}`
 	if err := os.WriteFile(filepath.Join(dir, "08_completion", "approval.json"), []byte(approval), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -93,6 +93,10 @@ func (r *runner) waitsForInput(ctx context.Context, p agent.Provider, pane tmux.
 		if len(p.Ready) == 0 {
 			return true
 		}
+	case agent.Working: // its turn may have ended by an error, without a word
+		if r.Now().Sub(pane.Activity) < quietTime {
+			return false
+		}
 	default:
 		return false
 	}

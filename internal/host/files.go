@@ -28,7 +28,10 @@ func (r *runner) writeMarker(_ context.Context, e orchestrator.Effect, _ *orches
 }
 
 func (r *runner) moveAside(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
-	return orchestrator.Result{}, r.sess.MoveAside(e.Args.Visit, e.Args.Paths...)
+	if e.Args.Before.IsZero() {
+		return orchestrator.Result{}, r.sess.MoveAside(e.Args.Visit, e.Args.Paths...)
+	}
+	return orchestrator.Result{}, r.sess.MoveOlder(e.Args.Visit, e.Args.Before.Time, e.Args.Paths...)
 }
 
 func (r *runner) orphan(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
@@ -135,7 +138,7 @@ const maxConflictDiff = 512 << 10
 
 // deriveConflict writes the preserved work of a subplan as a diff against its base.
 func (r *runner) deriveConflict(ctx context.Context, a orchestrator.Args) error {
-	kept := gitrepo.PreservedRef(r.sess.Name(), a.Task)
+	kept := gitrepo.PreservedRef(r.place.String(), a.Task)
 	commit, err := r.repo.Ref(ctx, kept)
 	if err != nil {
 		return err

@@ -99,7 +99,7 @@ func (r *rig) word() {
 func (r *rig) server(dir string) *tmux.Server {
 	r.t.Helper()
 	server, err := tmux.New(tmux.Options{
-		Socket: host.Socket(filepath.Join(r.root, "r"), dir), Tags: []string{"@agentmux_launch", "@agentmux_role", "@agentmux_session"},
+		Socket: host.Socket(filepath.Join(r.root, "r"), dir, r.state(dir)), Tags: []string{"@agentmux_launch", "@agentmux_role", "@agentmux_session"},
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		case "monitor":
 			select {}
 		case "transcript":
-			if err := host.Transcript(os.Stdin, os.Args[2], os.Args[3]); err != nil {
+			if err := host.Transcript(context.Background(), os.Stdin, os.Args[2], os.Args[3]); err != nil {
 				os.Exit(1)
 			}
 			os.Exit(0)
@@ -60,6 +60,9 @@ type scenario struct {
 	Scrawl  bool                // reviewers list and change their workspace
 	Listen  map[string]bool     // agent key -> end the turn first, go on when a line is typed
 	Limited map[string]bool     // agent key -> Listen, with a turn that the provider ended
+	Broken  map[string]bool     // agent key -> Listen, with a turn that ends by an error and without a word to us
+	Refused map[string]bool     // agent key -> Listen, with a turn whose login the provider refused
+	Says    map[string]string   // agent key -> the last words of its first launches, which exit 1 without submitting
 	Hold    map[string]bool     // agent key -> go on only when the file "go" is there
 	Print   map[string]string   // agent key -> what it prints first
 	Dialog  map[string]int      // agent key -> show a dialog that takes this key press, and go on when no other comes
@@ -134,7 +137,11 @@ func (p *player) run() int {
 		p.write(filepath.Join(session.LaunchesDir, p.who.Launch, "exit.json"), `{"version":1,"code":127,"error":"`+text+`"}`)
 		select {}
 	}
-	if (p.what.Listen[p.key()] || p.what.Limited[p.key()]) && attempt == "1" {
+	if text := p.what.Says[p.key()]; text != "" {
+		fmt.Println(text)
+		return 1
+	}
+	if (p.what.Listen[p.key()] || p.what.Limited[p.key()] || p.what.Broken[p.key()] || p.what.Refused[p.key()]) && attempt == "1" {
 		if code := p.listen(); code != 0 {
 			return code
 		}
@@ -184,13 +191,19 @@ func (p *player) listen() int {
 	hook("SessionStart")
 	hook("UserPromptSubmit")
 	sender := "system"
-	if p.what.Limited[p.key()] {
+	switch {
+	case p.what.Limited[p.key()]:
 		sender = "core/core"
 		say("StopFailure", `{"error": "rate_limit"}`)
-	} else {
+	case p.what.Refused[p.key()]:
+		say("StopFailure", `{"error": "authentication_failed"}`)
+	case p.what.Broken[p.key()]:
+		fmt.Print("the answer was cut off\n? for shortcuts\n")
+	default:
 		hook("Stop")
 	}
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	fmt.Println("esc to interrupt") // it is at work again
 	hook("UserPromptSubmit")
 	_, file, _ := strings.Cut(strings.TrimSuffix(line, " and act on it.\n"), "read @")
 	if _, readErr := os.Stat(file); err != nil || readErr != nil || !strings.HasPrefix(line, "New update from "+sender+": ") {
@@ -306,6 +319,7 @@ func (p *player) write(rel, text string) {
 }
 
 func (p *player) call(tool string, params map[string]any) int {
+	p.who.Seal = agent.Seal()
 	answer := tools.Call(context.Background(), p.who, tool, params)
 	fmt.Println(answer.Text)
 	if !answer.OK {

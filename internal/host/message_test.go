@@ -1,13 +1,16 @@
 package host_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -30,6 +33,80 @@ func TestProtocolP12AnIdleAgentIsRemindedByALineInItsTerminal(t *testing.T) {
 	}
 	if s.Agents["planner"].Retries != 0 {
 		t.Errorf("agent: %+v", s.Agents["planner"])
+	}
+}
+
+// asClaude plays the planner behind the name, the marks and the hooks of claude.
+func (r *rig) asClaude() {
+	r.t.Helper()
+	bin := filepath.Join(r.root, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	script := `#!/bin/sh
+session=${1##* in }; session=${session%/*/*}
+for word; do case $word in /*|Read*) line=${line:-$word} ;; esac; done
+exec ` + r.host.Self + ` play --session "$session" --role planner --launch "$AGENTMUX_LAUNCH" --prompt "$line"
+`
+	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte(script), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	r.config.Sandbox.Path = bin + ":" + os.Getenv("PATH")
+	r.config.Roles = map[string]config.Role{"planner": {Provider: "claude"}}
+	key := rand.Text()
+	r.host.Environ = func(name string) (string, bool) {
+		if name == "ANTHROPIC_API_KEY" {
+			return key, true
+		}
+		return os.LookupEnv(name)
+	}
+}
+
+// A turn that ends by an error may end without a word of the program's hooks: its prompt on
+// a screen that has printed nothing for a while tells.
+func TestATurnThatEndsWithoutAWordIsSeenOnTheScreen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\n")
+	r.asClaude()
+	r.host.Now = func() time.Time { return time.Now().Add(27 * time.Second) } // most of the wait is over
+	sc := simple()
+	sc.Broken = map[string]bool{"planner": true}
+	r.script(sc)
+	s := r.run(host.RunSpec{Dir: r.prepare(quick)})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if len(s.Messages) != 1 || s.Messages[0].State != orchestrator.MessageDelivered || s.Agents["planner"].Retries != 0 {
+		t.Errorf("agent %+v, messages: %+v", s.Agents["planner"], s.Messages)
+	}
+}
+
+// A program that says in its terminal that its login is refused is not reminded for ever.
+func TestARefusedLoginParksTheSession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\n")
+	r.asClaude()
+	sc := simple()
+	sc.Refused = map[string]bool{"planner": true}
+	r.script(sc)
+	s := r.run(host.RunSpec{Dir: r.prepare(quick)})
+	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonLogin)
+	if len(s.Messages) > 0 || s.Agents["planner"].Attempt != 1 {
+		t.Errorf("agent %+v, messages: %+v", s.Agents["planner"], s.Messages)
+	}
+}
+
+// The last words of a program that failed are kept, without the empty lines of a dead pane.
+func TestTheLastWordsOfAFailedAgentAreKept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.config.Limits.AgentRetries = 0
+	sc := simple()
+	sc.Says = map[string]string{"planner": "one thing\n\n\n  another thing\n\n"}
+	r.script(sc)
+	dir := r.prepare(quick)
+	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeNeedsHuman, orchestrator.ReasonAgentStalled)
+	text, err := os.ReadFile(filepath.Join(dir, session.EventsFile))
+	if err != nil || !strings.Contains(string(text), `"tail":"one thing\n  another thing"`) {
+		t.Errorf("records %s, %v", text, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -75,11 +76,39 @@ func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) ghsync.Mi
 		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.sandboxLevel(r.cfg), LinkHosts: r.cfg.GitHub.LinkHosts,
 		Deaf: true, Fence: spec.Fence, Redactor: r.redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
 	}
+	o.Changes = r.gateChanges
 	if snap, err := r.snapshotOf(); err == nil {
 		o.RepoID = snap.RepoID
 		o.Notes = func() []string { return baseNotes(snap.Base) }
 	}
 	return o
+}
+
+// changesTime bounds the look at what a gate asks about.
+const changesTime = 30 * time.Second
+
+// gateChanges lists what the open gate asks about; nothing if it is another one by now.
+func (r *runner) gateChanges(digest string) []string {
+	s, err := r.sess.ReadState() // what is shown is committed, the state in memory follows
+	if err != nil || s.Gate == nil || s.Gate.Name != orchestrator.GateCompletion || s.GateDigest() != digest {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), changesTime)
+	defer cancel()
+	d, err := r.difference(ctx, s, false)
+	if err != nil {
+		r.Log.Warn("what the gate asks about cannot be read", "session", r.sess.Name(), "err", err)
+		return nil
+	}
+	lines := []string{d.String()}
+	for _, stat := range d.Stats {
+		if stat.Binary {
+			lines = append(lines, stat.Path+" (binary)")
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s +%d -%d", stat.Path, stat.Added, stat.Removed))
+	}
+	return lines
 }
 
 func (m *mirroring) wake() {
@@ -91,9 +120,9 @@ func (m *mirroring) wake() {
 // locked reports whether the issue was found to take no comments.
 func (m *mirroring) locked() bool { return m.mirror != nil && m.mirror.Locked() }
 
-// finish shows what is left of a session that has ended, for a bounded time. Of one
-// that goes on elsewhere the next mirror shows it.
-func (m *mirroring) finish(ctx context.Context, s *orchestrator.State) {
+// finish shows what is left of a session that has ended, for a bounded time and until told
+// ends. Of one that goes on the next mirror shows it.
+func (m *mirroring) finish(ctx, told context.Context, s *orchestrator.State) {
 	if m.mirror == nil {
 		return
 	}
@@ -109,9 +138,9 @@ func (m *mirroring) finish(ctx context.Context, s *orchestrator.State) {
 	if IsCanceled(ctx) {
 		limit = signalTime
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	ctx, cancel := context.WithTimeout(told, limit)
 	defer cancel()
-	if err := m.mirror.Finish(ghsync.WithPriority(ctx, ghsync.PriorityFinishing)); err != nil {
+	if err := m.mirror.Finish(ghsync.WithPriority(ctx, ghsync.PriorityFinishing)); err != nil && told.Err() == nil {
 		m.r.Log.Warn("not everything is shown on the issue", "session", m.r.sess.Name(), "err", errors.Join(err, m.mirror.LastError()))
 	}
 }

@@ -19,9 +19,13 @@ const (
 	dialogTime = 5 * time.Second
 	// idleTime is how long a program without hooks must show its prompt to be idle.
 	idleTime = 10 * time.Second
+	// quietTime is how long one with hooks must: an error may end a turn without a word.
+	quietTime = 30 * time.Second
 	// deafLooks is after how many unanswered looks in a row a server counts as failed.
 	deafLooks = 3
-	tailLines = 20
+	// tailLines are shown of a failed agent, of the last tailLookback.
+	tailLines    = 20
+	tailLookback = 200
 )
 
 // Observe looks at every launch the state knows, with one question to tmux. A launch
@@ -35,9 +39,12 @@ func (r *runner) Observe(ctx context.Context, s *orchestrator.State) ([]orchestr
 	if err == nil {
 		err = r.panes.sameServer(ctx, found, expected)
 	}
-	if errors.Is(err, tmux.ErrNoServer) || errors.Is(err, tmux.ErrNoAnswer) {
+	if unreachable(err) || errors.Is(err, tmux.ErrNoAnswer) {
 		err = r.panes.serverGone(ctx, err, expected)
-		found = nil
+		if found = nil; errors.Is(err, errRuntimeDir) {
+			r.Log.Error("the agents are lost", "session", r.sess.Name(), "err", err)
+			err = nil // the next start of an agent fails with it, which a person is told
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look at the agents: %w", err)
@@ -100,7 +107,7 @@ func (p *panes) serverGone(ctx context.Context, cause error, expected map[string
 		if again {
 			return cause
 		}
-		if err := p.server.KillServer(ctx); err != nil {
+		if err := p.kill(ctx); err != nil {
 			return err
 		}
 	}
@@ -110,6 +117,9 @@ func (p *panes) serverGone(ctx context.Context, cause error, expected map[string
 	}
 	p.silent = 0
 	p.mu.Unlock()
+	if err := p.endLost(ctx); err != nil {
+		return err
+	}
 	_, err := p.ensure(ctx)
 	return err
 }
@@ -128,6 +138,7 @@ func (r *runner) report(ctx context.Context, key, launch string, pane tmux.Pane,
 		}
 		out.Condition, out.ExitCode, out.Signal = orchestrator.AgentDead, exit.Code, exit.Signal
 		out.Tail = or(r.redactor.Redact(exit.Error), r.tail(ctx, pane, found))
+		r.nameFault(out, status)
 		return out
 	}
 	switch {
@@ -138,6 +149,31 @@ func (r *runner) report(ctx context.Context, key, launch string, pane tmux.Pane,
 		return out
 	}
 	return r.panes.reportMissing(out)
+}
+
+// faultLines are how many of a program's last lines may name a fault of its service. What
+// stands above is its work, which may be about anything.
+const faultLines = 8
+
+// nameFault reads from its last words what ended a program. Some end well after a refusal
+// that is shown as an answer.
+func (r *runner) nameFault(out *orchestrator.AgentReport, status agent.Status) {
+	if out.ExitCode == nil {
+		return
+	}
+	lines := strings.Split(out.Tail, "\n")
+	lines = lines[max(0, len(lines)-faultLines):]
+	// A pane breaks long lines.
+	out.Fault = r.fault(out.Launch, strings.Join(lines, "\n")+"\n"+strings.Join(lines, "")+"\n"+status.Failure)
+}
+
+// fault is what the program of a launch means by these words.
+func (r *runner) fault(launch, words string) orchestrator.ServiceFault {
+	l, err := agent.ReadLaunch(r.launchDir(launch))
+	if err != nil {
+		return ""
+	}
+	return orchestrator.ServiceFault(r.providers[l.Provider].Fault(words))
 }
 
 // reportDead describes a pane whose agent-exec went without a record.
@@ -177,33 +213,42 @@ func (r *runner) reportLive(ctx context.Context, out *orchestrator.AgentReport, 
 		if status.TurnEnds > 0 {
 			out.TurnEnded = fmt.Sprintf("turn %d", status.TurnEnds)
 		}
+		if status.Failure != "" {
+			out.Fault = r.fault(out.Launch, status.Failure)
+		}
 	case agent.WaitingPermission, agent.WaitingAnswer:
 		if !status.Since.IsZero() && now.Sub(status.Since) >= dialogTime {
 			out.Dialog = string(status.State)
 		}
-	case "", agent.Starting:
-		r.lookAtScreen(ctx, out, pane)
+	case "", agent.Starting, agent.Ready, agent.Working:
+		r.lookAtScreen(ctx, out, pane, status)
 	}
 }
 
-// lookAtScreen serves programs that report nothing by hooks.
-func (r *runner) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane) {
+// lookAtScreen serves programs that report nothing by hooks, or no longer do.
+func (r *runner) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status agent.Status) {
 	launch, err := agent.ReadLaunch(r.launchDir(out.Launch))
 	if err != nil {
 		return
 	}
 	p := r.providers[launch.Provider]
-	if len(p.Trust) == 0 && (p.Hooks != "" || len(p.Ready) == 0 || out.Silence.D() < idleTime) {
+	silent := idleTime
+	if p.Hooks != "" {
+		silent = quietTime
+	}
+	starting := status.State == "" || status.State == agent.Starting
+	quiet := len(p.Ready) > 0 && launch.Transport == agent.TUI && out.Silence.D() >= silent
+	if !quiet && (len(p.Trust) == 0 || !starting) {
 		return
 	}
 	text, err := r.panes.server.Capture(ctx, pane.ID, 0)
 	if err != nil {
 		return // the next look tells more
 	}
-	if r.answerDialog(ctx, out.Launch, p, pane, text) {
+	if starting && r.answerDialog(ctx, out.Launch, p, pane, text) {
 		return
 	}
-	if p.Hooks == "" && out.Silence.D() >= idleTime && p.Screen(text) == agent.Idle {
+	if quiet && p.Screen(text) == agent.Idle {
 		out.TurnEnded = "screen " + hashOf([]byte(text))[:12]
 	}
 }
@@ -213,10 +258,21 @@ func (r *runner) tail(ctx context.Context, pane tmux.Pane, found bool) string {
 	if !found {
 		return ""
 	}
-	text, err := r.panes.server.Capture(ctx, pane.ID, tailLines)
+	text, err := r.panes.server.Capture(ctx, pane.ID, tailLookback)
 	if err != nil {
 		return ""
 	}
-	lines := strings.Split(strings.TrimRight(text, "\n "), "\n")
-	return r.redactor.Redact(strings.Join(lines[max(0, len(lines)-tailLines):], "\n"))
+	return r.redactor.Redact(strings.Join(lastLines(text), "\n"))
+}
+
+// lastLines are the last lines of a screen that say something: a dead pane shows empty
+// ones, and below them a note of tmux.
+func lastLines(text string) []string {
+	var words []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \r\n"); line != "" && !strings.HasPrefix(line, "Pane is dead (") {
+			words = append(words, line)
+		}
+	}
+	return words[max(0, len(words)-tailLines):]
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,12 +28,6 @@ const (
 // roleControl tags the window of the monitor.
 const roleControl = "control"
 
-// Socket is where the tmux server of the session in dir listens. Each session has a
-// server of its own.
-func Socket(runtimeDir, dir string) string {
-	return filepath.Join(runtimeDir, shortHash(dir)+".sock")
-}
-
 func shortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:4])
@@ -47,6 +39,8 @@ type panes struct {
 	sess    *session.Session
 	name    string // tmux session
 	control tmux.WindowSpec
+	// recorder is the socket that takes what the panes print; set before the first use.
+	recorder string
 
 	mu      sync.Mutex
 	started time.Time       // of the server, as last seen
@@ -56,7 +50,7 @@ type panes struct {
 
 func (h *Host) openPanes(sess *session.Session, s *orchestrator.State) (*panes, error) {
 	server, err := tmux.New(tmux.Options{
-		Socket: Socket(h.RuntimeDir, sess.Dir), Binary: h.Tmux, Tags: []string{tagSession, tagRole, tagTask, tagLaunch},
+		Socket: socketOf(h.RuntimeDir, sess, s), Binary: h.Tmux, Tags: []string{tagSession, tagRole, tagTask, tagLaunch},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open tmux server: %w", err)
@@ -64,7 +58,7 @@ func (h *Host) openPanes(sess *session.Session, s *orchestrator.State) (*panes, 
 	return &panes{
 		server: server, sess: sess, name: s.SessionName,
 		control: tmux.WindowSpec{
-			Name: roleControl, Command: []string{h.Self, "monitor", sess.Dir}, Dir: sess.Dir,
+			Name: roleControl, Command: []string{h.Self, "monitor", "--control", sess.Dir}, Dir: sess.Dir,
 			Options: map[string]string{tagSession: sess.Name(), tagRole: roleControl},
 		},
 		lost: map[string]bool{},
@@ -74,10 +68,14 @@ func (h *Host) openPanes(sess *session.Session, s *orchestrator.State) (*panes, 
 // ensure makes the server, the tmux session and its control window be there, and returns
 // the launches as list does.
 func (p *panes) ensure(ctx context.Context) (map[string]tmux.Pane, error) {
-	if err := os.MkdirAll(filepath.Dir(p.server.Socket()), 0o700); err != nil {
-		return nil, fmt.Errorf("start tmux server: %w", err)
+	if err := makeRuntimeDir(filepath.Dir(p.server.Socket())); err != nil {
+		return nil, never(fmt.Errorf("start tmux server: %w", err))
 	}
 	all, err := p.server.Ensure(ctx, tmux.SessionSpec{Name: p.name, Window: p.control})
+	if err != nil {
+		return nil, fmt.Errorf("start tmux server: %w", err)
+	}
+	process, err := p.serverProcess(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start tmux server: %w", err)
 	}
@@ -86,7 +84,9 @@ func (p *panes) ensure(ctx context.Context) (map[string]tmux.Pane, error) {
 	if len(all) > 0 {
 		p.started = all[0].Started
 	}
-	return p.launches(all), p.sess.WriteRuntime(p.runtime()) // where a person can attach
+	r := p.runtime()
+	r.Server = process
+	return p.launches(all), p.sess.WriteRuntime(r) // where a person can attach
 }
 
 // list returns the panes of this session by launch; the control window's is left out.
@@ -111,7 +111,7 @@ func (p *panes) launches(all []tmux.Pane) map[string]tmux.Pane {
 // find returns the pane of a launch. No server means no pane.
 func (p *panes) find(ctx context.Context, launch string) (tmux.Pane, bool, error) {
 	found, err := p.list(ctx)
-	if errors.Is(err, tmux.ErrNoServer) {
+	if unreachable(err) {
 		return tmux.Pane{}, false, nil
 	}
 	pane, ok := found[launch]
@@ -122,7 +122,10 @@ func (p *panes) find(ctx context.Context, launch string) (tmux.Pane, bool, error
 func (p *panes) open(ctx context.Context, key string, w tmux.WindowSpec) (tmux.Pane, error) {
 	w.Session, w.Name = p.name, strings.ReplaceAll(key, "/", "-")
 	pane, err := p.server.NewWindow(ctx, w)
-	if errors.Is(err, tmux.ErrNoServer) {
+	if unreachable(err) {
+		if err := p.endLost(ctx); err != nil {
+			return tmux.Pane{}, err
+		}
 		if _, err := p.ensure(ctx); err != nil {
 			return tmux.Pane{}, err
 		}
@@ -154,9 +157,16 @@ func (p *panes) forget(key, launch string) error {
 	return p.sess.WriteRuntime(r)
 }
 
+// recordedAt says where the recorders of the next panes find the host.
+func (p *panes) recordedAt(socket string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.recorder = socket
+}
+
 func (p *panes) runtime() session.Runtime {
 	r := p.sess.ReadRuntime()
-	r.TmuxSession, r.Socket = p.name, p.server.Socket()
+	r.TmuxSession, r.Socket, r.Recorder = p.name, p.server.Socket(), p.recorder
 	return r
 }
 

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
@@ -72,7 +74,11 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 	create := session.CreateSpec{
 		Project: or(spec.dir, spec.Root()), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
 		Definition: data, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def),
-		BranchTaken: func(branch string) bool { return spec.Project.branchTaken(ctx, branch) }, Unless: spec.Unless,
+		Branch: func(branch, identity string) (bool, error) { return h.freeBranch(ctx, spec, branch, identity) }, Unless: spec.Unless,
+	}
+	if spec.dir == "" {
+		made := h.register()
+		create.Register = &made
 	}
 	if spec.Snapshot != nil {
 		var err error
@@ -82,7 +88,33 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 		create.Request = or(strings.TrimSpace(spec.Request), "") + issueRequest(spec.Snapshot)
 		create.Source = spec.Snapshot.Title
 	}
+	if err := h.exclude(ctx, create.Project, spec.Project); err != nil {
+		return nil, err
+	}
 	return session.Create(create)
+}
+
+// exclude has the person's clone ignore what is never committed, where the repository
+// brings a .agentmux/.gitignore that does not.
+func (h *Host) exclude(ctx context.Context, dir string, p *Project) error {
+	if p.Managed || session.Ignored(dir) {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	below, err := filepath.Rel(p.Clone.Root, session.UnsharedDir(dir))
+	if err != nil || !filepath.IsLocal(below) {
+		return nil // sessions have a file of their own besides
+	}
+	var paths []string
+	for _, name := range session.Unshared() {
+		paths = append(paths, filepath.ToSlash(below)+"/"+name)
+	}
+	if err := gitrepo.Exclude(ctx, p.Clone.Root, paths...); err != nil {
+		h.Log.Warn("the clone does not ignore the sessions of agentmux", "err", err)
+	}
+	return ctx.Err()
 }
 
 func hasProductManager(def *workflows.Definition) bool {
@@ -113,6 +145,24 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		s.Repo = orchestrator.Optional(or(spec.Snapshot.Repo, string(s.Repo)))
 	}
 	return s
+}
+
+// freeBranch reports whether a branch can be the session's, and reserves it. The error is a
+// *gitrepo.ExportError if it could not be made in the clone, where it is to be made at the end.
+func (h *Host) freeBranch(ctx context.Context, spec PrepareSpec, branch, identity string) (bool, error) {
+	p := spec.Project
+	if spec.Project.branchTaken(ctx, branch) {
+		return false, nil
+	}
+	if !p.Managed && (p.remote == nil || h.Token == nil || h.ReadOnly || !spec.Config.GitHub.Push) {
+		if err := gitrepo.InTheWay(ctx, p.Clone.Root, branch); err != nil {
+			return false, err
+		}
+	}
+	if spec.dir != "" {
+		return true, nil
+	}
+	return h.register().Reserve(p.repo.Dir(), branch, identity)
 }
 
 // branchTaken reports whether a branch is somebody's already, here or on the server.

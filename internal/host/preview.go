@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,9 +99,10 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 		return nil, err
 	}
 	own := *h
+	own.Log = slog.New(slog.DiscardHandler) // nothing happens that a log could tell of
 	own.RuntimeDir = filepath.Join(scratch, "run")
 	r := &runner{
-		Host: &own, sess: sess, def: def, cfg: spec.Config, project: spec.Project, repo: spec.Project.repo, providers: providers,
+		Host: &own, sess: sess, place: placeOf(sess.Dir, s), def: def, cfg: spec.Config, project: spec.Project, repo: spec.Project.repo, providers: providers,
 		redactor: h.Redactor,
 	}
 	if err := r.hideCredentials(); err != nil {

@@ -34,6 +34,7 @@ type Project struct {
 
 	repo   *gitrepo.Host
 	remote *gitrepo.Remote // nil: nothing is fetched from or pushed to
+	edited restored
 }
 
 // Project inspects the clone that holds dir and opens its host repository. Nothing in
@@ -52,12 +53,12 @@ func (h *Host) projectOf(ctx context.Context, s *session.Session, c *config.Conf
 // one clone asks git once.
 type located struct {
 	mu     sync.Mutex
-	clones map[string]place // by directory
+	clones map[string]location // by directory
 	user   gitrepo.UserConfig
 	userAt time.Time
 }
 
-type place struct {
+type location struct {
 	clone gitrepo.Clone
 	at    time.Time
 }
@@ -76,9 +77,9 @@ func (l *located) find(ctx context.Context, dir string) (gitrepo.Clone, error) {
 		return clone, err
 	}
 	if l.clones == nil {
-		l.clones = map[string]place{}
+		l.clones = map[string]location{}
 	}
-	l.clones[dir] = place{clone, time.Now()}
+	l.clones[dir] = location{clone, time.Now()}
 	return clone, nil
 }
 
@@ -148,8 +149,17 @@ func (h *Host) openProject(ctx context.Context, p *Project, c *config.Config) (*
 	if err != nil {
 		return nil, err
 	}
-	p.repo, err = gitrepo.OpenHost(ctx, path)
-	return p, err
+	if p.repo, err = gitrepo.OpenHost(ctx, path); err != nil {
+		return p, err
+	}
+	for _, what := range p.repo.Mended() {
+		h.Log.Warn("the host repository was damaged; what was missing is made again", "repository", path, "missing", what)
+	}
+	p.repo.Restored = func(file string) {
+		h.Log.Warn("a file of the host repository was not as this program writes it, and was written again", "repository", path, "file", file)
+		p.edited.note(filepath.Join(path, file))
+	}
+	return p, nil
 }
 
 // serverHost is the name of the configured server.
@@ -188,7 +198,7 @@ func (h *Host) remote(p *Project) *gitrepo.Remote {
 		server = "https://" + p.Host
 	}
 	r := &gitrepo.Remote{URL: server + "/" + p.Repo.String() + ".git", Config: p.User, Askpass: h.Self}
-	if h.Token != nil {
+	if h.Token != nil && h.Token.Serves(r.URL) {
 		r.Secret = func(ctx context.Context) (string, error) {
 			token, err := h.Token.Token(ctx)
 			return token.Reveal(), err
@@ -253,12 +263,18 @@ var ErrNoCommit = errors.New("has no commit yet")
 // ErrUnknownBase says that what a person named as base is nothing.
 var ErrUnknownBase = errors.New("names no branch of the server and no commit of this clone; git branch --all lists its branches")
 
+// ErrBaseBranch says that the configured base is not a branch of the server.
+var ErrBaseBranch = errors.New("is not a branch of the server; git ls-remote --heads origin lists its branches")
+
 // ErrOffline says that the server of a managed project does not answer.
 var ErrOffline = errors.New("the server was not reached")
 
 // Base finds the commit a session starts from. named is what --base says, or empty.
 func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Base, error) {
-	tips, online := p.serverTips(ctx, c, named)
+	tips, online, err := p.serverTips(ctx, c, named)
+	if ownCommit := named != "" && (p.remote == nil || p.remote.Secret == nil || !c.GitHub.Push); err != nil && (p.Managed || !ownCommit || ctx.Err() != nil) {
+		return Base{}, err
+	}
 	if err := p.begun(ctx, c, tips, online); err != nil {
 		return Base{}, err
 	}
@@ -266,6 +282,9 @@ func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Bas
 		return Base{}, ErrOffline
 	}
 	b := Base{Branch: p.baseBranch(tips, c, named)}
+	if err := p.configured(ctx, c, b.Branch, tips, online); err != nil {
+		return Base{}, err
+	}
 	if p.Managed && tips["refs/heads/"+b.Branch] == "" {
 		return Base{}, fmt.Errorf("%s %w; push a first one", or(b.Branch, p.Repo.String()), ErrNoCommit)
 	}
@@ -281,10 +300,25 @@ func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Bas
 		}
 		return b, nil
 	}
-	if p.remote != nil && !online {
-		b.Notes = append(b.Notes, "the server was not reached: starting from what this clone fetched last")
+	b, err = p.trackedBase(ctx, b)
+	if err == nil && p.remote != nil && !online {
+		b.Notes = append(b.Notes, fmt.Sprintf("the server was not reached: starting from what this clone fetched last, commit %.10s", b.SHA))
 	}
-	return p.trackedBase(ctx, b)
+	return b, err
+}
+
+// configured fails with ErrBaseBranch if the branch of the configuration is not on the server,
+// or, while that is away, not among what the clone fetched from it.
+func (p *Project) configured(ctx context.Context, c *config.Config, branch string, tips map[string]string, online bool) error {
+	switch {
+	case p.remote == nil || c.GitHub.BaseBranch == "" || branch != c.GitHub.BaseBranch || tips["refs/heads/"+branch] != "":
+		return nil
+	case !online:
+		if _, err := p.repo.FetchClone(ctx, p.Clone.Root, "refs/remotes/origin/"+branch); !errors.Is(err, gitrepo.ErrNoCommit) {
+			return err
+		}
+	}
+	return fmt.Errorf("github.base_branch: %s %w", branch, ErrBaseBranch)
 }
 
 // begun fails with ErrNoCommit, and what to do, if the clone has no commit, or if the server
@@ -313,10 +347,11 @@ func (p *Project) branchless(ctx context.Context) bool {
 	return err == nil && len(refs) == 0
 }
 
-// serverTips asks the server where its branches are; online says whether it answered.
-func (p *Project) serverTips(ctx context.Context, c *config.Config, named string) (tips map[string]string, online bool) {
+// serverTips asks the server where its branches are; online says whether it answered. The
+// error is of a server that refuses to be read: only one that was not reached is done without.
+func (p *Project) serverTips(ctx context.Context, c *config.Config, named string) (tips map[string]string, online bool, err error) {
 	if p.remote == nil {
-		return nil, false
+		return nil, false, nil
 	}
 	patterns := []string{"HEAD"}
 	for _, branch := range []string{named, c.GitHub.BaseBranch, p.Clone.DefaultBranch} {
@@ -326,7 +361,7 @@ func (p *Project) serverTips(ctx context.Context, c *config.Config, named string
 	}
 	refs, err := p.repo.RemoteRefs(ctx, *p.remote, patterns...)
 	if err != nil {
-		return nil, false
+		return nil, false, refusedRead(ctx, err)
 	}
 	tips = map[string]string{}
 	for _, ref := range refs {
@@ -337,7 +372,29 @@ func (p *Project) serverTips(ctx context.Context, c *config.Config, named string
 		}
 		tips[ref.Name] = ref.ID
 	}
-	return tips, true
+	return tips, true, nil
+}
+
+// MayHaveBranch reports whether the server has a branch that begins with prefix, as those of an
+// issue do. A server that does not tell may have one.
+func (p *Project) MayHaveBranch(ctx context.Context, prefix string) bool {
+	if p.remote == nil {
+		return true
+	}
+	refs, err := p.repo.RemoteRefs(ctx, *p.remote, "refs/heads/"+prefix+"*")
+	return err != nil || len(refs) > 0
+}
+
+// refusedRead returns err unless it is of a network, or of a token's maker, that may be back.
+func refusedRead(ctx context.Context, err error) error {
+	var read *gitrepo.RemoteError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &read) && read.Kind == gitrepo.PushNetwork, errors.As(err, new(*ghsync.RetryAfter)), errors.As(err, new(net.Error)):
+		return nil
+	}
+	return err
 }
 
 // baseBranch is the branch a pull request would go to.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/story"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -23,6 +24,9 @@ func (r *runner) ensurePrompt(ctx context.Context, a orchestrator.Args, s *orche
 		if data, err := session.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
 			return hashOf(data), nil
 		}
+	}
+	if err := r.mend(ctx, s); err != nil {
+		return "", err
 	}
 	values, err := r.promptValues(ctx, a, s)
 	if err != nil {
@@ -56,12 +60,18 @@ func (r *runner) promptValues(ctx context.Context, a orchestrator.Args, s *orche
 		return nil, err
 	}
 	if slices.Contains(workflows.ReviewRoles(), a.Role) {
-		if values["diff_stat"], err = r.diffStat(ctx, s.BaseSHA, s.Integrated.Commit); err != nil {
+		strays, err := straysOf(r.sess)
+		if err != nil {
 			return nil, err
 		}
-		values["previous_findings"], err = r.previous(ctx, a, s)
+		if values["diff_stat"], err = r.diffStat(ctx, s.BaseSHA, s.Integrated.Commit, strays); err != nil {
+			return nil, err
+		}
+		if values["previous_findings"], err = r.previous(ctx, a, s); err != nil {
+			return nil, err
+		}
 	}
-	return values, err
+	return values, nil
 }
 
 // handoff shows what finished research found: the summary itself, the details by path.
@@ -117,11 +127,8 @@ func (r *runner) answers(a orchestrator.Args, s *orchestrator.State) string {
 	return fence("answers to your questions", b.String())
 }
 
-// maxStat is how many changed files a prompt lists.
-const maxStat = 400
-
-// diffStat lists what changed between two commits or trees.
-func (r *runner) diffStat(ctx context.Context, from, to string) (string, error) {
+// diffStat lists what changed between two commits or trees, see statList.
+func (r *runner) diffStat(ctx context.Context, from, to string, strays story.Strays) (string, error) {
 	if to == "" || from == to {
 		return "", nil
 	}
@@ -129,21 +136,7 @@ func (r *runner) diffStat(ctx context.Context, from, to string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	added, removed := 0, 0
-	for i, f := range stats {
-		added, removed = added+f.Added, removed+f.Removed
-		switch {
-		case i == maxStat:
-			fmt.Fprintf(&b, "... and %d more files\n", len(stats)-maxStat)
-		case i < maxStat && f.Binary:
-			fmt.Fprintf(&b, "%s (binary)\n", f.Path)
-		case i < maxStat:
-			fmt.Fprintf(&b, "%s | +%d -%d\n", f.Path, f.Added, f.Removed)
-		}
-	}
-	fmt.Fprintf(&b, "%d files, +%d -%d lines\n", len(stats), added, removed)
-	return b.String(), nil
+	return statList(stats, strays), nil
 }
 
 // previous tells a reviewer what came before: the findings of its last review, or what
@@ -153,11 +146,14 @@ func (r *runner) previous(ctx context.Context, a orchestrator.Args, s *orchestra
 	if !ok {
 		return "", nil
 	}
-	stat, err := r.diffStat(ctx, last.Tree, s.Integrated.Commit)
-	if err != nil {
-		return "", err
+	since := "What changed since then is not known: look at the whole work again.\n"
+	if last.Tree != "" { // else a verdict of the earlier tool
+		stat, err := r.diffStat(ctx, last.Tree, s.Integrated.Commit, nil)
+		if err != nil {
+			return "", err
+		}
+		since = fmt.Sprintf("Changed since then (`git diff %s HEAD`, if that tree is known to the workspace):\n\n```text\n%s```\n", last.Tree, stat)
 	}
-	since := fmt.Sprintf("Changed since then (`git diff %s HEAD`, if that tree is known to the workspace):\n\n```text\n%s```\n", last.Tree, stat)
 	if a.Since != "" || last.Verdict == workflows.VerdictPass {
 		return "You passed an earlier state of this work.\n\n" + since, nil
 	}

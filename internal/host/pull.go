@@ -65,7 +65,7 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 // pushAgain pushes the branch once more if it is not on the server: people tidy up, and what
 // the session has pushed is not lost by that.
 func (r *runner) pushAgain(ctx context.Context, a orchestrator.Args) (refused string, err error) {
-	if a.Commit == "" || r.noPush() != "" {
+	if withheld, _ := r.noPush(); a.Commit == "" || withheld != "" {
 		return "", nil
 	}
 	ref := "refs/heads/" + a.Branch
@@ -158,7 +158,8 @@ func (r *runner) pullRepo(s *orchestrator.State) ghsync.Repo {
 }
 
 func (r *runner) pullTitle(a orchestrator.Args, s *orchestrator.State) string {
-	title := r.redactor.Redact(ghsync.PlainTitle(r.redactor.Redact(or(string(s.IssueTitle), s.Completion.Subject))))
+	plain := func(text string) string { return ghsync.PlainTitle(r.redactor.Redact(text)) }
+	title := r.redactor.Redact(or(plain(string(s.IssueTitle)), or(plain(s.Completion.Subject), "changes of "+r.sess.Name())))
 	if a.Exhausted {
 		title = failedPrefix + title
 	}
@@ -168,12 +169,15 @@ func (r *runner) pullTitle(a orchestrator.Args, s *orchestrator.State) string {
 // pullBody gathers what the pull request says; a part that is not there stays empty.
 func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (ghsync.Body, error) {
 	b := ghsync.Body{
-		Session: s.SessionID, Seq: s.Seq, Server: r.GitHub.Server(), Links: r.cfg.GitHub.LinkHosts,
+		Session: orchestrator.PublicID(s.SessionID, s.Identity), Seq: s.Seq, Server: r.GitHub.Server(), Links: r.cfg.GitHub.LinkHosts,
 		Exhausted: a.Exhausted, Request: r.request(), Issue: s.IssueNumber,
 		Summary:  r.optional(path.Join(r.dirOf(workflows.KindComplete), session.SummaryFile)),
 		Template: r.pullTemplate(ctx, s),
 	}
 	var err error
+	if b.Strays, err = straysOf(r.sess); err != nil {
+		return b, err
+	}
 	if b.NeedsLook, err = r.needsLook(ctx, a, s); err != nil {
 		return b, err
 	}
@@ -281,7 +285,9 @@ func (r *runner) mergedBase(ctx context.Context, commit string, s *orchestrator.
 func (r *runner) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator.State) error {
 	sources := map[string]string{}
 	for role, res := range s.ReviewResults {
-		sources[role] = res.SHA256
+		if res.SHA256 != "" { // else taken over from the earlier tool
+			sources[role] = res.SHA256
+		}
 	}
 	results, err := r.reviews(sources)
 	if err != nil {
@@ -299,6 +305,9 @@ func (r *runner) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator.S
 		for _, f := range res.Review.Findings {
 			b.Findings = append(b.Findings, ghsync.BodyFinding{Role: res.Role, Severity: f.Severity, Location: f.Location, Issue: f.Issue})
 		}
+	}
+	if len(b.Findings) > 0 {
+		b.Summary = workflows.WithoutFindings(b.Summary)
 	}
 	return nil
 }

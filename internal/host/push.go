@@ -31,13 +31,16 @@ type pushing struct {
 // ensurePush brings the branch to where people find it: the server, else their clone.
 // History is never rewritten; commits of people on top of ours are merged.
 func (r *runner) ensurePush(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
-	if why := r.noPush(); why != "" {
+	if withheld, why := r.noPush(); withheld != "" {
+		branch := e.Args.Branch
 		if !r.project.Managed {
-			if err := r.repo.ExportToClone(ctx, r.project.Clone.Root, e.Args.Branch, e.Args.Commit); err != nil {
-				return orchestrator.Result{}, err
+			var refused string
+			var err error
+			if branch, refused, err = r.export(ctx, e.Args); err != nil || refused != "" {
+				return orchestrator.Result{Refused: refused}, err
 			}
 		}
-		return orchestrator.Result{Skipped: why, Branch: e.Args.Branch}, r.keepTip(ctx, e.Args.Round, e.Args.Commit)
+		return orchestrator.Result{Skipped: why, Withheld: withheld, Branch: branch}, r.keepTip(ctx, e.Args.Round, e.Args.Commit)
 	}
 	p := &pushing{runner: r, args: e.Args, branch: e.Args.Branch, commit: e.Args.Commit, base: s.BaseBranch, date: s.Completion.AuthorDate.Time}
 	var err error
@@ -48,21 +51,21 @@ func (r *runner) ensurePush(ctx context.Context, e orchestrator.Effect, s *orche
 }
 
 // pushedRef remembers what this session pushed last.
-func (r *runner) pushedRef() string { return "refs/agentmux/pushed/" + r.sess.Name() }
+func (r *runner) pushedRef() string { return gitrepo.PushedRef(r.place.String()) }
 
-// noPush tells why nothing is pushed, or "".
-func (r *runner) noPush() string {
+// noPush tells why nothing is pushed, also in words; "" if something is.
+func (r *runner) noPush() (withheld orchestrator.Withheld, why string) {
 	switch {
 	case !r.cfg.GitHub.Push:
-		return "github.push is off"
+		return orchestrator.PushOff, "github.push is off"
 	case r.project.remote == nil:
-		return "the project has no repository on " + r.serverHost(r.cfg)
+		return orchestrator.PushElsewhere, "the project has no repository on " + r.serverHost(r.cfg)
 	case r.ReadOnly:
-		return "no write permission"
+		return orchestrator.PushReadOnly, "no write permission"
 	case r.Token == nil:
-		return "no GitHub token"
+		return orchestrator.PushNoToken, "no GitHub token"
 	}
-	return ""
+	return "", ""
 }
 
 func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
@@ -170,8 +173,8 @@ func (p *pushing) follow(ctx context.Context) (old, refused string, err error) {
 	}
 	tip := refs[0].ID
 	if p.pushed == "" {
-		p.branch = nextBranch(p.args.Branch, p.branch)
-		return "", "", nil
+		p.branch, err = p.nextFree(p.args.Branch, p.branch)
+		return "", "", err
 	}
 	if err := p.repo.FetchRemote(ctx, *p.project.remote, "+"+ref+":refs/remotes/origin/"+p.branch); err != nil {
 		return "", "", err
@@ -242,7 +245,7 @@ func (p *pushing) done(ctx context.Context) (orchestrator.Result, error) {
 
 // keepTip remembers what the branch was brought to in a round.
 func (r *runner) keepTip(ctx context.Context, round int, commit string) error {
-	ref := roundRef(r.sess.Name(), round, "tip")
+	ref := gitrepo.RoundRef(r.place.String(), round, "tip")
 	old, err := r.repo.Ref(ctx, ref)
 	if err != nil || old == commit {
 		return err

@@ -173,15 +173,15 @@ func (w *rehearsal) carryOut(ctx context.Context, e orchestrator.Effect, s *orch
 
 // push is ensurePush without git.
 func (w *rehearsal) push(a orchestrator.Args) orchestrator.Result {
-	why := w.noPush()
-	if why == "" {
+	withheld, why := w.noPush()
+	if withheld == "" {
 		w.add(PlannedWrite{Request: "PUSH refs/heads/" + a.Branch, Text: "the branch, to " + w.project.Repo.String()})
 		return orchestrator.Result{Branch: a.Branch}
 	}
 	if !w.project.Managed {
 		w.add(PlannedWrite{Request: "BRANCH " + a.Branch, Text: "the branch, into this clone: " + why})
 	}
-	return orchestrator.Result{Skipped: why, Branch: a.Branch}
+	return orchestrator.Result{Skipped: why, Withheld: withheld, Branch: a.Branch}
 }
 
 // approve is a person's yes at a gate.
@@ -189,7 +189,7 @@ func (w *rehearsal) approve() orchestrator.Input {
 	w.line++
 	payload, _ := json.Marshal(orchestrator.Payload{Name: "approve", Actor: "user", Source: "cli"}) // of texts
 	return orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{
-		File: "commands.jsonl", Tool: "command", ID: fmt.Sprint("approve", w.line), Payload: payload,
+		File: "commands.jsonl", Tool: "command", ID: fmt.Sprint("approve", w.line), Payload: payload, At: orchestrator.At(w.now),
 	}}
 }
 

@@ -64,7 +64,10 @@ func (h *Host) Remove(ctx context.Context, dir string, c *config.Config) (Remove
 	if !Removable(s) {
 		return Removed{}, fmt.Errorf("%s has not ended", sess.Name())
 	}
-	r := &runner{Host: h, sess: sess, cfg: c}
+	if err := h.Trust(ctx, sess.Dir, s, c); err != nil {
+		return Removed{}, err
+	}
+	r := &runner{Host: h, sess: sess, cfg: c, place: placeOf(dir, s)}
 	if r.panes, err = h.openPanes(sess, s); err != nil {
 		return Removed{}, err
 	}
@@ -103,7 +106,7 @@ func (r *runner) endLaunches(ctx context.Context, s *orchestrator.State) error {
 	if err == nil {
 		err = r.stopStrays(ctx, found, s)
 	}
-	if errors.Is(err, tmux.ErrNoServer) || errors.Is(err, tmux.ErrNoAnswer) {
+	if unreachable(err) || errors.Is(err, tmux.ErrNoAnswer) {
 		return nil // the server's own end ends them
 	}
 	return err
@@ -116,17 +119,20 @@ func (r *runner) removeWork(ctx context.Context, s *orchestrator.State) (Removed
 		return Removed{}, err
 	}
 	r.repo = r.project.repo
+	if err := r.takeRefs(ctx, s); err != nil {
+		return Removed{}, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
 		if err := r.keepWorkspace(ctx, name, s.Workspaces[name], s); err != nil {
 			return Removed{}, err
 		}
 	}
-	name := r.sess.Name()
+	name := r.place.String()
 	if err := r.keepIntegrated(ctx, s); err != nil {
 		return Removed{}, err
 	}
 	crash.Point("remove refs", name)
-	for _, prefix := range []string{gitrepo.IntegrationRef(name), "refs/agentmux/sessions/" + name, r.pushedRef(), "refs/agentmux/completion/" + name, r.startRef()} {
+	for _, prefix := range gitrepo.SessionRefs(name) {
 		refs, err := r.repo.Refs(ctx, prefix)
 		if err != nil {
 			return Removed{}, err
@@ -161,7 +167,7 @@ func (r *runner) keepWorkspace(ctx context.Context, name string, w orchestrator.
 		return err
 	}
 	_, err = r.repo.Preserve(ctx, gitrepo.PreserveSpec{
-		Session: r.sess.Name(), Task: task, Tree: snap.Tree, Base: w.Base, Author: robot, Date: s.CreatedAt.Time,
+		Session: r.place.String(), Task: task, Tree: snap.Tree, Base: w.Base, Author: robot, Date: s.CreatedAt.Time,
 	})
 	return err
 }
@@ -174,7 +180,7 @@ func holdsWork(path string) bool {
 
 // keepIntegrated preserves the integrated commit unless it has become the branch.
 func (r *runner) keepIntegrated(ctx context.Context, s *orchestrator.State) error {
-	head, err := r.repo.Ref(ctx, gitrepo.IntegrationRef(r.sess.Name()))
+	head, err := r.repo.Ref(ctx, gitrepo.IntegrationRef(r.place.String()))
 	if err != nil || head == "" {
 		return err
 	}
@@ -190,7 +196,7 @@ func (r *runner) keepIntegrated(ctx context.Context, s *orchestrator.State) erro
 	if done || tree == base {
 		return nil
 	}
-	ref := gitrepo.PreservedRef(r.sess.Name(), "integrated")
+	ref := gitrepo.PreservedRef(r.place.String(), "integrated")
 	old, err := r.repo.Ref(ctx, ref)
 	if err != nil || old == head {
 		return err
@@ -218,12 +224,15 @@ func (r *runner) removePlaces(ctx context.Context, s *orchestrator.State) error 
 		return err
 	}
 	crash.Point("remove session directory", gone)
-	return gitrepo.RemoveWorkspace(gone)
+	if err := gitrepo.RemoveWorkspace(gone); err != nil {
+		return err
+	}
+	return r.register().Remove(r.place.id)
 }
 
 // removeServer ends the tmux server with the monitor that a person may have left open.
 func (r *runner) removeServer(ctx context.Context) error {
-	if err := r.panes.server.KillServer(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
+	if err := r.panes.kill(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
 		return err
 	}
 	return nil
@@ -232,7 +241,7 @@ func (r *runner) removeServer(ctx context.Context) error {
 // places are the directories of a session outside of its own. Of a directory that another
 // session may share they are the workspaces that the state records.
 func (r *runner) places(s *orchestrator.State) []string {
-	found := []string{Homes(r.StateHome, r.sess.Dir), r.workspaces()}
+	found := []string{r.place.homes(r.StateHome), r.workspaces()}
 	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
 		if w := s.Workspaces[name].Path; r.owns(w) && filepath.Dir(w) != r.workspaces() {
 			found = append(found, w)
@@ -248,7 +257,7 @@ func (h *Host) Footprint(dir string, s *orchestrator.State, c *config.Config) in
 	if err != nil {
 		return 0
 	}
-	r := &runner{Host: h, sess: sess, cfg: c}
+	r := &runner{Host: h, sess: sess, cfg: c, place: placeOf(dir, s)}
 	var sum int64
 	for _, place := range append(r.places(s), dir) {
 		_ = filepath.WalkDir(place, func(_ string, d fs.DirEntry, err error) error {

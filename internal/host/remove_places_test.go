@@ -127,7 +127,7 @@ func (r *rig) moveWorkspaces(dir, to string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(data), from+"/", to+"/")), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(unsealed(strings.ReplaceAll(string(data), from+"/", to+"/"))), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -49,12 +49,13 @@ func TestThreeCodersInConflictAreResolvedOneAtATime(t *testing.T) {
 	if got != want {
 		t.Errorf("in the end %q, want %q", got, want)
 	}
+	key := r.key(dir)
 	removed, err := r.host.Remove(t.Context(), dir, r.config)
 	if err != nil || len(removed.Kept) != 2 {
 		t.Fatalf("%+v, %v", removed, err)
 	}
 	for i, n := range slices.Sorted(slices.Values(losers)) {
-		if want := "refs/agentmux/preserved/" + filepath.Base(dir) + "/" + n; removed.Kept[i] != want {
+		if want := "refs/agentmux/preserved/" + key + "/" + n; removed.Kept[i] != want {
 			t.Errorf("kept %q, want %q", removed.Kept[i], want)
 		}
 		if got := r.git("--git-dir="+removed.Repo, "show", removed.Kept[i]+":shared.txt"); got != "of "+n {
@@ -160,6 +161,7 @@ func TestRemoveKeepsWorkThatIsNowhereElse(t *testing.T) {
 	if err := os.RemoveAll(filepath.Dir(nested)); err != nil {
 		t.Fatal(err)
 	}
+	key := r.key(dir)
 	removed, err := r.host.Remove(t.Context(), dir, r.config)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +169,7 @@ func TestRemoveKeepsWorkThatIsNowhereElse(t *testing.T) {
 	want := map[string]string{"integrated": "a.txt=first", "session": "b.txt=half of it"}
 	for ref, content := range want {
 		file, text, _ := strings.Cut(content, "=")
-		full := "refs/agentmux/preserved/" + filepath.Base(dir) + "/" + ref
+		full := "refs/agentmux/preserved/" + key + "/" + ref
 		if got := r.git("--git-dir="+removed.Repo, "show", full+":"+file); got != text || !slices.Contains(removed.Kept, full) {
 			t.Errorf("%s has %q, want %q; kept %q", full, got, text, removed.Kept)
 		}

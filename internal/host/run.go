@@ -26,12 +26,14 @@ const lockTime = 2 * time.Second
 
 // RunSpec says which session to run, and how it is taken.
 type RunSpec struct {
-	Dir     string         // session directory
-	Config  *config.Config // for a resume its settings replace the session's
-	Resume  bool           // a person or the bot asked to go on
-	Changes string         // with Resume: what is wanted different
-	PROpen  bool           // with Resume: the session's pull request is open
-	Base    string         // with Resume: the branch of the server that its pull request goes to from now on
+	Dir    string         // session directory
+	Config *config.Config // for a resume its settings replace the session's
+	Resume bool           // a person or the bot asked to go on
+	// Attended, with Resume: by a person at a terminal, who is asked what they can decide.
+	Attended bool
+	Changes  string // with Resume: what is wanted different
+	PROpen   bool   // with Resume: the session's pull request is open
+	Base     string // with Resume: the branch of the server that its pull request goes to from now on
 	// Backup takes the state before the last phase entry instead of the present one.
 	Backup bool
 	// OnCommit is called with each committed state; it must not block. May be nil.
@@ -45,24 +47,35 @@ type RunSpec struct {
 // context that ends with an engine.Signal as its cause cancels the session; with any
 // other, its agents go on and another Run adopts them.
 func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
+	last, err := h.hosted(ctx, spec, lockTime)
+	for err == nil && ctx.Err() == nil && told(spec.Dir, last) {
+		// While it ended, somebody told the session something. It is taken up as by a host
+		// that starts now: this one has let go of what the session needs.
+		next, nextErr := h.hosted(ctx, RunSpec{Dir: spec.Dir, Config: spec.Config, OnCommit: spec.OnCommit, Mirror: spec.Mirror}, 0)
+		if errors.As(nextErr, new(*session.LockedError)) {
+			break // the one who said it was quicker
+		}
+		last, err = next, nextErr
+	}
+	return last, err
+}
+
+// hosted runs the session to the end that it comes to first, under its lock.
+func (h *Host) hosted(ctx context.Context, spec RunSpec, wait time.Duration) (*orchestrator.State, error) {
 	sess, err := session.Open(spec.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := sess.Lock(lockTime); err != nil {
+	if err := sess.Lock(wait); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err := sess.Close(); err != nil {
 			h.Log.Warn("lock not released", "session", sess.Name(), "err", err)
 		}
+		crash.Point("release lock", "")
 	}()
-	if spec.Backup {
-		if err := sess.FromBackup(); err != nil {
-			return nil, err
-		}
-	}
-	s, err := sess.Recover(h.Now())
+	s, err := h.recover(ctx, sess, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +83,7 @@ func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, erro
 	if err != nil {
 		return s, err
 	}
+	s = r.state.Load()
 	if spec.Resume {
 		if err := h.Preflight(spec.Config, r.def, s.Interactive); err != nil {
 			return s, err
@@ -79,6 +93,31 @@ func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, erro
 		}
 	}
 	return r.run(ctx, spec)
+}
+
+// recover brings the session back to its last commit. One that is not of this machine is not
+// touched.
+func (h *Host) recover(ctx context.Context, sess *session.Session, spec RunSpec) (*orchestrator.State, error) {
+	read := sess.ReadState
+	if spec.Backup {
+		read = sess.ReadBackup
+	}
+	s, err := read()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Trust(ctx, sess.Dir, s, spec.Config); err != nil {
+		return nil, err
+	}
+	if err := h.follow(sess, s); err != nil {
+		return nil, err
+	}
+	if spec.Backup {
+		if err := sess.FromBackup(); err != nil {
+			return nil, err
+		}
+	}
+	return sess.Recover(h.Now())
 }
 
 func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrator.State, spec RunSpec) (*runner, error) {
@@ -95,13 +134,19 @@ func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrato
 		return nil, fmt.Errorf("open project of %s: %w", sess.Name(), err)
 	}
 	r := &runner{
-		Host: h, sess: sess, def: def, cfg: spec.Config, project: project, repo: project.repo, providers: providers,
+		Host: h, sess: sess, place: placeOf(sess.Dir, s), def: def, cfg: spec.Config, project: project, repo: project.repo, providers: providers,
 		signals: &signals{launches: map[string]followed{}}, redactor: h.Redactor,
 	}
 	if err := r.hideCredentials(); err != nil {
 		return nil, err
 	}
 	if r.prompts, err = r.projectPrompts(ctx, s); err != nil {
+		return nil, err
+	}
+	if s, err = r.identify(ctx, s); err != nil {
+		return nil, err
+	}
+	if s, err = r.remember(s); err != nil {
 		return nil, err
 	}
 	r.state.Store(s)
@@ -114,6 +159,9 @@ func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrato
 // directory can be reached through them.
 func (r *runner) projectPrompts(ctx context.Context, s *orchestrator.State) (fs.FS, error) {
 	if !r.project.Managed && !isCommit(s.ConfigSource) {
+		if err := session.CheckLinks(r.sess.Project()); err != nil {
+			return nil, err
+		}
 		root, err := os.OpenRoot(filepath.Join(r.sess.Project(), workflows.ProjectPrompts))
 		if err != nil {
 			return nil, nil // there are none
@@ -135,8 +183,11 @@ func isCommit(source string) bool {
 // run has the engine run the session. The mirror goes beside it and is waited for.
 func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
 	s := r.state.Load()
-	if !s.Ended() || spec.Resume {
-		if err := errors.Join(r.hold(ctx, s), r.takePanes(ctx, s)); err != nil {
+	r.recorders = r.openRecorders()
+	defer func() { _ = r.recorders.Close() }()
+	r.panes.recorder = r.recorders.socket
+	if !s.Ended() || spec.Resume || unread(r.sess, s) {
+		if err := errors.Join(r.hold(ctx, s), r.tellSettings(ctx, s), r.takePanes(ctx, s), r.mend(ctx, s)); err != nil {
 			return s, err
 		}
 	}
@@ -151,27 +202,36 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	}
 	mirror := r.startMirror(ctx, spec.Mirror)
 	crash.Point("start mirror", "")
+	letControl := r.startControl(ctx)
 	last, err := engine.Run(ctx, engine.Options{
 		Session: r.sess, Definition: r.def, Effects: r, Agents: r, Wakes: watcher.Wakes(), Now: r.Now,
-		Log: r.Log, Start: start, Redact: r.redactor.Redact, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
+		Log: r.Log, Start: start, Redact: r.redactor.Redact, Forged: r.forged, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
 			r.state.Store(s)
 			mirror.wake()
 			if spec.OnCommit != nil {
 				spec.OnCommit(s)
 			}
 		},
+		Edited: r.project.edited.take,
 	})
+	letControl()
 	if last == nil {
 		last = r.state.Load()
 	}
 	crash.Point("end engine", "")
+	if _, gone := os.Lstat(r.sess.Dir); errors.Is(gone, fs.ErrNotExist) {
+		return last, errors.Join(err, r.endWithout(ctx))
+	}
 	over, closed := last.Ended() && err == nil, false
 	if over {
 		// Before the last comments: as long as those are owed, a start after a kill comes
 		// here again. They do not wait for a server that is slow to answer.
 		closed = r.closePanes(ctx, 2*time.Second, false) == nil
+		r.recorders.finish(ctx)
 	}
-	mirror.finish(ctx, last)
+	told, stop := untold(ctx, r.sess, last)
+	mirror.finish(ctx, told, last)
+	stop()
 	crash.Point("finish mirror", "")
 	if over && !closed {
 		if err := r.closePanes(ctx, closeTime, true); err != nil {
@@ -186,7 +246,7 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 	start := orchestrator.Start{Mode: orchestrator.StartNew}
 	if spec.Resume || s.IsClassic() {
 		settings := Settings(spec.Config, s.Interactive || s.IssueNumber > 0)
-		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base}
+		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base, Attended: spec.Attended, Lost: r.lostWorkspaces(s)}
 	}
 	if !s.IsClassic() {
 		return start, nil
@@ -219,6 +279,18 @@ func (r *runner) takePanes(ctx context.Context, s *orchestrator.State) error {
 	return r.stopStrays(ctx, found, s)
 }
 
+// endWithout ends what belongs to a session whose directory somebody removed, whoever looks
+// at it: no later command could find it.
+func (r *runner) endWithout(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	r.recorders.finish(ctx)
+	if err := r.panes.kill(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
+		return fmt.Errorf("end the tmux server: %w", err)
+	}
+	return nil
+}
+
 // closeTime is how long the server of a finished session has to answer.
 const closeTime = 20 * time.Second
 
@@ -230,10 +302,10 @@ func (r *runner) closePanes(ctx context.Context, limit time.Duration, force bool
 	defer cancel()
 	attached, err := r.panes.server.Attached(ctx)
 	deaf := force && errors.Is(err, tmux.ErrNoAnswer)
-	if attached || err != nil && !deaf && !errors.Is(err, tmux.ErrNoServer) {
+	if attached || err != nil && !deaf && !unreachable(err) {
 		return err
 	}
-	return r.panes.server.KillServer(ctx)
+	return r.panes.kill(ctx)
 }
 
 // IsCanceled reports whether ctx ended because the session is to be canceled.

@@ -20,13 +20,16 @@ import (
 // runner carries out the effects of one session while its Run lasts.
 type runner struct {
 	*Host
-	sess *session.Session
-	def  *workflows.Definition
-	cfg  *config.Config
-	repo *gitrepo.Host // of project
+	sess  *session.Session
+	place place
+	def   *workflows.Definition
+	cfg   *config.Config
+	repo  *gitrepo.Host // of project
 
 	project   *Project
 	panes     *panes
+	recorders *recorders // while run lasts
+	seals     seals
 	signals   *signals
 	dialogs   dialogs
 	providers agent.Providers

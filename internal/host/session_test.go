@@ -132,7 +132,7 @@ func (r *rig) prepare(change func(*host.PrepareSpec)) string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	server, err := tmux.New(tmux.Options{Socket: host.Socket(filepath.Join(r.root, "r"), sess.Dir)})
+	server, err := tmux.New(tmux.Options{Socket: host.Socket(filepath.Join(r.root, "r"), sess.Dir, r.state(sess.Dir))})
 	if err != nil {
 		r.t.Fatal(err)
 	}

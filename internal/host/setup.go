@@ -35,19 +35,25 @@ func OpenSetup(stateHome, project string, c *config.Config) (SetupRequest, bool)
 	if len(argv) == 0 || c.Layer("sandbox.setup") != config.LayerProject {
 		return SetupRequest{}, false
 	}
-	digest := hashOf([]byte(project + "\x00" + strings.Join(argv, "\x00")))
-	r := SetupRequest{Argv: argv, file: filepath.Join(stateHome, "allowed", digest)}
+	r := SetupRequest{Argv: argv, file: allowedFile(stateHome, append([]string{project}, argv...)...)}
 	_, err := os.Stat(r.file)
 	return r, err != nil
 }
 
 // Allow remembers that the command may run on this machine.
-func (r SetupRequest) Allow() error {
-	if err := os.MkdirAll(filepath.Dir(r.file), 0o700); err != nil {
-		return fmt.Errorf("allow command: %w", err)
+func (r SetupRequest) Allow() error { return allow(r.file) }
+
+// allowedFile is there once a person has allowed what the words name.
+func allowedFile(stateHome string, words ...string) string {
+	return filepath.Join(stateHome, "allowed", hashOf([]byte(strings.Join(words, "\x00"))))
+}
+
+func allow(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("remember the answer: %w", err)
 	}
-	if err := os.WriteFile(r.file, nil, 0o600); err != nil {
-		return fmt.Errorf("allow command: %w", err)
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		return fmt.Errorf("remember the answer: %w", err)
 	}
 	return nil
 }
@@ -100,7 +106,7 @@ func (r *runner) setUp(ctx context.Context, dir string) error {
 
 // setupEnvironment is built from nothing, like that of agents.
 func (r *runner) setupEnvironment() ([]string, error) {
-	home := filepath.Join(Homes(r.StateHome, r.sess.Dir), "setup")
+	home := filepath.Join(r.place.homes(r.StateHome), "setup")
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, fmt.Errorf("set up workspace: %w", err)
 	}

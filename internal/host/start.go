@@ -34,7 +34,8 @@ func (r *runner) startAgent(ctx context.Context, e orchestrator.Effect, s *orche
 			return orchestrator.Result{}, fmt.Errorf("start %s: %w", a.Launch, err)
 		}
 	}
-	if ended || found {
+	waiting := found && !ended && !pane.Dead && awaitsHost(dir)
+	if (ended || found) && !waiting {
 		return r.adopt(ctx, a, dir, pane, found)
 	}
 	sum, err := r.ensurePrompt(ctx, a, s)
@@ -45,17 +46,34 @@ func (r *runner) startAgent(ctx context.Context, e orchestrator.Effect, s *orche
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
+	if err := r.clearSettings(spec.Workdir, a.Launch); err != nil {
+		return orchestrator.Result{}, err
+	}
+	if err := r.loadSettings(ctx, spec.Workdir, a.Launch); err != nil {
+		return orchestrator.Result{}, err
+	}
+	if err := makeRuntimeDir(r.RuntimeDir); err != nil {
+		return orchestrator.Result{}, never(fmt.Errorf("start %s: %w", a.Launch, err))
+	}
 	launch, err := agent.Prepare(spec)
 	if err != nil {
 		return orchestrator.Result{}, prepareFailure(err)
 	}
+	r.seals.learn(launch.Launch, launch.Checks)
 	crash.Point("prepare agent", a.Role)
-	if err := r.openPane(ctx, a, launch); err != nil {
+	if err := r.handOver(ctx, a, launch, pane); err != nil {
 		return orchestrator.Result{}, err
 	}
 	return orchestrator.Result{
 		Provider: launch.Provider, Model: or(spec.Model, spec.Provider.DefaultModel), PromptSHA256: sum, CLISession: launch.CLISession,
 	}, nil
+}
+
+// awaitsHost reports whether the agent-exec of a live pane is still without its environment:
+// the host that opened the pane was killed before it could hand it over.
+func awaitsHost(dir string) bool {
+	launch, err := agent.ReadLaunch(dir)
+	return err == nil && launch.Socket != "" && !agent.Started(dir)
 }
 
 // prepareFailure tells faults of the configuration from those that may pass.
@@ -74,9 +92,10 @@ func (r *runner) adopt(ctx context.Context, a orchestrator.Args, dir string, pan
 		return orchestrator.Result{}, never(err)
 	}
 	if found && !pane.Dead {
-		// Behind a pipe stands who takes what was lent for it, even if it has not yet.
 		if !pane.Piped {
 			r.record(ctx, pane.ID, launch)
+		} else {
+			r.recorders.expect(launch.Launch)
 		}
 		if err := r.notePane(a, pane); err != nil {
 			return orchestrator.Result{}, err
@@ -105,16 +124,38 @@ func (r *runner) notePane(a orchestrator.Args, pane tmux.Pane) error {
 // openTime bounds the making of a window once it has begun.
 const openTime = 15 * time.Second
 
-// openPane makes the window in which agent-exec runs the prepared launch. Once begun it
-// is not interrupted: a window left half-made would run without anybody knowing. The
-// file with the environment stays after an error, because a window may be about to read
-// it; the next try replaces it and the end of the launch removes it.
-func (r *runner) openPane(ctx context.Context, a orchestrator.Args, launch agent.Launch) error {
+// handOver makes agent-exec run the prepared launch in pane, or in a new one, and gives it
+// the environment. Once begun it is not interrupted: a window left half-made would run
+// without anybody knowing. After an error the next try finds the pane and goes on there.
+func (r *runner) handOver(ctx context.Context, a orchestrator.Args, launch agent.Launch, pane tmux.Pane) error {
 	if err := ctx.Err(); err != nil {
 		return errors.Join(err, launch.Discard())
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTime)
 	defer cancel()
+	offer, err := launch.Offer(r.launchDir(a.Launch))
+	if err != nil {
+		return err
+	}
+	defer offer.Close()
+	if pane.ID == "" {
+		if pane, err = r.openPane(ctx, a, launch); err != nil {
+			return err
+		}
+		crash.Point("open pane", a.Role)
+	}
+	if !pane.Piped {
+		r.record(ctx, pane.ID, launch)
+	}
+	if err := offer.Serve(ctx, pane.PID); err != nil {
+		return fmt.Errorf("start %s: %w", a.Launch, err)
+	}
+	crash.Point("hand over", a.Role)
+	return r.notePane(a, pane)
+}
+
+// openPane makes the window in which agent-exec waits for its environment.
+func (r *runner) openPane(ctx context.Context, a orchestrator.Args, launch agent.Launch) (tmux.Pane, error) {
 	options := map[string]string{tagSession: r.sess.Name(), tagRole: a.Role, tagLaunch: a.Launch}
 	if a.Task != "" {
 		options[tagTask] = a.Task
@@ -123,11 +164,9 @@ func (r *runner) openPane(ctx context.Context, a orchestrator.Args, launch agent
 		Command: []string{r.Self, "agent-exec", r.launchDir(a.Launch)}, Dir: launch.Cwd, Options: options,
 	})
 	if err != nil {
-		return fmt.Errorf("start %s: %w", a.Launch, err)
+		return tmux.Pane{}, fmt.Errorf("start %s: %w", a.Launch, err)
 	}
-	crash.Point("open pane", a.Role)
-	r.record(ctx, pane.ID, launch)
-	return r.notePane(a, pane)
+	return pane, nil
 }
 
 // launchSpec gathers what a launch is made of.
@@ -200,7 +239,7 @@ func (r *runner) resumable(a orchestrator.Args, p agent.Provider, s *orchestrato
 func (r *runner) environment(a orchestrator.Args, s *orchestrator.State) agent.EnvSpec {
 	name := strings.ReplaceAll(orchestrator.AgentKey(a.Role, a.Task), "/", "-")
 	env := agent.EnvSpec{
-		Path: r.agentPath(), Home: filepath.Join(Homes(r.StateHome, r.sess.Dir), name),
+		Path: r.agentPath(), Home: filepath.Join(r.place.homes(r.StateHome), name),
 		Logins: r.logins(), Author: r.project.User.Name, Email: r.project.User.Mail,
 		Extra: r.allowedEnvironment(), Lookup: r.Environ,
 	}
@@ -218,12 +257,6 @@ func (r *runner) allowedEnvironment() map[string]string {
 		}
 	}
 	return allowed
-}
-
-// Homes is the directory of the private homes of a session's agents. It holds what their
-// programs remember, and goes with the session.
-func Homes(stateHome, dir string) string {
-	return filepath.Join(stateHome, "homes", placeName(dir))
 }
 
 func (r *runner) agentPath() string {

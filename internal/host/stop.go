@@ -102,7 +102,7 @@ func (r *runner) endLaunch(ctx context.Context, key, launch string) error {
 	if err != nil && !errors.Is(err, tmux.ErrNoAnswer) {
 		return fmt.Errorf("stop %s: %w", launch, err)
 	}
-	record, unknown := agent.ReadLaunch(r.launchDir(launch))
+	_, unknown := agent.ReadLaunch(r.launchDir(launch))
 	if process := r.panes.process(pane, found, key, launch); process.PID > 0 && unknown == nil {
 		if err := agent.Stop(ctx, process, r.launchDir(launch)); err != nil {
 			return err
@@ -114,10 +114,9 @@ func (r *runner) endLaunch(ctx context.Context, key, launch string) error {
 			return fmt.Errorf("stop %s: %w", launch, err)
 		}
 	}
-	if unknown != nil {
-		record = agent.Unprepared(r.RuntimeDir, r.launchDir(launch))
-	}
-	if err := record.Discard(); err != nil {
+	// The place of its files follows from that of the launch; what launch.json says of it does
+	// not count.
+	if err := agent.Unprepared(r.RuntimeDir, r.launchDir(launch)).Discard(); err != nil {
 		return err
 	}
 	crash.Point("discard launch", launch)

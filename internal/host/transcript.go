@@ -1,92 +1,44 @@
 package host
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
-	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/tmux"
 )
 
 // maxTranscript is where the record of a launch is cut.
 const maxTranscript = 20 << 20
 
-const cutNotice = "\n[agentmux: the transcript is cut here]\n"
+const (
+	// recorderPause is how long a recorder waits before it looks for a host again.
+	recorderPause = 50 * time.Millisecond
+	// orphanTime is how long a recorder whose server has ended, too, looks for a host.
+	orphanTime = 5 * time.Second
+)
 
-// record has everything a pane prints written down, secrets taken out. A pane without
-// its transcript is no reason to stop.
-func (r *runner) record(ctx context.Context, pane string, launch agent.Launch) {
-	if !r.cfg.Session.Transcripts {
-		return
-	}
-	err := r.lendSecrets(launch)
-	if err == nil {
-		err = r.panes.server.Pipe(ctx, pane, []string{r.Self, "transcript", r.sess.Dir, launch.Launch})
-	}
-	if err != nil {
-		_, back := launch.Borrow() // nobody else will
-		err = errors.Join(err, back)
-	}
-	if err != nil && !errors.Is(err, tmux.ErrNoPane) {
-		r.Log.Warn("no transcript", "session", r.sess.Name(), "launch", launch.Launch, "err", err)
-	}
+// A recording is what a recorder says first: whose words follow, and where they begin in the
+// transcript. Start is -1 before a host has said so.
+type recording struct {
+	Launch string `json:"launch"`
+	Start  int64  `json:"start"`
 }
 
-// A lent value is one the process behind a pane's pipe looks for, by the name that stands
-// in its place.
-type lent struct{ Name, Value string }
-
-// lendSecrets tells the process behind the pane's pipe what this one keeps secret.
-func (r *runner) lendSecrets(launch agent.Launch) error {
-	var values []lent
-	for _, v := range r.redactor.Values() {
-		values = append(values, lent{v.Name, v.Secret.Reveal()})
-	}
-	data, err := json.Marshal(values)
-	if err != nil {
-		return fmt.Errorf("encode secrets: %w", err)
-	}
-	return launch.Lend(data)
-}
-
-// borrowed is a redactor that knows what the host lent for the launch in dir. The host
-// always lends something, so where nothing is, the launch has ended or another reader took
-// it: a text written without it could hold a secret.
-func borrowed(dir string) (*redact.Redactor, error) {
-	r := redact.New()
-	launch, err := agent.ReadLaunch(dir)
-	if err != nil {
-		return nil, err
-	}
-	data, err := launch.Borrow()
-	if err != nil {
-		return nil, err
-	}
-	if len(data) == 0 {
-		return nil, errors.New("the secrets to take out are not known")
-	}
-	var values []lent
-	if err := json.Unmarshal(data, &values); err != nil {
-		return nil, fmt.Errorf("read lent secrets: %w", err)
-	}
-	for _, v := range values {
-		if err := r.Add(v.Name, v.Value); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
-}
-
-// Transcript writes what comes from in to transcripts/<launch>.log of the session in dir,
-// as text and redacted, until in ends. It is the work of the process behind a pane's pipe.
-func Transcript(in io.Reader, dir, launch string) error {
+// Transcript has what comes from in written to transcripts/<launch>.log of the session in
+// dir, as text, until in ends. It is the work of the process behind a pane's pipe. That one
+// knows no secret, as every agent of the user could read its memory: the host takes them out
+// and writes. A host that is gone is followed by the next one, which hears everything again.
+func Transcript(ctx context.Context, in io.Reader, dir, launch string) error {
 	if launch != filepath.Base(launch) {
 		return fmt.Errorf("transcript: bad launch %q", launch)
 	}
@@ -94,62 +46,144 @@ func Transcript(in io.Reader, dir, launch string) error {
 	if err != nil {
 		return err
 	}
-	redactor, err := borrowed(sess.Path(session.LaunchesDir, launch))
-	if err != nil {
-		return fmt.Errorf("transcript: %w", err)
-	}
-	file := sess.Path(session.TranscriptsDir, launch+".log")
-	f, err := session.OpenLog(file)
-	if err != nil {
-		return fmt.Errorf("transcript: %w", err)
-	}
-	defer f.Close()
-	out, err := newRecord(f, redactor)
-	if err != nil {
-		return fmt.Errorf("transcript: %w", err)
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
-}
-
-// printed writes down what a program prints: as text, redacted, and cut.
-type printed struct {
-	plainText
-	redacted io.Closer
-}
-
-func newRecord(f *os.File, r *redact.Redactor) (*printed, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	out := r.Writer(&capped{f: f, left: maxTranscript - info.Size()})
-	return &printed{plainText: plainText{out: out}, redacted: out}, nil
-}
-
-// Close writes what was held back and leaves the file open.
-func (p *printed) Close() error { return p.redacted.Close() }
-
-// capped writes to f as long as there is room, then a notice, then nothing.
-type capped struct {
-	f    *os.File
-	left int64
-	cut  bool
-}
-
-func (c *capped) Write(p []byte) (int, error) {
-	if c.left <= 0 {
-		if !c.cut {
-			c.cut = true
-			_, err := io.WriteString(c.f, cutNotice)
-			return len(p), err
+	said := &backlog{changed: make(chan struct{}, 1)}
+	go func() {
+		_, _ = io.Copy(&plainText{out: said}, in) // its end is all there is to know
+		said.end()
+	}()
+	hello := recording{Launch: launch, Start: -1}
+	parent, last := os.Getppid(), time.Now()
+	for {
+		err := said.tell(ctx, sess.ReadRuntime().Recorder, &hello)
+		if err == nil {
+			return nil
 		}
-		return len(p), nil
+		if !errors.Is(err, errNoHost) || !said.ended() || os.Getppid() == parent && exists(dir) {
+			last = time.Now()
+		}
+		if time.Since(last) > orphanTime {
+			return fmt.Errorf("transcript: %w", err)
+		}
+		pause := time.NewTimer(recorderPause)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return fmt.Errorf("transcript: %w", ctx.Err())
+		case <-pause.C:
+		}
 	}
-	n := min(int64(len(p)), c.left)
-	c.left -= n
-	if _, err := c.f.Write(p[:n]); err != nil {
-		return 0, err
-	}
+}
+
+// errNoHost means that no host takes the words of a pane at the moment.
+var errNoHost = errors.New("no host takes what the agent prints")
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// backlog keeps what an agent has printed, as far as a transcript holds it. One goroutine
+// writes, one tells.
+type backlog struct {
+	mu      sync.Mutex
+	text    []byte
+	over    bool
+	changed chan struct{}
+}
+
+// Write takes all of p, and forgets what no transcript has room for.
+func (b *backlog) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	// One byte more than there is room for: so the host sees that there was more.
+	b.text = append(b.text, p[:min(len(p), maxTranscript+1-len(b.text))]...)
+	b.mu.Unlock()
+	b.wake()
 	return len(p), nil
+}
+
+func (b *backlog) end() {
+	b.mu.Lock()
+	b.over = true
+	b.mu.Unlock()
+	b.wake()
+}
+
+func (b *backlog) wake() {
+	select {
+	case b.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (b *backlog) ended() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.over
+}
+
+// from returns what there is behind the first n bytes.
+func (b *backlog) from(n int) (text []byte, over bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text[n:], b.over
+}
+
+// tell gives a host everything from the start, and returns nil when that one has written it.
+func (b *backlog) tell(ctx context.Context, socket string, hello *recording) error {
+	if socket == "" {
+		return errNoHost
+	}
+	conn, err := shield.Dial(socket, recorderLimit)
+	if err != nil {
+		return errors.Join(errNoHost, err)
+	}
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	if err := greet(conn, in, hello); err != nil {
+		return err
+	}
+	answer := make(chan error, 1)
+	go func() {
+		_, err := in.ReadByte()
+		answer <- err
+	}()
+	for told, closed := 0, false; ; {
+		text, over := b.from(told)
+		n, err := conn.Write(text)
+		if err != nil {
+			return err
+		}
+		told += n
+		if over && !closed {
+			closed = true
+			if err := conn.CloseWrite(); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-b.changed:
+		case err := <-answer:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// greet says whose words follow, and learns where they begin.
+func greet(conn net.Conn, in *bufio.Reader, hello *recording) error {
+	if err := conn.SetDeadline(time.Now().Add(recorderLimit)); err != nil {
+		return err
+	}
+	if err := json.NewEncoder(conn).Encode(hello); err != nil {
+		return err
+	}
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(line, hello); err != nil {
+		return err
+	}
+	return conn.SetDeadline(time.Time{})
 }

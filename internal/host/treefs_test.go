@@ -12,7 +12,7 @@ import (
 func TestFilesShowsTheSettingsOfACommit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
-	r.write(".agentmux/config.yaml", "version: 2\nlimits: {research: 7}\n")
+	r.write(".agentmux/config.yaml", "version: 2\nlimits: {research: 3}\n")
 	r.write(".agentmux/workflows/mine.yaml", "version: 1\n")
 	r.write(".agentmux/prompts/agents/coder.md", "Be kind.\n")
 	if err := os.Symlink("/etc/hostname", r.project+"/.agentmux/link"); err != nil {
@@ -21,7 +21,7 @@ func TestFilesShowsTheSettingsOfACommit(t *testing.T) {
 	r.git("add", "-A")
 	r.git("commit", "-q", "-m", "settings")
 	commit := r.git("rev-parse", "HEAD")
-	r.write(".agentmux/config.yaml", "version: 2\nlimits: {research: 9}\n")
+	r.write(".agentmux/config.yaml", "version: 2\nlimits: {research: 2}\n")
 	project, err := r.host.Project(t.Context(), r.project, r.config)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestFilesShowsTheSettingsOfACommit(t *testing.T) {
 		t.Errorf("a file outside: %v", err)
 	}
 	c, problems := config.Load(config.Sources{Project: files, ProjectPrefix: commit[:7] + ":"})
-	if c == nil || c.Limits.Research != 7 {
+	if c == nil || c.Limits.Research != 3 {
 		t.Errorf("config %+v, %v", c, problems.Lines())
 	}
 }

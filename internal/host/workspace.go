@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/crash"
@@ -22,24 +24,42 @@ var robot = gitrepo.Signature{Name: "agentmux", Mail: "agentmux@localhost"}
 // workspaces is the directory of the session's workspaces. It is this session's alone, so
 // that it can be removed as a whole.
 func (r *runner) workspaces() string {
-	root := r.cfg.Workspace.Root
-	if root == "" {
-		root = filepath.Join(r.StateHome, "workspaces")
-	}
-	return filepath.Join(root, placeName(r.sess.Dir))
+	return filepath.Join(r.workspaceRoot(), r.place.String())
 }
 
-// placeName names what belongs to the session in dir where all projects meet: a session's
-// own name is unique in its project only.
-func placeName(dir string) string { return filepath.Base(dir) + "-" + shortHash(dir) }
+func (r *runner) workspaceRoot() string {
+	return or(r.cfg.Workspace.Root, filepath.Join(r.StateHome, "workspaces"))
+}
 
-// owns reports whether a workspace that the state records lies where this session's do,
-// whatever workspace.root was then. Older sessions have a directory by their name alone, in
-// which workspaces of another project may lie, too.
+// owns reports whether a workspace that the state records lies where this session's do: below
+// a root of now, or of a time when a host noted it. Older sessions have a directory by their
+// name alone, in which workspaces of another project may lie, too.
 func (r *runner) owns(workspace string) bool {
-	parent := filepath.Base(filepath.Dir(workspace))
-	return filepath.IsAbs(workspace) && filepath.Clean(workspace) == workspace &&
-		(parent == placeName(r.sess.Dir) || parent == r.sess.Name())
+	if !filepath.IsAbs(workspace) || filepath.Clean(workspace) != workspace {
+		return false
+	}
+	roots := []string{r.workspaceRoot(), filepath.Join(r.StateHome, "workspaces")}
+	if note, err := r.register().Read(r.place.id); err == nil {
+		roots = append(roots, note.Roots...)
+	}
+	parent := filepath.Dir(workspace)
+	return slices.Contains(roots, filepath.Dir(parent)) &&
+		(filepath.Base(parent) == r.place.String() || filepath.Base(parent) == r.sess.Name())
+}
+
+// lostWorkspaces names those whose directories are gone, or are not this session's.
+func (r *runner) lostWorkspaces(s *orchestrator.State) []string {
+	var lost []string
+	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
+		path := s.Workspaces[name].Path
+		if path == "" {
+			continue
+		}
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || !r.owns(path) {
+			lost = append(lost, name)
+		}
+	}
+	return lost
 }
 
 // workspacePath is where a workspace lies: a new visit or another base is another
@@ -84,6 +104,9 @@ func dropWorkspace(dir string) error {
 	if err := os.Remove(dir + ".setup"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if err := os.RemoveAll(asideDir(dir)); err != nil {
+		return err
+	}
 	return gitrepo.RemoveWorkspace(dir)
 }
 
@@ -101,7 +124,7 @@ func (r *runner) snapshot(ctx context.Context, a orchestrator.Args) (gitrepo.Sna
 	for range snapshotTries {
 		snap, err := r.repo.Snapshot(ctx, gitrepo.SnapshotSpec{
 			Workspace: a.Dir, Index: gitrepo.WorkspaceIndex(a.Dir), Base: a.Base, MaxGrowth: maxGrowth,
-			NameProblem: outgate.NameProblem, Masked: left,
+			NameProblem: outgate.NameProblem, Masked: slices.Concat(left, clearedSettings(a.Dir)),
 		})
 		var refused *gitrepo.RefusedError
 		if !errors.As(err, &refused) {
@@ -139,7 +162,7 @@ func (r *runner) integrate(ctx context.Context, e orchestrator.Effect, s *orches
 		head = s.BaseSHA
 	}
 	res, err := r.repo.Integrate(ctx, gitrepo.IntegrateSpec{
-		Session: r.sess.Name(), Launch: a.Launch, Task: a.Task, Tree: snap.Tree, Base: a.Base,
+		Session: r.place.String(), Launch: a.Launch, Task: a.Task, Tree: snap.Tree, Base: a.Base,
 		Last: string(s.Workspaces[a.Workspace].Snapshot), Head: head, Owned: a.Owned, Author: robot, Date: a.Date.Time,
 	})
 	if err != nil {
@@ -170,7 +193,7 @@ func (r *runner) preserve(ctx context.Context, e orchestrator.Effect, _ *orchest
 		return orchestrator.Result{}, err
 	}
 	commit, err := r.repo.Preserve(ctx, gitrepo.PreserveSpec{
-		Session: r.sess.Name(), Task: a.Task, Tree: snap.Tree, Base: a.Base, Author: robot, Date: a.Date.Time,
+		Session: r.place.String(), Task: a.Task, Tree: snap.Tree, Base: a.Base, Author: robot, Date: a.Date.Time,
 	})
 	return orchestrator.Result{Commit: commit, Snapshot: snap.Tree}, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // Build makes the picture of a session from its state, the phase ids of its
@@ -23,10 +24,11 @@ func Build(s *orchestrator.State, phases []string, records []orchestrator.Event,
 		Sandbox: "none (agents run as you)", Elapsed: elapsed(s, f, now), Paused: s.Paused, Parked: s.Parked(),
 		Phases: phaseRows(s, phases, f, now), Groups: groups(s), Agents: agents(s, f, now),
 		Reviews: reviews(s), Research: research(s), Recent: recent(records, now.Location()),
-		Question: question(s), Outcome: outcome(s, f),
+		Question: question(s), Outcome: outcome(s, records),
 	}
 	if s.Gate != nil && !s.Ended() {
-		v.Gate = gateNoun(s.Gate.Name)
+		v.Gate, v.Digest = story.GateNoun(s.Gate.Name), s.GateDigest()
+		v.Why = plain(story.GateWhy(s.Gate.Reason))
 	}
 	if s.Schedule != nil && s.SubplanCount > 0 {
 		v.Plan = fmt.Sprintf("%d of %d done", len(s.CompletedSubplans), s.SubplanCount)
@@ -54,13 +56,6 @@ func pullRequest(s *orchestrator.State) string {
 	return plain(text)
 }
 
-func gateNoun(gate string) string {
-	if gate == orchestrator.GatePlan {
-		return "plan"
-	}
-	return "result"
-}
-
 func elapsed(s *orchestrator.State, f folded, now time.Time) time.Duration {
 	if s.Ended() && !f.ended.IsZero() {
 		now = f.ended
@@ -85,22 +80,18 @@ func headline(s *orchestrator.State, v View) string {
 	return plain(s.Phase)
 }
 
-func outcome(s *orchestrator.State, f folded) *Outcome {
+// outcome is told as status tells it.
+func outcome(s *orchestrator.State, records []orchestrator.Event) *Outcome {
 	if !s.Ended() {
 		return nil
 	}
+	st := story.Tell(s, records, story.Facts{Name: s.SessionID, Running: true})
 	o := &Outcome{Word: strings.ReplaceAll(plain(string(s.Outcome)), "_", " "), Good: s.Outcome == orchestrator.OutcomeDone}
-	reason := f.reason
-	if reason == "" {
-		reason = string(s.Cause)
-	}
+	reason := st.Sentence
 	if reason == "" {
 		reason = strings.ReplaceAll(string(s.OutcomeReason), "_", " ")
 	}
-	o.Reason = plain(reason)
-	if s.Parked() || s.Phase == orchestrator.PhaseFailed {
-		o.Next = "agentmux resume " + plain(s.SessionID)
-	}
+	o.Reason, o.Next = plain(reason), plain(st.Next())
 	return o
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/monitor/paint"
+	"github.com/agentmux/agentmux/orchestrator"
 )
 
 // decision is what waits for a person, with the keys that answer it.
@@ -18,11 +19,27 @@ func decision(v View, width int) []line {
 		lines = []line{
 			rule(width),
 			plainLine("The "+v.Gate+" waits for your approval.", paint.Ask),
-			keys("a", "approve"), keys("c", "ask for changes"),
 		}
+		lines = append(lines, askedLines(v, width)...)
+		lines = append(lines, keys("a", "approve"), keys("c", "ask for changes"))
 	}
 	if v.Question != nil {
 		lines = append(lines, questionLines(*v.Question, width)...)
+	}
+	return lines
+}
+
+// askedLines say what a gate asks about, and where to see it.
+func askedLines(v View, width int) (lines []line) {
+	text := "agentmux diff " + v.Session
+	if v.Digest != "" {
+		text += " (" + orchestrator.ShortDigest(v.Digest) + ")"
+	}
+	if v.Changes != "" {
+		text = v.Changes + ": " + text
+	}
+	for _, text := range append(paint.Wrap(v.Why, width, maxAsked), paint.Wrap(text, width, maxAsked)...) {
+		lines = append(lines, plainLine(text, paint.Plain))
 	}
 	return lines
 }
@@ -39,7 +56,7 @@ func questionLines(q Question, width int) []line {
 		title += fmt.Sprintf(" (%d more)", q.More)
 	}
 	lines := []line{rule(width), plainLine(title, paint.Ask)}
-	for _, text := range wrap(q.Text, width, maxAsked) {
+	for _, text := range paint.Wrap(q.Text, width, maxAsked) {
 		lines = append(lines, plainLine(text, paint.Plain))
 	}
 	for i, option := range q.Options {
@@ -56,14 +73,14 @@ func outcomeLines(v View, width int) []line {
 		good = paint.Good
 	}
 	lines := []line{rule(width), plainLine("Outcome: "+v.Outcome.Word, good)}
-	for _, text := range wrap(v.Outcome.Reason, width, maxAsked) {
+	for _, text := range paint.Wrap(v.Outcome.Reason, width, maxAsked) {
 		lines = append(lines, plainLine(text, paint.Plain))
 	}
 	if v.PR != "" {
 		lines = append(lines, plainLine("pull request "+v.PR, paint.Plain))
 	}
 	if v.Outcome.Next != "" {
-		for _, text := range wrap("next: "+v.Outcome.Next, width, maxAsked) {
+		for _, text := range paint.Wrap("next: "+v.Outcome.Next, width, maxAsked) {
 			lines = append(lines, plainLine(text, paint.Plain))
 		}
 	}
@@ -85,7 +102,11 @@ func keyHelp(v View, width int) []line {
 	default:
 		parts = []string{"p pause", "r retry", "s stop"}
 	}
-	parts = append(parts, "q quit")
+	if v.Stays {
+		parts = append(parts, "q detach")
+	} else {
+		parts = append(parts, "q quit")
+	}
 	left := piece{strings.Join(parts, "  "), paint.Faint}
 	note := ""
 	if !v.Running && v.Outcome == nil {

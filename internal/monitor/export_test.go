@@ -10,7 +10,7 @@ import (
 )
 
 // NewModel is the program's model with a view that is there already.
-func NewModel(v View, send func(orchestrator.Payload) error) tea.Model {
+func NewModel(v View, send func(orchestrator.Payload) (string, error)) tea.Model {
 	return model{view: v, send: send, now: time.Now, width: 80, height: 40}
 }
 

@@ -17,7 +17,6 @@ type folded struct {
 	since  map[string]bool          // phases entered since
 	agents map[string]known
 	ended  time.Time
-	reason string // why it ended, in a sentence
 }
 
 // known is what the records tell of an agent's newest launch.
@@ -38,12 +37,9 @@ func fold(records []orchestrator.Event) folded {
 				f.spent[text(e, "phase")] = spent + time.Duration(number(e, "seconds"))*time.Second
 			}
 		case orchestrator.EvResumed:
-			f.ended, f.reason = time.Time{}, ""
+			f.ended = time.Time{}
 		case orchestrator.EvDone, orchestrator.EvNeedsHuman, orchestrator.EvFailed, orchestrator.EvCanceled:
 			f.ended = e.TS.Time
-			if f.reason = text(e, "text"); e.Type == orchestrator.EvFailed {
-				f.reason = text(e, "cause")
-			}
 		default:
 			f.agent(e)
 		}
@@ -105,19 +101,4 @@ func number(e orchestrator.Event, name string) int {
 		return n
 	}
 	return 0
-}
-
-func texts(e orchestrator.Event, name string) []string {
-	var out []string
-	switch list := e.Data[name].(type) {
-	case []string:
-		return list
-	case []any:
-		for _, item := range list {
-			if s, ok := item.(string); ok {
-				out = append(out, s)
-			}
-		}
-	}
-	return out
 }

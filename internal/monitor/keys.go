@@ -33,7 +33,7 @@ func (m model) key(msg tea.KeyMsg) (model, tea.Cmd) {
 	}
 	name := msg.String()
 	if name == "q" || name == "ctrl+c" {
-		return m, tea.Quit
+		return m, m.leave()
 	}
 	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= maxOptions {
 		return m.option(n)
@@ -45,6 +45,14 @@ func (m model) key(msg tea.KeyMsg) (model, tea.Cmd) {
 	return m, nil
 }
 
+// leave ends the monitor, or lets the person go who looks at one that stays.
+func (m model) leave() tea.Cmd {
+	if m.detach == nil {
+		return tea.Quit
+	}
+	return func() tea.Msg { return left{m.detach()} }
+}
+
 // command sends a command without keeping the screen waiting.
 func (m model) command(name string, args map[string]any) tea.Cmd {
 	send := m.send
@@ -52,7 +60,8 @@ func (m model) command(name string, args map[string]any) tea.Cmd {
 		if send == nil {
 			return sent{name: name, err: errNoSender}
 		}
-		return sent{name: name, err: send(orchestrator.Payload{Name: name, Args: args, Source: "monitor"})}
+		became, err := send(orchestrator.Payload{Name: name, Args: args, Source: "monitor"})
+		return sent{name: name, became: became, err: err}
 	}
 }
 
@@ -65,7 +74,7 @@ func (m model) approve() (model, tea.Cmd) {
 	if m.view.Gate == "" {
 		return m.say("nothing waits for approval")
 	}
-	return m, m.command("approve", nil)
+	return m, m.command("approve", map[string]any{"of": m.view.Digest})
 }
 
 func (m model) changes() (model, tea.Cmd) {

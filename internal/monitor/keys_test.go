@@ -78,12 +78,12 @@ func TestKeysBecomeCommands(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			m := monitor.NewModel(c.picture.view(), func(p orchestrator.Payload) error {
+			m := monitor.NewModel(c.picture.view(), func(p orchestrator.Payload) (string, error) {
 				if p.Source != "monitor" {
 					t.Errorf("source %q, want monitor", p.Source)
 				}
 				got = append(got, describe(p))
-				return nil
+				return "done", nil
 			})
 			if _, quit := press(t, m, strings.Split(c.keys, "|")...); quit {
 				t.Error("the monitor quit")
@@ -104,7 +104,7 @@ func TestQuitKeys(t *testing.T) {
 }
 
 func TestInputAndFateOfACommandAreShown(t *testing.T) {
-	m := monitor.NewModel(gated().view(), func(orchestrator.Payload) error { return errors.New("the log is\x1b[2J busy") })
+	m := monitor.NewModel(gated().view(), func(orchestrator.Payload) (string, error) { return "", errors.New("the log is\x1b[2J busy") })
 	m, _ = press(t, m, "c", "w", "h", "y")
 	if text := m.View(); !strings.Contains(text, "What is to be changed?") || !strings.Contains(text, "> why_") {
 		t.Errorf("the open input is not shown:\n%s", text)

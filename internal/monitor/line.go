@@ -39,7 +39,7 @@ func textInk(mark string) paint.Ink {
 
 // fit lays the line out in width columns.
 func (l line) fit(width int, p paint.Palette) string {
-	right := clip(l.right.text, width*2/3)
+	right := paint.Clip(l.right.text, width*2/3)
 	room := width
 	if right != "" {
 		room -= paint.Width(right) + 1
@@ -47,7 +47,7 @@ func (l line) fit(width int, p paint.Palette) string {
 	var b strings.Builder
 	used := 0
 	for _, piece := range l.left {
-		text := clip(piece.text, room-used)
+		text := paint.Clip(piece.text, room-used)
 		used += paint.Width(text)
 		b.WriteString(p.Paint(text, piece.ink))
 		if text != piece.text {
@@ -75,7 +75,7 @@ func columns(left, right []line, width int, p paint.Palette) []string {
 			r = right[i].fit(width-gutter-half, p)
 		}
 		if r != "" {
-			l = pad(l, half+gutter)
+			l = paint.Pad(l, half+gutter)
 		}
 		out = append(out, l+r)
 	}

@@ -15,6 +15,10 @@ type reader struct {
 	follower *session.Follower
 	phases   []string
 	shown    func(string) string // nil: texts as they are
+	changes  func(*orchestrator.State) string
+	asked    string // what changes said of the gate with this digest
+	digest   string
+	stays    bool // the monitor runs in the session's tmux
 
 	seen    fs.FileInfo // state.json as it was read last
 	state   *orchestrator.State
@@ -52,11 +56,23 @@ func (r *reader) view(now time.Time) (View, error) {
 	}
 	// Seconds are shown; less than that would make every look a change.
 	v := Build(r.state, r.phases, r.records, now.Truncate(time.Second))
-	v.Running = session.Running(r.session.Dir)
+	v.Changes = r.asks()
+	v.Running, v.Stays = session.Running(r.session.Dir), r.stays
 	if r.shown != nil {
 		v.pass(r.shown)
 	}
 	return v, nil
+}
+
+// asks says what the open gate is about, which one look answers.
+func (r *reader) asks() string {
+	if digest := r.state.GateDigest(); digest != r.digest {
+		r.asked, r.digest = "", digest
+		if digest != "" && r.changes != nil {
+			r.asked = r.changes(r.state)
+		}
+	}
+	return r.asked
 }
 
 func (r *reader) changed(info fs.FileInfo) bool {

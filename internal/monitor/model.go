@@ -20,16 +20,21 @@ type looked struct {
 
 // sent is the fate of a command.
 type sent struct {
-	name string
-	err  error
+	name   string
+	became string
+	err    error
 }
+
+// left is the fate of taking the terminal off.
+type left struct{ err error }
 
 type tick struct{}
 
 // model is the program's state; the terminal's loop owns it.
 type model struct {
 	reader  *reader
-	send    func(orchestrator.Payload) error
+	send    func(orchestrator.Payload) (string, error)
+	detach  func() error // nil: quit
 	now     func() time.Time
 	palette paint.Palette
 
@@ -68,9 +73,13 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.view = msg.view
 		}
 	case sent:
-		m.told, m.bad = msg.name+": recorded", false
+		m.told, m.bad = msg.name+": "+plain(msg.became), false
 		if msg.err != nil {
 			m.told, m.bad = msg.name+": "+plain(msg.err.Error()), true
+		}
+	case left:
+		if m.told = ""; msg.err != nil {
+			m.told, m.bad = "detach: "+plain(msg.err.Error()), true
 		}
 	case tea.KeyMsg:
 		m, cmd = m.key(msg)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/monitor/paint"
@@ -22,7 +21,16 @@ type Options struct {
 	// Send records a command of the person at the keys: Name, Args and Source
 	// are set, Actor and SourceID are the caller's to add. It may be called
 	// from any goroutine. nil: the monitor only shows.
-	Send func(orchestrator.Payload) error
+	// It returns what became of it.
+	Send func(orchestrator.Payload) (became string, err error)
+
+	// Changes says in a few words what the open gate asks about. nil: nothing is said.
+	Changes func(*orchestrator.State) string
+
+	// Detach takes the person's terminal off the tmux in which the monitor runs. nil: it runs
+	// by itself. With it, the keys that quit call it, and the monitor stays for whoever comes
+	// next.
+	Detach func() error
 
 	// Shown makes text of agents and strangers fit to be seen, as taking secrets out of
 	// it. nil: as it is.
@@ -40,11 +48,12 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("monitor: %w", err)
 	}
-	r.shown = o.Shown
-	if !isTerminal(o.Out) {
+	r.shown, r.changes = o.Shown, o.Changes
+	if !paint.Terminal(o.Out) {
 		return once(r, o.Out)
 	}
-	m := model{reader: r, send: o.Send, now: time.Now, palette: paint.New(o.Out)}
+	r.stays = o.Detach != nil
+	m := model{reader: r, send: o.Send, detach: o.Detach, now: time.Now, palette: paint.New(o.Out)}
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
 		tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithFPS(frames))
 	_, err = p.Run()
@@ -55,15 +64,6 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("monitor: %w", err)
 	}
 	return nil
-}
-
-func isTerminal(out io.Writer) bool {
-	f, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // onceWidth is the width of a picture that is not for a terminal.

@@ -104,7 +104,7 @@ func heading(v View) []line {
 	lines := []line{{left: []piece{{"agentmux ", paint.Faint}, {v.Headline, headInk(v)}}, right: piece{lasted(v.Elapsed), paint.Faint}}}
 	field := func(name, text string) {
 		if text != "" {
-			lines = append(lines, line{left: []piece{{pad(name, 9), paint.Faint}, {text, paint.Plain}}})
+			lines = append(lines, line{left: []piece{{paint.Pad(name, 9), paint.Faint}, {text, paint.Plain}}})
 		}
 	}
 	field("session", v.Session)

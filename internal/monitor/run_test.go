@@ -45,12 +45,12 @@ func show(dir string) int {
 	if err != nil {
 		return 70
 	}
-	err = monitor.Run(ctx, monitor.Options{Dir: dir, In: in, Out: os.Stdout, Send: func(p orchestrator.Payload) error {
+	err = monitor.Run(ctx, monitor.Options{Dir: dir, In: in, Out: os.Stdout, Send: func(p orchestrator.Payload) (string, error) {
 		data, err := json.Marshal(p)
 		if err != nil {
-			return err
+			return "", err
 		}
-		return os.WriteFile(filepath.Join(base, "sent"), data, 0o600)
+		return "done", os.WriteFile(filepath.Join(base, "sent"), data, 0o600)
 	}})
 	if err != nil {
 		return 71
@@ -194,7 +194,7 @@ func TestRunFollowsASessionInATerminal(t *testing.T) {
 	st.shows("The plan waits for your approval.", "[a] approve")
 
 	st.press("a")
-	st.shows("approve: recorded")
+	st.shows("approve: done")
 	data, err := os.ReadFile(filepath.Join(base, "sent"))
 	if err != nil || !bytes.Contains(data, []byte(`"name":"approve"`)) {
 		t.Errorf("sent %s, %v; want approve", data, err)

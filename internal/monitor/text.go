@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/agentmux/agentmux/internal/monitor/paint"
 )
 
 // plain is text as one line of printable characters: what comes from an agent or
@@ -23,64 +21,6 @@ func plain(text string) string {
 		}
 	}, text)
 	return strings.Join(strings.Fields(mapped), " ")
-}
-
-// clip cuts text to width columns; what was cut shows as "…".
-func clip(text string, width int) string {
-	if paint.Width(text) <= width {
-		return text
-	}
-	if width < 2 {
-		return "…"[:max(0, min(width, 1))*len("…")]
-	}
-	return strings.TrimRight(cutAt(text, width-1), " ") + "…"
-}
-
-// cutAt returns as much of the beginning of text as fits into width columns, at
-// least one character.
-func cutAt(text string, width int) string {
-	used := 0
-	for i, r := range text {
-		used += paint.Width(string(r))
-		if used > width && i > 0 {
-			return text[:i]
-		}
-	}
-	return text
-}
-
-// wrap breaks text into at most limit lines of width columns; a longer word goes on
-// in the next line.
-func wrap(text string, width, limit int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && paint.Width(line)+1+paint.Width(word) <= width {
-			line += " " + word
-			continue
-		}
-		if line != "" {
-			lines = append(lines, line)
-		}
-		line = word
-		for paint.Width(line) > width {
-			head := cutAt(line, width)
-			lines, line = append(lines, head), line[len(head):]
-		}
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	if len(lines) > limit {
-		lines = lines[:limit]
-		lines[limit-1] = clip(lines[limit-1]+" …", width)
-	}
-	return lines
-}
-
-// pad fills text with blanks up to width columns.
-func pad(text string, width int) string {
-	return text + strings.Repeat(" ", max(0, width-paint.Width(text)))
 }
 
 // lasted says a span in the two units that matter: 7s, 4m12s, 2h05m, 3d4h.

@@ -24,6 +24,7 @@ type View struct {
 	Elapsed  time.Duration
 	Headline string // what is going on, in a few words
 	Running  bool   // some process hosts the session
+	Stays    bool   // the person leaves by detaching
 
 	Phases   []Phase
 	Plan     string // "1 of 3 subplans done"; empty before a plan
@@ -34,6 +35,9 @@ type View struct {
 	Recent   []Recent // oldest first
 
 	Gate     string // noun of the open gate; empty when none
+	Digest   string // of what the gate shows
+	Why      string // the gate is open
+	Changes  string // what the gate asks about, in a few words
 	Question *Question
 	Outcome  *Outcome
 	Paused   bool

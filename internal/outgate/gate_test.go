@@ -343,7 +343,7 @@ func TestContentOfLFSPaths(t *testing.T) {
 		"e.bin": pointer + strings.Repeat("x", 1024-len(pointer)), "f.bin": "#!raw", "l.bin": "->d.txt", "old.bin": "-",
 		".gitattributes": "", // lifting the attribute with the same change does not help
 	})
-	if want := "lfs a.bin:0, lfs c.bin:0, lfs enc/x:0, lfs f.bin:0"; findings(got) != want {
+	if want := "lfs a.bin:0, lfs c.bin:0, filter enc/x:0, lfs f.bin:0"; findings(got) != want {
 		t.Errorf("got %s, want %s", findings(got), want)
 	}
 }

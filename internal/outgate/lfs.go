@@ -6,6 +6,7 @@ import (
 )
 
 const (
+	filterLFS   = "lfs"
 	pointerHead = "version https://git-lfs.github.com/spec/v1\n"
 	maxPointer  = 1024
 )
@@ -32,15 +33,24 @@ func (c *check) lfs(ctx context.Context) error {
 		if filters[p] == "" {
 			continue
 		}
-		pointer, err := c.pointer(ctx, ids[p])
-		if err != nil {
-			return err
+		pointer := false
+		if filters[p] == filterLFS {
+			if pointer, err = c.pointer(ctx, ids[p]); err != nil {
+				return err
+			}
 		}
 		if !pointer {
-			c.find(Finding{Rule: "lfs", Path: p, Text: "is kept by a filter such as LFS, and the new content is no pointer"})
+			c.find(filterFinding(p, filters[p]))
 		}
 	}
 	return nil
+}
+
+func filterFinding(path, filter string) Finding {
+	if filter == filterLFS {
+		return Finding{Rule: "lfs", Path: path, Text: "is kept in LFS, and the new content is not a pointer"}
+	}
+	return Finding{Rule: "filter", Path: path, Text: "has a filter of .gitattributes that is not LFS and does not run here: its content would be committed as it is"}
 }
 
 func (c *check) pointer(ctx context.Context, id string) (bool, error) {

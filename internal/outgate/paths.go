@@ -3,50 +3,14 @@ package outgate
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
-// blocked paths run something on checkout, when the directory is opened, in CI, or in
-// an agent, or are refused by GitHub. What agents and editors read counts in any
-// directory.
-var blocked = patterns(
-	".github/workflows/**", ".github/actions/**", ".github/hooks/**", ".gitmodules",
-	"**/.husky/**", "**/.envrc", "**/.devcontainer/**",
-	"**/.vscode/tasks.json", "**/.vscode/settings.json", "**/.vscode/launch.json",
-	"**/.claude/settings*", "**/.claude/hooks/**", "**/.claude/commands/**", "**/.claude/agents/**", "**/.claude/skills/**",
-	"**/.mcp.json", "**/.codex/**", "**/.gemini/**", "**/.cursor/**", "**/.opencode/**", "**/opencode.json", "**/.qwen/**",
-)
-
-// instructions are read by agents: always held.
-var instructions = patterns("**/AGENTS.md", "**/CLAUDE*.md", "**/GEMINI.md", ".github/copilot-instructions.md")
-
 // DefaultProtected are the held paths where nothing else is configured.
 func DefaultProtected() []string { return []string{".github/**", ".agentmux/**", "**/CODEOWNERS"} }
-
-// manifests and their kin are named on top of a pull request, by rule.
-var manifests = []struct {
-	rule string
-	list []pattern
-}{
-	{"dependencies", patterns(
-		"**/go.mod", "**/go.sum", "**/go.work", "**/go.work.sum", "**/package.json", "**/package-lock.json", "**/npm-shrinkwrap.json",
-		"**/yarn.lock", "**/pnpm-lock.yaml", "**/pnpm-workspace.yaml", "**/bun.lock", "**/bun.lockb", "**/deno.json", "**/deno.lock", "**/.npmrc",
-		"**/.yarnrc*", "**/Cargo.toml", "**/Cargo.lock", "**/pyproject.toml", "**/setup.py", "**/setup.cfg", "**/requirements*.txt",
-		"**/Pipfile", "**/Pipfile.lock", "**/poetry.lock", "**/uv.lock", "**/environment.yml", "**/Gemfile", "**/Gemfile.lock", "**/*.gemspec",
-		"**/composer.json", "**/composer.lock", "**/pom.xml", "**/build.gradle*", "**/settings.gradle*", "**/gradle.lockfile",
-		"**/gradle/wrapper/**", "**/*.csproj", "**/packages.lock.json", "**/nuget.config", "**/Package.swift", "**/Package.resolved",
-		"**/Podfile", "**/Podfile.lock", "**/mix.exs", "**/mix.lock", "**/pubspec.yaml", "**/pubspec.lock", "**/flake.nix", "**/flake.lock",
-		"**/conanfile.*", "**/vcpkg.json", "**/stack.yaml", "**/*.cabal", "**/build.sbt", "**/project.clj", "**/deps.edn",
-	)},
-	{"build", patterns("**/Dockerfile*", "**/*.Dockerfile", "**/Containerfile*", "**/docker-compose*", "**/compose.y*ml",
-		"**/Makefile", "**/GNUmakefile", "**/*.mk", "**/CMakeLists.txt", "**/Justfile", "**/Taskfile.y*ml", "**/build.rs")},
-	{"ci", patterns(".gitlab-ci.yml", ".circleci/**", "**/azure-pipelines*.y*ml", ".travis.yml", "**/Jenkinsfile*", "bitbucket-pipelines.yml",
-		".drone.yml", ".buildkite/**", ".woodpecker/**", ".woodpecker.y*ml", "appveyor.yml", ".appveyor.yml", ".cirrus.yml",
-		".teamcity/**", "**/.pre-commit-config.yaml", "**/action.yml", "**/action.yaml")},
-	{"policy", patterns("**/SECURITY.md", "**/LICENSE*", "**/LICENCE*", "**/COPYING*")},
-}
 
 var tests = patterns("**/*_test.*", "**/test_*.py", "**/*.test.*", "**/*.spec.*", "**/*_spec.*", "**/*Test.java", "**/*Tests.java", "**/*Test.kt",
 	"**/*Tests.cs", "**/*Test.php",
@@ -55,11 +19,15 @@ var tests = patterns("**/*_test.*", "**/test_*.py", "**/*.test.*", "**/*.spec.*"
 // paths judges where the change is: added, changed and deleted paths alike, so both
 // names of a rename.
 func (c *check) paths(context.Context) error {
+	protected, allowed := c.protected(), patterns(c.Allow...)
 	for _, ch := range c.changes {
-		c.classify(ch.Path, ch.Path, "")
-		for _, m := range manifests {
-			if matchAny(m.list, ch.Path) {
-				c.name(Note{m.rule, ch.Path, "changed"})
+		// A link in the place of a directory leads to what the patterns name below it.
+		link := ch.OldMode == modeSymlink || ch.NewMode == modeSymlink || ch.NewMode == modeGitlink
+		c.classify(place{ch.Path, ch.Path, "", link}, protected, allowed)
+		parts := fold(ch.Path)
+		for _, g := range tables() {
+			if e, ok := g.find(parts, false); ok && g.Level == levelNamed {
+				c.name(Note{g.Name, ch.Path, e.Why})
 			}
 		}
 		if ch.NewMode == modeExecutable && ch.OldMode != modeExecutable {
@@ -72,19 +40,31 @@ func (c *check) paths(context.Context) error {
 	return nil
 }
 
-// classify blocks or holds shown because of where it is or leads.
-func (c *check) classify(p, shown, how string) {
-	switch {
-	case reachAny(blocked, p):
-		if !matchAny(patterns(c.Allow...), p) {
-			c.find(Finding{Rule: "path.blocked", Path: shown, Text: how + "a path that runs where it is checked out, opened or built"})
-			return
+// A place is a path that is judged, how it is shown, and what leads there from it.
+type place struct {
+	path, shown, how string
+	link             bool // paths below it count, too
+}
+
+// classify blocks or holds a place because of where it is.
+func (c *check) classify(p place, protected, allowed []pattern) {
+	parts := fold(p.path)
+	for _, g := range tables() {
+		e, ok := g.find(parts, p.link)
+		switch {
+		case !ok || g.Level == levelNamed:
+			continue
+		case g.Level == levelHeld:
+			c.hold(Note{"path." + g.Name, p.shown, p.how + e.Why})
+		case matchParts(allowed, parts, false):
+			c.hold(Note{"path.allowed", p.shown, p.how + e.Why})
+		default:
+			c.find(Finding{Rule: "path.blocked", Path: p.shown, Text: p.how + e.Why})
 		}
-		c.hold(Note{"path.allowed", shown, how + "a path that runs where it is checked out, opened or built"})
-	case matchAny(instructions, p):
-		c.hold(Note{"path.instructions", shown, how + "instructions that agents read"})
-	case reachAny(c.protected(), p):
-		c.hold(Note{"path.protected", shown, how + "a protected path"})
+		return
+	}
+	if matchParts(protected, parts, p.link) {
+		c.hold(Note{"path.protected", p.shown, p.how + "a protected path"})
 	}
 }
 
@@ -119,26 +99,14 @@ func patterns(list ...string) []pattern {
 	return out
 }
 
-func matchAny(list []pattern, p string) bool {
-	parts := strings.Split(sanitize.Fold(p), "/")
-	for _, pat := range list {
-		if pat.match(parts, false) {
-			return true
-		}
-	}
-	return false
-}
+func fold(p string) []string { return strings.Split(sanitize.Fold(p), "/") }
 
-// reachAny is matchAny that also takes a path which a pattern leads through: a symlink
-// ".claude" is a way to ".claude/settings.json".
-func reachAny(list []pattern, p string) bool {
-	parts := strings.Split(sanitize.Fold(p), "/")
-	for _, pat := range list {
-		if pat.match(parts, true) {
-			return true
-		}
-	}
-	return false
+func matchAny(list []pattern, p string) bool { return matchParts(list, fold(p), false) }
+
+// matchParts compares a folded path with each pattern. With through it also takes a path
+// which a pattern leads through: a symlink ".claude" is a way to ".claude/settings.json".
+func matchParts(list []pattern, parts []string, through bool) bool {
+	return slices.ContainsFunc(list, func(pat pattern) bool { return pat.match(parts, through) })
 }
 
 // match compares the pattern with a folded path. With through, a path that ends before
@@ -161,11 +129,19 @@ func (pat pattern) match(parts []string, through bool) bool {
 	if len(parts) == 0 {
 		return false
 	}
-	if ok, _ := path.Match(pat[0], parts[0]); !ok {
+	if !matchName(pat[0], parts[0]) {
 		return false
 	}
 	if len(parts) == 1 && len(pat) > 1 {
 		return through || pat[1] == "**" && len(pat) == 2
 	}
 	return pat[1:].match(parts[1:], through)
+}
+
+func matchName(pattern, name string) bool {
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		return pattern == name // nearly all of them
+	}
+	ok, _ := path.Match(pattern, name)
+	return ok
 }

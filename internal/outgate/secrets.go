@@ -92,6 +92,7 @@ func (c *check) search(ctx context.Context, some []gitrepo.Change, moved string,
 			base = string(data[ch.OldID])
 		}
 		c.report.secrets(ch.Path, c.Secrets.ScanAdded(base, string(data[ch.NewID])), allowed)
+		c.unseen(ch.Path, base, string(data[ch.NewID]))
 	}
 	return nil
 }

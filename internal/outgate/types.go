@@ -45,7 +45,7 @@ func (c *check) symlink(ctx context.Context, p, id string) error {
 		c.find(Finding{Rule: "type", Path: p, Text: problem})
 		return nil
 	}
-	c.classify(target, p, "symlink to ")
+	c.classify(place{target, p, "through a symlink: ", true}, c.protected(), patterns(c.Allow...))
 	return nil
 }
 

@@ -37,7 +37,38 @@ func patterns() []pattern {
 		{"jwt", []string{"eyJ"}, matchJWT, nil, true},
 		{"private-key", []string{"-----BEGIN "}, matchKey, nil, false},
 		{"url-password", []string{"://"}, matchURL, exampleHost, false},
+		{"hex-token", hexContexts, matchHex, nil, false},
 	}
+}
+
+// hexContexts are what stands before a token of 40 hex digits, as GitHub's were until 2021 and
+// those of others are: by itself such a number is the name of a commit.
+var hexContexts = []string{
+	"token", "Token", "TOKEN", "secret", "Secret", "SECRET", "passw", "Passw", "PASSW", "api_key", "apikey", "apiKey", "API_KEY", "api-key",
+	"oauth", "OAUTH", "OAuth", "Bearer", "bearer",
+}
+
+// matchHex matches a word, what sets a value apart from it, and 40 hex digits: token=...,
+// "secret": "...", Authorization: token ....
+func matchHex(text string, prefix int) (int, int) {
+	const digits, longest = 40, 12
+	end := prefix + min(longest, run(text[prefix:min(len(text), prefix+longest)], isDashed))
+	apart := run(text[end:min(len(text), end+longest)], func(b byte) bool { return strings.IndexByte(" \t\"'=:>`(", b) >= 0 })
+	for _, scheme := range []string{"token ", "Bearer ", "bearer "} {
+		if strings.HasPrefix(text[end+apart:], scheme) {
+			apart += len(scheme)
+		}
+	}
+	start := end + apart
+	n := run(text[start:min(len(text), start+digits+1)], isHexDigit)
+	if apart == 0 || n != digits || start+n < len(text) && isWord(text[start+n]) || entropy(text[start:start+n]) < 2.5 {
+		return 0, prefix
+	}
+	return start + n, 0
+}
+
+func isHexDigit(b byte) bool {
+	return b >= '0' && b <= '9' || b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F'
 }
 
 func findPatterns(text string) []Finding {

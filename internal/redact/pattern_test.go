@@ -30,6 +30,18 @@ func TestPatterns(t *testing.T) {
 		text string
 		want bool
 	}{
+		{"hex-token", "GITHUB_TOKEN=" + random(9, 40, "0123456789abcdef"), true},
+		{"hex-token", "Authorization: token " + random(9, 40, "0123456789abcdef") + "\n", true},
+		{"hex-token", "Authorization: Bearer " + random(9, 40, "0123456789ABCDEF"), true},
+		{"hex-token", `{"client_secret": "` + random(9, 40, "0123456789abcdef") + `"}`, true},
+		{"hex-token", "api_key => '" + random(9, 40, "0123456789abcdef") + "'", true},
+		{"hex-token", "commit " + random(9, 40, "0123456789abcdef"), false},
+		{"hex-token", "uses: a/b@" + random(9, 40, "0123456789abcdef"), false},
+		{"hex-token", "the token of commit " + random(9, 40, "0123456789abcdef"), false},
+		{"hex-token", "token=" + random(9, 41, "0123456789abcdef"), false},
+		{"hex-token", "token=" + random(9, 39, "0123456789abcdef"), false},
+		{"hex-token", "token" + random(9, 40, "0123456789abcdef"), false},
+		{"hex-token", "token=" + strings.Repeat("0", 40), false},
 		{"github-token", token("ghp_", 36), true},
 		{"github-token", token("gho_", 36), true},
 		{"github-token", token("ghu_", 36), true},

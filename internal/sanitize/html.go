@@ -207,6 +207,12 @@ func (c *htmlCleaner) tag(i int) int {
 	c.blocks.element(t.name, t.end)
 	switch what {
 	case kept:
+		if t.name == "pre" && !t.end && drawsAs(t.attributes) {
+			if close := c.endTag(t.name, end); close > 0 {
+				c.blocks.element(t.name, true)
+				return c.replace(i, close, Diagram, diagram(c.text[end:close]))
+			}
+		}
 		return c.bare(i, t)
 	case pictured:
 		return c.replace(i, end, Image, pictureRemoved)
@@ -214,6 +220,9 @@ func (c *htmlCleaner) tag(i int) int {
 		if close := c.endTag(t.name, end); !t.end && close > 0 {
 			c.blocks.element(t.name, true)
 			return c.replace(i, close, Tag, "")
+		}
+		if t.name == "rp" && !t.end { // the next tag ends it
+			return c.replace(i, min(c.find.start(end, "<"), c.find.start(end, "\n\n")), Tag, "")
 		}
 	}
 	return c.replace(i, end, Tag, "")

@@ -19,7 +19,9 @@ type linkCleaner struct {
 	definitions map[string]string
 	// uses counts the places where a label is shown as a link.
 	uses map[string]bool
-	find *finder
+	// noted are the footnotes of this pass: of two with one label the first is shown.
+	noted map[string]bool
+	find  *finder
 }
 
 // bracket is a "[" or "![".
@@ -45,7 +47,7 @@ func cleanLinks(text string, report *Report) string {
 
 func (c *linkCleaner) pass(report *Report) {
 	c.report, c.blocks, c.find = report, newBlocks(c.text), newFinder(c.text)
-	c.out, c.open = make([]byte, 0, len(c.text)), nil
+	c.out, c.open, c.noted = make([]byte, 0, len(c.text)), nil, make(map[string]bool)
 	for i := 0; i < len(c.text); {
 		i = c.step(i)
 	}
@@ -198,10 +200,12 @@ func (c *linkCleaner) define(i, start int, d definition) int {
 		c.definitions[label] = d.target.url
 	}
 	shown := c.uses[label] && c.definitions[label] == d.target.url && d.label != "//"
+	again := d.footnote && c.noted[label]
+	c.noted[label] = c.noted[label] || d.footnote
 	switch {
-	case d.footnote && shown:
+	case d.footnote && shown && !again:
 		return c.keep(i, d.target.end)
-	case shown && isAllowed(d.target.url):
+	case !d.footnote && shown && isAllowed(d.target.url):
 		if d.target.hidden {
 			c.report.count(Link, 1)
 		}

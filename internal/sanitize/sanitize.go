@@ -1,7 +1,8 @@
 // Package sanitize takes out of text by strangers what a person reading it on
 // GitHub does not see: HTML comments, attributes and elements, invisible and
 // bidirectional characters, link titles, unused definitions, images, words behind
-// the language of a code fence.
+// the language of a code fence, the source of drawings, cells beyond a table's head,
+// commands of mathematics that show nothing.
 //
 // What is left is still untrusted; Fence marks it as data for whoever reads it.
 // Sanitize is pure, linear in the text, and idempotent; its result holds no
@@ -37,6 +38,9 @@ const (
 	Image     = "image"
 	Link      = "link"
 	Tag       = "tag"
+	Diagram   = "diagram"
+	Cell      = "cell"
+	Math      = "math"
 )
 
 // Report says what Sanitize removed.
@@ -78,6 +82,15 @@ func (r *Report) Add(other Report) {
 // text that hides things in each other too deeply becomes "[removed]" as a
 // whole.
 func Sanitize(text string) (out string, report Report) {
+	return sanitize(text, false, func(text string, report *Report) string {
+		text = cleanInfo(cleanLinks(text, report), report)
+		return cleanTables(cleanMath(cleanDrawings(text, report), report), report)
+	})
+}
+
+// Source is Sanitize for a text of which no formula and no picture is made where it goes, so
+// that their source is shown.
+func Source(text string) (out string, report Report) {
 	return sanitize(text, false, func(text string, report *Report) string {
 		return cleanInfo(cleanLinks(text, report), report)
 	})

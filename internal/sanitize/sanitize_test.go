@@ -116,6 +116,66 @@ func TestSecurity4HiddenTextIsRemoved(t *testing.T) {
 	}
 }
 
+// What a renderer takes in and does not show.
+func TestSecurity4WhatARendererHidesIsRemoved(t *testing.T) {
+	for _, c := range []struct{ name, text, want, class string }{
+		{"comment of a diagram", "a\n```mermaid\ngraph TD\n%% EVIL\nA-->B\n```\nb", "a\n[diagram: 3 lines]\nb", sanitize.Diagram},
+		{"diagram with words behind", "~~~~ Mermaid EVIL\n%% EVIL\n```\n~~~~", "[diagram: 2 lines]", sanitize.Diagram},
+		{"diagram in a list", "- a\n- ```mermaid\n  %% EVIL\n  ```\n- b", "- a\n- [diagram: 1 lines]\n- b", sanitize.Diagram},
+		{"diagram in a quote", "> ```mermaid\n> %% EVIL\n> ```\nb", "> [diagram: 1 lines]\nb", sanitize.Diagram},
+		{"diagram without end", "a\n\n```mermaid\n%% EVIL\n\nEVIL", "a\n\n[diagram: 3 lines]", sanitize.Diagram},
+		{"empty diagram", "```mermaid\n```", "[diagram: 0 lines]", sanitize.Diagram},
+		{"properties of a map", "```geojson\n{\"properties\": {\"x\": \"EVIL\"}}\n```", "[diagram: 1 lines]", sanitize.Diagram},
+		{"map of arcs", "```topojson\n{\"EVIL\": 1}\n```", "[diagram: 1 lines]", sanitize.Diagram},
+		{"name of a solid", "```stl\nsolid EVIL\nendsolid\n```", "[diagram: 2 lines]", sanitize.Diagram},
+		{"block of mathematics", "```math\na % EVIL\n```", "[diagram: 1 lines]", sanitize.Diagram},
+		{"diagram in HTML", "<pre lang=\"mermaid\"><code>%% EVIL\n</code></pre>b", "[diagram: 2 lines]b", sanitize.Diagram},
+		{"code about diagrams", "````markdown\n```mermaid\n%% shown\n```\n````", "````markdown\n```mermaid\n%% shown\n```\n````", ""},
+		{"words about diagrams", "mermaid and `stl` and ```` ```mermaid ````", "mermaid and `stl` and ```` ```mermaid ````", ""},
+
+		{"cells beyond the head", "| a | b |\n|---|---|\n| 1 | 2 | EVIL | EVIL |\n| 3 |\n\n| x | y | z |", "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 |\n\n| x | y | z |", sanitize.Cell},
+		{"cells without outer bars", "a | b\n:-: | -\n1 | 2 | EVIL\nc", "a | b\n:-: | -\n1 | 2 |\nc", sanitize.Cell},
+		{"one column", "| a |\n| - |\n| 1 | EVIL |", "| a |\n| - |\n| 1 |", sanitize.Cell},
+		{"cells in a list", "- | a |\n  | - |\n  | 1 | EVIL |", "- | a |\n  | - |\n  | 1 |", sanitize.Cell},
+		{"cells in a quote", "> | a |\n> | - |\n> | 1 | EVIL |", "> | a |\n> | - |\n> | 1 |", sanitize.Cell},
+		{"bar in code of a cell", "| a |\n| - |\n| `1 | EVIL` |", "| a |\n| - |\n| `1 |", sanitize.Cell},
+		{"escaped bar", "| a |\n| - |\n| 1 \\| 2 |", "| a |\n| - |\n| 1 \\| 2 |", ""},
+		{"bars that are no table", "a | b\n\n1 | 2 | 3\n\n| a |\n| - | - |\n| 1 | 2 | 3 |", "a | b\n\n1 | 2 | 3\n\n| a |\n| - | - |\n| 1 | 2 | 3 |", ""},
+		{"table in code", "```\n| a |\n| - |\n| 1 | 2 |\n```", "```\n| a |\n| - |\n| 1 | 2 |\n```", ""},
+		{"heading after a table", "| a |\n| - |\n# 1 | 2 | 3", "| a |\n| - |\n# 1 | 2 | 3", ""},
+
+		{"phantom", "$x\\phantom{EVIL {EVIL} \\} EVIL}y$", "$x[removed]y$", sanitize.Math},
+		{"phantoms of letters", "$\\hphantom E\\vphantom V$", "$[removed][removed]$", sanitize.Math},
+		{"phantom without end", "$x\\phantom{EVIL\n\ny$", "$x[removed]\n\ny$", sanitize.Math},
+		{"label", "$$x \\label {EVIL}$$", "$$x [removed]$$", sanitize.Math},
+		{"definition", "$\\def\\x{EVIL} \\newcommand{\\y}[1]{EVIL}z$", "$[removed] [removed]z$", sanitize.Math},
+		{"style", "$\\style{EVIL}{EVIL}z$", "$[removed]z$", sanitize.Math},
+		{"choice", "$\\mathchoice{a}{EVIL}{EVIL}{EVIL}z$", "$[removed]z$", sanitize.Math},
+		{"mathematics in code", "$`x\\phantom{EVIL}`$", "$`x[removed]`$", sanitize.Math},
+		{"comment in mathematics", "$$\nx % EVIL\ny\n$$ and $a%EVIL$b", "$$\nx [removed]\ny\n$$ and $a[removed]$b", sanitize.Math},
+		{"commands in code", "`\\phantom{x}` and\n```tex\n\\phantom{x} % y\n```", "`\\phantom{x}` and\n```tex\n\\phantom{x} % y\n```", ""},
+		{"paths", `C:\data\x \style and \label`, `C:\data\x \style and \label`, ""},
+		{"between formulas", "$$a$$ 100% sure $$b$$ and $a$ 10% b $c$", "$$a$$ 100% sure $$b$$ and $a$ 10% b $c$", ""},
+		{"money", "costs $5 and 10% of $7 at $$", "costs $5 and 10% of $7 at $$", ""},
+		{"percent in mathematics", "$5 \\% x$", "$5 \\% x$", ""},
+
+		{"parentheses of readings", "<ruby>a<rp>EVIL</rp><rt>b</rt><rp>EVIL</ruby>c", "a" + "b" + "c", sanitize.Tag},
+		{"what stands in for media", "<video>EVIL</video><noscript>EVIL</noscript><datalist>EVIL</datalist><dialog>EVIL</dialog>x", "x", sanitize.Tag},
+		{"second footnote of a name", "a[^1]\n\n[^1]: b\n\n[^1]: EVIL\n", "a[^1]\n\n[^1]: b\n\n", sanitize.Link},
+	} {
+		out, report := sanitize.Sanitize(c.text)
+		if out != c.want {
+			t.Errorf("%s: %q becomes %q, want %q", c.name, c.text, out, c.want)
+		}
+		if again, _ := sanitize.Sanitize(out); again != out {
+			t.Errorf("%s: %q changes again to %q", c.name, out, again)
+		}
+		if c.class != "" && report.Removed[c.class] == 0 || c.class == "" && len(report.Removed) > 0 {
+			t.Errorf("%s: removed %v", c.name, report.Removed)
+		}
+	}
+}
+
 // Text that GitHub hides although it looks like code at first sight.
 func TestSecurity4HiddenTextInPretendedCodeIsRemoved(t *testing.T) {
 	const comment, hidden = "<!-- EVIL -->", "\n<!-- EVIL -->\n"

@@ -28,13 +28,14 @@ func treatments() map[string]treatment {
 	for what, names := range map[treatment]string{
 		kept: `a abbr b blockquote br cite code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i ins kbd li mark ol p
 			pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var`,
-		dropped: `acronym address applet area article aside audio base basefont bdi bdo bgsound big blink body button
-			canvas caption center col colgroup command content data datalist dfn dialog dir element embed fieldset
+		dropped: `acronym address applet area article aside base basefont bdi bdo bgsound big blink body button
+			caption center col colgroup command content data dfn dir element embed fieldset
 			figcaption figure font footer form frame frameset head header hgroup html input isindex keygen label legend
-			link main map marquee menu menuitem meta meter multicol nav nobr noembed noframes noscript optgroup option
-			output param picture plaintext progress rb rp rt rtc ruby search section select shadow slot source spacer
-			strike time track tt video wbr xmp`,
-		emptied:  `iframe math object script style svg template textarea title`,
+			link main map marquee menu menuitem meta multicol nav nobr optgroup option
+			output param picture plaintext rb rt rtc ruby search section select shadow slot source spacer
+			strike time track tt wbr xmp`,
+		emptied: `audio canvas datalist dialog iframe math meter noembed noframes noscript object progress rp script style svg
+			template textarea title video`,
 		pictured: `image img`,
 	} {
 		for _, name := range strings.Fields(names) {

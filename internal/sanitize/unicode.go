@@ -45,6 +45,21 @@ func Forbidden(r rune) bool {
 	return r > unicode.MaxRune || r < 0 || isSpace(r) || isRemoved(r)
 }
 
+// Unseen returns the first character of text that a reader does not see: a control other
+// than white space, a bidirectional mark, a tag or another invisible character. Those that
+// shape letters and emoji around them are seen, and so is private use, which fonts show.
+func Unseen(text string) (r rune, found bool) {
+	before := rune(0)
+	for i, r := range text {
+		white := r == '\r' || r == '\f' || r == '\v' || r == 0x85
+		if isRemoved(r) && !white && !unicode.Is(unicode.Co, r) && !shapes(r, before, text[i:]) {
+			return r, true
+		}
+		before = r
+	}
+	return 0, false
+}
+
 // maxMarks is how many combining marks may follow one character.
 const maxMarks = 8
 

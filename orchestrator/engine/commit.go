@@ -2,11 +2,15 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 const (
@@ -18,8 +22,11 @@ const (
 // session; nothing else happens meanwhile.
 func (l *loop) commit(ctx context.Context, step orchestrator.Step) error {
 	err := l.Session.Commit(step)
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, session.ErrLockLost) {
+		return err
+	}
+	if _, gone := os.Lstat(l.Session.Dir); errors.Is(gone, fs.ErrNotExist) {
+		return fmt.Errorf("the directory of the session is gone: %w", gone) // waiting does not bring it back
 	}
 	again := time.NewTicker(commitPause)
 	defer again.Stop()
@@ -38,7 +45,10 @@ func (l *loop) commit(ctx context.Context, step orchestrator.Step) error {
 		case <-done:
 			return l.Session.Commit(step)
 		}
-		if err = l.Session.Commit(step); err == nil {
+		if err = l.Session.Commit(step); errors.Is(err, session.ErrLockLost) {
+			return err
+		}
+		if err == nil {
 			l.Log.Info("commit succeeded", "seq", step.State.Seq)
 			return nil
 		}
@@ -51,10 +61,21 @@ var quiet = map[string]bool{
 	orchestrator.EvMsgDelivered: true, orchestrator.EvMsgAcked: true,
 }
 
+// trouble are the records that somebody who reads warnings alone should see.
+var trouble = map[string]bool{
+	orchestrator.EvEffectFailed: true, orchestrator.EvNeedsHuman: true, orchestrator.EvAgentFailed: true, orchestrator.EvAgentStalled: true,
+	orchestrator.EvInputCorrupt: true, orchestrator.EvStateOverwritten: true, orchestrator.EvLimitReached: true,
+}
+
 func (l *loop) logEvent(e orchestrator.Event) {
 	level := slog.LevelInfo
-	if quiet[e.Type] {
+	switch {
+	case quiet[e.Type]:
 		level = slog.LevelDebug
+	case e.Type == orchestrator.EvFailed:
+		level = slog.LevelError
+	case trouble[e.Type]:
+		level = slog.LevelWarn
 	}
 	attrs := []any{"event", e.Type, "seq", e.Seq, "phase", e.Phase}
 	if role, ok := e.Data["role"].(string); ok && role != "" {

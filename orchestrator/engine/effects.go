@@ -108,7 +108,7 @@ func (l *loop) took(ctx context.Context, f finished) error {
 	for more := true; more; {
 		delete(l.effects.running, f.id)
 		if in, wanted := result(b.state, f); wanted {
-			if err := l.stage(&b, in); err != nil {
+			if _, err := l.stage(&b, in); err != nil {
 				return err
 			}
 		}

@@ -61,9 +61,15 @@ type Options struct {
 	// Redact takes secrets out of a text. What agents say goes through it before it is
 	// decided about, so that neither records nor state hold one; nil = as it is.
 	Redact func(string) string
+	// Forged reports whether a line of an agent names a launch that has not written it. It
+	// must not block; nil = none is.
+	Forged func(orchestrator.Line) bool
 	// Locked reports whether the issue takes no comments, so that nobody can answer
 	// there. It is asked often and must not block; may be nil.
 	Locked func() bool
+	// Edited returns the files besides state.json that somebody else wrote since it was asked
+	// last, and that are ours again. It must not block; may be nil.
+	Edited func() []string
 }
 
 // Signal is the cause to cancel Run's context with when the session itself is to
@@ -158,6 +164,7 @@ func newLoop(ctx context.Context, o Options) (*loop, error) {
 		looked:    map[string]string{},
 		reports:   make(chan []orchestrator.AgentReport, 1),
 		absent:    map[string]time.Time{},
+		clock:     newClock(o.Now()),
 		forwarded: map[string]forward{},
 	}, nil
 }

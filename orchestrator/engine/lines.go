@@ -9,26 +9,31 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// commands takes the lines of people. They count at any time, also after the end
-// of a session: a parked one may be told to go on.
+// commands takes the lines of people. They count at any time, also after the end of a
+// session: a parked one may be told to go on. But a run in which it ended leaves them to the
+// next one, which begins with all that going on needs.
 func (l *loop) commands(ctx context.Context) error {
-	return l.lines(ctx, session.Commands, orchestrator.InCommand, func() (orchestrator.Cursor, bool) {
-		return l.st.CommandCursor, true
+	return l.lines(ctx, session.Commands, orchestrator.InCommand, func(s *orchestrator.State) (orchestrator.Cursor, bool) {
+		return s.CommandCursor, !l.over
 	})
 }
 
 // toolLines takes the lines of agents, but not while the session is paused or
 // after its end: they wait for it to go on.
 func (l *loop) toolLines(ctx context.Context) error {
-	return l.lines(ctx, session.ToolEvents, orchestrator.InTool, func() (orchestrator.Cursor, bool) {
-		return l.st.ToolCursor, !l.st.Paused && !l.st.Ended()
+	return l.lines(ctx, session.ToolEvents, orchestrator.InTool, func(s *orchestrator.State) (orchestrator.Cursor, bool) {
+		return s.ToolCursor, !s.Paused && !s.Ended()
 	})
 }
 
+// maxBatch is how many lines share a commit, if all of them only leave a record. What people
+// say is read between two commits, so an agent that floods its file keeps nobody waiting.
+const maxBatch = 1000
+
 // lines takes what file holds behind the cursor, for as long as open says yes.
-func (l *loop) lines(ctx context.Context, file, kind string, open func() (orchestrator.Cursor, bool)) error {
+func (l *loop) lines(ctx context.Context, file, kind string, open func(*orchestrator.State) (orchestrator.Cursor, bool)) error {
 	for more := true; more; {
-		cursor, ok := open()
+		cursor, ok := open(l.st)
 		if !ok {
 			return nil
 		}
@@ -39,26 +44,59 @@ func (l *loop) lines(ctx context.Context, file, kind string, open func() (orches
 			l.Log.Warn("a line file cannot be read", "file", file, "err", err)
 			return nil
 		}
-		for i := range lines {
-			if _, ok := open(); !ok || ctx.Err() != nil {
+		for len(lines) > 0 {
+			if _, ok := open(l.st); !ok || ctx.Err() != nil {
 				return nil
 			}
-			if err := l.line(ctx, kind, &lines[i]); err != nil {
+			if lines, err = l.batch(ctx, kind, lines); err != nil {
 				return err
+			}
+			if kind == orchestrator.InTool && len(lines) > 0 {
+				if err := l.between(ctx); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-func (l *loop) line(ctx context.Context, kind string, line *orchestrator.Line) error {
-	if kind == orchestrator.InTool {
-		l.redact(line)
+// batch commits the first lines together, up to one that does more than leave a record, and
+// returns the rest.
+func (l *loop) batch(ctx context.Context, kind string, lines []orchestrator.Line) (rest []orchestrator.Line, err error) {
+	b := batch{state: l.st}
+	for len(lines) > 0 && b.inputs < maxBatch {
+		line := &lines[0]
+		lines = lines[1:]
+		if kind == orchestrator.InTool {
+			line.Forged = l.Forged != nil && l.Forged(*line)
+			l.redact(line)
+			if line.Tool != "" {
+				l.attach(line)
+			}
+		}
+		step, err := l.stage(&b, orchestrator.Input{Kind: kind, Line: line})
+		if err != nil {
+			return nil, err
+		}
+		if kind != orchestrator.InTool || !step.Minor() {
+			break
+		}
 	}
-	if kind == orchestrator.InTool && line.Tool != "" {
-		l.attach(line)
+	_, err = l.flush(ctx, b)
+	return lines, err
+}
+
+// between takes what comes before the lines of agents and may have come since.
+func (l *loop) between(ctx context.Context) error {
+	version := l.version
+	err := l.takeResults(ctx)
+	if err == nil {
+		err = l.commands(ctx)
 	}
-	_, err := l.apply(ctx, orchestrator.Input{Kind: kind, Line: line})
+	if l.version != version {
+		l.effects.ready(l.st, l.Now())
+	}
 	return err
 }
 

@@ -36,6 +36,9 @@ type loop struct {
 	forwarded map[string]forward   // agent key -> last report that was judged
 
 	scanned, observed, logged time.Time // last looks
+	clock                     clock
+
+	over bool // the session got its outcome in this run; what people say now is for the next
 
 	dirty    bool // files may have been made since the last log of them
 	settling bool // a file was seen that may still be written
@@ -46,6 +49,9 @@ type loop struct {
 func (l *loop) begin(ctx context.Context) error {
 	start := l.Start
 	if err := l.classic(&start); err != nil {
+		return err
+	}
+	if err := l.setBack(ctx); err != nil {
 		return err
 	}
 	resume := start.Mode == orchestrator.StartResume
@@ -175,7 +181,7 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 	for ctx.Err() == nil {
 		before := l.situation()
 		steps := []func(context.Context) error{
-			l.takeResults, l.overwritten, l.commands, l.toolLines, l.observe,
+			l.jumps, l.takeResults, l.overwritten, l.commands, l.toolLines, l.observe,
 			func(ctx context.Context) error { return l.agents(ctx, reports) },
 			l.locked, l.timers,
 		}
@@ -228,8 +234,15 @@ func (l *loop) takeResults(ctx context.Context) error {
 	}
 }
 
-// overwritten notices that somebody else wrote state.json.
+// overwritten notices that somebody else wrote state.json or another file that is ours.
 func (l *loop) overwritten(ctx context.Context) error {
+	if l.Edited != nil {
+		for _, path := range l.Edited() {
+			if _, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InOverwritten, Path: path}); err != nil {
+				return err
+			}
+		}
+	}
 	if l.Now().Sub(l.scanned) < scanPause {
 		return nil
 	}
@@ -299,7 +312,7 @@ func (l *loop) next() time.Duration {
 // apply lets the reducer decide about one input and commits what it decided.
 func (l *loop) apply(ctx context.Context, in orchestrator.Input) (changed bool, err error) {
 	b := batch{state: l.st}
-	if err := l.stage(&b, in); err != nil {
+	if _, err := l.stage(&b, in); err != nil {
 		return false, err
 	}
 	return l.flush(ctx, b)
@@ -310,10 +323,12 @@ type batch struct {
 	state *orchestrator.State
 	step  orchestrator.Step
 	kind  string // of the last input
+	// inputs is how many of them changed something.
+	inputs int
 }
 
 // stage lets the reducer decide about one input. Nothing is true before flush.
-func (l *loop) stage(b *batch, in orchestrator.Input) error {
+func (l *loop) stage(b *batch, in orchestrator.Input) (orchestrator.Step, error) {
 	in.At = l.Now()
 	step, err := l.reduce(b.state, in)
 	if err != nil {
@@ -321,20 +336,17 @@ func (l *loop) stage(b *batch, in orchestrator.Input) error {
 		step, err = orchestrator.Fail(l.Definition, b.state, in.At, err.Error())
 	}
 	if err != nil {
-		return fmt.Errorf("end the session as failed: %w", err)
+		return step, fmt.Errorf("end the session as failed: %w", err)
 	}
 	if !step.Changed {
-		return nil
+		return step, nil
 	}
 	crash.Point("decide", in.Kind)
-	b.state, b.kind = step.State, in.Kind
-	step.Events = append(b.step.Events, step.Events...)
-	if b.step.Blobs != nil {
-		maps.Copy(b.step.Blobs, step.Blobs)
-		step.Blobs = b.step.Blobs
-	}
-	b.step = step
-	return nil
+	b.kind = in.Kind
+	b.inputs++
+	b.step = orchestrator.Join(b.step, step)
+	b.state = b.step.State
+	return step, nil
 }
 
 // flush commits a batch.
@@ -342,10 +354,12 @@ func (l *loop) flush(ctx context.Context, b batch) (changed bool, err error) {
 	if !b.step.Changed {
 		return false, nil
 	}
+	edited := l.Session.Overwritten() // the commit replaces it: who edited it has to be told
 	if err := l.commit(ctx, b.step); err != nil {
 		return false, err
 	}
 	crash.Point("commit", b.kind)
+	l.over = b.state.Ended() && (l.over || !l.st.Ended())
 	l.st = b.state
 	l.version++
 	l.dirty = true
@@ -354,7 +368,10 @@ func (l *loop) flush(ctx context.Context, b batch) (changed bool, err error) {
 		l.logEvent(e)
 	}
 	l.OnCommit(l.st)
-	return true, nil
+	if edited {
+		_, err = l.apply(ctx, orchestrator.Input{Kind: orchestrator.InOverwritten})
+	}
+	return true, err
 }
 
 // reduce turns a panic of the reducer into the failure of this one session.

@@ -22,6 +22,7 @@ type predicate struct {
 	name  string
 	path  string // relative to the session
 	loose bool   // counts at once, whatever its age
+	told  bool   // an answer to a gate: whatever is there is judged, and said
 	read  func(*loop, predicate) (*orchestrator.Observation, error)
 }
 
@@ -103,17 +104,6 @@ func marker(phase workflows.Phase, id string) predicate {
 	return predicate{what: orchestrator.ObserveMarker, name: id, path: path.Join(phase.Dir, "done_"+id), loose: true, read: (*loop).readMarker}
 }
 
-// gatePredicates lists the two files that answer a gate. Changes win: while
-// there is such a file an approval is not looked at.
-func (l *loop) gatePredicates() []predicate {
-	dir := l.completeDir()
-	changes := predicate{what: orchestrator.ObserveChanges, path: path.Join(dir, session.ChangesFile), read: (*loop).readChanges}
-	if _, err := os.Lstat(l.Session.Path(changes.path)); err == nil {
-		return []predicate{changes}
-	}
-	return []predicate{{what: orchestrator.ObserveApproval, path: path.Join(dir, session.ApprovalFile), read: (*loop).readApproval}}
-}
-
 // reviewPredicates lists the verdicts that pending reviewers had written before
 // the session was interrupted. A reviewer that is alive may still be writing.
 func (l *loop) reviewPredicates(phase workflows.Phase) []predicate {
@@ -177,6 +167,9 @@ func (l *loop) judge(p predicate) (*orchestrator.Observation, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return l.gone(p), nil
 		}
+		if err == nil && p.told {
+			return l.unreadable(p, info, errors.New("it is not a regular file")), nil
+		}
 		delete(l.looked, p.path)
 		return nil, err
 	}
@@ -192,7 +185,11 @@ func (l *loop) judge(p predicate) (*orchestrator.Observation, error) {
 		}
 	}
 	l.looked[p.path] = looks
-	return p.read(l, p)
+	o, err := p.read(l, p)
+	if err != nil && p.told {
+		return l.unreadable(p, info, err), nil
+	}
+	return o, err
 }
 
 // gone returns the observation that a marker which was seen is there no more.
@@ -207,8 +204,8 @@ func (l *loop) gone(p predicate) *orchestrator.Observation {
 // notBefore is the age a file may have. After a resume any will do, but for the request:
 // only what this phase made of it is an answer.
 func (l *loop) notBefore(path string) time.Time {
-	if l.anyTime == l.st.Visit && path != workflows.RequirementsFile {
-		return time.Time{}
+	if l.st.Gate != nil || l.anyTime == l.st.Visit && path != workflows.RequirementsFile {
+		return time.Time{} // at a gate the reducer says what is too old
 	}
 	return l.st.PhaseEnteredAt.Time
 }
@@ -245,42 +242,4 @@ func (l *loop) readReview(p predicate) (*orchestrator.Observation, error) {
 	o := p.observation(fmt.Sprintf("%d/%s", l.st.Visit, a.SHA256))
 	o.Artifact = a
 	return o, nil
-}
-
-func (l *loop) readChanges(p predicate) (*orchestrator.Observation, error) {
-	a, err := l.Session.ReadArtifact(p.path, orchestrator.ArtifactText)
-	if err != nil || len(a.Problems) > 0 {
-		return nil, err
-	}
-	text, err := l.Session.Blob(a.SHA256)
-	if err != nil {
-		return nil, err
-	}
-	o := p.observation(l.gateEvidence(a.SHA256))
-	o.Artifact, o.Approval = a, &orchestrator.Approval{Text: string(text)}
-	return o, nil
-}
-
-func (l *loop) readApproval(p predicate) (*orchestrator.Observation, error) {
-	c, err := l.Session.CheckArtifact(p.path, orchestrator.ArtifactText)
-	if err != nil {
-		return nil, err
-	}
-	o := p.observation(l.gateEvidence(c.Artifact.SHA256))
-	if o.Problems = c.Artifact.Problems; len(o.Problems) > 0 {
-		return o, nil
-	}
-	approval, problems := workflows.ParseApproval(c.Data)
-	if o.Problems = problems.Errors().Lines(); approval == nil {
-		return o, nil
-	}
-	o.Approval = &orchestrator.Approval{
-		ExcludeFiles: slices.Clone(approval.ExcludeFiles), CommitMessage: approval.CommitMessage, By: approval.By,
-	}
-	return o, nil
-}
-
-// gateEvidence tells the same file at two gates apart.
-func (l *loop) gateEvidence(sha256 string) string {
-	return fmt.Sprintf("%d/%d/%s", l.st.Visit, l.st.Gate.OpenedAt.UnixMilli(), sha256)
 }

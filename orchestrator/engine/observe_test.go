@@ -195,62 +195,6 @@ func TestProtocolP2AStableSummaryCountsWithoutATool(t *testing.T) {
 	})
 }
 
-// K6: the files that answer the completion gate.
-func TestProtocolK6FilesAtTheGate(t *testing.T) {
-	atGate := func(t *testing.T) (*world, *host) {
-		t.Helper()
-		w := newWorld(t, "quick", func(st *orchestrator.State) { st.Interactive = true })
-		h := w.start(engine.Options{})
-		w.until("at the gate", func(st *orchestrator.State) bool { return st.Gate != nil && len(st.Pending) == 0 })
-		return w, h
-	}
-	const approval, changes = "08_completion/approval.json", "08_completion/changes.md"
-	t.Run("approved", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w, h := atGate(t)
-			w.write(approval, `{"action":"approve","exclude_files":["tmp/x"],"commit_message":"feat: mine","by":"ann"}`)
-			st := h.wait()
-			if st.Outcome != "done" || !slices.Equal(st.Completion.Exclude, []string{"tmp/x"}) || st.Completion.Message != "feat: mine" {
-				t.Errorf("ended %s, %+v", st.Outcome, st.Completion)
-			}
-		})
-	})
-	for name, text := range map[string]string{"bad JSON": `{"action":`, "another action": `{"action":"merge"}`, "wrong type": `{"action":"approve","exclude_files":7}`} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w, h := atGate(t)
-				w.write(approval, text)
-				w.pass(10 * time.Second)
-				if st := w.state(); st.Gate == nil || len(w.events(orchestrator.EvInputRejected)) != 1 {
-					t.Errorf("gate %v, %d rejections", st.Gate, len(w.events(orchestrator.EvInputRejected)))
-				}
-				if _, err := os.Stat(w.s.Path(approval)); err == nil {
-					t.Error("the bad file was not moved aside")
-				}
-				w.write(approval, `{"action":"approve"}`)
-				if st := h.wait(); st.Outcome != "done" {
-					t.Errorf("ended %s", st.Outcome)
-				}
-			})
-		})
-	}
-	t.Run("both: changes win", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w, _ := atGate(t)
-			w.play = idle
-			w.write(approval, `{"action":"approve"}`)
-			w.write(changes, "Also log it.\n")
-			st := w.until("planning again", func(st *orchestrator.State) bool { return st.Phase == "planning" && len(st.Pending) == 0 })
-			if strings.TrimSpace(string(st.ChangeRequest)) != "Also log it." || st.ChangeRound != 1 {
-				t.Errorf("change request %q, round %d", st.ChangeRequest, st.ChangeRound)
-			}
-			if _, err := os.Stat(w.s.Path(changes)); err == nil {
-				t.Error("changes.md was not consumed")
-			}
-		})
-	})
-}
-
 // C4: what does not change is recorded once, however often it is looked at.
 func TestProtocolC4ALevelInputIsRecordedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {

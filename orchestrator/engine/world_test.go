@@ -54,6 +54,9 @@ type world struct {
 	put func(rel, text string)
 	say func(launch, tool, payload string)
 
+	// findings are what the output gate finds in what nobody allowed.
+	findings []string
+
 	// looks is called before the agents are looked at.
 	looks func(s *orchestrator.State)
 
@@ -144,7 +147,11 @@ func (w *world) carryOut(e orchestrator.Effect) (res orchestrator.Result, err er
 	case orchestrator.EffWriteMarker:
 		err = w.s.Mark(a.Path)
 	case orchestrator.EffMoveAside:
-		err = w.s.MoveAside(a.Visit, a.Paths...)
+		if a.Before.IsZero() {
+			err = w.s.MoveAside(a.Visit, a.Paths...)
+		} else {
+			err = w.s.MoveOlder(a.Visit, a.Before.Time, a.Paths...)
+		}
 	case orchestrator.EffRemoveFiles:
 		err = w.s.Remove(a.Paths...)
 	case orchestrator.EffMaterialise:
@@ -162,6 +169,9 @@ func (w *world) carryOut(e orchestrator.Effect) (res orchestrator.Result, err er
 	case orchestrator.EffIntegrate:
 		res = w.commit("integrate "+a.Launch, orchestrator.Result{Files: 1})
 	case orchestrator.EffCommit:
+		if len(w.findings) > 0 && !a.Allowed {
+			return orchestrator.Result{Findings: w.findings}, nil
+		}
 		res = w.commit(e.Key, orchestrator.Result{Parent: a.Base, Subject: "feat: tokens"})
 	case orchestrator.EffPush:
 		res.Skipped = "no remote"

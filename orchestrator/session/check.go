@@ -18,10 +18,19 @@ type Report struct {
 	Problems []string // broken promises; empty = the session is sound
 	Notes    []string // what a person may want to know
 	Records  int
+
+	advised []bool // of Problems
 }
+
+// Advised reports whether the text of a problem says itself what to do.
+func (r Report) Advised(problem int) bool { return r.advised[problem] }
 
 func (r *Report) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	r.advised = append(r.advised, slices.ContainsFunc(args, func(arg any) bool {
+		err, ok := arg.(error)
+		return ok && (errors.As(err, new(*CorruptError)) || errors.As(err, new(*NewerError)) || errors.As(err, new(*LockedError)))
+	}))
 }
 
 func (r *Report) note(format string, args ...any) {
@@ -57,7 +66,9 @@ func CheckDir(dir string) Report {
 		r.problem("%v", err)
 		return r
 	}
-	if err := orchestrator.Check(def, st); err != nil {
+	if st.IsClassic() {
+		st.ToolCursor = s.classicCursor()
+	} else if err := orchestrator.Check(def, st); err != nil {
 		r.problem("%v", err)
 	}
 	records := r.records(s, st)

@@ -58,7 +58,7 @@ func TestCheckDirFindsBrokenPromises(t *testing.T) {
 			write(t, s.Path("events.jsonl"), rest)
 		}, "does not follow"},
 		"state says something else": {func(t *testing.T, s *session.Session, _ *orchestrator.State) {
-			write(t, s.Path("state.json"), strings.Replace(read(t, s, "state.json"), `"visit": 1`, `"visit": 4`, 1))
+			write(t, s.Path("state.json"), strings.Replace(edited(read(t, s, "state.json")), `"visit": 1`, `"visit": 4`, 1))
 		}, "differ in visit: 1, 4"},
 		"a phase that does not follow": {func(t *testing.T, s *session.Session, _ *orchestrator.State) {
 			line := `{"seq":3,"type":"phase_left","phase":"architecting","visit":1,"data":{"phase":"architecting","next":"reviewing"}}`
@@ -72,7 +72,7 @@ func TestCheckDirFindsBrokenPromises(t *testing.T) {
 			os.Remove(s.Path("blobs", st.Messages[0].SHA256))
 		}, "read blob"},
 		"a broken invariant": {func(t *testing.T, s *session.Session, _ *orchestrator.State) {
-			write(t, s.Path("state.json"), strings.Replace(read(t, s, "state.json"), `"outcome": null`, `"outcome": "done"`, 1))
+			write(t, s.Path("state.json"), strings.Replace(edited(read(t, s, "state.json")), `"outcome": null`, `"outcome": "done"`, 1))
 		}, `phase architecting with outcome "done"`},
 		"created twice": {func(t *testing.T, s *session.Session, _ *orchestrator.State) {
 			log := read(t, s, "created_files.log")

@@ -20,6 +20,9 @@ const (
 	classicMarkers   = "06_implementation"
 	classicReview    = "07_review/review.md"
 	classicFix       = "07_review/fix_request.md"
+	classicReviewDir = "07_review"
+	classicSummary   = "08_completion/summary.md"
+	classicChanges   = "08_completion/changes.md"
 	architectureFile = "02_architecting/architecture.md"
 )
 
@@ -40,17 +43,13 @@ func (s *Session) Classic(st *orchestrator.State) (*orchestrator.ClassicDir, err
 			c.Applied = append(c.Applied, l.Tool)
 		}
 	}
-	entries, err := os.ReadDir(s.Path(classicMarkers))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.classicDone(c, st.ReviewIteration > 0); err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		if id, ok := strings.CutPrefix(e.Name(), "done_"); ok && e.Type().IsRegular() {
-			c.Markers = append(c.Markers, id)
-		}
-	}
 	c.PMDone, c.ExecutionAny = s.exists(classicPMDone), s.exists(classicExecution)
-	for rel, there := range map[string]*bool{architectureFile: &c.Architecture, classicDesign: &c.Design, classicFix: &c.FixRequest} {
+	for rel, there := range map[string]*bool{
+		architectureFile: &c.Architecture, classicDesign: &c.Design, classicFix: &c.FixRequest, classicSummary: &c.Summary,
+	} {
 		checked, err := s.CheckArtifact(rel, orchestrator.ArtifactText)
 		if err != nil {
 			return nil, err
@@ -58,8 +57,42 @@ func (s *Session) Classic(st *orchestrator.State) (*orchestrator.ClassicDir, err
 		*there = len(checked.Artifact.Problems) == 0
 	}
 	review, err := s.CheckArtifact(classicReview, orchestrator.ArtifactText)
+	if err != nil {
+		return nil, err
+	}
 	c.Passed = strings.HasPrefix(string(review.Data), "verdict: pass")
+	changes, err := s.CheckArtifact(classicChanges, orchestrator.ArtifactText)
+	if err != nil {
+		return nil, err
+	}
+	if len(changes.Artifact.Problems) == 0 {
+		c.Changes = strings.TrimSpace(string(changes.Data))
+	}
+	c.Reviews, err = s.classicReviews()
 	return c, err
+}
+
+// classicDone finds the markers of finished subplans. In a fix round one that is not newer
+// than what asked for the fix is left from the round before.
+func (s *Session) classicDone(c *orchestrator.ClassicDir, fixes bool) error {
+	entries, err := os.ReadDir(s.Path(classicMarkers))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	asked, err := os.Lstat(s.Path(classicFix))
+	fixes = fixes && err == nil
+	for _, e := range entries {
+		id, ok := strings.CutPrefix(e.Name(), "done_")
+		if !ok || !e.Type().IsRegular() {
+			continue
+		}
+		if made, err := e.Info(); fixes && err == nil && !made.ModTime().After(asked.ModTime()) {
+			c.OldMarkers = append(c.OldMarkers, id)
+			continue
+		}
+		c.Markers = append(c.Markers, id)
+	}
+	return nil
 }
 
 func (s *Session) exists(rel string) bool {

@@ -27,6 +27,9 @@ func (s *Session) Commit(step orchestrator.Step) error {
 	if s.held == nil {
 		return errors.New("commit: the session is not locked")
 	}
+	if !s.held.Valid(s.Path(LockFile)) {
+		return fmt.Errorf("commit: %w", ErrLockLost)
+	}
 	data, err := step.State.Encode()
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)

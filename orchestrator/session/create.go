@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
@@ -30,13 +31,19 @@ type CreateSpec struct {
 	Snapshot     []byte // issue_snapshot.json, may be empty
 	Context      string // context.md; empty = Create writes one
 	BranchPrefix string
-	BranchTaken  func(branch string) bool // may be nil
+	// Branch reports whether a branch is free, and keeps it for the session with an identity. May
+	// be nil.
+	Branch func(branch, identity string) (free bool, err error)
 
 	// Unless is asked right before the session is made, while no other Create that asks can
 	// make one in the project. Its error ends Create. May be nil.
 	Unless func() error
 
 	State orchestrator.State
+
+	// Register is where the session is noted before it is there; nil for one that nobody is to
+	// continue.
+	Register *Register
 
 	Disk durable.Disk // what the session is written through; zero = the disk of this machine
 }
@@ -115,11 +122,19 @@ func numbered(name string, n int) string {
 }
 
 func prepareProject(disk durable.Disk, project string) error {
+	if err := CheckLinks(project); err != nil {
+		return err
+	}
 	if err := disk.MkdirAll(Dir(project)); err != nil {
 		return err
 	}
+	if !Ignored(project) { // the deepest file goes before those of the repository
+		if err := disk.Create(filepath.Join(Dir(project), ignoreFile), []byte("*\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
 	ignore := filepath.Join(project, projectDir, ignoreFile)
-	err := disk.Create(ignore, []byte(sessionsDir+"/\n"+lastCompletionFile+"\n"))
+	err := disk.Create(ignore, []byte(strings.Join(Unshared(), "\n")+"\n"))
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -139,6 +154,7 @@ func createNamed(spec CreateSpec, name string) (*Session, error) {
 	}
 	held, err := fill(temp, final, spec)
 	if err == nil {
+		crash.Point("note session", "")
 		err = spec.Disk.Publish(temp, final)
 	}
 	if err != nil {
@@ -185,12 +201,22 @@ func fill(temp, final string, spec CreateSpec) (*durable.Held, error) {
 			return nil, err
 		}
 	}
+	// The request is kept in a second place: see Mend.
+	if err := spec.Disk.Replace(filepath.Join(temp, BlobsDir, hash(files[0].data)), files[0].data); err != nil {
+		return nil, err
+	}
 	if err := spec.Disk.Replace(filepath.Join(temp, CreatedLog), seedCreated(files, spec.Now)); err != nil {
 		return nil, err
 	}
 	held, err := lock(spec.Disk, filepath.Join(temp, LockFile), 0)
 	if err != nil {
 		return nil, err
+	}
+	if spec.Register != nil {
+		// A note without a session harms nobody; a session without its note is refused.
+		if err := spec.Register.Write(Note{ID: state.Identity, Secret: state.Noted, Path: final}); err != nil {
+			return held, err
+		}
 	}
 	return held, firstCommit(temp, state, spec)
 }
@@ -238,12 +264,20 @@ func newState(final string, spec CreateSpec) (*orchestrator.State, *workflows.De
 	name := filepath.Base(final)
 	slug := FeatureSlug(name)
 	st.SchemaVersion = orchestrator.SchemaVersion
+	if st.Identity == "" {
+		st.Identity = NewIdentity()
+	}
+	st.Noted = NewSecret()
 	st.SessionID, st.FeatureDir, st.SessionName = name, final, tmuxSession(slug)
 	st.Workflow = def.Name
 	st.CreatedAt = orchestrator.At(spec.Now)
 	st.UpdatedAt, st.UpdatedBy = orchestrator.Classic(spec.Now), "launcher"
 	st.LastEvent = orchestrator.LastFeatureCreated
-	st.FeatureBranch = freeBranch(spec, slug)
+	branch, err := freeBranch(spec, slug, st.Identity)
+	if err != nil {
+		return nil, nil, err
+	}
+	st.FeatureBranch = branch
 	if st.Trigger == "" {
 		st.Trigger = orchestrator.Optional("cli/" + name)
 	}
@@ -260,15 +294,18 @@ func frozen(data []byte) (*workflows.Definition, error) {
 	return def, problems.Err()
 }
 
-func freeBranch(spec CreateSpec, slug string) string {
+func freeBranch(spec CreateSpec, slug, identity string) (string, error) {
 	prefix := spec.BranchPrefix
 	if prefix == "" {
 		prefix = "agentmux/"
 	}
 	for n := 1; ; n++ {
 		branch := numbered(prefix+slug, n)
-		if spec.BranchTaken == nil || !spec.BranchTaken(branch) {
-			return branch
+		if spec.Branch == nil {
+			return branch, nil
+		}
+		if free, err := spec.Branch(branch, identity); err != nil || free {
+			return branch, err
 		}
 	}
 }
@@ -286,7 +323,7 @@ func firstCommit(temp string, state *orchestrator.State, spec CreateSpec) error 
 	}
 	lines, err := encodeEvents([]orchestrator.Event{
 		record(1, orchestrator.EvSessionCreated, map[string]any{
-			"session_id": state.SessionID, "name": state.SessionID, "kind": state.Kind, "workflow": state.Workflow,
+			"session_id": state.SessionID, "identity": state.Identity, "name": state.SessionID, "kind": state.Kind, "workflow": state.Workflow,
 			"title": string(title), "issue": state.IssueNumber, "repo": state.Repo, "base_branch": state.BaseBranch,
 			"base_sha": state.BaseSHA, "branch": state.FeatureBranch, "interactive": state.Interactive,
 			"trigger": state.Trigger, "config_source": state.ConfigSource,

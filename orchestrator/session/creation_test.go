@@ -28,7 +28,20 @@ func TestProtocolD1ALauncherKilledAtEachStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	halves := 0
+	// Where files are in memory a launcher is often done before it sees how many there are.
+	halves, rounds := 0, 0
+	for ; rounds == 0 || halves < 5 && rounds < 20; rounds++ {
+		halves += killedAtEachFile(t, self)
+	}
+	if halves < 5 {
+		t.Errorf("only %d launchers were killed before their end, in %d rounds", halves, rounds)
+	}
+}
+
+// killedAtEachFile has a launcher killed at each number of files, and returns how many left
+// half a session.
+func killedAtEachFile(t *testing.T, self string) (halves int) {
+	t.Helper()
 	for files := range wholeSession(t) + 2 { // one more than there are: the launcher comes to its end
 		project := t.TempDir()
 		cmd := exec.Command(self, "-test.run=^TestProtocolD1ALauncherKilledAtEachStep$")
@@ -55,9 +68,7 @@ func TestProtocolD1ALauncherKilledAtEachStep(t *testing.T) {
 			t.Errorf("killed at %d files: the next session is %s", files, again.Name())
 		}
 	}
-	if halves < 5 {
-		t.Errorf("only %d launchers were killed before their end", halves)
-	}
+	return halves
 }
 
 // wholeSession counts the files and directories of a new session.

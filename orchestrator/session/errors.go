@@ -61,13 +61,20 @@ type AmbiguousError struct {
 	Candidates []string
 }
 
+// maxCandidates is how many names a person reads in one line.
+const maxCandidates = 8
+
 // Error lists the candidates.
 func (e *AmbiguousError) Error() string {
 	what := "several sessions fit"
 	if e.What != "" {
 		what = fmt.Sprintf("%q fits several sessions", e.What)
 	}
-	return what + ", name one of " + strings.Join(e.Candidates, ", ")
+	names, more := e.Candidates, ""
+	if n := len(names) - maxCandidates; n > 0 {
+		names, more = names[n:], fmt.Sprintf(" or %d older ones; agentmux sessions lists them", n)
+	}
+	return what + ", name one of " + strings.Join(names, ", ") + more
 }
 
 // CorruptError says why a session cannot be read.
@@ -117,6 +124,10 @@ func (e *NameError) Error() string {
 	}
 	return fmt.Sprintf("%q is no session name: letters, digits, _ and -, at most 80, beginning with a letter or digit", e.Name)
 }
+
+// ErrLockLost says that somebody removed or replaced the lock file of a session under its host:
+// another one may have taken it. Nothing was written.
+var ErrLockLost = errors.New("the lock file was removed or replaced, so that this host has the session no longer")
 
 func (s *Session) lockError(err error) error {
 	if errors.Is(err, durable.ErrLocked) {

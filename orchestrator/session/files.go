@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // EnsureDirs makes directories of the session, with their parents.
@@ -65,20 +67,53 @@ func (s *Session) Mark(rel string) error {
 	return nil
 }
 
-// MoveAside renames the files, where they exist, to <stem>.stale-<visit>.<ext>.
-// A second call finds nothing to do.
+// MoveAside renames the files, where they exist, to <stem>.stale-<visit>.<ext>, or with
+// -2, -3 … behind it where that is taken. A second call finds nothing to do.
 func (s *Session) MoveAside(visit int, rels ...string) error {
 	for _, rel := range rels {
 		if err := s.local(rel); err != nil {
 			return err
 		}
-		from, ext := s.Path(rel), path.Ext(rel)
-		to := fmt.Sprintf("%s.stale-%d%s", strings.TrimSuffix(from, ext), visit, ext)
-		if err := s.gone(from, s.disk.Rename(from, to)); err != nil {
+		from := s.Path(rel)
+		if err := s.gone(from, s.disk.Rename(from, staleName(from, visit))); err != nil {
 			return fmt.Errorf("move %s aside: %w", rel, err)
 		}
 	}
 	return nil
+}
+
+// MoveOlder is MoveAside for those of the files that were written before a time. The clock of
+// files may lag behind: one written in the last moment before stays.
+func (s *Session) MoveOlder(visit int, before time.Time, rels ...string) error {
+	for _, rel := range rels {
+		info, err := os.Lstat(s.Path(rel))
+		if err == nil && !info.ModTime().Before(before.Add(-fileClock)) {
+			continue
+		}
+		if err := s.MoveAside(visit, rel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileClock is how far the clock of files may lag behind the one of programs.
+const fileClock = 10 * time.Millisecond
+
+// maxStale bounds the names that are tried; behind it the last one is replaced.
+const maxStale = 1000
+
+func staleName(from string, visit int) string {
+	ext := path.Ext(from)
+	stem := fmt.Sprintf("%s.stale-%d", strings.TrimSuffix(from, ext), visit)
+	to := stem + ext
+	for n := 2; n < maxStale; n++ {
+		if _, err := os.Lstat(to); err != nil {
+			break
+		}
+		to = fmt.Sprintf("%s-%d%s", stem, n, ext)
+	}
+	return to
 }
 
 // Orphan renames the files of messages that reached nobody, where they exist, to

@@ -43,6 +43,9 @@ func TestKeptIsWhatASessionIsMadeOf(t *testing.T) {
 	}
 	var names []string
 	for name, data := range files {
+		if strings.HasPrefix(name, session.BlobsDir) && string(data) == string(files["requirements.md"]) {
+			continue // the request, kept twice
+		}
 		names = append(names, name)
 		if strings.Contains(string(data), "outside") {
 			t.Errorf("%s is of another place", name)

@@ -57,8 +57,49 @@ func (s *Session) Lines(file string, cursor orchestrator.Cursor, limit int64) (l
 		return lines, false, nil
 	}
 	r := lineReader{file: file, in: bufio.NewReaderSize(io.NewSectionReader(f, cursor.Offset, size-cursor.Offset), 64<<10), cursor: cursor}
-	more, err = r.read(limit)
+	if more, err = r.read(limit); err == nil {
+		err = r.number(f)
+	}
 	return append(lines, r.lines...), more, err
+}
+
+// number tells equal lines without an id apart by how many stand before them in the file, so
+// that the clock need not have moved on between them, and reading again finds the same ids.
+func (r *lineReader) number(f io.ReaderAt) error {
+	before := map[string]int{}
+	for i := range r.lines {
+		if l := &r.lines[i]; l.Same != "" {
+			before[l.Same] = 0
+		}
+	}
+	if len(before) == 0 {
+		return nil
+	}
+	first := r.lines[0].Cursor.LineStart
+	earlier := lineReader{file: r.file, in: bufio.NewReaderSize(io.NewSectionReader(f, 0, first), 64<<10)}
+	for {
+		_, same, _, err := earlier.cut()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", r.file, err)
+		}
+		if n, asked := before["sha:"+same]; asked {
+			before["sha:"+same] = n + 1
+		}
+	}
+	for i := range r.lines {
+		l := &r.lines[i]
+		if l.Same == "" {
+			continue
+		}
+		if n := before[l.Same]; n > 0 {
+			l.ID = fmt.Sprintf("%s:%d", l.Same, n)
+		}
+		before[l.Same]++
+	}
+	return nil
 }
 
 // openLines opens a line file; a missing one is nil and 0.
@@ -134,17 +175,15 @@ func (r *lineReader) read(limit int64) (more bool, err error) {
 	return err == nil, nil
 }
 
-// next reads one line and returns its length, or io.EOF if there is no whole one.
-// Of a line that is too long only the beginning is kept.
-func (r *lineReader) next() (int64, error) {
+// cut reads one line: its length, the hash of its bytes and, of one that is too long, only
+// its beginning; or io.EOF if there is no whole one.
+func (r *lineReader) cut() (length int64, hash string, head []byte, err error) {
 	sum := sha256.New()
-	var head []byte
-	var length int64
 	for {
 		part, err := r.in.ReadSlice('\n')
 		whole := err == nil
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return 0, err
+			return 0, "", nil, err
 		}
 		length += int64(len(part))
 		if whole {
@@ -155,19 +194,28 @@ func (r *lineReader) next() (int64, error) {
 			head = append(head, part[:min(room, len(part))]...)
 		}
 		if whole {
-			break
+			return length, hex.EncodeToString(sum.Sum(nil)), head, nil
 		}
+	}
+}
+
+// next reads one line and returns its length, or io.EOF if there is no whole one.
+func (r *lineReader) next() (int64, error) {
+	length, hash, head, err := r.cut()
+	if err != nil {
+		return 0, err
 	}
 	start := r.cursor.Offset
 	r.cursor = orchestrator.Cursor{
-		Offset: start + length, LineStart: start, LineSHA256: hex.EncodeToString(sum.Sum(nil)), Seq: r.cursor.Seq,
+		Offset: start + length, LineStart: start, LineSHA256: hash, Seq: r.cursor.Seq,
 	}
 	if len(bytes.TrimSpace(head)) > 0 {
 		r.cursor.Seq++
 		line := ParseLine(head)
 		line.File, line.Cursor = r.file, r.cursor
 		if line.ID == "" {
-			line.ID = "sha:" + r.cursor.LineSHA256
+			line.ID = "sha:" + hash
+			line.Same = line.ID
 		}
 		r.lines = append(r.lines, line)
 	}
@@ -187,6 +235,8 @@ type wireLine struct {
 	Session   string          `json:"session,omitempty"`
 	Phase     string          `json:"phase,omitempty"`
 	Visit     *int            `json:"visit,omitempty"`
+
+	at orchestrator.Time // Timestamp, read leniently
 }
 
 // ParseLine reads one line without its end; Corrupt tells why it is none. Its
@@ -196,10 +246,12 @@ func ParseLine(data []byte) orchestrator.Line {
 	if reason != "" {
 		return orchestrator.Line{Corrupt: reason, Excerpt: excerpt(data)}
 	}
-	return orchestrator.Line{
+	line := orchestrator.Line{
 		Tool: wire.Tool, ID: wire.ID, Role: wire.Role, Task: wire.Task, Launch: wire.Launch,
-		Session: wire.Session, Visit: wire.Visit, Payload: wire.Payload,
+		Session: wire.Session, Visit: wire.Visit, At: wire.at, Payload: wire.Payload,
 	}
+	line.Signed, line.MAC = unsealed(data)
+	return line
 }
 
 // lineKeys are the keys a line is judged by, in exactly these letters. An invalid time
@@ -251,6 +303,7 @@ func decodeLine(data []byte) (wire wireLine, reason string) {
 		return wire, err.Error()
 	}
 	wire.Payload = json.RawMessage(bytes.Clone(payload))
+	_ = wire.at.UnmarshalJSON(fields["timestamp"]) // an invalid time counts as missing
 	return wire, ""
 }
 

@@ -49,6 +49,9 @@ func (e Entry) Condition() string {
 // read is in it with its error; half-made ones are not, and no directory whose name could
 // steer the terminal that shows it.
 func List(project string) ([]Entry, error) {
+	if err := CheckLinks(project); err != nil {
+		return nil, err
+	}
 	found, err := os.ReadDir(Dir(project))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -15,6 +15,18 @@ type Runtime struct {
 	Version     int                   `json:"version"`
 	Socket      string                `json:"socket"`
 	Launches    map[string]LaunchInfo `json:"launches"` // agent key -> launch
+	// Recorder is the socket on which the host takes what the panes print.
+	Recorder string `json:"recorder,omitempty"`
+	// Server is the tmux server's process, by which it is ended once its socket is lost.
+	Server ServerInfo `json:"server,omitzero"`
+}
+
+// ServerInfo is a process; it is signalled only if both numbers match, and for the session
+// that has this socket: a copy of a session brings the notes of another.
+type ServerInfo struct {
+	PID      int    `json:"pid"`
+	PIDStart string `json:"pid_start"`
+	Socket   string `json:"socket"`
 }
 
 // LaunchInfo is where one launch runs. A process is signalled only if both

@@ -141,3 +141,26 @@ func TestTheExampleWithoutItsPlan(t *testing.T) {
 		t.Errorf("with its file: %+v, %v", c, err)
 	}
 }
+
+// A session of the earlier tool is sound, wherever it ended; it knew no outcomes.
+func TestTheExampleIsSoundHoweverItEnded(t *testing.T) {
+	for state, condition := range map[string]string{
+		`"phase": "failed", "last_event": "run_failed"`:                                               "failed",
+		`"phase": "failed", "last_event": "run_canceled"`:                                             "canceled",
+		`"phase": "failed", "last_event": "resumed", "interruption_category": "canceled"`:             "canceled",
+		`"phase": "done", "last_event": "review_passed"`:                                              "done",
+		`"phase": "fixing", "last_event": "review_failed", "implementation_group_mode": "serial"`:     "interrupted",
+		`"phase": "completing", "last_event": "review_passed", "implementation_active_plan_ids": [1]`: "interrupted",
+	} {
+		s := seeded(t, "state.json", "tool_events.jsonl", "plan.yaml")
+		write(t, s.Path("tool_event_state.json"), `{"applied_offset": 0}`)
+		write(t, s.Path("state.json"), "{"+state+"}")
+		if report := session.CheckDir(s.Dir); report.Err() != nil {
+			t.Errorf("%s: %v", state, report.Problems)
+		}
+		entries, err := session.List(s.Project())
+		if err != nil || len(entries) != 1 || entries[0].Condition() != condition {
+			t.Errorf("%s: listed %+v, %v, want %s", state, entries, err, condition)
+		}
+	}
+}

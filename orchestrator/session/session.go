@@ -20,6 +20,7 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -73,6 +74,16 @@ func OpenOn(dir string, disk durable.Disk) (*Session, error) {
 	return s, nil
 }
 
+// OpenDamaged returns the session in dir whatever is left of its files, for those who end what
+// it has running.
+func OpenDamaged(dir string) (*Session, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	return &Session{Dir: abs}, nil
+}
+
 // Name is the last part of the directory's path.
 func (s *Session) Name() string { return filepath.Base(s.Dir) }
 
@@ -95,6 +106,9 @@ type Owner struct {
 // The error is a *LockedError if the holder stays.
 func (s *Session) Lock(retry time.Duration) error {
 	held, err := lock(s.disk, s.Path(LockFile), retry)
+	if errors.Is(err, durable.ErrLocked) && abandoned(s.Dir) {
+		held, err = lock(s.disk, s.Path(LockFile), inheritTime)
+	}
 	if err != nil {
 		return s.lockError(err)
 	}
@@ -138,8 +152,31 @@ func (s *Session) Close() error { return s.Release() }
 // Running reports whether some process hosts the session in dir. It disturbs
 // nobody who is about to take the lock.
 func Running(dir string) bool {
-	held, err := durable.Probe(filepath.Join(dir, LockFile))
-	return err == nil && held
+	deadline := time.Now().Add(inheritTime)
+	for {
+		held, err := durable.Probe(filepath.Join(dir, LockFile))
+		if err != nil || !held {
+			return false
+		}
+		// A new holder writes its name a moment after it has the lock.
+		if !abandoned(dir) || time.Now().After(deadline) {
+			return true
+		}
+		<-time.After(probePause)
+	}
+}
+
+// inheritTime is how long a lock is asked for again whose holder is gone: a child that the
+// holder was about to start has a copy of it until it becomes its program or ends.
+const inheritTime = 10 * time.Second
+
+// probePause is between two looks at a lock whose holder is gone.
+const probePause = 10 * time.Millisecond
+
+// abandoned reports whether the process that the lock's text names is gone.
+func abandoned(dir string) bool {
+	o, me := Holder(dir), self(time.Time{})
+	return o.PID > 0 && o.PIDStart != "" && o.Host == me.Host && processStart(o.PID) != o.PIDStart
 }
 
 // Holder returns what the lock's text says; the zero Owner if nothing.

@@ -268,8 +268,8 @@ func brokenSessions(t *testing.T) {
 		want string
 	}{
 		"bad JSON":      {func(string) string { return "{" }, "corrupt: state.json"},
-		"unknown phase": {func(st string) string { return strings.Replace(st, `"architecting"`, `"dreaming"`, 1) }, `corrupt: state.json: phase "dreaming"`},
-		"wrong type":    {func(st string) string { return strings.Replace(st, `"paused": false`, `"paused": 7`, 1) }, "corrupt: state.json"},
+		"unknown phase": {func(st string) string { return strings.Replace(edited(st), `"architecting"`, `"dreaming"`, 1) }, `corrupt: state.json: phase "dreaming"`},
+		"wrong type":    {func(st string) string { return strings.Replace(edited(st), `"paused": false`, `"paused": 7`, 1) }, "corrupt: state.json"},
 		"too large":     {func(st string) string { return st + strings.Repeat(" ", 8<<20) }, "corrupt: state.json is larger"},
 	}
 	for name, c := range cases {

@@ -178,7 +178,7 @@ func TestASessionOfAgents(t *testing.T) {
 	if def, err := s.Definition(); err != nil || def.Name != orchestrator.KindAgents {
 		t.Errorf("definition %+v, %v", def, err)
 	}
-	write(t, s.Path(session.StateFile), strings.Replace(read(t, s, session.StateFile), `"implementing"`, `"planning"`, 1))
+	write(t, s.Path(session.StateFile), strings.Replace(edited(read(t, s, session.StateFile)), `"implementing"`, `"planning"`, 1))
 	var corrupt *session.CorruptError
 	if _, err := s.ReadState(); !errors.As(err, &corrupt) || !strings.Contains(err.Error(), "agents session") {
 		t.Errorf("another phase: %v", err)

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -11,7 +12,7 @@ import (
 // AppendCommand adds a command of a person to the session in dir: Name, Args,
 // Actor, Source and, for commands that come from elsewhere, the SourceID that tells
 // them apart. It reports false if a command with this source id was recorded
-// before; then nothing is written.
+// before; then nothing is written. A *RefusedError says why a command cannot count.
 func AppendCommand(dir string, p orchestrator.Payload) (recorded bool, err error) {
 	s, err := session.Open(dir)
 	if err != nil {
@@ -22,6 +23,9 @@ func AppendCommand(dir string, p orchestrator.Payload) (recorded bool, err error
 		if err != nil || known {
 			return nil, err
 		}
+		if p, err = bound(p, tail.State); err != nil {
+			return nil, err
+		}
 		recorded = true
 		return &session.NewLine{Tool: "command", Visit: tail.State.Visit, Payload: p}, nil
 	})
@@ -29,6 +33,37 @@ func AppendCommand(dir string, p orchestrator.Payload) (recorded bool, err error
 		return false, fmt.Errorf("append command: %w", err)
 	}
 	return recorded, nil
+}
+
+// RefusedError says why a command cannot count as the session is now; nothing was recorded.
+type RefusedError struct{ Reason string }
+
+// Error returns the reason.
+func (e *RefusedError) Error() string { return e.Reason }
+
+// bound gives an approval the digest of what is open while it is said, so that it counts for
+// nothing that opens later.
+func bound(p orchestrator.Payload, s *orchestrator.State) (orchestrator.Payload, error) {
+	if p.Name != "approve" {
+		return p, nil
+	}
+	if s.Gate == nil {
+		return p, &RefusedError{"no gate is open: nothing waits for approval"}
+	}
+	of, _ := p.Args["of"].(string)
+	if of != "" {
+		if fault := s.ShownFault(of); fault != "" {
+			return p, &RefusedError{fault}
+		}
+		return p, nil
+	}
+	args := maps.Clone(p.Args)
+	if args == nil {
+		args = map[string]any{}
+	}
+	args["of"] = s.GateDigest()
+	p.Args = args
+	return p, nil
 }
 
 func knownSource(tail session.Tail, id string) (bool, error) {

@@ -42,33 +42,25 @@ func throttle(c *call, tail session.Tail, _ []session.Written) (*Answer, error) 
 
 func (c *call) mine(l session.Written) bool { return l.Role == c.who.Role && l.Task == c.who.Task }
 
-// maxOpenQuestions is how many questions one agent may have open.
-const maxOpenQuestions = 3
-
 // number gives the question its id: the next one behind those the session knows
 // and those it has not read yet.
 func number(c *call, tail session.Tail, unread []session.Written) (*Answer, error) {
-	n, open := len(tail.State.Questions)+1, 0
-	for _, q := range tail.State.Questions {
-		if q.Open() && q.Role == c.who.Role && q.Task == c.who.Task {
-			open++
-		}
-	}
+	asked, mine := 0, 0
 	for _, l := range unread {
 		if l.Tool != c.spec.Name {
 			continue
 		}
-		n++
+		asked++
 		if c.mine(l) {
-			open++
+			mine++
 		}
 	}
-	if open >= maxOpenQuestions {
-		a := refused("you have %d questions open, the most an agent may have; go on with what you can decide", open)
+	if j := orchestrator.AskJudgement(tail.State, c.who.Role, c.who.Task, mine); !j.OK {
+		a := refused("%s", j.Reason)
 		a.Phase = tail.State.Phase
 		return &a, nil
 	}
-	c.payload.ID = fmt.Sprintf("q%d", n)
+	c.payload.ID = orchestrator.NextQuestion(tail.State, asked)
 	return nil, nil
 }
 

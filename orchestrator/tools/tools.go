@@ -34,6 +34,7 @@ type Caller struct {
 	Role   string
 	Task   string
 	Launch string
+	Seal   string // of the launch: signs what it says
 
 	Now func() time.Time // nil = time.Now
 }
@@ -153,12 +154,27 @@ func (c *call) admitted(st *orchestrator.State) *Answer {
 		text := fmt.Sprintf("the session has ended (%s); agentmux resume %s goes on with it", outcome(st), c.s.Name())
 		return &Answer{Phase: st.Phase, Text: "refused: " + text, Errors: []string{text}}
 	}
+	if !c.ofLaunch() {
+		a := refused("this process is not of launch %s, in whose name it calls; an agent calls its tools from its own launch", c.who.Launch)
+		a.Phase = st.Phase
+		return &a
+	}
 	if !c.spec.Open(c.def, st, c.who.Role) {
 		a := refused("%s is not a tool of the %s; yours: %s", c.spec.Name, c.who.Role, strings.Join(openNames(c.def, st, c.who.Role), ", "))
 		a.Phase = st.Phase
 		return &a
 	}
 	return nil
+}
+
+// ofLaunch reports whether the caller can sign for its launch. The session checks the line
+// again; what is said here is said to an agent that lost its environment.
+func (c *call) ofLaunch() bool {
+	if c.who.Launch == "" {
+		return true
+	}
+	checks, err := c.s.Checks(c.who.Launch)
+	return err != nil || len(checks) == 0 || session.Seals(c.who.Seal, checks)
 }
 
 func outcome(st *orchestrator.State) string {
@@ -251,6 +267,7 @@ func (c *call) judge(tail session.Tail) (Answer, *session.NewLine, error) {
 func (c *call) line(st *orchestrator.State) *session.NewLine {
 	return &session.NewLine{
 		Tool: c.spec.Name, Role: c.who.Role, Task: c.who.Task, Launch: c.who.Launch, Visit: c.visit(st), Payload: c.payload,
+		Seal: c.who.Seal,
 	}
 }
 

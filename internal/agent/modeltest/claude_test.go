@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,7 +99,7 @@ type stage struct {
 // private home, a key made for this test.
 func newStage(t *testing.T, transport agent.Transport, scripts ...modeltest.Script) *stage {
 	t.Helper()
-	program := modeltest.Claude(t)
+	program := modeltest.Program(t, "claude")
 	known, problems := agent.Load(nil)
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
@@ -145,10 +146,14 @@ func newStage(t *testing.T, transport agent.Transport, scripts ...modeltest.Scri
 // run starts the launch in a pane.
 func (s *stage) run() {
 	s.t.Helper()
-	if _, err := agent.Prepare(s.spec); err != nil {
+	launch, err := agent.Prepare(s.spec)
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	var err error
+	environment, err := launch.Offer(s.spec.Dir)
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	if s.server == nil {
 		s.server, err = tmux.New(tmux.Options{Socket: filepath.Join(filepath.Dir(s.spec.Session), "s.sock"), Tags: []string{"@launch"}})
 		if err != nil {
@@ -176,6 +181,9 @@ func (s *stage) run() {
 		if p.Options["@launch"] == s.spec.Launch {
 			s.pane = p
 		}
+	}
+	if err := environment.Serve(s.t.Context(), s.pane.PID); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -287,13 +295,15 @@ func (s *stage) worked(name string) {
 	}
 }
 
-func TestClaudeVersionIsKnownToTheProvider(t *testing.T) {
+func TestReleasesAreKnownToTheProviders(t *testing.T) {
 	known, problems := agent.Load(nil)
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(known["claude"].Versions); !strings.Contains(got, modeltest.ClaudeVersion) {
-		t.Errorf("the provider knows %s, the tests run %s", got, modeltest.ClaudeVersion)
+	for name, release := range modeltest.Releases() {
+		if !slices.Contains(known[name].Versions, release.Version) {
+			t.Errorf("%s: the provider knows %v, the tests run %s", name, known[name].Versions, release.Version)
+		}
 	}
 }
 
@@ -404,9 +414,14 @@ func TestClaudeTellsOfAFaultThatStays(t *testing.T) {
 	} {
 		t.Run(string(c.transport)+" "+string(c.fault), func(t *testing.T) {
 			s := newStage(t, c.transport, modeltest.Script{Name: "refuse", Steps: []modeltest.Step{{Fault: c.fault}}})
-			s.spec.Env.Extra = map[string]string{"CLAUDE_CODE_MAX_RETRIES": "1"} // by itself it tries for minutes
+			s.spec.Provider.Set = maps.Clone(s.spec.Provider.Set)
+			s.spec.Provider.Set["CLAUDE_CODE_MAX_RETRIES"] = "1" // by itself it tries for minutes
 			s.run()
 			s.until("the turn fails", func() bool { return s.status().Failure != "" })
+			want := map[modeltest.Fault]agent.Fault{modeltest.Unauthorized: agent.FaultLogin, modeltest.RateLimited: agent.FaultLimit}[c.fault]
+			if got := s.spec.Provider.Fault(s.status().Failure); got != want {
+				t.Errorf("%q is the fault %q, want %q", s.status().Failure, got, want)
+			}
 			if c.transport == agent.TUI {
 				if st := s.status(); st.State != c.state {
 					t.Errorf("status %+v, want %s", st, c.state)

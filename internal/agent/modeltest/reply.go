@@ -47,29 +47,19 @@ func newReply(model string, step Step) reply {
 		ID: "msg_" + rand.Text(), Type: "message", Role: "assistant", Model: model, Content: []part{},
 		StopReason: &reason, Usage: usage{Input: inputTokens, Output: outputTokens},
 	}
-	text := step.Text
-	if text == "" && len(step.Calls) == 0 {
-		text = "Done." // a message is never empty
-	}
-	if text != "" {
+	if text := step.words(); text != "" {
 		m.Content = append(m.Content, part{Type: "text", Text: text})
 	}
 	for _, c := range step.Calls {
 		reason = "tool_use"
-		input := c.Input
-		if input == nil {
-			input = map[string]any{}
-		}
-		m.Content = append(m.Content, part{Type: "tool_use", ID: "toolu_" + rand.Text(), Name: c.Tool, Input: input})
+		m.Content = append(m.Content, part{Type: "tool_use", ID: "toolu_" + rand.Text(), Name: c.Tool, Input: c.input()})
 	}
 	return m
 }
 
 // stream sends the message as server-sent events; cut ends the connection half way.
 func (m reply) stream(w http.ResponseWriter, cut bool) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-cache")
-	e := events{w: w}
+	e := newEvents(w)
 	start := m
 	start.Content, start.StopReason, start.Usage.Output = []part{}, nil, 1
 	e.send("message_start", map[string]any{"message": start})
@@ -98,13 +88,26 @@ func (p part) half() part {
 // events writes server-sent events.
 type events struct{ w http.ResponseWriter }
 
+func newEvents(w http.ResponseWriter) events {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	return events{w: w}
+}
+
+// send writes an event with a name.
 func (e events) send(name string, data map[string]any) {
 	data["type"] = name
-	text, err := json.Marshal(data)
+	fmt.Fprintf(e.w, "event: %s\n", name)
+	e.data(data)
+}
+
+// data writes the data of an event.
+func (e events) data(v any) {
+	text, err := json.Marshal(v)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", name, text)
+	fmt.Fprintf(e.w, "data: %s\n\n", text)
 	if f, ok := e.w.(http.Flusher); ok {
 		f.Flush()
 	}

@@ -2,10 +2,27 @@ package modeltest
 
 import (
 	"encoding/json"
+	"net/http"
 	"regexp"
 	"strings"
 	"time"
 )
+
+// dialect is the form of one vendor's service.
+type dialect interface {
+	read(r *http.Request, body []byte) (question, error)
+	// write answers with a step; cut ends the connection half way.
+	write(w http.ResponseWriter, q question, step Step, cut bool)
+	refuse(w http.ResponseWriter, status int, kind, text string)
+}
+
+// question is what a program asked, whatever the form.
+type question struct {
+	model  string
+	stream bool
+	aux    bool // beside the conversation
+	prompt Prompt
+}
 
 // Request is a question a program asked the server.
 type Request struct {
@@ -20,6 +37,7 @@ type Request struct {
 	Fault  Fault  // that was answered
 	Prompt Prompt // what had been said
 	Status int
+	Body   []byte // of the conversation's requests
 }
 
 // Result is what a tool returned to the model.
@@ -28,91 +46,57 @@ type Result struct {
 	Error bool
 }
 
-// body is the part of a Messages request that matters here.
-type body struct {
-	Model     string    `json:"model"`
-	MaxTokens int       `json:"max_tokens"`
-	Stream    bool      `json:"stream"`
-	Messages  []message `json:"messages"`
-	Tools     []struct {
-		Name string `json:"name"`
-	} `json:"tools"`
+// blockStart begins the program's own talk between the words of the person.
+var blockStart = regexp.MustCompile(`<([a-z][a-z_-]*)( [^>]*)?>`)
+
+// spoken is text without the blocks that programs put around the words of the person.
+func spoken(text string) string {
+	for {
+		at := blockStart.FindStringSubmatchIndex(text)
+		if at == nil {
+			return strings.TrimSpace(text)
+		}
+		name := text[at[2]:at[3]]
+		end := strings.Index(text[at[1]:], "</"+name+">")
+		if end < 0 {
+			return strings.TrimSpace(text)
+		}
+		text = text[:at[0]] + text[at[1]+end+len(name)+3:]
+	}
 }
 
-type message struct {
-	Role    string `json:"role"`
-	Content blocks `json:"content"`
+// say adds a text of the person; with it the results begin again.
+func (p *Prompt) say(text string) {
+	text = spoken(text)
+	if text == "" || strings.HasPrefix(text, "This is the ") { // how some programs begin
+		return
+	}
+	if p.First == "" {
+		p.First = text
+	}
+	p.Last, p.Results = text, nil
 }
 
-// blocks are the parts of a message; a plain text is one.
-type blocks []block
-
-type block struct {
-	Type    string `json:"type"`
-	Text    string `json:"text"`
-	IsError bool   `json:"is_error"`
-	Content blocks `json:"content"` // of a tool result
+// returned adds what a tool returned.
+func (p *Prompt) returned(text string, failed bool) {
+	p.Results = append(p.Results, Result{Text: text, Error: failed})
 }
 
-// UnmarshalJSON takes a text or a list of blocks.
-func (b *blocks) UnmarshalJSON(data []byte) error {
+// texts reads a content that is a text or a list of parts with texts.
+func texts(content json.RawMessage) string {
 	var text string
-	if json.Unmarshal(data, &text) == nil {
-		*b = blocks{{Type: "text", Text: text}}
-		return nil
+	if json.Unmarshal(content, &text) == nil {
+		return text
 	}
-	return json.Unmarshal(data, (*[]block)(b))
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(content, &parts) != nil {
+		return string(content)
+	}
+	var all []string
+	for _, p := range parts {
+		all = append(all, p.Text)
+	}
+	return strings.Join(all, "\n")
 }
-
-func (b blocks) text() string {
-	var texts []string
-	for _, part := range b {
-		if part.Type == "text" {
-			texts = append(texts, part.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
-}
-
-// reminder is what programs put between the words of the person.
-var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
-
-// said is the person's part of a message: nothing where it holds tool results, because
-// text beside these is the program's.
-func (m message) said() string {
-	if m.Role != "user" {
-		return ""
-	}
-	for _, part := range m.Content {
-		if part.Type == "tool_result" {
-			return ""
-		}
-	}
-	return strings.TrimSpace(reminder.ReplaceAllString(m.Content.text(), ""))
-}
-
-// conversation reads who said what.
-func (b body) conversation() Prompt {
-	var p Prompt
-	for _, t := range b.Tools {
-		p.Tools = append(p.Tools, t.Name)
-	}
-	for _, m := range b.Messages {
-		if text := m.said(); text != "" {
-			if p.First == "" {
-				p.First = text
-			}
-			p.Last, p.Results = text, nil
-			continue
-		}
-		for _, part := range m.Content {
-			if part.Type == "tool_result" {
-				p.Results = append(p.Results, Result{Text: part.Content.text(), Error: part.IsError})
-			}
-		}
-	}
-	return p
-}
-
-// aux reports a request beside the conversation: an agent at work has tools.
-func (b body) aux() bool { return len(b.Tools) == 0 || b.MaxTokens == 1 }

@@ -1,6 +1,8 @@
 package modeltest
 
 import (
+	"encoding/json"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -23,6 +25,24 @@ const (
 type Call struct {
 	Tool  string // as the program names it: Write, mcp__server__tool
 	Input any    // encoded as JSON; nil is {}
+	Space string // the namespace of the tool, where the form has them
+	Free  string // instead of Input: the text of a tool that takes any
+}
+
+func (c Call) input() any {
+	if c.Input == nil {
+		return map[string]any{}
+	}
+	return c.Input
+}
+
+// arguments is the input as JSON in a string.
+func (c Call) arguments() string {
+	data, err := json.Marshal(c.input())
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return string(data)
 }
 
 // Step is one answer of the model. Without Calls it ends the turn.
@@ -32,6 +52,14 @@ type Step struct {
 	Sleep time.Duration // before the answer
 	Fault Fault
 	Times int // how often the fault occurs before the step is answered; 0: always
+}
+
+// words is the text of a step: an answer is never empty.
+func (s Step) words() string {
+	if s.Text == "" && len(s.Calls) == 0 {
+		return "Done."
+	}
+	return s.Text
 }
 
 // Script is what the model says to the texts it fits. An empty field fits all.
@@ -87,13 +115,15 @@ type Prompt struct {
 	Results []Result
 }
 
-// File is the path at the end of the first text, from its first slash on; "" if none.
+// File is the path at the end of the first line of the first text, from its first slash
+// on; "" if none.
 func (p Prompt) File() string {
-	at := strings.IndexByte(p.First, '/')
+	line, _, _ := strings.Cut(p.First, "\n")
+	at := strings.IndexByte(line, '/')
 	if at < 0 {
 		return ""
 	}
-	return strings.TrimSpace(p.First[at:])
+	return strings.Trim(line[at:], " \"") // some programs put their argument in quotes
 }
 
 // Read returns the content of File.

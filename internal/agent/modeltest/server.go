@@ -27,7 +27,10 @@ type Server struct {
 func New(scripts Scripts) *Server {
 	s := &Server{scripts: scripts, closing: make(chan struct{}), faults: map[string]int{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/messages", s.messages)
+	mux.HandleFunc("POST /v1/messages", s.serve(messages{}))
+	mux.HandleFunc("POST /v1/responses", s.serve(responses{}))
+	mux.HandleFunc("POST /v1/chat/completions", s.serve(chat{}))
+	mux.HandleFunc("POST /v1beta/models/{call}", s.gemini)
 	mux.HandleFunc("POST /v1/messages/count_tokens", s.countTokens)
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("GET /v1/models/{id}", s.model)
@@ -36,7 +39,8 @@ func New(scripts Scripts) *Server {
 	return s
 }
 
-// URL is the base for ANTHROPIC_BASE_URL.
+// URL is where the server listens: the base for ANTHROPIC_BASE_URL and for
+// GOOGLE_GEMINI_BASE_URL. The forms of OpenAI have "/v1" behind it.
 func (s *Server) URL() string { return s.http.URL }
 
 // Close ends the server; programs that still wait for an answer lose their connection.
@@ -63,27 +67,40 @@ func (s *Server) record(r Request) {
 // maxBody bounds a request; a conversation with files in it is long.
 const maxBody = 64 << 20
 
-func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
-	var b body
-	data, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
-	if err == nil {
-		err = json.Unmarshal(data, &b)
+// serve answers the conversations of one form.
+func (s *Server) serve(d dialect) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+		var asked question
+		if err == nil {
+			asked, err = d.read(r, data)
+		}
+		if err != nil {
+			d.refuse(w, http.StatusBadRequest, "invalid_request_error", err.Error())
+			return
+		}
+		q := Request{
+			Path: r.URL.Path, Beta: r.Header.Get("anthropic-beta"), Model: asked.model, Stream: asked.stream,
+			Aux: asked.aux, Prompt: asked.prompt, Status: http.StatusOK, Body: data,
+		}
+		step, err := s.decide(&q)
+		if err != nil {
+			s.record(q)
+			d.refuse(w, q.Status, "api_error", err.Error())
+			return
+		}
+		answer{d, w, r, asked}.give(s, q, step)
 	}
-	if err != nil {
-		refuse(w, http.StatusBadRequest, "invalid_request_error", err.Error())
+}
+
+// gemini tells its calls apart by the last word of the path.
+func (s *Server) gemini(w http.ResponseWriter, r *http.Request) {
+	if _, method := geminiCall(r); method == "countTokens" {
+		s.record(Request{Path: r.URL.Path, Aux: true, Status: http.StatusOK})
+		writeJSON(w, http.StatusOK, map[string]any{"totalTokens": inputTokens})
 		return
 	}
-	q := Request{
-		Path: r.URL.Path, Beta: r.Header.Get("anthropic-beta"), Model: b.Model, Stream: b.Stream,
-		Aux: b.aux(), Prompt: b.conversation(), Status: http.StatusOK,
-	}
-	step, err := s.decide(&q)
-	if err != nil {
-		s.record(q)
-		refuse(w, q.Status, "api_error", err.Error())
-		return
-	}
-	s.answer(w, r, q, step)
+	s.serve(gemini{})(w, r)
 }
 
 // decide finds the step that answers q and fills in which it is.
@@ -140,32 +157,32 @@ var refusals = map[Fault]struct {
 	Unauthorized: {http.StatusUnauthorized, "authentication_error"},
 }
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, q Request, step Step) {
-	if !s.wait(r, step.Sleep) {
+// answer is one request being answered.
+type answer struct {
+	dialect
+	w     http.ResponseWriter
+	r     *http.Request
+	asked question
+}
+
+func (a answer) give(s *Server, q Request, step Step) {
+	if !s.wait(a.r, step.Sleep) {
 		return
 	}
 	q.Fault = step.Fault
 	if refusal, ok := refusals[step.Fault]; ok {
 		q.Status = refusal.status
 		s.record(q)
-		w.Header().Set("Retry-After", "0")
-		refuse(w, refusal.status, refusal.kind, "scripted "+string(step.Fault))
+		a.w.Header().Set("Retry-After", "0")
+		a.refuse(a.w, refusal.status, refusal.kind, "scripted "+string(step.Fault))
 		return
 	}
 	s.record(q)
 	if step.Fault == Hang {
-		s.hang(r)
+		s.hang(a.r)
 		return
 	}
-	m := newReply(q.Model, step)
-	switch {
-	case q.Stream:
-		m.stream(w, step.Fault == Cut)
-	case step.Fault == Cut:
-		panic(http.ErrAbortHandler)
-	default:
-		writeJSON(w, http.StatusOK, m)
-	}
+	a.write(a.w, a.asked, step, step.Fault == Cut)
 }
 
 // wait lets time pass; false when the program has gone meanwhile.
@@ -226,11 +243,7 @@ func (s *Server) other(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusOK // asked to see whether anybody is there
 	}
 	s.record(Request{Path: r.URL.Path, Aux: true, Status: status})
-	refuse(w, status, "not_found_error", "not part of this service")
-}
-
-func refuse(w http.ResponseWriter, status int, kind, text string) {
-	writeJSON(w, status, map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": text}})
+	messages{}.refuse(w, status, "not_found_error", "not part of this service")
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -8,8 +8,10 @@ package paint
 
 import (
 	"io"
+	"os"
 
 	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/term"
 )
 
 // Packages whose imports are initialised follow in the order of their import paths, and
@@ -64,3 +66,23 @@ func (p Palette) Paint(text string, i Ink) string {
 
 // Width is how many cells of a terminal a text takes.
 func Width(text string) int { return lipgloss.Width(text) }
+
+// Terminal reports whether a stream is a terminal. The terminal's own request answers: other
+// character devices, such as /dev/null, look like one to everything else.
+func Terminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(f.Fd())
+}
+
+// Columns returns how wide the terminal behind a stream is; 0 if it is not one.
+func Columns(stream any) int {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(f.Fd())
+	if err != nil {
+		return 0
+	}
+	return width
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/tools"
+)
+
+// decisionWait is how long a command waits to hear what the session made of it.
+const decisionWait = 5 * time.Second
+
+// startsHost are the commands that wake a parked session.
+var startsHost = map[string]bool{"stop": true, "changes": true, "retry": true}
+
+// wakes reports whether a command to a session that nobody hosts starts a host that applies it.
+func wakes(e session.Entry, name string) bool {
+	return startsHost[name] && e.State.Parked() || name == "changes" && e.State.Phase == orchestrator.PhaseDone
+}
+
+// record writes a command down, unless it is known now that the session refuses it.
+func (a *app) record(ctx context.Context, e session.Entry, p orchestrator.Payload) error {
+	var refused *tools.RefusedError
+	err := foresee(e, p)
+	if err == nil {
+		_, err = tools.AppendCommand(e.Dir, p)
+	}
+	if errors.As(err, &refused) {
+		return usage(fmt.Errorf("%s: %s; next: %s", e.Name, refused.Reason, tell(ctx, e).Next()))
+	}
+	return err
+}
+
+// foresee fails with a *tools.RefusedError if the session would refuse the command. Where a
+// host runs, it decides, but about what is nothing at all.
+func foresee(e session.Entry, p orchestrator.Payload) error {
+	if text, given := p.Args["text"].(string); given && strings.TrimSpace(text) == "" {
+		return &tools.RefusedError{Reason: p.Name + " needs a text"}
+	}
+	if e.Running || e.State == nil {
+		return nil
+	}
+	sess, err := session.Open(e.Dir)
+	if err != nil {
+		return err
+	}
+	def, err := sess.Definition()
+	if err != nil {
+		return err
+	}
+	if reason := orchestrator.Foresee(def, e.State, p, time.Now(), !wakes(e, p.Name)); reason != "" {
+		return &tools.RefusedError{Reason: reason}
+	}
+	return nil
+}
+
+// wakeParked starts a host for a session that nobody hosts, if the command is one
+// that a parked session obeys.
+func (a *app) wakeParked(ctx context.Context, e session.Entry, name string) error {
+	now, err := session.Find(projectOf(e), e.Name, nil)
+	if err != nil || now.State == nil || now.Running || !startsHost[name] || !now.State.Parked() {
+		return err
+	}
+	s, err := a.siteOf(ctx, now)
+	if err != nil {
+		return err
+	}
+	return a.detach(ctx, s, now.Dir)
+}
+
+func (a *app) applyUnhosted(ctx context.Context, e session.Entry, p orchestrator.Payload) error {
+	if !wakes(e, p.Name) {
+		a.say("recorded; it is applied when the session goes on: agentmux resume %s", e.Name)
+		return nil
+	}
+	if err := a.hostCommands(ctx, e); err != nil {
+		return err
+	}
+	return a.awaitDecision(ctx, e, p)
+}
+
+// applyLeft applies a command that the last host left unread.
+func (a *app) applyLeft(ctx context.Context, e session.Entry, p orchestrator.Payload) error {
+	now, err := session.Find(projectOf(e), e.Dir, nil)
+	switch {
+	case err != nil:
+		return err
+	case now.Err != nil:
+		return now.Err
+	case now.Running: // another one woke the next host
+		return a.awaitDecision(ctx, e, p)
+	}
+	err = a.applyUnhosted(ctx, now, p)
+	if err != nil && session.Running(e.Dir) {
+		return a.awaitDecision(ctx, e, p)
+	}
+	return err
+}
+
+// fate is what became of a command.
+type fate int
+
+const (
+	fateUnread  fate = iota // the host has not read it in time
+	fateLeft                // the host ended and had not read it
+	fateApplied             // the session did it
+)
+
+// fateOf follows the session's records until one names the command. A refusal is an error.
+func fateOf(ctx context.Context, e session.Entry, p orchestrator.Payload) (fate, error) {
+	s, err := session.Open(e.Dir)
+	if err != nil {
+		return fateUnread, err
+	}
+	follower := s.Follow(e.State.Seq)
+	deadline := time.NewTimer(decisionWait)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left := !session.Running(e.Dir) // before the records: what this host wrote is there
+		records, err := follower.Read()
+		if err != nil {
+			return fateUnread, err
+		}
+		for _, record := range records {
+			if record.Data["source_id"] == p.SourceID {
+				return fateApplied, refusal(record, p.Name)
+			}
+		}
+		if left {
+			return fateLeft, nil
+		}
+		select {
+		case <-ctx.Done():
+			return fateUnread, ctx.Err()
+		case <-deadline.C:
+			return fateUnread, nil
+		case <-tick.C:
+		}
+	}
+}
+
+// awaitDecision says what the session made of a command. A host that was about to end may not
+// have read it: then the command wakes the next one, as it would have without any.
+func (a *app) awaitDecision(ctx context.Context, e session.Entry, p orchestrator.Payload) error {
+	became, err := fateOf(ctx, e, p)
+	switch {
+	case err != nil:
+		return err
+	case became == fateLeft:
+		return a.applyLeft(ctx, e, p)
+	case became == fateUnread:
+		a.say("recorded; the session has not read it yet (agentmux logs %s)", e.Name)
+		return nil
+	}
+	a.say("%s: done", p.Name)
+	return nil
+}
+
+// refusal is the error that a record of a command tells, nil if the command was applied.
+func refusal(record orchestrator.Event, name string) error {
+	if record.Type != orchestrator.EvCommandRefused {
+		return nil
+	}
+	reason, _ := record.Data["reason"].(string)
+	return errors.New(name + " was refused: " + reason)
+}
+
+// send gives a command of the monitor to the session, and says what became of it.
+func (a *app) send(ctx context.Context, e session.Entry, p orchestrator.Payload) (became string, err error) {
+	now, err := session.Find(projectOf(e), e.Dir, nil)
+	if err == nil {
+		err = now.Err
+	}
+	if err == nil {
+		err = a.record(ctx, now, p)
+	}
+	if err == nil && !now.Running {
+		err = a.wakeParked(ctx, now, p.Name)
+	}
+	if err != nil || !session.Running(e.Dir) {
+		return "recorded; agentmux resume " + e.Name + " applies it", err
+	}
+	fate, err := fateOf(ctx, now, p)
+	if err != nil || fate == fateApplied {
+		return "done", err
+	}
+	return "recorded", nil
+}

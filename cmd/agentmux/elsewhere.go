@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// notTwice refuses a start that would make a second pull request for an issue: one of an
+// earlier session is open, or another host is at work. --new and --take say that it is meant.
+func (a *app) notTwice(ctx context.Context, s *site, p *planned, f *runFlags) error {
+	if !p.push || !s.config.GitHub.Push {
+		return nil
+	}
+	what := fmt.Sprintf("%s#%d", p.spec.Repo, p.record.Issue.Number)
+	stop := a.waiting("GitHub about other work on " + what)
+	defer stop()
+	if !f.take {
+		if err := runningElsewhere(ctx, s, p, what); err != nil {
+			return err
+		}
+	}
+	prefix := fmt.Sprintf("%sissue-%d-", s.config.GitHub.BranchPrefix, p.record.Issue.Number)
+	if f.new || named(s, f) || !shownBefore(p.record) && !p.spec.Project.MayHaveBranch(ctx, prefix) {
+		return nil
+	}
+	pull, err := s.host.GitHub.OpenPullOf(ctx, p.spec.Repo, p.record.Issue.Number)
+	if err != nil {
+		return explainGitHub(err, "the pull requests of "+p.spec.Repo.String(), s.identity.from)
+	}
+	if pull == nil {
+		return nil
+	}
+	return usage(fmt.Errorf("%s has the open pull request #%d, %s; agentmux resume '#%d' --changes \"...\" in the clone of its session has it changed, --new starts another",
+		what, pull.Number, pull.URL, p.record.Issue.Number))
+}
+
+// named reports whether a session has the name that was asked for: that is said first.
+func named(s *site, f *runFlags) bool {
+	if f.name == "" {
+		return false
+	}
+	_, err := session.Find(s.project, f.name, nil)
+	return err == nil
+}
+
+// shownBefore reports whether a comment looks as if a session had written it.
+func shownBefore(r ghsync.Record) bool {
+	return slices.ContainsFunc(r.Comments, func(c ghsync.Comment) bool {
+		_, marked := ghsync.ParseMarker(c.Body)
+		return marked
+	})
+}
+
+// runningElsewhere refuses an issue whose label says that a session is at work which is not
+// one of this clone.
+func runningElsewhere(ctx context.Context, s *site, p *planned, what string) error {
+	label := ghsync.RunningLabel(s.config.Bot.Label)
+	if !p.record.Issue.HasLabel(label) {
+		return nil
+	}
+	id, host, comment, err := s.host.GitHub.StatusOf(ctx, p.record)
+	if err != nil {
+		return explainGitHub(err, what, s.identity.from)
+	}
+	entries, err := session.List(s.project)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if id != "" && e.State != nil && e.State.SessionID == id {
+			return nil // and it is not at work, or it would have been found before
+		}
+	}
+	where := "another host"
+	if host != "" {
+		where = "host " + host
+	}
+	shown := ""
+	if id != "" {
+		shown = fmt.Sprintf(", session %s, last shown at %s, %s", id, comment.EditedAt.Local().Format("2006-01-02 15:04"), comment.URL)
+	}
+	return &codeError{exitLocked, fmt.Errorf("%s has the label %s: %s works on it%s; agentmux attach there joins it, --take starts here if that host is gone",
+		what, label, where, shown)}
+}

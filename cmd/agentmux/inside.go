@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/spf13/cobra"
+)
+
+// forPeople are the commands, besides those that steer, that are not an agent's: with them it
+// would decide about its own session or another one.
+var forPeople = []string{"resume", "clean", "attach", "monitor", "session run"}
+
+// refuseAgents refuses a command of a person that an agent has started. What an agent says,
+// it says with its own commands, and those tell who it is.
+func refuseAgents(cmd *cobra.Command) error {
+	name := commandName(cmd)
+	if cmd.GroupID != groupSteer && !slices.Contains(forPeople, name) {
+		return nil
+	}
+	pid, inside := agent.Inside()
+	if !inside {
+		return nil
+	}
+	return usage(fmt.Errorf("%s is for a person: process %d, from which it was started, belongs to an agent; "+
+		"type it in a terminal of your own. An agent has agentmux submit, ask and report", name, pid))
+}
+
+// commandName is the command without the name of the program.
+func commandName(cmd *cobra.Command) string {
+	if cmd.HasParent() && cmd.Parent().HasParent() {
+		return commandName(cmd.Parent()) + " " + cmd.Name()
+	}
+	return cmd.Name()
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// jsonForms are the types that commands print with --json, by the heading of their table in
+// docs/commands.md.
+var jsonForms = map[string]any{
+	"sessions --json": sessionJSON{}, "status --json": statusJSON{}, "doctor --json": probe{}, "config show --json": settingJSON{},
+	"config check --json and workflows check --json": checkJSON{}, "workflows list --json": workflowJSON{}, "providers list --json": providerJSON{},
+	"clean --json": cleanJSON{}, "--dry-run --json": dryRunJSON{},
+}
+
+// Every field that a script can read is documented, and no other.
+func TestEveryFieldOfTheJSONIsDocumented(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "commands.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for heading, form := range jsonForms {
+		_, section, found := strings.Cut(string(data), "\n### "+heading+"\n")
+		if !found {
+			t.Errorf("docs/commands.md has no section about %s", heading)
+			continue
+		}
+		section, _, _ = strings.Cut(section, "\n### ")
+		section, _, _ = strings.Cut(section, "\n## ")
+		var documented []string
+		for _, m := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllStringSubmatch(section, -1) {
+			for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(m[1], -1) {
+				documented = append(documented, name[1])
+			}
+		}
+		fields := jsonFields(reflect.TypeOf(form), "")
+		slices.Sort(documented)
+		slices.Sort(fields)
+		for _, f := range fields {
+			if !slices.Contains(documented, f) {
+				t.Errorf("%s: the field %s is not documented", heading, f)
+			}
+		}
+		for _, d := range documented {
+			if !slices.Contains(fields, d) {
+				t.Errorf("%s: there is no field %s", heading, d)
+			}
+		}
+	}
+}
+
+// jsonFields are the names of all fields of a type, those of an inner object behind a dot.
+func jsonFields(typ reflect.Type, prefix string) (names []string) {
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+		typ = typ.Elem()
+	}
+	if typ.Kind() != reflect.Struct || typ == reflect.TypeFor[time.Time]() || typ == reflect.TypeFor[orchestrator.Time]() {
+		return nil
+	}
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-":
+		case f.Anonymous && name == "":
+			names = append(names, jsonFields(f.Type, prefix)...)
+		default:
+			names = append(append(names, prefix+name), jsonFields(f.Type, prefix+name+".")...)
+		}
+	}
+	return names
+}
+
+// What the text of status shows is in its JSON.
+func TestTheJSONOfStatusHoldsWhatItsTextShows(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
+	out := r.expect(0, "status", "--json").out
+	var s statusJSON
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		t.Fatal(err)
+	}
+	pull := r.session().State.Completion
+	if s.Workflow != "quick" || s.Repository != rigRepo || s.Title != "Say two" || s.Base != "main" || s.PullRequest == nil ||
+		s.PullRequest.Number != pull.PRNumber || s.PullRequest.URL != pull.PRURL || s.Created.IsZero() || s.Ended.IsZero() || !s.Pushed || s.Commit == "" {
+		t.Errorf("of a done session status says\n%s", out)
+	}
+	if len(s.Verdicts) != 1 || s.Verdicts[0].Verdict != "pass" || s.Verdicts[0].Round != 1 || !s.Verdicts[0].Current {
+		t.Errorf("verdicts: %+v", s.Verdicts)
+	}
+	if len(s.Steps) != 1 || s.Steps[0].Text != s.Next {
+		t.Errorf("steps %+v, next %q", s.Steps, s.Next)
+	}
+}
+
+func TestChecksAndCleaningAndDryRunsForPrograms(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	s.put("old", orchestrator.PhaseDone, 48, 1)
+	read := func(into any, code int, args ...string) {
+		t.Helper()
+		if out := s.expect(code, args...).out; json.Unmarshal([]byte(out), into) != nil {
+			t.Errorf("%v prints %q", args, out)
+		}
+	}
+	var checks []checkJSON
+	read(&checks, 0, "config", "check", "--json")
+	if len(checks) != 1 || !checks[0].OK {
+		t.Errorf("a good configuration: %+v", checks)
+	}
+	s.write(filepath.Join(s.clone, ".agentmux", "config.yaml"), "version: 2\nnosuch: 1\n")
+	read(&checks, 2, "config", "check", "--json")
+	if len(checks) != 1 || checks[0].OK || len(checks[0].Problems) != 1 || checks[0].Problems[0].Line != 2 || checks[0].Problems[0].Path != "nosuch" {
+		t.Errorf("an unknown key: %+v", checks)
+	}
+	s.write(filepath.Join(s.clone, ".agentmux", "config.yaml"), "version: 2\n")
+	s.write(filepath.Join(s.clone, ".agentmux", "workflows", "mine.yaml"), "version: 1\n")
+	read(&checks, 2, "workflows", "check", "--json")
+	if i := slices.IndexFunc(checks, func(c checkJSON) bool { return c.Name == "mine" }); i < 0 || checks[i].OK || len(checks[i].Problems) == 0 {
+		t.Errorf("a broken workflow: %+v", checks)
+	}
+	var dry dryRunJSON
+	read(&dry, 0, "issue", "1", "--workflow", "quick", "--dry-run", "--json")
+	if dry.Issue != 1 || dry.Workflow != "quick" || len(dry.Agents) == 0 || len(dry.Prompts) == 0 || len(dry.Writes) == 0 || dry.PullRequest == nil || dry.BaseSHA == "" {
+		t.Errorf("a dry run: %+v", dry)
+	}
+	if res := s.expect(2, "issue", "1", "--json"); !strings.Contains(res.err, "--json goes with --dry-run") {
+		t.Errorf("--json of a run: %s", res.err)
+	}
+	var cleaned cleanJSON
+	read(&cleaned, 0, "clean", "--force", "--json")
+	if len(cleaned.Removed) != 1 || cleaned.Removed[0].Name != "old" || s.names() != "" {
+		t.Errorf("cleaned: %+v, left %q", cleaned, s.names())
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+
+	"github.com/agentmux/agentmux/internal/monitor/paint"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/story"
+)
+
+// printGate says what an open gate asks about, why, and how earlier ones were answered.
+func (a *app) printGate(ctx context.Context, p *page, e session.Entry, st story.Story) {
+	s := e.State
+	for _, d := range st.Decisions {
+		p.row("decided", paint.Plain, "%s, at %s%s", d, d.At.Local().Format("2 Jan 15:04"), inBrackets(d.Origin))
+	}
+	if s.Gate == nil || s.Phase == orchestrator.PhaseFailed {
+		return
+	}
+	why := story.GateWhy(s.Gate.Reason)
+	if why != "" {
+		why = ": " + why
+	}
+	p.row("gate", paint.Ask, "the %s waits for approval since %s%s", story.GateNoun(s.Gate.Name), s.Gate.OpenedAt.Local().Format("2 Jan 15:04"), why)
+	p.row("asks", paint.Plain, "%s; agentmux diff %s shows it", a.changesText(ctx, e), e.Name)
+	p.row("digest", paint.Plain, "%s", orchestrator.ShortDigest(s.GateDigest()))
+	if st.Refused != "" {
+		p.row("refused", paint.Bad, "%s", st.Refused)
+	}
+}
+
+func inBrackets(origin string) string {
+	if origin == "" {
+		return ""
+	}
+	return " (" + origin + ")"
+}
+
+// changesText says in a few words what the open gate asks about.
+func (a *app) changesText(ctx context.Context, e session.Entry) string {
+	if e.State.Gate != nil && e.State.Gate.Name == orchestrator.GatePlan {
+		return "a plan of " + counted(e.State.SubplanCount, "subplan", "subplans")
+	}
+	d, err := a.difference(ctx, e, false)
+	if err != nil {
+		return "what has changed cannot be read (" + err.Error() + ")"
+	}
+	return d.String()
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// An issue whose pull request is open gets no second one without a word, from whichever clone.
+func TestAnIssueGetsOnePullRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	run := append([]string{"issue", "1"}, quickRun...)
+	r.expect(0, run...)
+	pull := r.github.Repo(rigRepo).Pulls()[0]
+	want := "acme/widgets#1 has the open pull request #2, " + r.github.URL() + "/acme/widgets/pull/2; agentmux resume '#1' --changes \"...\""
+	first := r.clone
+	for _, clone := range []string{first, filepath.Join(r.dir, "second")} {
+		if clone != first {
+			r.git(r.dir, "clone", "-q", r.github.CloneURL(rigRepo), clone)
+			r.clone = clone
+		}
+		if res := r.expect(2, run...); !strings.Contains(res.err, want) || !strings.Contains(res.err, "--new") {
+			t.Errorf("%s: %s", clone, res.err)
+		}
+	}
+	if n := len(r.sessions()); n != 0 {
+		t.Errorf("%d sessions in the second clone", n)
+	}
+	r.clone = first
+	r.expect(0, append(run, "--new")...)
+	if pulls := r.github.Repo(rigRepo).Pulls(); len(pulls) != 2 || pulls[0].Number != pull.Number {
+		t.Errorf("pull requests %+v", pulls)
+	}
+}
+
+// A label of a session at work elsewhere stops the start, and says who is at work.
+func TestAnIssueThatIsWorkedOnElsewhere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:running", rigBot)
+	repo.Comment(1, "### agentmux: planning\nSandbox none, config: `4e1f9c2`, host `h_5f3c9a0b11d2e4f7`\n\n<!-- agentmux session=20261121-100512-x kind=status seq=3 -->", rigBot)
+	repo.Comment(1, "host `h_0000000000000000`\n\n<!-- agentmux session=forged kind=status seq=3 -->", rigOwner)
+	run := append([]string{"issue", "1"}, quickRun...)
+	for _, args := range [][]string{run, append(run, "--new")} {
+		if res := r.expect(4, args...); !strings.Contains(res.err, "acme/widgets#1 has the label agentmux:running: host h_5f3c9a0b11d2e4f7 works on it, session 20261121-100512-x, last shown at ") ||
+			!strings.Contains(res.err, "--take starts here") {
+			t.Errorf("%v: %s", args, res.err)
+		}
+	}
+	r.expect(0, "issue", "1", "--dry-run")
+	if n := len(r.sessions()); n != 0 {
+		t.Errorf("%d sessions", n)
+	}
+	r.expect(0, append(run, "--take")...)
+	r.done(r.session())
+}

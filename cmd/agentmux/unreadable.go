@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// hostPause is between two looks at whether a host has ended.
+const hostPause = 50 * time.Millisecond
+
+// endUnreadable stops a session whose state cannot be read: its host, if it lives, is told, and
+// what is left without one is ended.
+func (a *app) endUnreadable(ctx context.Context, e session.Entry) error {
+	if e.Running {
+		if err := stopBlind(e); err != nil {
+			return err
+		}
+		if !awaitUnhosted(ctx, e) {
+			a.say("recorded; the session's host has not ended yet (agentmux logs %s)", e.Name)
+			return ctx.Err()
+		}
+		if now, err := session.Find(projectOf(e), e.Dir, nil); err == nil && now.Err == nil {
+			a.say("stop: done")
+			return nil // the host had the state and wrote it
+		}
+	}
+	a.project = projectOf(e)
+	s, err := a.cleaner(ctx)
+	if err != nil {
+		return err
+	}
+	return a.endAgents(ctx, s, e)
+}
+
+// endAgents ends the agents and the server of a session that nobody can read, and says so.
+func (a *app) endAgents(ctx context.Context, s *site, e session.Entry) error {
+	ended, err := s.host.End(ctx, e.Dir)
+	if err != nil {
+		return err
+	}
+	a.say("%s of its agents and its tmux server are ended; its files stay: %v", counted(ended, "process", "processes"), e.Err)
+	return nil
+}
+
+// endCorrupt ends what corrupt sessions of a project have running. They themselves stay: what
+// their work is cannot be told.
+func (a *app) endCorrupt(ctx context.Context, s *site, out *cleanJSON) error {
+	entries, err := session.List(s.project)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if e.Running || !as[*session.CorruptError](e.Err) {
+			continue
+		}
+		err := a.endAgents(ctx, s, e)
+		if as[*session.LockedError](err) {
+			continue // somebody has it since
+		}
+		errs = append(errs, err)
+		out.Stays = append(out.Stays, stayingJSON{e.Name, a.shown()(e.Condition())})
+	}
+	return errors.Join(errs...)
+}
+
+// stopBlind records a stop for a host whose state file somebody damaged under it.
+func stopBlind(e session.Entry) error {
+	sess, err := session.OpenDamaged(e.Dir)
+	if err != nil {
+		return err
+	}
+	return sess.AppendBlind(session.Commands, time.Now(), session.NewLine{Tool: "command", Payload: orchestrator.Payload{
+		Name: "stop", Actor: actor(), Source: "cli", SourceID: "cli/" + randomID(), PID: os.Getpid(), Origin: origin(),
+	}})
+}
+
+// awaitUnhosted reports whether the host of a session ended while a command waits.
+func awaitUnhosted(ctx context.Context, e session.Entry) bool {
+	limit := time.NewTimer(decisionWait)
+	defer limit.Stop()
+	tick := time.NewTicker(hostPause)
+	defer tick.Stop()
+	for session.Running(e.Dir) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-limit.C:
+			return false
+		case <-tick.C:
+		}
+	}
+	return true
+}

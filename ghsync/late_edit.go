@@ -1,0 +1,69 @@
+package ghsync
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// LateEdit is a change of an issue's text after somebody asked for work on it. Who asked did
+// not see what the text says now.
+type LateEdit struct {
+	At     time.Time
+	Editor Account // zero if the server does not say, or the account is deleted
+}
+
+// LateEdits are the changes of title and body since a moment, oldest first. known is false
+// where the server does not tell who edits a body and the issue did change since.
+func (r Record) LateEdits(since time.Time) (edits []LateEdit, known bool) {
+	late := func(at time.Time) bool { return !at.Before(since) && !at.Equal(r.Issue.CreatedAt) }
+	for _, e := range r.Renames {
+		if late(e.At) {
+			edits = append(edits, LateEdit{At: e.At, Editor: e.Actor})
+		}
+	}
+	for _, e := range r.BodyEdits {
+		if late(e.At) {
+			edits = append(edits, LateEdit(e))
+		}
+	}
+	slices.SortStableFunc(edits, func(a, b LateEdit) int { return a.At.Compare(b.At) })
+	return edits, r.EditorsKnown || !r.Issue.UpdatedAt.After(since)
+}
+
+// UnaskedEdit returns the first change since a moment by somebody without write access now,
+// or nil. A change by somebody with it is as good as asking again.
+func (c *Client) UnaskedEdit(ctx context.Context, r Record, since time.Time) (*LateEdit, error) {
+	edits, _ := r.LateEdits(since)
+	may := c.writers(r.Repository.Repo)
+	for _, e := range edits {
+		writes, err := may(ctx, e.Editor)
+		if err != nil {
+			return nil, err
+		}
+		if !writes {
+			return &e, nil
+		}
+	}
+	return nil, nil
+}
+
+// writers asks the server which people may write to a repository, each once: what an earlier
+// reading remembers may no longer be so.
+func (c *Client) writers(repo Repo) func(context.Context, Account) (bool, error) {
+	asked := map[string]bool{}
+	return func(ctx context.Context, who Account) (bool, error) {
+		if !who.IsPerson() {
+			return false, nil
+		}
+		if may, ok := asked[who.Login]; ok {
+			return may, nil
+		}
+		p, err := c.CurrentPermission(ctx, repo, who.Login)
+		if err != nil {
+			return false, err
+		}
+		asked[who.Login] = p.Write()
+		return p.Write(), nil
+	}
+}

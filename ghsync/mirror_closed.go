@@ -1,0 +1,76 @@
+package ghsync
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator/story"
+)
+
+// closedAsk is a question or a gate that waits no more. Its comment says so: a person who
+// finds it later would answer it.
+type closedAsk struct {
+	seq int // of the record that asked
+	at  time.Time
+
+	gate *story.Decision // nil for a question
+
+	question        question
+	who             string
+	late, withdrawn bool
+}
+
+// closeAsked edits the comments that asked what is decided by now, each once.
+func (m *Mirror) closeAsked(ctx context.Context) (time.Duration, error) {
+	for _, c := range m.view.closed {
+		marker := Marker{Session: m.view.mark, Kind: KindQuestion, Seq: c.seq}
+		key := marker.key()
+		id := m.st.Comments[key] // none of one that was too long for a comment, or is still owed
+		if id == 0 || m.st.Closed[key] {
+			continue
+		}
+		text := validText(Redacted(m.o.Redactor, renderClosed(m.view, c, m.n)))
+		err := m.sink.EditComment(ctx, id, withMarker(text, marker))
+		if err != nil && !IsNotFound(err) && !HasCode(err, CodeLocked) {
+			return 0, err
+		}
+		if m.st.Closed == nil {
+			m.st.Closed = map[string]bool{}
+		}
+		m.st.Closed[key] = true
+		if err := m.save(); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// renderClosed is the comment of a question or gate that is decided: what was asked, and what
+// became of it.
+func renderClosed(v *view, c closedAsk, n neutralizer) string {
+	when := clock(c.at, v.started) + " UTC"
+	if c.gate != nil {
+		d := *c.gate
+		d.Actor = n.inline(shorten(d.Actor, 80))
+		heading := "### The " + story.GateNoun(d.Gate) + " waits no more"
+		line := d.String()
+		out := heading + "\n\n" + strings.ToUpper(line[:1]) + line[1:] + ", at " + when + "."
+		if d.Digest != "" {
+			out += " Digest `" + short(d.Digest, 12) + "`."
+		}
+		return out
+	}
+	q := c.question
+	out := []string{fmt.Sprintf("### Question %s of %s: closed", q.id, codeSpan(q.role)), "", n.quote(q.text), ""}
+	switch {
+	case c.withdrawn:
+		out = append(out, "It needs no answer any more, since "+when+".")
+	case c.late:
+		out = append(out, "There was no answer in time, by "+when+": the agent takes the safest reading and writes it down.")
+	default:
+		out = append(out, "Answered by "+n.name(c.who)+" at "+when+".")
+	}
+	return strings.Join(out, "\n")
+}

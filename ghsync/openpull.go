@@ -1,0 +1,76 @@
+package ghsync
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/go-github/v62/github"
+)
+
+// SessionPull is an open pull request that a session made.
+type SessionPull struct {
+	Number       int
+	URL, Session string
+}
+
+// maxOpenPages bounds how many open pull requests are looked through: 300.
+const maxOpenPages = 3
+
+// OpenPullOf returns the newest open pull request of a session that names an issue, or nil. It
+// has our marker and is of this account, or of a branch of the repository itself, which takes
+// write access: what others open from their forks stops nobody.
+func (c *Client) OpenPullOf(ctx context.Context, repo Repo, issue int) (*SessionPull, error) {
+	me, err := c.Viewer(ctx)
+	if _, later := Later(err); later {
+		return nil, err
+	}
+	named := regexp.MustCompile(fmt.Sprintf(`(?m)^(?:Closes|Refs) #%d\s*$`, issue))
+	for page := 1; page > 0 && page <= maxOpenPages; {
+		var pulls []*github.PullRequest
+		resp, err := c.send(ctx, http.MethodGet, repo.path("/pulls?state=open&sort=created&direction=desc&per_page=100&page=%d", page), nil, &pulls)
+		if err != nil {
+			return nil, fmt.Errorf("list open pull requests: %w", err)
+		}
+		for _, p := range pulls {
+			marker, marked := ParseMarker(p.GetBody())
+			own := me.ID != 0 && p.GetUser().GetID() == me.ID || strings.EqualFold(p.GetHead().GetRepo().GetFullName(), repo.String())
+			if marked && own && named.MatchString(p.GetBody()) {
+				return &SessionPull{Number: p.GetNumber(), URL: p.GetHTMLURL(), Session: marker.Session}, nil
+			}
+		}
+		page = resp.NextPage
+	}
+	return nil, nil
+}
+
+// statusHost is where a status comment names the host of its session.
+var statusHost = regexp.MustCompile("\\bhost `([a-z]_[0-9A-Za-z_-]+)`")
+
+// StatusOf finds the newest status comment of this account: the session it is of, the host
+// that is at work on it as far as the comment says, and the comment.
+func (c *Client) StatusOf(ctx context.Context, r Record) (session, host string, at Comment, err error) {
+	for _, comment := range slices.Backward(r.Comments) {
+		marker, marked := ParseMarker(comment.Body)
+		if !marked || marker.Kind != KindStatus || marker.Part != "" {
+			continue
+		}
+		if ours, err := c.Ours(ctx, comment); err != nil || !ours {
+			if err != nil {
+				return "", "", Comment{}, err
+			}
+			continue
+		}
+		if found := statusHost.FindStringSubmatch(withoutMarker(comment.Body)); found != nil {
+			host = found[1]
+		}
+		return marker.Session, host, comment, nil
+	}
+	return "", "", Comment{}, nil
+}
+
+// RunningLabel is the label of an issue that a session is at work on.
+func RunningLabel(label string) string { return label + ":" + LabelRunning }

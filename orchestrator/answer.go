@@ -1,0 +1,96 @@
+package orchestrator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// GateReason tells why a gate is open.
+type GateReason string
+
+// Why a gate is open.
+const (
+	GatePlanned   GateReason = "planned"           // the plan was accepted
+	GatePassed    GateReason = "review_passed"     // every reviewer passed the result
+	GateExhausted GateReason = "review_exhausted"  // the last review failed, no fix round is left
+	GateNothing   GateReason = "nothing_to_commit" // the work changed nothing
+	GateBlocked   GateReason = "output_gate"       // the output gate found what must not leave the machine
+)
+
+// Where the word came from that closed a gate, besides what a command's line says.
+const (
+	SourceFile       = "file"
+	sourceOutputGate = "output_gate"
+)
+
+// digest names what the gate shows, and this opening of it: an answer to an earlier gate,
+// also about the same tree, is none to this one.
+func (g *Gate) digest(s *State) string {
+	body, err := json.Marshal([]any{
+		"gate", s.SessionID, g.Name, g.Reason, g.OpenedAt, s.Visit, s.ChangeRound, s.BaseSHA, s.PlanSHA256, s.Integrated.Tree,
+		s.ReviewExhausted, s.Completion.Findings,
+	})
+	if err != nil {
+		panic("orchestrator: a gate always marshals: " + err.Error())
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// GateDigest names what the open gate is about; "" without one. A gate that an earlier
+// version opened is named by its plan or tree, as it was shown.
+func (s *State) GateDigest() string {
+	switch {
+	case s.Gate == nil:
+		return ""
+	case s.Gate.Digest != "":
+		return s.Gate.Digest
+	case s.Gate.Name == GatePlan:
+		return s.PlanSHA256
+	}
+	return s.Integrated.Tree
+}
+
+// MinDigest is how many digits of a digest tell two apart.
+const MinDigest = 7
+
+// ShortDigest is as much of a digest as people are shown.
+func ShortDigest(digest string) string { return cut(digest, 12) }
+
+// ShownFault tells why of does not name what the open gate shows; "" when it does.
+func (s *State) ShownFault(of string) string {
+	now := s.GateDigest()
+	switch {
+	case len(of) < MinDigest:
+		return fmt.Sprintf("%q is too short to name what is approved: give %d digits or more of %s", of, MinDigest, ShortDigest(now))
+	case !strings.HasPrefix(now, strings.ToLower(of)):
+		return "what waits for approval is another one by now, " + ShortDigest(now) + ": look at it again"
+	}
+	return ""
+}
+
+// coarse is how far the clock of files may lag behind the one of programs.
+const coarse = 10 * time.Millisecond
+
+// answerFaults lists why a file does not answer the open gate. A yes must name what it is
+// given to. A no releases nothing, so it may leave that out.
+func (s *State) answerFaults(of string, yes bool, written Time) []string {
+	var faults []string
+	switch {
+	case of == "" && yes:
+		faults = append(faults, fmt.Sprintf("of: required, the digest of what is approved: agentmux status shows it, it is %s now", ShortDigest(s.GateDigest())))
+	case of != "":
+		if fault := s.ShownFault(of); fault != "" {
+			faults = append(faults, "of: "+fault)
+		}
+	}
+	if !written.IsZero() && written.Add(coarse).Before(s.Gate.OpenedAt.Time) {
+		faults = append(faults, fmt.Sprintf("the file was written at %s, before the gate opened at %s",
+			written.UTC().Format(time.TimeOnly), s.Gate.OpenedAt.UTC().Format(time.TimeOnly)))
+	}
+	return faults
+}

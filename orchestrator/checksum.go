@@ -1,0 +1,50 @@
+package orchestrator
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+)
+
+// checksumKey is the last key of state.json: <seq>/<updated_at>/<sha256 of the file without
+// this line>. A program that does not know it keeps the line as it is, so a sum of another
+// commit says nothing. Who edits the file by hand takes the line out.
+const checksumKey = "checksum"
+
+var checksumLine = regexp.MustCompile(`,\n  "` + checksumKey + `": "([0-9]+)/([^"/]*)/([0-9a-f]{64})"\n}\n?$`)
+
+// seal adds the checksum to an encoded state.
+func (s *State) seal(body []byte) []byte {
+	sum := sha256.Sum256(body)
+	out := bytes.TrimSuffix(body, []byte("\n}\n"))
+	return fmt.Appendf(out, ",\n  %q: \"%d/%s/%s\"\n}\n", checksumKey, s.Seq, s.UpdatedAt, hex.EncodeToString(sum[:]))
+}
+
+// sealBroken says why a file is not as this program wrote it, or "". The keys are those of
+// the file.
+func sealBroken(data []byte, keys map[string]rawJSON) string {
+	sealed, ok := keys[checksumKey]
+	if !ok {
+		return ""
+	}
+	const edited = `; if you edited it, take out its line "` + checksumKey + `"`
+	m := checksumLine.FindSubmatchIndex(data)
+	if m == nil {
+		return "is not as it was written: " + checksumKey + " " + cut(string(sealed), 40) + edited
+	}
+	seq, updated, want := data[m[2]:m[3]], data[m[4]:m[5]], data[m[6]:m[7]]
+	body := append(bytes.Clone(data[:m[0]]), "\n}\n"...)
+	sum := sha256.Sum256(body)
+	if hex.EncodeToString(sum[:]) == string(want) {
+		return ""
+	}
+	if number, there := keys["seq"]; there && string(number) != string(seq) {
+		return "" // the version before wrote it since
+	}
+	if at, there := keys["updated_at"]; there && string(at) != `"`+string(updated)+`"` {
+		return ""
+	}
+	return "is not as it was written: its checksum does not fit" + edited
+}

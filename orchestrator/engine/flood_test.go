@@ -1,0 +1,76 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+)
+
+// An agent that floods its file keeps no command waiting: many lines share a commit, what a
+// person says is read between two, and equal faults in a row are one record.
+func TestAFloodOfLinesKeepsNobodyWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", nil)
+		w.play = idle
+		commits, from := 0, 0
+		h := w.start(engine.Options{OnCommit: func(s *orchestrator.State) {
+			if s.ToolCursor.Offset == 0 {
+				return
+			}
+			if commits++; from == 0 {
+				from = s.Seq
+				w.command(`{"name":"stop","actor":"mia","source_id":"cli/1"}`)
+			}
+		}})
+		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 1 })
+		const bad, unknown = "{\"tool\":\n", `{"tool":"submit_everything"}` + "\n"
+		flood := strings.Repeat(bad, 3000) + strings.Repeat(unknown, 3000)
+		w.append(flood)
+		st := h.wait()
+		if st.Outcome != orchestrator.OutcomeCanceled {
+			t.Fatalf("outcome %s, cause %s", st.Outcome, st.Cause)
+		}
+		if st.ToolCursor.Offset >= int64(len(flood))/2 {
+			t.Errorf("stop waited for %d of %d bytes", st.ToolCursor.Offset, len(flood))
+		}
+		if commits > 5 {
+			t.Errorf("%d commits for the lines before it", commits)
+		}
+		found := w.events(orchestrator.EvInputCorrupt)
+		if count, _ := found[0].Data["count"].(float64); len(found) != 1 || count < 100 || found[0].Data["offset"] != 0.0 {
+			t.Errorf("%d records of the faults, the first %+v", len(found), found[0])
+		}
+	})
+}
+
+// Lines that do something are taken in their order, each in a commit of its own, also in
+// the middle of a flood.
+func TestASubmissionInTheMiddleOfAFloodCounts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", nil)
+		w.play = func(w *world, e orchestrator.Effect) {
+			w.append(strings.Repeat("{\"tool\":\n", 1500))
+			honest(w, e)
+			w.append(strings.Repeat(`{"tool":"submit_everything"}`+"\n", 1500))
+		}
+		st := w.start(engine.Options{}).wait()
+		if st.Outcome != orchestrator.OutcomeDone {
+			t.Fatalf("outcome %s %s, cause %s", st.Outcome, st.OutcomeReason, st.Cause)
+		}
+		total := 0
+		for _, e := range w.events("") {
+			if e.Type == orchestrator.EvInputCorrupt || e.Type == orchestrator.EvInputUnknown {
+				count, _ := e.Data["count"].(float64)
+				total += max(int(count), 1)
+			}
+		}
+		if launches := len(w.launches()); total%1500 != 0 || total < 1500*launches {
+			t.Errorf("%d faults are told for %d launches", total, launches)
+		}
+		if n := len(w.events("")); n > 200 {
+			t.Errorf("%d records", n)
+		}
+	})
+}

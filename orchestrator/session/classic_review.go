@@ -1,0 +1,70 @@
+package session
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// classicReviews keeps the valid verdict files of a session of the earlier tool, by role.
+func (s *Session) classicReviews() (map[string]orchestrator.ClassicReview, error) {
+	entries, err := os.ReadDir(s.Path(classicReviewDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	made := map[string]time.Time{}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			made[e.Name()] = info.ModTime()
+		}
+	}
+	found := map[string]orchestrator.ClassicReview{}
+	for _, role := range workflows.ReviewRoles() {
+		written, ok := made[workflows.ReviewArtifact(role)]
+		if !ok {
+			continue
+		}
+		kept, err := s.ReadArtifact(orchestrator.ReviewFile(classicReviewDir, role), orchestrator.ArtifactReview)
+		if err != nil {
+			return nil, err
+		}
+		if kept.Review == nil || len(kept.Problems) > 0 {
+			continue
+		}
+		review := orchestrator.ClassicReview{
+			Verdict: kept.Review.Verdict, SHA256: kept.SHA256, Findings: len(kept.Review.Findings), CommitMessage: kept.Review.CommitMessage,
+		}
+		if n := lastArchive(made, role, written); n >= 0 {
+			review.Archive, review.Iteration = orchestrator.ReviewArchive(classicReviewDir, role, n), n
+		}
+		found[role] = review
+	}
+	return found, nil
+}
+
+// lastArchive returns the newest round whose archive was made from a verdict file, -1 for
+// none. The earlier tool wrote the archive when it read the file, so a file that is newer
+// than an archive belongs to a later round.
+func lastArchive(made map[string]time.Time, role string, written time.Time) int {
+	last := -1
+	for name, at := range made {
+		round, ok := strings.CutSuffix(name, "_"+role+".md")
+		if !ok {
+			continue
+		}
+		n, err := strconv.Atoi(strings.TrimPrefix(round, "review_"))
+		if err == nil && n > last && !written.After(at) {
+			last = n
+		}
+	}
+	return last
+}

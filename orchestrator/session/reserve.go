@@ -1,0 +1,92 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/durable"
+)
+
+// reservation keeps a branch of a repository for the session that chose it, which makes the
+// branch at its end only.
+type reservation struct {
+	Repo   string `json:"repo"`
+	Branch string `json:"branch"`
+	ID     string `json:"id"`
+}
+
+// reservedAtLeast is how long a reservation counts whose session is not there: it may be about
+// to be made.
+const reservedAtLeast = time.Minute
+
+// Reserve keeps a branch of a repository for the session with an identity, and reports whether
+// it is that session's. A session that is gone keeps none.
+func (r Register) Reserve(repo, branch, id string) (bool, error) {
+	ok, err := r.reserve(repo, branch, id)
+	if err != nil {
+		return false, fmt.Errorf("reserve branch %s: %w", branch, err)
+	}
+	return ok, nil
+}
+
+func (r Register) reserve(repo, branch, id string) (bool, error) {
+	if err := durable.MkdirAll(r.branches()); err != nil {
+		return false, err
+	}
+	turn, err := durable.LockWithin(filepath.Join(r.branches(), ".lock"), "", turnWait)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = turn.Close() }() // ends with the process at the latest
+	file := filepath.Join(r.branches(), hash([]byte(repo+"\x00"+branch))+".json")
+	var there reservation
+	data, err := readOwn(file, 1<<16)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return false, err
+	case json.Unmarshal(data, &there) == nil && there.ID != id && r.holds(file, there.ID):
+		return false, nil
+	}
+	if data, err = json.Marshal(reservation{Repo: repo, Branch: branch, ID: id}); err != nil {
+		return false, err
+	}
+	return true, durable.Replace(file, append(data, '\n'))
+}
+
+// holds reports whether the session of a reservation is there, or may be soon.
+func (r Register) holds(file, id string) bool {
+	if info, err := os.Lstat(file); err == nil && time.Since(info.ModTime()) < reservedAtLeast {
+		return true
+	}
+	note, err := r.Read(id)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	_, err = os.Lstat(note.Path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// release gives back what a session that is removed had reserved.
+func (r Register) release(id string) error {
+	found, err := os.ReadDir(r.branches())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range found {
+		var there reservation
+		file := filepath.Join(r.branches(), e.Name())
+		data, readErr := readOwn(file, 1<<16)
+		if readErr == nil && json.Unmarshal(data, &there) == nil && there.ID == id {
+			err = errors.Join(err, os.Remove(file))
+		}
+	}
+	return err
+}
+
+func (r Register) branches() string { return filepath.Join(r.dir, "branches") }

@@ -1,0 +1,8 @@
+// Package story says of one session what a person wants to hear of it: how it ended or why it
+// waits, in a sentence; what keeps it from going on, since when and how often that was tried;
+// what it still owes; and what to do next. The status, its JSON, the monitor and the last
+// lines of a command are all made of the same [Story].
+//
+// It is pure: [Tell] reads a state, the committed records and a few [Facts] that only a look
+// at the machine can tell. It keeps and writes nothing.
+package story

@@ -1,0 +1,77 @@
+package story
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// gateReasons say why a gate is open.
+var gateReasons = map[orchestrator.GateReason]string{
+	orchestrator.GatePlanned:   "the planner has handed it in",
+	orchestrator.GatePassed:    "the review passed",
+	orchestrator.GateExhausted: "the last review failed and no fix round is left",
+	orchestrator.GateNothing:   "the work changed nothing; approve ends the session without a pull request",
+	orchestrator.GateBlocked:   "the output gate found what should not leave the machine; approve lets it pass, but for known secrets",
+}
+
+// GateWhy says why the gate is open; "" of a gate that an earlier version opened.
+func GateWhy(reason orchestrator.GateReason) string { return gateReasons[reason] }
+
+// Decision is how a gate was closed, and by what.
+type Decision struct {
+	Gate   string            `json:"gate"`
+	Action string            `json:"action"`
+	Actor  string            `json:"actor"`
+	Source string            `json:"source"`           // cli, monitor, issue, file
+	Origin string            `json:"origin,omitempty"` // the process or the file it came from
+	PID    int               `json:"pid,omitempty"`    // of that process
+	Digest string            `json:"digest,omitempty"` // of what was shown
+	At     orchestrator.Time `json:"at"`
+}
+
+// Decided reads the record of a gate that was closed.
+func Decided(e orchestrator.Event) Decision {
+	return Decision{
+		Gate: text(e, "gate"), Action: text(e, "action"), Actor: text(e, "actor"), Source: text(e, "source"),
+		Origin: text(e, "origin"), PID: number(e, "pid"), Digest: text(e, "digest"), At: e.TS,
+	}
+}
+
+var actionWords = map[string]string{"approve": "approved", "changes": "changes asked for"}
+
+// String says who decided what, and how.
+func (d Decision) String() string {
+	word, ok := actionWords[d.Action]
+	if !ok {
+		word = d.Action
+	}
+	return fmt.Sprintf("%s: %s by %s, %s", GateNoun(d.Gate), word, d.Actor, d.Way())
+}
+
+// Way says in what way the word came, with the number of the process that gave it.
+func (d Decision) Way() string {
+	way := By(d.Source)
+	if d.PID > 0 {
+		way += fmt.Sprintf(", pid %d", d.PID)
+	}
+	return way
+}
+
+// By says in what way a word of a person came.
+func By(source string) string {
+	switch source {
+	case "cli":
+		return "by command"
+	case "monitor":
+		return "in the monitor"
+	case "issue":
+		return "by comment"
+	case orchestrator.SourceFile:
+		return "by file"
+	case "":
+		return "by the program"
+	}
+	return "by the " + strings.ReplaceAll(source, "_", " ")
+}

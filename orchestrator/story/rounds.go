@@ -1,0 +1,23 @@
+package story
+
+import "github.com/agentmux/agentmux/orchestrator"
+
+// Rounds numbers the review rounds of a session's whole life. The session itself counts them
+// from 0 again each time somebody asks for changes.
+type Rounds struct {
+	before int // rounds before the last request for changes
+	since  int // and since
+}
+
+// Fold takes in one record.
+func (r *Rounds) Fold(e orchestrator.Event) {
+	switch {
+	case e.Type == orchestrator.EvReviewStarted:
+		r.since = max(r.since, number(e, "iteration")+1)
+	case e.Type == orchestrator.EvEvent && text(e, "event") == orchestrator.LastChanges:
+		r.before, r.since = r.before+r.since, 0
+	}
+}
+
+// Of returns the number, from 1, of the round that the session now counts as iteration.
+func (r Rounds) Of(iteration int) int { return r.before + iteration + 1 }
