@@ -194,8 +194,11 @@ func TestSecurity6NoSecretOfTheHostIsWithinAnAgentsReach(t *testing.T) {
 		var rep prowlReport
 		r.eventually("the search comes as far as the agent's own program", func() bool {
 			rep = r.prowl(map[string]string{"the token": token, "the key": key})
-			return rep.Files > 0 && rep.Memory > 0 && rep.Refused > 1 && slices.ContainsFunc(rep.Found, ownKey)
+			return rep.Files > 0 && rep.Memory > 0 && slices.ContainsFunc(rep.Found, ownKey)
 		}, nil)
+		if rep.Refused == 0 {
+			t.Errorf("%s: the memory of every process was readable", when)
+		}
 		for _, found := range rep.Found {
 			if !ownKey(found) {
 				t.Errorf("%s: %s", when, found)
