@@ -96,6 +96,7 @@ func TestWaitingForADetachedSession(t *testing.T) {
 	at.press("C-c")
 	at.shows(e.Name + " goes on without you")
 	other.expect(0, "stop", e.Name)
+	r.hostsEnded()
 }
 
 // In the session's own monitor q lets the person go and the monitor stays. One that is killed
@@ -118,6 +119,7 @@ func TestQInTheSessionsMonitorDetaches(t *testing.T) {
 	r.eventually("the monitor is back", func() bool { now := r.control(e); return !now.Dead && now.PID != before }, nil)
 	r.brief("attach", e.Name).shows("q detach")
 	r.expect(0, "stop", e.Name)
+	r.hostsEnded()
 }
 
 // TestSecurity19KeysOfAProgramSteerNothing sends a key to the session's monitor over the socket
@@ -155,6 +157,7 @@ func TestSecurity19KeysOfAProgramSteerNothing(t *testing.T) {
 	at.press("p")
 	r.eventually("the session is paused", func() bool { return r.session().State.Paused }, nil)
 	r.expect(0, "stop", e.Name)
+	r.hostsEnded()
 }
 
 // control is the pane of the monitor in a session's tmux.

@@ -171,4 +171,5 @@ func TestACommandIsToldWhatBecomesOfIt(t *testing.T) {
 	if s := r.session().State; s.Outcome != orchestrator.OutcomeCanceled {
 		t.Errorf("it said stopped and is %s", s.Outcome)
 	}
+	r.hostsEnded()
 }

@@ -315,14 +315,7 @@ func TestProtocolE5WhatARepositoryMaySet(t *testing.T) {
 	for _, name := range []string{"refused", "allowed", "again"} {
 		r.expect(0, "stop", name)
 	}
-	r.eventually("every host has ended", func() bool {
-		for _, e := range r.sessions() {
-			if e.Running {
-				return false
-			}
-		}
-		return true
-	}, nil)
+	r.hostsEnded()
 }
 
 // launched waits until a session's coder is at work.

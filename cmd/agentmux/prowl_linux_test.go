@@ -224,7 +224,7 @@ func TestSecurity6NoSecretOfTheHostIsWithinAnAgentsReach(t *testing.T) {
 	}
 	look("a detached host")
 	r.expect(0, "stop", e.Name)
-	r.eventually("the host has ended", func() bool { return !r.session().Running }, nil)
+	r.hostsEnded()
 }
 
 // ownKey tells what a provider's program was given: without a sandbox any process of the user

@@ -270,6 +270,15 @@ func (r *rig) done(e session.Entry) {
 	}
 }
 
+// hostsEnded waits until no process hosts a session: what it still writes would be in the way
+// of the removal of the rig's directory.
+func (r *rig) hostsEnded() {
+	r.t.Helper()
+	r.eventually("every host has ended", func() bool {
+		return !slices.ContainsFunc(r.sessions(), func(e session.Entry) bool { return e.Running })
+	}, nil)
+}
+
 // cleanUp ends what a failed test may have left: the tmux servers of the rig's
 // own runtime directory.
 func (r *rig) cleanUp() {

@@ -53,12 +53,5 @@ func TestSecurity28APersonIsToldOfAgentSettings(t *testing.T) {
 	for _, name := range []string{"ignored", "refused", "allowed", "again"} {
 		r.expect(0, "stop", name)
 	}
-	r.eventually("every host has ended", func() bool {
-		for _, e := range r.sessions() {
-			if e.Running {
-				return false
-			}
-		}
-		return true
-	}, nil)
+	r.hostsEnded()
 }

@@ -17,13 +17,9 @@ func TakeTranscripts(t *testing.T, runtime, dir string, r *redact.Redactor) (sto
 	if err != nil {
 		t.Fatal(err)
 	}
-	rs := &recorders{sess: sess, redactor: r, log: slog.New(slog.DiscardHandler), open: map[string]chan struct{}{}, conns: map[net.Conn]string{}}
+	note := (&panes{sess: sess}).recordAt
+	rs := &recorders{sess: sess, note: note, redactor: r, log: slog.New(slog.DiscardHandler), open: map[string]chan struct{}{}, conns: map[net.Conn]string{}}
 	if err := rs.listen(runtime); err != nil {
-		t.Fatal(err)
-	}
-	state := sess.ReadRuntime()
-	state.Recorder = rs.socket
-	if err := sess.WriteRuntime(state); err != nil {
 		t.Fatal(err)
 	}
 	over := false

@@ -39,8 +39,6 @@ type panes struct {
 	sess    *session.Session
 	name    string // tmux session
 	control tmux.WindowSpec
-	// recorder is the socket that takes what the panes print; set before the first use.
-	recorder string
 
 	mu      sync.Mutex
 	started time.Time       // of the server, as last seen
@@ -157,16 +155,18 @@ func (p *panes) forget(key, launch string) error {
 	return p.sess.WriteRuntime(r)
 }
 
-// recordedAt says where the recorders of the next panes find the host.
-func (p *panes) recordedAt(socket string) {
+// recordAt notes where the recorders of the panes find the host.
+func (p *panes) recordAt(socket string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.recorder = socket
+	r := p.sess.ReadRuntime()
+	r.Recorder = socket
+	return p.sess.WriteRuntime(r)
 }
 
 func (p *panes) runtime() session.Runtime {
 	r := p.sess.ReadRuntime()
-	r.TmuxSession, r.Socket, r.Recorder = p.name, p.server.Socket(), p.recorder
+	r.TmuxSession, r.Socket = p.name, p.server.Socket()
 	return r
 }
 

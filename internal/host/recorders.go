@@ -38,6 +38,7 @@ var launchForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // the panes only hand the words on: what is secret is known to the host alone.
 type recorders struct {
 	sess     *session.Session
+	note     func(socket string) error // writes down where the host listens
 	redactor *redact.Redactor
 	log      *slog.Logger
 	listener *shield.Listener
@@ -53,7 +54,7 @@ type recorders struct {
 // reason to stop.
 func (r *runner) openRecorders() *recorders {
 	rs := &recorders{
-		sess: r.sess, redactor: r.redactor, log: r.Log.With("session", r.sess.Name()),
+		sess: r.sess, note: r.panes.recordAt, redactor: r.redactor, log: r.Log.With("session", r.sess.Name()),
 		open: map[string]chan struct{}{}, conns: map[net.Conn]string{},
 	}
 	if !r.cfg.Session.Transcripts {
@@ -65,20 +66,26 @@ func (r *runner) openRecorders() *recorders {
 	return rs
 }
 
-// listen makes the socket in dir, and removes that of a host that was killed.
+// listen makes the socket in dir, and removes that of a host that was killed. The path is
+// noted before the socket is made: a host that is killed between leaves nothing unknown.
 func (rs *recorders) listen(dir string) (err error) {
 	if err := shield.MakePrivate(dir); err != nil {
 		return err
 	}
-	rs.socket = shield.NewSocketPath(dir)
-	if rs.listener, err = shield.Listen(rs.socket); err != nil {
-		rs.listener, rs.socket = nil, ""
-		return err
-	}
 	former := filepath.Join(dir, filepath.Base(rs.sess.ReadRuntime().Recorder))
-	if info, err := os.Lstat(former); err == nil && info.Mode().Type() == fs.ModeSocket && former != rs.socket && shield.IsSocketPath(former) {
+	if info, err := os.Lstat(former); err == nil && info.Mode().Type() == fs.ModeSocket && shield.IsSocketPath(former) {
 		_ = os.Remove(former) // one more file there changes nothing
 	}
+	socket := shield.NewSocketPath(dir)
+	rs.socket = ""
+	if err := rs.note(socket); err != nil {
+		return err
+	}
+	if rs.listener, err = shield.Listen(socket); err != nil {
+		rs.listener = nil
+		return err
+	}
+	rs.socket = socket
 	listener := rs.listener
 	rs.serving.Go(func() { rs.serve(listener) })
 	return nil
@@ -106,7 +113,6 @@ func (r *runner) record(ctx context.Context, pane string, launch agent.Launch) {
 	if socket == "" {
 		return
 	}
-	r.panes.recordedAt(socket)
 	r.recorders.expect(launch.Launch)
 	err := r.panes.server.Pipe(ctx, pane, []string{r.Self, "transcript", r.sess.Dir, launch.Launch})
 	if err == nil {

@@ -185,7 +185,6 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	s := r.state.Load()
 	r.recorders = r.openRecorders()
 	defer func() { _ = r.recorders.Close() }()
-	r.panes.recorder = r.recorders.socket
 	if !s.Ended() || spec.Resume || unread(r.sess, s) {
 		if err := errors.Join(r.hold(ctx, s), r.tellSettings(ctx, s), r.takePanes(ctx, s), r.mend(ctx, s)); err != nil {
 			return s, err
