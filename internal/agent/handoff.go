@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -194,11 +193,7 @@ func (l Launch) Discard() error {
 	for _, file := range l.former {
 		errs = append(errs, durable.Remove(file))
 	}
-	if info, err := os.Lstat(l.Socket); err == nil && info.Mode().Type() == fs.ModeSocket {
-		if err := os.Remove(l.Socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
+	errs = append(errs, shield.RemoveLeft(l.Socket))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("discard launch %s: %w", l.Launch, err)
 	}

@@ -214,10 +214,14 @@ func (s LaunchSpec) write(l Launch, files, home map[string]any) error {
 	return durable.Replace(filepath.Join(s.Dir, "launch.json"), data)
 }
 
-// Unprepared is the launch in dir if its host was killed before launch.json was there: it
-// has nothing but the files that Discard removes.
+// Unprepared is the launch in dir, of which launch.json may be missing or written by its
+// agent: it has nothing but what Discard removes, all of it in the runtime directory.
 func Unprepared(runtime, dir string) Launch {
-	return Launch{Launch: filepath.Base(dir), former: formerFiles(runtime, LaunchSpec{Dir: dir}.mark())}
+	l := Launch{Launch: filepath.Base(dir), former: formerFiles(runtime, LaunchSpec{Dir: dir}.mark())}
+	if noted, err := ReadLaunch(dir); err == nil && noted.Socket != "" {
+		l.Socket = filepath.Join(runtime, filepath.Base(noted.Socket))
+	}
+	return l
 }
 
 // ReadLaunch reads launch.json from the directory of a launch.

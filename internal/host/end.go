@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -51,7 +52,7 @@ func (h *Host) End(ctx context.Context, dir string) (int, error) {
 			return ended, err
 		}
 	}
-	return ended, nil
+	return ended, shield.RemoveLeft(filepath.Join(h.RuntimeDir, filepath.Base(sess.ReadRuntime().Recorder)))
 }
 
 // socketsOf are the places where the server of a session can listen, an older version's among

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -73,8 +72,8 @@ func (rs *recorders) listen(dir string) (err error) {
 		return err
 	}
 	former := filepath.Join(dir, filepath.Base(rs.sess.ReadRuntime().Recorder))
-	if info, err := os.Lstat(former); err == nil && info.Mode().Type() == fs.ModeSocket && shield.IsSocketPath(former) {
-		_ = os.Remove(former) // one more file there changes nothing
+	if err := shield.RemoveLeft(former); err != nil {
+		return err
 	}
 	socket := shield.NewSocketPath(dir)
 	rs.socket = ""

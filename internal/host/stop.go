@@ -114,8 +114,8 @@ func (r *runner) endLaunch(ctx context.Context, key, launch string) error {
 			return fmt.Errorf("stop %s: %w", launch, err)
 		}
 	}
-	// The place of its files follows from that of the launch; what launch.json says of it does
-	// not count.
+	// The place of its files follows from that of the launch; what launch.json says of it counts
+	// only for a socket there at which nothing listens.
 	if err := agent.Unprepared(r.RuntimeDir, r.launchDir(launch)).Discard(); err != nil {
 		return err
 	}

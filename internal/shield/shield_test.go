@@ -170,3 +170,40 @@ func TestDescends(t *testing.T) {
 		t.Error("nobody is on the other side, and no error")
 	}
 }
+
+// A socket whose process was killed goes; one at which a process listens stays, and so does
+// all else.
+func TestRemoveLeft(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	listen := func(path string) *shield.Listener {
+		l, err := shield.Listen(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.SetUnlinkOnClose(false) // as a kill leaves it
+		return l
+	}
+	left, live, file, named := shield.NewSocketPath(dir), shield.NewSocketPath(dir), shield.NewSocketPath(dir), filepath.Join(dir, "s.sock")
+	for _, path := range []string{left, named} {
+		if err := listen(path).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer listen(live).Close()
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{left: false, live: true, file: true, named: true, filepath.Join(dir, "absent"): false} {
+		if err := shield.RemoveLeft(path); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s is there: %t, want %t", filepath.Base(path), err == nil, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -30,6 +31,26 @@ var socketForm = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
 // IsSocketPath reports whether path may be one that NewSocketPath returned.
 func IsSocketPath(path string) bool { return socketForm.MatchString(filepath.Base(path)) }
+
+// RemoveLeft removes the socket at path whose process was killed. It leaves what is not a
+// socket of NewSocketPath and one at which a process listens. Calling it again changes nothing.
+func RemoveLeft(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().Type() != fs.ModeSocket || !IsSocketPath(path) {
+		return nil
+	}
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		return conn.Close()
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return nil
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove a socket that was left: %w", err)
+	}
+	return nil
+}
 
 // A Listener takes connections of processes of its own user. Close removes its socket.
 type Listener struct {
