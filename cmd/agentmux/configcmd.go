@@ -101,10 +101,7 @@ func (a *app) checkConfig(asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	c, problems := config.Load(a.sources(project))
-	if problems.Err() == nil {
-		problems = append(problems, c.CheckWorkflow(a.sources(project))...)
-	}
+	c, problems := config.Check(a.sources(project))
 	if asJSON {
 		return a.printChecks([]checkJSON{checked("config", problems)}, problems.Err() == nil)
 	}

@@ -122,10 +122,7 @@ func (a *app) probes(ctx context.Context, args []string, f doctorFlags) ([]probe
 	} else {
 		probes = append(probes, probeClone(ctx, project))
 	}
-	c, problems := config.Load(a.sources(project))
-	if problems.Err() == nil {
-		problems = append(problems, c.CheckWorkflow(a.sources(project))...)
-	}
+	c, problems := config.Check(a.sources(project))
 	if problems.Err() != nil {
 		lines := problems.Errors().Lines()
 		return append(probes, probe{"config", probeFailed, strings.Join(lines, "\n"), "correct the file; agentmux config check looks again"}), nil

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"io/fs"
 	"maps"
 	"path"
 	"regexp"
@@ -182,12 +183,9 @@ func (k *checker) branches(c *Config) {
 	}
 }
 
-// CheckWorkflow refuses a default workflow that is neither shipped nor a file of the project. A
-// session that has its workflow already does without, so that Load does not look.
-func (c *Config) CheckWorkflow(s Sources) document.Problems {
-	name := c.Defaults.Workflow
-	if known := workflows.Names(s.Project); !slices.Contains(known, name) {
-		return document.Problems{c.tree.Problem("defaults.workflow", "%s", unknownName("workflow", name, known))}
+func checkWorkflow(name string, tree *document.Node, project fs.FS) document.Problems {
+	if known := workflows.Names(project); !slices.Contains(known, name) {
+		return document.Problems{tree.Problem("defaults.workflow", "%s", unknownName("workflow", name, known))}
 	}
 	return nil
 }

@@ -373,13 +373,16 @@ func TestTheDefaultWorkflowIsThere(t *testing.T) {
 	} {
 		project[".agentmux/config.yaml"].Data = []byte("version: 2\ndefaults: {workflow: " + name + "}\n")
 		s := config.Sources{Project: project}
-		c, problems := config.Load(s)
-		if problems.Err() != nil {
+		if _, problems := config.Load(s); problems.Err() != nil {
 			t.Fatal(problems)
 		}
-		if got := strings.Join(c.CheckWorkflow(s).Lines(), "\n"); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+		if _, problems := config.Check(s); strings.Join(problems.Lines(), "\n") != want {
+			t.Errorf("%s: %q, want %q", name, problems.Lines(), want)
 		}
+	}
+	project[".agentmux/config.yaml"].Data = []byte("version: 2\ndefaults: {workflow: quik}\ngithub: {base_branch: a..b}\n")
+	if _, problems := config.Check(config.Sources{Project: project}); len(problems.Lines()) != 2 {
+		t.Errorf("two problems: %q", problems.Lines())
 	}
 }
 

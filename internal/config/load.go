@@ -45,7 +45,13 @@ type Sources struct {
 }
 
 // Load reads and merges all layers. The Config is nil when a problem is an error.
-func Load(s Sources) (*Config, document.Problems) {
+func Load(s Sources) (*Config, document.Problems) { return load(s, false) }
+
+// Check is Load and refuses a default workflow, too, that is neither shipped nor a file of the
+// project. A session that has its workflow already does without, so that Load does not look.
+func Check(s Sources) (*Config, document.Problems) { return load(s, true) }
+
+func load(s Sources, workflow bool) (*Config, document.Problems) {
 	if s.Providers == nil {
 		known, _ := agent.Load(nil)
 		s.Providers = known.Names()
@@ -70,6 +76,9 @@ func Load(s Sources) (*Config, document.Problems) {
 	}
 	c := l.decode()
 	l.problems = append(l.problems, check(c, l.merged, s)...)
+	if workflow {
+		l.problems = append(l.problems, checkWorkflow(c.Defaults.Workflow, l.merged, s.Project)...)
+	}
 	l.problems.Sort()
 	if l.problems.Err() != nil {
 		return nil, l.problems
