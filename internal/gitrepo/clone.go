@@ -83,9 +83,9 @@ func (in *inspection) look(ctx context.Context, dir string, steps ...func(contex
 	in.dir = abs
 	root, err := in.git("rev-parse", "--show-toplevel").text(ctx)
 	switch {
-	case exitCode(err) == 128 && strings.Contains(err.Error(), "dubious ownership"):
+	case exitCode(err) == 128 && says(err, "dubious ownership"):
 		return Clone{}, fmt.Errorf("inspect %s: %w", abs, ErrForeign)
-	case exitCode(err) == 128 && strings.Contains(err.Error(), "must be run in a work tree"):
+	case exitCode(err) == 128 && says(err, "must be run in a work tree"):
 		return Clone{}, fmt.Errorf("inspect %s: %w", abs, ErrBare)
 	case exitCode(err) > 0:
 		return Clone{}, fmt.Errorf("inspect %s: %w", abs, ErrNotClone)
@@ -261,7 +261,7 @@ func ReadUserConfig(ctx context.Context) (UserConfig, error) {
 		`^(user\.(name|email)|http\.(proxy|sslcainfo|sslbackend|version))$`,
 	}}
 	out, err := c.run(ctx)
-	if code := exitCode(err); code == 1 || (code > 1 && strings.Contains(err.Error(), "No such file")) {
+	if code := exitCode(err); code == 1 || (code > 1 && says(err, "No such file")) {
 		return u, nil
 	}
 	if err != nil {

@@ -268,6 +268,13 @@ func exitCode(err error) int {
 	return -1
 }
 
+// says reports whether git failed with these words, where its exit code does not tell one
+// cause from another. Calls have the language C.
+func says(err error, words string) bool {
+	var e *Error
+	return errors.As(err, &e) && strings.Contains(e.Stderr, words)
+}
+
 // bounded keeps at most limit bytes. With drop it swallows the rest, else it fails.
 type bounded struct {
 	data  []byte

@@ -228,7 +228,7 @@ func (h *Host) settled(ctx context.Context, err error, ref, want string) error {
 		return err
 	case now == want:
 		return nil
-	case strings.Contains(err.Error(), ".lock"):
+	case says(err, ".lock"):
 		return err
 	}
 	return fmt.Errorf("%s is at %q: %w", ref, now, ErrMoved)
