@@ -10,6 +10,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -115,15 +116,30 @@ var top = []string{
 	"orchestrator", "tmux", "workflows",
 }
 
+// oversize are the types and packages above the limit, with their figures. A figure may only
+// fall: a change that makes one smaller by more than a twentieth writes the new one here, and
+// within the limit the line goes.
+var oversize = map[string]int{
+	"ghsync.Client": 63, "ghsync.Mirror": 64, "ghsync.view": 62, "ghsync/ghsynctest.Repo": 48,
+	"ghsync/ghsynctest.Server": 103, "ghsync/ghsynctest.call": 90, "cmd/agentmux.app": 163,
+	"internal/gitrepo.Host": 91, "internal/host.Host": 42, "internal/host.runner": 157,
+	"orchestrator.reducer": 266, "orchestrator/engine.loop": 63, "orchestrator/session.Session": 75,
+	"cmd/agentmux": 8413, "ghsync": 9271, "ghsync/ghsynctest": 7651, "internal/agent": 3719, "internal/gitrepo": 4875,
+	"internal/host": 8217, "orchestrator": 7035, "orchestrator/session": 4140, "workflows": 2962,
+}
+
 const (
 	maxFileLines  = 500
 	maxFuncLines  = 80
 	maxParameters = 5 // besides the context
 	maxMethods    = 7
+
+	maxTypeMethods  = 40
+	maxPackageLines = 2500
 )
 
 func TestLayout(t *testing.T) {
-	problems, err := inspect(os.DirFS("."))
+	problems, err := inspect(os.DirFS("."), oversize)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,6 +171,9 @@ func TestLayoutSeesBreaks(t *testing.T) {
 		"wide interface":          {"bot/a.go", "type i interface{ A(); B(); C(); D(); E(); F(); G(); H() }\n", "interface of 8"},
 		"init":                    {"bot/a.go", "func init() {}\n", "init"},
 		"sleep":                   {"bot/a.go", "import \"time\"\nfunc f() { time.Sleep(1) }\n", "time.Sleep"},
+		"many methods":            {"bot/a.go", "type t int\n" + methods(maxTypeMethods+1), "bot.t has 41 methods"},
+		"words of an error":       {"bot/a.go", "import \"strings\"\nfunc f(err error) bool { return strings.Contains(err.Error(), \"x\") }\n", "words of an error"},
+		"words of a reason":       {"bot/a.go", "import \"strings\"\nfunc f(s struct{ Reason string }) bool { return strings.HasPrefix(s.Reason, \"x\") }\n", "words of a reason"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := c.text
@@ -162,7 +181,7 @@ func TestLayoutSeesBreaks(t *testing.T) {
 				text = "package x\n" + text
 			}
 			tree := fstest.MapFS{c.file: {Data: []byte(text)}, "go.mod": {Data: goMod(t)}}
-			problems, err := inspect(tree)
+			problems, err := inspect(tree, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,6 +190,46 @@ func TestLayoutSeesBreaks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSizesOnlyFall holds the figures of oversize against the source.
+func TestSizesOnlyFall(t *testing.T) {
+	for name, c := range map[string]struct {
+		is, was int
+		want    string
+	}{
+		"within the limit":         {40, 0, ""},
+		"above the limit":          {41, 0, "x has 41 methods, at most 40"},
+		"as large as it was":       {50, 50, ""},
+		"larger than it was":       {51, 50, "x has 51 methods, 50 before: its figure may only fall"},
+		"a little smaller":         {48, 50, ""},
+		"smaller than it was":      {47, 50, "x has 47 methods, oversize says 50: write 47 there"},
+		"no longer above":          {40, 50, "x has 40 methods and needs no line in oversize"},
+		"gone and still in a line": {0, 50, "x has 0 methods and needs no line in oversize"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := sized("x", "methods", c.is, c.was, maxTypeMethods); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+	n, err := measure(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range oversize {
+		if n.methods[name] == 0 && n.lines[name] == 0 {
+			t.Errorf("oversize has %s, which is not there", name)
+		}
+	}
+}
+
+func methods(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "func (x *t) m%d() {}\n", i)
+	}
+	return b.String()
 }
 
 func TestArchitectureHasTheFloors(t *testing.T) {
@@ -199,8 +258,9 @@ func goMod(t *testing.T) []byte {
 	return data
 }
 
-// inspect returns what breaks the layout, each with its place.
-func inspect(fsys fs.FS) ([]string, error) {
+// inspect returns what breaks the layout, each with its place; oversize are the sizes that are
+// known to be above the limit.
+func inspect(fsys fs.FS, oversize map[string]int) ([]string, error) {
 	problems, err := modules(fsys)
 	if err != nil {
 		return nil, err
@@ -221,7 +281,99 @@ func inspect(fsys fs.FS) ([]string, error) {
 		problems = append(problems, found...)
 		return err
 	})
-	return problems, err
+	if err != nil {
+		return problems, err
+	}
+	n, err := measure(fsys)
+	return append(problems, n.problems(oversize)...), err
+}
+
+// nouns are the sizes of what stands for one thing: the methods of a type, by package and
+// name, and the lines of a package. Test files do not count.
+type nouns struct{ methods, lines map[string]int }
+
+func measure(fsys fs.FS) (nouns, error) {
+	n := nouns{methods: map[string]int{}, lines: map[string]int{}}
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || name == ".":
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, name, mustRead(fsys, name), parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		pkg := path.Dir(name)
+		n.lines[pkg] += set.File(parsed.Pos()).LineCount()
+		for _, decl := range parsed.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv != nil {
+				n.methods[pkg+"."+receiver(f.Recv.List[0].Type)]++
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+func mustRead(fsys fs.FS, name string) []byte {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil // the parser refuses a file without a package
+	}
+	return data
+}
+
+// receiver is the name of a method's type.
+func receiver(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return receiver(t.X)
+	case *ast.IndexExpr:
+		return receiver(t.X)
+	case *ast.IndexListExpr:
+		return receiver(t.X)
+	case *ast.Ident:
+		return t.Name
+	}
+	return ""
+}
+
+func (n nouns) problems(oversize map[string]int) []string {
+	var problems []string
+	for _, kind := range []struct {
+		what   string
+		counts map[string]int
+		limit  int
+	}{{"methods", n.methods, maxTypeMethods}, {"lines", n.lines, maxPackageLines}} {
+		for _, name := range slices.Sorted(maps.Keys(kind.counts)) {
+			if p := sized(name, kind.what, kind.counts[name], oversize[name], kind.limit); p != "" {
+				problems = append(problems, p)
+			}
+		}
+	}
+	return problems
+}
+
+// sized judges one figure against its limit and its line in oversize, 0 without one.
+func sized(name, what string, is, was, limit int) string {
+	switch {
+	case was == 0 && is > limit:
+		return fmt.Sprintf("%s has %d %s, at most %d", name, is, what, limit)
+	case was == 0:
+		return ""
+	case is <= limit:
+		return fmt.Sprintf("%s has %d %s and needs no line in oversize", name, is, what)
+	case is > was:
+		return fmt.Sprintf("%s has %d %s, %d before: its figure may only fall", name, is, what, was)
+	case is < was-was/20:
+		return fmt.Sprintf("%s has %d %s, oversize says %d: write %d there", name, is, what, was, is)
+	}
+	return ""
 }
 
 // modules compares the direct requirements of go.mod with the owners.
@@ -341,6 +493,7 @@ func (f *file) shape(root *ast.File) {
 				f.report(n, "time.Sleep: wait with a timer in a select")
 			}
 		case *ast.CallExpr:
+			f.words(n)
 			if starts {
 				f.started(n.Args)
 			}
@@ -351,6 +504,27 @@ func (f *file) shape(root *ast.File) {
 		}
 		return true
 	})
+}
+
+// words refuses a decision on the words of an error or a reason: both are for people.
+func (f *file) words(call *ast.CallExpr) {
+	fun, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) != 2 {
+		return
+	}
+	if x, ok := fun.X.(*ast.Ident); !ok || x.Name != "strings" || !slices.Contains([]string{"Contains", "HasPrefix", "HasSuffix"}, fun.Sel.Name) {
+		return
+	}
+	switch arg := call.Args[0].(type) {
+	case *ast.CallExpr:
+		if s, ok := arg.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Error" {
+			f.report(call, "a decision on the words of an error")
+		}
+	case *ast.SelectorExpr:
+		if strings.HasSuffix(arg.Sel.Name, "Reason") {
+			f.report(call, "a decision on the words of a reason")
+		}
+	}
 }
 
 func (f *file) function(d *ast.FuncDecl) {
