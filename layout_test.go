@@ -36,8 +36,8 @@ type row struct {
 var table = []row{
 	{7, "cmd/agentmux", "*"}, // wires everything but the packages of tests
 	{6, "bot", "internal/host ghsync orchestrator/session internal/config internal/durable"},
-	{6, "internal/play", "orchestrator/mcp internal/document"},  // a playbook is a document, its calls go through the tool server
-	{6, "internal/demo", "internal/document ghsync/ghsynctest"}, // drives the built program from outside, against a GitHub in a process of its own
+	{6, "cmd/internal/play", "orchestrator/mcp internal/document"},  // a playbook is a document, its calls go through the tool server
+	{6, "cmd/internal/demo", "internal/document ghsync/ghsynctest"}, // drives the built program from outside, against a GitHub in a process of its own
 	{5, "internal/host", "orchestrator/engine orchestrator/session orchestrator workflows internal/config internal/agent" +
 		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync internal/redact" +
 		" internal/document internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
@@ -45,7 +45,7 @@ var table = []row{
 	{4, "orchestrator/engine", "orchestrator/session orchestrator workflows internal/crash"},
 	{4, "orchestrator/tools", "orchestrator/session orchestrator workflows"},
 	{4, "ghsync", "orchestrator/session orchestrator/story orchestrator internal/durable internal/redact internal/sanitize internal/crash"},
-	{4, "internal/monitor", "orchestrator/session orchestrator/story orchestrator internal/monitor/paint"},
+	{4, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{3, "orchestrator/session", "orchestrator workflows internal/durable internal/crash"},
 	{3, "orchestrator/story", "orchestrator"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{2, "orchestrator", "workflows"},
@@ -62,7 +62,7 @@ var table = []row{
 	{0, "internal/redact", ""},
 	{0, "internal/shield", ""}, // below agent and host: both sides of what goes over a socket
 	{0, "internal/sanitize", ""},
-	{0, "internal/monitor/paint", ""}, // apart, so that it is initialised before bubbletea
+	{0, "cmd/internal/monitor/paint", ""}, // apart, so that it is initialised before bubbletea
 	{0, "tmux", "internal/crash"},
 	{0, "orchestrator/watch", ""},
 	{-1, "internal/crash", ""}, // below all, because every package that changes something outside marks where a kill is tried
@@ -73,7 +73,7 @@ var table = []row{
 
 // forTests names the packages of the table that only test files import, and who else.
 var forTests = map[string]string{
-	"ghsync/ghsynctest":          "internal/demo", // the demonstration's GitHub
+	"ghsync/ghsynctest":          "cmd/internal/demo", // the demonstration's GitHub
 	"internal/agent/modeltest":   "",
 	"internal/durable/powertest": "",
 	"docs":                       "", // has no other files
@@ -90,9 +90,9 @@ var owners = map[string]string{
 	"github.com/golang-jwt/jwt/v5":           "ghsync",
 	"golang.org/x/oauth2":                    "ghsync",
 	"golang.org/x/time":                      "ghsync",
-	"github.com/charmbracelet/bubbletea":     "internal/monitor",
-	"github.com/charmbracelet/lipgloss":      "internal/monitor/paint",
-	"github.com/charmbracelet/x/term":        "internal/monitor/paint", // what a terminal is, and how wide
+	"github.com/charmbracelet/bubbletea":     "cmd/internal/monitor",
+	"github.com/charmbracelet/lipgloss":      "cmd/internal/monitor/paint",
+	"github.com/charmbracelet/x/term":        "cmd/internal/monitor/paint", // what a terminal is, and how wide
 	"github.com/fsnotify/fsnotify":           "orchestrator/watch",
 	"gopkg.in/yaml.v3":                       "internal/document",
 	"golang.org/x/text":                      "internal/sanitize",
@@ -106,7 +106,7 @@ var owners = map[string]string{
 // programs names who may start a program whose mistakes are costly to find twice.
 var programs = map[string][]string{
 	"tmux": {"tmux"},
-	"git":  {"internal/gitrepo", "ghsync/ghsynctest", "internal/demo"}, // the last two are another side's git
+	"git":  {"internal/gitrepo", "ghsync/ghsynctest", "cmd/internal/demo"}, // the last two are another side's git
 }
 
 // top is what may lie at the root besides names with a leading dot.

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/config"
-	"github.com/agentmux/agentmux/internal/play"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -157,28 +156,5 @@ func TestOutputGatePageHasEveryGroup(t *testing.T) {
 		if !strings.Contains(documents(t)["docs/output-gate.md"], "| "+g[1]+" | "+g[2]+" |") {
 			t.Errorf("no group %s of level %s", g[1], g[2])
 		}
-	}
-}
-
-// The page of the scripted agent has every key of a playbook, and its example is one.
-func TestPlaybookPageHasEveryKey(t *testing.T) {
-	text := documents(t)["docs/playbook.md"]
-	source, err := os.ReadFile(path.Join(root, "internal/play/playbook.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := regexp.MustCompile("`doc:\"([a-z]+)\"`").FindAllStringSubmatch(string(source), -1)
-	if len(keys) < 20 {
-		t.Fatalf("keys: %v", keys)
-	}
-	for _, key := range keys {
-		if !regexp.MustCompile("\\b" + key[1] + "\\b").MatchString(text) {
-			t.Errorf("no %s", key[1])
-		}
-	}
-	_, example, _ := strings.Cut(text, "A playbook:\n\n```yaml\n")
-	example, _, _ = strings.Cut(example, "```")
-	if _, err := play.Parse("playbook.yaml", []byte(example)); err != nil {
-		t.Errorf("the example is wrong: %v", err)
 	}
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/internal/config"
-	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/spf13/cobra"
 )
 

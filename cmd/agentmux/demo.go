@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/agentmux/agentmux/internal/demo"
+	"github.com/agentmux/agentmux/cmd/internal/demo"
 	"github.com/spf13/cobra"
 )
 

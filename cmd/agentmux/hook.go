@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/monitor"
 	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/monitor"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/agentmux/agentmux/internal/play"
+	"github.com/agentmux/agentmux/cmd/internal/play"
 	"github.com/spf13/cobra"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/agentmux/agentmux/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 )
 
 // minColumns is the narrowest terminal that text is broken for.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"

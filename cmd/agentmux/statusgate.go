@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/agentmux/agentmux/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"

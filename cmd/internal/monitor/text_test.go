@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentmux/agentmux/internal/monitor"
+	"github.com/agentmux/agentmux/cmd/internal/monitor"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentmux/agentmux/internal/monitor"
+	"github.com/agentmux/agentmux/cmd/internal/monitor"
 	"github.com/agentmux/agentmux/orchestrator"
 	tea "github.com/charmbracelet/bubbletea"
 )

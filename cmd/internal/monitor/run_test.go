@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentmux/agentmux/internal/monitor"
+	"github.com/agentmux/agentmux/cmd/internal/monitor"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"

@@ -3,7 +3,7 @@ package monitor
 import (
 	"strings"
 
-	"github.com/agentmux/agentmux/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 )
 
 // piece is text in one ink.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentmux/agentmux/internal/monitor"
-	"github.com/agentmux/agentmux/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/monitor"
+	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/rogpeppe/go-internal/txtar"
 )

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/agentmux/agentmux/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	tea "github.com/charmbracelet/bubbletea"
 )

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/agentmux/agentmux/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	tea "github.com/charmbracelet/bubbletea"
 )
 
