@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentmux/agentmux/internal/config"
+	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/workflows"
 )
 

@@ -55,10 +55,10 @@ var githubAlso = map[int][]string{
 	45: {"ghsync/snapshot_test.go TestSecurity5SnapshotTakesOnlyWhatMaySteer"},
 	49: {"ghsync/neutral_test.go TestSecurity24ForeignLineIsInert", "ghsync/neutral_test.go TestSecurity24TitlesHaveNoReferences"},
 	50: {"ghsync/snapshot_test.go TestSecurity5SnapshotTakesOnlyWhatMaySteer"},
-	59: {"internal/host/github_test.go TestABranchOfSomebodyElseGetsAnotherName"},
+	59: {"bot/host/github_test.go TestABranchOfSomebodyElseGetsAnotherName"},
 	60: {"ghsync/pullrequest_test.go TestPullRequestThatAPersonEndedStaysEnded"},
-	62: {"orchestrator/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed", "internal/host/github_test.go TestProtocolG5AnIssueBecomesAReadyPullRequest"},
-	68: {"cmd/agentmux/canary_test.go TestSecurity33CheckpointsHoldNoSecret", "internal/host/checkpoint_test.go TestACheckpointHoldsTheSession"},
+	62: {"orchestrator/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed", "bot/host/github_test.go TestProtocolG5AnIssueBecomesAReadyPullRequest"},
+	68: {"cmd/agentmux/canary_test.go TestSecurity33CheckpointsHoldNoSecret", "bot/host/checkpoint_test.go TestACheckpointHoldsTheSession"},
 	74: {"ghsync/mirror_test.go TestLockedIssueGetsLabelsAndThePullRequestTheComments"},
 }
 

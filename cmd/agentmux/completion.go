@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/config"
-	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/spf13/cobra"

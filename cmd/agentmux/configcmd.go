@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
-	"github.com/agentmux/agentmux/internal/config"
 	"github.com/spf13/cobra"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
-	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/config"
-	"github.com/agentmux/agentmux/internal/host"
 )
 
 // githubProbe asks one server about one account and one repository.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/gitrepo"
-	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/tmux"
 	"github.com/agentmux/agentmux/workflows"

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/bot/host"
 )
 
 // dryRun prints what a run would do, as the code of a run says. Nothing is written for

@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/bot/host"
 )
 
 // dryRunJSON is what --dry-run tells a script: all that its text shows.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync/ghsynctest"
-	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/cli/go-gh/v2/pkg/auth"
 )

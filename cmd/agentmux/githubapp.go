@@ -6,9 +6,9 @@ import (
 	"os"
 	"slices"
 
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/config"
-	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 

@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/gitrepo"
-	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"

@@ -15,11 +15,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/config"
 	"github.com/agentmux/agentmux/internal/gitrepo"
-	"github.com/agentmux/agentmux/internal/host"
 	"github.com/spf13/cobra"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/crash"
-	"github.com/agentmux/agentmux/internal/host"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
 )

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
-	"github.com/agentmux/agentmux/internal/host"
 	"github.com/spf13/cobra"
 )
 

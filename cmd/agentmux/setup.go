@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/agentmux/agentmux/internal/config"
-	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 

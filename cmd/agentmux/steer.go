@@ -10,7 +10,7 @@ import (
 	"os/user"
 	"strings"
 
-	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/agentmux/agentmux/internal/host"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/spf13/cobra"
 )
 

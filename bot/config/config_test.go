@@ -1,0 +1,406 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/config"
+)
+
+var builtInProviders = []string{"claude", "codex", "opencode"}
+
+// layers loads a configuration from texts; an empty text leaves its layer out.
+func layers(t *testing.T, user, project, flag string) (*config.Config, []string) {
+	t.Helper()
+	dir := t.TempDir()
+	s := config.Sources{Home: "/home/me", Providers: builtInProviders}
+	if user != "" {
+		s.UserFile = write(t, dir, "user.yaml", user)
+	}
+	if flag != "" {
+		s.FlagFile = write(t, dir, "flag.yaml", flag)
+	}
+	if project != "" {
+		s.Project = fstest.MapFS{".agentmux/config.yaml": {Data: []byte(project)}}
+	}
+	c, problems := config.Load(s)
+	lines := problems.Lines()
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], dir+"/", "")
+	}
+	return c, lines
+}
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestLoadWithoutFilesGivesTheDefaults(t *testing.T) {
+	c, problems := layers(t, "", "", "")
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems)
+	}
+	if c.Defaults.Workflow != "feature" || c.Defaults.Provider != "claude" || c.Defaults.MaxReviewIterations != 3 {
+		t.Errorf("defaults: %+v", c.Defaults)
+	}
+	if c.Limits.Phase != 2*time.Hour || c.Limits.Parallel != 4 || c.Review.Timeout != 45*time.Minute {
+		t.Errorf("limits: %+v", c.Limits)
+	}
+	if !c.Bot.PollInterval.Auto || c.Bot.MaxConcurrent.N != 2 || c.Output.MaxBytes != 20<<20 {
+		t.Errorf("bot: %+v, output: %+v", c.Bot, c.Output)
+	}
+	if !slices.Equal(c.Sandbox.NetAllow, []string{"registries"}) || c.Sandbox.UnsafeFlags != nil || !c.GitHub.Push {
+		t.Errorf("sandbox: %+v", c.Sandbox)
+	}
+}
+
+// Each key of the types has a line in the built-in layer, so that Show lists it.
+func TestEveryKeyHasABuiltInLine(t *testing.T) {
+	c, _ := layers(t, "", "", "")
+	shown := map[string]bool{}
+	for _, v := range c.Show() {
+		shown[v.Path] = true
+	}
+	for _, path := range keys(reflect.TypeOf(*c), "") {
+		if !shown[path] {
+			t.Errorf("%s is not in the built-in configuration", path)
+		}
+	}
+}
+
+func keys(t reflect.Type, prefix string) []string {
+	var out []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("doc")
+		if name == "" {
+			continue
+		}
+		if f.Type.Kind() == reflect.Struct && !strings.HasPrefix(f.Type.Name(), "Auto") {
+			out = append(out, keys(f.Type, prefix+name+".")...)
+			continue
+		}
+		out = append(out, prefix+name)
+	}
+	return out
+}
+
+func TestLayersMergeMapsAndReplaceTheRest(t *testing.T) {
+	c, problems := layers(t,
+		"version: 2\nlimits: {phase: 1h, parallel: 2}\nsandbox: {net_allow: [a.test, b.test]}\ngithub: {mirror: on}\n",
+		"version: 2\nlimits: {phase: 30m}\ngithub: {link_hosts: [x.test]}\n",
+		"version: 2\nsandbox: {net_allow: [c.test]}\nlimits: {stall: 0}\nbot: {poll_interval: 30s, max_concurrent: auto}\nworkspace: {root: ~/ws}\noutput: {max_bytes: 5 MB}\n")
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems)
+	}
+	if c.Limits.Phase != 30*time.Minute || c.Limits.Parallel != 2 || c.Limits.Stall != 0 || c.Limits.Total != 12*time.Hour {
+		t.Errorf("limits: %+v", c.Limits)
+	}
+	if !slices.Equal(c.Sandbox.NetAllow, []string{"c.test"}) || c.GitHub.Mirror != "on" {
+		t.Errorf("net_allow %v, mirror %q", c.Sandbox.NetAllow, c.GitHub.Mirror)
+	}
+	if c.Bot.PollInterval.D != 30*time.Second || !c.Bot.MaxConcurrent.Auto || c.Output.MaxBytes != 5_000_000 {
+		t.Errorf("bot %+v, output %+v", c.Bot, c.Output)
+	}
+	if c.Workspace.Root != "/home/me/ws" {
+		t.Errorf("root %q", c.Workspace.Root)
+	}
+	if files := c.Source(); len(files) != 3 || files[1] != ".agentmux/config.yaml" {
+		t.Errorf("source: %v", files)
+	}
+}
+
+func TestAnEmptyValueMeansTheDefault(t *testing.T) {
+	c, problems := layers(t, "version: 2\nmsg: {ack_timeout: 1h}\ndefaults: {model: m}\n", "version: 2\nmsg:\n  ack_timeout:\ndefaults:\n", "")
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems)
+	}
+	if c.Msg.AckTimeout != 10*time.Minute || c.Defaults.Model != "m" {
+		t.Errorf("ack_timeout %v, model %q", c.Msg.AckTimeout, c.Defaults.Model)
+	}
+}
+
+func TestProtocolE1Problems(t *testing.T) {
+	tests := []struct {
+		name, user, project, flag string
+		want                      []string
+	}{
+		{"E1 unknown, removed and wrong keys in two layers",
+			"version: 2\nlimts: {phase: 1h}\ndefaults:\n  tier: best\n  workflow: 3\n",
+			"version: 2\nlimits:\n  parallel: 0\n  phase: soon\nreview: {rerun: some}\n", "", []string{
+				".agentmux/config.yaml:3: limits.parallel: expected a whole number from 1, found 0",
+				".agentmux/config.yaml:4: limits.phase: expected a duration such as 20m, found \"soon\"",
+				".agentmux/config.yaml:5: review.rerun: expected failed, all or trust, found \"some\"",
+				"user.yaml:2: limts: unknown key, did you mean \"limits\"?",
+				"user.yaml:4: defaults.tier: removed: set defaults.model or roles.<role>.model",
+				"user.yaml:5: defaults.workflow: expected text, found 3",
+			}},
+		{"E5 keys that only the host may set", "", "version: 2\nsandbox:\n  level: none\n  setup: [make]\nbot: {}\n" +
+			"roles: {coder: {args: [--yolo], model: m}}\nproviders: {claude: {command: evil}}\ngithub: {auth: gh, push: false}\nlog: {level: info}\n", "", []string{
+			".agentmux/config.yaml:3: sandbox.level: only a configuration file outside the repository may set this",
+			".agentmux/config.yaml:5: bot: only a configuration file outside the repository may set this",
+			".agentmux/config.yaml:6: roles.coder.args: only a configuration file outside the repository may set this",
+			".agentmux/config.yaml:7: providers: only a configuration file outside the repository may set this",
+			".agentmux/config.yaml:8: github.auth: only a configuration file outside the repository may set this",
+			".agentmux/config.yaml:9: log: only a configuration file outside the repository may set this",
+		}},
+		{"a sandbox that is no map", "", "version: 2\nsandbox: none\n", "", []string{
+			".agentmux/config.yaml:2: sandbox: expected a map, found \"none\"",
+		}},
+		{"old version", "version: 1\nprofiles: {fast: {}}\nlaunchers: {}\nproviders: {x: {trust_key: y}}\nnonsense: 1\n", "", "", []string{
+			"user.yaml:1: version: version 1 is no longer read: the keys that were removed are reported, the others kept their names; set it to 2 when they are gone",
+			"user.yaml:2: profiles: removed: set roles.<role>.provider and roles.<role>.model",
+			"user.yaml:3: launchers: removed: describe the command under providers.<name>",
+			"user.yaml:4: providers.x.trust_key: removed: use providers.<name>.trust, a list of {text, key}",
+		}},
+		{"no version", "limits: {}\n", "", "", []string{"user.yaml:1: version: required key missing, add \"version: 2\""}},
+		{"empty file", "# nothing\n", "", "", []string{"user.yaml:1: version: required key missing, add \"version: 2\""}},
+		{"newer version", "version: 3\n", "", "", []string{"user.yaml:1: version: version 3 was made for a newer agentmux, this one reads 2"}},
+		{"roles and providers", "version: 2\nroles:\n  codr: {}\n  coder: {provider: cluade}\nproviders:\n  mine: {prompt_mode: pipe}\n  claude:\n    mcp: none\n    env: [GH_TOKEN]\n", "", "", []string{
+			"user.yaml:3: roles.codr: unknown role \"codr\", did you mean \"coder\"?",
+			"user.yaml:4: roles.coder.provider: unknown provider \"cluade\", did you mean \"claude\"?",
+			"user.yaml:6: providers.mine.command: required key missing: mine is no built-in provider",
+			"user.yaml:6: providers.mine.prompt_mode: expected arg, stdin or flag, found \"pipe\"",
+			"user.yaml:8: providers.claude.mcp: \"none\" is none of claude, codex, copilot, cursor, gemini, opencode, qwen",
+			"user.yaml:9: providers.claude.env[0]: \"GH_TOKEN\" cannot be passed to an agent",
+		}},
+		{"values", "version: 2\nsandbox: {level: container, env_allow: [GOFLAGS, MY_TOKEN, \"A=B\", path, DYLD_LIBRARY_PATH, OPENAI_API_KEY, GOCACHE, BASH_ENV, NPM_AUTH]}\nworkspace: {root: ws}\n" +
+			"bot: {repos: [a/b, c], label: \"a:b\", sweep_interval: 0, max_concurrent: 0}\noutput: {max_bytes: 20 XB}\ngithub: {branch_prefix: \"../x\", host: \"https://x\"}\n", "", "", []string{
+			"user.yaml:2: sandbox.level: container is reserved and not there yet, expected auto, none, bwrap or runner",
+			"user.yaml:2: sandbox.env_allow[1]: MY_TOKEN may hold a credential and is never passed on",
+			"user.yaml:2: sandbox.env_allow[2]: \"A=B\" is no name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[3]: \"path\" is no name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[4]: \"DYLD_LIBRARY_PATH\" is no name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[5]: OPENAI_API_KEY is not among the names that every agent may get; providers.<name>.env passes it to the agents of one CLI",
+			"user.yaml:2: sandbox.env_allow[7]: \"BASH_ENV\" is no name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[8]: \"NPM_AUTH\" is no name of a variable that can be passed to an agent",
+			"user.yaml:3: workspace.root: expected an absolute path or one that begins with ~/, found \"ws\"",
+			"user.yaml:4: bot.max_concurrent: expected auto or a whole number from 1, found 0",
+			"user.yaml:4: bot.label: expected a label's name without a colon, of at most 38 characters, found \"a:b\"",
+			"user.yaml:4: bot.repos[1]: expected owner/name, found \"c\"",
+			"user.yaml:4: bot.sweep_interval: expected a duration above 0",
+			"user.yaml:5: output.max_bytes: expected a size such as 20 MiB, found \"20 XB\"",
+			"user.yaml:6: github.branch_prefix: expected the start of a branch name, as agentmux/, found \"../x\"",
+			"user.yaml:6: github.host: expected a host name without scheme, found \"https://x\"",
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, got := layers(t, tt.user, tt.project, tt.flag)
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("problems:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+			}
+			if c != nil {
+				t.Error("a configuration was returned")
+			}
+		})
+	}
+}
+
+// The longest of the labels that say how a session stands must be one that GitHub takes.
+func TestALabelLeavesRoomForTheStateBehindIt(t *testing.T) {
+	for label, fits := range map[string]bool{
+		strings.Repeat("a", 50-len(":needs-human")): true,
+		strings.Repeat("a", 51-len(":needs-human")): false,
+		"a": true, "on it": true, "on it ": false,
+	} {
+		if _, problems := layers(t, "version: 2\nbot: {label: \""+label+"\"}\n", "", ""); (len(problems) == 0) != fits {
+			t.Errorf("%q: %q", label, problems)
+		}
+	}
+}
+
+func TestTheFlagFileMustExistAndTheOthersNeedNot(t *testing.T) {
+	dir := t.TempDir()
+	_, problems := config.Load(config.Sources{
+		UserFile: dir + "/absent.yaml", Project: fstest.MapFS{}, FlagFile: dir + "/gone.yaml",
+	})
+	if want := dir + "/gone.yaml: cannot be read: no such file"; len(problems) != 1 || problems[0].String() != want {
+		t.Errorf("problems %v, want %s", problems.Lines(), want)
+	}
+}
+
+func TestTheProjectFileIsTheFirstThatExists(t *testing.T) {
+	project := fstest.MapFS{
+		".agentmux/config.yml":  {Data: []byte("version: 2\nlimits: {research: 3}\n")},
+		".agentmux/config.json": {Data: []byte(`{"version": 2, "limits": {"research": 4}}`)},
+	}
+	for _, want := range []int{3, 4} {
+		c, problems := config.Load(config.Sources{Project: project, ProjectPrefix: "4e1f9c2:"})
+		if c == nil || c.Limits.Research != want {
+			t.Fatalf("problems %v, config %+v", problems.Lines(), c)
+		}
+		if files := c.Source(); !strings.HasPrefix(files[0], "4e1f9c2:.agentmux/config.") {
+			t.Errorf("source %v", files)
+		}
+		delete(project, ".agentmux/config.yml")
+	}
+}
+
+func TestShowNamesTheLayerOfEachValue(t *testing.T) {
+	c, problems := layers(t, "version: 2\nlimits: {phase: 1h}\nsandbox: {path: \"a: b\"}\n", "version: 2\nlimits:\n  stall:\n  total: 3h\n", "")
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems)
+	}
+	got := map[string]string{}
+	for _, v := range c.Show() {
+		got[v.Path] = v.Text + " " + v.Layer
+	}
+	for path, want := range map[string]string{
+		"limits.phase":      "1h user",
+		"limits.stall":      "20m built-in",
+		"limits.total":      "3h project",
+		"sandbox.path":      `"a: b" user`,
+		"sandbox.net_allow": "[registries] built-in",
+		"mesh":              "{} built-in",
+		"defaults.model":    "null built-in",
+		"output.max_bytes":  "20 MiB built-in",
+	} {
+		if got[path] != want {
+			t.Errorf("%s: %q, want %q", path, got[path], want)
+		}
+	}
+}
+
+func TestChooseTakesTheDefaultModelForTheDefaultProviderAlone(t *testing.T) {
+	c, problems := layers(t, "version: 2\ndefaults: {model: opus}\nroles:\n  coder: {provider: codex}\n  planner: {model: haiku, args: []}\n  reviewer: {provider: claude}\n", "", "")
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems)
+	}
+	for role, want := range map[string]config.Choice{
+		"coder":     {Provider: "codex"},
+		"planner":   {Provider: "claude", Model: "haiku", Args: []string{}},
+		"reviewer":  {Provider: "claude", Model: "opus"},
+		"architect": {Provider: "claude", Model: "opus"},
+	} {
+		if got := c.Choose(role); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", role, got, want)
+		}
+	}
+}
+
+// Every key that decides about the machine is refused in a repository's file, wherever
+// that file is from, and taken from a file of the person.
+func TestProtocolE5KeysOfTheHost(t *testing.T) {
+	for _, c := range []struct{ key, text string }{
+		{"sandbox.level", "sandbox: {level: none}"}, {"sandbox.net", "sandbox: {net: open}"}, {"sandbox.net_allow", "sandbox: {net_allow: [x.test]}"},
+		{"sandbox.unsafe_flags", "sandbox: {unsafe_flags: true}"}, {"sandbox.ro_paths", "sandbox: {ro_paths: [/srv]}"},
+		{"sandbox.path", "sandbox: {path: /bin}"}, {"sandbox.home", "sandbox: {home: shared}"}, {"sandbox.env_allow", "sandbox: {env_allow: [GOFLAGS]}"},
+		{"output", "output: {allow: [bin/]}"}, {"gate", "gate: {allow_forks: true}"}, {"bot", "bot: {allowed_users: [eve]}"},
+		{"github.host", "github: {host: x.test}"}, {"agents.transport", "agents: {transport: headless}"},
+		{"agents.project_config", "agents: {project_config: base}"},
+		{"github.auth", "github: {auth: gh}"}, {"github.app", "github: {app: {client_id: x}}"}, {"providers", "providers: {claude: {command: /tmp/x}}"},
+		{"roles.coder.args", "roles: {coder: {args: [--free]}}"}, {"workspace", "workspace: {root: /srv/w}"},
+		{"session", "session: {transcripts: false}"}, {"log", "log: {level: debug}"},
+	} {
+		text := "version: 2\n" + c.text + "\n"
+		want := "4e1f9c2:.agentmux/config.yaml:2: " + c.key + ": only a configuration file outside the repository may set this"
+		_, problems := config.Load(config.Sources{
+			Project: fstest.MapFS{".agentmux/config.yaml": {Data: []byte(text)}}, ProjectPrefix: "4e1f9c2:",
+		})
+		if got := problems.Errors().Lines(); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s in a repository: %q", c.key, got)
+		}
+		if _, got := layers(t, text, "", ""); len(got) > 0 {
+			t.Errorf("%s of a person: %q", c.key, got)
+		}
+	}
+	if c, got := layers(t, "", "version: 2\nsandbox: {setup: [make, deps]}\n", ""); c == nil {
+		t.Errorf("sandbox.setup in a repository: %q", got)
+	}
+}
+
+// Each key that is no more names what takes its place.
+func TestProtocolE1RemovedKeys(t *testing.T) {
+	for key, c := range map[string]struct{ text, instead string }{
+		"defaults.session_name":        {"defaults: {session_name: x}", "--name"},
+		"defaults.compression":         {"defaults: {compression: x}", "need none"},
+		"defaults.tier":                {"defaults: {tier: x}", "defaults.model"},
+		"defaults.profile":             {"defaults: {profile: x}", "roles.<role>.provider"},
+		"launchers":                    {"launchers: {x: {}}", "providers.<name>"},
+		"profiles":                     {"profiles: {x: {}}", "roles.<role>.model"},
+		"providers.a.single_coder":     {"providers: {a: {command: a, single_coder: true}}", "limits.parallel"},
+		"providers.a.sub_agent_tool":   {"providers: {a: {command: a, sub_agent_tool: x}}", "limits.parallel"},
+		"providers.a.trust_snippet":    {"providers: {a: {command: a, trust_snippet: x}}", "providers.<name>.trust"},
+		"providers.a.trust_key":        {"providers: {a: {command: a, trust_key: x}}", "providers.<name>.trust"},
+		"providers.a.batch_command":    {"providers: {a: {command: a, batch_command: x}}", "headless_args"},
+		"providers.a.batch_subcommand": {"providers: {a: {command: a, batch_subcommand: x}}", "headless_args"},
+	} {
+		_, got := layers(t, "version: 2\n"+c.text+"\n", "", "")
+		if len(got) != 1 || !strings.HasPrefix(got[0], "user.yaml:2: "+key+": removed") || !strings.Contains(got[0], c.instead) {
+			t.Errorf("%s: %q", key, got)
+		}
+	}
+}
+
+// Names that git would refuse when the work is done are refused before it begins.
+func TestNamesThatGitRefuses(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"main": true, "release/1.2": true, "feature_x": true, "a-b": true, "@a": true,
+		"-main": false, "a..b": false, "a b": false, "a~1": false, "a^": false, "a:b": false, "a?": false, "a*": false, "a[": false, "a\\\\b": false,
+		"/a": false, "a/": false, "a//b": false, ".a": false, "a/.b": false, "a.": false, "a.lock": false, "a.lock/b": false, "a@{b": false, "@": false, "HEAD": false,
+	} {
+		_, got := layers(t, "version: 2\ngithub: {base_branch: \""+name+"\"}\n", "", "")
+		if ok != (len(got) == 0) || !ok && !strings.HasPrefix(got[0], "user.yaml:2: github.base_branch: expected a branch's name, and git refuses ") {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+	if _, got := layers(t, "version: 2\ngithub: {branch_prefix: x.lock/}\n", "", ""); len(got) != 1 || !strings.Contains(got[0], "github.branch_prefix: expected the start of a branch name, and git refuses") {
+		t.Errorf("%q", got)
+	}
+}
+
+// The default workflow has to be one that can be started here.
+func TestTheDefaultWorkflowIsThere(t *testing.T) {
+	project := fstest.MapFS{
+		".agentmux/config.yaml":         {Data: []byte("version: 2\ndefaults: {workflow: quik}\n")},
+		".agentmux/workflows/mine.yaml": {Data: []byte("")},
+	}
+	for name, want := range map[string]string{
+		"feature": "", "quick": "", "mine": "", "quik": `.agentmux/config.yaml:2: defaults.workflow: unknown workflow "quik", did you mean "quick"?`,
+	} {
+		project[".agentmux/config.yaml"].Data = []byte("version: 2\ndefaults: {workflow: " + name + "}\n")
+		s := config.Sources{Project: project}
+		if _, problems := config.Load(s); problems.Err() != nil {
+			t.Fatal(problems)
+		}
+		if _, problems := config.Check(s); strings.Join(problems.Lines(), "\n") != want {
+			t.Errorf("%s: %q, want %q", name, problems.Lines(), want)
+		}
+	}
+	project[".agentmux/config.yaml"].Data = []byte("version: 2\ndefaults: {workflow: quik}\ngithub: {base_branch: a..b}\n")
+	if _, problems := config.Check(config.Sources{Project: project}); len(problems.Lines()) != 2 {
+		t.Errorf("two problems: %q", problems.Lines())
+	}
+}
+
+// A model is passed on the command line of a CLI: it is never a flag.
+func TestSecurity27AModelIsNoFlag(t *testing.T) {
+	for _, model := range []string{"--yolo", "-m", "opus --yolo", "a;b", "$(id)", "é", " opus", "@x", "/x"} {
+		for key, text := range map[string]string{
+			"defaults.model": "defaults: {model: %q}\n", "roles.coder.model": "roles: {coder: {model: %q}}\n",
+		} {
+			if _, problems := layers(t, "", "version: 2\n"+fmt.Sprintf(text, model), ""); !strings.Contains(strings.Join(problems, " "), key+": ") {
+				t.Errorf("%s: %q is taken: %v", key, model, problems)
+			}
+		}
+	}
+	for _, model := range []string{"opus", "claude-opus-4-8[1m]", "anthropic/claude-sonnet-4.5", "gpt-5:high", "us.amazon@v1"} {
+		_, problems := layers(t, "", "version: 2\ndefaults: {model: \""+model+"\"}\n", "")
+		if bad := strings.Contains(model, "["); (len(problems) > 0) != bad {
+			t.Errorf("%q: %v", model, problems)
+		}
+	}
+}

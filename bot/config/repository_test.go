@@ -1,0 +1,201 @@
+package config_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/bot/config"
+)
+
+// gates lists each key that a repository may only tighten, with a strict value, a looser
+// one, and the loosest that a file can say.
+var gates = []struct{ key, strict, loose, loosest string }{
+	{"defaults.completion.skip_final_approval", "false", "true", "true"},
+	{"github.push", "false", "true", "true"},
+	{"github.ready", "never", "on_pass", "on_pass"},
+	{"approval.plan", "true", "false", "false"},
+	{"approval.completion", "true", "false", "false"},
+	{"questions.on_timeout", "park", "decide", "decide"},
+	{"review.rerun", "all", "failed", "trust"},
+	{"review.on_exhausted", "stop", "draft_pr", "draft_pr"},
+	{"review.timeout", "10m", "20m", "0s"},
+	{"implement.scope_policy", "fail", "report", "report"},
+	{"agents.scope_policy", "fail", "report", "report"},
+	{"msg.routing", "enforce", "warn", "warn"},
+	{"limits.phase", "10m", "1h", "0"},
+	{"limits.total", "1h", "2h", "0s"},
+	{"limits.stall", "1m", "90s", "0s"},
+	{"limits.summary", "1m", "2m", "0s"},
+	{"limits.human_wait", "1h", "61m", "0s"},
+	{"limits.remote", "1m", "2m", "0s"},
+	{"limits.agent_retries", "0", "1", "1000"},
+	{"limits.parallel", "1", "2", "1000"},
+	{"limits.research", "1", "2", "1000"},
+}
+
+// file writes the file that sets one key.
+func file(key, value string) string {
+	text := "version: 2\n"
+	parts := strings.Split(key, ".")
+	for i, part := range parts {
+		text += strings.Repeat("  ", i) + part + ":"
+		if i < len(parts)-1 {
+			text += "\n"
+		}
+	}
+	return text + " " + value + "\n"
+}
+
+// The person's gates hold whatever a repository says, and say so; a repository may
+// tighten them; the person's --config loosens what it likes.
+func TestSecurity27ARepositoryOnlyTightensGatesAndLimits(t *testing.T) {
+	for _, g := range gates {
+		line := strings.Count(file(g.key, ""), "\n")
+		for _, c := range []struct {
+			user, project, flag, want, layer string
+			overruled                        bool
+		}{
+			{g.strict, g.loose, "", g.strict, "user", true},
+			{g.strict, g.loosest, "", g.strict, "user", true},
+			{g.loose, g.strict, "", g.strict, "project", false},
+			{g.loosest, g.loose, "", g.loose, "project", false},
+			{g.loose, g.loose, "", g.loose, "project", false},
+			{"", g.strict, "", g.strict, "project", false},
+			{g.strict, g.strict, g.loosest, g.loosest, "--config", false},
+			{g.strict, g.loose, g.loosest, g.loosest, "--config", true},
+		} {
+			t.Run(fmt.Sprintf("%s/%s/%s/%s", g.key, c.user, c.project, c.flag), func(t *testing.T) {
+				files := []string{"", file(g.key, c.project), ""}
+				if c.user != "" {
+					files[0] = file(g.key, c.user)
+				}
+				if c.flag != "" {
+					files[2] = file(g.key, c.flag)
+				}
+				conf, problems := layers(t, files[0], files[1], files[2])
+				if conf == nil {
+					t.Fatalf("problems: %q", problems)
+				}
+				value := shownValue(t, conf, g.key)
+				if value.Text != c.want || value.Layer != c.layer {
+					t.Errorf("%s of %s, want %s of %s", value.Text, value.Layer, c.want, c.layer)
+				}
+				if !c.overruled {
+					if len(value.Overruled) > 0 || len(problems) > 0 {
+						t.Errorf("overruled %+v, problems %q", value.Overruled, problems)
+					}
+					return
+				}
+				if len(value.Overruled) != 1 || len(problems) != 1 {
+					t.Fatalf("overruled %+v, problems %q", value.Overruled, problems)
+				}
+				o := value.Overruled[0]
+				if o.Text != c.project || o.Layer != "project" || o.File != ".agentmux/config.yaml" || o.Line != line || !strings.Contains(o.Why, "and "+c.user+" (user) is stricter") {
+					t.Errorf("overruled %+v", o)
+				}
+				if want := fmt.Sprintf(".agentmux/config.yaml:%d: %s: %s does not count", line, g.key, c.project); !strings.HasPrefix(problems[0], want) {
+					t.Errorf("problem %q, want %q", problems[0], want)
+				}
+			})
+		}
+	}
+}
+
+// The built-in value is the person's, too, where the person says nothing; and a section
+// or value left empty by the repository does not bring back a looser default.
+func TestSecurity27ARepositoryLoosensNoDefault(t *testing.T) {
+	for _, c := range []struct{ user, project, key, want string }{
+		{"", "limits: {total: 0s, parallel: 5}", "limits.total", "12h"},
+		{"", "limits: {total: 0s, parallel: 5}", "limits.parallel", "4"},
+		{"", "defaults: {completion: {skip_final_approval: true}}", "defaults.completion.skip_final_approval", "false"},
+		{"", "review: {rerun: trust}", "review.rerun", "failed"},
+		{"approval: {completion: true}", "approval:", "approval.completion", "true"},
+		{"approval: {completion: true}", "approval: {completion: }", "approval.completion", "true"},
+		{"limits: {phase: 1h}", "limits: {phase: }", "limits.phase", "1h"},
+		{"limits: {phase: }", "limits: {phase: 3h}", "limits.phase", "2h"},
+	} {
+		user := ""
+		if c.user != "" {
+			user = "version: 2\n" + c.user + "\n"
+		}
+		conf, problems := layers(t, user, "version: 2\n"+c.project+"\n", "")
+		if conf == nil {
+			t.Fatalf("%s: %q", c.project, problems)
+		}
+		if v := shownValue(t, conf, c.key); v.Text != c.want {
+			t.Errorf("%s over %q: %s, want %s", c.project, c.user, v.Text, c.want)
+		}
+	}
+}
+
+// Every key of the sections that hold gates and limits is in the table of this test.
+func TestEveryGateHasARow(t *testing.T) {
+	c, _ := layers(t, "", "", "")
+	for _, v := range c.Show() {
+		for _, section := range []string{"approval.", "questions.", "review.", "limits.", "defaults.completion.", "implement."} {
+			if strings.HasPrefix(v.Path, section) && !slices.ContainsFunc(gates, func(g struct{ key, strict, loose, loosest string }) bool { return g.key == v.Path }) {
+				t.Errorf("no row for %s", v.Path)
+			}
+		}
+	}
+}
+
+// A mistake stays one: it is not taken for a looser value and passed over.
+func TestAWrongValueOfAGateIsAnError(t *testing.T) {
+	for _, text := range []string{
+		"limits: {phase: soon}", "limits: {phase: -1h}", "limits: {parallel: many}", "limits: {parallel: 0}", "limits: 7", "review: {rerun: sometimes}",
+		"review: {rerun: [trust]}", "approval: {plan: maybe}", "approval: {plan: 0}", "questions: {on_timeout: }\nquestionss: {}", "limits: {phase: 5}",
+	} {
+		if c, problems := layers(t, "version: 2\nlimits: {parallel: 2}\n", "version: 2\n"+text+"\n", ""); c != nil {
+			t.Errorf("%s: taken, problems %q", text, problems)
+		}
+	}
+}
+
+func TestSecurity27ARepositoryOnlyAddsProtectedPaths(t *testing.T) {
+	builtIn := []string{".github/**", ".agentmux/**", "CODEOWNERS"}
+	for _, c := range []struct {
+		user, project, flag string
+		want                []string
+		layer, addsTo       string
+	}{
+		{"", "[zzz]", "", append(slices.Clone(builtIn), "zzz"), "project", "built-in"},
+		{"[mine]", "[zzz, mine]", "", []string{"mine", "zzz"}, "project", "user"},
+		{"[mine]", "[]", "", []string{"mine"}, "project", "user"},
+		{"[mine]", "", "", []string{"mine"}, "user", ""},
+		{"", "", "", builtIn, "built-in", ""},
+		{"[mine]", "[zzz]", "[other]", []string{"other"}, "--config", ""},
+	} {
+		files := make([]string, 3)
+		for i, list := range []string{c.user, c.project, c.flag} {
+			if list != "" {
+				files[i] = file("github.protected_paths", list)
+			}
+		}
+		conf, problems := layers(t, files[0], files[1], files[2])
+		if len(problems) > 0 {
+			t.Fatalf("%+v: %q", c, problems)
+		}
+		v := shownValue(t, conf, "github.protected_paths")
+		if !slices.Equal(conf.GitHub.ProtectedPaths, c.want) || v.Layer != c.layer || v.AddsTo != c.addsTo {
+			t.Errorf("%+v: %q of %s added to %q", c, conf.GitHub.ProtectedPaths, v.Layer, v.AddsTo)
+		}
+	}
+	// Left empty it adds nothing and takes nothing away.
+	if c, _ := layers(t, file("github.protected_paths", "[mine]"), file("github.protected_paths", ""), ""); !slices.Equal(c.GitHub.ProtectedPaths, []string{"mine"}) {
+		t.Errorf("empty: %q", c.GitHub.ProtectedPaths)
+	}
+}
+
+func shownValue(t *testing.T, c *config.Config, key string) config.Value {
+	t.Helper()
+	for _, v := range c.Show() {
+		if v.Path == key {
+			return v
+		}
+	}
+	t.Fatalf("no %s", key)
+	return config.Value{}
+}

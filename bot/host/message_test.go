@@ -1,0 +1,331 @@
+package host_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/tools"
+)
+
+// A turn that ends without a submission gets one reminder, typed into the idle
+// program.
+func TestProtocolP12AnIdleAgentIsRemindedByALineInItsTerminal(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\n")
+	sc := simple()
+	sc.Listen = map[string]bool{"planner": true}
+	r.script(sc)
+	dir := r.prepare(quick)
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if len(s.Messages) != 1 || s.Messages[0].State != orchestrator.MessageDelivered {
+		t.Errorf("messages: %+v", s.Messages)
+	}
+	if s.Agents["planner"].Retries != 0 {
+		t.Errorf("agent: %+v", s.Agents["planner"])
+	}
+}
+
+// asClaude plays the planner behind the name, the marks and the hooks of claude.
+func (r *rig) asClaude() {
+	r.t.Helper()
+	bin := filepath.Join(r.root, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	script := `#!/bin/sh
+session=${1##* in }; session=${session%/*/*}
+for word; do case $word in /*|Read*) line=${line:-$word} ;; esac; done
+exec ` + r.host.Self + ` play --session "$session" --role planner --launch "$AGENTMUX_LAUNCH" --prompt "$line"
+`
+	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte(script), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	r.config.Sandbox.Path = bin + ":" + os.Getenv("PATH")
+	r.config.Roles = map[string]config.Role{"planner": {Provider: "claude"}}
+	key := rand.Text()
+	r.host.Environ = func(name string) (string, bool) {
+		if name == "ANTHROPIC_API_KEY" {
+			return key, true
+		}
+		return os.LookupEnv(name)
+	}
+}
+
+// A turn that ends by an error may end without a word of the program's hooks: its prompt on
+// a screen that has printed nothing for a while tells.
+func TestATurnThatEndsWithoutAWordIsSeenOnTheScreen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\n")
+	r.asClaude()
+	r.host.Now = func() time.Time { return time.Now().Add(27 * time.Second) } // most of the wait is over
+	sc := simple()
+	sc.Broken = map[string]bool{"planner": true}
+	r.script(sc)
+	s := r.run(host.RunSpec{Dir: r.prepare(quick)})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if len(s.Messages) != 1 || s.Messages[0].State != orchestrator.MessageDelivered || s.Agents["planner"].Retries != 0 {
+		t.Errorf("agent %+v, messages: %+v", s.Agents["planner"], s.Messages)
+	}
+}
+
+// A program that says in its terminal that its login is refused is not reminded for ever.
+func TestARefusedLoginParksTheSession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\n")
+	r.asClaude()
+	sc := simple()
+	sc.Refused = map[string]bool{"planner": true}
+	r.script(sc)
+	s := r.run(host.RunSpec{Dir: r.prepare(quick)})
+	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonLogin)
+	if len(s.Messages) > 0 || s.Agents["planner"].Attempt != 1 {
+		t.Errorf("agent %+v, messages: %+v", s.Agents["planner"], s.Messages)
+	}
+}
+
+// The last words of a program that failed are kept, without the empty lines of a dead pane.
+func TestTheLastWordsOfAFailedAgentAreKept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.config.Limits.AgentRetries = 0
+	sc := simple()
+	sc.Says = map[string]string{"planner": "one thing\n\n\n  another thing\n\n"}
+	r.script(sc)
+	dir := r.prepare(quick)
+	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeNeedsHuman, orchestrator.ReasonAgentStalled)
+	text, err := os.ReadFile(filepath.Join(dir, session.EventsFile))
+	if err != nil || !strings.Contains(string(text), `"tail":"one thing\n  another thing"`) {
+		t.Errorf("records %s, %v", text, err)
+	}
+}
+
+// An agent whose turn the provider ended is told what a person says: nobody else would have
+// it go on.
+func TestALimitedAgentHearsThePerson(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: tui}\n")
+	sc := simple()
+	sc.Limited = map[string]bool{"planner": true}
+	r.script(sc)
+	dir := r.prepare(quick)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the planner is limited", func() bool { return r.state(dir).Agents["planner"].Limited })
+	r.command(dir, "1", "say", map[string]any{"text": "go on"})
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if a := s.Agents["planner"]; a.Retries != 0 || a.Attempt != 1 || len(s.Messages) != 1 {
+		t.Errorf("agent %+v, messages %+v", a, s.Messages)
+	}
+}
+
+// A known dialog is answered until it takes the key, and never again: its text stands on the
+// screen when the program reads something else.
+func TestAKnownDialogIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	for name, takes := range map[string]int{"at once": 1, "the first key is lost": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, "agents: {transport: tui}\nproviders: {script: {trust: [{text: Do you trust, key: Enter}]}}\n")
+			sc := simple()
+			sc.Dialog = map[string]int{"planner": takes}
+			r.script(sc)
+			s := r.run(host.RunSpec{Dir: r.prepare(quick)})
+			mustEnd(t, s, orchestrator.OutcomeDone, "")
+			if a := s.Agents["planner"]; a.Retries != 0 || a.Attempt != 1 {
+				t.Errorf("agent %+v", a)
+			}
+		})
+	}
+}
+
+// What an exit record says is as little to be trusted as what the program printed.
+func TestSecurity7TheTextOfAnExitIsRedacted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	secret := "ghp_" + strings.Repeat("aB3", 12)
+	sc.Forge = map[string]string{"planner": "cannot start with " + secret}
+	r.script(sc)
+	dir := r.prepare(quick)
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonAgentStalled)
+	text, err := os.ReadFile(filepath.Join(dir, session.EventsFile))
+	if err != nil || strings.Contains(string(text), secret) || !strings.Contains(string(text), "cannot start with [redacted:github-token]") {
+		t.Errorf("records %q, %v", text, err)
+	}
+}
+
+// An agent that ends with a question open waits, and goes on with the answer.
+func TestProtocolP12AnAgentThatAskedGoesOnWithTheAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	sc.Ask = map[string]string{"planner": "Which of the two?"}
+	r.script(sc)
+	dir := r.prepare(func(p *host.PrepareSpec) {
+		quick(p)
+		p.Interactive = true
+		p.Config.Defaults.Completion.SkipFinalApproval = true
+	})
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the planner waits", func() bool { return r.count(dir, orchestrator.EvAgentWaiting) == 1 })
+	if _, err := tools.AppendCommand(dir, orchestrator.Payload{
+		Name: "answer", Args: map[string]any{"text": "2"}, Actor: "me", Source: "cli", SourceID: "cli/1",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if a := s.Agents["planner"]; a.Retries != 0 || a.Attempt != 2 {
+		t.Errorf("agent: %+v", a)
+	}
+	prompt, err := os.ReadFile(filepath.Join(dir, "04_planning", "planner_prompt.md"))
+	if err != nil || !strings.Contains(string(prompt), "Which of the two?") || !strings.Contains(string(prompt), "\nAnswer: b\n") {
+		t.Errorf("the prompt lacks the answer: %v", err)
+	}
+}
+
+// An agent that exits without submitting, with no relaunch left, parks the session.
+func TestProtocolP12AnAgentThatNeverSubmitsParksTheSession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.config.Limits.AgentRetries = 0
+	sc := simple()
+	sc.Gone = map[string]int{"planner": 1}
+	r.script(sc)
+	dir := r.prepare(quick)
+	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeNeedsHuman, orchestrator.ReasonAgentStalled)
+	if n := r.count(dir, orchestrator.EvAgentFailed); n != 1 {
+		t.Errorf("%d agent_failed", n)
+	}
+	s := r.run(host.RunSpec{Dir: dir, Resume: true})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+}
+
+// Reviewers see all results together, and nothing they write is integrated.
+func TestProtocolP18ReviewersWorkInAViewOfTheWhole(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := scenario{
+		Plan:   plan("  - {group_id: one, mode: parallel, plans: [{index: 1, name: A}, {index: 2, name: B}]}\n", "a.txt", "b.txt"),
+		Files:  map[string][]string{"1": {"a.txt=1"}, "2": {"b.txt=2"}},
+		Scrawl: true,
+	}
+	r.script(sc)
+	dir := r.prepare(quick)
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	seen, err := os.ReadFile(filepath.Join(r.root, "seen"))
+	if err != nil || !slices.Equal(strings.Fields(string(seen)), []string{".git", "README.md", "a.txt", "b.txt"}) {
+		t.Errorf("the reviewer saw %q, %v", seen, err)
+	}
+	if got := r.git("ls-tree", "--name-only", s.FeatureBranch); got != "README.md\na.txt\nb.txt" {
+		t.Errorf("files: %q", got)
+	}
+	left, err := os.ReadDir(filepath.Dir(s.Workspaces["session"].Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		if strings.HasPrefix(e.Name(), "view-") {
+			t.Errorf("left: %s", e.Name())
+		}
+	}
+}
+
+// One stray file does not cost the work: it is left out and named.
+func TestWhatMayNotBeTakenIsLeftOut(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	sc.Litter = true
+	r.script(sc)
+	dir := r.prepare(quick)
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if got := r.git("ls-tree", "-r", "--name-only", s.FeatureBranch); got != "README.md\na.txt\nlib/code.txt" {
+		t.Errorf("files: %q", got)
+	}
+	sess, err := session.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, _, err := sess.Events(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := slices.ContainsFunc(events, func(e orchestrator.Event) bool {
+		return e.Type == orchestrator.EvScopeViolation && strings.Contains(fmt.Sprint(e.Data["paths"]), "path:pipe")
+	})
+	if !named {
+		t.Error("nobody is told")
+	}
+}
+
+// What nobody came to read by the end says so by its name.
+func TestAMessageThatReachedNobodyIsAnOrphan(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "agents: {transport: headless}\n")
+	dir, stop := r.coding()
+	r.command(dir, "1", "say", map[string]any{"text": "Look at the tests, too."})
+	r.eventually("the message is queued", func() bool { return r.count(dir, orchestrator.EvMsgQueued) == 1 })
+	r.word()
+	s, err := stop(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	files, err := filepath.Glob(filepath.Join(dir, "msgs", "*"))
+	if err != nil || len(files) != 1 || !strings.HasSuffix(files[0], "-orphan.md") || files[0] != filepath.Join(dir, s.Messages[0].File) {
+		t.Fatalf("messages: %v, %v; the state has %+v", files, err, s.Messages)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), "Look at the tests, too.") {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// A researcher that dies ends its topic only; asked again, it answers, and the planner that
+// waited for it goes on with what was found.
+func TestProtocolP13APlannerWaitsForResearch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.config.Limits.AgentRetries = 0
+	sc := simple()
+	sc.Topic = map[string]string{"planner": "greetings"}
+	sc.Gone = map[string]int{"code-researcher/greetings": 1}
+	r.script(sc)
+	dir := r.prepare(quick)
+	s := r.run(host.RunSpec{Dir: dir})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if failed, done := r.count(dir, orchestrator.EvResearchFailed), r.count(dir, orchestrator.EvResearchDone); failed != 1 || done != 1 {
+		t.Errorf("research failed %d times, was done %d times", failed, done)
+	}
+	if a := s.Agents["planner"]; a.Attempt != 3 || a.Retries != 0 {
+		t.Errorf("planner: %+v", a)
+	}
+	prompt, err := os.ReadFile(filepath.Join(dir, "04_planning", "planner_prompt.md"))
+	if err != nil || !strings.Contains(string(prompt), "Nobody greets.") || !strings.Contains(string(prompt), "03_research/code-greetings/detail.md") {
+		t.Errorf("the prompt lacks what was found: %v", err)
+	}
+	request, err := os.ReadFile(filepath.Join(dir, "03_research", "code-greetings", "request.md"))
+	if err != nil || !strings.Contains(string(request), "1. Who greets?") {
+		t.Errorf("request %q, %v", request, err)
+	}
+}

@@ -1,0 +1,268 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// PrepareSpec says what session to make.
+type PrepareSpec struct {
+	Project *Project
+	Config  *config.Config
+	// Files are the project's own definitions and prompts: its directory as it is on
+	// disk, or its base commit. Source says which, as "working tree" or a commit.
+	Files  fs.FS
+	Source string
+	Base   Base
+
+	Name     string // given by a person; empty = derived from Source
+	Title    string // what the name is derived from: a prompt, a file's stem, an issue's title
+	Request  string // what to do; for an issue it may be empty
+	Workflow string // empty = the configured one
+
+	ProductManager bool
+	Interactive    bool
+	Mirror         bool             // show the session on its issue
+	Trigger        string           // empty = cli/<session id>
+	Snapshot       *ghsync.Snapshot // of the issue, nil without one
+	Repo           ghsync.Repo      // of the issue; empty = the project's
+	Locked         bool             // the issue takes no comments: nobody can answer there
+
+	Dir string // the project, where a directory below the clone's root is one of its own; empty = the root
+
+	// Unless may refuse the session right before it is made, while no other command that
+	// asks makes one in the project. May be nil.
+	Unless func() error
+
+	dir string // the session lies below it; empty = in the project
+}
+
+// Root is the project that the session is made in.
+func (spec PrepareSpec) Root() string { return or(spec.Dir, spec.Project.Clone.Root) }
+
+// ErrProductManager says that a workflow has no phase for the product manager.
+var ErrProductManager = errors.New("this workflow has no phase for a product manager; leave --product-manager out, or choose another with --workflow")
+
+// Prepare makes a session directory and returns it with its lock held. Nothing runs yet.
+// Errors of the workflow are *document.Error; ErrBlankRequest and *NameError of package
+// session are what the caller can correct.
+func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session, error) {
+	name := or(spec.Workflow, spec.Config.Defaults.Workflow)
+	def, data, problems := workflows.Load(name, spec.Files)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	if spec.ProductManager && !hasProductManager(def) {
+		return nil, fmt.Errorf("%s: %w", name, ErrProductManager)
+	}
+	if err := h.Preflight(spec.Config, def, spec.Interactive); err != nil {
+		return nil, err
+	}
+	create := session.CreateSpec{
+		Project: or(spec.dir, spec.Root()), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
+		Definition: data, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def),
+		Branch: func(branch, identity string) (bool, error) { return h.freeBranch(ctx, spec, branch, identity) }, Unless: spec.Unless,
+	}
+	if spec.dir == "" {
+		made := h.register()
+		create.Register = &made
+	}
+	if spec.Snapshot != nil {
+		var err error
+		if create.Snapshot, err = json.MarshalIndent(spec.Snapshot, "", "  "); err != nil {
+			return nil, fmt.Errorf("encode issue snapshot: %w", err)
+		}
+		create.Request = or(strings.TrimSpace(spec.Request), "") + issueRequest(spec.Snapshot)
+		create.Source = spec.Snapshot.Title
+	}
+	if err := h.exclude(ctx, create.Project, spec.Project); err != nil {
+		return nil, err
+	}
+	return session.Create(create)
+}
+
+// exclude has the person's clone ignore what is never committed, where the repository
+// brings a .agentmux/.gitignore that does not.
+func (h *Host) exclude(ctx context.Context, dir string, p *Project) error {
+	if p.Managed || session.Ignored(dir) {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	below, err := filepath.Rel(p.Clone.Root, session.UnsharedDir(dir))
+	if err != nil || !filepath.IsLocal(below) {
+		return nil // sessions have a file of their own besides
+	}
+	var paths []string
+	for _, name := range session.Unshared() {
+		paths = append(paths, filepath.ToSlash(below)+"/"+name)
+	}
+	if err := gitrepo.Exclude(ctx, p.Clone.Root, paths...); err != nil {
+		h.Log.Warn("the clone does not ignore the sessions of agentmux", "err", err)
+	}
+	return ctx.Err()
+}
+
+func hasProductManager(def *workflows.Definition) bool {
+	for _, p := range def.Phases {
+		for _, c := range p.When {
+			if c == workflows.ConditionProductManager {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// firstState is what the launcher knows; the rest follows from the name and the moment.
+func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestrator.State {
+	available := h.GitHub != nil && spec.Project.GitHub
+	s := orchestrator.State{
+		Kind: orchestrator.KindPipeline, Workflow: def.Name, ProductManager: spec.ProductManager,
+		GHAvailable: &available, BaseBranch: spec.Base.Branch, BaseSHA: spec.Base.SHA, ConfigSource: spec.Source,
+		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
+		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked),
+	}
+	if spec.Project.GitHub {
+		s.Repo = orchestrator.Optional(spec.Project.Repo.String())
+	}
+	if spec.Snapshot != nil {
+		s.IssueNumber, s.IssueTitle = spec.Snapshot.Issue, orchestrator.Optional(spec.Snapshot.Title)
+		s.Repo = orchestrator.Optional(or(spec.Snapshot.Repo, string(s.Repo)))
+	}
+	return s
+}
+
+// freeBranch reports whether a branch can be the session's, and reserves it. The error is a
+// *gitrepo.ExportError if it could not be made in the clone, where it is to be made at the end.
+func (h *Host) freeBranch(ctx context.Context, spec PrepareSpec, branch, identity string) (bool, error) {
+	p := spec.Project
+	if spec.Project.branchTaken(ctx, branch) {
+		return false, nil
+	}
+	if !p.Managed && (p.remote == nil || h.Token == nil || h.ReadOnly || !spec.Config.GitHub.Push) {
+		if err := gitrepo.InTheWay(ctx, p.Clone.Root, branch); err != nil {
+			return false, err
+		}
+	}
+	if spec.dir != "" {
+		return true, nil
+	}
+	return h.register().Reserve(p.repo.Dir(), branch, identity)
+}
+
+// branchTaken reports whether a branch is somebody's already, here or on the server.
+func (p *Project) branchTaken(ctx context.Context, branch string) bool {
+	ref := "refs/heads/" + branch
+	if !p.Managed {
+		if _, err := p.repo.FetchClone(ctx, p.Clone.Root, ref); err == nil {
+			return true
+		}
+	}
+	if p.remote == nil {
+		return false
+	}
+	refs, err := p.repo.RemoteRefs(ctx, *p.remote, ref)
+	return err == nil && len(refs) > 0
+}
+
+// issueRequest is the text of an issue for the agents, as data between boundaries.
+func issueRequest(s *ghsync.Snapshot) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Issue %s#%d, opened by %s.\n\n", s.Repo, s.Issue, s.Author)
+	text := "# " + s.Title + "\n\n" + s.Body
+	b.WriteString(fence(fmt.Sprintf("the text of the issue by %s", s.Author), text))
+	for _, c := range s.Comments {
+		b.WriteString("\n")
+		b.WriteString(fence(fmt.Sprintf("a comment by %s of %s", c.Author, c.CreatedAt.UTC().Format("2006-01-02 15:04")), c.Body))
+	}
+	return b.String()
+}
+
+// PreflightError lists what keeps the agents of a run from starting.
+type PreflightError struct{ Problems []string }
+
+// Error is one problem per line.
+func (e *PreflightError) Error() string { return strings.Join(e.Problems, "\n") }
+
+// Preflight checks, before anything is made, that every program the workflow needs is
+// there, can log in, and may act as the configuration says.
+func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactive bool) error {
+	providers, err := Providers(c)
+	if err != nil {
+		return err
+	}
+	var found []string
+	seen := map[string]bool{}
+	for _, role := range rolesOf(def) {
+		name := c.Choose(role).Provider
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		p, ok := providers[name]
+		if !ok {
+			found = append(found, fmt.Sprintf("provider %s is not configured", name))
+			continue
+		}
+		found = append(found, h.preflight(c, p, interactive)...)
+	}
+	found = append(found, h.sandboxProblems(c)...)
+	if len(found) > 0 {
+		return &PreflightError{Problems: found}
+	}
+	return nil
+}
+
+func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) []string {
+	var found []string
+	r := &runner{Host: h, cfg: c}
+	env := agent.EnvSpec{Path: r.agentPath(), Home: h.StateHome, Logins: h.logins(), Lookup: h.Environ}
+	if interactive && c.Sandbox.Home != "private" {
+		env.RealHome = h.Home
+	}
+	if _, err := p.Program(h.Self, env.Path); err != nil {
+		return []string{fmt.Sprintf("%s: its program %s is not in PATH; install it, or choose another provider (agentmux providers list)", p.Name, p.Command)}
+	}
+	login, _, err := p.Login(env)
+	if err != nil {
+		found = append(found, err.Error())
+	}
+	// Without a terminal there is nobody to ask, whoever is at hand; one that uses the
+	// person's own login has one.
+	asks := interactive && (c.Agents.Transport != string(agent.Headless) || login == agent.LoginShared)
+	if !asks && p.SkipsPermissions && !h.mayActFreely(c) {
+		found = append(found, fmt.Sprintf("%s would act without asking for permission: add \"sandbox: {unsafe_flags: true}\" "+
+			"to your own configuration to allow that in unattended runs on this machine", p.Name))
+	}
+	return found
+}
+
+// rolesOf lists the roles a workflow may start.
+func rolesOf(def *workflows.Definition) []string {
+	var roles []string
+	for _, p := range def.Phases {
+		if p.Role != "" {
+			roles = append(roles, p.Role)
+		}
+		roles = append(roles, p.DefaultRoles...)
+		if p.Research {
+			roles = append(roles, workflows.RoleCodeResearcher)
+		}
+	}
+	return roles
+}

@@ -1,0 +1,41 @@
+package host
+
+import (
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// Settings returns what a session keeps of the configuration. reachable says whether
+// somebody can answer its questions.
+func Settings(c *config.Config, reachable bool) orchestrator.Settings {
+	return orchestrator.Settings{
+		MaxReviewIterations: c.Defaults.MaxReviewIterations,
+		SkipFinalApproval:   c.Defaults.Completion.SkipFinalApproval,
+		ApprovePlan:         c.Approval.Plan,
+		ApproveCompletion:   c.Approval.Completion,
+		QuestionTimeout:     c.Questions.OnTimeout,
+		ReviewRerun:         c.Review.Rerun,
+		OnExhausted:         c.Review.OnExhausted,
+		ReviewTimeout:       orchestrator.Duration(c.Review.Timeout),
+		ScopePolicy:         c.Implement.ScopePolicy,
+		LimitPhase:          orchestrator.Duration(c.Limits.Phase),
+		LimitTotal:          orchestrator.Duration(c.Limits.Total),
+		LimitStall:          orchestrator.Duration(c.Limits.Stall),
+		LimitSummary:        orchestrator.Duration(c.Limits.Summary),
+		LimitHumanWait:      orchestrator.Duration(c.Limits.HumanWait),
+		LimitRemote:         orchestrator.Duration(c.Limits.Remote),
+		AgentRetries:        c.Limits.AgentRetries,
+		Parallel:            c.Limits.Parallel,
+		Research:            c.Limits.Research,
+		Ready:               c.GitHub.Ready,
+		Reachable:           reachable,
+		AckTimeout:          orchestrator.Duration(c.Msg.AckTimeout),
+	}
+}
+
+// Providers returns the programs a configuration knows.
+func Providers(c *config.Config) (agent.Providers, error) {
+	providers, problems := agent.Load(c.Overrides())
+	return providers, problems.Err()
+}

@@ -1,0 +1,127 @@
+package host_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+func TestTheSetupCommandRunsOnceInEachWorkspace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	log := filepath.Join(r.root, "setup.log")
+	r.config.Sandbox.Setup = []string{"sh", "-c", "pwd >> " + log + "; env | grep -c AGENTMUX >> " + log + "; true"}
+	r.script(simple())
+	dir := r.prepare(quick)
+	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeDone, "")
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Fields(string(text))
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(lines); i += 2 {
+		if seen[lines[i]] || lines[i+1] != "0" {
+			t.Errorf("%s: again, or with variables of ours: %s", lines[i], lines[i+1])
+		}
+		seen[lines[i]] = true
+	}
+	if len(seen) < 3 {
+		t.Errorf("workspaces: %v", lines)
+	}
+}
+
+// What a repository wants to have run needs a person's word; without it the session goes on
+// unprepared, with it the command runs in every workspace.
+func TestProtocolE5TheSetupCommandOfAProjectNeedsToBeAllowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	ran := filepath.Join(r.root, "ran")
+	r.write(".agentmux/config.yaml", "version: 2\nsandbox: {setup: [touch, "+ran+"]}\n")
+	c, found := config.Load(config.Sources{UserFile: filepath.Join(r.root, "user.yaml"), Project: os.DirFS(r.project)})
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+	r.config = c
+	r.script(simple())
+	stateHome := filepath.Join(r.root, "s")
+	for _, allowed := range []bool{false, true} {
+		request, open := host.OpenSetup(stateHome, r.project, c)
+		if !open || !slices.Equal(request.Argv, []string{"touch", ran}) {
+			t.Fatalf("nothing to allow: %+v", request)
+		}
+		if allowed {
+			if err := request.Allow(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mustEnd(t, r.run(host.RunSpec{Dir: r.prepare(quick)}), orchestrator.OutcomeDone, "")
+		if _, err := os.Stat(ran); (err == nil) != allowed {
+			t.Errorf("allowed %v: %v", allowed, err)
+		}
+	}
+	if _, open := host.OpenSetup(stateHome, r.project, c); open {
+		t.Error("asked again")
+	}
+	if _, open := host.OpenSetup(stateHome, r.project+"2", c); !open {
+		t.Error("what one project may run, another may, too")
+	}
+	other := *c
+	other.Sandbox.Setup = []string{"touch", ran, "more"}
+	if _, open := host.OpenSetup(stateHome, r.project, &other); !open {
+		t.Error("another command needs no word")
+	}
+}
+
+// What nothing would hold is refused, not ignored.
+func TestASandboxThatIsNotThereIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"level: bwrap", "net: proxy", "net: none"} {
+		r := newRig(t, "")
+		user := filepath.Join(r.root, "user.yaml")
+		if err := os.WriteFile(user, []byte(strings.Replace(userConfig, "unsafe_flags: true", "unsafe_flags: true, "+text, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, problems := config.Load(config.Sources{UserFile: user})
+		if c == nil {
+			t.Fatal(problems.Lines())
+		}
+		def, _, _ := workflows.Load("quick", nil)
+		var refused *host.PreflightError
+		if err := r.host.Preflight(c, def, false); !errors.As(err, &refused) || !strings.Contains(err.Error(), "sandbox.") {
+			t.Errorf("%s: error %v", text, err)
+		}
+	}
+}
+
+func TestAProgramThatActsFreelyNeedsAWord(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "providers: {gemini: {command: /bin/true}}\nroles: {coder: {provider: gemini}}\n")
+	def, _, _ := workflows.Load("quick", nil)
+	r.host.Environ = func(name string) (string, bool) {
+		return map[string]string{"GEMINI_API_KEY": "x", "PATH": "/bin"}[name], true
+	}
+	if err := r.host.Preflight(r.config, def, false); err != nil {
+		t.Errorf("with the word: %v", err)
+	}
+	r.config.Sandbox.UnsafeFlags = nil
+	var refused *host.PreflightError
+	if err := r.host.Preflight(r.config, def, false); !errors.As(err, &refused) || !strings.Contains(err.Error(), "unsafe_flags: true") {
+		t.Errorf("without: %v", err)
+	}
+	if err := r.host.Preflight(r.config, def, true); err != nil {
+		t.Errorf("with a person at hand: %v", err)
+	}
+	r.config.Agents.Transport = "headless"
+	if err := r.host.Preflight(r.config, def, true); !errors.As(err, &refused) || !strings.Contains(err.Error(), "unsafe_flags: true") {
+		t.Errorf("with a person at hand and no terminal: %v", err)
+	}
+}

@@ -1,0 +1,216 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// register is the machine's own memory of its sessions.
+func (h *Host) register() session.Register { return session.OpenRegister(h.StateHome) }
+
+// Trust returns a *session.ForeignError unless the session in dir, whose state is s, was made
+// on this machine or taken over by Adopt: files of a session directory that came with a
+// repository or an archive say what whoever made them likes. A session of a version that noted
+// none is known by the ref that its host kept its base with.
+func (h *Host) Trust(ctx context.Context, dir string, s *orchestrator.State, c *config.Config) error {
+	if err := h.untracked(ctx, dir, c); err != nil {
+		return err
+	}
+	if !older(dir, s) {
+		_, err := h.register().Vouch(dir, s)
+		return err
+	}
+	note, err := h.register().Read(shortHash(dir))
+	switch {
+	case err == nil && note.Path == dir:
+		return nil // its host was killed before its state had the rest
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	foreign := &session.ForeignError{Name: filepath.Base(dir), Dir: dir, Reason: session.ForeignUnknown}
+	if s.IsClassic() {
+		return foreign
+	}
+	sess, err := session.Open(dir)
+	if err != nil {
+		return err
+	}
+	p, err := h.projectOf(ctx, sess, c)
+	if err != nil {
+		return err
+	}
+	base, err := p.repo.Ref(ctx, gitrepo.StartRef(placeOf(dir, s).String()))
+	if err == nil && base == "" {
+		err = foreign
+	}
+	return err
+}
+
+// older reports whether a state is one that nothing was noted of yet. Its identity, if it has
+// one, was made from its path.
+func older(dir string, s *orchestrator.State) bool {
+	return s.Noted == "" && (s.Identity == "" || s.Identity == shortHash(dir))
+}
+
+// untracked refuses a session that git tracks files of, and one behind a link: neither was
+// made by this program where it is now.
+func (h *Host) untracked(ctx context.Context, dir string, c *config.Config) error {
+	foreign := &session.ForeignError{Name: filepath.Base(dir), Dir: dir}
+	for at, n := dir, 0; n < 3; at, n = filepath.Dir(at), n+1 {
+		if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			foreign.Reason, foreign.Place = session.ForeignLink, at
+			return errors.Join(err, foreign)
+		}
+	}
+	project := filepath.Dir(filepath.Dir(filepath.Dir(dir)))
+	if _, managed := h.managedRepo(project, c); managed {
+		return nil
+	}
+	tracked, err := gitrepo.Tracks(ctx, project, dir)
+	if err == nil && tracked {
+		foreign.Reason = session.ForeignTracked
+		err = foreign
+	}
+	return err
+}
+
+// follow brings along the host repository of a clone that no server knows, which is named by
+// its path, once the clone was moved with a session in it. Where the clone was copied, the
+// repository is the other one's.
+func (h *Host) follow(sess *session.Session, s *orchestrator.State) error {
+	note, err := h.register().Read(s.Identity)
+	if err != nil || note.Path == sess.Dir {
+		return nil //nolint:nilerr // nothing says that it was moved
+	}
+	former := filepath.Dir(filepath.Dir(filepath.Dir(note.Path)))
+	from, to := gitrepo.LocalHostPath(h.StateHome, former), gitrepo.LocalHostPath(h.StateHome, sess.Project())
+	if _, err := os.Lstat(former); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("bring the host repository of %s along: %w", former, err)
+	}
+	crash.Point("move host repository", "")
+	return nil
+}
+
+// remember notes a session of an older version, and where one is now that was moved with its
+// project. The note is written before the state: a start after a kill in between goes on.
+func (r *runner) remember(s *orchestrator.State) (*orchestrator.State, error) {
+	dir, next := r.sess.Dir, s.Clone()
+	switch {
+	case s.IsClassic():
+		return s, nil // its state is upgraded first
+	case older(dir, s):
+		note, err := r.register().Read(s.Identity)
+		if err != nil {
+			note = session.Note{ID: s.Identity, Secret: session.NewSecret()}
+		}
+		if err := r.renote(note); err != nil {
+			return s, err
+		}
+		next.Noted = note.Secret
+	default:
+		note, err := r.register().Vouch(dir, s)
+		if err != nil {
+			return s, err
+		}
+		if err := r.renote(note); err != nil {
+			return s, err
+		}
+	}
+	crash.Point("note session", "")
+	if s.FeatureDir != dir {
+		if err := r.sess.Moved(s.FeatureDir); err != nil {
+			return s, err
+		}
+		next.FeatureDir = dir
+	}
+	if next.FeatureDir == s.FeatureDir && next.Noted == s.Noted {
+		return s, nil
+	}
+	if err := r.sess.Commit(orchestrator.Step{State: next, Changed: true}); err != nil {
+		return s, fmt.Errorf("note %s: %w", r.sess.Name(), err)
+	}
+	return next, nil
+}
+
+// renote brings the note up to where the session and its workspaces are now.
+func (r *runner) renote(note session.Note) error {
+	root := r.workspaceRoot()
+	if note.Path == r.sess.Dir && slices.Contains(note.Roots, root) {
+		return nil
+	}
+	note.Path = r.sess.Dir
+	if !slices.Contains(note.Roots, root) {
+		note.Roots = append(note.Roots, root)
+	}
+	return r.register().Write(note)
+}
+
+// Adopt takes a session that came from elsewhere, on the word of a person who has looked at it.
+// What its state says of places on a machine is dropped: workspaces are made again from what is
+// integrated. The error is a *session.ForeignError for one that nothing may continue.
+func (h *Host) Adopt(ctx context.Context, dir string, c *config.Config) error {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return err
+	}
+	dir = sess.Dir
+	if err := h.untracked(ctx, dir, c); err != nil {
+		return err
+	}
+	if err := sess.Lock(lockTime); err != nil {
+		return err
+	}
+	defer func() { _ = sess.Close() }() // ends with the process at the latest
+	s, err := sess.ReadState()
+	if err != nil {
+		return err
+	}
+	if h.Trust(ctx, dir, s, c) == nil {
+		return nil
+	}
+	if s.IsClassic() || s.Identity == "" {
+		// Its first host gives it the rest, by this note.
+		return h.register().Write(session.Note{ID: shortHash(dir), Secret: session.NewSecret(), Path: dir})
+	}
+	if s, err = sess.Recover(h.Now()); err != nil {
+		return err
+	}
+	next := s.Clone()
+	if _, err := h.register().Read(next.Identity); err == nil || !session.ValidIdentity(next.Identity) {
+		next.Identity = session.NewIdentity() // another session has that one
+	}
+	next.Noted, next.FeatureDir = session.NewSecret(), dir
+	if err := h.register().Write(session.Note{ID: next.Identity, Secret: next.Noted, Path: dir}); err != nil {
+		return err
+	}
+	crash.Point("note session", "")
+	p, err := h.projectOf(ctx, sess, c)
+	if err != nil {
+		return err
+	}
+	r := &runner{Host: h, sess: sess, cfg: c, place: placeOf(dir, next), project: p, repo: p.repo}
+	if err := r.recordedRefs(ctx, next); err != nil {
+		return err
+	}
+	if err := sess.Commit(orchestrator.Step{State: next, Changed: true}); err != nil {
+		return fmt.Errorf("adopt %s: %w", sess.Name(), err)
+	}
+	return nil
+}
