@@ -36,8 +36,8 @@ type row struct {
 var table = []row{
 	{7, "cmd/agentmux", "*"}, // wires everything but the packages of tests
 	{6, "bot", "bot/host ghsync orchestrator/session bot/config internal/durable"},
-	{6, "cmd/internal/play", "orchestrator/mcp internal/document"},  // a playbook is a document, its calls go through the tool server
-	{6, "cmd/internal/demo", "internal/document ghsync/ghsynctest"}, // drives the built program from outside, against a GitHub in a process of its own
+	{6, "cmd/internal/play", "orchestrator/mcp internal/document"}, // a playbook is a document, its calls go through the tool server
+	{6, "cmd/internal/demo", "internal/document ghsync/fakehub"},   // drives the built program from outside, against a GitHub in a process of its own
 	{5, "bot/host", "orchestrator/engine orchestrator/session orchestrator workflows bot/config internal/agent" +
 		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync internal/redact" +
 		" internal/document internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
@@ -64,14 +64,14 @@ var table = []row{
 	{0, "tmux", "internal/crash"},
 	{0, "orchestrator/watch", ""},
 	{-1, "internal/crash", ""}, // below all, because every package that changes something outside marks where a kill is tried
-	{0, "ghsync/ghsynctest", ""},
+	{0, "ghsync/fakehub", ""},
 	{7, "docs", ""}, // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
 }
 
 // forTests names the packages of the table that only test files import, and who else.
 var forTests = map[string]string{
-	"ghsync/ghsynctest":          "cmd/internal/demo", // the demonstration's GitHub
+	"ghsync/fakehub":             "cmd/internal/demo", // the demonstration's GitHub
 	"internal/agent/modeltest":   "",
 	"internal/durable/powertest": "",
 	"docs":                       "", // has no other files
@@ -104,7 +104,7 @@ var owners = map[string]string{
 // programs names who may start a program whose mistakes are costly to find twice.
 var programs = map[string][]string{
 	"tmux": {"tmux"},
-	"git":  {"internal/gitrepo", "ghsync/ghsynctest", "cmd/internal/demo"}, // the last two are another side's git
+	"git":  {"internal/gitrepo", "ghsync/fakehub", "cmd/internal/demo"}, // the last two are another side's git
 }
 
 // top is what may lie at the root besides names with a leading dot.
@@ -118,11 +118,11 @@ var top = []string{
 // fall: a change that makes one smaller by more than a twentieth writes the new one here, and
 // within the limit the line goes.
 var oversize = map[string]int{
-	"ghsync.Client": 63, "ghsync.Mirror": 64, "ghsync.view": 62, "ghsync/ghsynctest.Repo": 48,
-	"ghsync/ghsynctest.Server": 103, "ghsync/ghsynctest.call": 90, "cmd/agentmux.app": 163,
+	"ghsync.Client": 63, "ghsync.Mirror": 64, "ghsync.view": 62, "ghsync/fakehub.Repo": 48,
+	"ghsync/fakehub.Server": 103, "ghsync/fakehub.call": 90, "cmd/agentmux.app": 163,
 	"internal/gitrepo.Host": 91, "bot/host.Host": 42, "bot/host.runner": 157,
 	"orchestrator.reducer": 266, "orchestrator/engine.loop": 63, "orchestrator/session.Session": 75,
-	"cmd/agentmux": 8413, "ghsync": 9271, "ghsync/ghsynctest": 7651, "internal/agent": 3719, "internal/gitrepo": 4875,
+	"cmd/agentmux": 8413, "ghsync": 9271, "ghsync/fakehub": 7651, "internal/agent": 3719, "internal/gitrepo": 4875,
 	"bot/host": 8217, "orchestrator": 7035, "orchestrator/session": 4140, "workflows": 2962,
 }
 
@@ -155,7 +155,7 @@ func TestLayoutSeesBreaks(t *testing.T) {
 		"import between siblings": {"orchestrator/tools/a.go", ours("orchestrator/engine"), "orchestrator/tools may not import orchestrator/engine"},
 		"unknown package":         {"internal/util/a.go", "", "internal/util is not in the table"},
 		"unknown package of ours": {"cmd/agentmux/a.go", ours("internal/util"), "cmd/agentmux may not import internal/util"},
-		"package of tests":        {"cmd/agentmux/a.go", ours("ghsync/ghsynctest"), "ghsync/ghsynctest is for tests"},
+		"package of tests":        {"cmd/agentmux/a.go", ours("ghsync/fakehub"), "ghsync/fakehub is for tests"},
 		"second importer":         {"ghsync/a.go", "import _ \"gopkg.in/yaml.v3\"\n", "gopkg.in/yaml.v3 belongs to internal/document"},
 		"module of tests":         {"ghsync/a.go", "import _ \"github.com/rogpeppe/go-internal/txtar\"\n", "only test files import github.com/rogpeppe/go-internal"},
 		"unknown module":          {"ghsync/a_test.go", "import _ \"example.com/x\"\n", "example.com/x has no owner"},

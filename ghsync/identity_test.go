@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 

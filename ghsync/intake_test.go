@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
 func TestGitHub11ListsForThePollerAreFreeWhenUnchanged(t *testing.T) {

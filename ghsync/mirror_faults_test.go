@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
 // killer is a sink that stands for a kill at its n-th write, before or after it is applied.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
 // asApp is how an app mirrors, which may not comment where comments are locked.

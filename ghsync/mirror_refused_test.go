@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
 // What one host was refused is owed to the next, which shows it as if nothing had been.

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
 // steering is an issue with comments of everybody, and a clock that moves by a minute for

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
 // base asks where a session would start, and fails if the clone is another one after it.

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 

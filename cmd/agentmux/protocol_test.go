@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 

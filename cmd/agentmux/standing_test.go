@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
 // Nobody can write to an archived repository, so no agent starts for one; who keeps the

@@ -23,7 +23,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/document"
 )
 

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
 func TestTrafficIsWrittenDown(t *testing.T) {

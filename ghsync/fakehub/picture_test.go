@@ -3,7 +3,7 @@ package ghsynctest_test
 import (
 	"testing"
 
-	"github.com/agentmux/agentmux/ghsync/ghsynctest"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
 func TestPicturesOfTheSameHistoryAreEqual(t *testing.T) {
