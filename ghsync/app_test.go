@@ -22,8 +22,8 @@ import (
 
 // installed is an App with permissions on octo/widgets; ours is the clock of this machine.
 type installed struct {
-	server *ghsynctest.Server
-	app    ghsynctest.App
+	server *fakehub.Server
+	app    fakehub.App
 	key    string
 	theirs time.Time
 	ours   time.Time
@@ -33,8 +33,8 @@ type installed struct {
 func newInstalled(t *testing.T, permissions map[string]string) *installed {
 	t.Helper()
 	in := &installed{theirs: sceneStart, ours: sceneStart}
-	in.server = world(t, func(o *ghsynctest.Options) { o.Now = func() time.Time { return in.theirs } })
-	in.app = in.server.AddApp(ghsynctest.AppSpec{Slug: "amx", Permissions: permissions, Repos: []string{widgets}})
+	in.server = world(t, func(o *fakehub.Options) { o.Now = func() time.Time { return in.theirs } })
+	in.app = in.server.AddApp(fakehub.AppSpec{Slug: "amx", Permissions: permissions, Repos: []string{widgets}})
 	in.key = filepath.Join(t.TempDir(), "app.pem")
 	writeFile(t, in.key, in.app.Key)
 	return in
@@ -136,7 +136,7 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 
 func TestAppActsAsItsBot(t *testing.T) {
 	in := newInstalled(t, ghsync.AppPermissions())
-	n := in.server.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := in.server.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c, app := in.client(t)
 	if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), n, "hello"); err != nil {
 		t.Fatal(err)
@@ -248,12 +248,12 @@ func TestGitHub9And15AppOfARenamedRepositoryRenewsItsToken(t *testing.T) {
 func TestGitHub2LimitOnATokenPasses(t *testing.T) {
 	const mint = "POST /app/installations/{id}/access_tokens"
 	for name, c := range map[string]struct {
-		fault ghsynctest.Fault
+		fault fakehub.Fault
 		wait  time.Duration
 	}{
-		"429 with a time": {ghsynctest.RetryAfter(mint, http.StatusTooManyRequests, 7*time.Second), 7 * time.Second},
-		"bare 429":        {ghsynctest.BareLimit(mint), time.Minute},
-		"403, secondary":  {ghsynctest.Secondary(mint, http.StatusForbidden), time.Minute},
+		"429 with a time": {fakehub.RetryAfter(mint, http.StatusTooManyRequests, 7*time.Second), 7 * time.Second},
+		"bare 429":        {fakehub.BareLimit(mint), time.Minute},
+		"403, secondary":  {fakehub.Secondary(mint, http.StatusForbidden), time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newInstalled(t, ghsync.AppPermissions())
@@ -319,7 +319,7 @@ func TestMintIsRepeated(t *testing.T) {
 func TestSecurity23MintIsNotRedirected(t *testing.T) {
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		in := newInstalled(t, ghsync.AppPermissions())
-		in.server.Inject(ghsynctest.Redirect("POST /app/installations/{id}/access_tokens", status, in.server.API()+"elsewhere"))
+		in.server.Inject(fakehub.Redirect("POST /app/installations/{id}/access_tokens", status, in.server.API()+"elsewhere"))
 		c, _ := in.client(t)
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); !isMoved(err) {
 			t.Errorf("%d: %v", status, err)
@@ -369,7 +369,7 @@ func TestAppSaysWhereItIsNotInstalled(t *testing.T) {
 func TestAccessOfAnInstallationIsUntold(t *testing.T) {
 	in := newInstalled(t, map[string]string{"contents": "write", "issues": "write", "pull_requests": "write", "metadata": "read"})
 	c, _ := in.client(t)
-	in.server.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	in.server.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	record, err := c.Record(t.Context(), octoWidgets, 1)
 	if err != nil || !record.Repository.AccessUntold || !record.Repository.CanPush || !record.Repository.CanRead {
 		t.Errorf("by GraphQL %+v, %v", record.Repository, err)

@@ -19,36 +19,36 @@ const (
 )
 
 // roles are accounts named by what they may do in octo/widgets.
-var roles = []ghsynctest.Role{"admin", "maintain", "write", "triage", "read", "none", "ops:write"}
+var roles = []fakehub.Role{"admin", "maintain", "write", "triage", "read", "none", "ops:write"}
 
 // world is a server with octo/widgets, an account of each role, and the robot with write.
-func world(t *testing.T, change ...func(*ghsynctest.Options)) *ghsynctest.Server {
+func world(t *testing.T, change ...func(*fakehub.Options)) *fakehub.Server {
 	t.Helper()
-	opt := ghsynctest.Options{
-		Repos: []ghsynctest.RepoSpec{{Owner: "octo", Name: "widgets"}},
-		Users: []ghsynctest.UserSpec{{Login: botLogin, Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Write}}},
+	opt := fakehub.Options{
+		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
+		Users: []fakehub.UserSpec{{Login: botLogin, Roles: map[string]fakehub.Role{widgets: fakehub.Write}}},
 	}
 	for _, role := range roles {
 		login, _, _ := strings.Cut(string(role), ":")
-		opt.Users = append(opt.Users, ghsynctest.UserSpec{Login: login, Roles: map[string]ghsynctest.Role{widgets: role}})
+		opt.Users = append(opt.Users, fakehub.UserSpec{Login: login, Roles: map[string]fakehub.Role{widgets: role}})
 	}
 	for _, f := range change {
 		f(&opt)
 	}
-	s := ghsynctest.Start(t, opt)
+	s := fakehub.Start(t, opt)
 	s.Canary(s.Token(botLogin))
 	return s
 }
 
-func withoutGraphQL(o *ghsynctest.Options) { o.NoGraphQL = true }
+func withoutGraphQL(o *fakehub.Options) { o.NoGraphQL = true }
 
 // clientOf is a client that does not wait between requests.
-func clientOf(t testing.TB, s *ghsynctest.Server, login string) *ghsync.Client {
+func clientOf(t testing.TB, s *fakehub.Server, login string) *ghsync.Client {
 	t.Helper()
 	return clientWith(t, s, login, nil)
 }
 
-func clientWith(t testing.TB, s *ghsynctest.Server, login string, transport http.RoundTripper) *ghsync.Client {
+func clientWith(t testing.TB, s *fakehub.Server, login string, transport http.RoundTripper) *ghsync.Client {
 	t.Helper()
 	c, err := ghsync.New(ghsync.Options{
 		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond, HTTP: transport,
@@ -62,7 +62,7 @@ func clientWith(t testing.TB, s *ghsynctest.Server, login string, transport http
 }
 
 func TestViewerIsTheTokensAccount(t *testing.T) {
-	for name, change := range map[string]func(*ghsynctest.Options){"GraphQL": func(*ghsynctest.Options) {}, "REST": withoutGraphQL} {
+	for name, change := range map[string]func(*fakehub.Options){"GraphQL": func(*fakehub.Options) {}, "REST": withoutGraphQL} {
 		t.Run(name, func(t *testing.T) {
 			s := world(t, change)
 			c := clientOf(t, s, botLogin)
@@ -103,12 +103,12 @@ func TestPermissionFollowsTheRole(t *testing.T) {
 func TestIssueTellsWhatANumberIs(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "Add retry", Body: "b", Author: "read", Labels: []string{"agentmux"}})
-	closed := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "Add retry", Body: "b", Author: "read", Labels: []string{"agentmux"}})
+	closed := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	r.CloseIssue(closed, "write")
-	deleted := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	deleted := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	r.DeleteIssue(deleted)
-	r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
+	r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
 	c := clientOf(t, s, botLogin)
 	pr, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), ghsync.PullRequestSpec{
 		Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: "b",
@@ -139,11 +139,11 @@ func TestIssueTellsWhatANumberIs(t *testing.T) {
 }
 
 func TestRecordIsTheSameByGraphQLAndREST(t *testing.T) {
-	for name, change := range map[string]func(*ghsynctest.Options){"GraphQL": func(*ghsynctest.Options) {}, "REST": withoutGraphQL} {
+	for name, change := range map[string]func(*fakehub.Options){"GraphQL": func(*fakehub.Options) {}, "REST": withoutGraphQL} {
 		t.Run(name, func(t *testing.T) {
 			s := world(t, change)
 			r := s.Repo(widgets)
-			n := r.AddIssue(ghsynctest.IssueSpec{Title: "old", Body: "b", Author: "read"})
+			n := r.AddIssue(fakehub.IssueSpec{Title: "old", Body: "b", Author: "read"})
 			r.Label(n, "agentmux", "triage")
 			r.Unlabel(n, "agentmux", "triage")
 			r.Label(n, "agentmux", "write")
@@ -187,7 +187,7 @@ func TestRecordIsTheSameByGraphQLAndREST(t *testing.T) {
 func TestLabelsAreEnsuredAndRemoved(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c := clientOf(t, s, botLogin)
 	for _, want := range []bool{true, false} {
 		made, err := c.EnsureLabel(t.Context(), octoWidgets, ghsync.Label{Name: "agentmux", Color: "5319e7"})

@@ -74,7 +74,7 @@ func (b between) RoundTrip(req *http.Request) (*http.Response, error) {
 	return b.answer(req, http.DefaultTransport)
 }
 
-func clientThrough(t *testing.T, s *ghsynctest.Server, answer func(*http.Request, http.RoundTripper) (*http.Response, error)) *ghsync.Client {
+func clientThrough(t *testing.T, s *fakehub.Server, answer func(*http.Request, http.RoundTripper) (*http.Response, error)) *ghsync.Client {
 	t.Helper()
 	return clientWith(t, s, botLogin, between{answer})
 }
@@ -261,15 +261,15 @@ func TestOnlyGoodReadsAreConditional(t *testing.T) {
 func TestReviewIsAskedForUntilItIsKnown(t *testing.T) {
 	const ask = "POST .../pulls/{number}/requested_reviewers"
 	for name, tc := range map[string]struct {
-		fault ghsynctest.Fault
+		fault fakehub.Fault
 		calls int // of Ensure
 	}{
-		"500 twice":       {ghsynctest.Unavailable(ask, 500, 2), 1},
-		"answer lost":     {ghsynctest.LoseResponse(ask), 1},
-		"reset":           {ghsynctest.ResetBefore(ask), 1},
-		"500 for ever":    {ghsynctest.Unavailable(ask, 500, 0), 1},
-		"limit":           {ghsynctest.Fault{Route: ask, Times: 1, Status: 429, Header: map[string]string{"Retry-After": "0"}}, 2},
-		"refused for now": {ghsynctest.Refuse(ask, "inaccessible"), 1},
+		"500 twice":       {fakehub.Unavailable(ask, 500, 2), 1},
+		"answer lost":     {fakehub.LoseResponse(ask), 1},
+		"reset":           {fakehub.ResetBefore(ask), 1},
+		"500 for ever":    {fakehub.Unavailable(ask, 500, 0), 1},
+		"limit":           {fakehub.Fault{Route: ask, Times: 1, Status: 429, Header: map[string]string{"Retry-After": "0"}}, 2},
+		"refused for now": {fakehub.Refuse(ask, "inaccessible"), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := world(t)

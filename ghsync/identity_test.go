@@ -15,7 +15,7 @@ import (
 // The token is a canary: whatever arrives anywhere but in Authorization fails the test.
 func TestGitHub8NoTokenGoesToAnotherHost(t *testing.T) {
 	s := world(t)
-	s.Inject(ghsynctest.Redirect("GET /repos/{owner}/{repo}", http.StatusMovedPermanently, s.OtherURL()+"/repos/octo/widgets"))
+	s.Inject(fakehub.Redirect("GET /repos/{owner}/{repo}", http.StatusMovedPermanently, s.OtherURL()+"/repos/octo/widgets"))
 	c := clientOf(t, s, botLogin)
 	if _, err := c.Repository(t.Context(), "octo", "widgets"); !isMoved(err) {
 		t.Errorf("error %v", err)
@@ -32,7 +32,7 @@ func TestGitHub8NoTokenGoesToAnotherHost(t *testing.T) {
 // An app's token lives an hour and is renewed before; each one costs one answer per address.
 func TestGitHub12HourlyTokensAreIdleForADay(t *testing.T) {
 	in := newInstalled(t, ghsync.AppPermissions())
-	in.server.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	in.server.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c, _ := in.client(t)
 	for range 24 * 6 {
 		if _, _, err := c.RecentIssues(t.Context(), octoWidgets, 1); err != nil {
@@ -51,7 +51,7 @@ func TestGitHub12HourlyTokensAreIdleForADay(t *testing.T) {
 }
 
 func TestGitHub13IdentitiesShareNoAnswer(t *testing.T) {
-	s := world(t, func(o *ghsynctest.Options) { o.Repos[0].Private = true })
+	s := world(t, func(o *fakehub.Options) { o.Repos[0].Private = true })
 	for range 2 { // the second time there is something to share
 		for _, tc := range []struct {
 			login string
@@ -87,11 +87,11 @@ func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var theirs, ours time.Duration
 			var clock func() time.Time
-			st := newStage(t, func(o *ghsynctest.Options) {
+			st := newStage(t, func(o *fakehub.Options) {
 				clock = o.Now
 				o.Now = func() time.Time { return clock().Add(theirs) }
 			})
-			app := st.server.AddApp(ghsynctest.AppSpec{Slug: "amx", Permissions: ghsync.AppPermissions(), Repos: []string{widgets}})
+			app := st.server.AddApp(fakehub.AppSpec{Slug: "amx", Permissions: ghsync.AppPermissions(), Repos: []string{widgets}})
 			key := st.session.Path("app.pem")
 			writeFile(t, key, app.Key)
 			var tokens []redact.Secret
@@ -143,9 +143,9 @@ func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
 
 // A server of one's own counts nothing aloud and answers below its own path.
 func TestGitHub16OwnServer(t *testing.T) {
-	for name, change := range map[string]func(*ghsynctest.Options){
-		"with GraphQL":    func(o *ghsynctest.Options) { o.Enterprise = true },
-		"without GraphQL": func(o *ghsynctest.Options) { o.Enterprise, o.NoGraphQL = true, true },
+	for name, change := range map[string]func(*fakehub.Options){
+		"with GraphQL":    func(o *fakehub.Options) { o.Enterprise = true },
+		"without GraphQL": func(o *fakehub.Options) { o.Enterprise, o.NoGraphQL = true, true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newStage(t, change)
@@ -157,7 +157,7 @@ func TestGitHub16OwnServer(t *testing.T) {
 			if got, want := st.end(), calmEnd(t, paces["in step"]); got != want {
 				t.Errorf("end:\n%s\nwant:\n%s", got, want)
 			}
-			if !slices.ContainsFunc(st.server.Calls(), func(c ghsynctest.Request) bool { return c.Method == http.MethodPost }) {
+			if !slices.ContainsFunc(st.server.Calls(), func(c fakehub.Request) bool { return c.Method == http.MethodPost }) {
 				t.Fatal("nothing was written")
 			}
 			for _, c := range st.server.Calls() {

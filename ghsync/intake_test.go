@@ -11,9 +11,9 @@ import (
 func TestGitHub11ListsForThePollerAreFreeWhenUnchanged(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read", Labels: []string{"agentmux"}})
-	other := r.AddIssue(ghsynctest.IssueSpec{Title: "u", Author: "read"})
-	r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read", Labels: []string{"agentmux"}})
+	other := r.AddIssue(fakehub.IssueSpec{Title: "u", Author: "read"})
+	r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
 	c := clientOf(t, s, botLogin)
 	pr, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: "b"})
 	if err != nil {
@@ -57,9 +57,9 @@ func TestGitHub11ListsForThePollerAreFreeWhenUnchanged(t *testing.T) {
 func TestReceiptsAreReactionsOfOurs(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	id := r.Comment(n, "/agentmux stop", "write")
-	s.Inject(ghsynctest.LoseResponse("POST .../issues/comments/{id}/reactions"))
+	s.Inject(fakehub.LoseResponse("POST .../issues/comments/{id}/reactions"))
 	c := clientOf(t, s, botLogin)
 	for _, reaction := range []string{ghsync.ReactionSeen, ghsync.ReactionDone} {
 		if err := c.React(t.Context(), octoWidgets, id, reaction); err != nil {
@@ -73,21 +73,21 @@ func TestReceiptsAreReactionsOfOurs(t *testing.T) {
 
 func TestChecksOfAPullRequest(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change func(*ghsynctest.Options)
+		change func(*fakehub.Options)
 		known  bool
-	}{"GraphQL": {func(*ghsynctest.Options) {}, true}, "REST": {withoutGraphQL, false}} {
+	}{"GraphQL": {func(*fakehub.Options) {}, true}, "REST": {withoutGraphQL, false}} {
 		t.Run(name, func(t *testing.T) {
 			s := world(t, tc.change)
 			r := s.Repo(widgets)
-			sha := r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
+			sha := r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
 			c := clientOf(t, s, botLogin)
 			pr, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: "b"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			r.Require("test")
-			id := r.AddCheck(sha, ghsynctest.CheckSpec{Name: "test", Conclusion: "failure"})
-			slow := r.AddCheck(sha, ghsynctest.CheckSpec{Name: "slow"})
+			id := r.AddCheck(sha, fakehub.CheckSpec{Name: "test", Conclusion: "failure"})
+			slow := r.AddCheck(sha, fakehub.CheckSpec{Name: "slow"})
 			if err := c.CommitStatus(t.Context(), octoWidgets, sha, ghsync.CommitFailure, "ours", ""); err != nil {
 				t.Fatal(err)
 			}
@@ -108,13 +108,13 @@ func TestChecksOfAPullRequest(t *testing.T) {
 func TestRunOfActionsIsReadForItsEnd(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	r.SetRun(ghsynctest.Run{ID: 5, Status: "in_progress", Attempt: 2})
+	r.SetRun(fakehub.Run{ID: 5, Status: "in_progress", Attempt: 2})
 	c := clientOf(t, s, botLogin)
 	run, err := c.Run(t.Context(), octoWidgets, 5)
 	if err != nil || run.Completed || run.Attempt != 2 {
 		t.Errorf("run %+v, %v", run, err)
 	}
-	r.SetRun(ghsynctest.Run{ID: 5, Status: "completed", Attempt: 2})
+	r.SetRun(fakehub.Run{ID: 5, Status: "completed", Attempt: 2})
 	if run, err = c.Run(t.Context(), octoWidgets, 5); err != nil || !run.Completed {
 		t.Errorf("run %+v, %v", run, err)
 	}

@@ -15,13 +15,13 @@ import (
 // BenchmarkMirrorLatency measures from a record on disk to its comment on the issue. The
 // pauses between writes are left out: this is what the program adds to them.
 func BenchmarkMirrorLatency(b *testing.B) {
-	server := ghsynctest.Start(b, ghsynctest.Options{
-		Repos: []ghsynctest.RepoSpec{{Owner: "octo", Name: "widgets"}},
-		Users: []ghsynctest.UserSpec{{Login: botLogin, Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Write}}},
+	server := fakehub.Start(b, fakehub.Options{
+		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
+		Users: []fakehub.UserSpec{{Login: botLogin, Roles: map[string]fakehub.Role{widgets: fakehub.Write}}},
 	})
 	repo := server.Repo(widgets)
 	for range 12 {
-		repo.AddIssue(ghsynctest.IssueSpec{Title: "Add retry", Author: botLogin})
+		repo.AddIssue(fakehub.IssueSpec{Title: "Add retry", Author: botLogin})
 	}
 	client, err := ghsync.New(ghsync.Options{
 		APIURL: server.API(), GraphQLURL: server.GraphQL(), ServerURL: server.URL(),

@@ -33,7 +33,7 @@ func TestVerdictOfALaterRoundWaitsForItsPush(t *testing.T) {
 	if all := st.repo.Statuses(first); len(all) != 1 || all[0].State != "success" {
 		t.Errorf("the verdict on the first commit is now %+v", all)
 	}
-	second := st.repo.Commit(ghsynctest.CommitSpec{Branch: "agentmux/issue-12-add-retry", Message: "m", Files: map[string]string{"a": "c"}})
+	second := st.repo.Commit(fakehub.CommitSpec{Branch: "agentmux/issue-12-add-retry", Message: "m", Files: map[string]string{"a": "c"}})
 	round(`11:03 7 branch_pushed {"sha":"` + second + `","branch":"agentmux/issue-12-add-retry","skipped":""}`)
 	if all := st.repo.Statuses(second); len(all) != 1 || all[0].State != "failure" {
 		t.Errorf("verdict on the second commit: %+v", all)

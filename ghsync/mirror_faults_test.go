@@ -198,16 +198,16 @@ func TestGitHub5And7MirrorSurvivesFaults(t *testing.T) {
 	for name, pace := range paces {
 		ends[name] = calmEnd(t, pace)
 	}
-	for name, faults := range map[string][]ghsynctest.Fault{
-		"post applied, answer lost":      {ghsynctest.LoseResponse(post)},
-		"post applied, 500":              {ghsynctest.AppliedBut5xx(post, 500)},
-		"post reset":                     {ghsynctest.ResetBefore(post)},
-		"post 503 three times":           {ghsynctest.Unavailable(post, 503, 3)},
-		"second post applied, then lost": {{Route: post, From: 2, Times: 1, Drop: ghsynctest.AfterApplying}},
+	for name, faults := range map[string][]fakehub.Fault{
+		"post applied, answer lost":      {fakehub.LoseResponse(post)},
+		"post applied, 500":              {fakehub.AppliedBut5xx(post, 500)},
+		"post reset":                     {fakehub.ResetBefore(post)},
+		"post 503 three times":           {fakehub.Unavailable(post, 503, 3)},
+		"second post applied, then lost": {{Route: post, From: 2, Times: 1, Drop: fakehub.AfterApplying}},
 		"every post applied, 502":        {{Route: post, Times: 3, Status: 502, Apply: true}},
-		"patch lost":                     {ghsynctest.LoseResponse(patch), ghsynctest.ResetBefore(patch)},
-		"label fails":                    {ghsynctest.ResetBefore("POST .../issues/{number}/labels"), ghsynctest.Unavailable("DELETE .../issues/{number}/labels/{name}", 500, 2)},
-		"all down for a while":           {ghsynctest.Unavailable("", 503, 30)},
+		"patch lost":                     {fakehub.LoseResponse(patch), fakehub.ResetBefore(patch)},
+		"label fails":                    {fakehub.ResetBefore("POST .../issues/{number}/labels"), fakehub.Unavailable("DELETE .../issues/{number}/labels/{name}", 500, 2)},
+		"all down for a while":           {fakehub.Unavailable("", 503, 30)},
 		"limit on a post":                {{Route: post, Times: 1, Status: 429, Header: map[string]string{"Retry-After": "0"}}},
 	} {
 		for pace, set := range paces {
@@ -226,7 +226,7 @@ func TestGitHub5And7MirrorSurvivesFaults(t *testing.T) {
 
 func TestGitHub6TwinHiddenByALaggingListIsGoneAtTheEnd(t *testing.T) {
 	st := newStage(t)
-	st.server.Inject(ghsynctest.LoseResponse("POST .../issues/{number}/comments"), ghsynctest.StaleLists("GET .../issues/{number}/comments", time.Minute))
+	st.server.Inject(fakehub.LoseResponse("POST .../issues/{number}/comments"), fakehub.StaleLists("GET .../issues/{number}/comments", time.Minute))
 	m := st.mirror(st.options())
 	for i, line := range st.script {
 		switch {
@@ -268,7 +268,7 @@ func TestGitHub6TwinOfAKilledMirrorIsGoneAtTheEnd(t *testing.T) {
 	if err := killed.Finish(ctx); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
-	st.server.Inject(ghsynctest.StaleLists("GET .../issues/{number}/comments", time.Minute))
+	st.server.Inject(fakehub.StaleLists("GET .../issues/{number}/comments", time.Minute))
 	m := st.mirror(st.options())
 	st.finish(m)
 	if len(st.repo.Comments(12)) < 2 {
@@ -293,7 +293,7 @@ func TestMirrorOfAnotherAccountMakesNoTwin(t *testing.T) {
 			o := st.options()
 			o.Client = clientOf(t, st.server, "maintain")
 			m = st.mirror(o)
-			st.server.Inject(ghsynctest.LoseResponse("POST .../issues/{number}/comments"))
+			st.server.Inject(fakehub.LoseResponse("POST .../issues/{number}/comments"))
 		}
 		if line == "sync" {
 			st.finish(m)

@@ -116,7 +116,7 @@ func TestLockedPullRequestRefusesTheEditOfTheStatus(t *testing.T) {
 	}
 	st.repo.Lock(12, false)
 	st.forget() // and with it that the issue was locked
-	st.server.Inject(ghsynctest.Refuse("PATCH .../issues/comments/{id}", "locked"))
+	st.server.Inject(fakehub.Refuse("PATCH .../issues/comments/{id}", "locked"))
 	st.play(`11:00 7 resumed {"reason":"changes","changes":true}`)
 	m := st.mirror(st.late(st.asApp()))
 	st.finish(m)

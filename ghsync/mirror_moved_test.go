@@ -44,14 +44,14 @@ func TestGitHub9MirrorGoesOnUnderTheNewName(t *testing.T) {
 			}
 			if restarts {
 				// Somebody else has the old name now: it no longer leads to the issue.
-				if err := st.server.AddRepo(ghsynctest.RepoSpec{Owner: "octo", Name: "widgets"}); err != nil {
+				if err := st.server.AddRepo(fakehub.RepoSpec{Owner: "octo", Name: "widgets"}); err != nil {
 					t.Fatal(err)
 				}
 				other := st.server.Repo(widgets)
 				for range 12 {
-					other.AddIssue(ghsynctest.IssueSpec{Title: "Another", Author: "read"})
+					other.AddIssue(fakehub.IssueSpec{Title: "Another", Author: "read"})
 				}
-				other.SetRole(botLogin, ghsynctest.Write)
+				other.SetRole(botLogin, fakehub.Write)
 				before := other.Picture()
 				st.play(`11:00 9 question_asked {"id":"q9","role":"coder","task":"","text":"Which?","options":["a","b"]}`)
 				st.finish(st.mirror(st.options()))
@@ -85,7 +85,7 @@ func TestMirrorEndsWithTheIssue(t *testing.T) {
 		says    string
 	}{
 		"transferred": {func(st *stage) {
-			if err := st.server.AddRepo(ghsynctest.RepoSpec{Owner: "octo", Name: "gadgets"}); err != nil {
+			if err := st.server.AddRepo(fakehub.RepoSpec{Owner: "octo", Name: "gadgets"}); err != nil {
 				st.t.Fatal(err)
 			}
 			st.repo.Transfer(12, "octo/gadgets")
@@ -114,7 +114,7 @@ func TestMirrorEndsWithTheIssue(t *testing.T) {
 // A write that is refused as not found while the issue stands is no reason to end.
 func TestMirrorOutlivesAnAbsentThing(t *testing.T) {
 	st := newStage(t)
-	st.server.Inject(ghsynctest.Fault{Route: "POST .../issues/{number}/labels", From: 2, Status: 404, Message: "Not Found"})
+	st.server.Inject(fakehub.Fault{Route: "POST .../issues/{number}/labels", From: 2, Status: 404, Message: "Not Found"})
 	st.run(st.mirror(st.options()))
 	if got := st.end(); !strings.Contains(got, "kind=final") || !strings.Contains(got, "### agentmux: done in") {
 		t.Errorf("end:\n%s", got)
@@ -156,10 +156,10 @@ func TestMirrorGoesOnWhereTheOldNameLeadsElsewhere(t *testing.T) {
 func (st *stage) giveNameAway() {
 	st.t.Helper()
 	st.repo.Rename("gadgets")
-	if err := st.server.AddRepo(ghsynctest.RepoSpec{Owner: "octo", Name: "widgets"}); err != nil {
+	if err := st.server.AddRepo(fakehub.RepoSpec{Owner: "octo", Name: "widgets"}); err != nil {
 		st.t.Fatal(err)
 	}
-	st.server.Repo(widgets).SetRole(botLogin, ghsynctest.Write)
+	st.server.Repo(widgets).SetRole(botLogin, fakehub.Write)
 }
 
 // A mirror that lost its memory does not take another repository's answer for the deletion
@@ -275,8 +275,8 @@ func TestMirrorOutlivesAMomentWithoutItsIssue(t *testing.T) {
 				for i, line := range st.script {
 					if i == len(st.script)/2 {
 						st.server.Inject(
-							ghsynctest.Fault{Route: "PATCH .../issues/comments/{id}", Times: 1, Status: 404},
-							ghsynctest.Fault{Route: read, Times: 1, Status: 404},
+							fakehub.Fault{Route: "PATCH .../issues/comments/{id}", Times: 1, Status: 404},
+							fakehub.Fault{Route: read, Times: 1, Status: 404},
 						)
 					}
 					switch {

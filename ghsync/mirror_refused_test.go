@@ -17,7 +17,7 @@ func TestMirrorOwesWhatWasRefused(t *testing.T) {
 	} {
 		t.Run(route, func(t *testing.T) {
 			st := newStage(t)
-			st.server.Inject(ghsynctest.Fault{Route: route, From: 2, Status: 403, Message: "Resource not accessible by integration"})
+			st.server.Inject(fakehub.Fault{Route: route, From: 2, Status: 403, Message: "Resource not accessible by integration"})
 			st.run(st.mirror(st.options()))
 			if ghsync.Shown(st.session.Dir, st.state.Seq) || !strings.Contains(ghsync.Trouble(st.session.Dir), "403") {
 				t.Errorf("shown %v, trouble %q", ghsync.Shown(st.session.Dir, st.state.Seq), ghsync.Trouble(st.session.Dir))
@@ -37,7 +37,7 @@ func TestMirrorOwesWhatWasRefused(t *testing.T) {
 // Where the comments that are there may not be read, none is made a second time, the labels go
 // on, and the end does not wait for what waiting does not change.
 func TestMirrorThatMayNotLookForItsCommentsEnds(t *testing.T) {
-	for name, fault := range map[string]ghsynctest.Fault{
+	for name, fault := range map[string]fakehub.Fault{
 		"no token":          {Status: 401, Message: "Bad credentials"},
 		"no reading":        {Route: "GET .../issues/{number}/comments", Status: 403, Message: "Resource not accessible by integration"},
 		"not asked for now": {Route: "GET .../issues/{number}/comments", Times: 1, Status: 502, Message: "Bad Gateway"},
@@ -71,7 +71,7 @@ func TestStatusThatWasNotFoundHasNoTwin(t *testing.T) {
 		for from := 1; from <= 2; from++ {
 			t.Run(name, func(t *testing.T) {
 				st := newStage(t)
-				st.server.Inject(ghsynctest.Fault{Route: "PATCH .../issues/comments/{id}", From: from, Times: 1, Status: status, Message: "Not Found"})
+				st.server.Inject(fakehub.Fault{Route: "PATCH .../issues/comments/{id}", From: from, Times: 1, Status: status, Message: "Not Found"})
 				st.run(st.mirror(st.options()))
 				if st.server.Hits() != 1 {
 					t.Fatal("no edit was refused: the test shows nothing")
@@ -89,7 +89,7 @@ func TestVerdictOnCommitWaitsForItsLink(t *testing.T) {
 	st := newStage(t)
 	st.openPR()
 	paces["at once"](st)
-	st.server.Inject(ghsynctest.Unavailable("POST .../issues/{number}/comments", 500, 1))
+	st.server.Inject(fakehub.Unavailable("POST .../issues/{number}/comments", 500, 1))
 	st.run(st.mirror(st.options()))
 	statuses := st.repo.Statuses(st.repo.Pulls()[0].HeadSHA)
 	if len(statuses) != 1 || !strings.Contains(statuses[0].TargetURL, "#issuecomment-") {

@@ -29,22 +29,22 @@ var quickPace = ghsync.Pace{
 // stage is a server with issue 12, labelled, and a scene to be mirrored on it.
 type stage struct {
 	*scene
-	server *ghsynctest.Server
-	repo   *ghsynctest.Repo
+	server *fakehub.Server
+	repo   *fakehub.Repo
 	script []string
 	files  map[string][]byte
 	clock  func() time.Time     // of the server and of this machine
 	dies   func(*ghsync.Mirror) // see runKilled
 }
 
-func newStage(t *testing.T, change ...func(*ghsynctest.Options)) *stage {
+func newStage(t *testing.T, change ...func(*fakehub.Options)) *stage {
 	t.Helper()
 	began := time.Now()
 	clock := func() time.Time { return sceneStart.Add(time.Since(began)) }
-	s := world(t, append([]func(*ghsynctest.Options){func(o *ghsynctest.Options) { o.Now = clock }}, change...)...)
+	s := world(t, append([]func(*fakehub.Options){func(o *fakehub.Options) { o.Now = clock }}, change...)...)
 	r := s.Repo(widgets)
 	for range 12 {
-		r.AddIssue(ghsynctest.IssueSpec{Title: "Add retry", Author: "read"})
+		r.AddIssue(fakehub.IssueSpec{Title: "Add retry", Author: "read"})
 	}
 	r.Label(12, "agentmux", "write")
 	r.Label(12, "bug", "write")
@@ -65,7 +65,7 @@ func newStage(t *testing.T, change ...func(*ghsynctest.Options)) *stage {
 // true names into it.
 func (st *stage) openPR() {
 	st.t.Helper()
-	sha := st.repo.Commit(ghsynctest.CommitSpec{Branch: "agentmux/issue-12-add-retry", Message: "m", Files: map[string]string{"a": "b"}})
+	sha := st.repo.Commit(fakehub.CommitSpec{Branch: "agentmux/issue-12-add-retry", Message: "m", Files: map[string]string{"a": "b"}})
 	pr, err := (&ghsync.PullRequest{Client: clientOf(st.t, st.server, botLogin)}).Ensure(st.t.Context(), ghsync.PullRequestSpec{
 		Repo: octoWidgets, Branch: "agentmux/issue-12-add-retry", Base: "main", Title: "Add retry", Ready: true, Reviewer: "write",
 		Body: "text\n" + ghsync.Marker{Session: "of-this-test", Kind: ghsync.KindStatus, Seq: 42}.String(),
@@ -132,7 +132,7 @@ func TestGitHub71ReferenceSessionStaysWithinItsBudget(t *testing.T) {
 		st.play(st.script[i])
 	}
 	st.finish(m)
-	st.server.AssertBudget(t, botLogin, ghsynctest.Reference)
+	st.server.AssertBudget(t, botLogin, fakehub.Reference)
 	t.Logf("%d requests, %g content writes", st.server.Requests(botLogin), st.server.ContentWrites(botLogin))
 	if labels := st.repo.Issue(12).Labels; !slices.Equal(labels, []string{"bug", "agentmux:done"}) {
 		t.Errorf("labels %q", labels)
@@ -239,7 +239,7 @@ func TestLockedIssueGetsLabelsAndThePullRequestTheComments(t *testing.T) {
 	}
 }
 
-func tokenClient(t testing.TB, s *ghsynctest.Server, token string) *ghsync.Client {
+func tokenClient(t testing.TB, s *fakehub.Server, token string) *ghsync.Client {
 	t.Helper()
 	c, err := ghsync.New(ghsync.Options{
 		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond,
@@ -254,14 +254,14 @@ func tokenClient(t testing.TB, s *ghsynctest.Server, token string) *ghsync.Clien
 
 func TestRefusedWriteStopsItsKindOnly(t *testing.T) {
 	for name, tc := range map[string]struct {
-		fault ghsynctest.Fault
+		fault fakehub.Fault
 		want  []string
 		not   []string
 	}{
-		"labels": {ghsynctest.Refuse("POST .../issues/{number}/labels", "inaccessible"), []string{"kind=final", "done in 52 min"}, []string{"agentmux:done"}},
-		"one comment": {ghsynctest.Fault{Route: "POST .../issues/{number}/comments", From: 2, Times: 1, Status: 422, Message: "Validation Failed"},
+		"labels": {fakehub.Refuse("POST .../issues/{number}/labels", "inaccessible"), []string{"kind=final", "done in 52 min"}, []string{"agentmux:done"}},
+		"one comment": {fakehub.Fault{Route: "POST .../issues/{number}/comments", From: 2, Times: 1, Status: 422, Message: "Validation Failed"},
 			[]string{"kind=final", "done in 52 min", "agentmux:done", "round 2"}, []string{"Review round 1"}},
-		"edits": {ghsynctest.Fault{Route: "PATCH .../issues/comments/{id}", Status: 403, Message: "Resource not accessible by integration"},
+		"edits": {fakehub.Fault{Route: "PATCH .../issues/comments/{id}", Status: 403, Message: "Resource not accessible by integration"},
 			[]string{"kind=final", "agentmux:done", "round 1"}, []string{"agentmux: done in"}},
 	} {
 		t.Run(name, func(t *testing.T) {

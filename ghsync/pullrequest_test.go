@@ -10,8 +10,8 @@ import (
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
-func withBranch(r *ghsynctest.Repo) string {
-	return r.Commit(ghsynctest.CommitSpec{Branch: "agentmux/fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
+func withBranch(r *fakehub.Repo) string {
+	return r.Commit(fakehub.CommitSpec{Branch: "agentmux/fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
 }
 
 var ourMarker = ghsync.Marker{Session: "20261121-100512-issue-12", Kind: ghsync.KindStatus, Seq: 5}.String()
@@ -84,11 +84,11 @@ func TestPullRequestOfAPersonKeepsItsWords(t *testing.T) {
 
 func TestPullRequestThatAPersonEndedStaysEnded(t *testing.T) {
 	for name, tc := range map[string]struct {
-		end  func(r *ghsynctest.Repo, n int)
+		end  func(r *fakehub.Repo, n int)
 		want ghsync.PullRequestState
 	}{
-		"closed": {func(r *ghsynctest.Repo, n int) { r.CloseIssue(n, "write") }, ghsync.PullRequestClosed},
-		"merged": {func(r *ghsynctest.Repo, n int) { r.Merge(n, "maintain") }, ghsync.PullRequestMerged},
+		"closed": {func(r *fakehub.Repo, n int) { r.CloseIssue(n, "write") }, ghsync.PullRequestClosed},
+		"merged": {func(r *fakehub.Repo, n int) { r.Merge(n, "maintain") }, ghsync.PullRequestMerged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := world(t)
@@ -113,7 +113,7 @@ func TestPullRequestThatAPersonEndedStaysEnded(t *testing.T) {
 }
 
 // openByHand opens a pull request of the branch in wantPR, as a person does in the browser.
-func openByHand(t *testing.T, s *ghsynctest.Server, base string) {
+func openByHand(t *testing.T, s *fakehub.Server, base string) {
 	t.Helper()
 	body := strings.NewReader(`{"title":"By hand","head":"agentmux/fix","base":"` + base + `","body":"My words.","draft":true}`)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.API()+"repos/"+widgets+"/pulls", body)
@@ -135,7 +135,7 @@ func openByHand(t *testing.T, s *ghsynctest.Server, base string) {
 func TestPullRequestOfAPersonForAnotherBaseIsLeftAlone(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	r.Commit(ghsynctest.CommitSpec{Branch: "release", Message: "r", Files: map[string]string{"r.txt": "r"}})
+	r.Commit(fakehub.CommitSpec{Branch: "release", Message: "r", Files: map[string]string{"r.txt": "r"}})
 	withBranch(r)
 	pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
 	first, err := pulls.Ensure(t.Context(), wantPR())
@@ -161,7 +161,7 @@ func TestPullRequestClosedWithItsBaseIsOpenedForAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := world(t)
 			r := s.Repo(widgets)
-			r.Commit(ghsynctest.CommitSpec{Branch: "next", Message: "n", Files: map[string]string{"n.txt": "n"}})
+			r.Commit(fakehub.CommitSpec{Branch: "next", Message: "n", Files: map[string]string{"n.txt": "n"}})
 			withBranch(r)
 			pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
 			spec := wantPR()
@@ -189,7 +189,7 @@ func TestPullRequestClosedWithItsBaseIsOpenedForAnother(t *testing.T) {
 func TestPullRequestGoesToAnotherBaseWhileItIsOpen(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	r.Commit(ghsynctest.CommitSpec{Branch: "next", Message: "n", Files: map[string]string{"n.txt": "n"}})
+	r.Commit(fakehub.CommitSpec{Branch: "next", Message: "n", Files: map[string]string{"n.txt": "n"}})
 	withBranch(r)
 	pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
 	first, err := pulls.Ensure(t.Context(), wantPR())
@@ -210,15 +210,15 @@ func TestPullRequestGoesToAnotherBaseWhileItIsOpen(t *testing.T) {
 
 func TestPullRequestSurvivesEveryFault(t *testing.T) {
 	const open = "POST .../pulls"
-	for name, fault := range map[string]ghsynctest.Fault{
-		"answer lost":        ghsynctest.LoseResponse(open),
-		"reset before":       ghsynctest.ResetBefore(open),
-		"applied but 500":    ghsynctest.AppliedBut5xx(open, 500),
-		"not applied 503":    ghsynctest.Unavailable(open, 503, 1),
-		"already there":      ghsynctest.Refuse(open, "pr_exists"),
-		"ready answer lost":  ghsynctest.LoseResponse("POST /graphql"),
-		"ready not applied":  ghsynctest.ResetBefore("POST /graphql"),
-		"list fails a while": ghsynctest.Unavailable("GET .../pulls", 502, 3),
+	for name, fault := range map[string]fakehub.Fault{
+		"answer lost":        fakehub.LoseResponse(open),
+		"reset before":       fakehub.ResetBefore(open),
+		"applied but 500":    fakehub.AppliedBut5xx(open, 500),
+		"not applied 503":    fakehub.Unavailable(open, 503, 1),
+		"already there":      fakehub.Refuse(open, "pr_exists"),
+		"ready answer lost":  fakehub.LoseResponse("POST /graphql"),
+		"ready not applied":  fakehub.ResetBefore("POST /graphql"),
+		"list fails a while": fakehub.Unavailable("GET .../pulls", 502, 3),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := world(t)
@@ -250,13 +250,13 @@ func TestPullRequestSurvivesEveryFault(t *testing.T) {
 
 func TestPullRequestRefusalsHaveTheirCode(t *testing.T) {
 	for name, tc := range map[string]struct {
-		fault ghsynctest.Fault
+		fault fakehub.Fault
 		code  string
 	}{
-		"no commits": {ghsynctest.Refuse("POST .../pulls", "no_commits"), ghsync.CodeNoCommits},
-		"forbidden":  {ghsynctest.Refuse("POST .../pulls", "pr_forbidden"), ghsync.CodePRForbidden},
-		"head":       {ghsynctest.Refuse("POST .../pulls", "head_invalid"), ghsync.CodeHeadInvalid},
-		"other":      {ghsynctest.Refuse("POST .../pulls", "validation"), ghsync.CodeValidation},
+		"no commits": {fakehub.Refuse("POST .../pulls", "no_commits"), ghsync.CodeNoCommits},
+		"forbidden":  {fakehub.Refuse("POST .../pulls", "pr_forbidden"), ghsync.CodePRForbidden},
+		"head":       {fakehub.Refuse("POST .../pulls", "head_invalid"), ghsync.CodeHeadInvalid},
+		"other":      {fakehub.Refuse("POST .../pulls", "validation"), ghsync.CodeValidation},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := world(t)
@@ -274,7 +274,7 @@ func TestPullRequestRefusalsHaveTheirCode(t *testing.T) {
 }
 
 func TestPullRequestWithoutDraftsIsMarkedInItsTitle(t *testing.T) {
-	s := world(t, func(o *ghsynctest.Options) { o.Repos[0].NoDrafts = true })
+	s := world(t, func(o *fakehub.Options) { o.Repos[0].NoDrafts = true })
 	r := s.Repo(widgets)
 	withBranch(r)
 	pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
@@ -297,7 +297,7 @@ func TestPullRequestWithATitleAtTheLimit(t *testing.T) {
 		s := world(t)
 		r := s.Repo(widgets)
 		withBranch(r)
-		s.Inject(ghsynctest.Refuse("POST .../pulls", "draft_unsupported"))
+		s.Inject(fakehub.Refuse("POST .../pulls", "draft_unsupported"))
 		pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
 		spec := wantPR()
 		spec.Title = strings.Repeat("é", length)
@@ -354,17 +354,17 @@ func (m *meddler) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // A job's own token may open pull requests and is refused this; people may be faster.
 func TestPullRequestOfWhichTheDraftCannotBeEnded(t *testing.T) {
-	refused := ghsynctest.Fault{Route: "POST /graphql", Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
+	refused := fakehub.Fault{Route: "POST /graphql", Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
 	for name, c := range map[string]struct {
-		happens func(*ghsynctest.Server, *ghsynctest.Repo)
+		happens func(*fakehub.Server, *fakehub.Repo)
 		draft   bool
 		state   ghsync.PullRequestState
 	}{
-		"refused": {func(*ghsynctest.Server, *ghsynctest.Repo) {}, true, ghsync.PullRequestOpen},
-		"closed meanwhile": {func(_ *ghsynctest.Server, r *ghsynctest.Repo) {
+		"refused": {func(*fakehub.Server, *fakehub.Repo) {}, true, ghsync.PullRequestOpen},
+		"closed meanwhile": {func(_ *fakehub.Server, r *fakehub.Repo) {
 			r.CloseIssue(r.Pulls()[0].Number, "write")
 		}, true, ghsync.PullRequestClosed},
-		"ready already": {func(s *ghsynctest.Server, r *ghsynctest.Repo) {
+		"ready already": {func(s *fakehub.Server, r *fakehub.Repo) {
 			s.Heal()
 			spec := wantPR()
 			spec.Ready = true
@@ -395,7 +395,7 @@ func TestCommitStatusStandsOnItsCommit(t *testing.T) {
 	r := s.Repo(widgets)
 	sha := withBranch(r)
 	c := clientOf(t, s, botLogin)
-	s.Inject(ghsynctest.LoseResponse("POST .../statuses/{sha}"))
+	s.Inject(fakehub.LoseResponse("POST .../statuses/{sha}"))
 	err := c.CommitStatus(t.Context(), octoWidgets, sha, ghsync.CommitSuccess, strings.Repeat("long ", 60), s.URL()+"/octo/widgets/issues/12")
 	if err != nil {
 		t.Fatal(err)

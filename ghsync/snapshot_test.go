@@ -17,24 +17,24 @@ import (
 // each step.
 type steering struct {
 	t      *testing.T
-	server *ghsynctest.Server
-	repo   *ghsynctest.Repo
+	server *fakehub.Server
+	repo   *fakehub.Repo
 	n      int
 	now    time.Time
 }
 
-func newSteering(t *testing.T, body string, change ...func(*ghsynctest.Options)) *steering {
+func newSteering(t *testing.T, body string, change ...func(*fakehub.Options)) *steering {
 	t.Helper()
 	st := &steering{t: t, now: sceneStart}
-	st.server = world(t, append(change, func(o *ghsynctest.Options) {
+	st.server = world(t, append(change, func(o *fakehub.Options) {
 		o.Now = func() time.Time { return st.now }
 		o.Users = append(o.Users,
-			ghsynctest.UserSpec{Login: "helper[bot]", Type: "Bot", Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Write}},
-			ghsynctest.UserSpec{Login: "hidden-member", Member: "private", Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Write}},
-			ghsynctest.UserSpec{Login: "stranger"})
+			fakehub.UserSpec{Login: "helper[bot]", Type: "Bot", Roles: map[string]fakehub.Role{widgets: fakehub.Write}},
+			fakehub.UserSpec{Login: "hidden-member", Member: "private", Roles: map[string]fakehub.Role{widgets: fakehub.Write}},
+			fakehub.UserSpec{Login: "stranger"})
 	})...)
 	st.repo = st.server.Repo(widgets)
-	st.n = st.repo.AddIssue(ghsynctest.IssueSpec{Title: "Add  retry", Body: body, Author: "read"})
+	st.n = st.repo.AddIssue(fakehub.IssueSpec{Title: "Add  retry", Body: body, Author: "read"})
 	return st
 }
 
@@ -64,7 +64,7 @@ func bodies(s ghsync.Snapshot) string {
 }
 
 func TestSecurity5SnapshotTakesOnlyWhatMaySteer(t *testing.T) {
-	for name, change := range map[string]func(*ghsynctest.Options){"GraphQL": func(*ghsynctest.Options) {}, "REST": withoutGraphQL} {
+	for name, change := range map[string]func(*fakehub.Options){"GraphQL": func(*fakehub.Options) {}, "REST": withoutGraphQL} {
 		t.Run(name, func(t *testing.T) {
 			st := newSteering(t, "Please <!-- secretly --> retry.", change)
 			marker := ghsync.Marker{Session: "s", Kind: ghsync.KindStatus, Seq: 1}.String()
@@ -118,7 +118,7 @@ func TestSnapshotTakesATitleForNoMarkdown(t *testing.T) {
 // Without an answer about an author nothing is decided: no comment is left out by a fault.
 func TestSnapshotWithoutAPermissionIsNone(t *testing.T) {
 	marker := ghsync.Marker{Session: "s", Kind: ghsync.KindStatus, Seq: 1}.String()
-	for name, fault := range map[string]ghsynctest.Fault{
+	for name, fault := range map[string]fakehub.Fault{
 		"permission": {Route: "GET .../collaborators/{login}/permission", Status: 403},
 		"viewer":     {Route: "POST /graphql", From: 2, Status: 403},
 		"issue":      {Route: "POST /graphql", Status: 403},

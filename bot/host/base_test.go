@@ -50,7 +50,7 @@ func (r *githubRig) clonePicture() string {
 }
 
 func (r *githubRig) serverCommit(branch string) string {
-	return r.repo.Commit(ghsynctest.CommitSpec{
+	return r.repo.Commit(fakehub.CommitSpec{
 		Branch: branch, Message: "Two", Author: "Mia <mia@example.com>", Files: map[string]string{"x": "y"},
 	})
 }
@@ -103,7 +103,7 @@ func TestProtocolD5WhereTheBaseComesFrom(t *testing.T) {
 		},
 		"offline": {
 			prepare: func(r *githubRig) string {
-				r.github.Inject(ghsynctest.Unavailable("", 503, 0))
+				r.github.Inject(fakehub.Unavailable("", 503, 0))
 				return r.git("rev-parse", "origin/main")
 			}, branch: "main", notes: []string{"the server was not reached"},
 		},

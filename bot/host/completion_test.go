@@ -58,7 +58,7 @@ func TestProtocolG1PathsOfEveryKind(t *testing.T) {
 func TestProtocolG3ALongTitleAndAnotherBase(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
-	r.repo.Commit(ghsynctest.CommitSpec{Branch: "next", Message: "Next", Author: "Mia <mia@example.com>", Files: map[string]string{"n.txt": "n\n"}})
+	r.repo.Commit(fakehub.CommitSpec{Branch: "next", Message: "Next", Author: "Mia <mia@example.com>", Files: map[string]string{"n.txt": "n\n"}})
 	sc := simple()
 	sc.Quiet = true
 	r.script(sc)
@@ -172,7 +172,7 @@ func TestProtocolG5ACommitOfAPersonAfterThePass(t *testing.T) {
 	r.script(sc)
 	stop := r.background(host.RunSpec{Dir: dir, Resume: true, Changes: "Also b.", PROpen: true, Mirror: host.MirrorSpec{On: true, HostID: "h_test", Pace: fastPace()}})
 	r.eventually("the coder of the round runs", func() bool { return len(r.launches(dir)) == 1 && r.state(dir).Phase == "implementing" })
-	r.repo.Commit(ghsynctest.CommitSpec{Branch: s.FeatureBranch, Message: "Mine", Author: "Mia <mia@example.com>", Files: map[string]string{"mia.txt": "hi\n"}})
+	r.repo.Commit(fakehub.CommitSpec{Branch: s.FeatureBranch, Message: "Mine", Author: "Mia <mia@example.com>", Files: map[string]string{"mia.txt": "hi\n"}})
 	r.word()
 	s, err := stop(nil)
 	if err != nil {
@@ -199,7 +199,7 @@ func TestProtocolA5AQuestionOnALockedIssue(t *testing.T) {
 	dir, _ := r.issue("Greet", "Say hello.")
 	stop := r.background(host.RunSpec{Dir: dir, Mirror: host.MirrorSpec{On: true, HostID: "h_test", Pace: fastPace()}})
 	r.eventually("the planner runs", func() bool { return r.started(dir, "1.planner.1") })
-	r.github.Inject(ghsynctest.Refuse("POST .../issues/{number}/comments", "locked")) // once is enough
+	r.github.Inject(fakehub.Refuse("POST .../issues/{number}/comments", "locked")) // once is enough
 	r.word()
 	s, err := stop(nil)
 	if err != nil {
@@ -228,12 +228,12 @@ func TestTheBranchesOfAPullRequestAreGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newGitHubRig(t, "")
-			r.repo.Commit(ghsynctest.CommitSpec{Branch: "next", Message: "Next", Author: "Mia <mia@example.com>", Files: map[string]string{"n.txt": "n\n"}})
+			r.repo.Commit(fakehub.CommitSpec{Branch: "next", Message: "Next", Author: "Mia <mia@example.com>", Files: map[string]string{"n.txt": "n\n"}})
 			sc := simple()
 			sc.Quiet = true
 			r.script(sc)
 			dir, _ := r.issueOn("next", "Greet", "Say hello.")
-			r.github.Inject(ghsynctest.Unavailable("GET /repos/{owner}/{repo}/pulls", http.StatusBadGateway, 0))
+			r.github.Inject(fakehub.Unavailable("GET /repos/{owner}/{repo}/pulls", http.StatusBadGateway, 0))
 			stop := r.background(host.RunSpec{Dir: dir})
 			r.eventually("the pull request is looked for", func() bool { return r.github.Hits() > 0 })
 			branch := c.gone(r.state(dir))

@@ -23,20 +23,20 @@ const widgets = "acme/widgets"
 // githubRig is a rig whose project is a clone of a repository on the fake GitHub.
 type githubRig struct {
 	*rig
-	github *ghsynctest.Server
-	repo   *ghsynctest.Repo
+	github *fakehub.Server
+	repo   *fakehub.Repo
 	client *ghsync.Client
 }
 
 func newGitHubRig(t *testing.T, extra string) *githubRig {
 	t.Helper()
 	r := &githubRig{rig: newRig(t, extra)}
-	r.github = ghsynctest.Start(t, ghsynctest.Options{
-		Users: []ghsynctest.UserSpec{
-			{Login: "mia", Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Admin}},
-			{Login: "robo", Roles: map[string]ghsynctest.Role{widgets: ghsynctest.Write}},
+	r.github = fakehub.Start(t, fakehub.Options{
+		Users: []fakehub.UserSpec{
+			{Login: "mia", Roles: map[string]fakehub.Role{widgets: fakehub.Admin}},
+			{Login: "robo", Roles: map[string]fakehub.Role{widgets: fakehub.Write}},
 		},
-		Repos: []ghsynctest.RepoSpec{{Owner: "acme", Name: "widgets", Commits: []ghsynctest.CommitSpec{
+		Repos: []fakehub.RepoSpec{{Owner: "acme", Name: "widgets", Commits: []fakehub.CommitSpec{
 			{Message: "Start", Author: "Mia <mia@example.com>", Files: map[string]string{
 				"README.md": "# widgets\n", ".github/PULL_REQUEST_TEMPLATE.md": "<!-- hint -->\n- [ ] signed @off\n",
 			}},
@@ -74,7 +74,7 @@ func (r *githubRig) issue(title, body string) (dir string, number int) {
 
 func (r *githubRig) newIssue(title, body string, change func(*host.PrepareSpec)) (dir string, number int) {
 	r.t.Helper()
-	number = r.repo.AddIssue(ghsynctest.IssueSpec{Title: title, Body: body, Author: "mia", Labels: []string{"agentmux"}})
+	number = r.repo.AddIssue(fakehub.IssueSpec{Title: title, Body: body, Author: "mia", Labels: []string{"agentmux"}})
 	snap, err := r.client.TakeSnapshot(r.t.Context(), ghsync.SnapshotSpec{
 		Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, Issue: number, CutOff: time.Now().Add(time.Minute),
 		Requester: ghsync.Permission{Account: ghsync.Account{Login: "mia", ID: r.github.UserID("mia"), Type: "User"}, Level: ghsync.LevelAdmin},
@@ -191,7 +191,7 @@ func TestProtocolG2ACommitOfAPersonOnTheBranchIsMerged(t *testing.T) {
 	dir, _ := r.issue("Greet", "Say hello.")
 	s := r.runIssue(dir, host.RunSpec{})
 	mustEnd(t, s, orchestrator.OutcomeDone, "")
-	theirs := r.repo.Commit(ghsynctest.CommitSpec{Branch: s.FeatureBranch, Message: "Mine", Author: "Mia <mia@example.com>", Files: map[string]string{"mia.txt": "hi\n"}})
+	theirs := r.repo.Commit(fakehub.CommitSpec{Branch: s.FeatureBranch, Message: "Mine", Author: "Mia <mia@example.com>", Files: map[string]string{"mia.txt": "hi\n"}})
 	sc := simple()
 	sc.Plan, sc.Files = plan(onePart, "b.txt"), map[string][]string{"1": {"b.txt=more"}}
 	r.script(sc)
@@ -264,7 +264,7 @@ func TestAnotherBaseMovesThePullRequestThatIsThere(t *testing.T) {
 			r := newGitHubRig(t, "")
 			r.script(simple())
 			for _, branch := range []string{"old", "next"} {
-				r.repo.Commit(ghsynctest.CommitSpec{Branch: branch, Message: "m", Author: "Mia <mia@example.com>", Files: map[string]string{branch: "x"}})
+				r.repo.Commit(fakehub.CommitSpec{Branch: branch, Message: "m", Author: "Mia <mia@example.com>", Files: map[string]string{branch: "x"}})
 			}
 			dir, _ := r.issueOn("old", "Greet", "Say hello.")
 			mustEnd(t, r.runIssue(dir, host.RunSpec{}), orchestrator.OutcomeDone, "")
@@ -313,7 +313,7 @@ func TestABranchOfSomebodyElseGetsAnotherName(t *testing.T) {
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
 	name := r.state(dir).FeatureBranch
-	foreign := r.repo.Commit(ghsynctest.CommitSpec{Branch: name, Message: "Foreign", Author: "Mia <mia@example.com>", Files: map[string]string{"x": "y"}})
+	foreign := r.repo.Commit(fakehub.CommitSpec{Branch: name, Message: "Foreign", Author: "Mia <mia@example.com>", Files: map[string]string{"x": "y"}})
 	r.word()
 	s, err := stop(nil)
 	if err != nil {
@@ -352,7 +352,7 @@ func TestProtocolG2AnAbsentGitHubOnlyDelays(t *testing.T) {
 	dir, _ := r.issue("Greet", "Say hello.")
 	stop := r.background(host.RunSpec{Dir: dir, Mirror: host.MirrorSpec{On: true, HostID: "h_test", Pace: fastPace()}})
 	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
-	r.github.Inject(ghsynctest.Unavailable("", 503, 3))
+	r.github.Inject(fakehub.Unavailable("", 503, 3))
 	r.word()
 	s, err := stop(nil)
 	if err != nil {
@@ -374,7 +374,7 @@ func TestACanceledSessionEndsThoughItsMirrorCannotWrite(t *testing.T) {
 	dir, _ := r.issue("Greet", "Say hello.")
 	stop := r.background(host.RunSpec{Dir: dir, Mirror: host.MirrorSpec{On: true, HostID: "h_test", Pace: fastPace()}})
 	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
-	r.github.Inject(ghsynctest.Unavailable("", 503, 0))
+	r.github.Inject(fakehub.Unavailable("", 503, 0))
 	began := time.Now()
 	s, err := stop(engine.Signal{Name: "INT"})
 	if err != nil {
@@ -391,7 +391,7 @@ func TestACanceledSessionEndsThoughItsMirrorCannotWrite(t *testing.T) {
 func TestProtocolW5AManagedProjectTakesItsBase(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
-	r.repo.Commit(ghsynctest.CommitSpec{Branch: "main", Message: "Settings", Author: "Mia <mia@example.com>", Files: map[string]string{
+	r.repo.Commit(fakehub.CommitSpec{Branch: "main", Message: "Settings", Author: "Mia <mia@example.com>", Files: map[string]string{
 		".agentmux/prompts/agents/planner.md": "Plan in rhyme.\n",
 	}})
 	project, err := r.host.Managed(t.Context(), ghsync.Repo{Owner: "acme", Name: "widgets"}, r.config)

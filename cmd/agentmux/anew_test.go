@@ -24,15 +24,15 @@ func (r *rig) shownAnew(e session.Entry) {
 	if len(repo.Comments(1)) == 0 {
 		return // not shown on its issue
 	}
-	github := ghsynctest.Start(r.t, ghsynctest.Options{
-		Users: []ghsynctest.UserSpec{
-			{Login: rigOwner, Roles: map[string]ghsynctest.Role{rigRepo: ghsynctest.Admin}},
-			{Login: rigBot, Roles: map[string]ghsynctest.Role{rigRepo: ghsynctest.Write}},
+	github := fakehub.Start(r.t, fakehub.Options{
+		Users: []fakehub.UserSpec{
+			{Login: rigOwner, Roles: map[string]fakehub.Role{rigRepo: fakehub.Admin}},
+			{Login: rigBot, Roles: map[string]fakehub.Role{rigRepo: fakehub.Write}},
 		},
-		Repos: []ghsynctest.RepoSpec{{Owner: "acme", Name: "widgets", Source: repo.Dir()}},
+		Repos: []fakehub.RepoSpec{{Owner: "acme", Name: "widgets", Source: repo.Dir()}},
 	})
 	anew := github.Repo(rigRepo)
-	anew.AddIssue(ghsynctest.IssueSpec{Title: "Say two", Author: rigOwner, Labels: []string{"agentmux"}})
+	anew.AddIssue(fakehub.IssueSpec{Title: "Say two", Author: rigOwner, Labels: []string{"agentmux"}})
 	client := r.client(github, rigBot)
 	for _, pull := range repo.Pulls() {
 		made, err := (&ghsync.PullRequest{Client: client}).Ensure(r.t.Context(), ghsync.PullRequestSpec{
@@ -57,7 +57,7 @@ func (r *rig) shownAnew(e session.Entry) {
 }
 
 // client acts as an account and does not wait between requests.
-func (r *rig) client(github *ghsynctest.Server, login string) *ghsync.Client {
+func (r *rig) client(github *fakehub.Server, login string) *ghsync.Client {
 	r.t.Helper()
 	c, err := ghsync.New(ghsync.Options{
 		APIURL: github.API(), GraphQLURL: github.GraphQL(), ServerURL: github.URL(), Pause: time.Millisecond,
@@ -102,7 +102,7 @@ func (r *rig) mirrorAnew(e session.Entry, client *ghsync.Client, repoID int64) {
 var statusSeq = regexp.MustCompile(`kind=status seq=\d+`)
 
 // commentsOn is what a comment thread says, without when the status was last edited.
-func commentsOn(repo *ghsynctest.Repo, number int) string {
+func commentsOn(repo *fakehub.Repo, number int) string {
 	var all []string
 	for _, c := range repo.Comments(number) {
 		all = append(all, c.Body)

@@ -45,7 +45,7 @@ func TestGitHub71ReferenceSessionStaysInBudget(t *testing.T) {
 	}
 	t.Parallel()
 	r := reference(t, unhurried)
-	r.github.AssertBudget(t, rigBot, ghsynctest.Reference)
+	r.github.AssertBudget(t, rigBot, fakehub.Reference)
 	t.Logf("%d requests, %g content writes", r.github.Requests(rigBot), r.github.ContentWrites(rigBot))
 }
 

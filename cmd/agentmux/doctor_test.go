@@ -70,7 +70,7 @@ func TestGitHub70DoctorNamesEachMissingPermission(t *testing.T) {
 		r.write(config, plain)
 		perms := everything()
 		delete(perms, missing)
-		app := r.github.AddApp(ghsynctest.AppSpec{Slug: "without-" + missing, Permissions: perms, Repos: []string{rigRepo}})
+		app := r.github.AddApp(fakehub.AppSpec{Slug: "without-" + missing, Permissions: perms, Repos: []string{rigRepo}})
 		key := filepath.Join(r.dir, missing+".pem")
 		r.write(key, string(app.Key))
 		r.write(config, plain+fmt.Sprintf("github: {auth: app, app: {client_id: %s, key_file: %q, installation_id: %d}}\n", app.ClientID, key, app.InstallationID))
@@ -156,7 +156,7 @@ func TestDoctorWritesOnlyWhenAsked(t *testing.T) {
 		t.Errorf("pull requests: %+v", pulls)
 	}
 	says(t, r.probed(0, "--write")["label"], probeOK, "is there")
-	r.github.Repo(rigRepo).RefusePush(ghsynctest.HiddenRule("refs/agentmux/*"))
+	r.github.Repo(rigRepo).RefusePush(fakehub.HiddenRule("refs/agentmux/*"))
 	says(t, r.probed(0, "--write")["refs"], probeWarning, "hidden ref", "bot.single_host: true")
 }
 
@@ -168,8 +168,8 @@ func TestDoctorSeesWhatStandsInTheWay(t *testing.T) {
 		".gitattributes":             "*.bin filter=lfs\n", "a.bin": "x\n",
 	}})
 	repo := r.github.Repo(rigRepo)
-	repo.SetRules(ghsynctest.Rule{Branch: "agentmux/*", Type: "pull_request", ID: 1}, ghsynctest.Rule{Branch: "*", Type: "deletion", ID: 1})
-	repo.Commit(ghsynctest.CommitSpec{Branch: "agentmux", Message: "In the way", Author: "Mia <mia@example.com>", Files: map[string]string{"x": "x\n"}})
+	repo.SetRules(fakehub.Rule{Branch: "agentmux/*", Type: "pull_request", ID: 1}, fakehub.Rule{Branch: "*", Type: "deletion", ID: 1})
+	repo.Commit(fakehub.CommitSpec{Branch: "agentmux", Message: "In the way", Author: "Mia <mia@example.com>", Files: map[string]string{"x": "x\n"}})
 	rows := r.probed(3)
 	says(t, rows["branch"], probeFailed, "named agentmux", "github.branch_prefix")
 	says(t, rows["rules"], probeWarning, ": pull_request", "bypass list")
@@ -179,9 +179,9 @@ func TestDoctorSeesWhatStandsInTheWay(t *testing.T) {
 		t.Errorf("secrets: %+v", rows["secrets"])
 	}
 	says(t, rows["base"], probeWarning, "0 submodules, 1 LFS file:")
-	r.github.Repo(rigRepo).SetRole(rigBot, ghsynctest.Admin)
+	r.github.Repo(rigRepo).SetRole(rigBot, fakehub.Admin)
 	says(t, r.probed(3)["actions"], probeOK, "may not open")
-	r.github.Repo(rigRepo).SetRole(rigBot, ghsynctest.Read)
+	r.github.Repo(rigRepo).SetRole(rigBot, fakehub.Read)
 	says(t, r.probed(3)["repository"], probeWarning, "may not write")
 	r.setEnv("RUNNER_ENVIRONMENT", "self-hosted")
 	says(t, r.probed(3)["runner"], probeWarning, "ephemeral")
@@ -189,14 +189,14 @@ func TestDoctorSeesWhatStandsInTheWay(t *testing.T) {
 
 func TestDoctorSeesAWrongClock(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, rigOptions{github: ghsynctest.Options{Now: func() time.Time { return time.Now().Add(-3 * time.Minute) }}})
+	r := newRig(t, rigOptions{github: fakehub.Options{Now: func() time.Time { return time.Now().Add(-3 * time.Minute) }}})
 	says(t, r.probed(3)["clock"], probeFailed, "3m", "apart", "NTP")
 }
 
 // A server of one's own says its version and names no limits.
 func TestDoctorAtAServerOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, rigOptions{github: ghsynctest.Options{Enterprise: true, NoGraphQL: true}})
+	r := newRig(t, rigOptions{github: fakehub.Options{Enterprise: true, NoGraphQL: true}})
 	rows := r.probed(0, "--write")
 	says(t, rows["github"], probeOK, "version 3.14.0", "no limits named")
 	says(t, rows["account"], probeOK, "as "+rigBot)
@@ -304,7 +304,7 @@ func TestDoctorDoesNotSendToItself(t *testing.T) {
 func TestDoctorNamesWhatAForkIsOf(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{})
-	if err := r.github.AddRepo(ghsynctest.RepoSpec{Owner: rigBot, Name: "widgets", ForkOf: rigRepo}); err != nil {
+	if err := r.github.AddRepo(fakehub.RepoSpec{Owner: rigBot, Name: "widgets", ForkOf: rigRepo}); err != nil {
 		t.Fatal(err)
 	}
 	r.git(r.clone, "remote", "set-url", "origin", r.github.CloneURL(rigBot+"/widgets"))

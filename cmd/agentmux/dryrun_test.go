@@ -79,10 +79,10 @@ func TestGitHub69TheDryRunListsWhatTheRunWrites(t *testing.T) {
 		"a token of an App":       {rigOptions{}, func(r *rig) { r.useInstallation(everything) }, nil, []string{"POST repos/acme/widgets/pulls/N/requested_reviewers"}},
 		"the requester's token":   {rigOptions{}, func(r *rig) { r.setEnv("AGENTMUX_GITHUB_TOKEN", r.github.Token(rigOwner)) }, nil, nil},
 		"an App, not labelled":    {rigOptions{unlabel: true}, func(r *rig) { r.useApp(everything) }, []string{"--mirror"}, nil},
-		"an App of an own server": {rigOptions{github: ghsynctest.Options{Enterprise: true, NoGraphQL: true}}, func(r *rig) { r.useApp(everything) }, nil, nil},
+		"an App of an own server": {rigOptions{github: fakehub.Options{Enterprise: true, NoGraphQL: true}}, func(r *rig) { r.useApp(everything) }, nil, nil},
 		"labelled":                {rigOptions{}, nil, nil, []string{"PUSH refs/heads/agentmux/issue-1-say-two", "POST repos/acme/widgets/pulls", "MUTATION MarkReady"}},
 		"own server": {rigOptions{
-			github: ghsynctest.Options{Enterprise: true, NoGraphQL: true}, config: "github: {comments: every}\n",
+			github: fakehub.Options{Enterprise: true, NoGraphQL: true}, config: "github: {comments: every}\n",
 		}, nil, nil, []string{"POST repos/acme/widgets/pulls/N/requested_reviewers"}},
 		"not shown": {rigOptions{unlabel: true, config: "github: {ready: never}\n"}, nil, nil, []string{"POST repos/acme/widgets/pulls"}},
 		"no push":   {rigOptions{config: "github: {push: false}\n"}, nil, nil, nil},
@@ -119,7 +119,7 @@ func TestGitHub69TheDryRunListsWhatTheRunWrites(t *testing.T) {
 // Case 77: an account that may not write leaves the branch in the clone.
 func TestGitHub77TheDryRunOfAnAccountThatMayNotWrite(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, rigOptions{playbook: quickPlaybook, role: ghsynctest.Read})
+	r := newRig(t, rigOptions{playbook: quickPlaybook, role: fakehub.Read})
 	args := append([]string{"issue", "1"}, quickRun...)
 	planned := plannedRequests(r.expect(0, append(args, "--dry-run")...).out)
 	if !slices.Equal(planned, []string{"BRANCH agentmux/issue-1-say-two"}) {
@@ -139,7 +139,7 @@ func TestGitHub77TheDryRunOfAnAccountThatMayNotWrite(t *testing.T) {
 // Who may not write is told to push to their fork, where the clone has one.
 func TestTheLineThatProposesABranchNamesTheFork(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, rigOptions{playbook: quickPlaybook, role: ghsynctest.Read})
+	r := newRig(t, rigOptions{playbook: quickPlaybook, role: fakehub.Read})
 	r.expect(0, issueRun...)
 	fork := strings.Replace(r.github.CloneURL(rigRepo), "acme/", "robo/", 1)
 	const branch = "agentmux/issue-1-say-two"
@@ -213,7 +213,7 @@ func plannedRequests(out string) []string {
 }
 
 // writtenRequests are the writes the server took, in the same form.
-func writtenRequests(log []ghsynctest.Entry) []string {
+func writtenRequests(log []fakehub.Entry) []string {
 	var list []string
 	for _, e := range log {
 		method, path := strings.SplitN(e.Route, " ", 2)[0], strings.TrimPrefix(strings.TrimPrefix(e.Path, "/api/v3"), "/")

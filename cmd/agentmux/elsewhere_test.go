@@ -27,7 +27,7 @@ type elsewhere struct {
 
 const elsewherePath = "/forge/rest/v9/"
 
-func newElsewhere(t *testing.T, to *ghsynctest.Server) *elsewhere {
+func newElsewhere(t *testing.T, to *fakehub.Server) *elsewhere {
 	t.Helper()
 	target, err := url.Parse(to.URL())
 	if err != nil {
@@ -103,8 +103,8 @@ func TestASessionAtAnotherImplementation(t *testing.T) {
 func TestNothingKnowsTheServerOfTheTests(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	exempt := []string{filepath.Join("ghsync", "ghsynctest"), filepath.Join("internal", "demo")}
-	known := regexp.MustCompile(`(?i)ghsynctest|fake ?git ?hub|isFake|IS_TEST|testing\.Testing\(`)
+	exempt := []string{filepath.Join("ghsync", "fakehub"), filepath.Join("internal", "demo")}
+	known := regexp.MustCompile(`(?i)fakehub|fake ?git ?hub|isFake|IS_TEST|testing\.Testing\(`)
 	read := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -15,12 +15,12 @@ import (
 )
 
 // tenPercent is every kind of failure, together a tenth of all requests.
-func tenPercent() []ghsynctest.Fault {
+func tenPercent() []fakehub.Fault {
 	soon := map[string]string{"Retry-After": "1"}
 	const limit = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
-	return []ghsynctest.Fault{
-		{Probability: .02, Drop: ghsynctest.AfterApplying},
-		{Probability: .02, Drop: ghsynctest.BeforeApplying},
+	return []fakehub.Fault{
+		{Probability: .02, Drop: fakehub.AfterApplying},
+		{Probability: .02, Drop: fakehub.BeforeApplying},
 		{Probability: .01, Status: 502},
 		{Probability: .01, Status: 500, Apply: true},
 		{Probability: .01, Status: 429, Message: limit, Header: soon},
@@ -75,13 +75,13 @@ func TestFaultsEverywhere(t *testing.T) {
 }
 
 // onceEach are the ways in which one request may fail for a moment.
-func onceEach() map[string]ghsynctest.Fault {
+func onceEach() map[string]fakehub.Fault {
 	const limit = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 	soon := map[string]string{"Retry-After": "1"}
 	const page = "<!DOCTYPE html><html><body>Please wait</body></html>"
-	return map[string]ghsynctest.Fault{
-		"reset":         {Drop: ghsynctest.BeforeApplying},
-		"answer lost":   {Drop: ghsynctest.AfterApplying},
+	return map[string]fakehub.Fault{
+		"reset":         {Drop: fakehub.BeforeApplying},
+		"answer lost":   {Drop: fakehub.AfterApplying},
 		"502":           {Status: 502},
 		"500, applied":  {Status: 500, Apply: true},
 		"403 for limit": {Status: 403, Message: limit, Header: soon},
@@ -106,7 +106,7 @@ func TestFaultAtEachRequest(t *testing.T) {
 		stride = max(1, n)
 	}
 	whole := newRig(t, faultRuns["quick"])
-	whole.github.Inject(ghsynctest.Fault{Slow: time.Millisecond}) // counts
+	whole.github.Inject(fakehub.Fault{Slow: time.Millisecond}) // counts
 	whole.insist("quick")
 	want, requests := whole.picture(), whole.github.Hits()
 	kinds := onceEach()
@@ -140,10 +140,10 @@ func (r *rig) spent(hits int) {
 	r.t.Helper()
 	requests, writes := r.github.Requests(rigBot), r.github.ContentWrites(rigBot)
 	r.t.Logf("%s: %d requests, %d of %d failed, %g content writes", r.session().State.Workflow, requests, hits, len(r.github.Calls()), writes)
-	if limit := ghsynctest.Reference.Requests + 4*hits; requests > limit {
+	if limit := fakehub.Reference.Requests + 4*hits; requests > limit {
 		r.t.Errorf("%d requests, want at most %d:\n%s", requests, limit, r.github.Transcript())
 	}
-	if limit := ghsynctest.Reference.ContentWrites; writes > limit {
+	if limit := fakehub.Reference.ContentWrites; writes > limit {
 		r.t.Errorf("%g content writes, want at most %g:\n%s", writes, limit, r.github.Transcript())
 	}
 }
@@ -216,7 +216,7 @@ func (r *rig) away(some time.Duration) {
 			r.github.Heal()
 		case <-tick.C:
 			if back == nil && r.records() >= 5 {
-				r.github.Inject(ghsynctest.Unavailable("", 503, 0))
+				r.github.Inject(fakehub.Unavailable("", 503, 0))
 				back = time.After(some)
 			}
 		}

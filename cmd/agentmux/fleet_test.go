@@ -43,7 +43,7 @@ func newFleet(tb testing.TB, n int) *fleet {
 func manned(tb testing.TB, r *rig, n int, args ...string) *fleet {
 	tb.Helper()
 	for range n - 1 {
-		r.github.Repo(rigRepo).AddIssue(ghsynctest.IssueSpec{Title: "Say two", Body: "Soon.", Author: rigOwner, Labels: []string{"agentmux"}})
+		r.github.Repo(rigRepo).AddIssue(fakehub.IssueSpec{Title: "Say two", Body: "Soon.", Author: rigOwner, Labels: []string{"agentmux"}})
 	}
 	f := &fleet{rig: r}
 	tb.Cleanup(f.end)

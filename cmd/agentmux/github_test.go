@@ -37,16 +37,16 @@ func TestGitHub(t *testing.T) {
 	t.Parallel()
 	const branches = "refs/heads/agentmux/*"
 	refusals := map[string]struct {
-		rule   ghsynctest.PushRule
+		rule   fakehub.PushRule
 		reason string
 		says   []string
 	}{
-		"59 a protected branch": {ghsynctest.ProtectedRule(branches), orchestrator.ReasonPushRejected, []string{"GH006", "At least 1 approving review", "github.branch_prefix"}},
-		"59 a rule set":         {ghsynctest.RulesetRule(branches, "Cannot create ref due to creations being restricted."), orchestrator.ReasonPushRejected, []string{"creations being restricted", "github.branch_prefix"}},
-		"59 a hidden ref":       {ghsynctest.HiddenRule(branches), orchestrator.ReasonPushRejected, []string{"hidden ref"}},
-		"59 no permission":      {ghsynctest.PushRule{Ref: branches, Reason: "Permission to acme/widgets.git denied to robo."}, orchestrator.ReasonPushRejected, []string{"denied to robo", "contents: write"}},
-		"59 workflow files":     {ghsynctest.WorkflowRule(branches, ".github/workflows/ci.yml"), orchestrator.ReasonPushRejected, []string{"workflows` permission"}},
-		"59 a secret":           {ghsynctest.SecretRule(branches, "path: config/a.env:3"), orchestrator.ReasonOutputGate, []string{"config/a.env:3"}},
+		"59 a protected branch": {fakehub.ProtectedRule(branches), orchestrator.ReasonPushRejected, []string{"GH006", "At least 1 approving review", "github.branch_prefix"}},
+		"59 a rule set":         {fakehub.RulesetRule(branches, "Cannot create ref due to creations being restricted."), orchestrator.ReasonPushRejected, []string{"creations being restricted", "github.branch_prefix"}},
+		"59 a hidden ref":       {fakehub.HiddenRule(branches), orchestrator.ReasonPushRejected, []string{"hidden ref"}},
+		"59 no permission":      {fakehub.PushRule{Ref: branches, Reason: "Permission to acme/widgets.git denied to robo."}, orchestrator.ReasonPushRejected, []string{"denied to robo", "contents: write"}},
+		"59 workflow files":     {fakehub.WorkflowRule(branches, ".github/workflows/ci.yml"), orchestrator.ReasonPushRejected, []string{"workflows` permission"}},
+		"59 a secret":           {fakehub.SecretRule(branches, "path: config/a.env:3"), orchestrator.ReasonOutputGate, []string{"config/a.env:3"}},
 	}
 	for name, c := range refusals {
 		t.Run(name, func(t *testing.T) {
@@ -85,10 +85,10 @@ func workflowsOfTheBase(t *testing.T) {
 	const file, module = ".github/workflows/ci.yml", "go.mod"
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	repo := r.github.Repo(rigRepo)
-	refused := ghsynctest.WorkflowRule("refs/heads/agentmux/*", file)
+	refused := fakehub.WorkflowRule("refs/heads/agentmux/*", file)
 	repo.RefusePush(refused)
 	r.parked(r.quick(3), orchestrator.ReasonPushRejected, "workflows` permission")
-	repo.Commit(ghsynctest.CommitSpec{Branch: "main", Message: "CI", Author: "Mia <mia@example.com>", Files: map[string]string{file: "on: push\n", module: "module a\n"}})
+	repo.Commit(fakehub.CommitSpec{Branch: "main", Message: "CI", Author: "Mia <mia@example.com>", Files: map[string]string{file: "on: push\n", module: "module a\n"}})
 	repo.AllowPush()
 	refused.Times = 1
 	repo.RefusePush(refused)
@@ -114,7 +114,7 @@ func ownWorkflowFile(t *testing.T) {
 		playbook: strings.ReplaceAll(quickPlaybook, "file: a.txt", "file: "+file),
 		config:   "output: {allow: ['" + file + "']}\n",
 	})
-	r.github.Repo(rigRepo).RefusePush(ghsynctest.WorkflowRule("refs/heads/agentmux/*", file))
+	r.github.Repo(rigRepo).RefusePush(fakehub.WorkflowRule("refs/heads/agentmux/*", file))
 	r.parked(r.quick(3), orchestrator.ReasonOutputGate, file)
 }
 
@@ -122,7 +122,7 @@ func pushLimited(t *testing.T, route string) {
 	t.Helper()
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
-	r.github.Inject(ghsynctest.RetryAfter(route, 403, 0))
+	r.github.Inject(fakehub.RetryAfter(route, 403, 0))
 	r.quick(0)
 	if r.github.Hits() != 1 {
 		t.Errorf("%d pushes were limited", r.github.Hits())
@@ -134,7 +134,7 @@ func pushLimited(t *testing.T, route string) {
 func pullForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
-	never := ghsynctest.Refuse("POST .../pulls", "pr_forbidden")
+	never := fakehub.Refuse("POST .../pulls", "pr_forbidden")
 	never.Times = 0
 	r.github.Inject(never)
 	res := r.quick(3)
@@ -156,7 +156,7 @@ func pullByAPerson(t *testing.T, merged bool) {
 	t.Helper()
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
-	never := ghsynctest.Refuse("POST .../pulls", "pr_forbidden")
+	never := fakehub.Refuse("POST .../pulls", "pr_forbidden")
 	never.Times, never.Actor = 0, rigBot
 	r.github.Inject(never)
 	r.quick(3)
@@ -213,7 +213,7 @@ func otherBase(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	repo := r.github.Repo(rigRepo)
-	repo.Commit(ghsynctest.CommitSpec{Branch: "next", Message: "Next", Author: "Mia <mia@example.com>", Files: map[string]string{"n.txt": "n\n"}})
+	repo.Commit(fakehub.CommitSpec{Branch: "next", Message: "Next", Author: "Mia <mia@example.com>", Files: map[string]string{"n.txt": "n\n"}})
 	r.quick(0, "--base", "next")
 	r.done(r.session())
 	pull := repo.Pulls()[0]
@@ -227,7 +227,7 @@ func secondRound(t *testing.T, code int, theirs map[string]string) (*rig, result
 	t.Helper()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.quick(0)
-	sha := r.github.Repo(rigRepo).Commit(ghsynctest.CommitSpec{
+	sha := r.github.Repo(rigRepo).Commit(fakehub.CommitSpec{
 		Branch: r.session().State.FeatureBranch, Message: "By hand", Author: "Mia <mia@example.com>", Files: theirs,
 	})
 	r.write(r.dir+"/playbook.yaml", strings.ReplaceAll(quickPlaybook, `"two\n"`, `"three\n"`))

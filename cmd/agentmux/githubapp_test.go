@@ -12,9 +12,9 @@ import (
 
 // useApp makes a GitHub App the account of the rig, with what permissions its
 // installation grants, and returns the file of its key.
-func (r *rig) useApp(permissions map[string]string) (app ghsynctest.App, keyFile string) {
+func (r *rig) useApp(permissions map[string]string) (app fakehub.App, keyFile string) {
 	r.t.Helper()
-	app = r.github.AddApp(ghsynctest.AppSpec{Slug: "mux", Permissions: permissions, Repos: []string{rigRepo}})
+	app = r.github.AddApp(fakehub.AppSpec{Slug: "mux", Permissions: permissions, Repos: []string{rigRepo}})
 	keyFile = filepath.Join(r.dir, "app.pem")
 	r.write(keyFile, string(app.Key))
 	file := filepath.Join(r.dir, "home", ".config", "agentmux", "config.yaml")

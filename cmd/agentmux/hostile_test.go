@@ -116,7 +116,7 @@ func TestIssuesThatCannotBeWorkedOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	repo := r.github.Repo(rigRepo)
-	closed := repo.AddIssue(ghsynctest.IssueSpec{Title: "Old", Author: rigOwner})
+	closed := repo.AddIssue(fakehub.IssueSpec{Title: "Old", Author: rigOwner})
 	repo.CloseIssue(closed, rigOwner)
 	for _, c := range []struct {
 		name string
@@ -253,7 +253,7 @@ func TestProtocolG6RunWithoutARemoteEndsWithABranch(t *testing.T) {
 
 func TestProtocolG6AReaderEndsWithABranchAndWritesNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, rigOptions{playbook: quickPlaybook, role: ghsynctest.Read})
+	r := newRig(t, rigOptions{playbook: quickPlaybook, role: fakehub.Read})
 	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	if !strings.Contains(res.err, "may not write") {
 		t.Errorf("says %s", res.err)

@@ -20,7 +20,7 @@ func TestACommandWhileTheHostEndsWakesTheNextOne(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	repo := r.github.Repo(rigRepo)
-	repo.RefusePush(ghsynctest.ProtectedRule("refs/heads/agentmux/*"))
+	repo.RefusePush(fakehub.ProtectedRule("refs/heads/agentmux/*"))
 	r.parked(r.quick(exitNeedsHuman), orchestrator.ReasonPushRejected)
 	repo.AllowPush()
 	e := r.session()

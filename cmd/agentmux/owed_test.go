@@ -23,7 +23,7 @@ func TestWhatAKilledEndOwesIsFinished(t *testing.T) {
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	host := r.background(append([]string{"issue", "1"}, quickRun...)...)
 	r.eventually("there is a pull request", func() bool { return len(r.github.Repo(rigRepo).Pulls()) == 1 }, host.out.String)
-	r.github.Inject(ghsynctest.Unavailable("POST .../issues/{number}/comments", 503, 0), ghsynctest.Unavailable("PATCH .../issues/comments/{id}", 503, 0))
+	r.github.Inject(fakehub.Unavailable("POST .../issues/{number}/comments", 503, 0), fakehub.Unavailable("PATCH .../issues/comments/{id}", 503, 0))
 	r.eventually("the session is done", func() bool {
 		e := r.sessions()
 		return len(e) == 1 && e[0].State != nil && e[0].State.Phase == orchestrator.PhaseDone

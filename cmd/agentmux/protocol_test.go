@@ -221,7 +221,7 @@ func TestProtocolC10TheLastCommentComesAfterAKill(t *testing.T) {
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	host := r.background(append([]string{"issue", "1"}, quickRun...)...)
 	r.eventually("there is a pull request", func() bool { return len(r.github.Repo(rigRepo).Pulls()) == 1 }, host.out.String)
-	r.github.Inject(ghsynctest.Unavailable("POST .../issues/{number}/comments", 503, 0), ghsynctest.Unavailable("PATCH .../issues/comments/{id}", 503, 0))
+	r.github.Inject(fakehub.Unavailable("POST .../issues/{number}/comments", 503, 0), fakehub.Unavailable("PATCH .../issues/comments/{id}", 503, 0))
 	r.eventually("the session is done", func() bool {
 		e := r.sessions()
 		return len(e) == 1 && e[0].State != nil && e[0].State.Phase == orchestrator.PhaseDone
@@ -337,7 +337,7 @@ func TestAResumeMovesThePullRequest(t *testing.T) {
 	if res := r.expect(1, "resume", "held", "--headless", "--base", "nowhere"); !strings.Contains(res.err, "--base nowhere: the server has no such branch") {
 		t.Errorf("nowhere: %s", res.err)
 	}
-	r.github.Repo(rigRepo).Commit(ghsynctest.CommitSpec{
+	r.github.Repo(rigRepo).Commit(fakehub.CommitSpec{
 		Branch: "next", Message: "Next", Author: "Mia <mia@example.com>", Files: map[string]string{"next.txt": "next\n"},
 	})
 	r.expect(0, "resume", "held", "--headless", "--base", "next")

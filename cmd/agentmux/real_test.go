@@ -170,7 +170,7 @@ func (c *realCase) checkComments(t *testing.T, r *rig, e session.Entry) {
 
 // save writes all that people read on the issue to a directory, where one is given
 // by AGENTMUX_SHOW.
-func (c *realCase) save(t *testing.T, r *rig, e session.Entry, comments []ghsynctest.CommentView) {
+func (c *realCase) save(t *testing.T, r *rig, e session.Entry, comments []fakehub.CommentView) {
 	t.Helper()
 	dir := os.Getenv("AGENTMUX_SHOW")
 	if dir == "" {

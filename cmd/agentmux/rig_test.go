@@ -34,7 +34,7 @@ const runLimit = 12 * time.Minute
 // and a configuration that plays every role by a playbook.
 type rig struct {
 	t      testing.TB
-	github *ghsynctest.Server
+	github *fakehub.Server
 	dir    string // short: sockets lie below
 	clone  string
 	env    []string
@@ -50,8 +50,8 @@ type rigOptions struct {
 	playbook string
 	config   string // further lines of the user's configuration
 	unlabel  bool
-	github   ghsynctest.Options
-	role     ghsynctest.Role // of the account; empty = write
+	github   fakehub.Options
+	role     fakehub.Role // of the account; empty = write
 }
 
 func newRig(t testing.TB, o rigOptions) *rig {
@@ -72,20 +72,20 @@ func (r *rig) startGitHub(o rigOptions) {
 	r.t.Helper()
 	opt := o.github
 	if o.role == "" {
-		o.role = ghsynctest.Write
+		o.role = fakehub.Write
 	}
 	opt.Users = append(opt.Users,
-		ghsynctest.UserSpec{Login: rigOwner, Roles: map[string]ghsynctest.Role{rigRepo: ghsynctest.Admin}},
-		ghsynctest.UserSpec{Login: rigBot, Roles: map[string]ghsynctest.Role{rigRepo: o.role}})
-	spec := ghsynctest.RepoSpec{Owner: "acme", Name: "widgets", Source: o.source}
+		fakehub.UserSpec{Login: rigOwner, Roles: map[string]fakehub.Role{rigRepo: fakehub.Admin}},
+		fakehub.UserSpec{Login: rigBot, Roles: map[string]fakehub.Role{rigRepo: o.role}})
+	spec := fakehub.RepoSpec{Owner: "acme", Name: "widgets", Source: o.source}
 	if o.source == "" {
 		if o.files == nil {
 			o.files = map[string]string{"README.md": "# widgets\n", "a.txt": "one\n", "b.txt": "one\n"}
 		}
-		spec.Commits = []ghsynctest.CommitSpec{{Message: "Start", Author: "Mia <mia@example.com>", Files: o.files}}
+		spec.Commits = []fakehub.CommitSpec{{Message: "Start", Author: "Mia <mia@example.com>", Files: o.files}}
 	}
 	opt.Repos = append(opt.Repos, spec)
-	r.github = ghsynctest.Start(r.t, opt)
+	r.github = fakehub.Start(r.t, opt)
 	r.t.Cleanup(r.withinBudget)
 	r.github.Sessions(session.Dir(r.clone))
 	body := "Both files should say two.\n"
@@ -95,7 +95,7 @@ func (r *rig) startGitHub(o rigOptions) {
 	if o.title == "" {
 		o.title = "Say two"
 	}
-	issue := ghsynctest.IssueSpec{Title: o.title, Body: body, Author: rigOwner}
+	issue := fakehub.IssueSpec{Title: o.title, Body: body, Author: rigOwner}
 	if !o.unlabel {
 		issue.Labels = []string{"agentmux"}
 	}
@@ -192,9 +192,9 @@ func (r *rig) command(args ...string) *exec.Cmd {
 func (r *rig) withinBudget() {
 	r.t.Helper()
 	if n := int(r.asked.Load()); n > 0 {
-		r.github.AssertBudget(r.t, rigBot, ghsynctest.Budget{
-			Requests:      n*ghsynctest.Reference.Requests + 4*r.github.Faulted(),
-			ContentWrites: float64(n) * ghsynctest.Reference.ContentWrites,
+		r.github.AssertBudget(r.t, rigBot, fakehub.Budget{
+			Requests:      n*fakehub.Reference.Requests + 4*r.github.Faulted(),
+			ContentWrites: float64(n) * fakehub.Reference.ContentWrites,
 		})
 	}
 }

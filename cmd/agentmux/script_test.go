@@ -26,17 +26,17 @@ func TestScripts(t *testing.T) {
 }
 
 func setUpScript(t *testing.T, env *testscript.Env) error {
-	server, err := ghsynctest.New(ghsynctest.Options{
-		Users: []ghsynctest.UserSpec{{Login: rigOwner}, {Login: rigBot}},
-		Repos: []ghsynctest.RepoSpec{{Owner: "acme", Name: "widgets"}},
+	server, err := fakehub.New(fakehub.Options{
+		Users: []fakehub.UserSpec{{Login: rigOwner}, {Login: rigBot}},
+		Repos: []fakehub.RepoSpec{{Owner: "acme", Name: "widgets"}},
 	})
 	if err != nil {
 		return err
 	}
 	repo := server.Repo(rigRepo)
-	repo.SetRole(rigBot, ghsynctest.Write)
-	repo.AddIssue(ghsynctest.IssueSpec{Title: "Say two", Body: "Soon.", Author: rigOwner})
-	repo.CloseIssue(repo.AddIssue(ghsynctest.IssueSpec{Title: "Old", Author: rigOwner}), rigOwner)
+	repo.SetRole(rigBot, fakehub.Write)
+	repo.AddIssue(fakehub.IssueSpec{Title: "Say two", Body: "Soon.", Author: rigOwner})
+	repo.CloseIssue(repo.AddIssue(fakehub.IssueSpec{Title: "Old", Author: rigOwner}), rigOwner)
 	own, err := os.Executable()
 	if err != nil {
 		return err

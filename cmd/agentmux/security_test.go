@@ -15,11 +15,11 @@ import (
 // without a say, bots and late comers have written on the issue.
 func TestSecurity5StrangersReachNoPrompt(t *testing.T) {
 	t.Parallel()
-	role := func(r ghsynctest.Role) map[string]ghsynctest.Role { return map[string]ghsynctest.Role{rigRepo: r} }
-	r := newRig(t, rigOptions{playbook: quickPlaybook, github: ghsynctest.Options{Users: []ghsynctest.UserSpec{
-		{Login: "stranger"}, {Login: "helper[bot]", Type: "Bot", Roles: role(ghsynctest.Write)},
-		{Login: "writer", Roles: role(ghsynctest.Write)}, {Login: "triager", Roles: role(ghsynctest.Triage)},
-		{Login: "reader", Roles: role(ghsynctest.Read)},
+	role := func(r fakehub.Role) map[string]fakehub.Role { return map[string]fakehub.Role{rigRepo: r} }
+	r := newRig(t, rigOptions{playbook: quickPlaybook, github: fakehub.Options{Users: []fakehub.UserSpec{
+		{Login: "stranger"}, {Login: "helper[bot]", Type: "Bot", Roles: role(fakehub.Write)},
+		{Login: "writer", Roles: role(fakehub.Write)}, {Login: "triager", Roles: role(fakehub.Triage)},
+		{Login: "reader", Roles: role(fakehub.Read)},
 	}}})
 	repo := r.github.Repo(rigRepo)
 	for _, who := range []string{"stranger", "helper[bot]", "triager", "reader", "writer"} {
@@ -61,11 +61,11 @@ func TestSecurity5StrangersReachNoPrompt(t *testing.T) {
 func TestSecurity3AnEditAfterTheLabelIsNotWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Second)
-	r := newRig(t, rigOptions{playbook: quickPlaybook, github: ghsynctest.Options{
+	r := newRig(t, rigOptions{playbook: quickPlaybook, github: fakehub.Options{
 		Now: func() time.Time { now = now.Add(time.Second); return now },
-		Users: []ghsynctest.UserSpec{
-			{Login: "eve", Roles: map[string]ghsynctest.Role{rigRepo: ghsynctest.Triage}},
-			{Login: "writer", Roles: map[string]ghsynctest.Role{rigRepo: ghsynctest.Write}},
+		Users: []fakehub.UserSpec{
+			{Login: "eve", Roles: map[string]fakehub.Role{rigRepo: fakehub.Triage}},
+			{Login: "writer", Roles: map[string]fakehub.Role{rigRepo: fakehub.Write}},
 		},
 	}})
 	repo := r.github.Repo(rigRepo)

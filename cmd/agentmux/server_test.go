@@ -167,7 +167,7 @@ func TestTheConfiguredBaseIsNotThere(t *testing.T) {
 func TestARefusedFetchIsNotAServerThatIsAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
-	for name, fault := range map[string]ghsynctest.Fault{
+	for name, fault := range map[string]fakehub.Fault{
 		"refused": {Route: "GIT fetch-refs", Status: 401, Message: "x"}, "forbidden": {Route: "GIT fetch-refs", Status: 403, Message: "x"}, "hidden": {Route: "GIT fetch-refs", Status: 404, Message: "x"},
 	} {
 		r.github.Inject(fault)
@@ -179,7 +179,7 @@ func TestARefusedFetchIsNotAServerThatIsAway(t *testing.T) {
 	if n := len(r.sessions()); n > 0 {
 		t.Errorf("%d sessions", n)
 	}
-	r.github.Inject(ghsynctest.Fault{Route: "GIT fetch-refs", Status: 503})
+	r.github.Inject(fakehub.Fault{Route: "GIT fetch-refs", Status: 503})
 	want := "the server was not reached: starting from what this clone fetched last, commit " + r.git(r.clone, "rev-parse", "origin/main")[:10]
 	if res := r.expect(0, "issue", "1", "--dry-run"); !strings.Contains(res.out+res.err, want) {
 		t.Errorf("%s%s", res.out, res.err)

@@ -50,7 +50,7 @@ func TestATokenOfAnInstallationIsEnough(t *testing.T) {
 // turn it is.
 func TestADraftAtTheEndIsSaid(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, rigOptions{playbook: quickPlaybook, github: ghsynctest.Options{Enterprise: true, NoGraphQL: true}})
+	r := newRig(t, rigOptions{playbook: quickPlaybook, github: fakehub.Options{Enterprise: true, NoGraphQL: true}})
 	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	const turn = "review the pull request, a draft, and make it ready for review there"
 	comments := r.github.Repo(rigRepo).Comments(1)
@@ -66,7 +66,7 @@ func TestADraftAtTheEndIsSaid(t *testing.T) {
 // useInstallation makes a token that an App made the account of the rig, as others hand it over.
 func (r *rig) useInstallation(permissions map[string]string) {
 	r.t.Helper()
-	app := r.github.AddApp(ghsynctest.AppSpec{Slug: "mux", Repos: []string{rigRepo}, Permissions: permissions})
+	app := r.github.AddApp(fakehub.AppSpec{Slug: "mux", Repos: []string{rigRepo}, Permissions: permissions})
 	r.write(r.dir+"/app.pem", string(app.Key))
 	source, err := ghsync.NewApp(ghsync.AppOptions{
 		APIURL: r.github.API(), ClientID: app.ClientID, KeyFile: r.dir + "/app.pem", Repo: ghsync.Repo{Owner: "acme", Name: "widgets"},

@@ -53,7 +53,7 @@ func TestTheNextStepIsOneThatIsTaken(t *testing.T) {
 func TestWhatGitHubRefusedToShowIsOwed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
-	r.github.Inject(ghsynctest.Fault{Route: "POST .../issues/{number}/labels", From: 2, Status: 403, Message: "Resource not accessible by integration"})
+	r.github.Inject(fakehub.Fault{Route: "POST .../issues/{number}/labels", From: 2, Status: 403, Message: "Resource not accessible by integration"})
 	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	e := r.session()
 	again := "agentmux resume " + e.Name
@@ -80,7 +80,7 @@ func TestBrokenGitServerIsNamedInOneLine(t *testing.T) {
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	for route, want := range map[string]string{"refuses": "what the token may do", "does not answer": "try again"} {
 		status := map[string]int{"refuses": 403, "does not answer": 502}[route]
-		r.github.Inject(ghsynctest.Fault{Route: "GIT fetch-refs", From: 2, Status: status, Message: "x"})
+		r.github.Inject(fakehub.Fault{Route: "GIT fetch-refs", From: 2, Status: status, Message: "x"})
 		res := r.expect(1, append([]string{"issue", "1"}, quickRun...)...)
 		text := strings.TrimSpace(res.err)
 		if line := text[strings.LastIndex(text, "\n")+1:]; !strings.Contains(line, "the git server "+route) || !strings.Contains(line, want) || strings.Contains(line, "fatal:") {
@@ -94,7 +94,7 @@ func TestBrokenGitServerIsNamedInOneLine(t *testing.T) {
 func TestEachWaitForGitHubIsNamed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
-	r.github.Inject(ghsynctest.Fault{Route: "GET .../collaborators/{login}/permission", Times: 1, Slow: patience + time.Second})
+	r.github.Inject(fakehub.Fault{Route: "GET .../collaborators/{login}/permission", Times: 1, Slow: patience + time.Second})
 	if res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...); !strings.Contains(res.err, "waiting for GitHub about who asked for acme/widgets#1 ...") {
 		t.Errorf("the run says\n%s", res.err)
 	}

@@ -179,7 +179,7 @@ func userConfig(text string) func(*rig) {
 
 func answers(route string, status int, message string, header map[string]string) func(*rig) {
 	return func(r *rig) {
-		r.github.Inject(ghsynctest.Fault{Route: route, Status: status, Message: message, Header: header})
+		r.github.Inject(fakehub.Fault{Route: route, Status: status, Message: message, Header: header})
 	}
 }
 
@@ -205,7 +205,7 @@ func situations() []situation {
 			r.git(r.clone, "remote", "set-url", "origin", "git@github.example.com:acme/widgets.git")
 		}, issueRun, 2, []string{"origin is on github.example.com, not on http://127.0.0.1", "set github.host if", "agentmux run"}},
 		{"issue of what the clone is a fork of", func(r *rig) {
-			if err := r.github.AddRepo(ghsynctest.RepoSpec{Owner: rigBot, Name: "widgets", ForkOf: rigRepo}); err != nil {
+			if err := r.github.AddRepo(fakehub.RepoSpec{Owner: rigBot, Name: "widgets", ForkOf: rigRepo}); err != nil {
 				r.t.Fatal(err)
 			}
 			r.git(r.clone, "remote", "set-url", "origin", r.github.CloneURL("robo/widgets"))

@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 import (
 	"crypto"
@@ -48,7 +48,7 @@ type app struct {
 func (s *Server) AddApp(spec AppSpec) App {
 	secret, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
-		panic("ghsynctest: " + err.Error())
+		panic("fakehub: " + err.Error())
 	}
 	login := spec.Slug + "[bot]"
 	s.AddUser(UserSpec{Login: login, Type: "Bot"})

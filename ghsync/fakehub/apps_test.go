@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"crypto"
@@ -39,12 +39,12 @@ func claim(t *testing.T, key []byte, issuer any, issued, expires time.Time) stri
 
 func TestAppMintsTokensThatExpire(t *testing.T) {
 	clock := newClock()
-	s := world(t, func(o *ghsynctest.Options) { o.Now = clock.now })
-	if err := s.AddRepo(ghsynctest.RepoSpec{Owner: "octo", Name: "secret", Private: true}); err != nil {
+	s := world(t, func(o *fakehub.Options) { o.Now = clock.now })
+	if err := s.AddRepo(fakehub.RepoSpec{Owner: "octo", Name: "secret", Private: true}); err != nil {
 		t.Fatal(err)
 	}
-	app := s.AddApp(ghsynctest.AppSpec{Slug: "amx", Repos: []string{widgets}, Permissions: map[string]string{"issues": "write", "contents": "read"}})
-	n := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	app := s.AddApp(fakehub.AppSpec{Slug: "amx", Repos: []string{widgets}, Permissions: map[string]string{"issues": "write", "contents": "read"}})
+	n := s.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	signer := as(t, s, "")
 	signer.token = claim(t, app.Key, app.ClientID, clock.now().Add(-time.Minute), clock.now().Add(9*time.Minute))
 	equal(t, "slug", signer.want(200, "GET", "/app", nil).str("slug"), "amx")
@@ -75,9 +75,9 @@ func TestAppMintsTokensThatExpire(t *testing.T) {
 
 func TestClaimsOfAppsAreJudged(t *testing.T) {
 	clock := newClock()
-	s := world(t, func(o *ghsynctest.Options) { o.Now = clock.now })
-	app := s.AddApp(ghsynctest.AppSpec{Slug: "amx", Permissions: map[string]string{"issues": "write"}})
-	other := s.AddApp(ghsynctest.AppSpec{Slug: "other"})
+	s := world(t, func(o *fakehub.Options) { o.Now = clock.now })
+	app := s.AddApp(fakehub.AppSpec{Slug: "amx", Permissions: map[string]string{"issues": "write"}})
+	other := s.AddApp(fakehub.AppSpec{Slug: "other"})
 	now := clock.now()
 	for name, token := range map[string]string{
 		"clock ahead":    claim(t, app.Key, app.ClientID, now.Add(time.Minute), now.Add(9*time.Minute)),

@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 func TestSecurity29ApprovalAndMergeAreReported(t *testing.T) {
 	s := broken(t)
 	repo := s.Repo(widgets)
-	repo.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "a\n"}})
+	repo.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "a\n"}})
 	c := as(t, s, "bot")
 	made := c.want(201, "POST", "/repos/octo/widgets/pulls", map[string]any{"title": "t", "head": "fix", "base": "main"})
 	pull := fmt.Sprintf("/repos/octo/widgets/pulls/%v", made.get("number"))

@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 func TestWritesAfterALostClaimAreFound(t *testing.T) {
 	s := broken(t)
-	n := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "bot"})
+	n := s.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "bot"})
 	dir := checkout(t, s, "bot", "fix")
 	claim := func(session string) {
 		mustGit(t, dir, "commit", "-q", "--allow-empty", "-m", fmt.Sprintf(`{"v":1,"session":%q}`, session))
@@ -43,7 +43,7 @@ func TestLogsOfJobsLieOnAnotherHost(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
 	sha := r.Refs()["refs/heads/main"]
-	id := r.AddCheck(sha, ghsynctest.CheckSpec{Name: "ci", Conclusion: "failure", Log: "line 1\nline 2\n"})
+	id := r.AddCheck(sha, fakehub.CheckSpec{Name: "ci", Conclusion: "failure", Log: "line 1\nline 2\n"})
 	c := as(t, s, "read")
 	sent := c.want(http.StatusFound, "GET", fmt.Sprintf("/repos/octo/widgets/actions/jobs/%d/logs", id), nil)
 	target := sent.header.Get("Location")

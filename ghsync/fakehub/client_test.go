@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"bytes"
@@ -16,16 +16,16 @@ import (
 const widgets = "octo/widgets"
 
 // world is a server with one public repository and an account of each role, named by it.
-func world(t *testing.T, change ...func(*ghsynctest.Options)) *ghsynctest.Server {
+func world(t *testing.T, change ...func(*fakehub.Options)) *fakehub.Server {
 	t.Helper()
-	opt := ghsynctest.Options{Repos: []ghsynctest.RepoSpec{{Owner: "octo", Name: "widgets"}}}
-	for _, role := range []ghsynctest.Role{"admin", "maintain", "write", "triage", "read", "none"} {
-		opt.Users = append(opt.Users, ghsynctest.UserSpec{Login: string(role), Roles: map[string]ghsynctest.Role{widgets: role}})
+	opt := fakehub.Options{Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}}}
+	for _, role := range []fakehub.Role{"admin", "maintain", "write", "triage", "read", "none"} {
+		opt.Users = append(opt.Users, fakehub.UserSpec{Login: string(role), Roles: map[string]fakehub.Role{widgets: role}})
 	}
 	for _, f := range change {
 		f(&opt)
 	}
-	return ghsynctest.Start(t, opt)
+	return fakehub.Start(t, opt)
 }
 
 // client speaks plain HTTP with one token.
@@ -45,7 +45,7 @@ type answer struct {
 	err    error
 }
 
-func as(t *testing.T, s *ghsynctest.Server, login string) *client {
+func as(t *testing.T, s *fakehub.Server, login string) *client {
 	t.Helper()
 	c := &client{t: t, base: s.API(), head: map[string]string{}}
 	if login != "" {
@@ -181,12 +181,12 @@ func mustGit(t *testing.T, dir string, args ...string) string {
 }
 
 // remote is the address of a repository with a password inside.
-func remote(s *ghsynctest.Server, repo, token string) string {
+func remote(s *fakehub.Server, repo, token string) string {
 	return strings.Replace(s.CloneURL(repo), "http://", "http://x-access-token:"+token+"@", 1)
 }
 
 // checkout clones a repository as an account and commits a file on a new branch.
-func checkout(t *testing.T, s *ghsynctest.Server, login, branch string) (dir string) {
+func checkout(t *testing.T, s *fakehub.Server, login, branch string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	mustGit(t, dir, "clone", "-q", remote(s, widgets, s.Token(login)), ".")

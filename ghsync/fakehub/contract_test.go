@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"bufio"
@@ -42,14 +42,14 @@ func described(t *testing.T, name string) string {
 }
 
 // exchanges reads the recorded traffic, each different one once.
-func exchanges(t *testing.T) []ghsynctest.Exchange {
+func exchanges(t *testing.T) []fakehub.Exchange {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(os.Getenv(ghsynctest.TrafficVar), "traffic-*.jsonl"))
+	files, err := filepath.Glob(filepath.Join(os.Getenv(fakehub.TrafficVar), "traffic-*.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[ghsynctest.Exchange]bool{}
-	var all []ghsynctest.Exchange
+	seen := map[fakehub.Exchange]bool{}
+	var all []fakehub.Exchange
 	for _, name := range files {
 		f, err := os.Open(name)
 		if err != nil {
@@ -61,7 +61,7 @@ func exchanges(t *testing.T) []ghsynctest.Exchange {
 			if err == io.EOF {
 				break // what is behind the last line end was cut by a kill
 			}
-			var e ghsynctest.Exchange
+			var e fakehub.Exchange
 			if err := json.Unmarshal(line, &e); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -115,9 +115,9 @@ func newContract(t *testing.T) *contract {
 }
 
 // wrong has one comment of the traffic be wrong in every way that must be noticed.
-func (c *contract) wrong(t *testing.T, all []ghsynctest.Exchange) {
+func (c *contract) wrong(t *testing.T, all []fakehub.Exchange) {
 	t.Helper()
-	i := slices.IndexFunc(all, func(e ghsynctest.Exchange) bool {
+	i := slices.IndexFunc(all, func(e fakehub.Exchange) bool {
 		return e.Agent == product && !e.Fault && e.Method == http.MethodPost && e.Status == http.StatusCreated && strings.HasSuffix(e.URL, "/comments")
 	})
 	if i < 0 {
@@ -134,16 +134,16 @@ func (c *contract) wrong(t *testing.T, all []ghsynctest.Exchange) {
 		data, _ := json.Marshal(all)
 		return string(data)
 	}
-	for name, change := range map[string]func(e *ghsynctest.Exchange){
-		"a member of the request that is none": func(e *ghsynctest.Exchange) { e.Body = member(e.Body, "bodi", "x") },
-		"a member of the wrong type":           func(e *ghsynctest.Exchange) { e.Body = member(e.Body, "body", 3) },
-		"a member that lacks":                  func(e *ghsynctest.Exchange) { e.Body = "{}" },
-		"a parameter that is none":             func(e *ghsynctest.Exchange) { e.URL += "?colour=red" },
-		"an answer of the wrong type":          func(e *ghsynctest.Exchange) { e.Answer = member(e.Answer, "id", "12") },
-		"an answer that lacks a member":        func(e *ghsynctest.Exchange) { e.Answer = member(e.Answer, "user", nil) },
-		"a status that is none":                func(e *ghsynctest.Exchange) { e.Status = http.StatusAccepted },
-		"a route that is none":                 func(e *ghsynctest.Exchange) { e.URL += "/x/y" },
-		"a route of the fake's own":            func(e *ghsynctest.Exchange) { e.URL, e.Agent = e.URL+"/x/z", "test" },
+	for name, change := range map[string]func(e *fakehub.Exchange){
+		"a member of the request that is none": func(e *fakehub.Exchange) { e.Body = member(e.Body, "bodi", "x") },
+		"a member of the wrong type":           func(e *fakehub.Exchange) { e.Body = member(e.Body, "body", 3) },
+		"a member that lacks":                  func(e *fakehub.Exchange) { e.Body = "{}" },
+		"a parameter that is none":             func(e *fakehub.Exchange) { e.URL += "?colour=red" },
+		"an answer of the wrong type":          func(e *fakehub.Exchange) { e.Answer = member(e.Answer, "id", "12") },
+		"an answer that lacks a member":        func(e *fakehub.Exchange) { e.Answer = member(e.Answer, "user", nil) },
+		"a status that is none":                func(e *fakehub.Exchange) { e.Status = http.StatusAccepted },
+		"a route that is none":                 func(e *fakehub.Exchange) { e.URL += "/x/y" },
+		"a route of the fake's own":            func(e *fakehub.Exchange) { e.URL, e.Agent = e.URL+"/x/z", "test" },
 	} {
 		e := all[i]
 		change(&e)
@@ -167,7 +167,7 @@ type contract struct {
 	skipped  map[string]int // what was not held, by why
 }
 
-func (c *contract) problem(e ghsynctest.Exchange, format string, args ...any) {
+func (c *contract) problem(e fakehub.Exchange, format string, args ...any) {
 	c.problems[fmt.Sprintf("%s %s -> %d: ", e.Method, e.URL, e.Status)+fmt.Sprintf(format, args...)]++
 }
 
@@ -224,7 +224,7 @@ func (t template) match(segments []string) (map[string]string, int) {
 	return params, fixed
 }
 
-func (c *contract) hold(t *testing.T, e ghsynctest.Exchange) {
+func (c *contract) hold(t *testing.T, e fakehub.Exchange) {
 	t.Helper()
 	u, err := url.Parse(e.URL)
 	if err != nil {
@@ -275,7 +275,7 @@ func (c *contract) hold(t *testing.T, e ghsynctest.Exchange) {
 
 // known reports what of a request GitHub would not look at: query parameters and members
 // of the body that it does not describe.
-func (c *contract) known(e ghsynctest.Exchange, u *url.URL, operation *openapi3.Operation) {
+func (c *contract) known(e fakehub.Exchange, u *url.URL, operation *openapi3.Operation) {
 	for name := range u.Query() {
 		if operation.Parameters.GetByInAndName("query", name) == nil {
 			c.problem(e, "the request: GitHub knows no parameter %s", name)
@@ -325,7 +325,7 @@ var undescribed = map[string]int{
 }
 
 // answer holds an answer of the fake against the description.
-func (c *contract) answer(t *testing.T, e ghsynctest.Exchange, in *openapi3filter.RequestValidationInput) {
+func (c *contract) answer(t *testing.T, e fakehub.Exchange, in *openapi3filter.RequestValidationInput) {
 	t.Helper()
 	listed := in.Route.Operation.Responses.Status(e.Status) != nil
 	if !listed && (slices.Contains(anywhere, e.Status) || undescribed[e.Method+" "+in.Route.Path] == e.Status) {

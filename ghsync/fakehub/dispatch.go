@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 import (
 	"bytes"
@@ -217,7 +217,7 @@ func (r reply) bytes() []byte {
 	}
 	data, err := json.Marshal(r.body)
 	if err != nil {
-		panic(fmt.Sprintf("ghsynctest: encode %T: %v", r.body, err))
+		panic(fmt.Sprintf("fakehub: encode %T: %v", r.body, err))
 	}
 	return data
 }

@@ -1,4 +1,4 @@
-// Package ghsynctest is a stateful stand-in for GitHub: an HTTP server that keeps
+// Package fakehub is a stateful stand-in for GitHub: an HTTP server that keeps
 // repositories, issues, comments, labels, pull requests, statuses and checks in
 // memory and answers the REST and GraphQL calls of a client with GitHub's own shapes,
 // status codes, headers and error bodies. Git data are real: each repository is a bare
@@ -64,4 +64,4 @@
 //	RateLimit       limit remaining used resetAt cost nodeCount
 //
 // With Options.NoGraphQL both addresses answer 404.
-package ghsynctest
+package fakehub

@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 // emitIssue tells hooks and the search of a change of an issue.
 func (s *Server) emitIssue(action string, i *issue, by *user, l *label) {

@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 import (
 	"net/http"
@@ -78,7 +78,7 @@ func Redirect(route string, status int, location string) Fault {
 func Refuse(route, class string) Fault {
 	f, known := refusals[class]
 	if !known {
-		panic("ghsynctest: unknown refusal " + class)
+		panic("fakehub: unknown refusal " + class)
 	}
 	f.Route, f.Times = route, 1
 	return f

@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"fmt"
@@ -15,20 +15,20 @@ const postComment = "POST .../issues/{number}/comments"
 func TestLostAnswerHasTakenEffectAndAResetHasNot(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c := as(t, s, "write")
 	path := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n)
 	body := map[string]any{"body": "x"}
 	for _, step := range []struct {
-		fault    ghsynctest.Fault
+		fault    fakehub.Fault
 		status   int // 0 is a cut connection
 		comments int
 	}{
-		{ghsynctest.ResetBefore(postComment), 0, 0},
-		{ghsynctest.LoseResponse(postComment), 0, 1},
-		{ghsynctest.AppliedBut5xx(postComment, 502), 502, 2},
-		{ghsynctest.Unavailable(postComment, 503, 1), 503, 2},
-		{ghsynctest.Fault{}, 201, 3},
+		{fakehub.ResetBefore(postComment), 0, 0},
+		{fakehub.LoseResponse(postComment), 0, 1},
+		{fakehub.AppliedBut5xx(postComment, 502), 502, 2},
+		{fakehub.Unavailable(postComment, 503, 1), 503, 2},
+		{fakehub.Fault{}, 201, 3},
 	} {
 		s.Heal()
 		if step.status != 201 {
@@ -48,18 +48,18 @@ func TestLimitsComeInEachForm(t *testing.T) {
 	c := as(t, s, "write")
 	reset := time.Now().Add(time.Hour)
 	for _, step := range []struct {
-		fault        ghsynctest.Fault
+		fault        fakehub.Fault
 		status       int
 		header, want string
 		text         string
 	}{
-		{ghsynctest.RetryAfter("", 429, 7*time.Second), 429, "Retry-After", "7", "secondary rate limit"},
-		{ghsynctest.RetryAfter("", 403, 7*time.Second), 403, "Retry-After", "7", "secondary rate limit"},
-		{ghsynctest.Exhausted("", 403, reset), 403, "X-RateLimit-Remaining", "0", "API rate limit exceeded"},
-		{ghsynctest.Exhausted("", 429, reset), 429, "X-RateLimit-Reset", fmt.Sprint(reset.Unix()), "API rate limit exceeded"},
-		{ghsynctest.Secondary("", 403), 403, "Retry-After", "", "secondary rate limit"},
-		{ghsynctest.BareLimit(""), 429, "Retry-After", "", "Too Many Requests"},
-		{ghsynctest.TooQuickly(""), 403, "Retry-After", "", "submitted too quickly"},
+		{fakehub.RetryAfter("", 429, 7*time.Second), 429, "Retry-After", "7", "secondary rate limit"},
+		{fakehub.RetryAfter("", 403, 7*time.Second), 403, "Retry-After", "7", "secondary rate limit"},
+		{fakehub.Exhausted("", 403, reset), 403, "X-RateLimit-Remaining", "0", "API rate limit exceeded"},
+		{fakehub.Exhausted("", 429, reset), 429, "X-RateLimit-Reset", fmt.Sprint(reset.Unix()), "API rate limit exceeded"},
+		{fakehub.Secondary("", 403), 403, "Retry-After", "", "secondary rate limit"},
+		{fakehub.BareLimit(""), 429, "Retry-After", "", "Too Many Requests"},
+		{fakehub.TooQuickly(""), 403, "Retry-After", "", "submitted too quickly"},
 	} {
 		s.Heal()
 		s.Inject(step.fault)
@@ -74,12 +74,12 @@ func TestLimitsComeInEachForm(t *testing.T) {
 
 func TestListsAndReadsLagBehind(t *testing.T) {
 	clock := newClock()
-	s := world(t, func(o *ghsynctest.Options) { o.Now = clock.now })
+	s := world(t, func(o *fakehub.Options) { o.Now = clock.now })
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	clock.advance(time.Minute)
-	s.Inject(ghsynctest.StaleLists("GET .../issues/{number}/comments", 30*time.Second))
-	s.Inject(ghsynctest.LateRead("GET .../issues/comments/{id}", 5*time.Second))
+	s.Inject(fakehub.StaleLists("GET .../issues/{number}/comments", 30*time.Second))
+	s.Inject(fakehub.LateRead("GET .../issues/comments/{id}", 5*time.Second))
 	id := r.Comment(n, "x", "read")
 	c := as(t, s, "write")
 	list, one := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n), fmt.Sprintf("/repos/octo/widgets/issues/comments/%d", id)
@@ -93,7 +93,7 @@ func TestListsAndReadsLagBehind(t *testing.T) {
 
 func TestFaultsHitTheRequestsTheySelect(t *testing.T) {
 	s := world(t)
-	s.Inject(ghsynctest.Fault{Route: "GET /user", From: 2, Times: 2, Status: 500, Actor: "write"})
+	s.Inject(fakehub.Fault{Route: "GET /user", From: 2, Times: 2, Status: 500, Actor: "write"})
 	c := as(t, s, "write")
 	var got []string
 	for range 5 {
@@ -107,8 +107,8 @@ func TestFaultsHitTheRequestsTheySelect(t *testing.T) {
 
 func TestProbableFaultsFollowTheSeed(t *testing.T) {
 	run := func(seed uint64) string {
-		s := world(t, func(o *ghsynctest.Options) { o.Seed = seed })
-		s.Inject(ghsynctest.Fault{Status: 502, Probability: 0.5})
+		s := world(t, func(o *fakehub.Options) { o.Seed = seed })
+		s.Inject(fakehub.Fault{Status: 502, Probability: 0.5})
 		c := as(t, s, "write")
 		var b strings.Builder
 		for range 40 {
@@ -126,12 +126,12 @@ func TestProbableFaultsFollowTheSeed(t *testing.T) {
 func TestBodiesAreCutOrSlow(t *testing.T) {
 	s := world(t)
 	c := as(t, s, "write")
-	s.Inject(ghsynctest.Fault{Route: "GET /user", Times: 1, CutAfter: 10})
+	s.Inject(fakehub.Fault{Route: "GET /user", Times: 1, CutAfter: 10})
 	if got := c.try("GET", "/user", nil); got.err == nil || len(got.raw) != 10 {
 		t.Errorf("got %d bytes, %v", len(got.raw), got.err)
 	}
 	const wait = 30 * time.Millisecond
-	s.Inject(ghsynctest.Fault{Route: "GET /user", Times: 1, Slow: wait})
+	s.Inject(fakehub.Fault{Route: "GET /user", Times: 1, Slow: wait})
 	began := time.Now()
 	c.want(200, "GET", "/user", nil)
 	if took := time.Since(began); took < wait {
@@ -151,23 +151,23 @@ func TestRefusalsCarryTheirClass(t *testing.T) {
 		"draft_unsupported": {422, "Draft pull requests are not supported"}, "gone": {410, "deleted"}, "legal": {451, "blocked"},
 	} {
 		s.Heal()
-		s.Inject(ghsynctest.Refuse("", class))
+		s.Inject(fakehub.Refuse("", class))
 		got := c.want(want.status, "GET", "/user", nil)
 		if !strings.Contains(got.raw, want.text) {
 			t.Errorf("%s: %s", class, got.raw)
 		}
 	}
 	s.Heal()
-	s.Inject(ghsynctest.Redirect("GET /user", http.StatusMovedPermanently, "http://elsewhere.example.com/user"))
+	s.Inject(fakehub.Redirect("GET /user", http.StatusMovedPermanently, "http://elsewhere.example.com/user"))
 	equal(t, "Location", c.want(301, "GET", "/user", nil).header.Get("Location"), "http://elsewhere.example.com/user")
 }
 
 func TestSearchLagsAndFilters(t *testing.T) {
 	clock := newClock()
-	s := world(t, func(o *ghsynctest.Options) { o.Now, o.SearchLag = clock.now, time.Minute })
+	s := world(t, func(o *fakehub.Options) { o.Now, o.SearchLag = clock.now, time.Minute })
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
-	r.AddIssue(ghsynctest.IssueSpec{Title: "no label", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
+	r.AddIssue(fakehub.IssueSpec{Title: "no label", Author: "read"})
 	r.Label(n, "agentmux:quick", "write")
 	c := as(t, s, "write")
 	const q = `/search/issues?sort=created&order=asc&q=is:issue+is:open+label:%22agentmux%22,%22agentmux:quick%22+org:octo`

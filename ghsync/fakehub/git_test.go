@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"bytes"
@@ -72,15 +72,15 @@ func TestLeaseAndAtomicPushAreHonoured(t *testing.T) {
 func TestPushRulesRefuseWithGitHubsWords(t *testing.T) {
 	const ref = "refs/heads/agentmux/fix"
 	for name, c := range map[string]struct {
-		rule ghsynctest.PushRule
+		rule fakehub.PushRule
 		want []string
 	}{
-		"workflow":  {ghsynctest.WorkflowRule(ref, ".github/workflows/ci.yml"), []string{"without `workflows` permission"}},
-		"scope":     {ghsynctest.WorkflowScopeRule(ref, ".github/workflows/ci.yml"), []string{"without `workflow` scope"}},
-		"secret":    {ghsynctest.SecretRule(ref, "commit: abc path: key.txt:1"), []string{"remote: error: GH013", "path: key.txt:1"}},
-		"protected": {ghsynctest.ProtectedRule("refs/heads/agentmux/*"), []string{"remote: error: GH006", "[remote rejected]"}},
-		"ruleset":   {ghsynctest.RulesetRule(ref, "Changes must be made through a pull request."), []string{"GH013", "- Changes must"}},
-		"hidden":    {ghsynctest.HiddenRule(ref), []string{"deny updating a hidden ref"}},
+		"workflow":  {fakehub.WorkflowRule(ref, ".github/workflows/ci.yml"), []string{"without `workflows` permission"}},
+		"scope":     {fakehub.WorkflowScopeRule(ref, ".github/workflows/ci.yml"), []string{"without `workflow` scope"}},
+		"secret":    {fakehub.SecretRule(ref, "commit: abc path: key.txt:1"), []string{"remote: error: GH013", "path: key.txt:1"}},
+		"protected": {fakehub.ProtectedRule("refs/heads/agentmux/*"), []string{"remote: error: GH006", "[remote rejected]"}},
+		"ruleset":   {fakehub.RulesetRule(ref, "Changes must be made through a pull request."), []string{"GH013", "- Changes must"}},
+		"hidden":    {fakehub.HiddenRule(ref), []string{"deny updating a hidden ref"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := world(t)
@@ -116,9 +116,9 @@ func TestRepositoryIsImportedFromADirectory(t *testing.T) {
 	}
 	mustGit(t, dir, "add", ".")
 	mustGit(t, dir, "commit", "-q", "-m", "first")
-	s := ghsynctest.Start(t, ghsynctest.Options{
-		Users: []ghsynctest.UserSpec{{Login: "boss", Token: "given-token", Roles: map[string]ghsynctest.Role{"demo/app": "admin"}}},
-		Repos: []ghsynctest.RepoSpec{{Owner: "demo", Name: "app", Source: dir, DefaultBranch: "trunk", Private: true}},
+	s := fakehub.Start(t, fakehub.Options{
+		Users: []fakehub.UserSpec{{Login: "boss", Token: "given-token", Roles: map[string]fakehub.Role{"demo/app": "admin"}}},
+		Repos: []fakehub.RepoSpec{{Owner: "demo", Name: "app", Source: dir, DefaultBranch: "trunk", Private: true}},
 	})
 	clone := t.TempDir()
 	mustGit(t, clone, "clone", "-q", remote(s, "demo/app", "given-token"), "app")
@@ -130,13 +130,13 @@ func TestRepositoryIsImportedFromADirectory(t *testing.T) {
 func TestLostPushHasTakenEffect(t *testing.T) {
 	s := world(t)
 	dir := checkout(t, s, "write", "fix")
-	s.Inject(ghsynctest.Fault{Route: "GIT push", Drop: ghsynctest.AfterApplying}) // curl tries a second time
+	s.Inject(fakehub.Fault{Route: "GIT push", Drop: fakehub.AfterApplying}) // curl tries a second time
 	if out, err := git(t, dir, "push", "origin", "fix"); err == nil {
 		t.Errorf("the answer was not lost: %s", out)
 	}
 	equal(t, "branch", s.Repo(widgets).Refs()["refs/heads/fix"], mustGit(t, dir, "rev-parse", "HEAD"))
 	s.Heal()
-	s.Inject(ghsynctest.Fault{Route: "GIT push", Drop: ghsynctest.BeforeApplying})
+	s.Inject(fakehub.Fault{Route: "GIT push", Drop: fakehub.BeforeApplying})
 	if out, err := git(t, dir, "push", "origin", "fix:refs/heads/second"); err == nil {
 		t.Errorf("the connection was not reset: %s", out)
 	}
@@ -151,8 +151,8 @@ func TestServeRunsUntilItsContextEnds(t *testing.T) {
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- ghsynctest.Serve(ctx, ghsynctest.Options{
-			Root: root, Users: []ghsynctest.UserSpec{{Login: "boss", Token: "tok"}},
+		ended <- fakehub.Serve(ctx, fakehub.Options{
+			Root: root, Users: []fakehub.UserSpec{{Login: "boss", Token: "tok"}},
 		}, in)
 	}()
 	line := make([]byte, 100)

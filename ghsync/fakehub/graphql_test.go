@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"fmt"
@@ -42,9 +42,9 @@ func gateVariables(number int) map[string]any {
 
 func TestGateQueryTellsWhoLabelled(t *testing.T) {
 	s := world(t)
-	s.AddUser(ghsynctest.UserSpec{Login: "helper[bot]", Type: "Bot"})
+	s.AddUser(fakehub.UserSpec{Login: "helper[bot]", Type: "Bot"})
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "old", Body: "b", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "old", Body: "b", Author: "read"})
 	r.Label(n, "agentmux", "helper[bot]")
 	r.Unlabel(n, "agentmux", "write")
 	r.Label(n, "agentmux", "write")
@@ -80,7 +80,7 @@ func TestGateQueryTellsWhoLabelled(t *testing.T) {
 func TestGraphQLRefusesWhatTheSchemaDoesNotHave(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	r.Label(n, "a", "write")
 	c := as(t, s, "write")
 	issue := func(fields string) string {
@@ -114,7 +114,7 @@ func TestGraphQLRefusesWhatTheSchemaDoesNotHave(t *testing.T) {
 func TestMarkReadyEndsTheDraft(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
+	r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
 	c := as(t, s, "write")
 	id := c.want(201, "POST", "/repos/octo/widgets/pulls", pullBody("fix", true)).str("node_id")
 	const ready = `mutation MarkReady($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft number } } }`
@@ -133,7 +133,7 @@ func TestMarkReadyEndsTheDraft(t *testing.T) {
 func TestRequiredChecksAreMarked(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	sha := r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
+	sha := r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
 	c := as(t, s, "write")
 	n := c.want(201, "POST", "/repos/octo/widgets/pulls", pullBody("fix", true)).num("number")
 	const checks = `query RequiredChecks($number: Int!) { repository(owner: "octo", name: "widgets") { pullRequest(number: $number) {
@@ -147,7 +147,7 @@ func TestRequiredChecksAreMarked(t *testing.T) {
 	empty := c.query(s.GraphQL(), checks, vars)
 	equal(t, "no rollup", empty.get(commit+"statusCheckRollup"), any(nil))
 	equal(t, "oid", empty.str(commit+"oid"), sha)
-	r.AddCheck(sha, ghsynctest.CheckSpec{Name: "build", Conclusion: "failure"})
+	r.AddCheck(sha, fakehub.CheckSpec{Name: "build", Conclusion: "failure"})
 	r.AddStatus(sha, "lint", "success", "admin")
 	r.Require("build")
 	got := c.query(s.GraphQL(), checks, vars)
@@ -169,7 +169,7 @@ func TestViewerOfEachKindOfToken(t *testing.T) {
 }
 
 func TestServerWithoutGraphQL(t *testing.T) {
-	s := world(t, func(o *ghsynctest.Options) { o.NoGraphQL = true; o.Enterprise = true })
+	s := world(t, func(o *fakehub.Options) { o.NoGraphQL = true; o.Enterprise = true })
 	c := as(t, s, "write")
 	c.want(404, "POST", s.GraphQL(), map[string]any{"query": "{viewer{login}}"})
 	got := c.want(200, "GET", "/user", nil)

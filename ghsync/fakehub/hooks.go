@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 import (
 	"bytes"
@@ -120,7 +120,7 @@ func (s *Server) emit(r *repo, event, action string, payload obj) {
 	}
 	data, err := json.Marshal(body)
 	if err != nil {
-		panic(fmt.Sprintf("ghsynctest: encode a delivery: %v", err))
+		panic(fmt.Sprintf("fakehub: encode a delivery: %v", err))
 	}
 	for _, t := range s.hooks {
 		d := delivery{id: fmt.Sprintf("%08x-0000-4000-8000-%012x", s.newID(), s.rand.Uint32()), event: event, body: data}
@@ -203,7 +203,7 @@ func (t *hookTarget) send(d delivery) int {
 		secret += "x"
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "GitHub-Hookshot/ghsynctest")
+	req.Header.Set("User-Agent", "GitHub-Hookshot/fakehub")
 	req.Header.Set("X-GitHub-Event", d.event)
 	req.Header.Set("X-GitHub-Delivery", d.id)
 	req.Header.Set("X-Hub-Signature", "sha1="+sign(sha1.New, secret, d.body))

@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"context"
@@ -46,11 +46,11 @@ func listener(t *testing.T, secret string) (url string, got chan string) {
 }
 
 // deliver writes comments under a plan and returns what arrived.
-func deliver(t *testing.T, spec ghsynctest.HookSpec, comments string) []string {
+func deliver(t *testing.T, spec fakehub.HookSpec, comments string) []string {
 	t.Helper()
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	url, got := listener(t, "sixteen characters")
 	spec.URL, spec.Secret = url, "sixteen characters"
 	s.SendHooks(spec)
@@ -71,7 +71,7 @@ func deliver(t *testing.T, spec ghsynctest.HookSpec, comments string) []string {
 }
 
 func TestHooksAreSignedAndInOrder(t *testing.T) {
-	got := deliver(t, ghsynctest.HookSpec{}, "abc")
+	got := deliver(t, fakehub.HookSpec{}, "abc")
 	want := []string{"issue_comment created a good", "issue_comment created b good", "issue_comment created c good"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
@@ -80,17 +80,17 @@ func TestHooksAreSignedAndInOrder(t *testing.T) {
 
 func TestHooksGetLostDoubledShuffledAndForged(t *testing.T) {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
-	if got := deliver(t, ghsynctest.HookSpec{Drop: 1}, letters); len(got) != 0 {
+	if got := deliver(t, fakehub.HookSpec{Drop: 1}, letters); len(got) != 0 {
 		t.Errorf("none lost: %q", got)
 	}
-	if got := deliver(t, ghsynctest.HookSpec{Double: 1}, letters); len(got) != 2*len(letters) {
+	if got := deliver(t, fakehub.HookSpec{Double: 1}, letters); len(got) != 2*len(letters) {
 		t.Errorf("%d deliveries", len(got))
 	}
-	shuffled := deliver(t, ghsynctest.HookSpec{Window: 8}, letters)
+	shuffled := deliver(t, fakehub.HookSpec{Window: 8}, letters)
 	if len(shuffled) != len(letters) || slices.IsSorted(shuffled) {
 		t.Errorf("in order: %q", shuffled)
 	}
-	for what, spec := range map[string]ghsynctest.HookSpec{"bad": {BadSignature: 1}, "none": {SHA1Only: true}} {
+	for what, spec := range map[string]fakehub.HookSpec{"bad": {BadSignature: 1}, "none": {SHA1Only: true}} {
 		for _, line := range deliver(t, spec, "ab") {
 			if !strings.HasSuffix(line, what) {
 				t.Errorf("%s: %q", what, line)
@@ -102,9 +102,9 @@ func TestHooksGetLostDoubledShuffledAndForged(t *testing.T) {
 func TestHooksTellOfLabelsPullsAndPushes(t *testing.T) {
 	s := world(t)
 	url, got := listener(t, "sixteen characters")
-	s.SendHooks(ghsynctest.HookSpec{URL: url, Secret: "sixteen characters"})
+	s.SendHooks(fakehub.HookSpec{URL: url, Secret: "sixteen characters"})
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	r.Label(n, "agentmux", "write")
 	dir := checkout(t, s, "write", "fix")
 	mustGit(t, dir, "push", "-q", "origin", "fix")

@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ func TestRepositoryIsFoundByNameAndID(t *testing.T) {
 }
 
 func TestPrivateRepositoryIsInvisibleWithoutRole(t *testing.T) {
-	s := world(t, func(o *ghsynctest.Options) { o.Repos[0].Private = true })
+	s := world(t, func(o *fakehub.Options) { o.Repos[0].Private = true })
 	as(t, s, "read").want(200, "GET", "/repos/octo/widgets", nil)
 	as(t, s, "none").want(404, "GET", "/repos/octo/widgets", nil)
 	as(t, s, "").want(404, "GET", "/repos/octo/widgets/issues", nil)
@@ -42,7 +42,7 @@ func TestWrongTokenIsRefused(t *testing.T) {
 
 func TestPermissionEndpointTellsRolesApart(t *testing.T) {
 	s := world(t)
-	s.AddUser(ghsynctest.UserSpec{Login: "ops", Roles: map[string]ghsynctest.Role{widgets: "ci-ops:write"}})
+	s.AddUser(fakehub.UserSpec{Login: "ops", Roles: map[string]fakehub.Role{widgets: "ci-ops:write"}})
 	c := as(t, s, "write")
 	for login, want := range map[string][2]string{
 		"admin": {"admin", "admin"}, "maintain": {"write", "maintain"}, "write": {"write", "write"},
@@ -61,7 +61,7 @@ func TestPermissionEndpointTellsRolesApart(t *testing.T) {
 func TestIssueLifeIsVisibleInItsTimeline(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "retry", Body: "please", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "retry", Body: "please", Author: "read"})
 	c := as(t, s, "write")
 	path := fmt.Sprintf("/repos/octo/widgets/issues/%d", n)
 	c.want(200, "POST", path+"/labels", map[string]any{"labels": []string{"agentmux", "agentmux:quick"}})
@@ -85,7 +85,7 @@ func TestIssueLifeIsVisibleInItsTimeline(t *testing.T) {
 func TestIssuesAreWrittenOnlyByThoseWhoMay(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	path := fmt.Sprintf("/repos/octo/widgets/issues/%d", n)
 	label := map[string]any{"labels": []string{"known"}}
 	r.AddLabel("known")
@@ -106,7 +106,7 @@ func TestIssuesAreWrittenOnlyByThoseWhoMay(t *testing.T) {
 
 func TestLimitsOfText(t *testing.T) {
 	s := world(t)
-	n := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := s.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c := as(t, s, "write")
 	comments := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n)
 	c.want(201, "POST", comments, map[string]any{"body": strings.Repeat("ä", 65536)})
@@ -124,7 +124,7 @@ func TestLimitsOfText(t *testing.T) {
 func TestPagesAreLinked(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	for i := range 5 {
 		r.Comment(n, fmt.Sprint("c", i), "read")
 	}
@@ -149,7 +149,7 @@ func TestPagesAreLinked(t *testing.T) {
 func TestReactionsAreKeptOncePerAccount(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	id := r.Comment(r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"}), "/agentmux", "write")
+	id := r.Comment(r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"}), "/agentmux", "write")
 	c := as(t, s, "write")
 	path := fmt.Sprintf("/repos/octo/widgets/issues/comments/%d/reactions", id)
 	first := c.want(201, "POST", path, map[string]any{"content": "eyes"})
@@ -163,7 +163,7 @@ func TestReactionsAreKeptOncePerAccount(t *testing.T) {
 func TestLockedIssueTakesNoCommentOfApps(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	r.Lock(n, true)
 	path := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n)
 	body := map[string]any{"body": "x"}
@@ -179,13 +179,13 @@ func TestLockedIssueTakesNoCommentOfApps(t *testing.T) {
 
 func TestGoneAndMovedThings(t *testing.T) {
 	s := world(t)
-	if err := s.AddRepo(ghsynctest.RepoSpec{Owner: "octo", Name: "gadgets"}); err != nil {
+	if err := s.AddRepo(fakehub.RepoSpec{Owner: "octo", Name: "gadgets"}); err != nil {
 		t.Fatal(err)
 	}
 	r := s.Repo(widgets)
 	c := as(t, s, "write")
-	deleted := r.AddIssue(ghsynctest.IssueSpec{Title: "a", Author: "read"})
-	moved := r.AddIssue(ghsynctest.IssueSpec{Title: "b", Author: "read"})
+	deleted := r.AddIssue(fakehub.IssueSpec{Title: "a", Author: "read"})
+	moved := r.AddIssue(fakehub.IssueSpec{Title: "b", Author: "read"})
 	r.DeleteIssue(deleted)
 	there := r.Transfer(moved, "octo/gadgets")
 	c.want(410, "GET", fmt.Sprintf("/repos/octo/widgets/issues/%d", deleted), nil)

@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ func (c *clock) advance(d time.Duration) { c.at <- (<-c.at).Add(d) }
 func TestUnchangedAnswerIsNotCounted(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c := as(t, s, "write")
 	const path = "/repos/octo/widgets/issues?state=all"
 	first := c.want(200, "GET", path, nil)
@@ -49,7 +49,7 @@ func TestUnchangedAnswerIsNotCounted(t *testing.T) {
 
 func TestLimitRunsOutAndComesBack(t *testing.T) {
 	clock := newClock()
-	s := world(t, func(o *ghsynctest.Options) { o.Now = clock.now })
+	s := world(t, func(o *fakehub.Options) { o.Now = clock.now })
 	c := as(t, s, "write")
 	s.SetRemaining("write", "core", 1)
 	last := c.want(200, "GET", "/user", nil)
@@ -65,7 +65,7 @@ func TestLimitRunsOutAndComesBack(t *testing.T) {
 func TestLogListsAppliedWrites(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c := as(t, s, "write")
 	path := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n)
 	body := "text\n<!-- agentmux session=s1 kind=status seq=3 -->"
@@ -82,11 +82,11 @@ func TestLogListsAppliedWrites(t *testing.T) {
 }
 
 // broken is a server whose invariants may be broken.
-func broken(t *testing.T) *ghsynctest.Server {
+func broken(t *testing.T) *fakehub.Server {
 	t.Helper()
-	s, err := ghsynctest.New(ghsynctest.Options{
-		Users: []ghsynctest.UserSpec{{Login: "bot", Roles: map[string]ghsynctest.Role{widgets: "write"}}, {Login: "other"}},
-		Repos: []ghsynctest.RepoSpec{{Owner: "octo", Name: "widgets"}},
+	s, err := fakehub.New(fakehub.Options{
+		Users: []fakehub.UserSpec{{Login: "bot", Roles: map[string]fakehub.Role{widgets: "write"}}, {Login: "other"}},
+		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -99,9 +99,9 @@ func TestBudgetsAreHeld(t *testing.T) {
 	s := broken(t)
 	as(t, s, "bot").want(200, "GET", "/user", nil)
 	spy := &recorder{}
-	s.AssertBudget(spy, "bot", ghsynctest.Budget{Requests: 1})
+	s.AssertBudget(spy, "bot", fakehub.Budget{Requests: 1})
 	equal(t, "within", len(spy.errors), 0)
-	s.AssertBudget(spy, "bot", ghsynctest.Budget{})
+	s.AssertBudget(spy, "bot", fakehub.Budget{})
 	equal(t, "beyond", len(spy.errors), 1)
 }
 
@@ -109,7 +109,7 @@ func TestCheckFindsTwinsAndLeaks(t *testing.T) {
 	s := broken(t)
 	clone := checkout(t, s, "bot", "plain")
 	r := s.Repo(widgets)
-	n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "bot"})
+	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "bot"})
 	mark := func(kind string, seq int, part string) string {
 		return fmt.Sprintf("x\n<!-- agentmux session=s kind=%s seq=%d%s -->", kind, seq, part)
 	}
@@ -132,7 +132,7 @@ func TestCheckFindsTwinsAndLeaks(t *testing.T) {
 		{"I3", func() { r.Comment(n, mark("verdict", 9, ""), "bot") }},
 		{"I2", func() {
 			for _, branch := range []string{"a", "b"} {
-				r.Commit(ghsynctest.CommitSpec{Branch: branch, Message: "m\n\nAgentmux-Session: s\n", Files: map[string]string{branch: "x"}})
+				r.Commit(fakehub.CommitSpec{Branch: branch, Message: "m\n\nAgentmux-Session: s\n", Files: map[string]string{branch: "x"}})
 			}
 		}},
 		{"I2", func() {
@@ -154,7 +154,7 @@ func TestCheckFindsTwinsAndLeaks(t *testing.T) {
 			c.head["X-Note"] = "it is hunter2-canary"
 			c.want(200, "GET", "/user", nil)
 		}},
-		{"I7", func() { r.Commit(ghsynctest.CommitSpec{Message: "m", Files: map[string]string{"k": "hunter2-canary"}}) }},
+		{"I7", func() { r.Commit(fakehub.CommitSpec{Message: "m", Files: map[string]string{"k": "hunter2-canary"}}) }},
 	} {
 		before := len(s.Problems())
 		step.do()
@@ -180,8 +180,8 @@ func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...
 
 func TestContentLimitsRefuseTheEightyFirstWriteOfAMinute(t *testing.T) {
 	clock := newClock()
-	s := world(t, func(o *ghsynctest.Options) { o.Now, o.ContentLimits = clock.now, true })
-	n := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	s := world(t, func(o *fakehub.Options) { o.Now, o.ContentLimits = clock.now, true })
+	n := s.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c := as(t, s, "write")
 	path := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n)
 	body := map[string]any{"body": "x"}

@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 import (
 	"fmt"
@@ -108,7 +108,7 @@ func (r Role) rank() int {
 			return i
 		}
 	}
-	panic(fmt.Sprintf("ghsynctest: unknown role %q", r))
+	panic(fmt.Sprintf("fakehub: unknown role %q", r))
 }
 
 func (r Role) atLeast(other Role) bool { return r.rank() >= other.rank() }

@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"testing"
@@ -10,10 +10,10 @@ func TestPicturesOfTheSameHistoryAreEqual(t *testing.T) {
 	play := func(text string, extra ...string) string {
 		s := world(t)
 		for _, login := range extra {
-			s.AddUser(ghsynctest.UserSpec{Login: login}) // shifts all ids
+			s.AddUser(fakehub.UserSpec{Login: login}) // shifts all ids
 		}
 		r := s.Repo(widgets)
-		n := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Body: "b", Author: "read"})
+		n := r.AddIssue(fakehub.IssueSpec{Title: "t", Body: "b", Author: "read"})
 		r.Label(n, "one", "write")
 		r.Comment(n, text, "write")
 		return r.Picture()

@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ func TestPullRequestFollowsThePushedBranch(t *testing.T) {
 	s := world(t)
 	c := as(t, s, "write")
 	dir := checkout(t, s, "write", "fix")
-	asked := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	asked := s.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	const pulls = "/repos/octo/widgets/pulls"
 	none := c.want(422, "POST", pulls, pullBody("fix", true))
 	equal(t, "head unknown", none.str("errors.0.field"), "head")
@@ -49,8 +49,8 @@ func TestPullRequestFollowsThePushedBranch(t *testing.T) {
 func TestPullRequestIsAnIssueToo(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	first := r.AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
-	r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
+	first := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
+	r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
 	c := as(t, s, "write")
 	n := c.want(201, "POST", "/repos/octo/widgets/pulls", pullBody("fix", false)).num("number")
 	equal(t, "number", n, int64(first+1))
@@ -62,9 +62,9 @@ func TestPullRequestIsAnIssueToo(t *testing.T) {
 }
 
 func TestPullRequestRefusals(t *testing.T) {
-	s := world(t, func(o *ghsynctest.Options) { o.Repos[0].NoDrafts = true })
+	s := world(t, func(o *fakehub.Options) { o.Repos[0].NoDrafts = true })
 	r := s.Repo(widgets)
-	r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
+	r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
 	const pulls = "/repos/octo/widgets/pulls"
 	draft := as(t, s, "write").want(422, "POST", pulls, pullBody("fix", true))
 	equal(t, "draft", draft.str("message"), "Draft pull requests are not supported in this repository.")
@@ -83,7 +83,7 @@ func TestPullRequestRefusals(t *testing.T) {
 func TestAuthorCannotReview(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
+	r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a.txt": "x"}})
 	c := as(t, s, "write")
 	n := c.want(201, "POST", "/repos/octo/widgets/pulls", pullBody("fix", false)).num("number")
 	path := fmt.Sprintf("/repos/octo/widgets/pulls/%d", n)
@@ -111,7 +111,7 @@ func TestStatusesAndChecks(t *testing.T) {
 	equal(t, "combined", combined.str("state"), "success")
 	equal(t, "count", combined.num("total_count"), int64(1))
 	equal(t, "newest", c.want(200, "GET", "/repos/octo/widgets/commits/"+sha+"/statuses", nil).str("0.description"), "passed")
-	r.AddCheck(sha, ghsynctest.CheckSpec{Name: "ci", Conclusion: "failure", Summary: "broke"})
+	r.AddCheck(sha, fakehub.CheckSpec{Name: "ci", Conclusion: "failure", Summary: "broke"})
 	checks := c.want(200, "GET", "/repos/octo/widgets/commits/main/check-runs", nil)
 	equal(t, "conclusion", checks.str("check_runs.0.conclusion"), "failure")
 }
@@ -119,9 +119,9 @@ func TestStatusesAndChecks(t *testing.T) {
 func TestCompareCountsBothSides(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
-	r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "one", Files: map[string]string{"a.txt": "x"}})
-	r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "two", Files: map[string]string{"a.txt": "y"}})
-	r.Commit(ghsynctest.CommitSpec{Branch: "main", Message: "other", Files: map[string]string{"b.txt": "z"}})
+	r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "one", Files: map[string]string{"a.txt": "x"}})
+	r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "two", Files: map[string]string{"a.txt": "y"}})
+	r.Commit(fakehub.CommitSpec{Branch: "main", Message: "other", Files: map[string]string{"b.txt": "z"}})
 	got := as(t, s, "read").want(200, "GET", "/repos/octo/widgets/compare/main...fix", nil)
 	equal(t, "status", got.str("status"), "diverged")
 	equal(t, "ahead", got.num("ahead_by"), int64(2))

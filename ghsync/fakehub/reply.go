@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 import (
 	"net/http"

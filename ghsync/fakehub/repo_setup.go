@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func (s *Server) Repo(name string) *Repo {
 	defer s.mu.Unlock()
 	r := s.names[key(name)]
 	if r == nil {
-		panic("ghsynctest: no repository " + name)
+		panic("fakehub: no repository " + name)
 	}
 	return &Repo{s: s, r: r}
 }
@@ -34,7 +34,7 @@ func (h *Repo) locked(fn func()) {
 func (h *Repo) issue(number int) *issue {
 	i := h.r.issues[number]
 	if i == nil {
-		panic(fmt.Sprintf("ghsynctest: no issue %d in %s", number, h.r.fullName()))
+		panic(fmt.Sprintf("fakehub: no issue %d in %s", number, h.r.fullName()))
 	}
 	return i
 }
@@ -47,7 +47,7 @@ func (h *Repo) comment(id int64) *comment {
 			}
 		}
 	}
-	panic(fmt.Sprintf("ghsynctest: no comment %d in %s", id, h.r.fullName()))
+	panic(fmt.Sprintf("fakehub: no comment %d in %s", id, h.r.fullName()))
 }
 
 // ID is the number of the repository.
@@ -166,7 +166,7 @@ func (h *Repo) Review(number int, actor, state, body string) (id int64) {
 func (h *Repo) Merge(number int, actor string) {
 	h.locked(func() {
 		if err := h.s.merge(h.issue(number), h.s.user(actor)); err != nil {
-			panic(fmt.Sprintf("ghsynctest: merge %d: %v", number, err))
+			panic(fmt.Sprintf("fakehub: merge %d: %v", number, err))
 		}
 	})
 }
@@ -179,7 +179,7 @@ func (h *Repo) Commit(spec CommitSpec) (sha string) {
 		}
 		var err error
 		if sha, err = h.s.commit(h.r, spec, h.s.now()); err != nil {
-			panic("ghsynctest: " + err.Error())
+			panic("fakehub: " + err.Error())
 		}
 		h.s.branchMoved(h.r, "refs/heads/"+spec.Branch, nil)
 	})
@@ -194,7 +194,7 @@ func (h *Repo) DeleteBranch(name string) {
 			err = h.s.readRefs(h.r)
 		}
 		if err != nil {
-			panic("ghsynctest: " + err.Error())
+			panic("fakehub: " + err.Error())
 		}
 		h.s.branchMoved(h.r, "refs/heads/"+name, nil)
 	})
@@ -208,7 +208,7 @@ func (h *Repo) RenameDefault(name string) {
 			{"update-ref", to, "refs/heads/" + old}, {"symbolic-ref", "HEAD", to}, {"update-ref", "-d", "refs/heads/" + old},
 		} {
 			if _, err := h.s.git(h.r.dir, nil, args...); err != nil {
-				panic("ghsynctest: " + err.Error())
+				panic("fakehub: " + err.Error())
 			}
 		}
 		h.r.defaultBranch = name
@@ -218,7 +218,7 @@ func (h *Repo) RenameDefault(name string) {
 			}
 		}
 		if err := h.s.readRefs(h.r); err != nil {
-			panic("ghsynctest: " + err.Error())
+			panic("fakehub: " + err.Error())
 		}
 	})
 }

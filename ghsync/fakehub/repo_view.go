@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 import (
 	"fmt"
@@ -145,7 +145,7 @@ func (h *Repo) Picture() string {
 func (h *Repo) Refs() (refs map[string]string) {
 	h.locked(func() {
 		if err := h.s.readRefs(h.r); err != nil {
-			panic("ghsynctest: " + err.Error())
+			panic("fakehub: " + err.Error())
 		}
 		refs = maps.Clone(h.r.refs)
 	})

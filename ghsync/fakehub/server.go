@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 import (
 	"context"
@@ -83,7 +83,7 @@ func New(opt Options) (*Server, error) {
 // prepare makes the root, the accounts and the repositories, and opens the port.
 func (s *Server) prepare() error {
 	if s.root == "" {
-		dir, err := os.MkdirTemp("", "ghsynctest")
+		dir, err := os.MkdirTemp("", "fakehub")
 		if err != nil {
 			return fmt.Errorf("make the root: %w", err)
 		}

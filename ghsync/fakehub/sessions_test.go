@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"fmt"
@@ -54,7 +54,7 @@ func TestCheckComparesSessionsWithTheirFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := broken(t)
-			n := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "bot"})
+			n := s.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "bot"})
 			root := t.TempDir()
 			dir := filepath.Join(root, "20261121-x")
 			s.Sessions(root)
@@ -104,7 +104,7 @@ func TestPushesAndPullRequestsOfSessionsHaveTheirEffects(t *testing.T) {
 	}
 	s.Sessions(root)
 	r := s.Repo(widgets)
-	r.Commit(ghsynctest.CommitSpec{Branch: "fix", Message: "m\n\nAgentmux-Session: 20261121-x\n", Files: map[string]string{"a": "x"}})
+	r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m\n\nAgentmux-Session: 20261121-x\n", Files: map[string]string{"a": "x"}})
 	open := func(head string) {
 		t.Helper()
 		as(t, s, "bot").want(201, "POST", "/repos/octo/widgets/pulls", map[string]any{

@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 import (
 	"encoding/json"
@@ -58,7 +58,7 @@ func (t traffic) note(c *call, out reply, applied bool) {
 		_, err = t.file.Write(append(line, '\n'))
 	}
 	if err != nil {
-		panic("ghsynctest: write the log of traffic: " + err.Error())
+		panic("fakehub: write the log of traffic: " + err.Error())
 	}
 }
 

@@ -1,4 +1,4 @@
-package ghsynctest_test
+package fakehub_test
 
 import (
 	"net/http"
@@ -9,12 +9,12 @@ import (
 
 func TestTrafficIsWrittenDown(t *testing.T) {
 	dir := t.TempDir()
-	t.Setenv(ghsynctest.TrafficVar, dir)
-	s := world(t, func(o *ghsynctest.Options) { o.Enterprise = true })
-	n := s.Repo(widgets).AddIssue(ghsynctest.IssueSpec{Title: "t", Author: "read"})
+	t.Setenv(fakehub.TrafficVar, dir)
+	s := world(t, func(o *fakehub.Options) { o.Enterprise = true })
+	n := s.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c := as(t, s, "write")
 	c.want(201, "POST", "/repos/octo/widgets/issues/1/comments", map[string]any{"body": "b"})
-	s.Inject(ghsynctest.Fault{Status: 502})
+	s.Inject(fakehub.Fault{Status: 502})
 	c.want(502, "GET", "/repos/octo/widgets/issues/1?x=y", nil)
 	if n != 1 {
 		t.Fatalf("issue %d", n)

@@ -1,4 +1,4 @@
-package ghsynctest
+package fakehub
 
 import (
 	"net/http"
@@ -11,7 +11,7 @@ func (s *Server) AddUser(spec UserSpec) string {
 	s.mu.Lock()
 	if s.users[key(spec.Login)] != nil {
 		s.mu.Unlock()
-		panic("ghsynctest: the account " + spec.Login + " is there already")
+		panic("fakehub: the account " + spec.Login + " is there already")
 	}
 	u := &user{id: s.newID(), login: spec.Login, name: spec.Name, kind: spec.Type, member: spec.Member}
 	if u.kind == "" {
@@ -39,7 +39,7 @@ func (s *Server) Token(login string) string {
 			return value
 		}
 	}
-	panic("ghsynctest: " + login + " has no token")
+	panic("fakehub: " + login + " has no token")
 }
 
 // UserID returns the number of the account.
@@ -93,7 +93,7 @@ func (s *Server) ActionsToken(repo string, perms map[string]string, life time.Du
 func (s *Server) user(login string) *user {
 	u := s.users[key(login)]
 	if u == nil {
-		panic("ghsynctest: no account " + login)
+		panic("fakehub: no account " + login)
 	}
 	return u
 }

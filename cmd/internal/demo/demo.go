@@ -97,14 +97,14 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		_, _ = io.Copy(io.Discard, reader)
 		stop()
 	}()
-	return ghsynctest.Serve(ctx, ghsynctest.Options{
-		Users: []ghsynctest.UserSpec{
-			{Login: maintainer, Name: "Mia", Token: t.Maintainer, Roles: map[string]ghsynctest.Role{s.name(): ghsynctest.Admin}},
-			{Login: account, Name: "Robo", Token: t.Account, Roles: map[string]ghsynctest.Role{s.name(): ghsynctest.Write}},
+	return fakehub.Serve(ctx, fakehub.Options{
+		Users: []fakehub.UserSpec{
+			{Login: maintainer, Name: "Mia", Token: t.Maintainer, Roles: map[string]fakehub.Role{s.name(): fakehub.Admin}},
+			{Login: account, Name: "Robo", Token: t.Account, Roles: map[string]fakehub.Role{s.name(): fakehub.Write}},
 		},
-		Repos: []ghsynctest.RepoSpec{{
+		Repos: []fakehub.RepoSpec{{
 			Owner: s.Owner, Name: s.Repository,
-			Commits: []ghsynctest.CommitSpec{{Message: "Add invoice", Author: "Mia <mia@example.com>", Files: s.Files}},
+			Commits: []fakehub.CommitSpec{{Message: "Add invoice", Author: "Mia <mia@example.com>", Files: s.Files}},
 		}},
 	}, out)
 }
