@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentmux/agentmux/internal/sanitize"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
@@ -59,8 +58,8 @@ const notAvailable = "(not available)"
 func RenderBody(b Body) string {
 	marker := Marker{Session: b.Session, Kind: KindStatus, Seq: b.Seq}.String()
 	for room := 1 << 16; ; room /= 2 {
-		text := plainDirectives(b.render(room)) + "\n" + marker // it may become a commit's message
-		if units(text) <= maxCommentUnits || room < 64 {
+		text := PlainDirectives(b.render(room)) + "\n" + marker // it may become a commit's message
+		if Units(text) <= MaxUnits || room < 64 {
 			return text
 		}
 	}
@@ -68,7 +67,7 @@ func RenderBody(b Body) string {
 
 // render gives each part of foreign text at most room units.
 func (b Body) render(room int) string {
-	n := newNeutralizer(b.Server, b.Links)
+	n := NewNeutralizer(b.Server, b.Links)
 	var out []string
 	if line := b.lookLine(n); line != "" {
 		out = append(out, line)
@@ -78,18 +77,18 @@ func (b Body) render(room int) string {
 		out = append(out, "**The last review failed** and no fix round was left. A person decides what happens next.")
 	}
 	for _, note := range b.Notes {
-		out = append(out, n.inline(shorten(note, 1000)))
+		out = append(out, n.Inline(Shorten(note, 1000)))
 	}
 	out = append(out,
 		"## Initial Request\n"+b.request(room),
-		"## Summary\n"+orMissing(n.block(nested(n.clean(trim(b.Summary, room))))),
-		"## Plan Summary\n"+orMissing(n.block(nested(n.clean(trim(b.Plan, room))))),
+		"## Summary\n"+orMissing(n.Block(Nested(n.Clean(trim(b.Summary, room))))),
+		"## Plan Summary\n"+orMissing(n.Block(Nested(n.Clean(trim(b.Plan, room))))),
 		"## Review Verdict\n"+orMissing(b.verdicts(n)))
 	if len(b.Findings) > 0 {
 		out = append(out, "### Open findings\n"+b.findings(n, room))
 	}
 	if t := strings.TrimSpace(templateHint.ReplaceAllString(b.Template, "")); t != "" {
-		out = append(out, "---", n.block(trim(t, room)))
+		out = append(out, "---", n.Block(trim(t, room)))
 	}
 	if last := b.issueLine(); last != "" {
 		out = append(out, last)
@@ -100,14 +99,14 @@ func (b Body) render(room int) string {
 // lookReason says why some paths are named on top.
 const lookReason = "Such files run or steer programs where the repository is built, checked out or reviewed, and who approves the rest may not see that."
 
-func (b Body) lookLine(n neutralizer) string {
+func (b Body) lookLine(n Neutralizer) string {
 	if len(b.NeedsLook) == 0 {
 		return ""
 	}
 	const most = 20
 	var names []string
 	for _, path := range b.NeedsLook[:min(most, len(b.NeedsLook))] {
-		names = append(names, n.name(path))
+		names = append(names, n.Name(path))
 	}
 	more := ""
 	if rest := len(b.NeedsLook) - most; rest > 0 {
@@ -116,23 +115,13 @@ func (b Body) lookLine(n neutralizer) string {
 	return "**Needs a look:** " + strings.Join(names, ", ") + more + " changed.\n" + lookReason
 }
 
-// visible is a text that is no Markdown without the characters nobody sees.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && sanitize.Forbidden(r) {
-			return -1
-		}
-		return r
-	}, validText(text))
-}
-
 // request shows the text the session worked from as it was, which code fences keep inert.
 func (b Body) request(room int) string {
 	text := strings.TrimSpace(b.Request)
 	if text == "" {
 		return notAvailable
 	}
-	lines := codeBlock("text", strings.Split(trim(visible(text), room), "\n"))
+	lines := CodeBlock("text", strings.Split(trim(Visible(text), room), "\n"))
 	source := "Text"
 	if !b.RequestAt.IsZero() {
 		source += " of " + b.RequestAt.UTC().Format("2006-01-02 15:04") + " UTC"
@@ -141,7 +130,7 @@ func (b Body) request(room int) string {
 		source += ", sha256 `" + short(b.Digest, 12) + "`"
 	}
 	if b.Asker != "" {
-		source += ", asked by " + codeSpan(b.Asker)
+		source += ", asked by " + CodeSpan(b.Asker)
 	}
 	if source == "Text" { // typed at a machine: nothing is known of it
 		return strings.Join(lines, "\n")
@@ -149,10 +138,10 @@ func (b Body) request(room int) string {
 	return strings.Join(lines, "\n") + "\n" + source
 }
 
-func (b Body) verdicts(n neutralizer) string {
+func (b Body) verdicts(n Neutralizer) string {
 	var lines []string
 	for _, v := range b.Verdicts {
-		line := "- " + n.inline(v.Role) + ": " + v.Verdict
+		line := "- " + n.Inline(v.Role) + ": " + v.Verdict
 		switch {
 		case v.Commit != "":
 			line += " at `" + short(v.Commit, 7) + "`"
@@ -160,26 +149,26 @@ func (b Body) verdicts(n neutralizer) string {
 			line += ", passed before the last change"
 		}
 		if s := firstLine(v.Summary); s != "" {
-			line += ": " + n.inline(shorten(s, 300))
+			line += ": " + n.Inline(Shorten(s, 300))
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
 
-func (b Body) findings(n neutralizer, room int) string {
+func (b Body) findings(n Neutralizer, room int) string {
 	var lines []string
 	used := 0
 	for i, f := range b.Findings {
-		line := "- " + n.inline(f.Role)
+		line := "- " + n.Inline(f.Role)
 		if f.Severity != "" {
-			line += ", " + n.inline(f.Severity)
+			line += ", " + n.Inline(f.Severity)
 		}
 		if f.Location != "" {
-			line += ", " + n.name(f.Location)
+			line += ", " + n.Name(f.Location)
 		}
-		line += ": " + n.inline(shorten(f.Issue, 1000))
-		if used += units(line); used > room {
+		line += ": " + n.Inline(Shorten(f.Issue, 1000))
+		if used += Units(line); used > room {
 			return strings.Join(append(lines, fmt.Sprintf("- and %d more", len(b.Findings)-i)), "\n")
 		}
 		lines = append(lines, line)
@@ -222,10 +211,10 @@ func firstLine(s string) string {
 // trim cuts a text at a line where that is near, and says so.
 func trim(s string, room int) string {
 	s = strings.TrimSpace(s)
-	if units(s) <= room {
+	if Units(s) <= room {
 		return s
 	}
-	head := clipUnits(s, room)
+	head := Clip(s, room)
 	if i := strings.LastIndexByte(head, '\n'); i > len(head)/2 {
 		head = head[:i]
 	}

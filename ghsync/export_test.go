@@ -12,30 +12,21 @@ import (
 
 // NeutralLine neutralizes one line for github.com and docs.example.com.
 func NeutralLine(s string) string {
-	return newNeutralizer("https://github.com", []string{"docs.example.com"}).line(s)
+	return NewNeutralizer("https://github.com", []string{"docs.example.com"}).line(s)
 }
 
 // NeutralBlock neutralizes a text of several lines.
 func NeutralBlock(s string) string {
-	return newNeutralizer("https://github.com", []string{"docs.example.com"}).block(s)
+	return NewNeutralizer("https://github.com", []string{"docs.example.com"}).Block(s)
 }
 
 // NeutralInline neutralizes a text that becomes one line.
 func NeutralInline(s string) string {
-	return newNeutralizer("https://github.com", nil).inline(s)
+	return NewNeutralizer("https://github.com", nil).Inline(s)
 }
 
 // NeutralCell neutralizes a text for a table.
-func NeutralCell(s string) string { return newNeutralizer("https://github.com", nil).cell(s) }
-
-// Split cuts a text into comments.
-func Split(text string, limit int, where string) []string { return split(text, limit, where) }
-
-// Units is the length that Split counts.
-func Units(s string) int { return units(s) }
-
-// CodeSpan sets a text as code.
-func CodeSpan(s string) string { return codeSpan(s) }
+func NeutralCell(s string) string { return NewNeutralizer("https://github.com", nil).Cell(s) }
 
 // GuardedTransport is auth, etag and pin above next, for one origin.
 func GuardedTransport(next http.RoundTripper, tokens TokenSource, base *url.URL) http.RoundTripper {

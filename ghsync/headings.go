@@ -2,10 +2,10 @@ package ghsync
 
 import "strings"
 
-// nested moves the headings of an embedded text below level 2, where the sections stand
+// Nested moves the headings of an embedded text below level 2, where the sections stand
 // that hold it. Their order stays; code blocks are left alone. The text is sanitized
 // before, since that may show more lines.
-func nested(text string) string {
+func Nested(text string) string {
 	lines := hashed(wrapped(text))
 	levels := make([]int, len(lines))
 	lowest := 7

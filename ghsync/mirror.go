@@ -97,7 +97,7 @@ func (p Pace) withDefaults() Pace {
 type Mirror struct {
 	o       MirrorOptions
 	sink    Sink
-	n       neutralizer
+	n       Neutralizer
 	session *session.Session
 	wake    chan struct{}
 	keep    func(path string, data []byte) error // how mirror_state.json is written
@@ -166,8 +166,8 @@ func NewMirror(o MirrorOptions) (*Mirror, error) {
 	if m.sink == nil {
 		return nil, errors.New("a mirror needs a client or a sink")
 	}
-	m.n = newNeutralizer(server, o.LinkHosts)
-	m.n.redact = o.Redactor.Redact
+	m.n = NewNeutralizer(server, o.LinkHosts)
+	m.n.Redact = o.Redactor.Redact
 	m.rebuild = (!found || st.Host != o.Host) && !unhosted(s)
 	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host
 	m.view.host, m.view.sandbox, m.view.deaf = o.Host, o.Sandbox, o.Deaf

@@ -32,7 +32,7 @@ func (m *Mirror) owe(e orchestrator.Event) {
 	if kind == KindVerdict && m.view.prNumber > 0 {
 		p.on = m.view.prNumber
 	}
-	parts := split(validText(Redacted(m.o.Redactor, text)), maxCommentUnits, m.view.wholeText(kind))
+	parts := Split(Valid(Redacted(m.o.Redactor, text)), MaxUnits, m.view.wholeText(kind))
 	for i, part := range parts {
 		piece := p
 		if len(parts) > 1 {
@@ -48,7 +48,7 @@ func (v *view) wholeText(kind string) string {
 	if r := v.round(); kind == KindVerdict && r != nil {
 		for _, role := range r.failedFirst() {
 			if path := r.verdicts[role].path; path != "" {
-				return codeSpan(path)
+				return CodeSpan(path)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func (m *Mirror) statusText() string {
 			folds = append(folds, foldRound(renderVerdict(m.view, r, m.n, m.readReview)))
 		}
 	}
-	return validText(Redacted(m.o.Redactor, renderStatus(m.view, m.n, folds)))
+	return Valid(Redacted(m.o.Redactor, renderStatus(m.view, m.n, folds)))
 }
 
 // noteText notes when the text was first seen to be another than the session's.

@@ -10,35 +10,35 @@ import (
 	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
-// neutralizer makes text of agents and people harmless in a comment: no tag, no image, no
+// Neutralizer makes text of agents and people harmless in a comment: no tag, no image, no
 // mention, no reference that GitHub would turn into a link or an event, links only to the
 // hosts named. What it shows stays readable; what is in closed code fences stays as it is.
-type neutralizer struct {
+type Neutralizer struct {
 	hosts  []string            // lower case; host, or host:port
-	redact func(string) string // takes secrets out; nil: there are none
+	Redact func(string) string // takes secrets out; nil: there are none
 	tables bool                // the text may hold tables
 }
 
-// clean is what of a text may be shown at all. Secrets go before any markup is set, or what
+// Clean is what of a text may be shown at all. Secrets go before any markup is set, or what
 // is set between two pieces of one would go with it.
-func (n neutralizer) clean(text string) string {
-	if n.redact != nil {
-		text = n.redact(text)
+func (n Neutralizer) Clean(text string) string {
+	if n.Redact != nil {
+		text = n.Redact(text)
 	}
 	clean, _ := sanitize.Source(text) // block makes code of drawings and formulas
 	return clean
 }
 
-// name is a text that is no Markdown, a path for instance, as inline code.
-func (n neutralizer) name(text string) string {
-	if n.redact != nil {
-		text = n.redact(text)
+// Name is a text that is no Markdown, a path for instance, as inline code.
+func (n Neutralizer) Name(text string) string {
+	if n.Redact != nil {
+		text = n.Redact(text)
 	}
-	return codeSpan(visible(text))
+	return CodeSpan(Visible(text))
 }
 
-func newNeutralizer(server string, linkHosts []string) neutralizer {
-	var n neutralizer
+func NewNeutralizer(server string, linkHosts []string) Neutralizer {
+	var n Neutralizer
 	if u, err := url.Parse(server); err == nil && u.Host != "" {
 		n.hosts = append(n.hosts, strings.ToLower(u.Host))
 	}
@@ -68,10 +68,10 @@ type fence struct {
 	size int
 }
 
-// block neutralizes Markdown of several lines. Fences are set at the first column, between
+// Block neutralizes Markdown of several lines. Fences are set at the first column, between
 // blank lines and longer than anything inside, so that no list or quote around them can
 // end early and let their content out; one left open is closed.
-func (n neutralizer) block(text string) string {
+func (n Neutralizer) Block(text string) string {
 	var out []string
 	add := func(lines ...string) {
 		for _, line := range lines {
@@ -83,13 +83,13 @@ func (n neutralizer) block(text string) string {
 	var open *fence
 	var code []string
 	info := ""
-	lines := wrapped(strings.TrimRight(n.clean(text), "\n"))
+	lines := wrapped(strings.TrimRight(n.Clean(text), "\n"))
 	n.tables = slices.ContainsFunc(lines, underHead.MatchString)
 	for _, line := range lines {
 		if open != nil {
 			if open.closes(line) {
 				add("")
-				out = append(out, codeBlock(info, code)...)
+				out = append(out, CodeBlock(info, code)...)
 				add("")
 				open, code = nil, nil
 				continue
@@ -105,7 +105,7 @@ func (n neutralizer) block(text string) string {
 	}
 	if open != nil {
 		add("")
-		out = append(out, codeBlock(info, code)...)
+		out = append(out, CodeBlock(info, code)...)
 	}
 	return strings.TrimRight(strings.Join(out, "\n"), " \t\n")
 }
@@ -121,8 +121,8 @@ const maxLine = 4000
 func wrapped(text string) []string {
 	var out []string
 	for _, line := range strings.Split(text, "\n") {
-		for units(line) > maxLine {
-			head := clipUnits(line, maxLine)
+		for Units(line) > maxLine {
+			head := Clip(line, maxLine)
 			if i := strings.LastIndexByte(head, ' '); i > len(head)/2 {
 				head = head[:i]
 			}
@@ -175,8 +175,8 @@ func language(tail string) string {
 	return word
 }
 
-// codeBlock is code between fences longer than any run of backticks in it.
-func codeBlock(info string, code []string) []string {
+// CodeBlock is code between fences longer than any run of backticks in it.
+func CodeBlock(info string, code []string) []string {
 	longest := 2
 	for _, line := range code {
 		longest = max(longest, longestRun(line, '`'))
@@ -199,8 +199,8 @@ func longestRun(s string, char rune) int {
 	return longest
 }
 
-// codeSpan is s as inline code; s may hold anything but is put on one line.
-func codeSpan(s string) string {
+// CodeSpan is s as inline code; s may hold anything but is put on one line.
+func CodeSpan(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if s == "" {
 		return ""
@@ -212,9 +212,9 @@ func codeSpan(s string) string {
 	return mark + s + mark
 }
 
-// inline neutralizes a text that has to stay on one line.
-func (n neutralizer) inline(text string) string {
-	return blockMark.ReplaceAllString(n.line(strings.Join(strings.Fields(n.clean(text)), " ")), `$1\$2$3`)
+// Inline neutralizes a text that has to stay on one line.
+func (n Neutralizer) Inline(text string) string {
+	return blockMark.ReplaceAllString(n.line(strings.Join(strings.Fields(n.Clean(text)), " ")), `$1\$2$3`)
 }
 
 // blockMark is what at the start of a line makes it a heading, a list item, a quotation, a
@@ -225,34 +225,44 @@ var blockMark = regexp.MustCompile(`^(\d{0,9})([-+*#>=|:.)])( |$|[-*#>=|:])`)
 // marks it takes to make a cell harmless.
 const maxCell = 18_000
 
-// cell is inline for a table: a bar would start the next cell, also within code.
-func (n neutralizer) cell(text string) string {
-	return cell(text, n.inline)
+// Cell is inline for a table: a bar would start the next cell, also within code.
+func (n Neutralizer) Cell(text string) string {
+	return cell(text, n.Inline)
 }
 
 // cell cuts a text until it is short enough as show sets it.
 func cell(text string, show func(string) string) string {
 	note := ""
 	for room := maxCell; ; room /= 2 {
-		if units(text) > room {
-			text, note = clipUnits(text, room), " [cut]"
+		if Units(text) > room {
+			text, note = Clip(text, room), " [cut]"
 		}
-		if out := strings.ReplaceAll(show(text), "|", `\|`) + note; units(out) <= maxCell || room == 0 {
+		if out := strings.ReplaceAll(show(text), "|", `\|`) + note; Units(out) <= maxCell || room == 0 {
 			return out
 		}
 	}
 }
 
-// codeCell is name for a table.
-func (n neutralizer) codeCell(text string) string {
-	return cell(text, n.name)
+// CodeCell is name for a table.
+func (n Neutralizer) CodeCell(text string) string {
+	return cell(text, n.Name)
 }
 
-// quote neutralizes a text and sets it as a quotation.
-func (n neutralizer) quote(text string) string {
-	lines := strings.Split(n.block(text), "\n")
+// Quote neutralizes a text and sets it as a quotation.
+func (n Neutralizer) Quote(text string) string {
+	lines := strings.Split(n.Block(text), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight("> "+line, " ")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Visible is a text that is no Markdown without the characters nobody sees.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && sanitize.Forbidden(r) {
+			return -1
+		}
+		return r
+	}, Valid(text))
 }

@@ -32,7 +32,7 @@ var plainLink = regexp.MustCompile(`^\[([^\[\]\\` + "`" + `]*)\]\((https?://[^\s
 var checkbox = regexp.MustCompile(`^\[[ xX]\]`)
 
 // line neutralizes one line of prose.
-func (n neutralizer) line(s string) string {
+func (n Neutralizer) line(s string) string {
 	var out, prose strings.Builder
 	flush := func() {
 		join(&out, n.prose(prose.String()))
@@ -112,7 +112,7 @@ const (
 )
 
 // next says what starts at s[i] and how long it is.
-func (n neutralizer) next(s string, i int) (int, piece) {
+func (n Neutralizer) next(s string, i int) (int, piece) {
 	switch s[i] {
 	case '`':
 		run := len(s[i:]) - len(strings.TrimLeft(s[i:], "`"))
@@ -162,7 +162,7 @@ func closingRun(s string, size int) int {
 	return -1
 }
 
-func (n neutralizer) keep(s string, kind piece) string {
+func (n Neutralizer) keep(s string, kind piece) string {
 	if kind == pieceCode {
 		if n.tables { // where a bar ends a cell, and the code with it
 			s = strings.ReplaceAll(strings.ReplaceAll(s, `\|`, "|"), "|", `\|`)
@@ -174,12 +174,12 @@ func (n neutralizer) keep(s string, kind piece) string {
 }
 
 // prose handles text without code: risky words go into code, markup is escaped.
-func (n neutralizer) prose(s string) string {
+func (n Neutralizer) prose(s string) string {
 	var out strings.Builder
 	for {
 		at := risky.FindStringIndex(s)
 		if at == nil {
-			out.WriteString(escapeMarkup(s))
+			out.WriteString(Escape(s))
 			return out.String()
 		}
 		before, plain := s[:at[0]], word.MatchString(s[at[0]:at[1]])
@@ -189,14 +189,14 @@ func (n neutralizer) prose(s string) string {
 		}
 		s = s[at[0]+len(match):]
 		if n.allowed(match) && alone.MatchString(s) || plain && !hash.MatchString(match) {
-			out.WriteString(escapeMarkup(before + match))
+			out.WriteString(Escape(before + match))
 			continue
 		}
 		if tail := len(before) - len(strings.TrimRight(before, `\`)); tail%2 == 1 {
 			before = before[:len(before)-1] // what it escaped is in the code, whose backtick it would escape
 		}
-		out.WriteString(escapeMarkup(before))
-		join(&out, codeSpan(match))
+		out.WriteString(Escape(before))
+		join(&out, CodeSpan(match))
 	}
 }
 
@@ -205,7 +205,7 @@ var alone = regexp.MustCompile(`^[.,;:!?'")]*(?:\s|$)`)
 
 var entity = regexp.MustCompile(`&([#a-zA-Z])`)
 
-func escapeMarkup(s string) string {
+func Escape(s string) string {
 	s = entity.ReplaceAllString(s, "&amp;$1")
 	s = strings.ReplaceAll(s, "<", "&lt;")
 	return strings.ReplaceAll(s, "~~~", `\~\~\~`)
@@ -213,7 +213,7 @@ func escapeMarkup(s string) string {
 
 // allowed reports whether an address may be a link: a permitted host, and no page of an
 // issue, pull request, commit or discussion, where a link would leave a trace.
-func (n neutralizer) allowed(address string) bool {
+func (n Neutralizer) allowed(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || strings.Contains(address, "@") || u.Scheme != "https" && u.Scheme != "http" {
 		return false

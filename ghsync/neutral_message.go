@@ -22,8 +22,8 @@ var (
 	trailer = regexp.MustCompile(`(?i)^\W*(?:[a-z][a-z-]*-by|[a-z]*skip-checks|change-id|cc|agentmux-[a-z-]*|[a-z]+-(?:session|to|link|url))\s*[:=]`)
 )
 
-// plainDirectives takes their meaning from words that steer automation, and leaves the words.
-func plainDirectives(s string) string {
+// PlainDirectives takes their meaning from words that steer automation, and leaves the words.
+func PlainDirectives(s string) string {
 	return skipStars.ReplaceAllString(skipWords.ReplaceAllString(s, "($1)"), "$1")
 }
 
@@ -31,7 +31,7 @@ func plainDirectives(s string) string {
 // code to hide a reference in: "@x" becomes "(at)x", "#1" "no. 1" and "[skip ci]" "(skip ci)".
 // It is one line; one that is a trailer is empty.
 func PlainTitle(s string) string {
-	s = titleSpace.ReplaceAllString(strings.TrimSpace(visible(s)), " ")
+	s = titleSpace.ReplaceAllString(strings.TrimSpace(Visible(s)), " ")
 	if trailer.MatchString(s) {
 		return ""
 	}
@@ -48,7 +48,7 @@ func PlainMessage(s string) string {
 	var lines []string
 	within := false // the lines of a trailer
 	for _, line := range strings.Split(s, "\n") {
-		line = visible(strings.TrimRight(line, " \t\r"))
+		line = Visible(strings.TrimRight(line, " \t\r"))
 		if trailer.MatchString(line) {
 			within = true
 			continue
@@ -58,14 +58,14 @@ func PlainMessage(s string) string {
 		}
 		lines = append(lines, messageEnd.ReplaceAllString(plainReferences(line), " $0"))
 	}
-	return plainDirectives(strings.Join(lines, "\n")) // also of two lines
+	return PlainDirectives(strings.Join(lines, "\n")) // also of two lines
 }
 
 func plainReferences(s string) string {
-	s = visible(s)
+	s = Visible(s)
 	s = titleAddress.ReplaceAllString(s, "$1 no. $2")
 	s = titleMention.ReplaceAllString(s, "(at)$1")
 	s = titleReference.ReplaceAllString(s, "no. $1$2")
 	s = titleGlued.ReplaceAllString(s, "$1 no. ")
-	return plainDirectives(strings.ReplaceAll(s, "<!--", "(!--"))
+	return PlainDirectives(strings.ReplaceAll(s, "<!--", "(!--"))
 }

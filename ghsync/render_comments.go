@@ -24,7 +24,7 @@ type review struct {
 
 // renderVerdict is the comment of a decided round: roles that failed with all they found,
 // then those that passed, then what happens next. read returns what a role wrote.
-func renderVerdict(v *view, r *round, n neutralizer, read func(verdict) review) string {
+func renderVerdict(v *view, r *round, n Neutralizer, read func(verdict) review) string {
 	result := "fail"
 	if r.passed {
 		result = "pass"
@@ -33,7 +33,7 @@ func renderVerdict(v *view, r *round, n neutralizer, read func(verdict) review) 
 	passed := []string{}
 	for i, role := range r.failedFirst() {
 		given, ok := r.verdicts[role]
-		name := n.inline(role)
+		name := n.Inline(role)
 		switch {
 		case !ok:
 			passed = append(passed, name+": no answer in time")
@@ -80,17 +80,17 @@ func (r *round) weight(role string) int {
 	return 2
 }
 
-func failedReview(given verdict, text review, n neutralizer) string {
+func failedReview(given verdict, text review, n Neutralizer) string {
 	if text.missing {
-		return fmt.Sprintf("> %s, see %s in the session directory", count(given.findings, "finding", "findings"), codeSpan(given.path))
+		return fmt.Sprintf("> %s, see %s in the session directory", count(given.findings, "finding", "findings"), CodeSpan(given.path))
 	}
-	out := []string{n.quote(text.summary)}
+	out := []string{n.Quote(text.summary)}
 	if len(text.findings) > 0 {
 		out = append(out, "", "| # | Severity | Where | Issue | Recommendation |", "|---|---|---|---|---|")
 	}
 	for i, f := range text.findings {
 		out = append(out, fmt.Sprintf("| %d | %s | %s | %s | %s |",
-			i+1, n.cell(f.severity), n.codeCell(f.location), n.cell(f.issue), n.cell(f.recommendation)))
+			i+1, n.Cell(f.severity), n.CodeCell(f.location), n.Cell(f.issue), n.Cell(f.recommendation)))
 	}
 	return strings.Join(out, "\n")
 }
@@ -107,10 +107,10 @@ func (v *view) afterRound(r *round) string {
 
 // renderQuestion asks on the issue. until is when the question is decided without an answer,
 // zero: never; park says that the session then stops instead of going on.
-func renderQuestion(q question, n neutralizer, until time.Time, park bool) string {
-	out := []string{"### Question " + q.id + " of " + codeSpan(q.role), "", n.quote(q.text), ""}
+func renderQuestion(q question, n Neutralizer, until time.Time, park bool) string {
+	out := []string{"### Question " + q.id + " of " + CodeSpan(q.role), "", n.Quote(q.text), ""}
 	for i, option := range q.options {
-		out = append(out, fmt.Sprintf("%d. %s", i+1, n.inline(option)))
+		out = append(out, fmt.Sprintf("%d. %s", i+1, n.Inline(option)))
 	}
 	if len(q.options) > 0 {
 		out = append(out, "")
@@ -129,7 +129,7 @@ func renderQuestion(q question, n neutralizer, until time.Time, park bool) strin
 func deadline(t time.Time) string { return t.UTC().Format("15:04 UTC, 2 Jan") }
 
 // renderGate asks for a decision and shows what it will be about.
-func renderGate(v *view, n neutralizer, changes []string, until time.Time) string {
+func renderGate(v *view, n Neutralizer, changes []string, until time.Time) string {
 	noun := gateNoun(v.gate)
 	out := []string{"### The " + noun + " waits for approval", ""}
 	switch {
@@ -150,7 +150,7 @@ func renderGate(v *view, n neutralizer, changes []string, until time.Time) strin
 		out = append(out, "", "It is open because "+why+".")
 	}
 	for _, finding := range v.findings {
-		out = append(out, "- "+n.inline(shorten(finding, 500)))
+		out = append(out, "- "+n.Inline(Shorten(finding, 500)))
 	}
 	out = append(out, gateChanges(v, n, changes)...)
 	slash := "/"
@@ -168,16 +168,16 @@ func renderGate(v *view, n neutralizer, changes []string, until time.Time) strin
 const maxGateFiles = 30
 
 // gateChanges says how much the gate asks about, and how to see it.
-func gateChanges(v *view, n neutralizer, changes []string) []string {
+func gateChanges(v *view, n Neutralizer, changes []string) []string {
 	var out []string
 	if len(changes) > 0 {
-		out = append(out, "", n.inline(changes[0])+":")
+		out = append(out, "", n.Inline(changes[0])+":")
 		for i, file := range changes[1:] {
 			if i == maxGateFiles {
 				out = append(out, fmt.Sprintf("- and %d more", len(changes)-1-i))
 				break
 			}
-			out = append(out, "- "+codeSpan(shorten(file, 200)))
+			out = append(out, "- "+CodeSpan(Shorten(file, 200)))
 		}
 	}
 	if v.digest != "" {
@@ -206,15 +206,15 @@ func (v *view) anotherRound() string {
 }
 
 // renderFinal is the last word of a session: outcome first, then what to do.
-func renderFinal(v *view, n neutralizer) string {
+func renderFinal(v *view, n Neutralizer) string {
 	var out []string
 	switch v.outcome {
 	case orchestrator.OutcomeDone:
 		out = append(out, "### Done in "+lasted(v.seconds))
 	case orchestrator.OutcomeNeedsHuman:
-		out = append(out, "### Needs a human", "", n.quote(v.reason))
+		out = append(out, "### Needs a human", "", n.Quote(v.reason))
 	case orchestrator.OutcomeFailed:
-		out = append(out, "### Failed after "+lasted(v.seconds), "", n.quote(v.reason))
+		out = append(out, "### Failed after "+lasted(v.seconds), "", n.Quote(v.reason))
 	default:
 		out = append(out, "### Stopped after "+lasted(v.seconds), "", v.stopper(n))
 	}
@@ -237,9 +237,9 @@ func (v *view) finalLine() string {
 	case v.prNumber > 0:
 		parts = []string{"PR " + v.pr()}
 	case v.pushed:
-		parts = []string{"Branch " + codeSpan(v.branch) + " is pushed, no pull request"}
+		parts = []string{"Branch " + CodeSpan(v.branch) + " is pushed, no pull request"}
 	case v.commit != "":
-		parts = []string{"Branch " + codeSpan(v.branch) + ", not pushed"}
+		parts = []string{"Branch " + CodeSpan(v.branch) + ", not pushed"}
 	}
 	return strings.Join(append(parts, v.tally()...), ", ") + "."
 }

@@ -11,12 +11,12 @@ import (
 )
 
 // result is the line below the table of a session that has ended.
-func (v *view) result(n neutralizer) string {
+func (v *view) result(n Neutralizer) string {
 	var parts []string
 	if v.prNumber > 0 {
 		parts = append(parts, "PR "+v.pr())
 	} else if v.pushed {
-		parts = append(parts, "Branch "+codeSpan(v.branch)+", no pull request")
+		parts = append(parts, "Branch "+CodeSpan(v.branch)+", no pull request")
 	} else {
 		parts = append(parts, "No pull request")
 	}
@@ -29,7 +29,7 @@ func (v *view) result(n neutralizer) string {
 	case orchestrator.OutcomeCanceled:
 		line = v.stopper(n) + "\n" + line
 	case orchestrator.OutcomeFailed:
-		line = "Cause: " + n.inline(shorten(v.reason, 500)) + "\n" + line
+		line = "Cause: " + n.Inline(Shorten(v.reason, 500)) + "\n" + line
 	}
 	if next := v.nextStep(n); next != "" {
 		line += "\n" + next
@@ -41,11 +41,11 @@ func (v *view) result(n neutralizer) string {
 const maxStrays = 20
 
 // strayLine names files that subplans changed though the plan does not give them to them.
-func strayLine(s story.Strays, n neutralizer) []string {
+func strayLine(s story.Strays, n Neutralizer) []string {
 	if len(s) == 0 {
 		return nil
 	}
-	return []string{"**Changed outside of their subplan:** " + s.Tell(maxStrays, n.name)}
+	return []string{"**Changed outside of their subplan:** " + s.Tell(maxStrays, n.Name)}
 }
 
 // tally counts what led to the result.
@@ -75,18 +75,18 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-func (v *view) stopper(n neutralizer) string {
+func (v *view) stopper(n Neutralizer) string {
 	if v.byPerson {
-		return "Stopped by " + n.name(v.actor) + "."
+		return "Stopped by " + n.Name(v.actor) + "."
 	}
-	return "Stopped by the host (" + n.name(v.reason) + ")."
+	return "Stopped by the host (" + n.Name(v.reason) + ")."
 }
 
 // nextStep is what a person can do now, by a comment or at a keyboard.
-func (v *view) nextStep(n neutralizer) string {
+func (v *view) nextStep(n Neutralizer) string {
 	var out []string
 	if next := firstLine(v.next); next != "" && !strings.HasPrefix(next, "agentmux resume ") {
-		out = append(out, "Next: "+n.inline(shorten(next, 500))+".")
+		out = append(out, "Next: "+n.Inline(Shorten(next, 500))+".")
 	}
 	if v.current != orchestrator.PhaseDone {
 		if v.deaf {
@@ -102,7 +102,7 @@ func (v *view) nextStep(n neutralizer) string {
 }
 
 // commandFold lists what people ordered.
-func (v *view) commandFold(n neutralizer) string {
+func (v *view) commandFold(n Neutralizer) string {
 	const most = 30
 	out := []string{
 		fmt.Sprintf("<details><summary>Commands (%d)</summary>", len(v.commands)), "",
@@ -114,7 +114,7 @@ func (v *view) commandFold(n neutralizer) string {
 	}
 	for _, c := range shown {
 		out = append(out, fmt.Sprintf("| %s | %s | %s | %s |",
-			clock(c.at, v.started), n.codeCell(c.who), n.cell(shorten(c.text, 100)), n.cell(shorten(c.result, 300))))
+			clock(c.at, v.started), n.CodeCell(c.who), n.Cell(Shorten(c.text, 100)), n.Cell(Shorten(c.result, 300))))
 	}
 	return strings.Join(append(out, "</details>"), "\n")
 }
@@ -130,7 +130,7 @@ var codeInFold = regexp.MustCompile("`([^`<>]+)`")
 
 // fold is a text behind a line that opens it.
 func fold(summary, text string) string {
-	return "<details><summary>" + codeInFold.ReplaceAllString(escapeMarkup(summary), "<code>$1</code>") + "</summary>\n\n" + text + "\n\n</details>"
+	return "<details><summary>" + codeInFold.ReplaceAllString(Escape(summary), "<code>$1</code>") + "</summary>\n\n" + text + "\n\n</details>"
 }
 
 // roundsOf returns the decided rounds.

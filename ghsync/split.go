@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// maxCommentUnits leaves room under GitHub's limit of 65,536 characters for the marker
+	// MaxUnits leaves room under GitHub's limit of 65,536 characters for the marker
 	// and for what closes and reopens blocks. Units are UTF-16, of which no text has fewer
 	// than characters.
-	maxCommentUnits = 60_000
+	MaxUnits = 60_000
 	// maxParts is how many comments one record may become.
 	maxParts = 3
 	// closeRoom is what one part keeps for closing what is open in it.
 	closeRoom = 300
 )
 
-// units is the length of s in UTF-16 code units.
-func units(s string) int {
+// Units is the length of s in UTF-16 code units.
+func Units(s string) int {
 	n := 0
 	for _, r := range s {
 		n++
@@ -29,18 +29,18 @@ func units(s string) int {
 	return n
 }
 
-// split cuts Markdown into at most maxParts texts of at most limit units. Each can stand
+// Split cuts Markdown into at most maxParts texts of at most limit units. Each can stand
 // alone: fences and folds that the cut would leave open are closed and opened again, a
 // table's head is repeated. What does not fit is left out and where is named instead: the
 // place where the whole text can be read.
-func split(text string, limit int, where string) []string {
-	if units(text) <= limit {
+func Split(text string, limit int, where string) []string {
+	if Units(text) <= limit {
 		return []string{text}
 	}
-	s := splitter{limit: limit - closeRoom - units(where)}
+	s := splitter{limit: limit - closeRoom - Units(where)}
 	for _, line := range strings.Split(text, "\n") {
 		for _, piece := range s.fit(line) {
-			if s.used+units(piece)+1 > s.limit && s.used > 0 {
+			if s.used+Units(piece)+1 > s.limit && s.used > 0 {
 				if len(s.parts) == maxParts-1 {
 					return s.end(fmt.Sprintf("\n[cut: the whole text is in %s]", where))
 				}
@@ -69,13 +69,13 @@ type splitter struct {
 func (s *splitter) fit(line string) []string {
 	const reopen = 1000 // head, fence and fold that precede the line in its part
 	room := s.limit - reopen
-	if units(line) <= room {
+	if Units(line) <= room {
 		return []string{line}
 	}
 	quote, line := quoted(line)
 	var pieces []string
 	for line != "" {
-		head := clipUnits(line, room)
+		head := Clip(line, room)
 		pieces = append(pieces, quote+head)
 		line = line[len(head):]
 	}
@@ -90,8 +90,8 @@ func quoted(line string) (quote, rest string) {
 	return "", line
 }
 
-// clipUnits is the longest prefix of s with at most n units.
-func clipUnits(s string, n int) string {
+// Clip is the longest prefix of s with at most n units.
+func Clip(s string, n int) string {
 	used := 0
 	for i, r := range s {
 		used++
@@ -105,12 +105,12 @@ func clipUnits(s string, n int) string {
 	return s
 }
 
-// shorten cuts a line at n units, between two words where that is near, and says so.
-func shorten(s string, n int) string {
-	if units(s) <= n {
+// Shorten cuts a line at n units, between two words where that is near, and says so.
+func Shorten(s string, n int) string {
+	if Units(s) <= n {
 		return s
 	}
-	head := clipUnits(s, n)
+	head := Clip(s, n)
 	if i := strings.LastIndexAny(head, " \t\n"); i > len(head)/2 {
 		head = head[:i]
 	}
@@ -119,7 +119,7 @@ func shorten(s string, n int) string {
 
 func (s *splitter) add(line string) {
 	s.lines = append(s.lines, line)
-	s.used += units(line) + 1
+	s.used += Units(line) + 1
 	_, bare := quoted(line)
 	if s.open != "" {
 		_, first := quoted(s.open)
@@ -201,9 +201,9 @@ func (s *splitter) end(note string) []string {
 	return append(s.parts, strings.Join(s.lines, "\n"))
 }
 
-// validText is s with broken characters replaced: JSON would do it silently and the length
+// Valid is s with broken characters replaced: JSON would do it silently and the length
 // would be another one.
-func validText(s string) string {
+func Valid(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
