@@ -53,7 +53,7 @@ var githubAlso = map[int][]string{
 	8:  {"ghsync/transport_test.go TestSecurity23RedirectOfARead"},
 	43: {"internal/sanitize/sanitize_test.go TestSecurity4HiddenTextIsRemoved", "internal/sanitize/fuzz_test.go FuzzSanitize"},
 	45: {"ghsync/snapshot_test.go TestSecurity5SnapshotTakesOnlyWhatMaySteer"},
-	49: {"ghsync/neutral_test.go TestSecurity24ForeignLineIsInert", "ghsync/neutral_test.go TestSecurity24TitlesHaveNoReferences"},
+	49: {"ghsync/markdown/neutral_test.go TestSecurity24ForeignLineIsInert", "ghsync/markdown/neutral_test.go TestSecurity24TitlesHaveNoReferences"},
 	50: {"ghsync/snapshot_test.go TestSecurity5SnapshotTakesOnlyWhatMaySteer"},
 	59: {"bot/host/github_test.go TestABranchOfSomebodyElseGetsAnotherName"},
 	60: {"ghsync/pullrequest_test.go TestPullRequestThatAPersonEndedStaysEnded"},

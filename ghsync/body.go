@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
@@ -58,8 +59,8 @@ const notAvailable = "(not available)"
 func RenderBody(b Body) string {
 	marker := Marker{Session: b.Session, Kind: KindStatus, Seq: b.Seq}.String()
 	for room := 1 << 16; ; room /= 2 {
-		text := PlainDirectives(b.render(room)) + "\n" + marker // it may become a commit's message
-		if Units(text) <= MaxUnits || room < 64 {
+		text := markdown.PlainDirectives(b.render(room)) + "\n" + marker // it may become a commit's message
+		if markdown.Units(text) <= markdown.MaxUnits || room < 64 {
 			return text
 		}
 	}
@@ -67,7 +68,7 @@ func RenderBody(b Body) string {
 
 // render gives each part of foreign text at most room units.
 func (b Body) render(room int) string {
-	n := NewNeutralizer(b.Server, b.Links)
+	n := markdown.New(b.Server, b.Links)
 	var out []string
 	if line := b.lookLine(n); line != "" {
 		out = append(out, line)
@@ -77,12 +78,12 @@ func (b Body) render(room int) string {
 		out = append(out, "**The last review failed** and no fix round was left. A person decides what happens next.")
 	}
 	for _, note := range b.Notes {
-		out = append(out, n.Inline(Shorten(note, 1000)))
+		out = append(out, n.Inline(markdown.Shorten(note, 1000)))
 	}
 	out = append(out,
 		"## Initial Request\n"+b.request(room),
-		"## Summary\n"+orMissing(n.Block(Nested(n.Clean(trim(b.Summary, room))))),
-		"## Plan Summary\n"+orMissing(n.Block(Nested(n.Clean(trim(b.Plan, room))))),
+		"## Summary\n"+orMissing(n.Block(markdown.Nested(n.Clean(trim(b.Summary, room))))),
+		"## Plan Summary\n"+orMissing(n.Block(markdown.Nested(n.Clean(trim(b.Plan, room))))),
 		"## Review Verdict\n"+orMissing(b.verdicts(n)))
 	if len(b.Findings) > 0 {
 		out = append(out, "### Open findings\n"+b.findings(n, room))
@@ -99,7 +100,7 @@ func (b Body) render(room int) string {
 // lookReason says why some paths are named on top.
 const lookReason = "Such files run or steer programs where the repository is built, checked out or reviewed, and who approves the rest may not see that."
 
-func (b Body) lookLine(n Neutralizer) string {
+func (b Body) lookLine(n markdown.Neutralizer) string {
 	if len(b.NeedsLook) == 0 {
 		return ""
 	}
@@ -121,7 +122,7 @@ func (b Body) request(room int) string {
 	if text == "" {
 		return notAvailable
 	}
-	lines := CodeBlock("text", strings.Split(trim(Visible(text), room), "\n"))
+	lines := markdown.CodeBlock("text", strings.Split(trim(markdown.Visible(text), room), "\n"))
 	source := "Text"
 	if !b.RequestAt.IsZero() {
 		source += " of " + b.RequestAt.UTC().Format("2006-01-02 15:04") + " UTC"
@@ -130,7 +131,7 @@ func (b Body) request(room int) string {
 		source += ", sha256 `" + short(b.Digest, 12) + "`"
 	}
 	if b.Asker != "" {
-		source += ", asked by " + CodeSpan(b.Asker)
+		source += ", asked by " + markdown.CodeSpan(b.Asker)
 	}
 	if source == "Text" { // typed at a machine: nothing is known of it
 		return strings.Join(lines, "\n")
@@ -138,7 +139,7 @@ func (b Body) request(room int) string {
 	return strings.Join(lines, "\n") + "\n" + source
 }
 
-func (b Body) verdicts(n Neutralizer) string {
+func (b Body) verdicts(n markdown.Neutralizer) string {
 	var lines []string
 	for _, v := range b.Verdicts {
 		line := "- " + n.Inline(v.Role) + ": " + v.Verdict
@@ -149,14 +150,14 @@ func (b Body) verdicts(n Neutralizer) string {
 			line += ", passed before the last change"
 		}
 		if s := firstLine(v.Summary); s != "" {
-			line += ": " + n.Inline(Shorten(s, 300))
+			line += ": " + n.Inline(markdown.Shorten(s, 300))
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
 
-func (b Body) findings(n Neutralizer, room int) string {
+func (b Body) findings(n markdown.Neutralizer, room int) string {
 	var lines []string
 	used := 0
 	for i, f := range b.Findings {
@@ -167,8 +168,8 @@ func (b Body) findings(n Neutralizer, room int) string {
 		if f.Location != "" {
 			line += ", " + n.Name(f.Location)
 		}
-		line += ": " + n.Inline(Shorten(f.Issue, 1000))
-		if used += Units(line); used > room {
+		line += ": " + n.Inline(markdown.Shorten(f.Issue, 1000))
+		if used += markdown.Units(line); used > room {
 			return strings.Join(append(lines, fmt.Sprintf("- and %d more", len(b.Findings)-i)), "\n")
 		}
 		lines = append(lines, line)
@@ -211,10 +212,10 @@ func firstLine(s string) string {
 // trim cuts a text at a line where that is near, and says so.
 func trim(s string, room int) string {
 	s = strings.TrimSpace(s)
-	if Units(s) <= room {
+	if markdown.Units(s) <= room {
 		return s
 	}
-	head := Clip(s, room)
+	head := markdown.Clip(s, room)
 	if i := strings.LastIndexByte(head, '\n'); i > len(head)/2 {
 		head = head[:i]
 	}

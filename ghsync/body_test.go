@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 )
 
 func wholeBody() ghsync.Body {
@@ -97,7 +98,7 @@ func TestBodyNeverPassesTheLimit(t *testing.T) {
 		b.Findings = append(b.Findings, ghsync.BodyFinding{Role: "reviewer", Issue: strings.Repeat("bad ", 400)})
 	}
 	got := ghsync.RenderBody(b)
-	if n := ghsync.Units(got); n > 60_000 {
+	if n := markdown.Units(got); n > 60_000 {
 		t.Errorf("%d units", n)
 	}
 	marker, ok := ghsync.ParseMarker(got)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 )
 
 // largeReview is a valid review of about 200 KB.
@@ -62,7 +63,7 @@ func TestGitHub48LargeVerdictIsAtMostThreeComments(t *testing.T) {
 	}
 	checkLargeStatus(t, comments[0])
 	for i, body := range comments {
-		if n := ghsync.Units(body); n > 65_536 {
+		if n := markdown.Units(body); n > 65_536 {
 			t.Errorf("comment %d has %d units", i, n)
 		}
 		marker, ok := ghsync.ParseMarker(body)
@@ -89,7 +90,7 @@ func TestLargeStatusDropsItsFoldsThenOldRows(t *testing.T) {
 
 func checkLargeStatus(t *testing.T, status string) {
 	t.Helper()
-	if n := ghsync.Units(status); n > 60_200 {
+	if n := markdown.Units(status); n > 60_200 {
 		t.Errorf("the status has %d units", n)
 	}
 	for _, want := range []string{"### agentmux: fixing", "earlier | done", "| **fixing** | running |", "attach:"} {

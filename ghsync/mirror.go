@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -97,7 +98,7 @@ func (p Pace) withDefaults() Pace {
 type Mirror struct {
 	o       MirrorOptions
 	sink    Sink
-	n       Neutralizer
+	n       markdown.Neutralizer
 	session *session.Session
 	wake    chan struct{}
 	keep    func(path string, data []byte) error // how mirror_state.json is written
@@ -166,7 +167,7 @@ func NewMirror(o MirrorOptions) (*Mirror, error) {
 	if m.sink == nil {
 		return nil, errors.New("a mirror needs a client or a sink")
 	}
-	m.n = NewNeutralizer(server, o.LinkHosts)
+	m.n = markdown.New(server, o.LinkHosts)
 	m.n.Redact = o.Redactor.Redact
 	m.rebuild = (!found || st.Host != o.Host) && !unhosted(s)
 	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
@@ -31,7 +32,7 @@ func (m *Mirror) closeAsked(ctx context.Context) (time.Duration, error) {
 		if id == 0 || m.st.Closed[key] {
 			continue
 		}
-		text := Valid(Redacted(m.o.Redactor, renderClosed(m.view, c, m.n)))
+		text := markdown.Valid(markdown.Redacted(m.o.Redactor, renderClosed(m.view, c, m.n)))
 		err := m.sink.EditComment(ctx, id, withMarker(text, marker))
 		if err != nil && !IsNotFound(err) && !HasCode(err, CodeLocked) {
 			return 0, err
@@ -49,11 +50,11 @@ func (m *Mirror) closeAsked(ctx context.Context) (time.Duration, error) {
 
 // renderClosed is the comment of a question or gate that is decided: what was asked, and what
 // became of it.
-func renderClosed(v *view, c closedAsk, n Neutralizer) string {
+func renderClosed(v *view, c closedAsk, n markdown.Neutralizer) string {
 	when := clock(c.at, v.started) + " UTC"
 	if c.gate != nil {
 		d := *c.gate
-		d.Actor = n.Inline(Shorten(d.Actor, 80))
+		d.Actor = n.Inline(markdown.Shorten(d.Actor, 80))
 		heading := "### The " + story.GateNoun(d.Gate) + " waits no more"
 		line := d.String()
 		out := heading + "\n\n" + strings.ToUpper(line[:1]) + line[1:] + ", at " + when + "."
@@ -63,7 +64,7 @@ func renderClosed(v *view, c closedAsk, n Neutralizer) string {
 		return out
 	}
 	q := c.question
-	out := []string{fmt.Sprintf("### Question %s of %s: closed", q.id, CodeSpan(q.role)), "", n.Quote(q.text), ""}
+	out := []string{fmt.Sprintf("### Question %s of %s: closed", q.id, markdown.CodeSpan(q.role)), "", n.Quote(q.text), ""}
 	switch {
 	case c.withdrawn:
 		out = append(out, "It needs no answer any more, since "+when+".")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -32,7 +33,7 @@ func (m *Mirror) owe(e orchestrator.Event) {
 	if kind == KindVerdict && m.view.prNumber > 0 {
 		p.on = m.view.prNumber
 	}
-	parts := Split(Valid(Redacted(m.o.Redactor, text)), MaxUnits, m.view.wholeText(kind))
+	parts := markdown.Split(markdown.Valid(markdown.Redacted(m.o.Redactor, text)), markdown.MaxUnits, m.view.wholeText(kind))
 	for i, part := range parts {
 		piece := p
 		if len(parts) > 1 {
@@ -48,7 +49,7 @@ func (v *view) wholeText(kind string) string {
 	if r := v.round(); kind == KindVerdict && r != nil {
 		for _, role := range r.failedFirst() {
 			if path := r.verdicts[role].path; path != "" {
-				return CodeSpan(path)
+				return markdown.CodeSpan(path)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -25,7 +26,7 @@ func (m *Mirror) statusText() string {
 			folds = append(folds, foldRound(renderVerdict(m.view, r, m.n, m.readReview)))
 		}
 	}
-	return Valid(Redacted(m.o.Redactor, renderStatus(m.view, m.n, folds)))
+	return markdown.Valid(markdown.Redacted(m.o.Redactor, renderStatus(m.view, m.n, folds)))
 }
 
 // noteText notes when the text was first seen to be another than the session's.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
@@ -24,7 +25,7 @@ type review struct {
 
 // renderVerdict is the comment of a decided round: roles that failed with all they found,
 // then those that passed, then what happens next. read returns what a role wrote.
-func renderVerdict(v *view, r *round, n Neutralizer, read func(verdict) review) string {
+func renderVerdict(v *view, r *round, n markdown.Neutralizer, read func(verdict) review) string {
 	result := "fail"
 	if r.passed {
 		result = "pass"
@@ -80,9 +81,9 @@ func (r *round) weight(role string) int {
 	return 2
 }
 
-func failedReview(given verdict, text review, n Neutralizer) string {
+func failedReview(given verdict, text review, n markdown.Neutralizer) string {
 	if text.missing {
-		return fmt.Sprintf("> %s, see %s in the session directory", count(given.findings, "finding", "findings"), CodeSpan(given.path))
+		return fmt.Sprintf("> %s, see %s in the session directory", count(given.findings, "finding", "findings"), markdown.CodeSpan(given.path))
 	}
 	out := []string{n.Quote(text.summary)}
 	if len(text.findings) > 0 {
@@ -107,8 +108,8 @@ func (v *view) afterRound(r *round) string {
 
 // renderQuestion asks on the issue. until is when the question is decided without an answer,
 // zero: never; park says that the session then stops instead of going on.
-func renderQuestion(q question, n Neutralizer, until time.Time, park bool) string {
-	out := []string{"### Question " + q.id + " of " + CodeSpan(q.role), "", n.Quote(q.text), ""}
+func renderQuestion(q question, n markdown.Neutralizer, until time.Time, park bool) string {
+	out := []string{"### Question " + q.id + " of " + markdown.CodeSpan(q.role), "", n.Quote(q.text), ""}
 	for i, option := range q.options {
 		out = append(out, fmt.Sprintf("%d. %s", i+1, n.Inline(option)))
 	}
@@ -129,7 +130,7 @@ func renderQuestion(q question, n Neutralizer, until time.Time, park bool) strin
 func deadline(t time.Time) string { return t.UTC().Format("15:04 UTC, 2 Jan") }
 
 // renderGate asks for a decision and shows what it will be about.
-func renderGate(v *view, n Neutralizer, changes []string, until time.Time) string {
+func renderGate(v *view, n markdown.Neutralizer, changes []string, until time.Time) string {
 	noun := gateNoun(v.gate)
 	out := []string{"### The " + noun + " waits for approval", ""}
 	switch {
@@ -150,7 +151,7 @@ func renderGate(v *view, n Neutralizer, changes []string, until time.Time) strin
 		out = append(out, "", "It is open because "+why+".")
 	}
 	for _, finding := range v.findings {
-		out = append(out, "- "+n.Inline(Shorten(finding, 500)))
+		out = append(out, "- "+n.Inline(markdown.Shorten(finding, 500)))
 	}
 	out = append(out, gateChanges(v, n, changes)...)
 	slash := "/"
@@ -168,7 +169,7 @@ func renderGate(v *view, n Neutralizer, changes []string, until time.Time) strin
 const maxGateFiles = 30
 
 // gateChanges says how much the gate asks about, and how to see it.
-func gateChanges(v *view, n Neutralizer, changes []string) []string {
+func gateChanges(v *view, n markdown.Neutralizer, changes []string) []string {
 	var out []string
 	if len(changes) > 0 {
 		out = append(out, "", n.Inline(changes[0])+":")
@@ -177,7 +178,7 @@ func gateChanges(v *view, n Neutralizer, changes []string) []string {
 				out = append(out, fmt.Sprintf("- and %d more", len(changes)-1-i))
 				break
 			}
-			out = append(out, "- "+CodeSpan(Shorten(file, 200)))
+			out = append(out, "- "+markdown.CodeSpan(markdown.Shorten(file, 200)))
 		}
 	}
 	if v.digest != "" {
@@ -206,7 +207,7 @@ func (v *view) anotherRound() string {
 }
 
 // renderFinal is the last word of a session: outcome first, then what to do.
-func renderFinal(v *view, n Neutralizer) string {
+func renderFinal(v *view, n markdown.Neutralizer) string {
 	var out []string
 	switch v.outcome {
 	case orchestrator.OutcomeDone:
@@ -237,9 +238,9 @@ func (v *view) finalLine() string {
 	case v.prNumber > 0:
 		parts = []string{"PR " + v.pr()}
 	case v.pushed:
-		parts = []string{"Branch " + CodeSpan(v.branch) + " is pushed, no pull request"}
+		parts = []string{"Branch " + markdown.CodeSpan(v.branch) + " is pushed, no pull request"}
 	case v.commit != "":
-		parts = []string{"Branch " + CodeSpan(v.branch) + ", not pushed"}
+		parts = []string{"Branch " + markdown.CodeSpan(v.branch) + ", not pushed"}
 	}
 	return strings.Join(append(parts, v.tally()...), ", ") + "."
 }

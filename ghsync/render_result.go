@@ -6,17 +6,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // result is the line below the table of a session that has ended.
-func (v *view) result(n Neutralizer) string {
+func (v *view) result(n markdown.Neutralizer) string {
 	var parts []string
 	if v.prNumber > 0 {
 		parts = append(parts, "PR "+v.pr())
 	} else if v.pushed {
-		parts = append(parts, "Branch "+CodeSpan(v.branch)+", no pull request")
+		parts = append(parts, "Branch "+markdown.CodeSpan(v.branch)+", no pull request")
 	} else {
 		parts = append(parts, "No pull request")
 	}
@@ -29,7 +30,7 @@ func (v *view) result(n Neutralizer) string {
 	case orchestrator.OutcomeCanceled:
 		line = v.stopper(n) + "\n" + line
 	case orchestrator.OutcomeFailed:
-		line = "Cause: " + n.Inline(Shorten(v.reason, 500)) + "\n" + line
+		line = "Cause: " + n.Inline(markdown.Shorten(v.reason, 500)) + "\n" + line
 	}
 	if next := v.nextStep(n); next != "" {
 		line += "\n" + next
@@ -41,7 +42,7 @@ func (v *view) result(n Neutralizer) string {
 const maxStrays = 20
 
 // strayLine names files that subplans changed though the plan does not give them to them.
-func strayLine(s story.Strays, n Neutralizer) []string {
+func strayLine(s story.Strays, n markdown.Neutralizer) []string {
 	if len(s) == 0 {
 		return nil
 	}
@@ -75,7 +76,7 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-func (v *view) stopper(n Neutralizer) string {
+func (v *view) stopper(n markdown.Neutralizer) string {
 	if v.byPerson {
 		return "Stopped by " + n.Name(v.actor) + "."
 	}
@@ -83,10 +84,10 @@ func (v *view) stopper(n Neutralizer) string {
 }
 
 // nextStep is what a person can do now, by a comment or at a keyboard.
-func (v *view) nextStep(n Neutralizer) string {
+func (v *view) nextStep(n markdown.Neutralizer) string {
 	var out []string
 	if next := firstLine(v.next); next != "" && !strings.HasPrefix(next, "agentmux resume ") {
-		out = append(out, "Next: "+n.Inline(Shorten(next, 500))+".")
+		out = append(out, "Next: "+n.Inline(markdown.Shorten(next, 500))+".")
 	}
 	if v.current != orchestrator.PhaseDone {
 		if v.deaf {
@@ -102,7 +103,7 @@ func (v *view) nextStep(n Neutralizer) string {
 }
 
 // commandFold lists what people ordered.
-func (v *view) commandFold(n Neutralizer) string {
+func (v *view) commandFold(n markdown.Neutralizer) string {
 	const most = 30
 	out := []string{
 		fmt.Sprintf("<details><summary>Commands (%d)</summary>", len(v.commands)), "",
@@ -114,7 +115,7 @@ func (v *view) commandFold(n Neutralizer) string {
 	}
 	for _, c := range shown {
 		out = append(out, fmt.Sprintf("| %s | %s | %s | %s |",
-			clock(c.at, v.started), n.CodeCell(c.who), n.Cell(Shorten(c.text, 100)), n.Cell(Shorten(c.result, 300))))
+			clock(c.at, v.started), n.CodeCell(c.who), n.Cell(markdown.Shorten(c.text, 100)), n.Cell(markdown.Shorten(c.result, 300))))
 	}
 	return strings.Join(append(out, "</details>"), "\n")
 }
@@ -130,7 +131,7 @@ var codeInFold = regexp.MustCompile("`([^`<>]+)`")
 
 // fold is a text behind a line that opens it.
 func fold(summary, text string) string {
-	return "<details><summary>" + codeInFold.ReplaceAllString(Escape(summary), "<code>$1</code>") + "</summary>\n\n" + text + "\n\n</details>"
+	return "<details><summary>" + codeInFold.ReplaceAllString(markdown.Escape(summary), "<code>$1</code>") + "</summary>\n\n" + text + "\n\n</details>"
 }
 
 // roundsOf returns the decided rounds.

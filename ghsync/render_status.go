@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -14,18 +15,18 @@ const maxRows = 60
 // renderStatus is the status comment's text without its marker: where the session is, who
 // works, what it works from, how to join it. folds are texts of review rounds to show
 // folded, newest last; most callers have none.
-func renderStatus(v *view, n Neutralizer, folds []string) string {
+func renderStatus(v *view, n markdown.Neutralizer, folds []string) string {
 	for rows := maxRows; ; rows /= 2 {
 		for drop := range len(folds) + 2 {
 			text := v.status(n, rows, folds[min(drop, len(folds)):], drop <= len(folds))
-			if Units(text) <= MaxUnits || rows <= 1 && drop > len(folds) {
+			if markdown.Units(text) <= markdown.MaxUnits || rows <= 1 && drop > len(folds) {
 				return text
 			}
 		}
 	}
 }
 
-func (v *view) status(n Neutralizer, rows int, folds []string, commands bool) string {
+func (v *view) status(n markdown.Neutralizer, rows int, folds []string, commands bool) string {
 	out := []string{"### agentmux: " + v.headline(n), v.table(rows)}
 	if v.live() {
 		out = append(out, "", v.details(n))
@@ -47,13 +48,13 @@ func (v *view) status(n Neutralizer, rows int, folds []string, commands bool) st
 const maxRequest = 1000
 
 // changesAsked shows what people wanted changed, so that the rounds behind it can be judged.
-func (v *view) changesAsked(n Neutralizer) (lines []string) {
+func (v *view) changesAsked(n markdown.Neutralizer) (lines []string) {
 	for _, c := range v.changes {
 		who := ""
 		if c.who != "" {
 			who = " by " + n.Name(c.who)
 		}
-		lines = append(lines, "", "Changes asked for"+who+" at "+clock(c.at, v.started)+":", n.Quote(Shorten(c.text, maxRequest)))
+		lines = append(lines, "", "Changes asked for"+who+" at "+clock(c.at, v.started)+":", n.Quote(markdown.Shorten(c.text, maxRequest)))
 	}
 	if len(lines) > 0 {
 		lines = append(lines, "")
@@ -62,9 +63,9 @@ func (v *view) changesAsked(n Neutralizer) (lines []string) {
 }
 
 // answers says who decided at the gates, and in what way that came.
-func (v *view) answers(n Neutralizer) (lines []string) {
+func (v *view) answers(n markdown.Neutralizer) (lines []string) {
 	for _, d := range v.decisions {
-		d.Actor = n.Inline(Shorten(d.Actor, 80))
+		d.Actor = n.Inline(markdown.Shorten(d.Actor, 80))
 		text := d.String()
 		lines = append(lines, strings.ToUpper(text[:1])+text[1:])
 	}
@@ -72,12 +73,12 @@ func (v *view) answers(n Neutralizer) (lines []string) {
 }
 
 // headline says in a few words what is going on, the most pressing first.
-func (v *view) headline(n Neutralizer) string {
+func (v *view) headline(n markdown.Neutralizer) string {
 	switch v.outcome {
 	case orchestrator.OutcomeDone:
 		return "done in " + lasted(v.seconds)
 	case orchestrator.OutcomeNeedsHuman:
-		return "needs a human: " + n.Inline(Shorten(firstLine(v.reason), 200))
+		return "needs a human: " + n.Inline(markdown.Shorten(firstLine(v.reason), 200))
 	case orchestrator.OutcomeFailed:
 		return "failed after " + lasted(v.seconds)
 	case orchestrator.OutcomeCanceled:
@@ -198,8 +199,8 @@ func (v *view) reviewState() string {
 }
 
 // details are the lines below the table of a session at work.
-func (v *view) details(n Neutralizer) string {
-	out := []string{fmt.Sprintf("Branch %s, PR: %s, workflow %s", CodeSpan(v.branch), v.pr(), CodeSpan(v.work))}
+func (v *view) details(n markdown.Neutralizer) string {
+	out := []string{fmt.Sprintf("Branch %s, PR: %s, workflow %s", markdown.CodeSpan(v.branch), v.pr(), markdown.CodeSpan(v.work))}
 	if line := v.askedLine(); line != "" {
 		out = append(out, line)
 	}
@@ -213,7 +214,7 @@ func (v *view) details(n Neutralizer) string {
 		lines = append(lines[:len(lines):len(lines)], line)
 	}
 	for _, line := range lines {
-		if line = n.Inline(Shorten(line, 500)); !slices.Contains(out, line) {
+		if line = n.Inline(markdown.Shorten(line, 500)); !slices.Contains(out, line) {
 			out = append(out, line)
 		}
 	}
@@ -222,12 +223,12 @@ func (v *view) details(n Neutralizer) string {
 		place = append(place, "Sandbox "+codeFree(v.sandbox))
 	}
 	if v.config != "" {
-		place = append(place, "config: "+CodeSpan(shortCommit(v.config)))
+		place = append(place, "config: "+markdown.CodeSpan(shortCommit(v.config)))
 	}
 	if v.host != "" {
-		place = append(place, "host "+CodeSpan(v.host))
+		place = append(place, "host "+markdown.CodeSpan(v.host))
 	}
-	place = append(place, "attach: "+CodeSpan("agentmux attach "+v.name()))
+	place = append(place, "attach: "+markdown.CodeSpan("agentmux attach "+v.name()))
 	return strings.Join(append(out, strings.Join(place, ", ")), "\n")
 }
 
@@ -264,7 +265,7 @@ func (v *view) askedLine() string {
 	}
 	var parts []string
 	if a.login != "" {
-		who := "Asked by " + CodeSpan(a.login)
+		who := "Asked by " + markdown.CodeSpan(a.login)
 		if a.level != "" && a.level != "none" {
 			who += " (" + a.level + ")"
 		}

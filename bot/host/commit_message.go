@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -30,7 +31,7 @@ func (r *runner) commitMessage(chosen string, s *orchestrator.State) string {
 	}
 	parts := []string{subject}
 	// A space that is left at the start keeps the first line from ending the message.
-	if body = strings.Trim(strings.TrimRight(ghsync.PlainMessage(body), " \t"), "\n"); body != "" {
+	if body = strings.Trim(strings.TrimRight(markdown.PlainMessage(body), " \t"), "\n"); body != "" {
 		parts = append(parts, body)
 	}
 	return strings.Join(append(parts, r.trailers(s)), "\n\n") + "\n"
@@ -41,7 +42,7 @@ func (r *runner) commitMessage(chosen string, s *orchestrator.State) string {
 // some texts; then it is "".
 func fitSubject(text, suffix string) string {
 	text = strings.TrimRight(strings.TrimSpace(text), ". ")
-	text = strings.TrimRight(ghsync.PlainTitle(strings.TrimSuffix(text, strings.TrimSpace(suffix))), ". ")
+	text = strings.TrimRight(markdown.PlainTitle(strings.TrimSuffix(text, strings.TrimSpace(suffix))), ". ")
 	if text == "" {
 		return ""
 	}

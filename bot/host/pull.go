@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -31,7 +32,7 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 	}
 	spec := ghsync.PullRequestSpec{
 		Repo: r.pullRepo(s), Branch: e.Args.Branch, Base: s.BaseBranch,
-		Title: r.pullTitle(e.Args, s), Body: ghsync.Redacted(r.redactor, ghsync.RenderBody(body)), Ready: !e.Args.Draft,
+		Title: r.pullTitle(e.Args, s), Body: markdown.Redacted(r.redactor, ghsync.RenderBody(body)), Ready: !e.Args.Draft,
 	}
 	if spec.HeadOwner, err = r.headOwner(ctx, spec.Repo); err != nil {
 		return orchestrator.Result{}, err
@@ -158,7 +159,7 @@ func (r *runner) pullRepo(s *orchestrator.State) ghsync.Repo {
 }
 
 func (r *runner) pullTitle(a orchestrator.Args, s *orchestrator.State) string {
-	plain := func(text string) string { return ghsync.PlainTitle(r.redactor.Redact(text)) }
+	plain := func(text string) string { return markdown.PlainTitle(r.redactor.Redact(text)) }
 	title := r.redactor.Redact(or(plain(string(s.IssueTitle)), or(plain(s.Completion.Subject), "changes of "+r.sess.Name())))
 	if a.Exhausted {
 		title = failedPrefix + title

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -110,7 +111,7 @@ func (c *realCase) checkPull(t *testing.T, r *rig, e session.Entry) {
 	if !slices.Contains(strings.Split(pull.Body, "\n"), "Closes #1") {
 		t.Errorf("no line closes the issue:\n%s", pull.Body)
 	}
-	if pull.Title != ghsync.PlainTitle(c.Issue.Title) || pull.Draft {
+	if pull.Title != markdown.PlainTitle(c.Issue.Title) || pull.Draft {
 		t.Errorf("pull request %q, draft %t", pull.Title, pull.Draft)
 	}
 	look, _ := strings.CutPrefix(firstLine(pull.Body), "**Needs a look:** ")

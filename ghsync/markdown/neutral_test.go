@@ -1,4 +1,4 @@
-package ghsync_test
+package markdown_test
 
 import (
 	"regexp"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -52,7 +53,7 @@ var foreign = map[string]string{
 
 func TestSecurity24ForeignLineIsInert(t *testing.T) {
 	for in, want := range foreign {
-		got := ghsync.NeutralLine(in)
+		got := markdown.NeutralLine(in)
 		if got != want {
 			t.Errorf("%q\n got %s\nwant %s", in, got, want)
 		}
@@ -79,7 +80,7 @@ func TestSecurity24ForeignBlockKeepsItsCodeInsideFences(t *testing.T) {
 		"code over two lines": {"a ` b\nc ` @x", "a \\` b\nc \\` `@x`"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ghsync.NeutralBlock(tc.in)
+			got := markdown.NeutralBlock(tc.in)
 			if got != tc.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tc.want)
 			}
@@ -90,25 +91,25 @@ func TestSecurity24ForeignBlockKeepsItsCodeInsideFences(t *testing.T) {
 // A text cut between two comments is harmless in both, so no line of prose may be too long.
 func TestSecurity24LongForeignLinesAreCutBeforeTheyAreMarked(t *testing.T) {
 	for _, text := range []string{strings.Repeat("`@all` ", 3000), strings.Repeat("@", 20_000), strings.Repeat("a1b2c3d", 3000), "```\n" + strings.Repeat("@all ", 4000)} {
-		got := ghsync.NeutralBlock(text)
+		got := markdown.NeutralBlock(text)
 		if live := alive(got); live != "" {
 			t.Errorf("%q is live in %.100s", live, got)
 		}
 		for line := range strings.Lines(got) {
-			if n := ghsync.Units(line); n > 20_000 && !strings.HasPrefix(text, "```") {
+			if n := markdown.Units(line); n > 20_000 && !strings.HasPrefix(text, "```") {
 				t.Errorf("a line of %d units in %.100s", n, got)
 			}
 		}
 	}
 	for _, part := range []string{"&#@", "`|`", "a"} {
-		if n := ghsync.Units(ghsync.NeutralCell(strings.Repeat(part, 20_000/len(part)))); n > 18_000 {
+		if n := markdown.Units(markdown.NeutralCell(strings.Repeat(part, 20_000/len(part)))); n > 18_000 {
 			t.Errorf("a cell of %d units", n)
 		}
 	}
 	for in, want := range map[string]string{
 		"# a": `\# a`, "- a": `\- a`, "3. a": `3\. a`, "-|-": `\-|-`, "===": `\===`, "> a": `\> a`, "-1 is 1.5": "-1 is 1.5", ":-|-": `\:-|-`,
 	} {
-		if got := ghsync.NeutralInline(in); got != want {
+		if got := markdown.NeutralInline(in); got != want {
 			t.Errorf("%q: got %s, want %s", in, got, want)
 		}
 	}
@@ -117,7 +118,7 @@ func TestSecurity24LongForeignLinesAreCutBeforeTheyAreMarked(t *testing.T) {
 // What stands for a secret is no text of a link, whatever stood around the secret.
 func TestSecurity24RedactedTextIsNoLink(t *testing.T) {
 	token := "ghp_" + strings.Repeat("Ab3dEf7h", 5)
-	got := ghsync.Redacted(redact.New(), "!"+token+"(//evil.example/i.png) and\n"+token+": //evil.example")
+	got := markdown.Redacted(redact.New(), "!"+token+"(//evil.example/i.png) and\n"+token+": //evil.example")
 	if want := "![redacted:github-token] (//evil.example/i.png) and\n[redacted:github-token] : //evil.example"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -127,7 +128,7 @@ func TestCodeSpanHoldsAnything(t *testing.T) {
 	for in, want := range map[string]string{
 		"a": "`a`", "a`b": "``a`b``", "`a`": "`` `a` ``", "a\nb": "`a b`", "": "", "```": "```` ``` ````",
 	} {
-		if got := ghsync.CodeSpan(in); got != want {
+		if got := markdown.CodeSpan(in); got != want {
 			t.Errorf("%q: got %s, want %s", in, got, want)
 		}
 	}
@@ -143,7 +144,7 @@ func TestSecurity24TitlesHaveNoReferences(t *testing.T) {
 		"two\nlines\t here":                       "two lines here",
 		"<!-- agentmux":                           "(!-- agentmux",
 	} {
-		if got := ghsync.PlainTitle(in); got != want {
+		if got := markdown.PlainTitle(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
@@ -153,7 +154,7 @@ func TestSecurity24TitlesHaveNoReferences(t *testing.T) {
 		"x: y\n\n# ---- >8 ----\nz":  "x: y\n\n # ---- >8 ----\nz",
 		"a\x1b[31m\u202e@\u200bx\tb": "a[31m(at)x\tb",
 	} {
-		if got := ghsync.PlainMessage(in); got != want {
+		if got := markdown.PlainMessage(in); got != want {
 			t.Errorf("%q: message %q, want %q", in, got, want)
 		}
 	}
@@ -168,7 +169,7 @@ func TestSecurity24MessagesSteerNoAutomation(t *testing.T) {
 		"Co-authored-by: Eve <eve@example.com>": "", "skip-checks: true": "", "Agentmux-Session: x": "",
 		"docs: what a co-author does": "docs: what a co-author does", "[skip] x [noise] y [ci]": "[skip] x [noise] y [ci]",
 	} {
-		if got := ghsync.PlainTitle(in); got != want {
+		if got := markdown.PlainTitle(in); got != want {
 			t.Errorf("%q: title %q, want %q", in, got, want)
 		}
 	}
@@ -178,7 +179,7 @@ func TestSecurity24MessagesSteerNoAutomation(t *testing.T) {
 		"a\n  Agentmux-Session: other\nCc: all\nCo-\u200bauthored-by: Eve\nIn-Session: x":                                                   "a",
 		"Non-goals: none\nNote: the order\nfixes: the crash\nco-author by name":                                                             "Non-goals: none\nNote: the order\nfixes: the crash\nco-author by name",
 	} {
-		if got := ghsync.PlainMessage(in); got != want {
+		if got := markdown.PlainMessage(in); got != want {
 			t.Errorf("%q: message %q, want %q", in, got, want)
 		}
 	}
@@ -267,7 +268,7 @@ func FuzzForeignTextIsInert(f *testing.F) {
 	f.Add("[a\nb]: //evil\n[a b]")
 	f.Add("` \\` ` @x `")
 	f.Fuzz(func(t *testing.T, in string) {
-		if got := ghsync.NeutralBlock(in); alive(got) != "" {
+		if got := markdown.NeutralBlock(in); alive(got) != "" {
 			t.Errorf("%q: %q is live in\n%s", in, alive(got), got)
 		}
 	})

@@ -1,4 +1,12 @@
-package ghsync
+// Package markdown knows what GitHub makes of a text: which characters become a mention, a
+// reference, a link, an image, a heading or a tag, and how long a comment may be. It makes
+// texts of agents and people harmless, as Markdown (Neutralizer), as a title and as a commit
+// message, moves their headings below ours, and splits what is too long for one comment.
+//
+// It promises that what it returns mentions nobody, refers to no issue, loads no picture and
+// links to the named hosts alone, and that a text which it has made harmless stays readable.
+// It is pure: it reads and writes nothing.
+package markdown
 
 import (
 	"net/url"
@@ -37,7 +45,9 @@ func (n Neutralizer) Name(text string) string {
 	return CodeSpan(Visible(text))
 }
 
-func NewNeutralizer(server string, linkHosts []string) Neutralizer {
+// New returns a Neutralizer that keeps links to the server, an address, and to linkHosts. Its
+// Redact is unset.
+func New(server string, linkHosts []string) Neutralizer {
 	var n Neutralizer
 	if u, err := url.Parse(server); err == nil && u.Host != "" {
 		n.hosts = append(n.hosts, strings.ToLower(u.Host))

@@ -1,4 +1,4 @@
-package ghsync
+package markdown
 
 import (
 	"regexp"

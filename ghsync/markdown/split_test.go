@@ -1,11 +1,11 @@
-package ghsync_test
+package markdown_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 )
 
 func TestGitHub48LongTextBecomesBalancedParts(t *testing.T) {
@@ -28,12 +28,12 @@ func TestGitHub48LongTextBecomesBalancedParts(t *testing.T) {
 		"astral characters": {strings.Repeat("🙂🙂🙂 ", 12_000), 2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parts := ghsync.Split(tc.text, 60_000, "`07_review/review.md`")
+			parts := markdown.Split(tc.text, 60_000, "`07_review/review.md`")
 			if len(parts) != tc.parts {
 				t.Errorf("%d parts, want %d", len(parts), tc.parts)
 			}
 			for i, p := range parts {
-				if n := ghsync.Units(p); n > 60_000 {
+				if n := markdown.Units(p); n > 60_000 {
 					t.Errorf("part %d has %d units", i+1, n)
 				}
 				checkBalanced(t, i+1, p)
@@ -89,7 +89,7 @@ func TestGitHub48QuotedCodeStaysCodeInEachPart(t *testing.T) {
 		"one line": "> ```go\n> " + strings.Repeat("@all fixes #1 ", 8000) + "\n> ```\n\nend",
 		"blank":    strings.Repeat("word\n", 11_000) + "```go\n" + strings.Repeat("@all\n", 500) + "\n" + strings.Repeat("@all\n", 10) + "```\n" + strings.Repeat("word\n", 8000),
 	} {
-		parts := ghsync.Split(text, 60_000, "x")
+		parts := markdown.Split(text, 60_000, "x")
 		if len(parts) < 2 {
 			t.Errorf("%s: %d parts", name, len(parts))
 		}
@@ -110,7 +110,7 @@ func TestNothingIsLostBetweenTwoParts(t *testing.T) {
 			text.WriteString("\n")
 		}
 	}
-	all := strings.Join(ghsync.Split(text.String(), 60_000, "x"), "\n")
+	all := strings.Join(markdown.Split(text.String(), 60_000, "x"), "\n")
 	for i := range 9000 {
 		if strings.Count(all, fmt.Sprintf("line %d\n", i)) != 1 {
 			t.Fatalf("line %d stands %d times", i, strings.Count(all, fmt.Sprintf("line %d\n", i)))
