@@ -65,7 +65,7 @@ test-contract: ## what we say to GitHub held against its own descriptions (needs
 	@.ci/setup && TESTFLAGS='$(TESTFLAGS)' .ci/contract
 
 show-comments: ## write bin/comments.html: what the program writes on GitHub, about as it looks there
-	@AGENTMUX_COMMENTS=$(CURDIR)/bin/comments.html go test -count=1 -run=TestGitHub47Rendered ./ghsync
+	@AGENTMUX_COMMENTS=$(CURDIR)/bin/comments.html go test -count=1 -run=TestGitHub47Rendered ./ghsync/mirror
 
 test-mutants: ## each gate taken out of a copy: a test must fail
 	@.ci/setup && .ci/mutants/run

@@ -59,7 +59,7 @@ var githubAlso = map[int][]string{
 	60: {"ghsync/pullrequest_test.go TestPullRequestThatAPersonEndedStaysEnded"},
 	62: {"orchestrator/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed", "bot/host/github_test.go TestProtocolG5AnIssueBecomesAReadyPullRequest"},
 	68: {"cmd/agentmux/canary_test.go TestSecurity33CheckpointsHoldNoSecret", "bot/host/checkpoint_test.go TestACheckpointHoldsTheSession"},
-	74: {"ghsync/mirror_test.go TestLockedIssueGetsLabelsAndThePullRequestTheComments"},
+	74: {"ghsync/mirror/mirror_test.go TestLockedIssueGetsLabelsAndThePullRequestTheComments"},
 }
 
 // TestGitHubTable holds that each case has a test and that the page lists them all.

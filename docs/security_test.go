@@ -35,7 +35,7 @@ var securityAlso = map[int][]string{
 	4:  {"internal/sanitize/fuzz_test.go FuzzSanitize"},
 	13: {"bot/host/github_test.go TestProtocolG5HeldPathsKeepTheDraft", "orchestrator/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
 	23: {"ghsync/identity_test.go TestGitHub8NoTokenGoesToAnotherHost", "internal/gitrepo/remote_test.go TestThePasswordIsNotGivenToAnotherHost"},
-	24: {"ghsync/render_test.go TestGitHub47MirrorWrites", "ghsync/body_test.go TestGitHub50MarkersAreReadOnlyFromTheLastLine"},
+	24: {"ghsync/mirror/render_test.go TestGitHub47MirrorWrites", "ghsync/body_test.go TestGitHub50MarkersAreReadOnlyFromTheLastLine"},
 }
 
 // TestSecurityTable holds that each attack has a test and a mutant, and that the page lists

@@ -1,6 +1,7 @@
 package ghsync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func (c *Client) readViewer(ctx context.Context) (Account, error) {
 	}
 	err := c.ask(ctx, viewerDocument, nil, &answer)
 	if err == nil {
-		return Account{Login: answer.Viewer.Login, ID: answer.Viewer.DatabaseID, Type: or(answer.Viewer.Typename, "User")}, nil
+		return Account{Login: answer.Viewer.Login, ID: answer.Viewer.DatabaseID, Type: cmp.Or(answer.Viewer.Typename, "User")}, nil
 	}
 	if !errors.Is(err, errNoGraphQL) {
 		return Account{}, err
@@ -148,7 +149,7 @@ func (c *Client) CurrentPermission(ctx context.Context, repo Repo, login string)
 		return Permission{}, fmt.Errorf("read permission of %s: %w", login, err)
 	}
 	u := answer.User
-	p := Permission{Account: Account{Login: or(u.Login, login), ID: u.ID, Type: u.Type}, Level: LevelNone}
+	p := Permission{Account: Account{Login: cmp.Or(u.Login, login), ID: u.ID, Type: u.Type}, Level: LevelNone}
 	// The old field says write for maintain and read for triage; the map tells them apart.
 	p.Level, _ = ParseLevel(answer.Permission)
 	switch {

@@ -2,6 +2,7 @@ package ghsync
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rsa"
 	"encoding/json"
@@ -84,7 +85,7 @@ const mintTime = 2 * time.Minute
 
 // NewApp reads the key. It sends nothing.
 func NewApp(o AppOptions) (*App, error) {
-	api, err := parseBase("API URL", or(o.APIURL, "https://api.github.com/"))
+	api, err := parseBase("API URL", cmp.Or(o.APIURL, "https://api.github.com/"))
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +281,7 @@ func (a *App) call(ctx context.Context, method, path string, in, out any) error 
 		if again, err = a.try(ctx, method, path, in, out); err == nil || !again {
 			return err
 		}
-		if !wait(ctx, backoff(firstPause, try)) {
+		if !Wait(ctx, backoff(firstPause, try)) {
 			return errors.Join(ctx.Err(), err)
 		}
 	}
@@ -295,7 +296,7 @@ func (a *App) try(ctx context.Context, method, path string, in, out any) (again 
 	resp, err := a.http.Do(req)
 	if err != nil {
 		err = plain(err)
-		return ctx.Err() == nil && !isMovedError(err), err
+		return ctx.Err() == nil && !IsMoved(err), err
 	}
 	defer resp.Body.Close()
 	a.learnID(resp.Request.URL.Path)
@@ -308,7 +309,7 @@ func (a *App) try(ctx context.Context, method, path string, in, out any) (again 
 	case resp.StatusCode == http.StatusUnauthorized && a.correct(resp.Header.Get("Date")):
 		return true, &Terminal{Status: resp.StatusCode, Code: CodeUnauthorized, Message: message.text()}
 	case isLimit:
-		return false, &RetryAfter{Wait: or(limit.wait, bareLimit), Scope: limit.scope, Err: errors.New(message.text())}
+		return false, &RetryAfter{Wait: cmp.Or(limit.wait, bareLimit), Scope: limit.scope, Err: errors.New(message.text())}
 	case resp.StatusCode >= 300:
 		return false, refusal(callOf(req), resp, message)
 	}

@@ -1,6 +1,7 @@
 package ghsync
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -153,5 +154,5 @@ func origin(u *url.URL) string {
 
 // originPort is the port of an address, also where it is left out.
 func originPort(u *url.URL) string {
-	return or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)])
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)])
 }

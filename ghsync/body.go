@@ -73,7 +73,7 @@ func (b Body) render(room int) string {
 	if line := b.lookLine(n); line != "" {
 		out = append(out, line)
 	}
-	out = append(out, strayLine(b.Strays, n)...)
+	out = append(out, StrayLines(b.Strays, n)...)
 	if b.Exhausted {
 		out = append(out, "**The last review failed** and no fix round was left. A person decides what happens next.")
 	}
@@ -128,7 +128,7 @@ func (b Body) request(room int) string {
 		source += " of " + b.RequestAt.UTC().Format("2006-01-02 15:04") + " UTC"
 	}
 	if b.Digest != "" {
-		source += ", sha256 `" + short(b.Digest, 12) + "`"
+		source += ", sha256 `" + markdown.Abbreviate(b.Digest, 12) + "`"
 	}
 	if b.Asker != "" {
 		source += ", asked by " + markdown.CodeSpan(b.Asker)
@@ -145,11 +145,11 @@ func (b Body) verdicts(n markdown.Neutralizer) string {
 		line := "- " + n.Inline(v.Role) + ": " + v.Verdict
 		switch {
 		case v.Commit != "":
-			line += " at `" + short(v.Commit, 7) + "`"
+			line += " at `" + markdown.Abbreviate(v.Commit, 7) + "`"
 		case v.Verdict == "pass":
 			line += ", passed before the last change"
 		}
-		if s := firstLine(v.Summary); s != "" {
+		if s := markdown.FirstLine(v.Summary); s != "" {
 			line += ": " + n.Inline(markdown.Shorten(s, 300))
 		}
 		lines = append(lines, line)
@@ -195,20 +195,6 @@ func orMissing(s string) string {
 	return s
 }
 
-func short(hash string, n int) string {
-	if len(hash) > n {
-		return hash[:n]
-	}
-	return hash
-}
-
-func firstLine(s string) string {
-	for line := range strings.Lines(strings.TrimSpace(s)) {
-		return strings.TrimSpace(line)
-	}
-	return ""
-}
-
 // trim cuts a text at a line where that is near, and says so.
 func trim(s string, room int) string {
 	s = strings.TrimSpace(s)
@@ -220,4 +206,15 @@ func trim(s string, room int) string {
 		head = head[:i]
 	}
 	return head + fmt.Sprintf("\n[cut: %d bytes]", len(s)-len(head))
+}
+
+// maxStrays is how many files that were changed outside of the plan a text names.
+const maxStrays = 20
+
+// StrayLines names files that subplans changed though the plan does not give them to them.
+func StrayLines(s story.Strays, n markdown.Neutralizer) []string {
+	if len(s) == 0 {
+		return nil
+	}
+	return []string{"**Changed outside of their subplan:** " + s.Tell(maxStrays, n.Name)}
 }

@@ -1,6 +1,7 @@
 package ghsync
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,9 +54,9 @@ type Client struct {
 // New makes a client and sends nothing.
 func New(o Options) (*Client, error) {
 	bases := hostBases("")
-	api, apiErr := parseBase("API URL", or(o.APIURL, bases.API))
-	graphQL, gqlErr := parseBase("GraphQL URL", or(o.GraphQLURL, graphQLBeside(or(o.APIURL, bases.API))))
-	server, serverErr := parseBase("server URL", or(o.ServerURL, bases.Server))
+	api, apiErr := parseBase("API URL", cmp.Or(o.APIURL, bases.API))
+	graphQL, gqlErr := parseBase("GraphQL URL", cmp.Or(o.GraphQLURL, graphQLBeside(cmp.Or(o.APIURL, bases.API))))
+	server, serverErr := parseBase("server URL", cmp.Or(o.ServerURL, bases.Server))
 	if err := errors.Join(apiErr, gqlErr, serverErr); err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func New(o Options) (*Client, error) {
 		o.Now = time.Now
 	}
 	if o.Token.Mode() == ModeActions {
-		o.Limits.PerHour = or(o.Limits.PerHour, 600)
+		o.Limits.PerHour = cmp.Or(o.Limits.PerHour, 600)
 	}
 	c := &Client{
 		options: o, graphql: graphQL, server: server, tokens: o.Token, quota: newQuota(),
@@ -97,7 +98,7 @@ func (c *Client) stack(o Options, api *url.URL) http.RoundTripper {
 	own := origin(api)
 	tags := newETag(&pin{next: o.HTTP, origin: own})
 	authorized := &auth{next: tags, tokens: o.Token, origin: own}
-	again := &retry{next: authorized, quota: c.quota, tokens: o.Token, pause: or(o.Pause, firstPause)}
+	again := &retry{next: authorized, quota: c.quota, tokens: o.Token, pause: cmp.Or(o.Pause, firstPause)}
 	return newLimit(again, c.quota, o.Limits)
 }
 

@@ -1,18 +1,16 @@
 // Package ghsync is everything the program says to GitHub's API and hears from it.
 //
 // It owns the client (one transport stack per identity, for all sessions of a host), the
-// reading of issues, permissions and labels, the snapshot an issue session works from, the
-// pull request of a session, and the mirror that shows a session on its issue. Git itself,
-// refs and pushes belong to package gitrepo. No type of the GitHub library leaves the
-// package; every error a caller may branch on is a type of this package.
+// reading of issues, permissions and labels, the snapshot an issue session works from, and
+// the pull request of a session. What a session looks like on its issue belongs to package
+// mirror; git itself, refs and pushes to package gitrepo. No type of the GitHub library
+// leaves the package; every error a caller may branch on is a type of this package.
 //
 // It promises:
 //   - a creating request is never sent twice by the transport; what may have been applied
 //     comes back as Ambiguous, and the callers here look before they create again;
 //   - the token goes to the API's own origin and nowhere else, also across redirects;
-//   - every wait ends with its context;
-//   - the mirror's failure never touches a session.
+//   - every wait ends with its context.
 //
-// It stores one file, mirror_state.json in the session directory: the mirror's cursor, the
-// ids of the comments it made and the intents of those it was about to make.
+// It stores nothing.
 package ghsync

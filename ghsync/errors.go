@@ -158,4 +158,5 @@ func IsNotFound(err error) bool {
 	return errors.As(err, &missing)
 }
 
-func isMovedError(err error) bool { return errors.As(err, new(*Moved)) }
+// IsMoved reports whether err says that a repository or an issue is at another address now.
+func IsMoved(err error) bool { return errors.As(err, new(*Moved)) }

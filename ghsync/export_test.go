@@ -39,9 +39,3 @@ func DecodePull(data []byte) (*github.PullRequest, error) {
 	var p github.PullRequest
 	return &p, json.Unmarshal(data, &p)
 }
-
-// OnSave has the state of a mirror written by keep, which may do so by write.
-func (m *Mirror) OnSave(keep func(write func() error) error) {
-	write := m.keep
-	m.keep = func(path string, data []byte) error { return keep(func() error { return write(path, data) }) }
-}

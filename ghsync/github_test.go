@@ -3,6 +3,8 @@ package ghsync_test
 import (
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -211,5 +213,18 @@ func TestLabelsAreEnsuredAndRemoved(t *testing.T) {
 	all, err := c.Labels(t.Context(), octoWidgets)
 	if err != nil || len(r.Issue(n).Labels) != 0 || !slices.ContainsFunc(all, func(l ghsync.Label) bool { return l.Name == "agentmux" && l.Color == "5319e7" }) {
 		t.Errorf("labels %+v, %v", all, err)
+	}
+}
+
+// sceneStart is when the issue of most tests was taken.
+var sceneStart = time.Date(2026, 11, 21, 10, 5, 12, 0, time.UTC)
+
+func writeFile(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

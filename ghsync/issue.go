@@ -24,7 +24,7 @@ type Issue struct {
 // HasLabel reports whether the issue has the label; GitHub's label names ignore case.
 func (i Issue) HasLabel(name string) bool {
 	for _, l := range i.Labels {
-		if sameLabel(l, name) {
+		if SameLabel(l, name) {
 			return true
 		}
 	}

@@ -17,7 +17,8 @@ type Label struct {
 	Name, Color, Description string
 }
 
-func sameLabel(a, b string) bool { return strings.EqualFold(a, b) }
+// SameLabel reports whether two names are one label to GitHub, which ignores case.
+func SameLabel(a, b string) bool { return strings.EqualFold(a, b) }
 
 // Labels returns the repository's labels.
 func (c *Client) Labels(ctx context.Context, repo Repo) ([]Label, error) {
@@ -59,7 +60,7 @@ func (c *Client) EnsureLabels(ctx context.Context, repo Repo, wanted []Label) (m
 		return 0, err
 	}
 	for _, l := range wanted {
-		if slices.ContainsFunc(there, func(has Label) bool { return sameLabel(has.Name, l.Name) }) {
+		if slices.ContainsFunc(there, func(has Label) bool { return SameLabel(has.Name, l.Name) }) {
 			continue
 		}
 		one, err := c.EnsureLabel(ctx, repo, l)

@@ -1,6 +1,7 @@
 package ghsync
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -39,10 +40,10 @@ type limit struct {
 }
 
 func newLimit(next http.RoundTripper, q *quota, l Limits) *limit {
-	read := or(l.ReadsPerSecond, 5)
-	write := rate.NewLimiter(rate.Every(or(l.WriteEvery, time.Second)), 1)
-	minute, hour := or(l.ContentPerMinute, 60), or(l.ContentPerHour, 400)
-	points, search := or(l.PointsPerMinute, 1000), or(l.SearchPerMinute, 10)
+	read := cmp.Or(l.ReadsPerSecond, 5)
+	write := rate.NewLimiter(rate.Every(cmp.Or(l.WriteEvery, time.Second)), 1)
+	minute, hour := cmp.Or(l.ContentPerMinute, 60), cmp.Or(l.ContentPerHour, 400)
+	points, search := cmp.Or(l.PointsPerMinute, 1000), cmp.Or(l.SearchPerMinute, 10)
 	t := &limit{
 		next: next, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), interval: write,
 		rates: map[bucket][]*rate.Limiter{
@@ -66,14 +67,6 @@ func newLimit(next http.RoundTripper, q *quota, l Limits) *limit {
 // its first d, which is what GitHub's limits leave above ours.
 func per(n int, d time.Duration) *rate.Limiter {
 	return rate.NewLimiter(rate.Every(d/time.Duration(n)), max(1, n/4))
-}
-
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 // RoundTrip waits for the pace of the call's kind first and for a place among the requests on
@@ -115,7 +108,7 @@ func (t *limit) pace(ctx context.Context, c call) error {
 		if held > limitPatience || c.kind == creating {
 			return &RetryAfter{Wait: held, Scope: scope}
 		}
-		if !wait(ctx, held) {
+		if !Wait(ctx, held) {
 			return stayed(ctx, held, scope)
 		}
 	}
@@ -142,7 +135,7 @@ func (t *limit) reserve(ctx context.Context, c call, limiters []*rate.Limiter) e
 	if err != nil {
 		return err
 	}
-	if wait(ctx, delay) {
+	if Wait(ctx, delay) {
 		return nil
 	}
 	for _, l := range taken {

@@ -32,9 +32,9 @@ func (m Marker) String() string {
 	return fmt.Sprintf("<!-- agentmux session=%s kind=%s seq=%d%s -->", m.Session, m.Kind, m.Seq, part)
 }
 
-// key is the marker's place in mirror_state.json. There is one status comment whatever it
+// Key is the marker's place in mirror_state.json. There is one status comment whatever it
 // shows last.
-func (m Marker) key() string {
+func (m Marker) Key() string {
 	switch {
 	case m.Kind == KindStatus && m.Part == "":
 		return KindStatus
@@ -44,9 +44,9 @@ func (m Marker) key() string {
 	return strconv.Itoa(m.Seq) + "/" + strings.SplitN(m.Part, "/", 2)[0]
 }
 
-// same reports whether two markers name the same comment.
-func (m Marker) same(other Marker) bool {
-	return m.Session == other.Session && m.Kind == other.Kind && m.key() == other.key()
+// Same reports whether two markers name the same comment.
+func (m Marker) Same(other Marker) bool {
+	return m.Session == other.Session && m.Kind == other.Kind && m.Key() == other.Key()
 }
 
 var markerLine = regexp.MustCompile(`^<!-- agentmux session=([A-Za-z0-9_-]{1,100}) kind=(status|verdict|question|final) seq=(\d{1,9})(?: part=([a-z0-9/]{1,10}))? -->$`)

@@ -76,7 +76,7 @@ type PullRequest struct {
 // RetryAfter, Unsent and Ambiguous pass.
 func (p *PullRequest) Ensure(ctx context.Context, spec PullRequestSpec) (PullRequestResult, error) {
 	ctx = WithPriority(ctx, PriorityFinishing)
-	spec.HeadOwner, spec.Title = or(spec.HeadOwner, spec.Repo.Owner), fitTitle(spec.Title)
+	spec.HeadOwner, spec.Title = cmp.Or(spec.HeadOwner, spec.Repo.Owner), fitTitle(spec.Title)
 	have, err := p.find(ctx, spec)
 	if err == nil && have != nil {
 		have, err = p.unlessBaseless(ctx, spec, have)
@@ -326,7 +326,7 @@ func (p *PullRequest) requestReview(ctx context.Context, spec PullRequestSpec, h
 	err := p.Client.insist(ctx, func() error {
 		return p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls/%d/requested_reviewers", have.GetNumber()), in, nil)
 	})
-	if errors.As(err, new(*RetryAfter)) || isMovedError(err) {
+	if errors.As(err, new(*RetryAfter)) || IsMoved(err) {
 		return fmt.Errorf("request a review of pull request %d: %w", have.GetNumber(), err)
 	}
 	if err != nil && !HasCode(err, CodeReviewFromAuthor) {

@@ -39,7 +39,7 @@ func (r Request) Settled(now time.Time) bool {
 func (r Record) Request(label string) (q Request, asked bool) {
 	on := map[string]bool{}
 	for _, name := range r.Issue.Labels {
-		workflow, ok := requestLabel(name, label)
+		workflow, ok := RequestLabel(name, label)
 		if !ok {
 			continue
 		}
@@ -63,14 +63,14 @@ func (r Record) Request(label string) (q Request, asked bool) {
 	return q, asked
 }
 
-// requestLabel returns the workflow a request label names, or "".
-func requestLabel(name, label string) (workflow string, ok bool) {
+// RequestLabel returns the workflow a request label names, or "".
+func RequestLabel(name, label string) (workflow string, ok bool) {
 	name, label = strings.ToLower(name), strings.ToLower(label)
 	if name == label {
 		return "", true
 	}
 	workflow, ok = strings.CutPrefix(name, label+":")
-	if !ok || workflow == "" || workflow == labelStop || slices.Contains(stateNames(), workflow) {
+	if !ok || workflow == "" || workflow == labelStop || slices.Contains(StateNames(), workflow) {
 		return "", false
 	}
 	return workflow, true

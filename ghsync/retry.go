@@ -2,6 +2,7 @@ package ghsync
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -64,7 +65,7 @@ func (t *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, last
 		}
 		used[next.once]++
-		if !wait(ctx, next.wait) {
+		if !Wait(ctx, next.wait) {
 			if err := req.Context().Err(); err != nil {
 				return nil, err
 			}
@@ -208,7 +209,7 @@ func (c *Client) insist(ctx context.Context, call func() error) error {
 	for try := 1; ; try++ {
 		err := call()
 		unclear := errors.As(err, new(*Ambiguous)) || errors.As(err, new(*Unsent))
-		if !unclear || try == maxTries || !wait(waits, backoff(or(c.options.Pause, firstPause), try)) {
+		if !unclear || try == maxTries || !Wait(waits, backoff(cmp.Or(c.options.Pause, firstPause), try)) {
 			return err
 		}
 	}
@@ -220,8 +221,8 @@ func backoff(first time.Duration, try int) time.Duration {
 	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
 }
 
-// wait returns false when ctx ended first, or would.
-func wait(ctx context.Context, d time.Duration) bool {
+// Wait returns false when ctx ended first, or would.
+func Wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}

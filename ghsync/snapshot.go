@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
@@ -94,7 +95,7 @@ func (n BaseNote) String() string {
 		return ""
 	}
 	return fmt.Sprintf("%s, %s: agents see none of their content",
-		count(n.Submodules, "submodule", "submodules"), count(n.LFS, "LFS file", "LFS files"))
+		markdown.Count(n.Submodules, "submodule", "submodules"), markdown.Count(n.LFS, "LFS file", "LFS files"))
 }
 
 // Report says what cleaning and the caps took out, and which comments were left out.
@@ -230,11 +231,11 @@ func IsCommand(body string) bool {
 
 // clean fills in the texts and counts what goes.
 func (s *Snapshot) clean(issue Issue, comments []Comment) {
-	s.Raw = RawHashes{Title: hashOf(issue.Title), Body: hashOf(issue.Body), Comments: map[string]string{}}
+	s.Raw = RawHashes{Title: HashOf(issue.Title), Body: HashOf(issue.Body), Comments: map[string]string{}}
 	s.Title = s.take(sanitize.Line(issue.Title)) // GitHub shows a title as it is, not as Markdown
 	s.Body = s.take(sanitize.Sanitize(issue.Body))
 	for _, c := range comments {
-		s.Raw.Comments[fmt.Sprint(c.ID)] = hashOf(c.Body)
+		s.Raw.Comments[fmt.Sprint(c.ID)] = HashOf(c.Body)
 		s.Comments = append(s.Comments, SnapshotComment{ID: c.ID, Author: c.Author.Login, CreatedAt: c.CreatedAt, Body: s.take(sanitize.Sanitize(c.Body))})
 	}
 }
@@ -301,17 +302,18 @@ func (s *Snapshot) digest() string {
 	if err := enc.Encode(parts); err != nil {
 		panic("encode strings and numbers: " + err.Error())
 	}
-	return hashOf(strings.TrimSuffix(text.String(), "\n"))
+	return HashOf(strings.TrimSuffix(text.String(), "\n"))
 }
 
-func hashOf(text string) string {
+// HashOf is the SHA-256 of a text in hex, as snapshots hold it.
+func HashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
 // Edited reports whether title or body of the issue are no longer those of the snapshot.
 func (s *Snapshot) Edited(title, body string) bool {
-	return hashOf(title) != s.Raw.Title || hashOf(body) != s.Raw.Body
+	return HashOf(title) != s.Raw.Title || HashOf(body) != s.Raw.Body
 }
 
 // Encode is the content of issue_snapshot.json.

@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -61,9 +62,9 @@ func newGitHubRig(t *testing.T, extra string) *githubRig {
 }
 
 // fastPace leaves out the waits that spare GitHub requests.
-func fastPace() ghsync.Pace {
+func fastPace() mirror.Pace {
 	ms := time.Millisecond
-	return ghsync.Pace{Debounce: ms, Between: ms, Busy: ms, Look: ms, Again: ms, Labels: time.Hour, Backoff: 10 * ms, Scan: 20 * ms}
+	return mirror.Pace{Debounce: ms, Between: ms, Busy: ms, Look: ms, Again: ms, Labels: time.Hour, Backoff: 10 * ms, Scan: 20 * ms}
 }
 
 // issue makes a session for a new issue.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -16,9 +17,9 @@ type MirrorSpec struct {
 	On bool
 	// HostID is the name of this host in the status comment; empty = Host.HostID.
 	HostID string
-	// Fence is asked before a comment; see ghsync.MirrorOptions. May be nil.
+	// Fence is asked before a comment; see mirror.Options. May be nil.
 	Fence func(context.Context) error
-	Pace  ghsync.Pace
+	Pace  mirror.Pace
 }
 
 const (
@@ -32,7 +33,7 @@ const (
 // nothing else. The zero value does nothing.
 type mirroring struct {
 	r      *runner
-	mirror *ghsync.Mirror
+	mirror *mirror.Mirror
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 	lost   bool // nothing more can be written; only done's goroutine writes it
@@ -52,16 +53,16 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 		}
 		spec.HostID = id
 	}
-	mirror, err := ghsync.NewMirror(r.mirrorOptions(s, spec))
+	shown, err := mirror.New(r.mirrorOptions(s, spec))
 	if err != nil {
 		r.Log.Warn("the session is not shown on its issue", "session", r.sess.Name(), "err", err)
 		return m
 	}
-	m.mirror = mirror
+	m.mirror = shown
 	ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	m.done.Go(func() {
-		err := mirror.Run(ctx)
-		m.lost = errors.Is(err, ghsync.ErrClaimLost) || errors.Is(err, ghsync.ErrIssueGone)
+		err := shown.Run(ctx)
+		m.lost = errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone)
 		if err != nil {
 			r.Log.Warn("the mirror ended", "session", r.sess.Name(), "err", err)
 		}
@@ -70,9 +71,9 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 }
 
 // mirrorOptions is how a session is shown, by a run and by its rehearsal.
-func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) ghsync.MirrorOptions {
-	o := ghsync.MirrorOptions{
-		Client: r.GitHub, Dir: r.sess.Dir, Mode: ghsync.CommentMode(r.cfg.GitHub.Comments), Repo: r.pullRepo(s),
+func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Options {
+	o := mirror.Options{
+		Client: r.GitHub, Dir: r.sess.Dir, Mode: mirror.CommentMode(r.cfg.GitHub.Comments), Repo: r.pullRepo(s),
 		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.sandboxLevel(r.cfg), LinkHosts: r.cfg.GitHub.LinkHosts,
 		Deaf: true, Fence: spec.Fence, Redactor: r.redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
 	}

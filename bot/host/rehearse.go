@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -40,7 +41,7 @@ type rehearsal struct {
 	now    time.Time
 	tree   string
 	line   int
-	mirror *ghsync.Mirror
+	mirror *mirror.Mirror
 	writes []PlannedWrite
 }
 
@@ -77,7 +78,7 @@ func (w *rehearsal) openMirror(s *orchestrator.State, show bool) (err error) {
 	}
 	o := w.mirrorOptions(s, MirrorSpec{HostID: "rehearsal"})
 	o.Now = func() time.Time { return w.now } // its pauses pass by the steps of the walk
-	w.mirror, err = ghsync.NewMirror(o)
+	w.mirror, err = mirror.New(o)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -83,9 +84,9 @@ func (r *rig) mirrorAnew(e session.Entry, client *ghsync.Client, repoID int64) {
 	if err := os.CopyFS(filepath.Join(dir, "blobs"), os.DirFS(filepath.Join(e.Dir, "blobs"))); err != nil {
 		r.t.Fatal(err)
 	}
-	m, err := ghsync.NewMirror(ghsync.MirrorOptions{
+	m, err := mirror.New(mirror.Options{
 		Client: client, Dir: dir, Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, RepoID: repoID, Issue: 1, Deaf: true,
-		Pace: ghsync.Pace{Look: time.Millisecond, Again: time.Millisecond, Backoff: time.Millisecond, Scan: time.Millisecond},
+		Pace: mirror.Pace{Look: time.Millisecond, Again: time.Millisecond, Backoff: time.Millisecond, Scan: time.Millisecond},
 	})
 	if err != nil {
 		r.t.Fatal(err)

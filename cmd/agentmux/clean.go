@@ -14,7 +14,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -215,7 +215,7 @@ func (a *app) removable(ctx context.Context, s *site, o cleaning, limit config.S
 
 // unshown reports whether people on GitHub still wait for words about the session.
 func unshown(e session.Entry) bool {
-	return e.State.Mirror && !ghsync.Shown(e.Dir, e.State.Seq)
+	return e.State.Mirror && !mirror.Shown(e.Dir, e.State.Seq)
 }
 
 func endedAt(e session.Entry) time.Time {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -47,7 +47,7 @@ func TestWhatAKilledEndOwesIsFinished(t *testing.T) {
 	if url := r.session().State.Completion.PRURL + "\n"; res.out != url {
 		t.Errorf("standard output is %q, want %q", res.out, url)
 	}
-	if e = r.session(); !ghsync.Shown(e.Dir, e.State.Seq) {
+	if e = r.session(); !mirror.Shown(e.Dir, e.State.Seq) {
 		t.Error("GitHub does not show the end")
 	}
 	if _, err := server.Started(t.Context()); err == nil {

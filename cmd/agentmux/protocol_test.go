@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -228,7 +228,7 @@ func TestProtocolC10TheLastCommentComesAfterAKill(t *testing.T) {
 	}, host.out.String)
 	host.exit(syscall.SIGKILL)
 	e := r.session()
-	if ghsync.Shown(e.Dir, e.State.Seq) {
+	if mirror.Shown(e.Dir, e.State.Seq) {
 		t.Fatal("the issue was told already")
 	}
 	finals := func() (n int) {
@@ -248,7 +248,7 @@ func TestProtocolC10TheLastCommentComesAfterAKill(t *testing.T) {
 		t.Error("a session that was done was resumed")
 	}
 	after := r.github.Repo(rigRepo).Comments(1)
-	if !ghsync.Shown(e.Dir, e.State.Seq) || finals() != 1 {
+	if !mirror.Shown(e.Dir, e.State.Seq) || finals() != 1 {
 		t.Errorf("%d last comments among %d", finals(), len(after))
 	}
 	r.expect(2, "resume", e.Name, "--headless")

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
-	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
@@ -142,7 +142,7 @@ func (a *app) printStatus(ctx context.Context, w io.Writer, e session.Entry) {
 	if c := s.Completion; c.PRURL != "" {
 		p.row("pull", paint.Plain, "%s", c.PRURL+draftNote(c))
 	}
-	if trouble := ghsync.Trouble(e.Dir); trouble != "" && s.Mirror {
+	if trouble := mirror.Trouble(e.Dir); trouble != "" && s.Mirror {
 		p.row("github", paint.Bad, "%s", trouble)
 	}
 	printWork(p, e, st)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
@@ -145,7 +145,7 @@ func (a *app) statusOf(ctx context.Context, e session.Entry) statusJSON {
 		Sandbox: "none", Setup: a.setupOf(e), Settings: settingsOf(e), Shown: s.Mirror, Story: st, Next: st.Next(),
 	}
 	if s.Mirror {
-		out.GitHub = shown(ghsync.Trouble(e.Dir))
+		out.GitHub = shown(mirror.Trouble(e.Dir))
 	}
 	if s.Gate != nil {
 		out.Gate, out.GateOpened = s.Gate.Name, s.Gate.OpenedAt.Time

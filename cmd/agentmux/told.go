@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
@@ -23,9 +23,9 @@ func tell(ctx context.Context, e session.Entry) story.Story {
 		f.Server = e.State.Ended() && !e.Running && hasServer(ctx, sess)
 	}
 	if e.State.Mirror {
-		f.Unshown = !ghsync.Shown(e.Dir, e.State.Seq)
-		f.Trouble = ghsync.Trouble(e.Dir)
-		f.Away.Since, f.Away.Tries = ghsync.Away(e.Dir)
+		f.Unshown = !mirror.Shown(e.Dir, e.State.Seq)
+		f.Trouble = mirror.Trouble(e.Dir)
+		f.Away.Since, f.Away.Tries = mirror.Away(e.Dir)
 	}
 	if proposable(e.State) {
 		f.Proposal = proposal(ctx, e.Dir, e.State, story.Tell(e.State, records, f).Withheld)

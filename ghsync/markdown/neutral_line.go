@@ -205,6 +205,7 @@ var alone = regexp.MustCompile(`^[.,;:!?'")]*(?:\s|$)`)
 
 var entity = regexp.MustCompile(`&([#a-zA-Z])`)
 
+// Escape keeps what is markup or HTML in s from being read as such.
 func Escape(s string) string {
 	s = entity.ReplaceAllString(s, "&amp;$1")
 	s = strings.ReplaceAll(s, "<", "&lt;")

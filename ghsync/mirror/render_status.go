@@ -1,10 +1,12 @@
-package ghsync
+package mirror
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -78,7 +80,7 @@ func (v *view) headline(n markdown.Neutralizer) string {
 	case orchestrator.OutcomeDone:
 		return "done in " + lasted(v.seconds)
 	case orchestrator.OutcomeNeedsHuman:
-		return "needs a human: " + n.Inline(markdown.Shorten(firstLine(v.reason), 200))
+		return "needs a human: " + n.Inline(markdown.Shorten(markdown.FirstLine(v.reason), 200))
 	case orchestrator.OutcomeFailed:
 		return "failed after " + lasted(v.seconds)
 	case orchestrator.OutcomeCanceled:
@@ -159,7 +161,7 @@ func (v *view) rowState(row *visit) string {
 	case v.gate != "":
 		return "waits for approval"
 	case row.kind == "review":
-		return or(v.reviewState(), "running")
+		return cmp.Or(v.reviewState(), "running")
 	case plans != "":
 		return "running, " + plans
 	case row.agents != "":
@@ -205,12 +207,12 @@ func (v *view) details(n markdown.Neutralizer) string {
 		out = append(out, line)
 	}
 	out = append(out, v.answers(n)...)
-	out = append(out, strayLine(v.strays, n)...)
+	out = append(out, ghsync.StrayLines(v.strays, n)...)
 	if v.edited != nil && v.live() {
 		out = append(out, v.editedLine())
 	}
 	lines := v.notes
-	if line := (BaseNote{Submodules: v.asked.submodules, LFS: v.asked.lfs}).String(); line != "" {
+	if line := (ghsync.BaseNote{Submodules: v.asked.submodules, LFS: v.asked.lfs}).String(); line != "" {
 		lines = append(lines[:len(lines):len(lines)], line)
 	}
 	for _, line := range lines {
@@ -271,7 +273,7 @@ func (v *view) askedLine() string {
 		}
 		parts = append(parts, who)
 	}
-	parts = append(parts, "text of "+clock(a.at, v.started), "sha256 `"+short(a.digest, 12)+"`")
+	parts = append(parts, "text of "+clock(a.at, v.started), "sha256 `"+markdown.Abbreviate(a.digest, 12)+"`")
 	if removed := removedWords(a.report); removed != "" {
 		parts = append(parts, "removed: "+removed)
 	}
@@ -291,11 +293,11 @@ func (v *view) editedLine() string {
 	if v.deaf {
 		next = "`agentmux issue " + v.name() + " --new` takes the new text"
 	}
-	return fmt.Sprintf("Text edited, seen at %s; this session works from `%s`; %s", clock(*v.edited, v.started), short(v.asked.digest, 12), next)
+	return fmt.Sprintf("Text edited, seen at %s; this session works from `%s`; %s", clock(*v.edited, v.started), markdown.Abbreviate(v.asked.digest, 12), next)
 }
 
 // removedWords names what cleaning took out, in a fixed order.
-func removedWords(r Report) string {
+func removedWords(r ghsync.Report) string {
 	var parts []string
 	for _, class := range []struct{ key, one, many string }{
 		{"comment", "HTML comment", "HTML comments"},

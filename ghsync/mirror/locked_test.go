@@ -1,4 +1,4 @@
-package ghsync_test
+package mirror_test
 
 import (
 	"net/http"
@@ -7,10 +7,11 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 )
 
 // asApp is how an app mirrors, which may not comment where comments are locked.
-func (st *stage) asApp() ghsync.MirrorOptions {
+func (st *stage) asApp() mirror.Options {
 	o := st.options()
 	token := st.server.ActionsToken(widgets, map[string]string{"issues": "write", "pull_requests": "write", "statuses": "write"}, 0)
 	o.Client = tokenClient(st.t, st.server, token)

@@ -1,4 +1,4 @@
-package ghsync_test
+package mirror_test
 
 import (
 	"context"
@@ -15,12 +15,13 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // quickPace waits next to nothing.
-var quickPace = ghsync.Pace{
+var quickPace = mirror.Pace{
 	Debounce: time.Millisecond, Between: time.Millisecond, Busy: time.Millisecond, Look: 5 * time.Millisecond,
 	Again: 5 * time.Millisecond, Labels: time.Hour, Backoff: time.Millisecond, Scan: 5 * time.Millisecond,
 	Gone: 20 * time.Millisecond,
@@ -34,7 +35,7 @@ type stage struct {
 	script []string
 	files  map[string][]byte
 	clock  func() time.Time     // of the server and of this machine
-	dies   func(*ghsync.Mirror) // see runKilled
+	dies   func(*mirror.Mirror) // see runKilled
 }
 
 func newStage(t *testing.T, change ...func(*fakehub.Options)) *stage {
@@ -48,7 +49,7 @@ func newStage(t *testing.T, change ...func(*fakehub.Options)) *stage {
 	}
 	r.Label(12, "agentmux", "write")
 	r.Label(12, "bug", "write")
-	_, files := archive(t, "testdata/mirror/feature.txtar")
+	_, files := archive(t, "testdata/feature.txtar")
 	delete(files, "notes")
 	sc := newScene(t, files)
 	s.Sessions(filepath.Dir(sc.session.Dir))
@@ -79,12 +80,12 @@ func (st *stage) openPR() {
 	}
 }
 
-func (st *stage) options() ghsync.MirrorOptions {
-	return ghsync.MirrorOptions{Client: clientOf(st.t, st.server, botLogin), RepoID: st.repo.ID(), Pace: quickPace, Now: st.clock}
+func (st *stage) options() mirror.Options {
+	return mirror.Options{Client: clientOf(st.t, st.server, botLogin), RepoID: st.repo.ID(), Pace: quickPace, Now: st.clock}
 }
 
 // run plays the script and lets the mirror catch up at each sync.
-func (st *stage) run(m *ghsync.Mirror) {
+func (st *stage) run(m *mirror.Mirror) {
 	st.t.Helper()
 	for _, line := range st.script {
 		if line == "sync" {
@@ -298,7 +299,7 @@ func TestLostClaimEndsTheMirror(t *testing.T) {
 	lost := false
 	o.Fence = func(context.Context) error {
 		if lost {
-			return ghsync.ErrClaimLost
+			return mirror.ErrClaimLost
 		}
 		return nil
 	}
@@ -313,7 +314,7 @@ func TestLostClaimEndsTheMirror(t *testing.T) {
 	lost = true
 	st.play("10:07 1 failed {\"cause\":\"x\",\"next\":\"agentmux resume\"}")
 	writes := len(st.server.Log())
-	if err := m.Finish(t.Context()); !errors.Is(err, ghsync.ErrClaimLost) {
+	if err := m.Finish(t.Context()); !errors.Is(err, mirror.ErrClaimLost) {
 		t.Errorf("error %v", err)
 	}
 	for _, e := range st.server.Log()[writes:] {
@@ -375,7 +376,7 @@ func TestGitHub51ManyRecordsMakeFewEdits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &paper{}
-		m := sc.mirror(ghsync.MirrorOptions{Sink: sink})
+		m := sc.mirror(mirror.Options{Sink: sink})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- m.Run(ctx) }()
@@ -406,7 +407,7 @@ func TestQuietTimesMakeNoRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &paper{}
-		m := sc.mirror(ghsync.MirrorOptions{Sink: sink})
+		m := sc.mirror(mirror.Options{Sink: sink})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- m.Run(ctx) }()

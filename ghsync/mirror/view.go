@@ -1,4 +1,4 @@
-package ghsync
+package mirror
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
@@ -86,7 +87,7 @@ type asked struct {
 	login, level string
 	at           time.Time
 	digest       string
-	report       Report
+	report       ghsync.Report
 	submodules   int
 	lfs          int
 	known        bool

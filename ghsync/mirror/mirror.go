@@ -1,12 +1,14 @@
-package ghsync
+package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/redact"
@@ -30,12 +32,12 @@ const (
 	Quiet CommentMode = "quiet"
 )
 
-// MirrorOptions are what a Mirror is made of.
-type MirrorOptions struct {
-	Client *Client
+// Options are what a Mirror is made of.
+type Options struct {
+	Client *ghsync.Client
 	Dir    string // the session directory
 	Mode   CommentMode
-	Repo   Repo
+	Repo   ghsync.Repo
 	RepoID int64
 	Issue  int
 
@@ -55,7 +57,7 @@ type MirrorOptions struct {
 	Deaf bool
 
 	// Sink takes the writes. Nil: GitHub.
-	Sink Sink
+	Sink ghsync.Sink
 	// Fence is asked before a new comment and a terminal label. ErrClaimLost ends the mirror,
 	// another error holds the write back. Nil: no fence.
 	Fence    func(ctx context.Context) error
@@ -79,15 +81,15 @@ type Pace struct {
 }
 
 func (p Pace) withDefaults() Pace {
-	p.Debounce = or(p.Debounce, 2*time.Second)
-	p.Between = or(p.Between, 8*time.Second)
-	p.Busy = or(p.Busy, 30*time.Second)
-	p.Look = or(p.Look, 10*time.Second)
-	p.Again = or(p.Again, 20*time.Second)
-	p.Labels = or(p.Labels, 5*time.Minute)
-	p.Backoff = or(p.Backoff, 5*time.Second)
-	p.Scan = or(p.Scan, 5*time.Second)
-	p.Gone = or(p.Gone, 3*time.Minute)
+	p.Debounce = cmp.Or(p.Debounce, 2*time.Second)
+	p.Between = cmp.Or(p.Between, 8*time.Second)
+	p.Busy = cmp.Or(p.Busy, 30*time.Second)
+	p.Look = cmp.Or(p.Look, 10*time.Second)
+	p.Again = cmp.Or(p.Again, 20*time.Second)
+	p.Labels = cmp.Or(p.Labels, 5*time.Minute)
+	p.Backoff = cmp.Or(p.Backoff, 5*time.Second)
+	p.Scan = cmp.Or(p.Scan, 5*time.Second)
+	p.Gone = cmp.Or(p.Gone, 3*time.Minute)
 	return p
 }
 
@@ -96,8 +98,8 @@ func (p Pace) withDefaults() Pace {
 // reads the session's committed records and nothing of the engine; the engine does not wait
 // for it. One mirror per session at a time: whoever runs it holds the session's lock.
 type Mirror struct {
-	o       MirrorOptions
-	sink    Sink
+	o       Options
+	sink    ghsync.Sink
 	n       markdown.Neutralizer
 	session *session.Session
 	wake    chan struct{}
@@ -107,12 +109,12 @@ type Mirror struct {
 	follow    *session.Follower
 	st        *mirrorState
 	view      *view
-	snapshot  *Snapshot       // nil: there is none
-	stored    []byte          // mirror_state.json as last written
-	queue     []post          // comments owed, in order
-	rebuild   bool            // ids are to be found among our comments first
-	off       map[string]bool // steps that would fail again
-	author    int64           // the account that writes; 0: not known yet
+	snapshot  *ghsync.Snapshot // nil: there is none
+	stored    []byte           // mirror_state.json as last written
+	queue     []post           // comments owed, in order
+	rebuild   bool             // ids are to be found among our comments first
+	off       map[string]bool  // steps that would fail again
+	author    int64            // the account that writes; 0: not known yet
 	failures  int
 	notBefore time.Time
 	dirty     time.Time   // since when the status is behind; zero: it is not
@@ -127,9 +129,9 @@ type Mirror struct {
 	lastErr error
 }
 
-// NewMirror opens the session directory and what an earlier mirror left there. It sends
+// New opens the session directory and what an earlier mirror left there. It sends
 // nothing.
-func NewMirror(o MirrorOptions) (*Mirror, error) {
+func New(o Options) (*Mirror, error) {
 	s, err := session.Open(o.Dir)
 	if err != nil {
 		return nil, err
@@ -139,7 +141,7 @@ func NewMirror(o MirrorOptions) (*Mirror, error) {
 		return nil, err
 	}
 	o.Pace = o.Pace.withDefaults()
-	o.Label, o.Mode = or(o.Label, "agentmux"), or(o.Mode, Timeline)
+	o.Label, o.Mode = cmp.Or(o.Label, "agentmux"), cmp.Or(o.Mode, Timeline)
 	if o.Redactor == nil {
 		o.Redactor = redact.New()
 	}
@@ -262,8 +264,8 @@ func (m *Mirror) Finish(ctx context.Context) error {
 		if m.CaughtUp(m.view.seq) {
 			return m.save()
 		}
-		if !wait(ctx, next) { // ctx ended, or would before there is more to show
-			return errors.Join(or(ctx.Err(), context.DeadlineExceeded), m.save())
+		if !ghsync.Wait(ctx, next) { // ctx ended, or would before there is more to show
+			return errors.Join(cmp.Or(ctx.Err(), context.DeadlineExceeded), m.save())
 		}
 	}
 }

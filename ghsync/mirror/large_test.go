@@ -1,4 +1,4 @@
-package ghsync_test
+package mirror_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 )
 
 // largeReview is a valid review of about 200 KB.
@@ -27,11 +28,11 @@ func largeReview(t *testing.T) []byte {
 	return data
 }
 
-func playLargeReview(t *testing.T, mode ghsync.CommentMode) (sc *scene, comments []string) {
+func playLargeReview(t *testing.T, mode mirror.CommentMode) (sc *scene, comments []string) {
 	t.Helper()
 	sc = newScene(t, map[string][]byte{"blob/logic": largeReview(t)})
 	sink := &paper{}
-	m := sc.mirror(ghsync.MirrorOptions{Sink: sink, Mode: mode})
+	m := sc.mirror(mirror.Options{Sink: sink, Mode: mode})
 	sc.play(`10:06 1 phase_entered {"phase":"reviewing","kind":"review","reason":"start"}`)
 	sc.play(`10:06 1 review_started {"iteration":0,"roles":["reviewer_logic"],"tree":"a41df31c0ffee"}`)
 	sc.play(`10:44 1 artifact_accepted {"artifact":"review_reviewer_logic.yaml","sha256":"$blob:logic","role":"reviewer_logic"}`)
@@ -57,7 +58,7 @@ func playLargeReview(t *testing.T, mode ghsync.CommentMode) (sc *scene, comments
 
 func TestGitHub48LargeVerdictIsAtMostThreeComments(t *testing.T) {
 	t.Parallel()
-	_, comments := playLargeReview(t, ghsync.Timeline)
+	_, comments := playLargeReview(t, mirror.Timeline)
 	if len(comments) != 4 {
 		t.Fatalf("%d comments, want the status and three parts", len(comments))
 	}
@@ -84,7 +85,7 @@ func TestGitHub48LargeVerdictIsAtMostThreeComments(t *testing.T) {
 
 func TestLargeStatusDropsItsFoldsThenOldRows(t *testing.T) {
 	t.Parallel()
-	_, comments := playLargeReview(t, ghsync.Quiet)
+	_, comments := playLargeReview(t, mirror.Quiet)
 	checkLargeStatus(t, comments[0])
 }
 

@@ -1,12 +1,14 @@
-package ghsync
+package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -14,7 +16,7 @@ import (
 // post is one comment the records ask for.
 type post struct {
 	seq    int
-	marker Marker
+	marker ghsync.Marker
 	on     int // issue or pull request, as the records say
 	body   string
 }
@@ -26,11 +28,11 @@ func (m *Mirror) owe(e orchestrator.Event) {
 	if text == "" {
 		return
 	}
-	p := post{seq: e.Seq, marker: Marker{Session: m.view.mark, Kind: kind, Seq: e.Seq}, on: m.o.Issue}
-	if kind == KindStatus {
+	p := post{seq: e.Seq, marker: ghsync.Marker{Session: m.view.mark, Kind: kind, Seq: e.Seq}, on: m.o.Issue}
+	if kind == ghsync.KindStatus {
 		p.marker.Part = "phase"
 	}
-	if kind == KindVerdict && m.view.prNumber > 0 {
+	if kind == ghsync.KindVerdict && m.view.prNumber > 0 {
 		p.on = m.view.prNumber
 	}
 	parts := markdown.Split(markdown.Valid(markdown.Redacted(m.o.Redactor, text)), markdown.MaxUnits, m.view.wholeText(kind))
@@ -46,7 +48,7 @@ func (m *Mirror) owe(e orchestrator.Event) {
 
 // wholeText names where a text can be read that is too long for comments.
 func (v *view) wholeText(kind string) string {
-	if r := v.round(); kind == KindVerdict && r != nil {
+	if r := v.round(); kind == ghsync.KindVerdict && r != nil {
 		for _, role := range r.failedFirst() {
 			if path := r.verdicts[role].path; path != "" {
 				return markdown.CodeSpan(path)
@@ -61,26 +63,26 @@ func (m *Mirror) commentFor(e orchestrator.Event) (kind, text string) {
 	switch e.Type {
 	case orchestrator.EvPhaseEntered:
 		if m.o.Mode == Every {
-			return KindStatus, renderPhase(m.view)
+			return ghsync.KindStatus, renderPhase(m.view)
 		}
 	case orchestrator.EvEvent:
 		name := d.text("event")
 		r := m.view.round()
 		decision := name == orchestrator.LastReviewPassed || name == orchestrator.LastReviewFailed
 		if decision && r != nil && m.o.Mode != Quiet {
-			return KindVerdict, renderVerdict(m.view, r, m.n, m.readReview)
+			return ghsync.KindVerdict, renderVerdict(m.view, r, m.n, m.readReview)
 		}
 	case orchestrator.EvQuestionAsked:
 		q := m.view.questions[len(m.view.questions)-1]
 		q.deaf = m.o.Deaf
-		return KindQuestion, renderQuestion(q, m.n, m.view.decided(e.TS), m.view.onTimeout == "park")
+		return ghsync.KindQuestion, renderQuestion(q, m.n, m.view.decided(e.TS), m.view.onTimeout == "park")
 	case orchestrator.EvGateOpened:
-		return KindQuestion, renderGate(m.view, m.n, m.changes(), m.view.decided(e.TS))
+		return ghsync.KindQuestion, renderGate(m.view, m.n, m.changes(), m.view.decided(e.TS))
 	case orchestrator.EvNeedsHuman, orchestrator.EvFailed, orchestrator.EvCanceled:
-		return KindFinal, renderFinal(m.view, m.n)
+		return ghsync.KindFinal, renderFinal(m.view, m.n)
 	case orchestrator.EvDone:
 		if m.o.Mode != Quiet || m.view.outcome != orchestrator.OutcomeDone {
-			return KindFinal, renderFinal(m.view, m.n)
+			return ghsync.KindFinal, renderFinal(m.view, m.n)
 		}
 	}
 	return "", ""
@@ -124,12 +126,12 @@ func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
 			m.queue = m.queue[1:] // what it would say is in the status, if there is one
 			continue
 		}
-		if m.st.Comments[p.marker.key()] == 0 {
+		if m.st.Comments[p.marker.Key()] == 0 {
 			id, wait, err := m.ensure(ctx, p)
 			if m.lockedBy(p.on, err) {
 				return time.Millisecond, m.save() // the status may have to move first
 			}
-			if HasCode(err, CodeLocked) || HasCode(err, CodeValidation) || HasCode(err, CodeBodyTooLong) {
+			if ghsync.HasCode(err, ghsync.CodeLocked) || ghsync.HasCode(err, ghsync.CodeValidation) || ghsync.HasCode(err, ghsync.CodeBodyTooLong) {
 				m.o.Log.Error("comment refused", "session", m.view.session, "seq", p.seq, "err", m.o.Redactor.Redact(err.Error()))
 				m.queue = m.queue[1:] // the next one may be taken
 				continue
@@ -137,7 +139,7 @@ func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
 			if err != nil || wait > 0 {
 				return wait, err
 			}
-			m.st.Comments[p.marker.key()] = id
+			m.st.Comments[p.marker.Key()] = id
 		}
 		m.queue = m.queue[1:]
 		if err := m.save(); err != nil {
@@ -166,7 +168,7 @@ func (m *Mirror) lockedOn(on int) bool {
 // lockedBy notes that the issue or a pull request takes no comments, if that is what err
 // says and news. Nobody can be asked only where the issue is locked.
 func (m *Mirror) lockedBy(on int, err error) bool {
-	if !HasCode(err, CodeLocked) || m.lockedOn(on) {
+	if !ghsync.HasCode(err, ghsync.CodeLocked) || m.lockedOn(on) {
 		return false
 	}
 	m.o.Log.Info("comments are locked", "session", m.view.session, "issue", on)
@@ -185,7 +187,7 @@ func (m *Mirror) lockedBy(on int, err error) bool {
 // later. The intent is on disk before the request leaves, so a kill at any point is found
 // out by a look at what stands on the issue.
 func (m *Mirror) ensure(ctx context.Context, p post) (id int64, wait time.Duration, err error) {
-	key := p.marker.key()
+	key := p.marker.Key()
 	if in, ok := m.st.Intents[key]; ok {
 		id, wait, err = m.lookFor(ctx, p, in)
 		if id != 0 || wait > 0 || err != nil {
@@ -197,7 +199,7 @@ func (m *Mirror) ensure(ctx context.Context, p post) (id int64, wait time.Durati
 			return 0, 0, fmt.Errorf("check the claim: %w", err)
 		}
 	}
-	m.st.Intents[key] = intent{On: p.on, Digest: hashOf(p.body)[:16], At: m.o.Now().UTC()}
+	m.st.Intents[key] = intent{On: p.on, Digest: ghsync.HashOf(p.body)[:16], At: m.o.Now().UTC()}
 	if err := m.save(); err != nil {
 		return 0, 0, err
 	}
@@ -207,7 +209,7 @@ func (m *Mirror) ensure(ctx context.Context, p post) (id int64, wait time.Durati
 	}
 	delete(m.st.Intents, key)
 	m.author = author
-	m.st.AuthorID = or(author, m.st.AuthorID)
+	m.st.AuthorID = cmp.Or(author, m.st.AuthorID)
 	m.o.Log.Info("comment made", "session", m.view.session, "kind", p.marker.Kind, "seq", p.seq, "issue", p.on)
 	return id, 0, nil
 }
@@ -215,11 +217,11 @@ func (m *Mirror) ensure(ctx context.Context, p post) (id int64, wait time.Durati
 // notCreated keeps the intent of what may have been applied and drops that of what was not.
 func (m *Mirror) notCreated(key string, err error) error {
 	var (
-		after    *RetryAfter
-		terminal *Terminal
-		missing  *NotFound
-		unsent   *Unsent
-		moved    *Moved
+		after    *ghsync.RetryAfter
+		terminal *ghsync.Terminal
+		missing  *ghsync.NotFound
+		unsent   *ghsync.Unsent
+		moved    *ghsync.Moved
 	)
 	switch {
 	case errors.As(err, &after), errors.As(err, &terminal), errors.As(err, &missing), errors.As(err, &unsent), errors.As(err, &moved):
@@ -234,7 +236,7 @@ func (m *Mirror) notCreated(key string, err error) error {
 // lets the comment be made again.
 func (m *Mirror) lookFor(ctx context.Context, p post, in intent) (id int64, wait time.Duration, err error) {
 	if m.o.Client == nil {
-		delete(m.st.Intents, p.marker.key())
+		delete(m.st.Intents, p.marker.Key())
 		return 0, 0, nil
 	}
 	due := in.At.Add(m.o.Pace.Look)
@@ -248,9 +250,9 @@ func (m *Mirror) lookFor(ctx context.Context, p post, in intent) (id int64, wait
 	if err != nil {
 		return 0, 0, err
 	}
-	key := p.marker.key()
+	key := p.marker.Key()
 	for _, c := range found {
-		if c.marker.same(p.marker) {
+		if c.marker.Same(p.marker) {
 			delete(m.st.Intents, key) // on disk only together with the id, which the caller keeps
 			return c.id, 0, nil
 		}
@@ -267,7 +269,7 @@ func (m *Mirror) lookFor(ctx context.Context, p post, in intent) (id int64, wait
 // own is a comment of ours as it stands on GitHub.
 type own struct {
 	id     int64
-	marker Marker
+	marker ghsync.Marker
 }
 
 // ours lists our comments of this session on an issue or pull request, oldest first: those
@@ -275,10 +277,10 @@ type own struct {
 func (m *Mirror) ours(ctx context.Context, on int, since time.Time) ([]own, error) {
 	if m.author == 0 {
 		me, err := m.o.Client.Viewer(ctx)
-		if _, again := Later(err); err != nil && (again || m.st.AuthorID == 0) {
+		if _, again := ghsync.Later(err); err != nil && (again || m.st.AuthorID == 0) {
 			return nil, err
 		}
-		m.author = or(me.ID, m.st.AuthorID)
+		m.author = cmp.Or(me.ID, m.st.AuthorID)
 	}
 	comments, err := m.o.Client.CommentsSince(ctx, m.o.Repo, on, since)
 	if err != nil {
@@ -286,7 +288,7 @@ func (m *Mirror) ours(ctx context.Context, on int, since time.Time) ([]own, erro
 	}
 	var out []own
 	for _, c := range comments {
-		marker, ok := ParseMarker(c.Body)
+		marker, ok := ghsync.ParseMarker(c.Body)
 		written := c.Author.ID != 0 && (c.Author.ID == m.author || c.Author.ID == m.st.AuthorID)
 		if ok && written && marker.Session == m.view.mark {
 			out = append(out, own{id: c.ID, marker: marker})
@@ -297,10 +299,10 @@ func (m *Mirror) ours(ctx context.Context, on int, since time.Time) ([]own, erro
 
 // withMarker puts the marker below a text. What could swallow it is kept apart from it by a
 // blank line.
-func withMarker(text string, marker Marker) string {
+func withMarker(text string, marker ghsync.Marker) string {
 	last := text[strings.LastIndex(text, "\n")+1:]
 	gap := "\n"
-	if marker.Kind == KindStatus || strings.HasPrefix(last, "|") || strings.HasPrefix(last, "<") ||
+	if marker.Kind == ghsync.KindStatus || strings.HasPrefix(last, "|") || strings.HasPrefix(last, "<") ||
 		strings.HasPrefix(last, "`") || strings.HasPrefix(last, "~") || strings.HasPrefix(last, ">") {
 		gap = "\n\n"
 	}

@@ -1,4 +1,4 @@
-package ghsync_test
+package mirror_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -32,7 +33,7 @@ func BenchmarkMirrorLatency(b *testing.B) {
 		b.Fatal(err)
 	}
 	sc := newScene(b, nil)
-	m := sc.mirror(ghsync.MirrorOptions{Client: client, RepoID: repo.ID()})
+	m := sc.mirror(mirror.Options{Client: client, RepoID: repo.ID()})
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan error)
 	go func() { done <- m.Run(ctx) }()

@@ -1,4 +1,4 @@
-package ghsync_test
+package mirror_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 )
 
 // killer is a sink that stands for a kill at its n-th write, before or after it is applied.
@@ -115,7 +116,7 @@ func TestGitHub53KillAtAnySaveAfterAKillLeavesTheSameEnd(t *testing.T) {
 			t.Run(fmt.Sprintf("write %d, then save %d", n, saves), func(t *testing.T) {
 				t.Parallel()
 				st := newStage(t)
-				st.dies = func(m *ghsync.Mirror) {
+				st.dies = func(m *mirror.Mirror) {
 					left := saves
 					m.OnSave(func(write func() error) error {
 						if left--; left < 0 {
@@ -168,7 +169,7 @@ func (st *stage) runKilled(n int, after bool) {
 }
 
 // finishesBeforeKill lets the mirror work until it is done or the killer has struck.
-func finishesBeforeKill(ctx context.Context, m *ghsync.Mirror, k *killer) bool {
+func finishesBeforeKill(ctx context.Context, m *mirror.Mirror, k *killer) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -338,7 +339,7 @@ func TestGitHub52MirrorIsBackTwoMinutesAfterAnHourWithoutGitHub(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &outage{paper: &paper{}}
-		m := sc.mirror(ghsync.MirrorOptions{Sink: sink, Mode: ghsync.Every})
+		m := sc.mirror(mirror.Options{Sink: sink, Mode: mirror.Every})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- m.Run(ctx) }()
@@ -389,7 +390,7 @@ func TestEndOfRunDoesNotReachFinish(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &outage{paper: &paper{}}
 		sink.down.Store(true)
-		m := sc.mirror(ghsync.MirrorOptions{Sink: sink, Pace: ghsync.Pace{Debounce: 1, Backoff: time.Hour}})
+		m := sc.mirror(mirror.Options{Sink: sink, Pace: mirror.Pace{Debounce: 1, Backoff: time.Hour}})
 		sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan","reason":"start"}`)
 		if err := m.Step(t.Context()); err != nil || m.LastError() == nil {
 			t.Fatalf("%v; last error: %v", err, m.LastError())

@@ -1,4 +1,4 @@
-package ghsync
+package mirror
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
@@ -26,15 +27,15 @@ type closedAsk struct {
 // closeAsked edits the comments that asked what is decided by now, each once.
 func (m *Mirror) closeAsked(ctx context.Context) (time.Duration, error) {
 	for _, c := range m.view.closed {
-		marker := Marker{Session: m.view.mark, Kind: KindQuestion, Seq: c.seq}
-		key := marker.key()
+		marker := ghsync.Marker{Session: m.view.mark, Kind: ghsync.KindQuestion, Seq: c.seq}
+		key := marker.Key()
 		id := m.st.Comments[key] // none of one that was too long for a comment, or is still owed
 		if id == 0 || m.st.Closed[key] {
 			continue
 		}
 		text := markdown.Valid(markdown.Redacted(m.o.Redactor, renderClosed(m.view, c, m.n)))
 		err := m.sink.EditComment(ctx, id, withMarker(text, marker))
-		if err != nil && !IsNotFound(err) && !HasCode(err, CodeLocked) {
+		if err != nil && !ghsync.IsNotFound(err) && !ghsync.HasCode(err, ghsync.CodeLocked) {
 			return 0, err
 		}
 		if m.st.Closed == nil {
@@ -59,7 +60,7 @@ func renderClosed(v *view, c closedAsk, n markdown.Neutralizer) string {
 		line := d.String()
 		out := heading + "\n\n" + strings.ToUpper(line[:1]) + line[1:] + ", at " + when + "."
 		if d.Digest != "" {
-			out += " Digest `" + short(d.Digest, 12) + "`."
+			out += " Digest `" + markdown.Abbreviate(d.Digest, 12) + "`."
 		}
 		return out
 	}

@@ -1,4 +1,4 @@
-package ghsync
+package mirror
 
 import (
 	"context"
@@ -6,68 +6,36 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// State labels, without their prefix.
-const (
-	LabelQueued     = "queued"
-	LabelRunning    = "running"
-	LabelNeedsHuman = "needs-human"
-	LabelDone       = "done"
-	LabelFailed     = "failed"
-
-	labelNone = "none" // a person stopped it: no label of ours
-)
-
-// stateNames are the names of the state labels, without their prefix.
-func stateNames() []string {
-	return []string{LabelQueued, LabelRunning, LabelNeedsHuman, LabelDone, LabelFailed}
-}
-
-// StateLabels are the labels that say on an issue where its session is, for a request label.
-// The server would make them without a meaning and in a colour of its own.
-func StateLabels(request string) []Label {
-	looks := map[string]Label{
-		LabelQueued:     {Color: "c5def5", Description: "agentmux: waits for its turn"},
-		LabelRunning:    {Color: "1d76db", Description: "agentmux: at work"},
-		LabelNeedsHuman: {Color: "fbca04", Description: "agentmux: waits for a person"},
-		LabelDone:       {Color: "0e8a16", Description: "agentmux: done, see its pull request"},
-		LabelFailed:     {Color: "d73a4a", Description: "agentmux: failed, see its last comment"},
-	}
-	var list []Label
-	for _, state := range stateNames() {
-		l := looks[state]
-		l.Name = request + ":" + state
-		list = append(list, l)
-	}
-	return list
-}
+const labelNone = "none" // a person stopped it: no label of ours
 
 // isState reports whether a label is one of the state labels.
 func (m *Mirror) isState(label string) bool {
-	return slices.ContainsFunc(stateNames(), func(state string) bool { return sameLabel(label, m.labelName(state)) })
+	return slices.ContainsFunc(ghsync.StateNames(), func(state string) bool { return ghsync.SameLabel(label, m.labelName(state)) })
 }
 
 // label is the state label the session should have.
 func (v *view) label() string {
 	switch v.outcome {
 	case orchestrator.OutcomeDone:
-		return LabelDone
+		return ghsync.LabelDone
 	case orchestrator.OutcomeNeedsHuman:
-		return LabelNeedsHuman
+		return ghsync.LabelNeedsHuman
 	case orchestrator.OutcomeFailed:
-		return LabelFailed
+		return ghsync.LabelFailed
 	case orchestrator.OutcomeCanceled:
 		if v.byPerson {
 			return labelNone
 		}
-		return LabelFailed
+		return ghsync.LabelFailed
 	}
 	if v.gate != "" || len(v.open()) > 0 {
-		return LabelNeedsHuman
+		return ghsync.LabelNeedsHuman
 	}
-	return LabelRunning
+	return ghsync.LabelRunning
 }
 
 // labels keeps at most one state label on the issue, exactly one while the session is
@@ -107,9 +75,9 @@ func (m *Mirror) setLabels(ctx context.Context, want string, first bool) error {
 	var extra []string
 	there := false
 	for _, name := range have {
-		_, asks := requestLabel(name, m.o.Label)
+		_, asks := ghsync.RequestLabel(name, m.o.Label)
 		switch {
-		case want != labelNone && sameLabel(name, m.labelName(want)):
+		case want != labelNone && ghsync.SameLabel(name, m.labelName(want)):
 			there = true
 		case m.isState(name), first && asks:
 			extra = append(extra, name)

@@ -1,4 +1,4 @@
-package ghsync
+package mirror
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -71,7 +72,7 @@ func (m *Mirror) read() error {
 // neither the status nor the labels.
 func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 	if !m.view.live() || m.finishing {
-		ctx = WithPriority(ctx, PriorityFinishing)
+		ctx = ghsync.WithPriority(ctx, ghsync.PriorityFinishing)
 	}
 	if m.missing() {
 		if err := m.lookAgain(ctx); err != nil {
@@ -80,7 +81,7 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 	}
 	if m.rebuild && !m.off[stepMemory] {
 		err := m.relocate(ctx, m.findOurs(ctx))
-		if _, again := Later(err); err != nil && !again {
+		if _, again := ghsync.Later(err); err != nil && !again {
 			m.turnOff(stepMemory, err)
 		} else if err != nil {
 			return 0, err
@@ -96,7 +97,7 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 		if final(err) || m.missing() {
 			return 0, err
 		}
-		if _, again := Later(err); err != nil && !again {
+		if _, again := ghsync.Later(err); err != nil && !again {
 			m.turnOff(s.name, err)
 			continue
 		}
@@ -161,12 +162,12 @@ func (m *Mirror) after(next time.Duration, err error) time.Duration {
 	m.mu.Lock()
 	m.lastErr = err
 	m.mu.Unlock()
-	wait, _ := Later(err)
+	wait, _ := ghsync.Later(err)
 	m.failures++
 	m.missed()
 	pause := m.o.Pace.Backoff * time.Duration(min(1<<min(m.failures-1, 10), maxBackoffs))
 	pause = max(pause, wait)
-	if errors.As(err, new(*Unsent)) && m.failures == 1 {
+	if errors.As(err, new(*ghsync.Unsent)) && m.failures == 1 {
 		pause = 0
 	}
 	m.o.Log.Warn("mirror is behind", "session", m.view.session, "attempt", m.failures, "wait", pause.Round(time.Second).String(), "err", text)
@@ -243,7 +244,7 @@ func (m *Mirror) readFacts() error {
 	if err != nil {
 		return fmt.Errorf("read snapshot: %w", err)
 	}
-	s, err := ParseSnapshot(data)
+	s, err := ghsync.ParseSnapshot(data)
 	if err != nil {
 		return nil // made by hand or by another version: the status says less
 	}

@@ -1,4 +1,4 @@
-package ghsync
+package mirror
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func treeNote(tree string) string {
 	if tree == "" {
 		return ""
 	}
-	return " (tree `" + short(tree, 7) + "`)"
+	return " (tree `" + markdown.Abbreviate(tree, 7) + "`)"
 }
 
 // failedFirst orders the roles for reading.
@@ -83,7 +83,7 @@ func (r *round) weight(role string) int {
 
 func failedReview(given verdict, text review, n markdown.Neutralizer) string {
 	if text.missing {
-		return fmt.Sprintf("> %s, see %s in the session directory", count(given.findings, "finding", "findings"), markdown.CodeSpan(given.path))
+		return fmt.Sprintf("> %s, see %s in the session directory", markdown.Count(given.findings, "finding", "findings"), markdown.CodeSpan(given.path))
 	}
 	out := []string{n.Quote(text.summary)}
 	if len(text.findings) > 0 {
@@ -136,9 +136,9 @@ func renderGate(v *view, n markdown.Neutralizer, changes []string, until time.Ti
 	switch {
 	case v.gate == orchestrator.GatePlan && v.plan != "":
 		out = append(out, fmt.Sprintf("Plan `%s`, %s. Its text is `04_planning/plan.md` in the session directory.",
-			short(v.plan, 12), count(v.subplans, "subplan", "subplans")))
+			markdown.Abbreviate(v.plan, 12), markdown.Count(v.subplans, "subplan", "subplans")))
 	case v.gate == orchestrator.GateCompletion:
-		line := "Tree `" + short(v.tree, 7) + "`"
+		line := "Tree `" + markdown.Abbreviate(v.tree, 7) + "`"
 		if tally := v.tally(); len(tally) > 0 {
 			line += ", " + strings.Join(tally, ", ")
 		}

@@ -1,4 +1,4 @@
-package ghsync_test
+package mirror_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 )
 
 // What one host was refused is owed to the next, which shows it as if nothing had been.
@@ -19,13 +20,13 @@ func TestMirrorOwesWhatWasRefused(t *testing.T) {
 			st := newStage(t)
 			st.server.Inject(fakehub.Fault{Route: route, From: 2, Status: 403, Message: "Resource not accessible by integration"})
 			st.run(st.mirror(st.options()))
-			if ghsync.Shown(st.session.Dir, st.state.Seq) || !strings.Contains(ghsync.Trouble(st.session.Dir), "403") {
-				t.Errorf("shown %v, trouble %q", ghsync.Shown(st.session.Dir, st.state.Seq), ghsync.Trouble(st.session.Dir))
+			if mirror.Shown(st.session.Dir, st.state.Seq) || !strings.Contains(mirror.Trouble(st.session.Dir), "403") {
+				t.Errorf("shown %v, trouble %q", mirror.Shown(st.session.Dir, st.state.Seq), mirror.Trouble(st.session.Dir))
 			}
 			st.server.Heal()
 			st.finish(st.mirror(st.options()))
-			if !ghsync.Shown(st.session.Dir, st.state.Seq) || ghsync.Trouble(st.session.Dir) != "" {
-				t.Errorf("shown %v, trouble %q", ghsync.Shown(st.session.Dir, st.state.Seq), ghsync.Trouble(st.session.Dir))
+			if !mirror.Shown(st.session.Dir, st.state.Seq) || mirror.Trouble(st.session.Dir) != "" {
+				t.Errorf("shown %v, trouble %q", mirror.Shown(st.session.Dir, st.state.Seq), mirror.Trouble(st.session.Dir))
 			}
 			if got := st.end(); got != want {
 				t.Errorf("end:\n%s\nwant:\n%s", got, want)
@@ -52,8 +53,8 @@ func TestMirrorThatMayNotLookForItsCommentsEnds(t *testing.T) {
 			m := st.mirror(st.options())
 			st.finish(m)
 			passes := fault.Times > 0
-			if got := m.LastError(); (got == nil) != passes || ghsync.Shown(st.session.Dir, st.state.Seq) != passes {
-				t.Errorf("last error %v, shown %v", got, ghsync.Shown(st.session.Dir, st.state.Seq))
+			if got := m.LastError(); (got == nil) != passes || mirror.Shown(st.session.Dir, st.state.Seq) != passes {
+				t.Errorf("last error %v, shown %v", got, mirror.Shown(st.session.Dir, st.state.Seq))
 			}
 			got := st.end()
 			if strings.Count(got, "kind=") != strings.Count(before, "kind=") || strings.Contains(got, "[agentmux:running bug]") != (name != "no token") {

@@ -1,4 +1,4 @@
-package ghsync
+package mirror
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
 )
 
 // ErrIssueGone is why a mirror ends whose issue nobody can write to any more: it or its
@@ -33,7 +35,7 @@ func (m *Mirror) missing() bool { return m.st.Absent != nil && m.canLook() }
 // has another name is followed; what comes back then hides err, so that the same write is
 // made again there. The error is err itself if repository and issue are where they were.
 func (m *Mirror) relocate(ctx context.Context, err error) error {
-	if !isMovedError(err) && !IsNotFound(err) || !m.canLook() {
+	if !ghsync.IsMoved(err) && !ghsync.IsNotFound(err) || !m.canLook() {
 		return err
 	}
 	moved, lookErr := m.look(ctx)
@@ -41,7 +43,7 @@ func (m *Mirror) relocate(ctx context.Context, err error) error {
 	case lookErr != nil:
 		return lookErr
 	case moved:
-		return &Unsent{Err: fmt.Errorf("the repository is %s now: %s", m.o.Repo, err.Error())}
+		return &ghsync.Unsent{Err: fmt.Errorf("the repository is %s now: %s", m.o.Repo, err.Error())}
 	}
 	return err
 }
@@ -49,7 +51,7 @@ func (m *Mirror) relocate(ctx context.Context, err error) error {
 // deleted returns nil if err says that a thing is not there while repository and issue are:
 // somebody deleted it.
 func (m *Mirror) deleted(ctx context.Context, err error) error {
-	if err = m.relocate(ctx, err); IsNotFound(err) {
+	if err = m.relocate(ctx, err); ghsync.IsNotFound(err) {
 		return nil
 	}
 	return err
@@ -60,7 +62,7 @@ func (m *Mirror) deleted(ctx context.Context, err error) error {
 func (m *Mirror) look(ctx context.Context) (moved bool, err error) {
 	now, err := m.o.Client.RepositoryByID(ctx, m.o.RepoID)
 	switch {
-	case IsNotFound(err):
+	case ghsync.IsNotFound(err):
 		return false, m.absent(fmt.Sprintf("repository %s, id %d: %s", m.o.Repo, m.o.RepoID, err))
 	case err != nil:
 		return false, fmt.Errorf("find the repository that was %s: %w", m.o.Repo, err)
@@ -71,7 +73,7 @@ func (m *Mirror) look(ctx context.Context) (moved bool, err error) {
 	}
 	issue, err := m.o.Client.Issue(ctx, now.Repo, m.o.Issue)
 	switch {
-	case IsNotFound(err):
+	case ghsync.IsNotFound(err):
 		return false, m.absent(fmt.Sprintf("%s#%d: %s", now.Repo, m.o.Issue, err))
 	case err != nil:
 		return false, err
@@ -85,10 +87,10 @@ func (m *Mirror) look(ctx context.Context) (moved bool, err error) {
 // lookAgain is the second look for what was absent; nothing is written before it.
 func (m *Mirror) lookAgain(ctx context.Context) error {
 	if left := m.untilSecondLook(); left > 0 {
-		return &RetryAfter{Wait: left, Scope: "absence", Err: errors.New("repository or issue were not found")}
+		return &ghsync.RetryAfter{Wait: left, Scope: "absence", Err: errors.New("repository or issue were not found")}
 	}
 	_, err := m.look(ctx)
-	if _, again := Later(err); err != nil && !again {
+	if _, again := ghsync.Later(err); err != nil && !again {
 		m.st.Absent = nil // looking is refused: what the writes are told decides
 		return nil
 	}
@@ -116,7 +118,7 @@ func (m *Mirror) absent(what string) error {
 	if err := m.save(); err != nil {
 		return err
 	}
-	return &RetryAfter{Wait: left, Scope: "absence", Err: errors.New(what)}
+	return &ghsync.RetryAfter{Wait: left, Scope: "absence", Err: errors.New(what)}
 }
 
 // gone ends the mirror. What it has not shown is not owed any more.
@@ -136,7 +138,7 @@ func (m *Mirror) gone(what string) error {
 }
 
 // remembered is the repository as an earlier mirror of the session found it.
-func (s *mirrorState) remembered(id int64) (Repo, bool) {
+func (s *mirrorState) remembered(id int64) (ghsync.Repo, bool) {
 	owner, name, ok := strings.Cut(s.Repo, "/")
-	return Repo{Owner: owner, Name: name}, ok && id != 0 && s.RepoID == id
+	return ghsync.Repo{Owner: owner, Name: name}, ok && id != 0 && s.RepoID == id
 }

@@ -1,4 +1,4 @@
-package ghsync_test
+package mirror_test
 
 import (
 	"bytes"
@@ -22,6 +22,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 )
 
 // gfm renders as comments on GitHub are: with tables, and a line break where the text has one.
@@ -146,13 +147,13 @@ func shownBodies(t *testing.T) (names []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}
 	add := func(name, body string) { names, bodies[name] = append(names, name), body }
-	paths, err := filepath.Glob("testdata/mirror/*.txtar")
+	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no golden files: %v", err)
 	}
 	for _, path := range paths {
 		_, files := archive(t, path)
-		for _, mode := range []ghsync.CommentMode{ghsync.Timeline, ghsync.Every, ghsync.Quiet} {
+		for _, mode := range []mirror.CommentMode{mirror.Timeline, mirror.Every, mirror.Quiet} {
 			n := 0
 			for piece := range strings.SplitSeq(written(t, files, mode), "=== ") {
 				head, body, _ := strings.Cut(piece, "\n")
@@ -243,4 +244,25 @@ blockquote{color:#59636e;border-left:.25em solid #d1d9e0;padding:0 1em}
 		fmt.Fprintf(&b, "<h6 class=name>%s</h6><section>%s</section>\n", html.EscapeString(name), page.String())
 	}
 	return b.String()
+}
+
+// wholeBody has every part that a pull request may have.
+func wholeBody() ghsync.Body {
+	return ghsync.Body{
+		Session: "20261121-100512-issue-12-add-retry", Seq: 58, Server: "https://github.com",
+		NeedsLook: []string{"go.mod"}, Request: "Add retry\n\nPlease @all, fixes #1.\n```\ncode\n```", RequestAt: sceneStart,
+		Digest: "9f2c41d07a3b8e6f", Asker: "octo-dev", Summary: "Retries with backoff. Closes #3, thanks @x.", Plan: "## Goal\nRetry.",
+		Verdicts: []ghsync.BodyVerdict{
+			{Role: "reviewer_logic", Verdict: "pass", Commit: "b07d3e9000000000000000000000000000000000"},
+			{Role: "reviewer_quality", Verdict: "pass", Summary: "Fine, see #4.\nMore."},
+		},
+		Issue: 12, Closes: true,
+	}
+}
+
+// openBody is that of a draft whose last review failed.
+func openBody() ghsync.Body {
+	return ghsync.Body{Session: "s", Seq: 1, Exhausted: true, Issue: 12, Findings: []ghsync.BodyFinding{
+		{Role: "reviewer_logic", Severity: "high", Location: "a.go:1", Issue: "leaks <b>"},
+	}, Template: "<!-- Say what\nand why. -->\n## Checklist\n- [ ] tests @team <!-- of it -->", Notes: []string{"2 submodules: agents see none of their content"}}
 }

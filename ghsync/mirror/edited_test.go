@@ -1,4 +1,4 @@
-package ghsync_test
+package mirror_test
 
 import (
 	"crypto/sha256"

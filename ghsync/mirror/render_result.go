@@ -1,4 +1,4 @@
-package ghsync
+package mirror
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // result is the line below the table of a session that has ended.
@@ -23,7 +23,7 @@ func (v *view) result(n markdown.Neutralizer) string {
 	}
 	parts = append(parts, v.tally()...)
 	lines := append([]string{strings.Join(parts, ", ")}, v.answers(n)...)
-	line := strings.Join(append(lines, strayLine(v.strays, n)...), "\n")
+	line := strings.Join(append(lines, ghsync.StrayLines(v.strays, n)...), "\n")
 	switch v.outcome {
 	case orchestrator.OutcomeDone:
 		return line
@@ -38,24 +38,13 @@ func (v *view) result(n markdown.Neutralizer) string {
 	return line
 }
 
-// maxStrays is how many files that were changed outside of the plan a text names.
-const maxStrays = 20
-
-// strayLine names files that subplans changed though the plan does not give them to them.
-func strayLine(s story.Strays, n markdown.Neutralizer) []string {
-	if len(s) == 0 {
-		return nil
-	}
-	return []string{"**Changed outside of their subplan:** " + s.Tell(maxStrays, n.Name)}
-}
-
 // tally counts what led to the result.
 func (v *view) tally() []string {
 	var parts []string
 	if v.commit != "" && len(v.rounds) > 0 {
-		parts = append(parts, "reviewed at `"+short(v.commit, 7)+"`")
+		parts = append(parts, "reviewed at `"+markdown.Abbreviate(v.commit, 7)+"`")
 	} else if v.commit != "" {
-		parts = append(parts, "commit `"+short(v.commit, 7)+"`")
+		parts = append(parts, "commit `"+markdown.Abbreviate(v.commit, 7)+"`")
 	}
 	fixes := 0
 	for _, row := range v.visits {
@@ -64,16 +53,9 @@ func (v *view) tally() []string {
 		}
 	}
 	if n := len(v.rounds); n > 0 {
-		parts = append(parts, count(n, "review round", "review rounds"), count(fixes, "fix", "fixes"))
+		parts = append(parts, markdown.Count(n, "review round", "review rounds"), markdown.Count(fixes, "fix", "fixes"))
 	}
 	return parts
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func (v *view) stopper(n markdown.Neutralizer) string {
@@ -86,7 +68,7 @@ func (v *view) stopper(n markdown.Neutralizer) string {
 // nextStep is what a person can do now, by a comment or at a keyboard.
 func (v *view) nextStep(n markdown.Neutralizer) string {
 	var out []string
-	if next := firstLine(v.next); next != "" && !strings.HasPrefix(next, "agentmux resume ") {
+	if next := markdown.FirstLine(v.next); next != "" && !strings.HasPrefix(next, "agentmux resume ") {
 		out = append(out, "Next: "+n.Inline(markdown.Shorten(next, 500))+".")
 	}
 	if v.current != orchestrator.PhaseDone {

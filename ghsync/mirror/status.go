@@ -1,11 +1,13 @@
-package ghsync
+package mirror
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -30,7 +32,7 @@ func (m *Mirror) statusText() string {
 }
 
 // noteText notes when the issue's text was first seen to be another than the session's.
-func (m *Mirror) noteText(issue Issue) {
+func (m *Mirror) noteText(issue ghsync.Issue) {
 	switch {
 	case m.snapshot == nil || m.snapshot.Raw.Title == "":
 	case !m.snapshot.Edited(issue.Title, issue.Body):
@@ -53,8 +55,8 @@ func (m *Mirror) statusPlace() int {
 // owesStatus reports whether there is a place for a status comment and none on it.
 func (m *Mirror) owesStatus() bool { return m.st.StatusCommentID == 0 && m.statusPlace() != 0 }
 
-func (m *Mirror) statusMarker() Marker {
-	return Marker{Session: m.view.mark, Kind: KindStatus, Seq: m.view.seq}
+func (m *Mirror) statusMarker() ghsync.Marker {
+	return ghsync.Marker{Session: m.view.mark, Kind: ghsync.KindStatus, Seq: m.view.seq}
 }
 
 // firstStatus makes the status comment where there is none. It waits as an edit does: a
@@ -68,7 +70,7 @@ func (m *Mirror) firstStatus(ctx context.Context) (time.Duration, error) {
 		return wait, nil
 	}
 	text := m.statusText()
-	_, tried := m.st.Intents[m.statusMarker().key()]
+	_, tried := m.st.Intents[m.statusMarker().Key()]
 	id, wait, err := m.ensure(ctx, post{seq: m.view.seq, marker: m.statusMarker(), on: place, body: text})
 	if m.lockedBy(place, err) {
 		return time.Millisecond, m.save() // there may be a pull request to put it on
@@ -76,7 +78,7 @@ func (m *Mirror) firstStatus(ctx context.Context) (time.Duration, error) {
 	if err != nil || wait > 0 {
 		return wait, err
 	}
-	m.st.StatusCommentID, m.st.StatusOn, m.st.StatusDigest = id, place, hashOf(text)
+	m.st.StatusCommentID, m.st.StatusOn, m.st.StatusDigest = id, place, ghsync.HashOf(text)
 	if tried {
 		m.st.StatusDigest = "" // what was found may say what was true at an earlier try
 	}
@@ -100,7 +102,7 @@ func (m *Mirror) status(ctx context.Context) (time.Duration, error) {
 		return 0, nil
 	}
 	text := m.statusText()
-	digest := hashOf(text)
+	digest := ghsync.HashOf(text)
 	if digest == m.st.StatusDigest {
 		m.dirty = time.Time{}
 		return 0, nil
@@ -113,15 +115,15 @@ func (m *Mirror) status(ctx context.Context) (time.Duration, error) {
 	}
 	err := m.sink.EditComment(ctx, m.st.StatusCommentID, withMarker(text, m.statusMarker()))
 	switch {
-	case IsNotFound(err):
+	case ghsync.IsNotFound(err):
 		if err := m.deleted(ctx, err); err != nil {
 			return 0, err
 		}
 		m.st.StatusCommentID = 0
 		m.st.Ambiguous++ // a server that lags may still have it
 		return time.Millisecond, m.save()
-	case HasCode(err, CodeLocked):
-		m.lockedBy(or(m.st.StatusOn, m.o.Issue), err)
+	case ghsync.HasCode(err, ghsync.CodeLocked):
+		m.lockedBy(cmp.Or(m.st.StatusOn, m.o.Issue), err)
 		m.st.StatusCommentID = 0
 		return time.Millisecond, m.save()
 	case err != nil:
@@ -183,7 +185,7 @@ func (m *Mirror) findOurs(ctx context.Context) error {
 func (m *Mirror) adopt(ctx context.Context, on int, found []own) error {
 	seen := map[string]int64{}
 	for _, c := range found {
-		key := c.marker.key()
+		key := c.marker.Key()
 		if first, ok := seen[key]; ok && first != c.id {
 			if err := m.sink.DeleteComment(ctx, c.id); err != nil {
 				return err
@@ -192,7 +194,7 @@ func (m *Mirror) adopt(ctx context.Context, on int, found []own) error {
 		}
 		seen[key] = c.id
 		delete(m.st.Intents, key)
-		if key != KindStatus {
+		if key != ghsync.KindStatus {
 			m.st.Comments[key] = c.id
 			continue
 		}
@@ -227,7 +229,7 @@ func (m *Mirror) findTwins(ctx context.Context) error {
 	}
 	for _, on := range places {
 		found, err := m.ours(ctx, on, m.view.started.Add(-10*time.Minute))
-		if IsNotFound(err) {
+		if ghsync.IsNotFound(err) {
 			if err := m.deleted(ctx, err); err != nil {
 				return err
 			}
@@ -267,10 +269,10 @@ func (m *Mirror) verdictOnCommit(ctx context.Context) (time.Duration, error) {
 		target = fmt.Sprintf("%s/%s/issues/%d#issuecomment-%d", m.o.Client.Server(), m.o.Repo, m.st.StatusOn, m.st.StatusCommentID)
 	}
 	if err := m.o.Client.CommitStatus(ctx, m.o.Repo, want.SHA, result, text, target); err != nil {
-		if _, again := Later(err); again {
+		if _, again := ghsync.Later(err); again {
 			return 0, err
 		}
-		if HasCode(err, CodeNoCommit) && m.view.prNumber == 0 && m.view.ended.IsZero() {
+		if ghsync.HasCode(err, ghsync.CodeNoCommit) && m.view.prNumber == 0 && m.view.ended.IsZero() {
 			return 0, nil // of a fork: its commits are known here with the pull request
 		}
 		m.o.Log.Warn("no commit status", "session", m.view.session, "err", m.o.Redactor.Redact(err.Error()))
@@ -280,19 +282,19 @@ func (m *Mirror) verdictOnCommit(ctx context.Context) (time.Duration, error) {
 }
 
 // commitVerdict is success only if every role passed exactly the tree that was pushed.
-func commitVerdict(s *orchestrator.State) (CommitState, string) {
+func commitVerdict(s *orchestrator.State) (ghsync.CommitState, string) {
 	if len(s.ReviewResults) == 0 {
 		return "", ""
 	}
 	current := true
 	for _, r := range s.ReviewResults {
 		if r.Verdict == "fail" {
-			return CommitFailure, "a reviewer wants changes"
+			return ghsync.CommitFailure, "a reviewer wants changes"
 		}
 		current = current && r.Tree == s.Completion.Tree
 	}
 	if current {
-		return CommitSuccess, fmt.Sprintf("passed by %s", count(len(s.ReviewResults), "reviewer", "reviewers"))
+		return ghsync.CommitSuccess, fmt.Sprintf("passed by %s", markdown.Count(len(s.ReviewResults), "reviewer", "reviewers"))
 	}
-	return CommitPending, "passed before the last change"
+	return ghsync.CommitPending, "passed before the last change"
 }

@@ -1,4 +1,4 @@
-package ghsync_test
+package mirror_test
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // runMeeting plays the script, in whose middle something happens to the repository.
-func (st *stage) runMeeting(m *ghsync.Mirror, happens func()) error {
+func (st *stage) runMeeting(m *mirror.Mirror, happens func()) error {
 	st.t.Helper()
 	for i, line := range st.script {
 		if i == len(st.script)/2 {
@@ -101,7 +101,7 @@ func TestMirrorEndsWithTheIssue(t *testing.T) {
 				tc.happens(st)
 				before = len(st.server.Log())
 			})
-			if !errors.Is(err, ghsync.ErrIssueGone) || !strings.Contains(err.Error(), tc.says) {
+			if !errors.Is(err, mirror.ErrIssueGone) || !strings.Contains(err.Error(), tc.says) {
 				t.Fatalf("error %v, want one that says %q", err, tc.says)
 			}
 			if more := st.server.Log()[before:]; len(more) != 0 {
@@ -185,7 +185,7 @@ func (st *stage) forget() {
 }
 
 // late is an hour later.
-func (st *stage) late(o ghsync.MirrorOptions) ghsync.MirrorOptions {
+func (st *stage) late(o mirror.Options) mirror.Options {
 	o.Now = func() time.Time { return st.clock().Add(time.Hour) }
 	return o
 }
@@ -200,7 +200,7 @@ func (c *lateClock) time() time.Time { return c.now().Add(c.late) }
 
 // absentStage is a stage in whose middle the issue is deleted and one more record written,
 // and a mirror with true pauses between two looks.
-func absentStage(t *testing.T) (*stage, *ghsync.Mirror, *lateClock, ghsync.MirrorOptions) {
+func absentStage(t *testing.T) (*stage, *mirror.Mirror, *lateClock, mirror.Options) {
 	t.Helper()
 	st := newStage(t)
 	clock := &lateClock{now: st.clock}
@@ -231,19 +231,19 @@ func TestMirrorEndsAfterTwoLooksMinutesApart(t *testing.T) {
 			t.Fatalf("after %s: %v, last error %v", late, err, m.LastError())
 		}
 	}
-	if ghsync.Shown(st.session.Dir, st.state.Seq) {
+	if mirror.Shown(st.session.Dir, st.state.Seq) {
 		t.Error("one look is taken for the truth")
 	}
-	if err := step(4*time.Minute, 5); !errors.Is(err, ghsync.ErrIssueGone) || !m.CaughtUp(st.state.Seq) {
+	if err := step(4*time.Minute, 5); !errors.Is(err, mirror.ErrIssueGone) || !m.CaughtUp(st.state.Seq) {
 		t.Fatalf("after two looks: %v", err)
 	}
 	st.play(`10:08 1 resumed {"reason":"x"}`)
-	if !ghsync.Shown(st.session.Dir, st.state.Seq) {
+	if !mirror.Shown(st.session.Dir, st.state.Seq) {
 		t.Error("what cannot be shown is owed")
 	}
 	before = st.server.Requests(botLogin)
 	m = st.mirror(o)
-	if err := step(5*time.Minute, 2); !errors.Is(err, ghsync.ErrIssueGone) {
+	if err := step(5*time.Minute, 2); !errors.Is(err, mirror.ErrIssueGone) {
 		t.Errorf("the next mirror: %v", err)
 	}
 }
@@ -256,7 +256,7 @@ func TestSecondLookIsTheNextMirrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.late = time.Hour
-	if err := st.mirror(o).Step(t.Context()); !errors.Is(err, ghsync.ErrIssueGone) {
+	if err := st.mirror(o).Step(t.Context()); !errors.Is(err, mirror.ErrIssueGone) {
 		t.Errorf("error %v", err)
 	}
 }

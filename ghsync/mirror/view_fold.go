@@ -1,6 +1,7 @@
-package ghsync
+package mirror
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -311,8 +312,8 @@ func (v *view) commandOf(message int) *command {
 }
 
 func (v *view) branchPushed(_ orchestrator.Event, d data) {
-	v.branch = or(d.text("branch"), v.branch)
-	v.commit, v.pushed = or(d.text("sha"), v.commit), d.text("skipped") == ""
+	v.branch = cmp.Or(d.text("branch"), v.branch)
+	v.commit, v.pushed = cmp.Or(d.text("sha"), v.commit), d.text("skipped") == ""
 	if v.pushed {
 		v.head = v.commit
 	}
@@ -330,12 +331,12 @@ func (v *view) end(e orchestrator.Event, outcome string) {
 func (v *view) needsHuman(e orchestrator.Event, d data) {
 	v.end(e, orchestrator.OutcomeNeedsHuman)
 	v.reason, v.next = d.text("text"), d.text("next")
-	v.reason = or(v.reason, d.text("reason"))
+	v.reason = cmp.Or(v.reason, d.text("reason"))
 }
 
 func (v *view) finished(e orchestrator.Event, d data) {
-	v.end(e, or(d.text("outcome"), orchestrator.OutcomeDone))
-	v.commit, v.prURL = or(d.text("commit"), v.commit), or(d.text("pr_url"), v.prURL)
+	v.end(e, cmp.Or(d.text("outcome"), orchestrator.OutcomeDone))
+	v.commit, v.prURL = cmp.Or(d.text("commit"), v.commit), cmp.Or(d.text("pr_url"), v.prURL)
 	v.seconds = d.number("seconds")
 	v.current, v.gate = orchestrator.PhaseDone, ""
 	if row := v.row(); row != nil {

@@ -1,4 +1,4 @@
-package ghsync_test
+package mirror_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -211,18 +211,18 @@ func (p *paper) RemoveLabel(_ context.Context, issue int, name string) error {
 }
 
 // mirror makes a mirror of the scene that writes into sink and waits for nothing.
-func (sc *scene) mirror(o ghsync.MirrorOptions) *ghsync.Mirror {
+func (sc *scene) mirror(o mirror.Options) *mirror.Mirror {
 	sc.t.Helper()
 	o.Dir, o.Issue, o.Repo = sc.session.Dir, 12, octoWidgets
 	o.Host, o.Sandbox = "h_5f3c9a0b11d2e4f7", "bwrap"
-	m, err := ghsync.NewMirror(o)
+	m, err := mirror.New(o)
 	if err != nil {
 		sc.t.Fatal(err)
 	}
 	return m
 }
 
-func (sc *scene) finish(m *ghsync.Mirror) {
+func (sc *scene) finish(m *mirror.Mirror) {
 	sc.t.Helper()
 	ctx, cancel := context.WithTimeout(sc.t.Context(), 2*time.Minute)
 	defer cancel()

@@ -1,4 +1,4 @@
-package ghsync_test
+package mirror_test
 
 import (
 	"flag"
@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/rogpeppe/go-internal/txtar"
-
-	"github.com/agentmux/agentmux/ghsync"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -22,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // script, and one file per mode with what is expected. All four kinds are among them in
 // each mode, but that a quiet one folds verdicts into the status.
 func TestGitHub47MirrorWrites(t *testing.T) {
-	paths, err := filepath.Glob("testdata/mirror/*.txtar")
+	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
@@ -31,7 +30,7 @@ func TestGitHub47MirrorWrites(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			a, files := archive(t, path)
-			for _, mode := range []ghsync.CommentMode{ghsync.Timeline, ghsync.Every, ghsync.Quiet} {
+			for _, mode := range []mirror.CommentMode{mirror.Timeline, mirror.Every, mirror.Quiet} {
 				want, ok := files["want/"+string(mode)]
 				if !ok {
 					t.Errorf("nothing is expected of the mode %s", mode)
@@ -46,7 +45,7 @@ func TestGitHub47MirrorWrites(t *testing.T) {
 					continue
 				}
 				t.Run(mode, func(t *testing.T) {
-					got := written(t, files, ghsync.CommentMode(mode))
+					got := written(t, files, mirror.CommentMode(mode))
 					if *update {
 						a.Files[i].Data = []byte(got)
 						return
@@ -70,12 +69,12 @@ func TestGitHub47MirrorWrites(t *testing.T) {
 
 var anyKind = regexp.MustCompile(`(?m)^<!-- agentmux session=\S+ kind=(\w+) `)
 
-func written(t *testing.T, files map[string][]byte, mode ghsync.CommentMode) string {
+func written(t *testing.T, files map[string][]byte, mode mirror.CommentMode) string {
 	t.Helper()
 	sc := newScene(t, files)
 	sink := &paper{}
 	notes := strings.Split(strings.TrimSpace(string(files["notes"])), "\n")
-	m := sc.mirror(ghsync.MirrorOptions{Mode: mode, Sink: sink, Notes: func() []string {
+	m := sc.mirror(mirror.Options{Mode: mode, Sink: sink, Notes: func() []string {
 		if notes[0] == "" {
 			return nil
 		}
@@ -101,7 +100,7 @@ func TestAGateShowsWhatItAsksAbout(t *testing.T) {
 	sc := newScene(t, nil)
 	sink := &paper{}
 	digest := strings.Repeat("0a1b2c3d", 8)
-	m := sc.mirror(ghsync.MirrorOptions{Sink: sink, Deaf: true, Changes: func(of string) []string {
+	m := sc.mirror(mirror.Options{Sink: sink, Deaf: true, Changes: func(of string) []string {
 		if of != digest {
 			t.Errorf("asked about %s", of)
 		}
@@ -131,7 +130,7 @@ func TestAGateShowsWhatItAsksAbout(t *testing.T) {
 func TestAnEndAsksForNoCommentNobodyReads(t *testing.T) {
 	sc := newScene(t, nil)
 	sink := &paper{}
-	m := sc.mirror(ghsync.MirrorOptions{Sink: sink, Deaf: true})
+	m := sc.mirror(mirror.Options{Sink: sink, Deaf: true})
 	sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan"}`)
 	sc.play(`10:51 1 done {"outcome":"needs_human","seconds":60}`)
 	sc.finish(m)

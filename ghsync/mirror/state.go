@@ -1,4 +1,4 @@
-package ghsync
+package mirror
 
 import (
 	"encoding/json"
@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // mirrorState is mirror_state.json: what the mirror did, so that a second start does
-// nothing twice. Comments and intents are keyed by Marker.key.
+// nothing twice. Comments and intents are keyed by ghsync.Marker.Key.
 type mirrorState struct {
 	Version         int               `json:"version"`
 	Repo            string            `json:"repo"`
@@ -58,8 +59,8 @@ type mirroredPR struct {
 }
 
 type commitStatus struct {
-	SHA   string      `json:"sha"`
-	State CommitState `json:"state"`
+	SHA   string             `json:"sha"`
+	State ghsync.CommitState `json:"state"`
 }
 
 // intent is a comment about to be made. It stands in the file before the request leaves.

@@ -1,0 +1,17 @@
+// Package mirror shows one session on its issue: one status comment that is kept true,
+// comments for review rounds, questions, gates and the end, the state label, and the verdict
+// on the pushed commit.
+//
+// It reads the session's committed records and what package story makes of them, and nothing
+// of the engine, which does not wait for it. Whoever runs it holds the session's lock, so
+// there is one mirror per session at a time.
+//
+// It promises:
+//   - its failure never touches the session;
+//   - a comment is created once: its intent is written down before, and after an unclear
+//     answer the comments of the issue are read before it is created again;
+//   - a comment of anybody else is never edited, whatever marker it bears.
+//
+// It stores one file, mirror_state.json in the session directory: its cursor, the ids of the
+// comments it made and the intents of those it was about to make.
+package mirror
