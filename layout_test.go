@@ -39,20 +39,21 @@ var table = []row{
 	{8, "cmd/internal/play", "orchestrator/mcp internal/document"}, // a playbook is a document, its calls go through the tool server
 	{8, "cmd/internal/demo", "internal/document ghsync/fakehub"},   // drives the built program from outside, against a GitHub in a process of its own
 	{8, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
-	{7, "bot/host", "orchestrator/engine orchestrator/session orchestrator workflows bot/config internal/agent" +
+	{7, "bot/host", "orchestrator/engine orchestrator/session orchestrator workflows workflows/artifact bot/config internal/agent" +
 		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync ghsync/markdown ghsync/mirror internal/redact" +
 		" internal/document internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
-	{5, "ghsync/mirror", "ghsync ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
-	{5, "orchestrator/mcp", "orchestrator/tools"},
-	{4, "orchestrator/engine", "orchestrator/session orchestrator workflows internal/crash"},
-	{4, "orchestrator/tools", "orchestrator/session orchestrator workflows"},
-	{4, "ghsync", "ghsync/markdown orchestrator/story internal/redact internal/sanitize internal/crash"}, // the pull request's body tells what the story tells
-	{3, "orchestrator/session", "orchestrator workflows internal/durable internal/crash"},
-	{3, "orchestrator/story", "orchestrator"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
-	{2, "orchestrator", "workflows"},
+	{6, "ghsync/mirror", "ghsync ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
+	{6, "orchestrator/mcp", "orchestrator/tools"},
+	{5, "orchestrator/engine", "orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
+	{5, "orchestrator/tools", "orchestrator/session orchestrator workflows workflows/artifact"},
+	{5, "ghsync", "ghsync/markdown orchestrator/story internal/redact internal/sanitize internal/crash"}, // the pull request's body tells what the story tells
+	{4, "orchestrator/session", "orchestrator workflows workflows/artifact internal/durable internal/crash"},
+	{4, "orchestrator/story", "orchestrator"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{3, "orchestrator", "workflows workflows/artifact"},
 	{2, "bot/config", "workflows internal/agent internal/document"},
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
+	{2, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
 	{1, "workflows", "internal/document"},
 	{1, "internal/agent", "internal/document internal/durable internal/shield"},
 	{1, "internal/gitrepo", "internal/durable internal/crash"},
@@ -125,7 +126,7 @@ var oversize = map[string]int{
 	"internal/gitrepo.Host": 91, "bot/host.Host": 42, "bot/host.runner": 157,
 	"orchestrator.reducer": 266, "orchestrator/engine.loop": 63, "orchestrator/session.Session": 75,
 	"cmd/agentmux": 8413, "ghsync": 5468, "ghsync/mirror": 2960, "ghsync/fakehub": 7651, "internal/agent": 3719, "internal/gitrepo": 4875,
-	"bot/host": 8221, "orchestrator": 7035, "orchestrator/session": 4140, "workflows": 2962,
+	"bot/host": 8225, "orchestrator": 7038, "orchestrator/session": 4143,
 }
 
 const (

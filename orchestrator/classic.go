@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // ClassicDir is what the directory of a session of the earlier tool shows, as evidence
@@ -18,8 +19,8 @@ type ClassicDir struct {
 	Base       string     `json:"base"`
 	Integrated Integrated `json:"integrated"` // the content of the directory the work was done in
 
-	Schedule   *workflows.Schedule `json:"schedule,omitempty"` // from plan.yaml, else execution_plan.yaml
-	PlanSHA256 string              `json:"plan_sha256,omitempty"`
+	Schedule   *artifact.Schedule `json:"schedule,omitempty"` // from plan.yaml, else execution_plan.yaml
+	PlanSHA256 string             `json:"plan_sha256,omitempty"`
 
 	Applied      []string `json:"applied,omitempty"`     // tools of the lines that were consumed
 	Markers      []string `json:"markers,omitempty"`     // N of each done_N

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // applyPlan takes a plan: everything an earlier plan left is reset, derived
@@ -64,7 +65,7 @@ func (r *reducer) setPlan(a *Artifact) {
 }
 
 // scheduleOf keeps of a plan what the reducer decides by.
-func scheduleOf(p *workflows.Plan) *Schedule {
+func scheduleOf(p *artifact.Plan) *Schedule {
 	out := &Schedule{NeedsDesign: p.NeedsDesign, Owned: map[string][]string{}, Titles: map[string]string{}}
 	for _, group := range p.Groups {
 		g := Group{ID: group.ID, Mode: group.Mode}

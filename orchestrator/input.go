@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // Kinds of inputs.
@@ -96,11 +96,11 @@ type Rewind struct {
 // Artifact is a file of an agent, read once: the bytes that were validated are
 // the bytes in the blob.
 type Artifact struct {
-	Path     string            `json:"path"`
-	SHA256   string            `json:"sha256"`
-	Problems []string          `json:"problems,omitempty"` // empty when the file is good
-	Plan     *workflows.Plan   `json:"plan,omitempty"`
-	Review   *workflows.Review `json:"review,omitempty"`
+	Path     string           `json:"path"`
+	SHA256   string           `json:"sha256"`
+	Problems []string         `json:"problems,omitempty"` // empty when the file is good
+	Plan     *artifact.Plan   `json:"plan,omitempty"`
+	Review   *artifact.Review `json:"review,omitempty"`
 }
 
 // Observation is a predicate of the current phase that holds.

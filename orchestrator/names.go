@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // Names of workspaces. Tasks of parallel coders and resolutions use their own.
@@ -80,7 +81,7 @@ func researchRole(kind string) string { return kind + "-researcher" }
 func underscored(role string) string { return strings.ReplaceAll(role, "-", "_") }
 
 // ReviewFile returns the file a reviewer writes.
-func ReviewFile(dir, role string) string { return path.Join(dir, workflows.ReviewArtifact(role)) }
+func ReviewFile(dir, role string) string { return path.Join(dir, artifact.ReviewArtifact(role)) }
 
 func reviewPrompt(dir, role string) string {
 	if role == "reviewer" {

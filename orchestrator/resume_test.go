@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // stages bring a session of the feature workflow into each of its phases.
@@ -275,8 +276,8 @@ func TestRetryOfAFailedSessionResumesIt(t *testing.T) {
 	}
 }
 
-func schedule(mode string, plans ...string) *workflows.Schedule {
-	return &workflows.Schedule{Groups: []workflows.ScheduledGroup{{GroupID: "core", Mode: mode, Plans: plans}}, Owned: map[string][]string{}}
+func schedule(mode string, plans ...string) *artifact.Schedule {
+	return &artifact.Schedule{Groups: []artifact.ScheduledGroup{{GroupID: "core", Mode: mode, Plans: plans}}, Owned: map[string][]string{}}
 }
 
 func TestProtocolR4PhaseOfAClassicSession(t *testing.T) {
@@ -296,7 +297,7 @@ func TestProtocolR4PhaseOfAClassicSession(t *testing.T) {
 		{"no plan", false, 0, orchestrator.ClassicDir{Applied: arch}, "planning"},
 		{"bad plan", false, 0, orchestrator.ClassicDir{ExecutionAny: true}, "planning"},
 		{"design missing", false, 0, orchestrator.ClassicDir{ExecutionAny: true, Execution: true,
-			Schedule: &workflows.Schedule{NeedsDesign: true, Groups: schedule("serial", "1").Groups}}, "designing"},
+			Schedule: &artifact.Schedule{NeedsDesign: true, Groups: schedule("serial", "1").Groups}}, "designing"},
 		{"a marker missing", false, 0, orchestrator.ClassicDir{ExecutionAny: true, Execution: true,
 			Schedule: schedule("serial", "1", "2"), Markers: []string{"1"}}, "implementing"},
 		{"fix unfinished", false, 1, orchestrator.ClassicDir{ExecutionAny: true, Execution: true,

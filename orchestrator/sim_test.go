@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // sim drives Reduce as an engine would, with effects that succeed at once.
@@ -192,20 +193,20 @@ func textArtifact(path string) *orchestrator.Artifact {
 
 // plan returns an accepted plan with one group of the given mode.
 func plan(mode string, n int, needsDesign bool) *orchestrator.Artifact {
-	p := &workflows.Plan{Version: 2, NeedsDesign: needsDesign}
-	group := workflows.Group{ID: "core", Mode: mode}
+	p := &artifact.Plan{Version: 2, NeedsDesign: needsDesign}
+	group := artifact.Group{ID: "core", Mode: mode}
 	for i := 1; i <= n; i++ {
-		group.Plans = append(group.Plans, workflows.PlanRef{Index: i, Name: fmt.Sprint("part ", i)})
-		p.Subplans = append(p.Subplans, workflows.Subplan{Index: i, Title: fmt.Sprint("part ", i), OwnedFiles: []string{fmt.Sprintf("f%d/", i)}})
+		group.Plans = append(group.Plans, artifact.PlanRef{Index: i, Name: fmt.Sprint("part ", i)})
+		p.Subplans = append(p.Subplans, artifact.Subplan{Index: i, Title: fmt.Sprint("part ", i), OwnedFiles: []string{fmt.Sprintf("f%d/", i)}})
 	}
-	p.Groups = []workflows.Group{group}
+	p.Groups = []artifact.Group{group}
 	return &orchestrator.Artifact{Path: "04_planning/plan.yaml", SHA256: "plan", Plan: p}
 }
 
 func review(role, verdict string) *orchestrator.Artifact {
-	r := &workflows.Review{Verdict: verdict, Summary: "seen"}
+	r := &artifact.Review{Verdict: verdict, Summary: "seen"}
 	if verdict == "fail" {
-		r.Findings = []workflows.Finding{{Issue: "wrong", Recommendation: "right"}}
+		r.Findings = []artifact.Finding{{Issue: "wrong", Recommendation: "right"}}
 	}
 	return &orchestrator.Artifact{Path: orchestrator.ReviewFile("07_review", role), SHA256: role + verdict, Review: r}
 }

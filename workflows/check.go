@@ -14,6 +14,9 @@ import (
 // maxPhases bounds the time that the checks take.
 const maxPhases = 50
 
+// maxKept bounds the work that a hostile definition can cause.
+const maxKept = 1000
+
 // checker holds one definition while it is checked.
 type checker struct {
 	root     *document.Node

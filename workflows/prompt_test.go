@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // sessionDir makes the files of a session that the templates include.
@@ -127,9 +128,9 @@ func TestExamplesInPromptsAreValid(t *testing.T) {
 			t.Fatalf("%s: %d examples", template, len(blocks))
 		}
 		for _, b := range blocks {
-			_, problems := workflows.ParseReview([]byte(b[1]))
+			_, problems := artifact.ParseReview([]byte(b[1]))
 			if want == 1 {
-				_, problems = workflows.ParsePlan([]byte(b[1]))
+				_, problems = artifact.ParsePlan([]byte(b[1]))
 			}
 			if len(problems) > 0 {
 				t.Errorf("%s: %v", template, problems.Lines())
@@ -141,7 +142,7 @@ func TestExamplesInPromptsAreValid(t *testing.T) {
 func TestReviewPromptsNameTheFileThatIsRead(t *testing.T) {
 	root := sessionDir(t)
 	for _, role := range workflows.ReviewRoles() {
-		want := "`/s/07_review/" + workflows.ReviewArtifact(role) + "`"
+		want := "`/s/07_review/" + artifact.ReviewArtifact(role) + "`"
 		if text := mustRender(t, request("agents/"+role, root)); !strings.Contains(text, want) {
 			t.Errorf("%s: lacks %s", role, want)
 		}

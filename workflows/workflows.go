@@ -1,7 +1,6 @@
 // Package workflows knows what a session is made of before one runs: the workflow
-// definitions (phases, what leads from one to the next), the contracts of the
-// artifacts that agents hand in (plan, review, approval) with the texts derived
-// from them, and the prompt templates.
+// definitions (phases, what leads from one to the next), the roles, and the prompt
+// templates. What agents hand in belongs to package artifact.
 //
 // Everything here is a pure function from bytes to values and texts; callers read
 // and write the files. Equal input gives equal output, byte for byte. Validation

@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 func (r *runner) ensureDirs(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
@@ -63,11 +64,11 @@ func (r *runner) materialise(ctx context.Context, e orchestrator.Effect, s *orch
 		}
 		text = results[0].Archive()
 	case orchestrator.MaterialReviewAll:
-		text = workflows.ReviewSummary(results)
+		text = artifact.ReviewSummary(results)
 	case orchestrator.MaterialFix:
-		text = workflows.FixRequest(results)
+		text = artifact.FixRequest(results)
 	case orchestrator.MaterialSummary:
-		return orchestrator.Result{}, r.deriveSummary(e.Args.Path, s.Visit, workflows.FallbackSummary(results))
+		return orchestrator.Result{}, r.deriveSummary(e.Args.Path, s.Visit, artifact.FallbackSummary(results))
 	default:
 		return orchestrator.Result{}, never(fmt.Errorf("derive %s: unknown material %q", e.Args.Path, e.Args.Material))
 	}
@@ -80,7 +81,7 @@ func (r *runner) derivePlan(a orchestrator.Args) error {
 	if err != nil {
 		return fmt.Errorf("derive plan files: %w", err)
 	}
-	plan, problems := workflows.ParsePlan(data)
+	plan, problems := artifact.ParsePlan(data)
 	if err := problems.Err(); err != nil {
 		return never(fmt.Errorf("derive plan files: %w", err))
 	}
@@ -97,18 +98,18 @@ func (r *runner) derivePlan(a orchestrator.Args) error {
 }
 
 // reviews reads accepted reviews, in the order in which roles are shown.
-func (r *runner) reviews(sources map[string]string) ([]workflows.RoleReview, error) {
-	var results []workflows.RoleReview
+func (r *runner) reviews(sources map[string]string) ([]artifact.RoleReview, error) {
+	var results []artifact.RoleReview
 	for _, role := range byReviewOrder(slices.Collect(maps.Keys(sources))) {
 		data, err := r.sess.Blob(sources[role])
 		if err != nil {
 			return nil, fmt.Errorf("read review of %s: %w", role, err)
 		}
-		review, problems := workflows.ParseReview(data)
+		review, problems := artifact.ParseReview(data)
 		if err := problems.Err(); err != nil {
 			return nil, never(fmt.Errorf("read review of %s: %w", role, err))
 		}
-		results = append(results, workflows.RoleReview{Role: role, SHA256: sources[role], Review: review})
+		results = append(results, artifact.RoleReview{Role: role, SHA256: sources[role], Review: review})
 	}
 	return results, nil
 }

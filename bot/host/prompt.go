@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // ensurePrompt renders the prompt of a launch once and returns its hash. A prompt that
@@ -154,7 +155,7 @@ func (r *runner) previous(ctx context.Context, a orchestrator.Args, s *orchestra
 		}
 		since = fmt.Sprintf("Changed since then (`git diff %s HEAD`, if that tree is known to the workspace):\n\n```text\n%s```\n", last.Tree, stat)
 	}
-	if a.Since != "" || last.Verdict == workflows.VerdictPass {
+	if a.Since != "" || last.Verdict == artifact.VerdictPass {
 		return "You passed an earlier state of this work.\n\n" + since, nil
 	}
 	data, err := r.readText(last.Archive)

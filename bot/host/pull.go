@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // failedPrefix begins the title of a pull request whose last review failed.
@@ -189,7 +190,7 @@ func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestra
 		return b, err
 	}
 	if data, err := r.sess.Blob(s.PlanSHA256); err == nil {
-		if plan, _ := workflows.ParsePlan(data); plan != nil {
+		if plan, _ := artifact.ParsePlan(data); plan != nil {
 			b.Plan = plan.Overview
 		}
 	}
@@ -300,7 +301,7 @@ func (r *runner) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator.S
 			v.Commit = a.Commit
 		}
 		b.Verdicts = append(b.Verdicts, v)
-		if !a.Exhausted || res.Review.Verdict != workflows.VerdictFail {
+		if !a.Exhausted || res.Review.Verdict != artifact.VerdictFail {
 			continue
 		}
 		for _, f := range res.Review.Findings {
@@ -308,7 +309,7 @@ func (r *runner) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator.S
 		}
 	}
 	if len(b.Findings) > 0 {
-		b.Summary = workflows.WithoutFindings(b.Summary)
+		b.Summary = artifact.WithoutFindings(b.Summary)
 	}
 	return nil
 }

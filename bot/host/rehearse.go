@@ -18,6 +18,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // PlannedWrite is a write of a session, in the clone or on the server.
@@ -242,7 +243,7 @@ func submission(phase workflows.Phase, s *orchestrator.State, o orchestrator.Owe
 		if s.AwaitingSummary {
 			return "submit_summary", orchestrator.Payload{}
 		}
-		return "submit_review", orchestrator.Payload{Role: o.Role, Verdict: workflows.VerdictPass}
+		return "submit_review", orchestrator.Payload{Role: o.Role, Verdict: artifact.VerdictPass}
 	}
 	return phase.Tool, orchestrator.Payload{}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
-	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 	"github.com/spf13/cobra"
 )
 
@@ -196,7 +196,7 @@ func (p *diffPage) plan(e session.Entry, stat bool) error {
 	if err != nil {
 		return err
 	}
-	plan, problems := workflows.ParsePlan(data)
+	plan, problems := artifact.ParsePlan(data)
 	if err := problems.Err(); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func encode(t *testing.T, v any) string {
 	return string(data)
 }
 
-func artifact(file, text string) book {
+func written(file, text string) book {
 	return book{"write": book{"file": "{session}/" + file, "text": text}}
 }
 
@@ -63,7 +63,7 @@ func testRun(packages []string, run string, fails bool) book {
 func (c *realCase) architect() book {
 	return book{"role": "architect", "steps": []book{
 		{"expect": c.Told},
-		artifact("02_architecting/architecture.md", c.Architecture),
+		written("02_architecting/architecture.md", c.Architecture),
 		toolCall("submit_architecture", book{"reviewers": c.Reviewers}),
 	}}
 }
@@ -94,7 +94,7 @@ func (c *realCase) planner(t *testing.T) book {
 		"version": 2, "plan_overview": "## Goal\n\n" + c.Groups[0][0].Accept, "needs_design": false, "needs_docs": false, "doc_files": []string{},
 		"groups": groups, "subplans": subplans,
 	})
-	return book{"role": "planner", "steps": []book{artifact("04_planning/plan.yaml", plan), toolCall("submit_plan", nil)}}
+	return book{"role": "planner", "steps": []book{written("04_planning/plan.yaml", plan), toolCall("submit_plan", nil)}}
 }
 
 // coder makes one part's changes, its tests first.
@@ -160,7 +160,7 @@ func (c *realCase) summarist() book {
 	part := c.Groups[0][0]
 	text := "## What was implemented\n\n" + part.Accept + ", as in " + c.Module + " " + c.Fixed + ".\n\n## Key decisions\n\n" +
 		part.Approach + ".\n\n## Deviations from plan\n\nNone.\n"
-	return book{"prompt": "summary_prompt.md", "steps": []book{artifact("08_completion/summary.md", text), toolCall("submit_summary", nil)}}
+	return book{"prompt": "summary_prompt.md", "steps": []book{written("08_completion/summary.md", text), toolCall("submit_summary", nil)}}
 }
 
 // reviewers are the rounds of one role; the first role of the list finds what is
@@ -168,14 +168,14 @@ func (c *realCase) summarist() book {
 func (c *realCase) reviewers(t *testing.T, role string) []book {
 	file := "07_review/review_" + role + ".yaml"
 	pass := book{"verdict": "pass", "summary": "The tests pass and show the bug without the change.", "commit_message": c.Commit}
-	steps := []book{testRun(c.Packages, "", false), artifact(file, encode(t, pass)), toolCall("submit_review", book{"role": role})}
+	steps := []book{testRun(c.Packages, "", false), written(file, encode(t, pass)), toolCall("submit_review", book{"role": role})}
 	parts := []book{}
 	if c.Review != nil && role == c.Reviewers[0] {
 		fail := book{"verdict": "fail", "summary": c.Review.Summary, "findings": []book{{
 			"location": c.Review.Location, "issue": c.Review.Issue, "severity": "medium", "recommendation": c.Review.Recommendation,
 		}}}
 		parts = append(parts, book{"role": role, "iteration": 0, "steps": []book{
-			artifact(file, encode(t, fail)), toolCall("submit_review", book{"role": role}),
+			written(file, encode(t, fail)), toolCall("submit_review", book{"role": role}),
 		}})
 	}
 	return append(parts, book{"role": role, "steps": steps})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // gatePredicates lists the file that answers a gate. Changes win: while there is such a file
@@ -76,7 +76,7 @@ func (l *loop) readApproval(p predicate) (*orchestrator.Observation, error) {
 		o.Problems = c.Artifact.Problems
 		return o, err
 	}
-	approval, problems := workflows.ParseApproval(c.Data)
+	approval, problems := artifact.ParseApproval(c.Data)
 	if o.Problems = problems.Errors().Lines(); approval == nil {
 		return o, nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // ReadArtifact reads a file of an agent once, as the host does before it accepts
@@ -144,10 +144,10 @@ func (s *Session) putBlob(name string, content []byte) error {
 func (c *Checked) parse(kind string) {
 	switch kind {
 	case orchestrator.ArtifactPlan:
-		plan, problems := workflows.ParsePlan(c.Data)
+		plan, problems := artifact.ParsePlan(c.Data)
 		c.Artifact.Plan, c.Artifact.Problems, c.Warnings = plan, problems.Errors().Lines(), problems.Warnings().Lines()
 	case orchestrator.ArtifactReview:
-		review, problems := workflows.ParseReview(c.Data)
+		review, problems := artifact.ParseReview(c.Data)
 		c.Artifact.Review, c.Artifact.Problems, c.Warnings = review, problems.Errors().Lines(), problems.Warnings().Lines()
 	}
 }

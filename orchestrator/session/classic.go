@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // Files of the earlier tool.
@@ -107,7 +107,7 @@ func (s *Session) classicSchedule(c *orchestrator.ClassicDir) error {
 		return err
 	}
 	if execution.Data != nil {
-		schedule, _ := workflows.ParseExecutionPlan(execution.Data, func(file string) bool {
+		schedule, _ := artifact.ParseExecutionPlan(execution.Data, func(file string) bool {
 			return s.exists(path.Join(path.Dir(classicExecution), file))
 		})
 		c.Schedule, c.Execution = schedule, schedule != nil

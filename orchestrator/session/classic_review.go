@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // classicReviews keeps the valid verdict files of a session of the earlier tool, by role.
@@ -29,7 +30,7 @@ func (s *Session) classicReviews() (map[string]orchestrator.ClassicReview, error
 	}
 	found := map[string]orchestrator.ClassicReview{}
 	for _, role := range workflows.ReviewRoles() {
-		written, ok := made[workflows.ReviewArtifact(role)]
+		written, ok := made[artifact.ReviewArtifact(role)]
 		if !ok {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // CreateSpec says what session to make. The launcher fills State with what it
@@ -387,7 +388,7 @@ func ownFiles(p workflows.Phase) string {
 	case workflows.KindReview:
 		var files []string
 		for _, role := range p.Roles {
-			files = append(files, "`"+workflows.ReviewArtifact(role)+"`")
+			files = append(files, "`"+artifact.ReviewArtifact(role)+"`")
 		}
 		return strings.Join(files, ", ")
 	default:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // Mend writes files again that prompts are made from and that are gone: from their accepted
@@ -114,7 +115,7 @@ func (m *mender) planFiles() []wantedFile {
 	if err != nil {
 		return nil
 	}
-	plan, problems := workflows.ParsePlan(data)
+	plan, problems := artifact.ParsePlan(data)
 	if problems.Err() != nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // seedFiles are the example files of the earlier tool and where a session has them.
@@ -104,11 +104,11 @@ func examplesOfArtifacts(t *testing.T, s *session.Session) {
 			t.Errorf("%s: %+v, %v", rel, a, err)
 		}
 	}
-	a, problems := workflows.ParseApproval([]byte(read(t, s, "08_completion/approval.json")))
+	a, problems := artifact.ParseApproval([]byte(read(t, s, "08_completion/approval.json")))
 	if problems.Err() != nil || !slices.Equal(a.ExcludeFiles, []string{"tmp/x.txt"}) {
 		t.Errorf("approval %+v, %v", a, problems.Lines())
 	}
-	plan, problems := workflows.ParseExecutionPlan([]byte(read(t, s, "04_planning/execution_plan.yaml")), nil)
+	plan, problems := artifact.ParseExecutionPlan([]byte(read(t, s, "04_planning/execution_plan.yaml")), nil)
 	if problems.Err() != nil || plan.Groups[0].Mode != "serial" {
 		t.Errorf("execution plan %+v, %v", plan, problems.Lines())
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
@@ -103,7 +104,7 @@ func TestCreateMakesAWholeSession(t *testing.T) {
 		t.Error("context.md does not name the session directory")
 	}
 	for _, role := range []string{"reviewer_logic", "reviewer_quality", "reviewer_expert"} {
-		if file := workflows.ReviewArtifact(role); !strings.Contains(read(t, s, "context.md"), "`"+file+"`") {
+		if file := artifact.ReviewArtifact(role); !strings.Contains(read(t, s, "context.md"), "`"+file+"`") {
 			t.Errorf("context.md does not name %s", file)
 		}
 	}

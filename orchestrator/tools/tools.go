@@ -26,6 +26,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // Caller is who calls a tool. A person has no launch.
@@ -230,7 +231,7 @@ func (c *call) readArtifact(st *orchestrator.State) error {
 		c.payload.Verdict = checked.Artifact.Review.Verdict
 	}
 	if c.spec.Name == "submit_summary" && checked.Data != nil {
-		c.warnings = append(c.warnings, workflows.SummaryWarnings(checked.Data)...)
+		c.warnings = append(c.warnings, artifact.SummaryWarnings(checked.Data)...)
 	}
 	return nil
 }

@@ -1,10 +1,11 @@
-package workflows_test
+package artifact_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 const failReview = `verdict: fail
@@ -13,9 +14,9 @@ findings: [{location: "auth/token.go:41", issue: No leeway, severity: high, reco
 commit_message: "fix: refuse expired tokens"
 `
 
-func mustReview(t *testing.T, text string) *workflows.Review {
+func mustReview(t *testing.T, text string) *artifact.Review {
 	t.Helper()
-	r, problems := workflows.ParseReview([]byte(text))
+	r, problems := artifact.ParseReview([]byte(text))
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems.Lines())
 	}
@@ -46,7 +47,7 @@ func testReviewRules(t *testing.T) {
 		{"empty", " \n", []string{"the file is empty"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, problems := workflows.ParseReview([]byte(tt.text))
+			r, problems := artifact.ParseReview([]byte(tt.text))
 			same(t, "problems", problems.Lines(), tt.want)
 			if (r == nil) != (len(tt.want) > 0) {
 				t.Errorf("review %+v", r)
@@ -56,7 +57,7 @@ func testReviewRules(t *testing.T) {
 }
 
 func TestReviewUnknownKeyIsAWarning(t *testing.T) {
-	r, problems := workflows.ParseReview([]byte("verdict: pass\nsummary: x\nsummery: y\n"))
+	r, problems := artifact.ParseReview([]byte("verdict: pass\nsummary: x\nsummery: y\n"))
 	if r == nil || problems.Err() != nil {
 		t.Fatalf("refused: %v", problems.Lines())
 	}
@@ -68,14 +69,14 @@ func testReviewArtifact(t *testing.T) {
 		workflows.RoleReviewer:       "review.yaml",
 		workflows.RoleReviewerExpert: "review_reviewer_expert.yaml",
 	} {
-		if got := workflows.ReviewArtifact(role); got != want {
+		if got := artifact.ReviewArtifact(role); got != want {
 			t.Errorf("%s hands in %s, want %s", role, got, want)
 		}
 	}
 }
 
 func testApproval(t *testing.T) {
-	a, problems := workflows.ParseApproval([]byte(`{"action":"approve","exclude_files":["tmp/x.txt"],"commit_message":" ","by":"user"}`))
+	a, problems := artifact.ParseApproval([]byte(`{"action":"approve","exclude_files":["tmp/x.txt"],"commit_message":" ","by":"user"}`))
 	if len(problems) > 0 || a.ExcludeFiles[0] != "tmp/x.txt" || a.CommitMessage != "" || a.By != "user" {
 		t.Errorf("approval %+v, problems %v", a, problems.Lines())
 	}
@@ -87,14 +88,14 @@ func testApproval(t *testing.T) {
 		`{"action":"approve","exclude_files":"a"}`:  `exclude_files: expected a list, found "a"`,
 		`{"action":"approve","exclude_files":[""]}`: "exclude_files[0]: required, found nothing",
 	} {
-		a, problems := workflows.ParseApproval([]byte(text))
+		a, problems := artifact.ParseApproval([]byte(text))
 		if a != nil {
 			t.Errorf("%s is taken", text)
 		}
 		same(t, text, problems.Lines(), []string{want})
 	}
 	for _, key := range []string{`"when":"now"`, `"exclude_file":["secret.txt"]`} { // a mistyped key must not publish
-		a, problems = workflows.ParseApproval([]byte(`{"action":"approve",` + key + `}`))
+		a, problems = artifact.ParseApproval([]byte(`{"action":"approve",` + key + `}`))
 		if a != nil || len(problems.Errors()) != 1 {
 			t.Errorf("%s: %+v, %v", key, a, problems.Lines())
 		}
@@ -105,14 +106,14 @@ func FuzzParseReview(f *testing.F) {
 	f.Add([]byte(failReview))
 	f.Add([]byte("verdict: pass\nsummary: x\ncommit_message: y\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, problems := workflows.ParseReview(data)
+		r, problems := artifact.ParseReview(data)
 		if (r == nil) == (problems.Err() == nil) {
 			t.Fatalf("review %v, problems %v", r, problems.Lines())
 		}
 		if r == nil {
 			return
 		}
-		text := string(workflows.RoleReview{Role: workflows.RoleReviewer, SHA256: "abc", Review: r}.Archive())
+		text := string(artifact.RoleReview{Role: workflows.RoleReviewer, SHA256: "abc", Review: r}.Archive())
 		if !strings.HasPrefix(text, "verdict: "+r.Verdict+"\n") {
 			t.Fatalf("archive begins %.40q", text)
 		}
@@ -122,8 +123,8 @@ func FuzzParseReview(f *testing.F) {
 func FuzzParseApproval(f *testing.F) {
 	f.Add([]byte(`{"action":"approve","exclude_files":["tmp/x.txt"]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a, problems := workflows.ParseApproval(data)
-		if (a == nil) == (problems.Err() == nil) || a != nil && a.Action != workflows.ActionApprove {
+		a, problems := artifact.ParseApproval(data)
+		if (a == nil) == (problems.Err() == nil) || a != nil && a.Action != artifact.ActionApprove {
 			t.Fatalf("approval %v, problems %v", a, problems.Lines())
 		}
 	})

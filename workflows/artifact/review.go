@@ -1,9 +1,10 @@
-package workflows
+package artifact
 
 import (
 	"slices"
 
 	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 // Verdicts.
@@ -34,7 +35,7 @@ func severities() []string { return []string{"critical", "high", "medium", "low"
 
 // ReviewArtifact returns the name of the file in which role hands in its result.
 func ReviewArtifact(role string) string {
-	if role == RoleReviewer {
+	if role == workflows.RoleReviewer {
 		return "review.yaml"
 	}
 	return "review_" + role + ".yaml"

@@ -1,4 +1,11 @@
-package workflows
+// Package artifact knows the files of a session that agents write or read: plans, reviews and
+// approvals with the contract that each has to meet, and the texts that are made from them
+// and from the request.
+//
+// It promises that a parser reports every problem of a file at once, each with its place,
+// and that its work is bounded whatever an agent wrote. It reads and writes no file itself:
+// the formats are those of docs/session-files.md.
+package artifact
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package workflows
+package artifact
 
 import (
 	"github.com/agentmux/agentmux/internal/document"

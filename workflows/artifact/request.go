@@ -1,9 +1,11 @@
-package workflows
+package artifact
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/agentmux/agentmux/workflows"
 )
 
 // Requirements renders the requirements.md that a session starts with. The text is
@@ -16,7 +18,7 @@ func Requirements(request string) []byte {
 type Context struct {
 	SessionID  string
 	SessionDir string // absolute
-	Definition *Definition
+	Definition *workflows.Definition
 }
 
 // Markdown renders context.md.
@@ -29,7 +31,7 @@ func (c Context) Markdown() []byte {
 	}
 	b.WriteString("\n\n## Who writes what\n\n| Phase | Role | Writes |\n|---|---|---|\n")
 	for _, p := range c.Definition.Phases {
-		for _, row := range p.writers() {
+		for _, row := range writers(p) {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", p.ID, row[0], row[1])
 		}
 	}
@@ -41,17 +43,17 @@ func (c Context) Markdown() []byte {
 }
 
 // writers lists pairs of a role and what it writes in the phase.
-func (p Phase) writers() [][2]string {
+func writers(p workflows.Phase) [][2]string {
 	switch p.Kind {
-	case KindAuthor:
+	case workflows.KindAuthor:
 		return [][2]string{{p.Role, codeSpan(p.Artifact)}}
-	case KindPlan:
+	case workflows.KindPlan:
 		return [][2]string{{p.Role, codeSpan(p.Dir + "/" + PlanFile)}}
-	case KindImplement:
+	case workflows.KindImplement:
 		return [][2]string{{p.Role, "the owned files of its subplan, in its workspace"}}
-	case KindFix:
+	case workflows.KindFix:
 		return [][2]string{{p.Role, "what the findings concern, in its workspace"}}
-	case KindReview:
+	case workflows.KindReview:
 		var out [][2]string
 		for _, role := range p.Roles {
 			out = append(out, [2]string{role, codeSpan(p.Dir + "/" + ReviewArtifact(role))})

@@ -1,4 +1,4 @@
-package workflows_test
+package artifact_test
 
 import (
 	"crypto/sha256"
@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/document"
-	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 const validPlan = `version: 2
@@ -40,9 +40,9 @@ func same(t *testing.T, what string, got, want []string) {
 	}
 }
 
-func mustPlan(t *testing.T, text string) *workflows.Plan {
+func mustPlan(t *testing.T, text string) *artifact.Plan {
 	t.Helper()
-	p, problems := workflows.ParsePlan([]byte(text))
+	p, problems := artifact.ParsePlan([]byte(text))
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems.Lines())
 	}
@@ -174,7 +174,7 @@ func testPlanRules(t *testing.T) {
 			if text == validPlan {
 				t.Fatal("the case changes nothing")
 			}
-			p, problems := workflows.ParsePlan([]byte(text))
+			p, problems := artifact.ParsePlan([]byte(text))
 			if p != nil {
 				t.Error("a plan next to errors")
 			}
@@ -190,7 +190,7 @@ func testPlanAllAtOnce(t *testing.T) {
 	text := strings.NewReplacer("mode: parallel", "mode: x", "name: Token check", `name: ""`, "index: 2, name", "index: 9, name",
 		"title: Error page", "title: 7", "tasks: [Page]", "tasks: Page", "owned_files: [web/]", "owned_files: [../x]",
 	).Replace(validPlan)
-	_, problems := workflows.ParsePlan([]byte(text))
+	_, problems := artifact.ParsePlan([]byte(text))
 	same(t, "errors", problems.Lines(), []string{
 		`groups[0].mode: expected serial or parallel, found "x"`,
 		`groups[0].plans[0].name: required, found nothing`,
@@ -214,7 +214,7 @@ func testPlanOverlap(t *testing.T) {
 		t.Run(tt.a+" and "+tt.b, func(t *testing.T) {
 			text := strings.Replace(validPlan, "owned_files: [web/]", "owned_files: ["+tt.b+"]", 1)
 			text = strings.Replace(text, "auth/token.go, auth/testdata/", tt.a, 1)
-			_, problems := workflows.ParsePlan([]byte(text))
+			_, problems := artifact.ParsePlan([]byte(text))
 			var want []string
 			if tt.want != "" {
 				path := tt.a
@@ -225,7 +225,7 @@ func testPlanOverlap(t *testing.T) {
 			}
 			same(t, "errors", problems.Lines(), want)
 			serial := strings.Replace(text, "mode: parallel", "mode: serial", 1)
-			if _, problems := workflows.ParsePlan([]byte(serial)); len(problems) > 0 {
+			if _, problems := artifact.ParsePlan([]byte(serial)); len(problems) > 0 {
 				t.Errorf("serial: %v", problems.Lines())
 			}
 		})
@@ -255,7 +255,7 @@ func testPlanFewerSubplans(t *testing.T) {
 
 func TestPlanErrorsStopAtFifty(t *testing.T) {
 	text := strings.Replace(validPlan, "tasks: [Page]", "tasks: ["+strings.Repeat("1, ", 150)+"]", 1)
-	_, problems := workflows.ParsePlan([]byte(text))
+	_, problems := artifact.ParsePlan([]byte(text))
 	lines := problems.Lines()
 	if len(lines) != 50 || lines[0] != "subplans[1].tasks[0]: expected text, found 1" || lines[49] != "there are more errors than fit here" {
 		t.Errorf("%d errors: %v", len(lines), lines)
@@ -264,7 +264,7 @@ func TestPlanErrorsStopAtFifty(t *testing.T) {
 
 func TestPlanUnknownKeysAreWarnings(t *testing.T) {
 	text := strings.Replace(validPlan, "needs_docs: true", "needs_docs: true\nneed_docs: 1\nreview_strategy: {severity: low}", 1)
-	p, problems := workflows.ParsePlan([]byte(strings.Replace(text, "scope: Show", "extra: 1, scope: Show", 1)))
+	p, problems := artifact.ParsePlan([]byte(strings.Replace(text, "scope: Show", "extra: 1, scope: Show", 1)))
 	if p == nil || problems.Err() != nil {
 		t.Fatalf("refused: %v", problems.Lines())
 	}
@@ -300,7 +300,7 @@ func TestExecutionPlanOfAnOlderSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, problems := workflows.ParseExecutionPlan(files[len(files)-1].Data, func(string) bool { return true })
+	s, problems := artifact.ParseExecutionPlan(files[len(files)-1].Data, func(string) bool { return true })
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems.Lines())
 	}
@@ -325,7 +325,7 @@ func TestExecutionPlanOfAnOlderSession(t *testing.T) {
 			"groups: plan files must run from plan_1.md to plan_2.md without a gap, missing plan_2.md",
 		},
 	} {
-		s, problems := workflows.ParseExecutionPlan([]byte(text), func(f string) bool { return f == "plan_1.md" })
+		s, problems := artifact.ParseExecutionPlan([]byte(text), func(f string) bool { return f == "plan_1.md" })
 		if s != nil {
 			t.Errorf("%s: a schedule next to errors", text)
 		}
@@ -357,7 +357,7 @@ func TestPlansOfHostileSize(t *testing.T) {
 			50, "subplans: 30002 subplans, at most 50 are allowed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, problems := workflows.ParsePlan([]byte(tt.text))
+			_, problems := artifact.ParsePlan([]byte(tt.text))
 			if len(problems) != tt.errors || tt.errors > 0 && problems[0].String() != tt.first {
 				t.Errorf("%d problems, first %v", len(problems), problems[:min(1, len(problems))].Lines())
 			}
@@ -369,7 +369,7 @@ func FuzzParsePlan(f *testing.F) {
 	f.Add([]byte(validPlan))
 	f.Add([]byte("version: 2\nsubplans: [{index: 1}, ~]\ngroups: [{plans: [{index: 1}]}]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, problems := workflows.ParsePlan(data)
+		p, problems := artifact.ParsePlan(data)
 		if (p == nil) == (problems.Err() == nil) {
 			t.Fatalf("plan %v, problems %v", p, problems.Lines())
 		}
@@ -383,7 +383,7 @@ func FuzzParsePlan(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, problems := workflows.ParseExecutionPlan(files[len(files)-1].Data, nil)
+		s, problems := artifact.ParseExecutionPlan(files[len(files)-1].Data, nil)
 		if len(problems) > 0 || !reflect.DeepEqual(s.Groups, p.Schedule().Groups) {
 			t.Fatalf("schedule %+v, problems %v", s, problems.Lines())
 		}
