@@ -63,7 +63,7 @@ func TestGitHub69ADryRunWritesNothing(t *testing.T) {
 
 // Case 69: what a dry run lists is what the run of the same issue then writes: nothing
 // more, nothing less, and in the same order on each way to the server: the branch's, the
-// mirror's and the verdict's. Between them the order is the clock's.
+// comments', the labels' and the verdict's. Between them the order is the clock's.
 func TestGitHub69TheDryRunListsWhatTheRunWrites(t *testing.T) {
 	t.Parallel()
 	everything := map[string]string{
@@ -101,7 +101,7 @@ func TestGitHub69TheDryRunListsWhatTheRunWrites(t *testing.T) {
 			}
 			r.expect(0, args...)
 			written := writtenRequests(r.github.Log())
-			for _, way := range []string{"the branch", "the mirror", "the verdict"} {
+			for _, way := range []string{"the branch", "the comments", "the labels", "the verdict"} {
 				want, got := wayOf(way, written), wayOf(way, planned)
 				if !slices.Equal(want, got) {
 					t.Errorf("%s: planned\n  %s\nwritten\n  %s", way, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
@@ -249,12 +249,13 @@ func firsts(list []string) []string {
 	return out
 }
 
-// wayOf are the requests of one of the three that run beside each other. How often the
-// status is edited is the clock's.
+// wayOf are the requests of one of those that run beside each other. The mirror writes its
+// first comment two seconds after the start, and a slow machine has the labels later than
+// that. How often the status is edited is the clock's, too.
 func wayOf(way string, requests []string) []string {
 	var list []string
 	for _, request := range requests {
-		of := "the mirror"
+		of := "the comments"
 		switch {
 		case strings.HasPrefix(request, "PATCH"), strings.HasPrefix(request, "BRANCH"):
 			continue
@@ -262,6 +263,8 @@ func wayOf(way string, requests []string) []string {
 			of = "the branch"
 		case strings.Contains(request, "/statuses/"):
 			of = "the verdict"
+		case strings.Contains(request, "/labels"):
+			of = "the labels"
 		}
 		if of == way {
 			list = append(list, request)
