@@ -9,17 +9,25 @@ import (
 )
 
 // checksumKey is the last key of state.json: <seq>/<updated_at>/<sha256 of the file without
-// this line>. A program that does not know it keeps the line as it is, so a sum of another
-// commit says nothing. Who edits the file by hand takes the line out.
+// this line>, with no updated_at where that is not a time as this program writes it. A program
+// that does not know the key keeps the line as it is, so a sum of another commit says nothing.
+// Who edits the file by hand takes the line out.
 const checksumKey = "checksum"
 
-var checksumLine = regexp.MustCompile(`,\n  "` + checksumKey + `": "([0-9]+)/([^"/]*)/([0-9a-f]{64})"\n}\n?$`)
+var (
+	checksumLine = regexp.MustCompile(`,\n  "` + checksumKey + `": "(-?[0-9]+)/([0-9TZ:.-]*)/([0-9a-f]{64})"\n}\n?$`)
+	checksumTime = regexp.MustCompile(`^[0-9TZ:.-]*$`)
+)
 
 // seal adds the checksum to an encoded state.
 func (s *State) seal(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	out := bytes.TrimSuffix(body, []byte("\n}\n"))
-	return fmt.Appendf(out, ",\n  %q: \"%d/%s/%s\"\n}\n", checksumKey, s.Seq, s.UpdatedAt, hex.EncodeToString(sum[:]))
+	updated := s.UpdatedAt
+	if !checksumTime.MatchString(updated) {
+		updated = ""
+	}
+	return fmt.Appendf(out, ",\n  %q: \"%d/%s/%s\"\n}\n", checksumKey, s.Seq, updated, hex.EncodeToString(sum[:]))
 }
 
 // sealBroken says why a file is not as this program wrote it, or "". The keys are those of
@@ -43,7 +51,7 @@ func sealBroken(data []byte, keys map[string]rawJSON) string {
 	if number, there := keys["seq"]; there && string(number) != string(seq) {
 		return "" // the version before wrote it since
 	}
-	if at, there := keys["updated_at"]; there && string(at) != `"`+string(updated)+`"` {
+	if at, there := keys["updated_at"]; there && len(updated) > 0 && string(at) != `"`+string(updated)+`"` {
 		return ""
 	}
 	return "is not as it was written: its checksum does not fit" + edited

@@ -19,6 +19,7 @@ func FuzzState(f *testing.F) {
 		`{"subplan_count":"2","completed_subplans":[1,"plan_2"],"issue_number":"42","colour":{"a":[1]},"\u0007":1}`,
 		`{"phase":7,"last_event":"dreamed","pending_effects":[null],"questions":[{}],"updated_at":"noon"}`,
 		`{"schema_version":1,"gate":{"name":"plan"},"messages":null,"deadlines":{"x":"2026-01-15T12:00:00Z"}}`,
+		`{"updated_at":"1/2"}`, `{"updated_at":"\"","seq":-1}`, `{"updated_at":"noon\n"}`,
 	} {
 		f.Add([]byte(seed))
 	}
