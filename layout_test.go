@@ -34,21 +34,22 @@ type row struct {
 // table is the house. A new line, or a new word in one, is a decision about the design:
 // the commit says why.
 var table = []row{
-	{9, "cmd/agentmux", "*"}, // wires everything but the packages of tests
-	{8, "bot", "bot/host ghsync orchestrator/session bot/config internal/durable"},
-	{8, "cmd/internal/play", "orchestrator/mcp internal/document"}, // a playbook is a document, its calls go through the tool server
-	{8, "cmd/internal/demo", "internal/document ghsync/fakehub"},   // drives the built program from outside, against a GitHub in a process of its own
-	{8, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
-	{7, "bot/host", "orchestrator/engine orchestrator/session orchestrator workflows workflows/artifact bot/config internal/agent" +
+	{10, "cmd/agentmux", "*"}, // wires everything but the packages of tests
+	{9, "bot", "bot/host ghsync orchestrator/session bot/config internal/durable"},
+	{9, "cmd/internal/play", "orchestrator/mcp internal/document"}, // a playbook is a document, its calls go through the tool server
+	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},   // drives the built program from outside, against a GitHub in a process of its own
+	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
+	{8, "bot/host", "orchestrator/decide orchestrator/engine orchestrator/session orchestrator workflows workflows/artifact bot/config internal/agent" +
 		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync ghsync/markdown ghsync/mirror internal/redact" +
 		" internal/document internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
-	{6, "ghsync/mirror", "ghsync ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
-	{6, "orchestrator/mcp", "orchestrator/tools"},
-	{5, "orchestrator/engine", "orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
-	{5, "orchestrator/tools", "orchestrator/session orchestrator workflows workflows/artifact"},
-	{5, "ghsync", "ghsync/markdown orchestrator/story internal/redact internal/sanitize internal/crash"}, // the pull request's body tells what the story tells
-	{4, "orchestrator/session", "orchestrator workflows workflows/artifact internal/durable internal/crash"},
-	{4, "orchestrator/story", "orchestrator"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{7, "ghsync/mirror", "orchestrator/decide ghsync ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
+	{7, "orchestrator/mcp", "orchestrator/tools"},
+	{6, "orchestrator/engine", "orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
+	{6, "orchestrator/tools", "orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact"},
+	{6, "ghsync", "ghsync/markdown orchestrator/story internal/redact internal/sanitize internal/crash"}, // the pull request's body tells what the story tells
+	{5, "orchestrator/session", "orchestrator/decide orchestrator workflows workflows/artifact internal/durable internal/crash"},
+	{5, "orchestrator/story", "orchestrator/decide orchestrator"},           // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{4, "orchestrator/decide", "orchestrator workflows workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator", "workflows workflows/artifact"},
 	{2, "bot/config", "workflows internal/agent internal/document"},
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
@@ -68,7 +69,7 @@ var table = []row{
 	{0, "orchestrator/watch", ""},
 	{-1, "internal/crash", ""}, // below all, because every package that changes something outside marks where a kill is tried
 	{0, "ghsync/fakehub", ""},
-	{9, "docs", ""}, // tests alone: the documents against the code
+	{10, "docs", ""}, // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
 }
 
@@ -124,9 +125,9 @@ var oversize = map[string]int{
 	"ghsync.Client": 63, "ghsync/mirror.Mirror": 64, "ghsync/mirror.view": 62, "ghsync/fakehub.Repo": 48,
 	"ghsync/fakehub.Server": 103, "ghsync/fakehub.call": 90, "cmd/agentmux.app": 163,
 	"internal/gitrepo.Host": 91, "bot/host.Host": 42, "bot/host.runner": 157,
-	"orchestrator.reducer": 266, "orchestrator/engine.loop": 63, "orchestrator/session.Session": 75,
-	"cmd/agentmux": 8413, "ghsync": 5468, "ghsync/mirror": 2960, "ghsync/fakehub": 7651, "internal/agent": 3719, "internal/gitrepo": 4875,
-	"bot/host": 8225, "orchestrator": 7038, "orchestrator/session": 4143,
+	"orchestrator/decide.reducer": 266, "orchestrator/engine.loop": 63, "orchestrator/session.Session": 75,
+	"cmd/agentmux": 8414, "ghsync": 5468, "ghsync/mirror": 2960, "ghsync/fakehub": 7651, "internal/agent": 3719, "internal/gitrepo": 4875,
+	"bot/host": 8230, "orchestrator/decide": 5365, "orchestrator/session": 4151,
 }
 
 const (

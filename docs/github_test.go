@@ -57,7 +57,7 @@ var githubAlso = map[int][]string{
 	50: {"ghsync/snapshot_test.go TestSecurity5SnapshotTakesOnlyWhatMaySteer"},
 	59: {"bot/host/github_test.go TestABranchOfSomebodyElseGetsAnotherName"},
 	60: {"ghsync/pullrequest_test.go TestPullRequestThatAPersonEndedStaysEnded"},
-	62: {"orchestrator/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed", "bot/host/github_test.go TestProtocolG5AnIssueBecomesAReadyPullRequest"},
+	62: {"orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed", "bot/host/github_test.go TestProtocolG5AnIssueBecomesAReadyPullRequest"},
 	68: {"cmd/agentmux/canary_test.go TestSecurity33CheckpointsHoldNoSecret", "bot/host/checkpoint_test.go TestACheckpointHoldsTheSession"},
 	74: {"ghsync/mirror/mirror_test.go TestLockedIssueGetsLabelsAndThePullRequestTheComments"},
 }

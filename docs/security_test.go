@@ -33,7 +33,7 @@ var securityCases = map[int]string{
 // securityAlso are tests that carry a case under another name.
 var securityAlso = map[int][]string{
 	4:  {"internal/sanitize/fuzz_test.go FuzzSanitize"},
-	13: {"bot/host/github_test.go TestProtocolG5HeldPathsKeepTheDraft", "orchestrator/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
+	13: {"bot/host/github_test.go TestProtocolG5HeldPathsKeepTheDraft", "orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
 	23: {"ghsync/identity_test.go TestGitHub8NoTokenGoesToAnotherHost", "internal/gitrepo/remote_test.go TestThePasswordIsNotGivenToAnotherHost"},
 	24: {"ghsync/mirror/render_test.go TestGitHub47MirrorWrites", "ghsync/body_test.go TestGitHub50MarkersAreReadOnlyFromTheLastLine"},
 }

@@ -24,12 +24,12 @@ const (
 // Where the word came from that closed a gate, besides what a command's line says.
 const (
 	SourceFile       = "file"
-	sourceOutputGate = "output_gate"
+	SourceOutputGate = "output_gate"
 )
 
-// digest names what the gate shows, and this opening of it: an answer to an earlier gate,
+// DigestIn names what the gate shows, and this opening of it: an answer to an earlier gate,
 // also about the same tree, is none to this one.
-func (g *Gate) digest(s *State) string {
+func (g *Gate) DigestIn(s *State) string {
 	body, err := json.Marshal([]any{
 		"gate", s.SessionID, g.Name, g.Reason, g.OpenedAt, s.Visit, s.ChangeRound, s.BaseSHA, s.PlanSHA256, s.Integrated.Tree,
 		s.ReviewExhausted, s.Completion.Findings,
@@ -59,7 +59,7 @@ func (s *State) GateDigest() string {
 const MinDigest = 7
 
 // ShortDigest is as much of a digest as people are shown.
-func ShortDigest(digest string) string { return cut(digest, 12) }
+func ShortDigest(digest string) string { return Truncate(digest, 12) }
 
 // ShownFault tells why of does not name what the open gate shows; "" when it does.
 func (s *State) ShownFault(of string) string {
@@ -76,9 +76,9 @@ func (s *State) ShownFault(of string) string {
 // coarse is how far the clock of files may lag behind the one of programs.
 const coarse = 10 * time.Millisecond
 
-// answerFaults lists why a file does not answer the open gate. A yes must name what it is
+// AnswerFaults lists why a file does not answer the open gate. A yes must name what it is
 // given to. A no releases nothing, so it may leave that out.
-func (s *State) answerFaults(of string, yes bool, written Time) []string {
+func (s *State) AnswerFaults(of string, yes bool, written Time) []string {
 	var faults []string
 	switch {
 	case of == "" && yes:

@@ -25,7 +25,7 @@ func (s *State) Clone() *State {
 	}
 	c.Pending = slices.Clone(s.Pending)
 	for i := range c.Pending {
-		c.Pending[i] = c.Pending[i].clone()
+		c.Pending[i] = c.Pending[i].Clone()
 	}
 	c.Schedule = clonePointer(s.Schedule)
 	if c.Schedule != nil {
@@ -37,7 +37,8 @@ func (s *State) Clone() *State {
 	return &c
 }
 
-func (e Effect) clone() Effect {
+// Clone returns a copy that shares nothing with e.
+func (e Effect) Clone() Effect {
 	e.After = slices.Clone(e.After)
 	a := &e.Args
 	a.Paths, a.Owned, a.Exclude, a.Held = slices.Clone(a.Paths), slices.Clone(a.Owned), slices.Clone(a.Exclude), slices.Clone(a.Held)

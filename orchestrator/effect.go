@@ -25,17 +25,6 @@ const (
 	EffAdopt           = "adopt_branch"    // what people put on the branch is integrated
 )
 
-// remoteEffects are retried for limits.remote; all others a few times.
-var remoteEffects = map[string]bool{EffPush: true, EffPR: true, EffAdopt: true}
-
-// keptAtEnd are the effects that the end of a session does not drop.
-var keptAtEnd = map[string]bool{
-	EffPreserve: true, EffWriteFile: true, EffWriteMarker: true, EffMaterialise: true,
-	EffMoveAside: true, EffRemoveFiles: true, EffEnsureDirs: true, EffLastCompletion: true,
-	EffRemoveWorkspace: true, // of a visit that was left before
-	EffOrphan:          true,
-}
-
 // Effect is something that must become true. The record stays in the state
 // until the commit of its result.
 type Effect struct {

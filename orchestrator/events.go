@@ -114,19 +114,20 @@ const (
 	EvCanceled           = "canceled"
 )
 
-// maxEventText is where texts in events are cut, in characters.
-const maxEventText = 4000
+// MaxEventText is where texts in events are cut, in characters.
+const MaxEventText = 4000
 
-// cutAll returns a list of the cut texts; the given one may belong to the state.
-func cutAll(texts []string, limit int) []string {
+// TruncateAll returns a list of the cut texts; the given one may belong to the state.
+func TruncateAll(texts []string, limit int) []string {
 	out := slices.Clone(texts)
 	for i := range out {
-		out[i] = cut(out[i], limit)
+		out[i] = Truncate(out[i], limit)
 	}
 	return out
 }
 
-func cut(text string, limit int) string {
+// Truncate returns the first limit characters of text.
+func Truncate(text string, limit int) string {
 	n := 0
 	for i := range text {
 		if n == limit {

@@ -249,3 +249,13 @@ func (l *Line) Decode() (Payload, error) {
 	err := json.Unmarshal(l.Payload, &p)
 	return p, err
 }
+
+// ServiceFault is why the service behind an agent's program stopped it.
+type ServiceFault string
+
+// The faults.
+const (
+	ServiceLogin  ServiceFault = "login"  // it refuses the login
+	ServiceLimit  ServiceFault = "limit"  // it refuses more for now
+	ServiceOutage ServiceFault = "outage" // it does not work
+)

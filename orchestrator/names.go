@@ -3,18 +3,16 @@ package orchestrator
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // Names of workspaces. Tasks of parallel coders and resolutions use their own.
 const (
 	WorkspaceSession = "session" // serial coders and the fixer
-	workspaceView    = "view/"   // + role: never integrated
+	WorkspaceView    = "view/"   // + role: never integrated
 )
 
 // FixTask is the entry of State.SubplanStatus that follows a fix phase's work.
@@ -65,58 +63,15 @@ func LaunchParts(launch string) (visit int, role, task string, attempt int, ok b
 	return visit, parts[1], task, attempt, true
 }
 
-// resolveTask names the task of a coder that brings its conflicting work in.
-func resolveTask(id string) string { return "resolve-" + id }
-
-// subplanOf returns the subplan a coder's task works on.
-func subplanOf(task string) string { return strings.TrimPrefix(task, "resolve-") }
-
 // ResearchDir returns the directory of a topic, relative to the session.
 func ResearchDir(kind, topic string) string { return "03_research/" + kind + "-" + topic }
-
-// researchRole returns the role and the short type of a research tool or type.
-func researchRole(kind string) string { return kind + "-researcher" }
-
-// underscored is how role names stand in file names.
-func underscored(role string) string { return strings.ReplaceAll(role, "-", "_") }
 
 // ReviewFile returns the file a reviewer writes.
 func ReviewFile(dir, role string) string { return path.Join(dir, artifact.ReviewArtifact(role)) }
 
-func reviewPrompt(dir, role string) string {
-	if role == "reviewer" {
-		return path.Join(dir, "review_prompt.md")
-	}
-	return path.Join(dir, "review_"+strings.TrimPrefix(role, "reviewer_")+"_prompt.md")
-}
-
 // ReviewArchive returns where the host keeps a verdict of a round.
 func ReviewArchive(dir, role string, iteration int) string {
 	return path.Join(dir, fmt.Sprintf("review_%d_%s.md", iteration, role))
-}
-
-func dirOf(def *workflows.Definition, kind string) string {
-	p, _ := def.Kind(kind)
-	return p.Dir
-}
-
-// reviewRoles returns the roles of a review phase for this session, in the
-// order logic, quality, expert.
-func reviewRoles(def *workflows.Definition, s *State) []string {
-	p, ok := def.Kind(workflows.KindReview)
-	if !ok {
-		return nil
-	}
-	var roles []string
-	for _, role := range p.Roles {
-		if slices.Contains(s.Nominations, role) {
-			roles = append(roles, role)
-		}
-	}
-	if len(roles) == 0 {
-		return slices.Clone(p.DefaultRoles)
-	}
-	return roles
 }
 
 // madeWithIdentity is the length of an identity that the session was made with. A session of an

@@ -1,16 +1,5 @@
-// Package orchestrator decides what a session does next.
-//
-// It is pure: no clock, no file, no network, no goroutine. [Reduce] maps a
-// workflow, a [State] and one [Input] to the next State, the [Event] records
-// that tell what happened, and the [Effect] values that someone else makes true.
-// Everything it needs to know arrives as evidence inside the Input; everything
-// it wants done leaves as an Effect that is safe to carry out twice.
-//
-// Reduce is total: every pair of phase and input has a defined result. Edge
-// inputs (a command, a tool line, the result of an effect) always leave a change
-// or a record; level inputs (an observation, an agent's condition, a timer)
-// leave a record only when their evidence changes.
-//
-// [Accepts] is the same judgement for the tool processes of agents, so that what
-// an agent is told and what the session later does never disagree.
+// Package orchestrator has the values of a session and their forms in files: its [State], the
+// [Input] that may change it, the [Event] records that tell what happened, and the [Effect]
+// values that someone else makes true. What follows from an input is decided by the package
+// decide.
 package orchestrator

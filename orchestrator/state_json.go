@@ -79,7 +79,7 @@ func Decode(data []byte) (*State, error) {
 	}
 	var keys map[string]rawJSON
 	if err := json.Unmarshal(data, &keys); err != nil {
-		return nil, &CorruptError{"state.json: " + jsonCause(err)}
+		return nil, &CorruptError{"state.json: " + JSONCause(err)}
 	}
 	if err := checkVersion(keys["schema_version"]); errors.Is(err, ErrNewer) {
 		return nil, err
@@ -108,7 +108,7 @@ func Decode(data []byte) (*State, error) {
 		return nil, &CorruptError{"state.json: " + err.Error()}
 	}
 	if err := json.Unmarshal(converted, (*plainState)(s)); err != nil {
-		return nil, &CorruptError{"state.json: " + jsonCause(err)}
+		return nil, &CorruptError{"state.json: " + JSONCause(err)}
 	}
 	s.fill()
 	if _, ok := events[s.LastEvent]; !ok {
@@ -162,18 +162,19 @@ func (s *State) fill() {
 	if s.Questions == nil {
 		s.Questions = []Question{}
 	}
-	s.Deadlines = filled(s.Deadlines)
-	s.Counters = filled(s.Counters)
-	s.Seen = filled(s.Seen)
-	s.SubplanStatus = filled(s.SubplanStatus)
-	s.Conflicts = filled(s.Conflicts)
-	s.ActiveReviews = filled(s.ActiveReviews)
-	s.ReviewResults = filled(s.ReviewResults)
-	s.Agents = filled(s.Agents)
-	s.Workspaces = filled(s.Workspaces)
+	s.Deadlines = Filled(s.Deadlines)
+	s.Counters = Filled(s.Counters)
+	s.Seen = Filled(s.Seen)
+	s.SubplanStatus = Filled(s.SubplanStatus)
+	s.Conflicts = Filled(s.Conflicts)
+	s.ActiveReviews = Filled(s.ActiveReviews)
+	s.ReviewResults = Filled(s.ReviewResults)
+	s.Agents = Filled(s.Agents)
+	s.Workspaces = Filled(s.Workspaces)
 }
 
-func filled[V any](m map[string]V) map[string]V {
+// Filled is m, or an empty map in place of nil.
+func Filled[V any](m map[string]V) map[string]V {
 	if m == nil {
 		return map[string]V{}
 	}
@@ -191,7 +192,7 @@ func unknownKeys(keys map[string]rawJSON) map[string]rawJSON {
 		if _, ok := known[key]; ok {
 			continue
 		}
-		unknown = filled(unknown)
+		unknown = Filled(unknown)
 		unknown[key] = raw
 	}
 	return unknown
@@ -317,7 +318,8 @@ func planIDs(raw rawJSON) rawJSON {
 	return out
 }
 
-func jsonCause(err error) string {
+// JSONCause is an error of encoding/json in words for a person.
+func JSONCause(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
 		return fmt.Sprintf("%s: found %s", wrong.Field, wrong.Value)

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 )
 
 // identify gives a session of an older version an identity and refs that bear it. The refs come
@@ -25,7 +26,7 @@ func (r *runner) identify(ctx context.Context, s *orchestrator.State) (*orchestr
 	}
 	next := s.Clone()
 	next.Identity = r.place.id
-	if err := r.sess.Commit(orchestrator.Step{State: next, Changed: true}); err != nil {
+	if err := r.sess.Commit(decide.Step{State: next, Changed: true}); err != nil {
 		return s, fmt.Errorf("note the identity of %s: %w", r.sess.Name(), err)
 	}
 	crash.Point("note identity", "")

@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -118,7 +119,7 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 }
 
 func (r *runner) previewPrompts(ctx context.Context, p *Preview) error {
-	for _, o := range orchestrator.Owed(r.def, p.State) {
+	for _, o := range decide.Owed(r.def, p.State) {
 		a := orchestrator.Args{
 			Role: o.Role, Task: o.Task, Template: o.Template, PromptFile: o.PromptFile, Workspace: o.Workspace,
 			Base: p.State.BaseSHA, Visit: p.State.Visit, Launch: orchestrator.LaunchID(p.State.Visit, o.Role, o.Task, 1),

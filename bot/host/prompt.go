@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
 	"github.com/agentmux/agentmux/workflows"
@@ -103,7 +104,7 @@ func (r *runner) handoff(s *orchestrator.State) (string, error) {
 
 // readText reads a file of the session as text for a prompt.
 func (r *runner) readText(rel string) ([]byte, error) {
-	checked, err := r.sess.CheckArtifact(rel, orchestrator.ArtifactText)
+	checked, err := r.sess.CheckArtifact(rel, decide.ArtifactText)
 	if err != nil {
 		return nil, err
 	}

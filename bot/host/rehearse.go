@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -123,7 +124,7 @@ func (w *rehearsal) walk(ctx context.Context) error {
 func (w *rehearsal) reduce(ctx context.Context, in orchestrator.Input) error {
 	w.now = w.now.Add(time.Second)
 	in.At = w.now
-	step, err := orchestrator.Reduce(w.def, w.state.Load(), in)
+	step, err := decide.Reduce(w.def, w.state.Load(), in)
 	if err != nil || !step.Changed {
 		return err
 	}
@@ -197,15 +198,15 @@ func (w *rehearsal) approve() orchestrator.Input {
 
 // handIn is the submission of an agent that owes one, with its file.
 func (w *rehearsal) handIn(s *orchestrator.State) (orchestrator.Input, error) {
-	owed := orchestrator.Owed(w.def, s)
+	owed := decide.Owed(w.def, s)
 	phase, known := w.def.Phase(s.Phase)
 	if len(owed) == 0 || !known {
 		return orchestrator.Input{}, fmt.Errorf("nobody owes anything in phase %s", s.Phase)
 	}
 	o := owed[0]
 	tool, payload := submission(phase, s, o)
-	call := orchestrator.Call{Tool: tool, Role: o.Role, Task: o.Task, Launch: s.Agents[o.Key()].Launch, Visit: &s.Visit, Payload: payload}
-	if j := orchestrator.Accepts(w.def, s, call); !j.OK {
+	call := decide.Call{Tool: tool, Role: o.Role, Task: o.Task, Launch: s.Agents[o.Key()].Launch, Visit: &s.Visit, Payload: payload}
+	if j := decide.Accepts(w.def, s, call); !j.OK {
 		return orchestrator.Input{}, fmt.Errorf("%s of %s is not accepted: %s", tool, o.Key(), j.Reason)
 	}
 	body, err := json.Marshal(payload)
@@ -217,7 +218,7 @@ func (w *rehearsal) handIn(s *orchestrator.State) (orchestrator.Input, error) {
 		File: "tool_events.jsonl", Tool: tool, ID: fmt.Sprint("line", w.line), Role: o.Role, Task: o.Task, Launch: call.Launch,
 		Session: s.SessionID, Visit: &s.Visit, Payload: body, Cursor: orchestrator.Cursor{Offset: int64(w.line), Seq: w.line},
 	}
-	if file, kind := orchestrator.ArtifactOf(w.def, s, call); file != "" {
+	if file, kind := decide.ArtifactOf(w.def, s, call); file != "" {
 		if err := w.write(file, kind); err != nil {
 			return orchestrator.Input{}, err
 		}
@@ -232,7 +233,7 @@ func (w *rehearsal) handIn(s *orchestrator.State) (orchestrator.Input, error) {
 }
 
 // submission is the call with which an agent ends its task.
-func submission(phase workflows.Phase, s *orchestrator.State, o orchestrator.OwedAgent) (string, orchestrator.Payload) {
+func submission(phase workflows.Phase, s *orchestrator.State, o decide.OwedAgent) (string, orchestrator.Payload) {
 	switch phase.Kind {
 	case workflows.KindPlan:
 		return "submit_plan", orchestrator.Payload{}
@@ -250,8 +251,8 @@ func submission(phase workflows.Phase, s *orchestrator.State, o orchestrator.Owe
 
 // rehearsed are the files that agents hand in.
 var rehearsed = map[string]string{
-	orchestrator.ArtifactText: "# Rehearsal\n\nNothing was done.\n",
-	orchestrator.ArtifactPlan: `version: 2
+	decide.ArtifactText: "# Rehearsal\n\nNothing was done.\n",
+	decide.ArtifactPlan: `version: 2
 plan_overview: rehearsal
 needs_design: false
 needs_docs: false
@@ -261,7 +262,7 @@ subplans:
   - {index: 1, title: rehearsal, scope: none, owned_files: [rehearsal.txt], dependencies: none, implementation_approach: none,
      acceptance_criteria: none, tasks: [none]}
 `,
-	orchestrator.ArtifactReview: "verdict: pass\nsummary: rehearsal\n",
+	decide.ArtifactReview: "verdict: pass\nsummary: rehearsal\n",
 }
 
 func (w *rehearsal) write(file, kind string) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -143,7 +144,7 @@ func (r *runner) remember(s *orchestrator.State) (*orchestrator.State, error) {
 	if next.FeatureDir == s.FeatureDir && next.Noted == s.Noted {
 		return s, nil
 	}
-	if err := r.sess.Commit(orchestrator.Step{State: next, Changed: true}); err != nil {
+	if err := r.sess.Commit(decide.Step{State: next, Changed: true}); err != nil {
 		return s, fmt.Errorf("note %s: %w", r.sess.Name(), err)
 	}
 	return next, nil
@@ -209,7 +210,7 @@ func (h *Host) Adopt(ctx context.Context, dir string, c *config.Config) error {
 	if err := r.recordedRefs(ctx, next); err != nil {
 		return err
 	}
-	if err := sess.Commit(orchestrator.Step{State: next, Changed: true}); err != nil {
+	if err := sess.Commit(decide.Step{State: next, Changed: true}); err != nil {
 		return fmt.Errorf("adopt %s: %w", sess.Name(), err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -120,7 +121,7 @@ func TestProtocolE4TheOnlyOneACommandCanApplyTo(t *testing.T) {
 			t.Fatal(err)
 		}
 		st.Phase, st.Outcome = orchestrator.PhaseDone, orchestrator.OutcomeDone
-		if err := s.Commit(orchestrator.Step{State: st, Changed: true}); err != nil {
+		if err := s.Commit(decide.Step{State: st, Changed: true}); err != nil {
 			t.Fatal(err)
 		}
 		s.Close()

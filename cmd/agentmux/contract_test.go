@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -103,7 +104,7 @@ func planning(t *testing.T) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step, err := orchestrator.Reduce(def, st, orchestrator.Input{
+	step, err := decide.Reduce(def, st, orchestrator.Input{
 		Kind: orchestrator.InStart, At: now, Start: &orchestrator.Start{Mode: orchestrator.StartNew},
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 )
@@ -53,7 +54,7 @@ func foresee(e session.Entry, p orchestrator.Payload) error {
 	if err != nil {
 		return err
 	}
-	if reason := orchestrator.Foresee(def, e.State, p, time.Now(), !wakes(e, p.Name)); reason != "" {
+	if reason := decide.Foresee(def, e.State, p, time.Now(), !wakes(e, p.Name)); reason != "" {
 		return &tools.RefusedError{Reason: reason}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 )
 
 // post is one comment the records ask for.
@@ -101,7 +102,7 @@ func (m *Mirror) readReview(v verdict) review {
 	if v.sha == "" {
 		return review{missing: true}
 	}
-	checked, err := m.session.CheckArtifact("blobs/"+v.sha, orchestrator.ArtifactReview)
+	checked, err := m.session.CheckArtifact("blobs/"+v.sha, decide.ArtifactReview)
 	if err != nil || checked.Artifact.Review == nil {
 		return review{missing: true}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -123,7 +124,7 @@ func (sc *scene) event(at time.Time, visit int, kind string, data map[string]any
 
 func (sc *scene) commit(events ...orchestrator.Event) {
 	sc.t.Helper()
-	if err := sc.session.Commit(orchestrator.Step{State: &sc.state, Events: events, Changed: true}); err != nil {
+	if err := sc.session.Commit(decide.Step{State: &sc.state, Events: events, Changed: true}); err != nil {
 		sc.t.Fatal(err)
 	}
 }

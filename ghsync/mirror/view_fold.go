@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
@@ -261,7 +262,7 @@ func (v *view) questionAnswered(e orchestrator.Event, d data) {
 			v.questions[i].open = false
 			v.closed = append(v.closed, closedAsk{
 				seq: v.questions[i].seq, question: v.questions[i], at: e.TS.Time, who: d.text("actor"), late: d.flag("timeout"),
-				withdrawn: d.text("source") == orchestrator.SourceWithdrawn,
+				withdrawn: d.text("source") == decide.SourceWithdrawn,
 			})
 		}
 	}

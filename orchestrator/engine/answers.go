@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -45,7 +46,7 @@ func (l *loop) blank(rel string) bool {
 var ofLine = regexp.MustCompile(`^of: *([0-9A-Za-z]+)[ \t\r]*(?:\n|$)`)
 
 func (l *loop) readChanges(p predicate) (*orchestrator.Observation, error) {
-	c, err := l.Session.CheckArtifact(p.path, orchestrator.ArtifactText)
+	c, err := l.Session.CheckArtifact(p.path, decide.ArtifactText)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (l *loop) readChanges(p predicate) (*orchestrator.Observation, error) {
 }
 
 func (l *loop) readApproval(p predicate) (*orchestrator.Observation, error) {
-	c, err := l.Session.CheckArtifact(p.path, orchestrator.ArtifactText)
+	c, err := l.Session.CheckArtifact(p.path, decide.ArtifactText)
 	if err != nil {
 		return nil, err
 	}

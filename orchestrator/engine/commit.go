@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -20,7 +21,7 @@ const (
 
 // commit makes a step durable. A disk that is full for a moment does not end the
 // session; nothing else happens meanwhile.
-func (l *loop) commit(ctx context.Context, step orchestrator.Step) error {
+func (l *loop) commit(ctx context.Context, step decide.Step) error {
 	err := l.Session.Commit(step)
 	if err == nil || errors.Is(err, session.ErrLockLost) {
 		return err

@@ -7,12 +7,13 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 )
 
 // doneMarkers lists the files by which a person ends a task in a session of the earlier
 // tool.
 func (l *loop) doneMarkers() []predicate {
-	files := orchestrator.DoneMarkers(l.Definition, l.st)
+	files := decide.DoneMarkers(l.Definition, l.st)
 	var out []predicate
 	for _, key := range slices.Sorted(maps.Keys(files)) {
 		out = append(out, predicate{what: orchestrator.ObserveDone, name: key, path: files[key], loose: true, read: (*loop).readDone})
@@ -27,7 +28,7 @@ func (l *loop) readDone(p predicate) (*orchestrator.Observation, error) {
 	if phase, ok := l.Definition.Phase(l.st.Phase); ok && p.name == phase.Role {
 		file = phase.Artifact
 	}
-	a, err := l.Session.ReadArtifact(file, orchestrator.ArtifactText)
+	a, err := l.Session.ReadArtifact(file, decide.ArtifactText)
 	if err != nil || len(a.Problems) > 0 {
 		delete(l.looked, p.path)
 		return nil, err

@@ -1,5 +1,5 @@
 // Package engine runs one session: it collects what happened, lets
-// [orchestrator.Reduce] decide, makes the decision durable and has the effects
+// [decide.Reduce] decide, makes the decision durable and has the effects
 // carried out.
 //
 // [Run] is the one goroutine that owns a session's state while its lock is held.

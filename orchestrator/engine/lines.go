@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -148,8 +149,8 @@ func (l *loop) attach(line *orchestrator.Line) {
 	if err != nil {
 		return // the reducer says so
 	}
-	call := orchestrator.Call{Tool: line.Tool, Role: line.Role, Task: line.Task, Launch: line.Launch, Visit: line.Visit, Payload: p}
-	calls := orchestrator.Attribute(l.Definition, l.st, call)
+	call := decide.Call{Tool: line.Tool, Role: line.Role, Task: line.Task, Launch: line.Launch, Visit: line.Visit, Payload: p}
+	calls := decide.Attribute(l.Definition, l.st, call)
 	if len(calls) == 1 {
 		line.Artifact = l.artifact(calls[0])
 		return
@@ -161,12 +162,12 @@ func (l *loop) attach(line *orchestrator.Line) {
 
 // artifact reads what a call submits; nil if there is no such file for it, or the
 // call does not count.
-func (l *loop) artifact(call orchestrator.Call) *orchestrator.Artifact {
-	path, kind := orchestrator.ArtifactOf(l.Definition, l.st, call)
-	if path == "" || !orchestrator.Accepts(l.Definition, l.st, call).OK {
+func (l *loop) artifact(call decide.Call) *orchestrator.Artifact {
+	path, kind := decide.ArtifactOf(l.Definition, l.st, call)
+	if path == "" || !decide.Accepts(l.Definition, l.st, call).OK {
 		return nil
 	}
-	if kind == orchestrator.ArtifactReview {
+	if kind == decide.ArtifactReview {
 		path = l.reviewFile(path)
 	}
 	a, err := l.Session.ReadArtifact(path, kind)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -321,19 +322,19 @@ func (l *loop) apply(ctx context.Context, in orchestrator.Input) (changed bool, 
 // batch is what inputs have led to that share a commit.
 type batch struct {
 	state *orchestrator.State
-	step  orchestrator.Step
+	step  decide.Step
 	kind  string // of the last input
 	// inputs is how many of them changed something.
 	inputs int
 }
 
 // stage lets the reducer decide about one input. Nothing is true before flush.
-func (l *loop) stage(b *batch, in orchestrator.Input) (orchestrator.Step, error) {
+func (l *loop) stage(b *batch, in orchestrator.Input) (decide.Step, error) {
 	in.At = l.Now()
 	step, err := l.reduce(b.state, in)
 	if err != nil {
 		l.Log.Error("the session cannot go on", "phase", b.state.Phase, "err", err)
-		step, err = orchestrator.Fail(l.Definition, b.state, in.At, err.Error())
+		step, err = decide.Fail(l.Definition, b.state, in.At, err.Error())
 	}
 	if err != nil {
 		return step, fmt.Errorf("end the session as failed: %w", err)
@@ -344,7 +345,7 @@ func (l *loop) stage(b *batch, in orchestrator.Input) (orchestrator.Step, error)
 	crash.Point("decide", in.Kind)
 	b.kind = in.Kind
 	b.inputs++
-	b.step = orchestrator.Join(b.step, step)
+	b.step = decide.Join(b.step, step)
 	b.state = b.step.State
 	return step, nil
 }
@@ -375,12 +376,12 @@ func (l *loop) flush(ctx context.Context, b batch) (changed bool, err error) {
 }
 
 // reduce turns a panic of the reducer into the failure of this one session.
-func (l *loop) reduce(s *orchestrator.State, in orchestrator.Input) (step orchestrator.Step, err error) {
+func (l *loop) reduce(s *orchestrator.State, in orchestrator.Input) (step decide.Step, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			l.Log.Error("panic while deciding", "input", in.Kind, "err", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("decide about %s: %v", in.Kind, r)
 		}
 	}()
-	return orchestrator.Reduce(l.Definition, s, in)
+	return decide.Reduce(l.Definition, s, in)
 }

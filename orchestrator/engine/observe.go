@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -108,7 +109,7 @@ func marker(phase workflows.Phase, id string) predicate {
 // the session was interrupted. A reviewer that is alive may still be writing.
 func (l *loop) reviewPredicates(phase workflows.Phase) []predicate {
 	var out []predicate
-	for _, owed := range orchestrator.Owed(l.Definition, l.st) {
+	for _, owed := range decide.Owed(l.Definition, l.st) {
 		alive := slices.Contains(l.alive, l.st.Agents[owed.Key()].Launch)
 		if l.st.ActiveReviews[owed.Role] == orchestrator.ReviewPending && !alive {
 			out = append(out, predicate{
@@ -123,7 +124,7 @@ func (l *loop) reviewPredicates(phase workflows.Phase) []predicate {
 // reviewFile returns the file a verdict is read from. In a session of the earlier
 // tool review.yaml serves the only role that is pending.
 func (l *loop) reviewFile(file string) string {
-	if l.st.DefinitionSHA256 != "" || len(orchestrator.Owed(l.Definition, l.st)) != 1 {
+	if l.st.DefinitionSHA256 != "" || len(decide.Owed(l.Definition, l.st)) != 1 {
 		return file
 	}
 	if _, err := os.Lstat(l.Session.Path(file)); err == nil {
@@ -225,7 +226,7 @@ func (l *loop) readMarker(p predicate) (*orchestrator.Observation, error) {
 // readText takes a file that is accepted without a tool call; a blank or broken
 // one is as if it were not there.
 func (l *loop) readText(p predicate) (*orchestrator.Observation, error) {
-	a, err := l.Session.ReadArtifact(p.path, orchestrator.ArtifactText)
+	a, err := l.Session.ReadArtifact(p.path, decide.ArtifactText)
 	if err != nil || len(a.Problems) > 0 {
 		return nil, err
 	}
@@ -235,7 +236,7 @@ func (l *loop) readText(p predicate) (*orchestrator.Observation, error) {
 }
 
 func (l *loop) readReview(p predicate) (*orchestrator.Observation, error) {
-	a, err := l.Session.ReadArtifact(p.path, orchestrator.ArtifactReview)
+	a, err := l.Session.ReadArtifact(p.path, decide.ArtifactReview)
 	if err != nil || len(a.Problems) > 0 {
 		return nil, err
 	}

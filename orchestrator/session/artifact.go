@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
@@ -143,10 +144,10 @@ func (s *Session) putBlob(name string, content []byte) error {
 // parse fills in what the kind of artifact asks for.
 func (c *Checked) parse(kind string) {
 	switch kind {
-	case orchestrator.ArtifactPlan:
+	case decide.ArtifactPlan:
 		plan, problems := artifact.ParsePlan(c.Data)
 		c.Artifact.Plan, c.Artifact.Problems, c.Warnings = plan, problems.Errors().Lines(), problems.Warnings().Lines()
-	case orchestrator.ArtifactReview:
+	case decide.ArtifactReview:
 		review, problems := artifact.ParseReview(c.Data)
 		c.Artifact.Review, c.Artifact.Problems, c.Warnings = review, problems.Errors().Lines(), problems.Warnings().Lines()
 	}

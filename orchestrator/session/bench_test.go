@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -43,7 +44,7 @@ func BenchmarkCommit(b *testing.B) {
 			}
 			var samples []time.Duration
 			for range max(b.N, samplesAtLeast) {
-				step := orchestrator.Step{State: st.Clone(), Changed: true}
+				step := decide.Step{State: st.Clone(), Changed: true}
 				for _, kind := range kinds[name] {
 					step.State.Seq++
 					step.Events = append(step.Events, orchestrator.Event{
@@ -88,7 +89,7 @@ func BenchmarkArtifact(b *testing.B) {
 		text := bytes.Repeat([]byte{'a' + byte(i%26), '\n'}, 10_000+i)
 		write(b, s.Path("02_architecting/architecture.md"), string(text))
 		start := time.Now()
-		if _, err := s.ReadArtifact("02_architecting/architecture.md", orchestrator.ArtifactText); err != nil {
+		if _, err := s.ReadArtifact("02_architecting/architecture.md", decide.ArtifactText); err != nil {
 			b.Fatal(err)
 		}
 		samples = append(samples, time.Since(start))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -27,7 +28,7 @@ func reduce(t *testing.T, s *session.Session, st *orchestrator.State, in orchest
 		t.Fatal(err)
 	}
 	in.At = noon
-	step, err := orchestrator.Reduce(def, st, in)
+	step, err := decide.Reduce(def, st, in)
 	if err != nil {
 		t.Fatal(err)
 	}

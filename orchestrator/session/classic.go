@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
@@ -50,18 +51,18 @@ func (s *Session) Classic(st *orchestrator.State) (*orchestrator.ClassicDir, err
 	for rel, there := range map[string]*bool{
 		architectureFile: &c.Architecture, classicDesign: &c.Design, classicFix: &c.FixRequest, classicSummary: &c.Summary,
 	} {
-		checked, err := s.CheckArtifact(rel, orchestrator.ArtifactText)
+		checked, err := s.CheckArtifact(rel, decide.ArtifactText)
 		if err != nil {
 			return nil, err
 		}
 		*there = len(checked.Artifact.Problems) == 0
 	}
-	review, err := s.CheckArtifact(classicReview, orchestrator.ArtifactText)
+	review, err := s.CheckArtifact(classicReview, decide.ArtifactText)
 	if err != nil {
 		return nil, err
 	}
 	c.Passed = strings.HasPrefix(string(review.Data), "verdict: pass")
-	changes, err := s.CheckArtifact(classicChanges, orchestrator.ArtifactText)
+	changes, err := s.CheckArtifact(classicChanges, decide.ArtifactText)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (s *Session) exists(rel string) bool {
 
 // classicSchedule reads the plan in either form; neither is no error.
 func (s *Session) classicSchedule(c *orchestrator.ClassicDir) error {
-	execution, err := s.CheckArtifact(classicExecution, orchestrator.ArtifactText)
+	execution, err := s.CheckArtifact(classicExecution, decide.ArtifactText)
 	if err != nil {
 		return err
 	}
@@ -112,11 +113,11 @@ func (s *Session) classicSchedule(c *orchestrator.ClassicDir) error {
 		})
 		c.Schedule, c.Execution = schedule, schedule != nil
 	}
-	plan, err := s.CheckArtifact(classicPlan, orchestrator.ArtifactPlan)
+	plan, err := s.CheckArtifact(classicPlan, decide.ArtifactPlan)
 	if err != nil || plan.Artifact.Plan == nil || len(plan.Artifact.Problems) > 0 {
 		return err
 	}
-	kept, err := s.ReadArtifact(classicPlan, orchestrator.ArtifactPlan)
+	kept, err := s.ReadArtifact(classicPlan, decide.ArtifactPlan)
 	if err != nil {
 		return err
 	}

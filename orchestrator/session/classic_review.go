@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -34,7 +35,7 @@ func (s *Session) classicReviews() (map[string]orchestrator.ClassicReview, error
 		if !ok {
 			continue
 		}
-		kept, err := s.ReadArtifact(orchestrator.ReviewFile(classicReviewDir, role), orchestrator.ArtifactReview)
+		kept, err := s.ReadArtifact(orchestrator.ReviewFile(classicReviewDir, role), decide.ArtifactReview)
 		if err != nil {
 			return nil, err
 		}

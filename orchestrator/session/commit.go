@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 )
 
 // maxEventLine is the size limit of one record of events.jsonl.
@@ -20,7 +21,7 @@ const maxEventLine = 64 << 10
 // must be held and Recover must have been called. After an error nothing of the
 // step counts: the records that were appended are cut off again, and the same
 // step may be committed once more. A step that changed nothing is none.
-func (s *Session) Commit(step orchestrator.Step) error {
+func (s *Session) Commit(step decide.Step) error {
 	if !step.Changed {
 		return nil
 	}

@@ -6,19 +6,20 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // next returns a step with one record more.
-func next(st *orchestrator.State, kind string) orchestrator.Step {
+func next(st *orchestrator.State, kind string) decide.Step {
 	c := st.Clone()
 	c.Seq++
 	c.UpdatedBy = "engine:" + c.Phase
 	e := orchestrator.Event{Seq: c.Seq, TS: orchestrator.At(noon), Type: kind, Phase: c.Phase, Visit: c.Visit, Data: map[string]any{"n": c.Seq}}
-	return orchestrator.Step{State: c, Events: []orchestrator.Event{e}, Changed: true}
+	return decide.Step{State: c, Events: []orchestrator.Event{e}, Changed: true}
 }
 
-func commit(t *testing.T, s *session.Session, step orchestrator.Step) *orchestrator.State {
+func commit(t *testing.T, s *session.Session, step decide.Step) *orchestrator.State {
 	t.Helper()
 	if err := s.Commit(step); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -286,7 +287,7 @@ func newState(final string, spec CreateSpec) (*orchestrator.State, *workflows.De
 		st.Integrated.Commit = st.BaseSHA
 	}
 	st.Visit, st.Seq = 1, 2
-	st.Phase = orchestrator.FirstPhase(def, st)
+	st.Phase = decide.FirstPhase(def, st)
 	return st, def, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/durable/powertest"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -50,7 +51,7 @@ func on(t *testing.T) (*session.Session, *powertest.Disk) {
 // A commit that fails at any of its calls, once or until the disk has room again, leaves
 // the state before, and the same step commits when it is tried again.
 func TestProtocolJ8CommitOnAFullDisk(t *testing.T) {
-	step := func(s *session.Session) orchestrator.Step {
+	step := func(s *session.Session) decide.Step {
 		step := next(state(t, s), orchestrator.EvPhaseEntered)
 		step.Blobs = map[string][]byte{"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae": []byte("foo")}
 		return step
@@ -182,7 +183,7 @@ func TestAReadOnlyDisk(t *testing.T) {
 		"backup":  s.FromBackup,
 		"created": func() error { return errors.Join(os.WriteFile(s.Path("new.md"), nil, 0o600), s.LogCreated(noon)) },
 		"read": func() error {
-			_, err := s.ReadArtifact("requirements.md", orchestrator.ArtifactText)
+			_, err := s.ReadArtifact("requirements.md", decide.ArtifactText)
 			return err
 		},
 	} {

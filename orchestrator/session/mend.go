@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -161,7 +162,7 @@ func (m *mender) asked(kind, topic string) ([]byte, error) {
 				continue
 			}
 			if p, err := l.Decode(); err == nil && p.Topic == topic {
-				found = []byte(orchestrator.ResearchRequest(kind, p))
+				found = []byte(decide.ResearchRequest(kind, p))
 			}
 		}
 		more = more && len(lines) > 0

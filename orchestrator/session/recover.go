@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 )
 
 // Recover brings the directory back to its last commit and returns that state:
@@ -145,7 +146,7 @@ func (s *Session) recordLoss(state *orchestrator.State, size int64, now time.Tim
 			"reason": fmt.Sprintf("the file ends before record %d", state.Seq),
 		},
 	}
-	step := orchestrator.Step{State: next, Events: []orchestrator.Event{record}, Changed: true}
+	step := decide.Step{State: next, Events: []orchestrator.Event{record}, Changed: true}
 	if err := s.Commit(step); err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -40,7 +41,7 @@ func reviewed(t *testing.T) (*session.Session, *orchestrator.State) {
 	c.Messages = append(c.Messages, orchestrator.Message{Seq: 9, File: "msgs/x.md", SHA256: sums[2]})
 	c.Pending = append(c.Pending, orchestrator.Effect{ID: "1.98", Key: "k", Type: orchestrator.EffWriteFile, Args: orchestrator.Args{SHA256: sums[3]}},
 		orchestrator.Effect{ID: "1.99", Key: "l", Type: orchestrator.EffMaterialise, Args: orchestrator.Args{Sources: map[string]string{"a": sums[4]}}})
-	step := orchestrator.Step{State: c, Changed: true}
+	step := decide.Step{State: c, Changed: true}
 	for _, r := range []record{
 		{orchestrator.EvArtifactAccepted, map[string]any{"sha256": sums[0]}},
 		{orchestrator.EvSchedule, nil},

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -97,8 +97,8 @@ func TestProtocolS1TheExamplesLoad(t *testing.T) {
 func examplesOfArtifacts(t *testing.T, s *session.Session) {
 	t.Helper()
 	for rel, kind := range map[string]string{
-		"04_planning/plan.yaml": orchestrator.ArtifactPlan, "07_review/review.yaml": orchestrator.ArtifactReview,
-		"08_completion/approval.json": orchestrator.ArtifactText,
+		"04_planning/plan.yaml": decide.ArtifactPlan, "07_review/review.yaml": decide.ArtifactReview,
+		"08_completion/approval.json": decide.ArtifactText,
 	} {
 		if a, err := s.ReadArtifact(rel, kind); err != nil || len(a.Problems) > 0 {
 			t.Errorf("%s: %+v, %v", rel, a, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -122,8 +123,8 @@ func TestPathsOutsideOfTheSessionAreRefused(t *testing.T) {
 			t.Errorf("wrote blob %q", sha)
 		}
 	}
-	if _, err := s.ReadArtifact("../x", orchestrator.ArtifactText); err == nil {
-		if a, _ := s.ReadArtifact("../x", orchestrator.ArtifactText); len(a.Problems) == 0 {
+	if _, err := s.ReadArtifact("../x", decide.ArtifactText); err == nil {
+		if a, _ := s.ReadArtifact("../x", decide.ArtifactText); len(a.Problems) == 0 {
 			t.Error("read an artifact outside")
 		}
 	}
@@ -259,14 +260,14 @@ func TestCommitOfWhatCannotBeWritten(t *testing.T) {
 	if !s.Locked() {
 		t.Error("not locked")
 	}
-	if err := s.Commit(orchestrator.Step{}); err != nil {
+	if err := s.Commit(decide.Step{}); err != nil {
 		t.Errorf("a step that changed nothing: %v", err)
 	}
 	odd := next(st, orchestrator.EvPaused)
 	odd.Events[0].Data["f"] = func() {}
 	large := next(st, orchestrator.EvPaused)
 	large.State.IssueTitle = orchestrator.Optional(strings.Repeat("x", orchestrator.MaxStateBytes))
-	for name, step := range map[string]orchestrator.Step{"a record": odd, "a state over 8 MiB": large} {
+	for name, step := range map[string]decide.Step{"a record": odd, "a state over 8 MiB": large} {
 		if err := s.Commit(step); err == nil || state(t, s).Seq != 2 {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 )
 
 // Facts are what neither the state nor the records of a session say. The caller looks.
@@ -102,7 +103,7 @@ func (t *told) fold(st *Story, e orchestrator.Event) {
 	case orchestrator.EvGateClosed:
 		st.Decisions, st.Refused = append(st.Decisions, Decided(e)), ""
 	case orchestrator.EvInputRejected:
-		if tool := text(e, "tool"); tool == orchestrator.ApprovalFile || tool == orchestrator.ChangesFile {
+		if tool := text(e, "tool"); tool == decide.ApprovalFile || tool == decide.ChangesFile {
 			st.Refused = tool + ": " + strings.Join(texts(e, "errors"), "; ")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -51,7 +52,7 @@ func (c *call) already(st *orchestrator.State) *Answer {
 }
 
 // refuse tells what is expected instead.
-func (c *call) refuse(st *orchestrator.State, j orchestrator.Judgement) *Answer {
+func (c *call) refuse(st *orchestrator.State, j decide.Judgement) *Answer {
 	text := j.Reason
 	if len(j.Expected) > 0 && c.spec.submits() {
 		text += "; expected now: " + strings.Join(j.Expected, ", ")

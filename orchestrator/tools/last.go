@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -55,12 +56,12 @@ func number(c *call, tail session.Tail, unread []session.Written) (*Answer, erro
 			mine++
 		}
 	}
-	if j := orchestrator.AskJudgement(tail.State, c.who.Role, c.who.Task, mine); !j.OK {
+	if j := decide.AskJudgement(tail.State, c.who.Role, c.who.Task, mine); !j.OK {
 		a := refused("%s", j.Reason)
 		a.Phase = tail.State.Phase
 		return &a, nil
 	}
-	c.payload.ID = orchestrator.NextQuestion(tail.State, asked)
+	c.payload.ID = decide.NextQuestion(tail.State, asked)
 	return nil, nil
 }
 
@@ -74,8 +75,8 @@ func dispatchable(c *call, tail session.Tail, unread []session.Written) (*Answer
 			continue
 		}
 		p, err := l.Decode()
-		earlier := orchestrator.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: p}
-		if err == nil && orchestrator.Accepts(c.def, st, earlier).OK {
+		earlier := decide.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: p}
+		if err == nil && decide.Accepts(c.def, st, earlier).OK {
 			noteDispatched(st, kind, p.Topic)
 		}
 	}

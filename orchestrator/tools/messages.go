@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -109,7 +110,7 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 		return a
 	}
 	m := found[0]
-	file, err := c.s.CheckArtifact(m.File, orchestrator.ArtifactText)
+	file, err := c.s.CheckArtifact(m.File, decide.ArtifactText)
 	if err != nil || file.Data == nil {
 		a := refused("message %s cannot be read: %s", name, strings.Join(file.Artifact.Problems, "; "))
 		a.Phase = st.Phase

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 	"github.com/agentmux/agentmux/workflows"
@@ -76,7 +77,7 @@ func start(t *testing.T, workflow string) *rig {
 func (r *rig) input(in orchestrator.Input) {
 	r.Helper()
 	in.At = r.now
-	step, err := orchestrator.Reduce(r.def, r.st, in)
+	step, err := decide.Reduce(r.def, r.st, in)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -95,8 +96,8 @@ func (r *rig) host() {
 	}
 	for _, l := range lines {
 		p, _ := l.Decode()
-		call := orchestrator.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: p}
-		if path, kind := orchestrator.ArtifactOf(r.def, r.st, call); path != "" {
+		call := decide.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: p}
+		if path, kind := decide.ArtifactOf(r.def, r.st, call); path != "" {
 			if l.Artifact, err = r.s.ReadArtifact(path, kind); err != nil {
 				r.Fatal(err)
 			}

@@ -9,7 +9,7 @@
 // tool_events.jsonl; the checks are repeated while no other writer can write, and
 // "submitted" is only said when the line is on disk. A refusal records nothing.
 //
-// The package decides nothing about the session: [orchestrator.Accepts] is the
+// The package decides nothing about the session: [decide.Accepts] is the
 // same judgement the session makes when it reads the line. It stores nothing
 // besides the line.
 package tools
@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
@@ -193,20 +194,20 @@ func (c *call) visit(st *orchestrator.State) int {
 	return st.Visit
 }
 
-func (c *call) asCall(st *orchestrator.State) orchestrator.Call {
+func (c *call) asCall(st *orchestrator.State) decide.Call {
 	visit := c.visit(st)
-	return orchestrator.Call{
+	return decide.Call{
 		Tool: c.spec.Name, Role: c.who.Role, Task: c.who.Task, Launch: c.who.Launch, Visit: &visit, Payload: c.payload,
 	}
 }
 
-func (c *call) accepts(st *orchestrator.State) orchestrator.Judgement {
+func (c *call) accepts(st *orchestrator.State) decide.Judgement {
 	if st.Kind == orchestrator.KindAgents && c.spec.Name == "submit_done" {
-		return orchestrator.Judgement{OK: true}
+		return decide.Judgement{OK: true}
 	}
-	j := orchestrator.Accepts(c.def, st, c.asCall(st))
-	if j.OK && c.who.Launch != "" && orchestrator.PhaseBound(c.spec.Name) && st.Agents[c.who.key()].Current() != c.who.Launch {
-		return orchestrator.Judgement{Reason: "launch " + c.who.Launch + " was replaced; only the agent's current launch can submit"}
+	j := decide.Accepts(c.def, st, c.asCall(st))
+	if j.OK && c.who.Launch != "" && decide.PhaseBound(c.spec.Name) && st.Agents[c.who.key()].Current() != c.who.Launch {
+		return decide.Judgement{Reason: "launch " + c.who.Launch + " was replaced; only the agent's current launch can submit"}
 	}
 	return j
 }
@@ -214,7 +215,7 @@ func (c *call) accepts(st *orchestrator.State) orchestrator.Judgement {
 // readArtifact reads the file the call submits, once: what is checked is what
 // the payload's hash names.
 func (c *call) readArtifact(st *orchestrator.State) error {
-	path, kind := orchestrator.ArtifactOf(c.def, st, c.asCall(st))
+	path, kind := decide.ArtifactOf(c.def, st, c.asCall(st))
 	if path == "" {
 		return nil
 	}

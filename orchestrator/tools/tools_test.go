@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 )
@@ -383,7 +384,7 @@ func TestSpecsDescribeEveryTool(t *testing.T) {
 		if s.Description == "" || s.Schema()["type"] != "object" {
 			t.Errorf("%s is not described", s.Name)
 		}
-		if !orchestrator.KnownTool(s.Name) && s.Name != "msg_list" {
+		if !decide.KnownTool(s.Name) && s.Name != "msg_list" {
 			t.Errorf("%s leaves a line the session does not know", s.Name)
 		}
 		for _, p := range s.Params {

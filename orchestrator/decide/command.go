@@ -1,0 +1,309 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// commands are what a person may say to a running session. A handler returns
+// why it refuses, or "".
+var commands = map[string]func(*reducer, orchestrator.Payload) string{
+	"stop":    (*reducer).cmdStop,
+	"pause":   (*reducer).cmdPause,
+	"resume":  (*reducer).cmdResume,
+	"retry":   (*reducer).cmdRetry,
+	"approve": (*reducer).cmdApprove,
+	"changes": (*reducer).cmdChanges,
+	"say":     (*reducer).cmdSay,
+	"answer":  (*reducer).cmdAnswer,
+}
+
+func (r *reducer) commandLine() {
+	l := r.in.Line
+	if l.Signal != "" {
+		if !r.s.Ended() { // else there is nothing to cancel
+			r.cancel("signal", l.Signal)
+		}
+		return
+	}
+	r.s.CommandCursor = l.Cursor
+	r.changed = true
+	if r.lineFaults(l) {
+		return
+	}
+	if l.Tool != commandTool {
+		r.event(orchestrator.EvInputUnknown, map[string]any{"tool": l.Tool})
+		return
+	}
+	p, err := l.Decode()
+	if err != nil {
+		r.badPayload(l, err)
+		return
+	}
+	if p.State != "" && p.State != "accepted" { // a note of the bot to itself
+		return
+	}
+	known := func(id string) bool { return id != "" && slices.Contains(r.s.RecentIDs, id) }
+	switch {
+	case l.Session != "" && l.Session != r.s.SessionID:
+		r.ignore(Call{Tool: commandTool}, "foreign")
+		return
+	case r.known(l, commandTool), known(p.SourceID):
+		r.ignore(Call{Tool: commandTool}, "duplicate")
+		return
+	}
+	r.rememberLine(l, commandTool)
+	r.remember(p.SourceID)
+	r.command(p)
+}
+
+// commandTool is the tool that every line of a person names.
+const commandTool = "command"
+
+// command applies one command and records the decision. The record of what was
+// applied comes first, so that readers see the cause before its consequences.
+func (r *reducer) command(p orchestrator.Payload) {
+	data := map[string]any{"name": p.Name, "actor": p.Actor, "source": p.Source, "source_id": p.SourceID, "reason": ""}
+	handle, ok := commands[p.Name]
+	if !ok {
+		data["reason"] = "unknown command"
+		r.event(orchestrator.EvCommandRefused, data)
+		return
+	}
+	at, phase, visit := len(r.evs), r.s.Phase, r.s.Visit
+	if reason := handle(r, p); reason != "" {
+		data["reason"] = reason
+		r.event(orchestrator.EvCommandRefused, data)
+		return
+	}
+	r.event(orchestrator.EvCommandApplied, data)
+	// It was said where the session stood then, whatever phase it led to.
+	r.evs[len(r.evs)-1].Phase, r.evs[len(r.evs)-1].Visit = phase, visit
+	r.moveEventTo(at)
+}
+
+// moveEventTo puts the last event of this step at index at.
+func (r *reducer) moveEventTo(at int) {
+	last := r.evs[len(r.evs)-1]
+	first := r.evs[0].Seq
+	r.evs = slices.Insert(r.evs[:len(r.evs)-1], at, last)
+	for i := range r.evs {
+		r.evs[i].Seq = first + i
+	}
+}
+
+func textArg(p orchestrator.Payload, name string) string {
+	text, _ := p.Args[name].(string)
+	return strings.TrimSpace(text)
+}
+
+func (r *reducer) cmdStop(p orchestrator.Payload) string {
+	if r.s.Phase == orchestrator.PhaseDone || r.s.Phase == orchestrator.PhaseFailed {
+		return "the session has ended"
+	}
+	r.cancel(p.Actor, p.Source)
+	return ""
+}
+
+func (r *reducer) cmdPause(p orchestrator.Payload) string {
+	if r.s.Ended() {
+		return "the session has ended"
+	}
+	if r.s.Paused {
+		return "the session is paused already"
+	}
+	r.s.Paused = true
+	r.s.Counters["pause"] = orchestrator.Counter{N: 1, Since: r.now}
+	r.event(orchestrator.EvPaused, map[string]any{"actor": p.Actor, "source": p.Source})
+	return ""
+}
+
+// cmdResume ends a pause; at a park, or after a failure, it is a retry.
+func (r *reducer) cmdResume(p orchestrator.Payload) string {
+	switch {
+	case r.s.Paused && !r.s.Ended():
+		r.unpause(p.Actor, p.Source)
+		return ""
+	case r.s.Parked(), r.s.Phase == orchestrator.PhaseFailed:
+		return r.cmdRetry(p)
+	}
+	return "the session is not paused"
+}
+
+// unpause moves every deadline by the pause and starts what is owed.
+func (r *reducer) unpause(actor, source string) {
+	r.s.Paused = false
+	if since := r.s.Counters["pause"].Since; !since.IsZero() {
+		r.shiftDeadlines(r.now.Sub(since.Time))
+	}
+	delete(r.s.Counters, "pause")
+	r.event(orchestrator.EvUnpaused, map[string]any{"actor": actor, "source": source})
+	for key, a := range r.s.Agents {
+		a.Heard = r.now
+		r.s.Agents[key] = a
+	}
+	r.goOnWith(nil, false)
+}
+
+// cmdRetry starts again what failed or stalled: an agent, or the whole session.
+func (r *reducer) cmdRetry(orchestrator.Payload) string {
+	switch {
+	case r.s.Parked(), r.s.Phase == orchestrator.PhaseFailed && r.s.InterruptedPhase != "":
+		r.resumeRun(r.s.Phase, false)
+		r.goOnSoon()
+		return ""
+	case r.s.Ended():
+		return "the session has ended"
+	case r.s.Paused:
+		return pausedFirst
+	}
+	n := 0
+	for _, o := range Owed(r.def, r.s) {
+		if a := r.s.Agents[o.Key()]; a.Launch == "" && a.Waiting == "" {
+			r.launch(o, true)
+			n++
+		}
+	}
+	if n == 0 {
+		return "no agent has failed or stalled"
+	}
+	return ""
+}
+
+// pausedFirst refuses what would lead to another phase or start an agent.
+const pausedFirst = "the session is paused: resume it first"
+
+func (r *reducer) cmdApprove(p orchestrator.Payload) string {
+	switch {
+	case r.s.Gate == nil:
+		return "no gate is open"
+	case r.approveFault(p) != "":
+		return r.approveFault(p)
+	case r.s.Parked():
+		r.resumeRun(r.s.Phase, false)
+	case r.s.Ended():
+		return "the session has ended"
+	case r.s.Paused:
+		return pausedFirst
+	}
+	a := orchestrator.Approval{By: "user", CommitMessage: textArg(p, "message")}
+	if list, ok := p.Args["exclude"].([]any); ok {
+		for _, item := range list {
+			if file, ok := item.(string); ok {
+				a.ExcludeFiles = append(a.ExcludeFiles, file)
+			}
+		}
+	}
+	r.approve(a, originOf(p))
+	return ""
+}
+
+// approveFault tells why an approval is not about the open gate. One that names no digest
+// means the gate that was open when it was said; a line tells the second of that, and one that
+// does not tell is older than any gate.
+func (r *reducer) approveFault(p orchestrator.Payload) string {
+	if of := textArg(p, "of"); of != "" {
+		return r.s.ShownFault(of)
+	}
+	if l := r.in.Line; l == nil || l.At.Add(time.Second).Before(r.s.Gate.OpenedAt.Time) {
+		return "it was said before the gate opened: look at what waits now, " + orchestrator.ShortDigest(r.s.GateDigest())
+	}
+	return ""
+}
+
+func (r *reducer) cmdChanges(p orchestrator.Payload) string {
+	text := textArg(p, "text")
+	switch {
+	case text == "":
+		return "changes needs a text"
+	case r.s.Parked():
+	case r.s.Gate != nil && !r.s.Ended():
+		if r.s.Paused {
+			return pausedFirst
+		}
+	case r.s.Phase == orchestrator.PhaseDone && r.s.Completion.PRNumber > 0:
+	default:
+		return "no gate and no pull request is open; use say to tell an agent"
+	}
+	r.requestChanges(text, originOf(p))
+	return ""
+}
+
+func (r *reducer) cmdSay(p orchestrator.Payload) string {
+	text := textArg(p, "text")
+	if text == "" {
+		return "say needs a text"
+	}
+	if r.s.Ended() {
+		return "the session has ended"
+	}
+	key, reason := r.sayKey(textArg(p, "role"))
+	if reason != "" {
+		return reason
+	}
+	r.message(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "update", Headline: orchestrator.Truncate(firstLine(text), 80)}, text+"\n")
+	return ""
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// sayKey finds the agent a person means: the named role, else the phase's.
+func (r *reducer) sayKey(role string) (key, reason string) {
+	owed := Owed(r.def, r.s)
+	for _, o := range owed {
+		if role == "" || o.Role == role || o.Key() == role {
+			return o.Key(), ""
+		}
+	}
+	if role == "" {
+		return "", "no agent is at work"
+	}
+	var names []string
+	for _, o := range owed {
+		names = append(names, o.Key())
+	}
+	return "", "no " + role + " is at work; at work: " + list(names)
+}
+
+func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
+	id, text := textArg(p, "id"), textArg(p, "text")
+	open := r.openQuestions()
+	switch {
+	case text == "":
+		return "answer needs a text"
+	case id == "" && len(open) == 1:
+		id = open[0]
+	case id == "" && len(open) == 0:
+		return "no question is open"
+	case id == "":
+		return "several questions are open: name one of " + strings.Join(open, ", ")
+	}
+	q := r.question(id)
+	if q == nil {
+		return "there is no question " + id + "; open: " + list(open)
+	}
+	if !q.Open() {
+		return "question " + id + " was answered already"
+	}
+	if fault := pickFault(q, text); fault != "" {
+		return fault
+	}
+	if r.s.Parked() && r.s.OutcomeReason == orchestrator.ReasonQuestion {
+		r.resumeRun(r.s.Phase, false)
+		r.goOnSoon()
+	}
+	r.answer(q, text, p.Actor, p.Source, false)
+	return ""
+}
+
+// isKind reports whether the current phase is of a kind.
+func (r *reducer) isKind(kind string) bool {
+	phase, ok := r.phase()
+	return ok && phase.Kind == kind
+}

@@ -1,0 +1,14 @@
+// Package decide says what a session does next.
+//
+// It is pure: no clock, no file, no network, no goroutine. [Reduce] maps a workflow, a state
+// and one input to the next state, the records that tell what happened, and the effects that
+// someone else makes true. Everything it needs to know arrives as evidence inside the input;
+// everything it wants done leaves as an effect that is safe to carry out twice.
+//
+// Reduce is total: every pair of phase and input has a defined result. Edge inputs (a command,
+// a tool line, the result of an effect) always leave a change or a record; level inputs (an
+// observation, an agent's condition, a timer) leave a record only when their evidence changes.
+//
+// [Accepts] is the same judgement for the tool processes of agents, so that what an agent is
+// told and what the session later does never disagree.
+package decide

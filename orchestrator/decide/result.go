@@ -1,0 +1,210 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// results handle what a finished effect found; effects that are not named need
+// nothing but the removal of their record.
+var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result){
+	orchestrator.EffStartAgent:      (*reducer).started,
+	orchestrator.EffStopAgent:       (*reducer).stopped,
+	orchestrator.EffEnsureWorkspace: (*reducer).workspaceMade,
+	orchestrator.EffIntegrate:       (*reducer).integrated,
+	orchestrator.EffPreserve:        (*reducer).preserved,
+	orchestrator.EffDeliver:         (*reducer).delivered,
+	orchestrator.EffCommit:          (*reducer).committed,
+	orchestrator.EffPush:            (*reducer).pushed,
+	orchestrator.EffPR:              (*reducer).opened,
+	orchestrator.EffLastCompletion:  (*reducer).completed,
+	orchestrator.EffAdopt:           (*reducer).adopted,
+	orchestrator.EffCheckpoint: func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) {
+		if res.Path != "" {
+			data := map[string]any{"ref": res.Path, "sha": res.Commit}
+			if len(res.Findings) > 0 {
+				data["left_out"] = res.Findings
+			}
+			r.event(orchestrator.EvCheckpointSaved, data)
+		}
+	},
+}
+
+// take removes the record of a pending effect and returns it.
+func (r *reducer) take(id string) (orchestrator.Effect, bool) {
+	i := slices.IndexFunc(r.s.Pending, func(e orchestrator.Effect) bool { return e.ID == id })
+	if i < 0 {
+		return orchestrator.Effect{}, false
+	}
+	e := r.s.Pending[i]
+	r.s.Pending = slices.Delete(r.s.Pending, i, i+1)
+	for j := range r.s.Pending {
+		r.s.Pending[j].After = slices.DeleteFunc(r.s.Pending[j].After, func(after string) bool { return after == id })
+	}
+	r.changed = true
+	return e, true
+}
+
+// effectDone takes a result. A result of an effect that was dropped meanwhile
+// serves nobody and is only noted.
+func (r *reducer) effectDone() {
+	e, ok := r.take(r.in.Effect.ID)
+	if !ok {
+		r.unwanted()
+		return
+	}
+	if handle, ok := results[e.Type]; ok {
+		handle(r, e, r.in.Effect.Result)
+	}
+}
+
+func (r *reducer) unwanted() {
+	r.ignore(Call{Tool: r.in.Kind}, "effect "+r.in.Effect.ID+" is not pending")
+}
+
+func (r *reducer) started(e orchestrator.Effect, res orchestrator.Result) {
+	key := orchestrator.AgentKey(e.Args.Role, e.Args.Task)
+	if a := r.s.Agents[key]; res.CLISession != "" && string(a.LastLaunch) == e.Args.Launch {
+		a.CLISession = orchestrator.Optional(res.CLISession)
+		r.s.Agents[key] = a
+	}
+	_, _, _, attempt, _ := orchestrator.LaunchParts(e.Args.Launch)
+	r.event(orchestrator.EvAgentStarted, map[string]any{
+		"role": e.Args.Role, "task": e.Args.Task, "provider": res.Provider, "model": res.Model, "launch": e.Args.Launch,
+		"attempt": attempt, "prompt": e.Args.PromptFile, "prompt_sha256": res.PromptSHA256,
+	})
+}
+
+func (r *reducer) stopped(e orchestrator.Effect, res orchestrator.Result) {
+	if e.Args.Gone {
+		return
+	}
+	data := map[string]any{
+		"role": e.Args.Role, "task": e.Args.Task, "launch": e.Args.Launch, "signal": res.Signal, "expected": true, "exit_code": nil,
+	}
+	if res.ExitCode != nil {
+		data["exit_code"] = *res.ExitCode
+	}
+	r.event(orchestrator.EvAgentExited, data)
+}
+
+func (r *reducer) workspaceMade(e orchestrator.Effect, res orchestrator.Result) {
+	w := r.s.Workspaces[e.Args.Workspace]
+	if w.Base == e.Args.Base {
+		w.Path = res.Path
+		r.s.Workspaces[e.Args.Workspace] = w
+	}
+	for i := range r.s.Pending {
+		p := &r.s.Pending[i]
+		if p.Args.Workspace == e.Args.Workspace && p.Args.Dir == "" {
+			p.Args.Dir = res.Path
+		}
+	}
+}
+
+func (r *reducer) preserved(e orchestrator.Effect, res orchestrator.Result) {
+	w := r.s.Workspaces[e.Args.Workspace]
+	w.Preserved = orchestrator.Optional(res.Commit)
+	r.s.Workspaces[e.Args.Workspace] = w
+}
+
+// localPauses are the pauses before a local effect is tried again.
+var localPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
+
+// maxRemotePause bounds the pause between tries of a remote effect.
+const maxRemotePause = 5 * time.Minute
+
+// effectFailed notes a failed try, plans the next, or gives up.
+func (r *reducer) effectFailed() {
+	o := r.in.Effect
+	i := slices.IndexFunc(r.s.Pending, func(e orchestrator.Effect) bool { return e.ID == o.ID })
+	if i < 0 {
+		r.unwanted()
+		return
+	}
+	e := &r.s.Pending[i]
+	e.Attempt++
+	if e.Since.IsZero() {
+		e.Since = r.now
+	}
+	pause, final := r.nextTry(*e, o)
+	if !final {
+		e.NotBefore = r.now.Later(pause)
+	}
+	r.event(orchestrator.EvEffectFailed, map[string]any{"id": e.ID, "effect": e.Type, "error": o.Error, "attempt": e.Attempt, "final": final})
+	if final {
+		r.giveUp(o.ID, o.Error)
+	}
+}
+
+func (r *reducer) nextTry(e orchestrator.Effect, o *orchestrator.Outcome) (pause time.Duration, final bool) {
+	switch {
+	case o.Class == orchestrator.FailNever:
+		return 0, true
+	case o.Class == orchestrator.FailRemote || remoteEffects[e.Type]:
+		if limit := r.s.Settings.LimitRemote.D(); limit > 0 && r.now.Sub(e.Since.Time) >= limit {
+			return 0, true
+		}
+		if o.Wait > 0 {
+			return o.Wait.D(), false
+		}
+		return min(firstRedelivery<<min(e.Attempt-1, 8), maxRemotePause), false
+	case e.Attempt > len(localPauses):
+		return 0, true
+	}
+	return localPauses[e.Attempt-1], false
+}
+
+// giveUp removes an effect that will never be true, and what waited for it.
+func (r *reducer) giveUp(id, cause string) {
+	waiting := r.pending(func(e orchestrator.Effect) bool { return slices.Contains(e.After, id) })
+	failed, ok := r.take(id)
+	if !ok {
+		return
+	}
+	r.gaveUp(failed, cause)
+	for _, dependant := range waiting {
+		why := "what it needs failed: " + cause
+		if i := slices.IndexFunc(r.s.Pending, func(e orchestrator.Effect) bool { return e.ID == dependant }); i >= 0 {
+			e := r.s.Pending[i]
+			r.event(orchestrator.EvEffectFailed, map[string]any{"id": e.ID, "effect": e.Type, "error": why, "attempt": e.Attempt, "final": true})
+		}
+		r.giveUp(dependant, why)
+	}
+}
+
+// gaveUp decides what a final failure means.
+func (r *reducer) gaveUp(e orchestrator.Effect, cause string) {
+	if r.s.Ended() {
+		return
+	}
+	switch e.Type {
+	case orchestrator.EffStopAgent, orchestrator.EffRemoveWorkspace, orchestrator.EffCheckpoint, orchestrator.EffPreserve, orchestrator.EffOrphan:
+		return // recorded; nothing depends on it that a person cannot see
+	case orchestrator.EffStartAgent:
+		if r.s.Agents[orchestrator.AgentKey(e.Args.Role, e.Args.Task)].Launch == e.Args.Launch {
+			r.fail(e.Type + ": " + cause)
+		} // else it has done its work already
+	case orchestrator.EffDeliver:
+		if m := r.findMessage(e.Args.Seq); m != nil {
+			r.messageFailed(m, cause)
+		}
+	case orchestrator.EffAdopt:
+		r.launchOwed() // the push meets these commits again
+	case orchestrator.EffCommit:
+		r.park(orchestrator.ReasonCommitRefused, cause, "resume to try again")
+	case orchestrator.EffPush:
+		r.park(orchestrator.ReasonPushRejected, cause, "resume to push again")
+	case orchestrator.EffPR:
+		r.park(orchestrator.ReasonPRRefused, cause, "resume to try again")
+	case orchestrator.EffLastCompletion:
+		r.completed(e, orchestrator.Result{})
+	default:
+		r.fail(e.Type + ": " + cause)
+	}
+}
+
+// remoteEffects are retried for limits.remote; all others a few times.
+var remoteEffects = map[string]bool{orchestrator.EffPush: true, orchestrator.EffPR: true, orchestrator.EffAdopt: true}
