@@ -40,19 +40,20 @@ var table = []row{
 	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},   // drives the built program from outside, against a GitHub in a process of its own
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{8, "bot/host", "orchestrator/decide orchestrator/engine orchestrator/session orchestrator workflows workflows/artifact bot/config internal/agent" +
-		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync ghsync/markdown ghsync/mirror internal/redact" +
+		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync ghsync/transport ghsync/markdown ghsync/mirror internal/redact" +
 		" internal/document internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
-	{7, "ghsync/mirror", "orchestrator/decide ghsync ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
+	{7, "ghsync/mirror", "orchestrator/decide ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
 	{7, "orchestrator/mcp", "orchestrator/tools"},
 	{6, "orchestrator/engine", "orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
 	{6, "orchestrator/tools", "orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact"},
-	{6, "ghsync", "ghsync/markdown orchestrator/story internal/redact internal/sanitize internal/crash"}, // the pull request's body tells what the story tells
+	{6, "ghsync", "ghsync/transport ghsync/markdown orchestrator/story internal/redact internal/sanitize internal/crash"}, // the pull request's body tells what the story tells
 	{5, "orchestrator/session", "orchestrator/decide orchestrator workflows workflows/artifact internal/durable internal/crash"},
 	{5, "orchestrator/story", "orchestrator/decide orchestrator"},           // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{4, "orchestrator/decide", "orchestrator workflows workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator", "workflows workflows/artifact"},
 	{2, "bot/config", "workflows internal/agent internal/document"},
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
+	{1, "ghsync/transport", "internal/redact"},                                                      // knows addresses and tokens, and nothing of issues
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
 	{2, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
 	{1, "workflows", "internal/document"},
@@ -89,9 +90,9 @@ var owners = map[string]string{
 	"github.com/cli/go-gh/v2":                "cmd/agentmux",
 	"github.com/modelcontextprotocol/go-sdk": "orchestrator/mcp",
 	"github.com/google/go-github/v62":        "ghsync",
-	"github.com/golang-jwt/jwt/v5":           "ghsync",
-	"golang.org/x/oauth2":                    "ghsync",
-	"golang.org/x/time":                      "ghsync",
+	"github.com/golang-jwt/jwt/v5":           "ghsync/transport",
+	"golang.org/x/oauth2":                    "ghsync/transport",
+	"golang.org/x/time":                      "ghsync/transport",
 	"github.com/charmbracelet/bubbletea":     "cmd/internal/monitor",
 	"github.com/charmbracelet/lipgloss":      "cmd/internal/monitor/paint",
 	"github.com/charmbracelet/x/term":        "cmd/internal/monitor/paint", // what a terminal is, and how wide
@@ -126,8 +127,8 @@ var oversize = map[string]int{
 	"ghsync/fakehub.Server": 103, "ghsync/fakehub.call": 90, "cmd/agentmux.app": 163,
 	"internal/gitrepo.Host": 91, "bot/host.Host": 42, "bot/host.runner": 157,
 	"orchestrator/decide.reducer": 266, "orchestrator/engine.loop": 63, "orchestrator/session.Session": 75,
-	"cmd/agentmux": 8414, "ghsync": 5468, "ghsync/mirror": 2960, "ghsync/fakehub": 7651, "internal/agent": 3719, "internal/gitrepo": 4875,
-	"bot/host": 8230, "orchestrator/decide": 5365, "orchestrator/session": 4151,
+	"cmd/agentmux": 8420, "ghsync": 3193, "ghsync/mirror": 2960, "ghsync/fakehub": 7651, "internal/agent": 3719, "internal/gitrepo": 4875,
+	"bot/host": 8234, "orchestrator/decide": 5365, "orchestrator/session": 4151,
 }
 
 const (

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // Meta is what a server says of itself.
@@ -28,7 +30,7 @@ func (c *Client) Meta(ctx context.Context) (Meta, error) {
 	}
 	resp, err := c.send(ctx, http.MethodGet, "meta", nil, &answer)
 	for _, path := range []string{"rate_limit", "user"} {
-		if !IsNotFound(err) {
+		if !transport.IsNotFound(err) {
 			break
 		}
 		resp, err = c.send(ctx, http.MethodGet, path, nil, nil)
@@ -49,13 +51,6 @@ func (c *Client) Meta(ctx context.Context) (Meta, error) {
 		}
 	}
 	return m, nil
-}
-
-// Granted returns the permissions of the installation, after the first token.
-func (a *App) Granted() map[string]string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return maps.Clone(a.granted)
 }
 
 // Refusal is a permission that the token turned out not to have.
@@ -110,7 +105,7 @@ func (c *Client) Unwritable(ctx context.Context, repo Repo, base string) ([]Refu
 	var refused []Refusal
 	for _, p := range probes {
 		err := c.do(ctx, http.MethodPost, repo.path("%s", p.path), p.in, nil)
-		var terminal *Terminal
+		var terminal *transport.Terminal
 		switch {
 		case isRefusal(err):
 			refused = append(refused, Refusal{Permission: p.permission, Level: "write", Err: err})
@@ -124,14 +119,14 @@ func (c *Client) Unwritable(ctx context.Context, repo Repo, base string) ([]Refu
 
 // isRefusal reports whether the server denied something; it hides what one may not see.
 func isRefusal(err error) bool {
-	var terminal *Terminal
-	return IsNotFound(err) || errors.As(err, &terminal) && terminal.Status == http.StatusForbidden
+	var terminal *transport.Terminal
+	return transport.IsNotFound(err) || errors.As(err, &terminal) && terminal.Status == http.StatusForbidden
 }
 
 // HasLabel reports whether the repository has a label.
 func (c *Client) HasLabel(ctx context.Context, repo Repo, name string) (bool, error) {
 	err := c.do(ctx, http.MethodGet, repo.path("/labels/%s", url.PathEscape(name)), nil, nil)
-	if IsNotFound(err) {
+	if transport.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -143,7 +138,7 @@ func (c *Client) HasLabel(ctx context.Context, repo Repo, name string) (bool, er
 // HasBranch reports whether the repository has a branch of exactly this name.
 func (c *Client) HasBranch(ctx context.Context, repo Repo, name string) (bool, error) {
 	err := c.do(ctx, http.MethodGet, repo.path("/git/ref/heads/%s", pathSegments(name)), nil, nil)
-	if IsNotFound(err) {
+	if transport.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {

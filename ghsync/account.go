@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // Account is who wrote or acted. A deleted account has neither login nor id.
@@ -61,7 +63,7 @@ func (c *Client) readViewer(ctx context.Context) (Account, error) {
 	}
 	user, _, err := c.api.Users.Get(ctx, "")
 	if err != nil {
-		return Account{}, plain(err)
+		return Account{}, transport.Plain(err)
 	}
 	return Account{Login: user.GetLogin(), ID: user.GetID(), Type: user.GetType()}, nil
 }
@@ -142,7 +144,7 @@ func (c *Client) CurrentPermission(ctx context.Context, repo Repo, login string)
 		} `json:"user"`
 	}
 	err := c.do(ctx, http.MethodGet, repo.path("/collaborators/%s/permission", login), nil, &answer)
-	if IsNotFound(err) {
+	if transport.IsNotFound(err) {
 		return Permission{Account: Account{Login: login}}, nil
 	}
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -40,22 +41,22 @@ func newInstalled(t *testing.T, permissions map[string]string) *installed {
 	return in
 }
 
-func (in *installed) client(t *testing.T, change ...func(*ghsync.AppOptions)) (*ghsync.Client, *ghsync.App) {
+func (in *installed) client(t *testing.T, change ...func(*transport.AppOptions)) (*ghsync.Client, *transport.App) {
 	t.Helper()
-	o := ghsync.AppOptions{
-		APIURL: in.server.API(), ClientID: in.app.ClientID, KeyFile: in.key, Repo: octoWidgets,
+	o := transport.AppOptions{
+		APIURL: in.server.API(), ClientID: in.app.ClientID, KeyFile: in.key, Repo: widgets,
 		Now: func() time.Time { return in.ours }, Minted: func(redact.Secret) { in.minted++ },
 	}
 	for _, f := range change {
 		f(&o)
 	}
-	app, err := ghsync.NewApp(o)
+	app, err := transport.NewApp(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := ghsync.New(ghsync.Options{
+	c, err := ghsync.New(transport.Options{
 		APIURL: in.server.API(), GraphQLURL: in.server.GraphQL(), ServerURL: in.server.URL(), Token: app,
-		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond}, Pause: time.Millisecond,
+		Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond}, Pause: time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -84,9 +85,9 @@ func (in *installed) advance(d time.Duration) { in.theirs, in.ours = in.theirs.A
 // One mint is in flight at a time, and who waits for it goes when their context ends: neither
 // they nor what only reads what is known are held by a server that says nothing.
 func TestAMintHoldsNobody(t *testing.T) {
-	in := newInstalled(t, ghsync.AppPermissions())
+	in := newInstalled(t, transport.AppPermissions())
 	asked, answer := make(chan struct{}, 100), make(chan struct{})
-	_, app := in.client(t, func(o *ghsync.AppOptions) {
+	_, app := in.client(t, func(o *transport.AppOptions) {
 		o.HTTP = roundTrip(func(req *http.Request) (*http.Response, error) {
 			asked <- struct{}{}
 			select {
@@ -135,7 +136,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 func TestAppActsAsItsBot(t *testing.T) {
-	in := newInstalled(t, ghsync.AppPermissions())
+	in := newInstalled(t, transport.AppPermissions())
 	n := in.server.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c, app := in.client(t)
 	if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), n, "hello"); err != nil {
@@ -148,7 +149,7 @@ func TestAppActsAsItsBot(t *testing.T) {
 	if err != nil || me.Login != "amx[bot]" && me.Login != "amx" {
 		t.Errorf("viewer %+v, %v", me, err)
 	}
-	if in.minted != 1 || len(app.Missing()) != 0 || c.Mode() != ghsync.ModeApp {
+	if in.minted != 1 || len(app.Missing()) != 0 || c.Mode() != transport.ModeApp {
 		t.Errorf("%d minted, missing %q", in.minted, app.Missing())
 	}
 }
@@ -156,7 +157,7 @@ func TestAppActsAsItsBot(t *testing.T) {
 func TestGitHub70AppMintsWithPartialGrant(t *testing.T) {
 	in := newInstalled(t, map[string]string{"issues": "write", "contents": "read", "metadata": "read"})
 	var asked sentBodies
-	c, app := in.client(t, func(o *ghsync.AppOptions) { o.HTTP = &asked })
+	c, app := in.client(t, func(o *transport.AppOptions) { o.HTTP = &asked })
 	for range 2 {
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil {
 			t.Fatal(err)
@@ -176,7 +177,7 @@ func TestGitHub70AppMintsWithPartialGrant(t *testing.T) {
 }
 
 func TestGitHub15AppRenewsItsTokenBeforeAndAfterItsEnd(t *testing.T) {
-	in := newInstalled(t, ghsync.AppPermissions())
+	in := newInstalled(t, transport.AppPermissions())
 	c, _ := in.client(t)
 	read := func() {
 		t.Helper()
@@ -204,7 +205,7 @@ func TestGitHub15AppRenewsItsTokenBeforeAndAfterItsEnd(t *testing.T) {
 }
 
 func TestGitHub14AppCorrectsItsClockOnce(t *testing.T) {
-	in := newInstalled(t, ghsync.AppPermissions())
+	in := newInstalled(t, transport.AppPermissions())
 	c, _ := in.client(t)
 	for i, offset := range []time.Duration{3 * time.Minute, 0, -4 * time.Minute} { // clocks are set while a host runs
 		in.advance(2 * time.Hour)
@@ -228,7 +229,7 @@ func TestGitHub14AppCorrectsItsClockOnce(t *testing.T) {
 // A token lives an hour, a repository's name perhaps not: the host that goes on and the one
 // that is started under the old name both get their tokens.
 func TestGitHub9And15AppOfARenamedRepositoryRenewsItsToken(t *testing.T) {
-	in := newInstalled(t, ghsync.AppPermissions())
+	in := newInstalled(t, transport.AppPermissions())
 	id := in.server.Repo(widgets).ID()
 	before, _ := in.client(t)
 	if _, err := before.RepositoryByID(t.Context(), id); err != nil {
@@ -256,11 +257,11 @@ func TestGitHub2LimitOnATokenPasses(t *testing.T) {
 		"403, secondary":  {fakehub.Secondary(mint, http.StatusForbidden), time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := newInstalled(t, ghsync.AppPermissions())
+			in := newInstalled(t, transport.AppPermissions())
 			in.server.Inject(c.fault)
 			client, _ := in.client(t)
 			_, err := client.Repository(t.Context(), "octo", "widgets")
-			if wait, again := ghsync.Later(err); !again || wait != c.wait {
+			if wait, again := transport.Later(err); !again || wait != c.wait {
 				t.Errorf("again %v after %s: %v", again, wait, err)
 			}
 			if _, err := client.Repository(t.Context(), "octo", "widgets"); err != nil {
@@ -272,7 +273,7 @@ func TestGitHub2LimitOnATokenPasses(t *testing.T) {
 
 // A token that nobody got is no loss: what failed on the way is asked for again, three times.
 func TestMintIsRepeated(t *testing.T) {
-	in := newInstalled(t, ghsync.AppPermissions())
+	in := newInstalled(t, transport.AppPermissions())
 	reset := func() (*http.Response, error) { return nil, errors.New("connection reset by peer") }
 	for name, tc := range map[string]struct {
 		fails        func() (*http.Response, error)
@@ -302,12 +303,12 @@ func TestMintIsRepeated(t *testing.T) {
 					}
 					return respond(201, `{"token":"t","expires_at":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
 				}}
-				app, err := ghsync.NewApp(ghsync.AppOptions{ClientID: "c", KeyFile: in.key, Repo: octoWidgets, HTTP: w})
+				app, err := transport.NewApp(transport.AppOptions{ClientID: "c", KeyFile: in.key, Repo: widgets, HTTP: w})
 				if err != nil {
 					t.Fatal(err)
 				}
 				_, err = app.Token(t.Context())
-				if _, again := ghsync.Later(err); again != tc.again || (err == nil) != (tc.times == 2) || mints != tc.mints {
+				if _, again := transport.Later(err); again != tc.again || (err == nil) != (tc.times == 2) || mints != tc.mints {
 					t.Errorf("asked %d times: %v", mints, err)
 				}
 			})
@@ -318,7 +319,7 @@ func TestMintIsRepeated(t *testing.T) {
 // The App's claim is for one address: what asks for a token follows nothing.
 func TestSecurity23MintIsNotRedirected(t *testing.T) {
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
-		in := newInstalled(t, ghsync.AppPermissions())
+		in := newInstalled(t, transport.AppPermissions())
 		in.server.Inject(fakehub.Redirect("POST /app/installations/{id}/access_tokens", status, in.server.API()+"elsewhere"))
 		c, _ := in.client(t)
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); !isMoved(err) {
@@ -331,7 +332,7 @@ func TestSecurity23MintIsNotRedirected(t *testing.T) {
 }
 
 // renewing has another token after each refusal.
-type renewing struct{ ghsync.TokenSource }
+type renewing struct{ transport.TokenSource }
 
 func (renewing) Expire() bool { return true }
 
@@ -343,11 +344,11 @@ func TestRefusedTokenOfACreatingRequest(t *testing.T) {
 		}
 		return respond(401, `{"message":"Bad credentials"}`)
 	}}
-	c, err := ghsync.New(ghsync.Options{Token: renewing{ghsync.StaticToken(ghsync.ModeApp, testSecret(), ghsync.Addresses{})}, HTTP: w})
+	c, err := ghsync.New(transport.Options{Token: renewing{transport.StaticToken(transport.ModeApp, testSecret(), transport.Addresses{})}, HTTP: w})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var after *ghsync.RetryAfter
+	var after *transport.RetryAfter
 	if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, &after) || after.Scope != "token" || after.Wait != 0 || len(w.sent) != 1 {
 		t.Errorf("sent %d: %v", len(w.sent), err)
 	}
@@ -357,10 +358,10 @@ func TestRefusedTokenOfACreatingRequest(t *testing.T) {
 }
 
 func TestAppSaysWhereItIsNotInstalled(t *testing.T) {
-	in := newInstalled(t, ghsync.AppPermissions())
-	c, _ := in.client(t, func(o *ghsync.AppOptions) { o.Repo.Name = "gadgets" })
+	in := newInstalled(t, transport.AppPermissions())
+	c, _ := in.client(t, func(o *transport.AppOptions) { o.Repo = "octo/gadgets" })
 	_, err := c.Repository(t.Context(), "octo", "widgets")
-	if _, again := ghsync.Later(err); again || !strings.Contains(err.Error(), "not installed on octo/gadgets") {
+	if _, again := transport.Later(err); again || !strings.Contains(err.Error(), "not installed on octo/gadgets") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -388,19 +389,19 @@ func TestAccessOfAnInstallationIsUntold(t *testing.T) {
 }
 
 func TestAppRefusesAKeyThatOthersCanRead(t *testing.T) {
-	in := newInstalled(t, ghsync.AppPermissions())
+	in := newInstalled(t, transport.AppPermissions())
 	for mode, taken := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o644: false, 0o640: false, 0o500: false, 0o700: false} {
 		if err := os.Chmod(in.key, mode); err != nil {
 			t.Fatal(err)
 		}
-		_, err := ghsync.NewApp(ghsync.AppOptions{KeyFile: in.key})
+		_, err := transport.NewApp(transport.AppOptions{KeyFile: in.key})
 		if (err == nil) != taken || err != nil && !strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("a key of mode %o: %v", mode, err)
 		}
 	}
 	writeFile(t, filepath.Join(filepath.Dir(in.key), "bad.pem"), []byte("no key"))
 	for _, name := range []string{"bad.pem", "absent.pem"} {
-		if _, err := ghsync.NewApp(ghsync.AppOptions{KeyFile: filepath.Join(filepath.Dir(in.key), name)}); err == nil {
+		if _, err := transport.NewApp(transport.AppOptions{KeyFile: filepath.Join(filepath.Dir(in.key), name)}); err == nil {
 			t.Errorf("%s was taken for a key", name)
 		}
 	}

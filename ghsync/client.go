@@ -1,49 +1,29 @@
 package ghsync
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/go-github/v62/github"
 
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
 )
-
-const maxRedirects = 3
-
-// Options are what a Client is made of. Token is required; empty URLs mean github.com.
-type Options struct {
-	APIURL, GraphQLURL, ServerURL string
-
-	Token TokenSource
-
-	HTTP   http.RoundTripper // nil: a transport of its own
-	Log    *slog.Logger      // nil: none
-	Now    func() time.Time  // nil: time.Now; for times that are recorded, not for waits
-	Limits Limits
-	Pause  time.Duration // before the first repetition; 0: one second
-}
 
 // Client is one identity at one GitHub server. It is safe for use by many sessions at once,
 // which then share its limits and its cache.
 type Client struct {
-	options Options // as completed by New
-	api     *github.Client
-	graphql *url.URL
-	server  *url.URL
-	tokens  TokenSource
-	quota   *quota
-	log     *slog.Logger
-	now     func() time.Time
+	stack *transport.Stack
+	api   *github.Client
+	log   *slog.Logger
+	now   func() time.Time
 
 	mu          sync.Mutex
 	noGraphQL   bool // the endpoint answered that there is none
@@ -52,78 +32,28 @@ type Client struct {
 }
 
 // New makes a client and sends nothing.
-func New(o Options) (*Client, error) {
-	bases := hostBases("")
-	api, apiErr := parseBase("API URL", cmp.Or(o.APIURL, bases.API))
-	graphQL, gqlErr := parseBase("GraphQL URL", cmp.Or(o.GraphQLURL, graphQLBeside(cmp.Or(o.APIURL, bases.API))))
-	server, serverErr := parseBase("server URL", cmp.Or(o.ServerURL, bases.Server))
-	if err := errors.Join(apiErr, gqlErr, serverErr); err != nil {
+func New(o transport.Options) (*Client, error) {
+	stack, err := transport.New(o)
+	if err != nil {
 		return nil, err
 	}
-	if o.Token == nil {
-		return nil, errors.New("no GitHub token")
-	}
-	if origin(api) != origin(graphQL) {
-		return nil, fmt.Errorf("API %s and GraphQL %s are on two hosts", api, graphQL)
-	}
-	if !o.Token.Serves(api.String()) {
-		return nil, fmt.Errorf("the GitHub token is not for %s", api.Host)
-	}
-	if !strings.HasSuffix(api.Path, "/") {
-		api.Path += "/"
-	}
-	if o.HTTP == nil {
-		o.HTTP = newTransport()
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Token.Mode() == ModeActions {
-		o.Limits.PerHour = cmp.Or(o.Limits.PerHour, 600)
-	}
-	c := &Client{
-		options: o, graphql: graphQL, server: server, tokens: o.Token, quota: newQuota(),
-		log: o.Log, now: o.Now, permissions: map[string]remembered{},
-	}
-	c.api = github.NewClient(&http.Client{Transport: c.stack(o, api), CheckRedirect: checkRedirect})
-	c.api.BaseURL, c.api.UserAgent = api, "agentmux"
+	c := &Client{stack: stack, log: stack.Options.Log, now: stack.Options.Now, permissions: map[string]remembered{}}
+	c.api = github.NewClient(stack.Client())
+	c.api.BaseURL, c.api.UserAgent = stack.API, "agentmux"
 	return c, nil
 }
 
-// stack is limit, retry, auth, etag and pin above the transport, outermost first.
-func (c *Client) stack(o Options, api *url.URL) http.RoundTripper {
-	own := origin(api)
-	tags := newETag(&pin{next: o.HTTP, origin: own})
-	authorized := &auth{next: tags, tokens: o.Token, origin: own}
-	again := &retry{next: authorized, quota: c.quota, tokens: o.Token, pause: cmp.Or(o.Pause, firstPause)}
-	return newLimit(again, c.quota, o.Limits)
-}
-
-// checkRedirect follows a read within its origin, three times. Everything else would lose
-// the method, or carry the token away.
-func checkRedirect(req *http.Request, via []*http.Request) error {
-	first := via[0]
-	reads := req.Method == http.MethodGet || req.Method == http.MethodHead
-	if len(via) > maxRedirects || !reads || req.Method != first.Method || origin(req.URL) != origin(first.URL) {
-		return &Moved{Location: req.URL.Redacted()}
-	}
-	return nil
-}
-
 // Server is the address people see, without a final slash.
-func (c *Client) Server() string { return strings.TrimSuffix(c.server.String(), "/") }
+func (c *Client) Server() string { return strings.TrimSuffix(c.stack.Server.String(), "/") }
 
 // Host is the server's name, with a port if it has one.
-func (c *Client) Host() string { return c.server.Host }
+func (c *Client) Host() string { return c.stack.Server.Host }
 
 // Mode is where the token comes from.
-func (c *Client) Mode() Mode { return c.tokens.Mode() }
+func (c *Client) Mode() transport.Mode { return c.stack.Options.Token.Mode() }
 
 // Quotas returns the server's limits as last seen, by resource; empty where it has none.
-func (c *Client) Quotas() map[string]Quota { return c.quota.snapshot() }
+func (c *Client) Quotas() map[string]transport.Quota { return c.stack.Quotas() }
 
 // do sends one REST request and decodes the answer into out, which may be nil.
 func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
@@ -138,28 +68,11 @@ func (c *Client) send(ctx context.Context, method, path string, in, out any) (*g
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	resp, err := c.api.Do(ctx, req, out)
-	crash.Point("GitHub "+method, thing(req.URL.Path))
-	if method == http.MethodPost && misread(err) {
-		return resp, &Ambiguous{Method: method, Path: req.URL.Path, Err: errUnreadable}
+	crash.Point("GitHub "+method, transport.Thing(req.URL.Path))
+	if method == http.MethodPost && transport.Misread(err) {
+		return resp, &transport.Ambiguous{Method: method, Path: req.URL.Path, Err: transport.ErrUnreadable}
 	}
-	return resp, plain(err)
-}
-
-// plain takes the library's and net/http's wrapping off our own errors.
-func plain(err error) error {
-	var wrapped *url.Error
-	switch {
-	case errors.As(err, &wrapped):
-		return wrapped.Err
-	case misread(err):
-		return &RetryAfter{Wait: 5 * firstPause, Scope: "server", Err: errUnreadable}
-	}
-	return err
-}
-
-// misread reports whether an answer is JSON of another shape than what was asked for.
-func misread(err error) bool {
-	return errors.As(err, new(*json.UnmarshalTypeError)) || errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*time.ParseError))
+	return resp, transport.Plain(err)
 }
 
 // errNoGraphQL means that the server has no GraphQL endpoint; callers then read by REST.
@@ -170,17 +83,16 @@ func (c *Client) ask(ctx context.Context, document string, variables map[string]
 	if c.withoutGraphQL() {
 		return errNoGraphQL
 	}
-	repeat := reading
-	if strings.HasPrefix(document, "mutation") {
-		repeat = creating
+	if !strings.HasPrefix(document, "mutation") {
+		ctx = transport.Reading(ctx)
 	}
 	var answer struct {
-		Data   json.RawMessage `json:"data"`
-		Errors []graphqlError  `json:"errors"`
+		Data   json.RawMessage          `json:"data"`
+		Errors []transport.GraphQLError `json:"errors"`
 	}
 	in := map[string]any{"query": document, "variables": variables, "operationName": operationName(document)}
-	err := c.do(context.WithValue(ctx, kindKey, repeat), http.MethodPost, c.graphql.String(), in, &answer)
-	if IsNotFound(err) || isUnsupported(err) || errors.As(err, new(*foreign)) && c.hasREST(ctx) {
+	err := c.do(ctx, http.MethodPost, c.stack.GraphQL.String(), in, &answer)
+	if transport.IsNotFound(err) || isUnsupported(err) || transport.IsForeign(err) && c.hasREST(ctx) {
 		c.mu.Lock()
 		c.noGraphQL = true
 		c.mu.Unlock()
@@ -190,14 +102,14 @@ func (c *Client) ask(ctx context.Context, document string, variables map[string]
 		return err
 	}
 	if len(answer.Errors) > 0 {
-		return graphqlFailure(answer.Errors)
+		return transport.GraphQLFailure(answer.Errors)
 	}
-	return plain(json.Unmarshal(answer.Data, out))
+	return transport.Plain(json.Unmarshal(answer.Data, out))
 }
 
 // isUnsupported reports whether a server says that it does not know such a request at all.
 func isUnsupported(err error) bool {
-	var terminal *Terminal
+	var terminal *transport.Terminal
 	return errors.As(err, &terminal) && (terminal.Status == http.StatusMethodNotAllowed || terminal.Status == http.StatusNotImplemented)
 }
 

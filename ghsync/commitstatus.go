@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // CommitState is the state of a commit status.
@@ -35,7 +37,7 @@ func (c *Client) CommitStatus(ctx context.Context, repo Repo, sha string, state 
 	post := func() error { return c.do(ctx, http.MethodPost, repo.path("/statuses/%s", sha), in, nil) }
 	err := post()
 	// Statuses of one context replace one another, so a second one does no harm.
-	if errors.As(err, new(*Ambiguous)) || errors.As(err, new(*Unsent)) {
+	if errors.As(err, new(*transport.Ambiguous)) || errors.As(err, new(*transport.Unsent)) {
 		err = post()
 	}
 	if err != nil {

@@ -1,10 +1,11 @@
 // Package ghsync is everything the program says to GitHub's API and hears from it.
 //
-// It owns the client (one transport stack per identity, for all sessions of a host), the
-// reading of issues, permissions and labels, the snapshot an issue session works from, and
-// the pull request of a session. What a session looks like on its issue belongs to package
-// mirror; git itself, refs and pushes to package gitrepo. No type of the GitHub library
-// leaves the package; every error a caller may branch on is a type of this package.
+// It owns the client (one per identity, for all sessions of a host), the reading of issues,
+// permissions and labels, the snapshot an issue session works from, and the pull request of a
+// session. How a request gets to the server and back belongs to package transport; what a
+// session looks like on its issue to package mirror; git itself, refs and pushes to package
+// gitrepo. No type of the GitHub library leaves the package; every error a caller may branch
+// on is a type of package transport.
 //
 // It promises:
 //   - a creating request is never sent twice by the transport; what may have been applied

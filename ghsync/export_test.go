@@ -2,23 +2,11 @@ package ghsync
 
 import (
 	"encoding/json"
-	"net/http"
-	"net/url"
 
 	"github.com/google/go-github/v62/github"
 )
 
 // Hooks for the tests of this package, which stand outside it.
-
-// GuardedTransport is auth, etag and pin above next, for one origin.
-func GuardedTransport(next http.RoundTripper, tokens TokenSource, base *url.URL) http.RoundTripper {
-	return &auth{next: newETag(&pin{next: next, origin: origin(base)}), tokens: tokens, origin: origin(base)}
-}
-
-// OpenTransport is auth alone above next.
-func OpenTransport(next http.RoundTripper, tokens TokenSource, base *url.URL) http.RoundTripper {
-	return &auth{next: next, tokens: tokens, origin: origin(base)}
-}
 
 // DecodeIssue reads an issue as the REST interface and webhooks write it.
 func DecodeIssue(data []byte) (Issue, error) {

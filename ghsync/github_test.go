@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -50,12 +51,12 @@ func clientOf(t testing.TB, s *fakehub.Server, login string) *ghsync.Client {
 	return clientWith(t, s, login, nil)
 }
 
-func clientWith(t testing.TB, s *fakehub.Server, login string, transport http.RoundTripper) *ghsync.Client {
+func clientWith(t testing.TB, s *fakehub.Server, login string, network http.RoundTripper) *ghsync.Client {
 	t.Helper()
-	c, err := ghsync.New(ghsync.Options{
-		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond, HTTP: transport,
-		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(s.Token(login)), ghsync.Addresses{API: s.API(), GraphQL: s.GraphQL(), Server: s.URL()}),
-		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
+	c, err := ghsync.New(transport.Options{
+		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond, HTTP: network,
+		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(s.Token(login)), transport.Addresses{API: s.API(), GraphQL: s.GraphQL(), Server: s.URL()}),
+		Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -125,16 +126,16 @@ func TestIssueTellsWhatANumberIs(t *testing.T) {
 	if issue, err = c.Issue(t.Context(), octoWidgets, closed); err != nil || !issue.Closed {
 		t.Errorf("closed issue %+v, %v", issue, err)
 	}
-	if _, err = c.Issue(t.Context(), octoWidgets, pr.Number); !errors.Is(err, ghsync.ErrPullRequest) {
+	if _, err = c.Issue(t.Context(), octoWidgets, pr.Number); !errors.Is(err, transport.ErrPullRequest) {
 		t.Errorf("pull request: %v", err)
 	}
-	if _, err = c.Record(t.Context(), octoWidgets, pr.Number); !errors.Is(err, ghsync.ErrPullRequest) {
+	if _, err = c.Record(t.Context(), octoWidgets, pr.Number); !errors.Is(err, transport.ErrPullRequest) {
 		t.Errorf("record of a pull request: %v", err)
 	}
-	if _, err = c.Issue(t.Context(), octoWidgets, 999); !ghsync.IsNotFound(err) {
+	if _, err = c.Issue(t.Context(), octoWidgets, 999); !transport.IsNotFound(err) {
 		t.Errorf("missing: %v", err)
 	}
-	var missing *ghsync.NotFound
+	var missing *transport.NotFound
 	if _, err = c.Issue(t.Context(), octoWidgets, deleted); !errors.As(err, &missing) || !missing.Gone {
 		t.Errorf("deleted: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 const (
@@ -54,7 +55,7 @@ func TestQueriesAreRepeatedForWhatPasses(t *testing.T) {
 				if len(w.sent) != tc.sent || (err != nil) != tc.final || !tc.final && me.ID != 9 {
 					t.Fatalf("sent %d, account %+v, error %v", len(w.sent), me, err)
 				}
-				if _, again := ghsync.Later(err); again {
+				if _, again := transport.Later(err); again {
 					t.Errorf("%v counts as passing", err)
 				}
 				if !tc.final && w.at(1) < tc.after || tc.header != nil && w.at(1) > 5*time.Second {
@@ -136,7 +137,7 @@ func TestAnswersWithoutContentAreNone(t *testing.T) {
 	})
 	over(t, func(_ int, req *http.Request) (*http.Response, error) { return respond(200, `["x"]`) }, func(t *testing.T, c *ghsync.Client, _ *wire) {
 		_, err := c.Repository(t.Context(), "octo", "widgets")
-		if wait, again := ghsync.Later(err); !again || wait == 0 || strings.Contains(err.Error(), "json") {
+		if wait, again := transport.Later(err); !again || wait == 0 || strings.Contains(err.Error(), "json") {
 			t.Errorf("a list for a repository: %v", err)
 		}
 		if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !isAmbiguous(err) {
@@ -172,7 +173,7 @@ func TestALabelIsTakenOffOnlyOnceTheServerShowsIt(t *testing.T) {
 				return respond(tc.status, tc.body)
 			}, func(t *testing.T, c *ghsync.Client, w *wire) {
 				err := c.RemoveLabel(t.Context(), octoWidgets, 1, "old")
-				if wait, again := ghsync.Later(err); again != tc.again || (err != nil) != tc.again || again && wait == 0 {
+				if wait, again := transport.Later(err); again != tc.again || (err != nil) != tc.again || again && wait == 0 {
 					t.Errorf("error %v", err)
 				}
 				if len(w.sent) != 1+tc.reads {
@@ -239,7 +240,7 @@ func TestOnlyGoodReadsAreConditional(t *testing.T) {
 		return respond(200, repoJSON, "ETag", `"1"`)
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		for range 2 {
-			if _, err := c.Repository(t.Context(), "octo", "widgets"); !ghsync.IsNotFound(err) {
+			if _, err := c.Repository(t.Context(), "octo", "widgets"); !transport.IsNotFound(err) {
 				t.Errorf("a repository that is not there: %v", err)
 			}
 			if err := c.Sink(octoWidgets).EditComment(t.Context(), 7, "x"); err != nil {
@@ -283,7 +284,7 @@ func TestReviewIsAskedForUntilItIsKnown(t *testing.T) {
 				if err == nil {
 					break
 				}
-				if _, again := ghsync.Later(err); !again {
+				if _, again := transport.Later(err); !again {
 					t.Fatal(err)
 				}
 			}
@@ -305,7 +306,7 @@ func TestReviewIsAskedForWhereTheRepositoryIsNow(t *testing.T) {
 		return next.RoundTrip(req)
 	})
 	_, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), wantPR())
-	if !errors.As(err, new(*ghsync.Moved)) {
+	if !errors.As(err, new(*transport.Moved)) {
 		t.Errorf("error %v, want that it moved", err)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // The token is a canary: whatever arrives anywhere but in Authorization fails the test.
@@ -28,7 +28,7 @@ func TestGitHub8NoTokenGoesToAnotherHost(t *testing.T) {
 
 // An app's token lives an hour and is renewed before; each one costs one answer per address.
 func TestGitHub12HourlyTokensAreIdleForADay(t *testing.T) {
-	in := newInstalled(t, ghsync.AppPermissions())
+	in := newInstalled(t, transport.AppPermissions())
 	in.server.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c, _ := in.client(t)
 	for range 24 * 6 {
@@ -56,13 +56,13 @@ func TestGitHub13IdentitiesShareNoAnswer(t *testing.T) {
 			sees  bool
 		}{{"admin", true, true}, {"write", false, true}, {"none", false, false}, {"admin", true, true}} {
 			r, err := clientOf(t, s, tc.login).Repository(t.Context(), "octo", "widgets")
-			if tc.sees && (err != nil || r.CanAdmin != tc.admin) || !tc.sees && !ghsync.IsNotFound(err) {
+			if tc.sees && (err != nil || r.CanAdmin != tc.admin) || !tc.sees && !transport.IsNotFound(err) {
 				t.Errorf("%s: %+v, %v", tc.login, r, err)
 			}
 		}
 	}
 	// Nor does one client give another token's answer after its own was renewed.
-	in := newInstalled(t, ghsync.AppPermissions())
+	in := newInstalled(t, transport.AppPermissions())
 	c, _ := in.client(t)
 	for i := range 3 {
 		if r, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || r.ID == 0 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/google/go-github/v62/github"
 )
 
@@ -118,7 +119,7 @@ func (c *Client) React(ctx context.Context, repo Repo, comment int64, reaction s
 		return c.do(ctx, http.MethodPost, repo.path("/issues/comments/%d/reactions", comment), in, nil)
 	}
 	err := post()
-	if errors.As(err, new(*Ambiguous)) || errors.As(err, new(*Unsent)) {
+	if errors.As(err, new(*transport.Ambiguous)) || errors.As(err, new(*transport.Unsent)) {
 		err = post() // the server keeps one of each account
 	}
 	if err != nil {
@@ -140,7 +141,7 @@ type Review struct {
 // Reviews returns the reviews of a pull request, oldest first.
 func (c *Client) Reviews(ctx context.Context, repo Repo, pr int) ([]Review, error) {
 	var all []Review
-	list := &pages{}
+	list := &transport.Pages{}
 	for page := 1; page > 0; {
 		var items []struct {
 			ID          int64     `json:"id"`
@@ -150,14 +151,14 @@ func (c *Client) Reviews(ctx context.Context, repo Repo, pr int) ([]Review, erro
 			CommitID    string    `json:"commit_id"`
 			SubmittedAt time.Time `json:"submitted_at"`
 		}
-		resp, err := c.send(list.context(ctx), http.MethodGet, repo.path("/pulls/%d/reviews?per_page=100&page=%d", pr, page), nil, &items)
+		resp, err := c.send(list.Context(ctx), http.MethodGet, repo.path("/pulls/%d/reviews?per_page=100&page=%d", pr, page), nil, &items)
 		if err != nil {
 			return nil, fmt.Errorf("list reviews: %w", err)
 		}
 		for _, i := range items {
 			all = append(all, Review{ID: i.ID, Author: i.User.account(), State: i.State, Body: i.Body, Commit: i.CommitID, SubmittedAt: i.SubmittedAt.UTC()})
 		}
-		if page, err = list.next(resp, page); err != nil {
+		if page, err = list.Next(page, resp.NextPage); err != nil {
 			return nil, fmt.Errorf("list reviews: %w", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 func TestGitHub11ListsForThePollerAreFreeWhenUnchanged(t *testing.T) {
@@ -119,7 +120,7 @@ func TestRunOfActionsIsReadForItsEnd(t *testing.T) {
 		t.Errorf("run %+v, %v", run, err)
 	}
 	r.RemoveRun(5)
-	if _, err = c.Run(t.Context(), octoWidgets, 5); !ghsync.IsNotFound(err) {
+	if _, err = c.Run(t.Context(), octoWidgets, 5); !transport.IsNotFound(err) {
 		t.Errorf("deleted run: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/google/go-github/v62/github"
 )
 
@@ -36,10 +37,10 @@ func (i Issue) HasLabel(name string) bool {
 func (c *Client) Issue(ctx context.Context, repo Repo, n int) (Issue, error) {
 	i, _, err := c.api.Issues.Get(ctx, repo.Owner, repo.Name, n)
 	if err != nil {
-		return Issue{}, fmt.Errorf("read issue %d: %w", n, plain(err))
+		return Issue{}, fmt.Errorf("read issue %d: %w", n, transport.Plain(err))
 	}
 	if i.IsPullRequest() {
-		return Issue{}, fmt.Errorf("%s#%d %w", repo, n, ErrPullRequest)
+		return Issue{}, fmt.Errorf("%s#%d %w", repo, n, transport.ErrPullRequest)
 	}
 	return toIssue(i), nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/google/go-github/v62/github"
 )
 
@@ -23,17 +24,17 @@ func SameLabel(a, b string) bool { return strings.EqualFold(a, b) }
 // Labels returns the repository's labels.
 func (c *Client) Labels(ctx context.Context, repo Repo) ([]Label, error) {
 	var all []Label
-	opts, list := &github.ListOptions{PerPage: 100, Page: 1}, &pages{}
-	ctx = list.context(ctx)
+	opts, list := &github.ListOptions{PerPage: 100, Page: 1}, &transport.Pages{}
+	ctx = list.Context(ctx)
 	for opts.Page > 0 {
 		page, resp, err := c.api.Issues.ListLabels(ctx, repo.Owner, repo.Name, opts)
 		if err != nil {
-			return nil, fmt.Errorf("list labels: %w", plain(err))
+			return nil, fmt.Errorf("list labels: %w", transport.Plain(err))
 		}
 		for _, l := range page {
 			all = append(all, Label{Name: l.GetName(), Color: l.GetColor(), Description: l.GetDescription()})
 		}
-		if opts.Page, err = list.next(resp, opts.Page); err != nil {
+		if opts.Page, err = list.Next(opts.Page, resp.NextPage); err != nil {
 			return nil, fmt.Errorf("list labels: %w", err)
 		}
 	}
@@ -76,12 +77,12 @@ func (c *Client) EnsureLabels(ctx context.Context, repo Repo, wanted []Label) (m
 
 // saysLabelExists knows GitHub's code and the words of servers that send none.
 func saysLabelExists(err error) bool {
-	var terminal *Terminal
+	var terminal *transport.Terminal
 	if !errors.As(err, &terminal) {
 		return false
 	}
-	worded := terminal.Code == CodeValidation || terminal.Code == CodeConflict
-	return terminal.Code == CodeLabelExists || worded && strings.Contains(strings.ToLower(terminal.Message), "already")
+	worded := terminal.Code == transport.CodeValidation || terminal.Code == transport.CodeConflict
+	return terminal.Code == transport.CodeLabelExists || worded && strings.Contains(strings.ToLower(terminal.Message), "already")
 }
 
 type namedLabel struct {
@@ -101,7 +102,7 @@ func labelNames(list []namedLabel) []string {
 func (c *Client) AddLabel(ctx context.Context, repo Repo, issue int, name string) ([]string, error) {
 	in := map[string][]string{"labels": {name}}
 	var now []namedLabel
-	ctx = context.WithValue(ctx, kindKey, idempotent) // the one POST that may be sent again
+	ctx = transport.Repeatable(ctx)
 	if err := c.do(ctx, http.MethodPost, repo.path("/issues/%d/labels", issue), in, &now); err != nil {
 		return nil, fmt.Errorf("add label %s: %w", name, err)
 	}
@@ -113,10 +114,10 @@ func (c *Client) AddLabel(ctx context.Context, repo Repo, issue int, name string
 func (c *Client) RemoveLabel(ctx context.Context, repo Repo, issue int, name string) error {
 	var left []namedLabel
 	resp, err := c.send(ctx, http.MethodDelete, repo.path("/issues/%d/labels/%s", issue, url.PathEscape(name)), nil, &left)
-	if errors.Is(err, errUnreadable) || err == nil && left == nil && resp.StatusCode != http.StatusNoContent {
+	if errors.Is(err, transport.ErrUnreadable) || err == nil && left == nil && resp.StatusCode != http.StatusNoContent {
 		err = c.labelGone(ctx, repo, issue, name)
 	}
-	if err != nil && !IsNotFound(err) {
+	if err != nil && !transport.IsNotFound(err) {
 		return fmt.Errorf("remove label %s: %w", name, err)
 	}
 	return nil
@@ -126,7 +127,7 @@ func (c *Client) RemoveLabel(ctx context.Context, repo Repo, issue int, name str
 func (c *Client) labelGone(ctx context.Context, repo Repo, issue int, name string) error {
 	now, err := c.Issue(ctx, repo, issue)
 	if err == nil && now.HasLabel(name) {
-		return &RetryAfter{Wait: 5 * firstPause, Scope: "server", Err: errUnreadable}
+		return transport.Unreadable()
 	}
 	return err
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,41 +13,8 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
-
-func TestSecurity23TokenGoesToTheAPIOnly(t *testing.T) {
-	base, err := url.Parse("https://api.github.com/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tokens := ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{})
-	for address, own := range map[string]bool{
-		"https://api.github.com/repos": true, "https://API.github.com:443/x": true, "https://api.github.com:8443/x": false,
-		"http://api.github.com/x": false, "https://api.github.com.evil.example/x": false, "https://evil.example/x": false,
-	} {
-		w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(200, `{}`) }}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := ghsync.GuardedTransport(w, tokens, base).RoundTrip(req)
-		if own != (err == nil) || own != (len(w.sent) == 1) {
-			t.Errorf("%s: %v, sent %d", address, err, len(w.sent))
-		}
-		if resp != nil {
-			resp.Body.Close()
-		}
-		w.sent = nil
-		resp, err = ghsync.OpenTransport(w, tokens, base).RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if has := w.sent[0].header.Get("Authorization") != ""; has != own {
-			t.Errorf("%s: token sent %v", address, has)
-		}
-	}
-}
 
 func TestHugeAnswersAreRefused(t *testing.T) {
 	const start, end = `{"id":7,"permissions":{"pull":true},"name":"`, `"}`
@@ -58,7 +23,7 @@ func TestHugeAnswersAreRefused(t *testing.T) {
 			return respond(200, start+strings.Repeat("x", size-len(start)-len(end))+end)
 		}, func(t *testing.T, c *ghsync.Client, w *wire) {
 			_, err := c.Repository(t.Context(), "octo", "widgets")
-			if _, again := ghsync.Later(err); again || taken != (err == nil) || len(w.sent) != 1 {
+			if _, again := transport.Later(err); again || taken != (err == nil) || len(w.sent) != 1 {
 				t.Errorf("%d bytes: sent %d, error %v", size, len(w.sent), err)
 			}
 		})
@@ -82,63 +47,6 @@ func TestOneTryLastsAMinute(t *testing.T) {
 	})
 }
 
-// What etag keeps is bounded, and what was used last stays.
-func TestConditionalReadsAreBounded(t *testing.T) {
-	const mib = 1 << 20
-	for name, c := range map[string]struct {
-		size      func(n int) int // of the n-th answer
-		asked     []int
-		hit, miss int
-	}{
-		"size of one": {func(n int) int { return mib + n }, upTo(2), 0, 1},
-		"size of all": {func(int) int { return mib }, upTo(65), 1, 0},
-		"number":      {func(int) int { return 10 }, upTo(513), 1, 0},
-		"used again":  {func(int) int { return 10 }, append(upTo(512), 0, 512), 0, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := &wire{answer: func(_ int, req *http.Request) (*http.Response, error) {
-				if req.Header.Get("If-None-Match") != "" {
-					return respond(304, "", "X-RateLimit-Remaining", "9", "Content-Type", "text/html")
-				}
-				n, _ := strconv.Atoi(req.URL.Path[1:])
-				return respond(200, `"`+strings.Repeat("x", c.size(n)-2)+`"`, "ETag", `"v"`, "X-RateLimit-Remaining", "10")
-			}}
-			base := &url.URL{Scheme: "https", Host: "api.github.com"}
-			transport := ghsync.GuardedTransport(w, ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{}), base)
-			ask := func(n int, accept string) bool {
-				t.Helper()
-				req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://api.github.com/%d", n), nil)
-				req.Header.Set("Accept", accept)
-				resp, err := transport.RoundTrip(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer resp.Body.Close()
-				body, err := io.ReadAll(resp.Body)
-				cached, left := resp.Header.Get("X-From-Cache") == "1", resp.Header.Get("X-RateLimit-Remaining")
-				if err != nil || resp.StatusCode != http.StatusOK || len(body) != c.size(n) || resp.Header.Get("Content-Type") != "application/json" || cached != (left == "9") {
-					t.Errorf("%d bytes, status %d, header %v, %v", len(body), resp.StatusCode, resp.Header, err)
-				}
-				return cached
-			}
-			for _, n := range c.asked {
-				ask(n, "text/json")
-			}
-			if hit, other, miss := ask(c.hit, "text/json"), ask(c.hit, "application/json"), ask(c.miss, "text/json"); !hit || other || miss {
-				t.Errorf("answer %d kept: %v, in another form: %v; answer %d: %v", c.hit, hit, other, c.miss, miss)
-			}
-		})
-	}
-}
-
-func upTo(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
-
 func TestCallEndsWithinTwoMinutes(t *testing.T) {
 	over(t, func(_ int, req *http.Request) (*http.Response, error) {
 		<-req.Context().Done() // a server that takes the request and says nothing
@@ -146,7 +54,7 @@ func TestCallEndsWithinTwoMinutes(t *testing.T) {
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		_, err := c.Repository(t.Context(), "octo", "widgets")
 		took := time.Since(w.start)
-		if _, again := ghsync.Later(err); !again || took > 2*time.Minute+time.Second || took < 30*time.Second {
+		if _, again := transport.Later(err); !again || took > 2*time.Minute+time.Second || took < 30*time.Second {
 			t.Errorf("after %s: %v", took, err)
 		}
 	})
@@ -171,8 +79,8 @@ func TestSixtyCommentsAMinute(t *testing.T) {
 func TestHourOfContentIsBoundedButForTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(201, `{"id":1}`) }}
-		c, err := ghsync.New(ghsync.Options{
-			Token: ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{}), HTTP: w, Limits: ghsync.Limits{ContentPerMinute: 1000, ContentPerHour: 20},
+		c, err := ghsync.New(transport.Options{
+			Token: transport.StaticToken(transport.ModeToken, testSecret(), transport.Addresses{}), HTTP: w, Limits: transport.Limits{ContentPerMinute: 1000, ContentPerHour: 20},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -183,13 +91,13 @@ func TestHourOfContentIsBoundedButForTheEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var after *ghsync.RetryAfter
+		var after *transport.RetryAfter
 		for range 3 { // what is refused takes nobody's place
 			if _, _, err := sink.CreateComment(t.Context(), 1, "x"); !errors.As(err, &after) || after.Wait < time.Minute || after.Wait > 3*time.Minute {
 				t.Errorf("the sixth: %v", err)
 			}
 		}
-		if _, _, err := sink.CreateComment(ghsync.WithPriority(t.Context(), ghsync.PriorityFinishing), 1, "x"); err != nil {
+		if _, _, err := sink.CreateComment(transport.WithPriority(t.Context(), transport.PriorityFinishing), 1, "x"); err != nil {
 			t.Errorf("a final comment was held back: %v", err)
 		}
 	})
@@ -258,7 +166,7 @@ func TestWhatWaitsForItsPaceHoldsUpNothingElse(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		for range 5 {
-			if _, err := c.Repository(ghsync.WithPriority(t.Context(), ghsync.PriorityFinishing), "octo", "widgets"); err != nil {
+			if _, err := c.Repository(transport.WithPriority(t.Context(), transport.PriorityFinishing), "octo", "widgets"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -281,7 +189,7 @@ func TestAFinishingCallWaitsForThePaceOfOne(t *testing.T) {
 		}
 		synctest.Wait()
 		began := time.Now()
-		if _, err := c.Repository(ghsync.WithPriority(t.Context(), ghsync.PriorityFinishing), "octo", "widgets"); err != nil || time.Since(began) > time.Second {
+		if _, err := c.Repository(transport.WithPriority(t.Context(), transport.PriorityFinishing), "octo", "widgets"); err != nil || time.Since(began) > time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		done.Wait()
@@ -297,9 +205,9 @@ func TestWhatIsRefusedTakesNothingOfOtherLimits(t *testing.T) {
 			}
 			return respond(201, `{"id":1}`)
 		}}
-		c, err := ghsync.New(ghsync.Options{
-			Token: ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{}), HTTP: w,
-			Limits: ghsync.Limits{PerHour: 40, ContentPerMinute: 60, ContentPerHour: 4},
+		c, err := ghsync.New(transport.Options{
+			Token: transport.StaticToken(transport.ModeToken, testSecret(), transport.Addresses{}), HTTP: w,
+			Limits: transport.Limits{PerHour: 40, ContentPerMinute: 60, ContentPerHour: 4},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -313,7 +221,7 @@ func TestWhatIsRefusedTakesNothingOfOtherLimits(t *testing.T) {
 		}
 		<-time.After(time.Millisecond)
 		for range 10 {
-			if err := comment(t.Context()); !errors.As(err, new(*ghsync.RetryAfter)) {
+			if err := comment(t.Context()); !errors.As(err, new(*transport.RetryAfter)) {
 				t.Errorf("a second comment: %v", err)
 			}
 		}
@@ -329,9 +237,9 @@ func TestWhatIsRefusedTakesNothingOfOtherLimits(t *testing.T) {
 func TestWhatGivesUpTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(200, repoJSON) }}
-		c, err := ghsync.New(ghsync.Options{
-			Token: ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{}), HTTP: w,
-			Limits: ghsync.Limits{PerHour: 80, ReadsPerSecond: 0.05},
+		c, err := ghsync.New(transport.Options{
+			Token: transport.StaticToken(transport.ModeToken, testSecret(), transport.Addresses{}), HTTP: w,
+			Limits: transport.Limits{PerHour: 80, ReadsPerSecond: 0.05},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -368,16 +276,16 @@ func TestLimitHoldsOtherCalls(t *testing.T) {
 		return respond(201, `{"id":1}`)
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		for i := range 2 {
-			if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, new(*ghsync.RetryAfter)) {
+			if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, new(*transport.RetryAfter)) {
 				t.Errorf("comment %d: %v", i, err)
 			}
 		}
 		brief, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		if _, err := c.Repository(brief, "octo", "widgets"); !errors.As(err, new(*ghsync.RetryAfter)) || len(w.sent) != 1 {
+		if _, err := c.Repository(brief, "octo", "widgets"); !errors.As(err, new(*transport.RetryAfter)) || len(w.sent) != 1 {
 			t.Errorf("without the time to wait: %v, sent %d", err, len(w.sent))
 		}
-		if _, _, err := c.SearchIssues(brief, "is:issue", 1); !errors.As(err, new(*ghsync.RetryAfter)) || len(w.sent) != 1 {
+		if _, _, err := c.SearchIssues(brief, "is:issue", 1); !errors.As(err, new(*transport.RetryAfter)) || len(w.sent) != 1 {
 			t.Errorf("a search: %v, sent %d", err, len(w.sent))
 		}
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || len(w.sent) != 2 || w.at(1)-w.at(0) != 30*time.Second {
@@ -388,21 +296,21 @@ func TestLimitHoldsOtherCalls(t *testing.T) {
 
 func TestUrgentWritesGoFirst(t *testing.T) {
 	over(t, func(int, *http.Request) (*http.Response, error) { return respond(201, `[]`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
-		write := func(p ghsync.Priority, name string) {
-			if _, err := c.AddLabel(ghsync.WithPriority(t.Context(), p), octoWidgets, 1, name); err != nil {
+		write := func(p transport.Priority, name string) {
+			if _, err := c.AddLabel(transport.WithPriority(t.Context(), p), octoWidgets, 1, name); err != nil {
 				t.Error(err)
 			}
 		}
 		var done sync.WaitGroup
-		start := func(p ghsync.Priority, name string) {
+		start := func(p transport.Priority, name string) {
 			done.Go(func() { write(p, name) })
 			synctest.Wait()
 		}
-		start(ghsync.PriorityDiscovery, "first")
-		start(ghsync.PriorityDiscovery, "running")
-		start(ghsync.PriorityDiscovery, "last")
-		start(ghsync.PriorityMirror, "third")
-		start(ghsync.PriorityFinishing, "second")
+		start(transport.PriorityDiscovery, "first")
+		start(transport.PriorityDiscovery, "running")
+		start(transport.PriorityDiscovery, "last")
+		start(transport.PriorityMirror, "third")
+		start(transport.PriorityFinishing, "second")
 		done.Wait()
 		var order []string
 		for _, s := range w.sent {
@@ -419,7 +327,7 @@ func TestUrgentWritesGoFirst(t *testing.T) {
 func TestActionsTokenHasAnHourlyBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{start: time.Now(), answer: func(int, *http.Request) (*http.Response, error) { return respond(200, repoJSON) }}
-		c, err := ghsync.New(ghsync.Options{Token: ghsync.StaticToken(ghsync.ModeActions, testSecret(), ghsync.Addresses{}), HTTP: w, Limits: ghsync.Limits{ReadsPerSecond: 1000}})
+		c, err := ghsync.New(transport.Options{Token: transport.StaticToken(transport.ModeActions, testSecret(), transport.Addresses{}), HTTP: w, Limits: transport.Limits{ReadsPerSecond: 1000}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -444,7 +352,7 @@ func TestTooQuicklyShutsContentOnly(t *testing.T) {
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		sink := c.Sink(octoWidgets)
 		for i := range 2 {
-			var after *ghsync.RetryAfter
+			var after *transport.RetryAfter
 			_, _, err := sink.CreateComment(t.Context(), 1, fmt.Sprint(i))
 			if !errors.As(err, &after) || after.Scope != "content" || after.Wait != 10*time.Minute {
 				t.Errorf("comment %d: %v", i, err)
@@ -456,7 +364,7 @@ func TestTooQuicklyShutsContentOnly(t *testing.T) {
 		if err := sink.DeleteComment(t.Context(), 7); err != nil {
 			t.Errorf("a deletion was held back: %v", err)
 		}
-		var after *ghsync.RetryAfter
+		var after *transport.RetryAfter
 		if _, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), wantPR()); !errors.As(err, &after) || after.Scope != "content" {
 			t.Errorf("a pull request: %v", err)
 		}
@@ -473,7 +381,7 @@ func TestTooQuicklyGrows(t *testing.T) {
 		var waits []time.Duration
 		for range 5 {
 			_, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x")
-			wait, _ := ghsync.Later(err)
+			wait, _ := transport.Later(err)
 			waits = append(waits, wait)
 			<-time.After(wait + time.Second)
 		}
@@ -504,7 +412,7 @@ func TestGitHub2LimitsByTheirWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			over(t, func(int, *http.Request) (*http.Response, error) { return respond(tc.status, tc.body, tc.header...) }, func(t *testing.T, c *ghsync.Client, _ *wire) {
 				_, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x")
-				var after *ghsync.RetryAfter
+				var after *transport.RetryAfter
 				if limit := errors.As(err, &after); limit != tc.limit || limit && (after.Wait != time.Minute || after.Scope != "secondary") {
 					t.Errorf("error %v", err)
 				}

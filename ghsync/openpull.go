@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/google/go-github/v62/github"
 )
 
@@ -25,7 +26,7 @@ const maxOpenPages = 3
 // write access: what others open from their forks stops nobody.
 func (c *Client) OpenPullOf(ctx context.Context, repo Repo, issue int) (*SessionPull, error) {
 	me, err := c.Viewer(ctx)
-	if _, later := Later(err); later {
+	if _, later := transport.Later(err); later {
 		return nil, err
 	}
 	named := regexp.MustCompile(fmt.Sprintf(`(?m)^(?:Closes|Refs) #%d\s*$`, issue))

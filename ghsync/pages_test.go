@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // A server that has one more page each time, and one whose pages are large, are not read for
@@ -36,7 +37,7 @@ func TestAListWithoutEndIsNotReadOn(t *testing.T) {
 				return respond(200, body, "Link", fmt.Sprintf(`<https://api.github.com%s?page=%d>; rel="next"`, req.URL.Path, next))
 			}, func(t *testing.T, c *ghsync.Client, w *wire) {
 				err := read(t, c)
-				if !ghsync.HasCode(err, ghsync.CodeRefused) || !strings.Contains(err.Error(), "does not end after") || len(w.sent) > most {
+				if !transport.HasCode(err, transport.CodeRefused) || !strings.Contains(err.Error(), "does not end after") || len(w.sent) > most {
 					t.Errorf("%s, %s: %d pages, %v", name, kind, len(w.sent), err)
 				}
 			})

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/google/go-github/v62/github"
 )
 
@@ -75,7 +76,7 @@ type PullRequest struct {
 // Errors callers tell apart: Terminal with CodeNoCommits, CodePRForbidden, CodeHeadInvalid;
 // RetryAfter, Unsent and Ambiguous pass.
 func (p *PullRequest) Ensure(ctx context.Context, spec PullRequestSpec) (PullRequestResult, error) {
-	ctx = WithPriority(ctx, PriorityFinishing)
+	ctx = transport.WithPriority(ctx, transport.PriorityFinishing)
 	spec.HeadOwner, spec.Title = cmp.Or(spec.HeadOwner, spec.Repo.Owner), fitTitle(spec.Title)
 	have, err := p.find(ctx, spec)
 	if err == nil && have != nil {
@@ -86,10 +87,10 @@ func (p *PullRequest) Ensure(ctx context.Context, spec PullRequestSpec) (PullReq
 	}
 	adopted := have != nil
 	if !adopted {
-		if have, err = p.create(ctx, spec); HasCode(err, CodePRExists) {
+		if have, err = p.create(ctx, spec); transport.HasCode(err, transport.CodePRExists) {
 			adopted = true
 			if have, err = p.find(ctx, spec); err == nil && have == nil {
-				err = &RetryAfter{Wait: 0, Scope: "server", Err: errors.New("a pull request exists but is not listed yet")}
+				err = &transport.RetryAfter{Wait: 0, Scope: "server", Err: errors.New("a pull request exists but is not listed yet")}
 			}
 		}
 		if err != nil {
@@ -182,7 +183,7 @@ func (p *PullRequest) unlessBaseless(ctx context.Context, spec PullRequestSpec, 
 // Retarget has an open pull request go to another base. One that is not open stays as it is.
 // Errors: as Ensure.
 func (p *PullRequest) Retarget(ctx context.Context, repo Repo, number int, base string) error {
-	ctx = WithPriority(ctx, PriorityFinishing)
+	ctx = transport.WithPriority(ctx, transport.PriorityFinishing)
 	path := repo.path("/pulls/%d", number)
 	have := &github.PullRequest{}
 	err := p.Client.do(ctx, http.MethodGet, path, nil, have)
@@ -204,12 +205,12 @@ func (p *PullRequest) create(ctx context.Context, spec PullRequestSpec) (*github
 	in := map[string]any{"title": spec.Title, "head": head, "base": spec.Base, "body": spec.Body, "draft": true}
 	pr := &github.PullRequest{}
 	err := p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls"), in, pr)
-	if HasCode(err, CodeDraftUnsupported) {
+	if transport.HasCode(err, transport.CodeDraftUnsupported) {
 		delete(in, "draft")
 		in["title"] = draftPrefix + spec.Title
 		err = p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls"), in, pr)
 	}
-	if errors.As(err, new(*Ambiguous)) {
+	if errors.As(err, new(*transport.Ambiguous)) {
 		// One open pull request per branch is the server's rule, so a look tells.
 		if found, findErr := p.find(ctx, spec); findErr == nil && found != nil {
 			return found, nil
@@ -278,7 +279,7 @@ func (p *PullRequest) markReady(ctx context.Context, spec PullRequestSpec, have 
 	}
 	var answer struct{}
 	err := p.Client.ask(ctx, markReadyDocument, map[string]any{"id": have.GetNodeID()}, &answer)
-	unsure := errors.As(err, new(*Ambiguous))
+	unsure := errors.As(err, new(*transport.Ambiguous))
 	switch {
 	case err == nil:
 		have.Draft = github.Bool(false)
@@ -305,8 +306,8 @@ func (p *PullRequest) markReady(ctx context.Context, spec PullRequestSpec, have 
 // refusedForGood reports whether the server said no to this one thing. A token that it does
 // not know at all opens nothing else either.
 func refusedForGood(err error) bool {
-	var terminal *Terminal
-	return IsNotFound(err) || errors.As(err, &terminal) && terminal.Code != CodeUnauthorized
+	var terminal *transport.Terminal
+	return transport.IsNotFound(err) || errors.As(err, &terminal) && terminal.Code != transport.CodeUnauthorized
 }
 
 // requestReview asks the reviewer once per call of Ensure. That nobody can be asked is no
@@ -323,13 +324,13 @@ func (p *PullRequest) requestReview(ctx context.Context, spec PullRequestSpec, h
 		}
 	}
 	in := map[string]any{"reviewers": []string{spec.Reviewer}}
-	err := p.Client.insist(ctx, func() error {
+	err := p.Client.stack.Insist(ctx, func() error {
 		return p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls/%d/requested_reviewers", have.GetNumber()), in, nil)
 	})
-	if errors.As(err, new(*RetryAfter)) || IsMoved(err) {
+	if errors.As(err, new(*transport.RetryAfter)) || transport.IsMoved(err) {
 		return fmt.Errorf("request a review of pull request %d: %w", have.GetNumber(), err)
 	}
-	if err != nil && !HasCode(err, CodeReviewFromAuthor) {
+	if err != nil && !transport.HasCode(err, transport.CodeReviewFromAuthor) {
 		p.Client.log.Warn("no review requested", "pr", have.GetNumber(), "err", err)
 	}
 	return ctx.Err()

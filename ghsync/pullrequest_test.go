@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 func withBranch(r *fakehub.Repo) string {
@@ -174,7 +175,7 @@ func TestPullRequestClosedWithItsBaseIsOpenedForAnother(t *testing.T) {
 				r.CloseIssue(first.Number, "write")
 			} else {
 				r.DeleteBranch("next")
-				if _, err := pulls.Ensure(t.Context(), spec); !ghsync.HasCode(err, ghsync.CodeBaseInvalid) {
+				if _, err := pulls.Ensure(t.Context(), spec); !transport.HasCode(err, transport.CodeBaseInvalid) {
 					t.Errorf("without another base: %v", err)
 				}
 			}
@@ -234,7 +235,7 @@ func TestPullRequestSurvivesEveryFault(t *testing.T) {
 				if got, err = pulls.Ensure(t.Context(), spec); err == nil {
 					break
 				}
-				if _, again := ghsync.Later(err); !again {
+				if _, again := transport.Later(err); !again {
 					t.Fatal(err)
 				}
 			}
@@ -253,20 +254,20 @@ func TestPullRequestRefusalsHaveTheirCode(t *testing.T) {
 		fault fakehub.Fault
 		code  string
 	}{
-		"no commits": {fakehub.Refuse("POST .../pulls", "no_commits"), ghsync.CodeNoCommits},
-		"forbidden":  {fakehub.Refuse("POST .../pulls", "pr_forbidden"), ghsync.CodePRForbidden},
-		"head":       {fakehub.Refuse("POST .../pulls", "head_invalid"), ghsync.CodeHeadInvalid},
-		"other":      {fakehub.Refuse("POST .../pulls", "validation"), ghsync.CodeValidation},
+		"no commits": {fakehub.Refuse("POST .../pulls", "no_commits"), transport.CodeNoCommits},
+		"forbidden":  {fakehub.Refuse("POST .../pulls", "pr_forbidden"), transport.CodePRForbidden},
+		"head":       {fakehub.Refuse("POST .../pulls", "head_invalid"), transport.CodeHeadInvalid},
+		"other":      {fakehub.Refuse("POST .../pulls", "validation"), transport.CodeValidation},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := world(t)
 			withBranch(s.Repo(widgets))
 			s.Inject(tc.fault)
 			_, err := (&ghsync.PullRequest{Client: clientOf(t, s, botLogin)}).Ensure(t.Context(), wantPR())
-			if !ghsync.HasCode(err, tc.code) {
+			if !transport.HasCode(err, tc.code) {
 				t.Errorf("error %v, want code %s", err, tc.code)
 			}
-			if _, again := ghsync.Later(err); again {
+			if _, again := transport.Later(err); again {
 				t.Errorf("%v counts as passing", err)
 			}
 		})
@@ -428,7 +429,7 @@ func TestGitHub9RenamedRepositoryIsToldApart(t *testing.T) {
 	if err != nil || read.Name != "gadgets" {
 		t.Errorf("read %+v, %v", read, err)
 	}
-	if _, err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); !errors.As(err, new(*ghsync.Moved)) {
+	if _, err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); !errors.As(err, new(*transport.Moved)) {
 		t.Errorf("write: %v", err)
 	}
 	byID, err := c.RepositoryByID(t.Context(), r.ID())

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // Record is one reading of an issue: what the gate judges and what the snapshot is taken
@@ -96,10 +98,10 @@ func (c *Client) recordByREST(ctx context.Context, repo Repo, n int) (Record, er
 // label on, and the gate lets no such request pass.
 func (c *Client) readTimeline(ctx context.Context, repo Repo, n int, r *Record) error {
 	err := c.readEvents(ctx, repo.path("/issues/%d/timeline", n), r)
-	if IsNotFound(err) {
+	if transport.IsNotFound(err) {
 		err = c.readEvents(ctx, repo.path("/issues/%d/events", n), r)
 	}
-	if err != nil && !IsNotFound(err) {
+	if err != nil && !transport.IsNotFound(err) {
 		return fmt.Errorf("read timeline: %w", err)
 	}
 	return nil
@@ -107,7 +109,7 @@ func (c *Client) readTimeline(ctx context.Context, repo Repo, n int, r *Record) 
 
 // readEvents adds what one of the lists holds to Labels and Renames.
 func (c *Client) readEvents(ctx context.Context, path string, r *Record) error {
-	list := &pages{}
+	list := &transport.Pages{}
 	for page := 1; page > 0; {
 		var items []struct {
 			Event     string    `json:"event"`
@@ -121,7 +123,7 @@ func (c *Client) readEvents(ctx context.Context, path string, r *Record) error {
 				To   string `json:"to"`
 			} `json:"rename"`
 		}
-		resp, err := c.send(list.context(ctx), http.MethodGet, fmt.Sprintf("%s?per_page=100&page=%d", path, page), nil, &items)
+		resp, err := c.send(list.Context(ctx), http.MethodGet, fmt.Sprintf("%s?per_page=100&page=%d", path, page), nil, &items)
 		if err != nil {
 			return err
 		}
@@ -133,7 +135,7 @@ func (c *Client) readEvents(ctx context.Context, path string, r *Record) error {
 				r.Renames = append(r.Renames, Rename{From: i.Rename.From, To: i.Rename.To, At: i.CreatedAt.UTC(), Actor: i.Actor.account()})
 			}
 		}
-		if page, err = list.next(resp, page); err != nil {
+		if page, err = list.Next(page, resp.NextPage); err != nil {
 			return err
 		}
 	}
@@ -173,17 +175,17 @@ func (r restComment) comment() Comment {
 
 // comments reads all comments, oldest first, but no more than the newest maxComments.
 func (c *Client) comments(ctx context.Context, repo Repo, n int) (all []Comment, unread int, err error) {
-	list := &pages{}
+	list := &transport.Pages{}
 	for page := 1; page > 0; {
 		var items []restComment
-		resp, err := c.send(list.context(ctx), http.MethodGet, repo.path("/issues/%d/comments?per_page=%d&page=%d", n, commentPage, page), nil, &items)
+		resp, err := c.send(list.Context(ctx), http.MethodGet, repo.path("/issues/%d/comments?per_page=%d&page=%d", n, commentPage, page), nil, &items)
 		if err != nil {
 			return nil, 0, fmt.Errorf("list comments: %w", err)
 		}
 		for _, i := range items {
 			all = append(all, i.comment())
 		}
-		next, err := list.next(resp, page)
+		next, err := list.Next(page, resp.NextPage)
 		if err != nil {
 			return nil, 0, fmt.Errorf("list comments: %w", err)
 		}

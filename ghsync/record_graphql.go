@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 const actorFields = `fragment Actor on Actor {
@@ -202,17 +204,17 @@ func (c *Client) recordByGraphQL(ctx context.Context, repo Repo, n int) (Record,
 	}
 	switch {
 	case answer.Repository == nil:
-		return Record{}, &NotFound{Kind: "repository"}
+		return Record{}, &transport.NotFound{Kind: "repository"}
 	case answer.Repository.Issue == nil:
-		return Record{}, &NotFound{Kind: "issue"}
+		return Record{}, &transport.NotFound{Kind: "issue"}
 	case answer.Repository.Issue.Typename != "Issue":
-		return Record{}, ErrPullRequest
+		return Record{}, transport.ErrPullRequest
 	}
 	record := answer.Repository.record()
 	page := answer.Repository.Issue.Comments
 	for read := 1; page.PageInfo.HasPreviousPage && len(record.Comments) < maxComments; read++ {
 		if read > 2*maxComments/commentPage {
-			return Record{}, endless(fmt.Sprintf("%d pages", read))
+			return Record{}, transport.Endless(fmt.Sprintf("%d pages", read))
 		}
 		older, err := c.olderComments(ctx, variables, page.PageInfo.StartCursor)
 		if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // Write is a request that a rehearsal held back.
@@ -30,11 +32,11 @@ func (w Write) Text(field string) string {
 // Rehearsal returns a client that reads what c reads and sends no write: record gets each
 // one, and the caller an answer as if the server had taken it.
 func (c *Client) Rehearsal(record func(Write)) (*Client, error) {
-	o := c.options
-	t := &rehearsal{next: o.HTTP, base: c.api.BaseURL.Path, graphql: c.graphql.Path, client: c, record: record}
+	o := c.stack.Options
+	t := &rehearsal{next: o.HTTP, base: c.api.BaseURL.Path, graphql: c.stack.GraphQL.Path, client: c, record: record}
 	o.HTTP = t
 	const many = 1 << 30
-	o.Limits = Limits{WriteEvery: time.Nanosecond, ContentPerMinute: many, ContentPerHour: many}
+	o.Limits = transport.Limits{WriteEvery: time.Nanosecond, ContentPerMinute: many, ContentPerHour: many}
 	return New(o)
 }
 
@@ -131,7 +133,7 @@ func (t *rehearsal) answer(req *http.Request, w Write) (*http.Response, error) {
 			owner, branch = from, name
 		}
 		author, err := t.client.Viewer(req.Context())
-		if _, later := Later(err); later { // an App cannot ask everywhere who it is; nobody has its name
+		if _, later := transport.Later(err); later { // an App cannot ask everywhere who it is; nobody has its name
 			return nil, err
 		}
 		return respond(req, http.StatusCreated, map[string]any{

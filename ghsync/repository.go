@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/google/go-github/v62/github"
 )
 
@@ -41,7 +42,7 @@ type Repository struct {
 func (c *Client) Repository(ctx context.Context, owner, name string) (Repository, error) {
 	r, _, err := c.api.Repositories.Get(ctx, owner, name)
 	if err != nil {
-		return Repository{}, plain(err)
+		return Repository{}, transport.Plain(err)
 	}
 	return c.withAccess(ctx, r)
 }
@@ -73,7 +74,7 @@ func (c *Client) withAccess(ctx context.Context, r *github.Repository) (Reposito
 
 // unlessFinal drops an error that no waiting cures: such an account may do nothing here.
 func unlessFinal(err error) error {
-	if _, again := Later(err); !again {
+	if _, again := transport.Later(err); !again {
 		return nil
 	}
 	return err
@@ -83,7 +84,7 @@ func unlessFinal(err error) error {
 func (c *Client) RepositoryByID(ctx context.Context, id int64) (Repository, error) {
 	r, _, err := c.api.Repositories.GetByID(ctx, id)
 	if err != nil {
-		return Repository{}, plain(err)
+		return Repository{}, transport.Plain(err)
 	}
 	return toRepository(r), nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // at answers by method and path; what is not named is not there.
@@ -109,7 +110,7 @@ func TestGraphQLThatAProxyRefuses(t *testing.T) {
 					if tc.refused != (err != nil) || err == nil && len(record.Labels) != 1 {
 						t.Fatalf("record %+v, %v", record, err)
 					}
-					if terminal := new(ghsync.Terminal); err != nil && (!errors.As(err, &terminal) || terminal.Status != tc.status) {
+					if terminal := new(transport.Terminal); err != nil && (!errors.As(err, &terminal) || terminal.Status != tc.status) {
 						t.Errorf("error %v", err)
 					}
 				}
@@ -177,7 +178,7 @@ func TestMetaOfAServerWithoutIt(t *testing.T) {
 		}
 	})
 	small(t, nil, func(t *testing.T, c *ghsync.Client, _ *wire) {
-		if _, err := c.Meta(t.Context()); !ghsync.IsNotFound(err) {
+		if _, err := c.Meta(t.Context()); !transport.IsNotFound(err) {
 			t.Errorf("of an address where nothing is: %v", err)
 		}
 	})

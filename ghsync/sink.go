@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // Sink takes what the mirror writes. A Client's sink writes to GitHub.
@@ -49,7 +51,7 @@ func (s clientSink) EditComment(ctx context.Context, id int64, body string) erro
 
 func (s clientSink) DeleteComment(ctx context.Context, id int64) error {
 	err := s.c.do(ctx, http.MethodDelete, s.repo.path("/issues/comments/%d", id), nil, nil)
-	if err != nil && !IsNotFound(err) {
+	if err != nil && !transport.IsNotFound(err) {
 		return fmt.Errorf("delete comment %d: %w", id, err)
 	}
 	return nil
@@ -67,18 +69,18 @@ func (s clientSink) RemoveLabel(ctx context.Context, issue int, name string) err
 // since, oldest first.
 func (c *Client) CommentsSince(ctx context.Context, repo Repo, n int, since time.Time) ([]Comment, error) {
 	var all []Comment
-	list := &pages{}
+	list := &transport.Pages{}
 	for page := 1; page > 0; {
 		query := url.Values{"since": {since.UTC().Format(time.RFC3339)}, "per_page": {"100"}, "page": {fmt.Sprint(page)}}
 		var items []restComment
-		resp, err := c.send(list.context(ctx), http.MethodGet, repo.path("/issues/%d/comments?%s", n, query.Encode()), nil, &items)
+		resp, err := c.send(list.Context(ctx), http.MethodGet, repo.path("/issues/%d/comments?%s", n, query.Encode()), nil, &items)
 		if err != nil {
 			return nil, fmt.Errorf("list comments: %w", err)
 		}
 		for _, i := range items {
 			all = append(all, i.comment())
 		}
-		if page, err = list.next(resp, page); err != nil {
+		if page, err = list.Next(page, resp.NextPage); err != nil {
 			return nil, fmt.Errorf("list comments: %w", err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -73,7 +74,7 @@ func over(t *testing.T, answer func(n int, req *http.Request) (*http.Response, e
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{answer: answer, start: time.Now()}
-		c, err := ghsync.New(ghsync.Options{Token: ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{}), HTTP: w})
+		c, err := ghsync.New(transport.Options{Token: transport.StaticToken(transport.ModeToken, testSecret(), transport.Addresses{}), HTTP: w})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +109,7 @@ func TestGitHub1LongLimitsAreNotWaitedFor(t *testing.T) {
 			return respond(200, repoJSON)
 		}, func(t *testing.T, c *ghsync.Client, w *wire) {
 			_, err := c.Repository(t.Context(), "octo", "widgets")
-			if wait, again := ghsync.Later(err); again == waits || again && wait != time.Minute+time.Second {
+			if wait, again := transport.Later(err); again == waits || again && wait != time.Minute+time.Second {
 				t.Errorf("%d s: %v", seconds, err)
 			}
 			if took, long := time.Since(w.start), time.Minute; waits && took != long || !waits && took > time.Second {
@@ -126,23 +127,23 @@ func TestGitHub2And4And9CreatingRequestIsSentOnceAndTyped(t *testing.T) {
 		check  func(error) bool
 	}{
 		"bare 429": {func() (*http.Response, error) { return respond(429, `{}`) }, func(err error) bool {
-			var after *ghsync.RetryAfter
+			var after *transport.RetryAfter
 			return errors.As(err, &after) && after.Wait == time.Minute
 		}},
 		"500":            {func() (*http.Response, error) { return respond(500, `{}`) }, isAmbiguous},
 		"reset":          {func() (*http.Response, error) { return nil, reset }, isAmbiguous},
 		"unreadable 201": {func() (*http.Response, error) { return respond(201, `{"id":`) }, isAmbiguous},
 		"empty 201":      {func() (*http.Response, error) { return respond(201, "") }, isAmbiguous},
-		"not dialled":    {func() (*http.Response, error) { return nil, dial }, func(err error) bool { return errors.As(err, new(*ghsync.Unsent)) }},
+		"not dialled":    {func() (*http.Response, error) { return nil, dial }, func(err error) bool { return errors.As(err, new(*transport.Unsent)) }},
 		"redirected":     {func() (*http.Response, error) { return respond(307, `{}`, "Location", "https://api.github.com/x") }, isMoved},
 		"moved for good": {func() (*http.Response, error) { return respond(301, `{}`, "Location", "https://api.github.com/x") }, isMoved},
-		"conflict":       {func() (*http.Response, error) { return respond(409, `{}`) }, func(err error) bool { return ghsync.HasCode(err, ghsync.CodeConflict) }},
-		"gone":           {func() (*http.Response, error) { return respond(410, `{}`) }, ghsync.IsNotFound},
+		"conflict":       {func() (*http.Response, error) { return respond(409, `{}`) }, func(err error) bool { return transport.HasCode(err, transport.CodeConflict) }},
+		"gone":           {func() (*http.Response, error) { return respond(410, `{}`) }, transport.IsNotFound},
 		"not accessible": {func() (*http.Response, error) {
 			return respond(403, `{"message":"Resource not accessible by integration"}`)
 		}, isForbidden},
 		"label is there":  {func() (*http.Response, error) { return respond(422, labelExists) }, func(err error) bool { return err == nil }},
-		"other rejection": {func() (*http.Response, error) { return respond(422, `{"message":"Validation Failed"}`) }, func(err error) bool { return ghsync.HasCode(err, ghsync.CodeValidation) }},
+		"other rejection": {func() (*http.Response, error) { return respond(422, `{"message":"Validation Failed"}`) }, func(err error) bool { return transport.HasCode(err, transport.CodeValidation) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			over(t, func(int, *http.Request) (*http.Response, error) { return tc.answer() }, func(t *testing.T, c *ghsync.Client, w *wire) {
@@ -160,9 +161,9 @@ func TestGitHub2And4And9CreatingRequestIsSentOnceAndTyped(t *testing.T) {
 
 const labelExists = `{"message":"Validation Failed","errors":[{"resource":"Label","code":"already_exists","field":"name"}]}`
 
-func isAmbiguous(err error) bool { return errors.As(err, new(*ghsync.Ambiguous)) }
-func isMoved(err error) bool     { return errors.As(err, new(*ghsync.Moved)) }
-func isForbidden(err error) bool { return ghsync.HasCode(err, ghsync.CodeForbidden) }
+func isAmbiguous(err error) bool { return errors.As(err, new(*transport.Ambiguous)) }
+func isMoved(err error) bool     { return errors.As(err, new(*transport.Moved)) }
+func isForbidden(err error) bool { return transport.HasCode(err, transport.CodeForbidden) }
 
 func TestGitHub7IdempotentWriteIsRepeatedAfterReset(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -214,7 +215,7 @@ func TestPageOfAProxyIsNoAnswer(t *testing.T) {
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || len(w.sent) != 3 {
 			t.Errorf("%d sent: %v", len(w.sent), err)
 		}
-		if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, new(*ghsync.Ambiguous)) {
+		if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, new(*transport.Ambiguous)) {
 			t.Errorf("a comment: %v", err)
 		}
 	})
@@ -223,7 +224,7 @@ func TestPageOfAProxyIsNoAnswer(t *testing.T) {
 func TestConflictIsAskedTwiceMore(t *testing.T) {
 	over(t, func(int, *http.Request) (*http.Response, error) { return respond(409, `{}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
 		_, err := c.Repository(t.Context(), "octo", "widgets")
-		if !ghsync.HasCode(err, ghsync.CodeConflict) || len(w.sent) != 3 {
+		if !transport.HasCode(err, transport.CodeConflict) || len(w.sent) != 3 {
 			t.Errorf("sent %d, error %v", len(w.sent), err)
 		}
 	})
@@ -232,7 +233,7 @@ func TestConflictIsAskedTwiceMore(t *testing.T) {
 func TestReadGivesUpAfterFiveTries(t *testing.T) {
 	over(t, func(int, *http.Request) (*http.Response, error) { return respond(502, "<html>") }, func(t *testing.T, c *ghsync.Client, w *wire) {
 		_, err := c.Repository(t.Context(), "octo", "widgets")
-		if wait, again := ghsync.Later(err); !again || wait == 0 || len(w.sent) != 5 {
+		if wait, again := transport.Later(err); !again || wait == 0 || len(w.sent) != 5 {
 			t.Errorf("sent %d, error %v", len(w.sent), err)
 		}
 	})
@@ -248,7 +249,7 @@ func TestGitHub3NothingIsSentBeforeTheReset(t *testing.T) {
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		for range 3 {
 			_, err := c.Repository(t.Context(), "octo", "widgets")
-			var after *ghsync.RetryAfter
+			var after *transport.RetryAfter
 			if !errors.As(err, &after) || after.Wait != 20*time.Minute+time.Second || after.Scope != "primary" {
 				t.Fatalf("error %v", err)
 			}
@@ -272,22 +273,22 @@ func TestGitHub17LittleQuotaLeftIsForFinishing(t *testing.T) {
 		reset := fmt.Sprint(time.Now().Add(time.Hour).Unix())
 		return respond(200, repoJSON, "X-RateLimit-Remaining", left, "X-RateLimit-Limit", "5000", "X-RateLimit-Reset", reset)
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
-		read := func(p ghsync.Priority) error {
-			_, err := c.Repository(ghsync.WithPriority(t.Context(), p), "octo", "widgets")
+		read := func(p transport.Priority) error {
+			_, err := c.Repository(transport.WithPriority(t.Context(), p), "octo", "widgets")
 			return err
 		}
 		for _, n := range []string{"500", "500", "499"} {
 			left = n
-			if err := read(ghsync.PriorityDiscovery); err != nil {
+			if err := read(transport.PriorityDiscovery); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, p := range []ghsync.Priority{ghsync.PriorityDiscovery, ghsync.PriorityMirror} {
-			if err := read(p); !errors.As(err, new(*ghsync.RetryAfter)) {
+		for _, p := range []transport.Priority{transport.PriorityDiscovery, transport.PriorityMirror} {
+			if err := read(p); !errors.As(err, new(*transport.RetryAfter)) {
 				t.Errorf("priority %d passed: %v", p, err)
 			}
 		}
-		if err := read(ghsync.PriorityFinishing); err != nil {
+		if err := read(transport.PriorityFinishing); err != nil {
 			t.Errorf("finishing held back: %v", err)
 		}
 		if len(w.sent) != 4 {
@@ -396,7 +397,7 @@ func TestBareLimitsGrow(t *testing.T) {
 			if i == 6 && err == nil {
 				continue // the limit has passed, and its growth with it
 			}
-			var after *ghsync.RetryAfter
+			var after *transport.RetryAfter
 			if !errors.As(err, &after) {
 				t.Fatal(err)
 			}
@@ -415,7 +416,7 @@ func TestWritesAreASecondApart(t *testing.T) {
 		var done sync.WaitGroup
 		for i := range 4 {
 			done.Go(func() {
-				ctx := ghsync.WithPriority(t.Context(), []ghsync.Priority{ghsync.PriorityFinishing, ghsync.PriorityMirror}[i%2])
+				ctx := transport.WithPriority(t.Context(), []transport.Priority{transport.PriorityFinishing, transport.PriorityMirror}[i%2])
 				_, err := c.EnsureLabel(ctx, octoWidgets, ghsync.Label{Name: "x"})
 				if err = errors.Join(err, c.Sink(octoWidgets).EditComment(ctx, 1, "x")); err != nil {
 					t.Error(err)
@@ -440,7 +441,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		for kind, err := range map[string]error{
 			"issue": comment, "issue not found": label, "repository": pull, "comment": c.Sink(octoWidgets).EditComment(t.Context(), 7, "x"),
 		} {
-			if !ghsync.IsNotFound(err) || !strings.Contains(err.Error(), ": "+kind) {
+			if !transport.IsNotFound(err) || !strings.Contains(err.Error(), ": "+kind) {
 				t.Errorf("%v, want %s", err, kind)
 			}
 		}
@@ -450,26 +451,26 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 func TestMissingIsAskedAgainOnlyWhenJustNamed(t *testing.T) {
 	missing := func(int, *http.Request) (*http.Response, error) { return respond(404, `{}`) }
 	over(t, missing, func(t *testing.T, c *ghsync.Client, w *wire) {
-		if _, err := c.Issue(t.Context(), octoWidgets, 3); !ghsync.IsNotFound(err) || len(w.sent) != 1 {
+		if _, err := c.Issue(t.Context(), octoWidgets, 3); !transport.IsNotFound(err) || len(w.sent) != 1 {
 			t.Errorf("sent %d, error %v", len(w.sent), err)
 		}
 	})
 	over(t, missing, func(t *testing.T, c *ghsync.Client, w *wire) {
-		_, err := c.Issue(ghsync.JustNamed(t.Context()), octoWidgets, 3)
-		if !ghsync.IsNotFound(err) || len(w.sent) != 3 || w.at(1) != 2*time.Second || w.at(2) != 6*time.Second {
+		_, err := c.Issue(transport.JustNamed(t.Context()), octoWidgets, 3)
+		if !transport.IsNotFound(err) || len(w.sent) != 3 || w.at(1) != 2*time.Second || w.at(2) != 6*time.Second {
 			t.Errorf("sent %+v, error %v", w.sent, err)
 		}
 	})
 }
 
 func TestForeignOriginsAreRefused(t *testing.T) {
-	for _, bad := range []ghsync.Options{
+	for _, bad := range []transport.Options{
 		{APIURL: "http://github.example/"},
 		{APIURL: "https://user:pass@github.example/"},
 		{APIURL: "https://a.example/", GraphQLURL: "https://b.example/graphql"},
 		{APIURL: "not a url"},
 	} {
-		bad.Token = ghsync.StaticToken(ghsync.ModeToken, testSecret(), ghsync.Addresses{})
+		bad.Token = transport.StaticToken(transport.ModeToken, testSecret(), transport.Addresses{})
 		if _, err := ghsync.New(bad); err == nil {
 			t.Errorf("accepted %q, %q", bad.APIURL, bad.GraphQLURL)
 		}

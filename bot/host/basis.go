@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -93,7 +94,7 @@ func (r *runner) retarget(ctx context.Context, branch string) error {
 	pull := &ghsync.PullRequest{Client: r.GitHub}
 	spec := ghsync.PullRequestSpec{Repo: r.pullRepo(s)}
 	err := pull.Retarget(ctx, spec.Repo, s.Completion.PRNumber, branch)
-	if errors.As(err, new(*ghsync.Moved)) {
+	if errors.As(err, new(*transport.Moved)) {
 		if spec, err = r.moved(ctx, spec); err == nil {
 			err = pull.Retarget(ctx, spec.Repo, s.Completion.PRNumber, branch)
 		}

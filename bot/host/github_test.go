@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -44,11 +45,11 @@ func newGitHubRig(t *testing.T, extra string) *githubRig {
 		}}},
 	})
 	r.repo = r.github.Repo(widgets)
-	token := ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(r.github.Token("robo")), ghsync.Addresses{API: r.github.API(), GraphQL: r.github.GraphQL(), Server: r.github.URL()})
+	token := transport.StaticToken(transport.ModeToken, redact.NewSecret(r.github.Token("robo")), transport.Addresses{API: r.github.API(), GraphQL: r.github.GraphQL(), Server: r.github.URL()})
 	var err error
-	r.client, err = ghsync.New(ghsync.Options{
+	r.client, err = ghsync.New(transport.Options{
 		APIURL: r.github.API(), GraphQLURL: r.github.GraphQL(), ServerURL: r.github.URL(), Token: token, Pause: time.Millisecond,
-		Limits: ghsync.Limits{ReadsPerSecond: 1000, WriteEvery: time.Millisecond, ContentPerMinute: 1000, ContentPerHour: 1000},
+		Limits: transport.Limits{ReadsPerSecond: 1000, WriteEvery: time.Millisecond, ContentPerMinute: 1000, ContentPerHour: 1000},
 	})
 	if err != nil {
 		t.Fatal(err)

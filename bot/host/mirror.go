@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -141,7 +141,7 @@ func (m *mirroring) finish(ctx, told context.Context, s *orchestrator.State) {
 	}
 	ctx, cancel := context.WithTimeout(told, limit)
 	defer cancel()
-	if err := m.mirror.Finish(ghsync.WithPriority(ctx, ghsync.PriorityFinishing)); err != nil && told.Err() == nil {
+	if err := m.mirror.Finish(transport.WithPriority(ctx, transport.PriorityFinishing)); err != nil && told.Err() == nil {
 		m.r.Log.Warn("not everything is shown on the issue", "session", m.r.sess.Name(), "err", errors.Join(err, m.mirror.LastError()))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -24,9 +25,9 @@ type Options struct {
 	Now     func() time.Time // nil = time.Now
 	Log     *slog.Logger     // nil = none
 
-	Server string             // address of the GitHub server; empty = the configured host's
-	GitHub *ghsync.Client     // nil = GitHub is not used
-	Token  ghsync.TokenSource // of GitHub, for git; nil = no push
+	Server string                // address of the GitHub server; empty = the configured host's
+	GitHub *ghsync.Client        // nil = GitHub is not used
+	Token  transport.TokenSource // of GitHub, for git; nil = no push
 	// ReadOnly says that the token may not write: nothing is pushed and no pull request
 	// is opened.
 	ReadOnly bool

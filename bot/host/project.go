@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -391,7 +392,7 @@ func refusedRead(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &read) && read.Kind == gitrepo.PushNetwork, errors.As(err, new(*ghsync.RetryAfter)), errors.As(err, new(net.Error)):
+	case errors.As(err, &read) && read.Kind == gitrepo.PushNetwork, errors.As(err, new(*transport.RetryAfter)), errors.As(err, new(net.Error)):
 		return nil
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -43,12 +44,12 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 	}
 	pull := &ghsync.PullRequest{Client: r.GitHub}
 	res, err := pull.Ensure(ctx, spec)
-	if errors.As(err, new(*ghsync.Moved)) {
+	if errors.As(err, new(*transport.Moved)) {
 		if spec, err = r.moved(ctx, spec); err == nil {
 			res, err = pull.Ensure(ctx, spec)
 		}
 	}
-	if ghsync.HasCode(err, ghsync.CodeHeadInvalid) {
+	if transport.HasCode(err, transport.CodeHeadInvalid) {
 		refused, pushErr := r.pushAgain(ctx, e.Args)
 		if pushErr != nil || refused != "" {
 			return orchestrator.Result{Refused: refused}, pushErr
@@ -92,7 +93,7 @@ func (r *runner) headOwner(ctx context.Context, repo ghsync.Repo) (string, error
 	}
 	now, err := r.GitHub.Repository(ctx, origin.Owner, origin.Name)
 	switch {
-	case ghsync.IsNotFound(err):
+	case transport.IsNotFound(err):
 		return origin.Owner, nil
 	case err != nil:
 		return "", fmt.Errorf("read %s: %w", origin, err)
@@ -126,14 +127,14 @@ func (r *runner) moved(ctx context.Context, spec ghsync.PullRequestSpec) (ghsync
 // pullRefusal says, for a person, why there is no pull request and never will be without
 // one; "" if there is one or may be later.
 func (r *runner) pullRefusal(spec ghsync.PullRequestSpec, res ghsync.PullRequestResult, err error) string {
-	var terminal *ghsync.Terminal
+	var terminal *transport.Terminal
 	switch {
-	case ghsync.HasCode(err, ghsync.CodeNoCommits):
+	case transport.HasCode(err, transport.CodeNoCommits):
 		return "nothing changed: the branch holds nothing that the base does not"
-	case ghsync.HasCode(err, ghsync.CodePRForbidden) && errors.As(err, &terminal):
+	case transport.HasCode(err, transport.CodePRForbidden) && errors.As(err, &terminal):
 		return fmt.Sprintf("GitHub does not let this account open pull requests. Open it at %s, or turn on %s",
 			r.compareURL(spec), terminal.Hint)
-	case ghsync.HasCode(err, ghsync.CodeBaseInvalid):
+	case transport.HasCode(err, transport.CodeBaseInvalid):
 		return fmt.Sprintf("the branch %s, which the pull request is for, is not on the server any more: agentmux resume --base BRANCH opens it for another one", spec.Base)
 	case err == nil && res.State == ghsync.PullRequestClosed:
 		return fmt.Sprintf("a person closed pull request #%d: reopen it to go on", res.Number)

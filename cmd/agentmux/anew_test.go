@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -60,10 +61,10 @@ func (r *rig) shownAnew(e session.Entry) {
 // client acts as an account and does not wait between requests.
 func (r *rig) client(github *fakehub.Server, login string) *ghsync.Client {
 	r.t.Helper()
-	c, err := ghsync.New(ghsync.Options{
+	c, err := ghsync.New(transport.Options{
 		APIURL: github.API(), GraphQLURL: github.GraphQL(), ServerURL: github.URL(), Pause: time.Millisecond,
-		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(github.Token(login)), ghsync.Addresses{API: github.API(), GraphQL: github.GraphQL(), Server: github.URL()}),
-		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
+		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(github.Token(login)), transport.Addresses{API: github.API(), GraphQL: github.GraphQL(), Server: github.URL()}),
+		Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // githubProbe asks one server about one account and one repository.
@@ -105,7 +106,7 @@ func (g *githubProbe) server(ctx context.Context) (probes []probe, ok bool) {
 	return append(probes, passed("account", "as %s, token from %s", viewer.Login, g.identity.from)), true
 }
 
-func quotaText(quotas map[string]ghsync.Quota) string {
+func quotaText(quotas map[string]transport.Quota) string {
 	q, ok := quotas["core"]
 	if !ok || q.Limit == 0 {
 		return "no limits named"
@@ -166,7 +167,7 @@ func (g *githubProbe) access() probe {
 		return probe{"repository", probeWarning, detail + "; this account may not write", "a run ends with a branch in this clone and the line that proposes it; ask for write permission"}
 	}
 	row := passed("repository", "%s, may write", detail)
-	if g.repo.AccessUntold && g.identity.tokens.Mode() != ghsync.ModeApp {
+	if g.repo.AccessUntold && g.identity.tokens.Mode() != transport.ModeApp {
 		row.Detail = detail + "; the server does not tell what an App's token may write"
 	}
 	if g.repo.Fork && g.repo.ParentName != "" {
@@ -222,7 +223,7 @@ func (g *githubProbe) permissions(ctx context.Context) []probe {
 // token otherwise.
 func (g *githubProbe) lacking(ctx context.Context) (lacks map[string]string, told string, err error) {
 	lacks = map[string]string{}
-	if app, ok := g.identity.tokens.(*ghsync.App); ok {
+	if app, ok := g.identity.tokens.(*transport.App); ok {
 		for _, missing := range app.Missing() {
 			name, level, _ := strings.Cut(missing, ":")
 			lacks[name] = level
@@ -269,11 +270,11 @@ func (g *githubProbe) scoped() bool {
 func (g *githubProbe) howToAdd(permission, name, level string) string {
 	word := map[string]string{"read": "Read-only", "write": "Read and write"}[level]
 	switch mode := g.identity.tokens.Mode(); {
-	case mode == ghsync.ModeApp:
+	case mode == transport.ModeApp:
 		return fmt.Sprintf("in the App's settings, Permissions & events -> Repository permissions -> %s: %s; then accept it where the App is installed", name, word)
-	case mode == ghsync.ModeActions:
+	case mode == transport.ModeActions:
 		return fmt.Sprintf("add to the job: permissions: {%s: %s}", strings.ReplaceAll(permission, "_", "-"), level)
-	case g.meta.Classic && mode == ghsync.ModeGH:
+	case g.meta.Classic && mode == transport.ModeGH:
 		return "gh auth refresh -h " + g.serverName() + " -s repo"
 	case g.meta.Classic:
 		return "add the scope repo to the token, or make a fine-grained one for this repository"
@@ -296,7 +297,7 @@ var harmful = []string{
 
 func (g *githubProbe) excess() []string {
 	have := g.meta.Scopes
-	if app, ok := g.identity.tokens.(*ghsync.App); ok {
+	if app, ok := g.identity.tokens.(*transport.App); ok {
 		for name := range app.Granted() {
 			have = append(have, name)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 )
 
@@ -114,7 +115,7 @@ func (g *githubProbe) checks() probe {
 	switch {
 	case len(files) == 0:
 		return passed("checks", "no: no workflow at the base runs on our branches or pull requests")
-	case g.identity.tokens.Mode() == ghsync.ModeActions:
+	case g.identity.tokens.Mode() == transport.ModeActions:
 		return probe{"checks", probeWarning, "after a click: " + strings.Join(files, ", "), "what a job's own token pushes starts nothing by itself; use an App"}
 	}
 	return passed("checks", "yes: %s", strings.Join(files, ", "))
@@ -125,7 +126,7 @@ func (g *githubProbe) checks() probe {
 func (g *githubProbe) actionsSetting(ctx context.Context) []probe {
 	const where = "Settings -> Actions -> General -> Allow GitHub Actions to create and approve pull requests"
 	may, known, err := g.client.ActionsOpenPulls(ctx, g.repo.Repo)
-	ours := g.identity.tokens.Mode() == ghsync.ModeActions
+	ours := g.identity.tokens.Mode() == transport.ModeActions
 	var row probe
 	switch {
 	case err != nil || !known:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/cli/go-gh/v2/pkg/auth"
 )
@@ -22,7 +23,7 @@ import (
 // app remembers them by the names of their variables.
 func environmentTokens() map[string]string {
 	tokens := map[string]string{}
-	for _, name := range ghsync.AllTokenVariables() {
+	for _, name := range transport.AllTokenVariables() {
 		if value := strings.TrimSpace(os.Getenv(name)); value != "" {
 			tokens[name] = value
 		}
@@ -42,8 +43,8 @@ type handedToken struct {
 
 // identity is the GitHub account a command acts as; nil tokens mean none.
 type identity struct {
-	bases  ghsync.Addresses
-	tokens ghsync.TokenSource
+	bases  transport.Addresses
+	tokens transport.TokenSource
 	from   string        // where the token is from, for doctor
 	unfit  string        // a variable with a token that is for another server
 	pause  time.Duration // before a request is repeated; 0: the usual
@@ -51,12 +52,12 @@ type identity struct {
 
 // settle names the server that the person means: by a configuration of their own, else by the
 // environment. A repository's file cannot.
-func settle(c *config.Config) (ghsync.Addresses, error) {
+func settle(c *config.Config) (transport.Addresses, error) {
 	name := ""
 	if c.Layer("github.host") != config.LayerBuiltIn {
 		name = c.GitHub.Host
 	}
-	bases, err := ghsync.Bases(name, os.Getenv)
+	bases, err := transport.Bases(name, os.Getenv)
 	if err != nil {
 		return bases, usage(fmt.Errorf("%w: take github.host out of your configuration, or unset the variable", err))
 	}
@@ -65,7 +66,7 @@ func settle(c *config.Config) (ghsync.Addresses, error) {
 
 // inJob reports whether this is a job of GitHub Actions on the server: its token is then in
 // the variables of GitHub's own servers.
-func inJob(at ghsync.Addresses) bool {
+func inJob(at transport.Addresses) bool {
 	return os.Getenv("GITHUB_ACTIONS") == "true" && strings.TrimSuffix(os.Getenv("GITHUB_SERVER_URL"), "/") == at.Server
 }
 
@@ -83,16 +84,16 @@ func (a *app) identity(c *config.Config) (identity, error) {
 	}
 	mode, token, from := a.token(c, &id)
 	if token != "" {
-		id.tokens, id.from = ghsync.StaticToken(mode, redact.NewSecret(token), bases), from
+		id.tokens, id.from = transport.StaticToken(mode, redact.NewSecret(token), bases), from
 	}
 	return id, nil
 }
 
 // token finds the token for the server of id.
-func (a *app) token(c *config.Config, id *identity) (mode ghsync.Mode, token, from string) {
-	mode = map[string]ghsync.Mode{"gh": ghsync.ModeGH, "actions": ghsync.ModeActions}[c.GitHub.Auth]
+func (a *app) token(c *config.Config, id *identity) (mode transport.Mode, token, from string) {
+	mode = map[string]transport.Mode{"gh": transport.ModeGH, "actions": transport.ModeActions}[c.GitHub.Auth]
 	if mode == "" {
-		mode = ghsync.ModeToken
+		mode = transport.ModeToken
 	}
 	if a.handed != nil {
 		if a.handed.API != id.bases.API || a.handed.Server != id.bases.Server {
@@ -101,25 +102,25 @@ func (a *app) token(c *config.Config, id *identity) (mode ghsync.Mode, token, fr
 		}
 		return mode, a.handed.Token, a.handed.From
 	}
-	if mode != ghsync.ModeGH {
+	if mode != transport.ModeGH {
 		token, from = a.variable(id)
 	}
-	if token == "" && (mode == ghsync.ModeGH || c.GitHub.Auth == "auto") {
+	if token == "" && (mode == transport.ModeGH || c.GitHub.Auth == "auto") {
 		token, from = ghToken(id.bases.Server)
-		mode = ghsync.ModeGH
+		mode = transport.ModeGH
 	}
 	return mode, token, from
 }
 
 // variable is the first variable whose token may be sent to the server of id.
 func (a *app) variable(id *identity) (token, from string) {
-	names := ghsync.TokenVariables(id.bases, inJob(id.bases))
+	names := transport.TokenVariables(id.bases, inJob(id.bases))
 	for _, name := range names {
 		if a.tokens[name] != "" {
 			return a.tokens[name], name
 		}
 	}
-	for _, name := range ghsync.AllTokenVariables() {
+	for _, name := range transport.AllTokenVariables() {
 		if a.tokens[name] != "" && id.unfit == "" {
 			id.unfit = name
 		}
@@ -157,7 +158,7 @@ func (id identity) client(log *slog.Logger) (*ghsync.Client, error) {
 	if id.tokens == nil {
 		return nil, nil
 	}
-	return ghsync.New(ghsync.Options{
+	return ghsync.New(transport.Options{
 		APIURL: id.bases.API, GraphQLURL: id.bases.GraphQL, ServerURL: id.bases.Server, Token: id.tokens, Log: log, Pause: id.pause,
 	})
 }
@@ -187,13 +188,13 @@ func explainGitHub(err error, what, tokenFrom string) error {
 	}
 	detail, hint := githubWords(err, what, tokenFrom)
 	said := fmt.Errorf("%s; %s", detail, hint)
-	if errors.Is(err, ghsync.ErrPullRequest) || ghsync.IsNotFound(err) || isUnauthorized(err) {
+	if errors.Is(err, transport.ErrPullRequest) || transport.IsNotFound(err) || isUnauthorized(err) {
 		return usage(said)
 	}
 	return said
 }
 
-func isUnauthorized(err error) bool { return ghsync.HasCode(err, ghsync.CodeUnauthorized) }
+func isUnauthorized(err error) bool { return transport.HasCode(err, transport.CodeUnauthorized) }
 
 // refusedToken says what to do about a token that GitHub refused: where one is taken from
 // first, another one elsewhere would not help.
@@ -209,11 +210,11 @@ func refusedToken(from string) (hint string) {
 
 // githubWords splits an error of GitHub into what happened to what, and what to do.
 func githubWords(err error, what, tokenFrom string) (detail, hint string) {
-	var terminal *ghsync.Terminal
-	var later *ghsync.RetryAfter
-	var missing *ghsync.NotFound
+	var terminal *transport.Terminal
+	var later *transport.RetryAfter
+	var missing *transport.NotFound
 	switch {
-	case errors.Is(err, ghsync.ErrPullRequest):
+	case errors.Is(err, transport.ErrPullRequest):
 		return what + " is a pull request", "give the number of an issue"
 	case errors.As(err, &missing) && missing.Gone:
 		return what + " was deleted", "check the number"
@@ -254,7 +255,7 @@ func tryAgain(wait time.Duration) string {
 
 // lastWords is the innermost cause of an error, without what each layer put in front.
 func lastWords(err error) string {
-	var terminal *ghsync.Terminal
+	var terminal *transport.Terminal
 	if errors.As(err, &terminal) {
 		return terminal.Message
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -270,7 +271,7 @@ func TestTroubleOfGitHubIsNotThatOfTheNetwork(t *testing.T) {
 		{errors.New("status 502"), "try again in a few minutes"},
 		{&net.OpError{Op: "dial", Err: errors.New("connection refused")}, "is the network up"},
 	} {
-		if _, hint := githubWords(&ghsync.RetryAfter{Scope: "server", Err: c.cause}, "acme/widgets#1", ""); !strings.Contains(hint, c.want) {
+		if _, hint := githubWords(&transport.RetryAfter{Scope: "server", Err: c.cause}, "acme/widgets#1", ""); !strings.Contains(hint, c.want) {
 			t.Errorf("%v: %s", c.cause, hint)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -31,7 +32,7 @@ func checkApp(c config.App) error {
 // appTokens is the token source of the configured App for the repository of the
 // project. Its tokens are good for that repository alone. o is the host's options
 // without GitHub; its redactor learns the key now and each token before it is used.
-func appTokens(ctx context.Context, s *site, o host.Options) (ghsync.TokenSource, error) {
+func appTokens(ctx context.Context, s *site, o host.Options) (transport.TokenSource, error) {
 	bare, err := host.New(o)
 	if err != nil {
 		return nil, err
@@ -44,9 +45,9 @@ func appTokens(ctx context.Context, s *site, o host.Options) (ghsync.TokenSource
 		return nil, nil
 	}
 	settings := s.config.GitHub.App
-	source, err := ghsync.NewApp(ghsync.AppOptions{
+	source, err := transport.NewApp(transport.AppOptions{
 		APIURL: s.identity.bases.API, ServerURL: s.identity.bases.Server, ClientID: settings.ClientID, KeyFile: settings.KeyFile,
-		Installation: settings.InstallationID, Repo: project.Repo,
+		Installation: settings.InstallationID, Repo: project.Repo.String(),
 		Minted: func(token redact.Secret) {
 			if err := o.Redactor.AddSecret("github-token", token); err != nil {
 				o.Log.Warn("a token is not searched for in texts", "err", err)
@@ -66,7 +67,7 @@ func appTokens(ctx context.Context, s *site, o host.Options) (ghsync.TokenSource
 // mayPush reports whether the account may write to a repository. What an App may do is
 // told by its installation, not by the repository.
 func (s *site) mayPush(repo ghsync.Repository) bool {
-	if app, ok := s.identity.tokens.(*ghsync.App); ok {
+	if app, ok := s.identity.tokens.(*transport.App); ok {
 		return !slices.Contains(app.Missing(), "contents:write")
 	}
 	return repo.CanPush

@@ -16,7 +16,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/shield"
@@ -100,7 +100,7 @@ func (s *site) useGitHub(ctx context.Context, o *host.Options) (err error) {
 		return usage(fmt.Errorf("%w; see github.host, and GITHUB_API_URL, GITHUB_GRAPHQL_URL and GITHUB_SERVER_URL", err))
 	}
 	o.Token = s.identity.tokens
-	if o.Token.Mode() == ghsync.ModeApp {
+	if o.Token.Mode() == transport.ModeApp {
 		return nil // it tells of each token it makes
 	}
 	token, err := o.Token.Token(ctx)
@@ -276,7 +276,7 @@ func (a *app) detach(ctx context.Context, s *site, dir string, args ...string) e
 		}
 	}
 	token := ""
-	if s.identity.tokens != nil && s.identity.tokens.Mode() != ghsync.ModeApp {
+	if s.identity.tokens != nil && s.identity.tokens.Mode() != transport.ModeApp {
 		secret, err := s.identity.tokens.Token(ctx)
 		if err != nil {
 			return err

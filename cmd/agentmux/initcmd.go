@@ -18,6 +18,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/spf13/cobra"
@@ -349,7 +350,7 @@ func otherServer(origin, server string) string {
 func (a *app) makeLabel(ctx context.Context, project string, clone gitrepo.Clone, c *config.Config) {
 	name := c.Bot.Label
 	id, err := a.identity(c)
-	var other *ghsync.OtherServerError
+	var other *transport.OtherServerError
 	if errors.As(err, &other) {
 		a.tell("label", "not made: %v", err)
 		return
@@ -380,7 +381,7 @@ func (a *app) makeLabel(ctx context.Context, project string, clone gitrepo.Clone
 	case ctx.Err() != nil: // nothing is known
 	case err != nil:
 		detail, hint := githubWords(err, p.Repo.String(), id.from)
-		if terminal := new(ghsync.Terminal); errors.As(err, &terminal) && terminal.Status == http.StatusForbidden || ghsync.IsNotFound(err) {
+		if terminal := new(transport.Terminal); errors.As(err, &terminal) && terminal.Status == http.StatusForbidden || transport.IsNotFound(err) {
 			hint = fmt.Sprintf("somebody who may write can type: gh label create %s --color %s --repo %s", name, labelColor, p.Repo)
 		}
 		a.tell("label", "%s not made: %s", name, detail)

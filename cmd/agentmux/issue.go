@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -221,7 +222,7 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 	stop := a.waiting("GitHub about " + what)
 	record, err := s.host.GitHub.Record(ctx, repo, number)
 	stop()
-	if ghsync.IsNotFound(err) && repo == project.Repo {
+	if transport.IsNotFound(err) && repo == project.Repo {
 		if parent := a.forkedFrom(ctx, s, repo); parent != "" {
 			return nil, usage(fmt.Errorf("%s is not there; %s is a fork: agentmux issue %d --repo %s takes an issue of what it was forked from", what, repo, number, parent))
 		}

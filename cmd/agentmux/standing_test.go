@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // Nobody can write to an archived repository, so no agent starts for one; who keeps the
@@ -68,8 +68,8 @@ func (r *rig) useInstallation(permissions map[string]string) {
 	r.t.Helper()
 	app := r.github.AddApp(fakehub.AppSpec{Slug: "mux", Repos: []string{rigRepo}, Permissions: permissions})
 	r.write(r.dir+"/app.pem", string(app.Key))
-	source, err := ghsync.NewApp(ghsync.AppOptions{
-		APIURL: r.github.API(), ClientID: app.ClientID, KeyFile: r.dir + "/app.pem", Repo: ghsync.Repo{Owner: "acme", Name: "widgets"},
+	source, err := transport.NewApp(transport.AppOptions{
+		APIURL: r.github.API(), ClientID: app.ClientID, KeyFile: r.dir + "/app.pem", Repo: "acme/widgets",
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -24,10 +25,10 @@ func BenchmarkMirrorLatency(b *testing.B) {
 	for range 12 {
 		repo.AddIssue(fakehub.IssueSpec{Title: "Add retry", Author: botLogin})
 	}
-	client, err := ghsync.New(ghsync.Options{
+	client, err := ghsync.New(transport.Options{
 		APIURL: server.API(), GraphQLURL: server.GraphQL(), ServerURL: server.URL(),
-		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(server.Token(botLogin)), ghsync.Addresses{API: server.API(), GraphQL: server.GraphQL(), Server: server.URL()}),
-		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond, ContentPerMinute: 1e6, ContentPerHour: 1e6},
+		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(server.Token(botLogin)), transport.Addresses{API: server.API(), GraphQL: server.GraphQL(), Server: server.URL()}),
+		Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond, ContentPerMinute: 1e6, ContentPerHour: 1e6},
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
@@ -35,7 +36,7 @@ func (m *Mirror) closeAsked(ctx context.Context) (time.Duration, error) {
 		}
 		text := markdown.Valid(markdown.Redacted(m.o.Redactor, renderClosed(m.view, c, m.n)))
 		err := m.sink.EditComment(ctx, id, withMarker(text, marker))
-		if err != nil && !ghsync.IsNotFound(err) && !ghsync.HasCode(err, ghsync.CodeLocked) {
+		if err != nil && !transport.IsNotFound(err) && !transport.HasCode(err, transport.CodeLocked) {
 			return 0, err
 		}
 		if m.st.Closed == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
 )
@@ -132,7 +133,7 @@ func (m *Mirror) comments(ctx context.Context) (time.Duration, error) {
 			if m.lockedBy(p.on, err) {
 				return time.Millisecond, m.save() // the status may have to move first
 			}
-			if ghsync.HasCode(err, ghsync.CodeLocked) || ghsync.HasCode(err, ghsync.CodeValidation) || ghsync.HasCode(err, ghsync.CodeBodyTooLong) {
+			if transport.HasCode(err, transport.CodeLocked) || transport.HasCode(err, transport.CodeValidation) || transport.HasCode(err, transport.CodeBodyTooLong) {
 				m.o.Log.Error("comment refused", "session", m.view.session, "seq", p.seq, "err", m.o.Redactor.Redact(err.Error()))
 				m.queue = m.queue[1:] // the next one may be taken
 				continue
@@ -169,7 +170,7 @@ func (m *Mirror) lockedOn(on int) bool {
 // lockedBy notes that the issue or a pull request takes no comments, if that is what err
 // says and news. Nobody can be asked only where the issue is locked.
 func (m *Mirror) lockedBy(on int, err error) bool {
-	if !ghsync.HasCode(err, ghsync.CodeLocked) || m.lockedOn(on) {
+	if !transport.HasCode(err, transport.CodeLocked) || m.lockedOn(on) {
 		return false
 	}
 	m.o.Log.Info("comments are locked", "session", m.view.session, "issue", on)
@@ -218,11 +219,11 @@ func (m *Mirror) ensure(ctx context.Context, p post) (id int64, wait time.Durati
 // notCreated keeps the intent of what may have been applied and drops that of what was not.
 func (m *Mirror) notCreated(key string, err error) error {
 	var (
-		after    *ghsync.RetryAfter
-		terminal *ghsync.Terminal
-		missing  *ghsync.NotFound
-		unsent   *ghsync.Unsent
-		moved    *ghsync.Moved
+		after    *transport.RetryAfter
+		terminal *transport.Terminal
+		missing  *transport.NotFound
+		unsent   *transport.Unsent
+		moved    *transport.Moved
 	)
 	switch {
 	case errors.As(err, &after), errors.As(err, &terminal), errors.As(err, &missing), errors.As(err, &unsent), errors.As(err, &moved):
@@ -278,7 +279,7 @@ type own struct {
 func (m *Mirror) ours(ctx context.Context, on int, since time.Time) ([]own, error) {
 	if m.author == 0 {
 		me, err := m.o.Client.Viewer(ctx)
-		if _, again := ghsync.Later(err); err != nil && (again || m.st.AuthorID == 0) {
+		if _, again := transport.Later(err); err != nil && (again || m.st.AuthorID == 0) {
 			return nil, err
 		}
 		m.author = cmp.Or(me.ID, m.st.AuthorID)

@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // killer is a sink that stands for a kill at its n-th write, before or after it is applied.
@@ -319,7 +320,7 @@ type outage struct {
 	down atomic.Bool
 }
 
-var errDown = &ghsync.RetryAfter{Scope: "server", Err: errors.New("connection refused")}
+var errDown = &transport.RetryAfter{Scope: "server", Err: errors.New("connection refused")}
 
 func (o *outage) CreateComment(ctx context.Context, on int, body string) (id, author int64, err error) {
 	if o.down.Load() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -37,10 +38,10 @@ func world(t *testing.T, change ...func(*fakehub.Options)) *fakehub.Server {
 // clientOf is a client that does not wait between requests.
 func clientOf(t testing.TB, s *fakehub.Server, login string) *ghsync.Client {
 	t.Helper()
-	c, err := ghsync.New(ghsync.Options{
+	c, err := ghsync.New(transport.Options{
 		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond,
-		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(s.Token(login)), ghsync.Addresses{API: s.API(), GraphQL: s.GraphQL(), Server: s.URL()}),
-		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
+		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(s.Token(login)), transport.Addresses{API: s.API(), GraphQL: s.GraphQL(), Server: s.URL()}),
+		Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
 	})
 	if err != nil {
 		t.Fatal(err)

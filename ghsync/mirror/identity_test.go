@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -25,12 +26,12 @@ func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
 				clock = o.Now
 				o.Now = func() time.Time { return clock().Add(theirs) }
 			})
-			app := st.server.AddApp(fakehub.AppSpec{Slug: "amx", Permissions: ghsync.AppPermissions(), Repos: []string{widgets}})
+			app := st.server.AddApp(fakehub.AppSpec{Slug: "amx", Permissions: transport.AppPermissions(), Repos: []string{widgets}})
 			key := st.session.Path("app.pem")
 			writeFile(t, key, app.Key)
 			var tokens []redact.Secret
-			source, err := ghsync.NewApp(ghsync.AppOptions{
-				APIURL: st.server.API(), ClientID: app.ClientID, KeyFile: key, Repo: octoWidgets,
+			source, err := transport.NewApp(transport.AppOptions{
+				APIURL: st.server.API(), ClientID: app.ClientID, KeyFile: key, Repo: widgets,
 				Now: func() time.Time { return clock().Add(ours) }, Minted: func(s redact.Secret) {
 					st.server.Canary(s.Reveal())
 					tokens = append(tokens, s)
@@ -40,9 +41,9 @@ func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := st.options()
-			if o.Client, err = ghsync.New(ghsync.Options{
+			if o.Client, err = ghsync.New(transport.Options{
 				APIURL: st.server.API(), GraphQLURL: st.server.GraphQL(), ServerURL: st.server.URL(), Token: source, Pause: time.Millisecond,
-				Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
+				Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -264,7 +265,7 @@ func (m *Mirror) Finish(ctx context.Context) error {
 		if m.CaughtUp(m.view.seq) {
 			return m.save()
 		}
-		if !ghsync.Wait(ctx, next) { // ctx ended, or would before there is more to show
+		if !transport.Wait(ctx, next) { // ctx ended, or would before there is more to show
 			return errors.Join(cmp.Or(ctx.Err(), context.DeadlineExceeded), m.save())
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -242,10 +243,10 @@ func TestLockedIssueGetsLabelsAndThePullRequestTheComments(t *testing.T) {
 
 func tokenClient(t testing.TB, s *fakehub.Server, token string) *ghsync.Client {
 	t.Helper()
-	c, err := ghsync.New(ghsync.Options{
+	c, err := ghsync.New(transport.Options{
 		APIURL: s.API(), GraphQLURL: s.GraphQL(), ServerURL: s.URL(), Pause: time.Millisecond,
-		Token:  ghsync.StaticToken(ghsync.ModeToken, redact.NewSecret(token), ghsync.Addresses{API: s.API(), GraphQL: s.GraphQL(), Server: s.URL()}),
-		Limits: ghsync.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
+		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(token), transport.Addresses{API: s.API(), GraphQL: s.GraphQL(), Server: s.URL()}),
+		Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
 	})
 	if err != nil {
 		t.Fatal(err)

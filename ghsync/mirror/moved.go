@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // ErrIssueGone is why a mirror ends whose issue nobody can write to any more: it or its
@@ -35,7 +36,7 @@ func (m *Mirror) missing() bool { return m.st.Absent != nil && m.canLook() }
 // has another name is followed; what comes back then hides err, so that the same write is
 // made again there. The error is err itself if repository and issue are where they were.
 func (m *Mirror) relocate(ctx context.Context, err error) error {
-	if !ghsync.IsMoved(err) && !ghsync.IsNotFound(err) || !m.canLook() {
+	if !transport.IsMoved(err) && !transport.IsNotFound(err) || !m.canLook() {
 		return err
 	}
 	moved, lookErr := m.look(ctx)
@@ -43,7 +44,7 @@ func (m *Mirror) relocate(ctx context.Context, err error) error {
 	case lookErr != nil:
 		return lookErr
 	case moved:
-		return &ghsync.Unsent{Err: fmt.Errorf("the repository is %s now: %s", m.o.Repo, err.Error())}
+		return &transport.Unsent{Err: fmt.Errorf("the repository is %s now: %s", m.o.Repo, err.Error())}
 	}
 	return err
 }
@@ -51,7 +52,7 @@ func (m *Mirror) relocate(ctx context.Context, err error) error {
 // deleted returns nil if err says that a thing is not there while repository and issue are:
 // somebody deleted it.
 func (m *Mirror) deleted(ctx context.Context, err error) error {
-	if err = m.relocate(ctx, err); ghsync.IsNotFound(err) {
+	if err = m.relocate(ctx, err); transport.IsNotFound(err) {
 		return nil
 	}
 	return err
@@ -62,7 +63,7 @@ func (m *Mirror) deleted(ctx context.Context, err error) error {
 func (m *Mirror) look(ctx context.Context) (moved bool, err error) {
 	now, err := m.o.Client.RepositoryByID(ctx, m.o.RepoID)
 	switch {
-	case ghsync.IsNotFound(err):
+	case transport.IsNotFound(err):
 		return false, m.absent(fmt.Sprintf("repository %s, id %d: %s", m.o.Repo, m.o.RepoID, err))
 	case err != nil:
 		return false, fmt.Errorf("find the repository that was %s: %w", m.o.Repo, err)
@@ -73,7 +74,7 @@ func (m *Mirror) look(ctx context.Context) (moved bool, err error) {
 	}
 	issue, err := m.o.Client.Issue(ctx, now.Repo, m.o.Issue)
 	switch {
-	case ghsync.IsNotFound(err):
+	case transport.IsNotFound(err):
 		return false, m.absent(fmt.Sprintf("%s#%d: %s", now.Repo, m.o.Issue, err))
 	case err != nil:
 		return false, err
@@ -87,10 +88,10 @@ func (m *Mirror) look(ctx context.Context) (moved bool, err error) {
 // lookAgain is the second look for what was absent; nothing is written before it.
 func (m *Mirror) lookAgain(ctx context.Context) error {
 	if left := m.untilSecondLook(); left > 0 {
-		return &ghsync.RetryAfter{Wait: left, Scope: "absence", Err: errors.New("repository or issue were not found")}
+		return &transport.RetryAfter{Wait: left, Scope: "absence", Err: errors.New("repository or issue were not found")}
 	}
 	_, err := m.look(ctx)
-	if _, again := ghsync.Later(err); err != nil && !again {
+	if _, again := transport.Later(err); err != nil && !again {
 		m.st.Absent = nil // looking is refused: what the writes are told decides
 		return nil
 	}
@@ -118,7 +119,7 @@ func (m *Mirror) absent(what string) error {
 	if err := m.save(); err != nil {
 		return err
 	}
-	return &ghsync.RetryAfter{Wait: left, Scope: "absence", Err: errors.New(what)}
+	return &transport.RetryAfter{Wait: left, Scope: "absence", Err: errors.New(what)}
 }
 
 // gone ends the mirror. What it has not shown is not owed any more.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -72,7 +73,7 @@ func (m *Mirror) read() error {
 // neither the status nor the labels.
 func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 	if !m.view.live() || m.finishing {
-		ctx = ghsync.WithPriority(ctx, ghsync.PriorityFinishing)
+		ctx = transport.WithPriority(ctx, transport.PriorityFinishing)
 	}
 	if m.missing() {
 		if err := m.lookAgain(ctx); err != nil {
@@ -81,7 +82,7 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 	}
 	if m.rebuild && !m.off[stepMemory] {
 		err := m.relocate(ctx, m.findOurs(ctx))
-		if _, again := ghsync.Later(err); err != nil && !again {
+		if _, again := transport.Later(err); err != nil && !again {
 			m.turnOff(stepMemory, err)
 		} else if err != nil {
 			return 0, err
@@ -97,7 +98,7 @@ func (m *Mirror) write(ctx context.Context) (next time.Duration, err error) {
 		if final(err) || m.missing() {
 			return 0, err
 		}
-		if _, again := ghsync.Later(err); err != nil && !again {
+		if _, again := transport.Later(err); err != nil && !again {
 			m.turnOff(s.name, err)
 			continue
 		}
@@ -162,12 +163,12 @@ func (m *Mirror) after(next time.Duration, err error) time.Duration {
 	m.mu.Lock()
 	m.lastErr = err
 	m.mu.Unlock()
-	wait, _ := ghsync.Later(err)
+	wait, _ := transport.Later(err)
 	m.failures++
 	m.missed()
 	pause := m.o.Pace.Backoff * time.Duration(min(1<<min(m.failures-1, 10), maxBackoffs))
 	pause = max(pause, wait)
-	if errors.As(err, new(*ghsync.Unsent)) && m.failures == 1 {
+	if errors.As(err, new(*transport.Unsent)) && m.failures == 1 {
 		pause = 0
 	}
 	m.o.Log.Warn("mirror is behind", "session", m.view.session, "attempt", m.failures, "wait", pause.Round(time.Second).String(), "err", text)

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // What one host was refused is owed to the next, which shows it as if nothing had been.
@@ -104,7 +104,7 @@ func TestRetryAfterNamesWhatItWaitsFor(t *testing.T) {
 		"primary": "try again in 7s (primary limit)", "own": "try again in 7s (own limit)", "server": "try again in 7s: GitHub does not answer",
 		"token": "try again in 7s with a new token", "absence": "look again in 7s",
 	} {
-		if got := (&ghsync.RetryAfter{Wait: 7 * time.Second, Scope: scope}).Error(); got != want {
+		if got := (&transport.RetryAfter{Wait: 7 * time.Second, Scope: scope}).Error(); got != want {
 			t.Errorf("%s: %s", scope, got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -115,14 +116,14 @@ func (m *Mirror) status(ctx context.Context) (time.Duration, error) {
 	}
 	err := m.sink.EditComment(ctx, m.st.StatusCommentID, withMarker(text, m.statusMarker()))
 	switch {
-	case ghsync.IsNotFound(err):
+	case transport.IsNotFound(err):
 		if err := m.deleted(ctx, err); err != nil {
 			return 0, err
 		}
 		m.st.StatusCommentID = 0
 		m.st.Ambiguous++ // a server that lags may still have it
 		return time.Millisecond, m.save()
-	case ghsync.HasCode(err, ghsync.CodeLocked):
+	case transport.HasCode(err, transport.CodeLocked):
 		m.lockedBy(cmp.Or(m.st.StatusOn, m.o.Issue), err)
 		m.st.StatusCommentID = 0
 		return time.Millisecond, m.save()
@@ -229,7 +230,7 @@ func (m *Mirror) findTwins(ctx context.Context) error {
 	}
 	for _, on := range places {
 		found, err := m.ours(ctx, on, m.view.started.Add(-10*time.Minute))
-		if ghsync.IsNotFound(err) {
+		if transport.IsNotFound(err) {
 			if err := m.deleted(ctx, err); err != nil {
 				return err
 			}
@@ -269,10 +270,10 @@ func (m *Mirror) verdictOnCommit(ctx context.Context) (time.Duration, error) {
 		target = fmt.Sprintf("%s/%s/issues/%d#issuecomment-%d", m.o.Client.Server(), m.o.Repo, m.st.StatusOn, m.st.StatusCommentID)
 	}
 	if err := m.o.Client.CommitStatus(ctx, m.o.Repo, want.SHA, result, text, target); err != nil {
-		if _, again := ghsync.Later(err); again {
+		if _, again := transport.Later(err); again {
 			return 0, err
 		}
-		if ghsync.HasCode(err, ghsync.CodeNoCommit) && m.view.prNumber == 0 && m.view.ended.IsZero() {
+		if transport.HasCode(err, transport.CodeNoCommit) && m.view.prNumber == 0 && m.view.ended.IsZero() {
 			return 0, nil // of a fork: its commits are known here with the pull request
 		}
 		m.o.Log.Warn("no commit status", "session", m.view.session, "err", m.o.Redactor.Redact(err.Error()))

@@ -1,4 +1,4 @@
-package ghsync
+package transport
 
 import (
 	"bytes"
@@ -31,8 +31,8 @@ func (a answer) readable() bool {
 	return !strings.Contains(kind, "html") && (!strings.Contains(kind, "json") || json.Valid(a.body))
 }
 
-// errUnreadable is the cause of an error for an answer that cannot be used.
-var errUnreadable = errors.New("unreadable answer")
+// ErrUnreadable is the cause of an error for an answer that cannot be used.
+var ErrUnreadable = errors.New("unreadable answer")
 
 // blank reports whether a JSON body says nothing of what was read or made. An empty list
 // does, and so does a body that is left out.

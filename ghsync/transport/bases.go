@@ -1,4 +1,4 @@
-package ghsync
+package transport
 
 import (
 	"cmp"

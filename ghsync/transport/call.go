@@ -1,4 +1,4 @@
-package ghsync
+package transport
 
 import (
 	"context"
@@ -43,6 +43,14 @@ func WithPriority(ctx context.Context, p Priority) context.Context {
 // poll or an event named the thing less than a minute ago, and replicas may lag.
 func JustNamed(ctx context.Context) context.Context {
 	return context.WithValue(ctx, namedKey, true)
+}
+
+// Reading returns a context whose POST reads, as a GraphQL query does.
+func Reading(ctx context.Context) context.Context { return context.WithValue(ctx, kindKey, reading) }
+
+// Repeatable returns a context whose POST may be sent again: twice is once.
+func Repeatable(ctx context.Context) context.Context {
+	return context.WithValue(ctx, kindKey, idempotent)
 }
 
 // kind says how a request may be repeated.
@@ -122,8 +130,8 @@ func isContent(req *http.Request) bool {
 	return strings.Contains(path, "/pulls") || strings.Contains(path, "/issues")
 }
 
-// thing names what a path stands for, for a message about its absence.
-func thing(path string) string {
+// Thing names what a path stands for, for a message about its absence.
+func Thing(path string) string {
 	kinds := map[string]string{
 		"comments": "comment", "issues": "issue", "pulls": "pull request", "labels": "label",
 		"collaborators": "user", "users": "user", "user": "user", "installations": "installation",
@@ -146,7 +154,7 @@ func missing(place string) string {
 	parent, last := path.Split(strings.TrimSuffix(place, "/"))
 	switch last {
 	case "comments", "issues", "pulls", "labels", "collaborators":
-		return thing(parent)
+		return Thing(parent)
 	}
-	return thing(place)
+	return Thing(place)
 }

@@ -1,8 +1,9 @@
-package ghsync
+package transport
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,41 +13,41 @@ import (
 // graphqlResource is the name of the quota that GraphQL has of its own.
 const graphqlResource = "graphql"
 
-// graphqlError is one entry of a GraphQL answer's errors.
-type graphqlError struct {
+// GraphQLError is one entry of a GraphQL answer's errors.
+type GraphQLError struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
-// graphqlError is the error of an answer that decides, the zero value if there is none: one
+// firstError is the error of an answer that decides, the zero value if there is none: one
 // that passes with time, else the first. An answer without errors and data is one that no
 // server means.
-func (a answer) graphqlError() graphqlError {
+func (a answer) firstError() GraphQLError {
 	var body struct {
 		Data   json.RawMessage `json:"data"`
-		Errors []graphqlError  `json:"errors"`
+		Errors []GraphQLError  `json:"errors"`
 	}
 	err := json.Unmarshal(a.body, &body)
 	switch {
 	case err == nil && len(body.Errors) > 0:
-		if i := slices.IndexFunc(body.Errors, func(e graphqlError) bool { return e.limits() || e.passes() }); i >= 0 {
+		if i := slices.IndexFunc(body.Errors, func(e GraphQLError) bool { return e.limits() || e.passes() }); i >= 0 {
 			return body.Errors[i]
 		}
 		return body.Errors[0]
 	case err != nil, len(body.Data) == 0, bytes.Equal(body.Data, []byte("null")):
-		return graphqlError{Type: noAnswer, Message: errUnreadable.Error()}
+		return GraphQLError{Type: noAnswer, Message: ErrUnreadable.Error()}
 	}
-	return graphqlError{}
+	return GraphQLError{}
 }
 
 // noAnswer is the type of an error that stands for none of the server's.
 const noAnswer = "NO_ANSWER"
 
-func (e graphqlError) limits() bool { return e.Type == "RATE_LIMITED" }
+func (e GraphQLError) limits() bool { return e.Type == "RATE_LIMITED" }
 
 // passes reports whether the query failed for a reason that another try may not meet. Of a
 // query that took too long, or met a fault of its own, GitHub says no more than a sentence.
-func (e graphqlError) passes() bool {
+func (e GraphQLError) passes() bool {
 	text := strings.ToLower(strings.TrimSpace(e.Message))
 	return slices.Contains([]string{noAnswer, "SERVICE_UNAVAILABLE", "INTERNAL", "INTERNAL_ERROR", "INTERNAL_SERVER_ERROR"}, e.Type) ||
 		strings.HasPrefix(text, "something went wrong") ||
@@ -61,8 +62,8 @@ func graphqlLimit(resp *http.Response, now time.Time) limited {
 	return limited{scope: "primary", bare: true}
 }
 
-// graphqlFailure types the first error that is neither a limit nor passes.
-func graphqlFailure(errs []graphqlError) error {
+// GraphQLFailure types the first error that is neither a limit nor passes.
+func GraphQLFailure(errs []GraphQLError) error {
 	first := errs[0]
 	switch first.Type {
 	case "NOT_FOUND":
@@ -78,6 +79,9 @@ func graphqlFailure(errs []graphqlError) error {
 // the rest of the interface answers can tell.
 type foreign struct{ error }
 
+// IsForeign reports whether an error is such a refusal.
+func IsForeign(err error) bool { return errors.As(err, new(*foreign)) }
+
 func (e *foreign) Unwrap() error { return e.error }
 
 // isForeign reports whether the answer to a query may mean that there is no GraphQL. GitHub
@@ -91,7 +95,7 @@ func (a answer) isForeign(c call) bool {
 		return true
 	}
 	_, message := body["message"]
-	_, errors := body["errors"]
+	_, failures := body["errors"]
 	_, data := body["data"]
-	return !message && !errors && !data
+	return !message && !failures && !data
 }

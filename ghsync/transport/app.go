@@ -1,4 +1,4 @@
-package ghsync
+package transport
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -46,7 +47,7 @@ type AppOptions struct {
 	ServerURL string // where git asks for the token; empty: nowhere
 	ClientID  string
 	KeyFile   string // PEM, readable by its owner only
-	Repo      Repo   // the repository the tokens are for, as it is or was called
+	Repo      string // the repository the tokens are for, as owner/name, as it is or was called
 	RepoID    int64  // the same by its id; 0: by its name until a server has told the id
 	// Installation is the installation's id; 0: found by the repository.
 	Installation int64
@@ -223,11 +224,12 @@ func (a *App) mint(ctx context.Context) (redact.Secret, time.Duration, error) {
 		}
 	}
 	in := map[string]any{"permissions": want}
+	_, name, _ := strings.Cut(a.o.Repo, "/")
 	switch {
 	case a.o.RepoID != 0:
 		in["repository_ids"] = []int64{a.o.RepoID}
-	case a.o.Repo.Name != "":
-		in["repositories"] = []string{a.o.Repo.Name}
+	case name != "":
+		in["repositories"] = []string{name}
 	}
 	var out struct {
 		Token        string    `json:"token"`
@@ -252,7 +254,7 @@ func (a *App) mint(ctx context.Context) (redact.Secret, time.Duration, error) {
 func (a *App) installation(ctx context.Context) (int64, error) {
 	path := fmt.Sprintf("app/installations/%d", a.o.Installation)
 	if a.o.Installation == 0 {
-		path = a.o.Repo.path("/installation")
+		path = "repos/" + a.o.Repo + "/installation"
 	}
 	var out struct {
 		ID          int64             `json:"id"`
@@ -260,7 +262,7 @@ func (a *App) installation(ctx context.Context) (int64, error) {
 	}
 	err := a.call(ctx, http.MethodGet, path, nil, &out)
 	if IsNotFound(err) {
-		return 0, &Terminal{Status: http.StatusNotFound, Code: CodeForbidden, Message: "the App is not installed on " + a.o.Repo.String(),
+		return 0, &Terminal{Status: http.StatusNotFound, Code: CodeForbidden, Message: "the App is not installed on " + a.o.Repo,
 			Hint: "install it there, or set github.app.installation_id"}
 	}
 	if err != nil {
@@ -295,7 +297,7 @@ func (a *App) try(ctx context.Context, method, path string, in, out any) (again 
 	}
 	resp, err := a.http.Do(req)
 	if err != nil {
-		err = plain(err)
+		err = Plain(err)
 		return ctx.Err() == nil && !IsMoved(err), err
 	}
 	defer resp.Body.Close()
@@ -372,4 +374,11 @@ func (a *App) request(ctx context.Context, method, path string, in any) (*http.R
 		req.Header.Set("Content-Type", "application/json")
 	}
 	return req, nil
+}
+
+// Granted returns the permissions of the installation, after the first token.
+func (a *App) Granted() map[string]string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.granted)
 }

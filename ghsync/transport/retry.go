@@ -1,8 +1,7 @@
-package ghsync
+package transport
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -115,7 +114,7 @@ func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
 		a.err = fmt.Errorf("status %d", status)
 		return t.judgeFailure(c, req, a, pause)
 	case status < 300 && (!a.readable() || req.Method != http.MethodDelete && a.blank()):
-		a.err = errUnreadable
+		a.err = ErrUnreadable
 		return t.judgeFailure(c, req, a, pause)
 	case status < 300 && c.resource == graphqlResource:
 		return t.judgeGraphQL(c, req, a, pause)
@@ -148,7 +147,7 @@ func (t *retry) judgeLimit(c call, l limited, text string) step {
 // judgeGraphQL is for answers that have status 200 whatever became of the query. What
 // passes with time is repeated like any other read; ask types the rest.
 func (t *retry) judgeGraphQL(c call, req *http.Request, a answer, pause time.Duration) step {
-	first := a.graphqlError()
+	first := a.firstError()
 	switch {
 	case first.limits():
 		return t.judgeLimit(c, graphqlLimit(a.resp, time.Now()), first.Message)
@@ -199,20 +198,6 @@ func (t *retry) judgeRefusal(c call, resp *http.Response, m serverMessage, try i
 		}
 	}
 	return step{err: err}
-}
-
-// insist makes a creating call again as long as its fate is unclear. It is for what is the
-// same however often it is asked for; the transport, which does not know that, sends once.
-func (c *Client) insist(ctx context.Context, call func() error) error {
-	waits, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	for try := 1; ; try++ {
-		err := call()
-		unclear := errors.As(err, new(*Ambiguous)) || errors.As(err, new(*Unsent))
-		if !unclear || try == maxTries || !Wait(waits, backoff(cmp.Or(c.options.Pause, firstPause), try)) {
-			return err
-		}
-	}
 }
 
 // backoff doubles from first, with a fifth of spread either way.

@@ -1,0 +1,18 @@
+package transport
+
+import (
+	"net/http"
+	"net/url"
+)
+
+// Hooks for the tests of this package, which stand outside it.
+
+// Guarded is auth, etag and pin above next, for one origin.
+func Guarded(next http.RoundTripper, tokens TokenSource, base *url.URL) http.RoundTripper {
+	return &auth{next: newETag(&pin{next: next, origin: origin(base)}), tokens: tokens, origin: origin(base)}
+}
+
+// Open is auth alone above next.
+func Open(next http.RoundTripper, tokens TokenSource, base *url.URL) http.RoundTripper {
+	return &auth{next: next, tokens: tokens, origin: origin(base)}
+}
