@@ -41,7 +41,7 @@ var table = []row{
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{8, "bot/host", "orchestrator/decide orchestrator/engine orchestrator/session orchestrator workflows workflows/artifact bot/config internal/agent" +
 		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync ghsync/transport ghsync/markdown ghsync/mirror internal/redact" +
-		" internal/document internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
+		" internal/document internal/crash internal/shield internal/command"}, // hands on the Problems of providers; it parses nothing itself
 	{7, "ghsync/mirror", "orchestrator/decide ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
 	{7, "orchestrator/mcp", "orchestrator/tools"},
 	{6, "orchestrator/engine", "orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
@@ -57,8 +57,8 @@ var table = []row{
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
 	{2, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
 	{1, "workflows", "internal/document"},
-	{1, "internal/agent", "internal/document internal/durable internal/shield"},
-	{1, "internal/gitrepo", "internal/durable internal/crash"},
+	{1, "internal/agent", "internal/document internal/durable internal/shield internal/command"},
+	{1, "internal/gitrepo", "internal/durable internal/crash internal/command"},
 	{0, "internal/document", ""},
 	{0, "internal/durable", "internal/crash"},
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
@@ -66,9 +66,10 @@ var table = []row{
 	{0, "internal/shield", ""}, // below agent and host: both sides of what goes over a socket
 	{0, "internal/sanitize", ""},
 	{0, "cmd/internal/monitor/paint", ""}, // apart, so that it is initialised before bubbletea
-	{0, "tmux", "internal/crash"},
+	{0, "tmux", "internal/crash internal/command"},
 	{0, "orchestrator/watch", ""},
-	{-1, "internal/crash", ""}, // below all, because every package that changes something outside marks where a kill is tried
+	{-1, "internal/command", ""}, // below all that start programs, so that a sandbox can stand there
+	{-1, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
 	{0, "ghsync/fakehub", ""},
 	{10, "docs", ""}, // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
@@ -110,6 +111,14 @@ var owners = map[string]string{
 var programs = map[string][]string{
 	"tmux": {"tmux"},
 	"git":  {"internal/gitrepo", "ghsync/fakehub", "cmd/internal/demo"}, // the last two are another side's git
+}
+
+// starters are the packages that start programs themselves. Whoever waits for an answer goes
+// through internal/command; these hand over a terminal, leave a program behind or speak with
+// one that goes on, and the last ones are another side's.
+var starters = []string{
+	"internal/command", "cmd/agentmux", "orchestrator/mcp", "internal/agent", "internal/shield",
+	"cmd/internal/play", "cmd/internal/demo", "ghsync/fakehub", "internal/agent/modeltest",
 }
 
 // top is what may lie at the root besides names with a leading dot.
@@ -165,8 +174,9 @@ func TestLayoutSeesBreaks(t *testing.T) {
 		"module of tests":         {"ghsync/a.go", "import _ \"github.com/rogpeppe/go-internal/txtar\"\n", "only test files import github.com/rogpeppe/go-internal"},
 		"unknown module":          {"ghsync/a_test.go", "import _ \"example.com/x\"\n", "example.com/x has no owner"},
 		"top level":               {"notes.txt", "", "notes.txt does not belong at the top level"},
-		"a shell":                 {"tmux/a.go", "import \"os/exec\"\nvar _ = exec.Command(\"/bin/sh\", \"-c\")\n", "starts a shell"},
-		"tmux elsewhere":          {"bot/a.go", "import \"os/exec\"\nvar _ = exec.CommandContext(nil, \"tmux\")\n", "starts tmux"},
+		"a shell":                 {"cmd/agentmux/a.go", "import \"os/exec\"\nvar _ = exec.Command(\"/bin/sh\", \"-c\")\n", "starts a shell"},
+		"tmux elsewhere":          {"cmd/agentmux/a.go", "import \"os/exec\"\nvar _ = exec.CommandContext(nil, \"tmux\")\n", "starts tmux"},
+		"a program":               {"bot/a.go", "import \"os/exec\"\nvar _ = exec.Command(\"true\")\n", "starts programs itself"},
 		"git by argv":             {"bot/a.go", "import \"os/exec\"\nvar argv = []string{\"git\", \"log\"}\nvar _ = exec.Cmd{}\n", "starts git"},
 		"long file":               {"bot/a.go", long, "lines, at most"},
 		"long function":           {"bot/a.go", "func f() {" + strings.Repeat("\n", maxFuncLines) + "}\n", "f has"},
@@ -496,7 +506,9 @@ func (f *file) shape(root *ast.File) {
 	if n := f.set.File(root.Pos()).LineCount(); n > maxFileLines {
 		f.report(root, "%d lines, at most %d", n, maxFileLines)
 	}
-	starts := slices.ContainsFunc(root.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"os/exec"` })
+	starts := slices.ContainsFunc(root.Imports, func(s *ast.ImportSpec) bool {
+		return s.Path.Value == `"os/exec"` || s.Path.Value == strconv.Quote(module+"internal/command")
+	})
 	ast.Inspect(root, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
@@ -508,6 +520,9 @@ func (f *file) shape(root *ast.File) {
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && n.Sel.Name == "Sleep" {
 				f.report(n, "time.Sleep: wait with a timer in a select")
+			}
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "exec" && strings.HasPrefix(n.Sel.Name, "Command") && !slices.Contains(starters, f.pkg) {
+				f.report(n, "%s starts programs itself: internal/command does", f.pkg)
 			}
 		case *ast.CallExpr:
 			f.words(n)

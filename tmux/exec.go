@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/command"
 	"github.com/agentmux/agentmux/internal/crash"
 )
 
@@ -44,40 +45,34 @@ func (s *Server) run(ctx context.Context, stdin []byte, args ...string) (string,
 			return "", fmt.Errorf("tmux %s: %w", args[0], err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	argv := append(s.argv(), args...)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	// The first client starts the server, and panes inherit the server's environment.
-	cmd.Env = []string{serverPath, "LANG=C.UTF-8"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	// Its answer is read to the end. On a machine that is short of processors another
-	// child that has not become its program yet can hold the pipe open for seconds.
-	cmd.WaitDelay = s.timeout
+	stdout, stderr := &command.Output{Max: maxOutput}, &command.Output{Max: 4096}
+	cmd := command.Cmd{
+		Argv: append(s.argv(), args...), Limit: s.timeout, Stdout: stdout, Stderr: stderr,
+		// The first client starts the server, and panes inherit the server's environment.
+		Env: []string{serverPath, "LANG=C.UTF-8"},
+		// Its answer is read to the end. On a machine that is short of processors another
+		// child that has not become its program yet can hold the pipe open for seconds.
+		Drain: s.timeout,
+	}
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
-	stdout, stderr := &bounded{max: maxOutput}, &bounded{max: 4096}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	err := cmd.Run()
+	err := cmd.Run(ctx)
 	crash.Point("tmux", args[0])
-	if err != nil {
-		return "", s.explain(ctx, err, args[0], strings.TrimSpace(stderr.buf.String()))
+	switch {
+	case err == nil:
+	case errors.Is(ctx.Err(), context.Canceled):
+		return "", ctx.Err()
+	default:
+		return "", s.explain(err, args[0], strings.TrimSpace(stderr.String()))
 	}
-	return stdout.buf.String(), nil
+	return stdout.String(), nil
 }
 
 // explain turns a failed client into one of the errors callers branch on.
-func (s *Server) explain(ctx context.Context, err error, command, text string) error {
-	if cause := ctx.Err(); cause != nil {
-		if errors.Is(cause, context.DeadlineExceeded) {
-			return fmt.Errorf("tmux %s: %w", command, ErrNoAnswer)
-		}
-		return cause
-	}
-	if errors.Is(err, exec.ErrWaitDelay) {
-		return fmt.Errorf("tmux %s: %w", command, ErrNoAnswer)
+func (s *Server) explain(err error, verb, text string) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, exec.ErrWaitDelay) {
+		return fmt.Errorf("tmux %s: %w", verb, ErrNoAnswer)
 	}
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -85,12 +80,12 @@ func (s *Server) explain(ctx context.Context, err error, command, text string) e
 	}
 	// A server without sessions calls a missing pane a missing target.
 	if containsAny(text, "can't find pane", "no current target", "target pane has exited") {
-		return fmt.Errorf("tmux %s: %w", command, ErrNoPane)
+		return fmt.Errorf("tmux %s: %w", verb, ErrNoPane)
 	}
 	if !s.listening() {
-		return fmt.Errorf("tmux %s: %w", command, ErrNoServer)
+		return fmt.Errorf("tmux %s: %w", verb, ErrNoServer)
 	}
-	return &Error{Command: command, Text: text}
+	return &Error{Command: verb, Text: text}
 }
 
 func containsAny(text string, parts ...string) bool {
@@ -130,19 +125,6 @@ func poll(ctx context.Context, limit time.Duration, done func() (bool, error)) e
 		case <-tick.C:
 		}
 	}
-}
-
-// bounded keeps the first max bytes written to it.
-type bounded struct {
-	buf bytes.Buffer
-	max int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := b.max - b.buf.Len(); room > 0 {
-		b.buf.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
 }
 
 // quote makes one word of s for a command string that tmux or a shell parses.

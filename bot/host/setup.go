@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/internal/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -83,22 +82,16 @@ func (r *runner) setUp(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("set up workspace: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, setupTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, writer, writer
-	// A group of its own, so that what the command started ends with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	if cmd.Env, err = r.setupEnvironment(); err != nil {
+	env, err := r.setupEnvironment()
+	if err != nil {
 		return err
 	}
-	if cmd.Path, err = lookPath(argv[0], r.agentPath()); err != nil {
+	file, err := lookPath(argv[0], r.agentPath())
+	if err != nil {
 		return never(err)
 	}
-	cmd.Err = nil
-	if err := errors.Join(cmd.Run(), writer.Close()); err != nil {
+	cmd := command.Cmd{Argv: argv, File: file, Env: env, Dir: dir, Stdout: writer, Stderr: writer, Limit: setupTime, Drain: time.Second}
+	if err := errors.Join(cmd.Run(ctx), writer.Close()); err != nil {
 		return fmt.Errorf("set up workspace with %s (see %s): %w", argv[0], log, err)
 	}
 	return os.WriteFile(done, nil, 0o600)

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/command"
 )
 
 // Probe is what the installed program of a provider says of itself.
@@ -68,17 +68,13 @@ func (p Provider) missing(ctx context.Context, home, path, program string) ([]st
 
 // ask runs a program that is to answer at once.
 func ask(ctx context.Context, home, path, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = []string{"PATH=" + path, "HOME=" + home, "LANG=C.UTF-8", "TERM=dumb", "DISABLE_AUTOUPDATER=1"}
-	cmd.Dir = home
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	out, err := cmd.CombinedOutput()
+	out := &command.Output{Max: 1 << 20}
+	err := command.Cmd{
+		Argv: append([]string{program}, args...), Dir: home, Stdout: out, Stderr: out, Limit: 20 * time.Second, Drain: time.Second,
+		Env: []string{"PATH=" + path, "HOME=" + home, "LANG=C.UTF-8", "TERM=dumb", "DISABLE_AUTOUPDATER=1"},
+	}.Run(ctx)
 	if err != nil {
 		return "", fmt.Errorf("run %s %s: %w", program, strings.Join(args, " "), err)
 	}
-	return string(out[:min(len(out), 1<<20)]), nil
+	return out.String(), nil
 }

@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/command"
 	"github.com/agentmux/agentmux/internal/crash"
 )
 
@@ -158,58 +159,29 @@ func (c call) arguments() []string {
 // run starts git and returns what it wrote to stdout. A non-zero exit is *Error, and
 // the output is returned with it.
 func (c call) run(ctx context.Context) ([]byte, error) {
-	limit := c.limit
-	if limit == 0 {
-		limit = localLimit
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
 	if c.guard != nil {
 		if err := c.guard(); err != nil {
 			return nil, err
 		}
 	}
-	cmd := exec.CommandContext(ctx, "git", c.arguments()...)
-	cmd.Env = c.environment()
-	cmd.Dir = c.dir
-	if cmd.Dir == "" {
-		cmd.Dir = c.gitDir
+	stdout := &command.Output{Max: cmp.Or(c.maxOutput, maxOutput), Refuse: true}
+	stderr := &command.Output{Max: 64 << 10}
+	cmd := command.Cmd{
+		Argv: append([]string{"git"}, c.arguments()...), Env: c.environment(), Dir: cmp.Or(c.dir, c.gitDir), Stdin: c.in, Stdout: stdout, Stderr: stderr,
+		Limit: cmp.Or(c.limit, localLimit), Grace: killDelay, Drain: pipeDelay,
 	}
-	if c.stdin != nil {
+	if c.in == nil && c.stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.stdin)
 	}
-	if c.in != nil {
-		cmd.Stdin = c.in
-	}
-	stdout := &bounded{limit: c.maxOutput}
-	if stdout.limit == 0 {
-		stdout.limit = maxOutput
-	}
-	stderr := &bounded{limit: 64 << 10, drop: true}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if c.out != nil {
 		cmd.Stdout = c.out
 	}
-	// A group of its own: the helpers of git end with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var kill *time.Timer
-	cmd.Cancel = func() error {
-		kill = time.AfterFunc(killDelay, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
-	}
-	cmd.WaitDelay = pipeDelay
-	err := cmd.Run() // it has waited for Cancel
-	if kill != nil {
-		kill.Stop()
-	}
+	err := cmd.Run(ctx)
 	crash.Point("git", c.args[0])
-	if ctx.Err() != nil && cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	}
-	return stdout.data, c.failure(ctx, err, stdout, stderr)
+	return stdout.Bytes(), c.failure(err, stdout, stderr)
 }
 
-func (c call) failure(ctx context.Context, err error, stdout, stderr *bounded) error {
+func (c call) failure(err error, stdout, stderr *command.Output) error {
 	if err == nil {
 		return nil
 	}
@@ -219,12 +191,10 @@ func (c call) failure(ctx context.Context, err error, stdout, stderr *bounded) e
 	}
 	var exit *exec.ExitError
 	switch {
-	case stdout.full:
-		return fmt.Errorf("git %s: answer larger than %d bytes: %w", name, stdout.limit, ErrTooLarge)
-	case ctx.Err() != nil:
-		return fmt.Errorf("git %s: %w", name, context.Cause(ctx))
+	case stdout.Over():
+		return fmt.Errorf("git %s: answer larger than %d bytes: %w", name, stdout.Max, ErrTooLarge)
 	case errors.As(err, &exit):
-		return &Error{Command: name, Code: exit.ExitCode(), Stderr: string(stderr.data)}
+		return &Error{Command: name, Code: exit.ExitCode(), Stderr: stderr.String()}
 	}
 	return fmt.Errorf("git %s: %w", name, err)
 }
@@ -273,28 +243,6 @@ func exitCode(err error) int {
 func says(err error, words string) bool {
 	var e *Error
 	return errors.As(err, &e) && strings.Contains(e.Stderr, words)
-}
-
-// bounded keeps at most limit bytes. With drop it swallows the rest, else it fails.
-type bounded struct {
-	data  []byte
-	limit int64
-	drop  bool
-	full  bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	room := b.limit - int64(len(b.data))
-	if int64(len(p)) <= room {
-		b.data = append(b.data, p...)
-		return len(p), nil
-	}
-	b.data = append(b.data, p[:max(room, 0)]...)
-	if b.drop {
-		return len(p), nil
-	}
-	b.full = true
-	return 0, ErrTooLarge
 }
 
 // records splits NUL-terminated output.

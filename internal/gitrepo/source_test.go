@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestOnlyOneFunctionStartsGit reads the source of the whole module: exec.Command and
-// exec.CommandContext with "git" stand in one function. Packages that play the other side
+// TestOnlyOneFunctionStartsGit reads the source of the whole module: lists of words that
+// begin with "git", and exec.Command* with it, stand in one function. Packages that play the other side
 // for tests, such as a git server, are left out: ghsync/fakehub and those whose names end
 // in "test".
 func TestOnlyOneFunctionStartsGit(t *testing.T) {
@@ -46,10 +46,16 @@ func TestOnlyOneFunctionStartsGit(t *testing.T) {
 	}
 }
 
-// startsGit reports a call of exec.Command* with "git" among its literal arguments.
+// startsGit reports a list of strings that begins with "git", or a call of exec.Command* with
+// it among its literal arguments.
 func startsGit(fn *ast.FuncDecl) bool {
 	found := false
 	ast.Inspect(fn, func(n ast.Node) bool {
+		if list, ok := n.(*ast.CompositeLit); ok && len(list.Elts) > 0 {
+			_, array := list.Type.(*ast.ArrayType)
+			lit, word := list.Elts[0].(*ast.BasicLit)
+			found = found || array && word && lit.Value == `"git"`
+		}
 		c, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
