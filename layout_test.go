@@ -39,7 +39,7 @@ var table = []row{
 	{9, "cmd/internal/play", "orchestrator/mcp internal/document"}, // a playbook is a document, its calls go through the tool server
 	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},   // drives the built program from outside, against a GitHub in a process of its own
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
-	{8, "bot/host", "orchestrator/decide orchestrator/engine orchestrator/session orchestrator workflows workflows/artifact bot/config internal/agent" +
+	{8, "bot/host", "orchestrator/decide orchestrator/engine orchestrator/session orchestrator workflows workflows/artifact workflows/prompt bot/config internal/agent" +
 		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync ghsync/transport ghsync/markdown ghsync/mirror internal/redact" +
 		" internal/document internal/crash internal/shield internal/command"}, // hands on the Problems of providers; it parses nothing itself
 	{7, "ghsync/mirror", "orchestrator/decide ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
@@ -56,10 +56,11 @@ var table = []row{
 	{1, "ghsync/transport", "internal/redact"},                                                      // knows addresses and tokens, and nothing of issues
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
 	{2, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
-	{1, "workflows", "internal/document"},
+	{1, "workflows", "workflows/prompt internal/document"},                                          // a definition is checked with the prompts it names
+	{0, "workflows/prompt", "internal/document"},
 	{1, "internal/agent", "internal/document internal/durable internal/shield internal/command"},
 	{1, "internal/gitrepo", "internal/durable internal/crash internal/command"},
-	{0, "internal/document", ""},
+	{-1, "internal/document", ""}, // below the templates of prompts, whose problems it words
 	{0, "internal/durable", "internal/crash"},
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 // root is the repository.
@@ -109,7 +110,7 @@ func TestConfigurationPageHasEveryKey(t *testing.T) {
 
 func TestWorkflowPageHasEveryName(t *testing.T) {
 	text := documents(t)["docs/workflows.md"]
-	names := workflows.Placeholders()
+	names := prompt.Placeholders()
 	for _, kind := range []string{
 		workflows.KindAuthor, workflows.KindPlan, workflows.KindImplement, workflows.KindReview, workflows.KindFix, workflows.KindComplete,
 	} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 // maxPhases bounds the time that the checks take.
@@ -306,7 +307,7 @@ func (c *checker) reviewRole(place, role string, before []string) {
 }
 
 func (c *checker) prompt(place, name string) {
-	if slices.Contains(Templates(), name) {
+	if slices.Contains(prompt.Templates(), name) {
 		return
 	}
 	project, isProject := strings.CutPrefix(name, "project/")
@@ -317,10 +318,10 @@ func (c *checker) prompt(place, name string) {
 			c.template(name)
 			return
 		}
-		c.problem(place, "no file %s/%s.md", ProjectPrompts, document.Excerpt(name))
+		c.problem(place, "no file %s/%s.md", prompt.ProjectDir, document.Excerpt(name))
 	default:
 		near := ""
-		if n := document.Nearest(name, Templates()); n != "" {
+		if n := document.Nearest(name, prompt.Templates()); n != "" {
 			near = ", did you mean \"" + n + "\"?"
 		}
 		c.problem(place, "unknown prompt %q%s", document.Excerpt(name), near)
@@ -329,7 +330,7 @@ func (c *checker) prompt(place, name string) {
 
 // template checks a prompt of the project, once however many phases use it.
 func (c *checker) template(name string) {
-	for _, p := range templateProblems(c.known.Prompts, name, c.hasFile) {
+	for _, p := range prompt.Problems(c.known.Prompts, name, c.hasFile) {
 		if !slices.Contains(c.problems, p) && len(c.problems) < maxKept {
 			c.problems = append(c.problems, p)
 		}

@@ -124,3 +124,33 @@ func (p Phase) Target(outcome string, c Conditions) string {
 	}
 	return ""
 }
+
+// Paths maps the paths that the built-in templates name, which are those of the
+// shipped workflows, to where this workflow keeps the same things.
+func (d *Definition) Paths() map[string]string {
+	out := map[string]string{}
+	set := func(from, to string) {
+		if from != to {
+			out[from] = to
+		}
+	}
+	for _, p := range d.Phases {
+		switch p.Kind {
+		case KindPlan:
+			set("04_planning", p.Dir)
+		case KindImplement:
+			set("06_implementation", p.Dir)
+		case KindReview:
+			set("07_review", p.Dir)
+		case KindComplete:
+			set("08_completion", p.Dir)
+		}
+		switch p.Tool {
+		case ToolSubmitArchitecture:
+			set("02_architecting/architecture.md", p.Artifact)
+		case ToolSubmitDesign:
+			set("05_design/design.md", p.Artifact)
+		}
+	}
+	return out
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -56,9 +57,9 @@ func testShipped(t *testing.T) {
 			t.Errorf("%s is named %s", name, d.Name)
 		}
 		for _, p := range d.Phases {
-			for _, prompt := range []string{p.Prompt, p.ChangePrompt, p.ResolvePrompt, p.SummaryPrompt} {
-				if prompt != "" && !slices.Contains(workflows.Templates(), prompt) {
-					t.Errorf("%s: %s names the prompt %s", name, p.ID, prompt)
+			for _, name := range []string{p.Prompt, p.ChangePrompt, p.ResolvePrompt, p.SummaryPrompt} {
+				if name != "" && !slices.Contains(prompt.Templates(), name) {
+					t.Errorf("%s: %s names the prompt %s", d.Name, p.ID, name)
 				}
 			}
 		}
@@ -126,6 +127,32 @@ func project() fstest.MapFS {
 		".agentmux/workflows/feature.yaml":  {Data: []byte("version: 1\n")},
 		".agentmux/prompts/project/spec.md": {Data: []byte("Write the spec. [[placeholder:tool_line]]\n")},
 	}
+}
+
+func TestPathsOfAnotherWorkflow(t *testing.T) {
+	d, _, problems := workflows.Load("own", project())
+	if len(problems) > 0 {
+		t.Fatal(problems.Lines())
+	}
+	if paths := d.Paths(); paths["02_architecting/architecture.md"] != "02_spec/spec.md" {
+		t.Errorf("own renames %v", paths)
+	}
+	if paths := load(t, "feature").Paths(); len(paths) > 0 {
+		t.Errorf("feature renames %v", paths)
+	}
+}
+
+// Each role has its prompt, and each prompt of an agent its role.
+func TestEveryRoleHasAPrompt(t *testing.T) {
+	var roles []string
+	for _, name := range prompt.Templates() {
+		if role, ok := strings.CutPrefix(name, "agents/"); ok {
+			roles = append(roles, role)
+		}
+	}
+	want := workflows.Roles()
+	slices.Sort(want)
+	same(t, "roles", slices.Sorted(slices.Values(roles)), want)
 }
 
 func TestLoadFindsTheProjectsWorkflows(t *testing.T) {

@@ -10,16 +10,14 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 //go:embed shipped/*.yaml
 var shipped embed.FS
 
-// Places below a project directory.
-const (
-	ProjectWorkflows = ".agentmux/workflows"
-	ProjectPrompts   = ".agentmux/prompts"
-)
+// ProjectWorkflows is where a project keeps its own workflows.
+const ProjectWorkflows = ".agentmux/workflows"
 
 // Shipped lists the names of the built-in workflows.
 func Shipped() []string { return []string{"feature", "quick"} }
@@ -63,7 +61,7 @@ func Unused(project fs.FS) []string {
 func Load(name string, project fs.FS) (*Definition, []byte, document.Problems) {
 	d, data, problems := load(name, project)
 	if texts := prompts(project); texts != nil && len(data) > 0 {
-		problems = append(problems, instructionProblems(texts)...)
+		problems = append(problems, prompt.InstructionProblems(texts)...)
 	}
 	if problems.Err() != nil {
 		d = nil
@@ -137,7 +135,7 @@ func prompts(project fs.FS) fs.FS {
 	if project == nil {
 		return nil
 	}
-	sub, err := fs.Sub(project, ProjectPrompts)
+	sub, err := fs.Sub(project, prompt.ProjectDir)
 	if err != nil {
 		return nil
 	}

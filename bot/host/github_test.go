@@ -17,7 +17,7 @@ import (
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
-	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 const widgets = "acme/widgets"
@@ -409,7 +409,7 @@ func TestProtocolW5AManagedProjectTakesItsBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What lies about in the directory of a managed project is nobody's word.
-	lying := filepath.Join(project.Clone.Root, workflows.ProjectPrompts, "agents", "planner.md")
+	lying := filepath.Join(project.Clone.Root, prompt.ProjectDir, "agents", "planner.md")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(lying), 0o700), os.WriteFile(lying, []byte("Plan in prose.\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 // Preview is what a session would begin with. Paths are those it would have.
@@ -110,7 +110,7 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 		return nil, err
 	}
 	if spec.Files != nil {
-		if r.prompts, err = fs.Sub(spec.Files, workflows.ProjectPrompts); err != nil {
+		if r.prompts, err = fs.Sub(spec.Files, prompt.ProjectDir); err != nil {
 			return nil, err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 // ensurePrompt renders the prompt of a launch once and returns its hash. A prompt that
@@ -34,7 +35,7 @@ func (r *runner) ensurePrompt(ctx context.Context, a orchestrator.Args, s *orche
 	if err != nil {
 		return "", err
 	}
-	text, err := workflows.Render(workflows.Request{
+	text, err := prompt.Render(prompt.Request{
 		Template: a.Template, Interactive: s.Interactive, Values: values, Root: r.sess.Dir,
 		Paths: r.def.Paths(), Project: r.prompts,
 	})

@@ -18,7 +18,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/watch"
 	"github.com/agentmux/agentmux/tmux"
-	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 // lockTime is how long a starting host waits for the launcher to let go of the lock.
@@ -162,7 +162,7 @@ func (r *runner) projectPrompts(ctx context.Context, s *orchestrator.State) (fs.
 		if err := session.CheckLinks(r.sess.Project()); err != nil {
 			return nil, err
 		}
-		root, err := os.OpenRoot(filepath.Join(r.sess.Project(), workflows.ProjectPrompts))
+		root, err := os.OpenRoot(filepath.Join(r.sess.Project(), prompt.ProjectDir))
 		if err != nil {
 			return nil, nil // there are none
 		}
@@ -172,7 +172,7 @@ func (r *runner) projectPrompts(ctx context.Context, s *orchestrator.State) (fs.
 	if err != nil {
 		return nil, err
 	}
-	return fs.Sub(files, workflows.ProjectPrompts)
+	return fs.Sub(files, prompt.ProjectDir)
 }
 
 // isCommit tells a commit from the name of another source.

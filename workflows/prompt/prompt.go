@@ -1,4 +1,4 @@
-package workflows
+package prompt
 
 import (
 	"embed"
@@ -26,19 +26,29 @@ type Request struct {
 	// Root is the session directory that includes are read from.
 	Root string
 	// Paths renames what the built-in templates call by the names of the shipped
-	// workflows, see Definition.Paths.
+	// workflows, see Paths of its definition.
 	Paths map[string]string
 	// Project is the project's .agentmux/prompts, or nil.
 	Project fs.FS
 }
 
-// Templates lists the names of the built-in prompt templates.
+// ProjectDir is where a project keeps its own templates and texts.
+const ProjectDir = ".agentmux/prompts"
+
+// Templates lists the names of the built-in prompt templates: one for each role, then those
+// of a second task.
 func Templates() []string {
 	var names []string
-	for _, role := range Roles() {
-		names = append(names, "agents/"+role)
+	for _, dir := range []string{"agents", "commands"} {
+		files, err := fs.ReadDir(shippedPrompts, "prompts/"+dir)
+		if err != nil {
+			panic("prompt: the built-in templates are not there: " + err.Error())
+		}
+		for _, f := range files {
+			names = append(names, dir+"/"+strings.TrimSuffix(f.Name(), ".md"))
+		}
 	}
-	return append(names, "commands/change", "commands/fix", "commands/resolve", "commands/summary")
+	return names
 }
 
 // Placeholders lists the names that templates can refer to. session_dir, workspace,
@@ -76,9 +86,9 @@ func neededPlaceholders() []string { return []string{"session_dir", "workspace",
 // project, under that of the role.
 func Render(r Request) (string, error) { return render(shippedPrompts, r) }
 
-// CheckPrompt reports what is wrong with a template as far as that shows before a
+// Check reports what is wrong with a template as far as that shows before a
 // session runs: directives, fragments and placeholders that do not exist.
-func CheckPrompt(name string, project fs.FS) error {
+func Check(name string, project fs.FS) error {
 	for _, interactive := range []bool{true, false} {
 		p := &prompt{Request: Request{Template: name, Interactive: interactive, Project: project}, builtin: shippedPrompts}
 		p.expand()
@@ -214,36 +224,6 @@ func renamer(paths map[string]string) *strings.Replacer {
 		pairs = append(pairs, name, paths[name])
 	}
 	return strings.NewReplacer(pairs...)
-}
-
-// Paths maps the paths that the built-in templates name, which are those of the
-// shipped workflows, to where this workflow keeps the same things.
-func (d *Definition) Paths() map[string]string {
-	out := map[string]string{}
-	set := func(from, to string) {
-		if from != to {
-			out[from] = to
-		}
-	}
-	for _, p := range d.Phases {
-		switch p.Kind {
-		case KindPlan:
-			set("04_planning", p.Dir)
-		case KindImplement:
-			set("06_implementation", p.Dir)
-		case KindReview:
-			set("07_review", p.Dir)
-		case KindComplete:
-			set("08_completion", p.Dir)
-		}
-		switch p.Tool {
-		case ToolSubmitArchitecture:
-			set("02_architecting/architecture.md", p.Artifact)
-		case ToolSubmitDesign:
-			set("05_design/design.md", p.Artifact)
-		}
-	}
-	return out
 }
 
 func unknownPlaceholder(name string) error {

@@ -1,10 +1,10 @@
-package workflows_test
+package prompt_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 // testPromptContents checks that each prompt carries what its role works from, and says
@@ -37,14 +37,14 @@ func testPromptContents(t *testing.T) {
 		"agents/code-researcher":  {context, "03_research/code-token-use/request.md", "by its number", "`path:line`", "Ask nothing", "detail.md"},
 		"agents/web-researcher":   {context, "03_research/web-clock-skew/request.md", "by its number", "URL", "Ask nothing", "detail.md"},
 	}
-	if len(contents) != len(workflows.Templates()) {
-		t.Errorf("%d templates, %d are checked", len(workflows.Templates()), len(contents))
+	if len(contents) != len(prompt.Templates()) {
+		t.Errorf("%d templates, %d are checked", len(prompt.Templates()), len(contents))
 	}
 	for template, parts := range contents {
 		for _, interactive := range []bool{true, false} {
 			r := request(template, root)
 			r.Interactive = interactive
-			for _, name := range workflows.Placeholders() {
+			for _, name := range prompt.Placeholders() {
 				if r.Values[name] == "" {
 					r.Values[name] = "VALUE OF " + name
 				}

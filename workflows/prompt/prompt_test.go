@@ -1,7 +1,8 @@
-package workflows_test
+package prompt_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 // sessionDir makes the files of a session that the templates include.
@@ -49,7 +51,7 @@ func put(t testing.TB, dir, name, text string) {
 	}
 }
 
-func request(template, root string) workflows.Request {
+func request(template, root string) prompt.Request {
 	role, task := "coder", "2"
 	if name, ok := strings.CutPrefix(template, "agents/"); ok {
 		role = name
@@ -60,40 +62,50 @@ func request(template, root string) workflows.Request {
 	case workflows.RoleWebResearcher:
 		task = "clock-skew"
 	}
-	return workflows.Request{Template: template, Root: root, Values: map[string]string{
+	return prompt.Request{Template: template, Root: root, Values: map[string]string{
 		"session_dir": "/s", "workspace": "/w", "role": role, "task": task, "subplan": "2",
 		"tool_line": "`submit_x` or `agentmux submit x --session /s`", "diff_stat": " auth/token.go | 4 ++--",
 		"change_request": "Allow 60 s.", "conflict_paths": "- `web/a.css`",
 	}}
 }
 
-func mustRender(t *testing.T, r workflows.Request) string {
+func mustRender(t *testing.T, r prompt.Request) string {
 	t.Helper()
-	text, err := workflows.Render(r)
+	text, err := prompt.Render(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
 }
 
+var update = flag.Bool("update", false, "write the golden files")
+
 // testPrompts renders every template in both modes and compares all of it.
 func testPrompts(t *testing.T) {
 	root := sessionDir(t)
 	for _, mode := range []string{"interactive", "unattended"} {
 		var all bytes.Buffer
-		for _, template := range workflows.Templates() {
+		for _, template := range prompt.Templates() {
 			r := request(template, root)
 			r.Interactive = mode == "interactive"
 			fmt.Fprintf(&all, "-- %s --\n%s", template, mustRender(t, r))
 		}
-		golden(t, "testdata/prompts."+mode+".txtar", all.Bytes())
+		file := "testdata/prompts." + mode + ".txtar"
+		if *update {
+			if err := os.WriteFile(file, all.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want, err := os.ReadFile(file); err != nil || !bytes.Equal(all.Bytes(), want) {
+			t.Errorf("%s: %v: got\n%s", file, err, all.Bytes())
+		}
 	}
 }
 
 // testPromptParts checks what every prompt has to say.
 func testPromptParts(t *testing.T) {
 	root := sessionDir(t)
-	for _, template := range workflows.Templates() {
+	for _, template := range prompt.Templates() {
 		for _, interactive := range []bool{true, false} {
 			r := request(template, root)
 			r.Interactive = interactive
@@ -179,7 +191,7 @@ func testInsertedText(t *testing.T) {
 func renderProject(root, template string) (string, error) {
 	r := request("project/x", root)
 	r.Project = fstest.MapFS{"project/x.md": {Data: []byte(template)}}
-	return workflows.Render(r)
+	return prompt.Render(r)
 }
 
 // testConfinement checks that includes stay below the session directory.
@@ -234,7 +246,7 @@ func testConfinement(t *testing.T) {
 	}
 	r := request("agents/coder", root)
 	r.Values["subplan"] = "../../x"
-	if _, err := workflows.Render(r); err == nil || !strings.Contains(err.Error(), `<subplan> is "../../x", which cannot stand in a path`) {
+	if _, err := prompt.Render(r); err == nil || !strings.Contains(err.Error(), `<subplan> is "../../x", which cannot stand in a path`) {
 		t.Errorf("subplan with a path: %v", err)
 	}
 }
@@ -245,12 +257,12 @@ func testFragments(t *testing.T) {
 		chain[fmt.Sprintf("prompts/shared/f%d.md", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "%d[[shared:f%d]]", i, i+1)}
 	}
 	chain["prompts/shared/f8.md"] = &fstest.MapFile{Data: []byte("8")}
-	if text, err := workflows.RenderFrom(chain, request("agents/coder", "")); err != nil || text != "12345678\n" {
+	if text, err := prompt.RenderFrom(chain, request("agents/coder", "")); err != nil || text != "12345678\n" {
 		t.Errorf("eight levels: %q, %v", text, err)
 	}
 	chain["prompts/shared/f8.md"] = &fstest.MapFile{Data: []byte("[[shared:f9]]")}
 	chain["prompts/shared/f9.md"] = &fstest.MapFile{Data: []byte("9")}
-	_, err := workflows.RenderFrom(chain, request("agents/coder", ""))
+	_, err := prompt.RenderFrom(chain, request("agents/coder", ""))
 	wantError(t, err, "fragments nested deeper than 8: f1 -> f2 -> f3 -> f4 -> f5 -> f6 -> f7 -> f8 -> f9")
 	cycle := fstest.MapFS{
 		"prompts/agents/coder.md":           {Data: []byte("[[shared:a]]")},
@@ -262,20 +274,20 @@ func testFragments(t *testing.T) {
 		"prompts/agents/designer.md":        {Data: []byte("[[shared:../agents/planner]]")},
 		"prompts/agents/product-manager.md": {Data: []byte("[[shared:]] [[other:x]] [[ x ]] [[include:a\nb]] [[]]")},
 	}
-	_, err = workflows.RenderFrom(cycle, request("agents/coder", ""))
+	_, err = prompt.RenderFrom(cycle, request("agents/coder", ""))
 	wantError(t, err, "fragments include each other: a -> b -> a")
 	interactive := request("agents/coder", "")
 	interactive.Interactive = true
-	if text, err := workflows.RenderFrom(cycle, interactive); err != nil || text != "fine\n" {
+	if text, err := prompt.RenderFrom(cycle, interactive); err != nil || text != "fine\n" {
 		t.Errorf("the other mode: %q, %v", text, err)
 	}
-	if text, err := workflows.RenderFrom(cycle, request("agents/planner", "")); err != nil || text != "xx\n" {
+	if text, err := prompt.RenderFrom(cycle, request("agents/planner", "")); err != nil || text != "xx\n" {
 		t.Errorf("the same fragment twice: %q, %v", text, err)
 	}
-	_, err = workflows.RenderFrom(cycle, request("agents/designer", ""))
+	_, err = prompt.RenderFrom(cycle, request("agents/designer", ""))
 	wantError(t, err, `read fragment "../agents/planner"`)
 	want := "[[shared:]] [[other:x]] [[ x ]] [[include:a\nb]] [[]]\n"
-	if text, err := workflows.RenderFrom(cycle, request("agents/product-manager", "")); err != nil || text != want {
+	if text, err := prompt.RenderFrom(cycle, request("agents/product-manager", "")); err != nil || text != want {
 		t.Errorf("plain brackets: %q, %v", text, err)
 	}
 }
@@ -296,11 +308,11 @@ func TestRenderReportsEveryProblem(t *testing.T) {
 	}
 	r := request("agents/coder", sessionDir(t))
 	r.Values["tool_line"] = " "
-	_, err = workflows.Render(r)
+	_, err = prompt.Render(r)
 	wantError(t, err, `placeholder "tool_line" has no value`)
-	_, err = workflows.Render(workflows.Request{Template: "agents/nobody"})
+	_, err = prompt.Render(prompt.Request{Template: "agents/nobody"})
 	wantError(t, err, "render agents/nobody: read template")
-	_, err = workflows.Render(workflows.Request{Template: "project/x"})
+	_, err = prompt.Render(prompt.Request{Template: "project/x"})
 	wantError(t, err, "render project/x: read template")
 }
 
@@ -343,25 +355,18 @@ func TestProjectInstructionsAreAppended(t *testing.T) {
 		t.Errorf("without instructions: %q", text)
 	}
 	r.Project.(fstest.MapFS)["agents/coder.md"] = &fstest.MapFile{Data: []byte("\xe9")}
-	_, err := workflows.Render(r)
+	_, err := prompt.Render(r)
 	wantError(t, err, "read project instructions: not valid UTF-8")
 }
 
 func TestPathsOfAnotherWorkflow(t *testing.T) {
-	d, _, problems := workflows.Load("own", project())
-	if len(problems) > 0 {
-		t.Fatal(problems.Lines())
-	}
 	root := sessionDir(t)
 	put(t, root, "02_spec/spec.md", "The spec.\n")
 	r := request("agents/planner", root)
-	r.Paths = d.Paths()
+	r.Paths = map[string]string{"02_architecting/architecture.md": "02_spec/spec.md"}
 	text := mustRender(t, r)
 	if !strings.Contains(text, "<file path=\"02_spec/spec.md\">\nThe spec.\n</file>") || strings.Contains(text, "02_architecting") {
 		t.Errorf("the spec is not in the prompt:\n%s", text)
-	}
-	if paths := load(t, "feature").Paths(); len(paths) > 0 {
-		t.Errorf("feature renames %v", paths)
 	}
 }
 
@@ -370,13 +375,13 @@ func TestCheckPrompt(t *testing.T) {
 		"project/good.md": {Data: []byte("[[shared:rules]] [[include:later.md]]")},
 		"project/bad.md":  {Data: []byte("[[shared:rulez]]")},
 	}
-	if err := workflows.CheckPrompt("project/good", p); err != nil {
+	if err := prompt.Check("project/good", p); err != nil {
 		t.Error(err)
 	}
-	wantError(t, workflows.CheckPrompt("project/bad", p), `read fragment "rulez"`)
-	wantError(t, workflows.CheckPrompt("project/absent", p), fs.ErrNotExist.Error())
-	for _, name := range workflows.Templates() {
-		if err := workflows.CheckPrompt(name, nil); err != nil {
+	wantError(t, prompt.Check("project/bad", p), `read fragment "rulez"`)
+	wantError(t, prompt.Check("project/absent", p), fs.ErrNotExist.Error())
+	for _, name := range prompt.Templates() {
+		if err := prompt.Check(name, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -398,7 +403,7 @@ func FuzzTemplate(f *testing.F) {
 		r := request("project/x", root)
 		r.Values["answers"] = "[[include:secret]]"
 		r.Project = fstest.MapFS{"project/x.md": {Data: []byte(template)}}
-		text, err := workflows.Render(r)
+		text, err := prompt.Render(r)
 		if (err != nil) != (text == "") {
 			t.Fatalf("text %q, error %v", text, err)
 		}

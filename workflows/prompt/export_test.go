@@ -1,4 +1,4 @@
-package workflows
+package prompt
 
 // RenderFrom renders with other built-in templates and fragments.
 var RenderFrom = render

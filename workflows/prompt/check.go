@@ -1,4 +1,4 @@
-package workflows
+package prompt
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 	"github.com/agentmux/agentmux/internal/document"
 )
 
-// templateProblems reports what would keep a template of the project from being rendered,
+// Problems reports what would keep a template of the project from being rendered,
 // in any phase and mode, each with its line: directives that mean nothing, fragments that
 // do not exist, and files that no session has.
-func templateProblems(prompts fs.FS, name string, known func(file string) bool) document.Problems {
-	file := path.Join(ProjectPrompts, name+".md")
+func Problems(prompts fs.FS, name string, known func(file string) bool) document.Problems {
+	file := path.Join(ProjectDir, name+".md")
 	text, err := readText(prompts, name+".md")
 	if err != nil {
 		return document.Problems{unreadable(file, err)}
@@ -70,9 +70,9 @@ func unreadable(file string, err error) document.Problem {
 	return document.Problem{File: file, Text: "cannot be read: " + err.Error()}
 }
 
-// instructionProblems reports texts of the project for built-in prompts that cannot be
+// InstructionProblems reports texts of the project for built-in prompts that cannot be
 // inserted, and warns of files that no prompt takes.
-func instructionProblems(prompts fs.FS) document.Problems {
+func InstructionProblems(prompts fs.FS) document.Problems {
 	var problems document.Problems
 	for _, dir := range []string{"agents", "commands"} {
 		files, err := fs.ReadDir(prompts, dir)
@@ -90,43 +90,13 @@ func instructionProblems(prompts fs.FS) document.Problems {
 				if near := document.Nearest(name, Templates()); near != "" {
 					text += fmt.Sprintf(", did you mean %q?", near+".md")
 				}
-				problems = append(problems, document.Problem{File: path.Join(ProjectPrompts, file), Text: text, Warning: true})
+				problems = append(problems, document.Problem{File: path.Join(ProjectDir, file), Text: text, Warning: true})
 				continue
 			}
 			if _, err := readText(prompts, file); err != nil {
-				problems = append(problems, unreadable(path.Join(ProjectPrompts, file), err))
+				problems = append(problems, unreadable(path.Join(ProjectDir, file), err))
 			}
 		}
 	}
 	return problems
-}
-
-// sessionFiles are the names of files that hosts and agents of shipped workflows write, in
-// the session directory and in those of its phases.
-var (
-	rootFiles  = []string{"context.md", "requirements.md", "definition.yaml", "issue_snapshot.json", "state.json", "events.jsonl"}
-	phaseFiles = []string{
-		"*_prompt.md", "*_prompt_*.md", "plan.yaml", "plan.md", "plan_*.md", "tasks_*.md", "execution_plan.yaml",
-		"conflict_*.diff", "review*.yaml", "review*.md", "fix_request.md", "summary.md", "detail.md", "request.md", "pr_body.md", "approval.json", "changes.md",
-	}
-)
-
-// hasFile reports whether a session of a workflow may have a file.
-func (c *checker) hasFile(file string) bool {
-	dir, name := path.Split(file)
-	if dir == "" {
-		return slices.Contains(rootFiles, name)
-	}
-	top, _, _ := strings.Cut(dir, "/")
-	// The names of the shipped workflows mean this workflow's own, see Definition.Paths.
-	known := slices.Contains([]string{"03_research", "04_planning", "06_implementation", "07_review", "08_completion"}, top)
-	for _, p := range c.raw.Phases {
-		switch {
-		case p.Artifact == file, p.Tool == ToolSubmitArchitecture && file == "02_architecting/architecture.md",
-			p.Tool == ToolSubmitDesign && file == "05_design/design.md":
-			return true
-		}
-		known = known || p.Dir == top
-	}
-	return known && slices.ContainsFunc(phaseFiles, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok })
 }
