@@ -36,13 +36,19 @@ func (r *rig) background(spec host.RunSpec) (stop func(cause error) (*orchestrat
 		s   *orchestrator.State
 		err error
 	}
-	done := make(chan end, 1)
+	done, ended := make(chan end, 1), make(chan struct{})
 	go func() {
+		defer close(ended)
 		s, err := r.host.Run(ctx, spec)
 		done <- end{s, err}
 	}()
 	r.t.Cleanup(func() {
 		cancel(nil)
+		select {
+		case <-ended: // it logs to the test, and writes where the test's directories are removed
+		case <-time.After(60 * time.Second):
+			r.t.Error("the run does not end with its test")
+		}
 		if r.t.Failed() {
 			r.records(spec.Dir)
 		}
