@@ -47,7 +47,7 @@ func TestCommandsInDocumentsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prompts, err := filepath.Glob(filepath.Join("..", "..", "workflows", "prompts", "*", "*.md"))
+	prompts, err := filepath.Glob(filepath.Join("..", "..", "workflows", "prompt", "prompts", "*", "*.md"))
 	if err != nil || len(prompts) == 0 {
 		t.Fatalf("prompts: %v, %v", prompts, err)
 	}
