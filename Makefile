@@ -11,10 +11,11 @@ BESIDE ?= 12
 SCALE ?= 100
 FLEET ?= 50
 FULL ?=
+MUTANTS ?=
 
 STAMP = -ldflags "-X main.commit=$$(git rev-parse HEAD 2>/dev/null)"
 
-.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-power test-soak test-faults test-scale test-agents test-contract show-comments test-mutants protocol-table clean
+.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-power test-soak test-faults test-scale test-agents test-contract show-comments test-mutants nightly protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -67,8 +68,15 @@ test-contract: ## what we say to GitHub held against its own descriptions (needs
 show-comments: ## write bin/comments.html: what the program writes on GitHub, about as it looks there
 	@AGENTMUX_COMMENTS=$(CURDIR)/bin/comments.html go test -count=1 -run=TestGitHub47Rendered ./ghsync/mirror
 
-test-mutants: ## each gate taken out of a copy: a test must fail
-	@.ci/setup && .ci/mutants/run
+test-mutants: ## each gate taken out of a copy: a test must fail; with MUTANTS=touched those of the last change and a third of the others
+	@.ci/setup && .ci/mutants/run $(MUTANTS)
+
+nightly: ## the long form of each suite, one after the other: hours
+	$(MAKE) test-mutants
+	$(MAKE) fuzz FUZZTIME=5m FUZZREST=1m
+	$(MAKE) test-agents FULL=1
+	$(MAKE) test-crash test-power test-soak test-faults test-scale
+	$(MAKE) bench FLEET=200
 
 protocol-table: ## write the pages of docs that say which tests hold which case
 	@go test -count=1 -run='Test(Protocol|GitHub|Security)Table' ./docs -update
