@@ -71,17 +71,27 @@ type Role struct {
 
 // GitHub says where the repository is and how its pull requests are made.
 type GitHub struct {
-	Host           string   `doc:"host"`
-	BaseBranch     string   `doc:"base_branch"` // empty = the repository's default
-	BranchPrefix   string   `doc:"branch_prefix"`
-	Auth           string   `doc:"auth"` // auto, app, token, gh, actions
-	App            App      `doc:"app"`
-	Push           bool     `doc:"push"`
-	Ready          string   `doc:"ready"`    // never, on_pass
-	Mirror         string   `doc:"mirror"`   // auto, on, off
-	Comments       string   `doc:"comments"` // timeline, every, quiet
-	LinkHosts      []string `doc:"link_hosts"`
-	ProtectedPaths []string `doc:"protected_paths"`
+	Host           string        `doc:"host"`
+	BaseBranch     string        `doc:"base_branch"` // empty = the repository's default
+	BranchPrefix   string        `doc:"branch_prefix"`
+	Auth           string        `doc:"auth"` // auto, app, token, gh, actions
+	App            App           `doc:"app"`
+	Push           bool          `doc:"push"`
+	Ready          string        `doc:"ready"`    // never, on_pass
+	Mirror         string        `doc:"mirror"`   // auto, on, off
+	Comments       string        `doc:"comments"` // timeline, every, quiet
+	LinkHosts      []string      `doc:"link_hosts"`
+	ProtectedPaths []string      `doc:"protected_paths"`
+	WriteInterval  time.Duration `doc:"write_interval"` // 0 = none
+}
+
+// WriteEvery is the write interval as the limits of the transport and the paces of the
+// mirror take it: none is below zero there.
+func (g *GitHub) WriteEvery() time.Duration {
+	if g.WriteInterval == 0 {
+		return -1
+	}
+	return g.WriteInterval
 }
 
 // App is the identity of a GitHub App.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ type identity struct {
 	from   string        // where the token is from, for doctor
 	unfit  string        // a variable with a token that is for another server
 	pause  time.Duration // before a request is repeated; 0: the usual
+	writes time.Duration // from one write to the next, as in transport.Limits
 }
 
 // settle names the server that the person means: by a configuration of their own, else by the
@@ -74,7 +76,7 @@ func inJob(at transport.Addresses) bool {
 // variable's, else gh's.
 func (a *app) identity(c *config.Config) (identity, error) {
 	bases, err := settle(c)
-	id := identity{bases: bases}
+	id := identity{bases: bases, writes: c.GitHub.WriteEvery()}
 	if err != nil {
 		return id, err
 	}
@@ -91,10 +93,7 @@ func (a *app) identity(c *config.Config) (identity, error) {
 
 // token finds the token for the server of id.
 func (a *app) token(c *config.Config, id *identity) (mode transport.Mode, token, from string) {
-	mode = map[string]transport.Mode{"gh": transport.ModeGH, "actions": transport.ModeActions}[c.GitHub.Auth]
-	if mode == "" {
-		mode = transport.ModeToken
-	}
+	mode = cmp.Or(map[string]transport.Mode{"gh": transport.ModeGH, "actions": transport.ModeActions}[c.GitHub.Auth], transport.ModeToken)
 	if a.handed != nil {
 		if a.handed.API != id.bases.API || a.handed.Server != id.bases.Server {
 			id.unfit = a.handed.From
@@ -159,7 +158,8 @@ func (id identity) client(log *slog.Logger) (*ghsync.Client, error) {
 		return nil, nil
 	}
 	return ghsync.New(transport.Options{
-		APIURL: id.bases.API, GraphQLURL: id.bases.GraphQL, ServerURL: id.bases.Server, Token: id.tokens, Log: log, Pause: id.pause,
+		APIURL: id.bases.API, GraphQLURL: id.bases.GraphQL, ServerURL: id.bases.Server, Token: id.tokens, Log: log,
+		Pause: id.pause, Limits: transport.Limits{WriteEvery: id.writes},
 	})
 }
 

@@ -70,9 +70,10 @@ type Options struct {
 
 // Pace is how the mirror spreads its requests. The zero value of a field means its default.
 type Pace struct {
-	Debounce time.Duration // 2 s from a change to the status that shows it
-	Between  time.Duration // 8 s between two edits of the status
-	Busy     time.Duration // 30 s between two after ten within ten minutes
+	Write    time.Duration // 1 s, the interval between writes; below zero: none
+	Debounce time.Duration // 2 intervals from a change to the status that shows it
+	Between  time.Duration // 8 intervals between two edits of the status
+	Busy     time.Duration // 30 intervals between two after ten within ten minutes
 	Look     time.Duration // 10 s from an unclear creation to the first look for it
 	Again    time.Duration // 20 s from there to the second
 	Labels   time.Duration // 5 min between two looks at the labels
@@ -82,9 +83,10 @@ type Pace struct {
 }
 
 func (p Pace) withDefaults() Pace {
-	p.Debounce = cmp.Or(p.Debounce, 2*time.Second)
-	p.Between = cmp.Or(p.Between, 8*time.Second)
-	p.Busy = cmp.Or(p.Busy, 30*time.Second)
+	p.Write = cmp.Or(p.Write, time.Second)
+	p.Debounce = cmp.Or(p.Debounce, 2*p.Write)
+	p.Between = cmp.Or(p.Between, 8*p.Write)
+	p.Busy = cmp.Or(p.Busy, 30*p.Write)
 	p.Look = cmp.Or(p.Look, 10*time.Second)
 	p.Again = cmp.Or(p.Again, 20*time.Second)
 	p.Labels = cmp.Or(p.Labels, 5*time.Minute)

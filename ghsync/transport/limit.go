@@ -14,7 +14,7 @@ import (
 // value of a field means its default.
 type Limits struct {
 	ReadsPerSecond   float64       // 5
-	WriteEvery       time.Duration // 1 s; GitHub asks for a second between writes
+	WriteEvery       time.Duration // 1 s, as GitHub asks for; below zero: no pause between writes
 	ContentPerMinute int           // 60 of GitHub's 80
 	ContentPerHour   int           // 400 of GitHub's 500
 	PointsPerMinute  int           // 1,000 of GitHub's 2,000 GraphQL points
