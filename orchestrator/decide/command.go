@@ -35,7 +35,7 @@ func (r *reducer) commandLine() {
 		return
 	}
 	if l.Tool != commandTool {
-		r.event(orchestrator.EvInputUnknown, map[string]any{"tool": l.Tool})
+		r.event(orchestrator.InputUnknownRecord{Tool: l.Tool})
 		return
 	}
 	p, err := l.Decode()
@@ -66,20 +66,20 @@ const commandTool = "command"
 // command applies one command and records the decision. The record of what was
 // applied comes first, so that readers see the cause before its consequences.
 func (r *reducer) command(p orchestrator.Payload) {
-	data := map[string]any{"name": p.Name, "actor": p.Actor, "source": p.Source, "source_id": p.SourceID, "reason": ""}
+	said := orchestrator.CommandRecord{Name: p.Name, Actor: p.Actor, Source: p.Source, SourceID: p.SourceID}
 	handle, ok := commands[p.Name]
 	if !ok {
-		data["reason"] = "unknown command"
-		r.event(orchestrator.EvCommandRefused, data)
+		said.Reason = "unknown command"
+		r.event(orchestrator.CommandRefusedRecord(said))
 		return
 	}
 	at, phase, visit := len(r.evs), r.s.Phase, r.s.Visit
 	if reason := handle(r, p); reason != "" {
-		data["reason"] = reason
-		r.event(orchestrator.EvCommandRefused, data)
+		said.Reason = reason
+		r.event(orchestrator.CommandRefusedRecord(said))
 		return
 	}
-	r.event(orchestrator.EvCommandApplied, data)
+	r.event(orchestrator.CommandAppliedRecord(said))
 	// It was said where the session stood then, whatever phase it led to.
 	r.evs[len(r.evs)-1].Phase, r.evs[len(r.evs)-1].Visit = phase, visit
 	r.moveEventTo(at)
@@ -117,7 +117,7 @@ func (r *reducer) cmdPause(p orchestrator.Payload) string {
 	}
 	r.s.Paused = true
 	r.s.Counters["pause"] = orchestrator.Counter{N: 1, Since: r.now}
-	r.event(orchestrator.EvPaused, map[string]any{"actor": p.Actor, "source": p.Source})
+	r.event(orchestrator.PausedRecord{Actor: p.Actor, Source: p.Source})
 	return ""
 }
 
@@ -140,7 +140,7 @@ func (r *reducer) unpause(actor, source string) {
 		r.shiftDeadlines(r.now.Sub(since.Time))
 	}
 	delete(r.s.Counters, "pause")
-	r.event(orchestrator.EvUnpaused, map[string]any{"actor": actor, "source": source})
+	r.event(orchestrator.UnpausedRecord{Actor: actor, Source: source})
 	for key, a := range r.s.Agents {
 		a.Heard = r.now
 		r.s.Agents[key] = a

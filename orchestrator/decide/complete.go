@@ -114,7 +114,7 @@ func (r *reducer) committed(_ orchestrator.Effect, res orchestrator.Result) {
 	c := &r.s.Completion
 	switch {
 	case res.Empty:
-		r.event(orchestrator.EvNothingToCommit, nil)
+		r.event(orchestrator.NothingToCommitRecord{})
 		if c.Nothing && c.Approved {
 			r.goOn(orchestrator.StepEnd)
 			return
@@ -127,7 +127,7 @@ func (r *reducer) committed(_ orchestrator.Effect, res orchestrator.Result) {
 		r.park(orchestrator.ReasonCommitRefused, res.Refused, "resume to try again")
 	default:
 		c.Commit, c.Tree, c.Parent, c.Subject, c.Held, c.Findings = res.Commit, res.Tree, res.Parent, res.Subject, res.Held, nil
-		r.event(orchestrator.EvCommitCreated, map[string]any{"sha": res.Commit, "branch": r.s.FeatureBranch, "subject": res.Subject, "files": res.Files})
+		r.event(orchestrator.CommitCreatedRecord{SHA: res.Commit, Branch: r.s.FeatureBranch, Subject: res.Subject, Files: res.Files})
 		c.Rescan = false
 		r.goOn(orchestrator.StepPush)
 	}
@@ -177,11 +177,7 @@ func (r *reducer) pushed(_ orchestrator.Effect, res orchestrator.Result) {
 	if res.Commit != "" { // commits of people were merged in
 		c.Commit, c.Tree = res.Commit, res.Tree
 	}
-	data := map[string]any{"branch": r.s.FeatureBranch, "sha": c.Commit, "skipped": res.Skipped}
-	if res.Withheld != "" {
-		data["withheld"] = string(res.Withheld)
-	}
-	r.event(orchestrator.EvBranchPushed, data)
+	r.event(orchestrator.BranchPushedRecord{Branch: r.s.FeatureBranch, SHA: c.Commit, Skipped: res.Skipped, Withheld: res.Withheld})
 	c.Pushed, c.Rescan = res.Skipped == "", false
 	if !c.Pushed || r.s.GHAvailable == nil || !*r.s.GHAvailable {
 		r.goOn(orchestrator.StepEnd)
@@ -222,7 +218,7 @@ func (r *reducer) opened(_ orchestrator.Effect, res orchestrator.Result) {
 	if res.Skipped == "" {
 		c := &r.s.Completion
 		c.PRNumber, c.PRURL, c.Draft = res.Number, res.URL, res.Draft
-		r.event(orchestrator.EvPROpened, map[string]any{"number": res.Number, "url": res.URL, "draft": res.Draft, "adopted": res.Adopted})
+		r.event(orchestrator.PROpenedRecord{Number: res.Number, URL: res.URL, Draft: res.Draft, Adopted: res.Adopted})
 	}
 	r.goOn(orchestrator.StepEnd)
 }
@@ -250,6 +246,6 @@ func (r *reducer) completed(orchestrator.Effect, orchestrator.Result) {
 
 func (r *reducer) finishPhase(outcome, reason string) {
 	seconds := int(r.now.Sub(r.s.PhaseEnteredAt.Time).Seconds())
-	r.event(orchestrator.EvPhaseLeft, map[string]any{"phase": r.s.Phase, "next": orchestrator.PhaseDone, "seconds": seconds})
+	r.event(orchestrator.PhaseLeftRecord{Phase: r.s.Phase, Next: orchestrator.PhaseDone, Seconds: seconds})
 	r.finishRun(outcome, reason)
 }

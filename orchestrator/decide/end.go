@@ -56,8 +56,8 @@ func (r *reducer) finishRun(outcome, reason string) {
 	r.s.Phase, r.s.Gate = orchestrator.PhaseDone, nil
 	r.orphanMessages()
 	c := r.s.Completion
-	r.event(orchestrator.EvDone, map[string]any{
-		"outcome": outcome, "commit": c.Commit, "pr_url": c.PRURL, "seconds": r.runSeconds(),
+	r.event(orchestrator.DoneRecord{
+		Outcome: outcome, Commit: c.Commit, PRURL: c.PRURL, Seconds: r.runSeconds(),
 	})
 }
 
@@ -69,7 +69,7 @@ func (r *reducer) park(reason, text, next string) {
 		return
 	}
 	r.end(orchestrator.OutcomeNeedsHuman, reason)
-	r.event(orchestrator.EvNeedsHuman, map[string]any{"reason": reason, "text": text, "next": next})
+	r.event(orchestrator.NeedsHumanRecord{Reason: reason, Text: text, Next: next})
 }
 
 // fail ends the run because the session cannot go on.
@@ -78,7 +78,7 @@ func (r *reducer) fail(cause string) {
 		return
 	}
 	r.interrupt(orchestrator.LastRunFailed, orchestrator.OutcomeFailed, cause)
-	r.event(orchestrator.EvFailed, map[string]any{"cause": cause, "next": "agentmux resume " + r.s.SessionID})
+	r.event(orchestrator.FailedRecord{Cause: cause, Next: "agentmux resume " + r.s.SessionID})
 }
 
 // cancel ends the run because somebody asked for it.
@@ -87,8 +87,8 @@ func (r *reducer) cancel(actor, source string) {
 		return
 	}
 	r.interrupt(orchestrator.LastRunCanceled, orchestrator.OutcomeCanceled, "canceled by "+actor)
-	r.event(orchestrator.EvCanceled, map[string]any{
-		"cause": source, "actor": actor, "next": "agentmux resume " + r.s.SessionID,
+	r.event(orchestrator.CanceledRecord{
+		Cause: source, Actor: actor, Next: "agentmux resume " + r.s.SessionID,
 	})
 }
 

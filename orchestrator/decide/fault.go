@@ -37,7 +37,7 @@ func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 	switch rep.Fault {
 	case orchestrator.ServiceLogin:
 		r.stop(key)
-		r.event(orchestrator.EvAgentFailed, map[string]any{"role": role, "task": task, "attempts": r.s.Agents[key].Attempt, "tail": rep.Tail})
+		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: r.s.Agents[key].Attempt, Tail: rep.Tail})
 		r.park(orchestrator.ReasonLogin, "the "+key+" did not submit ("+faultWords(rep.Fault)+")", "give its provider a login that counts, see agentmux doctor, then resume")
 		return true
 	case orchestrator.ServiceLimit, orchestrator.ServiceOutage:
@@ -47,7 +47,7 @@ func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 			return false
 		}
 		r.stop(key)
-		r.event(orchestrator.EvAgentWaiting, map[string]any{"role": role, "task": task, "launch": rep.Launch, "for": "provider"})
+		r.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: rep.Launch, For: "provider"})
 		r.deadline("relaunch/"+key, orchestrator.Duration(pauses[n-1]))
 		return true
 	}

@@ -22,14 +22,15 @@ func (r *reducer) openGate(name string, why orchestrator.GateReason) {
 	gate.Digest = gate.DigestIn(r.s)
 	r.s.Gate = gate
 	r.clearAnswers(gate.OpenedAt)
-	data := map[string]any{"gate": name, "digest": gate.Digest, "reason": string(why)}
+	opened := orchestrator.GateOpenedRecord{Gate: name, Digest: gate.Digest, Reason: why}
 	if name == orchestrator.GateCompletion {
-		data["tree"] = r.s.Integrated.Tree
+		tree := r.s.Integrated.Tree // the state's own may change before this is written
+		opened.Tree = &tree
 	}
 	if why == orchestrator.GateBlocked {
-		data["findings"] = r.s.Completion.Findings
+		opened.Findings = r.s.Completion.Findings
 	}
-	r.event(orchestrator.EvGateOpened, data)
+	r.event(opened)
 	if !r.s.Interactive {
 		r.deadline("gate", r.s.Settings.LimitHumanWait)
 	}
@@ -65,8 +66,8 @@ func (r *reducer) closeGate(action string, by origin) {
 	r.s.Gate = nil
 	r.disarm("gate")
 	r.clearAnswers(orchestrator.Time{})
-	r.event(orchestrator.EvGateClosed, map[string]any{
-		"gate": g.Name, "digest": g.Digest, "action": action, "actor": by.actor, "source": by.source, "origin": by.from, "pid": by.pid,
+	r.event(orchestrator.GateClosedRecord{
+		Gate: g.Name, Digest: g.Digest, Action: action, Actor: by.actor, Source: by.source, Origin: by.from, PID: by.pid,
 	})
 }
 
@@ -134,7 +135,7 @@ func (r *reducer) takeApproval(_ workflows.Phase, o *orchestrator.Observation) {
 
 // refuseAnswer records why a file answers nothing, and moves it out of the way of a better one.
 func (r *reducer) refuseAnswer(name string, problems []string) {
-	r.event(orchestrator.EvInputRejected, map[string]any{"tool": name, "role": "", "errors": problems})
+	r.event(orchestrator.InputRejectedRecord{Tool: name, Role: "", Errors: problems})
 	file := path.Join(dirOf(r.def, workflows.KindComplete), name)
 	r.effect(orchestrator.EffMoveAside, file+"@"+strconv.Itoa(r.s.Visit), orchestrator.Args{Paths: []string{file}, Visit: r.s.Visit}, r.fsPending()...)
 }
@@ -166,9 +167,10 @@ func (r *reducer) requestChanges(text string, by origin) {
 	r.s.ChangeRequest = orchestrator.Optional(text)
 	r.s.ChangeRound++
 	r.s.Outcome, r.s.OutcomeReason, r.s.Paused = "", "", false
-	r.last(orchestrator.LastChanges)
-	asked := r.evs[len(r.evs)-1].Data
-	asked["text"], asked["actor"] = orchestrator.Truncate(wanted, orchestrator.MaxEventText), by.actor
+	asked := lastRecord(orchestrator.LastChanges)
+	asked.Text, asked.Actor = wanted, &by.actor
+	r.s.LastEvent = asked.Event
+	r.event(asked)
 	plan, _ := r.def.Kind(workflows.KindPlan)
 	r.leaveVisit()
 	r.dropPlan()

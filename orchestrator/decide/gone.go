@@ -21,7 +21,7 @@ func (r *reducer) agentGone(rep *orchestrator.AgentReport) {
 		a := r.s.Agents[rep.Key]
 		a.LastExit = orchestrator.Optional(exit)
 		r.s.Agents[rep.Key] = a
-		r.event(orchestrator.EvAgentExited, exitData(role, task, rep))
+		r.event(orchestrator.AgentExitedRecord{Role: role, Task: task, Launch: rep.Launch, Signal: rep.Signal, ExitCode: rep.ExitCode})
 	}
 	if r.s.Paused {
 		return
@@ -71,14 +71,6 @@ func exitText(rep *orchestrator.AgentReport) string {
 	return "its pane is gone"
 }
 
-func exitData(role, task string, rep *orchestrator.AgentReport) map[string]any {
-	data := map[string]any{"role": role, "task": task, "launch": rep.Launch, "signal": rep.Signal, "expected": false, "exit_code": nil}
-	if rep.ExitCode != nil {
-		data["exit_code"] = *rep.ExitCode
-	}
-	return data
-}
-
 // lost decides what follows when an agent will not submit.
 func (r *reducer) lost(key, cause, tail string) {
 	r.stop(key)
@@ -95,7 +87,7 @@ func (r *reducer) lost(key, cause, tail string) {
 		r.askRetry(key, cause)
 	case a.Retries >= r.s.Settings.AgentRetries && !r.s.AwaitingSummary:
 		role, task := orchestrator.SplitKey(key)
-		r.event(orchestrator.EvAgentFailed, map[string]any{"role": role, "task": task, "attempts": a.Attempt, "tail": tail})
+		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: a.Attempt, Tail: tail})
 		r.park(orchestrator.ReasonAgentStalled, "the "+key+" did not submit ("+cause+")", "agentmux attach, then resume")
 	default:
 		r.deadline("relaunch/"+key, orchestrator.Duration(relaunchPause<<min(a.Retries, maxDoublings)))

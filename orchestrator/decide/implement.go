@@ -20,8 +20,8 @@ func (r *reducer) applyPlan(Call) {
 	before := r.s.SubplanCount
 	r.setPlan(a)
 	r.renewPlanFiles(phase, a.SHA256, before)
-	r.event(orchestrator.EvSchedule, map[string]any{
-		"groups": r.s.Schedule.Groups, "subplans": r.s.SubplanCount, "needs_design": r.s.Schedule.NeedsDesign,
+	r.event(orchestrator.ScheduleRecord{
+		Groups: r.s.Schedule.Groups, Subplans: r.s.SubplanCount, NeedsDesign: r.s.Schedule.NeedsDesign,
 	})
 	if r.s.Settings.ApprovePlan || phase.Gate {
 		r.openGate(orchestrator.GatePlan, orchestrator.GatePlanned)
@@ -115,8 +115,8 @@ func (r *reducer) nextGroup() {
 			continue
 		}
 		r.s.GroupIndex, r.s.GroupMode = i+1, orchestrator.Optional(group.Mode)
-		r.event(orchestrator.EvGroupStarted, map[string]any{
-			"group_id": group.ID, "index": i + 1, "total": r.s.GroupTotal, "mode": group.Mode, "plans": group.Plans,
+		r.event(orchestrator.GroupStartedRecord{
+			GroupID: group.ID, Index: i + 1, Total: r.s.GroupTotal, Mode: group.Mode, Plans: group.Plans,
 		})
 		r.dispatch()
 		return
@@ -152,8 +152,8 @@ func (r *reducer) dispatch() {
 	}
 	r.s.CompletedGroups = append(r.s.CompletedGroups, group.ID)
 	r.s.GroupMode = ""
-	r.event(orchestrator.EvGroupDone, map[string]any{
-		"group_id": group.ID, "index": r.s.GroupIndex, "total": r.s.GroupTotal, "mode": group.Mode, "plans": group.Plans,
+	r.event(orchestrator.GroupDoneRecord{
+		GroupID: group.ID, Index: r.s.GroupIndex, Total: r.s.GroupTotal, Mode: group.Mode, Plans: group.Plans,
 	})
 	r.nextGroup()
 }
@@ -162,7 +162,7 @@ func (r *reducer) dispatch() {
 // before is done: nobody is started, nothing is integrated.
 func (r *reducer) startSubplan(id string) {
 	r.s.SubplanStatus[id] = orchestrator.SubplanRunning
-	r.event(orchestrator.EvSubplanStarted, map[string]any{"id": id, "title": r.s.Schedule.Titles[id]})
+	r.event(orchestrator.SubplanStartedRecord{ID: id, Title: r.s.Schedule.Titles[id]})
 	if r.s.Seen[observed(orchestrator.ObserveMarker, id)] != "" {
 		r.finishSubplan(id, orchestrator.Result{Commit: r.s.Integrated.Commit})
 		return

@@ -143,7 +143,7 @@ func (r *reducer) finishSubplan(id string, res orchestrator.Result) {
 	delete(r.s.Conflicts, id)
 	r.s.CompletedSubplans = append(r.s.CompletedSubplans, id)
 	r.s.ActivePlanIDs = without(r.s.ActivePlanIDs, id)
-	r.event(orchestrator.EvSubplanDone, map[string]any{"id": id, "commit": res.Commit, "files": res.Files})
+	r.event(orchestrator.SubplanDoneRecord{ID: id, Commit: res.Commit, Files: res.Files})
 }
 
 func without(items []string, item string) []string {
@@ -153,7 +153,7 @@ func without(items []string, item string) []string {
 func (r *reducer) conflict(e orchestrator.Effect, res orchestrator.Result) {
 	id := e.Args.Task
 	r.s.Conflicts[id] = res.Conflicts
-	r.event(orchestrator.EvMergeConflict, map[string]any{"id": id, "paths": res.Conflicts, "task": resolveTask(id)})
+	r.event(orchestrator.MergeConflictRecord{ID: id, Paths: res.Conflicts, Task: resolveTask(id)})
 	r.effect(orchestrator.EffPreserve, id+"@"+fmt.Sprint(r.s.Visit), orchestrator.Args{
 		Task: id, Workspace: e.Args.Workspace, Dir: e.Args.Dir, Base: e.Args.Base, Launch: e.Args.Launch, Date: r.now,
 	}, r.stopsIn(e.Args.Workspace)...)
@@ -166,7 +166,7 @@ func (r *reducer) conflict(e orchestrator.Effect, res orchestrator.Result) {
 }
 
 func (r *reducer) scopeViolation(id string, paths []orchestrator.ScopePath) {
-	r.event(orchestrator.EvScopeViolation, map[string]any{"id": id, "policy": r.s.Settings.ScopePolicy, "paths": paths})
+	r.event(orchestrator.ScopeViolationRecord{ID: id, Policy: r.s.Settings.ScopePolicy, Paths: paths})
 }
 
 // namesOf lists the first few paths in one line.

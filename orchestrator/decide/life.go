@@ -100,7 +100,7 @@ func (r *reducer) silent(rep *orchestrator.AgentReport) {
 		action = "relaunched"
 	}
 	role, task := orchestrator.SplitKey(rep.Key)
-	r.event(orchestrator.EvAgentStalled, map[string]any{"role": role, "task": task, "seconds": int(silence.D().Seconds()), "action": action})
+	r.event(orchestrator.AgentStalledRecord{Role: role, Task: task, Seconds: int(silence.D().Seconds()), Action: action})
 	switch action {
 	case "nudged":
 		r.message(rep.Key, orchestrator.Message{From: systemAddress, Type: "update", Headline: "are you still at work?"},
@@ -165,7 +165,7 @@ func (r *reducer) waits(rep *orchestrator.AgentReport) bool {
 		a.Waiting = orchestrator.Optional(what)
 		r.s.Agents[rep.Key] = a
 		role, task := orchestrator.SplitKey(rep.Key)
-		r.event(orchestrator.EvAgentWaiting, map[string]any{"role": role, "task": task, "launch": rep.Launch, "for": what})
+		r.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: rep.Launch, For: what})
 	}
 	return true
 }

@@ -111,7 +111,7 @@ func (r *reducer) limit(name string) {
 	if phase, ok := r.phase(); ok && name == "phase" {
 		span = r.phaseLimit(phase)
 	}
-	r.event(orchestrator.EvLimitReached, map[string]any{"limit": name, "seconds": int(span.D().Seconds())})
+	r.event(orchestrator.LimitReachedRecord{Limit: name, Seconds: int(span.D().Seconds())})
 	if r.s.Interactive {
 		return
 	}

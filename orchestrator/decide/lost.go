@@ -53,8 +53,8 @@ func (r *reducer) loseWorkspaces(names []string) {
 		for _, id := range undone {
 			r.again(id)
 		}
-		r.event(orchestrator.EvWorkspaceLost, map[string]any{
-			"workspace": name, "base": w.Base, "agents": nonNil(agents), "again": nonNil(undone), "from": r.s.Integrated.Commit,
+		r.event(orchestrator.WorkspaceLostRecord{
+			Workspace: name, Base: w.Base, Agents: nonNil(agents), Again: nonNil(undone), From: r.s.Integrated.Commit,
 		})
 	}
 }

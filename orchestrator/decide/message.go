@@ -30,10 +30,9 @@ func agentAddress(key string) string {
 	return "pipeline/" + strings.ReplaceAll(key, "/", "-")
 }
 
-func messageData(m orchestrator.Message) map[string]any {
-	return map[string]any{
-		"seq": m.Seq, "file": m.File, "from": m.From, "to": m.To, "msg_type": m.Type, "priority": m.Priority,
-		"mode": "", "reason": string(m.Reason),
+func messageRecord(m orchestrator.Message) orchestrator.MessageRecord {
+	return orchestrator.MessageRecord{
+		Seq: m.Seq, File: m.File, From: m.From, To: m.To, MsgType: m.Type, Priority: m.Priority, Reason: string(m.Reason),
 	}
 }
 
@@ -50,7 +49,7 @@ func (r *reducer) message(key string, m orchestrator.Message, body string) {
 	content := messageText(m, id, r.now, body)
 	m.SHA256 = r.blob(content)
 	r.s.Messages = append(r.s.Messages, m)
-	r.event(orchestrator.EvMsgQueued, messageData(m))
+	r.event(orchestrator.MsgQueuedRecord(messageRecord(m)))
 	r.effect(orchestrator.EffWriteFile, m.File, orchestrator.Args{Path: m.File, SHA256: m.SHA256})
 	if !m.Deadline.IsZero() {
 		r.s.Deadlines[expiryTimer(m.Seq)] = m.Deadline
@@ -122,9 +121,9 @@ func (r *reducer) delivered(e orchestrator.Effect, res orchestrator.Result) {
 	}
 	m.State, m.DeliveredAt = orchestrator.MessageDelivered, r.now
 	r.disarm(messageTimer(m.Seq), expiryTimer(m.Seq))
-	data := messageData(*m)
-	data["mode"] = res.Mode
-	r.event(orchestrator.EvMsgDelivered, data)
+	delivered := messageRecord(*m)
+	delivered.Mode = res.Mode
+	r.event(orchestrator.MsgDeliveredRecord(delivered))
 	r.heard(orchestrator.AgentKey(e.Args.Role, e.Args.Task), e.Args.Launch)
 	if res.Mode == orchestrator.ModeHook {
 		r.acked(m)
@@ -136,7 +135,7 @@ func (r *reducer) delivered(e orchestrator.Effect, res orchestrator.Result) {
 func (r *reducer) acked(m *orchestrator.Message) {
 	m.State, m.AckedAt = orchestrator.MessageAcked, r.now
 	r.disarm(messageTimer(m.Seq), ackTimer(m.Seq), expiryTimer(m.Seq))
-	r.event(orchestrator.EvMsgAcked, messageData(*m))
+	r.event(orchestrator.MsgAckedRecord(messageRecord(*m)))
 }
 
 // notAcked is the timer of a delivered message: it is delivered once more to an
@@ -153,7 +152,7 @@ func (r *reducer) notAcked(seq string) {
 		r.messageFailed(m, "not acknowledged")
 	default:
 		m.Again, m.State, m.Reason = true, orchestrator.MessageQueued, "not acknowledged"
-		r.event(orchestrator.EvMsgQueued, messageData(*m))
+		r.event(orchestrator.MsgQueuedRecord(messageRecord(*m)))
 		r.deliver(key, *m)
 	}
 }
@@ -163,7 +162,7 @@ func (r *reducer) notAcked(seq string) {
 func (r *reducer) messageFailed(m *orchestrator.Message, cause string) {
 	m.State, m.Reason = orchestrator.MessageFailed, orchestrator.Optional(orchestrator.Truncate(cause, 200))
 	r.disarm(messageTimer(m.Seq), ackTimer(m.Seq), expiryTimer(m.Seq))
-	r.event(orchestrator.EvMsgFailed, messageData(*m))
+	r.event(orchestrator.MsgFailedRecord(messageRecord(*m)))
 	to, headline := m.To, m.Headline
 	if key := r.runningAt(m.From); key != "" { // the append below may move m
 		r.message(key, orchestrator.Message{From: systemAddress, Type: "update", Headline: "your message was not delivered"},
@@ -180,7 +179,7 @@ func (r *reducer) expire(seq string) {
 	m.State, m.Reason = orchestrator.MessageExpired, "its deadline passed"
 	r.disarm(messageTimer(m.Seq))
 	r.dropPending(func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffDeliver && e.Args.Seq == m.Seq })
-	r.event(orchestrator.EvMsgExpired, messageData(*m))
+	r.event(orchestrator.MsgExpiredRecord(messageRecord(*m)))
 }
 
 // messageOf finds a message by its number as a timer names it, in a given state.
@@ -232,7 +231,7 @@ func (r *reducer) orphanMessages() {
 		files = append(files, m.File)
 		m.State, m.Reason, m.File = orchestrator.MessageOrphan, "the session ended", orphanFile(m.File)
 		r.disarm(messageTimer(m.Seq), expiryTimer(m.Seq))
-		r.event(orchestrator.EvMsgOrphaned, messageData(*m))
+		r.event(orchestrator.MsgOrphanedRecord(messageRecord(*m)))
 	}
 	if len(files) > 0 {
 		r.effect(orchestrator.EffOrphan, files[0], orchestrator.Args{Paths: files}, r.fsPending()...)

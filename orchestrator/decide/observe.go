@@ -60,7 +60,7 @@ func observed(what, name string) string { return "observe/" + what + "/" + name 
 func (r *reducer) usable(o *orchestrator.Observation) bool {
 	a := o.Artifact
 	if a == nil || len(a.Problems) > 0 || o.What == orchestrator.ObserveReview && a.Review == nil {
-		r.event(orchestrator.EvInputRejected, map[string]any{"tool": o.What, "role": o.Name, "errors": append([]string{}, o.Problems...)})
+		r.event(orchestrator.InputRejectedRecord{Tool: o.What, Role: o.Name, Errors: append([]string{}, o.Problems...)})
 		return false
 	}
 	return true

@@ -51,7 +51,7 @@ func (r *reducer) enter(id, reason string) {
 		seconds = 0
 	}
 	from := r.s.Phase
-	r.event(orchestrator.EvPhaseLeft, map[string]any{"phase": from, "next": id, "seconds": seconds})
+	r.event(orchestrator.PhaseLeftRecord{Phase: from, Next: id, Seconds: seconds})
 	if id == orchestrator.PhaseDone {
 		r.finishRun(orchestrator.OutcomeDone, "")
 		return
@@ -112,7 +112,7 @@ func (r *reducer) begin(reason string) {
 		r.s.Integrated.Commit = r.s.BaseSHA
 	}
 	r.s.InterruptedPhase, r.s.InterruptedEvent = "", ""
-	r.event(orchestrator.EvPhaseEntered, map[string]any{"phase": phase.ID, "kind": phase.Kind, "reason": reason})
+	r.event(orchestrator.PhaseEnteredRecord{Phase: phase.ID, Kind: phase.Kind, Reason: reason})
 	if _, armed := r.s.Deadlines["total"]; !armed {
 		r.deadline("total", r.s.Settings.LimitTotal)
 	}
@@ -170,7 +170,7 @@ func (r *reducer) enterPlan(workflows.Phase) {
 func (r *reducer) adopted(_ orchestrator.Effect, res orchestrator.Result) {
 	switch {
 	case len(res.Conflicts) > 0:
-		r.event(orchestrator.EvMergeConflict, map[string]any{"id": "", "paths": res.Conflicts, "task": ""})
+		r.event(orchestrator.MergeConflictRecord{ID: "", Paths: res.Conflicts, Task: ""})
 	case res.Commit != "":
 		r.s.Integrated = orchestrator.Integrated{Commit: res.Commit, Tree: res.Tree}
 	}
@@ -189,8 +189,8 @@ func (r *reducer) moveAside(paths ...string) {
 
 // accept records an artifact that was taken.
 func (r *reducer) accept(a *orchestrator.Artifact, role string) {
-	r.event(orchestrator.EvArtifactAccepted, map[string]any{
-		"artifact": path.Base(a.Path), "path": a.Path, "sha256": a.SHA256, "role": role,
+	r.event(orchestrator.ArtifactAcceptedRecord{
+		Artifact: path.Base(a.Path), Path: a.Path, SHA256: a.SHA256, Role: role,
 	})
 	if phase, ok := r.phase(); ok {
 		r.armPhase(phase)

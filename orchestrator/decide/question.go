@@ -55,7 +55,7 @@ func (r *reducer) ask(q orchestrator.Question) {
 		q.Options = []string{}
 	}
 	r.s.Questions = append(r.s.Questions, q)
-	r.event(orchestrator.EvQuestionAsked, map[string]any{"id": q.ID, "role": q.Role, "task": q.Task, "text": q.Text, "options": q.Options})
+	r.event(orchestrator.QuestionAskedRecord{ID: q.ID, Role: q.Role, Task: q.Task, Text: q.Text, Options: q.Options})
 	if !r.s.Interactive {
 		r.deadline(questionTimer(q.ID), r.s.Settings.LimitHumanWait)
 	}
@@ -97,7 +97,7 @@ func (r *reducer) answer(q *orchestrator.Question, text, actor, source string, t
 	}
 	q.Answer, q.AnsweredBy, q.AnsweredAt = orchestrator.Optional(text), orchestrator.Optional(actor), r.now
 	r.disarm(questionTimer(q.ID))
-	r.event(orchestrator.EvQuestionAnswered, map[string]any{"id": q.ID, "actor": actor, "source": source, "timeout": timeout})
+	r.event(orchestrator.QuestionAnsweredRecord{ID: q.ID, Actor: actor, Source: source, Timeout: timeout})
 	key := orchestrator.AgentKey(q.Role, q.Task)
 	if ofHost(*q) {
 		r.answerRetry(key, text, actor, source)
@@ -113,7 +113,7 @@ func (r *reducer) answer(q *orchestrator.Question, text, actor, source string, t
 func (r *reducer) withdraw(q *orchestrator.Question) {
 	q.AnsweredBy, q.AnsweredAt = "system", r.now
 	r.disarm(questionTimer(q.ID))
-	r.event(orchestrator.EvQuestionAnswered, map[string]any{"id": q.ID, "actor": "system", "source": SourceWithdrawn, "timeout": false})
+	r.event(orchestrator.QuestionAnsweredRecord{ID: q.ID, Actor: "system", Source: SourceWithdrawn, Timeout: false})
 }
 
 func (r *reducer) questionTimeout(id string) {

@@ -96,30 +96,24 @@ func (r *reducer) step() Step {
 }
 
 // event records what happened.
-func (r *reducer) event(kind string, data map[string]any) {
+func (r *reducer) event(record orchestrator.Record) {
 	r.s.Seq++
-	for key, value := range data {
-		switch v := value.(type) {
-		case string:
-			data[key] = orchestrator.Truncate(v, orchestrator.MaxEventText)
-		case []string:
-			data[key] = orchestrator.TruncateAll(v, orchestrator.MaxEventText)
-		}
-	}
-	if data == nil {
-		data = map[string]any{}
-	}
-	r.evs = append(r.evs, orchestrator.Event{Seq: r.s.Seq, TS: r.now, Type: kind, Phase: r.s.Phase, Visit: r.s.Visit, Data: data})
+	data := orchestrator.FieldsOf(orchestrator.TruncateRecord(record, orchestrator.MaxEventText))
+	r.evs = append(r.evs, orchestrator.Event{Seq: r.s.Seq, TS: r.now, Type: record.Type(), Phase: r.s.Phase, Visit: r.s.Visit, Data: data})
 }
 
 // last sets last_event and records it.
 func (r *reducer) last(name string) {
+	r.s.LastEvent = name
+	r.event(lastRecord(name))
+}
+
+func lastRecord(name string) orchestrator.EventRecord {
 	label, ok := orchestrator.Label(name)
 	if !ok {
 		panic("orchestrator: last_event " + name + " is not in the catalog")
 	}
-	r.s.LastEvent = name
-	r.event(orchestrator.EvEvent, map[string]any{"event": name, "label": label})
+	return orchestrator.EventRecord{Event: name, Label: label}
 }
 
 // effect asks for something and returns its id.
@@ -233,5 +227,5 @@ func (r *reducer) overwritten() {
 	if path == "" {
 		path = "state.json"
 	}
-	r.event(orchestrator.EvStateOverwritten, map[string]any{"path": path})
+	r.event(orchestrator.StateOverwrittenRecord{Path: path})
 }

@@ -16,7 +16,7 @@ func (r *reducer) applyDispatch(c Call) {
 	topic := c.Payload.Topic
 	dir := orchestrator.ResearchDir(kind, topic)
 	r.setResearch(kind, topic, orchestrator.ResearchDispatched)
-	r.event(orchestrator.EvResearchDispatched, map[string]any{"topic": topic, "research_type": kind, "owner": c.Role})
+	r.event(orchestrator.ResearchDispatchedRecord{Topic: topic, ResearchType: kind, Owner: c.Role})
 	r.effect(orchestrator.EffEnsureDirs, dir, orchestrator.Args{Paths: []string{dir}})
 	if fromEarlierTool(r.s) { // it would end the topic again at once
 		marker := researchMarker(kind, topic)
@@ -48,7 +48,7 @@ func (r *reducer) applyResearchDone(c Call) {
 	r.setResearch(kind, topic, orchestrator.ResearchDone)
 	r.accept(r.artifact(), researchRole(kind))
 	file := path.Join(orchestrator.ResearchDir(kind, topic), "summary.md")
-	r.event(orchestrator.EvResearchDone, map[string]any{"topic": topic, "research_type": kind, "path": file})
+	r.event(orchestrator.ResearchDoneRecord{Topic: topic, ResearchType: kind, Path: file})
 	owner := r.s.Agents[key].Owner
 	r.researcherEnds(key)
 	r.tellResearch(owner, researchHeadline+topic+" is done", "The research on "+topic+" is done. Read `"+file+"` first, then `detail.md` beside it where you need more.\n")
@@ -60,7 +60,7 @@ func (r *reducer) researchFailed(key, cause string) {
 	kind := strings.TrimSuffix(role, "-researcher")
 	owner := r.s.Agents[key].Owner
 	r.setResearch(kind, topic, orchestrator.ResearchFailed)
-	r.event(orchestrator.EvResearchFailed, map[string]any{"topic": topic, "research_type": kind, "cause": cause})
+	r.event(orchestrator.ResearchFailedRecord{Topic: topic, ResearchType: kind, Cause: cause})
 	r.researcherEnds(key)
 	r.tellResearch(owner, researchHeadline+topic+" failed", "The research on "+topic+" ended without a result ("+cause+"). Go on without it, or dispatch it again.\n")
 }

@@ -23,11 +23,7 @@ var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result
 	orchestrator.EffAdopt:           (*reducer).adopted,
 	orchestrator.EffCheckpoint: func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) {
 		if res.Path != "" {
-			data := map[string]any{"ref": res.Path, "sha": res.Commit}
-			if len(res.Findings) > 0 {
-				data["left_out"] = res.Findings
-			}
-			r.event(orchestrator.EvCheckpointSaved, data)
+			r.event(orchestrator.CheckpointSavedRecord{Ref: res.Path, SHA: res.Commit, LeftOut: res.Findings})
 		}
 	},
 }
@@ -71,9 +67,9 @@ func (r *reducer) started(e orchestrator.Effect, res orchestrator.Result) {
 		r.s.Agents[key] = a
 	}
 	_, _, _, attempt, _ := orchestrator.LaunchParts(e.Args.Launch)
-	r.event(orchestrator.EvAgentStarted, map[string]any{
-		"role": e.Args.Role, "task": e.Args.Task, "provider": res.Provider, "model": res.Model, "launch": e.Args.Launch,
-		"attempt": attempt, "prompt": e.Args.PromptFile, "prompt_sha256": res.PromptSHA256,
+	r.event(orchestrator.AgentStartedRecord{
+		Role: e.Args.Role, Task: e.Args.Task, Provider: res.Provider, Model: res.Model, Launch: e.Args.Launch,
+		Attempt: attempt, Prompt: e.Args.PromptFile, PromptSHA256: res.PromptSHA256,
 	})
 }
 
@@ -81,13 +77,9 @@ func (r *reducer) stopped(e orchestrator.Effect, res orchestrator.Result) {
 	if e.Args.Gone {
 		return
 	}
-	data := map[string]any{
-		"role": e.Args.Role, "task": e.Args.Task, "launch": e.Args.Launch, "signal": res.Signal, "expected": true, "exit_code": nil,
-	}
-	if res.ExitCode != nil {
-		data["exit_code"] = *res.ExitCode
-	}
-	r.event(orchestrator.EvAgentExited, data)
+	r.event(orchestrator.AgentExitedRecord{
+		Role: e.Args.Role, Task: e.Args.Task, Launch: e.Args.Launch, Signal: res.Signal, Expected: true, ExitCode: res.ExitCode,
+	})
 }
 
 func (r *reducer) workspaceMade(e orchestrator.Effect, res orchestrator.Result) {
@@ -133,7 +125,7 @@ func (r *reducer) effectFailed() {
 	if !final {
 		e.NotBefore = r.now.Later(pause)
 	}
-	r.event(orchestrator.EvEffectFailed, map[string]any{"id": e.ID, "effect": e.Type, "error": o.Error, "attempt": e.Attempt, "final": final})
+	r.event(orchestrator.EffectFailedRecord{ID: e.ID, Effect: e.Type, Error: o.Error, Attempt: e.Attempt, Final: final})
 	if final {
 		r.giveUp(o.ID, o.Error)
 	}
@@ -169,7 +161,7 @@ func (r *reducer) giveUp(id, cause string) {
 		why := "what it needs failed: " + cause
 		if i := slices.IndexFunc(r.s.Pending, func(e orchestrator.Effect) bool { return e.ID == dependant }); i >= 0 {
 			e := r.s.Pending[i]
-			r.event(orchestrator.EvEffectFailed, map[string]any{"id": e.ID, "effect": e.Type, "error": why, "attempt": e.Attempt, "final": true})
+			r.event(orchestrator.EffectFailedRecord{ID: e.ID, Effect: e.Type, Error: why, Attempt: e.Attempt, Final: true})
 		}
 		r.giveUp(dependant, why)
 	}

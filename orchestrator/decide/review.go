@@ -51,7 +51,7 @@ func (r *reducer) startRound(phase workflows.Phase, roles []string) {
 		}
 	}
 	r.moveAside(old...)
-	r.event(orchestrator.EvReviewStarted, map[string]any{"iteration": r.s.ReviewIteration, "roles": roles, "tree": r.s.Integrated.Tree})
+	r.event(orchestrator.ReviewStartedRecord{Iteration: r.s.ReviewIteration, Roles: roles, Tree: r.s.Integrated.Tree})
 	r.deadline("review", r.s.Settings.ReviewTimeout)
 	r.launchOwed()
 }
@@ -75,8 +75,8 @@ func (r *reducer) reviewTaken(role string, a *orchestrator.Artifact) {
 	}
 	r.s.ReviewResults[role], r.s.ActiveReviews[role] = res, orchestrator.ReviewCompleted
 	r.effect(orchestrator.EffMaterialise, archive, orchestrator.Args{Material: orchestrator.MaterialReview, Path: archive, Role: role, Sources: map[string]string{role: a.SHA256}})
-	r.event(orchestrator.EvVerdict, map[string]any{
-		"role": role, "iteration": res.Iteration, "verdict": res.Verdict, "tree": res.Tree, "findings": res.Findings, "path": archive,
+	r.event(orchestrator.VerdictRecord{
+		Role: role, Iteration: res.Iteration, Verdict: res.Verdict, Tree: res.Tree, Findings: res.Findings, Path: archive,
 	})
 	r.stop(role)
 	r.forget(role)
@@ -136,7 +136,7 @@ func (r *reducer) reviewFailed(phase workflows.Phase, roles []string) {
 		Sources: r.results(func(res orchestrator.ReviewResult) bool { return res.Iteration == iteration }),
 	})
 	r.s.ReviewIteration++
-	r.event(orchestrator.EvFixRound, map[string]any{"iteration": r.s.ReviewIteration, "cap": limit})
+	r.event(orchestrator.FixRoundRecord{Iteration: r.s.ReviewIteration, Cap: limit})
 	r.last(orchestrator.LastReviewFailed)
 	r.follow("failed", orchestrator.LastReviewFailed)
 }
@@ -151,7 +151,7 @@ func (r *reducer) writeReview(phase workflows.Phase) {
 func (r *reducer) reviewExhausted(phase workflows.Phase, limit int) {
 	r.writeReview(phase)
 	r.s.ReviewExhausted = true
-	r.event(orchestrator.EvReviewExhausted, map[string]any{"iteration": r.s.ReviewIteration, "cap": limit})
+	r.event(orchestrator.ReviewExhaustedRecord{Iteration: r.s.ReviewIteration, Cap: limit})
 	r.last(orchestrator.LastReviewFailed)
 	r.follow("exhausted", orchestrator.LastReviewFailed)
 }

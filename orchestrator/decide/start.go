@@ -90,7 +90,7 @@ func (r *reducer) resumeRun(from string, inferred bool) {
 func (r *reducer) recordResumed(from string, inferred bool) {
 	r.s.ResumeCount++
 	r.s.LastEvent = orchestrator.LastResumed
-	r.event(orchestrator.EvResumed, map[string]any{"from": from, "to": r.s.Phase, "count": r.s.ResumeCount, "inferred": inferred})
+	r.event(orchestrator.ResumedRecord{From: from, To: r.s.Phase, Count: r.s.ResumeCount, Inferred: inferred})
 }
 
 // rearm starts every deadline anew.

@@ -33,9 +33,9 @@ var appliers = map[string]func(*reducer, Call){
 func (r *reducer) lineFaults(l *orchestrator.Line) bool {
 	switch {
 	case l.Rewound != nil:
-		r.event(orchestrator.EvInputRewound, map[string]any{"file": l.File, "from": l.Rewound.From, "to": l.Rewound.To, "reason": l.Rewound.Reason})
+		r.event(orchestrator.InputRewoundRecord{File: l.File, From: l.Rewound.From, To: l.Rewound.To, Reason: l.Rewound.Reason})
 	case l.Corrupt != "":
-		r.event(orchestrator.EvInputCorrupt, map[string]any{"file": l.File, "offset": l.Cursor.LineStart, "reason": l.Corrupt, "excerpt": l.Excerpt})
+		r.event(orchestrator.InputCorruptRecord{File: l.File, Offset: l.Cursor.LineStart, Reason: l.Corrupt, Excerpt: l.Excerpt})
 	case l.Tool == "": // a blank line
 		r.changed = true
 	default:
@@ -49,8 +49,8 @@ const maxExcerpt = 120
 
 // badPayload records a line whose payload holds something of a wrong type.
 func (r *reducer) badPayload(l *orchestrator.Line, err error) {
-	r.event(orchestrator.EvInputCorrupt, map[string]any{
-		"file": l.File, "offset": l.Cursor.LineStart, "reason": "payload: " + orchestrator.JSONCause(err), "excerpt": orchestrator.Truncate(string(l.Payload), maxExcerpt),
+	r.event(orchestrator.InputCorruptRecord{
+		File: l.File, Offset: l.Cursor.LineStart, Reason: "payload: " + orchestrator.JSONCause(err), Excerpt: orchestrator.Truncate(string(l.Payload), maxExcerpt),
 	})
 }
 
@@ -67,7 +67,7 @@ func (r *reducer) toolLine() {
 		return
 	}
 	if !KnownTool(l.Tool) {
-		r.event(orchestrator.EvInputUnknown, map[string]any{"tool": l.Tool})
+		r.event(orchestrator.InputUnknownRecord{Tool: l.Tool})
 		return
 	}
 	payload, err := l.Decode()
@@ -193,12 +193,12 @@ func (r *reducer) several(l *orchestrator.Line, calls []Call) {
 }
 
 func (r *reducer) ignore(c Call, reason string) {
-	r.event(orchestrator.EvInputIgnored, map[string]any{"tool": c.Tool, "role": c.Role, "task": c.Task, "reason": reason})
+	r.event(orchestrator.InputIgnoredRecord{Tool: c.Tool, Role: c.Role, Task: c.Task, Reason: reason})
 }
 
 // reject tells the agent what is wrong with its artifact; the phase stays.
 func (r *reducer) reject(c Call, problems []string) {
-	r.event(orchestrator.EvInputRejected, map[string]any{"tool": c.Tool, "role": c.Role, "errors": problems})
+	r.event(orchestrator.InputRejectedRecord{Tool: c.Tool, Role: c.Role, Errors: problems})
 	r.message(orchestrator.AgentKey(c.Role, c.Task), orchestrator.Message{From: systemAddress, Type: "update", Headline: c.Tool + " was rejected"},
 		"The file you submitted is not valid. Correct it and call "+c.Tool+" again.\n\n- "+strings.Join(problems, "\n- ")+"\n")
 }
@@ -243,14 +243,9 @@ func (r *reducer) nominate(reviewers []string) {
 }
 
 func (r *reducer) applyStatus(c Call) {
-	data := map[string]any{"role": c.Role, "task": c.Task, "message": c.Payload.Message}
-	if c.Payload.Percent != nil {
-		data["percent"] = *c.Payload.Percent
-	}
-	if c.Payload.CurrentTask != "" {
-		data["current_task"] = c.Payload.CurrentTask
-	}
-	r.event(orchestrator.EvAgentStatus, data)
+	r.event(orchestrator.AgentStatusRecord{
+		Role: c.Role, Task: c.Task, Message: c.Payload.Message, Percent: c.Payload.Percent, CurrentTask: c.Payload.CurrentTask,
+	})
 }
 
 func (r *reducer) applyRead(c Call) {

@@ -316,21 +316,21 @@ func freeBranch(spec CreateSpec, slug, identity string) (string, error) {
 func firstCommit(temp string, state *orchestrator.State, spec CreateSpec) error {
 	at := orchestrator.At(spec.Now)
 	label, _ := orchestrator.Label(orchestrator.LastFeatureCreated)
-	record := func(seq int, kind string, data map[string]any) orchestrator.Event {
-		return orchestrator.Event{Seq: seq, TS: at, Type: kind, Phase: state.Phase, Visit: state.Visit, Data: data}
+	record := func(seq int, data orchestrator.Record) orchestrator.Event {
+		return orchestrator.Event{Seq: seq, TS: at, Type: data.Type(), Phase: state.Phase, Visit: state.Visit, Data: orchestrator.FieldsOf(data)}
 	}
 	title := state.IssueTitle
 	if title == "" {
 		title = orchestrator.Optional(firstLine(spec.Request))
 	}
 	lines, err := encodeEvents([]orchestrator.Event{
-		record(1, orchestrator.EvSessionCreated, map[string]any{
-			"session_id": state.SessionID, "identity": state.Identity, "name": state.SessionID, "kind": state.Kind, "workflow": state.Workflow,
-			"title": string(title), "issue": state.IssueNumber, "repo": state.Repo, "base_branch": state.BaseBranch,
-			"base_sha": state.BaseSHA, "branch": state.FeatureBranch, "interactive": state.Interactive,
-			"trigger": state.Trigger, "config_source": state.ConfigSource,
+		record(1, orchestrator.SessionCreatedRecord{
+			SessionID: state.SessionID, Identity: state.Identity, Name: state.SessionID, Kind: state.Kind, Workflow: state.Workflow,
+			Title: string(title), Issue: state.IssueNumber, Repo: state.Repo, BaseBranch: state.BaseBranch,
+			BaseSHA: state.BaseSHA, Branch: state.FeatureBranch, Interactive: state.Interactive,
+			Trigger: state.Trigger, ConfigSource: state.ConfigSource,
 		}),
-		record(2, orchestrator.EvEvent, map[string]any{"event": state.LastEvent, "label": label}),
+		record(2, orchestrator.EventRecord{Event: state.LastEvent, Label: label}),
 	})
 	if err != nil {
 		return err

@@ -139,12 +139,11 @@ func (s *Session) lastRecord(seq int) (end, size int64, found bool, err error) {
 func (s *Session) recordLoss(state *orchestrator.State, size int64, now time.Time) (*orchestrator.State, error) {
 	next := state.Clone()
 	next.Seq++
+	lost := orchestrator.InputRewoundRecord{
+		File: EventsFile, From: int64(state.Seq), To: size, Reason: fmt.Sprintf("the file ends before record %d", state.Seq),
+	}
 	record := orchestrator.Event{
-		Seq: next.Seq, TS: orchestrator.At(now), Type: orchestrator.EvInputRewound, Phase: next.Phase, Visit: next.Visit,
-		Data: map[string]any{
-			"file": EventsFile, "from": state.Seq, "to": size,
-			"reason": fmt.Sprintf("the file ends before record %d", state.Seq),
-		},
+		Seq: next.Seq, TS: orchestrator.At(now), Type: lost.Type(), Phase: next.Phase, Visit: next.Visit, Data: orchestrator.FieldsOf(lost),
 	}
 	step := decide.Step{State: next, Events: []orchestrator.Event{record}, Changed: true}
 	if err := s.Commit(step); err != nil {

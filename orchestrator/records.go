@@ -1,0 +1,446 @@
+package orchestrator
+
+// The data of each type of record. The fields of a struct have the order of their names in
+// JSON: earlier versions wrote sorted keys, and records of one kind look alike whichever
+// version wrote them. A field that is not in every record is left out where it is empty; it
+// is a pointer where the empty value is written, too.
+
+// SessionCreatedRecord begins a session: what it was made of.
+type SessionCreatedRecord struct {
+	BaseBranch   string   `json:"base_branch"`
+	BaseSHA      string   `json:"base_sha"`
+	Branch       string   `json:"branch"`
+	ConfigSource string   `json:"config_source"`
+	Identity     string   `json:"identity"`
+	Interactive  bool     `json:"interactive"`
+	Issue        int      `json:"issue"`
+	Kind         string   `json:"kind"`
+	Name         string   `json:"name"`
+	Repo         Optional `json:"repo"`
+	SessionID    string   `json:"session_id"`
+	Title        string   `json:"title"`
+	Trigger      Optional `json:"trigger"`
+	Workflow     string   `json:"workflow"`
+}
+
+// ResumedRecord tells that a person or the bot asked to go on.
+type ResumedRecord struct {
+	Count    int    `json:"count"`
+	From     string `json:"from"`
+	Inferred bool   `json:"inferred"`
+	To       string `json:"to"`
+}
+
+// EventRecord notes a value of last_event. Text and Actor are those of a request for changes.
+type EventRecord struct {
+	Actor *string `json:"actor,omitempty"`
+	Event string  `json:"event"`
+	Label string  `json:"label"`
+	Text  string  `json:"text,omitempty"`
+}
+
+// PhaseEnteredRecord begins a visit of a phase.
+type PhaseEnteredRecord struct {
+	Kind   string `json:"kind"`
+	Phase  string `json:"phase"`
+	Reason string `json:"reason"`
+}
+
+// PhaseLeftRecord ends a visit of a phase.
+type PhaseLeftRecord struct {
+	Next    string `json:"next"`
+	Phase   string `json:"phase"`
+	Seconds int    `json:"seconds"`
+}
+
+// AgentStartedRecord tells that a launch runs in its pane.
+type AgentStartedRecord struct {
+	Attempt      int    `json:"attempt"`
+	Launch       string `json:"launch"`
+	Model        string `json:"model"`
+	Prompt       string `json:"prompt"`
+	PromptSHA256 string `json:"prompt_sha256"`
+	Provider     string `json:"provider"`
+	Role         string `json:"role"`
+	Task         string `json:"task"`
+}
+
+// AgentExitedRecord tells how a launch ended; ExitCode is nil if nobody knows it.
+type AgentExitedRecord struct {
+	ExitCode *int   `json:"exit_code"`
+	Expected bool   `json:"expected"`
+	Launch   string `json:"launch"`
+	Role     string `json:"role"`
+	Signal   string `json:"signal"`
+	Task     string `json:"task"`
+}
+
+// AgentFailedRecord gives an agent up.
+type AgentFailedRecord struct {
+	Attempts int    `json:"attempts"`
+	Role     string `json:"role"`
+	Tail     string `json:"tail"`
+	Task     string `json:"task"`
+}
+
+// AgentStalledRecord tells of a silence and what was done about it.
+type AgentStalledRecord struct {
+	Action  string `json:"action"`
+	Role    string `json:"role"`
+	Seconds int    `json:"seconds"`
+	Task    string `json:"task"`
+}
+
+// AgentBlockedRecord tells that an agent of an agents file waits for another.
+type AgentBlockedRecord struct {
+	Agent      string `json:"agent"`
+	Dependency string `json:"dependency"`
+}
+
+// AgentStatusRecord is a report of an agent.
+type AgentStatusRecord struct {
+	CurrentTask string `json:"current_task,omitempty"`
+	Message     string `json:"message"`
+	Percent     *int   `json:"percent,omitempty"`
+	Role        string `json:"role"`
+	Task        string `json:"task"`
+}
+
+// AgentWaitingRecord tells what a launch waits for.
+type AgentWaitingRecord struct {
+	For    string `json:"for"`
+	Launch string `json:"launch"`
+	Role   string `json:"role"`
+	Task   string `json:"task"`
+}
+
+// ArtifactAcceptedRecord tells that a file of an agent was taken.
+type ArtifactAcceptedRecord struct {
+	Artifact string `json:"artifact"`
+	Path     string `json:"path"`
+	Role     string `json:"role"`
+	SHA256   string `json:"sha256"`
+}
+
+// ScheduleRecord tells of an accepted plan.
+type ScheduleRecord struct {
+	Groups      []Group `json:"groups"`
+	NeedsDesign bool    `json:"needs_design"`
+	Subplans    int     `json:"subplans"`
+}
+
+// ResearchDispatchedRecord begins a topic.
+type ResearchDispatchedRecord struct {
+	Owner        string `json:"owner"`
+	ResearchType string `json:"research_type"`
+	Topic        string `json:"topic"`
+}
+
+// ResearchDoneRecord ends a topic with a summary.
+type ResearchDoneRecord struct {
+	Path         string `json:"path"`
+	ResearchType string `json:"research_type"`
+	Topic        string `json:"topic"`
+}
+
+// ResearchFailedRecord ends a topic without a summary.
+type ResearchFailedRecord struct {
+	Cause        string `json:"cause"`
+	ResearchType string `json:"research_type"`
+	Topic        string `json:"topic"`
+}
+
+// GroupRecord is what both records of a group say; Index is 1-based.
+type GroupRecord struct {
+	GroupID string   `json:"group_id"`
+	Index   int      `json:"index"`
+	Mode    string   `json:"mode"`
+	Plans   []string `json:"plans"`
+	Total   int      `json:"total"`
+}
+
+// GroupStartedRecord begins a group of subplans.
+type GroupStartedRecord GroupRecord
+
+// GroupDoneRecord ends a group of subplans.
+type GroupDoneRecord GroupRecord
+
+// SubplanStartedRecord begins a subplan.
+type SubplanStartedRecord struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+}
+
+// SubplanDoneRecord tells that the work of a subplan is integrated.
+type SubplanDoneRecord struct {
+	Commit string `json:"commit"`
+	Files  int    `json:"files"`
+	ID     string `json:"id"`
+}
+
+// MergeConflictRecord tells of work that does not merge. ID and Task are empty for commits of people.
+type MergeConflictRecord struct {
+	ID    string   `json:"id"`
+	Paths []string `json:"paths"`
+	Task  string   `json:"task"`
+}
+
+// ScopeViolationRecord lists what a subplan changed and does not own.
+type ScopeViolationRecord struct {
+	ID     string      `json:"id"`
+	Paths  []ScopePath `json:"paths"`
+	Policy string      `json:"policy"`
+}
+
+// WorkspaceLostRecord tells that the files of a workspace are gone; Again are subplans to be done once more.
+type WorkspaceLostRecord struct {
+	Again     []string `json:"again"`
+	Agents    []string `json:"agents"`
+	Base      string   `json:"base"`
+	From      string   `json:"from"`
+	Workspace string   `json:"workspace"`
+}
+
+// ReviewStartedRecord begins a review of a tree.
+type ReviewStartedRecord struct {
+	Iteration int      `json:"iteration"`
+	Roles     []string `json:"roles"`
+	Tree      string   `json:"tree"`
+}
+
+// VerdictRecord is a reviewer's verdict on a tree; Findings is their number.
+type VerdictRecord struct {
+	Findings  int    `json:"findings"`
+	Iteration int    `json:"iteration"`
+	Path      string `json:"path"`
+	Role      string `json:"role"`
+	Tree      string `json:"tree"`
+	Verdict   string `json:"verdict"`
+}
+
+// RoundRecord is what the records of a fix round and of the last one say.
+type RoundRecord struct {
+	Cap       int `json:"cap"`
+	Iteration int `json:"iteration"`
+}
+
+// FixRoundRecord begins a fix round.
+type FixRoundRecord RoundRecord
+
+// ReviewExhaustedRecord tells that no fix round is left.
+type ReviewExhaustedRecord RoundRecord
+
+// GateOpenedRecord asks a person. Tree is written at the completion gate, Findings after a refusal of the output gate.
+type GateOpenedRecord struct {
+	Digest   string     `json:"digest"`
+	Findings []string   `json:"findings,omitempty"`
+	Gate     string     `json:"gate"`
+	Reason   GateReason `json:"reason"`
+	Tree     *string    `json:"tree,omitempty"`
+}
+
+// GateClosedRecord tells who decided at a gate, and from where.
+type GateClosedRecord struct {
+	Action string `json:"action"`
+	Actor  string `json:"actor"`
+	Digest string `json:"digest"`
+	Gate   string `json:"gate"`
+	Origin string `json:"origin"`
+	PID    int    `json:"pid"`
+	Source string `json:"source"`
+}
+
+// QuestionAskedRecord is a question to a person.
+type QuestionAskedRecord struct {
+	ID      string   `json:"id"`
+	Options []string `json:"options"`
+	Role    string   `json:"role"`
+	Task    string   `json:"task"`
+	Text    string   `json:"text"`
+}
+
+// QuestionAnsweredRecord closes a question.
+type QuestionAnsweredRecord struct {
+	Actor   string `json:"actor"`
+	ID      string `json:"id"`
+	Source  string `json:"source"`
+	Timeout bool   `json:"timeout"`
+}
+
+// CommandRecord is what both records of a command say.
+type CommandRecord struct {
+	Actor    string `json:"actor"`
+	Name     string `json:"name"`
+	Reason   string `json:"reason"`
+	Source   string `json:"source"`
+	SourceID string `json:"source_id"`
+}
+
+// CommandAppliedRecord tells that a command was carried out.
+type CommandAppliedRecord CommandRecord
+
+// CommandRefusedRecord tells why a command was not carried out.
+type CommandRefusedRecord CommandRecord
+
+// PauseRecord is what both records of a pause say.
+type PauseRecord struct {
+	Actor  string `json:"actor"`
+	Source string `json:"source"`
+}
+
+// PausedRecord begins a pause.
+type PausedRecord PauseRecord
+
+// UnpausedRecord ends a pause.
+type UnpausedRecord PauseRecord
+
+// MessageRecord is what each record of a message says. Mode is how it was delivered.
+type MessageRecord struct {
+	File     string `json:"file"`
+	From     string `json:"from"`
+	Mode     string `json:"mode"`
+	MsgType  string `json:"msg_type"`
+	Priority string `json:"priority"`
+	Reason   string `json:"reason"`
+	Seq      int    `json:"seq"`
+	To       string `json:"to"`
+}
+
+// MsgQueuedRecord tells of a message to be delivered.
+type MsgQueuedRecord MessageRecord
+
+// MsgDeliveredRecord tells that an agent was given a message.
+type MsgDeliveredRecord MessageRecord
+
+// MsgAckedRecord tells that an agent read a message.
+type MsgAckedRecord MessageRecord
+
+// MsgExpiredRecord tells that a message came too late.
+type MsgExpiredRecord MessageRecord
+
+// MsgFailedRecord tells that a message was given up.
+type MsgFailedRecord MessageRecord
+
+// MsgOrphanedRecord tells that the session ended before a message arrived.
+type MsgOrphanedRecord MessageRecord
+
+// CommitCreatedRecord tells of the commit of a round.
+type CommitCreatedRecord struct {
+	Branch  string `json:"branch"`
+	Files   int    `json:"files"`
+	SHA     string `json:"sha"`
+	Subject string `json:"subject"`
+}
+
+// BranchPushedRecord tells that a branch was pushed, or why not.
+type BranchPushedRecord struct {
+	Branch   string   `json:"branch"`
+	SHA      string   `json:"sha"`
+	Skipped  string   `json:"skipped"`
+	Withheld Withheld `json:"withheld,omitempty"`
+}
+
+// PROpenedRecord tells of the pull request; Adopted: it was there.
+type PROpenedRecord struct {
+	Adopted bool   `json:"adopted"`
+	Draft   bool   `json:"draft"`
+	Number  int    `json:"number"`
+	URL     string `json:"url"`
+}
+
+// NothingToCommitRecord tells that the work changed nothing.
+type NothingToCommitRecord struct{}
+
+// LimitReachedRecord tells that a limit passed.
+type LimitReachedRecord struct {
+	Limit   string `json:"limit"`
+	Seconds int    `json:"seconds"`
+}
+
+// CheckpointSavedRecord tells where the session was saved.
+type CheckpointSavedRecord struct {
+	LeftOut []string `json:"left_out,omitempty"`
+	Ref     string   `json:"ref"`
+	SHA     string   `json:"sha"`
+}
+
+// EffectFailedRecord tells of a failed try.
+type EffectFailedRecord struct {
+	Attempt int    `json:"attempt"`
+	Effect  string `json:"effect"`
+	Error   string `json:"error"`
+	Final   bool   `json:"final"`
+	ID      string `json:"id"`
+}
+
+// InputCorruptRecord tells of a line that cannot be read. Count is how many in a row, from 2.
+type InputCorruptRecord struct {
+	Count   int    `json:"count,omitempty"`
+	Excerpt string `json:"excerpt"`
+	File    string `json:"file"`
+	Offset  int64  `json:"offset"`
+	Reason  string `json:"reason"`
+}
+
+// InputUnknownRecord tells of a line for an unknown tool.
+type InputUnknownRecord struct {
+	Count int    `json:"count,omitempty"`
+	Tool  string `json:"tool"`
+}
+
+// InputIgnoredRecord tells why a call has no effect.
+type InputIgnoredRecord struct {
+	Count  int    `json:"count,omitempty"`
+	Reason string `json:"reason"`
+	Role   string `json:"role"`
+	Task   string `json:"task"`
+	Tool   string `json:"tool"`
+}
+
+// InputRejectedRecord lists what is wrong with a file.
+type InputRejectedRecord struct {
+	Errors []string `json:"errors"`
+	Role   string   `json:"role"`
+	Tool   string   `json:"tool"`
+}
+
+// InputRewoundRecord tells that a file is not the one that was read before.
+type InputRewoundRecord struct {
+	File   string `json:"file"`
+	From   int64  `json:"from"`
+	Reason string `json:"reason"`
+	To     int64  `json:"to"`
+}
+
+// StateOverwrittenRecord names a file that something else wrote.
+type StateOverwrittenRecord struct {
+	Path string `json:"path"`
+}
+
+// NeedsHumanRecord parks the session.
+type NeedsHumanRecord struct {
+	Next   string `json:"next"`
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+}
+
+// DoneRecord ends the session.
+type DoneRecord struct {
+	Commit  string `json:"commit"`
+	Outcome string `json:"outcome"`
+	PRURL   string `json:"pr_url"`
+	Seconds int    `json:"seconds"`
+}
+
+// FailedRecord ends the session as failed.
+type FailedRecord struct {
+	Cause string `json:"cause"`
+	Next  string `json:"next"`
+}
+
+// CanceledRecord ends the session as canceled.
+type CanceledRecord struct {
+	Actor string `json:"actor"`
+	Cause string `json:"cause"`
+	Next  string `json:"next"`
+}

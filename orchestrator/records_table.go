@@ -1,0 +1,232 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// Record is what a record of one type says: one of the structs of recordTypes, or an
+// [UnknownRecord]. A record is a value; whoever changes one changes a copy.
+type Record interface {
+	// Type returns the type of the records that say this.
+	Type() string
+}
+
+// UnknownRecord is what a record of a type says that this version does not know.
+type UnknownRecord struct {
+	Name string
+	Raw  json.RawMessage // an object
+}
+
+// Type returns the unknown type.
+func (r UnknownRecord) Type() string { return r.Name }
+
+// MarshalJSON writes what was read.
+func (r UnknownRecord) MarshalJSON() ([]byte, error) { return r.Raw.MarshalJSON() }
+
+// ReadRecord reads the data of a record of a type. Unknown fields are passed over. A field
+// whose value has another type stays empty: a damaged record must not hide the others.
+func ReadRecord(kind string, data []byte) Record {
+	if read, ok := recordTypes[kind]; ok {
+		return read(data)
+	}
+	return UnknownRecord{Name: kind, Raw: data}
+}
+
+func read[T Record](data []byte) Record {
+	var record T
+	if json.Unmarshal(data, &record) == nil {
+		return record
+	}
+	var part T
+	readPart(data, reflect.ValueOf(&part).Elem())
+	return part
+}
+
+// readPart reads as much of a value as has the right type, and reports whether there is any:
+// a number is cut to its whole part, a list keeps its good items.
+func readPart(data []byte, v reflect.Value) bool {
+	whole := reflect.New(v.Type())
+	if json.Unmarshal(data, whole.Interface()) == nil {
+		v.Set(whole.Elem())
+		return true
+	}
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		var number float64
+		if json.Unmarshal(data, &number) != nil {
+			return false
+		}
+		v.SetInt(int64(number))
+		return true
+	case reflect.Struct:
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(data, &fields) != nil {
+			return false
+		}
+		for i := range v.NumField() {
+			if field, ok := fields[jsonName(v.Type().Field(i))]; ok {
+				readPart(field, v.Field(i))
+			}
+		}
+		return true
+	case reflect.Slice:
+		var items []json.RawMessage
+		if json.Unmarshal(data, &items) != nil {
+			return false
+		}
+		for _, item := range items {
+			if one := reflect.New(v.Type().Elem()).Elem(); readPart(item, one) {
+				v.Set(reflect.Append(v, one))
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// jsonName returns the key of a field of a record.
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// TruncateRecord returns a record with the texts and the lists of texts of it cut.
+func TruncateRecord(record Record, limit int) Record {
+	v := reflect.New(reflect.TypeOf(record)).Elem()
+	v.Set(reflect.ValueOf(record))
+	for i := range v.NumField() {
+		switch text := v.Field(i).Interface().(type) {
+		case string:
+			v.Field(i).SetString(Truncate(text, limit))
+		case []string:
+			v.Field(i).Set(reflect.ValueOf(TruncateAll(text, limit)))
+		}
+	}
+	return v.Interface().(Record)
+}
+
+// recordTypes reads the data of each type of record.
+var recordTypes = map[string]func([]byte) Record{
+	EvSessionCreated:     read[SessionCreatedRecord],
+	EvResumed:            read[ResumedRecord],
+	EvEvent:              read[EventRecord],
+	EvPhaseEntered:       read[PhaseEnteredRecord],
+	EvPhaseLeft:          read[PhaseLeftRecord],
+	EvAgentStarted:       read[AgentStartedRecord],
+	EvAgentExited:        read[AgentExitedRecord],
+	EvAgentFailed:        read[AgentFailedRecord],
+	EvAgentStalled:       read[AgentStalledRecord],
+	EvAgentBlocked:       read[AgentBlockedRecord],
+	EvAgentStatus:        read[AgentStatusRecord],
+	EvAgentWaiting:       read[AgentWaitingRecord],
+	EvArtifactAccepted:   read[ArtifactAcceptedRecord],
+	EvSchedule:           read[ScheduleRecord],
+	EvResearchDispatched: read[ResearchDispatchedRecord],
+	EvResearchDone:       read[ResearchDoneRecord],
+	EvResearchFailed:     read[ResearchFailedRecord],
+	EvGroupStarted:       read[GroupStartedRecord],
+	EvGroupDone:          read[GroupDoneRecord],
+	EvSubplanStarted:     read[SubplanStartedRecord],
+	EvSubplanDone:        read[SubplanDoneRecord],
+	EvMergeConflict:      read[MergeConflictRecord],
+	EvScopeViolation:     read[ScopeViolationRecord],
+	EvWorkspaceLost:      read[WorkspaceLostRecord],
+	EvReviewStarted:      read[ReviewStartedRecord],
+	EvVerdict:            read[VerdictRecord],
+	EvFixRound:           read[FixRoundRecord],
+	EvReviewExhausted:    read[ReviewExhaustedRecord],
+	EvGateOpened:         read[GateOpenedRecord],
+	EvGateClosed:         read[GateClosedRecord],
+	EvQuestionAsked:      read[QuestionAskedRecord],
+	EvQuestionAnswered:   read[QuestionAnsweredRecord],
+	EvCommandApplied:     read[CommandAppliedRecord],
+	EvCommandRefused:     read[CommandRefusedRecord],
+	EvPaused:             read[PausedRecord],
+	EvUnpaused:           read[UnpausedRecord],
+	EvMsgQueued:          read[MsgQueuedRecord],
+	EvMsgDelivered:       read[MsgDeliveredRecord],
+	EvMsgAcked:           read[MsgAckedRecord],
+	EvMsgExpired:         read[MsgExpiredRecord],
+	EvMsgFailed:          read[MsgFailedRecord],
+	EvMsgOrphaned:        read[MsgOrphanedRecord],
+	EvCommitCreated:      read[CommitCreatedRecord],
+	EvBranchPushed:       read[BranchPushedRecord],
+	EvPROpened:           read[PROpenedRecord],
+	EvNothingToCommit:    read[NothingToCommitRecord],
+	EvLimitReached:       read[LimitReachedRecord],
+	EvCheckpointSaved:    read[CheckpointSavedRecord],
+	EvEffectFailed:       read[EffectFailedRecord],
+	EvInputCorrupt:       read[InputCorruptRecord],
+	EvInputUnknown:       read[InputUnknownRecord],
+	EvInputIgnored:       read[InputIgnoredRecord],
+	EvInputRejected:      read[InputRejectedRecord],
+	EvInputRewound:       read[InputRewoundRecord],
+	EvStateOverwritten:   read[StateOverwrittenRecord],
+	EvNeedsHuman:         read[NeedsHumanRecord],
+	EvDone:               read[DoneRecord],
+	EvFailed:             read[FailedRecord],
+	EvCanceled:           read[CanceledRecord],
+}
+
+// Type returns the type of the records that say this.
+func (SessionCreatedRecord) Type() string     { return EvSessionCreated }
+func (ResumedRecord) Type() string            { return EvResumed }
+func (EventRecord) Type() string              { return EvEvent }
+func (PhaseEnteredRecord) Type() string       { return EvPhaseEntered }
+func (PhaseLeftRecord) Type() string          { return EvPhaseLeft }
+func (AgentStartedRecord) Type() string       { return EvAgentStarted }
+func (AgentExitedRecord) Type() string        { return EvAgentExited }
+func (AgentFailedRecord) Type() string        { return EvAgentFailed }
+func (AgentStalledRecord) Type() string       { return EvAgentStalled }
+func (AgentBlockedRecord) Type() string       { return EvAgentBlocked }
+func (AgentStatusRecord) Type() string        { return EvAgentStatus }
+func (AgentWaitingRecord) Type() string       { return EvAgentWaiting }
+func (ArtifactAcceptedRecord) Type() string   { return EvArtifactAccepted }
+func (ScheduleRecord) Type() string           { return EvSchedule }
+func (ResearchDispatchedRecord) Type() string { return EvResearchDispatched }
+func (ResearchDoneRecord) Type() string       { return EvResearchDone }
+func (ResearchFailedRecord) Type() string     { return EvResearchFailed }
+func (GroupStartedRecord) Type() string       { return EvGroupStarted }
+func (GroupDoneRecord) Type() string          { return EvGroupDone }
+func (SubplanStartedRecord) Type() string     { return EvSubplanStarted }
+func (SubplanDoneRecord) Type() string        { return EvSubplanDone }
+func (MergeConflictRecord) Type() string      { return EvMergeConflict }
+func (ScopeViolationRecord) Type() string     { return EvScopeViolation }
+func (WorkspaceLostRecord) Type() string      { return EvWorkspaceLost }
+func (ReviewStartedRecord) Type() string      { return EvReviewStarted }
+func (VerdictRecord) Type() string            { return EvVerdict }
+func (FixRoundRecord) Type() string           { return EvFixRound }
+func (ReviewExhaustedRecord) Type() string    { return EvReviewExhausted }
+func (GateOpenedRecord) Type() string         { return EvGateOpened }
+func (GateClosedRecord) Type() string         { return EvGateClosed }
+func (QuestionAskedRecord) Type() string      { return EvQuestionAsked }
+func (QuestionAnsweredRecord) Type() string   { return EvQuestionAnswered }
+func (CommandAppliedRecord) Type() string     { return EvCommandApplied }
+func (CommandRefusedRecord) Type() string     { return EvCommandRefused }
+func (PausedRecord) Type() string             { return EvPaused }
+func (UnpausedRecord) Type() string           { return EvUnpaused }
+func (MsgQueuedRecord) Type() string          { return EvMsgQueued }
+func (MsgDeliveredRecord) Type() string       { return EvMsgDelivered }
+func (MsgAckedRecord) Type() string           { return EvMsgAcked }
+func (MsgExpiredRecord) Type() string         { return EvMsgExpired }
+func (MsgFailedRecord) Type() string          { return EvMsgFailed }
+func (MsgOrphanedRecord) Type() string        { return EvMsgOrphaned }
+func (CommitCreatedRecord) Type() string      { return EvCommitCreated }
+func (BranchPushedRecord) Type() string       { return EvBranchPushed }
+func (PROpenedRecord) Type() string           { return EvPROpened }
+func (NothingToCommitRecord) Type() string    { return EvNothingToCommit }
+func (LimitReachedRecord) Type() string       { return EvLimitReached }
+func (CheckpointSavedRecord) Type() string    { return EvCheckpointSaved }
+func (EffectFailedRecord) Type() string       { return EvEffectFailed }
+func (InputCorruptRecord) Type() string       { return EvInputCorrupt }
+func (InputUnknownRecord) Type() string       { return EvInputUnknown }
+func (InputIgnoredRecord) Type() string       { return EvInputIgnored }
+func (InputRejectedRecord) Type() string      { return EvInputRejected }
+func (InputRewoundRecord) Type() string       { return EvInputRewound }
+func (StateOverwrittenRecord) Type() string   { return EvStateOverwritten }
+func (NeedsHumanRecord) Type() string         { return EvNeedsHuman }
+func (DoneRecord) Type() string               { return EvDone }
+func (FailedRecord) Type() string             { return EvFailed }
+func (CanceledRecord) Type() string           { return EvCanceled }
