@@ -61,28 +61,26 @@ func (v *view) wholeText(kind string) string {
 }
 
 func (m *Mirror) commentFor(e orchestrator.Event) (kind, text string) {
-	d := data(e.Data)
-	switch e.Type {
-	case orchestrator.EvPhaseEntered:
+	switch d := e.Record().(type) {
+	case orchestrator.PhaseEnteredRecord:
 		if m.o.Mode == Every {
 			return ghsync.KindStatus, renderPhase(m.view)
 		}
-	case orchestrator.EvEvent:
-		name := d.text("event")
+	case orchestrator.EventRecord:
 		r := m.view.round()
-		decision := name == orchestrator.LastReviewPassed || name == orchestrator.LastReviewFailed
+		decision := d.Event == orchestrator.LastReviewPassed || d.Event == orchestrator.LastReviewFailed
 		if decision && r != nil && m.o.Mode != Quiet {
 			return ghsync.KindVerdict, renderVerdict(m.view, r, m.n, m.readReview)
 		}
-	case orchestrator.EvQuestionAsked:
+	case orchestrator.QuestionAskedRecord:
 		q := m.view.questions[len(m.view.questions)-1]
 		q.deaf = m.o.Deaf
 		return ghsync.KindQuestion, renderQuestion(q, m.n, m.view.decided(e.TS), m.view.onTimeout == "park")
-	case orchestrator.EvGateOpened:
+	case orchestrator.GateOpenedRecord:
 		return ghsync.KindQuestion, renderGate(m.view, m.n, m.changes(), m.view.decided(e.TS))
-	case orchestrator.EvNeedsHuman, orchestrator.EvFailed, orchestrator.EvCanceled:
+	case orchestrator.NeedsHumanRecord, orchestrator.FailedRecord, orchestrator.CanceledRecord:
 		return ghsync.KindFinal, renderFinal(m.view, m.n)
-	case orchestrator.EvDone:
+	case orchestrator.DoneRecord:
 		if m.o.Mode != Quiet || m.view.outcome != orchestrator.OutcomeDone {
 			return ghsync.KindFinal, renderFinal(m.view, m.n)
 		}

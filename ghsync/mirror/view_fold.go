@@ -11,98 +11,73 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// data reads the loosely typed data of a record. What is missing or of another type is zero.
-type data map[string]any
-
-func (d data) text(key string) string { s, _ := d[key].(string); return s }
-
-func (d data) number(key string) int {
-	switch n := d[key].(type) {
-	case float64:
-		return int(n)
-	case int:
-		return n
-	}
-	return 0
-}
-
-func (d data) flag(key string) bool { b, _ := d[key].(bool); return b }
-
-func (d data) list(key string) []string {
-	switch l := d[key].(type) {
-	case []string:
-		return l
-	case []any:
-		var out []string
-		for _, v := range l {
-			if s, ok := v.(string); ok {
-				out = append(out, s)
-			}
-		}
-		return out
-	}
-	return nil
-}
-
 // fold takes in one record. Records it does not know change nothing but seq.
 func (v *view) fold(e orchestrator.Event) {
 	v.seq = e.Seq
 	v.counted.Fold(e)
 	v.strays.Fold(e)
 	if f := folds()[e.Type]; f != nil {
-		f(v, e, data(e.Data))
+		f(v, e)
 	}
 }
 
-type foldFunc func(*view, orchestrator.Event, data)
+type foldFunc func(*view, orchestrator.Event)
+
+// on folds what a record of one type says.
+func on[T orchestrator.Record](fold func(*view, orchestrator.Event, T)) foldFunc {
+	return func(v *view, e orchestrator.Event) {
+		d, _ := e.Record().(T)
+		fold(v, e, d)
+	}
+}
 
 func folds() map[string]foldFunc {
 	return map[string]foldFunc{
-		orchestrator.EvSessionCreated:   (*view).created,
-		orchestrator.EvResumed:          (*view).resumed,
-		orchestrator.EvEvent:            (*view).lastEvent,
-		orchestrator.EvPhaseEntered:     (*view).entered,
-		orchestrator.EvPhaseLeft:        (*view).left,
-		orchestrator.EvAgentStarted:     (*view).agentStarted,
-		orchestrator.EvArtifactAccepted: (*view).accepted,
-		orchestrator.EvSchedule:         (*view).scheduled,
-		orchestrator.EvSubplanDone:      (*view).subplanDone,
-		orchestrator.EvReviewStarted:    (*view).reviewStarted,
-		orchestrator.EvVerdict:          (*view).verdictGiven,
-		orchestrator.EvFixRound:         (*view).fixRound,
-		orchestrator.EvReviewExhausted:  (*view).reviewExhausted,
-		orchestrator.EvGateOpened:       (*view).gateOpened,
-		orchestrator.EvGateClosed:       (*view).gateClosed,
-		orchestrator.EvQuestionAsked:    (*view).questionAsked,
-		orchestrator.EvQuestionAnswered: (*view).questionAnswered,
-		orchestrator.EvCommandApplied:   (*view).commandApplied,
-		orchestrator.EvCommandRefused:   (*view).commandRefused,
-		orchestrator.EvMsgQueued:        (*view).messageQueued,
-		orchestrator.EvMsgDelivered:     (*view).messageDelivered,
-		orchestrator.EvMsgFailed:        (*view).messageLost,
-		orchestrator.EvMsgOrphaned:      (*view).messageLost,
-		orchestrator.EvPaused:           func(v *view, _ orchestrator.Event, _ data) { v.paused = true },
-		orchestrator.EvUnpaused:         func(v *view, _ orchestrator.Event, _ data) { v.paused = false },
-		orchestrator.EvCommitCreated:    func(v *view, _ orchestrator.Event, d data) { v.commit = d.text("sha") },
-		orchestrator.EvBranchPushed:     (*view).branchPushed,
-		orchestrator.EvPROpened:         (*view).prOpened,
-		orchestrator.EvNeedsHuman:       (*view).needsHuman,
-		orchestrator.EvDone:             (*view).finished,
-		orchestrator.EvFailed:           (*view).failed,
-		orchestrator.EvCanceled:         (*view).canceled,
+		orchestrator.EvSessionCreated:   on((*view).created),
+		orchestrator.EvResumed:          on((*view).resumed),
+		orchestrator.EvEvent:            on((*view).lastEvent),
+		orchestrator.EvPhaseEntered:     on((*view).entered),
+		orchestrator.EvPhaseLeft:        on((*view).left),
+		orchestrator.EvAgentStarted:     on((*view).agentStarted),
+		orchestrator.EvArtifactAccepted: on((*view).accepted),
+		orchestrator.EvSchedule:         on((*view).scheduled),
+		orchestrator.EvSubplanDone:      on((*view).subplanDone),
+		orchestrator.EvReviewStarted:    on((*view).reviewStarted),
+		orchestrator.EvVerdict:          on((*view).verdictGiven),
+		orchestrator.EvFixRound:         on((*view).fixRound),
+		orchestrator.EvReviewExhausted:  on((*view).reviewExhausted),
+		orchestrator.EvGateOpened:       on((*view).gateOpened),
+		orchestrator.EvGateClosed:       on((*view).gateClosed),
+		orchestrator.EvQuestionAsked:    on((*view).questionAsked),
+		orchestrator.EvQuestionAnswered: on((*view).questionAnswered),
+		orchestrator.EvCommandApplied:   on((*view).commandApplied),
+		orchestrator.EvCommandRefused:   on((*view).commandRefused),
+		orchestrator.EvMsgQueued:        on((*view).messageQueued),
+		orchestrator.EvMsgDelivered:     on((*view).messageDelivered),
+		orchestrator.EvMsgFailed:        on(func(v *view, _ orchestrator.Event, d orchestrator.MsgFailedRecord) { v.messageLost(d.Seq, d.Reason) }),
+		orchestrator.EvMsgOrphaned:      on(func(v *view, _ orchestrator.Event, d orchestrator.MsgOrphanedRecord) { v.messageLost(d.Seq, d.Reason) }),
+		orchestrator.EvPaused:           func(v *view, _ orchestrator.Event) { v.paused = true },
+		orchestrator.EvUnpaused:         func(v *view, _ orchestrator.Event) { v.paused = false },
+		orchestrator.EvCommitCreated:    on(func(v *view, _ orchestrator.Event, d orchestrator.CommitCreatedRecord) { v.commit = d.SHA }),
+		orchestrator.EvBranchPushed:     on((*view).branchPushed),
+		orchestrator.EvPROpened:         on((*view).prOpened),
+		orchestrator.EvNeedsHuman:       on((*view).needsHuman),
+		orchestrator.EvDone:             on((*view).finished),
+		orchestrator.EvFailed:           on((*view).failed),
+		orchestrator.EvCanceled:         on((*view).canceled),
 	}
 }
 
-func (v *view) created(e orchestrator.Event, d data) {
-	v.session, v.work = d.text("session_id"), d.text("workflow")
-	v.mark = orchestrator.PublicID(v.session, d.text("identity"))
-	v.repo, v.issue, v.branch = d.text("repo"), d.number("issue"), d.text("branch")
-	v.config, v.started = d.text("config_source"), e.TS.Time
+func (v *view) created(e orchestrator.Event, d orchestrator.SessionCreatedRecord) {
+	v.session, v.work = d.SessionID, d.Workflow
+	v.mark = orchestrator.PublicID(v.session, d.Identity)
+	v.repo, v.issue, v.branch = string(d.Repo), d.Issue, d.Branch
+	v.config, v.started = d.ConfigSource, e.TS.Time
 }
 
-func (v *view) resumed(_ orchestrator.Event, d data) {
+func (v *view) resumed(_ orchestrator.Event, d orchestrator.ResumedRecord) {
 	v.restart()
-	v.current = d.text("to")
+	v.current = d.To
 	if row := v.row(); row != nil && row.phase == v.current {
 		row.left = false
 	}
@@ -114,10 +89,10 @@ func (v *view) restart() {
 	v.ended, v.paused = time.Time{}, false
 }
 
-func (v *view) entered(e orchestrator.Event, d data) {
+func (v *view) entered(e orchestrator.Event, d orchestrator.PhaseEnteredRecord) {
 	v.restart()
-	v.current = d.text("phase")
-	row := visit{number: e.Visit, phase: v.current, kind: d.text("kind"), began: e.TS.Time}
+	v.current = d.Phase
+	row := visit{number: e.Visit, phase: v.current, kind: d.Kind, began: e.TS.Time}
 	switch row.kind {
 	case "review":
 		row.round = v.counted.Of(v.fixes)
@@ -136,7 +111,7 @@ func (v *view) entered(e orchestrator.Event, d data) {
 	v.visits = append(v.visits, row)
 }
 
-func (v *view) left(_ orchestrator.Event, _ data) {
+func (v *view) left(_ orchestrator.Event, _ orchestrator.PhaseLeftRecord) {
 	if row := v.row(); row != nil {
 		row.left = true
 		row.plans = v.plansOf(row)
@@ -145,43 +120,45 @@ func (v *view) left(_ orchestrator.Event, _ data) {
 
 // agentStarted notes who works in a phase of one agent. The record of one that was quicker
 // than its start belongs to an earlier phase.
-func (v *view) agentStarted(e orchestrator.Event, d data) {
+func (v *view) agentStarted(e orchestrator.Event, d orchestrator.AgentStartedRecord) {
 	row := v.row()
 	if row == nil || row.number != e.Visit || row.kind == "review" || row.left {
 		return
 	}
-	if visit, _, _, _, known := orchestrator.LaunchParts(d.text("launch")); known && visit != e.Visit {
+	if visit, _, _, _, known := orchestrator.LaunchParts(d.Launch); known && visit != e.Visit {
 		return
 	}
-	row.agents = d.text("role")
-	if p := d.text("provider"); p != "" {
+	row.agents = d.Role
+	if p := d.Provider; p != "" {
 		row.agents += " (" + p + ")"
 	}
 }
 
-func (v *view) accepted(_ orchestrator.Event, d data) {
-	if d.text("artifact") == "plan.yaml" {
-		v.plan = d.text("sha256")
+func (v *view) accepted(_ orchestrator.Event, d orchestrator.ArtifactAcceptedRecord) {
+	if d.Artifact == "plan.yaml" {
+		v.plan = d.SHA256
 	}
-	v.shas[d.text("role")] = d.text("sha256")
+	v.shas[d.Role] = d.SHA256
 }
 
-func (v *view) scheduled(_ orchestrator.Event, d data) {
-	v.subplans, v.done, v.fixes, v.exhausted = d.number("subplans"), map[string]bool{}, 0, false
+func (v *view) scheduled(_ orchestrator.Event, d orchestrator.ScheduleRecord) {
+	v.subplans, v.done, v.fixes, v.exhausted = d.Subplans, map[string]bool{}, 0, false
 }
 
-func (v *view) subplanDone(_ orchestrator.Event, d data) { v.done[d.text("id")] = true }
+func (v *view) subplanDone(_ orchestrator.Event, d orchestrator.SubplanDoneRecord) {
+	v.done[d.ID] = true
+}
 
-func (v *view) reviewStarted(_ orchestrator.Event, d data) {
-	v.tree = d.text("tree")
-	iteration := d.number("iteration")
+func (v *view) reviewStarted(_ orchestrator.Event, d orchestrator.ReviewStartedRecord) {
+	v.tree = d.Tree
+	iteration := d.Iteration
 	r := v.round()
 	if r == nil || r.decided || r.iteration != iteration {
 		r = &round{iteration: iteration, number: v.counted.Of(iteration), verdicts: map[string]verdict{}}
 		v.rounds = append(v.rounds, r)
 	}
 	r.tree = v.tree
-	for _, role := range d.list("roles") {
+	for _, role := range d.Roles {
 		if !slices.Contains(r.roles, role) {
 			r.roles = append(r.roles, role)
 		}
@@ -197,23 +174,23 @@ func (v *view) round() *round {
 	return v.rounds[len(v.rounds)-1]
 }
 
-func (v *view) verdictGiven(_ orchestrator.Event, d data) {
+func (v *view) verdictGiven(_ orchestrator.Event, d orchestrator.VerdictRecord) {
 	r := v.round()
 	if r == nil {
 		return
 	}
-	role := d.text("role")
+	role := d.Role
 	r.verdicts[role] = verdict{
-		role: role, verdict: d.text("verdict"), sha: v.shas[role], path: d.text("path"), findings: d.number("findings"),
+		role: role, verdict: d.Verdict, sha: v.shas[role], path: d.Path, findings: d.Findings,
 	}
 }
 
-func (v *view) lastEvent(e orchestrator.Event, d data) {
+func (v *view) lastEvent(e orchestrator.Event, d orchestrator.EventRecord) {
 	r := v.round()
-	switch d.text("event") {
+	switch d.Event {
 	case orchestrator.LastChanges:
-		if text := d.text("text"); text != "" {
-			v.changes = append(v.changes, changeRequest{e.TS.Time, d.text("actor"), text})
+		if text := d.Text; text != "" {
+			v.changes = append(v.changes, changeRequest{e.TS.Time, d.By(), text})
 		}
 		v.fixes = 0 // the next review begins a count of its own
 	case orchestrator.LastReviewPassed:
@@ -227,79 +204,79 @@ func (v *view) lastEvent(e orchestrator.Event, d data) {
 	}
 }
 
-func (v *view) fixRound(_ orchestrator.Event, d data) {
-	v.fixes, v.cap = d.number("iteration"), d.number("cap")
+func (v *view) fixRound(_ orchestrator.Event, d orchestrator.FixRoundRecord) {
+	v.fixes, v.cap = d.Iteration, d.Cap
 }
 
-func (v *view) reviewExhausted(_ orchestrator.Event, d data) {
-	v.exhausted, v.cap = true, d.number("cap")
+func (v *view) reviewExhausted(_ orchestrator.Event, d orchestrator.ReviewExhaustedRecord) {
+	v.exhausted, v.cap = true, d.Cap
 }
 
-func (v *view) gateOpened(e orchestrator.Event, d data) {
+func (v *view) gateOpened(e orchestrator.Event, d orchestrator.GateOpenedRecord) {
 	v.gateSeq = e.Seq
-	v.gate, v.digest, v.opened = d.text("gate"), d.text("digest"), orchestrator.GateReason(d.text("reason"))
-	v.findings = d.list("findings")
+	v.gate, v.digest, v.opened = d.Gate, d.Digest, d.Reason
+	v.findings = d.Findings
 }
 
-func (v *view) gateClosed(e orchestrator.Event, _ data) {
+func (v *view) gateClosed(e orchestrator.Event, d orchestrator.GateClosedRecord) {
 	v.gate, v.digest, v.opened, v.findings = "", "", "", nil
-	decided := story.Decided(e)
+	decided := story.Decided(d, e.TS)
 	v.decisions = append(v.decisions, decided)
 	if v.gateSeq > 0 {
 		v.closed = append(v.closed, closedAsk{seq: v.gateSeq, gate: &decided, at: e.TS.Time})
 	}
 }
 
-func (v *view) questionAsked(e orchestrator.Event, d data) {
+func (v *view) questionAsked(e orchestrator.Event, d orchestrator.QuestionAskedRecord) {
 	v.questions = append(v.questions, question{
-		seq: e.Seq, id: d.text("id"), role: orchestrator.AgentKey(d.text("role"), d.text("task")), text: d.text("text"), options: d.list("options"), open: true,
+		seq: e.Seq, id: d.ID, role: orchestrator.AgentKey(d.Role, d.Task), text: d.Text, options: d.Options, open: true,
 	})
 }
 
-func (v *view) questionAnswered(e orchestrator.Event, d data) {
+func (v *view) questionAnswered(e orchestrator.Event, d orchestrator.QuestionAnsweredRecord) {
 	for i := range v.questions {
-		if v.questions[i].id == d.text("id") && v.questions[i].open {
+		if v.questions[i].id == d.ID && v.questions[i].open {
 			v.questions[i].open = false
 			v.closed = append(v.closed, closedAsk{
-				seq: v.questions[i].seq, question: v.questions[i], at: e.TS.Time, who: d.text("actor"), late: d.flag("timeout"),
-				withdrawn: d.text("source") == decide.SourceWithdrawn,
+				seq: v.questions[i].seq, question: v.questions[i], at: e.TS.Time, who: d.Actor, late: d.Timeout,
+				withdrawn: d.Source == decide.SourceWithdrawn,
 			})
 		}
 	}
 }
 
-func (v *view) commandApplied(e orchestrator.Event, d data) {
-	name := d.text("name")
+func (v *view) commandApplied(e orchestrator.Event, d orchestrator.CommandAppliedRecord) {
+	name := d.Name
 	v.commands = append(v.commands, command{
-		at: e.TS.Time, who: d.text("actor"), text: name, result: "✅ applied", expectsMessage: name == "say",
+		at: e.TS.Time, who: d.Actor, text: name, result: "✅ applied", expectsMessage: name == "say",
 	})
 }
 
-func (v *view) commandRefused(e orchestrator.Event, d data) {
-	v.commands = append(v.commands, command{at: e.TS.Time, who: d.text("actor"), text: d.text("name"), result: "❌ " + d.text("reason")})
+func (v *view) commandRefused(e orchestrator.Event, d orchestrator.CommandRefusedRecord) {
+	v.commands = append(v.commands, command{at: e.TS.Time, who: d.Actor, text: d.Name, result: "❌ " + d.Reason})
 }
 
 // messageQueued belongs to the say of the same commit.
-func (v *view) messageQueued(_ orchestrator.Event, d data) {
+func (v *view) messageQueued(_ orchestrator.Event, d orchestrator.MsgQueuedRecord) {
 	n := len(v.commands)
 	if n == 0 || !v.commands[n-1].expectsMessage {
 		return
 	}
 	c := &v.commands[n-1]
-	c.expectsMessage, c.message = false, d.number("seq")
-	c.text += " " + strings.TrimPrefix(d.text("to"), "pipeline/")
+	c.expectsMessage, c.message = false, d.Seq
+	c.text += " " + strings.TrimPrefix(d.To, "pipeline/")
 	c.result = "queued"
 }
 
-func (v *view) messageDelivered(e orchestrator.Event, d data) {
-	if c := v.commandOf(d.number("seq")); c != nil {
+func (v *view) messageDelivered(e orchestrator.Event, d orchestrator.MsgDeliveredRecord) {
+	if c := v.commandOf(d.Seq); c != nil {
 		c.result = "✅ delivered " + clock(e.TS.Time, v.started)
 	}
 }
 
-func (v *view) messageLost(_ orchestrator.Event, d data) {
-	if c := v.commandOf(d.number("seq")); c != nil {
-		c.result = "❌ not delivered: " + d.text("reason")
+func (v *view) messageLost(message int, reason string) {
+	if c := v.commandOf(message); c != nil {
+		c.result = "❌ not delivered: " + reason
 	}
 }
 
@@ -312,16 +289,16 @@ func (v *view) commandOf(message int) *command {
 	return nil
 }
 
-func (v *view) branchPushed(_ orchestrator.Event, d data) {
-	v.branch = cmp.Or(d.text("branch"), v.branch)
-	v.commit, v.pushed = cmp.Or(d.text("sha"), v.commit), d.text("skipped") == ""
+func (v *view) branchPushed(_ orchestrator.Event, d orchestrator.BranchPushedRecord) {
+	v.branch = cmp.Or(d.Branch, v.branch)
+	v.commit, v.pushed = cmp.Or(d.SHA, v.commit), d.Skipped == ""
 	if v.pushed {
 		v.head = v.commit
 	}
 }
 
-func (v *view) prOpened(_ orchestrator.Event, d data) {
-	v.prNumber, v.prURL, v.prDraft = d.number("number"), d.text("url"), d.flag("draft")
+func (v *view) prOpened(_ orchestrator.Event, d orchestrator.PROpenedRecord) {
+	v.prNumber, v.prURL, v.prDraft = d.Number, d.URL, d.Draft
 }
 
 func (v *view) end(e orchestrator.Event, outcome string) {
@@ -329,16 +306,16 @@ func (v *view) end(e orchestrator.Event, outcome string) {
 	v.seconds = int(e.TS.Sub(v.started).Seconds())
 }
 
-func (v *view) needsHuman(e orchestrator.Event, d data) {
+func (v *view) needsHuman(e orchestrator.Event, d orchestrator.NeedsHumanRecord) {
 	v.end(e, orchestrator.OutcomeNeedsHuman)
-	v.reason, v.next = d.text("text"), d.text("next")
-	v.reason = cmp.Or(v.reason, d.text("reason"))
+	v.reason, v.next = d.Text, d.Next
+	v.reason = cmp.Or(v.reason, d.Reason)
 }
 
-func (v *view) finished(e orchestrator.Event, d data) {
-	v.end(e, cmp.Or(d.text("outcome"), orchestrator.OutcomeDone))
-	v.commit, v.prURL = cmp.Or(d.text("commit"), v.commit), cmp.Or(d.text("pr_url"), v.prURL)
-	v.seconds = d.number("seconds")
+func (v *view) finished(e orchestrator.Event, d orchestrator.DoneRecord) {
+	v.end(e, cmp.Or(d.Outcome, orchestrator.OutcomeDone))
+	v.commit, v.prURL = cmp.Or(d.Commit, v.commit), cmp.Or(d.PRURL, v.prURL)
+	v.seconds = d.Seconds
 	v.current, v.gate = orchestrator.PhaseDone, ""
 	if row := v.row(); row != nil {
 		row.left = true
@@ -352,13 +329,13 @@ func (v *view) finished(e orchestrator.Event, d data) {
 	}
 }
 
-func (v *view) failed(e orchestrator.Event, d data) {
+func (v *view) failed(e orchestrator.Event, d orchestrator.FailedRecord) {
 	v.end(e, orchestrator.OutcomeFailed)
-	v.reason, v.next, v.current = d.text("cause"), d.text("next"), orchestrator.PhaseFailed
+	v.reason, v.next, v.current = d.Cause, d.Next, orchestrator.PhaseFailed
 }
 
-func (v *view) canceled(e orchestrator.Event, d data) {
+func (v *view) canceled(e orchestrator.Event, d orchestrator.CanceledRecord) {
 	v.end(e, orchestrator.OutcomeCanceled)
-	v.reason, v.actor, v.next, v.current = d.text("cause"), d.text("actor"), d.text("next"), orchestrator.PhaseFailed
+	v.reason, v.actor, v.next, v.current = d.Cause, d.Actor, d.Next, orchestrator.PhaseFailed
 	v.byPerson = v.actor != "signal"
 }

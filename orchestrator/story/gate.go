@@ -31,11 +31,10 @@ type Decision struct {
 	At     orchestrator.Time `json:"at"`
 }
 
-// Decided reads the record of a gate that was closed.
-func Decided(e orchestrator.Event) Decision {
+// Decided reads the record of a gate that was closed at a time.
+func Decided(d orchestrator.GateClosedRecord, at orchestrator.Time) Decision {
 	return Decision{
-		Gate: text(e, "gate"), Action: text(e, "action"), Actor: text(e, "actor"), Source: text(e, "source"),
-		Origin: text(e, "origin"), PID: number(e, "pid"), Digest: text(e, "digest"), At: e.TS,
+		Gate: d.Gate, Action: d.Action, Actor: d.Actor, Source: d.Source, Origin: d.Origin, PID: d.PID, Digest: d.Digest, At: at,
 	}
 }
 

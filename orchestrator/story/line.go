@@ -18,97 +18,111 @@ func Line(e orchestrator.Event) string {
 
 // lines are the records worth a line.
 var lines = map[string]func(orchestrator.Event) string{
-	orchestrator.EvSessionCreated:     func(orchestrator.Event) string { return "session created" },
-	orchestrator.EvResumed:            func(e orchestrator.Event) string { return "resumed in " + text(e, "to") },
-	orchestrator.EvEvent:              func(e orchestrator.Event) string { return text(e, "label") },
-	orchestrator.EvPhaseEntered:       func(e orchestrator.Event) string { return "→ " + text(e, "phase") },
-	orchestrator.EvAgentStarted:       func(e orchestrator.Event) string { return who(e) + " started" },
-	orchestrator.EvAgentExited:        sayExited,
-	orchestrator.EvAgentFailed:        func(e orchestrator.Event) string { return who(e) + " failed" },
-	orchestrator.EvAgentStalled:       func(e orchestrator.Event) string { return who(e) + " is silent" },
-	orchestrator.EvAgentBlocked:       func(e orchestrator.Event) string { return text(e, "agent") + " waits for " + text(e, "dependency") },
-	orchestrator.EvAgentStatus:        func(e orchestrator.Event) string { return who(e) + ": " + text(e, "message") },
-	orchestrator.EvAgentWaiting:       func(e orchestrator.Event) string { return who(e) + " waits for its " + text(e, "for") },
-	orchestrator.EvArtifactAccepted:   func(e orchestrator.Event) string { return "accepted " + text(e, "artifact") },
-	orchestrator.EvResearchDispatched: func(e orchestrator.Event) string { return "research " + text(e, "topic") + " begun" },
-	orchestrator.EvResearchDone:       func(e orchestrator.Event) string { return "research " + text(e, "topic") + " done" },
-	orchestrator.EvResearchFailed:     func(e orchestrator.Event) string { return "research " + text(e, "topic") + " failed" },
-	orchestrator.EvGroupStarted:       func(e orchestrator.Event) string { return "group " + text(e, "group_id") + " begun" },
-	orchestrator.EvSubplanDone:        func(e orchestrator.Event) string { return "subplan " + text(e, "id") + " integrated" },
-	orchestrator.EvMergeConflict:      func(e orchestrator.Event) string { return "subplan " + text(e, "id") + " conflicts" },
-	orchestrator.EvWorkspaceLost: func(e orchestrator.Event) string {
-		return "the workspace " + text(e, "workspace") + " is gone with what was not handed in; it is made again"
-	},
-	orchestrator.EvScopeViolation:   sayStrayed,
-	orchestrator.EvReviewStarted:    func(e orchestrator.Event) string { return "review by " + strings.Join(texts(e, "roles"), ", ") },
-	orchestrator.EvVerdict:          func(e orchestrator.Event) string { return text(e, "role") + ": " + text(e, "verdict") },
-	orchestrator.EvFixRound:         func(e orchestrator.Event) string { return fmt.Sprintf("fix round %d", number(e, "iteration")) },
+	orchestrator.EvSessionCreated: func(orchestrator.Event) string { return "session created" },
+	orchestrator.EvResumed:        say(func(d orchestrator.ResumedRecord) string { return "resumed in " + d.To }),
+	orchestrator.EvEvent:          say(func(d orchestrator.EventRecord) string { return d.Label }),
+	orchestrator.EvPhaseEntered:   say(func(d orchestrator.PhaseEnteredRecord) string { return "→ " + d.Phase }),
+	orchestrator.EvAgentStarted: say(func(d orchestrator.AgentStartedRecord) string {
+		return orchestrator.AgentKey(d.Role, d.Task) + " started"
+	}),
+	orchestrator.EvAgentExited: say(sayExited),
+	orchestrator.EvAgentFailed: say(func(d orchestrator.AgentFailedRecord) string {
+		return orchestrator.AgentKey(d.Role, d.Task) + " failed"
+	}),
+	orchestrator.EvAgentStalled: say(func(d orchestrator.AgentStalledRecord) string {
+		return orchestrator.AgentKey(d.Role, d.Task) + " is silent"
+	}),
+	orchestrator.EvAgentBlocked: say(func(d orchestrator.AgentBlockedRecord) string { return d.Agent + " waits for " + d.Dependency }),
+	orchestrator.EvAgentStatus: say(func(d orchestrator.AgentStatusRecord) string {
+		return orchestrator.AgentKey(d.Role, d.Task) + ": " + d.Message
+	}),
+	orchestrator.EvAgentWaiting: say(func(d orchestrator.AgentWaitingRecord) string {
+		return orchestrator.AgentKey(d.Role, d.Task) + " waits for its " + d.For
+	}),
+	orchestrator.EvArtifactAccepted:   say(func(d orchestrator.ArtifactAcceptedRecord) string { return "accepted " + d.Artifact }),
+	orchestrator.EvResearchDispatched: say(func(d orchestrator.ResearchDispatchedRecord) string { return "research " + d.Topic + " begun" }),
+	orchestrator.EvResearchDone:       say(func(d orchestrator.ResearchDoneRecord) string { return "research " + d.Topic + " done" }),
+	orchestrator.EvResearchFailed:     say(func(d orchestrator.ResearchFailedRecord) string { return "research " + d.Topic + " failed" }),
+	orchestrator.EvGroupStarted:       say(func(d orchestrator.GroupStartedRecord) string { return "group " + d.GroupID + " begun" }),
+	orchestrator.EvSubplanDone:        say(func(d orchestrator.SubplanDoneRecord) string { return "subplan " + d.ID + " integrated" }),
+	orchestrator.EvMergeConflict:      say(func(d orchestrator.MergeConflictRecord) string { return "subplan " + d.ID + " conflicts" }),
+	orchestrator.EvWorkspaceLost: say(func(d orchestrator.WorkspaceLostRecord) string {
+		return "the workspace " + d.Workspace + " is gone with what was not handed in; it is made again"
+	}),
+	orchestrator.EvScopeViolation:   say(sayStrayed),
+	orchestrator.EvReviewStarted:    say(func(d orchestrator.ReviewStartedRecord) string { return "review by " + strings.Join(d.Roles, ", ") }),
+	orchestrator.EvVerdict:          say(func(d orchestrator.VerdictRecord) string { return d.Role + ": " + d.Verdict }),
+	orchestrator.EvFixRound:         say(func(d orchestrator.FixRoundRecord) string { return fmt.Sprintf("fix round %d", d.Iteration) }),
 	orchestrator.EvReviewExhausted:  func(orchestrator.Event) string { return "no fix round is left" },
-	orchestrator.EvGateOpened:       func(e orchestrator.Event) string { return "the " + GateNoun(text(e, "gate")) + " waits for approval" },
-	orchestrator.EvGateClosed:       func(e orchestrator.Event) string { return text(e, "action") + " by " + text(e, "actor") },
-	orchestrator.EvQuestionAsked:    func(e orchestrator.Event) string { return "question " + text(e, "id") + " from " + text(e, "role") },
-	orchestrator.EvQuestionAnswered: func(e orchestrator.Event) string { return "question " + text(e, "id") + " answered" },
-	orchestrator.EvCommandApplied:   func(e orchestrator.Event) string { return text(e, "name") + " by " + text(e, "actor") },
-	orchestrator.EvCommandRefused:   func(e orchestrator.Event) string { return text(e, "name") + " refused: " + text(e, "reason") },
-	orchestrator.EvMsgFailed:        func(e orchestrator.Event) string { return "message to " + text(e, "to") + " failed" },
-	orchestrator.EvCommitCreated:    func(e orchestrator.Event) string { return "commit " + text(e, "subject") },
-	orchestrator.EvBranchPushed:     sayPushed,
-	orchestrator.EvPROpened:         func(e orchestrator.Event) string { return fmt.Sprintf("pull request #%d", number(e, "number")) },
+	orchestrator.EvGateOpened:       say(func(d orchestrator.GateOpenedRecord) string { return "the " + GateNoun(d.Gate) + " waits for approval" }),
+	orchestrator.EvGateClosed:       say(func(d orchestrator.GateClosedRecord) string { return d.Action + " by " + d.Actor }),
+	orchestrator.EvQuestionAsked:    say(func(d orchestrator.QuestionAskedRecord) string { return "question " + d.ID + " from " + d.Role }),
+	orchestrator.EvQuestionAnswered: say(func(d orchestrator.QuestionAnsweredRecord) string { return "question " + d.ID + " answered" }),
+	orchestrator.EvCommandApplied:   say(func(d orchestrator.CommandAppliedRecord) string { return d.Name + " by " + d.Actor }),
+	orchestrator.EvCommandRefused:   say(func(d orchestrator.CommandRefusedRecord) string { return d.Name + " refused: " + d.Reason }),
+	orchestrator.EvMsgFailed:        say(func(d orchestrator.MsgFailedRecord) string { return "message to " + d.To + " failed" }),
+	orchestrator.EvCommitCreated:    say(func(d orchestrator.CommitCreatedRecord) string { return "commit " + d.Subject }),
+	orchestrator.EvBranchPushed:     say(sayPushed),
+	orchestrator.EvPROpened:         say(func(d orchestrator.PROpenedRecord) string { return fmt.Sprintf("pull request #%d", d.Number) }),
 	orchestrator.EvNothingToCommit:  func(orchestrator.Event) string { return "nothing to commit" },
-	orchestrator.EvLimitReached:     func(e orchestrator.Event) string { return "limit reached: " + text(e, "limit") },
-	orchestrator.EvEffectFailed:     sayFailed,
-	orchestrator.EvInputRejected:    sayRejected,
-	orchestrator.EvNeedsHuman:       func(e orchestrator.Event) string { return "needs a human: " + text(e, "text") },
+	orchestrator.EvLimitReached:     say(func(d orchestrator.LimitReachedRecord) string { return "limit reached: " + d.Limit }),
+	orchestrator.EvEffectFailed:     say(sayFailed),
+	orchestrator.EvInputRejected:    say(sayRejected),
+	orchestrator.EvNeedsHuman:       say(func(d orchestrator.NeedsHumanRecord) string { return "needs a human: " + d.Text }),
 	orchestrator.EvDone:             func(orchestrator.Event) string { return "done" },
-	orchestrator.EvFailed:           func(e orchestrator.Event) string { return "failed: " + text(e, "cause") },
-	orchestrator.EvCanceled:         canceled,
+	orchestrator.EvFailed:           say(func(d orchestrator.FailedRecord) string { return "failed: " + d.Cause }),
+	orchestrator.EvCanceled:         say(canceled),
 }
 
-func who(e orchestrator.Event) string {
-	return orchestrator.AgentKey(text(e, "role"), text(e, "task"))
+// say makes a line of what a record of one type says.
+func say[T orchestrator.Record](line func(T) string) func(orchestrator.Event) string {
+	return func(e orchestrator.Event) string {
+		d, _ := e.Record().(T)
+		return line(d)
+	}
 }
 
-func sayStrayed(e orchestrator.Event) string {
+func sayStrayed(d orchestrator.ScopeViolationRecord) string {
 	const most = 5
 	var names []string
-	paths := scopePaths(e)
+	paths := scopePaths(d)
 	for _, p := range paths[:min(most, len(paths))] {
 		names = append(names, p.Path)
 	}
 	if len(paths) > most {
 		names = append(names, fmt.Sprintf("%d more", len(paths)-most))
 	}
-	return "subplan " + text(e, "id") + " changed what it does not own: " + strings.Join(names, ", ")
+	return "subplan " + d.ID + " changed what it does not own: " + strings.Join(names, ", ")
 }
 
-func sayExited(e orchestrator.Event) string {
-	if expected, _ := e.Data["expected"].(bool); expected {
+func sayExited(d orchestrator.AgentExitedRecord) string {
+	if d.Expected {
 		return ""
 	}
-	return who(e) + " ended"
+	return orchestrator.AgentKey(d.Role, d.Task) + " ended"
 }
 
-func sayPushed(e orchestrator.Event) string {
-	if why := text(e, "skipped"); why != "" {
-		return "not pushed: " + why
+func sayPushed(d orchestrator.BranchPushedRecord) string {
+	if d.Skipped != "" {
+		return "not pushed: " + d.Skipped
 	}
-	return "pushed " + text(e, "branch")
+	return "pushed " + d.Branch
 }
 
-func sayRejected(e orchestrator.Event) string {
-	line := text(e, "tool") + " rejected"
-	if errs := texts(e, "errors"); len(errs) > 0 {
-		line += ": " + errs[0]
+func sayRejected(d orchestrator.InputRejectedRecord) string {
+	line := d.Tool + " rejected"
+	if len(d.Errors) > 0 {
+		line += ": " + d.Errors[0]
 	}
 	return line
 }
 
-func sayFailed(e orchestrator.Event) string {
-	what := stepName(text(e, "effect"))
-	if final, _ := e.Data["final"].(bool); final {
-		return what + " failed for good: " + text(e, "error")
+func sayFailed(d orchestrator.EffectFailedRecord) string {
+	what := stepName(d.Effect)
+	if d.Final {
+		return what + " failed for good: " + d.Error
 	}
-	return fmt.Sprintf("%s failed, try %d: %s", what, number(e, "attempt"), text(e, "error"))
+	return fmt.Sprintf("%s failed, try %d: %s", what, d.Attempt, d.Error)
 }
 
 // GateNoun is what an open gate is about.
@@ -117,19 +131,4 @@ func GateNoun(gate string) string {
 		return "plan"
 	}
 	return "result"
-}
-
-func texts(e orchestrator.Event, name string) []string {
-	var out []string
-	switch list := e.Data[name].(type) {
-	case []string:
-		return list
-	case []any:
-		for _, item := range list {
-			if s, ok := item.(string); ok {
-				out = append(out, s)
-			}
-		}
-	}
-	return out
 }

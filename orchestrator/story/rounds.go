@@ -11,11 +11,13 @@ type Rounds struct {
 
 // Fold takes in one record.
 func (r *Rounds) Fold(e orchestrator.Event) {
-	switch {
-	case e.Type == orchestrator.EvReviewStarted:
-		r.since = max(r.since, number(e, "iteration")+1)
-	case e.Type == orchestrator.EvEvent && text(e, "event") == orchestrator.LastChanges:
-		r.before, r.since = r.before+r.since, 0
+	switch d := e.Record().(type) {
+	case orchestrator.ReviewStartedRecord:
+		r.since = max(r.since, d.Iteration+1)
+	case orchestrator.EventRecord:
+		if d.Event == orchestrator.LastChanges {
+			r.before, r.since = r.before+r.since, 0
+		}
 	}
 }
 

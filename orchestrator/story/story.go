@@ -83,39 +83,38 @@ type told struct {
 func (t *told) fold(st *Story, e orchestrator.Event) {
 	st.Rounds.Fold(e)
 	st.Strays.Fold(e)
-	switch e.Type {
-	case orchestrator.EvEffectFailed:
-		t.errors[text(e, "id")] = text(e, "error")
-	case orchestrator.EvResumed, orchestrator.EvPhaseEntered:
+	switch d := e.Record().(type) {
+	case orchestrator.EffectFailedRecord:
+		t.errors[d.ID] = d.Error
+	case orchestrator.ResumedRecord, orchestrator.PhaseEnteredRecord:
 		st.Sentence, st.Advice, st.Actor, st.Ended = "", "", "", time.Time{}
-	case orchestrator.EvNeedsHuman:
-		st.Sentence, st.Advice, st.Ended = text(e, "text"), text(e, "next"), e.TS.Time
-	case orchestrator.EvFailed:
-		st.Sentence, st.Advice, st.Ended = text(e, "cause"), "", e.TS.Time
-	case orchestrator.EvCanceled:
-		st.Sentence, st.Actor, st.Ended = canceled(e), text(e, "actor"), e.TS.Time
-	case orchestrator.EvDone:
+	case orchestrator.NeedsHumanRecord:
+		st.Sentence, st.Advice, st.Ended = d.Text, d.Next, e.TS.Time
+	case orchestrator.FailedRecord:
+		st.Sentence, st.Advice, st.Ended = d.Cause, "", e.TS.Time
+	case orchestrator.CanceledRecord:
+		st.Sentence, st.Actor, st.Ended = canceled(d), d.Actor, e.TS.Time
+	case orchestrator.DoneRecord:
 		st.Sentence, st.Advice, st.Ended = "", "", e.TS.Time
-	case orchestrator.EvBranchPushed:
-		st.Withheld = withheld(e)
-	case orchestrator.EvGateOpened:
+	case orchestrator.BranchPushedRecord:
+		st.Withheld = withheld(d)
+	case orchestrator.GateOpenedRecord:
 		st.Refused = ""
-	case orchestrator.EvGateClosed:
-		st.Decisions, st.Refused = append(st.Decisions, Decided(e)), ""
-	case orchestrator.EvInputRejected:
-		if tool := text(e, "tool"); tool == decide.ApprovalFile || tool == decide.ChangesFile {
-			st.Refused = tool + ": " + strings.Join(texts(e, "errors"), "; ")
+	case orchestrator.GateClosedRecord:
+		st.Decisions, st.Refused = append(st.Decisions, Decided(d, e.TS)), ""
+	case orchestrator.InputRejectedRecord:
+		if d.Tool == decide.ApprovalFile || d.Tool == decide.ChangesFile {
+			st.Refused = d.Tool + ": " + strings.Join(d.Errors, "; ")
 		}
 	}
 }
 
 // canceled says who stopped a session; a signal has no name worth telling but its own.
-func canceled(e orchestrator.Event) string {
-	actor := text(e, "actor")
-	if actor == "signal" {
-		return "stopped by a signal (" + text(e, "cause") + ")"
+func canceled(d orchestrator.CanceledRecord) string {
+	if d.Actor == "signal" {
+		return "stopped by a signal (" + d.Cause + ")"
 	}
-	return "stopped by " + actor
+	return "stopped by " + d.Actor
 }
 
 // reasonSentences say what a record does not: the end of a completion whose last review
@@ -130,29 +129,12 @@ var skippedBefore = map[string]orchestrator.Withheld{
 	"github.push is off": orchestrator.PushOff, "no write permission": orchestrator.PushReadOnly, "no GitHub token": orchestrator.PushNoToken,
 }
 
-func withheld(e orchestrator.Event) orchestrator.Withheld {
-	why, skipped := orchestrator.Withheld(text(e, "withheld")), text(e, "skipped")
-	if why != "" || skipped == "" {
-		return why
+func withheld(d orchestrator.BranchPushedRecord) orchestrator.Withheld {
+	if d.Withheld != "" || d.Skipped == "" {
+		return d.Withheld
 	}
-	if before, known := skippedBefore[skipped]; known {
+	if before, known := skippedBefore[d.Skipped]; known {
 		return before
 	}
 	return orchestrator.PushElsewhere // which named the server
-}
-
-func text(e orchestrator.Event, name string) string {
-	s, _ := e.Data[name].(string)
-	return s
-}
-
-// number reads a count as the file and as a reducer hold it.
-func number(e orchestrator.Event, name string) int {
-	switch n := e.Data[name].(type) {
-	case float64:
-		return int(n)
-	case int:
-		return n
-	}
-	return 0
 }

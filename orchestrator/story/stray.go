@@ -22,11 +22,12 @@ type Strays []Stray
 
 // Fold takes in one record. What a strict session refused is not in its work.
 func (s *Strays) Fold(e orchestrator.Event) {
-	if e.Type != orchestrator.EvScopeViolation || text(e, "policy") == "fail" {
+	d, ok := e.Record().(orchestrator.ScopeViolationRecord)
+	if !ok || d.Policy == "fail" {
 		return
 	}
-	for _, p := range scopePaths(e) {
-		stray := Stray{Subplan: text(e, "id"), Path: p.Path, Added: p.Added, Removed: p.Removed}
+	for _, p := range scopePaths(d) {
+		stray := Stray{Subplan: d.ID, Path: p.Path, Added: p.Added, Removed: p.Removed}
 		*s = append(slices.DeleteFunc(*s, func(old Stray) bool { return old.Path == p.Path }), stray)
 	}
 }
@@ -54,19 +55,7 @@ func (s Strays) Tell(most int, name func(path string) string) string {
 	return strings.Join(parts, ", ")
 }
 
-// scopePaths reads paths as the file and as a reducer hold them.
-func scopePaths(e orchestrator.Event) (paths []orchestrator.ScopePath) {
-	switch list := e.Data["paths"].(type) {
-	case []orchestrator.ScopePath:
-		return list
-	case []any:
-		for _, item := range list {
-			fields, _ := item.(map[string]any)
-			one := orchestrator.Event{Data: fields}
-			if path := text(one, "path"); path != "" {
-				paths = append(paths, orchestrator.ScopePath{Path: path, Added: number(one, "added"), Removed: number(one, "removed")})
-			}
-		}
-	}
-	return paths
+// scopePaths returns the paths of a record; a damaged one may hold some without a name.
+func scopePaths(d orchestrator.ScopeViolationRecord) []orchestrator.ScopePath {
+	return slices.DeleteFunc(slices.Clone(d.Paths), func(p orchestrator.ScopePath) bool { return p.Path == "" })
 }
