@@ -87,16 +87,17 @@ func (r *runner) recordedRefs(ctx context.Context, s *orchestrator.State) error 
 	}
 	round := 0
 	for _, e := range records {
-		id, _ := e.Data["sha"].(string)
-		switch skipped, _ := e.Data["skipped"].(string); {
-		case e.Type == orchestrator.EvEvent && e.Data["event"] == orchestrator.LastChanges:
-			round++
-		case e.Type == orchestrator.EvCommitCreated:
-			want[gitrepo.RoundRef(own, round, "own")] = id
-		case e.Type == orchestrator.EvBranchPushed:
-			want[gitrepo.RoundRef(own, round, "tip")] = id
-			if skipped == "" {
-				want[gitrepo.PushedRef(own)] = id
+		switch d := e.Record().(type) {
+		case orchestrator.EventRecord:
+			if d.Event == orchestrator.LastChanges {
+				round++
+			}
+		case orchestrator.CommitCreatedRecord:
+			want[gitrepo.RoundRef(own, round, "own")] = d.SHA
+		case orchestrator.BranchPushedRecord:
+			want[gitrepo.RoundRef(own, round, "tip")] = d.SHA
+			if d.Skipped == "" {
+				want[gitrepo.PushedRef(own)] = d.SHA
 			}
 		}
 	}
@@ -121,10 +122,17 @@ func (r *runner) recorded(s *orchestrator.State) (map[string]bool, error) {
 	}
 	mine := map[string]bool{s.Integrated.Commit: true, s.Completion.Commit: true}
 	for _, e := range records {
-		for _, key := range []string{"sha", "commit"} {
-			if id, ok := e.Data[key].(string); ok {
-				mine[id] = true
-			}
+		switch d := e.Record().(type) {
+		case orchestrator.SubplanDoneRecord:
+			mine[d.Commit] = true
+		case orchestrator.CommitCreatedRecord:
+			mine[d.SHA] = true
+		case orchestrator.BranchPushedRecord:
+			mine[d.SHA] = true
+		case orchestrator.CheckpointSavedRecord:
+			mine[d.SHA] = true
+		case orchestrator.DoneRecord:
+			mine[d.Commit] = true
 		}
 	}
 	delete(mine, "")

@@ -130,8 +130,15 @@ func fateOf(ctx context.Context, e session.Entry, p orchestrator.Payload) (fate,
 			return fateUnread, err
 		}
 		for _, record := range records {
-			if record.Data["source_id"] == p.SourceID {
-				return fateApplied, refusal(record, p.Name)
+			switch d := record.Record().(type) {
+			case orchestrator.CommandAppliedRecord:
+				if d.SourceID == p.SourceID {
+					return fateApplied, nil
+				}
+			case orchestrator.CommandRefusedRecord:
+				if d.SourceID == p.SourceID {
+					return fateApplied, errors.New(p.Name + " was refused: " + d.Reason)
+				}
 			}
 		}
 		if left {
@@ -162,15 +169,6 @@ func (a *app) awaitDecision(ctx context.Context, e session.Entry, p orchestrator
 	}
 	a.say("%s: done", p.Name)
 	return nil
-}
-
-// refusal is the error that a record of a command tells, nil if the command was applied.
-func refusal(record orchestrator.Event, name string) error {
-	if record.Type != orchestrator.EvCommandRefused {
-		return nil
-	}
-	reason, _ := record.Data["reason"].(string)
-	return errors.New(name + " was refused: " + reason)
 }
 
 // send gives a command of the monitor to the session, and says what became of it.

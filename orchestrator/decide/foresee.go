@@ -30,8 +30,8 @@ func Foresee(def *workflows.Definition, s *orchestrator.State, p orchestrator.Pa
 		return ""
 	}
 	for _, e := range step.Events {
-		if e.Type == orchestrator.EvCommandRefused {
-			reason, _ = e.Data["reason"].(string)
+		if d, ok := e.Record().(orchestrator.CommandRefusedRecord); ok {
+			reason = d.Reason
 		}
 	}
 	return reason

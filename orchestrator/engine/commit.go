@@ -79,20 +79,49 @@ func (l *loop) logEvent(e orchestrator.Event) {
 		level = slog.LevelWarn
 	}
 	attrs := []any{"event", e.Type, "seq", e.Seq, "phase", e.Phase}
-	if role, ok := e.Data["role"].(string); ok && role != "" {
+	if role := roleOf(e.Record()); role != "" {
 		attrs = append(attrs, "role", role)
 	}
-	if e.Type == orchestrator.EvEffectFailed { // while it is tried again no state says why
-		attrs = append(attrs, "effect", e.Data["effect"], "err", e.Data["error"])
-		if again := l.nextTry(e.Data["id"]); again > 0 {
+	if failed, ok := e.Record().(orchestrator.EffectFailedRecord); ok { // while it is tried again no state says why
+		attrs = append(attrs, "effect", failed.Effect, "err", failed.Error)
+		if again := l.nextTry(failed.ID); again > 0 {
 			attrs = append(attrs, "wait", again.Round(time.Second).String())
 		}
 	}
 	l.Log.Log(context.Background(), level, "recorded", attrs...)
 }
 
+// roleOf returns the role that a record is about; "" if it is about none.
+func roleOf(record orchestrator.Record) string {
+	switch d := record.(type) {
+	case orchestrator.AgentStartedRecord:
+		return d.Role
+	case orchestrator.AgentExitedRecord:
+		return d.Role
+	case orchestrator.AgentFailedRecord:
+		return d.Role
+	case orchestrator.AgentStalledRecord:
+		return d.Role
+	case orchestrator.AgentStatusRecord:
+		return d.Role
+	case orchestrator.AgentWaitingRecord:
+		return d.Role
+	case orchestrator.ArtifactAcceptedRecord:
+		return d.Role
+	case orchestrator.VerdictRecord:
+		return d.Role
+	case orchestrator.QuestionAskedRecord:
+		return d.Role
+	case orchestrator.InputIgnoredRecord:
+		return d.Role
+	case orchestrator.InputRejectedRecord:
+		return d.Role
+	}
+	return ""
+}
+
 // nextTry is how long a pending effect waits for its next try.
-func (l *loop) nextTry(id any) time.Duration {
+func (l *loop) nextTry(id string) time.Duration {
 	for _, e := range l.st.Pending {
 		if e.ID == id {
 			return e.NotBefore.Sub(l.Now())

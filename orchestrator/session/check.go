@@ -144,7 +144,7 @@ func (r *Report) records(s *Session, st *orchestrator.State) []orchestrator.Even
 			continue
 		}
 		whole = false
-		if e.Type != orchestrator.EvInputRewound || text(e, "file") != EventsFile {
+		if lost, ok := e.Record().(orchestrator.InputRewoundRecord); !ok || lost.File != EventsFile {
 			r.problem("%s: record %d does not follow the one before it", EventsFile, e.Seq)
 		}
 	}
@@ -176,15 +176,15 @@ func (r *Report) order(records []orchestrator.Event, def *workflows.Definition) 
 			r.problem("record %d: visit %d after visit %d", e.Seq, e.Visit, visit)
 		}
 		visit = max(visit, e.Visit)
-		switch e.Type {
-		case orchestrator.EvPhaseLeft:
-			left = text(e, "next")
-			if !leadsTo(def, text(e, "phase"), left) {
-				r.problem("record %d: phase %s does not lead to %s", e.Seq, text(e, "phase"), left)
+		switch d := e.Record().(type) {
+		case orchestrator.PhaseLeftRecord:
+			left = d.Next
+			if !leadsTo(def, d.Phase, left) {
+				r.problem("record %d: phase %s does not lead to %s", e.Seq, d.Phase, left)
 			}
-		case orchestrator.EvPhaseEntered:
-			if left != "" && left != text(e, "phase") {
-				r.problem("record %d: phase %s entered, %s was next", e.Seq, text(e, "phase"), left)
+		case orchestrator.PhaseEnteredRecord:
+			if left != "" && left != d.Phase {
+				r.problem("record %d: phase %s entered, %s was next", e.Seq, d.Phase, left)
 			}
 		}
 	}
@@ -237,8 +237,8 @@ func (r *Report) blobs(s *Session, st *orchestrator.State, records []orchestrato
 		named[res.SHA256] = "verdict of " + role
 	}
 	for _, e := range records {
-		if e.Type == orchestrator.EvArtifactAccepted {
-			named[text(e, "sha256")] = fmt.Sprintf("record %d", e.Seq)
+		if d, ok := e.Record().(orchestrator.ArtifactAcceptedRecord); ok {
+			named[d.SHA256] = fmt.Sprintf("record %d", e.Seq)
 		}
 	}
 	if !st.IsClassic() && st.PlanSHA256 != "" {

@@ -77,8 +77,8 @@ func (m *mender) lastAccepted(rel string) ([]byte, error) {
 		}
 		m.read, m.accepted = true, map[string]string{}
 		for _, e := range records {
-			if e.Type == orchestrator.EvArtifactAccepted {
-				m.accepted[text(e, "path")] = text(e, "sha256")
+			if d, ok := e.Record().(orchestrator.ArtifactAcceptedRecord); ok {
+				m.accepted[d.Path] = d.SHA256
 			}
 		}
 	}

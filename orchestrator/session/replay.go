@@ -91,37 +91,40 @@ func (p Projection) Differences(other Projection) []string {
 // folds says what each type of record changes.
 var folds = map[string]func(*Projection, orchestrator.Event){
 	orchestrator.EvSessionCreated: func(p *Projection, e orchestrator.Event) { p.Phase, p.Visit = e.Phase, e.Visit },
-	orchestrator.EvEvent:          foldEvent,
-	orchestrator.EvResumed: func(p *Projection, e orchestrator.Event) {
-		p.Phase, p.Outcome, p.LastEvent = text(e, "to"), "", orchestrator.LastResumed
+	orchestrator.EvEvent:          on(foldEvent),
+	orchestrator.EvResumed: on(func(p *Projection, d orchestrator.ResumedRecord) {
+		p.Phase, p.Outcome, p.LastEvent = d.To, "", orchestrator.LastResumed
+	}),
+	orchestrator.EvPhaseEntered: func(p *Projection, e orchestrator.Event) {
+		d, _ := e.Record().(orchestrator.PhaseEnteredRecord)
+		p.Phase, p.Visit = d.Phase, e.Visit
 	},
-	orchestrator.EvPhaseEntered: func(p *Projection, e orchestrator.Event) { p.Phase, p.Visit = text(e, "phase"), e.Visit },
 	orchestrator.EvSchedule: func(p *Projection, _ orchestrator.Event) {
 		p.Rounds, p.Subplans, p.Groups, p.Verdicts = 0, nil, nil, map[string]string{}
 	},
-	orchestrator.EvSubplanDone: func(p *Projection, e orchestrator.Event) {
-		p.Subplans = append(p.Subplans, text(e, "id"))
+	orchestrator.EvSubplanDone: on(func(p *Projection, d orchestrator.SubplanDoneRecord) {
+		p.Subplans = append(p.Subplans, d.ID)
 		slices.Sort(p.Subplans)
-	},
-	orchestrator.EvGroupDone: func(p *Projection, e orchestrator.Event) { p.Groups = append(p.Groups, text(e, "group_id")) },
-	orchestrator.EvVerdict: func(p *Projection, e orchestrator.Event) {
-		p.Verdicts[text(e, "role")] = verdict(text(e, "verdict"), number(e, "iteration"), text(e, "tree"))
-	},
-	orchestrator.EvFixRound:   func(p *Projection, e orchestrator.Event) { p.Rounds = number(e, "iteration") },
-	orchestrator.EvGateOpened: func(p *Projection, e orchestrator.Event) { p.Gate = text(e, "gate") },
+	}),
+	orchestrator.EvGroupDone: on(func(p *Projection, d orchestrator.GroupDoneRecord) { p.Groups = append(p.Groups, d.GroupID) }),
+	orchestrator.EvVerdict: on(func(p *Projection, d orchestrator.VerdictRecord) {
+		p.Verdicts[d.Role] = verdict(d.Verdict, d.Iteration, d.Tree)
+	}),
+	orchestrator.EvFixRound:   on(func(p *Projection, d orchestrator.FixRoundRecord) { p.Rounds = d.Iteration }),
+	orchestrator.EvGateOpened: on(func(p *Projection, d orchestrator.GateOpenedRecord) { p.Gate = d.Gate }),
 	orchestrator.EvGateClosed: func(p *Projection, _ orchestrator.Event) { p.Gate = "" },
-	orchestrator.EvQuestionAsked: func(p *Projection, e orchestrator.Event) {
-		p.Questions = append(p.Questions, text(e, "id"))
+	orchestrator.EvQuestionAsked: on(func(p *Projection, d orchestrator.QuestionAskedRecord) {
+		p.Questions = append(p.Questions, d.ID)
 		slices.Sort(p.Questions)
-	},
-	orchestrator.EvQuestionAnswered: func(p *Projection, e orchestrator.Event) {
-		p.Questions = slices.DeleteFunc(p.Questions, func(id string) bool { return id == text(e, "id") })
-	},
-	orchestrator.EvPROpened:   func(p *Projection, e orchestrator.Event) { p.PR = number(e, "number") },
+	}),
+	orchestrator.EvQuestionAnswered: on(func(p *Projection, d orchestrator.QuestionAnsweredRecord) {
+		p.Questions = slices.DeleteFunc(p.Questions, func(id string) bool { return id == d.ID })
+	}),
+	orchestrator.EvPROpened:   on(func(p *Projection, d orchestrator.PROpenedRecord) { p.PR = d.Number }),
 	orchestrator.EvNeedsHuman: func(p *Projection, _ orchestrator.Event) { p.Outcome = orchestrator.OutcomeNeedsHuman },
-	orchestrator.EvDone: func(p *Projection, e orchestrator.Event) {
-		p.Phase, p.Outcome, p.Gate = orchestrator.PhaseDone, text(e, "outcome"), ""
-	},
+	orchestrator.EvDone: on(func(p *Projection, d orchestrator.DoneRecord) {
+		p.Phase, p.Outcome, p.Gate = orchestrator.PhaseDone, d.Outcome, ""
+	}),
 	orchestrator.EvFailed: func(p *Projection, _ orchestrator.Event) {
 		p.Phase, p.Outcome = orchestrator.PhaseFailed, orchestrator.OutcomeFailed
 	},
@@ -130,26 +133,19 @@ var folds = map[string]func(*Projection, orchestrator.Event){
 	},
 }
 
+// on folds what a record of one type says.
+func on[T orchestrator.Record](fold func(*Projection, T)) func(*Projection, orchestrator.Event) {
+	return func(p *Projection, e orchestrator.Event) {
+		d, _ := e.Record().(T)
+		fold(p, d)
+	}
+}
+
 // foldEvent takes a value of last_event. Changes asked for end a park or a
 // finished session, and replace the plan.
-func foldEvent(p *Projection, e orchestrator.Event) {
-	p.LastEvent = text(e, "event")
+func foldEvent(p *Projection, d orchestrator.EventRecord) {
+	p.LastEvent = d.Event
 	if p.LastEvent == orchestrator.LastChanges {
 		p.Outcome, p.Subplans, p.Groups, p.Verdicts = "", nil, nil, map[string]string{}
 	}
-}
-
-func text(e orchestrator.Event, key string) string {
-	value, _ := e.Data[key].(string)
-	return value
-}
-
-func number(e orchestrator.Event, key string) int {
-	switch n := e.Data[key].(type) {
-	case float64:
-		return int(n)
-	case int:
-		return n
-	}
-	return 0
 }

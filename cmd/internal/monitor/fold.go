@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -29,19 +30,26 @@ type known struct {
 func fold(records []orchestrator.Event) folded {
 	f := folded{spent: map[string]time.Duration{}, since: map[string]bool{}, agents: map[string]known{}}
 	for _, e := range records {
-		switch e.Type {
-		case orchestrator.EvPhaseEntered:
-			f.enter(text(e, "phase"), text(e, "kind"))
-		case orchestrator.EvPhaseLeft: // also of the first phase, which nobody entered
-			if spent, entered := f.spent[text(e, "phase")]; entered {
-				f.spent[text(e, "phase")] = spent + time.Duration(number(e, "seconds"))*time.Second
+		switch d := e.Record().(type) {
+		case orchestrator.PhaseEnteredRecord:
+			f.enter(d.Phase, d.Kind)
+		case orchestrator.PhaseLeftRecord: // also of the first phase, which nobody entered
+			if spent, entered := f.spent[d.Phase]; entered {
+				f.spent[d.Phase] = spent + time.Duration(d.Seconds)*time.Second
 			}
-		case orchestrator.EvResumed:
+		case orchestrator.ResumedRecord:
 			f.ended = time.Time{}
-		case orchestrator.EvDone, orchestrator.EvNeedsHuman, orchestrator.EvFailed, orchestrator.EvCanceled:
+		case orchestrator.DoneRecord, orchestrator.NeedsHumanRecord, orchestrator.FailedRecord, orchestrator.CanceledRecord:
 			f.ended = e.TS.Time
-		default:
-			f.agent(e)
+		case orchestrator.AgentStartedRecord:
+			f.agents[orchestrator.AgentKey(d.Role, d.Task)] = known{launch: d.Launch, provider: d.Provider, started: e.TS.Time}
+		case orchestrator.AgentStatusRecord:
+			f.report(d)
+		case orchestrator.AgentStalledRecord:
+			key := orchestrator.AgentKey(d.Role, d.Task)
+			k := f.agents[key]
+			k.silent = time.Duration(d.Seconds) * time.Second
+			f.agents[key] = k
 		}
 	}
 	return f
@@ -56,22 +64,10 @@ func (f *folded) enter(phase, kind string) {
 	}
 }
 
-func (f *folded) agent(e orchestrator.Event) {
-	key := orchestrator.AgentKey(text(e, "role"), text(e, "task"))
+func (f *folded) report(d orchestrator.AgentStatusRecord) {
+	key := orchestrator.AgentKey(d.Role, d.Task)
 	k := f.agents[key]
-	switch e.Type {
-	case orchestrator.EvAgentStarted:
-		k = known{launch: text(e, "launch"), provider: text(e, "provider"), started: e.TS.Time}
-	case orchestrator.EvAgentStatus:
-		k.doing, k.silent = text(e, "message"), 0
-		if task := text(e, "current_task"); task != "" && k.doing == "" {
-			k.doing = task
-		}
-	case orchestrator.EvAgentStalled:
-		k.silent = time.Duration(number(e, "seconds")) * time.Second
-	default:
-		return
-	}
+	k.doing, k.silent = cmp.Or(d.Message, d.CurrentTask), 0
 	f.agents[key] = k
 }
 
@@ -85,20 +81,4 @@ func (f *folded) forgetFollowing(ids []string) {
 		}
 		behind = behind || id == f.replan
 	}
-}
-
-func text(e orchestrator.Event, name string) string {
-	s, _ := e.Data[name].(string)
-	return s
-}
-
-// number reads a count as the file and as a reducer hold it.
-func number(e orchestrator.Event, name string) int {
-	switch n := e.Data[name].(type) {
-	case float64:
-		return int(n)
-	case int:
-		return n
-	}
-	return 0
 }
