@@ -1,6 +1,11 @@
 package orchestrator
 
-import "slices"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+)
 
 // Values of last_event, a closed set. Nothing decides by them.
 const (
@@ -43,12 +48,36 @@ func Label(lastEvent string) (string, bool) {
 
 // Event is one record of events.jsonl.
 type Event struct {
-	Seq   int            `json:"seq"` // from 1, without gaps
-	TS    Time           `json:"ts"`
-	Type  string         `json:"type"`
-	Phase string         `json:"phase"`
-	Visit int            `json:"visit"`
-	Data  map[string]any `json:"data"`
+	Seq   int    `json:"seq"` // from 1, without gaps
+	TS    Time   `json:"ts"`
+	Type  string `json:"type"`
+	Phase string `json:"phase"`
+	Visit int    `json:"visit"`
+	Data  Record `json:"data"`
+}
+
+// UnmarshalJSON reads a record of any version, see [ReadRecord]. It fails for what is not a
+// record: a key of its own has another type, or the data is not an object.
+func (e *Event) UnmarshalJSON(line []byte) error {
+	var read struct {
+		Seq   int             `json:"seq"`
+		TS    Time            `json:"ts"`
+		Type  string          `json:"type"`
+		Phase string          `json:"phase"`
+		Visit int             `json:"visit"`
+		Data  json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(line, &read); err != nil {
+		return err
+	}
+	switch data := bytes.TrimSpace(read.Data); {
+	case len(data) == 0, string(data) == "null":
+		read.Data = []byte("{}")
+	case data[0] != '{':
+		return errors.New("the data of the record is not an object")
+	}
+	*e = Event{Seq: read.Seq, TS: read.TS, Type: read.Type, Phase: read.Phase, Visit: read.Visit, Data: ReadRecord(read.Type, read.Data)}
+	return nil
 }
 
 // Types of events. Writers use no other; readers ignore those they do not know.

@@ -74,8 +74,9 @@ func TestABranchOfAPersonIsLeftAlone(t *testing.T) {
 			s := r.run(host.RunSpec{Dir: dir})
 			if c.park != "" {
 				mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonPushRejected)
-				if e := r.lastEvent(dir, orchestrator.EvNeedsHuman); !strings.Contains(e.Data["text"].(string), c.park) || !strings.Contains(e.Data["text"].(string), branch) {
-					t.Errorf("the park says %q, want %q and the branch", e.Data["text"], c.park)
+				text := r.lastEvent(dir, orchestrator.EvNeedsHuman).Data.(orchestrator.NeedsHumanRecord).Text
+				if !strings.Contains(text, c.park) || !strings.Contains(text, branch) {
+					t.Errorf("the park says %q, want %q and the branch", text, c.park)
 				}
 				return
 			}

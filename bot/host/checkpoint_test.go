@@ -94,8 +94,9 @@ func TestACheckpointHoldsTheSession(t *testing.T) {
 	if out, err := exec.Command("git", "-C", repo, "grep", "-l", token, ref).CombinedOutput(); err == nil {
 		t.Errorf("the secret is in %s", out)
 	}
-	if last := r.lastEvent(dir, orchestrator.EvCheckpointSaved); last.Data["sha"] != r.gitIn(repo, "rev-parse", ref) || last.Data["left_out"] == nil {
-		t.Errorf("record %v", last.Data)
+	last := r.lastEvent(dir, orchestrator.EvCheckpointSaved).Data.(orchestrator.CheckpointSavedRecord)
+	if last.SHA != r.gitIn(repo, "rev-parse", ref) || last.LeftOut == nil {
+		t.Errorf("record %v", last)
 	}
 	r.madeAgain(repo, ref, s)
 }

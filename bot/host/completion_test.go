@@ -252,7 +252,7 @@ func TestTheBranchesOfAPullRequestAreGone(t *testing.T) {
 				return
 			}
 			mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonPRRefused)
-			if text := fmt.Sprint(r.lastEvent(dir, orchestrator.EvNeedsHuman).Data["text"]); !strings.Contains(text, c.want) || !strings.Contains(text, "next") {
+			if text := fmt.Sprint(r.lastEvent(dir, orchestrator.EvNeedsHuman).Data.(orchestrator.NeedsHumanRecord).Text); !strings.Contains(text, c.want) || !strings.Contains(text, "next") {
 				t.Errorf("a person reads %s", text)
 			}
 		})

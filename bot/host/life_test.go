@@ -140,7 +140,8 @@ func (r *rig) started(dir, launch string) bool {
 		r.t.Fatal(err)
 	}
 	return slices.Contains(r.launches(dir), launch) && slices.ContainsFunc(events, func(e orchestrator.Event) bool {
-		return e.Type == orchestrator.EvAgentStarted && e.Data["launch"] == launch
+		started, ok := e.Data.(orchestrator.AgentStartedRecord)
+		return ok && started.Launch == launch
 	})
 }
 

@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"crypto/rand"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -272,7 +271,8 @@ func TestWhatMayNotBeTakenIsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := slices.ContainsFunc(events, func(e orchestrator.Event) bool {
-		return e.Type == orchestrator.EvScopeViolation && strings.Contains(fmt.Sprint(e.Data["paths"]), "path:pipe")
+		strayed, _ := e.Data.(orchestrator.ScopeViolationRecord)
+		return slices.ContainsFunc(strayed.Paths, func(p orchestrator.ScopePath) bool { return strings.HasPrefix(p.Path, "pipe") })
 	})
 	if !named {
 		t.Error("nobody is told")

@@ -87,7 +87,7 @@ func (r *runner) recordedRefs(ctx context.Context, s *orchestrator.State) error 
 	}
 	round := 0
 	for _, e := range records {
-		switch d := e.Record().(type) {
+		switch d := e.Data.(type) {
 		case orchestrator.EventRecord:
 			if d.Event == orchestrator.LastChanges {
 				round++
@@ -101,10 +101,8 @@ func (r *runner) recordedRefs(ctx context.Context, s *orchestrator.State) error 
 			}
 		}
 	}
+	maps.DeleteFunc(want, func(_, id string) bool { return id == "" })
 	for _, ref := range slices.Sorted(maps.Keys(want)) {
-		if want[ref] == "" {
-			continue
-		}
 		// One that is gone shows where it is needed.
 		if err := r.repo.Hold(ctx, ref, want[ref]); err != nil && !errors.Is(err, gitrepo.ErrNoCommit) {
 			return err
@@ -122,7 +120,7 @@ func (r *runner) recorded(s *orchestrator.State) (map[string]bool, error) {
 	}
 	mine := map[string]bool{s.Integrated.Commit: true, s.Completion.Commit: true}
 	for _, e := range records {
-		switch d := e.Record().(type) {
+		switch d := e.Data.(type) {
 		case orchestrator.SubplanDoneRecord:
 			mine[d.Commit] = true
 		case orchestrator.CommitCreatedRecord:

@@ -82,24 +82,27 @@ func (r *rig) oneAtATime(dir string) []string {
 	}
 	var losers []string
 	for _, e := range events {
-		task, _ := e.Data["task"].(string)
-		n, resolves := strings.CutPrefix(task, "resolve-")
-		if e.Type == orchestrator.EvAgentStarted && resolves {
+		started, _ := e.Data.(orchestrator.AgentStartedRecord)
+		n, resolves := strings.CutPrefix(started.Task, "resolve-")
+		if resolves {
 			losers = append(losers, n)
 		}
 	}
 	open := ""
 	for _, e := range events {
-		task, _ := e.Data["task"].(string)
-		id := fmt.Sprint(e.Data["id"])
-		switch {
-		case e.Type == orchestrator.EvAgentStarted && strings.HasPrefix(task, "resolve-"):
-			if open != "" {
-				r.t.Errorf("%s starts while %s is at it", task, open)
+		switch d := e.Data.(type) {
+		case orchestrator.AgentStartedRecord:
+			if !strings.HasPrefix(d.Task, "resolve-") {
+				continue
 			}
-			open = strings.TrimPrefix(task, "resolve-")
-		case e.Type == orchestrator.EvSubplanDone && id == open:
-			open = ""
+			if open != "" {
+				r.t.Errorf("%s starts while %s is at it", d.Task, open)
+			}
+			open = strings.TrimPrefix(d.Task, "resolve-")
+		case orchestrator.SubplanDoneRecord:
+			if d.ID == open {
+				open = ""
+			}
 		}
 	}
 	return losers

@@ -169,8 +169,8 @@ func (r *rig) records(dir string) {
 	events, _, _ := sess.Events(0)
 	for _, e := range events {
 		data, _ := json.Marshal(e.Data)
-		if launch, _ := e.Data["launch"].(string); e.Type == orchestrator.EvAgentExited {
-			exit, _, _ := agent.ReadExit(filepath.Join(dir, "launches", launch))
+		if exited, ok := e.Data.(orchestrator.AgentExitedRecord); ok {
+			exit, _, _ := agent.ReadExit(filepath.Join(dir, "launches", exited.Launch))
 			r.t.Logf("    %+v", exit)
 		}
 		r.t.Logf("%3d %-13s %-20s %.300s", e.Seq, e.Phase, e.Type, data)

@@ -254,11 +254,12 @@ func (r *rig) checkLaunches(e session.Entry, provider string, transport agent.Tr
 	}
 	n, counted := 0, 0
 	for _, record := range records {
-		if record.Type != orchestrator.EvAgentStarted {
+		started, ok := record.Data.(orchestrator.AgentStartedRecord)
+		if !ok {
 			continue
 		}
 		n++
-		id, _ := record.Data["launch"].(string)
+		id := started.Launch
 		launch, err := agent.ReadLaunch(s.Path(session.LaunchesDir, id))
 		if err != nil {
 			r.t.Error(err)

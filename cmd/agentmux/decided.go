@@ -130,7 +130,7 @@ func fateOf(ctx context.Context, e session.Entry, p orchestrator.Payload) (fate,
 			return fateUnread, err
 		}
 		for _, record := range records {
-			switch d := record.Record().(type) {
+			switch d := record.Data.(type) {
 			case orchestrator.CommandAppliedRecord:
 				if d.SourceID == p.SourceID {
 					return fateApplied, nil

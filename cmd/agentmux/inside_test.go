@@ -103,11 +103,8 @@ echo "exit $?" >>"`+r.dir+`/said"
 	}
 	forged := 0
 	for _, record := range records {
-		if record.Type == orchestrator.EvInputIgnored && record.Data["reason"] == "forged" {
-			forged++
-			if n, ok := record.Data["count"].(float64); ok { // equal faults in a row are one record
-				forged += int(n) - 1
-			}
+		if ignored, ok := record.Data.(orchestrator.InputIgnoredRecord); ok && ignored.Reason == "forged" {
+			forged += max(ignored.Count, 1) // equal faults in a row are one record
 		}
 	}
 	if forged != 3 {

@@ -85,7 +85,8 @@ func (r *rig) recorded(e session.Entry, kind, launch string) bool {
 		r.t.Fatal(err)
 	}
 	for _, record := range records {
-		if record.Type == kind && (launch == "" || record.Data["launch"] == launch) {
+		started, _ := record.Data.(orchestrator.AgentStartedRecord)
+		if record.Type == kind && (launch == "" || started.Launch == launch) {
 			return true
 		}
 	}

@@ -61,7 +61,7 @@ func (v *view) wholeText(kind string) string {
 }
 
 func (m *Mirror) commentFor(e orchestrator.Event) (kind, text string) {
-	switch d := e.Record().(type) {
+	switch d := e.Data.(type) {
 	case orchestrator.PhaseEnteredRecord:
 		if m.o.Mode == Every {
 			return ghsync.KindStatus, renderPhase(m.view)

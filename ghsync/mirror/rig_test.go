@@ -119,7 +119,11 @@ func (sc *scene) play(lines ...string) {
 func (sc *scene) event(at time.Time, visit int, kind string, data map[string]any) orchestrator.Event {
 	sc.state.Seq++
 	sc.apply(kind, data)
-	return orchestrator.Event{Seq: sc.state.Seq, TS: orchestrator.At(at), Type: kind, Phase: sc.state.Phase, Visit: visit, Data: data}
+	line, err := json.Marshal(data)
+	if err != nil {
+		sc.t.Fatal(err)
+	}
+	return orchestrator.Event{Seq: sc.state.Seq, TS: orchestrator.At(at), Type: kind, Phase: sc.state.Phase, Visit: visit, Data: orchestrator.ReadRecord(kind, line)}
 }
 
 func (sc *scene) commit(events ...orchestrator.Event) {

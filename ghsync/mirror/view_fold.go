@@ -26,7 +26,7 @@ type foldFunc func(*view, orchestrator.Event)
 // on folds what a record of one type says.
 func on[T orchestrator.Record](fold func(*view, orchestrator.Event, T)) foldFunc {
 	return func(v *view, e orchestrator.Event) {
-		d, _ := e.Record().(T)
+		d, _ := e.Data.(T)
 		fold(v, e, d)
 	}
 }

@@ -146,7 +146,7 @@ func TestResearchersSubmitTheirTopic(t *testing.T) {
 		t.Error("the researcher's view outlived it")
 	}
 	m.tool("research_dispatch_web", "planner", map[string]any{"topic": "auth", "questions": []string{"?"}}, nil)
-	if reason := m.last(orchestrator.EvInputIgnored).Data["reason"].(string); !strings.Contains(reason, "03_research/web-auth/summary.md") {
+	if reason := m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord).Reason; !strings.Contains(reason, "03_research/web-auth/summary.md") {
 		t.Errorf("reason %q", reason)
 	}
 }

@@ -24,7 +24,7 @@ func TestGitHub57ApproveOfAPlanThatChangedIsRefused(t *testing.T) {
 		t.Fatalf("gate %v, plans %s and %s", m.s.Gate, first, second)
 	}
 	m.refused("approve", map[string]any{"of": first[:12]})
-	reason, _ := m.last(orchestrator.EvCommandRefused).Data["reason"].(string)
+	reason := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord).Reason
 	if m.s.Gate == nil || !strings.Contains(reason, second[:12]) {
 		t.Errorf("gate %v, reason %q", m.s.Gate, reason)
 	}
@@ -33,7 +33,7 @@ func TestGitHub57ApproveOfAPlanThatChangedIsRefused(t *testing.T) {
 			continue
 		}
 		m.refused("approve", map[string]any{"of": second[:n]})
-		reason, _ := m.last(orchestrator.EvCommandRefused).Data["reason"].(string)
+		reason := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord).Reason
 		if !strings.Contains(reason, "too short") || !strings.Contains(reason, second[:12]) {
 			t.Errorf("%d digits: %q", n, reason)
 		}
@@ -58,7 +58,7 @@ func TestGitHub57ApproveOfATreeThatChangedIsRefused(t *testing.T) {
 func TestGitHub58SayToADeadPane(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	m.refused("say", map[string]any{"text": "look", "role": "coder"})
-	if reason, _ := m.last(orchestrator.EvCommandRefused).Data["reason"].(string); !strings.Contains(reason, "no coder is at work") {
+	if reason := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord).Reason; !strings.Contains(reason, "no coder is at work") {
 		t.Errorf("reason %q", reason)
 	}
 	m.result = completion(orchestrator.EffDeliver, orchestrator.Result{Delivery: orchestrator.DeliveryRefused})

@@ -22,7 +22,7 @@ func TestLocalEffectsAreTriedFiveTimes(t *testing.T) {
 	}
 	m.failing(orchestrator.EffIntegrate, orchestrator.FailLocal)
 	m.phase(orchestrator.PhaseFailed)
-	if m.s.Outcome != orchestrator.OutcomeFailed || m.last(orchestrator.EvEffectFailed).Data["final"] != true {
+	if m.s.Outcome != orchestrator.OutcomeFailed || m.last(orchestrator.EvEffectFailed).Data.(orchestrator.EffectFailedRecord).Final != true {
 		t.Errorf("outcome %q", m.s.Outcome)
 	}
 	m.hold = nil

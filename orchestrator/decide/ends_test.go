@@ -19,7 +19,9 @@ func TestASubmissionThatBeatsTheStartLeavesItsRecord(t *testing.T) {
 	m.phase("reviewing")
 	var records []string
 	for _, e := range m.events {
-		if e.Data["launch"] == "2.coder.1.1" {
+		started, _ := e.Data.(orchestrator.AgentStartedRecord)
+		exited, _ := e.Data.(orchestrator.AgentExitedRecord)
+		if started.Launch == "2.coder.1.1" || exited.Launch == "2.coder.1.1" {
 			records = append(records, e.Type)
 		}
 	}
@@ -67,7 +69,7 @@ func TestMessagesThatReachedNobodyAreRenamedAtTheEnd(t *testing.T) {
 		t.Fatalf("renamed: %+v", renamed)
 	}
 	want := file[:len(file)-len(".md")] + "-orphan.md"
-	if got := m.s.Messages[0]; got.State != orchestrator.MessageOrphan || got.File != want || m.last(orchestrator.EvMsgOrphaned).Data["file"] != want {
+	if got := m.s.Messages[0]; got.State != orchestrator.MessageOrphan || got.File != want || m.last(orchestrator.EvMsgOrphaned).Data.(orchestrator.MsgOrphanedRecord).File != want {
 		t.Errorf("message %+v", got)
 	}
 	m = newSim(t, "quick", nil)

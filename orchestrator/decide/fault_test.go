@@ -29,7 +29,7 @@ func TestALimitOfTheServiceIsWaitedForAndUsesNoRetry(t *testing.T) {
 		}
 		m.ends("planner", fault)
 		m.parked(orchestrator.ReasonAgentStalled)
-		if text, _ := m.last(orchestrator.EvNeedsHuman).Data["text"].(string); !strings.Contains(text, "its provider") {
+		if text := m.last(orchestrator.EvNeedsHuman).Data.(orchestrator.NeedsHumanRecord).Text; !strings.Contains(text, "its provider") {
 			t.Errorf("%s: the cause is %q", fault, text)
 		}
 	}

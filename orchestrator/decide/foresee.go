@@ -30,7 +30,7 @@ func Foresee(def *workflows.Definition, s *orchestrator.State, p orchestrator.Pa
 		return ""
 	}
 	for _, e := range step.Events {
-		if d, ok := e.Record().(orchestrator.CommandRefusedRecord); ok {
+		if d, ok := e.Data.(orchestrator.CommandRefusedRecord); ok {
 			reason = d.Reason
 		}
 	}

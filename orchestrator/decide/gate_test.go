@@ -76,7 +76,7 @@ func TestSecurity19AnApprovalCountsForTheGateItWasGivenTo(t *testing.T) {
 	}
 	m.see(m.approval())
 	m.phase(orchestrator.PhaseDone)
-	if got := m.last(orchestrator.EvGateClosed).Data; got["source"] != "file" || got["origin"] != "approval.json" {
+	if got := m.last(orchestrator.EvGateClosed).Data.(orchestrator.GateClosedRecord); got.Source != "file" || got.Origin != "approval.json" {
 		t.Errorf("closed by %v", got)
 	}
 }
@@ -181,7 +181,7 @@ func TestSecurity19AnApprovalDoesNotWaitForAGate(t *testing.T) {
 		in := m.commandInput("approve", args)
 		in.Line.At = said.Later(-time.Minute)
 		m.do(in)
-		if m.s.Gate == nil || m.last(orchestrator.EvCommandRefused).Data["name"] != "approve" {
+		if m.s.Gate == nil || m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord).Name != "approve" {
 			t.Fatalf("%s: gate %v", name, m.s.Gate)
 		}
 	}
@@ -216,7 +216,7 @@ func TestProtocolG4ResumeAtATerminalShowsWhatWasFound(t *testing.T) {
 	m, _ := blockedAt(t, nil)
 	m.resumeAtTerminal()
 	m.open(orchestrator.GateBlocked)
-	if got := m.last(orchestrator.EvGateOpened).Data["findings"]; !slices.Equal(got.([]string), []string{"secret in a.go:3"}) {
+	if got := m.last(orchestrator.EvGateOpened).Data.(orchestrator.GateOpenedRecord).Findings; !slices.Equal(got, []string{"secret in a.go:3"}) {
 		t.Errorf("findings %v", got)
 	}
 	m.timer("gate")

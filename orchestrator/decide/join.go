@@ -14,11 +14,7 @@ func Join(first, then Step) Step {
 		return then
 	}
 	if n := len(first.Events); n > 0 && len(then.Events) == 1 && sameFault(first.Events[n-1], then.Events[0]) {
-		last := first.Events[n-1]
-		last.Data = maps.Clone(last.Data)
-		count, _ := last.Data["count"].(int)
-		last.Data["count"] = max(count, 1) + 1
-		first.Events[n-1] = last
+		first.Events[n-1].Data = countedOnceMore(first.Events[n-1].Data)
 		then.Events = nil
 		then.State.Seq--
 	}
@@ -33,20 +29,37 @@ func Join(first, then Step) Step {
 
 // sameFault reports whether two records tell the same of two lines.
 func sameFault(a, b orchestrator.Event) bool {
-	switch a.Type {
-	case orchestrator.EvInputCorrupt, orchestrator.EvInputUnknown, orchestrator.EvInputIgnored:
-	default:
+	if a.Visit != b.Visit || a.Phase != b.Phase {
 		return false
 	}
-	if a.Type != b.Type || a.Visit != b.Visit || a.Phase != b.Phase {
-		return false
+	switch one := a.Data.(type) {
+	case orchestrator.InputCorruptRecord:
+		other, ok := b.Data.(orchestrator.InputCorruptRecord)
+		return ok && one.File == other.File && one.Reason == other.Reason
+	case orchestrator.InputUnknownRecord:
+		other, ok := b.Data.(orchestrator.InputUnknownRecord)
+		return ok && one.Tool == other.Tool
+	case orchestrator.InputIgnoredRecord:
+		other, ok := b.Data.(orchestrator.InputIgnoredRecord)
+		return ok && one.Tool == other.Tool && one.Role == other.Role && one.Task == other.Task && one.Reason == other.Reason
 	}
-	for _, key := range []string{"file", "tool", "role", "task", "reason"} {
-		if a.Data[key] != b.Data[key] {
-			return false
-		}
+	return false
+}
+
+// countedOnceMore returns the record of a fault that happened once more.
+func countedOnceMore(fault orchestrator.Record) orchestrator.Record {
+	switch d := fault.(type) {
+	case orchestrator.InputCorruptRecord:
+		d.Count = max(d.Count, 1) + 1
+		return d
+	case orchestrator.InputUnknownRecord:
+		d.Count = max(d.Count, 1) + 1
+		return d
+	case orchestrator.InputIgnoredRecord:
+		d.Count = max(d.Count, 1) + 1
+		return d
 	}
-	return true
+	return fault
 }
 
 // Minor reports whether a step only tells of a line: it may share a commit with the next.

@@ -30,7 +30,7 @@ func TestProtocolP12ExitWithoutSubmission(t *testing.T) {
 	}
 	exits := 0
 	for _, e := range m.events {
-		if e.Type == orchestrator.EvAgentExited && e.Data["launch"] == "1.planner.1" {
+		if exited, ok := e.Data.(orchestrator.AgentExitedRecord); ok && exited.Launch == "1.planner.1" {
 			exits++
 		}
 	}
@@ -184,7 +184,7 @@ func TestProtocolP14Stalls(t *testing.T) {
 		}
 		m.wait(20 * time.Minute)
 		m.report("planner", silent)
-		if m.last(orchestrator.EvAgentStalled).Data["action"] != "relaunched" || m.s.Agents["planner"].Launch != "" {
+		if m.last(orchestrator.EvAgentStalled).Data.(orchestrator.AgentStalledRecord).Action != "relaunched" || m.s.Agents["planner"].Launch != "" {
 			t.Fatal("not taken for gone")
 		}
 	})

@@ -182,7 +182,7 @@ func TestSayFindsItsAgent(t *testing.T) {
 	m.planned("parallel", 2)
 	m.refused("say", nil)
 	m.refused("say", map[string]any{"text": "x", "role": "planner"})
-	if reason := m.last(orchestrator.EvCommandRefused).Data["reason"].(string); !strings.Contains(reason, "coder/1, coder/2") {
+	if reason := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord).Reason; !strings.Contains(reason, "coder/1, coder/2") {
 		t.Errorf("reason %q", reason)
 	}
 	m.command("say", map[string]any{"text": "x", "role": "coder/2"})

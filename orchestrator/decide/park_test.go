@@ -181,7 +181,7 @@ func TestProtocolP17WaysOutOfAPark(t *testing.T) {
 			m := newSim(t, "quick", nil)
 			p.park(m)
 			m.parked(p.reason)
-			if m.last(orchestrator.EvNeedsHuman).Data["reason"] != p.reason {
+			if m.last(orchestrator.EvNeedsHuman).Data.(orchestrator.NeedsHumanRecord).Reason != p.reason {
 				t.Fatal("no record of the reason")
 			}
 			return m

@@ -90,7 +90,7 @@ func TestProtocolP15PauseAndAgents(t *testing.T) {
 			t.Fatal("the line was consumed")
 		}
 		m.exit("coder/1", 0)
-		if m.last(orchestrator.EvAgentExited).Data["launch"] != "2.coder.1.1" {
+		if m.last(orchestrator.EvAgentExited).Data.(orchestrator.AgentExitedRecord).Launch != "2.coder.1.1" {
 			t.Fatal("the exit was not recorded")
 		}
 		m.command("resume", nil)

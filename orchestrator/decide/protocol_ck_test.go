@@ -128,12 +128,12 @@ func TestProtocolG3CommitMessageOfTheFirstReviewerInOrder(t *testing.T) {
 func TestAbsentStatusesAndLongTextsInRecords(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	m.tool("report_status", "planner", map[string]any{"message": strings.Repeat("ü", 5000), "percent": 40}, nil)
-	data := m.last(orchestrator.EvAgentStatus).Data
-	if got := []rune(data["message"].(string)); len(got) != 4000 || data["percent"] != 40 {
-		t.Errorf("%d characters, percent %v", len(got), data["percent"])
+	status := m.last(orchestrator.EvAgentStatus).Data.(orchestrator.AgentStatusRecord)
+	if got := []rune(status.Message); len(got) != 4000 || status.Percent == nil || *status.Percent != 40 {
+		t.Errorf("%d characters, percent %v", len(got), status.Percent)
 	}
 	m.tool("ask_human", "planner", map[string]any{"question": "Which?", "options": []string{"a", strings.Repeat("ü", 5000)}}, nil)
-	shown := m.last(orchestrator.EvQuestionAsked).Data["options"].([]string)
+	shown := m.last(orchestrator.EvQuestionAsked).Data.(orchestrator.QuestionAskedRecord).Options
 	if asked := m.s.Questions[0].Options; len([]rune(shown[1])) != 4000 || len([]rune(asked[1])) != 5000 || shown[0] != "a" {
 		t.Errorf("%d characters of %d", len([]rune(shown[1])), len([]rune(asked[1])))
 	}
@@ -189,7 +189,7 @@ func TestAPhaseMayHaveItsOwnLimit(t *testing.T) {
 		t.Errorf("the phase may take %s", got)
 	}
 	m.timer("phase")
-	if m.last(orchestrator.EvLimitReached).Data["seconds"] != 60 {
+	if m.last(orchestrator.EvLimitReached).Data.(orchestrator.LimitReachedRecord).Seconds != 60 {
 		t.Errorf("record %v", m.last(orchestrator.EvLimitReached).Data)
 	}
 }

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -135,6 +136,19 @@ var recordData = map[string]string{
 }
 
 // TestRecordsTellWhatTheyPromise meets most types of records in a few sessions.
+// written returns the data of a record as its line has it.
+func written(t *testing.T, e orchestrator.Event) (data map[string]json.RawMessage) {
+	t.Helper()
+	line, err := json.Marshal(e.Data)
+	if err == nil {
+		err = json.Unmarshal(line, &data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 func TestRecordsTellWhatTheyPromise(t *testing.T) {
 	seen := map[string]bool{}
 	check := func(m *sim) {
@@ -144,9 +158,10 @@ func TestRecordsTellWhatTheyPromise(t *testing.T) {
 			if !known {
 				t.Errorf("unknown type %s", e.Type)
 			}
+			data := written(t, e)
 			for key := range strings.FieldsSeq(want) {
-				if _, ok := e.Data[key]; !ok {
-					t.Errorf("%s has no %s: %v", e.Type, key, slices.Sorted(maps.Keys(e.Data)))
+				if _, ok := data[key]; !ok {
+					t.Errorf("%s has no %s: %v", e.Type, key, slices.Sorted(maps.Keys(data)))
 				}
 			}
 			seen[e.Type] = true

@@ -128,7 +128,7 @@ func TestAnAnswerPicksAnOptionThatIsThere(t *testing.T) {
 	for _, text := range []string{"7", "0", "-1", " 3 "} {
 		m := ask(t, "a", "b")
 		m.refused("answer", map[string]any{"text": text})
-		if reason, _ := m.last(orchestrator.EvCommandRefused).Data["reason"].(string); !strings.Contains(reason, "from 1 to 2") {
+		if reason := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord).Reason; !strings.Contains(reason, "from 1 to 2") {
 			t.Errorf("%q: %s", text, reason)
 		}
 		m.command("answer", map[string]any{"text": "2"})

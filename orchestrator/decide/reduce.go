@@ -98,8 +98,8 @@ func (r *reducer) step() Step {
 // event records what happened.
 func (r *reducer) event(record orchestrator.Record) {
 	r.s.Seq++
-	data := orchestrator.FieldsOf(orchestrator.TruncateRecord(record, orchestrator.MaxEventText))
-	r.evs = append(r.evs, orchestrator.Event{Seq: r.s.Seq, TS: r.now, Type: record.Type(), Phase: r.s.Phase, Visit: r.s.Visit, Data: data})
+	record = orchestrator.TruncateRecord(record, orchestrator.MaxEventText)
+	r.evs = append(r.evs, orchestrator.Event{Seq: r.s.Seq, TS: r.now, Type: record.Type(), Phase: r.s.Phase, Visit: r.s.Visit, Data: record})
 }
 
 // last sets last_event and records it.

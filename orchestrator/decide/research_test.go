@@ -62,7 +62,7 @@ func TestProtocolP13ResearchersAreLimited(t *testing.T) {
 	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.Research = 1 })
 	m.tool("research_dispatch_code", "planner", map[string]any{"topic": "a", "questions": []string{"?"}}, nil)
 	m.tool("research_dispatch_web", "planner", map[string]any{"topic": "b", "questions": []string{"?"}}, nil)
-	if len(m.s.WebResearchTasks) != 0 || !strings.Contains(m.last(orchestrator.EvInputIgnored).Data["reason"].(string), "wait") {
+	if len(m.s.WebResearchTasks) != 0 || !strings.Contains(m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord).Reason, "wait") {
 		t.Error("more researchers than allowed")
 	}
 }

@@ -315,7 +315,7 @@ func TestProtocolR4PhaseOfAClassicSession(t *testing.T) {
 				s.ProductManager, s.Interactive = tc.pm, true
 			})
 			m.phase(tc.want)
-			if m.last(orchestrator.EvResumed).Data["inferred"] != true {
+			if m.last(orchestrator.EvResumed).Data.(orchestrator.ResumedRecord).Inferred != true {
 				t.Error("not recorded as inferred")
 			}
 			if m.s.IsClassic() || m.s.BaseSHA != "head" || m.s.Integrated.Tree != "worktree" || m.s.SessionID != "old" {
@@ -406,7 +406,7 @@ func TestProtocolS6ClassicSubplans(t *testing.T) {
 	t.Run("no plan beside the state", func(t *testing.T) {
 		m := classicSim(t, classicImplementing, orchestrator.ClassicDir{}, nil)
 		m.phase("planning")
-		if m.last(orchestrator.EvResumed).Data["inferred"] != true {
+		if m.last(orchestrator.EvResumed).Data.(orchestrator.ResumedRecord).Inferred != true {
 			t.Error("not recorded as inferred")
 		}
 	})
@@ -427,7 +427,7 @@ func TestProtocolS6ClassicReviews(t *testing.T) {
 		m := classicSim(t, `{"phase": "reviewing", "last_event": "implementation_completed",
 			"reviewer_nominations": ["reviewer_logic", "reviewer_quality"]}`, files, nil)
 		m.bare("submit_review", `{}`, review("reviewer_logic", "pass"), review("reviewer_quality", "pass"))
-		if m.last(orchestrator.EvInputIgnored).Data["reason"] != "ambiguous" {
+		if m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord).Reason != "ambiguous" {
 			t.Errorf("events %+v", m.events)
 		}
 		m.bare("submit_review", `{"role": "reviewer_quality"}`, review("reviewer_quality", "pass"))
@@ -454,7 +454,7 @@ func TestProtocolS6ClassicLinesOfAuthorsAndResearch(t *testing.T) {
 			"web_research_tasks": {"c": "dispatched"}}`, orchestrator.ClassicDir{}, nil)
 		bad := &orchestrator.Artifact{Path: "x", Problems: []string{"empty"}}
 		m.bare("submit_research_done", `{"n": 1}`, bad, bad, bad)
-		if !strings.HasPrefix(m.last(orchestrator.EvInputIgnored).Data["reason"].(string), "ambiguous") {
+		if !strings.HasPrefix(m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord).Reason, "ambiguous") {
 			t.Error("taken without a summary")
 		}
 		m.bare("submit_research_done", `{"n": 2}`, textArtifact("a"), bad, textArtifact("c"))

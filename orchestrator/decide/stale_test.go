@@ -17,7 +17,7 @@ func TestProtocolJ7AVerdictOfAnEarlierVisitDoesNotCount(t *testing.T) {
 				Tool: "submit_review", ID: "late" + string(rune('a'+i)) + string(rune('a'+earlier)), Role: "reviewer_logic",
 				Launch: launch, Visit: &earlier, Payload: []byte(`{"role": "reviewer_logic"}`), Artifact: review("reviewer_logic", "pass"),
 			}})
-			if reason := m.last(orchestrator.EvInputIgnored).Data["reason"]; reason != "stale" {
+			if reason := m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord).Reason; reason != "stale" {
 				t.Errorf("visit %d of %d: %v", earlier, now, reason)
 			}
 		}

@@ -35,7 +35,9 @@ func TestRememberedLinesAreBounded(t *testing.T) {
 
 func TestProtocolJ3LinesThatDoNotCount(t *testing.T) {
 	m := newSim(t, "feature", nil)
-	reason := func() string { return m.last(orchestrator.EvInputIgnored).Data["reason"].(string) }
+	reason := func() string {
+		return m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord).Reason
+	}
 	m.tool("report_status", "architect", map[string]any{"message": "m"}, nil)
 	m.line--
 	m.tool("report_status", "architect", map[string]any{"message": "m"}, nil)
@@ -80,7 +82,7 @@ func TestNotesOfTheBotAreNoCommands(t *testing.T) {
 			Tool: "command", ID: "x", Payload: []byte(`{"name": "pause", "state": "accepted", "source_id": "comment/7"}`),
 		}})
 	}
-	if m.count(orchestrator.EvCommandApplied) != 1 || m.last(orchestrator.EvInputIgnored).Data["reason"] != "duplicate" {
+	if m.count(orchestrator.EvCommandApplied) != 1 || m.last(orchestrator.EvInputIgnored).Data.(orchestrator.InputIgnoredRecord).Reason != "duplicate" {
 		t.Error("one comment counted twice")
 	}
 	m.do(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Corrupt: "bad JSON"}})

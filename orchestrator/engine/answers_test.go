@@ -47,7 +47,7 @@ func (w *world) stays(why string) {
 
 func (w *world) rejected(tool string) (n int) {
 	for _, e := range w.events(orchestrator.EvInputRejected) {
-		if e.Data["tool"] == tool {
+		if e.Data.(orchestrator.InputRejectedRecord).Tool == tool {
 			n++
 		}
 	}
@@ -64,8 +64,8 @@ func TestProtocolK6FilesAtTheGate(t *testing.T) {
 			if st.Outcome != "done" || !slices.Equal(st.Completion.Exclude, []string{"tmp/x"}) || st.Completion.Message != "feat: mine" {
 				t.Errorf("ended %s, %+v", st.Outcome, st.Completion)
 			}
-			closed := w.events(orchestrator.EvGateClosed)[0].Data
-			if closed["actor"] != "ann" || closed["source"] != "file" || !strings.Contains(fmt.Sprint(closed["origin"]), "approval.json, written at ") {
+			closed := w.events(orchestrator.EvGateClosed)[0].Data.(orchestrator.GateClosedRecord)
+			if closed.Actor != "ann" || closed.Source != "file" || !strings.Contains(closed.Origin, "approval.json, written at ") {
 				t.Errorf("closed by %v", closed)
 			}
 		})

@@ -141,7 +141,7 @@ func (c earlierPoint) resume(t *testing.T) {
 	if string(st.Outcome) != c.end {
 		t.Errorf("phase %s, outcome %s %s %s, want %s", st.Phase, st.Outcome, st.OutcomeReason, st.Cause, c.end)
 	}
-	if to := w.events(orchestrator.EvResumed)[0].Data["to"]; to != c.to {
+	if to := w.events(orchestrator.EvResumed)[0].Data.(orchestrator.ResumedRecord).To; to != c.to {
 		t.Errorf("resumed in %v, want %s", to, c.to)
 	}
 	var roles []string

@@ -33,7 +33,7 @@ func TestProtocolS6AClassicVerdictIsIngested(t *testing.T) {
 		if got := w.launches(); len(got) != 1 {
 			t.Errorf("launches are %v; only the summary was to be written", got)
 		}
-		if from := w.events(orchestrator.EvResumed)[0].Data; from["from"] != "failed" || from["to"] != "reviewing" || from["inferred"] != true {
+		if from := w.events(orchestrator.EvResumed)[0].Data.(orchestrator.ResumedRecord); from.From != "failed" || from.To != "reviewing" || !from.Inferred {
 			t.Errorf("resumed %v", from)
 		}
 		w.pass(time.Second)
@@ -79,7 +79,7 @@ func finishExamples(t *testing.T, files map[string]string, from string, launches
 	if st.Outcome != "done" || st.IsClassic() || st.Completion.Commit == "" {
 		t.Fatalf("phase %s, outcome %s %s", st.Phase, st.Outcome, st.OutcomeReason)
 	}
-	if got := w.events(orchestrator.EvResumed)[0].Data["to"]; got != from {
+	if got := w.events(orchestrator.EvResumed)[0].Data.(orchestrator.ResumedRecord).To; got != from {
 		t.Errorf("resumed in %v, want %s", got, from)
 	}
 	var roles []string

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ func TestProtocolP14TheLadderOfASilentAgent(t *testing.T) {
 		var actions []string
 		st := h.wait()
 		for _, e := range w.events(orchestrator.EvAgentStalled) {
-			actions = append(actions, fmt.Sprint(e.Data["action"]))
+			actions = append(actions, e.Data.(orchestrator.AgentStalledRecord).Action)
 		}
 		if want := []string{"nudged", "relaunched", "nudged", "relaunched"}; !slices.Equal(actions, want) {
 			t.Errorf("stalls: %v", actions)

@@ -79,10 +79,10 @@ func (l *loop) logEvent(e orchestrator.Event) {
 		level = slog.LevelWarn
 	}
 	attrs := []any{"event", e.Type, "seq", e.Seq, "phase", e.Phase}
-	if role := roleOf(e.Record()); role != "" {
+	if role := roleOf(e.Data); role != "" {
 		attrs = append(attrs, "role", role)
 	}
-	if failed, ok := e.Record().(orchestrator.EffectFailedRecord); ok { // while it is tried again no state says why
+	if failed, ok := e.Data.(orchestrator.EffectFailedRecord); ok { // while it is tried again no state says why
 		attrs = append(attrs, "effect", failed.Effect, "err", failed.Error)
 		if again := l.nextTry(failed.ID); again > 0 {
 			attrs = append(attrs, "wait", again.Round(time.Second).String())

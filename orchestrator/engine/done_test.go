@@ -68,7 +68,7 @@ func TestProtocolS6ADoneOfTheProductManager(t *testing.T) {
 		if got := w.launches(); !slices.Equal(got, []string{"2.architect.1"}) {
 			t.Errorf("launched %v", got)
 		}
-		if got := w.events(orchestrator.EvEvent); len(got) != 1 || got[0].Data["event"] != orchestrator.LastPMCompleted {
+		if got := w.events(orchestrator.EvEvent); len(got) != 1 || got[0].Data.(orchestrator.EventRecord).Event != orchestrator.LastPMCompleted {
 			t.Errorf("recorded %v", got)
 		}
 	})

@@ -158,7 +158,7 @@ func TestTheClassOfAnErrorDecidesAboutTheNextTry(t *testing.T) {
 					t.Errorf("ended %s %s after %s", st.Outcome, st.OutcomeReason, took)
 				}
 				failed := w.events(orchestrator.EvEffectFailed)
-				if last := failed[len(failed)-1]; last.Data["final"] != true {
+				if last := failed[len(failed)-1]; !last.Data.(orchestrator.EffectFailedRecord).Final {
 					t.Errorf("the last failure is %v", last.Data)
 				}
 			})

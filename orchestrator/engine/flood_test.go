@@ -39,7 +39,7 @@ func TestAFloodOfLinesKeepsNobodyWaiting(t *testing.T) {
 			t.Errorf("%d commits for the lines before it", commits)
 		}
 		found := w.events(orchestrator.EvInputCorrupt)
-		if count, _ := found[0].Data["count"].(float64); len(found) != 1 || count < 100 || found[0].Data["offset"] != 0.0 {
+		if first := found[0].Data.(orchestrator.InputCorruptRecord); len(found) != 1 || first.Count < 100 || first.Offset != 0 {
 			t.Errorf("%d records of the faults, the first %+v", len(found), found[0])
 		}
 	})
@@ -61,9 +61,11 @@ func TestASubmissionInTheMiddleOfAFloodCounts(t *testing.T) {
 		}
 		total := 0
 		for _, e := range w.events("") {
-			if e.Type == orchestrator.EvInputCorrupt || e.Type == orchestrator.EvInputUnknown {
-				count, _ := e.Data["count"].(float64)
-				total += max(int(count), 1)
+			switch d := e.Data.(type) {
+			case orchestrator.InputCorruptRecord:
+				total += max(d.Count, 1)
+			case orchestrator.InputUnknownRecord:
+				total += max(d.Count, 1)
 			}
 		}
 		if launches := len(w.launches()); total%1500 != 0 || total < 1500*launches {

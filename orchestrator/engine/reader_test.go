@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -58,6 +59,20 @@ func readerRows(id string) []row {
 	}
 }
 
+// written returns a field of a record as its line has it.
+func written(t *testing.T, e orchestrator.Event, key string) string {
+	t.Helper()
+	var data map[string]any
+	line, err := json.Marshal(e.Data)
+	if err == nil {
+		err = json.Unmarshal(line, &data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(data[key])
+}
+
 // What a reader makes of each kind of line: what it leaves, and that the cursor stands
 // behind it.
 func TestProtocolJ3EveryKindOfLine(t *testing.T) {
@@ -80,11 +95,11 @@ func TestProtocolJ3EveryKindOfLine(t *testing.T) {
 					t.Errorf("%s: %+v", r.name, news)
 				}
 				continue // passed over with the next line
-			case len(news) != 1 || news[0].Type != r.kind || !strings.HasPrefix(fmt.Sprint(news[0].Data[r.key]), r.want):
+			case len(news) != 1 || news[0].Type != r.kind || !strings.HasPrefix(written(t, news[0], r.key), r.want):
 				t.Errorf("%s: %+v, want %s with %s %q", r.name, news, r.kind, r.key, r.want)
 			}
-			if excerpt, _ := news[0].Data["excerpt"].(string); len([]rune(excerpt)) > 120 {
-				t.Errorf("%s: the excerpt has %d characters", r.name, len([]rune(excerpt)))
+			if corrupt, _ := news[0].Data.(orchestrator.InputCorruptRecord); len([]rune(corrupt.Excerpt)) > 120 {
+				t.Errorf("%s: the excerpt has %d characters", r.name, len([]rune(corrupt.Excerpt)))
 			}
 			if at := w.state().ToolCursor.Offset; at != length {
 				t.Errorf("%s: the cursor is at %d of %d", r.name, at, length)
@@ -175,10 +190,13 @@ func TestProtocolJ2ATornTailThenAnotherWriter(t *testing.T) {
 		}
 		w.pass(3 * time.Second)
 		corrupt, status := w.events(orchestrator.EvInputCorrupt), w.events(orchestrator.EvAgentStatus)
-		if len(corrupt) != 1 || corrupt[0].Data["offset"] != 0.0 || !strings.Contains(fmt.Sprint(corrupt[0].Data["excerpt"]), "mess") {
+		if len(corrupt) != 1 {
+			t.Fatalf("corrupt lines: %+v", corrupt)
+		}
+		if torn := corrupt[0].Data.(orchestrator.InputCorruptRecord); torn.Offset != 0 || !strings.Contains(torn.Excerpt, "mess") {
 			t.Errorf("corrupt lines: %+v", corrupt)
 		}
-		if len(status) != 1 || status[0].Data["message"] != "whole" {
+		if len(status) != 1 || status[0].Data.(orchestrator.AgentStatusRecord).Message != "whole" {
 			t.Errorf("applied: %+v", status)
 		}
 	})
@@ -208,7 +226,7 @@ func TestProtocolJ3LinesOfPeople(t *testing.T) {
 			w.pass(3 * time.Second)
 			news := decided(w.events("")[read:])
 			read = len(w.events(""))
-			if len(news) != 1 || news[0].Type != r.kind || !strings.HasPrefix(fmt.Sprint(news[0].Data[r.key]), r.want) {
+			if len(news) != 1 || news[0].Type != r.kind || !strings.HasPrefix(written(t, news[0], r.key), r.want) {
 				t.Errorf("%s: %+v, want %s with %s %q", r.name, news, r.kind, r.key, r.want)
 			}
 			if at := w.state().CommandCursor.Offset; at != length {

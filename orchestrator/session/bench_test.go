@@ -48,7 +48,7 @@ func BenchmarkCommit(b *testing.B) {
 				for _, kind := range kinds[name] {
 					step.State.Seq++
 					step.Events = append(step.Events, orchestrator.Event{
-						Seq: step.State.Seq, TS: orchestrator.At(noon), Type: kind, Phase: st.Phase, Visit: st.Visit, Data: map[string]any{"role": "coder"},
+						Seq: step.State.Seq, TS: orchestrator.At(noon), Type: kind, Phase: st.Phase, Visit: st.Visit, Data: orchestrator.ReadRecord(kind, []byte(`{"role":"coder"}`)),
 					})
 				}
 				start := time.Now()

@@ -144,7 +144,7 @@ func (r *Report) records(s *Session, st *orchestrator.State) []orchestrator.Even
 			continue
 		}
 		whole = false
-		if lost, ok := e.Record().(orchestrator.InputRewoundRecord); !ok || lost.File != EventsFile {
+		if lost, ok := e.Data.(orchestrator.InputRewoundRecord); !ok || lost.File != EventsFile {
 			r.problem("%s: record %d does not follow the one before it", EventsFile, e.Seq)
 		}
 	}
@@ -176,7 +176,7 @@ func (r *Report) order(records []orchestrator.Event, def *workflows.Definition) 
 			r.problem("record %d: visit %d after visit %d", e.Seq, e.Visit, visit)
 		}
 		visit = max(visit, e.Visit)
-		switch d := e.Record().(type) {
+		switch d := e.Data.(type) {
 		case orchestrator.PhaseLeftRecord:
 			left = d.Next
 			if !leadsTo(def, d.Phase, left) {
@@ -237,7 +237,7 @@ func (r *Report) blobs(s *Session, st *orchestrator.State, records []orchestrato
 		named[res.SHA256] = "verdict of " + role
 	}
 	for _, e := range records {
-		if d, ok := e.Record().(orchestrator.ArtifactAcceptedRecord); ok {
+		if d, ok := e.Data.(orchestrator.ArtifactAcceptedRecord); ok {
 			named[d.SHA256] = fmt.Sprintf("record %d", e.Seq)
 		}
 	}

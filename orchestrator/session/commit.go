@@ -100,7 +100,10 @@ func encodeShort(e orchestrator.Event, limit int) ([]byte, error) {
 	for key, value := range plain {
 		plain[key] = shortened(value, limit)
 	}
-	e.Data = plain
+	if data, err = json.Marshal(plain); err != nil {
+		return nil, err
+	}
+	e.Data = orchestrator.UnknownRecord{Name: e.Type, Raw: data}
 	return json.Marshal(e)
 }
 

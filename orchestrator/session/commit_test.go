@@ -15,7 +15,7 @@ func next(st *orchestrator.State, kind string) decide.Step {
 	c := st.Clone()
 	c.Seq++
 	c.UpdatedBy = "engine:" + c.Phase
-	e := orchestrator.Event{Seq: c.Seq, TS: orchestrator.At(noon), Type: kind, Phase: c.Phase, Visit: c.Visit, Data: map[string]any{"n": c.Seq}}
+	e := orchestrator.Event{Seq: c.Seq, TS: orchestrator.At(noon), Type: kind, Phase: c.Phase, Visit: c.Visit, Data: orchestrator.ReadRecord(kind, []byte("{}"))}
 	return decide.Step{State: c, Events: []orchestrator.Event{e}, Changed: true}
 }
 
@@ -242,18 +242,24 @@ func TestALongRecordKeepsItsNumberAndItsKeys(t *testing.T) {
 	s := fresh(t)
 	step := next(state(t, s), orchestrator.EvQuestionAsked)
 	long := strings.Repeat("ü", 3000)
-	step.Events[0].Data = map[string]any{
-		"id": "q7", "text": long, "options": []string{long, long, long, long, long, long},
-		"paths": []orchestrator.ScopePath{{Path: strings.Repeat("p", 40<<10), Added: 3}}, "n": 5, "timeout": false,
+	step.Events[0].Data = orchestrator.QuestionAskedRecord{ID: "q7", Text: long, Options: []string{long, long, long, long, long, long}}
+	strayed := next(step.State, orchestrator.EvScopeViolation)
+	strayed.Events[0].Data = orchestrator.ScopeViolationRecord{
+		ID: "1", Policy: "report", Paths: []orchestrator.ScopePath{{Path: strings.Repeat("p", 70<<10), Added: 3}},
 	}
 	commit(t, s, step)
+	commit(t, s, strayed)
 	records, bad, err := s.Events(2)
-	if err != nil || bad > 0 || len(records) != 1 || records[0].Seq != 3 {
+	if err != nil || bad > 0 || len(records) != 2 || records[0].Seq != 3 || records[1].Seq != 4 {
 		t.Fatalf("records are %+v, %d bad, %v", records, bad, err)
 	}
-	data := records[0].Data
-	if data["id"] != "q7" || data["n"] != 5.0 || data["timeout"] != false || len(data["options"].([]any)) != 6 || !strings.HasPrefix(data["text"].(string), "üüü") {
-		t.Errorf("data is %.300v", data)
+	asked := records[0].Data.(orchestrator.QuestionAskedRecord)
+	if asked.ID != "q7" || len(asked.Options) != 6 || !strings.HasPrefix(asked.Text, "üüü") {
+		t.Errorf("data is %.300v", asked)
+	}
+	found := records[1].Data.(orchestrator.ScopeViolationRecord)
+	if found.Policy != "report" || len(found.Paths) != 1 || !strings.HasPrefix(found.Paths[0].Path, "ppp") || found.Paths[0].Added != 3 {
+		t.Errorf("data is %.300v", found)
 	}
 	for line := range strings.Lines(read(t, s, "events.jsonl")) {
 		if len(line) > 64<<10 {

@@ -317,7 +317,7 @@ func firstCommit(temp string, state *orchestrator.State, spec CreateSpec) error 
 	at := orchestrator.At(spec.Now)
 	label, _ := orchestrator.Label(orchestrator.LastFeatureCreated)
 	record := func(seq int, data orchestrator.Record) orchestrator.Event {
-		return orchestrator.Event{Seq: seq, TS: at, Type: data.Type(), Phase: state.Phase, Visit: state.Visit, Data: orchestrator.FieldsOf(data)}
+		return orchestrator.Event{Seq: seq, TS: at, Type: data.Type(), Phase: state.Phase, Visit: state.Visit, Data: data}
 	}
 	title := state.IssueTitle
 	if title == "" {

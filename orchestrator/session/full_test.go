@@ -160,7 +160,7 @@ func TestAReadOnlyDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	entry := next(state(t, s), orchestrator.EvPhaseEntered)
-	entry.Events[0].Data = map[string]any{"phase": entry.State.Phase}
+	entry.Events[0].Data = orchestrator.PhaseEnteredRecord{Phase: entry.State.Phase}
 	commit(t, s, entry)
 	before := read(t, s, session.StateFile) + read(t, s, session.EventsFile)
 	failAt(disk, 0, true, syscall.EROFS)

@@ -77,7 +77,7 @@ func (m *mender) lastAccepted(rel string) ([]byte, error) {
 		}
 		m.read, m.accepted = true, map[string]string{}
 		for _, e := range records {
-			if d, ok := e.Record().(orchestrator.ArtifactAcceptedRecord); ok {
+			if d, ok := e.Data.(orchestrator.ArtifactAcceptedRecord); ok {
 				m.accepted[d.Path] = d.SHA256
 			}
 		}

@@ -143,7 +143,7 @@ func (s *Session) recordLoss(state *orchestrator.State, size int64, now time.Tim
 		File: EventsFile, From: int64(state.Seq), To: size, Reason: fmt.Sprintf("the file ends before record %d", state.Seq),
 	}
 	record := orchestrator.Event{
-		Seq: next.Seq, TS: orchestrator.At(now), Type: lost.Type(), Phase: next.Phase, Visit: next.Visit, Data: orchestrator.FieldsOf(lost),
+		Seq: next.Seq, TS: orchestrator.At(now), Type: lost.Type(), Phase: next.Phase, Visit: next.Visit, Data: lost,
 	}
 	step := decide.Step{State: next, Events: []orchestrator.Event{record}, Changed: true}
 	if err := s.Commit(step); err != nil {

@@ -96,7 +96,7 @@ var folds = map[string]func(*Projection, orchestrator.Event){
 		p.Phase, p.Outcome, p.LastEvent = d.To, "", orchestrator.LastResumed
 	}),
 	orchestrator.EvPhaseEntered: func(p *Projection, e orchestrator.Event) {
-		d, _ := e.Record().(orchestrator.PhaseEnteredRecord)
+		d, _ := e.Data.(orchestrator.PhaseEnteredRecord)
 		p.Phase, p.Visit = d.Phase, e.Visit
 	},
 	orchestrator.EvSchedule: func(p *Projection, _ orchestrator.Event) {
@@ -136,7 +136,7 @@ var folds = map[string]func(*Projection, orchestrator.Event){
 // on folds what a record of one type says.
 func on[T orchestrator.Record](fold func(*Projection, T)) func(*Projection, orchestrator.Event) {
 	return func(p *Projection, e orchestrator.Event) {
-		d, _ := e.Record().(T)
+		d, _ := e.Data.(T)
 		fold(p, d)
 	}
 }

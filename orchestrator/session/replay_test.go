@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -16,6 +17,16 @@ import (
 type record struct {
 	kind string
 	data map[string]any
+}
+
+// read returns what it says as a file has it.
+func (r record) read(t *testing.T) orchestrator.Record {
+	t.Helper()
+	line, err := json.Marshal(r.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return orchestrator.ReadRecord(r.kind, line)
 }
 
 // reviewed returns a session that has something of everything a replay looks at.
@@ -59,7 +70,7 @@ func reviewed(t *testing.T) (*session.Session, *orchestrator.State) {
 	} {
 		c.Seq++
 		step.Events = append(step.Events, orchestrator.Event{
-			Seq: c.Seq, TS: orchestrator.At(noon), Type: r.kind, Phase: c.Phase, Visit: c.Visit, Data: r.data,
+			Seq: c.Seq, TS: orchestrator.At(noon), Type: r.kind, Phase: c.Phase, Visit: c.Visit, Data: r.read(t),
 		})
 	}
 	return s, commit(t, s, step)
@@ -174,7 +185,7 @@ func TestReplayOfEndsAndWaysOn(t *testing.T) {
 	} {
 		var records []orchestrator.Event
 		for _, r := range append([]record{{orchestrator.EvSessionCreated, nil}}, c.records...) {
-			records = append(records, orchestrator.Event{Type: r.kind, Phase: "reviewing", Data: r.data})
+			records = append(records, orchestrator.Event{Type: r.kind, Phase: "reviewing", Data: r.read(t)})
 		}
 		if d := session.Replay(records).Differences(c.want); len(d) > 0 {
 			t.Errorf("%s: %q", c.name, d)

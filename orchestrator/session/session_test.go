@@ -95,7 +95,7 @@ func TestCreateMakesAWholeSession(t *testing.T) {
 	if err != nil || bad != 0 || len(records) != 2 || records[0].Type != "session_created" || records[1].Type != "event" {
 		t.Fatalf("records are %+v, %d bad, %v", records, bad, err)
 	}
-	if records[0].Data["branch"] != st.FeatureBranch || records[0].Data["title"] != "Refuse expired tokens." {
+	if created, _ := records[0].Data.(orchestrator.SessionCreatedRecord); created.Branch != st.FeatureBranch || created.Title != "Refuse expired tokens." {
 		t.Errorf("first record says %v", records[0].Data)
 	}
 	if want := "# Requirements\n\n## Initial Request\n\nRefuse expired tokens.\n\n## Clarifications\n"; read(t, s, "requirements.md") != want {
@@ -184,8 +184,8 @@ func TestProtocol(t *testing.T) {
 		if text := read(t, s, "requirements.md"); !strings.Contains(text, "## Initial Request\n\nRefuse.\n\nExpired tokens.\n\n## Clar") {
 			t.Errorf("requirements.md is %q", text)
 		}
-		if records, _, _ := s.Events(0); records[0].Data["title"] != "Refuse." {
-			t.Errorf("title %q", records[0].Data["title"])
+		if records, _, _ := s.Events(0); records[0].Data.(orchestrator.SessionCreatedRecord).Title != "Refuse." {
+			t.Errorf("created as %+v", records[0].Data)
 		}
 	})
 	t.Run("D2/a given name that is only a time stamp", func(t *testing.T) {

@@ -254,6 +254,11 @@ func TestWhatAPersonIsTold(t *testing.T) {
 	}
 }
 
+// oddRecord cannot be written.
+type oddRecord struct{ F func() }
+
+func (oddRecord) Type() string { return orchestrator.EvPaused }
+
 func TestCommitOfWhatCannotBeWritten(t *testing.T) {
 	s := fresh(t)
 	st := state(t, s)
@@ -264,7 +269,7 @@ func TestCommitOfWhatCannotBeWritten(t *testing.T) {
 		t.Errorf("a step that changed nothing: %v", err)
 	}
 	odd := next(st, orchestrator.EvPaused)
-	odd.Events[0].Data["f"] = func() {}
+	odd.Events[0].Data = oddRecord{F: func() {}}
 	large := next(st, orchestrator.EvPaused)
 	large.State.IssueTitle = orchestrator.Optional(strings.Repeat("x", orchestrator.MaxStateBytes))
 	for name, step := range map[string]decide.Step{"a record": odd, "a state over 8 MiB": large} {

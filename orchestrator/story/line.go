@@ -77,7 +77,7 @@ var lines = map[string]func(orchestrator.Event) string{
 // say makes a line of what a record of one type says.
 func say[T orchestrator.Record](line func(T) string) func(orchestrator.Event) string {
 	return func(e orchestrator.Event) string {
-		d, _ := e.Record().(T)
+		d, _ := e.Data.(T)
 		return line(d)
 	}
 }

@@ -11,7 +11,7 @@ type Rounds struct {
 
 // Fold takes in one record.
 func (r *Rounds) Fold(e orchestrator.Event) {
-	switch d := e.Record().(type) {
+	switch d := e.Data.(type) {
 	case orchestrator.ReviewStartedRecord:
 		r.since = max(r.since, d.Iteration+1)
 	case orchestrator.EventRecord:

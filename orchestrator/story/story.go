@@ -83,7 +83,7 @@ type told struct {
 func (t *told) fold(st *Story, e orchestrator.Event) {
 	st.Rounds.Fold(e)
 	st.Strays.Fold(e)
-	switch d := e.Record().(type) {
+	switch d := e.Data.(type) {
 	case orchestrator.EffectFailedRecord:
 		t.errors[d.ID] = d.Error
 	case orchestrator.ResumedRecord, orchestrator.PhaseEnteredRecord:

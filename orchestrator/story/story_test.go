@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,8 +12,13 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
+// record reads the data as a file has it.
 func record(kind string, data map[string]any) orchestrator.Event {
-	return orchestrator.Event{Type: kind, TS: orchestrator.At(time.Unix(1e9, 0)), Data: data}
+	line, err := json.Marshal(data)
+	if err != nil {
+		panic(err)
+	}
+	return orchestrator.Event{Type: kind, TS: orchestrator.At(time.Unix(1e9, 0)), Data: orchestrator.ReadRecord(kind, line)}
 }
 
 func TestASentenceIsThatOfTheNewestEnd(t *testing.T) {

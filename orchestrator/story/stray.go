@@ -22,7 +22,7 @@ type Strays []Stray
 
 // Fold takes in one record. What a strict session refused is not in its work.
 func (s *Strays) Fold(e orchestrator.Event) {
-	d, ok := e.Record().(orchestrator.ScopeViolationRecord)
+	d, ok := e.Data.(orchestrator.ScopeViolationRecord)
 	if !ok || d.Policy == "fail" {
 		return
 	}

@@ -199,7 +199,7 @@ func TestProtocolJ7LinesOfFormerLaunches(t *testing.T) {
 	} {
 		line(more)
 		records, _, err := r.s.Events(r.st.Seq - 1)
-		if err != nil || len(records) != 1 || records[0].Type != orchestrator.EvInputIgnored || records[0].Data["reason"] != "stale" {
+		if err != nil || len(records) != 1 || records[0].Type != orchestrator.EvInputIgnored || records[0].Data.(orchestrator.InputIgnoredRecord).Reason != "stale" {
 			t.Errorf("%s: %+v, %v", name, records, err)
 		}
 		r.inPhase("planning")

@@ -56,7 +56,7 @@ func TestProtocolJ6ManyWritersSomeOfThemKilled(t *testing.T) {
 	}
 	r.hostAll()
 	for _, e := range r.records(orchestrator.EvAgentStatus) {
-		seen[fmt.Sprint(e.Data["message"])] += 100
+		seen[e.Data.(orchestrator.AgentStatusRecord).Message] += 100
 	}
 	total := 0
 	answered.Range(func(message, _ any) bool {

@@ -30,7 +30,7 @@ type known struct {
 func fold(records []orchestrator.Event) folded {
 	f := folded{spent: map[string]time.Duration{}, since: map[string]bool{}, agents: map[string]known{}}
 	for _, e := range records {
-		switch d := e.Record().(type) {
+		switch d := e.Data.(type) {
 		case orchestrator.PhaseEnteredRecord:
 			f.enter(d.Phase, d.Kind)
 		case orchestrator.PhaseLeftRecord: // also of the first phase, which nobody entered

@@ -1,6 +1,7 @@
 package monitor_test
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"strings"
@@ -30,8 +31,12 @@ type story struct {
 }
 
 func (s *story) tell(wait time.Duration, kind string, data map[string]any) {
+	line, err := json.Marshal(data)
+	if err != nil {
+		panic(err)
+	}
 	s.at += wait
-	s.records = append(s.records, orchestrator.Event{Seq: len(s.records) + 1, TS: after(s.at), Type: kind, Data: data})
+	s.records = append(s.records, orchestrator.Event{Seq: len(s.records) + 1, TS: after(s.at), Type: kind, Data: orchestrator.ReadRecord(kind, line)})
 }
 
 func (s *story) enter(wait time.Duration, phase, kind string) {
