@@ -39,14 +39,6 @@ type EventRecord struct {
 	Text  string  `json:"text,omitempty"`
 }
 
-// By returns who asked for changes; "" if the record names nobody.
-func (r EventRecord) By() string {
-	if r.Actor == nil {
-		return ""
-	}
-	return *r.Actor
-}
-
 // PhaseEnteredRecord begins a visit of a phase.
 type PhaseEnteredRecord struct {
 	Kind   string `json:"kind"`

@@ -28,13 +28,28 @@ func (r UnknownRecord) MarshalJSON() ([]byte, error) { return r.Raw.MarshalJSON(
 // ReadRecord reads the data of a record of a type. Unknown fields are passed over. A field
 // whose value has another type stays empty: a damaged record must not hide the others.
 func ReadRecord(kind string, data []byte) Record {
-	if read, ok := recordTypes[kind]; ok {
-		return read(data)
+	if known, ok := recordTypes[kind]; ok {
+		return known.data(data)
 	}
 	return UnknownRecord{Name: kind, Raw: data}
 }
 
-func read[T Record](data []byte) Record {
+// as reads what is kept as a T.
+type as[T Record] struct{}
+
+func (as[T]) name() string {
+	var none T
+	return none.Type()
+}
+
+// line reads a whole line; it fails if something in it has another type.
+func (as[T]) line(line []byte) (Event, error) {
+	var l eventLine[T]
+	err := json.Unmarshal(line, &l)
+	return l.event(l.Data), err
+}
+
+func (as[T]) data(data []byte) Record {
 	var record T
 	if json.Unmarshal(data, &record) == nil {
 		return record
@@ -66,7 +81,8 @@ func readPart(data []byte, v reflect.Value) bool {
 			return false
 		}
 		for i := range v.NumField() {
-			if field, ok := fields[jsonName(v.Type().Field(i))]; ok {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if field, ok := fields[name]; ok {
 				readPart(field, v.Field(i))
 			}
 		}
@@ -86,12 +102,6 @@ func readPart(data []byte, v reflect.Value) bool {
 	return false
 }
 
-// jsonName returns the key of a field of a record.
-func jsonName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return name
-}
-
 // TruncateRecord returns a record with the texts and the lists of texts of it cut.
 func TruncateRecord(record Record, limit int) Record {
 	v := reflect.New(reflect.TypeOf(record)).Elem()
@@ -107,67 +117,35 @@ func TruncateRecord(record Record, limit int) Record {
 	return v.Interface().(Record)
 }
 
-// recordTypes reads the data of each type of record.
-var recordTypes = map[string]func([]byte) Record{
-	EvSessionCreated:     read[SessionCreatedRecord],
-	EvResumed:            read[ResumedRecord],
-	EvEvent:              read[EventRecord],
-	EvPhaseEntered:       read[PhaseEnteredRecord],
-	EvPhaseLeft:          read[PhaseLeftRecord],
-	EvAgentStarted:       read[AgentStartedRecord],
-	EvAgentExited:        read[AgentExitedRecord],
-	EvAgentFailed:        read[AgentFailedRecord],
-	EvAgentStalled:       read[AgentStalledRecord],
-	EvAgentBlocked:       read[AgentBlockedRecord],
-	EvAgentStatus:        read[AgentStatusRecord],
-	EvAgentWaiting:       read[AgentWaitingRecord],
-	EvArtifactAccepted:   read[ArtifactAcceptedRecord],
-	EvSchedule:           read[ScheduleRecord],
-	EvResearchDispatched: read[ResearchDispatchedRecord],
-	EvResearchDone:       read[ResearchDoneRecord],
-	EvResearchFailed:     read[ResearchFailedRecord],
-	EvGroupStarted:       read[GroupStartedRecord],
-	EvGroupDone:          read[GroupDoneRecord],
-	EvSubplanStarted:     read[SubplanStartedRecord],
-	EvSubplanDone:        read[SubplanDoneRecord],
-	EvMergeConflict:      read[MergeConflictRecord],
-	EvScopeViolation:     read[ScopeViolationRecord],
-	EvWorkspaceLost:      read[WorkspaceLostRecord],
-	EvReviewStarted:      read[ReviewStartedRecord],
-	EvVerdict:            read[VerdictRecord],
-	EvFixRound:           read[FixRoundRecord],
-	EvReviewExhausted:    read[ReviewExhaustedRecord],
-	EvGateOpened:         read[GateOpenedRecord],
-	EvGateClosed:         read[GateClosedRecord],
-	EvQuestionAsked:      read[QuestionAskedRecord],
-	EvQuestionAnswered:   read[QuestionAnsweredRecord],
-	EvCommandApplied:     read[CommandAppliedRecord],
-	EvCommandRefused:     read[CommandRefusedRecord],
-	EvPaused:             read[PausedRecord],
-	EvUnpaused:           read[UnpausedRecord],
-	EvMsgQueued:          read[MsgQueuedRecord],
-	EvMsgDelivered:       read[MsgDeliveredRecord],
-	EvMsgAcked:           read[MsgAckedRecord],
-	EvMsgExpired:         read[MsgExpiredRecord],
-	EvMsgFailed:          read[MsgFailedRecord],
-	EvMsgOrphaned:        read[MsgOrphanedRecord],
-	EvCommitCreated:      read[CommitCreatedRecord],
-	EvBranchPushed:       read[BranchPushedRecord],
-	EvPROpened:           read[PROpenedRecord],
-	EvNothingToCommit:    read[NothingToCommitRecord],
-	EvLimitReached:       read[LimitReachedRecord],
-	EvCheckpointSaved:    read[CheckpointSavedRecord],
-	EvEffectFailed:       read[EffectFailedRecord],
-	EvInputCorrupt:       read[InputCorruptRecord],
-	EvInputUnknown:       read[InputUnknownRecord],
-	EvInputIgnored:       read[InputIgnoredRecord],
-	EvInputRejected:      read[InputRejectedRecord],
-	EvInputRewound:       read[InputRewoundRecord],
-	EvStateOverwritten:   read[StateOverwrittenRecord],
-	EvNeedsHuman:         read[NeedsHumanRecord],
-	EvDone:               read[DoneRecord],
-	EvFailed:             read[FailedRecord],
-	EvCanceled:           read[CanceledRecord],
+// recordType reads the records of one type.
+type recordType interface {
+	name() string
+	line(line []byte) (Event, error)
+	data(data []byte) Record
+}
+
+// recordTypes is the table of all records, by their type.
+var recordTypes = byName(
+	as[SessionCreatedRecord]{}, as[ResumedRecord]{}, as[EventRecord]{}, as[PhaseEnteredRecord]{}, as[PhaseLeftRecord]{},
+	as[AgentStartedRecord]{}, as[AgentExitedRecord]{}, as[AgentFailedRecord]{}, as[AgentStalledRecord]{}, as[AgentBlockedRecord]{},
+	as[AgentStatusRecord]{}, as[AgentWaitingRecord]{}, as[ArtifactAcceptedRecord]{}, as[ScheduleRecord]{}, as[ResearchDispatchedRecord]{},
+	as[ResearchDoneRecord]{}, as[ResearchFailedRecord]{}, as[GroupStartedRecord]{}, as[GroupDoneRecord]{}, as[SubplanStartedRecord]{},
+	as[SubplanDoneRecord]{}, as[MergeConflictRecord]{}, as[ScopeViolationRecord]{}, as[WorkspaceLostRecord]{}, as[ReviewStartedRecord]{},
+	as[VerdictRecord]{}, as[FixRoundRecord]{}, as[ReviewExhaustedRecord]{}, as[GateOpenedRecord]{}, as[GateClosedRecord]{},
+	as[QuestionAskedRecord]{}, as[QuestionAnsweredRecord]{}, as[CommandAppliedRecord]{}, as[CommandRefusedRecord]{}, as[PausedRecord]{},
+	as[UnpausedRecord]{}, as[MsgQueuedRecord]{}, as[MsgDeliveredRecord]{}, as[MsgAckedRecord]{}, as[MsgExpiredRecord]{}, as[MsgFailedRecord]{},
+	as[MsgOrphanedRecord]{}, as[CommitCreatedRecord]{}, as[BranchPushedRecord]{}, as[PROpenedRecord]{}, as[NothingToCommitRecord]{},
+	as[LimitReachedRecord]{}, as[CheckpointSavedRecord]{}, as[EffectFailedRecord]{}, as[InputCorruptRecord]{}, as[InputUnknownRecord]{},
+	as[InputIgnoredRecord]{}, as[InputRejectedRecord]{}, as[InputRewoundRecord]{}, as[StateOverwrittenRecord]{}, as[NeedsHumanRecord]{},
+	as[DoneRecord]{}, as[FailedRecord]{}, as[CanceledRecord]{},
+)
+
+func byName(types ...recordType) map[string]recordType {
+	table := map[string]recordType{}
+	for _, t := range types {
+		table[t.name()] = t
+	}
+	return table
 }
 
 // Type returns the type of the records that say this.

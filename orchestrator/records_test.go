@@ -36,8 +36,8 @@ func TestTheGoldenJournalStaysByteForByte(t *testing.T) {
 	seen := map[string]bool{}
 	for line := range bytes.Lines(journal) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
-		var e orchestrator.Event
-		if err := json.Unmarshal(line, &e); err != nil {
+		e, err := orchestrator.ReadEvent(line)
+		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
 		seen[e.Type] = true
@@ -172,16 +172,15 @@ func TestALineThatIsNotARecordIsRefused(t *testing.T) {
 		"data that is a list": `{"seq":1,"type":"paused","data":[]}`, "data that is a text": `{"seq":1,"type":"paused","data":"a"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			var e orchestrator.Event
-			if json.Unmarshal([]byte(line), &e) == nil {
+			if e, err := orchestrator.ReadEvent([]byte(line)); err == nil {
 				t.Errorf("read as %+v", e)
 			}
 		})
 	}
 	for name, line := range map[string]string{"null": `{"seq":1,"type":"paused","data":null}`, "none": `{"seq":1,"type":"paused"}`} {
 		t.Run("data: "+name, func(t *testing.T) {
-			var e orchestrator.Event
-			if err := json.Unmarshal([]byte(line), &e); err != nil || e.Data != orchestrator.Record(orchestrator.PausedRecord{}) {
+			e, err := orchestrator.ReadEvent([]byte(line))
+			if err != nil || e.Data != orchestrator.Record(orchestrator.PausedRecord{}) {
 				t.Errorf("read as %+v, %v", e, err)
 			}
 		})

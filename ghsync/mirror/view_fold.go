@@ -190,7 +190,11 @@ func (v *view) lastEvent(e orchestrator.Event, d orchestrator.EventRecord) {
 	switch d.Event {
 	case orchestrator.LastChanges:
 		if text := d.Text; text != "" {
-			v.changes = append(v.changes, changeRequest{e.TS.Time, d.By(), text})
+			by := ""
+			if d.Actor != nil {
+				by = *d.Actor
+			}
+			v.changes = append(v.changes, changeRequest{e.TS.Time, by, text})
 		}
 		v.fixes = 0 // the next review begins a count of its own
 	case orchestrator.LastReviewPassed:

@@ -3,7 +3,6 @@ package session
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,8 +73,8 @@ func (f *Follower) read(file io.Reader, seq int) ([]orchestrator.Event, error) {
 		if err != nil {
 			return records, fmt.Errorf("read events: %w", err)
 		}
-		var e orchestrator.Event
-		if json.Unmarshal(line, &e) != nil || e.Seq <= 0 {
+		e, err := orchestrator.ReadEvent(line)
+		if err != nil || e.Seq <= 0 {
 			if len(bytes.TrimSpace(line)) > 0 {
 				f.Bad++
 			}
