@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"encoding/json"
+	"reflect"
 	"time"
 
 	"github.com/agentmux/agentmux/workflows/artifact"
@@ -178,32 +179,53 @@ type Outcome struct {
 
 // Payload is the union of what tools and commands carry.
 type Payload struct {
-	SubplanIndex *Index         `json:"subplan_index,omitempty"`
-	Role         string         `json:"role,omitempty"`
-	Verdict      string         `json:"verdict,omitempty"`
-	Reviewers    []string       `json:"reviewers,omitempty"`
-	SHA256       string         `json:"sha256,omitempty"`
-	Topic        string         `json:"topic,omitempty"`
-	Type         string         `json:"type,omitempty"`
-	ResearchType string         `json:"research_type,omitempty"`
-	Context      string         `json:"context,omitempty"`
-	Questions    []string       `json:"questions,omitempty"`
-	ScopeHints   Texts          `json:"scope_hints,omitempty"`
-	Message      string         `json:"message,omitempty"`
-	Percent      *int           `json:"percent,omitempty"`
-	CurrentTask  string         `json:"current_task,omitempty"`
-	ID           string         `json:"id,omitempty"`
-	Question     string         `json:"question,omitempty"`
-	Options      []string       `json:"options,omitempty"`
-	File         string         `json:"file,omitempty"`
-	Name         string         `json:"name,omitempty"` // command
-	Args         map[string]any `json:"args,omitempty"`
-	Actor        string         `json:"actor,omitempty"`
-	Source       string         `json:"source,omitempty"`
-	SourceID     string         `json:"source_id,omitempty"`
-	Origin       string         `json:"origin,omitempty"` // of a command: the process that wrote it, in words
-	PID          int            `json:"pid,omitempty"`
-	State        string         `json:"state,omitempty"`
+	SubplanIndex *Index      `json:"subplan_index,omitempty"`
+	Role         string      `json:"role,omitempty"`
+	Verdict      string      `json:"verdict,omitempty"`
+	Reviewers    []string    `json:"reviewers,omitempty"`
+	SHA256       string      `json:"sha256,omitempty"`
+	Topic        string      `json:"topic,omitempty"`
+	Type         string      `json:"type,omitempty"`
+	ResearchType string      `json:"research_type,omitempty"`
+	Context      string      `json:"context,omitempty"`
+	Questions    []string    `json:"questions,omitempty"`
+	ScopeHints   Texts       `json:"scope_hints,omitempty"`
+	Message      string      `json:"message,omitempty"`
+	Percent      *int        `json:"percent,omitempty"`
+	CurrentTask  string      `json:"current_task,omitempty"`
+	ID           string      `json:"id,omitempty"`
+	Question     string      `json:"question,omitempty"`
+	Options      []string    `json:"options,omitempty"`
+	File         string      `json:"file,omitempty"`
+	Name         string      `json:"name,omitempty"` // command
+	Args         CommandArgs `json:"args,omitzero"`
+	Actor        string      `json:"actor,omitempty"`
+	Source       string      `json:"source,omitempty"`
+	SourceID     string      `json:"source_id,omitempty"`
+	Origin       string      `json:"origin,omitempty"` // of a command: the process that wrote it, in words
+	PID          int         `json:"pid,omitempty"`
+	State        string      `json:"state,omitempty"`
+}
+
+// CommandArgs are what a command of a person may say beside its name.
+type CommandArgs struct {
+	Exclude []string `json:"exclude,omitempty"` // approve: paths that stay out of the commit
+	ID      string   `json:"id,omitempty"`      // answer: the question
+	Message string   `json:"message,omitempty"` // approve: of the commit
+	Of      string   `json:"of,omitempty"`      // approve: digest of what was shown
+	Role    string   `json:"role,omitempty"`    // say: the agent
+	Text    string   `json:"text,omitempty"`    // answer, changes, say
+}
+
+// UnmarshalJSON reads what has the right type; the command says what it misses.
+func (a *CommandArgs) UnmarshalJSON(data []byte) error {
+	type plain CommandArgs
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	readPart(data, reflect.ValueOf((*plain)(a)).Elem())
+	return nil
 }
 
 // Index is a subplan's index; 1 and "1" are the same.

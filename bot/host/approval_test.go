@@ -15,7 +15,7 @@ import (
 func interactive(spec *host.PrepareSpec) { quick(spec); spec.Interactive = true }
 
 // command sends what a person at the terminal would.
-func (r *rig) command(dir, id, name string, args map[string]any) {
+func (r *rig) command(dir, id, name string, args orchestrator.CommandArgs) {
 	r.t.Helper()
 	if _, err := tools.AppendCommand(dir, orchestrator.Payload{Name: name, Args: args, Actor: "me", Source: "cli", SourceID: "cli/" + id}); err != nil {
 		r.t.Fatal(err)
@@ -67,7 +67,7 @@ func TestProtocolG4ThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
 	dir := r.prepare(interactive)
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.gateOpen(dir, 1)
-	r.command(dir, "1", "approve", nil)
+	r.command(dir, "1", "approve", orchestrator.CommandArgs{})
 	s, err := stop(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestProtocolG4ThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
 	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonOutputGate)
 	stop = r.background(host.RunSpec{Dir: dir, Resume: true})
 	r.gateOpen(dir, 2)
-	r.command(dir, "2", "approve", nil)
+	r.command(dir, "2", "approve", orchestrator.CommandArgs{})
 	s, err = stop(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestProtocolP11AnExhaustedReviewAsksThePerson(t *testing.T) {
 	dir := r.prepare(interactive)
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.gateOpen(dir, 1)
-	r.command(dir, "1", "approve", nil)
+	r.command(dir, "1", "approve", orchestrator.CommandArgs{})
 	s, err := stop(nil)
 	if err != nil {
 		t.Fatal(err)

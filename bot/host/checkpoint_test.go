@@ -39,7 +39,7 @@ func TestACheckpointHoldsTheSession(t *testing.T) {
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.eventually("the second coder runs", func() bool { return r.started(dir, "2.coder.2.1") })
 	token := "ghp_" + strings.Repeat("a1B2c3D4e5", 3) + "f6G7h8"
-	r.command(dir, "1", "say", map[string]any{"text": "Use this:\n" + token})
+	r.command(dir, "1", "say", orchestrator.CommandArgs{Text: "Use this:\n" + token})
 	r.eventually("the message is there", func() bool { return r.count(dir, orchestrator.EvMsgQueued) == 1 })
 	work := r.state(dir).Workspaces["session"].Path
 	for name, text := range map[string]string{"half.txt": "not submitted\n", "login.txt": token + "\n"} {

@@ -140,7 +140,7 @@ func TestProtocolG5AFileLeftOutAfterThePass(t *testing.T) {
 	dir, _ := r.newIssue("Greet", "Say hello.", func(p *host.PrepareSpec) { p.Interactive = true })
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.gateOpen(dir, 1)
-	r.command(dir, "1", "approve", map[string]any{"exclude": []any{"tmp.txt"}})
+	r.command(dir, "1", "approve", orchestrator.CommandArgs{Exclude: []string{"tmp.txt"}})
 	s, err := stop(nil)
 	if err != nil {
 		t.Fatal(err)

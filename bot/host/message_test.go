@@ -120,7 +120,7 @@ func TestALimitedAgentHearsThePerson(t *testing.T) {
 	dir := r.prepare(quick)
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.eventually("the planner is limited", func() bool { return r.state(dir).Agents["planner"].Limited })
-	r.command(dir, "1", "say", map[string]any{"text": "go on"})
+	r.command(dir, "1", "say", orchestrator.CommandArgs{Text: "go on"})
 	s, err := stop(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestProtocolP12AnAgentThatAskedGoesOnWithTheAnswer(t *testing.T) {
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.eventually("the planner waits", func() bool { return r.count(dir, orchestrator.EvAgentWaiting) == 1 })
 	if _, err := tools.AppendCommand(dir, orchestrator.Payload{
-		Name: "answer", Args: map[string]any{"text": "2"}, Actor: "me", Source: "cli", SourceID: "cli/1",
+		Name: "answer", Args: orchestrator.CommandArgs{Text: "2"}, Actor: "me", Source: "cli", SourceID: "cli/1",
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestAMessageThatReachedNobodyIsAnOrphan(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "agents: {transport: headless}\n")
 	dir, stop := r.coding()
-	r.command(dir, "1", "say", map[string]any{"text": "Look at the tests, too."})
+	r.command(dir, "1", "say", orchestrator.CommandArgs{Text: "Look at the tests, too."})
 	r.eventually("the message is queued", func() bool { return r.count(dir, orchestrator.EvMsgQueued) == 1 })
 	r.word()
 	s, err := stop(nil)

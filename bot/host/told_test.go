@@ -31,7 +31,7 @@ func TestACommandWhileASessionEndsGoesOnWithAllItNeeds(t *testing.T) {
 				for _, ref := range refs {
 					r.inHostRepo("update-ref", "-d", ref)
 				}
-				r.command(dir, "1", "retry", nil)
+				r.command(dir, "1", "retry", orchestrator.CommandArgs{})
 			})
 		}
 	}})
@@ -64,7 +64,7 @@ func TestACommandWhileTheLastWordsAreShownIsTaken(t *testing.T) {
 			return nil
 		}
 		if len(s.Pending) == 0 { // the engine has ended
-			once.Do(func() { r.command(dir, "1", "stop", nil) })
+			once.Do(func() { r.command(dir, "1", "stop", orchestrator.CommandArgs{}) })
 		}
 		<-ctx.Done() // a server that does not answer
 		return ctx.Err()

@@ -309,7 +309,7 @@ func keyStays(t *testing.T, variable, settings string) {
 	log := filepath.Join(dir, "transcripts", "2.coder.1.1.log")
 	r.eventually("the planner asks", func() bool { return r.count(dir, orchestrator.EvQuestionAsked) == 1 })
 	if _, err := tools.AppendCommand(dir, orchestrator.Payload{
-		Name: "answer", Args: map[string]any{"text": "2"}, Actor: "me", Source: "cli", SourceID: "cli/1",
+		Name: "answer", Args: orchestrator.CommandArgs{Text: "2"}, Actor: "me", Source: "cli", SourceID: "cli/1",
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func TestAWorkflowHasPromptsForReviewersAndGates(t *testing.T) {
 				if s := r.state(dir); s.Gate == nil || s.Gate.Name != gate {
 					t.Errorf("gate %+v, want %s", s.Gate, gate)
 				}
-				r.command(dir, gate, "approve", nil)
+				r.command(dir, gate, "approve", orchestrator.CommandArgs{})
 			}
 			s, err := stop(nil)
 			if err != nil {

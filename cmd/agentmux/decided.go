@@ -40,7 +40,8 @@ func (a *app) record(ctx context.Context, e session.Entry, p orchestrator.Payloa
 // foresee fails with a *tools.RefusedError if the session would refuse the command. Where a
 // host runs, it decides, but about what is nothing at all.
 func foresee(e session.Entry, p orchestrator.Payload) error {
-	if text, given := p.Args["text"].(string); given && strings.TrimSpace(text) == "" {
+	needsText := p.Name == "answer" || p.Name == "changes" || p.Name == "say"
+	if needsText && strings.TrimSpace(p.Args.Text) == "" {
 		return &tools.RefusedError{Reason: p.Name + " needs a text"}
 	}
 	if e.Running || e.State == nil {

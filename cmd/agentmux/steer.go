@@ -77,16 +77,7 @@ func (a *app) approveCommand() *cobra.Command {
 		Example: "  agentmux approve\n  agentmux approve '#42' --exclude tmp/notes.txt --message 'fix: refuse expired tokens'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p := orchestrator.Payload{Name: "approve", Args: map[string]any{}}
-			if len(exclude) > 0 {
-				p.Args["exclude"] = exclude
-			}
-			if message != "" {
-				p.Args["message"] = message
-			}
-			if of != "" {
-				p.Args["of"] = of
-			}
+			p := orchestrator.Payload{Name: "approve", Args: orchestrator.CommandArgs{Exclude: exclude, Message: message, Of: of}}
 			s, err := chosen(args, named)
 			if err == nil && len(exclude) > 0 {
 				err = a.checkExcluded(cmd.Context(), s, exclude)
@@ -120,7 +111,7 @@ func (a *app) changesCommand() *cobra.Command {
 				return err
 			}
 			return a.steer(cmd.Context(), s, changeable, orchestrator.Payload{
-				Name: "changes", Args: map[string]any{"text": args[0]},
+				Name: "changes", Args: orchestrator.CommandArgs{Text: args[0]},
 			})
 		},
 	}
@@ -141,10 +132,7 @@ func (a *app) sayCommand() *cobra.Command {
 		Example: "  agentmux say 'use the existing retry helper' --role coder",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p := orchestrator.Payload{Name: "say", Args: map[string]any{"text": args[0]}}
-			if role != "" {
-				p.Args["role"] = role
-			}
+			p := orchestrator.Payload{Name: "say", Args: orchestrator.CommandArgs{Text: args[0], Role: role}}
 			return a.steer(cmd.Context(), name, live, p)
 		},
 	}
@@ -161,15 +149,15 @@ func (a *app) answerCommand() *cobra.Command {
 		Example: "  agentmux answer 2\n  agentmux answer q1 'use the v2 endpoint' --session '#42'",
 		Args:    cobra.RangeArgs(1, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p := orchestrator.Payload{Name: "answer", Args: map[string]any{"text": args[len(args)-1]}}
+			p := orchestrator.Payload{Name: "answer", Args: orchestrator.CommandArgs{Text: args[len(args)-1]}}
 			switch len(args) {
 			case 2:
-				p.Args["id"] = args[0]
+				p.Args.ID = args[0]
 			case 3: // ID TEXT S
 				if err := a.quoted(args); err != nil {
 					return err
 				}
-				p.Args["id"], p.Args["text"], name = args[0], args[1], args[2]
+				p.Args.ID, p.Args.Text, name = args[0], args[1], args[2]
 			}
 			return a.steer(cmd.Context(), name, asking, p)
 		},

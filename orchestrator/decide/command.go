@@ -95,11 +95,6 @@ func (r *reducer) moveEventTo(at int) {
 	}
 }
 
-func textArg(p orchestrator.Payload, name string) string {
-	text, _ := p.Args[name].(string)
-	return strings.TrimSpace(text)
-}
-
 func (r *reducer) cmdStop(p orchestrator.Payload) string {
 	if r.s.Phase == orchestrator.PhaseDone || r.s.Phase == orchestrator.PhaseFailed {
 		return "the session has ended"
@@ -189,14 +184,7 @@ func (r *reducer) cmdApprove(p orchestrator.Payload) string {
 	case r.s.Paused:
 		return pausedFirst
 	}
-	a := orchestrator.Approval{By: "user", CommitMessage: textArg(p, "message")}
-	if list, ok := p.Args["exclude"].([]any); ok {
-		for _, item := range list {
-			if file, ok := item.(string); ok {
-				a.ExcludeFiles = append(a.ExcludeFiles, file)
-			}
-		}
-	}
+	a := orchestrator.Approval{By: "user", CommitMessage: strings.TrimSpace(p.Args.Message), ExcludeFiles: p.Args.Exclude}
 	r.approve(a, originOf(p))
 	return ""
 }
@@ -205,7 +193,7 @@ func (r *reducer) cmdApprove(p orchestrator.Payload) string {
 // means the gate that was open when it was said; a line tells the second of that, and one that
 // does not tell is older than any gate.
 func (r *reducer) approveFault(p orchestrator.Payload) string {
-	if of := textArg(p, "of"); of != "" {
+	if of := strings.TrimSpace(p.Args.Of); of != "" {
 		return r.s.ShownFault(of)
 	}
 	if l := r.in.Line; l == nil || l.At.Add(time.Second).Before(r.s.Gate.OpenedAt.Time) {
@@ -215,7 +203,7 @@ func (r *reducer) approveFault(p orchestrator.Payload) string {
 }
 
 func (r *reducer) cmdChanges(p orchestrator.Payload) string {
-	text := textArg(p, "text")
+	text := strings.TrimSpace(p.Args.Text)
 	switch {
 	case text == "":
 		return "changes needs a text"
@@ -233,14 +221,14 @@ func (r *reducer) cmdChanges(p orchestrator.Payload) string {
 }
 
 func (r *reducer) cmdSay(p orchestrator.Payload) string {
-	text := textArg(p, "text")
+	text := strings.TrimSpace(p.Args.Text)
 	if text == "" {
 		return "say needs a text"
 	}
 	if r.s.Ended() {
 		return "the session has ended"
 	}
-	key, reason := r.sayKey(textArg(p, "role"))
+	key, reason := r.sayKey(strings.TrimSpace(p.Args.Role))
 	if reason != "" {
 		return reason
 	}
@@ -272,7 +260,7 @@ func (r *reducer) sayKey(role string) (key, reason string) {
 }
 
 func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
-	id, text := textArg(p, "id"), textArg(p, "text")
+	id, text := strings.TrimSpace(p.Args.ID), strings.TrimSpace(p.Args.Text)
 	open := r.openQuestions()
 	switch {
 	case text == "":

@@ -149,7 +149,7 @@ func TestAnAnswerPicksAnOptionThatIsThere(t *testing.T) {
 func TestForesee(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	at := m.now
-	say := orchestrator.Payload{Name: "say", Args: map[string]any{"text": "look"}}
+	say := orchestrator.Payload{Name: "say", Args: orchestrator.CommandArgs{Text: "look"}}
 	approve := orchestrator.Payload{Name: "approve"}
 	if got := decide.Foresee(m.def, m.s, say, at, false); got != "" {
 		t.Errorf("say: %s", got)

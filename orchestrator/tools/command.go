@@ -2,7 +2,6 @@ package tools
 
 import (
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -50,19 +49,13 @@ func bound(p orchestrator.Payload, s *orchestrator.State) (orchestrator.Payload,
 	if s.Gate == nil {
 		return p, &RefusedError{"no gate is open: nothing waits for approval"}
 	}
-	of, _ := p.Args["of"].(string)
-	if of != "" {
-		if fault := s.ShownFault(of); fault != "" {
-			return p, &RefusedError{fault}
-		}
+	if p.Args.Of == "" {
+		p.Args.Of = s.GateDigest()
 		return p, nil
 	}
-	args := maps.Clone(p.Args)
-	if args == nil {
-		args = map[string]any{}
+	if fault := s.ShownFault(p.Args.Of); fault != "" {
+		return p, &RefusedError{fault}
 	}
-	args["of"] = s.GateDigest()
-	p.Args = args
 	return p, nil
 }
 

@@ -357,7 +357,7 @@ func TestProtocolJ8AFailedWriteIsNeverSubmitted(t *testing.T) {
 
 func TestCommandsWithOneSourceAreRecordedOnce(t *testing.T) {
 	r := start(t, "quick")
-	p := orchestrator.Payload{Name: "say", Args: map[string]any{"text": "hi"}, Actor: "ann", Source: "issue", SourceID: "comment/7"}
+	p := orchestrator.Payload{Name: "say", Args: orchestrator.CommandArgs{Text: "hi"}, Actor: "ann", Source: "issue", SourceID: "comment/7"}
 	note := p
 	note.State = "seen"
 	for i, c := range []struct {

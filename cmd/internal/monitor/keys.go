@@ -54,7 +54,7 @@ func (m model) leave() tea.Cmd {
 }
 
 // command sends a command without keeping the screen waiting.
-func (m model) command(name string, args map[string]any) tea.Cmd {
+func (m model) command(name string, args orchestrator.CommandArgs) tea.Cmd {
 	send := m.send
 	return func() tea.Msg {
 		if send == nil {
@@ -74,7 +74,7 @@ func (m model) approve() (model, tea.Cmd) {
 	if m.view.Gate == "" {
 		return m.say("nothing waits for approval")
 	}
-	return m, m.command("approve", map[string]any{"of": m.view.Digest})
+	return m, m.command("approve", orchestrator.CommandArgs{Of: m.view.Digest})
 }
 
 func (m model) changes() (model, tea.Cmd) {
@@ -82,7 +82,7 @@ func (m model) changes() (model, tea.Cmd) {
 		return m.say("changes can be asked for at a gate or of an open pull request")
 	}
 	m.input = &input{label: "What is to be changed?", commit: func(text string) tea.Cmd {
-		return m.command("changes", map[string]any{"text": text})
+		return m.command("changes", orchestrator.CommandArgs{Text: text})
 	}}
 	return m, nil
 }
@@ -107,25 +107,25 @@ func (m model) typeAnswer() (model, tea.Cmd) {
 }
 
 func (m model) answer(id, text string) tea.Cmd {
-	return m.command("answer", map[string]any{"id": id, "text": text})
+	return m.command("answer", orchestrator.CommandArgs{ID: id, Text: text})
 }
 
 func (m model) pause() (model, tea.Cmd) {
 	if m.view.Outcome != nil || m.view.Paused {
 		return m.say("there is nothing to pause")
 	}
-	return m, m.command("pause", nil)
+	return m, m.command("pause", orchestrator.CommandArgs{})
 }
 
 // goOn resumes what is paused, else starts a failed or stalled agent again.
 func (m model) goOn() (model, tea.Cmd) {
 	switch {
 	case m.view.Paused:
-		return m, m.command("resume", nil)
+		return m, m.command("resume", orchestrator.CommandArgs{})
 	case m.view.Outcome != nil && !m.view.Parked:
 		return m.say("the session has ended")
 	}
-	return m, m.command("retry", nil)
+	return m, m.command("retry", orchestrator.CommandArgs{})
 }
 
 func (m model) stop() (model, tea.Cmd) {
@@ -133,7 +133,7 @@ func (m model) stop() (model, tea.Cmd) {
 		return m.say("the session has ended")
 	}
 	m.input = &input{label: "Stop the session? Its work is kept.", yesNo: true, commit: func(string) tea.Cmd {
-		return m.command("stop", nil)
+		return m.command("stop", orchestrator.CommandArgs{})
 	}}
 	return m, nil
 }

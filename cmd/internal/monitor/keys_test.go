@@ -36,9 +36,9 @@ func press(t *testing.T, m tea.Model, keys ...string) (after tea.Model, quit boo
 
 func describe(p orchestrator.Payload) string {
 	out := p.Name
-	for _, arg := range []string{"id", "text"} {
-		if v, ok := p.Args[arg].(string); ok {
-			out += " " + v
+	for _, arg := range []string{p.Args.ID, p.Args.Text} {
+		if arg != "" {
+			out += " " + arg
 		}
 	}
 	return out
