@@ -1,9 +1,8 @@
 package orchestrator
 
-// The data of each type of record. The fields of a struct have the order of their names in
-// JSON: earlier versions wrote sorted keys, and records of one kind look alike whichever
-// version wrote them. A field that is not in every record is left out where it is empty; it
-// is a pointer where the empty value is written, too.
+// The data of each type of record. The fields of a struct are sorted by their JSON names, as
+// earlier versions wrote the keys: a line must not change when it is written again. A field
+// with omitempty is in some records only; it is a pointer if its empty value is written, too.
 
 // SessionCreatedRecord begins a session: what it was made of.
 type SessionCreatedRecord struct {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Record is what a record of one type says: one of the structs of recordTypes, or an
-// [UnknownRecord]. A record is a value; whoever changes one changes a copy.
+// Record is the data of a record: a struct for each type, or an [UnknownRecord]. It is a
+// value; a change of it changes a copy.
 type Record interface {
-	// Type returns the type of the records that say this.
+	// Type returns the type of the records that have this data.
 	Type() string
 }
 
-// UnknownRecord is what a record of a type says that this version does not know.
+// UnknownRecord is the data of a record of a type that this version does not know.
 type UnknownRecord struct {
 	Name string
 	Raw  json.RawMessage // an object
@@ -22,11 +22,11 @@ type UnknownRecord struct {
 // Type returns the unknown type.
 func (r UnknownRecord) Type() string { return r.Name }
 
-// MarshalJSON writes what was read.
+// MarshalJSON returns the data as it was read.
 func (r UnknownRecord) MarshalJSON() ([]byte, error) { return r.Raw.MarshalJSON() }
 
-// ReadRecord reads the data of a record of a type. Unknown fields are passed over. A field
-// whose value has another type stays empty: a damaged record must not hide the others.
+// ReadRecord reads the data of a record of a type. It ignores unknown fields, and leaves a
+// field empty whose value has another type: a damaged record must not make a session unreadable.
 func ReadRecord(kind string, data []byte) Record {
 	if known, ok := recordTypes[kind]; ok {
 		return known.data(data)
@@ -34,22 +34,22 @@ func ReadRecord(kind string, data []byte) Record {
 	return UnknownRecord{Name: kind, Raw: data}
 }
 
-// as reads what is kept as a T.
-type as[T Record] struct{}
+// recordOf reads records whose data is a T.
+type recordOf[T Record] struct{}
 
-func (as[T]) name() string {
+func (recordOf[T]) name() string {
 	var none T
 	return none.Type()
 }
 
-// line reads a whole line; it fails if something in it has another type.
-func (as[T]) line(line []byte) (Event, error) {
+// line reads a whole line. It fails if any value in it has another type.
+func (recordOf[T]) line(line []byte) (Event, error) {
 	var l eventLine[T]
 	err := json.Unmarshal(line, &l)
 	return l.event(l.Data), err
 }
 
-func (as[T]) data(data []byte) Record {
+func (recordOf[T]) data(data []byte) Record {
 	var record T
 	if json.Unmarshal(data, &record) == nil {
 		return record
@@ -59,8 +59,8 @@ func (as[T]) data(data []byte) Record {
 	return part
 }
 
-// readPart reads as much of a value as has the right type, and reports whether there is any:
-// a number is cut to its whole part, a list keeps its good items.
+// readPart reads as much of a value as has the right type, and reports whether there is any.
+// A number is cut to its whole part; a list keeps the items of the right type.
 func readPart(data []byte, v reflect.Value) bool {
 	whole := reflect.New(v.Type())
 	if json.Unmarshal(data, whole.Interface()) == nil {
@@ -102,7 +102,7 @@ func readPart(data []byte, v reflect.Value) bool {
 	return false
 }
 
-// TruncateRecord returns a record with the texts and the lists of texts of it cut.
+// TruncateRecord returns a copy of a record with its texts and lists of texts cut.
 func TruncateRecord(record Record, limit int) Record {
 	v := reflect.New(reflect.TypeOf(record)).Elem()
 	v.Set(reflect.ValueOf(record))
@@ -126,18 +126,20 @@ type recordType interface {
 
 // recordTypes is the table of all records, by their type.
 var recordTypes = byName(
-	as[SessionCreatedRecord]{}, as[ResumedRecord]{}, as[EventRecord]{}, as[PhaseEnteredRecord]{}, as[PhaseLeftRecord]{},
-	as[AgentStartedRecord]{}, as[AgentExitedRecord]{}, as[AgentFailedRecord]{}, as[AgentStalledRecord]{}, as[AgentBlockedRecord]{},
-	as[AgentStatusRecord]{}, as[AgentWaitingRecord]{}, as[ArtifactAcceptedRecord]{}, as[ScheduleRecord]{}, as[ResearchDispatchedRecord]{},
-	as[ResearchDoneRecord]{}, as[ResearchFailedRecord]{}, as[GroupStartedRecord]{}, as[GroupDoneRecord]{}, as[SubplanStartedRecord]{},
-	as[SubplanDoneRecord]{}, as[MergeConflictRecord]{}, as[ScopeViolationRecord]{}, as[WorkspaceLostRecord]{}, as[ReviewStartedRecord]{},
-	as[VerdictRecord]{}, as[FixRoundRecord]{}, as[ReviewExhaustedRecord]{}, as[GateOpenedRecord]{}, as[GateClosedRecord]{},
-	as[QuestionAskedRecord]{}, as[QuestionAnsweredRecord]{}, as[CommandAppliedRecord]{}, as[CommandRefusedRecord]{}, as[PausedRecord]{},
-	as[UnpausedRecord]{}, as[MsgQueuedRecord]{}, as[MsgDeliveredRecord]{}, as[MsgAckedRecord]{}, as[MsgExpiredRecord]{}, as[MsgFailedRecord]{},
-	as[MsgOrphanedRecord]{}, as[CommitCreatedRecord]{}, as[BranchPushedRecord]{}, as[PROpenedRecord]{}, as[NothingToCommitRecord]{},
-	as[LimitReachedRecord]{}, as[CheckpointSavedRecord]{}, as[EffectFailedRecord]{}, as[InputCorruptRecord]{}, as[InputUnknownRecord]{},
-	as[InputIgnoredRecord]{}, as[InputRejectedRecord]{}, as[InputRewoundRecord]{}, as[StateOverwrittenRecord]{}, as[NeedsHumanRecord]{},
-	as[DoneRecord]{}, as[FailedRecord]{}, as[CanceledRecord]{},
+	recordOf[SessionCreatedRecord]{}, recordOf[ResumedRecord]{}, recordOf[EventRecord]{}, recordOf[PhaseEnteredRecord]{}, recordOf[PhaseLeftRecord]{},
+	recordOf[AgentStartedRecord]{}, recordOf[AgentExitedRecord]{}, recordOf[AgentFailedRecord]{}, recordOf[AgentStalledRecord]{},
+	recordOf[AgentBlockedRecord]{}, recordOf[AgentStatusRecord]{}, recordOf[AgentWaitingRecord]{}, recordOf[ArtifactAcceptedRecord]{},
+	recordOf[ScheduleRecord]{}, recordOf[ResearchDispatchedRecord]{}, recordOf[ResearchDoneRecord]{}, recordOf[ResearchFailedRecord]{},
+	recordOf[GroupStartedRecord]{}, recordOf[GroupDoneRecord]{}, recordOf[SubplanStartedRecord]{}, recordOf[SubplanDoneRecord]{},
+	recordOf[MergeConflictRecord]{}, recordOf[ScopeViolationRecord]{}, recordOf[WorkspaceLostRecord]{}, recordOf[ReviewStartedRecord]{},
+	recordOf[VerdictRecord]{}, recordOf[FixRoundRecord]{}, recordOf[ReviewExhaustedRecord]{}, recordOf[GateOpenedRecord]{}, recordOf[GateClosedRecord]{},
+	recordOf[QuestionAskedRecord]{}, recordOf[QuestionAnsweredRecord]{}, recordOf[CommandAppliedRecord]{}, recordOf[CommandRefusedRecord]{},
+	recordOf[PausedRecord]{}, recordOf[UnpausedRecord]{}, recordOf[MsgQueuedRecord]{}, recordOf[MsgDeliveredRecord]{}, recordOf[MsgAckedRecord]{},
+	recordOf[MsgExpiredRecord]{}, recordOf[MsgFailedRecord]{}, recordOf[MsgOrphanedRecord]{}, recordOf[CommitCreatedRecord]{},
+	recordOf[BranchPushedRecord]{}, recordOf[PROpenedRecord]{}, recordOf[NothingToCommitRecord]{}, recordOf[LimitReachedRecord]{},
+	recordOf[CheckpointSavedRecord]{}, recordOf[EffectFailedRecord]{}, recordOf[InputCorruptRecord]{}, recordOf[InputUnknownRecord]{},
+	recordOf[InputIgnoredRecord]{}, recordOf[InputRejectedRecord]{}, recordOf[InputRewoundRecord]{}, recordOf[StateOverwrittenRecord]{},
+	recordOf[NeedsHumanRecord]{}, recordOf[DoneRecord]{}, recordOf[FailedRecord]{}, recordOf[CanceledRecord]{},
 )
 
 func byName(types ...recordType) map[string]recordType {
@@ -148,7 +150,7 @@ func byName(types ...recordType) map[string]recordType {
 	return table
 }
 
-// Type returns the type of the records that say this.
+// Type returns the type of the records that have this data.
 func (SessionCreatedRecord) Type() string     { return EvSessionCreated }
 func (ResumedRecord) Type() string            { return EvResumed }
 func (EventRecord) Type() string              { return EvEvent }
