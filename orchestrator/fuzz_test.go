@@ -2,7 +2,9 @@ package orchestrator_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -42,6 +44,40 @@ func FuzzState(f *testing.F) {
 		}
 		twice, err := back.Encode()
 		if err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("%v\n%s\nbecame\n%s", err, once, twice)
+		}
+	})
+}
+
+// FuzzReadEvent: a record that is read can be written, and is the same when it is read again.
+func FuzzReadEvent(f *testing.F) {
+	journal, err := os.ReadFile("testdata/journal.jsonl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range bytes.Lines(journal) {
+		f.Add(line)
+	}
+	for _, seed := range []string{
+		"null", "[]", "{", `{"seq":"1"}`, `{"seq":1,"type":"verdict","data":[]}`, `{"data":{"role":7,"findings":1.5},"type":"verdict"}`,
+		`{"seq":1,"type":"scope_violation","data":{"type":"done","paths":[{"path":1,"added":2},null]}}`, `{"type":"later","data": {"b":1, "a":1e3}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := orchestrator.ReadEvent(data)
+		if err != nil {
+			return
+		}
+		once, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := orchestrator.ReadEvent(once)
+		if err != nil {
+			t.Fatalf("own output is refused: %v\n%s", err, once)
+		}
+		if twice, err := json.Marshal(back); err != nil || !bytes.Equal(once, twice) {
 			t.Fatalf("%v\n%s\nbecame\n%s", err, once, twice)
 		}
 	})

@@ -93,14 +93,11 @@ func encodeShort(e orchestrator.Event, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var plain map[string]any
+	var plain any
 	if err := json.Unmarshal(data, &plain); err != nil {
 		return nil, err
 	}
-	for key, value := range plain {
-		plain[key] = shortened(value, limit)
-	}
-	if data, err = json.Marshal(plain); err != nil {
+	if data, err = json.Marshal(shortened(plain, limit)); err != nil {
 		return nil, err
 	}
 	e.Data = orchestrator.UnknownRecord{Name: e.Type, Raw: data}
