@@ -135,6 +135,32 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
+// An installation is an oauth2.TokenSource: the token is the one that was minted, until
+// shortly before its end, and is another one after it was refused.
+func TestAppIsATokenSource(t *testing.T) {
+	in := newInstalled(t, transport.AppPermissions())
+	_, app := in.client(t)
+	token := func() string {
+		t.Helper()
+		got, err := app.For(t.Context()).Token()
+		if err != nil || got.Type() != "Bearer" || !got.Valid() {
+			t.Fatalf("token %v of type %s: %v", got.Valid(), got.Type(), err)
+		}
+		return got.AccessToken
+	}
+	first := token()
+	in.advance(50*time.Minute - time.Second)
+	if secret, err := app.Token(t.Context()); err != nil || secret.Reveal() != first || token() != first {
+		t.Errorf("another token before 50 minutes: %v", err)
+	}
+	in.advance(2 * time.Second)
+	second := token()
+	app.Expire()
+	if third := token(); second == first || third == second || in.minted != 3 {
+		t.Errorf("%d minted", in.minted)
+	}
+}
+
 func TestAppActsAsItsBot(t *testing.T) {
 	in := newInstalled(t, transport.AppPermissions())
 	n := in.server.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})

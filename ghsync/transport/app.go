@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/oauth2"
 
 	"github.com/agentmux/agentmux/internal/redact"
 )
@@ -28,8 +29,10 @@ const (
 	// jwtLife is below GitHub's limit of ten minutes by what clocks may differ.
 	jwtLife = 9 * time.Minute
 	jwtSkew = 60 * time.Second
-	// mintAgain is when a token that lives an hour is replaced.
-	mintAgain = 50 * time.Minute
+	// tokenLife is how long GitHub lets a token live; a later end is a clock that is wrong.
+	tokenLife = time.Hour
+	// mintEarly is how long before its end a token is replaced.
+	mintEarly = 10 * time.Minute
 )
 
 // AppPermissions are what the program asks of an installation, as GitHub names them. What
@@ -67,17 +70,17 @@ type App struct {
 
 	mu      sync.Mutex // never held while waiting
 	token   redact.Secret
-	until   time.Time // when token is to be replaced
+	ends    time.Time // the end of token by our clock
 	granted map[string]string
-	minting *minting // nil: none in flight
+	turn    *turn // nil: nobody's
 
-	skew time.Duration // the server's clock minus ours, after a correction; only the mint in flight touches it
+	skew time.Duration // the server's clock minus ours, after a correction; only who has the turn touches it
 }
 
-// minting is a mint in flight.
-type minting struct {
+// turn is the right to mint, and for the others what came of it.
+type turn struct {
 	done  chan struct{} // closed when token and err are set
-	token redact.Secret
+	token *oauth2.Token
 	err   error
 }
 
@@ -135,58 +138,90 @@ func (a *App) Serves(address string) bool {
 // Token returns the token in use, or mints one, or waits for the one that is being minted. It
 // returns when ctx ends at the latest.
 func (a *App) Token(ctx context.Context) (redact.Secret, error) {
-	for {
-		a.mu.Lock()
-		if a.o.Now().Before(a.until) {
-			defer a.mu.Unlock()
-			return a.token, nil
-		}
-		m := a.minting
-		if m == nil {
-			m = &minting{done: make(chan struct{})}
-			a.minting = m
-			a.mu.Unlock()
-			a.renew(ctx, m)
-			return m.token, m.err
-		}
-		a.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return redact.Secret{}, fmt.Errorf("wait for an installation token: %w", ctx.Err())
-		case <-m.done:
-		}
-		if !errors.Is(m.err, context.Canceled) && !errors.Is(m.err, context.DeadlineExceeded) {
-			return m.token, m.err
-		}
-		// Who minted gave up, which says nothing about us.
+	token, err := a.For(ctx).Token()
+	if err != nil {
+		return redact.Secret{}, err
 	}
+	return redact.NewSecret(token.AccessToken), nil
 }
 
-// renew mints a token for everybody who waits.
-func (a *App) renew(ctx context.Context, m *minting) {
+// For returns the tokens of Token as oauth2 knows them.
+func (a *App) For(ctx context.Context) oauth2.TokenSource {
+	return sourceFunc(func() (*oauth2.Token, error) {
+		for {
+			t, ours := a.take()
+			if ours {
+				a.reuse(ctx, t)
+				return t.token, t.err
+			}
+			select {
+			case <-ctx.Done():
+				return nil, fmt.Errorf("wait for an installation token: %w", ctx.Err())
+			case <-t.done:
+			}
+			if !errors.Is(t.err, context.Canceled) && !errors.Is(t.err, context.DeadlineExceeded) {
+				return t.token, t.err
+			}
+			// Who minted gave up, which says nothing about us.
+		}
+	})
+}
+
+// take returns the turn, and whether it is ours.
+func (a *App) take() (t *turn, ours bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.turn != nil {
+		return a.turn, false
+	}
+	a.turn = &turn{done: make(chan struct{})}
+	return a.turn, true
+}
+
+// reuse ends our turn with the token in use or, near its end, with one minted for everybody
+// who waits. oauth2 decides which; its own lock would hold who waits beyond their context,
+// so the source that it wraps is of this turn alone.
+func (a *App) reuse(ctx context.Context, t *turn) {
+	mint := sourceFunc(func() (*oauth2.Token, error) { return a.renew(ctx) })
+	token, err := oauth2.ReuseTokenSourceWithExpiry(a.held(), mint, mintEarly).Token()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t.token, t.err = token, err
+	a.turn = nil
+	close(t.done)
+}
+
+// held is the token in use. oauth2 reads the clock of the process, and gets the end of the
+// token as far away as our clock has it.
+func (a *App) held() *oauth2.Token {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return &oauth2.Token{AccessToken: a.token.Reveal(), Expiry: time.Now().Add(a.ends.Sub(a.o.Now()))}
+}
+
+// renew mints a token and keeps it.
+func (a *App) renew(ctx context.Context) (*oauth2.Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, mintTime)
 	defer cancel()
 	token, life, err := a.mint(ctx)
-	if err == nil && a.o.Minted != nil {
+	if err != nil {
+		return nil, fmt.Errorf("mint an installation token: %w", err)
+	}
+	if a.o.Minted != nil {
 		a.o.Minted(token) // before anybody can use it
 	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err != nil {
-		m.err = fmt.Errorf("mint an installation token: %w", err)
-	} else {
-		m.token = token
-		a.token, a.until = token, a.o.Now().Add(min(mintAgain, life*5/6))
-	}
-	a.minting = nil
-	close(m.done)
+	// Without its monotonic part: a machine that slept has a clock that tells.
+	a.token, a.ends = token, a.o.Now().Round(0).Add(min(life, tokenLife))
+	a.mu.Unlock()
+	return a.held(), nil
 }
 
 // Expire drops the token in use.
 func (a *App) Expire() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.until = time.Time{}
+	a.token = redact.Secret{}
 	return true
 }
 

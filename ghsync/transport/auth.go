@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"golang.org/x/oauth2"
 )
 
 // tokenError keeps apart what failed while getting a token: the request itself was not sent.
@@ -28,14 +30,21 @@ func (t *auth) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != t.origin || !t.tokens.Serves(req.URL.String()) {
 		return t.next.RoundTrip(req)
 	}
-	token, err := t.tokens.Token(req.Context())
-	if err != nil {
-		return nil, &tokenError{err: err}
-	}
 	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", "Bearer "+token.Reveal())
 	if !strings.Contains(req.Header.Get("Accept"), "json") {
 		req.Header.Set("Accept", mediaType)
 	}
-	return t.next.RoundTrip(req)
+	return (&oauth2.Transport{Source: t.source(req), Base: t.next}).RoundTrip(req)
+}
+
+// source gives the token of one request. Each request asks on its own, so that the wait for a
+// token ends with the request's context.
+func (t *auth) source(req *http.Request) oauth2.TokenSource {
+	return sourceFunc(func() (*oauth2.Token, error) {
+		token, err := t.tokens.For(req.Context()).Token()
+		if err != nil {
+			return nil, &tokenError{err: err}
+		}
+		return token, nil
+	})
 }
