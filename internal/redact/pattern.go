@@ -6,102 +6,70 @@ import (
 	"unicode"
 )
 
-// pattern is the shape of a well-known secret: a prefix at a word border and
-// what follows it.
+// pattern is the shape of a well-known secret: words it holds or follows, and what is around
+// them.
 type pattern struct {
-	rule     string
-	prefixes []string
-	// match looks at the text from the prefix on, and where the prefix ends.
+	rule  string
+	words []string
+	// start returns where a match would begin that has a word at a place, or -1; nil: there.
+	start func(text string, at int) int
+	// match looks at the text from its start on, and where the word ends.
 	// It returns the length of the match, or 0 and how far no other match of
 	// this pattern can start, which keeps hostile text linear.
-	match func(text string, prefix int) (length, skip int)
+	match func(text string, word int) (length, skip int)
 	// harmless tells of a match, and of the text after it, that it cannot be a
 	// real secret; nil: never.
 	harmless func(match, after string) bool
-	// border says that no word character may stand before the prefix.
+	// border says that no word may go over the start.
 	border bool
 }
 
-// patterns returns the table of known shapes.
-func patterns() []pattern {
-	return []pattern{
-		{"github-token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, atLeast(36, isDotted), nil, true},
-		{"github-pat", []string{"github_pat_"}, atLeast(22, isWord), nil, true},
-		{"aws-key", []string{"AKIA", "ASIA"}, exactly(16, isUpper), nil, true},
-		{"google-key", []string{"AIza"}, atLeast(35, isDashed), tooRegular("AIza"), true},
-		{"slack-token", []string{"xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-"}, atLeast(10, isDashed), nil, true},
-		{"provider-key", []string{"sk-"}, atLeast(20, isDashed), tooRegular("sk-"), true},
-		{"npm-token", []string{"npm_"}, exactly(36, isWord), nil, true},
-		{"gitlab-token", []string{"glpat-"}, atLeast(20, isDashed), nil, true},
-		{"huggingface-token", []string{"hf_"}, atLeast(30, isWord), tooRegular("hf_"), true},
-		{"jwt", []string{"eyJ"}, matchJWT, nil, true},
-		{"private-key", []string{"-----BEGIN "}, matchKey, nil, false},
-		{"url-password", []string{"://"}, matchURL, exampleHost, false},
-		{"hex-token", hexContexts, matchHex, nil, false},
+// shapes returns what is no regular expression; the others are in tokens.txt.
+func shapes() []*pattern {
+	return []*pattern{
+		{rule: "private-key", words: []string{"-----BEGIN "}, match: matchKey},
+		{rule: "url-password", words: []string{"://"}, match: matchURL, harmless: exampleHost},
 	}
 }
 
-// hexContexts are what stands before a token of 40 hex digits, as GitHub's were until 2021 and
-// those of others are: by itself such a number is the name of a commit.
-var hexContexts = []string{
-	"token", "Token", "TOKEN", "secret", "Secret", "SECRET", "passw", "Passw", "PASSW", "api_key", "apikey", "apiKey", "API_KEY", "api-key",
-	"oauth", "OAUTH", "OAuth", "Bearer", "bearer",
-}
-
-// matchHex matches a word, what sets a value apart from it, and 40 hex digits: token=...,
-// "secret": "...", Authorization: token ....
-func matchHex(text string, prefix int) (int, int) {
-	const digits, longest = 40, 12
-	end := prefix + min(longest, run(text[prefix:min(len(text), prefix+longest)], isDashed))
-	apart := run(text[end:min(len(text), end+longest)], func(b byte) bool { return strings.IndexByte(" \t\"'=:>`(", b) >= 0 })
-	for _, scheme := range []string{"token ", "Bearer ", "bearer "} {
-		if strings.HasPrefix(text[end+apart:], scheme) {
-			apart += len(scheme)
-		}
-	}
-	start := end + apart
-	n := run(text[start:min(len(text), start+digits+1)], isHexDigit)
-	if apart == 0 || n != digits || start+n < len(text) && isWord(text[start+n]) || entropy(text[start:start+n]) < 2.5 {
-		return 0, prefix
-	}
-	return start + n, 0
-}
-
-func isHexDigit(b byte) bool {
-	return b >= '0' && b <= '9' || b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F'
-}
-
+// findPatterns returns what the patterns find; of one pattern none overlaps another.
 func findPatterns(text string) []Finding {
 	var found []Finding
-	for _, p := range patterns() {
-		for _, prefix := range p.prefixes {
-			found = p.find(text, prefix, found)
+	var from []int // where the next match of each pattern may start
+	known := known()
+	known.lookup.find(text, func(at int, w *clue) {
+		if from == nil {
+			from = make([]int, len(known.patterns))
 		}
-	}
+		for _, n := range w.patterns {
+			p := known.patterns[n]
+			if p.start == nil && at < from[n] {
+				continue
+			}
+			length, start, next := p.try(text, at, at+len(w.text), from[n])
+			from[n] = max(from[n], next)
+			if length > 0 {
+				end := start + length
+				harmless := p.harmless != nil && p.harmless(text[start:end], text[end:])
+				found = append(found, Finding{Rule: p.rule, start: start, end: end, harmless: harmless})
+			}
+		}
+	})
 	return found
 }
 
-func (p *pattern) find(text, prefix string, found []Finding) []Finding {
-	for from := 0; ; {
-		next := strings.Index(text[from:], prefix)
-		if next < 0 {
-			return found
-		}
-		start := from + next
-		if p.border && start > 0 && isWord(text[start-1]) {
-			from = start + 1
-			continue
-		}
-		length, skip := p.match(text[start:], len(prefix))
-		if length == 0 {
-			from = start + max(skip, 1)
-			continue
-		}
-		end := start + length
-		harmless := p.harmless != nil && p.harmless(text[start:end], text[end:])
-		found = append(found, Finding{Rule: p.rule, start: start, end: end, harmless: harmless})
-		from = end
+// try returns the match that has a word at..end and starts at from or later, and where the
+// next one may start.
+func (p *pattern) try(text string, at, end, from int) (length, start, next int) {
+	start = at
+	if p.start != nil {
+		start = p.start(text, at)
 	}
+	if start < from || p.border && start > 0 && isWord(text[start-1]) && isWord(text[start]) {
+		return 0, 0, 0
+	}
+	length, skip := p.match(text[start:], end-start)
+	return length, start, start + max(length, skip, 1)
 }
 
 // run returns how many leading bytes of text are of a class.
@@ -113,48 +81,6 @@ func run(text string, class func(byte) bool) int {
 	return n
 }
 
-// atLeast matches a prefix and then n or more of a class. A start inside the
-// same run has less of it after it.
-func atLeast(n int, class func(byte) bool) func(string, int) (int, int) {
-	return func(text string, prefix int) (int, int) {
-		length := run(text[prefix:], class)
-		if length < n {
-			return 0, prefix + length
-		}
-		return prefix + length, 0
-	}
-}
-
-// exactly matches a prefix, then n of a class, then a word border.
-func exactly(n int, class func(byte) bool) func(string, int) (int, int) {
-	return func(text string, prefix int) (int, int) {
-		length := run(text[prefix:], class)
-		end := prefix + length
-		if length != n || end < len(text) && isWord(text[end]) {
-			return 0, end
-		}
-		return end, 0
-	}
-}
-
-// matchJWT matches three dotted parts of at least 10 characters.
-func matchJWT(text string, prefix int) (int, int) {
-	const least = 10
-	first := run(text, isDashed)
-	end, long := first, first-prefix >= least
-	for range 2 {
-		if !long || end == len(text) || text[end] != '.' {
-			return 0, first
-		}
-		part := run(text[end+1:], isDashed)
-		end, long = end+1+part, part >= least
-	}
-	if !long {
-		return 0, first
-	}
-	return end, 0
-}
-
 // maxKey bounds the body of a private key: 16,384-bit RSA has 13 KB.
 const maxKey = 16 << 10
 
@@ -163,7 +89,7 @@ const maxKey = 16 << 10
 func matchKey(text string, prefix int) (int, int) {
 	const dashes, kind, last = "-----", "PRIVATE KEY", "-----END "
 	end := prefix + run(text[prefix:], isLabel)
-	if !strings.HasSuffix(text[prefix:end], kind) || !strings.HasPrefix(text[end:], dashes) {
+	if !strings.HasSuffix(strings.TrimSuffix(text[prefix:end], " BLOCK"), kind) || !strings.HasPrefix(text[end:], dashes) {
 		return 0, end
 	}
 	end += len(dashes)
@@ -195,13 +121,6 @@ func matchURL(text string, prefix int) (int, int) {
 		return 0, prefix
 	}
 	return end + 1, 0
-}
-
-// tooRegular finds placeholders: less than 3.5 bits per character after the
-// prefix.
-func tooRegular(prefix string) func(match, after string) bool {
-	const leastBits = 3.5
-	return func(match, _ string) bool { return entropy(match[len(prefix):]) < leastBits }
 }
 
 // entropy returns the bits per byte of text by how often each byte stands in it.
@@ -248,8 +167,6 @@ func exampleHost(_, after string) bool {
 
 func isWord(b byte) bool   { return isAlnum(b) || b == '_' }
 func isDashed(b byte) bool { return isWord(b) || b == '-' }
-func isDotted(b byte) bool { return isDashed(b) || b == '.' }
-func isUpper(b byte) bool  { return b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' }
 func isLabel(b byte) bool  { return b >= 'A' && b <= 'Z' || b == ' ' }
 
 // isHost reports whether r may stand in the host of a URL, which may be in any script.
