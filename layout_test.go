@@ -98,6 +98,7 @@ var owners = map[string]string{
 	"github.com/charmbracelet/bubbletea":     "cmd/internal/monitor",
 	"github.com/charmbracelet/lipgloss":      "cmd/internal/monitor/paint",
 	"github.com/charmbracelet/x/term":        "cmd/internal/monitor/paint", // what a terminal is, and how wide
+	"github.com/charmbracelet/x/ansi":        "bot/host",                   // what is text of what a terminal is sent
 	"github.com/fsnotify/fsnotify":           "orchestrator/watch",
 	"gopkg.in/yaml.v3":                       "internal/document",
 	"golang.org/x/text":                      "internal/sanitize",

@@ -3,6 +3,9 @@ package host
 import (
 	"io"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/ansi/parser"
 )
 
 // plainText passes on what a terminal is sent without what steers it: in a record of it a
@@ -10,29 +13,13 @@ import (
 // does not let an agent speak to their terminal. A move of the cursor becomes the white
 // space it shows as. A sequence or character that comes in pieces is waited for.
 type plainText struct {
-	out   io.Writer
-	state int
-	rest  []byte // of a character that is not complete yet
-	last  byte   // passed on
-	home  bool   // the cursor went back to the start of the line
+	out    io.Writer
+	parser *ansi.Parser // of what is ASCII or steers
+	shown  rune         // what stands for what the parser took last
+	rest   []byte       // of a character that is not complete yet
+	last   byte         // passed on
+	home   bool         // the cursor went back to the start of the line
 }
-
-// The states of plainText, by what came last.
-const (
-	stateText    = iota
-	stateEscape  // ESC
-	stateCharset // ESC and an intermediate character: one more ends it
-	stateControl // CSI
-	stateString  // OSC, DCS, SOS, PM or APC
-)
-
-const (
-	charBell   = 0x07
-	charCancel = 0x18
-	charSub    = 0x1a
-	charEscape = 0x1b
-	charDelete = 0x7f
-)
 
 // Write takes all of p, or returns the error of the writer below.
 func (w *plainText) Write(p []byte) (int, error) {
@@ -65,74 +52,59 @@ func (w *plainText) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take returns what stands for a character, 0 for nothing.
+// take returns what stands for a character, 0 for nothing. The parser gets no characters
+// beyond the controls: in UTF-8 that is none it would take what follows for a part of it.
 func (w *plainText) take(r rune) rune {
+	if w.parser == nil {
+		w.parser = w.newParser()
+	}
+	state := w.parser.State()
+	within := state >= parser.DcsEntryState && state <= parser.DcsStringState || state >= parser.OscStringState // a string
 	switch {
-	case r == charEscape:
-		w.state = stateEscape
+	case r >= firstShown && state == parser.GroundState:
+		return r
+	case r >= firstShown && within:
 		return 0
-	case r == charCancel || r == charSub:
-		w.state = stateText
-		return 0
+	case r >= firstShown, within && (r == ansi.BEL || r == ansi.ESC || r == '\n'):
+		// The end of a line ends a string, too: what follows an open one is not to be lost.
+		w.parser.Advance(ansi.CAN)
+		if r != ansi.ESC {
+			return 0
+		}
 	}
-	switch w.state {
-	case stateEscape:
-		return w.escape(r)
-	case stateCharset:
-		if r >= 0x30 {
-			w.state = stateText
-		}
-		return 0
-	case stateControl:
-		if r >= 0x40 {
-			w.state = stateText
-			return w.moved(r)
-		}
-		return 0
-	case stateString:
-		// The end of a line ends it, too: what follows an open one is not to be lost.
-		if r == charBell || r == 0x9c || r == '\n' {
-			w.state = stateText
-		}
-		return 0
-	}
-	return w.text(r)
+	w.shown = 0
+	w.parser.Advance(byte(r))
+	return w.shown
 }
 
-func (w *plainText) escape(r rune) rune {
-	w.state = stateText
-	switch {
-	case r == '[':
-		w.state = stateControl
-	case r == ']' || r == 'P' || r == 'X' || r == '^' || r == '_':
-		w.state = stateString
-	case r >= 0x20 && r < 0x30:
-		w.state = stateCharset
-	case r == 'D' || r == 'E' || r == 'M':
-		return w.space('\n')
-	}
-	return 0
-}
+// firstShown is the first character that is neither ASCII nor a control.
+const firstShown = 0xa0
 
-// text is a character that belongs to no sequence.
-func (w *plainText) text(r rune) rune {
-	switch {
-	case r == '\n' || r == '\t':
-		return r
-	case r == '\r':
-		w.home = true
-	case r == 0x9b:
-		w.state = stateControl
-	case r == 0x90 || r == 0x98 || r >= 0x9d && r <= 0x9f:
-		w.state = stateString
-	case r >= 0x20 && r < charDelete || r >= 0xa0:
-		return r
-	}
-	return 0
+func (w *plainText) newParser() *ansi.Parser {
+	p := ansi.NewParser()
+	p.SetDataSize(1) // strings are not shown
+	p.SetHandler(ansi.Handler{
+		Print: func(r rune) { w.shown = r },
+		Execute: func(b byte) {
+			switch b {
+			case '\n', '\t':
+				w.shown = rune(b)
+			case '\r':
+				w.home = true
+			}
+		},
+		HandleEsc: func(cmd ansi.Cmd) {
+			if f := cmd.Final(); cmd.Intermediate() == 0 && (f == 'D' || f == 'E' || f == 'M') {
+				w.shown = w.space('\n')
+			}
+		},
+		HandleCsi: func(cmd ansi.Cmd, _ ansi.Params) { w.shown = w.moved(cmd.Final()) },
+	})
+	return p
 }
 
 // moved is the white space that a control sequence makes, by its last character.
-func (w *plainText) moved(final rune) rune {
+func (w *plainText) moved(final byte) rune {
 	switch final {
 	case 'A', 'B', 'E', 'F', 'H', 'd', 'f':
 		return w.space('\n')
