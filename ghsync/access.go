@@ -44,7 +44,7 @@ func (c *Client) Meta(ctx context.Context) (Meta, error) {
 	}
 	if list := resp.Header.Values("X-OAuth-Scopes"); len(list) > 0 {
 		m.Classic = true
-		for _, scope := range strings.Split(strings.Join(list, ","), ",") {
+		for scope := range strings.SplitSeq(strings.Join(list, ","), ",") {
 			if scope = strings.TrimSpace(scope); scope != "" {
 				m.Scopes = append(m.Scopes, scope)
 			}

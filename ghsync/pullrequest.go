@@ -274,7 +274,7 @@ func (p *PullRequest) markReady(ctx context.Context, spec PullRequestSpec, have 
 		if err := p.Client.do(ctx, http.MethodPatch, path, in, nil); err != nil {
 			return failed(err)
 		}
-		have.Title = github.String(strings.TrimPrefix(spec.Title, draftPrefix))
+		have.Title = new(strings.TrimPrefix(spec.Title, draftPrefix))
 		return nil
 	}
 	var answer struct{}
@@ -282,7 +282,7 @@ func (p *PullRequest) markReady(ctx context.Context, spec PullRequestSpec, have 
 	unsure := errors.As(err, new(*transport.Ambiguous))
 	switch {
 	case err == nil:
-		have.Draft = github.Bool(false)
+		have.Draft = new(false)
 		return nil
 	case errors.Is(err, errNoGraphQL):
 	case unsure, refusedForGood(err):

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -189,12 +189,7 @@ func (s *Server) findable(w WindowSpec) error {
 func (w WindowSpec) arguments(target string) []string {
 	args := append([]string{"-n", w.Name}, w.place()...)
 	args = append(args, w.command()...)
-	names := make([]string, 0, len(w.Options))
-	for name := range w.Options {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(w.Options)) {
 		args = append(args, ";", "set-option", "-p", "-t", target, "--", name, argument(w.Options[name]))
 	}
 	return args

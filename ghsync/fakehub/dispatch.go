@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -153,16 +154,17 @@ func (c *call) movedTo(r *repo) reply {
 		status = http.StatusMovedPermanently
 	}
 	segments := split(c.request.URL.EscapedPath())
-	target := c.url("repositories", r.id)
+	var target strings.Builder
+	target.WriteString(c.url("repositories", r.id))
 	for _, segment := range segments[3:] {
-		target += "/" + url.PathEscape(segment)
+		target.WriteString("/" + url.PathEscape(segment))
 	}
 	if raw := c.request.URL.RawQuery; raw != "" {
-		target += "?" + raw
+		target.WriteString("?" + raw)
 	}
 	out := fail(status, "Moved Permanently")
-	out.body.(obj)["url"] = target
-	return out.with("Location", target)
+	out.body.(obj)["url"] = target.String()
+	return out.with("Location", target.String())
 }
 
 // decode reads the JSON body into v.
@@ -227,9 +229,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, out reply, hit *Fa
 	if hit != nil && hit.Drop != Keep {
 		panic(http.ErrAbortHandler) // closes the connection without an answer
 	}
-	for name, values := range out.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), out.header)
 	data := out.bytes()
 	if data != nil && w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")

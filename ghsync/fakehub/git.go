@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/cgi"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,12 +103,7 @@ func (s *Server) commit(r *repo, spec CommitSpec, at time.Time) (string, error) 
 	if parent := r.parentOf(branch, spec.From); parent != "" {
 		fmt.Fprintf(&b, "from %s\n", parent)
 	}
-	paths := make([]string, 0, len(spec.Files))
-	for path := range spec.Files {
-		paths = append(paths, path)
-	}
-	sort.Strings(paths)
-	for _, path := range paths {
+	for _, path := range slices.Sorted(maps.Keys(spec.Files)) {
 		content := spec.Files[path]
 		if content == Deleted {
 			fmt.Fprintf(&b, "D %q\n", path)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -54,9 +55,7 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, name, rest str
 		http.Error(w, hit.Message, hit.Status)
 		return
 	case refused != nil:
-		for field, values := range refused.header {
-			w.Header()[field] = values
-		}
+		maps.Copy(w.Header(), refused.header)
 		http.Error(w, string(refused.raw), refused.status)
 		return
 	}
@@ -85,9 +84,7 @@ func (k *keptAnswer) Write(p []byte) (int, error) { return k.body.Write(p) }
 func (k *keptAnswer) WriteHeader(status int)      { k.status = status }
 
 func (k *keptAnswer) send(w http.ResponseWriter) {
-	for field, values := range k.header {
-		w.Header()[field] = values
-	}
+	maps.Copy(w.Header(), k.header)
 	w.WriteHeader(k.status)
 	_, _ = w.Write(k.body.Bytes()) // a client that went away is no concern of ours
 }

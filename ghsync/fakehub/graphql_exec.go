@@ -3,6 +3,7 @@ package fakehub
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -172,9 +173,7 @@ func (x *execution) object(o object, static string, selections []*selection, pat
 			continue
 		}
 		if sel.fragment {
-			for name, value := range x.fragment(o, static, sel, path) {
-				out[name] = value
-			}
+			maps.Copy(out, x.fragment(o, static, sel, path))
 			continue
 		}
 		out[sel.alias] = x.field(o, static, sel, append(slices.Clone(path), sel.alias))

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -115,9 +116,7 @@ func (s *Server) emit(r *repo, event, action string, payload obj) {
 	if action != "" {
 		body["action"] = action
 	}
-	for name, value := range payload {
-		body[name] = value
-	}
+	maps.Copy(body, payload)
 	data, err := json.Marshal(body)
 	if err != nil {
 		panic(fmt.Sprintf("fakehub: encode a delivery: %v", err))

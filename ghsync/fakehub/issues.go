@@ -172,7 +172,7 @@ func (c *call) selectIssues(r *repo) []*issue {
 }
 
 func (i *issue) hasLabels(names string) bool {
-	for _, name := range strings.Split(names, ",") {
+	for name := range strings.SplitSeq(names, ",") {
 		if name != "" && !i.hasLabel(name) {
 			return false
 		}

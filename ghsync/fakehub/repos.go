@@ -179,12 +179,12 @@ func getCompare(c *call) reply {
 	}[[2]bool{ahead > 0, behind > 0}]
 	commits, files := []any{}, []any{}
 	if list, err := c.git(c.repo.dir, nil, "rev-list", "--reverse", "--max-count=250", baseSHA+".."+headSHA); err == nil {
-		for _, sha := range strings.Fields(list) {
+		for sha := range strings.FieldsSeq(list) {
 			commits = append(commits, c.commitJSON(c.repo, sha))
 		}
 	}
 	if names, err := c.git(c.repo.dir, nil, "diff", "--name-only", baseSHA+"..."+headSHA); err == nil && names != "" {
-		for _, name := range strings.Split(names, "\n") {
+		for name := range strings.SplitSeq(names, "\n") {
 			files = append(files, obj{"filename": name, "status": "modified"})
 		}
 	}
@@ -203,7 +203,7 @@ func (c *call) commitJSON(r *repo, sha string) obj {
 		return obj{"sha": sha}
 	}
 	parents := []any{}
-	for _, parent := range strings.Fields(parts[7]) {
+	for parent := range strings.FieldsSeq(parts[7]) {
 		parents = append(parents, obj{"sha": parent, "url": c.url("repos", r.fullName(), "commits", parent)})
 	}
 	return obj{

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -187,19 +188,20 @@ func (s *Server) secret(prefix string) string {
 
 // url makes an address of the REST interface from parts.
 func (s *Server) url(parts ...any) string {
-	base := s.API()
+	var base strings.Builder
+	base.WriteString(s.API())
 	for i, part := range parts {
 		if i > 0 {
-			base += "/"
+			base.WriteString("/")
 		}
 		switch part := part.(type) {
 		case int64:
-			base += strconv.FormatInt(part, 10)
+			base.WriteString(strconv.FormatInt(part, 10))
 		default:
-			base += fmt.Sprint(part)
+			base.WriteString(fmt.Sprint(part))
 		}
 	}
-	return base
+	return base.String()
 }
 
 // Serve runs a server until ctx ends. When it answers, its address is written to ready

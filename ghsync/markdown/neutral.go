@@ -130,7 +130,7 @@ const maxLine = 4000
 // wrapped are the lines of a text, those that are too long in several.
 func wrapped(text string) []string {
 	var out []string
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		for Units(line) > maxLine {
 			head := Clip(line, maxLine)
 			if i := strings.LastIndexByte(head, ' '); i > len(head)/2 {

@@ -47,7 +47,7 @@ var messageEnd = regexp.MustCompile(`^(?:---|\S+ -+ >8 -+)`)
 func PlainMessage(s string) string {
 	var lines []string
 	within := false // the lines of a trailer
-	for _, line := range strings.Split(s, "\n") {
+	for line := range strings.SplitSeq(s, "\n") {
 		line = Visible(strings.TrimRight(line, " \t\r"))
 		if trailer.MatchString(line) {
 			within = true

@@ -38,7 +38,7 @@ func Split(text string, limit int, where string) []string {
 		return []string{text}
 	}
 	s := splitter{limit: limit - closeRoom - Units(where)}
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		for _, piece := range s.fit(line) {
 			if s.used+Units(piece)+1 > s.limit && s.used > 0 {
 				if len(s.parts) == maxParts-1 {

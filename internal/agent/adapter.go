@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,9 +46,9 @@ func hookAdapters() map[string]func(LaunchSpec) addition {
 	}
 }
 
-func adapterNames() []string { return sortedKeys(mcpAdapters()) }
+func adapterNames() []string { return slices.Sorted(maps.Keys(mcpAdapters())) }
 
-func hookNames() []string { return sortedKeys(hookAdapters()) }
+func hookNames() []string { return slices.Sorted(maps.Keys(hookAdapters())) }
 
 // mcpArgs are the arguments of the tool server of this launch. They are its identity.
 func (s LaunchSpec) mcpArgs() []string {
@@ -152,9 +153,7 @@ func joined(a, b any) any {
 	if !ok || !both {
 		return b
 	}
-	for k, v := range second {
-		first[k] = v
-	}
+	maps.Copy(first, second)
 	return first
 }
 
@@ -165,13 +164,4 @@ func quoted(v any) string {
 		return strconv.Quote(fmt.Sprint(v))
 	}
 	return string(data)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

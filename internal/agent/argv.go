@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,7 +83,7 @@ func ModelName(name string) bool { return modelForm.MatchString(name) }
 
 // model is the model flag with what the model needs beside it.
 func (s LaunchSpec) model() []string {
-	model := or(s.Model, s.Provider.DefaultModel)
+	model := cmp.Or(s.Model, s.Provider.DefaultModel)
 	if model == "" {
 		return nil
 	}

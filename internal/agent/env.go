@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -92,7 +94,7 @@ func (e EnvSpec) environment(p Provider, launch, mark, configDir string) (map[st
 	}
 	env := map[string]string{
 		"PATH": e.Path, "HOME": home, "USER": "agent", "SHELL": shell(), "LANG": "C.UTF-8",
-		"TERM": or(e.Term, "screen-256color"), "COLORTERM": "truecolor", "TMPDIR": or(e.Temp, "/tmp"),
+		"TERM": cmp.Or(e.Term, "screen-256color"), "COLORTERM": "truecolor", "TMPDIR": cmp.Or(e.Temp, "/tmp"),
 		"GIT_TERMINAL_PROMPT": "0", launchName: launch, markName: mark,
 	}
 	if e.RealHome == "" {
@@ -123,9 +125,7 @@ func (e EnvSpec) environment(p Provider, launch, mark, configDir string) (map[st
 
 // addProvider adds the provider's own variables last.
 func (e EnvSpec) addProvider(env map[string]string, p Provider, configDir string) {
-	for name, value := range p.Set {
-		env[name] = value
-	}
+	maps.Copy(env, p.Set)
 	for _, name := range p.Env {
 		if value, ok := e.lookup(name); ok && !reserved(name) {
 			env[name] = value
@@ -167,11 +167,4 @@ func shell() string {
 		return "/bin/bash"
 	}
 	return "/bin/sh"
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

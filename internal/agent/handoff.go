@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/durable"
@@ -167,7 +169,7 @@ func assignments(data []byte) ([]string, error) {
 		return nil, errors.New("the environment of the launch is not readable")
 	}
 	env := make([]string, 0, len(vars))
-	for _, name := range sortedKeys(vars) {
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		env = append(env, name+"="+vars[name])
 	}
 	return env, nil

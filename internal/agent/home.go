@@ -2,8 +2,10 @@ package agent
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/durable"
@@ -19,13 +21,13 @@ func (s LaunchSpec) writeHome(files map[string]any) error {
 	if !s.private() {
 		return nil
 	}
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		data, err := encode(files[name])
 		if err != nil {
 			return fmt.Errorf("encode %s: %w", name, err)
 		}
 		dir := s.Env.Home
-		for _, part := range strings.Split(filepath.Dir(name), "/") {
+		for part := range strings.SplitSeq(filepath.Dir(name), "/") {
 			dir = filepath.Join(dir, part)
 			if err := realDir(dir); err != nil {
 				return fmt.Errorf("write %s: %w", name, err)

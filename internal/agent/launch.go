@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -107,9 +109,7 @@ func Prepare(s LaunchSpec) (Launch, error) {
 		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
 	}
 	for _, a := range []addition{mcp, hooks} {
-		for name, value := range a.env {
-			env[name] = value
-		}
+		maps.Copy(env, a.env)
 	}
 	seal, check := newSeal()
 	env[sealName] = seal
@@ -136,7 +136,7 @@ func (s LaunchSpec) check() error {
 	if s.Role == "" || s.Transport != TUI && s.Transport != Headless {
 		return fmt.Errorf("role %q, transport %q: not a launch", s.Role, s.Transport)
 	}
-	if model := or(s.Model, s.Provider.DefaultModel); model != "" && !ModelName(model) {
+	if model := cmp.Or(s.Model, s.Provider.DefaultModel); model != "" && !ModelName(model) {
 		return fmt.Errorf("model %q: want letters, digits and . _ : / @ -, not a dash first", model)
 	}
 	if info, err := os.Stat(s.Workdir); err != nil || !info.IsDir() {
@@ -160,8 +160,8 @@ func (s LaunchSpec) check() error {
 func (s LaunchSpec) record(login LoginKind, home string, argv []string, env map[string]string) Launch {
 	l := Launch{
 		Version: 1, Launch: s.Launch, Session: s.Session, Role: s.Role, Task: s.Task, Provider: s.Provider.Name,
-		Transport: s.Transport, Unattended: s.unattended(), Login: login, Mark: s.mark(), CLISession: or(s.Resume, s.cliSession),
-		Resumed: s.Resume != "", Argv: argv, Cwd: s.Workdir, EnvNames: sortedKeys(env), Socket: shield.NewSocketPath(s.Runtime),
+		Transport: s.Transport, Unattended: s.unattended(), Login: login, Mark: s.mark(), CLISession: cmp.Or(s.Resume, s.cliSession),
+		Resumed: s.Resume != "", Argv: argv, Cwd: s.Workdir, EnvNames: slices.Sorted(maps.Keys(env)), Socket: shield.NewSocketPath(s.Runtime),
 		Stdin: "terminal", ConfigDir: home, PreparedAt: s.Now, env: env, former: formerFiles(s.Runtime, s.mark()),
 	}
 	if s.Transport == Headless {
@@ -181,7 +181,7 @@ func (s LaunchSpec) write(l Launch, files, home map[string]any) error {
 			return err
 		}
 	}
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		data, err := encode(files[name])
 		if err != nil {
 			return fmt.Errorf("encode %s: %w", name, err)
@@ -241,7 +241,7 @@ func ReadLaunch(dir string) (Launch, error) {
 		return Launch{}, fmt.Errorf("read launch %s: mark %q with socket %q is none of ours", dir, l.Mark, l.Socket)
 	}
 	// The name of a file to remove is never taken from a record that an agent can write.
-	if at := or(l.Socket, l.EnvFile); at != "" {
+	if at := cmp.Or(l.Socket, l.EnvFile); at != "" {
 		l.former = formerFiles(filepath.Dir(at), l.Mark)
 	}
 	return l, nil
@@ -260,7 +260,7 @@ func (s LaunchSpec) checks(check string) []string {
 
 func (s LaunchSpec) configDir() string { return filepath.Join(s.Dir, "config") }
 
-func (s LaunchSpec) trustDir() string { return or(s.TrustDir, s.Workdir) }
+func (s LaunchSpec) trustDir() string { return cmp.Or(s.TrustDir, s.Workdir) }
 
 // mark tells the launch from those of every other session, and is the same again when it
 // is prepared again.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -50,7 +51,7 @@ func (p Provider) StartLogin(logins, path, term string) (*LoginRun, error) {
 	r := &LoginRun{Argv: append([]string{program}, p.LoginArgs...), fresh: fresh, place: filepath.Join(logins, p.Name)}
 	// Its home is the new directory too, so nothing is written to the person's own.
 	for _, v := range [][2]string{
-		{"PATH", path}, {"HOME", fresh}, {"TERM", or(term, "screen-256color")}, {"LANG", "C.UTF-8"}, {p.ConfigDirEnv, fresh},
+		{"PATH", path}, {"HOME", fresh}, {"TERM", cmp.Or(term, "screen-256color")}, {"LANG", "C.UTF-8"}, {p.ConfigDirEnv, fresh},
 	} {
 		r.Env = append(r.Env, v[0]+"="+v[1])
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -245,11 +246,7 @@ func merge(under, over map[string][]string) map[string][]string {
 		return under
 	}
 	m := make(map[string][]string, len(under)+len(over))
-	for k, v := range under {
-		m[k] = v
-	}
-	for k, v := range over {
-		m[k] = v
-	}
+	maps.Copy(m, under)
+	maps.Copy(m, over)
 	return m
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -221,10 +222,10 @@ func (t *Status) turnEnded(s Signal) State {
 	case s.Continued:
 		return Working
 	case s.Kind == KindRateLimit:
-		t.Failure = or(s.Text, "rate limit")
+		t.Failure = cmp.Or(s.Text, "rate limit")
 		return RateLimited
 	case s.Kind == KindTurnFailed:
-		t.Failure = or(s.Text, "failed")
+		t.Failure = cmp.Or(s.Text, "failed")
 	}
 	t.TurnEnds++
 	return Idle

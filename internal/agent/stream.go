@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,7 +109,7 @@ func (e streamEvent) signal() Signal {
 		USD: e.Cost, Turns: e.Turns,
 	}}
 	if e.IsError {
-		s.Text = or(e.Result, e.Subtype)
+		s.Text = cmp.Or(e.Result, e.Subtype)
 		if strings.Contains(e.Result, "429") || strings.Contains(e.Result, "529") || strings.Contains(strings.ToLower(e.Result), "limit reached") {
 			s.Kind = KindRateLimit
 		}

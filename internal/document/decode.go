@@ -2,8 +2,9 @@ package document
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -288,10 +289,5 @@ func collectFields(v reflect.Value, out map[string]structField) {
 
 // sortedNames lists the keys in the order of the struct.
 func sortedNames(fields map[string]structField) []string {
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
-	}
-	sort.Slice(names, func(i, j int) bool { return fields[names[i]].order < fields[names[j]].order })
-	return names
+	return slices.SortedFunc(maps.Keys(fields), func(a, b string) int { return fields[a].order - fields[b].order })
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,7 +102,7 @@ func empty(v reflect.Value) bool {
 func encodeMap(v reflect.Value) (*yaml.Node, error) {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	keys := v.MapKeys()
-	sort.Slice(keys, func(i, j int) bool { return keys[i].String() < keys[j].String() })
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	for _, k := range keys {
 		y, err := encodeValue(v.MapIndex(k))
 		if err != nil {

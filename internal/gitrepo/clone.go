@@ -60,7 +60,7 @@ func Pushes(ctx context.Context, dir string) (map[string]string, error) {
 		return nil, fmt.Errorf("list remotes: %w", err)
 	}
 	urls := map[string]string{}
-	for _, name := range strings.Fields(names) {
+	for name := range strings.FieldsSeq(names) {
 		url, err := in.git("remote", "get-url", "--push", "--", name).text(ctx)
 		if err == nil {
 			urls[name] = url

@@ -1,7 +1,8 @@
 package gitrepo
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,10 +28,5 @@ func conflictPaths(out string) []string {
 		}
 		i += n + 3
 	}
-	list := make([]string, 0, len(set))
-	for p := range set {
-		list = append(list, p)
-	}
-	sort.Strings(list)
-	return list
+	return slices.Sorted(maps.Keys(set))
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -55,7 +54,7 @@ func refused(list []Refusal) error {
 	if len(list) == 0 {
 		return nil
 	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].Path < list[j].Path })
+	slices.SortStableFunc(list, func(a, b Refusal) int { return strings.Compare(a.Path, b.Path) })
 	return &RefusedError{Refusals: list}
 }
 

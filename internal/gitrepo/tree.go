@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,7 +37,7 @@ func (h *Host) BuildTree(ctx context.Context, files map[string][]byte, trees map
 		return "", err
 	}
 	var changes []Change
-	for _, p := range sortedKeys(files) {
+	for _, p := range slices.Sorted(maps.Keys(files)) {
 		changes = append(changes, Change{Path: p, Status: 'A', NewMode: "100644", NewID: ids[p]})
 	}
 	return h.compose(ctx, EmptyTree, changes, trees)
@@ -55,7 +56,7 @@ func (h *Host) writeBlobs(ctx context.Context, files map[string][]byte) (map[str
 	}
 	defer remove()
 	var list bytes.Buffer
-	names := sortedKeys(files)
+	names := slices.Sorted(maps.Keys(files))
 	for i, name := range names {
 		file := filepath.Join(tmp, strconv.Itoa(i))
 		if err := os.WriteFile(file, files[name], 0o600); err != nil {
@@ -108,7 +109,7 @@ func (h *Host) compose(ctx context.Context, base string, changes []Change, trees
 	if _, err := run(indexInfo(changes), "update-index", "-z", "--index-info"); err != nil {
 		return "", err
 	}
-	for _, dir := range sortedKeys(trees) {
+	for _, dir := range slices.Sorted(maps.Keys(trees)) {
 		if _, err := run(nil, "read-tree", "-i", "--prefix="+strings.Trim(dir, "/")+"/", trees[dir]); err != nil {
 			return "", err
 		}
@@ -127,15 +128,6 @@ func indexInfo(changes []Change) []byte {
 		fmt.Fprintf(&there, "%s %s\t%s\x00", c.NewMode, c.NewID, c.Path)
 	}
 	return append(gone.Bytes(), there.Bytes()...)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }
 
 // Message returns the message of a commit.

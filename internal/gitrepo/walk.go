@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -101,7 +101,7 @@ func (w *walker) walk(ctx context.Context) error {
 		}
 		level = next
 	}
-	sort.Slice(w.files, func(i, j int) bool { return w.files[i].path < w.files[j].path })
+	slices.SortFunc(w.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	return nil
 }
 
@@ -202,7 +202,7 @@ func (w *walker) prepare(fd int, name string, c candidate) error {
 
 func names(dir *os.File) ([]string, error) {
 	list, err := dir.Readdirnames(-1)
-	sort.Strings(list)
+	slices.Sort(list)
 	return list, err
 }
 

@@ -9,11 +9,11 @@ import (
 // a space. The value stands in their place.
 func invisibleReferences() map[string]string {
 	names := make(map[string]string)
-	for _, name := range strings.Fields(`shy lrm rlm zwj zwnj ZeroWidthSpace NoBreak NegativeThinSpace NegativeMediumSpace
+	for name := range strings.FieldsSeq(`shy lrm rlm zwj zwnj ZeroWidthSpace NoBreak NegativeThinSpace NegativeMediumSpace
 		NegativeThickSpace NegativeVeryThinSpace InvisibleComma ic InvisibleTimes it ApplyFunction af`) {
 		names[name] = ""
 	}
-	for _, name := range strings.Fields(`nbsp NonBreakingSpace ensp emsp emsp13 emsp14 numsp puncsp thinsp ThinSpace hairsp
+	for name := range strings.FieldsSeq(`nbsp NonBreakingSpace ensp emsp emsp13 emsp14 numsp puncsp thinsp ThinSpace hairsp
 		VeryThinSpace MediumSpace ThickSpace`) {
 		names[name] = " "
 	}

@@ -38,7 +38,7 @@ func treatments() map[string]treatment {
 			template textarea title video`,
 		pictured: `image img`,
 	} {
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			all[name] = what
 		}
 	}

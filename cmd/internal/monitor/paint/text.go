@@ -31,7 +31,7 @@ func cutAt(text string, width int) string {
 func Wrap(text string, width, limit int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if line != "" && Width(line)+1+Width(word) <= width {
 			line += " " + word
 			continue
