@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"strings"
 	"time"
 
@@ -134,30 +133,23 @@ func (c *Client) Permission(ctx context.Context, repo Repo, login string) (Permi
 
 // CurrentPermission is Permission past the memory, for the look before the first push.
 func (c *Client) CurrentPermission(ctx context.Context, repo Repo, login string) (Permission, error) {
-	var answer struct {
-		Permission string `json:"permission"`
-		User       struct {
-			Login       string          `json:"login"`
-			ID          int64           `json:"id"`
-			Type        string          `json:"type"`
-			Permissions map[string]bool `json:"permissions"`
-		} `json:"user"`
-	}
-	err := c.do(ctx, http.MethodGet, repo.path("/collaborators/%s/permission", login), nil, &answer)
+	answer, resp, err := c.api.Repositories.GetPermissionLevel(ctx, repo.Owner, repo.Name, login)
+	err = served(resp, err)
 	if transport.IsNotFound(err) {
 		return Permission{Account: Account{Login: login}}, nil
 	}
 	if err != nil {
 		return Permission{}, fmt.Errorf("read permission of %s: %w", login, err)
 	}
-	u := answer.User
-	p := Permission{Account: Account{Login: cmp.Or(u.Login, login), ID: u.ID, Type: u.Type}, Level: LevelNone}
+	u := answer.GetUser()
+	p := Permission{Account: toAccount(u), Level: LevelNone}
+	p.Account.Login = cmp.Or(p.Account.Login, login)
 	// The old field says write for maintain and read for triage; the map tells them apart.
-	p.Level, _ = ParseLevel(answer.Permission)
+	p.Level, _ = ParseLevel(answer.GetPermission())
 	switch {
-	case p.Level == LevelWrite && u.Permissions["maintain"]:
+	case p.Level == LevelWrite && u.GetPermissions()["maintain"]:
 		p.Level = LevelMaintain
-	case p.Level == LevelRead && u.Permissions["triage"]:
+	case p.Level == LevelRead && u.GetPermissions()["triage"]:
 		p.Level = LevelTriage
 	}
 	return p, nil

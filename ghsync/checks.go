@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
-	"strconv"
+
+	"github.com/google/go-github/v62/github"
 )
 
 const checksDocument = `query RequiredChecks($owner: String!, $name: String!, $number: Int!) {
@@ -108,28 +107,21 @@ func failedConclusions() map[string]bool {
 
 // checksByREST reads check runs only: they are what a job log belongs to.
 func (c *Client) checksByREST(ctx context.Context, repo Repo, pr int) (head string, checks []Check, err error) {
-	var pull struct {
-		Head struct {
-			SHA string `json:"sha"`
-		} `json:"head"`
-	}
-	if err := c.do(ctx, http.MethodGet, repo.path("/pulls/%d", pr), nil, &pull); err != nil {
+	pull, resp, err := c.api.PullRequests.Get(ctx, repo.Owner, repo.Name, pr)
+	if err := served(resp, err); err != nil {
 		return "", nil, fmt.Errorf("read pull request %d: %w", pr, err)
 	}
-	var out struct {
-		CheckRuns []struct {
-			ID         int64  `json:"id"`
-			Name       string `json:"name"`
-			Status     string `json:"status"`
-			Conclusion string `json:"conclusion"`
-		} `json:"check_runs"`
-	}
-	query := url.Values{"per_page": {strconv.Itoa(100)}}
-	if err := c.do(ctx, http.MethodGet, repo.path("/commits/%s/check-runs?%s", pull.Head.SHA, query.Encode()), nil, &out); err != nil {
+	head = pull.GetHead().GetSHA()
+	opts := &github.ListCheckRunsOptions{ListOptions: github.ListOptions{PerPage: 100}}
+	out, resp, err := c.api.Checks.ListCheckRunsForRef(ctx, repo.Owner, repo.Name, head, opts)
+	if err := served(resp, err); err != nil {
 		return "", nil, fmt.Errorf("list check runs: %w", err)
 	}
-	for _, r := range out.CheckRuns {
-		checks = append(checks, Check{ID: r.ID, Name: r.Name, Done: r.Status == "completed", Failed: failedConclusions()[r.Conclusion]})
+	if out == nil { // the answer was null
+		return head, nil, nil
 	}
-	return pull.Head.SHA, checks, nil
+	for _, r := range out.CheckRuns {
+		checks = append(checks, Check{ID: r.GetID(), Name: r.GetName(), Done: r.GetStatus() == "completed", Failed: failedConclusions()[r.GetConclusion()]})
+	}
+	return head, checks, nil
 }

@@ -68,11 +68,24 @@ func (c *Client) send(ctx context.Context, method, path string, in, out any) (*g
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	resp, err := c.api.Do(ctx, req, out)
-	crash.Point("GitHub "+method, transport.Thing(req.URL.Path))
-	if method == http.MethodPost && transport.Misread(err) {
-		return resp, &transport.Ambiguous{Method: method, Path: req.URL.Path, Err: transport.ErrUnreadable}
+	return resp, sent(req, err)
+}
+
+// served is the error of a call through a service of the library, which is like one of do.
+func served(resp *github.Response, err error) error {
+	if resp == nil { // nothing came back
+		return transport.Plain(err)
 	}
-	return resp, transport.Plain(err)
+	return sent(resp.Request, err)
+}
+
+// sent is the error of a request that was sent.
+func sent(req *http.Request, err error) error {
+	crash.Point("GitHub "+req.Method, transport.Thing(req.URL.Path))
+	if req.Method == http.MethodPost && transport.Misread(err) {
+		return &transport.Ambiguous{Method: req.Method, Path: req.URL.Path, Err: transport.ErrUnreadable}
+	}
+	return transport.Plain(err)
 }
 
 // errNoGraphQL means that the server has no GraphQL endpoint; callers then read by REST.

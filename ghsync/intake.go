@@ -82,27 +82,21 @@ type FoundIssue struct {
 // SearchIssues returns a page of hits, oldest first, and how many there are in all. The
 // server's index lags, so a miss proves nothing.
 func (c *Client) SearchIssues(ctx context.Context, query string, page int) (found []FoundIssue, total int, err error) {
-	in := url.Values{"q": {query}, "sort": {"created"}, "order": {"asc"}, "per_page": {"100"}}
+	opts := &github.SearchOptions{Sort: "created", Order: "asc", ListOptions: github.ListOptions{PerPage: 100}}
 	if page > 1 {
-		in.Set("page", strconv.Itoa(page))
+		opts.Page = page
 	}
-	var out struct {
-		Total int `json:"total_count"`
-		Items []struct {
-			Number        int    `json:"number"`
-			RepositoryURL string `json:"repository_url"`
-		} `json:"items"`
-	}
-	if err := c.do(ctx, http.MethodGet, "search/issues?"+in.Encode(), nil, &out); err != nil {
+	out, resp, err := c.api.Search.Issues(ctx, query, opts)
+	if err := served(resp, err); err != nil {
 		return nil, 0, fmt.Errorf("search issues: %w", err)
 	}
-	for _, i := range out.Items {
-		parts := strings.Split(i.RepositoryURL, "/")
+	for _, i := range out.Issues {
+		parts := strings.Split(i.GetRepositoryURL(), "/")
 		if len(parts) > 2 {
-			found = append(found, FoundIssue{Repo: Repo{Owner: parts[len(parts)-2], Name: parts[len(parts)-1]}, Number: i.Number})
+			found = append(found, FoundIssue{Repo: Repo{Owner: parts[len(parts)-2], Name: parts[len(parts)-1]}, Number: i.GetNumber()})
 		}
 	}
-	return found, out.Total, nil
+	return found, out.GetTotal(), nil
 }
 
 // Reactions that receipts are made of.
@@ -141,24 +135,19 @@ type Review struct {
 // Reviews returns the reviews of a pull request, oldest first.
 func (c *Client) Reviews(ctx context.Context, repo Repo, pr int) ([]Review, error) {
 	var all []Review
-	list := &transport.Pages{}
-	for page := 1; page > 0; {
-		var items []struct {
-			ID          int64     `json:"id"`
-			User        *restUser `json:"user"`
-			State       string    `json:"state"`
-			Body        string    `json:"body"`
-			CommitID    string    `json:"commit_id"`
-			SubmittedAt time.Time `json:"submitted_at"`
-		}
-		resp, err := c.send(list.Context(ctx), http.MethodGet, repo.path("/pulls/%d/reviews?per_page=100&page=%d", pr, page), nil, &items)
-		if err != nil {
+	opts, list := &github.ListOptions{PerPage: 100, Page: 1}, &transport.Pages{}
+	ctx = list.Context(ctx)
+	for opts.Page > 0 {
+		items, resp, err := c.api.PullRequests.ListReviews(ctx, repo.Owner, repo.Name, pr, opts)
+		if err := served(resp, err); err != nil {
 			return nil, fmt.Errorf("list reviews: %w", err)
 		}
 		for _, i := range items {
-			all = append(all, Review{ID: i.ID, Author: i.User.account(), State: i.State, Body: i.Body, Commit: i.CommitID, SubmittedAt: i.SubmittedAt.UTC()})
+			all = append(all, Review{
+				ID: i.GetID(), Author: toAccount(i.GetUser()), State: i.GetState(), Body: i.GetBody(), Commit: i.GetCommitID(), SubmittedAt: i.GetSubmittedAt().UTC(),
+			})
 		}
-		if page, err = list.Next(page, resp.NextPage); err != nil {
+		if opts.Page, err = list.Next(opts.Page, resp.NextPage); err != nil {
 			return nil, fmt.Errorf("list reviews: %w", err)
 		}
 	}
@@ -175,9 +164,10 @@ type OpenPull struct {
 
 // OpenPulls returns the fifty open pull requests that changed last.
 func (c *Client) OpenPulls(ctx context.Context, repo Repo) ([]OpenPull, error) {
-	var items []*github.PullRequest
-	err := c.do(ctx, http.MethodGet, repo.path("/pulls?direction=desc&per_page=50&sort=updated&state=open"), nil, &items)
-	if err != nil {
+	items, resp, err := c.api.PullRequests.List(ctx, repo.Owner, repo.Name, &github.PullRequestListOptions{
+		State: "open", Sort: "updated", Direction: "desc", ListOptions: github.ListOptions{PerPage: 50},
+	})
+	if err := served(resp, err); err != nil {
 		return nil, fmt.Errorf("list open pull requests: %w", err)
 	}
 	var all []OpenPull
@@ -197,12 +187,9 @@ type RunState struct {
 
 // Run reads a run; a deleted one is a *NotFound.
 func (c *Client) Run(ctx context.Context, repo Repo, id int64) (RunState, error) {
-	var out struct {
-		Status  string `json:"status"`
-		Attempt int    `json:"run_attempt"`
-	}
-	if err := c.do(ctx, http.MethodGet, repo.path("/actions/runs/%d", id), nil, &out); err != nil {
+	run, resp, err := c.api.Actions.GetWorkflowRunByID(ctx, repo.Owner, repo.Name, id)
+	if err := served(resp, err); err != nil {
 		return RunState{}, fmt.Errorf("read run %d: %w", id, err)
 	}
-	return RunState{Attempt: out.Attempt, Completed: out.Status == "completed"}, nil
+	return RunState{Attempt: run.GetRunAttempt(), Completed: run.GetStatus() == "completed"}, nil
 }

@@ -128,10 +128,10 @@ func (p *PullRequest) settle(ctx context.Context, spec PullRequestSpec, have *gi
 // find returns the open pull request of the branch, of several the session's own, then the
 // one for the same base; else the newest one, else nil.
 func (p *PullRequest) find(ctx context.Context, spec PullRequestSpec) (*github.PullRequest, error) {
-	query := url.Values{"head": {spec.HeadOwner + ":" + spec.Branch}, "state": {"all"}, "per_page": {"50"}}
-	var found []*github.PullRequest
-	path := spec.Repo.path("/pulls?%s", query.Encode())
-	if err := p.Client.do(ctx, http.MethodGet, path, nil, &found); err != nil {
+	found, resp, err := p.Client.api.PullRequests.List(ctx, spec.Repo.Owner, spec.Repo.Name, &github.PullRequestListOptions{
+		State: "all", Head: spec.HeadOwner + ":" + spec.Branch, ListOptions: github.ListOptions{PerPage: 50},
+	})
+	if err := served(resp, err); err != nil {
 		return nil, fmt.Errorf("list pull requests: %w", err)
 	}
 	// A server may ignore a head it does not know and list everything.
@@ -185,8 +185,7 @@ func (p *PullRequest) unlessBaseless(ctx context.Context, spec PullRequestSpec, 
 func (p *PullRequest) Retarget(ctx context.Context, repo Repo, number int, base string) error {
 	ctx = transport.WithPriority(ctx, transport.PriorityFinishing)
 	path := repo.path("/pulls/%d", number)
-	have := &github.PullRequest{}
-	err := p.Client.do(ctx, http.MethodGet, path, nil, have)
+	have, err := p.read(ctx, repo, number)
 	if err == nil && have.GetState() == string(PullRequestOpen) && have.GetBase().GetRef() != base {
 		err = p.Client.do(ctx, http.MethodPatch, path, map[string]any{"base": base}, nil)
 	}
@@ -196,19 +195,26 @@ func (p *PullRequest) Retarget(ctx context.Context, repo Repo, number int, base 
 	return nil
 }
 
+func (p *PullRequest) read(ctx context.Context, repo Repo, number int) (*github.PullRequest, error) {
+	have, resp, err := p.Client.api.PullRequests.Get(ctx, repo.Owner, repo.Name, number)
+	return have, served(resp, err)
+}
+
 // create opens a draft, or what stands for one.
 func (p *PullRequest) create(ctx context.Context, spec PullRequestSpec) (*github.PullRequest, error) {
 	head := spec.Branch
 	if spec.HeadOwner != spec.Repo.Owner {
 		head = spec.HeadOwner + ":" + spec.Branch
 	}
-	in := map[string]any{"title": spec.Title, "head": head, "base": spec.Base, "body": spec.Body, "draft": true}
-	pr := &github.PullRequest{}
-	err := p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls"), in, pr)
+	in := &github.NewPullRequest{Title: &spec.Title, Head: &head, Base: &spec.Base, Body: &spec.Body, Draft: new(true)}
+	open := func() (*github.PullRequest, error) {
+		pr, resp, err := p.Client.api.PullRequests.Create(ctx, spec.Repo.Owner, spec.Repo.Name, in)
+		return pr, served(resp, err)
+	}
+	pr, err := open()
 	if transport.HasCode(err, transport.CodeDraftUnsupported) {
-		delete(in, "draft")
-		in["title"] = draftPrefix + spec.Title
-		err = p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls"), in, pr)
+		in.Draft, in.Title = nil, new(draftPrefix+spec.Title)
+		pr, err = open()
 	}
 	if errors.As(err, new(*transport.Ambiguous)) {
 		// One open pull request per branch is the server's rule, so a look tells.
@@ -286,8 +292,8 @@ func (p *PullRequest) markReady(ctx context.Context, spec PullRequestSpec, have 
 		return nil
 	case errors.Is(err, errNoGraphQL):
 	case unsure, refusedForGood(err):
-		now := &github.PullRequest{}
-		if readErr := p.Client.do(ctx, http.MethodGet, path, nil, now); readErr != nil {
+		now, readErr := p.read(ctx, spec.Repo, number)
+		if readErr != nil {
 			return failed(err)
 		}
 		if *have = *now; !now.GetDraft() || now.GetState() != string(PullRequestOpen) {
