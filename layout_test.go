@@ -139,7 +139,6 @@ var oversize = map[string]int{
 	"ghsync/fakehub.Repo":          48,
 	"ghsync/fakehub.Server":        103,
 	"ghsync/fakehub.call":          90,
-	"cmd/agentmux.app":             163,
 	"internal/gitrepo.Host":        91,
 	"bot/host.Host":                42,
 	"bot/host.runner":              157,

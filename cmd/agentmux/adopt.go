@@ -14,7 +14,7 @@ import (
 
 // trusted returns a *session.ForeignError for a session that was neither made on this machine
 // nor taken over. Nothing in its directory is touched before that is settled.
-func (a *app) trusted(ctx context.Context, dir string, backup bool) error {
+func trusted(ctx context.Context, a *app, dir string, backup bool) error {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (a *app) trusted(ctx context.Context, dir string, backup bool) error {
 
 // believes reports whether a session of a listing is of this machine, and names one that is
 // not.
-func (a *app) believes(ctx context.Context, s *site, e session.Entry) (bool, error) {
+func believes(ctx context.Context, a *app, s *site, e session.Entry) (bool, error) {
 	err := s.host.Trust(ctx, e.Dir, e.State, s.config)
 	if foreign := (*session.ForeignError)(nil); errors.As(err, &foreign) {
 		a.say("left alone: %v", foreign)
@@ -44,7 +44,7 @@ func (a *app) believes(ctx context.Context, s *site, e session.Entry) (bool, err
 
 // adopt shows a session that came from elsewhere and takes it if the person says so. Without a
 // terminal the command itself is their word.
-func (a *app) adopt(ctx context.Context, dir string) (session.Entry, error) {
+func adopt(ctx context.Context, a *app, dir string) (session.Entry, error) {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return session.Entry{}, err

@@ -56,7 +56,7 @@ func (f *callerFlags) caller(a *app) (tools.Caller, error) {
 }
 
 // callTool prints the answer; a refusal is exit 1.
-func (a *app) callTool(cmd *cobra.Command, f *callerFlags, tool string, params map[string]any) error {
+func callTool(a *app, cmd *cobra.Command, f *callerFlags, tool string, params map[string]any) error {
 	who, err := f.caller(a)
 	if err != nil {
 		return err
@@ -78,8 +78,8 @@ func (a *app) callTool(cmd *cobra.Command, f *callerFlags, tool string, params m
 	return quiet(exitFailed)
 }
 
-// toolCommand makes the command-line twin of a tool.
-func (a *app) toolCommand(use, short string, args cobra.PositionalArgs, make func(*cobra.Command) func([]string) (string, map[string]any, error)) *cobra.Command {
+// newToolCmd makes the command-line twin of a tool.
+func newToolCmd(a *app, use, short string, args cobra.PositionalArgs, make func(*cobra.Command) func([]string) (string, map[string]any, error)) *cobra.Command {
 	f := &callerFlags{}
 	cmd := &cobra.Command{Use: use, Short: short, Args: args, Example: "  agentmux " + toolExamples[use]}
 	f.add(cmd)
@@ -90,7 +90,7 @@ func (a *app) toolCommand(use, short string, args cobra.PositionalArgs, make fun
 		if err != nil {
 			return usage(err)
 		}
-		return a.callTool(cmd, f, tool, params)
+		return callTool(a, cmd, f, tool, params)
 	}
 	return cmd
 }
@@ -120,18 +120,18 @@ func noParams(tool string) func(*cobra.Command) func([]string) (string, map[stri
 	}
 }
 
-func (a *app) submitCommand() *cobra.Command {
+func newSubmitCmd(a *app) *cobra.Command {
 	cmd := group(groupAgent, &cobra.Command{
 		Use: "submit", Short: "Submit an agent's finished task", RunE: needsSubcommand, Args: unknownCommand,
 		Example: "  agentmux " + toolExamples["plan"] + "\n  agentmux " + toolExamples["done N"],
 	})
 	cmd.AddCommand(
-		a.toolCommand("pm", "Submit requirements.md", cobra.NoArgs, noParams("submit_pm_done")),
-		a.toolCommand("plan", "Submit plan.yaml", cobra.NoArgs, noParams("submit_plan")),
-		a.toolCommand("design", "Submit design.md", cobra.NoArgs, noParams("submit_design")),
-		a.toolCommand("review", "Submit a review", cobra.NoArgs, noParams("submit_review")),
-		a.toolCommand("summary", "Submit summary.md", cobra.NoArgs, noParams("submit_summary")),
-		a.toolCommand("architecture", "Submit architecture.md", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+		newToolCmd(a, "pm", "Submit requirements.md", cobra.NoArgs, noParams("submit_pm_done")),
+		newToolCmd(a, "plan", "Submit plan.yaml", cobra.NoArgs, noParams("submit_plan")),
+		newToolCmd(a, "design", "Submit design.md", cobra.NoArgs, noParams("submit_design")),
+		newToolCmd(a, "review", "Submit a review", cobra.NoArgs, noParams("submit_review")),
+		newToolCmd(a, "summary", "Submit summary.md", cobra.NoArgs, noParams("submit_summary")),
+		newToolCmd(a, "architecture", "Submit architecture.md", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
 			reviewers := cmd.Flags().StringArray("reviewer", nil, "nominate this reviewer `role` (repeatable)")
 			return func([]string) (string, map[string]any, error) {
 				params := map[string]any{}
@@ -141,7 +141,7 @@ func (a *app) submitCommand() *cobra.Command {
 				return "submit_architecture", params, nil
 			}
 		}),
-		a.toolCommand("done N", "Submit subplan N", cobra.ExactArgs(1), func(*cobra.Command) func([]string) (string, map[string]any, error) {
+		newToolCmd(a, "done N", "Submit subplan N", cobra.ExactArgs(1), func(*cobra.Command) func([]string) (string, map[string]any, error) {
 			return func(args []string) (string, map[string]any, error) {
 				n, err := strconv.Atoi(args[0])
 				if err != nil {
@@ -150,7 +150,7 @@ func (a *app) submitCommand() *cobra.Command {
 				return "submit_done", map[string]any{"subplan_index": n}, nil
 			}
 		}),
-		a.toolCommand("research TOPIC", "Submit a research result", cobra.ExactArgs(1), func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+		newToolCmd(a, "research TOPIC", "Submit a research result", cobra.ExactArgs(1), func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
 			kind := cmd.Flags().String("type", "", "code or web (default: the role's)")
 			return func(args []string) (string, map[string]any, error) {
 				params := map[string]any{"topic": args[0]}
@@ -181,12 +181,12 @@ func needsSubcommand(cmd *cobra.Command, _ []string) error {
 	return usage(errors.New("type one of " + strings.Join(names, ", ") + "; see " + cmd.CommandPath() + " --help"))
 }
 
-func (a *app) researchCommand() *cobra.Command {
+func newResearchCmd(a *app) *cobra.Command {
 	cmd := group(groupAgent, &cobra.Command{
 		Use: "research", Short: "Dispatch research", RunE: needsSubcommand, Args: unknownCommand, Example: "  agentmux " + toolExamples["code"],
 	})
 	for _, kind := range []string{"code", "web"} {
-		cmd.AddCommand(a.toolCommand(kind, "Dispatch "+kind+" research", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+		cmd.AddCommand(newToolCmd(a, kind, "Dispatch "+kind+" research", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
 			topic := cmd.Flags().String("topic", "", "short `name` of the topic")
 			background := cmd.Flags().String("context", "", "what the researcher must know")
 			questions := cmd.Flags().StringArray("question", nil, "`question` to answer (repeatable)")
@@ -203,8 +203,8 @@ func (a *app) researchCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) reportCommand() *cobra.Command {
-	return group(groupAgent, a.toolCommand("report", "Report an agent's progress", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+func newReportCmd(a *app) *cobra.Command {
+	return group(groupAgent, newToolCmd(a, "report", "Report an agent's progress", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
 		message := cmd.Flags().String("message", "", "what is going on")
 		percent := cmd.Flags().Int("percent", 0, "how much is done, 0 to 100")
 		current := cmd.Flags().String("current", "", "the task at hand")
@@ -221,8 +221,8 @@ func (a *app) reportCommand() *cobra.Command {
 	}))
 }
 
-func (a *app) askCommand() *cobra.Command {
-	return group(groupAgent, a.toolCommand("ask", "Ask a person", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+func newAskCmd(a *app) *cobra.Command {
+	return group(groupAgent, newToolCmd(a, "ask", "Ask a person", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
 		question := cmd.Flags().String("question", "", "the question")
 		options := cmd.Flags().StringArray("option", nil, "an answer to choose (repeatable)")
 		return func([]string) (string, map[string]any, error) {
@@ -237,13 +237,13 @@ func (a *app) askCommand() *cobra.Command {
 
 // msgCommand is for agents whose CLI speaks no MCP: without it they could not say that they
 // read a message, and would get each one again.
-func (a *app) msgCommand() *cobra.Command {
+func newMsgCmd(a *app) *cobra.Command {
 	cmd := group(groupAgent, &cobra.Command{
 		Use: "msg", Short: "List and read the messages to an agent", RunE: needsSubcommand, Args: unknownCommand,
 		Example: "  agentmux " + toolExamples["list"] + "\n  agentmux " + toolExamples["read FILE"],
 	})
 	cmd.AddCommand(
-		a.toolCommand("list", "List the messages to an agent", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
+		newToolCmd(a, "list", "List the messages to an agent", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
 			unread := cmd.Flags().Bool("unread", false, "only those it has not read")
 			limit := cmd.Flags().Int("limit", 0, "the newest so many (default 20)")
 			return func([]string) (string, map[string]any, error) {
@@ -254,7 +254,7 @@ func (a *app) msgCommand() *cobra.Command {
 				return "msg_list", params, nil
 			}
 		}),
-		a.toolCommand("read FILE", "Print a message and note that it was read", cobra.ExactArgs(1), func(*cobra.Command) func([]string) (string, map[string]any, error) {
+		newToolCmd(a, "read FILE", "Print a message and note that it was read", cobra.ExactArgs(1), func(*cobra.Command) func([]string) (string, map[string]any, error) {
 			return func(args []string) (string, map[string]any, error) {
 				return "msg_read", map[string]any{"file": args[0]}, nil
 			}
@@ -263,7 +263,7 @@ func (a *app) msgCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) mcpCommand() *cobra.Command {
+func newMcpCmd(a *app) *cobra.Command {
 	f := &callerFlags{}
 	cmd := &cobra.Command{
 		Use:   "mcp",

@@ -27,7 +27,7 @@ func checked(name string, problems document.Problems) checkJSON {
 }
 
 // printChecks prints the results; what is not well is in the exit code, too.
-func (a *app) printChecks(checks []checkJSON, well bool) error {
+func printChecks(a *app, checks []checkJSON, well bool) error {
 	shown := a.shown()
 	for i := range checks {
 		for j := range checks[i].Problems {

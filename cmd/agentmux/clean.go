@@ -61,7 +61,7 @@ type stayingJSON struct {
 	Reason string `json:"reason"`
 }
 
-func (a *app) cleanCommand() *cobra.Command {
+func newCleanCmd(a *app) *cobra.Command {
 	var o cleaning
 	cmd := &cobra.Command{
 		Use:   "clean",
@@ -73,7 +73,7 @@ kept under a ref, and the ref is named; where that is impossible the session is 
 ends what agents and tmux server it has left.`,
 		Example: "  agentmux clean\n  agentmux clean --older-than 7d --force\n  agentmux clean --max-size '2 GB'",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runClean(cmd.Context(), a, o) },
 	}
 	cmd.Flags().BoolVar(&o.force, "force", false, "do not ask, and remove sessions whose end GitHub does not show yet, too")
 	cmd.Flags().Var(&o.olderThan, "older-than", "only sessions that ended this long ago, such as 3d or 36h")
@@ -90,7 +90,7 @@ type ended struct {
 	size int64
 }
 
-func (a *app) clean(ctx context.Context, o cleaning) error {
+func runClean(ctx context.Context, a *app, o cleaning) error {
 	var limit config.Size
 	if o.maxSize != "" {
 		var err error
@@ -102,7 +102,7 @@ func (a *app) clean(ctx context.Context, o cleaning) error {
 	if err != nil {
 		return err
 	}
-	gone, staying, err := a.removable(ctx, s, o, limit)
+	gone, staying, err := removable(ctx, a, s, o, limit)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (a *app) clean(ctx context.Context, o cleaning) error {
 		a.say("%s stays: %s; agentmux resume %s goes on with it, %s removes it all the same", e.Name, why, e.Name, flag)
 	}
 	if o.force {
-		if err := a.endCorrupt(ctx, s, &out); err != nil {
+		if err := endCorrupt(ctx, a, s, &out); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func (a *app) clean(ctx context.Context, o cleaning) error {
 	}
 	if len(gone)+len(half) == 0 {
 		a.say("nothing to remove")
-		return errors.Join(a.cleanTemps(s.project), a.printCleaned(o, out))
+		return errors.Join(cleanTemps(a, s.project), printCleaned(a, o, out))
 	}
 	if !o.force {
 		what := counted(len(gone), "session and its workspaces", "sessions and their workspaces")
@@ -145,10 +145,10 @@ func (a *app) clean(ctx context.Context, o cleaning) error {
 		}
 		out.HalfMade++
 	}
-	return errors.Join(a.remove(ctx, s, gone, &out), a.cleanTemps(s.project), a.printCleaned(o, out))
+	return errors.Join(remove(ctx, a, s, gone, &out), cleanTemps(a, s.project), printCleaned(a, o, out))
 }
 
-func (a *app) printCleaned(o cleaning, out cleanJSON) error {
+func printCleaned(a *app, o cleaning, out cleanJSON) error {
 	if !o.asJSON {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (a *app) cleaner(ctx context.Context) (*site, error) {
 // removable lists the sessions to remove, the oldest first: those that ended long enough
 // ago, and with a limit only as many as bring all sessions below it. Those that only
 // --force or --canceled removes are listed apart.
-func (a *app) removable(ctx context.Context, s *site, o cleaning, limit config.Size) (found, staying []ended, err error) {
+func removable(ctx context.Context, a *app, s *site, o cleaning, limit config.Size) (found, staying []ended, err error) {
 	entries, err := session.List(s.project)
 	if err != nil {
 		return nil, nil, err
@@ -186,7 +186,7 @@ func (a *app) removable(ctx context.Context, s *site, o cleaning, limit config.S
 		if e.State == nil {
 			continue
 		}
-		if ours, err := a.believes(ctx, s, e); err != nil || !ours {
+		if ours, err := believes(ctx, a, s, e); err != nil || !ours {
 			if err != nil {
 				return nil, nil, err
 			}
@@ -227,7 +227,7 @@ func endedAt(e session.Entry) time.Time {
 }
 
 // remove goes on after a session that has to stay, and says why it does.
-func (a *app) remove(ctx context.Context, s *site, gone []ended, out *cleanJSON) error {
+func remove(ctx context.Context, a *app, s *site, gone []ended, out *cleanJSON) error {
 	var errs []error
 	removed, repos := 0, map[string]bool{}
 	for _, e := range gone {
@@ -275,7 +275,7 @@ func halfMade(project string) []string {
 }
 
 // cleanTemps removes what killed writers left in the project's own directory.
-func (a *app) cleanTemps(project string) error {
+func cleanTemps(a *app, project string) error {
 	n, err := durable.RemoveTemps(filepath.Dir(session.Dir(project)), time.Now().Add(-halfMadeAge))
 	if n > 0 {
 		a.say("removed %s", counted(n, "temporary file", "temporary files"))

@@ -24,20 +24,20 @@ type offer func() []string
 var typeable = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // offers are the words for the arguments of each command, in their order.
-func (a *app) offers() map[string][]offer {
-	every, none := a.sessionNames(nil), offer(func() []string { return nil })
+func allOffers(a *app) map[string][]offer {
+	every, none := sessionNames(a, nil), offer(func() []string { return nil })
 	return map[string][]offer{
 		"status": {every}, "logs": {every}, "monitor": {every}, "doctor": {every},
-		"attach": {a.sessionNames(live), workflows.Roles},
-		"resume": {a.sessionNames(func(e session.Entry) bool {
+		"attach": {sessionNames(a, live), workflows.Roles},
+		"resume": {sessionNames(a, func(e session.Entry) bool {
 			return e.Err != nil || unfinished(e) || changeable(e) || live(e) && e.State.Paused
 		})},
-		"stop": {a.sessionNames(stoppable)}, "pause": {a.sessionNames(live)}, "retry": {a.sessionNames(unended)},
-		"approve": {a.sessionNames(gated)}, "changes": {none, a.sessionNames(changeable)},
-		"answer":         {none, none, a.sessionNames(asking)},
-		"workflows show": {a.workflowNames}, "workflows check": {a.workflowNames},
-		"providers show": {a.providerNames(func(agent.Provider) bool { return true })},
-		"providers login": {a.providerNames(func(p agent.Provider) bool {
+		"stop": {sessionNames(a, stoppable)}, "pause": {sessionNames(a, live)}, "retry": {sessionNames(a, unended)},
+		"approve": {sessionNames(a, gated)}, "changes": {none, sessionNames(a, changeable)},
+		"answer":         {none, none, sessionNames(a, asking)},
+		"workflows show": {workflowNames(a)}, "workflows check": {workflowNames(a)},
+		"providers show": {providerNames(a, func(agent.Provider) bool { return true })},
+		"providers login": {providerNames(a, func(p agent.Provider) bool {
 			return p.CheckLogin() == nil
 		})},
 	}
@@ -45,7 +45,7 @@ func (a *app) offers() map[string][]offer {
 
 // completeWords tells shells what may stand behind the commands and flags below cmd. Without
 // that they offer the names of files everywhere.
-func (a *app) completeWords(cmd *cobra.Command, offers map[string][]offer) {
+func completeWords(a *app, cmd *cobra.Command, offers map[string][]offer) {
 	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
 	words := offers[path]
 	switch {
@@ -61,7 +61,7 @@ func (a *app) completeWords(cmd *cobra.Command, offers map[string][]offer) {
 		}
 	}
 	for name, of := range map[string]offer{
-		"session": a.sessionOffer(words), "role": workflows.Roles, "workflow": a.workflowNames,
+		"session": sessionOffer(a, words), "role": workflows.Roles, "workflow": workflowNames(a),
 		"log-level": func() []string { return logLevels },
 	} {
 		completeFlag(cmd, name, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -75,17 +75,17 @@ func (a *app) completeWords(cmd *cobra.Command, offers map[string][]offer) {
 	}
 	for _, child := range cmd.Commands() {
 		if !child.Hidden {
-			a.completeWords(child, offers)
+			completeWords(a, child, offers)
 		}
 	}
 }
 
 // sessionOffer is for --session: what the command takes as its last word, else what runs.
-func (a *app) sessionOffer(words []offer) offer {
+func sessionOffer(a *app, words []offer) offer {
 	if len(words) > 0 {
 		return words[len(words)-1]
 	}
-	return a.sessionNames(live)
+	return sessionNames(a, live)
 }
 
 // completeFlag is for a flag of the command itself.
@@ -109,7 +109,7 @@ func offered(of offer, typed string) ([]string, cobra.ShellCompDirective) {
 }
 
 // sessionNames offers the project's sessions that a command takes; can may be nil.
-func (a *app) sessionNames(can func(session.Entry) bool) offer {
+func sessionNames(a *app, can func(session.Entry) bool) offer {
 	return func() (names []string) {
 		project, err := a.projectDir()
 		if err != nil {
@@ -129,17 +129,18 @@ func (a *app) sessionNames(can func(session.Entry) bool) offer {
 	}
 }
 
-func (a *app) workflowNames() []string {
-	project, err := a.projectDir()
-	if err != nil {
+func workflowNames(a *app) offer {
+	return func() []string {
+		if project, err := a.projectDir(); err == nil {
+			return workflows.Names(os.DirFS(project))
+		}
 		return workflows.Shipped()
 	}
-	return workflows.Names(os.DirFS(project))
 }
 
 // providerNames offers what is built in and configured; if the configuration has problems,
 // what is built in.
-func (a *app) providerNames(fits func(agent.Provider) bool) offer {
+func providerNames(a *app, fits func(agent.Provider) bool) offer {
 	return func() (names []string) {
 		providers, _ := agent.Load(nil)
 		if project, err := a.projectDir(); err == nil {

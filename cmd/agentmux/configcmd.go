@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) configCommand() *cobra.Command {
+func newConfigCmd(a *app) *cobra.Command {
 	cmd := group(groupSetup, &cobra.Command{
 		Use: "config", Short: "Show and check the configuration", Args: unknownCommand, RunE: needsSubcommand,
 		Example: "  agentmux config show\n  agentmux config check",
@@ -16,13 +16,13 @@ func (a *app) configCommand() *cobra.Command {
 	var asJSON bool
 	show := &cobra.Command{
 		Use: "show", Short: "Print every value and where it is from", Args: cobra.NoArgs, Example: "  agentmux config show\n  agentmux config show --json",
-		RunE: func(*cobra.Command, []string) error { return a.showConfig(asJSON) },
+		RunE: func(*cobra.Command, []string) error { return runConfigShow(a, asJSON) },
 	}
 	show.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {key, value, layer, file, line, adds_to, overruled}")
 	var checkAsJSON bool
 	check := &cobra.Command{
 		Use: "check", Short: "Report every problem; exit 2 if there is one", Args: cobra.NoArgs, Example: "  agentmux config check\n  agentmux config check --json",
-		RunE: func(*cobra.Command, []string) error { return a.checkConfig(checkAsJSON) },
+		RunE: func(*cobra.Command, []string) error { return runConfigCheck(a, checkAsJSON) },
 	}
 	check.Flags().BoolVar(&checkAsJSON, "json", false, "machine-readable output: a list of {name, ok, problems}")
 	cmd.AddCommand(show, check)
@@ -62,7 +62,7 @@ func settings(c *config.Config) []settingJSON {
 	return rows
 }
 
-func (a *app) showConfig(asJSON bool) error {
+func runConfigShow(a *app, asJSON bool) error {
 	project, err := a.projectDir()
 	if err != nil {
 		return err
@@ -96,14 +96,14 @@ func (a *app) showConfig(asJSON bool) error {
 	return nil
 }
 
-func (a *app) checkConfig(asJSON bool) error {
+func runConfigCheck(a *app, asJSON bool) error {
 	project, err := a.projectDir()
 	if err != nil {
 		return err
 	}
 	c, problems := config.Check(a.sources(project))
 	if asJSON {
-		return a.printChecks([]checkJSON{checked("config", problems)}, problems.Err() == nil)
+		return printChecks(a, []checkJSON{checked("config", problems)}, problems.Err() == nil)
 	}
 	for _, line := range problems.Lines() {
 		a.say("%s", line)

@@ -25,7 +25,7 @@ func wakes(e session.Entry, name string) bool {
 }
 
 // record writes a command down, unless it is known now that the session refuses it.
-func (a *app) record(ctx context.Context, e session.Entry, p orchestrator.Payload) error {
+func record(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) error {
 	var refused *tools.RefusedError
 	err := foresee(e, p)
 	if err == nil {
@@ -62,31 +62,27 @@ func foresee(e session.Entry, p orchestrator.Payload) error {
 
 // wakeParked starts a host for a session that nobody hosts, if the command is one
 // that a parked session obeys.
-func (a *app) wakeParked(ctx context.Context, e session.Entry, name string) error {
+func wakeParked(ctx context.Context, a *app, e session.Entry, name string) error {
 	now, err := session.Find(projectOf(e), e.Name, nil)
 	if err != nil || now.State == nil || now.Running || !startsHost[name] || !now.State.Parked() {
 		return err
 	}
-	s, err := a.siteOf(ctx, now)
-	if err != nil {
-		return err
-	}
-	return a.detach(ctx, s, now.Dir)
+	return hostCommands(ctx, a, now)
 }
 
-func (a *app) applyUnhosted(ctx context.Context, e session.Entry, p orchestrator.Payload) error {
+func applyUnhosted(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) error {
 	if !wakes(e, p.Name) {
 		a.say("recorded; it is applied when the session goes on: agentmux resume %s", e.Name)
 		return nil
 	}
-	if err := a.hostCommands(ctx, e); err != nil {
+	if err := hostCommands(ctx, a, e); err != nil {
 		return err
 	}
-	return a.awaitDecision(ctx, e, p)
+	return awaitDecision(ctx, a, e, p)
 }
 
 // applyLeft applies a command that the last host left unread.
-func (a *app) applyLeft(ctx context.Context, e session.Entry, p orchestrator.Payload) error {
+func applyLeft(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) error {
 	now, err := session.Find(projectOf(e), e.Dir, nil)
 	switch {
 	case err != nil:
@@ -94,11 +90,11 @@ func (a *app) applyLeft(ctx context.Context, e session.Entry, p orchestrator.Pay
 	case now.Err != nil:
 		return now.Err
 	case now.Running: // another one woke the next host
-		return a.awaitDecision(ctx, e, p)
+		return awaitDecision(ctx, a, e, p)
 	}
-	err = a.applyUnhosted(ctx, now, p)
+	err = applyUnhosted(ctx, a, now, p)
 	if err != nil && session.Running(e.Dir) {
-		return a.awaitDecision(ctx, e, p)
+		return awaitDecision(ctx, a, e, p)
 	}
 	return err
 }
@@ -149,13 +145,13 @@ func fateOf(ctx context.Context, e session.Entry, p orchestrator.Payload) (fate,
 
 // awaitDecision says what the session made of a command. A host that was about to end may not
 // have read it: then the command wakes the next one, as it would have without any.
-func (a *app) awaitDecision(ctx context.Context, e session.Entry, p orchestrator.Payload) error {
+func awaitDecision(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) error {
 	became, err := fateOf(ctx, e, p)
 	switch {
 	case err != nil:
 		return err
 	case became == fateLeft:
-		return a.applyLeft(ctx, e, p)
+		return applyLeft(ctx, a, e, p)
 	case became == fateUnread:
 		a.say("recorded; the session has not read it yet (agentmux logs %s)", e.Name)
 		return nil
@@ -174,16 +170,16 @@ func refusal(record orchestrator.Event, name string) error {
 }
 
 // send gives a command of the monitor to the session, and says what became of it.
-func (a *app) send(ctx context.Context, e session.Entry, p orchestrator.Payload) (became string, err error) {
+func send(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) (became string, err error) {
 	now, err := session.Find(projectOf(e), e.Dir, nil)
 	if err == nil {
 		err = now.Err
 	}
 	if err == nil {
-		err = a.record(ctx, now, p)
+		err = record(ctx, a, now, p)
 	}
 	if err == nil && !now.Running {
-		err = a.wakeParked(ctx, now, p.Name)
+		err = wakeParked(ctx, a, now, p.Name)
 	}
 	if err != nil || !session.Running(e.Dir) {
 		return "recorded; agentmux resume " + e.Name + " applies it", err

@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) demoCommand() *cobra.Command {
+func newDemoCmd(a *app) *cobra.Command {
 	var fast, keep, serve bool
 	cmd := &cobra.Command{
 		Use:     "demo",

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) diffCommand() *cobra.Command {
+func newDiffCmd(a *app) *cobra.Command {
 	var stat bool
 	var named string
 	cmd := &cobra.Command{
@@ -37,7 +37,7 @@ that would steer a terminal or are not seen are shown as <U+001B>.`,
 			if err != nil {
 				return err
 			}
-			return a.diff(cmd.Context(), s, stat)
+			return runDiff(cmd.Context(), a, s, stat)
 		},
 	}
 	cmd.Flags().BoolVar(&stat, "stat", false, "only how many lines of which files")
@@ -45,8 +45,8 @@ that would steer a terminal or are not seen are shown as <U+001B>.`,
 	return group(groupSteer, cmd)
 }
 
-func (a *app) diff(ctx context.Context, name string, stat bool) error {
-	entry, err := a.differing(ctx, name)
+func runDiff(ctx context.Context, a *app, name string, stat bool) error {
+	entry, err := differing(ctx, a, name)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (a *app) diff(ctx context.Context, name string, stat bool) error {
 	if s := entry.State; s.Gate != nil && s.Gate.Name == orchestrator.GatePlan {
 		err = out.plan(entry, stat)
 	} else {
-		err = a.work(ctx, out, entry, stat)
+		err = showWork(ctx, a, out, entry, stat)
 	}
 	if err != nil {
 		return err
@@ -67,9 +67,9 @@ func (a *app) diff(ctx context.Context, name string, stat bool) error {
 
 // differing finds the session: the one that was named, the only one at a gate, else the one
 // that status shows.
-func (a *app) differing(ctx context.Context, name string) (session.Entry, error) {
+func differing(ctx context.Context, a *app, name string) (session.Entry, error) {
 	if name != "" {
-		return a.findFor(ctx, "diff", []string{name}, nil)
+		return findFor(ctx, a, "diff", []string{name}, nil)
 	}
 	if entry, err := a.find(nil, gated); err == nil || as[*session.AmbiguousError](err) {
 		return entry, err
@@ -78,7 +78,7 @@ func (a *app) differing(ctx context.Context, name string) (session.Entry, error)
 }
 
 // difference reads what a session's commit changes, from the store of its project.
-func (a *app) difference(ctx context.Context, e session.Entry, patch bool) (host.Difference, error) {
+func difference(ctx context.Context, a *app, e session.Entry, patch bool) (host.Difference, error) {
 	if a.project == "" {
 		a.project = projectOf(e)
 	}
@@ -89,8 +89,8 @@ func (a *app) difference(ctx context.Context, e session.Entry, patch bool) (host
 	return s.host.Difference(ctx, e.Dir, e.State, s.config, patch)
 }
 
-func (a *app) work(ctx context.Context, out *diffPage, e session.Entry, stat bool) error {
-	d, err := a.difference(ctx, e, !stat)
+func showWork(ctx context.Context, a *app, out *diffPage, e session.Entry, stat bool) error {
+	d, err := difference(ctx, a, e, !stat)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type doctorFlags struct {
 	asJSON, write bool
 }
 
-func (a *app) doctorCommand() *cobra.Command {
+func newDoctorCmd(a *app) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
 		Use:   "doctor [SESSION]",
@@ -56,15 +56,15 @@ and a commit status are asked for that cannot come about.
 The exit code is 3 if something failed; warnings and skipped probes are no failure.`,
 		Example: "  agentmux doctor\n  agentmux doctor --write\n  agentmux doctor --json\n  agentmux doctor '#42'",
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), args, f) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runDoctor(cmd.Context(), a, args, f) },
 	}
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "machine-readable output: a list of {name, state, detail, hint}")
 	cmd.Flags().BoolVar(&f.write, "write", false, "also try what shows only by writing to the repository")
 	return group(groupSetup, cmd)
 }
 
-func (a *app) doctor(ctx context.Context, args []string, f doctorFlags) error {
-	probes, err := a.probes(ctx, args, f)
+func runDoctor(ctx context.Context, a *app, args []string, f doctorFlags) error {
+	probes, err := runProbes(ctx, a, args, f)
 	if err == nil {
 		err = ctx.Err() // what an interrupted probe says is not so
 	}
@@ -78,7 +78,7 @@ func (a *app) doctor(ctx context.Context, args []string, f doctorFlags) error {
 	if f.asJSON {
 		err = printJSON(a.raw, probes)
 	} else {
-		a.printProbes(probes)
+		printProbes(a, probes)
 	}
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (a *app) doctor(ctx context.Context, args []string, f doctorFlags) error {
 	return nil
 }
 
-func (a *app) printProbes(probes []probe) {
+func printProbes(a *app, probes []probe) {
 	marks := map[string]cell{
 		probeOK: {"ok", paint.Good}, probeWarning: {"warn", paint.Ask}, probeFailed: {"FAIL", paint.Bad}, probeSkipped: {"-", paint.Faint},
 	}
@@ -108,9 +108,9 @@ func (a *app) printProbes(probes []probe) {
 	a.print("\n%s failed, %s", failed, counted(count[probeWarning], "warning", "warnings"))
 }
 
-func (a *app) probes(ctx context.Context, args []string, f doctorFlags) ([]probe, error) {
+func runProbes(ctx context.Context, a *app, args []string, f doctorFlags) ([]probe, error) {
 	if len(args) == 1 {
-		return a.probeSession(args)
+		return probeSession(a, args)
 	}
 	project, err := a.projectDir()
 	if err != nil {
@@ -131,7 +131,7 @@ func (a *app) probes(ctx context.Context, args []string, f doctorFlags) ([]probe
 	probes = append(probes, probeBranches(ctx, project, c.GitHub.BranchPrefix)...)
 	probes = append(probes, probeWorkflows(project), probeSandbox(c))
 	probes = append(probes, probeProviders(ctx, c)...)
-	probes = append(probes, a.probeGitHub(ctx, c, project, f.write)...)
+	probes = append(probes, probeGitHub(ctx, a, c, project, f.write)...)
 	return append(probes, probeSessions(project)...), nil
 }
 
@@ -142,7 +142,7 @@ func probeConfig(c *config.Config, problems document.Problems) probe {
 	return passed("config", "%s", strings.Join(append(c.Source(), "defaults"), ", "))
 }
 
-func (a *app) probeSession(args []string) ([]probe, error) {
+func probeSession(a *app, args []string) ([]probe, error) {
 	entry, err := a.find(args, nil)
 	if err != nil {
 		return nil, err

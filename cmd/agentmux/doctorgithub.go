@@ -36,7 +36,7 @@ const probePause = 100 * time.Millisecond
 const maxSkew = 30 * time.Second
 
 // probeGitHub asks the server, the token and the repository of origin.
-func (a *app) probeGitHub(ctx context.Context, c *config.Config, project string, write bool) []probe {
+func probeGitHub(ctx context.Context, a *app, c *config.Config, project string, write bool) []probe {
 	id, err := a.identity(c)
 	if err != nil {
 		return []probe{{"github", probeFailed, err.Error(), "agentmux config check"}}

@@ -13,8 +13,8 @@ import (
 
 // dryRun prints what a run would do, as the code of a run says. Nothing is written for
 // the project, here or on the server.
-func (a *app) dryRun(ctx context.Context, s *site, p *planned, asJSON bool) error {
-	if err := a.useAccount(ctx, s, p); err != nil {
+func dryRun(ctx context.Context, a *app, s *site, p *planned, asJSON bool) error {
+	if err := useAccount(ctx, a, s, p); err != nil {
 		return err
 	}
 	spec := p.spec
@@ -24,10 +24,10 @@ func (a *app) dryRun(ctx context.Context, s *site, p *planned, asJSON bool) erro
 	}
 	pull := p.push && s.config.GitHub.Push
 	if asJSON {
-		return a.printDryRun(spec, preview, pull)
+		return printDryRun(a, spec, preview, pull)
 	}
 	state := preview.State
-	a.printRequest(spec)
+	printRequest(a, spec)
 	a.print("workflow   %s, config: %s, sandbox: none", state.Workflow, spec.Source)
 	a.print("base       %s at %s", dash(spec.Base.Branch), spec.Base.SHA)
 	a.print("branch     %s", state.FeatureBranch)
@@ -42,13 +42,13 @@ func (a *app) dryRun(ctx context.Context, s *site, p *planned, asJSON bool) erro
 	if pull {
 		a.print("\npull request %q, as far as it is known now:\n\n%s", preview.Title, indent(preview.Body))
 	}
-	a.printWrites(preview)
+	printWrites(a, preview)
 	a.print("\nnothing was written")
 	return nil
 }
 
 // printRequest says what is to be worked on, and for whom.
-func (a *app) printRequest(spec host.PrepareSpec) {
+func printRequest(a *app, spec host.PrepareSpec) {
 	s := spec.Snapshot
 	if s == nil {
 		title, _, _ := strings.Cut(spec.Title, "\n")
@@ -62,7 +62,7 @@ func (a *app) printRequest(spec host.PrepareSpec) {
 }
 
 // printWrites lists what the rehearsal of the session held back.
-func (a *app) printWrites(p *host.Preview) {
+func printWrites(a *app, p *host.Preview) {
 	a.print("\nwould write, in this order, if every agent does its part and every review passes:")
 	for i, w := range p.Writes {
 		text := w.Text

@@ -57,7 +57,7 @@ type plannedJSON struct {
 	Again   bool   `json:"again"`
 }
 
-func (a *app) printDryRun(spec host.PrepareSpec, p *host.Preview, pull bool) error {
+func printDryRun(a *app, spec host.PrepareSpec, p *host.Preview, pull bool) error {
 	out := dryRunJSON{
 		Title: spec.Title, Removed: map[string]int{}, Workflow: p.State.Workflow, Config: spec.Source, Sandbox: "none",
 		Base: spec.Base.Branch, BaseSHA: spec.Base.SHA, Branch: p.State.FeatureBranch, Agents: []dryAgentJSON{}, Prompts: []dryPromptJSON{},

@@ -11,7 +11,7 @@ import (
 
 // notTwice refuses a start that would make a second pull request for an issue: one of an
 // earlier session is open, or another host is at work. --new and --take say that it is meant.
-func (a *app) notTwice(ctx context.Context, s *site, p *planned, f *runFlags) error {
+func notTwice(ctx context.Context, a *app, s *site, p *planned, f *runFlags) error {
 	if !p.push || !s.config.GitHub.Push {
 		return nil
 	}

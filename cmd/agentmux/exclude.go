@@ -14,8 +14,8 @@ import (
 // checkExcluded refuses paths that the commit behind a session's gate does not hold: whoever
 // mistypes the file that must not be committed would commit it. What has changed until the
 // session reads the answer is its host's to judge.
-func (a *app) checkExcluded(ctx context.Context, name string, exclude []string) error {
-	entry, err := a.findFor(ctx, "approve", slices.DeleteFunc([]string{name}, func(s string) bool { return s == "" }), gated)
+func checkExcluded(ctx context.Context, a *app, name string, exclude []string) error {
+	entry, err := findFor(ctx, a, "approve", slices.DeleteFunc([]string{name}, func(s string) bool { return s == "" }), gated)
 	if err != nil || entry.State == nil || entry.State.Gate == nil {
 		return err // the command itself says what there is to answer
 	}

@@ -17,7 +17,7 @@ var wanted = map[string]string{
 
 // findFor is find for a command of which a person may not know what it needs. Where no
 // session fits, it says what none of them is, and of the only one what can be done with it.
-func (a *app) findFor(ctx context.Context, command string, args []string, can func(session.Entry) bool) (session.Entry, error) {
+func findFor(ctx context.Context, a *app, command string, args []string, can func(session.Entry) bool) (session.Entry, error) {
 	e, err := a.find(args, can)
 	var none *session.NotFoundError
 	var several *session.AmbiguousError
@@ -42,8 +42,8 @@ func (a *app) findFor(ctx context.Context, command string, args []string, can fu
 // textHint is for who forgot that a shell takes words apart.
 const textHint = "a text of several words goes in quotes"
 
-// quoted fails if the word behind a text names no session.
-func (a *app) quoted(args []string) error {
+// checkQuoted fails if the word behind a text names no session.
+func checkQuoted(a *app, args []string) error {
 	if len(args) < 2 {
 		return nil
 	}

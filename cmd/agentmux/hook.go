@@ -17,14 +17,14 @@ import (
 
 // hookCommand is what the CLIs of agents call at their events. It always ends
 // with 0 and prints valid JSON: a hook that fails would stop the agent.
-func (a *app) hookCommand() *cobra.Command {
+func newHookCmd(a *app) *cobra.Command {
 	f := &callerFlags{}
 	cmd := &cobra.Command{
 		Use: "hook EVENT", Short: "Record an event of an agent's CLI", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			answer := []byte("{}\n")
 			if who, err := f.caller(a); err == nil {
-				answer = a.hook(who, args[0])
+				answer = answerHook(a, who, args[0])
 			}
 			_, _ = a.raw.Write(answer)
 			return nil
@@ -34,7 +34,7 @@ func (a *app) hookCommand() *cobra.Command {
 	return hidden(cmd)
 }
 
-func (a *app) hook(who tools.Caller, event string) []byte {
+func answerHook(a *app, who tools.Caller, event string) []byte {
 	sess, err := session.Open(who.Dir)
 	if err != nil {
 		return []byte("{}\n")
@@ -56,7 +56,7 @@ func (a *app) hook(who tools.Caller, event string) []byte {
 	return answer
 }
 
-func (a *app) monitorCommand() *cobra.Command {
+func newMonitorCmd(a *app) *cobra.Command {
 	control := false
 	cmd := &cobra.Command{
 		Use:     "monitor [S]",
@@ -77,14 +77,14 @@ func (a *app) monitorCommand() *cobra.Command {
 			return monitor.Run(cmd.Context(), monitor.Options{
 				Dir: entry.Dir, In: a.in, Out: a.raw, Shown: a.shown(), Detach: detacher(cmd.Context(), entry, control),
 				Changes: func(s *orchestrator.State) string {
-					return a.changesText(cmd.Context(), session.Entry{Name: entry.Name, Dir: entry.Dir, State: s})
+					return changesText(cmd.Context(), a, session.Entry{Name: entry.Name, Dir: entry.Dir, State: s})
 				},
 				Send: func(p orchestrator.Payload) (string, error) {
 					if err := typedHere(cmd.Context(), entry, control); err != nil {
 						return "", err
 					}
 					p.Actor, p.SourceID, p.PID, p.Origin = actor(), "monitor/"+randomID(), os.Getpid(), origin()
-					return a.send(cmd.Context(), entry, p)
+					return send(cmd.Context(), a, entry, p)
 				},
 			})
 		},

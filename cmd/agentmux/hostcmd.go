@@ -78,7 +78,7 @@ func (a *app) wire(ctx context.Context, s *site, log io.Writer, github bool) err
 }
 
 // useAccount makes the host do without GitHub where nothing can be written there.
-func (a *app) useAccount(ctx context.Context, s *site, p *planned) error {
+func useAccount(ctx context.Context, a *app, s *site, p *planned) error {
 	if p.push && s.config.GitHub.Push {
 		return nil
 	}
@@ -115,12 +115,12 @@ func (s *site) useGitHub(ctx context.Context, o *host.Options) (err error) {
 }
 
 // hostSession runs a session in this process and turns its outcome into an exit code.
-func (a *app) hostSession(ctx context.Context, s *site, spec host.RunSpec) error {
+func hostSession(ctx context.Context, a *app, s *site, spec host.RunSpec) error {
 	spec.Config = s.config
 	if note := setupNote(projectOf(session.Entry{Dir: spec.Dir}), s.config); note != "" {
 		a.say("%s", note)
 	}
-	told, err := a.narrate(s, &spec)
+	told, err := narrate(a, s, &spec)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (a *app) hostSession(ctx context.Context, s *site, spec host.RunSpec) error
 		return explainRun(err)
 	}
 	if !s.log.plain {
-		a.tellEnd(ctx, spec.Dir, last)
+		tellEnd(ctx, a, spec.Dir, last)
 	}
 	return quiet(outcomeCode(last))
 }
@@ -166,7 +166,7 @@ func explainRun(err error) error {
 }
 
 // sessionCommand is the process of a detached host.
-func (a *app) sessionCommand() *cobra.Command {
+func newSessionCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "session", Short: "Host sessions (internal)", RunE: needsSubcommand, Args: unknownCommand}
 	var resume, backup, attended, tokenIn bool
 	var changes, base string
@@ -178,7 +178,7 @@ func (a *app) sessionCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.runSession(cmd.Context(), args[0], host.RunSpec{Resume: resume, Attended: attended, Changes: changes, Backup: backup, Base: base}, &hostLog{terminal: a.err, plain: true})
+			return runSession(cmd.Context(), a, args[0], host.RunSpec{Resume: resume, Attended: attended, Changes: changes, Backup: backup, Base: base}, &hostLog{terminal: a.err, plain: true})
 		},
 	}
 	flags := run.Flags()
@@ -205,19 +205,19 @@ func (a *app) readToken() error {
 const maxHanded = 64 << 10
 
 // foreground hosts an existing session for the person at this terminal.
-func (a *app) foreground(ctx context.Context, dir string, spec host.RunSpec) error {
-	if err := a.trusted(ctx, dir, spec.Backup); err != nil {
+func foreground(ctx context.Context, a *app, dir string, spec host.RunSpec) error {
+	if err := trusted(ctx, a, dir, spec.Backup); err != nil {
 		return err
 	}
 	log := &hostLog{terminal: a.err}
 	if err := log.keep(filepath.Join(dir, session.HostLog)); err != nil {
 		return err
 	}
-	return a.runSession(ctx, dir, spec, log)
+	return runSession(ctx, a, dir, spec, log)
 }
 
 // runSession hosts an existing session in this process.
-func (a *app) runSession(ctx context.Context, dir string, spec host.RunSpec, log *hostLog) error {
+func runSession(ctx context.Context, a *app, dir string, spec host.RunSpec, log *hostLog) error {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (a *app) runSession(ctx context.Context, dir string, spec host.RunSpec, log
 	}
 	spec.Dir = sess.Dir
 	spec.Mirror.On = state.Mirror
-	return a.hostSession(ctx, s, spec)
+	return hostSession(ctx, a, s, spec)
 }
 
 // readSession reads the state a host will begin with.
@@ -250,7 +250,7 @@ func readSession(sess *session.Session, backup bool) (*orchestrator.State, error
 }
 
 // detach starts a host in a session of its own and waits for its first commit.
-func (a *app) detach(ctx context.Context, s *site, dir string, args ...string) error {
+func detach(ctx context.Context, a *app, s *site, dir string, args ...string) error {
 	own, err := self()
 	if err != nil {
 		return err
@@ -294,7 +294,7 @@ func (a *app) detach(ctx context.Context, s *site, dir string, args ...string) e
 	if err != nil {
 		return fmt.Errorf("start host: %w", err)
 	}
-	return a.awaitHost(ctx, sess, before.Seq, cmd)
+	return awaitHost(ctx, a, sess, before.Seq, cmd)
 }
 
 func startDetached(own string, argv []string, logFile, token string) (*exec.Cmd, error) {
@@ -318,7 +318,7 @@ func startDetached(own string, argv []string, logFile, token string) (*exec.Cmd,
 }
 
 // awaitHost returns once the host committed something, or says why it did not.
-func (a *app) awaitHost(ctx context.Context, sess *session.Session, seq int, cmd *exec.Cmd) error {
+func awaitHost(ctx context.Context, a *app, sess *session.Session, seq int, cmd *exec.Cmd) error {
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // the state and the log say how it went
@@ -366,16 +366,16 @@ func (a *app) siteOf(ctx context.Context, e session.Entry) (*site, error) {
 }
 
 // hostCommands starts a host for a parked session that has a command to apply.
-func (a *app) hostCommands(ctx context.Context, e session.Entry) error {
+func hostCommands(ctx context.Context, a *app, e session.Entry) error {
 	s, err := a.siteOf(ctx, e)
 	if err != nil {
 		return err
 	}
-	return a.detach(ctx, s, e.Dir)
+	return detach(ctx, a, s, e.Dir)
 }
 
-// tools fails unless the programs that every run needs are there.
-func (a *app) tools(ctx context.Context) error {
+// checkPrograms fails unless the programs that every run needs are there.
+func checkPrograms(ctx context.Context, a *app) error {
 	if os.Getenv("HOME") == "" {
 		return usageText("HOME is not set; agentmux keeps its state and finds your configuration there")
 	}
@@ -388,7 +388,7 @@ func (a *app) tools(ctx context.Context) error {
 }
 
 // announce says where a session can be watched.
-func (a *app) announce(dir string, log *slog.Logger) {
+func announce(a *app, dir string, log *slog.Logger) {
 	name := filepath.Base(dir)
 	log.Info("session", "session", name, "attach", "agentmux attach "+name, "status", "agentmux status "+name)
 	if a.format() == logLines {

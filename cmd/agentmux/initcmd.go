@@ -32,7 +32,7 @@ type initFlags struct {
 	force, defaults, actions bool
 }
 
-func (a *app) initCommand() *cobra.Command {
+func newInitCmd(a *app) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init",
@@ -46,7 +46,7 @@ every question may do so on this machine. The answer goes into your own
 configuration, never into the repository.`,
 		Example: "  agentmux init\n  agentmux init --defaults",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.init(cmd.Context(), f) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runInit(cmd.Context(), a, f) },
 	}
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace an existing .agentmux/config.yaml")
 	cmd.Flags().BoolVar(&f.defaults, "defaults", false, "ask nothing")
@@ -55,7 +55,7 @@ configuration, never into the repository.`,
 	return group(groupSetup, cmd)
 }
 
-func (a *app) init(ctx context.Context, f initFlags) error {
+func runInit(ctx context.Context, a *app, f initFlags) error {
 	if f.actions {
 		return usageText("there is no action for GitHub Actions yet; a job of your own can run agentmux issue N --headless")
 	}
@@ -67,39 +67,39 @@ func (a *app) init(ctx context.Context, f initFlags) error {
 	if err != nil {
 		return explainProject(err, project)
 	}
-	a.tell("clone", "%s", cloneText(clone))
+	note(a, "clone", "%s", cloneText(clone))
 	providers, problems := agent.Load(nil)
 	if err := problems.Err(); err != nil {
 		return err
 	}
 	found := installed(providers)
-	a.tell("CLIs", "%s", foundText(providers, found))
-	if err := a.writeConfig(project, found, f.force); err != nil {
+	note(a, "CLIs", "%s", foundText(providers, found))
+	if err := writeConfig(a, project, found, f.force); err != nil {
 		return err
 	}
-	if err := a.ignoreSessions(project); err != nil {
+	if err := ignoreSessions(a, project); err != nil {
 		return err
 	}
 	c, err := a.config(project)
 	if err != nil {
 		return err
 	}
-	a.tellLogins(c, providers, found)
-	if err := a.askUnsafe(ctx, c, providers, found, f.defaults); err != nil {
+	tellLogins(a, c, providers, found)
+	if err := askUnsafe(ctx, a, c, providers, found, f.defaults); err != nil {
 		return err
 	}
 	if clone.Origin != "" {
-		a.makeLabel(ctx, project, clone, c)
+		makeLabel(ctx, a, project, clone, c)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	a.tell("next", "%s", nextAfterInit(clone, found, c, providers))
+	note(a, "next", "%s", nextAfterInit(clone, found, c, providers))
 	return nil
 }
 
-// tell prints a line of what was found or done.
-func (a *app) tell(name, format string, args ...any) {
+// note prints a line of what was found or done.
+func note(a *app, name, format string, args ...any) {
 	a.print("%-8s %s", name, fmt.Sprintf(format, args...))
 }
 
@@ -182,7 +182,7 @@ func commandNames(providers agent.Providers) []string {
 
 // writeConfig writes the project's configuration unless there is one. With force it is
 // replaced, by a file of the same name.
-func (a *app) writeConfig(project string, found []string, force bool) error {
+func writeConfig(a *app, project string, found []string, force bool) error {
 	dir := filepath.Join(project, ".agentmux")
 	file := filepath.Join(project, config.ProjectFiles()[0])
 	for i, name := range config.ProjectFiles() {
@@ -191,12 +191,12 @@ func (a *app) writeConfig(project string, found []string, force bool) error {
 			continue
 		}
 		if !force || i > 0 {
-			a.tell("kept", "%s%s", old, map[bool]string{true: " (--force replaces it)"}[i == 0])
+			note(a, "kept", "%s%s", old, map[bool]string{true: " (--force replaces it)"}[i == 0])
 			return nil
 		}
 		break
 	}
-	text, provider := a.firstConfig(project, found)
+	text, provider := firstConfig(a, project, found)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return cannotWrite(dir, err)
 	}
@@ -207,12 +207,12 @@ func (a *app) writeConfig(project string, found []string, force bool) error {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return cannotWrite(file, err)
 	}
-	a.tell("wrote", "%s (provider %s)", file, provider)
+	note(a, "wrote", "%s (provider %s)", file, provider)
 	return nil
 }
 
 // firstConfig is a configuration with nothing that the person's own has decided already.
-func (a *app) firstConfig(project string, found []string) (text, provider string) {
+func firstConfig(a *app, project string, found []string) (text, provider string) {
 	sources := a.sources(project)
 	sources.Project = nil
 	own, problems := config.Load(sources)
@@ -237,7 +237,7 @@ func cannotWrite(path string, err error) error {
 }
 
 // ignoreSessions keeps sessions out of commits; an existing file is left alone.
-func (a *app) ignoreSessions(project string) error {
+func ignoreSessions(a *app, project string) error {
 	name := filepath.Join(project, ".agentmux", ".gitignore")
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -250,24 +250,24 @@ func (a *app) ignoreSessions(project string) error {
 	if err != nil {
 		return cannotWrite(name, err)
 	}
-	a.tell("wrote", "%s", name)
+	note(a, "wrote", "%s", name)
 	return nil
 }
 
 // tellLogins says how unattended runs log in, where that is still to be done.
-func (a *app) tellLogins(c *config.Config, providers agent.Providers, found []string) {
+func tellLogins(a *app, c *config.Config, providers agent.Providers, found []string) {
 	p, ok := providers[c.Defaults.Provider]
 	if !ok || !slices.Contains(found, p.Name) { // to be installed first
 		return
 	}
 	if _, hint := loginOf(p); hint != "" {
-		a.tell("login", "%s uses your own login in sessions at a terminal; %s", p.Name, hint)
-		a.tell("", "keep keys in the environment or in a file that only you can read, never in the repository")
+		note(a, "login", "%s uses your own login in sessions at a terminal; %s", p.Name, hint)
+		note(a, "", "keep keys in the environment or in a file that only you can read, never in the repository")
 	}
 }
 
 // askUnsafe asks a person, once, whether programs may skip every question on this machine.
-func (a *app) askUnsafe(ctx context.Context, c *config.Config, providers agent.Providers, found []string, defaults bool) error {
+func askUnsafe(ctx context.Context, a *app, c *config.Config, providers agent.Providers, found []string, defaults bool) error {
 	var skips []string
 	for _, name := range found {
 		if providers[name].SkipsPermissions {
@@ -280,7 +280,7 @@ func (a *app) askUnsafe(ctx context.Context, c *config.Config, providers agent.P
 	file := filepath.Join(configHome(), "agentmux", "config.yaml")
 	const key = "sandbox: {unsafe_flags: true}"
 	if defaults || !a.terminal {
-		a.tell("sandbox", "none; unattended runs of %s are refused until %q is in %s", strings.Join(skips, ", "), key, file)
+		note(a, "sandbox", "none; unattended runs of %s are refused until %q is in %s", strings.Join(skips, ", "), key, file)
 		return nil
 	}
 	allowed, err := a.ask(ctx, fmt.Sprintf(`
@@ -295,9 +295,9 @@ in unattended runs? You can change the answer in %s.`, strings.Join(skips, ", ")
 	case err != nil:
 		return err
 	case !wrote:
-		a.tell("sandbox", "set unsafe_flags: %t under sandbox in %s", allowed, file)
+		note(a, "sandbox", "set unsafe_flags: %t under sandbox in %s", allowed, file)
 	default:
-		a.tell("wrote", "%s (unsafe_flags: %t)", file, allowed)
+		note(a, "wrote", "%s (unsafe_flags: %t)", file, allowed)
 	}
 	return nil
 }
@@ -347,33 +347,33 @@ func otherServer(origin, server string) string {
 }
 
 // makeLabel creates the request label; without a token or the right it says how.
-func (a *app) makeLabel(ctx context.Context, project string, clone gitrepo.Clone, c *config.Config) {
+func makeLabel(ctx context.Context, a *app, project string, clone gitrepo.Clone, c *config.Config) {
 	name := c.Bot.Label
 	id, err := a.identity(c)
 	var other *transport.OtherServerError
 	if errors.As(err, &other) {
-		a.tell("label", "not made: %v", err)
+		note(a, "label", "not made: %v", err)
 		return
 	}
 	if at := otherServer(clone.Origin, id.bases.Server); at != "" {
-		a.tell("label", "not made, origin is on %s, not on %s: set github.host if that is your GitHub server", at, id.bases.Server)
+		note(a, "label", "not made, origin is on %s, not on %s: set github.host if that is your GitHub server", at, id.bases.Server)
 		return
 	}
 	if err != nil || id.tokens == nil && !actsAsApp(c) {
 		_, hint := id.noToken()
-		a.tell("label", "not made, there is no GitHub token: %s", hint)
+		note(a, "label", "not made, there is no GitHub token: %s", hint)
 		return
 	}
 	id.pause = probePause
 	defer a.waiting("GitHub")()
 	s := &site{project: project, config: c, identity: id}
 	if err := a.wire(ctx, s, io.Discard, true); err != nil {
-		a.tell("label", "not made: %v", err)
+		note(a, "label", "not made: %v", err)
 		return
 	}
 	p, err := s.host.Project(ctx, project, c)
 	if err != nil || !p.GitHub || s.host.GitHub == nil {
-		a.tell("label", "not made, origin is not on %s", id.bases.Server)
+		note(a, "label", "not made, origin is not on %s", id.bases.Server)
 		return
 	}
 	made, err := s.host.GitHub.EnsureLabel(ctx, p.Repo, requestLabel(name))
@@ -384,18 +384,18 @@ func (a *app) makeLabel(ctx context.Context, project string, clone gitrepo.Clone
 		if terminal := new(transport.Terminal); errors.As(err, &terminal) && terminal.Status == http.StatusForbidden || transport.IsNotFound(err) {
 			hint = fmt.Sprintf("somebody who may write can type: gh label create %s --color %s --repo %s", name, labelColor, p.Repo)
 		}
-		a.tell("label", "%s not made: %s", name, detail)
-		a.tell("", "%s", hint)
+		note(a, "label", "%s not made: %s", name, detail)
+		note(a, "", "%s", hint)
 	case made:
-		a.tell("label", "%s made in %s", name, p.Repo)
+		note(a, "label", "%s made in %s", name, p.Repo)
 	default:
-		a.tell("label", "%s is there in %s", name, p.Repo)
+		note(a, "label", "%s is there in %s", name, p.Repo)
 	}
 	if ctx.Err() != nil || err != nil {
 		return
 	}
 	if n, err := s.host.GitHub.EnsureLabels(ctx, p.Repo, ghsync.StateLabels(name)); err == nil && n > 0 {
-		a.tell("", "and %s that say where a session is", counted(n, "label", "labels"))
+		note(a, "", "and %s that say where a session is", counted(n, "label", "labels"))
 	} // else GitHub makes them when they are first used
 }
 

@@ -48,7 +48,7 @@ func (f *runFlags) check() error {
 	return nil
 }
 
-func (a *app) issueCommand() *cobra.Command {
+func newIssueCmd(a *app) *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "issue N|#N|URL",
@@ -60,7 +60,7 @@ the foreground and asks nobody.`,
   agentmux issue 42 --workflow quick --headless
   agentmux issue https://github.com/octo/widgets/issues/42 --dry-run`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.issue(cmd.Context(), args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runIssue(cmd.Context(), a, args[0], f) },
 	}
 	f.add(cmd)
 	flags := cmd.Flags()
@@ -72,14 +72,14 @@ the foreground and asks nobody.`,
 	return group(groupStart, cmd)
 }
 
-func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
+func runIssue(ctx context.Context, a *app, arg string, f *runFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	if f.mirror && f.noMirror {
 		return usageText("--mirror and --no-mirror exclude each other")
 	}
-	if err := a.tools(ctx); err != nil {
+	if err := checkPrograms(ctx, a); err != nil {
 		return err
 	}
 	s, err := a.site(ctx, &hostLog{terminal: a.err})
@@ -99,7 +99,7 @@ func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
 		return err
 	}
 	if !f.new && !f.dry {
-		done, err := a.existing(ctx, s, repo, ref.number, f)
+		done, err := existing(ctx, a, s, repo, ref.number, f)
 		if done || err != nil {
 			return err
 		}
@@ -108,20 +108,21 @@ func (a *app) issue(ctx context.Context, arg string, f *runFlags) error {
 		detail, hint := s.identity.noToken()
 		return usage(fmt.Errorf("%s; %s; agentmux doctor shows what was looked for", detail, hint))
 	}
-	p, err := a.planIssue(ctx, s, project, repo, ref.number, f)
+	ref.repo = &repo
+	p, err := planIssue(ctx, a, s, project, ref, f)
 	if err != nil {
 		return err
 	}
 	if f.dry {
-		return a.dryRun(ctx, s, p, f.asJSON)
+		return dryRun(ctx, a, s, p, f.asJSON)
 	}
-	if err := a.notTwice(ctx, s, p, f); err != nil {
+	if err := notTwice(ctx, a, s, p, f); err != nil {
 		return err
 	}
 	if !f.new {
 		p.spec.Unless = func() error { return s.begun(ctx, repo, ref.number) }
 	}
-	return a.launch(ctx, s, p, f)
+	return launch(ctx, a, s, p, f)
 }
 
 func explainProject(err error, dir string) error {
@@ -171,7 +172,7 @@ func flagRepo(flag, server string) (ghsync.Repo, error) {
 
 // existing looks for a session of the issue that is not finished. done says that
 // there was one and it was taken care of.
-func (a *app) existing(ctx context.Context, s *site, repo ghsync.Repo, number int, f *runFlags) (done bool, err error) {
+func existing(ctx context.Context, a *app, s *site, repo ghsync.Repo, number int, f *runFlags) (done bool, err error) {
 	entries, err := session.List(s.project)
 	if err != nil {
 		return false, err
@@ -180,7 +181,7 @@ func (a *app) existing(ctx context.Context, s *site, repo ghsync.Repo, number in
 		if !ofIssue(e, repo, number) {
 			continue
 		}
-		if ours, err := a.believes(ctx, s, e); err != nil || !ours {
+		if ours, err := believes(ctx, a, s, e); err != nil || !ours {
 			if err != nil {
 				return false, err
 			}
@@ -192,9 +193,9 @@ func (a *app) existing(ctx context.Context, s *site, repo ghsync.Repo, number in
 		case e.Running:
 			return true, atWork(e)
 		case owes(ctx, e):
-			return true, a.foreground(ctx, e.Dir, host.RunSpec{})
+			return true, foreground(ctx, a, e.Dir, host.RunSpec{})
 		case unfinished(e) && (f.headless || !a.terminal):
-			return true, a.foreground(ctx, e.Dir, host.RunSpec{Resume: true})
+			return true, foreground(ctx, a, e.Dir, host.RunSpec{Resume: true})
 		case unfinished(e):
 			return true, usage(fmt.Errorf("%s is not finished; agentmux resume %s goes on with it, --new starts another", e.Name, e.Name))
 		}
@@ -217,13 +218,14 @@ type planned struct {
 	push   bool // the account may write to the repository
 }
 
-func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, repo ghsync.Repo, number int, f *runFlags) (*planned, error) {
+func planIssue(ctx context.Context, a *app, s *site, project *host.Project, ref issueRef, f *runFlags) (*planned, error) {
+	repo, number := *ref.repo, ref.number
 	what := fmt.Sprintf("%s#%d", repo, number)
 	stop := a.waiting("GitHub about " + what)
 	record, err := s.host.GitHub.Record(ctx, repo, number)
 	stop()
 	if transport.IsNotFound(err) && repo == project.Repo {
-		if parent := a.forkedFrom(ctx, s, repo); parent != "" {
+		if parent := forkedFrom(ctx, a, s, repo); parent != "" {
 			return nil, usage(fmt.Errorf("%s is not there; %s is a fork: agentmux issue %d --repo %s takes an issue of what it was forked from", what, repo, number, parent))
 		}
 	}
@@ -238,7 +240,7 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 		return nil, usage(fmt.Errorf("%s is %s, or set github.push: false to keep the work in this clone", record.Repository.Repo, sealed))
 	}
 	stop = a.waiting("GitHub about who asked for " + what)
-	requester, err := a.requester(ctx, s, record, repo)
+	requester, err := findRequester(ctx, a, s, record, repo)
 	stop()
 	if late := new(lateEditError); errors.As(err, &late) {
 		return nil, usage(late)
@@ -257,7 +259,7 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 	if snapshot.Report.Refused {
 		return nil, usage(fmt.Errorf("%s hides text in so many layers that no part of it can be trusted: write it anew, without HTML and encoded characters", what))
 	}
-	spec, err := a.basicSpec(ctx, s, project, f)
+	spec, err := basicSpec(ctx, a, s, project, f)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +277,7 @@ func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, rep
 }
 
 // forkedFrom names the repository that one is a fork of; "" if it is none.
-func (a *app) forkedFrom(ctx context.Context, s *site, repo ghsync.Repo) string {
+func forkedFrom(ctx context.Context, a *app, s *site, repo ghsync.Repo) string {
 	r, err := s.host.GitHub.Repository(ctx, repo.Owner, repo.Name)
 	if err != nil || !r.Fork || r.ParentName == "" {
 		return ""
@@ -308,10 +310,10 @@ func mirrors(f *runFlags, configured string, labelled bool) bool {
 	return labelled
 }
 
-// requester is who asked: the actor of the newest request label if they may write, else the
+// findRequester is who asked: the actor of the newest request label if they may write, else the
 // account itself, for the person who types. Text that somebody without write access changed
 // after the label is not what was asked for.
-func (a *app) requester(ctx context.Context, s *site, record ghsync.Record, repo ghsync.Repo) (ghsync.Permission, error) {
+func findRequester(ctx context.Context, a *app, s *site, record ghsync.Record, repo ghsync.Repo) (ghsync.Permission, error) {
 	request, _ := record.Request(s.config.Bot.Label)
 	trigger := request.Trigger()
 	if who := trigger.Actor.Login; who != "" && s.mayPush(record.Repository) { // others may not ask for permissions
@@ -362,7 +364,7 @@ func unasked(ctx context.Context, s *site, record ghsync.Record, trigger ghsync.
 }
 
 // basicSpec is what issue and run have in common.
-func (a *app) basicSpec(ctx context.Context, s *site, project *host.Project, f *runFlags) (host.PrepareSpec, error) {
+func basicSpec(ctx context.Context, a *app, s *site, project *host.Project, f *runFlags) (host.PrepareSpec, error) {
 	stop := a.waiting("the branches of the server")
 	base, err := project.Base(ctx, s.config, f.base)
 	stop()
@@ -393,18 +395,18 @@ func ownDir(dir string, p *host.Project) string {
 
 // launch makes the session and runs it: in the foreground, or detached with the
 // terminal attached to its tmux.
-func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) error {
+func launch(ctx context.Context, a *app, s *site, p *planned, f *runFlags) error {
 	if p.spec.Snapshot != nil && !p.push {
 		a.say("this account may not write to %s: the run ends with a branch in this clone", p.spec.Repo)
 	}
-	if err := a.useAccount(ctx, s, p); err != nil {
+	if err := useAccount(ctx, a, s, p); err != nil {
 		return err
 	}
 	if p.spec.Interactive {
-		if err := a.askSetup(ctx, s, p.spec.Root()); err != nil {
+		if err := askSetup(ctx, a, s, p.spec.Root()); err != nil {
 			return err
 		}
-		if err := a.askAgentSettings(ctx, s, p.spec.Project, p.spec.Base.SHA); err != nil {
+		if err := askAgentSettings(ctx, a, s, p.spec.Project, p.spec.Base.SHA); err != nil {
 			return err
 		}
 	}
@@ -421,21 +423,21 @@ func (a *app) launch(ctx context.Context, s *site, p *planned, f *runFlags) erro
 		if err := s.log.keep(sess.Path(session.HostLog)); err != nil {
 			return err
 		}
-		a.announce(sess.Dir, s.host.Log)
-		return a.hostSession(ctx, s, host.RunSpec{Dir: sess.Dir, Mirror: host.MirrorSpec{On: p.spec.Mirror}})
+		announce(a, sess.Dir, s.host.Log)
+		return hostSession(ctx, a, s, host.RunSpec{Dir: sess.Dir, Mirror: host.MirrorSpec{On: p.spec.Mirror}})
 	}
-	if err := a.detach(ctx, s, sess.Dir); err != nil {
+	if err := detach(ctx, a, s, sess.Dir); err != nil {
 		return err
 	}
 	if f.wait {
-		return a.waitEnd(ctx, sess)
+		return waitEnd(ctx, a, sess)
 	}
-	return a.join(ctx, sess.Dir)
+	return join(ctx, a, sess.Dir)
 }
 
 // waitEnd waits for a detached session's host to end and takes over its exit
 // code. An interrupt ends the wait, not the session.
-func (a *app) waitEnd(ctx context.Context, sess *session.Session) error {
+func waitEnd(ctx context.Context, a *app, sess *session.Session) error {
 	a.say("waiting for its end; agentmux attach %s joins it", sess.Name())
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
@@ -455,13 +457,13 @@ func (a *app) waitEnd(ctx context.Context, sess *session.Session) error {
 	if !last.Ended() {
 		return fmt.Errorf("the host of %s ended: %s; agentmux resume %s goes on with it", sess.Name(), lastLine(sess.Path(session.HostLog)), sess.Name())
 	}
-	a.tellEnd(ctx, sess.Dir, last)
+	tellEnd(ctx, a, sess.Dir, last)
 	return quiet(outcomeCode(last))
 }
 
 // join attaches the terminal to a session that was just started, once its tmux
 // is there.
-func (a *app) join(ctx context.Context, dir string) error {
+func join(ctx context.Context, a *app, dir string) error {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return err
@@ -488,5 +490,5 @@ func (a *app) join(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return a.attach(ctx, entry, "")
+	return attach(ctx, a, entry, "")
 }

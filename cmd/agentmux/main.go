@@ -63,7 +63,7 @@ func hiddenMain(args []string) (code int, done bool) {
 // run is main without the process: it returns the exit code.
 func run(ctx context.Context, args []string, std stdio) int {
 	a := newApp(std)
-	root := a.rootCommand()
+	root := newRootCmd(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	code, text := explain(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func newVersionCmd(a *app) *cobra.Command {
 	return group(groupSetup, &cobra.Command{
 		Use: "version", Short: "Print the version", Example: "  agentmux version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -41,7 +41,7 @@ func fullVersion() string {
 	return fmt.Sprintf("%s (%s)", built, info.GoVersion)
 }
 
-func (a *app) playCommand() *cobra.Command {
+func newPlayCmd(a *app) *cobra.Command {
 	o := play.Options{}
 	cmd := &cobra.Command{
 		Use: "play FILE", Short: "Act as a scripted agent", Args: cobra.ExactArgs(1),

@@ -21,7 +21,7 @@ type narrator struct {
 
 // narrate has a run tell its records to the person at the terminal, unless the log itself is
 // asked for. The caller calls told when the run is over.
-func (a *app) narrate(s *site, spec *host.RunSpec) (told func(), err error) {
+func narrate(a *app, s *site, spec *host.RunSpec) (told func(), err error) {
 	if a.format() != logLines || s.log.plain {
 		return func() {}, nil
 	}

@@ -13,7 +13,7 @@ import (
 
 // tellEnd says how a session ended, or why it waits, and what a person can do now. The
 // address of its pull request goes to standard output, where a script takes it from.
-func (a *app) tellEnd(ctx context.Context, dir string, s *orchestrator.State) {
+func tellEnd(ctx context.Context, a *app, dir string, s *orchestrator.State) {
 	e := session.Entry{Name: filepath.Base(dir), Dir: dir, State: s}
 	st, shown := tell(ctx, e), a.shown()
 	a.say("%s", shown(endLine(s, st)))

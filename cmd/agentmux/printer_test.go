@@ -98,7 +98,7 @@ func TestSecurity21NoCommandSpeaksToTheTerminal(t *testing.T) {
 	}
 	argument := strings.ReplaceAll(hostileText, "\x00", "")
 	ran := 0
-	everyCommand(newApp(stdio{}).rootCommand(), func(cmd *cobra.Command) {
+	everyCommand(newRootCmd(newApp(stdio{})), func(cmd *cobra.Command) {
 		words := cmd.CommandPath()
 		if quietCommands[words] != "" || strings.HasPrefix(words, "agentmux completion") || strings.HasPrefix(words, "agentmux help") {
 			return

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) providersCommand() *cobra.Command {
+func newProvidersCmd(a *app) *cobra.Command {
 	cmd := group(groupSetup, &cobra.Command{
 		Use: "providers", Short: "List and show the agents' CLIs, and log one in", Args: unknownCommand, RunE: needsSubcommand,
 		Example: "  agentmux providers list\n  agentmux providers login claude",
@@ -25,21 +25,21 @@ func (a *app) providersCommand() *cobra.Command {
 	var asJSON bool
 	list := &cobra.Command{
 		Use: "list", Short: "List the providers", Args: cobra.NoArgs, Example: "  agentmux providers list\n  agentmux providers list --json",
-		RunE: func(*cobra.Command, []string) error { return a.listProviders(asJSON) },
+		RunE: func(*cobra.Command, []string) error { return runProvidersList(a, asJSON) },
 	}
 	list.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {name, state, command, path, install}")
 	cmd.AddCommand(
 		list,
-		example("agentmux providers show claude", &cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: a.showProvider}),
+		example("agentmux providers show claude", &cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error { return runProvidersShow(a, args[0]) }}),
 		example("agentmux providers login claude", &cobra.Command{
 			Use: "login NAME", Short: "Log a CLI in for agentmux alone; your own login stays as it is", Args: cobra.ExactArgs(1),
-			RunE: func(cmd *cobra.Command, args []string) error { return a.login(cmd.Context(), args[0]) },
+			RunE: func(cmd *cobra.Command, args []string) error { return runProvidersLogin(cmd.Context(), a, args[0]) },
 		}),
 	)
 	return cmd
 }
 
-func (a *app) providers() (agent.Providers, error) {
+func loadProviders(a *app) (agent.Providers, error) {
 	project, err := a.projectDir()
 	if err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func (a *app) providers() (agent.Providers, error) {
 	return providers, nil
 }
 
-func (a *app) provider(name string) (agent.Provider, error) {
-	providers, err := a.providers()
+func findProvider(a *app, name string) (agent.Provider, error) {
+	providers, err := loadProviders(a)
 	if err != nil {
 		return agent.Provider{}, err
 	}
@@ -77,8 +77,8 @@ type providerJSON struct {
 	Install string `json:"install,omitempty"`
 }
 
-func (a *app) listProviders(asJSON bool) error {
-	providers, err := a.providers()
+func runProvidersList(a *app, asJSON bool) error {
+	providers, err := loadProviders(a)
 	if err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (a *app) listProviders(asJSON bool) error {
 	return nil
 }
 
-func (a *app) showProvider(_ *cobra.Command, args []string) error {
-	p, err := a.provider(args[0])
+func runProvidersShow(a *app, name string) error {
+	p, err := findProvider(a, name)
 	if err != nil {
 		return err
 	}
@@ -126,9 +126,9 @@ func (a *app) showProvider(_ *cobra.Command, args []string) error {
 	return err
 }
 
-// login runs a CLI's own login in a directory that only agentmux uses.
-func (a *app) login(ctx context.Context, name string) (err error) {
-	p, err := a.provider(name)
+// runProvidersLogin runs a CLI's own login in a directory that only agentmux uses.
+func runProvidersLogin(ctx context.Context, a *app, name string) (err error) {
+	p, err := findProvider(a, name)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ const (
 // logLevels are what --log-level takes.
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-func (a *app) rootCommand() *cobra.Command {
+func newRootCmd(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "agentmux",
 		Short: "Turn an issue into a reviewed pull request",
@@ -68,12 +68,12 @@ CLIs you already have, in tmux, on your own machine.`,
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	for _, command := range a.commands() {
+	for _, command := range commands(a) {
 		root.AddCommand(command)
 	}
 	standardCommands(root)
 	usageArgs(root)
-	a.completeWords(root, a.offers())
+	completeWords(a, root, allOffers(a))
 	return root
 }
 
@@ -156,14 +156,14 @@ var completionExamples = map[string]string{
 	"fish": "  agentmux completion fish | source", "powershell": "  agentmux completion powershell | Out-String | Invoke-Expression",
 }
 
-func (a *app) commands() []*cobra.Command {
+func commands(a *app) []*cobra.Command {
 	all := []*cobra.Command{
-		a.issueCommand(), a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.statusCommand(), a.diffCommand(), a.attachCommand(),
-		a.logsCommand(), a.monitorCommand(), a.initCommand(), a.doctorCommand(), a.configCommand(), a.workflowsCommand(), a.providersCommand(),
-		a.demoCommand(), a.versionCommand(), a.cleanCommand(), a.playCommand(), a.sessionCommand(), a.mcpCommand(),
-		a.hookCommand(), a.transcriptCommand(), a.submitCommand(), a.researchCommand(), a.reportCommand(), a.askCommand(), a.msgCommand(),
+		newIssueCmd(a), newRunCmd(a), newResumeCmd(a), newSessionsCmd(a), newStatusCmd(a), newDiffCmd(a), newAttachCmd(a),
+		newLogsCmd(a), newMonitorCmd(a), newInitCmd(a), newDoctorCmd(a), newConfigCmd(a), newWorkflowsCmd(a), newProvidersCmd(a),
+		newDemoCmd(a), newVersionCmd(a), newCleanCmd(a), newPlayCmd(a), newSessionCmd(a), newMcpCmd(a),
+		newHookCmd(a), newTranscriptCmd(a), newSubmitCmd(a), newResearchCmd(a), newReportCmd(a), newAskCmd(a), newMsgCmd(a),
 	}
-	return append(all, a.steerCommands()...)
+	return append(all, newSteerCmds(a)...)
 }
 
 // usageArgs makes every complaint about arguments a usage error.

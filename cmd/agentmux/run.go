@@ -15,20 +15,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) runCommand() *cobra.Command {
+func newRunCmd(a *app) *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:     "run \"PROMPT\" | FILE.md",
 		Short:   "Work on a request without an issue",
 		Example: "  agentmux run 'Refuse expired tokens with a clear message'\n  agentmux run feature.md --headless\n  agentmux run feature.md --dry-run",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args[0], f) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), a, args[0], f) },
 	}
 	f.add(cmd)
 	return group(groupStart, cmd)
 }
 
-func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
+func runRun(ctx context.Context, a *app, arg string, f *runFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.tools(ctx); err != nil {
+	if err := checkPrograms(ctx, a); err != nil {
 		return err
 	}
 	s, err := a.site(ctx, &hostLog{terminal: a.err})
@@ -57,14 +57,14 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		}
 		p.push = s.mayPush(repo)
 	}
-	if p.spec, err = a.basicSpec(ctx, s, project, f); err != nil {
+	if p.spec, err = basicSpec(ctx, a, s, project, f); err != nil {
 		return err
 	}
 	p.spec.Request, p.spec.Title = request, title
 	if f.dry {
-		return a.dryRun(ctx, s, p, f.asJSON)
+		return dryRun(ctx, a, s, p, f.asJSON)
 	}
-	return a.launch(ctx, s, p, f)
+	return launch(ctx, a, s, p, f)
 }
 
 // readRequest takes the text, or the content of an .md file, with what the
@@ -91,7 +91,7 @@ func readable(what, text string) error {
 	return nil
 }
 
-func (a *app) resumeCommand() *cobra.Command {
+func newResumeCmd(a *app) *cobra.Command {
 	var backup, headless bool
 	var changes, base, adopted string
 	cmd := &cobra.Command{
@@ -102,9 +102,9 @@ func (a *app) resumeCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec := host.RunSpec{Resume: true, Changes: changes, Backup: backup, Base: base}
 			if adopted != "" {
-				return a.resumeAdopted(cmd.Context(), adopted, args, spec, headless)
+				return resumeAdopted(cmd.Context(), a, adopted, args, spec, headless)
 			}
-			entry, err := a.findFor(cmd.Context(), "resume", args, func(e session.Entry) bool {
+			entry, err := findFor(cmd.Context(), a, "resume", args, func(e session.Entry) bool {
 				return unfinished(e) || owes(cmd.Context(), e) || live(e) && e.State.Paused || changes != "" && changeable(e) || backup && e.Err != nil
 			})
 			if err != nil && len(args) == 0 {
@@ -115,7 +115,7 @@ func (a *app) resumeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.resume(cmd.Context(), entry, spec, headless)
+			return resume(cmd.Context(), a, entry, spec, headless)
 		},
 	}
 	cmd.Flags().BoolVar(&backup, "from-backup", false, "take the state before the last phase, when state.json is corrupt")
@@ -127,46 +127,46 @@ func (a *app) resumeCommand() *cobra.Command {
 }
 
 // resumeAdopted goes on with a session that the person takes over first.
-func (a *app) resumeAdopted(ctx context.Context, dir string, args []string, spec host.RunSpec, headless bool) error {
+func resumeAdopted(ctx context.Context, a *app, dir string, args []string, spec host.RunSpec, headless bool) error {
 	if len(args) > 0 {
 		return usageText("--adopt names the session by its directory; leave the other name out")
 	}
-	e, err := a.adopt(ctx, dir)
+	e, err := adopt(ctx, a, dir)
 	if err != nil {
 		return err
 	}
-	return a.resume(ctx, e, spec, headless)
+	return resume(ctx, a, e, spec, headless)
 }
 
-func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, headless bool) error {
+func resume(ctx context.Context, a *app, e session.Entry, spec host.RunSpec, headless bool) error {
 	switch {
 	case e.Err != nil && !spec.Backup:
 		return e.Err
 	case e.Running && e.State != nil && e.State.Paused:
-		return a.unpause(ctx, e, spec)
+		return unpause(ctx, a, e, spec)
 	case ending(e):
 		return stillEnding(e)
 	case e.Running:
 		return &codeError{exitLocked, &session.LockedError{Name: e.Name, Owner: session.Holder(e.Dir)}}
 	case e.State != nil && e.State.Phase == orchestrator.PhaseDone && (spec.Changes == "" || e.State.Completion.PRNumber == 0):
-		return a.resumeDone(ctx, e)
+		return resumeDone(ctx, a, e)
 	}
-	if err := a.trusted(ctx, e.Dir, spec.Backup); err != nil {
+	if err := trusted(ctx, a, e.Dir, spec.Backup); err != nil {
 		return err
 	}
-	a.tellUnread(e)
+	tellUnread(a, e)
 	spec.Attended = a.terminal && !headless
 	if !spec.Attended || e.State != nil && !e.State.Interactive && !asksAgain(e.State) {
-		return a.foreground(ctx, e.Dir, spec)
+		return foreground(ctx, a, e.Dir, spec)
 	}
 	s, err := a.site(ctx, &hostLog{terminal: a.err})
 	if err != nil {
 		return err
 	}
-	if err := a.askSetup(ctx, s, projectOf(e)); err != nil {
+	if err := askSetup(ctx, a, s, projectOf(e)); err != nil {
 		return err
 	}
-	if err := a.askAgentSettingsAgain(ctx, s, e); err != nil {
+	if err := askAgentSettingsAgain(ctx, a, s, e); err != nil {
 		return err
 	}
 	args := []string{"--resume", "--attended"}
@@ -181,10 +181,10 @@ func (a *app) resume(ctx context.Context, e session.Entry, spec host.RunSpec, he
 	if spec.Base != "" {
 		args = append(args, "--base", spec.Base)
 	}
-	if err := a.detach(ctx, s, e.Dir, args...); err != nil {
+	if err := detach(ctx, a, s, e.Dir, args...); err != nil {
 		return err
 	}
-	return a.join(ctx, e.Dir)
+	return join(ctx, a, e.Dir)
 }
 
 // asksAgain reports whether a resume opens a gate for the person at the terminal, also where
@@ -195,12 +195,12 @@ func asksAgain(s *orchestrator.State) bool {
 
 // unpause lets a session go on whose host runs. Flags are for a new host: that one would not
 // hear of them.
-func (a *app) unpause(ctx context.Context, e session.Entry, spec host.RunSpec) error {
+func unpause(ctx context.Context, a *app, e session.Entry, spec host.RunSpec) error {
 	if spec.Changes != "" || spec.Base != "" || spec.Backup {
 		return usage(fmt.Errorf("%s is paused, not ended: agentmux resume %s lets it go on, without --changes, --base and --from-backup; "+
 			"agentmux changes \"...\" %s asks for changes at a gate", e.Name, e.Name, e.Name))
 	}
-	return a.steer(ctx, e.Dir, nil, orchestrator.Payload{Name: "resume"})
+	return steer(ctx, a, e.Dir, nil, orchestrator.Payload{Name: "resume"})
 }
 
 // takeBackup puts the state before the last phase in the place of one that cannot be read,
@@ -223,10 +223,10 @@ func owes(ctx context.Context, e session.Entry) bool {
 }
 
 // resumeDone lets a host finish what a done session still owes.
-func (a *app) resumeDone(ctx context.Context, e session.Entry) error {
+func resumeDone(ctx context.Context, a *app, e session.Entry) error {
 	switch {
 	case owes(ctx, e):
-		return a.foreground(ctx, e.Dir, host.RunSpec{})
+		return foreground(ctx, a, e.Dir, host.RunSpec{})
 	case e.State.Completion.PRNumber > 0:
 		return usage(fmt.Errorf("%s is done; --changes \"...\" asks for more on its pull request", e.Name))
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) sessionsCommand() *cobra.Command {
+func newSessionsCmd(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "sessions",
@@ -34,7 +34,7 @@ func (a *app) sessionsCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(a.raw, listJSON(entries))
 			}
-			a.listSessions(entries)
+			listSessions(a, entries)
 			return nil
 		},
 	}
@@ -68,7 +68,7 @@ func listJSON(entries []session.Entry) []sessionJSON {
 }
 
 // listSessions prints a table of sessions for a person.
-func (a *app) listSessions(entries []session.Entry) {
+func listSessions(a *app, entries []session.Entry) {
 	if len(entries) == 0 {
 		a.say("no sessions here; agentmux issue N or agentmux run \"...\" starts one")
 		return

@@ -13,7 +13,7 @@ import (
 // askSetup shows the person at the terminal the command that the project wants to have
 // run in each new workspace. It asks until it is allowed; without that the command is not
 // run, and the session goes on.
-func (a *app) askSetup(ctx context.Context, s *site, project string) error {
+func askSetup(ctx context.Context, a *app, s *site, project string) error {
 	request, open := host.OpenSetup(stateHome(), project, s.config)
 	if !open {
 		return nil
@@ -38,7 +38,7 @@ func setupNote(project string, c *config.Config) string {
 }
 
 // setupOf is setupNote for a session that still runs or could.
-func (a *app) setupOf(e session.Entry) string {
+func setupOf(a *app, e session.Entry) string {
 	if e.State.Ended() && !e.State.Parked() {
 		return ""
 	}
@@ -52,7 +52,7 @@ func (a *app) setupOf(e session.Entry) string {
 
 // askAgentSettings names the agent settings of the repository that were found. It asks, once
 // for what they hold, before an interactive session loads them.
-func (a *app) askAgentSettings(ctx context.Context, s *site, project *host.Project, base string) error {
+func askAgentSettings(ctx context.Context, a *app, s *site, project *host.Project, base string) error {
 	found, err := s.host.AgentSettings(ctx, s.config, project, base, true)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (a *app) askAgentSettings(ctx context.Context, s *site, project *host.Proje
 }
 
 // askAgentSettingsAgain asks for a session that goes on, which named them when it began.
-func (a *app) askAgentSettingsAgain(ctx context.Context, s *site, e session.Entry) error {
+func askAgentSettingsAgain(ctx context.Context, a *app, s *site, e session.Entry) error {
 	if s.config.Agents.ProjectConfig != "base" || e.State == nil || !e.State.Interactive || e.State.BaseSHA == "" {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (a *app) askAgentSettingsAgain(ctx context.Context, s *site, e session.Entr
 	if err != nil {
 		return err
 	}
-	return a.askAgentSettings(ctx, s, project, e.State.BaseSHA)
+	return askAgentSettings(ctx, a, s, project, e.State.BaseSHA)
 }
 
 // agentSettingsOf is what the host of a session that still runs or could has found of agent

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) statusCommand() *cobra.Command {
+func newStatusCmd(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status [S]",
@@ -27,35 +27,35 @@ person, what keeps it from going on, what it still owes, and what can be done ne
 Without S it shows the one that runs, else the newest; where several run, it lists them.`,
 		Example: "  agentmux status\n  agentmux status '#42' --json",
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.status(cmd.Context(), args, asJSON) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runStatus(cmd.Context(), a, args, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "machine-readable output, see docs/commands.md")
 	return group(groupStart, cmd)
 }
 
-func (a *app) status(ctx context.Context, args []string, asJSON bool) error {
-	entry, several, err := a.statusEntry(args)
+func runStatus(ctx context.Context, a *app, args []string, asJSON bool) error {
+	entry, several, err := statusEntry(a, args)
 	switch {
 	case err != nil:
 		return err
 	case len(several) > 0 && asJSON:
 		return printJSON(a.raw, listJSON(several))
 	case len(several) > 0:
-		a.listSessions(several)
+		listSessions(a, several)
 		a.say("several sessions run; agentmux status NAME shows one")
 		return nil
 	case entry.Err != nil:
 		return entry.Err
 	case asJSON:
-		return printJSON(a.raw, a.statusOf(ctx, entry))
+		return printJSON(a.raw, statusOf(ctx, a, entry))
 	}
-	a.printStatus(ctx, a.out, entry)
+	printStatus(ctx, a, a.out, entry)
 	return nil
 }
 
 // statusEntry is the session that is named; without a name the one that runs, else the one
 // that was touched last. Where several run, those are several.
-func (a *app) statusEntry(args []string) (entry session.Entry, several []session.Entry, err error) {
+func statusEntry(a *app, args []string) (entry session.Entry, several []session.Entry, err error) {
 	if len(args) > 0 {
 		entry, err = a.find(args, nil)
 		return entry, nil, err
@@ -119,7 +119,7 @@ func phaseText(e session.Entry) (text string, ink paint.Ink) {
 	return s.Phase + " (" + e.Condition() + ")", paint.Busy
 }
 
-func (a *app) printStatus(ctx context.Context, w io.Writer, e session.Entry) {
+func printStatus(ctx context.Context, a *app, w io.Writer, e session.Entry) {
 	s, p, st := e.State, a.page(w), tell(ctx, e)
 	p.row("session", paint.Strong, "%s", e.Name)
 	switch {
@@ -132,7 +132,7 @@ func (a *app) printStatus(ctx context.Context, w io.Writer, e session.Entry) {
 	p.row("phase", ink, "%s", phase)
 	printWhy(p, s, st)
 	p.row("workflow", paint.Plain, "%s, config: %s, sandbox: none (not built yet; agents run as you)", s.Workflow, s.ConfigSource)
-	if note := a.setupOf(e); note != "" {
+	if note := setupOf(a, e); note != "" {
 		p.row("setup", paint.Ask, "%s", note)
 	}
 	if note := agentSettingsOf(e).Note(); note != "" {
@@ -146,7 +146,7 @@ func (a *app) printStatus(ctx context.Context, w io.Writer, e session.Entry) {
 		p.row("github", paint.Bad, "%s", trouble)
 	}
 	printWork(p, e, st)
-	a.printGate(ctx, p, e, st)
+	printGate(ctx, a, p, e, st)
 	for _, debt := range st.Owed {
 		p.row("owed", paint.Ask, "%s", debt.Text)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // printGate says what an open gate asks about, why, and how earlier ones were answered.
-func (a *app) printGate(ctx context.Context, p *page, e session.Entry, st story.Story) {
+func printGate(ctx context.Context, a *app, p *page, e session.Entry, st story.Story) {
 	s := e.State
 	for _, d := range st.Decisions {
 		p.row("decided", paint.Plain, "%s, at %s%s", d, d.At.Local().Format("2 Jan 15:04"), inBrackets(d.Origin))
@@ -23,7 +23,7 @@ func (a *app) printGate(ctx context.Context, p *page, e session.Entry, st story.
 		why = ": " + why
 	}
 	p.row("gate", paint.Ask, "the %s waits for approval since %s%s", story.GateNoun(s.Gate.Name), s.Gate.OpenedAt.Local().Format("2 Jan 15:04"), why)
-	p.row("asks", paint.Plain, "%s; agentmux diff %s shows it", a.changesText(ctx, e), e.Name)
+	p.row("asks", paint.Plain, "%s; agentmux diff %s shows it", changesText(ctx, a, e), e.Name)
 	p.row("digest", paint.Plain, "%s", orchestrator.ShortDigest(s.GateDigest()))
 	if st.Refused != "" {
 		p.row("refused", paint.Bad, "%s", st.Refused)
@@ -38,11 +38,11 @@ func inBrackets(origin string) string {
 }
 
 // changesText says in a few words what the open gate asks about.
-func (a *app) changesText(ctx context.Context, e session.Entry) string {
+func changesText(ctx context.Context, a *app, e session.Entry) string {
 	if e.State.Gate != nil && e.State.Gate.Name == orchestrator.GatePlan {
 		return "a plan of " + counted(e.State.SubplanCount, "subplan", "subplans")
 	}
-	d, err := a.difference(ctx, e, false)
+	d, err := difference(ctx, a, e, false)
 	if err != nil {
 		return "what has changed cannot be read (" + err.Error() + ")"
 	}

@@ -95,11 +95,11 @@ type diffFileJSON struct {
 	Binary  bool   `json:"binary,omitempty"`
 }
 
-func (a *app) diffOf(ctx context.Context, e session.Entry) *diffJSON {
+func diffOf(ctx context.Context, a *app, e session.Entry) *diffJSON {
 	if e.State.Gate == nil || e.State.Gate.Name != orchestrator.GateCompletion {
 		return nil
 	}
-	d, err := a.difference(ctx, e, false)
+	d, err := difference(ctx, a, e, false)
 	if err != nil {
 		return &diffJSON{Files: []diffFileJSON{}, Error: a.shown()(err.Error())}
 	}
@@ -131,7 +131,7 @@ type questionJSON struct {
 	Asked   time.Time `json:"asked,omitzero"`
 }
 
-func (a *app) statusOf(ctx context.Context, e session.Entry) statusJSON {
+func statusOf(ctx context.Context, a *app, e session.Entry) statusJSON {
 	s, shown, st := e.State, a.shown(), tell(ctx, e)
 	passAll(&st, shown)
 	out := statusJSON{
@@ -142,14 +142,14 @@ func (a *app) statusOf(ctx context.Context, e session.Entry) statusJSON {
 		Iteration: s.ReviewIteration, ChangeRound: s.ChangeRound, ChangeRequest: shown(string(s.ChangeRequest)),
 		Verdicts: verdicts(s, st), Agents: map[string]string{}, Subplans: subplans(s), SubplansDone: len(s.CompletedSubplans),
 		SubplansTotal: s.SubplanCount, Questions: openQuestions(s, shown), Commit: s.Completion.Commit, Pushed: s.Completion.Pushed,
-		Sandbox: "none", Setup: a.setupOf(e), Settings: settingsOf(e), Shown: s.Mirror, Story: st, Next: st.Next(),
+		Sandbox: "none", Setup: setupOf(a, e), Settings: settingsOf(e), Shown: s.Mirror, Story: st, Next: st.Next(),
 	}
 	if s.Mirror {
 		out.GitHub = shown(mirror.Trouble(e.Dir))
 	}
 	if s.Gate != nil {
 		out.Gate, out.GateOpened = s.Gate.Name, s.Gate.OpenedAt.Time
-		out.GateDigest, out.GateReason, out.Diff = s.GateDigest(), string(s.Gate.Reason), a.diffOf(ctx, e)
+		out.GateDigest, out.GateReason, out.Diff = s.GateDigest(), string(s.Gate.Reason), diffOf(ctx, a, e)
 	}
 	if c := s.Completion; c.PRNumber > 0 {
 		out.PullRequest = &pullJSON{c.PRNumber, c.PRURL, c.Draft}

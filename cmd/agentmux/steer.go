@@ -16,17 +16,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) steerCommands() []*cobra.Command {
+func newSteerCmds(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		a.plainCommand("stop", "Stop a session; its work is kept", stoppable),
-		a.plainCommand("pause", "Start no new turns until resume", live),
-		a.plainCommand("retry", "Start a failed or stalled agent again", unended),
-		a.approveCommand(), a.changesCommand(), a.sayCommand(), a.answerCommand(),
+		newPlainCmd(a, "stop", "Stop a session; its work is kept", stoppable),
+		newPlainCmd(a, "pause", "Start no new turns until resume", live),
+		newPlainCmd(a, "retry", "Start a failed or stalled agent again", unended),
+		newApproveCmd(a), newChangesCmd(a), newSayCmd(a), newAnswerCmd(a),
 	}
 }
 
-// plainCommand is a command without arguments of its own.
-func (a *app) plainCommand(name, short string, can func(session.Entry) bool) *cobra.Command {
+// newPlainCmd is a command without arguments of its own.
+func newPlainCmd(a *app, name, short string, can func(session.Entry) bool) *cobra.Command {
 	named := ""
 	cmd := &cobra.Command{
 		Use:     name + " [S]",
@@ -38,7 +38,7 @@ func (a *app) plainCommand(name, short string, can func(session.Entry) bool) *co
 			if err != nil {
 				return err
 			}
-			return a.steer(cmd.Context(), s, can, orchestrator.Payload{Name: name})
+			return steer(cmd.Context(), a, s, can, orchestrator.Payload{Name: name})
 		},
 	}
 	sessionFlag(cmd, &named)
@@ -68,7 +68,7 @@ func unended(e session.Entry) bool { return e.State != nil && e.State.Phase != o
 
 func gated(e session.Entry) bool { return e.State != nil && e.State.Gate != nil }
 
-func (a *app) approveCommand() *cobra.Command {
+func newApproveCmd(a *app) *cobra.Command {
 	var exclude []string
 	var message, of, named string
 	cmd := &cobra.Command{
@@ -89,12 +89,12 @@ func (a *app) approveCommand() *cobra.Command {
 			}
 			s, err := chosen(args, named)
 			if err == nil && len(exclude) > 0 {
-				err = a.checkExcluded(cmd.Context(), s, exclude)
+				err = checkExcluded(cmd.Context(), a, s, exclude)
 			}
 			if err != nil {
 				return err
 			}
-			return a.steer(cmd.Context(), s, gated, p)
+			return steer(cmd.Context(), a, s, gated, p)
 		},
 	}
 	sessionFlag(cmd, &named)
@@ -104,7 +104,7 @@ func (a *app) approveCommand() *cobra.Command {
 	return group(groupSteer, cmd)
 }
 
-func (a *app) changesCommand() *cobra.Command {
+func newChangesCmd(a *app) *cobra.Command {
 	named := ""
 	cmd := &cobra.Command{
 		Use:     "changes TEXT [S]",
@@ -116,10 +116,10 @@ func (a *app) changesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.quoted(args); err != nil {
+			if err := checkQuoted(a, args); err != nil {
 				return err
 			}
-			return a.steer(cmd.Context(), s, changeable, orchestrator.Payload{
+			return steer(cmd.Context(), a, s, changeable, orchestrator.Payload{
 				Name: "changes", Args: map[string]any{"text": args[0]},
 			})
 		},
@@ -133,7 +133,7 @@ func changeable(e session.Entry) bool {
 	return e.State != nil && (e.State.Gate != nil || e.State.Parked() || e.State.Phase == orchestrator.PhaseDone && e.State.Completion.PRNumber > 0)
 }
 
-func (a *app) sayCommand() *cobra.Command {
+func newSayCmd(a *app) *cobra.Command {
 	var role, name string
 	cmd := &cobra.Command{
 		Use:     "say TEXT",
@@ -145,7 +145,7 @@ func (a *app) sayCommand() *cobra.Command {
 			if role != "" {
 				p.Args["role"] = role
 			}
-			return a.steer(cmd.Context(), name, live, p)
+			return steer(cmd.Context(), a, name, live, p)
 		},
 	}
 	cmd.Flags().StringVar(&role, "role", "", "the agent's `role` (default: the one at work)")
@@ -153,7 +153,7 @@ func (a *app) sayCommand() *cobra.Command {
 	return group(groupSteer, cmd)
 }
 
-func (a *app) answerCommand() *cobra.Command {
+func newAnswerCmd(a *app) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:     "answer [ID] TEXT",
@@ -166,12 +166,12 @@ func (a *app) answerCommand() *cobra.Command {
 			case 2:
 				p.Args["id"] = args[0]
 			case 3: // ID TEXT S
-				if err := a.quoted(args); err != nil {
+				if err := checkQuoted(a, args); err != nil {
 					return err
 				}
 				p.Args["id"], p.Args["text"], name = args[0], args[1], args[2]
 			}
-			return a.steer(cmd.Context(), name, asking, p)
+			return steer(cmd.Context(), a, name, asking, p)
 		},
 	}
 	sessionFlag(cmd, &name)
@@ -191,17 +191,17 @@ func asking(e session.Entry) bool {
 }
 
 // steer gives a command to a session and says what became of it.
-func (a *app) steer(ctx context.Context, name string, can func(session.Entry) bool, p orchestrator.Payload) error {
+func steer(ctx context.Context, a *app, name string, can func(session.Entry) bool, p orchestrator.Payload) error {
 	var args []string
 	if name != "" {
 		args = []string{name}
 	}
-	entry, err := a.findFor(ctx, p.Name, args, can)
+	entry, err := findFor(ctx, a, p.Name, args, can)
 	if err != nil {
 		return err
 	}
 	if entry.Err != nil && p.Name == "stop" {
-		return a.endUnreadable(ctx, entry)
+		return endUnreadable(ctx, a, entry)
 	}
 	if entry.Err != nil {
 		return entry.Err
@@ -211,13 +211,13 @@ func (a *app) steer(ctx context.Context, name string, can func(session.Entry) bo
 	}
 	p.Actor, p.Source, p.SourceID = actor(), "cli", "cli/"+randomID()
 	p.PID, p.Origin = os.Getpid(), origin()
-	if err := a.record(ctx, entry, p); err != nil {
+	if err := record(ctx, a, entry, p); err != nil {
 		return err
 	}
 	if !entry.Running {
-		return a.applyUnhosted(ctx, entry, p)
+		return applyUnhosted(ctx, a, entry, p)
 	}
-	return a.awaitDecision(ctx, entry, p)
+	return awaitDecision(ctx, a, entry, p)
 }
 
 // refuseUnhosted refuses what makes no sense without a host, and what a session that is
@@ -246,7 +246,7 @@ func refuseUnhosted(e session.Entry, name string) error {
 
 // tellUnread names the commands that the next host of a session applies first: somebody gave
 // them to the last one, which did not read them.
-func (a *app) tellUnread(e session.Entry) {
+func tellUnread(a *app, e session.Entry) {
 	if e.State == nil {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // transcriptCommand is the process behind a pane's pipe.
-func (a *app) transcriptCommand() *cobra.Command {
+func newTranscriptCmd(a *app) *cobra.Command {
 	return hidden(&cobra.Command{
 		Use: "transcript DIR LAUNCH", Short: "Write down what an agent prints (internal)", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

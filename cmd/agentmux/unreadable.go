@@ -15,7 +15,7 @@ const hostPause = 50 * time.Millisecond
 
 // endUnreadable stops a session whose state cannot be read: its host, if it lives, is told, and
 // what is left without one is ended.
-func (a *app) endUnreadable(ctx context.Context, e session.Entry) error {
+func endUnreadable(ctx context.Context, a *app, e session.Entry) error {
 	if e.Running {
 		if err := stopBlind(e); err != nil {
 			return err
@@ -34,11 +34,11 @@ func (a *app) endUnreadable(ctx context.Context, e session.Entry) error {
 	if err != nil {
 		return err
 	}
-	return a.endAgents(ctx, s, e)
+	return endAgents(ctx, a, s, e)
 }
 
 // endAgents ends the agents and the server of a session that nobody can read, and says so.
-func (a *app) endAgents(ctx context.Context, s *site, e session.Entry) error {
+func endAgents(ctx context.Context, a *app, s *site, e session.Entry) error {
 	ended, err := s.host.End(ctx, e.Dir)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (a *app) endAgents(ctx context.Context, s *site, e session.Entry) error {
 
 // endCorrupt ends what corrupt sessions of a project have running. They themselves stay: what
 // their work is cannot be told.
-func (a *app) endCorrupt(ctx context.Context, s *site, out *cleanJSON) error {
+func endCorrupt(ctx context.Context, a *app, s *site, out *cleanJSON) error {
 	entries, err := session.List(s.project)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (a *app) endCorrupt(ctx context.Context, s *site, out *cleanJSON) error {
 		if e.Running || !as[*session.CorruptError](e.Err) {
 			continue
 		}
-		err := a.endAgents(ctx, s, e)
+		err := endAgents(ctx, a, s, e)
 		if as[*session.LockedError](err) {
 			continue // somebody has it since
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) attachCommand() *cobra.Command {
+func newAttachCmd(a *app) *cobra.Command {
 	var role string
 	cmd := &cobra.Command{
 		Use:     "attach [S] [ROLE]",
@@ -27,7 +27,7 @@ func (a *app) attachCommand() *cobra.Command {
 		Example: "  agentmux attach\n  agentmux attach '#42' coder",
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			entry, err := a.findFor(cmd.Context(), "attach", args[:min(len(args), 1)], live)
+			entry, err := findFor(cmd.Context(), a, "attach", args[:min(len(args), 1)], live)
 			if as[*session.NotFoundError](err) && len(args) == 1 && slices.Contains(workflows.Roles(), args[0]) {
 				return usage(fmt.Errorf("no session %q; agentmux attach --role %s shows that agent of the only session", args[0], args[0]))
 			}
@@ -40,7 +40,7 @@ func (a *app) attachCommand() *cobra.Command {
 			if !a.terminal {
 				return usageText("attach needs a terminal; agentmux status " + entry.Name + " and agentmux logs " + entry.Name + " work without")
 			}
-			return a.attach(cmd.Context(), entry, role)
+			return attach(cmd.Context(), a, entry, role)
 		},
 	}
 	cmd.Flags().StringVar(&role, "role", "", "show this agent's window, as `role` or role/task")
@@ -48,7 +48,7 @@ func (a *app) attachCommand() *cobra.Command {
 }
 
 // attach gives the terminal to tmux until the person detaches.
-func (a *app) attach(ctx context.Context, e session.Entry, role string) error {
+func attach(ctx context.Context, a *app, e session.Entry, role string) error {
 	if e.Err != nil {
 		return e.Err
 	}
@@ -81,7 +81,7 @@ func (a *app) attach(ctx context.Context, e session.Entry, role string) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("attach: %w", err)
 	}
-	return a.farewell(ctx, e, server)
+	return farewell(ctx, a, e, server)
 }
 
 // noTmux says why there is nothing to attach to. While a host still shows the end of its
@@ -112,16 +112,16 @@ func openServer(ctx context.Context, socket string) (*tmux.Server, error) {
 
 // farewell says where the session stands after a person has left its tmux, and
 // ends the server of one that needs none any more.
-func (a *app) farewell(ctx context.Context, e session.Entry, server *tmux.Server) error {
+func farewell(ctx context.Context, a *app, e session.Entry, server *tmux.Server) error {
 	now, err := session.Find(projectOf(e), e.Name, nil)
 	if err != nil || now.State == nil {
 		return err
 	}
 	if !now.State.Ended() || now.Running {
-		a.printStatus(ctx, a.err, now)
+		printStatus(ctx, a, a.err, now)
 		return nil
 	}
-	defer a.tellEnd(ctx, now.Dir, now.State) // the server is gone by then
+	defer tellEnd(ctx, a, now.Dir, now.State) // the server is gone by then
 	if err := server.KillServer(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
 		return err
 	}
@@ -152,7 +152,7 @@ func terminalEnvironment(environ []string) []string {
 	})
 }
 
-func (a *app) logsCommand() *cobra.Command {
+func newLogsCmd(a *app) *cobra.Command {
 	var follow bool
 	last := -1
 	cmd := &cobra.Command{
@@ -172,7 +172,7 @@ func (a *app) logsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.copyLog(cmd.Context(), s, last, follow)
+			return copyLog(cmd.Context(), a, s, last, follow)
 		},
 	}
 	cmd.Flags().IntVarP(&last, "lines", "n", -1, "only the last `N` lines")
@@ -180,7 +180,7 @@ func (a *app) logsCommand() *cobra.Command {
 	return group(groupStart, cmd)
 }
 
-func (a *app) copyLog(ctx context.Context, s *session.Session, last int, follow bool) error {
+func copyLog(ctx context.Context, a *app, s *session.Session, last int, follow bool) error {
 	f, err := session.ReadLog(s.Path(session.HostLog))
 	if errors.Is(err, os.ErrNotExist) {
 		a.say("no log yet")

@@ -19,7 +19,7 @@ import (
 const copyWorkflow = `  mkdir -p .agentmux/workflows
   agentmux workflows show quick | sed 's/^name: quick/name: careful/' > .agentmux/workflows/careful.yaml`
 
-func (a *app) workflowsCommand() *cobra.Command {
+func newWorkflowsCmd(a *app) *cobra.Command {
 	cmd := group(groupSetup, &cobra.Command{
 		Use: "workflows", Short: "List, show and check workflows", Args: unknownCommand, RunE: needsSubcommand,
 		Example: "  agentmux workflows list\n" + copyWorkflow + "\n  agentmux workflows check",
@@ -27,18 +27,18 @@ func (a *app) workflowsCommand() *cobra.Command {
 	var asJSON bool
 	list := &cobra.Command{
 		Use: "list", Short: "List the workflows", Args: cobra.NoArgs, Example: "  agentmux workflows list\n  agentmux workflows list --json",
-		RunE: func(*cobra.Command, []string) error { return a.listWorkflows(asJSON) },
+		RunE: func(*cobra.Command, []string) error { return runWorkflowsList(a, asJSON) },
 	}
 	list.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {name, source, description, phases, problems}")
 	var checkAsJSON bool
 	check := &cobra.Command{
 		Use: "check [NAME]", Short: "Check the project's workflows", Args: cobra.MaximumNArgs(1), Example: "  agentmux workflows check careful\n  agentmux workflows check --json",
-		RunE: func(_ *cobra.Command, args []string) error { return a.checkWorkflows(args, checkAsJSON) },
+		RunE: func(_ *cobra.Command, args []string) error { return runWorkflowsCheck(a, args, checkAsJSON) },
 	}
 	check.Flags().BoolVar(&checkAsJSON, "json", false, "machine-readable output: a list of {name, ok, problems}")
 	cmd.AddCommand(
 		list,
-		&cobra.Command{Use: "show NAME", Short: "Print a workflow", Example: copyWorkflow, Args: cobra.ExactArgs(1), RunE: a.showWorkflow},
+		&cobra.Command{Use: "show NAME", Short: "Print a workflow", Example: copyWorkflow, Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error { return runWorkflowsShow(a, args[0]) }},
 		check,
 	)
 	return cmd
@@ -76,7 +76,7 @@ func knownWorkflows(dir fs.FS) []workflowJSON {
 	return rows
 }
 
-func (a *app) listWorkflows(asJSON bool) error {
+func runWorkflowsList(a *app, asJSON bool) error {
 	project, err := a.projectDir()
 	if err != nil {
 		return err
@@ -110,12 +110,12 @@ func unusedWords(file string) (said, step string) {
 		"rename the file and the name in it; agentmux workflows check " + name + " says what else it needs"
 }
 
-func (a *app) showWorkflow(_ *cobra.Command, args []string) error {
+func runWorkflowsShow(a *app, name string) error {
 	project, err := a.projectDir()
 	if err != nil {
 		return err
 	}
-	_, data, problems := workflows.Load(args[0], os.DirFS(project))
+	_, data, problems := workflows.Load(name, os.DirFS(project))
 	if len(data) == 0 {
 		return usageText(strings.Join(problems.Lines(), "; "))
 	}
@@ -123,7 +123,7 @@ func (a *app) showWorkflow(_ *cobra.Command, args []string) error {
 	return err
 }
 
-func (a *app) checkWorkflows(args []string, asJSON bool) error {
+func runWorkflowsCheck(a *app, args []string, asJSON bool) error {
 	project, err := a.projectDir()
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (a *app) checkWorkflows(args []string, asJSON bool) error {
 		a.print("%s: ok", name)
 	}
 	if asJSON {
-		return a.printChecks(checks, bad == 0)
+		return printChecks(a, checks, bad == 0)
 	}
 	if bad > 0 {
 		have := "have"
