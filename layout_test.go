@@ -36,8 +36,10 @@ type row struct {
 var table = []row{
 	{10, "cmd/agentmux", "*"}, // wires everything but the packages of tests
 	{9, "bot", "bot/host ghsync orchestrator/session bot/config internal/durable"},
-	{9, "cmd/internal/play", "orchestrator/mcp internal/document"}, // a playbook is a document, its calls go through the tool server
-	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},   // drives the built program from outside, against a GitHub in a process of its own
+	{7, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"}, // an unanswered question ends with an exit code
+	{6, "cmd/internal/exit", "orchestrator/session"},                                            // errors of the session have codes of their own
+	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                              // a playbook is a document, its calls go through the tool server
+	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                // drives the built program from outside, against a GitHub in a process of its own
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{8, "bot/host", "orchestrator/decide orchestrator/engine orchestrator/session orchestrator workflows workflows/artifact workflows/prompt bot/config internal/agent" +
 		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync ghsync/transport ghsync/markdown ghsync/mirror internal/redact" +
@@ -118,7 +120,7 @@ var programs = map[string][]string{
 // through internal/command; these hand over a terminal, leave a program behind or speak with
 // one that goes on, and the last ones are another side's.
 var starters = []string{
-	"internal/command", "cmd/agentmux", "orchestrator/mcp", "internal/agent", "internal/shield",
+	"internal/command", "cmd/agentmux", "cmd/internal/console", "orchestrator/mcp", "internal/agent", "internal/shield",
 	"cmd/internal/play", "cmd/internal/demo", "ghsync/fakehub", "internal/agent/modeltest",
 }
 
@@ -145,7 +147,7 @@ var oversize = map[string]int{
 	"orchestrator/decide.reducer":  266,
 	"orchestrator/engine.loop":     63,
 	"orchestrator/session.Session": 75,
-	"cmd/agentmux":                 8420,
+	"cmd/agentmux":                 7932,
 	"ghsync":                       3193,
 	"ghsync/mirror":                2960,
 	"ghsync/fakehub":               7651,

@@ -36,7 +36,7 @@ func trusted(ctx context.Context, a *app, dir string, backup bool) error {
 func believes(ctx context.Context, a *app, s *site, e session.Entry) (bool, error) {
 	err := s.host.Trust(ctx, e.Dir, e.State, s.config)
 	if foreign := (*session.ForeignError)(nil); errors.As(err, &foreign) {
-		a.say("left alone: %v", foreign)
+		a.Say("left alone: %v", foreign)
 		return false, nil
 	}
 	return err == nil, err
@@ -64,7 +64,7 @@ func adopt(ctx context.Context, a *app, dir string) (session.Entry, error) {
 	foreign := (*session.ForeignError)(nil)
 	switch err := s.host.Trust(ctx, e.Dir, e.State, s.config); {
 	case err == nil:
-		a.say("%s is of this machine already", e.Name)
+		a.Say("%s is of this machine already", e.Name)
 		return e, nil
 	case !errors.As(err, &foreign):
 		return e, err
@@ -72,10 +72,10 @@ func adopt(ctx context.Context, a *app, dir string) (session.Entry, error) {
 		return e, foreign
 	}
 	for _, line := range look(e.Dir, e.State) {
-		a.say("%s", line)
+		a.Say("%s", line)
 	}
-	if a.terminal {
-		yes, err := a.ask(ctx, "Take it? What it asks for is done with your rights and your account.")
+	if a.Terminal {
+		yes, err := a.Ask(ctx, "Take it? What it asks for is done with your rights and your account.")
 		if err == nil && !yes {
 			err = errors.New("it was not taken")
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/mcp"
@@ -63,19 +64,19 @@ func callTool(a *app, cmd *cobra.Command, f *callerFlags, tool string, params ma
 	}
 	answer := tools.Call(cmd.Context(), who, tool, params)
 	if f.json {
-		if err := printJSON(a.raw, answer); err != nil {
+		if err := a.PrintJSON(answer); err != nil {
 			return err
 		}
 	} else {
-		a.print("%s", answer.Text)
+		a.Print("%s", answer.Text)
 	}
 	switch {
 	case answer.OK:
 		return nil
 	case answer.Usage:
-		return quiet(exitUsage)
+		return exit.Quiet(exit.BadUsage)
 	}
-	return quiet(exitFailed)
+	return exit.Quiet(exit.Failed)
 }
 
 // newToolCmd makes the command-line twin of a tool.
@@ -88,7 +89,7 @@ func newToolCmd(a *app, use, short string, args cobra.PositionalArgs, make func(
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		tool, params, err := call(args)
 		if err != nil {
-			return usage(err)
+			return exit.Usage(err)
 		}
 		return callTool(a, cmd, f, tool, params)
 	}
@@ -178,7 +179,7 @@ func needsSubcommand(cmd *cobra.Command, _ []string) error {
 	for _, child := range cmd.Commands() {
 		names = append(names, cmd.CommandPath()+" "+child.Name())
 	}
-	return usage(errors.New("type one of " + strings.Join(names, ", ") + "; see " + cmd.CommandPath() + " --help"))
+	return exit.Usage(errors.New("type one of " + strings.Join(names, ", ") + "; see " + cmd.CommandPath() + " --help"))
 }
 
 func newResearchCmd(a *app) *cobra.Command {

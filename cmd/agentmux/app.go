@@ -11,28 +11,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/bot/config"
-	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// stdio are the streams of a run of the command.
-type stdio struct {
-	in       io.Reader
-	out, err io.Writer
-	terminal bool // in and out are terminals
-}
-
-func systemIO() stdio {
-	return stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: paint.Terminal(os.Stdout) && paint.Terminal(os.Stdin)}
-}
-
 // app holds what every command needs.
 type app struct {
-	stdio
-	raw io.Writer // out as it is, for what programs read and what draws the screen itself
+	*console.Console
 
 	configFile string // --config
 	project    string // --project
@@ -41,32 +30,18 @@ type app struct {
 
 	tokens map[string]string // of the environment, by the names of their variables
 	handed *handedToken      // by the launcher of this host
-
-	redactor func() *redact.Redactor // knows every secret this process ever held
 }
 
-func newApp(std stdio) *app {
-	a := &app{stdio: std, raw: std.out, tokens: environmentTokens()}
-	a.out, a.err = newPrinter(std.out), newPrinter(std.err)
-	a.redactor = sync.OnceValue(func() *redact.Redactor {
+func newApp(std console.Streams) *app {
+	tokens := environmentTokens()
+	redactor := sync.OnceValue(func() *redact.Redactor {
 		r := redact.New()
-		for _, token := range a.tokens {
+		for _, token := range tokens {
 			_ = r.Add("github-token", token) // too short to be one
 		}
 		return r
 	})
-	return a
-}
-
-// say prints a line for the person; data goes to out. Errors of servers and of git are
-// among what it is given.
-func (a *app) say(format string, args ...any) {
-	fmt.Fprintln(a.err, a.redactor().Redact(fmt.Sprintf(format, args...)))
-}
-
-// print writes a line of data.
-func (a *app) print(format string, args ...any) {
-	fmt.Fprintln(a.out, a.redactor().Redact(fmt.Sprintf(format, args...)))
+	return &app{Console: console.New(std, redactor), tokens: tokens}
 }
 
 // projectDir returns the directory a command works for: --project, else the
@@ -78,10 +53,10 @@ func (a *app) projectDir() (string, error) {
 		return "", err
 	}
 	if err := session.CheckLinks(dir); err != nil {
-		return "", usage(err)
+		return "", exit.Usage(err)
 	}
 	if !utf8.ValidString(dir) {
-		return "", usage(fmt.Errorf("the path of the project, %q, is not UTF-8, and the files of a session cannot name it; rename the directory", dir))
+		return "", exit.Usage(fmt.Errorf("the path of the project, %q, is not UTF-8, and the files of a session cannot name it; rename the directory", dir))
 	}
 	return dir, nil
 }
@@ -91,7 +66,7 @@ func (a *app) findProject() (string, error) {
 	if start == "" {
 		var err error
 		if start, err = os.Getwd(); err != nil {
-			return "", usageText("the directory you are in is gone; go to another, or name the project with --project")
+			return "", exit.UsageText("the directory you are in is gone; go to another, or name the project with --project")
 		}
 	}
 	dir, err := filepath.Abs(start)
@@ -99,7 +74,7 @@ func (a *app) findProject() (string, error) {
 		return "", err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", usage(fmt.Errorf("--project: %s is no directory", dir))
+		return "", exit.Usage(fmt.Errorf("--project: %s is no directory", dir))
 	}
 	if a.project != "" {
 		return dir, nil
@@ -185,7 +160,7 @@ func (a *app) sources(project string) config.Sources {
 func (a *app) config(project string) (*config.Config, error) {
 	c, problems := config.Load(a.sources(project))
 	for _, warning := range problems.Warnings() {
-		a.say("warning: %s", warning)
+		a.Say("warning: %s", warning)
 	}
 	if err := problems.Err(); err != nil {
 		return nil, configError(problems)
@@ -195,7 +170,7 @@ func (a *app) config(project string) (*config.Config, error) {
 
 func configError(problems document.Problems) error {
 	lines := problems.Errors().Lines()
-	return usageText("the configuration has problems:\n  " + strings.Join(lines, "\n  ") + "\nsee agentmux config check")
+	return exit.UsageText("the configuration has problems:\n  " + strings.Join(lines, "\n  ") + "\nsee agentmux config check")
 }
 
 // logger writes to w at the level of --log-level, else of the configuration.

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/agentmux/agentmux/internal/document"
+import (
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/internal/document"
+)
 
 // checkJSON is what a check found about one thing: the configuration, or a workflow.
 type checkJSON struct {
@@ -28,15 +31,15 @@ func checked(name string, problems document.Problems) checkJSON {
 
 // printChecks prints the results; what is not well is in the exit code, too.
 func printChecks(a *app, checks []checkJSON, well bool) error {
-	shown := a.shown()
+	shown := a.Shown()
 	for i := range checks {
 		for j := range checks[i].Problems {
 			p := &checks[i].Problems[j]
 			p.File, p.Path, p.Text = shown(p.File), shown(p.Path), shown(p.Text)
 		}
 	}
-	if err := printJSON(a.raw, checks); err != nil || well {
+	if err := a.PrintJSON(checks); err != nil || well {
 		return err
 	}
-	return quiet(exitUsage)
+	return exit.Quiet(exit.BadUsage)
 }

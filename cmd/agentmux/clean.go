@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/gitrepo"
@@ -95,7 +96,7 @@ func runClean(ctx context.Context, a *app, o cleaning) error {
 	if o.maxSize != "" {
 		var err error
 		if limit, err = config.ParseSize(o.maxSize); err != nil {
-			return usage(fmt.Errorf("--max-size: %w", err))
+			return exit.Usage(fmt.Errorf("--max-size: %w", err))
 		}
 	}
 	s, err := a.cleaner(ctx)
@@ -113,7 +114,7 @@ func runClean(ctx context.Context, a *app, o cleaning) error {
 			why, flag = "it was stopped and can go on", "--canceled"
 		}
 		out.Stays = append(out.Stays, stayingJSON{e.Name, why})
-		a.say("%s stays: %s; agentmux resume %s goes on with it, %s removes it all the same", e.Name, why, e.Name, flag)
+		a.Say("%s stays: %s; agentmux resume %s goes on with it, %s removes it all the same", e.Name, why, e.Name, flag)
 	}
 	if o.force {
 		if err := endCorrupt(ctx, a, s, &out); err != nil {
@@ -123,19 +124,19 @@ func runClean(ctx context.Context, a *app, o cleaning) error {
 	half := halfMade(s.project)
 	for _, e := range gone {
 		if !o.asJSON {
-			a.print("%s  %s  %s  %s", e.Name, e.Condition(), e.at.Local().Format(time.DateOnly), sizeText(e.size))
+			a.Print("%s  %s  %s  %s", e.Name, e.Condition(), e.at.Local().Format(time.DateOnly), sizeText(e.size))
 		}
 	}
 	if len(gone)+len(half) == 0 {
-		a.say("nothing to remove")
+		a.Say("nothing to remove")
 		return errors.Join(cleanTemps(a, s.project), printCleaned(a, o, out))
 	}
 	if !o.force {
-		what := counted(len(gone), "session and its workspaces", "sessions and their workspaces")
+		what := console.Counted(len(gone), "session and its workspaces", "sessions and their workspaces")
 		if len(gone) == 0 {
-			what = counted(len(half), "half-made session", "half-made sessions")
+			what = console.Counted(len(half), "half-made session", "half-made sessions")
 		}
-		if err := a.confirm(ctx, "Remove "+what+"?"); err != nil {
+		if err := a.Confirm(ctx, "Remove "+what+"?"); err != nil {
 			return err
 		}
 	}
@@ -152,7 +153,7 @@ func printCleaned(a *app, o cleaning, out cleanJSON) error {
 	if !o.asJSON {
 		return nil
 	}
-	return printJSON(a.raw, out)
+	return a.PrintJSON(out)
 }
 
 // cleaner is a site that leaves GitHub alone.
@@ -234,25 +235,25 @@ func remove(ctx context.Context, a *app, s *site, gone []ended, out *cleanJSON) 
 		r, err := s.host.Remove(ctx, e.Dir, s.config)
 		var locked *session.LockedError
 		if errors.As(err, &locked) {
-			a.say("%s was started meanwhile and stays", e.Name)
+			a.Say("%s was started meanwhile and stays", e.Name)
 			out.Stays = append(out.Stays, stayingJSON{e.Name, "it was started meanwhile"})
 			continue
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s stays: %w", e.Name, err))
-			out.Stays = append(out.Stays, stayingJSON{e.Name, a.shown()(err.Error())})
+			out.Stays = append(out.Stays, stayingJSON{e.Name, a.Shown()(err.Error())})
 			continue
 		}
 		removed++
 		one := cleanedJSON{e.Name, e.Condition(), e.at, e.size, []keptJSON{}}
 		repos[r.Repo] = true
 		for _, ref := range r.Kept {
-			a.say("%s: its work that is in no branch stays; git fetch %s %s", e.Name, r.Repo, ref)
+			a.Say("%s: its work that is in no branch stays; git fetch %s %s", e.Name, r.Repo, ref)
 			one.Kept = append(one.Kept, keptJSON{r.Repo, ref})
 		}
 		out.Removed = append(out.Removed, one)
 	}
-	a.say("removed %s", counted(removed, "session", "sessions"))
+	a.Say("removed %s", console.Counted(removed, "session", "sessions"))
 	delete(repos, "")
 	if len(repos) > 0 {
 		errs = append(errs, s.host.Collect(ctx, s.project, s.config))
@@ -278,16 +279,9 @@ func halfMade(project string) []string {
 func cleanTemps(a *app, project string) error {
 	n, err := durable.RemoveTemps(filepath.Dir(session.Dir(project)), time.Now().Add(-halfMadeAge))
 	if n > 0 {
-		a.say("removed %s", counted(n, "temporary file", "temporary files"))
+		a.Say("removed %s", console.Counted(n, "temporary file", "temporary files"))
 	}
 	return err
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func sizeText(n int64) string {
@@ -295,40 +289,4 @@ func sizeText(n int64) string {
 		return fmt.Sprintf("%d kB", (n+999)/1000)
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-}
-
-// confirm asks a person; without a terminal --force is needed.
-func (a *app) confirm(ctx context.Context, question string) error {
-	if !a.terminal {
-		return usageText("there is no terminal to ask at; add --force")
-	}
-	yes, err := a.ask(ctx, question)
-	if err == nil && !yes {
-		err = errors.New("nothing was removed")
-	}
-	return err
-}
-
-// ask takes an answer from the terminal; anything but yes is a no. An interrupt ends the
-// wait; the reader cannot be called back and goes with the process.
-func (a *app) ask(ctx context.Context, question string) (bool, error) {
-	fmt.Fprint(a.err, question+" [y/N] ")
-	var line string
-	var err error
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		line, err = bufio.NewReader(a.in).ReadString('\n')
-	}()
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(a.err)
-		return false, ctx.Err()
-	case <-read:
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, fmt.Errorf("read the answer: %w", err)
-	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", nil
 }

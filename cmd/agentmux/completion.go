@@ -119,7 +119,7 @@ func sessionNames(a *app, can func(session.Entry) bool) offer {
 		if err != nil {
 			return nil
 		}
-		shown := a.shown()
+		shown := a.Shown()
 		for _, e := range entries {
 			if can == nil || can(e) {
 				names = append(names, e.Name+"\t"+shown(e.Condition()))

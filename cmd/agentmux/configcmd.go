@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/spf13/cobra"
 )
@@ -72,9 +74,9 @@ func runConfigShow(a *app, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return printJSON(a.raw, settings(c))
+		return a.PrintJSON(settings(c))
 	}
-	var rows [][]cell
+	var rows [][]console.Cell
 	for _, v := range c.Show() {
 		from := v.Layer
 		if v.File != "" {
@@ -90,9 +92,9 @@ func runConfigShow(a *app, asJSON bool) error {
 		if v.Layer == config.LayerBuiltIn {
 			ink = paint.Faint
 		}
-		rows = append(rows, []cell{{v.Path, ink}, {v.Text, ink}, {from, paint.Faint}})
+		rows = append(rows, []console.Cell{console.NewCell(v.Path, ink), console.NewCell(v.Text, ink), console.NewCell(from, paint.Faint)})
 	}
-	a.page(a.out).table([]string{"KEY", "VALUE", "FROM"}, rows)
+	a.Page(a.Out).Table([]string{"KEY", "VALUE", "FROM"}, rows)
 	return nil
 }
 
@@ -106,16 +108,16 @@ func runConfigCheck(a *app, asJSON bool) error {
 		return printChecks(a, []checkJSON{checked("config", problems)}, problems.Err() == nil)
 	}
 	for _, line := range problems.Lines() {
-		a.say("%s", line)
+		a.Say("%s", line)
 	}
 	if problems.Err() != nil {
-		return usageText("the configuration has problems")
+		return exit.UsageText("the configuration has problems")
 	}
 	for _, file := range c.Source() {
-		a.print("%s: ok", file)
+		a.Print("%s: ok", file)
 	}
 	if len(c.Source()) == 0 {
-		a.print("no configuration files; the defaults hold")
+		a.Print("no configuration files; the defaults hold")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -32,7 +33,7 @@ func record(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload
 		_, err = tools.AppendCommand(e.Dir, p)
 	}
 	if errors.As(err, &refused) {
-		return usage(fmt.Errorf("%s: %s; next: %s", e.Name, refused.Reason, tell(ctx, e).Next()))
+		return exit.Usage(fmt.Errorf("%s: %s; next: %s", e.Name, refused.Reason, tell(ctx, e).Next()))
 	}
 	return err
 }
@@ -72,7 +73,7 @@ func wakeParked(ctx context.Context, a *app, e session.Entry, name string) error
 
 func applyUnhosted(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) error {
 	if !wakes(e, p.Name) {
-		a.say("recorded; it is applied when the session goes on: agentmux resume %s", e.Name)
+		a.Say("recorded; it is applied when the session goes on: agentmux resume %s", e.Name)
 		return nil
 	}
 	if err := hostCommands(ctx, a, e); err != nil {
@@ -153,10 +154,10 @@ func awaitDecision(ctx context.Context, a *app, e session.Entry, p orchestrator.
 	case became == fateLeft:
 		return applyLeft(ctx, a, e, p)
 	case became == fateUnread:
-		a.say("recorded; the session has not read it yet (agentmux logs %s)", e.Name)
+		a.Say("recorded; the session has not read it yet (agentmux logs %s)", e.Name)
 		return nil
 	}
-	a.say("%s: done", p.Name)
+	a.Say("%s: done", p.Name)
 	return nil
 }
 

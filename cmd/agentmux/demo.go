@@ -14,13 +14,13 @@ func newDemoCmd(a *app) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if serve {
-				return demo.Serve(cmd.Context(), a.in, a.raw)
+				return demo.Serve(cmd.Context(), a.In, a.Raw)
 			}
 			own, err := self()
 			if err != nil {
 				return err
 			}
-			return demo.Run(cmd.Context(), demo.Options{Self: own, Out: a.raw, Fast: fast, Keep: keep})
+			return demo.Run(cmd.Context(), demo.Options{Self: own, Out: a.Raw, Fast: fast, Keep: keep})
 		},
 	}
 	cmd.Flags().BoolVar(&fast, "fast", false, "make no pauses")

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -53,7 +55,7 @@ func runDiff(ctx context.Context, a *app, name string, stat bool) error {
 	if entry.Err != nil {
 		return entry.Err
 	}
-	out := &diffPage{palette: paint.New(a.raw), redact: a.redactor().Redact}
+	out := &diffPage{palette: paint.New(a.Raw), redact: a.Redactor().Redact}
 	if s := entry.State; s.Gate != nil && s.Gate.Name == orchestrator.GatePlan {
 		err = out.plan(entry, stat)
 	} else {
@@ -62,7 +64,7 @@ func runDiff(ctx context.Context, a *app, name string, stat bool) error {
 	if err != nil {
 		return err
 	}
-	return a.paged(ctx, out.text.Bytes())
+	return a.Paged(ctx, out.text.Bytes())
 }
 
 // differing finds the session: the one that was named, the only one at a gate, else the one
@@ -71,7 +73,7 @@ func differing(ctx context.Context, a *app, name string) (session.Entry, error) 
 	if name != "" {
 		return findFor(ctx, a, "diff", []string{name}, nil)
 	}
-	if entry, err := a.find(nil, gated); err == nil || as[*session.AmbiguousError](err) {
+	if entry, err := a.find(nil, gated); err == nil || exit.As[*session.AmbiguousError](err) {
 		return entry, err
 	}
 	return a.find(nil, nil)
@@ -200,11 +202,11 @@ func (p *diffPage) plan(e session.Entry, stat bool) error {
 	if err := problems.Err(); err != nil {
 		return err
 	}
-	p.head(e, counted(len(plan.Subplans), "subplan", "subplans"))
+	p.head(e, console.Counted(len(plan.Subplans), "subplan", "subplans"))
 	p.line(paint.Plain, "")
 	if stat {
 		for _, s := range plan.Subplans {
-			p.line(paint.Plain, fmt.Sprintf(" %d. %s | %s", s.Index, oneLine(s.Title), strings.Join(s.OwnedFiles, ", ")))
+			p.line(paint.Plain, fmt.Sprintf(" %d. %s | %s", s.Index, console.OneLine(s.Title), strings.Join(s.OwnedFiles, ", ")))
 		}
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -71,12 +73,12 @@ func runDoctor(ctx context.Context, a *app, args []string, f doctorFlags) error 
 	if err != nil {
 		return err
 	}
-	shown := a.shown() // servers and programs said some of it
+	shown := a.Shown() // servers and programs said some of it
 	for i := range probes {
 		probes[i].Detail, probes[i].Hint = shown(probes[i].Detail), shown(probes[i].Hint)
 	}
 	if f.asJSON {
-		err = printJSON(a.raw, probes)
+		err = a.PrintJSON(probes)
 	} else {
 		printProbes(a, probes)
 	}
@@ -84,28 +86,28 @@ func runDoctor(ctx context.Context, a *app, args []string, f doctorFlags) error 
 		return err
 	}
 	if slices.ContainsFunc(probes, func(p probe) bool { return p.State == probeFailed }) {
-		return quiet(exitNeedsHuman)
+		return exit.Quiet(exit.NeedsHuman)
 	}
 	return nil
 }
 
 func printProbes(a *app, probes []probe) {
-	marks := map[string]cell{
-		probeOK: {"ok", paint.Good}, probeWarning: {"warn", paint.Ask}, probeFailed: {"FAIL", paint.Bad}, probeSkipped: {"-", paint.Faint},
+	marks := map[string]console.Cell{
+		probeOK: console.NewCell("ok", paint.Good), probeWarning: console.NewCell("warn", paint.Ask), probeFailed: console.NewCell("FAIL", paint.Bad), probeSkipped: console.NewCell("-", paint.Faint),
 	}
-	count, page := map[string]int{}, a.page(a.out)
+	count, page := map[string]int{}, a.Page(a.Out)
 	for _, p := range probes {
 		count[p.State]++
-		page.finding(marks[p.State], p.Name, p.Detail)
+		page.Finding(marks[p.State], p.Name, p.Detail)
 		if p.Hint != "" {
-			page.finding(cell{}, "", "-> "+p.Hint)
+			page.Finding(console.Cell{}, "", "-> "+p.Hint)
 		}
 	}
 	failed := "nothing"
 	if n := count[probeFailed]; n > 0 {
 		failed = strconv.Itoa(n)
 	}
-	a.print("\n%s failed, %s", failed, counted(count[probeWarning], "warning", "warnings"))
+	a.Print("\n%s failed, %s", failed, console.Counted(count[probeWarning], "warning", "warnings"))
 }
 
 func runProbes(ctx context.Context, a *app, args []string, f doctorFlags) ([]probe, error) {

@@ -65,7 +65,7 @@ func probeGitHub(ctx context.Context, a *app, c *config.Config, project string, 
 			return elsewhere // nobody said that the token's server is meant
 		}
 	}
-	defer a.waiting("GitHub")()
+	defer a.Waiting("GitHub")()
 	probes, ok := g.server(ctx)
 	if !ok || elsewhere != nil {
 		return append(probes, elsewhere...)

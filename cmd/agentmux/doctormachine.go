@@ -12,6 +12,8 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/shield"
@@ -106,27 +108,18 @@ func probeDir(name, dir string) probe {
 // process left of it goes with the next try.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("the directory %s cannot be made: %w", dir, bare(err))
+		return fmt.Errorf("the directory %s cannot be made: %w", dir, exit.Bare(err))
 	}
 	name := filepath.Join(dir, ".probe")
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return fmt.Errorf("the directory %s cannot be written: %w", dir, bare(err))
+		return fmt.Errorf("the directory %s cannot be written: %w", dir, exit.Bare(err))
 	}
 	err = os.Remove(name)
 	if errors.Is(err, os.ErrNotExist) { // another process tried at the same time
 		err = nil
 	}
 	return errors.Join(err, file.Close())
-}
-
-// bare takes the operation and the path off an error of a file.
-func bare(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }
 
 func probeDisk(dir string) probe {
@@ -181,10 +174,10 @@ func probeClone(ctx context.Context, project string) probe {
 	}
 	var left []string
 	if clone.Changed > 0 {
-		left = append(left, counted(clone.Changed, "changed file", "changed files"))
+		left = append(left, console.Counted(clone.Changed, "changed file", "changed files"))
 	}
 	if clone.Unpushed > 0 {
-		left = append(left, counted(clone.Unpushed, "unpushed commit", "unpushed commits"))
+		left = append(left, console.Counted(clone.Unpushed, "unpushed commit", "unpushed commits"))
 	}
 	if len(left) > 0 {
 		detail += "; not part of a run: " + strings.Join(left, ", ")
@@ -285,7 +278,7 @@ func probeProvider(ctx context.Context, p agent.Provider, roles int, path string
 	if err != nil {
 		return probe{p.Name, probeFailed, err.Error(), "see that " + p.Command + " --version works"}
 	}
-	detail := fmt.Sprintf("%s, %s, for %s", found.Path, dash(found.Version), rolesText(roles))
+	detail := fmt.Sprintf("%s, %s, for %s", found.Path, console.Dash(found.Version), rolesText(roles))
 	if len(found.Missing) > 0 {
 		return probe{p.Name, probeFailed, detail + "; it does not know " + strings.Join(found.Missing, ", "), "install version " + strings.Join(p.Versions, " or ")}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo"
@@ -43,7 +44,7 @@ func (g *githubProbe) stateLabels(ctx context.Context) string {
 	if err != nil || n == 0 {
 		return "" // GitHub makes them when they are first used
 	}
-	return ", and " + counted(n, "state label", "state labels") + " made"
+	return ", and " + console.Counted(n, "state label", "state labels") + " made"
 }
 
 // refs tries a ref outside of branches and tags. Sessions of one machine do without.
@@ -168,7 +169,7 @@ func (g *githubProbe) features() []probe {
 	base := passed("base", "%s at %.12s", g.base.Branch, g.base.SHA)
 	if g.survey.Submodules+g.survey.LFS > 0 {
 		base = probe{"base", probeWarning, fmt.Sprintf("%s; %s, %s: agents see none of their content", base.Detail,
-			counted(g.survey.Submodules, "submodule", "submodules"), counted(g.survey.LFS, "LFS file", "LFS files")), "what your clone has of them is copied in local runs"}
+			console.Counted(g.survey.Submodules, "submodule", "submodules"), console.Counted(g.survey.LFS, "LFS file", "LFS files")), "what your clone has of them is copied in local runs"}
 	}
 	drafts := passed("drafts", "yes")
 	if g.repo.Private {

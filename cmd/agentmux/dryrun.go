@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
 )
 
 // dryRun prints what a run would do, as the code of a run says. Nothing is written for
@@ -28,22 +29,22 @@ func dryRun(ctx context.Context, a *app, s *site, p *planned, asJSON bool) error
 	}
 	state := preview.State
 	printRequest(a, spec)
-	a.print("workflow   %s, config: %s, sandbox: none", state.Workflow, spec.Source)
-	a.print("base       %s at %s", dash(spec.Base.Branch), spec.Base.SHA)
-	a.print("branch     %s", state.FeatureBranch)
+	a.Print("workflow   %s, config: %s, sandbox: none", state.Workflow, spec.Source)
+	a.Print("base       %s at %s", console.Dash(spec.Base.Branch), spec.Base.SHA)
+	a.Print("branch     %s", state.FeatureBranch)
 	for _, l := range preview.Launches {
-		a.print("agent      %-16s %s", l.Role, words(l.Argv))
-		a.print("           %-16s variables: %s", "", strings.Join(l.EnvNames, " "))
+		a.Print("agent      %-16s %s", l.Role, console.Words(l.Argv))
+		a.Print("           %-16s variables: %s", "", strings.Join(l.EnvNames, " "))
 	}
 	for _, prompt := range preview.Prompts {
-		a.print("\nprompt of %s, %s, sha256 %.12x, %d bytes:\n", prompt.Role, prompt.File, sha256.Sum256([]byte(prompt.Text)), len(prompt.Text))
-		a.print("%s", indent(prompt.Text))
+		a.Print("\nprompt of %s, %s, sha256 %.12x, %d bytes:\n", prompt.Role, prompt.File, sha256.Sum256([]byte(prompt.Text)), len(prompt.Text))
+		a.Print("%s", indent(prompt.Text))
 	}
 	if pull {
-		a.print("\npull request %q, as far as it is known now:\n\n%s", preview.Title, indent(preview.Body))
+		a.Print("\npull request %q, as far as it is known now:\n\n%s", preview.Title, indent(preview.Body))
 	}
 	printWrites(a, preview)
-	a.print("\nnothing was written")
+	a.Print("\nnothing was written")
 	return nil
 }
 
@@ -52,29 +53,29 @@ func printRequest(a *app, spec host.PrepareSpec) {
 	s := spec.Snapshot
 	if s == nil {
 		title, _, _ := strings.Cut(spec.Title, "\n")
-		a.print("request    %s", title)
+		a.Print("request    %s", title)
 		return
 	}
-	a.print("issue      %s#%d %s", s.Repo, s.Issue, s.Title)
-	a.print("gate       start: a person at this machine asked for it")
-	a.print("text       sha256 %s, removed: %s; %s", s.Digest[:12], removedText(s.Report.Removed),
-		counted(s.Report.Comments.Used, "comment of the issue used", "comments of the issue used"))
+	a.Print("issue      %s#%d %s", s.Repo, s.Issue, s.Title)
+	a.Print("gate       start: a person at this machine asked for it")
+	a.Print("text       sha256 %s, removed: %s; %s", s.Digest[:12], removedText(s.Report.Removed),
+		console.Counted(s.Report.Comments.Used, "comment of the issue used", "comments of the issue used"))
 }
 
 // printWrites lists what the rehearsal of the session held back.
 func printWrites(a *app, p *host.Preview) {
-	a.print("\nwould write, in this order, if every agent does its part and every review passes:")
+	a.Print("\nwould write, in this order, if every agent does its part and every review passes:")
 	for i, w := range p.Writes {
 		text := w.Text
 		if w.Again {
 			text += " (again as the session goes on)"
 		}
-		a.print("%3d. %-60s %s", i+1, w.Request, text)
+		a.Print("%3d. %-60s %s", i+1, w.Request, text)
 	}
 	if p.Halt != "" {
-		a.print("     and what follows: the rehearsal came no further: %s", p.Halt)
+		a.Print("     and what follows: the rehearsal came no further: %s", p.Halt)
 	}
-	a.print("each further review round adds a comment; a question of an agent, or an end that is not done, adds one, too")
+	a.Print("each further review round adds a comment; a question of an agent, or an end that is not done, adds one, too")
 }
 
 func indent(text string) string {

@@ -61,7 +61,7 @@ func printDryRun(a *app, spec host.PrepareSpec, p *host.Preview, pull bool) erro
 	out := dryRunJSON{
 		Title: spec.Title, Removed: map[string]int{}, Workflow: p.State.Workflow, Config: spec.Source, Sandbox: "none",
 		Base: spec.Base.Branch, BaseSHA: spec.Base.SHA, Branch: p.State.FeatureBranch, Agents: []dryAgentJSON{}, Prompts: []dryPromptJSON{},
-		Writes: []plannedJSON{}, Halt: a.shown()(p.Halt),
+		Writes: []plannedJSON{}, Halt: a.Shown()(p.Halt),
 	}
 	if s := spec.Snapshot; s != nil {
 		out.Issue, out.Repository, out.Title, out.TextSHA256 = s.Issue, s.Repo, s.Title, s.Digest
@@ -72,7 +72,7 @@ func printDryRun(a *app, spec host.PrepareSpec, p *host.Preview, pull bool) erro
 			}
 		}
 	}
-	redact := a.redactor().Redact
+	redact := a.Redactor().Redact
 	out.Title = redact(out.Title)
 	for _, l := range p.Launches {
 		argv := make([]string, len(l.Argv))
@@ -91,5 +91,5 @@ func printDryRun(a *app, spec host.PrepareSpec, p *host.Preview, pull bool) erro
 	for _, w := range p.Writes {
 		out.Writes = append(out.Writes, plannedJSON{w.Request, w.Text, w.Again})
 	}
-	return printJSON(a.raw, out)
+	return a.PrintJSON(out)
 }

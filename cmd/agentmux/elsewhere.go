@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -16,7 +17,7 @@ func notTwice(ctx context.Context, a *app, s *site, p *planned, f *runFlags) err
 		return nil
 	}
 	what := fmt.Sprintf("%s#%d", p.spec.Repo, p.record.Issue.Number)
-	stop := a.waiting("GitHub about other work on " + what)
+	stop := a.Waiting("GitHub about other work on " + what)
 	defer stop()
 	if !f.take {
 		if err := runningElsewhere(ctx, s, p, what); err != nil {
@@ -34,7 +35,7 @@ func notTwice(ctx context.Context, a *app, s *site, p *planned, f *runFlags) err
 	if pull == nil {
 		return nil
 	}
-	return usage(fmt.Errorf("%s has the open pull request #%d, %s; agentmux resume '#%d' --changes \"...\" in the clone of its session has it changed, --new starts another",
+	return exit.Usage(fmt.Errorf("%s has the open pull request #%d, %s; agentmux resume '#%d' --changes \"...\" in the clone of its session has it changed, --new starts another",
 		what, pull.Number, pull.URL, p.record.Issue.Number))
 }
 
@@ -83,6 +84,6 @@ func runningElsewhere(ctx context.Context, s *site, p *planned, what string) err
 	if id != "" {
 		shown = fmt.Sprintf(", session %s, last shown at %s, %s", id, comment.EditedAt.Local().Format("2006-01-02 15:04"), comment.URL)
 	}
-	return &codeError{exitLocked, fmt.Errorf("%s has the label %s: %s works on it%s; agentmux attach there joins it, --take starts here if that host is gone",
+	return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s has the label %s: %s works on it%s; agentmux attach there joins it, --take starts here if that host is gone",
 		what, label, where, shown)}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -20,7 +22,7 @@ func checkExcluded(ctx context.Context, a *app, name string, exclude []string) e
 		return err // the command itself says what there is to answer
 	}
 	if entry.State.Gate.Name == orchestrator.GatePlan {
-		return usage(fmt.Errorf("--exclude: %s asks about its plan, there is nothing to commit yet", entry.Name))
+		return exit.Usage(fmt.Errorf("--exclude: %s asks about its plan, there is nothing to commit yet", entry.Name))
 	}
 	a.project = projectOf(entry)
 	s, err := a.cleaner(ctx)
@@ -33,7 +35,7 @@ func checkExcluded(ctx context.Context, a *app, name string, exclude []string) e
 	}
 	for _, file := range exclude {
 		if !slices.Contains(changed, file) {
-			return usage(fmt.Errorf("--exclude: the commit holds no file %q; %s", file, strings.Map(printable, meantPath(file, changed))))
+			return exit.Usage(fmt.Errorf("--exclude: the commit holds no file %q; %s", file, strings.Map(console.Printable, meantPath(file, changed))))
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -23,7 +24,7 @@ func findFor(ctx context.Context, a *app, command string, args []string, can fun
 	var several *session.AmbiguousError
 	switch {
 	case errors.As(err, &several) && command != "attach" && command != "resume":
-		return e, usage(fmt.Errorf("%w; --session names it", err))
+		return e, exit.Usage(fmt.Errorf("%w; --session names it", err))
 	case !errors.As(err, &none) || none.What != "" || none.Unfit == 0:
 		return e, err
 	}
@@ -36,7 +37,7 @@ func findFor(ctx context.Context, a *app, command string, args []string, can fun
 			}
 		}
 	}
-	return e, usage(fmt.Errorf("no session here %s; %s", wanted[command], next))
+	return e, exit.Usage(fmt.Errorf("no session here %s; %s", wanted[command], next))
 }
 
 // textHint is for who forgot that a shell takes words apart.
@@ -48,8 +49,8 @@ func checkQuoted(a *app, args []string) error {
 		return nil
 	}
 	word := args[len(args)-1]
-	if _, err := a.find([]string{word}, nil); as[*session.NotFoundError](err) {
-		return usage(fmt.Errorf("no session %q; %s, and agentmux sessions lists the sessions", word, textHint))
+	if _, err := a.find([]string{word}, nil); exit.As[*session.NotFoundError](err) {
+		return exit.Usage(fmt.Errorf("no session %q; %s, and agentmux sessions lists the sessions", word, textHint))
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -141,13 +143,13 @@ func (f *fleet) drop() {
 // hostSessions is the process of takeUp: every session in one process with one GitHub
 // client, as a daemon hosts them. It ends with a signal only.
 func hostSessions(dirs []string) int {
-	a := newApp(systemIO())
+	a := newApp(console.System())
 	a.project = filepath.Dir(filepath.Dir(filepath.Dir(dirs[0])))
 	a.logLevel = "warn"
-	s, err := a.site(context.Background(), &hostLog{terminal: a.err})
+	s, err := a.site(context.Background(), &hostLog{terminal: a.Err})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return exitFailed
+		return exit.Failed
 	}
 	var all sync.WaitGroup
 	for _, dir := range dirs {
@@ -158,7 +160,7 @@ func hostSessions(dirs []string) int {
 		})
 	}
 	all.Wait()
-	return exitDone
+	return exit.Done
 }
 
 // tell gives every session the same command.

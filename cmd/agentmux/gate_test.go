@@ -126,18 +126,6 @@ func TestWhatIsNotSeenIsShown(t *testing.T) {
 	}
 }
 
-func TestPager(t *testing.T) {
-	for _, c := range []struct {
-		set         bool
-		value, want string
-	}{{false, "", "less"}, {true, "", ""}, {true, "cat", ""}, {true, "more -s", "more -s"}} {
-		got := strings.Join(pager(func(string) (string, bool) { return c.value, c.set }), " ")
-		if got != c.want {
-			t.Errorf("PAGER %q: %q, want %q", c.value, got, c.want)
-		}
-	}
-}
-
 // What a session would refuse is refused when it is said, and nothing is recorded; what it
 // does is told when it has done it.
 func TestACommandIsToldWhatBecomesOfIt(t *testing.T) {

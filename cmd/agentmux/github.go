@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
@@ -59,7 +60,7 @@ func settle(c *config.Config) (transport.Addresses, error) {
 	}
 	bases, err := transport.Bases(name, os.Getenv)
 	if err != nil {
-		return bases, usage(fmt.Errorf("%w: take github.host out of your configuration, or unset the variable", err))
+		return bases, exit.Usage(fmt.Errorf("%w: take github.host out of your configuration, or unset the variable", err))
 	}
 	return bases, nil
 }
@@ -163,14 +164,6 @@ func (id identity) client(log *slog.Logger) (*ghsync.Client, error) {
 	})
 }
 
-// patience is how long a person waits for GitHub without a word.
-const patience = 2 * time.Second
-
-// waiting says what is waited for if it takes long; the caller calls stop when it is there.
-func (a *app) waiting(what string) (stop func() bool) {
-	return time.AfterFunc(patience, func() { a.say("waiting for %s ...", what) }).Stop
-}
-
 // noTokenHint says where a token is looked for.
 const noTokenHint = "set AGENTMUX_GITHUB_TOKEN or GH_TOKEN, or run gh auth login"
 
@@ -189,7 +182,7 @@ func explainGitHub(err error, what, tokenFrom string) error {
 	detail, hint := githubWords(err, what, tokenFrom)
 	said := fmt.Errorf("%s; %s", detail, hint)
 	if errors.Is(err, transport.ErrPullRequest) || transport.IsNotFound(err) || isUnauthorized(err) {
-		return usage(said)
+		return exit.Usage(said)
 	}
 	return said
 }

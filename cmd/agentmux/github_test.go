@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/transport"
@@ -19,7 +20,7 @@ func (r *rig) parked(res result, reason string, says ...string) {
 	e := r.session()
 	r.sound(e)
 	s := e.State
-	if res.code != exitNeedsHuman || string(s.OutcomeReason) != reason {
+	if res.code != exit.NeedsHuman || string(s.OutcomeReason) != reason {
 		r.t.Fatalf("exit %d, phase %s, outcome %s %s, cause %s\n%s", res.code, s.Phase, s.Outcome, s.OutcomeReason, s.Cause, res.err)
 	}
 	for _, text := range append(says, "agentmux resume "+e.Name) {

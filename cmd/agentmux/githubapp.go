@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
@@ -22,9 +23,9 @@ func actsAsApp(c *config.Config) bool {
 func checkApp(c config.App) error {
 	switch {
 	case c.ClientID == "":
-		return usageText("github.auth: app needs github.app.client_id, which the App's page on GitHub shows")
+		return exit.UsageText("github.auth: app needs github.app.client_id, which the App's page on GitHub shows")
 	case c.KeyFile == "":
-		return usageText("github.auth: app needs github.app.key_file, the private key that the App's page on GitHub makes")
+		return exit.UsageText("github.auth: app needs github.app.key_file, the private key that the App's page on GitHub makes")
 	}
 	return nil
 }
@@ -55,11 +56,11 @@ func appTokens(ctx context.Context, s *site, o host.Options) (transport.TokenSou
 		},
 	})
 	if err != nil {
-		return nil, usage(fmt.Errorf("github.app: %w", err))
+		return nil, exit.Usage(fmt.Errorf("github.app: %w", err))
 	}
 	key, err := os.ReadFile(settings.KeyFile)
 	if err != nil {
-		return nil, usage(fmt.Errorf("github.app: %w", err))
+		return nil, exit.Usage(fmt.Errorf("github.app: %w", err))
 	}
 	return source, o.Redactor.Add("app-key", string(key))
 }

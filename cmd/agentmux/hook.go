@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -26,7 +27,7 @@ func newHookCmd(a *app) *cobra.Command {
 			if who, err := f.caller(a); err == nil {
 				answer = answerHook(a, who, args[0])
 			}
-			_, _ = a.raw.Write(answer)
+			_, _ = a.Raw.Write(answer)
 			return nil
 		},
 	}
@@ -43,7 +44,7 @@ func answerHook(a *app, who tools.Caller, event string) []byte {
 	if _, err := os.Stat(dir); err != nil {
 		return []byte("{}\n")
 	}
-	answer, err := agent.Record(dir, event, a.in, time.Now(), func() (agent.Instruction, error) {
+	answer, err := agent.Record(dir, event, a.In, time.Now(), func() (agent.Instruction, error) {
 		waiting, err := tools.Waiting(who)
 		if err != nil || len(waiting) == 0 {
 			return agent.Instruction{}, err
@@ -51,7 +52,7 @@ func answerHook(a *app, who tools.Caller, event string) []byte {
 		return agent.Instruction{Text: tools.Line(who.Dir, waiting[0]), ID: strconv.Itoa(waiting[0].Seq)}, nil
 	})
 	if err != nil {
-		a.say("hook %s: %v", event, err)
+		a.Say("hook %s: %v", event, err)
 	}
 	return answer
 }
@@ -71,11 +72,11 @@ func newMonitorCmd(a *app) *cobra.Command {
 			if entry.Err != nil {
 				return entry.Err
 			}
-			if !a.terminal {
-				return usageText("the monitor needs a terminal; agentmux status " + entry.Name + " works without")
+			if !a.Terminal {
+				return exit.UsageText("the monitor needs a terminal; agentmux status " + entry.Name + " works without")
 			}
 			return monitor.Run(cmd.Context(), monitor.Options{
-				Dir: entry.Dir, In: a.in, Out: a.raw, Shown: a.shown(), Detach: detacher(cmd.Context(), entry, control),
+				Dir: entry.Dir, In: a.In, Out: a.Raw, Shown: a.Shown(), Detach: detacher(cmd.Context(), entry, control),
 				Changes: func(s *orchestrator.State) string {
 					return changesText(cmd.Context(), a, session.Entry{Name: entry.Name, Dir: entry.Dir, State: s})
 				},

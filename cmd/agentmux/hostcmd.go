@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/gitrepo"
@@ -62,7 +63,7 @@ func (a *app) wire(ctx context.Context, s *site, log io.Writer, github bool) err
 	if err != nil {
 		return err
 	}
-	redactor := a.redactor()
+	redactor := a.Redactor()
 	logger := a.logger(log, s.config.Log.Level)
 	o := host.Options{
 		Self: own, StateHome: stateHome(), RuntimeDir: runtimeDir(), Home: home(), Log: logger, Redactor: redactor,
@@ -97,7 +98,7 @@ func (s *site) useGitHub(ctx context.Context, o *host.Options) (err error) {
 		return nil
 	}
 	if o.GitHub, err = s.identity.client(o.Log); err != nil {
-		return usage(fmt.Errorf("%w; see github.host, and GITHUB_API_URL, GITHUB_GRAPHQL_URL and GITHUB_SERVER_URL", err))
+		return exit.Usage(fmt.Errorf("%w; see github.host, and GITHUB_API_URL, GITHUB_GRAPHQL_URL and GITHUB_SERVER_URL", err))
 	}
 	o.Token = s.identity.tokens
 	if o.Token.Mode() == transport.ModeApp {
@@ -109,7 +110,7 @@ func (s *site) useGitHub(ctx context.Context, o *host.Options) (err error) {
 	}
 	if err := o.Redactor.AddSecret("github-token", token); err != nil {
 		_, hint := s.identity.noToken()
-		return usage(fmt.Errorf("%w; %s", &tokenError{s.identity.from}, hint))
+		return exit.Usage(fmt.Errorf("%w; %s", &tokenError{s.identity.from}, hint))
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (s *site) useGitHub(ctx context.Context, o *host.Options) (err error) {
 func hostSession(ctx context.Context, a *app, s *site, spec host.RunSpec) error {
 	spec.Config = s.config
 	if note := setupNote(projectOf(session.Entry{Dir: spec.Dir}), s.config); note != "" {
-		a.say("%s", note)
+		a.Say("%s", note)
 	}
 	told, err := narrate(a, s, &spec)
 	if err != nil {
@@ -132,19 +133,19 @@ func hostSession(ctx context.Context, a *app, s *site, spec host.RunSpec) error 
 	if !s.log.plain {
 		tellEnd(ctx, a, spec.Dir, last)
 	}
-	return quiet(outcomeCode(last))
+	return exit.Quiet(outcomeCode(last))
 }
 
 func outcomeCode(s *orchestrator.State) int {
 	switch s.Outcome {
 	case orchestrator.OutcomeDone:
-		return exitDone
+		return exit.Done
 	case orchestrator.OutcomeNeedsHuman:
-		return exitNeedsHuman
+		return exit.NeedsHuman
 	case orchestrator.OutcomeCanceled:
-		return exitCanceled
+		return exit.Canceled
 	}
-	return exitFailed
+	return exit.Failed
 }
 
 // explainRun makes what a person can correct a usage error.
@@ -154,9 +155,9 @@ func explainRun(err error) error {
 	var read *gitrepo.RemoteError
 	switch {
 	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrUnknownBase), errors.Is(err, host.ErrBaseBranch), errors.Is(err, host.ErrProductManager):
-		return usage(err)
+		return exit.Usage(err)
 	case errors.Is(err, gitrepo.ErrShallow):
-		return usageText("this clone is shallow, and a run starts from the whole history; git fetch --unshallow brings the rest")
+		return exit.UsageText("this clone is shallow, and a run starts from the whole history; git fetch --unshallow brings the rest")
 	case errors.As(err, &read) && read.Kind == gitrepo.PushNetwork:
 		return fmt.Errorf("the git server does not answer: %s; try again, agentmux doctor probes it", read.Text)
 	case errors.As(err, &read):
@@ -178,7 +179,7 @@ func newSessionCmd(a *app) *cobra.Command {
 					return err
 				}
 			}
-			return runSession(cmd.Context(), a, args[0], host.RunSpec{Resume: resume, Attended: attended, Changes: changes, Backup: backup, Base: base}, &hostLog{terminal: a.err, plain: true})
+			return runSession(cmd.Context(), a, args[0], host.RunSpec{Resume: resume, Attended: attended, Changes: changes, Backup: backup, Base: base}, &hostLog{terminal: a.Err, plain: true})
 		},
 	}
 	flags := run.Flags()
@@ -195,7 +196,7 @@ func newSessionCmd(a *app) *cobra.Command {
 // readToken takes the launcher's token, which travels in no environment.
 func (a *app) readToken() error {
 	a.handed = &handedToken{}
-	if err := json.NewDecoder(io.LimitReader(a.in, maxHanded)).Decode(a.handed); err != nil {
+	if err := json.NewDecoder(io.LimitReader(a.In, maxHanded)).Decode(a.handed); err != nil {
 		return fmt.Errorf("read token: %w", err)
 	}
 	return nil
@@ -209,7 +210,7 @@ func foreground(ctx context.Context, a *app, dir string, spec host.RunSpec) erro
 	if err := trusted(ctx, a, dir, spec.Backup); err != nil {
 		return err
 	}
-	log := &hostLog{terminal: a.err}
+	log := &hostLog{terminal: a.Err}
 	if err := log.keep(filepath.Join(dir, session.HostLog)); err != nil {
 		return err
 	}
@@ -362,7 +363,7 @@ func projectOf(e session.Entry) string { return filepath.Dir(filepath.Dir(filepa
 // siteOf is the site of a session's project.
 func (a *app) siteOf(ctx context.Context, e session.Entry) (*site, error) {
 	a.project = projectOf(e)
-	return a.site(ctx, &hostLog{terminal: a.err})
+	return a.site(ctx, &hostLog{terminal: a.Err})
 }
 
 // hostCommands starts a host for a parked session that has a command to apply.
@@ -377,11 +378,11 @@ func hostCommands(ctx context.Context, a *app, e session.Entry) error {
 // checkPrograms fails unless the programs that every run needs are there.
 func checkPrograms(ctx context.Context, a *app) error {
 	if os.Getenv("HOME") == "" {
-		return usageText("HOME is not set; agentmux keeps its state and finds your configuration there")
+		return exit.UsageText("HOME is not set; agentmux keeps its state and finds your configuration there")
 	}
 	for _, p := range []probe{probeGit(ctx), probeTmux(ctx), probeDir("state", stateHome()), probeDir("runtime", runtimeDir())} {
 		if p.State == probeFailed {
-			return usage(fmt.Errorf("%s; %s", p.Detail, p.Hint))
+			return exit.Usage(fmt.Errorf("%s; %s", p.Detail, p.Hint))
 		}
 	}
 	return nil
@@ -392,6 +393,6 @@ func announce(a *app, dir string, log *slog.Logger) {
 	name := filepath.Base(dir)
 	log.Info("session", "session", name, "attach", "agentmux attach "+name, "status", "agentmux status "+name)
 	if a.format() == logLines {
-		a.say("agentmux attach %s watches it, agentmux status %s says where it is", name, name)
+		a.Say("agentmux attach %s watches it, agentmux status %s says where it is", name, name)
 	}
 }

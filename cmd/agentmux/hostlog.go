@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -53,7 +54,7 @@ func (a *app) format() logFormat {
 // logHandler writes the log to w: to a terminal only what a person has to know, unless the
 // log itself was asked for. The file of a session gets all of it.
 func (a *app) logHandler(w io.Writer, o *slog.HandlerOptions) slog.Handler {
-	redacted := func(w io.Writer) io.Writer { return a.redactor().Writer(w) }
+	redacted := func(w io.Writer) io.Writer { return a.Redactor().Writer(w) }
 	log, host := w.(*hostLog)
 	switch f := a.format(); {
 	case f == logJSON:
@@ -61,7 +62,7 @@ func (a *app) logHandler(w io.Writer, o *slog.HandlerOptions) slog.Handler {
 	case f == logText || !host || log.plain:
 		return slog.NewTextHandler(redacted(w), o)
 	}
-	return slog.NewMultiHandler(slog.NewTextHandler(redacted(logFile{log}), o), &warner{say: a.say})
+	return slog.NewMultiHandler(slog.NewTextHandler(redacted(logFile{log}), o), &warner{say: a.Say})
 }
 
 // logFile is the file part of a hostLog.
@@ -113,7 +114,7 @@ func (w *warner) Handle(_ context.Context, r slog.Record) error {
 	}
 	r.Attrs(add)
 	if !recorded {
-		w.say("%s", oneLine("warning: "+r.Message+": "+strings.Join(parts, ", ")))
+		w.say("%s", console.OneLine("warning: "+r.Message+": "+strings.Join(parts, ", ")))
 	}
 	return nil
 }

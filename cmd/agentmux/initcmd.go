@@ -17,6 +17,8 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/agent"
@@ -57,7 +59,7 @@ configuration, never into the repository.`,
 
 func runInit(ctx context.Context, a *app, f initFlags) error {
 	if f.actions {
-		return usageText("there is no action for GitHub Actions yet; a job of your own can run agentmux issue N --headless")
+		return exit.UsageText("there is no action for GitHub Actions yet; a job of your own can run agentmux issue N --headless")
 	}
 	project, err := a.projectDir()
 	if err != nil {
@@ -100,7 +102,7 @@ func runInit(ctx context.Context, a *app, f initFlags) error {
 
 // note prints a line of what was found or done.
 func note(a *app, name, format string, args ...any) {
-	a.print("%-8s %s", name, fmt.Sprintf(format, args...))
+	a.Print("%-8s %s", name, fmt.Sprintf(format, args...))
 }
 
 func cloneText(clone gitrepo.Clone) string {
@@ -233,7 +235,7 @@ version: 2
 }
 
 func cannotWrite(path string, err error) error {
-	return fmt.Errorf("%s cannot be written: %w; make it writable for you", path, bare(err))
+	return fmt.Errorf("%s cannot be written: %w; make it writable for you", path, exit.Bare(err))
 }
 
 // ignoreSessions keeps sessions out of commits; an existing file is left alone.
@@ -279,11 +281,11 @@ func askUnsafe(ctx context.Context, a *app, c *config.Config, providers agent.Pr
 	}
 	file := filepath.Join(configHome(), "agentmux", "config.yaml")
 	const key = "sandbox: {unsafe_flags: true}"
-	if defaults || !a.terminal {
+	if defaults || !a.Terminal {
 		note(a, "sandbox", "none; unattended runs of %s are refused until %q is in %s", strings.Join(skips, ", "), key, file)
 		return nil
 	}
-	allowed, err := a.ask(ctx, fmt.Sprintf(`
+	allowed, err := a.Ask(ctx, fmt.Sprintf(`
 %s can work unattended only by skipping every permission question. There is no
 sandbox: such an agent can read and change whatever you can. Allow it on this machine,
 in unattended runs? You can change the answer in %s.`, strings.Join(skips, ", "), file))
@@ -308,7 +310,7 @@ in unattended runs? You can change the answer in %s.`, strings.Join(skips, ", ")
 func addSetting(file, line string) (wrote bool, err error) {
 	old, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("%s cannot be read: %w", file, bare(err))
+		return false, fmt.Errorf("%s cannot be read: %w", file, exit.Bare(err))
 	}
 	key, _, _ := strings.Cut(line, ":")
 	for row := range strings.Lines(string(old)) {
@@ -365,7 +367,7 @@ func makeLabel(ctx context.Context, a *app, project string, clone gitrepo.Clone,
 		return
 	}
 	id.pause = probePause
-	defer a.waiting("GitHub")()
+	defer a.Waiting("GitHub")()
 	s := &site{project: project, config: c, identity: id}
 	if err := a.wire(ctx, s, io.Discard, true); err != nil {
 		note(a, "label", "not made: %v", err)
@@ -395,7 +397,7 @@ func makeLabel(ctx context.Context, a *app, project string, clone gitrepo.Clone,
 		return
 	}
 	if n, err := s.host.GitHub.EnsureLabels(ctx, p.Repo, ghsync.StateLabels(name)); err == nil && n > 0 {
-		note(a, "", "and %s that say where a session is", counted(n, "label", "labels"))
+		note(a, "", "and %s that say where a session is", console.Counted(n, "label", "labels"))
 	} // else GitHub makes them when they are first used
 }
 

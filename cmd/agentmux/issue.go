@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
@@ -43,7 +44,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 // check refuses flags that say nothing without another one.
 func (f *runFlags) check() error {
 	if f.asJSON && !f.dry {
-		return usageText("--json goes with --dry-run; of a session, agentmux status --json tells")
+		return exit.UsageText("--json goes with --dry-run; of a session, agentmux status --json tells")
 	}
 	return nil
 }
@@ -77,12 +78,12 @@ func runIssue(ctx context.Context, a *app, arg string, f *runFlags) error {
 		return err
 	}
 	if f.mirror && f.noMirror {
-		return usageText("--mirror and --no-mirror exclude each other")
+		return exit.UsageText("--mirror and --no-mirror exclude each other")
 	}
 	if err := checkPrograms(ctx, a); err != nil {
 		return err
 	}
-	s, err := a.site(ctx, &hostLog{terminal: a.err})
+	s, err := a.site(ctx, &hostLog{terminal: a.Err})
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func runIssue(ctx context.Context, a *app, arg string, f *runFlags) error {
 	}
 	if s.host.GitHub == nil {
 		detail, hint := s.identity.noToken()
-		return usage(fmt.Errorf("%s; %s; agentmux doctor shows what was looked for", detail, hint))
+		return exit.Usage(fmt.Errorf("%s; %s; agentmux doctor shows what was looked for", detail, hint))
 	}
 	ref.repo = &repo
 	p, err := planIssue(ctx, a, s, project, ref, f)
@@ -127,7 +128,7 @@ func runIssue(ctx context.Context, a *app, arg string, f *runFlags) error {
 
 func explainProject(err error, dir string) error {
 	detail, hint := cloneWords(err, dir)
-	return usage(fmt.Errorf("%s; %s", detail, hint))
+	return exit.Usage(fmt.Errorf("%s; %s", detail, hint))
 }
 
 // notOnServer says why a clone has no repository on the GitHub server, and what to do.
@@ -147,10 +148,10 @@ func issueRepo(ref issueRef, flag string, p *host.Project, server string) (ghsyn
 		return flagRepo(flag, server)
 	}
 	if !p.GitHub {
-		return ghsync.Repo{}, usage(fmt.Errorf("%s; agentmux run \"...\" works without an issue", notOnServer(p, server)))
+		return ghsync.Repo{}, exit.Usage(fmt.Errorf("%s; agentmux run \"...\" works without an issue", notOnServer(p, server)))
 	}
 	if ref.repo != nil && !strings.EqualFold(ref.repo.String(), p.Repo.String()) {
-		return ghsync.Repo{}, usage(fmt.Errorf("the issue is of %s, but origin is %s; give --repo %s if origin is a fork of it", ref.repo, p.Repo, ref.repo))
+		return ghsync.Repo{}, exit.Usage(fmt.Errorf("the issue is of %s, but origin is %s; give --repo %s if origin is a fork of it", ref.repo, p.Repo, ref.repo))
 	}
 	return p.Repo, nil
 }
@@ -160,12 +161,12 @@ func flagRepo(flag, server string) (ghsync.Repo, error) {
 	parts := strings.Split(flag, "/")
 	if len(parts) == 3 {
 		if u, err := url.Parse(server); err != nil || !strings.EqualFold(parts[0], u.Host) {
-			return ghsync.Repo{}, usage(fmt.Errorf("--repo: %s is not on %s: set github.host in your own configuration if %s is your GitHub server", flag, server, parts[0]))
+			return ghsync.Repo{}, exit.Usage(fmt.Errorf("--repo: %s is not on %s: set github.host in your own configuration if %s is your GitHub server", flag, server, parts[0]))
 		}
 		parts = parts[1:]
 	}
 	if len(parts) != 2 || parts[0] == "" || parts[1] == "" {
-		return ghsync.Repo{}, usage(fmt.Errorf("--repo: %q is no owner/name", flag))
+		return ghsync.Repo{}, exit.Usage(fmt.Errorf("--repo: %q is no owner/name", flag))
 	}
 	return ghsync.Repo{Owner: parts[0], Name: parts[1]}, nil
 }
@@ -194,10 +195,10 @@ func existing(ctx context.Context, a *app, s *site, repo ghsync.Repo, number int
 			return true, atWork(e)
 		case owes(ctx, e):
 			return true, foreground(ctx, a, e.Dir, host.RunSpec{})
-		case unfinished(e) && (f.headless || !a.terminal):
+		case unfinished(e) && (f.headless || !a.Terminal):
 			return true, foreground(ctx, a, e.Dir, host.RunSpec{Resume: true})
 		case unfinished(e):
-			return true, usage(fmt.Errorf("%s is not finished; agentmux resume %s goes on with it, --new starts another", e.Name, e.Name))
+			return true, exit.Usage(fmt.Errorf("%s is not finished; agentmux resume %s goes on with it, --new starts another", e.Name, e.Name))
 		}
 	}
 	return false, nil
@@ -208,7 +209,7 @@ func ofIssue(e session.Entry, repo ghsync.Repo, number int) bool {
 }
 
 func atWork(e session.Entry) error {
-	return &codeError{exitLocked, fmt.Errorf("%s works on it already; agentmux attach %s", e.Name, e.Name)}
+	return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s works on it already; agentmux attach %s", e.Name, e.Name)}
 }
 
 // planned is a session that could be made now.
@@ -221,34 +222,34 @@ type planned struct {
 func planIssue(ctx context.Context, a *app, s *site, project *host.Project, ref issueRef, f *runFlags) (*planned, error) {
 	repo, number := *ref.repo, ref.number
 	what := fmt.Sprintf("%s#%d", repo, number)
-	stop := a.waiting("GitHub about " + what)
+	stop := a.Waiting("GitHub about " + what)
 	record, err := s.host.GitHub.Record(ctx, repo, number)
 	stop()
 	if transport.IsNotFound(err) && repo == project.Repo {
 		if parent := forkedFrom(ctx, a, s, repo); parent != "" {
-			return nil, usage(fmt.Errorf("%s is not there; %s is a fork: agentmux issue %d --repo %s takes an issue of what it was forked from", what, repo, number, parent))
+			return nil, exit.Usage(fmt.Errorf("%s is not there; %s is a fork: agentmux issue %d --repo %s takes an issue of what it was forked from", what, repo, number, parent))
 		}
 	}
 	if err != nil {
 		return nil, explainGitHub(err, what, s.identity.from)
 	}
 	if record.Issue.Closed {
-		return nil, usage(fmt.Errorf("%s is closed; reopen it to work on it", what))
+		return nil, exit.Usage(fmt.Errorf("%s is closed; reopen it to work on it", what))
 	}
 	sealed := sealed(record.Repository)
 	if sealed != "" && s.config.GitHub.Push {
-		return nil, usage(fmt.Errorf("%s is %s, or set github.push: false to keep the work in this clone", record.Repository.Repo, sealed))
+		return nil, exit.Usage(fmt.Errorf("%s is %s, or set github.push: false to keep the work in this clone", record.Repository.Repo, sealed))
 	}
-	stop = a.waiting("GitHub about who asked for " + what)
+	stop = a.Waiting("GitHub about who asked for " + what)
 	requester, err := findRequester(ctx, a, s, record, repo)
 	stop()
 	if late := new(lateEditError); errors.As(err, &late) {
-		return nil, usage(late)
+		return nil, exit.Usage(late)
 	}
 	if err != nil {
 		return nil, explainGitHub(err, what, s.identity.from)
 	}
-	stop = a.waiting("GitHub about who wrote on " + what)
+	stop = a.Waiting("GitHub about who wrote on " + what)
 	snapshot, err := s.host.GitHub.TakeSnapshot(ctx, ghsync.SnapshotSpec{
 		Repo: repo, Issue: number, CutOff: time.Now().UTC(), Requester: requester, Record: &record,
 	})
@@ -257,7 +258,7 @@ func planIssue(ctx context.Context, a *app, s *site, project *host.Project, ref 
 		return nil, explainGitHub(err, what, s.identity.from)
 	}
 	if snapshot.Report.Refused {
-		return nil, usage(fmt.Errorf("%s hides text in so many layers that no part of it can be trusted: write it anew, without HTML and encoded characters", what))
+		return nil, exit.Usage(fmt.Errorf("%s hides text in so many layers that no part of it can be trusted: write it anew, without HTML and encoded characters", what))
 	}
 	spec, err := basicSpec(ctx, a, s, project, f)
 	if err != nil {
@@ -267,7 +268,7 @@ func planIssue(ctx context.Context, a *app, s *site, project *host.Project, ref 
 	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &snapshot, repo, record.Issue.Title, record.Issue.Locked
 	request, labelled := record.Request(s.config.Bot.Label)
 	if p.spec.Workflow == "" && len(request.Workflows) > 1 {
-		return nil, usage(fmt.Errorf("%s has labels of several workflows (%s): take all but one off, or give --workflow", what, strings.Join(request.Workflows, ", ")))
+		return nil, exit.Usage(fmt.Errorf("%s has labels of several workflows (%s): take all but one off, or give --workflow", what, strings.Join(request.Workflows, ", ")))
 	}
 	if p.spec.Workflow == "" && len(request.Workflows) == 1 {
 		p.spec.Workflow = request.Workflows[0]
@@ -365,18 +366,18 @@ func unasked(ctx context.Context, s *site, record ghsync.Record, trigger ghsync.
 
 // basicSpec is what issue and run have in common.
 func basicSpec(ctx context.Context, a *app, s *site, project *host.Project, f *runFlags) (host.PrepareSpec, error) {
-	stop := a.waiting("the branches of the server")
+	stop := a.Waiting("the branches of the server")
 	base, err := project.Base(ctx, s.config, f.base)
 	stop()
 	if err != nil {
 		return host.PrepareSpec{}, explainRun(err)
 	}
 	for _, note := range base.Notes {
-		a.say("%s", note)
+		a.Say("%s", note)
 	}
 	return host.PrepareSpec{
 		Project: project, Dir: ownDir(s.project, project), Config: s.config, Files: os.DirFS(s.project), Source: "working tree", Base: base,
-		Name: f.name, Workflow: f.workflow, ProductManager: f.productManager, Interactive: a.terminal && !f.headless,
+		Name: f.name, Workflow: f.workflow, ProductManager: f.productManager, Interactive: a.Terminal && !f.headless,
 	}, nil
 }
 
@@ -397,7 +398,7 @@ func ownDir(dir string, p *host.Project) string {
 // terminal attached to its tmux.
 func launch(ctx context.Context, a *app, s *site, p *planned, f *runFlags) error {
 	if p.spec.Snapshot != nil && !p.push {
-		a.say("this account may not write to %s: the run ends with a branch in this clone", p.spec.Repo)
+		a.Say("this account may not write to %s: the run ends with a branch in this clone", p.spec.Repo)
 	}
 	if err := useAccount(ctx, a, s, p); err != nil {
 		return err
@@ -418,7 +419,7 @@ func launch(ctx context.Context, a *app, s *site, p *planned, f *runFlags) error
 		return err
 	}
 	crash.Point("release new session", "")
-	a.say("session %s (config: %s, sandbox: none)", sess.Name(), p.spec.Source)
+	a.Say("session %s (config: %s, sandbox: none)", sess.Name(), p.spec.Source)
 	if !p.spec.Interactive {
 		if err := s.log.keep(sess.Path(session.HostLog)); err != nil {
 			return err
@@ -438,15 +439,15 @@ func launch(ctx context.Context, a *app, s *site, p *planned, f *runFlags) error
 // waitEnd waits for a detached session's host to end and takes over its exit
 // code. An interrupt ends the wait, not the session.
 func waitEnd(ctx context.Context, a *app, sess *session.Session) error {
-	a.say("waiting for its end; agentmux attach %s joins it", sess.Name())
+	a.Say("waiting for its end; agentmux attach %s joins it", sess.Name())
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for session.Running(sess.Dir) {
 		select {
 		case <-ctx.Done():
-			a.say("%s goes on without you", sess.Name())
-			a.say("next: agentmux attach %s joins it, agentmux stop %s ends it", sess.Name(), sess.Name())
-			return quiet(exitCanceled)
+			a.Say("%s goes on without you", sess.Name())
+			a.Say("next: agentmux attach %s joins it, agentmux stop %s ends it", sess.Name(), sess.Name())
+			return exit.Quiet(exit.Canceled)
 		case <-tick.C:
 		}
 	}
@@ -458,7 +459,7 @@ func waitEnd(ctx context.Context, a *app, sess *session.Session) error {
 		return fmt.Errorf("the host of %s ended: %s; agentmux resume %s goes on with it", sess.Name(), lastLine(sess.Path(session.HostLog)), sess.Name())
 	}
 	tellEnd(ctx, a, sess.Dir, last)
-	return quiet(outcomeCode(last))
+	return exit.Quiet(outcomeCode(last))
 }
 
 // join attaches the terminal to a session that was just started, once its tmux

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 )
 
@@ -27,13 +28,13 @@ func parseIssue(arg, server string) (issueRef, error) {
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 {
-		return issueRef{}, usage(fmt.Errorf("%q is no issue; give N, #N, owner/repo#N or the URL of one", arg))
+		return issueRef{}, exit.Usage(fmt.Errorf("%q is no issue; give N, #N, owner/repo#N or the URL of one", arg))
 	}
 	ref := issueRef{number: n}
 	if name != "" {
 		owner, repo, ok := strings.Cut(name, "/")
 		if !ok || owner == "" || repo == "" || strings.Contains(repo, "/") {
-			return issueRef{}, usage(fmt.Errorf("%q is no repository; give owner/repo#N", name))
+			return issueRef{}, exit.Usage(fmt.Errorf("%q is no repository; give owner/repo#N", name))
 		}
 		ref.repo = &ghsync.Repo{Owner: owner, Name: repo}
 	}
@@ -47,22 +48,22 @@ func parseIssueURL(arg, server string) (issueRef, error) {
 		if errors.As(err, &bad) {
 			err = bad.Err
 		}
-		return issueRef{}, usage(fmt.Errorf("%q is no URL: %w", arg, err))
+		return issueRef{}, exit.Usage(fmt.Errorf("%q is no URL: %w", arg, err))
 	}
 	want, err := url.Parse(server)
 	if err != nil || !strings.EqualFold(u.Host, want.Host) {
-		return issueRef{}, usage(fmt.Errorf("%s is not on %s; set github.host for another server", arg, server))
+		return issueRef{}, exit.Usage(fmt.Errorf("%s is not on %s; set github.host for another server", arg, server))
 	}
 	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
 	if len(parts) == 4 && parts[2] == "pull" {
-		return issueRef{}, usage(fmt.Errorf("%s is a pull request; give an issue", arg))
+		return issueRef{}, exit.Usage(fmt.Errorf("%s is a pull request; give an issue", arg))
 	}
 	if len(parts) != 4 || parts[2] != "issues" {
-		return issueRef{}, usage(fmt.Errorf("%s is no issue; expected %s/OWNER/REPO/issues/N", arg, server))
+		return issueRef{}, exit.Usage(fmt.Errorf("%s is no issue; expected %s/OWNER/REPO/issues/N", arg, server))
 	}
 	n, err := strconv.Atoi(parts[3])
 	if err != nil || n < 1 {
-		return issueRef{}, usage(fmt.Errorf("%s: %q is no issue number", arg, parts[3]))
+		return issueRef{}, exit.Usage(fmt.Errorf("%s: %q is no issue number", arg, parts[3]))
 	}
 	return issueRef{repo: &ghsync.Repo{Owner: parts[0], Name: parts[1]}, number: n}, nil
 }

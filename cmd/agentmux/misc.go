@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/play"
 	"github.com/spf13/cobra"
 )
@@ -14,7 +15,7 @@ func newVersionCmd(a *app) *cobra.Command {
 	return group(groupSetup, &cobra.Command{
 		Use: "version", Short: "Print the version", Example: "  agentmux version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			a.print("agentmux %s", fullVersion())
+			a.Print("agentmux %s", fullVersion())
 			return nil
 		},
 	})
@@ -50,14 +51,14 @@ func newPlayCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.File, o.Self, o.Out = args[0], own, a.raw
+			o.File, o.Self, o.Out = args[0], own, a.Raw
 			err = play.Run(cmd.Context(), o)
-			var exit play.ExitError
+			var played play.ExitError
 			switch {
-			case errors.As(err, &exit):
-				return quiet(int(exit))
+			case errors.As(err, &played):
+				return exit.Quiet(int(played))
 			case errors.Is(err, context.Canceled):
-				return quiet(exitCanceled)
+				return exit.Quiet(exit.Canceled)
 			}
 			return err
 		},

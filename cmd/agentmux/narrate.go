@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -33,7 +34,7 @@ func narrate(a *app, s *site, spec *host.RunSpec) (told func(), err error) {
 	if state, err := sess.ReadState(); err == nil {
 		before = state.Seq
 	}
-	n := &narrator{app: a, follower: sess.Follow(before), palette: paint.New(stream(a.err)), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	n := &narrator{app: a, follower: sess.Follow(before), palette: paint.New(console.Stream(a.Err)), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	next := spec.OnCommit
 	spec.OnCommit = func(state *orchestrator.State) {
 		select {
@@ -64,13 +65,13 @@ func (n *narrator) read() {
 	if err != nil {
 		return // the next look may see more, and the end is told from the state
 	}
-	shown := n.app.shown()
+	shown := n.app.Shown()
 	for _, e := range records {
-		line := shown(oneLine(story.Line(e)))
+		line := shown(console.OneLine(story.Line(e)))
 		if line == "" || slices.Contains(ends, e.Type) {
 			continue
 		}
-		n.app.say("%s %s", n.palette.Paint(e.TS.Local().Format("15:04:05"), paint.Faint), n.palette.Paint(line, lineInk(e.Type)))
+		n.app.Say("%s %s", n.palette.Paint(e.TS.Local().Format("15:04:05"), paint.Faint), n.palette.Paint(line, lineInk(e.Type)))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/agentmux/agentmux/cmd/internal/console"
 )
 
 // maxAncestry bounds how far up the origin of a command is told.
@@ -50,5 +52,5 @@ func processOf(pid int) (name string, parent int) {
 		return "", 0
 	}
 	parent, _ = strconv.Atoi(string(fields[1]))
-	return strings.Map(printable, strings.ToValidUTF8(string(data[begin+1:end]), "?")), parent
+	return strings.Map(console.Printable, strings.ToValidUTF8(string(data[begin+1:end]), "?")), parent
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
@@ -15,19 +16,19 @@ import (
 // address of its pull request goes to standard output, where a script takes it from.
 func tellEnd(ctx context.Context, a *app, dir string, s *orchestrator.State) {
 	e := session.Entry{Name: filepath.Base(dir), Dir: dir, State: s}
-	st, shown := tell(ctx, e), a.shown()
-	a.say("%s", shown(endLine(s, st)))
+	st, shown := tell(ctx, e), a.Shown()
+	a.Say("%s", shown(endLine(s, st)))
 	for _, debt := range st.Owed {
-		a.say("owed: %s", shown(debt.Text))
+		a.Say("owed: %s", shown(debt.Text))
 	}
 	if s.Completion.PRURL != "" {
-		a.print("%s", s.Completion.PRURL)
+		a.Print("%s", s.Completion.PRURL)
 	}
 	if st.Advice != "" {
-		a.say("%s", shown("you can: "+st.Advice))
+		a.Say("%s", shown("you can: "+st.Advice))
 	}
 	if next := st.Next(); next != "" {
-		a.say("next: %s", shown(next))
+		a.Say("next: %s", shown(next))
 	}
 }
 
@@ -38,7 +39,7 @@ func endLine(s *orchestrator.State, st story.Story) string {
 		parts[0] += " (" + string(s.OutcomeReason) + ")"
 	}
 	if st.Sentence != "" {
-		parts = append(parts, oneLine(st.Sentence))
+		parts = append(parts, console.OneLine(st.Sentence))
 	}
 	switch c := s.Completion; {
 	case s.Phase != orchestrator.PhaseDone:
@@ -63,5 +64,3 @@ func outcomeWord(s *orchestrator.State) string {
 	}
 	return string(s.Outcome)
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
@@ -50,7 +52,7 @@ func loadProviders(a *app) (agent.Providers, error) {
 	}
 	providers, err := host.Providers(c)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Usage(err)
 	}
 	return providers, nil
 }
@@ -62,7 +64,7 @@ func findProvider(a *app, name string) (agent.Provider, error) {
 	}
 	p, ok := providers[name]
 	if !ok {
-		return p, usage(fmt.Errorf("no provider %q; known: %s", name, strings.Join(providers.Names(), ", ")))
+		return p, exit.Usage(fmt.Errorf("no provider %q; known: %s", name, strings.Join(providers.Names(), ", ")))
 	}
 	return p, nil
 }
@@ -96,9 +98,9 @@ func runProvidersList(a *app, asJSON bool) error {
 		rows = append(rows, row)
 	}
 	if asJSON {
-		return printJSON(a.raw, rows)
+		return a.PrintJSON(rows)
 	}
-	var table [][]cell
+	var table [][]console.Cell
 	for _, row := range rows {
 		program := row.Path
 		switch {
@@ -107,9 +109,9 @@ func runProvidersList(a *app, asJSON bool) error {
 		case row.Path == "":
 			program = row.Command + " (not in PATH)"
 		}
-		table = append(table, []cell{{row.Name, paint.Strong}, plainCell(row.State), plainCell(program)})
+		table = append(table, []console.Cell{console.NewCell(row.Name, paint.Strong), console.PlainCell(row.State), console.PlainCell(program)})
 	}
-	a.page(a.out).table([]string{"NAME", "STATE", "PROGRAM"}, table)
+	a.Page(a.Out).Table([]string{"NAME", "STATE", "PROGRAM"}, table)
 	return nil
 }
 
@@ -122,7 +124,7 @@ func runProvidersShow(a *app, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.out.Write(data)
+	_, err = a.Out.Write(data)
 	return err
 }
 
@@ -133,10 +135,10 @@ func runProvidersLogin(ctx context.Context, a *app, name string) (err error) {
 		return err
 	}
 	if err := p.CheckLogin(); err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
-	if !a.terminal {
-		return usageText("a login needs a terminal")
+	if !a.Terminal {
+		return exit.UsageText("a login needs a terminal")
 	}
 	run, err := p.StartLogin(filepath.Join(stateHome(), "logins"), os.Getenv("PATH"), os.Getenv("TERM"))
 	if err != nil {
@@ -151,7 +153,7 @@ func runProvidersLogin(ctx context.Context, a *app, name string) (err error) {
 	if err := run.Finish(); err != nil {
 		return err
 	}
-	a.say("logged in; sessions use it from their next agent on")
+	a.Say("logged in; sessions use it from their next agent on")
 	return nil
 }
 

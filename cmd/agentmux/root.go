@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,13 +42,13 @@ CLIs you already have, in tmux, on your own machine.`,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.configFile != "" {
 				if info, err := os.Stat(a.configFile); err != nil {
-					return usage(fmt.Errorf("--config: %s cannot be read: %w", a.configFile, bare(err)))
+					return exit.Usage(fmt.Errorf("--config: %s cannot be read: %w", a.configFile, exit.Bare(err)))
 				} else if info.IsDir() {
-					return usage(fmt.Errorf("--config: %s is a directory, not a file", a.configFile))
+					return exit.Usage(fmt.Errorf("--config: %s is a directory, not a file", a.configFile))
 				}
 			}
 			if a.logLevel != "" && !slices.Contains(logLevels, a.logLevel) {
-				return usage(fmt.Errorf("--log-level: expected debug, info, warn or error, found %q", a.logLevel))
+				return exit.Usage(fmt.Errorf("--log-level: expected debug, info, warn or error, found %q", a.logLevel))
 			}
 			return refuseAgents(cmd)
 		},
@@ -65,9 +66,9 @@ CLIs you already have, in tmux, on your own machine.`,
 		&cobra.Group{ID: groupAgent, Title: "For agents:"}, &cobra.Group{ID: groupSetup, Title: "Set up:"})
 	root.SetHelpCommandGroupID(groupSetup)
 	root.SetCompletionCommandGroupID(groupSetup)
-	root.SetIn(a.in)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
 	for _, command := range commands(a) {
 		root.AddCommand(command)
 	}
@@ -100,7 +101,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case takesText(cmd) && (unknown != nil || errors.As(err, &syntax)):
 		hint = fmt.Sprintf("a text that begins with - goes last, behind --: %s -- '- like this'; ", cmd.CommandPath())
 	}
-	return usage(fmt.Errorf("%s; %ssee %s --help", text, hint, cmd.CommandPath()))
+	return exit.Usage(fmt.Errorf("%s; %ssee %s --help", text, hint, cmd.CommandPath()))
 }
 
 // takesText reports whether a person writes a text of their own behind a command.
@@ -178,9 +179,9 @@ func usageArgs(cmd *cobra.Command) {
 				if len(args) > 1 && strings.Contains(cmd.Use, "TEXT") {
 					hint = textHint + "; "
 				}
-				return usage(fmt.Errorf("%s takes %s, not %s; %ssee %s --help", cmd.CommandPath(), takes(cmd), given(args), hint, cmd.CommandPath()))
+				return exit.Usage(fmt.Errorf("%s takes %s, not %s; %ssee %s --help", cmd.CommandPath(), takes(cmd), given(args), hint, cmd.CommandPath()))
 			default:
-				return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+				return exit.Usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 			}
 			return nil
 		}

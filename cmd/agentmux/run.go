@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ func runRun(ctx context.Context, a *app, arg string, f *runFlags) error {
 	if err := checkPrograms(ctx, a); err != nil {
 		return err
 	}
-	s, err := a.site(ctx, &hostLog{terminal: a.err})
+	s, err := a.site(ctx, &hostLog{terminal: a.Err})
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func runRun(ctx context.Context, a *app, arg string, f *runFlags) error {
 	}
 	p := &planned{push: s.host.GitHub != nil && project.GitHub}
 	if p.push {
-		stop := a.waiting("GitHub about " + project.Repo.String())
+		stop := a.Waiting("GitHub about " + project.Repo.String())
 		repo, err := s.host.GitHub.Repository(ctx, project.Repo.Owner, project.Repo.Name)
 		stop()
 		if err != nil {
@@ -71,14 +72,14 @@ func runRun(ctx context.Context, a *app, arg string, f *runFlags) error {
 // session is named after.
 func readRequest(arg string) (request, title string, err error) {
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
-		return "", "", usage(fmt.Errorf("%s is a directory, not a request: say in words what is wanted, or name an .md file; --project %s works in that directory", arg, arg))
+		return "", "", exit.Usage(fmt.Errorf("%s is a directory, not a request: say in words what is wanted, or name an .md file; --project %s works in that directory", arg, arg))
 	}
 	if !strings.HasSuffix(arg, ".md") {
 		return arg, arg, readable("the request", arg)
 	}
 	data, err := os.ReadFile(arg)
 	if err != nil {
-		return "", "", usage(fmt.Errorf("%s cannot be read: %w; what ends in .md is taken for a file: give its path, or put a full stop behind a request in words", arg, bare(err)))
+		return "", "", exit.Usage(fmt.Errorf("%s cannot be read: %w; what ends in .md is taken for a file: give its path, or put a full stop behind a request in words", arg, exit.Bare(err)))
 	}
 	return string(data), strings.TrimSuffix(filepath.Base(arg), ".md"), readable(arg, string(data))
 }
@@ -86,7 +87,7 @@ func readRequest(arg string) (request, title string, err error) {
 // readable refuses a request that no prompt could take in: a session of it could only fail.
 func readable(what, text string) error {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return usage(fmt.Errorf("%s is no UTF-8 text; save it as UTF-8", what))
+		return exit.Usage(fmt.Errorf("%s is no UTF-8 text; save it as UTF-8", what))
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func newResumeCmd(a *app) *cobra.Command {
 // resumeAdopted goes on with a session that the person takes over first.
 func resumeAdopted(ctx context.Context, a *app, dir string, args []string, spec host.RunSpec, headless bool) error {
 	if len(args) > 0 {
-		return usageText("--adopt names the session by its directory; leave the other name out")
+		return exit.UsageText("--adopt names the session by its directory; leave the other name out")
 	}
 	e, err := adopt(ctx, a, dir)
 	if err != nil {
@@ -147,7 +148,7 @@ func resume(ctx context.Context, a *app, e session.Entry, spec host.RunSpec, hea
 	case ending(e):
 		return stillEnding(e)
 	case e.Running:
-		return &codeError{exitLocked, &session.LockedError{Name: e.Name, Owner: session.Holder(e.Dir)}}
+		return &exit.Error{Code: exit.Locked, Err: &session.LockedError{Name: e.Name, Owner: session.Holder(e.Dir)}}
 	case e.State != nil && e.State.Phase == orchestrator.PhaseDone && (spec.Changes == "" || e.State.Completion.PRNumber == 0):
 		return resumeDone(ctx, a, e)
 	}
@@ -155,11 +156,11 @@ func resume(ctx context.Context, a *app, e session.Entry, spec host.RunSpec, hea
 		return err
 	}
 	tellUnread(a, e)
-	spec.Attended = a.terminal && !headless
+	spec.Attended = a.Terminal && !headless
 	if !spec.Attended || e.State != nil && !e.State.Interactive && !asksAgain(e.State) {
 		return foreground(ctx, a, e.Dir, spec)
 	}
-	s, err := a.site(ctx, &hostLog{terminal: a.err})
+	s, err := a.site(ctx, &hostLog{terminal: a.Err})
 	if err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func asksAgain(s *orchestrator.State) bool {
 // hear of them.
 func unpause(ctx context.Context, a *app, e session.Entry, spec host.RunSpec) error {
 	if spec.Changes != "" || spec.Base != "" || spec.Backup {
-		return usage(fmt.Errorf("%s is paused, not ended: agentmux resume %s lets it go on, without --changes, --base and --from-backup; "+
+		return exit.Usage(fmt.Errorf("%s is paused, not ended: agentmux resume %s lets it go on, without --changes, --base and --from-backup; "+
 			"agentmux changes \"...\" %s asks for changes at a gate", e.Name, e.Name, e.Name))
 	}
 	return steer(ctx, a, e.Dir, nil, orchestrator.Payload{Name: "resume"})
@@ -228,7 +229,7 @@ func resumeDone(ctx context.Context, a *app, e session.Entry) error {
 	case owes(ctx, e):
 		return foreground(ctx, a, e.Dir, host.RunSpec{})
 	case e.State.Completion.PRNumber > 0:
-		return usage(fmt.Errorf("%s is done; --changes \"...\" asks for more on its pull request", e.Name))
+		return exit.Usage(fmt.Errorf("%s is done; --changes \"...\" asks for more on its pull request", e.Name))
 	}
-	return usage(fmt.Errorf("%s is done; agentmux run \"...\" starts another", e.Name))
+	return exit.Usage(fmt.Errorf("%s is done; agentmux run \"...\" starts another", e.Name))
 }

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
-	"strings"
-	"unicode"
-	"unicode/utf16"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -32,7 +28,7 @@ func newSessionsCmd(a *app) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.raw, listJSON(entries))
+				return a.PrintJSON(listJSON(entries))
 			}
 			listSessions(a, entries)
 			return nil
@@ -70,10 +66,10 @@ func listJSON(entries []session.Entry) []sessionJSON {
 // listSessions prints a table of sessions for a person.
 func listSessions(a *app, entries []session.Entry) {
 	if len(entries) == 0 {
-		a.say("no sessions here; agentmux issue N or agentmux run \"...\" starts one")
+		a.Say("no sessions here; agentmux issue N or agentmux run \"...\" starts one")
 		return
 	}
-	var rows [][]cell
+	var rows [][]console.Cell
 	for _, e := range entries {
 		row := listJSON([]session.Entry{e})[0]
 		issue, ink := "-", paint.Bad
@@ -83,9 +79,9 @@ func listSessions(a *app, entries []session.Entry) {
 		if e.State != nil {
 			_, ink = phaseText(e)
 		}
-		rows = append(rows, []cell{{row.Name, paint.Strong}, plainCell(dash(phaseName(e))), {row.Condition, ink}, plainCell(issue), plainCell(dash(row.PR))})
+		rows = append(rows, []console.Cell{console.NewCell(row.Name, paint.Strong), console.PlainCell(console.Dash(phaseName(e))), console.NewCell(row.Condition, ink), console.PlainCell(issue), console.PlainCell(console.Dash(row.PR))})
 	}
-	a.page(a.out).table([]string{"SESSION", "PHASE", "CONDITION", "ISSUE", "PULL REQUEST"}, rows)
+	a.Page(a.Out).Table([]string{"SESSION", "PHASE", "CONDITION", "ISSUE", "PULL REQUEST"}, rows)
 }
 
 // phaseName is where a session is; of one that was stopped or failed, where it was then.
@@ -99,36 +95,6 @@ func phaseName(e session.Entry) string {
 	return e.State.Phase
 }
 
-func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
-// printJSON writes a value for programs: exactly, with what is not seen in the form \uXXXX,
-// because it may be shown on a terminal, too.
-func printJSON(w io.Writer, v any) error {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	var out strings.Builder
-	for _, r := range text.String() {
-		if r == '\n' || unicode.IsPrint(r) {
-			out.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&out, `\u%04x`, unit)
-		}
-	}
-	_, err := io.WriteString(w, out.String())
-	return err
-}
-
 // live reports whether a host runs the session.
 func live(e session.Entry) bool { return e.State != nil && e.Running }
 
@@ -138,7 +104,7 @@ func ending(e session.Entry) bool { return live(e) && e.State.Ended() }
 
 // stillEnding refuses what has to wait for that host.
 func stillEnding(e session.Entry) error {
-	return &codeError{exitLocked, fmt.Errorf("%s is ending; agentmux status %s says how, agentmux logs %s --follow waits until its host is gone", e.Name, e.Name, e.Name)}
+	return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s is ending; agentmux status %s says how, agentmux logs %s --follow waits until its host is gone", e.Name, e.Name, e.Name)}
 }
 
 // unfinished reports whether a resume could go on with the session.

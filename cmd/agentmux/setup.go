@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -18,9 +18,9 @@ func askSetup(ctx context.Context, a *app, s *site, project string) error {
 	if !open {
 		return nil
 	}
-	a.say("This project names a command to prepare each new workspace with (sandbox.setup):\n\n  %s\n", words(request.Argv))
-	a.say("It would run as you, before the agents start. Your answer holds for this command in this project.")
-	yes, err := a.ask(ctx, "Allow it on this machine?")
+	a.Say("This project names a command to prepare each new workspace with (sandbox.setup):\n\n  %s\n", console.Words(request.Argv))
+	a.Say("It would run as you, before the agents start. Your answer holds for this command in this project.")
+	yes, err := a.Ask(ctx, "Allow it on this machine?")
 	if err != nil || !yes {
 		return err
 	}
@@ -34,7 +34,7 @@ func setupNote(project string, c *config.Config) string {
 	if !open {
 		return ""
 	}
-	return "sandbox.setup is not run, nobody has allowed it on this machine: " + words(request.Argv) + "; a run at a terminal asks"
+	return "sandbox.setup is not run, nobody has allowed it on this machine: " + console.Words(request.Argv) + "; a run at a terminal asks"
 }
 
 // setupOf is setupNote for a session that still runs or could.
@@ -59,13 +59,13 @@ func askAgentSettings(ctx context.Context, a *app, s *site, project *host.Projec
 	}
 	if !found.Open() {
 		if note := found.Note(); note != "" {
-			a.say("%s", note)
+			a.Say("%s", note)
 		}
 		return nil
 	}
-	a.say("Your configuration loads the agent settings of this repository's base commit (agents.project_config):\n\n  %s\n", strings.Join(found.Paths, "\n  "))
-	a.say("Hooks and tool servers in them run as you. Your answer holds for them as they are now, in this project.")
-	yes, err := a.ask(ctx, "Load them on this machine?")
+	a.Say("Your configuration loads the agent settings of this repository's base commit (agents.project_config):\n\n  %s\n", strings.Join(found.Paths, "\n  "))
+	a.Say("Hooks and tool servers in them run as you. Your answer holds for them as they are now, in this project.")
+	yes, err := a.Ask(ctx, "Load them on this machine?")
 	if err != nil || !yes {
 		return err
 	}
@@ -91,15 +91,4 @@ func agentSettingsOf(e session.Entry) host.AgentSettings {
 		return host.AgentSettings{}
 	}
 	return host.FoundAgentSettings(e.Dir)
-}
-
-// words shows a command as it would be typed, with nothing a terminal obeys.
-func words(argv []string) string {
-	quoted := make([]string, len(argv))
-	for i, word := range argv {
-		if quoted[i] = fmt.Sprintf("%q", word); quoted[i] == `"`+word+`"` && word != "" && !strings.ContainsAny(word, " \t*?;&|<>()'`$~#!") {
-			quoted[i] = word
-		}
-	}
-	return strings.Join(quoted, " ")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -39,17 +40,17 @@ func runStatus(ctx context.Context, a *app, args []string, asJSON bool) error {
 	case err != nil:
 		return err
 	case len(several) > 0 && asJSON:
-		return printJSON(a.raw, listJSON(several))
+		return a.PrintJSON(listJSON(several))
 	case len(several) > 0:
 		listSessions(a, several)
-		a.say("several sessions run; agentmux status NAME shows one")
+		a.Say("several sessions run; agentmux status NAME shows one")
 		return nil
 	case entry.Err != nil:
 		return entry.Err
 	case asJSON:
-		return printJSON(a.raw, statusOf(ctx, a, entry))
+		return a.PrintJSON(statusOf(ctx, a, entry))
 	}
-	printStatus(ctx, a, a.out, entry)
+	printStatus(ctx, a, a.Out, entry)
 	return nil
 }
 
@@ -108,9 +109,9 @@ func phaseText(e session.Entry) (text string, ink paint.Ink) {
 	case s.Phase == orchestrator.PhaseDone:
 		return "ended, " + outcomeWord(s), paint.Ask
 	case s.Phase == orchestrator.PhaseFailed && s.Outcome == orchestrator.OutcomeCanceled:
-		return "stopped in " + dash(string(s.InterruptedPhase)), paint.Ask
+		return "stopped in " + console.Dash(string(s.InterruptedPhase)), paint.Ask
 	case s.Phase == orchestrator.PhaseFailed:
-		return "failed in " + dash(string(s.InterruptedPhase)), paint.Bad
+		return "failed in " + console.Dash(string(s.InterruptedPhase)), paint.Bad
 	case s.Parked():
 		return s.Phase + ", " + outcomeWord(s), paint.Ask
 	case s.Paused, !e.Running:
@@ -120,38 +121,38 @@ func phaseText(e session.Entry) (text string, ink paint.Ink) {
 }
 
 func printStatus(ctx context.Context, a *app, w io.Writer, e session.Entry) {
-	s, p, st := e.State, a.page(w), tell(ctx, e)
-	p.row("session", paint.Strong, "%s", e.Name)
+	s, p, st := e.State, a.Page(w), tell(ctx, e)
+	p.Row("session", paint.Strong, "%s", e.Name)
 	switch {
 	case s.IssueNumber > 0:
-		p.row("issue", paint.Plain, "%s#%d %s", s.Repo, s.IssueNumber, s.IssueTitle)
+		p.Row("issue", paint.Plain, "%s#%d %s", s.Repo, s.IssueNumber, s.IssueTitle)
 	case s.IssueTitle != "":
-		p.row("request", paint.Plain, "%s", s.IssueTitle)
+		p.Row("request", paint.Plain, "%s", s.IssueTitle)
 	}
 	phase, ink := phaseText(e)
-	p.row("phase", ink, "%s", phase)
+	p.Row("phase", ink, "%s", phase)
 	printWhy(p, s, st)
-	p.row("workflow", paint.Plain, "%s, config: %s, sandbox: none (not built yet; agents run as you)", s.Workflow, s.ConfigSource)
+	p.Row("workflow", paint.Plain, "%s, config: %s, sandbox: none (not built yet; agents run as you)", s.Workflow, s.ConfigSource)
 	if note := setupOf(a, e); note != "" {
-		p.row("setup", paint.Ask, "%s", note)
+		p.Row("setup", paint.Ask, "%s", note)
 	}
 	if note := agentSettingsOf(e).Note(); note != "" {
-		p.row("settings", paint.Ask, "%s", note)
+		p.Row("settings", paint.Ask, "%s", note)
 	}
-	p.row("branch", paint.Plain, "%s from %s", s.FeatureBranch, s.BaseBranch)
+	p.Row("branch", paint.Plain, "%s from %s", s.FeatureBranch, s.BaseBranch)
 	if c := s.Completion; c.PRURL != "" {
-		p.row("pull", paint.Plain, "%s", c.PRURL+draftNote(c))
+		p.Row("pull", paint.Plain, "%s", c.PRURL+draftNote(c))
 	}
 	if trouble := mirror.Trouble(e.Dir); trouble != "" && s.Mirror {
-		p.row("github", paint.Bad, "%s", trouble)
+		p.Row("github", paint.Bad, "%s", trouble)
 	}
 	printWork(p, e, st)
 	printGate(ctx, a, p, e, st)
 	for _, debt := range st.Owed {
-		p.row("owed", paint.Ask, "%s", debt.Text)
+		p.Row("owed", paint.Ask, "%s", debt.Text)
 	}
 	if next := st.Next(); next != "" {
-		p.row("next", paint.Strong, "%s", next)
+		p.Row("next", paint.Strong, "%s", next)
 	}
 }
 
@@ -163,18 +164,18 @@ func draftNote(c orchestrator.Completion) string {
 }
 
 // printWhy says why a session ended or waits, and what keeps it from going on.
-func printWhy(p *page, s *orchestrator.State, st story.Story) {
+func printWhy(p *console.Page, s *orchestrator.State, st story.Story) {
 	if why := whyText(s, st); why != "" {
-		p.row("reason", paint.Plain, "%s", why)
+		p.Row("reason", paint.Plain, "%s", why)
 	}
 	for _, finding := range st.Findings {
-		p.row("finding", paint.Bad, "%s", finding)
+		p.Row("finding", paint.Bad, "%s", finding)
 	}
 	if st.Advice != "" {
-		p.row("you can", paint.Plain, "%s", st.Advice)
+		p.Row("you can", paint.Plain, "%s", st.Advice)
 	}
 	for _, o := range st.Outages {
-		p.row("outage", paint.Bad, "%s", outageText(o, time.Now()))
+		p.Row("outage", paint.Bad, "%s", outageText(o, time.Now()))
 	}
 }
 
@@ -201,7 +202,7 @@ func outageText(o story.Outage, now time.Time) string {
 		fmt.Fprintf(&b, " since %s (%s)", o.Since.Local().Format("15:04:05"), span(now.Sub(o.Since)))
 	}
 	if o.Tries > 0 {
-		b.WriteString(", " + counted(o.Tries, "try", "tries"))
+		b.WriteString(", " + console.Counted(o.Tries, "try", "tries"))
 	}
 	if o.Error != "" {
 		b.WriteString(": " + o.Error)
@@ -219,36 +220,36 @@ func span(d time.Duration) string { return max(d, 0).Round(time.Second).String()
 // names all.
 const maxStrays = 20
 
-func printWork(p *page, e session.Entry, st story.Story) {
+func printWork(p *console.Page, e session.Entry, st story.Story) {
 	s := e.State
 	if s.ChangeRequest != "" {
-		p.row("asked", paint.Plain, "%s", s.ChangeRequest)
+		p.Row("asked", paint.Plain, "%s", s.ChangeRequest)
 	}
 	if s.SubplanCount > 0 {
-		p.row("subplans", paint.Plain, "%d of %d done", len(s.CompletedSubplans), s.SubplanCount)
+		p.Row("subplans", paint.Plain, "%d of %d done", len(s.CompletedSubplans), s.SubplanCount)
 	}
 	if len(st.Strays) > 0 {
-		p.row("unowned", paint.Ask, "%s", st.Strays.Tell(maxStrays, func(path string) string { return path }))
+		p.Row("unowned", paint.Ask, "%s", st.Strays.Tell(maxStrays, func(path string) string { return path }))
 	}
 	for _, v := range verdicts(s, st) {
 		ink := paint.Good
 		if v.Verdict != "pass" {
 			ink = paint.Bad
 		}
-		p.row("review", ink, "round %d, %s: %s%s", v.Round, v.Role, v.Verdict, findingsNote(v.Findings))
+		p.Row("review", ink, "round %d, %s: %s%s", v.Round, v.Role, v.Verdict, findingsNote(v.Findings))
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
 		if agent := s.Agents[key]; agent.Launch != "" {
-			p.row("agent", paint.Plain, "%s: %s", key, agentWord(agent, e.Running))
+			p.Row("agent", paint.Plain, "%s: %s", key, agentWord(agent, e.Running))
 		}
 	}
 	for _, q := range s.Questions {
 		if !q.Open() {
 			continue
 		}
-		p.row("question", paint.Ask, "%s from %s: %s", q.ID, orchestrator.AgentKey(q.Role, q.Task), q.Text)
+		p.Row("question", paint.Ask, "%s from %s: %s", q.ID, orchestrator.AgentKey(q.Role, q.Task), q.Text)
 		for i, option := range q.Options {
-			p.row("", paint.Plain, "%d) %s", i+1, option)
+			p.Row("", paint.Plain, "%d) %s", i+1, option)
 		}
 	}
 }
@@ -257,5 +258,5 @@ func findingsNote(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return ", " + counted(n, "finding", "findings")
+	return ", " + console.Counted(n, "finding", "findings")
 }

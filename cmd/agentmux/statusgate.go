@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -10,10 +11,10 @@ import (
 )
 
 // printGate says what an open gate asks about, why, and how earlier ones were answered.
-func printGate(ctx context.Context, a *app, p *page, e session.Entry, st story.Story) {
+func printGate(ctx context.Context, a *app, p *console.Page, e session.Entry, st story.Story) {
 	s := e.State
 	for _, d := range st.Decisions {
-		p.row("decided", paint.Plain, "%s, at %s%s", d, d.At.Local().Format("2 Jan 15:04"), inBrackets(d.Origin))
+		p.Row("decided", paint.Plain, "%s, at %s%s", d, d.At.Local().Format("2 Jan 15:04"), inBrackets(d.Origin))
 	}
 	if s.Gate == nil || s.Phase == orchestrator.PhaseFailed {
 		return
@@ -22,11 +23,11 @@ func printGate(ctx context.Context, a *app, p *page, e session.Entry, st story.S
 	if why != "" {
 		why = ": " + why
 	}
-	p.row("gate", paint.Ask, "the %s waits for approval since %s%s", story.GateNoun(s.Gate.Name), s.Gate.OpenedAt.Local().Format("2 Jan 15:04"), why)
-	p.row("asks", paint.Plain, "%s; agentmux diff %s shows it", changesText(ctx, a, e), e.Name)
-	p.row("digest", paint.Plain, "%s", orchestrator.ShortDigest(s.GateDigest()))
+	p.Row("gate", paint.Ask, "the %s waits for approval since %s%s", story.GateNoun(s.Gate.Name), s.Gate.OpenedAt.Local().Format("2 Jan 15:04"), why)
+	p.Row("asks", paint.Plain, "%s; agentmux diff %s shows it", changesText(ctx, a, e), e.Name)
+	p.Row("digest", paint.Plain, "%s", orchestrator.ShortDigest(s.GateDigest()))
 	if st.Refused != "" {
-		p.row("refused", paint.Bad, "%s", st.Refused)
+		p.Row("refused", paint.Bad, "%s", st.Refused)
 	}
 }
 
@@ -40,7 +41,7 @@ func inBrackets(origin string) string {
 // changesText says in a few words what the open gate asks about.
 func changesText(ctx context.Context, a *app, e session.Entry) string {
 	if e.State.Gate != nil && e.State.Gate.Name == orchestrator.GatePlan {
-		return "a plan of " + counted(e.State.SubplanCount, "subplan", "subplans")
+		return "a plan of " + console.Counted(e.State.SubplanCount, "subplan", "subplans")
 	}
 	d, err := difference(ctx, a, e, false)
 	if err != nil {

@@ -101,12 +101,12 @@ func diffOf(ctx context.Context, a *app, e session.Entry) *diffJSON {
 	}
 	d, err := difference(ctx, a, e, false)
 	if err != nil {
-		return &diffJSON{Files: []diffFileJSON{}, Error: a.shown()(err.Error())}
+		return &diffJSON{Files: []diffFileJSON{}, Error: a.Shown()(err.Error())}
 	}
 	out := &diffJSON{From: d.From, To: d.To, Files: []diffFileJSON{}}
 	_, out.Added, out.Removed = d.Counts()
 	for _, s := range d.Stats {
-		out.Files = append(out.Files, diffFileJSON{a.shown()(s.Path), s.Added, s.Removed, s.Binary})
+		out.Files = append(out.Files, diffFileJSON{a.Shown()(s.Path), s.Added, s.Removed, s.Binary})
 	}
 	return out
 }
@@ -132,7 +132,7 @@ type questionJSON struct {
 }
 
 func statusOf(ctx context.Context, a *app, e session.Entry) statusJSON {
-	s, shown, st := e.State, a.shown(), tell(ctx, e)
+	s, shown, st := e.State, a.Shown(), tell(ctx, e)
 	passAll(&st, shown)
 	out := statusJSON{
 		sessionJSON: listJSON([]session.Entry{e})[0], Kind: s.Kind, Workflow: s.Workflow, Config: s.ConfigSource,

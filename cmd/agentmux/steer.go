@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ func chosen(args []string, named string) (string, error) {
 	case len(args) == 0:
 		return named, nil
 	case named != "" && named != args[0]:
-		return "", usage(fmt.Errorf("two sessions are named: %s and --session %s", args[0], named))
+		return "", exit.Usage(fmt.Errorf("two sessions are named: %s and --session %s", args[0], named))
 	}
 	return args[0], nil
 }
@@ -230,9 +231,9 @@ func refuseUnhosted(e session.Entry, name string) error {
 		}
 		switch {
 		case name != "changes":
-			return usage(fmt.Errorf("%s is done, there is nothing to %s; %s", e.Name, name, next))
+			return exit.Usage(fmt.Errorf("%s is done, there is nothing to %s; %s", e.Name, name, next))
 		case e.State.Completion.PRNumber == 0:
-			return usage(fmt.Errorf("%s is done without a pull request; %s", e.Name, next))
+			return exit.Usage(fmt.Errorf("%s is done without a pull request; %s", e.Name, next))
 		case e.Running:
 			return stillEnding(e)
 		}
@@ -241,7 +242,7 @@ func refuseUnhosted(e session.Entry, name string) error {
 	if e.Running || name != "stop" && name != "pause" || e.State.Parked() && name == "stop" {
 		return nil
 	}
-	return usage(errors.New(e.Name + " is not running; agentmux resume " + e.Name + " goes on with it"))
+	return exit.Usage(errors.New(e.Name + " is not running; agentmux resume " + e.Name + " goes on with it"))
 }
 
 // tellUnread names the commands that the next host of a session applies first: somebody gave
@@ -252,7 +253,7 @@ func tellUnread(a *app, e session.Entry) {
 	}
 	for _, p := range host.Unread(e.Dir, e.State) {
 		if p.Name == "stop" || p.Name == "pause" {
-			a.say("a %s of %s was recorded and not read: it is applied first, and agentmux resume %s goes on after it", p.Name, p.Actor, e.Name)
+			a.Say("a %s of %s was recorded and not read: it is applied first, and agentmux resume %s goes on after it", p.Name, p.Actor, e.Name)
 		}
 	}
 }

@@ -10,7 +10,7 @@ func newTranscriptCmd(a *app) *cobra.Command {
 	return hidden(&cobra.Command{
 		Use: "transcript DIR LAUNCH", Short: "Write down what an agent prints (internal)", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return host.Transcript(cmd.Context(), a.in, args[0], args[1])
+			return host.Transcript(cmd.Context(), a.In, args[0], args[1])
 		},
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -21,11 +23,11 @@ func endUnreadable(ctx context.Context, a *app, e session.Entry) error {
 			return err
 		}
 		if !awaitUnhosted(ctx, e) {
-			a.say("recorded; the session's host has not ended yet (agentmux logs %s)", e.Name)
+			a.Say("recorded; the session's host has not ended yet (agentmux logs %s)", e.Name)
 			return ctx.Err()
 		}
 		if now, err := session.Find(projectOf(e), e.Dir, nil); err == nil && now.Err == nil {
-			a.say("stop: done")
+			a.Say("stop: done")
 			return nil // the host had the state and wrote it
 		}
 	}
@@ -43,7 +45,7 @@ func endAgents(ctx context.Context, a *app, s *site, e session.Entry) error {
 	if err != nil {
 		return err
 	}
-	a.say("%s of its agents and its tmux server are ended; its files stay: %v", counted(ended, "process", "processes"), e.Err)
+	a.Say("%s of its agents and its tmux server are ended; its files stay: %v", console.Counted(ended, "process", "processes"), e.Err)
 	return nil
 }
 
@@ -56,15 +58,15 @@ func endCorrupt(ctx context.Context, a *app, s *site, out *cleanJSON) error {
 	}
 	var errs []error
 	for _, e := range entries {
-		if e.Running || !as[*session.CorruptError](e.Err) {
+		if e.Running || !exit.As[*session.CorruptError](e.Err) {
 			continue
 		}
 		err := endAgents(ctx, a, s, e)
-		if as[*session.LockedError](err) {
+		if exit.As[*session.LockedError](err) {
 			continue // somebody has it since
 		}
 		errs = append(errs, err)
-		out.Stays = append(out.Stays, stayingJSON{e.Name, a.shown()(e.Condition())})
+		out.Stays = append(out.Stays, stayingJSON{e.Name, a.Shown()(e.Condition())})
 	}
 	return errors.Join(errs...)
 }

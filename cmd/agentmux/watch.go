@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -28,8 +29,8 @@ func newAttachCmd(a *app) *cobra.Command {
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			entry, err := findFor(cmd.Context(), a, "attach", args[:min(len(args), 1)], live)
-			if as[*session.NotFoundError](err) && len(args) == 1 && slices.Contains(workflows.Roles(), args[0]) {
-				return usage(fmt.Errorf("no session %q; agentmux attach --role %s shows that agent of the only session", args[0], args[0]))
+			if exit.As[*session.NotFoundError](err) && len(args) == 1 && slices.Contains(workflows.Roles(), args[0]) {
+				return exit.Usage(fmt.Errorf("no session %q; agentmux attach --role %s shows that agent of the only session", args[0], args[0]))
 			}
 			if err != nil {
 				return err
@@ -37,8 +38,8 @@ func newAttachCmd(a *app) *cobra.Command {
 			if len(args) == 2 {
 				role = args[1]
 			}
-			if !a.terminal {
-				return usageText("attach needs a terminal; agentmux status " + entry.Name + " and agentmux logs " + entry.Name + " work without")
+			if !a.Terminal {
+				return exit.UsageText("attach needs a terminal; agentmux status " + entry.Name + " and agentmux logs " + entry.Name + " work without")
 			}
 			return attach(cmd.Context(), a, entry, role)
 		},
@@ -66,10 +67,10 @@ func attach(ctx context.Context, a *app, e session.Entry, role string) error {
 		return err
 	}
 	if os.Getenv("TERM") == "" {
-		return usageText("TERM is not set, so tmux cannot draw here; for example TERM=xterm-256color agentmux attach " + e.Name)
+		return exit.UsageText("TERM is not set, so tmux cannot draw here; for example TERM=xterm-256color agentmux attach " + e.Name)
 	}
 	if os.Getenv("TMUX") != "" {
-		a.say("you are inside another tmux: its prefix reaches that one first (press it twice for this session)")
+		a.Say("you are inside another tmux: its prefix reaches that one first (press it twice for this session)")
 	}
 	argv, err := server.AttachArgs(e.State.SessionName, target)
 	if err != nil {
@@ -118,7 +119,7 @@ func farewell(ctx context.Context, a *app, e session.Entry, server *tmux.Server)
 		return err
 	}
 	if !now.State.Ended() || now.Running {
-		printStatus(ctx, a, a.err, now)
+		printStatus(ctx, a, a.Err, now)
 		return nil
 	}
 	defer tellEnd(ctx, a, now.Dir, now.State) // the server is gone by then
@@ -141,7 +142,7 @@ func attachTarget(r session.Runtime, s *orchestrator.State, role string) (string
 			return pane, nil
 		}
 	}
-	return "", usage(fmt.Errorf("no pane of %q; agentmux status shows who is at work", role))
+	return "", exit.Usage(fmt.Errorf("no pane of %q; agentmux status shows who is at work", role))
 }
 
 // terminalEnvironment is what tmux needs to draw here. A client gives all its variables to
@@ -162,7 +163,7 @@ func newLogsCmd(a *app) *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("lines") && last < 0 {
-				return usage(fmt.Errorf("--lines: expected a number of lines, found %d", last))
+				return exit.Usage(fmt.Errorf("--lines: expected a number of lines, found %d", last))
 			}
 			entry, err := a.find(args, nil)
 			if err != nil {
@@ -183,7 +184,7 @@ func newLogsCmd(a *app) *cobra.Command {
 func copyLog(ctx context.Context, a *app, s *session.Session, last int, follow bool) error {
 	f, err := session.ReadLog(s.Path(session.HostLog))
 	if errors.Is(err, os.ErrNotExist) {
-		a.say("no log yet")
+		a.Say("no log yet")
 		return nil
 	}
 	if err != nil {
@@ -198,7 +199,7 @@ func copyLog(ctx context.Context, a *app, s *session.Session, last int, follow b
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if _, err := io.Copy(a.out, f); err != nil {
+		if _, err := io.Copy(a.Out, f); err != nil {
 			return err
 		}
 		if !follow || !session.Running(s.Dir) {

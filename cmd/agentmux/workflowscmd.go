@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/spf13/cobra"
@@ -84,21 +86,21 @@ func runWorkflowsList(a *app, asJSON bool) error {
 	dir := os.DirFS(project)
 	for _, file := range workflows.Unused(dir) {
 		said, step := unusedWords(file)
-		a.say("%s; %s", said, step)
+		a.Say("%s; %s", said, step)
 	}
 	rows := knownWorkflows(dir)
 	if asJSON {
-		return printJSON(a.raw, rows)
+		return a.PrintJSON(rows)
 	}
-	var table [][]cell
+	var table [][]console.Cell
 	for _, row := range rows {
-		phases, last := strconv.Itoa(len(row.Phases)), plainCell(row.Description)
+		phases, last := strconv.Itoa(len(row.Phases)), console.PlainCell(row.Description)
 		if len(row.Problems) > 0 {
-			phases, last = "-", cell{"invalid: agentmux workflows check " + row.Name, paint.Bad}
+			phases, last = "-", console.NewCell("invalid: agentmux workflows check "+row.Name, paint.Bad)
 		}
-		table = append(table, []cell{{row.Name, paint.Strong}, plainCell(row.Source), plainCell(phases), last})
+		table = append(table, []console.Cell{console.NewCell(row.Name, paint.Strong), console.PlainCell(row.Source), console.PlainCell(phases), last})
 	}
-	a.page(a.out).table([]string{"NAME", "SOURCE", "PHASES", "DESCRIPTION"}, table)
+	a.Page(a.Out).Table([]string{"NAME", "SOURCE", "PHASES", "DESCRIPTION"}, table)
 	return nil
 }
 
@@ -117,9 +119,9 @@ func runWorkflowsShow(a *app, name string) error {
 	}
 	_, data, problems := workflows.Load(name, os.DirFS(project))
 	if len(data) == 0 {
-		return usageText(strings.Join(problems.Lines(), "; "))
+		return exit.UsageText(strings.Join(problems.Lines(), "; "))
 	}
-	_, err = a.out.Write(data)
+	_, err = a.Out.Write(data)
 	return err
 }
 
@@ -144,7 +146,7 @@ func runWorkflowsCheck(a *app, args []string, asJSON bool) error {
 		}
 		for _, line := range problems.Lines() {
 			if !said[line] { // texts for prompts belong to every workflow
-				a.say("%s", line)
+				a.Say("%s", line)
 			}
 			said[line] = true
 		}
@@ -152,7 +154,7 @@ func runWorkflowsCheck(a *app, args []string, asJSON bool) error {
 			bad++
 			continue
 		}
-		a.print("%s: ok", name)
+		a.Print("%s: ok", name)
 	}
 	if asJSON {
 		return printChecks(a, checks, bad == 0)
@@ -162,7 +164,7 @@ func runWorkflowsCheck(a *app, args []string, asJSON bool) error {
 		if bad == 1 {
 			have = "has"
 		}
-		return usage(fmt.Errorf("%d of %s %s problems; the project's are in %s", bad, counted(len(names), "workflow", "workflows"), have,
+		return exit.Usage(fmt.Errorf("%d of %s %s problems; the project's are in %s", bad, console.Counted(len(names), "workflow", "workflows"), have,
 			filepath.Join(project, filepath.FromSlash(workflows.ProjectWorkflows))))
 	}
 	return nil

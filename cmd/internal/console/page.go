@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -11,30 +11,31 @@ import (
 // minColumns is the narrowest terminal that text is broken for.
 const minColumns = 40
 
-// page writes rows and tables for a person: broken at the width of the terminal, in its
+// Page writes rows and tables for a person: broken at the width of the terminal, in its
 // colours. What is not a terminal gets whole lines without colours, and so does any terminal
 // with NO_COLOR get no colours. Every text passes through shown.
-type page struct {
+type Page struct {
 	w       io.Writer
 	width   int // 0: lines are not broken
 	palette paint.Palette
 	shown   func(string) string
 }
 
-func (a *app) page(w io.Writer) *page {
-	width := paint.Columns(stream(w))
+// Page returns a page on w, as wide as the terminal behind it.
+func (c *Console) Page(w io.Writer) *Page {
+	width := paint.Columns(Stream(w))
 	if width > 0 {
 		width = max(width, minColumns)
 	}
-	return &page{w: w, width: width, palette: paint.New(stream(w)), shown: a.shown()}
+	return &Page{w: w, width: width, palette: paint.New(Stream(w)), shown: c.Shown()}
 }
 
 // label is how wide the names of rows are.
 const label = 11
 
-// row writes a name and its text; a text of several lines must not look like rows of ours.
-func (p *page) row(name string, ink paint.Ink, format string, args ...any) {
-	text := p.shown(oneLine(fmt.Sprintf(format, args...)))
+// Row writes a name and its text; a text of several lines must not look like rows of ours.
+func (p *Page) Row(name string, ink paint.Ink, format string, args ...any) {
+	text := p.shown(OneLine(fmt.Sprintf(format, args...)))
 	lines := []string{text}
 	if p.width > 0 {
 		lines = paint.Wrap(text, p.width-label, 0)
@@ -53,8 +54,8 @@ const (
 	nameWidth = 14
 )
 
-// finding writes what a check found: a mark, a name, and a text whose lines stay apart.
-func (p *page) finding(mark cell, name, text string) {
+// Finding writes what a check found: a mark, a name, and a text whose lines stay apart.
+func (p *Page) Finding(mark Cell, name, text string) {
 	var lines []string
 	for line := range strings.Lines(p.shown(text)) {
 		if line = strings.TrimRight(line, "\n"); p.width > 0 {
@@ -65,33 +66,37 @@ func (p *page) finding(mark cell, name, text string) {
 	}
 	for i, line := range lines {
 		if i > 0 {
-			mark, name = cell{}, ""
+			mark, name = Cell{}, ""
 		}
 		head := p.palette.Paint(mark.text, mark.ink) + paint.Pad("", markWidth-len(mark.text)) + paint.Pad(name, nameWidth)
 		fmt.Fprintln(p.w, head+line)
 	}
 }
 
-// cell is one field of a table.
-type cell struct {
+// Cell is one field of a table.
+type Cell struct {
 	text string
 	ink  paint.Ink
 }
 
-func plainCell(text string) cell { return cell{text, paint.Plain} }
+// NewCell is a text in a colour.
+func NewCell(text string, ink paint.Ink) Cell { return Cell{text, ink} }
 
-// table writes rows below a heading, with columns as wide as they must be. Where they do not
+// PlainCell is a text without one.
+func PlainCell(text string) Cell { return Cell{text, paint.Plain} }
+
+// Table writes rows below a heading, with columns as wide as they must be. Where they do not
 // fit, the widest give way and their texts go on in further lines.
-func (p *page) table(heads []string, rows [][]cell) {
-	head := make([]cell, len(heads))
+func (p *Page) Table(heads []string, rows [][]Cell) {
+	head := make([]Cell, len(heads))
 	for i, text := range heads {
-		head[i] = cell{text, paint.Strong}
+		head[i] = Cell{text, paint.Strong}
 	}
-	rows = append([][]cell{head}, rows...)
+	rows = append([][]Cell{head}, rows...)
 	widths := make([]int, len(heads))
 	for _, row := range rows {
 		for i := range row {
-			row[i].text = p.shown(oneLine(row[i].text))
+			row[i].text = p.shown(OneLine(row[i].text))
 			widths[i] = max(widths[i], paint.Width(row[i].text))
 		}
 	}
@@ -108,7 +113,7 @@ const (
 )
 
 // narrow takes columns from the widest until the table fits.
-func (p *page) narrow(widths []int) {
+func (p *Page) narrow(widths []int) {
 	if p.width == 0 {
 		return
 	}
@@ -131,7 +136,7 @@ func (p *page) narrow(widths []int) {
 }
 
 // cells writes one row of a table, over as many lines as its longest text needs.
-func (p *page) cells(row []cell, widths []int) {
+func (p *Page) cells(row []Cell, widths []int) {
 	texts, lines := make([][]string, len(row)), 1
 	for i, c := range row {
 		texts[i] = paint.Wrap(c.text, max(widths[i], 1), 0)

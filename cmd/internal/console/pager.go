@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"bytes"
@@ -8,18 +8,19 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 )
 
-// paged gives text to the person's pager if out is a terminal, else writes it as it is.
-func (a *app) paged(ctx context.Context, text []byte) error {
+// Paged gives text to the person's pager if out is a terminal, else writes it as it is.
+func (c *Console) Paged(ctx context.Context, text []byte) error {
 	argv := pager(os.LookupEnv)
-	if !paint.Terminal(a.raw) || len(argv) == 0 {
-		_, err := a.out.Write(text)
+	if !paint.Terminal(c.Raw) || len(argv) == 0 {
+		_, err := c.Out.Write(text)
 		return err
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), a.raw, stream(a.err)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), c.Raw, Stream(c.Err)
 	cmd.Env = os.Environ()
 	for name, value := range map[string]string{"LESS": "FRX", "LV": "-c"} { // as git has it
 		if _, set := os.LookupEnv(name); !set {
@@ -28,9 +29,9 @@ func (a *app) paged(ctx context.Context, text []byte) error {
 	}
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrNotFound) {
-		_, err = a.out.Write(text)
+		_, err = c.Out.Write(text)
 	}
-	if as[*exec.ExitError](err) {
+	if exit.As[*exec.ExitError](err) {
 		return nil // the person has seen enough, or the pager has said what is wrong
 	}
 	return err

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"bytes"
@@ -82,8 +82,8 @@ func (p *printer) next(out *bytes.Buffer, text []byte) int {
 	return size
 }
 
-// stream is the stream behind a printer, which knows whether it is a terminal.
-func stream(w io.Writer) io.Writer {
+// Stream is the stream behind a printer, which knows whether it is a terminal.
+func Stream(w io.Writer) io.Writer {
 	if p, ok := w.(*printer); ok {
 		return p.w
 	}
