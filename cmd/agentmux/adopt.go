@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -23,18 +24,18 @@ func trusted(ctx context.Context, a *app, dir string, backup bool) error {
 	if err != nil {
 		return err
 	}
-	a.project = sess.Project()
-	s, err := a.cleaner(ctx)
+	a.Project = sess.Project()
+	s, err := a.Cleaner(ctx)
 	if err != nil {
 		return err
 	}
-	return s.host.Trust(ctx, sess.Dir, state, s.config)
+	return s.Host.Trust(ctx, sess.Dir, state, s.Config)
 }
 
 // believes reports whether a session of a listing is of this machine, and names one that is
 // not.
-func believes(ctx context.Context, a *app, s *site, e session.Entry) (bool, error) {
-	err := s.host.Trust(ctx, e.Dir, e.State, s.config)
+func believes(ctx context.Context, a *app, s *site.Site, e session.Entry) (bool, error) {
+	err := s.Host.Trust(ctx, e.Dir, e.State, s.Config)
 	if foreign := (*session.ForeignError)(nil); errors.As(err, &foreign) {
 		a.Say("left alone: %v", foreign)
 		return false, nil
@@ -56,13 +57,13 @@ func adopt(ctx context.Context, a *app, dir string) (session.Entry, error) {
 	if e.Err != nil {
 		return e, e.Err
 	}
-	a.project = sess.Project()
-	s, err := a.cleaner(ctx)
+	a.Project = sess.Project()
+	s, err := a.Cleaner(ctx)
 	if err != nil {
 		return e, err
 	}
 	foreign := (*session.ForeignError)(nil)
-	switch err := s.host.Trust(ctx, e.Dir, e.State, s.config); {
+	switch err := s.Host.Trust(ctx, e.Dir, e.State, s.Config); {
 	case err == nil:
 		a.Say("%s is of this machine already", e.Name)
 		return e, nil
@@ -83,7 +84,7 @@ func adopt(ctx context.Context, a *app, dir string) (session.Entry, error) {
 			return e, err
 		}
 	}
-	if err := s.host.Adopt(ctx, e.Dir, s.config); err != nil {
+	if err := s.Host.Adopt(ctx, e.Dir, s.Config); err != nil {
 		return e, err
 	}
 	return session.Find(sess.Project(), sess.Dir, nil)
@@ -125,13 +126,13 @@ func socketOf(dir string, s *orchestrator.State, r session.Runtime) string {
 
 // begun refuses a session of an issue for which another command has made one since ours
 // looked: people start twice what seems to do nothing.
-func (s *site) begun(ctx context.Context, repo ghsync.Repo, number int) error {
-	entries, err := session.List(s.project)
+func begun(ctx context.Context, s *site.Site, repo ghsync.Repo, number int) error {
+	entries, err := session.List(s.Project)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if ofIssue(e, repo, number) && (e.Running || unfinished(e)) && s.host.Trust(ctx, e.Dir, e.State, s.config) == nil {
+		if ofIssue(e, repo, number) && (e.Running || unfinished(e)) && s.Host.Trust(ctx, e.Dir, e.State, s.Config) == nil {
 			return atWork(e)
 		}
 	}

@@ -48,7 +48,7 @@ func (f *callerFlags) caller(a *app) (tools.Caller, error) {
 	if f.session != "" {
 		args = []string{f.session}
 	}
-	entry, err := a.find(args, live)
+	entry, err := a.Find(args, live)
 	if err != nil {
 		return who, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/gitrepo"
@@ -99,7 +99,7 @@ func runClean(ctx context.Context, a *app, o cleaning) error {
 			return exit.Usage(fmt.Errorf("--max-size: %w", err))
 		}
 	}
-	s, err := a.cleaner(ctx)
+	s, err := a.Cleaner(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func runClean(ctx context.Context, a *app, o cleaning) error {
 			return err
 		}
 	}
-	half := halfMade(s.project)
+	half := halfMade(s.Project)
 	for _, e := range gone {
 		if !o.asJSON {
 			a.Print("%s  %s  %s  %s", e.Name, e.Condition(), e.at.Local().Format(time.DateOnly), sizeText(e.size))
@@ -129,7 +129,7 @@ func runClean(ctx context.Context, a *app, o cleaning) error {
 	}
 	if len(gone)+len(half) == 0 {
 		a.Say("nothing to remove")
-		return errors.Join(cleanTemps(a, s.project), printCleaned(a, o, out))
+		return errors.Join(cleanTemps(a, s.Project), printCleaned(a, o, out))
 	}
 	if !o.force {
 		what := console.Counted(len(gone), "session and its workspaces", "sessions and their workspaces")
@@ -146,7 +146,7 @@ func runClean(ctx context.Context, a *app, o cleaning) error {
 		}
 		out.HalfMade++
 	}
-	return errors.Join(remove(ctx, a, s, gone, &out), cleanTemps(a, s.project), printCleaned(a, o, out))
+	return errors.Join(remove(ctx, a, s, gone, &out), cleanTemps(a, s.Project), printCleaned(a, o, out))
 }
 
 func printCleaned(a *app, o cleaning, out cleanJSON) error {
@@ -156,29 +156,11 @@ func printCleaned(a *app, o cleaning, out cleanJSON) error {
 	return a.PrintJSON(out)
 }
 
-// cleaner is a site that leaves GitHub alone.
-func (a *app) cleaner(ctx context.Context) (*site, error) {
-	project, err := a.projectDir()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.config(project)
-	if err != nil {
-		return nil, err
-	}
-	bases, err := settle(c)
-	if err != nil {
-		return nil, err
-	}
-	s := &site{project: project, config: c, identity: identity{bases: bases}}
-	return s, a.wire(ctx, s, io.Discard, false)
-}
-
 // removable lists the sessions to remove, the oldest first: those that ended long enough
 // ago, and with a limit only as many as bring all sessions below it. Those that only
 // --force or --canceled removes are listed apart.
-func removable(ctx context.Context, a *app, s *site, o cleaning, limit config.Size) (found, staying []ended, err error) {
-	entries, err := session.List(s.project)
+func removable(ctx context.Context, a *app, s *site.Site, o cleaning, limit config.Size) (found, staying []ended, err error) {
+	entries, err := session.List(s.Project)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -193,7 +175,7 @@ func removable(ctx context.Context, a *app, s *site, o cleaning, limit config.Si
 			}
 			continue
 		}
-		one := ended{e, endedAt(e), s.host.Footprint(e.Dir, e.State, s.config)}
+		one := ended{e, endedAt(e), s.Host.Footprint(e.Dir, e.State, s.Config)}
 		sum += one.size
 		switch {
 		case e.Running || !host.Removable(e.State) || time.Since(one.at) < time.Duration(o.olderThan):
@@ -228,11 +210,11 @@ func endedAt(e session.Entry) time.Time {
 }
 
 // remove goes on after a session that has to stay, and says why it does.
-func remove(ctx context.Context, a *app, s *site, gone []ended, out *cleanJSON) error {
+func remove(ctx context.Context, a *app, s *site.Site, gone []ended, out *cleanJSON) error {
 	var errs []error
 	removed, repos := 0, map[string]bool{}
 	for _, e := range gone {
-		r, err := s.host.Remove(ctx, e.Dir, s.config)
+		r, err := s.Host.Remove(ctx, e.Dir, s.Config)
 		var locked *session.LockedError
 		if errors.As(err, &locked) {
 			a.Say("%s was started meanwhile and stays", e.Name)
@@ -256,7 +238,7 @@ func remove(ctx context.Context, a *app, s *site, gone []ended, out *cleanJSON) 
 	a.Say("removed %s", console.Counted(removed, "session", "sessions"))
 	delete(repos, "")
 	if len(repos) > 0 {
-		errs = append(errs, s.host.Collect(ctx, s.project, s.config))
+		errs = append(errs, s.Host.Collect(ctx, s.Project, s.Config))
 	}
 	return errors.Join(errs...)
 }

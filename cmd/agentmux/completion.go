@@ -111,7 +111,7 @@ func offered(of offer, typed string) ([]string, cobra.ShellCompDirective) {
 // sessionNames offers the project's sessions that a command takes; can may be nil.
 func sessionNames(a *app, can func(session.Entry) bool) offer {
 	return func() (names []string) {
-		project, err := a.projectDir()
+		project, err := a.ProjectDir()
 		if err != nil {
 			return nil
 		}
@@ -131,7 +131,7 @@ func sessionNames(a *app, can func(session.Entry) bool) offer {
 
 func workflowNames(a *app) offer {
 	return func() []string {
-		if project, err := a.projectDir(); err == nil {
+		if project, err := a.ProjectDir(); err == nil {
 			return workflows.Names(os.DirFS(project))
 		}
 		return workflows.Shipped()
@@ -143,8 +143,8 @@ func workflowNames(a *app) offer {
 func providerNames(a *app, fits func(agent.Provider) bool) offer {
 	return func() (names []string) {
 		providers, _ := agent.Load(nil)
-		if project, err := a.projectDir(); err == nil {
-			if c, problems := config.Load(a.sources(project)); problems.Err() == nil {
+		if project, err := a.ProjectDir(); err == nil {
+			if c, problems := config.Load(a.Sources(project)); problems.Err() == nil {
 				if all, err := host.Providers(c); err == nil {
 					providers = all
 				}

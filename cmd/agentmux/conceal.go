@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/shield"
 )
 
@@ -23,7 +24,7 @@ func conceal(args []string) error {
 		return err
 	}
 	if !sealed && slices.ContainsFunc(args[1:], func(word string) bool { return slices.Contains(hosting, word) }) {
-		own, err := self()
+		own, err := site.Self()
 		if err != nil {
 			return err
 		}

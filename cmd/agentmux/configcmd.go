@@ -65,11 +65,11 @@ func settings(c *config.Config) []settingJSON {
 }
 
 func runConfigShow(a *app, asJSON bool) error {
-	project, err := a.projectDir()
+	project, err := a.ProjectDir()
 	if err != nil {
 		return err
 	}
-	c, err := a.config(project)
+	c, err := a.Config(project)
 	if err != nil {
 		return err
 	}
@@ -99,11 +99,11 @@ func runConfigShow(a *app, asJSON bool) error {
 }
 
 func runConfigCheck(a *app, asJSON bool) error {
-	project, err := a.projectDir()
+	project, err := a.ProjectDir()
 	if err != nil {
 		return err
 	}
-	c, problems := config.Check(a.sources(project))
+	c, problems := config.Check(a.Sources(project))
 	if asJSON {
 		return printChecks(a, []checkJSON{checked("config", problems)}, problems.Err() == nil)
 	}

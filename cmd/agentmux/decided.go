@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -64,7 +65,7 @@ func foresee(e session.Entry, p orchestrator.Payload) error {
 // wakeParked starts a host for a session that nobody hosts, if the command is one
 // that a parked session obeys.
 func wakeParked(ctx context.Context, a *app, e session.Entry, name string) error {
-	now, err := session.Find(projectOf(e), e.Name, nil)
+	now, err := session.Find(site.ProjectOf(e), e.Name, nil)
 	if err != nil || now.State == nil || now.Running || !startsHost[name] || !now.State.Parked() {
 		return err
 	}
@@ -84,7 +85,7 @@ func applyUnhosted(ctx context.Context, a *app, e session.Entry, p orchestrator.
 
 // applyLeft applies a command that the last host left unread.
 func applyLeft(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) error {
-	now, err := session.Find(projectOf(e), e.Dir, nil)
+	now, err := session.Find(site.ProjectOf(e), e.Dir, nil)
 	switch {
 	case err != nil:
 		return err
@@ -172,7 +173,7 @@ func refusal(record orchestrator.Event, name string) error {
 
 // send gives a command of the monitor to the session, and says what became of it.
 func send(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) (became string, err error) {
-	now, err := session.Find(projectOf(e), e.Dir, nil)
+	now, err := session.Find(site.ProjectOf(e), e.Dir, nil)
 	if err == nil {
 		err = now.Err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/agentmux/agentmux/cmd/internal/demo"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/spf13/cobra"
 )
 
@@ -16,7 +17,7 @@ func newDemoCmd(a *app) *cobra.Command {
 			if serve {
 				return demo.Serve(cmd.Context(), a.In, a.Raw)
 			}
-			own, err := self()
+			own, err := site.Self()
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -73,22 +74,22 @@ func differing(ctx context.Context, a *app, name string) (session.Entry, error) 
 	if name != "" {
 		return findFor(ctx, a, "diff", []string{name}, nil)
 	}
-	if entry, err := a.find(nil, gated); err == nil || exit.As[*session.AmbiguousError](err) {
+	if entry, err := a.Find(nil, gated); err == nil || exit.As[*session.AmbiguousError](err) {
 		return entry, err
 	}
-	return a.find(nil, nil)
+	return a.Find(nil, nil)
 }
 
 // difference reads what a session's commit changes, from the store of its project.
 func difference(ctx context.Context, a *app, e session.Entry, patch bool) (host.Difference, error) {
-	if a.project == "" {
-		a.project = projectOf(e)
+	if a.Project == "" {
+		a.Project = site.ProjectOf(e)
 	}
-	s, err := a.cleaner(ctx)
+	s, err := a.Cleaner(ctx)
 	if err != nil {
 		return host.Difference{}, err
 	}
-	return s.host.Difference(ctx, e.Dir, e.State, s.config, patch)
+	return s.Host.Difference(ctx, e.Dir, e.State, s.Config, patch)
 }
 
 func showWork(ctx context.Context, a *app, out *diffPage, e session.Entry, stat bool) error {

@@ -10,20 +10,21 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 )
 
 // dryRun prints what a run would do, as the code of a run says. Nothing is written for
 // the project, here or on the server.
-func dryRun(ctx context.Context, a *app, s *site, p *planned, asJSON bool) error {
+func dryRun(ctx context.Context, a *app, s *site.Site, p *planned, asJSON bool) error {
 	if err := useAccount(ctx, a, s, p); err != nil {
 		return err
 	}
 	spec := p.spec
-	preview, err := s.host.Preview(ctx, spec)
+	preview, err := s.Host.Preview(ctx, spec)
 	if err != nil {
-		return explainRun(err)
+		return site.ExplainRun(err)
 	}
-	pull := p.push && s.config.GitHub.Push
+	pull := p.push && s.Config.GitHub.Push
 	if asJSON {
 		return printDryRun(a, spec, preview, pull)
 	}

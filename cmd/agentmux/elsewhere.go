@@ -6,14 +6,15 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // notTwice refuses a start that would make a second pull request for an issue: one of an
 // earlier session is open, or another host is at work. --new and --take say that it is meant.
-func notTwice(ctx context.Context, a *app, s *site, p *planned, f *runFlags) error {
-	if !p.push || !s.config.GitHub.Push {
+func notTwice(ctx context.Context, a *app, s *site.Site, p *planned, f *runFlags) error {
+	if !p.push || !s.Config.GitHub.Push {
 		return nil
 	}
 	what := fmt.Sprintf("%s#%d", p.spec.Repo, p.record.Issue.Number)
@@ -24,13 +25,13 @@ func notTwice(ctx context.Context, a *app, s *site, p *planned, f *runFlags) err
 			return err
 		}
 	}
-	prefix := fmt.Sprintf("%sissue-%d-", s.config.GitHub.BranchPrefix, p.record.Issue.Number)
+	prefix := fmt.Sprintf("%sissue-%d-", s.Config.GitHub.BranchPrefix, p.record.Issue.Number)
 	if f.new || named(s, f) || !shownBefore(p.record) && !p.spec.Project.MayHaveBranch(ctx, prefix) {
 		return nil
 	}
-	pull, err := s.host.GitHub.OpenPullOf(ctx, p.spec.Repo, p.record.Issue.Number)
+	pull, err := s.Host.GitHub.OpenPullOf(ctx, p.spec.Repo, p.record.Issue.Number)
 	if err != nil {
-		return explainGitHub(err, "the pull requests of "+p.spec.Repo.String(), s.identity.from)
+		return site.ExplainGitHub(err, "the pull requests of "+p.spec.Repo.String(), s.Identity.From)
 	}
 	if pull == nil {
 		return nil
@@ -40,11 +41,11 @@ func notTwice(ctx context.Context, a *app, s *site, p *planned, f *runFlags) err
 }
 
 // named reports whether a session has the name that was asked for: that is said first.
-func named(s *site, f *runFlags) bool {
+func named(s *site.Site, f *runFlags) bool {
 	if f.name == "" {
 		return false
 	}
-	_, err := session.Find(s.project, f.name, nil)
+	_, err := session.Find(s.Project, f.name, nil)
 	return err == nil
 }
 
@@ -58,16 +59,16 @@ func shownBefore(r ghsync.Record) bool {
 
 // runningElsewhere refuses an issue whose label says that a session is at work which is not
 // one of this clone.
-func runningElsewhere(ctx context.Context, s *site, p *planned, what string) error {
-	label := ghsync.RunningLabel(s.config.Bot.Label)
+func runningElsewhere(ctx context.Context, s *site.Site, p *planned, what string) error {
+	label := ghsync.RunningLabel(s.Config.Bot.Label)
 	if !p.record.Issue.HasLabel(label) {
 		return nil
 	}
-	id, host, comment, err := s.host.GitHub.StatusOf(ctx, p.record)
+	id, host, comment, err := s.Host.GitHub.StatusOf(ctx, p.record)
 	if err != nil {
-		return explainGitHub(err, what, s.identity.from)
+		return site.ExplainGitHub(err, what, s.Identity.From)
 	}
-	entries, err := session.List(s.project)
+	entries, err := session.List(s.Project)
 	if err != nil {
 		return err
 	}

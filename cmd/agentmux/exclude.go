@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -24,12 +25,12 @@ func checkExcluded(ctx context.Context, a *app, name string, exclude []string) e
 	if entry.State.Gate.Name == orchestrator.GatePlan {
 		return exit.Usage(fmt.Errorf("--exclude: %s asks about its plan, there is nothing to commit yet", entry.Name))
 	}
-	a.project = projectOf(entry)
-	s, err := a.cleaner(ctx)
+	a.Project = site.ProjectOf(entry)
+	s, err := a.Cleaner(ctx)
 	if err != nil {
 		return err
 	}
-	changed, err := s.host.Changed(ctx, entry.Dir, entry.State, s.config)
+	changed, err := s.Host.Changed(ctx, entry.Dir, entry.State, s.Config)
 	if err != nil {
 		return err
 	}

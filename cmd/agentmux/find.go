@@ -19,7 +19,7 @@ var wanted = map[string]string{
 // findFor is find for a command of which a person may not know what it needs. Where no
 // session fits, it says what none of them is, and of the only one what can be done with it.
 func findFor(ctx context.Context, a *app, command string, args []string, can func(session.Entry) bool) (session.Entry, error) {
-	e, err := a.find(args, can)
+	e, err := a.Find(args, can)
 	var none *session.NotFoundError
 	var several *session.AmbiguousError
 	switch {
@@ -30,7 +30,7 @@ func findFor(ctx context.Context, a *app, command string, args []string, can fun
 	}
 	next := "agentmux sessions lists them"
 	if none.Unfit == 1 {
-		if only, err := a.find(nil, nil); err == nil && only.State != nil {
+		if only, err := a.Find(nil, nil); err == nil && only.State != nil {
 			next = only.Name + " is " + only.Condition()
 			if step := tell(ctx, only).Next(); step != "" {
 				next += ": " + step
@@ -49,7 +49,7 @@ func checkQuoted(a *app, args []string) error {
 		return nil
 	}
 	word := args[len(args)-1]
-	if _, err := a.find([]string{word}, nil); exit.As[*session.NotFoundError](err) {
+	if _, err := a.Find([]string{word}, nil); exit.As[*session.NotFoundError](err) {
 		return exit.Usage(fmt.Errorf("no session %q; %s, and agentmux sessions lists the sessions", word, textHint))
 	}
 	return nil

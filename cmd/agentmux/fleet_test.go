@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -144,9 +145,9 @@ func (f *fleet) drop() {
 // client, as a daemon hosts them. It ends with a signal only.
 func hostSessions(dirs []string) int {
 	a := newApp(console.System())
-	a.project = filepath.Dir(filepath.Dir(filepath.Dir(dirs[0])))
-	a.logLevel = "warn"
-	s, err := a.site(context.Background(), &hostLog{terminal: a.Err})
+	a.Project = filepath.Dir(filepath.Dir(filepath.Dir(dirs[0])))
+	a.LogLevel = "warn"
+	s, err := a.Open(context.Background(), &hostlog.Log{Terminal: a.Err})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exit.Failed
@@ -154,7 +155,7 @@ func hostSessions(dirs []string) int {
 	var all sync.WaitGroup
 	for _, dir := range dirs {
 		all.Go(func() {
-			if _, err := s.host.Run(context.Background(), host.RunSpec{Dir: dir, Config: s.config}); err != nil {
+			if _, err := s.Host.Run(context.Background(), host.RunSpec{Dir: dir, Config: s.Config}); err != nil {
 				fmt.Fprintln(os.Stderr, dir, err)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
@@ -272,7 +273,7 @@ func TestTroubleOfGitHubIsNotThatOfTheNetwork(t *testing.T) {
 		{errors.New("status 502"), "try again in a few minutes"},
 		{&net.OpError{Op: "dial", Err: errors.New("connection refused")}, "is the network up"},
 	} {
-		if _, hint := githubWords(&transport.RetryAfter{Scope: "server", Err: c.cause}, "acme/widgets#1", ""); !strings.Contains(hint, c.want) {
+		if _, hint := account.Words(&transport.RetryAfter{Scope: "server", Err: c.cause}, "acme/widgets#1", ""); !strings.Contains(hint, c.want) {
 			t.Errorf("%v: %s", c.cause, hint)
 		}
 	}

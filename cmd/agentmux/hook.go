@@ -65,7 +65,7 @@ func newMonitorCmd(a *app) *cobra.Command {
 		Example: "  agentmux monitor '#42'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			entry, err := a.find(args, nil)
+			entry, err := a.Find(args, nil)
 			if err != nil {
 				return err
 			}

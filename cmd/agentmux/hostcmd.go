@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -14,12 +11,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
-	"github.com/agentmux/agentmux/ghsync/transport"
-	"github.com/agentmux/agentmux/internal/document"
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -29,108 +24,30 @@ import (
 // startWait is how long a launcher waits for a detached host's first commit.
 const startWait = 5 * time.Second
 
-// site is a project with everything a host needs there.
-type site struct {
-	project  string
-	config   *config.Config
-	identity identity
-	host     *host.Host
-	log      *hostLog
-}
-
-// site reads the project's configuration and wires a host. Without a token the
-// host does not use GitHub.
-func (a *app) site(ctx context.Context, log *hostLog) (*site, error) {
-	project, err := a.projectDir()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.config(project)
-	if err != nil {
-		return nil, err
-	}
-	id, err := a.identity(c)
-	if err != nil {
-		return nil, err
-	}
-	s := &site{project: project, config: c, identity: id, log: log}
-	return s, a.wire(ctx, s, log, true)
-}
-
-// wire makes the host; github false leaves GitHub alone.
-func (a *app) wire(ctx context.Context, s *site, log io.Writer, github bool) error {
-	own, err := self()
-	if err != nil {
-		return err
-	}
-	redactor := a.Redactor()
-	logger := a.logger(log, s.config.Log.Level)
-	o := host.Options{
-		Self: own, StateHome: stateHome(), RuntimeDir: runtimeDir(), Home: home(), Log: logger, Redactor: redactor,
-		Server: s.identity.bases.Server, ReadOnly: !github && s.identity.tokens != nil,
-	}
-	if github {
-		if err := s.useGitHub(ctx, &o); err != nil {
-			return err
-		}
-	}
-	s.host, err = host.New(o)
-	return err
-}
-
 // useAccount makes the host do without GitHub where nothing can be written there.
-func useAccount(ctx context.Context, a *app, s *site, p *planned) error {
-	if p.push && s.config.GitHub.Push {
+func useAccount(ctx context.Context, a *app, s *site.Site, p *planned) error {
+	if p.push && s.Config.GitHub.Push {
 		return nil
 	}
-	return a.wire(ctx, s, s.log, false)
-}
-
-// useGitHub gives the host the site's account, if there is one, and its redactor the
-// account's secrets.
-func (s *site) useGitHub(ctx context.Context, o *host.Options) (err error) {
-	if actsAsApp(s.config) {
-		if s.identity.tokens, err = appTokens(ctx, s, *o); err != nil {
-			return err
-		}
-	}
-	if s.identity.tokens == nil {
-		return nil
-	}
-	if o.GitHub, err = s.identity.client(o.Log); err != nil {
-		return exit.Usage(fmt.Errorf("%w; see github.host, and GITHUB_API_URL, GITHUB_GRAPHQL_URL and GITHUB_SERVER_URL", err))
-	}
-	o.Token = s.identity.tokens
-	if o.Token.Mode() == transport.ModeApp {
-		return nil // it tells of each token it makes
-	}
-	token, err := o.Token.Token(ctx)
-	if err != nil {
-		return err
-	}
-	if err := o.Redactor.AddSecret("github-token", token); err != nil {
-		_, hint := s.identity.noToken()
-		return exit.Usage(fmt.Errorf("%w; %s", &tokenError{s.identity.from}, hint))
-	}
-	return nil
+	return a.Wire(ctx, s, s.Log, false)
 }
 
 // hostSession runs a session in this process and turns its outcome into an exit code.
-func hostSession(ctx context.Context, a *app, s *site, spec host.RunSpec) error {
-	spec.Config = s.config
-	if note := setupNote(projectOf(session.Entry{Dir: spec.Dir}), s.config); note != "" {
+func hostSession(ctx context.Context, a *app, s *site.Site, spec host.RunSpec) error {
+	spec.Config = s.Config
+	if note := setupNote(site.ProjectOf(session.Entry{Dir: spec.Dir}), s.Config); note != "" {
 		a.Say("%s", note)
 	}
 	told, err := narrate(a, s, &spec)
 	if err != nil {
 		return err
 	}
-	last, err := s.host.Run(ctx, spec)
+	last, err := s.Host.Run(ctx, spec)
 	told()
 	if err != nil {
-		return explainRun(err)
+		return site.ExplainRun(err)
 	}
-	if !s.log.plain {
+	if !s.Log.Plain {
 		tellEnd(ctx, a, spec.Dir, last)
 	}
 	return exit.Quiet(outcomeCode(last))
@@ -148,24 +65,6 @@ func outcomeCode(s *orchestrator.State) int {
 	return exit.Failed
 }
 
-// explainRun makes what a person can correct a usage error.
-func explainRun(err error) error {
-	var problems *document.Error
-	var preflight *host.PreflightError
-	var read *gitrepo.RemoteError
-	switch {
-	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrUnknownBase), errors.Is(err, host.ErrBaseBranch), errors.Is(err, host.ErrProductManager):
-		return exit.Usage(err)
-	case errors.Is(err, gitrepo.ErrShallow):
-		return exit.UsageText("this clone is shallow, and a run starts from the whole history; git fetch --unshallow brings the rest")
-	case errors.As(err, &read) && read.Kind == gitrepo.PushNetwork:
-		return fmt.Errorf("the git server does not answer: %s; try again, agentmux doctor probes it", read.Text)
-	case errors.As(err, &read):
-		return fmt.Errorf("the git server refuses: %s; agentmux doctor shows what the token may do; without a token --base HEAD starts from this clone", read.Text)
-	}
-	return err
-}
-
 // sessionCommand is the process of a detached host.
 func newSessionCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "session", Short: "Host sessions (internal)", RunE: needsSubcommand, Args: unknownCommand}
@@ -175,11 +74,11 @@ func newSessionCmd(a *app) *cobra.Command {
 		Use: "run DIR", Short: "Host the session in DIR", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if tokenIn {
-				if err := a.readToken(); err != nil {
+				if err := a.Tokens.Read(a.In); err != nil {
 					return err
 				}
 			}
-			return runSession(cmd.Context(), a, args[0], host.RunSpec{Resume: resume, Attended: attended, Changes: changes, Backup: backup, Base: base}, &hostLog{terminal: a.Err, plain: true})
+			return runSession(cmd.Context(), a, args[0], host.RunSpec{Resume: resume, Attended: attended, Changes: changes, Backup: backup, Base: base}, &hostlog.Log{Terminal: a.Err, Plain: true})
 		},
 	}
 	flags := run.Flags()
@@ -193,38 +92,26 @@ func newSessionCmd(a *app) *cobra.Command {
 	return hidden(cmd)
 }
 
-// readToken takes the launcher's token, which travels in no environment.
-func (a *app) readToken() error {
-	a.handed = &handedToken{}
-	if err := json.NewDecoder(io.LimitReader(a.In, maxHanded)).Decode(a.handed); err != nil {
-		return fmt.Errorf("read token: %w", err)
-	}
-	return nil
-}
-
-// maxHanded is more than any token with its addresses.
-const maxHanded = 64 << 10
-
 // foreground hosts an existing session for the person at this terminal.
 func foreground(ctx context.Context, a *app, dir string, spec host.RunSpec) error {
 	if err := trusted(ctx, a, dir, spec.Backup); err != nil {
 		return err
 	}
-	log := &hostLog{terminal: a.Err}
-	if err := log.keep(filepath.Join(dir, session.HostLog)); err != nil {
+	log := &hostlog.Log{Terminal: a.Err}
+	if err := log.Keep(filepath.Join(dir, session.HostLog)); err != nil {
 		return err
 	}
 	return runSession(ctx, a, dir, spec, log)
 }
 
 // runSession hosts an existing session in this process.
-func runSession(ctx context.Context, a *app, dir string, spec host.RunSpec, log *hostLog) error {
+func runSession(ctx context.Context, a *app, dir string, spec host.RunSpec, log *hostlog.Log) error {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return err
 	}
-	a.project = sess.Project()
-	s, err := a.site(ctx, log)
+	a.Project = sess.Project()
+	s, err := a.Open(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -233,7 +120,7 @@ func runSession(ctx context.Context, a *app, dir string, spec host.RunSpec, log 
 		return err
 	}
 	if state.GHAvailable == nil || !*state.GHAvailable {
-		if err := a.wire(ctx, s, log, false); err != nil {
+		if err := a.Wire(ctx, s, log, false); err != nil {
 			return err
 		}
 	}
@@ -251,8 +138,8 @@ func readSession(sess *session.Session, backup bool) (*orchestrator.State, error
 }
 
 // detach starts a host in a session of its own and waits for its first commit.
-func detach(ctx context.Context, a *app, s *site, dir string, args ...string) error {
-	own, err := self()
+func detach(ctx context.Context, a *app, s *site.Site, dir string, args ...string) error {
+	own, err := site.Self()
 	if err != nil {
 		return err
 	}
@@ -265,7 +152,7 @@ func detach(ctx context.Context, a *app, s *site, dir string, args ...string) er
 		return err
 	}
 	argv := append([]string{"session", "run", dir}, args...)
-	for flag, value := range map[string]string{"--config": a.configFile, "--log-level": a.logLevel, "--log-format": string(a.logFormat)} {
+	for flag, value := range map[string]string{"--config": a.ConfigFile, "--log-level": a.LogLevel, "--log-format": string(a.Format)} {
 		if value != "" {
 			abs := value
 			if flag == "--config" {
@@ -276,19 +163,11 @@ func detach(ctx context.Context, a *app, s *site, dir string, args ...string) er
 			argv = append(argv, flag, abs)
 		}
 	}
-	token := ""
-	if s.identity.tokens != nil && s.identity.tokens.Mode() != transport.ModeApp {
-		secret, err := s.identity.tokens.Token(ctx)
-		if err != nil {
-			return err
-		}
-		data, err := json.Marshal(handedToken{
-			Token: secret.Reveal(), From: s.identity.from, API: s.identity.bases.API, Server: s.identity.bases.Server,
-		})
-		if err != nil {
-			return err
-		}
-		token = string(data)
+	token, err := s.Identity.Hand(ctx)
+	if err != nil {
+		return err
+	}
+	if token != "" {
 		argv = append(argv, "--token-stdin")
 	}
 	cmd, err := startDetached(own, argv, sess.Path(session.HostLog), token)
@@ -357,42 +236,20 @@ func lastLine(file string) string {
 	return "its log is empty"
 }
 
-// projectOf is the project that a session lies in.
-func projectOf(e session.Entry) string { return filepath.Dir(filepath.Dir(filepath.Dir(e.Dir))) }
-
-// siteOf is the site of a session's project.
-func (a *app) siteOf(ctx context.Context, e session.Entry) (*site, error) {
-	a.project = projectOf(e)
-	return a.site(ctx, &hostLog{terminal: a.Err})
-}
-
 // hostCommands starts a host for a parked session that has a command to apply.
 func hostCommands(ctx context.Context, a *app, e session.Entry) error {
-	s, err := a.siteOf(ctx, e)
+	s, err := a.SiteOf(ctx, e)
 	if err != nil {
 		return err
 	}
 	return detach(ctx, a, s, e.Dir)
 }
 
-// checkPrograms fails unless the programs that every run needs are there.
-func checkPrograms(ctx context.Context, a *app) error {
-	if os.Getenv("HOME") == "" {
-		return exit.UsageText("HOME is not set; agentmux keeps its state and finds your configuration there")
-	}
-	for _, p := range []probe{probeGit(ctx), probeTmux(ctx), probeDir("state", stateHome()), probeDir("runtime", runtimeDir())} {
-		if p.State == probeFailed {
-			return exit.Usage(fmt.Errorf("%s; %s", p.Detail, p.Hint))
-		}
-	}
-	return nil
-}
-
 // announce says where a session can be watched.
 func announce(a *app, dir string, log *slog.Logger) {
 	name := filepath.Base(dir)
 	log.Info("session", "session", name, "attach", "agentmux attach "+name, "status", "agentmux status "+name)
-	if a.format() == logLines {
+	if a.LogAs() == hostlog.Lines {
 		a.Say("agentmux attach %s watches it, agentmux status %s says where it is", name, name)
 	}
 }

@@ -8,26 +8,24 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/config"
-	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/spf13/cobra"
 )
-
-// labelColor is the color of the request label.
-const labelColor = "5319e7"
 
 // initFlags are those of init.
 type initFlags struct {
@@ -61,13 +59,13 @@ func runInit(ctx context.Context, a *app, f initFlags) error {
 	if f.actions {
 		return exit.UsageText("there is no action for GitHub Actions yet; a job of your own can run agentmux issue N --headless")
 	}
-	project, err := a.projectDir()
+	project, err := a.ProjectDir()
 	if err != nil {
 		return err
 	}
 	clone, err := gitrepo.Inspect(ctx, project)
 	if err != nil {
-		return explainProject(err, project)
+		return site.ExplainProject(err, project)
 	}
 	note(a, "clone", "%s", cloneText(clone))
 	providers, problems := agent.Load(nil)
@@ -82,7 +80,7 @@ func runInit(ctx context.Context, a *app, f initFlags) error {
 	if err := ignoreSessions(a, project); err != nil {
 		return err
 	}
-	c, err := a.config(project)
+	c, err := a.Config(project)
 	if err != nil {
 		return err
 	}
@@ -215,7 +213,7 @@ func writeConfig(a *app, project string, found []string, force bool) error {
 
 // firstConfig is a configuration with nothing that the person's own has decided already.
 func firstConfig(a *app, project string, found []string) (text, provider string) {
-	sources := a.sources(project)
+	sources := a.Sources(project)
 	sources.Project = nil
 	own, problems := config.Load(sources)
 	provider = "claude"
@@ -262,7 +260,7 @@ func tellLogins(a *app, c *config.Config, providers agent.Providers, found []str
 	if !ok || !slices.Contains(found, p.Name) { // to be installed first
 		return
 	}
-	if _, hint := loginOf(p); hint != "" {
+	if _, hint := doctor.LoginOf(p); hint != "" {
 		note(a, "login", "%s uses your own login in sessions at a terminal; %s", p.Name, hint)
 		note(a, "", "keep keys in the environment or in a file that only you can read, never in the repository")
 	}
@@ -279,7 +277,7 @@ func askUnsafe(ctx context.Context, a *app, c *config.Config, providers agent.Pr
 	if c.Sandbox.UnsafeFlags != nil || len(skips) == 0 {
 		return nil
 	}
-	file := filepath.Join(configHome(), "agentmux", "config.yaml")
+	file := filepath.Join(site.ConfigHome(), "agentmux", "config.yaml")
 	const key = "sandbox: {unsafe_flags: true}"
 	if defaults || !a.Terminal {
 		note(a, "sandbox", "none; unattended runs of %s are refused until %q is in %s", strings.Join(skips, ", "), key, file)
@@ -338,53 +336,43 @@ func addSetting(file, line string) (wrote bool, err error) {
 	return true, nil
 }
 
-// otherServer names the server of an origin that is not on the GitHub server; "" for one that
-// is, or on none.
-func otherServer(origin, server string) string {
-	at := host.OriginHost(origin)
-	if u, err := url.Parse(server); err != nil || strings.EqualFold(at, u.Hostname()) {
-		return ""
-	}
-	return at
-}
-
 // makeLabel creates the request label; without a token or the right it says how.
 func makeLabel(ctx context.Context, a *app, project string, clone gitrepo.Clone, c *config.Config) {
 	name := c.Bot.Label
-	id, err := a.identity(c)
+	id, err := a.Identity(c)
 	var other *transport.OtherServerError
 	if errors.As(err, &other) {
 		note(a, "label", "not made: %v", err)
 		return
 	}
-	if at := otherServer(clone.Origin, id.bases.Server); at != "" {
-		note(a, "label", "not made, origin is on %s, not on %s: set github.host if that is your GitHub server", at, id.bases.Server)
+	if at := site.OtherServer(clone.Origin, id.Bases.Server); at != "" {
+		note(a, "label", "not made, origin is on %s, not on %s: set github.host if that is your GitHub server", at, id.Bases.Server)
 		return
 	}
-	if err != nil || id.tokens == nil && !actsAsApp(c) {
-		_, hint := id.noToken()
+	if err != nil || id.Tokens == nil && !account.ActsAsApp(c) {
+		_, hint := id.NoToken()
 		note(a, "label", "not made, there is no GitHub token: %s", hint)
 		return
 	}
-	id.pause = probePause
+	id.Pause = account.ProbePause
 	defer a.Waiting("GitHub")()
-	s := &site{project: project, config: c, identity: id}
-	if err := a.wire(ctx, s, io.Discard, true); err != nil {
+	s := &site.Site{Project: project, Config: c, Identity: id}
+	if err := a.Wire(ctx, s, io.Discard, true); err != nil {
 		note(a, "label", "not made: %v", err)
 		return
 	}
-	p, err := s.host.Project(ctx, project, c)
-	if err != nil || !p.GitHub || s.host.GitHub == nil {
-		note(a, "label", "not made, origin is not on %s", id.bases.Server)
+	p, err := s.Host.Project(ctx, project, c)
+	if err != nil || !p.GitHub || s.Host.GitHub == nil {
+		note(a, "label", "not made, origin is not on %s", id.Bases.Server)
 		return
 	}
-	made, err := s.host.GitHub.EnsureLabel(ctx, p.Repo, requestLabel(name))
+	made, err := s.Host.GitHub.EnsureLabel(ctx, p.Repo, site.RequestLabel(name))
 	switch {
 	case ctx.Err() != nil: // nothing is known
 	case err != nil:
-		detail, hint := githubWords(err, p.Repo.String(), id.from)
+		detail, hint := account.Words(err, p.Repo.String(), id.From)
 		if terminal := new(transport.Terminal); errors.As(err, &terminal) && terminal.Status == http.StatusForbidden || transport.IsNotFound(err) {
-			hint = fmt.Sprintf("somebody who may write can type: gh label create %s --color %s --repo %s", name, labelColor, p.Repo)
+			hint = fmt.Sprintf("somebody who may write can type: gh label create %s --color %s --repo %s", name, site.LabelColor, p.Repo)
 		}
 		note(a, "label", "%s not made: %s", name, detail)
 		note(a, "", "%s", hint)
@@ -396,11 +384,7 @@ func makeLabel(ctx context.Context, a *app, project string, clone gitrepo.Clone,
 	if ctx.Err() != nil || err != nil {
 		return
 	}
-	if n, err := s.host.GitHub.EnsureLabels(ctx, p.Repo, ghsync.StateLabels(name)); err == nil && n > 0 {
+	if n, err := s.Host.GitHub.EnsureLabels(ctx, p.Repo, ghsync.StateLabels(name)); err == nil && n > 0 {
 		note(a, "", "and %s that say where a session is", console.Counted(n, "label", "labels"))
 	} // else GitHub makes them when they are first used
-}
-
-func requestLabel(name string) ghsync.Label {
-	return ghsync.Label{Name: name, Color: labelColor, Description: "agentmux: work on this issue"}
 }

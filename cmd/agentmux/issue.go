@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
@@ -80,22 +83,22 @@ func runIssue(ctx context.Context, a *app, arg string, f *runFlags) error {
 	if f.mirror && f.noMirror {
 		return exit.UsageText("--mirror and --no-mirror exclude each other")
 	}
-	if err := checkPrograms(ctx, a); err != nil {
+	if err := doctor.CheckPrograms(ctx); err != nil {
 		return err
 	}
-	s, err := a.site(ctx, &hostLog{terminal: a.Err})
+	s, err := a.Open(ctx, &hostlog.Log{Terminal: a.Err})
 	if err != nil {
 		return err
 	}
-	ref, err := parseIssue(arg, s.identity.bases.Server)
+	ref, err := parseIssue(arg, s.Identity.Bases.Server)
 	if err != nil {
 		return err
 	}
-	project, err := s.host.Project(ctx, s.project, s.config)
+	project, err := s.Host.Project(ctx, s.Project, s.Config)
 	if err != nil {
-		return explainProject(err, s.project)
+		return site.ExplainProject(err, s.Project)
 	}
-	repo, err := issueRepo(ref, f.repo, project, s.identity.bases.Server)
+	repo, err := issueRepo(ref, f.repo, project, s.Identity.Bases.Server)
 	if err != nil {
 		return err
 	}
@@ -105,8 +108,8 @@ func runIssue(ctx context.Context, a *app, arg string, f *runFlags) error {
 			return err
 		}
 	}
-	if s.host.GitHub == nil {
-		detail, hint := s.identity.noToken()
+	if s.Host.GitHub == nil {
+		detail, hint := s.Identity.NoToken()
 		return exit.Usage(fmt.Errorf("%s; %s; agentmux doctor shows what was looked for", detail, hint))
 	}
 	ref.repo = &repo
@@ -121,25 +124,9 @@ func runIssue(ctx context.Context, a *app, arg string, f *runFlags) error {
 		return err
 	}
 	if !f.new {
-		p.spec.Unless = func() error { return s.begun(ctx, repo, ref.number) }
+		p.spec.Unless = func() error { return begun(ctx, s, repo, ref.number) }
 	}
 	return launch(ctx, a, s, p, f)
-}
-
-func explainProject(err error, dir string) error {
-	detail, hint := cloneWords(err, dir)
-	return exit.Usage(fmt.Errorf("%s; %s", detail, hint))
-}
-
-// notOnServer says why a clone has no repository on the GitHub server, and what to do.
-func notOnServer(p *host.Project, server string) string {
-	switch {
-	case p.Clone.Origin == "":
-		return "this clone has no remote named origin: git remote add origin URL"
-	case p.Host == "":
-		return "origin is no repository of a GitHub server: git remote -v"
-	}
-	return fmt.Sprintf("origin is on %s, not on %s: set github.host if that is your GitHub server", p.Host, server)
 }
 
 // issueRepo decides whose issue is meant.
@@ -148,7 +135,7 @@ func issueRepo(ref issueRef, flag string, p *host.Project, server string) (ghsyn
 		return flagRepo(flag, server)
 	}
 	if !p.GitHub {
-		return ghsync.Repo{}, exit.Usage(fmt.Errorf("%s; agentmux run \"...\" works without an issue", notOnServer(p, server)))
+		return ghsync.Repo{}, exit.Usage(fmt.Errorf("%s; agentmux run \"...\" works without an issue", site.NotOnServer(p, server)))
 	}
 	if ref.repo != nil && !strings.EqualFold(ref.repo.String(), p.Repo.String()) {
 		return ghsync.Repo{}, exit.Usage(fmt.Errorf("the issue is of %s, but origin is %s; give --repo %s if origin is a fork of it", ref.repo, p.Repo, ref.repo))
@@ -173,8 +160,8 @@ func flagRepo(flag, server string) (ghsync.Repo, error) {
 
 // existing looks for a session of the issue that is not finished. done says that
 // there was one and it was taken care of.
-func existing(ctx context.Context, a *app, s *site, repo ghsync.Repo, number int, f *runFlags) (done bool, err error) {
-	entries, err := session.List(s.project)
+func existing(ctx context.Context, a *app, s *site.Site, repo ghsync.Repo, number int, f *runFlags) (done bool, err error) {
+	entries, err := session.List(s.Project)
 	if err != nil {
 		return false, err
 	}
@@ -219,11 +206,11 @@ type planned struct {
 	push   bool // the account may write to the repository
 }
 
-func planIssue(ctx context.Context, a *app, s *site, project *host.Project, ref issueRef, f *runFlags) (*planned, error) {
+func planIssue(ctx context.Context, a *app, s *site.Site, project *host.Project, ref issueRef, f *runFlags) (*planned, error) {
 	repo, number := *ref.repo, ref.number
 	what := fmt.Sprintf("%s#%d", repo, number)
 	stop := a.Waiting("GitHub about " + what)
-	record, err := s.host.GitHub.Record(ctx, repo, number)
+	record, err := s.Host.GitHub.Record(ctx, repo, number)
 	stop()
 	if transport.IsNotFound(err) && repo == project.Repo {
 		if parent := forkedFrom(ctx, a, s, repo); parent != "" {
@@ -231,13 +218,13 @@ func planIssue(ctx context.Context, a *app, s *site, project *host.Project, ref 
 		}
 	}
 	if err != nil {
-		return nil, explainGitHub(err, what, s.identity.from)
+		return nil, site.ExplainGitHub(err, what, s.Identity.From)
 	}
 	if record.Issue.Closed {
 		return nil, exit.Usage(fmt.Errorf("%s is closed; reopen it to work on it", what))
 	}
 	sealed := sealed(record.Repository)
-	if sealed != "" && s.config.GitHub.Push {
+	if sealed != "" && s.Config.GitHub.Push {
 		return nil, exit.Usage(fmt.Errorf("%s is %s, or set github.push: false to keep the work in this clone", record.Repository.Repo, sealed))
 	}
 	stop = a.Waiting("GitHub about who asked for " + what)
@@ -247,15 +234,15 @@ func planIssue(ctx context.Context, a *app, s *site, project *host.Project, ref 
 		return nil, exit.Usage(late)
 	}
 	if err != nil {
-		return nil, explainGitHub(err, what, s.identity.from)
+		return nil, site.ExplainGitHub(err, what, s.Identity.From)
 	}
 	stop = a.Waiting("GitHub about who wrote on " + what)
-	snapshot, err := s.host.GitHub.TakeSnapshot(ctx, ghsync.SnapshotSpec{
+	snapshot, err := s.Host.GitHub.TakeSnapshot(ctx, ghsync.SnapshotSpec{
 		Repo: repo, Issue: number, CutOff: time.Now().UTC(), Requester: requester, Record: &record,
 	})
 	stop()
 	if err != nil {
-		return nil, explainGitHub(err, what, s.identity.from)
+		return nil, site.ExplainGitHub(err, what, s.Identity.From)
 	}
 	if snapshot.Report.Refused {
 		return nil, exit.Usage(fmt.Errorf("%s hides text in so many layers that no part of it can be trusted: write it anew, without HTML and encoded characters", what))
@@ -264,22 +251,22 @@ func planIssue(ctx context.Context, a *app, s *site, project *host.Project, ref 
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{spec: spec, record: record, push: sealed == "" && s.mayPush(record.Repository)}
+	p := &planned{spec: spec, record: record, push: sealed == "" && s.Identity.MayPush(record.Repository)}
 	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &snapshot, repo, record.Issue.Title, record.Issue.Locked
-	request, labelled := record.Request(s.config.Bot.Label)
+	request, labelled := record.Request(s.Config.Bot.Label)
 	if p.spec.Workflow == "" && len(request.Workflows) > 1 {
 		return nil, exit.Usage(fmt.Errorf("%s has labels of several workflows (%s): take all but one off, or give --workflow", what, strings.Join(request.Workflows, ", ")))
 	}
 	if p.spec.Workflow == "" && len(request.Workflows) == 1 {
 		p.spec.Workflow = request.Workflows[0]
 	}
-	p.spec.Mirror = p.push && mirrors(f, s.config.GitHub.Mirror, labelled)
+	p.spec.Mirror = p.push && mirrors(f, s.Config.GitHub.Mirror, labelled)
 	return p, nil
 }
 
 // forkedFrom names the repository that one is a fork of; "" if it is none.
-func forkedFrom(ctx context.Context, a *app, s *site, repo ghsync.Repo) string {
-	r, err := s.host.GitHub.Repository(ctx, repo.Owner, repo.Name)
+func forkedFrom(ctx context.Context, a *app, s *site.Site, repo ghsync.Repo) string {
+	r, err := s.Host.GitHub.Repository(ctx, repo.Owner, repo.Name)
 	if err != nil || !r.Fork || r.ParentName == "" {
 		return ""
 	}
@@ -314,11 +301,11 @@ func mirrors(f *runFlags, configured string, labelled bool) bool {
 // findRequester is who asked: the actor of the newest request label if they may write, else the
 // account itself, for the person who types. Text that somebody without write access changed
 // after the label is not what was asked for.
-func findRequester(ctx context.Context, a *app, s *site, record ghsync.Record, repo ghsync.Repo) (ghsync.Permission, error) {
-	request, _ := record.Request(s.config.Bot.Label)
+func findRequester(ctx context.Context, a *app, s *site.Site, record ghsync.Record, repo ghsync.Repo) (ghsync.Permission, error) {
+	request, _ := record.Request(s.Config.Bot.Label)
 	trigger := request.Trigger()
-	if who := trigger.Actor.Login; who != "" && s.mayPush(record.Repository) { // others may not ask for permissions
-		asker, err := s.host.GitHub.Permission(ctx, repo, who)
+	if who := trigger.Actor.Login; who != "" && s.Identity.MayPush(record.Repository) { // others may not ask for permissions
+		asker, err := s.Host.GitHub.Permission(ctx, repo, who)
 		if err != nil {
 			return asker, err
 		}
@@ -326,12 +313,12 @@ func findRequester(ctx context.Context, a *app, s *site, record ghsync.Record, r
 			return asker, unasked(ctx, s, record, trigger)
 		}
 	}
-	viewer, err := s.host.GitHub.Viewer(ctx)
+	viewer, err := s.Host.GitHub.Viewer(ctx)
 	if err != nil {
 		return ghsync.Permission{}, err
 	}
 	level := ghsync.LevelRead
-	if s.mayPush(record.Repository) {
+	if s.Identity.MayPush(record.Repository) {
 		level = ghsync.LevelWrite
 	}
 	return ghsync.Permission{Account: viewer, Level: level}, nil
@@ -356,8 +343,8 @@ func (e *lateEditError) Error() string {
 }
 
 // unasked fails with a lateEditError if the text is not the one that was asked for.
-func unasked(ctx context.Context, s *site, record ghsync.Record, trigger ghsync.LabelEvent) error {
-	edit, err := s.host.GitHub.UnaskedEdit(ctx, record, trigger.At)
+func unasked(ctx context.Context, s *site.Site, record ghsync.Record, trigger ghsync.LabelEvent) error {
+	edit, err := s.Host.GitHub.UnaskedEdit(ctx, record, trigger.At)
 	if err != nil || edit == nil {
 		return err
 	}
@@ -365,18 +352,18 @@ func unasked(ctx context.Context, s *site, record ghsync.Record, trigger ghsync.
 }
 
 // basicSpec is what issue and run have in common.
-func basicSpec(ctx context.Context, a *app, s *site, project *host.Project, f *runFlags) (host.PrepareSpec, error) {
+func basicSpec(ctx context.Context, a *app, s *site.Site, project *host.Project, f *runFlags) (host.PrepareSpec, error) {
 	stop := a.Waiting("the branches of the server")
-	base, err := project.Base(ctx, s.config, f.base)
+	base, err := project.Base(ctx, s.Config, f.base)
 	stop()
 	if err != nil {
-		return host.PrepareSpec{}, explainRun(err)
+		return host.PrepareSpec{}, site.ExplainRun(err)
 	}
 	for _, note := range base.Notes {
 		a.Say("%s", note)
 	}
 	return host.PrepareSpec{
-		Project: project, Dir: ownDir(s.project, project), Config: s.config, Files: os.DirFS(s.project), Source: "working tree", Base: base,
+		Project: project, Dir: ownDir(s.Project, project), Config: s.Config, Files: os.DirFS(s.Project), Source: "working tree", Base: base,
 		Name: f.name, Workflow: f.workflow, ProductManager: f.productManager, Interactive: a.Terminal && !f.headless,
 	}, nil
 }
@@ -396,7 +383,7 @@ func ownDir(dir string, p *host.Project) string {
 
 // launch makes the session and runs it: in the foreground, or detached with the
 // terminal attached to its tmux.
-func launch(ctx context.Context, a *app, s *site, p *planned, f *runFlags) error {
+func launch(ctx context.Context, a *app, s *site.Site, p *planned, f *runFlags) error {
 	if p.spec.Snapshot != nil && !p.push {
 		a.Say("this account may not write to %s: the run ends with a branch in this clone", p.spec.Repo)
 	}
@@ -411,9 +398,9 @@ func launch(ctx context.Context, a *app, s *site, p *planned, f *runFlags) error
 			return err
 		}
 	}
-	sess, err := s.host.Prepare(ctx, p.spec)
+	sess, err := s.Host.Prepare(ctx, p.spec)
 	if err != nil {
-		return explainRun(err)
+		return site.ExplainRun(err)
 	}
 	if err := sess.Release(); err != nil {
 		return err
@@ -421,10 +408,10 @@ func launch(ctx context.Context, a *app, s *site, p *planned, f *runFlags) error
 	crash.Point("release new session", "")
 	a.Say("session %s (config: %s, sandbox: none)", sess.Name(), p.spec.Source)
 	if !p.spec.Interactive {
-		if err := s.log.keep(sess.Path(session.HostLog)); err != nil {
+		if err := s.Log.Keep(sess.Path(session.HostLog)); err != nil {
 			return err
 		}
-		announce(a, sess.Dir, s.host.Log)
+		announce(a, sess.Dir, s.Host.Log)
 		return hostSession(ctx, a, s, host.RunSpec{Dir: sess.Dir, Mirror: host.MirrorSpec{On: p.spec.Mirror}})
 	}
 	if err := detach(ctx, a, s, sess.Dir); err != nil {

@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
 // jsonForms are the types that commands print with --json, by the heading of their table in
 // docs/commands.md.
 var jsonForms = map[string]any{
-	"sessions --json": sessionJSON{}, "status --json": statusJSON{}, "doctor --json": probe{}, "config show --json": settingJSON{},
+	"sessions --json": sessionJSON{}, "status --json": statusJSON{}, "doctor --json": doctor.Probe{}, "config show --json": settingJSON{},
 	"config check --json and workflows check --json": checkJSON{}, "workflows list --json": workflowJSON{}, "providers list --json": providerJSON{},
 	"clean --json": cleanJSON{}, "--dry-run --json": dryRunJSON{},
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/play"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/spf13/cobra"
 )
 
@@ -47,7 +48,7 @@ func newPlayCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "play FILE", Short: "Act as a scripted agent", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			own, err := self()
+			own, err := site.Self()
 			if err != nil {
 				return err
 			}

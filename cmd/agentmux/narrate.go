@@ -5,7 +5,9 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
@@ -22,8 +24,8 @@ type narrator struct {
 
 // narrate has a run tell its records to the person at the terminal, unless the log itself is
 // asked for. The caller calls told when the run is over.
-func narrate(a *app, s *site, spec *host.RunSpec) (told func(), err error) {
-	if a.format() != logLines || s.log.plain {
+func narrate(a *app, s *site.Site, spec *host.RunSpec) (told func(), err error) {
+	if a.LogAs() != hostlog.Lines || s.Log.Plain {
 		return func() {}, nil
 	}
 	sess, err := session.Open(spec.Dir)

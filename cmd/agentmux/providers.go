@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/spf13/cobra"
@@ -42,11 +43,11 @@ func newProvidersCmd(a *app) *cobra.Command {
 }
 
 func loadProviders(a *app) (agent.Providers, error) {
-	project, err := a.projectDir()
+	project, err := a.ProjectDir()
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.config(project)
+	c, err := a.Config(project)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func runProvidersLogin(ctx context.Context, a *app, name string) (err error) {
 	if !a.Terminal {
 		return exit.UsageText("a login needs a terminal")
 	}
-	run, err := p.StartLogin(filepath.Join(stateHome(), "logins"), os.Getenv("PATH"), os.Getenv("TERM"))
+	run, err := p.StartLogin(filepath.Join(site.StateHome(), "logins"), os.Getenv("PATH"), os.Getenv("TERM"))
 	if err != nil {
 		return err
 	}
@@ -156,14 +157,3 @@ func runProvidersLogin(ctx context.Context, a *app, name string) (err error) {
 	a.Say("logged in; sessions use it from their next agent on")
 	return nil
 }
-
-// notRun says why a program gave no version.
-func notRun(name string, err error) string {
-	if notFound(err) {
-		return name + " is not installed: it is not in PATH"
-	}
-	return err.Error()
-}
-
-// notFound reports whether a program is not in PATH.
-func notFound(err error) bool { return errors.Is(err, exec.ErrNotFound) }

@@ -40,24 +40,24 @@ CLIs you already have, in tmux, on your own machine.`,
 		Args:          unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if a.configFile != "" {
-				if info, err := os.Stat(a.configFile); err != nil {
-					return exit.Usage(fmt.Errorf("--config: %s cannot be read: %w", a.configFile, exit.Bare(err)))
+			if a.ConfigFile != "" {
+				if info, err := os.Stat(a.ConfigFile); err != nil {
+					return exit.Usage(fmt.Errorf("--config: %s cannot be read: %w", a.ConfigFile, exit.Bare(err)))
 				} else if info.IsDir() {
-					return exit.Usage(fmt.Errorf("--config: %s is a directory, not a file", a.configFile))
+					return exit.Usage(fmt.Errorf("--config: %s is a directory, not a file", a.ConfigFile))
 				}
 			}
-			if a.logLevel != "" && !slices.Contains(logLevels, a.logLevel) {
-				return exit.Usage(fmt.Errorf("--log-level: expected debug, info, warn or error, found %q", a.logLevel))
+			if a.LogLevel != "" && !slices.Contains(logLevels, a.LogLevel) {
+				return exit.Usage(fmt.Errorf("--log-level: expected debug, info, warn or error, found %q", a.LogLevel))
 			}
 			return refuseAgents(cmd)
 		},
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.configFile, "config", "", "configuration `file` above the project's and your own")
-	flags.StringVar(&a.project, "project", "", "project `directory` (default: the one you are in)")
-	flags.StringVar(&a.logLevel, "log-level", "", "debug, info, warn or error")
-	flags.Var(&a.logFormat, "log-format", "what a run in the foreground prints: `lines` for a person, or its log as text or json")
+	flags.StringVar(&a.ConfigFile, "config", "", "configuration `file` above the project's and your own")
+	flags.StringVar(&a.Project, "project", "", "project `directory` (default: the one you are in)")
+	flags.StringVar(&a.LogLevel, "log-level", "", "debug, info, warn or error")
+	flags.Var(&a.Format, "log-format", "what a run in the foreground prints: `lines` for a person, or its log as text or json")
 	root.Version = fullVersion()
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetVersionTemplate("agentmux {{.Version}}\n") // as the command says it

@@ -10,7 +10,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -37,26 +40,26 @@ func runRun(ctx context.Context, a *app, arg string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := checkPrograms(ctx, a); err != nil {
+	if err := doctor.CheckPrograms(ctx); err != nil {
 		return err
 	}
-	s, err := a.site(ctx, &hostLog{terminal: a.Err})
+	s, err := a.Open(ctx, &hostlog.Log{Terminal: a.Err})
 	if err != nil {
 		return err
 	}
-	project, err := s.host.Project(ctx, s.project, s.config)
+	project, err := s.Host.Project(ctx, s.Project, s.Config)
 	if err != nil {
-		return explainProject(err, s.project)
+		return site.ExplainProject(err, s.Project)
 	}
-	p := &planned{push: s.host.GitHub != nil && project.GitHub}
+	p := &planned{push: s.Host.GitHub != nil && project.GitHub}
 	if p.push {
 		stop := a.Waiting("GitHub about " + project.Repo.String())
-		repo, err := s.host.GitHub.Repository(ctx, project.Repo.Owner, project.Repo.Name)
+		repo, err := s.Host.GitHub.Repository(ctx, project.Repo.Owner, project.Repo.Name)
 		stop()
 		if err != nil {
-			return explainGitHub(err, project.Repo.String(), s.identity.from)
+			return site.ExplainGitHub(err, project.Repo.String(), s.Identity.From)
 		}
-		p.push = s.mayPush(repo)
+		p.push = s.Identity.MayPush(repo)
 	}
 	if p.spec, err = basicSpec(ctx, a, s, project, f); err != nil {
 		return err
@@ -109,7 +112,7 @@ func newResumeCmd(a *app) *cobra.Command {
 				return unfinished(e) || owes(cmd.Context(), e) || live(e) && e.State.Paused || changes != "" && changeable(e) || backup && e.Err != nil
 			})
 			if err != nil && len(args) == 0 {
-				if running, liveErr := a.find(nil, live); liveErr == nil { // the one that is meant runs already
+				if running, liveErr := a.Find(nil, live); liveErr == nil { // the one that is meant runs already
 					entry, err = running, nil
 				}
 			}
@@ -160,11 +163,11 @@ func resume(ctx context.Context, a *app, e session.Entry, spec host.RunSpec, hea
 	if !spec.Attended || e.State != nil && !e.State.Interactive && !asksAgain(e.State) {
 		return foreground(ctx, a, e.Dir, spec)
 	}
-	s, err := a.site(ctx, &hostLog{terminal: a.Err})
+	s, err := a.Open(ctx, &hostlog.Log{Terminal: a.Err})
 	if err != nil {
 		return err
 	}
-	if err := askSetup(ctx, a, s, projectOf(e)); err != nil {
+	if err := askSetup(ctx, a, s, site.ProjectOf(e)); err != nil {
 		return err
 	}
 	if err := askAgentSettingsAgain(ctx, a, s, e); err != nil {

@@ -19,7 +19,7 @@ func newSessionsCmd(a *app) *cobra.Command {
 		Example: "  agentmux sessions\n  agentmux sessions --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			project, err := a.projectDir()
+			project, err := a.ProjectDir()
 			if err != nil {
 				return err
 			}

@@ -7,14 +7,15 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // askSetup shows the person at the terminal the command that the project wants to have
 // run in each new workspace. It asks until it is allowed; without that the command is not
 // run, and the session goes on.
-func askSetup(ctx context.Context, a *app, s *site, project string) error {
-	request, open := host.OpenSetup(stateHome(), project, s.config)
+func askSetup(ctx context.Context, a *app, s *site.Site, project string) error {
+	request, open := host.OpenSetup(site.StateHome(), project, s.Config)
 	if !open {
 		return nil
 	}
@@ -30,7 +31,7 @@ func askSetup(ctx context.Context, a *app, s *site, project string) error {
 // setupNote says that a session's workspaces are not prepared as its project wants; ""
 // if they are.
 func setupNote(project string, c *config.Config) string {
-	request, open := host.OpenSetup(stateHome(), project, c)
+	request, open := host.OpenSetup(site.StateHome(), project, c)
 	if !open {
 		return ""
 	}
@@ -42,8 +43,8 @@ func setupOf(a *app, e session.Entry) string {
 	if e.State.Ended() && !e.State.Parked() {
 		return ""
 	}
-	project := projectOf(e)
-	c, problems := config.Load(a.sources(project))
+	project := site.ProjectOf(e)
+	c, problems := config.Load(a.Sources(project))
 	if problems.Err() != nil {
 		return "" // the session goes on with what it began with
 	}
@@ -52,8 +53,8 @@ func setupOf(a *app, e session.Entry) string {
 
 // askAgentSettings names the agent settings of the repository that were found. It asks, once
 // for what they hold, before an interactive session loads them.
-func askAgentSettings(ctx context.Context, a *app, s *site, project *host.Project, base string) error {
-	found, err := s.host.AgentSettings(ctx, s.config, project, base, true)
+func askAgentSettings(ctx context.Context, a *app, s *site.Site, project *host.Project, base string) error {
+	found, err := s.Host.AgentSettings(ctx, s.Config, project, base, true)
 	if err != nil {
 		return err
 	}
@@ -73,11 +74,11 @@ func askAgentSettings(ctx context.Context, a *app, s *site, project *host.Projec
 }
 
 // askAgentSettingsAgain asks for a session that goes on, which named them when it began.
-func askAgentSettingsAgain(ctx context.Context, a *app, s *site, e session.Entry) error {
-	if s.config.Agents.ProjectConfig != "base" || e.State == nil || !e.State.Interactive || e.State.BaseSHA == "" {
+func askAgentSettingsAgain(ctx context.Context, a *app, s *site.Site, e session.Entry) error {
+	if s.Config.Agents.ProjectConfig != "base" || e.State == nil || !e.State.Interactive || e.State.BaseSHA == "" {
 		return nil
 	}
-	project, err := s.host.Project(ctx, projectOf(e), s.config)
+	project, err := s.Host.Project(ctx, site.ProjectOf(e), s.Config)
 	if err != nil {
 		return err
 	}

@@ -58,10 +58,10 @@ func runStatus(ctx context.Context, a *app, args []string, asJSON bool) error {
 // that was touched last. Where several run, those are several.
 func statusEntry(a *app, args []string) (entry session.Entry, several []session.Entry, err error) {
 	if len(args) > 0 {
-		entry, err = a.find(args, nil)
+		entry, err = a.Find(args, nil)
 		return entry, nil, err
 	}
-	project, err := a.projectDir()
+	project, err := a.ProjectDir()
 	if err != nil {
 		return entry, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -87,7 +88,7 @@ func proposal(ctx context.Context, dir string, s *orchestrator.State, why orches
 func pushPlace(ctx context.Context, dir string, s *orchestrator.State, why orchestrator.Withheld) (remote, head string) {
 	branch, fork := s.FeatureBranch, host.Fork{}
 	if why != orchestrator.PushElsewhere {
-		fork = host.FindFork(ctx, projectOf(session.Entry{Dir: dir}), string(s.Repo))
+		fork = host.FindFork(ctx, site.ProjectOf(session.Entry{Dir: dir}), string(s.Repo))
 	}
 	refused := why == orchestrator.PushElsewhere || why == orchestrator.PushReadOnly
 	switch {

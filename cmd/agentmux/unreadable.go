@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -26,13 +27,13 @@ func endUnreadable(ctx context.Context, a *app, e session.Entry) error {
 			a.Say("recorded; the session's host has not ended yet (agentmux logs %s)", e.Name)
 			return ctx.Err()
 		}
-		if now, err := session.Find(projectOf(e), e.Dir, nil); err == nil && now.Err == nil {
+		if now, err := session.Find(site.ProjectOf(e), e.Dir, nil); err == nil && now.Err == nil {
 			a.Say("stop: done")
 			return nil // the host had the state and wrote it
 		}
 	}
-	a.project = projectOf(e)
-	s, err := a.cleaner(ctx)
+	a.Project = site.ProjectOf(e)
+	s, err := a.Cleaner(ctx)
 	if err != nil {
 		return err
 	}
@@ -40,8 +41,8 @@ func endUnreadable(ctx context.Context, a *app, e session.Entry) error {
 }
 
 // endAgents ends the agents and the server of a session that nobody can read, and says so.
-func endAgents(ctx context.Context, a *app, s *site, e session.Entry) error {
-	ended, err := s.host.End(ctx, e.Dir)
+func endAgents(ctx context.Context, a *app, s *site.Site, e session.Entry) error {
+	ended, err := s.Host.End(ctx, e.Dir)
 	if err != nil {
 		return err
 	}
@@ -51,8 +52,8 @@ func endAgents(ctx context.Context, a *app, s *site, e session.Entry) error {
 
 // endCorrupt ends what corrupt sessions of a project have running. They themselves stay: what
 // their work is cannot be told.
-func endCorrupt(ctx context.Context, a *app, s *site, out *cleanJSON) error {
-	entries, err := session.List(s.project)
+func endCorrupt(ctx context.Context, a *app, s *site.Site, out *cleanJSON) error {
+	entries, err := session.List(s.Project)
 	if err != nil {
 		return err
 	}

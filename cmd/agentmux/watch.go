@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -114,7 +116,7 @@ func openServer(ctx context.Context, socket string) (*tmux.Server, error) {
 // farewell says where the session stands after a person has left its tmux, and
 // ends the server of one that needs none any more.
 func farewell(ctx context.Context, a *app, e session.Entry, server *tmux.Server) error {
-	now, err := session.Find(projectOf(e), e.Name, nil)
+	now, err := session.Find(site.ProjectOf(e), e.Name, nil)
 	if err != nil || now.State == nil {
 		return err
 	}
@@ -165,7 +167,7 @@ func newLogsCmd(a *app) *cobra.Command {
 			if cmd.Flags().Changed("lines") && last < 0 {
 				return exit.Usage(fmt.Errorf("--lines: expected a number of lines, found %d", last))
 			}
-			entry, err := a.find(args, nil)
+			entry, err := a.Find(args, nil)
 			if err != nil {
 				return err
 			}
@@ -192,7 +194,7 @@ func copyLog(ctx context.Context, a *app, s *session.Session, last int, follow b
 	}
 	defer f.Close()
 	if last >= 0 {
-		if err := seekLines(f, last); err != nil {
+		if err := hostlog.SeekLines(f, last); err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
 	}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/workflows"
@@ -79,13 +79,13 @@ func knownWorkflows(dir fs.FS) []workflowJSON {
 }
 
 func runWorkflowsList(a *app, asJSON bool) error {
-	project, err := a.projectDir()
+	project, err := a.ProjectDir()
 	if err != nil {
 		return err
 	}
 	dir := os.DirFS(project)
 	for _, file := range workflows.Unused(dir) {
-		said, step := unusedWords(file)
+		said, step := doctor.UnusedWords(file)
 		a.Say("%s; %s", said, step)
 	}
 	rows := knownWorkflows(dir)
@@ -104,16 +104,8 @@ func runWorkflowsList(a *app, asJSON bool) error {
 	return nil
 }
 
-// unusedWords say of a file with the name of a built-in workflow what comes of it, and what
-// its writer can do.
-func unusedWords(file string) (said, step string) {
-	name := strings.TrimSuffix(path.Base(file), ".yaml")
-	return fmt.Sprintf("%s is never used: %s is built in, and that one runs", file, name),
-		"rename the file and the name in it; agentmux workflows check " + name + " says what else it needs"
-}
-
 func runWorkflowsShow(a *app, name string) error {
-	project, err := a.projectDir()
+	project, err := a.ProjectDir()
 	if err != nil {
 		return err
 	}
@@ -126,7 +118,7 @@ func runWorkflowsShow(a *app, name string) error {
 }
 
 func runWorkflowsCheck(a *app, args []string, asJSON bool) error {
-	project, err := a.projectDir()
+	project, err := a.ProjectDir()
 	if err != nil {
 		return err
 	}

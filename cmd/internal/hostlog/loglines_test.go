@@ -1,14 +1,16 @@
-package main
+package hostlog_test
 
 import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 )
 
 func TestTheLastLinesOfALog(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", seekBlock-1) + "\n"
+	long := strings.Repeat("x", hostlog.SeekBlock-1) + "\n"
 	for _, c := range []struct {
 		text string
 		n    int
@@ -18,7 +20,7 @@ func TestTheLastLinesOfALog(t *testing.T) {
 		{"first\n" + long + "last\n", 2, long + "last\n"}, {long + long, 1, long}, {long + long, 2, long + long},
 	} {
 		r := strings.NewReader(c.text)
-		if err := seekLines(r, c.n); err != nil {
+		if err := hostlog.SeekLines(r, c.n); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := io.ReadAll(r); string(got) != c.want {

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -8,21 +8,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 )
 
 // label looks for the label that asks for a session.
-func (g *githubProbe) label(ctx context.Context) probe {
-	name, repo := g.config.Bot.Label, g.repo.Repo
-	line := fmt.Sprintf("gh label create %s --color %s --repo %s", name, labelColor, repo)
+func (g *githubProbe) label(ctx context.Context) Probe {
+	name, repo := g.Config.Bot.Label, g.repo.Repo
+	line := fmt.Sprintf("gh label create %s --color %s --repo %s", name, site.LabelColor, repo)
 	if g.write {
-		made, err := g.client.EnsureLabel(ctx, repo, requestLabel(name))
+		made, err := g.client.EnsureLabel(ctx, repo, site.RequestLabel(name))
 		switch {
 		case err != nil:
-			return probe{"label", probeFailed, "labels cannot be made: " + lastWords(err), g.howToAdd("issues", "Issues", "write")}
+			return Probe{"label", Failed, "labels cannot be made: " + account.LastWords(err), g.howToAdd("issues", "Issues", "write")}
 		case made:
 			return passed("label", "%s made%s", name, g.stateLabels(ctx))
 		}
@@ -31,16 +33,16 @@ func (g *githubProbe) label(ctx context.Context) probe {
 	there, err := g.client.HasLabel(ctx, repo, name)
 	switch {
 	case err != nil:
-		return probe{"label", probeWarning, "not read: " + lastWords(err), g.howToAdd("issues", "Issues", "write")}
+		return Probe{"label", Warning, "not read: " + account.LastWords(err), g.howToAdd("issues", "Issues", "write")}
 	case !there:
-		return probe{"label", probeWarning, "the repository has no label " + name, "agentmux doctor --write makes it, or " + line}
+		return Probe{"label", Warning, "the repository has no label " + name, "agentmux doctor --write makes it, or " + line}
 	}
 	return passed("label", "%s is there", name)
 }
 
 // stateLabels makes the labels that say where a session is, and says how many.
 func (g *githubProbe) stateLabels(ctx context.Context) string {
-	n, err := g.client.EnsureLabels(ctx, g.repo.Repo, ghsync.StateLabels(g.config.Bot.Label))
+	n, err := g.client.EnsureLabels(ctx, g.repo.Repo, ghsync.StateLabels(g.Config.Bot.Label))
 	if err != nil || n == 0 {
 		return "" // GitHub makes them when they are first used
 	}
@@ -48,7 +50,7 @@ func (g *githubProbe) stateLabels(ctx context.Context) string {
 }
 
 // refs tries a ref outside of branches and tags. Sessions of one machine do without.
-func (g *githubProbe) refs(ctx context.Context) probe {
+func (g *githubProbe) refs(ctx context.Context) Probe {
 	const name = "refs"
 	if !g.write {
 		return skipped(name, "whether the server takes refs/agentmux/*", "agentmux doctor --write makes one and deletes it")
@@ -59,20 +61,20 @@ func (g *githubProbe) refs(ctx context.Context) probe {
 	case err == nil:
 		return passed(name, "the server takes refs/agentmux/*")
 	case errors.As(err, &push) && push.Kind == gitrepo.PushDenied:
-		return probe{name, probeFailed, "nothing can be pushed: " + push.Text, g.howToAdd("contents", "Contents", "write")}
+		return Probe{name, Failed, "nothing can be pushed: " + push.Text, g.howToAdd("contents", "Contents", "write")}
 	case errors.As(err, &push) && push.Kind == gitrepo.PushNetwork:
-		return probe{name, probeFailed, "the push broke off: " + push.Text, "try again; a proxy between may refuse pushes"}
+		return Probe{name, Failed, "the push broke off: " + push.Text, "try again; a proxy between may refuse pushes"}
 	case errors.As(err, &push):
-		return probe{name, probeWarning, "the server refuses refs/agentmux/*: " + push.Text,
+		return Probe{name, Warning, "the server refuses refs/agentmux/*: " + push.Text,
 			"several hosts cannot share its issues: set bot.single_host: true in your own configuration"}
 	}
-	return probe{name, probeFailed, err.Error(), "git push says more"}
+	return Probe{name, Failed, err.Error(), "git push says more"}
 }
 
 // prefix looks for a branch whose name leaves no room for ours: a/b cannot be beside a.
-func (g *githubProbe) prefix(ctx context.Context) probe {
+func (g *githubProbe) prefix(ctx context.Context) Probe {
 	const name = "branch"
-	prefix := g.config.GitHub.BranchPrefix
+	prefix := g.Config.GitHub.BranchPrefix
 	parts := strings.Split(strings.TrimSuffix(prefix, "/"), "/")
 	if !strings.HasSuffix(prefix, "/") {
 		parts = parts[:len(parts)-1]
@@ -82,9 +84,9 @@ func (g *githubProbe) prefix(ctx context.Context) probe {
 		taken, err := g.client.HasBranch(ctx, g.repo.Repo, branch)
 		switch {
 		case err != nil:
-			return probe{name, probeWarning, "not read: " + lastWords(err), g.howToAdd("contents", "Contents", "write")}
+			return Probe{name, Warning, "not read: " + account.LastWords(err), g.howToAdd("contents", "Contents", "write")}
 		case taken:
-			return probe{name, probeFailed, "a branch is named " + branch + ", so none can be named " + branch + "/...", "rename that branch, or set github.branch_prefix"}
+			return Probe{name, Failed, "a branch is named " + branch + ", so none can be named " + branch + "/...", "rename that branch, or set github.branch_prefix"}
 		}
 	}
 	return passed(name, "%s* is free", prefix)
@@ -93,22 +95,22 @@ func (g *githubProbe) prefix(ctx context.Context) probe {
 // harmless are rules that a session never meets: it neither rewrites nor deletes.
 var harmless = []string{"deletion", "non_fast_forward", "code_scanning", "copilot_code_review"}
 
-func (g *githubProbe) rules(ctx context.Context) probe {
+func (g *githubProbe) rules(ctx context.Context) Probe {
 	const name = "rules"
 	types, err := g.client.BranchRules(ctx, g.repo.Repo, g.branch())
 	if err != nil {
-		return skipped(name, "not read: "+lastWords(err), "Settings -> Rules shows them")
+		return skipped(name, "not read: "+account.LastWords(err), "Settings -> Rules shows them")
 	}
 	types = slices.DeleteFunc(types, func(t string) bool { return slices.Contains(harmless, t) })
 	if len(types) == 0 {
-		return passed(name, "none in the way of %s*", g.config.GitHub.BranchPrefix)
+		return passed(name, "none in the way of %s*", g.Config.GitHub.BranchPrefix)
 	}
-	return probe{name, probeWarning, "rules hold for " + g.config.GitHub.BranchPrefix + "*: " + strings.Join(types, ", "),
+	return Probe{name, Warning, "rules hold for " + g.Config.GitHub.BranchPrefix + "*: " + strings.Join(types, ", "),
 		"put this account on the ruleset's bypass list, or set github.branch_prefix to what the rules leave free"}
 }
 
 // checks tells whether workflows run on our pull requests.
-func (g *githubProbe) checks() probe {
+func (g *githubProbe) checks() Probe {
 	var files []string
 	for _, w := range g.survey.Workflows {
 		files = append(files, w.File+" ("+strings.Join(w.Events, ", ")+")")
@@ -116,19 +118,19 @@ func (g *githubProbe) checks() probe {
 	switch {
 	case len(files) == 0:
 		return passed("checks", "no: no workflow at the base runs on our branches or pull requests")
-	case g.identity.tokens.Mode() == transport.ModeActions:
-		return probe{"checks", probeWarning, "after a click: " + strings.Join(files, ", "), "what a job's own token pushes starts nothing by itself; use an App"}
+	case g.Identity.Tokens.Mode() == transport.ModeActions:
+		return Probe{"checks", Warning, "after a click: " + strings.Join(files, ", "), "what a job's own token pushes starts nothing by itself; use an App"}
 	}
 	return passed("checks", "yes: %s", strings.Join(files, ", "))
 }
 
 // actionsSetting is whether a job's own token may open pull requests, which matters to
 // that kind of token alone, and which workflows hand secrets to our branches.
-func (g *githubProbe) actionsSetting(ctx context.Context) []probe {
+func (g *githubProbe) actionsSetting(ctx context.Context) []Probe {
 	const where = "Settings -> Actions -> General -> Allow GitHub Actions to create and approve pull requests"
 	may, known, err := g.client.ActionsOpenPulls(ctx, g.repo.Repo)
-	ours := g.identity.tokens.Mode() == transport.ModeActions
-	var row probe
+	ours := g.Identity.Tokens.Mode() == transport.ModeActions
+	var row Probe
 	switch {
 	case err != nil || !known:
 		row = skipped("actions", "whether jobs may open pull requests: only an admin may read it", "")
@@ -140,21 +142,21 @@ func (g *githubProbe) actionsSetting(ctx context.Context) []probe {
 	if ours && !may {
 		row.Hint = where
 		if known {
-			row.State = probeFailed
+			row.State = Failed
 		}
 	}
-	probes := []probe{row}
+	probes := []Probe{row}
 	for _, w := range g.survey.Workflows {
 		hint := "keep it from our branches, or put the secret in an environment with reviewers"
 		if slices.Contains(w.Events, "push") {
-			hint = "branches-ignore: ['" + g.config.GitHub.BranchPrefix + "**'] under on.push, or an environment with reviewers"
+			hint = "branches-ignore: ['" + g.Config.GitHub.BranchPrefix + "**'] under on.push, or an environment with reviewers"
 		}
 		for _, use := range w.Secrets {
 			what := "the secret " + use.Name
 			if use.Name == "" {
 				what = "all secrets"
 			}
-			probes = append(probes, probe{"secrets", probeWarning,
+			probes = append(probes, Probe{"secrets", Warning,
 				fmt.Sprintf("%s:%d gives %s to code of our branches (%s)", w.File, use.Line, what, strings.Join(w.Events, ", ")), hint})
 		}
 	}
@@ -165,10 +167,10 @@ func (g *githubProbe) actionsSetting(ctx context.Context) []probe {
 }
 
 // features are what the repository lacks or agents will not see.
-func (g *githubProbe) features() []probe {
+func (g *githubProbe) features() []Probe {
 	base := passed("base", "%s at %.12s", g.base.Branch, g.base.SHA)
 	if g.survey.Submodules+g.survey.LFS > 0 {
-		base = probe{"base", probeWarning, fmt.Sprintf("%s; %s, %s: agents see none of their content", base.Detail,
+		base = Probe{"base", Warning, fmt.Sprintf("%s; %s, %s: agents see none of their content", base.Detail,
 			console.Counted(g.survey.Submodules, "submodule", "submodules"), console.Counted(g.survey.LFS, "LFS file", "LFS files")), "what your clone has of them is copied in local runs"}
 	}
 	drafts := passed("drafts", "yes")
@@ -177,11 +179,11 @@ func (g *githubProbe) features() []probe {
 	}
 	issues := passed("issues", "enabled")
 	if !g.repo.HasIssues {
-		issues = probe{"issues", probeWarning, "the repository has none", "Settings -> General -> Features -> Issues; agentmux run works without"}
+		issues = Probe{"issues", Warning, "the repository has none", "Settings -> General -> Features -> Issues; agentmux run works without"}
 	}
-	probes := []probe{base, drafts, issues}
+	probes := []Probe{base, drafts, issues}
 	if os.Getenv("RUNNER_ENVIRONMENT") == "self-hosted" && !g.repo.Private {
-		probes = append(probes, probe{"runner", probeWarning, "a public repository on a runner that stays", "anyone's code could stay on it: use an ephemeral runner"})
+		probes = append(probes, Probe{"runner", Warning, "a public repository on a runner that stays", "anyone's code could stay on it: use an ephemeral runner"})
 	}
 	return probes
 }

@@ -1,4 +1,6 @@
-package main
+// Package hostlog is the log of a host: to its file all of it, to a terminal in the form that
+// was asked for. The file is only appended to.
+package hostlog
 
 import (
 	"context"
@@ -14,59 +16,48 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// logFormat is how a host in the foreground tells what it does; the value of --log-format.
-type logFormat string
+// Format is how a host in the foreground tells what it does; the value of --log-format.
+type Format string
 
 // The formats.
 const (
-	logLines logFormat = "lines" // what a person reads; the log file gets key=value
-	logText  logFormat = "text"  // the log itself, key=value
-	logJSON  logFormat = "json"  // the log itself, one JSON object a line
+	Lines Format = "lines" // what a person reads; the log file gets key=value
+	Text  Format = "text"  // the log itself, key=value
+	JSON  Format = "json"  // the log itself, one JSON object a line
 )
 
 // String, Set and Type make it the value of a flag.
-func (f *logFormat) String() string { return string(*f) }
+func (f *Format) String() string { return string(*f) }
 
 // Set takes one of the formats.
-func (f *logFormat) Set(text string) error {
-	formats := []logFormat{logLines, logText, logJSON}
-	if !slices.Contains(formats, logFormat(text)) {
+func (f *Format) Set(text string) error {
+	formats := []Format{Lines, Text, JSON}
+	if !slices.Contains(formats, Format(text)) {
 		return fmt.Errorf("unknown format %q", text)
 	}
-	*f = logFormat(text)
+	*f = Format(text)
 	return nil
 }
 
 // Type names what the flag takes.
-func (f *logFormat) Type() string { return "format" }
+func (f *Format) Type() string { return "format" }
 
-// format is the one asked for. A level is about the log, so it asks for that.
-func (a *app) format() logFormat {
-	switch {
-	case a.logFormat != "":
-		return a.logFormat
-	case a.logLevel != "":
-		return logText
-	}
-	return logLines
-}
-
-// logHandler writes the log to w: to a terminal only what a person has to know, unless the
+// NewHandler writes the log to w: to a terminal only what a person has to know, unless the
 // log itself was asked for. The file of a session gets all of it.
-func (a *app) logHandler(w io.Writer, o *slog.HandlerOptions) slog.Handler {
+func NewHandler(w io.Writer, o *slog.HandlerOptions, format Format, a *console.Console) slog.Handler {
 	redacted := func(w io.Writer) io.Writer { return a.Redactor().Writer(w) }
-	log, host := w.(*hostLog)
-	switch f := a.format(); {
-	case f == logJSON:
+	log, host := w.(*Log)
+	switch f := format; {
+	case f == JSON:
 		return slog.NewJSONHandler(redacted(w), o)
-	case f == logText || !host || log.plain:
+	case f == Text || !host || log.Plain:
 		return slog.NewTextHandler(redacted(w), o)
 	}
 	return slog.NewMultiHandler(slog.NewTextHandler(redacted(logFile{log}), o), &warner{say: a.Say})
 }
 
 // logFile is the file part of a hostLog.
-type logFile struct{ *hostLog }
+type logFile struct{ *Log }
 
 func (f logFile) Write(p []byte) (int, error) {
 	f.mu.Lock()
@@ -119,19 +110,19 @@ func (w *warner) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// hostLog is the log of a host in the foreground: the terminal sees it, and once the
+// Log is the log of a host in the foreground: the terminal sees it, and once the
 // session exists its log file keeps it for agentmux logs.
-type hostLog struct {
-	terminal io.Writer
-	plain    bool // terminal is a log file, too
+type Log struct {
+	Terminal io.Writer
+	Plain    bool // terminal is a log file, too
 
 	mu   sync.Mutex
 	file *os.File
 }
 
-// keep writes the rest of the log to a file, too. The file stays open for the life of
+// Keep writes the rest of the log to a file, too. The file stays open for the life of
 // the process.
-func (l *hostLog) keep(name string) error {
+func (l *Log) Keep(name string) error {
 	file, err := session.OpenLog(name)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
@@ -143,11 +134,11 @@ func (l *hostLog) keep(name string) error {
 }
 
 // Write tells the terminal; a file that cannot be written is no reason to stop.
-func (l *hostLog) Write(p []byte) (int, error) {
+func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file != nil {
 		_, _ = l.file.Write(p)
 	}
-	return l.terminal.Write(p)
+	return l.Terminal.Write(p)
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"cmp"
@@ -11,15 +11,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // githubProbe asks one server about one account and one repository.
 type githubProbe struct {
-	*site
+	*site.Site
 	client  *ghsync.Client
 	project *host.Project
 	repo    ghsync.Repository
@@ -29,39 +31,36 @@ type githubProbe struct {
 	write   bool
 }
 
-// probePause is before the first repetition: a person waits.
-const probePause = 100 * time.Millisecond
-
 // maxSkew is how far the clocks may be apart: leases and an App's claims bear no more.
 const maxSkew = 30 * time.Second
 
 // probeGitHub asks the server, the token and the repository of origin.
-func probeGitHub(ctx context.Context, a *app, c *config.Config, project string, write bool) []probe {
-	id, err := a.identity(c)
+func probeGitHub(ctx context.Context, a *site.Finder, c *config.Config, project string, write bool) []Probe {
+	id, err := a.Identity(c)
 	if err != nil {
-		return []probe{{"github", probeFailed, err.Error(), "agentmux config check"}}
+		return []Probe{{"github", Failed, err.Error(), "agentmux config check"}}
 	}
-	if id.tokens == nil && !actsAsApp(c) {
-		detail, hint := id.noToken()
-		return []probe{{"github", probeWarning, strings.Replace(detail, "no GitHub token", "no token", 1), hint + "; agentmux run works without"}}
+	if id.Tokens == nil && !account.ActsAsApp(c) {
+		detail, hint := id.NoToken()
+		return []Probe{{"github", Warning, strings.Replace(detail, "no GitHub token", "no token", 1), hint + "; agentmux run works without"}}
 	}
-	id.pause = probePause
-	g := &githubProbe{site: &site{project: project, config: c, identity: id}, write: write}
-	err = a.wire(ctx, g.site, io.Discard, true)
-	var bad *tokenError
+	id.Pause = account.ProbePause
+	g := &githubProbe{Site: &site.Site{Project: project, Config: c, Identity: id}, write: write}
+	err = a.Wire(ctx, g.Site, io.Discard, true)
+	var bad *account.TokenError
 	switch {
 	case errors.As(err, &bad):
-		return []probe{{"github", probeFailed, bad.Error(), noTokenHint}}
+		return []Probe{{"github", Failed, bad.Error(), account.NoTokenHint}}
 	case err != nil:
-		return []probe{{"github", probeFailed, err.Error(), "agentmux config check"}}
+		return []Probe{{"github", Failed, err.Error(), "agentmux config check"}}
 	}
-	if g.client = g.host.GitHub; g.client == nil {
-		return []probe{{"github", probeWarning, "origin is not on " + id.bases.Server, "an App works for a repository there: git remote -v, github.host"}}
+	if g.client = g.Host.GitHub; g.client == nil {
+		return []Probe{{"github", Warning, "origin is not on " + id.Bases.Server, "an App works for a repository there: git remote -v, github.host"}}
 	}
-	var elsewhere []probe
-	if g.project, err = g.host.Project(ctx, project, c); err != nil || !g.project.GitHub {
-		elsewhere = []probe{{"repository", probeWarning, "origin is not on " + id.bases.Server, "set github.host, or work without pull requests"}}
-		if at := otherServer(originOf(g.project), id.bases.Server); at != "" && c.Layer("github.host") == config.LayerBuiltIn {
+	var elsewhere []Probe
+	if g.project, err = g.Host.Project(ctx, project, c); err != nil || !g.project.GitHub {
+		elsewhere = []Probe{{"repository", Warning, "origin is not on " + id.Bases.Server, "set github.host, or work without pull requests"}}
+		if at := site.OtherServer(originOf(g.project), id.Bases.Server); at != "" && c.Layer("github.host") == config.LayerBuiltIn {
 			return elsewhere // nobody said that the token's server is meant
 		}
 	}
@@ -83,11 +82,11 @@ func originOf(p *host.Project) string {
 
 // server probes the address, the clock and the account. ok is false if nothing more can
 // be asked.
-func (g *githubProbe) server(ctx context.Context) (probes []probe, ok bool) {
-	api := g.identity.bases.API
+func (g *githubProbe) server(ctx context.Context) (probes []Probe, ok bool) {
+	api := g.Identity.Bases.API
 	var err error
 	if g.meta, err = g.client.Meta(ctx); err != nil {
-		return []probe{g.refused("github", api, err)}, false
+		return []Probe{g.refused("github", api, err)}, false
 	}
 	detail := api
 	if g.meta.Version != "" {
@@ -96,14 +95,14 @@ func (g *githubProbe) server(ctx context.Context) (probes []probe, ok bool) {
 	probes = append(probes, passed("github", "%s, %s", detail, quotaText(g.client.Quotas())))
 	clock := passed("clock", "%s apart from the server's", g.meta.Skew.Abs())
 	if g.meta.Skew.Abs() > maxSkew {
-		clock.State, clock.Hint = probeFailed, "set this machine's clock by NTP: timedatectl set-ntp true"
+		clock.State, clock.Hint = Failed, "set this machine's clock by NTP: timedatectl set-ntp true"
 	}
 	probes = append(probes, clock)
 	viewer, err := g.client.Viewer(ctx)
 	if err != nil {
 		return append(probes, g.refused("account", api, err)), false
 	}
-	return append(probes, passed("account", "as %s, token from %s", viewer.Login, g.identity.from)), true
+	return append(probes, passed("account", "as %s, token from %s", viewer.Login, g.Identity.From)), true
 }
 
 func quotaText(quotas map[string]transport.Quota) string {
@@ -114,27 +113,27 @@ func quotaText(quotas map[string]transport.Quota) string {
 	return fmt.Sprintf("%d of %d requests left until %s", q.Remaining, q.Limit, q.Reset.Local().Format("15:04"))
 }
 
-func (g *githubProbe) refused(name, what string, err error) probe {
-	detail, hint := githubWords(err, what, g.identity.from)
+func (g *githubProbe) refused(name, what string, err error) Probe {
+	detail, hint := account.Words(err, what, g.Identity.From)
 	if before, _, found := strings.Cut(hint, "agentmux doctor"); found { // which is what is running
 		hint = strings.TrimRight(before, "; :")
 	}
-	return probe{name, probeFailed, detail, cmp.Or(hint, "use a token that may do more")}
+	return Probe{name, Failed, detail, cmp.Or(hint, "use a token that may do more")}
 }
 
 // repository probes everything about origin's repository.
-func (g *githubProbe) repository(ctx context.Context) []probe {
+func (g *githubProbe) repository(ctx context.Context) []Probe {
 	name := g.project.Repo.String()
 	var err error
 	if g.repo, err = g.client.Repository(ctx, g.project.Repo.Owner, g.project.Repo.Name); err != nil {
-		return []probe{g.refused("repository", name, err)}
+		return []Probe{g.refused("repository", name, err)}
 	}
-	probes := []probe{g.access()}
-	if g.base, err = g.project.Base(ctx, g.config, ""); err != nil {
+	probes := []Probe{g.access()}
+	if g.base, err = g.project.Base(ctx, g.Config, ""); err != nil {
 		return append(probes, noBase(err))
 	}
 	if g.survey, err = g.project.Survey(ctx, g.base.SHA, g.branch()); err != nil {
-		return append(probes, probe{"base", probeFailed, err.Error(), "git fsck in " + g.project.Clone.Root})
+		return append(probes, Probe{"base", Failed, err.Error(), "git fsck in " + g.project.Clone.Root})
 	}
 	probes = append(probes, g.permissions(ctx)...)
 	probes = append(probes, g.label(ctx), g.refs(ctx), g.prefix(ctx), g.rules(ctx), g.checks())
@@ -143,18 +142,18 @@ func (g *githubProbe) repository(ctx context.Context) []probe {
 }
 
 // noBase says why there is nothing to start from.
-func noBase(err error) probe {
+func noBase(err error) Probe {
 	if detail, hint, ok := strings.Cut(err.Error(), "; "); ok && (errors.Is(err, host.ErrNoCommit) || errors.Is(err, host.ErrBaseBranch)) {
-		return probe{"base", probeFailed, detail, hint}
+		return Probe{"base", Failed, detail, hint}
 	}
-	return probe{"base", probeFailed, err.Error(), "git fetch shows whether the server lets this account read"}
+	return Probe{"base", Failed, err.Error(), "git fetch shows whether the server lets this account read"}
 }
 
 // branch is one that a session might push.
-func (g *githubProbe) branch() string { return g.config.GitHub.BranchPrefix + "probe" }
+func (g *githubProbe) branch() string { return g.Config.GitHub.BranchPrefix + "probe" }
 
 // access tells the repository and whether the account may write.
-func (g *githubProbe) access() probe {
+func (g *githubProbe) access() Probe {
 	kind := "public"
 	if g.repo.Private {
 		kind = "private"
@@ -162,12 +161,12 @@ func (g *githubProbe) access() probe {
 	detail := fmt.Sprintf("%s, %s, default branch %s", g.repo.Repo, kind, g.repo.DefaultBranch)
 	switch {
 	case g.repo.Archived:
-		return probe{"repository", probeFailed, detail + ", archived", "nothing can be written to an archived repository: unarchive it"}
-	case !g.mayPush(g.repo):
-		return probe{"repository", probeWarning, detail + "; this account may not write", "a run ends with a branch in this clone and the line that proposes it; ask for write permission"}
+		return Probe{"repository", Failed, detail + ", archived", "nothing can be written to an archived repository: unarchive it"}
+	case !g.Identity.MayPush(g.repo):
+		return Probe{"repository", Warning, detail + "; this account may not write", "a run ends with a branch in this clone and the line that proposes it; ask for write permission"}
 	}
 	row := passed("repository", "%s, may write", detail)
-	if g.repo.AccessUntold && g.identity.tokens.Mode() != transport.ModeApp {
+	if g.repo.AccessUntold && g.Identity.Tokens.Mode() != transport.ModeApp {
 		row.Detail = detail + "; the server does not tell what an App's token may write"
 	}
 	if g.repo.Fork && g.repo.ParentName != "" {
@@ -192,28 +191,28 @@ var needed = []struct {
 }
 
 // permissions names what the token lacks, and what it has without need.
-func (g *githubProbe) permissions(ctx context.Context) []probe {
+func (g *githubProbe) permissions(ctx context.Context) []Probe {
 	lacks, told, err := g.lacking(ctx)
 	if err != nil {
-		return []probe{g.refused("permissions", g.repo.Repo.String(), err)}
+		return []Probe{g.refused("permissions", g.repo.Repo.String(), err)}
 	}
-	var probes []probe
+	var probes []Probe
 	for _, n := range needed {
 		level, lacking := lacks[n.permission]
 		if !lacking {
 			continue
 		}
-		state := probeFailed
-		if n.optional || !g.mayPush(g.repo) && level == "write" {
-			state = probeWarning
+		state := Failed
+		if n.optional || !g.Identity.MayPush(g.repo) && level == "write" {
+			state = Warning
 		}
-		probes = append(probes, probe{"permissions", state, n.permission + ": " + n.level + " is missing: " + n.without, g.howToAdd(n.permission, n.name, n.level)})
+		probes = append(probes, Probe{"permissions", state, n.permission + ": " + n.level + " is missing: " + n.without, g.howToAdd(n.permission, n.name, n.level)})
 	}
 	if len(probes) == 0 {
 		probes = append(probes, passed("permissions", "%s", told))
 	}
 	if excess := g.excess(); len(excess) > 0 {
-		probes = append(probes, probe{"permissions", probeWarning, "the token may also do what agentmux never needs: " + strings.Join(excess, ", "),
+		probes = append(probes, Probe{"permissions", Warning, "the token may also do what agentmux never needs: " + strings.Join(excess, ", "),
 			"a token without it can do less harm"})
 	}
 	return probes
@@ -223,7 +222,7 @@ func (g *githubProbe) permissions(ctx context.Context) []probe {
 // token otherwise.
 func (g *githubProbe) lacking(ctx context.Context) (lacks map[string]string, told string, err error) {
 	lacks = map[string]string{}
-	if app, ok := g.identity.tokens.(*transport.App); ok {
+	if app, ok := g.Identity.Tokens.(*transport.App); ok {
 		for _, missing := range app.Missing() {
 			name, level, _ := strings.Cut(missing, ":")
 			lacks[name] = level
@@ -269,7 +268,7 @@ func (g *githubProbe) scoped() bool {
 // howToAdd says where a permission is given, which depends on the kind of the token.
 func (g *githubProbe) howToAdd(permission, name, level string) string {
 	word := map[string]string{"read": "Read-only", "write": "Read and write"}[level]
-	switch mode := g.identity.tokens.Mode(); {
+	switch mode := g.Identity.Tokens.Mode(); {
 	case mode == transport.ModeApp:
 		return fmt.Sprintf("in the App's settings, Permissions & events -> Repository permissions -> %s: %s; then accept it where the App is installed", name, word)
 	case mode == transport.ModeActions:
@@ -283,10 +282,10 @@ func (g *githubProbe) howToAdd(permission, name, level string) string {
 }
 
 func (g *githubProbe) serverName() string {
-	if u, err := url.Parse(g.identity.bases.Server); err == nil && u.Host != "" {
+	if u, err := url.Parse(g.Identity.Bases.Server); err == nil && u.Host != "" {
 		return u.Host
 	}
-	return g.config.GitHub.Host
+	return g.Config.GitHub.Host
 }
 
 // harmful are scopes and permissions that only widen what a stolen token could do.
@@ -297,7 +296,7 @@ var harmful = []string{
 
 func (g *githubProbe) excess() []string {
 	have := g.meta.Scopes
-	if app, ok := g.identity.tokens.(*transport.App); ok {
+	if app, ok := g.Identity.Tokens.(*transport.App); ok {
 		for name := range app.Granted() {
 			have = append(have, name)
 		}

@@ -1,10 +1,11 @@
-package main
+package doctor
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/shield"
@@ -28,28 +30,38 @@ const (
 )
 
 // probeMachine looks at what is the same for every project.
-func probeMachine(ctx context.Context) []probe {
-	probes := []probe{probeGit(ctx), probeTmux(ctx), probeDir("state", stateHome()), probeDir("runtime", runtimeDir()), probeDisk(stateHome())}
+func probeMachine(ctx context.Context) []Probe {
+	probes := []Probe{probeGit(ctx), probeTmux(ctx), probeDir("state", site.StateHome()), probeDir("runtime", site.RuntimeDir()), probeDisk(site.StateHome())}
 	if runtime.GOOS != "linux" {
-		probes = append(probes, probe{"processes", probeWarning, "this system tells nobody of the children of a child", "an agent's background processes are found by a mark in their environment only"})
+		probes = append(probes, Probe{"processes", Warning, "this system tells nobody of the children of a child", "an agent's background processes are found by a mark in their environment only"})
 	}
 	return probes
 }
 
-func probeGit(ctx context.Context) probe {
-	install := installHint("git", oldestGit)
+// CheckPrograms fails unless the programs that every run needs are there.
+func CheckPrograms(ctx context.Context) error {
+	if os.Getenv("HOME") == "" {
+		return exit.UsageText("HOME is not set; agentmux keeps its state and finds your configuration there")
+	}
+	for _, p := range []Probe{probeGit(ctx), probeTmux(ctx), probeDir("state", site.StateHome()), probeDir("runtime", site.RuntimeDir())} {
+		if p.State == Failed {
+			return exit.Usage(fmt.Errorf("%s; %s", p.Detail, p.Hint))
+		}
+	}
+	return nil
+}
+
+func probeGit(ctx context.Context) Probe {
+	install := site.InstallHint("git", site.OldestGit)
 	version, err := gitrepo.Version(ctx)
 	switch {
 	case err != nil:
-		return probe{"git", probeFailed, notRun("git", err), install}
-	case olderThan(version, oldestGit):
-		return probe{"git", probeFailed, "git " + version + " is too old", install}
+		return Probe{"git", Failed, site.NotRun("git", err), install}
+	case olderThan(version, site.OldestGit):
+		return Probe{"git", Failed, "git " + version + " is too old", install}
 	}
 	return passed("git", "%s", version)
 }
-
-// oldestGit merges trees without a work tree.
-const oldestGit = "2.38"
 
 // olderThan compares versions by their first two numbers.
 func olderThan(version, oldest string) bool {
@@ -61,44 +73,35 @@ func olderThan(version, oldest string) bool {
 	return major < wantMajor || major == wantMajor && minor < wantMinor
 }
 
-func probeTmux(ctx context.Context) probe {
-	install := installHint("tmux", tmux.Oldest().String())
-	server, err := tmux.New(tmux.Options{Socket: host.ProbeSocket(runtimeDir())})
+func probeTmux(ctx context.Context) Probe {
+	install := site.InstallHint("tmux", tmux.Oldest().String())
+	server, err := tmux.New(tmux.Options{Socket: host.ProbeSocket(site.RuntimeDir())})
 	if err != nil {
-		return probe{"tmux", probeFailed, err.Error(), "set XDG_RUNTIME_DIR to a directory with a short name"}
+		return Probe{"tmux", Failed, err.Error(), "set XDG_RUNTIME_DIR to a directory with a short name"}
 	}
 	version, err := server.Version(ctx)
 	switch {
 	case errors.Is(err, tmux.ErrNoServer): // which that question needs none of
-		return probe{"tmux", probeFailed, "tmux -V ends with an error", install}
+		return Probe{"tmux", Failed, "tmux -V ends with an error", install}
 	case err != nil:
-		return probe{"tmux", probeFailed, notRun("tmux", err), install}
+		return Probe{"tmux", Failed, site.NotRun("tmux", err), install}
 	case version.Before(tmux.Oldest()):
-		return probe{"tmux", probeFailed, "tmux " + version.String() + " is too old", install}
+		return Probe{"tmux", Failed, "tmux " + version.String() + " is too old", install}
 	case len(version.Faults()) > 0:
-		return probe{"tmux", probeWarning, version.String() + ": " + strings.Join(version.Faults(), "; ") + " (worked around)", "3.4 or newer has fewer faults"}
+		return Probe{"tmux", Warning, version.String() + ": " + strings.Join(version.Faults(), "; ") + " (worked around)", "3.4 or newer has fewer faults"}
 	}
 	return passed("tmux", "%s", version)
 }
 
-// installHint is what to type where the package manager is known.
-func installHint(name, oldest string) string {
-	line := "apt-get install " + name + ", or your system's way"
-	if runtime.GOOS == "darwin" {
-		line = "brew install " + name
-	}
-	return "install " + name + " " + oldest + " or newer: " + line
-}
-
-func probeDir(name, dir string) probe {
+func probeDir(name, dir string) Probe {
 	if err := writable(dir); err != nil {
-		return probe{name, probeFailed, err.Error(), "make it writable for you, or set " + map[string]string{
+		return Probe{name, Failed, err.Error(), "make it writable for you, or set " + map[string]string{
 			"state": "XDG_STATE_HOME", "runtime": "XDG_RUNTIME_DIR",
 		}[name] + " to one that is"}
 	}
 	if name == "runtime" {
 		if err := shield.CheckPrivate(dir); err != nil {
-			return probe{name, probeFailed, err.Error(), "chmod 700 " + dir + " if it is yours, or set XDG_RUNTIME_DIR to a directory of your own"}
+			return Probe{name, Failed, err.Error(), "chmod 700 " + dir + " if it is yours, or set XDG_RUNTIME_DIR to a directory of your own"}
 		}
 	}
 	return passed(name, "%s", dir)
@@ -122,7 +125,7 @@ func writable(dir string) error {
 	return errors.Join(err, file.Close())
 }
 
-func probeDisk(dir string) probe {
+func probeDisk(dir string) Probe {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(dir, &stat); err != nil {
 		return skipped("disk", "the free space of "+dir+" is unknown: "+err.Error(), "")
@@ -132,41 +135,23 @@ func probeDisk(dir string) probe {
 	const hint = "agentmux clean removes ended sessions and their workspaces"
 	switch {
 	case free < roomLeast:
-		return probe{"disk", probeFailed, detail, hint}
+		return Probe{"disk", Failed, detail, hint}
 	case free < roomEnough:
-		return probe{"disk", probeWarning, detail, hint}
+		return Probe{"disk", Warning, detail, hint}
 	}
 	return passed("disk", "%s", detail)
 }
 
-// cloneWords says what stands in the place of a clone, and what a person can do about it.
-func cloneWords(err error, dir string) (detail, hint string) {
-	var temp *gitrepo.TempError
-	switch {
-	case errors.As(err, &temp):
-		return temp.Error(), "df " + temp.Dir + " says how much room is left"
-	case errors.Is(err, gitrepo.ErrBare):
-		return dir + " is a bare repository", "agentmux works in a clone of it: git clone " + dir
-	case errors.Is(err, gitrepo.ErrNotClone):
-		return dir + " is no git clone", "go into one, or make one with git init"
-	case errors.Is(err, gitrepo.ErrForeign):
-		return dir + " belongs to another user", "work in a clone of your own, or make this one yours with chown -R"
-	case notFound(err):
-		return notRun("git", err), installHint("git", oldestGit)
-	}
-	return dir + ": " + strings.TrimPrefix(err.Error(), "inspect "+dir+": "), "git status says more"
-}
-
-func probeClone(ctx context.Context, project string) probe {
+func probeClone(ctx context.Context, project string) Probe {
 	clone, err := gitrepo.Inspect(ctx, project)
 	switch {
 	case err != nil:
-		detail, hint := cloneWords(err, project)
-		return probe{"clone", probeFailed, detail, hint}
+		detail, hint := site.CloneWords(err, project)
+		return Probe{"clone", Failed, detail, hint}
 	case clone.Head == "":
-		return probe{"clone", probeFailed, project + " has no commit", "make one: git commit"}
+		return Probe{"clone", Failed, project + " has no commit", "make one: git commit"}
 	case clone.Origin == "":
-		return probe{"clone", probeWarning, project + " has no remote named origin", "without one a run ends with a branch in this clone: git remote add origin URL"}
+		return Probe{"clone", Warning, project + " has no remote named origin", "without one a run ends with a branch in this clone: git remote add origin URL"}
 	}
 	detail := clone.Root + " at a detached HEAD"
 	if clone.Branch != "" {
@@ -187,35 +172,43 @@ func probeClone(ctx context.Context, project string) probe {
 
 // probeBranches looks for what keeps our branches from being made in the clone, where a run
 // that pushes nothing leaves its work.
-func probeBranches(ctx context.Context, project, prefix string) []probe {
+func probeBranches(ctx context.Context, project, prefix string) []Probe {
 	found, err := gitrepo.Obstacles(ctx, project, prefix)
 	if err != nil {
 		return nil // the row of the clone tells
 	}
-	var probes []probe
+	var probes []Probe
 	for _, o := range found {
 		if o.Kind == gitrepo.ExportLocked {
-			probes = append(probes, probe{"clone", probeFailed, "branch " + o.Branch + " is locked by " + o.What, "remove that file if no git runs in the clone"})
+			probes = append(probes, Probe{"clone", Failed, "branch " + o.Branch + " is locked by " + o.What, "remove that file if no git runs in the clone"})
 			continue
 		}
-		probes = append(probes, probe{"clone", probeFailed, "a branch is named " + o.What + ", so none can be named " + o.Branch,
+		probes = append(probes, Probe{"clone", Failed, "a branch is named " + o.What + ", so none can be named " + o.Branch,
 			"git branch -m " + o.What + " NEW-NAME, or set github.branch_prefix"})
 	}
 	return probes
 }
 
-func probeWorkflows(project string) probe {
+func probeWorkflows(project string) Probe {
 	dir := os.DirFS(project)
 	for _, name := range workflows.Names(dir) {
 		if _, _, problems := workflows.Load(name, dir); problems.Err() != nil {
-			return probe{"workflows", probeFailed, name + " is invalid\n" + strings.Join(problems.Errors().Lines(), "\n"), "agentmux workflows check " + name}
+			return Probe{"workflows", Failed, name + " is invalid\n" + strings.Join(problems.Errors().Lines(), "\n"), "agentmux workflows check " + name}
 		}
 	}
 	if unused := workflows.Unused(dir); len(unused) > 0 {
-		said, step := unusedWords(unused[0])
-		return probe{"workflows", probeWarning, said, step}
+		said, step := UnusedWords(unused[0])
+		return Probe{"workflows", Warning, said, step}
 	}
 	return passed("workflows", "%s", strings.Join(workflows.Names(dir), ", "))
+}
+
+// UnusedWords say of a file with the name of a built-in workflow what comes of it, and what
+// its writer can do.
+func UnusedWords(file string) (said, step string) {
+	name := strings.TrimSuffix(path.Base(file), ".yaml")
+	return fmt.Sprintf("%s is never used: %s is built in, and that one runs", file, name),
+		"rename the file and the name in it; agentmux workflows check " + name + " says what else it needs"
 }
 
 // openToAgents are the attacks that nothing closes without a sandbox, in the order in which
@@ -232,21 +225,21 @@ var openToAgents = []string{
 }
 
 // probeSandbox says plainly what is open without one.
-func probeSandbox(c *config.Config) probe {
+func probeSandbox(c *config.Config) Probe {
 	detail := "none. Agents run as you; what only a sandbox or another user of the machine closes is open to them:\n- " +
 		strings.Join(openToAgents, "\n- ")
 	hint := "use trusted repositories and authors only"
 	if c.Sandbox.UnsafeFlags == nil {
 		hint += "; CLIs that skip every question are refused unattended until sandbox.unsafe_flags is set in your own configuration"
 	}
-	return probe{"sandbox", probeWarning, detail, hint}
+	return Probe{"sandbox", Warning, detail, hint}
 }
 
 // probeProviders looks for the program of every role.
-func probeProviders(ctx context.Context, c *config.Config) []probe {
+func probeProviders(ctx context.Context, c *config.Config) []Probe {
 	providers, err := host.Providers(c)
 	if err != nil {
-		return []probe{{"providers", probeFailed, err.Error(), "agentmux config check"}}
+		return []Probe{{"providers", Failed, err.Error(), "agentmux config check"}}
 	}
 	roles := map[string][]string{}
 	for _, role := range workflows.Roles() {
@@ -257,7 +250,7 @@ func probeProviders(ctx context.Context, c *config.Config) []probe {
 	if c.Sandbox.Path != "" {
 		path = c.Sandbox.Path
 	}
-	var probes []probe
+	var probes []Probe
 	for _, name := range providers.Names() {
 		if len(roles[name]) > 0 {
 			probes = append(probes, probeProvider(ctx, providers[name], len(roles[name]), path))
@@ -266,31 +259,31 @@ func probeProviders(ctx context.Context, c *config.Config) []probe {
 	return probes
 }
 
-func probeProvider(ctx context.Context, p agent.Provider, roles int, path string) probe {
+func probeProvider(ctx context.Context, p agent.Provider, roles int, path string) Probe {
 	if p.Command == "{self}" {
 		return passed(p.Name, "built in, for %s", rolesText(roles))
 	}
 	if _, err := p.Program("", path); err != nil {
-		return probe{p.Name, probeFailed, fmt.Sprintf("%s is not in PATH, wanted for %s", p.Command, rolesText(roles)),
+		return Probe{p.Name, Failed, fmt.Sprintf("%s is not in PATH, wanted for %s", p.Command, rolesText(roles)),
 			getProgram(p) + ", or choose another with defaults.provider (agentmux providers list)"}
 	}
 	found, err := p.Probe(ctx, path)
 	if err != nil {
-		return probe{p.Name, probeFailed, err.Error(), "see that " + p.Command + " --version works"}
+		return Probe{p.Name, Failed, err.Error(), "see that " + p.Command + " --version works"}
 	}
 	detail := fmt.Sprintf("%s, %s, for %s", found.Path, console.Dash(found.Version), rolesText(roles))
 	if len(found.Missing) > 0 {
-		return probe{p.Name, probeFailed, detail + "; it does not know " + strings.Join(found.Missing, ", "), "install version " + strings.Join(p.Versions, " or ")}
+		return Probe{p.Name, Failed, detail + "; it does not know " + strings.Join(found.Missing, ", "), "install version " + strings.Join(p.Versions, " or ")}
 	}
-	login, hint := loginOf(p)
+	login, hint := LoginOf(p)
 	detail += "; login: " + login
 	switch {
 	case hint != "":
-		return probe{p.Name, probeWarning, detail, hint}
+		return Probe{p.Name, Warning, detail, hint}
 	case !p.Proven:
-		return probe{p.Name, probeWarning, detail, "unproven: agentmux was not tested with this CLI"}
+		return Probe{p.Name, Warning, detail, "unproven: agentmux was not tested with this CLI"}
 	case !found.Known && len(p.Versions) > 0:
-		return probe{p.Name, probeWarning, detail, "tested with version " + strings.Join(p.Versions, ", ")}
+		return Probe{p.Name, Warning, detail, "tested with version " + strings.Join(p.Versions, ", ")}
 	}
 	return passed(p.Name, "%s", detail)
 }
@@ -310,10 +303,10 @@ func rolesText(n int) string {
 	return fmt.Sprintf("%d roles", n)
 }
 
-// loginOf says which login an unattended run of the program would have. The hint is empty
+// LoginOf says which login an unattended run of the program would have. The hint is empty
 // if there is one.
-func loginOf(p agent.Provider) (login, hint string) {
-	kind, dir, err := p.Login(agent.EnvSpec{Home: stateHome(), Logins: filepath.Join(stateHome(), "logins"), Lookup: os.LookupEnv})
+func LoginOf(p agent.Provider) (login, hint string) {
+	kind, dir, err := p.Login(agent.EnvSpec{Home: site.StateHome(), Logins: filepath.Join(site.StateHome(), "logins"), Lookup: os.LookupEnv})
 	switch {
 	case err != nil:
 		return "yours, in sessions at a terminal only", "for unattended runs " + strings.TrimPrefix(err.Error(), p.Name+": "+agent.ErrNoLogin.Error()+": ")

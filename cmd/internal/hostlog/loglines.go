@@ -1,4 +1,4 @@
-package main
+package hostlog
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 // seekBlock is how much of a log is looked at in one step from its end.
 const seekBlock = 32 << 10
 
-// seekLines sets a log to where its last n lines begin.
-func seekLines(f io.ReadSeeker, n int) error {
+// SeekLines sets a log to where its last n lines begin.
+func SeekLines(f io.ReadSeeker, n int) error {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
