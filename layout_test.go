@@ -36,10 +36,20 @@ type row struct {
 var table = []row{
 	{13, "cmd/agentmux", "*"}, // wires everything but the packages of tests
 	{9, "bot", "bot/host ghsync orchestrator/session bot/config internal/durable"},
+	{12, "cmd/internal/cleanup", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site ghsync/mirror" +
+		" internal/durable internal/gitrepo orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
+	{12, "cmd/internal/steer", "bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
+		" internal/document orchestrator orchestrator/decide orchestrator/session orchestrator/tools"}, // a command may need a host
+	{11, "cmd/internal/setup", "bot/account bot/config cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
+		" internal/agent internal/gitrepo"}, // says of logins what doctor finds
+	{11, "cmd/internal/hosting", "bot/host cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/monitor/paint cmd/internal/show cmd/internal/site" +
+		" internal/shield orchestrator orchestrator/session orchestrator/story tmux"}, // says how a session ended when its host has
+	{10, "cmd/internal/show", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
+		" internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/artifact"}, // words and JSON of what they know
 	{10, "cmd/internal/doctor", "bot/account bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
 	{9, "cmd/internal/site", "bot/account bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
-		" internal/agent internal/document internal/gitrepo orchestrator/session"}, // joins a project with its account and a host; says what is wrong with them
+		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them
 	{8, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                    // tells the person warnings, and appends to the session's log
 	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                    // below the host, which acts as what it names
 	{7, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"}, // an unanswered question ends with an exit code
@@ -126,7 +136,7 @@ var programs = map[string][]string{
 // through internal/command; these hand over a terminal, leave a program behind or speak with
 // one that goes on, and the last ones are another side's.
 var starters = []string{
-	"internal/command", "cmd/agentmux", "cmd/internal/console", "orchestrator/mcp", "internal/agent", "internal/shield",
+	"internal/command", "cmd/agentmux", "cmd/internal/console", "cmd/internal/hosting", "orchestrator/mcp", "internal/agent", "internal/shield",
 	"cmd/internal/play", "cmd/internal/demo", "ghsync/fakehub", "internal/agent/modeltest",
 }
 
@@ -153,7 +163,7 @@ var oversize = map[string]int{
 	"orchestrator/decide.reducer":  266,
 	"orchestrator/engine.loop":     63,
 	"orchestrator/session.Session": 75,
-	"cmd/agentmux":                 6110,
+	"cmd/agentmux":                 2921,
 	"ghsync":                       3193,
 	"ghsync/mirror":                2960,
 	"ghsync/fakehub":               7651,

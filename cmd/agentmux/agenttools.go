@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/mcp"
@@ -48,7 +49,7 @@ func (f *callerFlags) caller(a *app) (tools.Caller, error) {
 	if f.session != "" {
 		args = []string{f.session}
 	}
-	entry, err := a.Find(args, live)
+	entry, err := a.Find(args, site.Live)
 	if err != nil {
 		return who, err
 	}
@@ -236,7 +237,7 @@ func newAskCmd(a *app) *cobra.Command {
 	}))
 }
 
-// msgCommand is for agents whose CLI speaks no MCP: without it they could not say that they
+// newMsgCmd is for agents whose CLI speaks no MCP: without it they could not say that they
 // read a message, and would get each one again.
 func newMsgCmd(a *app) *cobra.Command {
 	cmd := group(groupAgent, &cobra.Command{

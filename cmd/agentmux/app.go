@@ -9,8 +9,8 @@ import (
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
-// app holds what every command needs.
-type app struct{ *site.Finder }
+// app is what every command gets: streams, flags, and what they lead to.
+type app = site.Finder
 
 func newApp(std console.Streams) *app {
 	known := &account.Tokens{Variables: account.TakeVariables(), GH: ghToken}
@@ -21,5 +21,5 @@ func newApp(std console.Streams) *app {
 		}
 		return r
 	})
-	return &app{&site.Finder{Console: console.New(std, redactor), Tokens: known}}
+	return &app{Console: console.New(std, redactor), Tokens: known}
 }

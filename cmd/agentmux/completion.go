@@ -2,12 +2,13 @@ package main
 
 import (
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
@@ -19,22 +20,18 @@ import (
 // empty: a person who presses a key wants neither to wait nor to read an error.
 type offer func() []string
 
-// typeable are words that no shell takes for anything else. Names of files come from
-// whoever writes to the repository, and what is offered is one key away from being run.
-var typeable = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
-// offers are the words for the arguments of each command, in their order.
+// allOffers are the words for the arguments of each command, in their order.
 func allOffers(a *app) map[string][]offer {
 	every, none := sessionNames(a, nil), offer(func() []string { return nil })
 	return map[string][]offer{
 		"status": {every}, "logs": {every}, "monitor": {every}, "doctor": {every},
-		"attach": {sessionNames(a, live), workflows.Roles},
+		"attach": {sessionNames(a, site.Live), workflows.Roles},
 		"resume": {sessionNames(a, func(e session.Entry) bool {
-			return e.Err != nil || unfinished(e) || changeable(e) || live(e) && e.State.Paused
+			return e.Err != nil || site.Unfinished(e) || site.Changeable(e) || site.Live(e) && e.State.Paused
 		})},
-		"stop": {sessionNames(a, stoppable)}, "pause": {sessionNames(a, live)}, "retry": {sessionNames(a, unended)},
-		"approve": {sessionNames(a, gated)}, "changes": {none, sessionNames(a, changeable)},
-		"answer":         {none, none, sessionNames(a, asking)},
+		"stop": {sessionNames(a, site.Stoppable)}, "pause": {sessionNames(a, site.Live)}, "retry": {sessionNames(a, site.Unended)},
+		"approve": {sessionNames(a, site.Gated)}, "changes": {none, sessionNames(a, site.Changeable)},
+		"answer":         {none, none, sessionNames(a, site.Asking)},
 		"workflows show": {workflowNames(a)}, "workflows check": {workflowNames(a)},
 		"providers show": {providerNames(a, func(agent.Provider) bool { return true })},
 		"providers login": {providerNames(a, func(p agent.Provider) bool {
@@ -85,7 +82,7 @@ func sessionOffer(a *app, words []offer) offer {
 	if len(words) > 0 {
 		return words[len(words)-1]
 	}
-	return sessionNames(a, live)
+	return sessionNames(a, site.Live)
 }
 
 // completeFlag is for a flag of the command itself.
@@ -103,7 +100,7 @@ func offered(of offer, typed string) ([]string, cobra.ShellCompDirective) {
 	}
 	words := slices.DeleteFunc(slices.Clone(of()), func(line string) bool {
 		word, _, _ := strings.Cut(line, "\t")
-		return !strings.HasPrefix(word, typed) || !typeable.MatchString(word)
+		return !strings.HasPrefix(word, typed) || !console.Typeable.MatchString(word)
 	})
 	return words, cobra.ShellCompDirectiveNoFileComp
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/agentmux/agentmux/internal/shield"
 )
 
-// hosting are the commands that stay as long as a session, or start what does.
-var hosting = []string{"issue", "run", "resume", "session", "agents", "bot"}
+// longLived are the commands that stay as long as a session, or start what does.
+var longLived = []string{"issue", "run", "resume", "session", "agents", "bot"}
 
 // conceal keeps what this process knows from the agents, who run as the same user: nobody
 // may read its memory, and where it stays for long, the list of variables that the kernel
@@ -23,7 +23,7 @@ func conceal(args []string) error {
 	if err != nil {
 		return err
 	}
-	if !sealed && slices.ContainsFunc(args[1:], func(word string) bool { return slices.Contains(hosting, word) }) {
+	if !sealed && slices.ContainsFunc(args[1:], func(word string) bool { return slices.Contains(longLived, word) }) {
 		own, err := site.Self()
 		if err != nil {
 			return err

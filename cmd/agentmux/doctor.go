@@ -38,7 +38,7 @@ The exit code is 3 if something failed; warnings and skipped probes are no failu
 }
 
 func runDoctor(ctx context.Context, a *app, args []string, f doctorFlags) error {
-	probes, err := doctor.Run(ctx, a.Finder, args, f.write)
+	probes, err := doctor.Run(ctx, a, args, f.write)
 	if err == nil {
 		err = ctx.Err() // what an interrupted probe says is not so
 	}

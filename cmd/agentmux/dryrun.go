@@ -2,20 +2,14 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
-	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 )
 
 // dryRun prints what a run would do, as the code of a run says. Nothing is written for
 // the project, here or on the server.
-func dryRun(ctx context.Context, a *app, s *site.Site, p *planned, asJSON bool) error {
+func dryRun(ctx context.Context, a *site.Finder, s *site.Site, p *planned, asJSON bool) error {
 	if err := useAccount(ctx, a, s, p); err != nil {
 		return err
 	}
@@ -26,72 +20,8 @@ func dryRun(ctx context.Context, a *app, s *site.Site, p *planned, asJSON bool) 
 	}
 	pull := p.push && s.Config.GitHub.Push
 	if asJSON {
-		return printDryRun(a, spec, preview, pull)
+		return show.PrintDryRunJSON(a.Console, spec, preview, pull)
 	}
-	state := preview.State
-	printRequest(a, spec)
-	a.Print("workflow   %s, config: %s, sandbox: none", state.Workflow, spec.Source)
-	a.Print("base       %s at %s", console.Dash(spec.Base.Branch), spec.Base.SHA)
-	a.Print("branch     %s", state.FeatureBranch)
-	for _, l := range preview.Launches {
-		a.Print("agent      %-16s %s", l.Role, console.Words(l.Argv))
-		a.Print("           %-16s variables: %s", "", strings.Join(l.EnvNames, " "))
-	}
-	for _, prompt := range preview.Prompts {
-		a.Print("\nprompt of %s, %s, sha256 %.12x, %d bytes:\n", prompt.Role, prompt.File, sha256.Sum256([]byte(prompt.Text)), len(prompt.Text))
-		a.Print("%s", indent(prompt.Text))
-	}
-	if pull {
-		a.Print("\npull request %q, as far as it is known now:\n\n%s", preview.Title, indent(preview.Body))
-	}
-	printWrites(a, preview)
-	a.Print("\nnothing was written")
+	show.PrintDryRun(a.Console, spec, preview, pull)
 	return nil
-}
-
-// printRequest says what is to be worked on, and for whom.
-func printRequest(a *app, spec host.PrepareSpec) {
-	s := spec.Snapshot
-	if s == nil {
-		title, _, _ := strings.Cut(spec.Title, "\n")
-		a.Print("request    %s", title)
-		return
-	}
-	a.Print("issue      %s#%d %s", s.Repo, s.Issue, s.Title)
-	a.Print("gate       start: a person at this machine asked for it")
-	a.Print("text       sha256 %s, removed: %s; %s", s.Digest[:12], removedText(s.Report.Removed),
-		console.Counted(s.Report.Comments.Used, "comment of the issue used", "comments of the issue used"))
-}
-
-// printWrites lists what the rehearsal of the session held back.
-func printWrites(a *app, p *host.Preview) {
-	a.Print("\nwould write, in this order, if every agent does its part and every review passes:")
-	for i, w := range p.Writes {
-		text := w.Text
-		if w.Again {
-			text += " (again as the session goes on)"
-		}
-		a.Print("%3d. %-60s %s", i+1, w.Request, text)
-	}
-	if p.Halt != "" {
-		a.Print("     and what follows: the rehearsal came no further: %s", p.Halt)
-	}
-	a.Print("each further review round adds a comment; a question of an agent, or an end that is not done, adds one, too")
-}
-
-func indent(text string) string {
-	return "  | " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  | ")
-}
-
-func removedText(removed map[string]int) string {
-	var parts []string
-	for _, class := range slices.Sorted(maps.Keys(removed)) {
-		if removed[class] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", removed[class], class))
-		}
-	}
-	if len(parts) == 0 {
-		return "nothing"
-	}
-	return strings.Join(parts, ", ")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
@@ -169,22 +170,22 @@ func existing(ctx context.Context, a *app, s *site.Site, repo ghsync.Repo, numbe
 		if !ofIssue(e, repo, number) {
 			continue
 		}
-		if ours, err := believes(ctx, a, s, e); err != nil || !ours {
+		if ours, err := hosting.Believes(ctx, a, s, e); err != nil || !ours {
 			if err != nil {
 				return false, err
 			}
 			continue
 		}
 		switch {
-		case ending(e):
-			return true, stillEnding(e)
+		case site.Ending(e):
+			return true, site.StillEnding(e)
 		case e.Running:
 			return true, atWork(e)
 		case owes(ctx, e):
-			return true, foreground(ctx, a, e.Dir, host.RunSpec{})
-		case unfinished(e) && (f.headless || !a.Terminal):
-			return true, foreground(ctx, a, e.Dir, host.RunSpec{Resume: true})
-		case unfinished(e):
+			return true, hosting.Foreground(ctx, a, e.Dir, host.RunSpec{})
+		case site.Unfinished(e) && (f.headless || !a.Terminal):
+			return true, hosting.Foreground(ctx, a, e.Dir, host.RunSpec{Resume: true})
+		case site.Unfinished(e):
 			return true, exit.Usage(fmt.Errorf("%s is not finished; agentmux resume %s goes on with it, --new starts another", e.Name, e.Name))
 		}
 	}
@@ -391,10 +392,10 @@ func launch(ctx context.Context, a *app, s *site.Site, p *planned, f *runFlags) 
 		return err
 	}
 	if p.spec.Interactive {
-		if err := askSetup(ctx, a, s, p.spec.Root()); err != nil {
+		if err := hosting.AskSetup(ctx, a, s, p.spec.Root()); err != nil {
 			return err
 		}
-		if err := askAgentSettings(ctx, a, s, p.spec.Project, p.spec.Base.SHA); err != nil {
+		if err := hosting.AskAgentSettings(ctx, a, s, p.spec.Project, p.spec.Base.SHA); err != nil {
 			return err
 		}
 	}
@@ -411,72 +412,29 @@ func launch(ctx context.Context, a *app, s *site.Site, p *planned, f *runFlags) 
 		if err := s.Log.Keep(sess.Path(session.HostLog)); err != nil {
 			return err
 		}
-		announce(a, sess.Dir, s.Host.Log)
-		return hostSession(ctx, a, s, host.RunSpec{Dir: sess.Dir, Mirror: host.MirrorSpec{On: p.spec.Mirror}})
+		hosting.Announce(a, sess.Dir, s.Host.Log)
+		return hosting.Host(ctx, a, s, host.RunSpec{Dir: sess.Dir, Mirror: host.MirrorSpec{On: p.spec.Mirror}})
 	}
-	if err := detach(ctx, a, s, sess.Dir); err != nil {
+	if err := hosting.Detach(ctx, a, s, sess.Dir); err != nil {
 		return err
 	}
 	if f.wait {
-		return waitEnd(ctx, a, sess)
+		return hosting.WaitEnd(ctx, a, sess)
 	}
-	return join(ctx, a, sess.Dir)
+	return hosting.Join(ctx, a, sess.Dir)
 }
 
-// waitEnd waits for a detached session's host to end and takes over its exit
-// code. An interrupt ends the wait, not the session.
-func waitEnd(ctx context.Context, a *app, sess *session.Session) error {
-	a.Say("waiting for its end; agentmux attach %s joins it", sess.Name())
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
-	for session.Running(sess.Dir) {
-		select {
-		case <-ctx.Done():
-			a.Say("%s goes on without you", sess.Name())
-			a.Say("next: agentmux attach %s joins it, agentmux stop %s ends it", sess.Name(), sess.Name())
-			return exit.Quiet(exit.Canceled)
-		case <-tick.C:
-		}
-	}
-	last, err := sess.ReadState()
+// begun refuses a session of an issue for which another command has made one since ours
+// looked: people start twice what seems to do nothing.
+func begun(ctx context.Context, s *site.Site, repo ghsync.Repo, number int) error {
+	entries, err := session.List(s.Project)
 	if err != nil {
 		return err
 	}
-	if !last.Ended() {
-		return fmt.Errorf("the host of %s ended: %s; agentmux resume %s goes on with it", sess.Name(), lastLine(sess.Path(session.HostLog)), sess.Name())
-	}
-	tellEnd(ctx, a, sess.Dir, last)
-	return exit.Quiet(outcomeCode(last))
-}
-
-// join attaches the terminal to a session that was just started, once its tmux
-// is there.
-func join(ctx context.Context, a *app, dir string) error {
-	sess, err := session.Open(dir)
-	if err != nil {
-		return err
-	}
-	deadline := time.NewTimer(startWait)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for waiting := true; waiting; {
-		if s, err := sess.ReadState(); err == nil {
-			if _, err := openServer(ctx, socketOf(sess.Dir, s, sess.ReadRuntime())); err == nil {
-				break
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-deadline.C:
-			waiting = false
-		case <-tick.C:
+	for _, e := range entries {
+		if ofIssue(e, repo, number) && (e.Running || site.Unfinished(e)) && s.Host.Trust(ctx, e.Dir, e.State, s.Config) == nil {
+			return atWork(e)
 		}
 	}
-	entry, err := session.Find(sess.Project(), sess.Name(), nil)
-	if err != nil {
-		return err
-	}
-	return attach(ctx, a, entry, "")
+	return nil
 }

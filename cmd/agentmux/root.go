@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/steer"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -177,7 +178,7 @@ func usageArgs(cmd *cobra.Command) {
 			case !errors.As(err, new(*wordError)): // cobra's own checks only count
 				hint := ""
 				if len(args) > 1 && strings.Contains(cmd.Use, "TEXT") {
-					hint = textHint + "; "
+					hint = steer.TextHint + "; "
 				}
 				return exit.Usage(fmt.Errorf("%s takes %s, not %s; %ssee %s --help", cmd.CommandPath(), takes(cmd), given(args), hint, cmd.CommandPath()))
 			default:

@@ -12,8 +12,11 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
+	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/cmd/internal/steer"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -108,11 +111,11 @@ func newResumeCmd(a *app) *cobra.Command {
 			if adopted != "" {
 				return resumeAdopted(cmd.Context(), a, adopted, args, spec, headless)
 			}
-			entry, err := findFor(cmd.Context(), a, "resume", args, func(e session.Entry) bool {
-				return unfinished(e) || owes(cmd.Context(), e) || live(e) && e.State.Paused || changes != "" && changeable(e) || backup && e.Err != nil
+			entry, err := steer.FindFor(cmd.Context(), a, "resume", args, func(e session.Entry) bool {
+				return site.Unfinished(e) || owes(cmd.Context(), e) || site.Live(e) && e.State.Paused || changes != "" && site.Changeable(e) || backup && e.Err != nil
 			})
 			if err != nil && len(args) == 0 {
-				if running, liveErr := a.Find(nil, live); liveErr == nil { // the one that is meant runs already
+				if running, liveErr := a.Find(nil, site.Live); liveErr == nil { // the one that is meant runs already
 					entry, err = running, nil
 				}
 			}
@@ -135,7 +138,7 @@ func resumeAdopted(ctx context.Context, a *app, dir string, args []string, spec 
 	if len(args) > 0 {
 		return exit.UsageText("--adopt names the session by its directory; leave the other name out")
 	}
-	e, err := adopt(ctx, a, dir)
+	e, err := hosting.Adopt(ctx, a, dir)
 	if err != nil {
 		return err
 	}
@@ -148,29 +151,29 @@ func resume(ctx context.Context, a *app, e session.Entry, spec host.RunSpec, hea
 		return e.Err
 	case e.Running && e.State != nil && e.State.Paused:
 		return unpause(ctx, a, e, spec)
-	case ending(e):
-		return stillEnding(e)
+	case site.Ending(e):
+		return site.StillEnding(e)
 	case e.Running:
 		return &exit.Error{Code: exit.Locked, Err: &session.LockedError{Name: e.Name, Owner: session.Holder(e.Dir)}}
 	case e.State != nil && e.State.Phase == orchestrator.PhaseDone && (spec.Changes == "" || e.State.Completion.PRNumber == 0):
 		return resumeDone(ctx, a, e)
 	}
-	if err := trusted(ctx, a, e.Dir, spec.Backup); err != nil {
+	if err := hosting.Trusted(ctx, a, e.Dir, spec.Backup); err != nil {
 		return err
 	}
-	tellUnread(a, e)
+	steer.TellUnread(a, e)
 	spec.Attended = a.Terminal && !headless
 	if !spec.Attended || e.State != nil && !e.State.Interactive && !asksAgain(e.State) {
-		return foreground(ctx, a, e.Dir, spec)
+		return hosting.Foreground(ctx, a, e.Dir, spec)
 	}
 	s, err := a.Open(ctx, &hostlog.Log{Terminal: a.Err})
 	if err != nil {
 		return err
 	}
-	if err := askSetup(ctx, a, s, site.ProjectOf(e)); err != nil {
+	if err := hosting.AskSetup(ctx, a, s, site.ProjectOf(e)); err != nil {
 		return err
 	}
-	if err := askAgentSettingsAgain(ctx, a, s, e); err != nil {
+	if err := hosting.AskAgentSettingsAgain(ctx, a, s, e); err != nil {
 		return err
 	}
 	args := []string{"--resume", "--attended"}
@@ -185,10 +188,10 @@ func resume(ctx context.Context, a *app, e session.Entry, spec host.RunSpec, hea
 	if spec.Base != "" {
 		args = append(args, "--base", spec.Base)
 	}
-	if err := detach(ctx, a, s, e.Dir, args...); err != nil {
+	if err := hosting.Detach(ctx, a, s, e.Dir, args...); err != nil {
 		return err
 	}
-	return join(ctx, a, e.Dir)
+	return hosting.Join(ctx, a, e.Dir)
 }
 
 // asksAgain reports whether a resume opens a gate for the person at the terminal, also where
@@ -204,7 +207,7 @@ func unpause(ctx context.Context, a *app, e session.Entry, spec host.RunSpec) er
 		return exit.Usage(fmt.Errorf("%s is paused, not ended: agentmux resume %s lets it go on, without --changes, --base and --from-backup; "+
 			"agentmux changes \"...\" %s asks for changes at a gate", e.Name, e.Name, e.Name))
 	}
-	return steer(ctx, a, e.Dir, nil, orchestrator.Payload{Name: "resume"})
+	return steer.Give(ctx, a, e.Dir, nil, orchestrator.Payload{Name: "resume"})
 }
 
 // takeBackup puts the state before the last phase in the place of one that cannot be read,
@@ -223,14 +226,14 @@ func takeBackup(dir string) error {
 // owes reports whether a done session still owes something: an effect, words on its issue,
 // the end of its tmux server.
 func owes(ctx context.Context, e session.Entry) bool {
-	return e.State != nil && e.State.Phase == orchestrator.PhaseDone && len(tell(ctx, e).Owed) > 0
+	return e.State != nil && e.State.Phase == orchestrator.PhaseDone && len(show.Tell(ctx, e).Owed) > 0
 }
 
 // resumeDone lets a host finish what a done session still owes.
 func resumeDone(ctx context.Context, a *app, e session.Entry) error {
 	switch {
 	case owes(ctx, e):
-		return foreground(ctx, a, e.Dir, host.RunSpec{})
+		return hosting.Foreground(ctx, a, e.Dir, host.RunSpec{})
 	case e.State.Completion.PRNumber > 0:
 		return exit.Usage(fmt.Errorf("%s is done; --changes \"...\" asks for more on its pull request", e.Name))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -43,7 +44,7 @@ func TestTheNextStepIsOneThatIsTaken(t *testing.T) {
 		if c.state.Phase == "" {
 			c.state.Phase = "completing"
 		}
-		if got := tell(t.Context(), session.Entry{Name: "one", Running: !c.state.Ended(), State: &c.state}).Next(); got != c.want {
+		if got := show.Tell(t.Context(), session.Entry{Name: "one", Running: !c.state.Ended(), State: &c.state}).Next(); got != c.want {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}

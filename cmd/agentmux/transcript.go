@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// transcriptCommand is the process behind a pane's pipe.
+// newTranscriptCmd is the process behind a pane's pipe.
 func newTranscriptCmd(a *app) *cobra.Command {
 	return hidden(&cobra.Command{
 		Use: "transcript DIR LAUNCH", Short: "Write down what an agent prints (internal)", Args: cobra.ExactArgs(2),

@@ -2,17 +2,14 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
-	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/spf13/cobra"
 )
@@ -46,38 +43,6 @@ func newWorkflowsCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// workflowJSON is one workflow of a listing. One with problems has no phases.
-type workflowJSON struct {
-	Name        string   `json:"name"`
-	Source      string   `json:"source"`
-	Description string   `json:"description"`
-	Phases      []string `json:"phases"`
-	Problems    []string `json:"problems"`
-}
-
-// knownWorkflows are those that are built in and the project's.
-func knownWorkflows(dir fs.FS) []workflowJSON {
-	rows := []workflowJSON{}
-	for _, name := range workflows.Names(dir) {
-		row := workflowJSON{Name: name, Source: "project", Phases: []string{}, Problems: []string{}}
-		if slices.Contains(workflows.Shipped(), name) {
-			row.Source = "built in"
-		}
-		def, _, problems := workflows.Load(name, dir)
-		if problems.Err() != nil {
-			row.Problems = problems.Errors().Lines()
-			rows = append(rows, row)
-			continue
-		}
-		row.Description = def.Description
-		for _, phase := range def.Phases {
-			row.Phases = append(row.Phases, phase.ID)
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
 func runWorkflowsList(a *app, asJSON bool) error {
 	project, err := a.ProjectDir()
 	if err != nil {
@@ -88,19 +53,11 @@ func runWorkflowsList(a *app, asJSON bool) error {
 		said, step := doctor.UnusedWords(file)
 		a.Say("%s; %s", said, step)
 	}
-	rows := knownWorkflows(dir)
+	rows := show.KnownWorkflows(dir)
 	if asJSON {
 		return a.PrintJSON(rows)
 	}
-	var table [][]console.Cell
-	for _, row := range rows {
-		phases, last := strconv.Itoa(len(row.Phases)), console.PlainCell(row.Description)
-		if len(row.Problems) > 0 {
-			phases, last = "-", console.NewCell("invalid: agentmux workflows check "+row.Name, paint.Bad)
-		}
-		table = append(table, []console.Cell{console.NewCell(row.Name, paint.Strong), console.PlainCell(row.Source), console.PlainCell(phases), last})
-	}
-	a.Page(a.Out).Table([]string{"NAME", "SOURCE", "PHASES", "DESCRIPTION"}, table)
+	show.PrintWorkflows(a.Console, rows)
 	return nil
 }
 
@@ -127,10 +84,10 @@ func runWorkflowsCheck(a *app, args []string, asJSON bool) error {
 	if len(names) == 0 {
 		names = workflows.Names(dir)
 	}
-	bad, checks, said := 0, []checkJSON{}, map[string]bool{}
+	bad, checks, said := 0, []show.CheckJSON{}, map[string]bool{}
 	for _, name := range names {
 		problems := workflows.Check(name, dir)
-		if checks = append(checks, checked(name, problems)); asJSON {
+		if checks = append(checks, show.Checked(name, problems)); asJSON {
 			if problems.Err() != nil {
 				bad++
 			}
@@ -149,7 +106,7 @@ func runWorkflowsCheck(a *app, args []string, asJSON bool) error {
 		a.Print("%s: ok", name)
 	}
 	if asJSON {
-		return printChecks(a, checks, bad == 0)
+		return show.PrintChecks(a, checks, bad == 0)
 	}
 	if bad > 0 {
 		have := "have"

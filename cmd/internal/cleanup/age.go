@@ -1,4 +1,4 @@
-package main
+package cleanup
 
 import (
 	"errors"
@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// age is how old something is: the value of a flag. Besides what Go takes for a duration it
+// Age is how old something is: the value of a flag. Besides what Go takes for a duration it
 // knows days and weeks, as 3d and 2w.
-type age time.Duration
+type Age time.Duration
 
 // ages are the units that Go does not know.
 var ages = map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 
 // String, Set and Type make it the value of a flag.
-func (a *age) String() string { return time.Duration(*a).String() }
+func (a *Age) String() string { return time.Duration(*a).String() }
 
 // Set takes a span that is not negative.
-func (a *age) Set(text string) error {
+func (a *Age) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	for unit, of := range ages {
 		if number, ok := strings.CutSuffix(text, unit); ok {
@@ -33,9 +33,9 @@ func (a *age) Set(text string) error {
 	if err != nil {
 		return err
 	}
-	*a = age(d)
+	*a = Age(d)
 	return nil
 }
 
 // Type names what the flag takes.
-func (a *age) Type() string { return "age" }
+func (a *Age) Type() string { return "age" }

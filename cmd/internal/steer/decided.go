@@ -1,4 +1,4 @@
-package main
+package steer
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hosting"
+	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
@@ -27,14 +29,14 @@ func wakes(e session.Entry, name string) bool {
 }
 
 // record writes a command down, unless it is known now that the session refuses it.
-func record(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) error {
+func record(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
 	var refused *tools.RefusedError
 	err := foresee(e, p)
 	if err == nil {
 		_, err = tools.AppendCommand(e.Dir, p)
 	}
 	if errors.As(err, &refused) {
-		return exit.Usage(fmt.Errorf("%s: %s; next: %s", e.Name, refused.Reason, tell(ctx, e).Next()))
+		return exit.Usage(fmt.Errorf("%s: %s; next: %s", e.Name, refused.Reason, show.Tell(ctx, e).Next()))
 	}
 	return err
 }
@@ -64,27 +66,27 @@ func foresee(e session.Entry, p orchestrator.Payload) error {
 
 // wakeParked starts a host for a session that nobody hosts, if the command is one
 // that a parked session obeys.
-func wakeParked(ctx context.Context, a *app, e session.Entry, name string) error {
+func wakeParked(ctx context.Context, a *site.Finder, e session.Entry, name string) error {
 	now, err := session.Find(site.ProjectOf(e), e.Name, nil)
 	if err != nil || now.State == nil || now.Running || !startsHost[name] || !now.State.Parked() {
 		return err
 	}
-	return hostCommands(ctx, a, now)
+	return hosting.Wake(ctx, a, now)
 }
 
-func applyUnhosted(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) error {
+func applyUnhosted(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
 	if !wakes(e, p.Name) {
 		a.Say("recorded; it is applied when the session goes on: agentmux resume %s", e.Name)
 		return nil
 	}
-	if err := hostCommands(ctx, a, e); err != nil {
+	if err := hosting.Wake(ctx, a, e); err != nil {
 		return err
 	}
 	return awaitDecision(ctx, a, e, p)
 }
 
 // applyLeft applies a command that the last host left unread.
-func applyLeft(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) error {
+func applyLeft(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
 	now, err := session.Find(site.ProjectOf(e), e.Dir, nil)
 	switch {
 	case err != nil:
@@ -147,7 +149,7 @@ func fateOf(ctx context.Context, e session.Entry, p orchestrator.Payload) (fate,
 
 // awaitDecision says what the session made of a command. A host that was about to end may not
 // have read it: then the command wakes the next one, as it would have without any.
-func awaitDecision(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) error {
+func awaitDecision(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
 	became, err := fateOf(ctx, e, p)
 	switch {
 	case err != nil:
@@ -171,8 +173,8 @@ func refusal(record orchestrator.Event, name string) error {
 	return errors.New(name + " was refused: " + reason)
 }
 
-// send gives a command of the monitor to the session, and says what became of it.
-func send(ctx context.Context, a *app, e session.Entry, p orchestrator.Payload) (became string, err error) {
+// Send gives a command of the monitor to the session, and says what became of it.
+func Send(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) (became string, err error) {
 	now, err := session.Find(site.ProjectOf(e), e.Dir, nil)
 	if err == nil {
 		err = now.Err

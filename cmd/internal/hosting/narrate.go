@@ -1,4 +1,4 @@
-package main
+package hosting
 
 import (
 	"slices"
@@ -15,7 +15,7 @@ import (
 
 // narrator prints the records of a session as lines for a person, while they are committed.
 type narrator struct {
-	app      *app
+	finder   *site.Finder
 	follower *session.Follower
 	palette  paint.Palette
 	wake     chan struct{}
@@ -24,7 +24,7 @@ type narrator struct {
 
 // narrate has a run tell its records to the person at the terminal, unless the log itself is
 // asked for. The caller calls told when the run is over.
-func narrate(a *app, s *site.Site, spec *host.RunSpec) (told func(), err error) {
+func narrate(a *site.Finder, s *site.Site, spec *host.RunSpec) (told func(), err error) {
 	if a.LogAs() != hostlog.Lines || s.Log.Plain {
 		return func() {}, nil
 	}
@@ -36,7 +36,7 @@ func narrate(a *app, s *site.Site, spec *host.RunSpec) (told func(), err error) 
 	if state, err := sess.ReadState(); err == nil {
 		before = state.Seq
 	}
-	n := &narrator{app: a, follower: sess.Follow(before), palette: paint.New(console.Stream(a.Err)), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	n := &narrator{finder: a, follower: sess.Follow(before), palette: paint.New(console.Stream(a.Err)), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	next := spec.OnCommit
 	spec.OnCommit = func(state *orchestrator.State) {
 		select {
@@ -67,13 +67,13 @@ func (n *narrator) read() {
 	if err != nil {
 		return // the next look may see more, and the end is told from the state
 	}
-	shown := n.app.Shown()
+	shown := n.finder.Shown()
 	for _, e := range records {
 		line := shown(console.OneLine(story.Line(e)))
 		if line == "" || slices.Contains(ends, e.Type) {
 			continue
 		}
-		n.app.Say("%s %s", n.palette.Paint(e.TS.Local().Format("15:04:05"), paint.Faint), n.palette.Paint(line, lineInk(e.Type)))
+		n.finder.Say("%s %s", n.palette.Paint(e.TS.Local().Format("15:04:05"), paint.Faint), n.palette.Paint(line, lineInk(e.Type)))
 	}
 }
 

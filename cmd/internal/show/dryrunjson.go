@@ -1,14 +1,15 @@
-package main
+package show
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
 )
 
-// dryRunJSON is what --dry-run tells a script: all that its text shows.
-type dryRunJSON struct {
+// DryRunJSON is what --dry-run tells a script: all that its text shows.
+type DryRunJSON struct {
 	Issue       int             `json:"issue,omitempty"`
 	Repository  string          `json:"repository,omitempty"`
 	Title       string          `json:"title"`
@@ -57,8 +58,9 @@ type plannedJSON struct {
 	Again   bool   `json:"again"`
 }
 
-func printDryRun(a *app, spec host.PrepareSpec, p *host.Preview, pull bool) error {
-	out := dryRunJSON{
+// PrintDryRunJSON prints it for a script.
+func PrintDryRunJSON(a *console.Console, spec host.PrepareSpec, p *host.Preview, pull bool) error {
+	out := DryRunJSON{
 		Title: spec.Title, Removed: map[string]int{}, Workflow: p.State.Workflow, Config: spec.Source, Sandbox: "none",
 		Base: spec.Base.Branch, BaseSHA: spec.Base.SHA, Branch: p.State.FeatureBranch, Agents: []dryAgentJSON{}, Prompts: []dryPromptJSON{},
 		Writes: []plannedJSON{}, Halt: a.Shown()(p.Halt),

@@ -1,4 +1,4 @@
-package main
+package steer
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// checkExcluded refuses paths that the commit behind a session's gate does not hold: whoever
+// CheckExcluded refuses paths that the commit behind a session's gate does not hold: whoever
 // mistypes the file that must not be committed would commit it. What has changed until the
 // session reads the answer is its host's to judge.
-func checkExcluded(ctx context.Context, a *app, name string, exclude []string) error {
-	entry, err := findFor(ctx, a, "approve", slices.DeleteFunc([]string{name}, func(s string) bool { return s == "" }), gated)
+func CheckExcluded(ctx context.Context, a *site.Finder, name string, exclude []string) error {
+	entry, err := FindFor(ctx, a, "approve", slices.DeleteFunc([]string{name}, func(s string) bool { return s == "" }), site.Gated)
 	if err != nil || entry.State == nil || entry.State.Gate == nil {
 		return err // the command itself says what there is to answer
 	}

@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"context"
@@ -6,16 +6,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// statusJSON is what status tells a script: all that the text shows. docs/commands.md names
+// StatusJSON is what status tells a script: all that the text shows. docs/commands.md names
 // every field.
-type statusJSON struct {
-	sessionJSON
+type StatusJSON struct {
+	SessionJSON
 	Kind          string            `json:"kind"`
 	Workflow      string            `json:"workflow"`
 	Config        string            `json:"config"`
@@ -95,7 +96,7 @@ type diffFileJSON struct {
 	Binary  bool   `json:"binary,omitempty"`
 }
 
-func diffOf(ctx context.Context, a *app, e session.Entry) *diffJSON {
+func diffOf(ctx context.Context, a *site.Finder, e session.Entry) *diffJSON {
 	if e.State.Gate == nil || e.State.Gate.Name != orchestrator.GateCompletion {
 		return nil
 	}
@@ -131,13 +132,14 @@ type questionJSON struct {
 	Asked   time.Time `json:"asked,omitzero"`
 }
 
-func statusOf(ctx context.Context, a *app, e session.Entry) statusJSON {
-	s, shown, st := e.State, a.Shown(), tell(ctx, e)
+// StatusOf is a session for a script.
+func StatusOf(ctx context.Context, a *site.Finder, e session.Entry) StatusJSON {
+	s, shown, st := e.State, a.Shown(), Tell(ctx, e)
 	passAll(&st, shown)
-	out := statusJSON{
-		sessionJSON: listJSON([]session.Entry{e})[0], Kind: s.Kind, Workflow: s.Workflow, Config: s.ConfigSource,
+	out := StatusJSON{
+		SessionJSON: ListJSON([]session.Entry{e})[0], Kind: s.Kind, Workflow: s.Workflow, Config: s.ConfigSource,
 		Repository: string(s.Repo), Title: shown(string(s.IssueTitle)), Base: s.BaseBranch, BaseSHA: s.BaseSHA,
-		Created: s.CreatedAt.Time, Updated: endedAt(e), PhaseEntered: s.PhaseEnteredAt.Time, Interrupted: string(s.InterruptedPhase),
+		Created: s.CreatedAt.Time, Updated: EndedAt(e), PhaseEntered: s.PhaseEnteredAt.Time, Interrupted: string(s.InterruptedPhase),
 		Paused: s.Paused, Outcome: string(s.Outcome), Reason: string(s.OutcomeReason), Cause: shown(string(s.Cause)),
 		Iteration: s.ReviewIteration, ChangeRound: s.ChangeRound, ChangeRequest: shown(string(s.ChangeRequest)),
 		Verdicts: verdicts(s, st), Agents: map[string]string{}, Subplans: subplans(s), SubplansDone: len(s.CompletedSubplans),

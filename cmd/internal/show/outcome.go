@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"context"
@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// tellEnd says how a session ended, or why it waits, and what a person can do now. The
+// TellEnd says how a session ended, or why it waits, and what a person can do now. The
 // address of its pull request goes to standard output, where a script takes it from.
-func tellEnd(ctx context.Context, a *app, dir string, s *orchestrator.State) {
+func TellEnd(ctx context.Context, a *site.Finder, dir string, s *orchestrator.State) {
 	e := session.Entry{Name: filepath.Base(dir), Dir: dir, State: s}
-	st, shown := tell(ctx, e), a.Shown()
+	st, shown := Tell(ctx, e), a.Shown()
 	a.Say("%s", shown(endLine(s, st)))
 	for _, debt := range st.Owed {
 		a.Say("owed: %s", shown(debt.Text))

@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -13,9 +14,9 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// tell is what there is to say about a session that can be read. It looks at the session's
+// Tell is what there is to say about a session that can be read. It looks at the session's
 // files, at its tmux server once it has ended, and at nothing that needs the network.
-func tell(ctx context.Context, e session.Entry) story.Story {
+func Tell(ctx context.Context, e session.Entry) story.Story {
 	f := story.Facts{Name: e.Name, Running: e.Running}
 	var records []orchestrator.Event
 	if sess, err := session.Open(e.Dir); err == nil {
@@ -55,11 +56,11 @@ func hasServer(ctx context.Context, sess *session.Session) bool {
 	if err != nil {
 		return false
 	}
-	socket := socketOf(sess.Dir, s, sess.ReadRuntime())
+	socket := site.SocketOf(sess.Dir, s, sess.ReadRuntime())
 	if _, err := os.Lstat(socket); socket == "" || err != nil {
 		return false
 	}
-	server, err := openServer(ctx, socket)
+	server, err := site.OpenServer(ctx, socket)
 	if err != nil {
 		return false
 	}
@@ -92,7 +93,7 @@ func pushPlace(ctx context.Context, dir string, s *orchestrator.State, why orche
 	}
 	refused := why == orchestrator.PushElsewhere || why == orchestrator.PushReadOnly
 	switch {
-	case fork.Remote == "origin", refused && typeable.MatchString(fork.Remote):
+	case fork.Remote == "origin", refused && console.Typeable.MatchString(fork.Remote):
 		return fork.Remote, fork.Owner + ":" + branch
 	case refused:
 		return "YOUR-FORK", "YOU:" + branch

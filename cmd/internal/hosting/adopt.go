@@ -1,4 +1,4 @@
-package main
+package hosting
 
 import (
 	"context"
@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/site"
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// trusted returns a *session.ForeignError for a session that was neither made on this machine
+// Trusted returns a *session.ForeignError for a session that was neither made on this machine
 // nor taken over. Nothing in its directory is touched before that is settled.
-func trusted(ctx context.Context, a *app, dir string, backup bool) error {
+func Trusted(ctx context.Context, a *site.Finder, dir string, backup bool) error {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return err
@@ -32,9 +30,9 @@ func trusted(ctx context.Context, a *app, dir string, backup bool) error {
 	return s.Host.Trust(ctx, sess.Dir, state, s.Config)
 }
 
-// believes reports whether a session of a listing is of this machine, and names one that is
+// Believes reports whether a session of a listing is of this machine, and names one that is
 // not.
-func believes(ctx context.Context, a *app, s *site.Site, e session.Entry) (bool, error) {
+func Believes(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) (bool, error) {
 	err := s.Host.Trust(ctx, e.Dir, e.State, s.Config)
 	if foreign := (*session.ForeignError)(nil); errors.As(err, &foreign) {
 		a.Say("left alone: %v", foreign)
@@ -43,9 +41,9 @@ func believes(ctx context.Context, a *app, s *site.Site, e session.Entry) (bool,
 	return err == nil, err
 }
 
-// adopt shows a session that came from elsewhere and takes it if the person says so. Without a
+// Adopt shows a session that came from elsewhere and takes it if the person says so. Without a
 // terminal the command itself is their word.
-func adopt(ctx context.Context, a *app, dir string) (session.Entry, error) {
+func Adopt(ctx context.Context, a *site.Finder, dir string) (session.Entry, error) {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return session.Entry{}, err
@@ -113,28 +111,4 @@ func look(dir string, s *orchestrator.State) []string {
 		lines = append(lines, "asked for  "+string(s.ChangeRequest))
 	}
 	return append(lines, "request    "+filepath.Join(dir, session.RequirementsFile)+", prompts and artifacts beside it: read them first")
-}
-
-// socketOf is where the tmux server of a session listens: as its host noted it, which may run
-// with another runtime directory, if it has the name that is this session's.
-func socketOf(dir string, s *orchestrator.State, r session.Runtime) string {
-	if host.OwnSocket(r.Socket, dir, s) {
-		return r.Socket
-	}
-	return ""
-}
-
-// begun refuses a session of an issue for which another command has made one since ours
-// looked: people start twice what seems to do nothing.
-func begun(ctx context.Context, s *site.Site, repo ghsync.Repo, number int) error {
-	entries, err := session.List(s.Project)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if ofIssue(e, repo, number) && (e.Running || unfinished(e)) && s.Host.Trust(ctx, e.Dir, e.State, s.Config) == nil {
-			return atWork(e)
-		}
-	}
-	return nil
 }

@@ -1,12 +1,13 @@
-package main
+package show
 
 import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/document"
 )
 
-// checkJSON is what a check found about one thing: the configuration, or a workflow.
-type checkJSON struct {
+// CheckJSON is what a check found about one thing: the configuration, or a workflow.
+type CheckJSON struct {
 	Name     string        `json:"name"`
 	OK       bool          `json:"ok"`
 	Problems []problemJSON `json:"problems"`
@@ -21,16 +22,17 @@ type problemJSON struct {
 	Warning bool   `json:"warning"`
 }
 
-func checked(name string, problems document.Problems) checkJSON {
-	c := checkJSON{Name: name, OK: problems.Err() == nil, Problems: []problemJSON{}}
+// Checked is the result of a check that found problems.
+func Checked(name string, problems document.Problems) CheckJSON {
+	c := CheckJSON{Name: name, OK: problems.Err() == nil, Problems: []problemJSON{}}
 	for _, p := range problems {
 		c.Problems = append(c.Problems, problemJSON(p))
 	}
 	return c
 }
 
-// printChecks prints the results; what is not well is in the exit code, too.
-func printChecks(a *app, checks []checkJSON, well bool) error {
+// PrintChecks prints the results; what is not well is in the exit code, too.
+func PrintChecks(a *site.Finder, checks []CheckJSON, well bool) error {
 	shown := a.Shown()
 	for i := range checks {
 		for j := range checks[i].Problems {

@@ -1,4 +1,4 @@
-package main
+package steer
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/show"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -16,9 +18,9 @@ var wanted = map[string]string{
 	"answer": "has an open question", "changes": "is at a gate, is parked or has a pull request",
 }
 
-// findFor is find for a command of which a person may not know what it needs. Where no
+// FindFor is find for a command of which a person may not know what it needs. Where no
 // session fits, it says what none of them is, and of the only one what can be done with it.
-func findFor(ctx context.Context, a *app, command string, args []string, can func(session.Entry) bool) (session.Entry, error) {
+func FindFor(ctx context.Context, a *site.Finder, command string, args []string, can func(session.Entry) bool) (session.Entry, error) {
 	e, err := a.Find(args, can)
 	var none *session.NotFoundError
 	var several *session.AmbiguousError
@@ -32,7 +34,7 @@ func findFor(ctx context.Context, a *app, command string, args []string, can fun
 	if none.Unfit == 1 {
 		if only, err := a.Find(nil, nil); err == nil && only.State != nil {
 			next = only.Name + " is " + only.Condition()
-			if step := tell(ctx, only).Next(); step != "" {
+			if step := show.Tell(ctx, only).Next(); step != "" {
 				next += ": " + step
 			}
 		}
@@ -40,17 +42,17 @@ func findFor(ctx context.Context, a *app, command string, args []string, can fun
 	return e, exit.Usage(fmt.Errorf("no session here %s; %s", wanted[command], next))
 }
 
-// textHint is for who forgot that a shell takes words apart.
-const textHint = "a text of several words goes in quotes"
+// TextHint is for who forgot that a shell takes words apart.
+const TextHint = "a text of several words goes in quotes"
 
-// checkQuoted fails if the word behind a text names no session.
-func checkQuoted(a *app, args []string) error {
+// CheckQuoted fails if the word behind a text names no session.
+func CheckQuoted(a *site.Finder, args []string) error {
 	if len(args) < 2 {
 		return nil
 	}
 	word := args[len(args)-1]
 	if _, err := a.Find([]string{word}, nil); exit.As[*session.NotFoundError](err) {
-		return exit.Usage(fmt.Errorf("no session %q; %s, and agentmux sessions lists the sessions", word, textHint))
+		return exit.Usage(fmt.Errorf("no session %q; %s, and agentmux sessions lists the sessions", word, TextHint))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package steer
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 // maxAncestry bounds how far up the origin of a command is told.
 const maxAncestry = 12
 
-// origin names this process and those it descends from, the nearest first. Where the system
+// Origin names this process and those it descends from, the nearest first. Where the system
 // does not say, it is the process alone.
-func origin() string {
+func Origin() string {
 	pid := os.Getpid()
 	text := fmt.Sprintf("process %d", pid)
 	var names []string
