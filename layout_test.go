@@ -51,6 +51,7 @@ var table = []row{
 	{9, "cmd/internal/site", "bot/account bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them
 	{8, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                    // tells the person warnings, and appends to the session's log
+	{7, "bot/request", "ghsync ghsync/transport orchestrator orchestrator/session"},             // below the host, which prepares what it judged
 	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                    // below the host, which acts as what it names
 	{7, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"}, // an unanswered question ends with an exit code
 	{6, "cmd/internal/exit", "orchestrator/session"},                                            // errors of the session have codes of their own
@@ -163,7 +164,7 @@ var oversize = map[string]int{
 	"orchestrator/decide.reducer":  266,
 	"orchestrator/engine.loop":     63,
 	"orchestrator/session.Session": 75,
-	"cmd/agentmux":                 2921,
+	"cmd/agentmux":                 2661,
 	"ghsync":                       3193,
 	"ghsync/mirror":                2960,
 	"ghsync/fakehub":               7651,

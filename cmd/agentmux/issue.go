@@ -2,21 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
@@ -91,9 +87,9 @@ func runIssue(ctx context.Context, a *app, arg string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	ref, err := parseIssue(arg, s.Identity.Bases.Server)
+	ref, err := request.ParseRef(arg, s.Identity.Bases.Server)
 	if err != nil {
-		return err
+		return refused(err)
 	}
 	project, err := s.Host.Project(ctx, s.Project, s.Config)
 	if err != nil {
@@ -104,7 +100,7 @@ func runIssue(ctx context.Context, a *app, arg string, f *runFlags) error {
 		return err
 	}
 	if !f.new && !f.dry {
-		done, err := existing(ctx, a, s, repo, ref.number, f)
+		done, err := existing(ctx, a, s, repo, ref.Number, f)
 		if done || err != nil {
 			return err
 		}
@@ -113,8 +109,7 @@ func runIssue(ctx context.Context, a *app, arg string, f *runFlags) error {
 		detail, hint := s.Identity.NoToken()
 		return exit.Usage(fmt.Errorf("%s; %s; agentmux doctor shows what was looked for", detail, hint))
 	}
-	ref.repo = &repo
-	p, err := planIssue(ctx, a, s, project, ref, f)
+	p, err := planIssue(ctx, a, s, issueOf{project, repo, ref.Number}, f)
 	if err != nil {
 		return err
 	}
@@ -125,38 +120,30 @@ func runIssue(ctx context.Context, a *app, arg string, f *runFlags) error {
 		return err
 	}
 	if !f.new {
-		p.spec.Unless = func() error { return begun(ctx, s, repo, ref.number) }
+		p.spec.Unless = func() error { return begun(ctx, s, repo, ref.Number) }
 	}
 	return launch(ctx, a, s, p, f)
 }
 
 // issueRepo decides whose issue is meant.
-func issueRepo(ref issueRef, flag string, p *host.Project, server string) (ghsync.Repo, error) {
-	if flag != "" {
-		return flagRepo(flag, server)
+func issueRepo(ref request.Ref, flag string, p *host.Project, server string) (repo ghsync.Repo, err error) {
+	switch {
+	case flag != "":
+		repo, err = request.ParseRepo(flag, server)
+	case !p.GitHub:
+		return repo, exit.Usage(fmt.Errorf("%s; agentmux run \"...\" works without an issue", site.NotOnServer(p, server)))
+	default:
+		repo, err = ref.In(p.Repo)
 	}
-	if !p.GitHub {
-		return ghsync.Repo{}, exit.Usage(fmt.Errorf("%s; agentmux run \"...\" works without an issue", site.NotOnServer(p, server)))
-	}
-	if ref.repo != nil && !strings.EqualFold(ref.repo.String(), p.Repo.String()) {
-		return ghsync.Repo{}, exit.Usage(fmt.Errorf("the issue is of %s, but origin is %s; give --repo %s if origin is a fork of it", ref.repo, p.Repo, ref.repo))
-	}
-	return p.Repo, nil
+	return repo, refused(err)
 }
 
-// flagRepo reads --repo, which may name the server as well.
-func flagRepo(flag, server string) (ghsync.Repo, error) {
-	parts := strings.Split(flag, "/")
-	if len(parts) == 3 {
-		if u, err := url.Parse(server); err != nil || !strings.EqualFold(parts[0], u.Host) {
-			return ghsync.Repo{}, exit.Usage(fmt.Errorf("--repo: %s is not on %s: set github.host in your own configuration if %s is your GitHub server", flag, server, parts[0]))
-		}
-		parts = parts[1:]
+// refused makes what a person can correct in a request a usage error.
+func refused(err error) error {
+	if exit.As[*request.Error](err) {
+		return exit.Usage(err)
 	}
-	if len(parts) != 2 || parts[0] == "" || parts[1] == "" {
-		return ghsync.Repo{}, exit.Usage(fmt.Errorf("--repo: %q is no owner/name", flag))
-	}
-	return ghsync.Repo{Owner: parts[0], Name: parts[1]}, nil
+	return err
 }
 
 // existing looks for a session of the issue that is not finished. done says that
@@ -167,7 +154,7 @@ func existing(ctx context.Context, a *app, s *site.Site, repo ghsync.Repo, numbe
 		return false, err
 	}
 	for _, e := range entries {
-		if !ofIssue(e, repo, number) {
+		if !request.Of(e, repo, number) {
 			continue
 		}
 		if ours, err := hosting.Believes(ctx, a, s, e); err != nil || !ours {
@@ -176,24 +163,21 @@ func existing(ctx context.Context, a *app, s *site.Site, repo ghsync.Repo, numbe
 			}
 			continue
 		}
-		switch {
-		case site.Ending(e):
+		switch request.Means(e, func() bool { return owes(ctx, e) }) {
+		case request.Ending:
 			return true, site.StillEnding(e)
-		case e.Running:
+		case request.Running:
 			return true, atWork(e)
-		case owes(ctx, e):
+		case request.Owing:
 			return true, hosting.Foreground(ctx, a, e.Dir, host.RunSpec{})
-		case site.Unfinished(e) && (f.headless || !a.Terminal):
-			return true, hosting.Foreground(ctx, a, e.Dir, host.RunSpec{Resume: true})
-		case site.Unfinished(e):
+		case request.Unfinished:
+			if f.headless || !a.Terminal {
+				return true, hosting.Foreground(ctx, a, e.Dir, host.RunSpec{Resume: true})
+			}
 			return true, exit.Usage(fmt.Errorf("%s is not finished; agentmux resume %s goes on with it, --new starts another", e.Name, e.Name))
 		}
 	}
 	return false, nil
-}
-
-func ofIssue(e session.Entry, repo ghsync.Repo, number int) bool {
-	return e.State != nil && e.State.IssueNumber == number && strings.EqualFold(string(e.State.Repo), repo.String())
 }
 
 func atWork(e session.Entry) error {
@@ -203,153 +187,95 @@ func atWork(e session.Entry) error {
 // planned is a session that could be made now.
 type planned struct {
 	spec   host.PrepareSpec
-	record ghsync.Record
-	push   bool // the account may write to the repository
+	judge  request.Judge
+	judged *request.Judged // nil without an issue
+	push   bool            // the account may write to the repository
 }
 
-func planIssue(ctx context.Context, a *app, s *site.Site, project *host.Project, ref issueRef, f *runFlags) (*planned, error) {
-	repo, number := *ref.repo, ref.number
-	what := fmt.Sprintf("%s#%d", repo, number)
-	stop := a.Waiting("GitHub about " + what)
-	record, err := s.Host.GitHub.Record(ctx, repo, number)
-	stop()
-	if transport.IsNotFound(err) && repo == project.Repo {
-		if parent := forkedFrom(ctx, a, s, repo); parent != "" {
-			return nil, exit.Usage(fmt.Errorf("%s is not there; %s is a fork: agentmux issue %d --repo %s takes an issue of what it was forked from", what, repo, number, parent))
-		}
+// issueOf names an issue for a clone.
+type issueOf struct {
+	project *host.Project
+	repo    ghsync.Repo
+	number  int
+}
+
+func planIssue(ctx context.Context, a *app, s *site.Site, of issueOf, f *runFlags) (*planned, error) {
+	judge := request.Judge{
+		GitHub: s.Host.GitHub, Label: s.Config.Bot.Label, Push: s.Config.GitHub.Push, MayPush: s.Identity.MayPush, Waiting: a.Waiting,
 	}
+	judged, err := judge.Issue(ctx, of.repo, of.number, of.project.Repo)
 	if err != nil {
-		return nil, site.ExplainGitHub(err, what, s.Identity.From)
+		return nil, refusedOr(err, fmt.Sprintf("%s#%d", of.repo, of.number), s)
 	}
-	if record.Issue.Closed {
-		return nil, exit.Usage(fmt.Errorf("%s is closed; reopen it to work on it", what))
-	}
-	sealed := sealed(record.Repository)
-	if sealed != "" && s.Config.GitHub.Push {
-		return nil, exit.Usage(fmt.Errorf("%s is %s, or set github.push: false to keep the work in this clone", record.Repository.Repo, sealed))
-	}
-	stop = a.Waiting("GitHub about who asked for " + what)
-	requester, err := findRequester(ctx, a, s, record, repo)
-	stop()
-	if late := new(lateEditError); errors.As(err, &late) {
-		return nil, exit.Usage(late)
-	}
-	if err != nil {
-		return nil, site.ExplainGitHub(err, what, s.Identity.From)
-	}
-	stop = a.Waiting("GitHub about who wrote on " + what)
-	snapshot, err := s.Host.GitHub.TakeSnapshot(ctx, ghsync.SnapshotSpec{
-		Repo: repo, Issue: number, CutOff: time.Now().UTC(), Requester: requester, Record: &record,
-	})
-	stop()
-	if err != nil {
-		return nil, site.ExplainGitHub(err, what, s.Identity.From)
-	}
-	if snapshot.Report.Refused {
-		return nil, exit.Usage(fmt.Errorf("%s hides text in so many layers that no part of it can be trusted: write it anew, without HTML and encoded characters", what))
-	}
-	spec, err := basicSpec(ctx, a, s, project, f)
+	spec, err := basicSpec(ctx, a, s, of.project, f)
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{spec: spec, record: record, push: sealed == "" && s.Identity.MayPush(record.Repository)}
-	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &snapshot, repo, record.Issue.Title, record.Issue.Locked
-	request, labelled := record.Request(s.Config.Bot.Label)
-	if p.spec.Workflow == "" && len(request.Workflows) > 1 {
-		return nil, exit.Usage(fmt.Errorf("%s has labels of several workflows (%s): take all but one off, or give --workflow", what, strings.Join(request.Workflows, ", ")))
+	p := &planned{spec: spec, judge: judge, judged: judged, push: judged.Push}
+	issue := judged.Record.Issue
+	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &judged.Snapshot, of.repo, issue.Title, issue.Locked
+	if p.spec.Workflow, err = judged.Workflow(spec.Workflow); err != nil {
+		return nil, refused(err)
 	}
-	if p.spec.Workflow == "" && len(request.Workflows) == 1 {
-		p.spec.Workflow = request.Workflows[0]
-	}
-	p.spec.Mirror = p.push && mirrors(f, s.Config.GitHub.Mirror, labelled)
+	p.spec.Mirror = judged.Mirrored(f.mirror, f.noMirror, s.Config.GitHub.Mirror)
 	return p, nil
 }
 
-// forkedFrom names the repository that one is a fork of; "" if it is none.
-func forkedFrom(ctx context.Context, a *app, s *site.Site, repo ghsync.Repo) string {
-	r, err := s.Host.GitHub.Repository(ctx, repo.Owner, repo.Name)
-	if err != nil || !r.Fork || r.ParentName == "" {
-		return ""
+// refusedOr makes what was refused a usage error, and explains what GitHub did not do with what.
+func refusedOr(err error, what string, s *site.Site) error {
+	if exit.As[*request.Error](err) {
+		return exit.Usage(err)
 	}
-	return r.ParentOwner + "/" + r.ParentName
+	return site.ExplainGitHub(err, what, s.Identity.From)
 }
 
-// sealed says why nobody can write to a repository, and what to do; "" if somebody can.
-func sealed(r ghsync.Repository) string {
-	switch {
-	case r.Disabled:
-		return "disabled, so nothing can be written to it: GitHub's support knows why"
-	case r.Archived:
-		return "archived, so nothing can be written to it: unarchive it"
+// notTwice refuses a start that would make a second pull request for an issue: one of an
+// earlier session is open, or another host is at work. --new and --take say that it is meant.
+func notTwice(ctx context.Context, a *app, s *site.Site, p *planned, f *runFlags) error {
+	if !p.push || !s.Config.GitHub.Push {
+		return nil
 	}
-	return ""
+	stop := a.Waiting("GitHub about other work on " + p.judged.String())
+	defer stop()
+	if !f.take {
+		if err := notElsewhere(ctx, s, p); err != nil {
+			return err
+		}
+	}
+	prefix := fmt.Sprintf("%sissue-%d-", s.Config.GitHub.BranchPrefix, p.judged.Record.Issue.Number)
+	if f.new || named(s, f) || !p.judged.ShownBefore() && !p.spec.Project.MayHaveBranch(ctx, prefix) {
+		return nil
+	}
+	if err := p.judge.OpenPull(ctx, p.judged); err != nil {
+		return refusedOr(err, "the pull requests of "+p.spec.Repo.String(), s)
+	}
+	return nil
 }
 
-// mirrors decides whether comments are written: the flags, else the
-// configuration, else the label.
-func mirrors(f *runFlags, configured string, labelled bool) bool {
-	switch {
-	case f.mirror:
-		return true
-	case f.noMirror, configured == "off":
+// named reports whether a session has the name that was asked for: that is said first.
+func named(s *site.Site, f *runFlags) bool {
+	if f.name == "" {
 		return false
-	case configured == "on":
-		return true
 	}
-	return labelled
+	_, err := session.Find(s.Project, f.name, nil)
+	return err == nil
 }
 
-// findRequester is who asked: the actor of the newest request label if they may write, else the
-// account itself, for the person who types. Text that somebody without write access changed
-// after the label is not what was asked for.
-func findRequester(ctx context.Context, a *app, s *site.Site, record ghsync.Record, repo ghsync.Repo) (ghsync.Permission, error) {
-	request, _ := record.Request(s.Config.Bot.Label)
-	trigger := request.Trigger()
-	if who := trigger.Actor.Login; who != "" && s.Identity.MayPush(record.Repository) { // others may not ask for permissions
-		asker, err := s.Host.GitHub.Permission(ctx, repo, who)
-		if err != nil {
-			return asker, err
-		}
-		if _, known := record.LateEdits(trigger.At); asker.Write() && known {
-			return asker, unasked(ctx, s, record, trigger)
-		}
-	}
-	viewer, err := s.Host.GitHub.Viewer(ctx)
+// notElsewhere refuses an issue whose label says that a session is at work which is not one
+// of this clone.
+func notElsewhere(ctx context.Context, s *site.Site, p *planned) error {
+	elsewhere, err := p.judge.Elsewhere(ctx, p.judged)
 	if err != nil {
-		return ghsync.Permission{}, err
+		return site.ExplainGitHub(err, p.judged.String(), s.Identity.From)
 	}
-	level := ghsync.LevelRead
-	if s.Identity.MayPush(record.Repository) {
-		level = ghsync.LevelWrite
+	if elsewhere == nil {
+		return nil
 	}
-	return ghsync.Permission{Account: viewer, Level: level}, nil
-}
-
-// lateEditError says that what a label asked for is not what the issue says now.
-type lateEditError struct {
-	what    string
-	trigger ghsync.LabelEvent
-	edit    ghsync.LateEdit
-}
-
-func (e *lateEditError) Error() string {
-	const form = "2006-01-02 15:04:05 UTC"
-	editor := "somebody who is not known"
-	if e.edit.Editor.Login != "" {
-		editor = e.edit.Editor.Login + ", who may not write,"
-	}
-	return fmt.Sprintf("%s was edited by %s at %s, after %s asked for it with the label %s at %s; read what it says now, "+
-		"then take the label off and put it on again, or leave it off to ask for it yourself",
-		e.what, editor, e.edit.At.UTC().Format(form), e.trigger.Actor.Login, e.trigger.Name, e.trigger.At.UTC().Format(form))
-}
-
-// unasked fails with a lateEditError if the text is not the one that was asked for.
-func unasked(ctx context.Context, s *site.Site, record ghsync.Record, trigger ghsync.LabelEvent) error {
-	edit, err := s.Host.GitHub.UnaskedEdit(ctx, record, trigger.At)
-	if err != nil || edit == nil {
+	entries, err := session.List(s.Project)
+	if err != nil || elsewhere.Among(entries) {
 		return err
 	}
-	return &lateEditError{fmt.Sprintf("%s#%d", record.Repository.Repo, record.Issue.Number), trigger, *edit}
+	return &exit.Error{Code: exit.Locked, Err: elsewhere}
 }
 
 // basicSpec is what issue and run have in common.
@@ -432,7 +358,7 @@ func begun(ctx context.Context, s *site.Site, repo ghsync.Repo, number int) erro
 		return err
 	}
 	for _, e := range entries {
-		if ofIssue(e, repo, number) && (e.Running || site.Unfinished(e)) && s.Host.Trust(ctx, e.Dir, e.State, s.Config) == nil {
+		if request.Of(e, repo, number) && request.Means(e, func() bool { return false }) != request.Finished && s.Host.Trust(ctx, e.Dir, e.State, s.Config) == nil {
 			return atWork(e)
 		}
 	}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
@@ -39,9 +36,9 @@ func runRun(ctx context.Context, a *app, arg string, f *runFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	request, title, err := readRequest(arg)
+	text, title, err := request.ReadText(arg)
 	if err != nil {
-		return err
+		return refused(err)
 	}
 	if err := doctor.CheckPrograms(ctx); err != nil {
 		return err
@@ -67,35 +64,11 @@ func runRun(ctx context.Context, a *app, arg string, f *runFlags) error {
 	if p.spec, err = basicSpec(ctx, a, s, project, f); err != nil {
 		return err
 	}
-	p.spec.Request, p.spec.Title = request, title
+	p.spec.Request, p.spec.Title = text, title
 	if f.dry {
 		return dryRun(ctx, a, s, p, f.asJSON)
 	}
 	return launch(ctx, a, s, p, f)
-}
-
-// readRequest takes the text, or the content of an .md file, with what the
-// session is named after.
-func readRequest(arg string) (request, title string, err error) {
-	if info, err := os.Stat(arg); err == nil && info.IsDir() {
-		return "", "", exit.Usage(fmt.Errorf("%s is a directory, not a request: say in words what is wanted, or name an .md file; --project %s works in that directory", arg, arg))
-	}
-	if !strings.HasSuffix(arg, ".md") {
-		return arg, arg, readable("the request", arg)
-	}
-	data, err := os.ReadFile(arg)
-	if err != nil {
-		return "", "", exit.Usage(fmt.Errorf("%s cannot be read: %w; what ends in .md is taken for a file: give its path, or put a full stop behind a request in words", arg, exit.Bare(err)))
-	}
-	return string(data), strings.TrimSuffix(filepath.Base(arg), ".md"), readable(arg, string(data))
-}
-
-// readable refuses a request that no prompt could take in: a session of it could only fail.
-func readable(what, text string) error {
-	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return exit.Usage(fmt.Errorf("%s is no UTF-8 text; save it as UTF-8", what))
-	}
-	return nil
 }
 
 func newResumeCmd(a *app) *cobra.Command {

@@ -13,7 +13,7 @@ import (
 const (
 	Done       = 0
 	Failed     = 1
-	BadUsage = 2
+	BadUsage   = 2
 	NeedsHuman = 3
 	Locked     = 4
 	Canceled   = 130
