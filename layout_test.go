@@ -34,8 +34,10 @@ type row struct {
 // table is the house. A new line, or a new word in one, is a decision about the design:
 // the commit says why.
 var table = []row{
-	{13, "cmd/agentmux", "*"}, // wires everything but the packages of tests
+	{14, "cmd/agentmux", "*"}, // wires everything but the packages of tests
 	{9, "bot", "bot/host ghsync orchestrator/session bot/config internal/durable"},
+	{13, "cmd/internal/start", "bot/host bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
+		" cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session"}, // probes the programs first; a paused session is steered
 	{12, "cmd/internal/cleanup", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site ghsync/mirror" +
 		" internal/durable internal/gitrepo orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
 	{12, "cmd/internal/steer", "bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
@@ -45,7 +47,7 @@ var table = []row{
 	{11, "cmd/internal/hosting", "bot/host cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/monitor/paint cmd/internal/show cmd/internal/site" +
 		" internal/shield orchestrator orchestrator/session orchestrator/story tmux"}, // says how a session ended when its host has
 	{10, "cmd/internal/show", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
-		" internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/artifact"}, // words and JSON of what they know
+		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/artifact"}, // words and JSON of what they know
 	{10, "cmd/internal/doctor", "bot/account bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
 	{9, "cmd/internal/site", "bot/account bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
@@ -164,7 +166,6 @@ var oversize = map[string]int{
 	"orchestrator/decide.reducer":  266,
 	"orchestrator/engine.loop":     63,
 	"orchestrator/session.Session": 75,
-	"cmd/agentmux":                 2661,
 	"ghsync":                       3193,
 	"ghsync/mirror":                2960,
 	"ghsync/fakehub":               7651,

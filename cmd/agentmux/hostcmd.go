@@ -1,22 +1,11 @@
 package main
 
 import (
-	"context"
-
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
-	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/spf13/cobra"
 )
-
-// useAccount makes the host do without GitHub where nothing can be written there.
-func useAccount(ctx context.Context, a *app, s *site.Site, p *planned) error {
-	if p.push && s.Config.GitHub.Push {
-		return nil
-	}
-	return a.Wire(ctx, s, s.Log, false)
-}
 
 // newSessionCmd is the process of a detached host.
 func newSessionCmd(a *app) *cobra.Command {

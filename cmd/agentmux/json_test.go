@@ -21,7 +21,7 @@ import (
 // docs/commands.md.
 var jsonForms = map[string]any{
 	"sessions --json": show.SessionJSON{}, "status --json": show.StatusJSON{}, "doctor --json": doctor.Probe{}, "config show --json": show.SettingJSON{},
-	"config check --json and workflows check --json": show.CheckJSON{}, "workflows list --json": show.WorkflowJSON{}, "providers list --json": providerJSON{},
+	"config check --json and workflows check --json": show.CheckJSON{}, "workflows list --json": show.WorkflowJSON{}, "providers list --json": show.ProviderJSON{},
 	"clean --json": cleanup.Report{}, "--dry-run --json": show.DryRunJSON{},
 }
 

@@ -11,9 +11,8 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
-	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
@@ -70,49 +69,16 @@ func findProvider(a *app, name string) (agent.Provider, error) {
 	return p, nil
 }
 
-// providerJSON is one provider of a listing. What is built in has no command; a program that
-// is not in PATH has no path.
-type providerJSON struct {
-	Name    string `json:"name"`
-	State   string `json:"state"`
-	Command string `json:"command,omitempty"`
-	Path    string `json:"path,omitempty"`
-	Install string `json:"install,omitempty"`
-}
-
 func runProvidersList(a *app, asJSON bool) error {
 	providers, err := loadProviders(a)
 	if err != nil {
 		return err
 	}
-	rows := []providerJSON{}
-	for _, name := range providers.Names() {
-		p := providers[name]
-		row := providerJSON{Name: name, State: "unproven", Install: p.Install}
-		if p.Proven {
-			row.State = "proven"
-		}
-		if p.Command != "{self}" {
-			row.Command = p.Command
-			row.Path, _ = exec.LookPath(p.Command) // none if it is not there
-		}
-		rows = append(rows, row)
-	}
+	rows := show.KnownProviders(providers)
 	if asJSON {
 		return a.PrintJSON(rows)
 	}
-	var table [][]console.Cell
-	for _, row := range rows {
-		program := row.Path
-		switch {
-		case row.Command == "":
-			program = "built in"
-		case row.Path == "":
-			program = row.Command + " (not in PATH)"
-		}
-		table = append(table, []console.Cell{console.NewCell(row.Name, paint.Strong), console.PlainCell(row.State), console.PlainCell(program)})
-	}
-	a.Page(a.Out).Table([]string{"NAME", "STATE", "PROGRAM"}, table)
+	show.PrintProviders(a.Console, rows)
 	return nil
 }
 

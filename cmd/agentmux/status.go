@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"slices"
-	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/show"
-	"github.com/agentmux/agentmux/cmd/internal/site"
-	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +24,7 @@ Without S it shows the one that runs, else the newest; where several run, it lis
 }
 
 func runStatus(ctx context.Context, a *app, args []string, asJSON bool) error {
-	entry, several, err := statusEntry(a, args)
+	entry, several, err := show.Entry(a, args)
 	switch {
 	case err != nil:
 		return err
@@ -45,39 +41,4 @@ func runStatus(ctx context.Context, a *app, args []string, asJSON bool) error {
 	}
 	show.PrintStatus(ctx, a, a.Out, entry)
 	return nil
-}
-
-// statusEntry is the session that is named; without a name the one that runs, else the one
-// that was touched last. Where several run, those are several.
-func statusEntry(a *app, args []string) (entry session.Entry, several []session.Entry, err error) {
-	if len(args) > 0 {
-		entry, err = a.Find(args, nil)
-		return entry, nil, err
-	}
-	project, err := a.ProjectDir()
-	if err != nil {
-		return entry, nil, err
-	}
-	entries, err := session.List(project)
-	if err != nil {
-		return entry, nil, err
-	}
-	running := slices.DeleteFunc(slices.Clone(entries), func(e session.Entry) bool { return !site.Live(e) })
-	switch {
-	case len(running) > 1:
-		return entry, running, nil
-	case len(running) == 1:
-		return running[0], nil, nil
-	case len(entries) == 0:
-		return entry, nil, &session.NotFoundError{}
-	}
-	return slices.MaxFunc(entries, func(a, b session.Entry) int { return touched(a).Compare(touched(b)) }), nil, nil
-}
-
-// touched is when a session changed last; of one that cannot be read nothing is known.
-func touched(e session.Entry) time.Time {
-	if e.State == nil {
-		return time.Time{}
-	}
-	return show.EndedAt(e)
 }
