@@ -12,7 +12,6 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/mcp"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 	"github.com/spf13/cobra"
 )
@@ -263,22 +262,4 @@ func newMsgCmd(a *app) *cobra.Command {
 		}),
 	)
 	return cmd
-}
-
-func newMcpCmd(a *app) *cobra.Command {
-	f := &callerFlags{}
-	cmd := &cobra.Command{
-		Use:   "mcp",
-		Short: "Serve an agent's tools over the Model Context Protocol on standard input and output",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			who, err := f.caller(a)
-			if err != nil {
-				return err
-			}
-			return mcp.Serve(cmd.Context(), who, version, os.Stdin, os.Stdout)
-		},
-	}
-	f.add(cmd)
-	return hidden(cmd)
 }

@@ -11,9 +11,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
+type diffOptions struct {
+	stat    bool
+	session string
+}
+
 func newDiffCmd(a *app) *cobra.Command {
-	var stat bool
-	var named string
+	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff [S]",
 		Short: "Show what a gate asks about: the plan, or what the commit would change",
@@ -25,20 +29,18 @@ A terminal gets it in a pager (PAGER, else less); anything else gets plain text.
 that would steer a terminal or are not seen are shown as <U+001B>.`,
 		Example: "  agentmux diff\n  agentmux diff '#42' --stat",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := chosen(args, named)
-			if err != nil {
-				return err
-			}
-			return runDiff(cmd.Context(), a, s, stat)
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), a, args, o) },
 	}
-	cmd.Flags().BoolVar(&stat, "stat", false, "only how many lines of which files")
-	sessionFlag(cmd, &named)
+	cmd.Flags().BoolVar(&o.stat, "stat", false, "only how many lines of which files")
+	sessionFlag(cmd, &o.session)
 	return group(groupSteer, cmd)
 }
 
-func runDiff(ctx context.Context, a *app, name string, stat bool) error {
+func runDiff(ctx context.Context, a *app, args []string, o diffOptions) error {
+	name, err := chosen(args, o.session)
+	if err != nil {
+		return err
+	}
 	entry, err := differing(ctx, a, name)
 	if err != nil {
 		return err
@@ -46,7 +48,7 @@ func runDiff(ctx context.Context, a *app, name string, stat bool) error {
 	if entry.Err != nil {
 		return entry.Err
 	}
-	text, err := show.Diff(ctx, a, entry, stat)
+	text, err := show.Diff(ctx, a, entry, o.stat)
 	if err != nil {
 		return err
 	}

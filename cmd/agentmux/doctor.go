@@ -9,13 +9,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// doctorFlags are doctor's own.
-type doctorFlags struct {
-	asJSON, write bool
-}
+type doctorOptions struct{ json, write bool }
 
 func newDoctorCmd(a *app) *cobra.Command {
-	var f doctorFlags
+	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor [SESSION]",
 		Short: "Probe everything a run needs; each failure says how to fix it",
@@ -30,15 +27,15 @@ and a commit status are asked for that cannot come about.
 The exit code is 3 if something failed; warnings and skipped probes are no failure.`,
 		Example: "  agentmux doctor\n  agentmux doctor --write\n  agentmux doctor --json\n  agentmux doctor '#42'",
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runDoctor(cmd.Context(), a, args, f) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runDoctor(cmd.Context(), a, args, o) },
 	}
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "machine-readable output: a list of {name, state, detail, hint}")
-	cmd.Flags().BoolVar(&f.write, "write", false, "also try what shows only by writing to the repository")
+	cmd.Flags().BoolVar(&o.json, "json", false, "machine-readable output: a list of {name, state, detail, hint}")
+	cmd.Flags().BoolVar(&o.write, "write", false, "also try what shows only by writing to the repository")
 	return group(groupSetup, cmd)
 }
 
-func runDoctor(ctx context.Context, a *app, args []string, f doctorFlags) error {
-	probes, err := doctor.Run(ctx, a, args, f.write)
+func runDoctor(ctx context.Context, a *app, args []string, o doctorOptions) error {
+	probes, err := doctor.Run(ctx, a, args, o.write)
 	if err == nil {
 		err = ctx.Err() // what an interrupted probe says is not so
 	}
@@ -49,7 +46,7 @@ func runDoctor(ctx context.Context, a *app, args []string, f doctorFlags) error 
 	for i := range probes {
 		probes[i].Detail, probes[i].Hint = shown(probes[i].Detail), shown(probes[i].Hint)
 	}
-	if f.asJSON {
+	if o.json {
 		err = a.PrintJSON(probes)
 	} else {
 		doctor.Print(a.Console, probes)

@@ -5,13 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/agentmux/agentmux/cmd/internal/exit"
-	"github.com/agentmux/agentmux/cmd/internal/hosting"
-	"github.com/agentmux/agentmux/cmd/internal/monitor"
-	"github.com/agentmux/agentmux/cmd/internal/show"
-	"github.com/agentmux/agentmux/cmd/internal/steer"
 	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 	"github.com/spf13/cobra"
@@ -56,42 +50,4 @@ func answerHook(a *app, who tools.Caller, event string) []byte {
 		a.Say("hook %s: %v", event, err)
 	}
 	return answer
-}
-
-func newMonitorCmd(a *app) *cobra.Command {
-	control := false
-	cmd := &cobra.Command{
-		Use:     "monitor [S]",
-		Short:   "Watch a session live and answer its gates and questions",
-		Example: "  agentmux monitor '#42'",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			entry, err := a.Find(args, nil)
-			if err != nil {
-				return err
-			}
-			if entry.Err != nil {
-				return entry.Err
-			}
-			if !a.Terminal {
-				return exit.UsageText("the monitor needs a terminal; agentmux status " + entry.Name + " works without")
-			}
-			return monitor.Run(cmd.Context(), monitor.Options{
-				Dir: entry.Dir, In: a.In, Out: a.Raw, Shown: a.Shown(), Detach: hosting.Detacher(cmd.Context(), entry, control),
-				Changes: func(s *orchestrator.State) string {
-					return show.ChangesText(cmd.Context(), a, session.Entry{Name: entry.Name, Dir: entry.Dir, State: s})
-				},
-				Send: func(p orchestrator.Payload) (string, error) {
-					if err := hosting.TypedHere(cmd.Context(), entry, control); err != nil {
-						return "", err
-					}
-					p.Actor, p.SourceID, p.PID, p.Origin = steer.Actor(), "monitor/"+steer.RandomID(), os.Getpid(), steer.Origin()
-					return steer.Send(cmd.Context(), a, entry, p)
-				},
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&control, "control", false, "this is the window of the session's own tmux")
-	_ = cmd.Flags().MarkHidden("control") // it is there
-	return group(groupStart, cmd)
 }

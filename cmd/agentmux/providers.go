@@ -19,17 +19,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
+type providersListOptions struct{ json bool }
+
 func newProvidersCmd(a *app) *cobra.Command {
 	cmd := group(groupSetup, &cobra.Command{
 		Use: "providers", Short: "List and show the agents' CLIs, and log one in", Args: unknownCommand, RunE: needsSubcommand,
 		Example: "  agentmux providers list\n  agentmux providers login claude",
 	})
-	var asJSON bool
+	var o providersListOptions
 	list := &cobra.Command{
 		Use: "list", Short: "List the providers", Args: cobra.NoArgs, Example: "  agentmux providers list\n  agentmux providers list --json",
-		RunE: func(*cobra.Command, []string) error { return runProvidersList(a, asJSON) },
+		RunE: func(*cobra.Command, []string) error { return runProvidersList(a, o) },
 	}
-	list.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {name, state, command, path, install}")
+	list.Flags().BoolVar(&o.json, "json", false, "machine-readable output: a list of {name, state, command, path, install}")
 	cmd.AddCommand(
 		list,
 		example("agentmux providers show claude", &cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error { return runProvidersShow(a, args[0]) }}),
@@ -69,13 +71,13 @@ func findProvider(a *app, name string) (agent.Provider, error) {
 	return p, nil
 }
 
-func runProvidersList(a *app, asJSON bool) error {
+func runProvidersList(a *app, o providersListOptions) error {
 	providers, err := loadProviders(a)
 	if err != nil {
 		return err
 	}
 	rows := show.KnownProviders(providers)
-	if asJSON {
+	if o.json {
 		return a.PrintJSON(rows)
 	}
 	show.PrintProviders(a.Console, rows)

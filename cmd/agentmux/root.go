@@ -162,7 +162,7 @@ func commands(a *app) []*cobra.Command {
 	all := []*cobra.Command{
 		newIssueCmd(a), newRunCmd(a), newResumeCmd(a), newSessionsCmd(a), newStatusCmd(a), newDiffCmd(a), newAttachCmd(a),
 		newLogsCmd(a), newMonitorCmd(a), newInitCmd(a), newDoctorCmd(a), newConfigCmd(a), newWorkflowsCmd(a), newProvidersCmd(a),
-		newDemoCmd(a), newVersionCmd(a), newCleanCmd(a), newPlayCmd(a), newSessionCmd(a), newMcpCmd(a),
+		newDemoCmd(a), newVersionCmd(a), newCleanCmd(a), newPlayCmd(a), newSessionCmd(a), newMCPCmd(a),
 		newHookCmd(a), newTranscriptCmd(a), newSubmitCmd(a), newResearchCmd(a), newReportCmd(a), newAskCmd(a), newMsgCmd(a),
 	}
 	return append(all, newSteerCmds(a)...)

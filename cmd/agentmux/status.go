@@ -7,8 +7,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
+type statusOptions struct{ json bool }
+
 func newStatusCmd(a *app) *cobra.Command {
-	var asJSON bool
+	var o statusOptions
 	cmd := &cobra.Command{
 		Use:   "status [S]",
 		Short: "Show a session: phase, agents, questions, what to do next",
@@ -17,18 +19,18 @@ person, what keeps it from going on, what it still owes, and what can be done ne
 Without S it shows the one that runs, else the newest; where several run, it lists them.`,
 		Example: "  agentmux status\n  agentmux status '#42' --json",
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runStatus(cmd.Context(), a, args, asJSON) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runStatus(cmd.Context(), a, args, o) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "machine-readable output, see docs/commands.md")
+	cmd.Flags().BoolVar(&o.json, "json", false, "machine-readable output, see docs/commands.md")
 	return group(groupStart, cmd)
 }
 
-func runStatus(ctx context.Context, a *app, args []string, asJSON bool) error {
+func runStatus(ctx context.Context, a *app, args []string, o statusOptions) error {
 	entry, several, err := show.Entry(a, args)
 	switch {
 	case err != nil:
 		return err
-	case len(several) > 0 && asJSON:
+	case len(several) > 0 && o.json:
 		return a.PrintJSON(show.ListJSON(several))
 	case len(several) > 0:
 		show.PrintSessions(a, several)
@@ -36,7 +38,7 @@ func runStatus(ctx context.Context, a *app, args []string, asJSON bool) error {
 		return nil
 	case entry.Err != nil:
 		return entry.Err
-	case asJSON:
+	case o.json:
 		return a.PrintJSON(show.StatusOf(ctx, a, entry))
 	}
 	show.PrintStatus(ctx, a, a.Out, entry)

@@ -18,23 +18,27 @@ import (
 const copyWorkflow = `  mkdir -p .agentmux/workflows
   agentmux workflows show quick | sed 's/^name: quick/name: careful/' > .agentmux/workflows/careful.yaml`
 
+type workflowsListOptions struct{ json bool }
+
+type workflowsCheckOptions struct{ json bool }
+
 func newWorkflowsCmd(a *app) *cobra.Command {
 	cmd := group(groupSetup, &cobra.Command{
 		Use: "workflows", Short: "List, show and check workflows", Args: unknownCommand, RunE: needsSubcommand,
 		Example: "  agentmux workflows list\n" + copyWorkflow + "\n  agentmux workflows check",
 	})
-	var asJSON bool
+	var listed workflowsListOptions
 	list := &cobra.Command{
 		Use: "list", Short: "List the workflows", Args: cobra.NoArgs, Example: "  agentmux workflows list\n  agentmux workflows list --json",
-		RunE: func(*cobra.Command, []string) error { return runWorkflowsList(a, asJSON) },
+		RunE: func(*cobra.Command, []string) error { return runWorkflowsList(a, listed) },
 	}
-	list.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {name, source, description, phases, problems}")
-	var checkAsJSON bool
+	list.Flags().BoolVar(&listed.json, "json", false, "machine-readable output: a list of {name, source, description, phases, problems}")
+	var o workflowsCheckOptions
 	check := &cobra.Command{
 		Use: "check [NAME]", Short: "Check the project's workflows", Args: cobra.MaximumNArgs(1), Example: "  agentmux workflows check careful\n  agentmux workflows check --json",
-		RunE: func(_ *cobra.Command, args []string) error { return runWorkflowsCheck(a, args, checkAsJSON) },
+		RunE: func(_ *cobra.Command, args []string) error { return runWorkflowsCheck(a, args, o) },
 	}
-	check.Flags().BoolVar(&checkAsJSON, "json", false, "machine-readable output: a list of {name, ok, problems}")
+	check.Flags().BoolVar(&o.json, "json", false, "machine-readable output: a list of {name, ok, problems}")
 	cmd.AddCommand(
 		list,
 		&cobra.Command{Use: "show NAME", Short: "Print a workflow", Example: copyWorkflow, Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error { return runWorkflowsShow(a, args[0]) }},
@@ -43,7 +47,7 @@ func newWorkflowsCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-func runWorkflowsList(a *app, asJSON bool) error {
+func runWorkflowsList(a *app, o workflowsListOptions) error {
 	project, err := a.ProjectDir()
 	if err != nil {
 		return err
@@ -54,7 +58,7 @@ func runWorkflowsList(a *app, asJSON bool) error {
 		a.Say("%s; %s", said, step)
 	}
 	rows := show.KnownWorkflows(dir)
-	if asJSON {
+	if o.json {
 		return a.PrintJSON(rows)
 	}
 	show.PrintWorkflows(a.Console, rows)
@@ -74,7 +78,7 @@ func runWorkflowsShow(a *app, name string) error {
 	return err
 }
 
-func runWorkflowsCheck(a *app, args []string, asJSON bool) error {
+func runWorkflowsCheck(a *app, args []string, o workflowsCheckOptions) error {
 	project, err := a.ProjectDir()
 	if err != nil {
 		return err
@@ -87,7 +91,7 @@ func runWorkflowsCheck(a *app, args []string, asJSON bool) error {
 	bad, checks, said := 0, []show.CheckJSON{}, map[string]bool{}
 	for _, name := range names {
 		problems := workflows.Check(name, dir)
-		if checks = append(checks, show.Checked(name, problems)); asJSON {
+		if checks = append(checks, show.Checked(name, problems)); o.json {
 			if problems.Err() != nil {
 				bad++
 			}
@@ -105,7 +109,7 @@ func runWorkflowsCheck(a *app, args []string, asJSON bool) error {
 		}
 		a.Print("%s: ok", name)
 	}
-	if asJSON {
+	if o.json {
 		return show.PrintChecks(a, checks, bad == 0)
 	}
 	if bad > 0 {
