@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -113,17 +112,6 @@ func checkGateJSON(t *testing.T, r *rig, s *orchestrator.State) {
 	}
 	if len(got.Decisions) != 1 || got.Decisions[0].Source != "cli" || got.Decisions[0].PID == 0 || !strings.Contains(got.Decisions[0].Origin, "process ") {
 		t.Errorf("decisions in JSON: %+v", got.Decisions)
-	}
-}
-
-func TestWhatIsNotSeenIsShown(t *testing.T) {
-	for text, want := range map[string]string{
-		"+a\tb ü": "+a\tb ü", "a\x1b[2Jb": "a<U+001B>[2Jb", "a\u202eb": "a<U+202E>b", "a\xffb": "a<FF>b", "a\r": "a<U+000D>",
-		"a\U000E0041b": "a<U+E0041>b", "zero\u200bwidth": "zero<U+200B>width",
-	} {
-		if got := show.Visible(text); got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
-		}
 	}
 }
 

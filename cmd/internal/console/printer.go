@@ -14,7 +14,7 @@ import (
 // A printer is what all text for a person goes through, to a terminal or not: titles,
 // descriptions, configuration, logs and errors hold words of strangers, and nothing that
 // steers a terminal or is not seen gets out of it. On a terminal the colours of package
-// paint pass. What programs read goes to app.raw instead.
+// paint pass. What programs read goes to Raw of a Console instead.
 type printer struct {
 	w      io.Writer
 	colors bool

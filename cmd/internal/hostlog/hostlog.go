@@ -56,7 +56,7 @@ func NewHandler(w io.Writer, o *slog.HandlerOptions, format Format, a *console.C
 	return slog.NewMultiHandler(slog.NewTextHandler(redacted(logFile{log}), o), &warner{say: a.Say})
 }
 
-// logFile is the file part of a hostLog.
+// logFile is the file part of a Log.
 type logFile struct{ *Log }
 
 func (f logFile) Write(p []byte) (int, error) {

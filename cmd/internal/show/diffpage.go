@@ -73,7 +73,7 @@ type diffPage struct {
 }
 
 func (p *diffPage) line(ink paint.Ink, text string) {
-	p.text.WriteString(p.palette.Paint(Visible(p.redact(text)), ink) + "\n")
+	p.text.WriteString(p.palette.Paint(visible(p.redact(text)), ink) + "\n")
 }
 
 // head says what is asked, and how it is answered.
@@ -95,10 +95,10 @@ func (p *diffPage) head(e session.Entry, what string) {
 func (p *diffPage) stats(stats []gitrepo.Stat) {
 	width := 0
 	for _, s := range stats {
-		width = max(width, paint.Width(Visible(s.Path)))
+		width = max(width, paint.Width(visible(s.Path)))
 	}
 	for _, s := range stats {
-		path := Visible(p.redact(s.Path))
+		path := visible(p.redact(s.Path))
 		pad := strings.Repeat(" ", max(width-paint.Width(path), 0))
 		change := p.palette.Paint(fmt.Sprintf("+%d", s.Added), paint.Good) + " " + p.palette.Paint(fmt.Sprintf("-%d", s.Removed), paint.Bad)
 		if s.Binary {
@@ -127,7 +127,7 @@ func (p *diffPage) patch(patch []byte) {
 		case strings.HasPrefix(line, "-"):
 			ink = paint.Bad
 		}
-		p.text.WriteString(p.paintTabbed(Visible(line), ink) + "\n")
+		p.text.WriteString(p.paintTabbed(visible(line), ink) + "\n")
 	}
 }
 
@@ -172,8 +172,8 @@ func (p *diffPage) plan(e session.Entry, stat bool) error {
 	return nil
 }
 
-// Visible shows each character of a line that would steer a terminal or is not seen.
-func Visible(line string) string {
+// visible shows each character of a line that would steer a terminal or is not seen.
+func visible(line string) string {
 	odd := func(r rune) bool { return r != '\t' && (!unicode.IsPrint(r) || r == utf8.RuneError) }
 	if !strings.ContainsFunc(line, odd) {
 		return line

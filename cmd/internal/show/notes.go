@@ -18,7 +18,7 @@ func SetupNote(project string, c *config.Config) string {
 	return "sandbox.setup is not run, nobody has allowed it on this machine: " + console.Words(request.Argv) + "; a run at a terminal asks"
 }
 
-// setupOf is setupNote for a session that still runs or could.
+// setupOf is SetupNote for a session that still runs or could.
 func setupOf(a *site.Finder, e session.Entry) string {
 	if e.State.Ended() && !e.State.Parked() {
 		return ""
