@@ -2,10 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
@@ -121,50 +119,6 @@ func noParams(tool string) func(*cobra.Command) func([]string) (string, map[stri
 	}
 }
 
-func newSubmitCmd(a *app) *cobra.Command {
-	cmd := group(groupAgent, &cobra.Command{
-		Use: "submit", Short: "Submit an agent's finished task", RunE: needsSubcommand, Args: unknownCommand,
-		Example: "  agentmux " + toolExamples["plan"] + "\n  agentmux " + toolExamples["done N"],
-	})
-	cmd.AddCommand(
-		newToolCmd(a, "pm", "Submit requirements.md", cobra.NoArgs, noParams("submit_pm_done")),
-		newToolCmd(a, "plan", "Submit plan.yaml", cobra.NoArgs, noParams("submit_plan")),
-		newToolCmd(a, "design", "Submit design.md", cobra.NoArgs, noParams("submit_design")),
-		newToolCmd(a, "review", "Submit a review", cobra.NoArgs, noParams("submit_review")),
-		newToolCmd(a, "summary", "Submit summary.md", cobra.NoArgs, noParams("submit_summary")),
-		newToolCmd(a, "architecture", "Submit architecture.md", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-			reviewers := cmd.Flags().StringArray("reviewer", nil, "nominate this reviewer `role` (repeatable)")
-			return func([]string) (string, map[string]any, error) {
-				params := map[string]any{}
-				if len(*reviewers) > 0 {
-					params["reviewers"] = anyList(*reviewers)
-				}
-				return "submit_architecture", params, nil
-			}
-		}),
-		newToolCmd(a, "done N", "Submit subplan N", cobra.ExactArgs(1), func(*cobra.Command) func([]string) (string, map[string]any, error) {
-			return func(args []string) (string, map[string]any, error) {
-				n, err := strconv.Atoi(args[0])
-				if err != nil {
-					return "", nil, fmt.Errorf("submit done: %q is no number", args[0])
-				}
-				return "submit_done", map[string]any{"subplan_index": n}, nil
-			}
-		}),
-		newToolCmd(a, "research TOPIC", "Submit a research result", cobra.ExactArgs(1), func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-			kind := cmd.Flags().String("type", "", "code or web (default: the role's)")
-			return func(args []string) (string, map[string]any, error) {
-				params := map[string]any{"topic": args[0]}
-				if cmd.Flags().Changed("type") {
-					params["type"] = *kind
-				}
-				return "submit_research_done", params, nil
-			}
-		}),
-	)
-	return cmd
-}
-
 // anyList is a list as a decoded JSON document has it.
 func anyList(items []string) []any {
 	out := make([]any, len(items))
@@ -180,86 +134,4 @@ func needsSubcommand(cmd *cobra.Command, _ []string) error {
 		names = append(names, cmd.CommandPath()+" "+child.Name())
 	}
 	return exit.Usage(errors.New("type one of " + strings.Join(names, ", ") + "; see " + cmd.CommandPath() + " --help"))
-}
-
-func newResearchCmd(a *app) *cobra.Command {
-	cmd := group(groupAgent, &cobra.Command{
-		Use: "research", Short: "Dispatch research", RunE: needsSubcommand, Args: unknownCommand, Example: "  agentmux " + toolExamples["code"],
-	})
-	for _, kind := range []string{"code", "web"} {
-		cmd.AddCommand(newToolCmd(a, kind, "Dispatch "+kind+" research", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-			topic := cmd.Flags().String("topic", "", "short `name` of the topic")
-			background := cmd.Flags().String("context", "", "what the researcher must know")
-			questions := cmd.Flags().StringArray("question", nil, "`question` to answer (repeatable)")
-			hints := cmd.Flags().StringArray("scope", nil, "where to look (repeatable)")
-			return func([]string) (string, map[string]any, error) {
-				params := map[string]any{"topic": *topic, "context": *background, "questions": anyList(*questions)}
-				if len(*hints) > 0 {
-					params["scope_hints"] = anyList(*hints)
-				}
-				return "research_dispatch_" + kind, params, nil
-			}
-		}))
-	}
-	return cmd
-}
-
-func newReportCmd(a *app) *cobra.Command {
-	return group(groupAgent, newToolCmd(a, "report", "Report an agent's progress", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-		message := cmd.Flags().String("message", "", "what is going on")
-		percent := cmd.Flags().Int("percent", 0, "how much is done, 0 to 100")
-		current := cmd.Flags().String("current", "", "the task at hand")
-		return func([]string) (string, map[string]any, error) {
-			params := map[string]any{"message": *message}
-			if cmd.Flags().Changed("percent") {
-				params["percent"] = *percent
-			}
-			if *current != "" {
-				params["current_task"] = *current
-			}
-			return "report_status", params, nil
-		}
-	}))
-}
-
-func newAskCmd(a *app) *cobra.Command {
-	return group(groupAgent, newToolCmd(a, "ask", "Ask a person", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-		question := cmd.Flags().String("question", "", "the question")
-		options := cmd.Flags().StringArray("option", nil, "an answer to choose (repeatable)")
-		return func([]string) (string, map[string]any, error) {
-			params := map[string]any{"question": *question}
-			if len(*options) > 0 {
-				params["options"] = anyList(*options)
-			}
-			return "ask_human", params, nil
-		}
-	}))
-}
-
-// newMsgCmd is for agents whose CLI speaks no MCP: without it they could not say that they
-// read a message, and would get each one again.
-func newMsgCmd(a *app) *cobra.Command {
-	cmd := group(groupAgent, &cobra.Command{
-		Use: "msg", Short: "List and read the messages to an agent", RunE: needsSubcommand, Args: unknownCommand,
-		Example: "  agentmux " + toolExamples["list"] + "\n  agentmux " + toolExamples["read FILE"],
-	})
-	cmd.AddCommand(
-		newToolCmd(a, "list", "List the messages to an agent", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-			unread := cmd.Flags().Bool("unread", false, "only those it has not read")
-			limit := cmd.Flags().Int("limit", 0, "the newest so many (default 20)")
-			return func([]string) (string, map[string]any, error) {
-				params := map[string]any{"unread": *unread}
-				if cmd.Flags().Changed("limit") {
-					params["limit"] = *limit
-				}
-				return "msg_list", params, nil
-			}
-		}),
-		newToolCmd(a, "read FILE", "Print a message and note that it was read", cobra.ExactArgs(1), func(*cobra.Command) func([]string) (string, map[string]any, error) {
-			return func(args []string) (string, map[string]any, error) {
-				return "msg_read", map[string]any{"file": args[0]}, nil
-			}
-		}),
-	)
-	return cmd
 }
