@@ -34,10 +34,31 @@ type row struct {
 // table is the house. A new line, or a new word in one, is a decision about the design:
 // the commit says why.
 var table = []row{
-	{10, "cmd/agentmux", "*"}, // wires everything but the packages of tests
+	{14, "cmd/agentmux", "*"}, // wires everything but the packages of tests
 	{9, "bot", "bot/host ghsync orchestrator/session bot/config internal/durable"},
-	{9, "cmd/internal/play", "orchestrator/mcp internal/document"}, // a playbook is a document, its calls go through the tool server
-	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},   // drives the built program from outside, against a GitHub in a process of its own
+	{13, "cmd/internal/start", "bot/host bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
+		" cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session"}, // probes the programs first; a paused session is steered
+	{12, "cmd/internal/cleanup", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site ghsync/mirror" +
+		" internal/durable internal/gitrepo orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
+	{12, "cmd/internal/steer", "bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
+		" internal/document orchestrator orchestrator/decide orchestrator/session orchestrator/tools"}, // a command may need a host
+	{11, "cmd/internal/setup", "bot/account bot/config cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
+		" internal/agent internal/gitrepo"}, // says of logins what doctor finds
+	{11, "cmd/internal/hosting", "bot/host cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/monitor/paint cmd/internal/show cmd/internal/site" +
+		" internal/shield orchestrator orchestrator/session orchestrator/story tmux"}, // says how a session ended when its host has
+	{10, "cmd/internal/show", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
+		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/artifact"}, // words and JSON of what they know
+	{10, "cmd/internal/doctor", "bot/account bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/transport" +
+		" internal/agent internal/document internal/gitrepo internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
+	{9, "cmd/internal/site", "bot/account bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
+		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them
+	{8, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                    // tells the person warnings, and appends to the session's log
+	{7, "bot/request", "ghsync ghsync/transport orchestrator orchestrator/session"},             // below the host, which prepares what it judged
+	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                    // below the host, which acts as what it names
+	{7, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"}, // an unanswered question ends with an exit code
+	{6, "cmd/internal/exit", "orchestrator/session"},                                            // errors of the session have codes of their own
+	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                              // a playbook is a document, its calls go through the tool server
+	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                // drives the built program from outside, against a GitHub in a process of its own
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{8, "bot/host", "orchestrator/decide orchestrator/engine orchestrator/session orchestrator workflows workflows/artifact workflows/prompt bot/config internal/agent" +
 		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync ghsync/transport ghsync/markdown ghsync/mirror internal/redact" +
@@ -119,7 +140,7 @@ var programs = map[string][]string{
 // through internal/command; these hand over a terminal, leave a program behind or speak with
 // one that goes on, and the last ones are another side's.
 var starters = []string{
-	"internal/command", "cmd/agentmux", "orchestrator/mcp", "internal/agent", "internal/shield",
+	"internal/command", "cmd/agentmux", "cmd/internal/console", "cmd/internal/hosting", "orchestrator/mcp", "internal/agent", "internal/shield",
 	"cmd/internal/play", "cmd/internal/demo", "ghsync/fakehub", "internal/agent/modeltest",
 }
 
@@ -140,14 +161,12 @@ var oversize = map[string]int{
 	"ghsync/fakehub.Repo":          48,
 	"ghsync/fakehub.Server":        103,
 	"ghsync/fakehub.call":          90,
-	"cmd/agentmux.app":             163,
 	"internal/gitrepo.Host":        91,
 	"bot/host.Host":                42,
 	"bot/host.runner":              157,
 	"orchestrator/decide.reducer":  266,
 	"orchestrator/engine.loop":     63,
 	"orchestrator/session.Session": 75,
-	"cmd/agentmux":                 8420,
 	"ghsync":                       3193,
 	"ghsync/mirror":                2960,
 	"ghsync/fakehub":               7651,

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/modeltest"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -37,7 +38,7 @@ func TestAgents(t *testing.T) {
 				t.Cleanup(func() { table.saw(t, provider, string(transport)) })
 				res := r.agentmux("issue", "1", "--headless", "--workflow", way.workflow)
 				t.Cleanup(func() { r.explain(model, res) })
-				if res.code != exitDone {
+				if res.code != exit.Done {
 					t.Fatalf("exit %d", res.code)
 				}
 				e := r.session()
@@ -75,7 +76,7 @@ func TestAgentsNameTheFault(t *testing.T) {
 					r.until("the session waits for the provider", func(s *orchestrator.State) bool {
 						return s.Counters["service/architect"].N == 1
 					})
-					r.expect(exitDone, "stop")
+					r.expect(exit.Done, "stop")
 					res = <-ended
 				}
 				t.Cleanup(func() { r.explain(model, res) })
@@ -100,14 +101,14 @@ func TestClaudeHearsPeople(t *testing.T) {
 				gone := s.Agents["planner"].Launch == "" // a headless program ends with its turn
 				return len(s.Questions) == 1 && s.Agents["planner"].Waiting != "" && gone == (transport == agent.Headless)
 			})
-			r.expect(exitDone, "answer", "2")
+			r.expect(exit.Done, "answer", "2")
 			r.asked.Add(1) // a question costs a comment, its edit, and labels there and back
 			r.until("a coder works", func(s *orchestrator.State) bool { return s.Agents["coder/1"].Launch != "" })
-			r.expect(exitDone, "say", "write two, not 2", "--role", "coder/1")
+			r.expect(exit.Done, "say", "write two, not 2", "--role", "coder/1")
 			r.write(filepath.Join(r.dir, "go"), "")
 			res := <-ended
 			t.Cleanup(func() { r.explain(model, res) })
-			if res.code != exitDone {
+			if res.code != exit.Done {
 				t.Fatalf("exit %d", res.code)
 			}
 			r.done(r.session())

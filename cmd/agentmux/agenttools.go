@@ -2,15 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/mcp"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 	"github.com/spf13/cobra"
 )
@@ -47,7 +46,7 @@ func (f *callerFlags) caller(a *app) (tools.Caller, error) {
 	if f.session != "" {
 		args = []string{f.session}
 	}
-	entry, err := a.find(args, live)
+	entry, err := a.Find(args, site.Live)
 	if err != nil {
 		return who, err
 	}
@@ -56,30 +55,30 @@ func (f *callerFlags) caller(a *app) (tools.Caller, error) {
 }
 
 // callTool prints the answer; a refusal is exit 1.
-func (a *app) callTool(cmd *cobra.Command, f *callerFlags, tool string, params map[string]any) error {
+func callTool(a *app, cmd *cobra.Command, f *callerFlags, tool string, params map[string]any) error {
 	who, err := f.caller(a)
 	if err != nil {
 		return err
 	}
 	answer := tools.Call(cmd.Context(), who, tool, params)
 	if f.json {
-		if err := printJSON(a.raw, answer); err != nil {
+		if err := a.PrintJSON(answer); err != nil {
 			return err
 		}
 	} else {
-		a.print("%s", answer.Text)
+		a.Print("%s", answer.Text)
 	}
 	switch {
 	case answer.OK:
 		return nil
 	case answer.Usage:
-		return quiet(exitUsage)
+		return exit.Quiet(exit.BadUsage)
 	}
-	return quiet(exitFailed)
+	return exit.Quiet(exit.Failed)
 }
 
-// toolCommand makes the command-line twin of a tool.
-func (a *app) toolCommand(use, short string, args cobra.PositionalArgs, make func(*cobra.Command) func([]string) (string, map[string]any, error)) *cobra.Command {
+// newToolCmd makes the command-line twin of a tool.
+func newToolCmd(a *app, use, short string, args cobra.PositionalArgs, make func(*cobra.Command) func([]string) (string, map[string]any, error)) *cobra.Command {
 	f := &callerFlags{}
 	cmd := &cobra.Command{Use: use, Short: short, Args: args, Example: "  agentmux " + toolExamples[use]}
 	f.add(cmd)
@@ -88,9 +87,9 @@ func (a *app) toolCommand(use, short string, args cobra.PositionalArgs, make fun
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		tool, params, err := call(args)
 		if err != nil {
-			return usage(err)
+			return exit.Usage(err)
 		}
-		return a.callTool(cmd, f, tool, params)
+		return callTool(a, cmd, f, tool, params)
 	}
 	return cmd
 }
@@ -120,50 +119,6 @@ func noParams(tool string) func(*cobra.Command) func([]string) (string, map[stri
 	}
 }
 
-func (a *app) submitCommand() *cobra.Command {
-	cmd := group(groupAgent, &cobra.Command{
-		Use: "submit", Short: "Submit an agent's finished task", RunE: needsSubcommand, Args: unknownCommand,
-		Example: "  agentmux " + toolExamples["plan"] + "\n  agentmux " + toolExamples["done N"],
-	})
-	cmd.AddCommand(
-		a.toolCommand("pm", "Submit requirements.md", cobra.NoArgs, noParams("submit_pm_done")),
-		a.toolCommand("plan", "Submit plan.yaml", cobra.NoArgs, noParams("submit_plan")),
-		a.toolCommand("design", "Submit design.md", cobra.NoArgs, noParams("submit_design")),
-		a.toolCommand("review", "Submit a review", cobra.NoArgs, noParams("submit_review")),
-		a.toolCommand("summary", "Submit summary.md", cobra.NoArgs, noParams("submit_summary")),
-		a.toolCommand("architecture", "Submit architecture.md", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-			reviewers := cmd.Flags().StringArray("reviewer", nil, "nominate this reviewer `role` (repeatable)")
-			return func([]string) (string, map[string]any, error) {
-				params := map[string]any{}
-				if len(*reviewers) > 0 {
-					params["reviewers"] = anyList(*reviewers)
-				}
-				return "submit_architecture", params, nil
-			}
-		}),
-		a.toolCommand("done N", "Submit subplan N", cobra.ExactArgs(1), func(*cobra.Command) func([]string) (string, map[string]any, error) {
-			return func(args []string) (string, map[string]any, error) {
-				n, err := strconv.Atoi(args[0])
-				if err != nil {
-					return "", nil, fmt.Errorf("submit done: %q is no number", args[0])
-				}
-				return "submit_done", map[string]any{"subplan_index": n}, nil
-			}
-		}),
-		a.toolCommand("research TOPIC", "Submit a research result", cobra.ExactArgs(1), func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-			kind := cmd.Flags().String("type", "", "code or web (default: the role's)")
-			return func(args []string) (string, map[string]any, error) {
-				params := map[string]any{"topic": args[0]}
-				if cmd.Flags().Changed("type") {
-					params["type"] = *kind
-				}
-				return "submit_research_done", params, nil
-			}
-		}),
-	)
-	return cmd
-}
-
 // anyList is a list as a decoded JSON document has it.
 func anyList(items []string) []any {
 	out := make([]any, len(items))
@@ -178,105 +133,5 @@ func needsSubcommand(cmd *cobra.Command, _ []string) error {
 	for _, child := range cmd.Commands() {
 		names = append(names, cmd.CommandPath()+" "+child.Name())
 	}
-	return usage(errors.New("type one of " + strings.Join(names, ", ") + "; see " + cmd.CommandPath() + " --help"))
-}
-
-func (a *app) researchCommand() *cobra.Command {
-	cmd := group(groupAgent, &cobra.Command{
-		Use: "research", Short: "Dispatch research", RunE: needsSubcommand, Args: unknownCommand, Example: "  agentmux " + toolExamples["code"],
-	})
-	for _, kind := range []string{"code", "web"} {
-		cmd.AddCommand(a.toolCommand(kind, "Dispatch "+kind+" research", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-			topic := cmd.Flags().String("topic", "", "short `name` of the topic")
-			background := cmd.Flags().String("context", "", "what the researcher must know")
-			questions := cmd.Flags().StringArray("question", nil, "`question` to answer (repeatable)")
-			hints := cmd.Flags().StringArray("scope", nil, "where to look (repeatable)")
-			return func([]string) (string, map[string]any, error) {
-				params := map[string]any{"topic": *topic, "context": *background, "questions": anyList(*questions)}
-				if len(*hints) > 0 {
-					params["scope_hints"] = anyList(*hints)
-				}
-				return "research_dispatch_" + kind, params, nil
-			}
-		}))
-	}
-	return cmd
-}
-
-func (a *app) reportCommand() *cobra.Command {
-	return group(groupAgent, a.toolCommand("report", "Report an agent's progress", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-		message := cmd.Flags().String("message", "", "what is going on")
-		percent := cmd.Flags().Int("percent", 0, "how much is done, 0 to 100")
-		current := cmd.Flags().String("current", "", "the task at hand")
-		return func([]string) (string, map[string]any, error) {
-			params := map[string]any{"message": *message}
-			if cmd.Flags().Changed("percent") {
-				params["percent"] = *percent
-			}
-			if *current != "" {
-				params["current_task"] = *current
-			}
-			return "report_status", params, nil
-		}
-	}))
-}
-
-func (a *app) askCommand() *cobra.Command {
-	return group(groupAgent, a.toolCommand("ask", "Ask a person", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-		question := cmd.Flags().String("question", "", "the question")
-		options := cmd.Flags().StringArray("option", nil, "an answer to choose (repeatable)")
-		return func([]string) (string, map[string]any, error) {
-			params := map[string]any{"question": *question}
-			if len(*options) > 0 {
-				params["options"] = anyList(*options)
-			}
-			return "ask_human", params, nil
-		}
-	}))
-}
-
-// msgCommand is for agents whose CLI speaks no MCP: without it they could not say that they
-// read a message, and would get each one again.
-func (a *app) msgCommand() *cobra.Command {
-	cmd := group(groupAgent, &cobra.Command{
-		Use: "msg", Short: "List and read the messages to an agent", RunE: needsSubcommand, Args: unknownCommand,
-		Example: "  agentmux " + toolExamples["list"] + "\n  agentmux " + toolExamples["read FILE"],
-	})
-	cmd.AddCommand(
-		a.toolCommand("list", "List the messages to an agent", cobra.NoArgs, func(cmd *cobra.Command) func([]string) (string, map[string]any, error) {
-			unread := cmd.Flags().Bool("unread", false, "only those it has not read")
-			limit := cmd.Flags().Int("limit", 0, "the newest so many (default 20)")
-			return func([]string) (string, map[string]any, error) {
-				params := map[string]any{"unread": *unread}
-				if cmd.Flags().Changed("limit") {
-					params["limit"] = *limit
-				}
-				return "msg_list", params, nil
-			}
-		}),
-		a.toolCommand("read FILE", "Print a message and note that it was read", cobra.ExactArgs(1), func(*cobra.Command) func([]string) (string, map[string]any, error) {
-			return func(args []string) (string, map[string]any, error) {
-				return "msg_read", map[string]any{"file": args[0]}, nil
-			}
-		}),
-	)
-	return cmd
-}
-
-func (a *app) mcpCommand() *cobra.Command {
-	f := &callerFlags{}
-	cmd := &cobra.Command{
-		Use:   "mcp",
-		Short: "Serve an agent's tools over the Model Context Protocol on standard input and output",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			who, err := f.caller(a)
-			if err != nil {
-				return err
-			}
-			return mcp.Serve(cmd.Context(), who, version, os.Stdin, os.Stdout)
-		},
-	}
-	f.add(cmd)
-	return hidden(cmd)
+	return exit.Usage(errors.New("type one of " + strings.Join(names, ", ") + "; see " + cmd.CommandPath() + " --help"))
 }

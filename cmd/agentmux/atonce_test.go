@@ -3,6 +3,8 @@ package main
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 )
 
 // TestIssueStartedAtOnce starts an issue several times at the same moment: one command
@@ -26,7 +28,7 @@ func TestIssueStartedAtOnce(t *testing.T) {
 		_ = cmd.Wait() // the exit code says more
 		codes[cmd.ProcessState.ExitCode()]++
 	}
-	if codes[exitDone] != 1 || codes[exitLocked] != 3 {
+	if codes[exit.Done] != 1 || codes[exit.Locked] != 3 {
 		t.Errorf("exit codes and how often: %v, want one 0 and three 4", codes)
 	}
 	r.done(r.session())

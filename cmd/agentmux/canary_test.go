@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -199,7 +200,7 @@ func TestSecurity21WhatAgentsAskIsFitToShow(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	token := r.github.Token(rigBot)
 	steer := "\x1b]52;c;eA==\x07 \x1b[2J\u009b31m \u202etxt.exe\nnext       agentmux approve everything\r"
-	own, err := self()
+	own, err := site.Self()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -86,15 +87,15 @@ func TestCleanKeepsWhatIsYoungSmallOrNotEnded(t *testing.T) {
 		code int
 		left string
 	}{
-		{nil, exitUsage, all}, // nobody to ask
-		{[]string{"--force", "--max-size", "much"}, exitUsage, all},
-		{[]string{"--force", "--older-than", "500h"}, exitDone, all},
-		{[]string{"--force", "--older-than", "7d"}, exitDone, "a-young d-parked"},
-		{[]string{"--force", "--max-size", "1 GB"}, exitDone, all},
-		{[]string{"--force", "--max-size", "1600 kB"}, exitDone, "a-young c-old d-parked"},
-		{[]string{"--force", "--max-size", "1 kB", "--older-than", "168h"}, exitDone, "a-young d-parked"},
-		{[]string{"--force", "--max-size", "1 kB"}, exitDone, "d-parked"},
-		{[]string{"--force"}, exitDone, "d-parked"},
+		{nil, exit.BadUsage, all}, // nobody to ask
+		{[]string{"--force", "--max-size", "much"}, exit.BadUsage, all},
+		{[]string{"--force", "--older-than", "500h"}, exit.Done, all},
+		{[]string{"--force", "--older-than", "7d"}, exit.Done, "a-young d-parked"},
+		{[]string{"--force", "--max-size", "1 GB"}, exit.Done, all},
+		{[]string{"--force", "--max-size", "1600 kB"}, exit.Done, "a-young c-old d-parked"},
+		{[]string{"--force", "--max-size", "1 kB", "--older-than", "168h"}, exit.Done, "a-young d-parked"},
+		{[]string{"--force", "--max-size", "1 kB"}, exit.Done, "d-parked"},
+		{[]string{"--force"}, exit.Done, "d-parked"},
 	}
 	for _, c := range cases {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
@@ -122,7 +123,7 @@ func TestCleanLeavesWhatGitHubDoesNotShowYet(t *testing.T) {
 			s.write(filepath.Join(dir, session.MirrorFile), `{"version":1,"shown_seq":0}`)
 		}
 	}
-	if out := s.expect(exitDone, "clean", "--older-than", "500h"); strings.Contains(out.err, "owed") {
+	if out := s.expect(exit.Done, "clean", "--older-than", "500h"); strings.Contains(out.err, "owed") {
 		t.Errorf("said of what is too young: %s", out.err)
 	}
 	asked := s.terminal("clean")
@@ -134,7 +135,7 @@ func TestCleanLeavesWhatGitHubDoesNotShowYet(t *testing.T) {
 	}
 	asked.press("y", "Enter")
 	s.eventually("the sessions are removed", func() bool { return s.names() == "owed owed-failed" }, s.names)
-	s.expect(exitDone, "clean", "--force")
+	s.expect(exit.Done, "clean", "--force")
 	if got := s.names(); got != "" {
 		t.Errorf("left with --force: %s", got)
 	}
@@ -151,14 +152,14 @@ func TestCleanLeavesARunningSession(t *testing.T) {
 	if err := sess.Lock(0); err != nil {
 		t.Fatal(err)
 	}
-	s.expect(exitDone, "clean", "--force")
+	s.expect(exit.Done, "clean", "--force")
 	if got := s.names(); got != "running" {
 		t.Errorf("left: %s", got)
 	}
 	if err := sess.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.expect(exitDone, "clean", "--force")
+	s.expect(exit.Done, "clean", "--force")
 	if got := s.names(); got != "" {
 		t.Errorf("left: %s", got)
 	}
@@ -180,7 +181,7 @@ func TestCleanRemovesWhatInterruptedCommandsLeft(t *testing.T) {
 	for _, path := range []string{old, stale, named, outside} {
 		s.age(path, 2*time.Hour)
 	}
-	s.expect(exitDone, "clean", "--force")
+	s.expect(exit.Done, "clean", "--force")
 	if got := s.names(); got != "parked y.tmp-2" {
 		t.Errorf("left: %s", got)
 	}
@@ -234,7 +235,7 @@ func TestACorruptSessionCanBeEnded(t *testing.T) {
 	state := filepath.Join(dir, session.StateFile)
 	s.write(state, "{\x00garbage")
 	for _, args := range [][]string{{"stop", "broken"}, {"clean", "--force"}} {
-		if out := s.expect(exitDone, args...); !strings.Contains(out.err, "0 processes of its agents and its tmux server are ended; its files stay: broken is corrupt") {
+		if out := s.expect(exit.Done, args...); !strings.Contains(out.err, "0 processes of its agents and its tmux server are ended; its files stay: broken is corrupt") {
 			t.Errorf("%q: %s", args, out.err)
 		}
 	}

@@ -2,12 +2,13 @@ package main
 
 import (
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
@@ -19,25 +20,21 @@ import (
 // empty: a person who presses a key wants neither to wait nor to read an error.
 type offer func() []string
 
-// typeable are words that no shell takes for anything else. Names of files come from
-// whoever writes to the repository, and what is offered is one key away from being run.
-var typeable = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
-// offers are the words for the arguments of each command, in their order.
-func (a *app) offers() map[string][]offer {
-	every, none := a.sessionNames(nil), offer(func() []string { return nil })
+// allOffers are the words for the arguments of each command, in their order.
+func allOffers(a *app) map[string][]offer {
+	every, none := sessionNames(a, nil), offer(func() []string { return nil })
 	return map[string][]offer{
 		"status": {every}, "logs": {every}, "monitor": {every}, "doctor": {every},
-		"attach": {a.sessionNames(live), workflows.Roles},
-		"resume": {a.sessionNames(func(e session.Entry) bool {
-			return e.Err != nil || unfinished(e) || changeable(e) || live(e) && e.State.Paused
+		"attach": {sessionNames(a, site.Live), workflows.Roles},
+		"resume": {sessionNames(a, func(e session.Entry) bool {
+			return e.Err != nil || site.Unfinished(e) || site.Changeable(e) || site.Live(e) && e.State.Paused
 		})},
-		"stop": {a.sessionNames(stoppable)}, "pause": {a.sessionNames(live)}, "retry": {a.sessionNames(unended)},
-		"approve": {a.sessionNames(gated)}, "changes": {none, a.sessionNames(changeable)},
-		"answer":         {none, none, a.sessionNames(asking)},
-		"workflows show": {a.workflowNames}, "workflows check": {a.workflowNames},
-		"providers show": {a.providerNames(func(agent.Provider) bool { return true })},
-		"providers login": {a.providerNames(func(p agent.Provider) bool {
+		"stop": {sessionNames(a, site.Stoppable)}, "pause": {sessionNames(a, site.Live)}, "retry": {sessionNames(a, site.Unended)},
+		"approve": {sessionNames(a, site.Gated)}, "changes": {none, sessionNames(a, site.Changeable)},
+		"answer":         {none, none, sessionNames(a, site.Asking)},
+		"workflows show": {workflowNames(a)}, "workflows check": {workflowNames(a)},
+		"providers show": {providerNames(a, func(agent.Provider) bool { return true })},
+		"providers login": {providerNames(a, func(p agent.Provider) bool {
 			return p.CheckLogin() == nil
 		})},
 	}
@@ -45,7 +42,7 @@ func (a *app) offers() map[string][]offer {
 
 // completeWords tells shells what may stand behind the commands and flags below cmd. Without
 // that they offer the names of files everywhere.
-func (a *app) completeWords(cmd *cobra.Command, offers map[string][]offer) {
+func completeWords(a *app, cmd *cobra.Command, offers map[string][]offer) {
 	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
 	words := offers[path]
 	switch {
@@ -61,7 +58,7 @@ func (a *app) completeWords(cmd *cobra.Command, offers map[string][]offer) {
 		}
 	}
 	for name, of := range map[string]offer{
-		"session": a.sessionOffer(words), "role": workflows.Roles, "workflow": a.workflowNames,
+		"session": sessionOffer(a, words), "role": workflows.Roles, "workflow": workflowNames(a),
 		"log-level": func() []string { return logLevels },
 	} {
 		completeFlag(cmd, name, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -75,17 +72,17 @@ func (a *app) completeWords(cmd *cobra.Command, offers map[string][]offer) {
 	}
 	for _, child := range cmd.Commands() {
 		if !child.Hidden {
-			a.completeWords(child, offers)
+			completeWords(a, child, offers)
 		}
 	}
 }
 
 // sessionOffer is for --session: what the command takes as its last word, else what runs.
-func (a *app) sessionOffer(words []offer) offer {
+func sessionOffer(a *app, words []offer) offer {
 	if len(words) > 0 {
 		return words[len(words)-1]
 	}
-	return a.sessionNames(live)
+	return sessionNames(a, site.Live)
 }
 
 // completeFlag is for a flag of the command itself.
@@ -103,15 +100,15 @@ func offered(of offer, typed string) ([]string, cobra.ShellCompDirective) {
 	}
 	words := slices.DeleteFunc(slices.Clone(of()), func(line string) bool {
 		word, _, _ := strings.Cut(line, "\t")
-		return !strings.HasPrefix(word, typed) || !typeable.MatchString(word)
+		return !strings.HasPrefix(word, typed) || !console.Typeable.MatchString(word)
 	})
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // sessionNames offers the project's sessions that a command takes; can may be nil.
-func (a *app) sessionNames(can func(session.Entry) bool) offer {
+func sessionNames(a *app, can func(session.Entry) bool) offer {
 	return func() (names []string) {
-		project, err := a.projectDir()
+		project, err := a.ProjectDir()
 		if err != nil {
 			return nil
 		}
@@ -119,7 +116,7 @@ func (a *app) sessionNames(can func(session.Entry) bool) offer {
 		if err != nil {
 			return nil
 		}
-		shown := a.shown()
+		shown := a.Shown()
 		for _, e := range entries {
 			if can == nil || can(e) {
 				names = append(names, e.Name+"\t"+shown(e.Condition()))
@@ -129,21 +126,22 @@ func (a *app) sessionNames(can func(session.Entry) bool) offer {
 	}
 }
 
-func (a *app) workflowNames() []string {
-	project, err := a.projectDir()
-	if err != nil {
+func workflowNames(a *app) offer {
+	return func() []string {
+		if project, err := a.ProjectDir(); err == nil {
+			return workflows.Names(os.DirFS(project))
+		}
 		return workflows.Shipped()
 	}
-	return workflows.Names(os.DirFS(project))
 }
 
 // providerNames offers what is built in and configured; if the configuration has problems,
 // what is built in.
-func (a *app) providerNames(fits func(agent.Provider) bool) offer {
+func providerNames(a *app, fits func(agent.Provider) bool) offer {
 	return func() (names []string) {
 		providers, _ := agent.Load(nil)
-		if project, err := a.projectDir(); err == nil {
-			if c, problems := config.Load(a.sources(project)); problems.Err() == nil {
+		if project, err := a.ProjectDir(); err == nil {
+			if c, problems := config.Load(a.Sources(project)); problems.Err() == nil {
 				if all, err := host.Providers(c); err == nil {
 					providers = all
 				}

@@ -4,11 +4,12 @@ import (
 	"os"
 	"slices"
 
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/shield"
 )
 
-// hosting are the commands that stay as long as a session, or start what does.
-var hosting = []string{"issue", "run", "resume", "session", "agents", "bot"}
+// longLived are the commands that stay as long as a session, or start what does.
+var longLived = []string{"issue", "run", "resume", "session", "agents", "bot"}
 
 // conceal keeps what this process knows from the agents, who run as the same user: nobody
 // may read its memory, and where it stays for long, the list of variables that the kernel
@@ -22,8 +23,8 @@ func conceal(args []string) error {
 	if err != nil {
 		return err
 	}
-	if !sealed && slices.ContainsFunc(args[1:], func(word string) bool { return slices.Contains(hosting, word) }) {
-		own, err := self()
+	if !sealed && slices.ContainsFunc(args[1:], func(word string) bool { return slices.Contains(longLived, word) }) {
+		own, err := site.Self()
 		if err != nil {
 			return err
 		}

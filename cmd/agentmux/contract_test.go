@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -23,7 +24,7 @@ func TestContractMCP(t *testing.T) {
 		t.Skip("uses the inspector of the Model Context Protocol: make test-contract")
 	}
 	dir := planning(t)
-	own, err := self()
+	own, err := site.Self()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/start"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -100,7 +101,7 @@ func (s *tale) next() []string {
 	}
 	e := entries[0]
 	switch {
-	case e.State.Phase != orchestrator.PhaseDone || owes(s.t.Context(), e):
+	case e.State.Phase != orchestrator.PhaseDone || start.Owes(s.t.Context(), e):
 		return []string{"issue", "1", "--headless"}
 	case e.State.ChangeRound == 0:
 		return []string{"resume", e.Name, "--headless", "--changes", "say it louder"}

@@ -1,31 +1,42 @@
 package main
 
 import (
+	"context"
+
 	"github.com/agentmux/agentmux/cmd/internal/demo"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) demoCommand() *cobra.Command {
-	var fast, keep, serve bool
+type demoOptions struct {
+	fast  bool
+	keep  bool
+	serve bool
+}
+
+func newDemoCmd(a *app) *cobra.Command {
+	var o demoOptions
 	cmd := &cobra.Command{
 		Use:     "demo",
 		Short:   "Show a whole run: no token, no model, about a minute",
 		Example: "  agentmux demo\n  agentmux demo --keep",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if serve {
-				return demo.Serve(cmd.Context(), a.in, a.raw)
-			}
-			own, err := self()
-			if err != nil {
-				return err
-			}
-			return demo.Run(cmd.Context(), demo.Options{Self: own, Out: a.raw, Fast: fast, Keep: keep})
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a, o) },
 	}
-	cmd.Flags().BoolVar(&fast, "fast", false, "make no pauses")
-	cmd.Flags().BoolVar(&keep, "keep", false, "keep the directory and say how to look around")
-	cmd.Flags().BoolVar(&serve, "serve", false, "serve the fake GitHub (internal)")
+	cmd.Flags().BoolVar(&o.fast, "fast", false, "make no pauses")
+	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the directory and say how to look around")
+	cmd.Flags().BoolVar(&o.serve, "serve", false, "serve the fake GitHub (internal)")
 	_ = cmd.Flags().MarkHidden("serve") // the flag exists
 	return group(groupSetup, cmd)
+}
+
+func runDemo(ctx context.Context, a *app, o demoOptions) error {
+	if o.serve {
+		return demo.Serve(ctx, a.In, a.Raw)
+	}
+	own, err := site.Self()
+	if err != nil {
+		return err
+	}
+	return demo.Run(ctx, demo.Options{Self: own, Out: a.Raw, Fast: o.fast, Keep: o.keep})
 }

@@ -1,26 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
-	"github.com/agentmux/agentmux/internal/gitrepo"
-	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/show"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/cmd/internal/steer"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/orchestrator/story"
-	"github.com/agentmux/agentmux/workflows/artifact"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) diffCommand() *cobra.Command {
-	var stat bool
-	var named string
+type diffOptions struct {
+	stat    bool
+	session string
+}
+
+func newDiffCmd(a *app) *cobra.Command {
+	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff [S]",
 		Short: "Show what a gate asks about: the plan, or what the commit would change",
@@ -32,209 +29,40 @@ A terminal gets it in a pager (PAGER, else less); anything else gets plain text.
 that would steer a terminal or are not seen are shown as <U+001B>.`,
 		Example: "  agentmux diff\n  agentmux diff '#42' --stat",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := chosen(args, named)
-			if err != nil {
-				return err
-			}
-			return a.diff(cmd.Context(), s, stat)
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), a, args, o) },
 	}
-	cmd.Flags().BoolVar(&stat, "stat", false, "only how many lines of which files")
-	sessionFlag(cmd, &named)
+	cmd.Flags().BoolVar(&o.stat, "stat", false, "only how many lines of which files")
+	sessionFlag(cmd, &o.session)
 	return group(groupSteer, cmd)
 }
 
-func (a *app) diff(ctx context.Context, name string, stat bool) error {
-	entry, err := a.differing(ctx, name)
+func runDiff(ctx context.Context, a *app, args []string, o diffOptions) error {
+	name, err := chosen(args, o.session)
+	if err != nil {
+		return err
+	}
+	entry, err := differing(ctx, a, name)
 	if err != nil {
 		return err
 	}
 	if entry.Err != nil {
 		return entry.Err
 	}
-	out := &diffPage{palette: paint.New(a.raw), redact: a.redactor().Redact}
-	if s := entry.State; s.Gate != nil && s.Gate.Name == orchestrator.GatePlan {
-		err = out.plan(entry, stat)
-	} else {
-		err = a.work(ctx, out, entry, stat)
-	}
+	text, err := show.Diff(ctx, a, entry, o.stat)
 	if err != nil {
 		return err
 	}
-	return a.paged(ctx, out.text.Bytes())
+	return a.Paged(ctx, text)
 }
 
 // differing finds the session: the one that was named, the only one at a gate, else the one
 // that status shows.
-func (a *app) differing(ctx context.Context, name string) (session.Entry, error) {
+func differing(ctx context.Context, a *app, name string) (session.Entry, error) {
 	if name != "" {
-		return a.findFor(ctx, "diff", []string{name}, nil)
+		return steer.FindFor(ctx, a, "diff", []string{name}, nil)
 	}
-	if entry, err := a.find(nil, gated); err == nil || as[*session.AmbiguousError](err) {
+	if entry, err := a.Find(nil, site.Gated); err == nil || exit.As[*session.AmbiguousError](err) {
 		return entry, err
 	}
-	return a.find(nil, nil)
-}
-
-// difference reads what a session's commit changes, from the store of its project.
-func (a *app) difference(ctx context.Context, e session.Entry, patch bool) (host.Difference, error) {
-	if a.project == "" {
-		a.project = projectOf(e)
-	}
-	s, err := a.cleaner(ctx)
-	if err != nil {
-		return host.Difference{}, err
-	}
-	return s.host.Difference(ctx, e.Dir, e.State, s.config, patch)
-}
-
-func (a *app) work(ctx context.Context, out *diffPage, e session.Entry, stat bool) error {
-	d, err := a.difference(ctx, e, !stat)
-	if err != nil {
-		return err
-	}
-	out.head(e, d.String())
-	for _, finding := range e.State.Completion.Findings {
-		out.line(paint.Bad, "the output gate found: "+finding)
-	}
-	if e.State.Gate != nil || len(e.State.Completion.Findings) > 0 {
-		out.line(paint.Plain, "")
-	}
-	if stat || d.Large {
-		out.stats(d.Stats)
-	}
-	if d.Large {
-		out.line(paint.Ask, fmt.Sprintf("the rest is too large to show; git diff %s %s in the store shows it", d.From, d.To))
-	}
-	out.patch(d.Patch)
-	return nil
-}
-
-// diffPage collects what is shown: text of agents, made fit for a terminal line by line.
-type diffPage struct {
-	text    bytes.Buffer
-	palette paint.Palette
-	redact  func(string) string
-}
-
-func (p *diffPage) line(ink paint.Ink, text string) {
-	p.text.WriteString(p.palette.Paint(visible(p.redact(text)), ink) + "\n")
-}
-
-// head says what is asked, and how it is answered.
-func (p *diffPage) head(e session.Entry, what string) {
-	s := e.State
-	line := "session " + e.Name + ": "
-	if s.Gate == nil {
-		p.line(paint.Strong, line+what)
-		return
-	}
-	p.line(paint.Strong, line+"the "+story.GateNoun(s.Gate.Name)+" waits for approval ("+what+")")
-	if why := story.GateWhy(s.Gate.Reason); why != "" {
-		p.line(paint.Plain, why)
-	}
-	p.line(paint.Plain, fmt.Sprintf("agentmux approve %s --of %s", e.Name, orchestrator.ShortDigest(s.GateDigest())))
-}
-
-// stats lists the files with the lines they gain and lose.
-func (p *diffPage) stats(stats []gitrepo.Stat) {
-	width := 0
-	for _, s := range stats {
-		width = max(width, paint.Width(visible(s.Path)))
-	}
-	for _, s := range stats {
-		path := visible(p.redact(s.Path))
-		pad := strings.Repeat(" ", max(width-paint.Width(path), 0))
-		change := p.palette.Paint(fmt.Sprintf("+%d", s.Added), paint.Good) + " " + p.palette.Paint(fmt.Sprintf("-%d", s.Removed), paint.Bad)
-		if s.Binary {
-			change = "binary"
-		}
-		fmt.Fprintf(&p.text, " %s%s | %s\n", path, pad, change)
-	}
-}
-
-func (p *diffPage) patch(patch []byte) {
-	if len(patch) == 0 {
-		return
-	}
-	body := false // below the lines that name a file
-	for line := range strings.SplitSeq(strings.TrimSuffix(p.redact(string(patch)), "\n"), "\n") {
-		ink := paint.Plain
-		switch {
-		case strings.HasPrefix(line, "diff --git "):
-			ink, body = paint.Strong, false
-		case strings.HasPrefix(line, "@@"):
-			ink, body = paint.Busy, true
-		case !body:
-			ink = paint.Strong
-		case strings.HasPrefix(line, "+"):
-			ink = paint.Good
-		case strings.HasPrefix(line, "-"):
-			ink = paint.Bad
-		}
-		p.text.WriteString(p.paintTabbed(visible(line), ink) + "\n")
-	}
-}
-
-// paintTabbed paints a line between its tabs, which a palette would turn into blanks.
-func (p *diffPage) paintTabbed(line string, ink paint.Ink) string {
-	parts := strings.Split(line, "\t")
-	for i := range parts {
-		parts[i] = p.palette.Paint(parts[i], ink)
-	}
-	return strings.Join(parts, "\t")
-}
-
-// plan shows the plan that was accepted, from the bytes that count.
-func (p *diffPage) plan(e session.Entry, stat bool) error {
-	sess, err := session.Open(e.Dir)
-	if err != nil {
-		return err
-	}
-	data, err := sess.Blob(e.State.PlanSHA256)
-	if err != nil {
-		return err
-	}
-	plan, problems := artifact.ParsePlan(data)
-	if err := problems.Err(); err != nil {
-		return err
-	}
-	p.head(e, counted(len(plan.Subplans), "subplan", "subplans"))
-	p.line(paint.Plain, "")
-	if stat {
-		for _, s := range plan.Subplans {
-			p.line(paint.Plain, fmt.Sprintf(" %d. %s | %s", s.Index, oneLine(s.Title), strings.Join(s.OwnedFiles, ", ")))
-		}
-		return nil
-	}
-	for line := range strings.Lines(string(plan.Markdown())) {
-		ink := paint.Plain
-		if strings.HasPrefix(line, "#") {
-			ink = paint.Strong
-		}
-		p.line(ink, strings.TrimSuffix(line, "\n"))
-	}
-	return nil
-}
-
-// visible shows each character of a line that would steer a terminal or is not seen.
-func visible(line string) string {
-	odd := func(r rune) bool { return r != '\t' && (!unicode.IsPrint(r) || r == utf8.RuneError) }
-	if !strings.ContainsFunc(line, odd) {
-		return line
-	}
-	var b strings.Builder
-	for i, r := range line {
-		_, size := utf8.DecodeRuneInString(line[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, "<%02X>", line[i])
-		case odd(r):
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return a.Find(nil, nil)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -70,7 +71,7 @@ func TestCommandsInDocumentsExist(t *testing.T) {
 	if found < 40 {
 		t.Errorf("only %d commands were found", found)
 	}
-	everyCommand(newApp(stdio{}).rootCommand(), func(cmd *cobra.Command) {
+	everyCommand(newRootCmd(newApp(console.Streams{})), func(cmd *cobra.Command) {
 		for _, line := range commandsIn("```" + cmd.Example) {
 			if err := typed(line); err != nil {
 				t.Errorf("help of %s: agentmux %s: %v", cmd.CommandPath(), line, err)
@@ -82,7 +83,7 @@ func TestCommandsInDocumentsExist(t *testing.T) {
 // Every command that people type has a help that reads: a sentence, and an example.
 func TestEveryCommandHasHelp(t *testing.T) {
 	t.Parallel()
-	everyCommand(newApp(stdio{}).rootCommand(), func(cmd *cobra.Command) {
+	everyCommand(newRootCmd(newApp(console.Streams{})), func(cmd *cobra.Command) {
 		if cmd.Hidden || cmd.HasParent() && cmd.Parent().Hidden {
 			return
 		}
@@ -108,7 +109,7 @@ func TestTheExampleOfWorkflowsWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.setEnv("PATH", bin+":"+os.Getenv("PATH"))
-	cmd := exec.Command("sh", "-e", "-c", newApp(stdio{}).workflowsCommand().Example)
+	cmd := exec.Command("sh", "-e", "-c", newWorkflowsCmd(newApp(console.Streams{})).Example)
 	cmd.Dir, cmd.Env = r.clone, r.env
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "careful: ok") {
 		t.Errorf("%v\n%s", err, out)
@@ -118,7 +119,7 @@ func TestTheExampleOfWorkflowsWorks(t *testing.T) {
 // A flag that only refuses is not offered.
 func TestInitOffersNoAction(t *testing.T) {
 	t.Parallel()
-	if flag := newApp(stdio{}).initCommand().Flags().Lookup("actions"); flag == nil || !flag.Hidden {
+	if flag := newInitCmd(newApp(console.Streams{})).Flags().Lookup("actions"); flag == nil || !flag.Hidden {
 		t.Errorf("%+v", flag)
 	}
 }
@@ -132,7 +133,7 @@ func everyCommand(cmd *cobra.Command, do func(*cobra.Command)) {
 
 // typed looks a line up as the program would, without running it.
 func typed(line string) error {
-	root := newApp(stdio{}).rootCommand()
+	root := newRootCmd(newApp(console.Streams{}))
 	root.SetOut(io.Discard)
 	root.SetErr(io.Discard)
 	words := quoted(strings.TrimRight(strings.TrimSpace(line), ".,:)"))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -35,11 +36,11 @@ func TestCleanLeavesWhatCanGoOn(t *testing.T) {
 	s.edit(s.put("stopped", orchestrator.PhaseFailed, 300, 1), func(st *orchestrator.State) {
 		st.Outcome, st.LastEvent, st.InterruptedPhase = orchestrator.OutcomeCanceled, orchestrator.LastRunCanceled, "implementing"
 	})
-	out := s.expect(exitDone, "clean", "--force")
+	out := s.expect(exit.Done, "clean", "--force")
 	if !strings.Contains(out.err, "stopped stays: it was stopped and can go on; agentmux resume stopped goes on with it, --canceled removes it") || s.names() != "stopped" {
 		t.Errorf("left %s: %s", s.names(), out.err)
 	}
-	s.expect(exitDone, "clean", "--force", "--canceled")
+	s.expect(exit.Done, "clean", "--force", "--canceled")
 	if s.names() != "" {
 		t.Errorf("left %s", s.names())
 	}
@@ -55,7 +56,7 @@ func TestStatusShowsNoSubplanOfAFix(t *testing.T) {
 	var shown struct {
 		Subplans map[string]string `json:"subplans"`
 	}
-	if err := json.Unmarshal([]byte(s.expect(exitDone, "status", "one", "--json").out), &shown); err != nil || len(shown.Subplans) != 1 || shown.Subplans["1"] == "" {
+	if err := json.Unmarshal([]byte(s.expect(exit.Done, "status", "one", "--json").out), &shown); err != nil || len(shown.Subplans) != 1 || shown.Subplans["1"] == "" {
 		t.Errorf("%+v, %v", shown, err)
 	}
 }
@@ -65,7 +66,7 @@ func TestABareResumeOfARunningSession(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	s.lock(s.put("one", "implementing", 1, 1))
-	if out := s.expect(exitLocked, "resume"); !strings.Contains(out.err, "agentmux attach one") {
+	if out := s.expect(exit.Locked, "resume"); !strings.Contains(out.err, "agentmux attach one") {
 		t.Error(out.err)
 	}
 }
@@ -93,7 +94,7 @@ func TestAProjectWhosePathIsNotUTF8IsRefused(t *testing.T) {
 	r.git(dir, "init", "-q")
 	cmd := r.command("run", "Say two", "--headless")
 	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), `caf\xe9", is not UTF-8`) {
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exit.BadUsage || !strings.Contains(string(out), `caf\xe9", is not UTF-8`) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, ".agentmux")); err == nil {

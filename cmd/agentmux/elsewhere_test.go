@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
@@ -79,8 +80,8 @@ func TestASessionAtAnotherImplementation(t *testing.T) {
 	r.setEnv("GITHUB_SERVER_URL", e.URL)
 	direct := len(r.github.Calls())
 	rows := r.probed(0, "--write")
-	says(t, rows["github"], probeOK, e.URL+elsewherePath, "no limits named")
-	says(t, rows["account"], probeOK, "as "+rigBot)
+	says(t, rows["github"], doctor.OK, e.URL+elsewherePath, "no limits named")
+	says(t, rows["account"], doctor.OK, "as "+rigBot)
 	r.expect(0, issueRun...)
 	s := r.session()
 	r.done(s)

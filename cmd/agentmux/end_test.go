@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
 )
@@ -69,7 +70,7 @@ func TestAnInterruptTellsWhatIsNext(t *testing.T) {
 	r := newRig(t, rigOptions{playbook: hangPlaybook})
 	b := r.background(append([]string{"issue", "1", "--no-mirror"}, quickRun...)...)
 	e := r.atWork("planner")
-	if code := b.exit(syscall.SIGINT); code != exitCanceled {
+	if code := b.exit(syscall.SIGINT); code != exit.Canceled {
 		t.Errorf("exit %d", code)
 	}
 	if out := b.out.String(); !strings.Contains(out, "canceled: stopped by a signal (interrupt)\nnext: agentmux resume "+e.Name) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/start"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -156,7 +157,7 @@ func (r *rig) insist(workflow string) {
 	for range 4 {
 		res = r.agentmux("issue", "1", "--workflow", workflow, "--headless")
 		e := r.sessions()
-		if len(e) == 1 && e[0].State != nil && e[0].State.Phase == orchestrator.PhaseDone && !owes(r.t.Context(), e[0]) {
+		if len(e) == 1 && e[0].State != nil && e[0].State.Phase == orchestrator.PhaseDone && !start.Owes(r.t.Context(), e[0]) {
 			return
 		}
 		if len(e) > 1 || len(e) == 1 && res.code != 0 {

@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -141,24 +144,24 @@ func (f *fleet) drop() {
 // hostSessions is the process of takeUp: every session in one process with one GitHub
 // client, as a daemon hosts them. It ends with a signal only.
 func hostSessions(dirs []string) int {
-	a := newApp(systemIO())
-	a.project = filepath.Dir(filepath.Dir(filepath.Dir(dirs[0])))
-	a.logLevel = "warn"
-	s, err := a.site(context.Background(), &hostLog{terminal: a.err})
+	a := newApp(console.System())
+	a.Project = filepath.Dir(filepath.Dir(filepath.Dir(dirs[0])))
+	a.LogLevel = "warn"
+	s, err := a.Open(context.Background(), &hostlog.Log{Terminal: a.Err})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return exitFailed
+		return exit.Failed
 	}
 	var all sync.WaitGroup
 	for _, dir := range dirs {
 		all.Go(func() {
-			if _, err := s.host.Run(context.Background(), host.RunSpec{Dir: dir, Config: s.config}); err != nil {
+			if _, err := s.Host.Run(context.Background(), host.RunSpec{Dir: dir, Config: s.Config}); err != nil {
 				fmt.Fprintln(os.Stderr, dir, err)
 			}
 		})
 	}
 	all.Wait()
-	return exitDone
+	return exit.Done
 }
 
 // tell gives every session the same command.

@@ -115,29 +115,6 @@ func checkGateJSON(t *testing.T, r *rig, s *orchestrator.State) {
 	}
 }
 
-func TestWhatIsNotSeenIsShown(t *testing.T) {
-	for text, want := range map[string]string{
-		"+a\tb ü": "+a\tb ü", "a\x1b[2Jb": "a<U+001B>[2Jb", "a\u202eb": "a<U+202E>b", "a\xffb": "a<FF>b", "a\r": "a<U+000D>",
-		"a\U000E0041b": "a<U+E0041>b", "zero\u200bwidth": "zero<U+200B>width",
-	} {
-		if got := visible(text); got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestPager(t *testing.T) {
-	for _, c := range []struct {
-		set         bool
-		value, want string
-	}{{false, "", "less"}, {true, "", ""}, {true, "cat", ""}, {true, "more -s", "more -s"}} {
-		got := strings.Join(pager(func(string) (string, bool) { return c.value, c.set }), " ")
-		if got != c.want {
-			t.Errorf("PAGER %q: %q, want %q", c.value, got, c.want)
-		}
-	}
-}
-
 // What a session would refuse is refused when it is said, and nothing is recorded; what it
 // does is told when it has done it.
 func TestACommandIsToldWhatBecomesOfIt(t *testing.T) {

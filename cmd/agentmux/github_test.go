@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/bot/account"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/transport"
@@ -19,7 +21,7 @@ func (r *rig) parked(res result, reason string, says ...string) {
 	e := r.session()
 	r.sound(e)
 	s := e.State
-	if res.code != exitNeedsHuman || string(s.OutcomeReason) != reason {
+	if res.code != exit.NeedsHuman || string(s.OutcomeReason) != reason {
 		r.t.Fatalf("exit %d, phase %s, outcome %s %s, cause %s\n%s", res.code, s.Phase, s.Outcome, s.OutcomeReason, s.Cause, res.err)
 	}
 	for _, text := range append(says, "agentmux resume "+e.Name) {
@@ -271,7 +273,7 @@ func TestTroubleOfGitHubIsNotThatOfTheNetwork(t *testing.T) {
 		{errors.New("status 502"), "try again in a few minutes"},
 		{&net.OpError{Op: "dial", Err: errors.New("connection refused")}, "is the network up"},
 	} {
-		if _, hint := githubWords(&transport.RetryAfter{Scope: "server", Err: c.cause}, "acme/widgets#1", ""); !strings.Contains(hint, c.want) {
+		if _, hint := account.Words(&transport.RetryAfter{Scope: "server", Err: c.cause}, "acme/widgets#1", ""); !strings.Contains(hint, c.want) {
 			t.Errorf("%v: %s", c.cause, hint)
 		}
 	}

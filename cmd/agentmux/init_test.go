@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
@@ -42,7 +44,7 @@ func TestInitAsksOnce(t *testing.T) {
 	typed := func(answer string, args ...string) string {
 		t.Helper()
 		var out bytes.Buffer
-		std := stdio{in: strings.NewReader(answer), out: &out, err: &out, terminal: true}
+		std := console.Streams{In: strings.NewReader(answer), Out: &out, Err: &out, Terminal: true}
 		if code := run(t.Context(), append([]string{"--project", project, "init"}, args...), std); code != 0 {
 			t.Fatalf("exit %d\n%s", code, &out)
 		}
@@ -103,7 +105,7 @@ func TestInitIsInterruptedAtItsQuestion(t *testing.T) {
 	code := make(chan int, 1)
 	go func() {
 		defer screen.Close()
-		code <- run(ctx, []string{"--project", project, "init"}, stdio{in: typed, out: screen, err: screen, terminal: true})
+		code <- run(ctx, []string{"--project", project, "init"}, console.Streams{In: typed, Out: screen, Err: screen, Terminal: true})
 	}()
 	var text strings.Builder
 	for buf := make([]byte, 4096); !strings.Contains(text.String(), "[y/N]"); {
@@ -114,7 +116,7 @@ func TestInitIsInterruptedAtItsQuestion(t *testing.T) {
 	}
 	cancel(engine.Signal{Name: "interrupt"})
 	rest, _ := io.ReadAll(shown)
-	if got := <-code; got != exitCanceled || !strings.HasSuffix(string(rest), "\nagentmux: canceled\n") {
+	if got := <-code; got != exit.Canceled || !strings.HasSuffix(string(rest), "\nagentmux: canceled\n") {
 		t.Errorf("exit %d\n%s%s", got, &text, rest)
 	}
 	if _, err := os.Stat(filepath.Join(home, ".config")); err == nil {
@@ -181,7 +183,7 @@ func TestInitIsInterruptedAtTheServer(t *testing.T) {
 	<-asked
 	_ = cmd.Process.Signal(os.Interrupt)
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitCanceled || strings.Contains(out.String(), "label ") || strings.Contains(out.String(), "next ") ||
+	if code := cmd.ProcessState.ExitCode(); code != exit.Canceled || strings.Contains(out.String(), "label ") || strings.Contains(out.String(), "next ") ||
 		!strings.HasSuffix(errs.String(), "agentmux: canceled\n") {
 		t.Errorf("exit %d\n%s%s", code, &out, &errs)
 	}
@@ -192,7 +194,7 @@ func TestInitActionsFollowsTheAction(t *testing.T) {
 	t.Parallel()
 	_, err := os.Stat(filepath.Join("..", "..", "action.yml"))
 	var out bytes.Buffer
-	code := run(t.Context(), []string{"init", "--actions"}, stdio{in: strings.NewReader(""), out: &out, err: &out})
+	code := run(t.Context(), []string{"init", "--actions"}, console.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
 	if there := err == nil; there != (code == 0) || !there && !strings.Contains(out.String(), "no action for GitHub Actions yet") {
 		t.Errorf("an action is there: %t; exit %d\n%s", there, code, &out)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/spf13/cobra"
 )
@@ -23,7 +24,7 @@ func refuseAgents(cmd *cobra.Command) error {
 	if !inside {
 		return nil
 	}
-	return usage(fmt.Errorf("%s is for a person: process %d, from which it was started, belongs to an agent; "+
+	return exit.Usage(fmt.Errorf("%s is for a person: process %d, from which it was started, belongs to an agent; "+
 		"type it in a terminal of your own. An agent has agentmux submit, ask and report", name, pid))
 }
 

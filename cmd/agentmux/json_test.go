@@ -11,15 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/cleanup"
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
+	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
 // jsonForms are the types that commands print with --json, by the heading of their table in
 // docs/commands.md.
 var jsonForms = map[string]any{
-	"sessions --json": sessionJSON{}, "status --json": statusJSON{}, "doctor --json": probe{}, "config show --json": settingJSON{},
-	"config check --json and workflows check --json": checkJSON{}, "workflows list --json": workflowJSON{}, "providers list --json": providerJSON{},
-	"clean --json": cleanJSON{}, "--dry-run --json": dryRunJSON{},
+	"sessions --json": show.SessionJSON{}, "status --json": show.StatusJSON{}, "doctor --json": doctor.Probe{}, "config show --json": show.SettingJSON{},
+	"config check --json and workflows check --json": show.CheckJSON{}, "workflows list --json": show.WorkflowJSON{}, "providers list --json": show.ProviderJSON{},
+	"clean --json": cleanup.Report{}, "--dry-run --json": show.DryRunJSON{},
 }
 
 // Every field that a script can read is documented, and no other.
@@ -87,7 +90,7 @@ func TestTheJSONOfStatusHoldsWhatItsTextShows(t *testing.T) {
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	out := r.expect(0, "status", "--json").out
-	var s statusJSON
+	var s show.StatusJSON
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +117,7 @@ func TestChecksAndCleaningAndDryRunsForPrograms(t *testing.T) {
 			t.Errorf("%v prints %q", args, out)
 		}
 	}
-	var checks []checkJSON
+	var checks []show.CheckJSON
 	read(&checks, 0, "config", "check", "--json")
 	if len(checks) != 1 || !checks[0].OK {
 		t.Errorf("a good configuration: %+v", checks)
@@ -127,10 +130,10 @@ func TestChecksAndCleaningAndDryRunsForPrograms(t *testing.T) {
 	s.write(filepath.Join(s.clone, ".agentmux", "config.yaml"), "version: 2\n")
 	s.write(filepath.Join(s.clone, ".agentmux", "workflows", "mine.yaml"), "version: 1\n")
 	read(&checks, 2, "workflows", "check", "--json")
-	if i := slices.IndexFunc(checks, func(c checkJSON) bool { return c.Name == "mine" }); i < 0 || checks[i].OK || len(checks[i].Problems) == 0 {
+	if i := slices.IndexFunc(checks, func(c show.CheckJSON) bool { return c.Name == "mine" }); i < 0 || checks[i].OK || len(checks[i].Problems) == 0 {
 		t.Errorf("a broken workflow: %+v", checks)
 	}
-	var dry dryRunJSON
+	var dry show.DryRunJSON
 	read(&dry, 0, "issue", "1", "--workflow", "quick", "--dry-run", "--json")
 	if dry.Issue != 1 || dry.Workflow != "quick" || len(dry.Agents) == 0 || len(dry.Prompts) == 0 || len(dry.Writes) == 0 || dry.PullRequest == nil || dry.BaseSHA == "" {
 		t.Errorf("a dry run: %+v", dry)
@@ -138,7 +141,7 @@ func TestChecksAndCleaningAndDryRunsForPrograms(t *testing.T) {
 	if res := s.expect(2, "issue", "1", "--json"); !strings.Contains(res.err, "--json goes with --dry-run") {
 		t.Errorf("--json of a run: %s", res.err)
 	}
-	var cleaned cleanJSON
+	var cleaned cleanup.Report
 	read(&cleaned, 0, "clean", "--force", "--json")
 	if len(cleaned.Removed) != 1 || cleaned.Removed[0].Name != "old" || s.names() != "" {
 		t.Errorf("cleaned: %+v, left %q", cleaned, s.names())

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/start"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -129,7 +130,7 @@ func (r *rig) resumeToEnd() {
 	r.t.Helper()
 	for range 2 {
 		e := r.sessions()
-		if len(e) == 1 && e[0].State != nil && e[0].State.Phase == orchestrator.PhaseDone && !owes(r.t.Context(), e[0]) {
+		if len(e) == 1 && e[0].State != nil && e[0].State.Phase == orchestrator.PhaseDone && !start.Owes(r.t.Context(), e[0]) {
 			return
 		}
 		if res := r.agentmux("issue", "1", "--headless"); res.code != 0 {

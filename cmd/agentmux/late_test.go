@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -21,7 +22,7 @@ func TestACommandWhileTheHostEndsWakesTheNextOne(t *testing.T) {
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	repo := r.github.Repo(rigRepo)
 	repo.RefusePush(fakehub.ProtectedRule("refs/heads/agentmux/*"))
-	r.parked(r.quick(exitNeedsHuman), orchestrator.ReasonPushRejected)
+	r.parked(r.quick(exit.NeedsHuman), orchestrator.ReasonPushRejected)
 	repo.AllowPush()
 	e := r.session()
 	ending, err := session.Open(e.Dir)

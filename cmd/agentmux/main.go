@@ -13,6 +13,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -30,13 +32,13 @@ func main() {
 	}
 	if err := conceal(os.Args); err != nil {
 		fmt.Fprintln(os.Stderr, "agentmux:", err)
-		os.Exit(exitFailed)
+		os.Exit(exit.Failed)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go cancelOnSignal(signals, cancel)
-	os.Exit(run(ctx, os.Args[1:], systemIO()))
+	os.Exit(run(ctx, os.Args[1:], console.System()))
 }
 
 // cancelOnSignal ends the context with the signal as its cause, so that a
@@ -45,7 +47,7 @@ func cancelOnSignal(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	sig := <-signals
 	cancel(engine.Signal{Name: sig.String()})
 	<-signals
-	os.Exit(exitCanceled)
+	os.Exit(exit.Canceled)
 }
 
 // hiddenMain handles the entries that must not carry the weight of the command
@@ -61,18 +63,18 @@ func hiddenMain(args []string) (code int, done bool) {
 }
 
 // run is main without the process: it returns the exit code.
-func run(ctx context.Context, args []string, std stdio) int {
+func run(ctx context.Context, args []string, std console.Streams) int {
 	a := newApp(std)
-	root := a.rootCommand()
+	root := newRootCmd(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	code, text := explain(err)
+	code, text := exit.Explain(err)
 	var signal engine.Signal
-	if text != "" && (code == exitFailed || code == exitUsage) && errors.As(context.Cause(ctx), &signal) {
-		code, text = exitCanceled, "canceled" // whatever the interrupt broke says nothing to who typed it
+	if text != "" && (code == exit.Failed || code == exit.BadUsage) && errors.As(context.Cause(ctx), &signal) {
+		code, text = exit.Canceled, "canceled" // whatever the interrupt broke says nothing to who typed it
 	}
 	if text != "" {
-		a.say("agentmux: %s", text)
+		a.Say("agentmux: %s", text)
 	}
 	return code
 }

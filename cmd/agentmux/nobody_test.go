@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -27,7 +28,7 @@ func TestTheNullDeviceIsNotATerminal(t *testing.T) {
 		if err := null.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if code := cmd.ProcessState.ExitCode(); code != exitUsage || !strings.Contains(said.String(), "terminal") {
+		if code := cmd.ProcessState.ExitCode(); code != exit.BadUsage || !strings.Contains(said.String(), "terminal") {
 			t.Errorf("%v: exit %d, said %q", args, code, said.String())
 		}
 	}

@@ -1,15 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
 )
@@ -29,35 +30,6 @@ func steers(text string) string {
 		return fmt.Sprintf("C1 at %d", i)
 	}
 	return ""
-}
-
-func TestSecurity21PrinterLetsNothingThroughThatSteersATerminal(t *testing.T) {
-	whole := "x\ty\n" + hostileText + "\nünïcode 日本\n"
-	for size := 1; size <= len(whole); size++ {
-		var out bytes.Buffer
-		p := newPrinter(&out)
-		for text := []byte(whole); len(text) > 0; {
-			n := min(size, len(text))
-			if m, err := p.Write(text[:n]); m != n || err != nil {
-				t.Fatal(m, err)
-			}
-			text = text[n:]
-		}
-		if bad := steers(out.String()); bad != "" || !strings.HasPrefix(out.String(), "x\ty\na]0;ownedb[2Jc") || !strings.HasSuffix(out.String(), "\nünïcode 日本\n") {
-			t.Fatalf("in pieces of %d: %s\n%q", size, bad, out.String())
-		}
-	}
-	var out bytes.Buffer
-	p := newPrinter(&out)
-	p.colors = true
-	for _, piece := range []string{"\x1b[1;3", "1mred\x1b[", "0m \x1b[8mhidden \x1b[30mblack \x1b]8;;x\x07 \x1b", "[92mgreen\x1b[m\n"} {
-		if _, err := p.Write([]byte(piece)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := out.String(); got != "\x1b[1;31mred\x1b[0m [8mhidden [30mblack ]8;;x \x1b[92mgreen\x1b[m\n" {
-		t.Errorf("colours: %q", got)
-	}
 }
 
 // quietCommands are left out below: what they need or do is not text of strangers.
@@ -98,7 +70,7 @@ func TestSecurity21NoCommandSpeaksToTheTerminal(t *testing.T) {
 	}
 	argument := strings.ReplaceAll(hostileText, "\x00", "")
 	ran := 0
-	everyCommand(newApp(stdio{}).rootCommand(), func(cmd *cobra.Command) {
+	everyCommand(newRootCmd(newApp(console.Streams{})), func(cmd *cobra.Command) {
 		words := cmd.CommandPath()
 		if quietCommands[words] != "" || strings.HasPrefix(words, "agentmux completion") || strings.HasPrefix(words, "agentmux help") {
 			return
@@ -131,22 +103,28 @@ func TestSecurity21NoCommandSpeaksToTheTerminal(t *testing.T) {
 
 // Text for a person goes through the printer: few places may write elsewhere.
 func TestSecurity21StreamsAreUsedInFewPlaces(t *testing.T) {
+	others := []string{"demo", "play", "monitor"} // draw for themselves, or act as an agent
 	allowed := map[string]string{
-		"main.go": "before there is a printer", "app.go": "makes the printer", "providers.go": "a CLI's own login", "watch.go": "tmux on the terminal",
-		"agenttools.go": "a protocol", "pager.go": "the person's pager, whose text was made fit",
+		"main.go": "before there is a printer", "console.go": "makes the printer", "providers.go": "a CLI's own login", "attach.go": "tmux on the terminal",
+		"mcp.go": "a protocol", "json.go": "escapes what is not seen itself", "pager.go": "the person's pager, whose text was made fit",
 	}
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	own, err := filepath.Glob(filepath.Join("..", "internal", "*", "*.go"))
+	if err != nil || len(own) == 0 {
+		t.Fatal(own, err)
+	}
+	files = append(files, slices.DeleteFunc(own, func(file string) bool { return slices.Contains(others, filepath.Base(filepath.Dir(file))) })...)
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, word := range []string{"os.Stdout", "os.Stderr", "fmt.Print(", "fmt.Println(", "fmt.Printf(", "print(\"", "Fprintf(a.raw", "Fprint(a.raw", "Fprintln(a.raw"} {
-			if !strings.HasSuffix(file, "_test.go") && allowed[file] == "" && strings.Contains(string(data), word) && !strings.Contains(string(data), "a."+word) {
-				t.Errorf("%s has %s: text for a person goes through a.print, a.say or a page", file, word)
+		for _, word := range []string{"os.Stdout", "os.Stderr", "fmt.Print(", "fmt.Println(", "fmt.Printf(", " print(\"", "\tprint(\"", "(a.Raw, ", "(c.Raw, "} {
+			if !strings.HasSuffix(file, "_test.go") && allowed[filepath.Base(file)] == "" && strings.Contains(string(data), word) {
+				t.Errorf("%s has %s: text for a person goes through a.Print, a.Say or a page", file, word)
 			}
 		}
 	}

@@ -11,110 +11,81 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/show"
+	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) providersCommand() *cobra.Command {
+type providersListOptions struct{ json bool }
+
+func newProvidersCmd(a *app) *cobra.Command {
 	cmd := group(groupSetup, &cobra.Command{
 		Use: "providers", Short: "List and show the agents' CLIs, and log one in", Args: unknownCommand, RunE: needsSubcommand,
 		Example: "  agentmux providers list\n  agentmux providers login claude",
 	})
-	var asJSON bool
+	var o providersListOptions
 	list := &cobra.Command{
 		Use: "list", Short: "List the providers", Args: cobra.NoArgs, Example: "  agentmux providers list\n  agentmux providers list --json",
-		RunE: func(*cobra.Command, []string) error { return a.listProviders(asJSON) },
+		RunE: func(*cobra.Command, []string) error { return runProvidersList(a, o) },
 	}
-	list.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {name, state, command, path, install}")
+	list.Flags().BoolVar(&o.json, "json", false, "machine-readable output: a list of {name, state, command, path, install}")
 	cmd.AddCommand(
 		list,
-		example("agentmux providers show claude", &cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: a.showProvider}),
+		example("agentmux providers show claude", &cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error { return runProvidersShow(a, args[0]) }}),
 		example("agentmux providers login claude", &cobra.Command{
 			Use: "login NAME", Short: "Log a CLI in for agentmux alone; your own login stays as it is", Args: cobra.ExactArgs(1),
-			RunE: func(cmd *cobra.Command, args []string) error { return a.login(cmd.Context(), args[0]) },
+			RunE: func(cmd *cobra.Command, args []string) error { return runProvidersLogin(cmd.Context(), a, args[0]) },
 		}),
 	)
 	return cmd
 }
 
-func (a *app) providers() (agent.Providers, error) {
-	project, err := a.projectDir()
+func loadProviders(a *app) (agent.Providers, error) {
+	project, err := a.ProjectDir()
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.config(project)
+	c, err := a.Config(project)
 	if err != nil {
 		return nil, err
 	}
 	providers, err := host.Providers(c)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Usage(err)
 	}
 	return providers, nil
 }
 
-func (a *app) provider(name string) (agent.Provider, error) {
-	providers, err := a.providers()
+func findProvider(a *app, name string) (agent.Provider, error) {
+	providers, err := loadProviders(a)
 	if err != nil {
 		return agent.Provider{}, err
 	}
 	p, ok := providers[name]
 	if !ok {
-		return p, usage(fmt.Errorf("no provider %q; known: %s", name, strings.Join(providers.Names(), ", ")))
+		return p, exit.Usage(fmt.Errorf("no provider %q; known: %s", name, strings.Join(providers.Names(), ", ")))
 	}
 	return p, nil
 }
 
-// providerJSON is one provider of a listing. What is built in has no command; a program that
-// is not in PATH has no path.
-type providerJSON struct {
-	Name    string `json:"name"`
-	State   string `json:"state"`
-	Command string `json:"command,omitempty"`
-	Path    string `json:"path,omitempty"`
-	Install string `json:"install,omitempty"`
-}
-
-func (a *app) listProviders(asJSON bool) error {
-	providers, err := a.providers()
+func runProvidersList(a *app, o providersListOptions) error {
+	providers, err := loadProviders(a)
 	if err != nil {
 		return err
 	}
-	rows := []providerJSON{}
-	for _, name := range providers.Names() {
-		p := providers[name]
-		row := providerJSON{Name: name, State: "unproven", Install: p.Install}
-		if p.Proven {
-			row.State = "proven"
-		}
-		if p.Command != "{self}" {
-			row.Command = p.Command
-			row.Path, _ = exec.LookPath(p.Command) // none if it is not there
-		}
-		rows = append(rows, row)
+	rows := show.KnownProviders(providers)
+	if o.json {
+		return a.PrintJSON(rows)
 	}
-	if asJSON {
-		return printJSON(a.raw, rows)
-	}
-	var table [][]cell
-	for _, row := range rows {
-		program := row.Path
-		switch {
-		case row.Command == "":
-			program = "built in"
-		case row.Path == "":
-			program = row.Command + " (not in PATH)"
-		}
-		table = append(table, []cell{{row.Name, paint.Strong}, plainCell(row.State), plainCell(program)})
-	}
-	a.page(a.out).table([]string{"NAME", "STATE", "PROGRAM"}, table)
+	show.PrintProviders(a.Console, rows)
 	return nil
 }
 
-func (a *app) showProvider(_ *cobra.Command, args []string) error {
-	p, err := a.provider(args[0])
+func runProvidersShow(a *app, name string) error {
+	p, err := findProvider(a, name)
 	if err != nil {
 		return err
 	}
@@ -122,23 +93,23 @@ func (a *app) showProvider(_ *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.out.Write(data)
+	_, err = a.Out.Write(data)
 	return err
 }
 
-// login runs a CLI's own login in a directory that only agentmux uses.
-func (a *app) login(ctx context.Context, name string) (err error) {
-	p, err := a.provider(name)
+// runProvidersLogin runs a CLI's own login in a directory that only agentmux uses.
+func runProvidersLogin(ctx context.Context, a *app, name string) (err error) {
+	p, err := findProvider(a, name)
 	if err != nil {
 		return err
 	}
 	if err := p.CheckLogin(); err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
-	if !a.terminal {
-		return usageText("a login needs a terminal")
+	if !a.Terminal {
+		return exit.UsageText("a login needs a terminal")
 	}
-	run, err := p.StartLogin(filepath.Join(stateHome(), "logins"), os.Getenv("PATH"), os.Getenv("TERM"))
+	run, err := p.StartLogin(filepath.Join(site.StateHome(), "logins"), os.Getenv("PATH"), os.Getenv("TERM"))
 	if err != nil {
 		return err
 	}
@@ -151,17 +122,6 @@ func (a *app) login(ctx context.Context, name string) (err error) {
 	if err := run.Finish(); err != nil {
 		return err
 	}
-	a.say("logged in; sessions use it from their next agent on")
+	a.Say("logged in; sessions use it from their next agent on")
 	return nil
 }
-
-// notRun says why a program gave no version.
-func notRun(name string, err error) string {
-	if notFound(err) {
-		return name + " is not installed: it is not in PATH"
-	}
-	return err.Error()
-}
-
-// notFound reports whether a program is not in PATH.
-func notFound(err error) bool { return errors.Is(err, exec.ErrNotFound) }

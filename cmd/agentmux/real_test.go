@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/markdown"
@@ -67,7 +68,7 @@ func (c *realCase) run(t *testing.T, r *rig) {
 			t.Logf("%s%s", res.out, res.err)
 		}
 	})
-	if res.code != exitDone {
+	if res.code != exit.Done {
 		t.Fatalf("exit %d", res.code)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/steer"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,7 +26,7 @@ const (
 // logLevels are what --log-level takes.
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-func (a *app) rootCommand() *cobra.Command {
+func newRootCmd(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "agentmux",
 		Short: "Turn an issue into a reviewed pull request",
@@ -39,24 +41,24 @@ CLIs you already have, in tmux, on your own machine.`,
 		Args:          unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if a.configFile != "" {
-				if info, err := os.Stat(a.configFile); err != nil {
-					return usage(fmt.Errorf("--config: %s cannot be read: %w", a.configFile, bare(err)))
+			if a.ConfigFile != "" {
+				if info, err := os.Stat(a.ConfigFile); err != nil {
+					return exit.Usage(fmt.Errorf("--config: %s cannot be read: %w", a.ConfigFile, exit.Bare(err)))
 				} else if info.IsDir() {
-					return usage(fmt.Errorf("--config: %s is a directory, not a file", a.configFile))
+					return exit.Usage(fmt.Errorf("--config: %s is a directory, not a file", a.ConfigFile))
 				}
 			}
-			if a.logLevel != "" && !slices.Contains(logLevels, a.logLevel) {
-				return usage(fmt.Errorf("--log-level: expected debug, info, warn or error, found %q", a.logLevel))
+			if a.LogLevel != "" && !slices.Contains(logLevels, a.LogLevel) {
+				return exit.Usage(fmt.Errorf("--log-level: expected debug, info, warn or error, found %q", a.LogLevel))
 			}
 			return refuseAgents(cmd)
 		},
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.configFile, "config", "", "configuration `file` above the project's and your own")
-	flags.StringVar(&a.project, "project", "", "project `directory` (default: the one you are in)")
-	flags.StringVar(&a.logLevel, "log-level", "", "debug, info, warn or error")
-	flags.Var(&a.logFormat, "log-format", "what a run in the foreground prints: `lines` for a person, or its log as text or json")
+	flags.StringVar(&a.ConfigFile, "config", "", "configuration `file` above the project's and your own")
+	flags.StringVar(&a.Project, "project", "", "project `directory` (default: the one you are in)")
+	flags.StringVar(&a.LogLevel, "log-level", "", "debug, info, warn or error")
+	flags.Var(&a.Format, "log-format", "what a run in the foreground prints: `lines` for a person, or its log as text or json")
 	root.Version = fullVersion()
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetVersionTemplate("agentmux {{.Version}}\n") // as the command says it
@@ -65,15 +67,15 @@ CLIs you already have, in tmux, on your own machine.`,
 		&cobra.Group{ID: groupAgent, Title: "For agents:"}, &cobra.Group{ID: groupSetup, Title: "Set up:"})
 	root.SetHelpCommandGroupID(groupSetup)
 	root.SetCompletionCommandGroupID(groupSetup)
-	root.SetIn(a.in)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
-	for _, command := range a.commands() {
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	for _, command := range commands(a) {
 		root.AddCommand(command)
 	}
 	standardCommands(root)
 	usageArgs(root)
-	a.completeWords(root, a.offers())
+	completeWords(a, root, allOffers(a))
 	return root
 }
 
@@ -100,7 +102,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case takesText(cmd) && (unknown != nil || errors.As(err, &syntax)):
 		hint = fmt.Sprintf("a text that begins with - goes last, behind --: %s -- '- like this'; ", cmd.CommandPath())
 	}
-	return usage(fmt.Errorf("%s; %ssee %s --help", text, hint, cmd.CommandPath()))
+	return exit.Usage(fmt.Errorf("%s; %ssee %s --help", text, hint, cmd.CommandPath()))
 }
 
 // takesText reports whether a person writes a text of their own behind a command.
@@ -156,14 +158,14 @@ var completionExamples = map[string]string{
 	"fish": "  agentmux completion fish | source", "powershell": "  agentmux completion powershell | Out-String | Invoke-Expression",
 }
 
-func (a *app) commands() []*cobra.Command {
+func commands(a *app) []*cobra.Command {
 	all := []*cobra.Command{
-		a.issueCommand(), a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.statusCommand(), a.diffCommand(), a.attachCommand(),
-		a.logsCommand(), a.monitorCommand(), a.initCommand(), a.doctorCommand(), a.configCommand(), a.workflowsCommand(), a.providersCommand(),
-		a.demoCommand(), a.versionCommand(), a.cleanCommand(), a.playCommand(), a.sessionCommand(), a.mcpCommand(),
-		a.hookCommand(), a.transcriptCommand(), a.submitCommand(), a.researchCommand(), a.reportCommand(), a.askCommand(), a.msgCommand(),
+		newIssueCmd(a), newRunCmd(a), newResumeCmd(a), newSessionsCmd(a), newStatusCmd(a), newDiffCmd(a), newAttachCmd(a),
+		newLogsCmd(a), newMonitorCmd(a), newInitCmd(a), newDoctorCmd(a), newConfigCmd(a), newWorkflowsCmd(a), newProvidersCmd(a),
+		newDemoCmd(a), newVersionCmd(a), newCleanCmd(a), newPlayCmd(a), newSessionCmd(a), newMCPCmd(a),
+		newHookCmd(a), newTranscriptCmd(a), newSubmitCmd(a), newResearchCmd(a), newReportCmd(a), newAskCmd(a), newMsgCmd(a),
 	}
-	return append(all, a.steerCommands()...)
+	return append(all, newSteerCmds(a)...)
 }
 
 // usageArgs makes every complaint about arguments a usage error.
@@ -176,11 +178,11 @@ func usageArgs(cmd *cobra.Command) {
 			case !errors.As(err, new(*wordError)): // cobra's own checks only count
 				hint := ""
 				if len(args) > 1 && strings.Contains(cmd.Use, "TEXT") {
-					hint = textHint + "; "
+					hint = steer.TextHint + "; "
 				}
-				return usage(fmt.Errorf("%s takes %s, not %s; %ssee %s --help", cmd.CommandPath(), takes(cmd), given(args), hint, cmd.CommandPath()))
+				return exit.Usage(fmt.Errorf("%s takes %s, not %s; %ssee %s --help", cmd.CommandPath(), takes(cmd), given(args), hint, cmd.CommandPath()))
 			default:
-				return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+				return exit.Usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 			}
 			return nil
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/cmd/internal/show"
 )
 
 // A file that a coder changed though the plan does not give it that file is taken, and named
@@ -28,7 +30,7 @@ func TestFilesOutsideOfThePlanAreNamed(t *testing.T) {
 	if out := r.expect(0, "status").out; !strings.Contains(out, file+" (subplan 1)") {
 		t.Errorf("status:\n%s", out)
 	}
-	var s statusJSON
+	var s show.StatusJSON
 	out := r.expect(0, "status", "--json").out
 	if err := json.Unmarshal([]byte(out), &s); err != nil || len(s.Strays) != 1 || s.Strays[0].Path != file || s.Strays[0].Subplan != "1" || s.Strays[0].Added != 1 {
 		t.Errorf("status --json: %v\n%s", err, out)

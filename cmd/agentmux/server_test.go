@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
@@ -94,7 +95,7 @@ func TestSecurity23ATokenIsNotForAnotherServer(t *testing.T) {
 	if res := r.expect(2, "issue", "1", "--repo", rigRepo, "--headless"); !strings.Contains(res.err, want) {
 		t.Errorf("%s", res.err)
 	}
-	says(t, r.probed(0)["github"], probeWarning, "GH_TOKEN is for another server")
+	says(t, r.probed(0)["github"], doctor.Warning, "GH_TOKEN is for another server")
 	if seen := other.connections(); len(seen) > 0 {
 		t.Errorf("a token for github.com was taken to another server: %q", seen)
 	}
@@ -112,7 +113,7 @@ func TestTheEnvironmentNamesAnotherServer(t *testing.T) {
 			t.Errorf("%v: %s", args, res.err)
 		}
 	}
-	says(t, r.probed(3)["github"], probeFailed, want)
+	says(t, r.probed(3)["github"], doctor.Failed, want)
 	if seen := other.connections(); len(seen) > 0 || len(r.github.Calls()) > calls {
 		t.Errorf("asked %q, and the other %d times", seen, len(r.github.Calls())-calls)
 	}
@@ -135,7 +136,7 @@ func TestDoctorLooksAtOriginFirst(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.git(r.clone, "remote", "set-url", "origin", "https://git.acme.example/acme/widgets.git")
 	calls := len(r.github.Calls())
-	says(t, r.probed(0)["repository"], probeWarning, "origin is not on "+r.github.URL())
+	says(t, r.probed(0)["repository"], doctor.Warning, "origin is not on "+r.github.URL())
 	if n := len(r.github.Calls()) - calls; n > 0 {
 		t.Errorf("%d requests", n)
 	}
@@ -150,7 +151,7 @@ func TestTheConfiguredBaseIsNotThere(t *testing.T) {
 			t.Errorf("%v: %s", args, res.err)
 		}
 	}
-	says(t, r.probed(3)["base"], probeFailed, "github.base_branch: nosuch is not a branch of the server", "git ls-remote")
+	says(t, r.probed(3)["base"], doctor.Failed, "github.base_branch: nosuch is not a branch of the server", "git ls-remote")
 	if n := len(r.sessions()); n > 0 {
 		t.Errorf("%d sessions", n)
 	}
@@ -159,7 +160,7 @@ func TestTheConfiguredBaseIsNotThere(t *testing.T) {
 	if res := r.expect(2, "config", "check"); !strings.Contains(res.err, "config.yaml:2: defaults.workflow: unknown workflow \"nosuch\"") {
 		t.Errorf("%s", res.err)
 	}
-	says(t, r.probed(3)["config"], probeFailed, "unknown workflow")
+	says(t, r.probed(3)["config"], doctor.Failed, "unknown workflow")
 }
 
 // A server that refuses to be read ends the start; one that is away does not, and it is said

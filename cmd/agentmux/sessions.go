@@ -1,147 +1,40 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
-	"strings"
-	"unicode"
-	"unicode/utf16"
-
-	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
-	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) sessionsCommand() *cobra.Command {
-	var asJSON bool
+type sessionsOptions struct {
+	json bool
+}
+
+func newSessionsCmd(a *app) *cobra.Command {
+	var o sessionsOptions
 	cmd := &cobra.Command{
 		Use:     "sessions",
 		Short:   "List the sessions of this project",
 		Example: "  agentmux sessions\n  agentmux sessions --json",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			project, err := a.projectDir()
-			if err != nil {
-				return err
-			}
-			entries, err := session.List(project)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(a.raw, listJSON(entries))
-			}
-			a.listSessions(entries)
-			return nil
-		},
+		RunE:    func(*cobra.Command, []string) error { return runSessions(a, o) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "machine-readable output")
+	cmd.Flags().BoolVar(&o.json, "json", false, "machine-readable output")
 	return group(groupStart, cmd)
 }
 
-// sessionJSON is one session of a listing.
-type sessionJSON struct {
-	Name      string `json:"name"`
-	Dir       string `json:"dir"`
-	Condition string `json:"condition"`
-	Phase     string `json:"phase,omitempty"`
-	Issue     int    `json:"issue,omitempty"`
-	Branch    string `json:"branch,omitempty"`
-	PR        string `json:"pr_url,omitempty"`
-	Running   bool   `json:"running"`
-}
-
-func listJSON(entries []session.Entry) []sessionJSON {
-	out := []sessionJSON{}
-	for _, e := range entries {
-		row := sessionJSON{Name: e.Name, Dir: e.Dir, Condition: e.Condition(), Running: e.Running}
-		if e.State != nil {
-			row.Phase, row.Issue, row.Branch = e.State.Phase, e.State.IssueNumber, e.State.FeatureBranch
-			row.PR = e.State.Completion.PRURL
-		}
-		out = append(out, row)
-	}
-	return out
-}
-
-// listSessions prints a table of sessions for a person.
-func (a *app) listSessions(entries []session.Entry) {
-	if len(entries) == 0 {
-		a.say("no sessions here; agentmux issue N or agentmux run \"...\" starts one")
-		return
-	}
-	var rows [][]cell
-	for _, e := range entries {
-		row := listJSON([]session.Entry{e})[0]
-		issue, ink := "-", paint.Bad
-		if row.Issue > 0 {
-			issue = fmt.Sprintf("#%d", row.Issue)
-		}
-		if e.State != nil {
-			_, ink = phaseText(e)
-		}
-		rows = append(rows, []cell{{row.Name, paint.Strong}, plainCell(dash(phaseName(e))), {row.Condition, ink}, plainCell(issue), plainCell(dash(row.PR))})
-	}
-	a.page(a.out).table([]string{"SESSION", "PHASE", "CONDITION", "ISSUE", "PULL REQUEST"}, rows)
-}
-
-// phaseName is where a session is; of one that was stopped or failed, where it was then.
-func phaseName(e session.Entry) string {
-	switch {
-	case e.State == nil:
-		return ""
-	case e.State.Phase == orchestrator.PhaseFailed && e.State.InterruptedPhase != "":
-		return string(e.State.InterruptedPhase)
-	}
-	return e.State.Phase
-}
-
-func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
-// printJSON writes a value for programs: exactly, with what is not seen in the form \uXXXX,
-// because it may be shown on a terminal, too.
-func printJSON(w io.Writer, v any) error {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
+func runSessions(a *app, o sessionsOptions) error {
+	project, err := a.ProjectDir()
+	if err != nil {
 		return err
 	}
-	var out strings.Builder
-	for _, r := range text.String() {
-		if r == '\n' || unicode.IsPrint(r) {
-			out.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&out, `\u%04x`, unit)
-		}
+	entries, err := session.List(project)
+	if err != nil {
+		return err
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
-}
-
-// live reports whether a host runs the session.
-func live(e session.Entry) bool { return e.State != nil && e.Running }
-
-// ending reports whether a host still completes the end of its session, such as the words
-// on the issue. It takes no commands any more.
-func ending(e session.Entry) bool { return live(e) && e.State.Ended() }
-
-// stillEnding refuses what has to wait for that host.
-func stillEnding(e session.Entry) error {
-	return &codeError{exitLocked, fmt.Errorf("%s is ending; agentmux status %s says how, agentmux logs %s --follow waits until its host is gone", e.Name, e.Name, e.Name)}
-}
-
-// unfinished reports whether a resume could go on with the session.
-func unfinished(e session.Entry) bool {
-	return e.State != nil && !e.Running && e.State.Phase != orchestrator.PhaseDone
+	if o.json {
+		return a.PrintJSON(show.ListJSON(entries))
+	}
+	show.PrintSessions(a, entries)
+	return nil
 }

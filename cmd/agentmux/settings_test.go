@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/cmd/internal/show"
 )
 
 // What a repository tells the CLIs beside instructions is named when a session starts and by
@@ -28,7 +30,7 @@ func TestSecurity28APersonIsToldOfAgentSettings(t *testing.T) {
 	if text := start("ignored", ""); !strings.Contains(text, "settings   agent settings of the repository are not loaded: .claude/settings.json; ") {
 		t.Errorf("status does not name what was found:\n%s", text)
 	}
-	var status statusJSON
+	var status show.StatusJSON
 	if err := json.Unmarshal([]byte(r.expect(0, "status", "ignored", "--json").out), &status); err != nil {
 		t.Fatal(err)
 	}

@@ -2,23 +2,15 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"maps"
-	"slices"
-	"strings"
-	"time"
 
-	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
-	"github.com/agentmux/agentmux/ghsync/mirror"
-	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/orchestrator/story"
+	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) statusCommand() *cobra.Command {
-	var asJSON bool
+type statusOptions struct{ json bool }
+
+func newStatusCmd(a *app) *cobra.Command {
+	var o statusOptions
 	cmd := &cobra.Command{
 		Use:   "status [S]",
 		Short: "Show a session: phase, agents, questions, what to do next",
@@ -27,235 +19,28 @@ person, what keeps it from going on, what it still owes, and what can be done ne
 Without S it shows the one that runs, else the newest; where several run, it lists them.`,
 		Example: "  agentmux status\n  agentmux status '#42' --json",
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.status(cmd.Context(), args, asJSON) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runStatus(cmd.Context(), a, args, o) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "machine-readable output, see docs/commands.md")
+	cmd.Flags().BoolVar(&o.json, "json", false, "machine-readable output, see docs/commands.md")
 	return group(groupStart, cmd)
 }
 
-func (a *app) status(ctx context.Context, args []string, asJSON bool) error {
-	entry, several, err := a.statusEntry(args)
+func runStatus(ctx context.Context, a *app, args []string, o statusOptions) error {
+	entry, several, err := show.Entry(a, args)
 	switch {
 	case err != nil:
 		return err
-	case len(several) > 0 && asJSON:
-		return printJSON(a.raw, listJSON(several))
+	case len(several) > 0 && o.json:
+		return a.PrintJSON(show.ListJSON(several))
 	case len(several) > 0:
-		a.listSessions(several)
-		a.say("several sessions run; agentmux status NAME shows one")
+		show.PrintSessions(a, several)
+		a.Say("several sessions run; agentmux status NAME shows one")
 		return nil
 	case entry.Err != nil:
 		return entry.Err
-	case asJSON:
-		return printJSON(a.raw, a.statusOf(ctx, entry))
+	case o.json:
+		return a.PrintJSON(show.StatusOf(ctx, a, entry))
 	}
-	a.printStatus(ctx, a.out, entry)
+	show.PrintStatus(ctx, a, a.Out, entry)
 	return nil
-}
-
-// statusEntry is the session that is named; without a name the one that runs, else the one
-// that was touched last. Where several run, those are several.
-func (a *app) statusEntry(args []string) (entry session.Entry, several []session.Entry, err error) {
-	if len(args) > 0 {
-		entry, err = a.find(args, nil)
-		return entry, nil, err
-	}
-	project, err := a.projectDir()
-	if err != nil {
-		return entry, nil, err
-	}
-	entries, err := session.List(project)
-	if err != nil {
-		return entry, nil, err
-	}
-	running := slices.DeleteFunc(slices.Clone(entries), func(e session.Entry) bool { return !live(e) })
-	switch {
-	case len(running) > 1:
-		return entry, running, nil
-	case len(running) == 1:
-		return running[0], nil, nil
-	case len(entries) == 0:
-		return entry, nil, &session.NotFoundError{}
-	}
-	return slices.MaxFunc(entries, func(a, b session.Entry) int { return touched(a).Compare(touched(b)) }), nil, nil
-}
-
-// touched is when a session changed last; of one that cannot be read nothing is known.
-func touched(e session.Entry) time.Time {
-	if e.State == nil {
-		return time.Time{}
-	}
-	return endedAt(e)
-}
-
-// agentWord says what an agent does, if there is a host to hear of it.
-func agentWord(agent orchestrator.Agent, running bool) string {
-	switch {
-	case !running:
-		return "interrupted, launch " + agent.Launch
-	case agent.Waiting != "":
-		return "waiting for " + string(agent.Waiting)
-	}
-	return "at work, launch " + agent.Launch
-}
-
-// phaseText says where a session is, or how it ended.
-func phaseText(e session.Entry) (text string, ink paint.Ink) {
-	s := e.State
-	switch {
-	case s.Phase == orchestrator.PhaseDone && s.Outcome == orchestrator.OutcomeDone:
-		return "done", paint.Good
-	case s.Phase == orchestrator.PhaseDone:
-		return "ended, " + outcomeWord(s), paint.Ask
-	case s.Phase == orchestrator.PhaseFailed && s.Outcome == orchestrator.OutcomeCanceled:
-		return "stopped in " + dash(string(s.InterruptedPhase)), paint.Ask
-	case s.Phase == orchestrator.PhaseFailed:
-		return "failed in " + dash(string(s.InterruptedPhase)), paint.Bad
-	case s.Parked():
-		return s.Phase + ", " + outcomeWord(s), paint.Ask
-	case s.Paused, !e.Running:
-		return s.Phase + " (" + e.Condition() + ")", paint.Ask
-	}
-	return s.Phase + " (" + e.Condition() + ")", paint.Busy
-}
-
-func (a *app) printStatus(ctx context.Context, w io.Writer, e session.Entry) {
-	s, p, st := e.State, a.page(w), tell(ctx, e)
-	p.row("session", paint.Strong, "%s", e.Name)
-	switch {
-	case s.IssueNumber > 0:
-		p.row("issue", paint.Plain, "%s#%d %s", s.Repo, s.IssueNumber, s.IssueTitle)
-	case s.IssueTitle != "":
-		p.row("request", paint.Plain, "%s", s.IssueTitle)
-	}
-	phase, ink := phaseText(e)
-	p.row("phase", ink, "%s", phase)
-	printWhy(p, s, st)
-	p.row("workflow", paint.Plain, "%s, config: %s, sandbox: none (not built yet; agents run as you)", s.Workflow, s.ConfigSource)
-	if note := a.setupOf(e); note != "" {
-		p.row("setup", paint.Ask, "%s", note)
-	}
-	if note := agentSettingsOf(e).Note(); note != "" {
-		p.row("settings", paint.Ask, "%s", note)
-	}
-	p.row("branch", paint.Plain, "%s from %s", s.FeatureBranch, s.BaseBranch)
-	if c := s.Completion; c.PRURL != "" {
-		p.row("pull", paint.Plain, "%s", c.PRURL+draftNote(c))
-	}
-	if trouble := mirror.Trouble(e.Dir); trouble != "" && s.Mirror {
-		p.row("github", paint.Bad, "%s", trouble)
-	}
-	printWork(p, e, st)
-	a.printGate(ctx, p, e, st)
-	for _, debt := range st.Owed {
-		p.row("owed", paint.Ask, "%s", debt.Text)
-	}
-	if next := st.Next(); next != "" {
-		p.row("next", paint.Strong, "%s", next)
-	}
-}
-
-func draftNote(c orchestrator.Completion) string {
-	if c.Draft {
-		return " (a draft)"
-	}
-	return ""
-}
-
-// printWhy says why a session ended or waits, and what keeps it from going on.
-func printWhy(p *page, s *orchestrator.State, st story.Story) {
-	if why := whyText(s, st); why != "" {
-		p.row("reason", paint.Plain, "%s", why)
-	}
-	for _, finding := range st.Findings {
-		p.row("finding", paint.Bad, "%s", finding)
-	}
-	if st.Advice != "" {
-		p.row("you can", paint.Plain, "%s", st.Advice)
-	}
-	for _, o := range st.Outages {
-		p.row("outage", paint.Bad, "%s", outageText(o, time.Now()))
-	}
-}
-
-// whyText is the reason's name with the sentence about it.
-func whyText(s *orchestrator.State, st story.Story) string {
-	switch reason := string(s.OutcomeReason); {
-	case reason == "":
-		return st.Sentence
-	case st.Sentence == "":
-		return reason
-	default:
-		return reason + ": " + st.Sentence
-	}
-}
-
-// outageText says what fails, since when, how often it was tried, and when it is again.
-func outageText(o story.Outage, now time.Time) string {
-	var b strings.Builder
-	b.WriteString(map[story.OutageKind]string{
-		story.OutageStep: o.What + " fails", story.OutageMirror: "GitHub does not take what is to be shown",
-		story.OutageProvider: o.What + " waits for its provider", story.OutageAgent: o.What + " was lost",
-	}[o.Kind])
-	if !o.Since.IsZero() {
-		fmt.Fprintf(&b, " since %s (%s)", o.Since.Local().Format("15:04:05"), span(now.Sub(o.Since)))
-	}
-	if o.Tries > 0 {
-		b.WriteString(", " + counted(o.Tries, "try", "tries"))
-	}
-	if o.Error != "" {
-		b.WriteString(": " + o.Error)
-	}
-	if o.Again.After(now) {
-		b.WriteString("; again in " + span(o.Again.Sub(now)))
-	}
-	return b.String()
-}
-
-// span is how long something takes, for people.
-func span(d time.Duration) string { return max(d, 0).Round(time.Second).String() }
-
-// maxStrays is how many files that were changed outside of the plan the text names; --json
-// names all.
-const maxStrays = 20
-
-func printWork(p *page, e session.Entry, st story.Story) {
-	s := e.State
-	if s.ChangeRequest != "" {
-		p.row("asked", paint.Plain, "%s", s.ChangeRequest)
-	}
-	if s.SubplanCount > 0 {
-		p.row("subplans", paint.Plain, "%d of %d done", len(s.CompletedSubplans), s.SubplanCount)
-	}
-	if len(st.Strays) > 0 {
-		p.row("unowned", paint.Ask, "%s", st.Strays.Tell(maxStrays, func(path string) string { return path }))
-	}
-	for _, v := range verdicts(s, st) {
-		ink := paint.Good
-		if v.Verdict != "pass" {
-			ink = paint.Bad
-		}
-		p.row("review", ink, "round %d, %s: %s%s", v.Round, v.Role, v.Verdict, findingsNote(v.Findings))
-	}
-	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
-		if agent := s.Agents[key]; agent.Launch != "" {
-			p.row("agent", paint.Plain, "%s: %s", key, agentWord(agent, e.Running))
-		}
-	}
-	for _, q := range s.Questions {
-		if !q.Open() {
-			continue
-		}
-		p.row("question", paint.Ask, "%s from %s: %s", q.ID, orchestrator.AgentKey(q.Role, q.Task), q.Text)
-		for i, option := range q.Options {
-			p.row("", paint.Plain, "%d) %s", i+1, option)
-		}
-	}
-}
-
-func findingsNote(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return ", " + counted(n, "finding", "findings")
 }

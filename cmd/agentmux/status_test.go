@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -42,7 +44,7 @@ func TestTheNextStepIsOneThatIsTaken(t *testing.T) {
 		if c.state.Phase == "" {
 			c.state.Phase = "completing"
 		}
-		if got := tell(t.Context(), session.Entry{Name: "one", Running: !c.state.Ended(), State: &c.state}).Next(); got != c.want {
+		if got := show.Tell(t.Context(), session.Entry{Name: "one", Running: !c.state.Ended(), State: &c.state}).Next(); got != c.want {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}
@@ -94,7 +96,7 @@ func TestBrokenGitServerIsNamedInOneLine(t *testing.T) {
 func TestEachWaitForGitHubIsNamed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
-	r.github.Inject(fakehub.Fault{Route: "GET .../collaborators/{login}/permission", Times: 1, Slow: patience + time.Second})
+	r.github.Inject(fakehub.Fault{Route: "GET .../collaborators/{login}/permission", Times: 1, Slow: console.Patience + time.Second})
 	if res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...); !strings.Contains(res.err, "waiting for GitHub about who asked for acme/widgets#1 ...") {
 		t.Errorf("the run says\n%s", res.err)
 	}

@@ -5,12 +5,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// transcriptCommand is the process behind a pane's pipe.
-func (a *app) transcriptCommand() *cobra.Command {
+// newTranscriptCmd is the process behind a pane's pipe.
+func newTranscriptCmd(a *app) *cobra.Command {
 	return hidden(&cobra.Command{
 		Use: "transcript DIR LAUNCH", Short: "Write down what an agent prints (internal)", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return host.Transcript(cmd.Context(), a.in, args[0], args[1])
+			return host.Transcript(cmd.Context(), a.In, args[0], args[1])
 		},
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
 )
 
 // Which workflow an issue's labels select; the person's flag wins.
@@ -118,7 +120,7 @@ func TestAWorkflowWithATakenNameIsNamed(t *testing.T) {
 			t.Errorf("%q says %s", args, res.err)
 		}
 	}
-	says(t, r.probed(0)["workflows"], probeWarning, said, step)
+	says(t, r.probed(0)["workflows"], doctor.Warning, said, step)
 	if res := r.expect(2, "workflows", "check", "quick"); !strings.Contains(res.err, `"quick" is built in`) {
 		t.Errorf("check says %s", res.err)
 	}

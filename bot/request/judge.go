@@ -1,0 +1,150 @@
+// Package request judges what people ask for: an issue with its record, a text or a file. It
+// says who asked, what of it counts, which workflow it names, what a session made before it
+// means, and whether another host is at work. It reads GitHub and files and writes nothing; a
+// session is prepared from what it returns.
+package request
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
+)
+
+// An Error says why no session can be made of a request, and what a person can do about it.
+type Error struct{ err error }
+
+func (e *Error) Error() string { return e.err.Error() }
+
+func (e *Error) Unwrap() error { return e.err }
+
+func refuse(err error) error { return &Error{err} }
+
+// A Judge decides about requests. Errors of GitHub are returned as they are.
+type Judge struct {
+	GitHub  *ghsync.Client
+	Label   string                               // that asks for a session
+	Push    bool                                 // sessions are meant to push
+	MayPush func(ghsync.Repository) bool         // the account may
+	Waiting func(what string) (stop func() bool) // is told what is waited for
+}
+
+// Judged is an issue of which a session can be made.
+type Judged struct {
+	Repo     ghsync.Repo // as it was asked for
+	Record   ghsync.Record
+	Snapshot ghsync.Snapshot // the text that counts
+	Push     bool            // the account may write to the repository
+	asked    ghsync.Request
+	labelled bool
+}
+
+// Issue judges an issue; own is the repository of the clone. An *Error says why it is refused.
+func (j Judge) Issue(ctx context.Context, repo ghsync.Repo, number int, own ghsync.Repo) (*Judged, error) {
+	what := fmt.Sprintf("%s#%d", repo, number)
+	record, err := j.record(ctx, repo, number, own)
+	if err != nil {
+		return nil, err
+	}
+	if record.Issue.Closed {
+		return nil, refuse(fmt.Errorf("%s is closed; reopen it to work on it", what))
+	}
+	sealed := sealed(record.Repository)
+	if sealed != "" && j.Push {
+		return nil, refuse(fmt.Errorf("%s is %s, or set github.push: false to keep the work in this clone", record.Repository.Repo, sealed))
+	}
+	stop := j.Waiting("GitHub about who asked for " + what)
+	requester, err := j.requester(ctx, record, repo)
+	stop()
+	if late := new(lateEditError); errors.As(err, &late) {
+		return nil, refuse(late)
+	}
+	if err != nil {
+		return nil, err
+	}
+	stop = j.Waiting("GitHub about who wrote on " + what)
+	snapshot, err := j.GitHub.TakeSnapshot(ctx, ghsync.SnapshotSpec{
+		Repo: repo, Issue: number, CutOff: time.Now().UTC(), Requester: requester, Record: &record,
+	})
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	if snapshot.Report.Refused {
+		return nil, refuse(fmt.Errorf("%s hides text in so many layers that no part of it can be trusted: write it anew, without HTML and encoded characters", what))
+	}
+	judged := &Judged{Repo: repo, Record: record, Snapshot: snapshot, Push: sealed == "" && j.MayPush(record.Repository)}
+	judged.asked, judged.labelled = record.Request(j.Label)
+	return judged, nil
+}
+
+// record reads the issue; of one that is not there it says where it may be.
+func (j Judge) record(ctx context.Context, repo ghsync.Repo, number int, own ghsync.Repo) (ghsync.Record, error) {
+	what := fmt.Sprintf("%s#%d", repo, number)
+	stop := j.Waiting("GitHub about " + what)
+	record, err := j.GitHub.Record(ctx, repo, number)
+	stop()
+	if transport.IsNotFound(err) && repo == own {
+		if parent := j.forkedFrom(ctx, repo); parent != "" {
+			return record, refuse(fmt.Errorf("%s is not there; %s is a fork: agentmux issue %d --repo %s takes an issue of what it was forked from", what, repo, number, parent))
+		}
+	}
+	return record, err
+}
+
+// String is the issue as people write it.
+func (j *Judged) String() string {
+	return fmt.Sprintf("%s#%d", j.Repo, j.Record.Issue.Number)
+}
+
+// Workflow is the one that is given, else that of the issue's labels, else "".
+func (j *Judged) Workflow(given string) (string, error) {
+	names := j.asked.Workflows
+	switch {
+	case given != "" || len(names) == 0:
+		return given, nil
+	case len(names) > 1:
+		return "", refuse(fmt.Errorf("%s has labels of several workflows (%s): take all but one off, or give --workflow", j, strings.Join(names, ", ")))
+	}
+	return names[0], nil
+}
+
+// Mirrored decides whether comments are written: on or off if either was said, else as the
+// configuration has it, else the label.
+func (j *Judged) Mirrored(on, off bool, configured string) bool {
+	switch {
+	case !j.Push:
+		return false
+	case on:
+		return true
+	case off, configured == "off":
+		return false
+	case configured == "on":
+		return true
+	}
+	return j.labelled
+}
+
+// forkedFrom names the repository that one is a fork of; "" if it is none.
+func (j Judge) forkedFrom(ctx context.Context, repo ghsync.Repo) string {
+	r, err := j.GitHub.Repository(ctx, repo.Owner, repo.Name)
+	if err != nil || !r.Fork || r.ParentName == "" {
+		return ""
+	}
+	return r.ParentOwner + "/" + r.ParentName
+}
+
+// sealed says why nobody can write to a repository, and what to do; "" if somebody can.
+func sealed(r ghsync.Repository) string {
+	switch {
+	case r.Disabled:
+		return "disabled, so nothing can be written to it: GitHub's support knows why"
+	case r.Archived:
+		return "archived, so nothing can be written to it: unarchive it"
+	}
+	return ""
+}

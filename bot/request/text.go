@@ -1,0 +1,44 @@
+package request
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// ReadText takes the text, or the content of an .md file, with what the
+// session is named after.
+func ReadText(arg string) (request, title string, err error) {
+	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+		return "", "", refuse(fmt.Errorf("%s is a directory, not a request: say in words what is wanted, or name an .md file; --project %s works in that directory", arg, arg))
+	}
+	if !strings.HasSuffix(arg, ".md") {
+		return arg, arg, readable("the request", arg)
+	}
+	data, err := os.ReadFile(arg)
+	if err != nil {
+		return "", "", refuse(fmt.Errorf("%s cannot be read: %w; what ends in .md is taken for a file: give its path, or put a full stop behind a request in words", arg, bare(err)))
+	}
+	return string(data), strings.TrimSuffix(filepath.Base(arg), ".md"), readable(arg, string(data))
+}
+
+// readable refuses a request that no prompt could take in: a session of it could only fail.
+func readable(what, text string) error {
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return refuse(fmt.Errorf("%s is no UTF-8 text; save it as UTF-8", what))
+	}
+	return nil
+}
+
+// bare takes the operation and the path off an error of a file.
+func bare(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

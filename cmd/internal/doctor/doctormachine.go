@@ -1,0 +1,319 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/shield"
+	"github.com/agentmux/agentmux/tmux"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Room on the disk of the state home: workspaces are clones, and git needs space to pack.
+const (
+	roomEnough = 2 << 30
+	roomLeast  = 200 << 20
+)
+
+// probeMachine looks at what is the same for every project.
+func probeMachine(ctx context.Context) []Probe {
+	probes := []Probe{probeGit(ctx), probeTmux(ctx), probeDir("state", site.StateHome()), probeDir("runtime", site.RuntimeDir()), probeDisk(site.StateHome())}
+	if runtime.GOOS != "linux" {
+		probes = append(probes, Probe{"processes", Warning, "this system tells nobody of the children of a child", "an agent's background processes are found by a mark in their environment only"})
+	}
+	return probes
+}
+
+// CheckPrograms fails unless the programs that every run needs are there.
+func CheckPrograms(ctx context.Context) error {
+	if os.Getenv("HOME") == "" {
+		return exit.UsageText("HOME is not set; agentmux keeps its state and finds your configuration there")
+	}
+	for _, p := range []Probe{probeGit(ctx), probeTmux(ctx), probeDir("state", site.StateHome()), probeDir("runtime", site.RuntimeDir())} {
+		if p.State == Failed {
+			return exit.Usage(fmt.Errorf("%s; %s", p.Detail, p.Hint))
+		}
+	}
+	return nil
+}
+
+func probeGit(ctx context.Context) Probe {
+	install := site.InstallHint("git", site.OldestGit)
+	version, err := gitrepo.Version(ctx)
+	switch {
+	case err != nil:
+		return Probe{"git", Failed, site.NotRun("git", err), install}
+	case olderThan(version, site.OldestGit):
+		return Probe{"git", Failed, "git " + version + " is too old", install}
+	}
+	return passed("git", "%s", version)
+}
+
+// olderThan compares versions by their first two numbers.
+func olderThan(version, oldest string) bool {
+	var major, minor, wantMajor, wantMinor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		return false // a build with a name of its own
+	}
+	_, _ = fmt.Sscanf(oldest, "%d.%d", &wantMajor, &wantMinor)
+	return major < wantMajor || major == wantMajor && minor < wantMinor
+}
+
+func probeTmux(ctx context.Context) Probe {
+	install := site.InstallHint("tmux", tmux.Oldest().String())
+	server, err := tmux.New(tmux.Options{Socket: host.ProbeSocket(site.RuntimeDir())})
+	if err != nil {
+		return Probe{"tmux", Failed, err.Error(), "set XDG_RUNTIME_DIR to a directory with a short name"}
+	}
+	version, err := server.Version(ctx)
+	switch {
+	case errors.Is(err, tmux.ErrNoServer): // which that question needs none of
+		return Probe{"tmux", Failed, "tmux -V ends with an error", install}
+	case err != nil:
+		return Probe{"tmux", Failed, site.NotRun("tmux", err), install}
+	case version.Before(tmux.Oldest()):
+		return Probe{"tmux", Failed, "tmux " + version.String() + " is too old", install}
+	case len(version.Faults()) > 0:
+		return Probe{"tmux", Warning, version.String() + ": " + strings.Join(version.Faults(), "; ") + " (worked around)", "3.4 or newer has fewer faults"}
+	}
+	return passed("tmux", "%s", version)
+}
+
+func probeDir(name, dir string) Probe {
+	if err := writable(dir); err != nil {
+		return Probe{name, Failed, err.Error(), "make it writable for you, or set " + map[string]string{
+			"state": "XDG_STATE_HOME", "runtime": "XDG_RUNTIME_DIR",
+		}[name] + " to one that is"}
+	}
+	if name == "runtime" {
+		if err := shield.CheckPrivate(dir); err != nil {
+			return Probe{name, Failed, err.Error(), "chmod 700 " + dir + " if it is yours, or set XDG_RUNTIME_DIR to a directory of your own"}
+		}
+	}
+	return passed(name, "%s", dir)
+}
+
+// writable makes the directory and tries a file in it. The file has one name: what a killed
+// process left of it goes with the next try.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("the directory %s cannot be made: %w", dir, exit.Bare(err))
+	}
+	name := filepath.Join(dir, ".probe")
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return fmt.Errorf("the directory %s cannot be written: %w", dir, exit.Bare(err))
+	}
+	err = os.Remove(name)
+	if errors.Is(err, os.ErrNotExist) { // another process tried at the same time
+		err = nil
+	}
+	return errors.Join(err, file.Close())
+}
+
+func probeDisk(dir string) Probe {
+	var stat syscall.Statfs_t
+	if err := syscall.Statfs(dir, &stat); err != nil {
+		return skipped("disk", "the free space of "+dir+" is unknown: "+err.Error(), "")
+	}
+	free := uint64(stat.Bavail) * uint64(stat.Bsize) //nolint:unconvert // the types differ between systems
+	detail := fmt.Sprintf("%.1f GiB free for %s", float64(free)/(1<<30), dir)
+	const hint = "agentmux clean removes ended sessions and their workspaces"
+	switch {
+	case free < roomLeast:
+		return Probe{"disk", Failed, detail, hint}
+	case free < roomEnough:
+		return Probe{"disk", Warning, detail, hint}
+	}
+	return passed("disk", "%s", detail)
+}
+
+func probeClone(ctx context.Context, project string) Probe {
+	clone, err := gitrepo.Inspect(ctx, project)
+	switch {
+	case err != nil:
+		detail, hint := site.CloneWords(err, project)
+		return Probe{"clone", Failed, detail, hint}
+	case clone.Head == "":
+		return Probe{"clone", Failed, project + " has no commit", "make one: git commit"}
+	case clone.Origin == "":
+		return Probe{"clone", Warning, project + " has no remote named origin", "without one a run ends with a branch in this clone: git remote add origin URL"}
+	}
+	detail := clone.Root + " at a detached HEAD"
+	if clone.Branch != "" {
+		detail = clone.Root + " on " + clone.Branch
+	}
+	var left []string
+	if clone.Changed > 0 {
+		left = append(left, console.Counted(clone.Changed, "changed file", "changed files"))
+	}
+	if clone.Unpushed > 0 {
+		left = append(left, console.Counted(clone.Unpushed, "unpushed commit", "unpushed commits"))
+	}
+	if len(left) > 0 {
+		detail += "; not part of a run: " + strings.Join(left, ", ")
+	}
+	return passed("clone", "%s", detail)
+}
+
+// probeBranches looks for what keeps our branches from being made in the clone, where a run
+// that pushes nothing leaves its work.
+func probeBranches(ctx context.Context, project, prefix string) []Probe {
+	found, err := gitrepo.Obstacles(ctx, project, prefix)
+	if err != nil {
+		return nil // the row of the clone tells
+	}
+	var probes []Probe
+	for _, o := range found {
+		if o.Kind == gitrepo.ExportLocked {
+			probes = append(probes, Probe{"clone", Failed, "branch " + o.Branch + " is locked by " + o.What, "remove that file if no git runs in the clone"})
+			continue
+		}
+		probes = append(probes, Probe{"clone", Failed, "a branch is named " + o.What + ", so none can be named " + o.Branch,
+			"git branch -m " + o.What + " NEW-NAME, or set github.branch_prefix"})
+	}
+	return probes
+}
+
+func probeWorkflows(project string) Probe {
+	dir := os.DirFS(project)
+	for _, name := range workflows.Names(dir) {
+		if _, _, problems := workflows.Load(name, dir); problems.Err() != nil {
+			return Probe{"workflows", Failed, name + " is invalid\n" + strings.Join(problems.Errors().Lines(), "\n"), "agentmux workflows check " + name}
+		}
+	}
+	if unused := workflows.Unused(dir); len(unused) > 0 {
+		said, step := UnusedWords(unused[0])
+		return Probe{"workflows", Warning, said, step}
+	}
+	return passed("workflows", "%s", strings.Join(workflows.Names(dir), ", "))
+}
+
+// UnusedWords say of a file with the name of a built-in workflow what comes of it, and what
+// its writer can do.
+func UnusedWords(file string) (said, step string) {
+	name := strings.TrimSuffix(path.Base(file), ".yaml")
+	return fmt.Sprintf("%s is never used: %s is built in, and that one runs", file, name),
+		"rename the file and the name in it; agentmux workflows check " + name + " says what else it needs"
+}
+
+// openToAgents are the attacks that nothing closes without a sandbox, in the order in which
+// SECURITY.md tells of them.
+var openToAgents = []string{
+	"the environment of other processes of yours: keys of other agents, exported tokens",
+	"the files you can read: token stores, ssh keys, keys of Apps, logins of the CLIs",
+	"the files of the session, written by hand: a line without a launch, an answer to a gate",
+	"the sockets of tmux: typing into panes, also into the monitor while you type there",
+	"services of the machine that start a command: at, cron, systemd, rc files, authorized_keys",
+	"the memory of git while it fetches or pushes, which holds the token for a moment",
+	"the network: any host, name or metadata address; disk and processes without a limit",
+	"workspaces and transcripts of other agents",
+}
+
+// probeSandbox says plainly what is open without one.
+func probeSandbox(c *config.Config) Probe {
+	detail := "none. Agents run as you; what only a sandbox or another user of the machine closes is open to them:\n- " +
+		strings.Join(openToAgents, "\n- ")
+	hint := "use trusted repositories and authors only"
+	if c.Sandbox.UnsafeFlags == nil {
+		hint += "; CLIs that skip every question are refused unattended until sandbox.unsafe_flags is set in your own configuration"
+	}
+	return Probe{"sandbox", Warning, detail, hint}
+}
+
+// probeProviders looks for the program of every role.
+func probeProviders(ctx context.Context, c *config.Config) []Probe {
+	providers, err := host.Providers(c)
+	if err != nil {
+		return []Probe{{"providers", Failed, err.Error(), "agentmux config check"}}
+	}
+	roles := map[string][]string{}
+	for _, role := range workflows.Roles() {
+		name := c.Choose(role).Provider
+		roles[name] = append(roles[name], role)
+	}
+	path := os.Getenv("PATH")
+	if c.Sandbox.Path != "" {
+		path = c.Sandbox.Path
+	}
+	var probes []Probe
+	for _, name := range providers.Names() {
+		if len(roles[name]) > 0 {
+			probes = append(probes, probeProvider(ctx, providers[name], len(roles[name]), path))
+		}
+	}
+	return probes
+}
+
+func probeProvider(ctx context.Context, p agent.Provider, roles int, path string) Probe {
+	if p.Command == "{self}" {
+		return passed(p.Name, "built in, for %s", rolesText(roles))
+	}
+	if _, err := p.Program("", path); err != nil {
+		return Probe{p.Name, Failed, fmt.Sprintf("%s is not in PATH, wanted for %s", p.Command, rolesText(roles)),
+			getProgram(p) + ", or choose another with defaults.provider (agentmux providers list)"}
+	}
+	found, err := p.Probe(ctx, path)
+	if err != nil {
+		return Probe{p.Name, Failed, err.Error(), "see that " + p.Command + " --version works"}
+	}
+	detail := fmt.Sprintf("%s, %s, for %s", found.Path, console.Dash(found.Version), rolesText(roles))
+	if len(found.Missing) > 0 {
+		return Probe{p.Name, Failed, detail + "; it does not know " + strings.Join(found.Missing, ", "), "install version " + strings.Join(p.Versions, " or ")}
+	}
+	login, hint := LoginOf(p)
+	detail += "; login: " + login
+	switch {
+	case hint != "":
+		return Probe{p.Name, Warning, detail, hint}
+	case !p.Proven:
+		return Probe{p.Name, Warning, detail, "unproven: agentmux was not tested with this CLI"}
+	case !found.Known && len(p.Versions) > 0:
+		return Probe{p.Name, Warning, detail, "tested with version " + strings.Join(p.Versions, ", ")}
+	}
+	return passed(p.Name, "%s", detail)
+}
+
+// getProgram is what to do about a program that is not there.
+func getProgram(p agent.Provider) string {
+	if p.Install == "" {
+		return "install it"
+	}
+	return "install it (" + p.Install + ")"
+}
+
+func rolesText(n int) string {
+	if n == 1 {
+		return "1 role"
+	}
+	return fmt.Sprintf("%d roles", n)
+}
+
+// LoginOf says which login an unattended run of the program would have. The hint is empty
+// if there is one.
+func LoginOf(p agent.Provider) (login, hint string) {
+	kind, dir, err := p.Login(agent.EnvSpec{Home: site.StateHome(), Logins: filepath.Join(site.StateHome(), "logins"), Lookup: os.LookupEnv})
+	switch {
+	case err != nil:
+		return "yours, in sessions at a terminal only", "for unattended runs " + strings.TrimPrefix(err.Error(), p.Name+": "+agent.ErrNoLogin.Error()+": ")
+	case kind == agent.LoginToken:
+		return "a key in a variable", ""
+	case kind == agent.LoginOwn:
+		return "made for agentmux, in " + dir, ""
+	}
+	return "none needed", ""
+}

@@ -1,0 +1,4 @@
+package doctor
+
+// For the tests.
+var Writable = writable

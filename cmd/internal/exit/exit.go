@@ -1,0 +1,97 @@
+// Package exit has the exit codes of the command and the errors that ask for one. Explain maps
+// every error to its code and to what the person is told; it prints nothing.
+package exit
+
+import (
+	"errors"
+	"os"
+
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Exit codes.
+const (
+	Done       = 0
+	Failed     = 1
+	BadUsage   = 2
+	NeedsHuman = 3
+	Locked     = 4
+	Canceled   = 130
+)
+
+// Error is an error with the exit code it asks for. Without an error it only
+// sets the code: what is to be said was said.
+type Error struct {
+	Code int
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Usage marks an error as one of the command line or the configuration.
+func Usage(err error) error { return &Error{Code: BadUsage, Err: err} }
+
+// UsageText is Usage of a text.
+func UsageText(text string) error { return Usage(errors.New(text)) }
+
+// Quiet sets an exit code and says nothing.
+func Quiet(code int) error {
+	if code == Done {
+		return nil
+	}
+	return &Error{Code: code}
+}
+
+// Explain returns the exit code of an error and what a person is told.
+func Explain(err error) (code int, text string) {
+	if err == nil {
+		return Done, ""
+	}
+	var coded *Error
+	if errors.As(err, &coded) {
+		return coded.Code, err.Error()
+	}
+	for _, match := range sessionErrors {
+		if match.is(err) {
+			return match.code, err.Error()
+		}
+	}
+	return Failed, err.Error()
+}
+
+// sessionErrors are the errors of the session package with their codes.
+var sessionErrors = []struct {
+	code int
+	is   func(error) bool
+}{
+	{Locked, As[*session.LockedError]},
+	{Locked, func(err error) bool { return errors.Is(err, session.ErrLockLost) }},
+	{BadUsage, As[*session.NotFoundError]},
+	{BadUsage, As[*session.AmbiguousError]},
+	{BadUsage, As[*session.NewerError]},
+	{BadUsage, As[*session.ForeignError]},
+	{BadUsage, As[*session.NameError]},
+	{BadUsage, func(err error) bool { return errors.Is(err, session.ErrBlankRequest) }},
+}
+
+// As reports whether an error of type T is in the chain of err.
+func As[T error](err error) bool {
+	var target T
+	return errors.As(err, &target)
+}
+
+// Bare takes the operation and the path off an error of a file.
+func Bare(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

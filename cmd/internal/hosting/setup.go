@@ -1,0 +1,62 @@
+package hosting
+
+import (
+	"context"
+	"strings"
+
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// AskSetup shows the person at the terminal the command that the project wants to have
+// run in each new workspace. It asks until it is allowed; without that the command is not
+// run, and the session goes on.
+func AskSetup(ctx context.Context, a *site.Finder, s *site.Site, project string) error {
+	request, open := host.OpenSetup(site.StateHome(), project, s.Config)
+	if !open {
+		return nil
+	}
+	a.Say("This project names a command to prepare each new workspace with (sandbox.setup):\n\n  %s\n", console.Words(request.Argv))
+	a.Say("It would run as you, before the agents start. Your answer holds for this command in this project.")
+	yes, err := a.Ask(ctx, "Allow it on this machine?")
+	if err != nil || !yes {
+		return err
+	}
+	return request.Allow()
+}
+
+// AskAgentSettings names the agent settings of the repository that were found. It asks, once
+// for what they hold, before an interactive session loads them.
+func AskAgentSettings(ctx context.Context, a *site.Finder, s *site.Site, project *host.Project, base string) error {
+	found, err := s.Host.AgentSettings(ctx, s.Config, project, base, true)
+	if err != nil {
+		return err
+	}
+	if !found.Open() {
+		if note := found.Note(); note != "" {
+			a.Say("%s", note)
+		}
+		return nil
+	}
+	a.Say("Your configuration loads the agent settings of this repository's base commit (agents.project_config):\n\n  %s\n", strings.Join(found.Paths, "\n  "))
+	a.Say("Hooks and tool servers in them run as you. Your answer holds for them as they are now, in this project.")
+	yes, err := a.Ask(ctx, "Load them on this machine?")
+	if err != nil || !yes {
+		return err
+	}
+	return found.Allow()
+}
+
+// AskAgentSettingsAgain asks for a session that goes on, which named them when it began.
+func AskAgentSettingsAgain(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) error {
+	if s.Config.Agents.ProjectConfig != "base" || e.State == nil || !e.State.Interactive || e.State.BaseSHA == "" {
+		return nil
+	}
+	project, err := s.Host.Project(ctx, site.ProjectOf(e), s.Config)
+	if err != nil {
+		return err
+	}
+	return AskAgentSettings(ctx, a, s, project, e.State.BaseSHA)
+}

@@ -1,0 +1,4 @@
+package hostlog
+
+// SeekBlock is for the tests.
+const SeekBlock = seekBlock

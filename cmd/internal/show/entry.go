@@ -1,0 +1,44 @@
+package show
+
+import (
+	"slices"
+	"time"
+
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Entry is the session that is named; without a name the one that runs, else the one
+// that was touched last. Where several run, those are several.
+func Entry(a *site.Finder, args []string) (entry session.Entry, several []session.Entry, err error) {
+	if len(args) > 0 {
+		entry, err = a.Find(args, nil)
+		return entry, nil, err
+	}
+	project, err := a.ProjectDir()
+	if err != nil {
+		return entry, nil, err
+	}
+	entries, err := session.List(project)
+	if err != nil {
+		return entry, nil, err
+	}
+	running := slices.DeleteFunc(slices.Clone(entries), func(e session.Entry) bool { return !site.Live(e) })
+	switch {
+	case len(running) > 1:
+		return entry, running, nil
+	case len(running) == 1:
+		return running[0], nil, nil
+	case len(entries) == 0:
+		return entry, nil, &session.NotFoundError{}
+	}
+	return slices.MaxFunc(entries, func(a, b session.Entry) int { return touched(a).Compare(touched(b)) }), nil, nil
+}
+
+// touched is when a session changed last; of one that cannot be read nothing is known.
+func touched(e session.Entry) time.Time {
+	if e.State == nil {
+		return time.Time{}
+	}
+	return EndedAt(e)
+}

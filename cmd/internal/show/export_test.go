@@ -1,0 +1,4 @@
+package show
+
+// Visible is for the tests.
+var Visible = visible

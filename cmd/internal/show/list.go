@@ -1,0 +1,79 @@
+package show
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// SessionJSON is one session of a listing.
+type SessionJSON struct {
+	Name      string `json:"name"`
+	Dir       string `json:"dir"`
+	Condition string `json:"condition"`
+	Phase     string `json:"phase,omitempty"`
+	Issue     int    `json:"issue,omitempty"`
+	Branch    string `json:"branch,omitempty"`
+	PR        string `json:"pr_url,omitempty"`
+	Running   bool   `json:"running"`
+}
+
+// ListJSON is a listing for a script.
+func ListJSON(entries []session.Entry) []SessionJSON {
+	out := []SessionJSON{}
+	for _, e := range entries {
+		row := SessionJSON{Name: e.Name, Dir: e.Dir, Condition: e.Condition(), Running: e.Running}
+		if e.State != nil {
+			row.Phase, row.Issue, row.Branch = e.State.Phase, e.State.IssueNumber, e.State.FeatureBranch
+			row.PR = e.State.Completion.PRURL
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// PrintSessions prints a table of sessions for a person.
+func PrintSessions(a *site.Finder, entries []session.Entry) {
+	if len(entries) == 0 {
+		a.Say("no sessions here; agentmux issue N or agentmux run \"...\" starts one")
+		return
+	}
+	var rows [][]console.Cell
+	for _, e := range entries {
+		row := ListJSON([]session.Entry{e})[0]
+		issue, ink := "-", paint.Bad
+		if row.Issue > 0 {
+			issue = fmt.Sprintf("#%d", row.Issue)
+		}
+		if e.State != nil {
+			_, ink = phaseText(e)
+		}
+		rows = append(rows, []console.Cell{console.NewCell(row.Name, paint.Strong), console.PlainCell(console.Dash(phaseName(e))), console.NewCell(row.Condition, ink), console.PlainCell(issue), console.PlainCell(console.Dash(row.PR))})
+	}
+	a.Page(a.Out).Table([]string{"SESSION", "PHASE", "CONDITION", "ISSUE", "PULL REQUEST"}, rows)
+}
+
+// phaseName is where a session is; of one that was stopped or failed, where it was then.
+func phaseName(e session.Entry) string {
+	switch {
+	case e.State == nil:
+		return ""
+	case e.State.Phase == orchestrator.PhaseFailed && e.State.InterruptedPhase != "":
+		return string(e.State.InterruptedPhase)
+	}
+	return e.State.Phase
+}
+
+// EndedAt is when a session changed last.
+func EndedAt(e session.Entry) time.Time {
+	at, err := time.Parse(time.RFC3339, e.State.UpdatedAt)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}

@@ -1,0 +1,67 @@
+package show
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/story"
+)
+
+// TellEnd says how a session ended, or why it waits, and what a person can do now. The
+// address of its pull request goes to standard output, where a script takes it from.
+func TellEnd(ctx context.Context, a *site.Finder, dir string, s *orchestrator.State) {
+	e := session.Entry{Name: filepath.Base(dir), Dir: dir, State: s}
+	st, shown := Tell(ctx, e), a.Shown()
+	a.Say("%s", shown(endLine(s, st)))
+	for _, debt := range st.Owed {
+		a.Say("owed: %s", shown(debt.Text))
+	}
+	if s.Completion.PRURL != "" {
+		a.Print("%s", s.Completion.PRURL)
+	}
+	if st.Advice != "" {
+		a.Say("%s", shown("you can: "+st.Advice))
+	}
+	if next := st.Next(); next != "" {
+		a.Say("next: %s", shown(next))
+	}
+}
+
+// endLine is the outcome in one line.
+func endLine(s *orchestrator.State, st story.Story) string {
+	parts := []string{outcomeWord(s)}
+	if s.OutcomeReason != "" {
+		parts[0] += " (" + string(s.OutcomeReason) + ")"
+	}
+	if st.Sentence != "" {
+		parts = append(parts, console.OneLine(st.Sentence))
+	}
+	switch c := s.Completion; {
+	case s.Phase != orchestrator.PhaseDone:
+	case proposable(s):
+		parts = append(parts, "the branch "+s.FeatureBranch+" is in this clone")
+	case c.PRNumber > 0 && c.Draft:
+		parts = append(parts, fmt.Sprintf("pull request #%d, a draft", c.PRNumber))
+	case c.PRNumber > 0:
+		parts = append(parts, fmt.Sprintf("pull request #%d", c.PRNumber))
+	case c.Commit == "":
+		parts = append(parts, "no branch and no pull request: nothing was changed")
+	default:
+		parts = append(parts, "the branch "+s.FeatureBranch+" is on the server, without a pull request")
+	}
+	return strings.Join(parts, ": ")
+}
+
+// outcomeWord is the outcome in words.
+func outcomeWord(s *orchestrator.State) string {
+	if s.Outcome == orchestrator.OutcomeNeedsHuman {
+		return "needs a human"
+	}
+	return string(s.Outcome)
+}

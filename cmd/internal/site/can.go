@@ -1,0 +1,53 @@
+package site
+
+import (
+	"fmt"
+
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Live reports whether a host runs the session.
+func Live(e session.Entry) bool { return e.State != nil && e.Running }
+
+// Ending reports whether a host still completes the end of its session, such as the words
+// on the issue. It takes no commands any more.
+func Ending(e session.Entry) bool { return Live(e) && e.State.Ended() }
+
+// StillEnding refuses what has to wait for that host.
+func StillEnding(e session.Entry) error {
+	return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s is ending; agentmux status %s says how, agentmux logs %s --follow waits until its host is gone", e.Name, e.Name, e.Name)}
+}
+
+// Unfinished reports whether a resume could go on with the session.
+func Unfinished(e session.Entry) bool {
+	return e.State != nil && !e.Running && e.State.Phase != orchestrator.PhaseDone
+}
+
+// Stoppable reports whether there is something to stop: a host, or a wait for a person.
+func Stoppable(e session.Entry) bool { return Live(e) || e.State != nil && e.State.Parked() }
+
+// Unended reports whether a session could go on.
+func Unended(e session.Entry) bool { return e.State != nil && e.State.Phase != orchestrator.PhaseDone }
+
+// Gated reports whether a gate is open.
+func Gated(e session.Entry) bool { return e.State != nil && e.State.Gate != nil }
+
+// Changeable reports whether changes can be asked for: at a gate, a park or a pull request.
+func Changeable(e session.Entry) bool {
+	return e.State != nil && (e.State.Gate != nil || e.State.Parked() || e.State.Phase == orchestrator.PhaseDone && e.State.Completion.PRNumber > 0)
+}
+
+// Asking reports whether a question is open.
+func Asking(e session.Entry) bool {
+	if e.State == nil {
+		return false
+	}
+	for _, q := range e.State.Questions {
+		if q.Open() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,45 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentmux/agentmux/bot/account"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+)
+
+// ExplainGitHub says what happened with GitHub and what a person can do about it.
+func ExplainGitHub(err error, what, tokenFrom string) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	detail, hint := account.Words(err, what, tokenFrom)
+	said := fmt.Errorf("%s; %s", detail, hint)
+	if errors.Is(err, transport.ErrPullRequest) || transport.IsNotFound(err) || account.IsUnauthorized(err) {
+		return exit.Usage(said)
+	}
+	return said
+}
+
+// ExplainRun makes what a person can correct a usage error.
+func ExplainRun(err error) error {
+	var problems *document.Error
+	var preflight *host.PreflightError
+	var read *gitrepo.RemoteError
+	switch {
+	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrUnknownBase), errors.Is(err, host.ErrBaseBranch), errors.Is(err, host.ErrProductManager):
+		return exit.Usage(err)
+	case errors.Is(err, gitrepo.ErrShallow):
+		return exit.UsageText("this clone is shallow, and a run starts from the whole history; git fetch --unshallow brings the rest")
+	case errors.As(err, &read) && read.Kind == gitrepo.PushNetwork:
+		return fmt.Errorf("the git server does not answer: %s; try again, agentmux doctor probes it", read.Text)
+	case errors.As(err, &read):
+		return fmt.Errorf("the git server refuses: %s; agentmux doctor shows what the token may do; without a token --base HEAD starts from this clone", read.Text)
+	}
+	return err
+}

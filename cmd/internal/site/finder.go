@@ -1,0 +1,150 @@
+// Package site finds what a command works on: the project, its configuration, a session, the
+// account, and wires a host for them. It has the places where the program keeps its files, and
+// the words for what is wrong with a clone, with GitHub or with a start. It writes nothing.
+package site
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentmux/agentmux/bot/account"
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// A Finder finds what a command works on, as its flags say: the project, its configuration,
+// a session, and the site where hosts run.
+type Finder struct {
+	*console.Console
+
+	ConfigFile string // --config
+	Project    string // --project
+	LogLevel   string // --log-level
+	Format     hostlog.Format
+
+	Tokens *account.Tokens
+}
+
+// ProjectDir returns the directory a command works for: --project, else the
+// nearest directory upwards that is a git checkout or has a .agentmux directory.
+// It fails if a directory of ours in it is a symlink.
+func (f *Finder) ProjectDir() (string, error) {
+	dir, err := f.findProject()
+	if err != nil {
+		return "", err
+	}
+	if err := session.CheckLinks(dir); err != nil {
+		return "", exit.Usage(err)
+	}
+	if !utf8.ValidString(dir) {
+		return "", exit.Usage(fmt.Errorf("the path of the project, %q, is not UTF-8, and the files of a session cannot name it; rename the directory", dir))
+	}
+	return dir, nil
+}
+
+func (f *Finder) findProject() (string, error) {
+	start := f.Project
+	if start == "" {
+		var err error
+		if start, err = os.Getwd(); err != nil {
+			return "", exit.UsageText("the directory you are in is gone; go to another, or name the project with --project")
+		}
+	}
+	dir, err := filepath.Abs(start)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", exit.Usage(fmt.Errorf("--project: %s is no directory", dir))
+	}
+	if f.Project != "" {
+		return dir, nil
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		for _, mark := range []string{".git", ".agentmux"} {
+			if _, err := os.Stat(filepath.Join(at, mark)); err == nil {
+				return at, nil
+			}
+		}
+		if at == filepath.Dir(at) {
+			return dir, nil
+		}
+	}
+}
+
+// Find returns the session a person means; can says to which the command could
+// apply when none is named.
+func (f *Finder) Find(args []string, can func(session.Entry) bool) (session.Entry, error) {
+	arg := ""
+	if len(args) > 0 {
+		arg = args[0]
+	}
+	project, err := f.ProjectDir()
+	if err != nil {
+		return session.Entry{}, err
+	}
+	return session.Find(project, arg, can)
+}
+
+// Sources are the layers of the configuration.
+func (f *Finder) Sources(project string) config.Sources {
+	builtIn, _ := agent.Load(nil)
+	return config.Sources{
+		UserFile:  filepath.Join(ConfigHome(), "agentmux", "config.yaml"),
+		Project:   os.DirFS(project),
+		FlagFile:  f.ConfigFile,
+		Home:      home(),
+		Providers: builtIn.Names(),
+	}
+}
+
+// Config loads every layer; problems are a usage error that lists them all.
+func (f *Finder) Config(project string) (*config.Config, error) {
+	c, problems := config.Load(f.Sources(project))
+	for _, warning := range problems.Warnings() {
+		f.Say("warning: %s", warning)
+	}
+	if err := problems.Err(); err != nil {
+		return nil, configError(problems)
+	}
+	return c, nil
+}
+
+func configError(problems document.Problems) error {
+	lines := problems.Errors().Lines()
+	return exit.UsageText("the configuration has problems:\n  " + strings.Join(lines, "\n  ") + "\nsee agentmux config check")
+}
+
+// logger writes to w at the level of --log-level, else of the configuration.
+func (f *Finder) logger(w io.Writer, configured string) *slog.Logger {
+	level := configured
+	if f.LogLevel != "" {
+		level = f.LogLevel
+	}
+	var at slog.Level
+	if err := at.UnmarshalText([]byte(level)); err != nil {
+		at = slog.LevelInfo
+	}
+	return slog.New(hostlog.NewHandler(w, &slog.HandlerOptions{Level: at}, f.LogAs(), f.Console))
+}
+
+// LogAs is the format asked for. A level is about the log, so it asks for that.
+func (f *Finder) LogAs() hostlog.Format {
+	switch {
+	case f.Format != "":
+		return f.Format
+	case f.LogLevel != "":
+		return hostlog.Text
+	}
+	return hostlog.Lines
+}

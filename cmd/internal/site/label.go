@@ -1,0 +1,11 @@
+package site
+
+import "github.com/agentmux/agentmux/ghsync"
+
+// LabelColor is the color of the request label.
+const LabelColor = "5319e7"
+
+// RequestLabel is the label that asks for a session.
+func RequestLabel(name string) ghsync.Label {
+	return ghsync.Label{Name: name, Color: LabelColor, Description: "agentmux: work on this issue"}
+}

@@ -1,0 +1,143 @@
+package start
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/request"
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hosting"
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Issue makes a session of an issue and runs it, or goes on with the one there is.
+func Issue(ctx context.Context, a *site.Finder, arg string, f *Options) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.Mirror && f.NoMirror {
+		return exit.UsageText("--mirror and --no-mirror exclude each other")
+	}
+	if err := doctor.CheckPrograms(ctx); err != nil {
+		return err
+	}
+	s, err := a.Open(ctx, &hostlog.Log{Terminal: a.Err})
+	if err != nil {
+		return err
+	}
+	ref, err := request.ParseRef(arg, s.Identity.Bases.Server)
+	if err != nil {
+		return refused(err)
+	}
+	project, err := s.Host.Project(ctx, s.Project, s.Config)
+	if err != nil {
+		return site.ExplainProject(err, s.Project)
+	}
+	repo, err := issueRepo(ref, f.Repo, project, s.Identity.Bases.Server)
+	if err != nil {
+		return err
+	}
+	if !f.New && !f.Dry {
+		done, err := existing(ctx, a, s, repo, ref.Number, f)
+		if done || err != nil {
+			return err
+		}
+	}
+	if s.Host.GitHub == nil {
+		detail, hint := s.Identity.NoToken()
+		return exit.Usage(fmt.Errorf("%s; %s; agentmux doctor shows what was looked for", detail, hint))
+	}
+	p, err := planIssue(ctx, a, s, issueOf{project, repo, ref.Number}, f)
+	if err != nil {
+		return err
+	}
+	if f.Dry {
+		return dryRun(ctx, a, s, p, f.AsJSON)
+	}
+	if err := notTwice(ctx, a, s, p, f); err != nil {
+		return err
+	}
+	if !f.New {
+		p.spec.Unless = func() error { return begun(ctx, s, repo, ref.Number) }
+	}
+	return launch(ctx, a, s, p, f)
+}
+
+// issueRepo decides whose issue is meant.
+func issueRepo(ref request.Ref, flag string, p *host.Project, server string) (repo ghsync.Repo, err error) {
+	switch {
+	case flag != "":
+		repo, err = request.ParseRepo(flag, server)
+	case !p.GitHub:
+		return repo, exit.Usage(fmt.Errorf("%s; agentmux run \"...\" works without an issue", site.NotOnServer(p, server)))
+	default:
+		repo, err = ref.In(p.Repo)
+	}
+	return repo, refused(err)
+}
+
+// refused makes what a person can correct in a request a usage error.
+func refused(err error) error {
+	if exit.As[*request.Error](err) {
+		return exit.Usage(err)
+	}
+	return err
+}
+
+// existing looks for a session of the issue that is not finished. done says that
+// there was one and it was taken care of.
+func existing(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Repo, number int, f *Options) (done bool, err error) {
+	entries, err := session.List(s.Project)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range entries {
+		if !request.Of(e, repo, number) {
+			continue
+		}
+		if ours, err := hosting.Believes(ctx, a, s, e); err != nil || !ours {
+			if err != nil {
+				return false, err
+			}
+			continue
+		}
+		switch request.Means(e, func() bool { return Owes(ctx, e) }) {
+		case request.Ending:
+			return true, site.StillEnding(e)
+		case request.Running:
+			return true, atWork(e)
+		case request.Owing:
+			return true, hosting.Foreground(ctx, a, e.Dir, host.RunSpec{})
+		case request.Unfinished:
+			if f.Headless || !a.Terminal {
+				return true, hosting.Foreground(ctx, a, e.Dir, host.RunSpec{Resume: true})
+			}
+			return true, exit.Usage(fmt.Errorf("%s is not finished; agentmux resume %s goes on with it, --new starts another", e.Name, e.Name))
+		}
+	}
+	return false, nil
+}
+
+func atWork(e session.Entry) error {
+	return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s works on it already; agentmux attach %s", e.Name, e.Name)}
+}
+
+// begun refuses a session of an issue for which another command has made one since ours
+// looked: people start twice what seems to do nothing.
+func begun(ctx context.Context, s *site.Site, repo ghsync.Repo, number int) error {
+	entries, err := session.List(s.Project)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if request.Of(e, repo, number) && request.Means(e, func() bool { return false }) != request.Finished && s.Host.Trust(ctx, e.Dir, e.State, s.Config) == nil {
+			return atWork(e)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package start
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/request"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// planned is a session that could be made now.
+type planned struct {
+	spec   host.PrepareSpec
+	judge  request.Judge
+	judged *request.Judged // nil without an issue
+	push   bool            // the account may write to the repository
+}
+
+// issueOf names an issue for a clone.
+type issueOf struct {
+	project *host.Project
+	repo    ghsync.Repo
+	number  int
+}
+
+func planIssue(ctx context.Context, a *site.Finder, s *site.Site, of issueOf, f *Options) (*planned, error) {
+	judge := request.Judge{
+		GitHub: s.Host.GitHub, Label: s.Config.Bot.Label, Push: s.Config.GitHub.Push, MayPush: s.Identity.MayPush, Waiting: a.Waiting,
+	}
+	judged, err := judge.Issue(ctx, of.repo, of.number, of.project.Repo)
+	if err != nil {
+		return nil, refusedOr(err, fmt.Sprintf("%s#%d", of.repo, of.number), s)
+	}
+	spec, err := basicSpec(ctx, a, s, of.project, f)
+	if err != nil {
+		return nil, err
+	}
+	p := &planned{spec: spec, judge: judge, judged: judged, push: judged.Push}
+	issue := judged.Record.Issue
+	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &judged.Snapshot, of.repo, issue.Title, issue.Locked
+	if p.spec.Workflow, err = judged.Workflow(spec.Workflow); err != nil {
+		return nil, refused(err)
+	}
+	p.spec.Mirror = judged.Mirrored(f.Mirror, f.NoMirror, s.Config.GitHub.Mirror)
+	return p, nil
+}
+
+// refusedOr makes what was refused a usage error, and explains what GitHub did not do with what.
+func refusedOr(err error, what string, s *site.Site) error {
+	if exit.As[*request.Error](err) {
+		return exit.Usage(err)
+	}
+	return site.ExplainGitHub(err, what, s.Identity.From)
+}
+
+// notTwice refuses a start that would make a second pull request for an issue: one of an
+// earlier session is open, or another host is at work. --new and --take say that it is meant.
+func notTwice(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options) error {
+	if !p.push || !s.Config.GitHub.Push {
+		return nil
+	}
+	stop := a.Waiting("GitHub about other work on " + p.judged.String())
+	defer stop()
+	if !f.Take {
+		if err := notElsewhere(ctx, s, p); err != nil {
+			return err
+		}
+	}
+	prefix := fmt.Sprintf("%sissue-%d-", s.Config.GitHub.BranchPrefix, p.judged.Record.Issue.Number)
+	if f.New || named(s, f) || !p.judged.ShownBefore() && !p.spec.Project.MayHaveBranch(ctx, prefix) {
+		return nil
+	}
+	if err := p.judge.OpenPull(ctx, p.judged); err != nil {
+		return refusedOr(err, "the pull requests of "+p.spec.Repo.String(), s)
+	}
+	return nil
+}
+
+// named reports whether a session has the name that was asked for: that is said first.
+func named(s *site.Site, f *Options) bool {
+	if f.Name == "" {
+		return false
+	}
+	_, err := session.Find(s.Project, f.Name, nil)
+	return err == nil
+}
+
+// notElsewhere refuses an issue whose label says that a session is at work which is not one
+// of this clone.
+func notElsewhere(ctx context.Context, s *site.Site, p *planned) error {
+	elsewhere, err := p.judge.Elsewhere(ctx, p.judged)
+	if err != nil {
+		return site.ExplainGitHub(err, p.judged.String(), s.Identity.From)
+	}
+	if elsewhere == nil {
+		return nil
+	}
+	entries, err := session.List(s.Project)
+	if err != nil || elsewhere.Among(entries) {
+		return err
+	}
+	return &exit.Error{Code: exit.Locked, Err: elsewhere}
+}

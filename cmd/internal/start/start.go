@@ -1,0 +1,116 @@
+// Package start leads from what a person asks for to a session that runs: an issue, a text or
+// a file, or a session that goes on. What the request is worth package request judges; here it
+// is checked against this clone, prepared, and given to a host. With a dry run nothing is
+// written.
+package start
+
+import (
+	"context"
+	"os"
+
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hosting"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Options are shared by issue and run.
+type Options struct {
+	Name, Workflow, Base       string
+	ProductManager             bool
+	Headless, Wait             bool
+	Repo                       string
+	Mirror, NoMirror, New, Dry bool
+	Take                       bool // although another host is at work
+	AsJSON                     bool // with dry
+}
+
+// check refuses flags that say nothing without another one.
+func (f *Options) check() error {
+	if f.AsJSON && !f.Dry {
+		return exit.UsageText("--json goes with --dry-run; of a session, agentmux status --json tells")
+	}
+	return nil
+}
+
+// basicSpec is what issue and run have in common.
+func basicSpec(ctx context.Context, a *site.Finder, s *site.Site, project *host.Project, f *Options) (host.PrepareSpec, error) {
+	stop := a.Waiting("the branches of the server")
+	base, err := project.Base(ctx, s.Config, f.Base)
+	stop()
+	if err != nil {
+		return host.PrepareSpec{}, site.ExplainRun(err)
+	}
+	for _, note := range base.Notes {
+		a.Say("%s", note)
+	}
+	return host.PrepareSpec{
+		Project: project, Dir: ownDir(s.Project, project), Config: s.Config, Files: os.DirFS(s.Project), Source: "working tree", Base: base,
+		Name: f.Name, Workflow: f.Workflow, ProductManager: f.ProductManager, Interactive: a.Terminal && !f.Headless,
+	}, nil
+}
+
+// ownDir is a project below the clone's root; "" if the clone is the project. The way that a
+// person's shell names the root may lead through links.
+func ownDir(dir string, p *host.Project) string {
+	here, err := os.Stat(dir)
+	if err != nil {
+		return ""
+	}
+	if root, err := os.Stat(p.Clone.Root); err != nil || os.SameFile(here, root) {
+		return ""
+	}
+	return dir
+}
+
+// launch makes the session and runs it: in the foreground, or detached with the
+// terminal attached to its tmux.
+func launch(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options) error {
+	if p.spec.Snapshot != nil && !p.push {
+		a.Say("this account may not write to %s: the run ends with a branch in this clone", p.spec.Repo)
+	}
+	if err := useAccount(ctx, a, s, p); err != nil {
+		return err
+	}
+	if p.spec.Interactive {
+		if err := hosting.AskSetup(ctx, a, s, p.spec.Root()); err != nil {
+			return err
+		}
+		if err := hosting.AskAgentSettings(ctx, a, s, p.spec.Project, p.spec.Base.SHA); err != nil {
+			return err
+		}
+	}
+	sess, err := s.Host.Prepare(ctx, p.spec)
+	if err != nil {
+		return site.ExplainRun(err)
+	}
+	if err := sess.Release(); err != nil {
+		return err
+	}
+	crash.Point("release new session", "")
+	a.Say("session %s (config: %s, sandbox: none)", sess.Name(), p.spec.Source)
+	if !p.spec.Interactive {
+		if err := s.Log.Keep(sess.Path(session.HostLog)); err != nil {
+			return err
+		}
+		hosting.Announce(a, sess.Dir, s.Host.Log)
+		return hosting.Host(ctx, a, s, host.RunSpec{Dir: sess.Dir, Mirror: host.MirrorSpec{On: p.spec.Mirror}})
+	}
+	if err := hosting.Detach(ctx, a, s, sess.Dir); err != nil {
+		return err
+	}
+	if f.Wait {
+		return hosting.WaitEnd(ctx, a, sess)
+	}
+	return hosting.Join(ctx, a, sess.Dir)
+}
+
+// useAccount makes the host do without GitHub where nothing can be written there.
+func useAccount(ctx context.Context, a *site.Finder, s *site.Site, p *planned) error {
+	if p.push && s.Config.GitHub.Push {
+		return nil
+	}
+	return a.Wire(ctx, s, s.Log, false)
+}

@@ -1,0 +1,58 @@
+package steer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/show"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// wanted says what a session must be for a command that was typed without one.
+var wanted = map[string]string{
+	"stop": "runs or waits for a person", "pause": "runs", "say": "runs", "attach": "runs",
+	"retry": "is unfinished", "resume": "is interrupted, parked or paused, or owes something", "approve": "is at a gate",
+	"answer": "has an open question", "changes": "is at a gate, is parked or has a pull request",
+}
+
+// FindFor is find for a command of which a person may not know what it needs. Where no
+// session fits, it says what none of them is, and of the only one what can be done with it.
+func FindFor(ctx context.Context, a *site.Finder, command string, args []string, can func(session.Entry) bool) (session.Entry, error) {
+	e, err := a.Find(args, can)
+	var none *session.NotFoundError
+	var several *session.AmbiguousError
+	switch {
+	case errors.As(err, &several) && command != "attach" && command != "resume":
+		return e, exit.Usage(fmt.Errorf("%w; --session names it", err))
+	case !errors.As(err, &none) || none.What != "" || none.Unfit == 0:
+		return e, err
+	}
+	next := "agentmux sessions lists them"
+	if none.Unfit == 1 {
+		if only, err := a.Find(nil, nil); err == nil && only.State != nil {
+			next = only.Name + " is " + only.Condition()
+			if step := show.Tell(ctx, only).Next(); step != "" {
+				next += ": " + step
+			}
+		}
+	}
+	return e, exit.Usage(fmt.Errorf("no session here %s; %s", wanted[command], next))
+}
+
+// TextHint is for who forgot that a shell takes words apart.
+const TextHint = "a text of several words goes in quotes"
+
+// CheckQuoted fails if the word behind a text names no session.
+func CheckQuoted(a *site.Finder, args []string) error {
+	if len(args) < 2 {
+		return nil
+	}
+	word := args[len(args)-1]
+	if _, err := a.Find([]string{word}, nil); exit.As[*session.NotFoundError](err) {
+		return exit.Usage(fmt.Errorf("no session %q; %s, and agentmux sessions lists the sessions", word, TextHint))
+	}
+	return nil
+}

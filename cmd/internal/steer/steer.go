@@ -1,0 +1,104 @@
+// Package steer gives commands of a person to a session and says what became of them. A command
+// is refused here if it is known that the session would refuse it; else it is recorded, and
+// where no host runs one is started for it, or the next one applies it.
+package steer
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Give gives a command to a session and says what became of it.
+func Give(ctx context.Context, a *site.Finder, name string, can func(session.Entry) bool, p orchestrator.Payload) error {
+	var args []string
+	if name != "" {
+		args = []string{name}
+	}
+	entry, err := FindFor(ctx, a, p.Name, args, can)
+	if err != nil {
+		return err
+	}
+	if entry.Err != nil && p.Name == "stop" {
+		return endUnreadable(ctx, a, entry)
+	}
+	if entry.Err != nil {
+		return entry.Err
+	}
+	if err := refuseUnhosted(entry, p.Name); err != nil {
+		return err
+	}
+	p.Actor, p.Source, p.SourceID = Actor(), "cli", "cli/"+RandomID()
+	p.PID, p.Origin = os.Getpid(), Origin()
+	if err := record(ctx, a, entry, p); err != nil {
+		return err
+	}
+	if !entry.Running {
+		return applyUnhosted(ctx, a, entry, p)
+	}
+	return awaitDecision(ctx, a, entry, p)
+}
+
+// refuseUnhosted refuses what makes no sense without a host, and what a session that is
+// done will never read, whether or not its host still runs.
+func refuseUnhosted(e session.Entry, name string) error {
+	if e.State.Phase == orchestrator.PhaseDone {
+		next := "agentmux run \"...\" starts another"
+		if e.State.Completion.PRNumber > 0 {
+			next = "agentmux changes \"...\" " + e.Name + " asks for more on its pull request"
+		}
+		switch {
+		case name != "changes":
+			return exit.Usage(fmt.Errorf("%s is done, there is nothing to %s; %s", e.Name, name, next))
+		case e.State.Completion.PRNumber == 0:
+			return exit.Usage(fmt.Errorf("%s is done without a pull request; %s", e.Name, next))
+		case e.Running:
+			return site.StillEnding(e)
+		}
+		return nil
+	}
+	if e.Running || name != "stop" && name != "pause" || e.State.Parked() && name == "stop" {
+		return nil
+	}
+	return exit.Usage(errors.New(e.Name + " is not running; agentmux resume " + e.Name + " goes on with it"))
+}
+
+// TellUnread names the commands that the next host of a session applies first: somebody gave
+// them to the last one, which did not read them.
+func TellUnread(a *site.Finder, e session.Entry) {
+	if e.State == nil {
+		return
+	}
+	for _, p := range host.Unread(e.Dir, e.State) {
+		if p.Name == "stop" || p.Name == "pause" {
+			a.Say("a %s of %s was recorded and not read: it is applied first, and agentmux resume %s goes on after it", p.Name, p.Actor, e.Name)
+		}
+	}
+}
+
+// Actor names the person of this process.
+func Actor() string {
+	u, err := user.Current()
+	if err != nil || u.Username == "" {
+		return "user"
+	}
+	return strings.ReplaceAll(u.Username, "\n", " ")
+}
+
+// RandomID makes the id of a command unlike all others.
+func RandomID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
