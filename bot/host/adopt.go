@@ -11,7 +11,7 @@ import (
 // adoptBranch merges what people have put on the session's branch since it was pushed into
 // what is integrated, so that a change round starts from it. Done again it makes the
 // same commit. A conflict changes nothing: the next push meets it again.
-func (r *runner) adoptBranch(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+func (r *work) adoptBranch(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
 	if withheld, _ := r.noPush(); withheld != "" {
 		return orchestrator.Result{}, nil
@@ -20,7 +20,7 @@ func (r *runner) adoptBranch(ctx context.Context, e orchestrator.Effect, _ *orch
 	if err != nil || tip == "" {
 		return orchestrator.Result{}, err
 	}
-	former, err := r.before(ctx, a.Round, a.Base)
+	former, err := r.before(ctx, s, a.Round, a.Base)
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
@@ -50,13 +50,13 @@ func (r *runner) adoptBranch(ctx context.Context, e orchestrator.Effect, _ *orch
 
 // fetchBranch brings the branch as it is on the server and returns its commit; "" if it
 // is not there.
-func (r *runner) fetchBranch(ctx context.Context, branch string) (string, error) {
+func (r *work) fetchBranch(ctx context.Context, branch string) (string, error) {
 	ref := "refs/heads/" + branch
-	refs, err := r.repo.RemoteRefs(ctx, *r.project.remote, ref)
+	refs, err := r.repo.RemoteRefs(ctx, *r.project.Remote, ref)
 	if err != nil || len(refs) == 0 {
 		return "", err
 	}
-	err = r.repo.FetchRemote(ctx, *r.project.remote, "+"+ref+":refs/remotes/origin/"+branch)
+	err = r.repo.FetchRemote(ctx, *r.project.Remote, "+"+ref+":refs/remotes/origin/"+branch)
 	if err != nil {
 		return "", fmt.Errorf("fetch %s: %w", branch, err)
 	}
@@ -64,7 +64,7 @@ func (r *runner) fetchBranch(ctx context.Context, branch string) (string, error)
 }
 
 // moveIntegrated makes a commit the session's integration head.
-func (r *runner) moveIntegrated(ctx context.Context, commit string) error {
+func (r *work) moveIntegrated(ctx context.Context, commit string) error {
 	ref := gitrepo.IntegrationRef(r.place.String())
 	old, err := r.repo.Ref(ctx, ref)
 	if err != nil || old == commit {

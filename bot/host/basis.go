@@ -29,7 +29,7 @@ func (e *GoneError) Error() string {
 }
 
 // basis fails with a *GoneError if a commit is gone that the session needs in any phase.
-func (r *runner) basis(ctx context.Context, s *orchestrator.State) error {
+func (r *work) basis(ctx context.Context, s *orchestrator.State) error {
 	for what, commit := range map[string]string{"base commit": s.BaseSHA, "integrated work": s.Integrated.Commit} {
 		if commit == "" {
 			continue // not known yet, or of the earlier tool
@@ -48,7 +48,7 @@ func (r *runner) basis(ctx context.Context, s *orchestrator.State) error {
 // hold keeps the base commit for a session that is to go on: a person may rewrite the
 // branch it is of, and its next fetch would leave it to the garbage. One that is gone
 // already shows where it is needed.
-func (r *runner) hold(ctx context.Context, s *orchestrator.State) error {
+func (r *work) hold(ctx context.Context, s *orchestrator.State) error {
 	if s.BaseSHA == "" {
 		return nil // of the earlier tool
 	}
@@ -60,23 +60,23 @@ func (r *runner) hold(ctx context.Context, s *orchestrator.State) error {
 }
 
 // startRef is this session's alone: clones of one repository share the host repository.
-func (r *runner) startRef() string { return gitrepo.StartRef(r.place.String()) }
+func (r *work) startRef() string { return gitrepo.StartRef(r.place.String()) }
 
 // target fails unless branch is one of the server that a pull request can go to, and has the
 // one that is open go there.
-func (r *runner) target(ctx context.Context, branch string) error {
+func (r *work) target(ctx context.Context, s *orchestrator.State, branch string) error {
 	if branch == "" {
 		return nil
 	}
-	if r.project.remote == nil {
+	if r.project.Remote == nil {
 		return fmt.Errorf("--base %s: this clone has no remote on the GitHub server, so there is no pull request to move", branch)
 	}
-	refs, err := r.repo.RemoteRefs(ctx, *r.project.remote, "refs/heads/"+branch)
+	refs, err := r.repo.RemoteRefs(ctx, *r.project.Remote, "refs/heads/"+branch)
 	if err == nil && len(refs) == 0 {
 		err = errors.New("the server has no such branch; a session keeps the commit it began with, and only its pull request moves")
 	}
 	if err == nil {
-		err = r.retarget(ctx, branch)
+		err = r.retarget(ctx, s, branch)
 	}
 	if err != nil {
 		return fmt.Errorf("--base %s: %w", branch, err)
@@ -86,8 +86,7 @@ func (r *runner) target(ctx context.Context, branch string) error {
 
 // retarget moves the pull request that the session has already. Only this word of a person
 // does: what people change on the server stays.
-func (r *runner) retarget(ctx context.Context, branch string) error {
-	s := r.state.Load()
+func (r *work) retarget(ctx context.Context, s *orchestrator.State, branch string) error {
 	if s.Completion.PRNumber == 0 || r.GitHub == nil || r.ReadOnly {
 		return nil
 	}
@@ -95,7 +94,7 @@ func (r *runner) retarget(ctx context.Context, branch string) error {
 	spec := ghsync.PullRequestSpec{Repo: r.pullRepo(s)}
 	err := pull.Retarget(ctx, spec.Repo, s.Completion.PRNumber, branch)
 	if errors.As(err, new(*transport.Moved)) {
-		if spec, err = r.moved(ctx, spec); err == nil {
+		if spec, err = (&proposal{r}).moved(ctx, spec); err == nil {
 			err = pull.Retarget(ctx, spec.Repo, s.Completion.PRNumber, branch)
 		}
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,23 +64,21 @@ func (h *Host) Difference(ctx context.Context, dir string, s *orchestrator.State
 	if err != nil {
 		return Difference{}, err
 	}
-	r := &runner{Host: h, sess: sess, cfg: c, place: placeOf(dir, s)}
-	r.state.Store(s)
-	if r.project, err = h.projectOf(ctx, sess, c); err != nil {
+	p, err := h.projectOf(ctx, sess, c)
+	if err != nil {
 		return Difference{}, err
 	}
-	r.repo = r.project.repo
-	return r.difference(ctx, s, patch)
+	return newWork(h.workOptions(c), workSpec{Session: sess, State: s, Config: c, Project: p}).difference(ctx, s, patch)
 }
 
-func (r *runner) difference(ctx context.Context, s *orchestrator.State, patch bool) (Difference, error) {
-	former, err := r.before(ctx, s.ChangeRound, s.BaseSHA)
+func (r *work) difference(ctx context.Context, s *orchestrator.State, patch bool) (Difference, error) {
+	former, err := r.before(ctx, s, s.ChangeRound, s.BaseSHA)
 	if err != nil {
 		return Difference{}, err
 	}
 	d := Difference{From: former.own, To: s.Integrated.Tree}
 	if s.Completion.Commit != "" { // less what the person left out
-		d.From, d.To = or(s.Completion.Parent, d.From), s.Completion.Commit
+		d.From, d.To = cmp.Or(s.Completion.Parent, d.From), s.Completion.Commit
 	}
 	if d.Stats, err = r.repo.DiffStat(ctx, d.From, d.To); err != nil {
 		return d, err

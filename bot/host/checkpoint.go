@@ -21,7 +21,7 @@ const (
 
 // keeping is one checkpoint that is being made.
 type keeping struct {
-	*runner
+	*workspaces
 	room int64             // bytes that may still be added
 	left map[string]string // path in the checkpoint -> why it is not in it
 }
@@ -29,11 +29,11 @@ type keeping struct {
 // checkpoint keeps the session in the host repository, so that it can be made again
 // where this directory is not: its files below session/, unsubmitted work below work/,
 // and as parent the integrated commits. A file that holds a secret is left out and named.
-func (r *runner) checkpoint(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
-	if err := r.mend(ctx, s); err != nil { // the old checkpoint may be all that holds a file
+func (r *workspaces) checkpoint(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	if err := r.Mend(ctx, s); err != nil { // the old checkpoint may be all that holds a file
 		return orchestrator.Result{}, err
 	}
-	k := &keeping{runner: r, room: maxCheckpoint, left: map[string]string{}}
+	k := &keeping{workspaces: r, room: maxCheckpoint, left: map[string]string{}}
 	files, err := k.files()
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("read the session: %w", err)
@@ -100,7 +100,7 @@ var unescaped = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"
 // secret names the rule of a secret in text, or "".
 func (k *keeping) secret(text string) string {
 	for _, form := range []string{text, unescaped.Replace(text)} {
-		if found := k.redactor.ScanAdded("", form); len(found) > 0 {
+		if found := k.Redactor.ScanAdded("", form); len(found) > 0 {
 			return "secret." + found[0].Rule
 		}
 	}
@@ -127,7 +127,7 @@ func (k *keeping) work(ctx context.Context, names []string, s *orchestrator.Stat
 			return nil, ctx.Err()
 		}
 		if err != nil { // what is integrated is kept all the same
-			k.left[path.Join("work", name)] = k.redactor.Error(err).Error()
+			k.left[path.Join("work", name)] = k.Redactor.Error(err).Error()
 			continue
 		}
 		tree, err := k.clean(ctx, name, w.Base, snap)

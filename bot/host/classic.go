@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,13 +14,13 @@ import (
 // classic takes over the work of a session of the earlier tool, whose agents worked in
 // the clone itself or in one worktree: its commit is the base, and a snapshot of the
 // directory, which is only read, is what is integrated so far.
-func (r *runner) classic(ctx context.Context, s *orchestrator.State) (*orchestrator.ClassicDir, error) {
+func (r *work) classic(ctx context.Context, s *orchestrator.State) (*orchestrator.ClassicDir, error) {
 	dir := r.project.Clone.Root
 	var worktree string
 	if json.Unmarshal(s.Unknown["worktree_path"], &worktree) == nil && worktree != "" {
 		dir = worktree
 	}
-	c := &orchestrator.ClassicDir{Identity: r.place.id, Branch: or(s.FeatureBranch, r.classicBranch())}
+	c := &orchestrator.ClassicDir{Identity: r.place.ID, Branch: cmp.Or(s.FeatureBranch, r.classicBranch())}
 	var err error
 	if c.Base, err = r.repo.FetchClone(ctx, dir, "HEAD"); err != nil {
 		return nil, fmt.Errorf("take over %s: %w", dir, err)
@@ -43,6 +44,6 @@ func (r *runner) classic(ctx context.Context, s *orchestrator.State) (*orchestra
 	return c, r.moveIntegrated(ctx, c.Integrated.Commit)
 }
 
-func (r *runner) classicBranch() string {
-	return or(r.cfg.GitHub.BranchPrefix, "agentmux/") + session.FeatureSlug(r.sess.Name())
+func (r *work) classicBranch() string {
+	return cmp.Or(r.cfg.GitHub.BranchPrefix, "agentmux/") + session.FeatureSlug(r.sess.Name())
 }

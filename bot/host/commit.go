@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
 // tips are the branch's commits before the present round.
@@ -17,8 +19,8 @@ type tips struct {
 	tip string // what the branch was at, own or a merge on top of it
 }
 
-func (r *runner) before(ctx context.Context, round int, base string) (tips, error) {
-	mine, err := r.recorded(r.state.Load())
+func (r *work) before(ctx context.Context, s *orchestrator.State, round int, base string) (tips, error) {
+	mine, err := r.recorded(s)
 	if err != nil {
 		return tips{}, err
 	}
@@ -36,24 +38,29 @@ func (r *runner) before(ctx context.Context, round int, base string) (tips, erro
 		}
 		// The output gate looks at what differs from here: a ref that somebody moved would have
 		// the rest pass unseen.
-		for _, id := range []string{own, or(tip, own)} {
+		for _, id := range []string{own, cmp.Or(tip, own)} {
 			if !mine[id] {
-				return tips{}, never(fmt.Errorf("the ref of round %d is at %s, which no record of %s names", n, id, r.sess.Name()))
+				return tips{}, engine.Never(fmt.Errorf("the ref of round %d is at %s, which no record of %s names", n, id, r.sess.Name()))
 			}
 		}
-		return tips{own: own, tip: or(tip, own)}, nil
+		return tips{own: own, tip: cmp.Or(tip, own)}, nil
 	}
 	return tips{own: base, tip: base}, nil
 }
 
-// ensureCommit makes the one commit of a change round: the integrated tree on top of the
+// ensureCommit makes the one commit of a change round, see committing.
+func (r *work) ensureCommit(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	return (&committing{r}).run(ctx, e, s)
+}
+
+// run makes the one commit of a change round: the integrated tree on top of the
 // branch, less what the person left out. The same effect gives the same commit.
-func (r *runner) ensureCommit(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+func (r *committing) run(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
 	if a.Tree == "" {
 		a.Tree = a.Base
 	}
-	former, err := r.before(ctx, a.Round, a.Base)
+	former, err := r.before(ctx, s, a.Round, a.Base)
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
@@ -94,7 +101,7 @@ func (r *runner) ensureCommit(ctx context.Context, e orchestrator.Effect, s *orc
 	}, nil
 }
 
-func (r *runner) roundCommit(ctx context.Context, a orchestrator.Args, tree, parent, message string) (string, error) {
+func (r *committing) roundCommit(ctx context.Context, a orchestrator.Args, tree, parent, message string) (string, error) {
 	author, err := r.signature(ctx)
 	if err != nil {
 		return "", err
@@ -108,7 +115,7 @@ func (r *runner) roundCommit(ctx context.Context, a orchestrator.Args, tree, par
 // earlier state does its last steps again. done is the commit that they have, if it is the one
 // to be made but for its words and its date. Any other content goes onto it, because history is
 // never rewritten.
-func (r *runner) published(ctx context.Context, round int, tree, parent string) (done, onto string, err error) {
+func (r *committing) published(ctx context.Context, round int, tree, parent string) (done, onto string, err error) {
 	key := r.place.String()
 	tip, err := r.repo.Ref(ctx, gitrepo.RoundRef(key, round, "tip"))
 	if err != nil || tip == "" {
@@ -130,7 +137,7 @@ func (r *runner) published(ctx context.Context, round int, tree, parent string) 
 
 // committedTree is the integrated tree without what never leaves: the paths the person
 // left out, our own files, and notes of agents to themselves.
-func (r *runner) committedTree(ctx context.Context, a orchestrator.Args, former tips) (tree string, files int, err error) {
+func (r *committing) committedTree(ctx context.Context, a orchestrator.Args, former tips) (tree string, files int, err error) {
 	changes, err := r.repo.Changes(ctx, former.own, a.Tree)
 	if err != nil {
 		return "", 0, err
@@ -156,7 +163,7 @@ func ours(path string) bool {
 }
 
 // onTop merges the tree with what people put on the branch since; "" is a conflict.
-func (r *runner) onTop(ctx context.Context, a orchestrator.Args, former tips, tree, message string) (string, error) {
+func (r *committing) onTop(ctx context.Context, a orchestrator.Args, former tips, tree, message string) (string, error) {
 	if former.tip == former.own {
 		return tree, nil
 	}
@@ -172,10 +179,10 @@ func (r *runner) onTop(ctx context.Context, a orchestrator.Args, former tips, tr
 
 // judge asks the output gate. What a person was shown and then approved may pass, but
 // for secrets this process holds.
-func (r *runner) judge(ctx context.Context, a orchestrator.Args, s *orchestrator.State, base, tree, message string) (outgate.Report, error) {
+func (r *work) judge(ctx context.Context, a orchestrator.Args, s *orchestrator.State, base, tree, message string) (outgate.Report, error) {
 	spec := outgate.Spec{
 		Base: base, Tree: tree, Allow: r.cfg.Output.Allow, Protected: r.cfg.GitHub.ProtectedPaths,
-		MaxFiles: r.cfg.Output.MaxFiles, MaxBytes: int64(r.cfg.Output.MaxBytes), Secrets: r.redactor,
+		MaxFiles: r.cfg.Output.MaxFiles, MaxBytes: int64(r.cfg.Output.MaxBytes), Secrets: r.Redactor,
 		Texts: map[string]string{"commit message": message, "branch": a.Branch},
 	}
 	report, err := outgate.Check(ctx, r.repo, spec)
@@ -207,7 +214,7 @@ func findingTexts(report outgate.Report) []string {
 func notePaths(notes []outgate.Note) []string {
 	var paths []string
 	for _, n := range notes {
-		if path := or(n.Path, n.Text); !slices.Contains(paths, path) {
+		if path := cmp.Or(n.Path, n.Text); !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}
 	}
@@ -216,7 +223,7 @@ func notePaths(notes []outgate.Note) []string {
 
 // keepRound remembers the commit of a round. A commit made again with other words
 // replaces one that was not pushed.
-func (r *runner) keepRound(ctx context.Context, round int, commit string) error {
+func (r *committing) keepRound(ctx context.Context, round int, commit string) error {
 	own := gitrepo.RoundRef(r.place.String(), round, "own")
 	old, err := r.repo.Ref(ctx, own)
 	if err != nil || old == commit {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,14 +21,14 @@ import (
 const maxSubject = 72
 
 // commitMessage is what was chosen, or one made from the request, with our trailers.
-func (r *runner) commitMessage(chosen string, s *orchestrator.State) string {
+func (r *work) commitMessage(chosen string, s *orchestrator.State) string {
 	suffix := ""
 	if s.IssueNumber > 0 {
 		suffix = fmt.Sprintf(" (#%d)", s.IssueNumber)
 	}
 	subject, body, _ := strings.Cut(strings.TrimSpace(chosen), "\n")
 	if subject = fitSubject(subject, suffix); subject == "" {
-		subject = fitSubject("feat: "+or(string(s.IssueTitle), r.firstRequestLine()), suffix)
+		subject = fitSubject("feat: "+cmp.Or(string(s.IssueTitle), r.firstRequestLine()), suffix)
 	}
 	parts := []string{subject}
 	// A space that is left at the start keeps the first line from ending the message.
@@ -53,7 +54,7 @@ func fitSubject(text, suffix string) string {
 	return text + suffix
 }
 
-func (r *runner) trailers(s *orchestrator.State) string {
+func (r *work) trailers(s *orchestrator.State) string {
 	var lines []string
 	if snap, err := r.snapshotOf(); err == nil && snap.Requester.ID > 0 && s.IssueNumber > 0 {
 		lines = append(lines, fmt.Sprintf("Co-authored-by: %s <%d+%s@users.noreply.%s>",
@@ -63,8 +64,8 @@ func (r *runner) trailers(s *orchestrator.State) string {
 }
 
 // mailHost is the server's name as an address of mail has it: without a port.
-func (r *runner) mailHost() string {
-	server := r.serverHost(r.cfg)
+func (r *work) mailHost() string {
+	server := r.ServerName
 	if name, _, err := net.SplitHostPort(server); err == nil {
 		return name
 	}
@@ -73,7 +74,7 @@ func (r *runner) mailHost() string {
 
 // signature is the author of the commits people see: the person at the machine, else
 // the account on GitHub, else the program.
-func (r *runner) signature(ctx context.Context) (gitrepo.Signature, error) {
+func (r *work) signature(ctx context.Context) (gitrepo.Signature, error) {
 	user := r.project.User
 	switch {
 	case user.Name != "" && user.Mail != "":
@@ -91,7 +92,7 @@ func (r *runner) signature(ctx context.Context) (gitrepo.Signature, error) {
 }
 
 // snapshotOf is the issue text the session works from; fs.ErrNotExist without an issue.
-func (r *runner) snapshotOf() (ghsync.Snapshot, error) {
+func (r *files) snapshotOf() (ghsync.Snapshot, error) {
 	var snap ghsync.Snapshot
 	data, err := session.ReadFile(r.sess.Path(session.SnapshotFile))
 	if err == nil {
@@ -104,8 +105,8 @@ func (r *runner) snapshotOf() (ghsync.Snapshot, error) {
 }
 
 // request is what was asked for at first, as it stands in requirements.md.
-func (r *runner) request() string {
-	data, err := r.readText(session.RequirementsFile)
+func (r *files) request() string {
+	data, err := r.ReadText(session.RequirementsFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.Log.Warn("requirements not readable", "session", r.sess.Name(), "err", err)
 	}
@@ -117,7 +118,7 @@ func (r *runner) request() string {
 	return strings.TrimSpace(rest)
 }
 
-func (r *runner) firstRequestLine() string {
+func (r *files) firstRequestLine() string {
 	for line := range strings.Lines(r.request()) {
 		if line = strings.TrimSpace(strings.TrimLeft(line, "# ")); line != "" {
 			return line

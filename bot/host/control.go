@@ -14,7 +14,7 @@ import (
 const controlPause = 5 * time.Second
 
 // startControl keeps the monitor until stop is called, which waits.
-func (r *runner) startControl(ctx context.Context) (stop func()) {
+func (r *crew) startControl(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() { r.keepControl(ctx) })
@@ -23,7 +23,7 @@ func (r *runner) startControl(ctx context.Context) (stop func()) {
 
 // keepControl starts the monitor of a session again when it has ended, until ctx does: people
 // come back to its window to answer. It makes no server; who needs one does.
-func (r *runner) keepControl(ctx context.Context) {
+func (r *crew) keepControl(ctx context.Context) {
 	tick := time.NewTicker(controlPause)
 	defer tick.Stop()
 	for {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/tmux"
 )
 
@@ -23,10 +24,10 @@ const settled = 2 * time.Second
 
 // deliver brings a message to its agent when that is possible now. An agent at work is
 // told by its next tool answer or at the end of its turn, so it is not disturbed.
-func (r *runner) deliver(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+func (r *crew) deliver(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	i := slices.IndexFunc(s.Messages, func(m orchestrator.Message) bool { return m.Seq == e.Args.Seq })
 	if i < 0 {
-		return orchestrator.Result{}, never(fmt.Errorf("message %d is not in the state", e.Args.Seq))
+		return orchestrator.Result{}, engine.Never(fmt.Errorf("message %d is not in the state", e.Args.Seq))
 	}
 	m := s.Messages[i]
 	status := r.signals.status(r.launchDir(e.Args.Launch), e.Args.Launch)
@@ -53,7 +54,7 @@ func messageLine(file string, m orchestrator.Message) string {
 }
 
 // typeLine types into a pane whose program waits for input.
-func (r *runner) typeLine(ctx context.Context, launch string, pane tmux.Pane, status agent.Status, line string) (orchestrator.Result, error) {
+func (r *crew) typeLine(ctx context.Context, launch string, pane tmux.Pane, status agent.Status, line string) (orchestrator.Result, error) {
 	l, err := agent.ReadLaunch(r.launchDir(launch))
 	if err != nil || l.Transport != agent.TUI {
 		return refusedDelivery(), nil // a headless run reads nothing more
@@ -84,7 +85,7 @@ func (r *runner) typeLine(ctx context.Context, launch string, pane tmux.Pane, st
 // waitsForInput reports whether the program is known to be idle: by its hooks, else by
 // what it shows. One whose turn the provider ended is idle, too, and would stay so for good
 // if nobody could tell it to go on; but a menu may stand where its input was.
-func (r *runner) waitsForInput(ctx context.Context, p agent.Provider, pane tmux.Pane, status agent.Status) bool {
+func (r *crew) waitsForInput(ctx context.Context, p agent.Provider, pane tmux.Pane, status agent.Status) bool {
 	switch status.State {
 	case agent.Idle:
 		return true
@@ -105,7 +106,7 @@ func (r *runner) waitsForInput(ctx context.Context, p agent.Provider, pane tmux.
 }
 
 // stillThere is asked last before a key is pressed.
-func (r *runner) stillThere(launch string, pid int) error {
+func (r *crew) stillThere(launch string, pid int) error {
 	if _, ended, err := agent.ReadExit(r.launchDir(launch)); err != nil || ended {
 		return fmt.Errorf("launch %s has ended", launch)
 	}

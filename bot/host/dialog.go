@@ -51,7 +51,7 @@ func (d *dialogs) pressed(launch, text, screen string) {
 }
 
 // answerDialog presses the key of a known dialog, and reports whether it tried to.
-func (r *runner) answerDialog(ctx context.Context, launch string, p agent.Provider, pane tmux.Pane, screen string) bool {
+func (r *observer) answerDialog(ctx context.Context, launch string, p agent.Provider, pane tmux.Pane, screen string) bool {
 	screen = strings.TrimRight(screen, " \n")
 	for _, d := range p.Trust {
 		if !strings.Contains(screen, d.Text) || !r.dialogs.open(launch, d.Text, screen) {

@@ -11,7 +11,7 @@ import (
 // export makes the branch in the person's clone, for work that is not pushed. Another's branch
 // of that name stays, and this one gets the next number, unless people know it already by its
 // name. What no waiting mends is refused with its reason.
-func (r *runner) export(ctx context.Context, a orchestrator.Args) (branch, refused string, err error) {
+func (r *work) export(ctx context.Context, a orchestrator.Args) (branch, refused string, err error) {
 	branch = a.Branch
 	for range pushTries {
 		err := r.repo.ExportToClone(ctx, r.project.Clone.Root, branch, a.Commit)
@@ -35,7 +35,7 @@ func (r *runner) export(ctx context.Context, a orchestrator.Args) (branch, refus
 
 // exported reports whether the branch was made in the clone before, in this round or an
 // earlier one.
-func (r *runner) exported(ctx context.Context, a orchestrator.Args) (bool, error) {
+func (r *work) exported(ctx context.Context, a orchestrator.Args) (bool, error) {
 	for n := a.Round; n >= 0; n-- {
 		tip, err := r.repo.Ref(ctx, gitrepo.RoundRef(r.place.String(), n, "tip"))
 		if err != nil || tip != "" {
@@ -46,10 +46,10 @@ func (r *runner) exported(ctx context.Context, a orchestrator.Args) (bool, error
 }
 
 // nextFree reserves the next branch that no other session has.
-func (r *runner) nextFree(base, taken string) (string, error) {
+func (r *work) nextFree(base, taken string) (string, error) {
 	for {
 		taken = nextBranch(base, taken)
-		mine, err := r.register().Reserve(r.repo.Dir(), taken, r.place.id)
+		mine, err := r.register().Reserve(r.repo.Dir(), taken, r.place.ID)
 		if err != nil || mine {
 			return taken, err
 		}

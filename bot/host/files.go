@@ -11,41 +11,42 @@ import (
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
-func (r *runner) ensureDirs(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+func (r *files) ensureDirs(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	return orchestrator.Result{}, r.sess.EnsureDirs(e.Args.Paths...)
 }
 
-func (r *runner) writeFile(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+func (r *files) writeFile(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	return orchestrator.Result{SHA256: e.Args.SHA256}, r.sess.WriteBlob(e.Args.Path, e.Args.SHA256)
 }
 
-func (r *runner) writeMarker(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+func (r *files) writeMarker(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	return orchestrator.Result{}, r.sess.Mark(e.Args.Path)
 }
 
-func (r *runner) moveAside(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+func (r *files) moveAside(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	if e.Args.Before.IsZero() {
 		return orchestrator.Result{}, r.sess.MoveAside(e.Args.Visit, e.Args.Paths...)
 	}
 	return orchestrator.Result{}, r.sess.MoveOlder(e.Args.Visit, e.Args.Before.Time, e.Args.Paths...)
 }
 
-func (r *runner) orphan(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+func (r *files) orphan(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	return orchestrator.Result{}, r.sess.Orphan(e.Args.Paths...)
 }
 
-func (r *runner) removeFiles(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+func (r *files) removeFiles(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	return orchestrator.Result{}, r.sess.Remove(e.Args.Paths...)
 }
 
 // materialise writes derived files from the bytes that were accepted, whatever the
 // artifact on disk says by now.
-func (r *runner) materialise(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+func (r *files) materialise(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	switch e.Args.Material {
 	case orchestrator.MaterialPlan:
 		return orchestrator.Result{}, r.derivePlan(e.Args)
@@ -60,7 +61,7 @@ func (r *runner) materialise(ctx context.Context, e orchestrator.Effect, s *orch
 	switch e.Args.Material {
 	case orchestrator.MaterialReview:
 		if len(results) != 1 {
-			return orchestrator.Result{}, never(fmt.Errorf("derive %s: %d sources", e.Args.Path, len(results)))
+			return orchestrator.Result{}, engine.Never(fmt.Errorf("derive %s: %d sources", e.Args.Path, len(results)))
 		}
 		text = results[0].Archive()
 	case orchestrator.MaterialReviewAll:
@@ -70,12 +71,12 @@ func (r *runner) materialise(ctx context.Context, e orchestrator.Effect, s *orch
 	case orchestrator.MaterialSummary:
 		return orchestrator.Result{}, r.deriveSummary(e.Args.Path, s.Visit, artifact.FallbackSummary(results))
 	default:
-		return orchestrator.Result{}, never(fmt.Errorf("derive %s: unknown material %q", e.Args.Path, e.Args.Material))
+		return orchestrator.Result{}, engine.Never(fmt.Errorf("derive %s: unknown material %q", e.Args.Path, e.Args.Material))
 	}
 	return orchestrator.Result{}, r.sess.Replace(e.Args.Path, text)
 }
 
-func (r *runner) derivePlan(a orchestrator.Args) error {
+func (r *files) derivePlan(a orchestrator.Args) error {
 	sum := a.Sources["plan"]
 	data, err := r.sess.Blob(sum)
 	if err != nil {
@@ -83,11 +84,11 @@ func (r *runner) derivePlan(a orchestrator.Args) error {
 	}
 	plan, problems := artifact.ParsePlan(data)
 	if err := problems.Err(); err != nil {
-		return never(fmt.Errorf("derive plan files: %w", err))
+		return engine.Never(fmt.Errorf("derive plan files: %w", err))
 	}
 	files, err := plan.Files(sum)
 	if err != nil {
-		return never(fmt.Errorf("derive plan files: %w", err))
+		return engine.Never(fmt.Errorf("derive plan files: %w", err))
 	}
 	for _, f := range files {
 		if err := r.sess.Replace(path.Join(a.Path, f.Name), f.Data); err != nil {
@@ -98,7 +99,7 @@ func (r *runner) derivePlan(a orchestrator.Args) error {
 }
 
 // reviews reads accepted reviews, in the order in which roles are shown.
-func (r *runner) reviews(sources map[string]string) ([]artifact.RoleReview, error) {
+func (r *files) reviews(sources map[string]string) ([]artifact.RoleReview, error) {
 	var results []artifact.RoleReview
 	for _, role := range byReviewOrder(slices.Collect(maps.Keys(sources))) {
 		data, err := r.sess.Blob(sources[role])
@@ -107,7 +108,7 @@ func (r *runner) reviews(sources map[string]string) ([]artifact.RoleReview, erro
 		}
 		review, problems := artifact.ParseReview(data)
 		if err := problems.Err(); err != nil {
-			return nil, never(fmt.Errorf("read review of %s: %w", role, err))
+			return nil, engine.Never(fmt.Errorf("read review of %s: %w", role, err))
 		}
 		results = append(results, artifact.RoleReview{Role: role, SHA256: sources[role], Review: review})
 	}
@@ -123,7 +124,7 @@ func byReviewOrder(roles []string) []string {
 
 // deriveSummary writes the summary nobody submitted. What an agent had begun stays
 // beside it.
-func (r *runner) deriveSummary(rel string, visit int, text []byte) error {
+func (r *files) deriveSummary(rel string, visit int, text []byte) error {
 	have, err := session.ReadFile(r.sess.Path(rel))
 	if err == nil && bytes.Equal(have, text) {
 		return nil
@@ -138,14 +139,14 @@ func (r *runner) deriveSummary(rel string, visit int, text []byte) error {
 const maxConflictDiff = 512 << 10
 
 // deriveConflict writes the preserved work of a subplan as a diff against its base.
-func (r *runner) deriveConflict(ctx context.Context, a orchestrator.Args) error {
+func (r *files) deriveConflict(ctx context.Context, a orchestrator.Args) error {
 	kept := gitrepo.PreservedRef(r.place.String(), a.Task)
 	commit, err := r.repo.Ref(ctx, kept)
 	if err != nil {
 		return err
 	}
 	if commit == "" {
-		return never(fmt.Errorf("derive %s: nothing was preserved of %s", a.Path, a.Task))
+		return engine.Never(fmt.Errorf("derive %s: nothing was preserved of %s", a.Path, a.Task))
 	}
 	diff, err := r.repo.Diff(ctx, commit+"^1", commit, maxConflictDiff)
 	if errors.Is(err, gitrepo.ErrTooLarge) {
@@ -157,7 +158,7 @@ func (r *runner) deriveConflict(ctx context.Context, a orchestrator.Args) error 
 	return r.sess.Replace(a.Path, diff)
 }
 
-func (r *runner) conflictStat(ctx context.Context, commit string) ([]byte, error) {
+func (r *files) conflictStat(ctx context.Context, commit string) ([]byte, error) {
 	stats, err := r.repo.DiffStat(ctx, commit+"^1", commit)
 	if err != nil {
 		return nil, err

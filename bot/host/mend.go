@@ -16,9 +16,9 @@ import (
 // maxMended is the largest file that a prompt takes.
 const maxMended = 1 << 20
 
-// mend writes files of the session again that prompts are made from and that somebody
+// Mend writes files of the session again that prompts are made from and that somebody
 // deleted: from what the session holds of them, else from its checkpoint.
-func (r *runner) mend(ctx context.Context, s *orchestrator.State) error {
+func (r *files) Mend(ctx context.Context, s *orchestrator.State) error {
 	mended, lost, err := r.sess.Mend(s)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (r *runner) mend(ctx context.Context, s *orchestrator.State) error {
 }
 
 // mendReviews derives again what fixers and the author of the summary read.
-func (r *runner) mendReviews(ctx context.Context, s *orchestrator.State) (mended []string, err error) {
+func (r *files) mendReviews(ctx context.Context, s *orchestrator.State) (mended []string, err error) {
 	review, _ := r.def.Kind(workflows.KindReview)
 	phase, _ := r.def.Phase(s.Phase)
 	for _, a := range []orchestrator.Args{

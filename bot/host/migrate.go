@@ -17,7 +17,7 @@ import (
 // identify gives a session of an older version an identity and refs that bear it. The refs come
 // first: a start after a kill in between does the same again. A session of the tool before gets
 // its identity with the upgrade of its state; it has no refs yet.
-func (r *runner) identify(ctx context.Context, s *orchestrator.State) (*orchestrator.State, error) {
+func (r *work) identify(ctx context.Context, s *orchestrator.State) (*orchestrator.State, error) {
 	if s.Identity != "" || s.IsClassic() {
 		return s, nil
 	}
@@ -25,7 +25,7 @@ func (r *runner) identify(ctx context.Context, s *orchestrator.State) (*orchestr
 		return s, err
 	}
 	next := s.Clone()
-	next.Identity = r.place.id
+	next.Identity = r.place.ID
 	if err := r.sess.Commit(decide.Step{State: next, Changed: true}); err != nil {
 		return s, fmt.Errorf("note the identity of %s: %w", r.sess.Name(), err)
 	}
@@ -37,7 +37,7 @@ func (r *runner) identify(ctx context.Context, s *orchestrator.State) (*orchestr
 // refs of this session. Sessions of that name in other clones wrote to the same ones, so only
 // what this session's own records name is taken; anything else stays where it is, for whoever
 // it belongs to.
-func (r *runner) takeRefs(ctx context.Context, s *orchestrator.State) error {
+func (r *work) takeRefs(ctx context.Context, s *orchestrator.State) error {
 	if s.Identity != "" || s.IsClassic() {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (r *runner) takeRefs(ctx context.Context, s *orchestrator.State) error {
 // recordedRefs makes the refs that the records alone tell of: a later session of the name may
 // have taken what was there. A head that went on after the last record is made again from the
 // workspaces.
-func (r *runner) recordedRefs(ctx context.Context, s *orchestrator.State) error {
+func (r *work) recordedRefs(ctx context.Context, s *orchestrator.State) error {
 	records, _, err := r.sess.Events(0)
 	if err != nil {
 		return fmt.Errorf("take over the refs of %s: %w", r.sess.Name(), err)
@@ -114,7 +114,7 @@ func (r *runner) recordedRefs(ctx context.Context, s *orchestrator.State) error 
 }
 
 // recorded are the commits that the session's records and its state name as its own.
-func (r *runner) recorded(s *orchestrator.State) (map[string]bool, error) {
+func (r *work) recorded(s *orchestrator.State) (map[string]bool, error) {
 	records, _, err := r.sess.Events(0)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/tmux"
@@ -30,7 +32,7 @@ const (
 
 // Observe looks at every launch the state knows, with one question to tmux. A launch
 // that is just being started or stopped is not reported.
-func (r *runner) Observe(ctx context.Context, s *orchestrator.State) ([]orchestrator.AgentReport, error) {
+func (r *crew) Observe(ctx context.Context, s *orchestrator.State) ([]orchestrator.AgentReport, error) {
 	expected := expectedLaunches(s)
 	if len(expected) == 0 {
 		return nil, nil
@@ -41,7 +43,7 @@ func (r *runner) Observe(ctx context.Context, s *orchestrator.State) ([]orchestr
 	}
 	if unreachable(err) || errors.Is(err, tmux.ErrNoAnswer) {
 		err = r.panes.serverGone(ctx, err, expected)
-		if found = nil; errors.Is(err, errRuntimeDir) {
+		if found = nil; errors.Is(err, place.ErrRuntimeDir) {
 			r.Log.Error("the agents are lost", "session", r.sess.Name(), "err", err)
 			err = nil // the next start of an agent fails with it, which a person is told
 		}
@@ -52,7 +54,7 @@ func (r *runner) Observe(ctx context.Context, s *orchestrator.State) ([]orchestr
 	var reports []orchestrator.AgentReport
 	for _, key := range slices.Sorted(maps.Keys(expected)) {
 		pane, ok := found[expected[key]]
-		if report := r.report(ctx, key, expected[key], pane, ok); report != nil {
+		if report := (&observer{r}).report(ctx, key, expected[key], pane, ok); report != nil {
 			reports = append(reports, *report)
 		}
 	}
@@ -125,7 +127,7 @@ func (p *panes) serverGone(ctx context.Context, cause error, expected map[string
 }
 
 // report is what one launch looks like; nil while that is not clear.
-func (r *runner) report(ctx context.Context, key, launch string, pane tmux.Pane, found bool) *orchestrator.AgentReport {
+func (r *observer) report(ctx context.Context, key, launch string, pane tmux.Pane, found bool) *orchestrator.AgentReport {
 	out := &orchestrator.AgentReport{Key: key, Launch: launch}
 	status := r.signals.status(r.launchDir(launch), launch)
 	out.CLISession = status.Session
@@ -137,7 +139,7 @@ func (r *runner) report(ctx context.Context, key, launch string, pane tmux.Pane,
 			return nil // it ended after the panes were listed; the next look knows why
 		}
 		out.Condition, out.ExitCode, out.Signal = orchestrator.AgentDead, exit.Code, exit.Signal
-		out.Tail = or(r.redactor.Redact(exit.Error), r.tail(ctx, pane, found))
+		out.Tail = cmp.Or(r.Redactor.Redact(exit.Error), r.tail(ctx, pane, found))
 		r.nameFault(out, status)
 		return out
 	}
@@ -157,7 +159,7 @@ const faultLines = 8
 
 // nameFault reads from its last words what ended a program. Some end well after a refusal
 // that is shown as an answer.
-func (r *runner) nameFault(out *orchestrator.AgentReport, status agent.Status) {
+func (r *observer) nameFault(out *orchestrator.AgentReport, status agent.Status) {
 	if out.ExitCode == nil {
 		return
 	}
@@ -168,7 +170,7 @@ func (r *runner) nameFault(out *orchestrator.AgentReport, status agent.Status) {
 }
 
 // fault is what the program of a launch means by these words.
-func (r *runner) fault(launch, words string) orchestrator.ServiceFault {
+func (r *observer) fault(launch, words string) orchestrator.ServiceFault {
 	l, err := agent.ReadLaunch(r.launchDir(launch))
 	if err != nil {
 		return ""
@@ -177,7 +179,7 @@ func (r *runner) fault(launch, words string) orchestrator.ServiceFault {
 }
 
 // reportDead describes a pane whose agent-exec went without a record.
-func (r *runner) reportDead(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane) *orchestrator.AgentReport {
+func (r *observer) reportDead(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane) *orchestrator.AgentReport {
 	if pane.ExitStatus < 0 && pane.Signal == "" {
 		return nil // tmux does not know yet
 	}
@@ -201,7 +203,7 @@ func (p *panes) reportMissing(out *orchestrator.AgentReport) *orchestrator.Agent
 	return out
 }
 
-func (r *runner) reportLive(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status agent.Status) {
+func (r *observer) reportLive(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status agent.Status) {
 	now := r.Now()
 	out.Condition = orchestrator.AgentLive
 	out.RateLimited = status.State == agent.RateLimited
@@ -226,7 +228,7 @@ func (r *runner) reportLive(ctx context.Context, out *orchestrator.AgentReport, 
 }
 
 // lookAtScreen serves programs that report nothing by hooks, or no longer do.
-func (r *runner) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status agent.Status) {
+func (r *observer) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status agent.Status) {
 	launch, err := agent.ReadLaunch(r.launchDir(out.Launch))
 	if err != nil {
 		return
@@ -254,7 +256,7 @@ func (r *runner) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport
 }
 
 // tail is the end of what a pane shows, for the person who looks for the cause.
-func (r *runner) tail(ctx context.Context, pane tmux.Pane, found bool) string {
+func (r *observer) tail(ctx context.Context, pane tmux.Pane, found bool) string {
 	if !found {
 		return ""
 	}
@@ -262,7 +264,7 @@ func (r *runner) tail(ctx context.Context, pane tmux.Pane, found bool) string {
 	if err != nil {
 		return ""
 	}
-	return r.redactor.Redact(strings.Join(lastLines(text), "\n"))
+	return r.Redactor.Redact(strings.Join(lastLines(text), "\n"))
 }
 
 // lastLines are the last lines of a screen that say something: a dead pane shows empty

@@ -2,8 +2,6 @@ package host
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -11,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
 )
@@ -28,11 +28,6 @@ const (
 // roleControl tags the window of the monitor.
 const roleControl = "control"
 
-func shortHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:4])
-}
-
 // panes is the tmux server of one session and what is known of it.
 type panes struct {
 	server  *tmux.Server
@@ -46,9 +41,9 @@ type panes struct {
 	silent  int             // looks in a row that the server did not answer
 }
 
-func (h *Host) openPanes(sess *session.Session, s *orchestrator.State) (*panes, error) {
+func openPanes(o crewOptions, sess *session.Session, s *orchestrator.State) (*panes, error) {
 	server, err := tmux.New(tmux.Options{
-		Socket: socketOf(h.RuntimeDir, sess, s), Binary: h.Tmux, Tags: []string{tagSession, tagRole, tagTask, tagLaunch},
+		Socket: place.SocketOf(o.RuntimeDir, sess, s), Binary: o.Tmux, Tags: []string{tagSession, tagRole, tagTask, tagLaunch},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open tmux server: %w", err)
@@ -56,7 +51,7 @@ func (h *Host) openPanes(sess *session.Session, s *orchestrator.State) (*panes, 
 	return &panes{
 		server: server, sess: sess, name: s.SessionName,
 		control: tmux.WindowSpec{
-			Name: roleControl, Command: []string{h.Self, "monitor", "--control", sess.Dir}, Dir: sess.Dir,
+			Name: roleControl, Command: []string{o.Self, "monitor", "--control", sess.Dir}, Dir: sess.Dir,
 			Options: map[string]string{tagSession: sess.Name(), tagRole: roleControl},
 		},
 		lost: map[string]bool{},
@@ -66,8 +61,8 @@ func (h *Host) openPanes(sess *session.Session, s *orchestrator.State) (*panes, 
 // ensure makes the server, the tmux session and its control window be there, and returns
 // the launches as list does.
 func (p *panes) ensure(ctx context.Context) (map[string]tmux.Pane, error) {
-	if err := makeRuntimeDir(filepath.Dir(p.server.Socket())); err != nil {
-		return nil, never(fmt.Errorf("start tmux server: %w", err))
+	if err := place.MakeRuntimeDir(filepath.Dir(p.server.Socket())); err != nil {
+		return nil, engine.Never(fmt.Errorf("start tmux server: %w", err))
 	}
 	all, err := p.server.Ensure(ctx, tmux.SessionSpec{Name: p.name, Window: p.control})
 	if err != nil {

@@ -58,10 +58,10 @@ func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) 
 	}
 	p := &Preview{State: r.state.Load()}
 	named := *p.State
-	named.Completion.Subject, _, _ = strings.Cut(r.commitMessage("", p.State), "\n")
-	p.Title = r.pullTitle(orchestrator.Args{}, &named)
+	named.Completion.Subject, _, _ = strings.Cut(r.work.commitMessage("", p.State), "\n")
+	p.Title = (&proposal{r.work}).pullTitle(orchestrator.Args{}, &named)
 	if r.GitHub != nil && r.project.GitHub {
-		body, err := r.pullBody(ctx, orchestrator.Args{Branch: p.State.FeatureBranch}, p.State)
+		body, err := (&proposal{r.work}).pullBody(ctx, orchestrator.Args{Branch: p.State.FeatureBranch}, p.State)
 		if err != nil {
 			return nil, err
 		}
@@ -102,15 +102,12 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 	own := *h
 	own.Log = slog.New(slog.DiscardHandler) // nothing happens that a log could tell of
 	own.RuntimeDir = filepath.Join(scratch, "run")
-	r := &runner{
-		Host: &own, sess: sess, place: placeOf(sess.Dir, s), def: def, cfg: spec.Config, project: spec.Project, repo: spec.Project.repo, providers: providers,
-		redactor: h.Redactor,
-	}
-	if err := r.hideCredentials(); err != nil {
+	r := own.gather(workSpec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: spec.Project}, providers)
+	if err := r.crew.HideCredentials(providers); err != nil {
 		return nil, err
 	}
 	if spec.Files != nil {
-		if r.prompts, err = fs.Sub(spec.Files, prompt.ProjectDir); err != nil {
+		if r.crew.prompts, err = fs.Sub(spec.Files, prompt.ProjectDir); err != nil {
 			return nil, err
 		}
 	}
@@ -125,8 +122,8 @@ func (r *runner) previewPrompts(ctx context.Context, p *Preview) error {
 			Base: p.State.BaseSHA, Visit: p.State.Visit, Launch: orchestrator.LaunchID(p.State.Visit, o.Role, o.Task, 1),
 		}
 		s := *p.State
-		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: r.workspacePath(a)}}
-		if _, err := r.ensurePrompt(ctx, a, &s); err != nil {
+		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: r.work.workspacePath(a)}}
+		if _, err := (&briefing{r.crew}).ensurePrompt(ctx, a, &s); err != nil {
 			return err
 		}
 		text, err := os.ReadFile(r.sess.Path(a.PromptFile))
@@ -148,7 +145,7 @@ func (r *runner) previewLaunches(p *Preview, scratch string) error {
 		a := orchestrator.Args{Role: role, Workspace: "preview", PromptFile: "PROMPT", Launch: orchestrator.LaunchID(1, role, "", 1)}
 		s := *p.State
 		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: scratch}}
-		spec, err := r.launchSpec(a, &s)
+		spec, err := r.crew.launchSpec(a, &s)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
 	"github.com/agentmux/agentmux/workflows"
@@ -22,13 +26,13 @@ import (
 
 // ensurePrompt renders the prompt of a launch once and returns its hash. A prompt that
 // stands is the one the launch was prepared with.
-func (r *runner) ensurePrompt(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (string, error) {
+func (r *briefing) ensurePrompt(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (string, error) {
 	if _, err := os.Stat(r.sess.Path("launches", a.Launch, "launch.json")); err == nil {
 		if data, err := session.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
 			return hashOf(data), nil
 		}
 	}
-	if err := r.mend(ctx, s); err != nil {
+	if err := r.sources.Mend(ctx, s); err != nil {
 		return "", err
 	}
 	values, err := r.promptValues(ctx, a, s)
@@ -40,7 +44,7 @@ func (r *runner) ensurePrompt(ctx context.Context, a orchestrator.Args, s *orche
 		Paths: r.def.Paths(), Project: r.prompts,
 	})
 	if err != nil {
-		return "", never(err)
+		return "", engine.Never(err)
 	}
 	if err := r.sess.Replace(a.PromptFile, []byte(text)); err != nil {
 		return "", err
@@ -48,7 +52,7 @@ func (r *runner) ensurePrompt(ctx context.Context, a orchestrator.Args, s *orche
 	return hashOf([]byte(text)), nil
 }
 
-func (r *runner) promptValues(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (map[string]string, error) {
+func (r *briefing) promptValues(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (map[string]string, error) {
 	subplan := strings.TrimPrefix(a.Task, "resolve-")
 	values := map[string]string{
 		"session_dir": r.sess.Dir, "workspace": s.Workspaces[a.Workspace].Path, "role": a.Role, "task": a.Task,
@@ -56,18 +60,18 @@ func (r *runner) promptValues(ctx context.Context, a orchestrator.Args, s *orche
 		"conflict_paths": bulleted(s.Conflicts[subplan]), "answers": r.answers(a, s),
 	}
 	if s.ChangeRequest != "" {
-		values["change_request"] = fence("a request for changes", string(s.ChangeRequest))
+		values["change_request"] = prompt.Fence("a request for changes", string(s.ChangeRequest))
 	}
 	var err error
 	if values["research_handoff"], err = r.handoff(s); err != nil {
 		return nil, err
 	}
 	if slices.Contains(workflows.ReviewRoles(), a.Role) {
-		strays, err := straysOf(r.sess)
+		strays, err := r.sources.Strays()
 		if err != nil {
 			return nil, err
 		}
-		if values["diff_stat"], err = r.diffStat(ctx, s.BaseSHA, s.Integrated.Commit, strays); err != nil {
+		if values["diff_stat"], err = r.sources.DiffStat(ctx, s.BaseSHA, s.Integrated.Commit, strays); err != nil {
 			return nil, err
 		}
 		if values["previous_findings"], err = r.previous(ctx, a, s); err != nil {
@@ -78,7 +82,7 @@ func (r *runner) promptValues(ctx context.Context, a orchestrator.Args, s *orche
 }
 
 // handoff shows what finished research found: the summary itself, the details by path.
-func (r *runner) handoff(s *orchestrator.State) (string, error) {
+func (r *briefing) handoff(s *orchestrator.State) (string, error) {
 	var b strings.Builder
 	for _, kind := range []string{"code", "web"} {
 		tasks := s.ResearchTasks
@@ -90,7 +94,7 @@ func (r *runner) handoff(s *orchestrator.State) (string, error) {
 				continue
 			}
 			dir := orchestrator.ResearchDir(kind, topic)
-			data, err := r.readText(path.Join(dir, "summary.md"))
+			data, err := r.sources.ReadText(path.Join(dir, "summary.md"))
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
@@ -103,8 +107,8 @@ func (r *runner) handoff(s *orchestrator.State) (string, error) {
 	return b.String(), nil
 }
 
-// readText reads a file of the session as text for a prompt.
-func (r *runner) readText(rel string) ([]byte, error) {
+// ReadText reads a file of the session as text for a prompt.
+func (r *files) ReadText(rel string) ([]byte, error) {
 	checked, err := r.sess.CheckArtifact(rel, decide.ArtifactText)
 	if err != nil {
 		return nil, err
@@ -116,7 +120,7 @@ func (r *runner) readText(rel string) ([]byte, error) {
 }
 
 // answers shows what this agent asked before and was told.
-func (r *runner) answers(a orchestrator.Args, s *orchestrator.State) string {
+func (r *briefing) answers(a orchestrator.Args, s *orchestrator.State) string {
 	var b strings.Builder
 	for _, q := range s.Questions {
 		if q.Open() || q.Role != a.Role || q.Task != a.Task {
@@ -127,11 +131,11 @@ func (r *runner) answers(a orchestrator.Args, s *orchestrator.State) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return fence("answers to your questions", b.String())
+	return prompt.Fence("answers to your questions", b.String())
 }
 
-// diffStat lists what changed between two commits or trees, see statList.
-func (r *runner) diffStat(ctx context.Context, from, to string, strays story.Strays) (string, error) {
+// DiffStat lists what changed between two commits or trees, see statList.
+func (r *files) DiffStat(ctx context.Context, from, to string, strays story.Strays) (string, error) {
 	if to == "" || from == to {
 		return "", nil
 	}
@@ -144,14 +148,14 @@ func (r *runner) diffStat(ctx context.Context, from, to string, strays story.Str
 
 // previous tells a reviewer what came before: the findings of its last review, or what
 // changed since it passed an earlier state of the work.
-func (r *runner) previous(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (string, error) {
+func (r *briefing) previous(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (string, error) {
 	last, ok := s.ReviewResults[a.Role]
 	if !ok {
 		return "", nil
 	}
 	since := "What changed since then is not known: look at the whole work again.\n"
 	if last.Tree != "" { // else a verdict of the earlier tool
-		stat, err := r.diffStat(ctx, last.Tree, s.Integrated.Commit, nil)
+		stat, err := r.sources.DiffStat(ctx, last.Tree, s.Integrated.Commit, nil)
 		if err != nil {
 			return "", err
 		}
@@ -160,7 +164,7 @@ func (r *runner) previous(ctx context.Context, a orchestrator.Args, s *orchestra
 	if a.Since != "" || last.Verdict == artifact.VerdictPass {
 		return "You passed an earlier state of this work.\n\n" + since, nil
 	}
-	data, err := r.readText(last.Archive)
+	data, err := r.sources.ReadText(last.Archive)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
@@ -176,7 +180,7 @@ func bulleted(items []string) string {
 }
 
 // toolLine says how the agent hands in: the tool, and the same as a command.
-func (r *runner) toolLine(a orchestrator.Args, s *orchestrator.State) string {
+func (r *briefing) toolLine(a orchestrator.Args, s *orchestrator.State) string {
 	tool, params, words := handIn(r.def, a, s)
 	command := append([]string{r.Self}, words...)
 	command = append(command, "--session", r.sess.Dir, "--role", a.Role)
@@ -203,7 +207,7 @@ func handIn(def *workflows.Definition, a orchestrator.Args, s *orchestrator.Stat
 	case workflows.KindPlan:
 		return "submit_plan", "none", []string{"submit", "plan"}
 	case workflows.KindImplement, workflows.KindFix:
-		id := or(strings.TrimPrefix(a.Task, "resolve-"), "1")
+		id := cmp.Or(strings.TrimPrefix(a.Task, "resolve-"), "1")
 		return "submit_done", "`subplan_index` " + id, []string{"submit", "done", id}
 	}
 	if s.AwaitingSummary {
@@ -231,4 +235,9 @@ func shellWord(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }

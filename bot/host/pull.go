@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,8 +24,12 @@ import (
 // failedPrefix begins the title of a pull request whose last review failed.
 const failedPrefix = "[review failed] "
 
-// ensurePR makes the pull request of the branch be there.
-func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+// ensurePull makes the pull request of the branch be there.
+func (r *work) ensurePull(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	return (&proposal{r}).run(ctx, e, s)
+}
+
+func (r *proposal) run(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	if r.GitHub == nil || !r.project.GitHub {
 		return orchestrator.Result{Skipped: "GitHub is not in use"}, nil
 	}
@@ -34,7 +39,7 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 	}
 	spec := ghsync.PullRequestSpec{
 		Repo: r.pullRepo(s), Branch: e.Args.Branch, Base: s.BaseBranch,
-		Title: r.pullTitle(e.Args, s), Body: markdown.Redacted(r.redactor, ghsync.RenderBody(body)), Ready: !e.Args.Draft,
+		Title: r.pullTitle(e.Args, s), Body: markdown.Redacted(r.Redactor, ghsync.RenderBody(body)), Ready: !e.Args.Draft,
 	}
 	if spec.HeadOwner, err = r.headOwner(ctx, spec.Repo); err != nil {
 		return orchestrator.Result{}, err
@@ -67,16 +72,16 @@ func (r *runner) ensurePR(ctx context.Context, e orchestrator.Effect, s *orchest
 
 // pushAgain pushes the branch once more if it is not on the server: people tidy up, and what
 // the session has pushed is not lost by that.
-func (r *runner) pushAgain(ctx context.Context, a orchestrator.Args) (refused string, err error) {
+func (r *proposal) pushAgain(ctx context.Context, a orchestrator.Args) (refused string, err error) {
 	if withheld, _ := r.noPush(); a.Commit == "" || withheld != "" {
 		return "", nil
 	}
 	ref := "refs/heads/" + a.Branch
-	there, err := r.repo.RemoteRefs(ctx, *r.project.remote, ref)
+	there, err := r.repo.RemoteRefs(ctx, *r.project.Remote, ref)
 	if err != nil || len(there) > 0 {
 		return "", err
 	}
-	_, err = r.repo.Push(ctx, *r.project.remote, gitrepo.PushSpec{Updates: []gitrepo.RefUpdate{{Ref: ref, New: a.Commit}}})
+	_, err = r.repo.Push(ctx, *r.project.Remote, gitrepo.PushSpec{Updates: []gitrepo.RefUpdate{{Ref: ref, New: a.Commit}}})
 	var push *gitrepo.PushError
 	if errors.As(err, &push) && push.Kind != gitrepo.PushNetwork {
 		return "the branch " + a.Branch + " is gone from the server, and it takes it no more: " + push.Text, nil
@@ -86,7 +91,7 @@ func (r *runner) pushAgain(ctx context.Context, a orchestrator.Args) (refused st
 
 // headOwner is who owns the branch. Where that is not who owns repo, origin is a fork, or
 // the clone knows repo by an old name.
-func (r *runner) headOwner(ctx context.Context, repo ghsync.Repo) (string, error) {
+func (r *proposal) headOwner(ctx context.Context, repo ghsync.Repo) (string, error) {
 	origin := r.project.Repo
 	if strings.EqualFold(origin.Owner, repo.Owner) {
 		return origin.Owner, nil
@@ -102,7 +107,7 @@ func (r *runner) headOwner(ctx context.Context, repo ghsync.Repo) (string, error
 }
 
 // moved is the pull request under the name that its repository has now.
-func (r *runner) moved(ctx context.Context, spec ghsync.PullRequestSpec) (ghsync.PullRequestSpec, error) {
+func (r *proposal) moved(ctx context.Context, spec ghsync.PullRequestSpec) (ghsync.PullRequestSpec, error) {
 	var id int64
 	if snap, err := r.snapshotOf(); err == nil {
 		id = snap.RepoID
@@ -126,7 +131,7 @@ func (r *runner) moved(ctx context.Context, spec ghsync.PullRequestSpec) (ghsync
 
 // pullRefusal says, for a person, why there is no pull request and never will be without
 // one; "" if there is one or may be later.
-func (r *runner) pullRefusal(spec ghsync.PullRequestSpec, res ghsync.PullRequestResult, err error) string {
+func (r *proposal) pullRefusal(spec ghsync.PullRequestSpec, res ghsync.PullRequestResult, err error) string {
 	var terminal *transport.Terminal
 	switch {
 	case transport.HasCode(err, transport.CodeNoCommits):
@@ -144,7 +149,7 @@ func (r *runner) pullRefusal(spec ghsync.PullRequestSpec, res ghsync.PullRequest
 
 // compareURL is where a person opens the pull request; the branch of a fork has its
 // owner in front.
-func (r *runner) compareURL(spec ghsync.PullRequestSpec) string {
+func (r *proposal) compareURL(spec ghsync.PullRequestSpec) string {
 	head := spec.Branch
 	if !strings.EqualFold(spec.HeadOwner, spec.Repo.Owner) {
 		head = spec.HeadOwner + ":" + head
@@ -153,16 +158,16 @@ func (r *runner) compareURL(spec ghsync.PullRequestSpec) string {
 }
 
 // pullRepo is where the pull request goes: the issue's repository, else origin's.
-func (r *runner) pullRepo(s *orchestrator.State) ghsync.Repo {
+func (r *work) pullRepo(s *orchestrator.State) ghsync.Repo {
 	if owner, name, ok := strings.Cut(string(s.Repo), "/"); ok {
 		return ghsync.Repo{Owner: owner, Name: name}
 	}
 	return r.project.Repo
 }
 
-func (r *runner) pullTitle(a orchestrator.Args, s *orchestrator.State) string {
-	plain := func(text string) string { return markdown.PlainTitle(r.redactor.Redact(text)) }
-	title := r.redactor.Redact(or(plain(string(s.IssueTitle)), or(plain(s.Completion.Subject), "changes of "+r.sess.Name())))
+func (r *proposal) pullTitle(a orchestrator.Args, s *orchestrator.State) string {
+	plain := func(text string) string { return markdown.PlainTitle(r.Redactor.Redact(text)) }
+	title := r.Redactor.Redact(cmp.Or(plain(string(s.IssueTitle)), cmp.Or(plain(s.Completion.Subject), "changes of "+r.sess.Name())))
 	if a.Exhausted {
 		title = failedPrefix + title
 	}
@@ -170,7 +175,7 @@ func (r *runner) pullTitle(a orchestrator.Args, s *orchestrator.State) string {
 }
 
 // pullBody gathers what the pull request says; a part that is not there stays empty.
-func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (ghsync.Body, error) {
+func (r *proposal) pullBody(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (ghsync.Body, error) {
 	b := ghsync.Body{
 		Session: orchestrator.PublicID(s.SessionID, s.Identity), Seq: s.Seq, Server: r.GitHub.Server(), Links: r.cfg.GitHub.LinkHosts,
 		Exhausted: a.Exhausted, Request: r.request(), Issue: s.IssueNumber,
@@ -178,7 +183,7 @@ func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestra
 		Template: r.pullTemplate(ctx, s),
 	}
 	var err error
-	if b.Strays, err = straysOf(r.sess); err != nil {
+	if b.Strays, err = r.Strays(); err != nil {
 		return b, err
 	}
 	if b.NeedsLook, err = r.needsLook(ctx, a, s); err != nil {
@@ -210,22 +215,22 @@ func (r *runner) pullBody(ctx context.Context, a orchestrator.Args, s *orchestra
 // redactParts takes secrets out of what agents wrote before it is fitted into the body: a
 // text that is redacted may be longer. The body as a whole is redacted once more, since
 // what stood apart may stand together there.
-func (r *runner) redactParts(b *ghsync.Body) {
+func (r *proposal) redactParts(b *ghsync.Body) {
 	for _, text := range []*string{&b.Request, &b.Summary, &b.Plan} {
-		*text = r.redactor.Redact(*text)
+		*text = r.Redactor.Redact(*text)
 	}
 	for i := range b.Verdicts {
-		b.Verdicts[i].Summary = r.redactor.Redact(b.Verdicts[i].Summary)
+		b.Verdicts[i].Summary = r.Redactor.Redact(b.Verdicts[i].Summary)
 	}
 	for i := range b.Findings {
 		f := &b.Findings[i]
-		f.Location, f.Issue = r.redactor.Redact(f.Location), r.redactor.Redact(f.Issue)
+		f.Location, f.Issue = r.Redactor.Redact(f.Location), r.Redactor.Redact(f.Issue)
 	}
 }
 
 // closes reports whether a merge into the session's base closes the issue: the base is the
 // default branch. That may have another name now than when the session began.
-func (r *runner) closes(ctx context.Context, s *orchestrator.State) (bool, error) {
+func (r *proposal) closes(ctx context.Context, s *orchestrator.State) (bool, error) {
 	snap, _ := r.snapshotOf() // without one the server says
 	if snap.Default == s.BaseBranch {
 		return true, nil
@@ -245,7 +250,7 @@ func (r *runner) closes(ctx context.Context, s *orchestrator.State) (bool, error
 
 // needsLook are the paths a person should look at first, in all that the branch changes:
 // the held ones, then the named ones.
-func (r *runner) needsLook(ctx context.Context, a orchestrator.Args, s *orchestrator.State) ([]string, error) {
+func (r *proposal) needsLook(ctx context.Context, a orchestrator.Args, s *orchestrator.State) ([]string, error) {
 	if a.Tree == "" {
 		return slices.Clone(a.Held), nil // a preview: nothing has changed yet
 	}
@@ -268,7 +273,7 @@ func (r *runner) needsLook(ctx context.Context, a orchestrator.Args, s *orchestr
 
 // mergedBase is the newest commit of the base that a push merged in, else the one that the
 // session began from: what the base got meanwhile is not the branch's change.
-func (r *runner) mergedBase(ctx context.Context, commit string, s *orchestrator.State) (string, error) {
+func (r *proposal) mergedBase(ctx context.Context, commit string, s *orchestrator.State) (string, error) {
 	if s.BaseBranch == "" || commit == "" {
 		return s.BaseSHA, nil
 	}
@@ -285,7 +290,7 @@ func (r *runner) mergedBase(ctx context.Context, commit string, s *orchestrator.
 }
 
 // verdicts adds the last result of each role, and what is open after an exhausted review.
-func (r *runner) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator.State) error {
+func (r *proposal) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator.State) error {
 	sources := map[string]string{}
 	for role, res := range s.ReviewResults {
 		if res.SHA256 != "" { // else taken over from the earlier tool
@@ -323,15 +328,15 @@ func baseNotes(n ghsync.BaseNote) []string {
 	return nil
 }
 
-func (r *runner) optional(rel string) string {
-	data, err := r.readText(rel)
+func (r *files) optional(rel string) string {
+	data, err := r.ReadText(rel)
 	if err != nil {
 		return ""
 	}
 	return string(data)
 }
 
-func (r *runner) dirOf(kind string) string {
+func (r *files) dirOf(kind string) string {
 	p, _ := r.def.Kind(kind)
 	return p.Dir
 }
@@ -346,7 +351,7 @@ type completionNote struct {
 	CompletedAt string  `json:"completed_at"`
 }
 
-func (r *runner) writeLastCompletion(_ context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+func (r *files) writeLastCompletion(_ context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	note := completionNote{
 		Feature: session.FeatureSlug(s.SessionID), Branch: e.Args.Branch, Session: s.SessionID,
 		CompletedAt: orchestrator.Classic(r.Now()),

@@ -15,7 +15,7 @@ const maxTemplate = 64 << 10
 
 // pullTemplate is the template of the repository's pull requests at the base, empty if there
 // is none. A pull request needs none, so one that cannot be read is left out.
-func (r *runner) pullTemplate(ctx context.Context, s *orchestrator.State) string {
+func (r *proposal) pullTemplate(ctx context.Context, s *orchestrator.State) string {
 	if r.repo == nil || s.BaseSHA == "" {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ const pushTries = 5
 
 // pushing is one ensure_push at work.
 type pushing struct {
-	*runner
+	*work
 	args   orchestrator.Args
 	branch string
 	commit string // what is to be pushed; becomes a merge when people pushed too
@@ -30,7 +31,7 @@ type pushing struct {
 
 // ensurePush brings the branch to where people find it: the server, else their clone.
 // History is never rewritten; commits of people on top of ours are merged.
-func (r *runner) ensurePush(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+func (r *work) ensurePush(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	if withheld, why := r.noPush(); withheld != "" {
 		branch := e.Args.Branch
 		if !r.project.Managed {
@@ -42,7 +43,7 @@ func (r *runner) ensurePush(ctx context.Context, e orchestrator.Effect, s *orche
 		}
 		return orchestrator.Result{Skipped: why, Withheld: withheld, Branch: branch}, r.keepTip(ctx, e.Args.Round, e.Args.Commit)
 	}
-	p := &pushing{runner: r, args: e.Args, branch: e.Args.Branch, commit: e.Args.Commit, base: s.BaseBranch, date: s.Completion.AuthorDate.Time}
+	p := &pushing{work: r, args: e.Args, branch: e.Args.Branch, commit: e.Args.Commit, base: s.BaseBranch, date: s.Completion.AuthorDate.Time}
 	var err error
 	if p.pushed, err = r.repo.Ref(ctx, r.pushedRef()); err != nil {
 		return orchestrator.Result{}, err
@@ -51,15 +52,15 @@ func (r *runner) ensurePush(ctx context.Context, e orchestrator.Effect, s *orche
 }
 
 // pushedRef remembers what this session pushed last.
-func (r *runner) pushedRef() string { return gitrepo.PushedRef(r.place.String()) }
+func (r *work) pushedRef() string { return gitrepo.PushedRef(r.place.String()) }
 
 // noPush tells why nothing is pushed, also in words; "" if something is.
-func (r *runner) noPush() (withheld orchestrator.Withheld, why string) {
+func (r *work) noPush() (withheld orchestrator.Withheld, why string) {
 	switch {
 	case !r.cfg.GitHub.Push:
 		return orchestrator.PushOff, "github.push is off"
-	case r.project.remote == nil:
-		return orchestrator.PushElsewhere, "the project has no repository on " + r.serverHost(r.cfg)
+	case r.project.Remote == nil:
+		return orchestrator.PushElsewhere, "the project has no repository on " + r.ServerName
 	case r.ReadOnly:
 		return orchestrator.PushReadOnly, "no write permission"
 	case r.Token == nil:
@@ -74,7 +75,7 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 		if refused, err := p.mergeOnto(ctx, old); err != nil || refused != "" {
 			return orchestrator.Result{Refused: refused}, err
 		}
-		_, err := p.repo.Push(ctx, *p.project.remote, gitrepo.PushSpec{Updates: []gitrepo.RefUpdate{
+		_, err := p.repo.Push(ctx, *p.project.Remote, gitrepo.PushSpec{Updates: []gitrepo.RefUpdate{
 			{Ref: "refs/heads/" + p.branch, New: p.commit, Old: old},
 		}})
 		if err == nil {
@@ -116,7 +117,7 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 
 // secretFound tells where the server saw a secret, as it names the place.
 func secretFound(push *gitrepo.PushError) orchestrator.Result {
-	found := "secret: the server found one at " + or(push.Place, "a place it does not name")
+	found := "secret: the server found one at " + cmp.Or(push.Place, "a place it does not name")
 	return orchestrator.Result{Refused: found, Findings: []string{found}}
 }
 
@@ -153,18 +154,18 @@ func (p *pushing) withBase(ctx context.Context, text string) (orchestrator.Resul
 // baseTip is where the base is on the server now, "" if it is not there.
 func (p *pushing) baseTip(ctx context.Context) (string, error) {
 	ref := "refs/heads/" + p.base
-	refs, err := p.repo.RemoteRefs(ctx, *p.project.remote, ref)
+	refs, err := p.repo.RemoteRefs(ctx, *p.project.Remote, ref)
 	if err != nil || len(refs) == 0 {
 		return "", err
 	}
-	return refs[0].ID, p.repo.FetchRemote(ctx, *p.project.remote, "+"+ref+":refs/remotes/origin/"+p.base)
+	return refs[0].ID, p.repo.FetchRemote(ctx, *p.project.Remote, "+"+ref+":refs/remotes/origin/"+p.base)
 }
 
 // follow looks where the branch is now. One that this session never pushed is somebody
 // else's, and the session takes another name.
 func (p *pushing) follow(ctx context.Context) (old, refused string, err error) {
 	ref := "refs/heads/" + p.branch
-	refs, err := p.repo.RemoteRefs(ctx, *p.project.remote, ref)
+	refs, err := p.repo.RemoteRefs(ctx, *p.project.Remote, ref)
 	if err != nil {
 		return "", "", err
 	}
@@ -176,7 +177,7 @@ func (p *pushing) follow(ctx context.Context) (old, refused string, err error) {
 		p.branch, err = p.nextFree(p.args.Branch, p.branch)
 		return "", "", err
 	}
-	if err := p.repo.FetchRemote(ctx, *p.project.remote, "+"+ref+":refs/remotes/origin/"+p.branch); err != nil {
+	if err := p.repo.FetchRemote(ctx, *p.project.Remote, "+"+ref+":refs/remotes/origin/"+p.branch); err != nil {
 		return "", "", err
 	}
 	ours, err := p.repo.IsAncestor(ctx, p.pushed, tip)
@@ -244,7 +245,7 @@ func (p *pushing) done(ctx context.Context) (orchestrator.Result, error) {
 }
 
 // keepTip remembers what the branch was brought to in a round.
-func (r *runner) keepTip(ctx context.Context, round int, commit string) error {
+func (r *work) keepTip(ctx context.Context, round int, commit string) error {
 	ref := gitrepo.RoundRef(r.place.String(), round, "tip")
 	old, err := r.repo.Ref(ctx, ref)
 	if err != nil || old == commit {

@@ -51,9 +51,9 @@ type recorders struct {
 
 // openRecorders begins to listen. Without a socket there are no transcripts, and that is no
 // reason to stop.
-func (r *runner) openRecorders() *recorders {
+func (r *crew) openRecorders() *recorders {
 	rs := &recorders{
-		sess: r.sess, note: r.panes.recordAt, redactor: r.redactor, log: r.Log.With("session", r.sess.Name()),
+		sess: r.sess, note: r.panes.recordAt, redactor: r.Redactor, log: r.Log.With("session", r.sess.Name()),
 		open: map[string]chan struct{}{}, conns: map[net.Conn]string{},
 	}
 	if !r.cfg.Session.Transcripts {
@@ -107,7 +107,7 @@ func (rs *recorders) again(dir string) string {
 
 // record has everything a pane prints written down, secrets taken out. A pane without
 // its transcript is no reason to stop.
-func (r *runner) record(ctx context.Context, pane string, launch agent.Launch) {
+func (r *crew) record(ctx context.Context, pane string, launch agent.Launch) {
 	socket := r.recorders.again(r.RuntimeDir)
 	if socket == "" {
 		return

@@ -1,11 +1,11 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -54,17 +54,15 @@ func (r *runner) rehearse(ctx context.Context, show bool) ([]PlannedWrite, error
 	if err != nil {
 		return nil, err
 	}
-	host := *r.Host
-	host.Log = slog.New(slog.DiscardHandler) // it would tell of what is not done
-	r.Host = &host
 	w := &rehearsal{runner: r, now: r.Now()}
-	if w.tree, err = r.repo.Tree(ctx, s.BaseSHA); err != nil {
+	if w.tree, err = r.work.repo.Tree(ctx, s.BaseSHA); err != nil {
 		return nil, err
 	}
-	if host.GitHub != nil {
-		if host.GitHub, err = host.GitHub.Rehearsal(w.held); err != nil {
+	if r.GitHub != nil {
+		if r.work.GitHub, err = r.GitHub.Rehearsal(w.held); err != nil {
 			return nil, err
 		}
+		r.GitHub = r.work.GitHub
 		if err := w.openMirror(s, show); err != nil {
 			return nil, err
 		}
@@ -160,14 +158,14 @@ func (w *rehearsal) carryOut(ctx context.Context, e orchestrator.Effect, s *orch
 		orchestrator.EffRemoveFiles, orchestrator.EffMaterialise, orchestrator.EffLastCompletion:
 		return actions[e.Type](w.runner, ctx, e, s)
 	case orchestrator.EffEnsureWorkspace:
-		return orchestrator.Result{Path: w.workspacePath(e.Args)}, nil
+		return orchestrator.Result{Path: w.work.workspacePath(e.Args)}, nil
 	case orchestrator.EffIntegrate, orchestrator.EffPreserve, orchestrator.EffCommit:
-		subject, _, _ := strings.Cut(w.commitMessage(e.Args.Message, s), "\n")
+		subject, _, _ := strings.Cut(w.work.commitMessage(e.Args.Message, s), "\n")
 		return orchestrator.Result{Commit: s.BaseSHA, Tree: w.tree, Snapshot: w.tree, Files: 1, Subject: subject}, nil
 	case orchestrator.EffPush:
 		return w.push(e.Args), nil
 	case orchestrator.EffPR:
-		return w.ensurePR(ctx, e, s)
+		return w.work.ensurePull(ctx, e, s)
 	case orchestrator.EffDeliver:
 		return orchestrator.Result{Delivery: orchestrator.DeliverySent}, nil
 	}
@@ -176,7 +174,7 @@ func (w *rehearsal) carryOut(ctx context.Context, e orchestrator.Effect, s *orch
 
 // push is ensurePush without git.
 func (w *rehearsal) push(a orchestrator.Args) orchestrator.Result {
-	withheld, why := w.noPush()
+	withheld, why := w.work.noPush()
 	if withheld == "" {
 		w.add(PlannedWrite{Request: "PUSH refs/heads/" + a.Branch, Text: "the branch, to " + w.project.Repo.String()})
 		return orchestrator.Result{Branch: a.Branch}
@@ -238,7 +236,7 @@ func submission(phase workflows.Phase, s *orchestrator.State, o decide.OwedAgent
 	case workflows.KindPlan:
 		return "submit_plan", orchestrator.Payload{}
 	case workflows.KindImplement, workflows.KindFix:
-		index := orchestrator.Index(or(o.Task, "1"))
+		index := orchestrator.Index(cmp.Or(o.Task, "1"))
 		return "submit_done", orchestrator.Payload{SubplanIndex: &index}
 	case workflows.KindReview:
 		if s.AwaitingSummary {

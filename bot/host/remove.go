@@ -67,58 +67,35 @@ func (h *Host) Remove(ctx context.Context, dir string, c *config.Config) (Remove
 	if err := h.Trust(ctx, sess.Dir, s, c); err != nil {
 		return Removed{}, err
 	}
-	r := &runner{Host: h, sess: sess, cfg: c, place: placeOf(dir, s)}
-	if r.panes, err = h.openPanes(sess, s); err != nil {
+	r := h.gather(workSpec{Session: sess, State: s, Config: c}, nil)
+	if err := r.crew.open(s); err != nil {
 		return Removed{}, err
 	}
-	if err := r.endLaunches(ctx, s); err != nil {
+	if err := r.crew.endLaunches(ctx, s); err != nil {
 		return Removed{}, fmt.Errorf("remove %s: %w", sess.Name(), err)
 	}
 	var out Removed
 	if !s.IsClassic() {
-		if out, err = r.removeWork(ctx, s); err != nil {
+		p, err := h.projectOf(ctx, sess, c)
+		if err == nil {
+			r.work.use(p)
+			out, err = r.work.removeRefs(ctx, s)
+		}
+		if err != nil {
 			return Removed{}, fmt.Errorf("remove %s: %w", sess.Name(), err)
 		}
 	}
-	if err := r.removePlaces(ctx, s); err != nil {
+	if err := r.crew.removeServer(ctx); err != nil {
+		return out, fmt.Errorf("remove %s: %w", sess.Name(), err)
+	}
+	if err := r.work.removePlaces(s); err != nil {
 		return out, fmt.Errorf("remove %s: %w", sess.Name(), err)
 	}
 	return out, nil
 }
 
-// endLaunches leaves no agent that could go on writing, and nothing of a launch outside of
-// the session's directory. A host that was killed at the end owes that.
-func (r *runner) endLaunches(ctx context.Context, s *orchestrator.State) error {
-	keys := map[string]string{} // by launch
-	for _, e := range s.Pending {
-		keys[e.Args.Launch] = orchestrator.AgentKey(e.Args.Role, e.Args.Task)
-	}
-	for key, a := range s.Agents {
-		keys[a.Launch] = key
-	}
-	delete(keys, "")
-	for _, launch := range slices.Sorted(maps.Keys(keys)) {
-		if err := r.endLaunch(ctx, keys[launch], launch); err != nil {
-			return err
-		}
-	}
-	found, err := r.panes.list(ctx)
-	if err == nil {
-		err = r.stopStrays(ctx, found, s)
-	}
-	if unreachable(err) || errors.Is(err, tmux.ErrNoAnswer) {
-		return nil // the server's own end ends them
-	}
-	return err
-}
-
-// removeWork keeps the work that is nowhere else, and removes the other refs.
-func (r *runner) removeWork(ctx context.Context, s *orchestrator.State) (Removed, error) {
-	var err error
-	if r.project, err = r.projectOf(ctx, r.sess, r.cfg); err != nil {
-		return Removed{}, err
-	}
-	r.repo = r.project.repo
+// removeRefs keeps the work that is nowhere else, and removes the other refs.
+func (r *work) removeRefs(ctx context.Context, s *orchestrator.State) (Removed, error) {
 	if err := r.takeRefs(ctx, s); err != nil {
 		return Removed{}, err
 	}
@@ -149,7 +126,7 @@ func (r *runner) removeWork(ctx context.Context, s *orchestrator.State) (Removed
 
 // keepWorkspace preserves what a workspace holds beside its base and what was integrated.
 // What reviewers and planners did in their copies was never work.
-func (r *runner) keepWorkspace(ctx context.Context, name string, w orchestrator.Workspace, s *orchestrator.State) error {
+func (r *workspaces) keepWorkspace(ctx context.Context, name string, w orchestrator.Workspace, s *orchestrator.State) error {
 	if _, err := os.Lstat(w.Path); w.Path == "" || strings.HasPrefix(name, "view/") || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -179,7 +156,7 @@ func holdsWork(path string) bool {
 }
 
 // keepIntegrated preserves the integrated commit unless it has become the branch.
-func (r *runner) keepIntegrated(ctx context.Context, s *orchestrator.State) error {
+func (r *work) keepIntegrated(ctx context.Context, s *orchestrator.State) error {
 	head, err := r.repo.Ref(ctx, gitrepo.IntegrationRef(r.place.String()))
 	if err != nil || head == "" {
 		return err
@@ -206,10 +183,7 @@ func (r *runner) keepIntegrated(ctx context.Context, s *orchestrator.State) erro
 
 // removePlaces removes what is outside of the host repository. The directory gets the name
 // of one that was never finished, so that a kill leaves no half of a session.
-func (r *runner) removePlaces(ctx context.Context, s *orchestrator.State) error {
-	if err := r.removeServer(ctx); err != nil {
-		return err
-	}
+func (r *workspaces) removePlaces(s *orchestrator.State) error {
 	for _, path := range r.places(s) {
 		crash.Point("remove of session", path)
 		if err := dropWorkspace(path); err != nil {
@@ -227,11 +201,11 @@ func (r *runner) removePlaces(ctx context.Context, s *orchestrator.State) error 
 	if err := gitrepo.RemoveWorkspace(gone); err != nil {
 		return err
 	}
-	return r.register().Remove(r.place.id)
+	return r.register().Remove(r.place.ID)
 }
 
 // removeServer ends the tmux server with the monitor that a person may have left open.
-func (r *runner) removeServer(ctx context.Context) error {
+func (r *crew) removeServer(ctx context.Context) error {
 	if err := r.panes.kill(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
 		return err
 	}
@@ -240,10 +214,10 @@ func (r *runner) removeServer(ctx context.Context) error {
 
 // places are the directories of a session outside of its own. Of a directory that another
 // session may share they are the workspaces that the state records.
-func (r *runner) places(s *orchestrator.State) []string {
-	found := []string{r.place.homes(r.StateHome), r.workspaces()}
+func (r *workspaces) places(s *orchestrator.State) []string {
+	found := []string{r.place.Homes(r.StateHome), r.own()}
 	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
-		if w := s.Workspaces[name].Path; r.owns(w) && filepath.Dir(w) != r.workspaces() {
+		if w := s.Workspaces[name].Path; r.owns(w) && filepath.Dir(w) != r.own() {
 			found = append(found, w)
 		}
 	}
@@ -257,9 +231,9 @@ func (h *Host) Footprint(dir string, s *orchestrator.State, c *config.Config) in
 	if err != nil {
 		return 0
 	}
-	r := &runner{Host: h, sess: sess, cfg: c, place: placeOf(dir, s)}
+	w := newWork(h.workOptions(c), workSpec{Session: sess, State: s, Config: c})
 	var sum int64
-	for _, place := range append(r.places(s), dir) {
+	for _, place := range append(w.places(s), dir) {
 		_ = filepath.WalkDir(place, func(_ string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return nil
@@ -275,9 +249,9 @@ func (h *Host) Footprint(dir string, s *orchestrator.State, c *config.Config) in
 
 // Collect drops from the host repository of a project what no session needs any more.
 func (h *Host) Collect(ctx context.Context, project string, c *config.Config) error {
-	p, err := h.project(ctx, project, c, gitrepo.Locate)
+	p, err := h.projects().OpenStore(ctx, project, c)
 	if err != nil {
 		return err
 	}
-	return p.repo.Collect(ctx)
+	return p.Store.Collect(ctx)
 }

@@ -1,7 +1,12 @@
 package host
 
 import (
+	"errors"
+	"path/filepath"
+
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/redact"
 )
 
 // Levels of isolation that exist.
@@ -10,34 +15,79 @@ const (
 	levelRunner = "runner" // the machine itself ends with the job
 )
 
-// sandboxLevel is the level in force: on a machine of one job the machine, else none.
-func (h *Host) sandboxLevel(c *config.Config) string {
-	if c.Sandbox.Level != "auto" {
-		return c.Sandbox.Level
+// sandbox is what agents get of the machine, and what they may do there.
+type sandbox struct {
+	crewOptions
+	cfg *config.Config
+}
+
+// newSandbox is the sandbox of a configuration, for who has no session yet.
+func newSandbox(o crewOptions, c *config.Config) *sandbox { return &sandbox{crewOptions: o, cfg: c} }
+
+// level is the one in force: on a machine of one job the machine, else none.
+func (r *sandbox) level() string {
+	if r.cfg.Sandbox.Level != "auto" {
+		return r.cfg.Sandbox.Level
 	}
-	if kind, _ := h.Environ("RUNNER_ENVIRONMENT"); kind == "github-hosted" {
+	if kind, _ := r.Environ("RUNNER_ENVIRONMENT"); kind == "github-hosted" {
 		return levelRunner
 	}
 	return levelNone
 }
 
 // mayActFreely reports whether programs may act without asking for permission.
-func (h *Host) mayActFreely(c *config.Config) bool {
-	if h.sandboxLevel(c) == levelRunner {
+func (r *sandbox) mayActFreely() bool {
+	if r.level() == levelRunner {
 		return true
 	}
-	return c.Sandbox.UnsafeFlags != nil && *c.Sandbox.UnsafeFlags
+	return r.cfg.Sandbox.UnsafeFlags != nil && *r.cfg.Sandbox.UnsafeFlags
 }
 
-// sandboxProblems names what the configuration asks for and nothing here would hold.
-func (h *Host) sandboxProblems(c *config.Config) []string {
+// problems names what the configuration asks for and nothing here would hold.
+func (r *sandbox) problems() []string {
 	var found []string
-	level := h.sandboxLevel(c)
+	level := r.level()
 	if level != levelNone && level != levelRunner {
 		found = append(found, "sandbox.level: "+level+" is not there yet; use none or runner")
 	}
-	if c.Sandbox.Net != "" && c.Sandbox.Net != "open" {
-		found = append(found, "sandbox.net: "+c.Sandbox.Net+" needs a sandbox, and level "+level+" has no network of its own; use open")
+	if net := r.cfg.Sandbox.Net; net != "" && net != "open" {
+		found = append(found, "sandbox.net: "+net+" needs a sandbox, and level "+level+" has no network of its own; use open")
 	}
 	return found
+}
+
+// logins is where logins made for this program are kept, one directory per provider.
+func (r *sandbox) logins() string { return filepath.Join(r.StateHome, "logins") }
+
+// allowedEnvironment are the variables of this process that every agent gets.
+func (r *sandbox) allowedEnvironment() map[string]string {
+	allowed := map[string]string{}
+	for _, name := range r.cfg.Sandbox.EnvAllow {
+		if value, ok := r.Environ(name); ok {
+			allowed[name] = value
+		}
+	}
+	return allowed
+}
+
+func (r *sandbox) agentPath() string {
+	if r.cfg.Sandbox.Path != "" {
+		return r.cfg.Sandbox.Path
+	}
+	path, _ := r.Environ("PATH")
+	return path
+}
+
+// HideCredentials has the redactor know the keys that agents get. What is shorter than it
+// can look for is a stand-in for a service that wants none.
+func (r *sandbox) HideCredentials(providers agent.Providers) error {
+	env := agent.EnvSpec{Lookup: r.Environ, Extra: r.allowedEnvironment()}
+	for _, p := range providers {
+		for _, value := range env.Secrets(p) {
+			if err := r.Redactor.Add("provider-key", value); err != nil && !errors.Is(err, redact.ErrShort) {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -36,7 +36,7 @@ func (s *seals) of(launch string) ([]string, bool) {
 // forged reports whether a line names a launch that has not written it, or another agent than
 // the launch's. A line without a launch is one made by hand and is judged by the phase; a
 // launch of an older version has nothing to be checked with.
-func (r *runner) forged(l orchestrator.Line) bool {
+func (r *crew) forged(l orchestrator.Line) bool {
 	if l.Launch == "" {
 		return false
 	}

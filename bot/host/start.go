@@ -1,9 +1,8 @@
 package host
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,16 +10,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
 )
 
 // startAgent makes exactly one pane run a launch. A live pane is adopted; a launch that
 // has ended is not started again, the next look at the agents reports it.
-func (r *runner) startAgent(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+func (r *crew) startAgent(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
 	dir := r.launchDir(a.Launch)
 	_, ended, err := agent.ReadExit(dir)
@@ -38,7 +39,7 @@ func (r *runner) startAgent(ctx context.Context, e orchestrator.Effect, s *orche
 	if (ended || found) && !waiting {
 		return r.adopt(ctx, a, dir, pane, found)
 	}
-	sum, err := r.ensurePrompt(ctx, a, s)
+	sum, err := (&briefing{r}).ensurePrompt(ctx, a, s)
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
@@ -46,14 +47,11 @@ func (r *runner) startAgent(ctx context.Context, e orchestrator.Effect, s *orche
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	if err := r.clearSettings(spec.Workdir, a.Launch); err != nil {
+	if err := r.replaceSettings(ctx, s, spec.Workdir, a.Launch); err != nil {
 		return orchestrator.Result{}, err
 	}
-	if err := r.loadSettings(ctx, spec.Workdir, a.Launch); err != nil {
-		return orchestrator.Result{}, err
-	}
-	if err := makeRuntimeDir(r.RuntimeDir); err != nil {
-		return orchestrator.Result{}, never(fmt.Errorf("start %s: %w", a.Launch, err))
+	if err := place.MakeRuntimeDir(r.RuntimeDir); err != nil {
+		return orchestrator.Result{}, engine.Never(fmt.Errorf("start %s: %w", a.Launch, err))
 	}
 	launch, err := agent.Prepare(spec)
 	if err != nil {
@@ -65,7 +63,7 @@ func (r *runner) startAgent(ctx context.Context, e orchestrator.Effect, s *orche
 		return orchestrator.Result{}, err
 	}
 	return orchestrator.Result{
-		Provider: launch.Provider, Model: or(spec.Model, spec.Provider.DefaultModel), PromptSHA256: sum, CLISession: launch.CLISession,
+		Provider: launch.Provider, Model: cmp.Or(spec.Model, spec.Provider.DefaultModel), PromptSHA256: sum, CLISession: launch.CLISession,
 	}, nil
 }
 
@@ -79,17 +77,17 @@ func awaitsHost(dir string) bool {
 // prepareFailure tells faults of the configuration from those that may pass.
 func prepareFailure(err error) error {
 	if errors.Is(err, agent.ErrNoLogin) || errors.Is(err, agent.ErrUnsafe) {
-		return never(err)
+		return engine.Never(err)
 	}
 	return err
 }
 
 // adopt describes a launch that was started before, and completes what a host that was
 // killed right after it had opened the pane has not done.
-func (r *runner) adopt(ctx context.Context, a orchestrator.Args, dir string, pane tmux.Pane, found bool) (orchestrator.Result, error) {
+func (r *crew) adopt(ctx context.Context, a orchestrator.Args, dir string, pane tmux.Pane, found bool) (orchestrator.Result, error) {
 	launch, err := agent.ReadLaunch(dir)
 	if err != nil {
-		return orchestrator.Result{}, never(err)
+		return orchestrator.Result{}, engine.Never(err)
 	}
 	if found && !pane.Dead {
 		if !pane.Piped {
@@ -108,7 +106,7 @@ func (r *runner) adopt(ctx context.Context, a orchestrator.Args, dir string, pan
 	return res, nil
 }
 
-func (r *runner) notePane(a orchestrator.Args, pane tmux.Pane) error {
+func (r *crew) notePane(a orchestrator.Args, pane tmux.Pane) error {
 	start, err := agent.ProcessStart(pane.PID)
 	if errors.Is(err, agent.ErrNoProcess) {
 		return nil // it has ended already; the next look says so
@@ -127,7 +125,7 @@ const openTime = 15 * time.Second
 // handOver makes agent-exec run the prepared launch in pane, or in a new one, and gives it
 // the environment. Once begun it is not interrupted: a window left half-made would run
 // without anybody knowing. After an error the next try finds the pane and goes on there.
-func (r *runner) handOver(ctx context.Context, a orchestrator.Args, launch agent.Launch, pane tmux.Pane) error {
+func (r *crew) handOver(ctx context.Context, a orchestrator.Args, launch agent.Launch, pane tmux.Pane) error {
 	if err := ctx.Err(); err != nil {
 		return errors.Join(err, launch.Discard())
 	}
@@ -155,7 +153,7 @@ func (r *runner) handOver(ctx context.Context, a orchestrator.Args, launch agent
 }
 
 // openPane makes the window in which agent-exec waits for its environment.
-func (r *runner) openPane(ctx context.Context, a orchestrator.Args, launch agent.Launch) (tmux.Pane, error) {
+func (r *crew) openPane(ctx context.Context, a orchestrator.Args, launch agent.Launch) (tmux.Pane, error) {
 	options := map[string]string{tagSession: r.sess.Name(), tagRole: a.Role, tagLaunch: a.Launch}
 	if a.Task != "" {
 		options[tagTask] = a.Task
@@ -170,11 +168,11 @@ func (r *runner) openPane(ctx context.Context, a orchestrator.Args, launch agent
 }
 
 // launchSpec gathers what a launch is made of.
-func (r *runner) launchSpec(a orchestrator.Args, s *orchestrator.State) (agent.LaunchSpec, error) {
+func (r *crew) launchSpec(a orchestrator.Args, s *orchestrator.State) (agent.LaunchSpec, error) {
 	choice := r.cfg.Choose(a.Role)
 	provider, ok := r.providers[choice.Provider]
 	if !ok {
-		return agent.LaunchSpec{}, never(fmt.Errorf("start %s: provider %s is not configured", a.Launch, choice.Provider))
+		return agent.LaunchSpec{}, engine.Never(fmt.Errorf("start %s: provider %s is not configured", a.Launch, choice.Provider))
 	}
 	workdir := s.Workspaces[a.Workspace].Path
 	if workdir == "" {
@@ -182,7 +180,7 @@ func (r *runner) launchSpec(a orchestrator.Args, s *orchestrator.State) (agent.L
 	}
 	spec := agent.LaunchSpec{
 		Dir: r.launchDir(a.Launch), Session: r.sess.Dir, Launch: a.Launch, Role: a.Role, Task: a.Task, Self: r.Self,
-		Provider: provider, Transport: r.transport(a, provider, s), Unattended: !s.Interactive, AllowUnsafe: r.mayActFreely(r.cfg),
+		Provider: provider, Transport: r.transport(a, provider, s), Unattended: !s.Interactive, AllowUnsafe: r.mayActFreely(),
 		Model: choice.Model, Args: choice.Args, Line: promptLine(r.sess.Path(a.PromptFile)),
 		Workdir: workdir, TrustDir: filepath.Dir(workdir), Runtime: r.RuntimeDir, Env: r.environment(a, s), Now: r.Now(),
 	}
@@ -196,7 +194,7 @@ func (r *runner) launchSpec(a orchestrator.Args, s *orchestrator.State) (agent.L
 // promptLine is all that an agent is told at its start.
 func promptLine(file string) string { return "Read and follow the instructions in " + file }
 
-func (r *runner) transport(a orchestrator.Args, p agent.Provider, s *orchestrator.State) agent.Transport {
+func (r *crew) transport(a orchestrator.Args, p agent.Provider, s *orchestrator.State) agent.Transport {
 	switch {
 	case a.Headless || r.cfg.Agents.Transport == string(agent.Headless):
 		return agent.Headless
@@ -208,7 +206,7 @@ func (r *runner) transport(a orchestrator.Args, p agent.Provider, s *orchestrato
 
 // shareLogin lets an agent of an interactive session use the person's own login where
 // there is no other. The program then runs in its terminal, with the person at hand.
-func (r *runner) shareLogin(spec *agent.LaunchSpec, s *orchestrator.State) {
+func (r *crew) shareLogin(spec *agent.LaunchSpec, s *orchestrator.State) {
 	if !s.Interactive || r.cfg.Sandbox.Home == "private" {
 		return
 	}
@@ -219,7 +217,7 @@ func (r *runner) shareLogin(spec *agent.LaunchSpec, s *orchestrator.State) {
 
 // resumable is the program's own session of the agent's former launch, if the same
 // provider made it.
-func (r *runner) resumable(a orchestrator.Args, p agent.Provider, s *orchestrator.State) string {
+func (r *crew) resumable(a orchestrator.Args, p agent.Provider, s *orchestrator.State) string {
 	known := s.Agents[orchestrator.AgentKey(a.Role, a.Task)]
 	if known.CLISession == "" || len(p.ResumeArgs) == 0 {
 		return ""
@@ -236,45 +234,14 @@ func (r *runner) resumable(a orchestrator.Args, p agent.Provider, s *orchestrato
 	return string(known.CLISession)
 }
 
-func (r *runner) environment(a orchestrator.Args, s *orchestrator.State) agent.EnvSpec {
+func (r *crew) environment(a orchestrator.Args, s *orchestrator.State) agent.EnvSpec {
 	name := strings.ReplaceAll(orchestrator.AgentKey(a.Role, a.Task), "/", "-")
 	env := agent.EnvSpec{
-		Path: r.agentPath(), Home: filepath.Join(r.place.homes(r.StateHome), name),
+		Path: r.agentPath(), Home: filepath.Join(r.place.Homes(r.StateHome), name),
 		Logins: r.logins(), Author: r.project.User.Name, Email: r.project.User.Mail,
 		Extra: r.allowedEnvironment(), Lookup: r.Environ,
 	}
 	env.TimeZone, _ = r.Environ("TZ")
 	env.Runner, _ = r.Environ("RUNNER_TRACKING_ID")
 	return env
-}
-
-// allowedEnvironment are the variables of this process that every agent gets.
-func (r *runner) allowedEnvironment() map[string]string {
-	allowed := map[string]string{}
-	for _, name := range r.cfg.Sandbox.EnvAllow {
-		if value, ok := r.Environ(name); ok {
-			allowed[name] = value
-		}
-	}
-	return allowed
-}
-
-func (r *runner) agentPath() string {
-	if r.cfg.Sandbox.Path != "" {
-		return r.cfg.Sandbox.Path
-	}
-	path, _ := r.Environ("PATH")
-	return path
-}
-
-func hashOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -25,7 +25,7 @@ const (
 
 // stopAgent ends a launch. One that has ended by itself is cleared away at once; any
 // other may finish its words for a moment, unless the session is over.
-func (r *runner) stopAgent(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+func (r *crew) stopAgent(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
 	if !s.Ended() {
 		r.awaitEnd(ctx, a.Launch)
@@ -39,7 +39,7 @@ func (r *runner) stopAgent(ctx context.Context, e orchestrator.Effect, s *orches
 }
 
 // noteUsage keeps what the program says it has used, for people.
-func (r *runner) noteUsage(launch string) {
+func (r *crew) noteUsage(launch string) {
 	usage := r.signals.status(r.launchDir(launch), launch).Usage
 	if usage == nil {
 		return
@@ -54,7 +54,7 @@ func (r *runner) noteUsage(launch string) {
 }
 
 // awaitEnd waits until the launch has ended or its turn is over, at most Pause.
-func (r *runner) awaitEnd(ctx context.Context, launch string) {
+func (r *crew) awaitEnd(ctx context.Context, launch string) {
 	if !r.prepared(launch) {
 		return
 	}
@@ -81,7 +81,7 @@ func (r *runner) awaitEnd(ctx context.Context, launch string) {
 
 // atRest reports whether the launch itself says that nothing of its work can be cut off
 // any more.
-func (r *runner) atRest(launch string) bool {
+func (r *crew) atRest(launch string) bool {
 	if _, ended, err := agent.ReadExit(r.launchDir(launch)); err != nil || ended {
 		return true
 	}
@@ -90,14 +90,14 @@ func (r *runner) atRest(launch string) bool {
 }
 
 // runs reports whether tmux knows a live pane of the launch.
-func (r *runner) runs(ctx context.Context, launch string) bool {
+func (r *crew) runs(ctx context.Context, launch string) bool {
 	pane, found, err := r.panes.find(ctx, launch)
 	return err == nil && found && !pane.Dead
 }
 
 // endLaunch leaves no process of the launch and no pane. It may be called for a launch
 // that never ran.
-func (r *runner) endLaunch(ctx context.Context, key, launch string) error {
+func (r *crew) endLaunch(ctx context.Context, key, launch string) error {
 	pane, found, err := r.panes.find(ctx, launch)
 	if err != nil && !errors.Is(err, tmux.ErrNoAnswer) {
 		return fmt.Errorf("stop %s: %w", launch, err)
@@ -125,7 +125,7 @@ func (r *runner) endLaunch(ctx context.Context, key, launch string) error {
 
 // stopStrays ends those launches that the state does not know, as a killed host may leave
 // them.
-func (r *runner) stopStrays(ctx context.Context, found map[string]tmux.Pane, s *orchestrator.State) error {
+func (r *crew) stopStrays(ctx context.Context, found map[string]tmux.Pane, s *orchestrator.State) error {
 	known := map[string]bool{}
 	for _, a := range s.Agents {
 		known[a.Launch] = true
@@ -146,9 +146,9 @@ func (r *runner) stopStrays(ctx context.Context, found map[string]tmux.Pane, s *
 }
 
 // prepared reports whether the launch may have a pane: its record is written first.
-func (r *runner) prepared(launch string) bool {
+func (r *crew) prepared(launch string) bool {
 	_, err := agent.ReadLaunch(r.launchDir(launch))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-func (r *runner) launchDir(launch string) string { return r.sess.Path("launches", launch) }
+func (r *crew) launchDir(launch string) string { return r.sess.Path("launches", launch) }

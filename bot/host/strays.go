@@ -6,13 +6,12 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
-	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// straysOf reads which files subplans changed though the plan does not give them to them.
-func straysOf(sess *session.Session) (story.Strays, error) {
-	records, _, err := sess.Events(0)
+// Strays reads which files subplans changed though the plan does not give them to them.
+func (r *files) Strays() (story.Strays, error) {
+	records, _, err := r.sess.Events(0)
 	if err != nil {
 		return nil, fmt.Errorf("read which files were changed outside of the plan: %w", err)
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +12,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
 // robot signs the commits that never leave the host repository. It is fixed, so that a
@@ -23,23 +26,23 @@ var robot = gitrepo.Signature{Name: "agentmux", Mail: "agentmux@localhost"}
 
 // workspaces is the directory of the session's workspaces. It is this session's alone, so
 // that it can be removed as a whole.
-func (r *runner) workspaces() string {
+func (r *workspaces) own() string {
 	return filepath.Join(r.workspaceRoot(), r.place.String())
 }
 
-func (r *runner) workspaceRoot() string {
-	return or(r.cfg.Workspace.Root, filepath.Join(r.StateHome, "workspaces"))
+func (r *workspaces) workspaceRoot() string {
+	return cmp.Or(r.cfg.Workspace.Root, filepath.Join(r.StateHome, "workspaces"))
 }
 
 // owns reports whether a workspace that the state records lies where this session's do: below
 // a root of now, or of a time when a host noted it. Older sessions have a directory by their
 // name alone, in which workspaces of another project may lie, too.
-func (r *runner) owns(workspace string) bool {
+func (r *workspaces) owns(workspace string) bool {
 	if !filepath.IsAbs(workspace) || filepath.Clean(workspace) != workspace {
 		return false
 	}
 	roots := []string{r.workspaceRoot(), filepath.Join(r.StateHome, "workspaces")}
-	if note, err := r.register().Read(r.place.id); err == nil {
+	if note, err := r.register().Read(r.place.ID); err == nil {
 		roots = append(roots, note.Roots...)
 	}
 	parent := filepath.Dir(workspace)
@@ -48,7 +51,7 @@ func (r *runner) owns(workspace string) bool {
 }
 
 // lostWorkspaces names those whose directories are gone, or are not this session's.
-func (r *runner) lostWorkspaces(s *orchestrator.State) []string {
+func (r *workspaces) lostWorkspaces(s *orchestrator.State) []string {
 	var lost []string
 	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
 		path := s.Workspaces[name].Path
@@ -64,12 +67,12 @@ func (r *runner) lostWorkspaces(s *orchestrator.State) []string {
 
 // workspacePath is where a workspace lies: a new visit or another base is another
 // directory, because a workspace is made once and not moved.
-func (r *runner) workspacePath(a orchestrator.Args) string {
+func (r *workspaces) workspacePath(a orchestrator.Args) string {
 	name := strings.ReplaceAll(a.Workspace, "/", "-")
-	return filepath.Join(r.workspaces(), fmt.Sprintf("%s-%d-%.8s", name, a.Visit, a.Base))
+	return filepath.Join(r.own(), fmt.Sprintf("%s-%d-%.8s", name, a.Visit, a.Base))
 }
 
-func (r *runner) ensureWorkspace(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+func (r *workspaces) ensureWorkspace(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
 	if a.Base == "" {
 		a.Base = s.BaseSHA
@@ -84,16 +87,16 @@ func (r *runner) ensureWorkspace(ctx context.Context, e orchestrator.Effect, s *
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("make workspace %s: %w", a.Workspace, err)
 	}
-	return orchestrator.Result{Path: w.Path}, r.setUp(ctx, w.Path)
+	return orchestrator.Result{Path: w.Path}, nil
 }
 
-func (r *runner) removeWorkspace(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+func (r *workspaces) removeWorkspace(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	dir := e.Args.Dir
 	if dir == "" {
 		return orchestrator.Result{}, nil
 	}
 	if !r.owns(dir) {
-		return orchestrator.Result{}, never(fmt.Errorf("remove workspace: %s is no place of this session", dir))
+		return orchestrator.Result{}, engine.Never(fmt.Errorf("remove workspace: %s is no place of this session", dir))
 	}
 	crash.Point("remove workspace", e.Args.Workspace)
 	return orchestrator.Result{}, dropWorkspace(dir)
@@ -104,7 +107,7 @@ func dropWorkspace(dir string) error {
 	if err := os.Remove(dir + ".setup"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.RemoveAll(asideDir(dir)); err != nil {
+	if err := os.RemoveAll(project.AsideDir(dir)); err != nil {
 		return err
 	}
 	return gitrepo.RemoveWorkspace(dir)
@@ -116,15 +119,15 @@ const snapshotTries = 4
 // snapshot takes what an agent left in its workspace. Its processes have ended. Paths that
 // may not be taken (nested repositories, sockets, names, hard links) stay as they are in
 // the base and are returned: one stray file must not cost all the work.
-func (r *runner) snapshot(ctx context.Context, a orchestrator.Args) (gitrepo.Snapshot, []string, error) {
+func (r *workspaces) snapshot(ctx context.Context, a orchestrator.Args) (gitrepo.Snapshot, []string, error) {
 	if a.Dir == "" {
-		return gitrepo.Snapshot{}, nil, never(errors.New("snapshot: the workspace " + a.Workspace + " was never made"))
+		return gitrepo.Snapshot{}, nil, engine.Never(errors.New("snapshot: the workspace " + a.Workspace + " was never made"))
 	}
 	var left []string
 	for range snapshotTries {
 		snap, err := r.repo.Snapshot(ctx, gitrepo.SnapshotSpec{
 			Workspace: a.Dir, Index: gitrepo.WorkspaceIndex(a.Dir), Base: a.Base, MaxGrowth: maxGrowth,
-			NameProblem: outgate.NameProblem, Masked: slices.Concat(left, clearedSettings(a.Dir)),
+			NameProblem: outgate.NameProblem, Masked: slices.Concat(left, project.ClearedSettings(a.Dir)),
 		})
 		var refused *gitrepo.RefusedError
 		if !errors.As(err, &refused) {
@@ -135,13 +138,13 @@ func (r *runner) snapshot(ctx context.Context, a orchestrator.Args) (gitrepo.Sna
 			left = append(left, refusal.Path)
 		}
 	}
-	return gitrepo.Snapshot{}, nil, never(fmt.Errorf("snapshot: %d paths of %s are refused", len(left), a.Workspace))
+	return gitrepo.Snapshot{}, nil, engine.Never(fmt.Errorf("snapshot: %d paths of %s are refused", len(left), a.Workspace))
 }
 
 // maxGrowth is the size by which no single file may grow, read or not.
 const maxGrowth = 64 << 20
 
-func (r *runner) integrate(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+func (r *workspaces) integrate(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
 	snap, left, err := r.snapshot(ctx, a)
 	if err != nil {
@@ -186,7 +189,7 @@ func scopePaths(list []gitrepo.ScopePath, left []string) []orchestrator.ScopePat
 	return out
 }
 
-func (r *runner) preserve(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+func (r *workspaces) preserve(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
 	snap, _, err := r.snapshot(ctx, a)
 	if err != nil {

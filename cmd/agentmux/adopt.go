@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -117,7 +117,7 @@ func look(dir string, s *orchestrator.State) []string {
 // socketOf is where the tmux server of a session listens: as its host noted it, which may run
 // with another runtime directory, if it has the name that is this session's.
 func socketOf(dir string, s *orchestrator.State, r session.Runtime) string {
-	if host.OwnSocket(r.Socket, dir, s) {
+	if place.OwnSocket(r.Socket, dir, s) {
 		return r.Socket
 	}
 	return ""

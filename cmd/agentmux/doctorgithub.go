@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
@@ -21,11 +21,11 @@ import (
 type githubProbe struct {
 	*site
 	client  *ghsync.Client
-	project *host.Project
+	project *project.Project
 	repo    ghsync.Repository
 	meta    ghsync.Meta
-	base    host.Base
-	survey  host.Survey
+	base    project.Base
+	survey  project.Survey
 	write   bool
 }
 
@@ -74,15 +74,14 @@ func (a *app) probeGitHub(ctx context.Context, c *config.Config, project string,
 }
 
 // originOf is the address of a project's clone; "" if there is none.
-func originOf(p *host.Project) string {
+func originOf(p *project.Project) string {
 	if p == nil {
 		return ""
 	}
 	return p.Clone.Origin
 }
 
-// server probes the address, the clock and the account. ok is false if nothing more can
-// be asked.
+// server probes the address, the clock and the account. ok is false if nothing more can be asked.
 func (g *githubProbe) server(ctx context.Context) (probes []probe, ok bool) {
 	api := g.identity.bases.API
 	var err error
@@ -144,7 +143,7 @@ func (g *githubProbe) repository(ctx context.Context) []probe {
 
 // noBase says why there is nothing to start from.
 func noBase(err error) probe {
-	if detail, hint, ok := strings.Cut(err.Error(), "; "); ok && (errors.Is(err, host.ErrNoCommit) || errors.Is(err, host.ErrBaseBranch)) {
+	if detail, hint, ok := strings.Cut(err.Error(), "; "); ok && (errors.Is(err, project.ErrNoCommit) || errors.Is(err, project.ErrBaseBranch)) {
 		return probe{"base", probeFailed, detail, hint}
 	}
 	return probe{"base", probeFailed, err.Error(), "git fetch shows whether the server lets this account read"}

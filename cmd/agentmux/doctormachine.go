@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/shield"
@@ -61,7 +62,7 @@ func olderThan(version, oldest string) bool {
 
 func probeTmux(ctx context.Context) probe {
 	install := installHint("tmux", tmux.Oldest().String())
-	server, err := tmux.New(tmux.Options{Socket: host.ProbeSocket(runtimeDir())})
+	server, err := tmux.New(tmux.Options{Socket: place.ProbeSocket(runtimeDir())})
 	if err != nil {
 		return probe{"tmux", probeFailed, err.Error(), "set XDG_RUNTIME_DIR to a directory with a short name"}
 	}

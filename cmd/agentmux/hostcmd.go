@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/internal/gitrepo"
@@ -37,8 +38,7 @@ type site struct {
 	log      *hostLog
 }
 
-// site reads the project's configuration and wires a host. Without a token the
-// host does not use GitHub.
+// site reads the project's configuration and wires a host. Without a token the host does not use GitHub.
 func (a *app) site(ctx context.Context, log *hostLog) (*site, error) {
 	project, err := a.projectDir()
 	if err != nil {
@@ -85,8 +85,7 @@ func (a *app) useAccount(ctx context.Context, s *site, p *planned) error {
 	return a.wire(ctx, s, s.log, false)
 }
 
-// useGitHub gives the host the site's account, if there is one, and its redactor the
-// account's secrets.
+// useGitHub gives the host the site's account, if there is one, and its redactor that one's secrets.
 func (s *site) useGitHub(ctx context.Context, o *host.Options) (err error) {
 	if actsAsApp(s.config) {
 		if s.identity.tokens, err = appTokens(ctx, s, *o); err != nil {
@@ -153,7 +152,7 @@ func explainRun(err error) error {
 	var preflight *host.PreflightError
 	var read *gitrepo.RemoteError
 	switch {
-	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrUnknownBase), errors.Is(err, host.ErrBaseBranch), errors.Is(err, host.ErrProductManager):
+	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, project.ErrNoCommit), errors.Is(err, project.ErrUnknownBase), errors.Is(err, project.ErrBaseBranch), errors.Is(err, host.ErrProductManager):
 		return usage(err)
 	case errors.Is(err, gitrepo.ErrShallow):
 		return usageText("this clone is shallow, and a run starts from the whole history; git fetch --unshallow brings the rest")

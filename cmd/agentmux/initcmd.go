@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/config"
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/agent"
@@ -339,7 +339,7 @@ func addSetting(file, line string) (wrote bool, err error) {
 // otherServer names the server of an origin that is not on the GitHub server; "" for one that
 // is, or on none.
 func otherServer(origin, server string) string {
-	at := host.OriginHost(origin)
+	at := project.OriginHost(origin)
 	if u, err := url.Parse(server); err != nil || strings.EqualFold(at, u.Hostname()) {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
@@ -130,7 +131,7 @@ func explainProject(err error, dir string) error {
 }
 
 // notOnServer says why a clone has no repository on the GitHub server, and what to do.
-func notOnServer(p *host.Project, server string) string {
+func notOnServer(p *project.Project, server string) string {
 	switch {
 	case p.Clone.Origin == "":
 		return "this clone has no remote named origin: git remote add origin URL"
@@ -141,7 +142,7 @@ func notOnServer(p *host.Project, server string) string {
 }
 
 // issueRepo decides whose issue is meant.
-func issueRepo(ref issueRef, flag string, p *host.Project, server string) (ghsync.Repo, error) {
+func issueRepo(ref issueRef, flag string, p *project.Project, server string) (ghsync.Repo, error) {
 	if flag != "" {
 		return flagRepo(flag, server)
 	}
@@ -217,7 +218,7 @@ type planned struct {
 	push   bool // the account may write to the repository
 }
 
-func (a *app) planIssue(ctx context.Context, s *site, project *host.Project, repo ghsync.Repo, number int, f *runFlags) (*planned, error) {
+func (a *app) planIssue(ctx context.Context, s *site, project *project.Project, repo ghsync.Repo, number int, f *runFlags) (*planned, error) {
 	what := fmt.Sprintf("%s#%d", repo, number)
 	stop := a.waiting("GitHub about " + what)
 	record, err := s.host.GitHub.Record(ctx, repo, number)
@@ -362,7 +363,7 @@ func unasked(ctx context.Context, s *site, record ghsync.Record, trigger ghsync.
 }
 
 // basicSpec is what issue and run have in common.
-func (a *app) basicSpec(ctx context.Context, s *site, project *host.Project, f *runFlags) (host.PrepareSpec, error) {
+func (a *app) basicSpec(ctx context.Context, s *site, project *project.Project, f *runFlags) (host.PrepareSpec, error) {
 	stop := a.waiting("the branches of the server")
 	base, err := project.Base(ctx, s.config, f.base)
 	stop()
@@ -380,7 +381,7 @@ func (a *app) basicSpec(ctx context.Context, s *site, project *host.Project, f *
 
 // ownDir is a project below the clone's root; "" if the clone is the project. The way that a
 // person's shell names the root may lead through links.
-func ownDir(dir string, p *host.Project) string {
+func ownDir(dir string, p *project.Project) string {
 	here, err := os.Stat(dir)
 	if err != nil {
 		return ""

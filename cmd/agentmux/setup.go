@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/config"
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // askSetup shows the person at the terminal the command that the project wants to have
 // run in each new workspace. It asks until it is allowed; without that the command is not
 // run, and the session goes on.
-func (a *app) askSetup(ctx context.Context, s *site, project string) error {
-	request, open := host.OpenSetup(stateHome(), project, s.config)
+func (a *app) askSetup(ctx context.Context, s *site, dir string) error {
+	request, open := project.OpenSetup(stateHome(), dir, s.config)
 	if !open {
 		return nil
 	}
@@ -29,8 +29,8 @@ func (a *app) askSetup(ctx context.Context, s *site, project string) error {
 
 // setupNote says that a session's workspaces are not prepared as its project wants; ""
 // if they are.
-func setupNote(project string, c *config.Config) string {
-	request, open := host.OpenSetup(stateHome(), project, c)
+func setupNote(dir string, c *config.Config) string {
+	request, open := project.OpenSetup(stateHome(), dir, c)
 	if !open {
 		return ""
 	}
@@ -52,8 +52,8 @@ func (a *app) setupOf(e session.Entry) string {
 
 // askAgentSettings names the agent settings of the repository that were found. It asks, once
 // for what they hold, before an interactive session loads them.
-func (a *app) askAgentSettings(ctx context.Context, s *site, project *host.Project, base string) error {
-	found, err := s.host.AgentSettings(ctx, s.config, project, base, true)
+func (a *app) askAgentSettings(ctx context.Context, s *site, project *project.Project, base string) error {
+	found, err := project.AgentSettings(ctx, s.config, base, true)
 	if err != nil {
 		return err
 	}
@@ -86,11 +86,11 @@ func (a *app) askAgentSettingsAgain(ctx context.Context, s *site, e session.Entr
 
 // agentSettingsOf is what the host of a session that still runs or could has found of agent
 // settings.
-func agentSettingsOf(e session.Entry) host.AgentSettings {
+func agentSettingsOf(e session.Entry) project.AgentSettings {
 	if e.State.Ended() && !e.State.Parked() {
-		return host.AgentSettings{}
+		return project.AgentSettings{}
 	}
-	return host.FoundAgentSettings(e.Dir)
+	return project.FoundAgentSettings(e.Dir)
 }
 
 // words shows a command as it would be typed, with nothing a terminal obeys.

@@ -1,4 +1,4 @@
-package host
+package project
 
 import (
 	"slices"
@@ -20,8 +20,8 @@ func (r *restored) note(file string) {
 	}
 }
 
-// take returns what was noted since the last time.
-func (r *restored) take() []string {
+// Take returns what was noted since the last time.
+func (r *restored) Take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	files := r.files

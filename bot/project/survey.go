@@ -1,4 +1,4 @@
-package host
+package project
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const maxWorkflow = 1 << 20
 // Survey looks at a commit of the project. branch is one that a session might push.
 func (p *Project) Survey(ctx context.Context, commit, branch string) (Survey, error) {
 	var s Survey
-	entries, err := p.repo.Entries(ctx, commit)
+	entries, err := p.Store.Entries(ctx, commit)
 	if err != nil {
 		return s, err
 	}
@@ -41,7 +41,7 @@ func (p *Project) Survey(ctx context.Context, commit, branch string) (Survey, er
 		attributes = attributes || path.Base(e.Path) == ".gitattributes"
 		paths = append(paths, e.Path)
 		if ext := path.Ext(e.Path); path.Dir(e.Path) == workflowDir && (ext == ".yml" || ext == ".yaml") {
-			data, err := p.repo.File(ctx, commit, e.Path, maxWorkflow)
+			data, err := p.Store.File(ctx, commit, e.Path, maxWorkflow)
 			if err != nil {
 				return s, err
 			}
@@ -53,7 +53,7 @@ func (p *Project) Survey(ctx context.Context, commit, branch string) (Survey, er
 	if !attributes {
 		return s, nil
 	}
-	filters, err := p.repo.Filters(ctx, commit, paths)
+	filters, err := p.Store.Filters(ctx, commit, paths)
 	for _, filter := range filters {
 		if filter == "lfs" {
 			s.LFS++
@@ -68,14 +68,14 @@ var ErrNoRemote = errors.New("the project has no repository on the server")
 // ProbeRefs makes a ref below refs/agentmux/ on the server and deletes it again. The error
 // is a *gitrepo.PushError if the server refused.
 func (p *Project) ProbeRefs(ctx context.Context, commit string) error {
-	if p.remote == nil {
+	if p.Remote == nil {
 		return ErrNoRemote
 	}
 	var b [6]byte
 	_, _ = rand.Read(b[:]) // never fails
 	ref := "refs/agentmux/probe/" + hex.EncodeToString(b[:])
 	push := func(from, to string) error {
-		_, err := p.repo.Push(ctx, *p.remote, gitrepo.PushSpec{Updates: []gitrepo.RefUpdate{{Ref: ref, New: to, Old: from}}})
+		_, err := p.Store.Push(ctx, *p.Remote, gitrepo.PushSpec{Updates: []gitrepo.RefUpdate{{Ref: ref, New: to, Old: from}}})
 		return err
 	}
 	if err := push("", commit); err != nil {

@@ -1,4 +1,4 @@
-package host
+package project
 
 import (
 	"context"
@@ -14,12 +14,11 @@ import (
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
-	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// projectConfigBase is the value of agents.project_config that loads settings.
-const projectConfigBase = "base"
+// ProjectConfigBase is the value of agents.project_config that loads settings.
+const ProjectConfigBase = "base"
 
 // AgentSettings are what the base commit of a session tells the agents' programs beside
 // instructions, and whether that is loaded.
@@ -35,12 +34,12 @@ type AgentSettings struct {
 // AgentSettings looks into a base commit. An interactive session loads what was allowed on
 // this machine, content by content; without a terminal nobody is asked, and the person's own
 // key is the word.
-func (h *Host) AgentSettings(ctx context.Context, c *config.Config, p *Project, base string, interactive bool) (AgentSettings, error) {
-	entries, err := p.repo.Entries(ctx, base)
+func (p *Project) AgentSettings(ctx context.Context, c *config.Config, base string, interactive bool) (AgentSettings, error) {
+	entries, err := p.Store.Entries(ctx, base)
 	if err != nil {
 		return AgentSettings{}, fmt.Errorf("look for agent settings: %w", err)
 	}
-	s := AgentSettings{Wanted: c.Agents.ProjectConfig == projectConfigBase}
+	s := AgentSettings{Wanted: c.Agents.ProjectConfig == ProjectConfigBase}
 	content := []string{"agent settings", p.Clone.Root}
 	for _, e := range entries {
 		path, ok := settingOf(e)
@@ -55,8 +54,8 @@ func (h *Host) AgentSettings(ctx context.Context, c *config.Config, p *Project, 
 			content = append(content, e.Mode, e.ID, e.Path)
 		}
 	}
-	s.allowed = allowedFile(h.StateHome, content...)
-	s.Loaded = s.Wanted && (!interactive || exists(s.allowed))
+	s.allowed = allowedFile(p.stateHome, content...)
+	s.Loaded = s.Wanted && (!interactive || there(s.allowed))
 	return s, nil
 }
 
@@ -98,14 +97,14 @@ func (s AgentSettings) Note() string {
 		"; \"agents: {project_config: base}\" in your own configuration loads those of the base commit"
 }
 
-// agentSettingsFile of a session holds what its last host found.
-const agentSettingsFile = "agent-settings.json"
+// AgentSettingsFile of a session holds what its last host found.
+const AgentSettingsFile = "agent-settings.json"
 
 // FoundAgentSettings is what the last host of a session found, without a look into the
 // repository; nothing if there is no telling.
 func FoundAgentSettings(dir string) AgentSettings {
 	var s AgentSettings
-	data, err := session.ReadFile(filepath.Join(dir, agentSettingsFile))
+	data, err := session.ReadFile(filepath.Join(dir, AgentSettingsFile))
 	if err != nil || json.Unmarshal(data, &s) != nil {
 		return AgentSettings{}
 	}
@@ -115,43 +114,10 @@ func FoundAgentSettings(dir string) AgentSettings {
 	return s
 }
 
-// tellSettings names the agent settings of the repository at the start of a host, in its log
-// and for status.
-func (r *runner) tellSettings(ctx context.Context, s *orchestrator.State) error {
-	if s.BaseSHA == "" {
-		return nil // of the earlier tool
-	}
-	found, err := r.AgentSettings(ctx, r.cfg, r.project, s.BaseSHA, s.Interactive)
-	if err != nil {
-		r.Log.Warn("agent settings of the repository cannot be listed", "session", r.sess.Name(), "err", err)
-		return ctx.Err()
-	}
-	if len(found.Paths) == 0 && !exists(r.sess.Path(agentSettingsFile)) {
-		return nil
-	}
-	if note := found.Note(); note != "" {
-		r.Log.Warn(note, "session", r.sess.Name())
-	}
-	data, err := json.Marshal(found)
-	if err != nil {
-		return err
-	}
-	return r.sess.Replace(agentSettingsFile, data)
-}
-
-// loadSettings writes the agents' settings of the session's base commit into a workspace
-// whose own were taken out. Links are not among them: what they point to is an agent's to
-// write.
-func (r *runner) loadSettings(ctx context.Context, workspace, launch string) error {
-	s := r.state.Load()
-	if r.cfg.Agents.ProjectConfig != projectConfigBase || s.BaseSHA == "" {
-		return nil
-	}
-	found, err := r.AgentSettings(ctx, r.cfg, r.project, s.BaseSHA, s.Interactive)
-	if err != nil || !found.Loaded {
-		return err
-	}
-	blobs, err := r.blobsOf(ctx, found.files)
+// LoadSettings writes the settings that were found into a workspace whose own were taken
+// out. Links are not among them: what they point to is an agent's to write.
+func (p *Project) LoadSettings(ctx context.Context, found AgentSettings, workspace, launch string) error {
+	blobs, err := p.blobsOf(ctx, found.files)
 	if err != nil {
 		return fmt.Errorf("load agent settings: %w", err)
 	}
@@ -173,12 +139,12 @@ func (r *runner) loadSettings(ctx context.Context, workspace, launch string) err
 }
 
 // blobsOf reads what entries hold, within the bound of one commit's settings.
-func (r *runner) blobsOf(ctx context.Context, entries []gitrepo.Entry) (map[string][]byte, error) {
+func (p *Project) blobsOf(ctx context.Context, entries []gitrepo.Entry) (map[string][]byte, error) {
 	var ids []string
 	for _, e := range entries {
 		ids = append(ids, e.ID)
 	}
-	sizes, err := r.repo.Sizes(ctx, ids)
+	sizes, err := p.Store.Sizes(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -187,9 +153,16 @@ func (r *runner) blobsOf(ctx context.Context, entries []gitrepo.Entry) (map[stri
 		total += sizes[id]
 	}
 	if total > maxSettings {
-		return nil, never(fmt.Errorf("the base commit's are %d bytes: %w", total, gitrepo.ErrTooLarge))
+		return nil, &LargeError{Size: total}
 	}
-	return r.repo.Blobs(ctx, ids)
+	return p.Store.Blobs(ctx, ids)
+}
+
+// LargeError says that the settings of a commit are more than is read of one.
+type LargeError struct{ Size int64 }
+
+func (e *LargeError) Error() string {
+	return fmt.Sprintf("the base commit's are %d bytes: %v", e.Size, gitrepo.ErrTooLarge)
 }
 
 // clearWay puts aside what an agent has put where a directory of the base is.

@@ -1,4 +1,4 @@
-package host
+package project
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ const (
 // Files shows a commit's configuration, workflows and prompts: its directory .agentmux,
 // read once and whole. Only regular files are in it.
 func (p *Project) Files(ctx context.Context, commit string) (fs.FS, error) {
-	entries, err := p.repo.Entries(ctx, commit)
+	entries, err := p.Store.Entries(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (p *Project) Files(ctx context.Context, commit string) (fs.FS, error) {
 			ids = append(ids, e.ID)
 		}
 	}
-	sizes, err := p.repo.Sizes(ctx, ids)
+	sizes, err := p.Store.Sizes(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (p *Project) Files(ctx context.Context, commit string) (fs.FS, error) {
 	if total > maxSettings {
 		return nil, fmt.Errorf("read %s of %.7s: %w", settingsDir, commit, gitrepo.ErrTooLarge)
 	}
-	blobs, err := p.repo.Blobs(ctx, ids)
+	blobs, err := p.Store.Blobs(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

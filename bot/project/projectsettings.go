@@ -1,4 +1,4 @@
-package host
+package project
 
 import (
 	"errors"
@@ -12,35 +12,31 @@ import (
 	"github.com/agentmux/agentmux/internal/crash"
 )
 
-// asideDir keeps what was taken out of a workspace, by the launch before which it was.
-func asideDir(workspace string) string { return workspace + ".aside" }
+// AsideDir keeps what was taken out of a workspace, by the launch before which it was.
+func AsideDir(workspace string) string { return workspace + ".aside" }
 
-// clearSettings takes the agents' settings of the repository out of a workspace before a
+// ClearSettings takes the agents' settings of the repository out of a workspace before a
 // launch, and those that an agent has written there: what they name runs in no launch. A
 // snapshot has them from the base.
-func (r *runner) clearSettings(workspace, launch string) error {
-	var moved []string
+func ClearSettings(workspace, launch string) (moved []string, err error) {
 	for _, path := range agent.ProjectSettings() {
 		path, there, err := settingsAt(workspace, path)
 		if err != nil {
-			return fmt.Errorf("look for agent settings: %w", err)
+			return moved, fmt.Errorf("look for agent settings: %w", err)
 		}
 		if !there {
 			continue
 		}
 		if err := putAside(workspace, launch, path); err != nil {
-			return err
+			return moved, err
 		}
 		moved = append(moved, path)
 	}
-	if len(moved) > 0 {
-		r.Log.Warn("agent settings in the workspace are put aside", "session", r.sess.Name(), "launch", launch, "paths", moved)
-	}
-	return nil
+	return moved, nil
 }
 
 func putAside(workspace, launch, path string) error {
-	to := filepath.Join(asideDir(workspace), launch, path)
+	to := filepath.Join(AsideDir(workspace), launch, path)
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return fmt.Errorf("put agent settings aside: %w", err)
 	}
@@ -86,16 +82,16 @@ func prefixes(path string) []string {
 	return append(out, path)
 }
 
-// clearedSettings are the paths that were taken out of a workspace and are not there now.
-func clearedSettings(workspace string) []string {
-	launches, err := os.ReadDir(asideDir(workspace))
+// ClearedSettings are the paths that were taken out of a workspace and are not there now.
+func ClearedSettings(workspace string) []string {
+	launches, err := os.ReadDir(AsideDir(workspace))
 	if err != nil {
 		return nil
 	}
 	var cleared []string
 	for _, path := range agent.ProjectSettings() {
 		for _, prefix := range prefixes(path) {
-			if !exists(filepath.Join(workspace, prefix)) && wasCleared(workspace, prefix, launches) {
+			if !there(filepath.Join(workspace, prefix)) && wasCleared(workspace, prefix, launches) {
 				cleared = append(cleared, prefix)
 			}
 		}
@@ -106,7 +102,7 @@ func clearedSettings(workspace string) []string {
 // wasCleared reports whether path itself was taken out before a launch, not something below.
 func wasCleared(workspace, path string, launches []os.DirEntry) bool {
 	for _, launch := range launches {
-		info, err := os.Lstat(filepath.Join(asideDir(workspace), launch.Name(), path))
+		info, err := os.Lstat(filepath.Join(AsideDir(workspace), launch.Name(), path))
 		if err == nil && (!info.IsDir() || isSetting(path)) {
 			return true
 		}
@@ -121,4 +117,9 @@ func isSetting(path string) bool {
 		}
 	}
 	return false
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
