@@ -39,11 +39,18 @@ var table = []row{
 	{9, "cmd/internal/play", "orchestrator/mcp internal/document"}, // a playbook is a document, its calls go through the tool server
 	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},   // drives the built program from outside, against a GitHub in a process of its own
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
-	{9, "bot/host", "bot/project bot/place orchestrator/decide orchestrator/engine orchestrator/session orchestrator workflows workflows/artifact workflows/prompt bot/config internal/agent" +
-		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync ghsync/transport ghsync/markdown ghsync/mirror internal/redact" +
-		" internal/document internal/crash internal/shield internal/command"}, // hands on the Problems of providers; it parses nothing itself
-	{7, "bot/project", "bot/config ghsync ghsync/transport internal/agent internal/crash internal/document internal/gitrepo orchestrator/session"},
-	{6, "bot/place", "internal/shield orchestrator/session orchestrator"}, // the agents and the work of a session go by the same names
+	{9, "bot/host", "bot/crew bot/work bot/project bot/place bot/config ghsync ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/engine" +
+		" orchestrator/session orchestrator/watch orchestrator workflows workflows/artifact workflows/prompt internal/agent internal/gitrepo internal/redact" +
+		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
+	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/engine orchestrator/session orchestrator/story orchestrator" +
+		" workflows workflows/artifact workflows/prompt internal/agent internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
+	{8, "bot/work", "bot/material bot/project bot/place bot/config ghsync ghsync/transport ghsync/markdown orchestrator/decide orchestrator/engine orchestrator/session" +
+		" orchestrator workflows workflows/artifact internal/gitrepo internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
+	{7, "bot/material", "bot/place ghsync orchestrator/decide orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
+		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
+	{7, "bot/project", "bot/config ghsync ghsync/transport orchestrator/session internal/agent internal/gitrepo internal/document internal/crash"},
+	{6, "bot/place", "orchestrator/session orchestrator internal/shield"},         // the agents and the work of a session go by the same names
+	{6, "bot/transcript", "orchestrator/session internal/shield internal/redact"}, // apart from the crew: the process behind a pane runs one half of it
 	{7, "ghsync/mirror", "orchestrator/decide ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
 	{7, "orchestrator/mcp", "orchestrator/tools"},
 	{6, "orchestrator/engine", "orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
@@ -152,7 +159,6 @@ var oversize = map[string]int{
 	"ghsync/fakehub":               7651,
 	"internal/agent":               3719,
 	"internal/gitrepo":             4875,
-	"bot/host":                     7116,
 	"orchestrator/decide":          5365,
 	"orchestrator/session":         4151,
 }

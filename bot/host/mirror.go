@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -73,14 +74,14 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 // mirrorOptions is how a session is shown, by a run and by its rehearsal.
 func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Options {
 	o := mirror.Options{
-		Client: r.GitHub, Dir: r.sess.Dir, Mode: mirror.CommentMode(r.cfg.GitHub.Comments), Repo: r.work.pullRepo(s),
-		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.crew.level(), LinkHosts: r.cfg.GitHub.LinkHosts,
+		Client: r.GitHub, Dir: r.sess.Dir, Mode: mirror.CommentMode(r.cfg.GitHub.Comments), Repo: r.work.PullRepo(s),
+		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.crew.Level(), LinkHosts: r.cfg.GitHub.LinkHosts,
 		Deaf: true, Fence: spec.Fence, Redactor: r.Redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
 	}
 	o.Changes = r.gateChanges
-	if snap, err := r.work.snapshotOf(); err == nil {
+	if snap, err := r.work.IssueSnapshot(); err == nil {
 		o.RepoID = snap.RepoID
-		o.Notes = func() []string { return baseNotes(snap.Base) }
+		o.Notes = func() []string { return work.BaseNotes(snap.Base) }
 	}
 	return o
 }
@@ -96,7 +97,7 @@ func (r *runner) gateChanges(digest string) []string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), changesTime)
 	defer cancel()
-	d, err := r.work.difference(ctx, s, false)
+	d, err := r.work.Difference(ctx, s, false)
 	if err != nil {
 		r.Log.Warn("what the gate asks about cannot be read", "session", r.sess.Name(), "err", err)
 		return nil

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/crew"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
@@ -99,15 +101,15 @@ func (h *Host) projectOf(ctx context.Context, s *session.Session, c *config.Conf
 	return h.projects().Reopen(ctx, s.Project(), c)
 }
 
-func (h *Host) crewOptions() crewOptions {
-	return crewOptions{
+func (h *Host) crewOptions() crew.Options {
+	return crew.Options{
 		Self: h.Self, StateHome: h.StateHome, RuntimeDir: h.RuntimeDir, Home: h.Home, Tmux: h.Tmux,
 		Environ: h.Environ, Now: h.Now, Log: h.Log, Redactor: h.Redactor, Pause: h.Pause,
 	}
 }
 
-func (h *Host) workOptions(c *config.Config) workOptions {
-	return workOptions{
+func (h *Host) workOptions(c *config.Config) work.Options {
+	return work.Options{
 		StateHome: h.StateHome, ServerName: h.projects().ServerName(c), Now: h.Now, Log: h.Log, Redactor: h.Redactor,
 		GitHub: h.GitHub, Token: h.Token, ReadOnly: h.ReadOnly,
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/crew"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
@@ -209,7 +210,7 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 		}
 		found = append(found, h.preflight(c, p, interactive)...)
 	}
-	found = append(found, newSandbox(h.crewOptions(), c).problems()...)
+	found = append(found, crew.NewSandbox(h.crewOptions(), c).Problems()...)
 	if len(found) > 0 {
 		return &PreflightError{Problems: found}
 	}
@@ -218,8 +219,8 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 
 func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) []string {
 	var found []string
-	box := newSandbox(h.crewOptions(), c)
-	env := agent.EnvSpec{Path: box.agentPath(), Home: h.StateHome, Logins: box.logins(), Lookup: h.Environ}
+	box := crew.NewSandbox(h.crewOptions(), c)
+	env := agent.EnvSpec{Path: box.AgentPath(), Home: h.StateHome, Logins: box.Logins(), Lookup: h.Environ}
 	if interactive && c.Sandbox.Home != "private" {
 		env.RealHome = h.Home
 	}
@@ -233,7 +234,7 @@ func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) [
 	// Without a terminal there is nobody to ask, whoever is at hand; one that uses the
 	// person's own login has one.
 	asks := interactive && (c.Agents.Transport != string(agent.Headless) || login == agent.LoginShared)
-	if !asks && p.SkipsPermissions && !box.mayActFreely() {
+	if !asks && p.SkipsPermissions && !box.MayActFreely() {
 		found = append(found, fmt.Sprintf("%s would act without asking for permission: add \"sandbox: {unsafe_flags: true}\" "+
 			"to your own configuration to allow that in unattended runs on this machine", p.Name))
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -58,10 +60,10 @@ func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) 
 	}
 	p := &Preview{State: r.state.Load()}
 	named := *p.State
-	named.Completion.Subject, _, _ = strings.Cut(r.work.commitMessage("", p.State), "\n")
-	p.Title = (&proposal{r.work}).pullTitle(orchestrator.Args{}, &named)
+	named.Completion.Subject, _, _ = strings.Cut(r.work.CommitMessage("", p.State), "\n")
+	p.Title = r.work.PullTitle(orchestrator.Args{}, &named)
 	if r.GitHub != nil && r.project.GitHub {
-		body, err := (&proposal{r.work}).pullBody(ctx, orchestrator.Args{Branch: p.State.FeatureBranch}, p.State)
+		body, err := r.work.PullBody(ctx, orchestrator.Args{Branch: p.State.FeatureBranch}, p.State)
 		if err != nil {
 			return nil, err
 		}
@@ -102,14 +104,16 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 	own := *h
 	own.Log = slog.New(slog.DiscardHandler) // nothing happens that a log could tell of
 	own.RuntimeDir = filepath.Join(scratch, "run")
-	r := own.gather(workSpec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: spec.Project}, providers)
+	r := own.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: spec.Project}, providers)
 	if err := r.crew.HideCredentials(providers); err != nil {
 		return nil, err
 	}
 	if spec.Files != nil {
-		if r.crew.prompts, err = fs.Sub(spec.Files, prompt.ProjectDir); err != nil {
+		files, err := fs.Sub(spec.Files, prompt.ProjectDir)
+		if err != nil {
 			return nil, err
 		}
+		r.crew.UsePrompts(files)
 	}
 	r.state.Store(s)
 	return r, nil
@@ -122,8 +126,8 @@ func (r *runner) previewPrompts(ctx context.Context, p *Preview) error {
 			Base: p.State.BaseSHA, Visit: p.State.Visit, Launch: orchestrator.LaunchID(p.State.Visit, o.Role, o.Task, 1),
 		}
 		s := *p.State
-		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: r.work.workspacePath(a)}}
-		if _, err := (&briefing{r.crew}).ensurePrompt(ctx, a, &s); err != nil {
+		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: r.work.WorkspacePath(a)}}
+		if _, err := r.crew.EnsurePrompt(ctx, a, &s); err != nil {
 			return err
 		}
 		text, err := os.ReadFile(r.sess.Path(a.PromptFile))
@@ -145,7 +149,7 @@ func (r *runner) previewLaunches(p *Preview, scratch string) error {
 		a := orchestrator.Args{Role: role, Workspace: "preview", PromptFile: "PROMPT", Launch: orchestrator.LaunchID(1, role, "", 1)}
 		s := *p.State
 		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: scratch}}
-		spec, err := r.crew.launchSpec(a, &s)
+		spec, err := r.crew.LaunchSpec(a, &s)
 		if err != nil {
 			return err
 		}
@@ -154,7 +158,7 @@ func (r *runner) previewLaunches(p *Preview, scratch string) error {
 		}
 		launch, err := agent.Prepare(spec)
 		if err != nil {
-			return prepareFailure(err)
+			return crew.PrepareFailure(err)
 		}
 		p.Launches = append(p.Launches, PreviewLaunch{Role: role, Provider: launch.Provider, Argv: launch.Argv, EnvNames: launch.EnvNames})
 	}

@@ -55,7 +55,7 @@ func (r *runner) rehearse(ctx context.Context, show bool) ([]PlannedWrite, error
 		return nil, err
 	}
 	w := &rehearsal{runner: r, now: r.Now()}
-	if w.tree, err = r.work.repo.Tree(ctx, s.BaseSHA); err != nil {
+	if w.tree, err = r.project.Store.Tree(ctx, s.BaseSHA); err != nil {
 		return nil, err
 	}
 	if r.GitHub != nil {
@@ -158,14 +158,14 @@ func (w *rehearsal) carryOut(ctx context.Context, e orchestrator.Effect, s *orch
 		orchestrator.EffRemoveFiles, orchestrator.EffMaterialise, orchestrator.EffLastCompletion:
 		return actions[e.Type](w.runner, ctx, e, s)
 	case orchestrator.EffEnsureWorkspace:
-		return orchestrator.Result{Path: w.work.workspacePath(e.Args)}, nil
+		return orchestrator.Result{Path: w.work.WorkspacePath(e.Args)}, nil
 	case orchestrator.EffIntegrate, orchestrator.EffPreserve, orchestrator.EffCommit:
-		subject, _, _ := strings.Cut(w.work.commitMessage(e.Args.Message, s), "\n")
+		subject, _, _ := strings.Cut(w.work.CommitMessage(e.Args.Message, s), "\n")
 		return orchestrator.Result{Commit: s.BaseSHA, Tree: w.tree, Snapshot: w.tree, Files: 1, Subject: subject}, nil
 	case orchestrator.EffPush:
 		return w.push(e.Args), nil
 	case orchestrator.EffPR:
-		return w.work.ensurePull(ctx, e, s)
+		return w.work.EnsurePull(ctx, e, s)
 	case orchestrator.EffDeliver:
 		return orchestrator.Result{Delivery: orchestrator.DeliverySent}, nil
 	}
@@ -174,7 +174,7 @@ func (w *rehearsal) carryOut(ctx context.Context, e orchestrator.Effect, s *orch
 
 // push is ensurePush without git.
 func (w *rehearsal) push(a orchestrator.Args) orchestrator.Result {
-	withheld, why := w.work.noPush()
+	withheld, why := w.work.NoPush()
 	if withheld == "" {
 		w.add(PlannedWrite{Request: "PUSH refs/heads/" + a.Branch, Text: "the branch, to " + w.project.Repo.String()})
 		return orchestrator.Result{Branch: a.Branch}

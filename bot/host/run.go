@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -87,7 +89,7 @@ func (h *Host) hosted(ctx context.Context, spec RunSpec, wait time.Duration) (*o
 		if err := h.Preflight(spec.Config, r.def, s.Interactive); err != nil {
 			return s, err
 		}
-		if err := errors.Join(r.work.basis(ctx, s), r.work.target(ctx, s, spec.Base)); err != nil {
+		if err := errors.Join(r.work.CheckBase(ctx, s), r.work.SetTarget(ctx, s, spec.Base)); err != nil {
 			return s, err
 		}
 	}
@@ -132,21 +134,28 @@ func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrato
 	if err != nil {
 		return nil, fmt.Errorf("open project of %s: %w", sess.Name(), err)
 	}
-	r := h.gather(workSpec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: project}, providers)
+	r := h.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: project}, providers)
 	if err := r.crew.HideCredentials(providers); err != nil {
 		return nil, err
 	}
-	if r.crew.prompts, err = r.projectPrompts(ctx, s); err != nil {
+	if err := r.findPrompts(ctx, s); err != nil {
 		return nil, err
 	}
-	if s, err = r.work.identify(ctx, s); err != nil {
+	if s, err = r.work.Identify(ctx, s); err != nil {
 		return nil, err
 	}
-	if s, err = r.work.remember(s); err != nil {
+	if s, err = r.work.Remember(s); err != nil {
 		return nil, err
 	}
 	r.state.Store(s)
-	return r, r.crew.open(s)
+	return r, r.crew.Open(s)
+}
+
+// findPrompts gives the crew the project's own prompts.
+func (r *runner) findPrompts(ctx context.Context, s *orchestrator.State) error {
+	files, err := r.projectPrompts(ctx, s)
+	r.crew.UsePrompts(files)
+	return err
 }
 
 // projectPrompts are the prompt texts of the project: those of the commit the session's
@@ -178,10 +187,9 @@ func isCommit(source string) bool {
 // run has the engine run the session. The mirror goes beside it and is waited for.
 func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
 	s := r.state.Load()
-	r.crew.recorders = r.crew.openRecorders()
-	defer func() { _ = r.crew.recorders.Close() }()
+	defer r.crew.StartRecorders()()
 	if !s.Ended() || spec.Resume || unread(r.sess, s) {
-		if err := errors.Join(r.work.hold(ctx, s), r.crew.tellSettings(ctx, s), r.crew.takePanes(ctx, s), r.work.Mend(ctx, s)); err != nil {
+		if err := errors.Join(r.work.HoldBase(ctx, s), r.crew.TellSettings(ctx, s), r.crew.TakePanes(ctx, s), r.work.Mend(ctx, s)); err != nil {
 			return s, err
 		}
 	}
@@ -196,10 +204,10 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	}
 	mirror := r.startMirror(ctx, spec.Mirror)
 	crash.Point("start mirror", "")
-	letControl := r.crew.startControl(ctx)
+	letControl := r.crew.StartControl(ctx)
 	last, err := engine.Run(ctx, engine.Options{
 		Session: r.sess, Definition: r.def, Effects: r, Agents: r.crew, Wakes: watcher.Wakes(), Now: r.Now,
-		Log: r.Log, Start: start, Redact: r.Redactor.Redact, Forged: r.crew.forged, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
+		Log: r.Log, Start: start, Redact: r.Redactor.Redact, Forged: r.crew.Forged, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
 			r.state.Store(s)
 			mirror.wake()
 			if spec.OnCommit != nil {
@@ -214,21 +222,21 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	}
 	crash.Point("end engine", "")
 	if _, gone := os.Lstat(r.sess.Dir); errors.Is(gone, fs.ErrNotExist) {
-		return last, errors.Join(err, r.crew.endWithout(ctx))
+		return last, errors.Join(err, r.crew.EndServer(ctx))
 	}
 	over, closed := last.Ended() && err == nil, false
 	if over {
 		// Before the last comments: as long as those are owed, a start after a kill comes
 		// here again. They do not wait for a server that is slow to answer.
-		closed = r.crew.closePanes(ctx, 2*time.Second, false) == nil
-		r.crew.recorders.finish(ctx)
+		closed = r.crew.ClosePanes(ctx, 2*time.Second, false) == nil
+		r.crew.FinishTranscripts(ctx)
 	}
 	told, stop := untold(ctx, r.sess, last)
 	mirror.finish(ctx, told, last)
 	stop()
 	crash.Point("finish mirror", "")
 	if over && !closed {
-		if err := r.crew.closePanes(ctx, closeTime, true); err != nil {
+		if err := r.crew.ClosePanes(ctx, crew.CloseTime, true); err != nil {
 			r.Log.Warn("tmux server not ended", slog.String("session", r.sess.Name()), slog.Any("err", err))
 		}
 	}
@@ -240,13 +248,13 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 	start := orchestrator.Start{Mode: orchestrator.StartNew}
 	if spec.Resume || s.IsClassic() {
 		settings := Settings(spec.Config, s.Interactive || s.IssueNumber > 0)
-		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base, Attended: spec.Attended, Lost: r.work.lostWorkspaces(s)}
+		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base, Attended: spec.Attended, Lost: r.work.LostWorkspaces(s)}
 	}
 	if !s.IsClassic() {
 		return start, nil
 	}
 	var err error
-	start.Classic, err = r.work.classic(ctx, s)
+	start.Classic, err = r.work.Classic(ctx, s)
 	return start, err
 }
 

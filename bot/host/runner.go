@@ -6,7 +6,9 @@ import (
 	"sync/atomic"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/crew"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -22,17 +24,17 @@ type runner struct {
 	cfg     *config.Config
 	project *project.Project
 
-	crew *crew
-	work *work
+	crew *crew.Crew
+	work *work.Work
 
 	// state is the last committed one; the engine hands over each as it commits.
 	state atomic.Pointer[orchestrator.State]
 }
 
 // gather makes the parts of a runner and starts nothing.
-func (h *Host) gather(of workSpec, providers agent.Providers) *runner {
-	w := newWork(h.workOptions(of.Config), of)
-	c := newCrew(h.crewOptions(), crewSpec{
+func (h *Host) gather(of work.Spec, providers agent.Providers) *runner {
+	w := work.New(h.workOptions(of.Config), of)
+	c := crew.New(h.crewOptions(), crew.Spec{
 		Session: of.Session, State: of.State, Workflow: of.Workflow, Config: of.Config, Project: of.Project, Providers: providers, Sources: w,
 	})
 	return &runner{Host: h, sess: of.Session, def: of.Workflow, cfg: of.Config, project: of.Project, crew: c, work: w}
@@ -43,38 +45,38 @@ func (h *Host) gather(of workSpec, providers agent.Providers) *runner {
 type action func(r *runner, ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error)
 
 var actions = map[string]action{
-	orchestrator.EffEnsureDirs:      byWork((*work).ensureDirs),
-	orchestrator.EffWriteFile:       byWork((*work).writeFile),
-	orchestrator.EffWriteMarker:     byWork((*work).writeMarker),
-	orchestrator.EffMoveAside:       byWork((*work).moveAside),
-	orchestrator.EffRemoveFiles:     byWork((*work).removeFiles),
-	orchestrator.EffMaterialise:     byWork((*work).materialise),
-	orchestrator.EffStartAgent:      byCrew((*crew).startAgent),
-	orchestrator.EffStopAgent:       byCrew((*crew).stopAgent),
+	orchestrator.EffEnsureDirs:      byWork((*work.Work).EnsureDirs),
+	orchestrator.EffWriteFile:       byWork((*work.Work).WriteFile),
+	orchestrator.EffWriteMarker:     byWork((*work.Work).WriteMarker),
+	orchestrator.EffMoveAside:       byWork((*work.Work).MoveAside),
+	orchestrator.EffRemoveFiles:     byWork((*work.Work).RemoveFiles),
+	orchestrator.EffMaterialise:     byWork((*work.Work).Materialise),
+	orchestrator.EffStartAgent:      byCrew((*crew.Crew).StartAgent),
+	orchestrator.EffStopAgent:       byCrew((*crew.Crew).StopAgent),
 	orchestrator.EffEnsureWorkspace: (*runner).ensureWorkspace,
-	orchestrator.EffRemoveWorkspace: byWork((*work).removeWorkspace),
-	orchestrator.EffIntegrate:       byWork((*work).integrate),
-	orchestrator.EffPreserve:        byWork((*work).preserve),
-	orchestrator.EffDeliver:         byCrew((*crew).deliver),
-	orchestrator.EffCommit:          byWork((*work).ensureCommit),
-	orchestrator.EffPush:            byWork((*work).ensurePush),
-	orchestrator.EffPR:              byWork((*work).ensurePull),
-	orchestrator.EffLastCompletion:  byWork((*work).writeLastCompletion),
-	orchestrator.EffAdopt:           byWork((*work).adoptBranch),
-	orchestrator.EffCheckpoint:      byWork((*work).checkpoint),
-	orchestrator.EffOrphan:          byWork((*work).orphan),
+	orchestrator.EffRemoveWorkspace: byWork((*work.Work).RemoveWorkspace),
+	orchestrator.EffIntegrate:       byWork((*work.Work).Integrate),
+	orchestrator.EffPreserve:        byWork((*work.Work).Preserve),
+	orchestrator.EffDeliver:         byCrew((*crew.Crew).Deliver),
+	orchestrator.EffCommit:          byWork((*work.Work).EnsureCommit),
+	orchestrator.EffPush:            byWork((*work.Work).EnsurePush),
+	orchestrator.EffPR:              byWork((*work.Work).EnsurePull),
+	orchestrator.EffLastCompletion:  byWork((*work.Work).WriteLastCompletion),
+	orchestrator.EffAdopt:           byWork((*work.Work).AdoptBranch),
+	orchestrator.EffCheckpoint:      byWork((*work.Work).Checkpoint),
+	orchestrator.EffOrphan:          byWork((*work.Work).Orphan),
 }
 
 // A step carries out an effect with one part of a runner.
 type step[T any] func(part T, ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error)
 
-func byCrew(do step[*crew]) action {
+func byCrew(do step[*crew.Crew]) action {
 	return func(r *runner, ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 		return do(r.crew, ctx, e, s)
 	}
 }
 
-func byWork(do step[*work]) action {
+func byWork(do step[*work.Work]) action {
 	return func(r *runner, ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 		return do(r.work, ctx, e, s)
 	}
@@ -82,11 +84,11 @@ func byWork(do step[*work]) action {
 
 // ensureWorkspace makes a workspace and prepares it for its first agent.
 func (r *runner) ensureWorkspace(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
-	res, err := r.work.ensureWorkspace(ctx, e, s)
+	res, err := r.work.EnsureWorkspace(ctx, e, s)
 	if err != nil {
 		return res, err
 	}
-	return res, r.crew.setUp(ctx, res.Path)
+	return res, r.crew.SetUp(ctx, res.Path)
 }
 
 // Ensure makes an effect true. It is safe to call again after any error, and from

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/place"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -28,7 +29,7 @@ func (h *Host) Trust(ctx context.Context, dir string, s *orchestrator.State, c *
 	if err := h.untracked(ctx, dir, c); err != nil {
 		return err
 	}
-	if !older(dir, s) {
+	if !work.Older(dir, s) {
 		_, err := h.register().Vouch(dir, s)
 		return err
 	}
@@ -146,8 +147,8 @@ func (h *Host) Adopt(ctx context.Context, dir string, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	w := newWork(h.workOptions(c), workSpec{Session: sess, State: next, Config: c, Project: p})
-	if err := w.recordedRefs(ctx, next); err != nil {
+	w := work.New(h.workOptions(c), work.Spec{Session: sess, State: next, Config: c, Project: p})
+	if err := w.RecordedRefs(ctx, next); err != nil {
 		return err
 	}
 	if err := sess.Commit(decide.Step{State: next, Changed: true}); err != nil {

@@ -161,6 +161,7 @@ func (p *Project) blobsOf(ctx context.Context, entries []gitrepo.Entry) (map[str
 // LargeError says that the settings of a commit are more than is read of one.
 type LargeError struct{ Size int64 }
 
+// Error says how large they are.
 func (e *LargeError) Error() string {
 	return fmt.Sprintf("the base commit's are %d bytes: %v", e.Size, gitrepo.ErrTooLarge)
 }

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -78,13 +78,13 @@ func (a *app) differing(ctx context.Context, name string) (session.Entry, error)
 }
 
 // difference reads what a session's commit changes, from the store of its project.
-func (a *app) difference(ctx context.Context, e session.Entry, patch bool) (host.Difference, error) {
+func (a *app) difference(ctx context.Context, e session.Entry, patch bool) (work.Difference, error) {
 	if a.project == "" {
 		a.project = projectOf(e)
 	}
 	s, err := a.cleaner(ctx)
 	if err != nil {
-		return host.Difference{}, err
+		return work.Difference{}, err
 	}
 	return s.host.Difference(ctx, e.Dir, e.State, s.config, patch)
 }
