@@ -39,13 +39,14 @@ var table = []row{
 	{9, "cmd/internal/play", "orchestrator/mcp internal/document"}, // a playbook is a document, its calls go through the tool server
 	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},   // drives the built program from outside, against a GitHub in a process of its own
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
-	{9, "bot/host", "bot/crew bot/work bot/project bot/place bot/config ghsync ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/engine" +
-		" orchestrator/session orchestrator/watch orchestrator workflows workflows/artifact workflows/prompt internal/agent internal/gitrepo internal/redact" +
+	{9, "bot/host", "bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/engine" +
+		" orchestrator/session orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/gitrepo internal/redact" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/engine orchestrator/session orchestrator/story orchestrator" +
 		" workflows workflows/artifact workflows/prompt internal/agent internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
 	{8, "bot/work", "bot/material bot/project bot/place bot/config ghsync ghsync/transport ghsync/markdown orchestrator/decide orchestrator/engine orchestrator/session" +
 		" orchestrator workflows workflows/artifact internal/gitrepo internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
+	{8, "bot/rehearsal", "ghsync ghsync/mirror orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact"}, // what a true run would do it is told through an interface
 	{7, "bot/material", "bot/place ghsync orchestrator/decide orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
 	{7, "bot/project", "bot/config ghsync ghsync/transport orchestrator/session internal/agent internal/gitrepo internal/document internal/crash"},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/rehearsal"
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
@@ -22,12 +23,12 @@ import (
 // Preview is what a session would begin with. Paths are those it would have.
 type Preview struct {
 	State    *orchestrator.State
-	Prompts  []PreviewPrompt // of the agents that would start first
-	Launches []PreviewLaunch // one per role that may start
-	Title    string          // of the pull request
-	Body     string          // as far as it is known before the work
-	Writes   []PlannedWrite  // of the whole session, if every agent does its part and every review passes
-	Halt     string          // why Writes is not the whole list, or ""
+	Prompts  []PreviewPrompt   // of the agents that would start first
+	Launches []PreviewLaunch   // one per role that may start
+	Title    string            // of the pull request
+	Body     string            // as far as it is known before the work
+	Writes   []rehearsal.Write // of the whole session, if every agent does its part and every review passes
+	Halt     string            // why Writes is not the whole list, or ""
 }
 
 // PreviewPrompt is a prompt as its agent would get it.
@@ -164,6 +165,52 @@ func (r *runner) previewLaunches(p *Preview, scratch string) error {
 	}
 	return nil
 }
+
+// rehearse returns the writes in order; the runner is good for nothing else afterwards. The
+// error says where the walk came to a halt; the writes before it stand.
+func (r *runner) rehearse(ctx context.Context, show bool) ([]rehearsal.Write, error) {
+	s, err := r.sess.Recover(r.Now())
+	if err != nil {
+		return nil, err
+	}
+	writes := &rehearsal.Writes{}
+	spec := rehearsal.Spec{
+		Session: r.sess, State: s, Workflow: r.def, Effects: rehearsed{r}, Writes: writes, Now: r.Now(),
+		Pushed: r.project.Repo.String(), Managed: r.project.Managed,
+	}
+	if spec.Tree, err = r.project.Store.Tree(ctx, s.BaseSHA); err != nil {
+		return nil, err
+	}
+	if r.GitHub != nil {
+		if r.work.GitHub, err = r.GitHub.Rehearsal(writes.Hold); err != nil {
+			return nil, err
+		}
+		r.GitHub = r.work.GitHub
+		if show && s.IssueNumber != 0 {
+			o := r.mirrorOptions(s, MirrorSpec{HostID: "rehearsal"})
+			spec.Mirror = &o
+		}
+	}
+	err = rehearsal.Run(ctx, spec)
+	return writes.List(), err
+}
+
+// rehearsed are the effects of a runner as its rehearsal needs them.
+type rehearsed struct{ r *runner }
+
+func (h rehearsed) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrator.Result, error) {
+	return actions[e.Type](h.r, ctx, e, h.r.state.Load())
+}
+
+func (h rehearsed) WorkspacePath(a orchestrator.Args) string { return h.r.work.WorkspacePath(a) }
+
+func (h rehearsed) CommitMessage(chosen string, s *orchestrator.State) string {
+	return h.r.work.CommitMessage(chosen, s)
+}
+
+func (h rehearsed) NoPush() (withheld orchestrator.Withheld, why string) { return h.r.work.NoPush() }
+
+func (h rehearsed) Committed(s *orchestrator.State) { h.r.state.Store(s) }
 
 // rename puts a true path in the place of one of the preview.
 func (p *Preview) rename(from, to string) {

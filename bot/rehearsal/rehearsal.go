@@ -1,4 +1,4 @@
-package host
+package rehearsal
 
 import (
 	"cmp"
@@ -6,80 +6,85 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
-// PlannedWrite is a write of a session, in the clone or on the server.
-type PlannedWrite struct {
-	Request string // method and path; "PUSH ref" and "BRANCH name" for git
-	Text    string // what it is, for a person
-	Again   bool   // repeated as the session goes on
-}
-
 // finishWait is how long the end of a rehearsal may take; nothing in it is paced.
 const finishWait = time.Minute
 
-// maxRehearsal is more inputs than a session without a failed review has.
-const maxRehearsal = 500
+// maxInputs is more inputs than a session without a failed review has.
+const maxInputs = 500
+
+// Effects are those of a true run that a rehearsal needs.
+type Effects interface {
+	// Ensure makes an effect true that happens in the session's own directory, or whose
+	// writes the client of the rehearsal holds back.
+	Ensure(ctx context.Context, e orchestrator.Effect) (orchestrator.Result, error)
+	// WorkspacePath is where a workspace would lie.
+	WorkspacePath(a orchestrator.Args) string
+	// CommitMessage is the message of the commit, made from what was chosen.
+	CommitMessage(chosen string, s *orchestrator.State) string
+	// NoPush tells why nothing would be pushed, also in words; "" if something is.
+	NoPush() (withheld orchestrator.Withheld, why string)
+	// Committed hands over each state.
+	Committed(s *orchestrator.State)
+}
+
+// Spec says which session is rehearsed, and with what.
+type Spec struct {
+	Session  *session.Session
+	State    *orchestrator.State
+	Workflow *workflows.Definition
+	Effects  Effects
+	Writes   *Writes         // what the client of Effects and Mirror holds back is put there
+	Mirror   *mirror.Options // nil if the session is not shown; its clock is the rehearsal's
+	Now      time.Time
+	Tree     string // of the base: no agent changes anything
+	Pushed   string // the repository that branches go to
+	Managed  bool   // there is no clone that a branch could go to instead
+}
 
 // rehearsal walks a session in a directory of its own in which every agent hands in at
 // once what is asked of it, and every review passes. The decisions, the mirror and the
 // pull request are those of a true run; what they write is recorded and not sent.
 type rehearsal struct {
-	*runner
+	Spec
 	now    time.Time
-	tree   string
 	line   int
+	state  *orchestrator.State
 	mirror *mirror.Mirror
-	writes []PlannedWrite
 }
 
-// rehearse returns the writes in order; the runner is good for nothing else afterwards. The error says where the walk came to a halt; the
-// writes before it stand.
-func (r *runner) rehearse(ctx context.Context, show bool) ([]PlannedWrite, error) {
-	s, err := r.sess.Recover(r.Now())
-	if err != nil {
-		return nil, err
-	}
-	w := &rehearsal{runner: r, now: r.Now()}
-	if w.tree, err = r.project.Store.Tree(ctx, s.BaseSHA); err != nil {
-		return nil, err
-	}
-	if r.GitHub != nil {
-		if r.work.GitHub, err = r.GitHub.Rehearsal(w.held); err != nil {
-			return nil, err
-		}
-		r.GitHub = r.work.GitHub
-		if err := w.openMirror(s, show); err != nil {
-			return nil, err
+// Run walks the session from its first state. The error says where the walk came to a halt;
+// the writes before it stand. What spec names is good for nothing else afterwards.
+func Run(ctx context.Context, spec Spec) error {
+	w := &rehearsal{Spec: spec, now: spec.Now}
+	if spec.Mirror != nil {
+		o := *spec.Mirror
+		o.Now = func() time.Time { return w.now } // its pauses pass by the steps of the walk
+		var err error
+		if w.mirror, err = mirror.New(o); err != nil {
+			return err
 		}
 	}
-	r.state.Store(s)
-	err = w.walk(ctx)
-	return w.writes, err
+	w.take(spec.State)
+	return w.walk(ctx)
 }
 
-func (w *rehearsal) openMirror(s *orchestrator.State, show bool) (err error) {
-	if !show || s.IssueNumber == 0 {
-		return nil
-	}
-	o := w.mirrorOptions(s, MirrorSpec{HostID: "rehearsal"})
-	o.Now = func() time.Time { return w.now } // its pauses pass by the steps of the walk
-	w.mirror, err = mirror.New(o)
-	return err
+func (w *rehearsal) take(s *orchestrator.State) {
+	w.state = s
+	w.Effects.Committed(s)
 }
 
 func (w *rehearsal) walk(ctx context.Context) error {
@@ -89,8 +94,8 @@ func (w *rehearsal) walk(ctx context.Context) error {
 	if err := w.reduce(ctx, orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{Mode: orchestrator.StartNew}}); err != nil {
 		return err
 	}
-	for range maxRehearsal {
-		s := w.state.Load()
+	for range maxInputs {
+		s := w.state
 		pending := slices.IndexFunc(s.Pending, func(e orchestrator.Effect) bool { return len(e.After) == 0 })
 		var in orchestrator.Input
 		switch {
@@ -115,21 +120,21 @@ func (w *rehearsal) walk(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("the walk does not end; it is in phase %s", w.state.Load().Phase)
+	return fmt.Errorf("the walk does not end; it is in phase %s", w.state.Phase)
 }
 
 // reduce decides, commits to the scratch directory, and lets the mirror show it.
 func (w *rehearsal) reduce(ctx context.Context, in orchestrator.Input) error {
 	w.now = w.now.Add(time.Second)
 	in.At = w.now
-	step, err := decide.Reduce(w.def, w.state.Load(), in)
+	step, err := decide.Reduce(w.Workflow, w.state, in)
 	if err != nil || !step.Changed {
 		return err
 	}
-	if err := w.sess.Commit(step); err != nil {
+	if err := w.Session.Commit(step); err != nil {
 		return err
 	}
-	w.state.Store(step.State)
+	w.take(step.State)
 	return w.show(ctx)
 }
 
@@ -138,7 +143,7 @@ func (w *rehearsal) show(ctx context.Context) error {
 	switch {
 	case w.mirror == nil:
 		return nil
-	case w.state.Load().Ended():
+	case w.state.Ended():
 		bounded, cancel := context.WithTimeout(ctx, finishWait) // a server that is away would be waited for
 		defer cancel()
 		err := w.mirror.Finish(bounded)
@@ -156,16 +161,16 @@ func (w *rehearsal) carryOut(ctx context.Context, e orchestrator.Effect, s *orch
 	switch e.Type {
 	case orchestrator.EffEnsureDirs, orchestrator.EffWriteFile, orchestrator.EffWriteMarker, orchestrator.EffMoveAside,
 		orchestrator.EffRemoveFiles, orchestrator.EffMaterialise, orchestrator.EffLastCompletion:
-		return actions[e.Type](w.runner, ctx, e, s)
+		return w.Effects.Ensure(ctx, e)
 	case orchestrator.EffEnsureWorkspace:
-		return orchestrator.Result{Path: w.work.WorkspacePath(e.Args)}, nil
+		return orchestrator.Result{Path: w.Effects.WorkspacePath(e.Args)}, nil
 	case orchestrator.EffIntegrate, orchestrator.EffPreserve, orchestrator.EffCommit:
-		subject, _, _ := strings.Cut(w.work.CommitMessage(e.Args.Message, s), "\n")
-		return orchestrator.Result{Commit: s.BaseSHA, Tree: w.tree, Snapshot: w.tree, Files: 1, Subject: subject}, nil
+		subject, _, _ := strings.Cut(w.Effects.CommitMessage(e.Args.Message, s), "\n")
+		return orchestrator.Result{Commit: s.BaseSHA, Tree: w.Tree, Snapshot: w.Tree, Files: 1, Subject: subject}, nil
 	case orchestrator.EffPush:
 		return w.push(e.Args), nil
 	case orchestrator.EffPR:
-		return w.work.EnsurePull(ctx, e, s)
+		return w.Effects.Ensure(ctx, e)
 	case orchestrator.EffDeliver:
 		return orchestrator.Result{Delivery: orchestrator.DeliverySent}, nil
 	}
@@ -174,13 +179,13 @@ func (w *rehearsal) carryOut(ctx context.Context, e orchestrator.Effect, s *orch
 
 // push is ensurePush without git.
 func (w *rehearsal) push(a orchestrator.Args) orchestrator.Result {
-	withheld, why := w.work.NoPush()
+	withheld, why := w.Effects.NoPush()
 	if withheld == "" {
-		w.add(PlannedWrite{Request: "PUSH refs/heads/" + a.Branch, Text: "the branch, to " + w.project.Repo.String()})
+		w.Writes.add(Write{Request: "PUSH refs/heads/" + a.Branch, Text: "the branch, to " + w.Pushed})
 		return orchestrator.Result{Branch: a.Branch}
 	}
-	if !w.project.Managed {
-		w.add(PlannedWrite{Request: "BRANCH " + a.Branch, Text: "the branch, into this clone: " + why})
+	if !w.Managed {
+		w.Writes.add(Write{Request: "BRANCH " + a.Branch, Text: "the branch, into this clone: " + why})
 	}
 	return orchestrator.Result{Skipped: why, Withheld: withheld, Branch: a.Branch}
 }
@@ -196,15 +201,15 @@ func (w *rehearsal) approve() orchestrator.Input {
 
 // handIn is the submission of an agent that owes one, with its file.
 func (w *rehearsal) handIn(s *orchestrator.State) (orchestrator.Input, error) {
-	owed := decide.Owed(w.def, s)
-	phase, known := w.def.Phase(s.Phase)
+	owed := decide.Owed(w.Workflow, s)
+	phase, known := w.Workflow.Phase(s.Phase)
 	if len(owed) == 0 || !known {
 		return orchestrator.Input{}, fmt.Errorf("nobody owes anything in phase %s", s.Phase)
 	}
 	o := owed[0]
 	tool, payload := submission(phase, s, o)
 	call := decide.Call{Tool: tool, Role: o.Role, Task: o.Task, Launch: s.Agents[o.Key()].Launch, Visit: &s.Visit, Payload: payload}
-	if j := decide.Accepts(w.def, s, call); !j.OK {
+	if j := decide.Accepts(w.Workflow, s, call); !j.OK {
 		return orchestrator.Input{}, fmt.Errorf("%s of %s is not accepted: %s", tool, o.Key(), j.Reason)
 	}
 	body, err := json.Marshal(payload)
@@ -216,11 +221,11 @@ func (w *rehearsal) handIn(s *orchestrator.State) (orchestrator.Input, error) {
 		File: "tool_events.jsonl", Tool: tool, ID: fmt.Sprint("line", w.line), Role: o.Role, Task: o.Task, Launch: call.Launch,
 		Session: s.SessionID, Visit: &s.Visit, Payload: body, Cursor: orchestrator.Cursor{Offset: int64(w.line), Seq: w.line},
 	}
-	if file, kind := decide.ArtifactOf(w.def, s, call); file != "" {
+	if file, kind := decide.ArtifactOf(w.Workflow, s, call); file != "" {
 		if err := w.write(file, kind); err != nil {
 			return orchestrator.Input{}, err
 		}
-		if line.Artifact, err = w.sess.ReadArtifact(file, kind); err != nil {
+		if line.Artifact, err = w.Session.ReadArtifact(file, kind); err != nil {
 			return orchestrator.Input{}, err
 		}
 		if len(line.Artifact.Problems) > 0 {
@@ -264,64 +269,9 @@ subplans:
 }
 
 func (w *rehearsal) write(file, kind string) error {
-	path := w.sess.Path(filepath.FromSlash(file))
+	path := w.Session.Path(filepath.FromSlash(file))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	return os.WriteFile(path, []byte(rehearsed[kind]), 0o600)
-}
-
-// held takes a write that was not sent.
-func (w *rehearsal) held(write ghsync.Write) {
-	path := write.Path
-	if at, _, found := strings.Cut(path, "/statuses/"); found { // of a commit that is not made yet
-		path = at + "/statuses/{commit}"
-	}
-	w.add(PlannedWrite{Request: write.Method + " " + path, Text: describe(write)})
-}
-
-// add appends a write, or notes that one is repeated: the status and its kin.
-func (w *rehearsal) add(p PlannedWrite) {
-	for i := range w.writes {
-		if w.writes[i].Request == p.Request && w.writes[i].Text == p.Text {
-			w.writes[i].Again = true
-			return
-		}
-	}
-	w.writes = append(w.writes, p)
-}
-
-// describe says what a write is.
-func describe(w ghsync.Write) string {
-	marker, _ := ghsync.ParseMarker(w.Text("body"))
-	switch path := w.Path; {
-	case w.Method == "MUTATION":
-		return "the draft becomes ready for review, if every review passed for exactly that tree"
-	case w.Method == http.MethodPatch && strings.Contains(path, "/issues/comments/"):
-		return "the status comment"
-	case strings.HasSuffix(path, "/comments"):
-		return "comment: " + marker.Kind
-	case w.Method == http.MethodDelete && strings.Contains(path, "/labels/"):
-		name, _ := url.PathUnescape(path[strings.LastIndex(path, "/")+1:])
-		return "label " + name + " comes off"
-	case strings.HasSuffix(path, "/labels"):
-		names, _ := w.Body["labels"].([]any)
-		return fmt.Sprintf("label %s", joinAny(names))
-	case strings.HasSuffix(path, "/pulls"):
-		return fmt.Sprintf("draft pull request against %s: %s", w.Text("base"), w.Text("title"))
-	case strings.HasSuffix(path, "/requested_reviewers"):
-		names, _ := w.Body["reviewers"].([]any)
-		return "review asked of " + joinAny(names)
-	case strings.Contains(path, "/statuses/"):
-		return "commit status " + w.Text("context") + ": " + w.Text("state")
-	}
-	return ""
-}
-
-func joinAny(list []any) string {
-	var names []string
-	for _, v := range list {
-		names = append(names, fmt.Sprint(v))
-	}
-	return strings.Join(names, ", ")
 }
