@@ -33,8 +33,8 @@ type Options struct {
 	Pause    time.Duration // between an agent's submission and TERM
 }
 
-// sources are the texts of the session that prompts are made from.
-type sources interface {
+// Sources are the texts of the session that prompts are made from.
+type Sources interface {
 	// Mend writes again what somebody deleted of them.
 	Mend(ctx context.Context, s *orchestrator.State) error
 	ReadText(rel string) ([]byte, error)
@@ -51,7 +51,7 @@ type Spec struct {
 	Config    *config.Config
 	Project   *project.Project
 	Providers agent.Providers
-	Sources   sources
+	Sources   Sources
 }
 
 // Crew is the agents of one session in their panes.
@@ -62,7 +62,7 @@ type Crew struct {
 	def       *workflows.Definition
 	project   *project.Project
 	providers agent.Providers
-	sources   sources
+	sources   Sources
 	prompts   fs.FS // the project's own, or nil
 
 	panes     *panes

@@ -24,7 +24,7 @@ import (
 // repeated effect makes the same commit.
 var robot = gitrepo.Signature{Name: "agentmux", Mail: "agentmux@localhost"}
 
-// workspaces is the directory of the session's workspaces. It is this session's alone, so
+// own is the directory of the session's workspaces. It is this session's alone, so
 // that it can be removed as a whole.
 func (r *workspaces) own() string {
 	return filepath.Join(r.workspaceRoot(), r.place.String())
