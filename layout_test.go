@@ -34,23 +34,23 @@ type row struct {
 // table is the house. A new line, or a new word in one, is a decision about the design:
 // the commit says why.
 var table = []row{
-	{14, "cmd/agentmux", "*"}, // wires everything but the packages of tests
-	{9, "bot", "bot/host ghsync orchestrator/session bot/config internal/durable"},
-	{13, "cmd/internal/start", "bot/host bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
+	{15, "cmd/agentmux", "*"}, // wires everything but the packages of tests
+	{10, "bot", "bot/host ghsync orchestrator/session bot/config internal/durable"},
+	{14, "cmd/internal/start", "bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
 		" cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session"}, // probes the programs first; a paused session is steered
-	{12, "cmd/internal/cleanup", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site ghsync/mirror" +
+	{13, "cmd/internal/cleanup", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site ghsync/mirror" +
 		" internal/durable internal/gitrepo orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
-	{12, "cmd/internal/steer", "bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
+	{13, "cmd/internal/steer", "bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
 		" internal/document orchestrator orchestrator/decide orchestrator/session orchestrator/tools"}, // a command may need a host
-	{11, "cmd/internal/setup", "bot/account bot/config cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
+	{12, "cmd/internal/setup", "bot/account bot/config cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/gitrepo"}, // says of logins what doctor finds
-	{11, "cmd/internal/hosting", "bot/host cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/monitor/paint cmd/internal/show cmd/internal/site" +
+	{12, "cmd/internal/hosting", "bot/host bot/project cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/monitor/paint cmd/internal/show cmd/internal/site" +
 		" internal/shield orchestrator orchestrator/session orchestrator/story tmux"}, // says how a session ended when its host has
-	{10, "cmd/internal/show", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
+	{11, "cmd/internal/show", "bot/config bot/host bot/work bot/project cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
 		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/artifact"}, // words and JSON of what they know
-	{10, "cmd/internal/doctor", "bot/account bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/transport" +
+	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
-	{9, "cmd/internal/site", "bot/account bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
+	{10, "cmd/internal/site", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them
 	{8, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                    // tells the person warnings, and appends to the session's log
 	{7, "bot/request", "ghsync ghsync/transport orchestrator orchestrator/session"},             // below the host, which prepares what it judged
@@ -60,9 +60,19 @@ var table = []row{
 	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                              // a playbook is a document, its calls go through the tool server
 	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                // drives the built program from outside, against a GitHub in a process of its own
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
-	{8, "bot/host", "orchestrator/decide orchestrator/engine orchestrator/session orchestrator workflows workflows/artifact workflows/prompt bot/config internal/agent" +
-		" internal/gitrepo internal/outgate tmux orchestrator/watch orchestrator/story ghsync ghsync/transport ghsync/markdown ghsync/mirror internal/redact" +
-		" internal/document internal/crash internal/shield internal/command"}, // hands on the Problems of providers; it parses nothing itself
+	{9, "bot/host", "bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/engine" +
+		" orchestrator/session orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/gitrepo internal/redact" +
+		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
+	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/engine orchestrator/session orchestrator/story orchestrator" +
+		" workflows workflows/artifact workflows/prompt internal/agent internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
+	{8, "bot/work", "bot/material bot/project bot/place bot/config ghsync ghsync/transport ghsync/markdown orchestrator/decide orchestrator/engine orchestrator/session" +
+		" orchestrator workflows workflows/artifact internal/gitrepo internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
+	{8, "bot/rehearsal", "ghsync ghsync/mirror orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact"}, // what a true run would do it is told through an interface
+	{7, "bot/material", "bot/place ghsync orchestrator/decide orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
+		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
+	{7, "bot/project", "bot/config ghsync ghsync/transport orchestrator/session internal/agent internal/gitrepo internal/document internal/crash"},
+	{6, "bot/place", "orchestrator/session orchestrator internal/shield"},         // the agents and the work of a session go by the same names
+	{6, "bot/transcript", "orchestrator/session internal/shield internal/redact"}, // apart from the crew: the process behind a pane runs one half of it
 	{7, "ghsync/mirror", "orchestrator/decide ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
 	{7, "orchestrator/mcp", "orchestrator/tools"},
 	{6, "orchestrator/engine", "orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
@@ -119,7 +129,7 @@ var owners = map[string]string{
 	"github.com/charmbracelet/bubbletea":     "cmd/internal/monitor",
 	"github.com/charmbracelet/lipgloss":      "cmd/internal/monitor/paint",
 	"github.com/charmbracelet/x/term":        "cmd/internal/monitor/paint", // what a terminal is, and how wide
-	"github.com/charmbracelet/x/ansi":        "bot/host",                   // what is text of what a terminal is sent
+	"github.com/charmbracelet/x/ansi":        "bot/transcript",             // what is text of what a terminal is sent
 	"github.com/fsnotify/fsnotify":           "orchestrator/watch",
 	"gopkg.in/yaml.v3":                       "internal/document",
 	"golang.org/x/text":                      "internal/sanitize",
@@ -162,8 +172,6 @@ var oversize = map[string]int{
 	"ghsync/fakehub.Server":        103,
 	"ghsync/fakehub.call":          90,
 	"internal/gitrepo.Host":        91,
-	"bot/host.Host":                42,
-	"bot/host.runner":              157,
 	"orchestrator/decide.reducer":  266,
 	"orchestrator/engine.loop":     63,
 	"orchestrator/session.Session": 75,
@@ -172,7 +180,6 @@ var oversize = map[string]int{
 	"ghsync/fakehub":               7651,
 	"internal/agent":               3719,
 	"internal/gitrepo":             4875,
-	"bot/host":                     8234,
 	"orchestrator/decide":          5365,
 	"orchestrator/session":         4151,
 }

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
 // base asks where a session would start, and fails if the clone is another one after it.
-func (r *githubRig) base(t *testing.T, named string) (host.Base, error) {
+func (r *githubRig) base(t *testing.T, named string) (project.Base, error) {
 	t.Helper()
 	before := r.clonePicture()
 	p, err := r.host.Project(context.Background(), r.project, r.config)
@@ -160,7 +160,7 @@ func TestProtocolD5NothingToStartFrom(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.git("init", "-q", "-b", "main")
-		if _, err := r.base(t, ""); !errors.Is(err, host.ErrNoCommit) {
+		if _, err := r.base(t, ""); !errors.Is(err, project.ErrNoCommit) {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -26,7 +27,7 @@ func TestAResumeWithoutItsBaseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.host.Run(t.Context(), host.RunSpec{Dir: dir, Config: r.config, Resume: true})
-	var gone *host.GoneError
+	var gone *work.GoneError
 	if !errors.As(err, &gone) || !strings.Contains(err.Error(), s.BaseSHA) || !strings.Contains(err.Error(), "--base") {
 		t.Fatalf("error %v", err)
 	}

@@ -2,44 +2,12 @@ package host
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/agentmux/agentmux/bot/config"
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
-
-// Difference is what the commit of a session would change, or has changed.
-type Difference struct {
-	From, To string         // commits or trees in the store
-	Stats    []gitrepo.Stat // in git's order
-	Patch    []byte         // if it was asked for
-	Large    bool           // the patch is too large to show
-}
-
-// maxPatch bounds the patch that is shown.
-const maxPatch = 16 << 20
-
-// Counts sums the lines of a difference.
-func (d Difference) Counts() (files, added, removed int) {
-	for _, s := range d.Stats {
-		added, removed = added+s.Added, removed+s.Removed
-	}
-	return len(d.Stats), added, removed
-}
-
-// String says how much a difference changes, as git does.
-func (d Difference) String() string {
-	files, added, removed := d.Counts()
-	noun := "files"
-	if files == 1 {
-		noun = "file"
-	}
-	return fmt.Sprintf("%d %s changed, +%d -%d", files, noun, added, removed)
-}
 
 // Changed lists the paths that the commit of a session would hold now, in git's order. It
 // only reads, also beside the session's host.
@@ -55,42 +23,17 @@ func (h *Host) Changed(ctx context.Context, dir string, s *orchestrator.State, c
 // Difference compares what a session began its round with, and its work: what its gate asks
 // about, at any other time what there is so far, after the end what was committed. It only
 // reads, also beside the session's host.
-func (h *Host) Difference(ctx context.Context, dir string, s *orchestrator.State, c *config.Config, patch bool) (Difference, error) {
+func (h *Host) Difference(ctx context.Context, dir string, s *orchestrator.State, c *config.Config, patch bool) (work.Difference, error) {
 	if s.Integrated.Tree == "" {
-		return Difference{}, nil
+		return work.Difference{}, nil
 	}
 	sess, err := session.Open(dir)
 	if err != nil {
-		return Difference{}, err
+		return work.Difference{}, err
 	}
-	r := &runner{Host: h, sess: sess, cfg: c, place: placeOf(dir, s)}
-	r.state.Store(s)
-	if r.project, err = h.projectOf(ctx, sess, c); err != nil {
-		return Difference{}, err
-	}
-	r.repo = r.project.repo
-	return r.difference(ctx, s, patch)
-}
-
-func (r *runner) difference(ctx context.Context, s *orchestrator.State, patch bool) (Difference, error) {
-	former, err := r.before(ctx, s.ChangeRound, s.BaseSHA)
+	p, err := h.projectOf(ctx, sess, c)
 	if err != nil {
-		return Difference{}, err
+		return work.Difference{}, err
 	}
-	d := Difference{From: former.own, To: s.Integrated.Tree}
-	if s.Completion.Commit != "" { // less what the person left out
-		d.From, d.To = or(s.Completion.Parent, d.From), s.Completion.Commit
-	}
-	if d.Stats, err = r.repo.DiffStat(ctx, d.From, d.To); err != nil {
-		return d, err
-	}
-	d.Stats = slices.DeleteFunc(d.Stats, func(stat gitrepo.Stat) bool { return ours(stat.Path) })
-	if !patch {
-		return d, nil
-	}
-	d.Patch, err = r.repo.DiffWithout(ctx, d.From, d.To, maxPatch, ownPaths...)
-	if d.Large = errors.Is(err, gitrepo.ErrTooLarge); d.Large {
-		return d, nil
-	}
-	return d, err
+	return work.New(h.workOptions(c), work.Spec{Session: sess, State: s, Config: c, Project: p}).Difference(ctx, s, patch)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/tmux"
 )
@@ -107,7 +108,7 @@ func TestProtocolR4AReviewedClassicSessionGoesOn(t *testing.T) {
 func (r *rig) earlier(session string) string {
 	r.t.Helper()
 	dir := filepath.Join(r.project, filepath.FromSlash(session))
-	server, err := tmux.New(tmux.Options{Socket: host.Socket(filepath.Join(r.root, "r"), dir, nil)})
+	server, err := tmux.New(tmux.Options{Socket: place.Socket(filepath.Join(r.root, "r"), dir, nil)})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
-// Package host is where the program touches the world: it makes sessions, carries out
-// their effects and looks at their agents. Every part below it knows one thing (git,
-// tmux, the agents' programs, GitHub, the session directory) and nothing of the others;
-// this package puts them together.
+// Package host makes sessions, runs them and removes them. It takes a session's lock, starts
+// its engine with the mirror beside it, and finds who carries out each effect: the crew of the
+// session, which knows panes and the programs of agents, or its work, which knows git and
+// GitHub. What takes both is done here.
 //
 // A Host serves any number of sessions, from a command or from a bot. Prepare makes a
 // session; Run takes one, owns it until it has an outcome, and hands the outcome back.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/shield"
@@ -66,9 +67,9 @@ func (h *Host) socketsOf(sess *session.Session) []string {
 	}
 	var found []string
 	for _, s := range states {
-		p := placeOf(sess.Dir, s)
-		at := []string{filepath.Join(h.RuntimeDir, p.socket()), filepath.Join(h.RuntimeDir, p.formerSocket())}
-		if OwnSocket(noted, sess.Dir, s) {
+		p := place.Of(sess.Dir, s)
+		at := []string{filepath.Join(h.RuntimeDir, p.Socket()), filepath.Join(h.RuntimeDir, p.FormerSocket())}
+		if place.OwnSocket(noted, sess.Dir, s) {
 			at = append(at, filepath.Clean(noted))
 		}
 		for _, socket := range at {

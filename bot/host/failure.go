@@ -8,9 +8,6 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
-// never marks what no repetition can change.
-func never(err error) error { return engine.Never(err) }
-
 // classed tells the engine how to go on after an error of one of the parts: with
 // patience for a remote side, not at all, or soon again. shown is the error without
 // secrets, which may have lost its type.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -105,7 +106,7 @@ func (r *rig) word() {
 func (r *rig) server(dir string) *tmux.Server {
 	r.t.Helper()
 	server, err := tmux.New(tmux.Options{
-		Socket: host.Socket(filepath.Join(r.root, "r"), dir, r.state(dir)), Tags: []string{"@agentmux_launch", "@agentmux_role", "@agentmux_session"},
+		Socket: place.Socket(filepath.Join(r.root, "r"), dir, r.state(dir)), Tags: []string{"@agentmux_launch", "@agentmux_role", "@agentmux_session"},
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -73,7 +74,7 @@ func TestProtocolC10FilesOfAnEndedServerGo(t *testing.T) {
 	dir := r.prepare(quick)
 	mustEnd(t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeDone, "")
 	runtime := filepath.Join(r.root, "r")
-	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: host.Socket(runtime, dir, r.state(dir)), Net: "unix"})
+	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: place.Socket(runtime, dir, r.state(dir)), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}

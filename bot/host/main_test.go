@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/transcript"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		case "monitor":
 			select {}
 		case "transcript":
-			if err := host.Transcript(context.Background(), os.Stdin, os.Args[2], os.Args[3]); err != nil {
+			if err := transcript.Send(context.Background(), os.Stdin, os.Args[2], os.Args[3]); err != nil {
 				os.Exit(1)
 			}
 			os.Exit(0)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -74,15 +75,15 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 // mirrorOptions is how a session is shown, by a run and by its rehearsal.
 func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Options {
 	o := mirror.Options{
-		Client: r.GitHub, Dir: r.sess.Dir, Mode: mirror.CommentMode(r.cfg.GitHub.Comments), Repo: r.pullRepo(s),
-		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.sandboxLevel(r.cfg), LinkHosts: r.cfg.GitHub.LinkHosts,
-		Deaf: true, Fence: spec.Fence, Redactor: r.redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
+		Client: r.GitHub, Dir: r.sess.Dir, Mode: mirror.CommentMode(r.cfg.GitHub.Comments), Repo: r.work.PullRepo(s),
+		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.crew.Level(), LinkHosts: r.cfg.GitHub.LinkHosts,
+		Deaf: true, Fence: spec.Fence, Redactor: r.Redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
 	}
 	o.Pace.Write = cmp.Or(o.Pace.Write, r.cfg.GitHub.WriteEvery())
 	o.Changes = r.gateChanges
-	if snap, err := r.snapshotOf(); err == nil {
+	if snap, err := r.work.IssueSnapshot(); err == nil {
 		o.RepoID = snap.RepoID
-		o.Notes = func() []string { return baseNotes(snap.Base) }
+		o.Notes = func() []string { return work.BaseNotes(snap.Base) }
 	}
 	return o
 }
@@ -98,7 +99,7 @@ func (r *runner) gateChanges(digest string) []string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), changesTime)
 	defer cancel()
-	d, err := r.difference(ctx, s, false)
+	d, err := r.work.Difference(ctx, s, false)
 	if err != nil {
 		r.Log.Warn("what the gate asks about cannot be read", "session", r.sess.Name(), "err", err)
 		return nil

@@ -1,15 +1,21 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // Options are everything a Host takes from its surroundings.
@@ -40,7 +46,7 @@ type Options struct {
 type Host struct {
 	Options
 
-	located *located
+	located *project.Located // asked before, for a moment
 }
 
 // New checks the options and touches nothing.
@@ -67,11 +73,44 @@ func New(o Options) (*Host, error) {
 	if o.Pause == 0 {
 		o.Pause = submissionPause
 	}
-	return &Host{Options: o, located: &located{}}, nil
+	return &Host{Options: o, located: &project.Located{}}, nil
 }
-
-// logins is where logins made for this program are kept, one directory per provider.
-func (h *Host) logins() string { return filepath.Join(h.StateHome, "logins") }
 
 // submissionPause is how long an agent that has submitted may go on by itself.
 const submissionPause = 3 * time.Second
+
+// projects opens projects as this host reaches them.
+func (h *Host) projects() project.Opener {
+	return project.Opener{Self: h.Self, StateHome: h.StateHome, Server: h.Server, GitHub: h.GitHub, Token: h.Token, Log: h.Log, Located: h.located}
+}
+
+// Project inspects the clone that holds dir and opens its host repository. Nothing in
+// the clone changes. The error is gitrepo.ErrNotClone outside of one.
+func (h *Host) Project(ctx context.Context, dir string, c *config.Config) (*project.Project, error) {
+	return h.projects().Open(ctx, dir, c)
+}
+
+// Managed is the project of a repository without anybody's clone, as a bot serves it. Its
+// sessions lie below the state home.
+func (h *Host) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config) (*project.Project, error) {
+	return h.projects().Managed(ctx, repo, c)
+}
+
+// projectOf is the project of a session that was made before.
+func (h *Host) projectOf(ctx context.Context, s *session.Session, c *config.Config) (*project.Project, error) {
+	return h.projects().Reopen(ctx, s.Project(), c)
+}
+
+func (h *Host) crewOptions() crew.Options {
+	return crew.Options{
+		Self: h.Self, StateHome: h.StateHome, RuntimeDir: h.RuntimeDir, Home: h.Home, Tmux: h.Tmux,
+		Environ: h.Environ, Now: h.Now, Log: h.Log, Redactor: h.Redactor, Pause: h.Pause,
+	}
+}
+
+func (h *Host) workOptions(c *config.Config) work.Options {
+	return work.Options{
+		StateHome: h.StateHome, ServerName: h.projects().ServerName(c), Now: h.Now, Log: h.Log, Redactor: h.Redactor,
+		GitHub: h.GitHub, Token: h.Token, ReadOnly: h.ReadOnly,
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -260,19 +261,19 @@ func unsealed(state string) string {
 func TestSecurity35NamesOfSocketsAreNotForeseen(t *testing.T) {
 	t.Parallel()
 	s := &orchestrator.State{SessionID: "nightly", Identity: session.NewIdentity()}
-	older := host.Socket("/run/x", "/p", s)
+	older := place.Socket("/run/x", "/p", s)
 	s.Noted = session.NewSecret()
-	socket := host.Socket("/run/x", "/p", s)
-	if strings.Contains(socket, s.Identity[:8]) || strings.Contains(socket, s.Noted[:8]) || len(socket) != len(older) || socket != host.Socket("/run/x", "/p", s) {
+	socket := place.Socket("/run/x", "/p", s)
+	if strings.Contains(socket, s.Identity[:8]) || strings.Contains(socket, s.Noted[:8]) || len(socket) != len(older) || socket != place.Socket("/run/x", "/p", s) {
 		t.Errorf("socket %s of identity %s", socket, s.Identity)
 	}
 	for _, path := range []string{socket, older} {
-		if !host.OwnSocket(path, "/p", s) {
+		if !place.OwnSocket(path, "/p", s) {
 			t.Errorf("%s is not found", path)
 		}
 	}
 	other := &orchestrator.State{SessionID: "nightly", Identity: session.NewIdentity(), Noted: session.NewSecret()}
-	if host.OwnSocket(socket, "/p", other) || host.OwnSocket(older, "/p", other) || host.OwnSocket("x.sock", "/p", s) {
+	if place.OwnSocket(socket, "/p", other) || place.OwnSocket(older, "/p", other) || place.OwnSocket("x.sock", "/p", s) {
 		t.Error("a socket of another session is taken")
 	}
 }
@@ -282,13 +283,13 @@ func TestSecurity35NamesOfSocketsAreNotForeseen(t *testing.T) {
 func TestTheProbedSocketIsAsLongAsAnyOther(t *testing.T) {
 	t.Parallel()
 	const runtime = "/run/user/1000/agentmux"
-	probed := len(host.ProbeSocket(runtime))
+	probed := len(place.ProbeSocket(runtime))
 	named, old := &orchestrator.State{SessionID: "20260115-103000-greet", Identity: session.NewIdentity()}, &orchestrator.State{}
 	noted := &orchestrator.State{SessionID: named.SessionID, Identity: named.Identity, Noted: session.NewSecret()}
 	for name, path := range map[string]string{
-		"tmux":                     host.Socket(runtime, "/p/.agentmux/.sessions/20260115-103000-greet", named),
-		"tmux by its note":         host.Socket(runtime, "/p/.agentmux/.sessions/20260115-103000-greet", noted),
-		"tmux of an older version": host.Socket(runtime, "/p/.agentmux/.sessions/20260115-103000-greet", old),
+		"tmux":                     place.Socket(runtime, "/p/.agentmux/.sessions/20260115-103000-greet", named),
+		"tmux by its note":         place.Socket(runtime, "/p/.agentmux/.sessions/20260115-103000-greet", noted),
+		"tmux of an older version": place.Socket(runtime, "/p/.agentmux/.sessions/20260115-103000-greet", old),
 	} {
 		if len(path) != probed {
 			t.Errorf("%s: %d bytes in %s, probed are %d", name, len(path), path, probed)
@@ -299,8 +300,8 @@ func TestTheProbedSocketIsAsLongAsAnyOther(t *testing.T) {
 	}
 	// The limit is met at the same byte by what is probed and by what listens.
 	for room, fits := range map[int]bool{99: true, 100: false} {
-		dir := "/" + strings.Repeat("d", room-len(host.ProbeSocket("/"))-1)
-		for _, socket := range []string{host.ProbeSocket(dir), host.Socket(dir, "/p", named)} {
+		dir := "/" + strings.Repeat("d", room-len(place.ProbeSocket("/"))-1)
+		for _, socket := range []string{place.ProbeSocket(dir), place.Socket(dir, "/p", named)} {
 			if _, err := tmux.New(tmux.Options{Socket: socket}); len(socket) != room || (err == nil) != fits {
 				t.Errorf("%d bytes: %v", len(socket), err)
 			}

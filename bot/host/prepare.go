@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,23 +11,26 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
 // PrepareSpec says what session to make.
 type PrepareSpec struct {
-	Project *Project
+	Project *project.Project
 	Config  *config.Config
 	// Files are the project's own definitions and prompts: its directory as it is on
 	// disk, or its base commit. Source says which, as "working tree" or a commit.
 	Files  fs.FS
 	Source string
-	Base   Base
+	Base   project.Base
 
 	Name     string // given by a person; empty = derived from Source
 	Title    string // what the name is derived from: a prompt, a file's stem, an issue's title
@@ -51,7 +55,7 @@ type PrepareSpec struct {
 }
 
 // Root is the project that the session is made in.
-func (spec PrepareSpec) Root() string { return or(spec.Dir, spec.Project.Clone.Root) }
+func (spec PrepareSpec) Root() string { return cmp.Or(spec.Dir, spec.Project.Clone.Root) }
 
 // ErrProductManager says that a workflow has no phase for the product manager.
 var ErrProductManager = errors.New("this workflow has no phase for a product manager; leave --product-manager out, or choose another with --workflow")
@@ -60,7 +64,7 @@ var ErrProductManager = errors.New("this workflow has no phase for a product man
 // Errors of the workflow are *document.Error; ErrBlankRequest and *NameError of package
 // session are what the caller can correct.
 func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session, error) {
-	name := or(spec.Workflow, spec.Config.Defaults.Workflow)
+	name := cmp.Or(spec.Workflow, spec.Config.Defaults.Workflow)
 	def, data, problems := workflows.Load(name, spec.Files)
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -72,7 +76,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 		return nil, err
 	}
 	create := session.CreateSpec{
-		Project: or(spec.dir, spec.Root()), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
+		Project: cmp.Or(spec.dir, spec.Root()), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
 		Definition: data, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def),
 		Branch: func(branch, identity string) (bool, error) { return h.freeBranch(ctx, spec, branch, identity) }, Unless: spec.Unless,
 	}
@@ -85,7 +89,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 		if create.Snapshot, err = json.MarshalIndent(spec.Snapshot, "", "  "); err != nil {
 			return nil, fmt.Errorf("encode issue snapshot: %w", err)
 		}
-		create.Request = or(strings.TrimSpace(spec.Request), "") + issueRequest(spec.Snapshot)
+		create.Request = cmp.Or(strings.TrimSpace(spec.Request), "") + issueRequest(spec.Snapshot)
 		create.Source = spec.Snapshot.Title
 	}
 	if err := h.exclude(ctx, create.Project, spec.Project); err != nil {
@@ -96,7 +100,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 
 // exclude has the person's clone ignore what is never committed, where the repository
 // brings a .agentmux/.gitignore that does not.
-func (h *Host) exclude(ctx context.Context, dir string, p *Project) error {
+func (h *Host) exclude(ctx context.Context, dir string, p *project.Project) error {
 	if p.Managed || session.Ignored(dir) {
 		return nil
 	}
@@ -142,7 +146,7 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 	}
 	if spec.Snapshot != nil {
 		s.IssueNumber, s.IssueTitle = spec.Snapshot.Issue, orchestrator.Optional(spec.Snapshot.Title)
-		s.Repo = orchestrator.Optional(or(spec.Snapshot.Repo, string(s.Repo)))
+		s.Repo = orchestrator.Optional(cmp.Or(spec.Snapshot.Repo, string(s.Repo)))
 	}
 	return s
 }
@@ -151,10 +155,10 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 // *gitrepo.ExportError if it could not be made in the clone, where it is to be made at the end.
 func (h *Host) freeBranch(ctx context.Context, spec PrepareSpec, branch, identity string) (bool, error) {
 	p := spec.Project
-	if spec.Project.branchTaken(ctx, branch) {
+	if spec.Project.BranchTaken(ctx, branch) {
 		return false, nil
 	}
-	if !p.Managed && (p.remote == nil || h.Token == nil || h.ReadOnly || !spec.Config.GitHub.Push) {
+	if !p.Managed && (p.Remote == nil || h.Token == nil || h.ReadOnly || !spec.Config.GitHub.Push) {
 		if err := gitrepo.InTheWay(ctx, p.Clone.Root, branch); err != nil {
 			return false, err
 		}
@@ -162,22 +166,7 @@ func (h *Host) freeBranch(ctx context.Context, spec PrepareSpec, branch, identit
 	if spec.dir != "" {
 		return true, nil
 	}
-	return h.register().Reserve(p.repo.Dir(), branch, identity)
-}
-
-// branchTaken reports whether a branch is somebody's already, here or on the server.
-func (p *Project) branchTaken(ctx context.Context, branch string) bool {
-	ref := "refs/heads/" + branch
-	if !p.Managed {
-		if _, err := p.repo.FetchClone(ctx, p.Clone.Root, ref); err == nil {
-			return true
-		}
-	}
-	if p.remote == nil {
-		return false
-	}
-	refs, err := p.repo.RemoteRefs(ctx, *p.remote, ref)
-	return err == nil && len(refs) > 0
+	return h.register().Reserve(p.Store.Dir(), branch, identity)
 }
 
 // issueRequest is the text of an issue for the agents, as data between boundaries.
@@ -185,10 +174,10 @@ func issueRequest(s *ghsync.Snapshot) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Issue %s#%d, opened by %s.\n\n", s.Repo, s.Issue, s.Author)
 	text := "# " + s.Title + "\n\n" + s.Body
-	b.WriteString(fence(fmt.Sprintf("the text of the issue by %s", s.Author), text))
+	b.WriteString(prompt.Fence(fmt.Sprintf("the text of the issue by %s", s.Author), text))
 	for _, c := range s.Comments {
 		b.WriteString("\n")
-		b.WriteString(fence(fmt.Sprintf("a comment by %s of %s", c.Author, c.CreatedAt.UTC().Format("2006-01-02 15:04")), c.Body))
+		b.WriteString(prompt.Fence(fmt.Sprintf("a comment by %s of %s", c.Author, c.CreatedAt.UTC().Format("2006-01-02 15:04")), c.Body))
 	}
 	return b.String()
 }
@@ -221,7 +210,7 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 		}
 		found = append(found, h.preflight(c, p, interactive)...)
 	}
-	found = append(found, h.sandboxProblems(c)...)
+	found = append(found, crew.NewSandbox(h.crewOptions(), c).Problems()...)
 	if len(found) > 0 {
 		return &PreflightError{Problems: found}
 	}
@@ -230,8 +219,8 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 
 func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) []string {
 	var found []string
-	r := &runner{Host: h, cfg: c}
-	env := agent.EnvSpec{Path: r.agentPath(), Home: h.StateHome, Logins: h.logins(), Lookup: h.Environ}
+	box := crew.NewSandbox(h.crewOptions(), c)
+	env := agent.EnvSpec{Path: box.AgentPath(), Home: h.StateHome, Logins: box.Logins(), Lookup: h.Environ}
 	if interactive && c.Sandbox.Home != "private" {
 		env.RealHome = h.Home
 	}
@@ -245,7 +234,7 @@ func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) [
 	// Without a terminal there is nobody to ask, whoever is at hand; one that uses the
 	// person's own login has one.
 	asks := interactive && (c.Agents.Transport != string(agent.Headless) || login == agent.LoginShared)
-	if !asks && p.SkipsPermissions && !h.mayActFreely(c) {
+	if !asks && p.SkipsPermissions && !box.MayActFreely() {
 		found = append(found, fmt.Sprintf("%s would act without asking for permission: add \"sandbox: {unsafe_flags: true}\" "+
 			"to your own configuration to allow that in unattended runs on this machine", p.Name))
 	}

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/rehearsal"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -20,12 +23,12 @@ import (
 // Preview is what a session would begin with. Paths are those it would have.
 type Preview struct {
 	State    *orchestrator.State
-	Prompts  []PreviewPrompt // of the agents that would start first
-	Launches []PreviewLaunch // one per role that may start
-	Title    string          // of the pull request
-	Body     string          // as far as it is known before the work
-	Writes   []PlannedWrite  // of the whole session, if every agent does its part and every review passes
-	Halt     string          // why Writes is not the whole list, or ""
+	Prompts  []PreviewPrompt   // of the agents that would start first
+	Launches []PreviewLaunch   // one per role that may start
+	Title    string            // of the pull request
+	Body     string            // as far as it is known before the work
+	Writes   []rehearsal.Write // of the whole session, if every agent does its part and every review passes
+	Halt     string            // why Writes is not the whole list, or ""
 }
 
 // PreviewPrompt is a prompt as its agent would get it.
@@ -58,10 +61,10 @@ func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) 
 	}
 	p := &Preview{State: r.state.Load()}
 	named := *p.State
-	named.Completion.Subject, _, _ = strings.Cut(r.commitMessage("", p.State), "\n")
-	p.Title = r.pullTitle(orchestrator.Args{}, &named)
+	named.Completion.Subject, _, _ = strings.Cut(r.work.CommitMessage("", p.State), "\n")
+	p.Title = r.work.PullTitle(orchestrator.Args{}, &named)
 	if r.GitHub != nil && r.project.GitHub {
-		body, err := r.pullBody(ctx, orchestrator.Args{Branch: p.State.FeatureBranch}, p.State)
+		body, err := r.work.PullBody(ctx, orchestrator.Args{Branch: p.State.FeatureBranch}, p.State)
 		if err != nil {
 			return nil, err
 		}
@@ -102,17 +105,16 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 	own := *h
 	own.Log = slog.New(slog.DiscardHandler) // nothing happens that a log could tell of
 	own.RuntimeDir = filepath.Join(scratch, "run")
-	r := &runner{
-		Host: &own, sess: sess, place: placeOf(sess.Dir, s), def: def, cfg: spec.Config, project: spec.Project, repo: spec.Project.repo, providers: providers,
-		redactor: h.Redactor,
-	}
-	if err := r.hideCredentials(); err != nil {
+	r := own.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: spec.Project}, providers)
+	if err := r.crew.HideCredentials(providers); err != nil {
 		return nil, err
 	}
 	if spec.Files != nil {
-		if r.prompts, err = fs.Sub(spec.Files, prompt.ProjectDir); err != nil {
+		files, err := fs.Sub(spec.Files, prompt.ProjectDir)
+		if err != nil {
 			return nil, err
 		}
+		r.crew.UsePrompts(files)
 	}
 	r.state.Store(s)
 	return r, nil
@@ -125,8 +127,8 @@ func (r *runner) previewPrompts(ctx context.Context, p *Preview) error {
 			Base: p.State.BaseSHA, Visit: p.State.Visit, Launch: orchestrator.LaunchID(p.State.Visit, o.Role, o.Task, 1),
 		}
 		s := *p.State
-		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: r.workspacePath(a)}}
-		if _, err := r.ensurePrompt(ctx, a, &s); err != nil {
+		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: r.work.WorkspacePath(a)}}
+		if _, err := r.crew.EnsurePrompt(ctx, a, &s); err != nil {
 			return err
 		}
 		text, err := os.ReadFile(r.sess.Path(a.PromptFile))
@@ -148,7 +150,7 @@ func (r *runner) previewLaunches(p *Preview, scratch string) error {
 		a := orchestrator.Args{Role: role, Workspace: "preview", PromptFile: "PROMPT", Launch: orchestrator.LaunchID(1, role, "", 1)}
 		s := *p.State
 		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: scratch}}
-		spec, err := r.launchSpec(a, &s)
+		spec, err := r.crew.LaunchSpec(a, &s)
 		if err != nil {
 			return err
 		}
@@ -157,12 +159,58 @@ func (r *runner) previewLaunches(p *Preview, scratch string) error {
 		}
 		launch, err := agent.Prepare(spec)
 		if err != nil {
-			return prepareFailure(err)
+			return crew.PrepareFailure(err)
 		}
 		p.Launches = append(p.Launches, PreviewLaunch{Role: role, Provider: launch.Provider, Argv: launch.Argv, EnvNames: launch.EnvNames})
 	}
 	return nil
 }
+
+// rehearse returns the writes in order; the runner is good for nothing else afterwards. The
+// error says where the walk came to a halt; the writes before it stand.
+func (r *runner) rehearse(ctx context.Context, show bool) ([]rehearsal.Write, error) {
+	s, err := r.sess.Recover(r.Now())
+	if err != nil {
+		return nil, err
+	}
+	writes := &rehearsal.Writes{}
+	spec := rehearsal.Spec{
+		Session: r.sess, State: s, Workflow: r.def, Effects: rehearsed{r}, Writes: writes, Now: r.Now(),
+		Pushed: r.project.Repo.String(), Managed: r.project.Managed,
+	}
+	if spec.Tree, err = r.project.Store.Tree(ctx, s.BaseSHA); err != nil {
+		return nil, err
+	}
+	if r.GitHub != nil {
+		if r.work.GitHub, err = r.GitHub.Rehearsal(writes.Hold); err != nil {
+			return nil, err
+		}
+		r.GitHub = r.work.GitHub
+		if show && s.IssueNumber != 0 {
+			o := r.mirrorOptions(s, MirrorSpec{HostID: "rehearsal"})
+			spec.Mirror = &o
+		}
+	}
+	err = rehearsal.Run(ctx, spec)
+	return writes.List(), err
+}
+
+// rehearsed are the effects of a runner as its rehearsal needs them.
+type rehearsed struct{ r *runner }
+
+func (h rehearsed) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrator.Result, error) {
+	return actions[e.Type](h.r, ctx, e, h.r.state.Load())
+}
+
+func (h rehearsed) WorkspacePath(a orchestrator.Args) string { return h.r.work.WorkspacePath(a) }
+
+func (h rehearsed) CommitMessage(chosen string, s *orchestrator.State) string {
+	return h.r.work.CommitMessage(chosen, s)
+}
+
+func (h rehearsed) NoPush() (withheld orchestrator.Withheld, why string) { return h.r.work.NoPush() }
+
+func (h rehearsed) Committed(s *orchestrator.State) { h.r.state.Store(s) }
 
 // rename puts a true path in the place of one of the preview.
 func (p *Preview) rename(from, to string) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -92,7 +93,7 @@ func TestSecurity28SettingsOfTheBaseAreLoadedAsTheyWere(t *testing.T) {
 	if want := strings.Repeat("start\nbase\nbase\n", starts); starts < 2 || string(text) != want {
 		t.Errorf("agents start with:\n%s", text)
 	}
-	found := host.FoundAgentSettings(dir)
+	found := project.FoundAgentSettings(dir)
 	if !slices.Equal(found.Paths, []string{".claude/settings.json", ".codex", ".gemini"}) || !found.Loaded {
 		t.Errorf("found: %+v", found)
 	}
@@ -105,17 +106,17 @@ func TestSecurity28SettingsOfTheBaseNeedAWordInInteractiveSessions(t *testing.T)
 	r.write(".claude/settings.json", "{}\n")
 	r.git("add", "-A", "-f")
 	r.git("commit", "-qm", "settings")
-	project, err := r.host.Project(t.Context(), r.project, r.config)
+	p, err := r.host.Project(t.Context(), r.project, r.config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func(interactive bool) host.AgentSettings {
+	look := func(interactive bool) project.AgentSettings {
 		t.Helper()
-		base, err := project.Base(t.Context(), r.config, "")
+		base, err := p.Base(t.Context(), r.config, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := r.host.AgentSettings(t.Context(), r.config, project, base.SHA, interactive)
+		found, err := p.AgentSettings(t.Context(), r.config, base.SHA, interactive)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -140,22 +141,22 @@ func TestRemoveKeepsWorkThatIsNowhereElse(t *testing.T) {
 	if _, err := r.host.Remove(t.Context(), dir, r.config); !errors.As(err, new(*session.LockedError)) {
 		t.Errorf("a running session: %v", err)
 	}
-	work := r.state(dir).Workspaces["session"].Path
-	if err := os.WriteFile(filepath.Join(work, "b.txt"), []byte("half of it"), 0o600); err != nil {
+	workspace := r.state(dir).Workspaces["session"].Path
+	if err := os.WriteFile(filepath.Join(workspace, "b.txt"), []byte("half of it"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := stop(engine.Signal{Name: "interrupt"}); err != nil || !host.Removable(s) {
 		t.Fatalf("phase %s, %v", s.Phase, err)
 	}
-	nested := filepath.Join(work, "nested", ".git")
+	nested := filepath.Join(workspace, "nested", ".git")
 	if err := os.MkdirAll(nested, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(nested, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	left := new(host.LeftError)
-	if _, err := r.host.Remove(t.Context(), dir, r.config); !errors.As(err, &left) || left.Workspace != work || len(left.Paths) != 1 {
+	left := new(work.LeftError)
+	if _, err := r.host.Remove(t.Context(), dir, r.config); !errors.As(err, &left) || left.Workspace != workspace || len(left.Paths) != 1 {
 		t.Errorf("a workspace with a nested repository: %v", err)
 	}
 	if s := r.state(dir); !host.Removable(s) {

@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/watch"
-	"github.com/agentmux/agentmux/tmux"
 	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
@@ -88,7 +89,7 @@ func (h *Host) hosted(ctx context.Context, spec RunSpec, wait time.Duration) (*o
 		if err := h.Preflight(spec.Config, r.def, s.Interactive); err != nil {
 			return s, err
 		}
-		if err := errors.Join(r.basis(ctx, s), r.target(ctx, spec.Base)); err != nil {
+		if err := errors.Join(r.work.CheckBase(ctx, s), r.work.SetTarget(ctx, s, spec.Base)); err != nil {
 			return s, err
 		}
 	}
@@ -133,25 +134,28 @@ func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrato
 	if err != nil {
 		return nil, fmt.Errorf("open project of %s: %w", sess.Name(), err)
 	}
-	r := &runner{
-		Host: h, sess: sess, place: placeOf(sess.Dir, s), def: def, cfg: spec.Config, project: project, repo: project.repo, providers: providers,
-		signals: &signals{launches: map[string]followed{}}, redactor: h.Redactor,
-	}
-	if err := r.hideCredentials(); err != nil {
+	r := h.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: project}, providers)
+	if err := r.crew.HideCredentials(providers); err != nil {
 		return nil, err
 	}
-	if r.prompts, err = r.projectPrompts(ctx, s); err != nil {
+	if err := r.findPrompts(ctx, s); err != nil {
 		return nil, err
 	}
-	if s, err = r.identify(ctx, s); err != nil {
+	if s, err = r.work.Identify(ctx, s); err != nil {
 		return nil, err
 	}
-	if s, err = r.remember(s); err != nil {
+	if s, err = r.work.Remember(s); err != nil {
 		return nil, err
 	}
 	r.state.Store(s)
-	r.panes, err = h.openPanes(sess, s)
-	return r, err
+	return r, r.crew.Open(s)
+}
+
+// findPrompts gives the crew the project's own prompts.
+func (r *runner) findPrompts(ctx context.Context, s *orchestrator.State) error {
+	files, err := r.projectPrompts(ctx, s)
+	r.crew.UsePrompts(files)
+	return err
 }
 
 // projectPrompts are the prompt texts of the project: those of the commit the session's
@@ -183,10 +187,9 @@ func isCommit(source string) bool {
 // run has the engine run the session. The mirror goes beside it and is waited for.
 func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
 	s := r.state.Load()
-	r.recorders = r.openRecorders()
-	defer func() { _ = r.recorders.Close() }()
+	defer r.crew.StartRecorders()()
 	if !s.Ended() || spec.Resume || unread(r.sess, s) {
-		if err := errors.Join(r.hold(ctx, s), r.tellSettings(ctx, s), r.takePanes(ctx, s), r.mend(ctx, s)); err != nil {
+		if err := errors.Join(r.work.HoldBase(ctx, s), r.crew.TellSettings(ctx, s), r.crew.TakePanes(ctx, s), r.work.Mend(ctx, s)); err != nil {
 			return s, err
 		}
 	}
@@ -201,17 +204,17 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	}
 	mirror := r.startMirror(ctx, spec.Mirror)
 	crash.Point("start mirror", "")
-	letControl := r.startControl(ctx)
+	letControl := r.crew.StartControl(ctx)
 	last, err := engine.Run(ctx, engine.Options{
-		Session: r.sess, Definition: r.def, Effects: r, Agents: r, Wakes: watcher.Wakes(), Now: r.Now,
-		Log: r.Log, Start: start, Redact: r.redactor.Redact, Forged: r.forged, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
+		Session: r.sess, Definition: r.def, Effects: r, Agents: r.crew, Wakes: watcher.Wakes(), Now: r.Now,
+		Log: r.Log, Start: start, Redact: r.Redactor.Redact, Forged: r.crew.Forged, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
 			r.state.Store(s)
 			mirror.wake()
 			if spec.OnCommit != nil {
 				spec.OnCommit(s)
 			}
 		},
-		Edited: r.project.edited.take,
+		Edited: r.project.Edited.Take,
 	})
 	letControl()
 	if last == nil {
@@ -219,21 +222,21 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	}
 	crash.Point("end engine", "")
 	if _, gone := os.Lstat(r.sess.Dir); errors.Is(gone, fs.ErrNotExist) {
-		return last, errors.Join(err, r.endWithout(ctx))
+		return last, errors.Join(err, r.crew.EndServer(ctx))
 	}
 	over, closed := last.Ended() && err == nil, false
 	if over {
 		// Before the last comments: as long as those are owed, a start after a kill comes
 		// here again. They do not wait for a server that is slow to answer.
-		closed = r.closePanes(ctx, 2*time.Second, false) == nil
-		r.recorders.finish(ctx)
+		closed = r.crew.ClosePanes(ctx, 2*time.Second, false) == nil
+		r.crew.FinishTranscripts(ctx)
 	}
 	told, stop := untold(ctx, r.sess, last)
 	mirror.finish(ctx, told, last)
 	stop()
 	crash.Point("finish mirror", "")
 	if over && !closed {
-		if err := r.closePanes(ctx, closeTime, true); err != nil {
+		if err := r.crew.ClosePanes(ctx, crew.CloseTime, true); err != nil {
 			r.Log.Warn("tmux server not ended", slog.String("session", r.sess.Name()), slog.Any("err", err))
 		}
 	}
@@ -245,13 +248,13 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 	start := orchestrator.Start{Mode: orchestrator.StartNew}
 	if spec.Resume || s.IsClassic() {
 		settings := Settings(spec.Config, s.Interactive || s.IssueNumber > 0)
-		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base, Attended: spec.Attended, Lost: r.lostWorkspaces(s)}
+		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base, Attended: spec.Attended, Lost: r.work.LostWorkspaces(s)}
 	}
 	if !s.IsClassic() {
 		return start, nil
 	}
 	var err error
-	start.Classic, err = r.classic(ctx, s)
+	start.Classic, err = r.work.Classic(ctx, s)
 	return start, err
 }
 
@@ -263,48 +266,6 @@ func unwatched(path string) bool {
 		return true
 	}
 	return filepath.Base(path) == "config" && filepath.Dir(filepath.Dir(path)) == session.LaunchesDir
-}
-
-// takePanes makes the server be there, remembers which launches went away with an older
-// one, and ends launches of this session that nobody knows.
-func (r *runner) takePanes(ctx context.Context, s *orchestrator.State) error {
-	if _, err := r.panes.list(ctx); err != nil {
-		return r.panes.serverGone(ctx, err, expectedLaunches(s))
-	}
-	found, err := r.panes.ensure(ctx)
-	if err != nil {
-		return err
-	}
-	return r.stopStrays(ctx, found, s)
-}
-
-// endWithout ends what belongs to a session whose directory somebody removed, whoever looks
-// at it: no later command could find it.
-func (r *runner) endWithout(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
-	defer cancel()
-	r.recorders.finish(ctx)
-	if err := r.panes.kill(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
-		return fmt.Errorf("end the tmux server: %w", err)
-	}
-	return nil
-}
-
-// closeTime is how long the server of a finished session has to answer.
-const closeTime = 20 * time.Second
-
-// closePanes ends the server of a finished session unless somebody looks at it; with force
-// also one that does not answer who does. One that has ended may have left its files, if the
-// host was killed meanwhile.
-func (r *runner) closePanes(ctx context.Context, limit time.Duration, force bool) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	defer cancel()
-	attached, err := r.panes.server.Attached(ctx)
-	deaf := force && errors.Is(err, tmux.ErrNoAnswer)
-	if attached || err != nil && !deaf && !unreachable(err) {
-		return err
-	}
-	return r.panes.kill(ctx)
 }
 
 // IsCanceled reports whether ctx ended because the session is to be canceled.

@@ -2,15 +2,14 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"sync/atomic"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/gitrepo"
-	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -20,51 +19,76 @@ import (
 // runner carries out the effects of one session while its Run lasts.
 type runner struct {
 	*Host
-	sess  *session.Session
-	place place
-	def   *workflows.Definition
-	cfg   *config.Config
-	repo  *gitrepo.Host // of project
+	sess    *session.Session
+	def     *workflows.Definition
+	cfg     *config.Config
+	project *project.Project
 
-	project   *Project
-	panes     *panes
-	recorders *recorders // while run lasts
-	seals     seals
-	signals   *signals
-	dialogs   dialogs
-	providers agent.Providers
-	prompts   fs.FS // the project's own, or nil
-	redactor  *redact.Redactor
+	crew *crew.Crew
+	work *work.Work
 
 	// state is the last committed one; the engine hands over each as it commits.
 	state atomic.Pointer[orchestrator.State]
 }
 
-// action carries out one type of effect. s is the state as it was committed when the
+// gather makes the parts of a runner and starts nothing.
+func (h *Host) gather(of work.Spec, providers agent.Providers) *runner {
+	w := work.New(h.workOptions(of.Config), of)
+	c := crew.New(h.crewOptions(), crew.Spec{
+		Session: of.Session, State: of.State, Workflow: of.Workflow, Config: of.Config, Project: of.Project, Providers: providers, Sources: w,
+	})
+	return &runner{Host: h, sess: of.Session, def: of.Workflow, cfg: of.Config, project: of.Project, crew: c, work: w}
+}
+
+// An action carries out one type of effect. s is the state as it was committed when the
 // effect began; nobody changes it.
 type action func(r *runner, ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error)
 
 var actions = map[string]action{
-	orchestrator.EffEnsureDirs:      (*runner).ensureDirs,
-	orchestrator.EffWriteFile:       (*runner).writeFile,
-	orchestrator.EffWriteMarker:     (*runner).writeMarker,
-	orchestrator.EffMoveAside:       (*runner).moveAside,
-	orchestrator.EffRemoveFiles:     (*runner).removeFiles,
-	orchestrator.EffMaterialise:     (*runner).materialise,
-	orchestrator.EffStartAgent:      (*runner).startAgent,
-	orchestrator.EffStopAgent:       (*runner).stopAgent,
+	orchestrator.EffEnsureDirs:      byWork((*work.Work).EnsureDirs),
+	orchestrator.EffWriteFile:       byWork((*work.Work).WriteFile),
+	orchestrator.EffWriteMarker:     byWork((*work.Work).WriteMarker),
+	orchestrator.EffMoveAside:       byWork((*work.Work).MoveAside),
+	orchestrator.EffRemoveFiles:     byWork((*work.Work).RemoveFiles),
+	orchestrator.EffMaterialise:     byWork((*work.Work).Materialise),
+	orchestrator.EffStartAgent:      byCrew((*crew.Crew).StartAgent),
+	orchestrator.EffStopAgent:       byCrew((*crew.Crew).StopAgent),
 	orchestrator.EffEnsureWorkspace: (*runner).ensureWorkspace,
-	orchestrator.EffRemoveWorkspace: (*runner).removeWorkspace,
-	orchestrator.EffIntegrate:       (*runner).integrate,
-	orchestrator.EffPreserve:        (*runner).preserve,
-	orchestrator.EffDeliver:         (*runner).deliver,
-	orchestrator.EffCommit:          (*runner).ensureCommit,
-	orchestrator.EffPush:            (*runner).ensurePush,
-	orchestrator.EffPR:              (*runner).ensurePR,
-	orchestrator.EffLastCompletion:  (*runner).writeLastCompletion,
-	orchestrator.EffAdopt:           (*runner).adoptBranch,
-	orchestrator.EffCheckpoint:      (*runner).checkpoint,
-	orchestrator.EffOrphan:          (*runner).orphan,
+	orchestrator.EffRemoveWorkspace: byWork((*work.Work).RemoveWorkspace),
+	orchestrator.EffIntegrate:       byWork((*work.Work).Integrate),
+	orchestrator.EffPreserve:        byWork((*work.Work).Preserve),
+	orchestrator.EffDeliver:         byCrew((*crew.Crew).Deliver),
+	orchestrator.EffCommit:          byWork((*work.Work).EnsureCommit),
+	orchestrator.EffPush:            byWork((*work.Work).EnsurePush),
+	orchestrator.EffPR:              byWork((*work.Work).EnsurePull),
+	orchestrator.EffLastCompletion:  byWork((*work.Work).WriteLastCompletion),
+	orchestrator.EffAdopt:           byWork((*work.Work).AdoptBranch),
+	orchestrator.EffCheckpoint:      byWork((*work.Work).Checkpoint),
+	orchestrator.EffOrphan:          byWork((*work.Work).Orphan),
+}
+
+// A step carries out an effect with one part of a runner.
+type step[T any] func(part T, ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error)
+
+func byCrew(do step[*crew.Crew]) action {
+	return func(r *runner, ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+		return do(r.crew, ctx, e, s)
+	}
+}
+
+func byWork(do step[*work.Work]) action {
+	return func(r *runner, ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+		return do(r.work, ctx, e, s)
+	}
+}
+
+// ensureWorkspace makes a workspace and prepares it for its first agent.
+func (r *runner) ensureWorkspace(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	res, err := r.work.EnsureWorkspace(ctx, e, s)
+	if err != nil {
+		return res, err
+	}
+	return res, r.crew.SetUp(ctx, res.Path)
 }
 
 // Ensure makes an effect true. It is safe to call again after any error, and from
@@ -76,7 +100,7 @@ func (r *runner) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrato
 	}
 	res, err := act(r, ctx, e, r.state.Load())
 	if err != nil {
-		return res, classed(err, r.redactor.Error(err))
+		return res, classed(err, r.Redactor.Error(err))
 	}
 	r.redactResult(&res)
 	return res, nil
@@ -85,25 +109,11 @@ func (r *runner) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrato
 // redactResult takes secrets out of what goes into the records and is the server's or an
 // agent's: words of a refusal, names of files.
 func (r *runner) redactResult(res *orchestrator.Result) {
-	res.Refused = r.redactor.Redact(res.Refused)
+	res.Refused = r.Redactor.Redact(res.Refused)
 	for i := range res.Scope {
-		res.Scope[i].Path = r.redactor.Redact(res.Scope[i].Path)
+		res.Scope[i].Path = r.Redactor.Redact(res.Scope[i].Path)
 	}
 	for i := range res.Conflicts {
-		res.Conflicts[i] = r.redactor.Redact(res.Conflicts[i])
+		res.Conflicts[i] = r.Redactor.Redact(res.Conflicts[i])
 	}
-}
-
-// hideCredentials has the redactor know the keys that agents get. What is shorter than it
-// can look for is a stand-in for a service that wants none.
-func (r *runner) hideCredentials() error {
-	env := agent.EnvSpec{Lookup: r.Environ, Extra: r.allowedEnvironment()}
-	for _, p := range r.providers {
-		for _, value := range env.Secrets(p) {
-			if err := r.redactor.Add("provider-key", value); err != nil && !errors.Is(err, redact.ErrShort) {
-				return err
-			}
-		}
-	}
-	return nil
 }

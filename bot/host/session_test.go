@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -132,7 +133,7 @@ func (r *rig) prepare(change func(*host.PrepareSpec)) string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	server, err := tmux.New(tmux.Options{Socket: host.Socket(filepath.Join(r.root, "r"), sess.Dir, r.state(sess.Dir))})
+	server, err := tmux.New(tmux.Options{Socket: place.Socket(filepath.Join(r.root, "r"), sess.Dir, r.state(sess.Dir))})
 	if err != nil {
 		r.t.Fatal(err)
 	}

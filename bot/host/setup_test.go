@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -54,7 +55,7 @@ func TestProtocolE5TheSetupCommandOfAProjectNeedsToBeAllowed(t *testing.T) {
 	r.script(simple())
 	stateHome := filepath.Join(r.root, "s")
 	for _, allowed := range []bool{false, true} {
-		request, open := host.OpenSetup(stateHome, r.project, c)
+		request, open := project.OpenSetup(stateHome, r.project, c)
 		if !open || !slices.Equal(request.Argv, []string{"touch", ran}) {
 			t.Fatalf("nothing to allow: %+v", request)
 		}
@@ -68,15 +69,15 @@ func TestProtocolE5TheSetupCommandOfAProjectNeedsToBeAllowed(t *testing.T) {
 			t.Errorf("allowed %v: %v", allowed, err)
 		}
 	}
-	if _, open := host.OpenSetup(stateHome, r.project, c); open {
+	if _, open := project.OpenSetup(stateHome, r.project, c); open {
 		t.Error("asked again")
 	}
-	if _, open := host.OpenSetup(stateHome, r.project+"2", c); !open {
+	if _, open := project.OpenSetup(stateHome, r.project+"2", c); !open {
 		t.Error("what one project may run, another may, too")
 	}
 	other := *c
 	other.Sandbox.Setup = []string{"touch", ran, "more"}
-	if _, open := host.OpenSetup(stateHome, r.project, &other); !open {
+	if _, open := project.OpenSetup(stateHome, r.project, &other); !open {
 		t.Error("another command needs no word")
 	}
 }

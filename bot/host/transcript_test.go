@@ -5,87 +5,17 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 )
-
-func TestSecurity33ATranscriptHoldsNoSecretAndIsCut(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, "")
-	r.script(simple())
-	dir := r.prepare(quick)
-	secret := "ghp_" + strings.Repeat("aB3", 12)
-	launched(t, dir, "1.planner.1")
-	host.TakeTranscripts(t, filepath.Join(r.root, "r"), dir, redact.New())
-	if err := host.Transcript(t.Context(), strings.NewReader("token "+secret+"\nend\n"), dir, "1.planner.1"); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "transcripts", "1.planner.1.log")
-	text, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(text), secret) || !strings.HasSuffix(string(text), "\nend\n") {
-		t.Errorf("transcript %q, %v", text, err)
-	}
-	long := strings.NewReader(strings.Repeat(strings.Repeat("x", 99)+"\n", 21<<20/100))
-	if err := host.Transcript(t.Context(), long, dir, "1.planner.1"); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(file)
-	if err != nil || info.Size() < 20<<20 || info.Size() > 20<<20+100 {
-		t.Errorf("size %d, %v", info.Size(), err)
-	}
-	if err := host.Transcript(t.Context(), strings.NewReader(""), dir, "../x"); err == nil {
-		t.Error("a launch with a path was taken")
-	}
-}
-
-// A secret is no less one for its colours, and whoever shows a transcript does not let an
-// agent speak to their terminal.
-func TestSecurity21ATranscriptIsText(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, "")
-	r.script(simple())
-	dir := r.prepare(quick)
-	secret := strings.ToLower(rand.Text())
-	painted := "\x1b[31m" + strings.Join(strings.Split(secret, ""), "\x1b[0m\x1b[38;5;12m") + "\x1b[0m"
-	redactor := redact.New()
-	if err := redactor.Add("key", secret); err != nil {
-		t.Fatal(err)
-	}
-	host.TakeTranscripts(t, filepath.Join(r.root, "r"), dir, redactor)
-	moved := secret[:9] + "\r\n\x1b[2C" + secret[9:18] + "\x1b[7;3H" + secret[18:]
-	for name, c := range map[string]struct{ in, want string }{
-		"colours":     {"a " + painted + " b\r\n", "a [redacted:key] b\n"},
-		"moves":       {"a\x1b[5;1Hb\x1b[4Cc\x1b[2Kd\x1b(Be\x1bcf\r\n", "a\nb cdef\n"},
-		"progress":    {"10%\r20%\r\n\x1b[K\rx\r\n", "10%\n20%\nx\n"},
-		"moved value": {moved + "\r\n", "[redacted:key]\n"},
-		"strings":     {"a\x1b]52;c;aGk=\x07b\x1b]0;title\x1b\\c\x1bPq#0\x1b\\d\u009b31me\u009d0;x\u009cf\a\b\x7f\n", "abcdef\n"},
-		"left open":   {"a\x1b]0;never ended\nb\x1b[12", "ab"},
-		"other text":  {"é 日本 \xff\t.\u2028\n", "é 日本 \t.\u2028\n"},
-	} {
-		launch := "1." + strings.ReplaceAll(name, " ", "") + ".1"
-		launched(t, dir, launch)
-		if err := host.Transcript(t.Context(), iotest.OneByteReader(strings.NewReader(c.in)), dir, launch); err != nil {
-			t.Fatal(err)
-		}
-		data, err := os.ReadFile(filepath.Join(dir, "transcripts", launch+".log"))
-		// Its first line may have gone on before the second one came.
-		text := strings.TrimPrefix(string(data), secret[:9]+"\n[redacted:key]\n")
-		if err != nil || text != c.want {
-			t.Errorf("%s: %q, want %q, %v", name, data, c.want, err)
-		}
-	}
-}
 
 func TestWhatAgentsPrintIsWrittenDown(t *testing.T) {
 	t.Parallel()
@@ -102,63 +32,6 @@ func TestWhatAgentsPrintIsWrittenDown(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(dir, "transcripts", "2.coder.1.1.log"))
 		return err == nil && strings.Contains(string(text), "submitted")
 	})
-}
-
-// launched makes a launch, in so far as its transcript needs it.
-func launched(t *testing.T, dir, launch string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Join(dir, "launches", launch), 0o700); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Without a host, who knows what to take out, nothing is written; the next host gets it all,
-// and what a former one has written of it stands there once.
-func TestSecurity33ARecorderWaitsForAHost(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, "")
-	r.script(simple())
-	dir := r.prepare(quick)
-	launched(t, dir, "1.planner.1")
-	file := filepath.Join(dir, "transcripts", "1.planner.1.log")
-	runtime := filepath.Join(r.root, "r")
-	secret := strings.ToLower(rand.Text())
-	redactor := redact.New()
-	if err := redactor.Add("key", secret); err != nil {
-		t.Fatal(err)
-	}
-	in, words := io.Pipe()
-	ended := make(chan error, 1)
-	go func() { ended <- host.Transcript(t.Context(), in, dir, "1.planner.1") }()
-	say := func(text string) {
-		t.Helper()
-		if _, err := io.WriteString(words, text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	say("first " + secret + "\n")
-	if text, err := os.ReadFile(file); err == nil {
-		t.Errorf("written without a host: %q", text)
-	}
-	written := func(want string) {
-		t.Helper()
-		r.eventually("the transcript is "+want, func() bool {
-			text, err := os.ReadFile(file)
-			return err == nil && string(text) == want
-		})
-	}
-	stop := host.TakeTranscripts(t, runtime, dir, redactor)
-	written("first [redacted:key]\n")
-	stop()
-	say("second " + secret)
-	if err := words.Close(); err != nil {
-		t.Fatal(err)
-	}
-	host.TakeTranscripts(t, runtime, dir, redactor)
-	written("first [redacted:key]\nsecond [redacted:key]")
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
 }
 
 // keyed gives the agents of a rig a key that only this program knows.

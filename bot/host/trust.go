@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/place"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -28,11 +29,11 @@ func (h *Host) Trust(ctx context.Context, dir string, s *orchestrator.State, c *
 	if err := h.untracked(ctx, dir, c); err != nil {
 		return err
 	}
-	if !older(dir, s) {
+	if !work.Older(dir, s) {
 		_, err := h.register().Vouch(dir, s)
 		return err
 	}
-	note, err := h.register().Read(shortHash(dir))
+	note, err := h.register().Read(place.FormerID(dir))
 	switch {
 	case err == nil && note.Path == dir:
 		return nil // its host was killed before its state had the rest
@@ -51,17 +52,11 @@ func (h *Host) Trust(ctx context.Context, dir string, s *orchestrator.State, c *
 	if err != nil {
 		return err
 	}
-	base, err := p.repo.Ref(ctx, gitrepo.StartRef(placeOf(dir, s).String()))
+	base, err := p.Store.Ref(ctx, gitrepo.StartRef(place.Of(dir, s).String()))
 	if err == nil && base == "" {
 		err = foreign
 	}
 	return err
-}
-
-// older reports whether a state is one that nothing was noted of yet. Its identity, if it has
-// one, was made from its path.
-func older(dir string, s *orchestrator.State) bool {
-	return s.Noted == "" && (s.Identity == "" || s.Identity == shortHash(dir))
 }
 
 // untracked refuses a session that git tracks files of, and one behind a link: neither was
@@ -75,7 +70,7 @@ func (h *Host) untracked(ctx context.Context, dir string, c *config.Config) erro
 		}
 	}
 	project := filepath.Dir(filepath.Dir(filepath.Dir(dir)))
-	if _, managed := h.managedRepo(project, c); managed {
+	if _, managed := h.projects().ManagedRepo(project, c); managed {
 		return nil
 	}
 	tracked, err := gitrepo.Tracks(ctx, project, dir)
@@ -109,60 +104,6 @@ func (h *Host) follow(sess *session.Session, s *orchestrator.State) error {
 	return nil
 }
 
-// remember notes a session of an older version, and where one is now that was moved with its
-// project. The note is written before the state: a start after a kill in between goes on.
-func (r *runner) remember(s *orchestrator.State) (*orchestrator.State, error) {
-	dir, next := r.sess.Dir, s.Clone()
-	switch {
-	case s.IsClassic():
-		return s, nil // its state is upgraded first
-	case older(dir, s):
-		note, err := r.register().Read(s.Identity)
-		if err != nil {
-			note = session.Note{ID: s.Identity, Secret: session.NewSecret()}
-		}
-		if err := r.renote(note); err != nil {
-			return s, err
-		}
-		next.Noted = note.Secret
-	default:
-		note, err := r.register().Vouch(dir, s)
-		if err != nil {
-			return s, err
-		}
-		if err := r.renote(note); err != nil {
-			return s, err
-		}
-	}
-	crash.Point("note session", "")
-	if s.FeatureDir != dir {
-		if err := r.sess.Moved(s.FeatureDir); err != nil {
-			return s, err
-		}
-		next.FeatureDir = dir
-	}
-	if next.FeatureDir == s.FeatureDir && next.Noted == s.Noted {
-		return s, nil
-	}
-	if err := r.sess.Commit(decide.Step{State: next, Changed: true}); err != nil {
-		return s, fmt.Errorf("note %s: %w", r.sess.Name(), err)
-	}
-	return next, nil
-}
-
-// renote brings the note up to where the session and its workspaces are now.
-func (r *runner) renote(note session.Note) error {
-	root := r.workspaceRoot()
-	if note.Path == r.sess.Dir && slices.Contains(note.Roots, root) {
-		return nil
-	}
-	note.Path = r.sess.Dir
-	if !slices.Contains(note.Roots, root) {
-		note.Roots = append(note.Roots, root)
-	}
-	return r.register().Write(note)
-}
-
 // Adopt takes a session that came from elsewhere, on the word of a person who has looked at it.
 // What its state says of places on a machine is dropped: workspaces are made again from what is
 // integrated. The error is a *session.ForeignError for one that nothing may continue.
@@ -188,7 +129,7 @@ func (h *Host) Adopt(ctx context.Context, dir string, c *config.Config) error {
 	}
 	if s.IsClassic() || s.Identity == "" {
 		// Its first host gives it the rest, by this note.
-		return h.register().Write(session.Note{ID: shortHash(dir), Secret: session.NewSecret(), Path: dir})
+		return h.register().Write(session.Note{ID: place.FormerID(dir), Secret: session.NewSecret(), Path: dir})
 	}
 	if s, err = sess.Recover(h.Now()); err != nil {
 		return err
@@ -206,8 +147,8 @@ func (h *Host) Adopt(ctx context.Context, dir string, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	r := &runner{Host: h, sess: sess, cfg: c, place: placeOf(dir, next), project: p, repo: p.repo}
-	if err := r.recordedRefs(ctx, next); err != nil {
+	w := work.New(h.workOptions(c), work.Spec{Session: sess, State: next, Config: c, Project: p})
+	if err := w.RecordedRefs(ctx, next); err != nil {
 		return err
 	}
 	if err := sess.Commit(decide.Step{State: next, Changed: true}); err != nil {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/transcript"
 	"github.com/spf13/cobra"
 )
 
@@ -10,7 +10,7 @@ func newTranscriptCmd(a *app) *cobra.Command {
 	return hidden(&cobra.Command{
 		Use: "transcript DIR LAUNCH", Short: "Write down what an agent prints (internal)", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return host.Transcript(cmd.Context(), a.In, args[0], args[1])
+			return transcript.Send(cmd.Context(), a.In, args[0], args[1])
 		},
 	})
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/config"
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
@@ -23,11 +23,11 @@ import (
 type githubProbe struct {
 	*site.Site
 	client  *ghsync.Client
-	project *host.Project
+	project *project.Project
 	repo    ghsync.Repository
 	meta    ghsync.Meta
-	base    host.Base
-	survey  host.Survey
+	base    project.Base
+	survey  project.Survey
 	write   bool
 }
 
@@ -73,7 +73,7 @@ func probeGitHub(ctx context.Context, a *site.Finder, c *config.Config, project 
 }
 
 // originOf is the address of a project's clone; "" if there is none.
-func originOf(p *host.Project) string {
+func originOf(p *project.Project) string {
 	if p == nil {
 		return ""
 	}
@@ -143,7 +143,7 @@ func (g *githubProbe) repository(ctx context.Context) []Probe {
 
 // noBase says why there is nothing to start from.
 func noBase(err error) Probe {
-	if detail, hint, ok := strings.Cut(err.Error(), "; "); ok && (errors.Is(err, host.ErrNoCommit) || errors.Is(err, host.ErrBaseBranch)) {
+	if detail, hint, ok := strings.Cut(err.Error(), "; "); ok && (errors.Is(err, project.ErrNoCommit) || errors.Is(err, project.ErrBaseBranch)) {
 		return Probe{"base", Failed, detail, hint}
 	}
 	return Probe{"base", Failed, err.Error(), "git fetch shows whether the server lets this account read"}

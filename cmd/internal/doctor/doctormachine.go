@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
@@ -75,7 +76,7 @@ func olderThan(version, oldest string) bool {
 
 func probeTmux(ctx context.Context) Probe {
 	install := site.InstallHint("tmux", tmux.Oldest().String())
-	server, err := tmux.New(tmux.Options{Socket: host.ProbeSocket(site.RuntimeDir())})
+	server, err := tmux.New(tmux.Options{Socket: place.ProbeSocket(site.RuntimeDir())})
 	if err != nil {
 		return Probe{"tmux", Failed, err.Error(), "set XDG_RUNTIME_DIR to a directory with a short name"}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -13,8 +13,8 @@ import (
 // AskSetup shows the person at the terminal the command that the project wants to have
 // run in each new workspace. It asks until it is allowed; without that the command is not
 // run, and the session goes on.
-func AskSetup(ctx context.Context, a *site.Finder, s *site.Site, project string) error {
-	request, open := host.OpenSetup(site.StateHome(), project, s.Config)
+func AskSetup(ctx context.Context, a *site.Finder, s *site.Site, dir string) error {
+	request, open := project.OpenSetup(site.StateHome(), dir, s.Config)
 	if !open {
 		return nil
 	}
@@ -29,8 +29,8 @@ func AskSetup(ctx context.Context, a *site.Finder, s *site.Site, project string)
 
 // AskAgentSettings names the agent settings of the repository that were found. It asks, once
 // for what they hold, before an interactive session loads them.
-func AskAgentSettings(ctx context.Context, a *site.Finder, s *site.Site, project *host.Project, base string) error {
-	found, err := s.Host.AgentSettings(ctx, s.Config, project, base, true)
+func AskAgentSettings(ctx context.Context, a *site.Finder, s *site.Site, project *project.Project, base string) error {
+	found, err := project.AgentSettings(ctx, s.Config, base, true)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/cmd/internal/site"
@@ -27,23 +27,24 @@ func Diff(ctx context.Context, a *site.Finder, entry session.Entry, stat bool) (
 		err := out.plan(entry, stat)
 		return out.text.Bytes(), err
 	}
-	err := work(ctx, a, out, entry, stat)
+	err := workOf(ctx, a, out, entry, stat)
 	return out.text.Bytes(), err
 }
 
 // difference reads what a session's commit changes, from the store of its project.
-func difference(ctx context.Context, a *site.Finder, e session.Entry, patch bool) (host.Difference, error) {
+func difference(ctx context.Context, a *site.Finder, e session.Entry, patch bool) (work.Difference, error) {
 	if a.Project == "" {
 		a.Project = site.ProjectOf(e)
 	}
 	s, err := a.Cleaner(ctx)
 	if err != nil {
-		return host.Difference{}, err
+		return work.Difference{}, err
 	}
 	return s.Host.Difference(ctx, e.Dir, e.State, s.Config, patch)
 }
 
-func work(ctx context.Context, a *site.Finder, out *diffPage, e session.Entry, stat bool) error {
+// workOf shows what the commit of a session changes.
+func workOf(ctx context.Context, a *site.Finder, out *diffPage, e session.Entry, stat bool) error {
 	d, err := difference(ctx, a, e, !stat)
 	if err != nil {
 		return err

@@ -2,7 +2,7 @@ package show
 
 import (
 	"github.com/agentmux/agentmux/bot/config"
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -10,8 +10,8 @@ import (
 
 // SetupNote says that a session's workspaces are not prepared as its project wants; ""
 // if they are.
-func SetupNote(project string, c *config.Config) string {
-	request, open := host.OpenSetup(site.StateHome(), project, c)
+func SetupNote(dir string, c *config.Config) string {
+	request, open := project.OpenSetup(site.StateHome(), dir, c)
 	if !open {
 		return ""
 	}
@@ -33,9 +33,9 @@ func setupOf(a *site.Finder, e session.Entry) string {
 
 // agentSettingsOf is what the host of a session that still runs or could has found of agent
 // settings.
-func agentSettingsOf(e session.Entry) host.AgentSettings {
+func agentSettingsOf(e session.Entry) project.AgentSettings {
 	if e.State.Ended() && !e.State.Parked() {
-		return host.AgentSettings{}
+		return project.AgentSettings{}
 	}
-	return host.FoundAgentSettings(e.Dir)
+	return project.FoundAgentSettings(e.Dir)
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync/mirror"
@@ -87,9 +87,9 @@ func proposal(ctx context.Context, dir string, s *orchestrator.State, why orches
 // pushPlace is the remote that a person can push a session's branch to, and how a pull
 // request names it there. Who may not write to the repository pushes to a fork of it.
 func pushPlace(ctx context.Context, dir string, s *orchestrator.State, why orchestrator.Withheld) (remote, head string) {
-	branch, fork := s.FeatureBranch, host.Fork{}
+	branch, fork := s.FeatureBranch, project.Fork{}
 	if why != orchestrator.PushElsewhere {
-		fork = host.FindFork(ctx, site.ProjectOf(session.Entry{Dir: dir}), string(s.Repo))
+		fork = project.FindFork(ctx, site.ProjectOf(session.Entry{Dir: dir}), string(s.Repo))
 	}
 	refused := why == orchestrator.PushElsewhere || why == orchestrator.PushReadOnly
 	switch {

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 )
@@ -49,7 +49,7 @@ func ExplainProject(err error, dir string) error {
 }
 
 // NotOnServer says why a clone has no repository on the GitHub server, and what to do.
-func NotOnServer(p *host.Project, server string) string {
+func NotOnServer(p *project.Project, server string) string {
 	switch {
 	case p.Clone.Origin == "":
 		return "this clone has no remote named origin: git remote add origin URL"
@@ -62,7 +62,7 @@ func NotOnServer(p *host.Project, server string) string {
 // OtherServer names the server of an origin that is not on the GitHub server; "" for one that
 // is, or on none.
 func OtherServer(origin, server string) string {
-	at := host.OriginHost(origin)
+	at := project.OriginHost(origin)
 	if u, err := url.Parse(server); err != nil || strings.EqualFold(at, u.Hostname()) {
 		return ""
 	}

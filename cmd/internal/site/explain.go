@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/document"
@@ -32,7 +33,7 @@ func ExplainRun(err error) error {
 	var preflight *host.PreflightError
 	var read *gitrepo.RemoteError
 	switch {
-	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, host.ErrNoCommit), errors.Is(err, host.ErrUnknownBase), errors.Is(err, host.ErrBaseBranch), errors.Is(err, host.ErrProductManager):
+	case errors.As(err, &problems), errors.As(err, &preflight), errors.Is(err, project.ErrNoCommit), errors.Is(err, project.ErrUnknownBase), errors.Is(err, project.ErrBaseBranch), errors.Is(err, host.ErrProductManager):
 		return exit.Usage(err)
 	case errors.Is(err, gitrepo.ErrShallow):
 		return exit.UsageText("this clone is shallow, and a run starts from the whole history; git fetch --unshallow brings the rest")

@@ -3,7 +3,7 @@ package site
 import (
 	"context"
 
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -12,7 +12,7 @@ import (
 // SocketOf is where the tmux server of a session listens: as its host noted it, which may run
 // with another runtime directory, if it has the name that is this session's.
 func SocketOf(dir string, s *orchestrator.State, r session.Runtime) string {
-	if host.OwnSocket(r.Socket, dir, s) {
+	if place.OwnSocket(r.Socket, dir, s) {
 		return r.Socket
 	}
 	return ""

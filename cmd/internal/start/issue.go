@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
@@ -69,7 +70,7 @@ func Issue(ctx context.Context, a *site.Finder, arg string, f *Options) error {
 }
 
 // issueRepo decides whose issue is meant.
-func issueRepo(ref request.Ref, flag string, p *host.Project, server string) (repo ghsync.Repo, err error) {
+func issueRepo(ref request.Ref, flag string, p *project.Project, server string) (repo ghsync.Repo, err error) {
 	switch {
 	case flag != "":
 		repo, err = request.ParseRepo(flag, server)

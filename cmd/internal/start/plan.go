@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
@@ -22,7 +23,7 @@ type planned struct {
 
 // issueOf names an issue for a clone.
 type issueOf struct {
-	project *host.Project
+	project *project.Project
 	repo    ghsync.Repo
 	number  int
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/site"
@@ -36,7 +37,7 @@ func (f *Options) check() error {
 }
 
 // basicSpec is what issue and run have in common.
-func basicSpec(ctx context.Context, a *site.Finder, s *site.Site, project *host.Project, f *Options) (host.PrepareSpec, error) {
+func basicSpec(ctx context.Context, a *site.Finder, s *site.Site, project *project.Project, f *Options) (host.PrepareSpec, error) {
 	stop := a.Waiting("the branches of the server")
 	base, err := project.Base(ctx, s.Config, f.Base)
 	stop()
@@ -54,7 +55,7 @@ func basicSpec(ctx context.Context, a *site.Finder, s *site.Site, project *host.
 
 // ownDir is a project below the clone's root; "" if the clone is the project. The way that a
 // person's shell names the root may lead through links.
-func ownDir(dir string, p *host.Project) string {
+func ownDir(dir string, p *project.Project) string {
 	here, err := os.Stat(dir)
 	if err != nil {
 		return ""

@@ -1,0 +1,99 @@
+package crew
+
+import (
+	"context"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/place"
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/transcript"
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/story"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Options are what a crew takes from its surroundings.
+type Options struct {
+	Self       string // absolute path of this program; its hidden commands run in panes
+	StateHome  string // homes and logins of agents
+	RuntimeDir string // sockets
+	Home       string // of the person
+	Tmux       string // tmux itself; empty = the one in PATH
+
+	Environ  func(name string) (string, bool)
+	Now      func() time.Time
+	Log      *slog.Logger
+	Redactor *redact.Redactor
+	Pause    time.Duration // between an agent's submission and TERM
+}
+
+// Sources are the texts of the session that prompts are made from.
+type Sources interface {
+	// Mend writes again what somebody deleted of them.
+	Mend(ctx context.Context, s *orchestrator.State) error
+	ReadText(rel string) ([]byte, error)
+	// DiffStat lists what changed between two commits or trees; strays are marked.
+	DiffStat(ctx context.Context, from, to string, strays story.Strays) (string, error)
+	Strays() (story.Strays, error)
+}
+
+// Spec says whose agents a crew is.
+type Spec struct {
+	Session   *session.Session
+	State     *orchestrator.State
+	Workflow  *workflows.Definition
+	Config    *config.Config
+	Project   *project.Project
+	Providers agent.Providers
+	Sources   Sources
+}
+
+// Crew is the agents of one session in their panes.
+type Crew struct {
+	sandbox
+	sess      *session.Session
+	place     place.Place
+	def       *workflows.Definition
+	project   *project.Project
+	providers agent.Providers
+	sources   Sources
+	prompts   fs.FS // the project's own, or nil
+
+	panes     *panes
+	recorders *transcript.Recorders // while a run lasts
+	seals     seals
+	signals   *signals
+	dialogs   dialogs
+}
+
+// New gathers a crew and starts nothing.
+func New(o Options, spec Spec) *Crew {
+	return &Crew{
+		sandbox: sandbox{Options: o, cfg: spec.Config}, sess: spec.Session, place: place.Of(spec.Session.Dir, spec.State), def: spec.Workflow,
+		project: spec.Project, providers: spec.Providers, sources: spec.Sources, signals: &signals{launches: map[string]followed{}},
+	}
+}
+
+// UsePrompts takes the project's own templates of prompts; nil for none.
+func (r *Crew) UsePrompts(files fs.FS) { r.prompts = files }
+
+// StartRecorders has what the panes print written down until stop is called.
+func (r *Crew) StartRecorders() (stop func()) {
+	r.recorders = r.openRecorders()
+	return func() { _ = r.recorders.Close() }
+}
+
+// FinishTranscripts waits for the last words of launches whose panes are gone.
+func (r *Crew) FinishTranscripts(ctx context.Context) { r.recorders.Finish(ctx) }
+
+// observer looks at launches.
+type observer struct{ *Crew }
+
+// briefing makes the prompt of a launch.
+type briefing struct{ *Crew }

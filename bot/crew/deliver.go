@@ -1,0 +1,118 @@
+package crew
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/tmux"
+)
+
+// Ways in which a message got to its agent.
+const (
+	modeHook  = "hook"
+	modeTyped = "typed"
+)
+
+// settled is how long a screen must have been unchanged before it is typed to.
+const settled = 2 * time.Second
+
+// Deliver brings a message to its agent when that is possible now. An agent at work is
+// told by its next tool answer or at the end of its turn, so it is not disturbed.
+func (r *Crew) Deliver(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	i := slices.IndexFunc(s.Messages, func(m orchestrator.Message) bool { return m.Seq == e.Args.Seq })
+	if i < 0 {
+		return orchestrator.Result{}, engine.Never(fmt.Errorf("message %d is not in the state", e.Args.Seq))
+	}
+	m := s.Messages[i]
+	status := r.signals.status(r.launchDir(e.Args.Launch), e.Args.Launch)
+	if slices.Contains(status.Messages, fmt.Sprint(m.Seq)) || slices.Contains(status.Messages, m.File) {
+		return orchestrator.Result{Delivery: orchestrator.DeliverySent, Mode: modeHook}, nil
+	}
+	pane, found, err := r.panes.find(ctx, e.Args.Launch)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	if !found || pane.Dead || r.Now().Sub(pane.Activity) < settled {
+		return refusedDelivery(), nil
+	}
+	return r.typeLine(ctx, e.Args.Launch, pane, status, messageLine(r.sess.Path(m.File), m))
+}
+
+func refusedDelivery() orchestrator.Result {
+	return orchestrator.Result{Delivery: orchestrator.DeliveryRefused}
+}
+
+// messageLine is all of a message that is ever typed.
+func messageLine(file string, m orchestrator.Message) string {
+	return fmt.Sprintf("New %s from %s: read @%s and act on it.", m.Type, m.From, file)
+}
+
+// typeLine types into a pane whose program waits for input.
+func (r *Crew) typeLine(ctx context.Context, launch string, pane tmux.Pane, status agent.Status, line string) (orchestrator.Result, error) {
+	l, err := agent.ReadLaunch(r.launchDir(launch))
+	if err != nil || l.Transport != agent.TUI {
+		return refusedDelivery(), nil // a headless run reads nothing more
+	}
+	p := r.providers[l.Provider]
+	if !r.waitsForInput(ctx, p, pane, status) || strings.ContainsAny(line[:1], p.Unsafe) {
+		return refusedDelivery(), nil
+	}
+	outcome, err := r.panes.server.Submit(ctx, pane.ID, line, tmux.SubmitOptions{
+		Pause: p.Pause,
+		Ready: func() error { return r.stillThere(launch, pane.PID) },
+		Confirm: func() bool {
+			return r.signals.status(r.launchDir(launch), launch).Prompts > status.Prompts
+		},
+	})
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	switch outcome.Delivery {
+	case tmux.Sent:
+		return orchestrator.Result{Delivery: orchestrator.DeliverySent, Mode: modeTyped}, nil
+	case tmux.Indeterminate:
+		return orchestrator.Result{Delivery: orchestrator.DeliveryIndeterminate, Mode: modeTyped}, nil
+	}
+	return refusedDelivery(), nil
+}
+
+// waitsForInput reports whether the program is known to be idle: by its hooks, else by
+// what it shows. One whose turn the provider ended is idle, too, and would stay so for good
+// if nobody could tell it to go on; but a menu may stand where its input was.
+func (r *Crew) waitsForInput(ctx context.Context, p agent.Provider, pane tmux.Pane, status agent.Status) bool {
+	switch status.State {
+	case agent.Idle:
+		return true
+	case "", agent.Starting, agent.Ready:
+	case agent.RateLimited:
+		if len(p.Ready) == 0 {
+			return true
+		}
+	case agent.Working: // its turn may have ended by an error, without a word
+		if r.Now().Sub(pane.Activity) < quietTime {
+			return false
+		}
+	default:
+		return false
+	}
+	text, err := r.panes.server.Capture(ctx, pane.ID, 0)
+	return err == nil && p.Screen(text) == agent.Idle
+}
+
+// stillThere is asked last before a key is pressed.
+func (r *Crew) stillThere(launch string, pid int) error {
+	if _, ended, err := agent.ReadExit(r.launchDir(launch)); err != nil || ended {
+		return fmt.Errorf("launch %s has ended", launch)
+	}
+	front, err := agent.InFront(pid)
+	if err == nil && !front {
+		err = fmt.Errorf("launch %s does not read its terminal", launch)
+	}
+	return err
+}

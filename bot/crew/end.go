@@ -1,0 +1,95 @@
+package crew
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/tmux"
+)
+
+// Open gets at the tmux server of the session, be it there or not.
+func (r *Crew) Open(s *orchestrator.State) (err error) {
+	r.panes, err = openPanes(r.Options, r.sess, s)
+	return err
+}
+
+// TakePanes makes the server be there, remembers which launches went away with an older
+// one, and ends launches of this session that nobody knows.
+func (r *Crew) TakePanes(ctx context.Context, s *orchestrator.State) error {
+	if _, err := r.panes.list(ctx); err != nil {
+		return r.panes.serverGone(ctx, err, expectedLaunches(s))
+	}
+	found, err := r.panes.ensure(ctx)
+	if err != nil {
+		return err
+	}
+	return r.stopStrays(ctx, found, s)
+}
+
+// EndLaunches leaves no agent that could go on writing, and nothing of a launch outside of
+// the session's directory. A host that was killed at the end owes that.
+func (r *Crew) EndLaunches(ctx context.Context, s *orchestrator.State) error {
+	keys := map[string]string{} // by launch
+	for _, e := range s.Pending {
+		keys[e.Args.Launch] = orchestrator.AgentKey(e.Args.Role, e.Args.Task)
+	}
+	for key, a := range s.Agents {
+		keys[a.Launch] = key
+	}
+	delete(keys, "")
+	for _, launch := range slices.Sorted(maps.Keys(keys)) {
+		if err := r.endLaunch(ctx, keys[launch], launch); err != nil {
+			return err
+		}
+	}
+	found, err := r.panes.list(ctx)
+	if err == nil {
+		err = r.stopStrays(ctx, found, s)
+	}
+	if unreachable(err) || errors.Is(err, tmux.ErrNoAnswer) {
+		return nil // the server's own end ends them
+	}
+	return err
+}
+
+// EndServer ends what belongs to a session whose directory somebody removed, whoever looks
+// at it: no later command could find it.
+func (r *Crew) EndServer(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseTime)
+	defer cancel()
+	r.recorders.Finish(ctx)
+	if err := r.panes.kill(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
+		return fmt.Errorf("end the tmux server: %w", err)
+	}
+	return nil
+}
+
+// CloseTime is how long the server of a finished session has to answer.
+const CloseTime = 20 * time.Second
+
+// ClosePanes ends the server of a finished session unless somebody looks at it; with force
+// also one that does not answer who does. One that has ended may have left its files, if the
+// host was killed meanwhile.
+func (r *Crew) ClosePanes(ctx context.Context, limit time.Duration, force bool) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	attached, err := r.panes.server.Attached(ctx)
+	deaf := force && errors.Is(err, tmux.ErrNoAnswer)
+	if attached || err != nil && !deaf && !unreachable(err) {
+		return err
+	}
+	return r.panes.kill(ctx)
+}
+
+// RemoveServer ends the tmux server with the monitor that a person may have left open.
+func (r *Crew) RemoveServer(ctx context.Context) error {
+	if err := r.panes.kill(ctx); err != nil && !errors.Is(err, tmux.ErrNoServer) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package crew
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
+	"github.com/agentmux/agentmux/workflows/prompt"
+)
+
+// EnsurePrompt renders the prompt of a launch once and returns its hash. A prompt that
+// stands is the one the launch was prepared with.
+func (r *Crew) EnsurePrompt(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (string, error) {
+	return (&briefing{r}).ensure(ctx, a, s)
+}
+
+func (r *briefing) ensure(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (string, error) {
+	if _, err := os.Stat(r.sess.Path("launches", a.Launch, "launch.json")); err == nil {
+		if data, err := session.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
+			return hashOf(data), nil
+		}
+	}
+	if err := r.sources.Mend(ctx, s); err != nil {
+		return "", err
+	}
+	values, err := r.promptValues(ctx, a, s)
+	if err != nil {
+		return "", err
+	}
+	text, err := prompt.Render(prompt.Request{
+		Template: a.Template, Interactive: s.Interactive, Values: values, Root: r.sess.Dir,
+		Paths: r.def.Paths(), Project: r.prompts,
+	})
+	if err != nil {
+		return "", engine.Never(err)
+	}
+	if err := r.sess.Replace(a.PromptFile, []byte(text)); err != nil {
+		return "", err
+	}
+	return hashOf([]byte(text)), nil
+}
+
+func (r *briefing) promptValues(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (map[string]string, error) {
+	subplan := strings.TrimPrefix(a.Task, "resolve-")
+	values := map[string]string{
+		"session_dir": r.sess.Dir, "workspace": s.Workspaces[a.Workspace].Path, "role": a.Role, "task": a.Task,
+		"subplan": subplan, "tool_line": r.toolLine(a, s),
+		"conflict_paths": bulleted(s.Conflicts[subplan]), "answers": r.answers(a, s),
+	}
+	if s.ChangeRequest != "" {
+		values["change_request"] = prompt.Fence("a request for changes", string(s.ChangeRequest))
+	}
+	var err error
+	if values["research_handoff"], err = r.handoff(s); err != nil {
+		return nil, err
+	}
+	if slices.Contains(workflows.ReviewRoles(), a.Role) {
+		strays, err := r.sources.Strays()
+		if err != nil {
+			return nil, err
+		}
+		if values["diff_stat"], err = r.sources.DiffStat(ctx, s.BaseSHA, s.Integrated.Commit, strays); err != nil {
+			return nil, err
+		}
+		if values["previous_findings"], err = r.previous(ctx, a, s); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// handoff shows what finished research found: the summary itself, the details by path.
+func (r *briefing) handoff(s *orchestrator.State) (string, error) {
+	var b strings.Builder
+	for _, kind := range []string{"code", "web"} {
+		tasks := s.ResearchTasks
+		if kind == "web" {
+			tasks = s.WebResearchTasks
+		}
+		for _, topic := range slices.Sorted(maps.Keys(tasks)) {
+			if tasks[topic] != orchestrator.ResearchDone {
+				continue
+			}
+			dir := orchestrator.ResearchDir(kind, topic)
+			data, err := r.sources.ReadText(path.Join(dir, "summary.md"))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(&b, "### %s (%s)\n\n%s\n\nDetails: `%s`\n\n", topic, kind, strings.TrimSpace(string(data)), r.sess.Path(dir, "detail.md"))
+		}
+	}
+	return b.String(), nil
+}
+
+// answers shows what this agent asked before and was told.
+func (r *briefing) answers(a orchestrator.Args, s *orchestrator.State) string {
+	var b strings.Builder
+	for _, q := range s.Questions {
+		if q.Open() || q.Role != a.Role || q.Task != a.Task {
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s\nAnswer: %s\n\n", q.ID, q.Text, q.Answer)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return prompt.Fence("answers to your questions", b.String())
+}
+
+// previous tells a reviewer what came before: the findings of its last review, or what
+// changed since it passed an earlier state of the work.
+func (r *briefing) previous(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (string, error) {
+	last, ok := s.ReviewResults[a.Role]
+	if !ok {
+		return "", nil
+	}
+	since := "What changed since then is not known: look at the whole work again.\n"
+	if last.Tree != "" { // else a verdict of the earlier tool
+		stat, err := r.sources.DiffStat(ctx, last.Tree, s.Integrated.Commit, nil)
+		if err != nil {
+			return "", err
+		}
+		since = fmt.Sprintf("Changed since then (`git diff %s HEAD`, if that tree is known to the workspace):\n\n```text\n%s```\n", last.Tree, stat)
+	}
+	if a.Since != "" || last.Verdict == artifact.VerdictPass {
+		return "You passed an earlier state of this work.\n\n" + since, nil
+	}
+	data, err := r.sources.ReadText(last.Archive)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return strings.TrimSpace(string(data)) + "\n\n" + since, nil
+}
+
+func bulleted(items []string) string {
+	var b strings.Builder
+	for _, item := range items {
+		fmt.Fprintf(&b, "- `%s`\n", item)
+	}
+	return b.String()
+}
+
+// toolLine says how the agent hands in: the tool, and the same as a command.
+func (r *briefing) toolLine(a orchestrator.Args, s *orchestrator.State) string {
+	tool, params, words := handIn(r.def, a, s)
+	command := append([]string{r.Self}, words...)
+	command = append(command, "--session", r.sess.Dir, "--role", a.Role)
+	if a.Task != "" {
+		command = append(command, "--task", a.Task)
+	}
+	command = append(command, "--launch", a.Launch)
+	for i, word := range command {
+		command[i] = shellWord(word)
+	}
+	return fmt.Sprintf("Tool `%s` of the MCP server `agentmux`, parameters: %s. Without that server, as a command:\n\n```sh\n%s\n```",
+		tool, params, strings.Join(command, " "))
+}
+
+// handIn names the tool of a launch, its parameters and the words of the command.
+func handIn(def *workflows.Definition, a orchestrator.Args, s *orchestrator.State) (tool, params string, words []string) {
+	if kind, ok := strings.CutSuffix(a.Role, "-researcher"); ok {
+		return "submit_research_done", fmt.Sprintf("`topic` %q, `type` %q", a.Task, kind), []string{"submit", "research", a.Task, "--type", kind}
+	}
+	phase, _ := def.Phase(s.Phase)
+	switch phase.Kind {
+	case workflows.KindAuthor:
+		return authorHandIn(phase)
+	case workflows.KindPlan:
+		return "submit_plan", "none", []string{"submit", "plan"}
+	case workflows.KindImplement, workflows.KindFix:
+		id := cmp.Or(strings.TrimPrefix(a.Task, "resolve-"), "1")
+		return "submit_done", "`subplan_index` " + id, []string{"submit", "done", id}
+	}
+	if s.AwaitingSummary {
+		return "submit_summary", "none", []string{"submit", "summary"}
+	}
+	return "submit_review", "none", []string{"submit", "review"}
+}
+
+func authorHandIn(phase workflows.Phase) (tool, params string, words []string) {
+	switch phase.Tool {
+	case workflows.ToolSubmitPMDone:
+		return phase.Tool, "none", []string{"submit", "pm"}
+	case workflows.ToolSubmitArchitecture:
+		return phase.Tool, "`reviewers`, a list of review roles, may be left out", []string{"submit", "architecture"}
+	}
+	return phase.Tool, "none", []string{"submit", "design"}
+}
+
+// shellWord quotes a word for a shell where that is needed.
+func shellWord(word string) string {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-:=@%+", c)
+	}
+	if word != "" && strings.IndexFunc(word, func(c rune) bool { return !plain(c) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,247 @@
+package crew
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/place"
+	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/tmux"
+)
+
+// StartAgent makes exactly one pane run a launch. A live pane is adopted; a launch that
+// has ended is not started again, the next look at the agents reports it.
+func (r *Crew) StartAgent(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	dir := r.launchDir(a.Launch)
+	_, ended, err := agent.ReadExit(dir)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	var pane tmux.Pane
+	found := false
+	if r.prepared(a.Launch) {
+		if pane, found, err = r.panes.find(ctx, a.Launch); err != nil {
+			return orchestrator.Result{}, fmt.Errorf("start %s: %w", a.Launch, err)
+		}
+	}
+	waiting := found && !ended && !pane.Dead && awaitsHost(dir)
+	if (ended || found) && !waiting {
+		return r.adopt(ctx, a, dir, pane, found)
+	}
+	sum, err := r.EnsurePrompt(ctx, a, s)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	spec, err := r.LaunchSpec(a, s)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	if err := r.replaceSettings(ctx, s, spec.Workdir, a.Launch); err != nil {
+		return orchestrator.Result{}, err
+	}
+	if err := place.MakeRuntimeDir(r.RuntimeDir); err != nil {
+		return orchestrator.Result{}, engine.Never(fmt.Errorf("start %s: %w", a.Launch, err))
+	}
+	launch, err := agent.Prepare(spec)
+	if err != nil {
+		return orchestrator.Result{}, PrepareFailure(err)
+	}
+	r.seals.learn(launch.Launch, launch.Checks)
+	crash.Point("prepare agent", a.Role)
+	if err := r.handOver(ctx, a, launch, pane); err != nil {
+		return orchestrator.Result{}, err
+	}
+	return orchestrator.Result{
+		Provider: launch.Provider, Model: cmp.Or(spec.Model, spec.Provider.DefaultModel), PromptSHA256: sum, CLISession: launch.CLISession,
+	}, nil
+}
+
+// awaitsHost reports whether the agent-exec of a live pane is still without its environment:
+// the host that opened the pane was killed before it could hand it over.
+func awaitsHost(dir string) bool {
+	launch, err := agent.ReadLaunch(dir)
+	return err == nil && launch.Socket != "" && !agent.Started(dir)
+}
+
+// PrepareFailure tells faults of the configuration from those that may pass.
+func PrepareFailure(err error) error {
+	if errors.Is(err, agent.ErrNoLogin) || errors.Is(err, agent.ErrUnsafe) {
+		return engine.Never(err)
+	}
+	return err
+}
+
+// adopt describes a launch that was started before, and completes what a host that was
+// killed right after it had opened the pane has not done.
+func (r *Crew) adopt(ctx context.Context, a orchestrator.Args, dir string, pane tmux.Pane, found bool) (orchestrator.Result, error) {
+	launch, err := agent.ReadLaunch(dir)
+	if err != nil {
+		return orchestrator.Result{}, engine.Never(err)
+	}
+	if found && !pane.Dead {
+		if !pane.Piped {
+			r.record(ctx, pane.ID, launch)
+		} else {
+			r.recorders.Expect(launch.Launch)
+		}
+		if err := r.notePane(a, pane); err != nil {
+			return orchestrator.Result{}, err
+		}
+	}
+	res := orchestrator.Result{Provider: launch.Provider, CLISession: launch.CLISession}
+	if data, err := session.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
+		res.PromptSHA256 = hashOf(data)
+	}
+	return res, nil
+}
+
+func (r *Crew) notePane(a orchestrator.Args, pane tmux.Pane) error {
+	start, err := agent.ProcessStart(pane.PID)
+	if errors.Is(err, agent.ErrNoProcess) {
+		return nil // it has ended already; the next look says so
+	}
+	if err != nil {
+		return err
+	}
+	return r.panes.note(orchestrator.AgentKey(a.Role, a.Task), session.LaunchInfo{
+		Pane: pane.ID, PID: pane.PID, PIDStart: strconv.FormatInt(start, 10), Launch: a.Launch,
+	})
+}
+
+// openTime bounds the making of a window once it has begun.
+const openTime = 15 * time.Second
+
+// handOver makes agent-exec run the prepared launch in pane, or in a new one, and gives it
+// the environment. Once begun it is not interrupted: a window left half-made would run
+// without anybody knowing. After an error the next try finds the pane and goes on there.
+func (r *Crew) handOver(ctx context.Context, a orchestrator.Args, launch agent.Launch, pane tmux.Pane) error {
+	if err := ctx.Err(); err != nil {
+		return errors.Join(err, launch.Discard())
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTime)
+	defer cancel()
+	offer, err := launch.Offer(r.launchDir(a.Launch))
+	if err != nil {
+		return err
+	}
+	defer offer.Close()
+	if pane.ID == "" {
+		if pane, err = r.openPane(ctx, a, launch); err != nil {
+			return err
+		}
+		crash.Point("open pane", a.Role)
+	}
+	if !pane.Piped {
+		r.record(ctx, pane.ID, launch)
+	}
+	if err := offer.Serve(ctx, pane.PID); err != nil {
+		return fmt.Errorf("start %s: %w", a.Launch, err)
+	}
+	crash.Point("hand over", a.Role)
+	return r.notePane(a, pane)
+}
+
+// openPane makes the window in which agent-exec waits for its environment.
+func (r *Crew) openPane(ctx context.Context, a orchestrator.Args, launch agent.Launch) (tmux.Pane, error) {
+	options := map[string]string{tagSession: r.sess.Name(), tagRole: a.Role, tagLaunch: a.Launch}
+	if a.Task != "" {
+		options[tagTask] = a.Task
+	}
+	pane, err := r.panes.open(ctx, orchestrator.AgentKey(a.Role, a.Task), tmux.WindowSpec{
+		Command: []string{r.Self, "agent-exec", r.launchDir(a.Launch)}, Dir: launch.Cwd, Options: options,
+	})
+	if err != nil {
+		return tmux.Pane{}, fmt.Errorf("start %s: %w", a.Launch, err)
+	}
+	return pane, nil
+}
+
+// LaunchSpec gathers what a launch is made of.
+func (r *Crew) LaunchSpec(a orchestrator.Args, s *orchestrator.State) (agent.LaunchSpec, error) {
+	choice := r.cfg.Choose(a.Role)
+	provider, ok := r.providers[choice.Provider]
+	if !ok {
+		return agent.LaunchSpec{}, engine.Never(fmt.Errorf("start %s: provider %s is not configured", a.Launch, choice.Provider))
+	}
+	workdir := s.Workspaces[a.Workspace].Path
+	if workdir == "" {
+		return agent.LaunchSpec{}, fmt.Errorf("start %s: its workspace %s is not made yet", a.Launch, a.Workspace)
+	}
+	spec := agent.LaunchSpec{
+		Dir: r.launchDir(a.Launch), Session: r.sess.Dir, Launch: a.Launch, Role: a.Role, Task: a.Task, Self: r.Self,
+		Provider: provider, Transport: r.transport(a, provider, s), Unattended: !s.Interactive, AllowUnsafe: r.MayActFreely(),
+		Model: choice.Model, Args: choice.Args, Line: promptLine(r.sess.Path(a.PromptFile)),
+		Workdir: workdir, TrustDir: filepath.Dir(workdir), Runtime: r.RuntimeDir, Env: r.environment(a, s), Now: r.Now(),
+	}
+	if a.Continue {
+		spec.Resume = r.resumable(a, provider, s)
+	}
+	r.shareLogin(&spec, s)
+	return spec, nil
+}
+
+// promptLine is all that an agent is told at its start.
+func promptLine(file string) string { return "Read and follow the instructions in " + file }
+
+func (r *sandbox) transport(a orchestrator.Args, p agent.Provider, s *orchestrator.State) agent.Transport {
+	switch {
+	case a.Headless || r.cfg.Agents.Transport == string(agent.Headless):
+		return agent.Headless
+	case r.cfg.Agents.Transport == string(agent.TUI) || s.Interactive || p.StopHook:
+		return agent.TUI
+	}
+	return agent.Headless
+}
+
+// shareLogin lets an agent of an interactive session use the person's own login where
+// there is no other. The program then runs in its terminal, with the person at hand.
+func (r *sandbox) shareLogin(spec *agent.LaunchSpec, s *orchestrator.State) {
+	if !s.Interactive || r.cfg.Sandbox.Home == "private" {
+		return
+	}
+	if _, _, err := spec.Provider.Login(spec.Env); errors.Is(err, agent.ErrNoLogin) {
+		spec.Env.RealHome, spec.Transport, spec.Unattended = r.Home, agent.TUI, false
+	}
+}
+
+// resumable is the program's own session of the agent's former launch, if the same
+// provider made it.
+func (r *Crew) resumable(a orchestrator.Args, p agent.Provider, s *orchestrator.State) string {
+	known := s.Agents[orchestrator.AgentKey(a.Role, a.Task)]
+	if known.CLISession == "" || len(p.ResumeArgs) == 0 {
+		return ""
+	}
+	_, _, _, attempt, ok := orchestrator.LaunchParts(a.Launch)
+	if !ok || attempt < 2 {
+		return ""
+	}
+	visit, role, task, _, _ := orchestrator.LaunchParts(a.Launch)
+	former, err := agent.ReadLaunch(r.launchDir(orchestrator.LaunchID(visit, role, task, attempt-1)))
+	if err != nil || former.Provider != p.Name {
+		return ""
+	}
+	return string(known.CLISession)
+}
+
+func (r *Crew) environment(a orchestrator.Args, s *orchestrator.State) agent.EnvSpec {
+	name := strings.ReplaceAll(orchestrator.AgentKey(a.Role, a.Task), "/", "-")
+	env := agent.EnvSpec{
+		Path: r.AgentPath(), Home: filepath.Join(r.place.Homes(r.StateHome), name),
+		Logins: r.Logins(), Author: r.project.User.Name, Email: r.project.User.Mail,
+		Extra: r.allowedEnvironment(), Lookup: r.Environ,
+	}
+	env.TimeZone, _ = r.Environ("TZ")
+	env.Runner, _ = r.Environ("RUNNER_TRACKING_ID")
+	return env
+}

@@ -1,0 +1,260 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+)
+
+// Base is the commit a session starts from.
+type Base struct {
+	Branch string // pull requests go there; empty if there is none
+	SHA    string
+	Local  bool     // taken from the clone because the person named it
+	Notes  []string // what the person should know, one line each
+}
+
+// ErrNoCommit says that a clone or a repository has nothing to start from.
+var ErrNoCommit = errors.New("has no commit yet")
+
+// ErrUnknownBase says that what a person named as base is nothing.
+var ErrUnknownBase = errors.New("names no branch of the server and no commit of this clone; git branch --all lists its branches")
+
+// ErrBaseBranch says that the configured base is not a branch of the server.
+var ErrBaseBranch = errors.New("is not a branch of the server; git ls-remote --heads origin lists its branches")
+
+// ErrOffline says that the server of a managed project does not answer.
+var ErrOffline = errors.New("the server was not reached")
+
+// Base finds the commit a session starts from. named is what --base says, or empty.
+func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Base, error) {
+	tips, online, err := p.serverTips(ctx, c, named)
+	if ownCommit := named != "" && (p.Remote == nil || p.Remote.Secret == nil || !c.GitHub.Push); err != nil && (p.Managed || !ownCommit || ctx.Err() != nil) {
+		return Base{}, err
+	}
+	if err := p.begun(ctx, c, tips, online); err != nil {
+		return Base{}, err
+	}
+	if p.Managed && !online {
+		return Base{}, ErrOffline
+	}
+	b := Base{Branch: p.baseBranch(tips, c, named)}
+	if err := p.configured(ctx, c, b.Branch, tips, online); err != nil {
+		return Base{}, err
+	}
+	if p.Managed && tips["refs/heads/"+b.Branch] == "" {
+		return Base{}, fmt.Errorf("%s %w; push a first one", cmp.Or(b.Branch, p.Repo.String()), ErrNoCommit)
+	}
+	if named != "" && tips["refs/heads/"+named] == "" && !p.tracks(ctx, named, online) {
+		return p.localBase(ctx, b, named)
+	}
+	b.Notes = append(b.Notes, p.leftOut()...)
+	if tip := tips["refs/heads/"+b.Branch]; online && tip != "" {
+		b.SHA = tip
+		ref := "refs/remotes/origin/" + b.Branch
+		if err := p.Store.FetchRemote(ctx, *p.Remote, "+refs/heads/"+b.Branch+":"+ref); err != nil {
+			return Base{}, err
+		}
+		return b, nil
+	}
+	b, err = p.trackedBase(ctx, b)
+	if err == nil && p.Remote != nil && !online {
+		b.Notes = append(b.Notes, fmt.Sprintf("the server was not reached: starting from what this clone fetched last, commit %.10s", b.SHA))
+	}
+	return b, err
+}
+
+// configured fails with ErrBaseBranch if the branch of the configuration is not on the server,
+// or, while that is away, not among what the clone fetched from it.
+func (p *Project) configured(ctx context.Context, c *config.Config, branch string, tips map[string]string, online bool) error {
+	switch {
+	case p.Remote == nil || c.GitHub.BaseBranch == "" || branch != c.GitHub.BaseBranch || tips["refs/heads/"+branch] != "":
+		return nil
+	case !online:
+		if _, err := p.Store.FetchClone(ctx, p.Clone.Root, "refs/remotes/origin/"+branch); !errors.Is(err, gitrepo.ErrNoCommit) {
+			return err
+		}
+	}
+	return fmt.Errorf("github.base_branch: %s %w", branch, ErrBaseBranch)
+}
+
+// begun fails with ErrNoCommit, and what to do, if the clone has no commit, or if the server
+// has none and work is to be pushed there: nothing can be proposed to a branch that is not.
+func (p *Project) begun(ctx context.Context, c *config.Config, tips map[string]string, online bool) error {
+	if p.Managed {
+		return nil
+	}
+	empty := online && len(tips) == 0 && p.branchless(ctx)
+	switch push := "git push origin " + cmp.Or(p.Clone.Branch, "HEAD:refs/heads/main"); {
+	case p.Clone.Head == "" && empty:
+		return fmt.Errorf("the repository %w; make a first one and push it: git commit, then %s", ErrNoCommit, push)
+	case p.Clone.Head == "" && len(tips) > 0:
+		return fmt.Errorf("this clone %w; git pull origin %s brings those of the server", ErrNoCommit, p.baseBranch(tips, c, ""))
+	case p.Clone.Head == "":
+		return fmt.Errorf("this clone %w; git commit makes a first one", ErrNoCommit)
+	case empty && c.GitHub.Push && p.Remote.Secret != nil:
+		return fmt.Errorf("the repository %w on the server; push a first one: %s", ErrNoCommit, push)
+	}
+	return nil
+}
+
+// branchless reports whether the server has no branch at all.
+func (p *Project) branchless(ctx context.Context) bool {
+	refs, err := p.Store.RemoteRefs(ctx, *p.Remote, "refs/heads/*")
+	return err == nil && len(refs) == 0
+}
+
+// serverTips asks the server where its branches are; online says whether it answered. The
+// error is of a server that refuses to be read: only one that was not reached is done without.
+func (p *Project) serverTips(ctx context.Context, c *config.Config, named string) (tips map[string]string, online bool, err error) {
+	if p.Remote == nil {
+		return nil, false, nil
+	}
+	patterns := []string{"HEAD"}
+	for _, branch := range []string{named, c.GitHub.BaseBranch, p.Clone.DefaultBranch} {
+		if branch != "" {
+			patterns = append(patterns, "refs/heads/"+branch)
+		}
+	}
+	refs, err := p.Store.RemoteRefs(ctx, *p.Remote, patterns...)
+	if err != nil {
+		return nil, false, refusedRead(ctx, err)
+	}
+	tips = map[string]string{}
+	for _, ref := range refs {
+		if ref.Name == "HEAD" {
+			tips["HEAD"] = ref.Target
+			tips[ref.Target] = ref.ID
+			continue
+		}
+		tips[ref.Name] = ref.ID
+	}
+	return tips, true, nil
+}
+
+// MayHaveBranch reports whether the server has a branch that begins with prefix, as those of an
+// issue do. A server that does not tell may have one.
+func (p *Project) MayHaveBranch(ctx context.Context, prefix string) bool {
+	if p.Remote == nil {
+		return true
+	}
+	refs, err := p.Store.RemoteRefs(ctx, *p.Remote, "refs/heads/"+prefix+"*")
+	return err != nil || len(refs) > 0
+}
+
+// refusedRead returns err unless it is of a network, or of a token's maker, that may be back.
+func refusedRead(ctx context.Context, err error) error {
+	var read *gitrepo.RemoteError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &read) && read.Kind == gitrepo.PushNetwork, errors.As(err, new(*transport.RetryAfter)), errors.As(err, new(net.Error)):
+		return nil
+	}
+	return err
+}
+
+// baseBranch is the branch a pull request would go to.
+func (p *Project) baseBranch(tips map[string]string, c *config.Config, named string) string {
+	switch {
+	case named != "" && tips["refs/heads/"+named] != "":
+		return named
+	case c.GitHub.BaseBranch != "":
+		return c.GitHub.BaseBranch
+	case tips["HEAD"] != "":
+		return strings.TrimPrefix(tips["HEAD"], "refs/heads/")
+	case p.Clone.Origin != "" && p.Clone.DefaultBranch != "":
+		return p.Clone.DefaultBranch
+	}
+	return p.Clone.Branch
+}
+
+// tracks reports whether a name that could not be asked for is a branch this clone
+// fetched from the server.
+func (p *Project) tracks(ctx context.Context, named string, online bool) bool {
+	if online || p.Clone.Origin == "" || named == "HEAD" {
+		return false
+	}
+	_, err := p.Store.FetchClone(ctx, p.Clone.Root, "refs/remotes/origin/"+named)
+	return err == nil
+}
+
+// localBase starts from what a person named in the clone, pushed or not.
+func (p *Project) localBase(ctx context.Context, b Base, named string) (Base, error) {
+	sha, err := p.Store.FetchClone(ctx, p.Clone.Root, named)
+	if errors.Is(err, gitrepo.ErrNoCommit) {
+		return Base{}, fmt.Errorf("--base %s %w", named, ErrUnknownBase)
+	}
+	b.SHA, b.Local = sha, true
+	if p.Clone.Changed > 0 {
+		b.Notes = append(b.Notes, count(p.Clone.Changed, "changed file")+" not included: only commits are")
+	}
+	return b, err
+}
+
+// trackedBase starts from what the clone knows of the server, else from its HEAD.
+func (p *Project) trackedBase(ctx context.Context, b Base) (Base, error) {
+	revs := []string{"HEAD"}
+	if p.Clone.Origin != "" && b.Branch != "" {
+		revs = []string{"refs/remotes/origin/" + b.Branch, "HEAD"}
+	}
+	var err error
+	for _, rev := range revs {
+		if b.SHA, err = p.Store.FetchClone(ctx, p.Clone.Root, rev); !errors.Is(err, gitrepo.ErrNoCommit) {
+			break
+		}
+	}
+	return b, err
+}
+
+// leftOut names the work of the clone that is not part of the base.
+func (p *Project) leftOut() []string {
+	var parts []string
+	if p.Clone.Changed > 0 {
+		parts = append(parts, count(p.Clone.Changed, "changed file"))
+	}
+	if p.Clone.Unpushed > 0 && p.Clone.Origin != "" {
+		parts = append(parts, count(p.Clone.Unpushed, "unpushed commit"))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	verb := " are"
+	if p.Clone.Changed+p.Clone.Unpushed == 1 {
+		verb = " is"
+	}
+	next := "use --base HEAD for the commits"
+	if len(parts) == 1 && p.Clone.Changed > 0 {
+		next = "only commits are"
+	}
+	return []string{strings.Join(parts, " and ") + verb + " not included; " + next}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// BranchTaken reports whether a branch is somebody's already, here or on the server.
+func (p *Project) BranchTaken(ctx context.Context, branch string) bool {
+	ref := "refs/heads/" + branch
+	if !p.Managed {
+		if _, err := p.Store.FetchClone(ctx, p.Clone.Root, ref); err == nil {
+			return true
+		}
+	}
+	if p.Remote == nil {
+		return false
+	}
+	refs, err := p.Store.RemoteRefs(ctx, *p.Remote, ref)
+	return err == nil && len(refs) > 0
+}

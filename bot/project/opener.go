@@ -1,0 +1,206 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+)
+
+// Opener opens projects.
+type Opener struct {
+	Self      string // absolute path of this program, which git asks for the token
+	StateHome string // host repositories and managed projects
+	Server    string // address of the GitHub server; empty = the configured host's
+	GitHub    *ghsync.Client
+	Token     transport.TokenSource // nil = no push
+	Log       *slog.Logger
+	Located   *Located
+}
+
+// Open inspects the clone that holds dir and opens its host repository. Nothing in
+// the clone changes. The error is gitrepo.ErrNotClone outside of one.
+func (h Opener) Open(ctx context.Context, dir string, c *config.Config) (*Project, error) {
+	return h.open(ctx, dir, c, gitrepo.Inspect)
+}
+
+// Reopen is Open for the project of a session that was made before: what else the clone
+// holds was asked then.
+func (h Opener) Reopen(ctx context.Context, dir string, c *config.Config) (*Project, error) {
+	return h.open(ctx, dir, c, h.Located.find)
+}
+
+// OpenStore is Open for who needs nothing but the host repository.
+func (h Opener) OpenStore(ctx context.Context, dir string, c *config.Config) (*Project, error) {
+	return h.open(ctx, dir, c, gitrepo.Locate)
+}
+
+func (h Opener) open(
+	ctx context.Context, dir string, c *config.Config, look func(context.Context, string) (gitrepo.Clone, error),
+) (*Project, error) {
+	if repo, ok := h.ManagedRepo(dir, c); ok {
+		return h.Managed(ctx, repo, c)
+	}
+	clone, err := look(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &Project{Clone: clone}
+	if p.User, err = h.Located.person(ctx); err != nil {
+		return nil, err
+	}
+	return h.openProject(ctx, p, c)
+}
+
+// Managed is the project of a repository without anybody's clone, as a bot serves it. Its
+// sessions lie below the state home.
+func (h Opener) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config) (*Project, error) {
+	dir := h.managedDir(repo, c)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make project of %s: %w", repo, err)
+	}
+	server := cmp.Or(h.server(), "https://"+c.GitHub.Host)
+	p := &Project{Managed: true, Clone: gitrepo.Clone{Root: dir, Origin: server + "/" + repo.String() + ".git"}}
+	return h.openProject(ctx, p, c)
+}
+
+// managedDir is beside the repository's host repository.
+func (h Opener) managedDir(repo ghsync.Repo, c *config.Config) string {
+	server := strings.ReplaceAll(strings.ToLower(h.ServerName(c)), ":", "_")
+	return filepath.Join(h.StateHome, server, strings.ToLower(repo.Owner), strings.ToLower(repo.Name))
+}
+
+// ManagedRepo is the inverse of managedDir.
+func (h Opener) ManagedRepo(dir string, c *config.Config) (ghsync.Repo, bool) {
+	repo := ghsync.Repo{Owner: filepath.Base(filepath.Dir(dir)), Name: filepath.Base(dir)}
+	return repo, dir == h.managedDir(repo, c)
+}
+
+func (h Opener) openProject(ctx context.Context, p *Project, c *config.Config) (*Project, error) {
+	p.stateHome = h.StateHome
+	p.Host, p.Repo = splitOrigin(p.Clone.Origin)
+	if server := h.ServerName(c); overSSH(p.Clone.Origin) && strings.EqualFold(p.Host, hostName(server)) {
+		p.Host = server // the port of ssh says nothing about that of https
+	}
+	p.GitHub = p.Repo != ghsync.Repo{} && strings.EqualFold(p.Host, h.ServerName(c))
+	p.Remote = h.remote(p)
+	path, err := h.hostPath(p)
+	if err != nil {
+		return nil, err
+	}
+	if p.Store, err = gitrepo.OpenHost(ctx, path); err != nil {
+		return p, err
+	}
+	for _, what := range p.Store.Mended() {
+		h.Log.Warn("the host repository was damaged; what was missing is made again", "repository", path, "missing", what)
+	}
+	p.Store.Restored = func(file string) {
+		h.Log.Warn("a file of the host repository was not as this program writes it, and was written again", "repository", path, "file", file)
+		p.Edited.note(filepath.Join(path, file))
+	}
+	return p, nil
+}
+
+// ServerName is the name of the configured server.
+func (h Opener) ServerName(c *config.Config) string {
+	if u, err := url.Parse(h.server()); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return c.GitHub.Host
+}
+
+// server is the address of the GitHub server, "" if only its name is known.
+func (h Opener) server() string {
+	if h.GitHub != nil {
+		return h.GitHub.Server()
+	}
+	return strings.TrimSuffix(h.Server, "/")
+}
+
+// hostPath is where the project's host repository lies.
+func (h Opener) hostPath(p *Project) (string, error) {
+	if p.Repo != (ghsync.Repo{}) {
+		server := strings.ReplaceAll(strings.ToLower(p.Host), ":", "_")
+		return gitrepo.HostPath(h.StateHome, server, strings.ToLower(p.Repo.Owner), strings.ToLower(p.Repo.Name))
+	}
+	return gitrepo.LocalHostPath(h.StateHome, p.Clone.Root), nil
+}
+
+// remote is the repository over https, whatever the clone's own address is, because
+// that is what a token is good for.
+func (h Opener) remote(p *Project) *gitrepo.Remote {
+	if !p.GitHub {
+		return nil
+	}
+	server := h.server()
+	if server == "" {
+		server = "https://" + p.Host
+	}
+	r := &gitrepo.Remote{URL: server + "/" + p.Repo.String() + ".git", Config: p.User, Askpass: h.Self}
+	if h.Token != nil && h.Token.Serves(r.URL) {
+		r.Secret = func(ctx context.Context) (string, error) {
+			token, err := h.Token.Token(ctx)
+			return token.Reveal(), err
+		}
+	}
+	return r
+}
+
+// Located remembers for a moment where clones are: a process that takes up many sessions of
+// one clone asks git once.
+type Located struct {
+	mu     sync.Mutex
+	clones map[string]location // by directory
+	user   gitrepo.UserConfig
+	userAt time.Time
+}
+
+type location struct {
+	clone gitrepo.Clone
+	at    time.Time
+}
+
+// locatedTime is short, because people change the address of origin.
+const locatedTime = 10 * time.Second
+
+func (l *Located) find(ctx context.Context, dir string) (gitrepo.Clone, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p, ok := l.clones[dir]; ok && time.Since(p.at) < locatedTime {
+		return p.clone, nil
+	}
+	clone, err := gitrepo.Locate(ctx, dir)
+	if err != nil {
+		return clone, err
+	}
+	if l.clones == nil {
+		l.clones = map[string]location{}
+	}
+	l.clones[dir] = location{clone, time.Now()}
+	return clone, nil
+}
+
+// person is who commits are made for.
+func (l *Located) person(ctx context.Context) (gitrepo.UserConfig, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.userAt.IsZero() && time.Since(l.userAt) < locatedTime {
+		return l.user, nil
+	}
+	user, err := gitrepo.ReadUserConfig(ctx)
+	if err == nil {
+		l.user, l.userAt = user, time.Now()
+	}
+	return user, err
+}

@@ -1,0 +1,123 @@
+package transcript
+
+import (
+	"io"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/ansi/parser"
+)
+
+// plainText passes on what a terminal is sent without what steers it: in a record of it a
+// secret whose characters are painted one by one is found, and whoever prints the record
+// does not let an agent speak to their terminal. A move of the cursor becomes the white
+// space it shows as. A sequence or character that comes in pieces is waited for.
+type plainText struct {
+	out    io.Writer
+	parser *ansi.Parser // of what is ASCII or steers
+	shown  rune         // what stands for what the parser took last
+	rest   []byte       // of a character that is not complete yet
+	last   byte         // passed on
+	home   bool         // the cursor went back to the start of the line
+}
+
+// Write takes all of p, or returns the error of the writer below.
+func (w *plainText) Write(p []byte) (int, error) {
+	data := append(w.rest, p...)
+	w.rest = nil
+	var text []byte
+	for len(data) > 0 {
+		if !utf8.FullRune(data) {
+			w.rest = append([]byte(nil), data...)
+			break
+		}
+		r, size := utf8.DecodeRune(data)
+		data = data[size:]
+		c := w.take(r)
+		if c == 0 || c == utf8.RuneError && size == 1 {
+			continue
+		}
+		if w.home && c != '\n' && w.space('\n') != 0 {
+			text = append(text, '\n')
+		}
+		text = utf8.AppendRune(text, c)
+		w.home, w.last = false, text[len(text)-1]
+	}
+	if len(text) == 0 {
+		return len(p), nil
+	}
+	if _, err := w.out.Write(text); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// take returns what stands for a character, 0 for nothing. The parser gets no characters
+// beyond the controls: in UTF-8 that is none it would take what follows for a part of it.
+func (w *plainText) take(r rune) rune {
+	if w.parser == nil {
+		w.parser = w.newParser()
+	}
+	state := w.parser.State()
+	within := state >= parser.DcsEntryState && state <= parser.DcsStringState || state >= parser.OscStringState // a string
+	switch {
+	case r >= firstShown && state == parser.GroundState:
+		return r
+	case r >= firstShown && within:
+		return 0
+	case r >= firstShown, within && (r == ansi.BEL || r == ansi.ESC || r == '\n'):
+		// The end of a line ends a string, too: what follows an open one is not to be lost.
+		w.parser.Advance(ansi.CAN)
+		if r != ansi.ESC {
+			return 0
+		}
+	}
+	w.shown = 0
+	w.parser.Advance(byte(r))
+	return w.shown
+}
+
+// firstShown is the first character that is neither ASCII nor a control.
+const firstShown = 0xa0
+
+func (w *plainText) newParser() *ansi.Parser {
+	p := ansi.NewParser()
+	p.SetDataSize(1) // strings are not shown
+	p.SetHandler(ansi.Handler{
+		Print: func(r rune) { w.shown = r },
+		Execute: func(b byte) {
+			switch b {
+			case '\n', '\t':
+				w.shown = rune(b)
+			case '\r':
+				w.home = true
+			}
+		},
+		HandleEsc: func(cmd ansi.Cmd) {
+			if f := cmd.Final(); cmd.Intermediate() == 0 && (f == 'D' || f == 'E' || f == 'M') {
+				w.shown = w.space('\n')
+			}
+		},
+		HandleCsi: func(cmd ansi.Cmd, _ ansi.Params) { w.shown = w.moved(cmd.Final()) },
+	})
+	return p
+}
+
+// moved is the white space that a control sequence makes, by its last character.
+func (w *plainText) moved(final byte) rune {
+	switch final {
+	case 'A', 'B', 'E', 'F', 'H', 'd', 'f':
+		return w.space('\n')
+	case 'C', 'G', '`', 'a':
+		return w.space(' ')
+	}
+	return 0
+}
+
+// space is white space where none is yet.
+func (w *plainText) space(c rune) rune {
+	if w.last == '\n' || w.last == byte(c) || w.last == 0 {
+		return 0
+	}
+	return c
+}

@@ -1,0 +1,236 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/outgate"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+)
+
+// tips are the branch's commits before the present round.
+type tips struct {
+	own string // the last commit this program made; the base before the first
+	tip string // what the branch was at, own or a merge on top of it
+}
+
+func (r *Work) before(ctx context.Context, s *orchestrator.State, round int, base string) (tips, error) {
+	mine, err := r.recorded(s)
+	if err != nil {
+		return tips{}, err
+	}
+	for n := round - 1; n >= 0; n-- {
+		own, err := r.repo.Ref(ctx, gitrepo.RoundRef(r.place.String(), n, "own"))
+		if err != nil {
+			return tips{}, err
+		}
+		if own == "" {
+			continue
+		}
+		tip, err := r.repo.Ref(ctx, gitrepo.RoundRef(r.place.String(), n, "tip"))
+		if err != nil {
+			return tips{}, err
+		}
+		// The output gate looks at what differs from here: a ref that somebody moved would have
+		// the rest pass unseen.
+		for _, id := range []string{own, cmp.Or(tip, own)} {
+			if !mine[id] {
+				return tips{}, engine.Never(fmt.Errorf("the ref of round %d is at %s, which no record of %s names", n, id, r.sess.Name()))
+			}
+		}
+		return tips{own: own, tip: cmp.Or(tip, own)}, nil
+	}
+	return tips{own: base, tip: base}, nil
+}
+
+// EnsureCommit makes the one commit of a change round, see committing.
+func (r *Work) EnsureCommit(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	return (&committing{r}).run(ctx, e, s)
+}
+
+// run makes the one commit of a change round: the integrated tree on top of the
+// branch, less what the person left out. The same effect gives the same commit.
+func (r *committing) run(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	if a.Tree == "" {
+		a.Tree = a.Base
+	}
+	former, err := r.before(ctx, s, a.Round, a.Base)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	tree, files, err := r.committedTree(ctx, a, former)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	if files == 0 {
+		return orchestrator.Result{Empty: true}, nil
+	}
+	message := r.CommitMessage(a.Message, s)
+	if tree, err = r.onTop(ctx, a, former, tree, message); err != nil || tree == "" {
+		return orchestrator.Result{Refused: "the changes of people on the branch conflict with the new work"}, err
+	}
+	report, err := r.judge(ctx, a, s, former.tip, tree, message)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	if report.Blocked() {
+		return orchestrator.Result{Findings: findingTexts(report)}, nil
+	}
+	commit, onto, err := r.published(ctx, a.Round, tree, former.tip)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	if commit == "" {
+		commit, err = r.roundCommit(ctx, a, tree, onto, message)
+	}
+	if err == nil {
+		err = r.keepRound(ctx, a.Round, commit)
+	}
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	subject, _, _ := strings.Cut(message, "\n")
+	return orchestrator.Result{
+		Commit: commit, Tree: tree, Parent: former.tip, Subject: subject, Files: files, Held: notePaths(report.Held),
+	}, nil
+}
+
+func (r *committing) roundCommit(ctx context.Context, a orchestrator.Args, tree, parent, message string) (string, error) {
+	author, err := r.signature(ctx)
+	if err != nil {
+		return "", err
+	}
+	return r.repo.Commit(ctx, gitrepo.CommitSpec{
+		Tree: tree, Parents: []string{parent}, Message: message, Author: author, Date: a.Date.Time,
+	})
+}
+
+// published looks for what people have of this round already: a session that went back to an
+// earlier state does its last steps again. done is the commit that they have, if it is the one
+// to be made but for its words and its date. Any other content goes onto it, because history is
+// never rewritten.
+func (r *committing) published(ctx context.Context, round int, tree, parent string) (done, onto string, err error) {
+	key := r.place.String()
+	tip, err := r.repo.Ref(ctx, gitrepo.RoundRef(key, round, "tip"))
+	if err != nil || tip == "" {
+		return "", parent, err
+	}
+	own, err := r.repo.Ref(ctx, gitrepo.RoundRef(key, round, "own"))
+	if err != nil || own != tip {
+		return "", parent, err // commits of people are in it: the push merges
+	}
+	now, err := r.repo.Tree(ctx, tip)
+	if err != nil {
+		return "", "", err
+	}
+	if now == tree {
+		return tip, parent, nil
+	}
+	return "", tip, nil
+}
+
+// committedTree is the integrated tree without what never leaves: the paths the person
+// left out, our own files, and notes of agents to themselves.
+func (r *committing) committedTree(ctx context.Context, a orchestrator.Args, former tips) (tree string, files int, err error) {
+	changes, err := r.repo.Changes(ctx, former.own, a.Tree)
+	if err != nil {
+		return "", 0, err
+	}
+	for _, file := range a.Exclude {
+		if !slices.ContainsFunc(changes, func(c gitrepo.Change) bool { return c.Path == file }) {
+			r.Log.Warn("a path that is to be left out is not changed", "session", r.sess.Name(), "path", file)
+		}
+	}
+	kept := slices.DeleteFunc(changes, func(c gitrepo.Change) bool {
+		return slices.Contains(a.Exclude, c.Path) || ours(c.Path)
+	})
+	tree, err = r.repo.Apply(ctx, former.own, kept)
+	return tree, len(kept), err
+}
+
+// ownPaths never leave: notes of agents to themselves, our own files, and the earlier
+// tool's note of its session.
+var ownPaths = []string{"AGENT_SUMMARY.md", ".agentmux/.last_completion.json", ".agentmux/.sessions", ".agentmux/.active_session"}
+
+func ours(path string) bool {
+	return slices.ContainsFunc(ownPaths, func(own string) bool { return path == own || strings.HasPrefix(path, own+"/") })
+}
+
+// onTop merges the tree with what people put on the branch since; "" is a conflict.
+func (r *committing) onTop(ctx context.Context, a orchestrator.Args, former tips, tree, message string) (string, error) {
+	if former.tip == former.own {
+		return tree, nil
+	}
+	commit, err := r.repo.Commit(ctx, gitrepo.CommitSpec{
+		Tree: tree, Parents: []string{former.own}, Message: message, Author: robot, Date: a.Date.Time,
+	})
+	if err != nil {
+		return "", err
+	}
+	merged, err := r.repo.Merge(ctx, former.tip, commit)
+	return merged.Tree, err
+}
+
+// judge asks the output gate. What a person was shown and then approved may pass, but
+// for secrets this process holds.
+func (r *Work) judge(ctx context.Context, a orchestrator.Args, s *orchestrator.State, base, tree, message string) (outgate.Report, error) {
+	spec := outgate.Spec{
+		Base: base, Tree: tree, Allow: r.cfg.Output.Allow, Protected: r.cfg.GitHub.ProtectedPaths,
+		MaxFiles: r.cfg.Output.MaxFiles, MaxBytes: int64(r.cfg.Output.MaxBytes), Secrets: r.Redactor,
+		Texts: map[string]string{"commit message": message, "branch": a.Branch},
+	}
+	report, err := outgate.Check(ctx, r.repo, spec)
+	if err != nil || !report.Blocked() || !a.Allowed {
+		return report, err
+	}
+	spec.Allow = slices.Clone(spec.Allow)
+	for _, f := range report.Findings {
+		if !slices.Contains(s.Completion.Findings, f.String()) {
+			return report, nil
+		}
+		if f.SHA256 != "" {
+			spec.Approved = append(spec.Approved, f.SHA256)
+		} else if f.Path != "" {
+			spec.Allow = append(spec.Allow, f.Path)
+		}
+	}
+	return outgate.Check(ctx, r.repo, spec)
+}
+
+func findingTexts(report outgate.Report) []string {
+	texts := make([]string, len(report.Findings))
+	for i, f := range report.Findings {
+		texts[i] = f.String()
+	}
+	return texts
+}
+
+func notePaths(notes []outgate.Note) []string {
+	var paths []string
+	for _, n := range notes {
+		if path := cmp.Or(n.Path, n.Text); !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// keepRound remembers the commit of a round. A commit made again with other words
+// replaces one that was not pushed.
+func (r *committing) keepRound(ctx context.Context, round int, commit string) error {
+	own := gitrepo.RoundRef(r.place.String(), round, "own")
+	old, err := r.repo.Ref(ctx, own)
+	if err != nil || old == commit {
+		return err
+	}
+	if err := r.repo.UpdateRef(ctx, own, commit, old); err != nil {
+		return fmt.Errorf("keep commit of round %d: %w", round, err)
+	}
+	return nil
+}

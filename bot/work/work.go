@@ -1,0 +1,85 @@
+package work
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/material"
+	"github.com/agentmux/agentmux/bot/place"
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// Options are what the work of a session takes from its surroundings.
+type Options struct {
+	StateHome  string // workspaces, unless the configuration names another place
+	ServerName string // of the configured GitHub server
+	Now        func() time.Time
+	Log        *slog.Logger
+	Redactor   *redact.Redactor
+
+	GitHub   *ghsync.Client        // nil = GitHub is not used
+	Token    transport.TokenSource // nil = no push
+	ReadOnly bool                  // the token may not write: nothing is pushed
+}
+
+// Spec says whose work it is. Project may be nil for what touches no repository, and
+// Workflow for what makes no file of the session.
+type Spec struct {
+	Session  *session.Session
+	State    *orchestrator.State
+	Workflow *workflows.Definition
+	Config   *config.Config
+	Project  *project.Project
+}
+
+// workspaces are the directories in which the agents of a session work, and what is taken
+// from them.
+type workspaces struct {
+	Options
+	*material.Files
+	sess    *session.Session
+	place   place.Place
+	cfg     *config.Config
+	project *project.Project
+	repo    *gitrepo.Host // of project
+}
+
+// Work is the work of one session in git.
+type Work struct {
+	*workspaces
+}
+
+// New touches nothing.
+func New(o Options, spec Spec) *Work {
+	at := place.Of(spec.Session.Dir, spec.State)
+	w := &Work{workspaces: &workspaces{
+		Options: o, Files: material.New(material.Spec{Session: spec.Session, Place: at, Workflow: spec.Workflow, Now: o.Now, Log: o.Log}),
+		sess: spec.Session, place: at, cfg: spec.Config,
+	}}
+	if spec.Project != nil {
+		w.Use(spec.Project)
+	}
+	return w
+}
+
+// Use has the work go to the repositories of a project.
+func (r *Work) Use(p *project.Project) {
+	r.project, r.repo = p, p.Store
+	r.UseStore(p.Store)
+}
+
+func (r *workspaces) register() session.Register { return session.OpenRegister(r.StateHome) }
+
+// committing makes the commit of a change round.
+type committing struct{ *Work }
+
+// proposal is the pull request of the session's branch.
+type proposal struct{ *Work }

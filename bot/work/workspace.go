@@ -1,0 +1,207 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/outgate"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+)
+
+// robot signs the commits that never leave the host repository. It is fixed, so that a
+// repeated effect makes the same commit.
+var robot = gitrepo.Signature{Name: "agentmux", Mail: "agentmux@localhost"}
+
+// own is the directory of the session's workspaces. It is this session's alone, so
+// that it can be removed as a whole.
+func (r *workspaces) own() string {
+	return filepath.Join(r.workspaceRoot(), r.place.String())
+}
+
+func (r *workspaces) workspaceRoot() string {
+	return cmp.Or(r.cfg.Workspace.Root, filepath.Join(r.StateHome, "workspaces"))
+}
+
+// owns reports whether a workspace that the state records lies where this session's do: below
+// a root of now, or of a time when a host noted it. Older sessions have a directory by their
+// name alone, in which workspaces of another project may lie, too.
+func (r *workspaces) owns(workspace string) bool {
+	if !filepath.IsAbs(workspace) || filepath.Clean(workspace) != workspace {
+		return false
+	}
+	roots := []string{r.workspaceRoot(), filepath.Join(r.StateHome, "workspaces")}
+	if note, err := r.register().Read(r.place.ID); err == nil {
+		roots = append(roots, note.Roots...)
+	}
+	parent := filepath.Dir(workspace)
+	return slices.Contains(roots, filepath.Dir(parent)) &&
+		(filepath.Base(parent) == r.place.String() || filepath.Base(parent) == r.sess.Name())
+}
+
+// LostWorkspaces names those whose directories are gone, or are not this session's.
+func (r *workspaces) LostWorkspaces(s *orchestrator.State) []string {
+	var lost []string
+	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
+		path := s.Workspaces[name].Path
+		if path == "" {
+			continue
+		}
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || !r.owns(path) {
+			lost = append(lost, name)
+		}
+	}
+	return lost
+}
+
+// WorkspacePath is where a workspace lies: a new visit or another base is another
+// directory, because a workspace is made once and not moved.
+func (r *workspaces) WorkspacePath(a orchestrator.Args) string {
+	name := strings.ReplaceAll(a.Workspace, "/", "-")
+	return filepath.Join(r.own(), fmt.Sprintf("%s-%d-%.8s", name, a.Visit, a.Base))
+}
+
+// EnsureWorkspace makes a workspace unless it exists, and returns where.
+func (r *workspaces) EnsureWorkspace(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	if a.Base == "" {
+		a.Base = s.BaseSHA
+	}
+	make := r.repo.MakeWorkspace
+	if !r.project.Managed {
+		make = func(ctx context.Context, dir, commit string) (gitrepo.Workspace, error) {
+			return r.repo.MakeLocalWorkspace(ctx, dir, commit, r.project.Clone.Root)
+		}
+	}
+	w, err := make(ctx, r.WorkspacePath(a), a.Base)
+	if err != nil {
+		return orchestrator.Result{}, fmt.Errorf("make workspace %s: %w", a.Workspace, err)
+	}
+	return orchestrator.Result{Path: w.Path}, nil
+}
+
+// RemoveWorkspace removes a workspace of this session, and refuses any other directory.
+func (r *workspaces) RemoveWorkspace(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	dir := e.Args.Dir
+	if dir == "" {
+		return orchestrator.Result{}, nil
+	}
+	if !r.owns(dir) {
+		return orchestrator.Result{}, engine.Never(fmt.Errorf("remove workspace: %s is no place of this session", dir))
+	}
+	crash.Point("remove workspace", e.Args.Workspace)
+	return orchestrator.Result{}, dropWorkspace(dir)
+}
+
+// dropWorkspace removes a workspace with all that is kept beside it.
+func dropWorkspace(dir string) error {
+	if err := os.Remove(dir + ".setup"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.RemoveAll(project.AsideDir(dir)); err != nil {
+		return err
+	}
+	return gitrepo.RemoveWorkspace(dir)
+}
+
+// snapshotTries bounds how often a snapshot is taken again without what was refused.
+const snapshotTries = 4
+
+// snapshot takes what an agent left in its workspace. Its processes have ended. Paths that
+// may not be taken (nested repositories, sockets, names, hard links) stay as they are in
+// the base and are returned: one stray file must not cost all the work.
+func (r *workspaces) snapshot(ctx context.Context, a orchestrator.Args) (gitrepo.Snapshot, []string, error) {
+	if a.Dir == "" {
+		return gitrepo.Snapshot{}, nil, engine.Never(errors.New("snapshot: the workspace " + a.Workspace + " was never made"))
+	}
+	var left []string
+	for range snapshotTries {
+		snap, err := r.repo.Snapshot(ctx, gitrepo.SnapshotSpec{
+			Workspace: a.Dir, Index: gitrepo.WorkspaceIndex(a.Dir), Base: a.Base, MaxGrowth: maxGrowth,
+			NameProblem: outgate.NameProblem, Masked: slices.Concat(left, project.ClearedSettings(a.Dir)),
+		})
+		var refused *gitrepo.RefusedError
+		if !errors.As(err, &refused) {
+			return snap, left, err
+		}
+		for _, refusal := range refused.Refusals {
+			r.Log.Warn("a path is not taken over", "session", r.sess.Name(), "task", a.Task, "path", refusal.Path, "reason", refusal.Reason)
+			left = append(left, refusal.Path)
+		}
+	}
+	return gitrepo.Snapshot{}, nil, engine.Never(fmt.Errorf("snapshot: %d paths of %s are refused", len(left), a.Workspace))
+}
+
+// maxGrowth is the size by which no single file may grow, read or not.
+const maxGrowth = 64 << 20
+
+// Integrate takes what an agent left in its workspace and merges it into the integrated head.
+// A conflict, or a path outside of the files that are its own, is in the result.
+func (r *workspaces) Integrate(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	snap, left, err := r.snapshot(ctx, a)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	crash.Point("snapshot", a.Task)
+	if a.Strict {
+		scope, err := r.repo.OutOfScope(ctx, a.Base, snap.Tree, a.Owned)
+		if err != nil {
+			return orchestrator.Result{}, err
+		}
+		if found := scopePaths(scope, left); len(found) > 0 {
+			return orchestrator.Result{Scope: found, Snapshot: snap.Tree}, nil
+		}
+	}
+	head := s.Integrated.Commit
+	if head == "" {
+		head = s.BaseSHA
+	}
+	res, err := r.repo.Integrate(ctx, gitrepo.IntegrateSpec{
+		Session: r.place.String(), Launch: a.Launch, Task: a.Task, Tree: snap.Tree, Base: a.Base,
+		Last: string(s.Workspaces[a.Workspace].Snapshot), Head: head, Owned: a.Owned, Author: robot, Date: a.Date.Time,
+	})
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	return orchestrator.Result{
+		Commit: res.Commit, Tree: res.Tree, Snapshot: snap.Tree, Files: len(res.Files),
+		Scope: scopePaths(res.Scope, left), Conflicts: res.Conflicts, Empty: res.Empty,
+	}, nil
+}
+
+// scopePaths lists what is outside of a launch's files, and what was left out.
+func scopePaths(list []gitrepo.ScopePath, left []string) []orchestrator.ScopePath {
+	out := make([]orchestrator.ScopePath, 0, len(list)+len(left))
+	for _, p := range list {
+		out = append(out, orchestrator.ScopePath{Path: p.Path, Added: p.Added, Removed: p.Removed})
+	}
+	for _, path := range left {
+		out = append(out, orchestrator.ScopePath{Path: path})
+	}
+	return out
+}
+
+// Preserve keeps what an agent left in its workspace below a ref of its own.
+func (r *workspaces) Preserve(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	snap, _, err := r.snapshot(ctx, a)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	commit, err := r.repo.Preserve(ctx, gitrepo.PreserveSpec{
+		Session: r.place.String(), Task: a.Task, Tree: snap.Tree, Base: a.Base, Author: robot, Date: a.Date.Time,
+	})
+	return orchestrator.Result{Commit: commit, Snapshot: snap.Tree}, err
+}
