@@ -172,7 +172,7 @@ var oversize = map[string]int{
 	"ghsync/fakehub.Server":        103,
 	"ghsync/fakehub.call":          90,
 	"internal/gitrepo.Host":        91,
-	"orchestrator/decide.reducer":  266,
+	"orchestrator/decide.reducer":  92,
 	"orchestrator/engine.loop":     63,
 	"orchestrator/session.Session": 75,
 	"ghsync":                       3193,

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -16,7 +17,7 @@ func Infer(s *orchestrator.State, c *orchestrator.ClassicDir) string {
 	all := c.Schedule != nil
 	if all {
 		for i := 1; i <= c.Schedule.Subplans(); i++ {
-			all = all && slices.Contains(c.Markers, subplanID(i))
+			all = all && slices.Contains(c.Markers, strconv.Itoa(i))
 		}
 	}
 	switch {
@@ -38,17 +39,39 @@ func Infer(s *orchestrator.State, c *orchestrator.ClassicDir) string {
 	return "completing"
 }
 
+// reviewPassedIn reports whether the earlier tool had every verdict and the summary when it
+// was interrupted, which leaves only the completion.
+func reviewPassedIn(s *orchestrator.State, c *orchestrator.ClassicDir) bool {
+	if len(s.ReviewResults) == 0 || s.AwaitingSummary || !c.Summary {
+		return false
+	}
+	for _, status := range s.ActiveReviews {
+		if status != orchestrator.ReviewCompleted {
+			return false
+		}
+	}
+	for _, res := range s.ReviewResults {
+		if res.Verdict != verdictPass {
+			return false
+		}
+	}
+	return true
+}
+
+// classic makes a session of the earlier tool one of ours.
+type classic struct{ *queue }
+
 // upgrade makes a state of the earlier tool one of ours and reports whether its phase
 // was inferred.
-func (r *reducer) upgrade(c *orchestrator.ClassicDir) (inferred bool) {
-	s := r.s
-	s.SchemaVersion, s.SessionID, s.Identity, s.Workflow = orchestrator.SchemaVersion, c.SessionID, c.Identity, r.def.Name
+func (u *classic) upgrade(c *orchestrator.ClassicDir) (inferred bool) {
+	s := u.s
+	s.SchemaVersion, s.SessionID, s.Identity, s.Workflow = orchestrator.SchemaVersion, c.SessionID, c.Identity, u.def.Name
 	s.BaseSHA, s.Integrated, s.FeatureBranch = c.Base, c.Integrated, c.Branch
-	s.CreatedAt, s.PhaseEnteredAt = r.now, r.now
+	s.CreatedAt, s.PhaseEnteredAt = u.now, u.now
 	if s.Visit == 0 {
 		s.Visit = 1
 	}
-	r.changed = true
+	u.changed = true
 	if s.Phase == orchestrator.PhaseDone {
 		s.Outcome = orchestrator.OutcomeDone
 		return false
@@ -61,13 +84,13 @@ func (r *reducer) upgrade(c *orchestrator.ClassicDir) (inferred bool) {
 		s.Phase = string(s.InterruptedPhase)
 	}
 	if c.Schedule != nil {
-		r.adoptSchedule(c)
+		u.adoptSchedule(c)
 	}
-	if phase, ok := r.phase(); !ok || s.Schedule == nil && afterPlan[phase.Kind] {
-		plan, _ := r.def.Kind(workflows.KindPlan)
+	if phase, ok := u.phase(); !ok || s.Schedule == nil && afterPlan[phase.Kind] {
+		plan, _ := u.def.Kind(workflows.KindPlan)
 		s.Phase, inferred = plan.ID, true
 	}
-	r.adoptPhase(c)
+	u.adoptPhase(c)
 	return inferred
 }
 
@@ -75,11 +98,9 @@ var afterPlan = map[string]bool{
 	workflows.KindImplement: true, workflows.KindReview: true, workflows.KindFix: true, workflows.KindComplete: true,
 }
 
-func subplanID(i int) string { return strconv.Itoa(i) }
-
 // adoptSchedule takes a plan over, with what of it is done.
-func (r *reducer) adoptSchedule(c *orchestrator.ClassicDir) {
-	s := r.s
+func (u *classic) adoptSchedule(c *orchestrator.ClassicDir) {
+	s := u.s
 	s.PlanSHA256 = c.PlanSHA256
 	s.Schedule = &orchestrator.Schedule{NeedsDesign: c.Schedule.NeedsDesign, Owned: c.Schedule.Owned, Titles: map[string]string{}, Inferred: true}
 	completed := s.CompletedSubplans
@@ -101,13 +122,13 @@ func (r *reducer) adoptSchedule(c *orchestrator.ClassicDir) {
 			s.CompletedGroups = append(s.CompletedGroups, g.GroupID)
 		}
 	}
-	r.adoptActive()
+	u.adoptActive()
 }
 
 // adoptActive keeps the subplans at work as such, as far as they are of the first
 // group that is not complete: a line of theirs may be unread.
-func (r *reducer) adoptActive() {
-	s := r.s
+func (u *classic) adoptActive() {
+	s := u.s
 	active := s.ActivePlanIDs
 	s.ActivePlanIDs = []string{}
 	for i, g := range s.Schedule.Groups {
@@ -127,9 +148,9 @@ func (r *reducer) adoptActive() {
 
 // adoptPhase fills in what our phases keep in the state and the earlier tool kept
 // elsewhere.
-func (r *reducer) adoptPhase(c *orchestrator.ClassicDir) {
-	s := r.s
-	phase, _ := r.phase()
+func (u *classic) adoptPhase(c *orchestrator.ClassicDir) {
+	s := u.s
+	phase, _ := u.phase()
 	if len(s.CompletedGroups) == s.GroupTotal {
 		s.GroupIndex = s.GroupTotal
 	}
@@ -137,20 +158,72 @@ func (r *reducer) adoptPhase(c *orchestrator.ClassicDir) {
 	case workflows.KindFix:
 		s.SubplanStatus[orchestrator.FixTask] = orchestrator.SubplanRunning
 		for _, id := range c.OldMarkers { // else they would end the fix
-			r.effect(orchestrator.EffRemoveFiles, r.marker(id), orchestrator.Args{Paths: []string{r.marker(id)}, Visit: s.Visit})
+			u.effect(orchestrator.EffRemoveFiles, u.marker(id), orchestrator.Args{Paths: []string{u.marker(id)}, Visit: s.Visit})
 		}
 	case workflows.KindPlan:
 		s.ChangeRequest = orchestrator.Optional(c.Changes)
 	}
-	r.adoptReviews(phase, c)
+	u.adoptReviews(phase, c)
 	if afterPlan[phase.Kind] && phase.Kind != workflows.KindImplement {
-		r.allDone()
+		u.allDone()
+	}
+}
+
+// adoptReviews completes the verdicts of the earlier tool with what ours have besides: the
+// file, the round, and the tree. A verdict whose file is gone is dropped, and its role asked
+// again. Which tree an earlier round was about is not known, so such a pass never counts as
+// one for the present tree.
+func (u *classic) adoptReviews(phase workflows.Phase, c *orchestrator.ClassicDir) {
+	s := u.s
+	current := s.ReviewIteration
+	if phase.Kind == workflows.KindFix {
+		current-- // the round that asked for this fix
+	}
+	for _, role := range slices.Sorted(maps.Keys(s.ReviewResults)) {
+		old := s.ReviewResults[role]
+		if phase.Kind == workflows.KindComplete && old.Verdict == verdictFail {
+			s.ReviewExhausted, s.Completion.Exhausted = true, true
+		}
+		file, ok := c.Reviews[role]
+		if !ok || file.Verdict != old.Verdict {
+			delete(s.ReviewResults, role)
+			continue
+		}
+		res := orchestrator.ReviewResult{
+			Verdict: file.Verdict, Iteration: current, SHA256: file.SHA256, Findings: file.Findings,
+			CommitMessage: file.CommitMessage, Archive: file.Archive,
+		}
+		if file.Archive != "" {
+			res.Iteration = file.Iteration
+		}
+		if phase.Kind != workflows.KindFix && res.Iteration == current {
+			res.Tree = s.Integrated.Tree
+		}
+		s.ReviewResults[role] = res
+	}
+	if phase.Kind == workflows.KindReview && !s.AwaitingSummary {
+		u.adoptRound(phase)
+	}
+}
+
+// adoptRound has the verdicts of an unfinished round read once more from their files. A file
+// of an earlier round is moved aside: it says nothing about this one.
+func (u *classic) adoptRound(phase workflows.Phase) {
+	for _, role := range reviewRoles(u.def, u.s) {
+		res, known := u.s.ReviewResults[role]
+		u.s.ActiveReviews[role] = orchestrator.ReviewPending
+		switch {
+		case known && res.Iteration == u.s.ReviewIteration:
+			delete(u.s.ReviewResults, role)
+		case known:
+			u.moveAside(orchestrator.ReviewFile(phase.Dir, role))
+		}
 	}
 }
 
 // allDone notes every subplan as done: a later phase was reached.
-func (r *reducer) allDone() {
-	s := r.s
+func (u *classic) allDone() {
+	s := u.s
 	s.CompletedSubplans, s.CompletedGroups = []string{}, []string{}
 	for _, g := range s.Schedule.Groups {
 		s.CompletedGroups = append(s.CompletedGroups, g.ID)
@@ -208,5 +281,5 @@ func (r *reducer) takeDone(phase workflows.Phase, o *orchestrator.Observation) {
 		return
 	}
 	kind := strings.TrimSuffix(role, "-researcher")
-	r.applyResearchDone(Call{Tool: "submit_research_done", Role: role, Task: topic, Payload: orchestrator.Payload{Type: kind, Topic: topic}})
+	r.research.done(Call{Tool: "submit_research_done", Role: role, Task: topic, Payload: orchestrator.Payload{Type: kind, Topic: topic}})
 }

@@ -1,11 +1,13 @@
 package decide
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 // commands are what a person may say to a running session. A handler returns
@@ -25,13 +27,13 @@ func (r *reducer) commandLine() {
 	l := r.in.Line
 	if l.Signal != "" {
 		if !r.s.Ended() { // else there is nothing to cancel
-			r.cancel("signal", l.Signal)
+			r.outcome.cancel("signal", l.Signal)
 		}
 		return
 	}
 	r.s.CommandCursor = l.Cursor
 	r.changed = true
-	if r.lineFaults(l) {
+	if r.lines.unusable(l) {
 		return
 	}
 	if l.Tool != commandTool {
@@ -40,7 +42,7 @@ func (r *reducer) commandLine() {
 	}
 	p, err := l.Decode()
 	if err != nil {
-		r.badPayload(l, err)
+		r.lines.badPayload(l, err)
 		return
 	}
 	if p.State != "" && p.State != "accepted" { // a note of the bot to itself
@@ -51,12 +53,12 @@ func (r *reducer) commandLine() {
 	case l.Session != "" && l.Session != r.s.SessionID:
 		r.ignore(Call{Tool: commandTool}, "foreign")
 		return
-	case r.known(l, commandTool), known(p.SourceID):
+	case r.lines.known(l, commandTool), known(p.SourceID):
 		r.ignore(Call{Tool: commandTool}, "duplicate")
 		return
 	}
-	r.rememberLine(l, commandTool)
-	r.remember(p.SourceID)
+	r.lines.keep(l, commandTool)
+	r.lines.remember(p.SourceID)
 	r.command(p)
 }
 
@@ -85,21 +87,40 @@ func (r *reducer) command(p orchestrator.Payload) {
 	r.moveEventTo(at)
 }
 
-// moveEventTo puts the last event of this step at index at.
-func (r *reducer) moveEventTo(at int) {
-	last := r.evs[len(r.evs)-1]
-	first := r.evs[0].Seq
-	r.evs = slices.Insert(r.evs[:len(r.evs)-1], at, last)
-	for i := range r.evs {
-		r.evs[i].Seq = first + i
+// Foresee tells why a session would refuse a command of a person; "" if it would take it. With
+// resumed it is one that nobody hosts and that would be resumed first. Nothing is changed.
+func Foresee(def *workflows.Definition, s *orchestrator.State, p orchestrator.Payload, at time.Time, resumed bool) (reason string) {
+	if s.IsClassic() {
+		return "" // its upgrade needs its directory
 	}
+	if resumed {
+		step, err := Reduce(def, s, orchestrator.Input{Kind: orchestrator.InStart, At: at, Start: &orchestrator.Start{Mode: orchestrator.StartResume}})
+		if err != nil {
+			return ""
+		}
+		s = step.State
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return err.Error()
+	}
+	step, err := Reduce(def, s, orchestrator.Input{Kind: orchestrator.InCommand, At: at, Line: &orchestrator.Line{Tool: commandTool, Payload: body, At: orchestrator.At(at)}})
+	if err != nil {
+		return ""
+	}
+	for _, e := range step.Events {
+		if d, ok := e.Data.(orchestrator.CommandRefusedRecord); ok {
+			reason = d.Reason
+		}
+	}
+	return reason
 }
 
 func (r *reducer) cmdStop(p orchestrator.Payload) string {
 	if r.s.Phase == orchestrator.PhaseDone || r.s.Phase == orchestrator.PhaseFailed {
 		return "the session has ended"
 	}
-	r.cancel(p.Actor, p.Source)
+	r.outcome.cancel(p.Actor, p.Source)
 	return ""
 }
 
@@ -132,7 +153,7 @@ func (r *reducer) cmdResume(p orchestrator.Payload) string {
 func (r *reducer) unpause(actor, source string) {
 	r.s.Paused = false
 	if since := r.s.Counters["pause"].Since; !since.IsZero() {
-		r.shiftDeadlines(r.now.Sub(since.Time))
+		r.clock.shift(r.now.Sub(since.Time))
 	}
 	delete(r.s.Counters, "pause")
 	r.event(orchestrator.UnpausedRecord{Actor: actor, Source: source})
@@ -148,7 +169,7 @@ func (r *reducer) cmdRetry(orchestrator.Payload) string {
 	switch {
 	case r.s.Parked(), r.s.Phase == orchestrator.PhaseFailed && r.s.InterruptedPhase != "":
 		r.resumeRun(r.s.Phase, false)
-		r.goOnSoon()
+		r.clock.goOnSoon()
 		return ""
 	case r.s.Ended():
 		return "the session has ended"
@@ -158,7 +179,7 @@ func (r *reducer) cmdRetry(orchestrator.Payload) string {
 	n := 0
 	for _, o := range Owed(r.def, r.s) {
 		if a := r.s.Agents[o.Key()]; a.Launch == "" && a.Waiting == "" {
-			r.launch(o, true)
+			r.crew.launch(o, true)
 			n++
 		}
 	}
@@ -175,8 +196,8 @@ func (r *reducer) cmdApprove(p orchestrator.Payload) string {
 	switch {
 	case r.s.Gate == nil:
 		return "no gate is open"
-	case r.approveFault(p) != "":
-		return r.approveFault(p)
+	case r.gate.approveFault(p) != "":
+		return r.gate.approveFault(p)
 	case r.s.Parked():
 		r.resumeRun(r.s.Phase, false)
 	case r.s.Ended():
@@ -186,19 +207,6 @@ func (r *reducer) cmdApprove(p orchestrator.Payload) string {
 	}
 	a := orchestrator.Approval{By: "user", CommitMessage: strings.TrimSpace(p.Args.Message), ExcludeFiles: p.Args.Exclude}
 	r.approve(a, originOf(p))
-	return ""
-}
-
-// approveFault tells why an approval is not about the open gate. One that names no digest
-// means the gate that was open when it was said; a line tells the second of that, and one that
-// does not tell is older than any gate.
-func (r *reducer) approveFault(p orchestrator.Payload) string {
-	if of := strings.TrimSpace(p.Args.Of); of != "" {
-		return r.s.ShownFault(of)
-	}
-	if l := r.in.Line; l == nil || l.At.Add(time.Second).Before(r.s.Gate.OpenedAt.Time) {
-		return "it was said before the gate opened: look at what waits now, " + orchestrator.ShortDigest(r.s.GateDigest())
-	}
 	return ""
 }
 
@@ -232,7 +240,7 @@ func (r *reducer) cmdSay(p orchestrator.Payload) string {
 	if reason != "" {
 		return reason
 	}
-	r.message(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "update", Headline: orchestrator.Truncate(firstLine(text), 80)}, text+"\n")
+	r.mail.send(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "update", Headline: orchestrator.Truncate(firstLine(text), 80)}, text+"\n")
 	return ""
 }
 
@@ -261,7 +269,7 @@ func (r *reducer) sayKey(role string) (key, reason string) {
 
 func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
 	id, text := strings.TrimSpace(p.Args.ID), strings.TrimSpace(p.Args.Text)
-	open := r.openQuestions()
+	open := r.questions.open()
 	switch {
 	case text == "":
 		return "answer needs a text"
@@ -272,7 +280,7 @@ func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
 	case id == "":
 		return "several questions are open: name one of " + strings.Join(open, ", ")
 	}
-	q := r.question(id)
+	q := r.questions.find(id)
 	if q == nil {
 		return "there is no question " + id + "; open: " + list(open)
 	}
@@ -284,14 +292,8 @@ func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
 	}
 	if r.s.Parked() && r.s.OutcomeReason == orchestrator.ReasonQuestion {
 		r.resumeRun(r.s.Phase, false)
-		r.goOnSoon()
+		r.clock.goOnSoon()
 	}
 	r.answer(q, text, p.Actor, p.Source, false)
 	return ""
-}
-
-// isKind reports whether the current phase is of a kind.
-func (r *reducer) isKind(kind string) bool {
-	phase, ok := r.phase()
-	return ok && phase.Kind == kind
 }

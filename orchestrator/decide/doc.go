@@ -5,6 +5,10 @@
 // someone else makes true. Everything it needs to know arrives as evidence inside the input;
 // everything it wants done leaves as an effect that is safe to carry out twice.
 //
+// A reducer carries one decision. What it decides about are nouns with the fields they use:
+// clock, mailbox, questions, workspaces, crew, research, outcome, gate, reviews, completion and
+// plan. All add records and effects to one queue, in the order in which things happen.
+//
 // Reduce is total: every pair of phase and input has a defined result. Edge inputs (a command,
 // a tool line, the result of an effect) always leave a change or a record; level inputs (an
 // observation, an agent's condition, a timer) leave a record only when their evidence changes.

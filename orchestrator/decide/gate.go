@@ -7,44 +7,48 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
 )
 
-// openGate waits for a person. No agent runs meanwhile; research that was asked for
+// gate is where the session waits for a person's decision, and the files that may answer it.
+type gate struct {
+	*queue
+	clock *clock
+	crew  *crew
+}
+
+// open waits for a person. No agent runs meanwhile; research that was asked for
 // continues when the gate is closed. Files of an earlier gate answer nothing.
-func (r *reducer) openGate(name string, why orchestrator.GateReason) {
-	for _, key := range slices.Sorted(maps.Keys(r.s.Agents)) {
-		r.stop(key)
+func (g *gate) open(name string, why orchestrator.GateReason) {
+	for _, key := range slices.Sorted(maps.Keys(g.s.Agents)) {
+		g.crew.stop(key)
 	}
-	gate := &orchestrator.Gate{Name: name, OpenedAt: r.now, Reason: why}
-	gate.Digest = gate.DigestIn(r.s)
-	r.s.Gate = gate
-	r.clearAnswers(gate.OpenedAt)
+	gate := &orchestrator.Gate{Name: name, OpenedAt: g.now, Reason: why}
+	gate.Digest = gate.DigestIn(g.s)
+	g.s.Gate = gate
+	g.clearAnswers(gate.OpenedAt)
 	opened := orchestrator.GateOpenedRecord{Gate: name, Digest: gate.Digest, Reason: why}
 	if name == orchestrator.GateCompletion {
-		tree := r.s.Integrated.Tree // the state's own may change before this is written
+		tree := g.s.Integrated.Tree // the state's own may change before this is written
 		opened.Tree = &tree
 	}
 	if why == orchestrator.GateBlocked {
-		opened.Findings = r.s.Completion.Findings
+		opened.Findings = g.s.Completion.Findings
 	}
-	r.event(opened)
-	if !r.s.Interactive {
-		r.deadline("gate", r.s.Settings.LimitHumanWait)
+	g.event(opened)
+	if !g.s.Interactive {
+		g.clock.arm("gate", g.s.Settings.LimitHumanWait)
 	}
 }
 
 // clearAnswers moves the files aside that may answer a gate: those written before a time, or
 // with the zero time whatever is there. What writes such a file goes first.
-func (r *reducer) clearAnswers(before orchestrator.Time) {
-	files := r.gateFiles()
-	r.effect(orchestrator.EffMoveAside, files[0]+"@"+strconv.Itoa(r.s.Visit), orchestrator.Args{Paths: files, Visit: r.s.Visit, Before: before}, r.fsPending()...)
-}
-
-func (r *reducer) gateFiles() []string {
-	return []string{r.approvalFile(), path.Join(dirOf(r.def, workflows.KindComplete), ChangesFile)}
+func (g *gate) clearAnswers(before orchestrator.Time) {
+	files := []string{g.file(ApprovalFile), g.file(ChangesFile)}
+	g.effect(orchestrator.EffMoveAside, files[0]+"@"+strconv.Itoa(g.s.Visit), orchestrator.Args{Paths: files, Visit: g.s.Visit, Before: before}, g.fsPending()...)
 }
 
 // The files that answer a gate, in the directory of the completion.
@@ -53,22 +57,57 @@ const (
 	ChangesFile  = "changes.md"
 )
 
-func (r *reducer) approvalFile() string {
-	return path.Join(dirOf(r.def, workflows.KindComplete), ApprovalFile)
+func (g *gate) file(name string) string {
+	return path.Join(dirOf(g.def, workflows.KindComplete), name)
 }
 
-// closeGate closes an open gate. Its answer goes with it: none counts for the next one.
-func (r *reducer) closeGate(action string, by origin) {
-	g := r.s.Gate
-	if g == nil {
+// close closes an open gate. Its answer goes with it: none counts for the next one.
+func (g *gate) close(action string, by origin) {
+	open := g.s.Gate
+	if open == nil {
 		return
 	}
-	r.s.Gate = nil
-	r.disarm("gate")
-	r.clearAnswers(orchestrator.Time{})
-	r.event(orchestrator.GateClosedRecord{
-		Gate: g.Name, Digest: g.Digest, Action: action, Actor: by.actor, Source: by.source, Origin: by.from, PID: by.pid,
+	g.s.Gate = nil
+	g.clock.disarm("gate")
+	g.clearAnswers(orchestrator.Time{})
+	g.event(orchestrator.GateClosedRecord{
+		Gate: open.Name, Digest: open.Digest, Action: action, Actor: by.actor, Source: by.source, Origin: by.from, PID: by.pid,
 	})
+}
+
+func (g *gate) writeApproval(a orchestrator.Approval) {
+	body, err := json.Marshal(struct {
+		Action        string   `json:"action"`
+		ExcludeFiles  []string `json:"exclude_files"`
+		CommitMessage string   `json:"commit_message,omitempty"`
+		By            string   `json:"by"`
+		Of            string   `json:"of,omitempty"`
+	}{"approve", append([]string{}, a.ExcludeFiles...), a.CommitMessage, a.By, a.Of})
+	if err != nil {
+		panic("orchestrator: an approval always marshals: " + err.Error())
+	}
+	file := g.file(ApprovalFile)
+	g.effect(orchestrator.EffWriteFile, file, orchestrator.Args{Path: file, SHA256: g.blob(string(body) + "\n")}, g.fsPending()...)
+}
+
+// refuseAnswer records why a file answers nothing, and moves it out of the way of a better one.
+func (g *gate) refuseAnswer(name string, problems []string) {
+	g.event(orchestrator.InputRejectedRecord{Tool: name, Role: "", Errors: problems})
+	file := g.file(name)
+	g.effect(orchestrator.EffMoveAside, file+"@"+strconv.Itoa(g.s.Visit), orchestrator.Args{Paths: []string{file}, Visit: g.s.Visit}, g.fsPending()...)
+}
+
+// approveFault tells why an approval is not about the open gate. One that names no digest
+// means the gate that was open when it was said; a line tells the second of that, and one that
+// does not tell is older than any gate.
+func (g *gate) approveFault(p orchestrator.Payload) string {
+	if of := strings.TrimSpace(p.Args.Of); of != "" {
+		return g.s.ShownFault(of)
+	}
+	if l := g.in.Line; l == nil || l.At.Add(time.Second).Before(g.s.Gate.OpenedAt.Time) {
+		return "it was said before the gate opened: look at what waits now, " + orchestrator.ShortDigest(g.s.GateDigest())
+	}
+	return ""
 }
 
 // origin tells where a word of a person came from.
@@ -85,7 +124,7 @@ func originOf(p orchestrator.Payload) origin { return origin{p.Actor, p.Source, 
 // approve answers an open gate.
 func (r *reducer) approve(a orchestrator.Approval, by origin) {
 	gate, digest := r.s.Gate.Name, r.s.GateDigest()
-	r.closeGate("approve", by)
+	r.gate.close("approve", by)
 	if gate == orchestrator.GatePlan {
 		r.leavePlan()
 		return
@@ -94,24 +133,9 @@ func (r *reducer) approve(a orchestrator.Approval, by origin) {
 		a.By = "user"
 	}
 	a.Of = digest
-	r.writeApproval(a)
+	r.gate.writeApproval(a)
 	r.s.Completion.Approved = true
-	r.beginCommit(a)
-}
-
-func (r *reducer) writeApproval(a orchestrator.Approval) {
-	body, err := json.Marshal(struct {
-		Action        string   `json:"action"`
-		ExcludeFiles  []string `json:"exclude_files"`
-		CommitMessage string   `json:"commit_message,omitempty"`
-		By            string   `json:"by"`
-		Of            string   `json:"of,omitempty"`
-	}{"approve", append([]string{}, a.ExcludeFiles...), a.CommitMessage, a.By, a.Of})
-	if err != nil {
-		panic("orchestrator: an approval always marshals: " + err.Error())
-	}
-	file := r.approvalFile()
-	r.effect(orchestrator.EffWriteFile, file, orchestrator.Args{Path: file, SHA256: r.blob(string(body) + "\n")}, r.fsPending()...)
+	r.completion.begin(a)
 }
 
 func (r *reducer) takeApproval(_ workflows.Phase, o *orchestrator.Observation) {
@@ -123,7 +147,7 @@ func (r *reducer) takeApproval(_ workflows.Phase, o *orchestrator.Observation) {
 		problems = r.s.AnswerFaults(o.Approval.Of, true, o.Written)
 	}
 	if len(problems) > 0 {
-		r.refuseAnswer(ApprovalFile, problems)
+		r.gate.refuseAnswer(ApprovalFile, problems)
 		return
 	}
 	by := o.Approval.By
@@ -131,13 +155,6 @@ func (r *reducer) takeApproval(_ workflows.Phase, o *orchestrator.Observation) {
 		by = "user"
 	}
 	r.approve(*o.Approval, origin{actor: by, source: orchestrator.SourceFile, from: o.Origin})
-}
-
-// refuseAnswer records why a file answers nothing, and moves it out of the way of a better one.
-func (r *reducer) refuseAnswer(name string, problems []string) {
-	r.event(orchestrator.InputRejectedRecord{Tool: name, Role: "", Errors: problems})
-	file := path.Join(dirOf(r.def, workflows.KindComplete), name)
-	r.effect(orchestrator.EffMoveAside, file+"@"+strconv.Itoa(r.s.Visit), orchestrator.Args{Paths: []string{file}, Visit: r.s.Visit}, r.fsPending()...)
 }
 
 func (r *reducer) takeChanges(_ workflows.Phase, o *orchestrator.Observation) {
@@ -149,17 +166,17 @@ func (r *reducer) takeChanges(_ workflows.Phase, o *orchestrator.Observation) {
 		problems = r.s.AnswerFaults(o.Approval.Of, false, o.Written)
 	}
 	if len(problems) > 0 {
-		r.refuseAnswer(ChangesFile, problems)
+		r.gate.refuseAnswer(ChangesFile, problems)
 		return
 	}
-	file := path.Join(dirOf(r.def, workflows.KindComplete), ChangesFile)
+	file := r.gate.file(ChangesFile)
 	r.effect(orchestrator.EffRemoveFiles, file, orchestrator.Args{Paths: []string{file}, Visit: r.s.Visit})
 	r.requestChanges(o.Approval.Text, origin{actor: "user", source: orchestrator.SourceFile, from: o.Origin})
 }
 
 // requestChanges returns to planning with what a person wants changed.
 func (r *reducer) requestChanges(text string, by origin) {
-	r.closeGate("changes", by)
+	r.gate.close("changes", by)
 	wanted := text
 	if r.s.ChangeRequest != "" {
 		text = string(r.s.ChangeRequest) + "\n\n" + text
@@ -173,6 +190,6 @@ func (r *reducer) requestChanges(text string, by origin) {
 	r.event(asked)
 	plan, _ := r.def.Kind(workflows.KindPlan)
 	r.leaveVisit()
-	r.dropPlan()
+	r.plan.drop()
 	r.enter(plan.ID, orchestrator.LastChanges)
 }

@@ -1,10 +1,12 @@
 package decide
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 // agent judges the condition of a launch. While the session is paused an exit is
@@ -12,16 +14,10 @@ import (
 func (r *reducer) agent() {
 	rep := r.in.Agent
 	a, known := r.s.Agents[rep.Key]
-	if !known || a.Launch == "" || a.Launch != rep.Launch || r.s.Ended() {
+	if !known || a.Launch == "" || a.Launch != rep.Launch || r.s.Ended() || r.starting(rep.Launch) {
 		return
 	}
-	starting := r.pending(func(e orchestrator.Effect) bool {
-		return e.Type == orchestrator.EffStartAgent && e.Args.Launch == rep.Launch
-	})
-	if len(starting) > 0 {
-		return
-	}
-	r.noteCondition(rep)
+	r.crew.noteCondition(rep)
 	switch rep.Condition {
 	case orchestrator.AgentLive:
 		r.agentLive(rep)
@@ -30,29 +26,11 @@ func (r *reducer) agent() {
 	}
 }
 
-// noteCondition keeps what later decisions need of a report.
-func (r *reducer) noteCondition(rep *orchestrator.AgentReport) {
-	a := r.s.Agents[rep.Key]
-	before := a
-	if rep.CLISession != "" {
-		a.CLISession = orchestrator.Optional(rep.CLISession)
-	}
-	limited := rep.RateLimited && rep.Condition == orchestrator.AgentLive
-	if a.Limited && !limited {
-		a.Heard = r.now
-	}
-	a.Limited = limited
-	if a != before {
-		r.s.Agents[rep.Key] = a
-		r.changed = true
-	}
-}
-
 func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 	switch {
 	case r.s.Paused:
 	case rep.Dialog != "" && !r.s.Interactive:
-		r.park(orchestrator.ReasonAgentDialog, "the "+rep.Key+" shows a dialog nobody may answer for it: "+orchestrator.Truncate(rep.Dialog, 200), "attach and answer it, then resume")
+		r.outcome.park(orchestrator.ReasonAgentDialog, "the "+rep.Key+" shows a dialog nobody may answer for it: "+orchestrator.Truncate(rep.Dialog, 200), "attach and answer it, then resume")
 	case rep.TurnEnded != "" && r.news("turn/"+rep.Launch, rep.TurnEnded):
 		r.turnEnded(rep)
 	case rep.Silence > 0:
@@ -64,7 +42,7 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 // has mail goes on with that first.
 func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 	rule := "turn/" + rep.Launch
-	if r.waits(rep) || r.s.Interactive || r.s.Counters[rule].N == 0 && r.hasMail(rep.Key) {
+	if r.crew.waits(rep) || r.s.Interactive || r.s.Counters[rule].N == 0 && r.mail.hasMail(rep.Key) {
 		return
 	}
 	if rep.Fault != "" && r.stoppedByService(rep) {
@@ -74,7 +52,7 @@ func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 		r.lost(rep.Key, "its turn ended without a submission", rep.Tail)
 		return
 	}
-	r.message(rep.Key, orchestrator.Message{From: systemAddress, Type: "update", Headline: "your task is not submitted"},
+	r.mail.send(rep.Key, orchestrator.Message{From: systemAddress, Type: "update", Headline: "your task is not submitted"},
 		"Your turn ended, but nothing was submitted. Finish the task and submit it with the tool your instructions name, or ask with ask_human.\n")
 }
 
@@ -82,8 +60,8 @@ func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 // gone the next time.
 func (r *reducer) silent(rep *orchestrator.AgentReport) {
 	limit := r.s.Settings.LimitStall
-	silence := r.silence(rep)
-	if limit <= 0 || silence < limit || rep.RateLimited || r.waits(rep) {
+	silence := r.clock.silence(rep)
+	if limit <= 0 || silence < limit || rep.RateLimited || r.crew.waits(rep) {
 		return
 	}
 	rule := "stall/" + rep.Launch
@@ -103,96 +81,162 @@ func (r *reducer) silent(rep *orchestrator.AgentReport) {
 	r.event(orchestrator.AgentStalledRecord{Role: role, Task: task, Seconds: int(silence.D().Seconds()), Action: action})
 	switch action {
 	case "nudged":
-		r.message(rep.Key, orchestrator.Message{From: systemAddress, Type: "update", Headline: "are you still at work?"},
+		r.mail.send(rep.Key, orchestrator.Message{From: systemAddress, Type: "update", Headline: "are you still at work?"},
 			"Nothing was heard of you for a while. Go on with your task, submit it if it is finished, or ask with ask_human.\n")
 	case "relaunched":
 		r.lost(rep.Key, "it was silent for too long", rep.Tail)
 	}
 }
 
-// silence is how long an agent that may work was not heard of.
-func (r *reducer) silence(rep *orchestrator.AgentReport) orchestrator.Duration {
-	heard := r.s.Agents[rep.Key].Heard
-	if heard.IsZero() {
-		return rep.Silence
+func (r *reducer) agentGone(rep *orchestrator.AgentReport) {
+	if rep.ServerLost {
+		r.serverLost(rep)
+		return
 	}
-	return min(rep.Silence, orchestrator.Duration(r.now.Sub(heard.Time)))
+	role, task := orchestrator.SplitKey(rep.Key)
+	exit := exitText(rep)
+	if r.news(exitSeen(rep.Launch), exit) {
+		a := r.s.Agents[rep.Key]
+		a.LastExit = orchestrator.Optional(exit)
+		r.s.Agents[rep.Key] = a
+		r.event(orchestrator.AgentExitedRecord{Role: role, Task: task, Launch: rep.Launch, Signal: rep.Signal, ExitCode: rep.ExitCode})
+	}
+	if r.s.Paused {
+		return
+	}
+	if cleanExit(rep) && r.crew.waits(rep) {
+		r.crew.stopWaiting(rep.Key) // what its launch left goes now: the next one has another name
+		return
+	}
+	if o, owed := owedAgent(r.def, r.s, rep.Key); owed && cleanExit(rep) && r.mail.missed(rep.Key) {
+		r.crew.launch(o, true)
+		return
+	}
+	if r.stoppedByService(rep) {
+		return
+	}
+	if said := faultWords(rep.Fault); said != "" {
+		exit = said + ", " + exit
+	}
+	r.lost(rep.Key, exit, rep.Tail)
 }
 
-// heard notes that an agent gave a sign of life.
-func (r *reducer) heard(key, launch string) {
-	if a, ok := r.s.Agents[key]; ok && launch != "" && a.Launch == launch {
-		a.Heard = r.now
+// exitSeen names the memory of a launch's recorded exit.
+func exitSeen(launch string) string { return "exit/" + launch }
+
+func cleanExit(rep *orchestrator.AgentReport) bool { return rep.ExitCode != nil && *rep.ExitCode == 0 }
+
+func exitText(rep *orchestrator.AgentReport) string {
+	switch {
+	case rep.Signal != "":
+		return "signal " + rep.Signal
+	case rep.ExitCode != nil:
+		return fmt.Sprintf("exit %d", *rep.ExitCode)
+	}
+	return "its pane is gone"
+}
+
+// lost decides what follows when an agent will not submit.
+func (r *reducer) lost(key, cause, tail string) {
+	r.crew.stop(key)
+	if _, owed := owedAgent(r.def, r.s, key); !owed {
+		return // nobody waits for it
+	}
+	a := r.s.Agents[key]
+	phase, _ := r.phase()
+	switch {
+	case isResearcher(key):
+		r.research.failed(key, cause)
+	case r.s.AwaitingSummary && phase.Kind == workflows.KindReview && r.count("summary") > 1:
+		r.leaveReview() // the completion phase writes the fallback
+	case r.s.Interactive:
+		r.questions.askRetry(key, cause)
+	case a.Retries >= r.s.Settings.AgentRetries && !r.s.AwaitingSummary:
+		role, task := orchestrator.SplitKey(key)
+		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: a.Attempt, Tail: tail})
+		r.outcome.park(orchestrator.ReasonAgentStalled, "the "+key+" did not submit ("+cause+")", "agentmux attach, then resume")
+	default:
+		r.clock.arm("relaunch/"+key, orchestrator.Duration(relaunchPause<<min(a.Retries, maxDoublings)))
+		a.Retries++
 		r.s.Agents[key] = a
-		r.changed = true
 	}
 }
 
-// waitsFor tells what an agent waits for, or "".
-func (r *reducer) waitsFor(key string) string {
-	role, task := orchestrator.SplitKey(key)
-	for _, q := range r.s.Questions {
-		if q.Open() && q.Role == role && q.Task == task && !ofHost(q) {
-			return "question"
-		}
+// relaunchPause is doubled with every retry.
+const relaunchPause = 10 * time.Second
+
+// maxDoublings bounds the pause before a relaunch to about three hours.
+const maxDoublings = 10
+
+const (
+	serverWindow = 10 * time.Minute
+	// serverFailures is how many failures of the tmux server within serverWindow park
+	// the session.
+	serverFailures = 3
+)
+
+// serverLost starts the launch anew on a new server; the agent is not to blame. One
+// failure takes every launch that was running.
+func (r *reducer) serverLost(rep *orchestrator.AgentReport) {
+	if r.s.Paused {
+		return // reported again when the pause is over
 	}
-	if phase, ok := r.phase(); ok && phase.Research && key == phase.Role && r.researches(role) {
-		return "research"
+	if r.s.Seen["server/"+rep.Launch] == "" && r.crew.serverFailed() >= serverFailures {
+		r.outcome.park(orchestrator.ReasonAgentStalled, "the tmux server failed three times in ten minutes", "look at agentmux doctor, then resume")
+		return
+	}
+	o, ok := owedAgent(r.def, r.s, rep.Key)
+	if !ok {
+		r.crew.stop(rep.Key)
+		return
+	}
+	r.crew.launch(o, true)
+}
+
+// faultWords is how a fault stands in a reason.
+func faultWords(f orchestrator.ServiceFault) string {
+	switch f {
+	case orchestrator.ServiceLogin:
+		return "its provider refuses the login"
+	case orchestrator.ServiceLimit:
+		return "its provider refuses more for now"
+	case orchestrator.ServiceOutage:
+		return "its provider does not work"
 	}
 	return ""
 }
 
-// researches reports whether research that a role asked for is running. Sessions of
-// the earlier tool do not say who asked.
-func (r *reducer) researches(role string) bool {
-	for _, o := range runningResearchers(r.s) {
-		if owner := r.s.Agents[o.Key()].Owner; owner == role || owner == "" {
-			return true
-		}
-	}
-	return false
+// servicePauses are how long an unattended session waits for a service, each time it
+// stops an agent of the phase. To start the agent again at once would be refused again.
+func servicePauses() []time.Duration {
+	return []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute}
 }
 
-// waits marks an agent whose turn ended, or that fell silent, while something it waits
-// for is open.
-func (r *reducer) waits(rep *orchestrator.AgentReport) bool {
-	what := r.waitsFor(rep.Key)
-	if what == "" {
+// stoppedByService goes on after an agent whose service stopped it, and reports whether
+// that was done: no other launch changes a refused login, and a limit or an outage may
+// pass and uses up no retry.
+func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
+	key := rep.Key
+	if _, owed := owedAgent(r.def, r.s, key); !owed || r.s.Interactive || r.s.AwaitingSummary || isResearcher(key) {
 		return false
 	}
-	a := r.s.Agents[rep.Key]
-	if a.Waiting == "" {
-		a.Waiting = orchestrator.Optional(what)
-		r.s.Agents[rep.Key] = a
-		role, task := orchestrator.SplitKey(rep.Key)
-		r.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: rep.Launch, For: what})
-	}
-	return true
-}
-
-// wake goes on with an agent that waited: one that has ended is started again.
-func (r *reducer) wake(key string) {
-	a := r.s.Agents[key]
-	if a.Waiting == "" || r.s.Paused || r.s.Ended() {
-		return
-	}
-	a.Waiting, a.Heard = "", r.now
-	r.s.Agents[key] = a
-	if a.Launch != "" {
-		return
-	}
-	if o, ok := owedAgent(r.def, r.s, key); ok {
-		r.launch(o, true)
-	}
-}
-
-// hasMail reports whether a message to the agent is on its way.
-func (r *reducer) hasMail(key string) bool {
-	to := agentAddress(key)
-	for _, m := range r.s.Messages {
-		if m.To == to && m.State == orchestrator.MessageQueued {
-			return true
+	role, task := orchestrator.SplitKey(key)
+	switch rep.Fault {
+	case orchestrator.ServiceLogin:
+		r.crew.stop(key)
+		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: r.s.Agents[key].Attempt, Tail: rep.Tail})
+		r.outcome.park(orchestrator.ReasonLogin, "the "+key+" did not submit ("+faultWords(rep.Fault)+")", "give its provider a login that counts, see agentmux doctor, then resume")
+		return true
+	case orchestrator.ServiceLimit, orchestrator.ServiceOutage:
+		pauses := servicePauses()
+		n := r.count("service/" + key)
+		if n > len(pauses) {
+			return false
 		}
+		r.crew.stop(key)
+		r.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: rep.Launch, For: "provider"})
+		r.clock.arm("relaunch/"+key, orchestrator.Duration(pauses[n-1]))
+		return true
 	}
 	return false
 }
@@ -210,6 +254,3 @@ func hostQuestion(s *orchestrator.State, key string) *orchestrator.Question {
 	}
 	return nil
 }
-
-// relaunchPause is doubled with every retry.
-const relaunchPause = 10 * time.Second

@@ -10,6 +10,63 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
+// questions are what agents, and the session itself, want to know from a person. An answer
+// reaches its agent by mail, see [reducer.answer].
+type questions struct {
+	*queue
+	clock *clock
+}
+
+func (qs *questions) ask(q orchestrator.Question) {
+	q.AskedAt = qs.now
+	if q.Options == nil {
+		q.Options = []string{}
+	}
+	qs.s.Questions = append(qs.s.Questions, q)
+	qs.event(orchestrator.QuestionAskedRecord{ID: q.ID, Role: q.Role, Task: q.Task, Text: q.Text, Options: q.Options})
+	if !qs.s.Interactive {
+		qs.clock.arm(questionTimer(q.ID), qs.s.Settings.LimitHumanWait)
+	}
+}
+
+// askRetry asks the person of an interactive session what to do with an agent
+// that is gone.
+func (qs *questions) askRetry(key, cause string) {
+	if hostQuestion(qs.s, key) != nil {
+		return
+	}
+	role, task := orchestrator.SplitKey(key)
+	qs.ask(orchestrator.Question{ID: hostQuestions + strconv.Itoa(len(qs.s.Questions)+1), Role: role, Task: task,
+		Text: fmt.Sprintf("The %s ended without submitting (%s). Start it again?", key, cause), Options: []string{"retry", "stop"}})
+}
+
+func (qs *questions) find(id string) *orchestrator.Question {
+	for i := range qs.s.Questions {
+		if qs.s.Questions[i].ID == id {
+			return &qs.s.Questions[i]
+		}
+	}
+	return nil
+}
+
+// open returns the ids of the questions that wait.
+func (qs *questions) open() []string {
+	var ids []string
+	for _, q := range qs.s.Questions {
+		if q.Open() {
+			ids = append(ids, q.ID)
+		}
+	}
+	return ids
+}
+
+// withdraw closes a question that needs no answer any more.
+func (qs *questions) withdraw(q *orchestrator.Question) {
+	q.AnsweredBy, q.AnsweredAt = "system", qs.now
+	qs.clock.disarm(questionTimer(q.ID))
+	qs.event(orchestrator.QuestionAnsweredRecord{ID: q.ID, Actor: "system", Source: SourceWithdrawn, Timeout: false})
+}
+
 const synthetic = "nobody answered: take the safest reading and write it down"
 
 func questionTimer(id string) string { return "question/" + id }
@@ -27,16 +84,14 @@ var questionID = regexp.MustCompile(`^[qm][0-9]{1,9}$`)
 
 func (r *reducer) applyAsk(c Call) {
 	id := c.Payload.ID
-	if !questionID.MatchString(id) || r.question(id) != nil {
-		id = r.nextQuestion()
+	if !questionID.MatchString(id) || r.questions.find(id) != nil {
+		id = NextQuestion(r.s, 0)
 	}
-	r.ask(orchestrator.Question{ID: id, Role: c.Role, Task: c.Task, Text: c.Payload.Question, Options: c.Payload.Options})
+	r.questions.ask(orchestrator.Question{ID: id, Role: c.Role, Task: c.Task, Text: c.Payload.Question, Options: c.Payload.Options})
 	if !r.s.Settings.Reachable {
 		r.questionTimeout(id)
 	}
 }
-
-func (r *reducer) nextQuestion() string { return NextQuestion(r.s, 0) }
 
 // NextQuestion is the id of the next question, behind as many that the state does not know
 // yet.
@@ -47,38 +102,6 @@ func NextQuestion(s *orchestrator.State, unread int) string {
 			return id
 		}
 	}
-}
-
-func (r *reducer) ask(q orchestrator.Question) {
-	q.AskedAt = r.now
-	if q.Options == nil {
-		q.Options = []string{}
-	}
-	r.s.Questions = append(r.s.Questions, q)
-	r.event(orchestrator.QuestionAskedRecord{ID: q.ID, Role: q.Role, Task: q.Task, Text: q.Text, Options: q.Options})
-	if !r.s.Interactive {
-		r.deadline(questionTimer(q.ID), r.s.Settings.LimitHumanWait)
-	}
-}
-
-func (r *reducer) question(id string) *orchestrator.Question {
-	for i := range r.s.Questions {
-		if r.s.Questions[i].ID == id {
-			return &r.s.Questions[i]
-		}
-	}
-	return nil
-}
-
-// openQuestions returns the ids of the questions that wait.
-func (r *reducer) openQuestions() []string {
-	var ids []string
-	for _, q := range r.s.Questions {
-		if q.Open() {
-			ids = append(ids, q.ID)
-		}
-	}
-	return ids
 }
 
 // pickFault tells why a number picks none of the options; "" for any other answer.
@@ -96,7 +119,7 @@ func (r *reducer) answer(q *orchestrator.Question, text, actor, source string, t
 		text = q.Options[n-1]
 	}
 	q.Answer, q.AnsweredBy, q.AnsweredAt = orchestrator.Optional(text), orchestrator.Optional(actor), r.now
-	r.disarm(questionTimer(q.ID))
+	r.clock.disarm(questionTimer(q.ID))
 	r.event(orchestrator.QuestionAnsweredRecord{ID: q.ID, Actor: actor, Source: source, Timeout: timeout})
 	key := orchestrator.AgentKey(q.Role, q.Task)
 	if ofHost(*q) {
@@ -104,25 +127,18 @@ func (r *reducer) answer(q *orchestrator.Question, text, actor, source string, t
 		return
 	}
 	asked, text := q.Text, string(q.Answer)
-	r.message(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "ask-response", Headline: "answer to " + q.ID, InReplyTo: q.ID},
+	r.mail.send(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "ask-response", Headline: "answer to " + q.ID, InReplyTo: q.ID},
 		fmt.Sprintf("You asked: %s\n\nThe answer: %s\n", asked, text))
-	r.wake(key)
-}
-
-// withdraw closes a question that needs no answer any more.
-func (r *reducer) withdraw(q *orchestrator.Question) {
-	q.AnsweredBy, q.AnsweredAt = "system", r.now
-	r.disarm(questionTimer(q.ID))
-	r.event(orchestrator.QuestionAnsweredRecord{ID: q.ID, Actor: "system", Source: SourceWithdrawn, Timeout: false})
+	r.crew.wake(key)
 }
 
 func (r *reducer) questionTimeout(id string) {
-	q := r.question(id)
+	q := r.questions.find(id)
 	if q == nil || !q.Open() {
 		return
 	}
 	if r.s.Settings.QuestionTimeout == "park" {
-		r.park(orchestrator.ReasonQuestion, "question "+id+" was not answered in time", "answer it, then resume")
+		r.outcome.park(orchestrator.ReasonQuestion, "question "+id+" was not answered in time", "answer it, then resume")
 		return
 	}
 	r.answer(q, synthetic, "system", "timeout", true)
@@ -135,30 +151,19 @@ func (r *reducer) locked() {
 		return
 	}
 	r.s.Settings.Reachable, r.changed = false, true
-	for _, id := range r.openQuestions() {
+	for _, id := range r.questions.open() {
 		if !r.s.Ended() {
 			r.questionTimeout(id)
 		}
 	}
 }
 
-// askRetry asks the person of an interactive session what to do with an agent
-// that is gone.
-func (r *reducer) askRetry(key, cause string) {
-	if hostQuestion(r.s, key) != nil {
-		return
-	}
-	role, task := orchestrator.SplitKey(key)
-	r.ask(orchestrator.Question{ID: hostQuestions + strconv.Itoa(len(r.s.Questions)+1), Role: role, Task: task,
-		Text: fmt.Sprintf("The %s ended without submitting (%s). Start it again?", key, cause), Options: []string{"retry", "stop"}})
-}
-
 func (r *reducer) answerRetry(key, text, actor, source string) {
 	if strings.EqualFold(strings.TrimSpace(text), "stop") {
-		r.cancel(actor, source)
+		r.outcome.cancel(actor, source)
 		return
 	}
 	if o, ok := owedAgent(r.def, r.s, key); ok {
-		r.launch(o, true)
+		r.crew.launch(o, true)
 	}
 }

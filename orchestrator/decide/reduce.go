@@ -1,10 +1,8 @@
 package decide
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -24,7 +22,7 @@ type Step struct {
 // session cannot go on (an invariant is broken); the caller then records
 // run_failed with [Fail].
 func Reduce(def *workflows.Definition, s *orchestrator.State, in orchestrator.Input) (Step, error) {
-	r := &reducer{def: def, s: s.Clone(), in: in, now: orchestrator.At(in.At), blobs: map[string][]byte{}}
+	r := newReducer(def, s, in)
 	handle, ok := handlers[in.Kind]
 	if !ok {
 		return Step{}, fmt.Errorf("reduce: unknown input %q", in.Kind)
@@ -36,9 +34,8 @@ func Reduce(def *workflows.Definition, s *orchestrator.State, in orchestrator.In
 // Fail ends the session as failed, whatever its state: the caller met a fault
 // that no input can describe.
 func Fail(def *workflows.Definition, s *orchestrator.State, at time.Time, cause string) (Step, error) {
-	r := &reducer{def: def, s: s.Clone(), in: orchestrator.Input{Kind: "fault", At: at}, now: orchestrator.At(at), blobs: map[string][]byte{}}
-	r.fail(cause)
-	r.touch()
+	r := newReducer(def, s, orchestrator.Input{Kind: "fault", At: at})
+	r.outcome.fail(cause)
 	// What is broken may be the very state: ending as failed must not depend on it.
 	return r.step(), nil
 }
@@ -55,20 +52,46 @@ var handlers = map[string]func(*reducer){
 	orchestrator.InEffectFailed: (*reducer).effectFailed,
 	orchestrator.InOverwritten:  (*reducer).overwritten,
 	orchestrator.InLocked:       (*reducer).locked,
-	orchestrator.InJump:         (*reducer).jumped,
+	orchestrator.InJump:         func(r *reducer) { r.clock.jumped() },
 }
 
-// reducer carries one reduction. Its methods change the cloned state and note
-// what else is to happen.
+// reducer carries one reduction: it takes the input to the nouns of the session and from one
+// phase to the next. A noun knows those it needs, never the reducer: what leads to another phase
+// is decided here.
 type reducer struct {
-	def     *workflows.Definition
-	s       *orchestrator.State
-	in      orchestrator.Input
-	now     orchestrator.Time
-	evs     []orchestrator.Event
-	effs    []orchestrator.Effect
-	blobs   map[string][]byte
-	changed bool
+	queue
+	clock      clock
+	questions  questions
+	mail       mailbox
+	workspaces workspaces
+	crew       crew
+	research   research
+	outcome    outcome
+	gate       gate
+	reviews    reviews
+	completion completion
+	plan       plan
+	lines      lines
+	classic    classic
+}
+
+func newReducer(def *workflows.Definition, s *orchestrator.State, in orchestrator.Input) *reducer {
+	r := &reducer{queue: queue{turn: turn{def: def, s: s.Clone(), in: in, now: orchestrator.At(in.At)}, blobs: map[string][]byte{}}}
+	q := &r.queue
+	r.clock = clock{q}
+	r.questions = questions{q, &r.clock}
+	r.mail = mailbox{q, &r.clock}
+	r.workspaces = workspaces{q}
+	r.crew = crew{q, &r.clock, &r.mail, &r.questions, &r.workspaces}
+	r.research = research{q, &r.crew, &r.mail, &r.workspaces}
+	r.outcome = outcome{q, &r.clock, &r.crew, &r.mail, &r.workspaces}
+	r.gate = gate{q, &r.clock, &r.crew}
+	r.reviews = reviews{q, &r.clock, &r.crew, &r.outcome}
+	r.completion = completion{q, &r.gate, &r.outcome, &r.research, &r.reviews}
+	r.plan = plan{q, &r.clock, &r.crew, &r.mail, &r.workspaces, &r.outcome}
+	r.lines = lines{q}
+	r.classic = classic{q}
+	return r
 }
 
 func (r *reducer) finish() (Step, error) {
@@ -78,146 +101,11 @@ func (r *reducer) finish() (Step, error) {
 	if !r.changed {
 		return Step{State: r.s}, nil
 	}
-	r.keepTime()
-	r.touch()
+	r.clock.keepTime()
 	if err := Check(r.def, r.s); err != nil {
 		return Step{}, err
 	}
 	return r.step(), nil
-}
-
-func (r *reducer) touch() {
-	r.s.UpdatedAt = orchestrator.Classic(r.now.Time)
-	r.s.UpdatedBy = "engine:" + r.s.Phase
-}
-
-func (r *reducer) step() Step {
-	return Step{State: r.s, Events: r.evs, Effects: r.effs, Blobs: r.blobs, Changed: true}
-}
-
-// event records what happened.
-func (r *reducer) event(record orchestrator.Record) {
-	r.s.Seq++
-	record = orchestrator.TruncateRecord(record, orchestrator.MaxEventText)
-	r.evs = append(r.evs, orchestrator.Event{Seq: r.s.Seq, TS: r.now, Type: record.Type(), Phase: r.s.Phase, Visit: r.s.Visit, Data: record})
-}
-
-// last sets last_event and records it.
-func (r *reducer) last(name string) {
-	r.s.LastEvent = name
-	r.event(lastRecord(name))
-}
-
-func lastRecord(name string) orchestrator.EventRecord {
-	label, ok := orchestrator.Label(name)
-	if !ok {
-		panic("orchestrator: last_event " + name + " is not in the catalog")
-	}
-	return orchestrator.EventRecord{Event: name, Label: label}
-}
-
-// effect asks for something and returns its id.
-func (r *reducer) effect(kind, key string, args orchestrator.Args, after ...string) string {
-	r.s.EffectSeq++
-	e := orchestrator.Effect{
-		ID: fmt.Sprintf("%d.%d", r.s.Visit, r.s.EffectSeq), Type: kind, Key: key, Args: args,
-		After: r.stillPending(after),
-	}
-	r.s.Pending = append(r.s.Pending, e)
-	r.effs = append(r.effs, e.Clone())
-	return e.ID
-}
-
-// stillPending drops empty ids and those that are done already.
-func (r *reducer) stillPending(ids []string) []string {
-	var out []string
-	for _, id := range ids {
-		open := slices.ContainsFunc(r.s.Pending, func(e orchestrator.Effect) bool { return e.ID == id })
-		if open && !slices.Contains(out, id) {
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
-// pending returns the ids of the pending effects that match.
-func (r *reducer) pending(match func(orchestrator.Effect) bool) []string {
-	var ids []string
-	for _, e := range r.s.Pending {
-		if match(e) {
-			ids = append(ids, e.ID)
-		}
-	}
-	return ids
-}
-
-// dropPending removes pending effects that are no longer wanted, and what waits
-// for them forgets them.
-func (r *reducer) dropPending(match func(orchestrator.Effect) bool) {
-	var dropped []string
-	r.s.Pending = slices.DeleteFunc(r.s.Pending, func(e orchestrator.Effect) bool {
-		if match(e) {
-			dropped = append(dropped, e.ID)
-			return true
-		}
-		return false
-	})
-	if len(dropped) == 0 {
-		return
-	}
-	r.changed = true
-	r.effs = slices.DeleteFunc(r.effs, func(e orchestrator.Effect) bool { return slices.Contains(dropped, e.ID) })
-	for i := range r.s.Pending {
-		r.s.Pending[i].After = slices.DeleteFunc(r.s.Pending[i].After, func(id string) bool {
-			return slices.Contains(dropped, id)
-		})
-	}
-}
-
-// blob keeps a text for the effects and returns its hash.
-func (r *reducer) blob(content string) string {
-	sum := sha256.Sum256([]byte(content))
-	hash := hex.EncodeToString(sum[:])
-	r.blobs[hash] = []byte(content)
-	return hash
-}
-
-// count adds one to the rule's counter and returns the sum.
-func (r *reducer) count(rule string) int {
-	c := r.s.Counters[rule]
-	if c.N == 0 {
-		c.Since = r.now
-	}
-	c.N++
-	r.s.Counters[rule] = c
-	r.changed = true
-	return c.N
-}
-
-// news reports whether evidence differs from what was last seen under name, and
-// remembers it.
-func (r *reducer) news(name, evidence string) bool {
-	if r.s.Seen[name] == evidence {
-		return false
-	}
-	r.s.Seen[name] = evidence
-	r.changed = true
-	return true
-}
-
-// phase returns the definition of the current phase; ok is false in done and failed.
-func (r *reducer) phase() (workflows.Phase, bool) { return r.def.Phase(r.s.Phase) }
-
-// conditions are the facts that a definition's "when" may ask for.
-func (r *reducer) conditions() workflows.Conditions { return conditions(r.s) }
-
-func conditions(s *orchestrator.State) workflows.Conditions {
-	return workflows.Conditions{
-		"product_manager": s.ProductManager,
-		"needs_design":    s.Schedule != nil && s.Schedule.NeedsDesign,
-		"interactive":     s.Interactive,
-		"issue":           s.IssueNumber > 0,
-	}
 }
 
 // overwritten records that somebody wrote state.json, or what git obeys in the host repository;
@@ -228,4 +116,75 @@ func (r *reducer) overwritten() {
 		path = "state.json"
 	}
 	r.event(orchestrator.StateOverwrittenRecord{Path: path})
+}
+
+// Join makes one step of two that share a commit, the second decided on the state of the
+// first. Of equal faults of lines in a row the first record stays and counts them: whoever
+// floods a file does not flood the records.
+func Join(first, then Step) Step {
+	if !first.Changed {
+		return then
+	}
+	if n := len(first.Events); n > 0 && len(then.Events) == 1 && sameFault(first.Events[n-1], then.Events[0]) {
+		first.Events[n-1].Data = countedOnceMore(first.Events[n-1].Data)
+		then.Events = nil
+		then.State.Seq--
+	}
+	then.Events = append(first.Events, then.Events...)
+	then.Effects = append(first.Effects, then.Effects...)
+	if first.Blobs != nil {
+		maps.Copy(first.Blobs, then.Blobs)
+		then.Blobs = first.Blobs
+	}
+	return then
+}
+
+// sameFault reports whether two records tell the same of two lines.
+func sameFault(a, b orchestrator.Event) bool {
+	if a.Visit != b.Visit || a.Phase != b.Phase {
+		return false
+	}
+	switch one := a.Data.(type) {
+	case orchestrator.InputCorruptRecord:
+		other, ok := b.Data.(orchestrator.InputCorruptRecord)
+		return ok && one.File == other.File && one.Reason == other.Reason
+	case orchestrator.InputUnknownRecord:
+		other, ok := b.Data.(orchestrator.InputUnknownRecord)
+		return ok && one.Tool == other.Tool
+	case orchestrator.InputIgnoredRecord:
+		other, ok := b.Data.(orchestrator.InputIgnoredRecord)
+		return ok && one.Tool == other.Tool && one.Role == other.Role && one.Task == other.Task && one.Reason == other.Reason
+	}
+	return false
+}
+
+// countedOnceMore returns the record of a fault that happened once more.
+func countedOnceMore(fault orchestrator.Record) orchestrator.Record {
+	switch d := fault.(type) {
+	case orchestrator.InputCorruptRecord:
+		d.Count = max(d.Count, 1) + 1
+		return d
+	case orchestrator.InputUnknownRecord:
+		d.Count = max(d.Count, 1) + 1
+		return d
+	case orchestrator.InputIgnoredRecord:
+		d.Count = max(d.Count, 1) + 1
+		return d
+	}
+	return fault
+}
+
+// Minor reports whether a step only tells of a line: it may share a commit with the next.
+func (s Step) Minor() bool {
+	if len(s.Effects) > 0 || len(s.Blobs) > 0 || s.State.Ended() || s.State.Paused {
+		return false
+	}
+	for _, e := range s.Events {
+		switch e.Type {
+		case orchestrator.EvInputCorrupt, orchestrator.EvInputUnknown, orchestrator.EvInputIgnored, orchestrator.EvAgentStatus:
+		default:
+			return false
+		}
+	}
+	return true
 }

@@ -11,84 +11,92 @@ import (
 // researchHeadline begins the headline of every message about a topic's end.
 const researchHeadline = "research "
 
-func (r *reducer) applyDispatch(c Call) {
+// research are the topics that agents have others look into.
+type research struct {
+	*queue
+	crew       *crew
+	mail       *mailbox
+	workspaces *workspaces
+}
+
+func (rs *research) dispatch(c Call) {
 	kind := strings.TrimPrefix(c.Tool, "research_dispatch_")
 	topic := c.Payload.Topic
 	dir := orchestrator.ResearchDir(kind, topic)
-	r.setResearch(kind, topic, orchestrator.ResearchDispatched)
-	r.event(orchestrator.ResearchDispatchedRecord{Topic: topic, ResearchType: kind, Owner: c.Role})
-	r.effect(orchestrator.EffEnsureDirs, dir, orchestrator.Args{Paths: []string{dir}})
-	if fromEarlierTool(r.s) { // it would end the topic again at once
+	rs.set(kind, topic, orchestrator.ResearchDispatched)
+	rs.event(orchestrator.ResearchDispatchedRecord{Topic: topic, ResearchType: kind, Owner: c.Role})
+	rs.effect(orchestrator.EffEnsureDirs, dir, orchestrator.Args{Paths: []string{dir}})
+	if fromEarlierTool(rs.s) { // it would end the topic again at once
 		marker := researchMarker(kind, topic)
-		r.effect(orchestrator.EffRemoveFiles, marker, orchestrator.Args{Paths: []string{marker}, Visit: r.s.Visit})
+		rs.effect(orchestrator.EffRemoveFiles, marker, orchestrator.Args{Paths: []string{marker}, Visit: rs.s.Visit})
 	}
-	hash := r.blob(ResearchRequest(kind, c.Payload))
+	hash := rs.blob(ResearchRequest(kind, c.Payload))
 	file := path.Join(dir, "request.md")
-	r.effect(orchestrator.EffWriteFile, file, orchestrator.Args{Path: file, SHA256: hash}, r.fsPending()...)
+	rs.effect(orchestrator.EffWriteFile, file, orchestrator.Args{Path: file, SHA256: hash}, rs.fsPending()...)
 	o := researcher(kind, topic)
-	a := r.s.Agents[o.Key()]
+	a := rs.s.Agents[o.Key()]
 	a.Owner = c.Role
-	r.s.Agents[o.Key()] = a
-	r.launch(o, false)
+	rs.s.Agents[o.Key()] = a
+	rs.crew.launch(o, false)
 }
 
-func (r *reducer) setResearch(kind, topic, status string) {
+func (rs *research) set(kind, topic, status string) {
 	if kind == "web" {
-		r.s.WebResearchTasks = orchestrator.Filled(r.s.WebResearchTasks)
-		r.s.WebResearchTasks[topic] = status
+		rs.s.WebResearchTasks = orchestrator.Filled(rs.s.WebResearchTasks)
+		rs.s.WebResearchTasks[topic] = status
 		return
 	}
-	r.s.ResearchTasks = orchestrator.Filled(r.s.ResearchTasks)
-	r.s.ResearchTasks[topic] = status
+	rs.s.ResearchTasks = orchestrator.Filled(rs.s.ResearchTasks)
+	rs.s.ResearchTasks[topic] = status
 }
 
-func (r *reducer) applyResearchDone(c Call) {
+func (rs *research) done(c Call) {
 	kind, topic := c.Payload.Type, c.Payload.Topic
 	key := orchestrator.AgentKey(researchRole(kind), topic)
-	r.setResearch(kind, topic, orchestrator.ResearchDone)
-	r.accept(r.artifact(), researchRole(kind))
+	rs.set(kind, topic, orchestrator.ResearchDone)
+	rs.crew.accept(rs.artifact(), researchRole(kind))
 	file := path.Join(orchestrator.ResearchDir(kind, topic), "summary.md")
-	r.event(orchestrator.ResearchDoneRecord{Topic: topic, ResearchType: kind, Path: file})
-	owner := r.s.Agents[key].Owner
-	r.researcherEnds(key)
-	r.tellResearch(owner, researchHeadline+topic+" is done", "The research on "+topic+" is done. Read `"+file+"` first, then `detail.md` beside it where you need more.\n")
+	rs.event(orchestrator.ResearchDoneRecord{Topic: topic, ResearchType: kind, Path: file})
+	owner := rs.s.Agents[key].Owner
+	rs.leave(key)
+	rs.tell(owner, researchHeadline+topic+" is done", "The research on "+topic+" is done. Read `"+file+"` first, then `detail.md` beside it where you need more.\n")
 }
 
-// researchFailed ends a topic whose researcher is gone; the run goes on.
-func (r *reducer) researchFailed(key, cause string) {
+// failed ends a topic whose researcher is gone; the run goes on.
+func (rs *research) failed(key, cause string) {
 	role, topic := orchestrator.SplitKey(key)
 	kind := strings.TrimSuffix(role, "-researcher")
-	owner := r.s.Agents[key].Owner
-	r.setResearch(kind, topic, orchestrator.ResearchFailed)
-	r.event(orchestrator.ResearchFailedRecord{Topic: topic, ResearchType: kind, Cause: cause})
-	r.researcherEnds(key)
-	r.tellResearch(owner, researchHeadline+topic+" failed", "The research on "+topic+" ended without a result ("+cause+"). Go on without it, or dispatch it again.\n")
+	owner := rs.s.Agents[key].Owner
+	rs.set(kind, topic, orchestrator.ResearchFailed)
+	rs.event(orchestrator.ResearchFailedRecord{Topic: topic, ResearchType: kind, Cause: cause})
+	rs.leave(key)
+	rs.tell(owner, researchHeadline+topic+" failed", "The research on "+topic+" ended without a result ("+cause+"). Go on without it, or dispatch it again.\n")
 }
 
-func (r *reducer) researcherEnds(key string) {
-	r.stop(key)
-	r.forget(key)
-	if _, made := r.s.Workspaces[orchestrator.WorkspaceView+key]; made {
-		r.removeWorkspace(orchestrator.WorkspaceView + key)
+func (rs *research) leave(key string) {
+	rs.crew.stop(key)
+	rs.crew.forget(key)
+	if _, made := rs.s.Workspaces[orchestrator.WorkspaceView+key]; made {
+		rs.workspaces.remove(orchestrator.WorkspaceView + key)
 	}
 }
 
-// endResearch gives up every topic that is still running.
-func (r *reducer) endResearch(cause string) {
-	for _, o := range runningResearchers(r.s) {
-		r.researchFailed(o.Key(), cause)
+// end gives up every topic that is still running.
+func (rs *research) end(cause string) {
+	for _, o := range runningResearchers(rs.s) {
+		rs.failed(o.Key(), cause)
 	}
 }
 
-// tellResearch sends the news to the agent of the current phase, if that may research.
-func (r *reducer) tellResearch(owner, headline, body string) {
-	phase, ok := r.phase()
-	if !ok || !phase.Research || r.s.Gate != nil {
+// tell sends the news to the agent of the current phase, if that may research.
+func (rs *research) tell(owner, headline, body string) {
+	phase, ok := rs.phase()
+	if !ok || !phase.Research || rs.s.Gate != nil {
 		return
 	}
-	r.message(phase.Role, orchestrator.Message{From: systemAddress, Type: "update", Headline: headline}, body)
+	rs.mail.send(phase.Role, orchestrator.Message{From: systemAddress, Type: "update", Headline: headline}, body)
 	if owner == phase.Role || owner == "" {
-		r.wake(phase.Role)
+		rs.crew.wake(phase.Role)
 	}
 }
 

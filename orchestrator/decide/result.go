@@ -10,37 +10,22 @@ import (
 // results handle what a finished effect found; effects that are not named need
 // nothing but the removal of their record.
 var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result){
-	orchestrator.EffStartAgent:      (*reducer).started,
-	orchestrator.EffStopAgent:       (*reducer).stopped,
-	orchestrator.EffEnsureWorkspace: (*reducer).workspaceMade,
+	orchestrator.EffStartAgent:      func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.crew.started(e, res) },
+	orchestrator.EffStopAgent:       func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.crew.stopped(e, res) },
+	orchestrator.EffEnsureWorkspace: func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.workspaces.made(e, res) },
 	orchestrator.EffIntegrate:       (*reducer).integrated,
-	orchestrator.EffPreserve:        (*reducer).preserved,
-	orchestrator.EffDeliver:         (*reducer).delivered,
+	orchestrator.EffPreserve:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.workspaces.preserved(e, res) },
+	orchestrator.EffDeliver:         func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.mail.delivered(e, res) },
 	orchestrator.EffCommit:          (*reducer).committed,
 	orchestrator.EffPush:            (*reducer).pushed,
-	orchestrator.EffPR:              (*reducer).opened,
-	orchestrator.EffLastCompletion:  (*reducer).completed,
-	orchestrator.EffAdopt:           (*reducer).adopted,
+	orchestrator.EffPR:              func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) { r.completion.opened(res) },
+	orchestrator.EffLastCompletion:  func(r *reducer, _ orchestrator.Effect, _ orchestrator.Result) { r.completion.completed() },
+	orchestrator.EffAdopt:           func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) { r.crew.adopted(res) },
 	orchestrator.EffCheckpoint: func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) {
 		if res.Path != "" {
 			r.event(orchestrator.CheckpointSavedRecord{Ref: res.Path, SHA: res.Commit, LeftOut: res.Findings})
 		}
 	},
-}
-
-// take removes the record of a pending effect and returns it.
-func (r *reducer) take(id string) (orchestrator.Effect, bool) {
-	i := slices.IndexFunc(r.s.Pending, func(e orchestrator.Effect) bool { return e.ID == id })
-	if i < 0 {
-		return orchestrator.Effect{}, false
-	}
-	e := r.s.Pending[i]
-	r.s.Pending = slices.Delete(r.s.Pending, i, i+1)
-	for j := range r.s.Pending {
-		r.s.Pending[j].After = slices.DeleteFunc(r.s.Pending[j].After, func(after string) bool { return after == id })
-	}
-	r.changed = true
-	return e, true
 }
 
 // effectDone takes a result. A result of an effect that was dropped meanwhile
@@ -58,48 +43,6 @@ func (r *reducer) effectDone() {
 
 func (r *reducer) unwanted() {
 	r.ignore(Call{Tool: r.in.Kind}, "effect "+r.in.Effect.ID+" is not pending")
-}
-
-func (r *reducer) started(e orchestrator.Effect, res orchestrator.Result) {
-	key := orchestrator.AgentKey(e.Args.Role, e.Args.Task)
-	if a := r.s.Agents[key]; res.CLISession != "" && string(a.LastLaunch) == e.Args.Launch {
-		a.CLISession = orchestrator.Optional(res.CLISession)
-		r.s.Agents[key] = a
-	}
-	_, _, _, attempt, _ := orchestrator.LaunchParts(e.Args.Launch)
-	r.event(orchestrator.AgentStartedRecord{
-		Role: e.Args.Role, Task: e.Args.Task, Provider: res.Provider, Model: res.Model, Launch: e.Args.Launch,
-		Attempt: attempt, Prompt: e.Args.PromptFile, PromptSHA256: res.PromptSHA256,
-	})
-}
-
-func (r *reducer) stopped(e orchestrator.Effect, res orchestrator.Result) {
-	if e.Args.Gone {
-		return
-	}
-	r.event(orchestrator.AgentExitedRecord{
-		Role: e.Args.Role, Task: e.Args.Task, Launch: e.Args.Launch, Signal: res.Signal, Expected: true, ExitCode: res.ExitCode,
-	})
-}
-
-func (r *reducer) workspaceMade(e orchestrator.Effect, res orchestrator.Result) {
-	w := r.s.Workspaces[e.Args.Workspace]
-	if w.Base == e.Args.Base {
-		w.Path = res.Path
-		r.s.Workspaces[e.Args.Workspace] = w
-	}
-	for i := range r.s.Pending {
-		p := &r.s.Pending[i]
-		if p.Args.Workspace == e.Args.Workspace && p.Args.Dir == "" {
-			p.Args.Dir = res.Path
-		}
-	}
-}
-
-func (r *reducer) preserved(e orchestrator.Effect, res orchestrator.Result) {
-	w := r.s.Workspaces[e.Args.Workspace]
-	w.Preserved = orchestrator.Optional(res.Commit)
-	r.s.Workspaces[e.Args.Workspace] = w
 }
 
 // localPauses are the pauses before a local effect is tried again.
@@ -177,24 +120,24 @@ func (r *reducer) gaveUp(e orchestrator.Effect, cause string) {
 		return // recorded; nothing depends on it that a person cannot see
 	case orchestrator.EffStartAgent:
 		if r.s.Agents[orchestrator.AgentKey(e.Args.Role, e.Args.Task)].Launch == e.Args.Launch {
-			r.fail(e.Type + ": " + cause)
+			r.outcome.fail(e.Type + ": " + cause)
 		} // else it has done its work already
 	case orchestrator.EffDeliver:
-		if m := r.findMessage(e.Args.Seq); m != nil {
-			r.messageFailed(m, cause)
+		if m := r.mail.find(e.Args.Seq); m != nil {
+			r.mail.failed(m, cause)
 		}
 	case orchestrator.EffAdopt:
-		r.launchOwed() // the push meets these commits again
+		r.crew.launchOwed() // the push meets these commits again
 	case orchestrator.EffCommit:
-		r.park(orchestrator.ReasonCommitRefused, cause, "resume to try again")
+		r.outcome.park(orchestrator.ReasonCommitRefused, cause, "resume to try again")
 	case orchestrator.EffPush:
-		r.park(orchestrator.ReasonPushRejected, cause, "resume to push again")
+		r.outcome.park(orchestrator.ReasonPushRejected, cause, "resume to push again")
 	case orchestrator.EffPR:
-		r.park(orchestrator.ReasonPRRefused, cause, "resume to try again")
+		r.outcome.park(orchestrator.ReasonPRRefused, cause, "resume to try again")
 	case orchestrator.EffLastCompletion:
-		r.completed(e, orchestrator.Result{})
+		r.completion.completed()
 	default:
-		r.fail(e.Type + ": " + cause)
+		r.outcome.fail(e.Type + ": " + cause)
 	}
 }
 

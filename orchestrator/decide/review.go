@@ -13,24 +13,33 @@ const (
 	verdictFail = "fail"
 )
 
-func (r *reducer) enterReview(phase workflows.Phase) {
-	roles := reviewRoles(r.def, r.s)
+// reviews are the verdicts on the integrated tree and the round that asks for them. Which phase
+// follows a round is decided by [reducer.decideReview].
+type reviews struct {
+	*queue
+	clock   *clock
+	crew    *crew
+	outcome *outcome
+}
+
+func (v *reviews) enter(phase workflows.Phase) {
+	roles := reviewRoles(v.def, v.s)
 	first := roles
-	if r.s.ReviewIteration > 0 && r.s.Settings.ReviewRerun != "all" {
-		first = r.rolesWhere(roles, func(role string, res orchestrator.ReviewResult, ok bool) bool {
-			return !ok || res.Verdict != verdictPass || r.s.ActiveReviews[role] == orchestrator.ReviewTimeout
+	if v.s.ReviewIteration > 0 && v.s.Settings.ReviewRerun != "all" {
+		first = v.rolesWhere(roles, func(role string, res orchestrator.ReviewResult, ok bool) bool {
+			return !ok || res.Verdict != verdictPass || v.s.ActiveReviews[role] == orchestrator.ReviewTimeout
 		})
 	}
 	if len(first) == 0 {
 		first = roles
 	}
-	r.startRound(phase, first)
+	v.startRound(phase, first)
 }
 
-func (r *reducer) rolesWhere(roles []string, match func(string, orchestrator.ReviewResult, bool) bool) []string {
+func (v *reviews) rolesWhere(roles []string, match func(string, orchestrator.ReviewResult, bool) bool) []string {
 	var out []string
 	for _, role := range roles {
-		res, ok := r.s.ReviewResults[role]
+		res, ok := v.s.ReviewResults[role]
 		if match(role, res, ok) {
 			out = append(out, role)
 		}
@@ -39,21 +48,21 @@ func (r *reducer) rolesWhere(roles []string, match func(string, orchestrator.Rev
 }
 
 // startRound asks reviewers for a verdict on the integrated tree.
-func (r *reducer) startRound(phase workflows.Phase, roles []string) {
-	r.s.ActiveReviews = map[string]string{}
+func (v *reviews) startRound(phase workflows.Phase, roles []string) {
+	v.s.ActiveReviews = map[string]string{}
 	var old []string
 	for _, role := range roles {
-		r.s.ActiveReviews[role] = orchestrator.ReviewPending
+		v.s.ActiveReviews[role] = orchestrator.ReviewPending
 		old = append(old, orchestrator.ReviewFile(phase.Dir, role))
-		if a, ok := r.s.Agents[role]; ok {
+		if a, ok := v.s.Agents[role]; ok {
 			a.Retries = 0
-			r.s.Agents[role] = a
+			v.s.Agents[role] = a
 		}
 	}
-	r.moveAside(old...)
-	r.event(orchestrator.ReviewStartedRecord{Iteration: r.s.ReviewIteration, Roles: roles, Tree: r.s.Integrated.Tree})
-	r.deadline("review", r.s.Settings.ReviewTimeout)
-	r.launchOwed()
+	v.moveAside(old...)
+	v.event(orchestrator.ReviewStartedRecord{Iteration: v.s.ReviewIteration, Roles: roles, Tree: v.s.Integrated.Tree})
+	v.clock.arm("review", v.s.Settings.ReviewTimeout)
+	v.crew.launchOwed()
 }
 
 func (r *reducer) applyReview(c Call) {
@@ -67,7 +76,7 @@ func (r *reducer) applyReview(c Call) {
 // reviewTaken records a valid verdict and decides when it was the last one.
 func (r *reducer) reviewTaken(role string, a *orchestrator.Artifact) {
 	phase, _ := r.phase()
-	r.accept(a, role)
+	r.crew.accept(a, role)
 	archive := orchestrator.ReviewArchive(phase.Dir, role, r.s.ReviewIteration)
 	res := orchestrator.ReviewResult{
 		Verdict: a.Review.Verdict, Iteration: r.s.ReviewIteration, Tree: r.s.Integrated.Tree, SHA256: a.SHA256,
@@ -78,8 +87,8 @@ func (r *reducer) reviewTaken(role string, a *orchestrator.Artifact) {
 	r.event(orchestrator.VerdictRecord{
 		Role: role, Iteration: res.Iteration, Verdict: res.Verdict, Tree: res.Tree, Findings: res.Findings, Path: archive,
 	})
-	r.stop(role)
-	r.forget(role)
+	r.crew.stop(role)
+	r.crew.forget(role)
 	r.decideReview(phase)
 }
 
@@ -89,29 +98,29 @@ func (r *reducer) decideReview(phase workflows.Phase) {
 		return
 	}
 	roles := reviewRoles(r.def, r.s)
-	failed := r.rolesWhere(roles, func(_ string, res orchestrator.ReviewResult, ok bool) bool {
+	failed := r.reviews.rolesWhere(roles, func(_ string, res orchestrator.ReviewResult, ok bool) bool {
 		return ok && res.Verdict == verdictFail
 	})
-	older := r.rolesWhere(roles, func(_ string, res orchestrator.ReviewResult, ok bool) bool {
+	older := r.reviews.rolesWhere(roles, func(_ string, res orchestrator.ReviewResult, ok bool) bool {
 		return ok && res.Verdict == verdictPass && res.Tree != r.s.Integrated.Tree
 	})
 	switch {
 	case len(failed) > 0:
 		r.reviewFailed(phase, roles)
 	case slices.ContainsFunc(roles, func(role string) bool { return r.s.ActiveReviews[role] == orchestrator.ReviewTimeout }):
-		r.reviewTimedOut()
+		r.reviews.timedOut()
 	case len(older) > 0 && r.s.Settings.ReviewRerun != "trust":
-		r.startRound(phase, older)
+		r.reviews.startRound(phase, older)
 	default:
-		r.reviewPassed(phase, roles)
+		r.reviews.passed(phase, roles)
 	}
 }
 
 // results maps the roles that have a verdict to the blobs of their reviews. A verdict
 // without one was taken over from the earlier tool, before its file was.
-func (r *reducer) results(match func(orchestrator.ReviewResult) bool) map[string]string {
+func (v *reviews) results(match func(orchestrator.ReviewResult) bool) map[string]string {
 	sources := map[string]string{}
-	for role, res := range r.s.ReviewResults {
+	for role, res := range v.s.ReviewResults {
 		if res.SHA256 != "" && match(res) {
 			sources[role] = res.SHA256
 		}
@@ -120,7 +129,7 @@ func (r *reducer) results(match func(orchestrator.ReviewResult) bool) map[string
 }
 
 func (r *reducer) reviewFailed(phase workflows.Phase, roles []string) {
-	r.disarm("review")
+	r.clock.disarm("review")
 	limit := r.s.Settings.MaxReviewIterations
 	if phase.MaxIterations != nil {
 		limit = *phase.MaxIterations
@@ -133,7 +142,7 @@ func (r *reducer) reviewFailed(phase workflows.Phase, roles []string) {
 	file := path.Join(phase.Dir, "fix_request.md")
 	r.effect(orchestrator.EffMaterialise, file, orchestrator.Args{
 		Material: orchestrator.MaterialFix, Path: file, Round: iteration,
-		Sources: r.results(func(res orchestrator.ReviewResult) bool { return res.Iteration == iteration }),
+		Sources: r.reviews.results(func(res orchestrator.ReviewResult) bool { return res.Iteration == iteration }),
 	})
 	r.s.ReviewIteration++
 	r.event(orchestrator.FixRoundRecord{Iteration: r.s.ReviewIteration, Cap: limit})
@@ -141,37 +150,35 @@ func (r *reducer) reviewFailed(phase workflows.Phase, roles []string) {
 	r.follow("failed", orchestrator.LastReviewFailed)
 }
 
-func (r *reducer) writeReview(phase workflows.Phase) {
+func (v *reviews) write(phase workflows.Phase) {
 	file := path.Join(phase.Dir, "review.md")
-	r.effect(orchestrator.EffMaterialise, file, orchestrator.Args{
-		Material: orchestrator.MaterialReviewAll, Path: file, Sources: r.results(func(orchestrator.ReviewResult) bool { return true }),
+	v.effect(orchestrator.EffMaterialise, file, orchestrator.Args{
+		Material: orchestrator.MaterialReviewAll, Path: file, Sources: v.results(func(orchestrator.ReviewResult) bool { return true }),
 	})
 }
 
 func (r *reducer) reviewExhausted(phase workflows.Phase, limit int) {
-	r.writeReview(phase)
+	r.reviews.write(phase)
 	r.s.ReviewExhausted = true
 	r.event(orchestrator.ReviewExhaustedRecord{Iteration: r.s.ReviewIteration, Cap: limit})
 	r.last(orchestrator.LastReviewFailed)
 	r.follow("exhausted", orchestrator.LastReviewFailed)
 }
 
-func (r *reducer) reviewPassed(phase workflows.Phase, roles []string) {
-	r.disarm("review")
-	r.writeReview(phase)
-	r.last(orchestrator.LastReviewPassed)
-	r.s.AwaitingSummary = true
-	summary := path.Join(dirOf(r.def, workflows.KindComplete), "summary.md")
-	r.moveAside(summary)
-	r.deadline("summary", r.s.Settings.LimitSummary)
-	r.stop(roles[0])
-	r.launchOwed()
+func (v *reviews) passed(phase workflows.Phase, roles []string) {
+	v.clock.disarm("review")
+	v.write(phase)
+	v.last(orchestrator.LastReviewPassed)
+	v.s.AwaitingSummary = true
+	summary := path.Join(dirOf(v.def, workflows.KindComplete), "summary.md")
+	v.moveAside(summary)
+	v.clock.arm("summary", v.s.Settings.LimitSummary)
+	v.crew.stop(roles[0])
+	v.crew.launchOwed()
 }
 
-func (r *reducer) applySummary(Call) { r.summaryTaken(r.artifact()) }
-
 func (r *reducer) summaryTaken(a *orchestrator.Artifact) {
-	r.accept(a, reviewRoles(r.def, r.s)[0])
+	r.crew.accept(a, reviewRoles(r.def, r.s)[0])
 	r.s.Completion.Summary = a.SHA256
 	r.leaveReview()
 }
@@ -179,7 +186,7 @@ func (r *reducer) summaryTaken(a *orchestrator.Artifact) {
 // leaveReview goes on to completion; without a summary the completion phase
 // writes the fallback.
 func (r *reducer) leaveReview() {
-	r.disarm("summary")
+	r.clock.disarm("summary")
 	r.s.AwaitingSummary = false
 	r.follow("passed", orchestrator.LastReviewPassed)
 }
@@ -192,28 +199,28 @@ func (r *reducer) reviewDeadline() {
 	}
 	for _, role := range pendingReviews(r.s) {
 		r.s.ActiveReviews[role] = orchestrator.ReviewTimeout
-		r.stop(role)
-		r.forget(role)
+		r.crew.stop(role)
+		r.crew.forget(role)
 	}
 	r.decideReview(phase)
 }
 
-// reviewTimedOut starts silent reviewers once more, then asks a person.
-func (r *reducer) reviewTimedOut() {
-	if r.count("review timeout") > 1 {
-		r.park(orchestrator.ReasonReviewTimeout, "a reviewer did not answer in time", "resume to ask again")
+// timedOut starts silent reviewers once more, then asks a person.
+func (v *reviews) timedOut() {
+	if v.count("review timeout") > 1 {
+		v.outcome.park(orchestrator.ReasonReviewTimeout, "a reviewer did not answer in time", "resume to ask again")
 		return
 	}
-	r.againReviewers()
+	v.reopen()
+	v.clock.arm("review", v.s.Settings.ReviewTimeout)
+	v.crew.launchOwed()
 }
 
-// againReviewers asks the roles that timed out once more.
-func (r *reducer) againReviewers() {
-	for role, status := range r.s.ActiveReviews {
+// reopen gives reviewers that timed out another chance.
+func (v *reviews) reopen() {
+	for role, status := range v.s.ActiveReviews {
 		if status != orchestrator.ReviewCompleted {
-			r.s.ActiveReviews[role] = orchestrator.ReviewPending
+			v.s.ActiveReviews[role] = orchestrator.ReviewPending
 		}
 	}
-	r.deadline("review", r.s.Settings.ReviewTimeout)
-	r.launchOwed()
 }

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -27,7 +26,7 @@ func (r *reducer) startClassic() {
 	if c == nil {
 		c = &orchestrator.ClassicDir{SessionID: r.s.SessionID}
 	}
-	inferred := r.upgrade(c)
+	inferred := r.classic.upgrade(c)
 	if set := r.in.Start.Settings; set != nil {
 		r.s.Settings = *set
 	}
@@ -48,7 +47,7 @@ func (r *reducer) resume() {
 	switch changes := r.in.Start.Changes; {
 	case changes != "" && (r.s.Parked() || r.pullOpen() || r.s.Gate != nil && !r.s.Ended()):
 		r.recordResumed(r.s.Phase, false)
-		r.loseWorkspaces(r.in.Start.Lost)
+		r.plan.loseWorkspaces(r.in.Start.Lost)
 		r.requestChanges(changes, origin{actor: "user", source: "cli", from: "agentmux resume --changes"})
 	case r.s.Phase == orchestrator.PhaseDone: // nothing is owed but what is pending
 	default:
@@ -81,9 +80,9 @@ func (r *reducer) resumeRun(from string, inferred bool) {
 		r.s.Agents[key] = a
 	}
 	if start := r.in.Start; start != nil {
-		r.loseWorkspaces(start.Lost)
+		r.plan.loseWorkspaces(start.Lost)
 	}
-	r.rearm()
+	r.clock.rearm()
 	r.reissue(reason)
 }
 
@@ -91,39 +90,6 @@ func (r *reducer) recordResumed(from string, inferred bool) {
 	r.s.ResumeCount++
 	r.s.LastEvent = orchestrator.LastResumed
 	r.event(orchestrator.ResumedRecord{From: from, To: r.s.Phase, Count: r.s.ResumeCount, Inferred: inferred})
-}
-
-// rearm starts every deadline anew.
-func (r *reducer) rearm() {
-	phase, ok := r.phase()
-	if !ok {
-		return
-	}
-	r.s.Deadlines, r.s.StillSince = map[string]orchestrator.Time{}, orchestrator.Time{}
-	r.deadline("total", r.s.Settings.LimitTotal)
-	r.armPhase(phase)
-	if r.s.Gate != nil && !r.s.Interactive {
-		r.deadline("gate", r.s.Settings.LimitHumanWait)
-	}
-	for _, q := range r.s.Questions {
-		if q.Open() && !r.s.Interactive {
-			r.deadline(questionTimer(q.ID), r.s.Settings.LimitHumanWait)
-		}
-	}
-	for _, m := range r.s.Messages {
-		switch {
-		case m.State == orchestrator.MessageDelivered:
-			r.deadline(ackTimer(m.Seq), r.s.Settings.AckTimeout)
-		case m.State == orchestrator.MessageQueued && !m.Deadline.IsZero():
-			r.s.Deadlines[expiryTimer(m.Seq)] = m.Deadline
-		}
-	}
-	switch {
-	case r.s.AwaitingSummary:
-		r.deadline("summary", r.s.Settings.LimitSummary)
-	case phase.Kind == workflows.KindReview:
-		r.deadline("review", r.s.Settings.ReviewTimeout)
-	}
 }
 
 // reissue asks again for what the end of the session dropped.
@@ -136,75 +102,19 @@ func (r *reducer) reissue(reason string) {
 	case workflows.KindPlan:
 		visit, _, _, _, _ := orchestrator.LaunchParts(string(r.s.Agents[phase.Role].LastLaunch))
 		if r.s.Completion.Pushed && visit != r.s.Visit && !r.adopting() && r.s.Gate == nil {
-			r.enterPlan(phase)
+			r.plan.enter(phase)
 		}
 	case workflows.KindImplement:
-		r.reissueIntegrate(phase)
+		r.plan.reissueIntegrate(phase)
 	case workflows.KindFix:
 		if r.s.SubplanStatus[orchestrator.FixTask] == orchestrator.SubplanSubmitted {
-			r.integrateAgain(OwedAgent{Role: phase.Role, Workspace: orchestrator.WorkspaceSession}, orchestrator.FixTask)
+			r.plan.integrateAgain(OwedAgent{Role: phase.Role, Workspace: orchestrator.WorkspaceSession}, orchestrator.FixTask)
 		}
 		r.proceed()
 	case workflows.KindReview:
-		r.againReviewersSilently()
+		r.reviews.reopen()
 	case workflows.KindComplete:
-		r.reissueCompletion(reason)
-	}
-}
-
-func (r *reducer) reissueIntegrate(phase workflows.Phase) {
-	for _, id := range slices.Sorted(maps.Keys(r.s.SubplanStatus)) {
-		if r.s.SubplanStatus[id] == orchestrator.SubplanSubmitted {
-			r.integrateAgain(r.submittedCoder(phase, id), id)
-		}
-	}
-}
-
-// submittedCoder returns the agent that submitted a subplan.
-func (r *reducer) submittedCoder(phase workflows.Phase, id string) OwedAgent {
-	o := OwedAgent{Role: phase.Role, Task: id, Workspace: orchestrator.WorkspaceSession}
-	if r.s.GroupMode == "parallel" {
-		o.Workspace = id
-	}
-	if len(r.s.Conflicts[id]) > 0 {
-		o.Task, o.Workspace = resolveTask(id), resolveTask(id)
-	}
-	return o
-}
-
-func (r *reducer) integrateAgain(o OwedAgent, id string) {
-	open := r.pending(func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffIntegrate && e.Args.Task == id })
-	if len(open) == 0 {
-		r.integrate(o, id)
-	}
-}
-
-// againReviewersSilently gives reviewers that timed out another chance.
-func (r *reducer) againReviewersSilently() {
-	for role, status := range r.s.ActiveReviews {
-		if status != orchestrator.ReviewCompleted {
-			r.s.ActiveReviews[role] = orchestrator.ReviewPending
-		}
-	}
-}
-
-func (r *reducer) reissueCompletion(reason string) {
-	c := &r.s.Completion
-	attended := r.s.Interactive || r.in.Start != nil && r.in.Start.Attended
-	if r.s.Gate == nil {
-		c.Attended = attended
-	}
-	switch {
-	case r.s.Gate != nil:
-	case reason == orchestrator.ReasonReviewExhausted:
-		r.openGate(orchestrator.GateCompletion, orchestrator.GateExhausted)
-	case reason == orchestrator.ReasonNothingToCommit && attended:
-		r.openGate(orchestrator.GateCompletion, orchestrator.GateNothing)
-	case c.Next == "": // nothing was decided yet
-		r.decideCompletion()
-	default:
-		c.Rescan = c.Rescan || reason == orchestrator.ReasonOutputGate
-		r.nextStep()
+		r.completion.reissue(reason)
 	}
 }
 
@@ -224,17 +134,9 @@ func (r *reducer) owed() {
 func (r *reducer) keepWaiting(exited []orchestrator.AgentReport) {
 	for _, rep := range exited {
 		current := rep.Launch != "" && r.s.Agents[rep.Key].Launch == rep.Launch
-		if current && cleanExit(&rep) && r.waitsFor(rep.Key) != "" && !r.s.Ended() {
+		if current && cleanExit(&rep) && r.crew.waitsFor(rep.Key) != "" && !r.s.Ended() {
 			r.agentGone(&rep)
 		}
-	}
-}
-
-// goOnSoon has the work taken up when unread lines are applied: deadlines come last. A
-// session that ended again at once has none.
-func (r *reducer) goOnSoon() {
-	if !r.s.Ended() {
-		r.s.Deadlines["owed"] = r.now
 	}
 }
 
@@ -252,38 +154,14 @@ func (r *reducer) goOnWith(live []string, resumed bool) {
 	}
 	for _, o := range Owed(r.def, r.s) {
 		key := o.Key()
-		r.noLongerWaits(key)
+		r.crew.noLongerWaits(key)
 		a := r.s.Agents[key]
 		switch {
 		case a.Waiting != "", !resumed && hostQuestion(r.s, key) != nil:
-		case a.Launch == "" && !r.comesBack(key), live != nil && a.Launch != "" && !slices.Contains(live, a.Launch) && !r.starting(a.Launch):
-			r.launch(o, true)
+		case a.Launch == "" && !r.clock.comesBack(key), live != nil && a.Launch != "" && !slices.Contains(live, a.Launch) && !r.starting(a.Launch):
+			r.crew.launch(o, true)
 		default:
-			r.deliverQueued(key)
+			r.mail.deliverQueued(key)
 		}
 	}
-}
-
-// noLongerWaits clears the mark of an agent for which all has come that it waited for: while
-// the session was paused nobody was woken. A mark that stayed would keep its limits still.
-func (r *reducer) noLongerWaits(key string) {
-	a := r.s.Agents[key]
-	if a.Waiting == "" || r.waitsFor(key) != "" {
-		return
-	}
-	a.Waiting, a.Heard = "", r.now
-	r.s.Agents[key] = a
-	r.changed = true
-}
-
-// comesBack reports whether a lost agent is to be started again after a pause.
-func (r *reducer) comesBack(key string) bool {
-	_, armed := r.s.Deadlines["relaunch/"+key]
-	return armed
-}
-
-func (r *reducer) starting(launch string) bool {
-	return len(r.pending(func(e orchestrator.Effect) bool {
-		return e.Type == orchestrator.EffStartAgent && e.Args.Launch == launch
-	})) > 0
 }

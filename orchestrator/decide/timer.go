@@ -1,28 +1,24 @@
 package decide
 
-import (
-	"strings"
-
-	"github.com/agentmux/agentmux/orchestrator"
-)
+import "strings"
 
 // timers handle the deadlines of fixed names.
 var timers = map[string]func(*reducer){
-	"phase":   func(r *reducer) { r.limit("phase") },
-	"total":   func(r *reducer) { r.limit("total") },
+	"phase":   func(r *reducer) { r.outcome.limit("phase") },
+	"total":   func(r *reducer) { r.outcome.limit("total") },
 	"review":  (*reducer).reviewDeadline,
 	"summary": (*reducer).summaryDeadline,
-	"gate":    (*reducer).gateDeadline,
+	"gate":    func(r *reducer) { r.outcome.gateDeadline() },
 	"owed":    func(r *reducer) { r.goOnWith(nil, true) },
 }
 
 // namedTimers handle the deadlines of one thing each; the rest of the name says which.
 var namedTimers = map[string]func(*reducer, string){
 	"question/": (*reducer).questionTimeout,
-	"relaunch/": (*reducer).relaunch,
-	"message/":  (*reducer).redeliver,
-	"ack/":      (*reducer).notAcked,
-	"expire/":   (*reducer).expire,
+	"relaunch/": func(r *reducer, key string) { r.crew.relaunch(key) },
+	"message/":  func(r *reducer, seq string) { r.mail.redeliver(seq) },
+	"ack/":      func(r *reducer, seq string) { r.mail.notAcked(seq) },
+	"expire/":   func(r *reducer, seq string) { r.mail.expire(seq) },
 }
 
 // timer handles a deadline that passed. While the session is paused nothing is
@@ -53,20 +49,6 @@ func (r *reducer) summaryDeadline() {
 	if !r.s.AwaitingSummary {
 		return
 	}
-	r.stop(reviewRoles(r.def, r.s)[0])
+	r.crew.stop(reviewRoles(r.def, r.s)[0])
 	r.leaveReview()
-}
-
-func (r *reducer) gateDeadline() {
-	if r.s.Gate != nil {
-		r.park(orchestrator.ReasonGateTimeout, "the "+r.s.Gate.Name+" gate was not answered in time", "approve or say what to change, then resume")
-	}
-}
-
-// relaunch starts a lost agent again once its pause is over, the first time with
-// the program's own session.
-func (r *reducer) relaunch(key string) {
-	if o, ok := owedAgent(r.def, r.s, key); ok && r.s.Agents[key].Launch == "" {
-		r.launch(o, r.s.Agents[key].Retries <= 1)
-	}
 }

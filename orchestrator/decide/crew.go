@@ -1,0 +1,305 @@
+package decide
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// crew are the agents of a session: who is started, what each waits for, who is stopped.
+type crew struct {
+	*queue
+	clock      *clock
+	mail       *mailbox
+	questions  *questions
+	workspaces *workspaces
+}
+
+// launchOwed starts every owed agent that has no launch and waits for nothing.
+func (c *crew) launchOwed() {
+	for _, o := range Owed(c.def, c.s) {
+		if a := c.s.Agents[o.Key()]; a.Launch == "" && a.Waiting == "" {
+			c.launch(o, false)
+		}
+	}
+}
+
+// launch starts an agent. With resume the program goes on with its own session.
+// While the session is paused, and after its end, nothing starts: the agent stays
+// owed.
+func (c *crew) launch(o OwedAgent, resume bool) {
+	if c.s.Paused || c.s.Ended() || c.adopting() && !isResearcher(o.Role) {
+		return
+	}
+	key := o.Key()
+	a := c.s.Agents[key]
+	if visit, _, _, _, ok := orchestrator.LaunchParts(string(a.LastLaunch)); !ok || visit != c.s.Visit {
+		a.Attempt, a.Retries, a.CLISession = 0, 0, ""
+		c.s.Agents[key] = a
+	}
+	if a.Launch != "" {
+		c.stop(key)
+		a = c.s.Agents[key]
+	}
+	if a.Attempt > 0 {
+		c.removeMarker(o)
+	}
+	c.clock.disarm("relaunch/" + key)
+	if q := hostQuestion(c.s, key); q != nil {
+		c.questions.withdraw(q)
+	}
+	a.Attempt++
+	a.Launch = orchestrator.LaunchID(c.s.Visit, o.Role, o.Task, a.Attempt)
+	a.LastLaunch = orchestrator.Optional(a.Launch)
+	a.Waiting, a.Limited, a.Heard = "", false, c.now
+	c.s.Agents[key] = a
+	after := append(c.fsPending(), c.workspaces.ensure(o.Workspace))
+	after = append(after, c.pending(func(e orchestrator.Effect) bool {
+		return e.Type == orchestrator.EffStopAgent && orchestrator.AgentKey(e.Args.Role, e.Args.Task) == key
+	})...)
+	c.effect(orchestrator.EffStartAgent, a.Launch, orchestrator.Args{
+		Launch: a.Launch, Role: o.Role, Task: o.Task, Template: o.Template, PromptFile: o.PromptFile,
+		Headless: o.Headless, Continue: resume, Since: o.Since, Workspace: o.Workspace, Visit: c.s.Visit,
+	}, after...)
+	c.mail.deliverQueued(key)
+}
+
+// removeMarker takes away the marker of a coder that is started again: only one
+// made after this moment counts.
+func (c *crew) removeMarker(o OwedAgent) {
+	id := "1"
+	switch phase, _ := c.phase(); {
+	case phase.Role != o.Role:
+		return
+	case phase.Kind == workflows.KindImplement:
+		id = subplanOf(o.Task)
+	case phase.Kind != workflows.KindFix:
+		return
+	}
+	c.effect(orchestrator.EffRemoveFiles, c.marker(id), orchestrator.Args{Paths: []string{c.marker(id)}, Visit: c.s.Visit})
+}
+
+// relaunch starts a lost agent again once its pause is over, the first time with
+// the program's own session.
+func (c *crew) relaunch(key string) {
+	if o, ok := owedAgent(c.def, c.s, key); ok && c.s.Agents[key].Launch == "" {
+		c.launch(o, c.s.Agents[key].Retries <= 1)
+	}
+}
+
+func (c *crew) started(e orchestrator.Effect, res orchestrator.Result) {
+	key := orchestrator.AgentKey(e.Args.Role, e.Args.Task)
+	if a := c.s.Agents[key]; res.CLISession != "" && string(a.LastLaunch) == e.Args.Launch {
+		a.CLISession = orchestrator.Optional(res.CLISession)
+		c.s.Agents[key] = a
+	}
+	_, _, _, attempt, _ := orchestrator.LaunchParts(e.Args.Launch)
+	c.event(orchestrator.AgentStartedRecord{
+		Role: e.Args.Role, Task: e.Args.Task, Provider: res.Provider, Model: res.Model, Launch: e.Args.Launch,
+		Attempt: attempt, Prompt: e.Args.PromptFile, PromptSHA256: res.PromptSHA256,
+	})
+}
+
+// stop ends the current launch of an agent, if it has one.
+func (c *crew) stop(key string) string {
+	c.clock.disarm("relaunch/" + key)
+	a, ok := c.s.Agents[key]
+	if !ok || a.Launch == "" {
+		return ""
+	}
+	launch := a.Launch
+	a.Launch, a.Waiting, a.Limited = "", "", false
+	c.s.Agents[key] = a
+	role, task := orchestrator.SplitKey(key)
+	if l := c.in.Line; l == nil || l.Launch != launch || c.s.Ended() {
+		c.dropPending(starts(launch))
+	} else { // it speaks, so it runs: its start gets its record, before its end under the same key
+		c.dropPending(func(e orchestrator.Effect) bool { return starts(launch)(e) && len(e.After) > 0 })
+	}
+	return c.effect(orchestrator.EffStopAgent, launch, orchestrator.Args{
+		Launch: launch, Role: role, Task: task, Workspace: c.workspaces.of(role, task), Gone: c.s.Seen[exitSeen(launch)] != "",
+	})
+}
+
+// starts matches the effect that starts a launch.
+func starts(launch string) func(orchestrator.Effect) bool {
+	return func(e orchestrator.Effect) bool {
+		return e.Type == orchestrator.EffStartAgent && e.Args.Launch == launch
+	}
+}
+
+// stopWaiting ends the current launch of an agent that still waits, if it does.
+func (c *crew) stopWaiting(key string) {
+	waiting := c.s.Agents[key].Waiting
+	c.stop(key)
+	if a, ok := c.s.Agents[key]; ok {
+		a.Waiting = waiting
+		c.s.Agents[key] = a
+	}
+}
+
+func (c *crew) stopped(e orchestrator.Effect, res orchestrator.Result) {
+	if e.Args.Gone {
+		return
+	}
+	c.event(orchestrator.AgentExitedRecord{
+		Role: e.Args.Role, Task: e.Args.Task, Launch: e.Args.Launch, Signal: res.Signal, Expected: true, ExitCode: res.ExitCode,
+	})
+}
+
+// forget ends what an agent still expected: it has done its part.
+func (c *crew) forget(key string) {
+	if a, ok := c.s.Agents[key]; ok && a.Waiting != "" {
+		a.Waiting = ""
+		c.s.Agents[key] = a
+	}
+	role, task := orchestrator.SplitKey(key)
+	for i := range c.s.Questions {
+		if q := &c.s.Questions[i]; q.Open() && q.Role == role && q.Task == task {
+			c.questions.withdraw(q)
+		}
+	}
+}
+
+// waits marks an agent whose turn ended, or that fell silent, while something it waits
+// for is open.
+func (c *crew) waits(rep *orchestrator.AgentReport) bool {
+	what := c.waitsFor(rep.Key)
+	if what == "" {
+		return false
+	}
+	a := c.s.Agents[rep.Key]
+	if a.Waiting == "" {
+		a.Waiting = orchestrator.Optional(what)
+		c.s.Agents[rep.Key] = a
+		role, task := orchestrator.SplitKey(rep.Key)
+		c.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: rep.Launch, For: what})
+	}
+	return true
+}
+
+// waitsFor tells what an agent waits for, or "".
+func (c *crew) waitsFor(key string) string {
+	role, task := orchestrator.SplitKey(key)
+	for _, q := range c.s.Questions {
+		if q.Open() && q.Role == role && q.Task == task && !ofHost(q) {
+			return "question"
+		}
+	}
+	if phase, ok := c.phase(); ok && phase.Research && key == phase.Role && c.researches(role) {
+		return "research"
+	}
+	return ""
+}
+
+// researches reports whether research that a role asked for is running. Sessions of
+// the earlier tool do not say who asked.
+func (c *crew) researches(role string) bool {
+	return slices.ContainsFunc(runningResearchers(c.s), func(o OwedAgent) bool {
+		owner := c.s.Agents[o.Key()].Owner
+		return owner == role || owner == ""
+	})
+}
+
+// wake goes on with an agent that waited: one that has ended is started again.
+func (c *crew) wake(key string) {
+	a := c.s.Agents[key]
+	if a.Waiting == "" || c.s.Paused || c.s.Ended() {
+		return
+	}
+	a.Waiting, a.Heard = "", c.now
+	c.s.Agents[key] = a
+	if a.Launch != "" {
+		return
+	}
+	if o, ok := owedAgent(c.def, c.s, key); ok {
+		c.launch(o, true)
+	}
+}
+
+// noLongerWaits clears the mark of an agent for which all has come that it waited for: while
+// the session was paused nobody was woken. A mark that stayed would keep its limits still.
+func (c *crew) noLongerWaits(key string) {
+	a := c.s.Agents[key]
+	if a.Waiting == "" || c.waitsFor(key) != "" {
+		return
+	}
+	a.Waiting, a.Heard = "", c.now
+	c.s.Agents[key] = a
+	c.changed = true
+}
+
+// noteCondition keeps what later decisions need of a report.
+func (c *crew) noteCondition(rep *orchestrator.AgentReport) {
+	a := c.s.Agents[rep.Key]
+	before := a
+	if rep.CLISession != "" {
+		a.CLISession = orchestrator.Optional(rep.CLISession)
+	}
+	limited := rep.RateLimited && rep.Condition == orchestrator.AgentLive
+	if a.Limited && !limited {
+		a.Heard = c.now
+	}
+	a.Limited = limited
+	if a != before {
+		c.s.Agents[rep.Key] = a
+		c.changed = true
+	}
+}
+
+// serverFailed counts a failure, marks the launches that went with it, and returns
+// how many failures the last ten minutes saw.
+func (c *crew) serverFailed() int {
+	starting := map[string]bool{}
+	for _, e := range c.s.Pending {
+		starting[e.Args.Launch] = starting[e.Args.Launch] || e.Type == orchestrator.EffStartAgent
+	}
+	for _, a := range c.s.Agents {
+		if a.Launch != "" && !starting[a.Launch] {
+			c.s.Seen["server/"+a.Launch] = "lost"
+		}
+	}
+	last := orchestrator.Counter{N: 1, Since: c.now}
+	seen := 1
+	for i := range serverFailures - 1 {
+		rule := fmt.Sprintf("server/%d", i)
+		former := c.s.Counters[rule]
+		c.s.Counters[rule] = last
+		if former.N == 0 || c.now.Sub(former.Since.Time) > serverWindow {
+			return seen
+		}
+		last = former
+		seen++
+	}
+	return seen
+}
+
+// accept records an artifact that was taken.
+func (c *crew) accept(a *orchestrator.Artifact, role string) {
+	c.event(orchestrator.ArtifactAcceptedRecord{
+		Artifact: path.Base(a.Path), Path: a.Path, SHA256: a.SHA256, Role: role,
+	})
+	if phase, ok := c.phase(); ok {
+		c.clock.armPhase(phase)
+	}
+}
+
+func (c *crew) adopted(res orchestrator.Result) {
+	switch {
+	case len(res.Conflicts) > 0:
+		c.event(orchestrator.MergeConflictRecord{ID: "", Paths: res.Conflicts, Task: ""})
+	case res.Commit != "":
+		c.s.Integrated = orchestrator.Integrated{Commit: res.Commit, Tree: res.Tree}
+	}
+	c.launchOwed()
+}
+
+func (c *crew) enterAuthor(phase workflows.Phase) {
+	if phase.FileAccepts && phase.Artifact != workflows.RequirementsFile { // every prompt holds the request
+		c.moveAside(phase.Artifact)
+	}
+	c.launchOwed()
+}

@@ -1,0 +1,153 @@
+package decide
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// workspaces are the directories that agents work in, by name: what each was made from, and in
+// which visit an agent was let in.
+type workspaces struct{ *queue }
+
+// ensure asks for a workspace where there is none that serves, and returns
+// the id of the effect, or "".
+func (ws *workspaces) ensure(name string) string {
+	have, ok := ws.s.Workspaces[name]
+	if ok && ws.serves(name, have) {
+		have.Used = ws.s.Visit
+		ws.s.Workspaces[name] = have
+		return ws.making(name)
+	}
+	if ok && isView(name) {
+		ws.remove(name)
+	}
+	// The removal of a former one may still be pending, and the place may be the same.
+	removed := ws.pending(inWorkspace(name, orchestrator.EffRemoveWorkspace))
+	base := ws.s.Integrated.Commit
+	ws.s.Workspaces[name] = orchestrator.Workspace{Base: base, Visit: ws.s.Visit, Used: ws.s.Visit}
+	return ws.effect(orchestrator.EffEnsureWorkspace, name+"@"+base, orchestrator.Args{Workspace: name, Base: base, Visit: ws.s.Visit}, removed...)
+}
+
+// making returns the id of the effect that makes a workspace we have, or "" if it is
+// made. The end of a run drops the effect; whoever goes on asks for it again.
+func (ws *workspaces) making(name string) string {
+	w := ws.s.Workspaces[name]
+	ids := ws.pending(inWorkspace(name, orchestrator.EffEnsureWorkspace))
+	if len(ids) > 0 || w.Path != "" {
+		return strings.Join(ids, "")
+	}
+	return ws.effect(orchestrator.EffEnsureWorkspace, name+"@"+w.Base, orchestrator.Args{Workspace: name, Base: w.Base, Visit: w.Visit})
+}
+
+// unusable marks a workspace that no launch may be let in again.
+const unusable = -1
+
+// close lets no launch in again.
+func (ws *workspaces) close(name string) {
+	w := ws.s.Workspaces[name]
+	w.Used = unusable
+	ws.s.Workspaces[name] = w
+}
+
+// serves reports whether a workspace can be used for the next launch in it: the
+// session workspace while its content is the integrated tree or unsubmitted work
+// of this visit, that of a researcher while it works, others within their visit.
+func (ws *workspaces) serves(name string, w orchestrator.Workspace) bool {
+	switch {
+	case w.Used == unusable:
+		return false
+	case name == orchestrator.WorkspaceSession:
+		return w.Base == ws.s.Integrated.Commit && (w.Used == 0 || w.Used == ws.s.Visit)
+	case isView(name) && isResearcher(strings.TrimPrefix(name, orchestrator.WorkspaceView)):
+		return true
+	}
+	return w.Visit == ws.s.Visit
+}
+
+func (ws *workspaces) made(e orchestrator.Effect, res orchestrator.Result) {
+	w := ws.s.Workspaces[e.Args.Workspace]
+	if w.Base == e.Args.Base {
+		w.Path = res.Path
+		ws.s.Workspaces[e.Args.Workspace] = w
+	}
+	for i := range ws.s.Pending {
+		p := &ws.s.Pending[i]
+		if p.Args.Workspace == e.Args.Workspace && p.Args.Dir == "" {
+			p.Args.Dir = res.Path
+		}
+	}
+}
+
+func (ws *workspaces) preserved(e orchestrator.Effect, res orchestrator.Result) {
+	w := ws.s.Workspaces[e.Args.Workspace]
+	w.Preserved = orchestrator.Optional(res.Commit)
+	ws.s.Workspaces[e.Args.Workspace] = w
+}
+
+// headMoved remembers the merged commit, and that the workspace's content is
+// the integrated tree where it is.
+func (ws *workspaces) headMoved(e orchestrator.Effect, res orchestrator.Result) {
+	ws.s.Integrated = orchestrator.Integrated{Commit: res.Commit, Tree: res.Tree}
+	w := ws.s.Workspaces[e.Args.Workspace]
+	w.Snapshot, w.Used = orchestrator.Optional(res.Snapshot), 0
+	if res.Snapshot == res.Tree {
+		w.Base = res.Commit
+	}
+	ws.s.Workspaces[e.Args.Workspace] = w
+}
+
+// remove forgets a workspace and has its directory removed, after what
+// was to be kept of it.
+func (ws *workspaces) remove(name string) string {
+	w := ws.s.Workspaces[name]
+	delete(ws.s.Workspaces, name)
+	if w.Path == "" {
+		ws.dropPending(inWorkspace(name, orchestrator.EffEnsureWorkspace))
+		return ""
+	}
+	return ws.effect(orchestrator.EffRemoveWorkspace, w.Path, orchestrator.Args{Workspace: name, Dir: w.Path},
+		append(ws.stopsIn(name), ws.pending(inWorkspace(name, orchestrator.EffIntegrate, orchestrator.EffPreserve))...)...)
+}
+
+// stopsIn returns the pending stops of launches that work in a workspace.
+func (ws *workspaces) stopsIn(workspace string) []string {
+	return ws.pending(inWorkspace(workspace, orchestrator.EffStopAgent))
+}
+
+// inWorkspace matches effects of some types on a workspace.
+func inWorkspace(name string, types ...string) func(orchestrator.Effect) bool {
+	return func(e orchestrator.Effect) bool { return e.Args.Workspace == name && slices.Contains(types, e.Type) }
+}
+
+// of returns the name of the workspace an agent of the current visit works in.
+func (ws *workspaces) of(role, task string) string {
+	phase, ok := ws.phase()
+	switch {
+	case isResearcher(role):
+		return orchestrator.WorkspaceView + orchestrator.AgentKey(role, task)
+	case !ok || phase.Kind != workflows.KindImplement && phase.Kind != workflows.KindFix:
+		return orchestrator.WorkspaceView + role
+	case strings.HasPrefix(task, "resolve-"):
+		return task
+	case phase.Kind == workflows.KindFix || task == "" || ws.s.GroupMode == "serial":
+		return orchestrator.WorkspaceSession
+	}
+	return task
+}
+
+// unsubmitted names the workspaces whose work is in no other place.
+func (ws *workspaces) unsubmitted() []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(ws.s.Workspaces)) {
+		if w := ws.s.Workspaces[name]; !isView(name) && w.Path != "" && w.Used == ws.s.Visit {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func isView(name string) bool { return strings.HasPrefix(name, orchestrator.WorkspaceView) }
