@@ -98,6 +98,7 @@ func TestWaitingForADetachedSession(t *testing.T) {
 	at.shows(e.Name + " goes on without you")
 	other.expect(0, "stop", e.Name)
 	r.hostsEnded()
+	other.hostsEnded()
 }
 
 // In the session's own monitor q lets the person go and the monitor stays. One that is killed

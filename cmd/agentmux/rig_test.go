@@ -307,7 +307,12 @@ func (r *rig) cleanUp() {
 		}
 		return nil
 	})
-	if err := os.RemoveAll(r.dir); err != nil {
+	// A process that is ending may write a file between the look and the removal.
+	err := os.RemoveAll(r.dir)
+	for until := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(until); err = os.RemoveAll(r.dir) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err != nil {
 		r.t.Errorf("clean up: %v", err)
 	}
 }
