@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -158,6 +159,36 @@ func TestAppIsATokenSource(t *testing.T) {
 	app.Expire()
 	if third := token(); second == first || third == second || in.minted != 3 {
 		t.Errorf("%d minted", in.minted)
+	}
+}
+
+// A token that lives less than an hour serves for most of its life: a mint for each request
+// would use up the limit of the App.
+func TestATokenOfAShortLifeIsUsed(t *testing.T) {
+	in := newInstalled(t, transport.AppPermissions())
+	ends := regexp.MustCompile(`"expires_at":\s*"[^"]*"`)
+	_, app := in.client(t, func(o *transport.AppOptions) {
+		o.HTTP = roundTrip(func(req *http.Request) (*http.Response, error) {
+			resp, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				return nil, err
+			}
+			data, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			data = ends.ReplaceAll(data, []byte(`"expires_at":"`+in.theirs.Add(6*time.Minute).UTC().Format(time.RFC3339)+`"`))
+			resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+			resp.Header.Del("Content-Length")
+			return resp, err
+		})
+	})
+	for _, c := range []struct {
+		after  time.Duration
+		minted int
+	}{{0, 1}, {4 * time.Minute, 1}, {2 * time.Minute, 2}, {time.Minute, 2}} {
+		in.advance(c.after)
+		if _, err := app.Token(t.Context()); err != nil || in.minted != c.minted {
+			t.Errorf("after %v more: %d minted, want %d: %v", c.after, in.minted, c.minted, err)
+		}
 	}
 }
 

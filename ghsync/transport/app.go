@@ -31,8 +31,9 @@ const (
 	jwtSkew = 60 * time.Second
 	// tokenLife is how long GitHub lets a token live; a later end is a clock that is wrong.
 	tokenLife = time.Hour
-	// mintEarly is how long before its end a token is replaced.
-	mintEarly = 10 * time.Minute
+	// mintEarly is how long before its end a token is replaced; one of a shorter life after
+	// five sixths of it.
+	mintEarly = tokenLife / 6
 )
 
 // AppPermissions are what the program asks of an installation, as GitHub names them. What
@@ -71,6 +72,7 @@ type App struct {
 	mu      sync.Mutex // never held while waiting
 	token   redact.Secret
 	ends    time.Time // the end of token by our clock
+	early   time.Duration
 	granted map[string]string
 	turn    *turn // nil: nobody's
 
@@ -183,7 +185,7 @@ func (a *App) take() (t *turn, ours bool) {
 // so the source that it wraps is of this turn alone.
 func (a *App) reuse(ctx context.Context, t *turn) {
 	mint := sourceFunc(func() (*oauth2.Token, error) { return a.renew(ctx) })
-	token, err := oauth2.ReuseTokenSourceWithExpiry(a.held(), mint, mintEarly).Token()
+	token, err := oauth2.ReuseTokenSourceWithExpiry(a.held(), mint, a.margin()).Token()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t.token, t.err = token, err
@@ -199,6 +201,13 @@ func (a *App) held() *oauth2.Token {
 	return &oauth2.Token{AccessToken: a.token.Reveal(), Expiry: time.Now().Add(a.ends.Sub(a.o.Now()))}
 }
 
+// margin is how long before its end the token in use is replaced.
+func (a *App) margin() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.early
+}
+
 // renew mints a token and keeps it.
 func (a *App) renew(ctx context.Context) (*oauth2.Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, mintTime)
@@ -212,7 +221,8 @@ func (a *App) renew(ctx context.Context) (*oauth2.Token, error) {
 	}
 	a.mu.Lock()
 	// Without its monotonic part: a machine that slept has a clock that tells.
-	a.token, a.ends = token, a.o.Now().Round(0).Add(min(life, tokenLife))
+	life = min(life, tokenLife)
+	a.token, a.ends, a.early = token, a.o.Now().Round(0).Add(life), min(life/6, mintEarly)
 	a.mu.Unlock()
 	return a.held(), nil
 }
