@@ -2,6 +2,8 @@ package account_test
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
@@ -88,5 +91,46 @@ func TestAnAppNeedsItsSettings(t *testing.T) {
 	_, err := tokens.Identity(load(t, "version: 2\ngithub: {auth: app}\n"))
 	if !errors.As(err, new(*account.SettingsError)) || !strings.Contains(err.Error(), "github.app.client_id") {
 		t.Errorf("%v", err)
+	}
+}
+
+// github.write_interval is the pace of the identity's client; 0 is none.
+func TestWritesAreAsFarApartAsConfigured(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write([]byte(`{"id": 1}`))
+	}))
+	defer server.Close()
+	for name, c := range map[string]struct {
+		own     string
+		refused bool
+	}{
+		"none":    {"version: 2\ngithub: {write_interval: 0s}\n", false},
+		"an hour": {"version: 2\ngithub: {write_interval: 1h}\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := load(t, c.own)
+			t.Setenv("GITHUB_SERVER_URL", server.URL)
+			t.Setenv("GITHUB_API_URL", server.URL)
+			t.Setenv("GITHUB_GRAPHQL_URL", server.URL)
+			tokens := account.Tokens{Variables: map[string]string{"AGENTMUX_GITHUB_TOKEN": "ghp_" + strings.Repeat("a", 36)}, GH: none}
+			id, err := tokens.Identity(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client, err := id.Client(nil)
+			if err != nil || client == nil {
+				t.Fatalf("%v, %v", client, err)
+			}
+			sink := client.Sink(ghsync.Repo{Owner: "acme", Name: "widgets"})
+			if _, _, err := sink.CreateComment(t.Context(), 1, "one"); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = sink.CreateComment(t.Context(), 1, "two")
+			var later *transport.RetryAfter
+			if errors.As(err, &later) != c.refused {
+				t.Errorf("the second of two writes: %v", err)
+			}
+		})
 	}
 }

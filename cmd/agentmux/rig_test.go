@@ -102,15 +102,6 @@ func (r *rig) startGitHub(o rigOptions) {
 	r.github.Repo(rigRepo).AddIssue(issue)
 }
 
-// quickWrites begins the keys of a rig's github section: the fake takes writes faster than
-// GitHub does.
-const quickWrites = "write_interval: 100ms, "
-
-// withGitHub adds keys to the github section of a rig's configuration.
-func withGitHub(config, keys string) string {
-	return strings.Replace(config, quickWrites, quickWrites+keys+", ", 1)
-}
-
 func (r *rig) makeHome(o rigOptions) {
 	r.t.Helper()
 	home := filepath.Join(r.dir, "home")
@@ -119,12 +110,6 @@ func (r *rig) makeHome(o rigOptions) {
 		o.playbook = plainPlaybook
 	}
 	r.write(playbook, o.playbook)
-	if !strings.Contains(o.config, "github: {") {
-		o.config += "github: {}\n"
-	}
-	if !strings.Contains(o.config, "write_interval: ") {
-		o.config = strings.Replace(o.config, "github: {", "github: {"+quickWrites, 1)
-	}
 	r.write(filepath.Join(home, ".config", "agentmux", "config.yaml"), fmt.Sprintf(`version: 2
 defaults: {provider: script}
 providers:

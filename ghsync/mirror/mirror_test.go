@@ -429,3 +429,24 @@ func TestQuietTimesMakeNoRequests(t *testing.T) {
 		<-done
 	})
 }
+
+// The paces of the status are multiples of the interval between writes.
+func TestPacesFollowTheWriteInterval(t *testing.T) {
+	for name, c := range map[string]struct {
+		write                   time.Duration
+		debounce, between, busy time.Duration
+	}{
+		"default": {0, 2 * time.Second, 8 * time.Second, 30 * time.Second},
+		"100 ms":  {100 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := mirror.Pace{Write: c.write}.WithDefaults()
+			if p.Debounce != c.debounce || p.Between != c.between || p.Busy != c.busy {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+	if p := (mirror.Pace{Write: -1}).WithDefaults(); p.Debounce > 0 || p.Between > 0 || p.Busy > 0 {
+		t.Errorf("without an interval %+v", p)
+	}
+}
