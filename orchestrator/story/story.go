@@ -37,6 +37,8 @@ type Story struct {
 	Owed     []Debt    `json:"owed,omitempty"`
 	Steps    []Step    `json:"steps,omitempty"` // what a person can do now, the best first
 	Rounds   Rounds    `json:"-"`
+	Phases   Phases    `json:"-"`
+	Agents   Agents    `json:"-"`
 	Strays   Strays    `json:"out_of_scope,omitempty"` // taken though no plan gave them to who changed them
 
 	Decisions []Decision `json:"decisions,omitempty"` // at gates, oldest first
@@ -83,6 +85,8 @@ type told struct {
 func (t *told) fold(st *Story, e orchestrator.Event) {
 	st.Rounds.Fold(e)
 	st.Strays.Fold(e)
+	st.Phases.Fold(e)
+	st.Agents.Fold(e)
 	switch d := e.Data.(type) {
 	case orchestrator.EffectFailedRecord:
 		t.errors[d.ID] = d.Error

@@ -17,14 +17,14 @@ import (
 // workflow in their order, and its committed records, oldest first. now decides
 // how long everything lasts and in which location times are shown.
 func Build(s *orchestrator.State, phases []string, records []orchestrator.Event, now time.Time) View {
-	f := fold(records)
+	st := story.Tell(s, records, story.Facts{Name: s.SessionID, Running: true})
 	v := View{
 		Session: plain(s.SessionID), Title: title(s), Workflow: plain(s.Workflow),
 		Branch: plain(s.FeatureBranch), Base: plain(s.BaseBranch), PR: pullRequest(s),
-		Sandbox: "none (agents run as you)", Elapsed: elapsed(s, f, now), Paused: s.Paused, Parked: s.Parked(),
-		Phases: phaseRows(s, phases, f, now), Groups: groups(s), Agents: agents(s, f, now),
+		Sandbox: "none (agents run as you)", Elapsed: elapsed(s, st, now), Paused: s.Paused, Parked: s.Parked(),
+		Phases: phaseRows(s, phases, st.Phases, now), Groups: groups(s), Agents: agents(s, st.Agents, now),
 		Reviews: reviews(s), Research: research(s), Recent: recent(records, now.Location()),
-		Question: question(s), Outcome: outcome(s, records),
+		Question: question(s), Outcome: outcome(s, st),
 	}
 	if s.Gate != nil && !s.Ended() {
 		v.Gate, v.Digest = story.GateNoun(s.Gate.Name), s.GateDigest()
@@ -56,9 +56,9 @@ func pullRequest(s *orchestrator.State) string {
 	return plain(text)
 }
 
-func elapsed(s *orchestrator.State, f folded, now time.Time) time.Duration {
-	if s.Ended() && !f.ended.IsZero() {
-		now = f.ended
+func elapsed(s *orchestrator.State, st story.Story, now time.Time) time.Duration {
+	if s.Ended() && !st.Ended.IsZero() {
+		now = st.Ended
 	}
 	return since(s.CreatedAt, now)
 }
@@ -81,11 +81,10 @@ func headline(s *orchestrator.State, v View) string {
 }
 
 // outcome is told as status tells it.
-func outcome(s *orchestrator.State, records []orchestrator.Event) *Outcome {
+func outcome(s *orchestrator.State, st story.Story) *Outcome {
 	if !s.Ended() {
 		return nil
 	}
-	st := story.Tell(s, records, story.Facts{Name: s.SessionID, Running: true})
 	o := &Outcome{Word: strings.ReplaceAll(plain(string(s.Outcome)), "_", " "), Good: s.Outcome == orchestrator.OutcomeDone}
 	reason := st.Sentence
 	if reason == "" {
@@ -118,7 +117,7 @@ func question(s *orchestrator.State) *Question {
 // phaseRows marks each phase. Phases behind the current one that were never
 // visited were passed over; those in front of it are to come, unless this round has
 // been there already, as in review and fixing.
-func phaseRows(s *orchestrator.State, ids []string, f folded, now time.Time) []Phase {
+func phaseRows(s *orchestrator.State, ids []string, times story.Phases, now time.Time) []Phase {
 	current := s.Phase
 	if s.Phase == orchestrator.PhaseFailed {
 		current = string(s.InterruptedPhase)
@@ -127,10 +126,10 @@ func phaseRows(s *orchestrator.State, ids []string, f folded, now time.Time) []P
 	if s.Phase == orchestrator.PhaseDone {
 		at = len(ids)
 	}
-	f.forgetFollowing(ids)
+	ended := times.Spent(ids)
 	var rows []Phase
 	for i, id := range ids {
-		spent, visited := f.spent[id]
+		spent, visited := ended[id]
 		row := Phase{ID: plain(id), Mark: MarkPending, Spent: spent}
 		switch {
 		case i == at && s.Phase == orchestrator.PhaseFailed, i == at && s.Parked():
@@ -230,7 +229,7 @@ func research(s *orchestrator.State) []Row {
 	return rows
 }
 
-func agents(s *orchestrator.State, f folded, now time.Time) []Agent {
+func agents(s *orchestrator.State, told story.Agents, now time.Time) []Agent {
 	var out []Agent
 	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
 		a := s.Agents[key]
@@ -238,20 +237,20 @@ func agents(s *orchestrator.State, f folded, now time.Time) []Agent {
 		if s.Ended() || a.Launch == "" && a.Waiting == "" && again.IsZero() {
 			continue
 		}
-		know := f.agents[key]
-		row := Agent{Key: plain(key), Provider: plain(know.provider), State: "at work", Doing: plain(know.doing)}
-		if !know.started.IsZero() {
-			row.Since = now.Sub(know.started)
+		know := told[key]
+		row := Agent{Key: plain(key), Provider: plain(know.Provider), State: "at work", Doing: plain(know.Doing)}
+		if !know.Started.IsZero() {
+			row.Since = now.Sub(know.Started)
 		}
 		switch {
 		case a.Waiting != "":
 			row.State = "waits: " + plain(string(a.Waiting))
 		case !again.IsZero():
 			row.State, row.Alarm = "again in "+lasted(again.Sub(now)), true
-		case know.launch != a.Launch:
+		case know.Launch != a.Launch:
 			row.State, row.Since, row.Doing = "starting", 0, ""
-		case know.silent > 0:
-			row.State, row.Alarm = "silent "+lasted(know.silent), true
+		case know.Silent > 0:
+			row.State, row.Alarm = "silent "+lasted(know.Silent), true
 		}
 		out = append(out, row)
 	}
