@@ -5,10 +5,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // result is the line below the table of a session that has ended.
@@ -97,9 +99,32 @@ func (v *view) commandFold(n markdown.Neutralizer) string {
 	}
 	for _, c := range shown {
 		out = append(out, fmt.Sprintf("| %s | %s | %s | %s |",
-			clock(c.at, v.started), n.CodeCell(c.who), n.Cell(markdown.Shorten(c.text, 100)), n.Cell(markdown.Shorten(c.result, 300))))
+			clock(c.At, v.started), n.CodeCell(c.Actor), n.Cell(markdown.Shorten(commandText(c), 100)), n.Cell(markdown.Shorten(commandResult(c, v.started), 300))))
 	}
 	return strings.Join(append(out, "</details>"), "\n")
+}
+
+// commandText is what was ordered, and of a message to whom.
+func commandText(c story.Command) string {
+	if c.Result == story.CommandQueued || c.Result == story.CommandDelivered || c.Result == story.CommandLost {
+		return c.Name + " " + c.To
+	}
+	return c.Name
+}
+
+// commandResult says what became of a command of a session that began at start.
+func commandResult(c story.Command, start time.Time) string {
+	switch c.Result {
+	case story.CommandRefused:
+		return "❌ " + c.Reason
+	case story.CommandQueued:
+		return "queued"
+	case story.CommandDelivered:
+		return "✅ delivered " + clock(c.Delivered, start)
+	case story.CommandLost:
+		return "❌ not delivered: " + c.Reason
+	}
+	return "✅ applied"
 }
 
 // foldRound is a round's verdicts behind a line with its heading.

@@ -50,7 +50,7 @@ type view struct {
 	gateSeq   int                     // of the record that opened the gate last
 	closed    []closedAsk
 	questions []question
-	commands  []command
+	commands  story.Commands
 	changes   []changeRequest
 
 	outcome   string
@@ -134,15 +134,6 @@ type question struct {
 	options        []string
 	open           bool
 	deaf           bool // nobody reads an answer in a comment
-}
-
-// command is one row of the fold of commands.
-type command struct {
-	at             time.Time
-	who, text      string
-	result         string
-	message        int // number of the message that carries a say; 0: none
-	expectsMessage bool
 }
 
 func newView() *view {

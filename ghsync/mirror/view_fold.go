@@ -3,7 +3,6 @@ package mirror
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -16,6 +15,7 @@ func (v *view) fold(e orchestrator.Event) {
 	v.seq = e.Seq
 	v.counted.Fold(e)
 	v.strays.Fold(e)
+	v.commands.Fold(e)
 	if f := folds()[e.Type]; f != nil {
 		f(v, e)
 	}
@@ -50,12 +50,6 @@ func folds() map[string]foldFunc {
 		orchestrator.EvGateClosed:       on((*view).gateClosed),
 		orchestrator.EvQuestionAsked:    on((*view).questionAsked),
 		orchestrator.EvQuestionAnswered: on((*view).questionAnswered),
-		orchestrator.EvCommandApplied:   on((*view).commandApplied),
-		orchestrator.EvCommandRefused:   on((*view).commandRefused),
-		orchestrator.EvMsgQueued:        on((*view).messageQueued),
-		orchestrator.EvMsgDelivered:     on((*view).messageDelivered),
-		orchestrator.EvMsgFailed:        on(func(v *view, _ orchestrator.Event, d orchestrator.MsgFailedRecord) { v.messageLost(d.Seq, d.Reason) }),
-		orchestrator.EvMsgOrphaned:      on(func(v *view, _ orchestrator.Event, d orchestrator.MsgOrphanedRecord) { v.messageLost(d.Seq, d.Reason) }),
 		orchestrator.EvPaused:           func(v *view, _ orchestrator.Event) { v.paused = true },
 		orchestrator.EvUnpaused:         func(v *view, _ orchestrator.Event) { v.paused = false },
 		orchestrator.EvCommitCreated:    on(func(v *view, _ orchestrator.Event, d orchestrator.CommitCreatedRecord) { v.commit = d.SHA }),
@@ -247,50 +241,6 @@ func (v *view) questionAnswered(e orchestrator.Event, d orchestrator.QuestionAns
 			})
 		}
 	}
-}
-
-func (v *view) commandApplied(e orchestrator.Event, d orchestrator.CommandAppliedRecord) {
-	name := d.Name
-	v.commands = append(v.commands, command{
-		at: e.TS.Time, who: d.Actor, text: name, result: "✅ applied", expectsMessage: name == "say",
-	})
-}
-
-func (v *view) commandRefused(e orchestrator.Event, d orchestrator.CommandRefusedRecord) {
-	v.commands = append(v.commands, command{at: e.TS.Time, who: d.Actor, text: d.Name, result: "❌ " + d.Reason})
-}
-
-// messageQueued belongs to the say of the same commit.
-func (v *view) messageQueued(_ orchestrator.Event, d orchestrator.MsgQueuedRecord) {
-	n := len(v.commands)
-	if n == 0 || !v.commands[n-1].expectsMessage {
-		return
-	}
-	c := &v.commands[n-1]
-	c.expectsMessage, c.message = false, d.Seq
-	c.text += " " + strings.TrimPrefix(d.To, "pipeline/")
-	c.result = "queued"
-}
-
-func (v *view) messageDelivered(e orchestrator.Event, d orchestrator.MsgDeliveredRecord) {
-	if c := v.commandOf(d.Seq); c != nil {
-		c.result = "✅ delivered " + clock(e.TS.Time, v.started)
-	}
-}
-
-func (v *view) messageLost(message int, reason string) {
-	if c := v.commandOf(message); c != nil {
-		c.result = "❌ not delivered: " + reason
-	}
-}
-
-func (v *view) commandOf(message int) *command {
-	for i := range v.commands {
-		if message != 0 && v.commands[i].message == message {
-			return &v.commands[i]
-		}
-	}
-	return nil
 }
 
 func (v *view) branchPushed(_ orchestrator.Event, d orchestrator.BranchPushedRecord) {

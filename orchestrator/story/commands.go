@@ -1,0 +1,83 @@
+package story
+
+import (
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// CommandResult is what became of a command.
+type CommandResult string
+
+// Results of commands. Those of a say are what became of its message.
+const (
+	CommandApplied   CommandResult = "applied"
+	CommandRefused   CommandResult = "refused"
+	CommandQueued    CommandResult = "queued"
+	CommandDelivered CommandResult = "delivered"
+	CommandLost      CommandResult = "lost"
+)
+
+// Command is what a person ordered.
+type Command struct {
+	At        time.Time
+	Actor     string
+	Name      string
+	To        string // the agent that a say is for
+	Result    CommandResult
+	Reason    string    // of a refused or lost one
+	Delivered time.Time // of a delivered one
+
+	message        int // number of the message that carries a say; 0: none
+	expectsMessage bool
+}
+
+// Commands are those of a session's whole life, oldest first.
+type Commands []Command
+
+// Fold takes in one record.
+func (c *Commands) Fold(e orchestrator.Event) {
+	switch d := e.Data.(type) {
+	case orchestrator.CommandAppliedRecord:
+		*c = append(*c, Command{At: e.TS.Time, Actor: d.Actor, Name: d.Name, Result: CommandApplied, expectsMessage: d.Name == "say"})
+	case orchestrator.CommandRefusedRecord:
+		*c = append(*c, Command{At: e.TS.Time, Actor: d.Actor, Name: d.Name, Result: CommandRefused, Reason: d.Reason})
+	case orchestrator.MsgQueuedRecord:
+		c.queued(d)
+	case orchestrator.MsgDeliveredRecord:
+		if command := c.of(d.Seq); command != nil {
+			command.Result, command.Delivered = CommandDelivered, e.TS.Time
+		}
+	case orchestrator.MsgFailedRecord:
+		c.lost(d.Seq, d.Reason)
+	case orchestrator.MsgOrphanedRecord:
+		c.lost(d.Seq, d.Reason)
+	}
+}
+
+// queued notes a message, which belongs to the say of the same commit.
+func (c *Commands) queued(d orchestrator.MsgQueuedRecord) {
+	n := len(*c)
+	if n == 0 || !(*c)[n-1].expectsMessage {
+		return
+	}
+	say := &(*c)[n-1]
+	say.expectsMessage, say.message = false, d.Seq
+	say.To, say.Result = strings.TrimPrefix(d.To, "pipeline/"), CommandQueued
+}
+
+func (c *Commands) lost(message int, reason string) {
+	if command := c.of(message); command != nil {
+		command.Result, command.Reason = CommandLost, reason
+	}
+}
+
+func (c *Commands) of(message int) *Command {
+	for i := range *c {
+		if message != 0 && (*c)[i].message == message {
+			return &(*c)[i]
+		}
+	}
+	return nil
+}
