@@ -167,7 +167,7 @@ var top = []string{
 var oversize = map[string]int{
 	"ghsync.Client":                63,
 	"ghsync/mirror.Mirror":         64,
-	"ghsync/mirror.view":           56,
+	"ghsync/mirror.view":           53,
 	"ghsync/fakehub.Repo":          48,
 	"ghsync/fakehub.Server":        103,
 	"ghsync/fakehub.call":          90,

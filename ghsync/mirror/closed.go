@@ -12,23 +12,11 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// closedAsk is a question or a gate that waits no more. Its comment says so: a person who
-// finds it later would answer it.
-type closedAsk struct {
-	seq int // of the record that asked
-	at  time.Time
-
-	gate *story.Decision // nil for a question
-
-	question        question
-	who             string
-	late, withdrawn bool
-}
-
-// closeAsked edits the comments that asked what is decided by now, each once.
+// closeAsked edits the comments that asked what is decided by now, each once: a person who
+// finds one later would answer it.
 func (m *Mirror) closeAsked(ctx context.Context) (time.Duration, error) {
-	for _, c := range m.view.closed {
-		marker := ghsync.Marker{Session: m.view.mark, Kind: ghsync.KindQuestion, Seq: c.seq}
+	for _, c := range m.view.asks.Closed {
+		marker := ghsync.Marker{Session: m.view.mark, Kind: ghsync.KindQuestion, Seq: c.Seq}
 		key := marker.Key()
 		id := m.st.Comments[key] // none of one that was too long for a comment, or is still owed
 		if id == 0 || m.st.Closed[key] {
@@ -52,10 +40,10 @@ func (m *Mirror) closeAsked(ctx context.Context) (time.Duration, error) {
 
 // renderClosed is the comment of a question or gate that is decided: what was asked, and what
 // became of it.
-func renderClosed(v *view, c closedAsk, n markdown.Neutralizer) string {
-	when := clock(c.at, v.started) + " UTC"
-	if c.gate != nil {
-		d := *c.gate
+func renderClosed(v *view, c story.ClosedAsk, n markdown.Neutralizer) string {
+	when := clock(c.At, v.started) + " UTC"
+	if c.Gate != nil {
+		d := *c.Gate
 		d.Actor = n.Inline(markdown.Shorten(d.Actor, 80))
 		heading := "### The " + story.GateNoun(d.Gate) + " waits no more"
 		line := d.String()
@@ -65,15 +53,15 @@ func renderClosed(v *view, c closedAsk, n markdown.Neutralizer) string {
 		}
 		return out
 	}
-	q := c.question
-	out := []string{fmt.Sprintf("### Question %s of %s: closed", q.id, markdown.CodeSpan(q.role)), "", n.Quote(q.text), ""}
+	q := c.Question
+	out := []string{fmt.Sprintf("### Question %s of %s: closed", q.ID, markdown.CodeSpan(q.Agent)), "", n.Quote(q.Text), ""}
 	switch {
-	case c.withdrawn:
+	case c.Withdrawn:
 		out = append(out, "It needs no answer any more, since "+when+".")
-	case c.late:
+	case c.Late:
 		out = append(out, "There was no answer in time, by "+when+": the agent takes the safest reading and writes it down.")
 	default:
-		out = append(out, "Answered by "+n.Name(c.who)+" at "+when+".")
+		out = append(out, "Answered by "+n.Name(c.Actor)+" at "+when+".")
 	}
 	return strings.Join(out, "\n")
 }

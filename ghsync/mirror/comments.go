@@ -73,9 +73,8 @@ func (m *Mirror) commentFor(e orchestrator.Event) (kind, text string) {
 			return ghsync.KindVerdict, renderVerdict(m.view, r, m.n, m.readReview)
 		}
 	case orchestrator.QuestionAskedRecord:
-		q := m.view.questions[len(m.view.questions)-1]
-		q.deaf = m.o.Deaf
-		return ghsync.KindQuestion, renderQuestion(q, m.n, m.view.decided(e.TS), m.view.onTimeout == "park")
+		asked := m.view.asks.Questions
+		return ghsync.KindQuestion, renderQuestion(m.view, asked[len(asked)-1], m.n, m.view.decided(e.TS), m.view.onTimeout == "park")
 	case orchestrator.GateOpenedRecord:
 		return ghsync.KindQuestion, renderGate(m.view, m.n, m.changes(), m.view.decided(e.TS))
 	case orchestrator.NeedsHumanRecord, orchestrator.FailedRecord, orchestrator.CanceledRecord:

@@ -32,7 +32,7 @@ func (v *view) label() string {
 		}
 		return ghsync.LabelFailed
 	}
-	if v.gate != "" || len(v.open()) > 0 {
+	if v.gate != "" || len(v.asks.Open()) > 0 {
 		return ghsync.LabelNeedsHuman
 	}
 	return ghsync.LabelRunning

@@ -108,15 +108,15 @@ func (v *view) afterRound(r *round) string {
 
 // renderQuestion asks on the issue. until is when the question is decided without an answer,
 // zero: never; park says that the session then stops instead of going on.
-func renderQuestion(q question, n markdown.Neutralizer, until time.Time, park bool) string {
-	out := []string{"### Question " + q.id + " of " + markdown.CodeSpan(q.role), "", n.Quote(q.text), ""}
-	for i, option := range q.options {
+func renderQuestion(v *view, q story.Question, n markdown.Neutralizer, until time.Time, park bool) string {
+	out := []string{"### Question " + q.ID + " of " + markdown.CodeSpan(q.Agent), "", n.Quote(q.Text), ""}
+	for i, option := range q.Options {
 		out = append(out, fmt.Sprintf("%d. %s", i+1, n.Inline(option)))
 	}
-	if len(q.options) > 0 {
+	if len(q.Options) > 0 {
 		out = append(out, "")
 	}
-	out = append(out, reply(q.deaf)+"answer "+q.id+" <number or text>`")
+	out = append(out, reply(v.deaf)+"answer "+q.ID+" <number or text>`")
 	switch {
 	case until.IsZero():
 	case park:

@@ -91,7 +91,7 @@ func (v *view) headline(n markdown.Neutralizer) string {
 		return "waits for approval of the " + gateNoun(v.gate)
 	case v.paused:
 		return "paused in " + v.current
-	case len(v.open()) > 0:
+	case len(v.asks.Open()) > 0:
 		return v.current + ", waits for an answer to " + v.openIDs()
 	case v.current == "":
 		return "starting"
@@ -112,8 +112,8 @@ func gateNoun(gate string) string {
 
 func (v *view) openIDs() string {
 	var ids []string
-	for _, q := range v.open() {
-		ids = append(ids, q.id)
+	for _, q := range v.asks.Open() {
+		ids = append(ids, q.ID)
 	}
 	return strings.Join(ids, ", ")
 }

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -47,9 +46,7 @@ type view struct {
 	opened    orchestrator.GateReason // why the gate is open
 	findings  []string                // of the output gate, shown at the gate
 	decisions []story.Decision        // at gates, oldest first
-	gateSeq   int                     // of the record that opened the gate last
-	closed    []closedAsk
-	questions []question
+	asks      story.Asks
 	commands  story.Commands
 	changes   []changeRequest
 
@@ -128,14 +125,6 @@ type verdict struct {
 	findings                 int
 }
 
-type question struct {
-	seq            int // of its record, and in the marker of its comment
-	id, role, text string
-	options        []string
-	open           bool
-	deaf           bool // nobody reads an answer in a comment
-}
-
 func newView() *view {
 	return &view{done: map[string]bool{}, shas: map[string]string{}, cap: -1}
 }
@@ -157,11 +146,6 @@ func (v *view) plansOf(row *visit) string {
 		unit = "subplan"
 	}
 	return fmt.Sprintf("%d of %d %s", len(v.done), v.subplans, unit)
-}
-
-// open returns the questions nobody has answered.
-func (v *view) open() []question {
-	return slices.DeleteFunc(slices.Clone(v.questions), func(q question) bool { return !q.open })
 }
 
 // live reports whether the session works or could, without a person's word.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
@@ -16,6 +15,7 @@ func (v *view) fold(e orchestrator.Event) {
 	v.counted.Fold(e)
 	v.strays.Fold(e)
 	v.commands.Fold(e)
+	v.asks.Fold(e)
 	if f := folds()[e.Type]; f != nil {
 		f(v, e)
 	}
@@ -48,8 +48,6 @@ func folds() map[string]foldFunc {
 		orchestrator.EvReviewExhausted:  on((*view).reviewExhausted),
 		orchestrator.EvGateOpened:       on((*view).gateOpened),
 		orchestrator.EvGateClosed:       on((*view).gateClosed),
-		orchestrator.EvQuestionAsked:    on((*view).questionAsked),
-		orchestrator.EvQuestionAnswered: on((*view).questionAnswered),
 		orchestrator.EvPaused:           func(v *view, _ orchestrator.Event) { v.paused = true },
 		orchestrator.EvUnpaused:         func(v *view, _ orchestrator.Event) { v.paused = false },
 		orchestrator.EvCommitCreated:    on(func(v *view, _ orchestrator.Event, d orchestrator.CommitCreatedRecord) { v.commit = d.SHA }),
@@ -210,37 +208,14 @@ func (v *view) reviewExhausted(_ orchestrator.Event, d orchestrator.ReviewExhaus
 	v.exhausted, v.cap = true, d.Cap
 }
 
-func (v *view) gateOpened(e orchestrator.Event, d orchestrator.GateOpenedRecord) {
-	v.gateSeq = e.Seq
+func (v *view) gateOpened(_ orchestrator.Event, d orchestrator.GateOpenedRecord) {
 	v.gate, v.digest, v.opened = d.Gate, d.Digest, d.Reason
 	v.findings = d.Findings
 }
 
 func (v *view) gateClosed(e orchestrator.Event, d orchestrator.GateClosedRecord) {
 	v.gate, v.digest, v.opened, v.findings = "", "", "", nil
-	decided := story.Decided(d, e.TS)
-	v.decisions = append(v.decisions, decided)
-	if v.gateSeq > 0 {
-		v.closed = append(v.closed, closedAsk{seq: v.gateSeq, gate: &decided, at: e.TS.Time})
-	}
-}
-
-func (v *view) questionAsked(e orchestrator.Event, d orchestrator.QuestionAskedRecord) {
-	v.questions = append(v.questions, question{
-		seq: e.Seq, id: d.ID, role: orchestrator.AgentKey(d.Role, d.Task), text: d.Text, options: d.Options, open: true,
-	})
-}
-
-func (v *view) questionAnswered(e orchestrator.Event, d orchestrator.QuestionAnsweredRecord) {
-	for i := range v.questions {
-		if v.questions[i].id == d.ID && v.questions[i].open {
-			v.questions[i].open = false
-			v.closed = append(v.closed, closedAsk{
-				seq: v.questions[i].seq, question: v.questions[i], at: e.TS.Time, who: d.Actor, late: d.Timeout,
-				withdrawn: d.Source == decide.SourceWithdrawn,
-			})
-		}
-	}
+	v.decisions = append(v.decisions, story.Decided(d, e.TS))
 }
 
 func (v *view) branchPushed(_ orchestrator.Event, d orchestrator.BranchPushedRecord) {
