@@ -176,7 +176,7 @@ var oversize = map[string]int{
 	"orchestrator/engine.loop":     63,
 	"orchestrator/session.Session": 75,
 	"ghsync":                       3193,
-	"ghsync/mirror":                2960,
+	"ghsync/mirror":                2850,
 	"ghsync/fakehub":               7651,
 	"internal/agent":               3719,
 	"internal/gitrepo":             4875,
