@@ -35,8 +35,8 @@ secrets: ## gitleaks over the tree
 demo: ## an issue becomes a pull request, with a scripted agent and a GitHub on loopback
 	@.ci/setup && go build $(STAMP) -o bin/agentmux ./cmd/agentmux && exec bin/agentmux demo
 
-bench: ## the benchmarks as text that benchstat reads, one of them with FLEET sessions, and a table at the end
-	@.ci/setup && AGENTMUX_BENCH_FLEET=$(FLEET) .ci/bench $(BENCHTIME)
+bench: ## the benchmarks as text that benchstat reads, one of them with FLEET sessions ("50 200": with each), and a table at the end
+	@.ci/setup && AGENTMUX_BENCH_FLEET="$(FLEET)" .ci/bench $(BENCHTIME)
 
 fuzz: ## the parsers of what others write for FUZZTIME each, the other fuzz targets for FUZZREST
 	@.ci/setup && .ci/fuzz $(FUZZTIME) $(FUZZREST)
@@ -76,7 +76,7 @@ nightly: ## the long form of each suite, one after the other: hours
 	$(MAKE) fuzz FUZZTIME=5m FUZZREST=1m
 	$(MAKE) test-agents FULL=1
 	$(MAKE) test-crash test-power test-soak test-faults test-scale
-	$(MAKE) bench FLEET=200
+	$(MAKE) bench FLEET="50 200"
 
 protocol-table: ## write the pages of docs that say which tests hold which case
 	@go test -count=1 -run='Test(Protocol|GitHub|Security)Table' ./docs -update

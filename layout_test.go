@@ -39,19 +39,19 @@ var table = []row{
 	{14, "cmd/internal/start", "bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
 		" cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session"}, // probes the programs first; a paused session is steered
 	{13, "cmd/internal/cleanup", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site ghsync/mirror" +
-		" internal/durable internal/gitrepo orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
+		" internal/durable internal/gitrepo internal/gitrepo/workspace orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
 	{13, "cmd/internal/steer", "bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
 		" internal/document orchestrator orchestrator/decide orchestrator/session orchestrator/tools"}, // a command may need a host
 	{12, "cmd/internal/setup", "bot/account bot/config cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
-		" internal/agent internal/gitrepo"}, // says of logins what doctor finds
+		" internal/agent internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds
 	{12, "cmd/internal/hosting", "bot/host bot/project cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/monitor/paint cmd/internal/show cmd/internal/site" +
 		" internal/shield orchestrator orchestrator/session orchestrator/story tmux"}, // says how a session ended when its host has
 	{11, "cmd/internal/show", "bot/config bot/host bot/work bot/project cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
 		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/artifact"}, // words and JSON of what they know
 	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/transport" +
-		" internal/agent internal/document internal/gitrepo internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
+		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
 	{10, "cmd/internal/site", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
-		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them
+		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them
 	{8, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                    // tells the person warnings, and appends to the session's log
 	{7, "bot/request", "ghsync ghsync/transport orchestrator orchestrator/session"},             // below the host, which prepares what it judged
 	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                    // below the host, which acts as what it names
@@ -60,38 +60,53 @@ var table = []row{
 	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                              // a playbook is a document, its calls go through the tool server
 	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                // drives the built program from outside, against a GitHub in a process of its own
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
-	{9, "bot/host", "bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/engine" +
-		" orchestrator/session orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/gitrepo internal/redact" +
+	{9, "bot/host", "bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
+		" orchestrator/session orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
-	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/engine orchestrator/session orchestrator/story orchestrator" +
-		" workflows workflows/artifact workflows/prompt internal/agent internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
-	{8, "bot/work", "bot/material bot/project bot/place bot/config ghsync ghsync/transport ghsync/markdown orchestrator/decide orchestrator/engine orchestrator/session" +
-		" orchestrator workflows workflows/artifact internal/gitrepo internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
-	{8, "bot/rehearsal", "ghsync ghsync/mirror orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact"}, // what a true run would do it is told through an interface
-	{7, "bot/material", "bot/place ghsync orchestrator/decide orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
+	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
+		" workflows workflows/artifact workflows/prompt internal/agent internal/agent/process internal/agent/signal internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
+	{8, "bot/work", "bot/material bot/project bot/place bot/config ghsync ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session" +
+		" orchestrator workflows workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
+	{8, "bot/rehearsal", "ghsync ghsync/markdown ghsync/mirror ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"}, // what a true run would do it is told through an interface
+	{7, "bot/material", "bot/place ghsync orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
-	{7, "bot/project", "bot/config ghsync ghsync/transport orchestrator/session internal/agent internal/gitrepo internal/document internal/crash"},
+	{7, "bot/project", "bot/config ghsync ghsync/transport orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/document internal/crash"},
 	{6, "bot/place", "orchestrator/session orchestrator internal/shield"},         // the agents and the work of a session go by the same names
 	{6, "bot/transcript", "orchestrator/session internal/shield internal/redact"}, // apart from the crew: the process behind a pane runs one half of it
-	{7, "ghsync/mirror", "orchestrator/decide ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
-	{7, "orchestrator/mcp", "orchestrator/tools"},
-	{6, "orchestrator/engine", "orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
-	{6, "orchestrator/tools", "orchestrator/decide orchestrator/session orchestrator workflows workflows/artifact"},
+	{7, "ghsync/mirror", "ghsync/mirror/comment orchestrator/duty ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
+	{6, "ghsync/mirror/comment", "ghsync/markdown orchestrator/story orchestrator"}, // pure: what the mirror says, apart from how it gets there
+	{7, "orchestrator/mcp", "orchestrator/tools orchestrator/toolset"},
+	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
+	{6, "orchestrator/tools", "orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"},
 	{6, "ghsync", "ghsync/transport ghsync/markdown orchestrator/story internal/redact internal/sanitize internal/crash"}, // the pull request's body tells what the story tells
-	{5, "orchestrator/session", "orchestrator/decide orchestrator workflows workflows/artifact internal/durable internal/crash"},
-	{5, "orchestrator/story", "orchestrator/decide orchestrator"},           // one place says why, what is owed and what is next; status, monitor and mirror read it
-	{4, "orchestrator/decide", "orchestrator workflows workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
-	{3, "orchestrator", "workflows workflows/artifact"},
-	{2, "bot/config", "workflows internal/agent internal/document"},
+	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
+	{5, "orchestrator/story", "orchestrator"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{4, "orchestrator/decide", "orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
+	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
+	{3, "orchestrator/invariant", "orchestrator workflows"},
+	{3, "orchestrator/duty", "orchestrator/toolset orchestrator workflows"}, // below the reducer: tools and host judge by the same names and rules
+	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient"},
+	{0, "internal/lenient", ""},
+	{0, "orchestrator/seal", ""}, // of bytes, whatever they say
+	{3, "bot/config", "workflows internal/agent internal/document"},
+	{2, "orchestrator/toolset", "workflows workflows/artifact"},                                     // below duty, which judges calls by the table; a row knows definitions and no state
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
 	{1, "ghsync/transport", "internal/redact"},                                                      // knows addresses and tokens, and nothing of issues
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
-	{2, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
-	{1, "workflows", "workflows/prompt internal/document"},                                          // a definition is checked with the prompts it names
-	{0, "workflows/prompt", "internal/document"},
-	{1, "internal/agent", "internal/document internal/durable internal/shield internal/command"},
-	{1, "internal/gitrepo", "internal/durable internal/crash internal/command"},
-	{-1, "internal/document", ""}, // below the templates of prompts, whose problems it words
+	{1, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
+	{0, "workflows", "workflows/prompt internal/document"},                                          // a definition is checked with the prompts it names
+	{-1, "workflows/prompt", "internal/document"},
+	{3, "internal/agent/agentexec", "internal/agent internal/agent/process internal/agent/signal"}, // apart: its process outlives the host, and nothing else of it is needed there
+	{2, "internal/agent", "internal/agent/process internal/agent/settings internal/agent/signal internal/document internal/durable internal/shield internal/command"},
+	{1, "internal/agent/settings", "internal/durable"}, // the documents of the programs, in their forms
+	{1, "internal/agent/signal", "internal/durable"},   // what programs say of themselves, and one file
+	{1, "internal/agent/process", "internal/shield"},   // finds launches by what their processes carry, and knows no file of theirs
+	{2, "internal/gitrepo/clone", "internal/gitrepo internal/gitrepo/git internal/crash"},
+	{2, "internal/gitrepo/remote", "internal/gitrepo internal/gitrepo/git"},
+	{2, "internal/gitrepo/workspace", "internal/gitrepo internal/gitrepo/git internal/crash"},
+	{1, "internal/gitrepo", "internal/durable internal/crash internal/gitrepo/git"},
+	{0, "internal/gitrepo/git", "internal/crash internal/command"}, // one call of git, below all that make them
+	{-2, "internal/document", ""},                                  // below the templates of prompts, whose problems it words
 	{0, "internal/durable", "internal/crash"},
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},
@@ -102,16 +117,26 @@ var table = []row{
 	{0, "orchestrator/watch", ""},
 	{-1, "internal/command", ""}, // below all that start programs, so that a sandbox can stand there
 	{-1, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
-	{0, "ghsync/fakehub", ""},
-	{10, "docs", ""}, // tests alone: the documents against the code
+	{0, "ghsync/fakehub", "ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/session"},
+	{-1, "ghsync/fakehub/bare", ""},    // the git side of the fake
+	{-1, "ghsync/fakehub/graphql", ""}, // what GraphQL is, apart from what GitHub is
+	{-1, "ghsync/fakehub/hook", ""},    // deliveries on their way
+	{-1, "ghsync/fakehub/session", ""}, // what a session's files say, read without the code that writes them
+	{10, "docs", ""},                   // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
+	{3, "internal/gitrepo/repotest", "internal/gitrepo internal/gitrepo/workspace"}, // above both, whose tests it serves
 }
 
 // forTests names the packages of the table that only test files import, and who else.
 var forTests = map[string]string{
 	"ghsync/fakehub":             "cmd/internal/demo", // the demonstration's GitHub
+	"ghsync/fakehub/bare":        "ghsync/fakehub",
+	"ghsync/fakehub/graphql":     "ghsync/fakehub",
+	"ghsync/fakehub/hook":        "ghsync/fakehub",
+	"ghsync/fakehub/session":     "ghsync/fakehub",
 	"internal/agent/modeltest":   "",
 	"internal/durable/powertest": "",
+	"internal/gitrepo/repotest":  "",
 	"docs":                       "", // has no other files
 }
 
@@ -133,25 +158,25 @@ var owners = map[string]string{
 	"github.com/fsnotify/fsnotify":           "orchestrator/watch",
 	"gopkg.in/yaml.v3":                       "internal/document",
 	"golang.org/x/text":                      "internal/sanitize",
-	"golang.org/x/sys":                       "internal/gitrepo",
+	"golang.org/x/sys":                       "internal/gitrepo/workspace",
 	"github.com/rogpeppe/go-internal":        "", // txtar and testscript: test files only
 	"github.com/getkin/kin-openapi":          "", // GitHub's description of its REST interface: test files only
-	"github.com/vektah/gqlparser/v2":         "", // and of its GraphQL schema: test files only
+	"github.com/vektah/gqlparser/v2":         "ghsync/fakehub/graphql",
 	"github.com/yuin/goldmark":               "", // how GitHub shows what we write: test files only
 }
 
 // programs names who may start a program whose mistakes are costly to find twice.
 var programs = map[string][]string{
 	"tmux": {"tmux"},
-	"git":  {"internal/gitrepo", "ghsync/fakehub", "cmd/internal/demo"}, // the last two are another side's git
+	"git":  {"internal/gitrepo/git", "ghsync/fakehub/bare", "cmd/internal/demo", "internal/gitrepo/repotest"}, // all but the first are another side's git
 }
 
 // starters are the packages that start programs themselves. Whoever waits for an answer goes
 // through internal/command; these hand over a terminal, leave a program behind or speak with
 // one that goes on, and the last ones are another side's.
 var starters = []string{
-	"internal/command", "cmd/agentmux", "cmd/internal/console", "cmd/internal/hosting", "orchestrator/mcp", "internal/agent", "internal/shield",
-	"cmd/internal/play", "cmd/internal/demo", "ghsync/fakehub", "internal/agent/modeltest",
+	"internal/command", "cmd/agentmux", "cmd/internal/console", "cmd/internal/hosting", "orchestrator/mcp", "internal/agent/process", "internal/shield",
+	"cmd/internal/play", "cmd/internal/demo", "ghsync/fakehub/bare", "internal/agent/modeltest", "internal/gitrepo/repotest",
 }
 
 // top is what may lie at the root besides names with a leading dot.
@@ -165,22 +190,11 @@ var top = []string{
 // fall: a change that makes one smaller by more than a twentieth writes the new one here, and
 // within the limit the line goes.
 var oversize = map[string]int{
-	"ghsync.Client":                63,
-	"ghsync/mirror.Mirror":         64,
-	"ghsync/mirror.view":           53,
-	"ghsync/fakehub.Repo":          48,
-	"ghsync/fakehub.Server":        103,
-	"ghsync/fakehub.call":          90,
-	"internal/gitrepo.Host":        91,
 	"orchestrator/decide.reducer":  92,
-	"orchestrator/engine.loop":     63,
 	"orchestrator/session.Session": 75,
-	"ghsync":                       3193,
-	"ghsync/mirror":                2850,
-	"ghsync/fakehub":               7651,
-	"internal/agent":               3719,
-	"internal/gitrepo":             4875,
-	"orchestrator/decide":          5365,
+	"ghsync":                       3064,
+	"ghsync/fakehub":               6678,
+	"orchestrator/decide":          4715,
 	"orchestrator/session":         4151,
 }
 

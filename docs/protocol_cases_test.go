@@ -16,6 +16,7 @@ var protocolCases = map[string]string{
 	"S5": "Whatever comes in whatever order, the invariants of the state hold.",
 	"S6": "A session of the earlier tool goes on: finished work that lies in its checkout alone is kept, a short review counts where it can only be one reviewer's, a lost plan is made anew.",
 	"S7": "Large texts live beside the state, which stays small with the largest plan and all reviews.",
+	"S8": "A session that an earlier version wrote is read and goes on, its workspaces under their names.",
 
 	"J1": "A line that arrives in two pieces is applied once, when it is complete.",
 	"J2": "A torn line costs one record; the next writer's line is applied.",
@@ -28,6 +29,7 @@ var protocolCases = map[string]string{
 	"J9": "Submissions that look like earlier ones and are not are taken, each one.",
 
 	"J10": "Equal lines made by hand are told apart by their place: a submission of the same second counts in its visit, and once.",
+	"J11": "A submission is answered by what the session decides about it; without one the tool says that it is recorded, and it is applied once.",
 	"C1":  "A host killed around any step of a commit is followed by the same state and records.",
 	"C2":  "A host killed between an effect and its result leaves one pane, one commit, one pull request.",
 	"C3":  "Records behind the state and torn lines are cut at a start; a lost file of records is recorded and goes on.",
@@ -35,12 +37,14 @@ var protocolCases = map[string]string{
 	"C5":  "A submission beats its agent's exit; the last pane closed by a person is an exit; a dead server is a new server and no retry, three in ten minutes a park.",
 	"C6":  "The log of created files has each path once over three starts, whatever its name.",
 	"C7":  "Markers of the host or of an earlier plan complete nothing, also when a kill comes before they are removed.",
-	"C8":  "Work is taken when its agent is gone, and a failed push asks for no pull request.",
+	"C8":  "Work is taken as it stood at its submission, the next agent starts at once, and a failed push asks for no pull request.",
 	"C9":  "Submitted work is merged after a park, a failure or a kill, and the resumed session goes on.",
 	"C10": "A session killed between its end and the last comment only finishes: one comment, no resume, exit 0.",
 	"C11": "Files derived from an artifact are made of the accepted bytes, whatever happened to it since.",
 	"C12": "A merge killed at any git command repeats to the same commit, the head moves once.",
 	"C13": "At a start a pane of another launch is stopped; windows of people and the monitor's stay.",
+	"C14": "A launch that leaves owes nothing; what it writes late is kept and recorded once, whatever happens meanwhile.",
+	"C16": "At rest nothing is polled: looks at the agents every 30 seconds, no record, no commit.",
 
 	"W1": "Every rule of a definition has its own mistake, with file and line, and all come together.",
 	"W2": "What is shipped is valid: definitions, and every prompt in both modes.",
@@ -54,7 +58,7 @@ var protocolCases = map[string]string{
 	"P4":  "Groups run in order, serial and parallel, within the limit.",
 	"P5":  "A subplan that is unknown, not active or done is answered as such.",
 	"P6":  "Conflicts of parallel work go back to a coder in a fresh workspace; one that resolves nothing parks.",
-	"P7":  "Edits outside the owned files are recorded or refused, as configured.",
+	"P7":  "Edits outside the owned files are recorded or refused, as configured; refused work stays with its agent, who hears why.",
 	"P8":  "Fix rounds run up to the cap and no further.",
 	"P9":  "After a fix the reviewers run again as configured.",
 	"P10": "A silent reviewer is asked again, then a person; a missing summary is written.",
@@ -67,6 +71,7 @@ var protocolCases = map[string]string{
 	"P17": "Every park has its ways out, and none leads back at once.",
 	"P18": "Everybody sees the merged work, and what reviewers write is not merged.",
 	"P19": "Waiting for people, rate limits and honest work use up no limit.",
+	"P20": "Work outside the owned files and findings of the output gate are refused in the answer and corrected in the same turn.",
 
 	"K1": "Every rule of a plan has its mistake with its path; an old version is the only one named.",
 	"K2": "Two subplans of a parallel group may not own the same files.",
@@ -78,7 +83,7 @@ var protocolCases = map[string]string{
 	"A1": "Each tool is open to its role in its phase, and a refusal names what is expected.",
 	"A2": "A session that has ended, is another's or has no host answers as such.",
 	"A3": "Parameters nobody knows are dropped with a warning.",
-	"A4": "Waiting messages stand in every answer.",
+	"A4": "Every answer lists the waiting messages.",
 	"A5": "A question is answered once, late answers are refused, and silence has an answer, too.",
 
 	"X1": "Text that looks like a template stays text.",

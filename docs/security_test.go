@@ -11,7 +11,7 @@ var securityCases = map[int]string{
 	6:  "Nobody of the same user finds a secret of the host in a file or a process, whichever host has the session.",
 	7:  "A secret in any of twenty disguises leaves by no exit; each twelve of its characters count.",
 	9:  "Configuration an agent can write runs nothing, and git speaks one transport alone.",
-	10: "Nested repositories in every spelling are refused, time and again; ignored ones are no matter.",
+	10: "Nested repositories in every spelling are refused, time and again; ignored ones do not matter.",
 	11: "Links, FIFOs and swaps during the walk bring nothing from outside into a tree.",
 	12: "Paths that run where they are opened are blocked in each spelling, by renames and links too; masked ones come from the base.",
 	13: "Held paths keep the pull request a draft and stand on top of it.",
@@ -34,7 +34,7 @@ var securityCases = map[int]string{
 var securityAlso = map[int][]string{
 	4:  {"internal/sanitize/fuzz_test.go FuzzSanitize"},
 	13: {"bot/host/github_test.go TestProtocolG5HeldPathsKeepTheDraft", "orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
-	23: {"ghsync/identity_test.go TestGitHub8NoTokenGoesToAnotherHost", "internal/gitrepo/remote_test.go TestThePasswordIsNotGivenToAnotherHost"},
+	23: {"ghsync/identity_test.go TestGitHub8NoTokenGoesToAnotherHost", "internal/gitrepo/remote/remote_test.go TestThePasswordIsNotGivenToAnotherHost"},
 	24: {"ghsync/mirror/render_test.go TestGitHub47MirrorWrites", "ghsync/body_test.go TestGitHub50MarkersAreReadOnlyFromTheLastLine"},
 }
 

@@ -17,7 +17,7 @@ import (
 // Meta is what a server says of itself.
 type Meta struct {
 	Version string        // of a server of one's own; empty for GitHub's
-	Skew    time.Duration // its clock minus ours, to the second
+	Skew    time.Duration // its clock minus that of this machine, to the second
 	Scopes  []string      // of a classic token
 	Classic bool          // the token is one with scopes
 }
@@ -61,7 +61,7 @@ type Refusal struct {
 }
 
 // Unreadable asks for one thing of each kind that the program reads, and returns what was
-// refused. What everybody may read tells nothing about the token.
+// refused. What is public tells nothing about the token.
 func (c *Client) Unreadable(ctx context.Context, repo Repo, sha string) ([]Refusal, error) {
 	paths := map[string]string{
 		"contents": "/branches/HEAD", "issues": "/issues?per_page=1", "pull_requests": "/pulls?per_page=1", "actions": "/actions/workflows?per_page=1",
@@ -85,22 +85,22 @@ func (c *Client) Unreadable(ctx context.Context, repo Repo, sha string) ([]Refus
 	return refused, nil
 }
 
-// noBranch and noCommit name what no repository has.
+// noBranch and noCommit do not exist in any repository.
 const (
 	noBranch = "agentmux/probe/there-is-no-such-branch"
 	noCommit = "0000000000000000000000000000000000000001"
 )
 
 // Unwritable tries writes that cannot take effect: a pull request from a branch and a
-// status on a commit that are not there. A server looks at the permission first, so what
-// it says tells one from the other.
+// status on a commit that do not exist. A server checks the permission first, so its error
+// tells a refusal from a missing branch.
 func (c *Client) Unwritable(ctx context.Context, repo Repo, base string) ([]Refusal, error) {
 	probes := []struct {
 		permission, path string
 		in               map[string]any
 	}{
 		{"pull_requests", "/pulls", map[string]any{"title": "agentmux doctor", "head": noBranch, "base": base}},
-		{"statuses", "/statuses/" + noCommit, map[string]any{"state": "pending", "context": reviewContext}},
+		{"statuses", "/statuses/" + noCommit, map[string]any{"state": "pending", "context": ReviewContext}},
 	}
 	var refused []Refusal
 	for _, p := range probes {
@@ -117,7 +117,8 @@ func (c *Client) Unwritable(ctx context.Context, repo Repo, base string) ([]Refu
 	return refused, nil
 }
 
-// isRefusal reports whether the server denied something; it hides what one may not see.
+// isRefusal reports whether the server denied something; it answers "not found" for what the
+// token may not see.
 func isRefusal(err error) bool {
 	var terminal *transport.Terminal
 	return transport.IsNotFound(err) || errors.As(err, &terminal) && terminal.Status == http.StatusForbidden
@@ -147,7 +148,8 @@ func (c *Client) HasBranch(ctx context.Context, repo Repo, name string) (bool, e
 	return true, nil
 }
 
-// BranchRules returns the types of the rules that hold for a branch, there or not, each once.
+// BranchRules returns the types of the rules for a branch, each once. The branch need not
+// exist.
 func (c *Client) BranchRules(ctx context.Context, repo Repo, branch string) ([]string, error) {
 	var rules []struct {
 		Type string `json:"type"`
@@ -166,15 +168,12 @@ func (c *Client) BranchRules(ctx context.Context, repo Repo, branch string) ([]s
 // ActionsOpenPulls reports whether workflow runs may open pull requests in the repository;
 // known is false for an account that may not read the setting.
 func (c *Client) ActionsOpenPulls(ctx context.Context, repo Repo) (may, known bool, err error) {
-	var answer struct {
-		May bool `json:"can_approve_pull_request_reviews"`
-	}
-	err = c.do(ctx, http.MethodGet, repo.path("/actions/permissions/workflow"), nil, &answer)
-	if isRefusal(err) {
+	answer, resp, err := c.api.Repositories.GetDefaultWorkflowPermissions(ctx, repo.Owner, repo.Name)
+	if err = served(resp, err); isRefusal(err) {
 		return false, false, nil
 	}
 	if err != nil {
 		return false, false, fmt.Errorf("read the setting of workflow runs: %w", err)
 	}
-	return answer.May, true, nil
+	return answer.GetCanApprovePullRequestReviews(), true, nil
 }

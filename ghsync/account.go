@@ -26,8 +26,8 @@ func (a Account) IsPerson() bool {
 
 const viewerDocument = `query Viewer { viewer { __typename login databaseId } }`
 
-// Viewer returns the account the token acts as; asked once. An installation's token has no
-// REST answer to this, a server without GraphQL no other.
+// Viewer returns the account the token acts as, and asks for it once. REST does not answer
+// this for an installation's token, and a server without GraphQL has only REST.
 func (c *Client) Viewer(ctx context.Context) (Account, error) {
 	c.mu.Lock()
 	known := c.viewer
@@ -93,7 +93,7 @@ func ParseLevel(name string) (Level, bool) {
 	return LevelNone, false
 }
 
-// Permission is an account's standing in a repository.
+// Permission is what an account may do in a repository.
 type Permission struct {
 	Account Account
 	Level   Level
@@ -131,7 +131,7 @@ func (c *Client) Permission(ctx context.Context, repo Repo, login string) (Permi
 	return p, nil
 }
 
-// CurrentPermission is Permission past the memory, for the look before the first push.
+// CurrentPermission asks the server again, for the check before the first push.
 func (c *Client) CurrentPermission(ctx context.Context, repo Repo, login string) (Permission, error) {
 	answer, resp, err := c.api.Repositories.GetPermissionLevel(ctx, repo.Owner, repo.Name, login)
 	err = served(resp, err)

@@ -28,13 +28,13 @@ type installed struct {
 	app    fakehub.App
 	key    string
 	theirs time.Time
-	ours   time.Time
+	local  time.Time
 	minted int
 }
 
 func newInstalled(t *testing.T, permissions map[string]string) *installed {
 	t.Helper()
-	in := &installed{theirs: sceneStart, ours: sceneStart}
+	in := &installed{theirs: sceneStart, local: sceneStart}
 	in.server = world(t, func(o *fakehub.Options) { o.Now = func() time.Time { return in.theirs } })
 	in.app = in.server.AddApp(fakehub.AppSpec{Slug: "amx", Permissions: permissions, Repos: []string{widgets}})
 	in.key = filepath.Join(t.TempDir(), "app.pem")
@@ -46,7 +46,7 @@ func (in *installed) client(t *testing.T, change ...func(*transport.AppOptions))
 	t.Helper()
 	o := transport.AppOptions{
 		APIURL: in.server.API(), ClientID: in.app.ClientID, KeyFile: in.key, Repo: widgets,
-		Now: func() time.Time { return in.ours }, Minted: func(redact.Secret) { in.minted++ },
+		Now: func() time.Time { return in.local }, Minted: func(redact.Secret) { in.minted++ },
 	}
 	for _, f := range change {
 		f(&o)
@@ -81,11 +81,13 @@ func (b *sentBodies) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(req)
 }
 
-func (in *installed) advance(d time.Duration) { in.theirs, in.ours = in.theirs.Add(d), in.ours.Add(d) }
+func (in *installed) advance(d time.Duration) {
+	in.theirs, in.local = in.theirs.Add(d), in.local.Add(d)
+}
 
 // One mint is in flight at a time, and who waits for it goes when their context ends: neither
 // they nor what only reads what is known are held by a server that says nothing.
-func TestAMintHoldsNobody(t *testing.T) {
+func TestAMintBlocksNoOtherCall(t *testing.T) {
 	in := newInstalled(t, transport.AppPermissions())
 	asked, answer := make(chan struct{}, 100), make(chan struct{})
 	_, app := in.client(t, func(o *transport.AppOptions) {
@@ -121,7 +123,7 @@ func TestAMintHoldsNobody(t *testing.T) {
 	if len(asked) > 0 {
 		t.Error("two mints at a time")
 	}
-	give() // who mints gives up: the other one goes on
+	give() // the call that mints gives up: the other one continues
 	if err := <-tokens; !errors.Is(err, context.Canceled) {
 		t.Errorf("the one who gave up: %v", err)
 	}
@@ -196,7 +198,7 @@ func TestAppActsAsItsBot(t *testing.T) {
 	in := newInstalled(t, transport.AppPermissions())
 	n := in.server.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c, app := in.client(t)
-	if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), n, "hello"); err != nil {
+	if _, _, err := (ghsync.Comments{Client: c}).Create(t.Context(), octoWidgets, n, text("hello")); err != nil {
 		t.Fatal(err)
 	}
 	if got := in.server.Repo(widgets).Comments(n); len(got) != 1 || got[0].Author != "amx[bot]" {
@@ -254,7 +256,7 @@ func TestGitHub15AppRenewsItsTokenBeforeAndAfterItsEnd(t *testing.T) {
 		t.Errorf("%d tokens after 51 minutes", in.minted)
 	}
 	in.theirs = in.theirs.Add(2 * time.Hour) // suspended: our clock missed it, the server says 401
-	in.ours = in.theirs.Add(-110 * time.Minute)
+	in.local = in.theirs.Add(-110 * time.Minute)
 	read()
 	if in.minted < 3 {
 		t.Errorf("%d tokens after a 401", in.minted)
@@ -266,7 +268,7 @@ func TestGitHub14AppCorrectsItsClockOnce(t *testing.T) {
 	c, _ := in.client(t)
 	for i, offset := range []time.Duration{3 * time.Minute, 0, -4 * time.Minute} { // clocks are set while a host runs
 		in.advance(2 * time.Hour)
-		in.ours = in.theirs.Add(offset)
+		in.local = in.theirs.Add(offset)
 		before := len(in.server.Calls())
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil {
 			t.Fatal(err)
@@ -283,7 +285,7 @@ func TestGitHub14AppCorrectsItsClockOnce(t *testing.T) {
 	}
 }
 
-// A token lives an hour, a repository's name perhaps not: the host that goes on and the one
+// A token lives an hour, a repository's name perhaps not: the host that continues and the one
 // that is started under the old name both get their tokens.
 func TestGitHub9And15AppOfARenamedRepositoryRenewsItsToken(t *testing.T) {
 	in := newInstalled(t, transport.AppPermissions())
@@ -302,7 +304,7 @@ func TestGitHub9And15AppOfARenamedRepositoryRenewsItsToken(t *testing.T) {
 	}
 }
 
-// A limit is no refusal: what needs the token is asked for again after it.
+// A limit is not a refusal: what needs the token is asked for again after it.
 func TestGitHub2LimitOnATokenPasses(t *testing.T) {
 	const mint = "POST /app/installations/{id}/access_tokens"
 	for name, c := range map[string]struct {
@@ -318,8 +320,8 @@ func TestGitHub2LimitOnATokenPasses(t *testing.T) {
 			in.server.Inject(c.fault)
 			client, _ := in.client(t)
 			_, err := client.Repository(t.Context(), "octo", "widgets")
-			if wait, again := transport.Later(err); !again || wait != c.wait {
-				t.Errorf("again %v after %s: %v", again, wait, err)
+			if wait, later := transport.Later(err); !later || wait != c.wait {
+				t.Errorf("again %v after %s: %v", later, wait, err)
 			}
 			if _, err := client.Repository(t.Context(), "octo", "widgets"); err != nil {
 				t.Error(err)
@@ -328,7 +330,7 @@ func TestGitHub2LimitOnATokenPasses(t *testing.T) {
 	}
 }
 
-// A token that nobody got is no loss: what failed on the way is asked for again, three times.
+// A token that was not received is not lost: a mint that failed on the way is repeated, three times.
 func TestMintIsRepeated(t *testing.T) {
 	in := newInstalled(t, transport.AppPermissions())
 	reset := func() (*http.Response, error) { return nil, errors.New("connection reset by peer") }
@@ -365,7 +367,7 @@ func TestMintIsRepeated(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, err = app.Token(t.Context())
-				if _, again := transport.Later(err); again != tc.again || (err == nil) != (tc.times == 2) || mints != tc.mints {
+				if _, later := transport.Later(err); later != tc.again || (err == nil) != (tc.times == 2) || mints != tc.mints {
 					t.Errorf("asked %d times: %v", mints, err)
 				}
 			})
@@ -376,15 +378,17 @@ func TestMintIsRepeated(t *testing.T) {
 // The App's claim is for one address: what asks for a token follows nothing.
 func TestSecurity23MintIsNotRedirected(t *testing.T) {
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
-		in := newInstalled(t, transport.AppPermissions())
-		in.server.Inject(fakehub.Redirect("POST /app/installations/{id}/access_tokens", status, in.server.API()+"elsewhere"))
-		c, _ := in.client(t)
-		if _, err := c.Repository(t.Context(), "octo", "widgets"); !isMoved(err) {
-			t.Errorf("%d: %v", status, err)
-		}
-		if n := len(in.server.Calls()); n != 2 {
-			t.Errorf("%d: %d requests, want those for the installation and for its token:\n%s", status, n, in.server.Transcript())
-		}
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			in := newInstalled(t, transport.AppPermissions())
+			in.server.Inject(fakehub.Redirect("POST /app/installations/{id}/access_tokens", status, in.server.API()+"elsewhere"))
+			c, _ := in.client(t)
+			if _, err := c.Repository(t.Context(), "octo", "widgets"); !isMoved(err) {
+				t.Errorf("%d: %v", status, err)
+			}
+			if n := len(in.server.Calls()); n != 2 {
+				t.Errorf("%d: %d requests, want those for the installation and for its token:\n%s", status, n, in.server.Transcript())
+			}
+		})
 	}
 }
 
@@ -406,7 +410,7 @@ func TestRefusedTokenOfACreatingRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	var after *transport.RetryAfter
-	if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, &after) || after.Scope != "token" || after.Wait != 0 || len(w.sent) != 1 {
+	if _, _, err := (ghsync.Comments{Client: c}).Create(t.Context(), octoWidgets, 1, text("x")); !errors.As(err, &after) || after.Scope != "token" || after.Wait != 0 || len(w.sent) != 1 {
 		t.Errorf("sent %d: %v", len(w.sent), err)
 	}
 	if _, err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); err == nil || !strings.Contains(err.Error(), "body is bad") {
@@ -418,7 +422,7 @@ func TestAppSaysWhereItIsNotInstalled(t *testing.T) {
 	in := newInstalled(t, transport.AppPermissions())
 	c, _ := in.client(t, func(o *transport.AppOptions) { o.Repo = "octo/gadgets" })
 	_, err := c.Repository(t.Context(), "octo", "widgets")
-	if _, again := transport.Later(err); again || !strings.Contains(err.Error(), "not installed on octo/gadgets") {
+	if _, later := transport.Later(err); later || !strings.Contains(err.Error(), "not installed on octo/gadgets") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -448,18 +452,22 @@ func TestAccessOfAnInstallationIsUntold(t *testing.T) {
 func TestAppRefusesAKeyThatOthersCanRead(t *testing.T) {
 	in := newInstalled(t, transport.AppPermissions())
 	for mode, taken := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o644: false, 0o640: false, 0o500: false, 0o700: false} {
-		if err := os.Chmod(in.key, mode); err != nil {
-			t.Fatal(err)
-		}
-		_, err := transport.NewApp(transport.AppOptions{KeyFile: in.key})
-		if (err == nil) != taken || err != nil && !strings.Contains(err.Error(), "chmod 600") {
-			t.Errorf("a key of mode %o: %v", mode, err)
-		}
+		t.Run(fmt.Sprintf("mode %o", mode), func(t *testing.T) {
+			if err := os.Chmod(in.key, mode); err != nil {
+				t.Fatal(err)
+			}
+			_, err := transport.NewApp(transport.AppOptions{KeyFile: in.key})
+			if (err == nil) != taken || err != nil && !strings.Contains(err.Error(), "chmod 600") {
+				t.Errorf("a key of mode %o: %v", mode, err)
+			}
+		})
 	}
 	writeFile(t, filepath.Join(filepath.Dir(in.key), "bad.pem"), []byte("no key"))
 	for _, name := range []string{"bad.pem", "absent.pem"} {
-		if _, err := transport.NewApp(transport.AppOptions{KeyFile: filepath.Join(filepath.Dir(in.key), name)}); err == nil {
-			t.Errorf("%s was taken for a key", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := transport.NewApp(transport.AppOptions{KeyFile: filepath.Join(filepath.Dir(in.key), name)}); err == nil {
+				t.Errorf("%s was taken for a key", name)
+			}
+		})
 	}
 }

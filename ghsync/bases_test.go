@@ -51,11 +51,13 @@ func TestGitHub16EnvironmentNamesAnotherServer(t *testing.T) {
 		{"github.com", "GITHUB_API_URL", "https://git.acme.example/api/v3"},
 		{"github.com", "GITHUB_API_URL", "%"},
 	} {
-		_, err := transport.Bases(tc.host, func(k string) string { return map[string]string{tc.variable: tc.value}[k] })
-		var other *transport.OtherServerError
-		if !errors.As(err, &other) || other.Host != tc.host || other.Variable != tc.variable || other.Value != tc.value {
-			t.Errorf("%+v: %v", tc, err)
-		}
+		t.Run(tc.variable+" is "+tc.value, func(t *testing.T) {
+			_, err := transport.Bases(tc.host, func(k string) string { return map[string]string{tc.variable: tc.value}[k] })
+			var other *transport.OtherServerError
+			if !errors.As(err, &other) || other.Host != tc.host || other.Variable != tc.variable || other.Value != tc.value {
+				t.Errorf("%+v: %v", tc, err)
+			}
+		})
 	}
 }
 
@@ -75,9 +77,11 @@ func TestSecurity23TokenOfAVariableIsForItsServer(t *testing.T) {
 		{transport.Addresses{API: "https://api.github.com/", GraphQL: "https://api.github.com/graphql", Server: "https://evilghe.com"}, false, enterprise},
 		{transport.Addresses{API: "https://git.acme.example/api/v3/", GraphQL: "https://git.acme.example/api/graphql", Server: "https://git.acme.example"}, true, public},
 	} {
-		if got := transport.TokenVariables(tc.at, tc.job); !slices.Equal(got, tc.want) {
-			t.Errorf("%+v: %q", tc, got)
-		}
+		t.Run(tc.at.API, func(t *testing.T) {
+			if got := transport.TokenVariables(tc.at, tc.job); !slices.Equal(got, tc.want) {
+				t.Errorf("%+v: %q", tc, got)
+			}
+		})
 	}
 	for _, name := range append(public, enterprise...) {
 		if !slices.Contains(transport.AllTokenVariables(), name) {
@@ -94,9 +98,11 @@ func TestSecurity23TokenIsBoundToItsServer(t *testing.T) {
 		"https://git.acme.example/octo/widgets.git": true, "https://git.acme.example:443/api/v3/": true, "https://GIT.acme.example/x": true,
 		"http://git.acme.example/": false, "https://git.acme.example:8443/": false, "https://github.com/": false, "": false, "%": false,
 	} {
-		if token.Serves(address) != own {
-			t.Errorf("%q: %t", address, !own)
-		}
+		t.Run(address, func(t *testing.T) {
+			if token.Serves(address) != own {
+				t.Errorf("%q: %t", address, !own)
+			}
+		})
 	}
 	if _, err := ghsync.New(transport.Options{Token: token}); err == nil {
 		t.Error("a client of github.com was made with the token of another server")

@@ -10,8 +10,8 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// Body is what a pull request says of its session. Texts are as agents and people wrote
-// them; RenderBody makes them harmless.
+// Body is what a pull request says of its session. A Raw text is as an agent or a person wrote
+// it; RenderBody makes it harmless.
 type Body struct {
 	Session string
 	Seq     int
@@ -23,33 +23,37 @@ type Body struct {
 	Exhausted bool     // the last review failed and no fix round was left
 	Notes     []string // one line each: workflows with secrets, unpushed commits, submodules...
 
-	Request   string    // title and body of the snapshot
-	RequestAt time.Time // the text's cut-off
-	Digest    string    // of the snapshot
-	Asker     string    // login
+	Request   markdown.Raw // title and body of the snapshot
+	RequestAt time.Time    // the text's cut-off
+	Digest    string       // of the snapshot
+	Asker     string       // login
 
-	Summary  string // the coordinator's summary
-	Plan     string // the plan's overview
+	Summary  markdown.Raw // the coordinator's summary
+	Plan     markdown.Raw // the plan's overview
 	Verdicts []BodyVerdict
 	Findings []BodyFinding // open ones, if exhausted
 
-	Issue    int    // 0: none
-	Closes   bool   // merging closes the issue: same repository, default branch
-	Template string // the repository's pull request template
+	Issue    int          // 0: none
+	Closes   bool         // merging closes the issue: same repository, default branch
+	Template markdown.Raw // the repository's pull request template
 }
 
 // BodyVerdict is the last verdict of one role. Commit is the pull request's head when the
 // role saw exactly its tree, else empty.
 type BodyVerdict struct {
-	Role, Verdict, Commit, Summary string
+	Role            markdown.Raw
+	Verdict, Commit string
+	Summary         markdown.Raw
 }
 
 // BodyFinding is one thing a reviewer wants changed.
 type BodyFinding struct {
-	Role, Severity, Location, Issue string
+	Role, Severity markdown.Raw
+	Location       string
+	Issue          markdown.Raw
 }
 
-// templateHint is what a template tells those who fill it in and nobody sees.
+// templateHint is a hidden comment of a template for the person who fills it in.
 var templateHint = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
 
 const notAvailable = "(not available)"
@@ -73,23 +77,23 @@ func (b Body) render(room int) string {
 	if line := b.lookLine(n); line != "" {
 		out = append(out, line)
 	}
-	out = append(out, StrayLines(b.Strays, n)...)
+	out = append(out, b.Strays.Lines(n.Name)...)
 	if b.Exhausted {
 		out = append(out, "**The last review failed** and no fix round was left. A person decides what happens next.")
 	}
 	for _, note := range b.Notes {
-		out = append(out, n.Inline(markdown.Shorten(note, 1000)))
+		out = append(out, n.Inline(markdown.Shorten(markdown.Raw(note), 1000)))
 	}
 	out = append(out,
 		"## Initial Request\n"+b.request(room),
-		"## Summary\n"+orMissing(n.Block(markdown.Nested(n.Clean(trim(b.Summary, room))))),
-		"## Plan Summary\n"+orMissing(n.Block(markdown.Nested(n.Clean(trim(b.Plan, room))))),
+		"## Summary\n"+orMissing(n.Section(trim(b.Summary, room))),
+		"## Plan Summary\n"+orMissing(n.Section(trim(b.Plan, room))),
 		"## Review Verdict\n"+orMissing(b.verdicts(n)))
 	if len(b.Findings) > 0 {
 		out = append(out, "### Open findings\n"+b.findings(n, room))
 	}
-	if t := strings.TrimSpace(templateHint.ReplaceAllString(b.Template, "")); t != "" {
-		out = append(out, "---", n.Block(trim(t, room)))
+	if t := strings.TrimSpace(templateHint.ReplaceAllString(string(b.Template), "")); t != "" {
+		out = append(out, "---", n.Block(trim(markdown.Raw(t), room)))
 	}
 	if last := b.issueLine(); last != "" {
 		out = append(out, last)
@@ -97,7 +101,7 @@ func (b Body) render(room int) string {
 	return strings.Join(out, "\n\n")
 }
 
-// lookReason says why some paths are named on top.
+// lookReason says why some paths are named first.
 const lookReason = "Such files run or steer programs where the repository is built, checked out or reviewed, and who approves the rest may not see that."
 
 func (b Body) lookLine(n markdown.Neutralizer) string {
@@ -118,7 +122,7 @@ func (b Body) lookLine(n markdown.Neutralizer) string {
 
 // request shows the text the session worked from as it was, which code fences keep inert.
 func (b Body) request(room int) string {
-	text := strings.TrimSpace(b.Request)
+	text := markdown.Raw(strings.TrimSpace(string(b.Request)))
 	if text == "" {
 		return notAvailable
 	}
@@ -177,7 +181,7 @@ func (b Body) findings(n markdown.Neutralizer, room int) string {
 	return strings.Join(lines, "\n")
 }
 
-// issueLine is the one place where a closing word stands outside code.
+// issueLine is the only text with a closing word outside code.
 func (b Body) issueLine() string {
 	switch {
 	case b.Issue == 0:
@@ -196,25 +200,14 @@ func orMissing(s string) string {
 }
 
 // trim cuts a text at a line where that is near, and says so.
-func trim(s string, room int) string {
-	s = strings.TrimSpace(s)
+func trim[T ~string](text T, room int) T {
+	s := strings.TrimSpace(string(text))
 	if markdown.Units(s) <= room {
-		return s
+		return T(s)
 	}
 	head := markdown.Clip(s, room)
 	if i := strings.LastIndexByte(head, '\n'); i > len(head)/2 {
 		head = head[:i]
 	}
-	return head + fmt.Sprintf("\n[cut: %d bytes]", len(s)-len(head))
-}
-
-// maxStrays is how many files that were changed outside of the plan a text names.
-const maxStrays = 20
-
-// StrayLines names files that subplans changed though the plan does not give them to them.
-func StrayLines(s story.Strays, n markdown.Neutralizer) []string {
-	if len(s) == 0 {
-		return nil
-	}
-	return []string{"**Changed outside of their subplan:** " + s.Tell(maxStrays, n.Name)}
+	return T(head + fmt.Sprintf("\n[cut: %d bytes]", len(s)-len(head)))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
 func wholeBody() ghsync.Body {
@@ -75,7 +76,7 @@ func TestBodySaysNoMoreThanItKnows(t *testing.T) {
 	}
 }
 
-// Paths and the words of a prompt are no Markdown and show no more than they say.
+// Paths and the words of a prompt are not Markdown and are shown as they are.
 func TestSecurity24NamesAndRequestsHideNothing(t *testing.T) {
 	got := ghsync.RenderBody(ghsync.Body{
 		Session: "s", NeedsLook: []string{"a\u202eb\x1b <!-- .go"}, Request: "Do\x1b[31m it\u2066 <now>",
@@ -91,11 +92,11 @@ func TestSecurity24NamesAndRequestsHideNothing(t *testing.T) {
 func TestBodyNeverPassesTheLimit(t *testing.T) {
 	t.Parallel()
 	b := wholeBody()
-	b.Request = strings.Repeat("```\nline 🙂\n", 6_000)
-	b.Summary = strings.Repeat("word @x ", 8_000)
-	b.Plan = strings.Repeat("#1 ", 25_000)
+	b.Request = sanitize.Raw(strings.Repeat("```\nline 🙂\n", 6_000))
+	b.Summary = sanitize.Raw(strings.Repeat("word @x ", 8_000))
+	b.Plan = sanitize.Raw(strings.Repeat("#1 ", 25_000))
 	for range 100 {
-		b.Findings = append(b.Findings, ghsync.BodyFinding{Role: "reviewer", Issue: strings.Repeat("bad ", 400)})
+		b.Findings = append(b.Findings, ghsync.BodyFinding{Role: "reviewer", Issue: sanitize.Raw(strings.Repeat("bad ", 400))})
 	}
 	got := ghsync.RenderBody(b)
 	if n := markdown.Units(got); n > 60_000 {
@@ -129,12 +130,14 @@ func TestGitHub50MarkersAreReadOnlyFromTheLastLine(t *testing.T) {
 		"text\n\n\n" + marker.String() + "   ":                       true,
 		"text\n<!-- agentmux session=a kind=status seq=1 part=1 -->": true,
 	} {
-		got, ok := ghsync.ParseMarker(body)
-		if ok != want {
-			t.Errorf("%q: %v", body, ok)
-		}
-		if ok && strings.Contains(body, "2/3") && got != marker {
-			t.Errorf("%q: %+v", body, got)
-		}
+		t.Run(body, func(t *testing.T) {
+			got, ok := ghsync.ParseMarker(body)
+			if ok != want {
+				t.Errorf("%q: %v", body, ok)
+			}
+			if ok && strings.Contains(body, "2/3") && got != marker {
+				t.Errorf("%q: %+v", body, got)
+			}
+		})
 	}
 }

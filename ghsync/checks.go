@@ -70,7 +70,7 @@ func (c *Client) Checks(ctx context.Context, repo Repo, pr int) (head string, ch
 			continue
 		}
 		for _, node := range n.Commit.Rollup.Contexts.Nodes {
-			if check := node.check(); check.Name != reviewContext {
+			if check := node.check(); check.Name != ReviewContext {
 				checks = append(checks, check)
 				known = known || check.Required
 			}

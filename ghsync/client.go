@@ -26,7 +26,7 @@ type Client struct {
 	now   func() time.Time
 
 	mu          sync.Mutex
-	noGraphQL   bool // the endpoint answered that there is none
+	noGraphQL   bool // the server answered that it has no GraphQL endpoint
 	viewer      *Account
 	permissions map[string]remembered
 }
@@ -71,7 +71,7 @@ func (c *Client) send(ctx context.Context, method, path string, in, out any) (*g
 	return resp, sent(req, err)
 }
 
-// served is the error of a call through a service of the library, which is like one of do.
+// served returns the error of a call through a service of the library, as do would.
 func served(resp *github.Response, err error) error {
 	if resp == nil { // nothing came back
 		return transport.Plain(err)
@@ -79,7 +79,7 @@ func served(resp *github.Response, err error) error {
 	return sent(resp.Request, err)
 }
 
-// sent is the error of a request that was sent.
+// sent returns the error of a request that was sent.
 func sent(req *http.Request, err error) error {
 	crash.Point("GitHub "+req.Method, transport.Thing(req.URL.Path))
 	if req.Method == http.MethodPost && transport.Misread(err) {

@@ -18,8 +18,8 @@ const (
 	CommitPending CommitState = "pending"
 )
 
-// reviewContext is the name under which the verdict stands on a commit.
-const reviewContext = "agentmux/review"
+// ReviewContext is the name of the verdict on a commit.
+const ReviewContext = "agentmux/review"
 
 // maxStatusText is GitHub's limit for a status's description, in characters.
 const maxStatusText = 140
@@ -30,13 +30,13 @@ func (c *Client) CommitStatus(ctx context.Context, repo Repo, sha string, state 
 	if r := []rune(description); len(r) > maxStatusText {
 		description = string(r[:maxStatusText-3]) + "..."
 	}
-	in := map[string]string{"state": string(state), "description": description, "context": reviewContext}
+	in := map[string]string{"state": string(state), "description": description, "context": ReviewContext}
 	if target != "" {
 		in["target_url"] = target
 	}
 	post := func() error { return c.do(ctx, http.MethodPost, repo.path("/statuses/%s", sha), in, nil) }
 	err := post()
-	// Statuses of one context replace one another, so a second one does no harm.
+	// A status replaces the former one of its context, so a second one is harmless.
 	if errors.As(err, new(*transport.Ambiguous)) || errors.As(err, new(*transport.Unsent)) {
 		err = post()
 	}

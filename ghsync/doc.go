@@ -1,10 +1,9 @@
-// Package ghsync is everything the program says to GitHub's API and hears from it.
+// Package ghsync is the program's domain on GitHub and all its calls of GitHub's API.
 //
 // It owns the client (one per identity, for all sessions of a host), the reading of issues,
 // permissions and labels, the snapshot an issue session works from, and the pull request of a
-// session. How a request gets to the server and back belongs to package transport; what a
-// session looks like on its issue to package mirror; git itself, refs and pushes to package
-// gitrepo. No type of the GitHub library leaves the package; every error a caller may branch
+// session. Package transport sends the requests, package mirror shows a session on its issue,
+// package gitrepo does git itself, refs and pushes. No type of the GitHub library leaves the package; every error a caller may branch
 // on is a type of package transport.
 //
 // It promises:

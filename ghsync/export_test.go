@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-github/v62/github"
 )
 
-// Hooks for the tests of this package, which stand outside it.
+// Hooks for the tests of this package, which are outside it.
 
 // DecodeIssue reads an issue as the REST interface and webhooks write it.
 func DecodeIssue(data []byte) (Issue, error) {
@@ -17,9 +17,9 @@ func DecodeIssue(data []byte) (Issue, error) {
 
 // DecodeComment reads a comment.
 func DecodeComment(data []byte) (Comment, error) {
-	var c restComment
+	var c github.IssueComment
 	err := json.Unmarshal(data, &c)
-	return c.comment(), err
+	return toComment(&c), err
 }
 
 // DecodePull reads a pull request.

@@ -89,17 +89,19 @@ func TestPermissionFollowsTheRole(t *testing.T) {
 		"admin": ghsync.LevelAdmin, "maintain": ghsync.LevelMaintain, "write": ghsync.LevelWrite, "ops": ghsync.LevelWrite,
 		"triage": ghsync.LevelTriage, "read": ghsync.LevelRead, "none": ghsync.LevelNone, "nobody-at-all": ghsync.LevelNone,
 	} {
-		p, err := c.Permission(t.Context(), octoWidgets, login)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// A public repository is readable by everyone.
-		if p.Level != want && (want != ghsync.LevelNone || p.Level > ghsync.LevelRead) {
-			t.Errorf("%s has %s, want %s", login, p.Level, want)
-		}
-		if p.Write() != (want >= ghsync.LevelWrite) {
-			t.Errorf("%s: write is %v", login, p.Write())
-		}
+		t.Run(login, func(t *testing.T) {
+			p, err := c.Permission(t.Context(), octoWidgets, login)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// A public repository is readable by everyone.
+			if p.Level != want && (want != ghsync.LevelNone || p.Level > ghsync.LevelRead) {
+				t.Errorf("%s has %s, want %s", login, p.Level, want)
+			}
+			if p.Write() != (want >= ghsync.LevelWrite) {
+				t.Errorf("%s: write is %v", login, p.Write())
+			}
+		})
 	}
 }
 
@@ -114,7 +116,7 @@ func TestIssueTellsWhatANumberIs(t *testing.T) {
 	r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
 	c := clientOf(t, s, botLogin)
 	pr, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), ghsync.PullRequestSpec{
-		Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: "b",
+		Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: text("b"),
 	})
 	if err != nil {
 		t.Fatal(err)

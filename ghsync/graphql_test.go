@@ -55,7 +55,7 @@ func TestQueriesAreRepeatedForWhatPasses(t *testing.T) {
 				if len(w.sent) != tc.sent || (err != nil) != tc.final || !tc.final && me.ID != 9 {
 					t.Fatalf("sent %d, account %+v, error %v", len(w.sent), me, err)
 				}
-				if _, again := transport.Later(err); again {
+				if _, later := transport.Later(err); later {
 					t.Errorf("%v counts as passing", err)
 				}
 				if !tc.final && w.at(1) < tc.after || tc.header != nil && w.at(1) > 5*time.Second {
@@ -108,39 +108,41 @@ func TestMutationThatTookTooLongIsLookedFor(t *testing.T) {
 	}
 }
 
-// An answer that says nothing, or is of another shape, is none.
-func TestAnswersWithoutContentAreNone(t *testing.T) {
+// An answer that says nothing, or is of another shape, is an error.
+func TestAnswersWithoutContentAreErrors(t *testing.T) {
 	for _, body := range []string{"null", "{}", " {}\n", ""} {
-		over(t, func(n int, req *http.Request) (*http.Response, error) {
-			if req.Method == http.MethodGet && n > 2 {
-				return respond(200, repoJSON)
-			}
-			return respond(map[string]int{http.MethodGet: 200, http.MethodPost: 201}[req.Method], body)
-		}, func(t *testing.T, c *ghsync.Client, w *wire) {
-			if r, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || r.ID != 7 || len(w.sent) != 3 {
-				t.Errorf("%q: %d sent: %v", body, len(w.sent), err)
-			}
-			if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !isAmbiguous(err) {
-				t.Errorf("%q for a comment: %v", body, err)
-			}
-			if _, err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); err == nil {
-				t.Errorf("%q for a label is taken for an answer", body)
-			}
+		t.Run(fmt.Sprintf("%q", body), func(t *testing.T) {
+			over(t, func(n int, req *http.Request) (*http.Response, error) {
+				if req.Method == http.MethodGet && n > 2 {
+					return respond(200, repoJSON)
+				}
+				return respond(map[string]int{http.MethodGet: 200, http.MethodPost: 201}[req.Method], body)
+			}, func(t *testing.T, c *ghsync.Client, w *wire) {
+				if r, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || r.ID != 7 || len(w.sent) != 3 {
+					t.Errorf("%q: %d sent: %v", body, len(w.sent), err)
+				}
+				if _, _, err := (ghsync.Comments{Client: c}).Create(t.Context(), octoWidgets, 1, text("x")); !isAmbiguous(err) {
+					t.Errorf("%q for a comment: %v", body, err)
+				}
+				if _, err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); err == nil {
+					t.Errorf("%q for a label is taken for an answer", body)
+				}
+			})
 		})
 	}
 	over(t, func(n int, _ *http.Request) (*http.Response, error) {
 		return respond(map[bool]int{true: 200, false: 204}[n == 1], "")
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
-		if err := c.Sink(octoWidgets).EditComment(t.Context(), 1, "x"); err != nil || len(w.sent) != 2 {
+		if err := (ghsync.Comments{Client: c}).Edit(t.Context(), octoWidgets, 1, text("x")); err != nil || len(w.sent) != 2 {
 			t.Errorf("an edit: %d sent, %v", len(w.sent), err)
 		}
 	})
 	over(t, func(_ int, req *http.Request) (*http.Response, error) { return respond(200, `["x"]`) }, func(t *testing.T, c *ghsync.Client, _ *wire) {
 		_, err := c.Repository(t.Context(), "octo", "widgets")
-		if wait, again := transport.Later(err); !again || wait == 0 || strings.Contains(err.Error(), "json") {
+		if wait, later := transport.Later(err); !later || wait == 0 || strings.Contains(err.Error(), "json") {
 			t.Errorf("a list for a repository: %v", err)
 		}
-		if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !isAmbiguous(err) {
+		if _, _, err := (ghsync.Comments{Client: c}).Create(t.Context(), octoWidgets, 1, text("x")); !isAmbiguous(err) {
 			t.Errorf("a list for a comment: %v", err)
 		}
 	})
@@ -149,7 +151,7 @@ func TestAnswersWithoutContentAreNone(t *testing.T) {
 // What is left of the labels comes as a list. Where something else comes, whether the label
 // is gone is read from the issue.
 func TestALabelIsTakenOffOnlyOnceTheServerShowsIt(t *testing.T) {
-	const there, gone = `{"number":1,"labels":[{"name":"Old"}]}`, `{"number":1,"labels":[]}`
+	const there, removed = `{"number":1,"labels":[{"name":"Old"}]}`, `{"number":1,"labels":[]}`
 	for name, tc := range map[string]struct {
 		status      int
 		body, issue string
@@ -159,10 +161,10 @@ func TestALabelIsTakenOffOnlyOnceTheServerShowsIt(t *testing.T) {
 		"a list":               {200, `[]`, there, false, 0},
 		"no content":           {204, ``, there, false, 0},
 		"null, not gone":       {200, `null`, there, true, 1},
-		"null, gone":           {200, `null`, gone, false, 1},
+		"null, gone":           {200, `null`, removed, false, 1},
 		"an object, not gone":  {200, `{}`, there, true, 1},
 		"a message, not gone":  {200, `{"message":"ok"}`, there, true, 1},
-		"a message, gone":      {200, `{"message":"ok"}`, gone, false, 1},
+		"a message, gone":      {200, `{"message":"ok"}`, removed, false, 1},
 		"a list of other than": {200, `["x"]`, there, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +175,7 @@ func TestALabelIsTakenOffOnlyOnceTheServerShowsIt(t *testing.T) {
 				return respond(tc.status, tc.body)
 			}, func(t *testing.T, c *ghsync.Client, w *wire) {
 				err := c.RemoveLabel(t.Context(), octoWidgets, 1, "old")
-				if wait, again := transport.Later(err); again != tc.again || (err != nil) != tc.again || again && wait == 0 {
+				if wait, later := transport.Later(err); later != tc.again || (err != nil) != tc.again || later && wait == 0 {
 					t.Errorf("error %v", err)
 				}
 				if len(w.sent) != 1+tc.reads {
@@ -185,7 +187,7 @@ func TestALabelIsTakenOffOnlyOnceTheServerShowsIt(t *testing.T) {
 }
 
 // Nobody asked whether something was modified.
-func TestNotModifiedUnaskedIsNoAnswer(t *testing.T) {
+func TestNotModifiedUnaskedIsAnError(t *testing.T) {
 	over(t, func(n int, req *http.Request) (*http.Response, error) {
 		if req.Method == http.MethodGet && n > 1 {
 			return respond(200, repoJSON)
@@ -195,7 +197,7 @@ func TestNotModifiedUnaskedIsNoAnswer(t *testing.T) {
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || len(w.sent) != 2 {
 			t.Errorf("%d sent: %v", len(w.sent), err)
 		}
-		if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !isAmbiguous(err) {
+		if _, _, err := (ghsync.Comments{Client: c}).Create(t.Context(), octoWidgets, 1, text("x")); !isAmbiguous(err) {
 			t.Errorf("a comment: %v", err)
 		}
 	})
@@ -204,29 +206,31 @@ func TestNotModifiedUnaskedIsNoAnswer(t *testing.T) {
 // An answer that cannot be used is not kept: the server would confirm it for ever.
 func TestUnusableAnswersAreNotKept(t *testing.T) {
 	for body, kind := range map[string]string{"<html>wait</html>": "text/html", "null": "application/json"} {
-		over(t, func(n int, req *http.Request) (*http.Response, error) {
-			switch {
-			case n == 1:
-				return respond(200, body, "Content-Type", kind, "ETag", `"1"`)
-			case req.Header.Get("If-None-Match") != "":
-				return respond(304, "")
-			}
-			return respond(200, repoJSON, "ETag", `"1"`)
-		}, func(t *testing.T, c *ghsync.Client, w *wire) {
-			for range 2 {
-				if r, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || r.ID != 7 {
-					t.Errorf("%s: repository %+v, %v", body, r, err)
+		t.Run(kind, func(t *testing.T) {
+			over(t, func(n int, req *http.Request) (*http.Response, error) {
+				switch {
+				case n == 1:
+					return respond(200, body, "Content-Type", kind, "ETag", `"1"`)
+				case req.Header.Get("If-None-Match") != "":
+					return respond(304, "")
 				}
-			}
-			if len(w.sent) != 3 {
-				t.Errorf("%s: %d sent", body, len(w.sent))
-			}
+				return respond(200, repoJSON, "ETag", `"1"`)
+			}, func(t *testing.T, c *ghsync.Client, w *wire) {
+				for range 2 {
+					if r, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || r.ID != 7 {
+						t.Errorf("%s: repository %+v, %v", body, r, err)
+					}
+				}
+				if len(w.sent) != 3 {
+					t.Errorf("%s: %d sent", body, len(w.sent))
+				}
+			})
 		})
 	}
 }
 
 // A validator is the server's word on one address, not on what was written or asked there,
-// and what it confirms is no more of an answer than it was.
+// and it does not turn a bad answer into a good one.
 func TestOnlyGoodReadsAreConditional(t *testing.T) {
 	over(t, func(_ int, req *http.Request) (*http.Response, error) {
 		switch {
@@ -243,7 +247,7 @@ func TestOnlyGoodReadsAreConditional(t *testing.T) {
 			if _, err := c.Repository(t.Context(), "octo", "widgets"); !transport.IsNotFound(err) {
 				t.Errorf("a repository that is not there: %v", err)
 			}
-			if err := c.Sink(octoWidgets).EditComment(t.Context(), 7, "x"); err != nil {
+			if err := (ghsync.Comments{Client: c}).Edit(t.Context(), octoWidgets, 7, text("x")); err != nil {
 				t.Error(err)
 			}
 		}
@@ -258,7 +262,7 @@ func TestOnlyGoodReadsAreConditional(t *testing.T) {
 	})
 }
 
-// Asking somebody twice is asking once, so a request whose fate is unclear is made again.
+// Asking a reviewer twice is asking once, so a request whose fate is unclear is repeated.
 func TestReviewIsAskedForUntilItIsKnown(t *testing.T) {
 	const ask = "POST .../pulls/{number}/requested_reviewers"
 	for name, tc := range map[string]struct {
@@ -284,7 +288,7 @@ func TestReviewIsAskedForUntilItIsKnown(t *testing.T) {
 				if err == nil {
 					break
 				}
-				if _, again := transport.Later(err); !again {
+				if _, later := transport.Later(err); !later {
 					t.Fatal(err)
 				}
 			}

@@ -5,9 +5,10 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
-func TestHeadingsOfEmbeddedTextsStandBelowOurs(t *testing.T) {
+func TestHeadingsOfEmbeddedTextsAreBelowOurs(t *testing.T) {
 	body := ghsync.RenderBody(ghsync.Body{
 		Session: "s", Summary: "# Done\n\n## Part\n\n```\n# no heading\n```\n#tag\n", Plan: "### Deep\n",
 	})
@@ -19,8 +20,8 @@ func TestHeadingsOfEmbeddedTextsStandBelowOurs(t *testing.T) {
 }
 
 // All that CommonMark takes for a heading is moved, or a text could show sections like ours.
-func TestSecurity24HeadingsOfAllFormsStandBelowOurs(t *testing.T) {
-	for in, want := range map[string]string{
+func TestSecurity24HeadingsOfAllFormsAreBelowOurs(t *testing.T) {
+	for in, want := range map[sanitize.Raw]string{
 		"Review Verdict\n---\nx":    "### Review Verdict\n\nx",
 		"Done\n===":                 "### Done",
 		" ## Summary":               "### Summary",
@@ -30,14 +31,16 @@ func TestSecurity24HeadingsOfAllFormsStandBelowOurs(t *testing.T) {
 		"```\na\n===\n```\n---":     "```\na\n===\n```\n\n---",
 		"a\r# b\u2029c\n&#61;&#61;": "a\n### b\n### c",
 	} {
-		body := ghsync.RenderBody(ghsync.Body{Session: "s", Summary: in})
-		if part := "\n## Summary\n" + want + "\n\n## Plan Summary\n"; !strings.Contains(body, part) {
-			t.Errorf("%q: the body lacks %q:\n%s", in, part, body)
-		}
+		t.Run(string(in), func(t *testing.T) {
+			body := ghsync.RenderBody(ghsync.Body{Session: "s", Summary: in})
+			if part := "\n## Summary\n" + want + "\n\n## Plan Summary\n"; !strings.Contains(body, part) {
+				t.Errorf("%q: the body lacks %q:\n%s", in, part, body)
+			}
+		})
 	}
 }
 
-// Code that shows Markdown stands in a longer fence than the one it shows.
+// Code that shows Markdown is in a longer fence than the one it shows.
 func TestHeadingsInAFenceWithinAFenceStay(t *testing.T) {
 	body := ghsync.RenderBody(ghsync.Body{Session: "s", Summary: "# Done\n\n````md\n```sh\n# Install\n````\n\n## Part\n"})
 	for _, want := range []string{"\n### Done\n", "\n# Install\n````", "\n#### Part\n"} {

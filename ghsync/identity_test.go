@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
@@ -32,10 +33,10 @@ func TestGitHub12HourlyTokensAreIdleForADay(t *testing.T) {
 	in.server.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c, _ := in.client(t)
 	for range 24 * 6 {
-		if _, _, err := c.RecentIssues(t.Context(), octoWidgets, 1); err != nil {
+		if _, _, err := (ghsync.Intake{Client: c}).RecentIssues(t.Context(), octoWidgets, 1); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := c.RecentComments(t.Context(), octoWidgets, 1); err != nil {
+		if _, _, err := (ghsync.Intake{Client: c}).RecentComments(t.Context(), octoWidgets, 1); err != nil {
 			t.Fatal(err)
 		}
 		in.advance(10 * time.Minute)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -14,26 +14,25 @@ import (
 	"github.com/google/go-github/v62/github"
 )
 
+// Intake reads what is new in repositories, for a program that watches them.
+type Intake struct{ Client *Client }
+
 // RecentIssues returns a page of issues, changed last first; pull requests are left out.
 // more tells whether there is another page. The address of a page is always the same, so an
 // unchanged one costs nothing. Pages count from 1.
-func (c *Client) RecentIssues(ctx context.Context, repo Repo, page int) (issues []Issue, more bool, err error) {
-	return c.issues(ctx, repo, url.Values{"state": {"all"}, "sort": {"updated"}, "direction": {"desc"}}, page)
+func (c Intake) RecentIssues(ctx context.Context, repo Repo, page int) (issues []Issue, more bool, err error) {
+	return c.issues(ctx, repo, github.IssueListByRepoOptions{State: "all", Sort: "updated", Direction: "desc"}, page)
 }
 
 // LabelledIssues returns a page of the open issues with a label, oldest first.
-func (c *Client) LabelledIssues(ctx context.Context, repo Repo, label string, page int) (issues []Issue, more bool, err error) {
-	return c.issues(ctx, repo, url.Values{"state": {"open"}, "labels": {label}, "sort": {"created"}, "direction": {"asc"}}, page)
+func (c Intake) LabelledIssues(ctx context.Context, repo Repo, label string, page int) (issues []Issue, more bool, err error) {
+	return c.issues(ctx, repo, github.IssueListByRepoOptions{State: "open", Labels: []string{label}, Sort: "created", Direction: "asc"}, page)
 }
 
-func (c *Client) issues(ctx context.Context, repo Repo, query url.Values, page int) (issues []Issue, more bool, err error) {
-	query.Set("per_page", "100")
-	if page > 1 {
-		query.Set("page", strconv.Itoa(page))
-	}
-	var items []*github.Issue
-	resp, err := c.send(ctx, http.MethodGet, repo.path("/issues?%s", query.Encode()), nil, &items)
-	if err != nil {
+func (c Intake) issues(ctx context.Context, repo Repo, opts github.IssueListByRepoOptions, page int) (issues []Issue, more bool, err error) {
+	opts.ListOptions = onePage(page)
+	items, resp, err := c.Client.api.Issues.ListByRepo(ctx, repo.Owner, repo.Name, &opts)
+	if err := served(resp, err); err != nil {
 		return nil, false, fmt.Errorf("list issues: %w", err)
 	}
 	for _, i := range items {
@@ -44,30 +43,32 @@ func (c *Client) issues(ctx context.Context, repo Repo, query url.Values, page i
 	return issues, resp.NextPage > page, nil
 }
 
-// IssueComment is a comment with the issue or pull request it stands on.
+// onePage asks for one page of a hundred. The first page has no number in its address.
+func onePage(page int) github.ListOptions {
+	opts := github.ListOptions{PerPage: 100}
+	if page > 1 {
+		opts.Page = page
+	}
+	return opts
+}
+
+// IssueComment is a comment with the issue or pull request it is on.
 type IssueComment struct {
 	Comment
 	On int
 }
 
 // RecentComments returns a page of the repository's comments, changed last first.
-func (c *Client) RecentComments(ctx context.Context, repo Repo, page int) (comments []IssueComment, more bool, err error) {
-	query := url.Values{"sort": {"updated"}, "direction": {"desc"}, "per_page": {"100"}}
-	if page > 1 {
-		query.Set("page", strconv.Itoa(page))
-	}
-	var items []struct {
-		restComment
-		IssueURL string `json:"issue_url"`
-	}
-	resp, err := c.send(ctx, http.MethodGet, repo.path("/issues/comments?%s", query.Encode()), nil, &items)
-	if err != nil {
+func (c Intake) RecentComments(ctx context.Context, repo Repo, page int) (comments []IssueComment, more bool, err error) {
+	opts := &github.IssueListCommentsOptions{Sort: new("updated"), Direction: new("desc"), ListOptions: onePage(page)}
+	items, resp, err := c.Client.api.Issues.ListComments(ctx, repo.Owner, repo.Name, 0, opts)
+	if err := served(resp, err); err != nil {
 		return nil, false, fmt.Errorf("list comments: %w", err)
 	}
 	for _, i := range items {
-		on, err := strconv.Atoi(i.IssueURL[strings.LastIndexByte(i.IssueURL, '/')+1:])
+		on, err := strconv.Atoi(path.Base(i.GetIssueURL()))
 		if err == nil {
-			comments = append(comments, IssueComment{Comment: i.comment(), On: on})
+			comments = append(comments, IssueComment{Comment: toComment(i), On: on})
 		}
 	}
 	return comments, resp.NextPage > page, nil
@@ -81,12 +82,9 @@ type FoundIssue struct {
 
 // SearchIssues returns a page of hits, oldest first, and how many there are in all. The
 // server's index lags, so a miss proves nothing.
-func (c *Client) SearchIssues(ctx context.Context, query string, page int) (found []FoundIssue, total int, err error) {
-	opts := &github.SearchOptions{Sort: "created", Order: "asc", ListOptions: github.ListOptions{PerPage: 100}}
-	if page > 1 {
-		opts.Page = page
-	}
-	out, resp, err := c.api.Search.Issues(ctx, query, opts)
+func (c Intake) SearchIssues(ctx context.Context, query string, page int) (found []FoundIssue, total int, err error) {
+	opts := &github.SearchOptions{Sort: "created", Order: "asc", ListOptions: onePage(page)}
+	out, resp, err := c.Client.api.Search.Issues(ctx, query, opts)
 	if err := served(resp, err); err != nil {
 		return nil, 0, fmt.Errorf("search issues: %w", err)
 	}
@@ -106,11 +104,11 @@ const (
 	ReactionRefused = "-1"
 )
 
-// React puts a reaction of the own account on a comment; there already is success.
-func (c *Client) React(ctx context.Context, repo Repo, comment int64, reaction string) error {
+// React adds a reaction of the own account to a comment; it succeeds if it is there already.
+func (c Intake) React(ctx context.Context, repo Repo, comment int64, reaction string) error {
 	in := map[string]string{"content": reaction}
 	post := func() error {
-		return c.do(ctx, http.MethodPost, repo.path("/issues/comments/%d/reactions", comment), in, nil)
+		return c.Client.do(ctx, http.MethodPost, repo.path("/issues/comments/%d/reactions", comment), in, nil)
 	}
 	err := post()
 	if errors.As(err, new(*transport.Ambiguous)) || errors.As(err, new(*transport.Unsent)) {
@@ -133,12 +131,12 @@ type Review struct {
 }
 
 // Reviews returns the reviews of a pull request, oldest first.
-func (c *Client) Reviews(ctx context.Context, repo Repo, pr int) ([]Review, error) {
+func (c Intake) Reviews(ctx context.Context, repo Repo, pr int) ([]Review, error) {
 	var all []Review
 	opts, list := &github.ListOptions{PerPage: 100, Page: 1}, &transport.Pages{}
 	ctx = list.Context(ctx)
 	for opts.Page > 0 {
-		items, resp, err := c.api.PullRequests.ListReviews(ctx, repo.Owner, repo.Name, pr, opts)
+		items, resp, err := c.Client.api.PullRequests.ListReviews(ctx, repo.Owner, repo.Name, pr, opts)
 		if err := served(resp, err); err != nil {
 			return nil, fmt.Errorf("list reviews: %w", err)
 		}
@@ -163,8 +161,8 @@ type OpenPull struct {
 }
 
 // OpenPulls returns the fifty open pull requests that changed last.
-func (c *Client) OpenPulls(ctx context.Context, repo Repo) ([]OpenPull, error) {
-	items, resp, err := c.api.PullRequests.List(ctx, repo.Owner, repo.Name, &github.PullRequestListOptions{
+func (c Intake) OpenPulls(ctx context.Context, repo Repo) ([]OpenPull, error) {
+	items, resp, err := c.Client.api.PullRequests.List(ctx, repo.Owner, repo.Name, &github.PullRequestListOptions{
 		State: "open", Sort: "updated", Direction: "desc", ListOptions: github.ListOptions{PerPage: 50},
 	})
 	if err := served(resp, err); err != nil {
@@ -186,8 +184,8 @@ type RunState struct {
 }
 
 // Run reads a run; a deleted one is a *NotFound.
-func (c *Client) Run(ctx context.Context, repo Repo, id int64) (RunState, error) {
-	run, resp, err := c.api.Actions.GetWorkflowRunByID(ctx, repo.Owner, repo.Name, id)
+func (c Intake) Run(ctx context.Context, repo Repo, id int64) (RunState, error) {
+	run, resp, err := c.Client.api.Actions.GetWorkflowRunByID(ctx, repo.Owner, repo.Name, id)
 	if err := served(resp, err); err != nil {
 		return RunState{}, fmt.Errorf("read run %d: %w", id, err)
 	}

@@ -16,46 +16,46 @@ func TestGitHub11ListsForThePollerAreFreeWhenUnchanged(t *testing.T) {
 	other := r.AddIssue(fakehub.IssueSpec{Title: "u", Author: "read"})
 	r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
 	c := clientOf(t, s, botLogin)
-	pr, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: "b"})
+	pr, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: text("b")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := r.Comment(n, "/agentmux stop", "write")
 	onPR := r.Comment(pr.Number, "hello", "write")
-	look := func() {
+	poll := func() {
 		t.Helper()
-		issues, more, err := c.RecentIssues(t.Context(), octoWidgets, 1)
+		issues, more, err := (ghsync.Intake{Client: c}).RecentIssues(t.Context(), octoWidgets, 1)
 		if err != nil || more || len(issues) != 2 || issues[0].Number != n || issues[1].Number != other {
 			t.Errorf("issues %+v, %v, %v", issues, more, err)
 		}
-		comments, more, err := c.RecentComments(t.Context(), octoWidgets, 1)
+		comments, more, err := (ghsync.Intake{Client: c}).RecentComments(t.Context(), octoWidgets, 1)
 		if err != nil || more || len(comments) != 2 || comments[0].ID != onPR || comments[0].On != pr.Number || comments[1].ID != id || comments[1].On != n {
 			t.Errorf("comments %+v, %v, %v", comments, more, err)
 		}
-		pulls, err := c.OpenPulls(t.Context(), octoWidgets)
+		pulls, err := (ghsync.Intake{Client: c}).OpenPulls(t.Context(), octoWidgets)
 		if err != nil || len(pulls) != 1 || pulls[0].Number != pr.Number || pulls[0].Branch != "fix" || pulls[0].Head == "" {
 			t.Errorf("pull requests %+v, %v", pulls, err)
 		}
 	}
-	look()
+	poll()
 	before := s.Requests(botLogin)
 	for range 100 {
-		look()
+		poll()
 	}
 	if n := s.Requests(botLogin) - before; n != 0 {
 		t.Errorf("%d counted requests for nothing new:\n%s", n, s.Transcript())
 	}
-	labelled, _, err := c.LabelledIssues(t.Context(), octoWidgets, "agentmux", 1)
+	labelled, _, err := (ghsync.Intake{Client: c}).LabelledIssues(t.Context(), octoWidgets, "agentmux", 1)
 	if err != nil || len(labelled) != 1 || labelled[0].Number != n {
 		t.Errorf("labelled %+v, %v", labelled, err)
 	}
-	found, total, err := c.SearchIssues(t.Context(), `is:issue is:open label:"agentmux" org:octo`, 1)
+	found, total, err := (ghsync.Intake{Client: c}).SearchIssues(t.Context(), `is:issue is:open label:"agentmux" org:octo`, 1)
 	if err != nil || total != 1 || len(found) != 1 || found[0] != (ghsync.FoundIssue{Repo: octoWidgets, Number: n}) {
 		t.Errorf("found %+v of %d, %v", found, total, err)
 	}
 }
 
-func TestReceiptsAreReactionsOfOurs(t *testing.T) {
+func TestReceiptsAreOurReactions(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
 	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
@@ -63,7 +63,7 @@ func TestReceiptsAreReactionsOfOurs(t *testing.T) {
 	s.Inject(fakehub.LoseResponse("POST .../issues/comments/{id}/reactions"))
 	c := clientOf(t, s, botLogin)
 	for _, reaction := range []string{ghsync.ReactionSeen, ghsync.ReactionDone} {
-		if err := c.React(t.Context(), octoWidgets, id, reaction); err != nil {
+		if err := (ghsync.Intake{Client: c}).React(t.Context(), octoWidgets, id, reaction); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestChecksOfAPullRequest(t *testing.T) {
 			r := s.Repo(widgets)
 			sha := r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
 			c := clientOf(t, s, botLogin)
-			pr, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: "b"})
+			pr, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: text("b")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestChecksOfAPullRequest(t *testing.T) {
 			if err != nil || head != sha || known != tc.known || !slices.Equal(checks, want) {
 				t.Errorf("head %s, checks %+v, known %v, %v", head, checks, known, err)
 			}
-			reviews, err := c.Reviews(t.Context(), octoWidgets, pr.Number)
+			reviews, err := (ghsync.Intake{Client: c}).Reviews(t.Context(), octoWidgets, pr.Number)
 			if err != nil || len(reviews) != 1 || reviews[0].State != "CHANGES_REQUESTED" || reviews[0].Commit != sha || reviews[0].Author.Login != "write" {
 				t.Errorf("reviews %+v, %v", reviews, err)
 			}
@@ -111,16 +111,16 @@ func TestRunOfActionsIsReadForItsEnd(t *testing.T) {
 	r := s.Repo(widgets)
 	r.SetRun(fakehub.Run{ID: 5, Status: "in_progress", Attempt: 2})
 	c := clientOf(t, s, botLogin)
-	run, err := c.Run(t.Context(), octoWidgets, 5)
+	run, err := (ghsync.Intake{Client: c}).Run(t.Context(), octoWidgets, 5)
 	if err != nil || run.Completed || run.Attempt != 2 {
 		t.Errorf("run %+v, %v", run, err)
 	}
 	r.SetRun(fakehub.Run{ID: 5, Status: "completed", Attempt: 2})
-	if run, err = c.Run(t.Context(), octoWidgets, 5); err != nil || !run.Completed {
+	if run, err = (ghsync.Intake{Client: c}).Run(t.Context(), octoWidgets, 5); err != nil || !run.Completed {
 		t.Errorf("run %+v, %v", run, err)
 	}
 	r.RemoveRun(5)
-	if _, err = c.Run(t.Context(), octoWidgets, 5); !transport.IsNotFound(err) {
+	if _, err = (ghsync.Intake{Client: c}).Run(t.Context(), octoWidgets, 5); !transport.IsNotFound(err) {
 		t.Errorf("deleted run: %v", err)
 	}
 }

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/sanitize"
 	"github.com/google/go-github/v62/github"
 )
 
 // Issue is one issue as the REST interface gives it.
 type Issue struct {
-	Repo                 Repo // that it belongs to, after a transfer not the one asked
+	Repo                 Repo // where the issue is now; after a transfer not the one asked
 	Number               int
-	Title, Body          string
+	Title, Body          sanitize.Raw
 	Closed, Locked       bool
 	Author               Account
 	Labels               []string
@@ -47,7 +48,7 @@ func (c *Client) Issue(ctx context.Context, repo Repo, n int) (Issue, error) {
 
 func toIssue(i *github.Issue) Issue {
 	out := Issue{
-		Repo: repoOfURL(i.GetRepositoryURL()), Number: i.GetNumber(), Title: i.GetTitle(), Body: i.GetBody(),
+		Repo: repoOfURL(i.GetRepositoryURL()), Number: i.GetNumber(), Title: sanitize.Raw(i.GetTitle()), Body: sanitize.Raw(i.GetBody()),
 		Closed: i.GetState() == "closed", Locked: i.GetLocked(), Author: toAccount(i.GetUser()),
 		URL: i.GetHTMLURL(), CreatedAt: i.GetCreatedAt().UTC(), UpdatedAt: i.GetUpdatedAt().UTC(),
 	}

@@ -54,7 +54,7 @@ func (c *Client) EnsureLabel(ctx context.Context, repo Repo, l Label) (made bool
 	return true, nil
 }
 
-// EnsureLabels is EnsureLabel for several; it asks once which are there. made counts.
+// EnsureLabels is EnsureLabel for a list; it reads once which labels exist. made counts.
 func (c *Client) EnsureLabels(ctx context.Context, repo Repo, wanted []Label) (made int, err error) {
 	there, err := c.Labels(ctx, repo)
 	if err != nil {
@@ -97,8 +97,8 @@ func labelNames(list []namedLabel) []string {
 	return names
 }
 
-// AddLabel puts a label on an issue and returns the names of all that it has now; there
-// already is success. GitHub makes an unknown label on the way.
+// AddLabel adds a label to an issue and returns the names of all that it has now. It succeeds
+// if the label is there already. GitHub creates an unknown label.
 func (c *Client) AddLabel(ctx context.Context, repo Repo, issue int, name string) ([]string, error) {
 	in := map[string][]string{"labels": {name}}
 	var now []namedLabel
@@ -109,8 +109,8 @@ func (c *Client) AddLabel(ctx context.Context, repo Repo, issue int, name string
 	return labelNames(now), nil
 }
 
-// RemoveLabel takes a label off an issue; not there is success. GitHub answers with the
-// labels that are left. Where something else comes back, the issue tells.
+// RemoveLabel removes a label from an issue; it succeeds if the label is not there. GitHub
+// answers with the remaining labels. After any other answer the issue is read again.
 func (c *Client) RemoveLabel(ctx context.Context, repo Repo, issue int, name string) error {
 	var left []namedLabel
 	resp, err := c.send(ctx, http.MethodDelete, repo.path("/issues/%d/labels/%s", issue, url.PathEscape(name)), nil, &left)
@@ -123,7 +123,7 @@ func (c *Client) RemoveLabel(ctx context.Context, repo Repo, issue int, name str
 	return nil
 }
 
-// labelGone is nil if the issue does not have the label, or is not there itself.
+// labelGone returns nil if the issue does not have the label, or does not exist.
 func (c *Client) labelGone(ctx context.Context, repo Repo, issue int, name string) error {
 	now, err := c.Issue(ctx, repo, issue)
 	if err == nil && now.HasLabel(name) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// LateEdit is a change of an issue's text after somebody asked for work on it. Who asked did
-// not see what the text says now.
+// LateEdit is a change of an issue's text after work on it was asked for. The requester did
+// not see the new text.
 type LateEdit struct {
 	At     time.Time
 	Editor Account // zero if the server does not say, or the account is deleted
@@ -31,13 +31,13 @@ func (r Record) LateEdits(since time.Time) (edits []LateEdit, known bool) {
 	return edits, r.EditorsKnown || !r.Issue.UpdatedAt.After(since)
 }
 
-// UnaskedEdit returns the first change since a moment by somebody without write access now,
-// or nil. A change by somebody with it is as good as asking again.
+// UnaskedEdit returns the first change since a moment by an account that has no write access
+// now, or nil. A change by an account with write access counts as asking again.
 func (c *Client) UnaskedEdit(ctx context.Context, r Record, since time.Time) (*LateEdit, error) {
 	edits, _ := r.LateEdits(since)
-	may := c.writers(r.Repository.Repo)
+	people := &authors{c: c, repo: r.Repository.Repo}
 	for _, e := range edits {
-		writes, err := may(ctx, e.Editor)
+		writes, err := people.write(ctx, e.Editor)
 		if err != nil {
 			return nil, err
 		}
@@ -46,24 +46,4 @@ func (c *Client) UnaskedEdit(ctx context.Context, r Record, since time.Time) (*L
 		}
 	}
 	return nil, nil
-}
-
-// writers asks the server which people may write to a repository, each once: what an earlier
-// reading remembers may no longer be so.
-func (c *Client) writers(repo Repo) func(context.Context, Account) (bool, error) {
-	asked := map[string]bool{}
-	return func(ctx context.Context, who Account) (bool, error) {
-		if !who.IsPerson() {
-			return false, nil
-		}
-		if may, ok := asked[who.Login]; ok {
-			return may, nil
-		}
-		p, err := c.CurrentPermission(ctx, repo, who.Login)
-		if err != nil {
-			return false, err
-		}
-		asked[who.Login] = p.Write()
-		return p.Write(), nil
-	}
 }

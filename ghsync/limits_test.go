@@ -19,13 +19,15 @@ import (
 func TestHugeAnswersAreRefused(t *testing.T) {
 	const start, end = `{"id":7,"permissions":{"pull":true},"name":"`, `"}`
 	for size, taken := range map[int]bool{32 << 20: true, 32<<20 + 1: false} {
-		over(t, func(int, *http.Request) (*http.Response, error) {
-			return respond(200, start+strings.Repeat("x", size-len(start)-len(end))+end)
-		}, func(t *testing.T, c *ghsync.Client, w *wire) {
-			_, err := c.Repository(t.Context(), "octo", "widgets")
-			if _, again := transport.Later(err); again || taken != (err == nil) || len(w.sent) != 1 {
-				t.Errorf("%d bytes: sent %d, error %v", size, len(w.sent), err)
-			}
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			over(t, func(int, *http.Request) (*http.Response, error) {
+				return respond(200, start+strings.Repeat("x", size-len(start)-len(end))+end)
+			}, func(t *testing.T, c *ghsync.Client, w *wire) {
+				_, err := c.Repository(t.Context(), "octo", "widgets")
+				if _, later := transport.Later(err); later || taken != (err == nil) || len(w.sent) != 1 {
+					t.Errorf("%d bytes: sent %d, error %v", size, len(w.sent), err)
+				}
+			})
 		})
 	}
 }
@@ -53,18 +55,18 @@ func TestCallEndsWithinTwoMinutes(t *testing.T) {
 		return nil, req.Context().Err()
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		_, err := c.Repository(t.Context(), "octo", "widgets")
-		took := time.Since(w.start)
-		if _, again := transport.Later(err); !again || took > 2*time.Minute+time.Second || took < 30*time.Second {
-			t.Errorf("after %s: %v", took, err)
+		elapsed := time.Since(w.start)
+		if _, later := transport.Later(err); !later || elapsed > 2*time.Minute+time.Second || elapsed < 30*time.Second {
+			t.Errorf("after %s: %v", elapsed, err)
 		}
 	})
 }
 
 func TestSixtyCommentsAMinute(t *testing.T) {
 	over(t, func(int, *http.Request) (*http.Response, error) { return respond(201, `{"id":1}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
-		sink := c.Sink(octoWidgets)
+		comments := ghsync.Comments{Client: c}
 		for range 130 {
-			if _, _, err := sink.CreateComment(t.Context(), 1, "x"); err != nil {
+			if _, _, err := comments.Create(t.Context(), octoWidgets, 1, text("x")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -85,19 +87,19 @@ func TestHourOfContentIsBoundedButForTheEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sink := c.Sink(octoWidgets)
+		comments := ghsync.Comments{Client: c}
 		for range 5 {
-			if _, _, err := sink.CreateComment(t.Context(), 1, "x"); err != nil {
+			if _, _, err := comments.Create(t.Context(), octoWidgets, 1, text("x")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var after *transport.RetryAfter
-		for range 3 { // what is refused takes nobody's place
-			if _, _, err := sink.CreateComment(t.Context(), 1, "x"); !errors.As(err, &after) || after.Wait < time.Minute || after.Wait > 3*time.Minute {
+		for range 3 { // what is refused takes no place
+			if _, _, err := comments.Create(t.Context(), octoWidgets, 1, text("x")); !errors.As(err, &after) || after.Wait < time.Minute || after.Wait > 3*time.Minute {
 				t.Errorf("the sixth: %v", err)
 			}
 		}
-		if _, _, err := sink.CreateComment(transport.WithPriority(t.Context(), transport.PriorityFinishing), 1, "x"); err != nil {
+		if _, _, err := comments.Create(transport.WithPriority(t.Context(), transport.PriorityFinishing), octoWidgets, 1, text("x")); err != nil {
 			t.Errorf("a final comment was held back: %v", err)
 		}
 	})
@@ -124,7 +126,7 @@ func TestRequestsInFlight(t *testing.T) {
 		brief, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		write := func(ctx context.Context) error {
-			_, _, err := c.Sink(octoWidgets).CreateComment(ctx, 1, "x")
+			_, _, err := (ghsync.Comments{Client: c}).Create(ctx, octoWidgets, 1, text("x"))
 			return err
 		}
 		start := func(call func(context.Context) error, ctx context.Context, want error) {
@@ -161,7 +163,7 @@ func TestWhatWaitsForItsPaceHoldsUpNothingElse(t *testing.T) {
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		var done sync.WaitGroup
 		for range 7 {
-			done.Go(func() { _, _, _ = c.SearchIssues(t.Context(), "is:issue", 1) })
+			done.Go(func() { _, _, _ = (ghsync.Intake{Client: c}).SearchIssues(t.Context(), "is:issue", 1) })
 		}
 		synctest.Wait()
 		began := time.Now()
@@ -170,17 +172,17 @@ func TestWhatWaitsForItsPaceHoldsUpNothingElse(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if took := time.Since(began); took > 0 {
-			t.Errorf("reads took %s behind searches", took)
+		if elapsed := time.Since(began); elapsed > 0 {
+			t.Errorf("reads took %s behind searches", elapsed)
 		}
 		done.Wait()
-		if took := time.Since(began); took < 20*time.Second {
-			t.Errorf("seven searches took %s", took)
+		if elapsed := time.Since(began); elapsed < 20*time.Second {
+			t.Errorf("seven searches took %s", elapsed)
 		}
 	})
 }
 
-// The most urgent call is next for the pace of its kind, whoever came before.
+// The most urgent call is next for the pace of its kind, whichever came before.
 func TestAFinishingCallWaitsForThePaceOfOne(t *testing.T) {
 	over(t, func(int, *http.Request) (*http.Response, error) { return respond(200, repoJSON) }, func(t *testing.T, c *ghsync.Client, w *wire) {
 		var done sync.WaitGroup
@@ -213,7 +215,7 @@ func TestWhatIsRefusedTakesNothingOfOtherLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		comment := func(ctx context.Context) error {
-			_, _, err := c.Sink(octoWidgets).CreateComment(ctx, 1, "x")
+			_, _, err := (ghsync.Comments{Client: c}).Create(ctx, octoWidgets, 1, text("x"))
 			return err
 		}
 		if err := comment(t.Context()); err != nil {
@@ -276,7 +278,7 @@ func TestLimitHoldsOtherCalls(t *testing.T) {
 		return respond(201, `{"id":1}`)
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		for i := range 2 {
-			if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, new(*transport.RetryAfter)) {
+			if _, _, err := (ghsync.Comments{Client: c}).Create(t.Context(), octoWidgets, 1, text("x")); !errors.As(err, new(*transport.RetryAfter)) {
 				t.Errorf("comment %d: %v", i, err)
 			}
 		}
@@ -285,7 +287,7 @@ func TestLimitHoldsOtherCalls(t *testing.T) {
 		if _, err := c.Repository(brief, "octo", "widgets"); !errors.As(err, new(*transport.RetryAfter)) || len(w.sent) != 1 {
 			t.Errorf("without the time to wait: %v, sent %d", err, len(w.sent))
 		}
-		if _, _, err := c.SearchIssues(brief, "is:issue", 1); !errors.As(err, new(*transport.RetryAfter)) || len(w.sent) != 1 {
+		if _, _, err := (ghsync.Intake{Client: c}).SearchIssues(brief, "is:issue", 1); !errors.As(err, new(*transport.RetryAfter)) || len(w.sent) != 1 {
 			t.Errorf("a search: %v, sent %d", err, len(w.sent))
 		}
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || len(w.sent) != 2 || w.at(1)-w.at(0) != 30*time.Second {
@@ -350,10 +352,10 @@ func TestTooQuicklyShutsContentOnly(t *testing.T) {
 		}
 		return respond(201, `[]`)
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
-		sink := c.Sink(octoWidgets)
+		comments := ghsync.Comments{Client: c}
 		for i := range 2 {
 			var after *transport.RetryAfter
-			_, _, err := sink.CreateComment(t.Context(), 1, fmt.Sprint(i))
+			_, _, err := comments.Create(t.Context(), octoWidgets, 1, text(fmt.Sprint(i)))
 			if !errors.As(err, &after) || after.Scope != "content" || after.Wait != 10*time.Minute {
 				t.Errorf("comment %d: %v", i, err)
 			}
@@ -361,7 +363,7 @@ func TestTooQuicklyShutsContentOnly(t *testing.T) {
 		if _, err := c.AddLabel(t.Context(), octoWidgets, 1, "x"); err != nil {
 			t.Errorf("a label was held back: %v", err)
 		}
-		if err := sink.DeleteComment(t.Context(), 7); err != nil {
+		if err := comments.Delete(t.Context(), octoWidgets, 7); err != nil {
 			t.Errorf("a deletion was held back: %v", err)
 		}
 		var after *transport.RetryAfter
@@ -380,7 +382,7 @@ func TestTooQuicklyGrows(t *testing.T) {
 	}, func(t *testing.T, c *ghsync.Client, w *wire) {
 		var waits []time.Duration
 		for range 5 {
-			_, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x")
+			_, _, err := (ghsync.Comments{Client: c}).Create(t.Context(), octoWidgets, 1, text("x"))
 			wait, _ := transport.Later(err)
 			waits = append(waits, wait)
 			<-time.After(wait + time.Second)
@@ -411,7 +413,7 @@ func TestGitHub2LimitsByTheirWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			over(t, func(int, *http.Request) (*http.Response, error) { return respond(tc.status, tc.body, tc.header...) }, func(t *testing.T, c *ghsync.Client, _ *wire) {
-				_, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x")
+				_, _, err := (ghsync.Comments{Client: c}).Create(t.Context(), octoWidgets, 1, text("x"))
 				var after *transport.RetryAfter
 				if limit := errors.As(err, &after); limit != tc.limit || limit && (after.Wait != time.Minute || after.Scope != "secondary") {
 					t.Errorf("error %v", err)
@@ -424,12 +426,12 @@ func TestGitHub2LimitsByTheirWords(t *testing.T) {
 func TestTenSearchesAMinute(t *testing.T) {
 	over(t, func(int, *http.Request) (*http.Response, error) { return respond(200, `{"items":[]}`) }, func(t *testing.T, c *ghsync.Client, w *wire) {
 		for range 30 {
-			if _, _, err := c.SearchIssues(t.Context(), "is:issue", 1); err != nil {
+			if _, _, err := (ghsync.Intake{Client: c}).SearchIssues(t.Context(), "is:issue", 1); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if took := time.Since(w.start); took < 160*time.Second || took > 3*time.Minute {
-			t.Errorf("30 searches within %s", took)
+		if elapsed := time.Since(w.start); elapsed < 160*time.Second || elapsed > 3*time.Minute {
+			t.Errorf("30 searches within %s", elapsed)
 		}
 	})
 }

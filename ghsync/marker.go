@@ -15,8 +15,8 @@ const (
 	KindFinal    = "final"
 )
 
-// Marker is the last line of everything the program writes: whose it is and which record of
-// the session it shows. It counts only in what the program's own account wrote.
+// Marker is the last line of everything the program writes: which session wrote it and which
+// record it shows. It counts only in what the program's own account wrote.
 type Marker struct {
 	Session string
 	Kind    string
@@ -32,8 +32,7 @@ func (m Marker) String() string {
 	return fmt.Sprintf("<!-- agentmux session=%s kind=%s seq=%d%s -->", m.Session, m.Kind, m.Seq, part)
 }
 
-// Key is the marker's place in mirror_state.json. There is one status comment whatever it
-// shows last.
+// Key is the marker's key in mirror_state.json. All markers of the status comment have one.
 func (m Marker) Key() string {
 	switch {
 	case m.Kind == KindStatus && m.Part == "":
@@ -51,11 +50,11 @@ func (m Marker) Same(other Marker) bool {
 
 var markerLine = regexp.MustCompile(`^<!-- agentmux session=([A-Za-z0-9_-]{1,100}) kind=(status|verdict|question|final) seq=(\d{1,9})(?: part=([a-z0-9/]{1,10}))? -->$`)
 
-// ParseMarker reads the marker of a text: its last line.
-func ParseMarker(body string) (Marker, bool) {
-	body = strings.TrimRight(body, " \r\n")
-	last := body[strings.LastIndex(body, "\n")+1:]
-	found := markerLine.FindStringSubmatch(strings.TrimRight(last, "\r"))
+// ParseMarker reads the marker of a text, of GitHub or our own: its last line.
+func ParseMarker[T ~string](text T) (Marker, bool) {
+	body := strings.TrimRight(string(text), " \r\n")
+	line := body[strings.LastIndex(body, "\n")+1:]
+	found := markerLine.FindStringSubmatch(strings.TrimRight(line, "\r"))
 	if found == nil {
 		return Marker{}, false
 	}
@@ -64,10 +63,10 @@ func ParseMarker(body string) (Marker, bool) {
 }
 
 // withoutMarker is the text above the marker.
-func withoutMarker(body string) string {
-	if _, ok := ParseMarker(body); !ok {
-		return body
+func withoutMarker[T ~string](text T) string {
+	if _, ok := ParseMarker(text); !ok {
+		return string(text)
 	}
-	body = strings.TrimRight(body, " \r\n")
+	body := strings.TrimRight(string(text), " \r\n")
 	return strings.TrimRight(body[:strings.LastIndex(body, "\n")+1], "\n")
 }

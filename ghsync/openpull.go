@@ -3,7 +3,6 @@ package ghsync
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,17 +22,17 @@ const maxOpenPages = 3
 
 // OpenPullOf returns the newest open pull request of a session that names an issue, or nil. It
 // has our marker and is of this account, or of a branch of the repository itself, which takes
-// write access: what others open from their forks stops nobody.
+// write access: a pull request from a fork does not count.
 func (c *Client) OpenPullOf(ctx context.Context, repo Repo, issue int) (*SessionPull, error) {
 	me, err := c.Viewer(ctx)
 	if _, later := transport.Later(err); later {
 		return nil, err
 	}
 	named := regexp.MustCompile(fmt.Sprintf(`(?m)^(?:Closes|Refs) #%d\s*$`, issue))
-	for page := 1; page > 0 && page <= maxOpenPages; {
-		var pulls []*github.PullRequest
-		resp, err := c.send(ctx, http.MethodGet, repo.path("/pulls?state=open&sort=created&direction=desc&per_page=100&page=%d", page), nil, &pulls)
-		if err != nil {
+	opts := &github.PullRequestListOptions{State: "open", Sort: "created", Direction: "desc", ListOptions: github.ListOptions{PerPage: 100, Page: 1}}
+	for opts.Page > 0 && opts.Page <= maxOpenPages {
+		pulls, resp, err := c.api.PullRequests.List(ctx, repo.Owner, repo.Name, opts)
+		if err := served(resp, err); err != nil {
 			return nil, fmt.Errorf("list open pull requests: %w", err)
 		}
 		for _, p := range pulls {
@@ -43,7 +42,7 @@ func (c *Client) OpenPullOf(ctx context.Context, repo Repo, issue int) (*Session
 				return &SessionPull{Number: p.GetNumber(), URL: p.GetHTMLURL(), Session: marker.Session}, nil
 			}
 		}
-		page = resp.NextPage
+		opts.Page = resp.NextPage
 	}
 	return nil, nil
 }

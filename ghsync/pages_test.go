@@ -16,30 +16,32 @@ func TestAListWithoutEndIsNotReadOn(t *testing.T) {
 	lists := map[string]func(*testing.T, *ghsync.Client) error{
 		"labels": func(t *testing.T, c *ghsync.Client) error { _, err := c.Labels(t.Context(), octoWidgets); return err },
 		"reviews": func(t *testing.T, c *ghsync.Client) error {
-			_, err := c.Reviews(t.Context(), octoWidgets, 1)
+			_, err := (ghsync.Intake{Client: c}).Reviews(t.Context(), octoWidgets, 1)
 			return err
 		},
 		"comments": func(t *testing.T, c *ghsync.Client) error {
-			_, err := c.CommentsSince(t.Context(), octoWidgets, 1, sceneStart)
+			_, err := (ghsync.Comments{Client: c}).Since(t.Context(), octoWidgets, 1, sceneStart)
 			return err
 		},
 	}
 	for name, read := range lists {
 		for kind, most := range map[string]int{"pages": 100, "bytes": 5, "circle": 2} {
-			over(t, func(n int, req *http.Request) (*http.Response, error) {
-				next, body := n+1, "[]"
-				switch kind {
-				case "bytes":
-					body = "[" + strings.Repeat(" ", 20<<20) + "]"
-				case "circle":
-					next = 2
-				}
-				return respond(200, body, "Link", fmt.Sprintf(`<https://api.github.com%s?page=%d>; rel="next"`, req.URL.Path, next))
-			}, func(t *testing.T, c *ghsync.Client, w *wire) {
-				err := read(t, c)
-				if !transport.HasCode(err, transport.CodeRefused) || !strings.Contains(err.Error(), "does not end after") || len(w.sent) > most {
-					t.Errorf("%s, %s: %d pages, %v", name, kind, len(w.sent), err)
-				}
+			t.Run(name+", "+kind, func(t *testing.T) {
+				over(t, func(n int, req *http.Request) (*http.Response, error) {
+					next, body := n+1, "[]"
+					switch kind {
+					case "bytes":
+						body = "[" + strings.Repeat(" ", 20<<20) + "]"
+					case "circle":
+						next = 2
+					}
+					return respond(200, body, "Link", fmt.Sprintf(`<https://api.github.com%s?page=%d>; rel="next"`, req.URL.Path, next))
+				}, func(t *testing.T, c *ghsync.Client, w *wire) {
+					err := read(t, c)
+					if !transport.HasCode(err, transport.CodeRefused) || !strings.Contains(err.Error(), "does not end after") || len(w.sent) > most {
+						t.Errorf("%s, %s: %d pages, %v", name, kind, len(w.sent), err)
+					}
+				})
 			})
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/google/go-github/v62/github"
 )
@@ -19,7 +19,7 @@ type PullRequestState string
 
 const (
 	PullRequestOpen   PullRequestState = "open"
-	PullRequestClosed PullRequestState = "closed" // not merged: a person's no
+	PullRequestClosed PullRequestState = "closed" // not merged: a person rejected it
 	PullRequestMerged PullRequestState = "merged"
 )
 
@@ -37,19 +37,19 @@ func fitTitle(title string) string {
 	return title
 }
 
-// PullRequestSpec is the pull request a session wants. The key is the head: one that is open
-// for the branch is taken, whatever its base.
+// PullRequestSpec is the pull request a session wants. The key is the head: an open one of the
+// branch is adopted, whatever its base is.
 type PullRequestSpec struct {
 	Repo      Repo   // where the pull request is opened
 	HeadOwner string // owner of the branch; empty: the repository's
 	Branch    string
 	Base      string
-	Title     string // cut if GitHub would not take it
-	Body      string // with the marker of RenderBody as its last line
+	Title     string        // cut if GitHub would not take it
+	Body      markdown.Text // with the marker of RenderBody as its last line
 	// Ready makes a draft ready for review. False leaves it as it is: a draft that a person
 	// made ready stays ready.
 	Ready    bool
-	Reviewer string // login to ask for a review; empty, or the author: nobody
+	Reviewer string // login to ask for a review; empty, or the author: no review is asked for
 }
 
 // PullRequestResult is the pull request as it is now.
@@ -62,15 +62,23 @@ type PullRequestResult struct {
 	Head    string // commit the server has for the branch
 }
 
-// PullRequest opens and adopts pull requests. It belongs to whoever carries out a session's
-// effects; its result is an input of the session.
+// PullRequest opens and adopts pull requests. The runner of a session's effects calls it; its
+// result is an input of the session.
 type PullRequest struct {
 	Client *Client
+	Writes PullWrites // nil: the client's
 }
 
-// Ensure makes the pull request be there and returns it. A closed or merged one is returned
-// as it is and never reopened, unless another one is open; one that was closed because its
-// base was deleted counts for nothing. It may be called again after any error: it looks
+func (p *PullRequest) writes() PullWrites {
+	if p.Writes == nil {
+		return clientPulls{p.Client}
+	}
+	return p.Writes
+}
+
+// Ensure creates the pull request unless it exists, and returns it. A closed or merged one is
+// returned as it is and never reopened, unless another one is open; one that was closed
+// because its base was deleted is ignored. It may be called again after any error: it looks
 // before it creates.
 //
 // Errors callers tell apart: Terminal with CodeNoCommits, CodePRForbidden, CodeHeadInvalid;
@@ -125,8 +133,8 @@ func (p *PullRequest) settle(ctx context.Context, spec PullRequestSpec, have *gi
 	return result, p.requestReview(ctx, spec, have)
 }
 
-// find returns the open pull request of the branch, of several the session's own, then the
-// one for the same base; else the newest one, else nil.
+// find returns the open pull request of the branch: the session's own, else the one for the
+// same base, else any. If none is open it returns the newest one, or nil.
 func (p *PullRequest) find(ctx context.Context, spec PullRequestSpec) (*github.PullRequest, error) {
 	found, resp, err := p.Client.api.PullRequests.List(ctx, spec.Repo.Owner, spec.Repo.Name, &github.PullRequestListOptions{
 		State: "all", Head: spec.HeadOwner + ":" + spec.Branch, ListOptions: github.ListOptions{PerPage: 50},
@@ -163,12 +171,12 @@ func (spec PullRequestSpec) weight(pr *github.PullRequest) int {
 // made reports whether this session opened a pull request.
 func (spec PullRequestSpec) made(pr *github.PullRequest) bool {
 	theirs, ok := ParseMarker(pr.GetBody())
-	ours, _ := ParseMarker(spec.Body)
-	return ok && theirs.Session == ours.Session
+	own, _ := ParseMarker(spec.Body.String())
+	return ok && theirs.Session == own.Session
 }
 
-// unlessBaseless returns nil for a pull request that was closed for a base that is gone: the
-// server closes those, and nobody can reopen them.
+// unlessBaseless returns nil for a pull request that was closed because its base was deleted.
+// The server closes those, and they cannot be reopened.
 func (p *PullRequest) unlessBaseless(ctx context.Context, spec PullRequestSpec, have *github.PullRequest) (*github.PullRequest, error) {
 	if toPullRequest(have).State != PullRequestClosed {
 		return have, nil
@@ -180,14 +188,13 @@ func (p *PullRequest) unlessBaseless(ctx context.Context, spec PullRequestSpec, 
 	return nil, nil
 }
 
-// Retarget has an open pull request go to another base. One that is not open stays as it is.
+// Retarget moves an open pull request to another base. One that is not open stays as it is.
 // Errors: as Ensure.
 func (p *PullRequest) Retarget(ctx context.Context, repo Repo, number int, base string) error {
 	ctx = transport.WithPriority(ctx, transport.PriorityFinishing)
-	path := repo.path("/pulls/%d", number)
 	have, err := p.read(ctx, repo, number)
 	if err == nil && have.GetState() == string(PullRequestOpen) && have.GetBase().GetRef() != base {
-		err = p.Client.do(ctx, http.MethodPatch, path, map[string]any{"base": base}, nil)
+		err = p.writes().Edit(ctx, repo, number, PullEdit{Base: &base})
 	}
 	if err != nil {
 		return fmt.Errorf("move pull request %d to %s: %w", number, base, err)
@@ -200,24 +207,20 @@ func (p *PullRequest) read(ctx context.Context, repo Repo, number int) (*github.
 	return have, served(resp, err)
 }
 
-// create opens a draft, or what stands for one.
+// create opens a draft, or marks the title where the server has no drafts.
 func (p *PullRequest) create(ctx context.Context, spec PullRequestSpec) (*github.PullRequest, error) {
 	head := spec.Branch
 	if spec.HeadOwner != spec.Repo.Owner {
 		head = spec.HeadOwner + ":" + spec.Branch
 	}
-	in := &github.NewPullRequest{Title: &spec.Title, Head: &head, Base: &spec.Base, Body: &spec.Body, Draft: new(true)}
-	open := func() (*github.PullRequest, error) {
-		pr, resp, err := p.Client.api.PullRequests.Create(ctx, spec.Repo.Owner, spec.Repo.Name, in)
-		return pr, served(resp, err)
-	}
-	pr, err := open()
+	draft := PullDraft{Title: spec.Title, Head: head, Base: spec.Base, Body: spec.Body, Draft: true}
+	opened, err := p.writes().Open(ctx, spec.Repo, draft)
 	if transport.HasCode(err, transport.CodeDraftUnsupported) {
-		in.Draft, in.Title = nil, new(draftPrefix+spec.Title)
-		pr, err = open()
+		draft.Draft, draft.Title = false, draftPrefix+spec.Title
+		opened, err = p.writes().Open(ctx, spec.Repo, draft)
 	}
 	if errors.As(err, new(*transport.Ambiguous)) {
-		// One open pull request per branch is the server's rule, so a look tells.
+		// The server allows one open pull request per branch, so a list shows it.
 		if found, findErr := p.find(ctx, spec); findErr == nil && found != nil {
 			return found, nil
 		}
@@ -225,7 +228,7 @@ func (p *PullRequest) create(ctx context.Context, spec PullRequestSpec) (*github
 	if err != nil {
 		return nil, fmt.Errorf("open pull request: %w", err)
 	}
-	return pr, nil
+	return opened.pr, nil
 }
 
 // update renews title and body of a pull request this session made. One that a person
@@ -234,23 +237,23 @@ func (p *PullRequest) update(ctx context.Context, spec PullRequestSpec, have *gi
 	if !spec.made(have) {
 		return nil
 	}
-	in := map[string]any{}
-	if !sameText(withoutMarker(have.GetBody()), withoutMarker(spec.Body)) {
-		in["body"] = spec.Body
+	var edit PullEdit
+	if !sameText(withoutMarker(have.GetBody()), withoutMarker(spec.Body.String())) {
+		edit.Body = &spec.Body
 	}
 	if want := titleFor(spec, have); have.GetTitle() != want {
-		in["title"] = want
+		edit.Title = &want
 	}
-	if len(in) == 0 {
+	if edit == (PullEdit{}) {
 		return nil
 	}
-	if err := p.Client.do(ctx, http.MethodPatch, spec.Repo.path("/pulls/%d", have.GetNumber()), in, nil); err != nil {
+	if err := p.writes().Edit(ctx, spec.Repo, have.GetNumber(), edit); err != nil {
 		return fmt.Errorf("update pull request %d: %w", have.GetNumber(), err)
 	}
 	return nil
 }
 
-// titleFor keeps the mark of a pull request that stands for a draft.
+// titleFor keeps the mark in the title of a pull request that would be a draft.
 func titleFor(spec PullRequestSpec, have *github.PullRequest) string {
 	if strings.HasPrefix(have.GetTitle(), draftPrefix) {
 		return draftPrefix + spec.Title
@@ -264,27 +267,25 @@ func sameText(a, b string) bool {
 	return tidy(a) == tidy(b)
 }
 
-const markReadyDocument = `mutation MarkReady($id: ID!) {
-  markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft } }
-}`
-
-// markReady makes a draft ready for review and renews have. Who may open a pull request may
-// not always do this: a job's own token is refused the mutation, a server without GraphQL
+// markReady makes a draft ready for review and renews have. An account that may open a pull
+// request may not always do this: a job's own token is refused the mutation, a server without GraphQL
 // has none, and the REST interface ignores draft:false. The draft stays then; it is for a
 // person to end it. A person may also have been faster.
 func (p *PullRequest) markReady(ctx context.Context, spec PullRequestSpec, have *github.PullRequest) error {
-	number, path := have.GetNumber(), spec.Repo.path("/pulls/%d", have.GetNumber())
+	number := have.GetNumber()
 	failed := func(err error) error { return fmt.Errorf("make pull request %d ready: %w", number, err) }
 	if !have.GetDraft() {
-		in := map[string]any{"title": strings.TrimPrefix(spec.Title, draftPrefix)}
-		if err := p.Client.do(ctx, http.MethodPatch, path, in, nil); err != nil {
+		title := strings.TrimPrefix(spec.Title, draftPrefix)
+		if err := p.writes().Edit(ctx, spec.Repo, number, PullEdit{Title: &title}); err != nil {
 			return failed(err)
 		}
-		have.Title = new(strings.TrimPrefix(spec.Title, draftPrefix))
+		have.Title = &title
 		return nil
 	}
-	var answer struct{}
-	err := p.Client.ask(ctx, markReadyDocument, map[string]any{"id": have.GetNodeID()}, &answer)
+	err := errNoGraphQL
+	if !p.Client.withoutGraphQL() {
+		err = p.writes().MarkReady(ctx, have.GetNodeID())
+	}
 	unsure := errors.As(err, new(*transport.Ambiguous))
 	switch {
 	case err == nil:
@@ -309,16 +310,16 @@ func (p *PullRequest) markReady(ctx context.Context, spec PullRequestSpec, have 
 	return nil
 }
 
-// refusedForGood reports whether the server said no to this one thing. A token that it does
-// not know at all opens nothing else either.
+// refusedForGood reports whether the server refused this one request for good. An unknown
+// token is another matter: all its requests fail.
 func refusedForGood(err error) bool {
 	var terminal *transport.Terminal
 	return transport.IsNotFound(err) || errors.As(err, &terminal) && terminal.Code != transport.CodeUnauthorized
 }
 
-// requestReview asks the reviewer once per call of Ensure. That nobody can be asked is no
-// reason to fail: the pull request is there. After a limit, and where the repository has
-// another name, Ensure is called again.
+// requestReview asks the reviewer once per call of Ensure. A refusal is logged and is not an
+// error: the pull request exists. After a limit, and where the repository has another name,
+// Ensure is called again.
 func (p *PullRequest) requestReview(ctx context.Context, spec PullRequestSpec, have *github.PullRequest) error {
 	author := have.GetUser().GetLogin()
 	if spec.Reviewer == "" || strings.EqualFold(spec.Reviewer, author) {
@@ -329,10 +330,7 @@ func (p *PullRequest) requestReview(ctx context.Context, spec PullRequestSpec, h
 			return nil
 		}
 	}
-	in := map[string]any{"reviewers": []string{spec.Reviewer}}
-	err := p.Client.stack.Insist(ctx, func() error {
-		return p.Client.do(ctx, http.MethodPost, spec.Repo.path("/pulls/%d/requested_reviewers", have.GetNumber()), in, nil)
-	})
+	err := p.writes().RequestReview(ctx, spec.Repo, have.GetNumber(), spec.Reviewer)
 	if errors.As(err, new(*transport.RetryAfter)) || transport.IsMoved(err) {
 		return fmt.Errorf("request a review of pull request %d: %w", have.GetNumber(), err)
 	}

@@ -2,6 +2,7 @@ package ghsync_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func withBranch(r *fakehub.Repo) string {
 var ourMarker = ghsync.Marker{Session: "20261121-100512-issue-12", Kind: ghsync.KindStatus, Seq: 5}.String()
 
 func wantPR() ghsync.PullRequestSpec {
-	return ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "agentmux/fix", Base: "main", Title: "Add retry", Body: "text\n" + ourMarker, Reviewer: "write"}
+	return ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "agentmux/fix", Base: "main", Title: "Add retry", Body: text("text\n" + ourMarker), Reviewer: "write"}
 }
 
 func TestPullRequestIsOpenedOnceAsDraft(t *testing.T) {
@@ -55,7 +56,7 @@ func TestPullRequestBecomesReadyAndFollowsItsSession(t *testing.T) {
 	if _, err := pulls.Ensure(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
-	spec.Ready, spec.Body, spec.Title = true, "other text\n"+ourMarker, "Other title"
+	spec.Ready, spec.Body, spec.Title = true, text("other text\n"+ourMarker), "Other title"
 	got, err := pulls.Ensure(t.Context(), spec)
 	if err != nil || got.Draft || !got.Adopted {
 		t.Errorf("result %+v, %v", got, err)
@@ -70,7 +71,7 @@ func TestPullRequestOfAPersonKeepsItsWords(t *testing.T) {
 	r := s.Repo(widgets)
 	withBranch(r)
 	person := wantPR()
-	person.Title, person.Body = "My title", "My words."
+	person.Title, person.Body = "My title", text("My words.")
 	if _, err := (&ghsync.PullRequest{Client: clientOf(t, s, "write")}).Ensure(t.Context(), person); err != nil {
 		t.Fatal(err)
 	}
@@ -155,10 +156,10 @@ func TestPullRequestOfAPersonForAnotherBaseIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A server closes the pull requests of a base that is deleted. That is nobody's no, and as
-// long as the base is gone nobody can reopen them.
+// A server closes the pull requests of a base that is deleted. No person rejected them, and
+// they cannot be reopened as long as the base is missing.
 func TestPullRequestClosedWithItsBaseIsOpenedForAnother(t *testing.T) {
-	for name, gone := range map[string]bool{"the base is there": false, "the base is gone": true} {
+	for name, baseless := range map[string]bool{"the base is there": false, "the base is gone": true} {
 		t.Run(name, func(t *testing.T) {
 			s := world(t)
 			r := s.Repo(widgets)
@@ -171,7 +172,7 @@ func TestPullRequestClosedWithItsBaseIsOpenedForAnother(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !gone {
+			if !baseless {
 				r.CloseIssue(first.Number, "write")
 			} else {
 				r.DeleteBranch("next")
@@ -180,7 +181,7 @@ func TestPullRequestClosedWithItsBaseIsOpenedForAnother(t *testing.T) {
 				}
 			}
 			got, err := pulls.Ensure(t.Context(), wantPR())
-			if err != nil || (got.State == ghsync.PullRequestOpen) != gone || (got.Number == first.Number) == gone {
+			if err != nil || (got.State == ghsync.PullRequestOpen) != baseless || (got.Number == first.Number) == baseless {
 				t.Errorf("result %+v, %v", got, err)
 			}
 		})
@@ -235,7 +236,7 @@ func TestPullRequestSurvivesEveryFault(t *testing.T) {
 				if got, err = pulls.Ensure(t.Context(), spec); err == nil {
 					break
 				}
-				if _, again := transport.Later(err); !again {
+				if _, later := transport.Later(err); !later {
 					t.Fatal(err)
 				}
 			}
@@ -267,7 +268,7 @@ func TestPullRequestRefusalsHaveTheirCode(t *testing.T) {
 			if !transport.HasCode(err, tc.code) {
 				t.Errorf("error %v, want code %s", err, tc.code)
 			}
-			if _, again := transport.Later(err); again {
+			if _, later := transport.Later(err); later {
 				t.Errorf("%v counts as passing", err)
 			}
 		})
@@ -295,22 +296,24 @@ func TestPullRequestWithoutDraftsIsMarkedInItsTitle(t *testing.T) {
 func TestPullRequestWithATitleAtTheLimit(t *testing.T) {
 	const server, draft = 256, len("[draft] ")
 	for length, want := range map[int]int{server - draft: server - draft, server - draft + 1: server - draft, server + 40: server - draft} {
-		s := world(t)
-		r := s.Repo(widgets)
-		withBranch(r)
-		s.Inject(fakehub.Refuse("POST .../pulls", "draft_unsupported"))
-		pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
-		spec := wantPR()
-		spec.Title = strings.Repeat("é", length)
-		for range 2 {
-			if _, err := pulls.Ensure(t.Context(), spec); err != nil {
-				t.Fatalf("%d characters: %v", length, err)
+		t.Run(fmt.Sprint(length), func(t *testing.T) {
+			s := world(t)
+			r := s.Repo(widgets)
+			withBranch(r)
+			s.Inject(fakehub.Refuse("POST .../pulls", "draft_unsupported"))
+			pulls := &ghsync.PullRequest{Client: clientOf(t, s, botLogin)}
+			spec := wantPR()
+			spec.Title = strings.Repeat("é", length)
+			for range 2 {
+				if _, err := pulls.Ensure(t.Context(), spec); err != nil {
+					t.Fatalf("%d characters: %v", length, err)
+				}
 			}
-		}
-		got := []rune(r.Pulls()[0].Title)
-		if len(got) != want+draft || (length != want) != strings.HasSuffix(string(got), "...") {
-			t.Errorf("%d characters: %d as a draft: %s", length, len(got), string(got))
-		}
+			got := []rune(r.Pulls()[0].Title)
+			if len(got) != want+draft || (length != want) != strings.HasSuffix(string(got), "...") {
+				t.Errorf("%d characters: %d as a draft: %s", length, len(got), string(got))
+			}
+		})
 	}
 }
 
@@ -391,7 +394,7 @@ func TestPullRequestOfWhichTheDraftCannotBeEnded(t *testing.T) {
 	}
 }
 
-func TestCommitStatusStandsOnItsCommit(t *testing.T) {
+func TestCommitStatusIsOnItsCommit(t *testing.T) {
 	s := world(t)
 	r := s.Repo(widgets)
 	sha := withBranch(r)

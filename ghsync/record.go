@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/sanitize"
+	"github.com/google/go-github/v62/github"
 )
 
 // Record is one reading of an issue: what the gate judges and what the snapshot is taken
@@ -26,7 +28,7 @@ type Record struct {
 	ReadAt       time.Time
 }
 
-// LabelEvent is a label put on (Added) or taken off.
+// LabelEvent is a label that was added (Added) or removed.
 type LabelEvent struct {
 	Name  string
 	Added bool
@@ -50,7 +52,8 @@ type Edit struct {
 // Comment is one comment of an issue or a pull request.
 type Comment struct {
 	ID          int64
-	Body, URL   string
+	Body        sanitize.Raw
+	URL         string
 	Author      Account
 	Association string // OWNER, MEMBER, COLLABORATOR, CONTRIBUTOR, NONE...
 	CreatedAt   time.Time
@@ -66,9 +69,10 @@ const (
 
 // Record reads issue n once, with one GraphQL query for most issues. Errors as Issue.
 func (c *Client) Record(ctx context.Context, repo Repo, n int) (Record, error) {
-	record, err := c.recordByGraphQL(ctx, repo, n)
+	reader := recordReader{c}
+	record, err := reader.byGraphQL(ctx, repo, n)
 	if errors.Is(err, errNoGraphQL) {
-		record, err = c.recordByREST(ctx, repo, n)
+		record, err = reader.byREST(ctx, repo, n)
 	}
 	if err != nil {
 		return Record{}, fmt.Errorf("read %s#%d: %w", repo, n, err)
@@ -77,29 +81,32 @@ func (c *Client) Record(ctx context.Context, repo Repo, n int) (Record, error) {
 	return record, nil
 }
 
-func (c *Client) recordByREST(ctx context.Context, repo Repo, n int) (Record, error) {
-	var r Record
+// recordReader reads issues in the ways that servers have.
+type recordReader struct{ c *Client }
+
+func (r recordReader) byREST(ctx context.Context, repo Repo, n int) (Record, error) {
+	var record Record
 	var err error
-	if r.Repository, err = c.Repository(ctx, repo.Owner, repo.Name); err != nil {
-		return r, err
+	if record.Repository, err = r.c.Repository(ctx, repo.Owner, repo.Name); err != nil {
+		return record, err
 	}
-	if r.Issue, err = c.Issue(ctx, repo, n); err != nil {
-		return r, err
+	if record.Issue, err = r.c.Issue(ctx, repo, n); err != nil {
+		return record, err
 	}
-	if err = c.readTimeline(ctx, repo, n, &r); err != nil {
-		return r, err
+	if err = r.readTimeline(ctx, repo, n, &record); err != nil {
+		return record, err
 	}
-	r.Comments, r.Unread, err = c.comments(ctx, repo, n)
-	return r, err
+	record.Comments, record.Unread, err = r.comments(ctx, repo, n)
+	return record, err
 }
 
 // readTimeline fills Labels and Renames. A server without timelines may have the older list
-// of events; both hold these in the same form. With neither nobody is known to have put a
-// label on, and the gate lets no such request pass.
-func (c *Client) readTimeline(ctx context.Context, repo Repo, n int, r *Record) error {
-	err := c.readEvents(ctx, repo.path("/issues/%d/timeline", n), r)
+// of events; both hold these in the same form. With neither it is unknown who added a label,
+// and the gate lets no such request pass.
+func (r recordReader) readTimeline(ctx context.Context, repo Repo, n int, record *Record) error {
+	err := r.readEvents(ctx, repo.path("/issues/%d/timeline", n), record)
 	if transport.IsNotFound(err) {
-		err = c.readEvents(ctx, repo.path("/issues/%d/events", n), r)
+		err = r.readEvents(ctx, repo.path("/issues/%d/events", n), record)
 	}
 	if err != nil && !transport.IsNotFound(err) {
 		return fmt.Errorf("read timeline: %w", err)
@@ -107,8 +114,10 @@ func (c *Client) readTimeline(ctx context.Context, repo Repo, n int, r *Record) 
 	return nil
 }
 
-// readEvents adds what one of the lists holds to Labels and Renames.
-func (c *Client) readEvents(ctx context.Context, path string, r *Record) error {
+// readEvents adds what one of the lists holds to Labels and Renames. It decodes the list by
+// itself: the library has a type for each of the two, and reads fields of kinds of events that
+// do not matter here, of which one in an unknown form would make the list unreadable.
+func (r recordReader) readEvents(ctx context.Context, path string, record *Record) error {
 	list := &transport.Pages{}
 	for page := 1; page > 0; {
 		var items []struct {
@@ -123,16 +132,16 @@ func (c *Client) readEvents(ctx context.Context, path string, r *Record) error {
 				To   string `json:"to"`
 			} `json:"rename"`
 		}
-		resp, err := c.send(list.Context(ctx), http.MethodGet, fmt.Sprintf("%s?per_page=100&page=%d", path, page), nil, &items)
+		resp, err := r.c.send(list.Context(ctx), http.MethodGet, fmt.Sprintf("%s?per_page=100&page=%d", path, page), nil, &items)
 		if err != nil {
 			return err
 		}
 		for _, i := range items {
 			switch i.Event {
 			case "labeled", "unlabeled":
-				r.Labels = append(r.Labels, LabelEvent{Name: i.Label.Name, Added: i.Event == "labeled", At: i.CreatedAt.UTC(), Actor: i.Actor.account()})
+				record.Labels = append(record.Labels, LabelEvent{Name: i.Label.Name, Added: i.Event == "labeled", At: i.CreatedAt.UTC(), Actor: i.Actor.account()})
 			case "renamed":
-				r.Renames = append(r.Renames, Rename{From: i.Rename.From, To: i.Rename.To, At: i.CreatedAt.UTC(), Actor: i.Actor.account()})
+				record.Renames = append(record.Renames, Rename{From: i.Rename.From, To: i.Rename.To, At: i.CreatedAt.UTC(), Actor: i.Actor.account()})
 			}
 		}
 		if page, err = list.Next(page, resp.NextPage); err != nil {
@@ -155,45 +164,34 @@ func (u *restUser) account() Account {
 	return Account{Login: u.Login, ID: u.ID, Type: u.Type}
 }
 
-// restComment is a comment of the REST interface; node and edit details are not in it.
-type restComment struct {
-	ID          int64     `json:"id"`
-	Body        string    `json:"body"`
-	URL         string    `json:"html_url"`
-	User        *restUser `json:"user"`
-	Association string    `json:"author_association"`
-	CreatedAt   time.Time `json:"created_at"`
-	UpdatedAt   time.Time `json:"updated_at"`
-}
-
-func (r restComment) comment() Comment {
+func toComment(i *github.IssueComment) Comment {
 	return Comment{
-		ID: r.ID, Body: r.Body, URL: r.URL, Author: r.User.account(), Association: r.Association,
-		CreatedAt: r.CreatedAt.UTC(), EditedAt: r.UpdatedAt.UTC(),
+		ID: i.GetID(), Body: sanitize.Raw(i.GetBody()), URL: i.GetHTMLURL(), Author: toAccount(i.GetUser()), Association: i.GetAuthorAssociation(),
+		CreatedAt: i.GetCreatedAt().UTC(), EditedAt: i.GetUpdatedAt().UTC(),
 	}
 }
 
 // comments reads all comments, oldest first, but no more than the newest maxComments.
-func (c *Client) comments(ctx context.Context, repo Repo, n int) (all []Comment, unread int, err error) {
-	list := &transport.Pages{}
-	for page := 1; page > 0; {
-		var items []restComment
-		resp, err := c.send(list.Context(ctx), http.MethodGet, repo.path("/issues/%d/comments?per_page=%d&page=%d", n, commentPage, page), nil, &items)
-		if err != nil {
+func (r recordReader) comments(ctx context.Context, repo Repo, n int) (all []Comment, unread int, err error) {
+	opts, list := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{PerPage: commentPage, Page: 1}}, &transport.Pages{}
+	ctx = list.Context(ctx)
+	for opts.Page > 0 {
+		items, resp, err := r.c.api.Issues.ListComments(ctx, repo.Owner, repo.Name, n, opts)
+		if err := served(resp, err); err != nil {
 			return nil, 0, fmt.Errorf("list comments: %w", err)
 		}
 		for _, i := range items {
-			all = append(all, i.comment())
+			all = append(all, toComment(i))
 		}
-		next, err := list.Next(page, resp.NextPage)
+		next, err := list.Next(opts.Page, resp.NextPage)
 		if err != nil {
 			return nil, 0, fmt.Errorf("list comments: %w", err)
 		}
 		// The interface sorts oldest first only: of very many, skip to the newest pages.
-		if first := resp.LastPage - maxComments/commentPage + 1; page == 1 && first > next {
+		if first := resp.LastPage - maxComments/commentPage + 1; opts.Page == 1 && first > next {
 			unread, all, next = (first-1)*commentPage, nil, first
 		}
-		page = next
+		opts.Page = next
 	}
 	return all, unread, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
 const actorFields = `fragment Actor on Actor {
@@ -94,13 +95,13 @@ type gqlComments struct {
 		StartCursor     string `json:"startCursor"`
 	} `json:"pageInfo"`
 	Nodes []struct {
-		Body         string     `json:"body"`
-		URL          string     `json:"url"`
-		Association  string     `json:"authorAssociation"`
-		CreatedAt    time.Time  `json:"createdAt"`
-		LastEditedAt *time.Time `json:"lastEditedAt"`
-		IsMinimized  bool       `json:"isMinimized"`
-		Author       *gqlActor  `json:"author"`
+		Body         sanitize.Raw `json:"body"`
+		URL          string       `json:"url"`
+		Association  string       `json:"authorAssociation"`
+		CreatedAt    time.Time    `json:"createdAt"`
+		LastEditedAt *time.Time   `json:"lastEditedAt"`
+		IsMinimized  bool         `json:"isMinimized"`
+		Author       *gqlActor    `json:"author"`
 	} `json:"nodes"`
 }
 
@@ -160,17 +161,17 @@ type gqlRepository struct {
 }
 
 type gqlIssue struct {
-	Typename         string    `json:"__typename"`
-	Number           int       `json:"number"`
-	Title            string    `json:"title"`
-	Body             string    `json:"body"`
-	State            string    `json:"state"`
-	Locked           bool      `json:"locked"`
-	URL              string    `json:"url"`
-	CreatedAt        time.Time `json:"createdAt"`
-	UpdatedAt        time.Time `json:"updatedAt"`
-	Author           *gqlActor `json:"author"`
-	Labels           gqlNames  `json:"labels"`
+	Typename         string       `json:"__typename"`
+	Number           int          `json:"number"`
+	Title            sanitize.Raw `json:"title"`
+	Body             sanitize.Raw `json:"body"`
+	State            string       `json:"state"`
+	Locked           bool         `json:"locked"`
+	URL              string       `json:"url"`
+	CreatedAt        time.Time    `json:"createdAt"`
+	UpdatedAt        time.Time    `json:"updatedAt"`
+	Author           *gqlActor    `json:"author"`
+	Labels           gqlNames     `json:"labels"`
 	UserContentEdits struct {
 		Nodes []struct {
 			EditedAt time.Time `json:"editedAt"`
@@ -194,12 +195,12 @@ type gqlEvent struct {
 	} `json:"label"`
 }
 
-func (c *Client) recordByGraphQL(ctx context.Context, repo Repo, n int) (Record, error) {
+func (r recordReader) byGraphQL(ctx context.Context, repo Repo, n int) (Record, error) {
 	var answer struct {
 		Repository *gqlRepository `json:"repository"`
 	}
 	variables := map[string]any{"owner": repo.Owner, "name": repo.Name, "number": n}
-	if err := c.ask(ctx, gateDocument, variables, &answer); err != nil {
+	if err := r.c.ask(ctx, gateDocument, variables, &answer); err != nil {
 		return Record{}, err
 	}
 	switch {
@@ -216,7 +217,7 @@ func (c *Client) recordByGraphQL(ctx context.Context, repo Repo, n int) (Record,
 		if read > 2*maxComments/commentPage {
 			return Record{}, transport.Endless(fmt.Sprintf("%d pages", read))
 		}
-		older, err := c.olderComments(ctx, variables, page.PageInfo.StartCursor)
+		older, err := r.olderComments(ctx, variables, page.PageInfo.StartCursor)
 		if err != nil {
 			return Record{}, err
 		}
@@ -227,7 +228,7 @@ func (c *Client) recordByGraphQL(ctx context.Context, repo Repo, n int) (Record,
 	return record, nil
 }
 
-func (c *Client) olderComments(ctx context.Context, variables map[string]any, before string) (gqlComments, error) {
+func (r recordReader) olderComments(ctx context.Context, variables map[string]any, before string) (gqlComments, error) {
 	variables["before"] = before
 	var answer struct {
 		Repository struct {
@@ -236,7 +237,7 @@ func (c *Client) olderComments(ctx context.Context, variables map[string]any, be
 			} `json:"issue"`
 		} `json:"repository"`
 	}
-	err := c.ask(ctx, commentsDocument, variables, &answer)
+	err := r.c.ask(ctx, commentsDocument, variables, &answer)
 	return answer.Repository.Issue.Comments, err
 }
 

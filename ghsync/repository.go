@@ -32,9 +32,9 @@ type Repository struct {
 	ParentID                   int64
 	HTMLURL, CloneURL          string
 	CanPush, CanAdmin, CanRead bool // this identity
-	// AccessUntold is true for a token of an App's installation, as a workflow's own token is
-	// one. It stands for no account with a role, so the server tells none; what the token may
-	// do shows when it does it. CanPush and CanRead are true then.
+	// AccessUntold is true for a token of an App's installation, such as a workflow's own
+	// token. It belongs to no account with a role, so the server names none; the first write
+	// shows what the token may do. CanPush and CanRead are true then.
 	AccessUntold bool
 }
 
@@ -72,15 +72,15 @@ func (c *Client) withAccess(ctx context.Context, r *github.Repository) (Reposito
 	return repo, nil
 }
 
-// unlessFinal drops an error that no waiting cures: such an account may do nothing here.
+// unlessFinal drops an error that waiting does not cure: such an account may do nothing here.
 func unlessFinal(err error) error {
-	if _, again := transport.Later(err); !again {
+	if _, later := transport.Later(err); !later {
 		return nil
 	}
 	return err
 }
 
-// RepositoryByID reads a repository by what survives renames and transfers.
+// RepositoryByID reads a repository by its id, which survives renames and transfers.
 func (c *Client) RepositoryByID(ctx context.Context, id int64) (Repository, error) {
 	r, _, err := c.api.Repositories.GetByID(ctx, id)
 	if err != nil {

@@ -13,7 +13,7 @@ const requestTime = 5 * time.Second
 // Request is what the labels of an issue ask for.
 type Request struct {
 	// Workflows are the names that labels select, sorted; empty means the configured
-	// one. Several are a contradiction that only a person can settle.
+	// one. More than one is a contradiction that only a person can settle.
 	Workflows []string
 	// Events put the request labels on that are on now, oldest first. They are decided
 	// together; the newest is the trigger.
@@ -35,7 +35,7 @@ func (r Request) Settled(now time.Time) bool {
 
 // Request reads the labels of the issue. asked tells whether one of them is the request
 // label or one with the name of a workflow behind it, as in agentmux:quick. Labels that
-// say how a session stands ask for nothing.
+// tell the state of a session ask for nothing.
 func (r Record) Request(label string) (q Request, asked bool) {
 	on := map[string]bool{}
 	for _, name := range r.Issue.Labels {
@@ -76,5 +76,5 @@ func RequestLabel(name, label string) (workflow string, ok bool) {
 	return workflow, true
 }
 
-// labelStop is a word that no workflow may have for a name either.
+// labelStop is also not allowed as the name of a workflow.
 const labelStop = "stop"

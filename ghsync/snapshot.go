@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -52,8 +51,8 @@ type Snapshot struct {
 	Requester Requester         `json:"requester"`
 	CutOff    time.Time         `json:"cut_off"`
 	TakenAt   time.Time         `json:"taken_at"`
-	Title     string            `json:"title"`
-	Body      string            `json:"body"`
+	Title     sanitize.Clean    `json:"title"`
+	Body      sanitize.Clean    `json:"body"`
 	Comments  []SnapshotComment `json:"comments"`
 	Digest    string            `json:"digest"`
 	Report    Report            `json:"report"`
@@ -70,10 +69,10 @@ type Requester struct {
 
 // SnapshotComment is one comment that was taken.
 type SnapshotComment struct {
-	ID        int64     `json:"id"`
-	Author    string    `json:"author"`
-	CreatedAt time.Time `json:"created_at"`
-	Body      string    `json:"body"`
+	ID        int64          `json:"id"`
+	Author    string         `json:"author"`
+	CreatedAt time.Time      `json:"created_at"`
+	Body      sanitize.Clean `json:"body"`
 }
 
 // RawHashes are SHA-256 of the texts as GitHub had them, to notice a later edit.
@@ -83,7 +82,7 @@ type RawHashes struct {
 	Comments map[string]string `json:"comments"`
 }
 
-// BaseNote counts what agents will see nothing of.
+// BaseNote counts what agents do not see of the repository.
 type BaseNote struct {
 	Submodules int `json:"submodules"`
 	LFS        int `json:"lfs"`
@@ -131,7 +130,7 @@ func (c *Client) TakeSnapshot(ctx context.Context, spec SnapshotSpec) (Snapshot,
 		}
 		record = &r
 	}
-	comments, counts, err := c.eligible(ctx, spec, record)
+	comments, counts, err := (&authors{c: c, repo: record.Repository.Repo}).eligible(ctx, spec.CutOff, record)
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -154,56 +153,8 @@ func newSnapshot(spec SnapshotSpec, r *Record, now time.Time) Snapshot {
 	}
 }
 
-// eligible returns the comments to take, oldest first: the newest of those whose author may
-// steer and which are as they were at the cut-off.
-func (c *Client) eligible(ctx context.Context, spec SnapshotSpec, r *Record) ([]Comment, CommentCounts, error) {
-	counts := CommentCounts{Older: r.Unread}
-	writes := c.writers(r.Repository.Repo)
-	var taken []Comment
-	for _, comment := range slices.Backward(r.Comments) {
-		switch {
-		case comment.CreatedAt.After(spec.CutOff) || comment.EditedAt.After(spec.CutOff):
-			counts.Late++
-			continue
-		case comment.Minimized:
-			counts.Hidden++
-			continue
-		case IsCommand(comment.Body):
-			counts.Command++
-			continue
-		}
-		may, err := c.maySteer(ctx, writes, comment)
-		if err != nil {
-			return nil, counts, err
-		}
-		switch {
-		case !may:
-			counts.Author++
-		case len(taken) == maxUsedComments:
-			counts.Older++
-		default:
-			taken = append(taken, comment)
-		}
-	}
-	slices.Reverse(taken)
-	counts.Used = len(taken)
-	return taken, counts, nil
-}
-
-// maySteer asks the server whether the author of a comment may write. What else an author is,
-// a member, or a collaborator who reads, gives no say: such accounts are many and cheap.
-func (c *Client) maySteer(ctx context.Context, writes func(context.Context, Account) (bool, error), comment Comment) (bool, error) {
-	if !comment.Author.IsPerson() {
-		return false, nil
-	}
-	if ours, err := c.Ours(ctx, comment); ours || err != nil {
-		return false, err
-	}
-	return writes(ctx, comment.Author)
-}
-
-// Ours reports whether the program wrote a comment: by its own account, with our marker as
-// the last line. What that account writes without one is a person's.
+// Ours reports whether the program wrote a comment: with its own account, and with a marker as
+// the last line. What that account writes without a marker was written by a person.
 func (c *Client) Ours(ctx context.Context, comment Comment) (bool, error) {
 	if _, marked := ParseMarker(comment.Body); !marked {
 		return false, nil
@@ -217,8 +168,8 @@ func (c *Client) Ours(ctx context.Context, comment Comment) (bool, error) {
 
 // IsCommand reports whether a comment is an order to the program: its first line that is
 // not blank starts with /agentmux at the first column.
-func IsCommand(body string) bool {
-	for line := range strings.Lines(body) {
+func IsCommand(body sanitize.Raw) bool {
+	for line := range strings.Lines(string(body)) {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -229,58 +180,59 @@ func IsCommand(body string) bool {
 	return false
 }
 
-// clean fills in the texts and counts what goes.
+// clean fills in the texts and counts what is removed.
 func (s *Snapshot) clean(issue Issue, comments []Comment) {
-	s.Raw = RawHashes{Title: HashOf(issue.Title), Body: HashOf(issue.Body), Comments: map[string]string{}}
+	s.Raw = RawHashes{Title: HashOf(string(issue.Title)), Body: HashOf(string(issue.Body)), Comments: map[string]string{}}
 	s.Title = s.take(sanitize.Line(issue.Title)) // GitHub shows a title as it is, not as Markdown
 	s.Body = s.take(sanitize.Sanitize(issue.Body))
 	for _, c := range comments {
-		s.Raw.Comments[fmt.Sprint(c.ID)] = HashOf(c.Body)
+		s.Raw.Comments[fmt.Sprint(c.ID)] = HashOf(string(c.Body))
 		s.Comments = append(s.Comments, SnapshotComment{ID: c.ID, Author: c.Author.Login, CreatedAt: c.CreatedAt, Body: s.take(sanitize.Sanitize(c.Body))})
 	}
 }
 
-// take returns a cleaned text and counts what is gone.
-func (s *Snapshot) take(clean string, report sanitize.Report) string {
+// take returns a cleaned text and counts what was removed from it.
+func (s *Snapshot) take(clean sanitize.Clean, report sanitize.Report) sanitize.Clean {
 	for class, n := range report.Removed {
 		s.Report.Removed[class] += n
 	}
 	s.Report.Suspicious = s.Report.Suspicious || report.Suspicious
 	s.Report.Refused = s.Report.Refused || report.Refused
-	return strings.TrimSpace(clean)
+	return clean.TrimSpace()
 }
 
 // cap shortens what is too long, each text for itself and then all together: the oldest
 // comments go first.
 func (s *Snapshot) cap() {
-	if r := []rune(s.Title); len(r) > maxTitleRunes { // as GitHub counts, which allows no more
+	if r := []rune(s.Title.String()); len(r) > maxTitleRunes { // as GitHub counts, which allows no more
 		const notice = 20 // at most, in a title
 		s.Title = s.cut(s.Title, len(string(r[:maxTitleRunes-notice]))+notice)
 	}
 	s.Body = s.cut(s.Body, maxBodyBytes)
-	total := len(s.Title) + len(s.Body)
+	total := len(s.Title.String()) + len(s.Body.String())
 	for i := range s.Comments {
 		s.Comments[i].Body = s.cut(s.Comments[i].Body, maxCommentBytes)
-		total += len(s.Comments[i].Body)
+		total += len(s.Comments[i].Body.String())
 	}
 	for len(s.Comments) > 0 && total > maxSnapshotBytes {
-		total -= len(s.Comments[0].Body)
-		s.Report.CutBytes += len(s.Comments[0].Body)
+		size := len(s.Comments[0].Body.String())
+		total -= size
+		s.Report.CutBytes += size
 		s.Comments = s.Comments[1:]
 		s.Report.Comments.Used--
 		s.Report.Comments.Older++
 	}
 }
 
-// cut leaves at most n bytes, with a note of how many went.
-func (s *Snapshot) cut(text string, n int) string {
-	text, gone := sanitize.Cut(text, n)
-	s.Report.CutBytes += gone
-	return text
+// cut leaves at most n bytes, with a note of how many were cut.
+func (s *Snapshot) cut(text sanitize.Clean, n int) sanitize.Clean {
+	short, bytes := sanitize.Cut(text, n)
+	s.Report.CutBytes += bytes
+	return short
 }
 
 // digest names the cleaned text: SHA-256 of a fixed line and the parts as canonical JSON,
-// which is JSON with sorted keys, no spaces and nothing escaped that need not be.
+// which has sorted keys, no spaces, and escapes only what it must.
 func (s *Snapshot) digest() string {
 	type part struct {
 		Author string `json:"author"`
@@ -291,9 +243,9 @@ func (s *Snapshot) digest() string {
 		Body     string `json:"body"`
 		Comments []part `json:"comments"`
 		Title    string `json:"title"`
-	}{Body: s.Body, Comments: []part{}, Title: s.Title}
+	}{Body: s.Body.String(), Comments: []part{}, Title: s.Title.String()}
 	for _, c := range s.Comments {
-		parts.Comments = append(parts.Comments, part{Author: c.Author, Body: c.Body, ID: c.ID})
+		parts.Comments = append(parts.Comments, part{Author: c.Author, Body: c.Body.String(), ID: c.ID})
 	}
 	var text strings.Builder
 	text.WriteString("agentmux-snapshot/1\n")
@@ -312,8 +264,8 @@ func HashOf(text string) string {
 }
 
 // Edited reports whether title or body of the issue are no longer those of the snapshot.
-func (s *Snapshot) Edited(title, body string) bool {
-	return HashOf(title) != s.Raw.Title || HashOf(body) != s.Raw.Body
+func (s *Snapshot) Edited(title, body sanitize.Raw) bool {
+	return HashOf(string(title)) != s.Raw.Title || HashOf(string(body)) != s.Raw.Body
 }
 
 // Encode is the content of issue_snapshot.json.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
 // steering is an issue with comments of everybody, and a clock that moves by a minute for
@@ -58,7 +59,7 @@ func (st *steering) take(cutOff time.Time) ghsync.Snapshot {
 func bodies(s ghsync.Snapshot) string {
 	var all []string
 	for _, c := range s.Comments {
-		all = append(all, c.Author+": "+c.Body)
+		all = append(all, c.Author+": "+c.Body.String())
 	}
 	return strings.Join(all, "\n")
 }
@@ -91,8 +92,8 @@ func TestSecurity5SnapshotTakesOnlyWhatMaySteer(t *testing.T) {
 			if c := s.Report.Comments; c.Used != 4 || c.Author != 5 || c.Late != 2 || c.Command != 1 {
 				t.Errorf("counts %+v", c)
 			}
-			if s.Title != "Add retry" || strings.Contains(s.Body, "secretly") || s.Report.Removed["comment"] == 0 {
-				t.Errorf("title %q, body %q, report %+v", s.Title, s.Body, s.Report)
+			if s.Title.String() != "Add retry" || strings.Contains(s.Body.String(), "secretly") || s.Report.Removed["comment"] == 0 {
+				t.Errorf("title %q, body %q, report %+v", s.Title.String(), s.Body.String(), s.Report)
 			}
 			if s.Requester.Level != "write" || s.RepoID != st.repo.ID() || s.Author != "read" || s.Trigger != "cli/x" {
 				t.Errorf("snapshot %+v", s)
@@ -107,29 +108,33 @@ func TestSnapshotTakesATitleForNoMarkdown(t *testing.T) {
 		"<Button> and Vec<u8> are <b>ok":      "<Button> and Vec<u8> are <b>ok",
 		"a <!-- secretly -->b\u200b  \u202ec": "a [removed]b c",
 	} {
-		st := newSteering(t, "b")
-		st.repo.EditIssue(st.n, "write", &title, nil)
-		if s := st.take(st.now); s.Title != want {
-			t.Errorf("%q is taken as %q, want %q", title, s.Title, want)
-		}
+		t.Run(title, func(t *testing.T) {
+			st := newSteering(t, "b")
+			st.repo.EditIssue(st.n, "write", &title, nil)
+			if s := st.take(st.now); s.Title.String() != want {
+				t.Errorf("%q is taken as %q, want %q", title, s.Title, want)
+			}
+		})
 	}
 }
 
 // Without an answer about an author nothing is decided: no comment is left out by a fault.
-func TestSnapshotWithoutAPermissionIsNone(t *testing.T) {
+func TestSnapshotFailsWithoutAPermission(t *testing.T) {
 	marker := ghsync.Marker{Session: "s", Kind: ghsync.KindStatus, Seq: 1}.String()
 	for name, fault := range map[string]fakehub.Fault{
 		"permission": {Route: "GET .../collaborators/{login}/permission", Status: 403},
 		"viewer":     {Route: "POST /graphql", From: 2, Status: 403},
 		"issue":      {Route: "POST /graphql", Status: 403},
 	} {
-		st := newSteering(t, "b")
-		st.comment("by write\n"+marker, "write")
-		st.server.Inject(fault)
-		s, err := clientOf(t, st.server, botLogin).TakeSnapshot(t.Context(), ghsync.SnapshotSpec{Repo: octoWidgets, Issue: st.n, CutOff: st.now})
-		if err == nil {
-			t.Errorf("%s: snapshot %+v", name, s)
-		}
+		t.Run(name, func(t *testing.T) {
+			st := newSteering(t, "b")
+			st.comment("by write\n"+marker, "write")
+			st.server.Inject(fault)
+			s, err := clientOf(t, st.server, botLogin).TakeSnapshot(t.Context(), ghsync.SnapshotSpec{Repo: octoWidgets, Issue: st.n, CutOff: st.now})
+			if err == nil {
+				t.Errorf("%s: snapshot %+v", name, s)
+			}
+		})
 	}
 }
 
@@ -137,8 +142,8 @@ func TestSnapshotTakesEveryTitleThatGitHubTakes(t *testing.T) {
 	st := newSteering(t, "b")
 	title := strings.Repeat("題", 256)
 	st.repo.EditIssue(st.n, "write", &title, nil)
-	if s := st.take(st.now); s.Title != title || s.Report.CutBytes != 0 {
-		t.Errorf("%d bytes are cut from a title of 256 characters: %q", s.Report.CutBytes, s.Title)
+	if s := st.take(st.now); s.Title.String() != title || s.Report.CutBytes != 0 {
+		t.Errorf("%d bytes are cut from a title of 256 characters: %q", s.Report.CutBytes, s.Title.String())
 	}
 }
 
@@ -170,14 +175,14 @@ func TestSnapshotIsCapped(t *testing.T) {
 		st.comment(strings.Repeat("x", 20_000), "write")
 	}
 	s := st.take(st.now)
-	total := len(s.Title) + len(s.Body)
+	total := len(s.Title.String()) + len(s.Body.String())
 	for _, c := range s.Comments {
-		total += len(c.Body)
-		if len(c.Body) > 8<<10 || !strings.Contains(c.Body, "[cut: ") {
-			t.Errorf("comment of %d bytes", len(c.Body))
+		total += len(c.Body.String())
+		if len(c.Body.String()) > 8<<10 || !strings.Contains(c.Body.String(), "[cut: ") {
+			t.Errorf("comment of %d bytes", len(c.Body.String()))
 		}
 	}
-	if n := utf8.RuneCountInString(s.Title); n > 256 || !strings.Contains(s.Title, "[cut: ") {
+	if n := utf8.RuneCountInString(s.Title.String()); n > 256 || !strings.Contains(s.Title.String(), "[cut: ") {
 		t.Errorf("title of %d characters", n)
 	}
 	if c := s.Report.Comments; len(s.Comments) != 7 || c.Used != 7 || c.Older != 13 {
@@ -186,8 +191,8 @@ func TestSnapshotIsCapped(t *testing.T) {
 	if raw := 600 + 80_000 + 20*20_000; s.Report.CutBytes < raw-total || s.Report.CutBytes > raw {
 		t.Errorf("%d bytes cut, %d of %d are left", s.Report.CutBytes, total, raw)
 	}
-	if len(s.Body) > 64<<10 || !strings.Contains(s.Body, "[cut: ") || total > 128<<10 || s.Report.CutBytes == 0 {
-		t.Errorf("body %d bytes, total %d, report %+v", len(s.Body), total, s.Report)
+	if len(s.Body.String()) > 64<<10 || !strings.Contains(s.Body.String(), "[cut: ") || total > 128<<10 || s.Report.CutBytes == 0 {
+		t.Errorf("body %d bytes, total %d, report %+v", len(s.Body.String()), total, s.Report)
 	}
 }
 
@@ -229,7 +234,7 @@ func TestDigestNamesTheCleanedText(t *testing.T) {
 	if s := st.take(st.now); s.Digest != first.Digest {
 		t.Error("an edit that changes nothing visible changed the digest")
 	}
-	if first.Edited("Add  retry", "Please\u200b retry.") || !first.Edited("Add  retry", body) {
+	if first.Edited("Add  retry", "Please\u200b retry.") || !first.Edited("Add  retry", sanitize.Raw(body)) {
 		t.Error("the raw text is not told apart")
 	}
 	body = "Please do not retry."
@@ -269,12 +274,14 @@ func TestSnapshotOfAPlainIssueIsOneRequest(t *testing.T) {
 }
 
 func TestCommandsAreTheFirstLineOnly(t *testing.T) {
-	for body, want := range map[string]bool{
+	for body, want := range map[sanitize.Raw]bool{
 		"/agentmux": true, "/agentmux stop": true, "\n\n/agentmux say x": true, "/agentmux\tstop": true, "/agentmux\r\nmore": true,
 		"/agentmuxx": false, " /agentmux stop": false, "> /agentmux stop": false, "text\n/agentmux stop": false, "": false, "```\n/agentmux\n```": false,
 	} {
-		if got := ghsync.IsCommand(body); got != want {
-			t.Errorf("%q: %v", body, got)
-		}
+		t.Run(string(body), func(t *testing.T) {
+			if got := ghsync.IsCommand(body); got != want {
+				t.Errorf("%q: %v", body, got)
+			}
+		})
 	}
 }

@@ -15,7 +15,7 @@ func StateNames() []string {
 }
 
 // StateLabels are the labels that say on an issue where its session is, for a request label.
-// The server would make them without a meaning and in a colour of its own.
+// The server would create them without a description and in a color of its own choice.
 func StateLabels(request string) []Label {
 	looks := map[string]Label{
 		LabelQueued:     {Color: "c5def5", Description: "agentmux: waits for its turn"},

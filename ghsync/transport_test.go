@@ -102,19 +102,21 @@ func TestGitHub1ReadWaitsForRetryAfter(t *testing.T) {
 // A limit of a minute is waited for, a longer one is the caller's to come back after.
 func TestGitHub1LongLimitsAreNotWaitedFor(t *testing.T) {
 	for seconds, waits := range map[int]bool{60: true, 61: false} {
-		over(t, func(n int, _ *http.Request) (*http.Response, error) {
-			if n == 1 {
-				return respond(403, `{"message":"slow down"}`, "Retry-After", fmt.Sprint(seconds))
-			}
-			return respond(200, repoJSON)
-		}, func(t *testing.T, c *ghsync.Client, w *wire) {
-			_, err := c.Repository(t.Context(), "octo", "widgets")
-			if wait, again := transport.Later(err); again == waits || again && wait != time.Minute+time.Second {
-				t.Errorf("%d s: %v", seconds, err)
-			}
-			if took, long := time.Since(w.start), time.Minute; waits && took != long || !waits && took > time.Second {
-				t.Errorf("%d s: took %s", seconds, took)
-			}
+		t.Run(fmt.Sprint(seconds), func(t *testing.T) {
+			over(t, func(n int, _ *http.Request) (*http.Response, error) {
+				if n == 1 {
+					return respond(403, `{"message":"slow down"}`, "Retry-After", fmt.Sprint(seconds))
+				}
+				return respond(200, repoJSON)
+			}, func(t *testing.T, c *ghsync.Client, w *wire) {
+				_, err := c.Repository(t.Context(), "octo", "widgets")
+				if wait, later := transport.Later(err); later == waits || later && wait != time.Minute+time.Second {
+					t.Errorf("%d s: %v", seconds, err)
+				}
+				if elapsed, long := time.Since(w.start), time.Minute; waits && elapsed != long || !waits && elapsed > time.Second {
+					t.Errorf("%d s: took %s", seconds, elapsed)
+				}
+			})
 		})
 	}
 }
@@ -171,8 +173,10 @@ func TestGitHub7IdempotentWriteIsRepeatedAfterReset(t *testing.T) {
 		answer string
 		path   string
 	}{
-		"PATCH of a comment": {func(ctx context.Context, c *ghsync.Client) error { return c.Sink(octoWidgets).EditComment(ctx, 5, "x") }, `{"id":5}`, "/issues/comments/5"},
-		"DELETE of a label":  {func(ctx context.Context, c *ghsync.Client) error { return c.RemoveLabel(ctx, octoWidgets, 1, "x y") }, `[]`, "/issues/1/labels/x%20y"},
+		"PATCH of a comment": {func(ctx context.Context, c *ghsync.Client) error {
+			return (ghsync.Comments{Client: c}).Edit(ctx, octoWidgets, 5, text("x"))
+		}, `{"id":5}`, "/issues/comments/5"},
+		"DELETE of a label": {func(ctx context.Context, c *ghsync.Client) error { return c.RemoveLabel(ctx, octoWidgets, 1, "x y") }, `[]`, "/issues/1/labels/x%20y"},
 		"a label put on": {func(ctx context.Context, c *ghsync.Client) error {
 			_, err := c.AddLabel(ctx, octoWidgets, 1, "x")
 			return err
@@ -204,8 +208,8 @@ func TestGitHub7IdempotentWriteIsRepeatedAfterReset(t *testing.T) {
 	}
 }
 
-// A page of something in between is no answer of GitHub, whatever its status says.
-func TestPageOfAProxyIsNoAnswer(t *testing.T) {
+// A page of a proxy is not an answer of GitHub, whatever its status says.
+func TestPageOfAProxyIsNotAnAnswer(t *testing.T) {
 	over(t, func(n int, req *http.Request) (*http.Response, error) {
 		if req.Method == http.MethodGet && n > 2 {
 			return respond(200, repoJSON)
@@ -215,7 +219,7 @@ func TestPageOfAProxyIsNoAnswer(t *testing.T) {
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || len(w.sent) != 3 {
 			t.Errorf("%d sent: %v", len(w.sent), err)
 		}
-		if _, _, err := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x"); !errors.As(err, new(*transport.Ambiguous)) {
+		if _, _, err := (ghsync.Comments{Client: c}).Create(t.Context(), octoWidgets, 1, text("x")); !errors.As(err, new(*transport.Ambiguous)) {
 			t.Errorf("a comment: %v", err)
 		}
 	})
@@ -233,7 +237,7 @@ func TestConflictIsAskedTwiceMore(t *testing.T) {
 func TestReadGivesUpAfterFiveTries(t *testing.T) {
 	over(t, func(int, *http.Request) (*http.Response, error) { return respond(502, "<html>") }, func(t *testing.T, c *ghsync.Client, w *wire) {
 		_, err := c.Repository(t.Context(), "octo", "widgets")
-		if wait, again := transport.Later(err); !again || wait == 0 || len(w.sent) != 5 {
+		if wait, later := transport.Later(err); !later || wait == 0 || len(w.sent) != 5 {
 			t.Errorf("sent %d, error %v", len(w.sent), err)
 		}
 	})
@@ -257,7 +261,7 @@ func TestGitHub3NothingIsSentBeforeTheReset(t *testing.T) {
 		if len(w.sent) != 1 {
 			t.Fatalf("sent %d before the reset", len(w.sent))
 		}
-		if _, _, err := c.SearchIssues(t.Context(), "is:issue", 1); err != nil {
+		if _, _, err := (ghsync.Intake{Client: c}).SearchIssues(t.Context(), "is:issue", 1); err != nil {
 			t.Errorf("a search, which has a limit of its own: %v", err)
 		}
 		<-time.After(20*time.Minute + 2*time.Second)
@@ -304,8 +308,8 @@ func TestGitHub10CancelEndsALimitWaitAtOnce(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		_, err := c.Repository(ctx, "octo", "widgets")
-		if took := time.Since(w.start); !errors.Is(err, context.Canceled) || took > 1100*time.Millisecond {
-			t.Errorf("after %s: %v", took, err)
+		if elapsed := time.Since(w.start); !errors.Is(err, context.Canceled) || elapsed > 1100*time.Millisecond {
+			t.Errorf("after %s: %v", elapsed, err)
 		}
 	})
 }
@@ -342,16 +346,18 @@ func TestSecurity23RedirectOfARead(t *testing.T) {
 // Three times a read is sent on, and no fourth time.
 func TestGitHub8AReadIsFollowedThreeTimes(t *testing.T) {
 	for hops, follows := range map[int]bool{3: true, 4: false} {
-		over(t, func(n int, _ *http.Request) (*http.Response, error) {
-			if n <= hops {
-				return respond(301, `{}`, "Location", fmt.Sprintf("https://api.github.com/repositories/%d", n))
-			}
-			return respond(200, repoJSON)
-		}, func(t *testing.T, c *ghsync.Client, w *wire) {
-			_, err := c.Repository(t.Context(), "octo", "widgets")
-			if follows != (err == nil) || !follows && !isMoved(err) || len(w.sent) != 4 {
-				t.Errorf("%d hops: %v, sent %d", hops, err, len(w.sent))
-			}
+		t.Run(fmt.Sprint(hops), func(t *testing.T) {
+			over(t, func(n int, _ *http.Request) (*http.Response, error) {
+				if n <= hops {
+					return respond(301, `{}`, "Location", fmt.Sprintf("https://api.github.com/repositories/%d", n))
+				}
+				return respond(200, repoJSON)
+			}, func(t *testing.T, c *ghsync.Client, w *wire) {
+				_, err := c.Repository(t.Context(), "octo", "widgets")
+				if follows != (err == nil) || !follows && !isMoved(err) || len(w.sent) != 4 {
+					t.Errorf("%d hops: %v, sent %d", hops, err, len(w.sent))
+				}
+			})
 		})
 	}
 }
@@ -418,7 +424,7 @@ func TestWritesAreASecondApart(t *testing.T) {
 			done.Go(func() {
 				ctx := transport.WithPriority(t.Context(), []transport.Priority{transport.PriorityFinishing, transport.PriorityMirror}[i%2])
 				_, err := c.EnsureLabel(ctx, octoWidgets, ghsync.Label{Name: "x"})
-				if err = errors.Join(err, c.Sink(octoWidgets).EditComment(ctx, 1, "x")); err != nil {
+				if err = errors.Join(err, (ghsync.Comments{Client: c}).Edit(ctx, octoWidgets, 1, text("x"))); err != nil {
 					t.Error(err)
 				}
 			})
@@ -435,11 +441,11 @@ func TestWritesAreASecondApart(t *testing.T) {
 // Where nothing can be made, it is the place that is missing.
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	over(t, func(int, *http.Request) (*http.Response, error) { return respond(404, `{}`) }, func(t *testing.T, c *ghsync.Client, _ *wire) {
-		_, _, comment := c.Sink(octoWidgets).CreateComment(t.Context(), 1, "x")
+		_, _, comment := (ghsync.Comments{Client: c}).Create(t.Context(), octoWidgets, 1, text("x"))
 		_, label := c.AddLabel(t.Context(), octoWidgets, 1, "x")
 		_, pull := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), wantPR())
 		for kind, err := range map[string]error{
-			"issue": comment, "issue not found": label, "repository": pull, "comment": c.Sink(octoWidgets).EditComment(t.Context(), 7, "x"),
+			"issue": comment, "issue not found": label, "repository": pull, "comment": (ghsync.Comments{Client: c}).Edit(t.Context(), octoWidgets, 7, text("x")),
 		} {
 			if !transport.IsNotFound(err) || !strings.Contains(err.Error(), ": "+kind) {
 				t.Errorf("%v, want %s", err, kind)
@@ -470,9 +476,11 @@ func TestForeignOriginsAreRefused(t *testing.T) {
 		{APIURL: "https://a.example/", GraphQLURL: "https://b.example/graphql"},
 		{APIURL: "not a url"},
 	} {
-		bad.Token = transport.StaticToken(transport.ModeToken, testSecret(), transport.Addresses{})
-		if _, err := ghsync.New(bad); err == nil {
-			t.Errorf("accepted %q, %q", bad.APIURL, bad.GraphQLURL)
-		}
+		t.Run(bad.APIURL+" "+bad.GraphQLURL, func(t *testing.T) {
+			bad.Token = transport.StaticToken(transport.ModeToken, testSecret(), transport.Addresses{})
+			if _, err := ghsync.New(bad); err == nil {
+				t.Errorf("accepted %q, %q", bad.APIURL, bad.GraphQLURL)
+			}
+		})
 	}
 }

@@ -21,14 +21,21 @@ const (
 	GateBlocked   GateReason = "output_gate"       // the output gate found what must not leave the machine
 )
 
-// Where the word came from that closed a gate, besides what a command's line says.
+// The files that answer a gate, in the directory of the completion.
+const (
+	ApprovalFile = "approval.json"
+	ChangesFile  = "changes.md"
+)
+
+// Where the word came from that closed a gate or a question, besides what a command's line says.
 const (
 	SourceFile       = "file"
 	SourceOutputGate = "output_gate"
+	SourceWithdrawn  = "withdrawn" // the question needs no answer any more
 )
 
 // DigestIn names what the gate shows, and this opening of it: an answer to an earlier gate,
-// also about the same tree, is none to this one.
+// also about the same tree, does not answer this one.
 func (g *Gate) DigestIn(s *State) string {
 	body, err := json.Marshal([]any{
 		"gate", s.SessionID, g.Name, g.Reason, g.OpenedAt, s.Visit, s.ChangeRound, s.BaseSHA, s.PlanSHA256, s.Integrated.Tree,

@@ -17,7 +17,7 @@ func (s *State) Clone() *State {
 	c.Deadlines, c.Counters, c.Seen = maps.Clone(s.Deadlines), maps.Clone(s.Counters), maps.Clone(s.Seen)
 	c.SubplanStatus, c.Conflicts = maps.Clone(s.SubplanStatus), cloneLists(s.Conflicts)
 	c.ActiveReviews, c.ReviewResults = maps.Clone(s.ActiveReviews), maps.Clone(s.ReviewResults)
-	c.Agents, c.Workspaces = maps.Clone(s.Agents), maps.Clone(s.Workspaces)
+	c.Agents, c.Leaving, c.Workspaces = maps.Clone(s.Agents), maps.Clone(s.Leaving), maps.Clone(s.Workspaces)
 	c.Messages, c.Unknown, c.Warnings = slices.Clone(s.Messages), maps.Clone(s.Unknown), slices.Clone(s.Warnings)
 	c.Questions = slices.Clone(s.Questions)
 	for i := range c.Questions {
@@ -41,7 +41,9 @@ func (s *State) Clone() *State {
 func (e Effect) Clone() Effect {
 	e.After = slices.Clone(e.After)
 	a := &e.Args
-	a.Paths, a.Owned, a.Exclude, a.Held = slices.Clone(a.Paths), slices.Clone(a.Owned), slices.Clone(a.Exclude), slices.Clone(a.Held)
+	for _, list := range []*[]string{&a.Paths, &a.Owned, &a.Exclude, &a.Held, &a.Left} {
+		*list = slices.Clone(*list)
+	}
 	a.Sources = maps.Clone(a.Sources)
 	return e
 }

@@ -28,7 +28,7 @@ func fill(t *testing.T, v reflect.Value, depth int) {
 		v.Set(reflect.MakeMap(v.Type()))
 		item := reflect.New(v.Type().Elem()).Elem()
 		fill(t, item, depth+1)
-		v.SetMapIndex(reflect.ValueOf("k"), item)
+		v.SetMapIndex(reflect.ValueOf("k").Convert(v.Type().Key()), item)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(t, v.Index(0), depth+1)

@@ -16,6 +16,7 @@ const (
 	EffRemoveWorkspace = "remove_workspace" // Workspace's directory is gone
 	EffIntegrate       = "integrate"        // the work of Launch is merged into the head
 	EffPreserve        = "preserve"         // the work in Workspace is kept under a ref
+	EffKeepLate        = "keep_late"        // what Launch wrote in Workspace after Tree was taken is kept under a ref
 	EffCommit          = "ensure_commit"    // the branch's commit exists locally
 	EffPush            = "ensure_push"      // the branch is where people find it
 	EffPR              = "ensure_pr"        // a pull request for the branch exists
@@ -48,7 +49,7 @@ type Args struct {
 	Material string            `json:"material,omitempty"` // one of the Material constants
 	Sources  map[string]string `json:"sources,omitempty"`  // name -> blob
 
-	Launch     string `json:"launch,omitempty"`
+	Launch     Launch `json:"launch,omitempty"`
 	Role       string `json:"role,omitempty"`
 	Task       string `json:"task,omitempty"`
 	Template   string `json:"template,omitempty"`    // prompt template
@@ -70,11 +71,15 @@ type Args struct {
 	Seq  int  `json:"seq,omitempty"`  // message
 	Gone bool `json:"gone,omitempty"` // stop_agent: the launch's exit is recorded already
 
+	Leaving bool     `json:"leaving,omitempty"` // stop_agent: it has submitted and may end its turn
+	Home    string   `json:"home,omitempty"`    // start_agent: see Agent
+	Left    []string `json:"left,omitempty"`    // integrate: paths that could not be taken
+
 	Message   string   `json:"message,omitempty"`
 	Exclude   []string `json:"exclude,omitempty"`
 	Allowed   bool     `json:"allowed,omitempty"` // a person approved what the output gate blocks
 	Commit    string   `json:"commit,omitempty"`
-	Tree      string   `json:"tree,omitempty"`
+	Tree      string   `json:"tree,omitempty"` // integrate, preserve: taken at the submission; empty = the workspace as it is
 	Branch    string   `json:"branch,omitempty"`
 	Round     int      `json:"round,omitempty"`
 	Draft     bool     `json:"draft,omitempty"`
@@ -88,7 +93,7 @@ const (
 	MaterialReview    = "review"           // Path: one reviewer's markdown, from its YAML
 	MaterialReviewAll = "review_all"       // review.md from every role's YAML
 	MaterialFix       = "fix_request"      // fix_request.md from the YAML of the iteration
-	MaterialSummary   = "fallback_summary" // summary.md when nobody wrote one
+	MaterialSummary   = "fallback_summary" // summary.md when no agent wrote one
 	MaterialConflict  = "conflict"         // conflict_<N>.diff from preserved work
 )
 
@@ -110,6 +115,7 @@ type Result struct {
 	Scope     []ScopePath `json:"scope,omitempty"`
 	Conflicts []string    `json:"conflicts,omitempty"`
 	Empty     bool        `json:"empty,omitempty"` // nothing changed
+	Late      []string    `json:"late,omitempty"`  // keep_late: paths
 
 	// ensure_commit
 	Parent   string   `json:"parent,omitempty"`

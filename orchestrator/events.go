@@ -109,6 +109,8 @@ const (
 	EvAgentBlocked       = "agent_blocked"
 	EvAgentStatus        = "agent_status"
 	EvAgentWaiting       = "agent_waiting"
+	EvSubmission         = "submission"
+	EvLateChanges        = "late_changes"
 	EvArtifactAccepted   = "artifact_accepted"
 	EvSchedule           = "schedule"
 	EvResearchDispatched = "research_dispatched"
@@ -162,10 +164,10 @@ const (
 const MaxEventText = 4000
 
 // TruncateAll returns a list of the cut texts; the given one may belong to the state.
-func TruncateAll(texts []string, limit int) []string {
+func TruncateAll[T ~string](texts []T, limit int) []T {
 	out := slices.Clone(texts)
 	for i := range out {
-		out[i] = Truncate(out[i], limit)
+		out[i] = T(Truncate(string(out[i]), limit))
 	}
 	return out
 }

@@ -2,9 +2,9 @@ package orchestrator
 
 import (
 	"encoding/json"
-	"reflect"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/lenient"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
@@ -19,8 +19,8 @@ const (
 	InTimer        = "timer"         // level: a deadline passed
 	InEffectDone   = "effect_done"   // an effect is true
 	InEffectFailed = "effect_failed" // one try failed
-	InOverwritten  = "overwritten"   // somebody else wrote state.json, or a file of the host repository
-	InLocked       = "locked"        // level: the issue takes no comments, nobody can answer there
+	InOverwritten  = "overwritten"   // somebody else wrote state.json, or a file of the store
+	InLocked       = "locked"        // level: the issue takes no comments, people cannot answer there
 	InJump         = "jump"          // the clock was set, or the machine slept
 )
 
@@ -35,7 +35,7 @@ type Input struct {
 	Timer   string       `json:"timer,omitempty"` // name of the deadline
 	Effect  *Outcome     `json:"effect,omitempty"`
 	Path    string       `json:"path,omitempty"` // of what was overwritten; "" = state.json
-	Jump    Duration     `json:"jump,omitempty"` // by how much the time of day went further than time
+	Jump    Duration     `json:"jump,omitempty"` // by how much the time of day moved more than the time that passed
 }
 
 // Ways a host takes a session.
@@ -49,14 +49,14 @@ type Start struct {
 	Mode     string      `json:"mode"`
 	Changes  string      `json:"changes,omitempty"`  // resume with a change request
 	Settings *Settings   `json:"settings,omitempty"` // resume: refreshed configuration
-	Live     []string    `json:"live,omitempty"`     // launches whose pane is alive
+	Live     []Launch    `json:"live,omitempty"`     // launches whose pane is alive
 	PROpen   bool        `json:"pr_open,omitempty"`
 	Attended bool        `json:"attended,omitempty"` // resume: by a person at a terminal, whatever the session began as
 	Lost     []string    `json:"lost,omitempty"`     // resume: workspaces whose directories are gone
 	Base     string      `json:"base,omitempty"`     // resume: the branch that pull requests go to from now on
 	Classic  *ClassicDir `json:"classic,omitempty"`  // of a session of the earlier tool
 
-	Exited []AgentReport `json:"exited,omitempty"` // launches that ended while nobody hosted the session
+	Exited []AgentReport `json:"exited,omitempty"` // launches that ended while the session had no host
 }
 
 // Line is one line of tool_events.jsonl or commands.jsonl as the reader found it.
@@ -68,16 +68,17 @@ type Line struct {
 	Same    string          `json:"same,omitempty"` // sha:<hash> of a line without an id
 	Role    string          `json:"role,omitempty"`
 	Task    string          `json:"task,omitempty"`
-	Launch  string          `json:"launch,omitempty"`
+	Launch  Launch          `json:"launch,omitempty"`
 	Session string          `json:"session,omitempty"`
 	Visit   *int            `json:"visit,omitempty"` // nil in a classic line
 	At      Time            `json:"at"`              // its timestamp, in seconds; unset where it has none
 	Payload json.RawMessage `json:"payload,omitempty"`
 
-	Corrupt  string    `json:"corrupt,omitempty"` // why the line is none
+	Corrupt  string    `json:"corrupt,omitempty"` // why it is not a line
 	Excerpt  string    `json:"excerpt,omitempty"`
 	Rewound  *Rewind   `json:"rewound,omitempty"` // the file was replaced or cut
 	Artifact *Artifact `json:"artifact,omitempty"`
+	Snapshot *Snapshot `json:"snapshot,omitempty"` // of the work it hands in; nil if it hands in none
 	// Artifacts belong to the calls that Attribute finds, where these are several.
 	Artifacts []*Artifact `json:"artifacts,omitempty"`
 	Signal    string      `json:"signal,omitempty"` // the host was told to end; no line at all
@@ -85,6 +86,36 @@ type Line struct {
 	Signed []byte `json:"-"`                // what MAC is of
 	MAC    []byte `json:"-"`                // nil in a line made by hand
 	Forged bool   `json:"forged,omitempty"` // it names a launch that has not written it
+}
+
+// AnswerTime is how long the tool of a submission waits for the session's answer.
+const AnswerTime = 10 * time.Second
+
+// Awaited reports whether the tool that wrote the line may still wait for its answer at a time.
+func (l *Line) Awaited(at time.Time) bool {
+	return l.Launch != "" && l.ID != "" && l.Same == "" && !l.At.IsZero() && at.Sub(l.At.Time) <= AnswerTime
+}
+
+// Taking says whose work is to be taken.
+type Taking struct {
+	Role, Task string
+	Launch     Launch   // empty: nobody is at work there
+	Workspace  string   // name
+	Dir        string   // its path
+	Base       string   // commit it was made at
+	Owned      []string // paths that are the task's own; none = all
+	End        bool     // the launch is ended first: nobody waits for an answer
+}
+
+// Snapshot is submitted work as it stood in its workspace when the session read the submission.
+type Snapshot struct {
+	Tree     string      `json:"tree,omitempty"`
+	Files    int         `json:"files,omitempty"`    // that differ from the base
+	Scope    []ScopePath `json:"scope,omitempty"`    // changed, and not the task's own
+	Findings []string    `json:"findings,omitempty"` // of the output gate, that block
+	Held     []string    `json:"held,omitempty"`     // paths that need a person's approval
+	Left     []string    `json:"left,omitempty"`     // paths that cannot be taken: they stay as in the base
+	Problem  string      `json:"problem,omitempty"`  // why there is no tree
 }
 
 // Rewind tells that a line file is not the one the cursor was made for.
@@ -108,8 +139,9 @@ type Artifact struct {
 type Observation struct {
 	What     string    `json:"what"` // one of the Observe constants
 	Name     string    `json:"name,omitempty"`
-	Evidence string    `json:"evidence"` // hash; the same evidence is no news
+	Evidence string    `json:"evidence"` // hash; the same evidence is judged once
 	Artifact *Artifact `json:"artifact,omitempty"`
+	Snapshot *Snapshot `json:"snapshot,omitempty"` // as in Line
 	Approval *Approval `json:"approval,omitempty"`
 	Problems []string  `json:"problems,omitempty"`
 	Written  Time      `json:"written"`          // of an answer to a gate: when the file was last written
@@ -145,8 +177,8 @@ const (
 
 // AgentReport is the condition of a launch at one look.
 type AgentReport struct {
-	Key         string   `json:"key"` // role or role/task
-	Launch      string   `json:"launch"`
+	Key         AgentKey `json:"key"`
+	Launch      Launch   `json:"launch"`
 	Condition   string   `json:"condition"`
 	ExitCode    *int     `json:"exit_code,omitempty"`
 	Signal      string   `json:"signal,omitempty"`
@@ -154,7 +186,7 @@ type AgentReport struct {
 	TurnEnded   string   `json:"turn_ended,omitempty"` // evidence of the turn end, empty while working
 	Dialog      string   `json:"dialog,omitempty"`     // an unknown dialog on the screen
 	RateLimited bool     `json:"rate_limited,omitempty"`
-	ServerLost  bool     `json:"server_lost,omitempty"` // the tmux server went, not the agent
+	ServerLost  bool     `json:"server_lost,omitempty"` // the tmux server ended, not the agent
 	Tail        string   `json:"tail,omitempty"`
 	CLISession  string   `json:"cli_session,omitempty"`
 
@@ -224,7 +256,7 @@ func (a *CommandArgs) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
 	}
-	readPart(data, reflect.ValueOf((*plain)(a)).Elem())
+	lenient.Read(data, (*plain)(a))
 	return nil
 }
 
@@ -234,7 +266,7 @@ type Index string
 // UnmarshalJSON takes a number or a text.
 func (i *Index) UnmarshalJSON(b []byte) error {
 	var s string
-	if err := json.Unmarshal(text(b), &s); err != nil {
+	if err := json.Unmarshal(lenient.Text(b), &s); err != nil {
 		return err
 	}
 	*i = Index(s)
@@ -243,7 +275,7 @@ func (i *Index) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes a number where it is one.
 func (i Index) MarshalJSON() ([]byte, error) {
-	if raw := number([]byte(`"` + string(i) + `"`)); raw[0] != '"' {
+	if raw := lenient.Number([]byte(`"` + string(i) + `"`)); raw[0] != '"' {
 		return raw, nil
 	}
 	return json.Marshal(string(i))

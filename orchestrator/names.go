@@ -3,15 +3,13 @@ package orchestrator
 import (
 	"fmt"
 	"path"
-	"strconv"
-	"strings"
 
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
-// Names of workspaces. Tasks of parallel coders and resolutions use their own.
+// Parts of the names of workspaces, see duty.Work and duty.View.
 const (
-	WorkspaceSession = "session" // serial coders and the fixer
+	WorkspaceSession = "session" // in sessions of earlier versions: of serial coders and the fixer
 	WorkspaceView    = "view/"   // + role: never integrated
 )
 
@@ -20,48 +18,6 @@ const FixTask = "fix"
 
 // CoordinatorPerson is the address of the person in messages.
 const CoordinatorPerson = "core/core"
-
-// AgentKey returns role or role/task.
-func AgentKey(role, task string) string {
-	if task == "" {
-		return role
-	}
-	return role + "/" + task
-}
-
-// SplitKey is the inverse of AgentKey.
-func SplitKey(key string) (role, task string) {
-	role, task, _ = strings.Cut(key, "/")
-	return role, task
-}
-
-// LaunchID names one start of an agent: <visit>.<role>[.<task>].<attempt>.
-func LaunchID(visit int, role, task string, attempt int) string {
-	if task == "" {
-		return fmt.Sprintf("%d.%s.%d", visit, role, attempt)
-	}
-	return fmt.Sprintf("%d.%s.%s.%d", visit, role, task, attempt)
-}
-
-// LaunchParts is the inverse of LaunchID; ok is false for anything else.
-func LaunchParts(launch string) (visit int, role, task string, attempt int, ok bool) {
-	parts := strings.Split(launch, ".")
-	if len(parts) != 3 && len(parts) != 4 {
-		return 0, "", "", 0, false
-	}
-	visit, err := strconv.Atoi(parts[0])
-	if err != nil {
-		return 0, "", "", 0, false
-	}
-	attempt, err = strconv.Atoi(parts[len(parts)-1])
-	if err != nil {
-		return 0, "", "", 0, false
-	}
-	if len(parts) == 4 {
-		task = parts[2]
-	}
-	return visit, parts[1], task, attempt, true
-}
 
 // ResearchDir returns the directory of a topic, relative to the session.
 func ResearchDir(kind, topic string) string { return "03_research/" + kind + "-" + topic }

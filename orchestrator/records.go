@@ -55,7 +55,7 @@ type PhaseLeftRecord struct {
 // AgentStartedRecord tells that a launch runs in its pane.
 type AgentStartedRecord struct {
 	Attempt      int    `json:"attempt"`
-	Launch       string `json:"launch"`
+	Launch       Launch `json:"launch"`
 	Model        string `json:"model"`
 	Prompt       string `json:"prompt"`
 	PromptSHA256 string `json:"prompt_sha256"`
@@ -64,11 +64,11 @@ type AgentStartedRecord struct {
 	Task         string `json:"task"`
 }
 
-// AgentExitedRecord tells how a launch ended; ExitCode is nil if nobody knows it.
+// AgentExitedRecord tells how a launch ended; ExitCode is nil if it is not known.
 type AgentExitedRecord struct {
 	ExitCode *int   `json:"exit_code"`
 	Expected bool   `json:"expected"`
-	Launch   string `json:"launch"`
+	Launch   Launch `json:"launch"`
 	Role     string `json:"role"`
 	Signal   string `json:"signal"`
 	Task     string `json:"task"`
@@ -108,9 +108,30 @@ type AgentStatusRecord struct {
 // AgentWaitingRecord tells what a launch waits for.
 type AgentWaitingRecord struct {
 	For    string `json:"for"`
-	Launch string `json:"launch"`
+	Launch Launch `json:"launch"`
 	Role   string `json:"role"`
 	Task   string `json:"task"`
+}
+
+// SubmissionRecord tells that the session took what an agent handed in. Tree is the work as it
+// stood in its workspace then; Launch leaves, if there was one.
+type SubmissionRecord struct {
+	Launch   Launch   `json:"launch"`
+	Line     string   `json:"line"` // its id; empty for a file made by hand
+	Role     string   `json:"role"`
+	Task     string   `json:"task"`
+	Tool     string   `json:"tool"`
+	Tree     string   `json:"tree"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// LateChangesRecord tells what a launch wrote after its submission, and where that is kept.
+type LateChangesRecord struct {
+	Launch Launch   `json:"launch"`
+	Paths  []string `json:"paths"`
+	Ref    string   `json:"ref"`
+	Role   string   `json:"role"`
+	Task   string   `json:"task"`
 }
 
 // ArtifactAcceptedRecord tells that a file of an agent was taken.
@@ -193,11 +214,11 @@ type ScopeViolationRecord struct {
 
 // WorkspaceLostRecord tells that the files of a workspace are gone; Again are subplans to be done once more.
 type WorkspaceLostRecord struct {
-	Again     []string `json:"again"`
-	Agents    []string `json:"agents"`
-	Base      string   `json:"base"`
-	From      string   `json:"from"`
-	Workspace string   `json:"workspace"`
+	Again     []string   `json:"again"`
+	Agents    []AgentKey `json:"agents"`
+	Base      string     `json:"base"`
+	From      string     `json:"from"`
+	Workspace string     `json:"workspace"`
 }
 
 // ReviewStartedRecord begins a review of a tree.
@@ -390,15 +411,17 @@ type InputUnknownRecord struct {
 // InputIgnoredRecord tells why a call has no effect.
 type InputIgnoredRecord struct {
 	Count  int    `json:"count,omitempty"`
+	Line   string `json:"line,omitempty"` // id of a submission, for the tool that waits for its answer
 	Reason string `json:"reason"`
 	Role   string `json:"role"`
 	Task   string `json:"task"`
 	Tool   string `json:"tool"`
 }
 
-// InputRejectedRecord lists what is wrong with a file.
+// InputRejectedRecord lists what is wrong with a file, or with submitted work.
 type InputRejectedRecord struct {
 	Errors []string `json:"errors"`
+	Line   string   `json:"line,omitempty"` // its id
 	Role   string   `json:"role"`
 	Tool   string   `json:"tool"`
 }

@@ -3,7 +3,8 @@ package orchestrator
 import (
 	"encoding/json"
 	"reflect"
-	"strings"
+
+	"github.com/agentmux/agentmux/internal/lenient"
 )
 
 // Record is the data of a record: a struct for each type, or an [UnknownRecord]. It is a
@@ -55,51 +56,8 @@ func (recordOf[T]) data(data []byte) Record {
 		return record
 	}
 	var part T
-	readPart(data, reflect.ValueOf(&part).Elem())
+	lenient.Read(data, &part)
 	return part
-}
-
-// readPart reads as much of a value as has the right type, and reports whether there is any.
-// A number is cut to its whole part; a list keeps the items of the right type.
-func readPart(data []byte, v reflect.Value) bool {
-	whole := reflect.New(v.Type())
-	if json.Unmarshal(data, whole.Interface()) == nil {
-		v.Set(whole.Elem())
-		return true
-	}
-	switch v.Kind() {
-	case reflect.Int, reflect.Int64:
-		var number float64
-		if json.Unmarshal(data, &number) != nil {
-			return false
-		}
-		v.SetInt(int64(number))
-		return true
-	case reflect.Struct:
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(data, &fields) != nil {
-			return false
-		}
-		for i := range v.NumField() {
-			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-			if field, ok := fields[name]; ok {
-				readPart(field, v.Field(i))
-			}
-		}
-		return true
-	case reflect.Slice:
-		var items []json.RawMessage
-		if json.Unmarshal(data, &items) != nil {
-			return false
-		}
-		for _, item := range items {
-			if one := reflect.New(v.Type().Elem()).Elem(); readPart(item, one) {
-				v.Set(reflect.Append(v, one))
-			}
-		}
-		return true
-	}
-	return false
 }
 
 // TruncateRecord returns a copy of a record with its texts and lists of texts cut.
@@ -111,6 +69,10 @@ func TruncateRecord(record Record, limit int) Record {
 		case string:
 			v.Field(i).SetString(Truncate(text, limit))
 		case []string:
+			v.Field(i).Set(reflect.ValueOf(TruncateAll(text, limit)))
+		case Launch:
+			v.Field(i).SetString(Truncate(string(text), limit))
+		case []AgentKey:
 			v.Field(i).Set(reflect.ValueOf(TruncateAll(text, limit)))
 		}
 	}
@@ -128,7 +90,8 @@ type recordType interface {
 var recordTypes = byName(
 	recordOf[SessionCreatedRecord]{}, recordOf[ResumedRecord]{}, recordOf[EventRecord]{}, recordOf[PhaseEnteredRecord]{}, recordOf[PhaseLeftRecord]{},
 	recordOf[AgentStartedRecord]{}, recordOf[AgentExitedRecord]{}, recordOf[AgentFailedRecord]{}, recordOf[AgentStalledRecord]{},
-	recordOf[AgentBlockedRecord]{}, recordOf[AgentStatusRecord]{}, recordOf[AgentWaitingRecord]{}, recordOf[ArtifactAcceptedRecord]{},
+	recordOf[AgentBlockedRecord]{}, recordOf[AgentStatusRecord]{}, recordOf[AgentWaitingRecord]{}, recordOf[SubmissionRecord]{}, recordOf[LateChangesRecord]{},
+	recordOf[ArtifactAcceptedRecord]{},
 	recordOf[ScheduleRecord]{}, recordOf[ResearchDispatchedRecord]{}, recordOf[ResearchDoneRecord]{}, recordOf[ResearchFailedRecord]{},
 	recordOf[GroupStartedRecord]{}, recordOf[GroupDoneRecord]{}, recordOf[SubplanStartedRecord]{}, recordOf[SubplanDoneRecord]{},
 	recordOf[MergeConflictRecord]{}, recordOf[ScopeViolationRecord]{}, recordOf[WorkspaceLostRecord]{}, recordOf[ReviewStartedRecord]{},
@@ -163,6 +126,8 @@ func (AgentStalledRecord) Type() string       { return EvAgentStalled }
 func (AgentBlockedRecord) Type() string       { return EvAgentBlocked }
 func (AgentStatusRecord) Type() string        { return EvAgentStatus }
 func (AgentWaitingRecord) Type() string       { return EvAgentWaiting }
+func (SubmissionRecord) Type() string         { return EvSubmission }
+func (LateChangesRecord) Type() string        { return EvLateChanges }
 func (ArtifactAcceptedRecord) Type() string   { return EvArtifactAccepted }
 func (ScheduleRecord) Type() string           { return EvSchedule }
 func (ResearchDispatchedRecord) Type() string { return EvResearchDispatched }

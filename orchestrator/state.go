@@ -92,7 +92,8 @@ type State struct {
 
 	ChangeRequest Optional             `json:"change_request"`
 	Questions     []Question           `json:"questions"`
-	Agents        map[string]Agent     `json:"agents"`
+	Agents        map[AgentKey]Agent   `json:"agents"`
+	Leaving       map[Launch]Leaving   `json:"leaving,omitempty"`
 	Workspaces    map[string]Workspace `json:"workspaces"`
 	Completion    Completion           `json:"completion"`
 
@@ -102,7 +103,7 @@ type State struct {
 	Warnings []string `json:"-"`
 }
 
-// Terminal phases. They are no entries: visit stays.
+// Terminal phases. Entering one is not a visit.
 const (
 	PhaseDone   = "done"
 	PhaseFailed = "failed"
@@ -242,34 +243,46 @@ type Question struct {
 	AnsweredAt Time     `json:"answered_at"`
 }
 
-// Open reports whether nobody has answered yet.
+// Open reports whether the question waits for its answer.
 func (q Question) Open() bool { return q.AnsweredAt.IsZero() }
 
 // Agent is what the session remembers of one agent key.
 type Agent struct {
 	Attempt    int      `json:"attempt"` // launches so far in the visit of Launch
 	Retries    int      `json:"retries"` // launches made because an earlier one was lost
-	Launch     string   `json:"launch"`  // current launch, empty when none
+	Launch     Launch   `json:"launch"`  // current launch, empty when none
 	LastExit   Optional `json:"last_exit"`
-	LastLaunch Optional `json:"last_launch,omitempty"` // the newest launch, running or not
+	LastLaunch Launch   `json:"last_launch,omitempty"` // the newest launch, running or not
 	CLISession Optional `json:"cli_session"`
 	Waiting    Optional `json:"waiting"`           // question, research or ask while it waits
 	Owner      string   `json:"owner,omitempty"`   // researchers: the role that asked
 	Limited    bool     `json:"limited,omitempty"` // the provider lets it wait
+	Home       string   `json:"home,omitempty"`    // which of the key's homes it has; empty = the first
 	Heard      Time     `json:"heard"`             // silence before this moment does not count
+}
+
+// Leaving is a launch that has submitted and may end its turn beside what comes next. Tree is
+// what it submitted of its workspace, empty if that is a view.
+type Leaving struct {
+	Role      string `json:"role"`
+	Task      string `json:"task"`
+	Workspace string `json:"workspace"`
+	Tree      string `json:"tree"`
+	Since     Time   `json:"since"`
+	Home      string `json:"home,omitempty"` // see Agent
 }
 
 // Current is the newest launch, also when it has ended or the session was
 // interrupted: until another one replaces it, what it handed in counts.
-func (a Agent) Current() string {
+func (a Agent) Current() Launch {
 	if a.Launch != "" {
 		return a.Launch
 	}
-	return string(a.LastLaunch)
+	return a.LastLaunch
 }
 
 // Workspace is a directory whose files an agent edits. Base is the commit its
-// content is compared with; Snapshot the tree of its last snapshot.
+// content is compared with; Snapshot the tree that was submitted of it.
 type Workspace struct {
 	Path      string   `json:"path"`
 	Base      string   `json:"base"`
@@ -306,7 +319,7 @@ type Completion struct {
 	Attended   bool     `json:"attended,omitempty"` // a person at a terminal resumed the completion
 }
 
-// Steps of a completion. A resume goes on at the one that is not done.
+// Steps of a completion. A resume continues with the one that is not done.
 const (
 	StepCommit = "commit"
 	StepPush   = "push"
@@ -331,7 +344,7 @@ type Message struct {
 	NextAt      Time     `json:"next_at"`
 	DeliveredAt Time     `json:"delivered_at"`
 	AckedAt     Time     `json:"acked_at"`
-	Again       bool     `json:"again,omitempty"` // delivered once more because nobody acknowledged it
+	Again       bool     `json:"again,omitempty"` // delivered once more because it was not acknowledged
 	Reason      Optional `json:"reason"`
 }
 

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agentmux/agentmux/internal/lenient"
+	"github.com/agentmux/agentmux/orchestrator/seal"
 )
 
 type rawJSON = json.RawMessage
@@ -52,7 +55,7 @@ func (s *State) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode state: %w", err)
 	}
 	out.WriteByte('\n')
-	return s.seal(out.Bytes()), nil
+	return seal.Add(out.Bytes(), s.Seq, s.UpdatedAt), nil
 }
 
 func appendUnknown(body []byte, unknown map[string]rawJSON) ([]byte, error) {
@@ -84,10 +87,10 @@ func Decode(data []byte) (*State, error) {
 	if err := checkVersion(keys["schema_version"]); errors.Is(err, ErrNewer) {
 		return nil, err
 	}
-	if broken := sealBroken(data, keys); broken != "" {
+	if broken := seal.Broken(data, keys); broken != "" {
 		return nil, &CorruptError{"state.json " + broken}
 	}
-	delete(keys, checksumKey)
+	delete(keys, seal.Key)
 	for key, convert := range conversions {
 		if raw, ok := keys[key]; ok {
 			keys[key] = convert(raw)
@@ -98,7 +101,7 @@ func Decode(data []byte) (*State, error) {
 	}
 	s := NewState()
 	s.SchemaVersion = 0 // unless the file says otherwise
-	// The decoder takes "Phase" for "phase": what is no key of ours never reaches it.
+	// The decoder takes "Phase" for "phase": a key that is not ours never reaches it.
 	s.Unknown = unknownKeys(keys)
 	for key := range s.Unknown {
 		delete(keys, key)
@@ -170,13 +173,14 @@ func (s *State) fill() {
 	s.ActiveReviews = Filled(s.ActiveReviews)
 	s.ReviewResults = Filled(s.ReviewResults)
 	s.Agents = Filled(s.Agents)
+	s.Leaving = Filled(s.Leaving)
 	s.Workspaces = Filled(s.Workspaces)
 }
 
 // Filled is m, or an empty map in place of nil.
-func Filled[V any](m map[string]V) map[string]V {
+func Filled[K comparable, V any](m map[K]V) map[K]V {
 	if m == nil {
-		return map[string]V{}
+		return map[K]V{}
 	}
 	return m
 }
@@ -207,6 +211,7 @@ func fullState() *State {
 	s.ResearchTasks = map[string]string{"a": "b"}
 	s.WebResearchTasks = s.ResearchTasks
 	s.Conflicts = map[string][]string{"1": {"a"}}
+	s.Leaving = map[Launch]Leaving{"1.coder.1": {}}
 	return s
 }
 
@@ -219,7 +224,7 @@ func SeqOf(data []byte) (int, error) {
 		return 0, err
 	}
 	var seq int
-	err := json.Unmarshal(number(state.Seq), &seq)
+	err := json.Unmarshal(lenient.Number(state.Seq), &seq)
 	return seq, err
 }
 
@@ -250,7 +255,7 @@ func spellings() map[string]func(rawJSON) rawJSON {
 	out := map[string]func(rawJSON) rawJSON{
 		"completed_subplans":                 planIDs,
 		"implementation_active_plan_ids":     planIDs,
-		"implementation_completed_group_ids": texts,
+		"implementation_completed_group_ids": lenient.Texts,
 	}
 	state := reflect.TypeFor[State]()
 	for i := range state.NumField() {
@@ -258,46 +263,10 @@ func spellings() map[string]func(rawJSON) rawJSON {
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch field.Type.Kind() {
 		case reflect.Int:
-			out[key] = number
+			out[key] = lenient.Number
 		case reflect.String:
-			out[key] = text
+			out[key] = lenient.Text
 		}
-	}
-	return out
-}
-
-// number turns "42" into 42; anything else is left for the strict decoder.
-func number(raw rawJSON) rawJSON {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return raw
-	}
-	if n, err := strconv.Atoi(strings.TrimSpace(s)); err == nil {
-		return rawJSON(strconv.Itoa(n))
-	}
-	return raw
-}
-
-// text turns 42 into "42".
-func text(raw rawJSON) rawJSON {
-	var n json.Number
-	if len(raw) > 0 && raw[0] != '"' && json.Unmarshal(raw, &n) == nil && n != "" {
-		return rawJSON(strconv.Quote(n.String()))
-	}
-	return raw
-}
-
-func texts(raw rawJSON) rawJSON {
-	var items []rawJSON
-	if json.Unmarshal(raw, &items) != nil {
-		return raw
-	}
-	for i := range items {
-		items[i] = text(items[i])
-	}
-	out, err := json.Marshal(items)
-	if err != nil {
-		return raw
 	}
 	return out
 }
@@ -305,7 +274,7 @@ func texts(raw rawJSON) rawJSON {
 // planIDs turns [1, "plan_2"] into ["1", "2"].
 func planIDs(raw rawJSON) rawJSON {
 	var items []string
-	if json.Unmarshal(texts(raw), &items) != nil {
+	if json.Unmarshal(lenient.Texts(raw), &items) != nil {
 		return raw
 	}
 	for i := range items {

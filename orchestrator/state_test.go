@@ -75,9 +75,11 @@ func TestProtocolS1EveryKeyMayBeSpelledTheOtherWay(t *testing.T) {
 		t.Errorf("state %+v", s)
 	}
 	for text, want := range map[string]int{`{"seq": "12"}`: 12, `{"seq": 12}`: 12, `{}`: 0, `{"seq": null}`: 0} {
-		if seq, err := orchestrator.SeqOf([]byte(text)); err != nil || seq != want {
-			t.Errorf("seq of %s is %d, %v", text, seq, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			if seq, err := orchestrator.SeqOf([]byte(text)); err != nil || seq != want {
+				t.Errorf("seq of %s is %d, %v", text, seq, err)
+			}
+		})
 	}
 	if _, err := orchestrator.SeqOf([]byte(`{"seq": "many"}`)); err == nil {
 		t.Error("seq of many is a number")
@@ -98,16 +100,20 @@ func TestProtocolS2StatesThatCannotBeRead(t *testing.T) {
 		"bad span":       `{"settings": {"limit_phase": {}}}`,
 		"larger than 8M": strings.Repeat(" ", orchestrator.MaxStateBytes+1),
 	} {
-		_, err := orchestrator.Decode([]byte(data))
-		var corrupt *orchestrator.CorruptError
-		if !errors.As(err, &corrupt) || !strings.HasPrefix(err.Error(), "corrupt: ") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := orchestrator.Decode([]byte(data))
+			var corrupt *orchestrator.CorruptError
+			if !errors.As(err, &corrupt) || !strings.HasPrefix(err.Error(), "corrupt: ") {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	for _, version := range []string{`2`, `"2"`, `99999999999999999999`} {
-		if _, err := orchestrator.Decode([]byte(`{"schema_version": ` + version + `}`)); !errors.Is(err, orchestrator.ErrNewer) {
-			t.Errorf("schema %s: %v", version, err)
-		}
+		t.Run("schema "+version, func(t *testing.T) {
+			if _, err := orchestrator.Decode([]byte(`{"schema_version": ` + version + `}`)); !errors.Is(err, orchestrator.ErrNewer) {
+				t.Errorf("schema %s: %v", version, err)
+			}
+		})
 	}
 }
 
@@ -135,36 +141,26 @@ func TestTimesAndSpansInFiles(t *testing.T) {
 	}
 }
 
-func TestLaunchIDs(t *testing.T) {
-	for _, id := range []string{"5.coder.1.2", "1.planner.1", "9.coder.resolve-2.3"} {
-		visit, role, task, attempt, ok := orchestrator.LaunchParts(id)
-		if !ok || orchestrator.LaunchID(visit, role, task, attempt) != id {
-			t.Errorf("%s: %d %q %q %d %v", id, visit, role, task, attempt, ok)
-		}
-	}
-	for _, id := range []string{"", "planner", "x.planner.1", "1.planner.x", "1.a.b.c.2"} {
-		if _, _, _, _, ok := orchestrator.LaunchParts(id); ok {
-			t.Errorf("%q is taken for a launch", id)
-		}
-	}
-}
-
 func TestPayloadsMayBeSpelledTwoWays(t *testing.T) {
 	for text, want := range map[string]string{`{"subplan_index": 1}`: "1", `{"subplan_index": "1"}`: "1"} {
-		p, err := (&orchestrator.Line{Payload: []byte(text)}).Decode()
-		if err != nil || string(*p.SubplanIndex) != want {
-			t.Errorf("%s: %+v %v", text, p, err)
-		}
-		data, err := json.Marshal(p.SubplanIndex)
-		if err != nil || string(data) != "1" {
-			t.Errorf("%s: written as %s, %v", text, data, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			p, err := (&orchestrator.Line{Payload: []byte(text)}).Decode()
+			if err != nil || string(*p.SubplanIndex) != want {
+				t.Errorf("%s: %+v %v", text, p, err)
+			}
+			data, err := json.Marshal(p.SubplanIndex)
+			if err != nil || string(data) != "1" {
+				t.Errorf("%s: written as %s, %v", text, data, err)
+			}
+		})
 	}
 	for text, want := range map[string]int{`{"scope_hints": "cmd/"}`: 1, `{"scope_hints": ["a", "b"]}`: 2} {
-		p, err := (&orchestrator.Line{Payload: []byte(text)}).Decode()
-		if err != nil || len(p.ScopeHints) != want {
-			t.Errorf("%s: %+v %v", text, p, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			p, err := (&orchestrator.Line{Payload: []byte(text)}).Decode()
+			if err != nil || len(p.ScopeHints) != want {
+				t.Errorf("%s: %+v %v", text, p, err)
+			}
+		})
 	}
 	if p, err := (&orchestrator.Line{}).Decode(); err != nil || p.Role != "" {
 		t.Errorf("no payload: %+v %v", p, err)

@@ -86,7 +86,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Optional is text that the files hold as null when there is none.
+// Optional is text; the files hold null for the empty one.
 type Optional string
 
 // MarshalJSON writes null for the empty text.

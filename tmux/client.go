@@ -41,7 +41,7 @@ func (s *Server) Detach(ctx context.Context) error {
 }
 
 // Typed reports whether a terminal that is attached to the server was typed at since then. What
-// a program sends to a pane is no key of a terminal.
+// a program sends to a pane is not a key of a terminal.
 func (s *Server) Typed(ctx context.Context, since time.Time) (bool, error) {
 	out, err := s.run(ctx, nil, "list-clients", "-F", "#{client_activity}")
 	if err != nil {

@@ -22,7 +22,7 @@ type Pane struct {
 	Dead       bool   // that process has ended; the pane stays on show
 	ExitStatus int    // its exit code when Dead; -1 when a signal ended it, or for a moment until it is known
 	Signal     string // the signal that ended it, as tmux prints it: "9" or "KILL"
-	InMode     bool   // somebody is in copy mode or a menu: keys do not reach the program
+	InMode     bool   // a person is in copy mode or a menu: keys do not reach the program
 	Piped      bool   // what it prints goes to a program; that one's end shows when the pane next prints
 	Activity   time.Time
 	Started    time.Time         // of the server, as Server.Started gives it
@@ -176,8 +176,8 @@ func (s *Server) Pipe(ctx context.Context, pane string, argv []string) error {
 	return nil
 }
 
-// KillPane removes the pane; its program gets SIGHUP. No such pane is no error, no
-// server neither.
+// KillPane removes the pane; its program gets SIGHUP. An absent pane or server is
+// not an error.
 func (s *Server) KillPane(ctx context.Context, pane string) error {
 	if !paneForm.MatchString(pane) {
 		return fmt.Errorf("kill pane %q: want an id like %%3", pane)

@@ -105,7 +105,7 @@ func TestNewWindowFailsWhenThePaneLandsElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	// The name stands for the directory in this process and for none in the server.
+	// The name means the directory in this process and none in the server.
 	_, err = s.NewWindow(t.Context(), tmux.WindowSpec{
 		Session: "work", Name: "w", Command: []string{"/bin/sleep", "600"}, Dir: fmt.Sprintf("/dev/fd/%d", dir.Fd()),
 	})
@@ -226,7 +226,7 @@ func TestPipeOfADeadPaneIsRefused(t *testing.T) {
 	}
 }
 
-func TestAPaneIsPipedAsLongAsSomebodyReads(t *testing.T) {
+func TestAPaneIsPipedAsLongAsItIsRead(t *testing.T) {
 	s := startServer(t)
 	p := window(t, s, "/bin/cat")
 	piped := func(want bool) func() bool {
@@ -236,7 +236,7 @@ func TestAPaneIsPipedAsLongAsSomebodyReads(t *testing.T) {
 		}
 	}
 	if !piped(false)() {
-		t.Error("piped before anybody asked for it")
+		t.Error("piped before it was asked for")
 	}
 	fifo := filepath.Join(t.TempDir(), "end")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {

@@ -11,7 +11,7 @@ const (
 
 // peer is the process that listens on the other side of a connected Unix socket. Who can
 // connect to the socket is its user: its directory is closed to others.
-func peer(fd int) (pid int, ours bool, err error) {
+func peer(fd int) (pid int, own bool, err error) {
 	pid, err = syscall.GetsockoptInt(fd, solLocal, localPeerPID)
 	return pid, true, err
 }

@@ -73,7 +73,7 @@ func TestASessionIsNotMistakenForAnotherWithALongerName(t *testing.T) {
 	}
 }
 
-// A detached session is 80 by 24 if nobody says otherwise, and a person's configuration
+// A detached session is 80 by 24 unless a size is given, and a person's configuration
 // could change anything.
 func TestTheServerIsAsWeMakeIt(t *testing.T) {
 	home := t.TempDir()

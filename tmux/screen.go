@@ -16,7 +16,7 @@ type screen struct {
 	spot spot
 }
 
-// spot is where a line stands on a screen: how often, and the rows of the last time.
+// spot is where a line is on a screen: how often, and the rows of the last time.
 type spot struct {
 	count       int
 	first, last int

@@ -63,7 +63,7 @@ type Server struct {
 
 	mu    sync.Mutex
 	locks map[string]*paneLock // by pane id: one Submit at a time
-	known os.FileInfo          // the socket whose listener was found to be ours
+	known os.FileInfo          // the socket whose listener was found to be of this user
 }
 
 var (
@@ -153,8 +153,8 @@ func (s *Server) KillServer(ctx context.Context) error {
 	if err != nil && !errors.Is(err, ErrNoServer) {
 		return fmt.Errorf("kill tmux server: %w", err)
 	}
-	gone := func() (bool, error) { return !s.listening(), nil }
-	if err := poll(ctx, s.timeout, gone); err != nil {
+	ended := func() (bool, error) { return !s.listening(), nil }
+	if err := poll(ctx, s.timeout, ended); err != nil {
 		return fmt.Errorf("wait for the tmux server to end: %w", err)
 	}
 	for _, path := range []string{s.socket, s.conf} {
@@ -181,8 +181,8 @@ func (s *Server) killDeaf() error {
 		return errors.Join(ErrNoAnswer, err)
 	}
 	failed := raw.Control(func(fd uintptr) {
-		pid, ours, cause := peer(int(fd))
-		if cause == nil && ours && pid > 1 && pid != os.Getpid() {
+		pid, own, cause := peer(int(fd))
+		if cause == nil && own && pid > 1 && pid != os.Getpid() {
 			cause = syscall.Kill(pid, syscall.SIGKILL)
 		} else if cause == nil {
 			cause = ErrNoAnswer
@@ -269,7 +269,7 @@ func (s *Server) lockPane(pane string) (unlock func()) {
 	}
 }
 
-// checkPrivate refuses a socket directory that somebody else could write to or own.
+// checkPrivate refuses a socket directory that another user could write to or own.
 func checkPrivate(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -68,18 +68,73 @@ func TestEnsureIsIdempotentAndRepairs(t *testing.T) {
 		return panes
 	}
 	first := ensure()
-	if again := ensure(); again[0].ID != first[0].ID || again[0].PID != first[0].PID {
-		t.Errorf("second Ensure replaced the pane: %+v, was %+v", again[0], first[0])
+	if second := ensure(); second[0].ID != first[0].ID || second[0].PID != first[0].PID {
+		t.Errorf("second Ensure replaced the pane: %+v, was %+v", second[0], first[0])
 	}
 	kill(t, first[0].PID)
 	dies(t, s, first[0].ID)
-	if again := ensure(); again[0].ID != first[0].ID || again[0].PID == first[0].PID {
-		t.Errorf("Ensure over a dead pane: %+v, was %+v", again[0], first[0])
+	if second := ensure(); second[0].ID != first[0].ID || second[0].PID == first[0].PID {
+		t.Errorf("Ensure over a dead pane: %+v, was %+v", second[0], first[0])
 	}
 	if err := s.KillPane(t.Context(), first[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	ensure()
+}
+
+func TestAProgramForPeopleRunsWhileATerminalIsAttached(t *testing.T) {
+	s, spec := newServer(t), control(t)
+	dir := spec.Window.Dir
+	spec.OnAttach = true
+	spec.Window.Command = []string{"/bin/sh", "-c", "if test -e fail; then echo >>runs; exit 3; fi; test ! -e stay || { echo >>runs; exec sleep 600; }; echo >>runs"}
+	runs := func() int {
+		data, _ := os.ReadFile(filepath.Join(dir, "runs"))
+		return len(data)
+	}
+	file := func(name string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	panes, err := s.Ensure(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pane := panes[0].ID
+	dies(t, s, pane)
+	if _, err := s.Ensure(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := s.Pane(t.Context(), pane); err != nil || !p.Dead || runs() != 1 {
+		t.Fatalf("no client is attached: %+v, %v, %d runs", p, err, runs())
+	}
+
+	file("stay")
+	argv, err := s.AttachArgs("work", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	screen := startServer(t)
+	window(t, screen, append([]string{"/usr/bin/env", "-u", "TMUX"}, argv...)...)
+	alive := func(n int) tmux.Pane {
+		t.Helper()
+		var p tmux.Pane
+		eventually(t, "it runs", func() bool {
+			before := runs() // of a pane read before the count, the process may be an earlier one
+			p, err = s.Pane(t.Context(), pane)
+			return err == nil && !p.Dead && before == n
+		})
+		return p
+	}
+	kill(t, alive(2).PID)
+	third := alive(3)
+	file("fail")
+	kill(t, third.PID)
+	eventually(t, "a program that fails is left alone", func() bool {
+		p, err := s.Pane(t.Context(), pane)
+		return err == nil && p.Dead && p.ExitStatus == 3 && runs() > 3
+	})
 }
 
 func TestEnsureSideBySideMakesOneSession(t *testing.T) {

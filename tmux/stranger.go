@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// ErrStranger means that somebody else may listen on the socket. Not a word was said there.
-var ErrStranger = errors.New("the tmux server may be somebody else's")
+// ErrStranger means that another user may listen on the socket. Nothing was sent there.
+var ErrStranger = errors.New("the tmux server may belong to another user")
 
-// trust fails unless whoever listens on the socket is of our user, in a directory that nobody
-// else can write to. Nobody listening is well: the server is ours to start. A socket that was
-// looked at once is known by its file.
+// trust fails unless the listener on the socket is a process of this user, in a directory that
+// no other user can write to. Without a listener it succeeds: the server is still to be started.
+// A socket that was checked once is known by its file.
 func (s *Server) trust() error {
 	dir := filepath.Dir(s.socket)
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
@@ -63,7 +63,7 @@ func (s *Server) askPeer() error {
 		return errors.Join(ErrNoAnswer, err)
 	}
 	failed := raw.Control(func(fd uintptr) {
-		if _, ours, cause := peer(int(fd)); cause != nil || !ours {
+		if _, own, cause := peer(int(fd)); cause != nil || !own {
 			err = errors.Join(ErrStranger, cause)
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// TestSecurity35NoWordToAStrangersServer has somebody listen where a server of ours could, in a
-// directory that was made first: none of our clients connects.
+// TestSecurity35NoWordToAStrangersServer has another program listen where a server of this user could, in a
+// directory that was made first: no client of this package connects.
 func TestSecurity35NoWordToAStrangersServer(t *testing.T) {
 	t.Parallel()
 	root, err := os.MkdirTemp("", "amx")
@@ -54,7 +54,7 @@ func TestSecurity35NoWordToAStrangersServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			if <-came {
-				t.Error("a client of ours connected")
+				t.Error("a client of this package connected")
 			}
 		})
 	}

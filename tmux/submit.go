@@ -88,7 +88,7 @@ type submission struct {
 }
 
 func (d *submission) run(ctx context.Context) (Outcome, error) {
-	before, err := d.look(ctx)
+	before, err := d.capture(ctx)
 	if errors.Is(err, ErrNoPane) {
 		return refused("the pane is gone"), nil
 	}
@@ -147,7 +147,7 @@ func (d *submission) paste(ctx context.Context) (Outcome, error) {
 // shown waits until the screen holds the line where it did not before.
 func (d *submission) shown(ctx context.Context, before screen) error {
 	return poll(ctx, d.opts.ShowLimit, func() (bool, error) {
-		now, err := d.look(ctx)
+		now, err := d.capture(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -160,7 +160,7 @@ func (d *submission) shown(ctx context.Context, before screen) error {
 
 // enter presses Enter until the line is seen to be taken.
 func (d *submission) enter(ctx context.Context) Outcome {
-	staged, err := d.look(ctx)
+	staged, err := d.capture(ctx)
 	if err != nil {
 		return unknown("look before Enter: %v", err)
 	}
@@ -194,8 +194,8 @@ func (d *submission) pressEnter(ctx context.Context) (why string, err error) {
 }
 
 // taken waits for a sign that the program took the line: its own acknowledgement, or
-// twice in a row a screen on which the line stands, but not as it was staged. It is false
-// when the line still stands as it did at the end of the wait. A line that vanished is an
+// twice in a row a screen that shows the line, but not as it was staged. It is false
+// when the screen still shows the line as it was at the end of the wait. A line that vanished is an
 // error: it may have been taken, or wiped away by a program that was only starting, and
 // another Enter would be pressed on something else.
 func (d *submission) taken(ctx context.Context, staged screen) (bool, error) {
@@ -204,7 +204,7 @@ func (d *submission) taken(ctx context.Context, staged screen) (bool, error) {
 		if d.opts.Confirm != nil && d.opts.Confirm() {
 			return true, nil
 		}
-		now, err := d.look(ctx)
+		now, err := d.capture(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -228,8 +228,8 @@ func (d *submission) taken(ctx context.Context, staged screen) (bool, error) {
 	return err == nil, err
 }
 
-// look reads the screen and whether the program lives, in one command.
-func (d *submission) look(ctx context.Context) (screen, error) {
+// capture reads the screen and whether the program lives, in one command.
+func (d *submission) capture(ctx context.Context) (screen, error) {
 	state := []string{"display-message", "-p", "-t", d.pane, "#{pane_id} #{pane_dead}", ";"}
 	out, err := d.server.run(ctx, nil, append(state, "capture-pane", "-p", "-t", d.pane)...)
 	if err != nil {

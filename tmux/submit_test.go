@@ -66,7 +66,7 @@ func TestSubmitDeliversEveryLineOnce(t *testing.T) {
 			shows(t, s, pane, "READY")
 			var want []string
 			for i := range deliveries(t) {
-				// Odd lines repeat, so an old one on the screen is no sign of a new one.
+				// Odd lines repeat, so an old one on the screen is not a sign of a new one.
 				line := fmt.Sprintf("Read and follow the instructions in /tmp/session/%s/prompt number %d.md", strings.Repeat("d", 40), i/2)
 				out, err := s.Submit(t.Context(), pane, line, quick)
 				if err != nil || out.Delivery != tmux.Sent {

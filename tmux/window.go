@@ -29,15 +29,21 @@ type WindowSpec struct {
 // SessionSpec describes a session and its first window.
 type SessionSpec struct {
 	Name   string
-	Width  int // columns and rows while nobody is attached; 0 means 220 and 50
+	Width  int // columns and rows while no client is attached; 0 means 220 and 50
 	Height int
 	Window WindowSpec
+
+	// OnAttach: the window's program runs for people only. The server starts it again whenever
+	// a terminal attaches and it does not run, and when it ended with exit code 0 or by a signal while
+	// one is attached. Without one it may end, and Ensure leaves it so.
+	OnAttach bool
 }
 
-// Ensure makes the server, the session and its first window exist. It may be called
-// again at any time: a pane that carries all of Window.Options and lives is left alone,
-// a dead one gets its program started anew, a missing one is made. It returns all panes of
-// the server; where all is there already, that is the one question it asks.
+// Ensure creates the server, the session and its first window unless they exist. It may be
+// called again at any time: a pane that carries all of Window.Options and lives is left alone,
+// in a dead one the program is started again (see OnAttach), a missing one is created. It
+// returns all panes of the server; where everything exists already, that is the one question
+// it asks, and one command with OnAttach.
 func (s *Server) Ensure(ctx context.Context, spec SessionSpec) ([]Pane, error) {
 	if _, err := sessionTarget(spec.Name); err != nil {
 		return nil, err
@@ -51,7 +57,7 @@ func (s *Server) Ensure(ctx context.Context, spec SessionSpec) ([]Pane, error) {
 		return nil, fmt.Errorf("look for tmux session %s: %w", spec.Name, err)
 	}
 	if slices.ContainsFunc(panes, func(p Pane) bool { return p.Session == spec.Name }) {
-		return s.ensureWindow(ctx, spec.Window, panes)
+		return s.ensureWindow(ctx, spec, panes)
 	}
 	if err := s.prepare(); err != nil {
 		return nil, err
@@ -63,7 +69,7 @@ func (s *Server) Ensure(ctx context.Context, spec SessionSpec) ([]Pane, error) {
 	if panes, err = s.Panes(ctx); err != nil {
 		return nil, err
 	}
-	return s.ensureWindow(ctx, spec.Window, panes) // another Ensure may have been faster
+	return s.ensureWindow(ctx, spec, panes) // another Ensure may have been faster
 }
 
 func (s *Server) newSession(ctx context.Context, spec SessionSpec) error {
@@ -84,12 +90,18 @@ func (s *Server) newSession(ctx context.Context, spec SessionSpec) error {
 
 // ensureWindow finds the window among panes by its options and repairs or makes it. It
 // returns the panes as they are then.
-func (s *Server) ensureWindow(ctx context.Context, w WindowSpec, panes []Pane) ([]Pane, error) {
+func (s *Server) ensureWindow(ctx context.Context, spec SessionSpec, panes []Pane) ([]Pane, error) {
+	w := spec.Window
 	i := slices.IndexFunc(panes, func(p Pane) bool { return p.Session == w.Session && carries(p, w.Options) })
 	var err error
 	switch {
 	case i < 0:
-		_, err = s.NewWindow(ctx, w)
+		var pane Pane
+		if pane, err = s.NewWindow(ctx, w); err == nil && spec.OnAttach {
+			err = s.startOnAttach(ctx, spec.Name, pane.ID)
+		}
+	case spec.OnAttach:
+		return panes, s.startOnAttach(ctx, spec.Name, panes[i].ID)
 	case panes[i].Dead:
 		err = s.respawn(ctx, panes[i].ID, w)
 	default:
@@ -99,6 +111,23 @@ func (s *Server) ensureWindow(ctx context.Context, w WindowSpec, panes []Pane) (
 		return nil, err
 	}
 	return s.Panes(ctx)
+}
+
+// startOnAttach has the server start the ended program of pane again, by itself and without a
+// shell: respawn-pane without a command takes the one of the pane. One that fails is left as it
+// is, or it would be started without end. tmux 3.3a may run the hook before it knows the status,
+// so a status that is not known yet counts as one of a signal.
+func (s *Server) startOnAttach(ctx context.Context, session, pane string) error {
+	respawn := func(condition string) string {
+		return "if-shell -F -t " + pane + " '" + condition + "' 'respawn-pane -t " + pane + "'"
+	}
+	_, err := s.run(ctx, nil,
+		"set-hook", "-t", "="+session+":", "client-attached", respawn("#{pane_dead}"), ";",
+		"set-hook", "-p", "-t", pane, "pane-died", respawn("#{&&:#{session_attached},#{?#{pane_dead_status},#{==:#{pane_dead_status},0},1}}"))
+	if err != nil {
+		return fmt.Errorf("start %s when a terminal attaches: %w", pane, err)
+	}
+	return nil
 }
 
 // respawn starts the window's program again in a pane whose program has ended.
@@ -113,7 +142,7 @@ func (s *Server) respawn(ctx context.Context, pane string, w WindowSpec) error {
 
 // NewWindow makes a window at the end of the session without bringing it to front, and
 // returns its pane. Making it and setting its options is one command of the server, so
-// no crash of ours leaves a pane without them. The pane is removed again when it did not
+// no crash of this process leaves a pane without them. The pane is removed again when it did not
 // start in Dir, which tmux itself would not report.
 func (s *Server) NewWindow(ctx context.Context, w WindowSpec) (Pane, error) {
 	target, err := sessionTarget(w.Session)
@@ -123,9 +152,9 @@ func (s *Server) NewWindow(ctx context.Context, w WindowSpec) (Pane, error) {
 	if err := w.check(); err != nil {
 		return Pane{}, fmt.Errorf("make window %s: %w", w.Name, err)
 	}
-	last := target + ":{end}"
-	args := []string{"new-window", "-d", "-a", "-P", "-F", "#{pane_id}", "-t", last}
-	out, err := s.run(ctx, nil, append(args, w.arguments(last)...)...)
+	end := target + ":{end}"
+	args := []string{"new-window", "-d", "-a", "-P", "-F", "#{pane_id}", "-t", end}
+	out, err := s.run(ctx, nil, append(args, w.arguments(end)...)...)
 	if err != nil {
 		return Pane{}, fmt.Errorf("make window %s: %w", w.Name, err)
 	}

@@ -247,7 +247,7 @@ func (c *checker) author(i int, p *rawPhase) {
 	if p.Event != "" && !slices.Contains(events, p.Event) {
 		c.problem(at(i, "event"), "an author phase cannot emit %q%s", document.Excerpt(p.Event), meant(p.Event, events))
 	}
-	tools := []string{ToolSubmitPMDone, ToolSubmitArchitecture, ToolSubmitDesign}
+	tools := AuthorTools()
 	if p.Tool != "" && !slices.Contains(tools, p.Tool) {
 		c.problem(at(i, "tool"), "unknown tool %q%s", document.Excerpt(p.Tool), meant(p.Tool, tools))
 	}

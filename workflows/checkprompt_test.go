@@ -21,8 +21,8 @@ func own(t *testing.T) string {
 	return strings.Replace(text, "kind: implement,", "kind: implement, resolve_prompt: project/resolve,", 1)
 }
 
-// What would fail a session when its phase begins is found with its line by who checks the
-// workflow and by who starts it.
+// A mistake that would fail a session when its phase begins is found, with its line, when
+// the workflow is checked and when a session is started.
 func TestPromptsAreCheckedWithTheirWorkflow(t *testing.T) {
 	for name, c := range map[string]struct{ plan, want string }{
 		"placeholder": {"a\nb [[placeholder:nonsense]]\n", `.agentmux/prompts/project/plan.md:2: [[placeholder:nonsense]]: unknown placeholder "nonsense"`},
@@ -35,24 +35,26 @@ func TestPromptsAreCheckedWithTheirWorkflow(t *testing.T) {
 		"binary":      {"a\xff", `.agentmux/prompts/project/plan.md: cannot be read: not valid UTF-8`},
 		"fine":        {"[[shared:approval]] [[placeholder:role]] [[include:context.md]] [[include:04_planning/plan_1.md]] [[include-optional:x/y]] [[nonsense:x]]", ""},
 	} {
-		project := fstest.MapFS{
-			".agentmux/workflows/own.yaml":            {Data: []byte(own(t))},
-			".agentmux/prompts/project/plan.md":       {Data: []byte(c.plan)},
-			".agentmux/prompts/project/resolve.md":    {Data: []byte("[[placeholder:subplan]]")},
-			".agentmux/prompts/agents/code-review.md": {Data: []byte("x")},
-			".agentmux/prompts/agents/coder.md":       {Data: []byte("Be [[placeholder:kind]].")}, // inserted as it is
-		}
-		d, _, problems := workflows.Load("own", project)
-		var want []string
-		if c.want != "" {
-			want = []string{c.want}
-		}
-		if got := problems.Errors().Lines(); !slices.Equal(got, want) || (d == nil) != (c.want != "") {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-		if got := problems.Warnings().Lines(); len(got) != 1 || !strings.Contains(got[0], "agents/code-review.md: is never used: there is no prompt agents/code-review") {
-			t.Errorf("%s: warnings %q", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			project := fstest.MapFS{
+				".agentmux/workflows/own.yaml":            {Data: []byte(own(t))},
+				".agentmux/prompts/project/plan.md":       {Data: []byte(c.plan)},
+				".agentmux/prompts/project/resolve.md":    {Data: []byte("[[placeholder:subplan]]")},
+				".agentmux/prompts/agents/code-review.md": {Data: []byte("x")},
+				".agentmux/prompts/agents/coder.md":       {Data: []byte("Be [[placeholder:kind]].")}, // inserted as it is
+			}
+			d, _, problems := workflows.Load("own", project)
+			var want []string
+			if c.want != "" {
+				want = []string{c.want}
+			}
+			if got := problems.Errors().Lines(); !slices.Equal(got, want) || (d == nil) != (c.want != "") {
+				t.Errorf("%q, want %q", got, want)
+			}
+			if got := problems.Warnings().Lines(); len(got) != 1 || !strings.Contains(got[0], "agents/code-review.md: is never used: there is no prompt agents/code-review") {
+				t.Errorf("warnings %q", got)
+			}
+		})
 	}
 }
 

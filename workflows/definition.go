@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Definition is a valid workflow with every default filled in. Parse makes it;
-// nobody changes it afterwards.
+// Definition is a valid workflow with every default filled in. Parse makes it,
+// and it does not change afterwards.
 type Definition struct {
 	Version     int
 	Name        string
@@ -79,7 +79,7 @@ func (d *Definition) Phase(id string) (Phase, bool) {
 	return Phase{}, false
 }
 
-// Kind returns the first phase of this kind. Only author phases can be several.
+// Kind returns the first phase of this kind. Only of kind author can there be more than one.
 func (d *Definition) Kind(kind string) (Phase, bool) {
 	for _, p := range d.Phases {
 		if p.Kind == kind {
@@ -87,6 +87,12 @@ func (d *Definition) Kind(kind string) (Phase, bool) {
 		}
 	}
 	return Phase{}, false
+}
+
+// DirOf returns the directory of the first phase of this kind; "" if there is none.
+func (d *Definition) DirOf(kind string) string {
+	p, _ := d.Kind(kind)
+	return p.Dir
 }
 
 // Entry returns the phase that is entered on the way to id: phases whose conditions

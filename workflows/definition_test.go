@@ -176,17 +176,19 @@ func TestLoadFindsTheProjectsWorkflows(t *testing.T) {
 		"../../own": `unknown workflow "../../own", known: feature, quick, broken, own`,
 		"broken":    ".agentmux/workflows/broken.yaml:1: name: required key missing",
 	} {
-		d, _, problems := workflows.Load(name, project())
-		if d != nil || len(problems) == 0 || problems[0].String() != want {
-			t.Errorf("%s: %v", name, problems.Lines())
-		}
+		t.Run(name, func(t *testing.T) {
+			d, _, problems := workflows.Load(name, project())
+			if d != nil || len(problems) == 0 || problems[0].String() != want {
+				t.Errorf("%s: %v", name, problems.Lines())
+			}
+		})
 	}
 	if names := workflows.Names(nil); !slices.Equal(names, workflows.Shipped()) {
 		t.Errorf("without a project: %v", names)
 	}
 }
 
-func TestALinkToNothingIsNoUnknownWorkflow(t *testing.T) {
+func TestALinkToNothingIsNotAnUnknownWorkflow(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, workflows.ProjectWorkflows), 0o755); err != nil {
 		t.Fatal(err)
@@ -204,21 +206,24 @@ func TestAFileThatABuiltInWorkflowHidesIsReported(t *testing.T) {
 	_, quick, _ := workflows.Load("quick", nil)
 	const hidden = `"quick" is built in, choose another name for the file and in it`
 	for _, c := range []struct {
+		name    string
 		project fstest.MapFS
 		want    []string
 	}{
-		{fstest.MapFS{}, nil},
-		{file(string(quick)), []string{".agentmux/workflows/quick.yaml:2: name: " + hidden}},
-		{file(strings.Replace(string(quick), "version: 1", "version: 2", 1)), []string{
+		{"no file", fstest.MapFS{}, nil},
+		{"valid", file(string(quick)), []string{".agentmux/workflows/quick.yaml:2: name: " + hidden}},
+		{"wrong version", file(strings.Replace(string(quick), "version: 1", "version: 2", 1)), []string{
 			".agentmux/workflows/quick.yaml:1: version: expected 1, found 2", ".agentmux/workflows/quick.yaml:2: name: " + hidden}},
-		{file(strings.Replace(string(quick), "name: quick", "name: other", 1)), []string{
+		{"another name", file(strings.Replace(string(quick), "name: quick", "name: other", 1)), []string{
 			".agentmux/workflows/quick.yaml:2: name: " + hidden}},
-		{file("- no map\n"), []string{".agentmux/workflows/quick.yaml:1: expected a map, found a list", ".agentmux/workflows/quick.yaml: name: " + hidden}},
+		{"not a map", file("- no map\n"), []string{".agentmux/workflows/quick.yaml:1: expected a map, found a list", ".agentmux/workflows/quick.yaml: name: " + hidden}},
 	} {
-		same(t, "problems", workflows.Check("quick", c.project).Lines(), c.want)
-		if d, _, problems := workflows.Load("quick", c.project); d == nil || problems.Err() != nil {
-			t.Errorf("the file hides the built-in workflow: %v", problems.Lines())
-		}
+		t.Run(c.name, func(t *testing.T) {
+			same(t, "problems", workflows.Check("quick", c.project).Lines(), c.want)
+			if d, _, problems := workflows.Load("quick", c.project); d == nil || problems.Err() != nil {
+				t.Errorf("the file hides the built-in workflow: %v", problems.Lines())
+			}
+		})
 	}
 	same(t, "problems of a project's own", workflows.Check("broken", project()).Lines(),
 		[]string{".agentmux/workflows/broken.yaml:1: name: required key missing",
@@ -226,11 +231,14 @@ func TestAFileThatABuiltInWorkflowHidesIsReported(t *testing.T) {
 }
 
 func TestFrozenDefinitionIsReadUnderAnyName(t *testing.T) {
-	for _, text := range []string{ownWorkflow, strings.Replace(ownWorkflow, "name: own", "name: feature", 1)} {
-		d, problems := workflows.Parse("definition.yaml", []byte(text), workflows.Known{Frozen: true})
-		if d == nil {
-			t.Errorf("problems: %v", problems.Lines())
-		}
+	for _, name := range []string{"own", "feature"} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(ownWorkflow, "name: own", "name: "+name, 1)
+			d, problems := workflows.Parse("definition.yaml", []byte(text), workflows.Known{Frozen: true})
+			if d == nil {
+				t.Errorf("problems: %v", problems.Lines())
+			}
+		})
 	}
 }
 
@@ -243,11 +251,13 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		workflows.KindReview:    {"", "", "", "", "commands/summary"},
 		workflows.KindComplete:  {"", "", "", "", ""},
 	} {
-		p, ok := d.Kind(kind)
-		if !ok {
-			t.Fatalf("no %s phase", kind)
-		}
-		same(t, kind, []string{p.Role, p.Prompt, p.ChangePrompt, p.ResolvePrompt, p.SummaryPrompt}, want)
+		t.Run(kind, func(t *testing.T) {
+			p, ok := d.Kind(kind)
+			if !ok {
+				t.Fatalf("no %s phase", kind)
+			}
+			same(t, kind, []string{p.Role, p.Prompt, p.ChangePrompt, p.ResolvePrompt, p.SummaryPrompt}, want)
+		})
 	}
 	review, _ := d.Kind(workflows.KindReview)
 	same(t, "roles", review.Roles, []string{"reviewer_logic", "reviewer_quality", "reviewer_expert"})
@@ -259,13 +269,15 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		t.Error("quick does not cap reviews at 0")
 	}
 	for text, want := range map[string]string{"timeout: 20m": "20m0s", "timeout: 0": "0s", "timeout: null": "none", "research: true": "none"} {
-		d, _ := workflows.Parse("own.yaml", []byte(strings.Replace(ownWorkflow, "timeout: 20m", text, 1)), workflows.Known{Frozen: true})
-		spec, _ := d.Phase("spec")
-		got := "none"
-		if spec.Timeout != nil {
-			got = spec.Timeout.String()
-		}
-		same(t, text, []string{got}, []string{want})
+		t.Run(text, func(t *testing.T) {
+			d, _ := workflows.Parse("own.yaml", []byte(strings.Replace(ownWorkflow, "timeout: 20m", text, 1)), workflows.Known{Frozen: true})
+			spec, _ := d.Phase("spec")
+			got := "none"
+			if spec.Timeout != nil {
+				got = spec.Timeout.String()
+			}
+			same(t, "timeout", []string{got}, []string{want})
+		})
 	}
 	own, _, _ := workflows.Load("own", project())
 	review, _ = own.Kind(workflows.KindReview)
@@ -278,22 +290,24 @@ func TestTargetsFollowTheConditions(t *testing.T) {
 	reviewing, _ := d.Phase("reviewing")
 	both := workflows.Conditions{workflows.ConditionNeedsDesign: true, workflows.ConditionIssue: true}
 	for _, tt := range []struct {
-		got, want string
+		name, got, want string
 	}{
-		{planning.Target(workflows.OutcomeAccepted, both), "design"},
-		{planning.Target(workflows.OutcomeAccepted, workflows.Conditions{workflows.ConditionIssue: true}), "implementing"},
-		{planning.Target(workflows.OutcomeAccepted, nil), "implementing"},
-		{planning.Target(workflows.OutcomePassed, nil), ""},
-		{reviewing.Target(workflows.OutcomeFailed, nil), "fixing"},
-		{d.Entry("spec", nil), "spec"},
-		{d.Entry("spec", workflows.Conditions{workflows.ConditionIssue: true}), "planning"},
-		{d.Entry("design", nil), "implementing"},
-		{d.Entry("design", both), "design"},
-		{d.Entry("done", nil), "done"},
+		{"all conditions hold", planning.Target(workflows.OutcomeAccepted, both), "design"},
+		{"one condition holds", planning.Target(workflows.OutcomeAccepted, workflows.Conditions{workflows.ConditionIssue: true}), "implementing"},
+		{"no condition holds", planning.Target(workflows.OutcomeAccepted, nil), "implementing"},
+		{"outcome of another kind", planning.Target(workflows.OutcomePassed, nil), ""},
+		{"target without conditions", reviewing.Target(workflows.OutcomeFailed, nil), "fixing"},
+		{"first phase", d.Entry("spec", nil), "spec"},
+		{"first phase passed over", d.Entry("spec", workflows.Conditions{workflows.ConditionIssue: true}), "planning"},
+		{"later phase passed over", d.Entry("design", nil), "implementing"},
+		{"later phase", d.Entry("design", both), "design"},
+		{"done", d.Entry("done", nil), "done"},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("got %q, want %q", tt.got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.got != tt.want {
+				t.Errorf("got %q, want %q", tt.got, tt.want)
+			}
+		})
 	}
 	if _, ok := d.Phase("none"); ok {
 		t.Error("a phase that does not exist")

@@ -54,11 +54,11 @@ func (c *checker) targets(place string, n *document.Node) []Target {
 	var out []Target
 	for j, t := range raw {
 		item := document.Index(place, j)
-		last := j == len(raw)-1
-		if last && len(t.When) > 0 {
+		isLast := j == len(raw)-1
+		if isLast && len(t.When) > 0 {
 			c.problem(item, "the last target must have no when")
 		}
-		if !last && len(t.When) == 0 {
+		if !isLast && len(t.When) == 0 {
 			c.problem(item, "only the last target may have no when")
 		}
 		if t.To != "" {

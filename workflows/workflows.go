@@ -1,5 +1,5 @@
-// Package workflows knows what a session is made of before one runs: the workflow
-// definitions (phases, what leads from one to the next), the roles, and the prompt
+// Package workflows holds what a session is made of before it runs: the workflow
+// definitions (phases, and what leads from one to the next), the roles, and the prompt
 // templates. What agents hand in belongs to package artifact.
 //
 // Everything here is a pure function from bytes to values and texts; callers read
@@ -51,8 +51,8 @@ const (
 	RoleReviewerExpert  = "reviewer_expert"
 )
 
-// RequirementsFile is the request, relative to a session. It is there from the start, and the
-// only artifact that lies outside of its phase's directory.
+// RequirementsFile is the request, relative to a session. It exists from the start, and is
+// the only artifact outside the directory of its phase.
 const RequirementsFile = "requirements.md"
 
 // Events that an author phase may name; each other kind has its own.
@@ -68,6 +68,11 @@ const (
 	ToolSubmitArchitecture = "submit_architecture"
 	ToolSubmitDesign       = "submit_design"
 )
+
+// AuthorTools lists the tools that an author phase may name.
+func AuthorTools() []string {
+	return []string{ToolSubmitPMDone, ToolSubmitArchitecture, ToolSubmitDesign}
+}
 
 // Conditions of `when`; a leading ! negates.
 const (

@@ -13,10 +13,12 @@ import (
 	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/redact"
 )
 
-// load reads a configuration of the person's own.
+// load reads a configuration file of a person.
 func load(t *testing.T, own string) *config.Config {
 	t.Helper()
 	for _, name := range []string{"GITHUB_ACTIONS", "GITHUB_SERVER_URL", "GITHUB_API_URL", "GITHUB_GRAPHQL_URL"} {
@@ -33,11 +35,11 @@ func load(t *testing.T, own string) *config.Config {
 	return c
 }
 
-func none(string) (token, from string) { return "", "" }
+func noGH(string) (token, from string) { return "", "" }
 
-// A token is for the server whose variable it is in, and goes to no other.
+// A token goes only to the server whose variable it is in.
 func TestATokenIsForItsServer(t *testing.T) {
-	tokens := account.Tokens{Variables: map[string]string{"GH_TOKEN": "ghp_" + strings.Repeat("a", 36)}, GH: none}
+	tokens := account.Tokens{Variables: map[string]string{"GH_TOKEN": "ghp_" + strings.Repeat("a", 36)}, GH: noGH}
 	id, err := tokens.Identity(load(t, "version: 2\n"))
 	if err != nil || id.Tokens == nil || id.From != "GH_TOKEN" {
 		t.Fatalf("%+v, %v", id, err)
@@ -51,7 +53,7 @@ func TestATokenIsForItsServer(t *testing.T) {
 	}
 }
 
-// gh is asked for the server that is meant, where no variable has a token.
+// Without a variable, gh gives the token of the chosen server.
 func TestTheTokenOfGH(t *testing.T) {
 	asked := ""
 	tokens := account.Tokens{GH: func(server string) (token, from string) {
@@ -64,37 +66,15 @@ func TestTheTokenOfGH(t *testing.T) {
 	}
 }
 
-// What a launcher hands on is what its host acts as.
-func TestATokenIsHandedOn(t *testing.T) {
-	c := load(t, "version: 2\n")
-	first := account.Tokens{Variables: map[string]string{"GH_TOKEN": "ghp_" + strings.Repeat("a", 36)}, GH: none}
-	id, err := first.Identity(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	handed, err := id.Hand(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	second := account.Tokens{GH: none}
-	if err := second.Read(strings.NewReader(handed + "\n")); err != nil {
-		t.Fatal(err)
-	}
-	got, err := second.Identity(c)
-	if err != nil || got.Tokens == nil || got.From != id.From {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
 func TestAnAppNeedsItsSettings(t *testing.T) {
-	tokens := account.Tokens{GH: none}
+	tokens := account.Tokens{GH: noGH}
 	_, err := tokens.Identity(load(t, "version: 2\ngithub: {auth: app}\n"))
 	if !errors.As(err, new(*account.SettingsError)) || !strings.Contains(err.Error(), "github.app.client_id") {
 		t.Errorf("%v", err)
 	}
 }
 
-// github.write_interval is the pace of the identity's client; 0 is none.
+// github.write_interval is the least time between two writes of the client; 0 means none.
 func TestWritesAreAsFarApartAsConfigured(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusCreated)
@@ -113,7 +93,7 @@ func TestWritesAreAsFarApartAsConfigured(t *testing.T) {
 			t.Setenv("GITHUB_SERVER_URL", server.URL)
 			t.Setenv("GITHUB_API_URL", server.URL)
 			t.Setenv("GITHUB_GRAPHQL_URL", server.URL)
-			tokens := account.Tokens{Variables: map[string]string{"AGENTMUX_GITHUB_TOKEN": "ghp_" + strings.Repeat("a", 36)}, GH: none}
+			tokens := account.Tokens{Variables: map[string]string{"AGENTMUX_GITHUB_TOKEN": "ghp_" + strings.Repeat("a", 36)}, GH: noGH}
 			id, err := tokens.Identity(cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -122,11 +102,11 @@ func TestWritesAreAsFarApartAsConfigured(t *testing.T) {
 			if err != nil || client == nil {
 				t.Fatalf("%v, %v", client, err)
 			}
-			sink := client.Sink(ghsync.Repo{Owner: "acme", Name: "widgets"})
-			if _, _, err := sink.CreateComment(t.Context(), 1, "one"); err != nil {
+			comments, widgets := ghsync.Comments{Client: client}, ghsync.Repo{Owner: "acme", Name: "widgets"}
+			if _, _, err := comments.Create(t.Context(), widgets, 1, markdown.Finish(redact.New(), "one")); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err = sink.CreateComment(t.Context(), 1, "two")
+			_, _, err = comments.Create(t.Context(), widgets, 1, markdown.Finish(redact.New(), "two"))
 			var later *transport.RetryAfter
 			if errors.As(err, &later) != c.refused {
 				t.Errorf("the second of two writes: %v", err)

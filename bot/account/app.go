@@ -18,7 +18,7 @@ func ActsAsApp(c *config.Config) bool {
 	return c.GitHub.Auth == "app" || c.GitHub.Auth == "auto" && c.GitHub.App.KeyFile != ""
 }
 
-// checkApp names the settings that an App lacks.
+// checkApp fails when the configuration lacks a setting of the App.
 func checkApp(c config.App) error {
 	switch {
 	case c.ClientID == "":
@@ -29,17 +29,17 @@ func checkApp(c config.App) error {
 	return nil
 }
 
-// AppSpec is what the token source of an App needs. The redactor learns the key now and each
-// token before it is used.
+// AppSpec is what the token source of an App needs. The redactor gets the key at once and each
+// token before its first use.
 type AppSpec struct {
 	Settings config.App
 	Bases    transport.Addresses
-	Repo     ghsync.Repo // the tokens are good for it alone
+	Repo     ghsync.Repo // the only one that the tokens are valid for
 	Redactor *redact.Redactor
 	Log      *slog.Logger
 }
 
-// NewApp is the token source of a configured App.
+// NewApp returns the token source of a configured App.
 func NewApp(o AppSpec) (transport.TokenSource, error) {
 	source, err := transport.NewApp(transport.AppOptions{
 		APIURL: o.Bases.API, ServerURL: o.Bases.Server, ClientID: o.Settings.ClientID, KeyFile: o.Settings.KeyFile,
@@ -60,8 +60,8 @@ func NewApp(o AppSpec) (transport.TokenSource, error) {
 	return source, o.Redactor.Add("app-key", string(key))
 }
 
-// MayPush reports whether the account may write to a repository. What an App may do is
-// told by its installation, not by the repository.
+// MayPush reports whether the account may write to a repository. The rights of an App are those
+// of its installation, not what the repository shows.
 func (id Identity) MayPush(repo ghsync.Repository) bool {
 	if app, ok := id.Tokens.(*transport.App); ok {
 		return !slices.Contains(app.Missing(), "contents:write")

@@ -1,14 +1,12 @@
-// Package account says which GitHub account acts: the tokens that a process was given, the
-// identity that a configuration names, its client, what it may do, and in words what GitHub
-// refused. A token goes to the server alone that it was read for. Tokens of the environment are
-// taken out of it, so that no child has them; nothing is written.
+// Package account says which GitHub account acts: the tokens that a process has, the identity
+// that a configuration names, its client, what it may do, and in words what GitHub refused.
+//
+// Promises: a token goes only to the server that it was read for; tokens are removed from the
+// environment, so that no child inherits them; nothing is written.
 package account
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -20,15 +18,14 @@ import (
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
-// Tokens are those that this process knows.
+// Tokens are those that this process has.
 type Tokens struct {
 	Variables map[string]string                        // of the environment, by the names of their variables
-	handed    *Handed                                  // by the launcher of this host
-	GH        func(server string) (token, from string) // asks gh; empty without one
+	GH        func(server string) (token, from string) // runs gh; empty when gh has none
 }
 
-// TakeVariables takes the tokens out of the environment, so that no child inherits them,
-// and returns them by the names of their variables.
+// TakeVariables removes the tokens from the environment, so that no child inherits them, and
+// returns them by the names of their variables.
 func TakeVariables() map[string]string {
 	tokens := map[string]string{}
 	for _, name := range transport.AllTokenVariables() {
@@ -40,48 +37,13 @@ func TakeVariables() map[string]string {
 	return tokens
 }
 
-// Handed is what a launcher gives the host that it starts: a token with the server that
-// it was read for.
-type Handed struct {
-	Token  string `json:"token"`
-	From   string `json:"from"`
-	API    string `json:"api"`
-	Server string `json:"server"`
-}
-
-// maxHanded is more than any token with its addresses.
-const maxHanded = 64 << 10
-
-// Read takes the launcher's token, which travels in no environment.
-func (t *Tokens) Read(from io.Reader) error {
-	t.handed = &Handed{}
-	if err := json.NewDecoder(io.LimitReader(from, maxHanded)).Decode(t.handed); err != nil {
-		return fmt.Errorf("read token: %w", err)
-	}
-	return nil
-}
-
-// Hand returns what a host that is started reads its token from; "" if it needs none or makes
-// its own.
-func (id Identity) Hand(ctx context.Context) (string, error) {
-	if id.Tokens == nil || id.Tokens.Mode() == transport.ModeApp {
-		return "", nil
-	}
-	secret, err := id.Tokens.Token(ctx)
-	if err != nil {
-		return "", err
-	}
-	data, err := json.Marshal(Handed{Token: secret.Reveal(), From: id.From, API: id.Bases.API, Server: id.Bases.Server})
-	return string(data), err
-}
-
-// Identity is the GitHub account a command acts as; nil tokens mean none.
+// Identity is the GitHub account that a command acts as; nil tokens mean no account.
 type Identity struct {
 	Bases  transport.Addresses
 	Tokens transport.TokenSource
 	From   string        // where the token is from, for doctor
 	unfit  string        // a variable with a token that is for another server
-	Pause  time.Duration // before a request is repeated; 0: the usual
+	Pause  time.Duration // before a request is repeated; 0 means the default
 	Writes time.Duration // from one write to the next, as in transport.Limits
 }
 
@@ -94,11 +56,12 @@ func (e *SettingsError) Unwrap() error { return e.err }
 
 func settingsErr(err error) error { return &SettingsError{err} }
 
-// ProbePause is before the first repetition: a person waits.
+// ProbePause is the pause before the first repetition of a probe. It is short because a person
+// waits.
 const ProbePause = 100 * time.Millisecond
 
-// Settle names the server that the person means: by a configuration of their own, else by the
-// environment. A repository's file cannot.
+// Settle returns the server that the person chose: by their own configuration, else by the
+// environment. A repository's file cannot choose it.
 func Settle(c *config.Config) (transport.Addresses, error) {
 	name := ""
 	if c.Layer("github.host") != config.LayerBuiltIn {
@@ -111,29 +74,40 @@ func Settle(c *config.Config) (transport.Addresses, error) {
 	return bases, nil
 }
 
-// inJob reports whether this is a job of GitHub Actions on the server: its token is then in
-// the variables of GitHub's own servers.
+// inJob reports whether this process is a job of GitHub Actions on the server. The token is then
+// in the variables of github.com.
 func inJob(at transport.Addresses) bool {
 	return os.Getenv("GITHUB_ACTIONS") == "true" && strings.TrimSuffix(os.Getenv("GITHUB_SERVER_URL"), "/") == at.Server
+}
+
+// bare is the identity that the configuration names, without a token. An App makes its tokens
+// where the project is known.
+func bare(c *config.Config) (Identity, error) {
+	bases, err := Settle(c)
+	id := Identity{Bases: bases, Writes: c.GitHub.WriteEvery()}
+	if err == nil && ActsAsApp(c) {
+		id.From = "the App " + c.GitHub.App.ClientID
+		err = checkApp(c.GitHub.App)
+	}
+	return id, err
 }
 
 // Identity settles the server and finds a token for it as github.auth says: an App's, a
 // variable's, else gh's.
 func (t *Tokens) Identity(c *config.Config) (Identity, error) {
-	bases, err := Settle(c)
-	id := Identity{Bases: bases, Writes: c.GitHub.WriteEvery()}
-	if err != nil {
+	id, err := bare(c)
+	if err != nil || ActsAsApp(c) {
 		return id, err
 	}
-	if ActsAsApp(c) {
-		id.From = "the App " + c.GitHub.App.ClientID
-		return id, checkApp(c.GitHub.App) // its tokens are made where the project is known
-	}
-	mode, token, from := t.find(c, &id)
-	if token != "" {
-		id.Tokens, id.From = transport.StaticToken(mode, redact.NewSecret(token), bases), from
+	if mode, token, from := t.find(c, &id); token != "" {
+		id.use(mode, token, from)
 	}
 	return id, nil
+}
+
+// use makes the identity act with a token of its server.
+func (id *Identity) use(mode transport.Mode, token, from string) {
+	id.Tokens, id.From = transport.StaticToken(mode, redact.NewSecret(token), id.Bases), from
 }
 
 // find finds the token for the server of id.
@@ -141,13 +115,6 @@ func (t *Tokens) find(c *config.Config, id *Identity) (mode transport.Mode, toke
 	mode = map[string]transport.Mode{"gh": transport.ModeGH, "actions": transport.ModeActions}[c.GitHub.Auth]
 	if mode == "" {
 		mode = transport.ModeToken
-	}
-	if t.handed != nil {
-		if t.handed.API != id.Bases.API || t.handed.Server != id.Bases.Server {
-			id.unfit = t.handed.From
-			return mode, "", ""
-		}
-		return mode, t.handed.Token, t.handed.From
 	}
 	if mode != transport.ModeGH {
 		token, from = t.variable(id)
@@ -159,7 +126,7 @@ func (t *Tokens) find(c *config.Config, id *Identity) (mode transport.Mode, toke
 	return mode, token, from
 }
 
-// variable is the first variable whose token may be sent to the server of id.
+// variable returns the first token of the environment that may be sent to the server of id.
 func (t *Tokens) variable(id *Identity) (token, from string) {
 	names := transport.TokenVariables(id.Bases, inJob(id.Bases))
 	for _, name := range names {
@@ -175,7 +142,7 @@ func (t *Tokens) variable(id *Identity) (token, from string) {
 	return "", ""
 }
 
-// NoToken says why there is no token, and where one is looked for.
+// NoToken says why there is no token, and how to set one.
 func (id Identity) NoToken() (detail, hint string) {
 	hint = NoTokenHint
 	if id.Bases.Enterprise() {
@@ -198,10 +165,10 @@ func (id Identity) Client(log *slog.Logger) (*ghsync.Client, error) {
 	})
 }
 
-// NoTokenHint says where a token is looked for.
+// NoTokenHint says how to set a token.
 const NoTokenHint = "set AGENTMUX_GITHUB_TOKEN or GH_TOKEN, or run gh auth login"
 
-// TokenError says that what was found cannot be a token.
+// TokenError says that a value cannot be a token.
 type TokenError struct{ From string }
 
 func (e *TokenError) Error() string {

@@ -15,8 +15,8 @@ import (
 // IsUnauthorized reports whether GitHub refused the token.
 func IsUnauthorized(err error) bool { return transport.HasCode(err, transport.CodeUnauthorized) }
 
-// refusedToken says what to do about a token that GitHub refused: where one is taken from
-// first, another one elsewhere would not help.
+// refusedToken says what to do about a token that GitHub refused. It names the place of that
+// token, because a token elsewhere would not be used.
 func refusedToken(from string) (hint string) {
 	switch {
 	case strings.HasPrefix(from, "gh "):
@@ -27,7 +27,7 @@ func refusedToken(from string) (hint string) {
 	return "set " + from + " to another, or unset it and run gh auth login"
 }
 
-// Words splits an error of GitHub into what happened to what, and what to do.
+// Words returns what happened to what, and what to do, for an error of GitHub.
 func Words(err error, what, tokenFrom string) (detail, hint string) {
 	var terminal *transport.Terminal
 	var later *transport.RetryAfter
@@ -59,12 +59,12 @@ func Words(err error, what, tokenFrom string) (detail, hint string) {
 	return what + ": GitHub does not answer: " + LastWords(err), hint
 }
 
-// broken reports whether the way to the server failed, and not the server.
+// broken reports whether the connection failed, and not the server.
 func broken(err error) bool {
 	return errors.As(err, new(net.Error)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// tryAgain names a moment that is far away by its time.
+// tryAgain says when to repeat: by the clock if that is more than an hour away.
 func tryAgain(wait time.Duration) string {
 	if wait > time.Hour {
 		return "try again after " + time.Now().Add(wait).Format("2006-01-02 15:04")
@@ -72,7 +72,7 @@ func tryAgain(wait time.Duration) string {
 	return "try again in " + wait.Round(time.Second).String()
 }
 
-// LastWords is the innermost cause of an error, without what each layer put in front.
+// LastWords returns the innermost cause of an error, without the prefixes of the layers.
 func LastWords(err error) string {
 	var terminal *transport.Terminal
 	if errors.As(err, &terminal) {

@@ -60,25 +60,25 @@ var shapes = map[string]struct {
 	"github.host":       {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?$`), "a host name without scheme"},
 	"github.branch_prefix": {
 		regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*/)*[A-Za-z0-9_-]*$`), "the start of a branch name, as agentmux/"},
-	// GitHub takes 50 characters, and :needs-human stands behind it.
+	// GitHub takes 50 characters, and :needs-human is appended.
 	"bot.label": {regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,36}[A-Za-z0-9._-])?$`), "a label's name without a colon, of at most 38 characters"},
 	"bot.repos": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`), "owner/name"},
 	"bot.orgs":  {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`), "an organisation's name"},
 }
 
-// keptNames are the names of variables that agents never get, whoever asks.
+// keptNames are patterns for the names of variables that agents never get.
 var keptNames = []string{
 	"*TOKEN*", "*SECRET*", "*PASSWORD*", "GH_*", "GITHUB_*", "ACTIONS_*", "AWS_*", "AZURE_*", "GOOGLE_*",
 	"SSH_*", "DBUS_*", "TMUX*", "LD_*", "AGENTMUX_*", "CLAUDECODE",
 }
 
-// checker looks at what the types cannot say.
+// checker checks what the types cannot express.
 type checker struct {
 	tree     *document.Node
 	problems document.Problems
 }
 
-func check(c *Config, tree *document.Node, s Sources) document.Problems {
+func check(c *Config, tree *document.Node, builtIn []string) document.Problems {
 	k := &checker{tree: tree}
 	for _, key := range slices.Sorted(maps.Keys(choices)) {
 		k.choice(key, choices[key])
@@ -91,7 +91,7 @@ func check(c *Config, tree *document.Node, s Sources) document.Problems {
 	}
 	k.branches(c)
 	k.roles(c)
-	k.providers(c, s.Providers)
+	k.providers(c, builtIn)
 	k.environment(c)
 	k.paths()
 	if c.Bot.SweepInterval <= 0 {
@@ -128,8 +128,8 @@ func (k *checker) choice(key string, allowed []string) {
 }
 
 func oneOf(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	end := len(words) - 1
+	return strings.Join(words[:end], ", ") + " or " + words[end]
 }
 
 func (k *checker) minimum(key string, least int64) {
@@ -170,10 +170,10 @@ func (k *checker) model(key, name string) {
 	}
 }
 
-// refusedBranch finds what git takes in no name of a branch.
+// refusedBranch matches what git refuses in the name of a branch.
 var refusedBranch = regexp.MustCompile(`^-|^HEAD$|^/|/$|//|(^|/)\.|\.(/|$)|\.lock(/|$)|\.\.|@\{|^@$|[\x00-\x20\x7f~^:?*\[\\]`)
 
-// branches refuses names that git would refuse when the work is done.
+// branches refuses names that git would refuse only at the end of a session.
 func (k *checker) branches(c *Config) {
 	if name := c.GitHub.BaseBranch; name != "" && refusedBranch.MatchString(name) {
 		k.problem("github.base_branch", "expected a branch's name, and git refuses %q", document.Excerpt(name))
@@ -202,7 +202,7 @@ func (k *checker) providers(c *Config, builtIn []string) {
 		if !slices.Contains(builtIn, name) {
 			known = append(known, name)
 			if p.Command == "" {
-				k.problem(document.Key(at, "command"), "required key missing: %s is no built-in provider", name)
+				k.problem(document.Key(at, "command"), "required key missing: %s is not a built-in provider", name)
 			}
 		}
 		k.model(document.Key(at, "default_model"), p.DefaultModel)
@@ -239,8 +239,8 @@ func (k *checker) environment(c *Config) {
 		case slices.ContainsFunc(keptNames, matches):
 			k.problem(key, "%s may hold a credential and is never passed on", document.Excerpt(name))
 		case !agent.EnvPassable(name):
-			// Found here, or by every launch of every agent.
-			k.problem(key, "%q is no name of a variable that can be passed to an agent", document.Excerpt(name))
+			// Refused here, or every launch of every agent would fail.
+			k.problem(key, "%q is not the name of a variable that can be passed to an agent", document.Excerpt(name))
 		case !agent.EnvAllowed(name):
 			k.problem(key, "%s is not among the names that every agent may get; providers.<name>.env passes it to the agents of one CLI", document.Excerpt(name))
 		}

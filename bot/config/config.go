@@ -5,7 +5,9 @@
 // Load reads every layer, merges maps, lets lists and scalars replace one another,
 // and reports all problems of all files at once, each with its file, line and key.
 // A Config is complete: every key has its value or its default, and no caller
-// checks for missing ones. The package reads files and writes none.
+// checks for missing ones. Files and LoadFiles carry a configuration to another process: what
+// was read, not what was made of it, so that the same rules hold there and each value keeps
+// its file and line. The package reads files and writes none.
 package config
 
 import (
@@ -17,7 +19,7 @@ import (
 // Version is the version every file must name.
 const Version = 2
 
-// Config is the merged configuration. Nobody changes it after Load.
+// Config is the merged configuration. It is not changed after Load.
 type Config struct {
 	Version    int                 `doc:"version"`
 	Defaults   Defaults            `doc:"defaults"`
@@ -42,13 +44,14 @@ type Config struct {
 	Session    Session             `doc:"session"`
 	Log        Log                 `doc:"log"`
 
+	files  []File            // that were read, lowest layer first
 	tree   *document.Node    // the merged document, for Show
 	layers map[string]string // file of a node -> name of its layer
 
-	overruled map[string][]Overruled // key -> what a file says in vain
+	overruled map[string][]Overruled // key -> the values of files that do not count
 }
 
-// Defaults hold what a run uses when nothing more exact is said.
+// Defaults hold what a run uses unless something more exact is set.
 type Defaults struct {
 	Workflow            string             `doc:"workflow"`
 	Provider            string             `doc:"provider"`
@@ -85,8 +88,8 @@ type GitHub struct {
 	WriteInterval  time.Duration `doc:"write_interval"` // 0 = none
 }
 
-// WriteEvery is the write interval as the limits of the transport and the paces of the
-// mirror take it: none is below zero there.
+// WriteEvery returns the write interval as the limits of the transport and the paces of the
+// mirror take it: there a value below zero means none.
 func (g *GitHub) WriteEvery() time.Duration {
 	if g.WriteInterval == 0 {
 		return -1
@@ -152,7 +155,9 @@ type Agents struct {
 	Headless    bool     `doc:"headless"`     // agents that others depend on
 	TestCommand []string `doc:"test_command"`
 	Transport   string   `doc:"transport"` // auto, tui, headless
-	// ProjectConfig is ignore or base: whether agents load their settings of the repository.
+	// Linger is how long a launch that has submitted may end its turn.
+	Linger time.Duration `doc:"linger"`
+	// ProjectConfig is ignore or base: whether agents load the settings in the repository.
 	ProjectConfig string `doc:"project_config"`
 }
 
@@ -199,9 +204,9 @@ type Sandbox struct {
 	Level       string   `doc:"level"` // auto, none, bwrap, runner
 	Net         string   `doc:"net"`   // proxy, open, none; empty = by host
 	NetAllow    []string `doc:"net_allow"`
-	UnsafeFlags *bool    `doc:"unsafe_flags"` // nil = nobody has decided yet
+	UnsafeFlags *bool    `doc:"unsafe_flags"` // nil = not decided yet
 	ROPaths     []string `doc:"ro_paths"`
-	Path        string   `doc:"path"`  // empty = the host's, less what is not mounted
+	Path        string   `doc:"path"`  // empty = the host's, without what is not mounted
 	Setup       []string `doc:"setup"` // argv
 	Home        string   `doc:"home"`  // private, shared; empty = by level
 	EnvAllow    []string `doc:"env_allow"`
@@ -224,7 +229,7 @@ type Session struct {
 	Transcripts bool `doc:"transcripts"`
 }
 
-// Log says what the program tells about itself.
+// Log says what the program logs.
 type Log struct {
 	Level string `doc:"level"` // debug, info, warn, error
 }

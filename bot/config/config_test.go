@@ -156,7 +156,7 @@ func TestProtocolE1Problems(t *testing.T) {
 			".agentmux/config.yaml:8: github.auth: only a configuration file outside the repository may set this",
 			".agentmux/config.yaml:9: log: only a configuration file outside the repository may set this",
 		}},
-		{"a sandbox that is no map", "", "version: 2\nsandbox: none\n", "", []string{
+		{"a sandbox that is not a map", "", "version: 2\nsandbox: none\n", "", []string{
 			".agentmux/config.yaml:2: sandbox: expected a map, found \"none\"",
 		}},
 		{"old version", "version: 1\nprofiles: {fast: {}}\nlaunchers: {}\nproviders: {x: {trust_key: y}}\nnonsense: 1\n", "", "", []string{
@@ -171,21 +171,21 @@ func TestProtocolE1Problems(t *testing.T) {
 		{"roles and providers", "version: 2\nroles:\n  codr: {}\n  coder: {provider: cluade}\nproviders:\n  mine: {prompt_mode: pipe}\n  claude:\n    mcp: none\n    env: [GH_TOKEN]\n", "", "", []string{
 			"user.yaml:3: roles.codr: unknown role \"codr\", did you mean \"coder\"?",
 			"user.yaml:4: roles.coder.provider: unknown provider \"cluade\", did you mean \"claude\"?",
-			"user.yaml:6: providers.mine.command: required key missing: mine is no built-in provider",
+			"user.yaml:6: providers.mine.command: required key missing: mine is not a built-in provider",
 			"user.yaml:6: providers.mine.prompt_mode: expected arg, stdin or flag, found \"pipe\"",
-			"user.yaml:8: providers.claude.mcp: \"none\" is none of claude, codex, copilot, cursor, gemini, opencode, qwen",
+			"user.yaml:8: providers.claude.mcp: \"none\" is not one of claude, codex, copilot, cursor, gemini, opencode, qwen",
 			"user.yaml:9: providers.claude.env[0]: \"GH_TOKEN\" cannot be passed to an agent",
 		}},
 		{"values", "version: 2\nsandbox: {level: container, env_allow: [GOFLAGS, MY_TOKEN, \"A=B\", path, DYLD_LIBRARY_PATH, OPENAI_API_KEY, GOCACHE, BASH_ENV, NPM_AUTH]}\nworkspace: {root: ws}\n" +
 			"bot: {repos: [a/b, c], label: \"a:b\", sweep_interval: 0, max_concurrent: 0}\noutput: {max_bytes: 20 XB}\ngithub: {branch_prefix: \"../x\", host: \"https://x\"}\n", "", "", []string{
 			"user.yaml:2: sandbox.level: container is reserved and not there yet, expected auto, none, bwrap or runner",
 			"user.yaml:2: sandbox.env_allow[1]: MY_TOKEN may hold a credential and is never passed on",
-			"user.yaml:2: sandbox.env_allow[2]: \"A=B\" is no name of a variable that can be passed to an agent",
-			"user.yaml:2: sandbox.env_allow[3]: \"path\" is no name of a variable that can be passed to an agent",
-			"user.yaml:2: sandbox.env_allow[4]: \"DYLD_LIBRARY_PATH\" is no name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[2]: \"A=B\" is not the name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[3]: \"path\" is not the name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[4]: \"DYLD_LIBRARY_PATH\" is not the name of a variable that can be passed to an agent",
 			"user.yaml:2: sandbox.env_allow[5]: OPENAI_API_KEY is not among the names that every agent may get; providers.<name>.env passes it to the agents of one CLI",
-			"user.yaml:2: sandbox.env_allow[7]: \"BASH_ENV\" is no name of a variable that can be passed to an agent",
-			"user.yaml:2: sandbox.env_allow[8]: \"NPM_AUTH\" is no name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[7]: \"BASH_ENV\" is not the name of a variable that can be passed to an agent",
+			"user.yaml:2: sandbox.env_allow[8]: \"NPM_AUTH\" is not the name of a variable that can be passed to an agent",
 			"user.yaml:3: workspace.root: expected an absolute path or one that begins with ~/, found \"ws\"",
 			"user.yaml:4: bot.max_concurrent: expected auto or a whole number from 1, found 0",
 			"user.yaml:4: bot.label: expected a label's name without a colon, of at most 38 characters, found \"a:b\"",
@@ -209,25 +209,32 @@ func TestProtocolE1Problems(t *testing.T) {
 	}
 }
 
-// The longest of the labels that say how a session stands must be one that GitHub takes.
-func TestALabelLeavesRoomForTheStateBehindIt(t *testing.T) {
-	for label, fits := range map[string]bool{
-		strings.Repeat("a", 50-len(":needs-human")): true,
-		strings.Repeat("a", 51-len(":needs-human")): false,
-		"a": true, "on it": true, "on it ": false,
+// GitHub must take the longest of the labels that show the state of a session.
+func TestALabelLeavesRoomForTheState(t *testing.T) {
+	for name, c := range map[string]struct {
+		label string
+		fits  bool
+	}{
+		"the longest":        {strings.Repeat("a", 50-len(":needs-human")), true},
+		"one above":          {strings.Repeat("a", 51-len(":needs-human")), false},
+		"one letter":         {"a", true},
+		"a space":            {"on it", true},
+		"a space at the end": {"on it ", false},
 	} {
-		if _, problems := layers(t, "version: 2\nbot: {label: \""+label+"\"}\n", "", ""); (len(problems) == 0) != fits {
-			t.Errorf("%q: %q", label, problems)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, problems := layers(t, "version: 2\nbot: {label: \""+c.label+"\"}\n", "", ""); (len(problems) == 0) != c.fits {
+				t.Errorf("%q: %q", c.label, problems)
+			}
+		})
 	}
 }
 
-func TestTheFlagFileMustExistAndTheOthersNeedNot(t *testing.T) {
+func TestOnlyTheFlagFileMustExist(t *testing.T) {
 	dir := t.TempDir()
 	_, problems := config.Load(config.Sources{
-		UserFile: dir + "/absent.yaml", Project: fstest.MapFS{}, FlagFile: dir + "/gone.yaml",
+		UserFile: dir + "/absent.yaml", Project: fstest.MapFS{}, FlagFile: dir + "/missing.yaml",
 	})
-	if want := dir + "/gone.yaml: cannot be read: no such file"; len(problems) != 1 || problems[0].String() != want {
+	if want := dir + "/missing.yaml: cannot be read: no such file"; len(problems) != 1 || problems[0].String() != want {
 		t.Errorf("problems %v, want %s", problems.Lines(), want)
 	}
 }
@@ -268,13 +275,15 @@ func TestShowNamesTheLayerOfEachValue(t *testing.T) {
 		"defaults.model":    "null built-in",
 		"output.max_bytes":  "20 MiB built-in",
 	} {
-		if got[path] != want {
-			t.Errorf("%s: %q, want %q", path, got[path], want)
-		}
+		t.Run(path, func(t *testing.T) {
+			if got[path] != want {
+				t.Errorf("%q, want %q", got[path], want)
+			}
+		})
 	}
 }
 
-func TestChooseTakesTheDefaultModelForTheDefaultProviderAlone(t *testing.T) {
+func TestTheDefaultModelIsOnlyForTheDefaultProvider(t *testing.T) {
 	c, problems := layers(t, "version: 2\ndefaults: {model: opus}\nroles:\n  coder: {provider: codex}\n  planner: {model: haiku, args: []}\n  reviewer: {provider: claude}\n", "", "")
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems)
@@ -285,14 +294,16 @@ func TestChooseTakesTheDefaultModelForTheDefaultProviderAlone(t *testing.T) {
 		"reviewer":  {Provider: "claude", Model: "opus"},
 		"architect": {Provider: "claude", Model: "opus"},
 	} {
-		if got := c.Choose(role); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v, want %+v", role, got, want)
-		}
+		t.Run(role, func(t *testing.T) {
+			if got := c.Choose(role); !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		})
 	}
 }
 
-// Every key that decides about the machine is refused in a repository's file, wherever
-// that file is from, and taken from a file of the person.
+// Every key that decides about the machine is refused in a repository's file and accepted in a
+// file of the person.
 func TestProtocolE5KeysOfTheHost(t *testing.T) {
 	for _, c := range []struct{ key, text string }{
 		{"sandbox.level", "sandbox: {level: none}"}, {"sandbox.net", "sandbox: {net: open}"}, {"sandbox.net_allow", "sandbox: {net_allow: [x.test]}"},
@@ -300,29 +311,32 @@ func TestProtocolE5KeysOfTheHost(t *testing.T) {
 		{"sandbox.path", "sandbox: {path: /bin}"}, {"sandbox.home", "sandbox: {home: shared}"}, {"sandbox.env_allow", "sandbox: {env_allow: [GOFLAGS]}"},
 		{"output", "output: {allow: [bin/]}"}, {"gate", "gate: {allow_forks: true}"}, {"bot", "bot: {allowed_users: [eve]}"},
 		{"github.host", "github: {host: x.test}"}, {"agents.transport", "agents: {transport: headless}"},
+		{"agents.linger", "agents: {linger: 1h}"},
 		{"agents.project_config", "agents: {project_config: base}"},
 		{"github.auth", "github: {auth: gh}"}, {"github.app", "github: {app: {client_id: x}}"}, {"providers", "providers: {claude: {command: /tmp/x}}"},
 		{"roles.coder.args", "roles: {coder: {args: [--free]}}"}, {"workspace", "workspace: {root: /srv/w}"},
 		{"session", "session: {transcripts: false}"}, {"log", "log: {level: debug}"},
 	} {
-		text := "version: 2\n" + c.text + "\n"
-		want := "4e1f9c2:.agentmux/config.yaml:2: " + c.key + ": only a configuration file outside the repository may set this"
-		_, problems := config.Load(config.Sources{
-			Project: fstest.MapFS{".agentmux/config.yaml": {Data: []byte(text)}}, ProjectPrefix: "4e1f9c2:",
+		t.Run(c.key, func(t *testing.T) {
+			text := "version: 2\n" + c.text + "\n"
+			want := "4e1f9c2:.agentmux/config.yaml:2: " + c.key + ": only a configuration file outside the repository may set this"
+			_, problems := config.Load(config.Sources{
+				Project: fstest.MapFS{".agentmux/config.yaml": {Data: []byte(text)}}, ProjectPrefix: "4e1f9c2:",
+			})
+			if got := problems.Errors().Lines(); !slices.Equal(got, []string{want}) {
+				t.Errorf("in a repository: %q", got)
+			}
+			if _, got := layers(t, text, "", ""); len(got) > 0 {
+				t.Errorf("of a person: %q", got)
+			}
 		})
-		if got := problems.Errors().Lines(); !slices.Equal(got, []string{want}) {
-			t.Errorf("%s in a repository: %q", c.key, got)
-		}
-		if _, got := layers(t, text, "", ""); len(got) > 0 {
-			t.Errorf("%s of a person: %q", c.key, got)
-		}
 	}
 	if c, got := layers(t, "", "version: 2\nsandbox: {setup: [make, deps]}\n", ""); c == nil {
 		t.Errorf("sandbox.setup in a repository: %q", got)
 	}
 }
 
-// Each key that is no more names what takes its place.
+// The problem of each removed key names its replacement.
 func TestProtocolE1RemovedKeys(t *testing.T) {
 	for key, c := range map[string]struct{ text, instead string }{
 		"defaults.session_name":        {"defaults: {session_name: x}", "--name"},
@@ -338,32 +352,36 @@ func TestProtocolE1RemovedKeys(t *testing.T) {
 		"providers.a.batch_command":    {"providers: {a: {command: a, batch_command: x}}", "headless_args"},
 		"providers.a.batch_subcommand": {"providers: {a: {command: a, batch_subcommand: x}}", "headless_args"},
 	} {
-		_, got := layers(t, "version: 2\n"+c.text+"\n", "", "")
-		if len(got) != 1 || !strings.HasPrefix(got[0], "user.yaml:2: "+key+": removed") || !strings.Contains(got[0], c.instead) {
-			t.Errorf("%s: %q", key, got)
-		}
+		t.Run(key, func(t *testing.T) {
+			_, got := layers(t, "version: 2\n"+c.text+"\n", "", "")
+			if len(got) != 1 || !strings.HasPrefix(got[0], "user.yaml:2: "+key+": removed") || !strings.Contains(got[0], c.instead) {
+				t.Errorf("problems %q", got)
+			}
+		})
 	}
 }
 
-// Names that git would refuse when the work is done are refused before it begins.
+// Names that git would refuse at the end of a session are refused at its start.
 func TestNamesThatGitRefuses(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"main": true, "release/1.2": true, "feature_x": true, "a-b": true, "@a": true,
 		"-main": false, "a..b": false, "a b": false, "a~1": false, "a^": false, "a:b": false, "a?": false, "a*": false, "a[": false, "a\\\\b": false,
 		"/a": false, "a/": false, "a//b": false, ".a": false, "a/.b": false, "a.": false, "a.lock": false, "a.lock/b": false, "a@{b": false, "@": false, "HEAD": false,
 	} {
-		_, got := layers(t, "version: 2\ngithub: {base_branch: \""+name+"\"}\n", "", "")
-		if ok != (len(got) == 0) || !ok && !strings.HasPrefix(got[0], "user.yaml:2: github.base_branch: expected a branch's name, and git refuses ") {
-			t.Errorf("%q: %q", name, got)
-		}
+		t.Run(strings.ReplaceAll(name, "/", " slash "), func(t *testing.T) {
+			_, got := layers(t, "version: 2\ngithub: {base_branch: \""+name+"\"}\n", "", "")
+			if ok != (len(got) == 0) || !ok && !strings.HasPrefix(got[0], "user.yaml:2: github.base_branch: expected a branch's name, and git refuses ") {
+				t.Errorf("%q: %q", name, got)
+			}
+		})
 	}
 	if _, got := layers(t, "version: 2\ngithub: {branch_prefix: x.lock/}\n", "", ""); len(got) != 1 || !strings.Contains(got[0], "github.branch_prefix: expected the start of a branch name, and git refuses") {
 		t.Errorf("%q", got)
 	}
 }
 
-// The default workflow has to be one that can be started here.
-func TestTheDefaultWorkflowIsThere(t *testing.T) {
+// The default workflow has to be one that the project can start.
+func TestTheDefaultWorkflowExists(t *testing.T) {
 	project := fstest.MapFS{
 		".agentmux/config.yaml":         {Data: []byte("version: 2\ndefaults: {workflow: quik}\n")},
 		".agentmux/workflows/mine.yaml": {Data: []byte("")},
@@ -371,14 +389,16 @@ func TestTheDefaultWorkflowIsThere(t *testing.T) {
 	for name, want := range map[string]string{
 		"feature": "", "quick": "", "mine": "", "quik": `.agentmux/config.yaml:2: defaults.workflow: unknown workflow "quik", did you mean "quick"?`,
 	} {
-		project[".agentmux/config.yaml"].Data = []byte("version: 2\ndefaults: {workflow: " + name + "}\n")
-		s := config.Sources{Project: project}
-		if _, problems := config.Load(s); problems.Err() != nil {
-			t.Fatal(problems)
-		}
-		if _, problems := config.Check(s); strings.Join(problems.Lines(), "\n") != want {
-			t.Errorf("%s: %q, want %q", name, problems.Lines(), want)
-		}
+		t.Run(name, func(t *testing.T) {
+			project[".agentmux/config.yaml"].Data = []byte("version: 2\ndefaults: {workflow: " + name + "}\n")
+			s := config.Sources{Project: project}
+			if _, problems := config.Load(s); problems.Err() != nil {
+				t.Fatal(problems)
+			}
+			if _, problems := config.Check(s); strings.Join(problems.Lines(), "\n") != want {
+				t.Errorf("%q, want %q", problems.Lines(), want)
+			}
+		})
 	}
 	project[".agentmux/config.yaml"].Data = []byte("version: 2\ndefaults: {workflow: quik}\ngithub: {base_branch: a..b}\n")
 	if _, problems := config.Check(config.Sources{Project: project}); len(problems.Lines()) != 2 {
@@ -386,14 +406,14 @@ func TestTheDefaultWorkflowIsThere(t *testing.T) {
 	}
 }
 
-// A model is passed on the command line of a CLI: it is never a flag.
+// A model is passed on the command line of a CLI, so it must not be a flag.
 func TestSecurity27AModelIsNoFlag(t *testing.T) {
 	for _, model := range []string{"--yolo", "-m", "opus --yolo", "a;b", "$(id)", "é", " opus", "@x", "/x"} {
 		for key, text := range map[string]string{
 			"defaults.model": "defaults: {model: %q}\n", "roles.coder.model": "roles: {coder: {model: %q}}\n",
 		} {
 			if _, problems := layers(t, "", "version: 2\n"+fmt.Sprintf(text, model), ""); !strings.Contains(strings.Join(problems, " "), key+": ") {
-				t.Errorf("%s: %q is taken: %v", key, model, problems)
+				t.Errorf("%s: %q is accepted: %v", key, model, problems)
 			}
 		}
 	}

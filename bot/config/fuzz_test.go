@@ -7,8 +7,8 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 )
 
-// FuzzConfig: a project's file gives a configuration or says what is wrong with it, each
-// problem with its place, and never changes what a repository may not.
+// FuzzConfig checks that a project's file gives a configuration or problems with their places,
+// and never changes a key that a repository may not set.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		"version: 2\n", "version: 1\n", "", "[]", "version: 2\ndefaults: {workflow: quick, max_review_iterations: 0}\n",
@@ -34,7 +34,7 @@ func FuzzConfig(f *testing.F) {
 			}
 		}
 		if c != nil && (c.Output.MaxBytes != plain.Output.MaxBytes || c.Bot.Label != plain.Bot.Label || c.Sandbox.Level != plain.Sandbox.Level) {
-			t.Fatalf("a repository changed what is the host's: %+v", c)
+			t.Fatalf("a repository changed a key of the host: %+v", c)
 		}
 	})
 }

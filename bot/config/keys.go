@@ -24,7 +24,7 @@ var removedKeys = [][2]string{
 	{"providers.*.batch_subcommand", "removed: put the word first in providers.<name>.headless_args"},
 }
 
-// withoutRemoved returns n without the keys that are no more, and a problem for each.
+// withoutRemoved returns n without the removed keys, and a problem for each.
 func withoutRemoved(n *document.Node) (*document.Node, document.Problems) {
 	var problems document.Problems
 	for _, removed := range removedKeys {
@@ -36,7 +36,7 @@ func withoutRemoved(n *document.Node) (*document.Node, document.Problems) {
 	return n, problems
 }
 
-// wrongVersion checks the version a file names for itself.
+// wrongVersion returns the problem of a file's version, or nil.
 func wrongVersion(n *document.Node) *document.Problem {
 	var p document.Problem
 	v := n.Field("version")
@@ -102,7 +102,7 @@ func pathText(path []string) string {
 	return text
 }
 
-// unknownName words the problem of a name that is not one of known.
+// unknownName returns the text for a name that is not one of known.
 func unknownName(kind, name string, known []string) string {
 	if near := document.Nearest(name, known); near != "" {
 		return fmt.Sprintf("unknown %s %q, did you mean %q?", kind, document.Excerpt(name), near)

@@ -28,8 +28,8 @@ var builtIn []byte
 
 const builtInName = "built-in configuration"
 
-// ProjectFiles lists where a project keeps its configuration; the first that
-// exists counts.
+// ProjectFiles lists where a project keeps its configuration. The first file that exists
+// counts.
 func ProjectFiles() []string {
 	return []string{".agentmux/config.yaml", ".agentmux/config.yml", ".agentmux/config.json"}
 }
@@ -47,22 +47,15 @@ type Sources struct {
 // Load reads and merges all layers. The Config is nil when a problem is an error.
 func Load(s Sources) (*Config, document.Problems) { return load(s, false) }
 
-// Check is Load and refuses a default workflow, too, that is neither shipped nor a file of the
-// project. A session that has its workflow already does without, so that Load does not look.
+// Check is Load and also refuses a default workflow that is neither built in nor a file of the
+// project. Load does not check it: a session that has its workflow needs no default.
 func Check(s Sources) (*Config, document.Problems) { return load(s, true) }
 
 func load(s Sources, workflow bool) (*Config, document.Problems) {
-	if s.Providers == nil {
-		known, _ := agent.Load(nil)
-		s.Providers = known.Names()
-	}
-	l := loader{layers: map[string]string{builtInName: LayerBuiltIn}, overruled: map[string][]Overruled{}}
-	base, problems := document.Parse(builtInName, builtIn)
-	l.problems = problems
-	l.base, l.merged = base, base
+	l := newLoader()
 	if s.UserFile != "" {
 		data, err := readFile(s.UserFile)
-		l.add(LayerUser, s.UserFile, data, err)
+		l.add(File{LayerUser, s.UserFile, data}, err)
 	}
 	if s.Project != nil {
 		l.project(s)
@@ -72,29 +65,30 @@ func load(s Sources, workflow bool) (*Config, document.Problems) {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("no such file")
 		}
-		l.add(LayerFlag, s.FlagFile, data, err)
+		l.add(File{LayerFlag, s.FlagFile, data}, err)
 	}
-	c := l.decode()
-	l.problems = append(l.problems, check(c, l.merged, s)...)
+	c := l.decode(s)
 	if workflow {
 		l.problems = append(l.problems, checkWorkflow(c.Defaults.Workflow, l.merged, s.Project)...)
 	}
-	l.problems.Sort()
-	if l.problems.Err() != nil {
-		return nil, l.problems
-	}
-	c.tree, c.layers, c.overruled = l.merged, l.layers, l.overruled
-	c.expand(s.Home)
-	return c, l.problems
+	return l.finish(c, s.Home)
 }
 
-// loader gathers layers.
+// loader merges the layers.
 type loader struct {
+	files     []File         // that were read, lowest layer first
 	base      *document.Node // the built-in layer
 	merged    *document.Node
 	layers    map[string]string
 	overruled map[string][]Overruled // by key
 	problems  document.Problems
+}
+
+func newLoader() *loader {
+	l := &loader{layers: map[string]string{builtInName: LayerBuiltIn}, overruled: map[string][]Overruled{}}
+	l.base, l.problems = document.Parse(builtInName, builtIn)
+	l.merged = l.base
+	return l
 }
 
 func (l *loader) project(s Sources) {
@@ -103,14 +97,14 @@ func (l *loader) project(s Sources) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		l.add(LayerProject, s.ProjectPrefix+file, data, err)
+		l.add(File{LayerProject, s.ProjectPrefix + file, data}, err)
 		return
 	}
 }
 
-// add lays a file over the layers so far. A file that cannot be read, or of another
-// version, adds its problems alone: the rest of it would only repeat them.
-func (l *loader) add(layer, name string, data []byte, err error) {
+// add merges a file over the layers so far. A file that cannot be read, or of another version,
+// adds only its problems: the rest of it would repeat them.
+func (l *loader) add(f File, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -119,15 +113,16 @@ func (l *loader) add(layer, name string, data []byte, err error) {
 		if errors.As(err, &path) { // the problem names the file
 			err = path.Err
 		}
-		l.problems = append(l.problems, document.Problem{File: name, Text: "cannot be read: " + err.Error()})
+		l.problems = append(l.problems, document.Problem{File: f.Name, Text: "cannot be read: " + err.Error()})
 		return
 	}
-	node, problems := document.Parse(name, data)
+	l.files = append(l.files, f)
+	node, problems := document.Parse(f.Name, f.Data)
 	l.problems = append(l.problems, problems...)
 	if node == nil {
 		return
 	}
-	l.layers[name] = layer
+	l.layers[f.Name] = f.Layer
 	if node.Kind != document.Map {
 		l.problems = append(l.problems, notAMap(node))
 		return
@@ -138,7 +133,7 @@ func (l *loader) add(layer, name string, data []byte, err error) {
 		l.problems = append(l.problems, *p)
 		return
 	}
-	if layer == LayerProject {
+	if f.Layer == LayerProject {
 		r := repository{under: l.merged, base: l.base, layers: l.layers, overruled: l.overruled}
 		node = r.restrict(node)
 		l.problems = append(l.problems, r.problems...)
@@ -153,12 +148,30 @@ func notAMap(node *document.Node) document.Problem {
 	return node.Problem("", "expected a map, found %s", node.Found())
 }
 
-func (l *loader) decode() *Config {
+// decode makes the configuration of the layers and checks it.
+func (l *loader) decode(s Sources) *Config {
 	c := &Config{}
 	l.problems = append(l.problems, document.Decode(l.base, c, document.Options{})...)
 	// An empty value leaves what the first pass set, so it means the default.
 	l.problems = append(l.problems, document.Decode(l.merged, c, document.Options{})...)
+	known := s.Providers
+	if known == nil {
+		builtIn, _ := agent.Load(nil)
+		known = builtIn.Names()
+	}
+	l.problems = append(l.problems, check(c, l.merged, known)...)
 	return c
+}
+
+// finish returns the configuration, unless a problem is an error.
+func (l *loader) finish(c *Config, home string) (*Config, document.Problems) {
+	l.problems.Sort()
+	if l.problems.Err() != nil {
+		return nil, l.problems
+	}
+	c.files, c.tree, c.layers, c.overruled = l.files, l.merged, l.layers, l.overruled
+	c.expand(home)
+	return c, l.problems
 }
 
 func readFile(name string) ([]byte, error) {
@@ -185,7 +198,7 @@ func readAll(f fs.File) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("no regular file")
+		return nil, errors.New("not a regular file")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {

@@ -30,8 +30,8 @@ type Choice struct {
 	Args     []string // nil = the provider's
 }
 
-// Choose returns the provider and model of role: the role's own, else the
-// defaults. The default model belongs to the default provider alone.
+// Choose returns the provider and model of role: those of the role, else the defaults. The
+// default model is only for the default provider.
 func (c *Config) Choose(role string) Choice {
 	r := c.Roles[role]
 	choice := Choice{Provider: c.Defaults.Provider, Model: r.Model, Args: r.Args}
@@ -55,7 +55,7 @@ func (c *Config) usedProviders() map[string]string {
 	return used
 }
 
-// Overrides is what the files say of providers, for agent.Load.
+// Overrides returns what the files say about providers, for agent.Load.
 func (c *Config) Overrides() map[string]agent.Override {
 	overrides := map[string]agent.Override{}
 	for name, p := range c.Providers {

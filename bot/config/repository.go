@@ -9,13 +9,13 @@ import (
 	"github.com/agentmux/agentmux/internal/document"
 )
 
-// right says what the file of a repository may do to a key. Whoever writes to the
-// repository writes that file, so it is not trusted with what protects the person.
+// right says what the file of a repository may do to a key. Everyone who can write to the
+// repository can write that file, so it is not trusted with what protects the person.
 type right int
 
 const (
-	// hostOnly: the key decides about the machine, the person's credentials or what
-	// agents may do unasked. It is an error in a repository's file.
+	// hostOnly: the key decides about the machine, the person's credentials or what agents
+	// may do without asking. It is an error in a repository's file.
 	hostOnly right = iota + 1
 	// tighten: a value counts if it is at least as strict as what it would replace.
 	tighten
@@ -33,7 +33,7 @@ type rule struct {
 
 // rules is the one table of what a repository may not decide alone.
 var rules = []rule{
-	{pattern: "sandbox.setup"}, // asked for, or run inside the sandbox
+	{pattern: "sandbox.setup"}, // needs a person's consent, or runs inside the sandbox
 	{"sandbox.*", hostOnly, nil},
 	{"output", hostOnly, nil},
 	{"gate", hostOnly, nil},
@@ -43,6 +43,7 @@ var rules = []rule{
 	{"github.app", hostOnly, nil},
 	{"github.write_interval", hostOnly, nil},
 	{"agents.transport", hostOnly, nil}, // a transport decides whether a CLI asks
+	{"agents.linger", hostOnly, nil},    // what a program may still spend
 	{"agents.project_config", hostOnly, nil},
 	{"providers", hostOnly, nil},
 	{"roles.*.args", hostOnly, nil},
@@ -67,8 +68,8 @@ var rules = []rule{
 	{"limits.*", tighten, smaller},
 }
 
-// ranked compares words, the loosest first. What is not among them is a mistake that
-// check reports, so nothing is said against it here.
+// ranked compares words, the loosest first. Any other word is a mistake that check reports, so
+// it passes here.
 func ranked(words ...string) func(a, b *document.Node) bool {
 	rank := func(n *document.Node) int { return slices.Index(words, strings.ToLower(n.Text)) }
 	return func(a, b *document.Node) bool {
@@ -76,8 +77,8 @@ func ranked(words ...string) func(a, b *document.Node) bool {
 	}
 }
 
-// smaller compares numbers, and durations, of which 0 means no limit. What is neither is
-// a mistake that the decoder reports.
+// smaller compares numbers and durations; a duration of 0 means no limit. Anything else is a
+// mistake that the decoder reports.
 func smaller(a, b *document.Node) bool {
 	if !b.IsText() { // a whole number, or a duration of 0
 		x, okX := a.Int()
@@ -107,8 +108,8 @@ type Overruled struct {
 	Why   string
 }
 
-// repository takes from n, the file of a repository, what it may not decide over under,
-// the layers below it. What is left may be merged.
+// repository removes from the file of a repository what it may not decide over the layers
+// below it. The rest may be merged.
 type repository struct {
 	under, base *document.Node
 	layers      map[string]string // file of a node -> name of its layer
@@ -138,26 +139,26 @@ func (r *repository) restrict(n *document.Node) *document.Node {
 	return n
 }
 
-// tighten takes the value at path out of n if it would loosen what holds so far.
+// tighten removes the value at path from n if it would loosen the value so far.
 func (r *repository) tighten(n *document.Node, path []string, rule rule) *document.Node {
-	said, holds := at(n, path), r.value(r.under, path)
+	written, current := at(n, path), r.value(r.under, path)
 	value := r.value(n, path)
-	if value == nil || holds == nil || rule.stricter(value, holds) {
+	if value == nil || current == nil || rule.stricter(value, current) {
 		return n
 	}
 	key := pathText(path)
 	place := n.Problem(key, "")
-	why := fmt.Sprintf("a repository only tightens this, and %s (%s) is stricter", flow(holds), r.layers[holds.File])
+	why := fmt.Sprintf("a repository only tightens this, and %s (%s) is stricter", flow(current), r.layers[current.File])
 	r.overruled[key] = append(r.overruled[key], Overruled{
-		Text: flow(said), Plain: said.Plain(), Layer: LayerProject, File: place.File, Line: place.Line, Why: why,
+		Text: flow(written), Plain: written.Plain(), Layer: LayerProject, File: place.File, Line: place.Line, Why: why,
 	})
-	warning := n.Problem(key, "%s does not count: %s; your own configuration file may set it", flow(said), why)
+	warning := n.Problem(key, "%s does not count: %s; your own configuration file may set it", flow(written), why)
 	warning.Warning = true
 	r.problems = append(r.problems, warning)
 	return without(n, path)
 }
 
-// value is what n says at path: an empty value means the default.
+// value returns the value of n at path. An empty value means the default.
 func (r *repository) value(n *document.Node, path []string) *document.Node {
 	v := at(n, path)
 	if v == nil || v.Kind == document.Null {
@@ -166,7 +167,7 @@ func (r *repository) value(n *document.Node, path []string) *document.Node {
 	return v
 }
 
-// extended returns the items of under and those of over that are new. Each keeps its place.
+// extended returns the items of under and the new ones of over. Each keeps its file and line.
 func extended(under, over *document.Node) *document.Node {
 	switch {
 	case over.Kind == document.Null:

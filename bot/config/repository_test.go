@@ -48,25 +48,25 @@ func file(key, value string) string {
 	return text + " " + value + "\n"
 }
 
-// The person's gates hold whatever a repository says, and say so; a repository may
-// tighten them; the person's --config loosens what it likes.
+// A repository cannot loosen the person's gates, and a warning says so. It may tighten them. The
+// person's --config may loosen them.
 func TestSecurity27ARepositoryOnlyTightensGatesAndLimits(t *testing.T) {
 	for _, g := range gates {
 		line := strings.Count(file(g.key, ""), "\n")
 		for _, c := range []struct {
-			user, project, flag, want, layer string
-			overruled                        bool
+			name, user, project, flag, want, layer string
+			overruled                              bool
 		}{
-			{g.strict, g.loose, "", g.strict, "user", true},
-			{g.strict, g.loosest, "", g.strict, "user", true},
-			{g.loose, g.strict, "", g.strict, "project", false},
-			{g.loosest, g.loose, "", g.loose, "project", false},
-			{g.loose, g.loose, "", g.loose, "project", false},
-			{"", g.strict, "", g.strict, "project", false},
-			{g.strict, g.strict, g.loosest, g.loosest, "--config", false},
-			{g.strict, g.loose, g.loosest, g.loosest, "--config", true},
+			{"looser than the person", g.strict, g.loose, "", g.strict, "user", true},
+			{"loosest", g.strict, g.loosest, "", g.strict, "user", true},
+			{"stricter than the person", g.loose, g.strict, "", g.strict, "project", false},
+			{"stricter than the loosest", g.loosest, g.loose, "", g.loose, "project", false},
+			{"the same", g.loose, g.loose, "", g.loose, "project", false},
+			{"stricter than the default", "", g.strict, "", g.strict, "project", false},
+			{"--config over the same", g.strict, g.strict, g.loosest, g.loosest, "--config", false},
+			{"--config over a looser one", g.strict, g.loose, g.loosest, g.loosest, "--config", true},
 		} {
-			t.Run(fmt.Sprintf("%s/%s/%s/%s", g.key, c.user, c.project, c.flag), func(t *testing.T) {
+			t.Run(g.key+"/"+c.name, func(t *testing.T) {
 				files := []string{"", file(g.key, c.project), ""}
 				if c.user != "" {
 					files[0] = file(g.key, c.user)
@@ -103,30 +103,32 @@ func TestSecurity27ARepositoryOnlyTightensGatesAndLimits(t *testing.T) {
 	}
 }
 
-// The built-in value is the person's, too, where the person says nothing; and a section
-// or value left empty by the repository does not bring back a looser default.
+// A repository cannot loosen a built-in value either. A section or value that it leaves empty
+// does not bring back a looser default.
 func TestSecurity27ARepositoryLoosensNoDefault(t *testing.T) {
-	for _, c := range []struct{ user, project, key, want string }{
-		{"", "limits: {total: 0s, parallel: 5}", "limits.total", "12h"},
-		{"", "limits: {total: 0s, parallel: 5}", "limits.parallel", "4"},
-		{"", "defaults: {completion: {skip_final_approval: true}}", "defaults.completion.skip_final_approval", "false"},
-		{"", "review: {rerun: trust}", "review.rerun", "failed"},
-		{"approval: {completion: true}", "approval:", "approval.completion", "true"},
-		{"approval: {completion: true}", "approval: {completion: }", "approval.completion", "true"},
-		{"limits: {phase: 1h}", "limits: {phase: }", "limits.phase", "1h"},
-		{"limits: {phase: }", "limits: {phase: 3h}", "limits.phase", "2h"},
+	for name, c := range map[string]struct{ user, project, key, want string }{
+		"no limit":            {"", "limits: {total: 0s, parallel: 5}", "limits.total", "12h"},
+		"a higher number":     {"", "limits: {total: 0s, parallel: 5}", "limits.parallel", "4"},
+		"a skipped approval":  {"", "defaults: {completion: {skip_final_approval: true}}", "defaults.completion.skip_final_approval", "false"},
+		"a trusted review":    {"", "review: {rerun: trust}", "review.rerun", "failed"},
+		"an empty section":    {"approval: {completion: true}", "approval:", "approval.completion", "true"},
+		"an empty value":      {"approval: {completion: true}", "approval: {completion: }", "approval.completion", "true"},
+		"an empty limit":      {"limits: {phase: 1h}", "limits: {phase: }", "limits.phase", "1h"},
+		"over an empty limit": {"limits: {phase: }", "limits: {phase: 3h}", "limits.phase", "2h"},
 	} {
-		user := ""
-		if c.user != "" {
-			user = "version: 2\n" + c.user + "\n"
-		}
-		conf, problems := layers(t, user, "version: 2\n"+c.project+"\n", "")
-		if conf == nil {
-			t.Fatalf("%s: %q", c.project, problems)
-		}
-		if v := shownValue(t, conf, c.key); v.Text != c.want {
-			t.Errorf("%s over %q: %s, want %s", c.project, c.user, v.Text, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			user := ""
+			if c.user != "" {
+				user = "version: 2\n" + c.user + "\n"
+			}
+			conf, problems := layers(t, user, "version: 2\n"+c.project+"\n", "")
+			if conf == nil {
+				t.Fatalf("%s: %q", c.project, problems)
+			}
+			if v := shownValue(t, conf, c.key); v.Text != c.want {
+				t.Errorf("%s over %q: %s, want %s", c.project, c.user, v.Text, c.want)
+			}
+		})
 	}
 }
 
@@ -142,48 +144,52 @@ func TestEveryGateHasARow(t *testing.T) {
 	}
 }
 
-// A mistake stays one: it is not taken for a looser value and passed over.
+// A mistake stays an error: it does not count as a looser value that is ignored.
 func TestAWrongValueOfAGateIsAnError(t *testing.T) {
 	for _, text := range []string{
 		"limits: {phase: soon}", "limits: {phase: -1h}", "limits: {parallel: many}", "limits: {parallel: 0}", "limits: 7", "review: {rerun: sometimes}",
 		"review: {rerun: [trust]}", "approval: {plan: maybe}", "approval: {plan: 0}", "questions: {on_timeout: }\nquestionss: {}", "limits: {phase: 5}",
 	} {
-		if c, problems := layers(t, "version: 2\nlimits: {parallel: 2}\n", "version: 2\n"+text+"\n", ""); c != nil {
-			t.Errorf("%s: taken, problems %q", text, problems)
-		}
+		t.Run(text, func(t *testing.T) {
+			if c, problems := layers(t, "version: 2\nlimits: {parallel: 2}\n", "version: 2\n"+text+"\n", ""); c != nil {
+				t.Errorf("accepted, problems %q", problems)
+			}
+		})
 	}
 }
 
 func TestSecurity27ARepositoryOnlyAddsProtectedPaths(t *testing.T) {
 	builtIn := []string{".github/**", ".agentmux/**", "CODEOWNERS"}
-	for _, c := range []struct {
+	for name, c := range map[string]struct {
 		user, project, flag string
 		want                []string
 		layer, addsTo       string
 	}{
-		{"", "[zzz]", "", append(slices.Clone(builtIn), "zzz"), "project", "built-in"},
-		{"[mine]", "[zzz, mine]", "", []string{"mine", "zzz"}, "project", "user"},
-		{"[mine]", "[]", "", []string{"mine"}, "project", "user"},
-		{"[mine]", "", "", []string{"mine"}, "user", ""},
-		{"", "", "", builtIn, "built-in", ""},
-		{"[mine]", "[zzz]", "[other]", []string{"other"}, "--config", ""},
+		"to the default":  {"", "[zzz]", "", append(slices.Clone(builtIn), "zzz"), "project", "built-in"},
+		"to the person's": {"[mine]", "[zzz, mine]", "", []string{"mine", "zzz"}, "project", "user"},
+		"an empty list":   {"[mine]", "[]", "", []string{"mine"}, "project", "user"},
+		"nothing":         {"[mine]", "", "", []string{"mine"}, "user", ""},
+		"no file":         {"", "", "", builtIn, "built-in", ""},
+		"below --config":  {"[mine]", "[zzz]", "[other]", []string{"other"}, "--config", ""},
 	} {
-		files := make([]string, 3)
-		for i, list := range []string{c.user, c.project, c.flag} {
-			if list != "" {
-				files[i] = file("github.protected_paths", list)
+		t.Run(name, func(t *testing.T) {
+			files := make([]string, 3)
+			for i, list := range []string{c.user, c.project, c.flag} {
+				if list != "" {
+					files[i] = file("github.protected_paths", list)
+				}
 			}
-		}
-		conf, problems := layers(t, files[0], files[1], files[2])
-		if len(problems) > 0 {
-			t.Fatalf("%+v: %q", c, problems)
-		}
-		v := shownValue(t, conf, "github.protected_paths")
-		if !slices.Equal(conf.GitHub.ProtectedPaths, c.want) || v.Layer != c.layer || v.AddsTo != c.addsTo {
-			t.Errorf("%+v: %q of %s added to %q", c, conf.GitHub.ProtectedPaths, v.Layer, v.AddsTo)
-		}
+			conf, problems := layers(t, files[0], files[1], files[2])
+			if len(problems) > 0 {
+				t.Fatalf("%+v: %q", c, problems)
+			}
+			v := shownValue(t, conf, "github.protected_paths")
+			if !slices.Equal(conf.GitHub.ProtectedPaths, c.want) || v.Layer != c.layer || v.AddsTo != c.addsTo {
+				t.Errorf("%+v: %q of %s added to %q", c, conf.GitHub.ProtectedPaths, v.Layer, v.AddsTo)
+			}
+		})
 	}
-	// Left empty it adds nothing and takes nothing away.
+	// An empty value adds nothing and removes nothing.
 	if c, _ := layers(t, file("github.protected_paths", "[mine]"), file("github.protected_paths", ""), ""); !slices.Equal(c.GitHub.ProtectedPaths, []string{"mine"}) {
 		t.Errorf("empty: %q", c.GitHub.ProtectedPaths)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/agentmux/agentmux/internal/document"
 )
 
-// Value is one key with its value as a file would write it, and where it is from.
+// Value is one key with its value, as a file would have it, and its layer.
 type Value struct {
 	Path  string
 	Text  string
@@ -17,11 +17,11 @@ type Value struct {
 	Line  int
 	// AddsTo is the layer whose items a list has besides those of Layer, if there is one.
 	AddsTo    string
-	Overruled []Overruled // what a file says for this key in vain
+	Overruled []Overruled // values of files for this key that do not count
 }
 
-// Show lists every key in the order of the documentation, keys of maps that only
-// the files know at the place of their map.
+// Show lists every key in the order of the documentation. Keys that only the files have are at
+// the place of their map.
 func (c *Config) Show() []Value {
 	base, _ := document.Parse(builtInName, builtIn)
 	return c.show(nil, "", c.tree, base)
@@ -50,7 +50,7 @@ func (c *Config) show(out []Value, path string, n, base *document.Node) []Value 
 	return out
 }
 
-// Layer names the layer that a key's value is from.
+// Layer returns the layer of a key's value.
 func (c *Config) Layer(key string) string {
 	for _, v := range c.Show() {
 		if v.Path == key {
@@ -60,7 +60,7 @@ func (c *Config) Layer(key string) string {
 	return LayerBuiltIn
 }
 
-// Source names the files that were read, lowest layer first; none = defaults only.
+// Source returns the files that were read, lowest layer first; none = defaults only.
 func (c *Config) Source() []string {
 	var files []string
 	for _, layer := range []string{LayerUser, LayerProject, LayerFlag} {
@@ -73,7 +73,7 @@ func (c *Config) Source() []string {
 	return files
 }
 
-// flow writes a node on one line.
+// flow returns a node on one line.
 func flow(n *document.Node) string {
 	switch n.Kind {
 	case document.Null:
@@ -97,7 +97,7 @@ func flow(n *document.Node) string {
 	return n.Text
 }
 
-// plain quotes text that YAML would not read back as the same text.
+// plain returns text, quoted if YAML would not read it back as the same text.
 func plain(text string) string {
 	node, problems := document.Parse("", []byte(text))
 	if len(problems) == 0 && node.IsText() && node.Text == text && !strings.ContainsAny(text, ",[]{}\n#:") {

@@ -81,7 +81,7 @@ func (s *Size) UnmarshalDocument(n *document.Node) error {
 	return nil
 }
 
-// ParseSize reads a size such as "20 MiB".
+// ParseSize parses a size such as "20 MiB".
 func ParseSize(text string) (Size, error) {
 	wrong := fmt.Errorf("expected a size such as 20 MiB, found %q", text)
 	for _, unit := range sizeUnits {

@@ -18,7 +18,7 @@ import (
 	"github.com/agentmux/agentmux/workflows"
 )
 
-// Options are what a crew takes from its surroundings.
+// Options are the surroundings of a crew.
 type Options struct {
 	Self       string // absolute path of this program; its hidden commands run in panes
 	StateHome  string // homes and logins of agents
@@ -30,12 +30,11 @@ type Options struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 	Redactor *redact.Redactor
-	Pause    time.Duration // between an agent's submission and TERM
 }
 
 // Sources are the texts of the session that prompts are made from.
 type Sources interface {
-	// Mend writes again what somebody deleted of them.
+	// Mend restores those that were deleted.
 	Mend(ctx context.Context, s *orchestrator.State) error
 	ReadText(rel string) ([]byte, error)
 	// DiffStat lists what changed between two commits or trees; strays are marked.
@@ -43,10 +42,11 @@ type Sources interface {
 	Strays() (story.Strays, error)
 }
 
-// Spec says whose agents a crew is.
+// Spec says which session's agents a crew runs.
 type Spec struct {
 	Session   *session.Session
 	State     *orchestrator.State
+	Now       func() *orchestrator.State // the state as it was committed last; nil = State
 	Workflow  *workflows.Definition
 	Config    *config.Config
 	Project   *project.Project
@@ -54,7 +54,7 @@ type Spec struct {
 	Sources   Sources
 }
 
-// Crew is the agents of one session in their panes.
+// Crew runs the agents of one session in their panes.
 type Crew struct {
 	sandbox
 	sess      *session.Session
@@ -70,30 +70,43 @@ type Crew struct {
 	seals     seals
 	signals   *signals
 	dialogs   dialogs
+	onExit    func(pid int) bool
+	state     func() *orchestrator.State // as it was committed last
 }
 
-// New gathers a crew and starts nothing.
+// New returns a crew and starts nothing.
 func New(o Options, spec Spec) *Crew {
+	if spec.Now == nil {
+		spec.Now = func() *orchestrator.State { return spec.State }
+	}
 	return &Crew{
 		sandbox: sandbox{Options: o, cfg: spec.Config}, sess: spec.Session, place: place.Of(spec.Session.Dir, spec.State), def: spec.Workflow,
-		project: spec.Project, providers: spec.Providers, sources: spec.Sources, signals: &signals{launches: map[string]followed{}},
+		project: spec.Project, providers: spec.Providers, sources: spec.Sources, signals: &signals{launches: map[orchestrator.Launch]followed{}},
+		state: spec.Now,
 	}
 }
 
-// UsePrompts takes the project's own templates of prompts; nil for none.
+// UsePrompts sets the project's own templates of prompts; nil for none.
 func (r *Crew) UsePrompts(files fs.FS) { r.prompts = files }
 
-// StartRecorders has what the panes print written down until stop is called.
+// StartRecorders writes the transcripts of the panes until stop is called.
 func (r *Crew) StartRecorders() (stop func()) {
 	r.recorders = r.openRecorders()
 	return func() { _ = r.recorders.Close() }
 }
 
-// FinishTranscripts waits for the last words of launches whose panes are gone.
+// FinishTranscripts waits for the last output of launches whose panes have ended.
 func (r *Crew) FinishTranscripts(ctx context.Context) { r.recorders.Finish(ctx) }
 
-// observer looks at launches.
-type observer struct{ *Crew }
+// OnExit sets how the end of a process wakes the engine, as orchestrator/watch does. follow
+// reports false if it cannot; then the agents are observed every two seconds.
+func (r *Crew) OnExit(follow func(pid int) bool) { r.onExit = follow }
 
-// briefing makes the prompt of a launch.
+// observer makes one report of the launches.
+type observer struct {
+	*Crew
+	next time.Duration // until the next report; 0 = none is needed
+}
+
+// briefing renders the prompt of a launch.
 type briefing struct{ *Crew }

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/process"
+	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// Ways in which a message got to its agent.
+// The ways in which a message reaches its agent.
 const (
 	modeHook  = "hook"
 	modeTyped = "typed"
@@ -22,8 +24,8 @@ const (
 // settled is how long a screen must have been unchanged before it is typed to.
 const settled = 2 * time.Second
 
-// Deliver brings a message to its agent when that is possible now. An agent at work is
-// told by its next tool answer or at the end of its turn, so it is not disturbed.
+// Deliver types a message to its agent if that is possible now. An agent at work is not
+// disturbed: it gets the message with its next tool answer or at the end of its turn.
 func (r *Crew) Deliver(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	i := slices.IndexFunc(s.Messages, func(m orchestrator.Message) bool { return m.Seq == e.Args.Seq })
 	if i < 0 {
@@ -48,13 +50,13 @@ func refusedDelivery() orchestrator.Result {
 	return orchestrator.Result{Delivery: orchestrator.DeliveryRefused}
 }
 
-// messageLine is all of a message that is ever typed.
+// messageLine returns the line that is typed for a message; its text is never typed.
 func messageLine(file string, m orchestrator.Message) string {
 	return fmt.Sprintf("New %s from %s: read @%s and act on it.", m.Type, m.From, file)
 }
 
 // typeLine types into a pane whose program waits for input.
-func (r *Crew) typeLine(ctx context.Context, launch string, pane tmux.Pane, status agent.Status, line string) (orchestrator.Result, error) {
+func (r *Crew) typeLine(ctx context.Context, launch orchestrator.Launch, pane tmux.Pane, status signal.Status, line string) (orchestrator.Result, error) {
 	l, err := agent.ReadLaunch(r.launchDir(launch))
 	if err != nil || l.Transport != agent.TUI {
 		return refusedDelivery(), nil // a headless run reads nothing more
@@ -82,19 +84,19 @@ func (r *Crew) typeLine(ctx context.Context, launch string, pane tmux.Pane, stat
 	return refusedDelivery(), nil
 }
 
-// waitsForInput reports whether the program is known to be idle: by its hooks, else by
-// what it shows. One whose turn the provider ended is idle, too, and would stay so for good
-// if nobody could tell it to go on; but a menu may stand where its input was.
-func (r *Crew) waitsForInput(ctx context.Context, p agent.Provider, pane tmux.Pane, status agent.Status) bool {
+// waitsForInput reports whether the program is known to be idle: by its hooks, else by its
+// screen. A program whose turn its service ended is idle, too, and stays so until it gets a
+// line; but it may show a menu in the place of its input.
+func (r *Crew) waitsForInput(ctx context.Context, p agent.Provider, pane tmux.Pane, status signal.Status) bool {
 	switch status.State {
-	case agent.Idle:
+	case signal.Idle:
 		return true
-	case "", agent.Starting, agent.Ready:
-	case agent.RateLimited:
+	case "", signal.Starting, signal.Ready:
+	case signal.RateLimited:
 		if len(p.Ready) == 0 {
 			return true
 		}
-	case agent.Working: // its turn may have ended by an error, without a word
+	case signal.Working: // its turn may have ended by an error, without a word
 		if r.Now().Sub(pane.Activity) < quietTime {
 			return false
 		}
@@ -102,15 +104,15 @@ func (r *Crew) waitsForInput(ctx context.Context, p agent.Provider, pane tmux.Pa
 		return false
 	}
 	text, err := r.panes.server.Capture(ctx, pane.ID, 0)
-	return err == nil && p.Screen(text) == agent.Idle
+	return err == nil && p.Screen(text) == signal.Idle
 }
 
-// stillThere is asked last before a key is pressed.
-func (r *Crew) stillThere(launch string, pid int) error {
+// stillThere is the last check before a key is pressed.
+func (r *Crew) stillThere(launch orchestrator.Launch, pid int) error {
 	if _, ended, err := agent.ReadExit(r.launchDir(launch)); err != nil || ended {
 		return fmt.Errorf("launch %s has ended", launch)
 	}
-	front, err := agent.InFront(pid)
+	front, err := process.InFront(pid)
 	if err == nil && !front {
 		err = fmt.Errorf("launch %s does not read its terminal", launch)
 	}

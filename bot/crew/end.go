@@ -12,14 +12,14 @@ import (
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// Open gets at the tmux server of the session, be it there or not.
+// Open prepares access to the tmux server of the session, whether or not it runs.
 func (r *Crew) Open(s *orchestrator.State) (err error) {
 	r.panes, err = openPanes(r.Options, r.sess, s)
 	return err
 }
 
-// TakePanes makes the server be there, remembers which launches went away with an older
-// one, and ends launches of this session that nobody knows.
+// TakePanes starts the server unless it runs, remembers which launches ended with a former
+// server, and ends launches of this session that the state does not know.
 func (r *Crew) TakePanes(ctx context.Context, s *orchestrator.State) error {
 	if _, err := r.panes.list(ctx); err != nil {
 		return r.panes.serverGone(ctx, err, expectedLaunches(s))
@@ -31,15 +31,18 @@ func (r *Crew) TakePanes(ctx context.Context, s *orchestrator.State) error {
 	return r.stopStrays(ctx, found, s)
 }
 
-// EndLaunches leaves no agent that could go on writing, and nothing of a launch outside of
-// the session's directory. A host that was killed at the end owes that.
+// EndLaunches ends every agent and removes what a launch has outside of the session directory.
+// A host that was killed at the end may have left both.
 func (r *Crew) EndLaunches(ctx context.Context, s *orchestrator.State) error {
-	keys := map[string]string{} // by launch
+	keys := map[orchestrator.Launch]orchestrator.AgentKey{}
 	for _, e := range s.Pending {
-		keys[e.Args.Launch] = orchestrator.AgentKey(e.Args.Role, e.Args.Task)
+		keys[e.Args.Launch] = orchestrator.KeyOf(e.Args.Role, e.Args.Task)
 	}
 	for key, a := range s.Agents {
 		keys[a.Launch] = key
+	}
+	for launch, l := range s.Leaving {
+		keys[launch] = orchestrator.KeyOf(l.Role, l.Task)
 	}
 	delete(keys, "")
 	for _, launch := range slices.Sorted(maps.Keys(keys)) {
@@ -57,8 +60,8 @@ func (r *Crew) EndLaunches(ctx context.Context, s *orchestrator.State) error {
 	return err
 }
 
-// EndServer ends what belongs to a session whose directory somebody removed, whoever looks
-// at it: no later command could find it.
+// EndServer ends the server of a session whose directory was removed, even with people attached:
+// no later command could find it.
 func (r *Crew) EndServer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseTime)
 	defer cancel()
@@ -69,12 +72,12 @@ func (r *Crew) EndServer(ctx context.Context) error {
 	return nil
 }
 
-// CloseTime is how long the server of a finished session has to answer.
+// CloseTime is how long the server of a finished session may take to answer.
 const CloseTime = 20 * time.Second
 
-// ClosePanes ends the server of a finished session unless somebody looks at it; with force
-// also one that does not answer who does. One that has ended may have left its files, if the
-// host was killed meanwhile.
+// ClosePanes ends the server of a finished session unless a person is attached. With force it
+// also ends a server that does not answer whether one is. A server that has ended may have left
+// files, if the host was killed meanwhile.
 func (r *Crew) ClosePanes(ctx context.Context, limit time.Duration, force bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()

@@ -12,58 +12,95 @@ import (
 
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/tmux"
 )
 
 const (
-	// dialogTime is how long a dialog may be open before nobody is expected to answer.
+	// dialogTime is how long a dialog may be open until it is reported.
 	dialogTime = 5 * time.Second
 	// idleTime is how long a program without hooks must show its prompt to be idle.
 	idleTime = 10 * time.Second
-	// quietTime is how long one with hooks must: an error may end a turn without a word.
+	// quietTime is the same for a program with hooks: an error may end a turn without a signal.
 	quietTime = 30 * time.Second
-	// deafLooks is after how many unanswered looks in a row a server counts as failed.
-	deafLooks = 3
-	// tailLines are shown of a failed agent, of the last tailLookback.
+	// lookPause is the time until the next report while a screen decides something.
+	lookPause = 2 * time.Second
+	// shortPause is the least time between two reports.
+	shortPause = 200 * time.Millisecond
+	// maxSilent is after how many unanswered questions in a row a server counts as failed.
+	maxSilent = 3
+	// tailLines is how many lines of a failed agent are shown, of the last tailLookback.
 	tailLines    = 20
 	tailLookback = 200
 )
 
-// Observe looks at every launch the state knows, with one question to tmux. A launch
-// that is just being started or stopped is not reported.
-func (r *Crew) Observe(ctx context.Context, s *orchestrator.State) ([]orchestrator.AgentReport, error) {
+// Observe reports every launch of the state, with one question to tmux. A launch that is being
+// started or stopped is not reported.
+func (r *Crew) Observe(ctx context.Context, s *orchestrator.State) (engine.Look, error) {
 	expected := expectedLaunches(s)
 	if len(expected) == 0 {
-		return nil, nil
+		return engine.Look{}, nil
 	}
 	found, err := r.panes.list(ctx)
 	if err == nil {
 		err = r.panes.sameServer(ctx, found, expected)
 	}
+	if err == nil {
+		err = r.panes.restoreControl(ctx)
+	}
 	if unreachable(err) || errors.Is(err, tmux.ErrNoAnswer) {
 		err = r.panes.serverGone(ctx, err, expected)
 		if found = nil; errors.Is(err, place.ErrRuntimeDir) {
 			r.Log.Error("the agents are lost", "session", r.sess.Name(), "err", err)
-			err = nil // the next start of an agent fails with it, which a person is told
+			err = nil // the next start of an agent fails with it, and a person sees that
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look at the agents: %w", err)
+		return engine.Look{}, fmt.Errorf("look at the agents: %w", err)
 	}
+	o := &observer{Crew: r}
+	o.follow(found)
 	var reports []orchestrator.AgentReport
 	for _, key := range slices.Sorted(maps.Keys(expected)) {
 		pane, ok := found[expected[key]]
-		if report := (&observer{r}).report(ctx, key, expected[key], pane, ok); report != nil {
-			reports = append(reports, *report)
+		report := o.report(ctx, key, expected[key], pane, ok)
+		if report == nil {
+			o.within(lookPause)
+			continue
 		}
+		reports = append(reports, *report)
 	}
-	return reports, nil
+	return engine.Look{Reports: reports, Next: o.next}, nil
 }
 
-// expectedLaunches maps agent keys to the launches that should have a pane.
-func expectedLaunches(s *orchestrator.State) map[string]string {
-	expected := map[string]string{}
+// follow has the end of the server and of each agent wake the engine. If that is not possible,
+// the next report follows after lookPause.
+func (r *observer) follow(found map[orchestrator.Launch]tmux.Pane) {
+	followed := r.wakeAt(r.panes.serverPID())
+	for _, pane := range found {
+		if !pane.Dead {
+			followed = r.wakeAt(pane.PID) && followed
+		}
+	}
+	if !followed {
+		r.within(lookPause)
+	}
+}
+
+func (r *observer) wakeAt(pid int) bool { return r.onExit != nil && r.onExit(pid) }
+
+// within asks for the next report in at most d.
+func (r *observer) within(d time.Duration) {
+	if r.next == 0 || d < r.next {
+		r.next = max(d, shortPause)
+	}
+}
+
+// expectedLaunches returns the launches that should have a pane, by agent key.
+func expectedLaunches(s *orchestrator.State) map[orchestrator.AgentKey]orchestrator.Launch {
+	expected := map[orchestrator.AgentKey]orchestrator.Launch{}
 	for key, a := range s.Agents {
 		if a.Launch != "" {
 			expected[key] = a.Launch
@@ -71,15 +108,15 @@ func expectedLaunches(s *orchestrator.State) map[string]string {
 	}
 	for _, e := range s.Pending {
 		if e.Type == orchestrator.EffStartAgent {
-			delete(expected, orchestrator.AgentKey(e.Args.Role, e.Args.Task))
+			delete(expected, orchestrator.KeyOf(e.Args.Role, e.Args.Task))
 		}
 	}
 	return expected
 }
 
-// sameServer notices a server that was replaced: panes are missing, and it started at
-// another time than the one that had them.
-func (p *panes) sameServer(ctx context.Context, found map[string]tmux.Pane, expected map[string]string) error {
+// sameServer fails if the server was replaced: panes are missing, and it started at another
+// time than the server that had them.
+func (p *panes) sameServer(ctx context.Context, found map[orchestrator.Launch]tmux.Pane, expected map[orchestrator.AgentKey]orchestrator.Launch) error {
 	p.mu.Lock()
 	p.silent = 0
 	known := p.started
@@ -99,14 +136,14 @@ func (p *panes) sameServer(ctx context.Context, found map[string]tmux.Pane, expe
 	return err
 }
 
-// serverGone makes a new server and remembers whose panes went with the old one.
-func (p *panes) serverGone(ctx context.Context, cause error, expected map[string]string) error {
+// serverGone starts a new server and remembers which launches ended with the old one.
+func (p *panes) serverGone(ctx context.Context, cause error, expected map[orchestrator.AgentKey]orchestrator.Launch) error {
 	if errors.Is(cause, tmux.ErrNoAnswer) {
 		p.mu.Lock()
 		p.silent++
-		again := p.silent < deafLooks
+		wait := p.silent < maxSilent
 		p.mu.Unlock()
-		if again {
+		if wait {
 			return cause
 		}
 		if err := p.kill(ctx); err != nil {
@@ -126,17 +163,17 @@ func (p *panes) serverGone(ctx context.Context, cause error, expected map[string
 	return err
 }
 
-// report is what one launch looks like; nil while that is not clear.
-func (r *observer) report(ctx context.Context, key, launch string, pane tmux.Pane, found bool) *orchestrator.AgentReport {
+// report returns the state of one launch; nil while it is not known.
+func (r *observer) report(ctx context.Context, key orchestrator.AgentKey, launch orchestrator.Launch, pane tmux.Pane, found bool) *orchestrator.AgentReport {
 	out := &orchestrator.AgentReport{Key: key, Launch: launch}
 	status := r.signals.status(r.launchDir(launch), launch)
 	out.CLISession = status.Session
 	if exit, ended, err := agent.ReadExit(r.launchDir(launch)); err == nil && ended {
 		if exit.Stopped && r.panes.wasLost(launch) {
-			return r.panes.reportMissing(out) // the server's end told it to end
+			return r.panes.reportMissing(out) // ended by the end of the server
 		}
 		if exit.Stopped && found && !pane.Dead {
-			return nil // it ended after the panes were listed; the next look knows why
+			return nil // it ended after the panes were listed; the next report says why
 		}
 		out.Condition, out.ExitCode, out.Signal = orchestrator.AgentDead, exit.Code, exit.Signal
 		out.Tail = cmp.Or(r.Redactor.Redact(exit.Error), r.tail(ctx, pane, found))
@@ -153,13 +190,13 @@ func (r *observer) report(ctx context.Context, key, launch string, pane tmux.Pan
 	return r.panes.reportMissing(out)
 }
 
-// faultLines are how many of a program's last lines may name a fault of its service. What
-// stands above is its work, which may be about anything.
+// faultLines is how many of a program's last lines may name a fault of its service. The lines
+// above are its work, which may be about anything.
 const faultLines = 8
 
-// nameFault reads from its last words what ended a program. Some end well after a refusal
-// that is shown as an answer.
-func (r *observer) nameFault(out *orchestrator.AgentReport, status agent.Status) {
+// nameFault sets the fault that a program's last words name. Some programs end without an error
+// after a refusal that they show as an answer.
+func (r *observer) nameFault(out *orchestrator.AgentReport, status signal.Status) {
 	if out.ExitCode == nil {
 		return
 	}
@@ -169,8 +206,8 @@ func (r *observer) nameFault(out *orchestrator.AgentReport, status agent.Status)
 	out.Fault = r.fault(out.Launch, strings.Join(lines, "\n")+"\n"+strings.Join(lines, "")+"\n"+status.Failure)
 }
 
-// fault is what the program of a launch means by these words.
-func (r *observer) fault(launch, words string) orchestrator.ServiceFault {
+// fault returns the fault that the words of a launch's program name.
+func (r *observer) fault(launch orchestrator.Launch, words string) orchestrator.ServiceFault {
 	l, err := agent.ReadLaunch(r.launchDir(launch))
 	if err != nil {
 		return ""
@@ -178,7 +215,7 @@ func (r *observer) fault(launch, words string) orchestrator.ServiceFault {
 	return orchestrator.ServiceFault(r.providers[l.Provider].Fault(words))
 }
 
-// reportDead describes a pane whose agent-exec went without a record.
+// reportDead describes a pane whose agent-exec ended without an exit record.
 func (r *observer) reportDead(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane) *orchestrator.AgentReport {
 	if pane.ExitStatus < 0 && pane.Signal == "" {
 		return nil // tmux does not know yet
@@ -190,7 +227,7 @@ func (r *observer) reportDead(ctx context.Context, out *orchestrator.AgentReport
 	return out
 }
 
-func (p *panes) wasLost(launch string) bool {
+func (p *panes) wasLost(launch orchestrator.Launch) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lost[launch]
@@ -203,32 +240,36 @@ func (p *panes) reportMissing(out *orchestrator.AgentReport) *orchestrator.Agent
 	return out
 }
 
-func (r *observer) reportLive(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status agent.Status) {
+func (r *observer) reportLive(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status signal.Status) {
 	now := r.Now()
 	out.Condition = orchestrator.AgentLive
-	out.RateLimited = status.State == agent.RateLimited
+	out.RateLimited = status.State == signal.RateLimited
 	if !pane.Activity.IsZero() {
 		out.Silence = orchestrator.Duration(max(0, now.Sub(pane.Activity)))
 	}
 	switch status.State {
-	case agent.Idle:
+	case signal.Idle:
 		if status.TurnEnds > 0 {
 			out.TurnEnded = fmt.Sprintf("turn %d", status.TurnEnds)
 		}
 		if status.Failure != "" {
 			out.Fault = r.fault(out.Launch, status.Failure)
 		}
-	case agent.WaitingPermission, agent.WaitingAnswer:
-		if !status.Since.IsZero() && now.Sub(status.Since) >= dialogTime {
+	case signal.WaitingPermission, signal.WaitingAnswer:
+		switch open := now.Sub(status.Since); {
+		case status.Since.IsZero():
+		case open >= dialogTime:
 			out.Dialog = string(status.State)
+		default:
+			r.within(dialogTime - open)
 		}
-	case "", agent.Starting, agent.Ready, agent.Working:
+	case "", signal.Starting, signal.Ready, signal.Working:
 		r.lookAtScreen(ctx, out, pane, status)
 	}
 }
 
-// lookAtScreen serves programs that report nothing by hooks, or no longer do.
-func (r *observer) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status agent.Status) {
+// lookAtScreen reads the screen of programs that report nothing by hooks, or stopped to.
+func (r *observer) lookAtScreen(ctx context.Context, out *orchestrator.AgentReport, pane tmux.Pane, status signal.Status) {
 	launch, err := agent.ReadLaunch(r.launchDir(out.Launch))
 	if err != nil {
 		return
@@ -238,24 +279,35 @@ func (r *observer) lookAtScreen(ctx context.Context, out *orchestrator.AgentRepo
 	if p.Hooks != "" {
 		silent = quietTime
 	}
-	starting := status.State == "" || status.State == agent.Starting
-	quiet := len(p.Ready) > 0 && launch.Transport == agent.TUI && out.Silence.D() >= silent
-	if !quiet && (len(p.Trust) == 0 || !starting) {
+	starting := len(p.Trust) > 0 && (status.State == "" || status.State == signal.Starting)
+	shows := len(p.Ready) > 0 && launch.Transport == agent.TUI
+	quiet := shows && out.Silence.D() >= silent
+	switch {
+	case starting && out.Silence.D() < idleTime:
+		r.within(lookPause) // a dialog may be drawn
+	case shows && !quiet:
+		r.within(silent - out.Silence.D())
+	}
+	if !quiet && !starting {
 		return
 	}
 	text, err := r.panes.server.Capture(ctx, pane.ID, 0)
 	if err != nil {
-		return // the next look tells more
+		return // the next report tells more
 	}
 	if starting && r.answerDialog(ctx, out.Launch, p, pane, text) {
+		r.within(lookPause)
 		return
 	}
-	if quiet && p.Screen(text) == agent.Idle {
+	switch {
+	case quiet && p.Screen(text) == signal.Idle:
 		out.TurnEnded = "screen " + hashOf([]byte(text))[:12]
+	case quiet && p.Hooks == "":
+		r.within(idleTime) // only its screen tells
 	}
 }
 
-// tail is the end of what a pane shows, for the person who looks for the cause.
+// tail returns the end of what a pane shows, for a person who searches for the cause.
 func (r *observer) tail(ctx context.Context, pane tmux.Pane, found bool) string {
 	if !found {
 		return ""
@@ -267,8 +319,8 @@ func (r *observer) tail(ctx context.Context, pane tmux.Pane, found bool) string 
 	return r.Redactor.Redact(strings.Join(lastLines(text), "\n"))
 }
 
-// lastLines are the last lines of a screen that say something: a dead pane shows empty
-// ones, and below them a note of tmux.
+// lastLines returns the last lines of a screen with text: a dead pane shows empty lines, and
+// below them a note of tmux.
 func lastLines(text string) []string {
 	var words []string
 	for line := range strings.Lines(text) {

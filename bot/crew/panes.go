@@ -4,20 +4,20 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/place"
-	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// Pane options by which a pane is known.
+// The options by which a pane is identified.
 const (
 	tagSession = "@agentmux_session"
 	tagRole    = "@agentmux_role"
@@ -28,7 +28,7 @@ const (
 // roleControl tags the window of the monitor.
 const roleControl = "control"
 
-// panes is the tmux server of one session and what is known of it.
+// panes is the tmux server of one session and what is known about it.
 type panes struct {
 	server  *tmux.Server
 	sess    *session.Session
@@ -36,9 +36,11 @@ type panes struct {
 	control tmux.WindowSpec
 
 	mu      sync.Mutex
-	started time.Time       // of the server, as last seen
-	lost    map[string]bool // launches whose server went away
-	silent  int             // looks in a row that the server did not answer
+	started time.Time                    // of the server, as last seen
+	pid     int                          // of the server, as last seen; 0 = not seen
+	bare    bool                         // the control window was missing when last seen
+	lost    map[orchestrator.Launch]bool // launches that ended with their server
+	silent  int                          // questions in a row that the server did not answer
 }
 
 func openPanes(o Options, sess *session.Session, s *orchestrator.State) (*panes, error) {
@@ -54,17 +56,17 @@ func openPanes(o Options, sess *session.Session, s *orchestrator.State) (*panes,
 			Name: roleControl, Command: []string{o.Self, "monitor", "--control", sess.Dir}, Dir: sess.Dir,
 			Options: map[string]string{tagSession: sess.Name(), tagRole: roleControl},
 		},
-		lost: map[string]bool{},
+		lost: map[orchestrator.Launch]bool{},
 	}, nil
 }
 
-// ensure makes the server, the tmux session and its control window be there, and returns
-// the launches as list does.
-func (p *panes) ensure(ctx context.Context) (map[string]tmux.Pane, error) {
+// ensure creates the server, the tmux session and its control window unless they exist, and
+// returns the launches as list does.
+func (p *panes) ensure(ctx context.Context) (map[orchestrator.Launch]tmux.Pane, error) {
 	if err := place.MakeRuntimeDir(filepath.Dir(p.server.Socket())); err != nil {
 		return nil, engine.Never(fmt.Errorf("start tmux server: %w", err))
 	}
-	all, err := p.server.Ensure(ctx, tmux.SessionSpec{Name: p.name, Window: p.control})
+	all, err := p.server.Ensure(ctx, tmux.SessionSpec{Name: p.name, Window: p.control, OnAttach: true})
 	if err != nil {
 		return nil, fmt.Errorf("start tmux server: %w", err)
 	}
@@ -77,24 +79,49 @@ func (p *panes) ensure(ctx context.Context) (map[string]tmux.Pane, error) {
 	if len(all) > 0 {
 		p.started = all[0].Started
 	}
+	p.pid, p.bare = process.PID, false
 	r := p.runtime()
 	r.Server = process
 	return p.launches(all), p.sess.WriteRuntime(r) // where a person can attach
 }
 
-// list returns the panes of this session by launch; the control window's is left out.
-func (p *panes) list(ctx context.Context) (map[string]tmux.Pane, error) {
+// list returns the panes of this session by launch, without that of the control window.
+func (p *panes) list(ctx context.Context) (map[orchestrator.Launch]tmux.Pane, error) {
 	all, err := p.server.Panes(ctx)
 	if err != nil {
 		return nil, err
 	}
+	ours := func(pane tmux.Pane) bool { return pane.Session == p.name }
+	control := func(pane tmux.Pane) bool { return ours(pane) && pane.Options[tagRole] == roleControl }
+	p.mu.Lock()
+	p.bare = slices.ContainsFunc(all, ours) && !slices.ContainsFunc(all, control)
+	p.mu.Unlock()
 	return p.launches(all), nil
 }
 
-func (p *panes) launches(all []tmux.Pane) map[string]tmux.Pane {
-	found := map[string]tmux.Pane{}
+// serverPID is the process of the server, 0 while it is not known.
+func (p *panes) serverPID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pid
+}
+
+// restoreControl opens the control window again if the last list was without it.
+func (p *panes) restoreControl(ctx context.Context) error {
+	p.mu.Lock()
+	bare := p.bare
+	p.mu.Unlock()
+	if !bare {
+		return nil
+	}
+	_, err := p.ensure(ctx)
+	return err
+}
+
+func (p *panes) launches(all []tmux.Pane) map[orchestrator.Launch]tmux.Pane {
+	found := map[orchestrator.Launch]tmux.Pane{}
 	for _, pane := range all {
-		if launch := pane.Options[tagLaunch]; launch != "" && pane.Options[tagSession] == p.sess.Name() {
+		if launch := orchestrator.Launch(pane.Options[tagLaunch]); launch != "" && pane.Options[tagSession] == p.sess.Name() {
 			found[launch] = pane
 		}
 	}
@@ -102,7 +129,7 @@ func (p *panes) launches(all []tmux.Pane) map[string]tmux.Pane {
 }
 
 // find returns the pane of a launch. No server means no pane.
-func (p *panes) find(ctx context.Context, launch string) (tmux.Pane, bool, error) {
+func (p *panes) find(ctx context.Context, launch orchestrator.Launch) (tmux.Pane, bool, error) {
 	found, err := p.list(ctx)
 	if unreachable(err) {
 		return tmux.Pane{}, false, nil
@@ -111,9 +138,9 @@ func (p *panes) find(ctx context.Context, launch string) (tmux.Pane, bool, error
 	return pane, ok, err
 }
 
-// open starts a program in a window of its own, on a server that is made if need be.
-func (p *panes) open(ctx context.Context, key string, w tmux.WindowSpec) (tmux.Pane, error) {
-	w.Session, w.Name = p.name, strings.ReplaceAll(key, "/", "-")
+// open starts a program in a window of its own and starts the server if none runs.
+func (p *panes) open(ctx context.Context, key orchestrator.AgentKey, w tmux.WindowSpec) (tmux.Pane, error) {
+	w.Session, w.Name = p.name, key.Flat()
 	pane, err := p.server.NewWindow(ctx, w)
 	if unreachable(err) {
 		if err := p.endLost(ctx); err != nil {
@@ -127,30 +154,36 @@ func (p *panes) open(ctx context.Context, key string, w tmux.WindowSpec) (tmux.P
 	return pane, err
 }
 
-// note keeps where a launch runs for people and for the next host.
-func (p *panes) note(key string, info session.LaunchInfo) error {
+// note records where a launch runs, for people and for the next host.
+func (p *panes) note(key orchestrator.AgentKey, info session.LaunchInfo) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.runtime()
+	if former := r.Launches[key]; former.Launch != "" && former.Launch != info.Launch {
+		r.Leaving = append(r.Leaving, former)
+	}
 	r.Panes[key], r.Launches[key] = info.Pane, info
 	return p.sess.WriteRuntime(r)
 }
 
-// forget drops a launch that has ended.
-func (p *panes) forget(key, launch string) error {
+// forget removes the record of a launch that has ended.
+func (p *panes) forget(key orchestrator.AgentKey, launch orchestrator.Launch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.lost, launch)
 	r := p.runtime()
-	if r.Launches[key].Launch != launch {
+	n := len(r.Leaving)
+	r.Leaving = slices.DeleteFunc(r.Leaving, func(l session.LaunchInfo) bool { return l.Launch == launch })
+	if r.Launches[key].Launch == launch {
+		delete(r.Panes, key)
+		delete(r.Launches, key)
+	} else if len(r.Leaving) == n {
 		return nil
 	}
-	delete(r.Panes, key)
-	delete(r.Launches, key)
 	return p.sess.WriteRuntime(r)
 }
 
-// recordAt notes where the recorders of the panes find the host.
+// recordAt records where the recorders of the panes reach the host.
 func (p *panes) recordAt(socket string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,17 +198,18 @@ func (p *panes) runtime() session.Runtime {
 	return r
 }
 
-// process is the agent-exec of a launch: of its pane, else as it was noted.
-func (p *panes) process(pane tmux.Pane, found bool, key, launch string) agent.Process {
+// process returns the agent-exec of a launch: that of its pane, else as it was noted.
+func (p *panes) process(pane tmux.Pane, found bool, key orchestrator.AgentKey, launch orchestrator.Launch) process.Process {
 	if found && !pane.Dead {
-		if start, err := agent.ProcessStart(pane.PID); err == nil {
-			return agent.Process{PID: pane.PID, Start: start}
+		if start, err := process.StartTime(pane.PID); err == nil {
+			return process.Process{PID: pane.PID, Start: start}
 		}
 	}
-	info := p.sess.ReadRuntime().Launches[key]
-	start, err := strconv.ParseInt(info.PIDStart, 10, 64)
-	if info.Launch != launch || err != nil {
-		return agent.Process{}
+	r := p.sess.ReadRuntime()
+	for _, info := range append(r.Leaving, r.Launches[key]) {
+		if start, err := strconv.ParseInt(info.PIDStart, 10, 64); info.Launch == launch && err == nil {
+			return process.Process{PID: info.PID, Start: start}
+		}
 	}
-	return agent.Process{PID: info.PID, Start: start}
+	return process.Process{}
 }

@@ -15,21 +15,23 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
-// EnsurePrompt renders the prompt of a launch once and returns its hash. A prompt that
-// stands is the one the launch was prepared with.
+// EnsurePrompt renders the prompt of a launch once and returns its hash. The prompt of a
+// prepared launch is not rendered a second time.
 func (r *Crew) EnsurePrompt(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (string, error) {
 	return (&briefing{r}).ensure(ctx, a, s)
 }
 
 func (r *briefing) ensure(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (string, error) {
-	if _, err := os.Stat(r.sess.Path("launches", a.Launch, "launch.json")); err == nil {
+	if _, err := os.Stat(r.sess.Path(session.LaunchesDir, string(a.Launch), "launch.json")); err == nil {
 		if data, err := session.ReadFile(r.sess.Path(a.PromptFile)); err == nil {
 			return hashOf(data), nil
 		}
@@ -55,7 +57,7 @@ func (r *briefing) ensure(ctx context.Context, a orchestrator.Args, s *orchestra
 }
 
 func (r *briefing) promptValues(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (map[string]string, error) {
-	subplan := strings.TrimPrefix(a.Task, "resolve-")
+	subplan := duty.SubplanOf(a.Task)
 	values := map[string]string{
 		"session_dir": r.sess.Dir, "workspace": s.Workspaces[a.Workspace].Path, "role": a.Role, "task": a.Task,
 		"subplan": subplan, "tool_line": r.toolLine(a, s),
@@ -83,7 +85,7 @@ func (r *briefing) promptValues(ctx context.Context, a orchestrator.Args, s *orc
 	return values, nil
 }
 
-// handoff shows what finished research found: the summary itself, the details by path.
+// handoff returns the results of finished research: the summaries, and the details by path.
 func (r *briefing) handoff(s *orchestrator.State) (string, error) {
 	var b strings.Builder
 	for _, kind := range []string{"code", "web"} {
@@ -109,7 +111,7 @@ func (r *briefing) handoff(s *orchestrator.State) (string, error) {
 	return b.String(), nil
 }
 
-// answers shows what this agent asked before and was told.
+// answers returns the earlier questions of this agent with their answers.
 func (r *briefing) answers(a orchestrator.Args, s *orchestrator.State) string {
 	var b strings.Builder
 	for _, q := range s.Questions {
@@ -124,25 +126,25 @@ func (r *briefing) answers(a orchestrator.Args, s *orchestrator.State) string {
 	return prompt.Fence("answers to your questions", b.String())
 }
 
-// previous tells a reviewer what came before: the findings of its last review, or what
-// changed since it passed an earlier state of the work.
+// previous returns what a reviewer gets of its last review: the findings, or what changed since
+// it passed an earlier state of the work.
 func (r *briefing) previous(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (string, error) {
-	last, ok := s.ReviewResults[a.Role]
+	review, ok := s.ReviewResults[a.Role]
 	if !ok {
 		return "", nil
 	}
 	since := "What changed since then is not known: look at the whole work again.\n"
-	if last.Tree != "" { // else a verdict of the earlier tool
-		stat, err := r.sources.DiffStat(ctx, last.Tree, s.Integrated.Commit, nil)
+	if review.Tree != "" { // else a verdict of the earlier tool
+		stat, err := r.sources.DiffStat(ctx, review.Tree, s.Integrated.Commit, nil)
 		if err != nil {
 			return "", err
 		}
-		since = fmt.Sprintf("Changed since then (`git diff %s HEAD`, if that tree is known to the workspace):\n\n```text\n%s```\n", last.Tree, stat)
+		since = fmt.Sprintf("Changed since then (`git diff %s HEAD`, if that tree is known to the workspace):\n\n```text\n%s```\n", review.Tree, stat)
 	}
-	if a.Since != "" || last.Verdict == artifact.VerdictPass {
+	if a.Since != "" || review.Verdict == artifact.VerdictPass {
 		return "You passed an earlier state of this work.\n\n" + since, nil
 	}
-	data, err := r.sources.ReadText(last.Archive)
+	data, err := r.sources.ReadText(review.Archive)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
@@ -157,54 +159,41 @@ func bulleted(items []string) string {
 	return b.String()
 }
 
-// toolLine says how the agent hands in: the tool, and the same as a command.
+// toolLine says how the agent hands in: by the tool, or by a command.
 func (r *briefing) toolLine(a orchestrator.Args, s *orchestrator.State) string {
-	tool, params, words := handIn(r.def, a, s)
+	tool, given := handIn(r.def, a, s)
+	params, words := tool.HandIn(given)
 	command := append([]string{r.Self}, words...)
 	command = append(command, "--session", r.sess.Dir, "--role", a.Role)
 	if a.Task != "" {
 		command = append(command, "--task", a.Task)
 	}
-	command = append(command, "--launch", a.Launch)
+	command = append(command, "--launch", string(a.Launch))
 	for i, word := range command {
 		command[i] = shellWord(word)
 	}
 	return fmt.Sprintf("Tool `%s` of the MCP server `agentmux`, parameters: %s. Without that server, as a command:\n\n```sh\n%s\n```",
-		tool, params, strings.Join(command, " "))
+		tool.Name, params, strings.Join(command, " "))
 }
 
-// handIn names the tool of a launch, its parameters and the words of the command.
-func handIn(def *workflows.Definition, a orchestrator.Args, s *orchestrator.State) (tool, params string, words []string) {
-	if kind, ok := strings.CutSuffix(a.Role, "-researcher"); ok {
-		return "submit_research_done", fmt.Sprintf("`topic` %q, `type` %q", a.Task, kind), []string{"submit", "research", a.Task, "--type", kind}
+// handIn returns the tool that ends a launch's work, and the values of its parameters.
+func handIn(def *workflows.Definition, a orchestrator.Args, s *orchestrator.State) (toolset.Tool, map[string]string) {
+	if kind, ok := duty.ResearchKind(a.Role); ok {
+		tool, _ := toolset.Find(toolset.SubmitResearchDone)
+		return tool, map[string]string{"topic": a.Task, "type": kind}
 	}
 	phase, _ := def.Phase(s.Phase)
-	switch phase.Kind {
-	case workflows.KindAuthor:
-		return authorHandIn(phase)
-	case workflows.KindPlan:
-		return "submit_plan", "none", []string{"submit", "plan"}
-	case workflows.KindImplement, workflows.KindFix:
-		id := cmp.Or(strings.TrimPrefix(a.Task, "resolve-"), "1")
-		return "submit_done", "`subplan_index` " + id, []string{"submit", "done", id}
+	tool, ok := toolset.Ending(phase, s.AwaitingSummary)
+	if !ok { // the session left the reviews before the prompt was written
+		tool, _ = toolset.Ending(workflows.Phase{Kind: workflows.KindReview}, s.AwaitingSummary)
 	}
-	if s.AwaitingSummary {
-		return "submit_summary", "none", []string{"submit", "summary"}
+	if tool.Name == toolset.SubmitDone {
+		return tool, map[string]string{"subplan_index": cmp.Or(duty.SubplanOf(a.Task), "1")}
 	}
-	return "submit_review", "none", []string{"submit", "review"}
+	return tool, nil
 }
 
-func authorHandIn(phase workflows.Phase) (tool, params string, words []string) {
-	switch phase.Tool {
-	case workflows.ToolSubmitPMDone:
-		return phase.Tool, "none", []string{"submit", "pm"}
-	case workflows.ToolSubmitArchitecture:
-		return phase.Tool, "`reviewers`, a list of review roles, may be left out", []string{"submit", "architecture"}
-	}
-	return phase.Tool, "none", []string{"submit", "design"}
-}
-
-// shellWord quotes a word for a shell where that is needed.
+// shellWord quotes a word for a shell if needed.
 func shellWord(word string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-:=@%+", c)

@@ -9,8 +9,8 @@ import (
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// openRecorders begins to listen. Without a socket there are no transcripts, and that is no
-// reason to stop.
+// openRecorders starts to listen. Without a socket there are no transcripts, and the session
+// continues.
 func (r *Crew) openRecorders() *transcript.Recorders {
 	rs := transcript.NewRecorders(r.sess, r.panes.recordAt, r.Redactor, r.Log.With("session", r.sess.Name()))
 	if !r.cfg.Session.Transcripts {
@@ -22,8 +22,7 @@ func (r *Crew) openRecorders() *transcript.Recorders {
 	return rs
 }
 
-// record has everything a pane prints written down, secrets taken out. A pane without
-// its transcript is no reason to stop.
+// record starts the transcript of a pane. If that fails, the session continues without it.
 func (r *Crew) record(ctx context.Context, pane string, launch agent.Launch) {
 	socket := r.recorders.Relisten(r.RuntimeDir)
 	if socket == "" {

@@ -11,20 +11,20 @@ import (
 
 // Levels of isolation that exist.
 const (
-	levelNone   = "none"   // nothing but a built environment and a tokenless clone
+	levelNone   = "none"   // only a built environment and a clone without a token
 	levelRunner = "runner" // the machine itself ends with the job
 )
 
-// sandbox is what agents get of the machine, and what they may do there.
+// sandbox decides what agents get of the machine and what they may do there.
 type sandbox struct {
 	Options
 	cfg *config.Config
 }
 
-// NewSandbox is the sandbox of a configuration, for who has no session yet.
+// NewSandbox returns the sandbox of a configuration, for callers without a session.
 func NewSandbox(o Options, c *config.Config) *sandbox { return &sandbox{Options: o, cfg: c} }
 
-// Level is the one in force: on a machine of one job the machine, else none.
+// Level returns the effective level: runner on a machine of one job, else none.
 func (r *sandbox) Level() string {
 	if r.cfg.Sandbox.Level != "auto" {
 		return r.cfg.Sandbox.Level
@@ -43,7 +43,7 @@ func (r *sandbox) MayActFreely() bool {
 	return r.cfg.Sandbox.UnsafeFlags != nil && *r.cfg.Sandbox.UnsafeFlags
 }
 
-// Problems names what the configuration asks for and nothing here would hold.
+// Problems lists the settings that this version cannot enforce.
 func (r *sandbox) Problems() []string {
 	var found []string
 	level := r.Level()
@@ -56,10 +56,10 @@ func (r *sandbox) Problems() []string {
 	return found
 }
 
-// Logins is where logins made for this program are kept, one directory per provider.
+// Logins returns the directory of the logins made for agentmux, one directory per provider.
 func (r *sandbox) Logins() string { return filepath.Join(r.StateHome, "logins") }
 
-// allowedEnvironment are the variables of this process that every agent gets.
+// allowedEnvironment returns the variables of this process that every agent gets.
 func (r *sandbox) allowedEnvironment() map[string]string {
 	allowed := map[string]string{}
 	for _, name := range r.cfg.Sandbox.EnvAllow {
@@ -70,7 +70,7 @@ func (r *sandbox) allowedEnvironment() map[string]string {
 	return allowed
 }
 
-// AgentPath is the PATH of agents.
+// AgentPath returns the PATH of agents.
 func (r *sandbox) AgentPath() string {
 	if r.cfg.Sandbox.Path != "" {
 		return r.cfg.Sandbox.Path
@@ -79,8 +79,8 @@ func (r *sandbox) AgentPath() string {
 	return path
 }
 
-// HideCredentials has the redactor know the keys that agents get. What is shorter than it
-// can look for is a stand-in for a service that wants none.
+// HideCredentials adds the keys that agents get to the redactor. A key too short for the
+// redactor is a placeholder for a service that needs none.
 func (r *sandbox) HideCredentials(providers agent.Providers) error {
 	env := agent.EnvSpec{Lookup: r.Environ, Extra: r.allowedEnvironment()}
 	for _, p := range providers {

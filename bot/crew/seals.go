@@ -8,25 +8,24 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// seals tell whether the line of an agent is of the launch that it names. What a host has
-// seen of a launch stays in its memory: who writes its record anew gains nothing while the
-// host runs.
+// seals verify that the line of an agent comes from the launch that it names. The checks of a
+// launch stay in the memory of the host, so a changed record has no effect while the host runs.
 type seals struct {
 	mu     sync.Mutex
-	checks map[string][]string // of each launch
+	checks map[orchestrator.Launch][]string // of each launch
 }
 
-// learn takes the checks of a launch.
-func (s *seals) learn(launch string, checks []string) {
+// learn stores the checks of a launch.
+func (s *seals) learn(launch orchestrator.Launch, checks []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.checks == nil {
-		s.checks = map[string][]string{}
+		s.checks = map[orchestrator.Launch][]string{}
 	}
 	s.checks[launch] = checks
 }
 
-func (s *seals) of(launch string) ([]string, bool) {
+func (s *seals) of(launch orchestrator.Launch) ([]string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	checks, known := s.checks[launch]
@@ -34,14 +33,14 @@ func (s *seals) of(launch string) ([]string, bool) {
 }
 
 // Forged reports whether a line names a launch that has not written it, or another agent than
-// the launch's. A line without a launch is one made by hand and is judged by the phase; a
-// launch of an older version has nothing to be checked with.
+// that of the launch. A line without a launch was written by hand, and the phase decides about
+// it. A launch of an older version has no checks.
 func (r *Crew) Forged(l orchestrator.Line) bool {
 	if l.Launch == "" {
 		return false
 	}
-	_, role, task, _, ok := orchestrator.LaunchParts(l.Launch)
-	if !ok || filepath.Base(l.Launch) != l.Launch {
+	parts, ok := l.Launch.Parts()
+	if name := string(l.Launch); !ok || filepath.Base(name) != name {
 		return true
 	}
 	checks, known := r.seals.of(l.Launch)
@@ -56,5 +55,5 @@ func (r *Crew) Forged(l orchestrator.Line) bool {
 		return false
 	}
 	r.seals.learn(l.Launch, checks)
-	return !session.Genuine(l, checks) || l.Role != "" && l.Role != role || l.Task != "" && l.Task != task
+	return !session.Genuine(l, checks) || l.Role != "" && l.Role != parts.Role || l.Task != "" && l.Task != parts.Task
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
-// TellSettings names the agent settings of the repository at the start of a host, in its log
+// TellSettings reports the agent settings of the repository at the start of a host, in the log
 // and for status.
 func (r *Crew) TellSettings(ctx context.Context, s *orchestrator.State) error {
 	if s.BaseSHA == "" {
@@ -35,10 +35,10 @@ func (r *Crew) TellSettings(ctx context.Context, s *orchestrator.State) error {
 	return r.sess.Replace(project.AgentSettingsFile, data)
 }
 
-// replaceSettings takes the agents' settings out of a workspace before a launch, and puts
-// those of the session's base commit there if they are to be loaded.
-func (r *Crew) replaceSettings(ctx context.Context, s *orchestrator.State, workspace, launch string) error {
-	moved, err := project.ClearSettings(workspace, launch)
+// replaceSettings removes the agents' settings from a workspace before a launch, and writes
+// those of the session's base commit there if agents may load them.
+func (r *Crew) replaceSettings(ctx context.Context, s *orchestrator.State, workspace string, launch orchestrator.Launch) error {
+	moved, err := project.ClearSettings(workspace, string(launch))
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (r *Crew) replaceSettings(ctx context.Context, s *orchestrator.State, works
 	if err != nil || !found.Loaded {
 		return err
 	}
-	err = r.project.LoadSettings(ctx, found, workspace, launch)
+	err = r.project.LoadSettings(ctx, found, workspace, string(launch))
 	if errors.As(err, new(*project.LargeError)) {
 		return engine.Never(err)
 	}

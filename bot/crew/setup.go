@@ -20,8 +20,8 @@ import (
 // setupTime bounds the preparation of one workspace.
 const setupTime = 10 * time.Minute
 
-// SetUp runs the configured command once in a new workspace, before its first agent. One
-// that a project names and nobody has allowed is passed over.
+// SetUp runs the configured command once in a new workspace, before its first agent. A command
+// from a project is skipped until a person allows it.
 func (r *Crew) SetUp(ctx context.Context, dir string) error {
 	argv := r.cfg.Sandbox.Setup
 	if len(argv) == 0 {
@@ -32,7 +32,7 @@ func (r *Crew) SetUp(ctx context.Context, dir string) error {
 		return err
 	}
 	if request, open := project.OpenSetup(r.StateHome, r.sess.Project(), r.cfg); open {
-		r.Log.Warn("sandbox.setup is not run: nobody has allowed it on this machine", "session", r.sess.Name(), "command", request.Argv)
+		r.Log.Warn("sandbox.setup is not run: it is not allowed on this machine yet", "session", r.sess.Name(), "command", request.Argv)
 		return nil
 	}
 	log := r.sess.Path(session.TranscriptsDir, "setup-"+filepath.Base(dir)+".log")
@@ -60,7 +60,7 @@ func (r *Crew) SetUp(ctx context.Context, dir string) error {
 	return os.WriteFile(done, nil, 0o600)
 }
 
-// setupEnvironment is built from nothing, like that of agents.
+// setupEnvironment returns an environment that is built from nothing, like that of agents.
 func (r *Crew) setupEnvironment() ([]string, error) {
 	home := filepath.Join(r.place.Homes(r.StateHome), "setup")
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -71,7 +71,7 @@ func (r *Crew) setupEnvironment() ([]string, error) {
 	}, nil
 }
 
-// lookPath finds a program in a PATH that is not this process's own.
+// lookPath finds a program in path, not in the PATH of this process.
 func lookPath(name, path string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		return name, nil

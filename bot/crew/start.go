@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -19,8 +19,8 @@ import (
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// StartAgent makes exactly one pane run a launch. A live pane is adopted; a launch that
-// has ended is not started again, the next look at the agents reports it.
+// StartAgent starts a launch in exactly one pane. A live pane is adopted. A launch that has ended
+// is not started a second time; Observe reports it.
 func (r *Crew) StartAgent(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
 	dir := r.launchDir(a.Launch)
@@ -57,7 +57,7 @@ func (r *Crew) StartAgent(ctx context.Context, e orchestrator.Effect, s *orchest
 	if err != nil {
 		return orchestrator.Result{}, PrepareFailure(err)
 	}
-	r.seals.learn(launch.Launch, launch.Checks)
+	r.seals.learn(a.Launch, launch.Checks)
 	crash.Point("prepare agent", a.Role)
 	if err := r.handOver(ctx, a, launch, pane); err != nil {
 		return orchestrator.Result{}, err
@@ -67,14 +67,14 @@ func (r *Crew) StartAgent(ctx context.Context, e orchestrator.Effect, s *orchest
 	}, nil
 }
 
-// awaitsHost reports whether the agent-exec of a live pane is still without its environment:
-// the host that opened the pane was killed before it could hand it over.
+// awaitsHost reports whether the agent-exec of a live pane has no environment yet: the host that
+// opened the pane was killed before the hand-off.
 func awaitsHost(dir string) bool {
 	launch, err := agent.ReadLaunch(dir)
 	return err == nil && launch.Socket != "" && !agent.Started(dir)
 }
 
-// PrepareFailure tells faults of the configuration from those that may pass.
+// PrepareFailure marks faults of the configuration as final; others may pass.
 func PrepareFailure(err error) error {
 	if errors.Is(err, agent.ErrNoLogin) || errors.Is(err, agent.ErrUnsafe) {
 		return engine.Never(err)
@@ -82,8 +82,8 @@ func PrepareFailure(err error) error {
 	return err
 }
 
-// adopt describes a launch that was started before, and completes what a host that was
-// killed right after it had opened the pane has not done.
+// adopt describes a launch that was started before, and completes the start if a host was killed
+// right after it had opened the pane.
 func (r *Crew) adopt(ctx context.Context, a orchestrator.Args, dir string, pane tmux.Pane, found bool) (orchestrator.Result, error) {
 	launch, err := agent.ReadLaunch(dir)
 	if err != nil {
@@ -107,24 +107,24 @@ func (r *Crew) adopt(ctx context.Context, a orchestrator.Args, dir string, pane 
 }
 
 func (r *Crew) notePane(a orchestrator.Args, pane tmux.Pane) error {
-	start, err := agent.ProcessStart(pane.PID)
-	if errors.Is(err, agent.ErrNoProcess) {
-		return nil // it has ended already; the next look says so
+	start, err := process.StartTime(pane.PID)
+	if errors.Is(err, process.ErrNotFound) {
+		return nil // it has ended already; the next report says so
 	}
 	if err != nil {
 		return err
 	}
-	return r.panes.note(orchestrator.AgentKey(a.Role, a.Task), session.LaunchInfo{
+	return r.panes.note(orchestrator.KeyOf(a.Role, a.Task), session.LaunchInfo{
 		Pane: pane.ID, PID: pane.PID, PIDStart: strconv.FormatInt(start, 10), Launch: a.Launch,
 	})
 }
 
-// openTime bounds the making of a window once it has begun.
+// openTime bounds the start of a window once it has begun.
 const openTime = 15 * time.Second
 
-// handOver makes agent-exec run the prepared launch in pane, or in a new one, and gives it
-// the environment. Once begun it is not interrupted: a window left half-made would run
-// without anybody knowing. After an error the next try finds the pane and goes on there.
+// handOver has agent-exec run the prepared launch in pane, or in a new pane, and gives it the
+// environment. Once begun it is not interrupted: a half-made window would run unnoticed. After
+// an error the next try finds the pane and continues there.
 func (r *Crew) handOver(ctx context.Context, a orchestrator.Args, launch agent.Launch, pane tmux.Pane) error {
 	if err := ctx.Err(); err != nil {
 		return errors.Join(err, launch.Discard())
@@ -152,13 +152,13 @@ func (r *Crew) handOver(ctx context.Context, a orchestrator.Args, launch agent.L
 	return r.notePane(a, pane)
 }
 
-// openPane makes the window in which agent-exec waits for its environment.
+// openPane opens the window in which agent-exec waits for its environment.
 func (r *Crew) openPane(ctx context.Context, a orchestrator.Args, launch agent.Launch) (tmux.Pane, error) {
-	options := map[string]string{tagSession: r.sess.Name(), tagRole: a.Role, tagLaunch: a.Launch}
+	options := map[string]string{tagSession: r.sess.Name(), tagRole: a.Role, tagLaunch: string(a.Launch)}
 	if a.Task != "" {
 		options[tagTask] = a.Task
 	}
-	pane, err := r.panes.open(ctx, orchestrator.AgentKey(a.Role, a.Task), tmux.WindowSpec{
+	pane, err := r.panes.open(ctx, orchestrator.KeyOf(a.Role, a.Task), tmux.WindowSpec{
 		Command: []string{r.Self, "agent-exec", r.launchDir(a.Launch)}, Dir: launch.Cwd, Options: options,
 	})
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *Crew) openPane(ctx context.Context, a orchestrator.Args, launch agent.L
 	return pane, nil
 }
 
-// LaunchSpec gathers what a launch is made of.
+// LaunchSpec returns what a launch is made from.
 func (r *Crew) LaunchSpec(a orchestrator.Args, s *orchestrator.State) (agent.LaunchSpec, error) {
 	choice := r.cfg.Choose(a.Role)
 	provider, ok := r.providers[choice.Provider]
@@ -179,7 +179,7 @@ func (r *Crew) LaunchSpec(a orchestrator.Args, s *orchestrator.State) (agent.Lau
 		return agent.LaunchSpec{}, fmt.Errorf("start %s: its workspace %s is not made yet", a.Launch, a.Workspace)
 	}
 	spec := agent.LaunchSpec{
-		Dir: r.launchDir(a.Launch), Session: r.sess.Dir, Launch: a.Launch, Role: a.Role, Task: a.Task, Self: r.Self,
+		Dir: r.launchDir(a.Launch), Session: r.sess.Dir, Launch: string(a.Launch), Role: a.Role, Task: a.Task, Self: r.Self,
 		Provider: provider, Transport: r.transport(a, provider, s), Unattended: !s.Interactive, AllowUnsafe: r.MayActFreely(),
 		Model: choice.Model, Args: choice.Args, Line: promptLine(r.sess.Path(a.PromptFile)),
 		Workdir: workdir, TrustDir: filepath.Dir(workdir), Runtime: r.RuntimeDir, Env: r.environment(a, s), Now: r.Now(),
@@ -191,7 +191,7 @@ func (r *Crew) LaunchSpec(a orchestrator.Args, s *orchestrator.State) (agent.Lau
 	return spec, nil
 }
 
-// promptLine is all that an agent is told at its start.
+// promptLine returns the first line of an agent.
 func promptLine(file string) string { return "Read and follow the instructions in " + file }
 
 func (r *sandbox) transport(a orchestrator.Args, p agent.Provider, s *orchestrator.State) agent.Transport {
@@ -204,8 +204,8 @@ func (r *sandbox) transport(a orchestrator.Args, p agent.Provider, s *orchestrat
 	return agent.Headless
 }
 
-// shareLogin lets an agent of an interactive session use the person's own login where
-// there is no other. The program then runs in its terminal, with the person at hand.
+// shareLogin lets an agent of an interactive session use the person's own login if there is no
+// other. The program then runs in its terminal, with the person present.
 func (r *sandbox) shareLogin(spec *agent.LaunchSpec, s *orchestrator.State) {
 	if !s.Interactive || r.cfg.Sandbox.Home == "private" {
 		return
@@ -215,19 +215,19 @@ func (r *sandbox) shareLogin(spec *agent.LaunchSpec, s *orchestrator.State) {
 	}
 }
 
-// resumable is the program's own session of the agent's former launch, if the same
-// provider made it.
+// resumable returns the program's own session of the agent's former launch, if the same provider
+// made it.
 func (r *Crew) resumable(a orchestrator.Args, p agent.Provider, s *orchestrator.State) string {
-	known := s.Agents[orchestrator.AgentKey(a.Role, a.Task)]
+	known := s.Agents[orchestrator.KeyOf(a.Role, a.Task)]
 	if known.CLISession == "" || len(p.ResumeArgs) == 0 {
 		return ""
 	}
-	_, _, _, attempt, ok := orchestrator.LaunchParts(a.Launch)
-	if !ok || attempt < 2 {
+	launch, ok := a.Launch.Parts()
+	if !ok || launch.Attempt < 2 {
 		return ""
 	}
-	visit, role, task, _, _ := orchestrator.LaunchParts(a.Launch)
-	former, err := agent.ReadLaunch(r.launchDir(orchestrator.LaunchID(visit, role, task, attempt-1)))
+	launch.Attempt--
+	former, err := agent.ReadLaunch(r.launchDir(launch.Launch()))
 	if err != nil || former.Provider != p.Name {
 		return ""
 	}
@@ -235,7 +235,10 @@ func (r *Crew) resumable(a orchestrator.Args, p agent.Provider, s *orchestrator.
 }
 
 func (r *Crew) environment(a orchestrator.Args, s *orchestrator.State) agent.EnvSpec {
-	name := strings.ReplaceAll(orchestrator.AgentKey(a.Role, a.Task), "/", "-")
+	name := orchestrator.KeyOf(a.Role, a.Task).Flat()
+	if a.Home != "" {
+		name += "." + a.Home // no key has a dot
+	}
 	env := agent.EnvSpec{
 		Path: r.AgentPath(), Home: filepath.Join(r.place.Homes(r.StateHome), name),
 		Logins: r.Logins(), Author: r.project.User.Name, Email: r.project.User.Mail,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -17,20 +18,20 @@ import (
 )
 
 const (
-	// look is the time between two looks at something that has no event.
-	look = 5 * time.Millisecond
-	// ask is that between two questions to tmux.
-	ask = 100 * time.Millisecond
+	// checkPause is the time between two checks of something without events.
+	checkPause = 5 * time.Millisecond
+	// askPause is the time between two questions to tmux.
+	askPause = 100 * time.Millisecond
 )
 
-// StopAgent ends a launch. One that has ended by itself is cleared away at once; any
-// other may finish its words for a moment, unless the session is over.
-func (r *Crew) StopAgent(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
+// StopAgent ends a launch. One that has submitted may end its turn before, unless the session
+// has ended.
+func (r *Crew) StopAgent(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
-	if !s.Ended() {
+	if a.Leaving {
 		r.awaitEnd(ctx, a.Launch)
 	}
-	if err := r.endLaunch(ctx, orchestrator.AgentKey(a.Role, a.Task), a.Launch); err != nil {
+	if err := r.endLaunch(ctx, orchestrator.KeyOf(a.Role, a.Task), a.Launch); err != nil {
 		return orchestrator.Result{}, err
 	}
 	r.noteUsage(a.Launch)
@@ -38,33 +39,42 @@ func (r *Crew) StopAgent(ctx context.Context, e orchestrator.Effect, s *orchestr
 	return orchestrator.Result{ExitCode: exit.Code, Signal: exit.Signal}, err
 }
 
-// noteUsage keeps what the program says it has used, for people.
-func (r *Crew) noteUsage(launch string) {
+// noteUsage writes the usage that the program reports, for people.
+func (r *Crew) noteUsage(launch orchestrator.Launch) {
 	usage := r.signals.status(r.launchDir(launch), launch).Usage
 	if usage == nil {
 		return
 	}
 	data, err := json.MarshalIndent(usage, "", "  ")
 	if err == nil {
-		err = r.sess.View(path.Join(session.LaunchesDir, launch, "usage.json"), append(data, '\n'))
+		err = r.sess.View(path.Join(session.LaunchesDir, string(launch), "usage.json"), append(data, '\n'))
 	}
 	if err != nil {
 		r.Log.Warn("usage not noted", "session", r.sess.Name(), "launch", launch, "err", err)
 	}
 }
 
-// awaitEnd waits until the launch has ended or its turn is over, at most Pause.
-func (r *Crew) awaitEnd(ctx context.Context, launch string) {
-	if !r.prepared(launch) {
+// EndSubmitted ends a launch as StopAgent does one that has submitted. It leaves what the launch
+// has outside of the session directory to StopAgent.
+func (r *Crew) EndSubmitted(ctx context.Context, key orchestrator.AgentKey, launch orchestrator.Launch) error {
+	r.awaitEnd(ctx, launch)
+	_, err := r.endProcesses(ctx, key, launch)
+	return err
+}
+
+// awaitEnd waits until the launch has ended, its turn is over, or the session has ended, for at
+// most agents.linger.
+func (r *Crew) awaitEnd(ctx context.Context, launch orchestrator.Launch) {
+	if !r.prepared(launch) || r.state().Ended() {
 		return
 	}
-	limit := time.NewTimer(r.Pause)
+	limit := time.NewTimer(r.cfg.Agents.Linger)
 	defer limit.Stop()
-	tick := time.NewTicker(look)
+	tick := time.NewTicker(checkPause)
 	defer tick.Stop()
-	for asked := time.Now(); !r.atRest(launch); {
-		if time.Since(asked) >= ask {
-			if !r.runs(ctx, launch) {
+	for asked := time.Now(); !r.signals.atRest(r.launchDir(launch), launch) && !r.state().Ended(); {
+		if time.Since(asked) >= askPause {
+			if !r.panes.runs(ctx, launch) {
 				return
 			}
 			asked = time.Now()
@@ -79,56 +89,67 @@ func (r *Crew) awaitEnd(ctx context.Context, launch string) {
 	}
 }
 
-// atRest reports whether the launch itself says that nothing of its work can be cut off
-// any more.
-func (r *Crew) atRest(launch string) bool {
-	if _, ended, err := agent.ReadExit(r.launchDir(launch)); err != nil || ended {
+// atRest reports whether the launch has ended or says that its turn is over, so that its end
+// interrupts nothing.
+func (g *signals) atRest(dir string, launch orchestrator.Launch) bool {
+	if _, ended, err := agent.ReadExit(dir); err != nil || ended {
 		return true
 	}
-	status := r.signals.status(r.launchDir(launch), launch)
-	return status.State == agent.Idle && status.TurnEnds > 0
+	status := g.status(dir, launch)
+	return status.State == signal.Idle && status.TurnEnds > 0
 }
 
-// runs reports whether tmux knows a live pane of the launch.
-func (r *Crew) runs(ctx context.Context, launch string) bool {
-	pane, found, err := r.panes.find(ctx, launch)
+// runs reports whether tmux has a live pane of the launch.
+func (p *panes) runs(ctx context.Context, launch orchestrator.Launch) bool {
+	pane, found, err := p.find(ctx, launch)
 	return err == nil && found && !pane.Dead
 }
 
-// endLaunch leaves no process of the launch and no pane. It may be called for a launch
-// that never ran.
-func (r *Crew) endLaunch(ctx context.Context, key, launch string) error {
-	pane, found, err := r.panes.find(ctx, launch)
-	if err != nil && !errors.Is(err, tmux.ErrNoAnswer) {
-		return fmt.Errorf("stop %s: %w", launch, err)
+// endLaunch ends the processes of a launch and its pane. It may be called for a launch that
+// never ran.
+func (r *Crew) endLaunch(ctx context.Context, key orchestrator.AgentKey, launch orchestrator.Launch) error {
+	pane, err := r.endProcesses(ctx, key, launch)
+	if err != nil {
+		return err
 	}
-	_, unknown := agent.ReadLaunch(r.launchDir(launch))
-	if process := r.panes.process(pane, found, key, launch); process.PID > 0 && unknown == nil {
-		if err := agent.Stop(ctx, process, r.launchDir(launch)); err != nil {
-			return err
-		}
-		crash.Point("stop agent", launch)
-	}
-	if found {
+	if pane.ID != "" {
 		if err := r.panes.server.KillPane(ctx, pane.ID); err != nil {
 			return fmt.Errorf("stop %s: %w", launch, err)
 		}
 	}
-	// The place of its files follows from that of the launch; what launch.json says of it counts
-	// only for a socket there at which nothing listens.
+	// The paths of its files are derived from the launch directory. launch.json decides only the
+	// name of a socket in the runtime directory, and only if nothing listens there.
 	if err := agent.Unprepared(r.RuntimeDir, r.launchDir(launch)).Discard(); err != nil {
 		return err
 	}
-	crash.Point("discard launch", launch)
+	crash.Point("discard launch", string(launch))
 	return r.panes.forget(key, launch)
 }
 
-// stopStrays ends those launches that the state does not know, as a killed host may leave
-// them.
-func (r *Crew) stopStrays(ctx context.Context, found map[string]tmux.Pane, s *orchestrator.State) error {
-	known := map[string]bool{}
+// endProcesses ends the processes of a launch and returns its pane, if it has one.
+func (r *Crew) endProcesses(ctx context.Context, key orchestrator.AgentKey, launch orchestrator.Launch) (tmux.Pane, error) {
+	pane, found, err := r.panes.find(ctx, launch)
+	if err != nil && !errors.Is(err, tmux.ErrNoAnswer) {
+		return tmux.Pane{}, fmt.Errorf("stop %s: %w", launch, err)
+	}
+	_, unknown := agent.ReadLaunch(r.launchDir(launch))
+	if process := r.panes.process(pane, found, key, launch); process.PID > 0 && unknown == nil {
+		if err := agent.Stop(ctx, process, r.launchDir(launch)); err != nil {
+			return tmux.Pane{}, err
+		}
+		crash.Point("stop agent", string(launch))
+	}
+	return pane, nil
+}
+
+// stopStrays ends launches that the state does not know, which a killed host may leave.
+func (r *Crew) stopStrays(ctx context.Context, found map[orchestrator.Launch]tmux.Pane, s *orchestrator.State) error {
+	known := map[orchestrator.Launch]bool{}
 	for _, a := range s.Agents {
 		known[a.Launch] = true
+	}
+	for launch := range s.Leaving {
+		known[launch] = true
 	}
 	for _, e := range s.Pending {
 		known[e.Args.Launch] = true
@@ -138,17 +159,19 @@ func (r *Crew) stopStrays(ctx context.Context, found map[string]tmux.Pane, s *or
 		if known[launch] {
 			continue
 		}
-		key := orchestrator.AgentKey(pane.Options[tagRole], pane.Options[tagTask])
+		key := orchestrator.KeyOf(pane.Options[tagRole], pane.Options[tagTask])
 		r.Log.Info("stopping an agent the session does not know", "session", r.sess.Name(), "launch", launch)
 		errs = append(errs, r.endLaunch(ctx, key, launch))
 	}
 	return errors.Join(errs...)
 }
 
-// prepared reports whether the launch may have a pane: its record is written first.
-func (r *Crew) prepared(launch string) bool {
+// prepared reports whether the launch may have a pane: its record is written before.
+func (r *Crew) prepared(launch orchestrator.Launch) bool {
 	_, err := agent.ReadLaunch(r.launchDir(launch))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-func (r *Crew) launchDir(launch string) string { return r.sess.Path("launches", launch) }
+func (r *Crew) launchDir(launch orchestrator.Launch) string {
+	return r.sess.Path("launches", string(launch))
+}

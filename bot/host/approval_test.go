@@ -86,9 +86,9 @@ func TestProtocolG4ThePersonAtHandLiftsWhatTheGateShowed(t *testing.T) {
 	}
 }
 
-// An answer that is older than the gate is none, whatever it names, also where the host was
-// killed before it took that file away; nor is one that the program wrote.
-func TestSecurity19AnOlderAnswerIsNoAnswer(t *testing.T) {
+// An answer that is older than the gate does not count, whatever it names, even if the host was
+// killed before it removed the file. Neither does an answer that the program wrote.
+func TestSecurity19AnOlderAnswerDoesNotCount(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()

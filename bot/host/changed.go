@@ -10,7 +10,7 @@ import (
 )
 
 // Changed lists the paths that the commit of a session would hold now, in git's order. It
-// only reads, also beside the session's host.
+// only reads, and may be called while a host runs the session.
 func (h *Host) Changed(ctx context.Context, dir string, s *orchestrator.State, c *config.Config) ([]string, error) {
 	d, err := h.Difference(ctx, dir, s, c, false)
 	var paths []string
@@ -20,9 +20,9 @@ func (h *Host) Changed(ctx context.Context, dir string, s *orchestrator.State, c
 	return paths, err
 }
 
-// Difference compares what a session began its round with, and its work: what its gate asks
-// about, at any other time what there is so far, after the end what was committed. It only
-// reads, also beside the session's host.
+// Difference compares the work of a session with what its round began with: the changes that
+// its gate asks about, without a gate the work so far, after the end what was committed. It
+// only reads, and may be called while a host runs the session.
 func (h *Host) Difference(ctx context.Context, dir string, s *orchestrator.State, c *config.Config, patch bool) (work.Difference, error) {
 	if s.Integrated.Tree == "" {
 		return work.Difference{}, nil

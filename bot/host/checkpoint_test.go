@@ -16,12 +16,12 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// hostRepo is the only host repository of the rig.
-func (r *rig) hostRepo() string {
+// storeDir is the only store of the rig.
+func (r *rig) storeDir() string {
 	r.t.Helper()
 	found, _ := filepath.Glob(filepath.Join(r.root, "s", "local", "*.git"))
 	if len(found) != 1 {
-		r.t.Fatalf("host repositories: %v", found)
+		r.t.Fatalf("stores: %v", found)
 	}
 	return found[0]
 }
@@ -41,7 +41,7 @@ func TestACheckpointHoldsTheSession(t *testing.T) {
 	token := "ghp_" + strings.Repeat("a1B2c3D4e5", 3) + "f6G7h8"
 	r.command(dir, "1", "say", orchestrator.CommandArgs{Text: "Use this:\n" + token})
 	r.eventually("the message is there", func() bool { return r.count(dir, orchestrator.EvMsgQueued) == 1 })
-	work := r.state(dir).Workspaces["session"].Path
+	work := r.state(dir).Workspaces["2.2"].Path
 	for name, text := range map[string]string{"half.txt": "not submitted\n", "login.txt": token + "\n"} {
 		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -60,12 +60,12 @@ func TestACheckpointHoldsTheSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo, ref := r.hostRepo(), "refs/agentmux/sessions/"+r.key(dir)
+	repo, ref := r.storeDir(), "refs/agentmux/sessions/"+r.key(dir)
 	names := strings.Split(r.gitIn(repo, "ls-tree", "-r", "--name-only", ref), "\n")
 	for _, want := range []string{
 		"session/state.json", "session/events.jsonl", "session/tool_events.jsonl", "session/definition.yaml", "session/requirements.md",
 		"session/04_planning/plan.yaml", "session/04_planning/planner_prompt.md", "session/06_implementation/done_1", "session/blobs/" + s.PlanSHA256,
-		"work/session/README.md", "work/session/a.txt", "work/session/half.txt",
+		"work/2.2/README.md", "work/2.2/a.txt", "work/2.2/half.txt",
 	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is not in it", want)
@@ -83,7 +83,7 @@ func TestACheckpointHoldsTheSession(t *testing.T) {
 	if parent, _, _ := strings.Cut(text, "\n"); parent != s.Integrated.Commit || parent == s.BaseSHA {
 		t.Errorf("parent %s, integrated is %s", parent, s.Integrated.Commit)
 	}
-	for _, named := range []string{"work/session/login.txt: secret.", "session/commands.jsonl: secret.", message, "session/(a file name): secret."} {
+	for _, named := range []string{"work/2.2/login.txt: secret.", "session/commands.jsonl: secret.", message, "session/(a file name): secret."} {
 		if !strings.Contains(text, named) {
 			t.Errorf("%q is not named:\n%s", named, text)
 		}

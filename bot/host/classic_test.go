@@ -55,9 +55,9 @@ func TestProtocolS6AClassicSessionKeepsItsWork(t *testing.T) {
 	}
 }
 
-// R4: a session of the earlier tool that was reviewed once goes on with its fix, and its
-// reviewer hears what it found before, although nothing says which tree that was about.
-func TestProtocolR4AReviewedClassicSessionGoesOn(t *testing.T) {
+// R4: a session of the earlier tool that was reviewed once continues with its fix, and its
+// reviewer gets its earlier findings, although nothing says which tree they were about.
+func TestProtocolR4AReviewedClassicSessionContinues(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	r.script(scenario{Files: map[string][]string{"fix": {"b.txt=two"}}})

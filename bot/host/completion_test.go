@@ -91,8 +91,8 @@ func TestProtocolG3TheRequestIsTheSubject(t *testing.T) {
 	}
 }
 
-// The issue's number stands in a subject once, also when a reviewer has put it there. Of
-// dots nothing would be left.
+// A subject contains the issue's number once, even if a reviewer has put it there. A proposal of
+// dots alone is replaced, because nothing of it would be left.
 func TestASubjectThatAReviewerProposes(t *testing.T) {
 	t.Parallel()
 	for proposed, want := range map[string]string{
@@ -187,8 +187,8 @@ func TestProtocolG5ACommitOfAPersonAfterThePass(t *testing.T) {
 	}
 }
 
-// Nobody can answer on an issue that was locked meanwhile: the question is decided, and
-// the work goes on.
+// Questions cannot be answered on an issue that was locked meanwhile: the question is decided,
+// and the work continues.
 func TestProtocolA5AQuestionOnALockedIssue(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
@@ -215,12 +215,12 @@ func TestProtocolA5AQuestionOnALockedIssue(t *testing.T) {
 }
 
 // What a person deletes between the push and the pull request is pushed once more, and a
-// base that is gone is named with the way to another one.
+// base that was deleted is named with the command that chooses another.
 func TestTheBranchesOfAPullRequestAreGone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		gone func(s *orchestrator.State) string
-		want string
+		deleted func(s *orchestrator.State) string
+		want    string
 	}{
 		"its own":  {func(s *orchestrator.State) string { return s.FeatureBranch }, ""},
 		"the base": {func(*orchestrator.State) string { return "next" }, "agentmux resume --base BRANCH"},
@@ -236,7 +236,7 @@ func TestTheBranchesOfAPullRequestAreGone(t *testing.T) {
 			r.github.Inject(fakehub.Unavailable("GET /repos/{owner}/{repo}/pulls", http.StatusBadGateway, 0))
 			stop := r.background(host.RunSpec{Dir: dir})
 			r.eventually("the pull request is looked for", func() bool { return r.github.Hits() > 0 })
-			branch := c.gone(r.state(dir))
+			branch := c.deleted(r.state(dir))
 			server := strings.Replace(r.github.CloneURL(widgets), "://", "://mia:"+r.github.Token("mia")+"@", 1)
 			r.git("push", "-q", server, "--delete", branch)
 			r.github.Heal()

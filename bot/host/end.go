@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -17,11 +18,11 @@ import (
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// End ends what a session has running whose state cannot be read: its agents, known by what
-// their processes carry, and its tmux server, known by what this machine noted of the session
-// and by its path. Nothing that the session's own files say decides whom that hits. Files stay
-// as they are. It returns how many processes of agents it ended, and a *session.LockedError
-// for a session somebody hosts. It may be called again after any error or kill.
+// End ends the processes of a session whose state cannot be read: its agents, found by a mark
+// in their processes, and its tmux server, found by this machine's note of the session and by
+// the session's path. The session's own files do not decide which processes end. Files stay as
+// they are. It returns how many processes of agents it ended, and a *session.LockedError if a
+// host runs the session. It may be called again after any error or kill.
 func (h *Host) End(ctx context.Context, dir string) (int, error) {
 	sess, err := session.OpenDamaged(dir)
 	if err != nil {
@@ -32,7 +33,7 @@ func (h *Host) End(ctx context.Context, dir string) (int, error) {
 	}
 	defer func() { _ = sess.Close() }() // ends with the process at the latest
 	launches := sess.Path(session.LaunchesDir)
-	ended, err := agent.StopAll(ctx, launches)
+	ended, err := process.StopAll(ctx, launches)
 	if err != nil {
 		return ended, fmt.Errorf("end %s: %w", sess.Name(), err)
 	}
@@ -47,7 +48,7 @@ func (h *Host) End(ctx context.Context, dir string) (int, error) {
 		}
 		crash.Point("end server", socket)
 	}
-	found, _ := os.ReadDir(launches) // absent: nothing was ever launched
+	found, _ := os.ReadDir(launches) // absent: no agent was ever launched
 	for _, d := range found {
 		if err := agent.Unprepared(h.RuntimeDir, filepath.Join(launches, d.Name())).Discard(); err != nil {
 			return ended, err
@@ -56,9 +57,9 @@ func (h *Host) End(ctx context.Context, dir string) (int, error) {
 	return ended, shield.RemoveLeft(filepath.Join(h.RuntimeDir, filepath.Base(sess.ReadRuntime().Recorder)))
 }
 
-// socketsOf are the places where the server of a session can listen, an older version's among
-// them. Where its host had another runtime directory, the file that it noted that in counts if
-// the name is one of these.
+// socketsOf returns the sockets on which the server of a session can listen, those of an older
+// version included. A host with another runtime directory has noted its socket; the note
+// counts if the socket's name is one of these.
 func (h *Host) socketsOf(sess *session.Session) []string {
 	noted := sess.ReadRuntime().Socket
 	states := []*orchestrator.State{nil}

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // TestTheAgentsOfACorruptSessionAreEnded has a session that lost its host while its coder
-// works, and whose files say nothing any more. Another session's coder goes on.
+// works, and whose files are damaged. Another session's coder continues.
 func TestTheAgentsOfACorruptSessionAreEnded(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, dir string){
@@ -48,7 +48,7 @@ func TestTheAgentsOfACorruptSessionAreEnded(t *testing.T) {
 			if _, err := stop(killed); !errors.Is(err, killed) {
 				t.Fatal(err)
 			}
-			if _, err := agent.ProcessStart(coder.PID); err != nil {
+			if _, err := process.StartTime(coder.PID); err != nil {
 				t.Fatalf("the coder does not run: %v", err)
 			}
 			damage(t, dir)
@@ -56,7 +56,7 @@ func TestTheAgentsOfACorruptSessionAreEnded(t *testing.T) {
 			if err != nil || ended == 0 {
 				t.Fatalf("ended %d: %v", ended, err)
 			}
-			if _, err := agent.ProcessStart(coder.PID); !errors.Is(err, agent.ErrNoProcess) {
+			if _, err := process.StartTime(coder.PID); !errors.Is(err, process.ErrNotFound) {
 				t.Errorf("the coder: %v", err)
 			}
 			if panes, err := server.Panes(t.Context()); err == nil {

@@ -170,7 +170,7 @@ func TestProtocolW4AFailedReviewEndsInADraft(t *testing.T) {
 	}
 }
 
-// Held paths keep the draft; they and the named ones stand on top, held ones first.
+// Held paths keep the draft; they and the named ones come first, held ones before the others.
 func TestProtocolG5HeldPathsKeepTheDraft(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
@@ -260,7 +260,7 @@ func TestTheOldNameOfAMovedRepositoryIsGoodForAPullRequest(t *testing.T) {
 // because its base was deleted.
 func TestAnotherBaseMovesThePullRequestThatIsThere(t *testing.T) {
 	t.Parallel()
-	for name, gone := range map[string]bool{"open": false, "closed with its base": true} {
+	for name, closed := range map[string]bool{"open": false, "closed with its base": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newGitHubRig(t, "")
@@ -271,7 +271,7 @@ func TestAnotherBaseMovesThePullRequestThatIsThere(t *testing.T) {
 			dir, _ := r.issueOn("old", "Greet", "Say hello.")
 			mustEnd(t, r.runIssue(dir, host.RunSpec{}), orchestrator.OutcomeDone, "")
 			first := r.repo.Pulls()
-			if gone {
+			if closed {
 				r.repo.DeleteBranch("old")
 			}
 			sc := simple()
@@ -281,7 +281,7 @@ func TestAnotherBaseMovesThePullRequestThatIsThere(t *testing.T) {
 			mustEnd(t, s, orchestrator.OutcomeDone, "")
 			pulls := r.repo.Pulls()
 			last := pulls[len(pulls)-1]
-			if len(first) != 1 || first[0].Base != "old" || (len(pulls) == 1) == gone || last.Base != "next" || last.State != "open" || last.Number != s.Completion.PRNumber {
+			if len(first) != 1 || first[0].Base != "old" || (len(pulls) == 1) == closed || last.Base != "next" || last.State != "open" || last.Number != s.Completion.PRNumber {
 				t.Errorf("pull requests %+v, before %+v", pulls, first)
 			}
 		})
@@ -344,7 +344,7 @@ func TestProtocolG6WithoutWritePermissionTheBranchStaysInTheClone(t *testing.T) 
 	}
 }
 
-// G2: GitHub is away at the end; the session waits and then goes on.
+// G2: GitHub is away at the end; the session waits and then continues.
 func TestProtocolG2AnAbsentGitHubOnlyDelays(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
@@ -383,8 +383,8 @@ func TestACanceledSessionEndsThoughItsMirrorCannotWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustEnd(t, s, orchestrator.OutcomeCanceled, "")
-	if took := time.Since(began); took > 15*time.Second {
-		t.Errorf("it took %s", took)
+	if spent := time.Since(began); spent > 15*time.Second {
+		t.Errorf("it took %s", spent)
 	}
 	r.github.Heal()
 }
@@ -408,7 +408,7 @@ func TestProtocolW5AManagedProjectTakesItsBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What lies about in the directory of a managed project is nobody's word.
+	// Files in the directory of a managed project do not count as a person's settings.
 	lying := filepath.Join(project.Clone.Root, prompt.ProjectDir, "agents", "planner.md")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(lying), 0o700), os.WriteFile(lying, []byte("Plan in prose.\n"), 0o600)); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestAWaitingSessionKeepsItsBase has the branch it started from rewritten, another session
-// fetch that, and the garbage of the host repository collected. A session of a version that
+// fetch that, and the garbage of the store collected. A session of a version that
 // kept no base has it from the next time that it is hosted.
 func TestAWaitingSessionKeepsItsBase(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestAWaitingSessionKeepsItsBase(t *testing.T) {
 			mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonAgentStalled)
 			hosts, _ := filepath.Glob(filepath.Join(r.root, "s", "*", "*", "*.git"))
 			if len(hosts) != 1 {
-				t.Fatalf("host repositories: %q", hosts)
+				t.Fatalf("stores: %q", hosts)
 			}
 			if ref := r.startRef(hosts[0]); older && ref != "" {
 				r.gitIn(hosts[0], "update-ref", "-d", ref)
@@ -52,7 +52,7 @@ func TestAWaitingSessionKeepsItsBase(t *testing.T) {
 	}
 }
 
-// startRef is the ref that keeps the base of the only session; "" if there is none.
+// startRef returns the ref that keeps the base of the only session; "" without one.
 func (r *githubRig) startRef(repo string) string {
 	r.t.Helper()
 	return r.gitIn(repo, "for-each-ref", "--format=%(refname)", "refs/agentmux/start")

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// HostID names this machine's state home where hosts are told apart: "h_" and 16 hex
-// digits, made once and kept in the file host_id.
+// HostID returns the name of this machine's state home, by which hosts are distinguished: "h_"
+// and 16 hex digits, made once and kept in the file host_id.
 func (h *Host) HostID() (string, error) {
 	file := filepath.Join(h.StateHome, "host_id")
 	data, err := os.ReadFile(file)
@@ -31,7 +31,7 @@ func (h *Host) HostID() (string, error) {
 	return id, nil
 }
 
-// makeHostID publishes a whole file or none, and only where there is none.
+// makeHostID creates the file with its whole content at once, unless it exists.
 func makeHostID(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err

@@ -13,10 +13,11 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/place"
-	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/tools"
 	"github.com/agentmux/agentmux/tmux"
 )
 
@@ -115,15 +116,15 @@ func (r *rig) server(dir string) *tmux.Server {
 }
 
 // launches lists the launches that have a pane.
-func (r *rig) launches(dir string) []string {
+func (r *rig) launches(dir string) []orchestrator.Launch {
 	panes, err := r.server(dir).Panes(r.t.Context())
 	if err != nil {
 		r.t.Logf("panes: %v", err) // it may just be starting
 		return nil
 	}
-	var out []string
+	var out []orchestrator.Launch
 	for _, p := range panes {
-		if l := p.Options["@agentmux_launch"]; l != "" && !p.Dead {
+		if l := orchestrator.Launch(p.Options["@agentmux_launch"]); l != "" && !p.Dead {
 			out = append(out, l)
 		}
 	}
@@ -131,7 +132,7 @@ func (r *rig) launches(dir string) []string {
 }
 
 // started reports whether the session knows that a launch runs, and its pane is there.
-func (r *rig) started(dir, launch string) bool {
+func (r *rig) started(dir string, launch orchestrator.Launch) bool {
 	sess, err := session.Open(dir)
 	if err != nil {
 		r.t.Fatal(err)
@@ -219,7 +220,7 @@ func TestProtocolE3ASignalCancelsAndStopsEverything(t *testing.T) {
 	if got := r.launches(dir); len(got) > 0 {
 		t.Errorf("launches: %v", got)
 	}
-	if _, err := agent.ProcessStart(pid); !errors.Is(err, agent.ErrNoProcess) {
+	if _, err := process.StartTime(pid); !errors.Is(err, process.ErrNotFound) {
 		t.Errorf("agent-exec is alive: %v", err)
 	}
 	r.script(simple())
@@ -247,7 +248,7 @@ func TestProtocolD3ASecondHostIsRefused(t *testing.T) {
 }
 
 // The server goes away: a new one, the launch again, no retry counted.
-func TestProtocolC5ALostServerIsNoFaultOfTheAgent(t *testing.T) {
+func TestProtocolC5ALostServerIsNotTheAgentsFault(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	dir, stop := r.coding()
@@ -403,18 +404,23 @@ func TestProtocolP6AConflictIsResolvedInAFreshWorkspace(t *testing.T) {
 	}
 }
 
-// An edit outside the owned files under the strict policy.
-func TestProtocolP7AStrictScopeSendsTheCoderBackOnce(t *testing.T) {
+// An edit outside the owned files under the strict policy: the third refusal is the last.
+func TestProtocolP7AStrictScopeParksAtTheThirdRefusal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "implement: {scope_policy: fail}\n")
 	sc := simple()
 	sc.Files["1"] = append(sc.Files["1"], "other.txt=x")
+	sc.Again = map[string]int{"coder/1": 2}
 	r.script(sc)
 	dir := r.prepare(quick)
 	s := r.run(host.RunSpec{Dir: dir})
 	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonScope)
-	if n := r.count(dir, orchestrator.EvScopeViolation); n != 2 {
+	r.refusals(dir, 3)
+	if n := r.count(dir, orchestrator.EvScopeViolation); n != 3 {
 		t.Errorf("%d violations", n)
+	}
+	if n := r.count(dir, orchestrator.EvSubmission); n != 1 {
+		t.Errorf("%d submissions, want that of the plan", n)
 	}
 }
 
@@ -436,10 +442,12 @@ func TestProtocolG4TheOutputGateParksTheSession(t *testing.T) {
 	r := newRig(t, "")
 	sc := simple()
 	sc.Files["1"] = append(sc.Files["1"], ".github/workflows/x.yml=on: push")
+	sc.Again = map[string]int{"coder/1": 2}
 	r.script(sc)
 	dir := r.prepare(quick)
 	s := r.run(host.RunSpec{Dir: dir})
 	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonOutputGate)
+	r.refusals(dir, 2) // and taken the third time
 	if len(s.Completion.Findings) != 1 || !strings.Contains(s.Completion.Findings[0], ".github/workflows/x.yml") {
 		t.Errorf("findings: %v", s.Completion.Findings)
 	}
@@ -484,5 +492,44 @@ func TestProtocolP16AChangeRoundAddsACommit(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "04_planning", "changes_prompt.md"))
 	if err != nil || !strings.Contains(string(text), "Also write b.") {
 		t.Errorf("the change prompt lacks the text: %v", err)
+	}
+}
+
+// A control window that a person closed is opened again, once the host looks at its panes.
+func TestTheControlWindowIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	sc := simple()
+	sc.Hold = map[string]bool{"planner": true}
+	r.script(sc)
+	dir := r.prepare(quick)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the planner runs", func() bool { return r.started(dir, "1.planner.1") })
+	server := r.server(dir)
+	control := func() string {
+		panes, err := server.Panes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pane := range panes {
+			if pane.Options["@agentmux_role"] == "control" {
+				return pane.ID
+			}
+		}
+		return ""
+	}
+	before := control()
+	if before == "" {
+		t.Fatal("there is no control window")
+	}
+	if err := server.KillPane(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tools.AppendCommand(dir, orchestrator.Payload{Name: "pause", Source: "cli"}); err != nil { // its commit leads to a look
+		t.Fatal(err)
+	}
+	r.eventually("the window is back", func() bool { now := control(); return now != "" && now != before })
+	if _, err := stop(engine.Signal{Name: "INT"}); err != nil {
+		t.Error(err)
 	}
 }

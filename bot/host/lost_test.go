@@ -10,8 +10,9 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
-// TestAWorkspaceThatIsGoneIsMadeAgain removes those of a session while nobody hosts it: while
-// its coder works, and while its work waits for a person.
+// TestAWorkspaceThatIsGoneIsMadeAgain removes those of a session while no host runs it: while
+// its coder works, and while its work waits for a person. An earlier version kept one workspace
+// for all work.
 func TestAWorkspaceThatIsGoneIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	for name, park := range map[string]func(r *rig) string{
@@ -28,7 +29,26 @@ func TestAWorkspaceThatIsGoneIsMadeAgain(t *testing.T) {
 			r.script(simple())
 			return dir
 		},
-		"parked": (*rig).parked,
+		"parked": func(r *rig) string {
+			r.config.Implement.ScopePolicy = "fail"
+			sc := simple()
+			sc.Files["1"] = append(sc.Files["1"], "other.txt=x")
+			sc.Again = map[string]int{"coder/1": 2}
+			r.script(sc)
+			dir := r.prepare(quick)
+			mustEnd(r.t, r.run(host.RunSpec{Dir: dir}), orchestrator.OutcomeNeedsHuman, orchestrator.ReasonScope)
+			r.script(simple())
+			return dir
+		},
+		"parked by an earlier version": func(r *rig) string {
+			dir := r.parked()
+			s := r.state(dir)
+			s.Workspaces["session"] = orchestrator.Workspace{
+				Path: filepath.Join(r.root, "s", "workspaces", r.key(dir), "session-2"), Base: s.Integrated.Commit, Visit: 2, Used: 2,
+			}
+			r.writeState(dir, s)
+			return dir
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +63,7 @@ func TestAWorkspaceThatIsGoneIsMadeAgain(t *testing.T) {
 				}
 			}
 			spec := host.RunSpec{Dir: dir, Resume: true}
-			if name == "parked" {
+			if r.state(dir).Phase == orchestrator.PhaseDone {
 				spec.Changes, spec.PROpen = "Write more.", true
 			}
 			mustEnd(t, r.run(spec), orchestrator.OutcomeDone, "")

@@ -15,7 +15,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/place"
-	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -36,7 +36,7 @@ func (r *rig) killServer(dir string) {
 	}
 }
 
-// C5: a server that is lost three times in ten minutes is no accident.
+// C5: a server that is lost three times in ten minutes is not an accident.
 func TestAServerThatIsLostAgainAndAgainStopsTheSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
@@ -46,8 +46,8 @@ func TestAServerThatIsLostAgainAndAgainStopsTheSession(t *testing.T) {
 	dir := r.prepare(quick)
 	stop := r.background(host.RunSpec{Dir: dir})
 	for attempt := range 3 {
-		launch := fmt.Sprintf("2.coder.1.%d", attempt+1)
-		r.eventually(launch+" runs", func() bool { return r.started(dir, launch) })
+		launch := orchestrator.LaunchParts{Visit: 2, Role: "coder", Task: "1", Attempt: attempt + 1}.Launch()
+		r.eventually(string(launch)+" runs", func() bool { return r.started(dir, launch) })
 		if a := r.state(dir).Agents["coder/1"]; a.Retries != 0 {
 			t.Errorf("%s: %d retries were counted", launch, a.Retries)
 		}
@@ -90,7 +90,7 @@ func TestProtocolC10FilesOfAnEndedServerGo(t *testing.T) {
 
 // ofServer are the processes of the session's tmux server: itself, and what runs in its panes
 // and behind their pipes.
-func (r *rig) ofServer(dir string) []agent.Process {
+func (r *rig) ofServer(dir string) []process.Process {
 	r.t.Helper()
 	sess, err := session.Open(dir)
 	if err != nil {
@@ -101,14 +101,14 @@ func (r *rig) ofServer(dir string) []agent.Process {
 	if err != nil || noted.PID <= 1 {
 		r.t.Fatalf("server %+v: %v", noted, err)
 	}
-	var all []agent.Process
+	var all []process.Process
 	for line := range strings.Lines(string(out)) {
 		var pid, parent int
 		if _, err := fmt.Sscan(line, &pid, &parent); err != nil || pid != noted.PID && parent != noted.PID {
 			continue
 		}
-		if start, err := agent.ProcessStart(pid); err == nil {
-			all = append(all, agent.Process{PID: pid, Start: start})
+		if start, err := process.StartTime(pid); err == nil {
+			all = append(all, process.Process{PID: pid, Start: start})
 		}
 	}
 	r.t.Cleanup(func() {
@@ -116,7 +116,7 @@ func (r *rig) ofServer(dir string) []agent.Process {
 			_ = p.End(context.Background()) // what a failed test leaves
 		}
 	})
-	if !slices.ContainsFunc(all, func(p agent.Process) bool {
+	if !slices.ContainsFunc(all, func(p process.Process) bool {
 		return p.PID == noted.PID && strconv.FormatInt(p.Start, 10) == noted.PIDStart
 	}) {
 		r.t.Errorf("the server noted as %+v is not in %v", noted, all)
@@ -128,9 +128,9 @@ func (r *rig) ofServer(dir string) []agent.Process {
 }
 
 // runs reports whether one of these very processes is there.
-func (r *rig) runs(all []agent.Process) bool {
-	return slices.ContainsFunc(all, func(p agent.Process) bool {
-		start, err := agent.ProcessStart(p.PID)
+func (r *rig) runs(all []process.Process) bool {
+	return slices.ContainsFunc(all, func(p process.Process) bool {
+		start, err := process.StartTime(p.PID)
 		return err == nil && start == p.Start
 	})
 }
@@ -148,8 +148,8 @@ func heldCoder(t *testing.T) (r *rig, dir string, stop func(error) (*orchestrato
 	return r, dir, stop
 }
 
-// The system removes the runtime directory at the end of a login: the server that nobody can
-// reach any more is ended, and the session goes on in a new one.
+// The system removes the runtime directory at the end of a login: the unreachable server
+// is ended, and the session continues in a new one.
 func TestALostRuntimeDirectoryLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	r, dir, stop := heldCoder(t)
@@ -218,7 +218,7 @@ func TestTheServerOfAnotherSessionIsNotEnded(t *testing.T) {
 	stopOther := r.background(host.RunSpec{Dir: other})
 	r.eventually("the other session's launch runs", func() bool { return r.started(other, "2.coder.1.1") })
 	for _, p := range former { // others, such as the recorder of an agent that leaves, may end by themselves
-		if p.PID == one.ReadRuntime().Server.PID && !r.runs([]agent.Process{p}) {
+		if p.PID == one.ReadRuntime().Server.PID && !r.runs([]process.Process{p}) {
 			t.Errorf("%+v was ended", p)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -16,21 +17,24 @@ import (
 
 	"github.com/agentmux/agentmux/bot/transcript"
 	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/agent/agentexec"
+	"github.com/agentmux/agentmux/internal/agent/signal"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 )
 
-// TestMain makes the test binary stand for the program itself: its hidden commands and
-// the scripted agent run in panes.
+// TestMain lets the test binary act as the program itself: its hidden commands and the scripted
+// agent run in panes.
 func TestMain(m *testing.M) {
-	if asked, code := gitrepo.AnswerAskpass(os.Args[1:], os.Stdout); asked {
+	if asked, code := remote.AnswerAskpass(os.Args[1:], os.Stdout); asked {
 		os.Exit(code)
 	}
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case "agent-exec":
-			os.Exit(agent.Exec(context.Background(), os.Args[2]))
+			os.Exit(agentexec.Run(context.Background(), os.Args[2]))
 		case "monitor":
 			select {}
 		case "transcript":
@@ -40,6 +44,8 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		case "play":
 			os.Exit(play(os.Args[2:]))
+		case "scribble":
+			os.Exit(scribble(os.Args[2]))
 		}
 	}
 	os.Exit(m.Run())
@@ -67,6 +73,10 @@ type scenario struct {
 	Print   map[string]string   // agent key -> what it prints first
 	Dialog  map[string]int      // agent key -> show a dialog that takes this key press, and go on when no other comes
 	Forge   map[string]string   // agent key -> error of the exit record that its first launch writes itself
+	Holes   map[string]string   // task -> a file of 70 MB that holds nothing
+	Again   map[string]int      // agent key -> how often a launch submits again when it is refused
+	Mend    map[string][]string // agent key -> "path=content" written, "-path" removed before it submits again
+	Then    map[string]string   // agent key -> what its launches do after their submission, see after
 }
 
 // player is one scripted agent at work.
@@ -86,11 +96,12 @@ func play(args []string) int {
 	fs.StringVar(&p.who.Dir, "session", "", "")
 	fs.StringVar(&p.who.Role, "role", "", "")
 	fs.StringVar(&p.who.Task, "task", "", "")
-	fs.StringVar(&p.who.Launch, "launch", "", "")
+	launch := fs.String("launch", "", "")
 	prompt := fs.String("prompt", "", "")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
+	p.who.Launch = orchestrator.Launch(*launch)
 	file := strings.TrimPrefix(*prompt, "Read and follow the instructions in ")
 	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), p.who.Dir) {
 		fmt.Println("no prompt", file, err)
@@ -100,6 +111,7 @@ func play(args []string) int {
 		fmt.Println(err)
 		return 4
 	}
+	p.tell(heard{Launch: p.who.Launch, PID: os.Getpid(), Home: os.Getenv("HOME"), Dir: here()})
 	return p.run()
 }
 
@@ -125,7 +137,8 @@ func (p *player) key() string {
 }
 
 func (p *player) run() int {
-	attempt := p.who.Launch[strings.LastIndexByte(p.who.Launch, '.')+1:]
+	launch, _ := p.who.Launch.Parts()
+	attempt := launch.Attempt
 	if p.what.Hold[p.key()] {
 		p.hold()
 	}
@@ -134,24 +147,24 @@ func (p *player) run() int {
 		return 9
 	}
 	if text := p.what.Forge[p.key()]; text != "" {
-		p.write(filepath.Join(session.LaunchesDir, p.who.Launch, "exit.json"), `{"version":1,"code":127,"error":"`+text+`"}`)
+		p.write(filepath.Join(session.LaunchesDir, string(p.who.Launch), "exit.json"), `{"version":1,"code":127,"error":"`+text+`"}`)
 		select {}
 	}
 	if text := p.what.Says[p.key()]; text != "" {
 		fmt.Println(text)
 		return 1
 	}
-	if (p.what.Listen[p.key()] || p.what.Limited[p.key()] || p.what.Broken[p.key()] || p.what.Refused[p.key()]) && attempt == "1" {
+	if (p.what.Listen[p.key()] || p.what.Limited[p.key()] || p.what.Broken[p.key()] || p.what.Refused[p.key()]) && attempt == 1 {
 		if code := p.listen(); code != 0 {
 			return code
 		}
 	}
 	switch {
-	case fmt.Sprint(p.what.Gone[p.key()]) >= attempt:
+	case p.what.Gone[p.key()] >= attempt:
 		return 0
-	case p.what.Ask[p.key()] != "" && attempt == "1":
+	case p.what.Ask[p.key()] != "" && attempt == 1:
 		return p.call("ask_human", map[string]any{"question": p.what.Ask[p.key()], "options": []any{"a", "b"}})
-	case p.what.Topic[p.key()] != "" && attempt <= "2":
+	case p.what.Topic[p.key()] != "" && attempt <= 2:
 		return p.call("research_dispatch_code", map[string]any{
 			"topic": p.what.Topic[p.key()], "context": "the project", "questions": []any{"Who greets?"},
 		})
@@ -159,18 +172,18 @@ func (p *player) run() int {
 	switch role := p.who.Role; {
 	case role == "architect":
 		p.write("02_architecting/architecture.md", "# Architecture\n\nOne file.\n")
-		return p.call("submit_architecture", map[string]any{"reviewers": []any{"reviewer_logic"}})
+		return p.submit("submit_architecture", map[string]any{"reviewers": []any{"reviewer_logic"}})
 	case role == "planner":
 		p.write("04_planning/plan.yaml", p.what.Plan)
-		return p.call("submit_plan", nil)
+		return p.submit("submit_plan", nil)
 	case role == "coder":
 		return p.code()
 	case role == "code-researcher":
 		p.write("03_research/code-"+p.who.Task+"/summary.md", "1. Nobody greets.\n")
-		return p.call("submit_research_done", nil)
+		return p.submit("submit_research_done", nil)
 	case p.st.Awaiting:
 		p.write("08_completion/summary.md", "## What was implemented\n\nIt.\n\n## Key decisions\n\n- One.\n\n## Deviations from plan\n\nNone.\n")
-		return p.call("submit_summary", nil)
+		return p.submit("submit_summary", nil)
 	case strings.HasPrefix(role, "reviewer"):
 		return p.review()
 	}
@@ -182,8 +195,8 @@ func (p *player) run() int {
 // takes one line.
 func (p *player) listen() int {
 	say := func(event, data string) {
-		dir := filepath.Join(p.who.Dir, session.LaunchesDir, p.who.Launch)
-		if _, err := agent.Record(dir, event, strings.NewReader(data), time.Now(), nil); err != nil {
+		dir := filepath.Join(p.who.Dir, session.LaunchesDir, string(p.who.Launch))
+		if _, err := signal.Record(dir, event, strings.NewReader(data), time.Now(), nil); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -268,10 +281,12 @@ func (p *player) code() int {
 			return 6
 		}
 	}
-	for _, f := range p.what.Files[task] {
-		name, content, _ := strings.Cut(f, "=")
-		_ = os.MkdirAll(filepath.Dir(name), 0o755)
-		if err := os.WriteFile(name, []byte(content+"\n"), 0o644); err != nil {
+	if err := put(p.what.Files[task]); err != nil {
+		fmt.Println(err)
+		return 6
+	}
+	if name := p.what.Holes[task]; name != "" {
+		if err := errors.Join(os.WriteFile(name, nil, 0o644), os.Truncate(name, 70<<20)); err != nil {
 			fmt.Println(err)
 			return 6
 		}
@@ -284,7 +299,7 @@ func (p *player) code() int {
 	}
 	var n float64
 	_, _ = fmt.Sscan(index, &n)
-	return p.call("submit_done", map[string]any{"subplan_index": n})
+	return p.submit("submit_done", map[string]any{"subplan_index": n})
 }
 
 func (p *player) review() int {
@@ -309,7 +324,7 @@ func (p *player) review() int {
 		text = "verdict: fail\nsummary: Not good.\nfindings: [{issue: Wrong, recommendation: Do it right, location: a.txt}]\n"
 	}
 	p.write("07_review/review_"+p.who.Role+".yaml", text)
-	return p.call("submit_review", nil)
+	return p.submit("submit_review", nil)
 }
 
 func (p *player) write(rel, text string) {
@@ -322,6 +337,7 @@ func (p *player) call(tool string, params map[string]any) int {
 	p.who.Seal = agent.Seal()
 	answer := tools.Call(context.Background(), p.who, tool, params)
 	fmt.Println(answer.Text)
+	p.tell(heard{Launch: p.who.Launch, Tool: tool, OK: answer.OK, Text: answer.Text})
 	if !answer.OK {
 		return 7
 	}

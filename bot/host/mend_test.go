@@ -11,8 +11,8 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// Files that prompts are made from and that somebody deletes are written again, with the
-// content they had, however the session goes on.
+// Deleted files that prompts are made from are written again with the content they had, however
+// the session continues.
 func TestDeletedFilesOfASessionAreWrittenAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")

@@ -109,8 +109,8 @@ func TestTheLastWordsOfAFailedAgentAreKept(t *testing.T) {
 	}
 }
 
-// An agent whose turn the provider ended is told what a person says: nobody else would have
-// it go on.
+// An agent whose turn the provider ended is told what a person says: nothing else would make
+// it continue.
 func TestALimitedAgentHearsThePerson(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "agents: {transport: tui}\n")
@@ -131,8 +131,8 @@ func TestALimitedAgentHearsThePerson(t *testing.T) {
 	}
 }
 
-// A known dialog is answered until it takes the key, and never again: its text stands on the
-// screen when the program reads something else.
+// A known dialog is answered until it takes the key, and never again: its text stays on the
+// screen while the program reads something else.
 func TestAKnownDialogIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	for name, takes := range map[string]int{"at once": 1, "the first key is lost": 2} {
@@ -168,8 +168,8 @@ func TestSecurity7TheTextOfAnExitIsRedacted(t *testing.T) {
 	}
 }
 
-// An agent that ends with a question open waits, and goes on with the answer.
-func TestProtocolP12AnAgentThatAskedGoesOnWithTheAnswer(t *testing.T) {
+// An agent that ends with a question open waits, and continues with the answer.
+func TestProtocolP12AnAgentThatAskedContinuesWithTheAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
@@ -238,14 +238,8 @@ func TestProtocolP18ReviewersWorkInAViewOfTheWhole(t *testing.T) {
 	if got := r.git("ls-tree", "--name-only", s.FeatureBranch); got != "README.md\na.txt\nb.txt" {
 		t.Errorf("files: %q", got)
 	}
-	left, err := os.ReadDir(filepath.Dir(s.Workspaces["session"].Path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range left {
-		if strings.HasPrefix(e.Name(), "view-") {
-			t.Errorf("left: %s", e.Name())
-		}
+	if left := names(t, filepath.Join(r.root, "s", "workspaces", r.key(dir))); len(left) > 0 || len(s.Workspaces) > 0 {
+		t.Errorf("left: %q, state: %v", left, s.Workspaces)
 	}
 }
 
@@ -279,8 +273,8 @@ func TestWhatMayNotBeTakenIsLeftOut(t *testing.T) {
 	}
 }
 
-// What nobody came to read by the end says so by its name.
-func TestAMessageThatReachedNobodyIsAnOrphan(t *testing.T) {
+// A message that was not read by the end is marked by its name.
+func TestAnUndeliveredMessageIsAnOrphan(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "agents: {transport: headless}\n")
 	dir, stop := r.coding()
@@ -302,7 +296,7 @@ func TestAMessageThatReachedNobodyIsAnOrphan(t *testing.T) {
 }
 
 // A researcher that dies ends its topic only; asked again, it answers, and the planner that
-// waited for it goes on with what was found.
+// waited for it continues with what was found.
 func TestProtocolP13APlannerWaitsForResearch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")

@@ -31,7 +31,7 @@ const (
 	finishTime = 30 * time.Minute
 )
 
-// mirroring is a mirror that runs beside the engine. Its failures are logged and touch
+// mirroring is a mirror that runs beside the engine. Its failures are logged and affect
 // nothing else. The zero value does nothing.
 type mirroring struct {
 	r      *runner
@@ -41,7 +41,7 @@ type mirroring struct {
 	lost   bool // nothing more can be written; only done's goroutine writes it
 }
 
-// startMirror runs the mirror until finish, however ctx ends.
+// startMirror runs the mirror until finish, even if ctx ends before.
 func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 	m := &mirroring{r: r}
 	s := r.state.Load()
@@ -72,10 +72,10 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 	return m
 }
 
-// mirrorOptions is how a session is shown, by a run and by its rehearsal.
+// mirrorOptions says how a run, or its rehearsal, shows the session.
 func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Options {
 	o := mirror.Options{
-		Client: r.GitHub, Dir: r.sess.Dir, Mode: mirror.CommentMode(r.cfg.GitHub.Comments), Repo: r.work.PullRepo(s),
+		Server: mirror.On(r.GitHub), Dir: r.sess.Dir, Mode: mirror.CommentMode(r.cfg.GitHub.Comments), Repo: r.work.PullRepo(s),
 		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.crew.Level(), LinkHosts: r.cfg.GitHub.LinkHosts,
 		Deaf: true, Fence: spec.Fence, Redactor: r.Redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
 	}
@@ -88,10 +88,10 @@ func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Op
 	return o
 }
 
-// changesTime bounds the look at what a gate asks about.
+// changesTime bounds how long gateChanges reads.
 const changesTime = 30 * time.Second
 
-// gateChanges lists what the open gate asks about; nothing if it is another one by now.
+// gateChanges lists what the open gate asks about; nothing if another gate is open by now.
 func (r *runner) gateChanges(digest string) []string {
 	s, err := r.sess.ReadState() // what is shown is committed, the state in memory follows
 	if err != nil || s.Gate == nil || s.Gate.Name != orchestrator.GateCompletion || s.GateDigest() != digest {
@@ -121,11 +121,11 @@ func (m *mirroring) wake() {
 	}
 }
 
-// locked reports whether the issue was found to take no comments.
+// locked reports whether GitHub refused a comment because the issue is locked.
 func (m *mirroring) locked() bool { return m.mirror != nil && m.mirror.Locked() }
 
-// finish shows what is left of a session that has ended, for a bounded time and until told
-// ends. Of one that goes on the next mirror shows it.
+// finish shows the rest of a session that has ended, for a bounded time and until told ends. If
+// the session continues, the next mirror shows it.
 func (m *mirroring) finish(ctx, told context.Context, s *orchestrator.State) {
 	if m.mirror == nil {
 		return

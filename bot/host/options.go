@@ -16,12 +16,13 @@ import (
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/watch"
 )
 
-// Options are everything a Host takes from its surroundings.
+// Options are everything a Host gets from its process.
 type Options struct {
 	Self       string // absolute path of this program; its hidden commands run in panes
-	StateHome  string // host repositories, workspaces, logins
+	StateHome  string // stores, workspaces, logins
 	RuntimeDir string // sockets and short-lived files, on this machine only
 	Home       string // of the person
 	Tmux       string // tmux itself; empty = the one in PATH
@@ -39,14 +40,17 @@ type Options struct {
 	ReadOnly bool
 	// Redactor knows every secret this process holds; nil = patterns only.
 	Redactor *redact.Redactor
-	Pause    time.Duration // between an agent's submission and TERM; 0 = three seconds
+
+	// Located are the clones that were found before, for a moment; nil = none. Hosts that
+	// one process makes one after another may share it.
+	Located *project.Located
 }
 
 // Host carries out the effects of sessions.
 type Host struct {
 	Options
 
-	located *project.Located // asked before, for a moment
+	watcher *watch.Watcher // of all sessions that run here
 }
 
 // New checks the options and touches nothing.
@@ -55,7 +59,7 @@ func New(o Options) (*Host, error) {
 		"own path": o.Self, "state home": o.StateHome, "runtime directory": o.RuntimeDir, "home": o.Home,
 	} {
 		if !filepath.IsAbs(path) {
-			return nil, errors.New("host: " + name + " is no absolute path: " + path)
+			return nil, errors.New("host: " + name + " is not an absolute path: " + path)
 		}
 	}
 	if o.Environ == nil {
@@ -70,41 +74,47 @@ func New(o Options) (*Host, error) {
 	if o.Redactor == nil {
 		o.Redactor = redact.New()
 	}
-	if o.Pause == 0 {
-		o.Pause = submissionPause
+	if o.Located == nil {
+		o.Located = &project.Located{}
 	}
-	return &Host{Options: o, located: &project.Located{}}, nil
+	return &Host{Options: o, watcher: watch.New(watch.Options{Log: o.Log})}, nil
 }
 
-// submissionPause is how long an agent that has submitted may go on by itself.
-const submissionPause = 3 * time.Second
-
-// projects opens projects as this host reaches them.
+// projects returns the opener of this host's projects.
 func (h *Host) projects() project.Opener {
-	return project.Opener{Self: h.Self, StateHome: h.StateHome, Server: h.Server, GitHub: h.GitHub, Token: h.Token, Log: h.Log, Located: h.located}
+	return project.Opener{Self: h.Self, StateHome: h.StateHome, Server: h.Server, GitHub: h.GitHub, Token: h.Token, Log: h.Log, Located: h.Located}
 }
 
-// Project inspects the clone that holds dir and opens its host repository. Nothing in
-// the clone changes. The error is gitrepo.ErrNotClone outside of one.
+// Project inspects the clone that holds dir and opens its store. Nothing in
+// the clone changes. The error is clone.ErrNotClone outside of one.
 func (h *Host) Project(ctx context.Context, dir string, c *config.Config) (*project.Project, error) {
 	return h.projects().Open(ctx, dir, c)
 }
 
-// Managed is the project of a repository without anybody's clone, as a bot serves it. Its
-// sessions lie below the state home.
+// Reopen is Project for a clone that was inspected before: git is not asked again for what was
+// found a moment ago.
+func (h *Host) Reopen(ctx context.Context, dir string, c *config.Config) (*project.Project, error) {
+	return h.projects().Reopen(ctx, dir, c)
+}
+
+// Connect has a project that another host of this process opened reach the server as this one.
+func (h *Host) Connect(p *project.Project) { h.projects().Connect(p) }
+
+// Managed returns the project of a repository without a person's clone, as a bot serves it. Its
+// sessions are below the state home.
 func (h *Host) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config) (*project.Project, error) {
 	return h.projects().Managed(ctx, repo, c)
 }
 
-// projectOf is the project of a session that was made before.
+// projectOf returns the project of an existing session.
 func (h *Host) projectOf(ctx context.Context, s *session.Session, c *config.Config) (*project.Project, error) {
-	return h.projects().Reopen(ctx, s.Project(), c)
+	return h.Reopen(ctx, s.Project(), c)
 }
 
 func (h *Host) crewOptions() crew.Options {
 	return crew.Options{
 		Self: h.Self, StateHome: h.StateHome, RuntimeDir: h.RuntimeDir, Home: h.Home, Tmux: h.Tmux,
-		Environ: h.Environ, Now: h.Now, Log: h.Log, Redactor: h.Redactor, Pause: h.Pause,
+		Environ: h.Environ, Now: h.Now, Log: h.Log, Redactor: h.Redactor,
 	}
 }
 

@@ -71,7 +71,7 @@ func (r *githubRig) content(branch string) string {
 }
 
 // TestSessionsOfOneNameDeliverTheirOwnWork has them in two clones of a repository, which
-// share its host repository, and a third one in the place of one that was deleted by hand.
+// share its store, and a third one in the place of one that was deleted by hand.
 func TestSessionsOfOneNameDeliverTheirOwnWork(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
@@ -131,12 +131,12 @@ func (r *githubRig) refsOf(dir string) string {
 	return strings.Join(found, "\n")
 }
 
-// store is the only host repository.
+// store is the only bare repository of the rig.
 func (r *githubRig) store() string {
 	r.t.Helper()
 	found, _ := filepath.Glob(filepath.Join(r.root, "s", "*", "*", "*.git"))
 	if len(found) != 1 {
-		r.t.Fatalf("host repositories: %q", found)
+		r.t.Fatalf("stores: %q", found)
 	}
 	return found[0]
 }
@@ -256,8 +256,8 @@ func unsealed(state string) string {
 	return text + "\n}\n"
 }
 
-// What names the socket of a session stands in no pull request, as its identity does. A server
-// that an older version started is found under its name.
+// The name of a session's socket is in no pull request, unlike the session's identity. A server
+// that an older version started is found under its old name.
 func TestSecurity35NamesOfSocketsAreNotForeseen(t *testing.T) {
 	t.Parallel()
 	s := &orchestrator.State{SessionID: "nightly", Identity: session.NewIdentity()}

@@ -15,7 +15,7 @@ import (
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
@@ -43,18 +43,18 @@ type PrepareSpec struct {
 	Trigger        string           // empty = cli/<session id>
 	Snapshot       *ghsync.Snapshot // of the issue, nil without one
 	Repo           ghsync.Repo      // of the issue; empty = the project's
-	Locked         bool             // the issue takes no comments: nobody can answer there
+	Locked         bool             // the issue is locked, so that questions cannot be answered there
 
-	Dir string // the project, where a directory below the clone's root is one of its own; empty = the root
+	Dir string // the project, if it is a directory below the clone's root; empty = the root
 
-	// Unless may refuse the session right before it is made, while no other command that
-	// asks makes one in the project. May be nil.
+	// Unless may refuse the session right before it is made. Commands that set it take turns
+	// in a project. May be nil.
 	Unless func() error
 
 	dir string // the session lies below it; empty = in the project
 }
 
-// Root is the project that the session is made in.
+// Root returns the directory of the project that the session is made in.
 func (spec PrepareSpec) Root() string { return cmp.Or(spec.Dir, spec.Project.Clone.Root) }
 
 // ErrProductManager says that a workflow has no phase for the product manager.
@@ -90,7 +90,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 			return nil, fmt.Errorf("encode issue snapshot: %w", err)
 		}
 		create.Request = cmp.Or(strings.TrimSpace(spec.Request), "") + issueRequest(spec.Snapshot)
-		create.Source = spec.Snapshot.Title
+		create.Source = spec.Snapshot.Title.String()
 	}
 	if err := h.exclude(ctx, create.Project, spec.Project); err != nil {
 		return nil, err
@@ -98,8 +98,8 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 	return session.Create(create)
 }
 
-// exclude has the person's clone ignore what is never committed, where the repository
-// brings a .agentmux/.gitignore that does not.
+// exclude makes the person's clone ignore the files that are never committed, unless the
+// repository's .agentmux/.gitignore does.
 func (h *Host) exclude(ctx context.Context, dir string, p *project.Project) error {
 	if p.Managed || session.Ignored(dir) {
 		return nil
@@ -109,13 +109,13 @@ func (h *Host) exclude(ctx context.Context, dir string, p *project.Project) erro
 	}
 	below, err := filepath.Rel(p.Clone.Root, session.UnsharedDir(dir))
 	if err != nil || !filepath.IsLocal(below) {
-		return nil // sessions have a file of their own besides
+		return nil // the directory of sessions has a .gitignore of its own, too
 	}
 	var paths []string
 	for _, name := range session.Unshared() {
 		paths = append(paths, filepath.ToSlash(below)+"/"+name)
 	}
-	if err := gitrepo.Exclude(ctx, p.Clone.Root, paths...); err != nil {
+	if err := clone.Exclude(ctx, p.Clone.Root, paths...); err != nil {
 		h.Log.Warn("the clone does not ignore the sessions of agentmux", "err", err)
 	}
 	return ctx.Err()
@@ -132,7 +132,7 @@ func hasProductManager(def *workflows.Definition) bool {
 	return false
 }
 
-// firstState is what the launcher knows; the rest follows from the name and the moment.
+// firstState is the part of the first state that does not depend on name and time.
 func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestrator.State {
 	available := h.GitHub != nil && spec.Project.GitHub
 	s := orchestrator.State{
@@ -145,21 +145,21 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		s.Repo = orchestrator.Optional(spec.Project.Repo.String())
 	}
 	if spec.Snapshot != nil {
-		s.IssueNumber, s.IssueTitle = spec.Snapshot.Issue, orchestrator.Optional(spec.Snapshot.Title)
+		s.IssueNumber, s.IssueTitle = spec.Snapshot.Issue, orchestrator.Optional(spec.Snapshot.Title.String())
 		s.Repo = orchestrator.Optional(cmp.Or(spec.Snapshot.Repo, string(s.Repo)))
 	}
 	return s
 }
 
-// freeBranch reports whether a branch can be the session's, and reserves it. The error is a
-// *gitrepo.ExportError if it could not be made in the clone, where it is to be made at the end.
+// freeBranch reports whether the session can have a branch, and reserves it. The error is a
+// *clone.ExportError if the branch is to be made in the clone at the end and cannot be.
 func (h *Host) freeBranch(ctx context.Context, spec PrepareSpec, branch, identity string) (bool, error) {
 	p := spec.Project
 	if spec.Project.BranchTaken(ctx, branch) {
 		return false, nil
 	}
 	if !p.Managed && (p.Remote == nil || h.Token == nil || h.ReadOnly || !spec.Config.GitHub.Push) {
-		if err := gitrepo.InTheWay(ctx, p.Clone.Root, branch); err != nil {
+		if err := clone.InTheWay(ctx, p.Clone.Root, branch); err != nil {
 			return false, err
 		}
 	}
@@ -173,11 +173,11 @@ func (h *Host) freeBranch(ctx context.Context, spec PrepareSpec, branch, identit
 func issueRequest(s *ghsync.Snapshot) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Issue %s#%d, opened by %s.\n\n", s.Repo, s.Issue, s.Author)
-	text := "# " + s.Title + "\n\n" + s.Body
+	text := "# " + s.Title.String() + "\n\n" + s.Body.String()
 	b.WriteString(prompt.Fence(fmt.Sprintf("the text of the issue by %s", s.Author), text))
 	for _, c := range s.Comments {
 		b.WriteString("\n")
-		b.WriteString(prompt.Fence(fmt.Sprintf("a comment by %s of %s", c.Author, c.CreatedAt.UTC().Format("2006-01-02 15:04")), c.Body))
+		b.WriteString(prompt.Fence(fmt.Sprintf("a comment by %s of %s", c.Author, c.CreatedAt.UTC().Format("2006-01-02 15:04")), c.Body.String()))
 	}
 	return b.String()
 }
@@ -231,8 +231,8 @@ func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) [
 	if err != nil {
 		found = append(found, err.Error())
 	}
-	// Without a terminal there is nobody to ask, whoever is at hand; one that uses the
-	// person's own login has one.
+	// A headless agent has no terminal at which it could ask, even in an interactive session.
+	// An agent that uses the person's own login has a terminal.
 	asks := interactive && (c.Agents.Transport != string(agent.Headless) || login == agent.LoginShared)
 	if !asks && p.SkipsPermissions && !box.MayActFreely() {
 		found = append(found, fmt.Sprintf("%s would act without asking for permission: add \"sandbox: {unsafe_flags: true}\" "+

@@ -15,12 +15,12 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
-// Preview is what a session would begin with. Paths are those it would have.
+// Preview is what a session would begin with. Paths are those that the session would have.
 type Preview struct {
 	State    *orchestrator.State
 	Prompts  []PreviewPrompt   // of the agents that would start first
@@ -40,8 +40,8 @@ type PreviewLaunch struct {
 	Argv, EnvNames []string
 }
 
-// Preview makes the session in a directory of its own, asks the code of a true run for
-// what it would do first and write in the end, and removes the directory. No agent starts and nothing is
+// Preview makes the session in a temporary directory, asks the code of a real run what it would
+// do first and write in the end, and removes the directory. No agent starts and nothing is
 // written for the project, on this machine or on the server. Errors are Prepare's.
 func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) {
 	scratch, err := os.MkdirTemp("", "amx")
@@ -88,7 +88,7 @@ func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) 
 	return p, nil
 }
 
-// previewer is a runner that was given everything but panes and a watcher.
+// previewer returns a runner with everything but panes and a watcher.
 func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string) (*runner, error) {
 	s, err := sess.ReadState()
 	if err != nil {
@@ -103,7 +103,7 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 		return nil, err
 	}
 	own := *h
-	own.Log = slog.New(slog.DiscardHandler) // nothing happens that a log could tell of
+	own.Log = slog.New(slog.DiscardHandler) // nothing happens that belongs into a log
 	own.RuntimeDir = filepath.Join(scratch, "run")
 	r := own.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: spec.Project}, providers)
 	if err := r.crew.HideCredentials(providers); err != nil {
@@ -121,10 +121,11 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 }
 
 func (r *runner) previewPrompts(ctx context.Context, p *Preview) error {
-	for _, o := range decide.Owed(r.def, p.State) {
+	for _, o := range duty.Owed(r.def, p.State) {
 		a := orchestrator.Args{
 			Role: o.Role, Task: o.Task, Template: o.Template, PromptFile: o.PromptFile, Workspace: o.Workspace,
-			Base: p.State.BaseSHA, Visit: p.State.Visit, Launch: orchestrator.LaunchID(p.State.Visit, o.Role, o.Task, 1),
+			Base: p.State.BaseSHA, Visit: p.State.Visit,
+			Launch: orchestrator.LaunchParts{Visit: p.State.Visit, Role: o.Role, Task: o.Task, Attempt: 1}.Launch(),
 		}
 		s := *p.State
 		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: r.work.WorkspacePath(a)}}
@@ -147,7 +148,8 @@ func (r *runner) previewLaunches(p *Preview, scratch string) error {
 			continue
 		}
 		seen[role] = true
-		a := orchestrator.Args{Role: role, Workspace: "preview", PromptFile: "PROMPT", Launch: orchestrator.LaunchID(1, role, "", 1)}
+		launch := orchestrator.LaunchParts{Visit: 1, Role: role, Attempt: 1}.Launch()
+		a := orchestrator.Args{Role: role, Workspace: "preview", PromptFile: "PROMPT", Launch: launch}
 		s := *p.State
 		s.Workspaces = map[string]orchestrator.Workspace{a.Workspace: {Path: scratch}}
 		spec, err := r.crew.LaunchSpec(a, &s)
@@ -157,17 +159,17 @@ func (r *runner) previewLaunches(p *Preview, scratch string) error {
 		if spec.Env.RealHome == "" {
 			spec.Env.Home = filepath.Join(scratch, "home")
 		}
-		launch, err := agent.Prepare(spec)
+		prepared, err := agent.Prepare(spec)
 		if err != nil {
 			return crew.PrepareFailure(err)
 		}
-		p.Launches = append(p.Launches, PreviewLaunch{Role: role, Provider: launch.Provider, Argv: launch.Argv, EnvNames: launch.EnvNames})
+		p.Launches = append(p.Launches, PreviewLaunch{Role: role, Provider: prepared.Provider, Argv: prepared.Argv, EnvNames: prepared.EnvNames})
 	}
 	return nil
 }
 
-// rehearse returns the writes in order; the runner is good for nothing else afterwards. The
-// error says where the walk came to a halt; the writes before it stand.
+// rehearse returns the writes in order; the runner must not be used afterwards. The error says
+// where the rehearsal stopped; the writes before it are returned.
 func (r *runner) rehearse(ctx context.Context, show bool) ([]rehearsal.Write, error) {
 	s, err := r.sess.Recover(r.Now())
 	if err != nil {
@@ -182,12 +184,10 @@ func (r *runner) rehearse(ctx context.Context, show bool) ([]rehearsal.Write, er
 		return nil, err
 	}
 	if r.GitHub != nil {
-		if r.work.GitHub, err = r.GitHub.Rehearsal(writes.Hold); err != nil {
-			return nil, err
-		}
-		r.GitHub = r.work.GitHub
+		r.work.Pulls = writes.Pulls(r.GitHub)
 		if show && s.IssueNumber != 0 {
 			o := r.mirrorOptions(s, MirrorSpec{HostID: "rehearsal"})
+			o.Server = writes.Server(o.Server)
 			spec.Mirror = &o
 		}
 	}
@@ -195,7 +195,7 @@ func (r *runner) rehearse(ctx context.Context, show bool) ([]rehearsal.Write, er
 	return writes.List(), err
 }
 
-// rehearsed are the effects of a runner as its rehearsal needs them.
+// rehearsed carries out the effects of a runner for its rehearsal.
 type rehearsed struct{ r *runner }
 
 func (h rehearsed) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrator.Result, error) {
@@ -212,7 +212,7 @@ func (h rehearsed) NoPush() (withheld orchestrator.Withheld, why string) { retur
 
 func (h rehearsed) Committed(s *orchestrator.State) { h.r.state.Store(s) }
 
-// rename puts a true path in the place of one of the preview.
+// rename replaces a path of the preview by the real one.
 func (p *Preview) rename(from, to string) {
 	for i := range p.Prompts {
 		p.Prompts[i].Text = strings.ReplaceAll(p.Prompts[i].Text, from, to)

@@ -25,7 +25,7 @@ func TestSecurity36TheGateComparesWithWhatTheRecordsName(t *testing.T) {
 			s := r.run(host.RunSpec{Dir: dir})
 			mustEnd(t, s, orchestrator.OutcomeDone, "")
 			first := s.Completion.Commit
-			repo := r.hostRepo()
+			repo := r.storeDir()
 			inHost := func(args ...string) string {
 				return strings.TrimSpace(r.gitIn(repo, append([]string{"-c", "user.name=x", "-c", "user.email=x@x.example"}, args...)...))
 			}

@@ -19,10 +19,10 @@ func Removable(s *orchestrator.State) bool {
 }
 
 // Remove removes a session that has ended, with everything that was made for it: agents
-// that a killed host left, its tmux server, workspaces, homes, refs of the host repository
-// and its directory, which goes last. What its agents have made and is in no branch is first
-// put below refs/agentmux/preserved, where it stays. It returns *session.LockedError for a
-// session somebody hosts, and *LeftError without having removed anything. It may be called
+// that a killed host left, its tmux server, workspaces, homes, refs of the store
+// and its directory, which goes last. Work of its agents that is in no branch is first put
+// below refs/agentmux/preserved, where it stays. It returns *session.LockedError if a host runs
+// the session, and *LeftError without having removed anything. It may be called
 // again after any error or kill.
 func (h *Host) Remove(ctx context.Context, dir string, c *config.Config) (work.Removed, error) {
 	sess, err := session.Open(dir)
@@ -32,7 +32,7 @@ func (h *Host) Remove(ctx context.Context, dir string, c *config.Config) (work.R
 	if err := sess.Lock(0); err != nil {
 		return work.Removed{}, err
 	}
-	defer func() { _ = sess.Close() }() // its file is gone by then
+	defer func() { _ = sess.Close() }() // its file is removed by then
 	s, err := sess.ReadState()
 	if err != nil {
 		return work.Removed{}, err
@@ -71,7 +71,7 @@ func (h *Host) Remove(ctx context.Context, dir string, c *config.Config) (work.R
 }
 
 // Footprint is how many bytes a session takes, its workspaces and homes included. Its part
-// of the host repository is shared and not counted.
+// of the store is shared and not counted.
 func (h *Host) Footprint(dir string, s *orchestrator.State, c *config.Config) int64 {
 	sess, err := session.Open(dir)
 	if err != nil {
@@ -93,7 +93,7 @@ func (h *Host) Footprint(dir string, s *orchestrator.State, c *config.Config) in
 	return sum
 }
 
-// Collect drops from the host repository of a project what no session needs any more.
+// Collect removes from the store of a project what no session needs any more.
 func (h *Host) Collect(ctx context.Context, project string, c *config.Config) error {
 	p, err := h.projects().OpenStore(ctx, project, c)
 	if err != nil {

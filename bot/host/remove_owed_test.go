@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -16,10 +17,10 @@ import (
 // killed before it had ended the coder.
 func TestRemoveEndsWhatAKilledHostLeft(t *testing.T) {
 	t.Parallel()
-	for name, forget := range map[string]func(s *orchestrator.State, launch string){
-		"an agent": func(*orchestrator.State, string) {},
-		"an agent that only an effect names": func(s *orchestrator.State, launch string) {
-			s.Agents = map[string]orchestrator.Agent{}
+	for name, forget := range map[string]func(s *orchestrator.State, launch orchestrator.Launch){
+		"an agent": func(*orchestrator.State, orchestrator.Launch) {},
+		"an agent that only an effect names": func(s *orchestrator.State, launch orchestrator.Launch) {
+			s.Agents = map[orchestrator.AgentKey]orchestrator.Agent{}
 			s.Pending = []orchestrator.Effect{{
 				ID: "1", Type: orchestrator.EffStopAgent, Args: orchestrator.Args{Role: "coder", Task: "1", Launch: launch},
 			}}
@@ -51,13 +52,13 @@ func TestRemoveEndsWhatAKilledHostLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			coder := sess.ReadRuntime().Launches["coder/1"]
-			if _, err := agent.ProcessStart(coder.PID); err != nil {
+			if _, err := process.StartTime(coder.PID); err != nil {
 				t.Fatalf("the coder does not run: %v", err)
 			}
 			if _, err := r.host.Remove(t.Context(), dir, r.config); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := agent.ProcessStart(coder.PID); !errors.Is(err, agent.ErrNoProcess) {
+			if _, err := process.StartTime(coder.PID); !errors.Is(err, process.ErrNotFound) {
 				t.Errorf("the coder: %v", err)
 			}
 			if left := names(t, filepath.Join(r.root, "r")); len(left) > 0 {
@@ -67,7 +68,7 @@ func TestRemoveEndsWhatAKilledHostLeft(t *testing.T) {
 	}
 }
 
-// writeState replaces a session's state while nobody hosts it.
+// writeState replaces a session's state while no host runs it.
 func (r *rig) writeState(dir string, s *orchestrator.State) {
 	r.t.Helper()
 	data, err := json.Marshal(s)

@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -30,25 +30,27 @@ func namedSame(spec *host.PrepareSpec) { spec.Workflow, spec.Name = "quick", "sa
 func TestRemoveLeavesTheSessionOfThatNameInAnotherProject(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
-	r.script(simple())
-	ended := r.prepare(namedSame)
-	mustEnd(t, r.run(host.RunSpec{Dir: ended}), orchestrator.OutcomeDone, "")
-
-	other := r.sibling()
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
-	other.script(sc)
+	r.script(sc)
+	ended := r.prepare(namedSame)
+	r.canceled(ended)
+
+	other := r.sibling()
 	live := other.prepare(namedSame)
 	if filepath.Base(live) != filepath.Base(ended) {
 		t.Fatalf("sessions %s and %s", ended, live)
 	}
 	stop := other.background(host.RunSpec{Dir: live})
 	other.eventually("the coder runs", func() bool { return other.started(live, "2.coder.1.1") })
-	work := other.state(live).Workspaces["session"].Path
+	work := other.state(live).Workspaces["2.1"].Path
 	if err := os.WriteFile(filepath.Join(work, "half.txt"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	made := r.state(ended).Workspaces["session"].Path
+	made := r.state(ended).Workspaces["2.1"].Path
+	if _, err := os.Lstat(made); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := r.host.Remove(t.Context(), ended, r.config); err != nil {
 		t.Fatal(err)
 	}
@@ -74,12 +76,9 @@ func TestRemoveOfAnOlderSessionTakesItsOwnWorkspacesOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, "")
-			r.script(simple())
-			dir := r.prepare(namedSame)
-			s := r.run(host.RunSpec{Dir: dir})
-			mustEnd(t, s, orchestrator.OutcomeDone, "")
 			former := filepath.Join(r.root, "s", "workspaces", "same")
-			r.moveWorkspaces(dir, former)
+			dir := r.older(former)
+			preserved := "refs/agentmux/preserved/" + r.key(dir) + "/session"
 			foreign := []string{"session-3-abcdef12/work.txt", "session-3-abcdef12.base", "coder-3-abcdef12.making/x"}
 			for _, file := range foreign {
 				if !shared {
@@ -92,8 +91,12 @@ func TestRemoveOfAnOlderSessionTakesItsOwnWorkspacesOnly(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := r.host.Remove(t.Context(), dir, r.config); err != nil {
+			removed, err := r.host.Remove(t.Context(), dir, r.config)
+			if err != nil {
 				t.Fatal(err)
+			}
+			if !slices.Equal(removed.Kept, []string{preserved}) || r.gitIn(removed.Repo, "show", preserved+":half.txt") != "half" {
+				t.Errorf("kept %q, want %s with half.txt", removed.Kept, preserved)
 			}
 			var want []string
 			if shared {
@@ -109,26 +112,61 @@ func TestRemoveOfAnOlderSessionTakesItsOwnWorkspacesOnly(t *testing.T) {
 	}
 }
 
-// moveWorkspaces puts those of an ended session where older ones are.
-func (r *rig) moveWorkspaces(dir, to string) {
+// canceled runs a session that is canceled while its coder is at work.
+func (r *rig) canceled(dir string) {
 	r.t.Helper()
-	var from string
-	for w := range maps.Values(r.state(dir).Workspaces) {
-		from = filepath.Dir(w.Path)
-	}
-	if err := os.Rename(from, to); err != nil {
-		r.t.Fatal(err)
-	}
-	if len(names(r.t, to)) == 0 {
-		r.t.Fatal("the session has no workspace left")
-	}
-	file := filepath.Join(dir, session.StateFile)
-	data, err := os.ReadFile(file)
+	stop := r.background(host.RunSpec{Dir: dir})
+	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
+	s, err := stop(engine.Signal{Name: "INT"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(unsealed(strings.ReplaceAll(string(data), from+"/", to+"/"))), 0o600); err != nil {
+	mustEnd(r.t, s, orchestrator.OutcomeCanceled, "")
+}
+
+// older returns a session that was canceled while its coder was at work, as a version left it
+// that had one workspace for all work, in a directory of that name.
+func (r *rig) older(to string) string {
+	r.t.Helper()
+	sc := simple()
+	sc.Hold = map[string]bool{"coder/1": true}
+	r.script(sc)
+	dir := r.prepare(namedSame)
+	r.canceled(dir)
+	from := filepath.Dir(r.state(dir).Workspaces["2.1"].Path)
+	if err := os.Rename(from, to); err != nil {
 		r.t.Fatal(err)
+	}
+	for _, name := range names(r.t, to) {
+		rest, ok := strings.CutPrefix(name, "2.1-")
+		if !ok {
+			r.t.Fatalf("%s is left, too", name)
+		}
+		if err := os.Rename(filepath.Join(to, name), filepath.Join(to, "session-2-"+rest)); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	r.edit(filepath.Join(dir, session.StateFile), from+"/2.1-", to+"/session-2-", `"2.1": {`, `"session": {`)
+	w := r.state(dir).Workspaces["session"]
+	if err := os.WriteFile(filepath.Join(w.Path, "half.txt"), []byte("half"), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	return dir
+}
+
+// An agent of an older session goes on in the workspace that it had.
+func TestAnOlderSessionGoesOnInItsWorkspace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	dir := r.older(filepath.Join(r.root, "s", "workspaces", "same"))
+	r.script(simple())
+	s := r.run(host.RunSpec{Dir: dir, Resume: true})
+	mustEnd(t, s, orchestrator.OutcomeDone, "")
+	if got := r.git("ls-tree", "-r", "--name-only", s.FeatureBranch); got != "README.md\na.txt\nhalf.txt" {
+		t.Errorf("files: %q", got)
+	}
+	if n := r.count(dir, orchestrator.EvWorkspaceLost); n > 0 {
+		t.Errorf("%d workspaces were lost", n)
 	}
 }
 

@@ -141,7 +141,7 @@ func TestRemoveKeepsWorkThatIsNowhereElse(t *testing.T) {
 	if _, err := r.host.Remove(t.Context(), dir, r.config); !errors.As(err, new(*session.LockedError)) {
 		t.Errorf("a running session: %v", err)
 	}
-	workspace := r.state(dir).Workspaces["session"].Path
+	workspace := r.state(dir).Workspaces["3.2"].Path
 	if err := os.WriteFile(filepath.Join(workspace, "b.txt"), []byte("half of it"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestRemoveKeepsWorkThatIsNowhereElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"integrated": "a.txt=first", "session": "b.txt=half of it"}
+	want := map[string]string{"integrated": "a.txt=first", "3.2": "b.txt=half of it"}
 	for ref, content := range want {
 		file, text, _ := strings.Cut(content, "=")
 		full := "refs/agentmux/preserved/" + key + "/" + ref

@@ -18,7 +18,6 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/orchestrator/watch"
 	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
@@ -29,7 +28,7 @@ const lockTime = 2 * time.Second
 type RunSpec struct {
 	Dir    string         // session directory
 	Config *config.Config // for a resume its settings replace the session's
-	Resume bool           // a person or the bot asked to go on
+	Resume bool           // a person or the bot asked to continue
 	// Attended, with Resume: by a person at a terminal, who is asked what they can decide.
 	Attended bool
 	Changes  string // with Resume: what is wanted different
@@ -46,22 +45,22 @@ type RunSpec struct {
 // and returns its last state. It returns *session.LockedError if another host has it, and
 // an error with the state reached when the session could not be brought to an end. A
 // context that ends with an engine.Signal as its cause cancels the session; with any
-// other, its agents go on and another Run adopts them.
+// other, its agents continue and another Run adopts them.
 func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
 	last, err := h.hosted(ctx, spec, lockTime)
-	for err == nil && ctx.Err() == nil && told(spec.Dir, last) {
-		// While it ended, somebody told the session something. It is taken up as by a host
-		// that starts now: this one has let go of what the session needs.
+	for err == nil && ctx.Err() == nil && hasUnread(spec.Dir, last) {
+		// While the session ended, it got a command. It runs again as with a new host, because
+		// this one has released what the session needs.
 		next, nextErr := h.hosted(ctx, RunSpec{Dir: spec.Dir, Config: spec.Config, OnCommit: spec.OnCommit, Mirror: spec.Mirror}, 0)
 		if errors.As(nextErr, new(*session.LockedError)) {
-			break // the one who said it was quicker
+			break // the host that the command started was quicker
 		}
 		last, err = next, nextErr
 	}
 	return last, err
 }
 
-// hosted runs the session to the end that it comes to first, under its lock.
+// hosted runs the session to its next end, under its lock.
 func (h *Host) hosted(ctx context.Context, spec RunSpec, wait time.Duration) (*orchestrator.State, error) {
 	sess, err := session.Open(spec.Dir)
 	if err != nil {
@@ -96,8 +95,8 @@ func (h *Host) hosted(ctx context.Context, spec RunSpec, wait time.Duration) (*o
 	return r.run(ctx, spec)
 }
 
-// recover brings the session back to its last commit. One that is not of this machine is not
-// touched.
+// recover brings the session back to its last commit. It leaves a session that was not made on
+// this machine as it is.
 func (h *Host) recover(ctx context.Context, sess *session.Session, spec RunSpec) (*orchestrator.State, error) {
 	read := sess.ReadState
 	if spec.Backup {
@@ -158,9 +157,8 @@ func (r *runner) findPrompts(ctx context.Context, s *orchestrator.State) error {
 	return err
 }
 
-// projectPrompts are the prompt texts of the project: those of the commit the session's
-// configuration is from, else as they are on disk, where nothing outside of their
-// directory can be reached through them.
+// projectPrompts returns the prompt texts of the project: those of the commit that the session's
+// configuration is from, else those on disk. Links out of their directory are not followed.
 func (r *runner) projectPrompts(ctx context.Context, s *orchestrator.State) (fs.FS, error) {
 	if !r.project.Managed && !isCommit(s.ConfigSource) {
 		if err := session.CheckLinks(r.sess.Project()); err != nil {
@@ -168,7 +166,7 @@ func (r *runner) projectPrompts(ctx context.Context, s *orchestrator.State) (fs.
 		}
 		root, err := os.OpenRoot(filepath.Join(r.sess.Project(), prompt.ProjectDir))
 		if err != nil {
-			return nil, nil // there are none
+			return nil, nil // the project has no prompts
 		}
 		return root.FS(), nil
 	}
@@ -179,12 +177,12 @@ func (r *runner) projectPrompts(ctx context.Context, s *orchestrator.State) (fs.
 	return fs.Sub(files, prompt.ProjectDir)
 }
 
-// isCommit tells a commit from the name of another source.
+// isCommit reports whether the source of a configuration is a commit.
 func isCommit(source string) bool {
 	return len(source) >= 7 && strings.Trim(source, "0123456789abcdef") == ""
 }
 
-// run has the engine run the session. The mirror goes beside it and is waited for.
+// run runs the engine with the mirror beside it, and waits for both.
 func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
 	s := r.state.Load()
 	defer r.crew.StartRecorders()()
@@ -193,20 +191,20 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 			return s, err
 		}
 	}
-	watcher, err := watch.New(r.sess.Dir, watch.Options{Ignore: unwatched})
+	tree, err := r.watcher.Watch(r.sess.Dir, unwatched)
 	if err != nil {
 		return s, err
 	}
-	defer func() { _ = watcher.Close() }()
+	defer func() { _ = tree.Close() }()
+	r.crew.OnExit(tree.Process)
 	start, err := r.start(ctx, spec)
 	if err != nil {
 		return s, err
 	}
 	mirror := r.startMirror(ctx, spec.Mirror)
 	crash.Point("start mirror", "")
-	letControl := r.crew.StartControl(ctx)
 	last, err := engine.Run(ctx, engine.Options{
-		Session: r.sess, Definition: r.def, Effects: r, Agents: r.crew, Wakes: watcher.Wakes(), Now: r.Now,
+		Session: r.sess, Definition: r.def, Effects: r, Agents: r.crew, Work: r, Wakes: tree.Wakes(), Now: r.Now,
 		Log: r.Log, Start: start, Redact: r.Redactor.Redact, Forged: r.crew.Forged, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
 			r.state.Store(s)
 			mirror.wake()
@@ -216,7 +214,6 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		},
 		Edited: r.project.Edited.Take,
 	})
-	letControl()
 	if last == nil {
 		last = r.state.Load()
 	}
@@ -226,8 +223,8 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	}
 	over, closed := last.Ended() && err == nil, false
 	if over {
-		// Before the last comments: as long as those are owed, a start after a kill comes
-		// here again. They do not wait for a server that is slow to answer.
+		// This comes before the last comments: until they are written, a start after a kill
+		// gets here again. They do not wait for a tmux server that is slow to answer.
 		closed = r.crew.ClosePanes(ctx, 2*time.Second, false) == nil
 		r.crew.FinishTranscripts(ctx)
 	}
@@ -258,7 +255,7 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 	return start, err
 }
 
-// unwatched are the paths whose changes tell the engine nothing.
+// unwatched reports whether changes of a path mean nothing to the engine.
 func unwatched(path string) bool {
 	switch path {
 	case session.StateFile, session.EventsFile, session.RuntimeFile, session.HostLog, session.CreatedLog,

@@ -27,21 +27,24 @@ type runner struct {
 	crew *crew.Crew
 	work *work.Work
 
-	// state is the last committed one; the engine hands over each as it commits.
+	// state is the last committed one; the engine stores each one here when it commits.
 	state atomic.Pointer[orchestrator.State]
 }
 
 // gather makes the parts of a runner and starts nothing.
 func (h *Host) gather(of work.Spec, providers agent.Providers) *runner {
 	w := work.New(h.workOptions(of.Config), of)
-	c := crew.New(h.crewOptions(), crew.Spec{
-		Session: of.Session, State: of.State, Workflow: of.Workflow, Config: of.Config, Project: of.Project, Providers: providers, Sources: w,
+	r := &runner{Host: h, sess: of.Session, def: of.Workflow, cfg: of.Config, project: of.Project, work: w}
+	r.state.Store(of.State)
+	r.crew = crew.New(h.crewOptions(), crew.Spec{
+		Session: of.Session, State: of.State, Now: r.state.Load, Workflow: of.Workflow, Config: of.Config, Project: of.Project,
+		Providers: providers, Sources: w,
 	})
-	return &runner{Host: h, sess: of.Session, def: of.Workflow, cfg: of.Config, project: of.Project, crew: c, work: w}
+	return r
 }
 
 // An action carries out one type of effect. s is the state as it was committed when the
-// effect began; nobody changes it.
+// effect began, and must not be changed.
 type action func(r *runner, ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error)
 
 var actions = map[string]action{
@@ -57,6 +60,7 @@ var actions = map[string]action{
 	orchestrator.EffRemoveWorkspace: byWork((*work.Work).RemoveWorkspace),
 	orchestrator.EffIntegrate:       byWork((*work.Work).Integrate),
 	orchestrator.EffPreserve:        byWork((*work.Work).Preserve),
+	orchestrator.EffKeepLate:        byWork((*work.Work).KeepLate),
 	orchestrator.EffDeliver:         byCrew((*crew.Crew).Deliver),
 	orchestrator.EffCommit:          byWork((*work.Work).EnsureCommit),
 	orchestrator.EffPush:            byWork((*work.Work).EnsurePush),
@@ -106,14 +110,38 @@ func (r *runner) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrato
 	return res, nil
 }
 
-// redactResult takes secrets out of what goes into the records and is the server's or an
-// agent's: words of a refusal, names of files.
+// Take takes what an agent hands in. A launch for which nobody waits is ended before.
+func (r *runner) Take(ctx context.Context, t orchestrator.Taking) (*orchestrator.Snapshot, error) {
+	if t.End {
+		if err := r.crew.EndSubmitted(ctx, orchestrator.KeyOf(t.Role, t.Task), t.Launch); err != nil {
+			return nil, r.Redactor.Error(err)
+		}
+	}
+	snap, err := r.work.Take(ctx, t)
+	if err != nil {
+		return nil, r.Redactor.Error(err)
+	}
+	for i := range snap.Scope {
+		snap.Scope[i].Path = r.Redactor.Redact(snap.Scope[i].Path)
+	}
+	for _, list := range [][]string{snap.Findings, snap.Held, snap.Left} {
+		for i := range list {
+			list[i] = r.Redactor.Redact(list[i])
+		}
+	}
+	return snap, nil
+}
+
+// redactResult removes secrets from texts of the server and of agents that go into the records:
+// the words of a refusal and the names of files.
 func (r *runner) redactResult(res *orchestrator.Result) {
 	res.Refused = r.Redactor.Redact(res.Refused)
 	for i := range res.Scope {
 		res.Scope[i].Path = r.Redactor.Redact(res.Scope[i].Path)
 	}
-	for i := range res.Conflicts {
-		res.Conflicts[i] = r.Redactor.Redact(res.Conflicts[i])
+	for _, list := range [][]string{res.Conflicts, res.Late} {
+		for i := range list {
+			list[i] = r.Redactor.Redact(list[i])
+		}
 	}
 }

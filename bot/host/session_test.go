@@ -56,6 +56,7 @@ func newRig(t *testing.T, extra string) *rig {
 	if cfg == nil {
 		t.Fatal(problems.Lines())
 	}
+	cfg.Agents.Linger = 200 * time.Millisecond
 	r.config = cfg
 	self, err := os.Executable()
 	if err != nil {
@@ -63,7 +64,7 @@ func newRig(t *testing.T, extra string) *rig {
 	}
 	r.host, err = host.New(host.Options{
 		Self: self, StateHome: filepath.Join(root, "s"), RuntimeDir: filepath.Join(root, "r"), Home: filepath.Join(root, "h"),
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Pause: 200 * time.Millisecond,
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +172,7 @@ func (r *rig) records(dir string) {
 	for _, e := range events {
 		data, _ := json.Marshal(e.Data)
 		if exited, ok := e.Data.(orchestrator.AgentExitedRecord); ok {
-			exit, _, _ := agent.ReadExit(filepath.Join(dir, "launches", exited.Launch))
+			exit, _, _ := agent.ReadExit(filepath.Join(dir, "launches", string(exited.Launch)))
 			r.t.Logf("    %+v", exit)
 		}
 		r.t.Logf("%3d %-13s %-20s %.300s", e.Seq, e.Phase, e.Type, data)

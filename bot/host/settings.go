@@ -6,8 +6,8 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// Settings returns what a session keeps of the configuration. reachable says whether
-// somebody can answer its questions.
+// Settings returns what a session keeps of the configuration. reachable reports whether a
+// person can answer its questions.
 func Settings(c *config.Config, reachable bool) orchestrator.Settings {
 	return orchestrator.Settings{
 		MaxReviewIterations: c.Defaults.MaxReviewIterations,

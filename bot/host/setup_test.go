@@ -40,7 +40,7 @@ func TestTheSetupCommandRunsOnceInEachWorkspace(t *testing.T) {
 	}
 }
 
-// What a repository wants to have run needs a person's word; without it the session goes on
+// A command of the repository needs a person's permission. Without it the session continues
 // unprepared, with it the command runs in every workspace.
 func TestProtocolE5TheSetupCommandOfAProjectNeedsToBeAllowed(t *testing.T) {
 	t.Parallel()

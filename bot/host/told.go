@@ -8,13 +8,13 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// unread reports whether people said something that the state does not know of.
+// unread reports whether the session has commands that its state does not include.
 func unread(sess *session.Session, s *orchestrator.State) bool {
 	lines, _, err := sess.Lines(session.Commands, s.CommandCursor, 1)
 	return err == nil && len(lines) > 0
 }
 
-// Unread returns what people said to the session in dir and the state does not know of.
+// Unread returns the commands of the session in dir that its state does not include.
 func Unread(dir string, s *orchestrator.State) []orchestrator.Payload {
 	sess, err := session.Open(dir)
 	if err != nil {
@@ -33,9 +33,9 @@ func Unread(dir string, s *orchestrator.State) []orchestrator.Payload {
 	return said
 }
 
-// told reports whether a session that has ended, and that no host has, was told something.
-// It has to be asked behind the release of the lock: who said it before counted on the host.
-func told(dir string, s *orchestrator.State) bool {
+// hasUnread reports whether a session has ended with an unread command. It must be called
+// after the lock is released: until then the command's sender expects the host to read it.
+func hasUnread(dir string, s *orchestrator.State) bool {
 	if s == nil || !s.Ended() {
 		return false
 	}
@@ -43,11 +43,11 @@ func told(dir string, s *orchestrator.State) bool {
 	return err == nil && unread(sess, s)
 }
 
-// toldPause is the time between two looks for what people said.
+// toldPause is the time between two checks for commands.
 const toldPause = 250 * time.Millisecond
 
-// untold is a context that ends when people say something to a session that has ended, not
-// when ctx does: they do not wait for its last words to be shown. stop must be called.
+// untold returns a context that ends when a session that has ended gets a command, and not when
+// ctx does: the command does not wait for the last comments. stop must be called.
 func untold(ctx context.Context, sess *session.Session, s *orchestrator.State) (heard context.Context, stop func()) {
 	heard, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if !s.Ended() {

@@ -13,7 +13,7 @@ import (
 
 // A command that comes while a parked session ends is applied by a host that has all it
 // needs: the base is held again, although this one's hold is gone.
-func TestACommandWhileASessionEndsGoesOnWithAllItNeeds(t *testing.T) {
+func TestACommandWhileASessionEndsHasAllItNeeds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	sc := simple()
@@ -79,7 +79,7 @@ func TestACommandWhileTheLastWordsAreShownIsTaken(t *testing.T) {
 
 func (r *rig) inHostRepo(args ...string) string {
 	r.t.Helper()
-	out, err := exec.Command("git", append([]string{"--git-dir", r.hostRepo()}, args...)...).CombinedOutput()
+	out, err := exec.Command("git", append([]string{"--git-dir", r.storeDir()}, args...)...).CombinedOutput()
 	if err != nil {
 		r.t.Errorf("git %v: %v\n%s", args, err, out)
 	}

@@ -173,6 +173,7 @@ func keyStays(t *testing.T, variable, settings string) {
 	coded := base64.StdEncoding.EncodeToString([]byte("key " + key))
 	sc := simple()
 	sc.Hold = map[string]bool{"coder/1": true}
+	sc.Again = map[string]int{"coder/1": 2}
 	sc.Ask = map[string]string{"planner": "Is it " + key + "?"}
 	sc.Print = map[string]string{"coder/1": "it is " + coded + " and " + key}
 	sc.Files = map[string][]string{"1": {"hello.txt=" + hex.EncodeToString([]byte(key))}}

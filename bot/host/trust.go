@@ -13,18 +13,19 @@ import (
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// register is the machine's own memory of its sessions.
+// register returns this machine's notes of its sessions.
 func (h *Host) register() session.Register { return session.OpenRegister(h.StateHome) }
 
 // Trust returns a *session.ForeignError unless the session in dir, whose state is s, was made
-// on this machine or taken over by Adopt: files of a session directory that came with a
-// repository or an archive say what whoever made them likes. A session of a version that noted
-// none is known by the ref that its host kept its base with.
+// on this machine or taken over by Adopt: a session directory that came with a repository or an
+// archive may say anything. A session of a version without notes is recognized by the ref with
+// which its host kept its base.
 func (h *Host) Trust(ctx context.Context, dir string, s *orchestrator.State, c *config.Config) error {
 	if err := h.untracked(ctx, dir, c); err != nil {
 		return err
@@ -59,8 +60,8 @@ func (h *Host) Trust(ctx context.Context, dir string, s *orchestrator.State, c *
 	return err
 }
 
-// untracked refuses a session that git tracks files of, and one behind a link: neither was
-// made by this program where it is now.
+// untracked refuses a session that has files under git's control, and one behind a link: this
+// program has made neither where it is now.
 func (h *Host) untracked(ctx context.Context, dir string, c *config.Config) error {
 	foreign := &session.ForeignError{Name: filepath.Base(dir), Dir: dir}
 	for at, n := dir, 0; n < 3; at, n = filepath.Dir(at), n+1 {
@@ -73,7 +74,7 @@ func (h *Host) untracked(ctx context.Context, dir string, c *config.Config) erro
 	if _, managed := h.projects().ManagedRepo(project, c); managed {
 		return nil
 	}
-	tracked, err := gitrepo.Tracks(ctx, project, dir)
+	tracked, err := clone.Tracks(ctx, project, dir)
 	if err == nil && tracked {
 		foreign.Reason = session.ForeignTracked
 		err = foreign
@@ -81,16 +82,16 @@ func (h *Host) untracked(ctx context.Context, dir string, c *config.Config) erro
 	return err
 }
 
-// follow brings along the host repository of a clone that no server knows, which is named by
-// its path, once the clone was moved with a session in it. Where the clone was copied, the
-// repository is the other one's.
+// follow renames the store after its clone was moved with a session in it. This is for
+// a clone without a server, whose store is named by its path. If the clone was copied,
+// the store stays with the original.
 func (h *Host) follow(sess *session.Session, s *orchestrator.State) error {
 	note, err := h.register().Read(s.Identity)
 	if err != nil || note.Path == sess.Dir {
 		return nil //nolint:nilerr // nothing says that it was moved
 	}
 	former := filepath.Dir(filepath.Dir(filepath.Dir(note.Path)))
-	from, to := gitrepo.LocalHostPath(h.StateHome, former), gitrepo.LocalHostPath(h.StateHome, sess.Project())
+	from, to := gitrepo.LocalStorePath(h.StateHome, former), gitrepo.LocalStorePath(h.StateHome, sess.Project())
 	if _, err := os.Lstat(former); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -100,13 +101,13 @@ func (h *Host) follow(sess *session.Session, s *orchestrator.State) error {
 	if err := os.Rename(from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("bring the host repository of %s along: %w", former, err)
 	}
-	crash.Point("move host repository", "")
+	crash.Point("move store", "")
 	return nil
 }
 
-// Adopt takes a session that came from elsewhere, on the word of a person who has looked at it.
-// What its state says of places on a machine is dropped: workspaces are made again from what is
-// integrated. The error is a *session.ForeignError for one that nothing may continue.
+// Adopt takes over a session that was made elsewhere, after a person has looked at it. It drops
+// the paths of the other machine from the state; workspaces are made again from what is
+// integrated. The error is a *session.ForeignError for a session that must never be continued.
 func (h *Host) Adopt(ctx context.Context, dir string, c *config.Config) error {
 	sess, err := session.Open(dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
@@ -42,7 +42,7 @@ func (r *Files) MoveAside(_ context.Context, e orchestrator.Effect, _ *orchestra
 	return orchestrator.Result{}, r.sess.MoveOlder(e.Args.Visit, e.Args.Before.Time, e.Args.Paths...)
 }
 
-// Orphan renames the files of messages that reached nobody.
+// Orphan renames the files of messages that were not delivered.
 func (r *Files) Orphan(_ context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	return orchestrator.Result{}, r.sess.Orphan(e.Args.Paths...)
 }
@@ -130,7 +130,7 @@ func byReviewOrder(roles []string) []string {
 	return roles
 }
 
-// deriveSummary writes the summary nobody submitted. What an agent had begun stays
+// deriveSummary writes the summary if no agent submitted one. What an agent had begun stays
 // beside it.
 func (r *Files) deriveSummary(rel string, visit int, text []byte) error {
 	have, err := session.ReadFile(r.sess.Path(rel))
@@ -181,7 +181,7 @@ func (r *Files) conflictStat(ctx context.Context, commit string) ([]byte, error)
 
 // ReadText reads a file of the session as text for a prompt.
 func (r *Files) ReadText(rel string) ([]byte, error) {
-	checked, err := r.sess.CheckArtifact(rel, decide.ArtifactText)
+	checked, err := r.sess.CheckArtifact(rel, duty.ArtifactText)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type Files struct {
 	sess  *session.Session
 	place place.Place
 	def   *workflows.Definition
-	repo  *gitrepo.Host // nil before useStore
+	repo  *gitrepo.Store // nil before useStore
 	now   func() time.Time
 	log   *slog.Logger
 }
@@ -35,5 +35,5 @@ func New(spec Spec) *Files {
 	return &Files{sess: spec.Session, place: spec.Place, def: spec.Workflow, now: spec.Now, log: spec.Log}
 }
 
-// UseStore says in which host repository the work of the session is.
-func (r *Files) UseStore(store *gitrepo.Host) { r.repo = store }
+// UseStore says in which store the work of the session is.
+func (r *Files) UseStore(store *gitrepo.Store) { r.repo = store }

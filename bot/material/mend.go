@@ -34,8 +34,8 @@ func (r *Files) Mend(ctx context.Context, s *orchestrator.State) error {
 		}
 		mended = append(mended, rel)
 	}
-	again, err := r.mendReviews(ctx, s)
-	for _, rel := range append(mended, again...) {
+	derived, err := r.mendReviews(ctx, s)
+	for _, rel := range append(mended, derived...) {
 		r.log.Warn("a file of the session was gone and is written again", "session", r.sess.Name(), "path", rel)
 	}
 	return err

@@ -24,7 +24,7 @@ func (r *Files) IssueSnapshot() (ghsync.Snapshot, error) {
 	return snap, nil
 }
 
-// Request is what was asked for at first, as it stands in requirements.md.
+// Request returns the initial request, as requirements.md has it.
 func (r *Files) Request() string {
 	data, err := r.ReadText(session.RequirementsFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

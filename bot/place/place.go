@@ -12,17 +12,18 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Place is what a session is known by where the sessions of all clones and projects meet: in
-// the host repository, below the state home and in the runtime directory. A session's name is
-// unique in its project only, and for as long as its directory is there.
+// Place identifies a session where the sessions of all clones and projects meet: in the
+// store, below the state home and in the runtime directory. The name of a session alone is
+// unique only in its project, and only while its directory exists.
 type Place struct {
-	name string // of the session when it was made
+	name string // of the session when it was created
 	ID   string // of its creation
-	key  string // what its socket is named by: nobody else can foresee it
+	key  string // names its socket; another user cannot predict it
 }
 
-// Of takes the id from the state. A session of an older version has none there: its
-// directory stands for it, as it did in the names of its workspaces then.
+// Of returns the place of the session in dir, with the id in its state. The state of an older
+// version has no id; the id is then derived from the directory, as in the names of its
+// workspaces.
 func Of(dir string, s *orchestrator.State) Place {
 	p := Place{name: filepath.Base(dir), ID: FormerID(dir)}
 	p.key = p.ID
@@ -42,37 +43,39 @@ func Of(dir string, s *orchestrator.State) Place {
 	return p
 }
 
-// String names refs and directories.
+// String returns the name of refs and directories.
 func (p Place) String() string { return p.name + "-" + p.ID }
 
-// Socket is a short name, because the path of a socket has little room.
+// Socket returns a short file name, because the path of a socket is limited.
 func (p Place) Socket() string { return p.key[:8] + ".sock" }
 
-// FormerSocket is the name that older versions gave. The identity in it is in pull requests.
+// FormerSocket returns the file name of older versions. Pull requests show the id in it.
 func (p Place) FormerSocket() string { return p.ID[:8] + ".sock" }
 
-// Homes holds what the programs of the session's agents remember. It goes with the session.
+// Homes returns the directory of the homes of the session's agents. It is removed with the
+// session.
 func (p Place) Homes(stateHome string) string { return filepath.Join(stateHome, "homes", p.String()) }
 
-// ProbeSocket has the length of each path that sessions listen at in runtimeDir.
+// ProbeSocket returns a path as long as those of the sockets in runtimeDir.
 func ProbeSocket(runtimeDir string) string {
 	return filepath.Join(runtimeDir, Place{key: "00000000"}.Socket())
 }
 
-// Socket is where the tmux server of the session in dir listens. Each session has a server of
-// its own.
+// Socket returns where the tmux server of the session in dir listens. Each session has a server
+// of its own.
 func Socket(runtimeDir, dir string, s *orchestrator.State) string {
 	return filepath.Join(runtimeDir, Of(dir, s).Socket())
 }
 
-// OwnSocket reports whether path has a name that the server of the session in dir listens under,
-// be it that of an older version.
+// OwnSocket reports whether path has the name of the socket of the session in dir, or the name
+// of an older version.
 func OwnSocket(path, dir string, s *orchestrator.State) bool {
 	p, base := Of(dir, s), filepath.Base(path)
 	return filepath.IsAbs(path) && (base == p.Socket() || base == p.FormerSocket())
 }
 
-// SocketOf is where the session's server listens: where an older version started one it stays.
+// SocketOf returns where the session's server listens. A server of an older version keeps its
+// socket.
 func SocketOf(runtimeDir string, sess *session.Session, s *orchestrator.State) string {
 	noted := sess.ReadRuntime().Socket
 	if filepath.Dir(noted) == filepath.Clean(runtimeDir) && OwnSocket(noted, sess.Dir, s) {
@@ -81,10 +84,10 @@ func SocketOf(runtimeDir string, sess *session.Session, s *orchestrator.State) s
 	return Socket(runtimeDir, sess.Dir, s)
 }
 
-// ErrRuntimeDir means that there can be no socket. What is wrong there no further try mends.
+// ErrRuntimeDir means that no socket is possible. A further try cannot succeed.
 var ErrRuntimeDir = errors.New("no directory for sockets")
 
-// MakeRuntimeDir makes the directory of the sockets, which must be closed to others.
+// MakeRuntimeDir creates the directory of the sockets, which must be closed to other users.
 func MakeRuntimeDir(dir string) error {
 	if err := shield.MakePrivate(dir); err != nil {
 		return fmt.Errorf("%w: %w; set XDG_RUNTIME_DIR to a directory of your own, or have the system keep yours after logout with \"loginctl enable-linger\"", ErrRuntimeDir, err)
@@ -92,7 +95,7 @@ func MakeRuntimeDir(dir string) error {
 	return nil
 }
 
-// FormerID is the identity of a session of an older version: its directory stands for it.
+// FormerID returns the id of a session of an older version, derived from its directory.
 func FormerID(dir string) string { return shortHash(dir) }
 
 func shortHash(text string) string {

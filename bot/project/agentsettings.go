@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/config"
-	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/settings"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -20,20 +20,20 @@ import (
 // ProjectConfigBase is the value of agents.project_config that loads settings.
 const ProjectConfigBase = "base"
 
-// AgentSettings are what the base commit of a session tells the agents' programs beside
-// instructions, and whether that is loaded.
+// AgentSettings are the settings for agents' programs in the base commit of a session, and
+// whether they are loaded. Instructions are not among them.
 type AgentSettings struct {
-	Paths  []string `json:"paths"`  // of agent.ProjectSettings that are there, or a link on the way to one
+	Paths  []string `json:"paths"`  // those of settings.ProjectPaths that exist, or a link on the way to one
 	Wanted bool     `json:"wanted"` // agents.project_config says so
-	Loaded bool     `json:"loaded"` // Wanted, and allowed where a person is asked
+	Loaded bool     `json:"loaded"` // Wanted, and allowed if a person has to be asked
 
 	files   []gitrepo.Entry // the regular files of them
-	allowed string          // is there once a person has allowed these files
+	allowed string          // a file that exists once a person has allowed these settings
 }
 
-// AgentSettings looks into a base commit. An interactive session loads what was allowed on
-// this machine, content by content; without a terminal nobody is asked, and the person's own
-// key is the word.
+// AgentSettings reads the settings of a base commit. An interactive session loads only the
+// contents that a person allowed on this machine. Without a terminal there is no question, and
+// the key in the person's own configuration decides.
 func (p *Project) AgentSettings(ctx context.Context, c *config.Config, base string, interactive bool) (AgentSettings, error) {
 	entries, err := p.Store.Entries(ctx, base)
 	if err != nil {
@@ -67,7 +67,7 @@ func settingOf(e gitrepo.Entry) (string, bool) {
 		}
 	}
 	if e.Mode == modeSymlink {
-		for _, known := range agent.ProjectSettings() {
+		for _, known := range settings.ProjectPaths() {
 			if strings.HasPrefix(known, e.Path+"/") {
 				return e.Path, true
 			}
@@ -76,13 +76,13 @@ func settingOf(e gitrepo.Entry) (string, bool) {
 	return "", false
 }
 
-// Open reports whether a person is to be asked.
+// Open reports whether a person has to be asked.
 func (s AgentSettings) Open() bool { return s.Wanted && !s.Loaded && len(s.files) > 0 }
 
 // Allow remembers that these settings may be loaded on this machine.
 func (s AgentSettings) Allow() error { return allow(s.allowed) }
 
-// Note says what was found and what becomes of it; "" if nothing was found.
+// Note says which settings were found and whether they are loaded; "" without any.
 func (s AgentSettings) Note() string {
 	list := strings.Join(s.Paths, ", ")
 	switch {
@@ -91,7 +91,7 @@ func (s AgentSettings) Note() string {
 	case s.Loaded:
 		return "agent settings of the base commit are loaded: " + list
 	case s.Wanted:
-		return "agent settings of the repository are not loaded, nobody has allowed them on this machine: " + list + "; a run at a terminal asks"
+		return "agent settings of the repository are not loaded, they are not allowed on this machine yet: " + list + "; a run at a terminal asks"
 	}
 	return "agent settings of the repository are not loaded: " + list +
 		"; \"agents: {project_config: base}\" in your own configuration loads those of the base commit"
@@ -100,8 +100,8 @@ func (s AgentSettings) Note() string {
 // AgentSettingsFile of a session holds what its last host found.
 const AgentSettingsFile = "agent-settings.json"
 
-// FoundAgentSettings is what the last host of a session found, without a look into the
-// repository; nothing if there is no telling.
+// FoundAgentSettings returns what the last host of a session wrote down, without reading the
+// repository; the zero value if that file is missing or damaged.
 func FoundAgentSettings(dir string) AgentSettings {
 	var s AgentSettings
 	data, err := session.ReadFile(filepath.Join(dir, AgentSettingsFile))
@@ -109,13 +109,13 @@ func FoundAgentSettings(dir string) AgentSettings {
 		return AgentSettings{}
 	}
 	s.Paths = slices.DeleteFunc(s.Paths, func(path string) bool { // it is shown at a terminal
-		return !slices.ContainsFunc(agent.ProjectSettings(), func(known string) bool { return known == path || strings.HasPrefix(known, path+"/") })
+		return !slices.ContainsFunc(settings.ProjectPaths(), func(known string) bool { return known == path || strings.HasPrefix(known, path+"/") })
 	})
 	return s
 }
 
-// LoadSettings writes the settings that were found into a workspace whose own were taken
-// out. Links are not among them: what they point to is an agent's to write.
+// LoadSettings writes the settings that were found into a workspace after ClearSettings. Links
+// are left out, because an agent could have written what they point to.
 func (p *Project) LoadSettings(ctx context.Context, found AgentSettings, workspace, launch string) error {
 	blobs, err := p.blobsOf(ctx, found.files)
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *Project) LoadSettings(ctx context.Context, found AgentSettings, workspa
 	return nil
 }
 
-// blobsOf reads what entries hold, within the bound of one commit's settings.
+// blobsOf reads the contents of entries, at most maxSettings bytes in all.
 func (p *Project) blobsOf(ctx context.Context, entries []gitrepo.Entry) (map[string][]byte, error) {
 	var ids []string
 	for _, e := range entries {
@@ -158,7 +158,7 @@ func (p *Project) blobsOf(ctx context.Context, entries []gitrepo.Entry) (map[str
 	return p.Store.Blobs(ctx, ids)
 }
 
-// LargeError says that the settings of a commit are more than is read of one.
+// LargeError says that the settings of a commit are larger than maxSettings.
 type LargeError struct{ Size int64 }
 
 // Error says how large they are.
@@ -166,7 +166,7 @@ func (e *LargeError) Error() string {
 	return fmt.Sprintf("the base commit's are %d bytes: %v", e.Size, gitrepo.ErrTooLarge)
 }
 
-// clearWay puts aside what an agent has put where a directory of the base is.
+// clearWay puts aside a file that an agent wrote where the base has a directory.
 func clearWay(workspace, launch, path string) error {
 	for _, dir := range prefixes(filepath.Dir(path)) {
 		info, err := os.Lstat(filepath.Join(workspace, dir))

@@ -10,17 +10,17 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 )
 
-// SetupRequest is a command that a project wants to have run in its workspaces and that
-// nobody has allowed on this machine yet.
+// SetupRequest is a command that a project wants to run in its workspaces and that was not
+// allowed on this machine yet.
 type SetupRequest struct {
 	Argv []string
 
-	file string // is there once the command is allowed
+	file string // exists once the command is allowed
 }
 
-// OpenSetup returns the project's sandbox.setup if it still needs to be allowed. One that
-// stands in the person's own configuration is allowed by that. What is allowed is this
-// command in this project: the same words may run something else elsewhere.
+// OpenSetup returns the project's sandbox.setup if it still has to be allowed. A command in the
+// person's own configuration needs no permission. A permission holds for this command in this
+// project, because the same words may run something else elsewhere.
 func OpenSetup(stateHome, project string, c *config.Config) (SetupRequest, bool) {
 	argv := c.Sandbox.Setup
 	if len(argv) == 0 || c.Layer("sandbox.setup") != config.LayerProject {
@@ -34,7 +34,7 @@ func OpenSetup(stateHome, project string, c *config.Config) (SetupRequest, bool)
 // Allow remembers that the command may run on this machine.
 func (r SetupRequest) Allow() error { return allow(r.file) }
 
-// allowedFile is there once a person has allowed what the words name.
+// allowedFile names the file that exists once a person has allowed what the words name.
 func allowedFile(stateHome string, words ...string) string {
 	return filepath.Join(stateHome, "allowed", fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(words, "\x00")))))
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 )
 
 // Base is the commit a session starts from.
 type Base struct {
-	Branch string // pull requests go there; empty if there is none
+	Branch string // the base of pull requests; may be empty
 	SHA    string
 	Local  bool     // taken from the clone because the person named it
 	Notes  []string // what the person should know, one line each
@@ -24,7 +25,7 @@ type Base struct {
 // ErrNoCommit says that a clone or a repository has nothing to start from.
 var ErrNoCommit = errors.New("has no commit yet")
 
-// ErrUnknownBase says that what a person named as base is nothing.
+// ErrUnknownBase says that the base a person named does not exist.
 var ErrUnknownBase = errors.New("names no branch of the server and no commit of this clone; git branch --all lists its branches")
 
 // ErrBaseBranch says that the configured base is not a branch of the server.
@@ -59,7 +60,7 @@ func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Bas
 	if tip := tips["refs/heads/"+b.Branch]; online && tip != "" {
 		b.SHA = tip
 		ref := "refs/remotes/origin/" + b.Branch
-		if err := p.Store.FetchRemote(ctx, *p.Remote, "+refs/heads/"+b.Branch+":"+ref); err != nil {
+		if err := p.Remote.Fetch(ctx, p.Store, "+refs/heads/"+b.Branch+":"+ref); err != nil {
 			return Base{}, err
 		}
 		return b, nil
@@ -71,8 +72,8 @@ func (p *Project) Base(ctx context.Context, c *config.Config, named string) (Bas
 	return b, err
 }
 
-// configured fails with ErrBaseBranch if the branch of the configuration is not on the server,
-// or, while that is away, not among what the clone fetched from it.
+// configured fails with ErrBaseBranch if the configured branch is not on the server. Without
+// the server it looks for the branch among what the clone fetched.
 func (p *Project) configured(ctx context.Context, c *config.Config, branch string, tips map[string]string, online bool) error {
 	switch {
 	case p.Remote == nil || c.GitHub.BaseBranch == "" || branch != c.GitHub.BaseBranch || tips["refs/heads/"+branch] != "":
@@ -85,8 +86,8 @@ func (p *Project) configured(ctx context.Context, c *config.Config, branch strin
 	return fmt.Errorf("github.base_branch: %s %w", branch, ErrBaseBranch)
 }
 
-// begun fails with ErrNoCommit, and what to do, if the clone has no commit, or if the server
-// has none and work is to be pushed there: nothing can be proposed to a branch that is not.
+// begun fails with ErrNoCommit, and what to do, if the clone has no commit, or if work is to be
+// pushed to a server that has none: a pull request needs a base branch.
 func (p *Project) begun(ctx context.Context, c *config.Config, tips map[string]string, online bool) error {
 	if p.Managed {
 		return nil
@@ -107,12 +108,12 @@ func (p *Project) begun(ctx context.Context, c *config.Config, tips map[string]s
 
 // branchless reports whether the server has no branch at all.
 func (p *Project) branchless(ctx context.Context) bool {
-	refs, err := p.Store.RemoteRefs(ctx, *p.Remote, "refs/heads/*")
+	refs, err := p.Remote.Refs(ctx, p.Store, "refs/heads/*")
 	return err == nil && len(refs) == 0
 }
 
-// serverTips asks the server where its branches are; online says whether it answered. The
-// error is of a server that refuses to be read: only one that was not reached is done without.
+// serverTips asks the server for the tips of its branches; online reports whether it answered.
+// A server that cannot be reached is not an error, one that refuses is.
 func (p *Project) serverTips(ctx context.Context, c *config.Config, named string) (tips map[string]string, online bool, err error) {
 	if p.Remote == nil {
 		return nil, false, nil
@@ -123,7 +124,7 @@ func (p *Project) serverTips(ctx context.Context, c *config.Config, named string
 			patterns = append(patterns, "refs/heads/"+branch)
 		}
 	}
-	refs, err := p.Store.RemoteRefs(ctx, *p.Remote, patterns...)
+	refs, err := p.Remote.Refs(ctx, p.Store, patterns...)
 	if err != nil {
 		return nil, false, refusedRead(ctx, err)
 	}
@@ -139,23 +140,24 @@ func (p *Project) serverTips(ctx context.Context, c *config.Config, named string
 	return tips, true, nil
 }
 
-// MayHaveBranch reports whether the server has a branch that begins with prefix, as those of an
-// issue do. A server that does not tell may have one.
+// MayHaveBranch reports whether the server has a branch that begins with prefix, as the branches
+// of an issue do. It returns true if the server does not answer.
 func (p *Project) MayHaveBranch(ctx context.Context, prefix string) bool {
 	if p.Remote == nil {
 		return true
 	}
-	refs, err := p.Store.RemoteRefs(ctx, *p.Remote, "refs/heads/"+prefix+"*")
+	refs, err := p.Remote.Refs(ctx, p.Store, "refs/heads/"+prefix+"*")
 	return err != nil || len(refs) > 0
 }
 
-// refusedRead returns err unless it is of a network, or of a token's maker, that may be back.
+// refusedRead returns err unless a later try may succeed: the network, or the source of the token,
+// was not reached.
 func refusedRead(ctx context.Context, err error) error {
-	var read *gitrepo.RemoteError
+	var read *remote.ReadError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &read) && read.Kind == gitrepo.PushNetwork, errors.As(err, new(*transport.RetryAfter)), errors.As(err, new(net.Error)):
+	case errors.As(err, &read) && read.Kind == remote.PushNetwork, errors.As(err, new(*transport.RetryAfter)), errors.As(err, new(net.Error)):
 		return nil
 	}
 	return err
@@ -244,7 +246,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// BranchTaken reports whether a branch is somebody's already, here or on the server.
+// BranchTaken reports whether a branch exists already, here or on the server.
 func (p *Project) BranchTaken(ctx context.Context, branch string) bool {
 	ref := "refs/heads/" + branch
 	if !p.Managed {
@@ -255,6 +257,6 @@ func (p *Project) BranchTaken(ctx context.Context, branch string) bool {
 	if p.Remote == nil {
 		return false
 	}
-	refs, err := p.Store.RemoteRefs(ctx, *p.Remote, ref)
+	refs, err := p.Remote.Refs(ctx, p.Store, ref)
 	return err == nil && len(refs) > 0
 }

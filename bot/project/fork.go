@@ -4,18 +4,18 @@ import (
 	"context"
 	"strings"
 
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 )
 
-// Fork is where the branches of a person go who may not write to a repository. Remote is of
-// their clone.
+// Fork is where a person without write access to a repository pushes branches. Remote is a
+// remote of their clone.
 type Fork struct{ Remote, Owner string }
 
 // FindFork looks in the clone that holds dir for a fork of repo, which is an "owner/name": its
 // origin, else the only other remote on the same server that has the name and another owner.
-// The zero value means that there is none, and that origin is repo or unknown.
+// The zero value means that there is no fork, and that origin is repo or unknown.
 func FindFork(ctx context.Context, dir, repo string) Fork {
-	urls, err := gitrepo.Pushes(ctx, dir)
+	urls, err := clone.Pushes(ctx, dir)
 	if err != nil {
 		return Fork{}
 	}

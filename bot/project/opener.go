@@ -9,19 +9,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 )
 
 // Opener opens projects.
 type Opener struct {
 	Self      string // absolute path of this program, which git asks for the token
-	StateHome string // host repositories and managed projects
+	StateHome string // stores and managed projects
 	Server    string // address of the GitHub server; empty = the configured host's
 	GitHub    *ghsync.Client
 	Token     transport.TokenSource // nil = no push
@@ -29,25 +29,25 @@ type Opener struct {
 	Located   *Located
 }
 
-// Open inspects the clone that holds dir and opens its host repository. Nothing in
-// the clone changes. The error is gitrepo.ErrNotClone outside of one.
+// Open inspects the clone that holds dir and opens its store. Nothing in
+// the clone changes. The error is clone.ErrNotClone outside of one.
 func (h Opener) Open(ctx context.Context, dir string, c *config.Config) (*Project, error) {
-	return h.open(ctx, dir, c, gitrepo.Inspect)
+	return h.open(ctx, dir, c, clone.Inspect)
 }
 
-// Reopen is Open for the project of a session that was made before: what else the clone
-// holds was asked then.
+// Reopen is Open for the project of an existing session. It only finds root and origin of the
+// clone; the rest was inspected when the session was made.
 func (h Opener) Reopen(ctx context.Context, dir string, c *config.Config) (*Project, error) {
 	return h.open(ctx, dir, c, h.Located.find)
 }
 
-// OpenStore is Open for who needs nothing but the host repository.
+// OpenStore is Open for callers that need only the store.
 func (h Opener) OpenStore(ctx context.Context, dir string, c *config.Config) (*Project, error) {
-	return h.open(ctx, dir, c, gitrepo.Locate)
+	return h.open(ctx, dir, c, clone.Locate)
 }
 
 func (h Opener) open(
-	ctx context.Context, dir string, c *config.Config, look func(context.Context, string) (gitrepo.Clone, error),
+	ctx context.Context, dir string, c *config.Config, look func(context.Context, string) (clone.Clone, error),
 ) (*Project, error) {
 	if repo, ok := h.ManagedRepo(dir, c); ok {
 		return h.Managed(ctx, repo, c)
@@ -63,19 +63,19 @@ func (h Opener) open(
 	return h.openProject(ctx, p, c)
 }
 
-// Managed is the project of a repository without anybody's clone, as a bot serves it. Its
-// sessions lie below the state home.
+// Managed returns the project of a repository without a person's clone, as a bot serves it. Its
+// sessions are below the state home.
 func (h Opener) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config) (*Project, error) {
 	dir := h.managedDir(repo, c)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make project of %s: %w", repo, err)
 	}
 	server := cmp.Or(h.server(), "https://"+c.GitHub.Host)
-	p := &Project{Managed: true, Clone: gitrepo.Clone{Root: dir, Origin: server + "/" + repo.String() + ".git"}}
+	p := &Project{Managed: true, Clone: clone.Clone{Root: dir, Origin: server + "/" + repo.String() + ".git"}}
 	return h.openProject(ctx, p, c)
 }
 
-// managedDir is beside the repository's host repository.
+// managedDir is beside the repository's store.
 func (h Opener) managedDir(repo ghsync.Repo, c *config.Config) string {
 	server := strings.ReplaceAll(strings.ToLower(h.ServerName(c)), ":", "_")
 	return filepath.Join(h.StateHome, server, strings.ToLower(repo.Owner), strings.ToLower(repo.Name))
@@ -94,12 +94,12 @@ func (h Opener) openProject(ctx context.Context, p *Project, c *config.Config) (
 		p.Host = server // the port of ssh says nothing about that of https
 	}
 	p.GitHub = p.Repo != ghsync.Repo{} && strings.EqualFold(p.Host, h.ServerName(c))
-	p.Remote = h.remote(p)
-	path, err := h.hostPath(p)
+	h.Connect(p)
+	path, err := h.storePath(p)
 	if err != nil {
 		return nil, err
 	}
-	if p.Store, err = gitrepo.OpenHost(ctx, path); err != nil {
+	if p.Store, err = gitrepo.Open(ctx, path); err != nil {
 		return p, err
 	}
 	for _, what := range p.Store.Mended() {
@@ -128,18 +128,22 @@ func (h Opener) server() string {
 	return strings.TrimSuffix(h.Server, "/")
 }
 
-// hostPath is where the project's host repository lies.
-func (h Opener) hostPath(p *Project) (string, error) {
+// storePath returns the path of the project's store.
+func (h Opener) storePath(p *Project) (string, error) {
 	if p.Repo != (ghsync.Repo{}) {
 		server := strings.ReplaceAll(strings.ToLower(p.Host), ":", "_")
-		return gitrepo.HostPath(h.StateHome, server, strings.ToLower(p.Repo.Owner), strings.ToLower(p.Repo.Name))
+		return gitrepo.StorePath(h.StateHome, server, strings.ToLower(p.Repo.Owner), strings.ToLower(p.Repo.Name))
 	}
-	return gitrepo.LocalHostPath(h.StateHome, p.Clone.Root), nil
+	return gitrepo.LocalStorePath(h.StateHome, p.Clone.Root), nil
 }
 
-// remote is the repository over https, whatever the clone's own address is, because
-// that is what a token is good for.
-func (h Opener) remote(p *Project) *gitrepo.Remote {
+// Connect has the project reach its repository on the server as this opener does. It is for a
+// project that was opened before the account was known.
+func (h Opener) Connect(p *Project) { p.Remote = h.remote(p) }
+
+// remote returns the repository over https, whatever the clone's own address is, because a token
+// only works over https.
+func (h Opener) remote(p *Project) *remote.Repository {
 	if !p.GitHub {
 		return nil
 	}
@@ -147,7 +151,7 @@ func (h Opener) remote(p *Project) *gitrepo.Remote {
 	if server == "" {
 		server = "https://" + p.Host
 	}
-	r := &gitrepo.Remote{URL: server + "/" + p.Repo.String() + ".git", Config: p.User, Askpass: h.Self}
+	r := &remote.Repository{URL: server + "/" + p.Repo.String() + ".git", Config: p.User, Askpass: h.Self}
 	if h.Token != nil && h.Token.Serves(r.URL) {
 		r.Secret = func(ctx context.Context) (string, error) {
 			token, err := h.Token.Token(ctx)
@@ -155,52 +159,4 @@ func (h Opener) remote(p *Project) *gitrepo.Remote {
 		}
 	}
 	return r
-}
-
-// Located remembers for a moment where clones are: a process that takes up many sessions of
-// one clone asks git once.
-type Located struct {
-	mu     sync.Mutex
-	clones map[string]location // by directory
-	user   gitrepo.UserConfig
-	userAt time.Time
-}
-
-type location struct {
-	clone gitrepo.Clone
-	at    time.Time
-}
-
-// locatedTime is short, because people change the address of origin.
-const locatedTime = 10 * time.Second
-
-func (l *Located) find(ctx context.Context, dir string) (gitrepo.Clone, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p, ok := l.clones[dir]; ok && time.Since(p.at) < locatedTime {
-		return p.clone, nil
-	}
-	clone, err := gitrepo.Locate(ctx, dir)
-	if err != nil {
-		return clone, err
-	}
-	if l.clones == nil {
-		l.clones = map[string]location{}
-	}
-	l.clones[dir] = location{clone, time.Now()}
-	return clone, nil
-}
-
-// person is who commits are made for.
-func (l *Located) person(ctx context.Context) (gitrepo.UserConfig, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.userAt.IsZero() && time.Since(l.userAt) < locatedTime {
-		return l.user, nil
-	}
-	user, err := gitrepo.ReadUserConfig(ctx)
-	if err == nil {
-		l.user, l.userAt = user, time.Now()
-	}
-	return user, err
 }

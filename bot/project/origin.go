@@ -15,7 +15,7 @@ func OriginHost(origin string) string {
 }
 
 // splitOrigin takes apart https://host/owner/name.git, ssh://git@host/owner/name and
-// git@host:owner/name. Anything else is no repository of a server.
+// git@host:owner/name. Anything else is not a repository of a server.
 func splitOrigin(origin string) (host string, repo ghsync.Repo) {
 	var path string
 	u, err := url.Parse(origin)
@@ -39,10 +39,10 @@ func splitOrigin(origin string) (host string, repo ghsync.Repo) {
 	return host, ghsync.Repo{Owner: owner, Name: name}
 }
 
-// overSSH tells an address that splitOrigin took apart from one for https.
+// overSSH reports whether an address that splitOrigin has parsed is for ssh, not https.
 func overSSH(origin string) bool { return !strings.HasPrefix(origin, "http") }
 
-// hostName is a host without its port.
+// hostName returns a host without its port.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name

@@ -8,18 +8,18 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/settings"
 	"github.com/agentmux/agentmux/internal/crash"
 )
 
-// AsideDir keeps what was taken out of a workspace, by the launch before which it was.
+// AsideDir is where ClearSettings moves files of a workspace, in a directory per launch.
 func AsideDir(workspace string) string { return workspace + ".aside" }
 
-// ClearSettings takes the agents' settings of the repository out of a workspace before a
-// launch, and those that an agent has written there: what they name runs in no launch. A
-// snapshot has them from the base.
+// ClearSettings moves agents' settings out of a workspace before a launch, whether they are the
+// repository's or an agent wrote them: no launch runs what they name. A snapshot takes them
+// from the base.
 func ClearSettings(workspace, launch string) (moved []string, err error) {
-	for _, path := range agent.ProjectSettings() {
+	for _, path := range settings.ProjectPaths() {
 		path, there, err := settingsAt(workspace, path)
 		if err != nil {
 			return moved, fmt.Errorf("look for agent settings: %w", err)
@@ -40,7 +40,7 @@ func putAside(workspace, launch, path string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return fmt.Errorf("put agent settings aside: %w", err)
 	}
-	if err := os.RemoveAll(to); err != nil { // of a try that failed behind this line
+	if err := os.RemoveAll(to); err != nil { // of a try that failed after this line
 		return fmt.Errorf("put agent settings aside: %w", err)
 	}
 	if err := os.Rename(filepath.Join(workspace, path), to); err != nil {
@@ -50,8 +50,8 @@ func putAside(workspace, launch, path string) error {
 	return nil
 }
 
-// settingsAt reports whether path is in the workspace. A link on the way is what there is:
-// behind it may lie a person's own settings.
+// settingsAt reports whether path is in the workspace. A link on the way counts as what was
+// found, because it may lead to a person's own settings.
 func settingsAt(workspace, path string) (found string, there bool, err error) {
 	for _, prefix := range prefixes(path) {
 		info, err := os.Lstat(filepath.Join(workspace, prefix))
@@ -71,7 +71,7 @@ func settingsAt(workspace, path string) (found string, there bool, err error) {
 	return path, false, nil
 }
 
-// prefixes are a/b/c as a, a/b and a/b/c.
+// prefixes returns a, a/b and a/b/c for a/b/c.
 func prefixes(path string) []string {
 	var out []string
 	for i, c := range path {
@@ -82,14 +82,14 @@ func prefixes(path string) []string {
 	return append(out, path)
 }
 
-// ClearedSettings are the paths that were taken out of a workspace and are not there now.
+// ClearedSettings returns the paths that were moved out of a workspace and do not exist there now.
 func ClearedSettings(workspace string) []string {
 	launches, err := os.ReadDir(AsideDir(workspace))
 	if err != nil {
 		return nil
 	}
 	var cleared []string
-	for _, path := range agent.ProjectSettings() {
+	for _, path := range settings.ProjectPaths() {
 		for _, prefix := range prefixes(path) {
 			if !there(filepath.Join(workspace, prefix)) && wasCleared(workspace, prefix, launches) {
 				cleared = append(cleared, prefix)
@@ -99,7 +99,7 @@ func ClearedSettings(workspace string) []string {
 	return cleared
 }
 
-// wasCleared reports whether path itself was taken out before a launch, not something below.
+// wasCleared reports whether path itself was moved out before a launch, not only a path below it.
 func wasCleared(workspace, path string, launches []os.DirEntry) bool {
 	for _, launch := range launches {
 		info, err := os.Lstat(filepath.Join(AsideDir(workspace), launch.Name(), path))
@@ -111,7 +111,7 @@ func wasCleared(workspace, path string, launches []os.DirEntry) bool {
 }
 
 func isSetting(path string) bool {
-	for _, known := range agent.ProjectSettings() {
+	for _, known := range settings.ProjectPaths() {
 		if strings.TrimSuffix(path, "/") == known {
 			return true
 		}

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// restored are the files of the host repository that were not as this program writes them, and
-// were written again. Calls of git note them; the session whose calls those were records them.
+// restored lists files of the store that differed from what this program writes and
+// were written again. Calls of git note them, and the session that made the calls records them.
 type restored struct {
 	mu    sync.Mutex
 	files []string
@@ -20,7 +20,7 @@ func (r *restored) note(file string) {
 	}
 }
 
-// Take returns what was noted since the last time.
+// Take returns the files that were noted since the last call.
 func (r *restored) Take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

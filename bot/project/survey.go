@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 )
 
-// Survey is what a repository holds that a person should know of before a session works
-// on it.
+// Survey is what a person should know about a repository before a session works on it.
 type Survey struct {
 	Submodules, LFS int
-	Workflows       []Workflow // of GitHub Actions, that run on our branches or pull requests
+	Workflows       []Workflow // of GitHub Actions that run on branches or pull requests of sessions
 }
 
 // workflowDir is where GitHub looks for workflows of its own.
@@ -66,7 +65,7 @@ func (p *Project) Survey(ctx context.Context, commit, branch string) (Survey, er
 var ErrNoRemote = errors.New("the project has no repository on the server")
 
 // ProbeRefs makes a ref below refs/agentmux/ on the server and deletes it again. The error
-// is a *gitrepo.PushError if the server refused.
+// is a *remote.PushError if the server refused.
 func (p *Project) ProbeRefs(ctx context.Context, commit string) error {
 	if p.Remote == nil {
 		return ErrNoRemote
@@ -75,7 +74,7 @@ func (p *Project) ProbeRefs(ctx context.Context, commit string) error {
 	_, _ = rand.Read(b[:]) // never fails
 	ref := "refs/agentmux/probe/" + hex.EncodeToString(b[:])
 	push := func(from, to string) error {
-		_, err := p.Store.Push(ctx, *p.Remote, gitrepo.PushSpec{Updates: []gitrepo.RefUpdate{{Ref: ref, New: to, Old: from}}})
+		_, err := p.Remote.Push(ctx, p.Store, remote.PushSpec{Updates: []remote.RefUpdate{{Ref: ref, New: to, Old: from}}})
 		return err
 	}
 	if err := push("", commit); err != nil {

@@ -50,7 +50,7 @@ func readWorkflow(file string, data []byte, branch string) Workflow {
 }
 
 // triggers are the events of a workflow that a push of branch, or a pull request from it,
-// brings about. Filters by path are not looked at: any file may change.
+// starts. Filters by path are ignored, because any file may change.
 func triggers(on *document.Node, branch string) []string {
 	var events []string
 	take := func(event string, filter *document.Node) {
@@ -114,8 +114,8 @@ func matchesLast(list []string, branch string) bool {
 	return matched
 }
 
-// globMatches knows *, **, ?, + and sets as filters of workflows do: ? and + repeat what
-// stands before them.
+// globMatches knows *, **, ?, + and sets as filters of workflows do: ? and + repeat the
+// character or set before them.
 func globMatches(pattern, name string) bool {
 	var re strings.Builder
 	re.WriteString("^")

@@ -15,7 +15,9 @@ import (
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -28,10 +30,10 @@ const maxInputs = 500
 
 // Effects are those of a true run that a rehearsal needs.
 type Effects interface {
-	// Ensure makes an effect true that happens in the session's own directory, or whose
-	// writes the client of the rehearsal holds back.
+	// Ensure carries out an effect that happens in the session's own directory, or whose
+	// writes to the server go to Writes.
 	Ensure(ctx context.Context, e orchestrator.Effect) (orchestrator.Result, error)
-	// WorkspacePath is where a workspace would lie.
+	// WorkspacePath is where a workspace would be.
 	WorkspacePath(a orchestrator.Args) string
 	// CommitMessage is the message of the commit, made from what was chosen.
 	CommitMessage(chosen string, s *orchestrator.State) string
@@ -47,7 +49,7 @@ type Spec struct {
 	State    *orchestrator.State
 	Workflow *workflows.Definition
 	Effects  Effects
-	Writes   *Writes         // what the client of Effects and Mirror holds back is put there
+	Writes   *Writes         // takes what Effects and Mirror write to the server
 	Mirror   *mirror.Options // nil if the session is not shown; its clock is the rehearsal's
 	Now      time.Time
 	Tree     string // of the base: no agent changes anything
@@ -56,7 +58,7 @@ type Spec struct {
 }
 
 // rehearsal walks a session in a directory of its own in which every agent hands in at
-// once what is asked of it, and every review passes. The decisions, the mirror and the
+// once what it was asked for, and every review passes. The decisions, the mirror and the
 // pull request are those of a true run; what they write is recorded and not sent.
 type rehearsal struct {
 	Spec
@@ -66,8 +68,8 @@ type rehearsal struct {
 	mirror *mirror.Mirror
 }
 
-// Run walks the session from its first state. The error says where the walk came to a halt;
-// the writes before it stand. What spec names is good for nothing else afterwards.
+// Run walks the session from its first state. The error says where the walk stopped; the
+// writes before that are listed. The session and the state of spec cannot be used afterwards.
 func Run(ctx context.Context, spec Spec) error {
 	w := &rehearsal{Spec: spec, now: spec.Now}
 	if spec.Mirror != nil {
@@ -88,7 +90,7 @@ func (w *rehearsal) take(s *orchestrator.State) {
 }
 
 func (w *rehearsal) walk(ctx context.Context) error {
-	if err := w.show(ctx); err != nil { // it looks before the first decision is made
+	if err := w.show(ctx); err != nil { // a mirror of a true run looks before the first decision, too
 		return err
 	}
 	if err := w.reduce(ctx, orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{Mode: orchestrator.StartNew}}); err != nil {
@@ -155,8 +157,8 @@ func (w *rehearsal) show(ctx context.Context) error {
 	return w.mirror.Step(ctx)
 }
 
-// carryOut makes an effect true as far as that happens in the session's own directory.
-// What an agent would have changed is the base itself.
+// carryOut carries out an effect as far as that happens in the session's own directory. An
+// agent would have changed nothing: its tree is that of the base.
 func (w *rehearsal) carryOut(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	switch e.Type {
 	case orchestrator.EffEnsureDirs, orchestrator.EffWriteFile, orchestrator.EffWriteMarker, orchestrator.EffMoveAside,
@@ -199,17 +201,17 @@ func (w *rehearsal) approve() orchestrator.Input {
 	}}
 }
 
-// handIn is the submission of an agent that owes one, with its file.
+// handIn returns the submission of an agent that has not handed in yet, and writes its file.
 func (w *rehearsal) handIn(s *orchestrator.State) (orchestrator.Input, error) {
-	owed := decide.Owed(w.Workflow, s)
+	owed := duty.Owed(w.Workflow, s)
 	phase, known := w.Workflow.Phase(s.Phase)
 	if len(owed) == 0 || !known {
-		return orchestrator.Input{}, fmt.Errorf("nobody owes anything in phase %s", s.Phase)
+		return orchestrator.Input{}, fmt.Errorf("no agent has anything to hand in, in phase %s", s.Phase)
 	}
 	o := owed[0]
 	tool, payload := submission(phase, s, o)
-	call := decide.Call{Tool: tool, Role: o.Role, Task: o.Task, Launch: s.Agents[o.Key()].Launch, Visit: &s.Visit, Payload: payload}
-	if j := decide.Accepts(w.Workflow, s, call); !j.OK {
+	call := duty.Call{Tool: tool, Role: o.Role, Task: o.Task, Launch: s.Agents[o.Key()].Launch, Visit: &s.Visit, Payload: payload}
+	if j := duty.Accepts(w.Workflow, s, call); !j.OK {
 		return orchestrator.Input{}, fmt.Errorf("%s of %s is not accepted: %s", tool, o.Key(), j.Reason)
 	}
 	body, err := json.Marshal(payload)
@@ -221,7 +223,7 @@ func (w *rehearsal) handIn(s *orchestrator.State) (orchestrator.Input, error) {
 		File: "tool_events.jsonl", Tool: tool, ID: fmt.Sprint("line", w.line), Role: o.Role, Task: o.Task, Launch: call.Launch,
 		Session: s.SessionID, Visit: &s.Visit, Payload: body, Cursor: orchestrator.Cursor{Offset: int64(w.line), Seq: w.line},
 	}
-	if file, kind := decide.ArtifactOf(w.Workflow, s, call); file != "" {
+	if file, kind := duty.ArtifactOf(w.Workflow, s, call); file != "" {
 		if err := w.write(file, kind); err != nil {
 			return orchestrator.Input{}, err
 		}
@@ -236,26 +238,22 @@ func (w *rehearsal) handIn(s *orchestrator.State) (orchestrator.Input, error) {
 }
 
 // submission is the call with which an agent ends its task.
-func submission(phase workflows.Phase, s *orchestrator.State, o decide.OwedAgent) (string, orchestrator.Payload) {
-	switch phase.Kind {
-	case workflows.KindPlan:
-		return "submit_plan", orchestrator.Payload{}
-	case workflows.KindImplement, workflows.KindFix:
+func submission(phase workflows.Phase, s *orchestrator.State, o duty.Agent) (string, orchestrator.Payload) {
+	tool, _ := toolset.Ending(phase, s.AwaitingSummary)
+	switch tool.Name {
+	case toolset.SubmitDone:
 		index := orchestrator.Index(cmp.Or(o.Task, "1"))
-		return "submit_done", orchestrator.Payload{SubplanIndex: &index}
-	case workflows.KindReview:
-		if s.AwaitingSummary {
-			return "submit_summary", orchestrator.Payload{}
-		}
-		return "submit_review", orchestrator.Payload{Role: o.Role, Verdict: artifact.VerdictPass}
+		return tool.Name, orchestrator.Payload{SubplanIndex: &index}
+	case toolset.SubmitReview:
+		return tool.Name, orchestrator.Payload{Role: o.Role, Verdict: artifact.VerdictPass}
 	}
-	return phase.Tool, orchestrator.Payload{}
+	return tool.Name, orchestrator.Payload{}
 }
 
 // rehearsed are the files that agents hand in.
 var rehearsed = map[string]string{
-	decide.ArtifactText: "# Rehearsal\n\nNothing was done.\n",
-	decide.ArtifactPlan: `version: 2
+	duty.ArtifactText: "# Rehearsal\n\nNothing was done.\n",
+	duty.ArtifactPlan: `version: 2
 plan_overview: rehearsal
 needs_design: false
 needs_docs: false
@@ -265,7 +263,7 @@ subplans:
   - {index: 1, title: rehearsal, scope: none, owned_files: [rehearsal.txt], dependencies: none, implementation_approach: none,
      acceptance_criteria: none, tasks: [none]}
 `,
-	decide.ArtifactReview: "verdict: pass\nsummary: rehearsal\n",
+	duty.ArtifactReview: "verdict: pass\nsummary: rehearsal\n",
 }
 
 func (w *rehearsal) write(file, kind string) error {

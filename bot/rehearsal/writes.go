@@ -2,9 +2,7 @@ package rehearsal
 
 import (
 	"fmt"
-	"net/http"
-	"net/url"
-	"strings"
+	"slices"
 
 	"github.com/agentmux/agentmux/ghsync"
 )
@@ -13,66 +11,63 @@ import (
 type Write struct {
 	Request string // method and path; "PUSH ref" and "BRANCH name" for git
 	Text    string // what it is, for a person
-	Again   bool   // repeated as the session goes on
+	Again   bool   // repeated later in the session
 }
 
-// Writes are what a session would write, in order.
-type Writes struct{ list []Write }
+// Writes are what a session would write, in order. The zero value is ready.
+type Writes struct {
+	list []Write
+	made int // what was given a number or an id
+}
 
 // List returns them.
 func (w *Writes) List() []Write { return w.list }
 
-// Hold takes a write that was not sent.
-func (w *Writes) Hold(write ghsync.Write) {
-	path := write.Path
-	if at, _, found := strings.Cut(path, "/statuses/"); found { // of a commit that is not made yet
-		path = at + "/statuses/{commit}"
-	}
-	w.add(Write{Request: write.Method + " " + path, Text: describe(write)})
-}
-
 // add appends a write, or notes that one is repeated: the status and its kin.
 func (w *Writes) add(p Write) {
-	for i := range w.list {
-		if w.list[i].Request == p.Request && w.list[i].Text == p.Text {
-			w.list[i].Again = true
-			return
-		}
+	same := func(old Write) bool { return old.Request == p.Request && old.Text == p.Text }
+	if i := slices.IndexFunc(w.list, same); i >= 0 {
+		w.list[i].Again = true
+		return
 	}
 	w.list = append(w.list, p)
 }
 
-// describe says what a write is.
-func describe(w ghsync.Write) string {
-	marker, _ := ghsync.ParseMarker(w.Text("body"))
-	switch path := w.Path; {
-	case w.Method == "MUTATION":
-		return "the draft becomes ready for review, if every review passed for exactly that tree"
-	case w.Method == http.MethodPatch && strings.Contains(path, "/issues/comments/"):
-		return "the status comment"
-	case strings.HasSuffix(path, "/comments"):
-		return "comment: " + marker.Kind
-	case w.Method == http.MethodDelete && strings.Contains(path, "/labels/"):
-		name, _ := url.PathUnescape(path[strings.LastIndex(path, "/")+1:])
-		return "label " + name + " comes off"
-	case strings.HasSuffix(path, "/labels"):
-		names, _ := w.Body["labels"].([]any)
-		return fmt.Sprintf("label %s", joinAny(names))
-	case strings.HasSuffix(path, "/pulls"):
-		return fmt.Sprintf("draft pull request against %s: %s", w.Text("base"), w.Text("title"))
-	case strings.HasSuffix(path, "/requested_reviewers"):
-		names, _ := w.Body["reviewers"].([]any)
-		return "review asked of " + joinAny(names)
-	case strings.Contains(path, "/statuses/"):
-		return "commit status " + w.Text("context") + ": " + w.Text("state")
-	}
-	return ""
+// request notes a request to the interface of a server.
+func (w *Writes) request(method string, repo ghsync.Repo, path, text string) {
+	w.add(Write{Request: fmt.Sprintf("%s repos/%s/%s", method, repo, path), Text: text})
 }
 
-func joinAny(list []any) string {
-	var names []string
-	for _, v := range list {
-		names = append(names, fmt.Sprint(v))
+// Numbers of what was never made: far above those of a server.
+const (
+	madeNumber = 1 << 40
+	madeID     = 1 << 50
+)
+
+// number returns the next number of an issue or a pull request.
+func (w *Writes) number() int {
+	w.made++
+	return madeNumber + w.made
+}
+
+// id returns the next id of a comment.
+func (w *Writes) id() int64 {
+	w.made++
+	return madeID + int64(w.made)
+}
+
+// numbered is a number in a path; a word in place of one that the server has not given yet.
+func numbered(n int) string {
+	if n >= madeNumber {
+		return "{number}"
 	}
-	return strings.Join(names, ", ")
+	return fmt.Sprint(n)
+}
+
+// identified is an id in a path, as numbered.
+func identified(id int64) string {
+	if id >= madeID {
+		return "{id}"
+	}
+	return fmt.Sprint(id)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// ShownBefore reports whether a comment looks as if a session had written it.
+// ShownBefore reports whether the issue has a comment with the marker of a session.
 func (j *Judged) ShownBefore() bool {
 	return slices.ContainsFunc(j.Record.Comments, func(c ghsync.Comment) bool {
 		_, marked := ghsync.ParseMarker(c.Body)
@@ -27,7 +27,7 @@ func (j Judge) OpenPull(ctx context.Context, of *Judged) error {
 		of, pull.Number, pull.URL, of.Record.Issue.Number))
 }
 
-// An ElsewhereError says that the label of an issue tells of a session at work.
+// An ElsewhereError says that the label of an issue names a running session.
 type ElsewhereError struct {
 	issue, label, host string
 	session            string // "" if no comment names it
@@ -47,13 +47,13 @@ func (e *ElsewhereError) Error() string {
 		e.issue, e.label, where, shown)
 }
 
-// Among reports whether the session is one of these. Then it is not at work: that is seen
-// before.
+// Among reports whether the session is one of entries. The caller has checked that none of
+// them runs.
 func (e *ElsewhereError) Among(entries []session.Entry) bool {
 	return e.session != "" && slices.ContainsFunc(entries, func(s session.Entry) bool { return s.State != nil && s.State.SessionID == e.session })
 }
 
-// Elsewhere returns what the label of an issue tells of a session at work; nil without it.
+// Elsewhere returns the session that runs according to the issue's label; nil without the label.
 func (j Judge) Elsewhere(ctx context.Context, of *Judged) (*ElsewhereError, error) {
 	label := ghsync.RunningLabel(j.Label)
 	if !of.Record.Issue.HasLabel(label) {

@@ -1,7 +1,7 @@
 // Package request judges what people ask for: an issue with its record, a text or a file. It
-// says who asked, what of it counts, which workflow it names, what a session made before it
-// means, and whether another host is at work. It reads GitHub and files and writes nothing; a
-// session is prepared from what it returns.
+// decides who asked, which part of the text counts, which workflow is named, what an earlier
+// session of the issue means, and whether another host works on it. It reads GitHub and files
+// and writes nothing. A session is prepared from what it returns.
 package request
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
-// An Error says why no session can be made of a request, and what a person can do about it.
+// An Error says why a request cannot become a session, and what a person can do about it.
 type Error struct{ err error }
 
 func (e *Error) Error() string { return e.err.Error() }
@@ -27,13 +27,13 @@ func refuse(err error) error { return &Error{err} }
 // A Judge decides about requests. Errors of GitHub are returned as they are.
 type Judge struct {
 	GitHub  *ghsync.Client
-	Label   string                               // that asks for a session
-	Push    bool                                 // sessions are meant to push
-	MayPush func(ghsync.Repository) bool         // the account may
-	Waiting func(what string) (stop func() bool) // is told what is waited for
+	Label   string                               // of a request
+	Push    bool                                 // the configuration wants sessions to push
+	MayPush func(ghsync.Repository) bool         // reports whether the account may push
+	Waiting func(what string) (stop func() bool) // is called before each wait
 }
 
-// Judged is an issue of which a session can be made.
+// Judged is an issue that a session can be made for.
 type Judged struct {
 	Repo     ghsync.Repo // as it was asked for
 	Record   ghsync.Record
@@ -43,7 +43,8 @@ type Judged struct {
 	labelled bool
 }
 
-// Issue judges an issue; own is the repository of the clone. An *Error says why it is refused.
+// Issue reads an issue once and judges it; own is the repository of the clone. An *Error says
+// why the issue is refused.
 func (j Judge) Issue(ctx context.Context, repo ghsync.Repo, number int, own ghsync.Repo) (*Judged, error) {
 	what := fmt.Sprintf("%s#%d", repo, number)
 	record, err := j.record(ctx, repo, number, own)
@@ -75,14 +76,14 @@ func (j Judge) Issue(ctx context.Context, repo ghsync.Repo, number int, own ghsy
 		return nil, err
 	}
 	if snapshot.Report.Refused {
-		return nil, refuse(fmt.Errorf("%s hides text in so many layers that no part of it can be trusted: write it anew, without HTML and encoded characters", what))
+		return nil, refuse(fmt.Errorf("%s hides text in so many layers that no part of it can be trusted: write it again, without HTML and encoded characters", what))
 	}
 	judged := &Judged{Repo: repo, Record: record, Snapshot: snapshot, Push: sealed == "" && j.MayPush(record.Repository)}
 	judged.asked, judged.labelled = record.Request(j.Label)
 	return judged, nil
 }
 
-// record reads the issue; of one that is not there it says where it may be.
+// record reads the issue. If there is none in a fork, the error names the parent repository.
 func (j Judge) record(ctx context.Context, repo ghsync.Repo, number int, own ghsync.Repo) (ghsync.Record, error) {
 	what := fmt.Sprintf("%s#%d", repo, number)
 	stop := j.Waiting("GitHub about " + what)
@@ -101,7 +102,7 @@ func (j *Judged) String() string {
 	return fmt.Sprintf("%s#%d", j.Repo, j.Record.Issue.Number)
 }
 
-// Workflow is the one that is given, else that of the issue's labels, else "".
+// Workflow returns given, else the workflow of the issue's labels, else "".
 func (j *Judged) Workflow(given string) (string, error) {
 	names := j.asked.Workflows
 	switch {
@@ -113,8 +114,8 @@ func (j *Judged) Workflow(given string) (string, error) {
 	return names[0], nil
 }
 
-// Mirrored decides whether comments are written: on or off if either was said, else as the
-// configuration has it, else the label.
+// Mirrored decides whether the session is shown on the issue: on or off if a flag says so, else
+// as configured, else if the issue has the label.
 func (j *Judged) Mirrored(on, off bool, configured string) bool {
 	switch {
 	case !j.Push:
@@ -129,7 +130,7 @@ func (j *Judged) Mirrored(on, off bool, configured string) bool {
 	return j.labelled
 }
 
-// forkedFrom names the repository that one is a fork of; "" if it is none.
+// forkedFrom names the parent of a fork; "" if the repository is not a fork.
 func (j Judge) forkedFrom(ctx context.Context, repo ghsync.Repo) string {
 	r, err := j.GitHub.Repository(ctx, repo.Owner, repo.Name)
 	if err != nil || !r.Fork || r.ParentName == "" {
@@ -138,7 +139,7 @@ func (j Judge) forkedFrom(ctx context.Context, repo ghsync.Repo) string {
 	return r.ParentOwner + "/" + r.ParentName
 }
 
-// sealed says why nobody can write to a repository, and what to do; "" if somebody can.
+// sealed says why a repository is read-only, and what to do; "" if it is not.
 func sealed(r ghsync.Repository) string {
 	switch {
 	case r.Disabled:

@@ -8,16 +8,16 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Old is what a session that was made before means for a request of the same issue.
+// Old is what an earlier session of an issue means for another request of it.
 type Old int
 
-// What it may mean.
+// The meanings of an earlier session.
 const (
-	Finished   Old = iota // nothing: another session can be made
+	Finished   Old = iota // another session can be made
 	Ending                // its host still completes its end
 	Running               // it works on the issue
-	Owing                 // it is done and still owes something
-	Unfinished            // it can go on
+	Owing                 // it has ended and a host must still complete something
+	Unfinished            // it can be resumed
 )
 
 // Of reports whether a session is of an issue.
@@ -25,8 +25,7 @@ func Of(e session.Entry, repo ghsync.Repo, number int) bool {
 	return e.State != nil && e.State.IssueNumber == number && strings.EqualFold(string(e.State.Repo), repo.String())
 }
 
-// Means says what a session that can be read means; owes is asked about one that has ended
-// and has no host.
+// Means returns what a readable session means. owes is called only for a session without a host.
 func Means(e session.Entry, owes func() bool) Old {
 	switch {
 	case e.Running && e.State.Ended():

@@ -10,13 +10,13 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 )
 
-// Ref is what a person typed to name an issue.
+// Ref names an issue as a person typed it.
 type Ref struct {
 	Repo   *ghsync.Repo // nil: the project's
 	Number int
 }
 
-// ParseRef reads N, #N, owner/repo#N or the URL of an issue on the server.
+// ParseRef parses N, #N, owner/repo#N or the URL of an issue on the server.
 func ParseRef(arg, server string) (Ref, error) {
 	if strings.Contains(arg, "://") {
 		return parseURL(arg, server)
@@ -27,13 +27,13 @@ func ParseRef(arg, server string) (Ref, error) {
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 {
-		return Ref{}, refuse(fmt.Errorf("%q is no issue; give N, #N, owner/repo#N or the URL of one", arg))
+		return Ref{}, refuse(fmt.Errorf("%q is not an issue; give N, #N, owner/repo#N or the URL of one", arg))
 	}
 	ref := Ref{Number: n}
 	if name != "" {
 		owner, repo, ok := strings.Cut(name, "/")
 		if !ok || owner == "" || repo == "" || strings.Contains(repo, "/") {
-			return Ref{}, refuse(fmt.Errorf("%q is no repository; give owner/repo#N", name))
+			return Ref{}, refuse(fmt.Errorf("%q is not a repository; give owner/repo#N", name))
 		}
 		ref.Repo = &ghsync.Repo{Owner: owner, Name: repo}
 	}
@@ -47,7 +47,7 @@ func parseURL(arg, server string) (Ref, error) {
 		if errors.As(err, &bad) {
 			err = bad.Err
 		}
-		return Ref{}, refuse(fmt.Errorf("%q is no URL: %w", arg, err))
+		return Ref{}, refuse(fmt.Errorf("%q is not a URL: %w", arg, err))
 	}
 	want, err := url.Parse(server)
 	if err != nil || !strings.EqualFold(u.Host, want.Host) {
@@ -58,16 +58,16 @@ func parseURL(arg, server string) (Ref, error) {
 		return Ref{}, refuse(fmt.Errorf("%s is a pull request; give an issue", arg))
 	}
 	if len(parts) != 4 || parts[2] != "issues" {
-		return Ref{}, refuse(fmt.Errorf("%s is no issue; expected %s/OWNER/REPO/issues/N", arg, server))
+		return Ref{}, refuse(fmt.Errorf("%s is not an issue; expected %s/OWNER/REPO/issues/N", arg, server))
 	}
 	n, err := strconv.Atoi(parts[3])
 	if err != nil || n < 1 {
-		return Ref{}, refuse(fmt.Errorf("%s: %q is no issue number", arg, parts[3]))
+		return Ref{}, refuse(fmt.Errorf("%s: %q is not an issue number", arg, parts[3]))
 	}
 	return Ref{Repo: &ghsync.Repo{Owner: parts[0], Name: parts[1]}, Number: n}, nil
 }
 
-// In decides whose issue is meant, where origin is the repository own.
+// In returns the repository of the issue; own is the repository of origin.
 func (r Ref) In(own ghsync.Repo) (ghsync.Repo, error) {
 	if r.Repo != nil && !strings.EqualFold(r.Repo.String(), own.String()) {
 		return ghsync.Repo{}, refuse(fmt.Errorf("the issue is of %s, but origin is %s; give --repo %s if origin is a fork of it", r.Repo, own, r.Repo))
@@ -75,7 +75,7 @@ func (r Ref) In(own ghsync.Repo) (ghsync.Repo, error) {
 	return own, nil
 }
 
-// ParseRepo reads the flag --repo, which may name the server as well.
+// ParseRepo parses the flag --repo, owner/name with or without the server in front.
 func ParseRepo(flag, server string) (ghsync.Repo, error) {
 	parts := strings.Split(flag, "/")
 	if len(parts) == 3 {
@@ -85,7 +85,7 @@ func ParseRepo(flag, server string) (ghsync.Repo, error) {
 		parts = parts[1:]
 	}
 	if len(parts) != 2 || parts[0] == "" || parts[1] == "" {
-		return ghsync.Repo{}, refuse(fmt.Errorf("--repo: %q is no owner/name", flag))
+		return ghsync.Repo{}, refuse(fmt.Errorf("--repo: %q is not an owner/name", flag))
 	}
 	return ghsync.Repo{Owner: parts[0], Name: parts[1]}, nil
 }

@@ -15,16 +15,24 @@ import (
 
 func TestParseRef(t *testing.T) {
 	const server = "https://github.com"
-	for arg, want := range map[string]string{
-		"42": "42", "#42": "42", "octo/widgets#42": "octo/widgets 42", "https://github.com/octo/widgets/issues/42": "octo/widgets 42",
-		"0": "is no issue", "widgets#42": "is no repository", "https://example.com/octo/widgets/issues/42": "is not on",
-		"https://github.com/octo/widgets/pull/42": "is a pull request", "https://github.com/octo/widgets/issues/x": "is no issue number",
+	for name, c := range map[string]struct{ arg, want string }{
+		"a number":                         {"42", "42"},
+		"a number with #":                  {"#42", "42"},
+		"with its repository":              {"octo/widgets#42", "octo/widgets 42"},
+		"an address":                       {"https://github.com/octo/widgets/issues/42", "octo/widgets 42"},
+		"zero":                             {"0", "is not an issue"},
+		"a name without an owner":          {"widgets#42", "is not a repository"},
+		"an address on another server":     {"https://example.com/octo/widgets/issues/42", "is not on"},
+		"the address of a pull request":    {"https://github.com/octo/widgets/pull/42", "is a pull request"},
+		"an address without a number":      {"https://github.com/octo/widgets/issues/x", "is not an issue number"},
+		"an address of something else":     {"https://github.com/octo/widgets/wiki/42", "is not an issue; expected"},
+		"an address that cannot be parsed": {"http://%zz", "is not a URL"},
 	} {
-		t.Run(arg, func(t *testing.T) {
-			ref, err := request.ParseRef(arg, server)
+		t.Run(name, func(t *testing.T) {
+			ref, err := request.ParseRef(c.arg, server)
 			if err != nil {
-				if !errors.As(err, new(*request.Error)) || !strings.Contains(err.Error(), want) {
-					t.Errorf("%v, want %s", err, want)
+				if !errors.As(err, new(*request.Error)) || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%v, want %s", err, c.want)
 				}
 				return
 			}
@@ -32,8 +40,8 @@ func TestParseRef(t *testing.T) {
 			if ref.Repo != nil {
 				got = ref.Repo.String() + " 42"
 			}
-			if got != want || ref.Number != 42 {
-				t.Errorf("%s, %d, want %s", got, ref.Number, want)
+			if got != c.want || ref.Number != 42 {
+				t.Errorf("%s, %d, want %s", got, ref.Number, c.want)
 			}
 		})
 	}
@@ -59,7 +67,7 @@ func TestReadText(t *testing.T) {
 		{"words", "Say two", "Say two", "Say two", ""},
 		{"a directory", filepath.Dir(file), "", "", "is a directory"},
 		{"no such file", file + ".md", "", "", "no such file"},
-		{"not UTF-8", "a\xff", "", "", "no UTF-8 text"},
+		{"not UTF-8", "a\xff", "", "", "not UTF-8 text"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text, title, err := request.ReadText(c.arg)

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// ReadText takes the text, or the content of an .md file, with what the
+// ReadText returns arg, or the content of the .md file it names, with the title that the
 // session is named after.
 func ReadText(arg string) (request, title string, err error) {
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
@@ -26,15 +26,15 @@ func ReadText(arg string) (request, title string, err error) {
 	return string(data), strings.TrimSuffix(filepath.Base(arg), ".md"), readable(arg, string(data))
 }
 
-// readable refuses a request that no prompt could take in: a session of it could only fail.
+// readable refuses a request that cannot be part of a prompt: its session could only fail.
 func readable(what, text string) error {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return refuse(fmt.Errorf("%s is no UTF-8 text; save it as UTF-8", what))
+		return refuse(fmt.Errorf("%s is not UTF-8 text; save it as UTF-8", what))
 	}
 	return nil
 }
 
-// bare takes the operation and the path off an error of a file.
+// bare returns the error of a file without its operation and path.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -7,13 +7,13 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 )
 
-// requester is who asked: the actor of the newest request label if they may write, else the
-// account itself, for the person who types. Text that somebody without write access changed
-// after the label is not what was asked for.
+// requester returns who asked: the actor of the newest request label if they may write, else
+// the account itself, for the person at the terminal. It fails if somebody without write access
+// edited the text after the label was set.
 func (j Judge) requester(ctx context.Context, record ghsync.Record, repo ghsync.Repo) (ghsync.Permission, error) {
 	request, _ := record.Request(j.Label)
 	trigger := request.Trigger()
-	if who := trigger.Actor.Login; who != "" && j.MayPush(record.Repository) { // others may not ask for permissions
+	if who := trigger.Actor.Login; who != "" && j.MayPush(record.Repository) { // GitHub tells permissions only to accounts that may push
 		asker, err := j.GitHub.Permission(ctx, repo, who)
 		if err != nil {
 			return asker, err
@@ -33,7 +33,7 @@ func (j Judge) requester(ctx context.Context, record ghsync.Record, repo ghsync.
 	return ghsync.Permission{Account: viewer, Level: level}, nil
 }
 
-// lateEditError says that what a label asked for is not what the issue says now.
+// lateEditError says that the issue was edited after its label was set.
 type lateEditError struct {
 	what    string
 	trigger ghsync.LabelEvent
@@ -51,7 +51,7 @@ func (e *lateEditError) Error() string {
 		e.what, editor, e.edit.At.UTC().Format(form), e.trigger.Actor.Login, e.trigger.Name, e.trigger.At.UTC().Format(form))
 }
 
-// unasked fails with a lateEditError if the text is not the one that was asked for.
+// unasked fails with a lateEditError if the text was edited after the request.
 func (j Judge) unasked(ctx context.Context, record ghsync.Record, trigger ghsync.LabelEvent) error {
 	edit, err := j.GitHub.UnaskedEdit(ctx, record, trigger.At)
 	if err != nil || edit == nil {

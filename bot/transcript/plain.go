@@ -8,16 +8,16 @@ import (
 	"github.com/charmbracelet/x/ansi/parser"
 )
 
-// plainText passes on what a terminal is sent without what steers it: in a record of it a
-// secret whose characters are painted one by one is found, and whoever prints the record
-// does not let an agent speak to their terminal. A move of the cursor becomes the white
-// space it shows as. A sequence or character that comes in pieces is waited for.
+// plainText passes on the text of what a terminal is sent, without control sequences. So a
+// secret whose characters are coloured one by one is found in the transcript, and a person who
+// prints a transcript does not let an agent control the terminal. A move of the cursor becomes
+// white space. An incomplete sequence or character waits for the rest.
 type plainText struct {
 	out    io.Writer
-	parser *ansi.Parser // of what is ASCII or steers
-	shown  rune         // what stands for what the parser took last
+	parser *ansi.Parser // of ASCII and control characters
+	shown  rune         // the text for what the parser took last
 	rest   []byte       // of a character that is not complete yet
-	last   byte         // passed on
+	last   byte         // the last byte that was passed on
 	home   bool         // the cursor went back to the start of the line
 }
 
@@ -52,8 +52,8 @@ func (w *plainText) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take returns what stands for a character, 0 for nothing. The parser gets no characters
-// beyond the controls: in UTF-8 that is none it would take what follows for a part of it.
+// take returns the text for a character, 0 for none. The parser gets only ASCII and control
+// characters: it would take others for the start of a sequence of bytes.
 func (w *plainText) take(r rune) rune {
 	if w.parser == nil {
 		w.parser = w.newParser()
@@ -66,7 +66,7 @@ func (w *plainText) take(r rune) rune {
 	case r >= firstShown && within:
 		return 0
 	case r >= firstShown, within && (r == ansi.BEL || r == ansi.ESC || r == '\n'):
-		// The end of a line ends a string, too: what follows an open one is not to be lost.
+		// The end of a line ends a string, too: text behind an open string must not be lost.
 		w.parser.Advance(ansi.CAN)
 		if r != ansi.ESC {
 			return 0
@@ -103,7 +103,7 @@ func (w *plainText) newParser() *ansi.Parser {
 	return p
 }
 
-// moved is the white space that a control sequence makes, by its last character.
+// moved returns the white space for a control sequence, by its last character.
 func (w *plainText) moved(final byte) rune {
 	switch final {
 	case 'A', 'B', 'E', 'F', 'H', 'd', 'f':
@@ -114,7 +114,7 @@ func (w *plainText) moved(final byte) rune {
 	return 0
 }
 
-// space is white space where none is yet.
+// space returns the white space c unless the text ends with white space.
 func (w *plainText) space(c rune) rune {
 	if w.last == '\n' || w.last == byte(c) || w.last == 0 {
 		return 0

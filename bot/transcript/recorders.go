@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// recorderLimit bounds the first words between a recorder and the host.
+	// recorderLimit bounds the greeting between a recorder and the host.
 	recorderLimit = 10 * time.Second
-	// lastWords is how long the end of a session waits for what its agents printed last.
+	// lastWords is how long the end of a session waits for the last output of its agents.
 	lastWords = 5 * time.Second
 )
 
@@ -31,11 +31,11 @@ const cutNotice = "\n[agentmux: the transcript is cut here]\n"
 
 var launchForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// Recorders write down what the panes of a session print. The processes behind the pipes of
-// the panes only hand the words on: what is secret is known to the host alone.
+// Recorders write what the panes of a session print. The processes behind the pipes of the
+// panes only pass it on: the host alone knows what is secret.
 type Recorders struct {
 	sess     *session.Session
-	note     func(socket string) error // writes down where the host listens
+	note     func(socket string) error // records where the host listens
 	redactor *redact.Redactor
 	log      *slog.Logger
 	listener *shield.Listener
@@ -44,17 +44,18 @@ type Recorders struct {
 
 	mu    sync.Mutex
 	open  map[string]chan struct{} // by launch: closed when its record is complete
-	conns map[net.Conn]string      // the launch whose words come, "" before that is known
+	conns map[net.Conn]string      // the launch whose output comes, "" until that is known
 }
 
-// NewRecorders takes what the panes of a session print, once it listens. note is told where
-// that is.
+// NewRecorders returns the recorders of a session, which do not listen yet. note is called with
+// the path of the socket.
 func NewRecorders(sess *session.Session, note func(socket string) error, redactor *redact.Redactor, log *slog.Logger) *Recorders {
 	return &Recorders{sess: sess, note: note, redactor: redactor, log: log, open: map[string]chan struct{}{}, conns: map[net.Conn]string{}}
 }
 
-// Listen makes the socket in dir, and removes that of a host that was killed. The path is
-// noted before the socket is made: a host that is killed between leaves nothing unknown.
+// Listen makes the socket in dir and removes that of a host that was killed. The path is
+// recorded before the socket is made, so that a later host finds the socket of a host that is
+// killed in between.
 func (rs *Recorders) Listen(dir string) (err error) {
 	if err := shield.MakePrivate(dir); err != nil {
 		return err
@@ -78,7 +79,8 @@ func (rs *Recorders) Listen(dir string) (err error) {
 	return nil
 }
 
-// Relisten listens at a new path once the socket is gone with its directory, and returns where.
+// Relisten listens at a new path if the socket was removed with its directory, and returns the
+// path.
 func (rs *Recorders) Relisten(dir string) string {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -93,7 +95,7 @@ func (rs *Recorders) Relisten(dir string) string {
 	return rs.socket
 }
 
-// Expect says that the words of a launch will come.
+// Expect announces the output of a launch, for Finish to wait for.
 func (rs *Recorders) Expect(launch string) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -102,7 +104,7 @@ func (rs *Recorders) Expect(launch string) {
 	}
 }
 
-// Done says that no more words of a launch will come.
+// Done marks the output of a launch as complete.
 func (rs *Recorders) Done(launch string) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -112,7 +114,7 @@ func (rs *Recorders) Done(launch string) {
 	}
 }
 
-// Finish waits for the last words of launches whose panes are gone.
+// Finish waits for the last output of launches whose panes have ended.
 func (rs *Recorders) Finish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
@@ -132,7 +134,7 @@ func (rs *Recorders) Finish(ctx context.Context) {
 	}
 }
 
-// Close lets go of the recorders, who look for another host.
+// Close ends the connections of the recorders, which wait for another host.
 func (rs *Recorders) Close() error {
 	rs.mu.Lock()
 	if rs.listener == nil {
@@ -180,7 +182,7 @@ func (rs *Recorders) trusted(pid int) bool {
 	return true
 }
 
-// take writes down what one recorder says.
+// take writes what one recorder sends.
 func (rs *Recorders) take(conn *net.UnixConn) (launch string, err error) {
 	if err := conn.SetDeadline(time.Now().Add(recorderLimit)); err != nil {
 		return "", err
@@ -221,7 +223,7 @@ func (rs *Recorders) take(conn *net.UnixConn) (launch string, err error) {
 	return hello.Launch, err
 }
 
-// claim refuses the words of a launch that are being written already, and of none of this
+// claim fails for a launch that another recorder sends already, and for one that is not of this
 // session.
 func (rs *Recorders) claim(conn net.Conn, launch string) error {
 	if !launchForm.MatchString(launch) || !exists(rs.sess.Path(session.LaunchesDir, launch)) {
@@ -238,8 +240,8 @@ func (rs *Recorders) claim(conn net.Conn, launch string) error {
 	return nil
 }
 
-// transcript opens the file of a launch where its words begin: what a former host wrote of
-// them comes again.
+// transcript opens the file of a launch and cuts it to where the output of the recorder begins:
+// what a former host wrote of it is sent again.
 func (rs *Recorders) transcript(hello *recording) (*os.File, error) {
 	f, err := session.OpenLog(rs.sess.Path(session.TranscriptsDir, filepath.Base(hello.Launch)+".log"))
 	if err != nil {
@@ -258,13 +260,13 @@ func (rs *Recorders) transcript(hello *recording) (*os.File, error) {
 	return f, nil
 }
 
-// Record writes down what a program prints: as text, redacted, and cut.
+// Record writes what a program prints: as text, redacted, and cut at a size.
 type Record struct {
 	plainText
 	redacted io.Closer
 }
 
-// NewRecord continues the transcript f, up to the size where one is cut.
+// NewRecord continues the transcript f, up to the size where it is cut.
 func NewRecord(f *os.File, r *redact.Redactor) (*Record, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -274,7 +276,7 @@ func NewRecord(f *os.File, r *redact.Redactor) (*Record, error) {
 	return &Record{plainText: plainText{out: out}, redacted: out}, nil
 }
 
-// Close writes what was held back and leaves the file open.
+// Close writes what the redactor held back and leaves the file open.
 func (p *Record) Close() error { return p.redacted.Close() }
 
 // capped writes to f as long as there is room, then a notice, then nothing.

@@ -14,7 +14,8 @@ import (
 	"github.com/agentmux/agentmux/workflows"
 )
 
-// made makes a session and names a directory for sockets, whose paths must be short.
+// made creates a session and returns its directory and one for sockets, whose paths must be
+// short.
 func made(t *testing.T) (dir, runtime string) {
 	t.Helper()
 	root, err := os.MkdirTemp("", "amx")
@@ -52,8 +53,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// take does what a host does for the recorders of the session in dir, until the
-// test is over or stop is called.
+// take acts as a host for the recorders of the session in dir, until the end of the test or
+// until stop is called.
 func take(t *testing.T, runtime, dir string, r *redact.Redactor) (stop func()) {
 	t.Helper()
 	sess, err := session.Open(dir)

@@ -17,27 +17,27 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// maxTranscript is where the record of a launch is cut.
+// maxTranscript is the size at which the transcript of a launch is cut.
 const maxTranscript = 20 << 20
 
 const (
-	// recorderPause is how long a recorder waits before it looks for a host again.
+	// recorderPause is how long a recorder waits before it tries the next host.
 	recorderPause = 50 * time.Millisecond
-	// orphanTime is how long a recorder whose server has ended, too, looks for a host.
+	// orphanTime is how long a recorder tries to reach a host after its tmux server has ended.
 	orphanTime = 5 * time.Second
 )
 
-// A recording is what a recorder says first: whose words follow, and where they begin in the
-// transcript. Start is -1 before a host has said so.
+// A recording is the greeting of a recorder: which launch it sends, and where its output begins
+// in the transcript. Start is -1 until a host has answered.
 type recording struct {
 	Launch string `json:"launch"`
 	Start  int64  `json:"start"`
 }
 
-// Send has what comes from in written to transcripts/<launch>.log of the session in
-// dir, as text, until in ends. It is the work of the process behind a pane's pipe. That one
-// knows no secret, as every agent of the user could read its memory: the host takes them out
-// and writes. A host that is gone is followed by the next one, which hears everything again.
+// Send has a host write in to transcripts/<launch>.log of the session in dir, as text, until in
+// ends. It runs in the process behind a pane's pipe. That process knows no secret, because every
+// agent of the user could read its memory; the host removes the secrets. When a host ends, the
+// next one gets everything again.
 func Send(ctx context.Context, in io.Reader, dir, launch string) error {
 	if launch != filepath.Base(launch) {
 		return fmt.Errorf("transcript: bad launch %q", launch)
@@ -46,22 +46,22 @@ func Send(ctx context.Context, in io.Reader, dir, launch string) error {
 	if err != nil {
 		return err
 	}
-	said := &backlog{changed: make(chan struct{}, 1)}
+	printed := &backlog{changed: make(chan struct{}, 1)}
 	go func() {
-		_, _ = io.Copy(&plainText{out: said}, in) // its end is all there is to know
-		said.end()
+		_, _ = io.Copy(&plainText{out: printed}, in) // an error ends it as EOF does
+		printed.end()
 	}()
 	hello := recording{Launch: launch, Start: -1}
-	parent, last := os.Getppid(), time.Now()
+	parent, reached := os.Getppid(), time.Now()
 	for {
-		err := said.tell(ctx, sess.ReadRuntime().Recorder, &hello)
+		err := printed.send(ctx, sess.ReadRuntime().Recorder, &hello)
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, errNoHost) || !said.ended() || os.Getppid() == parent && exists(dir) {
-			last = time.Now()
+		if !errors.Is(err, errNoHost) || !printed.ended() || os.Getppid() == parent && exists(dir) {
+			reached = time.Now()
 		}
-		if time.Since(last) > orphanTime {
+		if time.Since(reached) > orphanTime {
 			return fmt.Errorf("transcript: %w", err)
 		}
 		pause := time.NewTimer(recorderPause)
@@ -74,7 +74,7 @@ func Send(ctx context.Context, in io.Reader, dir, launch string) error {
 	}
 }
 
-// errNoHost means that no host takes the words of a pane at the moment.
+// errNoHost means that no host listens at the moment.
 var errNoHost = errors.New("no host takes what the agent prints")
 
 func exists(path string) bool {
@@ -82,8 +82,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// backlog keeps what an agent has printed, as far as a transcript holds it. One goroutine
-// writes, one tells.
+// backlog keeps what an agent has printed, up to the size of a transcript. One goroutine writes
+// to it, one sends it.
 type backlog struct {
 	mu      sync.Mutex
 	text    []byte
@@ -91,10 +91,10 @@ type backlog struct {
 	changed chan struct{}
 }
 
-// Write takes all of p, and forgets what no transcript has room for.
+// Write takes all of p and drops what does not fit into a transcript.
 func (b *backlog) Write(p []byte) (int, error) {
 	b.mu.Lock()
-	// One byte more than there is room for: so the host sees that there was more.
+	// One byte more than fits, so that the host sees that there was more.
 	b.text = append(b.text, p[:min(len(p), maxTranscript+1-len(b.text))]...)
 	b.mu.Unlock()
 	b.wake()
@@ -121,15 +121,15 @@ func (b *backlog) ended() bool {
 	return b.over
 }
 
-// from returns what there is behind the first n bytes.
+// from returns what was printed behind the first n bytes, and whether the output has ended.
 func (b *backlog) from(n int) (text []byte, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text[n:], b.over
 }
 
-// tell gives a host everything from the start, and returns nil when that one has written it.
-func (b *backlog) tell(ctx context.Context, socket string, hello *recording) error {
+// send sends everything from the start to a host, and returns nil when the host has written it.
+func (b *backlog) send(ctx context.Context, socket string, hello *recording) error {
 	if socket == "" {
 		return errNoHost
 	}
@@ -147,13 +147,13 @@ func (b *backlog) tell(ctx context.Context, socket string, hello *recording) err
 		_, err := in.ReadByte()
 		answer <- err
 	}()
-	for told, closed := 0, false; ; {
-		text, over := b.from(told)
+	for sent, closed := 0, false; ; {
+		text, over := b.from(sent)
 		n, err := conn.Write(text)
 		if err != nil {
 			return err
 		}
-		told += n
+		sent += n
 		if over && !closed {
 			closed = true
 			if err := conn.CloseWrite(); err != nil {
@@ -170,7 +170,7 @@ func (b *backlog) tell(ctx context.Context, socket string, hello *recording) err
 	}
 }
 
-// greet says whose words follow, and learns where they begin.
+// greet sends the greeting and reads where the output begins.
 func greet(conn net.Conn, in *bufio.Reader, hello *recording) error {
 	if err := conn.SetDeadline(time.Now().Add(recorderLimit)); err != nil {
 		return err

@@ -36,12 +36,12 @@ func TestSecurity33ATranscriptHoldsNoSecretAndIsCut(t *testing.T) {
 		t.Errorf("size %d, %v", info.Size(), err)
 	}
 	if err := transcript.Send(t.Context(), strings.NewReader(""), dir, "../x"); err == nil {
-		t.Error("a launch with a path was taken")
+		t.Error("a launch with a path was accepted")
 	}
 }
 
-// A secret is no less one for its colours, and whoever shows a transcript does not let an
-// agent speak to their terminal.
+// A secret is found although its characters have colours, and a transcript cannot control the
+// terminal of the person who prints it.
 func TestSecurity21ATranscriptIsText(t *testing.T) {
 	t.Parallel()
 	dir, runtime := made(t)
@@ -62,21 +62,23 @@ func TestSecurity21ATranscriptIsText(t *testing.T) {
 		"left open":   {"a\x1b]0;never ended\nb\x1b[12", "ab"},
 		"other text":  {"é 日本 \xff\t.\u2028\n", "é 日本 \t.\u2028\n"},
 	} {
-		launch := "1." + strings.ReplaceAll(name, " ", "") + ".1"
-		launched(t, dir, launch)
-		if err := transcript.Send(t.Context(), iotest.OneByteReader(strings.NewReader(c.in)), dir, launch); err != nil {
-			t.Fatal(err)
-		}
-		data, err := os.ReadFile(filepath.Join(dir, "transcripts", launch+".log"))
-		// Its first line may have gone on before the second one came.
-		text := strings.TrimPrefix(string(data), secret[:9]+"\n[redacted:key]\n")
-		if err != nil || text != c.want {
-			t.Errorf("%s: %q, want %q, %v", name, data, c.want, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			launch := "1." + strings.ReplaceAll(name, " ", "") + ".1"
+			launched(t, dir, launch)
+			if err := transcript.Send(t.Context(), iotest.OneByteReader(strings.NewReader(c.in)), dir, launch); err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(filepath.Join(dir, "transcripts", launch+".log"))
+			// Its first line may have been written before the second one came.
+			text := strings.TrimPrefix(string(data), secret[:9]+"\n[redacted:key]\n")
+			if err != nil || text != c.want {
+				t.Errorf("%q, want %q, %v", data, c.want, err)
+			}
+		})
 	}
 }
 
-// launched makes a launch, in so far as its transcript needs it.
+// launched creates what a transcript needs of a launch.
 func launched(t *testing.T, dir, launch string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(dir, "launches", launch), 0o700); err != nil {
@@ -84,8 +86,8 @@ func launched(t *testing.T, dir, launch string) {
 	}
 }
 
-// Without a host, who knows what to take out, nothing is written; the next host gets it all,
-// and what a former one has written of it stands there once.
+// Without a host, which knows the secrets, nothing is written. The next host gets everything,
+// and what the former host wrote is in the file once.
 func TestSecurity33ARecorderWaitsForAHost(t *testing.T) {
 	t.Parallel()
 	dir, runtime := made(t)

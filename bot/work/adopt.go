@@ -29,13 +29,13 @@ func (r *Work) AdoptBranch(ctx context.Context, e orchestrator.Effect, s *orches
 		return orchestrator.Result{}, err
 	}
 	// On top of the last commit of ours, only what people did differs on their side.
-	ours, err := r.repo.Commit(ctx, gitrepo.CommitSpec{
+	own, err := r.repo.Commit(ctx, gitrepo.CommitSpec{
 		Tree: tree, Parents: []string{former.own}, Message: "integrated\n", Author: robot, Date: a.Date.Time,
 	})
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	m, err := r.repo.Merge(ctx, ours, tip)
+	m, err := r.repo.Merge(ctx, own, tip)
 	if err != nil || len(m.Conflicts) > 0 || m.Tree == tree {
 		return orchestrator.Result{Conflicts: m.Conflicts}, err
 	}
@@ -52,11 +52,11 @@ func (r *Work) AdoptBranch(ctx context.Context, e orchestrator.Effect, s *orches
 // is not there.
 func (r *Work) fetchBranch(ctx context.Context, branch string) (string, error) {
 	ref := "refs/heads/" + branch
-	refs, err := r.repo.RemoteRefs(ctx, *r.project.Remote, ref)
+	refs, err := r.project.Remote.Refs(ctx, r.repo, ref)
 	if err != nil || len(refs) == 0 {
 		return "", err
 	}
-	err = r.repo.FetchRemote(ctx, *r.project.Remote, "+"+ref+":refs/remotes/origin/"+branch)
+	err = r.project.Remote.Fetch(ctx, r.repo, "+"+ref+":refs/remotes/origin/"+branch)
 	if err != nil {
 		return "", fmt.Errorf("fetch %s: %w", branch, err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // GoneError says that a session cannot go on because a commit it stands on is not in the
-// host repository any more.
+// store any more.
 type GoneError struct {
 	Session, What, Commit, Repo string
 	Issue                       int
@@ -59,7 +59,7 @@ func (r *Work) HoldBase(ctx context.Context, s *orchestrator.State) error {
 	return err
 }
 
-// startRef is this session's alone: clones of one repository share the host repository.
+// startRef is this session's alone: clones of one repository share the store.
 func (r *Work) startRef() string { return gitrepo.StartRef(r.place.String()) }
 
 // SetTarget fails unless branch is one of the server that a pull request can go to, and has the
@@ -71,7 +71,7 @@ func (r *Work) SetTarget(ctx context.Context, s *orchestrator.State, branch stri
 	if r.project.Remote == nil {
 		return fmt.Errorf("--base %s: this clone has no remote on the GitHub server, so there is no pull request to move", branch)
 	}
-	refs, err := r.repo.RemoteRefs(ctx, *r.project.Remote, "refs/heads/"+branch)
+	refs, err := r.project.Remote.Refs(ctx, r.repo, "refs/heads/"+branch)
 	if err == nil && len(refs) == 0 {
 		err = errors.New("the server has no such branch; a session keeps the commit it began with, and only its pull request moves")
 	}
@@ -90,7 +90,7 @@ func (r *Work) retarget(ctx context.Context, s *orchestrator.State, branch strin
 	if s.Completion.PRNumber == 0 || r.GitHub == nil || r.ReadOnly {
 		return nil
 	}
-	pull := &ghsync.PullRequest{Client: r.GitHub}
+	pull := &ghsync.PullRequest{Client: r.GitHub, Writes: r.Pulls}
 	spec := ghsync.PullRequestSpec{Repo: r.PullRepo(s)}
 	err := pull.Retarget(ctx, spec.Repo, s.Completion.PRNumber, branch)
 	if errors.As(err, new(*transport.Moved)) {

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 const (
@@ -26,7 +28,7 @@ type keeping struct {
 	left map[string]string // path in the checkpoint -> why it is not in it
 }
 
-// Checkpoint keeps the session in the host repository, so that it can be made again
+// Checkpoint keeps the session in the store, so that it can be made again
 // where this directory is not: its files below session/, unsubmitted work below work/,
 // and as parent the integrated commits. A file that holds a secret is left out and named.
 func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
@@ -93,8 +95,8 @@ func (k *keeping) files() (map[string][]byte, error) {
 	return files, nil
 }
 
-// unescaped takes the escapes of JSON out of texts: the n of a new line in front of a
-// token would make it a word that is none.
+// unescaped takes the escapes of JSON out of texts: the n of a new line in front of a token
+// would become a part of it.
 var unescaped = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`)
 
 // secret names the rule of a secret in text, or "".
@@ -117,12 +119,23 @@ func (k *keeping) hidden(dir, name string) bool {
 	return rule != ""
 }
 
+// standing is what a workspace holds: what was submitted of it, or what its agents, who have
+// ended, left in it.
+func (k *keeping) standing(ctx context.Context, name string, w orchestrator.Workspace) (workspace.Snapshot, error) {
+	if _, _, ok := duty.OfVisit(name); ok && w.Snapshot != "" {
+		changes, err := k.repo.Changes(ctx, w.Base, string(w.Snapshot))
+		return workspace.Snapshot{Tree: string(w.Snapshot), Changes: changes}, err
+	}
+	snap, _, err := k.snapshot(ctx, orchestrator.Args{Workspace: name, Dir: w.Path, Base: w.Base})
+	return snap, err
+}
+
 // work takes snapshots of workspaces whose agents have ended.
 func (k *keeping) work(ctx context.Context, names []string, s *orchestrator.State) (map[string]string, error) {
 	trees := map[string]string{}
 	for _, name := range names {
 		w := s.Workspaces[name]
-		snap, _, err := k.snapshot(ctx, orchestrator.Args{Workspace: name, Dir: w.Path, Base: w.Base})
+		snap, err := k.standing(ctx, name, w)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -140,7 +153,7 @@ func (k *keeping) work(ctx context.Context, names []string, s *orchestrator.Stat
 }
 
 // clean is the tree of a snapshot without files that hold secrets or find no room.
-func (k *keeping) clean(ctx context.Context, name, base string, snap gitrepo.Snapshot) (string, error) {
+func (k *keeping) clean(ctx context.Context, name, base string, snap workspace.Snapshot) (string, error) {
 	var ids []string
 	for _, c := range snap.Changes {
 		if c.Status != 'D' {

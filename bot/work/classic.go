@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -25,7 +26,7 @@ func (r *Work) Classic(ctx context.Context, s *orchestrator.State) (*orchestrato
 	if c.Base, err = r.repo.FetchClone(ctx, dir, "HEAD"); err != nil {
 		return nil, fmt.Errorf("take over %s: %w", dir, err)
 	}
-	snap, err := r.repo.Snapshot(ctx, gitrepo.SnapshotSpec{
+	snap, err := workspace.Take(ctx, r.repo, workspace.SnapshotSpec{
 		Workspace: dir, Base: c.Base, Masked: []string{".agentmux/.sessions"}, MaxGrowth: maxGrowth, Live: true,
 	})
 	if err != nil {

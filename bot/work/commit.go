@@ -180,11 +180,8 @@ func (r *committing) onTop(ctx context.Context, a orchestrator.Args, former tips
 // judge asks the output gate. What a person was shown and then approved may pass, but
 // for secrets this process holds.
 func (r *Work) judge(ctx context.Context, a orchestrator.Args, s *orchestrator.State, base, tree, message string) (outgate.Report, error) {
-	spec := outgate.Spec{
-		Base: base, Tree: tree, Allow: r.cfg.Output.Allow, Protected: r.cfg.GitHub.ProtectedPaths,
-		MaxFiles: r.cfg.Output.MaxFiles, MaxBytes: int64(r.cfg.Output.MaxBytes), Secrets: r.Redactor,
-		Texts: map[string]string{"commit message": message, "branch": a.Branch},
-	}
+	spec := r.gate(base, tree)
+	spec.Texts = map[string]string{"commit message": message, "branch": a.Branch}
 	report, err := outgate.Check(ctx, r.repo, spec)
 	if err != nil || !report.Blocked() || !a.Allowed {
 		return report, err
@@ -201,6 +198,14 @@ func (r *Work) judge(ctx context.Context, a orchestrator.Args, s *orchestrator.S
 		}
 	}
 	return outgate.Check(ctx, r.repo, spec)
+}
+
+// gate is what the output gate is asked about the difference of two trees.
+func (r *workspaces) gate(base, tree string) outgate.Spec {
+	return outgate.Spec{
+		Base: base, Tree: tree, Allow: r.cfg.Output.Allow, Protected: r.cfg.GitHub.ProtectedPaths,
+		MaxFiles: r.cfg.Output.MaxFiles, MaxBytes: int64(r.cfg.Output.MaxBytes), Secrets: r.Redactor,
+	}
 }
 
 func findingTexts(report outgate.Report) []string {

@@ -34,7 +34,7 @@ func (r *Work) CommitMessage(chosen string, s *orchestrator.State) string {
 }
 
 // fitSubject is text as the first line of a commit. The issue's own number goes before other
-// numbers are made harmless, because it stands at the end in any case. Nothing is left of
+// numbers are made harmless, because it is at the end in any case. Nothing is left of
 // some texts; then it is "".
 func fitSubject(text, suffix string) string {
 	text = strings.TrimRight(strings.TrimSpace(text), ". ")

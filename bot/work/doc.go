@@ -8,6 +8,6 @@
 // agent wrote is removed before it is integrated or preserved; only refs that the records of
 // the session name are believed.
 //
-// It moves refs of the host repository below refs/agentmux, writes workspaces below their
+// It moves refs of the store below refs/agentmux, writes workspaces below their
 // root, and notes the session in the register of the machine.
 package work

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -14,12 +15,12 @@ import (
 func (r *Work) export(ctx context.Context, a orchestrator.Args) (branch, refused string, err error) {
 	branch = a.Branch
 	for range pushTries {
-		err := r.repo.ExportToClone(ctx, r.project.Clone.Root, branch, a.Commit)
-		var why *gitrepo.ExportError
+		err := clone.Export(ctx, r.repo, r.project.Clone.Root, branch, a.Commit)
+		var why *clone.ExportError
 		if !errors.As(err, &why) {
 			return branch, "", err
 		}
-		if why.Kind != gitrepo.ExportTaken && why.Kind != gitrepo.ExportCheckedOut {
+		if why.Kind != clone.ExportTaken && why.Kind != clone.ExportCheckedOut {
 			return branch, why.Error(), nil
 		}
 		known, err := r.exported(ctx, a)

@@ -35,8 +35,8 @@ func (r *Work) Identify(ctx context.Context, s *orchestrator.State) (*orchestrat
 
 // takeRefs moves the refs of an older version, which bear the name of the session alone, to
 // refs of this session. Sessions of that name in other clones wrote to the same ones, so only
-// what this session's own records name is taken; anything else stays where it is, for whoever
-// it belongs to.
+// what this session's own records name is taken. Anything else stays where it is: it belongs
+// to another session.
 func (r *Work) takeRefs(ctx context.Context, s *orchestrator.State) error {
 	if s.Identity != "" || s.IsClassic() {
 		return nil

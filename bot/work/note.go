@@ -12,7 +12,7 @@ import (
 )
 
 // Remember notes a session of an older version, and where one is now that was moved with its
-// project. The note is written before the state: a start after a kill in between goes on.
+// project. The note is written before the state: a start after a kill in between continues.
 func (r *Work) Remember(s *orchestrator.State) (*orchestrator.State, error) {
 	dir, next := r.sess.Dir, s.Clone()
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/ghsync/transport"
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
@@ -38,7 +38,7 @@ func (r *proposal) run(ctx context.Context, e orchestrator.Effect, s *orchestrat
 	}
 	spec := ghsync.PullRequestSpec{
 		Repo: r.PullRepo(s), Branch: e.Args.Branch, Base: s.BaseBranch,
-		Title: r.title(e.Args, s), Body: markdown.Redacted(r.Redactor, ghsync.RenderBody(body)), Ready: !e.Args.Draft,
+		Title: r.title(e.Args, s), Body: markdown.Finish(r.Redactor, ghsync.RenderBody(body)), Ready: !e.Args.Draft,
 	}
 	if spec.HeadOwner, err = r.headOwner(ctx, spec.Repo); err != nil {
 		return orchestrator.Result{}, err
@@ -46,7 +46,7 @@ func (r *proposal) run(ctx context.Context, e orchestrator.Effect, s *orchestrat
 	if snap, err := r.IssueSnapshot(); err == nil {
 		spec.Reviewer = snap.Requester.Login
 	}
-	pull := &ghsync.PullRequest{Client: r.GitHub}
+	pull := &ghsync.PullRequest{Client: r.GitHub, Writes: r.Pulls}
 	res, err := pull.Ensure(ctx, spec)
 	if errors.As(err, new(*transport.Moved)) {
 		if spec, err = r.moved(ctx, spec); err == nil {
@@ -76,13 +76,13 @@ func (r *proposal) pushAgain(ctx context.Context, a orchestrator.Args) (refused 
 		return "", nil
 	}
 	ref := "refs/heads/" + a.Branch
-	there, err := r.repo.RemoteRefs(ctx, *r.project.Remote, ref)
+	there, err := r.project.Remote.Refs(ctx, r.repo, ref)
 	if err != nil || len(there) > 0 {
 		return "", err
 	}
-	_, err = r.repo.Push(ctx, *r.project.Remote, gitrepo.PushSpec{Updates: []gitrepo.RefUpdate{{Ref: ref, New: a.Commit}}})
-	var push *gitrepo.PushError
-	if errors.As(err, &push) && push.Kind != gitrepo.PushNetwork {
+	_, err = r.project.Remote.Push(ctx, r.repo, remote.PushSpec{Updates: []remote.RefUpdate{{Ref: ref, New: a.Commit}}})
+	var push *remote.PushError
+	if errors.As(err, &push) && push.Kind != remote.PushNetwork {
 		return "the branch " + a.Branch + " is gone from the server, and it takes it no more: " + push.Text, nil
 	}
 	return "", err
@@ -187,9 +187,9 @@ func (r *proposal) title(a orchestrator.Args, s *orchestrator.State) string {
 func (r *proposal) body(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (ghsync.Body, error) {
 	b := ghsync.Body{
 		Session: orchestrator.PublicID(s.SessionID, s.Identity), Seq: s.Seq, Server: r.GitHub.Server(), Links: r.cfg.GitHub.LinkHosts,
-		Exhausted: a.Exhausted, Request: r.Request(), Issue: s.IssueNumber,
-		Summary:  r.Optional(path.Join(r.Dir(workflows.KindComplete), session.SummaryFile)),
-		Template: r.pullTemplate(ctx, s),
+		Exhausted: a.Exhausted, Request: markdown.Raw(r.Request()), Issue: s.IssueNumber,
+		Summary:  markdown.Raw(r.Optional(path.Join(r.Dir(workflows.KindComplete), session.SummaryFile))),
+		Template: markdown.Raw(r.pullTemplate(ctx, s)),
 	}
 	var err error
 	if b.Strays, err = r.Strays(); err != nil {
@@ -199,14 +199,14 @@ func (r *proposal) body(ctx context.Context, a orchestrator.Args, s *orchestrato
 		return b, err
 	}
 	if snap, err := r.IssueSnapshot(); err == nil {
-		b.Request, b.RequestAt, b.Digest, b.Asker = snap.Title+"\n\n"+snap.Body, snap.CutOff, snap.Digest, snap.Requester.Login
+		b.Request, b.RequestAt, b.Digest, b.Asker = markdown.Raw(snap.Title.String()+"\n\n"+snap.Body.String()), snap.CutOff, snap.Digest, snap.Requester.Login
 		b.Notes = append(b.Notes, BaseNotes(snap.Base)...)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return b, err
 	}
 	if data, err := r.sess.Blob(s.PlanSHA256); err == nil {
 		if plan, _ := artifact.ParsePlan(data); plan != nil {
-			b.Plan = plan.Overview
+			b.Plan = markdown.Raw(plan.Overview)
 		}
 	}
 	if err := r.verdicts(&b, a, s); err != nil {
@@ -225,15 +225,17 @@ func (r *proposal) body(ctx context.Context, a orchestrator.Args, s *orchestrato
 // text that is redacted may be longer. The body as a whole is redacted once more, since
 // what stood apart may stand together there.
 func (r *proposal) redactParts(b *ghsync.Body) {
-	for _, text := range []*string{&b.Request, &b.Summary, &b.Plan} {
-		*text = r.Redactor.Redact(*text)
-	}
+	texts := []*markdown.Raw{&b.Request, &b.Summary, &b.Plan}
 	for i := range b.Verdicts {
-		b.Verdicts[i].Summary = r.Redactor.Redact(b.Verdicts[i].Summary)
+		texts = append(texts, &b.Verdicts[i].Summary)
 	}
 	for i := range b.Findings {
 		f := &b.Findings[i]
-		f.Location, f.Issue = r.Redactor.Redact(f.Location), r.Redactor.Redact(f.Issue)
+		texts = append(texts, &f.Issue)
+		f.Location = r.Redactor.Redact(f.Location)
+	}
+	for _, text := range texts {
+		*text = markdown.Raw(r.Redactor.Redact(string(*text)))
 	}
 }
 
@@ -311,7 +313,7 @@ func (r *proposal) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator
 		return err
 	}
 	for _, res := range results {
-		v := ghsync.BodyVerdict{Role: res.Role, Verdict: res.Review.Verdict, Summary: res.Review.Summary}
+		v := ghsync.BodyVerdict{Role: markdown.Raw(res.Role), Verdict: res.Review.Verdict, Summary: markdown.Raw(res.Review.Summary)}
 		if s.ReviewResults[res.Role].Tree == a.Tree {
 			v.Commit = a.Commit
 		}
@@ -320,11 +322,13 @@ func (r *proposal) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator
 			continue
 		}
 		for _, f := range res.Review.Findings {
-			b.Findings = append(b.Findings, ghsync.BodyFinding{Role: res.Role, Severity: f.Severity, Location: f.Location, Issue: f.Issue})
+			b.Findings = append(b.Findings, ghsync.BodyFinding{
+				Role: markdown.Raw(res.Role), Severity: markdown.Raw(f.Severity), Location: f.Location, Issue: markdown.Raw(f.Issue),
+			})
 		}
 	}
 	if len(b.Findings) > 0 {
-		b.Summary = artifact.WithoutFindings(b.Summary)
+		b.Summary = markdown.Raw(artifact.WithoutFindings(string(b.Summary)))
 	}
 	return nil
 }

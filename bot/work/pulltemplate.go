@@ -13,8 +13,8 @@ import (
 // maxTemplate bounds the template that is read.
 const maxTemplate = 64 << 10
 
-// pullTemplate is the template of the repository's pull requests at the base, empty if there
-// is none. A pull request needs none, so one that cannot be read is left out.
+// pullTemplate returns the template of the repository's pull requests at the base, or "". A
+// pull request does not need one, so a template that cannot be read is left out.
 func (r *proposal) pullTemplate(ctx context.Context, s *orchestrator.State) string {
 	if r.repo == nil || s.BaseSHA == "" {
 		return ""

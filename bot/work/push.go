@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -75,20 +76,20 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 		if refused, err := p.mergeOnto(ctx, old); err != nil || refused != "" {
 			return orchestrator.Result{Refused: refused}, err
 		}
-		_, err := p.repo.Push(ctx, *p.project.Remote, gitrepo.PushSpec{Updates: []gitrepo.RefUpdate{
+		_, err := p.project.Remote.Push(ctx, p.repo, remote.PushSpec{Updates: []remote.RefUpdate{
 			{Ref: "refs/heads/" + p.branch, New: p.commit, Old: old},
 		}})
 		if err == nil {
 			return p.done(ctx)
 		}
-		var push *gitrepo.PushError
+		var push *remote.PushError
 		if !errors.As(err, &push) {
 			return orchestrator.Result{}, err
 		}
-		if push.Kind == gitrepo.PushSecret {
+		if push.Kind == remote.PushSecret {
 			return secretFound(push), nil
 		}
-		if push.Kind == gitrepo.PushWorkflows {
+		if push.Kind == remote.PushWorkflows {
 			res, err := p.withBase(ctx, push.Text)
 			if err != nil || res.Refused != "" {
 				return res, err
@@ -97,13 +98,13 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 		}
 		var refused string
 		switch push.Kind {
-		case gitrepo.PushStale:
+		case remote.PushStale:
 			old, refused, err = p.follow(ctx)
-		case gitrepo.PushNetwork:
+		case remote.PushNetwork:
 			return orchestrator.Result{}, err
-		case gitrepo.PushRule:
+		case remote.PushRule:
 			refused, err = push.Text+"\ngithub.branch_prefix sets what branches are called", nil
-		case gitrepo.PushDenied:
+		case remote.PushDenied:
 			refused, err = push.Text+"\nthe token needs contents: write", nil
 		default:
 			refused, err = push.Text, nil
@@ -116,7 +117,7 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 }
 
 // secretFound tells where the server saw a secret, as it names the place.
-func secretFound(push *gitrepo.PushError) orchestrator.Result {
+func secretFound(push *remote.PushError) orchestrator.Result {
 	found := "secret: the server found one at " + cmp.Or(push.Place, "a place it does not name")
 	return orchestrator.Result{Refused: found, Findings: []string{found}}
 }
@@ -154,18 +155,18 @@ func (p *pushing) withBase(ctx context.Context, text string) (orchestrator.Resul
 // baseTip is where the base is on the server now, "" if it is not there.
 func (p *pushing) baseTip(ctx context.Context) (string, error) {
 	ref := "refs/heads/" + p.base
-	refs, err := p.repo.RemoteRefs(ctx, *p.project.Remote, ref)
+	refs, err := p.project.Remote.Refs(ctx, p.repo, ref)
 	if err != nil || len(refs) == 0 {
 		return "", err
 	}
-	return refs[0].ID, p.repo.FetchRemote(ctx, *p.project.Remote, "+"+ref+":refs/remotes/origin/"+p.base)
+	return refs[0].ID, p.project.Remote.Fetch(ctx, p.repo, "+"+ref+":refs/remotes/origin/"+p.base)
 }
 
 // follow looks where the branch is now. One that this session never pushed is somebody
 // else's, and the session takes another name.
 func (p *pushing) follow(ctx context.Context) (old, refused string, err error) {
 	ref := "refs/heads/" + p.branch
-	refs, err := p.repo.RemoteRefs(ctx, *p.project.Remote, ref)
+	refs, err := p.project.Remote.Refs(ctx, p.repo, ref)
 	if err != nil {
 		return "", "", err
 	}
@@ -177,11 +178,11 @@ func (p *pushing) follow(ctx context.Context) (old, refused string, err error) {
 		p.branch, err = p.nextFree(p.args.Branch, p.branch)
 		return "", "", err
 	}
-	if err := p.repo.FetchRemote(ctx, *p.project.Remote, "+"+ref+":refs/remotes/origin/"+p.branch); err != nil {
+	if err := p.project.Remote.Fetch(ctx, p.repo, "+"+ref+":refs/remotes/origin/"+p.branch); err != nil {
 		return "", "", err
 	}
-	ours, err := p.repo.IsAncestor(ctx, p.pushed, tip)
-	if err == nil && !ours {
+	follows, err := p.repo.IsAncestor(ctx, p.pushed, tip)
+	if err == nil && !follows {
 		refused = "somebody rewrote the branch " + p.branch
 	}
 	return tip, refused, err

@@ -13,12 +13,14 @@ import (
 
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // Removed says what is left of a session that was removed.
 type Removed struct {
-	Repo string   // the host repository; "" if the session never had one
+	Repo string   // the store; "" if the session never had one
 	Kept []string // its refs that hold work of the session which may be in no branch
 }
 
@@ -67,7 +69,7 @@ func (r *Work) RemoveRefs(ctx context.Context, s *orchestrator.State) (Removed, 
 // keepWorkspace preserves what a workspace holds beside its base and what was integrated.
 // What reviewers and planners did in their copies was never work.
 func (r *workspaces) keepWorkspace(ctx context.Context, name string, w orchestrator.Workspace, s *orchestrator.State) error {
-	if _, err := os.Lstat(w.Path); w.Path == "" || strings.HasPrefix(name, "view/") || errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(w.Path); w.Path == "" || duty.IsView(name) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	task := strings.ReplaceAll(name, "/", "-")
@@ -121,7 +123,7 @@ func (r *Work) keepIntegrated(ctx context.Context, s *orchestrator.State) error 
 	return r.repo.UpdateRef(ctx, ref, head, old)
 }
 
-// RemovePlaces removes what is outside of the host repository. The directory gets the name
+// RemovePlaces removes what is outside of the store. The directory gets the name
 // of one that was never finished, so that a kill leaves no half of a session.
 func (r *workspaces) RemovePlaces(s *orchestrator.State) error {
 	for _, path := range r.Places(s) {
@@ -138,7 +140,7 @@ func (r *workspaces) RemovePlaces(s *orchestrator.State) error {
 		return err
 	}
 	crash.Point("remove session directory", gone)
-	if err := gitrepo.RemoveWorkspace(gone); err != nil {
+	if err := workspace.Remove(gone); err != nil {
 		return err
 	}
 	return r.register().Remove(r.place.ID)

@@ -26,6 +26,7 @@ type Options struct {
 	Redactor   *redact.Redactor
 
 	GitHub   *ghsync.Client        // nil = GitHub is not used
+	Pulls    ghsync.PullWrites     // of pull requests; nil = GitHub's
 	Token    transport.TokenSource // nil = no push
 	ReadOnly bool                  // the token may not write: nothing is pushed
 }
@@ -49,7 +50,7 @@ type workspaces struct {
 	place   place.Place
 	cfg     *config.Config
 	project *project.Project
-	repo    *gitrepo.Host // of project
+	repo    *gitrepo.Store // of project
 }
 
 // Work is the work of one session in git.

@@ -15,12 +15,14 @@ import (
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
-// robot signs the commits that never leave the host repository. It is fixed, so that a
+// robot signs the commits that never leave the store. It is fixed, so that a
 // repeated effect makes the same commit.
 var robot = gitrepo.Signature{Name: "agentmux", Mail: "agentmux@localhost"}
 
@@ -69,7 +71,10 @@ func (r *workspaces) LostWorkspaces(s *orchestrator.State) []string {
 // directory, because a workspace is made once and not moved.
 func (r *workspaces) WorkspacePath(a orchestrator.Args) string {
 	name := strings.ReplaceAll(a.Workspace, "/", "-")
-	return filepath.Join(r.own(), fmt.Sprintf("%s-%d-%.8s", name, a.Visit, a.Base))
+	if _, _, ok := duty.OfVisit(a.Workspace); !ok {
+		name += fmt.Sprint("-", a.Visit)
+	}
+	return filepath.Join(r.own(), fmt.Sprintf("%s-%.8s", name, a.Base))
 }
 
 // EnsureWorkspace makes a workspace unless it exists, and returns where.
@@ -78,13 +83,13 @@ func (r *workspaces) EnsureWorkspace(ctx context.Context, e orchestrator.Effect,
 	if a.Base == "" {
 		a.Base = s.BaseSHA
 	}
-	make := r.repo.MakeWorkspace
-	if !r.project.Managed {
-		make = func(ctx context.Context, dir, commit string) (gitrepo.Workspace, error) {
-			return r.repo.MakeLocalWorkspace(ctx, dir, commit, r.project.Clone.Root)
-		}
+	var w workspace.Workspace
+	var err error
+	if dir := r.WorkspacePath(a); r.project.Managed {
+		w, err = workspace.Make(ctx, r.repo, dir, a.Base)
+	} else {
+		w, err = workspace.MakeLocal(ctx, r.repo, dir, a.Base, r.project.Clone.Root)
 	}
-	w, err := make(ctx, r.WorkspacePath(a), a.Base)
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("make workspace %s: %w", a.Workspace, err)
 	}
@@ -112,26 +117,26 @@ func dropWorkspace(dir string) error {
 	if err := os.RemoveAll(project.AsideDir(dir)); err != nil {
 		return err
 	}
-	return gitrepo.RemoveWorkspace(dir)
+	return workspace.Remove(dir)
 }
 
 // snapshotTries bounds how often a snapshot is taken again without what was refused.
 const snapshotTries = 4
 
-// snapshot takes what an agent left in its workspace. Its processes have ended. Paths that
-// may not be taken (nested repositories, sockets, names, hard links) stay as they are in
-// the base and are returned: one stray file must not cost all the work.
-func (r *workspaces) snapshot(ctx context.Context, a orchestrator.Args) (gitrepo.Snapshot, []string, error) {
+// snapshot takes what stands in a workspace, also while its agent writes there. Paths that may
+// not be taken (nested repositories, sockets, names, hard links) stay as they are in the base and
+// are returned: one stray file must not cost all the work.
+func (r *workspaces) snapshot(ctx context.Context, a orchestrator.Args) (workspace.Snapshot, []string, error) {
 	if a.Dir == "" {
-		return gitrepo.Snapshot{}, nil, engine.Never(errors.New("snapshot: the workspace " + a.Workspace + " was never made"))
+		return workspace.Snapshot{}, nil, engine.Never(errors.New("snapshot: the workspace " + a.Workspace + " was never made"))
 	}
 	var left []string
 	for range snapshotTries {
-		snap, err := r.repo.Snapshot(ctx, gitrepo.SnapshotSpec{
-			Workspace: a.Dir, Index: gitrepo.WorkspaceIndex(a.Dir), Base: a.Base, MaxGrowth: maxGrowth,
-			NameProblem: outgate.NameProblem, Masked: slices.Concat(left, project.ClearedSettings(a.Dir)),
+		snap, err := workspace.Take(ctx, r.repo, workspace.SnapshotSpec{
+			Workspace: a.Dir, Index: workspace.Index(a.Dir), Base: a.Base, MaxGrowth: maxGrowth,
+			Live: true, NameProblem: outgate.NameProblem, Masked: slices.Concat(left, project.ClearedSettings(a.Dir)),
 		})
-		var refused *gitrepo.RefusedError
+		var refused *workspace.RefusedError
 		if !errors.As(err, &refused) {
 			return snap, left, err
 		}
@@ -140,28 +145,64 @@ func (r *workspaces) snapshot(ctx context.Context, a orchestrator.Args) (gitrepo
 			left = append(left, refusal.Path)
 		}
 	}
-	return gitrepo.Snapshot{}, nil, engine.Never(fmt.Errorf("snapshot: %d paths of %s are refused", len(left), a.Workspace))
+	return workspace.Snapshot{}, nil, engine.Never(fmt.Errorf("snapshot: %d paths of %s are refused", len(left), a.Workspace))
 }
 
 // maxGrowth is the size by which no single file may grow, read or not.
 const maxGrowth = 64 << 20
 
-// Integrate takes what an agent left in its workspace and merges it into the integrated head.
-// A conflict, or a path outside of the files that are its own, is in the result.
+// Take takes what an agent hands in, while its processes may still run, and says what is wrong
+// with it: paths that are not its own, and what the output gate finds in the difference to the
+// commit that the workspace was made at.
+func (r *Work) Take(ctx context.Context, t orchestrator.Taking) (*orchestrator.Snapshot, error) {
+	snap, left, err := r.snapshot(ctx, orchestrator.Args{Workspace: t.Workspace, Task: t.Task, Dir: t.Dir, Base: t.Base})
+	if err != nil {
+		return nil, err
+	}
+	out := &orchestrator.Snapshot{Tree: snap.Tree, Files: len(snap.Changes), Left: left}
+	if out.Files == 0 {
+		return out, nil
+	}
+	mine := gitrepo.Covers(t.Owned)
+	if len(t.Owned) > 0 && slices.ContainsFunc(snap.Changes, func(c gitrepo.Change) bool { return !mine(c.Path) }) {
+		scope, err := r.repo.OutOfScope(ctx, t.Base, snap.Tree, t.Owned)
+		if err != nil {
+			return nil, err
+		}
+		out.Scope = scopePaths(scope, nil)
+	}
+	report, err := outgate.Check(ctx, r.repo, r.gate(t.Base, snap.Tree))
+	if err != nil {
+		return nil, err
+	}
+	if report.Blocked() {
+		out.Findings = findingTexts(report)
+	}
+	out.Held = notePaths(report.Held)
+	return out, nil
+}
+
+// Integrate merges what an agent handed in into the integrated head: the tree that was taken
+// then, or what it left in its workspace. A conflict, or a path outside of the files that are
+// its own, is in the result.
 func (r *workspaces) Integrate(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
-	snap, left, err := r.snapshot(ctx, a)
-	if err != nil {
-		return orchestrator.Result{}, err
+	tree, left, last := a.Tree, a.Left, ""
+	if tree == "" {
+		snap, problems, err := r.snapshot(ctx, a)
+		if err != nil {
+			return orchestrator.Result{}, err
+		}
+		tree, left, last = snap.Tree, problems, string(s.Workspaces[a.Workspace].Snapshot)
+		crash.Point("snapshot", a.Task)
 	}
-	crash.Point("snapshot", a.Task)
 	if a.Strict {
-		scope, err := r.repo.OutOfScope(ctx, a.Base, snap.Tree, a.Owned)
+		scope, err := r.repo.OutOfScope(ctx, a.Base, tree, a.Owned)
 		if err != nil {
 			return orchestrator.Result{}, err
 		}
 		if found := scopePaths(scope, left); len(found) > 0 {
-			return orchestrator.Result{Scope: found, Snapshot: snap.Tree}, nil
+			return orchestrator.Result{Scope: found, Snapshot: tree}, nil
 		}
 	}
 	head := s.Integrated.Commit
@@ -169,14 +210,14 @@ func (r *workspaces) Integrate(ctx context.Context, e orchestrator.Effect, s *or
 		head = s.BaseSHA
 	}
 	res, err := r.repo.Integrate(ctx, gitrepo.IntegrateSpec{
-		Session: r.place.String(), Launch: a.Launch, Task: a.Task, Tree: snap.Tree, Base: a.Base,
-		Last: string(s.Workspaces[a.Workspace].Snapshot), Head: head, Owned: a.Owned, Author: robot, Date: a.Date.Time,
+		Session: r.place.String(), Launch: string(a.Launch), Task: a.Task, Tree: tree, Base: a.Base,
+		Last: last, Head: head, Owned: a.Owned, Author: robot, Date: a.Date.Time,
 	})
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
 	return orchestrator.Result{
-		Commit: res.Commit, Tree: res.Tree, Snapshot: snap.Tree, Files: len(res.Files),
+		Commit: res.Commit, Tree: res.Tree, Snapshot: tree, Files: len(res.Files),
 		Scope: scopePaths(res.Scope, left), Conflicts: res.Conflicts, Empty: res.Empty,
 	}, nil
 }
@@ -193,15 +234,55 @@ func scopePaths(list []gitrepo.ScopePath, left []string) []orchestrator.ScopePat
 	return out
 }
 
-// Preserve keeps what an agent left in its workspace below a ref of its own.
+// Preserve keeps the tree that was taken of a workspace, or what stands in it, below a ref of
+// its own.
 func (r *workspaces) Preserve(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
+	if a.Tree == "" {
+		snap, _, err := r.snapshot(ctx, a)
+		if err != nil {
+			return orchestrator.Result{}, err
+		}
+		a.Tree = snap.Tree
+	}
+	commit, err := r.preserve(ctx, a.Task, a)
+	return orchestrator.Result{Commit: commit, Snapshot: a.Tree}, err
+}
+
+// preserve keeps the tree of a under the name of a ref.
+func (r *workspaces) preserve(ctx context.Context, name string, a orchestrator.Args) (string, error) {
+	return r.repo.Preserve(ctx, gitrepo.PreserveSpec{
+		Session: r.place.String(), Task: name, Tree: a.Tree, Base: a.Base, Author: robot, Date: a.Date.Time,
+	})
+}
+
+// maxLateNamed is how many paths a record of late changes names.
+const maxLateNamed = 20
+
+// KeepLate compares a workspace, whose launch has ended, with the tree that was taken at its
+// submission, and keeps what was written later below a ref of its own.
+func (r *workspaces) KeepLate(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	a := e.Args
+	if _, err := os.Lstat(a.Dir); errors.Is(err, fs.ErrNotExist) {
+		return orchestrator.Result{}, nil // lost, and with it what was written
+	}
 	snap, _, err := r.snapshot(ctx, a)
+	if err != nil || snap.Tree == a.Tree {
+		return orchestrator.Result{}, err
+	}
+	changes, err := r.repo.Changes(ctx, a.Tree, snap.Tree)
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	commit, err := r.repo.Preserve(ctx, gitrepo.PreserveSpec{
-		Session: r.place.String(), Task: a.Task, Tree: snap.Tree, Base: a.Base, Author: robot, Date: a.Date.Time,
-	})
-	return orchestrator.Result{Commit: commit, Snapshot: snap.Tree}, err
+	var paths []string
+	for _, c := range changes[:min(len(changes), maxLateNamed)] {
+		paths = append(paths, c.Path)
+	}
+	if more := len(changes) - maxLateNamed; more > 0 {
+		paths = append(paths, fmt.Sprintf("%d more", more))
+	}
+	name := "late/" + string(a.Launch)
+	a.Tree = snap.Tree
+	commit, err := r.preserve(ctx, name, a)
+	return orchestrator.Result{Commit: commit, Path: gitrepo.PreservedRef(r.place.String(), name), Late: paths}, err
 }

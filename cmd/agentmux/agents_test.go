@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/modeltest"
+	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -98,8 +99,8 @@ func TestClaudeHearsPeople(t *testing.T) {
 			ended := make(chan result, 1)
 			go func() { ended <- r.agentmux("issue", "1", "--headless") }()
 			r.until("the planner waits for its answer", func(s *orchestrator.State) bool {
-				gone := s.Agents["planner"].Launch == "" // a headless program ends with its turn
-				return len(s.Questions) == 1 && s.Agents["planner"].Waiting != "" && gone == (transport == agent.Headless)
+				ended := s.Agents["planner"].Launch == "" // a headless program ends with its turn
+				return len(s.Questions) == 1 && s.Agents["planner"].Waiting != "" && ended == (transport == agent.Headless)
 			})
 			r.expect(exit.Done, "answer", "2")
 			r.asked.Add(1) // a question costs a comment, its edit, and labels there and back
@@ -261,7 +262,7 @@ func (r *rig) checkLaunches(e session.Entry, provider string, transport agent.Tr
 		}
 		n++
 		id := started.Launch
-		launch, err := agent.ReadLaunch(s.Path(session.LaunchesDir, id))
+		launch, err := agent.ReadLaunch(s.Path(session.LaunchesDir, string(id)))
 		if err != nil {
 			r.t.Error(err)
 			continue
@@ -269,9 +270,9 @@ func (r *rig) checkLaunches(e session.Entry, provider string, transport agent.Tr
 		if launch.Provider != provider || launch.Transport != transport || !launch.Unattended || launch.Login != agent.LoginToken {
 			r.t.Errorf("launch %s: %+v", id, launch)
 		}
-		if signals, _, err := agent.Signals(s.Path(session.LaunchesDir, id), 0); err != nil {
+		if signals, _, err := signal.Read(s.Path(session.LaunchesDir, string(id)), 0); err != nil {
 			r.t.Error(err)
-		} else if slices.ContainsFunc(signals, func(s agent.Signal) bool { return s.Usage != nil }) {
+		} else if slices.ContainsFunc(signals, func(s signal.Signal) bool { return s.Usage != nil }) {
 			counted++
 		}
 	}

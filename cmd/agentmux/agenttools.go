@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
@@ -11,10 +13,12 @@ import (
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/tools"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// callerFlags tell a tool who calls; the launch also comes from the environment.
+// callerFlags identify the caller of a tool; the launch may also come from the environment.
 type callerFlags struct {
 	session, role, task, launch string
 	json                        bool
@@ -29,15 +33,15 @@ func (f *callerFlags) add(cmd *cobra.Command) {
 }
 
 func (f *callerFlags) caller(a *app) (tools.Caller, error) {
-	who := tools.Caller{Dir: f.session, Role: f.role, Task: f.task, Launch: f.launch}
+	who := tools.Caller{Dir: f.session, Role: f.role, Task: f.task, Launch: orchestrator.Launch(f.launch)}
 	if who.Launch == "" {
-		who.Launch = os.Getenv("AGENTMUX_LAUNCH")
+		who.Launch = orchestrator.Launch(os.Getenv("AGENTMUX_LAUNCH"))
 	}
 	if who.Launch != "" {
 		who.Seal = agent.Seal()
 	}
-	if _, role, task, _, ok := orchestrator.LaunchParts(who.Launch); ok && who.Role == "" {
-		who.Role, who.Task = role, task
+	if launch, ok := who.Launch.Parts(); ok && who.Role == "" {
+		who.Role, who.Task = launch.Role, launch.Task
 	}
 	if filepath.IsAbs(who.Dir) {
 		return who, nil
@@ -54,8 +58,123 @@ func (f *callerFlags) caller(a *app) (tools.Caller, error) {
 	return who, nil
 }
 
+// toolGroups are the commands that only hold twins of tools: what the help says about each,
+// and the tools whose examples it shows.
+var toolGroups = map[string]struct {
+	short string
+	tools []string
+}{
+	"submit":   {"Submit an agent's finished task", []string{toolset.SubmitPlan, toolset.SubmitDone}},
+	"research": {"Dispatch research", []string{toolset.DispatchCode}},
+	"msg":      {"List and read the messages to an agent", []string{toolset.MsgList, toolset.MsgRead}},
+}
+
+// newToolCmds makes a command for every tool, for agents whose CLI does not speak MCP.
+// Without msg they could not acknowledge a message, and would get each one again.
+func newToolCmds(a *app) []*cobra.Command {
+	var commands []*cobra.Command
+	groups := map[string]*cobra.Command{}
+	for _, tool := range toolset.All() {
+		name, _, nested := strings.Cut(tool.Command.Words, " ")
+		if !nested {
+			commands = append(commands, group(groupAgent, newToolCmd(a, tool)))
+			continue
+		}
+		if groups[name] == nil {
+			groups[name] = newToolGroup(name)
+			commands = append(commands, groups[name])
+		}
+		groups[name].AddCommand(newToolCmd(a, tool))
+	}
+	return commands
+}
+
+func newToolGroup(name string) *cobra.Command {
+	var examples []string
+	for _, member := range toolGroups[name].tools {
+		tool, _ := toolset.Find(member)
+		examples = append(examples, "  agentmux "+tool.Command.Example)
+	}
+	return group(groupAgent, &cobra.Command{
+		Use: name, Short: toolGroups[name].short, RunE: needsSubcommand, Args: unknownCommand, Example: strings.Join(examples, "\n"),
+	})
+}
+
+// newToolCmd makes the command-line twin of a tool.
+func newToolCmd(a *app, tool toolset.Tool) *cobra.Command {
+	f := &callerFlags{}
+	words := strings.Fields(tool.Command.Words)
+	cmd := &cobra.Command{Use: words[len(words)-1], Short: tool.Command.Short, Args: cobra.NoArgs, Example: "  agentmux " + tool.Command.Example}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "machine-readable output")
+	for _, p := range tool.Params {
+		switch {
+		case p.Arg != "":
+			cmd.Use += " " + p.Arg
+			cmd.Args = cobra.ExactArgs(1)
+		case p.Flag != "":
+			addParam(cmd.Flags(), p)
+		}
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		params, err := toolParams(cmd.Flags(), tool, args)
+		if err != nil {
+			return exit.Usage(err)
+		}
+		return callTool(a, cmd, f, tool.Name, params)
+	}
+	return cmd
+}
+
+func addParam(flags *pflag.FlagSet, p toolset.Param) {
+	switch p.Type {
+	case toolset.TypeNumber:
+		flags.Int(p.Flag, 0, p.Usage)
+	case toolset.TypeFlag:
+		flags.Bool(p.Flag, false, p.Usage)
+	case toolset.TypeList:
+		flags.StringArray(p.Flag, nil, p.Usage)
+	default:
+		flags.String(p.Flag, "", p.Usage)
+	}
+}
+
+// toolParams collects what the command line gives. The tool says what a required parameter
+// lacks, and has its own default for a flag that is not given.
+func toolParams(flags *pflag.FlagSet, tool toolset.Tool, args []string) (tools.Params, error) {
+	params := tools.Params{}
+	for _, p := range tool.Params {
+		var err error
+		switch {
+		case p.Arg != "" && p.Type == toolset.TypeNumber:
+			if params[p.Name], err = strconv.Atoi(args[0]); err != nil {
+				return nil, fmt.Errorf("%s: %q is not a number", tool.Command.Words, args[0])
+			}
+		case p.Arg != "":
+			params[p.Name] = args[0]
+		case p.Flag != "" && (p.Required || flags.Changed(p.Flag)):
+			if params[p.Name], err = paramValue(flags, p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return params, nil
+}
+
+func paramValue(flags *pflag.FlagSet, p toolset.Param) (any, error) {
+	switch p.Type {
+	case toolset.TypeNumber:
+		return flags.GetInt(p.Flag)
+	case toolset.TypeFlag:
+		return flags.GetBool(p.Flag)
+	case toolset.TypeList:
+		return flags.GetStringArray(p.Flag)
+	}
+	return flags.GetString(p.Flag)
+}
+
 // callTool prints the answer; a refusal is exit 1.
-func callTool(a *app, cmd *cobra.Command, f *callerFlags, tool string, params map[string]any) error {
+func callTool(a *app, cmd *cobra.Command, f *callerFlags, tool string, params tools.Params) error {
 	who, err := f.caller(a)
 	if err != nil {
 		return err
@@ -75,57 +194,6 @@ func callTool(a *app, cmd *cobra.Command, f *callerFlags, tool string, params ma
 		return exit.Quiet(exit.BadUsage)
 	}
 	return exit.Quiet(exit.Failed)
-}
-
-// newToolCmd makes the command-line twin of a tool.
-func newToolCmd(a *app, use, short string, args cobra.PositionalArgs, make func(*cobra.Command) func([]string) (string, map[string]any, error)) *cobra.Command {
-	f := &callerFlags{}
-	cmd := &cobra.Command{Use: use, Short: short, Args: args, Example: "  agentmux " + toolExamples[use]}
-	f.add(cmd)
-	cmd.Flags().BoolVar(&f.json, "json", false, "machine-readable output")
-	call := make(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		tool, params, err := call(args)
-		if err != nil {
-			return exit.Usage(err)
-		}
-		return callTool(a, cmd, f, tool, params)
-	}
-	return cmd
-}
-
-// toolExamples are the lines of the help, as a prompt gives them to its agent.
-var toolExamples = map[string]string{
-	"pm":             "submit pm --session DIR --role product-manager",
-	"architecture":   "submit architecture --reviewer reviewer_expert --session DIR --role architect",
-	"plan":           "submit plan --session DIR --role planner",
-	"design":         "submit design --session DIR --role designer",
-	"done N":         "submit done 2 --session DIR --role coder",
-	"review":         "submit review --session DIR --role reviewer_logic",
-	"summary":        "submit summary --session DIR --role reviewer_logic",
-	"research TOPIC": "submit research retries --type code --session DIR --role code-researcher",
-	"code":           "research code --topic retries --question 'Who calls the retry helper?' --session DIR --role architect",
-	"web":            "research web --topic retries --question 'How long do others wait?' --session DIR --role architect",
-	"report":         "report --message 'The parser is done' --percent 60 --session DIR --role coder",
-	"list":           "msg list --unread --session DIR --role coder",
-	"read FILE":      "msg read msgs/1122090000-status-core-core--pipeline-coder-1-m12.md --session DIR --role coder --task 1",
-	"ask":            "ask --question 'Which endpoint?' --option v1 --option v2 --session DIR --role coder",
-}
-
-// noParams is a tool without parameters.
-func noParams(tool string) func(*cobra.Command) func([]string) (string, map[string]any, error) {
-	return func(*cobra.Command) func([]string) (string, map[string]any, error) {
-		return func([]string) (string, map[string]any, error) { return tool, map[string]any{}, nil }
-	}
-}
-
-// anyList is a list as a decoded JSON document has it.
-func anyList(items []string) []any {
-	out := make([]any, len(items))
-	for i, item := range items {
-		out[i] = item
-	}
-	return out
 }
 
 func needsSubcommand(cmd *cobra.Command, _ []string) error {

@@ -5,9 +5,31 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 )
+
+// A command takes every parameter of its tool but the caller's own role.
+func TestEveryToolHasACommand(t *testing.T) {
+	t.Parallel()
+	for _, tool := range toolset.All() {
+		t.Run(tool.Name, func(t *testing.T) {
+			t.Parallel()
+			cmd, rest, err := newRootCmd(newApp(console.Streams{})).Find(strings.Fields(tool.Command.Words))
+			if err != nil || len(rest) > 0 {
+				t.Fatalf("%q: %v, %v", tool.Command.Words, rest, err)
+			}
+			for _, p := range tool.Params {
+				given := p.Arg != "" && strings.HasSuffix(cmd.Use, " "+p.Arg) || p.Flag != "" && cmd.Flags().Lookup(p.Flag) != nil
+				if !given && p.Name != "role" {
+					t.Errorf("%s cannot be given to %q", p.Name, cmd.UseLine())
+				}
+			}
+		})
+	}
+}
 
 // A tool typed as a command says what the tool says: flags that are not given are left to
 // it, those that are given reach it.
@@ -32,9 +54,11 @@ func TestACommandOfAnAgentSaysWhatItsToolSays(t *testing.T) {
 		{[]string{"submit", "research", "auth", "--role", "code-researcher"}, `no code research "auth" is running`},
 		{[]string{"submit", "research", "auth", "--type", "code", "--role", "web-researcher"}, "you are the web-researcher"},
 	} {
-		if res := r.expect(1, append(c.args, "--session", s.Dir)...); !strings.Contains(res.out, c.says) {
-			t.Errorf("%v: %s", c.args, res.out)
-		}
+		r.row(strings.Join(c.args, " "), func(t *testing.T) {
+			if res := r.expect(1, append(c.args, "--session", s.Dir)...); !strings.Contains(res.out, c.says) {
+				t.Errorf("%v: %s", c.args, res.out)
+			}
+		})
 	}
 	r.expect(0, "report", "--message", "m", "--percent", "0", "--role", "planner", "--session", s.Dir)
 	lines, _, err := s.Lines(session.ToolEvents, orchestrator.Cursor{}, 0)
@@ -69,11 +93,15 @@ func TestAMessageIsReadByCommand(t *testing.T) {
 		{[]string{"list", "--unread", "--limit", "1"}, 0, "1 message\n"},
 		{[]string{"list", "--limit", "0"}, 1, "limit: expected 1 to 200, found 0"},
 		{[]string{"read", "none.md"}, 1, "there is no message none.md for you"},
-		{[]string{"read", s.Path("msgs/" + name)}, 0, "Use the helper in net."},
 	} {
-		if res := r.expect(c.code, append(append([]string{"msg"}, c.args...), agent...)...); !strings.Contains(res.out, c.says) {
-			t.Errorf("%v: %s", c.args, res.out)
-		}
+		r.row(strings.Join(c.args, " "), func(t *testing.T) {
+			if res := r.expect(c.code, append(append([]string{"msg"}, c.args...), agent...)...); !strings.Contains(res.out, c.says) {
+				t.Errorf("%v: %s", c.args, res.out)
+			}
+		})
+	}
+	if res := r.expect(0, append([]string{"msg", "read", s.Path("msgs/" + name)}, agent...)...); !strings.Contains(res.out, "Use the helper in net.") {
+		t.Errorf("msg read: %s", res.out)
 	}
 	lines, _, err := s.Lines(session.ToolEvents, orchestrator.Cursor{}, 0)
 	if err != nil || len(lines) != 1 || lines[0].Tool != "msg_read" || !strings.Contains(string(lines[0].Payload), name) {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
-// app is what every command gets: streams, flags, and what they lead to.
+// app is what every command gets: streams and flags, and the finder of what they mean.
 type app = site.Finder
 
 func newApp(std console.Streams) *app {

@@ -45,5 +45,5 @@ func runAttach(ctx context.Context, a *app, args []string, o attachOptions) erro
 	if !a.Terminal {
 		return exit.UsageText("attach needs a terminal; agentmux status " + entry.Name + " and agentmux logs " + entry.Name + " work without")
 	}
-	return hosting.Attach(ctx, a, entry, o.role)
+	return hosting.Attach(ctx, a, nil, entry, o.role)
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -80,9 +82,9 @@ func measure(b *testing.B, sessions int) measured {
 		cmd := r.command("issue", "1", "--headless", "--no-mirror")
 		start := time.Now()
 		rec := r.record(cmd)
-		took := time.Since(start)
+		spent := time.Since(start)
 		r.done(r.session())
-		m.whole, m.overhead = append(m.whole, took), append(m.overhead, took-rec.agentsTime(b))
+		m.whole, m.overhead = append(m.whole, spent), append(m.overhead, spent-rec.agentsTime(b))
 		m.transitions = append(m.transitions, rec.transitions()...)
 		for launch, d := range rec.handOffs(b) {
 			m.handOffs = append(m.handOffs, d)
@@ -99,29 +101,50 @@ func (m measured) report(b *testing.B) {
 	report(b, "handoff", m.handOffs)
 }
 
-// BenchmarkFleet measures AGENTMUX_BENCH_FLEET (20) sessions whose agent is at work and
-// says nothing, hosted by one process:
+// BenchmarkFleet measures sessions whose agent is at work and says nothing, hosted by one
+// process: for each number in AGENTMUX_BENCH_FLEET (20), such as "50 200".
 //
-//	adopt    takes up sessions whose host was killed while their agents went on: from the
+//	adopt    takes up sessions whose host was killed while their agents continued: from the
 //	         start of the process until every session has carried out a command that was
 //	         waiting for it. The agents must be the same processes after it.
-//	idle     over AGENTMUX_BENCH_SECONDS (10), for one session and hour: cpu-s of the host
-//	         and what it runs (tmux), around-cpu-s of the tmux server, the monitor in its
-//	         first window and agent-exec; and host-MB, the memory of the host for all
+//	idle     over AGENTMUX_BENCH_SECONDS (60, two safety looks): ours-cpu-pct and ours-MB, the processor time
+//	         in percent of one core and the memory (PSS) of all processes that are this
+//	         program; the same of the host alone, and of tmux and the agents; ours-MB/session
+//	         is what a session adds besides the host's own; forks/min counts those of the
+//	         whole machine, per session, so it is true of a quiet one only.
 //	handoff  the transitions and hand-offs of BenchmarkSession, of sessions beside these
+//
+// The processes are the test binary, whose code is larger than the program's.
 func BenchmarkFleet(b *testing.B) {
-	n := fromEnv(b, "AGENTMUX_BENCH_FLEET", 20)
-	f := newFleet(b, n)
-	b.Run("adopt", func(b *testing.B) { f.in(b).adopt(b) })
-	b.Run("idle", func(b *testing.B) { f.in(b).idle(b) })
-	b.Run("handoff", func(b *testing.B) {
-		f.in(b).settle()
-		m := measure(b, max(b.N, fromEnv(b, "AGENTMUX_BENCH_BESIDE", 4)))
-		b.ReportMetric(0, "ns/op")
-		m.report(b)
-		b.ReportMetric(float64(n), "sessions")
-		f.drop()
-	})
+	for _, n := range fleets(b) {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			f := newFleet(b, n)
+			b.Run("adopt", func(b *testing.B) { f.in(b).adopt(b) })
+			b.Run("idle", func(b *testing.B) { f.in(b).idle(b) })
+			b.Run("handoff", func(b *testing.B) {
+				f.in(b).settle()
+				m := measure(b, max(b.N, fromEnv(b, "AGENTMUX_BENCH_BESIDE", 4)))
+				b.ReportMetric(0, "ns/op")
+				m.report(b)
+				b.ReportMetric(float64(n), "sessions")
+				f.drop()
+			})
+		})
+	}
+}
+
+// fleets are the numbers of sessions of BenchmarkFleet.
+func fleets(b *testing.B) []int {
+	b.Helper()
+	var sizes []int
+	for _, text := range strings.Fields(cmp.Or(os.Getenv("AGENTMUX_BENCH_FLEET"), "20")) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			b.Fatalf("AGENTMUX_BENCH_FLEET: %q is not a number above 0", text)
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes
 }
 
 // BenchmarkIdle is what BenchmarkFleet/idle measures, for a single session.
@@ -147,18 +170,25 @@ func (f *fleet) settle() {
 
 func (f *fleet) idle(b *testing.B) {
 	f.settle()
-	around := f.around()
-	span := time.Duration(max(b.N, fromEnv(b, "AGENTMUX_BENCH_SECONDS", 10))) * time.Second
-	pause(2 * time.Second)
-	before, beforeAround := spentBy(b, f.host.Process.Pid), spentBy(b, around...)
+	span := time.Duration(max(b.N, fromEnv(b, "AGENTMUX_BENCH_SECONDS", 60))) * time.Second
+	pause(5 * time.Second) // the looks that the commands have led to
+	before := f.footprint()
 	pause(span)
-	after, afterAround := spentBy(b, f.host.Process.Pid), spentBy(b, around...)
-	hours := span.Hours() * float64(len(f.dirs))
+	after := f.footprint()
+	n := float64(len(f.dirs))
+	percent := func(from, to spent) float64 { return 100 * (to.cpu - from.cpu).Seconds() / span.Seconds() }
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric((after.cpu-before.cpu).Seconds()/hours, "cpu-s/session-h")
-	b.ReportMetric((afterAround.cpu-beforeAround.cpu).Seconds()/hours, "around-cpu-s/session-h")
-	b.ReportMetric(float64(after.rss)/1e6, "host-MB")
-	b.ReportMetric(float64(len(f.dirs)), "sessions")
+	b.ReportMetric(percent(before.ours(), after.ours()), "ours-cpu-pct")
+	b.ReportMetric(percent(before.kinds[kindHost], after.kinds[kindHost]), "host-cpu-pct")
+	b.ReportMetric(percent(before.kinds[kindTmux], after.kinds[kindTmux]), "tmux-cpu-pct")
+	b.ReportMetric(float64(after.ours().pss)/1e6, "ours-MB")
+	b.ReportMetric(float64(after.ours().pss-after.kinds[kindHost].pss)/1e6/n, "ours-MB/session")
+	b.ReportMetric(float64(after.kinds[kindHost].pss)/1e6, "host-MB")
+	b.ReportMetric(float64(after.kinds[kindTmux].pss)/1e6/n, "tmux-MB/session")
+	b.ReportMetric(float64(after.kinds[kindAgent].pss)/1e6/n, "agents-MB/session")
+	b.ReportMetric(float64(after.forks-before.forks)/span.Minutes()/n, "forks/min")
+	b.ReportMetric(n, "sessions")
+	b.Logf("processes by kind: %v", after.count)
 	f.drop()
 }
 
@@ -167,13 +197,13 @@ func pause(d time.Duration) { <-time.NewTimer(d).C }
 
 func (f *fleet) adopt(b *testing.B) {
 	agents := f.agents()
-	var took []time.Duration
+	var adopted []time.Duration
 	for range max(3, b.N) {
 		f.tell("pause")
 		start := time.Now()
 		f.takeUp()
 		f.awaitPaused(true)
-		took = append(took, time.Since(start))
+		adopted = append(adopted, time.Since(start))
 		f.tell("resume")
 		f.awaitPaused(false)
 		if now := f.agents(); !slices.Equal(agents, now) {
@@ -183,6 +213,6 @@ func (f *fleet) adopt(b *testing.B) {
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(len(f.dirs)), "sessions")
-	b.ReportMetric(ms(quantile(took, 0.5)), "adopted-p50-ms")
-	b.ReportMetric(ms(quantile(took, 1)), "adopted-max-ms")
+	b.ReportMetric(ms(quantile(adopted, 0.5)), "adopted-p50-ms")
+	b.ReportMetric(ms(quantile(adopted, 1)), "adopted-max-ms")
 }

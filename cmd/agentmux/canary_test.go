@@ -75,8 +75,7 @@ func chunks(text string, n int) (out []string) {
 	return out
 }
 
-// leaks names the disguises of which text shows as much as stands for sixteen characters
-// of the token.
+// leaks names the disguises of which text shows as much as sixteen characters of the token.
 func leaks(token, text string) (found []string) {
 	for name, disguise := range disguises(token) {
 		piece := 16 * len(disguise) / len(token)
@@ -158,7 +157,13 @@ func TestSecurity7TheTokenDoesNotLeave(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, rigOptions{})
 			token := r.github.Token(rigBot)
-			r.canary(token, commitPlaybook(exit, token))
+			book := commitPlaybook(exit, token)
+			if exit != "message" { // the agent hears what is wrong and insists: at the third time a person has to see it
+				const hands = "\n      - submit: {tool: submit_done, with: {subplan_index: 1}}"
+				refused := strings.TrimSuffix(hands, "}") + ", refused: true}"
+				book = strings.Replace(book, hands, refused+refused+hands, 1)
+			}
+			r.canary(token, book)
 			r.expect(3, append([]string{"issue", "1"}, quickRun...)...)
 			e := r.session()
 			r.sound(e)
@@ -370,7 +375,7 @@ func TestSecurity33CheckpointsHoldNoSecret(t *testing.T) {
 	e := r.session()
 	hosts, err := filepath.Glob(filepath.Join(r.dir, "home", ".local", "state", "agentmux", "*", "*", "*.git"))
 	if err != nil || len(hosts) != 1 {
-		t.Fatalf("host repositories: %v, %v", hosts, err)
+		t.Fatalf("stores: %v, %v", hosts, err)
 	}
 	ref := "refs/agentmux/sessions/" + e.Name + "-" + e.State.Identity
 	names := r.git(hosts[0], "ls-tree", "-r", "--name-only", ref)

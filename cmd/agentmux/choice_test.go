@@ -13,7 +13,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Nothing is started by a word that is no command.
+// A word that is not a command starts nothing.
 func TestProtocolE2MistypedCommands(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
@@ -37,9 +37,11 @@ func TestProtocolE2MistypedCommands(t *testing.T) {
 		{[]string{"sessions", "--log-level", "loud"}, "debug, info, warn or error"},
 		{[]string{"stop", "a", "--session", "b"}, "two sessions"},
 	} {
-		if res := r.expect(2, c.args...); !strings.Contains(res.err, c.says) {
-			t.Errorf("%v says %q, want %q", c.args, res.err, c.says)
-		}
+		r.row(strings.Join(c.args, " "), func(t *testing.T) {
+			if res := r.expect(2, c.args...); !strings.Contains(res.err, c.says) {
+				t.Errorf("%v says %q, want %q", c.args, res.err, c.says)
+			}
+		})
 	}
 	if entries := r.sessions(); len(entries) != 0 {
 		t.Errorf("started: %+v", entries)
@@ -68,21 +70,25 @@ func TestProtocolE4EveryWayToNameASession(t *testing.T) {
 		{"alpha", "alpha"}, {"alpi", "alpine"}, {"b", "beta"}, {"7", "alpha"}, {"#7", "alpha"}, {"octo/other#8", "alpine"},
 		{"acme/widgets#8", "beta"}, {filepath.Join(session.Dir(r.clone), "alpine"), "alpine"}, {".agentmux/.sessions/beta", "beta"},
 	} {
-		if res := r.expect(0, "status", c.arg); !strings.Contains(res.out, "session    "+c.want+"\n") {
-			t.Errorf("%s: %s", c.arg, res.out)
-		}
+		r.row(c.arg, func(t *testing.T) {
+			if res := r.expect(0, "status", c.arg); !strings.Contains(res.out, "session    "+c.want+"\n") {
+				t.Errorf("%s: %s", c.arg, res.out)
+			}
+		})
 	}
 	for _, c := range []struct{ arg, says string }{
 		{"al", "alpha, alpine"}, {"#8", "alpine, beta"}, {"8", "alpine, beta"}, {"", "alpha, alpine, beta"},
 		{"gamma", "agentmux sessions"}, {"#9", "agentmux sessions"}, {"octo/none#8", "agentmux sessions"},
 	} {
-		args := []string{"status", c.arg}
-		if c.arg == "" {
-			args = []string{"logs"} // status shows one of them
-		}
-		if res := r.expect(2, args...); !strings.Contains(res.err, c.says) {
-			t.Errorf("%q: %s", c.arg, res.err)
-		}
+		r.row(c.arg, func(t *testing.T) {
+			args := []string{"status", c.arg}
+			if c.arg == "" {
+				args = []string{"logs"} // status shows one of them
+			}
+			if res := r.expect(2, args...); !strings.Contains(res.err, c.says) {
+				t.Errorf("%q: %s", c.arg, res.err)
+			}
+		})
 	}
 	// For a command that only one of them obeys, that one is meant; the others say why not.
 	if res := r.expect(2, "pause", "--session", "alpha"); !strings.Contains(res.err, "not running") {
@@ -133,9 +139,11 @@ func TestProtocolE4TheOnlyOneACommandCanApplyTo(t *testing.T) {
 		t.Errorf("not paused: %+v, %v", e, err)
 	}
 	for _, flags := range [][]string{{"--changes", "more"}, {"--base", "main"}, {"--from-backup"}} {
-		if res := r.expect(2, append([]string{"resume"}, flags...)...); !strings.Contains(res.err, "held is paused") {
-			t.Errorf("resume %v: %s", flags, res.err)
-		}
+		r.row(strings.Join(flags, " "), func(t *testing.T) {
+			if res := r.expect(2, append([]string{"resume"}, flags...)...); !strings.Contains(res.err, "held is paused") {
+				t.Errorf("resume %v: %s", flags, res.err)
+			}
+		})
 	}
 	// A directory names it from anywhere.
 	r.expect(0, "resume", filepath.Join(session.Dir(r.clone), "held"), "--project", r.dir)
@@ -162,16 +170,18 @@ func TestProtocolE1MistakesInTwoFiles(t *testing.T) {
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "limits: {stal: 20m}\nprofiles: {fast: {}}\n"})
 	r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nreview:\n  timeout: soon\n  rerun: [all]\ndefaults:\n  session_name: x\n")
 	for _, args := range [][]string{{"config", "check"}, {"issue", "1", "--headless"}} {
-		res := r.expect(2, args...)
-		for _, want := range []string{
-			`config\.yaml:5: limits\.stal: .*"stall"`, `config\.yaml:6: profiles: removed: .*roles\.`,
-			`\.agentmux/config\.yaml:3: review\.timeout: expected a duration`, `\.agentmux/config\.yaml:4: review\.rerun: expected`,
-			`\.agentmux/config\.yaml:6: defaults\.session_name: removed: .*--name`,
-		} {
-			if !regexp.MustCompile(want).MatchString(res.err) {
-				t.Errorf("%v: no %s in\n%s", args, want, res.err)
+		r.row(strings.Join(args, " "), func(t *testing.T) {
+			res := r.expect(2, args...)
+			for _, want := range []string{
+				`config\.yaml:5: limits\.stal: .*"stall"`, `config\.yaml:6: profiles: removed: .*roles\.`,
+				`\.agentmux/config\.yaml:3: review\.timeout: expected a duration`, `\.agentmux/config\.yaml:4: review\.rerun: expected`,
+				`\.agentmux/config\.yaml:6: defaults\.session_name: removed: .*--name`,
+			} {
+				if !regexp.MustCompile(want).MatchString(res.err) {
+					t.Errorf("%v: no %s in\n%s", args, want, res.err)
+				}
 			}
-		}
+		})
 	}
 	if entries := r.sessions(); len(entries) != 0 {
 		t.Errorf("started: %+v", entries)

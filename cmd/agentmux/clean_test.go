@@ -207,7 +207,7 @@ func TestCleanAfterARealRun(t *testing.T) {
 	}
 	repos, err := filepath.Glob(filepath.Join(r.dir, "home", ".local", "state", "agentmux", "*", "acme", "widgets.git"))
 	if err != nil || len(repos) != 1 {
-		t.Fatalf("host repositories %q, %v", repos, err)
+		t.Fatalf("stores %q, %v", repos, err)
 	}
 	if refs := r.git(repos[0], "for-each-ref", "--format=%(refname)"); strings.Contains(refs, e.Name) {
 		t.Errorf("refs that stay:\n%s", refs)

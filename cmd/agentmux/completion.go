@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// offer is what a shell can be offered in one place, each word with a description behind a
-// tab or without. It is read from files of this machine alone, and where there are none it is
-// empty: a person who presses a key wants neither to wait nor to read an error.
+// offer returns the words that a shell can offer in one place, each with or without a description
+// behind a tab. It reads only files of this machine and returns nothing if there are none: a
+// person who presses a key wants neither to wait nor to read an error.
 type offer func() []string
 
 // allOffers are the words for the arguments of each command, in their order.
@@ -40,8 +40,8 @@ func allOffers(a *app) map[string][]offer {
 	}
 }
 
-// completeWords tells shells what may stand behind the commands and flags below cmd. Without
-// that they offer the names of files everywhere.
+// completeWords tells shells which words may follow the commands and flags below cmd. Without it
+// they offer the names of files everywhere.
 func completeWords(a *app, cmd *cobra.Command, offers map[string][]offer) {
 	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
 	words := offers[path]
@@ -77,7 +77,8 @@ func completeWords(a *app, cmd *cobra.Command, offers map[string][]offer) {
 	}
 }
 
-// sessionOffer is for --session: what the command takes as its last word, else what runs.
+// sessionOffer is for --session: the sessions that the command takes as its last word, else those
+// that run.
 func sessionOffer(a *app, words []offer) offer {
 	if len(words) > 0 {
 		return words[len(words)-1]
@@ -92,8 +93,7 @@ func completeFlag(cmd *cobra.Command, name string, f cobra.CompletionFunc) {
 	}
 }
 
-// offered are the words that begin as what was typed. A session may be named by its
-// directory, too.
+// offered returns the words with the typed prefix. A session may be named by its directory, too.
 func offered(of offer, typed string) ([]string, cobra.ShellCompDirective) {
 	if strings.ContainsAny(typed, "/") || strings.HasPrefix(typed, ".") {
 		return nil, cobra.ShellCompDirectiveFilterDirs
@@ -135,8 +135,8 @@ func workflowNames(a *app) offer {
 	}
 }
 
-// providerNames offers what is built in and configured; if the configuration has problems,
-// what is built in.
+// providerNames offers the built-in and the configured providers; only the built-in ones if the
+// configuration has problems.
 func providerNames(a *app, fits func(agent.Provider) bool) offer {
 	return func() (names []string) {
 		providers, _ := agent.Load(nil)

@@ -26,7 +26,7 @@ func (r *rig) completions(typed ...string) (words []string, directive string) {
 }
 
 // A shell offers what a command could take here: sessions it applies to, workflows,
-// providers. Nobody is asked for it.
+// providers. No server is asked for it.
 func TestShellsCompleteWhatIsThere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
@@ -75,10 +75,12 @@ func TestShellsCompleteWhatIsThere(t *testing.T) {
 		{[]string{"--project", filepath.Join(home, "nowhere"), "status", ""}, ":4"},
 		{[]string{"--project", home, "run", "x", "--workflow", ""}, "feature quick :4"},
 	} {
-		words, directive := r.completions(c.typed...)
-		if got := strings.Join(append(words, directive), " "); got != c.want {
-			t.Errorf("%q: %s, want %s", c.typed, got, c.want)
-		}
+		r.row(strings.Join(c.typed, " "), func(t *testing.T) {
+			words, directive := r.completions(c.typed...)
+			if got := strings.Join(append(words, directive), " "); got != c.want {
+				t.Errorf("%q: %s, want %s", c.typed, got, c.want)
+			}
+		})
 	}
 	r.write(filepath.Join(r.clone, ".agentmux", "config.yaml"), "version: 2\nlimit: {}\n")
 	if words, _ := r.completions("providers", "show", "cl"); !slices.Equal(words, []string{"claude"}) {

@@ -11,10 +11,10 @@ import (
 // longLived are the commands that stay as long as a session, or start what does.
 var longLived = []string{"issue", "run", "resume", "session", "agents", "bot"}
 
-// conceal keeps what this process knows from the agents, who run as the same user: nobody
-// may read its memory, and where it stays for long, the list of variables that the kernel
-// shows holds none of a secret. The tools of agents have nothing to hide, and neither has the
-// monitor: tmux could not say any more in which directory its pane runs.
+// conceal hides what this process knows from the agents, which run as the same user. No other
+// process may read its memory, and in a process that lives long, the variables that the kernel
+// shows hold no secret. The tools of agents and the monitor have nothing to hide, and tmux could
+// no longer read the directory of the monitor's pane.
 func conceal(args []string) error {
 	if os.Getenv("AGENTMUX_MARK") != "" || len(args) > 1 && args[1] == "monitor" {
 		return nil

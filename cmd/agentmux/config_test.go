@@ -24,9 +24,11 @@ func TestConfigShowNamesTheValueThatHolds(t *testing.T) {
 		t.Errorf("github.protected_paths: %q", line)
 	}
 	for _, args := range [][]string{{"config", "check"}, {"config", "show"}, {"doctor"}} {
-		if res := r.agentmux(args...); !strings.Contains(res.out+res.err, loosened) {
-			t.Errorf("%v does not say what it passes over:\n%s%s", args, res.out, res.err)
-		}
+		r.row(strings.Join(args, " "), func(t *testing.T) {
+			if res := r.agentmux(args...); !strings.Contains(res.out+res.err, loosened) {
+				t.Errorf("%v does not say what it passes over:\n%s%s", args, res.out, res.err)
+			}
+		})
 	}
 	var rows []struct {
 		Key       string

@@ -16,7 +16,7 @@ const (
 	crashAt  = "AGENTMUX_CRASH_AT"
 )
 
-// arm makes a host pass crash points. Agents and their tools are none.
+// arm makes a host stop at crash points. Agents and their tools are not armed.
 func arm() {
 	hosts := []string{"issue", "run", "resume", "session"}
 	if log := os.Getenv(crashLog); log != "" && len(os.Args) > 1 && slices.Contains(hosts, os.Args[1]) {

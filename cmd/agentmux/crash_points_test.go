@@ -16,7 +16,7 @@ import (
 )
 
 // TestCrashPoints kills the host at crash points of a run and leads the session on: its
-// end is that of the run nobody killed. Each point is tried when it is passed for the
+// end is that of a run without a kill. Each point is tried when it is passed for the
 // first time, and as often again as AGENTMUX_CRASH_PASSES says (default 2), at passes that
 // the seed picks. AGENTMUX_CRASH_PAIRS (default 40) is how many times the next host is
 // killed as well, at one of the first points it passes. AGENTMUX_CRASH_STRIDE takes only

@@ -24,8 +24,7 @@ import (
 )
 
 // tale is a rig on which a session is led from an issue to a pull request and through a
-// change round, by whoever finds it as it is: after a kill the next command is the one a
-// person would give then.
+// change round: after a kill the next command is the one that a person would give then.
 type tale struct {
 	*rig
 	// prepare changes the environment of each command before it is started, and after

@@ -55,8 +55,8 @@ func runDiff(ctx context.Context, a *app, args []string, o diffOptions) error {
 	return a.Paged(ctx, text)
 }
 
-// differing finds the session: the one that was named, the only one at a gate, else the one
-// that status shows.
+// differing returns the session that args name, the only one at a gate, else the one that status
+// shows.
 func differing(ctx context.Context, a *app, name string) (session.Entry, error) {
 	if name != "" {
 		return steer.FindFor(ctx, a, "diff", []string{name}, nil)

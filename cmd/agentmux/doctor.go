@@ -24,7 +24,7 @@ It only reads. What shows only by writing is tried with --write: the label of
 requests is made if it is missing, a ref is made and deleted, and a pull request
 and a commit status are asked for that cannot come about.
 
-The exit code is 3 if something failed; warnings and skipped probes are no failure.`,
+The exit code is 3 if something failed; warnings and skipped probes are not failures.`,
 		Example: "  agentmux doctor\n  agentmux doctor --write\n  agentmux doctor --json\n  agentmux doctor '#42'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runDoctor(cmd.Context(), a, args, o) },
@@ -37,12 +37,12 @@ The exit code is 3 if something failed; warnings and skipped probes are no failu
 func runDoctor(ctx context.Context, a *app, args []string, o doctorOptions) error {
 	probes, err := doctor.Run(ctx, a, args, o.write)
 	if err == nil {
-		err = ctx.Err() // what an interrupted probe says is not so
+		err = ctx.Err() // an interrupted probe reports a wrong reason
 	}
 	if err != nil {
 		return err
 	}
-	shown := a.Shown() // servers and programs said some of it
+	shown := a.Shown() // some of it is text of servers and programs
 	for i := range probes {
 		probes[i].Detail, probes[i].Hint = shown(probes[i].Detail), shown(probes[i].Hint)
 	}

@@ -161,7 +161,7 @@ func TestDoctorWritesOnlyWhenAsked(t *testing.T) {
 	says(t, r.probed(0, "--write")["refs"], doctor.Warning, "hidden ref", "bot.single_host: true")
 }
 
-func TestDoctorSeesWhatStandsInTheWay(t *testing.T) {
+func TestDoctorSeesWhatBlocksARun(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{files: map[string]string{
 		".github/workflows/ci.yml":   "on: [push, pull_request]\njobs:\n  a:\n    env: {KEY: '${{ secrets.DEPLOY }}'}\n",
@@ -312,7 +312,7 @@ func TestDoctorNamesWhatAForkIsOf(t *testing.T) {
 	says(t, r.probed(0)["repository"], doctor.OK, "may write, fork of acme/widgets", "agentmux issue N --repo acme/widgets")
 }
 
-// Where there is no commit, fetching brings none.
+// Without a commit on the server, a fetch does not help.
 func TestDoctorOfARepositoryWithoutCommits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{})

@@ -96,7 +96,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	})
 }
 
-// What the help of workflows shows works as it stands there.
+// The examples in the help of workflows work as they are written.
 func TestTheExampleOfWorkflowsWorks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{})

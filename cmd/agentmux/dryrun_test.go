@@ -281,11 +281,13 @@ func TestTheDryRunOfEveryWorkflowComesToItsEnd(t *testing.T) {
 	own := r.expect(0, "workflows", "show", "feature").out
 	r.write(filepath.Join(r.clone, ".agentmux", "workflows", "mine.yaml"), strings.Replace(own, "name: feature", "name: mine", 1))
 	for _, args := range [][]string{{"feature", "--product-manager"}, {"quick"}, {"mine"}} {
-		out := r.expect(0, append([]string{"issue", "1", "--headless", "--dry-run", "--workflow"}, args...)...).out
-		planned := plannedRequests(out)
-		if strings.Contains(out, "came no further") || !slices.Contains(planned, "POST repos/acme/widgets/pulls") {
-			t.Errorf("%v: planned %q\n%s", args, planned, out[strings.Index(out, "would write"):])
-		}
+		r.row(strings.Join(args, " "), func(t *testing.T) {
+			out := r.expect(0, append([]string{"issue", "1", "--headless", "--dry-run", "--workflow"}, args...)...).out
+			planned := plannedRequests(out)
+			if strings.Contains(out, "came no further") || !slices.Contains(planned, "POST repos/acme/widgets/pulls") {
+				t.Errorf("%v: planned %q\n%s", args, planned, out[strings.Index(out, "would write"):])
+			}
+		})
 	}
 	if log := r.github.Log(); len(log) != 0 {
 		t.Errorf("written: %+v", log)

@@ -28,8 +28,8 @@ func (s *shelf) edit(dir string, change func(*orchestrator.State)) {
 	s.write(file, string(data))
 }
 
-// What was stopped can go on: clean leaves it, and says how it goes all the same.
-func TestCleanLeavesWhatCanGoOn(t *testing.T) {
+// A stopped session can continue: clean leaves it, and says how to remove it all the same.
+func TestCleanLeavesWhatCanContinue(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	s.put("ended", orchestrator.PhaseDone, 300, 1)
@@ -37,7 +37,7 @@ func TestCleanLeavesWhatCanGoOn(t *testing.T) {
 		st.Outcome, st.LastEvent, st.InterruptedPhase = orchestrator.OutcomeCanceled, orchestrator.LastRunCanceled, "implementing"
 	})
 	out := s.expect(exit.Done, "clean", "--force")
-	if !strings.Contains(out.err, "stopped stays: it was stopped and can go on; agentmux resume stopped goes on with it, --canceled removes it") || s.names() != "stopped" {
+	if !strings.Contains(out.err, "stopped stays: it was stopped and can continue; agentmux resume stopped continues it, --canceled removes it") || s.names() != "stopped" {
 		t.Errorf("left %s: %s", s.names(), out.err)
 	}
 	s.expect(exit.Done, "clean", "--force", "--canceled")
@@ -46,7 +46,7 @@ func TestCleanLeavesWhatCanGoOn(t *testing.T) {
 	}
 }
 
-// The state keeps the work of a fix round among the subplans; it is none of the plan.
+// The state keeps the work of a fix round among the subplans, but it is not a subplan of the plan.
 func TestStatusShowsNoSubplanOfAFix(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -71,7 +71,7 @@ func TestABareResumeOfARunningSession(t *testing.T) {
 	}
 }
 
-// A stop that nobody read ends the next resume; the person hears so before.
+// An unread stop ends the next resume, and the person is told before.
 func TestAnUnreadStopIsTold(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -82,7 +82,7 @@ func TestAnUnreadStopIsTold(t *testing.T) {
 	}
 }
 
-// The files of a session are text: a project whose path is none is refused before anything
+// The files of a session are text: a project whose path is not UTF-8 is refused before anything
 // is made in it.
 func TestAProjectWhosePathIsNotUTF8IsRefused(t *testing.T) {
 	t.Parallel()

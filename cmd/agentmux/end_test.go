@@ -6,8 +6,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
 )
@@ -81,7 +83,8 @@ func TestAnInterruptTellsWhatIsNext(t *testing.T) {
 	}
 }
 
-// Who waits for a detached session hears its end as well, and by an interrupt that it goes on.
+// A person who waits for a detached session is told of its end too, and after an interrupt that it
+// continues.
 func TestWaitingForADetachedSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "defaults: {provider: script, completion: {skip_final_approval: true}}\n"})
@@ -95,30 +98,29 @@ func TestWaitingForADetachedSession(t *testing.T) {
 	at := other.brief("issue", "1", "--workflow", "quick", "--no-mirror", "--wait")
 	e := other.atWork("planner")
 	at.press("C-c")
-	at.shows(e.Name + " goes on without you")
+	at.shows(e.Name + " continues without you")
 	other.expect(0, "stop", e.Name)
 	r.hostsEnded()
 	other.hostsEnded()
 }
 
-// In the session's own monitor q lets the person go and the monitor stays. One that is killed
-// comes back.
+// In the session's own monitor q lets the person go. It runs while a terminal is attached, and
+// one that is killed comes back.
 func TestQInTheSessionsMonitorDetaches(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: hangPlaybook})
 	at := r.brief("issue", "1", "--workflow", "quick", "--no-mirror")
 	e := r.atWork("planner")
 	at.shows("q detach")
-	at.press("q")
-	at.shows("next       agentmux attach " + e.Name)
-	if now := r.control(e); now.Dead {
-		t.Errorf("the monitor is gone: %+v", now)
-	}
 	before := r.control(e).PID
 	if err := syscall.Kill(before, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	r.eventually("the monitor is back", func() bool { now := r.control(e); return !now.Dead && now.PID != before }, nil)
+	at.shows("q detach")
+	at.press("q")
+	at.shows("next       agentmux attach " + e.Name)
+	r.eventually("the monitor has ended", func() bool { return r.control(e).Dead }, nil)
 	r.brief("attach", e.Name).shows("q detach")
 	r.expect(0, "stop", e.Name)
 	r.hostsEnded()
@@ -140,7 +142,12 @@ func TestSecurity19KeysOfAProgramSteerNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	pane := r.control(e).ID
-	(&terminal{r: r, server: server, pane: pane}).shows("p pause")
+	at := r.brief("attach", e.Name)
+	at.shows("p pause")
+	r.eventually("nobody has typed for a while", func() bool {
+		typed, err := server.Typed(t.Context(), time.Now().Add(-hosting.TypedBefore))
+		return err == nil && !typed
+	}, nil)
 	(&terminal{r: r, server: server, pane: pane}).press("p")
 	refused := false
 	r.eventually("the key was answered", func() bool {
@@ -154,8 +161,6 @@ func TestSecurity19KeysOfAProgramSteerNothing(t *testing.T) {
 	if commands := r.read(e.Dir, "commands.jsonl"); commands != "" {
 		t.Errorf("there are commands: %s", commands)
 	}
-	at := r.brief("attach", e.Name)
-	at.shows("p pause")
 	at.press("p")
 	r.eventually("the session is paused", func() bool { return r.session().State.Paused }, nil)
 	r.expect(0, "stop", e.Name)

@@ -149,8 +149,8 @@ func (r *rig) spent(hits int) {
 	}
 }
 
-// insist starts the issue until its session is done, as a person would whose start
-// failed for the network. A session that stands is never given up.
+// insist starts the issue until its session is done, as a person does after a start that the
+// network made fail. It never gives up a session that exists.
 func (r *rig) insist(workflow string) {
 	r.t.Helper()
 	var res result
@@ -173,7 +173,7 @@ func (r *rig) same(want string) {
 	if got := r.picture(); got != want {
 		r.t.Errorf("with faults:\n%s\nwithout:\n%s", got, want)
 	}
-	r.shownAnew(r.session())
+	r.shownTheSame(r.session())
 	r.github.Check(r.t)
 	branches := 0
 	for ref := range r.github.Repo(rigRepo).Refs() {

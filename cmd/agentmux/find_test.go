@@ -8,8 +8,8 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Whoever steers without naming a session hears what none of them is, or which there are, and
-// what can be done; and that a text of several words needs quotes.
+// A command without the name of a session says why none of them fits, or which ones do, and what
+// can be done. It also says that a text of several words needs quotes.
 func TestWhatASteeringCommandMissesIsSaid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})

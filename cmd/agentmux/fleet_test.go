@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -35,14 +34,14 @@ type fleet struct {
 // idlePlaybook has every agent be at work for good.
 const idlePlaybook = "version: 1\nagents: [{steps: [{hang: true}]}]\n"
 
-// newFleet makes n sessions, each with a live agent, that nobody hosts.
+// newFleet makes n sessions, each with a live agent and no host.
 func newFleet(tb testing.TB, n int) *fleet {
 	tb.Helper()
 	return manned(tb, newRig(tb, rigOptions{playbook: idlePlaybook}), n, "--headless", "--no-mirror")
 }
 
-// manned makes n sessions of a rig without sessions, each with a live agent, that nobody
-// hosts.
+// manned makes n sessions of a rig without sessions, each with a live agent and
+// no host.
 func manned(tb testing.TB, r *rig, n int, args ...string) *fleet {
 	tb.Helper()
 	for range n - 1 {
@@ -132,7 +131,7 @@ func (f *fleet) takeUp() {
 	}
 }
 
-// drop ends the host with SIGKILL; the agents go on.
+// drop ends the host with SIGKILL; the agents continue.
 func (f *fleet) drop() {
 	if f.host != nil {
 		_ = f.host.Process.Kill()
@@ -213,35 +212,10 @@ func (f *fleet) agents() []int {
 			f.t.Fatalf("%s: %d launches, want 1", filepath.Base(dir), len(launches))
 		}
 		for _, info := range sess.ReadRuntime().Launches {
-			if _, err := readSpent(info.PID); err != nil {
+			if _, err := os.Stat(fmt.Sprintf("/proc/%d", info.PID)); err != nil {
 				f.t.Fatalf("%s: agent: %v", filepath.Base(dir), err)
 			}
 			pids = append(pids, info.PID)
-		}
-	}
-	return pids
-}
-
-// around are the processes a session keeps beside its host and the agents' programs: the
-// tmux server, and what runs in its panes.
-func (f *fleet) around() []int {
-	f.t.Helper()
-	var pids []int
-	for _, dir := range f.dirs {
-		sess, err := session.Open(dir)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		out, err := exec.Command("tmux", "-S", sess.ReadRuntime().Socket, "display-message", "-p", "#{pid}", ";", "list-panes", "-a", "-F", "#{pane_pid}").Output()
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		for _, field := range strings.Fields(string(out)) {
-			pid, err := strconv.Atoi(field)
-			if err != nil {
-				f.t.Fatal(err)
-			}
-			pids = append(pids, pid)
 		}
 	}
 	return pids
@@ -261,49 +235,4 @@ func (f *fleet) end() {
 			}
 		}
 	}
-}
-
-// spent is what processes have taken.
-type spent struct {
-	cpu time.Duration // of the process and the children it waited for
-	rss int64         // bytes
-}
-
-// clockTick is USER_HZ of Linux.
-const clockTick = time.Second / 100
-
-func readSpent(pid int) (spent, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return spent{}, err
-	}
-	// The name in parentheses may hold anything, so count from its end.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 22 {
-		return spent{}, fmt.Errorf("process %d: %d fields", pid, len(fields))
-	}
-	var u spent
-	for _, field := range fields[11:15] { // utime, stime, cutime, cstime
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return spent{}, err
-		}
-		u.cpu += time.Duration(n) * clockTick
-	}
-	pages, err := strconv.ParseInt(fields[21], 10, 64)
-	u.rss = pages * int64(os.Getpagesize())
-	return u, err
-}
-
-func spentBy(tb testing.TB, pids ...int) spent {
-	tb.Helper()
-	var sum spent
-	for _, pid := range pids {
-		u, err := readSpent(pid)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		sum.cpu, sum.rss = sum.cpu+u.cpu, sum.rss+u.rss
-	}
-	return sum
 }

@@ -17,11 +17,11 @@ func TestNothingChangedIsNotDone(t *testing.T) {
 	r := newRig(t, rigOptions{playbook: strings.Replace(quickPlaybook, `      - write: {file: a.txt, text: "two\n"}
 `, "", 1)})
 	r.expect(3, append(issueRun, "--name", "one")...)
-	for _, again := range [][]string{{"resume", "one"}, {"resume", "one", "--headless"}, issueRun} {
-		r.expect(3, again...)
+	for _, args := range [][]string{{"resume", "one"}, {"resume", "one", "--headless"}, issueRun} {
+		r.expect(3, args...)
 		s := r.session().State
 		if s.Outcome != orchestrator.OutcomeNeedsHuman || s.OutcomeReason != orchestrator.ReasonNothingToCommit || s.Completion.Approved {
-			t.Fatalf("%v: %s %s, completion %+v", again, s.Outcome, s.OutcomeReason, s.Completion)
+			t.Fatalf("%v: %s %s, completion %+v", args, s.Outcome, s.OutcomeReason, s.Completion)
 		}
 	}
 	if res := r.expect(2, "approve", "one"); !strings.Contains(res.err, "no gate") {
@@ -135,9 +135,11 @@ func TestACommandIsToldWhatBecomesOfIt(t *testing.T) {
 		{"there is no question q7", []string{"answer", "q7", "yes", "--session", "one"}},
 		{"no coder is at work", []string{"say", "look", "--role", "coder", "--session", "one"}},
 	} {
-		if res := r.expect(2, c.args...); !strings.Contains(res.err, c.want) {
-			t.Errorf("%v: it says %s, want %q", c.args, res.err, c.want)
-		}
+		r.row(strings.Join(c.args, " "), func(t *testing.T) {
+			if res := r.expect(2, c.args...); !strings.Contains(res.err, c.want) {
+				t.Errorf("%v: it says %s, want %q", c.args, res.err, c.want)
+			}
+		})
 	}
 	if recorded, err := os.ReadFile(file); len(recorded) > 0 {
 		t.Errorf("what was refused is recorded: %s%v", recorded, err)

@@ -10,7 +10,9 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -165,7 +167,7 @@ func pullByAPerson(t *testing.T, merged bool) {
 	r.quick(3)
 	e := r.session()
 	theirs, err := (&ghsync.PullRequest{Client: r.client(r.github, rigOwner)}).Ensure(t.Context(), ghsync.PullRequestSpec{
-		Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, Branch: e.State.FeatureBranch, Base: "main", Title: "By hand", Body: "My words.",
+		Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, Branch: e.State.FeatureBranch, Base: "main", Title: "By hand", Body: markdown.Finish(redact.New(), "My words."),
 	})
 	if err != nil {
 		t.Fatal(err)

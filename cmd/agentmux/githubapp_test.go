@@ -75,10 +75,12 @@ func TestAnAppIsRefusedBeforeAnythingIsSent(t *testing.T) {
 			r.write(config, strings.Split(r.read(config), "github:")[0]+fmt.Sprintf("github: {auth: app, app: {key_file: %q}}\n", key))
 		}},
 	} {
-		c.spoil()
-		if res := r.agentmux("issue", "1", "--headless"); res.code != 2 || !strings.Contains(res.err, c.says) {
-			t.Errorf("%s: exit %d\n%s", c.name, res.code, res.err)
-		}
+		r.row(c.name, func(t *testing.T) {
+			c.spoil()
+			if res := r.agentmux("issue", "1", "--headless"); res.code != 2 || !strings.Contains(res.err, c.says) {
+				t.Errorf("%s: exit %d\n%s", c.name, res.code, res.err)
+			}
+		})
 	}
 	if calls := r.github.Calls()[before:]; len(calls) != 0 {
 		t.Errorf("calls: %+v", calls)

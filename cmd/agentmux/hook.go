@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 	"github.com/spf13/cobra"
 )
 
-// newHookCmd is what the CLIs of agents call at their events. It always ends
+// newHookCmd returns the command that the CLIs of agents call at their events. It always ends
 // with 0 and prints valid JSON: a hook that fails would stop the agent.
 func newHookCmd(a *app) *cobra.Command {
 	f := &callerFlags{}
@@ -35,16 +35,16 @@ func answerHook(a *app, who tools.Caller, event string) []byte {
 	if err != nil {
 		return []byte("{}\n")
 	}
-	dir := sess.Path(session.LaunchesDir, who.Launch)
+	dir := sess.Path(session.LaunchesDir, string(who.Launch))
 	if _, err := os.Stat(dir); err != nil {
 		return []byte("{}\n")
 	}
-	answer, err := agent.Record(dir, event, a.In, time.Now(), func() (agent.Instruction, error) {
+	answer, err := signal.Record(dir, event, a.In, time.Now(), func() (signal.Instruction, error) {
 		waiting, err := tools.Waiting(who)
 		if err != nil || len(waiting) == 0 {
-			return agent.Instruction{}, err
+			return signal.Instruction{}, err
 		}
-		return agent.Instruction{Text: tools.Line(who.Dir, waiting[0]), ID: strconv.Itoa(waiting[0].Seq)}, nil
+		return signal.Instruction{Text: tools.Line(who.Dir, waiting[0]), ID: strconv.Itoa(waiting[0].Seq)}, nil
 	})
 	if err != nil {
 		a.Say("hook %s: %v", event, err)

@@ -24,6 +24,6 @@ configuration, never into the repository.`,
 	cmd.Flags().BoolVar(&f.Force, "force", false, "replace an existing .agentmux/config.yaml")
 	cmd.Flags().BoolVar(&f.Defaults, "defaults", false, "ask nothing")
 	cmd.Flags().BoolVar(&f.Actions, "actions", false, "print a workflow for GitHub Actions runners")
-	_ = cmd.Flags().MarkHidden("actions") // says so far that there is none; the flag exists
+	_ = cmd.Flags().MarkHidden("actions") // there is no action yet, which the flag says
 	return group(groupSetup, cmd)
 }

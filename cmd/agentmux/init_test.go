@@ -161,7 +161,7 @@ func TestInitSaysWhatComesNext(t *testing.T) {
 	}
 }
 
-// An interrupted init does not go on to say what comes next, or why there is no label.
+// An interrupted init does not say what comes next, or why there is no label.
 func TestInitIsInterruptedAtTheServer(t *testing.T) {
 	t.Parallel()
 	asked, over := make(chan struct{}, 10), make(chan struct{})

@@ -5,22 +5,22 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
-	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/spf13/cobra"
 )
 
-// forPeople are the commands, besides those that steer, that are not an agent's: with them it
+// forPeople are the commands, besides those that steer, that an agent may not use: with them it
 // would decide about its own session or another one.
 var forPeople = []string{"resume", "clean", "attach", "monitor", "session run"}
 
-// refuseAgents refuses a command of a person that an agent has started. What an agent says,
-// it says with its own commands, and those tell who it is.
+// refuseAgents refuses a command of a person that an agent has started. An agent has commands of its
+// own, and those identify it.
 func refuseAgents(cmd *cobra.Command) error {
 	name := commandName(cmd)
 	if cmd.GroupID != groupSteer && !slices.Contains(forPeople, name) {
 		return nil
 	}
-	pid, inside := agent.Inside()
+	pid, inside := process.Inside()
 	if !inside {
 		return nil
 	}

@@ -12,7 +12,7 @@ func addStartFlags(cmd *cobra.Command, f *start.Options) {
 	flags.StringVar(&f.Workflow, "workflow", "", "`workflow` to use (default: the configured one)")
 	flags.StringVar(&f.Base, "base", "", "branch of the server, or HEAD or a commit of the clone, to start from")
 	flags.BoolVar(&f.ProductManager, "product-manager", false, "begin with a product manager")
-	flags.BoolVar(&f.Headless, "headless", false, "stay in the foreground, ask nobody, end with the session")
+	flags.BoolVar(&f.Headless, "headless", false, "stay in the foreground, ask no questions, end with the session")
 	flags.BoolVar(&f.Dry, "dry-run", false, "print what would be done and write nothing")
 	flags.BoolVar(&f.AsJSON, "json", false, "with --dry-run: machine-readable output, see docs/commands.md")
 	flags.BoolVar(&f.Wait, "wait", false, "with a detached session: wait for its end")
@@ -25,7 +25,7 @@ func newIssueCmd(a *app) *cobra.Command {
 		Short: "Work on an issue until there is a reviewed pull request",
 		Long: `Starts a session for an issue. At a terminal the session runs detached and the
 terminal joins its tmux; detaching changes nothing. With --headless it runs in
-the foreground and asks nobody.`,
+the foreground and asks no questions.`,
 		Example: `  agentmux issue 42
   agentmux issue 42 --workflow quick --headless
   agentmux issue https://github.com/octo/widgets/issues/42 --dry-run`,

@@ -17,7 +17,7 @@ import (
 
 // TestKilledHostsEndTheSame kills the host with SIGKILL after its n-th record,
 // for n spread over the whole run and past its end, and resumes: the end is that
-// of the run nobody killed. AGENTMUX_KILLS sets how many moments are taken.
+// of a run without a kill. AGENTMUX_KILLS sets how many moments are taken.
 func TestKilledHostsEndTheSame(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -124,7 +124,7 @@ func (r *rig) records() int {
 	return bytes.Count(data, []byte("\n"))
 }
 
-// resumeToEnd goes on until the session is done. One resume is enough unless the
+// resumeToEnd resumes until the session is done. One resume is enough unless the
 // kill came while the session was being made.
 func (r *rig) resumeToEnd() {
 	r.t.Helper()

@@ -15,8 +15,8 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
-	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/agent/agentexec"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 )
 
@@ -50,14 +50,14 @@ func cancelOnSignal(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	os.Exit(exit.Canceled)
 }
 
-// hiddenMain handles the entries that must not carry the weight of the command
+// hiddenMain handles the calls that must start without the cost of the command
 // line: git's question for a password, and the first process of a pane.
 func hiddenMain(args []string) (code int, done bool) {
-	if asked, code := gitrepo.AnswerAskpass(args, os.Stdout); asked {
+	if asked, code := remote.AnswerAskpass(args, os.Stdout); asked {
 		return code, true
 	}
 	if len(args) == 2 && args[0] == "agent-exec" {
-		return agent.Exec(context.Background(), args[1]), true
+		return agentexec.Run(context.Background(), args[1]), true
 	}
 	return 0, false
 }
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, std console.Streams) int {
 	code, text := exit.Explain(err)
 	var signal engine.Signal
 	if text != "" && (code == exit.Failed || code == exit.BadUsage) && errors.As(context.Cause(ctx), &signal) {
-		code, text = exit.Canceled, "canceled" // whatever the interrupt broke says nothing to who typed it
+		code, text = exit.Canceled, "canceled" // what the interrupt broke means nothing to the person who typed it
 	}
 	if text != "" {
 		a.Say("agentmux: %s", text)

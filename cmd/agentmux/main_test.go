@@ -11,9 +11,9 @@ import (
 // for the pauses that GitHub asks of those who write.
 const sideBySide = "6"
 
-// TestMain lets the test binary stand in for agentmux: whatever a session starts
+// TestMain lets the test binary act as agentmux: everything that a session starts
 // by its own path (panes, tool servers, hooks, git's askpass) ends up here, with
-// arguments that are no test flags.
+// arguments that are not test flags.
 func TestMain(m *testing.M) {
 	if os.Getenv("AGENTMUX_TEST_BINARY") != "" || len(os.Args) >= 2 && !strings.HasPrefix(os.Args[1], "-test.") {
 		if stand, ok := standIns[os.Args[min(1, len(os.Args)-1)]]; ok {

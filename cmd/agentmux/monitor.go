@@ -43,6 +43,11 @@ func runMonitor(ctx context.Context, a *app, args []string, o monitorOptions) er
 	if !a.Terminal {
 		return exit.UsageText("the monitor needs a terminal; agentmux status " + entry.Name + " works without")
 	}
+	ctx, stop, attached := hosting.WhileAttached(ctx, entry, o.control)
+	defer stop()
+	if !attached {
+		return nil // tmux starts it again when a terminal attaches
+	}
 	return monitor.Run(ctx, monitor.Options{
 		Dir: entry.Dir, In: a.In, Out: a.Raw, Shown: a.Shown(), Detach: hosting.Detacher(ctx, entry, o.control),
 		Changes: func(s *orchestrator.State) string {

@@ -20,7 +20,7 @@ import (
 // heldPlaybook is quickPlaybook with a coder that never comes to an end.
 var heldPlaybook = strings.Replace(quickPlaybook, "      - submit: {tool: submit_done, with: {subplan_index: 1}}\n", "      - hang: true\n", 1)
 
-// background is a command that goes on while the test looks.
+// background is a command that runs while the test continues.
 type background struct {
 	r     *rig
 	cmd   *exec.Cmd
@@ -65,7 +65,7 @@ func (r *rig) atWork(role string) session.Entry {
 		}
 		e = entries[0]
 		for key, a := range e.State.Agents {
-			if name, _ := orchestrator.SplitKey(key); name == role && a.Launch != "" && r.recorded(e, orchestrator.EvAgentStarted, a.Launch) {
+			if key.Role() == role && a.Launch != "" && r.recorded(e, orchestrator.EvAgentStarted, a.Launch) {
 				return true
 			}
 		}
@@ -75,7 +75,7 @@ func (r *rig) atWork(role string) session.Entry {
 }
 
 // recorded reports whether there is a record of a type about a launch; "" means any.
-func (r *rig) recorded(e session.Entry, kind, launch string) bool {
+func (r *rig) recorded(e session.Entry, kind string, launch orchestrator.Launch) bool {
 	s, err := session.Open(e.Dir)
 	if err != nil {
 		r.t.Fatal(err)
@@ -179,11 +179,13 @@ func TestProtocolD2NamesOfSessions(t *testing.T) {
 	}
 	s.Close()
 	for _, c := range []struct{ name, says string }{
-		{"a.b", "no session name"}, {"../x", "no session name"}, {strings.Repeat("a", 81), "no session name"}, {"taken", "agentmux resume taken"},
+		{"a.b", "not a session name"}, {"../x", "not a session name"}, {strings.Repeat("a", 81), "not a session name"}, {"taken", "agentmux resume taken"},
 	} {
-		if res := r.expect(2, "run", "Say two", "--workflow", "quick", "--headless", "--name", c.name); !strings.Contains(res.err, c.says) {
-			t.Errorf("%s: %s", c.name, res.err)
-		}
+		r.row(c.name, func(t *testing.T) {
+			if res := r.expect(2, "run", "Say two", "--workflow", "quick", "--headless", "--name", c.name); !strings.Contains(res.err, c.says) {
+				t.Errorf("%s: %s", c.name, res.err)
+			}
+		})
 	}
 	for _, blank := range []string{"", " \n\t"} {
 		if res := r.expect(2, "run", blank, "--workflow", "quick", "--headless"); !strings.Contains(res.err, "blank") {

@@ -86,7 +86,7 @@ func runProwl([]string) int {
 	return 0
 }
 
-func (rep *prowlReport) look(where string, data []byte, values map[string]string) {
+func (rep *prowlReport) search(where string, data []byte, values map[string]string) {
 	for name, value := range values {
 		if bytes.Contains(data, []byte(value)) {
 			rep.Found = append(rep.Found, name+" in "+where)
@@ -99,7 +99,7 @@ func (rep *prowlReport) files(dir string, values map[string]string) {
 		if err == nil && d.Type().IsRegular() {
 			if data, err := os.ReadFile(path); err == nil {
 				rep.Files++
-				rep.look(path, data, values)
+				rep.search(path, data, values)
 			}
 		}
 		return nil
@@ -114,8 +114,8 @@ func (rep *prowlReport) process(pid int, req prowlRequest) {
 	if bytes.Contains(environ, []byte("AGENTMUX_MARK=")) {
 		who = "an agent's own: " + who
 	}
-	rep.look("the arguments of "+who, command, req.Values)
-	rep.look("the environment of "+who, environ, req.Values)
+	rep.search("the arguments of "+who, command, req.Values)
+	rep.search("the environment of "+who, environ, req.Values)
 	ours := shield.Descends(pid, req.Tree)
 	for _, dir := range req.Dirs {
 		ours = ours || bytes.Contains(command, []byte(dir))
@@ -127,7 +127,7 @@ func (rep *prowlReport) process(pid int, req prowlRequest) {
 	for _, fd := range fds {
 		if info, err := os.Stat(at + "fd/" + fd.Name()); err == nil && info.Mode().IsRegular() {
 			data, _ := os.ReadFile(at + "fd/" + fd.Name())
-			rep.look("a descriptor of "+who, data, req.Values)
+			rep.search("a descriptor of "+who, data, req.Values)
 		}
 	}
 	rep.memory(at, who, req.Values)
@@ -150,7 +150,7 @@ func (rep *prowlReport) memory(at, who string, values map[string]string) {
 		}
 		data := make([]byte, to-from)
 		n, _ := io.ReadFull(io.NewSectionReader(mem, from, to-from), data)
-		rep.look("the memory of "+who, data[:n], values)
+		rep.search("the memory of "+who, data[:n], values)
 	}
 }
 

@@ -40,8 +40,8 @@ func openTerminal(t *testing.T) (near, far *os.File) {
 	return near, far
 }
 
-// A command asks the terminal nothing: the question would stand on the screen of one that
-// does not understand it, and the answer would be waited for.
+// A command asks the terminal nothing: a terminal that does not understand the question would
+// show it, and the command would wait for the answer.
 func TestCommandsAskTheTerminalNothing(t *testing.T) {
 	t.Parallel()
 	near, far := openTerminal(t)
@@ -71,7 +71,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, near, far *os.File) string {
 	if err := near.SetReadDeadline(time.Now().Add(runLimit)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
 		t.Fatal(err)
 	}
-	screen, err := io.ReadAll(near) // ends with EIO when nobody has the far side any more
+	screen, err := io.ReadAll(near) // ends with EIO once the far side is closed
 	if err != nil && !errors.Is(err, syscall.EIO) {
 		t.Fatal(err)
 	}

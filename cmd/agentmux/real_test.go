@@ -73,7 +73,7 @@ func (c *realCase) run(t *testing.T, r *rig) {
 	}
 }
 
-// fresh clones a branch anew and downloads what the module needs.
+// fresh makes a new clone of a branch and downloads what the module needs.
 func (c *realCase) fresh(t *testing.T, r *rig, branch string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "clone")

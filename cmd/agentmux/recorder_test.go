@@ -143,7 +143,7 @@ func (rec *recorder) handOffs(tb testing.TB) map[string]time.Duration {
 	}
 	out := map[string]time.Duration{}
 	for launch, exit := range rec.launches(tb) {
-		i := slices.IndexFunc(rec.states, func(s seenState) bool { return names(s.state, launch) })
+		i := slices.IndexFunc(rec.states, func(s seenState) bool { return names(s.state, orchestrator.Launch(launch)) })
 		if i < 0 {
 			tb.Fatalf("no state names the launch %s", launch)
 		}
@@ -158,7 +158,7 @@ func (rec *recorder) handOffs(tb testing.TB) map[string]time.Duration {
 }
 
 // names reports whether the state has decided to start the launch.
-func names(s *orchestrator.State, launch string) bool {
+func names(s *orchestrator.State, launch orchestrator.Launch) bool {
 	if slices.ContainsFunc(s.Pending, func(e orchestrator.Effect) bool {
 		return e.Type == orchestrator.EffStartAgent && e.Args.Launch == launch
 	}) {

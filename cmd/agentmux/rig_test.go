@@ -168,6 +168,17 @@ func (r *rig) git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// row runs a case of a table as a subtest of its own, which the rig then reports to.
+func (r *rig) row(name string, test func(t *testing.T)) {
+	r.t.Helper()
+	outer := r.t.(*testing.T)
+	outer.Run(name, func(t *testing.T) {
+		r.t = t
+		defer func() { r.t = outer }()
+		test(t)
+	})
+}
+
 // result is how a command ended.
 type result struct {
 	code     int

@@ -79,10 +79,11 @@ CLIs you already have, in tmux, on your own machine.`,
 	return root
 }
 
-// valueWords say what a flag of a type takes.
+// valueWords say which values a flag of a type takes.
 var valueWords = map[string]string{"duration": "a duration such as 36h", "bool": "true or false", "int": "a whole number", "format": "lines, text or json", "age": "an age such as 3d or 36h"}
 
-// flagError says what is wrong with a flag, and where a text was taken for one how to type it.
+// flagError says what is wrong with a flag. For a text that looks like a flag it says how to type
+// it.
 func flagError(cmd *cobra.Command, err error) error {
 	text, hint := err.Error(), ""
 	var value *pflag.InvalidValueError
@@ -105,7 +106,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return exit.Usage(fmt.Errorf("%s; %ssee %s --help", text, hint, cmd.CommandPath()))
 }
 
-// takesText reports whether a person writes a text of their own behind a command.
+// takesText reports whether a command takes a text of the person.
 func takesText(cmd *cobra.Command) bool {
 	return strings.Contains(cmd.Use, "TEXT") || strings.Contains(cmd.Use, "PROMPT")
 }
@@ -122,9 +123,8 @@ func nearestFlag(cmd *cobra.Command, name string) string {
 	return document.Nearest(name, names)
 }
 
-// standardCommands adds the commands that cobra makes, which by themselves answer a word
-// they do not know with a help text and success. Completion keeps the output that root has
-// now.
+// standardCommands adds the commands that cobra makes, and lets them refuse unknown words: by
+// themselves they print a help text and succeed. Completion keeps the current output of root.
 func standardCommands(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -163,9 +163,9 @@ func commands(a *app) []*cobra.Command {
 		newIssueCmd(a), newRunCmd(a), newResumeCmd(a), newSessionsCmd(a), newStatusCmd(a), newDiffCmd(a), newAttachCmd(a),
 		newLogsCmd(a), newMonitorCmd(a), newInitCmd(a), newDoctorCmd(a), newConfigCmd(a), newWorkflowsCmd(a), newProvidersCmd(a),
 		newDemoCmd(a), newVersionCmd(a), newCleanCmd(a), newPlayCmd(a), newSessionCmd(a), newMCPCmd(a),
-		newHookCmd(a), newTranscriptCmd(a), newSubmitCmd(a), newResearchCmd(a), newReportCmd(a), newAskCmd(a), newMsgCmd(a),
+		newHookCmd(a), newTranscriptCmd(a),
 	}
-	return append(all, newSteerCmds(a)...)
+	return append(append(all, newToolCmds(a)...), newSteerCmds(a)...)
 }
 
 // usageArgs makes every complaint about arguments a usage error.
@@ -192,7 +192,7 @@ func usageArgs(cmd *cobra.Command) {
 	}
 }
 
-// takes is what stands behind the name of a command in its help.
+// takes returns the arguments that the help of a command shows behind its name.
 func takes(cmd *cobra.Command) string {
 	if _, rest, more := strings.Cut(cmd.Use, " "); more {
 		return rest
@@ -214,7 +214,7 @@ func (e *wordError) Error() string { return e.text }
 
 func wrongWord(format string, args ...any) error { return &wordError{fmt.Sprintf(format, args...)} }
 
-// unknownCommand refuses a first word that is no command. A mistyped command
+// unknownCommand refuses a first word that is not a command. A mistyped command
 // never starts a run, so a phrase or a file needs the word run.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -224,7 +224,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if strings.HasSuffix(word, ".md") || strings.Contains(word, " ") {
 		return wrongWord("unknown command %q: to start a run, type agentmux run %q", word, word)
 	}
-	near := cmd.SuggestionsFor(word) // that begin so
+	near := cmd.SuggestionsFor(word) // with this prefix
 	if len(near) == 0 {
 		near = nearest(cmd, word)
 	}
@@ -238,7 +238,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 func nearest(cmd *cobra.Command, word string) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() || c.Name() == "help" { // which cobra does not count
+		if c.IsAvailableCommand() || c.Name() == "help" { // which cobra does not list
 			names = append(names, c.Name())
 		}
 	}

@@ -24,12 +24,15 @@ func TestSessionsSideBySide(t *testing.T) {
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Whoever opens the gate to read waits for somebody who opens it to write.
+	// Opening the FIFO to read blocks until it is opened to write.
 	wait := "      - run: {argv: [cat, \"" + gate + "\"]}\n"
 	r.write(filepath.Join(r.dir, "playbook.yaml"), strings.Replace(quickPlaybook, "  - role: planner\n    steps:\n", "  - role: planner\n    steps:\n"+wait, 1))
 	f := manned(t, r, n, append([]string{"--no-mirror"}, quickRun...)...)
 	f.settle()
-	idle := spentBy(t, f.host.Process.Pid)
+	idle, err := readSpent(f.host.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
 	start := time.Now()
 	open, err := os.OpenFile(gate, os.O_WRONLY, 0)
 	if err != nil {
@@ -57,7 +60,7 @@ func TestSessionsSideBySide(t *testing.T) {
 		t.Fatal("no usage")
 	}
 	t.Logf("%d sessions to the end in %s; host: %.0f MB at rest, %.0f MB at most, %.1f s CPU with git and tmux", n, took.Round(time.Second/10),
-		float64(idle.rss)/1e6, float64(usage.Maxrss)*1024/1e6, (f.ended.UserTime() + f.ended.SystemTime()).Seconds())
+		float64(idle.pss)/1e6, float64(usage.Maxrss)*1024/1e6, (f.ended.UserTime() + f.ended.SystemTime()).Seconds())
 }
 
 // awaitHost returns when the process that hosts the sessions has ended by itself, because

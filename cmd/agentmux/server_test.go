@@ -69,9 +69,11 @@ func TestSecurity23ARepositoryDoesNotNameTheServer(t *testing.T) {
 	for _, args := range [][]string{
 		{"issue", "1", "--repo", rigRepo, "--headless"}, {"issue", "1", "--dry-run"}, {"run", "do it", "--dry-run"}, {"run", "do it", "--headless"},
 	} {
-		if res := r.expect(2, args...); !strings.Contains(res.err, want) {
-			t.Errorf("%v: %s", args, res.err)
-		}
+		r.row(strings.Join(args, " "), func(t *testing.T) {
+			if res := r.expect(2, args...); !strings.Contains(res.err, want) {
+				t.Errorf("%v: %s", args, res.err)
+			}
+		})
 	}
 	if res := r.expect(3, "doctor"); !strings.Contains(res.out+res.err, "github.host: only a configuration file outside") {
 		t.Errorf("doctor: %s%s", res.out, res.err)
@@ -109,9 +111,11 @@ func TestTheEnvironmentNamesAnotherServer(t *testing.T) {
 	calls := len(r.github.Calls())
 	want := "github.host is " + other.Addr().String() + ", but GITHUB_API_URL is " + r.github.API()
 	for _, args := range [][]string{issueRun, {"issue", "1", "--dry-run"}, {"run", "do it", "--headless"}, {"clean", "--force"}} {
-		if res := r.expect(2, args...); !strings.Contains(res.err, want) {
-			t.Errorf("%v: %s", args, res.err)
-		}
+		r.row(strings.Join(args, " "), func(t *testing.T) {
+			if res := r.expect(2, args...); !strings.Contains(res.err, want) {
+				t.Errorf("%v: %s", args, res.err)
+			}
+		})
 	}
 	says(t, r.probed(3)["github"], doctor.Failed, want)
 	if seen := other.connections(); len(seen) > 0 || len(r.github.Calls()) > calls {
@@ -130,7 +134,7 @@ func (r *rig) userFile() string {
 	return string(data)
 }
 
-// Doctor sends no token to a server that nobody named and that origin is not on.
+// Doctor sends no token to a server that is neither configured nor origin's.
 func TestDoctorLooksAtOriginFirst(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{})
@@ -147,9 +151,11 @@ func TestTheConfiguredBaseIsNotThere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "github: {base_branch: nosuch}\n"})
 	for _, args := range [][]string{issueRun, {"issue", "1", "--dry-run"}, {"run", "do it", "--headless"}, {"issue", "1", "--base", "HEAD", "--headless"}} {
-		if res := r.expect(2, args...); !strings.Contains(res.err, "github.base_branch: nosuch is not a branch of the server; git ls-remote --heads origin") {
-			t.Errorf("%v: %s", args, res.err)
-		}
+		r.row(strings.Join(args, " "), func(t *testing.T) {
+			if res := r.expect(2, args...); !strings.Contains(res.err, "github.base_branch: nosuch is not a branch of the server; git ls-remote --heads origin") {
+				t.Errorf("%v: %s", args, res.err)
+			}
+		})
 	}
 	says(t, r.probed(3)["base"], doctor.Failed, "github.base_branch: nosuch is not a branch of the server", "git ls-remote")
 	if n := len(r.sessions()); n > 0 {
@@ -171,11 +177,13 @@ func TestARefusedFetchIsNotAServerThatIsAway(t *testing.T) {
 	for name, fault := range map[string]fakehub.Fault{
 		"refused": {Route: "GIT fetch-refs", Status: 401, Message: "x"}, "forbidden": {Route: "GIT fetch-refs", Status: 403, Message: "x"}, "hidden": {Route: "GIT fetch-refs", Status: 404, Message: "x"},
 	} {
-		r.github.Inject(fault)
-		if res := r.expect(1, issueRun...); !strings.Contains(res.err, "the git server refuses: ") || strings.Contains(res.err, "not reached") {
-			t.Errorf("%s: %s", name, res.err)
-		}
-		r.github.Heal()
+		r.row(name, func(t *testing.T) {
+			r.github.Inject(fault)
+			if res := r.expect(1, issueRun...); !strings.Contains(res.err, "the git server refuses: ") || strings.Contains(res.err, "not reached") {
+				t.Errorf("%s: %s", name, res.err)
+			}
+			r.github.Heal()
+		})
 	}
 	if n := len(r.sessions()); n > 0 {
 		t.Errorf("%d sessions", n)

@@ -43,7 +43,7 @@ func TestSecurity28APersonIsToldOfAgentSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.write(own, string(text)+"agents: {project_config: base}\n")
-	if text := start("refused", "n", ".claude/settings.json", "[y/N]"); !strings.Contains(text, "nobody has allowed them") {
+	if text := start("refused", "n", ".claude/settings.json", "[y/N]"); !strings.Contains(text, "they are not allowed") {
 		t.Errorf("after a no:\n%s", text)
 	}
 	if text := start("allowed", "y", "[y/N]"); !strings.Contains(text, "agent settings of the base commit are loaded: .claude/settings.json") {

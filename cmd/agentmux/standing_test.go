@@ -8,16 +8,18 @@ import (
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
-// Nobody can write to an archived repository, so no agent starts for one; who keeps the
-// work in the clone may.
+// An archived repository is read-only, so that no agent starts for it. A run that keeps its work in
+// the clone does.
 func TestAnArchivedRepositoryIsNamedBeforeTheRun(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	r.github.Repo(rigRepo).Archive(true)
 	for _, args := range [][]string{{"issue", "1", "--dry-run"}, {"issue", "1", "--headless"}} {
-		if res := r.expect(2, args...); !strings.Contains(res.err, "acme/widgets is archived") || !strings.Contains(res.err, "unarchive it") {
-			t.Errorf("%q: %s", args, res.err)
-		}
+		r.row(strings.Join(args, " "), func(t *testing.T) {
+			if res := r.expect(2, args...); !strings.Contains(res.err, "acme/widgets is archived") || !strings.Contains(res.err, "unarchive it") {
+				t.Errorf("%q: %s", args, res.err)
+			}
+		})
 	}
 	if all := r.sessions(); len(all) != 0 {
 		t.Errorf("sessions %+v", all)
@@ -31,8 +33,8 @@ func TestAnArchivedRepositoryIsNamedBeforeTheRun(t *testing.T) {
 	}
 }
 
-// A token that a workflow has, or that a step of it makes of an App, stands for no account
-// with a role in the repository: the server tells neither that it may write nor that not.
+// The token of a workflow, or one that a step of it makes from an App, has no account with a role
+// in the repository: the server does not say whether it may write.
 func TestATokenOfAnInstallationIsEnough(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
@@ -46,8 +48,7 @@ func TestATokenOfAnInstallationIsEnough(t *testing.T) {
 	}
 }
 
-// Whoever sees the end of a run is told that the pull request is a draft still, and whose
-// turn it is.
+// The end of a run says that the pull request is still a draft, and whose turn it is.
 func TestADraftAtTheEndIsSaid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook, github: fakehub.Options{Enterprise: true, NoGraphQL: true}})

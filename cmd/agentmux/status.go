@@ -26,14 +26,14 @@ Without S it shows the one that runs, else the newest; where several run, it lis
 }
 
 func runStatus(ctx context.Context, a *app, args []string, o statusOptions) error {
-	entry, several, err := show.Entry(a, args)
+	entry, running, err := show.Entry(a, args)
 	switch {
 	case err != nil:
 		return err
-	case len(several) > 0 && o.json:
-		return a.PrintJSON(show.ListJSON(several))
-	case len(several) > 0:
-		show.PrintSessions(a, several)
+	case len(running) > 0 && o.json:
+		return a.PrintJSON(show.ListJSON(running))
+	case len(running) > 0:
+		show.PrintSessions(a, running)
 		a.Say("several sessions run; agentmux status NAME shows one")
 		return nil
 	case entry.Err != nil:
@@ -41,6 +41,6 @@ func runStatus(ctx context.Context, a *app, args []string, o statusOptions) erro
 	case o.json:
 		return a.PrintJSON(show.StatusOf(ctx, a, entry))
 	}
-	show.PrintStatus(ctx, a, a.Out, entry)
+	show.PrintStatus(ctx, a, nil, a.Out, entry)
 	return nil
 }

@@ -58,11 +58,11 @@ func TestWhatGitHubRefusedToShowIsOwed(t *testing.T) {
 	r.github.Inject(fakehub.Fault{Route: "POST .../issues/{number}/labels", From: 2, Status: 403, Message: "Resource not accessible by integration"})
 	res := r.expect(0, append([]string{"issue", "1"}, quickRun...)...)
 	e := r.session()
-	again := "agentmux resume " + e.Name
-	if !strings.Contains(res.err, "next: "+again) || !strings.Contains(res.err, "owed: GitHub does not show its end yet: ") {
+	resume := "agentmux resume " + e.Name
+	if !strings.Contains(res.err, "next: "+resume) || !strings.Contains(res.err, "owed: GitHub does not show its end yet: ") {
 		t.Errorf("the end says\n%s", res.err)
 	}
-	if out := r.expect(0, "status").out; !strings.Contains(out, "Resource not accessible") || !strings.Contains(out, again) {
+	if out := r.expect(0, "status").out; !strings.Contains(out, "Resource not accessible") || !strings.Contains(out, resume) {
 		t.Errorf("status says\n%s", out)
 	}
 	r.github.Heal()
@@ -71,7 +71,7 @@ func TestWhatGitHubRefusedToShowIsOwed(t *testing.T) {
 	if got := r.github.Repo(rigRepo).Issue(1).Labels; !slices.Equal(got, []string{"agentmux:done"}) {
 		t.Errorf("labels %q", got)
 	}
-	if out := r.expect(0, "status").out; strings.Contains(out, "Resource not accessible") || strings.Contains(out, again) {
+	if out := r.expect(0, "status").out; strings.Contains(out, "Resource not accessible") || strings.Contains(out, resume) {
 		t.Errorf("after all was shown status says\n%s", out)
 	}
 }
@@ -81,18 +81,20 @@ func TestBrokenGitServerIsNamedInOneLine(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	for route, want := range map[string]string{"refuses": "what the token may do", "does not answer": "try again"} {
-		status := map[string]int{"refuses": 403, "does not answer": 502}[route]
-		r.github.Inject(fakehub.Fault{Route: "GIT fetch-refs", From: 2, Status: status, Message: "x"})
-		res := r.expect(1, append([]string{"issue", "1"}, quickRun...)...)
-		text := strings.TrimSpace(res.err)
-		if line := text[strings.LastIndex(text, "\n")+1:]; !strings.Contains(line, "the git server "+route) || !strings.Contains(line, want) || strings.Contains(line, "fatal:") {
-			t.Errorf("%d: %s", status, text)
-		}
-		r.github.Heal()
+		r.row(route, func(t *testing.T) {
+			status := map[string]int{"refuses": 403, "does not answer": 502}[route]
+			r.github.Inject(fakehub.Fault{Route: "GIT fetch-refs", From: 2, Status: status, Message: "x"})
+			res := r.expect(1, append([]string{"issue", "1"}, quickRun...)...)
+			text := strings.TrimSpace(res.err)
+			if line := text[strings.LastIndex(text, "\n")+1:]; !strings.Contains(line, "the git server "+route) || !strings.Contains(line, want) || strings.Contains(line, "fatal:") {
+				t.Errorf("%d: %s", status, text)
+			}
+			r.github.Heal()
+		})
 	}
 }
 
-// Nobody waits without a word, whatever GitHub is slow with.
+// A person who waits is told what for, whatever GitHub is slow with.
 func TestEachWaitForGitHubIsNamed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})

@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newTranscriptCmd is the process behind a pane's pipe.
+// newTranscriptCmd returns the command of the process behind a pane's pipe.
 func newTranscriptCmd(a *app) *cobra.Command {
 	return hidden(&cobra.Command{
 		Use: "transcript DIR LAUNCH", Short: "Write down what an agent prints (internal)", Args: cobra.ExactArgs(2),

@@ -44,10 +44,12 @@ func TestAnIssueThatIsWorkedOnElsewhere(t *testing.T) {
 	repo.Comment(1, "host `h_0000000000000000`\n\n<!-- agentmux session=forged kind=status seq=3 -->", rigOwner)
 	run := append([]string{"issue", "1"}, quickRun...)
 	for _, args := range [][]string{run, append(run, "--new")} {
-		if res := r.expect(4, args...); !strings.Contains(res.err, "acme/widgets#1 has the label agentmux:running: host h_5f3c9a0b11d2e4f7 works on it, session 20261121-100512-x, last shown at ") ||
-			!strings.Contains(res.err, "--take starts here") {
-			t.Errorf("%v: %s", args, res.err)
-		}
+		r.row(strings.Join(args, " "), func(t *testing.T) {
+			if res := r.expect(4, args...); !strings.Contains(res.err, "acme/widgets#1 has the label agentmux:running: host h_5f3c9a0b11d2e4f7 works on it, session 20261121-100512-x, last shown at ") ||
+				!strings.Contains(res.err, "--take starts here") {
+				t.Errorf("%v: %s", args, res.err)
+			}
+		})
 	}
 	r.expect(0, "issue", "1", "--dry-run")
 	if n := len(r.sessions()); n != 0 {

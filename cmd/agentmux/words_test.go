@@ -24,7 +24,7 @@ type situation struct {
 	says []string // all in one line of standard error, or in the last of several
 }
 
-// unfit is what nobody should be told: the insides of the program, or errors with what
+// unfit matches what a person should not be told: the insides of the program, or errors with what
 // each layer put in front.
 var unfit = regexp.MustCompile(`goroutine |panic|runtime error|%!|0x[0-9a-f]{6}|exit status|fork/exec|\.go:\d|context (canceled|deadline)|` +
 	`\*[a-z]+\.[A-Z]|(?m)^agentmux: ([a-z][^:;\n]*: ){4}|mkdirat|openat|<nil>`)
@@ -195,7 +195,7 @@ func situations() []situation {
 		}
 	}
 	return []situation{
-		{"no git repository", func(r *rig) { r.clone = filepath.Join(r.dir, "home") }, issueRun, 2, []string{"is no git clone", "git init"}},
+		{"no git repository", func(r *rig) { r.clone = filepath.Join(r.dir, "home") }, issueRun, 2, []string{"is not a git clone", "git init"}},
 		{"bare repository", func(r *rig) {
 			bare := filepath.Join(r.dir, "bare.git")
 			r.git(r.dir, "clone", "--quiet", "--bare", r.clone, bare)
@@ -286,7 +286,7 @@ func situations() []situation {
 		{"bad name", nil, append(issueRun, "--name", "a/b"), 2, []string{"a/b"}},
 		{"bad --repo", nil, append(issueRun, "--repo", "x"), 2, []string{"owner/name"}},
 		{"product manager", nil, append(issueRun, "--product-manager"), 2, []string{"quick", "product manager; leave --product-manager out"}},
-		{"no URL", nil, []string{"issue", "http://%zz"}, 2, []string{`"http://%zz" is no URL: invalid URL escape "%zz"`}},
+		{"no URL", nil, []string{"issue", "http://%zz"}, 2, []string{`"http://%zz" is not a URL: invalid URL escape "%zz"`}},
 		{"a broken workflow", func(r *rig) {
 			r.write(filepath.Join(r.clone, ".agentmux", "workflows", "mine.yaml"), "version: 1\n")
 		}, []string{"workflows", "check"}, 2, []string{"mine.yaml:1: name: required key missing", "1 of 3 workflows has problems; the project's are in "}},
@@ -294,10 +294,10 @@ func situations() []situation {
 		{"no such file", nil, []string{"run", "no.md", "--headless"}, 2, []string{"no.md cannot be read: no such file", "give its path"}},
 		{"request that ends as a file does", nil, []string{"run", "Fix the typo in README.md", "--headless"}, 2,
 			[]string{"what ends in .md is taken for a file", "put a full stop behind a request in words"}},
-		{"request of other bytes than text", nil, []string{"run", "caf\xe9", "--headless"}, 2, []string{"the request is no UTF-8 text"}},
+		{"request of other bytes than text", nil, []string{"run", "caf\xe9", "--headless"}, 2, []string{"the request is not UTF-8 text"}},
 		{"file of other bytes than text", func(r *rig) {
 			r.write(filepath.Join(r.clone, "wide.md"), "a\x00b\x00")
-		}, []string{"run", "wide.md", "--headless"}, 2, []string{"wide.md is no UTF-8 text; save it as UTF-8"}},
+		}, []string{"run", "wide.md", "--headless"}, 2, []string{"wide.md is not UTF-8 text; save it as UTF-8"}},
 		{"shallow clone", func(r *rig) {
 			r.git(r.clone, "commit", "--quiet", "--allow-empty", "-m", "Another")
 			deep := r.clone + "-deep"

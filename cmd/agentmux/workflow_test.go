@@ -104,8 +104,7 @@ phases:
 	}
 }
 
-// Whoever writes a workflow with the name of a built-in one hears that it is never used where
-// workflows are listed and where the machine is probed.
+// workflows list and doctor say that a workflow with the name of a built-in one is never used.
 func TestAWorkflowWithATakenNameIsNamed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{})
@@ -137,12 +136,14 @@ func TestABrokenPromptIsFoundBeforeAnAgentStarts(t *testing.T) {
 	for _, args := range [][]string{
 		{"workflows", "check"}, {"workflows", "check", "own"}, {"doctor"}, {"run", "Say two", "--headless", "--workflow", "own"}, {"issue", "1", "--headless", "--workflow", "own"},
 	} {
-		res := r.agentmux(args...)
-		text := res.out + res.err
-		if res.code == 0 || !strings.Contains(text, ".agentmux/prompts/project/code.md:2: [[placeholder:nonsense]]") ||
-			!strings.Contains(text, ".agentmux/prompts/project/code.md:3: [[include:nofile.md]]") || !strings.Contains(text, "own") {
-			t.Errorf("%v: exit %d\n%s", args, res.code, text)
-		}
+		r.row(strings.Join(args, " "), func(t *testing.T) {
+			res := r.agentmux(args...)
+			text := res.out + res.err
+			if res.code == 0 || !strings.Contains(text, ".agentmux/prompts/project/code.md:2: [[placeholder:nonsense]]") ||
+				!strings.Contains(text, ".agentmux/prompts/project/code.md:3: [[include:nofile.md]]") || !strings.Contains(text, "own") {
+				t.Errorf("%v: exit %d\n%s", args, res.code, text)
+			}
+		})
 	}
 	if entries := r.sessions(); len(entries) > 0 {
 		t.Errorf("started: %+v", entries)

@@ -138,14 +138,14 @@ func getApp(c *call) reply {
 	return ok(obj{"id": a.ID, "client_id": a.ClientID, "slug": a.spec.Slug, "name": a.spec.Slug, "permissions": a.spec.Permissions})
 }
 
-func (c *call) installationJSON(a *app) obj {
+func (v viewer) installationJSON(a *app) obj {
 	selection := "selected"
 	if a.repos == nil {
 		selection = "all"
 	}
 	return obj{
 		"id": a.InstallationID, "app_id": a.ID, "app_slug": a.spec.Slug, "permissions": a.spec.Permissions, "repository_selection": selection,
-		"access_tokens_url": c.url("app/installations", a.InstallationID, "access_tokens"), "suspended_at": nil, "events": []string{},
+		"access_tokens_url": v.url("app/installations", a.InstallationID, "access_tokens"), "suspended_at": nil, "events": []string{},
 	}
 }
 
@@ -186,7 +186,7 @@ func getRepoInstallation(c *call) reply {
 
 // mint makes an installation token, for fewer repositories and permissions if so asked.
 func mint(c *call) reply {
-	c.write = "" // a token is no effect on a repository
+	c.write = "" // a token changes nothing in a repository
 	a, out := c.claim()
 	if out != nil {
 		return *out

@@ -52,19 +52,19 @@ func (c *call) authenticate() *reply {
 	return nil
 }
 
-func (s *Server) expired(t *token) bool {
-	return !t.expires.IsZero() && !s.now().Before(t.expires)
+func (h *hub) expired(t *token) bool {
+	return !t.expires.IsZero() && !h.now().Before(t.expires)
 }
 
-func (c *call) tokenValue() string {
-	if c.token == nil {
+func (v viewer) tokenValue() string {
+	if v.token == nil {
 		return ""
 	}
-	return c.token.value
+	return v.token.value
 }
 
 // roleOf is the role of an account, by grant, ownership, or because all may read.
-func (s *Server) roleOf(u *user, r *repo) Role {
+func (h *hub) roleOf(u *user, r *repo) Role {
 	switch {
 	case u != nil && u.deleted:
 		return None
@@ -78,18 +78,18 @@ func (s *Server) roleOf(u *user, r *repo) Role {
 	return Read
 }
 
-// sees tells whether the repository exists for the actor.
-func (c *call) sees(r *repo) bool {
-	if c.token != nil && c.token.repos != nil && !c.token.repos[r.id] {
+// sees reports whether the repository exists for the actor.
+func (v viewer) sees(r *repo) bool {
+	if v.token != nil && v.token.repos != nil && !v.token.repos[r.id] {
 		return !r.private
 	}
-	if c.token != nil && c.token.perms != nil {
+	if v.token != nil && v.token.perms != nil {
 		return true
 	}
-	return c.roleOf(c.actor, r).atLeast(Read)
+	return v.roleOf(v.actor, r).atLeast(Read)
 }
 
-// can tells whether the actor has the role, or an app's token the permission.
+// can reports whether the actor has the role, or an app's token the permission.
 func (c *call) can(need Role, perm string) bool {
 	if c.token != nil && c.token.perms != nil && (!c.token.personal || !c.granted(need, perm)) {
 		return c.granted(need, perm)
@@ -97,7 +97,7 @@ func (c *call) can(need Role, perm string) bool {
 	return c.roleOf(c.actor, c.repo).atLeast(need) && (need == Read || c.actor != nil)
 }
 
-// granted judges a token of an app: its list of permissions stands for a role.
+// granted judges a token of an app: its list of permissions replaces a role.
 func (c *call) granted(need Role, perm string) bool {
 	if c.token.repos != nil && !c.token.repos[c.repo.id] {
 		return false

@@ -8,42 +8,55 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/session"
 )
+
+// audit holds what arrives against what a well-behaved client does.
+type audit struct {
+	*hub
+	canaries    []string
+	leaks       []string // requests with a canary
+	bans        []string // requests that approve or merge
+	claims      claims
+	sessionDirs []string
+	unannounced []string // writes without an intent
+}
 
 // Canary adds values that must not arrive in anything but Authorization; Check reports
 // those that did. Every token of an account or an App is one from the start.
-func (s *Server) Canary(values ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.canaries = append(s.canaries, values...)
+func (a *audit) Canary(values ...string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.canaries = append(a.canaries, values...)
 }
 
 // watchFor looks for canaries in a request, and for what no client of ours may ask.
-func (s *Server) watchFor(r *http.Request, body []byte) {
+func (a *audit) watchFor(r *http.Request, body []byte) {
 	if banned(r.Method, split(r.URL.EscapedPath()), body) {
-		s.bans = append(s.bans, r.Method+" "+r.URL.Path)
+		a.bans = append(a.bans, r.Method+" "+r.URL.Path)
 	}
-	for canary := range s.secrets() {
+	for canary := range a.secrets() {
 		if strings.Contains(r.URL.String(), canary) || bytes.Contains(body, []byte(canary)) {
-			s.leaks = append(s.leaks, r.Method+" "+r.URL.Path)
+			a.leaks = append(a.leaks, r.Method+" "+r.URL.Path)
 		}
 		for name, values := range r.Header {
 			if name != "Authorization" && strings.Contains(strings.Join(values, "\n"), canary) {
-				s.leaks = append(s.leaks, r.Method+" "+r.URL.Path+" header "+name)
+				a.leaks = append(a.leaks, r.Method+" "+r.URL.Path+" header "+name)
 			}
 		}
 	}
 }
 
 // secrets are the canaries and all tokens.
-func (s *Server) secrets() iter.Seq[string] {
+func (a *audit) secrets() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, canary := range s.canaries {
+		for _, canary := range a.canaries {
 			if !yield(canary) {
 				return
 			}
 		}
-		for token := range s.tokens {
+		for token := range a.tokens {
 			if !yield(token) {
 				return
 			}
@@ -61,46 +74,36 @@ func (s *Server) secrets() iter.Seq[string] {
 //	banned: a request that approves, merges or changes who may
 //	I10 two comments with the same marker, or two status comments of a session, by one author
 //
-// and those of the sessions it was told of, see Sessions.
-func (s *Server) Check(tb TB) {
+// and those of the sessions that Sessions named.
+func (a *audit) Check(tb TB) {
 	tb.Helper()
-	for _, problem := range s.Problems() {
+	for _, problem := range a.Problems() {
 		tb.Errorf("%s", problem)
 	}
 }
 
 // Problems is what Check reports.
-func (s *Server) Problems() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (a *audit) Problems() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	var problems []string
-	for _, late := range s.claims.late {
+	for _, late := range a.claims.late {
 		problems = append(problems, "I1: "+late)
 	}
-	for _, leak := range s.leaks {
+	for _, leak := range a.leaks {
 		problems = append(problems, "I7: a canary arrived in "+leak)
 	}
-	for _, call := range s.bans {
+	for _, call := range a.bans {
 		problems = append(problems, "banned: "+call)
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.repos)) {
-		r := s.repos[id]
+	for _, id := range slices.Sorted(maps.Keys(a.repos)) {
+		r := a.repos[id]
 		problems = append(problems, r.twinComments()...)
 		problems = append(problems, r.twinPulls()...)
-		problems = append(problems, s.twinBranches(r)...)
-		problems = append(problems, s.pushedCanaries(r)...)
+		problems = append(problems, r.twinBranches()...)
+		problems = append(problems, a.pushedCanaries(r)...)
 	}
-	return append(problems, s.sessionProblems()...)
-}
-
-// lastMarker is the marker that is the last line of a text.
-func lastMarker(body string) []string {
-	body = strings.TrimRight(body, "\r\n ")
-	found := marker.FindStringSubmatch(body[strings.LastIndexByte(body, '\n')+1:])
-	if found == nil || found[0] != body[strings.LastIndexByte(body, '\n')+1:] {
-		return nil
-	}
-	return found
+	return append(problems, a.sessionProblems()...)
 }
 
 func (r *repo) twinComments() []string {
@@ -108,17 +111,16 @@ func (r *repo) twinComments() []string {
 	seen := map[string]int64{}
 	for _, number := range slices.Sorted(maps.Keys(r.issues)) {
 		for _, m := range r.issues[number].comments {
-			found := lastMarker(m.body)
-			if found == nil {
+			k, has := session.MarkerOf(m.body)
+			if !has {
 				continue
 			}
-			session, kind, seq, part := found[1], found[2], found[3], found[4]
-			name := fmt.Sprintf("I10: %s: comments of %s with the marker %s %s %s %s", r.fullName(), m.author.login, session, kind, seq, part)
+			name := fmt.Sprintf("I10: %s: comments of %s with the marker %s %s %s %s", r.fullName(), m.author.login, k.Session, k.Kind, k.Seq, k.Part)
 			switch {
-			case kind == "status" && part == "":
-				name = fmt.Sprintf("I10: %s: status comments of %s by %s", r.fullName(), session, m.author.login)
-			case kind == "verdict" && (part == "" || strings.HasPrefix(part, "1/")):
-				name = fmt.Sprintf("I3: %s: verdict comments of %s by %s for seq %s", r.fullName(), session, m.author.login, seq)
+			case k.Kind == "status" && k.Part == "":
+				name = fmt.Sprintf("I10: %s: status comments of %s by %s", r.fullName(), k.Session, m.author.login)
+			case k.Kind == "verdict" && k.First():
+				name = fmt.Sprintf("I3: %s: verdict comments of %s by %s for seq %s", r.fullName(), k.Session, m.author.login, k.Seq)
 			}
 			if first, twice := seen[name]; twice {
 				problems = append(problems, fmt.Sprintf("%s: %d and %d", name, first, m.id))
@@ -134,21 +136,21 @@ func (r *repo) twinPulls() []string {
 	seen := map[string]int{}
 	for _, number := range slices.Sorted(maps.Keys(r.issues)) {
 		i := r.issues[number]
-		found := lastMarker(i.body)
-		if i.pull == nil || i.state != "open" || found == nil {
+		k, has := session.MarkerOf(i.body)
+		if i.pull == nil || i.state != "open" || !has {
 			continue
 		}
-		if first, twice := seen[found[1]]; twice {
-			problems = append(problems, fmt.Sprintf("I2: %s: open pull requests of %s: %d and %d", r.fullName(), found[1], first, number))
+		if first, twice := seen[k.Session]; twice {
+			problems = append(problems, fmt.Sprintf("I2: %s: open pull requests of %s: %d and %d", r.fullName(), k.Session, first, number))
 		}
-		seen[found[1]] = number
+		seen[k.Session] = number
 	}
 	return problems
 }
 
 // twinBranches finds sessions by the trailer of the tips.
-func (s *Server) twinBranches(r *repo) []string {
-	out, err := s.git(r.dir, nil, "for-each-ref", "refs/heads",
+func (r *repo) twinBranches() []string {
+	out, err := r.git.Run("for-each-ref", "refs/heads",
 		"--format=%(refname:short) %(contents:trailers:key=Agentmux-Session,valueonly,separator=%20)")
 	if err != nil {
 		return []string{"read the branches of " + r.fullName() + ": " + err.Error()}
@@ -157,7 +159,7 @@ func (s *Server) twinBranches(r *repo) []string {
 	seen := map[string]string{}
 	for line := range strings.Lines(out) {
 		branch, session, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if first, twice := seen[session]; twice && session != "" && !s.wasMerged(r, branch, first) {
+		if first, twice := seen[session]; twice && session != "" && !r.wasMerged(branch, first) {
 			problems = append(problems, fmt.Sprintf("I2: %s: branches of %s: %s and %s", r.fullName(), session, first, branch))
 		}
 		seen[session] = branch
@@ -167,9 +169,9 @@ func (s *Server) twinBranches(r *repo) []string {
 
 // wasMerged is true when one of two branches holds the other by a merge or fast-forward,
 // as the default branch does after a pull request.
-func (s *Server) wasMerged(r *repo, a, b string) bool {
+func (r *repo) wasMerged(a, b string) bool {
 	for _, pair := range [][2]string{{a, b}, {b, a}} {
-		if _, err := s.git(r.dir, nil, "merge-base", "--is-ancestor", "refs/heads/"+pair[0], "refs/heads/"+pair[1]); err == nil {
+		if _, err := r.git.Run("merge-base", "--is-ancestor", "refs/heads/"+pair[0], "refs/heads/"+pair[1]); err == nil {
 			return true
 		}
 	}
@@ -177,12 +179,12 @@ func (s *Server) wasMerged(r *repo, a, b string) bool {
 }
 
 // pushedCanaries looks into every object that was pushed.
-func (s *Server) pushedCanaries(r *repo) []string {
-	data, err := s.gitRaw(r.dir, "cat-file", "--batch-all-objects", "--batch", "--buffer")
+func (a *audit) pushedCanaries(r *repo) []string {
+	data, err := r.git.Read("cat-file", "--batch-all-objects", "--batch", "--buffer")
 	if err != nil {
 		return []string{"read the objects of " + r.fullName() + ": " + err.Error()}
 	}
-	for canary := range s.secrets() {
+	for canary := range a.secrets() {
 		if bytes.Contains(data, []byte(canary)) {
 			return []string{"I7: a canary is in the objects pushed to " + r.fullName()}
 		}

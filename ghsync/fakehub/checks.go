@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// CheckSpec describes a check run. Conclusion "" is a run that goes on.
+// CheckSpec describes a check run. Conclusion "" is a run that is not completed.
 type CheckSpec struct {
 	Name, Conclusion     string // success, failure, cancelled, timed_out...
 	Title, Summary, Text string
@@ -28,7 +28,7 @@ type Run struct {
 	Conclusion string
 }
 
-func (c *call) checkJSON(k *checkRun) any {
+func (v viewer) checkJSON(k *checkRun) any {
 	state := "completed"
 	if k.spec.Conclusion == "" {
 		state = "in_progress"
@@ -44,14 +44,14 @@ func (c *call) checkJSON(k *checkRun) any {
 		"output": obj{
 			"title": orNull(k.spec.Title), "summary": orNull(k.spec.Summary), "text": orNull(k.spec.Text), "annotations_count": 0,
 		},
-		"url":      c.url("repos", c.repo.fullName(), "check-runs", k.id),
-		"html_url": c.URL() + "/" + c.repo.fullName() + "/runs/" + itoa(int(k.id)), "pull_requests": []any{},
+		"url":      v.url("repos", v.repo.fullName(), "check-runs", k.id),
+		"html_url": v.URL() + "/" + v.repo.fullName() + "/runs/" + itoa(int(k.id)), "pull_requests": []any{},
 	}
 }
 
 // listChecks answers the newest run of each name, or all with filter=all.
 func listChecks(c *call) reply {
-	sha := c.resolve(c.repo, c.params["sha"])
+	sha := c.repo.resolve(c.params["sha"])
 	if sha == "" {
 		return fail(http.StatusUnprocessableEntity, "No commit found for SHA: "+c.params["sha"])
 	}
@@ -72,9 +72,9 @@ func listChecks(c *call) reply {
 func newestChecks(list []*checkRun) []*checkRun {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(list, func(k *checkRun) bool {
-		again := seen[k.spec.Name]
+		known := seen[k.spec.Name]
 		seen[k.spec.Name] = true
-		return again
+		return known
 	})
 }
 
@@ -141,7 +141,7 @@ func getLog(c *call) reply {
 		return notFound()
 	}
 	if c.request.Header.Get("Authorization") != "" {
-		c.leaks = append(c.leaks, "a token arrived at another host")
+		c.server.leaks = append(c.server.leaks, "a token arrived at another host")
 	}
 	return reply{status: http.StatusOK, raw: []byte(r.check(c.param("id")).spec.Log), rawType: "text/plain; charset=utf-8"}
 }

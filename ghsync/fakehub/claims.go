@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/bare"
 )
 
 // claimRefs is where a host claims an issue; the ref's last part is the number and its
@@ -22,36 +24,36 @@ func newClaims() claims {
 }
 
 // noteClaim follows a push of a claim.
-func (s *Server) noteClaim(r *repo, u refUpdate) {
-	number, isClaim := strings.CutPrefix(u.ref, claimRefs)
+func (a *audit) noteClaim(r *repo, u bare.Update) {
+	number, isClaim := strings.CutPrefix(u.Ref, claimRefs)
 	if !isClaim {
 		return
 	}
 	name := fmt.Sprintf("%d/%s", r.id, number)
-	if u.deletes() {
-		delete(s.claims.holder, name)
+	if u.Deletes() {
+		delete(a.claims.holder, name)
 		return
 	}
-	message, err := s.git(r.dir, nil, "show", "-s", "--format=%B", u.new)
+	message, err := r.git.Run("show", "-s", "--format=%B", u.New)
 	var claim struct{ Session string }
 	if err != nil || json.Unmarshal([]byte(message), &claim) != nil || claim.Session == "" {
 		return
 	}
-	s.claims.holder[name], s.claims.issue[claim.Session] = claim.Session, name
+	a.claims.holder[name], a.claims.issue[claim.Session] = claim.Session, name
 }
 
 // judgeWrite notes a write of a session whose issue is held by another one. A session
 // that never claimed (a local lock) or gave its claim up is free to write.
-func (s *Server) judgeWrite(session, what string) {
-	name, claimed := s.claims.issue[session]
-	if holder := s.claims.holder[name]; claimed && holder != "" && holder != session {
-		s.claims.late = append(s.claims.late, fmt.Sprintf("%s by %s, whose issue is held by %s", what, session, holder))
+func (a *audit) judgeWrite(session, what string) {
+	name, claimed := a.claims.issue[session]
+	if holder := a.claims.holder[name]; claimed && holder != "" && holder != session {
+		a.claims.late = append(a.claims.late, fmt.Sprintf("%s by %s, whose issue is held by %s", what, session, holder))
 	}
 }
 
 // trailer is the session that the tip of a branch names.
-func (s *Server) trailer(r *repo, sha string) string {
-	out, err := s.git(r.dir, nil, "show", "-s", "--format=%(trailers:key=Agentmux-Session,valueonly,separator=%x20)", sha)
+func (r *repo) trailer(sha string) string {
+	out, err := r.git.Run("show", "-s", "--format=%(trailers:key=Agentmux-Session,valueonly,separator=%x20)", sha)
 	if err != nil {
 		return ""
 	}

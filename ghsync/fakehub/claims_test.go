@@ -50,8 +50,8 @@ func TestLogsOfJobsLieOnAnotherHost(t *testing.T) {
 	if !strings.HasPrefix(target, s.OtherURL()) || strings.HasPrefix(target, s.URL()) {
 		t.Fatalf("the log is at %s", target)
 	}
-	nobody := as(t, s, "")
-	equal(t, "log", nobody.want(200, "GET", target, nil).raw, "line 1\nline 2\n")
+	anonymous := as(t, s, "")
+	equal(t, "log", anonymous.want(200, "GET", target, nil).raw, "line 1\nline 2\n")
 }
 
 func TestWorkflowsAreDispatched(t *testing.T) {

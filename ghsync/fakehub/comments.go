@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-func (c *call) commentJSON(m *comment) any {
-	api := c.url("repos", m.issue.repo.fullName(), "issues/comments", m.id)
+func (v viewer) commentJSON(m *comment) any {
+	api := v.url("repos", m.issue.repo.fullName(), "issues/comments", m.id)
 	body := obj{
-		"id": m.id, "node_id": nodeID("IC", m.id), "body": m.body, "user": c.userJSON(m.author),
+		"id": m.id, "node_id": nodeID("IC", m.id), "body": m.body, "user": v.userJSON(m.author),
 		"created_at": stamp(m.created), "updated_at": stamp(m.updated),
-		"author_association": c.association(m.author, m.issue.repo),
-		"issue_url":          c.url("repos", m.issue.repo.fullName(), "issues", m.issue.number),
-		"html_url":           m.htmlURL(c.URL()), "url": api,
+		"author_association": v.association(m.author, m.issue.repo),
+		"issue_url":          v.url("repos", m.issue.repo.fullName(), "issues", m.issue.number),
+		"html_url":           m.htmlURL(v.URL()), "url": api,
 		"reactions": reactionSummary(m.reactions, api), "performed_via_github_app": nil,
 	}
 	if m.app != "" {
@@ -77,11 +77,11 @@ func (c *call) maySpeakLocked() bool {
 	return c.token.perms == nil && c.roleOf(c.actor, c.repo).atLeast(Write)
 }
 
-func (s *Server) addComment(i *issue, by *user, body string) *comment {
-	m := &comment{id: s.newID(), issue: i, author: by, body: body, created: s.now(), updated: s.now()}
+func (h *hub) addComment(i *issue, by *user, body string) *comment {
+	m := &comment{id: h.newID(), issue: i, author: by, body: body, created: h.now(), updated: h.now()}
 	i.comments = append(i.comments, m)
-	i.touch(s.now())
-	s.emitComment("created", m, by)
+	i.touch(h.now())
+	h.emitComment("created", m, by)
 	return m
 }
 
@@ -116,14 +116,14 @@ func patchComment(c *call) reply {
 	return ok(c.commentJSON(m))
 }
 
-func (s *Server) editComment(m *comment, by *user, body string) {
+func (h *hub) editComment(m *comment, by *user, body string) {
 	if m.body == body {
 		return
 	}
-	m.body, m.updated = body, s.now()
-	m.edits = append(m.edits, edit{editor: by, at: s.now(), text: body})
-	m.issue.touch(s.now())
-	s.emitComment("edited", m, by)
+	m.body, m.updated = body, h.now()
+	m.edits = append(m.edits, edit{editor: by, at: h.now(), text: body})
+	m.issue.touch(h.now())
+	h.emitComment("edited", m, by)
 }
 
 func deleteComment(c *call) reply {
@@ -138,10 +138,10 @@ func deleteComment(c *call) reply {
 	return noContent()
 }
 
-func (s *Server) dropComment(m *comment, by *user) {
+func (h *hub) dropComment(m *comment, by *user) {
 	m.issue.comments = slices.DeleteFunc(m.issue.comments, func(have *comment) bool { return have == m })
-	m.issue.touch(s.now())
-	s.emitComment("deleted", m, by)
+	m.issue.touch(h.now())
+	h.emitComment("deleted", m, by)
 }
 
 // listComments is one issue's comments, the oldest first.

@@ -20,7 +20,7 @@ import (
 // the fake answered against GitHub's schema.
 func TestContractGraphQL(t *testing.T) {
 	schema := readSchema(t)
-	g := &graphql{schema: schema, documents: map[string]*ast.QueryDocument{}, problems: map[string]int{}}
+	g := &exchangeCheck{schema: schema, documents: map[string]*ast.QueryDocument{}, problems: map[string]int{}}
 	names := map[string]int{}
 	for _, e := range exchanges(t) {
 		if e.URL != "/graphql" || e.Agent != product {
@@ -56,6 +56,64 @@ func TestContractGraphQL(t *testing.T) {
 	}
 }
 
+// TestContractSchema holds the schema that the fake serves against GitHub's: each type, field,
+// argument and value of it is there with the same type.
+func TestContractSchema(t *testing.T) {
+	theirs := readSchema(t)
+	text, err := os.ReadFile("schema.graphql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := gqlparser.LoadSchema(&ast.Source{Input: string(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, def := range served.Types {
+		if def.BuiltIn {
+			continue
+		}
+		known := theirs.Types[name]
+		if known == nil || known.Kind != def.Kind {
+			t.Errorf("GitHub has no %s %s", def.Kind, name)
+			continue
+		}
+		for _, f := range def.Fields {
+			if !strings.HasPrefix(f.Name, "__") {
+				sameField(t, name, f, known.Fields.ForName(f.Name))
+			}
+		}
+		for _, v := range def.EnumValues {
+			if known.EnumValues.ForName(v.Name) == nil {
+				t.Errorf("GitHub's %s has no value %s", name, v.Name)
+			}
+		}
+		for _, above := range slices.Concat(def.Interfaces, def.Types) {
+			if !slices.Contains(slices.Concat(known.Interfaces, known.Types), above) {
+				t.Errorf("GitHub's %s is not related to %s", name, above)
+			}
+		}
+	}
+}
+
+func sameField(t *testing.T, typ string, f, known *ast.FieldDefinition) {
+	t.Helper()
+	if known == nil || known.Type.String() != f.Type.String() {
+		t.Errorf("GitHub has no %s.%s: %s", typ, f.Name, f.Type)
+		return
+	}
+	for _, a := range f.Arguments {
+		other := known.Arguments.ForName(a.Name)
+		if other == nil || other.Type.String() != a.Type.String() {
+			t.Errorf("GitHub's %s.%s has no argument %s: %s", typ, f.Name, a.Name, a.Type)
+		}
+	}
+	for _, a := range known.Arguments {
+		if a.Type.NonNull && a.DefaultValue == nil && f.Arguments.ForName(a.Name) == nil {
+			t.Errorf("GitHub's %s.%s needs the argument %s", typ, f.Name, a.Name)
+		}
+	}
+}
+
 // readSchema reads GitHub's schema, which describes some fields twice.
 func readSchema(t *testing.T) *ast.Schema {
 	t.Helper()
@@ -82,18 +140,18 @@ func readSchema(t *testing.T) *ast.Schema {
 	return schema
 }
 
-type graphql struct {
+type exchangeCheck struct {
 	schema    *ast.Schema
 	documents map[string]*ast.QueryDocument
 	problems  map[string]int
 }
 
-func (g *graphql) problem(operation, format string, args ...any) {
+func (g *exchangeCheck) problem(operation, format string, args ...any) {
 	g.problems[operation+": "+fmt.Sprintf(format, args...)]++
 }
 
 // document validates a document once; nil is a wrong one.
-func (g *graphql) document(text, operation string) *ast.QueryDocument {
+func (g *exchangeCheck) document(text, operation string) *ast.QueryDocument {
 	doc, known := g.documents[text]
 	if known {
 		return doc
@@ -108,7 +166,7 @@ func (g *graphql) document(text, operation string) *ast.QueryDocument {
 }
 
 // answer holds the data of an answer against what was selected.
-func (g *graphql) answer(op *ast.OperationDefinition, text string) {
+func (g *exchangeCheck) answer(op *ast.OperationDefinition, text string) {
 	var out struct {
 		Data   json.RawMessage
 		Errors []struct{ Message string }
@@ -141,7 +199,7 @@ func (g *graphql) answer(op *ast.OperationDefinition, text string) {
 // shape walks an answer beside its selection. A partial one has errors, which make
 // anything null.
 type shape struct {
-	g         *graphql
+	g         *exchangeCheck
 	operation string
 	partial   bool
 }
@@ -160,7 +218,7 @@ func (s *shape) object(typ *ast.Definition, selection ast.SelectionSet, value an
 			// Only what every type has can be told; the documents ask for the type wherever it matters.
 			return
 		case !slices.Contains(s.g.schema.GetPossibleTypes(typ), actual):
-			s.g.problem(s.operation, "%s is %s, which is no %s", at, name, typ.Name)
+			s.g.problem(s.operation, "%s is %s, which is not a %s", at, name, typ.Name)
 			return
 		}
 		typ = actual
@@ -227,14 +285,14 @@ func (s *shape) value(typ *ast.Type, field *ast.Field, value any, at string) {
 		s.object(def, field.SelectionSet, value, at)
 	case def.Kind == ast.Enum:
 		if text, ok := value.(string); !ok || def.EnumValues.ForName(text) == nil {
-			s.g.problem(s.operation, "%s is %v, which is no %s", at, value, def.Name)
+			s.g.problem(s.operation, "%s is %v, which is not a %s", at, value, def.Name)
 		}
 	case !scalar(def.Name, value):
-		s.g.problem(s.operation, "%s is %v, which is no %s", at, value, def.Name)
+		s.g.problem(s.operation, "%s is %v, which is not a %s", at, value, def.Name)
 	}
 }
 
-// scalar tells whether a value of JSON may stand for a scalar of the schema.
+// scalar reports whether a value of JSON may stand for a scalar of the schema.
 func scalar(name string, value any) bool {
 	switch value := value.(type) {
 	case bool:

@@ -135,15 +135,15 @@ func (c *contract) wrong(t *testing.T, all []fakehub.Exchange) {
 		return string(data)
 	}
 	for name, change := range map[string]func(e *fakehub.Exchange){
-		"a member of the request that is none": func(e *fakehub.Exchange) { e.Body = member(e.Body, "bodi", "x") },
-		"a member of the wrong type":           func(e *fakehub.Exchange) { e.Body = member(e.Body, "body", 3) },
-		"a member that lacks":                  func(e *fakehub.Exchange) { e.Body = "{}" },
-		"a parameter that is none":             func(e *fakehub.Exchange) { e.URL += "?colour=red" },
-		"an answer of the wrong type":          func(e *fakehub.Exchange) { e.Answer = member(e.Answer, "id", "12") },
-		"an answer that lacks a member":        func(e *fakehub.Exchange) { e.Answer = member(e.Answer, "user", nil) },
-		"a status that is none":                func(e *fakehub.Exchange) { e.Status = http.StatusAccepted },
-		"a route that is none":                 func(e *fakehub.Exchange) { e.URL += "/x/y" },
-		"a route of the fake's own":            func(e *fakehub.Exchange) { e.URL, e.Agent = e.URL+"/x/z", "test" },
+		"an unknown member of the request": func(e *fakehub.Exchange) { e.Body = member(e.Body, "bodi", "x") },
+		"a member of the wrong type":       func(e *fakehub.Exchange) { e.Body = member(e.Body, "body", 3) },
+		"a member that lacks":              func(e *fakehub.Exchange) { e.Body = "{}" },
+		"an unknown parameter":             func(e *fakehub.Exchange) { e.URL += "?colour=red" },
+		"an answer of the wrong type":      func(e *fakehub.Exchange) { e.Answer = member(e.Answer, "id", "12") },
+		"an answer that lacks a member":    func(e *fakehub.Exchange) { e.Answer = member(e.Answer, "user", nil) },
+		"an unknown status":                func(e *fakehub.Exchange) { e.Status = http.StatusAccepted },
+		"an unknown route":                 func(e *fakehub.Exchange) { e.URL += "/x/y" },
+		"a route of the fake's own":        func(e *fakehub.Exchange) { e.URL, e.Agent = e.URL+"/x/z", "test" },
 	} {
 		e := all[i]
 		change(&e)
@@ -230,17 +230,17 @@ func (c *contract) hold(t *testing.T, e fakehub.Exchange) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := e.Agent == product
+	isProduct := e.Agent == product
 	path, params := c.find(u.EscapedPath())
 	var operation *openapi3.Operation
 	if path != "" {
 		operation = c.doc.Paths.Value(path).GetOperation(e.Method)
 	}
 	if operation == nil {
-		if ours || e.Status < http.StatusBadRequest {
+		if isProduct || e.Status < http.StatusBadRequest {
 			c.problem(e, "GitHub describes no such route")
 		}
-		c.skipped["routes that are none, asked and refused by tests of the fake"]++
+		c.skipped["unknown routes, asked and refused by tests of the fake"]++
 		return
 	}
 	c.routes[e.Method+" "+path]++
@@ -258,7 +258,7 @@ func (c *contract) hold(t *testing.T, e fakehub.Exchange) {
 			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, SkipSettingDefaults: true, IncludeResponseStatus: true, MultiError: true,
 		},
 	}
-	if ours {
+	if isProduct {
 		if err := openapi3filter.ValidateRequest(t.Context(), in); err != nil {
 			c.problem(e, "the request: %s", strings.Join(wrongs(err), "; "))
 		}
@@ -355,7 +355,7 @@ func (c *contract) answer(t *testing.T, e fakehub.Exchange, in *openapi3filter.R
 // missing is what is wrong with an object that lacks a member.
 var missing = regexp.MustCompile(`^\S*/(\w+): property "\w+" is missing$`)
 
-// leftOut are members that GitHub always sends, nobody here reads and the fake does not
+// leftOut are members that GitHub always sends, no code here reads and the fake does not
 // send, beside addresses but the one for people: numbers of stars and the like.
 var leftOut = strings.Fields(`forks forks_count has_downloads has_pages homepage language license mirror_url network_count open_issues
 	score search_type stargazers_count subscribers_count watchers watchers_count check_suite _links`)
@@ -382,12 +382,12 @@ func excused(route, wrong string) bool {
 
 // wrongs lists what is wrong and where, without the schema.
 func wrongs(err error) []string {
-	var several openapi3.MultiError
+	var list openapi3.MultiError
 	var wrong *openapi3.SchemaError
 	switch {
-	case errors.As(err, &several):
+	case errors.As(err, &list):
 		var all []string
-		for _, one := range several {
+		for _, one := range list {
 			all = append(all, wrongs(one)...)
 		}
 		return all

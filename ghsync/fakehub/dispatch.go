@@ -20,15 +20,13 @@ const maxBody = 32 << 20
 
 // call is one request on its way through the server; it lives under the lock.
 type call struct {
-	*Server
+	viewer
+	server  *Server
 	request *http.Request
 	query   url.Values
 	body    []byte
 	route   *route
 	params  map[string]string
-	token   *token
-	actor   *user // nil when anonymous
-	repo    *repo
 	at      time.Time
 	// stale hides from lists what is younger; hidden answers 404 for what is younger.
 	stale, hidden time.Duration
@@ -55,15 +53,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "request too large", http.StatusRequestEntityTooLarge)
 		return
 	}
-	s.mu.Lock()
 	out, hit := s.answer(r, body)
-	s.mu.Unlock()
 	s.send(w, r, out, hit)
 }
 
 // answer carries out one request, or what a fault makes of it.
 func (s *Server) answer(r *http.Request, body []byte) (reply, *Fault) {
-	c := &call{Server: s, request: r, query: r.URL.Query(), body: body, at: s.now()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &call{viewer: viewer{hub: s.hub}, server: s, request: r, query: r.URL.Query(), body: body, at: s.now()}
 	s.watchFor(r, body)
 	segments := c.byID(split(r.URL.EscapedPath()))
 	c.route, c.params = s.find(r.Method, segments)
@@ -87,7 +85,7 @@ func (c *call) run(refused *reply) reply {
 	if refused != nil {
 		return *refused
 	}
-	if limited := c.overLimit(); limited != nil {
+	if limited := (meter{c}).overLimit(); limited != nil {
 		return *limited
 	}
 	if c.route == nil {
@@ -190,14 +188,14 @@ func (c *call) tag(out reply) reply {
 	if strings.TrimPrefix(c.request.Header.Get("If-None-Match"), "W/") == strings.TrimPrefix(etag, "W/") {
 		header := out.header
 		out = reply{status: http.StatusNotModified, header: header}
-		c.refund()
+		meter{c}.refund()
 	}
 	return out.with("ETag", etag).with("Cache-Control", "private, max-age=60, s-maxage=60")
 }
 
 // headers adds what every answer carries.
 func (c *call) headers(out reply) reply {
-	out = out.with("X-GitHub-Request-Id", fmt.Sprintf("%04X:%06X", c.newID(), len(c.requests))).
+	out = out.with("X-GitHub-Request-Id", fmt.Sprintf("%04X:%06X", c.newID(), len(c.server.requests))).
 		with("Date", c.at.UTC().Format(http.TimeFormat)).with("X-GitHub-Media-Type", "github.v3; format=json")
 	if c.token != nil && c.token.classic {
 		out = out.with("X-OAuth-Scopes", c.token.scopes)
@@ -209,7 +207,7 @@ func (c *call) headers(out reply) reply {
 		}
 		out = out.with("X-Accepted-GitHub-Permissions", c.route.perm+"="+level)
 	}
-	return c.limitHeaders(out)
+	return meter{c}.limitHeaders(out)
 }
 
 // bytes is the body as sent.
@@ -242,5 +240,5 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, out reply, hit *Fa
 		return
 	}
 	w.WriteHeader(out.status)
-	_, _ = w.Write(data) // a client that went away is no concern of ours
+	_, _ = w.Write(data) // the client may have closed the connection
 }

@@ -16,6 +16,14 @@
 // Server and Repo) panic when the test itself is wrong: an unknown login, repository
 // or number.
 //
+// # Parts
+//
+// What GitHub holds is the hub: accounts and repositories, and what happens to them. A call is
+// one request on its way; its viewer is who looks at the hub, which decides what an answer
+// says. The Server keeps what tests ask for: the journal of what arrived, the faults to come
+// and the audit of what a client of ours must not do. Below it, bare is the git side, hook
+// sends deliveries, graphql answers documents and session reads the files of a session.
+//
 // # Addresses
 //
 // The REST interface answers at the root and below /api/v3, GraphQL at /graphql and
@@ -25,9 +33,9 @@
 //
 // # GraphQL
 //
-// Queries are parsed and answered field by field, with aliases, variables, fragments
-// and connections (first/last, after/before, pageInfo, totalCount, nodes, edges). A
-// field that is not listed here is an error, as an unknown field is on GitHub. The
+// Queries are validated against schema.graphql, the part of GitHub's schema that the fake
+// serves, and answered field by field by ghsync/fakehub/graphql. A field that the schema
+// does not have is refused as GitHub refuses an unknown one, before anything is done. The
 // documents a client is expected to send carry these operation names:
 //
 //	Viewer         viewer{login databaseId}
@@ -36,32 +44,6 @@
 //	RequiredChecks repository{pullRequest(number){headRefOid commits(last:1){nodes{commit{
 //	               statusCheckRollup{state contexts(first,after){nodes{...}}}}}}}}
 //	MarkReady      markPullRequestReadyForReview(input:{pullRequestId}){pullRequest{...}}
-//
-// Fields by type:
-//
-//	Query           viewer rateLimit repository(owner,name) node(id)
-//	Actor types     (User, Bot, Mannequin, Organization) id databaseId login url, User: name
-//	Repository      id databaseId name nameWithOwner url owner isPrivate isFork isArchived
-//	                isDisabled isLocked visibility hasIssuesEnabled viewerPermission parent
-//	                defaultBranchRef{name target{oid}} issue pullRequest issueOrPullRequest
-//	Issue           id databaseId fullDatabaseId number title body state stateReason locked
-//	                activeLockReason url createdAt updatedAt closedAt lastEditedAt editor author
-//	                authorAssociation repository labels comments timelineItems userContentEdits
-//	PullRequest     those of Issue, and isDraft merged mergedAt headRefName headRefOid
-//	                baseRefName baseRefOid headRepository mergeable commits statusCheckRollup
-//	IssueComment    id databaseId fullDatabaseId body url author authorAssociation createdAt
-//	                updatedAt lastEditedAt editor isMinimized minimizedReason
-//	timelineItems   (first,last,after,before,since,itemTypes) LabeledEvent, UnlabeledEvent:
-//	                id createdAt actor label; RenamedTitleEvent: id createdAt actor
-//	                previousTitle currentTitle; ClosedEvent, ReopenedEvent: id createdAt actor;
-//	                IssueComment
-//	UserContentEdit id createdAt editedAt editor diff
-//	Commit          oid id statusCheckRollup{id state contexts commit}
-//	contexts        CheckRun: id databaseId name status conclusion detailsUrl startedAt
-//	                completedAt title summary text isRequired(pullRequestNumber);
-//	                StatusContext: id context state description targetUrl createdAt creator
-//	                isRequired
-//	RateLimit       limit remaining used resetAt cost nodeCount
 //
 // With Options.NoGraphQL both addresses answer 404.
 package fakehub

@@ -12,7 +12,7 @@ type Drop int
 const (
 	Keep           Drop = iota
 	BeforeApplying      // the request had no effect
-	AfterApplying       // the request took effect, nobody hears of it
+	AfterApplying       // the request took effect, the client gets no answer
 )
 
 // Fault is something that goes wrong with some requests.
@@ -22,7 +22,7 @@ type Fault struct {
 	// method, or for git "GIT push", "GIT fetch", "GIT push-refs", "GIT fetch-refs".
 	// "" selects all.
 	Route string
-	Actor string // login; "" is everybody
+	Actor string // login; "" is every account
 	// From is the first of the selected requests that is hit, counted from 1 (0 is 1);
 	// Times is how many are hit, 0 all.
 	From, Times int
@@ -50,43 +50,50 @@ type armedFault struct {
 	seen, hits int
 }
 
+// faultList is what goes wrong from now on.
+type faultList struct {
+	*hub
+	armed []*armedFault
+	met   int // requests that met one, since the start
+}
+
 // Inject arms faults; of several that select a request the first counts.
-func (s *Server) Inject(faults ...Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (l *faultList) Inject(faults ...Fault) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, f := range faults {
-		s.faults = append(s.faults, &armedFault{Fault: f})
+		l.armed = append(l.armed, &armedFault{Fault: f})
 	}
 }
 
 // Heal disarms all faults.
-func (s *Server) Heal() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = nil
+func (l *faultList) Heal() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.armed = nil
 }
 
 // Hits is how many requests faults have met since the last Heal.
-func (s *Server) Hits() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (l *faultList) Hits() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	n := 0
-	for _, f := range s.faults {
+	for _, f := range l.armed {
 		n += f.hits
 	}
 	return n
 }
 
 // Faulted is how many requests have met a fault since the start.
-func (s *Server) Faulted() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.met
+func (l *faultList) Faulted() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.met
 }
 
 // faultFor picks the fault that meets a request, and counts.
-func (s *Server) faultFor(c *call) *Fault {
-	for _, f := range s.faults {
+func (l *faultList) faultFor(c *call) *Fault {
+	for _, f := range l.armed {
 		if !f.selects(c) {
 			continue
 		}
@@ -94,11 +101,11 @@ func (s *Server) faultFor(c *call) *Fault {
 		if f.seen < f.From || (f.Times > 0 && f.hits >= f.Times) {
 			continue
 		}
-		if f.Probability > 0 && s.rand.Float64() >= f.Probability {
+		if f.Probability > 0 && l.rand.Float64() >= f.Probability {
 			continue
 		}
 		f.hits++
-		s.met++
+		l.met++
 		c.stale, c.hidden = f.Stale, f.Hide
 		return &f.Fault
 	}

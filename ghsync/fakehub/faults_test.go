@@ -13,62 +13,61 @@ import (
 const postComment = "POST .../issues/{number}/comments"
 
 func TestLostAnswerHasTakenEffectAndAResetHasNot(t *testing.T) {
-	s := world(t)
-	r := s.Repo(widgets)
-	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
-	c := as(t, s, "write")
-	path := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n)
-	body := map[string]any{"body": "x"}
-	for _, step := range []struct {
-		fault    fakehub.Fault
+	for _, tt := range []struct {
+		name     string
+		faults   []fakehub.Fault
 		status   int // 0 is a cut connection
 		comments int
 	}{
-		{fakehub.ResetBefore(postComment), 0, 0},
-		{fakehub.LoseResponse(postComment), 0, 1},
-		{fakehub.AppliedBut5xx(postComment, 502), 502, 2},
-		{fakehub.Unavailable(postComment, 503, 1), 503, 2},
-		{fakehub.Fault{}, 201, 3},
+		{"reset", []fakehub.Fault{fakehub.ResetBefore(postComment)}, 0, 0},
+		{"lost answer", []fakehub.Fault{fakehub.LoseResponse(postComment)}, 0, 1},
+		{"applied, with an error", []fakehub.Fault{fakehub.AppliedBut5xx(postComment, 502)}, 502, 1},
+		{"unavailable", []fakehub.Fault{fakehub.Unavailable(postComment, 503, 1)}, 503, 0},
+		{"no fault", nil, 201, 1},
 	} {
-		s.Heal()
-		if step.status != 201 {
-			s.Inject(step.fault)
-		}
-		got := c.try("POST", path, body)
-		if (step.status == 0) != (got.err != nil) || got.status != step.status {
-			t.Errorf("%+v: status %d, %v", step.fault, got.status, got.err)
-		}
-		equal(t, fmt.Sprint("comments after ", step.status), len(r.Comments(n)), step.comments)
-		equal(t, "log", len(s.Log()), step.comments)
+		t.Run(tt.name, func(t *testing.T) {
+			s := world(t)
+			r := s.Repo(widgets)
+			n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
+			s.Inject(tt.faults...)
+			got := as(t, s, "write").try("POST", fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n), map[string]any{"body": "x"})
+			if (tt.status == 0) != (got.err != nil) || got.status != tt.status {
+				t.Errorf("status %d, %v", got.status, got.err)
+			}
+			equal(t, "comments", len(r.Comments(n)), tt.comments)
+			equal(t, "log", len(s.Log()), tt.comments)
+		})
 	}
 }
 
 func TestLimitsComeInEachForm(t *testing.T) {
-	s := world(t)
-	c := as(t, s, "write")
 	reset := time.Now().Add(time.Hour)
-	for _, step := range []struct {
+	for _, tt := range []struct {
+		name         string
 		fault        fakehub.Fault
 		status       int
 		header, want string
 		text         string
 	}{
-		{fakehub.RetryAfter("", 429, 7*time.Second), 429, "Retry-After", "7", "secondary rate limit"},
-		{fakehub.RetryAfter("", 403, 7*time.Second), 403, "Retry-After", "7", "secondary rate limit"},
-		{fakehub.Exhausted("", 403, reset), 403, "X-RateLimit-Remaining", "0", "API rate limit exceeded"},
-		{fakehub.Exhausted("", 429, reset), 429, "X-RateLimit-Reset", fmt.Sprint(reset.Unix()), "API rate limit exceeded"},
-		{fakehub.Secondary("", 403), 403, "Retry-After", "", "secondary rate limit"},
-		{fakehub.BareLimit(""), 429, "Retry-After", "", "Too Many Requests"},
-		{fakehub.TooQuickly(""), 403, "Retry-After", "", "submitted too quickly"},
+		{"a wait with 429", fakehub.RetryAfter("", 429, 7*time.Second), 429, "Retry-After", "7", "secondary rate limit"},
+		{"a wait with 403", fakehub.RetryAfter("", 403, 7*time.Second), 403, "Retry-After", "7", "secondary rate limit"},
+		{"exhausted with 403", fakehub.Exhausted("", 403, reset), 403, "X-RateLimit-Remaining", "0", "API rate limit exceeded"},
+		{"exhausted with 429", fakehub.Exhausted("", 429, reset), 429, "X-RateLimit-Reset", fmt.Sprint(reset.Unix()), "API rate limit exceeded"},
+		{"secondary", fakehub.Secondary("", 403), 403, "Retry-After", "", "secondary rate limit"},
+		{"bare", fakehub.BareLimit(""), 429, "Retry-After", "", "Too Many Requests"},
+		{"too quickly", fakehub.TooQuickly(""), 403, "Retry-After", "", "submitted too quickly"},
 	} {
-		s.Heal()
-		s.Inject(step.fault)
-		got := c.want(step.status, "GET", "/user", nil)
-		equal(t, step.header, got.header.Get(step.header), step.want)
-		if !strings.Contains(got.raw, step.text) {
-			t.Errorf("%s: no %q", got.raw, step.text)
-		}
-		c.want(200, "GET", "/user", nil)
+		t.Run(tt.name, func(t *testing.T) {
+			s := world(t)
+			c := as(t, s, "write")
+			s.Inject(tt.fault)
+			got := c.want(tt.status, "GET", "/user", nil)
+			equal(t, tt.header, got.header.Get(tt.header), tt.want)
+			if !strings.Contains(got.raw, tt.text) {
+				t.Errorf("%s: no %q", got.raw, tt.text)
+			}
+			c.want(200, "GET", "/user", nil)
+		})
 	}
 }
 
@@ -134,14 +133,12 @@ func TestBodiesAreCutOrSlow(t *testing.T) {
 	s.Inject(fakehub.Fault{Route: "GET /user", Times: 1, Slow: wait})
 	began := time.Now()
 	c.want(200, "GET", "/user", nil)
-	if took := time.Since(began); took < wait {
-		t.Errorf("took %v", took)
+	if passed := time.Since(began); passed < wait {
+		t.Errorf("the answer came after %v", passed)
 	}
 }
 
 func TestRefusalsCarryTheirClass(t *testing.T) {
-	s := world(t)
-	c := as(t, s, "write")
 	for class, want := range map[string]struct {
 		status int
 		text   string
@@ -150,16 +147,21 @@ func TestRefusalsCarryTheirClass(t *testing.T) {
 		"no_commits": {422, "No commits between"}, "pr_forbidden": {403, "not permitted to create or approve"},
 		"draft_unsupported": {422, "Draft pull requests are not supported"}, "gone": {410, "deleted"}, "legal": {451, "blocked"},
 	} {
-		s.Heal()
-		s.Inject(fakehub.Refuse("", class))
-		got := c.want(want.status, "GET", "/user", nil)
-		if !strings.Contains(got.raw, want.text) {
-			t.Errorf("%s: %s", class, got.raw)
-		}
+		t.Run(class, func(t *testing.T) {
+			s := world(t)
+			s.Inject(fakehub.Refuse("", class))
+			if got := as(t, s, "write").want(want.status, "GET", "/user", nil); !strings.Contains(got.raw, want.text) {
+				t.Error(got.raw)
+			}
+		})
 	}
-	s.Heal()
+}
+
+func TestRedirectNamesThePlace(t *testing.T) {
+	s := world(t)
 	s.Inject(fakehub.Redirect("GET /user", http.StatusMovedPermanently, "http://elsewhere.example.com/user"))
-	equal(t, "Location", c.want(301, "GET", "/user", nil).header.Get("Location"), "http://elsewhere.example.com/user")
+	got := as(t, s, "write").want(301, "GET", "/user", nil)
+	equal(t, "Location", got.header.Get("Location"), "http://elsewhere.example.com/user")
 }
 
 func TestSearchLagsAndFilters(t *testing.T) {

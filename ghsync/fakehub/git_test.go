@@ -19,7 +19,7 @@ func TestPushNeedsATokenOfAWriter(t *testing.T) {
 	for name, c := range map[string]struct{ url, want string }{
 		"reader":      {remote(s, widgets, s.Token("read")), "Permission to octo/widgets.git denied to read."},
 		"wrong token": {remote(s, widgets, "nope"), "Authentication failed"},
-		"nobody":      {s.CloneURL(widgets), "could not read Username"},
+		"anonymous":   {s.CloneURL(widgets), "could not read Username"},
 		"elsewhere":   {remote(s, "octo/none", s.Token("write")), "Repository not found."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,15 +2,14 @@ package fakehub
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"os"
-	"strconv"
 	"strings"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/bare"
 )
 
 // gitPath cuts /<owner>/<repo>.git/<rest>.
@@ -25,11 +24,12 @@ func gitPath(path string) (repo, rest string, isGit bool) {
 
 // gitCall is a request of git.
 type gitCall struct {
+	server  *Server
 	repo    *repo
 	actor   string
 	rest    string
 	push    bool
-	updates []refUpdate
+	updates []bare.Update
 }
 
 // serveGit judges who asks, then hands the request to git.
@@ -37,17 +37,17 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, name, rest str
 	push := rest == "git-receive-pack" || r.URL.Query().Get("service") == "git-receive-pack"
 	g, refused, hit := s.enterGit(r, name, rest, push)
 	if refused == nil && push && r.Method == http.MethodPost {
-		file, err := s.spool(r)
+		file, err := bare.Spool(r, s.root)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		defer s.unspool(file)
-		if s.refusePush(w, r, g, file) {
+		defer bare.Unspool(file)
+		if g.refuse(w, r, file) {
 			return
 		}
 	}
-	s.noteGit(r, g, refused)
+	g.note(r, refused)
 	switch {
 	case hit != nil && hit.preempts() && hit.Drop != Keep:
 		panic(http.ErrAbortHandler)
@@ -60,43 +60,26 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, name, rest str
 		return
 	}
 	if !push || r.Method != http.MethodPost {
-		s.runGit(w, r, g)
+		g.run(w, r)
 		return
 	}
 	// A pushing client must not hear of its push before the refs are known here.
-	kept := &keptAnswer{header: http.Header{}, status: http.StatusOK}
-	s.runGit(kept, r, g)
+	kept := bare.Keep()
+	g.run(kept, r)
 	if hit != nil && hit.Drop == AfterApplying {
 		panic(http.ErrAbortHandler)
 	}
-	kept.send(w)
+	kept.Send(w)
 }
 
-// keptAnswer holds an answer back.
-type keptAnswer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (k *keptAnswer) Header() http.Header         { return k.header }
-func (k *keptAnswer) Write(p []byte) (int, error) { return k.body.Write(p) }
-func (k *keptAnswer) WriteHeader(status int)      { k.status = status }
-
-func (k *keptAnswer) send(w http.ResponseWriter) {
-	maps.Copy(w.Header(), k.header)
-	w.WriteHeader(k.status)
-	_, _ = w.Write(k.body.Bytes()) // a client that went away is no concern of ours
-}
-
-// enterGit finds repository and actor. A private repository one may not read is 404.
+// enterGit finds repository and actor. A private repository that the actor may not read answers 404.
 func (s *Server) enterGit(r *http.Request, name, rest string, push bool) (*gitCall, *reply, *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watchFor(r, nil)
-	c := &call{Server: s, request: r, at: s.now(), route: gitRoute(r, push)}
+	c := &call{viewer: viewer{hub: s.hub}, server: s, request: r, at: s.now(), route: gitRoute(r, push)}
 	refused := c.authenticate()
-	g := &gitCall{rest: rest, push: push, actor: c.login()}
+	g := &gitCall{server: s, rest: rest, push: push, actor: c.login()}
 	hit := s.faultFor(c)
 	if refused != nil || (c.actor == nil && push) {
 		return g, askPassword(), hit
@@ -142,7 +125,8 @@ func gitFail(status int, text string) *reply {
 	return &reply{status: status, raw: []byte(text)}
 }
 
-func (s *Server) noteGit(r *http.Request, g *gitCall, refused *reply) {
+func (g *gitCall) note(r *http.Request, refused *reply) {
+	s := g.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status := http.StatusOK
@@ -155,87 +139,56 @@ func (s *Server) noteGit(r *http.Request, g *gitCall, refused *reply) {
 	})
 }
 
-// spool keeps the body in a file: git sends long pushes in chunks of unknown number,
-// which CGI cannot take.
-func (s *Server) spool(r *http.Request) (*os.File, error) {
-	file, err := os.CreateTemp(s.root, "push")
-	if err != nil {
-		return nil, fmt.Errorf("keep the push: %w", err)
-	}
-	if _, err = io.Copy(file, r.Body); err == nil {
-		r.ContentLength, err = file.Seek(0, io.SeekCurrent)
-	}
-	if err != nil {
-		s.unspool(file)
-		return nil, fmt.Errorf("keep the push: %w", err)
-	}
-	r.TransferEncoding = nil
-	r.Header.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
-	r.Body = file
-	return file, nil
-}
-
-func (s *Server) unspool(file *os.File) {
-	_ = file.Close()
-	_ = os.Remove(file.Name())
-}
-
-// refusePush reads the ref updates and answers a push that a rule forbids.
-func (s *Server) refusePush(w http.ResponseWriter, r *http.Request, g *gitCall, file *os.File) bool {
+// refuse reads the ref updates and answers a push that a rule forbids.
+func (g *gitCall) refuse(w http.ResponseWriter, r *http.Request, file *os.File) bool {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return true
 	}
-	updates, caps := readUpdates(bufio.NewReader(file))
+	updates, caps := bare.ReadUpdates(bufio.NewReader(file))
 	g.updates = updates
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return true
 	}
-	refusals, notes := s.judgePush(g)
+	refusals, notes := g.judge()
 	if len(refusals) == 0 {
 		return false
 	}
-	s.noteGit(r, g, nil)
+	g.note(r, nil)
 	w.Header().Set("Content-Type", "application/x-git-receive-pack-result")
 	w.Header().Set("Cache-Control", "no-cache")
-	_, _ = w.Write(pushReport(updates, refusals, notes, strings.Contains(caps, "side-band-64k")))
+	_, _ = w.Write(bare.Report(updates, refusals, notes, strings.Contains(caps, "side-band-64k")))
 	return true
 }
 
-// runGit lets git answer, then takes notice of the refs it changed.
-func (s *Server) runGit(w http.ResponseWriter, r *http.Request, g *gitCall) {
-	handler, err := s.backend(g.repo, g.actor)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	inner := r.Clone(r.Context())
-	inner.URL = &url.URL{Path: fmt.Sprintf("/%d.git/%s", g.repo.id, g.rest), RawQuery: r.URL.RawQuery}
-	inner.Header.Del("Authorization")
-	handler.ServeHTTP(w, inner)
+// run has git answer, then notes the refs that changed.
+func (g *gitCall) run(w http.ResponseWriter, r *http.Request) {
+	s := g.server
+	g.repo.git.Serve(w, r, g.rest, g.actor)
 	if g.push && r.Method == http.MethodPost {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.pushed(g)
+		g.pushed()
 	}
 }
 
 // pushed notes the refs that moved, updates pull requests and writes the log.
-func (s *Server) pushed(g *gitCall) {
+func (g *gitCall) pushed() {
+	s := g.server
 	before := g.repo.refs
-	if err := s.readRefs(g.repo); err != nil {
-		return // the repository is gone with the server
+	if err := g.repo.readRefs(); err != nil {
+		return // the server removed the repository at its end
 	}
 	var lines []string
 	for _, u := range g.updates {
-		if now := g.repo.refs[u.ref]; now != before[u.ref] && (now == u.new || u.deletes()) {
-			lines = append(lines, u.old+" "+u.new+" "+u.ref)
+		if now := g.repo.refs[u.Ref]; now != before[u.Ref] && (now == u.New || u.Deletes()) {
+			lines = append(lines, u.Old+" "+u.New+" "+u.Ref)
 			s.noteClaim(g.repo, u)
-			s.branchMoved(g.repo, u.ref, s.user(g.actor))
-			if strings.HasPrefix(u.ref, "refs/heads/") && !u.deletes() {
-				session := s.trailer(g.repo, u.new)
-				s.judgeWrite(session, "push of "+u.ref)
+			s.branchMoved(g.repo, u.Ref, s.user(g.actor))
+			if strings.HasPrefix(u.Ref, "refs/heads/") && !u.Deletes() {
+				session := g.repo.trailer(u.New)
+				s.judgeWrite(session, "push of "+u.Ref)
 				s.judgeIntent(session, "PUSH", "")
 			}
 		}
@@ -247,27 +200,27 @@ func (s *Server) pushed(g *gitCall) {
 		Actor: g.actor, Route: "PUSH", Path: g.repo.fullName(), Body: strings.Join(lines, "\n"),
 		Status: http.StatusOK, Time: s.now(),
 	})
-	s.emit(g.repo, "push", "", obj{"ref": g.updates[0].ref, "after": g.updates[0].new})
+	s.emit(g.repo, "push", "", obj{"ref": g.updates[0].Ref, "after": g.updates[0].New})
 }
 
 // branchMoved lets open pull requests follow their branch; a deleted branch closes them.
-func (s *Server) branchMoved(r *repo, ref string, by *user) {
+func (h *hub) branchMoved(r *repo, ref string, by *user) {
 	branch, isBranch := strings.CutPrefix(ref, "refs/heads/")
 	if !isBranch {
 		return
 	}
-	for _, other := range s.repos {
+	for _, other := range h.repos {
 		for _, i := range other.issues {
 			if i.pull == nil || i.state != "open" {
 				continue
 			}
 			isHead := i.pull.headRepo == r && i.pull.headBranch == branch
-			switch gone := r.refs[ref] == ""; {
-			case gone && (isHead || i.repo == r && i.pull.base == branch):
-				i.touch(s.now())
-				s.setState(i, by, "closed", "")
+			switch deleted := r.refs[ref] == ""; {
+			case deleted && (isHead || i.repo == r && i.pull.base == branch):
+				i.touch(h.now())
+				h.setState(i, by, "closed", "")
 			case isHead:
-				i.touch(s.now())
+				i.touch(h.now())
 				i.pull.head()
 			}
 		}

@@ -73,8 +73,8 @@ func TestGateQueryTellsWhoLabelled(t *testing.T) {
 	equal(t, "second page", next.str(issue+"comments.nodes.0.body"), "c2")
 
 	s.DeleteUser("write")
-	gone := as(t, s, "admin").query(s.GraphQL(), gate, gateVariables(n))
-	equal(t, "actor of a deleted account", gone.get(issue+"timelineItems.nodes.2.actor"), any(nil))
+	orphaned := as(t, s, "admin").query(s.GraphQL(), gate, gateVariables(n))
+	equal(t, "actor of a deleted account", orphaned.get(issue+"timelineItems.nodes.2.actor"), any(nil))
 }
 
 func TestGraphQLRefusesWhatTheSchemaDoesNotHave(t *testing.T) {

@@ -17,7 +17,7 @@ const (
 
 func tooLong(text string, limit int) bool { return len(utf16.Encode([]rune(text))) > limit }
 
-// findIssue returns the issue of the route, or what stands for it: 404, 410 or 301.
+// findIssue returns the issue of the route, or the answer in its place: 404, 410 or 301.
 func (c *call) findIssue() (*issue, *reply) {
 	i := c.repo.issues[int(c.param("number"))]
 	var out reply
@@ -41,33 +41,33 @@ func (c *call) findIssue() (*issue, *reply) {
 	return nil, &out
 }
 
-// tooYoung is true while a fault hides what was made a moment ago.
+// tooYoung reports whether a fault hides what was made then.
 func (c *call) tooYoung(made time.Time) bool {
 	return c.hidden > 0 && c.at.Sub(made) < c.hidden
 }
 
-// lists tells whether a list shows what was made then; a stale list does not.
+// lists reports whether a list shows what was made then; a stale list does not.
 func (c *call) lists(made time.Time) bool {
 	return c.stale == 0 || c.at.Sub(made) >= c.stale
 }
 
-func (c *call) issueJSON(i *issue) any {
-	api := c.url("repos", i.repo.fullName(), "issues", i.number)
+func (v viewer) issueJSON(i *issue) any {
+	api := v.url("repos", i.repo.fullName(), "issues", i.number)
 	body := obj{
 		"id": i.id, "node_id": nodeID(i.kind(), i.id), "number": i.number, "title": i.title, "body": orNull(i.body),
-		"user": c.userJSON(i.author), "state": i.state, "state_reason": orNull(i.reason), "locked": i.locked,
-		"labels": c.labelsJSON(i), "assignee": nil, "assignees": []any{}, "milestone": nil, "comments": len(i.comments),
+		"user": v.userJSON(i.author), "state": i.state, "state_reason": orNull(i.reason), "locked": i.locked,
+		"labels": v.labelsJSON(i), "assignee": nil, "assignees": []any{}, "milestone": nil, "comments": len(i.comments),
 		"created_at": stamp(i.created), "updated_at": stamp(i.updated), "closed_at": stamp(i.closed),
-		"author_association": c.association(i.author, i.repo), "active_lock_reason": nil, "reactions": reactionSummary(i.reactions, api),
-		"url": api, "repository_url": c.url("repos", i.repo.fullName()), "labels_url": api + "/labels{/name}",
+		"author_association": v.association(i.author, i.repo), "active_lock_reason": nil, "reactions": reactionSummary(i.reactions, api),
+		"url": api, "repository_url": v.url("repos", i.repo.fullName()), "labels_url": api + "/labels{/name}",
 		"comments_url": api + "/comments", "events_url": api + "/events", "timeline_url": api + "/timeline",
-		"html_url": i.htmlURL(c.URL()), "performed_via_github_app": nil,
+		"html_url": i.htmlURL(v.URL()), "performed_via_github_app": nil,
 	}
 	if i.pull != nil {
-		html := i.htmlURL(c.URL())
+		html := i.htmlURL(v.URL())
 		body["draft"] = i.pull.draft
 		body["pull_request"] = obj{
-			"url": c.url("repos", i.repo.fullName(), "pulls", i.number), "html_url": html,
+			"url": v.url("repos", i.repo.fullName(), "pulls", i.number), "html_url": html,
 			"diff_url": html + ".diff", "patch_url": html + ".patch", "merged_at": stamp(i.pull.mergedAt),
 		}
 	}
@@ -90,11 +90,11 @@ func (i *issue) htmlURL(server string) string {
 }
 
 // newIssue adds an issue, or the issue side of a pull request.
-func (s *Server) newIssue(r *repo, author *user, title, body string) *issue {
+func (h *hub) newIssue(r *repo, author *user, title, body string) *issue {
 	r.nextNumber++
 	i := &issue{
-		id: s.newID(), number: r.nextNumber, repo: r, title: title, body: body, author: author,
-		state: "open", created: s.now(), updated: s.now(),
+		id: h.newID(), number: r.nextNumber, repo: r, title: title, body: body, author: author,
+		state: "open", created: h.now(), updated: h.now(),
 	}
 	r.issues[i.number] = i
 	return i
@@ -242,22 +242,22 @@ func patchIssue(c *call) reply {
 }
 
 // edit changes title and body and keeps who did it.
-func (s *Server) edit(i *issue, by *user, title, body *string) {
+func (h *hub) edit(i *issue, by *user, title, body *string) {
 	if title != nil && *title != i.title {
-		s.addEvent(i, event{kind: "renamed", actor: by, from: i.title, to: *title})
+		h.addEvent(i, event{kind: "renamed", actor: by, from: i.title, to: *title})
 		i.title = *title
-		s.emitIssue("edited", i, by, nil)
+		h.emitIssue("edited", i, by, nil)
 	}
 	if body != nil && *body != i.body {
 		i.body = *body
-		i.edits = append(i.edits, edit{editor: by, at: s.now(), text: *body})
-		i.touch(s.now())
-		s.emitIssue("edited", i, by, nil)
+		i.edits = append(i.edits, edit{editor: by, at: h.now(), text: *body})
+		i.touch(h.now())
+		h.emitIssue("edited", i, by, nil)
 	}
 }
 
 // setState opens or closes.
-func (s *Server) setState(i *issue, by *user, state, reason string) {
+func (h *hub) setState(i *issue, by *user, state, reason string) {
 	if i.state == state || (i.pull != nil && i.pull.merged) {
 		return
 	}
@@ -266,15 +266,15 @@ func (s *Server) setState(i *issue, by *user, state, reason string) {
 	i.closed = time.Time{}
 	if state == "closed" {
 		kind = "closed"
-		i.closed = s.now()
+		i.closed = h.now()
 		if reason == "" && i.pull == nil {
 			i.reason = "completed"
 		}
 	} else if i.pull == nil {
 		i.reason = "reopened"
 	}
-	s.addEvent(i, event{kind: kind, actor: by})
-	s.emitIssue(kind, i, by, nil)
+	h.addEvent(i, event{kind: kind, actor: by})
+	h.emitIssue(kind, i, by, nil)
 }
 
 func lockIssue(c *call) reply   { return c.setLock(true) }

@@ -117,8 +117,8 @@ func TestLimitsOfText(t *testing.T) {
 	labels := "/repos/octo/widgets/labels"
 	c.want(201, "POST", labels, map[string]any{"name": strings.Repeat("l", 50)})
 	c.want(422, "POST", labels, map[string]any{"name": strings.Repeat("l", 51)})
-	again := c.want(422, "POST", labels, map[string]any{"name": strings.Repeat("L", 50)})
-	equal(t, "code", again.str("errors.0.code"), "already_exists")
+	second := c.want(422, "POST", labels, map[string]any{"name": strings.Repeat("L", 50)})
+	equal(t, "code", second.str("errors.0.code"), "already_exists")
 }
 
 func TestPagesAreLinked(t *testing.T) {

@@ -9,16 +9,16 @@ import (
 
 var colour = regexp.MustCompile(`^[0-9a-fA-F]{6}$`)
 
-func (c *call) labelJSON(l *label) any {
+func (v viewer) labelJSON(l *label) any {
 	return obj{
 		"id": l.id, "node_id": nodeID("LA", l.id), "name": l.name, "color": l.color, "default": false,
-		"description": orNull(l.description), "url": c.url("repos", c.repo.fullName(), "labels", pathEscape(l.name)),
+		"description": orNull(l.description), "url": v.url("repos", v.repo.fullName(), "labels", pathEscape(l.name)),
 	}
 }
 
-func (c *call) labelsJSON(i *issue) []any {
+func (v viewer) labelsJSON(i *issue) []any {
 	list := []any{}
-	inner := &call{Server: c.Server, repo: i.repo}
+	inner := viewer{hub: v.hub, repo: i.repo}
 	for _, l := range i.labels {
 		list = append(list, inner.labelJSON(l))
 	}
@@ -72,10 +72,10 @@ func postLabel(c *call) reply {
 }
 
 // makeLabel returns the repository's label of that name, made when missing.
-func (s *Server) makeLabel(r *repo, name string) *label {
+func (h *hub) makeLabel(r *repo, name string) *label {
 	l := r.labels[key(name)]
 	if l == nil {
-		l = &label{id: s.newID(), name: name, color: "ededed"}
+		l = &label{id: h.newID(), name: name, color: "ededed"}
 		r.labels[key(name)] = l
 	}
 	return l
@@ -175,7 +175,7 @@ func addIssueLabels(c *call) reply {
 	return ok(c.labelsJSON(i))
 }
 
-// addLabel puts a label on; only who may write can bring a new one into being so.
+// addLabel puts a label on. One that does not exist yet is created if the actor may write.
 func (c *call) addLabel(i *issue, name string) *reply {
 	if out := c.checkLabel(name, ""); out != nil {
 		return out
@@ -188,26 +188,26 @@ func (c *call) addLabel(i *issue, name string) *reply {
 	return nil
 }
 
-func (s *Server) putLabel(i *issue, by *user, name string) {
+func (h *hub) putLabel(i *issue, by *user, name string) {
 	if i.hasLabel(name) {
 		return
 	}
-	l := s.makeLabel(i.repo, name)
+	l := h.makeLabel(i.repo, name)
 	i.labels = append(i.labels, l)
-	s.addEvent(i, event{kind: "labeled", actor: by, label: *l})
-	s.emitIssue("labeled", i, by, l)
+	h.addEvent(i, event{kind: "labeled", actor: by, label: *l})
+	h.emitIssue("labeled", i, by, l)
 }
 
 // takeLabel reports whether the label was there.
-func (s *Server) takeLabel(i *issue, by *user, name string) bool {
+func (h *hub) takeLabel(i *issue, by *user, name string) bool {
 	at := slices.IndexFunc(i.labels, func(l *label) bool { return key(l.name) == key(name) })
 	if at < 0 {
 		return false
 	}
 	l := i.labels[at]
 	i.labels = slices.Delete(slices.Clone(i.labels), at, at+1)
-	s.addEvent(i, event{kind: "unlabeled", actor: by, label: *l})
-	s.emitIssue("unlabeled", i, by, l)
+	h.addEvent(i, event{kind: "unlabeled", actor: by, label: *l})
+	h.emitIssue("unlabeled", i, by, l)
 	return true
 }
 

@@ -52,9 +52,9 @@ func TestLimitRunsOutAndComesBack(t *testing.T) {
 	s := world(t, func(o *fakehub.Options) { o.Now = clock.now })
 	c := as(t, s, "write")
 	s.SetRemaining("write", "core", 1)
-	last := c.want(200, "GET", "/user", nil)
-	equal(t, "remaining", last.header.Get("X-RateLimit-Remaining"), "0")
-	equal(t, "reset", last.header.Get("X-RateLimit-Reset"), fmt.Sprint(clock.now().Add(time.Hour).Unix()))
+	allowed := c.want(200, "GET", "/user", nil)
+	equal(t, "remaining", allowed.header.Get("X-RateLimit-Remaining"), "0")
+	equal(t, "reset", allowed.header.Get("X-RateLimit-Reset"), fmt.Sprint(clock.now().Add(time.Hour).Unix()))
 	refused := c.want(403, "GET", "/user", nil)
 	equal(t, "text", strings.HasPrefix(refused.str("message"), "API rate limit exceeded for user ID"), true)
 	c.want(200, "GET", "/rate_limit", nil)
@@ -105,66 +105,86 @@ func TestBudgetsAreHeld(t *testing.T) {
 	equal(t, "beyond", len(spy.errors), 1)
 }
 
-func TestCheckFindsTwinsAndLeaks(t *testing.T) {
+// history is a server where a session has written what it may.
+type history struct {
+	*fakehub.Server
+	repo  *fakehub.Repo
+	issue int
+}
+
+// mark is a text with the marker of a session.
+func mark(kind string, seq int, part string) string {
+	return fmt.Sprintf("x\n<!-- agentmux session=s kind=%s seq=%d%s -->", kind, seq, part)
+}
+
+func newHistory(t *testing.T) history {
+	t.Helper()
 	s := broken(t)
-	clone := checkout(t, s, "bot", "plain")
-	r := s.Repo(widgets)
-	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "bot"})
-	mark := func(kind string, seq int, part string) string {
-		return fmt.Sprintf("x\n<!-- agentmux session=s kind=%s seq=%d%s -->", kind, seq, part)
-	}
+	h := history{Server: s, repo: s.Repo(widgets)}
+	h.issue = h.repo.AddIssue(fakehub.IssueSpec{Title: "t", Author: "bot"})
 	for _, body := range []string{
 		mark("verdict", 5, " part=1/2"), mark("verdict", 5, " part=2/2"), mark("verdict", 9, ""), mark("status", 1, ""),
 		mark("status", 2, " part=phase"), mark("question", 7, ""), mark("question", 7, "") + "\nquoted above",
 	} {
-		r.Comment(n, body, "bot")
+		h.repo.Comment(h.issue, body, "bot")
 	}
-	r.Comment(n, mark("status", 1, ""), "other")
+	h.repo.Comment(h.issue, mark("status", 1, ""), "other")
+	s.Canary("hunter2-canary")
 	if got := s.Problems(); len(got) != 0 {
 		t.Fatalf("a correct history has problems: %v", got)
 	}
-	for _, step := range []struct {
-		rule string
-		do   func()
+	return h
+}
+
+// branches puts a commit with the message on two branches.
+func (h history) branches(message string) {
+	for _, branch := range []string{"a", "b"} {
+		h.repo.Commit(fakehub.CommitSpec{Branch: branch, Message: message, Files: map[string]string{branch: "x"}})
+	}
+}
+
+func TestCheckFindsTwinsAndLeaks(t *testing.T) {
+	for _, tt := range []struct {
+		name, rule string
+		do         func(*testing.T, history)
 	}{
-		{"I10", func() { r.Comment(n, mark("question", 7, ""), "bot") }},
-		{"I10", func() { r.Comment(n, mark("status", 8, ""), "bot") }},
-		{"I3", func() { r.Comment(n, mark("verdict", 9, ""), "bot") }},
-		{"I2", func() {
+		{"two comments with one marker", "I10", func(_ *testing.T, h history) { h.repo.Comment(h.issue, mark("question", 7, ""), "bot") }},
+		{"two status comments", "I10", func(_ *testing.T, h history) { h.repo.Comment(h.issue, mark("status", 8, ""), "bot") }},
+		{"two verdicts of a round", "I3", func(_ *testing.T, h history) { h.repo.Comment(h.issue, mark("verdict", 9, ""), "bot") }},
+		{"two branches of a session", "I2", func(_ *testing.T, h history) { h.branches("m\n\nAgentmux-Session: s\n") }},
+		{"two pull requests of a session", "I2", func(t *testing.T, h history) {
+			h.branches("m")
 			for _, branch := range []string{"a", "b"} {
-				r.Commit(fakehub.CommitSpec{Branch: branch, Message: "m\n\nAgentmux-Session: s\n", Files: map[string]string{branch: "x"}})
-			}
-		}},
-		{"I2", func() {
-			for _, branch := range []string{"a", "b"} {
-				as(t, s, "bot").want(201, "POST", "/repos/octo/widgets/pulls",
+				as(t, h.Server, "bot").want(201, "POST", "/repos/octo/widgets/pulls",
 					map[string]any{"title": "t", "head": branch, "base": "main", "body": mark("status", 3, "")})
 			}
 		}},
-		{"I7", func() {
-			s.Canary("hunter2-canary")
-			as(t, s, "bot").want(404, "GET", "/users/hunter2-canary", nil)
+		{"a canary in an address", "I7", func(t *testing.T, h history) {
+			as(t, h.Server, "bot").want(404, "GET", "/users/hunter2-canary", nil)
 		}},
-		{"I7", func() { mustGit(t, clone, "push", "-q", "origin", "HEAD:refs/heads/hunter2-canary") }},
-		{"I7", func() { // a canary that nobody named
-			as(t, s, "bot").want(201, "POST", fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", n), map[string]any{"body": "it is " + s.Token("other")})
+		{"a canary in the name of a ref", "I7", func(t *testing.T, h history) {
+			mustGit(t, checkout(t, h.Server, "bot", "plain"), "push", "-q", "origin", "HEAD:refs/heads/hunter2-canary")
 		}},
-		{"I7", func() {
-			c := as(t, s, "bot")
+		{"the token of another account", "I7", func(t *testing.T, h history) {
+			path := fmt.Sprintf("/repos/octo/widgets/issues/%d/comments", h.issue)
+			as(t, h.Server, "bot").want(201, "POST", path, map[string]any{"body": "it is " + h.Token("other")})
+		}},
+		{"a canary in a header", "I7", func(t *testing.T, h history) {
+			c := as(t, h.Server, "bot")
 			c.head["X-Note"] = "it is hunter2-canary"
 			c.want(200, "GET", "/user", nil)
 		}},
-		{"I7", func() { r.Commit(fakehub.CommitSpec{Message: "m", Files: map[string]string{"k": "hunter2-canary"}}) }},
+		{"a canary in a file", "I7", func(_ *testing.T, h history) {
+			h.repo.Commit(fakehub.CommitSpec{Message: "m", Files: map[string]string{"k": "hunter2-canary"}})
+		}},
 	} {
-		before := len(s.Problems())
-		step.do()
-		after := s.Problems()
-		if len(after) != before+1 {
-			t.Fatalf("%s: %d problems, want %d: %v", step.rule, len(after), before+1, after)
-		}
-		if !strings.Contains(strings.Join(after, "\n"), step.rule+":") {
-			t.Errorf("no %s in %v", step.rule, after)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHistory(t)
+			tt.do(t, h)
+			if got := h.Problems(); len(got) != 1 || !strings.HasPrefix(got[0], tt.rule+":") {
+				t.Errorf("problems %q, want one of %s", got, tt.rule)
+			}
+		})
 	}
 }
 

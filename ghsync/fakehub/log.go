@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/session"
 )
 
 // Entry is a write that took effect. Route is the method and pattern of the table
@@ -40,15 +41,11 @@ type Budget struct {
 // Reference is the budget of one session with two review rounds, one fix and a pull request.
 var Reference = Budget{Requests: 25, ContentWrites: 12}
 
-var marker = regexp.MustCompile(`<!-- agentmux session=(\S+) kind=(\w+) seq=(\d+)(?: part=(\S+))? -->`)
-
-// sessionIn is the session of the last marker in a text.
-func sessionIn(text string) string {
-	all := marker.FindAllStringSubmatch(text, -1)
-	if len(all) == 0 {
-		return ""
-	}
-	return all[len(all)-1][1]
+// journal is what arrived and what took effect.
+type journal struct {
+	*hub
+	log      []Entry
+	requests []Request
 }
 
 // record notes the request, and the write when it was applied.
@@ -58,25 +55,25 @@ func (c *call) record(out reply, applied bool) {
 	if c.route != nil {
 		r.Route = c.route.name()
 	}
-	r.Counted = !c.uncounted() || c.opt.Enterprise // a server without limits still counts
-	c.requests = append(c.requests, r)
-	c.traffic.note(c, out, applied)
+	r.Counted = !meter{c}.uncounted() || c.opt.Enterprise // a server without limits still counts
+	c.server.requests = append(c.server.requests, r)
+	c.server.traffic.note(c, out, applied)
 	if !applied || c.write == "" || out.status >= 300 || out.status < 200 {
 		return
 	}
-	session := sessionIn(unescapeJSON(c.body))
-	c.judgeWrite(session, c.write)
-	c.judgeIntent(session, c.write, c.textOfBody())
-	c.log = append(c.log, Entry{
+	id := session.Last(unescapeJSON(c.body))
+	c.server.judgeWrite(id, c.write)
+	c.server.judgeIntent(id, c.write, textOf(c.body))
+	c.server.log = append(c.server.log, Entry{
 		Actor: r.Actor, Route: c.write, Path: r.Path, Body: string(c.body), Status: out.status,
-		Session: session, Time: c.at, Content: c.route.content,
+		Session: id, Time: c.at, Content: c.route.content,
 	})
 }
 
-// textOfBody is the text of a comment or pull request that is being made.
-func (c *call) textOfBody() string {
+// textOf returns the text of a comment or pull request in a request's body.
+func textOf(body []byte) string {
 	var in struct{ Body string }
-	_ = json.Unmarshal(c.body, &in) // what is none has no marker
+	_ = json.Unmarshal(body, &in) // another body has no marker
 	return in.Body
 }
 
@@ -85,32 +82,32 @@ func unescapeJSON(body []byte) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(body))
 }
 
-func (c *call) login() string {
-	if c.actor == nil {
+func (v viewer) login() string {
+	if v.actor == nil {
 		return ""
 	}
-	return c.actor.login
+	return v.actor.login
 }
 
 // Log is the authoritative list of the writes that were applied, in order.
-func (s *Server) Log() []Entry {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]Entry(nil), s.log...)
+func (j *journal) Log() []Entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append([]Entry(nil), j.log...)
 }
 
 // Calls is the list of all requests that arrived, in order.
-func (s *Server) Calls() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]Request(nil), s.requests...)
+func (j *journal) Calls() []Request {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append([]Request(nil), j.requests...)
 }
 
 // Requests is the number of requests an account made that count against its limit;
 // "" counts all accounts.
-func (s *Server) Requests(login string) int {
+func (j *journal) Requests(login string) int {
 	n := 0
-	for _, r := range s.Calls() {
+	for _, r := range j.Calls() {
 		if r.Counted && (login == "" || key(login) == key(r.Actor)) {
 			n++
 		}
@@ -119,9 +116,9 @@ func (s *Server) Requests(login string) int {
 }
 
 // ContentWrites is what an account's writes cost; "" counts all accounts.
-func (s *Server) ContentWrites(login string) float64 {
+func (j *journal) ContentWrites(login string) float64 {
 	sum := 0.0
-	for _, e := range s.Log() {
+	for _, e := range j.Log() {
 		if login == "" || key(login) == key(e.Actor) {
 			sum += e.Content
 		}
@@ -130,28 +127,28 @@ func (s *Server) ContentWrites(login string) float64 {
 }
 
 // ResetLog forgets the requests and writes so far; what they did stays.
-func (s *Server) ResetLog() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.log, s.requests = nil, nil
+func (j *journal) ResetLog() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.log, j.requests = nil, nil
 }
 
 // AssertBudget reports an error when the account (not "": setting up may use others)
 // spent more than b since the start or the last ResetLog.
-func (s *Server) AssertBudget(tb TB, login string, b Budget) {
+func (j *journal) AssertBudget(tb TB, login string, b Budget) {
 	tb.Helper()
-	if n := s.Requests(login); n > b.Requests {
-		tb.Errorf("%s made %d requests, budget %d:\n%s", login, n, b.Requests, s.Transcript())
+	if n := j.Requests(login); n > b.Requests {
+		tb.Errorf("%s made %d requests, budget %d:\n%s", login, n, b.Requests, j.Transcript())
 	}
-	if sum := s.ContentWrites(login); sum > b.ContentWrites {
-		tb.Errorf("%s made %g content writes, budget %g:\n%s", login, sum, b.ContentWrites, s.Transcript())
+	if sum := j.ContentWrites(login); sum > b.ContentWrites {
+		tb.Errorf("%s made %g content writes, budget %g:\n%s", login, sum, b.ContentWrites, j.Transcript())
 	}
 }
 
 // Transcript is the requests so far, one line each, for messages of tests.
-func (s *Server) Transcript() string {
+func (j *journal) Transcript() string {
 	var b bytes.Buffer
-	for i, r := range s.Calls() {
+	for i, r := range j.Calls() {
 		free := ""
 		if !r.Counted {
 			free = " (not counted)"

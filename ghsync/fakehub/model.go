@@ -3,6 +3,8 @@ package fakehub
 import (
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/bare"
 )
 
 // obj is a JSON object; its keys are encoded in order, which keeps entity tags stable.
@@ -29,7 +31,7 @@ type repo struct {
 	actionsMayPR  bool // GITHUB_TOKEN may open pull requests
 	parent        *repo
 	defaultBranch string
-	dir           string
+	git           bare.Repo
 	refs          map[string]string // full ref name to object id, after the last push
 	roles         map[int64]Role
 	labels        map[string]*label // by lower case name
@@ -157,6 +159,14 @@ func (i *issue) hasLabel(name string) bool {
 		}
 	}
 	return false
+}
+
+// labelNames are in the order in which they were put on.
+func (i *issue) labelNames() (names []string) {
+	for _, l := range i.labels {
+		names = append(names, l.name)
+	}
+	return names
 }
 
 // touch records a change at now.

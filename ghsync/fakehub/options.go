@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/bare"
 )
 
 // Options says how a Server starts. The zero value is a server like github.com with no
@@ -17,7 +19,7 @@ type Options struct {
 	Now func() time.Time
 	// Seed drives the faults with a probability.
 	Seed uint64
-	// NoGraphQL lets both GraphQL addresses answer 404.
+	// NoGraphQL makes both GraphQL addresses answer 404.
 	NoGraphQL bool
 	// Enterprise is the profile of a GitHub Enterprise Server in its default settings:
 	// no rate limit headers, rate_limit answers 404, API says /api/v3.
@@ -73,7 +75,7 @@ type CommitSpec struct {
 }
 
 // Deleted as content of a file in a CommitSpec removes the file.
-const Deleted = "\x00deleted"
+const Deleted = bare.Deleted
 
 // Role is what an account may do in a repository. A custom role is written
 // "name:base", for example "ci-ops:write".

@@ -15,14 +15,14 @@ func page[T any](c *call, items []T, show func(T) any) reply {
 	}
 	size = min(size, 100)
 	at := max(c.number("page", 1), 1)
-	last := max((len(items)+size-1)/size, 1)
+	pages := max((len(items)+size-1)/size, 1)
 	from := min((at-1)*size, len(items))
 	shown := []any{}
 	for _, item := range items[from:min(from+size, len(items))] {
 		shown = append(shown, show(item))
 	}
 	out := reply{status: http.StatusOK, body: shown}
-	if links := c.links(at, last); links != "" {
+	if links := c.links(at, pages); links != "" {
 		out = out.with("Link", links)
 	}
 	return out

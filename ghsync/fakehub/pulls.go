@@ -8,42 +8,42 @@ import (
 	"strings"
 )
 
-func (c *call) pullJSON(i *issue) any {
+func (v viewer) pullJSON(i *issue) any {
 	p := i.pull
-	api := c.url("repos", i.repo.fullName(), "pulls", i.number)
+	api := v.url("repos", i.repo.fullName(), "pulls", i.number)
 	body := obj{
 		"id": i.id, "node_id": nodeID("PR", i.id), "number": i.number, "title": i.title, "body": orNull(i.body),
-		"state": i.state, "locked": i.locked, "draft": p.draft, "user": c.userJSON(i.author), "labels": c.labelsJSON(i),
+		"state": i.state, "locked": i.locked, "draft": p.draft, "user": v.userJSON(i.author), "labels": v.labelsJSON(i),
 		"created_at": stamp(i.created), "updated_at": stamp(i.updated), "closed_at": stamp(i.closed),
 		"merged_at": stamp(p.mergedAt), "merge_commit_sha": orNull(p.mergeSHA), "assignee": nil, "assignees": []any{},
-		"requested_reviewers": c.usersJSON(p.requested), "requested_teams": []any{}, "milestone": nil,
-		"head":               c.endJSON(p.headRepo, p.headBranch, p.head()),
-		"base":               c.endJSON(i.repo, p.base, i.repo.refs["refs/heads/"+p.base]),
-		"author_association": c.association(i.author, i.repo), "active_lock_reason": nil, "auto_merge": nil,
-		"url": api, "html_url": i.htmlURL(c.URL()), "issue_url": c.url("repos", i.repo.fullName(), "issues", i.number),
-		"comments_url": c.url("repos", i.repo.fullName(), "issues", i.number, "comments"),
-		"diff_url":     i.htmlURL(c.URL()) + ".diff", "patch_url": i.htmlURL(c.URL()) + ".patch", "commits_url": api + "/commits",
-		"statuses_url": c.url("repos", i.repo.fullName(), "statuses", p.head()),
+		"requested_reviewers": v.usersJSON(p.requested), "requested_teams": []any{}, "milestone": nil,
+		"head":               v.endJSON(p.headRepo, p.headBranch, p.head()),
+		"base":               v.endJSON(i.repo, p.base, i.repo.refs["refs/heads/"+p.base]),
+		"author_association": v.association(i.author, i.repo), "active_lock_reason": nil, "auto_merge": nil,
+		"url": api, "html_url": i.htmlURL(v.URL()), "issue_url": v.url("repos", i.repo.fullName(), "issues", i.number),
+		"comments_url": v.url("repos", i.repo.fullName(), "issues", i.number, "comments"),
+		"diff_url":     i.htmlURL(v.URL()) + ".diff", "patch_url": i.htmlURL(v.URL()) + ".patch", "commits_url": api + "/commits",
+		"statuses_url": v.url("repos", i.repo.fullName(), "statuses", p.head()),
 	}
 	return body
 }
 
 // fullPullJSON adds what only the answer for one pull request has.
-func (c *call) fullPullJSON(i *issue) obj {
-	body := c.pullJSON(i).(obj)
-	base := c.resolve(i.repo, i.pull.base)
-	body["merged"], body["merged_by"] = i.pull.merged, c.userJSON(i.pull.mergedBy)
+func (v viewer) fullPullJSON(i *issue) obj {
+	body := v.pullJSON(i).(obj)
+	base := i.repo.resolve(i.pull.base)
+	body["merged"], body["merged_by"] = i.pull.merged, v.userJSON(i.pull.mergedBy)
 	body["comments"], body["review_comments"] = len(i.comments), 0
-	body["commits"] = c.countCommits(i.repo, base, i.pull.head())
+	body["commits"] = i.repo.countCommits(base, i.pull.head())
 	body["mergeable"], body["mergeable_state"], body["rebaseable"] = true, "clean", true
 	body["maintainer_can_modify"] = i.pull.maintainerMayWrite
 	body["additions"], body["deletions"], body["changed_files"] = 0, 0, 0
 	return body
 }
 
-func (c *call) endJSON(r *repo, branch, sha string) obj {
+func (v viewer) endJSON(r *repo, branch, sha string) obj {
 	return obj{
-		"label": r.owner.login + ":" + branch, "ref": branch, "sha": sha, "user": c.userJSON(r.owner), "repo": c.repoJSON(r),
+		"label": r.owner.login + ":" + branch, "ref": branch, "sha": sha, "user": v.userJSON(r.owner), "repo": v.repoJSON(r),
 	}
 }
 
@@ -146,7 +146,7 @@ func (c *call) checkPull(in pullRequest, headRepo *repo, branch string) *reply {
 		return refuse(custom("PullRequest", "A pull request already exists for "+headRepo.owner.login+":"+branch+"."))
 	}
 	base, head := c.repo.refs["refs/heads/"+in.Base], headRepo.refs["refs/heads/"+branch]
-	if headRepo == c.repo && c.countCommits(c.repo, base, head) == 0 {
+	if headRepo == c.repo && c.repo.countCommits(base, head) == 0 {
 		return refuse(custom("PullRequest", "No commits between "+in.Base+" and "+branch))
 	}
 	return nil
@@ -216,45 +216,45 @@ func patchPull(c *call) reply {
 }
 
 // markReady ends the draft.
-func (s *Server) markReady(i *issue, by *user) {
+func (h *hub) markReady(i *issue, by *user) {
 	if !i.pull.draft {
 		return
 	}
 	i.pull.draft = false
-	s.addEvent(i, event{kind: "ready_for_review", actor: by})
-	s.emitPull("ready_for_review", i, by)
+	h.addEvent(i, event{kind: "ready_for_review", actor: by})
+	h.emitPull("ready_for_review", i, by)
 }
 
 // merge joins the head into the base with a merge commit made by git.
-func (s *Server) merge(i *issue, by *user) error {
+func (h *hub) merge(i *issue, by *user) error {
 	r, p := i.repo, i.pull
 	base := "refs/heads/" + p.base
-	tree, err := s.git(r.dir, nil, "merge-tree", "--write-tree", r.refs[base], p.head())
+	tree, err := r.git.Run("merge-tree", "--write-tree", r.refs[base], p.head())
 	if err != nil {
 		return err
 	}
-	sha, err := s.git(r.dir, nil, "-c", "user.name=GitHub", "-c", "user.email=noreply@github.com",
+	sha, err := r.git.Run("-c", "user.name=GitHub", "-c", "user.email=noreply@github.com",
 		"commit-tree", "-m", "Merge pull request #"+itoa(i.number), "-p", r.refs[base], "-p", p.head(), tree)
 	if err != nil {
 		return err
 	}
-	if _, err := s.git(r.dir, nil, "update-ref", base, sha, r.refs[base]); err != nil {
+	if _, err := r.git.Run("update-ref", base, sha, r.refs[base]); err != nil {
 		return err
 	}
-	p.merged, p.mergedAt, p.mergedBy, p.mergeSHA = true, s.now(), by, sha
-	i.state, i.closed = "closed", s.now()
-	s.addEvent(i, event{kind: "merged", actor: by})
-	s.addEvent(i, event{kind: "closed", actor: by})
-	s.emitPull("closed", i, by)
+	p.merged, p.mergedAt, p.mergedBy, p.mergeSHA = true, h.now(), by, sha
+	i.state, i.closed = "closed", h.now()
+	h.addEvent(i, event{kind: "merged", actor: by})
+	h.addEvent(i, event{kind: "closed", actor: by})
+	h.emitPull("closed", i, by)
 	if p.base == r.defaultBranch {
 		for _, found := range closing.FindAllStringSubmatch(i.body, -1) {
 			number, err := strconv.Atoi(found[1])
 			if linked := r.issues[number]; err == nil && linked != nil && linked.pull == nil {
-				s.setState(linked, by, "closed", "")
+				h.setState(linked, by, "closed", "")
 			}
 		}
 	}
-	return s.readRefs(r)
+	return r.readRefs()
 }
 
 // closing are the words that let a merge into the default branch close an issue.

@@ -26,8 +26,8 @@ func TestPullRequestFollowsThePushedBranch(t *testing.T) {
 	equal(t, "head", opened.str("head.sha"), mustGit(t, dir, "rev-parse", "HEAD"))
 	equal(t, "Location", opened.header.Get("Location"), opened.str("url"))
 
-	again := c.want(422, "POST", pulls, pullBody("octo:fix", false))
-	equal(t, "twice", again.str("errors.0.message"), "A pull request already exists for octo:fix.")
+	second := c.want(422, "POST", pulls, pullBody("octo:fix", false))
+	equal(t, "twice", second.str("errors.0.message"), "A pull request already exists for octo:fix.")
 	mustGit(t, dir, "commit", "-q", "--allow-empty", "-m", "more")
 	mustGit(t, dir, "push", "-q", "origin", "fix")
 	listed := c.want(200, "GET", pulls+"?head=octo:fix&state=all", nil)
@@ -42,8 +42,8 @@ func TestPullRequestFollowsThePushedBranch(t *testing.T) {
 	c.want(204, "GET", one+"/merge", nil)
 	equal(t, "the issue it closes", s.Repo(widgets).Issue(asked).State, "closed")
 	equal(t, "merged", c.want(200, "GET", one, nil).get("merged"), any(true))
-	gone := c.want(422, "POST", pulls, pullBody("fix", false))
-	equal(t, "merged already", gone.str("errors.0.message"), "No commits between main and fix")
+	merged := c.want(422, "POST", pulls, pullBody("fix", false))
+	equal(t, "merged already", merged.str("errors.0.message"), "No commits between main and fix")
 }
 
 func TestPullRequestIsAnIssueToo(t *testing.T) {

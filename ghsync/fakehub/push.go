@@ -1,12 +1,7 @@
 package fakehub
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
-	"io"
 	"path"
-	"strconv"
 	"strings"
 )
 
@@ -21,53 +16,24 @@ type PushRule struct {
 	Times int
 }
 
-const zeroID = "0000000000000000000000000000000000000000"
-
-// refUpdate is one command of a push.
-type refUpdate struct{ old, new, ref string }
-
-func (u refUpdate) deletes() bool { return u.new == zeroID }
-
-// readUpdates reads the commands of a push up to the flush, and the capabilities.
-func readUpdates(in *bufio.Reader) (updates []refUpdate, caps string) {
-	for {
-		head := make([]byte, 4)
-		if _, err := io.ReadFull(in, head); err != nil {
-			return updates, caps
-		}
-		size, err := strconv.ParseInt(string(head), 16, 32)
-		if err != nil || size < 4 {
-			return updates, caps
-		}
-		line := make([]byte, size-4)
-		if _, err := io.ReadFull(in, line); err != nil {
-			return updates, caps
-		}
-		text, more, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\x00")
-		caps += more
-		if fields := strings.SplitN(text, " ", 3); len(fields) == 3 {
-			updates = append(updates, refUpdate{old: fields[0], new: fields[1], ref: fields[2]})
-		}
-	}
-}
-
-// judgePush applies the rules of the repository. One refused ref refuses the push: the
-// others are told so.
-func (s *Server) judgePush(g *gitCall) (refusals map[string]string, notes []string) {
+// judge applies the rules of the repository. One refused ref refuses the push: the
+// report says so for the others.
+func (g *gitCall) judge() (refusals map[string]string, notes []string) {
+	s := g.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refusals = map[string]string{}
 	for _, u := range g.updates {
 		for canary := range s.secrets() {
-			if strings.Contains(u.ref, canary) {
+			if strings.Contains(u.Ref, canary) {
 				s.leaks = append(s.leaks, "the name of a ref pushed to "+g.repo.fullName())
 			}
 		}
-		rule := g.repo.ruleFor(u.ref, g.actor)
+		rule := g.repo.ruleFor(u.Ref, g.actor)
 		if rule == nil {
 			continue
 		}
-		refusals[u.ref] = rule.Reason
+		refusals[u.Ref] = rule.Reason
 		notes = append(notes, rule.Remote...)
 	}
 	return refusals, notes
@@ -97,34 +63,6 @@ func refMatches(pattern, ref string) bool {
 	}
 	matched, err := path.Match(pattern, ref)
 	return pattern == "" || (err == nil && matched)
-}
-
-// pushReport is the answer of a server that took none of the updates.
-func pushReport(updates []refUpdate, refusals map[string]string, notes []string, sideband bool) []byte {
-	var report bytes.Buffer
-	pkt(&report, "unpack ok\n")
-	for _, u := range updates {
-		reason, refused := refusals[u.ref]
-		if !refused {
-			reason = "pre-receive hook declined"
-		}
-		pkt(&report, fmt.Sprintf("ng %s %s\n", u.ref, reason))
-	}
-	report.WriteString("0000")
-	if !sideband {
-		return report.Bytes()
-	}
-	var out bytes.Buffer
-	for _, note := range notes {
-		pkt(&out, "\x02"+note+"\n")
-	}
-	pkt(&out, "\x01"+report.String())
-	out.WriteString("0000")
-	return out.Bytes()
-}
-
-func pkt(out *bytes.Buffer, payload string) {
-	fmt.Fprintf(out, "%04x%s", len(payload)+4, payload)
 }
 
 // Refusals as GitHub words them, by the class a client must tell apart.

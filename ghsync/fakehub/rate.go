@@ -7,80 +7,83 @@ import (
 	"time"
 )
 
+// meter counts a call against the limits of its actor.
+type meter struct{ *call }
+
 // limit counts the requests of one actor to one resource in the current hour.
 type limit struct {
 	max, used int
 	reset     time.Time
 }
 
-func (c *call) resource() string {
+func (m meter) resource() string {
 	switch {
-	case c.route == nil:
+	case m.route == nil:
 		return "core"
-	case c.route.pattern == "/graphql":
+	case m.route.pattern == "/graphql":
 		return "graphql"
-	case c.route.pattern == "/search/issues":
+	case m.route.pattern == "/search/issues":
 		return "search"
 	}
 	return "core"
 }
 
 // bucket is the actor's limit for a resource; tokens of one account share it.
-func (c *call) bucket(resource string) *limit {
+func (m meter) bucket(resource string) *limit {
 	who, most, window := "anonymous", 60, time.Hour
-	if c.actor != nil {
-		who, most = c.actor.login, 5000
+	if m.actor != nil {
+		who, most = m.actor.login, 5000
 	}
-	if c.token != nil && c.token.hourly > 0 {
-		who, most = "token "+c.token.value, c.token.hourly
+	if m.token != nil && m.token.hourly > 0 {
+		who, most = "token "+m.token.value, m.token.hourly
 	}
 	if resource == "search" {
 		most, window = 30, time.Minute
 	}
 	name := who + " " + resource
-	b := c.limits[name]
+	b := m.server.limits[name]
 	if b == nil {
 		b = &limit{max: most}
-		c.limits[name] = b
+		m.server.limits[name] = b
 	}
-	if !c.at.Before(b.reset) {
-		b.used, b.reset = 0, c.at.Add(window)
+	if !m.at.Before(b.reset) {
+		b.used, b.reset = 0, m.at.Add(window)
 	}
 	return b
 }
 
 // uncounted are the routes that cost nothing.
-func (c *call) uncounted() bool {
-	free := c.route != nil && (c.route.pattern == "/rate_limit" || c.route.pattern == "/logs/{rid}/{id}")
-	return c.opt.Enterprise || free
+func (m meter) uncounted() bool {
+	free := m.route != nil && (m.route.pattern == "/rate_limit" || m.route.pattern == "/logs/{rid}/{id}")
+	return m.opt.Enterprise || free
 }
 
 // overLimit takes one request from the bucket or answers that it is empty.
-func (c *call) overLimit() *reply {
-	b := c.bucket(c.resource())
-	if c.uncounted() {
+func (m meter) overLimit() *reply {
+	b := m.bucket(m.resource())
+	if m.uncounted() {
 		return nil
 	}
 	if b.used >= b.max {
 		who := "127.0.0.1"
-		if c.actor != nil {
-			who = fmt.Sprintf("user ID %d", c.actor.id)
+		if m.actor != nil {
+			who = fmt.Sprintf("user ID %d", m.actor.id)
 		}
 		out := fail(http.StatusForbidden, "API rate limit exceeded for "+who+".")
 		return &out
 	}
 	b.used++
-	return c.overContent()
+	return m.overContent()
 }
 
 // overContent refuses content that is written too fast, if the options say so.
-func (c *call) overContent() *reply {
-	if !c.opt.ContentLimits || c.route == nil || c.route.content == 0 {
+func (m meter) overContent() *reply {
+	if !m.opt.ContentLimits || m.route == nil || m.route.content == 0 {
 		return nil
 	}
 	minute, hour := 0, 0
-	for _, e := range c.log {
-		if age := c.at.Sub(e.Time); e.Content > 0 && e.Actor == c.login() && age < time.Hour {
+	for _, e := range m.server.log {
+		if age := m.at.Sub(e.Time); e.Content > 0 && e.Actor == m.login() && age < time.Hour {
 			hour++
 			if age < time.Minute {
 				minute++
@@ -96,21 +99,21 @@ func (c *call) overContent() *reply {
 }
 
 // refund gives back the request of a 304.
-func (c *call) refund() {
-	if c.uncounted() {
+func (m meter) refund() {
+	if m.uncounted() {
 		return
 	}
-	c.bucket(c.resource()).used--
-	c.requests[len(c.requests)-1].Counted = false
-	c.requests[len(c.requests)-1].Status = http.StatusNotModified
+	m.bucket(m.resource()).used--
+	m.server.requests[len(m.server.requests)-1].Counted = false
+	m.server.requests[len(m.server.requests)-1].Status = http.StatusNotModified
 }
 
-func (c *call) limitHeaders(out reply) reply {
-	if c.opt.Enterprise {
+func (m meter) limitHeaders(out reply) reply {
+	if m.opt.Enterprise {
 		return out
 	}
-	resource := c.resource()
-	b := c.bucket(resource)
+	resource := m.resource()
+	b := m.bucket(resource)
 	for name, value := range map[string]string{
 		"Limit": strconv.Itoa(b.max), "Remaining": strconv.Itoa(b.max - b.used), "Used": strconv.Itoa(b.used),
 		"Reset": strconv.FormatInt(b.reset.Unix(), 10), "Resource": resource,
@@ -130,9 +133,10 @@ func getRateLimit(c *call) reply {
 	if c.opt.Enterprise {
 		return fail(http.StatusNotFound, "Rate limiting is not enabled.")
 	}
-	core := c.bucket("core").json()
+	m := meter{c}
+	core := m.bucket("core").json()
 	return ok(obj{"rate": core, "resources": obj{
-		"core": core, "search": c.bucket("search").json(), "graphql": c.bucket("graphql").json(),
+		"core": core, "search": m.bucket("search").json(), "graphql": m.bucket("graphql").json(),
 	}})
 }
 
@@ -141,7 +145,7 @@ func getRateLimit(c *call) reply {
 func (s *Server) SetRemaining(login, resource string, remaining int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &call{Server: s, actor: s.user(login), at: s.now()}
-	b := c.bucket(resource)
+	c := &call{viewer: viewer{hub: s.hub, actor: s.user(login)}, server: s, at: s.now()}
+	b := meter{c}.bucket(resource)
 	b.used = b.max - remaining
 }

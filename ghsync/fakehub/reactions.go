@@ -21,9 +21,9 @@ func reactionSummary(list []*reaction, api string) obj {
 	return summary
 }
 
-func (c *call) reactionJSON(r *reaction) any {
+func (v viewer) reactionJSON(r *reaction) any {
 	return obj{
-		"id": r.id, "node_id": nodeID("REA", r.id), "user": c.userJSON(r.user), "content": r.content, "created_at": stamp(r.at),
+		"id": r.id, "node_id": nodeID("REA", r.id), "user": v.userJSON(r.user), "content": r.content, "created_at": stamp(r.at),
 	}
 }
 

@@ -8,30 +8,33 @@ import (
 
 // Repo is a handle on one repository for setting up and reading, past any permission.
 // Actors are given by login.
-type Repo struct {
-	s *Server
+type Repo struct{ handle }
+
+// handle reads the repository.
+type handle struct {
+	s *hub
 	r *repo
 }
 
 // Repo returns the handle of "owner/name".
-func (s *Server) Repo(name string) *Repo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.names[key(name)]
+func (h *hub) Repo(name string) *Repo {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.names[key(name)]
 	if r == nil {
 		panic("fakehub: no repository " + name)
 	}
-	return &Repo{s: s, r: r}
+	return &Repo{handle{s: h, r: r}}
 }
 
 // locked runs fn under the server's lock.
-func (h *Repo) locked(fn func()) {
+func (h *handle) locked(fn func()) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	fn()
 }
 
-func (h *Repo) issue(number int) *issue {
+func (h *handle) issue(number int) *issue {
 	i := h.r.issues[number]
 	if i == nil {
 		panic(fmt.Sprintf("fakehub: no issue %d in %s", number, h.r.fullName()))
@@ -39,7 +42,7 @@ func (h *Repo) issue(number int) *issue {
 	return i
 }
 
-func (h *Repo) comment(id int64) *comment {
+func (h *handle) comment(id int64) *comment {
 	for _, i := range h.r.issues {
 		for _, m := range i.comments {
 			if m.id == id {
@@ -53,8 +56,8 @@ func (h *Repo) comment(id int64) *comment {
 // ID is the number of the repository.
 func (h *Repo) ID() int64 { return h.r.id }
 
-// Dir is the bare repository.
-func (h *Repo) Dir() string { return h.r.dir }
+// Dir is the directory of the bare repository.
+func (h *Repo) Dir() string { return h.r.git.Dir }
 
 // SetRole gives an account a role; None takes it away.
 func (h *Repo) SetRole(login string, role Role) {
@@ -92,7 +95,7 @@ func (h *Repo) CloseIssue(number int, actor string) {
 	h.locked(func() { h.s.setState(h.issue(number), h.s.user(actor), "closed", "") })
 }
 
-// ReopenIssue opens it again.
+// ReopenIssue opens an issue or pull request again.
 func (h *Repo) ReopenIssue(number int, actor string) {
 	h.locked(func() { h.s.setState(h.issue(number), h.s.user(actor), "open", "") })
 }
@@ -117,7 +120,7 @@ func (h *Repo) Lock(number int, locked bool) {
 	h.locked(func() { h.issue(number).locked = locked })
 }
 
-// DeleteIssue lets the issue answer 410.
+// DeleteIssue deletes the issue: it answers 410.
 func (h *Repo) DeleteIssue(number int) {
 	h.locked(func() { h.issue(number).deleted = true })
 }
@@ -178,7 +181,7 @@ func (h *Repo) Commit(spec CommitSpec) (sha string) {
 			spec.Branch = h.r.defaultBranch
 		}
 		var err error
-		if sha, err = h.s.commit(h.r, spec, h.s.now()); err != nil {
+		if sha, err = h.r.commit(spec, h.s.now()); err != nil {
 			panic("fakehub: " + err.Error())
 		}
 		h.s.branchMoved(h.r, "refs/heads/"+spec.Branch, nil)
@@ -189,9 +192,9 @@ func (h *Repo) Commit(spec CommitSpec) (sha string) {
 // DeleteBranch removes a branch, and with it what is open of it or for it.
 func (h *Repo) DeleteBranch(name string) {
 	h.locked(func() {
-		_, err := h.s.git(h.r.dir, nil, "update-ref", "-d", "refs/heads/"+name)
+		_, err := h.r.git.Run("update-ref", "-d", "refs/heads/"+name)
 		if err == nil {
-			err = h.s.readRefs(h.r)
+			err = h.r.readRefs()
 		}
 		if err != nil {
 			panic("fakehub: " + err.Error())
@@ -207,7 +210,7 @@ func (h *Repo) RenameDefault(name string) {
 		for _, args := range [][]string{
 			{"update-ref", to, "refs/heads/" + old}, {"symbolic-ref", "HEAD", to}, {"update-ref", "-d", "refs/heads/" + old},
 		} {
-			if _, err := h.s.git(h.r.dir, nil, args...); err != nil {
+			if _, err := h.r.git.Run(args...); err != nil {
 				panic("fakehub: " + err.Error())
 			}
 		}
@@ -217,7 +220,7 @@ func (h *Repo) RenameDefault(name string) {
 				i.pull.base = name
 			}
 		}
-		if err := h.s.readRefs(h.r); err != nil {
+		if err := h.r.readRefs(); err != nil {
 			panic("fakehub: " + err.Error())
 		}
 	})
@@ -257,7 +260,7 @@ func (h *Repo) Require(names ...string) {
 // SetRun adds or replaces a workflow run; RemoveRun deletes it.
 func (h *Repo) SetRun(run Run) { h.locked(func() { h.r.runs[run.ID] = &run }) }
 
-// RemoveRun lets the run answer 404.
+// RemoveRun deletes the run: it answers 404.
 func (h *Repo) RemoveRun(id int64) { h.locked(func() { delete(h.r.runs, id) }) }
 
 // LetActionsOpenPulls is the setting that GITHUB_TOKEN may open pull requests.
@@ -289,7 +292,7 @@ func (h *Repo) MoveTo(owner string) {
 	})
 }
 
-// Delete lets the repository answer 404, by its id, too.
+// Delete deletes the repository: it answers 404, by its id, too.
 func (h *Repo) Delete() {
 	h.locked(func() {
 		delete(h.s.repos, h.r.id)

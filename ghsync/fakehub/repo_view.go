@@ -42,7 +42,7 @@ type StatusView struct {
 }
 
 // Issue returns an issue or the issue side of a pull request.
-func (h *Repo) Issue(number int) (view IssueView) {
+func (h *handle) Issue(number int) (view IssueView) {
 	h.locked(func() { view = viewIssue(h.issue(number)) })
 	return view
 }
@@ -50,16 +50,13 @@ func (h *Repo) Issue(number int) (view IssueView) {
 func viewIssue(i *issue) IssueView {
 	v := IssueView{
 		Number: i.number, Title: i.title, Body: i.body, Author: i.author.login, State: i.state, Reason: i.reason,
-		Locked: i.locked, Created: i.created, Updated: i.updated,
-	}
-	for _, l := range i.labels {
-		v.Labels = append(v.Labels, l.name)
+		Locked: i.locked, Created: i.created, Updated: i.updated, Labels: i.labelNames(),
 	}
 	return v
 }
 
 // Comments returns the comments of an issue or pull request, the oldest first.
-func (h *Repo) Comments(number int) (views []CommentView) {
+func (h *handle) Comments(number int) (views []CommentView) {
 	h.locked(func() {
 		for _, m := range h.issue(number).comments {
 			v := CommentView{
@@ -75,7 +72,7 @@ func (h *Repo) Comments(number int) (views []CommentView) {
 }
 
 // Pulls returns all pull requests by number, those closed too.
-func (h *Repo) Pulls() (views []PullView) {
+func (h *handle) Pulls() (views []PullView) {
 	h.locked(func() {
 		for _, number := range slices.Sorted(maps.Keys(h.r.issues)) {
 			i := h.r.issues[number]
@@ -96,7 +93,7 @@ func (h *Repo) Pulls() (views []PullView) {
 }
 
 // Statuses returns all statuses of a commit, the oldest first.
-func (h *Repo) Statuses(sha string) (views []StatusView) {
+func (h *handle) Statuses(sha string) (views []StatusView) {
 	h.locked(func() {
 		for _, t := range h.r.statuses[sha] {
 			views = append(views, StatusView{
@@ -108,13 +105,13 @@ func (h *Repo) Statuses(sha string) (views []StatusView) {
 }
 
 // Dispatches returns the workflows started by hand, the oldest first.
-func (h *Repo) Dispatches() (list []Dispatch) {
+func (h *handle) Dispatches() (list []Dispatch) {
 	h.locked(func() { list = slices.Clone(h.r.dispatches) })
 	return list
 }
 
 // Labels returns the names of the repository's labels, sorted.
-func (h *Repo) Labels() (names []string) {
+func (h *handle) Labels() (names []string) {
 	h.locked(func() {
 		for _, l := range h.r.labels {
 			names = append(names, l.name)
@@ -126,7 +123,7 @@ func (h *Repo) Labels() (names []string) {
 
 // Picture is the issues and pull requests with labels and comments as text, without
 // numbers and times that differ between two servers, to compare two histories.
-func (h *Repo) Picture() string {
+func (h *handle) Picture() string {
 	var b strings.Builder
 	h.locked(func() {
 		for _, number := range slices.Sorted(maps.Keys(h.r.issues)) {
@@ -142,9 +139,9 @@ func (h *Repo) Picture() string {
 }
 
 // Refs returns all refs by full name, read from git.
-func (h *Repo) Refs() (refs map[string]string) {
+func (h *handle) Refs() (refs map[string]string) {
 	h.locked(func() {
-		if err := h.s.readRefs(h.r); err != nil {
+		if err := h.r.readRefs(); err != nil {
 			panic("fakehub: " + err.Error())
 		}
 		refs = maps.Clone(h.r.refs)
@@ -153,9 +150,9 @@ func (h *Repo) Refs() (refs map[string]string) {
 }
 
 // File returns the content of a file at a ref or commit; ok is false when there is none.
-func (h *Repo) File(ref, path string) (content string, ok bool) {
+func (h *handle) File(ref, path string) (content string, ok bool) {
 	h.locked(func() {
-		data, err := h.s.gitRaw(h.r.dir, "cat-file", "blob", ref+":"+path)
+		data, err := h.r.git.Read("cat-file", "blob", ref+":"+path)
 		content, ok = string(data), err == nil
 	})
 	return content, ok

@@ -4,9 +4,12 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/bare"
 )
 
 // AddRepo adds a repository; its owner is made as an organization when unknown. A former
@@ -16,7 +19,7 @@ func (s *Server) AddRepo(spec RepoSpec) error {
 	defer s.mu.Unlock()
 	full := spec.Owner + "/" + spec.Name
 	if there := s.names[key(full)]; there != nil && key(there.fullName()) == key(full) {
-		return fmt.Errorf("add %s: it is there already", full)
+		return fmt.Errorf("add %s: it exists already", full)
 	}
 	owner := s.users[key(spec.Owner)]
 	if owner == nil {
@@ -47,18 +50,19 @@ func (s *Server) AddRepo(spec RepoSpec) error {
 
 // fill gives the repository its first commits.
 func (s *Server) fill(r *repo, spec RepoSpec) error {
-	if err := s.initBare(r); err != nil {
+	var err error
+	if r.git, err = bare.Init(filepath.Join(s.root, strconv.FormatInt(r.id, 10)+".git"), r.defaultBranch); err != nil {
 		return err
 	}
 	source, commits := spec.Source, spec.Commits
 	if source == "" && r.parent != nil {
-		source = r.parent.dir
+		source = r.parent.git.Dir
 	}
 	if source != "" {
-		if err := s.importFrom(r, source); err != nil {
+		if err := r.git.Import(source); err != nil {
 			return err
 		}
-		if err := s.readRefs(r); err != nil {
+		if err := r.readRefs(); err != nil {
 			return err
 		}
 	} else if len(commits) == 0 {
@@ -68,18 +72,18 @@ func (s *Server) fill(r *repo, spec RepoSpec) error {
 		if c.Branch == "" {
 			c.Branch = r.defaultBranch
 		}
-		if _, err := s.commit(r, c, s.now()); err != nil {
+		if _, err := r.commit(c, s.now()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *call) repoJSON(r *repo) obj {
-	role := c.roleOf(c.actor, r)
-	if c.token != nil && c.token.perms != nil && !c.token.personal {
+func (v viewer) repoJSON(r *repo) obj {
+	role := v.roleOf(v.actor, r)
+	if v.token != nil && v.token.perms != nil && !v.token.personal {
 		role = Read
-		if c.token.perms["contents"] == "write" {
+		if v.token.perms["contents"] == "write" {
 			role = Write
 		}
 	}
@@ -88,17 +92,17 @@ func (c *call) repoJSON(r *repo) obj {
 		visibility = "private"
 	}
 	body := obj{
-		"id": r.id, "node_id": nodeID("R", r.id), "name": r.name, "full_name": r.fullName(), "owner": c.userJSON(r.owner),
+		"id": r.id, "node_id": nodeID("R", r.id), "name": r.name, "full_name": r.fullName(), "owner": v.userJSON(r.owner),
 		"private": r.private, "visibility": visibility, "fork": r.parent != nil, "archived": r.archived,
 		"disabled": r.disabled, "has_issues": !r.noIssues, "default_branch": r.defaultBranch,
-		"html_url": c.URL() + "/" + r.fullName(), "clone_url": c.URL() + "/" + r.fullName() + ".git",
-		"url": c.url("repos", r.fullName()), "description": nil, "permissions": role.flags(),
+		"html_url": v.URL() + "/" + r.fullName(), "clone_url": v.URL() + "/" + r.fullName() + ".git",
+		"url": v.url("repos", r.fullName()), "description": nil, "permissions": role.flags(),
 		"created_at": stamp(r.created), "updated_at": stamp(r.created), "pushed_at": stamp(r.created),
 		"open_issues_count": r.openIssues(), "is_template": false, "allow_forking": true, "has_projects": true,
 		"has_wiki": true, "has_discussions": false, "topics": []string{}, "size": 1,
 	}
 	if r.parent != nil {
-		body["parent"] = c.repoJSON(r.parent)
+		body["parent"] = v.repoJSON(r.parent)
 		body["source"] = body["parent"]
 	}
 	return body
@@ -140,7 +144,7 @@ func getRef(c *call) reply {
 }
 
 // resolve finds the commit a branch, ref or id names, "" for none.
-func (c *call) resolve(r *repo, name string) string {
+func (r *repo) resolve(name string) string {
 	for _, prefix := range []string{"refs/heads/", "refs/tags/", "refs/", ""} {
 		if sha := r.refs[prefix+name]; sha != "" {
 			return sha
@@ -149,7 +153,7 @@ func (c *call) resolve(r *repo, name string) string {
 	if len(name) < 7 || strings.Trim(name, "0123456789abcdef") != "" {
 		return ""
 	}
-	sha, err := c.git(r.dir, nil, "rev-parse", "-q", "--verify", "--end-of-options", name+"^{commit}")
+	sha, err := r.git.Run("rev-parse", "-q", "--verify", "--end-of-options", name+"^{commit}")
 	if err != nil {
 		return ""
 	}
@@ -157,8 +161,8 @@ func (c *call) resolve(r *repo, name string) string {
 }
 
 // countCommits is the number of commits reachable from head and not from base.
-func (c *call) countCommits(r *repo, base, head string) int {
-	out, err := c.git(r.dir, nil, "rev-list", "--count", "--end-of-options", base+".."+head)
+func (r *repo) countCommits(base, head string) int {
+	out, err := r.git.Run("rev-list", "--count", "--end-of-options", base+".."+head)
 	if err != nil {
 		return 0
 	}
@@ -169,21 +173,21 @@ func (c *call) countCommits(r *repo, base, head string) int {
 func getCompare(c *call) reply {
 	base, head, found := strings.Cut(c.params["range"], "...")
 	head = strings.TrimPrefix(head, c.repo.owner.login+":")
-	baseSHA, headSHA := c.resolve(c.repo, base), c.resolve(c.repo, head)
+	baseSHA, headSHA := c.repo.resolve(base), c.repo.resolve(head)
 	if !found || baseSHA == "" || headSHA == "" {
 		return notFound()
 	}
-	ahead, behind := c.countCommits(c.repo, baseSHA, headSHA), c.countCommits(c.repo, headSHA, baseSHA)
+	ahead, behind := c.repo.countCommits(baseSHA, headSHA), c.repo.countCommits(headSHA, baseSHA)
 	status := map[[2]bool]string{
 		{false, false}: "identical", {true, false}: "ahead", {false, true}: "behind", {true, true}: "diverged",
 	}[[2]bool{ahead > 0, behind > 0}]
 	commits, files := []any{}, []any{}
-	if list, err := c.git(c.repo.dir, nil, "rev-list", "--reverse", "--max-count=250", baseSHA+".."+headSHA); err == nil {
+	if list, err := c.repo.git.Run("rev-list", "--reverse", "--max-count=250", baseSHA+".."+headSHA); err == nil {
 		for sha := range strings.FieldsSeq(list) {
 			commits = append(commits, c.commitJSON(c.repo, sha))
 		}
 	}
-	if names, err := c.git(c.repo.dir, nil, "diff", "--name-only", baseSHA+"..."+headSHA); err == nil && names != "" {
+	if names, err := c.repo.git.Run("diff", "--name-only", baseSHA+"..."+headSHA); err == nil && names != "" {
 		for name := range strings.SplitSeq(names, "\n") {
 			files = append(files, obj{"filename": name, "status": "modified"})
 		}
@@ -195,20 +199,20 @@ func getCompare(c *call) reply {
 	})
 }
 
-func (c *call) commitJSON(r *repo, sha string) obj {
+func (v viewer) commitJSON(r *repo, sha string) obj {
 	const format = "%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%T%x00%P%x00%B"
-	out, err := c.git(r.dir, nil, "show", "-s", "--format="+format, sha)
+	out, err := r.git.Run("show", "-s", "--format="+format, sha)
 	parts := strings.SplitN(out, "\x00", 9)
 	if err != nil || len(parts) != 9 {
 		return obj{"sha": sha}
 	}
 	parents := []any{}
 	for parent := range strings.FieldsSeq(parts[7]) {
-		parents = append(parents, obj{"sha": parent, "url": c.url("repos", r.fullName(), "commits", parent)})
+		parents = append(parents, obj{"sha": parent, "url": v.url("repos", r.fullName(), "commits", parent)})
 	}
 	return obj{
-		"sha": sha, "node_id": nodeID("C", r.id), "url": c.url("repos", r.fullName(), "commits", sha),
-		"html_url": c.URL() + "/" + r.fullName() + "/commit/" + sha, "parents": parents, "author": nil, "committer": nil,
+		"sha": sha, "node_id": nodeID("C", r.id), "url": v.url("repos", r.fullName(), "commits", sha),
+		"html_url": v.URL() + "/" + r.fullName() + "/commit/" + sha, "parents": parents, "author": nil, "committer": nil,
 		"commit": obj{
 			"message": parts[8], "tree": obj{"sha": parts[6]},
 			"author":    obj{"name": parts[0], "email": parts[1], "date": parts[2]},
@@ -218,7 +222,7 @@ func (c *call) commitJSON(r *repo, sha string) obj {
 }
 
 func getCommit(c *call) reply {
-	sha := c.resolve(c.repo, c.params["sha"])
+	sha := c.repo.resolve(c.params["sha"])
 	if sha == "" {
 		return fail(http.StatusUnprocessableEntity, "No commit found for SHA: "+c.params["sha"])
 	}
@@ -231,16 +235,16 @@ func getContents(c *call) reply {
 	if ref == "" {
 		ref = c.repo.defaultBranch
 	}
-	sha := c.resolve(c.repo, ref)
+	sha := c.repo.resolve(ref)
 	if sha == "" {
 		return fail(http.StatusNotFound, "No commit found for the ref "+ref)
 	}
 	path := c.params["path"]
-	id, err := c.git(c.repo.dir, nil, "rev-parse", "-q", "--verify", "--end-of-options", sha+":"+path)
+	id, err := c.repo.git.Run("rev-parse", "-q", "--verify", "--end-of-options", sha+":"+path)
 	if err != nil {
 		return notFound()
 	}
-	data, err := c.gitRaw(c.repo.dir, "cat-file", "blob", id)
+	data, err := c.repo.git.Read("cat-file", "blob", id)
 	if err != nil {
 		return notFound()
 	}
@@ -271,7 +275,7 @@ func parseNodeID(text string) (kind string, id int64) {
 	return kind, id
 }
 
-// parseTime reads a time of a query; a wrong one is none.
+// parseTime reads a time of a query. A wrong one is the zero time.
 func parseTime(text string) time.Time {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {

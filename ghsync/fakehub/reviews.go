@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-func (c *call) reviewJSON(i *issue, v *review) obj {
+func (v viewer) reviewJSON(i *issue, r *review) obj {
 	return obj{
-		"id": v.id, "node_id": nodeID("PRR", v.id), "user": c.userJSON(v.user), "body": v.body, "state": v.state,
-		"commit_id": v.commit, "submitted_at": stamp(v.at), "author_association": c.association(v.user, i.repo),
-		"html_url":         i.htmlURL(c.URL()) + "#pullrequestreview-" + itoa(int(v.id)),
-		"pull_request_url": c.url("repos", i.repo.fullName(), "pulls", i.number),
+		"id": r.id, "node_id": nodeID("PRR", r.id), "user": v.userJSON(r.user), "body": r.body, "state": r.state,
+		"commit_id": r.commit, "submitted_at": stamp(r.at), "author_association": v.association(r.user, i.repo),
+		"html_url":         i.htmlURL(v.URL()) + "#pullrequestreview-" + itoa(int(r.id)),
+		"pull_request_url": v.url("repos", i.repo.fullName(), "pulls", i.number),
 	}
 }
 
@@ -47,11 +47,11 @@ func postReview(c *call) reply {
 	return ok(c.reviewJSON(i, c.addReview(i, c.actor, state, in.Body)))
 }
 
-func (s *Server) addReview(i *issue, by *user, state, body string) *review {
-	v := &review{id: s.newID(), user: by, state: state, body: body, commit: i.pull.head(), at: s.now()}
+func (h *hub) addReview(i *issue, by *user, state, body string) *review {
+	v := &review{id: h.newID(), user: by, state: state, body: body, commit: i.pull.head(), at: h.now()}
 	i.pull.reviews = append(i.pull.reviews, v)
-	i.touch(s.now())
-	s.emit(i.repo, "pull_request_review", "submitted", obj{"pull_request": obj{"number": i.number}, "sender": s.userJSON(by)})
+	i.touch(h.now())
+	h.emit(i.repo, "pull_request_review", "submitted", obj{"pull_request": obj{"number": i.number}, "sender": h.userJSON(by)})
 	return v
 }
 

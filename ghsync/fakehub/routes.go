@@ -2,7 +2,7 @@ package fakehub
 
 import "slices"
 
-// signed stands in place of a permission for routes that take an app's signed claim.
+// signed is written in place of a permission for routes that take an app's signed claim.
 const signed = "signed"
 
 // routes is the table of resources; of two that fit, the first counts.

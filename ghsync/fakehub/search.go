@@ -17,18 +17,18 @@ type pastIssue struct {
 }
 
 // remember notes the state of an issue for the search.
-func (s *Server) remember(i *issue) {
-	if s.opt.SearchLag == 0 {
+func (h *hub) remember(i *issue) {
+	if h.opt.SearchLag == 0 {
 		return
 	}
-	p := pastIssue{at: s.now(), state: i.state}
+	p := pastIssue{at: h.now(), state: i.state}
 	for _, l := range i.labels {
 		p.labels = append(p.labels, key(l.name))
 	}
-	s.past[i] = append(s.past[i], p)
+	h.past[i] = append(h.past[i], p)
 }
 
-// known is what the search believes of an issue now; false when it has not seen it.
+// known is what the search knows of an issue now. It is false before the search has seen it.
 func (c *call) known(i *issue) (pastIssue, bool) {
 	if c.opt.SearchLag == 0 {
 		p := pastIssue{state: i.state}
@@ -47,10 +47,15 @@ func (c *call) known(i *issue) (pastIssue, bool) {
 	return found, has
 }
 
-// terms are the qualifiers of a query; a qualifier may hold several values, one of which
-// must fit.
-func terms(query string) map[string][]string {
-	found := map[string][]string{}
+// term is a qualifier of a query. One of its values must hold.
+type term struct {
+	qualifier string
+	values    []string
+}
+
+// terms reads the qualifiers of a query; its other words are ignored.
+func terms(query string) []term {
+	var found []term
 	for query != "" {
 		query = strings.TrimLeft(query, " ")
 		word := nextTerm(query)
@@ -59,9 +64,11 @@ func terms(query string) map[string][]string {
 		if !has || name == "" {
 			continue
 		}
+		t := term{qualifier: name}
 		for _, value := range splitValues(values) {
-			found[name+"\x00"+word] = append(found[name+"\x00"+word], key(strings.Trim(value, `"`)))
+			t.values = append(t.values, key(strings.Trim(value, `"`)))
 		}
+		found = append(found, t)
 	}
 	return found
 }
@@ -126,12 +133,10 @@ func searchIssues(c *call) reply {
 	return out
 }
 
-// fits tells whether each qualifier has a value that holds.
-func (i *issue) fits(query map[string][]string, past pastIssue) bool {
-	for name, values := range query {
-		qualifier, _, _ := strings.Cut(name, "\x00")
-		holds := slices.ContainsFunc(values, func(value string) bool { return i.holds(qualifier, value, past) })
-		if !holds {
+// fits reports whether each term holds.
+func (i *issue) fits(query []term, past pastIssue) bool {
+	for _, t := range query {
+		if !slices.ContainsFunc(t.values, func(value string) bool { return i.holds(t.qualifier, value, past) }) {
 			return false
 		}
 	}

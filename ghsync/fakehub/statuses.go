@@ -7,11 +7,11 @@ import (
 
 var statusStates = []string{"error", "failure", "pending", "success"}
 
-func (c *call) statusJSON(sha string, t *status) obj {
+func (v viewer) statusJSON(sha string, t *status) obj {
 	return obj{
 		"id": t.id, "node_id": nodeID("SC", t.id), "state": t.state, "context": t.context, "description": orNull(t.desc),
-		"target_url": orNull(t.target), "creator": c.userJSON(t.creator), "created_at": stamp(t.at), "updated_at": stamp(t.at),
-		"url": c.url("repos", c.repo.fullName(), "statuses", sha),
+		"target_url": orNull(t.target), "creator": v.userJSON(t.creator), "created_at": stamp(t.at), "updated_at": stamp(t.at),
+		"url": v.url("repos", v.repo.fullName(), "statuses", sha),
 	}
 }
 
@@ -24,7 +24,7 @@ func postStatus(c *call) reply {
 		return *out
 	}
 	sha := c.params["sha"]
-	if len(sha) != 40 || c.resolve(c.repo, sha) == "" {
+	if len(sha) != 40 || c.repo.resolve(sha) == "" {
 		return fail(http.StatusUnprocessableEntity, "No commit found for SHA: "+sha)
 	}
 	if in.Context == "" {
@@ -45,7 +45,7 @@ func postStatus(c *call) reply {
 
 // listStatuses is every status of a commit, the newest first.
 func listStatuses(c *call) reply {
-	sha := c.resolve(c.repo, c.params["sha"])
+	sha := c.repo.resolve(c.params["sha"])
 	list := slices.Clone(c.repo.statuses[sha])
 	slices.Reverse(list)
 	return page(c, list, func(t *status) any { return c.statusJSON(sha, t) })
@@ -72,7 +72,7 @@ func combine(states []string) string {
 }
 
 func combinedStatus(c *call) reply {
-	sha := c.resolve(c.repo, c.params["sha"])
+	sha := c.repo.resolve(c.params["sha"])
 	if sha == "" {
 		return notFound()
 	}

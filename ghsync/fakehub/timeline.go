@@ -11,17 +11,17 @@ func itoa(n int) string             { return strconv.Itoa(n) }
 func pathEscape(text string) string { return url.PathEscape(text) }
 
 // addEvent keeps what happened to an issue.
-func (s *Server) addEvent(i *issue, e event) {
-	e.id, e.at = s.newID(), s.now()
+func (h *hub) addEvent(i *issue, e event) {
+	e.id, e.at = h.newID(), h.now()
 	i.events = append(i.events, &e)
 	i.touch(e.at)
 }
 
-func (c *call) eventJSON(e *event) obj {
+func (v viewer) eventJSON(e *event) obj {
 	body := obj{
-		"id": e.id, "node_id": nodeID("EV", e.id), "event": e.kind, "actor": c.actorJSON(e.actor), "created_at": stamp(e.at),
+		"id": e.id, "node_id": nodeID("EV", e.id), "event": e.kind, "actor": v.actorJSON(e.actor), "created_at": stamp(e.at),
 		"commit_id": nil, "commit_url": nil, "performed_via_github_app": nil,
-		"url": c.url("repos", c.repo.fullName(), "issues/events", e.id),
+		"url": v.url("repos", v.repo.fullName(), "issues/events", e.id),
 	}
 	switch e.kind {
 	case "labeled", "unlabeled":

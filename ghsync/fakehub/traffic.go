@@ -22,7 +22,7 @@ type Exchange struct {
 	Status int    `json:"status"`
 	// Answer is what was or would have been sent, before a fault lost or cut it.
 	Answer string `json:"answer"`
-	// Fault says that the answer is one of a fault's making.
+	// Fault is true when a fault made the answer.
 	Fault bool `json:"fault,omitempty"`
 }
 

@@ -11,7 +11,7 @@ func (s *Server) AddUser(spec UserSpec) string {
 	s.mu.Lock()
 	if s.users[key(spec.Login)] != nil {
 		s.mu.Unlock()
-		panic("fakehub: the account " + spec.Login + " is there already")
+		panic("fakehub: the account " + spec.Login + " exists already")
 	}
 	u := &user{id: s.newID(), login: spec.Login, name: spec.Name, kind: spec.Type, member: spec.Member}
 	if u.kind == "" {
@@ -90,8 +90,8 @@ func (s *Server) ActionsToken(repo string, perms map[string]string, life time.Du
 }
 
 // user finds an account of the test.
-func (s *Server) user(login string) *user {
-	u := s.users[key(login)]
+func (h *hub) user(login string) *user {
+	u := h.users[key(login)]
 	if u == nil {
 		panic("fakehub: no account " + login)
 	}
@@ -99,33 +99,33 @@ func (s *Server) user(login string) *user {
 }
 
 // userJSON is the short form of an account; a deleted one is ghost.
-func (s *Server) userJSON(u *user) any {
+func (h *hub) userJSON(u *user) any {
 	if u == nil {
 		return nil
 	}
 	if u.deleted {
-		u = s.users["ghost"]
+		u = h.users["ghost"]
 	}
 	name := strings.TrimSuffix(u.login, "[bot]")
 	return obj{
 		"login": u.login, "id": u.id, "node_id": nodeID("U", u.id), "type": u.kind, "site_admin": false,
-		"url": s.url("users", u.login), "html_url": s.URL() + "/" + name, "avatar_url": s.URL() + "/avatars/" + name,
-		"gravatar_id": "", "repos_url": s.url("users", u.login, "repos"), "user_view_type": "public",
+		"url": h.url("users", u.login), "html_url": h.URL() + "/" + name, "avatar_url": h.URL() + "/avatars/" + name,
+		"gravatar_id": "", "repos_url": h.url("users", u.login, "repos"), "user_view_type": "public",
 	}
 }
 
 // actorJSON is the actor of an event: null when the account is gone.
-func (s *Server) actorJSON(u *user) any {
+func (h *hub) actorJSON(u *user) any {
 	if u == nil || u.deleted {
 		return nil
 	}
-	return s.userJSON(u)
+	return h.userJSON(u)
 }
 
-func (s *Server) usersJSON(users []*user) []any {
+func (h *hub) usersJSON(users []*user) []any {
 	list := []any{}
 	for _, u := range users {
-		list = append(list, s.userJSON(u))
+		list = append(list, h.userJSON(u))
 	}
 	return list
 }
@@ -175,9 +175,9 @@ func getPermission(c *call) reply {
 	return ok(obj{"permission": role.legacy(), "role_name": role.name(), "user": who})
 }
 
-// association is how the author stands to the repository, as far as everybody may know:
+// association is the author's relation to the repository, as far as it is public:
 // a private member is not told from a stranger.
-func (s *Server) association(u *user, r *repo) string {
+func (h *hub) association(u *user, r *repo) string {
 	switch {
 	case u == nil || u.deleted:
 		return "NONE"

@@ -1,6 +1,8 @@
 package markdown
 
-// Hooks for the tests of this package, which stand outside it.
+import "github.com/agentmux/agentmux/internal/sanitize"
+
+// Hooks for the tests of this package, which are outside of it.
 
 // NeutralLine neutralizes one line for github.com and docs.example.com.
 func NeutralLine(s string) string {
@@ -9,13 +11,16 @@ func NeutralLine(s string) string {
 
 // NeutralBlock neutralizes a text of several lines.
 func NeutralBlock(s string) string {
-	return New("https://github.com", []string{"docs.example.com"}).Block(s)
+	return New("https://github.com", []string{"docs.example.com"}).Block(sanitize.Raw(s))
 }
 
 // NeutralInline neutralizes a text that becomes one line.
 func NeutralInline(s string) string {
-	return New("https://github.com", nil).Inline(s)
+	return New("https://github.com", nil).Inline(sanitize.Raw(s))
 }
 
 // NeutralCell neutralizes a text for a table.
-func NeutralCell(s string) string { return New("https://github.com", nil).Cell(s) }
+func NeutralCell(s string) string { return New("https://github.com", nil).Cell(sanitize.Raw(s)) }
+
+// TextOf returns a Text that holds s as it is.
+func TextOf(s string) Text { return Text{s} }

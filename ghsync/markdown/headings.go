@@ -2,10 +2,10 @@ package markdown
 
 import "strings"
 
-// Nested moves the headings of an embedded text below level 2, where the sections stand
-// that hold it. Their order stays; code blocks are left alone. The text is sanitized
-// before, since that may show more lines.
-func Nested(text string) string {
+// nested moves the headings of an embedded text below level 2, which is that of the sections
+// it is embedded in. Their order stays, and code blocks are left alone. The text is clean:
+// cleaning may show more lines.
+func nested(text string) string {
 	lines := hashed(wrapped(text))
 	levels := make([]int, len(lines))
 	lowest := 7
@@ -32,7 +32,7 @@ func Nested(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// headingLevel is how many # begin a heading of its own line, 0 for any other line.
+// headingLevel returns how many # begin a heading, or 0 for a line that is not a heading.
 func headingLevel(line string) int {
 	body := strings.TrimLeft(line, " ")
 	level := len(body) - len(strings.TrimLeft(body, "#"))
@@ -42,9 +42,9 @@ func headingLevel(line string) int {
 	return level
 }
 
-// hashed are lines without underlines that make a heading of what stands above them: of
-// words that stand alone they become headings with #, and elsewhere, where it depends on
-// lists and quotes what they mean, they are kept apart from what is above.
+// hashed returns lines without underlines that make a heading of the line above. Below plain
+// words the heading gets # instead. Below anything else, where the meaning depends on lists
+// and quotations, the underline is kept apart from the line above.
 func hashed(lines []string) []string {
 	var out []string
 	var open *fence
@@ -73,7 +73,7 @@ func hashed(lines []string) []string {
 	return out
 }
 
-// underline is the level of the heading that a line may make of the one above it, or 0.
+// underline returns the level of the heading that a line may make of the one above it, or 0.
 func underline(line string) int {
 	body := strings.TrimRight(strings.TrimLeft(line, " "), " \t")
 	switch {

@@ -3,9 +3,21 @@
 // texts of agents and people harmless, as Markdown (Neutralizer), as a title and as a commit
 // message, moves their headings below ours, and splits what is too long for one comment.
 //
-// It promises that what it returns mentions nobody, refers to no issue, loads no picture and
-// links to the named hosts alone, and that a text which it has made harmless stays readable.
+// A text passes three stages. Raw is as somebody else wrote it. A Neutralizer redacts it,
+// takes out what nobody would see, and returns a harmless part of a draft. Finish turns the
+// draft into a Text, and a client of GitHub takes nothing else for a body. Raw is not a string
+// and Text has no exported field, so skipping a stage does not compile.
+//
+// It promises that what it returns does not mention anybody or refer to an issue, does not
+// load a picture and links to the named hosts only, and that harmless text stays readable.
 // It is pure: it reads and writes nothing.
+//
+// The Neutralizer reads lines, not a tree of CommonMark. What counts is how GitHub reads the
+// result, and there the structure of the input is gone: fences move to the first column,
+// brackets and "<" are escaped. In "[a](b`c) `@x`" a parser finds a link and then @x in code.
+// With the link escaped, its backtick opens the code and @x is live. A fence in a list or a
+// quotation ends with that for a parser; here it goes on to its own end, and text is more
+// often code or escaped than it had to be. The tests read each result with goldmark.
 package markdown
 
 import (
@@ -14,30 +26,29 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
 // Neutralizer makes text of agents and people harmless in a comment: no tag, no image, no
 // mention, no reference that GitHub would turn into a link or an event, links only to the
-// hosts named. What it shows stays readable; what is in closed code fences stays as it is.
+// hosts named. The text stays readable, and closed code fences keep their content.
 type Neutralizer struct {
 	hosts  []string            // lower case; host, or host:port
-	Redact func(string) string // takes secrets out; nil: there are none
+	Redact func(string) string // takes secrets out; nil: the text stays as it is
 	tables bool                // the text may hold tables
 }
 
-// Clean is what of a text may be shown at all. Secrets go before any markup is set, or what
-// is set between two pieces of one would go with it.
-func (n Neutralizer) Clean(text string) string {
+// clean returns what of a text may be shown at all. Secrets are taken out before any markup
+// is set, because markup between two pieces of a secret would hide it.
+func (n Neutralizer) clean(text Raw) string {
 	if n.Redact != nil {
-		text = n.Redact(text)
+		text = Raw(n.Redact(string(text)))
 	}
-	clean, _ := sanitize.Source(text) // block makes code of drawings and formulas
-	return clean
+	clean, _ := sanitize.Source(text) // Block makes code of drawings and formulas
+	return clean.String()
 }
 
-// Name is a text that is no Markdown, a path for instance, as inline code.
+// Name returns plain text, a path for instance, as inline code.
 func (n Neutralizer) Name(text string) string {
 	if n.Redact != nil {
 		text = n.Redact(text)
@@ -58,20 +69,6 @@ func New(server string, linkHosts []string) Neutralizer {
 	return n
 }
 
-// leftover finds what stands for a secret where it would be the text of a link.
-var leftover = regexp.MustCompile(`(\[redacted:[^\]\s]*\])([(:\[])`)
-
-// Redacted takes the secrets out of Markdown that is ready to be shown. Those of texts that
-// were made harmless are gone by then; what stands for others is kept apart from what would
-// make it a link or a picture.
-func Redacted(r *redact.Redactor, text string) string {
-	clean := r.Redact(text)
-	if clean == text {
-		return text
-	}
-	return leftover.ReplaceAllString(clean, "$1 $2")
-}
-
 // fence is an open code fence.
 type fence struct {
 	char byte
@@ -81,7 +78,7 @@ type fence struct {
 // Block neutralizes Markdown of several lines. Fences are set at the first column, between
 // blank lines and longer than anything inside, so that no list or quote around them can
 // end early and let their content out; one left open is closed.
-func (n Neutralizer) Block(text string) string {
+func (n Neutralizer) Block(text Raw) string {
 	var out []string
 	add := func(lines ...string) {
 		for _, line := range lines {
@@ -93,7 +90,7 @@ func (n Neutralizer) Block(text string) string {
 	var open *fence
 	var code []string
 	info := ""
-	lines := wrapped(strings.TrimRight(n.Clean(text), "\n"))
+	lines := wrapped(strings.TrimRight(n.clean(text), "\n"))
 	n.tables = slices.ContainsFunc(lines, underHead.MatchString)
 	for _, line := range lines {
 		if open != nil {
@@ -120,6 +117,12 @@ func (n Neutralizer) Block(text string) string {
 	return strings.TrimRight(strings.Join(out, "\n"), " \t\n")
 }
 
+// Section is Block for a text below a heading of ours: its own headings are moved below that
+// one. What moved is cleaned again, because it may show more then.
+func (n Neutralizer) Section(text Raw) string {
+	return n.Block(Raw(nested(n.clean(text))))
+}
+
 // underHead is the line that makes a table of what is above and below, also in a list.
 var underHead = regexp.MustCompile(`^[-\s>*+.)\d:|]*\|[-\s>*+.)\d:|]*$`)
 
@@ -127,7 +130,7 @@ var underHead = regexp.MustCompile(`^[-\s>*+.)\d:|]*\|[-\s>*+.)\d:|]*$`)
 // between lines, because a part of one is not harmless by itself.
 const maxLine = 4000
 
-// wrapped are the lines of a text, those that are too long in several.
+// wrapped returns the lines of a text and cuts those that are too long.
 func wrapped(text string) []string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -185,7 +188,7 @@ func language(tail string) string {
 	return word
 }
 
-// CodeBlock is code between fences longer than any run of backticks in it.
+// CodeBlock returns code between fences longer than any run of backticks in it.
 func CodeBlock(info string, code []string) []string {
 	longest := 2
 	for _, line := range code {
@@ -209,7 +212,7 @@ func longestRun(s string, char rune) int {
 	return longest
 }
 
-// CodeSpan is s as inline code; s may hold anything but is put on one line.
+// CodeSpan returns s as inline code, on one line. s may hold anything.
 func CodeSpan(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if s == "" {
@@ -223,8 +226,8 @@ func CodeSpan(s string) string {
 }
 
 // Inline neutralizes a text that has to stay on one line.
-func (n Neutralizer) Inline(text string) string {
-	return blockMark.ReplaceAllString(n.line(strings.Join(strings.Fields(n.Clean(text)), " ")), `$1\$2$3`)
+func (n Neutralizer) Inline(text Raw) string {
+	return blockMark.ReplaceAllString(n.line(strings.Join(strings.Fields(n.clean(text)), " ")), `$1\$2$3`)
 }
 
 // blockMark is what at the start of a line makes it a heading, a list item, a quotation, a
@@ -235,13 +238,13 @@ var blockMark = regexp.MustCompile(`^(\d{0,9})([-+*#>=|:.)])( |$|[-*#>=|:])`)
 // marks it takes to make a cell harmless.
 const maxCell = 18_000
 
-// Cell is inline for a table: a bar would start the next cell, also within code.
-func (n Neutralizer) Cell(text string) string {
+// Cell is Inline for a table: a bar would start the next cell, also within code.
+func (n Neutralizer) Cell(text Raw) string {
 	return cell(text, n.Inline)
 }
 
 // cell cuts a text until it is short enough as show sets it.
-func cell(text string, show func(string) string) string {
+func cell[T ~string](text T, show func(T) string) string {
 	note := ""
 	for room := maxCell; ; room /= 2 {
 		if Units(text) > room {
@@ -253,13 +256,13 @@ func cell(text string, show func(string) string) string {
 	}
 }
 
-// CodeCell is name for a table.
+// CodeCell is Name for a table.
 func (n Neutralizer) CodeCell(text string) string {
 	return cell(text, n.Name)
 }
 
 // Quote neutralizes a text and sets it as a quotation.
-func (n Neutralizer) Quote(text string) string {
+func (n Neutralizer) Quote(text Raw) string {
 	lines := strings.Split(n.Block(text), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight("> "+line, " ")
@@ -267,12 +270,12 @@ func (n Neutralizer) Quote(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Visible is a text that is no Markdown without the characters nobody sees.
-func Visible(text string) string {
+// Visible returns plain text without its invisible characters.
+func Visible[T ~string](text T) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && sanitize.Forbidden(r) {
 			return -1
 		}
 		return r
-	}, Valid(text))
+	}, Valid(string(text)))
 }

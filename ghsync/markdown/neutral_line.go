@@ -61,8 +61,8 @@ func (n Neutralizer) line(s string) string {
 	return out.String()
 }
 
-// unescaped is a piece of the kind pieceEscape without the backslash, if what GitHub reads
-// after rendering may be made of it, and else as it is: the mark of a heading or a list.
+// unescaped returns a piece of the kind pieceEscape without its backslash if GitHub could make
+// a reference of it after rendering. The escaped mark of a heading or a list stays as it is.
 func unescaped(piece, before, after string) string {
 	drop := true
 	switch piece[1] {
@@ -84,7 +84,7 @@ func unescaped(piece, before, after string) string {
 	return piece
 }
 
-// alertStart is what stands before the bracket that ends the mark of an alert.
+// alertStart matches what precedes the bracket that ends the mark of an alert.
 var alertStart = regexp.MustCompile(`(?i)\[![a-z]+$`)
 
 // join appends s; two code spans that touched would become one with other ends, and an
@@ -92,8 +92,8 @@ var alertStart = regexp.MustCompile(`(?i)\[![a-z]+$`)
 func join(out *strings.Builder, s string) {
 	if s != "" && strings.Contains("`[\\", s[:1]) {
 		before := out.String()
-		last := before[strings.LastIndexAny(before, " \t\n<")+1:]
-		if s[0] == '`' && strings.HasSuffix(last, "`") || strings.Contains(last, "://") {
+		neighbour := before[strings.LastIndexAny(before, " \t\n<")+1:]
+		if s[0] == '`' && strings.HasSuffix(neighbour, "`") || strings.Contains(neighbour, "://") {
 			out.WriteByte(' ')
 		}
 	}

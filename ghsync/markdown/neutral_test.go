@@ -53,13 +53,15 @@ var foreign = map[string]string{
 
 func TestSecurity24ForeignLineIsInert(t *testing.T) {
 	for in, want := range foreign {
-		got := markdown.NeutralLine(in)
-		if got != want {
-			t.Errorf("%q\n got %s\nwant %s", in, got, want)
-		}
-		if live := alive(got); live != "" {
-			t.Errorf("%q: %q is live in %s", in, live, got)
-		}
+		t.Run(in, func(t *testing.T) {
+			got := markdown.NeutralLine(in)
+			if got != want {
+				t.Errorf("%q\n got %s\nwant %s", in, got, want)
+			}
+			if live := alive(got); live != "" {
+				t.Errorf("%q: %q is live in %s", in, live, got)
+			}
+		})
 	}
 }
 
@@ -109,16 +111,18 @@ func TestSecurity24LongForeignLinesAreCutBeforeTheyAreMarked(t *testing.T) {
 	for in, want := range map[string]string{
 		"# a": `\# a`, "- a": `\- a`, "3. a": `3\. a`, "-|-": `\-|-`, "===": `\===`, "> a": `\> a`, "-1 is 1.5": "-1 is 1.5", ":-|-": `\:-|-`,
 	} {
-		if got := markdown.NeutralInline(in); got != want {
-			t.Errorf("%q: got %s, want %s", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := markdown.NeutralInline(in); got != want {
+				t.Errorf("%q: got %s, want %s", in, got, want)
+			}
+		})
 	}
 }
 
 // What stands for a secret is no text of a link, whatever stood around the secret.
 func TestSecurity24RedactedTextIsNoLink(t *testing.T) {
 	token := "ghp_" + strings.Repeat("Ab3dEf7h", 5)
-	got := markdown.Redacted(redact.New(), "!"+token+"(//evil.example/i.png) and\n"+token+": //evil.example")
+	got := markdown.Finish(redact.New(), "!"+token+"(//evil.example/i.png) and\n"+token+": //evil.example").String()
 	if want := "![redacted:github-token] (//evil.example/i.png) and\n[redacted:github-token] : //evil.example"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -128,9 +132,11 @@ func TestCodeSpanHoldsAnything(t *testing.T) {
 	for in, want := range map[string]string{
 		"a": "`a`", "a`b": "``a`b``", "`a`": "`` `a` ``", "a\nb": "`a b`", "": "", "```": "```` ``` ````",
 	} {
-		if got := markdown.CodeSpan(in); got != want {
-			t.Errorf("%q: got %s, want %s", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := markdown.CodeSpan(in); got != want {
+				t.Errorf("%q: got %s, want %s", in, got, want)
+			}
+		})
 	}
 }
 
@@ -144,9 +150,11 @@ func TestSecurity24TitlesHaveNoReferences(t *testing.T) {
 		"two\nlines\t here":                       "two lines here",
 		"<!-- agentmux":                           "(!-- agentmux",
 	} {
-		if got := markdown.PlainTitle(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := markdown.PlainTitle(in); got != want {
+				t.Errorf("%q: got %q, want %q", in, got, want)
+			}
+		})
 	}
 	for in, want := range map[string]string{
 		"a @x\n\nfixes #1\n":         "a (at)x\n\nfixes no. 1\n",
@@ -154,9 +162,11 @@ func TestSecurity24TitlesHaveNoReferences(t *testing.T) {
 		"x: y\n\n# ---- >8 ----\nz":  "x: y\n\n # ---- >8 ----\nz",
 		"a\x1b[31m\u202e@\u200bx\tb": "a[31m(at)x\tb",
 	} {
-		if got := markdown.PlainMessage(in); got != want {
-			t.Errorf("%q: message %q, want %q", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := markdown.PlainMessage(in); got != want {
+				t.Errorf("%q: message %q, want %q", in, got, want)
+			}
+		})
 	}
 }
 
@@ -169,9 +179,11 @@ func TestSecurity24MessagesSteerNoAutomation(t *testing.T) {
 		"Co-authored-by: Eve <eve@example.com>": "", "skip-checks: true": "", "Agentmux-Session: x": "",
 		"docs: what a co-author does": "docs: what a co-author does", "[skip] x [noise] y [ci]": "[skip] x [noise] y [ci]",
 	} {
-		if got := markdown.PlainTitle(in); got != want {
-			t.Errorf("%q: title %q, want %q", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := markdown.PlainTitle(in); got != want {
+				t.Errorf("%q: title %q, want %q", in, got, want)
+			}
+		})
 	}
 	for in, want := range map[string]string{
 		"a [skip\nci] b": "a (skip\nci) b",
@@ -179,9 +191,11 @@ func TestSecurity24MessagesSteerNoAutomation(t *testing.T) {
 		"a\n  Agentmux-Session: other\nCc: all\nCo-\u200bauthored-by: Eve\nIn-Session: x":                                                   "a",
 		"Non-goals: none\nNote: the order\nfixes: the crash\nco-author by name":                                                             "Non-goals: none\nNote: the order\nfixes: the crash\nco-author by name",
 	} {
-		if got := markdown.PlainMessage(in); got != want {
-			t.Errorf("%q: message %q, want %q", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := markdown.PlainMessage(in); got != want {
+				t.Errorf("%q: message %q, want %q", in, got, want)
+			}
+		})
 	}
 	body := ghsync.RenderBody(ghsync.Body{Session: "s", Seq: 1, Server: "https://github.com", Request: "Do it [skip ci]", Summary: "Done ***NO_CI***"})
 	if strings.Contains(body, "[skip ci]") || strings.Contains(body, "***NO_CI***") || !strings.Contains(body, "(skip ci)") {
@@ -270,8 +284,12 @@ func FuzzForeignTextIsInert(f *testing.F) {
 	f.Add("` \\` ` @x `")
 	f.Add("http://docs.example.com)")
 	f.Fuzz(func(t *testing.T, in string) {
-		if got := markdown.NeutralBlock(in); alive(got) != "" {
-			t.Errorf("%q: %q is live in\n%s", in, alive(got), got)
+		got := markdown.NeutralBlock(in)
+		if live := alive(got); live != "" {
+			t.Errorf("%q: %q is live in\n%s", in, live, got)
+		}
+		if live := renderedLive(got); live != "" {
+			t.Errorf("%q: %q is live once rendered\n%s", in, live, got)
 		}
 	})
 }

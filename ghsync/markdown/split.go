@@ -17,8 +17,8 @@ const (
 	closeRoom = 300
 )
 
-// Units is the length of s in UTF-16 code units.
-func Units(s string) int {
+// Units returns the length of s in UTF-16 code units.
+func Units[T ~string](s T) int {
 	n := 0
 	for _, r := range s {
 		n++
@@ -29,13 +29,14 @@ func Units(s string) int {
 	return n
 }
 
-// Split cuts Markdown into at most maxParts texts of at most limit units. Each can stand
-// alone: fences and folds that the cut would leave open are closed and opened again, a
-// table's head is repeated. What does not fit is left out and where is named instead: the
+// Split cuts a text into at most maxParts parts of at most limit units. Each part is complete:
+// fences and folds that the cut would leave open are closed and opened again, and the head of
+// a table is repeated. What does not fit is left out; the last part then names where, the
 // place where the whole text can be read.
-func Split(text string, limit int, where string) []string {
+func Split(whole Text, limit int, where string) []Text {
+	text := whole.text
 	if Units(text) <= limit {
-		return []string{text}
+		return []Text{whole}
 	}
 	s := splitter{limit: limit - closeRoom - Units(where)}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -55,7 +56,7 @@ func Split(text string, limit int, where string) []string {
 // splitter builds one part after the other.
 type splitter struct {
 	limit int
-	parts []string
+	parts []Text
 	lines []string
 	used  int
 
@@ -64,8 +65,8 @@ type splitter struct {
 	table []string // head of the table the last line belongs to
 }
 
-// fit cuts a line that no part could hold. Only lines of code are as long: those of prose
-// and tables are shorter when they get here.
+// fit cuts a line that is too long for a part. Only lines of code are: those of prose and
+// tables are shorter when they get here.
 func (s *splitter) fit(line string) []string {
 	const reopen = 1000 // head, fence and fold that precede the line in its part
 	room := s.limit - reopen
@@ -82,7 +83,7 @@ func (s *splitter) fit(line string) []string {
 	return pieces
 }
 
-// quoted separates what makes a line a quotation from the line.
+// quoted separates the mark of a quotation from its line.
 func quoted(line string) (quote, rest string) {
 	if rest, ok := strings.CutPrefix(line, "> "); ok {
 		return "> ", rest
@@ -90,8 +91,8 @@ func quoted(line string) (quote, rest string) {
 	return "", line
 }
 
-// Clip is the longest prefix of s with at most n units.
-func Clip(s string, n int) string {
+// Clip returns the longest prefix of s with at most n units.
+func Clip[T ~string](s T, n int) T {
 	used := 0
 	for i, r := range s {
 		used++
@@ -106,15 +107,15 @@ func Clip(s string, n int) string {
 }
 
 // Shorten cuts a line at n units, between two words where that is near, and says so.
-func Shorten(s string, n int) string {
+func Shorten[T ~string](s T, n int) T {
 	if Units(s) <= n {
 		return s
 	}
-	head := Clip(s, n)
+	head := string(Clip(s, n))
 	if i := strings.LastIndexAny(head, " \t\n"); i > len(head)/2 {
 		head = head[:i]
 	}
-	return strings.TrimRight(head, " \t\n,;:") + " ..."
+	return T(strings.TrimRight(head, " \t\n,;:") + " ...")
 }
 
 func (s *splitter) add(line string) {
@@ -164,7 +165,7 @@ func (s *splitter) next() {
 	}
 	open, fold, table := s.open, s.fold, s.table
 	s.close()
-	s.parts = append(s.parts, strings.Join(s.lines, "\n"))
+	s.parts = append(s.parts, Text{strings.Join(s.lines, "\n")})
 	s.lines, s.used, s.open, s.fold, s.table = nil, 0, "", "", nil
 	if fold != "" {
 		s.add(fold)
@@ -193,16 +194,16 @@ func (s *splitter) close() {
 	}
 }
 
-func (s *splitter) end(note string) []string {
+func (s *splitter) end(note string) []Text {
 	s.close()
 	if note != "" {
 		s.lines = append(s.lines, note)
 	}
-	return append(s.parts, strings.Join(s.lines, "\n"))
+	return append(s.parts, Text{strings.Join(s.lines, "\n")})
 }
 
-// Valid is s with broken characters replaced: JSON would do it silently and the length
-// would be another one.
+// Valid returns s with broken characters replaced. JSON would replace them silently and
+// change the length.
 func Valid(s string) string {
 	if utf8.ValidString(s) {
 		return s

@@ -8,6 +8,15 @@ import (
 	"github.com/agentmux/agentmux/ghsync/markdown"
 )
 
+// split is Split of and to strings.
+func split(text string, limit int, where string) []string {
+	var parts []string
+	for _, part := range markdown.Split(markdown.TextOf(text), limit, where) {
+		parts = append(parts, part.String())
+	}
+	return parts
+}
+
 func TestGitHub48LongTextBecomesBalancedParts(t *testing.T) {
 	table := "| # | Issue |\n|---|---|\n"
 	for i := range 900 {
@@ -28,7 +37,7 @@ func TestGitHub48LongTextBecomesBalancedParts(t *testing.T) {
 		"astral characters": {strings.Repeat("🙂🙂🙂 ", 12_000), 2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parts := markdown.Split(tc.text, 60_000, "`07_review/review.md`")
+			parts := split(tc.text, 60_000, "`07_review/review.md`")
 			if len(parts) != tc.parts {
 				t.Errorf("%d parts, want %d", len(parts), tc.parts)
 			}
@@ -89,7 +98,7 @@ func TestGitHub48QuotedCodeStaysCodeInEachPart(t *testing.T) {
 		"one line": "> ```go\n> " + strings.Repeat("@all fixes #1 ", 8000) + "\n> ```\n\nend",
 		"blank":    strings.Repeat("word\n", 11_000) + "```go\n" + strings.Repeat("@all\n", 500) + "\n" + strings.Repeat("@all\n", 10) + "```\n" + strings.Repeat("word\n", 8000),
 	} {
-		parts := markdown.Split(text, 60_000, "x")
+		parts := split(text, 60_000, "x")
 		if len(parts) < 2 {
 			t.Errorf("%s: %d parts", name, len(parts))
 		}
@@ -110,7 +119,7 @@ func TestNothingIsLostBetweenTwoParts(t *testing.T) {
 			text.WriteString("\n")
 		}
 	}
-	all := strings.Join(markdown.Split(text.String(), 60_000, "x"), "\n")
+	all := strings.Join(split(text.String(), 60_000, "x"), "\n")
 	for i := range 9000 {
 		if strings.Count(all, fmt.Sprintf("line %d\n", i)) != 1 {
 			t.Fatalf("line %d stands %d times", i, strings.Count(all, fmt.Sprintf("line %d\n", i)))

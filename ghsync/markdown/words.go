@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Count is a number with its noun: "1 file", "2 files".
+// Count returns a number with its noun: "1 file", "2 files".
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -13,15 +13,15 @@ func Count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// FirstLine is the first line of s that is not empty, without the space around it.
-func FirstLine(s string) string {
-	for line := range strings.Lines(strings.TrimSpace(s)) {
-		return strings.TrimSpace(line)
+// FirstLine returns the first line of s that is not empty, without the space around it.
+func FirstLine[T ~string](s T) T {
+	for line := range strings.Lines(strings.TrimSpace(string(s))) {
+		return T(strings.TrimSpace(line))
 	}
 	return ""
 }
 
-// Abbreviate is a hash as people see it: its first n characters.
+// Abbreviate returns a hash as people see it: its first n characters.
 func Abbreviate(hash string, n int) string {
 	if len(hash) > n {
 		return hash[:n]

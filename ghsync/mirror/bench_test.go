@@ -34,7 +34,7 @@ func BenchmarkMirrorLatency(b *testing.B) {
 		b.Fatal(err)
 	}
 	sc := newScene(b, nil)
-	m := sc.mirror(mirror.Options{Client: client, RepoID: repo.ID()})
+	m := sc.mirror(mirror.Options{Server: mirror.On(client), RepoID: repo.ID()})
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan error)
 	go func() { done <- m.Run(ctx) }()
@@ -48,7 +48,7 @@ func BenchmarkMirrorLatency(b *testing.B) {
 	}
 	m.Wake()
 	await(1)
-	var took []time.Duration
+	var elapsed []time.Duration
 	n := 1
 	for b.Loop() {
 		n++
@@ -56,11 +56,11 @@ func BenchmarkMirrorLatency(b *testing.B) {
 		sc.play(fmt.Sprintf(`10:07 1 question_asked {"id":"q%d","role":"planner","task":"","text":"Which?","options":["a","b"]}`, n))
 		m.Wake()
 		await(n)
-		took = append(took, time.Since(began))
+		elapsed = append(elapsed, time.Since(began))
 	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+	slices.Sort(elapsed)
+	b.ReportMetric(float64(elapsed[len(elapsed)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(elapsed[len(elapsed)*99/100].Microseconds())/1000, "p99-ms")
 	cancel()
 	if err := <-done; err != nil {
 		b.Error(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 )
 
-// The server knows no commit before its push, and what a later round thinks of its own work
-// is no verdict on the commit before.
+// The server does not know a commit before its push, and the verdict of a later round is not
+// a verdict on the commit before.
 func TestVerdictOfALaterRoundWaitsForItsPush(t *testing.T) {
 	st := newStage(t)
 	st.openPR()

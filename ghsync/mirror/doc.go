@@ -3,14 +3,17 @@
 // on the pushed commit.
 //
 // It reads the session's committed records and what package story makes of them, and nothing
-// of the engine, which does not wait for it. Whoever runs it holds the session's lock, so
-// there is one mirror per session at a time.
+// of the engine, which does not wait for it. The process that runs it holds the session's
+// lock, so there is one mirror per session at a time.
 //
 // It promises:
 //   - its failure never touches the session;
 //   - a comment is created once: its intent is written down before, and after an unclear
 //     answer the comments of the issue are read before it is created again;
-//   - a comment of anybody else is never edited, whatever marker it bears.
+//   - a comment of another account is never edited, whatever its marker says.
+//
+// It declares what it needs of a server: [Comments], [Labels], [Place] and [Verdicts]. A run
+// has those of a client, see [On]; a rehearsal has others that only note the writes.
 //
 // It stores one file, mirror_state.json in the session directory: its cursor, the ids of the
 // comments it made and the intents of those it was about to make.

@@ -15,46 +15,48 @@ import (
 // line of the status, and no line any more when the old text is back.
 func TestGitHub46EditedIssueIsOneLine(t *testing.T) {
 	for deaf, next := range map[bool]string{false: "/agentmux retry", true: "agentmux issue octo/widgets#12 --new"} {
-		st := newStage(t)
-		body, other := "Please.", "Please, and more."
-		st.repo.EditIssue(12, "read", nil, &body)
-		snapshot, err := ghsync.ParseSnapshot(st.files["issue_snapshot.json"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		snapshot.Raw.Title, snapshot.Raw.Body = sha("Add retry"), sha(body)
-		data, err := snapshot.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, st.session.Path(session.SnapshotFile), data)
-		o := st.options()
-		o.Deaf, o.Pace.Labels = deaf, time.Nanosecond
-		m := st.mirror(o)
-		st.play(st.script[0])
-		look := func() string {
-			st.finish(m)
-			st.finish(m) // what the first look found
-			return st.repo.Comments(12)[0].Body
-		}
-		look()
-		if got := look(); strings.Contains(got, "Text edited") {
-			t.Errorf("edited:\n%s", got)
-		}
-		st.repo.EditIssue(12, "read", nil, &other)
-		edits := len(st.server.Log())
-		got := look()
-		if strings.Count(got, "Text edited, seen at 10:05; this session works from `9f2c41d07a3b`; `"+next+"` takes the new text\n") != 1 {
-			t.Errorf("status:\n%s", got)
-		}
-		st.finish(st.mirror(o)) // a restart does not forget it
-		if again := look(); again != got || len(st.server.Log()) != edits+1 {
-			t.Errorf("%d writes, status:\n%s", len(st.server.Log())-edits, again)
-		}
-		st.repo.EditIssue(12, "read", nil, &body)
-		if got := look(); strings.Contains(got, "Text edited") {
-			t.Errorf("edited back:\n%s", got)
-		}
+		t.Run(fmt.Sprintf("deaf %t", deaf), func(t *testing.T) {
+			st := newStage(t)
+			body, other := "Please.", "Please, and more."
+			st.repo.EditIssue(12, "read", nil, &body)
+			snapshot, err := ghsync.ParseSnapshot(st.files["issue_snapshot.json"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			snapshot.Raw.Title, snapshot.Raw.Body = sha("Add retry"), sha(body)
+			data, err := snapshot.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, st.session.Path(session.SnapshotFile), data)
+			o := st.options()
+			o.Deaf, o.Pace.Labels = deaf, time.Nanosecond
+			m := st.mirror(o)
+			st.play(st.script[0])
+			shown := func() string {
+				st.finish(m)
+				st.finish(m) // what the first look found
+				return st.repo.Comments(12)[0].Body
+			}
+			shown()
+			if got := shown(); strings.Contains(got, "Text edited") {
+				t.Errorf("edited:\n%s", got)
+			}
+			st.repo.EditIssue(12, "read", nil, &other)
+			edits := len(st.server.Log())
+			got := shown()
+			if strings.Count(got, "Text edited, seen at 10:05; this session works from `9f2c41d07a3b`; `"+next+"` takes the new text\n") != 1 {
+				t.Errorf("status:\n%s", got)
+			}
+			st.finish(st.mirror(o)) // a restart does not forget it
+			if later := shown(); later != got || len(st.server.Log()) != edits+1 {
+				t.Errorf("%d writes, status:\n%s", len(st.server.Log())-edits, later)
+			}
+			st.repo.EditIssue(12, "read", nil, &body)
+			if got := shown(); strings.Contains(got, "Text edited") {
+				t.Errorf("edited back:\n%s", got)
+			}
+		})
 	}
 }
 

@@ -15,13 +15,16 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
-// killer is a sink that stands for a kill at its n-th write, before or after it is applied.
+// killer stands for a kill at the n-th write of comments and labels, before or after it is
+// applied.
 type killer struct {
-	ghsync.Sink
+	mirror.Comments
+	mirror.Labels
 	left  int
 	after bool
 }
@@ -39,28 +42,28 @@ func (k *killer) step(apply func() error) error {
 	return errKilled
 }
 
-func (k *killer) CreateComment(ctx context.Context, on int, body string) (id, author int64, err error) {
+func (k *killer) Create(ctx context.Context, repo ghsync.Repo, on int, body markdown.Text) (id, author int64, err error) {
 	err = k.step(func() error {
-		id, author, err = k.Sink.CreateComment(ctx, on, body)
+		id, author, err = k.Comments.Create(ctx, repo, on, body)
 		return err
 	})
 	return id, author, err
 }
 
-func (k *killer) EditComment(ctx context.Context, id int64, body string) error {
-	return k.step(func() error { return k.Sink.EditComment(ctx, id, body) })
+func (k *killer) Edit(ctx context.Context, repo ghsync.Repo, id int64, body markdown.Text) error {
+	return k.step(func() error { return k.Comments.Edit(ctx, repo, id, body) })
 }
 
-func (k *killer) AddLabel(ctx context.Context, issue int, name string) (have []string, err error) {
+func (k *killer) AddLabel(ctx context.Context, repo ghsync.Repo, issue int, name string) (have []string, err error) {
 	err = k.step(func() error {
-		have, err = k.Sink.AddLabel(ctx, issue, name)
+		have, err = k.Labels.AddLabel(ctx, repo, issue, name)
 		return err
 	})
 	return have, err
 }
 
-func (k *killer) RemoveLabel(ctx context.Context, issue int, name string) error {
-	return k.step(func() error { return k.Sink.RemoveLabel(ctx, issue, name) })
+func (k *killer) RemoveLabel(ctx context.Context, repo ghsync.Repo, issue int, name string) error {
+	return k.step(func() error { return k.Labels.RemoveLabel(ctx, repo, issue, name) })
 }
 
 // writesOf is how many writes the script takes at most, by how the mirror comes to look:
@@ -75,7 +78,7 @@ var paces = map[string]func(*stage){
 	},
 }
 
-// calmEnd is what stands on the issue when nothing goes wrong.
+// calmEnd is what the issue shows when nothing fails.
 func calmEnd(t *testing.T, pace func(*stage)) string {
 	t.Helper()
 	calm := newStage(t)
@@ -140,7 +143,8 @@ func TestGitHub53KillAtAnySaveAfterAKillLeavesTheSameEnd(t *testing.T) {
 func (st *stage) runKilled(n int, after bool) {
 	st.t.Helper()
 	o := st.options()
-	o.Sink = &killer{Sink: o.Client.Sink(octoWidgets), left: n, after: after}
+	first := &killer{Comments: o.Server.Comments, Labels: o.Server.Labels, left: n, after: after}
+	o.Server.Comments, o.Server.Labels = first, first
 	m := st.mirror(o)
 	for _, line := range st.script {
 		if line != "sync" {
@@ -148,8 +152,8 @@ func (st *stage) runKilled(n int, after bool) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(st.t.Context(), time.Minute)
-		if o.Sink != nil && !finishesBeforeKill(ctx, m, o.Sink.(*killer)) {
-			o.Sink = nil
+		if first != nil && !finishesBeforeKill(ctx, m, first) {
+			first = nil
 			next := st.options() // of the next process
 			if n == 1 {
 				next.Pace.Look = 200 * time.Millisecond // the others have to wait for the status
@@ -293,7 +297,7 @@ func TestMirrorOfAnotherAccountMakesNoTwin(t *testing.T) {
 	for i, line := range st.script {
 		if i == len(st.script)/2 {
 			o := st.options()
-			o.Client = clientOf(t, st.server, "maintain")
+			o.Server = mirror.On(clientOf(t, st.server, "maintain"))
 			m = st.mirror(o)
 			st.server.Inject(fakehub.LoseResponse("POST .../issues/{number}/comments"))
 		}
@@ -314,7 +318,7 @@ func TestMirrorOfAnotherAccountMakesNoTwin(t *testing.T) {
 	}
 }
 
-// outage is a sink that fails while down is set.
+// outage is a paper that fails while down is set.
 type outage struct {
 	*paper
 	down atomic.Bool
@@ -322,25 +326,25 @@ type outage struct {
 
 var errDown = &transport.RetryAfter{Scope: "server", Err: errors.New("connection refused")}
 
-func (o *outage) CreateComment(ctx context.Context, on int, body string) (id, author int64, err error) {
+func (o *outage) Create(ctx context.Context, repo ghsync.Repo, on int, body markdown.Text) (id, author int64, err error) {
 	if o.down.Load() {
 		return 0, 0, errDown
 	}
-	return o.paper.CreateComment(ctx, on, body)
+	return o.paper.Create(ctx, repo, on, body)
 }
 
-func (o *outage) EditComment(ctx context.Context, id int64, body string) error {
+func (o *outage) Edit(ctx context.Context, repo ghsync.Repo, id int64, body markdown.Text) error {
 	if o.down.Load() {
 		return errDown
 	}
-	return o.paper.EditComment(ctx, id, body)
+	return o.paper.Edit(ctx, repo, id, body)
 }
 
 func TestGitHub52MirrorIsBackTwoMinutesAfterAnHourWithoutGitHub(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &outage{paper: &paper{}}
-		m := sc.mirror(mirror.Options{Sink: sink, Mode: mirror.Every})
+		m := sc.mirror(mirror.Options{Server: serverOf(sink), Mode: mirror.Every})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- m.Run(ctx) }()
@@ -391,7 +395,7 @@ func TestEndOfRunDoesNotReachFinish(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &outage{paper: &paper{}}
 		sink.down.Store(true)
-		m := sc.mirror(mirror.Options{Sink: sink, Pace: mirror.Pace{Debounce: 1, Backoff: time.Hour}})
+		m := sc.mirror(mirror.Options{Server: serverOf(sink), Pace: mirror.Pace{Debounce: 1, Backoff: time.Hour}})
 		sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan","reason":"start"}`)
 		if err := m.Step(t.Context()); err != nil || m.LastError() == nil {
 			t.Fatalf("%v; last error: %v", err, m.LastError())
@@ -404,10 +408,10 @@ func TestEndOfRunDoesNotReachFinish(t *testing.T) {
 	}
 }
 
-// stuck is a sink that puts labels on and never takes one off.
-type stuck struct{ ghsync.Sink }
+// stuck are labels that are put on and never taken off.
+type stuck struct{ mirror.Labels }
 
-func (stuck) RemoveLabel(context.Context, int, string) error { return errKilled }
+func (stuck) RemoveLabel(context.Context, ghsync.Repo, int, string) error { return errKilled }
 
 // A kill between the new label and the old one, and then a state that has the old one again.
 func TestGitHub53HalfAChangeOfLabelsIsFinished(t *testing.T) {
@@ -417,7 +421,7 @@ func TestGitHub53HalfAChangeOfLabelsIsFinished(t *testing.T) {
 	calm := st.repo.Issue(12).Labels
 
 	o := st.options()
-	o.Sink = stuck{o.Client.Sink(octoWidgets)}
+	o.Server.Labels = stuck{o.Server.Labels}
 	killed := st.mirror(o)
 	st.play(`11:00 6 resumed {"reason":"changes","changes":true}`)
 	if err := killed.Step(t.Context()); err != nil || len(st.repo.Issue(12).Labels) != len(calm)+1 {

@@ -9,18 +9,19 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
 func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
 	want := calmEnd(t, paces["in step"])
-	for name, jump := range map[string]struct{ theirs, ours time.Duration }{
+	for name, jump := range map[string]struct{ theirs, local time.Duration }{
 		"renewed in time":         {51 * time.Minute, 51 * time.Minute},
 		"this machine was asleep": {2 * time.Hour, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var theirs, ours time.Duration
+			var theirs, local time.Duration
 			var clock func() time.Time
 			st := newStage(t, func(o *fakehub.Options) {
 				clock = o.Now
@@ -32,7 +33,7 @@ func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
 			var tokens []redact.Secret
 			source, err := transport.NewApp(transport.AppOptions{
 				APIURL: st.server.API(), ClientID: app.ClientID, KeyFile: key, Repo: widgets,
-				Now: func() time.Time { return clock().Add(ours) }, Minted: func(s redact.Secret) {
+				Now: func() time.Time { return clock().Add(local) }, Minted: func(s redact.Secret) {
 					st.server.Canary(s.Reveal())
 					tokens = append(tokens, s)
 				},
@@ -41,12 +42,14 @@ func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := st.options()
-			if o.Client, err = ghsync.New(transport.Options{
+			client, err := ghsync.New(transport.Options{
 				APIURL: st.server.API(), GraphQLURL: st.server.GraphQL(), ServerURL: st.server.URL(), Token: source, Pause: time.Millisecond,
 				Limits: transport.Limits{ReadsPerSecond: 1e6, WriteEvery: time.Nanosecond},
-			}); err != nil {
+			})
+			if err != nil {
 				t.Fatal(err)
 			}
+			o.Server = mirror.On(client)
 			m := st.mirror(o)
 			jumps := 0
 			for _, line := range st.script {
@@ -56,7 +59,7 @@ func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
 				}
 				st.finish(m)
 				if jumps < 2 {
-					theirs, ours = theirs+jump.theirs, ours+jump.ours
+					theirs, local = theirs+jump.theirs, local+jump.local
 					jumps++
 				}
 			}
@@ -84,8 +87,10 @@ func TestGitHub16OwnServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newStage(t, change)
+			client := clientOf(t, st.server, botLogin)
 			o := st.options()
-			if _, err := o.Client.Record(t.Context(), octoWidgets, 12); err != nil {
+			o.Server = mirror.On(client)
+			if _, err := client.Record(t.Context(), octoWidgets, 12); err != nil {
 				t.Fatal(err)
 			}
 			st.run(st.mirror(o))

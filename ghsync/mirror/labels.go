@@ -8,18 +8,25 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-const labelNone = "none" // a person stopped it: no label of ours
-
-// isState reports whether a label is one of the state labels.
-func (m *Mirror) isState(label string) bool {
-	return slices.ContainsFunc(ghsync.StateNames(), func(state string) bool { return ghsync.SameLabel(label, m.labelName(state)) })
+// labeler keeps the labels of the issue.
+type labeler struct {
+	*ledger
+	labelled time.Time // last look at the labels
 }
 
-// label is the state label the session should have.
-func (v *view) label() string {
-	switch v.outcome {
+const labelNone = "none" // a person stopped it: none of the state labels
+
+// isState reports whether a label is one of the state labels.
+func (l *labeler) isState(label string) bool {
+	return slices.ContainsFunc(ghsync.StateNames(), func(state string) bool { return ghsync.SameLabel(label, l.labelName(state)) })
+}
+
+// stateLabel returns the state label that a session should have.
+func stateLabel(p *story.Progress) string {
+	switch p.End.Outcome {
 	case orchestrator.OutcomeDone:
 		return ghsync.LabelDone
 	case orchestrator.OutcomeNeedsHuman:
@@ -27,126 +34,123 @@ func (v *view) label() string {
 	case orchestrator.OutcomeFailed:
 		return ghsync.LabelFailed
 	case orchestrator.OutcomeCanceled:
-		if v.byPerson {
+		if p.End.ByPerson() {
 			return labelNone
 		}
 		return ghsync.LabelFailed
 	}
-	if v.gate != "" || len(v.asks.Open()) > 0 {
+	if p.Waits() {
 		return ghsync.LabelNeedsHuman
 	}
 	return ghsync.LabelRunning
 }
 
-// labels keeps at most one state label on the issue, exactly one while the session is
-// live: the new one is put on before the old one goes, so a kill leaves two, never none.
-func (m *Mirror) labels(ctx context.Context) (time.Duration, error) {
-	want := m.view.label()
-	now := m.o.Now()
-	due := m.o.Pace.Labels - now.Sub(m.labelled)
+// keepLabels keeps at most one state label on the issue, exactly one while the session is
+// live: the new one is added before the old one is removed, so a kill leaves two, never none.
+func (l *labeler) keepLabels(ctx context.Context) (time.Duration, error) {
+	want := stateLabel(l.view.Progress)
+	now := l.o.Now()
+	due := l.o.Pace.Labels - now.Sub(l.labelled)
 	switch {
-	case m.o.Sink != nil && m.o.Client == nil:
-		return 0, m.changeLabel(ctx, want)
-	case m.st.Label == "":
-		return 0, m.setLabels(ctx, want, true)
-	case m.st.LabelUnsure:
-		return 0, m.setLabels(ctx, want, false)
-	case m.st.Label != want:
-		return 0, m.changeLabel(ctx, want)
-	case !m.view.live():
+	case l.st.Label == "":
+		return 0, l.setLabels(ctx, want, true)
+	case l.st.LabelUnsure:
+		return 0, l.setLabels(ctx, want, false)
+	case l.st.Label != want:
+		return 0, l.changeLabel(ctx, want)
+	case !l.view.Live():
 		return 0, nil
-	case m.labelled.IsZero():
-		m.labelled = now // set by an earlier run; look in a while
+	case l.labelled.IsZero():
+		l.labelled = now // set by an earlier run; look in a while
 		return 0, nil
 	case due <= 0:
-		return 0, m.setLabels(ctx, want, false)
+		return 0, l.setLabels(ctx, want, false)
 	}
 	return 0, nil
 }
 
-// setLabels reads the issue's labels and corrects them. Request labels go with the first
-// time; later ones ask for something new.
-func (m *Mirror) setLabels(ctx context.Context, want string, first bool) error {
-	have, err := m.issueLabels(ctx, want, first)
+// setLabels reads the issue's labels and corrects them. The first call removes request labels;
+// later ones ask for something new.
+func (l *labeler) setLabels(ctx context.Context, want string, first bool) error {
+	have, err := l.issueLabels(ctx, want, first)
 	if err != nil {
 		return err
 	}
-	m.labelled = m.o.Now()
+	l.labelled = l.o.Now()
 	var extra []string
 	there := false
 	for _, name := range have {
-		_, asks := ghsync.RequestLabel(name, m.o.Label)
+		_, asks := ghsync.RequestLabel(name, l.o.Label)
 		switch {
-		case want != labelNone && ghsync.SameLabel(name, m.labelName(want)):
+		case want != labelNone && ghsync.SameLabel(name, l.labelName(want)):
 			there = true
-		case m.isState(name), first && asks:
+		case l.isState(name), first && asks:
 			extra = append(extra, name)
 		}
 	}
 	if !there {
-		if _, err := m.addLabel(ctx, want); err != nil {
+		if _, err := l.addLabel(ctx, want); err != nil {
 			return err
 		}
 	}
 	for _, name := range extra {
-		if err := m.sink.RemoveLabel(ctx, m.o.Issue, name); err != nil {
+		if err := l.o.Server.Labels.RemoveLabel(ctx, l.o.Repo, l.o.Issue, name); err != nil {
 			return err
 		}
 	}
-	m.st.Label, m.st.LabelUnsure = want, false
-	return m.save()
+	l.st.Label, l.st.LabelUnsure = want, false
+	return l.save()
 }
 
-// issueLabels returns the labels the issue has. The first time it has not the wanted one
-// yet, and putting that on tells of the others, too. Later the issue is read as a whole:
-// its text may have been edited, too.
-func (m *Mirror) issueLabels(ctx context.Context, want string, first bool) ([]string, error) {
+// issueLabels returns the labels of the issue. The first time it does not have the wanted one
+// yet, and the answer to adding that one lists the others. Later the whole issue is read: its
+// text may have been edited, too.
+func (l *labeler) issueLabels(ctx context.Context, want string, first bool) ([]string, error) {
 	if first && want != labelNone {
-		return m.addLabel(ctx, want)
+		return l.addLabel(ctx, want)
 	}
-	issue, err := m.o.Client.Issue(ctx, m.o.Repo, m.o.Issue)
+	issue, err := l.o.Server.Place.Issue(ctx, l.o.Repo, l.o.Issue)
 	if err == nil {
-		m.noteText(issue)
+		l.noteText(issue)
 	}
 	return issue.Labels, err
 }
 
-// changeLabel goes from the label last set to another one without looking. That it has
-// begun is on disk before: what is left half-done may be the way to a state that no later
-// one changes.
-func (m *Mirror) changeLabel(ctx context.Context, want string) error {
-	if m.st.Label == want {
+// changeLabel replaces the label that was set last by another one, without reading the issue.
+// That it has begun is on disk before: no later change may repair one that is cut short.
+func (l *labeler) changeLabel(ctx context.Context, want string) error {
+	if l.st.Label == want {
 		return nil
 	}
-	m.st.LabelUnsure = true
-	if err := m.save(); err != nil {
+	l.st.LabelUnsure = true
+	if err := l.save(); err != nil {
 		return err
 	}
-	if _, err := m.addLabel(ctx, want); err != nil {
+	if _, err := l.addLabel(ctx, want); err != nil {
 		return err
 	}
-	if old := m.st.Label; old != "" && old != labelNone {
-		if err := m.sink.RemoveLabel(ctx, m.o.Issue, m.labelName(old)); err != nil {
+	if old := l.st.Label; old != "" && old != labelNone {
+		if err := l.o.Server.Labels.RemoveLabel(ctx, l.o.Repo, l.o.Issue, l.labelName(old)); err != nil {
 			return err
 		}
 	}
-	m.st.Label, m.st.LabelUnsure, m.labelled = want, false, m.o.Now()
-	m.o.Log.Info("label changed", "session", m.view.session, "issue", m.o.Issue, "label", want)
-	return m.save()
+	l.st.Label, l.st.LabelUnsure, l.labelled = want, false, l.o.Now()
+	l.o.Log.Info("label changed", "session", l.view.Identity.Session, "issue", l.o.Issue, "label", want)
+	return l.save()
 }
 
-// addLabel puts a label on and returns those the issue has then. What says that the work
-// has ended must be true: it is fenced.
-func (m *Mirror) addLabel(ctx context.Context, want string) ([]string, error) {
-	if !m.view.live() && m.o.Fence != nil {
-		if err := m.o.Fence(ctx); err != nil {
+// addLabel adds a label and returns all labels of the issue. The label of an end must be true:
+// it is fenced.
+func (l *labeler) addLabel(ctx context.Context, want string) ([]string, error) {
+	if !l.view.Live() && l.o.Fence != nil {
+		if err := l.o.Fence(ctx); err != nil {
 			return nil, fmt.Errorf("check the claim: %w", err)
 		}
 	}
 	if want == labelNone {
 		return nil, nil
 	}
-	return m.sink.AddLabel(ctx, m.o.Issue, m.labelName(want))
+	return l.o.Server.Labels.AddLabel(ctx, l.o.Repo, l.o.Issue, l.labelName(want))
 }
 
-func (m *Mirror) labelName(state string) string { return m.o.Label + ":" + state }
+func (l *labeler) labelName(state string) string { return l.o.Label + ":" + state }

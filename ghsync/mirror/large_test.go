@@ -32,7 +32,7 @@ func playLargeReview(t *testing.T, mode mirror.CommentMode) (sc *scene, comments
 	t.Helper()
 	sc = newScene(t, map[string][]byte{"blob/logic": largeReview(t)})
 	sink := &paper{}
-	m := sc.mirror(mirror.Options{Sink: sink, Mode: mode})
+	m := sc.mirror(mirror.Options{Server: serverOf(sink), Mode: mode})
 	sc.play(`10:06 1 phase_entered {"phase":"reviewing","kind":"review","reason":"start"}`)
 	sc.play(`10:06 1 review_started {"iteration":0,"roles":["reviewer_logic"],"tree":"a41df31c0ffee"}`)
 	sc.play(`10:44 1 artifact_accepted {"artifact":"review_reviewer_logic.yaml","sha256":"$blob:logic","role":"reviewer_logic"}`)

@@ -14,7 +14,7 @@ import (
 func (st *stage) asApp() mirror.Options {
 	o := st.options()
 	token := st.server.ActionsToken(widgets, map[string]string{"issues": "write", "pull_requests": "write", "statuses": "write"}, 0)
-	o.Client = tokenClient(st.t, st.server, token)
+	o.Server = mirror.On(tokenClient(st.t, st.server, token))
 	return o
 }
 
@@ -54,7 +54,7 @@ var changeRound = []string{
 	`11:05 8 done {"outcome":"done","commit":"","pr_url":"","seconds":1}`,
 }
 
-func TestLockedPullRequestLeavesTheIssueToTalkOn(t *testing.T) {
+func TestCommentsGoToTheIssueOfALockedPullRequest(t *testing.T) {
 	st := newStage(t)
 	st.openPR()
 	pr := st.repo.Pulls()[0].Number
@@ -84,7 +84,7 @@ func TestLockedPullRequestLeavesTheIssueToTalkOn(t *testing.T) {
 	}
 }
 
-func TestNothingIsSaidWhereAllIsLocked(t *testing.T) {
+func TestNoCommentIsMadeWhereIssueAndPullRequestAreLocked(t *testing.T) {
 	st := newStage(t)
 	st.openPR()
 	pr := st.repo.Pulls()[0].Number
@@ -104,7 +104,7 @@ func TestNothingIsSaidWhereAllIsLocked(t *testing.T) {
 	}
 }
 
-// The status stands on the pull request after the issue was locked for a while; then that is
+// The status is on the pull request after the issue was locked for a while; then that is
 // locked. The lock of the one is not the lock of the other.
 func TestLockedPullRequestRefusesTheEditOfTheStatus(t *testing.T) {
 	st := newStage(t)
@@ -127,7 +127,7 @@ func TestLockedPullRequestRefusesTheEditOfTheStatus(t *testing.T) {
 	if got := st.kinds(12); m.Locked() || !slices.Contains(got, ghsync.KindStatus) {
 		t.Errorf("locked %v, on the issue %q", m.Locked(), got)
 	}
-	// What stands where comments are locked cannot be taken away: a person does.
+	// Where comments are locked, only a person can delete one.
 	for _, c := range st.repo.Comments(pr) {
 		st.repo.DeleteComment(c.ID, "write")
 	}

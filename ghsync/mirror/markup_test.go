@@ -212,10 +212,12 @@ func TestGitHub47MarkupThatIsNotMeantIsFound(t *testing.T) {
 		"```\nopen" + end:                                     "0 comments",
 		"text\n> " + strings.TrimSpace(end):                   "the marker stands inside",
 	} {
-		got := markupProblems(body, "github.com")
-		if len(got) == 0 || !strings.Contains(strings.Join(got, "\n"), want) {
-			t.Errorf("%q has the problems %q, want %q", body, got, want)
-		}
+		t.Run(body, func(t *testing.T) {
+			got := markupProblems(body, "github.com")
+			if len(got) == 0 || !strings.Contains(strings.Join(got, "\n"), want) {
+				t.Errorf("%q has the problems %q, want %q", body, got, want)
+			}
+		})
 	}
 }
 

@@ -5,15 +5,16 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/mirror/comment"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // ErrClaimLost is what a Fence returns when another host owns the issue: the mirror writes
@@ -35,7 +36,7 @@ const (
 
 // Options are what a Mirror is made of.
 type Options struct {
-	Client *ghsync.Client
+	Server Server
 	Dir    string // the session directory
 	Mode   CommentMode
 	Repo   ghsync.Repo
@@ -53,12 +54,10 @@ type Options struct {
 	Changes   func(digest string) []string
 	LinkHosts []string
 
-	// Deaf says that nobody reads commands in comments: what is written then names the
-	// commands of the machine the session runs on.
+	// Deaf says that commands in comments are not read: the texts then name the commands of
+	// the machine the session runs on.
 	Deaf bool
 
-	// Sink takes the writes. Nil: GitHub.
-	Sink ghsync.Sink
 	// Fence is asked before a new comment and a terminal label. ErrClaimLost ends the mirror,
 	// another error holds the write back. Nil: no fence.
 	Fence    func(ctx context.Context) error
@@ -78,7 +77,7 @@ type Pace struct {
 	Again    time.Duration // 20 s from there to the second
 	Labels   time.Duration // 5 min between two looks at the labels
 	Backoff  time.Duration // 5 s after the first failure; doubled up to 18 times that
-	Scan     time.Duration // 5 s between two looks at the records if nobody wakes the mirror
+	Scan     time.Duration // 5 s between two looks at the records without a wake-up
 	Gone     time.Duration // 3 min between two looks for an issue that is not there
 }
 
@@ -99,37 +98,23 @@ func (p Pace) withDefaults() Pace {
 // Mirror shows one session on its issue: one status comment that is kept true, comments for
 // what people should notice, the state label, and the verdict on the pushed commit. It
 // reads the session's committed records and nothing of the engine; the engine does not wait
-// for it. One mirror per session at a time: whoever runs it holds the session's lock.
+// for it. There is one mirror per session at a time: its process holds the session's lock.
 type Mirror struct {
-	o       Options
-	sink    ghsync.Sink
-	n       markdown.Neutralizer
-	session *session.Session
-	wake    chan struct{}
-	keep    func(path string, data []byte) error // how mirror_state.json is written
+	*ledger
+	wake chan struct{}
 
 	// The goroutine of Run, then that of Finish, owns what follows.
 	follow    *session.Follower
-	st        *mirrorState
-	view      *view
-	snapshot  *ghsync.Snapshot // nil: there is none
-	stored    []byte           // mirror_state.json as last written
-	queue     []post           // comments owed, in order
-	rebuild   bool             // ids are to be found among our comments first
-	off       map[string]bool  // steps that would fail again
-	author    int64            // the account that writes; 0: not known yet
+	places    *locator
+	poster    *poster
+	labels    *labeler
+	rebuild   bool // earlier comments are to be found first
 	failures  int
 	notBefore time.Time
 	dirty     time.Time   // since when the status is behind; zero: it is not
 	edits     []time.Time // of the status, newest last, within an hour
-	labelled  time.Time   // last look at the labels
 	finishing bool
 	ending    func() bool // Run is to end: no further request is begun
-
-	mu      sync.Mutex
-	settled int // everything up to this record is shown
-	locked  bool
-	lastErr error
 }
 
 // New opens the session directory and what an earlier mirror left there. It sends
@@ -155,28 +140,19 @@ func New(o Options) (*Mirror, error) {
 		o.Now = time.Now
 	}
 	if known, ok := st.remembered(o.RepoID); ok {
-		o.Repo = known // it may have another name by now than when the session began
+		o.Repo = known // it may have been renamed since the session began
 	}
+	k := &ledger{o: o, session: s, st: st, keep: durable.Replace, off: map[string]bool{}, locked: st.Locked}
+	n := markdown.New(o.Server.Place.Server(), o.LinkHosts)
+	n.Redact = o.Redactor.Redact
+	k.view = comment.New(new(story.Progress), comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf}, n)
+	places := &locator{ledger: k}
 	m := &Mirror{
-		o: o, sink: o.Sink, session: s, st: st, view: newView(), wake: make(chan struct{}, 1), keep: durable.Replace,
-		off: map[string]bool{}, ending: func() bool { return false },
-		follow: s.Follow(0), locked: st.Locked,
+		ledger: k, wake: make(chan struct{}, 1), follow: s.Follow(0), ending: func() bool { return false },
+		places: places, poster: &poster{ledger: k, places: places}, labels: &labeler{ledger: k},
+		rebuild: (!found || st.Host != o.Host) && !unhosted(s),
 	}
-	server := ""
-	if o.Client != nil {
-		server = o.Client.Server()
-		if m.sink == nil {
-			m.sink = o.Client.Sink(o.Repo)
-		}
-	}
-	if m.sink == nil {
-		return nil, errors.New("a mirror needs a client or a sink")
-	}
-	m.n = markdown.New(server, o.LinkHosts)
-	m.n.Redact = o.Redactor.Redact
-	m.rebuild = (!found || st.Host != o.Host) && !unhosted(s)
 	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host
-	m.view.host, m.view.sandbox, m.view.deaf = o.Host, o.Sandbox, o.Deaf
 	return m, m.readFacts()
 }
 
@@ -202,7 +178,7 @@ func (m *Mirror) CaughtUp(seq int) bool {
 	return m.settled >= seq
 }
 
-// Locked reports whether the issue takes no comments: nobody can be asked there.
+// Locked reports whether the issue takes no comments: questions cannot be asked there.
 func (m *Mirror) Locked() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -226,8 +202,8 @@ func (m *Mirror) Run(ctx context.Context) error {
 	passes, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, cut) })()
-	// Asked, not told: what is called when ctx ends may still be under way when Finish has
-	// begun, and would end that.
+	// A flag set when ctx ends could be set late, after Finish has begun, and would end that.
+	// So ctx is asked each time.
 	m.ending = func() bool { return ctx.Err() != nil }
 	defer func() { m.ending = func() bool { return false } }()
 	for {
@@ -248,15 +224,15 @@ func (m *Mirror) Run(ctx context.Context) error {
 	}
 }
 
-// Step does once what Run does again and again, for a caller with a clock of its own. It
-// is not called beside Run.
+// Step makes one pass of the loop of Run, for a caller with a clock of its own. It is not
+// called while Run is running.
 func (m *Mirror) Step(ctx context.Context) error {
 	_, err := m.pass(ctx)
 	return errors.Join(err, m.save())
 }
 
-// Finish shows what is left, without pauses for the sake of fewer requests, until all is
-// shown or ctx ends; the latter is the error then. Run must have returned.
+// Finish shows what is left, without the pauses that save requests, until everything is shown
+// or ctx ends; it then returns the error of ctx. Run must have returned.
 func (m *Mirror) Finish(ctx context.Context) error {
 	m.finishing, m.notBefore = true, time.Time{}
 	for {
@@ -264,7 +240,7 @@ func (m *Mirror) Finish(ctx context.Context) error {
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err(), m.save())
 		}
-		if m.CaughtUp(m.view.seq) {
+		if m.CaughtUp(m.view.Seq) {
 			return m.save()
 		}
 		if !transport.Wait(ctx, next) { // ctx ended, or would before there is more to show

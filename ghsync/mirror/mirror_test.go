@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
@@ -70,7 +71,7 @@ func (st *stage) openPR() {
 	sha := st.repo.Commit(fakehub.CommitSpec{Branch: "agentmux/issue-12-add-retry", Message: "m", Files: map[string]string{"a": "b"}})
 	pr, err := (&ghsync.PullRequest{Client: clientOf(st.t, st.server, botLogin)}).Ensure(st.t.Context(), ghsync.PullRequestSpec{
 		Repo: octoWidgets, Branch: "agentmux/issue-12-add-retry", Base: "main", Title: "Add retry", Ready: true, Reviewer: "write",
-		Body: "text\n" + ghsync.Marker{Session: "of-this-test", Kind: ghsync.KindStatus, Seq: 42}.String(),
+		Body: markdown.Finish(redact.New(), "text\n"+ghsync.Marker{Session: "of-this-test", Kind: ghsync.KindStatus, Seq: 42}.String()),
 	})
 	if err != nil {
 		st.t.Fatal(err)
@@ -82,7 +83,7 @@ func (st *stage) openPR() {
 }
 
 func (st *stage) options() mirror.Options {
-	return mirror.Options{Client: clientOf(st.t, st.server, botLogin), RepoID: st.repo.ID(), Pace: quickPace, Now: st.clock}
+	return mirror.Options{Server: mirror.On(clientOf(st.t, st.server, botLogin)), RepoID: st.repo.ID(), Pace: quickPace, Now: st.clock}
 }
 
 // run plays the script and lets the mirror catch up at each sync.
@@ -98,7 +99,7 @@ func (st *stage) run(m *mirror.Mirror) {
 	st.finish(m)
 }
 
-// end is what stands on the issue, comments by kind and labels.
+// end is what the issue shows, comments by kind and labels.
 func (st *stage) end() string {
 	var b strings.Builder
 	for _, c := range st.repo.Comments(12) {
@@ -121,7 +122,7 @@ func TestGitHub71ReferenceSessionStaysWithinItsBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := st.options()
-	o.Client = c
+	o.Server = mirror.On(c)
 	m := st.mirror(o)
 	for i := range st.script {
 		if strings.Contains(st.script[i], "commit_created") {
@@ -176,7 +177,7 @@ func TestGitHub50LostMemoryIsRebuiltFromOurComments(t *testing.T) {
 	calm := newStage(t)
 	calm.run(calm.mirror(calm.options()))
 	st := newStage(t)
-	// Not ours, and older than what is: it would be taken first.
+	// Of another account, and older than the mirror's: it would be taken first.
 	theirs := "text\n" + ghsync.Marker{Session: st.state.SessionID, Kind: ghsync.KindStatus, Seq: 4}.String()
 	id := st.repo.Comment(12, theirs, "write")
 	st.run(st.mirror(st.options()))
@@ -200,7 +201,7 @@ func TestLockedIssueGetsLabelsAndThePullRequestTheComments(t *testing.T) {
 			st.openPR()
 			o := st.options()
 			asApp := st.server.ActionsToken(widgets, map[string]string{"issues": "write", "pull_requests": "write", "statuses": "write"}, 0)
-			o.Client = tokenClient(t, st.server, asApp)
+			o.Server = mirror.On(tokenClient(t, st.server, asApp))
 			m := st.mirror(o)
 			for i, line := range st.script {
 				if i == 0 && before || strings.Contains(line, "subplan_done") && !before {
@@ -377,7 +378,7 @@ func TestGitHub51ManyRecordsMakeFewEdits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &paper{}
-		m := sc.mirror(mirror.Options{Sink: sink})
+		m := sc.mirror(mirror.Options{Server: serverOf(sink)})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- m.Run(ctx) }()
@@ -408,7 +409,7 @@ func TestQuietTimesMakeNoRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sc := newScene(t, nil)
 		sink := &paper{}
-		m := sc.mirror(mirror.Options{Sink: sink})
+		m := sc.mirror(mirror.Options{Server: serverOf(sink)})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- m.Run(ctx) }()

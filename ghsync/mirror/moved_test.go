@@ -32,7 +32,7 @@ func (st *stage) runMeeting(m *mirror.Mirror, happens func()) error {
 	return m.Finish(st.t.Context())
 }
 
-func TestGitHub9MirrorGoesOnUnderTheNewName(t *testing.T) {
+func TestGitHub9MirrorContinuesUnderTheNewName(t *testing.T) {
 	want := calmEnd(t, paces["in step"])
 	for name, restarts := range map[string]bool{"at once": false, "after a restart": true} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestMirrorEndsWithTheIssue(t *testing.T) {
 	}
 }
 
-// A write that is refused as not found while the issue stands is no reason to end.
+// A write that is refused as not found is not a reason to end while the issue exists.
 func TestMirrorOutlivesAnAbsentThing(t *testing.T) {
 	st := newStage(t)
 	st.server.Inject(fakehub.Fault{Route: "POST .../issues/{number}/labels", From: 2, Status: 404, Message: "Not Found"})
@@ -123,7 +123,7 @@ func TestMirrorOutlivesAnAbsentThing(t *testing.T) {
 
 // Somebody else has the old name at once, so that writes there are told "not found". Whatever
 // is written first after that is written at the new place.
-func TestMirrorGoesOnWhereTheOldNameLeadsElsewhere(t *testing.T) {
+func TestMirrorContinuesWhereTheOldNameLeadsElsewhere(t *testing.T) {
 	t.Parallel()
 	want := calmEnd(t, paces["in step"])
 	for at, line := range newStage(t).script {
@@ -248,7 +248,7 @@ func TestMirrorEndsAfterTwoLooksMinutesApart(t *testing.T) {
 	}
 }
 
-// The second look belongs to whoever comes then: a mirror that was stopped in between has
+// The second look is made by the mirror that runs then: a mirror that was stopped in between has
 // not lost the first.
 func TestSecondLookIsTheNextMirrors(t *testing.T) {
 	st, m, clock, o := absentStage(t)
@@ -266,11 +266,11 @@ func TestMirrorOutlivesAMomentWithoutItsIssue(t *testing.T) {
 	for name, read := range map[string]string{
 		"repository": "GET ...", "issue": "GET .../issues/{number}",
 	} {
-		for pace, gone := range map[string]time.Duration{"same mirror": 20 * time.Millisecond, "next mirror": time.Hour} {
+		for pace, between := range map[string]time.Duration{"same mirror": 20 * time.Millisecond, "next mirror": time.Hour} {
 			t.Run(name+", "+pace, func(t *testing.T) {
 				st := newStage(t)
 				o := st.options()
-				o.Pace.Gone = gone
+				o.Pace.Gone = between
 				m := st.mirror(o)
 				for i, line := range st.script {
 					if i == len(st.script)/2 {
@@ -282,7 +282,7 @@ func TestMirrorOutlivesAMomentWithoutItsIssue(t *testing.T) {
 					switch {
 					case line != "sync":
 						st.play(line)
-					case gone < time.Hour:
+					case between < time.Hour:
 						st.finish(m)
 					default:
 						if err := m.Step(t.Context()); err != nil {
@@ -290,7 +290,7 @@ func TestMirrorOutlivesAMomentWithoutItsIssue(t *testing.T) {
 						}
 					}
 				}
-				if gone == time.Hour {
+				if between == time.Hour {
 					late := st.options()
 					late.Now = func() time.Time { return st.clock().Add(2 * time.Hour) }
 					m = st.mirror(late)

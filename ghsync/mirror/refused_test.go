@@ -64,8 +64,8 @@ func TestMirrorThatMayNotLookForItsCommentsEnds(t *testing.T) {
 	}
 }
 
-// A server that lags may not find a comment that is there. What is made in its place is no
-// twin at the end, and what stays is true.
+// A server that lags may not find a comment that exists. At the end there is one status
+// comment, and it is true.
 func TestStatusThatWasNotFoundHasNoTwin(t *testing.T) {
 	want := calmEnd(t, paces["in step"])
 	for name, status := range map[string]int{"not found": 404, "gone": 410} {
@@ -98,14 +98,16 @@ func TestVerdictOnCommitWaitsForItsLink(t *testing.T) {
 	}
 }
 
-// What is waited for is named as it is: a token that was refused is no limit.
+// The cause of a wait is named: a refused token is not a limit.
 func TestRetryAfterNamesWhatItWaitsFor(t *testing.T) {
 	for scope, want := range map[string]string{
 		"primary": "try again in 7s (primary limit)", "own": "try again in 7s (own limit)", "server": "try again in 7s: GitHub does not answer",
 		"token": "try again in 7s with a new token", "absence": "look again in 7s",
 	} {
-		if got := (&transport.RetryAfter{Wait: 7 * time.Second, Scope: scope}).Error(); got != want {
-			t.Errorf("%s: %s", scope, got)
-		}
+		t.Run(scope, func(t *testing.T) {
+			if got := (&transport.RetryAfter{Wait: 7 * time.Second, Scope: scope}).Error(); got != want {
+				t.Errorf("%s: %s", scope, got)
+			}
+		})
 	}
 }

@@ -74,7 +74,7 @@ func written(t *testing.T, files map[string][]byte, mode mirror.CommentMode) str
 	sc := newScene(t, files)
 	sink := &paper{}
 	notes := strings.Split(strings.TrimSpace(string(files["notes"])), "\n")
-	m := sc.mirror(mirror.Options{Mode: mode, Sink: sink, Notes: func() []string {
+	m := sc.mirror(mirror.Options{Mode: mode, Server: serverOf(sink), Notes: func() []string {
 		if notes[0] == "" {
 			return nil
 		}
@@ -100,7 +100,7 @@ func TestAGateShowsWhatItAsksAbout(t *testing.T) {
 	sc := newScene(t, nil)
 	sink := &paper{}
 	digest := strings.Repeat("0a1b2c3d", 8)
-	m := sc.mirror(mirror.Options{Sink: sink, Deaf: true, Changes: func(of string) []string {
+	m := sc.mirror(mirror.Options{Server: serverOf(sink), Deaf: true, Changes: func(of string) []string {
 		if of != digest {
 			t.Errorf("asked about %s", of)
 		}
@@ -126,11 +126,11 @@ func TestAGateShowsWhatItAsksAbout(t *testing.T) {
 	}
 }
 
-// Where nobody reads comments, no text asks for one.
-func TestAnEndAsksForNoCommentNobodyReads(t *testing.T) {
+// Where comments are not read, no text asks for one.
+func TestAnEndAsksForNoCommentWhereNoneIsRead(t *testing.T) {
 	sc := newScene(t, nil)
 	sink := &paper{}
-	m := sc.mirror(mirror.Options{Sink: sink, Deaf: true})
+	m := sc.mirror(mirror.Options{Server: serverOf(sink), Deaf: true})
 	sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan"}`)
 	sc.play(`10:51 1 done {"outcome":"needs_human","seconds":60}`)
 	sc.finish(m)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
@@ -166,12 +169,13 @@ func archive(t *testing.T, path string) (*txtar.Archive, map[string][]byte) {
 	return a, files
 }
 
-// paper is a sink that notes what is written. Its zero value is ready; it is safe for use
+// paper is a server with one issue that notes what is written. Its zero value is ready; it is safe for use
 // by several goroutines.
 type paper struct {
 	mu   sync.Mutex
 	text strings.Builder
 	last int64
+	has  []string // labels of the issue
 }
 
 func (p *paper) note(format string, args ...any) {
@@ -186,7 +190,7 @@ func (p *paper) String() string {
 	return p.text.String()
 }
 
-func (p *paper) CreateComment(_ context.Context, on int, body string) (id, author int64, err error) {
+func (p *paper) Create(_ context.Context, _ ghsync.Repo, on int, body markdown.Text) (id, author int64, err error) {
 	p.mu.Lock()
 	p.last++
 	id = p.last
@@ -195,24 +199,59 @@ func (p *paper) CreateComment(_ context.Context, on int, body string) (id, autho
 	return id, 9, nil
 }
 
-func (p *paper) EditComment(_ context.Context, id int64, body string) error {
+func (p *paper) Edit(_ context.Context, _ ghsync.Repo, id int64, body markdown.Text) error {
 	p.note("=== comment %d edited\n%s\n", id, body)
 	return nil
 }
 
-func (p *paper) DeleteComment(_ context.Context, id int64) error {
+func (p *paper) Delete(_ context.Context, _ ghsync.Repo, id int64) error {
 	p.note("=== comment %d deleted\n", id)
 	return nil
 }
 
-func (p *paper) AddLabel(_ context.Context, issue int, name string) ([]string, error) {
+func (p *paper) AddLabel(_ context.Context, _ ghsync.Repo, issue int, name string) ([]string, error) {
 	p.note("=== label %s added to #%d\n", name, issue)
+	p.has = append(p.has, name)
+	return p.has, nil
+}
+
+func (p *paper) RemoveLabel(_ context.Context, _ ghsync.Repo, issue int, name string) error {
+	p.note("=== label %s removed from #%d\n", name, issue)
+	p.has = slices.DeleteFunc(p.has, func(has string) bool { return has == name })
+	return nil
+}
+
+// Since finds nothing: what is asked for is what a server may have lost.
+func (p *paper) Since(context.Context, ghsync.Repo, int, time.Time) ([]ghsync.Comment, error) {
 	return nil, nil
 }
 
-func (p *paper) RemoveLabel(_ context.Context, issue int, name string) error {
-	p.note("=== label %s removed from #%d\n", name, issue)
+func (p *paper) Server() string { return "" }
+
+func (p *paper) Viewer(context.Context) (ghsync.Account, error) { return ghsync.Account{ID: 9}, nil }
+
+func (p *paper) RepositoryByID(context.Context, int64) (ghsync.Repository, error) {
+	return ghsync.Repository{Repo: octoWidgets}, nil
+}
+
+func (p *paper) Issue(_ context.Context, repo ghsync.Repo, n int) (ghsync.Issue, error) {
+	return ghsync.Issue{Repo: repo, Number: n, Labels: p.has}, nil
+}
+
+func (p *paper) CommitStatus(context.Context, ghsync.Repo, string, ghsync.CommitState, string, string) error {
 	return nil
+}
+
+// onPaper is what stands in for a whole server.
+type onPaper interface {
+	mirror.Comments
+	mirror.Labels
+	mirror.Place
+	mirror.Verdicts
+}
+
+func serverOf(p onPaper) mirror.Server {
+	return mirror.Server{Comments: p, Labels: p, Place: p, Verdicts: p}
 }
 
 // mirror makes a mirror of the scene that writes into sink and waits for nothing.

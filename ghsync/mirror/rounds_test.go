@@ -7,11 +7,11 @@ import (
 	"github.com/agentmux/agentmux/ghsync/mirror"
 )
 
-// What somebody wants changed stands on the issue, and the review rounds behind it count on.
-func TestAChangeRoundIsTold(t *testing.T) {
+// Requests for changes are shown on the issue, and the numbers of the review rounds continue.
+func TestChangesAskedForAreOnTheIssue(t *testing.T) {
 	sc := newScene(t, nil)
 	sink := &paper{}
-	m := sc.mirror(mirror.Options{Sink: sink, Deaf: true})
+	m := sc.mirror(mirror.Options{Server: serverOf(sink), Deaf: true})
 	review := func(minute, verdict, event string) {
 		sc.play(`10:0`+minute+` 1 phase_entered {"phase":"reviewing","kind":"review"}`,
 			`10:0`+minute+` 1 review_started {"iteration":0,"roles":["reviewer_logic"],"tree":"a41df31c0ffee"}`,

@@ -28,16 +28,16 @@ type mirrorState struct {
 	AuthorID        int64             `json:"author_id"`
 	Comments        map[string]int64  `json:"comments"`
 	Intents         map[string]intent `json:"intents"`
-	// StatusOn is where the status comment stands: the issue, or the pull request of a locked one.
+	// StatusOn is where the status comment is: the issue, or the pull request of a locked one.
 	StatusOn int `json:"status_on,omitempty"`
 	// Label is the state label last set, without its prefix; labelNone after all were removed,
 	// empty before the first.
 	Label       string     `json:"label"`
 	LabelUnsure bool       `json:"label_unsure,omitempty"` // a change of it was begun: the issue may have two
-	Locked      bool       `json:"locked,omitempty"`       // no comments on the issue from here on
+	Locked      bool       `json:"locked,omitempty"`       // the issue takes no comments
 	LockedPR    int        `json:"locked_pr,omitempty"`    // nor on this pull request
 	Absent      *absence   `json:"absent,omitempty"`       // nil: repository and issue are there
-	TextEdited  *time.Time `json:"text_edited,omitempty"`  // since when the issue's text is known to be another
+	TextEdited  *time.Time `json:"text_edited,omitempty"`  // since when the issue's text is known to differ
 	Ambiguous   int        `json:"ambiguous"`              // creations of unknown fate since the last look for twins
 	LastError   *string    `json:"last_error"`
 	Away        *away      `json:"away,omitempty"` // nil: the server answers
@@ -47,7 +47,7 @@ type mirrorState struct {
 	CommitStatus *commitStatus   `json:"commit_status,omitempty"`
 }
 
-// away is how long the server has not taken what the mirror had for it.
+// away is since when the server has not taken the writes of the mirror.
 type away struct {
 	Since time.Time `json:"since"`
 	Tries int       `json:"tries"`
@@ -63,7 +63,7 @@ type commitStatus struct {
 	State ghsync.CommitState `json:"state"`
 }
 
-// intent is a comment about to be made. It stands in the file before the request leaves.
+// intent is a comment about to be made. It is in the file before the request leaves.
 type intent struct {
 	On     int       `json:"on"`
 	Digest string    `json:"digest"`
@@ -92,8 +92,8 @@ func Trouble(dir string) string {
 	return strings.ReplaceAll(*s.LastError, "\n", "; ")
 }
 
-// Away returns since when a mirror that runs tries in vain, and how often it did; 0 if it
-// does not.
+// Away returns since when the writes of a running mirror fail, and how often they were tried;
+// 0 if they do not fail.
 func Away(dir string) (since time.Time, tries int) {
 	s, found, err := readMirrorState(dir)
 	if err != nil || !found || s.Away == nil {
@@ -102,7 +102,7 @@ func Away(dir string) (since time.Time, tries int) {
 	return s.Away.Since, s.Away.Tries
 }
 
-// readMirrorState returns the stored state, and false if there is none that can be used.
+// readMirrorState returns the stored state, and false if no usable one is stored.
 func readMirrorState(dir string) (*mirrorState, bool, error) {
 	data, err := session.ReadFile(filepath.Join(dir, session.MirrorFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/mirror/comment"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -17,31 +18,19 @@ import (
 const maxEdits = 60
 
 // statusText renders the status as it should be now.
-func (m *Mirror) statusText() string {
+func (m *Mirror) statusText() markdown.Text {
 	m.settings()
-	m.view.notes, m.view.edited = nil, m.st.TextEdited
+	m.view.Notes, m.view.Edited = nil, m.st.TextEdited
 	if m.o.Notes != nil {
-		m.view.notes = m.o.Notes()
+		m.view.Notes = m.o.Notes()
 	}
 	var folds []string
 	if m.o.Mode == Quiet {
-		for _, r := range m.view.roundsOf() {
-			folds = append(folds, foldRound(renderVerdict(m.view, r, m.n, m.readReview)))
+		for _, r := range m.view.Reviews.Decided() {
+			folds = append(folds, comment.FoldVerdict(m.view.VerdictText(r, m.readReview)))
 		}
 	}
-	return markdown.Valid(markdown.Redacted(m.o.Redactor, renderStatus(m.view, m.n, folds)))
-}
-
-// noteText notes when the issue's text was first seen to be another than the session's.
-func (m *Mirror) noteText(issue ghsync.Issue) {
-	switch {
-	case m.snapshot == nil || m.snapshot.Raw.Title == "":
-	case !m.snapshot.Edited(issue.Title, issue.Body):
-		m.st.TextEdited = nil
-	case m.st.TextEdited == nil:
-		now := m.o.Now().UTC()
-		m.st.TextEdited = &now
-	}
+	return markdown.Finish(m.o.Redactor, m.view.StatusText(folds))
 }
 
 // statusPlace is where the status comment belongs: where it is, else on the issue, else, if
@@ -50,20 +39,20 @@ func (m *Mirror) statusPlace() int {
 	if m.st.StatusCommentID != 0 {
 		return m.st.StatusOn
 	}
-	return m.place(m.o.Issue)
+	return m.poster.place(m.o.Issue)
 }
 
-// owesStatus reports whether there is a place for a status comment and none on it.
-func (m *Mirror) owesStatus() bool { return m.st.StatusCommentID == 0 && m.statusPlace() != 0 }
+// lacksStatus reports whether there is a place for a status comment and none on it.
+func (m *Mirror) lacksStatus() bool { return m.st.StatusCommentID == 0 && m.statusPlace() != 0 }
 
 func (m *Mirror) statusMarker() ghsync.Marker {
-	return ghsync.Marker{Session: m.view.mark, Kind: ghsync.KindStatus, Seq: m.view.seq}
+	return ghsync.Marker{Session: m.view.Identity.Public, Kind: ghsync.KindStatus, Seq: m.view.Seq}
 }
 
-// firstStatus makes the status comment where there is none. It waits as an edit does: a
-// session that has just begun is at work a moment later.
+// firstStatus creates the status comment unless it exists. It waits as an edit does: what it
+// says of a session that has just begun changes a moment later.
 func (m *Mirror) firstStatus(ctx context.Context) (time.Duration, error) {
-	if !m.owesStatus() {
+	if !m.lacksStatus() {
 		return 0, nil
 	}
 	place := m.statusPlace()
@@ -72,22 +61,22 @@ func (m *Mirror) firstStatus(ctx context.Context) (time.Duration, error) {
 	}
 	text := m.statusText()
 	_, tried := m.st.Intents[m.statusMarker().Key()]
-	id, wait, err := m.ensure(ctx, post{seq: m.view.seq, marker: m.statusMarker(), on: place, body: text})
-	if m.lockedBy(place, err) {
+	id, wait, err := m.poster.ensure(ctx, post{seq: m.view.Seq, marker: m.statusMarker(), on: place, body: text})
+	if m.poster.lockedBy(place, err) {
 		return time.Millisecond, m.save() // there may be a pull request to put it on
 	}
 	if err != nil || wait > 0 {
 		return wait, err
 	}
-	m.st.StatusCommentID, m.st.StatusOn, m.st.StatusDigest = id, place, ghsync.HashOf(text)
+	m.st.StatusCommentID, m.st.StatusOn, m.st.StatusDigest = id, place, ghsync.HashOf(text.String())
 	if tried {
-		m.st.StatusDigest = "" // what was found may say what was true at an earlier try
+		m.st.StatusDigest = "" // what was found may have the text of an earlier try
 	}
 	m.edited()
 	return 0, m.save()
 }
 
-// firstWait is how long the status comment may wait; a comment that is to stand below it
+// firstWait is how long the status comment may wait; a queued comment, which belongs below it,
 // ends the wait.
 func (m *Mirror) firstWait() time.Duration {
 	if m.dirty.IsZero() || len(m.queue) > 0 {
@@ -103,7 +92,7 @@ func (m *Mirror) status(ctx context.Context) (time.Duration, error) {
 		return 0, nil
 	}
 	text := m.statusText()
-	digest := ghsync.HashOf(text)
+	digest := ghsync.HashOf(text.String())
 	if digest == m.st.StatusDigest {
 		m.dirty = time.Time{}
 		return 0, nil
@@ -114,17 +103,17 @@ func (m *Mirror) status(ctx context.Context) (time.Duration, error) {
 	if wait := m.editWait(); wait > 0 {
 		return wait, nil
 	}
-	err := m.sink.EditComment(ctx, m.st.StatusCommentID, withMarker(text, m.statusMarker()))
+	err := m.o.Server.Comments.Edit(ctx, m.o.Repo, m.st.StatusCommentID, withMarker(text, m.statusMarker()))
 	switch {
 	case transport.IsNotFound(err):
-		if err := m.deleted(ctx, err); err != nil {
+		if err := m.places.deleted(ctx, err); err != nil {
 			return 0, err
 		}
 		m.st.StatusCommentID = 0
 		m.st.Ambiguous++ // a server that lags may still have it
 		return time.Millisecond, m.save()
 	case transport.HasCode(err, transport.CodeLocked):
-		m.lockedBy(cmp.Or(m.st.StatusOn, m.o.Issue), err)
+		m.poster.lockedBy(cmp.Or(m.st.StatusOn, m.o.Issue), err)
 		m.st.StatusCommentID = 0
 		return time.Millisecond, m.save()
 	case err != nil:
@@ -142,7 +131,7 @@ func (m *Mirror) edited() {
 
 // editWait is how long the status has to wait before its next edit.
 func (m *Mirror) editWait() time.Duration {
-	if m.finishing || !m.view.live() {
+	if m.finishing || !m.view.Live() {
 		return 0
 	}
 	now := m.o.Now()
@@ -168,115 +157,63 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// findOurs finds the ids of comments an earlier mirror made, after its memory was lost or
-// came from another host.
-func (m *Mirror) findOurs(ctx context.Context) error {
-	if m.o.Client == nil {
-		m.rebuild = false
-		return nil
-	}
-	if err := m.findTwins(ctx); err != nil {
+// recall finds the ids of the comments that an earlier mirror made, after mirror_state.json was
+// lost or came from another host.
+func (m *Mirror) recall(ctx context.Context) error {
+	if err := m.poster.findTwins(ctx); err != nil {
 		return err
 	}
 	m.rebuild = false
 	return m.save()
 }
 
-// adopt takes over the first comment of each key and deletes its twins.
-func (m *Mirror) adopt(ctx context.Context, on int, found []own) error {
-	seen := map[string]int64{}
-	for _, c := range found {
-		key := c.marker.Key()
-		if first, ok := seen[key]; ok && first != c.id {
-			if err := m.sink.DeleteComment(ctx, c.id); err != nil {
-				return err
-			}
-			continue
-		}
-		seen[key] = c.id
-		delete(m.st.Intents, key)
-		if key != ghsync.KindStatus {
-			m.st.Comments[key] = c.id
-			continue
-		}
-		if m.st.StatusCommentID != c.id {
-			m.st.StatusCommentID, m.st.StatusOn, m.st.StatusDigest = c.id, on, ""
-		}
-	}
-	return nil
-}
-
-// twins looks once more at the end if some creation was of unknown fate: what a lagging
-// list hid then is there now.
+// twins looks once more at the end if the fate of a creation was unknown: a lagging list has
+// caught up by then.
 func (m *Mirror) twins(ctx context.Context) (time.Duration, error) {
-	if m.st.Ambiguous == 0 || m.view.live() || m.o.Client == nil || len(m.queue) > 0 || len(m.st.Intents) > 0 {
+	if m.st.Ambiguous == 0 || m.view.Live() || len(m.queue) > 0 || len(m.st.Intents) > 0 {
 		return 0, nil
 	}
-	if err := m.findTwins(ctx); err != nil {
+	if err := m.poster.findTwins(ctx); err != nil {
 		return 0, err
 	}
 	m.st.Ambiguous = 0
 	if m.st.StatusCommentID != 0 && m.st.StatusDigest == "" {
-		return time.Millisecond, m.save() // the one that stays may say what was true before
+		return time.Millisecond, m.save() // the one that stays may have an older text
 	}
 	return 0, m.save()
 }
 
-// findTwins takes over what stands on the issue and on the pull request.
-func (m *Mirror) findTwins(ctx context.Context) error {
-	places := []int{m.o.Issue}
-	if m.view.prNumber > 0 {
-		places = append(places, m.view.prNumber)
-	}
-	for _, on := range places {
-		found, err := m.ours(ctx, on, m.view.started.Add(-10*time.Minute))
-		if transport.IsNotFound(err) {
-			if err := m.deleted(ctx, err); err != nil {
-				return err
-			}
-			continue // and our comments with it
-		}
-		if err != nil {
-			return err
-		}
-		if err := m.adopt(ctx, on, found); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // verdictOnCommit puts the review's result on the pushed commit, with a link to the status
-// comment: as long as that is owed, it waits. What a later round thinks belongs to a commit
-// that is still to come, and the server knows none before its push.
+// comment, for which it waits. The verdict of a later round belongs to a later commit, and the
+// server knows that only after its push.
 func (m *Mirror) verdictOnCommit(ctx context.Context) (time.Duration, error) {
-	if !m.view.pushed || m.view.head == "" || m.view.head != m.view.commit || m.o.Client == nil || m.o.Sink != nil {
+	if !m.view.Result.Pushed || m.view.Result.Head == "" || m.view.Result.Head != m.view.Result.Commit {
 		return 0, nil
 	}
-	if m.owesStatus() && !m.off[stepFirstStatus] {
+	if m.lacksStatus() && !m.off[stepFirstStatus] {
 		return 0, nil
 	}
 	state, err := m.session.ReadState()
-	if err != nil || state.Completion.Commit != m.view.head {
-		return 0, nil // the next commit brings another chance
+	if err != nil || state.Completion.Commit != m.view.Result.Head {
+		return 0, nil // the next commit gets its verdict
 	}
 	result, text := commitVerdict(state)
-	want := commitStatus{SHA: m.view.head, State: result}
+	want := commitStatus{SHA: m.view.Result.Head, State: result}
 	if result == "" || m.st.CommitStatus != nil && *m.st.CommitStatus == want {
 		return 0, nil
 	}
 	target := ""
 	if m.st.StatusCommentID != 0 {
-		target = fmt.Sprintf("%s/%s/issues/%d#issuecomment-%d", m.o.Client.Server(), m.o.Repo, m.st.StatusOn, m.st.StatusCommentID)
+		target = fmt.Sprintf("%s/%s/issues/%d#issuecomment-%d", m.o.Server.Place.Server(), m.o.Repo, m.st.StatusOn, m.st.StatusCommentID)
 	}
-	if err := m.o.Client.CommitStatus(ctx, m.o.Repo, want.SHA, result, text, target); err != nil {
-		if _, again := transport.Later(err); again {
+	if err := m.o.Server.Verdicts.CommitStatus(ctx, m.o.Repo, want.SHA, result, text, target); err != nil {
+		if _, later := transport.Later(err); later {
 			return 0, err
 		}
-		if transport.HasCode(err, transport.CodeNoCommit) && m.view.prNumber == 0 && m.view.ended.IsZero() {
-			return 0, nil // of a fork: its commits are known here with the pull request
+		if transport.HasCode(err, transport.CodeNoCommit) && m.view.Result.Pull == 0 && m.view.End.At.IsZero() {
+			return 0, nil // of a fork: its commits are known here once there is a pull request
 		}
-		m.o.Log.Warn("no commit status", "session", m.view.session, "err", m.o.Redactor.Redact(err.Error()))
+		m.o.Log.Warn("no commit status", "session", m.view.Identity.Session, "err", m.o.Redactor.Redact(err.Error()))
 	}
 	m.st.CommitStatus = &want
 	return 0, m.save()

@@ -19,12 +19,12 @@ type answer struct {
 }
 
 // readable reports whether a 2xx answer can be used as it is. A proxy's page or a body cut
-// by the network is no answer.
+// by the network is not an answer.
 func (a answer) readable() bool {
 	if a.err != nil {
 		return false
 	}
-	if len(a.body) == 0 { // 204 says that there is none
+	if len(a.body) == 0 { // a 204 says that there is no body
 		return a.resp.StatusCode != http.StatusOK && a.resp.StatusCode != http.StatusCreated
 	}
 	kind := a.resp.Header.Get("Content-Type")

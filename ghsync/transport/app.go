@@ -74,7 +74,7 @@ type App struct {
 	ends    time.Time // the end of token by our clock
 	early   time.Duration
 	granted map[string]string
-	turn    *turn // nil: nobody's
+	turn    *turn // nil: no caller has it
 
 	skew time.Duration // the server's clock minus ours, after a correction; only who has the turn touches it
 }
@@ -151,8 +151,8 @@ func (a *App) Token(ctx context.Context) (redact.Secret, error) {
 func (a *App) For(ctx context.Context) oauth2.TokenSource {
 	return sourceFunc(func() (*oauth2.Token, error) {
 		for {
-			t, ours := a.take()
-			if ours {
+			t, mine := a.take()
+			if mine {
 				a.reuse(ctx, t)
 				return t.token, t.err
 			}

@@ -27,9 +27,9 @@ func (e *OtherServerError) Error() string {
 // addressVariables name the server in the environment, as a job of GitHub Actions has them.
 var addressVariables = []string{"GITHUB_API_URL", "GITHUB_GRAPHQL_URL", "GITHUB_SERVER_URL"}
 
-// Bases returns the addresses of the server. host is the name that a person configured, empty
-// if nobody did. GITHUB_API_URL, GITHUB_GRAPHQL_URL and GITHUB_SERVER_URL, looked up by env,
-// name the server where nobody did, and have to name the same one otherwise: the error is an
+// Bases returns the addresses of the server. host is the name that a person configured, or
+// empty. GITHUB_API_URL, GITHUB_GRAPHQL_URL and GITHUB_SERVER_URL, looked up by env, name the
+// server if host is empty. If it is not, they have to name the same server; the error is an
 // *OtherServerError.
 func Bases(host string, env func(string) string) (Addresses, error) {
 	host = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(host), "/"))

@@ -130,7 +130,7 @@ func isContent(req *http.Request) bool {
 	return strings.Contains(path, "/pulls") || strings.Contains(path, "/issues")
 }
 
-// Thing names what a path stands for, for a message about its absence.
+// Thing names the kind of resource at a path, for a message that it is missing.
 func Thing(path string) string {
 	kinds := map[string]string{
 		"comments": "comment", "issues": "issue", "pulls": "pull request", "labels": "label",
@@ -148,11 +148,11 @@ func Thing(path string) string {
 	return "resource"
 }
 
-// missing names what is not there if a path is not: of a list, or of what was to be made in
-// it, that is what the list belongs to.
+// missing names what is missing if the server does not find a path. For a list, and for what
+// was to be created in it, that is what the list belongs to.
 func missing(place string) string {
-	parent, last := path.Split(strings.TrimSuffix(place, "/"))
-	switch last {
+	parent, name := path.Split(strings.TrimSuffix(place, "/"))
+	switch name {
 	case "comments", "issues", "pulls", "labels", "collaborators":
 		return Thing(parent)
 	}

@@ -127,8 +127,8 @@ type Moved struct {
 
 func (e *Moved) Error() string { return "moved to " + e.Location }
 
-// Later tells whether err passes with time, and after how long. An error that is none of
-// this package's counts as passing: the network may come back.
+// Later tells whether err passes with time, and after how long. An error that is not of
+// this package counts as passing: the network may come back.
 func Later(err error) (wait time.Duration, again bool) {
 	var (
 		after    *RetryAfter

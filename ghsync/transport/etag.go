@@ -14,8 +14,7 @@ const (
 	maxCachedBytes = 64 << 20
 )
 
-// etag asks conditionally for what it has seen and turns a 304 back into the answer it
-// stands for. It sits inside auth: GitHub binds a validator to the token, and a layer
+// etag asks conditionally for what it has seen and returns the stored answer for a 304. It sits inside auth: GitHub binds a validator to the token, and a layer
 // outside would compare answers of different tokens. It always revalidates, so it never
 // serves anything stale. One etag belongs to one identity.
 type etag struct {

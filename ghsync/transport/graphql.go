@@ -19,9 +19,8 @@ type GraphQLError struct {
 	Message string `json:"message"`
 }
 
-// firstError is the error of an answer that decides, the zero value if there is none: one
-// that passes with time, else the first. An answer without errors and data is one that no
-// server means.
+// firstError returns the error of an answer that decides: one that passes with time, else the
+// first, else the zero value. An answer with neither errors nor data is a server's mistake.
 func (a answer) firstError() GraphQLError {
 	var body struct {
 		Data   json.RawMessage `json:"data"`
@@ -40,7 +39,7 @@ func (a answer) firstError() GraphQLError {
 	return GraphQLError{}
 }
 
-// noAnswer is the type of an error that stands for none of the server's.
+// noAnswer is the type of an error that the server did not send.
 const noAnswer = "NO_ANSWER"
 
 func (e GraphQLError) limits() bool { return e.Type == "RATE_LIMITED" }
@@ -74,9 +73,9 @@ func GraphQLFailure(errs []GraphQLError) error {
 	return &Terminal{Status: http.StatusOK, Code: CodeGraphQL, Message: clip(first.Message, 300)}
 }
 
-// foreign is a refusal of a query in words that are none of the interface's: something that
-// stands before the server said no, or a server that has no such address. Whoever knows that
-// the rest of the interface answers can tell.
+// foreign is a refusal of a query that is not in the form of the interface: a proxy before the
+// server refused it, or the server does not have the address. A caller that knows whether the
+// rest of the interface answers can tell which.
 type foreign struct{ error }
 
 // IsForeign reports whether an error is such a refusal.

@@ -70,7 +70,7 @@ func per(n int, d time.Duration) *rate.Limiter {
 }
 
 // RoundTrip waits for the pace of the call's kind first and for a place among the requests on
-// their way last, so that nobody has a place and does not use it.
+// their way last, so that a call that has a place also uses it.
 func (t *limit) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, c := req.Context(), callOf(req)
 	if err := t.pace(ctx, c); err != nil {
@@ -129,7 +129,7 @@ func (t *limit) pace(ctx context.Context, c call) error {
 }
 
 // reserve takes one of each limiter and waits until all let the call through, or takes none:
-// what is not sent takes nobody's place.
+// a call that is not sent takes no place from others.
 func (t *limit) reserve(ctx context.Context, c call, limiters []*rate.Limiter) error {
 	taken, delay, err := t.take(c, limiters)
 	if err != nil {

@@ -40,7 +40,7 @@ func (p *Pages) Next(page, after int) (int, error) {
 	return after, nil
 }
 
-// Endless is the error of a list that goes on after so much of it.
+// Endless is the error of a list that continues after read was read of it.
 func Endless(read string) error {
 	return &Terminal{Code: CodeRefused, Message: "the server's list does not end after " + read}
 }

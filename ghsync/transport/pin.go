@@ -12,7 +12,7 @@ import (
 const (
 	// maxResponse is more than any answer this package asks for.
 	maxResponse = 32 << 20
-	// headerTime and responseTime bound one try; a retry gets them anew.
+	// headerTime and responseTime bound one try; a retry starts them again.
 	headerTime   = 30 * time.Second
 	responseTime = 60 * time.Second
 )

@@ -81,11 +81,11 @@ func (q *quota) limited(c call, l limited) time.Duration {
 	return l.wait
 }
 
-func grow(last, first, most time.Duration) time.Duration {
-	if last == 0 {
+func grow(former, first, most time.Duration) time.Duration {
+	if former == 0 {
 		return first
 	}
-	return min(2*last, most)
+	return min(2*former, most)
 }
 
 // hold is how long a call has to stay back, and for which limit. Below a tenth of the

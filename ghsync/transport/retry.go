@@ -35,11 +35,11 @@ type retry struct {
 
 // step is what follows from one answer: done, an error, or another try after wait.
 type step struct {
-	again bool
-	wait  time.Duration
-	err   error
-	once  string // a name: this repetition is allowed a number of times of its own
-	most  int
+	repeat bool
+	wait   time.Duration
+	err    error
+	once   string // a name: this repetition is allowed a number of times of its own
+	most   int
 }
 
 func (t *retry) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -47,28 +47,26 @@ func (t *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), callTime)
 	defer cancel()
 	used := map[string]int{}
-	var last error
 	for try := 1; ; try++ {
 		a := t.send(ctx, req)
 		if err := req.Context().Err(); err != nil && a.err != nil {
 			return nil, err
 		}
 		next := t.judge(c, req, a, try)
-		if next.err == nil && !next.again {
+		if next.err == nil && !next.repeat {
 			counted(ctx, len(a.body))
 			return a.finish(req), nil
 		}
-		last = next.err
 		spent := next.once != "" && used[next.once] >= next.most
-		if !next.again || spent || try == maxTries {
-			return nil, last
+		if !next.repeat || spent || try == maxTries {
+			return nil, next.err
 		}
 		used[next.once]++
 		if !Wait(ctx, next.wait) {
 			if err := req.Context().Err(); err != nil {
 				return nil, err
 			}
-			return nil, last
+			return nil, next.err
 		}
 	}
 }
@@ -140,8 +138,8 @@ func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
 // judgeLimit waits for a limit where the call may be repeated and the wait is short.
 func (t *retry) judgeLimit(c call, l limited, text string) step {
 	wait := t.quota.limited(c, l)
-	again := c.kind != creating && wait <= limitPatience
-	return step{again: again, wait: wait, err: &RetryAfter{Wait: wait, Scope: l.scope, Err: errors.New(text)}}
+	repeat := c.kind != creating && wait <= limitPatience
+	return step{repeat: repeat, wait: wait, err: &RetryAfter{Wait: wait, Scope: l.scope, Err: errors.New(text)}}
 }
 
 // judgeGraphQL is for answers that have status 200 whatever became of the query. What
@@ -158,7 +156,7 @@ func (t *retry) judgeGraphQL(c call, req *http.Request, a answer, pause time.Dur
 	return step{}
 }
 
-// judgeFailure is for what brought no usable answer.
+// judgeFailure is for a call without a usable answer.
 func (t *retry) judgeFailure(c call, req *http.Request, a answer, pause time.Duration) step {
 	var refused *refusedHost
 	switch {
@@ -173,10 +171,10 @@ func (t *retry) judgeFailure(c call, req *http.Request, a answer, pause time.Dur
 	case c.kind == creating:
 		return step{err: &Ambiguous{Method: req.Method, Path: c.path, Err: a.err}}
 	}
-	return step{again: true, wait: pause, err: &RetryAfter{Wait: 5 * t.pause, Scope: "server", Err: a.err}}
+	return step{repeat: true, wait: pause, err: &RetryAfter{Wait: 5 * t.pause, Scope: "server", Err: a.err}}
 }
 
-// judgeRefusal is for a 4xx that is no limit, and for a 501, which no other try changes.
+// judgeRefusal is for a 4xx that is not a limit, and for a 501: another try changes neither.
 func (t *retry) judgeRefusal(c call, resp *http.Response, m serverMessage, try int) step {
 	err := refusal(c, resp, m)
 	switch resp.StatusCode {
@@ -187,14 +185,14 @@ func (t *retry) judgeRefusal(c call, resp *http.Response, m serverMessage, try i
 		if c.kind == creating {
 			return step{err: &RetryAfter{Scope: "token", Err: err}}
 		}
-		return step{again: true, err: err, once: "token", most: 1}
+		return step{repeat: true, err: err, once: "token", most: 1}
 	case http.StatusNotFound:
 		if c.kind == reading && c.named {
-			return step{again: true, wait: 2 * t.pause * time.Duration(try), err: err, once: "missing", most: 2}
+			return step{repeat: true, wait: 2 * t.pause * time.Duration(try), err: err, once: "missing", most: 2}
 		}
 	case http.StatusConflict:
 		if c.kind != creating {
-			return step{again: true, wait: backoff(t.pause, try), err: err, once: "conflict", most: 2}
+			return step{repeat: true, wait: backoff(t.pause, try), err: err, once: "conflict", most: 2}
 		}
 	}
 	return step{err: err}

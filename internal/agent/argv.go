@@ -19,8 +19,8 @@ const (
 	Headless Transport = "headless" // one turn, its stream rendered
 )
 
-// argv builds the argument vector of a launch. mcp and hooks are what the adapters add.
-func (s LaunchSpec) argv(mcp, hooks []string) ([]string, error) {
+// argv builds the argument vector of a launch. tools and hooks are the arguments of its settings.
+func (s LaunchSpec) argv(tools, hooks []string) ([]string, error) {
 	p := s.Provider
 	shape, mode := p.Interactive, p.InteractiveArgs
 	if s.Transport == Headless {
@@ -36,7 +36,7 @@ func (s LaunchSpec) argv(mcp, hooks []string) ([]string, error) {
 	}
 	lists := map[string][]string{
 		"{prompt}": s.prompt(), "{args}": args, "{permission}": permission, "{model}": s.model(), "{session}": s.sessionArgs(),
-		"{mcp}": append(s.expand(p.MCPArgs), mcp...), "{hooks}": append(s.expand(p.HookArgs), hooks...), "{task}": s.taskArgs(),
+		"{mcp}": append(s.expand(p.MCPArgs), tools...), "{hooks}": append(s.expand(p.HookArgs), hooks...), "{task}": s.taskArgs(),
 	}
 	program, err := lookPath(s.expandOne(p.Command), s.Env.Path)
 	if err != nil {
@@ -53,10 +53,10 @@ func (s LaunchSpec) argv(mcp, hooks []string) ([]string, error) {
 	return argv, nil
 }
 
-// unattended: a headless program cannot ask anybody.
+// unattended reports whether no person answers dialogs: a headless program cannot ask.
 func (s LaunchSpec) unattended() bool { return s.Unattended || s.Transport == Headless }
 
-// prompt is the first line as arguments; none when it goes by standard input.
+// prompt returns the first line as arguments; none when it goes by standard input.
 func (s LaunchSpec) prompt() []string {
 	mode, flag := s.promptMode()
 	switch {
@@ -75,13 +75,13 @@ func (s LaunchSpec) promptMode() (PromptMode, string) {
 	return s.Provider.PromptMode, s.Provider.PromptFlag
 }
 
-// modelForm is what a model is called. It begins with no dash: it would be taken for a flag.
+// modelForm is the form of a model's name. A dash first would make it a flag.
 var modelForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
 
-// ModelName reports whether a model can be called so.
+// ModelName reports whether a model can have the name.
 func ModelName(name string) bool { return modelForm.MatchString(name) }
 
-// model is the model flag with what the model needs beside it.
+// model returns the model flag with what the model needs beside it.
 func (s LaunchSpec) model() []string {
 	model := cmp.Or(s.Model, s.Provider.DefaultModel)
 	if model == "" {
@@ -122,7 +122,7 @@ func (s LaunchSpec) expand(args []string) []string {
 	return out
 }
 
-// expandOne fills the braces of one item once; what is filled in is not looked at again.
+// expandOne replaces the names in braces of one item, once: a replacement is not expanded.
 func (s LaunchSpec) expandOne(item string) string {
 	id := s.cliSession
 	if s.Resume != "" {
@@ -134,7 +134,7 @@ func (s LaunchSpec) expandOne(item string) string {
 	).Replace(item)
 }
 
-// lookPath finds a program in the agent's PATH, not in ours.
+// lookPath finds a program in the agents' PATH, not in that of this process.
 func lookPath(name, path string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		return executable(name)

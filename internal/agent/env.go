@@ -10,17 +10,19 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentmux/agentmux/internal/agent/process"
 )
 
-// secretName is how the name of a variable says that its value is secret.
+// secretName matches the names of variables whose values are secret.
 var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASS|CREDENTIAL|(^|_)(PAT|AUTH)$`)
 
-// EnvSpec is what the host gives the environment of one launch. Nothing else gets in.
+// EnvSpec is what the host puts into the environment of one launch. Nothing else gets in.
 type EnvSpec struct {
 	Path     string // PATH, also used to find the program
 	Home     string // private home of the agent: absolute, made if missing, kept for its next launch
 	RealHome string // the person's home; set only for an interactive run without a sandbox
-	Logins   string // directory of the logins of our own, one directory for each provider
+	Logins   string // directory of the logins made for agentmux, one directory for each provider
 	Term     string // "" means screen-256color
 	TimeZone string
 	Temp     string // "" means /tmp
@@ -30,7 +32,7 @@ type EnvSpec struct {
 	NoProxy  string
 	Runner   string            // RUNNER_TRACKING_ID of a runner's job
 	Extra    map[string]string // allowed by configuration; see EnvAllowed
-	// Lookup finds a variable of the host; only names of the provider's env list are asked.
+	// Lookup returns a variable of the host. It is called with names of the provider's lists only.
 	Lookup func(name string) (string, bool)
 }
 
@@ -48,9 +50,9 @@ const (
 // ErrNoLogin means that a launch has no way to log its program in.
 var ErrNoLogin = errors.New("no login")
 
-// Login says which login is in force for p and where the program keeps its directory, ""
-// when nothing is to be said about that. A credential file is never copied or linked: the
-// tokens in it are renewed by use, and a second user would end the first one's login.
+// Login returns which login p uses and the directory of the program, "" for the program's
+// default. A credential file is never copied or linked: the tokens in it are renewed by use,
+// and a second user would end the login of the first.
 func (p Provider) Login(e EnvSpec) (kind LoginKind, dir string, err error) {
 	private := ""
 	if p.ConfigDir != "" && e.Home != "" {
@@ -95,7 +97,7 @@ func (e EnvSpec) environment(p Provider, launch, mark, configDir string) (map[st
 	env := map[string]string{
 		"PATH": e.Path, "HOME": home, "USER": "agent", "SHELL": shell(), "LANG": "C.UTF-8",
 		"TERM": cmp.Or(e.Term, "screen-256color"), "COLORTERM": "truecolor", "TMPDIR": cmp.Or(e.Temp, "/tmp"),
-		"GIT_TERMINAL_PROMPT": "0", launchName: launch, markName: mark,
+		"GIT_TERMINAL_PROMPT": "0", process.LaunchName: launch, process.MarkName: mark,
 	}
 	if e.RealHome == "" {
 		for name, dir := range map[string]string{
@@ -136,16 +138,8 @@ func (e EnvSpec) addProvider(env map[string]string, p Provider, configDir string
 	}
 }
 
-// markName is the variable that every process of a launch carries, and by which what is
-// left of one is found. A launch's id will not do: it is its session's own, and another
-// session has the same.
-const markName = "AGENTMUX_MARK"
-
-// launchName is the variable with the name of a launch.
-const launchName = "AGENTMUX_LAUNCH"
-
-// Secrets returns the values of the variables that log the provider in or whose name says
-// that they are secret, by name: those of the provider and the extra ones.
+// Secrets returns the variables that log the provider in or whose names match secretName, by
+// name: those of the provider and the extra ones.
 func (e EnvSpec) Secrets(p Provider) map[string]string {
 	found := map[string]string{}
 	for _, name := range p.Env {

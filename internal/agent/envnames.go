@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// withheld begin the names that no list can pass on, not even a provider's own: credentials
-// of the host, what would have another program's code loaded into the agent's or git run
-// another command, and what is the launch's own.
+// withheld returns the prefixes of names that no list can pass on, not even a provider's own:
+// credentials of the host, variables that load other code into a program or have git run
+// another command, and those of the launch itself.
 func withheld() []string {
 	return []string{
 		"GH_", "GITHUB_", "ACTIONS_", "SSH_", "DBUS_", "TMUX", "AGENTMUX_", "NPM_", "LD_", "DYLD_", "GIT_",
@@ -15,7 +15,7 @@ func withheld() []string {
 	}
 }
 
-// reserved reports names that no list can pass on, not even a provider's own.
+// reserved reports whether no list can pass the name on, not even a provider's own.
 func reserved(name string) bool {
 	name = strings.ToUpper(name)
 	if slices.ContainsFunc(withheld(), func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
@@ -35,13 +35,13 @@ func reserved(name string) bool {
 func EnvPassable(name string) bool { return envForm.MatchString(name) && !reserved(name) }
 
 // EnvAllowed reports whether configuration may pass the variable to every agent. The names are
-// counted up: which others hold a credential cannot be told from the name.
+// listed one by one, because a name does not show whether the value is a credential.
 func EnvAllowed(name string) bool {
 	return EnvPassable(name) && (strings.HasPrefix(name, "LC_") || slices.Contains(EnvNames(), name))
 }
 
-// EnvNames are the names that EnvAllowed knows, but for those of the locale. They say where
-// tools and their caches are and how they build.
+// EnvNames returns the names that EnvAllowed accepts, without those of the locale. They tell
+// tools where they and their caches are and how to build.
 func EnvNames() []string {
 	return strings.Fields(`
 		CI COLORTERM COLUMNS LINES LANG LANGUAGE TERM TZ NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE

@@ -12,11 +12,11 @@ import (
 	"github.com/agentmux/agentmux/internal/durable"
 )
 
-// Exit is exit.json: how the program of a launch ended. It is written when no process of
+// Exit is exit.json: how the program of a launch ended. agent-exec writes it when no process of
 // the launch is left.
 type Exit struct {
 	Version   int       `json:"version"`
-	Code      *int      `json:"code"`             // nil when a signal ended it
+	Code      *int      `json:"code"`             // nil when a signal ended the program
 	Signal    string    `json:"signal,omitempty"` // "TERM", "KILL"
 	Error     string    `json:"error,omitempty"`  // why it could not be started
 	Stopped   bool      `json:"stopped"`          // it was told to end
@@ -25,8 +25,8 @@ type Exit struct {
 	EndedAt   time.Time `json:"ended_at"`
 }
 
-// exitNotStarted is the code of a program that could not be started, as in a shell.
-const exitNotStarted = 127
+// NotStarted is the exit code for a program that could not be started, as in a shell.
+const NotStarted = 127
 
 // ReadExit returns the exit record of a launch and whether there is one.
 func ReadExit(dir string) (Exit, bool, error) {
@@ -44,7 +44,8 @@ func ReadExit(dir string) (Exit, bool, error) {
 	return e, true, nil
 }
 
-func (e Exit) write(dir string) error {
+// Write writes exit.json into the directory of a launch.
+func (e Exit) Write(dir string) error {
 	e.Version = 1
 	data, err := encode(e)
 	if err != nil {
@@ -53,21 +54,21 @@ func (e Exit) write(dir string) error {
 	return durable.Replace(filepath.Join(dir, "exit.json"), data)
 }
 
-// status is the exit code that stands for the record, as in a shell.
-func (e Exit) status() int {
+// Status returns the exit code for the record, as in a shell.
+func (e Exit) Status() int {
 	if e.Code != nil {
 		return *e.Code
 	}
 	for n := syscall.Signal(1); n < 64; n++ {
-		if signalName(n) == e.Signal {
+		if SignalName(n) == e.Signal {
 			return 128 + int(n)
 		}
 	}
 	return 128
 }
 
-// signalName is the name without SIG, or the number.
-func signalName(s syscall.Signal) string {
+// SignalName returns the name of a signal as Exit has it: without SIG, or the number.
+func SignalName(s syscall.Signal) string {
 	names := map[syscall.Signal]string{
 		syscall.SIGHUP: "HUP", syscall.SIGINT: "INT", syscall.SIGQUIT: "QUIT", syscall.SIGILL: "ILL", syscall.SIGTRAP: "TRAP",
 		syscall.SIGABRT: "ABRT", syscall.SIGBUS: "BUS", syscall.SIGFPE: "FPE", syscall.SIGKILL: "KILL", syscall.SIGUSR1: "USR1",

@@ -12,17 +12,17 @@ type Fault string
 const (
 	FaultLogin  Fault = "login"  // it refuses the key or the login
 	FaultLimit  Fault = "limit"  // it refuses more for now
-	FaultOutage Fault = "outage" // it does not work, or cannot be reached
+	FaultOutage Fault = "outage" // it does not work or cannot be reached
 )
 
-// Exits are what a program says when its service stops it, parts of its last words.
+// Exits are parts of the last words of a program that its service stopped.
 type Exits struct {
 	Login  []string `doc:"login"`
 	Limit  []string `doc:"limit"`
 	Outage []string `doc:"outage"`
 }
 
-// Fault reads a program's last words; "" when they name no fault of its service.
+// Fault returns the fault that a program's last words name, or "".
 func (p Provider) Fault(words string) Fault {
 	words = strings.ToLower(words)
 	said := func(texts []string) bool {

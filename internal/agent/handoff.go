@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/shield"
 )
@@ -29,7 +30,8 @@ const (
 )
 
 // A Handoff gives the environment of a launch to its agent-exec: over a socket, once, and to
-// that process alone. It stands in no file, because every agent of this user could read that.
+// that process alone. No file holds the environment, because every agent of this user could
+// read it.
 type Handoff struct {
 	launch   Launch
 	dir      string
@@ -54,8 +56,8 @@ func (h *Handoff) Close() error { return h.listener.Close() }
 // Serve waits until the agent-exec with the number pid has the environment, or has ended.
 func (h *Handoff) Serve(ctx context.Context, pid int) error {
 	return h.serve(ctx, func(peer int) bool { return peer == pid }, func() bool {
-		_, err := ProcessStart(pid)
-		return !errors.Is(err, ErrNoProcess)
+		_, err := process.StartTime(pid)
+		return !errors.Is(err, process.ErrNotFound)
 	})
 }
 
@@ -64,7 +66,7 @@ func (h *Handoff) serve(ctx context.Context, known func(pid int) bool, alive fun
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("hand over launch %s: agent-exec does not ask: %w", h.launch.Launch, err)
 		}
-		// Short, to look between whether somebody is there who could ask.
+		// Short, to check in between that the process still runs.
 		if err := h.listener.SetDeadline(time.Now().Add(10 * handoffPause)); err != nil {
 			return fmt.Errorf("hand over launch %s: %w", h.launch.Launch, err)
 		}
@@ -83,7 +85,7 @@ func (h *Handoff) serve(ctx context.Context, known func(pid int) bool, alive fun
 	return nil
 }
 
-// give sends the environment and waits until it was taken.
+// give sends the environment and waits until the other side confirms it.
 func (h *Handoff) give(conn *net.UnixConn) error {
 	defer conn.Close()
 	if err := conn.SetDeadline(time.Now().Add(handoffLimit)); err != nil {
@@ -103,9 +105,10 @@ func Started(dir string) bool {
 	return err == nil
 }
 
-// receive is agent-exec's side. Without a host it waits for the next one, as long as its pane
-// is there: signals end it, as they end any program.
-func receive(dir string) (Launch, []string, error) {
+// Receive is agent-exec's side of the hand-off: it returns the launch in dir with its
+// environment. Without a host it waits for the next one as long as its pane exists; signals end
+// it, as they end any program.
+func Receive(dir string) (Launch, []string, error) {
 	tick := time.NewTicker(handoffPause)
 	defer tick.Stop()
 	for {
@@ -132,8 +135,8 @@ func receive(dir string) (Launch, []string, error) {
 	}
 }
 
-// ask takes the environment from whoever offers it. This process is closed to others before
-// the first byte is read.
+// ask reads the environment from the socket of the launch. It closes this process to others
+// before it reads the first byte.
 func (l Launch) ask() ([]string, error) {
 	conn, err := shield.Dial(l.Socket, handoffLimit)
 	if err != nil {
@@ -162,7 +165,7 @@ func (l Launch) ask() ([]string, error) {
 	return env, err
 }
 
-// assignments are the variables of an encoded environment, in order.
+// assignments returns the variables of an encoded environment, in order.
 func assignments(data []byte) ([]string, error) {
 	vars := map[string]string{}
 	if err := json.Unmarshal(data, &vars); err != nil {
@@ -188,8 +191,8 @@ func takeEnvironment(path string) ([]string, error) {
 	return assignments(data)
 }
 
-// Discard removes the socket of a launch that will not be started or has ended, and what a
-// host of an older version kept in files. Calling it again changes nothing.
+// Discard removes the socket of a launch that will not be started or has ended, and the files
+// of a host of an older version. A second call changes nothing.
 func (l Launch) Discard() error {
 	var errs []error
 	for _, file := range l.former {
@@ -202,7 +205,7 @@ func (l Launch) Discard() error {
 	return nil
 }
 
-// formerFiles are the files in which an older version kept what was secret of a launch.
+// formerFiles returns the files in which an older version kept the secrets of a launch.
 func formerFiles(runtime, mark string) []string {
 	name := filepath.Join(runtime, mark[:min(16, len(mark))])
 	return []string{name + ".env", name + ".lent"}

@@ -11,7 +11,7 @@ import (
 	"github.com/agentmux/agentmux/internal/agent"
 )
 
-// unattended is a launch of a provider with a key that nobody watches.
+// unattended returns a launch of a provider with a key, without a person who answers dialogs.
 func unattended(t *testing.T, name, key string) agent.LaunchSpec {
 	s := newSpec(t, name)
 	s.Unattended, s.AllowUnsafe, s.TrustDir = true, true, filepath.Dir(s.Workdir)
@@ -62,34 +62,18 @@ func TestGeminiFindsItsSettingsInItsHome(t *testing.T) {
 
 func TestPersonsHomeIsNotWrittenTo(t *testing.T) {
 	for _, name := range []string{"gemini", "copilot"} {
-		s := newSpec(t, name)
-		s.Transport, s.Env.RealHome, s.Env.Lookup = agent.TUI, t.TempDir(), lookup(nil)
-		prepare(t, s)
-		if entries, err := os.ReadDir(s.Env.RealHome); err != nil || len(entries) > 0 {
-			t.Errorf("%s: %v, %v", name, entries, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := newSpec(t, name)
+			s.Transport, s.Env.RealHome, s.Env.Lookup = agent.TUI, t.TempDir(), lookup(nil)
+			prepare(t, s)
+			if entries, err := os.ReadDir(s.Env.RealHome); err != nil || len(entries) > 0 {
+				t.Errorf("written: %v, %v", entries, err)
+			}
+		})
 	}
 }
 
-func TestSettingsDoNotFollowLinksOfTheAgentBefore(t *testing.T) {
-	s := unattended(t, "gemini", "GEMINI_API_KEY")
-	away := t.TempDir()
-	if err := os.MkdirAll(s.Env.Home, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(away, filepath.Join(s.Env.Home, ".gemini")); err != nil {
-		t.Fatal(err)
-	}
-	prepare(t, s)
-	if entries, err := os.ReadDir(away); err != nil || len(entries) > 0 {
-		t.Errorf("written through a link: %v, %v", entries, err)
-	}
-	if !exists(filepath.Join(s.Env.Home, ".gemini", "settings.json")) {
-		t.Error("no settings")
-	}
-}
-
-func TestCopilotTrustsTheWorkspaceAndKeepsWhatItWrote(t *testing.T) {
+func TestCopilotTrustsTheWorkspaceAndKeepsItsState(t *testing.T) {
 	s := unattended(t, "copilot", "COPILOT_PROVIDER_API_KEY")
 	file := filepath.Join(s.Env.Home, ".copilot", "config.json")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -127,8 +111,8 @@ func TestCopilotTrustsTheWorkspaceAndKeepsWhatItWrote(t *testing.T) {
 	}
 }
 
-func TestOpencodeAsksNobodyAndReportsByAPlugin(t *testing.T) {
-	for _, transport := range []agent.Transport{agent.TUI, agent.Headless} {
+func TestUnattendedOpencodeAsksNoPersonAndReportsByAPlugin(t *testing.T) {
+	for transport, turns := range map[agent.Transport]string{agent.TUI: "const turns = true", agent.Headless: "const turns = false"} {
 		s := unattended(t, "opencode", "ANTHROPIC_API_KEY")
 		s.Transport = transport
 		l := prepare(t, s)
@@ -147,7 +131,6 @@ func TestOpencodeAsksNobodyAndReportsByAPlugin(t *testing.T) {
 			t.Fatalf("configuration %+v", got)
 		}
 		plugin := readFile(t, strings.TrimPrefix(got.Plugin[0], "file://"))
-		turns := "const turns = " + map[agent.Transport]string{agent.TUI: "true", agent.Headless: "false"}[transport]
 		if !strings.Contains(plugin, turns) || !strings.Contains(plugin, `"--launch","`+l.Launch+`"`) {
 			t.Errorf("plugin:\n%s", plugin)
 		}
@@ -159,42 +142,18 @@ func TestUnattendedProgramsHaveNoToolThatAsksAPerson(t *testing.T) {
 		if p.AskTool == "" || name == "script" {
 			continue
 		}
-		s := unattended(t, name, p.Credentials[0])
-		l := prepare(t, s)
-		text := strings.Join(l.Argv, " ")
-		for _, f := range []string{filepath.Join(s.Env.Home, ".gemini", "settings.json"), filepath.Join(s.Dir, "config", "opencode.json")} {
-			if exists(f) {
-				text += readFile(t, f)
+		t.Run(name, func(t *testing.T) {
+			s := unattended(t, name, p.Credentials[0])
+			l := prepare(t, s)
+			text := strings.Join(l.Argv, " ")
+			for _, f := range []string{filepath.Join(s.Env.Home, ".gemini", "settings.json"), filepath.Join(s.Dir, "config", "opencode.json")} {
+				if exists(f) {
+					text += readFile(t, f)
+				}
 			}
-		}
-		if !strings.Contains(text, p.AskTool) && !strings.Contains(text, "--no-ask-user") {
-			t.Errorf("%s keeps %s", name, p.AskTool)
-		}
-	}
-}
-
-func TestLastWordsNameTheFaultOfTheService(t *testing.T) {
-	for name, words := range map[string]map[string]agent.Fault{
-		"codex": {
-			"ERROR: exceeded retry limit, last status: 429 Too Many Requests":             agent.FaultLimit,
-			"ERROR: unexpected status 401 Unauthorized: bad key":                          agent.FaultLogin,
-			"We’re currently experiencing high demand, which may cause temporary errors.": agent.FaultOutage,
-			"error: the argument is wrong":                                                "",
-		},
-		"qwen": {
-			`"result":"[API Error: 500 scripted]"`: agent.FaultOutage, "[API Error: 401 no]": agent.FaultLogin, "wrote 500 lines": "",
-		},
-		"copilot": {
-			"Failed to get response from the AI model; retried 5 times Last error: 500 x": agent.FaultOutage,
-			"Failed to get response from the AI model; retried 5 times Last error: 429 x": agent.FaultLimit,
-			"Authentication failed with provider at http://127.0.0.1/v1 (HTTP 401).":      agent.FaultLogin,
-		},
-		"claude": {"API Error: Request rejected (429) · scripted 429": agent.FaultLimit, "authentication_failed": agent.FaultLogin, "API Error: 529 overloaded": agent.FaultOutage},
-	} {
-		for text, want := range words {
-			if got := providers(t)[name].Fault(text); got != want {
-				t.Errorf("%s: %q is %q, want %q", name, text, got, want)
+			if !strings.Contains(text, p.AskTool) && !strings.Contains(text, "--no-ask-user") {
+				t.Errorf("the program keeps %s", p.AskTool)
 			}
-		}
+		})
 	}
 }

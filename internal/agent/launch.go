@@ -3,8 +3,6 @@ package agent
 import (
 	"cmp"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +13,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/agent/process"
+	"github.com/agentmux/agentmux/internal/agent/settings"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/shield"
 )
@@ -26,16 +26,16 @@ type LaunchSpec struct {
 	Launch  string // the launch's id: letters, digits, . _ and -
 	Role    string
 	Task    string // "" when the role has none
-	Self    string // our own binary, absolute
+	Self    string // the agentmux program, absolute
 
 	Provider    Provider
 	Transport   Transport
-	Unattended  bool // nobody answers dialogs
+	Unattended  bool // no person answers dialogs
 	AllowUnsafe bool // an unattended run may act without asking, see Provider.SkipsPermissions
 	Model       string
 	Args        []string // replace the provider's arguments when not nil
-	Line        string   // the first line; one sentence with a path, never untrusted text
-	Resume      string   // go on with this session of the program instead of a new one
+	Line        string   // the first line: one sentence with a path, never untrusted text
+	Resume      string   // continue this session of the program instead of a new one
 
 	Workdir  string // absolute, exists
 	TrustDir string // pre-accepted beside Workdir, for what lies below it; "" means Workdir only
@@ -46,8 +46,8 @@ type LaunchSpec struct {
 	cliSession string // chosen by Prepare
 }
 
-// Launch is launch.json: what Exec needs, and what the host wants to know later. It holds
-// no value of a variable.
+// Launch is launch.json: what agent-exec needs, and what the host reads later. It holds no
+// value of a variable.
 type Launch struct {
 	Version    int       `json:"version"`
 	Launch     string    `json:"launch"`
@@ -64,9 +64,9 @@ type Launch struct {
 	Argv       []string  `json:"argv"`
 	Cwd        string    `json:"cwd"`
 	EnvNames   []string  `json:"env_names"`
-	EnvFile    string    `json:"env_file,omitempty"` // of an older version: the file with the values
+	EnvFile    string    `json:"env_file,omitempty"` // the file with the values, of an older version
 	Socket     string    `json:"socket,omitempty"`   // where agent-exec gets the values
-	Checks     []string  `json:"checks,omitempty"`   // tell a line of the launch from one in its name; one each time it was prepared
+	Checks     []string  `json:"checks,omitempty"`   // verify that a line comes from the launch; one for each time it was prepared
 	Stdin      string    `json:"stdin"`              // "terminal", "null" or "line"
 	Line       string    `json:"line,omitempty"`     // with stdin "line"
 	Stream     string    `json:"stream,omitempty"`   // format of standard output to render
@@ -80,14 +80,11 @@ type Launch struct {
 // ErrUnsafe means that the run would act without asking where that is not allowed.
 var ErrUnsafe = errors.New("the program would act without asking for permission")
 
-var (
-	launchForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	markForm   = regexp.MustCompile(`^[0-9a-f]{32}$`)
-)
+var markForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// Prepare writes the files of a launch and returns what it wrote to launch.json. It may be
-// called again for a launch that was not started: the files are replaced. One that has
-// ended is refused. It fails with ErrUnsafe or ErrNoLogin before anything is written.
+// Prepare writes the files of a launch and returns what it wrote to launch.json. A second call
+// for a launch that was not started replaces the files; a launch that has ended is refused.
+// ErrUnsafe and ErrNoLogin are returned before anything is written.
 func Prepare(s LaunchSpec) (Launch, error) {
 	if err := s.check(); err != nil {
 		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
@@ -99,30 +96,31 @@ func Prepare(s LaunchSpec) (Launch, error) {
 	if len(s.Provider.SessionArgs) > 0 && s.Resume == "" {
 		s.cliSession = s.session()
 	}
-	mcp, hooks, files, home := s.additions()
-	argv, err := s.argv(mcp.args, hooks.args)
+	own, err := settings.For(s.settings(), s.Provider.MCP, s.Provider.Hooks)
 	if err != nil {
 		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
 	}
-	env, err := s.Env.environment(s.Provider, s.Launch, s.mark(), configured)
+	argv, err := s.argv(own.ToolArgs, own.HookArgs)
 	if err != nil {
 		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
 	}
-	for _, a := range []addition{mcp, hooks} {
-		maps.Copy(env, a.env)
+	env, err := s.Env.environment(s.Provider, s.Launch, process.Mark(s.Dir), configured)
+	if err != nil {
+		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
 	}
+	maps.Copy(env, own.Env)
 	seal, check := newSeal()
 	env[sealName] = seal
 	l := s.record(login, configured, argv, env)
 	l.Checks = s.checks(check)
-	if err := s.write(l, files, home); err != nil {
+	if err := s.write(l, own); err != nil {
 		return Launch{}, fmt.Errorf("prepare launch %s: %w", s.Launch, err)
 	}
 	return l, nil
 }
 
 func (s LaunchSpec) check() error {
-	if !launchForm.MatchString(s.Launch) || filepath.Base(s.Dir) != s.Launch {
+	if !process.IsLaunchName(s.Launch) || filepath.Base(s.Dir) != s.Launch {
 		return fmt.Errorf("launch id %q does not fit its directory %s", s.Launch, s.Dir)
 	}
 	for what, path := range map[string]string{"launch": s.Dir, "session": s.Session, "work": s.Workdir, "runtime": s.Runtime, "home": s.Env.Home} {
@@ -160,9 +158,9 @@ func (s LaunchSpec) check() error {
 func (s LaunchSpec) record(login LoginKind, home string, argv []string, env map[string]string) Launch {
 	l := Launch{
 		Version: 1, Launch: s.Launch, Session: s.Session, Role: s.Role, Task: s.Task, Provider: s.Provider.Name,
-		Transport: s.Transport, Unattended: s.unattended(), Login: login, Mark: s.mark(), CLISession: cmp.Or(s.Resume, s.cliSession),
+		Transport: s.Transport, Unattended: s.unattended(), Login: login, Mark: process.Mark(s.Dir), CLISession: cmp.Or(s.Resume, s.cliSession),
 		Resumed: s.Resume != "", Argv: argv, Cwd: s.Workdir, EnvNames: slices.Sorted(maps.Keys(env)), Socket: shield.NewSocketPath(s.Runtime),
-		Stdin: "terminal", ConfigDir: home, PreparedAt: s.Now, env: env, former: formerFiles(s.Runtime, s.mark()),
+		Stdin: "terminal", ConfigDir: home, PreparedAt: s.Now, env: env, former: formerFiles(s.Runtime, process.Mark(s.Dir)),
 	}
 	if s.Transport == Headless {
 		l.Stream, l.Stdin = s.Provider.Stream, "null"
@@ -173,32 +171,21 @@ func (s LaunchSpec) record(login LoginKind, home string, argv []string, env map[
 	return l
 }
 
-// write makes the directories and files. launch.json comes last: where it stands, the rest
-// is complete.
-func (s LaunchSpec) write(l Launch, files, home map[string]any) error {
+// write creates the directories and files. launch.json comes last: once it exists, the rest is
+// complete.
+func (s LaunchSpec) write(l Launch, own settings.Settings) error {
 	for _, dir := range []string{s.configDir(), s.Runtime, s.Env.Home} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		data, err := encode(files[name])
-		if err != nil {
-			return fmt.Errorf("encode %s: %w", name, err)
-		}
-		path := filepath.Join(s.configDir(), name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if err := durable.View(path, data); err != nil {
-			return err
-		}
-	}
-	if err := s.writeHome(home); err != nil {
+	if err := own.Write(); err != nil {
 		return err
 	}
-	if err := s.accept(l.Login, l.ConfigDir, l.env); err != nil {
-		return err
+	if l.ConfigDir != "" && l.Login != LoginShared { // a person's own directory is left alone
+		if err := s.settings().Accept(s.Provider.Accept, l.ConfigDir, l.env["ANTHROPIC_API_KEY"]); err != nil {
+			return err
+		}
 	}
 	former, err := ReadLaunch(s.Dir) // prepared before, and not started
 	if err != nil {
@@ -214,10 +201,10 @@ func (s LaunchSpec) write(l Launch, files, home map[string]any) error {
 	return durable.Replace(filepath.Join(s.Dir, "launch.json"), data)
 }
 
-// Unprepared is the launch in dir, of which launch.json may be missing or written by its
-// agent: it has nothing but what Discard removes, all of it in the runtime directory.
+// Unprepared returns the launch in dir when its launch.json may be missing or written by its
+// agent. It has only what Discard removes, all of it in the runtime directory.
 func Unprepared(runtime, dir string) Launch {
-	l := Launch{Launch: filepath.Base(dir), former: formerFiles(runtime, LaunchSpec{Dir: dir}.mark())}
+	l := Launch{Launch: filepath.Base(dir), former: formerFiles(runtime, process.Mark(dir))}
 	if noted, err := ReadLaunch(dir); err == nil && noted.Socket != "" {
 		l.Socket = filepath.Join(runtime, filepath.Base(noted.Socket))
 	}
@@ -235,20 +222,20 @@ func ReadLaunch(dir string) (Launch, error) {
 		return Launch{}, fmt.Errorf("read launch: %w", err)
 	}
 	if l.Version != 1 || len(l.Argv) == 0 || l.Mark == "" {
-		return Launch{}, fmt.Errorf("read launch %s: version %d with %d arguments is none of ours", dir, l.Version, len(l.Argv))
+		return Launch{}, fmt.Errorf("read launch %s: version %d with %d arguments is not a record of agentmux", dir, l.Version, len(l.Argv))
 	}
 	if !markForm.MatchString(l.Mark) || l.Socket != "" && !shield.IsSocketPath(l.Socket) {
-		return Launch{}, fmt.Errorf("read launch %s: mark %q with socket %q is none of ours", dir, l.Mark, l.Socket)
+		return Launch{}, fmt.Errorf("read launch %s: mark %q with socket %q is not a record of agentmux", dir, l.Mark, l.Socket)
 	}
-	// The name of a file to remove is never taken from a record that an agent can write.
+	// The name of a file to remove never comes from a record that an agent can write.
 	if at := cmp.Or(l.Socket, l.EnvFile); at != "" {
 		l.former = formerFiles(filepath.Dir(at), l.Mark)
 	}
 	return l, nil
 }
 
-// checks are those of the launch as it was prepared before, and the new one: its agent-exec
-// may have got the former environment from a host that was killed right then.
+// checks returns those of the launch as it was prepared before, and the new one: agent-exec may
+// have got the former environment from a host that was then killed.
 func (s LaunchSpec) checks(check string) []string {
 	former, err := ReadLaunch(s.Dir)
 	if err != nil {
@@ -260,17 +247,18 @@ func (s LaunchSpec) checks(check string) []string {
 
 func (s LaunchSpec) configDir() string { return filepath.Join(s.Dir, "config") }
 
-func (s LaunchSpec) trustDir() string { return cmp.Or(s.TrustDir, s.Workdir) }
-
-// mark tells the launch from those of every other session, and is the same again when it
-// is prepared again.
-func (s LaunchSpec) mark() string {
-	sum := sha256.Sum256([]byte(filepath.Clean(s.Dir)))
-	return hex.EncodeToString(sum[:16])
+// settings returns what the program's own configuration is made from.
+func (s LaunchSpec) settings() settings.Launch {
+	return settings.Launch{
+		Self: s.Self, Session: s.Session, Role: s.Role, Task: s.Task, Launch: s.Launch,
+		Dir: s.configDir(), Home: s.Env.Home, Private: s.Env.RealHome == "", Workdir: s.Workdir, TrustDir: s.TrustDir,
+		Unattended: s.unattended(), Headless: s.Transport == Headless,
+		AskTool: s.Provider.AskTool, Credentials: s.Provider.Credentials, PassOn: []string{sealName}, Lookup: s.Env.Lookup,
+	}
 }
 
-// session is the program's session: that of a launch that was prepared before, because its
-// agent-exec may have got that far meanwhile.
+// session returns the program's session. It is that of the launch as it was prepared before,
+// if any, because agent-exec may have started the program with it meanwhile.
 func (s LaunchSpec) session() string {
 	if former, err := ReadLaunch(s.Dir); err == nil && former.Provider == s.Provider.Name && former.CLISession != "" && !former.Resumed {
 		return former.CLISession
@@ -278,7 +266,7 @@ func (s LaunchSpec) session() string {
 	return newSessionID()
 }
 
-// newSessionID returns a random UUID, the form programs want for a session of theirs.
+// newSessionID returns a random UUID, the form that programs take for their sessions.
 func newSessionID() string {
 	b := make([]byte, 16)
 	rand.Read(b) // never fails since Go 1.24
@@ -286,14 +274,8 @@ func newSessionID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// source is a file that is written as it is.
-type source string
-
-// encode is indented JSON with a final newline, or a source.
+// encode returns indented JSON with a final newline.
 func encode(v any) ([]byte, error) {
-	if text, ok := v.(source); ok {
-		return []byte(text), nil
-	}
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return nil, err

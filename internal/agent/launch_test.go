@@ -10,7 +10,7 @@ import (
 	"github.com/agentmux/agentmux/internal/agent"
 )
 
-// A host of an older version kept values in files, and was killed while it wrote them.
+// A host of an older version kept values in files and was killed while it wrote them.
 func TestSecurity33NothingIsLeftOfTheFilesOfAnOlderVersion(t *testing.T) {
 	spec := newSpec(t, "script")
 	sum := sha256.Sum256([]byte(spec.Dir))
@@ -37,32 +37,4 @@ func TestSecurity33NothingIsLeftOfTheFilesOfAnOlderVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty()
-}
-
-// The record of a launch lies where an agent can write: it names no file to read or remove.
-func TestSecurity33ALaunchRecordNamesNoFile(t *testing.T) {
-	spec := newSpec(t, "script")
-	victim := filepath.Join(t.TempDir(), "id")
-	writeFile(t, victim, "a key", 0o600)
-	for _, text := range []string{
-		`{"version":1,"argv":["true"],"mark":"../../x","env_file":"` + victim + `"}`,
-		`{"version":1,"argv":["true"],"mark":"0123456789abcdef0123456789abcdef","env_file":"` + victim + `"}`,
-		`{"version":1,"argv":["true"],"mark":"0123456789abcdef0123456789abcdef","socket":"` + victim + `"}`,
-	} {
-		writeFile(t, filepath.Join(spec.Dir, "launch.json"), text, 0o600)
-		if l, err := agent.ReadLaunch(spec.Dir); err == nil {
-			if err := l.Discard(); err != nil {
-				t.Error(err)
-			}
-		}
-		if err := agentExec(t, spec).Run(); err == nil {
-			t.Errorf("%s was started", text)
-		}
-		if err := os.Remove(filepath.Join(spec.Dir, "exit.json")); err != nil {
-			t.Error(err)
-		}
-		if readFile(t, victim) != "a key" {
-			t.Fatalf("%s: the file is gone", text)
-		}
-	}
 }

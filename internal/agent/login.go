@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// LoginRun is a login of our own being made: a person runs Argv with Env at a terminal,
-// then Finish puts the new directory in the place of the old one, or Abort drops it.
+// LoginRun is a login for agentmux in progress. A person runs Argv with Env at a terminal, then
+// Finish puts the new directory in the place of the old one, or Abort removes it.
 type LoginRun struct {
 	Argv []string
 	Env  []string
@@ -18,7 +18,7 @@ type LoginRun struct {
 	fresh, place string
 }
 
-// CheckLogin fails for a program that cannot have a login of our own, and says what it
+// CheckLogin fails for a program that cannot have a login made for agentmux, and says what it
 // takes instead.
 func (p Provider) CheckLogin() error {
 	switch {
@@ -30,9 +30,9 @@ func (p Provider) CheckLogin() error {
 	return fmt.Errorf("%s has no login of our own; set %s for agentmux", p.Name, strings.Join(p.Credentials, " or "))
 }
 
-// StartLogin prepares the login of the provider below logins, the directory that EnvSpec
-// names. The program always logs in to a new directory: a second login in one that is in
-// use would end the sessions that share it.
+// StartLogin prepares a login of the provider below logins, the directory that EnvSpec names.
+// The program always logs in to a new directory: a second login in a directory in use would
+// end the sessions that share it.
 func (p Provider) StartLogin(logins, path, term string) (*LoginRun, error) {
 	if err := p.CheckLogin(); err != nil {
 		return nil, err
@@ -58,8 +58,8 @@ func (p Provider) StartLogin(logins, path, term string) (*LoginRun, error) {
 	return r, nil
 }
 
-// Finish puts the new login in force. Launches that run keep the old directory open under
-// another name until they end; it is removed by the next login.
+// Finish puts the new login in the place of the old one. Launches that run keep the old
+// directory, under another name; the next login removes it.
 func (r *LoginRun) Finish() error {
 	old := r.place + ".old"
 	if err := os.RemoveAll(old); err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/agentmux/agentmux/internal/command"
 )
 
-// Probe is what the installed program of a provider says of itself.
+// Probe is what the installed program of a provider says about itself.
 type Probe struct {
 	Path    string   // of the program
 	Version string   // the first line it prints for --version
 	Known   bool     // that version is one of Provider.Versions
-	Missing []string // flags of Provider.Flags its help does not name
+	Missing []string // flags of Provider.Flags that its help does not name
 }
 
 // Probe runs the installed program twice, for its version and its help, without a login
@@ -47,8 +47,8 @@ func (p Provider) Probe(ctx context.Context, path string) (Probe, error) {
 
 var versionForm = regexp.MustCompile(`\d+(\.\d+)+`)
 
-// missing compares the help with the flags that are used. Asking for the version together
-// with a flag would prove nothing: programs answer before they look at the rest.
+// missing returns the flags in use that the help does not name. A call for the version together
+// with a flag would prove nothing: programs answer before they parse the rest.
 func (p Provider) missing(ctx context.Context, home, path, program string) ([]string, error) {
 	if len(p.HelpArgs) == 0 {
 		return nil, nil
@@ -66,7 +66,7 @@ func (p Provider) missing(ctx context.Context, home, path, program string) ([]st
 	return missing, nil
 }
 
-// ask runs a program that is to answer at once.
+// ask runs a program that answers at once and returns what it prints.
 func ask(ctx context.Context, home, path, program string, args ...string) (string, error) {
 	out := &command.Output{Max: 1 << 20}
 	err := command.Cmd{

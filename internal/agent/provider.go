@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/agent/settings"
 	"github.com/agentmux/agentmux/internal/document"
 )
 
@@ -48,7 +49,7 @@ type Provider struct {
 	HeadlessArgs     []string            `doc:"headless_args"`
 	RoleArgs         map[string][]string `doc:"role_args"`
 	AttendedArgs     []string            `doc:"attended_args"`     // a person answers permission dialogs
-	UnattendedArgs   []string            `doc:"unattended_args"`   // nobody does
+	UnattendedArgs   []string            `doc:"unattended_args"`   // no person does
 	SkipsPermissions bool                `doc:"skips_permissions"` // an unattended run acts without asking
 
 	PromptMode         PromptMode          `doc:"prompt_mode"`
@@ -61,13 +62,13 @@ type Provider struct {
 	DefaultModel       string              `doc:"default_model"`
 	ModelArgs          map[string][]string `doc:"model_args"`
 	SessionArgs        []string            `doc:"session_args"` // name a new session of the program
-	ResumeArgs         []string            `doc:"resume_args"`  // go on with one
+	ResumeArgs         []string            `doc:"resume_args"`  // continue one
 
-	MCP      string   `doc:"mcp"` // which adapter writes the tool server's configuration
+	MCP      string   `doc:"mcp"` // which form of package settings writes the tool server's configuration
 	MCPArgs  []string `doc:"mcp_args"`
-	Hooks    string   `doc:"hooks"` // which adapter writes the hooks
+	Hooks    string   `doc:"hooks"` // which form of package settings writes the hooks
 	HookArgs []string `doc:"hook_args"`
-	StopHook bool     `doc:"stop_hook"` // the hook at turn end can give the next instruction
+	StopHook bool     `doc:"stop_hook"` // the hook at the end of a turn can answer with the next instruction
 	Stream   string   `doc:"stream"`    // format of headless output, for display and usage
 
 	Env          []string          `doc:"env"`         // names passed on when the host has them
@@ -75,11 +76,11 @@ type Provider struct {
 	Set          map[string]string `doc:"set"`         // variables with a fixed value
 	ConfigDir    string            `doc:"config_dir"`  // the program's directory below its home
 	ConfigDirEnv string            `doc:"config_dir_env"`
-	Accept       string            `doc:"accept"`     // which adapter answers first-run dialogs beforehand
+	Accept       string            `doc:"accept"`     // which form of package settings answers first-run dialogs
 	LoginArgs    []string          `doc:"login_args"` // start the program's login
 
 	Trust    []Dialog      `doc:"trust"`     // the only dialogs that are answered
-	Ready    []string      `doc:"ready"`     // one of them stands on the screen of an idle program
+	Ready    []string      `doc:"ready"`     // one of them is on the screen of an idle program
 	Busy     []string      `doc:"busy"`      // none of them does
 	Pause    time.Duration `doc:"pause"`     // between a typed line and Enter
 	Unsafe   string        `doc:"unsafe"`    // first characters that are commands
@@ -202,7 +203,7 @@ var (
 	keyForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`) // what package tmux presses
 )
 
-// problems checks what configuration can break.
+// problems returns what is wrong with a provider as configuration changed it.
 func (p Provider) problems() document.Problems {
 	var found document.Problems
 	at := "providers." + p.Name
@@ -213,16 +214,16 @@ func (p Provider) problems() document.Problems {
 		say("command", "required")
 	}
 	if !slices.Contains([]PromptMode{PromptArg, PromptFlag, PromptStdin}, p.PromptMode) {
-		say("prompt_mode", "%q is none of arg, flag, stdin", p.PromptMode)
+		say("prompt_mode", "%q is not one of arg, flag, stdin", p.PromptMode)
 	}
 	if p.PromptMode == PromptFlag && p.PromptFlag == "" {
 		say("prompt_flag", "required with prompt_mode flag")
 	}
-	if kinds := append(adapterNames(), ""); !slices.Contains(kinds, p.MCP) {
-		say("mcp", "%q is none of %s", p.MCP, strings.Join(adapterNames(), ", "))
+	if kinds := append(settings.ToolForms(), ""); !slices.Contains(kinds, p.MCP) {
+		say("mcp", "%q is not one of %s", p.MCP, strings.Join(settings.ToolForms(), ", "))
 	}
-	if kinds := append(hookNames(), ""); !slices.Contains(kinds, p.Hooks) {
-		say("hooks", "%q is none of %s", p.Hooks, strings.Join(hookNames(), ", "))
+	if kinds := append(settings.HookForms(), ""); !slices.Contains(kinds, p.Hooks) {
+		say("hooks", "%q is not one of %s", p.Hooks, strings.Join(settings.HookForms(), ", "))
 	}
 	for i, name := range p.Env {
 		if !EnvPassable(name) {
@@ -233,7 +234,7 @@ func (p Provider) problems() document.Problems {
 		at := fmt.Sprintf("trust[%d]", i)
 		switch {
 		case strings.TrimSpace(d.Text) == "" || d.Key == "":
-			say(at, "needs text and key") // white space stands on every screen
+			say(at, "needs text and key") // white space is on every screen
 		case !keyForm.MatchString(d.Key):
 			say(at+".key", "%q is not the name of one key, as Enter, Down or 1", document.Excerpt(d.Key))
 		}

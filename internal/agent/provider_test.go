@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/signal"
 )
 
 func TestBuiltInProviders(t *testing.T) {
@@ -18,20 +20,22 @@ func TestBuiltInProviders(t *testing.T) {
 		t.Errorf("providers %q, want %q", ps.Names(), want)
 	}
 	for name, p := range ps {
-		if proven := name != "cursor"; p.Proven != proven {
-			t.Errorf("%s: proven is %v", name, p.Proven)
-		}
-		if name != "script" && (len(p.Ready) == 0 || len(p.Credentials) == 0 || p.Pause == 0) {
-			t.Errorf("%s lacks a part: %+v", name, p)
-		}
-		if asks := name == "claude" || name == "script"; p.SkipsPermissions == asks {
-			t.Errorf("%s: skips permissions is %v", name, p.SkipsPermissions)
-		}
-		for _, key := range p.Credentials {
-			if !slices.Contains(p.Env, key) {
-				t.Errorf("%s: credential %s would not be passed on", name, key)
+		t.Run(name, func(t *testing.T) {
+			if proven := name != "cursor"; p.Proven != proven {
+				t.Errorf("proven is %v", p.Proven)
 			}
-		}
+			if name != "script" && (len(p.Ready) == 0 || len(p.Credentials) == 0 || p.Pause == 0) {
+				t.Errorf("a part is missing: %+v", p)
+			}
+			if asks := name == "claude" || name == "script"; p.SkipsPermissions == asks {
+				t.Errorf("skips permissions is %v", p.SkipsPermissions)
+			}
+			for _, key := range p.Credentials {
+				if !slices.Contains(p.Env, key) {
+					t.Errorf("credential %s would not be passed on", key)
+				}
+			}
+		})
 	}
 }
 
@@ -53,7 +57,7 @@ func TestEveryProviderStartsInEveryMode(t *testing.T) {
 					l := prepare(t, s)
 					all := strings.Join(l.Argv, "\x00")
 					if strings.Count(all, s.Line) != 1 {
-						t.Errorf("the line is not there once: %q", l.Argv)
+						t.Errorf("the line is not there exactly once: %q", l.Argv)
 					}
 					if strings.ContainsAny(all, "{}") && name != "codex" || strings.Contains(all, "very-secret-value") {
 						t.Errorf("unfilled or secret: %q", l.Argv)
@@ -154,20 +158,22 @@ func TestClaudeArguments(t *testing.T) {
 	}
 }
 
-func TestUnattendedRunsNeedLeaveToActWithoutAsking(t *testing.T) {
-	for _, change := range []func(*agent.LaunchSpec){
-		func(s *agent.LaunchSpec) { s.Unattended = true },
-		func(s *agent.LaunchSpec) { s.Transport = agent.Headless },
+func TestUnattendedRunsNeedAllowUnsafe(t *testing.T) {
+	for name, change := range map[string]func(*agent.LaunchSpec){
+		"unattended": func(s *agent.LaunchSpec) { s.Unattended = true },
+		"headless":   func(s *agent.LaunchSpec) { s.Transport = agent.Headless },
 	} {
-		s := newSpec(t, "gemini")
-		s.Env.Lookup = lookup(map[string]string{"GEMINI_API_KEY": "k"})
-		change(&s)
-		if _, err := agent.Prepare(s); err == nil || !strings.Contains(err.Error(), agent.ErrUnsafe.Error()) {
-			t.Errorf("prepared, or failed otherwise: %v", err)
-		}
-		if exists(s.Dir) {
-			t.Error("files were written")
-		}
+		t.Run(name, func(t *testing.T) {
+			s := newSpec(t, "gemini")
+			s.Env.Lookup = lookup(map[string]string{"GEMINI_API_KEY": "k"})
+			change(&s)
+			if _, err := agent.Prepare(s); !errors.Is(err, agent.ErrUnsafe) {
+				t.Errorf("error %v, want ErrUnsafe", err)
+			}
+			if exists(s.Dir) {
+				t.Error("files were written")
+			}
+		})
 	}
 }
 
@@ -232,13 +238,36 @@ func TestProbeComparesHelpWithTheFlagsInUse(t *testing.T) {
 
 func TestScreenMarksTellWorkingFromIdle(t *testing.T) {
 	p := providers(t)["claude"]
-	for text, want := range map[string]agent.State{
-		"⏵⏵ accept edits on (shift+tab to cycle) · esc to interrupt": agent.Working,
-		"⏵⏵ accept edits on (shift+tab to cycle)":                    agent.Idle,
-		"Do you trust the files in this folder?":                     "",
+	for name, c := range map[string]struct {
+		text string
+		want signal.State
+	}{
+		"working":  {"⏵⏵ accept edits on (shift+tab to cycle) · esc to interrupt", signal.Working},
+		"idle":     {"⏵⏵ accept edits on (shift+tab to cycle)", signal.Idle},
+		"a dialog": {"Do you trust the files in this folder?", ""},
 	} {
-		if got := p.Screen(text); got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := p.Screen(c.text); got != c.want {
+				t.Errorf("%q is %q, want %q", c.text, got, c.want)
+			}
+		})
+	}
+}
+
+// Without the flag a server of codex outlives the launch.
+func TestCodexStartsNoDaemonInATerminal(t *testing.T) {
+	for transport, want := range map[agent.Transport]bool{agent.TUI: true, agent.Headless: false} {
+		t.Run(string(transport), func(t *testing.T) {
+			s := newSpec(t, "codex")
+			s.AllowUnsafe, s.Transport = true, transport
+			s.Env.Lookup = lookup(map[string]string{"OPENAI_API_KEY": "very-secret"})
+			argv := prepare(t, s).Argv
+			if got := slices.Contains(argv, "--no-daemon"); got != want {
+				t.Errorf("--no-daemon: %v, want %v: %q", got, want, argv)
+			}
+			if all := strings.Join(argv, " "); !strings.Contains(all, "model_provider") || strings.Contains(all, "very-secret") {
+				t.Errorf("arguments %q", argv)
+			}
+		})
 	}
 }

@@ -65,7 +65,7 @@ func TestRunTellsFailuresApart(t *testing.T) {
 		t.Errorf("a limit: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("somebody said so")
+	why := errors.New("the caller said so")
 	cancel(why)
 	if err := run(ctx, "exec /bin/sleep 600", time.Minute, nil); !errors.Is(err, why) {
 		t.Errorf("the end of a context: %v", err)

@@ -56,7 +56,7 @@ func Point(step, of string) {
 	}
 	if name == armed.at || strconv.Itoa(armed.all) == armed.at {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {} // with the lock held: nobody passes another point
+		select {} // with the lock held: no goroutine passes another point
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // Kind tells the four shapes of a Node apart.
 type Kind int
 
-// The kinds. Null stands for an empty document, an empty value and `null`.
+// The kinds. Null is an empty document, an empty value and `null`.
 const (
 	Null Kind = iota
 	Scalar

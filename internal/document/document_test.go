@@ -100,9 +100,9 @@ func TestParseKeepsJSONEscapesAndPlaces(t *testing.T) {
 	if got := n.Field("a").Text; got != "😀/" {
 		t.Errorf("a = %q", got)
 	}
-	last := n.Field("b").Items[1]
-	if last.Line != 4 || last.Column != 5 {
-		t.Errorf("b[1] at %d:%d, want 4:5", last.Line, last.Column)
+	second := n.Field("b").Items[1]
+	if second.Line != 4 || second.Column != 5 {
+		t.Errorf("b[1] at %d:%d, want 4:5", second.Line, second.Column)
 	}
 }
 
@@ -261,9 +261,11 @@ func TestMergeKeepsThePlaceOfEachPart(t *testing.T) {
 		"a.b": "home.yaml:1: a.b: p", "a.c[0]": "project.yaml:2: a.c[0]: p",
 		"d.h": "project.yaml:3: d.h: p", "e.f": "home.yaml:3: e.f: p", "a.zz": "project.yaml:2: a.zz: p",
 	} {
-		if got := n.Problem(path, "p").String(); got != place {
-			t.Errorf("got %q, want %q", got, place)
-		}
+		t.Run(path, func(t *testing.T) {
+			if got := n.Problem(path, "p").String(); got != place {
+				t.Errorf("got %q, want %q", got, place)
+			}
+		})
 	}
 }
 
@@ -302,9 +304,11 @@ func TestNearest(t *testing.T) {
 		"owned-files": "owned_files", "onwed_files": "owned_files", "Titel": "title", "xyz": "", "qq": "", "titan": "", // two letters of five are another word
 		strings.Repeat("title", 100): "",
 	} {
-		if got := document.Nearest(word, known); got != want {
-			t.Errorf("Nearest(%.20q) = %q, want %q", word, got, want)
-		}
+		t.Run(word, func(t *testing.T) {
+			if got := document.Nearest(word, known); got != want {
+				t.Errorf("Nearest(%.20q) = %q, want %q", word, got, want)
+			}
+		})
 	}
 }
 
@@ -326,12 +330,12 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, ps := document.Parse("f", out)
+		parsed, ps := document.Parse("f", out)
 		if len(ps) > 0 {
 			t.Fatalf("own output is refused: %v\n%s", ps.Lines(), out)
 		}
-		if !reflect.DeepEqual(n.Plain(), again.Plain()) {
-			t.Fatalf("%#v became %#v", n.Plain(), again.Plain())
+		if !reflect.DeepEqual(n.Plain(), parsed.Plain()) {
+			t.Fatalf("%#v became %#v", n.Plain(), parsed.Plain())
 		}
 	})
 }

@@ -23,9 +23,9 @@ func fold(s string) string { return strings.ReplaceAll(strings.ToLower(s), "-", 
 // distance counts insertions, deletions, replacements and swaps of neighbours.
 func distance(a, b string) int {
 	before := make([]int, len(b)+1)
-	last := make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
+	above := make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
 		row := make([]int, len(b)+1)
@@ -35,12 +35,12 @@ func distance(a, b string) int {
 			if a[i-1] == b[j-1] {
 				cost = 0
 			}
-			row[j] = min(row[j-1]+1, last[j]+1, last[j-1]+cost)
+			row[j] = min(row[j-1]+1, above[j]+1, above[j-1]+cost)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}
 		}
-		before, last = last, row
+		before, above = above, row
 	}
-	return last[len(b)]
+	return above[len(b)]
 }

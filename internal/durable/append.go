@@ -31,7 +31,7 @@ type Tail struct {
 }
 
 // Since returns the bytes from offset to the end of the file. An offset outside
-// the file gives all of it, as a reader whose cursor does not fit starts anew.
+// the file gives all of it, as a reader whose cursor does not fit starts again.
 func (t Tail) Since(offset int64) ([]byte, error) {
 	if offset < 0 || offset > t.Size {
 		offset = 0
@@ -47,7 +47,7 @@ func (t Tail) Since(offset int64) ([]byte, error) {
 // missing. It waits up to 10 seconds for other writers (ErrBusy), ends a line
 // that a killed writer left torn, and calls check while no other Append can
 // write; an error of check is returned as it is and nothing is appended. The
-// lines must be whole, each ended by "\n"; none is no error.
+// lines must be whole, each ended by "\n"; without lines it succeeds.
 //
 // When Append returns nil the lines are on disk. When writing or syncing fails,
 // what was appended is cut off again and the error returned, so a caller must
@@ -71,7 +71,7 @@ func (d Disk) append(path string, wait time.Duration, check func(Tail) ([]byte, 
 		return fmt.Errorf("append: %w", err)
 	}
 	// The explicit unlock matters: a child between fork and exec holds a copy
-	// of the descriptor, and closing ours would not free the lock.
+	// of the descriptor, and closing this one would not free the lock.
 	defer func() { _ = f.Flock(syscall.LOCK_UN); f.Close() }()
 
 	size, err := healTail(f)
@@ -107,11 +107,11 @@ func healTail(f File) (int64, error) {
 		return 0, err
 	}
 	size := info.Size()
-	last := make([]byte, 1)
-	if _, err := f.ReadAt(last, size-1); err != nil {
+	end := make([]byte, 1)
+	if _, err := f.ReadAt(end, size-1); err != nil {
 		return 0, err
 	}
-	if last[0] == '\n' {
+	if end[0] == '\n' {
 		return size, nil
 	}
 	if _, err := f.Write([]byte{'\n'}); err != nil {
@@ -159,7 +159,7 @@ func (d Disk) Log(path string, line []byte) error {
 	return nil
 }
 
-// tryFlock reports whether the lock was got; a lock in use is no error.
+// tryFlock reports whether the lock was got; a lock in use is not an error.
 func tryFlock(f File, how int) (bool, error) {
 	err := f.Flock(how)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

@@ -210,7 +210,7 @@ func TestEveryAnsweredLineOfAKilledWriterIsThere(t *testing.T) {
 	}
 	for line := range strings.Lines(answered.String()) {
 		if strings.HasSuffix(line, "\n") && count[line] != 1 {
-			t.Errorf("answered line %q stands there %d times", line, count[line])
+			t.Errorf("answered line %q is there %d times", line, count[line])
 		}
 	}
 	if count["last\n"] != 1 {

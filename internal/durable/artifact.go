@@ -98,7 +98,7 @@ func enter(dir *os.Root, name, shown string) (*os.Root, error) {
 		return nil, &ArtifactError{Path: shown, Problem: "is a symbolic link"}
 	}
 	if !seen.IsDir() {
-		return nil, &ArtifactError{Path: shown, Problem: "is no directory"}
+		return nil, &ArtifactError{Path: shown, Problem: "is not a directory"}
 	}
 	below, err := dir.OpenRoot(name)
 	if err != nil {
@@ -145,7 +145,7 @@ func modeProblem(mode fs.FileMode) string {
 	case mode.IsDir():
 		return "is a directory"
 	default:
-		return "is no regular file"
+		return "is not a regular file"
 	}
 }
 

@@ -81,10 +81,10 @@ func TestReadRegular(t *testing.T) {
 		{"dangling", "", "04_planning/dangling is a symbolic link"},
 		{"linked-dir/inside", "", "04_planning/linked-dir is a symbolic link"},
 		{"dir", "", "04_planning/dir is a directory"},
-		{"fifo", "", "04_planning/fifo is no regular file"},
+		{"fifo", "", "04_planning/fifo is not a regular file"},
 		{"none", "", "04_planning/none does not exist"},
 		{"none/none", "", "04_planning/none/none does not exist"},
-		{"plan.yaml/x", "", "04_planning/plan.yaml is no directory"},
+		{"plan.yaml/x", "", "04_planning/plan.yaml is not a directory"},
 		{"../../x", "", "04_planning/../../x is not a path below its directory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -221,29 +221,31 @@ func TestBlank(t *testing.T) {
 
 func TestStableFile(t *testing.T) {
 	written := time.Date(2026, 1, 15, 11, 5, 0, 0, time.UTC)
-	look := func(size int64, mod time.Time, after time.Duration) durable.Look {
+	seen := func(size int64, mod time.Time, after time.Duration) durable.Look {
 		return durable.Look{Size: size, ModTime: mod, At: written.Add(after)}
 	}
-	first := look(10, written, time.Second)
+	first := seen(10, written, time.Second)
 	for _, c := range []struct {
 		name  string
 		later durable.Look
 		from  time.Time
 		want  bool
 	}{
-		{"unchanged for a second", look(10, written, 2*time.Second), written, true},
-		{"too early", look(10, written, 2*time.Second-1), written, false},
-		{"grown", look(11, written, 3*time.Second), written, false},
-		{"written again", look(10, written.Add(1), 3*time.Second), written, false},
-		{"from before the phase", look(10, written, 3*time.Second), written.Add(1), false},
-		{"from before, any time allowed", look(10, written, 3*time.Second), time.Time{}, true},
+		{"unchanged for a second", seen(10, written, 2*time.Second), written, true},
+		{"too early", seen(10, written, 2*time.Second-1), written, false},
+		{"grown", seen(11, written, 3*time.Second), written, false},
+		{"written again", seen(10, written.Add(1), 3*time.Second), written, false},
+		{"from before the phase", seen(10, written, 3*time.Second), written.Add(1), false},
+		{"from before, any time allowed", seen(10, written, 3*time.Second), time.Time{}, true},
 	} {
-		if got := c.later.StableSince(first, c.from); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.later.StableSince(first, c.from); got != c.want {
+				t.Errorf("%v", got)
+			}
+		})
 	}
-	empty := look(0, written, time.Second)
-	if look(0, written, time.Minute).StableSince(empty, written) {
+	empty := seen(0, written, time.Second)
+	if seen(0, written, time.Minute).StableSince(empty, written) {
 		t.Error("an empty file counts as written")
 	}
 }

@@ -9,14 +9,14 @@
 //	Append   whole lines under a file lock; on disk when it returns
 //	Log      one unsynced append; a lost tail is harmless
 //	Create   made once, never replaced; on disk when it returns
-//	Sync     makes a file somebody else wrote survive a power loss
+//	Sync     makes a file that another program wrote survive a power loss
 //	Lock     one process at a time, for as long as it lives
 //
 // ReadRegular reads what an untrusted program left behind, and Look tells when
 // such a file has stopped changing.
 //
 // Directories are made with mode 0700 and files with 0600. All functions are
-// safe for concurrent use, also by several processes. Temporary files stand
+// safe for concurrent use, also by several processes. Temporary files lie
 // beside their target as .<name>.tmp-<random>; a killed process may leave one,
 // and it is never read.
 package durable
@@ -57,7 +57,7 @@ func Replace(path string, data []byte) error { return Disk{}.Replace(path, data)
 func View(path string, data []byte) error { return Disk{}.View(path, data) }
 
 // Create makes path with data. If path is taken it changes nothing and returns
-// an error that is fs.ErrExist; what stands there is on disk then too.
+// an error that is fs.ErrExist; what is there is on disk then too.
 func Create(path string, data []byte) error { return Disk{}.Create(path, data) }
 
 // Backup makes backup a second name of the present content of path, replacing
@@ -78,7 +78,7 @@ func Mkdir(path string) error { return Disk{}.Mkdir(path) }
 // as it is.
 func MkdirAll(path string) error { return Disk{}.MkdirAll(path) }
 
-// Sync brings a regular file that somebody else wrote, and its name, to disk.
+// Sync brings a regular file that another program wrote, and its name, to disk.
 func Sync(path string) error { return Disk{}.Sync(path) }
 
 // SyncDir brings the names in the directory path to disk.
@@ -147,7 +147,7 @@ func (d Disk) Create(path string, data []byte) error {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
 	// A name that was taken may come from a call that was killed before this
-	// line. Whoever learns that it exists will count on it.
+	// line. The caller that learns that it exists counts on it.
 	if err := d.SyncDir(filepath.Dir(path)); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (d Disk) Publish(from, to string) error {
 	// no separate test for to is needed, and none could race.
 	err := d.on().Rename(from, to)
 	if errors.Is(err, syscall.ENOTDIR) {
-		err = fmt.Errorf("%s is no directory: %w", to, fs.ErrExist)
+		err = fmt.Errorf("%s is not a directory: %w", to, fs.ErrExist)
 	}
 	if err != nil {
 		return fmt.Errorf("publish %s: %w", to, err)
@@ -304,7 +304,7 @@ func (d Disk) open(path string, how Opening) (File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", path)
+		err = fmt.Errorf("%s is not a regular file", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -238,11 +238,13 @@ func TestFilesThatAreNoFilesAreRefusedWithoutWaiting(t *testing.T) {
 		},
 	}
 	for name, operate := range operations {
-		for _, path := range []string{fifo, link} {
-			if err := operate(path); err == nil {
-				t.Errorf("%s accepted a %s", name, filepath.Base(path))
+		t.Run(name, func(t *testing.T) {
+			for _, path := range []string{fifo, link} {
+				if err := operate(path); err == nil {
+					t.Errorf("accepted a %s", filepath.Base(path))
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -18,7 +18,7 @@ var ErrLocked = errors.New("locked")
 // prepared its work waits in LockWithin.
 const HandOver = 2 * time.Second
 
-// probersWait is how long Lock tries while nothing but probes stands in its way.
+// probersWait is how long Lock tries while nothing but probes hold the lock.
 const probersWait = 2 * time.Second
 
 // Held is a lock held by this process. It ends with Close or with the process,
@@ -30,7 +30,7 @@ type Held struct{ file File }
 func (h *Held) Valid(path string) bool { return h.file != nil && named(h.file, path) }
 
 // Lock takes the lock on the file path, which is made if missing, and writes
-// text into it for people to read. If somebody holds it the error is ErrLocked;
+// text into it for people to read. If it is held the error is ErrLocked;
 // a Probe never makes it fail.
 func Lock(path, text string) (*Held, error) { return Disk{}.lock(path, text, 0) }
 
@@ -44,7 +44,7 @@ func (d Disk) LockWithin(path, text string, wait time.Duration) (*Held, error) {
 	return d.lock(path, text, wait)
 }
 
-// Probe reports whether somebody holds the lock on path. It disturbs nobody. A
+// Probe reports whether the lock on path is held. It disturbs no holder. A
 // missing file is not held.
 func Probe(path string) (held bool, err error) { return Disk{}.probe(path) }
 
@@ -54,7 +54,7 @@ func (h *Held) Close() error {
 		return nil
 	}
 	// Unlocked by name: a child between fork and exec holds a copy of the
-	// descriptor, and closing ours would not free the lock.
+	// descriptor, and closing this one would not free the lock.
 	err := errors.Join(h.file.Flock(syscall.LOCK_UN), h.file.Close())
 	h.file = nil
 	if err != nil {
@@ -77,12 +77,12 @@ func (d Disk) lock(path, text string, wait time.Duration) (*Held, error) {
 			writeText(f, text)
 			return &Held{file: f}, nil
 		}
-		f.Close() // removed or replaced meanwhile: a lock nobody else would see
+		f.Close() // removed or replaced meanwhile: a lock that no other process would see
 	}
 }
 
-// lockExclusive tries for at least wait. Somebody who holds the lock exclusively
-// is a holder; somebody who shares it is a probe and gone at once.
+// lockExclusive tries for at least wait. A process that holds the lock exclusively
+// is a holder; one that shares it is a probe, which ends at once.
 func lockExclusive(f File, wait time.Duration) error {
 	start := time.Now()
 	deadline := time.NewTimer(max(wait, probersWait))

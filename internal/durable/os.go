@@ -67,7 +67,7 @@ func (how Opening) flags() int {
 // System makes the calls to this machine.
 type System struct{}
 
-// Open opens a file without waiting for anybody.
+// Open opens a file without waiting for another process.
 func (System) Open(path string, how Opening) (File, error) {
 	f, err := os.OpenFile(path, how.flags(), 0o600)
 	if err != nil {
@@ -109,5 +109,5 @@ func (f systemFile) Flock(how int) error {
 	return errors.Join(err, lockErr)
 }
 
-// lookup reads what stands at path without following it.
+// lookup reads what is at path without following it.
 func lookup(path string) (fs.FileInfo, error) { return os.Lstat(path) }

@@ -182,32 +182,34 @@ func TestFullDiskLeavesTheOldContentAndNoTemporaryFile(t *testing.T) {
 		"backup":  func(d durable.Disk, path string) error { return d.Backup(path, path+".new") },
 	}
 	for name, operate := range operations {
-		for _, call := range []string{"create", "write", "sync", "rename", "link"} {
-			dir := t.TempDir()
-			path := filepath.Join(dir, "state.json")
-			if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			disk := powertest.New(dir)
-			failed := false
-			disk.Fault = func(c, _ string) error {
-				if c == call && !failed {
-					failed = true
-					return fmt.Errorf("no space for %s", c)
+		t.Run(name, func(t *testing.T) {
+			for _, call := range []string{"create", "write", "sync", "rename", "link"} {
+				dir := t.TempDir()
+				path := filepath.Join(dir, "state.json")
+				if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+					t.Fatal(err)
 				}
-				return nil
+				disk := powertest.New(dir)
+				failed := false
+				disk.Fault = func(c, _ string) error {
+					if c == call && !failed {
+						failed = true
+						return fmt.Errorf("no space for %s", c)
+					}
+					return nil
+				}
+				err := operate(disk.Disk(), path)
+				if failed != (err != nil) {
+					t.Errorf("%s: error is %v", call, err)
+				}
+				if got, _ := content(t, path); failed && got != "old" {
+					t.Errorf("%s: file holds %q", call, got)
+				}
+				if entries, _ := os.ReadDir(dir); failed && len(entries) != 1 {
+					t.Errorf("%s: %v are left", call, entries)
+				}
 			}
-			err := operate(disk.Disk(), path)
-			if failed != (err != nil) {
-				t.Errorf("%s, %s: error is %v", name, call, err)
-			}
-			if got, _ := content(t, path); failed && got != "old" {
-				t.Errorf("%s, %s: file holds %q", name, call, got)
-			}
-			if entries, _ := os.ReadDir(dir); failed && len(entries) != 1 {
-				t.Errorf("%s, %s: %v are left", name, call, entries)
-			}
-		}
+		})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Remove removes the file path, if it is there, with the temporary files that killed
-// writers of it left beside it. Nobody may be writing it. It is not synced.
+// writers of it left beside it. No process may be writing it. It is not synced.
 func Remove(path string) error {
 	dir, name := filepath.Split(path)
 	names := []string{name}
@@ -32,7 +32,7 @@ func Remove(path string) error {
 	return nil
 }
 
-// absent reports that there is no such file, be it that its directory is something else now.
+// absent reports that there is no such file, also where its directory is something else now.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -27,7 +27,7 @@ func RemoveTemps(dir string, before time.Time) (int, error) {
 	var errs []error
 	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !tempForm.MatchString(d.Name()) {
-			return nil // what cannot be read is no file of ours
+			return nil // what cannot be read was not written here
 		}
 		info, err := d.Info()
 		if err != nil || !info.ModTime().Before(before) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/repotest"
 )
 
 // TestADamagedHostRepository has one of which parts are gone. What sessions keep in it stays.
@@ -15,12 +16,12 @@ func TestADamagedHostRepository(t *testing.T) {
 	t.Parallel()
 	start := gitrepo.StartRef("one-0123456789abcdef")
 	none := func(*testing.T, *rig, string) {}
-	pack := func(t *testing.T, _ *rig, dir string) { git(t, dir, "pack-refs", "--all") }
+	pack := func(t *testing.T, _ *rig, dir string) { repotest.Git(t, dir, "pack-refs", "--all") }
 	for name, c := range map[string]struct {
 		keep  bool // a session's ref is in it
 		prior func(t *testing.T, r *rig, dir string)
 		gone  string
-		owed  bool // nothing but a person can go on
+		owed  bool // only a person can help
 		aside bool
 	}{
 		"without HEAD":                     {true, none, "HEAD", false, false},
@@ -34,9 +35,9 @@ func TestADamagedHostRepository(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, map[string]string{"a": "a\n"})
-			dir := r.host.Dir()
+			dir := r.Store.Dir()
 			if c.keep {
-				if err := r.host.Hold(t.Context(), start, r.base); err != nil {
+				if err := r.Store.Hold(t.Context(), start, r.Base); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -50,7 +51,7 @@ func TestADamagedHostRepository(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			h, err := gitrepo.OpenHost(t.Context(), dir)
+			h, err := gitrepo.Open(t.Context(), dir)
 			if c.owed {
 				var damaged *gitrepo.DamagedError
 				if !errors.As(err, &damaged) || damaged.Owed != start || !strings.Contains(err.Error(), "move it away") {
@@ -61,34 +62,34 @@ func TestADamagedHostRepository(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := h.FetchClone(t.Context(), r.clone, r.base); err != nil || got != r.base {
+			if got, err := h.FetchClone(t.Context(), r.Clone, r.Base); err != nil || got != r.Base {
 				t.Errorf("fetched %q, %v", got, err)
 			}
-			if tree, err := h.Tree(t.Context(), r.base); err != nil || tree == "" {
+			if tree, err := h.Tree(t.Context(), r.Base); err != nil || tree == "" {
 				t.Errorf("tree %q, %v", tree, err)
 			}
-			if id, err := h.Ref(t.Context(), start); err != nil || (id == r.base) != c.keep {
+			if id, err := h.Ref(t.Context(), start); err != nil || (id == r.Base) != c.keep {
 				t.Errorf("the session's ref is at %q, %v", id, err)
 			}
 			if aside, _ := filepath.Glob(dir + ".damaged-*"); (len(aside) == 1) != c.aside {
 				t.Errorf("set aside: %q", aside)
 			}
-			again, err := gitrepo.OpenHost(t.Context(), dir)
-			if err != nil || len(again.Mended()) > 0 {
+			reopened, err := gitrepo.Open(t.Context(), dir)
+			if err != nil || len(reopened.Mended()) > 0 {
 				t.Errorf("opened again: %v", err)
 			}
 		})
 	}
 }
 
-// TestAFileInThePlaceOfTheHostRepository is not ours to move.
-func TestAFileInThePlaceOfTheHostRepository(t *testing.T) {
+// TestAFileInThePlaceOfTheStore has a file there that this program did not make.
+func TestAFileInThePlaceOfTheStore(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "x.git")
 	if err := os.WriteFile(dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := gitrepo.OpenHost(t.Context(), dir); !errors.As(err, new(*gitrepo.DamagedError)) {
+	if _, err := gitrepo.Open(t.Context(), dir); !errors.As(err, new(*gitrepo.DamagedError)) {
 		t.Errorf("opened: %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/agentmux/agentmux/internal/gitrepo/git"
 )
 
 // ErrNoFile says that a path is not in a tree.
@@ -21,13 +23,13 @@ type Change struct {
 }
 
 // Changes compares two trees or commits, in git's path order.
-func (h *Host) Changes(ctx context.Context, from, to string) ([]Change, error) {
-	out, err := h.git("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev",
-		"--ignore-submodules=none", from, to).run(ctx)
+func (s *Store) Changes(ctx context.Context, from, to string) ([]Change, error) {
+	out, err := s.git("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev",
+		"--ignore-submodules=none", from, to).Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("compare trees: %w", err)
 	}
-	recs := records(out)
+	recs := git.Records(out)
 	var list []Change
 	for i := 0; i+1 < len(recs); i += 2 {
 		f := strings.Fields(strings.TrimPrefix(recs[i], ":"))
@@ -50,14 +52,14 @@ type Stat struct {
 }
 
 // DiffStat counts lines per changed path, in git's path order.
-func (h *Host) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
-	out, err := h.git("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff",
-		"--no-textconv", "--ignore-submodules=none", from, to).run(ctx)
+func (s *Store) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
+	out, err := s.git("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff",
+		"--no-textconv", "--ignore-submodules=none", from, to).Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count lines: %w", err)
 	}
 	var list []Stat
-	for _, rec := range records(out) {
+	for _, rec := range git.Records(out) {
 		f := strings.SplitN(rec, "\t", 3)
 		if len(f) != 3 {
 			return nil, fmt.Errorf("count lines: unexpected record %q", rec)
@@ -72,16 +74,16 @@ func (h *Host) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
 	return list, nil
 }
 
-// DiffWithout is Diff of all paths but some: a directory stands for what is below it.
-func (h *Host) DiffWithout(ctx context.Context, from, to string, max int64, without ...string) ([]byte, error) {
+// DiffWithout is Diff of all paths but some: a directory excludes all that is below it.
+func (s *Store) DiffWithout(ctx context.Context, from, to string, max int64, without ...string) ([]byte, error) {
 	args := []string{"diff-tree", "-r", "-p", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
 		"--ignore-submodules=none", from, to, "--", ":(top)"}
 	for _, path := range without {
 		args = append(args, ":(top,exclude,literal)"+path)
 	}
-	c := h.git(args...)
-	c.env, c.maxOutput = []string{"GIT_LITERAL_PATHSPECS=0"}, max
-	out, err := c.run(ctx)
+	c := s.git(args...)
+	c.Env, c.MaxOutput = []string{"GIT_LITERAL_PATHSPECS=0"}, max
+	out, err := c.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}
@@ -90,12 +92,12 @@ func (h *Host) DiffWithout(ctx context.Context, from, to string, max int64, with
 
 // Diff is the unified text diff between two trees or commits, binary files named
 // only, limited to paths if any are given. ErrTooLarge beyond max bytes.
-func (h *Host) Diff(ctx context.Context, from, to string, max int64, paths ...string) ([]byte, error) {
+func (s *Store) Diff(ctx context.Context, from, to string, max int64, paths ...string) ([]byte, error) {
 	args := []string{"diff-tree", "-r", "-p", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
 		"--ignore-submodules=none", from, to, "--"}
-	c := h.git(append(args, paths...)...)
-	c.maxOutput = max
-	out, err := c.run(ctx)
+	c := s.git(append(args, paths...)...)
+	c.MaxOutput = max
+	out, err := c.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}

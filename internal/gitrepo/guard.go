@@ -9,60 +9,70 @@ import (
 	"path/filepath"
 )
 
-// hostConfig is the whole configuration of a host repository. What else is in its file, an
+// storeConfig is the whole configuration of a store. What else is in its file, an
 // agent of the same user wrote: git would obey it with the token at hand.
-const hostConfig = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+const storeConfig = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 
-// strange are files of a git directory that a host repository never has: git would take
+// strange are files of a git directory that a store never has: git would take
 // configuration, history or objects from elsewhere because of them.
 var strange = []string{"commondir", "config.worktree", "shallow", "objects/info/alternates", "objects/info/http-alternates"}
 
-// guard makes the files that git obeys what this program wrote, and tells of each that was not.
-func (h *Host) guard() error {
-	if err := h.guardConfig(); err != nil {
+// Guard makes the files that git obeys what this program wrote, and tells of each that was not.
+func (s *Store) Guard() error {
+	return guard{dir: s.dir, restored: s.Restored}.restore()
+}
+
+// guard keeps the files of the store at dir that git obeys.
+type guard struct {
+	dir      string
+	restored func(file string) // told of each file that was written again; may be nil
+}
+
+func (g guard) restore() error {
+	if err := g.config(); err != nil {
 		return fmt.Errorf("guard the host repository: %w", err)
 	}
-	gone := strange
+	unwanted := strange
 	// Git itself writes a list of refs there, for servers, which it never reads.
-	list, _ := os.ReadDir(filepath.Join(h.dir, "info")) // absent: nothing is there
+	list, _ := os.ReadDir(filepath.Join(g.dir, "info")) // absent: nothing is there
 	for _, e := range list {
 		if e.Name() != "refs" || !e.Type().IsRegular() {
-			gone = append(gone[:len(gone):len(gone)], filepath.Join("info", e.Name()))
+			unwanted = append(unwanted[:len(unwanted):len(unwanted)], filepath.Join("info", e.Name()))
 		}
 	}
-	for _, name := range gone {
-		path := filepath.Join(h.dir, filepath.FromSlash(name))
+	for _, name := range unwanted {
+		path := filepath.Join(g.dir, filepath.FromSlash(name))
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err := removeAll(path); err != nil {
+		if err := RemoveAll(path); err != nil {
 			return fmt.Errorf("guard the host repository: %w", err)
 		}
-		h.restored(name)
+		g.tell(name)
 	}
 	return nil
 }
 
-func (h *Host) guardConfig() error {
-	path := filepath.Join(h.dir, "config")
+func (g guard) config() error {
+	path := filepath.Join(g.dir, "config")
 	info, err := os.Lstat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err == nil && info.Mode().IsRegular() && info.Size() == int64(len(hostConfig)) {
-		if data, err := os.ReadFile(path); err == nil && bytes.Equal(data, []byte(hostConfig)) {
+	if err == nil && info.Mode().IsRegular() && info.Size() == int64(len(storeConfig)) {
+		if data, err := os.ReadFile(path); err == nil && bytes.Equal(data, []byte(storeConfig)) {
 			return nil
 		}
 	}
 	// Renamed into its place: a git that runs meanwhile sees the one or the other.
-	tmp, err := os.CreateTemp(h.dir, "config.tmp-*")
+	tmp, err := os.CreateTemp(g.dir, "config.tmp-*")
 	if err != nil {
 		return err
 	}
-	_, err = tmp.WriteString(hostConfig)
+	_, err = tmp.WriteString(storeConfig)
 	err = errors.Join(err, tmp.Close())
 	if err == nil && info != nil && info.IsDir() {
-		err = removeAll(path)
+		err = RemoveAll(path)
 	}
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
@@ -70,12 +80,12 @@ func (h *Host) guardConfig() error {
 	if err != nil {
 		return errors.Join(err, os.Remove(tmp.Name()))
 	}
-	h.restored("config")
+	g.tell("config")
 	return nil
 }
 
-func (h *Host) restored(file string) {
-	if h.Restored != nil {
-		h.Restored(file)
+func (g guard) tell(file string) {
+	if g.restored != nil {
+		g.restored(file)
 	}
 }

@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/repotest"
+	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 )
 
-// TestSecurity36TheHostRepositoryObeysNobodyElse has files in it that an agent of the same user
+// TestSecurity36TheStoreObeysThisProgramAlone has files in it that an agent of the same user
 // can write, before each call.
-func TestSecurity36TheHostRepositoryObeysNobodyElse(t *testing.T) {
+func TestSecurity36TheStoreObeysThisProgramAlone(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "x.git")
-	h, err := gitrepo.OpenHost(t.Context(), dir)
+	h, err := gitrepo.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,10 +44,10 @@ func TestSecurity36TheHostRepositoryObeysNobodyElse(t *testing.T) {
 		}
 	}
 	clone := t.TempDir()
-	git(t, clone, "init", "-q", "-b", "main")
-	write(t, clone, map[string]string{"a.txt": "a\n"})
-	git(t, clone, "add", "-A")
-	git(t, clone, "commit", "-q", "-m", "one")
+	repotest.Git(t, clone, "init", "-q", "-b", "main")
+	repotest.Write(t, clone, map[string]string{"a.txt": "a\n"})
+	repotest.Git(t, clone, "add", "-A")
+	repotest.Git(t, clone, "commit", "-q", "-m", "one")
 	base, err := h.FetchClone(t.Context(), clone, "HEAD")
 	if err != nil {
 		t.Fatal(err)
@@ -68,12 +70,12 @@ func TestSecurity36TheHostRepositoryObeysNobodyElse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w, err := h.MakeWorkspace(t.Context(), filepath.Join(t.TempDir(), "w"), base)
+	w, err := workspace.Make(t.Context(), h, filepath.Join(t.TempDir(), "w"), base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, w.Path, map[string]string{"a.txt": "b\n"})
-	if _, err := h.Snapshot(t.Context(), gitrepo.SnapshotSpec{Workspace: w.Path, Index: w.Index, Base: base, MaxGrowth: 1 << 20}); err != nil {
+	repotest.Write(t, w.Path, map[string]string{"a.txt": "b\n"})
+	if _, err := workspace.Take(t.Context(), h, workspace.SnapshotSpec{Workspace: w.Path, Index: w.Index, Base: base, MaxGrowth: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(marker); err == nil {

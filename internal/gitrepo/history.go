@@ -1,7 +1,6 @@
 package gitrepo
 
 import (
-	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,47 +10,36 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/internal/gitrepo/git"
 )
 
 // maxHistories is how many histories are kept: of the commits that sessions begin at, which
 // are mostly the same ones.
 const maxHistories = 3
 
-// histories is where the packs of whole histories are kept, each in a directory named by its
-// commit. To pack and index a history takes git seconds or minutes; its files are copied in
-// a fraction of that, into every workspace that goes on from the commit.
-func (h *Host) histories() string { return filepath.Join(h.dir, "history") }
+// histories are the packs of whole histories that the store at this directory keeps, each in a
+// directory named by its commit. To pack and index a history takes git seconds or minutes; its
+// files are copied in a fraction of that, into every workspace that continues from the commit.
+type histories string
 
-// takeHistory copies a history that sha goes on from, its own at best, into an empty
-// repository and returns the commit it leads to; "" if none is kept.
-func (h *Host) takeHistory(ctx context.Context, gitDir, sha string) string {
-	if h.takePacks(gitDir, sha) {
-		return sha
-	}
-	list, _ := os.ReadDir(h.histories()) // absent: nothing is kept
+func (h histories) path() string { return filepath.Join(string(h), "history") }
+
+// commits lists what is kept.
+func (h histories) commits() []string {
+	list, _ := os.ReadDir(h.path()) // absent: nothing is kept
+	var ids []string
 	for _, e := range list {
-		old := e.Name()
-		if objectID.MatchString(old) && old != sha && h.goesOnFrom(ctx, old, sha) && h.takePacks(gitDir, old) {
-			return old
+		if git.IsID(e.Name()) {
+			ids = append(ids, e.Name())
 		}
 	}
-	return ""
+	return ids
 }
 
-// goesOnFrom reports whether old is in the history of sha. Nothing else may reach a
-// workspace.
-func (h *Host) goesOnFrom(ctx context.Context, old, sha string) bool {
-	if h.known.follows(old, sha) {
-		return true
-	}
-	is, err := h.IsAncestor(ctx, old, sha)
-	return err == nil && is
-}
-
-// takePacks copies what is kept of a commit. Somebody may be about to remove it: then it
-// counts as absent.
-func (h *Host) takePacks(gitDir, commit string) bool {
-	from := filepath.Join(h.histories(), commit)
+// take copies what is kept of a commit into a repository. Another process may be about to
+// remove it: then it counts as absent.
+func (h histories) take(gitDir, commit string) bool {
+	from := filepath.Join(h.path(), commit)
 	list, err := os.ReadDir(from)
 	if err != nil || len(list) == 0 {
 		return false
@@ -60,7 +48,7 @@ func (h *Host) takePacks(gitDir, commit string) bool {
 	for _, e := range list {
 		if err := copyPack(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()), false); err != nil {
 			for _, e := range list {
-				_ = os.Remove(filepath.Join(to, e.Name())) // else an index may stand there without its pack
+				_ = os.Remove(filepath.Join(to, e.Name())) // else an index may be left without its pack
 			}
 			return false
 		}
@@ -70,10 +58,10 @@ func (h *Host) takePacks(gitDir, commit string) bool {
 	return true
 }
 
-// keepHistory keeps the packs of a repository that holds the history of a commit and nothing
+// keep keeps the packs of a repository that holds the history of a commit and nothing
 // else. Without them the next workspace takes longer; that is all.
-func (h *Host) keepHistory(gitDir, sha string) {
-	tmp, remove, err := h.temporary("history")
+func (h histories) keep(gitDir, sha string) {
+	tmp, remove, err := temporaries(h).make("history")
 	if err != nil {
 		return
 	}
@@ -81,7 +69,7 @@ func (h *Host) keepHistory(gitDir, sha string) {
 	from := filepath.Join(gitDir, "objects", "pack")
 	list, err := os.ReadDir(from)
 	made := filepath.Join(tmp, sha)
-	err = errors.Join(err, os.Mkdir(made, 0o700), os.MkdirAll(h.histories(), 0o700))
+	err = errors.Join(err, os.Mkdir(made, 0o700), os.MkdirAll(h.path(), 0o700))
 	for _, e := range list {
 		if err == nil {
 			err = copyPack(filepath.Join(from, e.Name()), filepath.Join(made, e.Name()), true)
@@ -91,15 +79,15 @@ func (h *Host) keepHistory(gitDir, sha string) {
 		return
 	}
 	crash.Point("keep history", "")
-	_ = os.Rename(made, filepath.Join(h.histories(), sha)) // another process may have been faster
+	_ = os.Rename(made, filepath.Join(h.path(), sha)) // another process may have been faster
 	crash.Point("kept history", "")
-	h.dropHistories(maxHistories)
+	h.drop(maxHistories)
 }
 
-// dropHistories removes all but the last few that were used, and reports whether it removed
+// drop removes all but the last few that were used, and reports whether it removed
 // any.
-func (h *Host) dropHistories(keep int) (dropped bool) {
-	list, _ := os.ReadDir(h.histories())
+func (h histories) drop(keep int) (dropped bool) {
+	list, _ := os.ReadDir(h.path())
 	used := func(e fs.DirEntry) (at time.Time) {
 		if info, err := e.Info(); err == nil {
 			at = info.ModTime()
@@ -108,12 +96,12 @@ func (h *Host) dropHistories(keep int) (dropped bool) {
 	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return used(b).Compare(used(a)) })
 	for _, e := range list[min(keep, len(list)):] {
-		tmp, remove, err := h.temporary("history")
+		tmp, remove, err := temporaries(h).make("history")
 		if err != nil {
 			return dropped
 		}
-		// Renamed first: what stands at its place is never half of one.
-		dropped = os.Rename(filepath.Join(h.histories(), e.Name()), filepath.Join(tmp, e.Name())) == nil || dropped
+		// Renamed first: what is at its place is never half of one.
+		dropped = os.Rename(filepath.Join(h.path(), e.Name()), filepath.Join(tmp, e.Name())) == nil || dropped
 		remove()
 	}
 	return dropped

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/gitrepo/git"
 )
 
 // launchTrailer marks the commit that integrated a launch.
@@ -54,69 +56,75 @@ type IntegrateResult struct {
 // Integrate merges a snapshot into the session's integration head by a commit of its
 // own. A launch that is integrated above spec.Head already gives its result again. ErrMoved
 // if the head is neither spec.Head nor holds the launch.
-func (h *Host) Integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResult, error) {
-	res, err := h.integrate(ctx, spec)
+func (s *Store) Integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResult, error) {
+	res, err := (&integration{store: s, IntegrateSpec: spec}).run(ctx)
 	if err != nil {
 		return IntegrateResult{}, fmt.Errorf("integrate %s: %w", spec.Task, err)
 	}
 	return res, nil
 }
 
-func (h *Host) integrate(ctx context.Context, spec IntegrateSpec) (IntegrateResult, error) {
-	if strings.ContainsAny(spec.Launch, "\r\n") || spec.Launch == "" {
-		return IntegrateResult{}, fmt.Errorf("bad launch %q", spec.Launch)
+// integration is one call of Integrate. Its Head becomes the commit that the ref is at.
+type integration struct {
+	store *Store
+	IntegrateSpec
+}
+
+func (in *integration) run(ctx context.Context) (IntegrateResult, error) {
+	if strings.ContainsAny(in.Launch, "\r\n") || in.Launch == "" {
+		return IntegrateResult{}, fmt.Errorf("bad launch %q", in.Launch)
 	}
-	ref := IntegrationRef(spec.Session)
-	now, err := h.Ref(ctx, ref)
+	ref := IntegrationRef(in.Session)
+	now, err := in.store.Ref(ctx, ref)
 	if err != nil {
 		return IntegrateResult{}, err
 	}
 	// At the head that the caller knows nothing has been added to it.
-	if now != "" && now != spec.Head {
-		done, err := h.integrated(ctx, spec, now)
+	if now != "" && now != in.Head {
+		done, err := in.find(ctx, now)
 		if err != nil {
 			return IntegrateResult{}, err
 		}
 		if done.id != "" {
-			return h.result(ctx, spec, done.parent, done.id)
+			return in.result(ctx, done.parent, done.id)
 		}
-		if ours, err := h.onlyLaunches(ctx, spec.Head, now); err != nil || !ours {
+		if known, err := in.onlyLaunches(ctx, in.Head, now); err != nil || !known {
 			return IntegrateResult{}, fmt.Errorf("%s is at %s: %w", ref, now, errors.Join(ErrMoved, err))
 		}
-		spec.Head = now
+		in.Head = now
 	}
-	base, err := h.effectiveBase(ctx, spec, spec.Head)
+	base, err := in.effectiveBase(ctx, in.Head)
 	if err != nil {
 		return IntegrateResult{}, err
 	}
-	tree, conflicts, err := h.mergeSnapshot(ctx, spec, base)
+	tree, conflicts, err := in.merge(ctx, base)
 	if err != nil || len(conflicts) > 0 {
 		return IntegrateResult{Conflicts: conflicts}, err
 	}
-	head, err := h.Tree(ctx, spec.Head)
+	head, err := in.store.Tree(ctx, in.Head)
 	if err != nil {
 		return IntegrateResult{}, err
 	}
 	if head == tree {
-		return h.nothingNew(ctx, spec, head)
+		return in.nothingNew(ctx, head)
 	}
-	commit, err := h.Commit(ctx, CommitSpec{
-		Tree: tree, Parents: []string{spec.Head}, Message: spec.message(), Author: spec.Author, Date: spec.Date,
+	commit, err := in.store.Commit(ctx, CommitSpec{
+		Tree: tree, Parents: []string{in.Head}, Message: in.message(), Author: in.Author, Date: in.Date,
 	})
 	if err != nil {
 		return IntegrateResult{}, err
 	}
-	if err := h.UpdateRef(ctx, ref, commit, now); err != nil {
+	if err := in.store.UpdateRef(ctx, ref, commit, now); err != nil {
 		return IntegrateResult{}, err
 	}
-	return h.result(ctx, spec, spec.Head, commit)
+	return in.result(ctx, in.Head, commit)
 }
 
 // onlyLaunches reports whether nothing but integrated launches lies between two heads. Then
 // the caller lost a result: its run ended between the merge and the commit of the state, and
-// who goes on asks in another order. What it lost stays where it is.
-func (h *Host) onlyLaunches(ctx context.Context, from, to string) (bool, error) {
-	commits, err := h.between(ctx, from, to)
+// the next run asks in another order. What it lost stays where it is.
+func (in *integration) onlyLaunches(ctx context.Context, from, to string) (bool, error) {
+	commits, err := in.between(ctx, from, to)
 	if err != nil {
 		return false, err
 	}
@@ -132,16 +140,16 @@ func (h *Host) onlyLaunches(ctx context.Context, from, to string) (bool, error) 
 
 // nothingNew is the result for a launch that changes nothing at the head: it did nothing, or
 // what it did was integrated before, below launches that came after it.
-func (h *Host) nothingNew(ctx context.Context, spec IntegrateSpec, tree string) (IntegrateResult, error) {
-	res := IntegrateResult{Commit: spec.Head, Tree: tree, Empty: true}
-	if spec.Head == spec.Base {
+func (in *integration) nothingNew(ctx context.Context, tree string) (IntegrateResult, error) {
+	res := IntegrateResult{Commit: in.Head, Tree: tree, Empty: true}
+	if in.Head == in.Base {
 		return res, nil
 	}
-	done, err := h.integrated(ctx, spec, spec.Head)
+	done, err := in.find(ctx, in.Head)
 	if err != nil || done.id == "" {
 		return res, err
 	}
-	was, err := h.result(ctx, spec, done.parent, done.id)
+	was, err := in.result(ctx, done.parent, done.id)
 	res.Files, res.Scope, res.Empty = was.Files, was.Scope, false
 	return res, err
 }
@@ -155,46 +163,46 @@ func (s IntegrateSpec) message() string {
 }
 
 // effectiveBase is the commit the launch's changes count from.
-func (h *Host) effectiveBase(ctx context.Context, spec IntegrateSpec, head string) (string, error) {
-	if spec.Last == "" {
-		return spec.Base, nil
+func (in *integration) effectiveBase(ctx context.Context, head string) (string, error) {
+	if in.Last == "" {
+		return in.Base, nil
 	}
-	tree, err := h.Tree(ctx, head)
+	tree, err := in.store.Tree(ctx, head)
 	if err != nil {
 		return "", err
 	}
-	if tree == spec.Last {
+	if tree == in.Last {
 		return head, nil
 	}
-	return spec.Base, nil
+	return in.Base, nil
 }
 
 // integratedCommit is a commit of the integration head; launch is "" if it is of no launch.
 type integratedCommit struct{ id, parent, launch string }
 
 // parseIntegrated reads a record of "%H %P%n%B". Only the last line of a message counts: the
-// text above it is not ours.
+// text above it is not from this program.
 func parseIntegrated(rec string) integratedCommit {
 	ids, message, _ := strings.Cut(rec, "\n")
 	message = strings.TrimRight(message, "\n")
-	last := message[strings.LastIndexByte(message, '\n')+1:]
-	launch, ours := strings.CutPrefix(last, launchTrailer)
+	trailer := message[strings.LastIndexByte(message, '\n')+1:]
+	launch, integrated := strings.CutPrefix(trailer, launchTrailer)
 	f := strings.Fields(ids)
-	if !ours || len(f) < 2 {
+	if !integrated || len(f) < 2 {
 		return integratedCommit{}
 	}
 	return integratedCommit{id: f[0], parent: f[1], launch: launch}
 }
 
-// integrated looks for the launch among the commits between the workspace's base and
+// find looks for the launch among the commits between the workspace's base and
 // the head.
-func (h *Host) integrated(ctx context.Context, spec IntegrateSpec, head string) (integratedCommit, error) {
-	commits, err := h.between(ctx, spec.Base, head)
+func (in *integration) find(ctx context.Context, head string) (integratedCommit, error) {
+	commits, err := in.between(ctx, in.Base, head)
 	if err != nil {
 		return integratedCommit{}, err
 	}
 	for _, c := range commits {
-		if c.launch == spec.Launch {
+		if c.launch == in.Launch {
 			return c, nil
 		}
 	}
@@ -203,42 +211,42 @@ func (h *Host) integrated(ctx context.Context, spec IntegrateSpec, head string) 
 
 // between lists the commits on the first-parent line of head that base does not reach, the
 // newest first.
-func (h *Host) between(ctx context.Context, base, head string) ([]integratedCommit, error) {
-	out, err := h.git("log", "-z", "--first-parent", "--no-show-signature", "--format=%H %P%n%B",
-		"--end-of-options", head, "^"+base).run(ctx)
+func (in *integration) between(ctx context.Context, base, head string) ([]integratedCommit, error) {
+	out, err := in.store.git("log", "-z", "--first-parent", "--no-show-signature", "--format=%H %P%n%B",
+		"--end-of-options", head, "^"+base).Run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []integratedCommit
-	for _, rec := range records(out) {
+	for _, rec := range git.Records(out) {
 		list = append(list, parseIntegrated(rec))
 	}
 	return list, nil
 }
 
-// mergeSnapshot returns the merged tree, or the conflicting paths.
-func (h *Host) mergeSnapshot(ctx context.Context, spec IntegrateSpec, base string) (string, []string, error) {
-	if base == spec.Head {
-		return spec.Tree, nil, nil
+// merge returns the merged tree, or the conflicting paths.
+func (in *integration) merge(ctx context.Context, base string) (string, []string, error) {
+	if base == in.Head {
+		return in.Tree, nil, nil
 	}
-	theirs, err := h.Commit(ctx, CommitSpec{
-		Tree: spec.Tree, Parents: []string{base}, Message: "snapshot of " + spec.Task + "\n", Author: spec.Author, Date: spec.Date,
+	theirs, err := in.store.Commit(ctx, CommitSpec{
+		Tree: in.Tree, Parents: []string{base}, Message: "snapshot of " + in.Task + "\n", Author: in.Author, Date: in.Date,
 	})
 	if err != nil {
 		return "", nil, err
 	}
-	m, err := h.Merge(ctx, spec.Head, theirs)
+	m, err := in.store.Merge(ctx, in.Head, theirs)
 	return m.Tree, m.Conflicts, err
 }
 
 // result describes an integration that is done: the paths it changed, and those of
 // the launch's own changes that are outside its scope.
-func (h *Host) result(ctx context.Context, spec IntegrateSpec, parent, commit string) (IntegrateResult, error) {
-	tree, err := h.Tree(ctx, commit)
+func (in *integration) result(ctx context.Context, parent, commit string) (IntegrateResult, error) {
+	tree, err := in.store.Tree(ctx, commit)
 	if err != nil {
 		return IntegrateResult{}, err
 	}
-	changes, err := h.Changes(ctx, parent, commit)
+	changes, err := in.store.Changes(ctx, parent, commit)
 	if err != nil {
 		return IntegrateResult{}, err
 	}
@@ -246,28 +254,28 @@ func (h *Host) result(ctx context.Context, spec IntegrateSpec, parent, commit st
 	for _, c := range changes {
 		res.Files = append(res.Files, c.Path)
 	}
-	base, err := h.effectiveBase(ctx, spec, parent)
+	base, err := in.effectiveBase(ctx, parent)
 	if err != nil {
 		return IntegrateResult{}, err
 	}
-	mine := covers(spec.Owned)
-	if base == parent && tree == spec.Tree && !slices.ContainsFunc(res.Files, func(p string) bool { return !mine(p) }) {
+	mine := Covers(in.Owned)
+	if base == parent && tree == in.Tree && !slices.ContainsFunc(res.Files, func(p string) bool { return !mine(p) }) {
 		return res, nil // nothing to count lines of
 	}
-	res.Scope, err = h.OutOfScope(ctx, base, spec.Tree, spec.Owned)
+	res.Scope, err = in.store.OutOfScope(ctx, base, in.Tree, in.Owned)
 	return res, err
 }
 
 // OutOfScope lists the paths that differ between two trees and are not owned.
-func (h *Host) OutOfScope(ctx context.Context, from, to string, owned []string) ([]ScopePath, error) {
+func (s *Store) OutOfScope(ctx context.Context, from, to string, owned []string) ([]ScopePath, error) {
 	if len(owned) == 0 {
 		return nil, nil
 	}
-	stats, err := h.DiffStat(ctx, from, to)
+	stats, err := s.DiffStat(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
-	mine := covers(owned)
+	mine := Covers(owned)
 	var out []ScopePath
 	for _, s := range stats {
 		if !mine(s.Path) {
@@ -286,9 +294,9 @@ type MergeResult struct {
 // Merge merges two commits without touching any ref, index or file. Conflicts of
 // content, of binary files, of a change against a deletion and of renames are listed
 // by path.
-func (h *Host) Merge(ctx context.Context, ours, theirs string) (MergeResult, error) {
-	out, err := h.git("merge-tree", "--write-tree", "-z", "--messages", "--name-only", ours, theirs).run(ctx)
-	code := exitCode(err)
+func (s *Store) Merge(ctx context.Context, head, other string) (MergeResult, error) {
+	out, err := s.git("merge-tree", "--write-tree", "-z", "--messages", "--name-only", head, other).Run(ctx)
+	code := git.ExitCode(err)
 	if code != 0 && code != 1 {
 		return MergeResult{}, fmt.Errorf("merge: %w", err)
 	}

@@ -1,17 +1,21 @@
 package gitrepo
 
-import "sync"
+import (
+	"sync"
 
-// known remembers what was read of objects. An object never changes, and none goes away
-// that a session needs: an answer stays true. Only full ids are keys.
+	"github.com/agentmux/agentmux/internal/gitrepo/git"
+)
+
+// known remembers what was read of objects. An object never changes, and one that a
+// session needs never goes away: an answer stays true. Only full ids are keys.
 type known struct {
 	mu      sync.Mutex
 	commits map[string]bool   // that are there
 	trees   map[string]string // of a commit or a tree
 	listed  string            // the tree or commit listed last
-	entries []Entry           // its paths; nobody changes them
+	entries []Entry           // its paths; read only
 	gitDirs map[string]string // of clones
-	parents map[string]string // the first, of commits of ours
+	parents map[string]string // the first, of commits that this process made
 }
 
 const (
@@ -38,7 +42,7 @@ func (k *known) commit(id string) bool {
 }
 
 func (k *known) keepCommit(id string) {
-	if !objectID.MatchString(id) {
+	if !git.IsID(id) {
 		return
 	}
 	k.mu.Lock()
@@ -54,7 +58,7 @@ func (k *known) tree(id string) string {
 }
 
 func (k *known) keepTree(id, tree string) {
-	if !objectID.MatchString(id) || !objectID.MatchString(tree) {
+	if !git.IsID(id) || !git.IsID(tree) {
 		return
 	}
 	k.mu.Lock()
@@ -62,8 +66,8 @@ func (k *known) keepTree(id, tree string) {
 	k.trees = keep(k.trees, id, tree)
 }
 
-// follows reports that new is a commit of ours on the first-parent line from old; false says
-// nothing.
+// follows reports that new is on the first-parent line from old, by the commits that this
+// process made. After false only git knows.
 func (k *known) follows(old, new string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -86,7 +90,7 @@ func (k *known) list(id string) ([]Entry, bool) {
 }
 
 func (k *known) keepList(id string, entries []Entry) {
-	if !objectID.MatchString(id) || len(entries) > maxListed {
+	if !git.IsID(id) || len(entries) > maxListed {
 		return
 	}
 	k.mu.Lock()

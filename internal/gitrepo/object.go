@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/gitrepo/git"
 )
 
 // Signature names an author or committer.
@@ -23,25 +25,25 @@ type CommitSpec struct {
 }
 
 // Commit writes a commit object and returns its id. No hook runs, no ref moves.
-func (h *Host) Commit(ctx context.Context, spec CommitSpec) (string, error) {
+func (s *Store) Commit(ctx context.Context, spec CommitSpec) (string, error) {
 	args := []string{"commit-tree", spec.Tree, "-F", "-"}
 	for _, p := range spec.Parents {
 		args = append(args, "-p", p)
 	}
-	if !objectID.MatchString(spec.Tree) {
+	if !git.IsID(spec.Tree) {
 		return "", fmt.Errorf("commit: bad tree id %q", spec.Tree)
 	}
-	c := h.git(args...)
-	c.stdin = []byte(spec.Message)
-	c.env = spec.identity()
-	sha, err := c.text(ctx)
+	c := s.git(args...)
+	c.Stdin = []byte(spec.Message)
+	c.Env = spec.identity()
+	sha, err := c.Text(ctx)
 	if err != nil {
 		return "", fmt.Errorf("commit: %w", err)
 	}
-	h.known.keepCommit(sha)
-	h.known.keepTree(sha, spec.Tree)
+	s.known.keepCommit(sha)
+	s.known.keepTree(sha, spec.Tree)
 	if len(spec.Parents) > 0 {
-		h.known.keepParent(sha, spec.Parents[0])
+		s.known.keepParent(sha, spec.Parents[0])
 	}
 	return sha, nil
 }
@@ -74,25 +76,26 @@ type Entry struct {
 }
 
 // Gitlink reports whether the entry is a submodule.
-func (e Entry) Gitlink() bool { return e.Mode == modeGitlink }
+func (e Entry) Gitlink() bool { return e.Mode == ModeGitlink }
 
+// The modes of what is not a file.
 const (
-	modeSymlink = "120000"
-	modeGitlink = "160000"
+	ModeSymlink = "120000"
+	ModeGitlink = "160000"
 )
 
 // Entries lists all paths of a tree or commit, in git's order. The list is not the
 // caller's to change.
-func (h *Host) Entries(ctx context.Context, tree string) ([]Entry, error) {
-	if list, ok := h.known.list(tree); ok {
+func (s *Store) Entries(ctx context.Context, tree string) ([]Entry, error) {
+	if list, ok := s.known.list(tree); ok {
 		return list, nil
 	}
-	out, err := h.git("ls-tree", "-r", "-z", "--full-tree", tree).run(ctx)
+	out, err := s.git("ls-tree", "-r", "-z", "--full-tree", tree).Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", tree, err)
 	}
 	var list []Entry
-	for _, rec := range records(out) {
+	for _, rec := range git.Records(out) {
 		meta, path, ok := strings.Cut(rec, "\t")
 		f := strings.Fields(meta)
 		if !ok || len(f) != 3 {
@@ -100,30 +103,30 @@ func (h *Host) Entries(ctx context.Context, tree string) ([]Entry, error) {
 		}
 		list = append(list, Entry{Mode: f[0], Type: f[1], ID: f[2], Path: path})
 	}
-	h.known.keepList(tree, list)
+	s.known.keepList(tree, list)
 	return list, nil
 }
 
 // Blob returns the content of a blob of at most max bytes, ErrTooLarge beyond.
-func (h *Host) Blob(ctx context.Context, id string, max int64) ([]byte, error) {
-	if !objectID.MatchString(id) {
+func (s *Store) Blob(ctx context.Context, id string, max int64) ([]byte, error) {
+	if !git.IsID(id) {
 		return nil, fmt.Errorf("read blob: bad id %q", id)
 	}
-	c := h.git("cat-file", "blob", id)
-	c.maxOutput = max
-	return c.run(ctx)
+	c := s.git("cat-file", "blob", id)
+	c.MaxOutput = max
+	return c.Run(ctx)
 }
 
 // Blobs returns the contents of several blobs by id. The caller bounds their sizes
-// (Sizes); an id that is no blob is an error.
-func (h *Host) Blobs(ctx context.Context, ids []string) (map[string][]byte, error) {
+// (Sizes); the id of anything but a blob is an error.
+func (s *Store) Blobs(ctx context.Context, ids []string) (map[string][]byte, error) {
 	blobs := map[string][]byte{}
 	if len(ids) == 0 {
 		return blobs, nil
 	}
-	c := h.git("cat-file", "--batch=%(objectname) %(objecttype) %(objectsize)")
-	c.stdin = []byte(strings.Join(ids, "\n") + "\n")
-	out, err := c.run(ctx)
+	c := s.git("cat-file", "--batch=%(objectname) %(objecttype) %(objectsize)")
+	c.Stdin = []byte(strings.Join(ids, "\n") + "\n")
+	out, err := c.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read blobs: %w", err)
 	}
@@ -144,29 +147,29 @@ func (h *Host) Blobs(ctx context.Context, ids []string) (map[string][]byte, erro
 }
 
 // File returns the content of path in rev. ErrNoCommit if it is not there.
-func (h *Host) File(ctx context.Context, rev, path string, max int64) ([]byte, error) {
-	out, err := h.git("ls-tree", "-z", "--full-tree", rev, path).run(ctx)
+func (s *Store) File(ctx context.Context, rev, path string, max int64) ([]byte, error) {
+	out, err := s.git("ls-tree", "-z", "--full-tree", rev, path).Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read %s of %s: %w", path, rev, err)
 	}
-	for _, rec := range records(out) {
+	for _, rec := range git.Records(out) {
 		meta, name, _ := strings.Cut(rec, "\t")
 		if f := strings.Fields(meta); name == path && len(f) == 3 && f[1] == "blob" {
-			return h.Blob(ctx, f[2], max)
+			return s.Blob(ctx, f[2], max)
 		}
 	}
 	return nil, fmt.Errorf("read %s of %s: %w", path, rev, ErrNoFile)
 }
 
-// Sizes returns the sizes of blobs in bytes. Ids that are no object are left out.
-func (h *Host) Sizes(ctx context.Context, ids []string) (map[string]int64, error) {
+// Sizes returns the sizes of blobs in bytes. An id without an object is left out.
+func (s *Store) Sizes(ctx context.Context, ids []string) (map[string]int64, error) {
 	sizes := map[string]int64{}
 	if len(ids) == 0 {
 		return sizes, nil
 	}
-	c := h.git("cat-file", "--batch-check=%(objectname) %(objectsize)")
-	c.stdin = []byte(strings.Join(ids, "\n") + "\n")
-	out, err := c.text(ctx)
+	c := s.git("cat-file", "--batch-check=%(objectname) %(objectsize)")
+	c.Stdin = []byte(strings.Join(ids, "\n") + "\n")
+	out, err := c.Text(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read sizes: %w", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/repotest"
+	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 )
 
 // edit is what one coder does: files as write takes them, paths that go, and files that
@@ -118,16 +120,16 @@ func TestParallelWorkIsMergedOrBothSidesAreKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, parallelBase)
 			one, two := r.coder("1", c.one), r.coder("2", c.two)
-			first, err := r.integrate(one, "l-1", r.base)
+			first, err := r.Integrate(one, "l-1", r.Base)
 			if err != nil || len(first.Conflicts) > 0 {
 				t.Fatalf("first: %+v, %v", first, err)
 			}
-			res, err := r.integrate(two, "l-2", first.Commit)
+			res, err := r.Integrate(two, "l-2", first.Commit)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(c.want) == 0 {
-				got := r.tree(res.Commit)
+				got := r.Tree(res.Commit)
 				for p, want := range c.merged {
 					if got[p] != want {
 						t.Errorf("%q is %q, want %q; conflicts %q", p, got[p], want, res.Conflicts)
@@ -151,13 +153,13 @@ func named(list []string, p string) bool {
 
 // coder makes a workspace at the rig's base and changes it.
 func (r *rig) coder(task string, e edit) string {
-	r.t.Helper()
-	w := r.workspace(task)
-	remove(r.t, w, e.remove...)
-	write(r.t, w, e.files)
+	r.T.Helper()
+	w := r.Workspace(task)
+	repotest.Remove(r.T, w, e.remove...)
+	repotest.Write(r.T, w, e.files)
 	for _, name := range e.chmod {
 		if err := os.Chmod(filepath.Join(w, name), 0o755); err != nil {
-			r.t.Fatal(err)
+			r.T.Fatal(err)
 		}
 	}
 	return w
@@ -166,20 +168,20 @@ func (r *rig) coder(task string, e edit) string {
 // bothKept preserves the work of a task that conflicts and compares what the refs hold:
 // the head is what it was, and every file of the task is under its ref.
 func (r *rig) bothKept(w, task string, head gitrepo.IntegrateResult) string {
-	r.t.Helper()
-	snap := r.snapshot(w)
-	sha, err := r.host.Preserve(r.t.Context(), gitrepo.PreserveSpec{
-		Session: "s1", Task: task, Tree: snap.Tree, Base: r.base, Author: someone, Date: aDate,
+	r.T.Helper()
+	snap := r.Snapshot(w)
+	sha, err := r.Store.Preserve(r.T.Context(), gitrepo.PreserveSpec{
+		Session: "s1", Task: task, Tree: snap.Tree, Base: r.Base, Author: repotest.Someone, Date: repotest.Date,
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	if now := must(r.host.Ref(r.t.Context(), gitrepo.IntegrationRef("s1"))); now != head.Commit {
-		r.t.Errorf("a conflict moved the head to %s", now)
+	if now := repotest.Must(r.Store.Ref(r.T.Context(), gitrepo.IntegrationRef("s1"))); now != head.Commit {
+		r.T.Errorf("a conflict moved the head to %s", now)
 	}
-	kept := must(r.host.Ref(r.t.Context(), gitrepo.PreservedRef("s1", task)))
-	if kept != sha || !maps.Equal(r.tree(kept), r.tree(snap.Tree)) {
-		r.t.Errorf("kept under its ref: %s with %q", kept, r.tree(kept))
+	kept := repotest.Must(r.Store.Ref(r.T.Context(), gitrepo.PreservedRef("s1", task)))
+	if kept != sha || !maps.Equal(r.Tree(kept), r.Tree(snap.Tree)) {
+		r.T.Errorf("kept under its ref: %s with %q", kept, r.Tree(kept))
 	}
 	return sha
 }
@@ -193,13 +195,13 @@ func TestThreeCodersInConflict(t *testing.T) {
 	for task, text := range lines {
 		works[task] = r.coder(task, edit{files: map[string]string{"shared": text, "own" + task: text}})
 	}
-	head, err := r.integrate(works["1"], "l-1", r.base)
+	head, err := r.Integrate(works["1"], "l-1", r.Base)
 	if err != nil {
 		t.Fatal(err)
 	}
 	kept := map[string]string{}
 	for _, task := range []string{"2", "3"} {
-		res, err := r.integrate(works[task], "l-"+task, head.Commit)
+		res, err := r.Integrate(works[task], "l-"+task, head.Commit)
 		if err != nil || !slices.Equal(res.Conflicts, []string{"shared"}) {
 			t.Fatalf("coder %s: %+v, %v", task, res, err)
 		}
@@ -207,18 +209,18 @@ func TestThreeCodersInConflict(t *testing.T) {
 	}
 	for _, task := range []string{"2", "3"} {
 		base := head.Commit
-		w := r.workspaceAt("resolve-"+task, base)
+		w := r.WorkspaceAt("resolve-"+task, base)
 		shared, err := os.ReadFile(filepath.Join(w, "shared"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		write(t, w, map[string]string{"shared": string(shared) + lines[task], "own" + task: lines[task]})
-		snap, err := r.host.Snapshot(t.Context(), gitrepo.SnapshotSpec{Workspace: w, Index: gitrepo.WorkspaceIndex(w), Base: base})
+		repotest.Write(t, w, map[string]string{"shared": string(shared) + lines[task], "own" + task: lines[task]})
+		snap, err := workspace.Take(t.Context(), r.Store, workspace.SnapshotSpec{Workspace: w, Index: workspace.Index(w), Base: base})
 		if err != nil {
 			t.Fatal(err)
 		}
-		head, err = r.host.Integrate(t.Context(), gitrepo.IntegrateSpec{
-			Session: "s1", Launch: "r-" + task, Task: "resolve-" + task, Tree: snap.Tree, Base: base, Head: base, Author: someone, Date: aDate,
+		head, err = r.Store.Integrate(t.Context(), gitrepo.IntegrateSpec{
+			Session: "s1", Launch: "r-" + task, Task: "resolve-" + task, Tree: snap.Tree, Base: base, Head: base, Author: repotest.Someone, Date: repotest.Date,
 		})
 		if err != nil || len(head.Conflicts) > 0 {
 			t.Fatalf("resolve %s: %+v, %v", task, head, err)
@@ -227,11 +229,11 @@ func TestThreeCodersInConflict(t *testing.T) {
 	want := map[string]string{
 		"shared": "100644 one\ntwo\nthree\n", "other": "100644 o\n", "own1": "100644 one\n", "own2": "100644 two\n", "own3": "100644 three\n",
 	}
-	if got := r.tree(head.Commit); !maps.Equal(got, want) {
+	if got := r.Tree(head.Commit); !maps.Equal(got, want) {
 		t.Errorf("in the end: %q", got)
 	}
 	for task, sha := range kept {
-		if now := must(r.host.Ref(t.Context(), gitrepo.PreservedRef("s1", task))); now != sha {
+		if now := repotest.Must(r.Store.Ref(t.Context(), gitrepo.PreservedRef("s1", task))); now != sha {
 			t.Errorf("the work of %s is at %q, want %s", task, now, sha)
 		}
 	}
@@ -249,18 +251,18 @@ func TestManyFilesAreMerged(t *testing.T) {
 	r := newRig(t, base)
 	first, second := r.coder("1", edit{files: one}), r.coder("2", edit{files: two})
 	started := time.Now()
-	head, err := r.integrate(first, "l-1", r.base)
+	head, err := r.Integrate(first, "l-1", r.Base)
 	if err != nil || len(head.Files) != n {
 		t.Fatalf("%d files, %v", len(head.Files), err)
 	}
 	changed := time.Since(started)
 	started = time.Now()
-	res, err := r.integrate(second, "l-2", head.Commit)
+	res, err := r.Integrate(second, "l-2", head.Commit)
 	if err != nil || len(res.Files) != n || len(res.Conflicts) > 0 {
 		t.Fatalf("%d files, conflicts %q, %v", len(res.Files), res.Conflicts, err)
 	}
 	t.Logf("%d changed files: %s; %d new files and a merge: %s", n, changed, n, time.Since(started))
-	if entries := must(r.host.Entries(t.Context(), res.Commit)); len(entries) != 2*n {
+	if entries := repotest.Must(r.Store.Entries(t.Context(), res.Commit)); len(entries) != 2*n {
 		t.Errorf("%d files in the end, want %d", len(entries), 2*n)
 	}
 }

@@ -17,29 +17,29 @@ type PreserveSpec struct {
 
 // Preserve keeps a snapshot under PreservedRef and returns its commit. Work that was
 // preserved before under the same name stays reachable as the second parent.
-func (h *Host) Preserve(ctx context.Context, spec PreserveSpec) (string, error) {
+func (s *Store) Preserve(ctx context.Context, spec PreserveSpec) (string, error) {
 	ref := PreservedRef(spec.Session, spec.Task)
-	old, err := h.Ref(ctx, ref)
+	old, err := s.Ref(ctx, ref)
 	if err != nil {
 		return "", fmt.Errorf("preserve %s: %w", spec.Task, err)
 	}
 	parents := []string{spec.Base}
 	if old != "" {
-		tree, err := h.Tree(ctx, old)
+		tree, err := s.Tree(ctx, old)
 		if err != nil {
 			return "", fmt.Errorf("preserve %s: %w", spec.Task, err)
 		}
-		base, _ := h.Resolve(ctx, old+"^1")
+		base, _ := s.Resolve(ctx, old+"^1")
 		if tree == spec.Tree && base == spec.Base {
 			return old, nil
 		}
 		parents = append(parents, old)
 	}
-	commit, err := h.Commit(ctx, CommitSpec{
+	commit, err := s.Commit(ctx, CommitSpec{
 		Tree: spec.Tree, Parents: parents, Message: "preserve " + spec.Task + "\n", Author: spec.Author, Date: spec.Date,
 	})
 	if err == nil {
-		err = h.UpdateRef(ctx, ref, commit, old)
+		err = s.UpdateRef(ctx, ref, commit, old)
 	}
 	if err != nil {
 		return "", fmt.Errorf("preserve %s: %w", spec.Task, err)

@@ -1,7 +1,7 @@
 package gitrepo
 
 import (
-	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,42 +11,48 @@ import (
 // what it is for takes a few calls of git.
 const staleTemporary = time.Hour
 
-// temporary makes a directory for the files of one task. It lies in the repository's own
-// directory, where whoever opens the repository next finds what a kill has left. The
-// caller calls remove.
-func (h *Host) temporary(task string) (dir string, remove func(), err error) {
-	if err := os.MkdirAll(h.temporaries(), 0o700); err != nil {
-		return "", nil, err
-	}
-	dir, err = os.MkdirTemp(h.temporaries(), task+"-*")
-	return dir, func() { _ = removeAll(dir) }, err
+// Temporary makes a directory for the files of one task. It lies in the repository's own
+// directory, where the next Open finds what a kill has left. The caller calls remove.
+func (s *Store) Temporary(task string) (dir string, remove func(), err error) {
+	return temporaries(s.dir).make(task)
 }
 
-func (h *Host) temporaries() string { return filepath.Join(h.dir, "tmp") }
+// temporaries are the temporary directories of the repository that lies there.
+type temporaries string
 
-// sweep removes temporary directories that nobody uses any more. One that cannot be
-// removed harms nobody.
-func (h *Host) sweep() {
-	found, _ := os.ReadDir(h.temporaries())
+func (t temporaries) path() string { return filepath.Join(string(t), "tmp") }
+
+func (t temporaries) make(task string) (dir string, remove func(), err error) {
+	if err := os.MkdirAll(t.path(), 0o700); err != nil {
+		return "", nil, err
+	}
+	dir, err = os.MkdirTemp(t.path(), task+"-*")
+	return dir, func() { _ = RemoveAll(dir) }, err
+}
+
+// sweep removes the directories that no process uses any more. One that cannot be removed
+// does no harm.
+func (t temporaries) sweep() {
+	found, _ := os.ReadDir(t.path())
 	for _, e := range found {
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > staleTemporary {
-			_ = removeAll(filepath.Join(h.temporaries(), e.Name()))
+			_ = RemoveAll(filepath.Join(t.path(), e.Name()))
 		}
 	}
 }
 
-// TempError says that the machine's directory for temporary files cannot be used: it is
-// full, not there, or closed.
-type TempError struct {
-	Dir string
-	err error
+// RemoveAll is os.RemoveAll that also gets through directories without write or
+// search permission. It follows no symlink.
+func RemoveAll(p string) error {
+	err := os.RemoveAll(p)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(p, func(name string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(p)
 }
-
-func tempError(err error) error { return &TempError{Dir: os.TempDir(), err: err} }
-
-// Error names the directory and what to do.
-func (e *TempError) Error() string {
-	return fmt.Sprintf("temporary files cannot be written to %s: %v; make room there, or set TMPDIR to another directory", e.Dir, e.err)
-}
-
-func (e *TempError) Unwrap() error { return e.err }

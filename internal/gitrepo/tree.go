@@ -16,13 +16,13 @@ import (
 const EmptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 // WriteBlob stores data and returns its id.
-func (h *Host) WriteBlob(ctx context.Context, data []byte) (string, error) {
-	c := h.git("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin")
-	c.stdin = data
+func (s *Store) WriteBlob(ctx context.Context, data []byte) (string, error) {
+	c := s.git("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin")
+	c.Stdin = data
 	if data == nil {
-		c.stdin = []byte{}
+		c.Stdin = []byte{}
 	}
-	id, err := c.text(ctx)
+	id, err := c.Text(ctx)
 	if err != nil {
 		return "", fmt.Errorf("write blob: %w", err)
 	}
@@ -31,8 +31,8 @@ func (h *Host) WriteBlob(ctx context.Context, data []byte) (string, error) {
 
 // BuildTree writes a tree of files (by path, mode 100644) and of whole trees, each
 // under its directory.
-func (h *Host) BuildTree(ctx context.Context, files map[string][]byte, trees map[string]string) (string, error) {
-	ids, err := h.writeBlobs(ctx, files)
+func (s *Store) BuildTree(ctx context.Context, files map[string][]byte, trees map[string]string) (string, error) {
+	ids, err := s.writeBlobs(ctx, files)
 	if err != nil {
 		return "", err
 	}
@@ -40,17 +40,17 @@ func (h *Host) BuildTree(ctx context.Context, files map[string][]byte, trees map
 	for _, p := range slices.Sorted(maps.Keys(files)) {
 		changes = append(changes, Change{Path: p, Status: 'A', NewMode: "100644", NewID: ids[p]})
 	}
-	return h.compose(ctx, EmptyTree, changes, trees)
+	return s.compose(ctx, EmptyTree, changes, trees)
 }
 
-// writeBlobs stores several blobs by one git, which reads them from copies under names
-// of ours.
-func (h *Host) writeBlobs(ctx context.Context, files map[string][]byte) (map[string]string, error) {
+// writeBlobs stores several blobs by one git, which reads them from files that are
+// named by number.
+func (s *Store) writeBlobs(ctx context.Context, files map[string][]byte) (map[string]string, error) {
 	ids := map[string]string{}
 	if len(files) == 0 {
 		return ids, nil
 	}
-	tmp, remove, err := h.temporary("blobs")
+	tmp, remove, err := s.Temporary("blobs")
 	if err != nil {
 		return nil, fmt.Errorf("write blobs: %w", err)
 	}
@@ -64,9 +64,9 @@ func (h *Host) writeBlobs(ctx context.Context, files map[string][]byte) (map[str
 		}
 		fmt.Fprintln(&list, file)
 	}
-	c := h.git("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin-paths")
-	c.stdin = list.Bytes()
-	out, err := c.text(ctx)
+	c := s.git("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin-paths")
+	c.Stdin = list.Bytes()
+	out, err := c.Text(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("write blobs: %w", err)
 	}
@@ -81,23 +81,23 @@ func (h *Host) writeBlobs(ctx context.Context, files map[string][]byte) (map[str
 }
 
 // Apply writes the tree that base becomes by the given changes alone.
-func (h *Host) Apply(ctx context.Context, base string, changes []Change) (string, error) {
-	return h.compose(ctx, base, changes, nil)
+func (s *Store) Apply(ctx context.Context, base string, changes []Change) (string, error) {
+	return s.compose(ctx, base, changes, nil)
 }
 
 // compose works in an index of its own; no work tree takes part.
-func (h *Host) compose(ctx context.Context, base string, changes []Change, trees map[string]string) (string, error) {
-	tmp, remove, err := h.temporary("index")
+func (s *Store) compose(ctx context.Context, base string, changes []Change, trees map[string]string) (string, error) {
+	tmp, remove, err := s.Temporary("index")
 	if err != nil {
 		return "", fmt.Errorf("compose tree: %w", err)
 	}
 	defer remove()
-	index := h.git("read-tree", base)
-	index.index = filepath.Join(tmp, "index")
+	index := s.git("read-tree", base)
+	index.Index = filepath.Join(tmp, "index")
 	run := func(stdin []byte, args ...string) (string, error) {
 		c := index
-		c.args, c.stdin = args, stdin
-		out, err := c.text(ctx)
+		c.Args, c.Stdin = args, stdin
+		out, err := c.Text(ctx)
 		if err != nil {
 			return "", fmt.Errorf("compose tree: %w", err)
 		}
@@ -119,20 +119,20 @@ func (h *Host) compose(ctx context.Context, base string, changes []Change, trees
 
 // indexInfo puts the deletions first: a file may take the place of a directory.
 func indexInfo(changes []Change) []byte {
-	var gone, there bytes.Buffer
+	var deleted, written bytes.Buffer
 	for _, c := range changes {
 		if c.Status == 'D' {
-			fmt.Fprintf(&gone, "0 %s\t%s\x00", EmptyTree, c.Path)
+			fmt.Fprintf(&deleted, "0 %s\t%s\x00", EmptyTree, c.Path)
 			continue
 		}
-		fmt.Fprintf(&there, "%s %s\t%s\x00", c.NewMode, c.NewID, c.Path)
+		fmt.Fprintf(&written, "%s %s\t%s\x00", c.NewMode, c.NewID, c.Path)
 	}
-	return append(gone.Bytes(), there.Bytes()...)
+	return append(deleted.Bytes(), written.Bytes()...)
 }
 
 // Message returns the message of a commit.
-func (h *Host) Message(ctx context.Context, commit string) (string, error) {
-	out, err := h.git("log", "-1", "--no-show-signature", "--format=%B", "--end-of-options", commit).text(ctx)
+func (s *Store) Message(ctx context.Context, commit string) (string, error) {
+	out, err := s.git("log", "-1", "--no-show-signature", "--format=%B", "--end-of-options", commit).Text(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read message: %w", err)
 	}

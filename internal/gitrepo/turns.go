@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// turns lets one task after another have what bears a name.
+// turns gives one task after another what bears a name.
 type turns struct {
 	mu   sync.Mutex
 	busy map[string]chan struct{} // name -> closed when its turn is over
@@ -27,7 +27,7 @@ func (t *turns) take(ctx context.Context, name string) (over func(), err error) 
 	}
 }
 
-// claim returns nil, or the turn that goes on.
+// claim takes the name and returns nil, or returns the turn that has it.
 func (t *turns) claim(name string, mine chan struct{}) (other chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,4 +46,10 @@ func (t *turns) free(name string, mine chan struct{}) {
 	defer t.mu.Unlock()
 	delete(t.busy, name)
 	close(mine)
+}
+
+// Turn waits until no other task of this process has name, such as the path of an index.
+// The caller calls over, once.
+func (s *Store) Turn(ctx context.Context, name string) (over func(), err error) {
+	return s.turns.take(ctx, name)
 }

@@ -6,6 +6,6 @@
 // nothing.
 //
 // A Finding blocks; a held path lets the change out as a draft that a person must
-// approve; a named path only stands on top of the pull request. A Report never holds
+// approve; a named path is only listed on top of the pull request. A Report never holds
 // the value of a secret: rule, file and line are all there is.
 package outgate

@@ -36,7 +36,7 @@ type Finding struct {
 	Rule string
 	Path string
 	Line int
-	// SHA256 of a pattern's match that a person may let pass; empty if nobody may.
+	// SHA256 of a pattern's match that a person may let pass; empty if no person may.
 	SHA256 string
 	Text   string // what is wrong, without any value
 }
@@ -69,7 +69,7 @@ func (r Report) Blocked() bool { return len(r.Findings) > 0 }
 // check is one run of the gate.
 type check struct {
 	Spec
-	repo    *gitrepo.Host
+	repo    *gitrepo.Store
 	changes []gitrepo.Change
 	sizes   map[string]int64 // of old and new blobs
 	report  Report
@@ -79,7 +79,7 @@ type check struct {
 
 // Check judges the change from spec.Base to spec.Tree. The error says that it could
 // not be judged, which must be taken as blocked.
-func Check(ctx context.Context, repo *gitrepo.Host, spec Spec) (Report, error) {
+func Check(ctx context.Context, repo *gitrepo.Store, spec Spec) (Report, error) {
 	c := &check{Spec: spec, repo: repo}
 	var err error
 	if c.changes, err = repo.Changes(ctx, spec.Base, spec.Tree); err != nil {

@@ -17,22 +17,22 @@ import (
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
-// rig builds pairs of trees in a host repository.
+// rig builds pairs of trees in a store.
 type rig struct {
-	t    *testing.T
-	host *gitrepo.Host
-	base map[string]string
-	spec outgate.Spec
-	ids  map[string]string // of contents that were written
+	t     *testing.T
+	store *gitrepo.Store
+	base  map[string]string
+	spec  outgate.Spec
+	ids   map[string]string // of contents that were written
 }
 
 func newRig(t *testing.T, base map[string]string) *rig {
 	t.Helper()
-	h, err := gitrepo.OpenHost(t.Context(), filepath.Join(t.TempDir(), "h.git"))
+	h, err := gitrepo.Open(t.Context(), filepath.Join(t.TempDir(), "h.git"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, host: h, base: base, spec: outgate.Spec{Secrets: redact.New()}, ids: map[string]string{}}
+	r := &rig{t: t, store: h, base: base, spec: outgate.Spec{Secrets: redact.New()}, ids: map[string]string{}}
 	r.spec.Base = r.tree(gitrepo.EmptyTree, base)
 	return r
 }
@@ -59,7 +59,7 @@ func (r *rig) tree(base string, files map[string]string) string {
 		}
 		changes = append(changes, c)
 	}
-	id, err := r.host.Apply(r.t.Context(), base, changes)
+	id, err := r.store.Apply(r.t.Context(), base, changes)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func (r *rig) tree(base string, files map[string]string) string {
 func (r *rig) write(content string) string {
 	r.t.Helper()
 	if r.ids[content] == "" {
-		id, err := r.host.WriteBlob(r.t.Context(), []byte(content))
+		id, err := r.store.WriteBlob(r.t.Context(), []byte(content))
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func (r *rig) checkTree(tree string) outgate.Report {
 	r.t.Helper()
 	spec := r.spec
 	spec.Tree = tree
-	report, err := outgate.Check(r.t.Context(), r.host, spec)
+	report, err := outgate.Check(r.t.Context(), r.store, spec)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -132,10 +132,12 @@ func TestSecurity10And11Types(t *testing.T) {
 		"b/../../a": false, "b/..": false, "../b/../a": false, "./b/../a": false, "": false, "../.git/config": false, "../.GIT": false, "x\ny": false, `..\a`: false,
 		"../.github/workflows/x.yml": false, "../.claude": false, strings.Repeat("x", 1025): false, strings.Repeat("x", 1024): true,
 	} {
-		got := r.check(map[string]string{"dir/l": "->" + target})
-		if got.Blocked() == ok {
-			t.Errorf("symlink to %q: %s", target, findings(got))
-		}
+		t.Run(target, func(t *testing.T) {
+			got := r.check(map[string]string{"dir/l": "->" + target})
+			if got.Blocked() == ok {
+				t.Errorf("symlink to %q: %s", target, findings(got))
+			}
+		})
 	}
 	if got := findings(r.check(map[string]string{"l1": "->a", "l2": "->/etc/passwd", "l3": "->a"})); got != "type l2:0" {
 		t.Errorf("one of three symlinks: %s", got)
@@ -211,9 +213,11 @@ func TestSecurity12BlockedPaths(t *testing.T) {
 		"agent directory as link":        {".claude": "->evil", "evil/settings.json": "x\n"},
 		"mode":                           {"sub/.envrc": "#!x\n"},
 	} {
-		if got := r.check(files); !strings.Contains(findings(got), "path.blocked") {
-			t.Errorf("%s: %q", name, findings(got))
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := r.check(files); !strings.Contains(findings(got), "path.blocked") {
+				t.Errorf("%q", findings(got))
+			}
+		})
 	}
 	for _, p := range []string{".github/dependabot.yml", ".vscode/extensions.json", ".claude/notes.md", "docs/.github/workflows/x", "x.envrc", "workflows/x"} {
 		if got := r.check(map[string]string{p: "x\n"}); got.Blocked() {
@@ -329,9 +333,11 @@ func TestSecurity14Sizes(t *testing.T) {
 		"bytes at a hard limit": {map[string]string{"a": text(100)}, ""},
 		"bytes beyond it":       {map[string]string{"a": text(101)}, "size.bytes :0"},
 	} {
-		if got := findings(r.check(c.files)); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := findings(r.check(c.files)); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
@@ -374,19 +380,21 @@ func TestSecurity7OwnSecretsAreAlwaysBlocked(t *testing.T) {
 		"beside the base": {"old": "x " + secret + "\ny\nz " + secret + "\n"},
 		"symlink":         {"a": "->" + secret},
 	} {
-		got := r.check(files)
-		if !got.Blocked() || !strings.HasPrefix(got.Findings[0].Rule, "secret.github") {
-			t.Errorf("%s: %s", name, findings(got))
-		}
-		if got.Findings[0].Text != "holds a secret of this program" {
-			t.Errorf("%s: text is %s", name, got.Findings[0].Text)
-		}
-		if strings.Contains(fmt.Sprintf("%+v", got.Findings), secret[:12]) {
-			t.Errorf("%s: the report holds the value", name)
-		}
-		if name == "content" && got.Findings[0].Line != 3 {
-			t.Errorf("line is %d", got.Findings[0].Line)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := r.check(files)
+			if !got.Blocked() || !strings.HasPrefix(got.Findings[0].Rule, "secret.github") {
+				t.Errorf("%s", findings(got))
+			}
+			if got.Findings[0].Text != "holds a secret of this program" {
+				t.Errorf("text is %s", got.Findings[0].Text)
+			}
+			if strings.Contains(fmt.Sprintf("%+v", got.Findings), secret[:12]) {
+				t.Errorf("%s: the report holds the value", name)
+			}
+			if name == "content" && got.Findings[0].Line != 3 {
+				t.Errorf("line is %d", got.Findings[0].Line)
+			}
+		})
 	}
 	if got := findings(r.check(map[string]string{"dir/" + secret: "x\n"})); !strings.Contains(got, "secret.github (a file name):0") {
 		t.Errorf("name: %s", got)
@@ -420,9 +428,11 @@ func TestPatternsOfTheChangeAlone(t *testing.T) {
 		"example host":    {"b": "https://user:password@example.com/x\n"},
 	}
 	for name, files := range clean {
-		if got := r.check(files); got.Blocked() {
-			t.Errorf("%s: %s", name, findings(got))
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := r.check(files); got.Blocked() {
+				t.Errorf("%s", findings(got))
+			}
+		})
 	}
 	added := map[string]string{"b": "b\nt " + other + "\n", ".agentmux/secret-allow": digest + "\n"}
 	got := r.check(added)
@@ -457,7 +467,7 @@ func TestAnUnknownTreeIsAnError(t *testing.T) {
 	r := newRig(t, map[string]string{"a": "a\n"})
 	spec := r.spec
 	spec.Tree = strings.Repeat("1", 40)
-	if _, err := outgate.Check(context.Background(), r.host, spec); err == nil {
+	if _, err := outgate.Check(context.Background(), r.store, spec); err == nil {
 		t.Error("a tree that is not there was judged")
 	}
 }

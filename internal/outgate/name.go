@@ -20,7 +20,7 @@ const (
 func NameProblem(p string) string {
 	switch {
 	case !utf8.ValidString(p):
-		return "name is no UTF-8"
+		return "name is not UTF-8"
 	case len(p) > maxPath:
 		return "path is longer than 1024 bytes"
 	case sanitize.NFC(p) != p:
@@ -50,8 +50,8 @@ func componentProblem(name string) string {
 	return ""
 }
 
-// unseen are controls, bidi marks, other format characters, spaces that are no space,
-// fillers, and what is no character at all.
+// unseen are controls, bidi marks, other format characters, spaces other than the plain one,
+// fillers, and what is not a character at all.
 func unseen(r rune) bool { return !unicode.IsPrint(r) || sanitize.Forbidden(r) }
 
 // names judges added paths, and those among them that differ from another path of the

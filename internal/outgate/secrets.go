@@ -24,7 +24,7 @@ const (
 )
 
 // secrets searches contents, names and texts. Contents are searched whole, so that
-// lines count as in the file; a pattern's match that the base has too is no finding.
+// lines count as in the file; a pattern's match that the base has too is not a finding.
 func (c *check) secrets(ctx context.Context) error {
 	allowed, err := c.allowed(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ type level string
 const (
 	levelBlocked level = "blocked" // never pushed, unless Allow lifts it
 	levelHeld    level = "held"    // keeps the pull request a draft
-	levelNamed   level = "named"   // stands on top of the pull request
+	levelNamed   level = "named"   // is listed on top of the pull request
 )
 
 // group is a set of paths that are judged alike; Name is the rule in notes.

@@ -120,15 +120,17 @@ func TestUnseenCharactersOfChangedLinesAreNamed(t *testing.T) {
 		{"another encoding", "f.txt", "caf\xe9\n", ""},
 		{"an icon of a font", "g.css", "\ue900\n", ""},
 	} {
-		got := ""
-		for _, n := range r.check(map[string]string{c.path: c.content}).Named {
-			if n.Rule == "unseen" && n.Path == c.path {
-				got = n.Text
+		t.Run(c.name, func(t *testing.T) {
+			got := ""
+			for _, n := range r.check(map[string]string{c.path: c.content}).Named {
+				if n.Rule == "unseen" && n.Path == c.path {
+					got = n.Text
+				}
 			}
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 	if got := r.check(map[string]string{"old.go": "-", "new.go": "a\nb" + bidi + "\nc\n"}); len(got.Named) > 0 {
 		t.Errorf("renamed: %+v", got.Named)

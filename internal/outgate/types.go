@@ -50,7 +50,7 @@ func (c *check) symlink(ctx context.Context, p, id string) error {
 }
 
 // resolve returns the path of the tree that a symlink at p points to. ".." may only
-// stand in front: behind the name of another symlink it would lead elsewhere than it
+// come first: behind the name of another symlink it would lead elsewhere than it
 // reads.
 func resolve(p, target string) (resolved, problem string) {
 	switch {

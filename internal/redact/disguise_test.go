@@ -89,7 +89,7 @@ const (
 	z85Alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 )
 
-// layers are the encodings that stand inside one another.
+// layers are the encodings that wrap one another.
 func layers(value string) map[string]string {
 	hexa := hex.EncodeToString
 	return map[string]string{

@@ -46,8 +46,8 @@ func mayEscape(text []byte) bool {
 	return false
 }
 
-// escaped returns what the escape at the start of text stands for, a character
-// or one byte, and the length of the escape, 0 if there is none.
+// escaped returns what the escape at the start of text means, a character or one
+// byte, and the length of the escape, 0 without one.
 func escaped(text []byte) (r rune, n int, isByte bool) {
 	switch text[0] {
 	case '%':
@@ -140,7 +140,7 @@ func closed(text []byte, at, base int, end byte) (rune, int) {
 }
 
 // reference reads "&#65;", "&#x41;" and names: those of characters that HTML
-// does not allow as they are, of which "&amp;" may stand before another
+// does not allow as they are, of which "&amp;" may precede another
 // reference in text that was escaped twice. Any other name is a space.
 func reference(text []byte) (rune, int) {
 	if len(text) > 3 && text[1] == '#' {
@@ -170,7 +170,7 @@ func reference(text []byte) (rune, int) {
 }
 
 // Blocks of Unicode that repeat the letters and digits of ASCII. The letters
-// that are missing among the mathematical ones stand in another block.
+// that are missing among the mathematical ones are in another block.
 const (
 	firstFullWidth, lastFullWidth = 0xFF01, 0xFF5E
 	firstMathLetter               = 0x1D400

@@ -28,7 +28,7 @@ type form struct {
 	least int
 }
 
-// ref is a place of a form where a block stands.
+// ref is a place of a form where a block is.
 type ref struct {
 	form, at int32
 	next     int32 // the next ref with the same block, or -1
@@ -44,7 +44,7 @@ type index struct {
 	alike  alike
 }
 
-// add makes value one to be found by any of its parts, in both directions, with
+// add adds value, which is found by any of its parts, in both directions, with
 // and without its separators, and encoded.
 func (x *index) add(rule, value string, parts []part) {
 	texts := [][]byte{[]byte(value)}
@@ -100,7 +100,7 @@ func (x *index) addForm(f form) {
 	}
 }
 
-// alike tells which bytes of a text may stand for which of a value: letters
+// alike tells which bytes of a text may mean which of a value: letters
 // are the same in both cases, and all of them may be moved by half the alphabet.
 type alike struct {
 	readings [2][256]byte // byte of a text -> that of a form

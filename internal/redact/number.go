@@ -1,6 +1,6 @@
 package redact
 
-// yieldNumbers yields what the numbers of plain stand for, each taken for one
+// yieldNumbers yields the characters that the numbers of plain mean, each taken for one
 // character, when those without a sign of their base are decimal, octal or
 // binary.
 func yieldNumbers(plain view, yield func(view) bool) bool {
@@ -26,7 +26,7 @@ func yieldNumbers(plain view, yield func(view) bool) bool {
 	return true
 }
 
-// word is a place of a view where letters and digits, the first a digit, stand
+// word is a place of a view where letters and digits, the first a digit, are
 // together.
 type word struct{ from, to int32 }
 

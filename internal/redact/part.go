@@ -35,7 +35,7 @@ func secretParts(lines []string, isKey bool) [][]part {
 }
 
 // jwtHead returns the length of the header of the JWT that value is, of what
-// stands before it ("ghs_<app>_"), and of the payload up to its first value.
+// precedes it ("ghs_<app>_"), and of the payload up to its first value.
 func jwtHead(value string) int {
 	start := strings.Index(value, "eyJ")
 	header, rest, ok := strings.Cut(value, ".")
@@ -66,7 +66,7 @@ const (
 )
 
 // keyParts returns the parts of a DER key in base64 that are long numbers or
-// strings, nil if it is none. What is between them are versions, algorithms and
+// strings, nil for anything else. What is between them are versions, algorithms and
 // lengths.
 func keyParts(body string) []part {
 	der, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(body, "="))

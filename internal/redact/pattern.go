@@ -24,7 +24,7 @@ type pattern struct {
 	border bool
 }
 
-// shapes returns what is no regular expression; the others are in tokens.txt.
+// shapes returns the patterns that are not regular expressions; the others are in tokens.txt.
 func shapes() []*pattern {
 	return []*pattern{
 		{rule: "private-key", words: []string{"-----BEGIN "}, match: matchKey},
@@ -87,7 +87,7 @@ const maxKey = 16 << 10
 // matchKey matches the first line of a private key and, since that line is not
 // what is secret, the body after it.
 func matchKey(text string, prefix int) (int, int) {
-	const dashes, kind, last = "-----", "PRIVATE KEY", "-----END "
+	const dashes, kind, footer = "-----", "PRIVATE KEY", "-----END "
 	end := prefix + run(text[prefix:], isLabel)
 	if !strings.HasSuffix(strings.TrimSuffix(text[prefix:end], " BLOCK"), kind) || !strings.HasPrefix(text[end:], dashes) {
 		return 0, end
@@ -96,10 +96,10 @@ func matchKey(text string, prefix int) (int, int) {
 	body := text[end:min(len(text), end+maxKey)]
 	// Only up to the next dashes: they may begin another key.
 	stop := strings.Index(body, dashes)
-	if stop < 0 || !strings.HasPrefix(body[stop:], last) {
+	if stop < 0 || !strings.HasPrefix(body[stop:], footer) {
 		return end + len(strings.TrimRight(body[:run(body, isKeyBody)], " \r\n\t")), 0
 	}
-	end += stop + len(last)
+	end += stop + len(footer)
 	end += run(text[end:], isLabel)
 	if strings.HasPrefix(text[end:], dashes) {
 		end += len(dashes)
@@ -123,7 +123,7 @@ func matchURL(text string, prefix int) (int, int) {
 	return end + 1, 0
 }
 
-// entropy returns the bits per byte of text by how often each byte stands in it.
+// entropy returns the bits per byte of text by how often each byte occurs in it.
 func entropy(text string) float64 {
 	var counts [256]int
 	for i := range len(text) {
@@ -169,17 +169,17 @@ func isWord(b byte) bool   { return isAlnum(b) || b == '_' }
 func isDashed(b byte) bool { return isWord(b) || b == '-' }
 func isLabel(b byte) bool  { return b >= 'A' && b <= 'Z' || b == ' ' }
 
-// isHost reports whether r may stand in the host of a URL, which may be in any script.
+// isHost reports whether r may be in the host of a URL, which may be in any script.
 func isHost(r rune) bool {
 	return r == '-' || r == '.' || r == '_' || unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit)
 }
 
-// isCredential reports whether b may stand in the user part of a URL.
+// isCredential reports whether b may be in the user part of a URL.
 func isCredential(b byte) bool {
 	return b > ' ' && b != '/' && b != '@'
 }
 
-// isKeyBody reports whether b may stand between the lines of a private key,
+// isKeyBody reports whether b may be between the lines of a private key,
 // which may be quoted ("\n") or indented.
 func isKeyBody(b byte) bool {
 	return isAlnum(b) || strings.IndexByte("+/=\\ \r\n\t", b) >= 0

@@ -3,6 +3,7 @@ package redact_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
-// token is a made-up token: the prefix stands apart so that no scanner takes
+// token is a made-up token: the prefix is apart so that no scanner takes
 // this file for a leak.
 func token(prefix string, n int) string { return prefix + random(77, n, alnum) }
 
@@ -109,11 +110,13 @@ func TestPatterns(t *testing.T) {
 		{"url-password", "https://db.corp.io:443/x@y", false},
 		{"url-password", "https://:pw@db.corp.io", false},
 	} {
-		for _, text := range []string{"see <" + c.text + "> here", c.text} {
-			if got := slices.Contains(rules(redact.New().Scan(text)), c.rule); got != c.want {
-				t.Errorf("%s in %q: %v, want %v", c.rule, text, got, c.want)
+		t.Run(fmt.Sprintf("%s in %.30q", c.rule, c.text), func(t *testing.T) {
+			for _, text := range []string{"see <" + c.text + "> here", c.text} {
+				if got := slices.Contains(rules(redact.New().Scan(text)), c.rule); got != c.want {
+					t.Errorf("%s in %q: %v, want %v", c.rule, text, got, c.want)
+				}
 			}
-		}
+		})
 	}
 	for _, r := range "/:@[`{" { // beside the digits and letters
 		if text := token("ghp_", 18) + string(r) + token("", 18); len(redact.New().Scan(text)) > 0 {
@@ -144,13 +147,15 @@ func TestPrivateKeyIsTakenOutWithItsBody(t *testing.T) {
 		{"end without dashes", "-----BEGIN PRIVATE KEY-----\n" + body + "-----END PRIVATE KEY\nb", "[redacted:private-key]\nb"},
 		{"two", "-----BEGIN PRIVATE KEY-----\n-----BEGIN PRIVATE KEY-----\n" + body + ".", "[redacted:private-key]\n[redacted:private-key]\n."},
 	} {
-		if got := redact.New().Redact(c.text); got != c.want {
-			t.Errorf("%s: %q", c.name, got)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := redact.New().Redact(c.text); got != c.want {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }
 
-func TestScanAddedLeavesOutWhatIsNoLeak(t *testing.T) {
+func TestScanAddedLeavesOutWhatIsNotALeak(t *testing.T) {
 	regular := "sk-" + strings.Repeat("ab", 15)
 	for _, c := range []struct {
 		name, base, added string
@@ -179,12 +184,14 @@ func TestScanAddedLeavesOutWhatIsNoLeak(t *testing.T) {
 		{"not regular", "", token("sk-", 40) + " " + token("hf_", 40) + " " + token("AIza", 40), []string{"provider-key", "huggingface-token", "google-key"}},
 		{"no rule of regularity", "", "glpat-" + strings.Repeat("ab", 15), []string{"gitlab-token"}},
 	} {
-		if got := rules(redact.New().ScanAdded(c.base, c.added)); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-		if len(c.want) == 0 && redact.New().Redact(c.added) == c.added {
-			t.Errorf("%s: not redacted in text that is published", c.name)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := rules(redact.New().ScanAdded(c.base, c.added)); !slices.Equal(got, c.want) {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+			if len(c.want) == 0 && redact.New().Redact(c.added) == c.added {
+				t.Errorf("%s: not redacted in text that is published", c.name)
+			}
+		})
 	}
 }
 

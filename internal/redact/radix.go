@@ -43,7 +43,7 @@ func radixes() []radix {
 func (r radix) packed() bool { return r.bytes*8%r.digits == 0 }
 
 // encode returns the digits that text gives for certain when skip bytes of a
-// group stand before it, whatever these are.
+// group precede it, whatever these are.
 func (r radix) encode(text []byte, skip int) []byte {
 	var out []byte
 	group := make([]byte, r.digits)

@@ -157,7 +157,7 @@ func TestSecurity7EveryEncodingOfAValueIsFound(t *testing.T) {
 				if !strings.HasPrefix(clean, "line one\nsecond: ") || !strings.HasSuffix(clean, "\nlast\n") {
 					t.Errorf("other text changed: %q", clean)
 				}
-				if again := r.Scan(clean); len(again) != 0 {
+				if left := r.Scan(clean); len(left) != 0 {
 					t.Errorf("%q still holds it", clean)
 				}
 				if left := len(clean) - len("line one\nsecond: !\nlast\n"); left > 2*15+len("[redacted:canary]")*(1+strings.Count(clean, "canary")) {
@@ -196,17 +196,19 @@ func TestEncodedValueIsFoundBehindAnything(t *testing.T) {
 		"pluses":  strings.Repeat("~?>", 8), // "fj8+" in base64
 		"slashes": strings.Repeat("?", 24),  // "Pz8/"
 	} {
-		r := knowing(t, value)
-		for encoding, text := range map[string]string{
-			"base64": base64.StdEncoding.EncodeToString([]byte(value)), "base64 url": base64.RawURLEncoding.EncodeToString([]byte(value)),
-			"hex": hex.EncodeToString([]byte(value)),
-		} {
-			for _, before := range []string{"", "A", "AB", "ABC", "0x", "a-b_c+/="} {
-				if got := r.Redact(before + text + "!"); !strings.HasSuffix(got, "[redacted:canary]!") && !strings.HasSuffix(got, "[redacted:canary]=!") {
-					t.Errorf("%s in %s after %q: %q", name, encoding, before, got)
+		t.Run(name, func(t *testing.T) {
+			r := knowing(t, value)
+			for encoding, text := range map[string]string{
+				"base64": base64.StdEncoding.EncodeToString([]byte(value)), "base64 url": base64.RawURLEncoding.EncodeToString([]byte(value)),
+				"hex": hex.EncodeToString([]byte(value)),
+			} {
+				for _, before := range []string{"", "A", "AB", "ABC", "0x", "a-b_c+/="} {
+					if got := r.Redact(before + text + "!"); !strings.HasSuffix(got, "[redacted:canary]!") && !strings.HasSuffix(got, "[redacted:canary]=!") {
+						t.Errorf("in %s after %q: %q", encoding, before, got)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 
@@ -291,26 +293,28 @@ func TestFrameOfAPrivateKeyDoesNotCount(t *testing.T) {
 		"P-256":   func() (any, error) { return ecdsa.GenerateKey(elliptic.P256(), crand.Reader) },
 		"ed25519": func() (any, error) { _, key, err := ed25519.GenerateKey(crand.Reader); return key, err },
 	} {
-		var files [2]string
-		for i := range files {
-			key, err := make()
-			if err != nil {
-				t.Fatal(err)
+		t.Run(kind, func(t *testing.T) {
+			var files [2]string
+			for i := range files {
+				key, err := make()
+				if err != nil {
+					t.Fatal(err)
+				}
+				der, err := x509.MarshalPKCS8PrivateKey(key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				files[i] = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 			}
-			der, err := x509.MarshalPKCS8PrivateKey(key)
-			if err != nil {
-				t.Fatal(err)
+			r := knowing(t, files[0])
+			for i, file := range files {
+				_, body, _ := strings.Cut(file, "\n")
+				exact := slices.ContainsFunc(r.Scan(body), func(f redact.Finding) bool { return f.Exact })
+				if exact != (i == 0) {
+					t.Errorf("key %d: exact is %v", i, exact)
+				}
 			}
-			files[i] = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-		}
-		r := knowing(t, files[0])
-		for i, file := range files {
-			_, body, _ := strings.Cut(file, "\n")
-			exact := slices.ContainsFunc(r.Scan(body), func(f redact.Finding) bool { return f.Exact })
-			if exact != (i == 0) {
-				t.Errorf("%s, key %d: exact is %v", kind, i, exact)
-			}
-		}
+		})
 	}
 }
 
@@ -318,7 +322,7 @@ func TestHeadOfATokenDoesNotCount(t *testing.T) {
 	value := values()["520 characters"]
 	r := knowing(t, value)
 	if got := knowing(t, "plainvalue.abcd.0123456789abcdef0123").Redact("plainvalue.a"); got != "[redacted:canary]" {
-		t.Errorf("the head of what is no JWT: %q", got)
+		t.Errorf("the head of what is not a JWT: %q", got)
 	}
 	head, _, _ := strings.Cut(value, ".")
 	sample := head[len("ghs_1234567_"):] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"jti":"1234567890"}`)) + "." + random(10, 43, alnum)

@@ -45,7 +45,7 @@ const minSecret = 16
 // ErrShort says that a value is too short to be searched for.
 var ErrShort = fmt.Errorf("secret is shorter than %d characters", minSecret)
 
-// ruleName is what may stand in "[redacted:...]".
+// ruleName is what may be in "[redacted:...]".
 var ruleName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // Redactor finds and removes secrets. It is safe for concurrent use; New makes
@@ -84,7 +84,7 @@ type Finding struct {
 }
 
 // Add makes value one of the exact values, from now on and for good. The name
-// stands in findings and in place of the value; it is lower-case letters,
+// is in findings and in place of the value; it is lower-case letters,
 // digits and ".", "_", "-". Of a value of several lines, a key file for
 // instance, each line counts. Adding a value again changes nothing. A value, or
 // a file without any line, of at least 16 characters is refused with ErrShort.
@@ -187,8 +187,8 @@ func (e *redactedError) Is(target error) bool { return errors.Is(e.cause, target
 func (r *Redactor) Scan(text string) []Finding { return r.find(text) }
 
 // ScanAdded returns the secrets of added, text that a change adds to base, that
-// the change is to answer for. Not among them is a pattern's match that also
-// stands in base, whose host is an example or this machine, or which is too
+// the change is to answer for. Not among them is a pattern's match that is also
+// in base, whose host is an example or this machine, or which is too
 // regular to be a key. Exact values are always among them.
 func (r *Redactor) ScanAdded(base, added string) []Finding {
 	found := slices.DeleteFunc(r.find(added), func(f Finding) bool { return f.harmless })

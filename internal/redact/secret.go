@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// shown is what stands for a Secret wherever it is printed.
+// shown is what is printed in place of a Secret.
 const shown = "[token]"
 
 // Secret holds a token, password or key that must not be printed. Every verb of
@@ -30,7 +30,7 @@ func (s Secret) Reveal() string {
 	return *s.value
 }
 
-// IsZero reports whether there is no value or an empty one.
+// IsZero reports whether the value is absent or empty.
 func (s Secret) IsZero() bool { return s.Reveal() == "" }
 
 // String returns "[token]".

@@ -141,7 +141,7 @@ func cases(words []string) (all []string) {
 }
 
 const (
-	// longestName is how much of a name may stand behind a word of it, and longestGap how
+	// longestName is how much of a name may follow a word of it, and longestGap how
 	// much between a name and its value.
 	longestName = 24
 	longestGap  = 12

@@ -13,7 +13,7 @@ const (
 	pieceOverlap = 16 << 10
 )
 
-// view is a text as somebody who decodes it would read it.
+// view is a text as a person who decodes it would read it.
 type view struct {
 	text []byte
 	// from and to are where the characters that gave each byte start and end in

@@ -10,7 +10,7 @@ import (
 
 const (
 	// writerContext is how much of the text already passed on a Writer looks at
-	// again, to see what goes on over lines.
+	// again, to see what continues over lines.
 	writerContext = 4 << 10
 	// writerLine is the longest line a Writer waits for the end of.
 	writerLine = 64 << 10

@@ -3,21 +3,21 @@ package sanitize
 import "strings"
 
 // blocks follows the lines of a Markdown text as far as is needed to know what
-// GitHub surely shows as code. Where it is not sure there is no code.
+// GitHub surely shows as code. Where it is not sure it reports no code.
 type blocks struct {
 	text  string
-	blank bool // the line before is blank, or there is none
+	blank bool // the line before is blank or absent
 	// html: a line of this paragraph may have started an HTML block, or quoted
-	// code may go on over its lines. No quoted code until the next blank line.
+	// code may continue over its lines. No quoted code until the next blank line.
 	html bool
 	// lineHTML is html for the rest of the line.
 	lineHTML bool
-	// raw is the element, like pre, whose HTML block goes on over blank lines.
+	// raw is the element, like pre, whose HTML block continues over blank lines.
 	raw string
-	// inner: a fence may be open in a list whose content stands that far to the
+	// inner: a fence may be open in a list whose content is that far to the
 	// right; 0: none, unsure: perhaps in a list, perhaps nowhere.
 	inner int
-	// doubt: a fence may be open or not. There is no code from here on.
+	// doubt: a fence may be open or not. No code is reported from here on.
 	doubt bool
 
 	// For the present line: the last place of each length of backtick runs.
@@ -32,7 +32,7 @@ func newBlocks(text string) *blocks {
 // unsure is farther to the right than any line starts.
 const unsure = 1 << 30
 
-// containerMarks may stand before the content of a line in quotes and lists.
+// containerMarks may precede the content of a line in quotes and lists.
 const containerMarks = " \t>+-*.)0123456789"
 
 // fence is what starts and ends fenced code.
@@ -58,7 +58,7 @@ func (b *blocks) line(at int) int {
 		if prefix := line[:len(line)-len(body)]; len(body) != len(content) {
 			b.inner = containerIndent(prefix, afterBlank, b.inner)
 			if b.inner == unsure || strings.Contains(prefix, "    ") || strings.Contains(prefix, "\t") {
-				b.html = true // perhaps no fence: text, and what it quotes goes on
+				b.html = true // perhaps not a fence: text, and what it quotes continues
 			}
 			return 0
 		}
@@ -74,7 +74,7 @@ func (b *blocks) line(at int) int {
 	return 0
 }
 
-// openFence deals with a fence that stands in no quote and starts no list item.
+// openFence deals with a fence outside quotes that does not start a list item.
 func (b *blocks) openFence(at int, f fence, afterBlank bool) int {
 	line := lineAt(b.text, at)
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
@@ -98,7 +98,7 @@ func (b *blocks) openFence(at int, f fence, afterBlank bool) int {
 	return end
 }
 
-// cleanInfo removes what stands behind the language of a code fence: GitHub shows
+// cleanInfo removes what follows the language of a code fence: GitHub shows
 // none of it.
 func cleanInfo(text string, report *Report) string {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
@@ -130,7 +130,7 @@ func cleanInfo(text string, report *Report) string {
 	return out.String()
 }
 
-// isLanguage reports whether word is no more than the name of a language, or nothing.
+// isLanguage reports whether word is the name of a language and nothing else, or empty.
 func isLanguage(word string) bool {
 	const longest = 20
 	for i := range len(word) {
@@ -141,7 +141,7 @@ func isLanguage(word string) bool {
 	return len(word) <= longest
 }
 
-// containerIndent returns how far to the right the content stands of what prefix
+// containerIndent returns how far to the right the content is of what prefix
 // starts: a list item, or quotes, which end with the first line without mark and
 // so change nothing.
 func containerIndent(prefix string, afterBlank bool, before int) int {
@@ -163,7 +163,7 @@ func containerIndent(prefix string, afterBlank bool, before int) int {
 
 // closeFence returns the end of the line that closes the fence, from the end of
 // a line on, or 0. All lines must be indented as the first, so that it does not
-// matter in which list the code stands.
+// matter in which list the code is.
 func (b *blocks) closeFence(at int, f fence, indent string) int {
 	for at < len(b.text) {
 		at++ // the line end
@@ -196,7 +196,7 @@ func (f fence) closedBy(line string) bool {
 		strings.Trim(line[runLength(line):], " \t") == ""
 }
 
-// runLength returns how often the first byte of text stands at its start.
+// runLength returns how often text repeats its first byte at its start.
 func runLength(text string) int {
 	n := 1
 	for n < len(text) && text[n] == text[0] {
@@ -213,7 +213,7 @@ func lineAt(text string, at int) string {
 }
 
 // quoted returns the end of the quoted code that starts with the backtick at i,
-// or 0 if that is no code for sure. It stays within one line.
+// or 0 if that may not be code. It stays within one line.
 func (b *blocks) quoted(i int) int {
 	count := runLength(b.text[i:])
 	if b.html || b.lineHTML || b.raw != "" {
@@ -221,7 +221,7 @@ func (b *blocks) quoted(i int) int {
 	}
 	b.findRuns(i)
 	if b.runs[count] <= i {
-		b.html = true // it may go on in the next line
+		b.html = true // it may continue in the next line
 		return 0
 	}
 	for at := i + count; ; {

@@ -31,7 +31,7 @@ func diagram(content string) string {
 }
 
 // cleanDrawings puts a note in the place of each fence that GitHub shows as a picture, in
-// lists and quotes, too. One without end goes on to the end of the text.
+// lists and quotes, too. One without end continues to the end of the text.
 func cleanDrawings(text string, report *Report) string {
 	lower := strings.ToLower(text)
 	if !slices.ContainsFunc(drawings, func(name string) bool { return strings.Contains(lower, name) }) {
@@ -64,7 +64,7 @@ func cleanDrawings(text string, report *Report) string {
 	return out.String()
 }
 
-// drawn is what stands in the fence whose first line ends at, and the end of its last line.
+// drawn is what is in the fence whose first line ends at, and the end of its last line.
 func drawn(text string, at int, f fence) (content string, end int) {
 	start := at
 	for at < len(text) {

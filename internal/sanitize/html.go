@@ -7,7 +7,7 @@ const pictureRemoved = "[image removed]"
 // htmlCleaner is one pass over a text that removes what HTML hides.
 type htmlCleaner struct {
 	text      string
-	line      bool // the text is no Markdown: a tag is shown as it is
+	line      bool // the text is not Markdown: a tag is shown as it is
 	out       strings.Builder
 	report    *Report
 	blocks    *blocks
@@ -20,7 +20,7 @@ type htmlCleaner struct {
 // places that never decrease.
 type finder struct {
 	text string
-	next map[string]int // where a mark stands next, or len(text)
+	next map[string]int // where a mark is next, or len(text)
 }
 
 func newFinder(text string) *finder { return &finder{text: text, next: make(map[string]int)} }
@@ -47,7 +47,7 @@ func (f *finder) end(i int, mark string) int {
 }
 
 // cleanHTML removes comments and the like and unknown, active or invisible
-// elements from the prose of text. Code stays as it is, and in a line that is no
+// elements from the prose of text. Code stays as it is, and in a line that is not
 // Markdown a tag without attributes, too.
 func cleanHTML(text string, line bool, report *Report) string {
 	if strings.IndexByte(text, '<') < 0 {
@@ -134,13 +134,13 @@ func (c *htmlCleaner) angle(i int) int {
 	return c.keep(i, i+1)
 }
 
-// inBlock reports whether GitHub may take the present line for HTML as it stands.
+// inBlock reports whether GitHub may take the present line for HTML as it is.
 func (c *htmlCleaner) inBlock() bool {
 	return c.blocks.html || c.blocks.lineHTML || c.blocks.raw != ""
 }
 
 // bogusEnd returns where what HTML takes for a comment ends: at ">" or with the block
-// of HTML it stands in.
+// of HTML it is in.
 func (c *htmlCleaner) bogusEnd(i int) int {
 	end := c.find.end(i, ">")
 	if c.blocks.raw != "" {
@@ -149,7 +149,7 @@ func (c *htmlCleaner) bogusEnd(i int) int {
 	return min(end, c.find.start(i, "\n\n"))
 }
 
-// startsLine reports whether nothing but marks of quotes and lists stands before i.
+// startsLine reports whether only marks of quotes and lists precede i.
 func (c *htmlCleaner) startsLine(i int) bool {
 	line := c.text[strings.LastIndexByte(c.text[:i], '\n')+1 : i]
 	return strings.Trim(line, containerMarks) == ""
@@ -174,7 +174,7 @@ func (c *htmlCleaner) declaration(i int) int {
 	end, isName := c.find.end(i, ">"), len(rest) > 2 && isLetter(rest[2])
 	switch {
 	case end <= c.find.start(i, "\n\n"), isName && c.startsLine(i):
-		// At the start of a line its block goes on over blank lines.
+		// At the start of a line its block continues over blank lines.
 		return c.replace(i, end, Comment, removed)
 	case isName || inBlock:
 		return c.replace(i, c.bogusEnd(i), Comment, removed)
@@ -259,7 +259,7 @@ func (c *htmlCleaner) endTag(name string, from int) int {
 }
 
 // autolink returns the length of the "<https://...>" or "<name@host>" at the
-// start of text, or 0. "<std::string>" is none.
+// start of text, or 0. "<std::string>" is not one.
 func autolink(text string) int {
 	end := 1
 	for end < len(text) && text[end] > ' ' && text[end] != '<' && text[end] != '>' {

@@ -92,7 +92,7 @@ func (c *linkCleaner) step(i int) int {
 func (c *linkCleaner) lineStart(i int) int {
 	end := c.blocks.line(i)
 	if end > 0 || c.blocks.blank {
-		c.open = c.open[:0] // no link goes on over a blank line or code
+		c.open = c.open[:0] // no link continues over a blank line or code
 	}
 	if end > 0 {
 		return c.keep(i, end)
@@ -200,10 +200,10 @@ func (c *linkCleaner) define(i, start int, d definition) int {
 		c.definitions[label] = d.target.url
 	}
 	shown := c.uses[label] && c.definitions[label] == d.target.url && d.label != "//"
-	again := d.footnote && c.noted[label]
+	repeated := d.footnote && c.noted[label]
 	c.noted[label] = c.noted[label] || d.footnote
 	switch {
-	case d.footnote && shown && !again:
+	case d.footnote && shown && !repeated:
 		return c.keep(i, d.target.end)
 	case !d.footnote && shown && isAllowed(d.target.url):
 		if d.target.hidden {

@@ -19,7 +19,7 @@ type mathCleaner struct {
 	report *Report
 	blocks *blocks
 	find   *finder
-	closes int // where the dollar signs stand that end the present formula, or 0
+	closes int // where the dollar signs are that end the present formula, or 0
 }
 
 // cleanMath removes from prose the commands that hide their arguments, and comments within
@@ -97,7 +97,7 @@ func (c *mathCleaner) command(i int) int {
 	return after
 }
 
-// argument returns the end of the argument that starts at i: what stands in braces, to the
+// argument returns the end of the argument that starts at i: what is in braces, to the
 // end of the paragraph if they are not closed, else one command or character.
 func (c *mathCleaner) argument(i int) (end int, braces bool) {
 	limit := c.find.start(i, "\n\n")
@@ -174,7 +174,7 @@ func (c *mathCleaner) dollar(i int) int {
 	return start + comment + len(lineAt(content, comment))
 }
 
-// tight reports whether what stands between dollar signs touches both, as mathematics has to.
+// tight reports whether the text between dollar signs touches both, as mathematics has to.
 func tight(text string, from, to int) bool {
 	space := func(at int) bool { return strings.IndexByte(" \t\n", text[at]) >= 0 }
 	return !space(from) && !space(to-1) && (to+1 == len(text) || text[to+1] < '0' || text[to+1] > '9')

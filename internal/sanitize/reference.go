@@ -6,7 +6,7 @@ import (
 )
 
 // invisibleReferences are the named character references that show nothing or
-// a space. The value stands in their place.
+// a space. The value takes their place.
 func invisibleReferences() map[string]string {
 	names := make(map[string]string)
 	for name := range strings.FieldsSeq(`shy lrm rlm zwj zwnj ZeroWidthSpace NoBreak NegativeThinSpace NegativeMediumSpace
@@ -50,8 +50,8 @@ func decodeReferences(text string, report *Report) string {
 	return out.String()
 }
 
-// numeric writes what the numeric reference at the start of text stands for and
-// returns its length, 0 if there is none.
+// numeric writes the character of the numeric reference at the start of text and
+// returns its length, 0 without one.
 func numeric(text string, out *strings.Builder) int {
 	r, n := parseNumeric(text)
 	if n == 0 {

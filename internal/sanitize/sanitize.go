@@ -4,7 +4,8 @@
 // the language of a code fence, the source of drawings, cells beyond a table's head,
 // commands of mathematics that show nothing.
 //
-// What is left is still untrusted; Fence marks it as data for whoever reads it.
+// A text comes in as Raw and leaves as Clean, which is still untrusted: a prompt marks it
+// as data, and package ghsync/markdown makes it harmless on GitHub.
 // Sanitize is pure, linear in the text, and idempotent; its result holds no
 // Forbidden character. Where the rules of Markdown leave a doubt whether text is
 // shown, it is taken out. The package owns the Unicode rules the other packages
@@ -18,14 +19,14 @@ import (
 )
 
 // maxRounds is how often a text is cleaned until nothing changes any more. Each
-// round takes off one layer that somebody wrapped around something else; no
+// round takes off one layer that was wrapped around something else; no
 // honest text has as many.
 const maxRounds = 8
 
 // suspiciousInvisible is how many invisible characters honest text may have.
 const suspiciousInvisible = 64
 
-// removed stands in place of what was hidden.
+// removed takes the place of what was hidden.
 const removed = "[removed]"
 
 // Classes of what is removed, keys of Report.Removed.
@@ -81,7 +82,7 @@ func (r *Report) Add(other Report) {
 // Sanitize returns the visible part of a Markdown text and what was removed. A
 // text that hides things in each other too deeply becomes "[removed]" as a
 // whole.
-func Sanitize(text string) (out string, report Report) {
+func Sanitize(text Raw) (out Clean, report Report) {
 	return sanitize(text, false, func(text string, report *Report) string {
 		text = cleanInfo(cleanLinks(text, report), report)
 		return cleanTables(cleanMath(cleanDrawings(text, report), report), report)
@@ -90,52 +91,52 @@ func Sanitize(text string) (out string, report Report) {
 
 // Source is Sanitize for a text of which no formula and no picture is made where it goes, so
 // that their source is shown.
-func Source(text string) (out string, report Report) {
+func Source(text Raw) (out Clean, report Report) {
 	return sanitize(text, false, func(text string, report *Report) string {
 		return cleanInfo(cleanLinks(text, report), report)
 	})
 }
 
-// Line is Sanitize for a text of one line that is no Markdown, a title for
+// Line is Sanitize for a text of one line that is not Markdown, a title for
 // instance: line ends and tabs become spaces, spaces around the text go,
 // brackets mean nothing, and a tag without attributes is a word like others.
-func Line(text string) (out string, report Report) {
-	out, report = sanitize(text, true, func(text string, _ *Report) string {
+func Line(text Raw) (out Clean, report Report) {
+	return sanitize(text, true, func(text string, _ *Report) string {
 		return strings.Join(strings.Fields(text), " ")
 	})
-	return out, report
 }
 
-// sanitize cleans text, which is Markdown or a line that is none; last is done at
-// the end of each round.
-func sanitize(text string, line bool, last func(string, *Report) string) (string, Report) {
+// sanitize cleans raw, which is Markdown or, with line, one line of plain text. Each round
+// ends with finish.
+func sanitize(raw Raw, line bool, finish func(string, *Report) string) (Clean, Report) {
 	report := Report{Removed: make(map[string]int)}
-	text = strings.ToValidUTF8(text, "\ufffd")
+	text := strings.ToValidUTF8(string(raw), "\ufffd")
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	// Once as GitHub reads it, before any decoding or removing changes what is a
 	// line, a fence or a tag.
-	text = last(cleanHTML(text, line, &report), &report)
+	text = finish(cleanHTML(text, line, &report), &report)
 	text = strings.NewReplacer("\u2028", "\n", "\u2029", "\n").Replace(text)
 	for range maxRounds {
 		next := decodeReferences(text, &report)
 		next = cleanHTML(next, line, &report)
 		next = cleanCharacters(next, &report)
-		next = last(next, &report)
+		next = finish(next, &report)
 		if next == text {
-			return text, report
+			return Clean{text}, report
 		}
 		text = next
 	}
 	report.Refused = true
-	return removed, report
+	return Clean{removed}, report
 }
 
 // Cut shortens text to at most limit bytes, of which the notice "[cut: N bytes]"
 // at the end is a part, and returns how many bytes of text were left out. A
 // character is never cut in two.
-func Cut(text string, limit int) (out string, cut int) {
+func Cut(clean Clean, limit int) (out Clean, cut int) {
+	text := clean.text
 	if len(text) <= limit {
-		return text, 0
+		return clean, 0
 	}
 	// The notice is never longer than with all of the text cut.
 	keep := max(0, limit-len(cutNotice(len(text))))
@@ -143,7 +144,7 @@ func Cut(text string, limit int) (out string, cut int) {
 		keep--
 	}
 	cut = len(text) - keep
-	return text[:keep] + cutNotice(cut), cut
+	return Clean{text[:keep] + cutNotice(cut)}, cut
 }
 
 func cutNotice(n int) string { return fmt.Sprintf("[cut: %d bytes]", n) }

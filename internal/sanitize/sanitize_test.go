@@ -11,6 +11,18 @@ import (
 // evil is what no case may let through.
 const evil = "EVIL"
 
+// clean is Sanitize of and to strings.
+func clean(text string) (string, sanitize.Report) {
+	out, report := sanitize.Sanitize(sanitize.Raw(text))
+	return out.String(), report
+}
+
+// cleanLine is Line of and to strings.
+func cleanLine(text string) (string, sanitize.Report) {
+	out, report := sanitize.Line(sanitize.Raw(text))
+	return out.String(), report
+}
+
 func TestSecurity4HiddenTextIsRemoved(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		// S1
@@ -84,7 +96,7 @@ func TestSecurity4HiddenTextIsRemoved(t *testing.T) {
 		{"images", `![EVIL](http://x "EVIL") ![EVIL][r] ![r] ![no]` + "\n\n[r]: http://x", "[image removed] [image removed] [image removed] ![no]\n\n"},
 		{"image as link", "[![EVIL](http://x)](http://y)", "[[image removed]](http://y)"},
 		{"image after a bang", "!![EVIL](http://x)", "![image removed]"},
-		{"image behind a fence that is none", "x ```![EVIL](y)\n```", "x ```[image removed]\n```"},
+		{"image behind a false fence", "x ```![EVIL](y)\n```", "x ```[image removed]\n```"},
 		{"title behind escapes and brackets", `[a](x\) "EVIL") [b](x "b\" (EVIL") [c](x_(y)_z "EVIL")`, `[a](x\)) [b](x) [c](x_(y)_z)`},
 		{"title of a link over lines", "[a\nb](http://x \"EVIL\")", "[a\nb](http://x)"},
 		{"link title", `[a](http://x "EVIL") [b](<http://x> 'EVIL') [c](http://x (EVIL))`, "[a](http://x) [b](http://x) [c](http://x)"},
@@ -99,20 +111,22 @@ func TestSecurity4HiddenTextIsRemoved(t *testing.T) {
 		{"unused footnote", "a[^1]\n\n[^1]: b\n\n[^2]: EVIL\nEVIL\n\n    EVIL\n\nc", "a[^1]\n\n[^1]: b\n\n\n\nc"},
 		{"schemes", "[a](javascript:EVIL) <data:EVIL> [b](HTTP://x) <mailto:a@b.c> <a@b.c>", "[a] [link removed] [link removed] [b](HTTP://x) <mailto:a@b.c> <a@b.c>"},
 		{"odd schemes", "[a](x+y.z-09:EVIL) [b](x&colon;EVIL) <javascript:EVIL@b.c> <js:EVIL>", "[a] [link removed] [b] [link removed] [link removed] [link removed]"},
-		{"link nobody sees", "x[](http://EVIL)[ ](EVIL)y", "x[link removed][link removed]y"},
+		{"invisible link", "x[](http://EVIL)[ ](EVIL)y", "x[link removed][link removed]y"},
 		{"words as target", "[a](<EVIL EVIL>)", "[a]()"},
 		{"words as target, no tag", "[a](<1 EVIL>)", "[a] [link removed]"},
 	} {
-		out, report := sanitize.Sanitize(c.text)
-		if out != c.want {
-			t.Errorf("%s: %q becomes %q, want %q", c.name, c.text, out, c.want)
-		}
-		if again, _ := sanitize.Sanitize(out); again != out {
-			t.Errorf("%s: %q changes again to %q", c.name, out, again)
-		}
-		if out != strings.ToValidUTF8(c.text, "") && len(report.Removed) == 0 && strings.Contains(c.text, evil) {
-			t.Errorf("%s: the report is empty", c.name)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			out, report := clean(c.text)
+			if out != c.want {
+				t.Errorf("%q becomes %q, want %q", c.text, out, c.want)
+			}
+			if twice, _ := clean(out); twice != out {
+				t.Errorf("%q changes again to %q", out, twice)
+			}
+			if out != strings.ToValidUTF8(c.text, "") && len(report.Removed) == 0 && strings.Contains(c.text, evil) {
+				t.Errorf("%s: the report is empty", c.name)
+			}
+		})
 	}
 }
 
@@ -140,7 +154,7 @@ func TestSecurity4WhatARendererHidesIsRemoved(t *testing.T) {
 		{"cells in a quote", "> | a |\n> | - |\n> | 1 | EVIL |", "> | a |\n> | - |\n> | 1 |", sanitize.Cell},
 		{"bar in code of a cell", "| a |\n| - |\n| `1 | EVIL` |", "| a |\n| - |\n| `1 |", sanitize.Cell},
 		{"escaped bar", "| a |\n| - |\n| 1 \\| 2 |", "| a |\n| - |\n| 1 \\| 2 |", ""},
-		{"bars that are no table", "a | b\n\n1 | 2 | 3\n\n| a |\n| - | - |\n| 1 | 2 | 3 |", "a | b\n\n1 | 2 | 3\n\n| a |\n| - | - |\n| 1 | 2 | 3 |", ""},
+		{"bars without a table", "a | b\n\n1 | 2 | 3\n\n| a |\n| - | - |\n| 1 | 2 | 3 |", "a | b\n\n1 | 2 | 3\n\n| a |\n| - | - |\n| 1 | 2 | 3 |", ""},
 		{"table in code", "```\n| a |\n| - |\n| 1 | 2 |\n```", "```\n| a |\n| - |\n| 1 | 2 |\n```", ""},
 		{"heading after a table", "| a |\n| - |\n# 1 | 2 | 3", "| a |\n| - |\n# 1 | 2 | 3", ""},
 
@@ -160,19 +174,21 @@ func TestSecurity4WhatARendererHidesIsRemoved(t *testing.T) {
 		{"percent in mathematics", "$5 \\% x$", "$5 \\% x$", ""},
 
 		{"parentheses of readings", "<ruby>a<rp>EVIL</rp><rt>b</rt><rp>EVIL</ruby>c", "a" + "b" + "c", sanitize.Tag},
-		{"what stands in for media", "<video>EVIL</video><noscript>EVIL</noscript><datalist>EVIL</datalist><dialog>EVIL</dialog>x", "x", sanitize.Tag},
+		{"replacements of media", "<video>EVIL</video><noscript>EVIL</noscript><datalist>EVIL</datalist><dialog>EVIL</dialog>x", "x", sanitize.Tag},
 		{"second footnote of a name", "a[^1]\n\n[^1]: b\n\n[^1]: EVIL\n", "a[^1]\n\n[^1]: b\n\n", sanitize.Link},
 	} {
-		out, report := sanitize.Sanitize(c.text)
-		if out != c.want {
-			t.Errorf("%s: %q becomes %q, want %q", c.name, c.text, out, c.want)
-		}
-		if again, _ := sanitize.Sanitize(out); again != out {
-			t.Errorf("%s: %q changes again to %q", c.name, out, again)
-		}
-		if c.class != "" && report.Removed[c.class] == 0 || c.class == "" && len(report.Removed) > 0 {
-			t.Errorf("%s: removed %v", c.name, report.Removed)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			out, report := clean(c.text)
+			if out != c.want {
+				t.Errorf("%q becomes %q, want %q", c.text, out, c.want)
+			}
+			if twice, _ := clean(out); twice != out {
+				t.Errorf("%q changes again to %q", out, twice)
+			}
+			if c.class != "" && report.Removed[c.class] == 0 || c.class == "" && len(report.Removed) > 0 {
+				t.Errorf("removed %v", report.Removed)
+			}
+		})
 	}
 }
 
@@ -192,8 +208,8 @@ func TestSecurity4HiddenTextInPretendedCodeIsRemoved(t *testing.T) {
 		"fence of a list item":                "- ```\n  ```\n  <!-- EVIL -->\n  ```",
 		"fence after what may be HTML":        "5 <b>x</b>\n```\ncode\n\n```" + hidden + "```",
 		"fence closed at the margin":          "\n ```\ncode\n\n```" + hidden + "```",
-		"fence in what is no list":            ". ```\n  ```\nplain\n\n```" + hidden + "```",
-		"fence in a list that is none":        "x\n2. ```\n   ```\nplain\n\n```" + hidden + "```",
+		"fence in a false list item":          ". ```\n  ```\nplain\n\n```" + hidden + "```",
+		"fence in a false list":               "x\n2. ```\n   ```\nplain\n\n```" + hidden + "```",
 		"fence left of a list":                "- ```\n ```\nplain\n\n```" + hidden + "```",
 		"fence after a list has ended":        "- ```\n x\n  ```\nplain\n\n```" + hidden + "```",
 		"fence after a quote":                 "> ```\n  ```\nplain\n\n```" + hidden + "```",
@@ -221,7 +237,7 @@ func TestSecurity4HiddenTextInPretendedCodeIsRemoved(t *testing.T) {
 		"code of two lines":                   "`a\nb` " + comment + " `c`",
 		"code of two blocks":                  "`a\n- b " + comment + " `",
 		"longer run":                          "`a`` " + comment + " `` b",
-		"backtick in what is no tag":          "x <foo,bar x` y> x ` " + comment + " `",
+		"backtick in a false tag":             "x <foo,bar x` y> x ` " + comment + " `",
 		"definition":                          "[a]: x \"` EVIL `\"",
 		"fence of a long number":              "1234567890. ```\n` ``` <!-- EVIL --> ` x",
 		"fence of no list":                    ". ```\n` ``` <!-- EVIL --> ` x",
@@ -236,11 +252,13 @@ func TestSecurity4HiddenTextInPretendedCodeIsRemoved(t *testing.T) {
 		"backtick in a link, then code":       "<http://`> `![EVIL](x)`",
 		"code after the end of pre":           "<pre>\n\nx</pre> `<!-- EVIL -->`",
 		"fence that pre holds":                "<pre>\n\n```\n</pre>\n[a](b \"EVIL\")\n```",
-		"raw goes on after a pretended fence": "x <pre>\n\n```\ny\n```\n\n```" + hidden + "```",
+		"raw continues after a false fence":   "x <pre>\n\n```\ny\n```\n\n```" + hidden + "```",
 	} {
-		if out, _ := sanitize.Sanitize(text); strings.Contains(out, evil) {
-			t.Errorf("%s: %q becomes %q", name, text, out)
-		}
+		t.Run(name, func(t *testing.T) {
+			if out, _ := clean(text); strings.Contains(out, evil) {
+				t.Errorf("%q becomes %q", text, out)
+			}
+		})
 	}
 }
 
@@ -277,17 +295,19 @@ func TestGitHub44VisibleTextStays(t *testing.T) {
 		"Hindi":                 "क्षेत्र हिन्दी",
 		"math":                  "if i <n and j> m then x[i](y) = z",
 	} {
-		want := text
-		if name == "math" {
-			want = "if i  m then x[i](y) = z" // a tag for GitHub too
-		}
-		out, report := sanitize.Sanitize(text)
-		if out != want {
-			t.Errorf("%s: %q becomes %q", name, text, out)
-		}
-		if report.Suspicious || report.Refused {
-			t.Errorf("%s: report is %+v", name, report)
-		}
+		t.Run(name, func(t *testing.T) {
+			want := text
+			if name == "math" {
+				want = "if i  m then x[i](y) = z" // a tag for GitHub too
+			}
+			out, report := clean(text)
+			if out != want {
+				t.Errorf("%q becomes %q", text, out)
+			}
+			if report.Suspicious || report.Refused {
+				t.Errorf("report is %+v", report)
+			}
+		})
 	}
 }
 
@@ -297,25 +317,29 @@ func TestGitHub44ShapingCharactersAreNotCounted(t *testing.T) {
 		"Hindi":   "क्\u200dष",
 		"emoji":   "👩\u200d👩\u200d👧 ❤\ufe0f 🏳\ufe0f\u200d🌈 1\ufe0f",
 	} {
-		out, report := sanitize.Sanitize(strings.Repeat(text, 100))
-		if report.Suspicious || len(report.Removed) != 0 {
-			t.Errorf("%s: report is %+v", name, report)
-		}
-		if strings.ContainsAny(out, "\u200c\u200d\ufe0f") {
-			t.Errorf("%s: they are still there", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			out, report := clean(strings.Repeat(text, 100))
+			if report.Suspicious || len(report.Removed) != 0 {
+				t.Errorf("report is %+v", report)
+			}
+			if strings.ContainsAny(out, "\u200c\u200d\ufe0f") {
+				t.Errorf("%s: they are still there", name)
+			}
+		})
 	}
 	for name, text := range map[string]string{
 		"joiner in Latin": "a\u200db", "variant of a letter": "a\ufe0f", "joiner at the end": "می\u200c", "joiner behind an emoji": "👩\u200da",
 	} {
-		if _, report := sanitize.Sanitize(text); report.Removed[sanitize.Invisible] != 1 {
-			t.Errorf("%s: report is %+v", name, report)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, report := clean(text); report.Removed[sanitize.Invisible] != 1 {
+				t.Errorf("report is %+v", report)
+			}
+		})
 	}
 }
 
 func TestReportCountsByClass(t *testing.T) {
-	_, report := sanitize.Sanitize("<!-- a --><b c>\u200b\u202a\u202e\u2066\u2069&#65;![x](y)[a](b \"c\")<form>")
+	_, report := clean("<!-- a --><b c>\u200b\u202a\u202e\u2066\u2069&#65;![x](y)[a](b \"c\")<form>")
 	data, err := json.Marshal(report)
 	if err != nil {
 		t.Fatal(err)
@@ -324,7 +348,7 @@ func TestReportCountsByClass(t *testing.T) {
 	if string(data) != want {
 		t.Errorf("report is %s, want %s", data, want)
 	}
-	_, report = sanitize.Sanitize("nothing")
+	_, report = clean("nothing")
 	if data, _ := json.Marshal(report); string(data) != `{"removed":{},"cut_bytes":0}` {
 		t.Errorf("report is %s", data)
 	}
@@ -332,13 +356,13 @@ func TestReportCountsByClass(t *testing.T) {
 
 func TestGitHub44ManyInvisibleCharactersAreSuspicious(t *testing.T) {
 	for n, want := range map[int]bool{64: false, 65: true} {
-		if _, report := sanitize.Sanitize(strings.Repeat("a\u200b", n)); report.Suspicious != want {
+		if _, report := clean(strings.Repeat("a\u200b", n)); report.Suspicious != want {
 			t.Errorf("%d invisible characters: %v", n, report.Suspicious)
 		}
 	}
 	var sum sanitize.Report
 	for range 3 {
-		_, report := sanitize.Sanitize(strings.Repeat("a\u200b", 30))
+		_, report := clean(strings.Repeat("a\u200b", 30))
 		report.CutBytes = 5
 		sum.Add(report)
 	}
@@ -352,7 +376,7 @@ func TestTextThatHidesTooDeeplyIsRefused(t *testing.T) {
 	for range 12 {
 		text = strings.ReplaceAll(text, "&", "&#&#51;8;")
 	}
-	out, report := sanitize.Sanitize(text)
+	out, report := clean(text)
 	if out != "[removed]" || !report.Refused {
 		t.Errorf("got %q, %+v", out, report)
 	}
@@ -371,23 +395,26 @@ func TestLine(t *testing.T) {
 		"<b title='EVIL'>x <img alt=EVIL>": "<b>x [image removed]",
 		"[Bug]: Crash":                     "[Bug]: Crash",
 	} {
-		out, _ := sanitize.Line(text)
+		out, _ := cleanLine(text)
 		if out != want {
 			t.Errorf("%q becomes %q, want %q", text, out, want)
 		}
-		if again, _ := sanitize.Line(out); again != out {
-			t.Errorf("%q changes again to %q", out, again)
+		if twice, _ := cleanLine(out); twice != out {
+			t.Errorf("%q changes again to %q", out, twice)
 		}
 	}
 }
 
 func TestCut(t *testing.T) {
-	if out, n := sanitize.Cut("short", 5); out != "short" || n != 0 {
-		t.Errorf("got %q, %d", out, n)
+	short, _ := sanitize.Sanitize("short")
+	if out, n := sanitize.Cut(short, 5); out != short || n != 0 {
+		t.Errorf("got %q, %d", out.String(), n)
 	}
 	text := strings.Repeat("é", 100)
+	long, _ := sanitize.Sanitize(sanitize.Raw(text))
 	for limit := 20; limit < 200; limit++ {
-		out, n := sanitize.Cut(text, limit)
+		part, n := sanitize.Cut(long, limit)
+		out := part.String()
 		kept, notice, ok := strings.Cut(out, "[cut: ")
 		if !ok || len(out) > limit || len(kept)+n != len(text) || notice != strings.TrimPrefix(notice, "0") {
 			t.Fatalf("limit %d: %q, %d", limit, out, n)

@@ -8,7 +8,7 @@ import (
 // delimiterRow is the line below the head of a table.
 var delimiterRow = regexp.MustCompile(`^\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
 
-// cleanTables removes the cells of a table that stand beyond its head: GitHub shows none of
+// cleanTables removes the cells of a table that are beyond its head: GitHub shows none of
 // them.
 func cleanTables(text string, report *Report) string {
 	if strings.IndexByte(text, '|') < 0 {

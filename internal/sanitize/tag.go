@@ -48,7 +48,7 @@ func treatments() map[string]treatment {
 // tag is a start or end tag of a text.
 type tag struct {
 	name  string // lower case
-	shown string // as it stands in the text
+	shown string // as it is in the text
 	end   bool
 	// size is the length of the whole tag, attributes the part after the name.
 	size       int
@@ -111,7 +111,7 @@ type tagReader struct {
 
 // read reads the tag that starts with the "<" at i. In an HTML block a tag ends
 // at a blank line at the latest, or with the text when that comes inside
-// quotes; elsewhere what has no end is no tag.
+// quotes; elsewhere what has no end is not a tag.
 func (r *tagReader) read(i int, htmlBlock bool) (tag, bool) {
 	at := i + 1
 	t := tag{end: r.text[at] == '/'}
@@ -172,7 +172,7 @@ func (r *tagReader) fail(start, end int) (int, bool) {
 }
 
 // blankAfter reports whether the line after the line end at i is blank. The end
-// of the text is none.
+// of the text is not blank.
 func blankAfter(text string, i int) bool {
 	for i++; i < len(text); i++ {
 		switch text[i] {

@@ -189,7 +189,7 @@ func footnoteEnd(text string, at int) int {
 	}
 }
 
-// lineEnd returns the end of the line if only spaces stand from i on, else 0.
+// lineEnd returns the end of the line if only spaces follow from i on, else 0.
 func lineEnd(text string, i int) int {
 	for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
 		i++

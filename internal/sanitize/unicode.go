@@ -38,7 +38,7 @@ func cherokee(r rune) rune {
 	return r
 }
 
-// Forbidden reports whether r never stands in sanitized text: controls other
+// Forbidden reports whether r is never in sanitized text: controls other
 // than tab and line feed, bidirectional and invisible characters, unusual
 // spaces, private use, noncharacters.
 func Forbidden(r rune) bool {
@@ -147,7 +147,7 @@ func shapes(r, before rune, from string) bool {
 	return false
 }
 
-// isEmoji covers the blocks where the characters of emoji sequences stand.
+// isEmoji covers the blocks of the characters of emoji sequences.
 func isEmoji(r rune) bool {
 	switch {
 	case r >= 0x1f000 && r <= 0x1faff, r >= 0x2190 && r <= 0x2bff, r >= '0' && r <= '9':

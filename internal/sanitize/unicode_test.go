@@ -19,7 +19,7 @@ func TestForbidden(t *testing.T) {
 		}
 	}
 	if !sanitize.Forbidden(-1) || !sanitize.Forbidden(unicode.MaxRune+1) {
-		t.Error("what is no character is allowed")
+		t.Error("what is not a character is allowed")
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // credentials are the process and the user on the other side of a connected Unix socket.
-func credentials(fd int) (pid int, ours bool, err error) {
+func credentials(fd int) (pid int, own bool, err error) {
 	cred, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	if err != nil {
 		return 0, false, err
@@ -16,7 +16,7 @@ func credentials(fd int) (pid int, ours bool, err error) {
 	return int(cred.Pid), int(cred.Uid) == syscall.Geteuid(), nil
 }
 
-// Parent returns the parent of a process, 0 if there is no such process.
+// Parent returns the parent of a process, 0 if that process does not exist.
 func Parent(pid int) int {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -16,12 +16,12 @@ const (
 
 // credentials are the process on the other side of a connected Unix socket. Who can connect
 // to the socket is its user: its directory is closed to others.
-func credentials(fd int) (pid int, ours bool, err error) {
+func credentials(fd int) (pid int, own bool, err error) {
 	pid, err = syscall.GetsockoptInt(fd, solLocal, localPeerPID)
 	return pid, true, err
 }
 
-// Parent returns the parent of a process, 0 if there is no such process.
+// Parent returns the parent of a process, 0 if that process does not exist.
 func Parent(pid int) int {
 	out, err := exec.Command("/bin/ps", "-o", "ppid=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {

@@ -68,7 +68,7 @@ func split(environ []string) (clean []string, hidden []byte, err error) {
 	return append(clean, Clean(environ)...), hidden, nil
 }
 
-// Seal gives the environment to a program of ours that is about to be started, which takes it
+// Seal gives the environment to an own program that is about to be started, which takes it
 // with Unseal. The caller calls done when it was started or will not be.
 func Seal(cmd *exec.Cmd, environ []string) (done func(), err error) {
 	clean, r, err := pipe(environ)

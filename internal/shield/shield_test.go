@@ -62,18 +62,20 @@ func TestAnEnvironmentIsSealed(t *testing.T) {
 		},
 		"restart": func(cmd *exec.Cmd) error { cmd.Env = environ; return nil },
 	} {
-		cmd := exec.Command(own, name)
-		if err := prepare(cmd); err != nil {
-			t.Fatal(err)
-		}
-		out, err := cmd.Output()
-		text := string(out)
-		if err != nil || !strings.HasPrefix(text, "true <nil> very-secret\n") {
-			t.Errorf("%s: %q, %v", name, text, err)
-		}
-		if _, shown, _ := strings.Cut(text, "\n"); strings.Contains(shown, "secret") || strings.Contains(shown, "another") || !strings.Contains(shown, "HOME=/h") || !strings.Contains(shown, "AGENTMUX_X=1") {
-			t.Errorf("%s shows %s", name, shown)
-		}
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(own, name)
+			if err := prepare(cmd); err != nil {
+				t.Fatal(err)
+			}
+			out, err := cmd.Output()
+			text := string(out)
+			if err != nil || !strings.HasPrefix(text, "true <nil> very-secret\n") {
+				t.Errorf("%q, %v", text, err)
+			}
+			if _, shown, _ := strings.Cut(text, "\n"); strings.Contains(shown, "secret") || strings.Contains(shown, "another") || !strings.Contains(shown, "HOME=/h") || !strings.Contains(shown, "AGENTMUX_X=1") {
+				t.Errorf("shows %s", shown)
+			}
+		})
 	}
 	if clean := shield.Clean(environ); !slices.Equal(clean, []string{"PATH=/usr/bin:/bin", "HOME=/h", "AGENTMUX_X=1"}) {
 		t.Errorf("clean: %q", clean)
@@ -126,7 +128,7 @@ func TestAListenerTakesWhomItKnows(t *testing.T) {
 	}
 }
 
-// A directory that others can look into is none for sockets.
+// A directory that others can look into is not for sockets.
 func TestSocketsLieInPrivateDirectories(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("/tmp", "amx") // others may have no way to where the tests keep their files
@@ -138,7 +140,7 @@ func TestSocketsLieInPrivateDirectories(t *testing.T) {
 	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o755), os.Symlink(dir, filepath.Join(dir, "link"))); err != nil {
 		t.Fatal(err)
 	}
-	swapped := filepath.Join(dir, "everybody", "ours") // which everybody can rename
+	swapped := filepath.Join(dir, "everybody", "ours") // which every user can rename
 	if err := errors.Join(os.MkdirAll(swapped, 0o700), os.Chmod(filepath.Dir(swapped), 0o777), os.Chmod(dir, 0o711)); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +169,7 @@ func TestDescends(t *testing.T) {
 		t.Error("a process that is not there has a parent")
 	}
 	if _, err := shield.Peer(&net.UnixConn{}); err == nil {
-		t.Error("nobody is on the other side, and no error")
+		t.Error("the other side is absent, and no error")
 	}
 }
 

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// ErrStranger means that the other side of a connection is not whom it was meant for.
-var ErrStranger = errors.New("the other side of the socket is a process of somebody else")
+// ErrStranger means that the other side of a connection is another user's process.
+var ErrStranger = errors.New("the other side of the socket is a process of another user")
 
 // maxSocketPath is what every system takes as the path of a socket.
 const maxSocketPath = 100
 
-// NewSocketPath returns a path in dir that nobody can foresee.
+// NewSocketPath returns a path in dir that no other process can foresee.
 func NewSocketPath(dir string) string {
 	name := make([]byte, 6)
 	rand.Read(name) // never fails since Go 1.24
@@ -91,7 +91,7 @@ func (l *Listener) AcceptFrom(known func(pid int) bool) (*net.UnixConn, int, err
 	}
 }
 
-// Dial connects to a socket of this user. It fails with ErrStranger if somebody else listens.
+// Dial connects to a socket of this user. It fails with ErrStranger if another user listens.
 func Dial(path string, limit time.Duration) (*net.UnixConn, error) {
 	c, err := net.DialTimeout("unix", path, limit)
 	if err != nil {
@@ -111,19 +111,19 @@ func Peer(conn *net.UnixConn) (pid int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("ask for the other side: %w", err)
 	}
-	ours := false
+	own := false
 	var cause error
-	if err := raw.Control(func(fd uintptr) { pid, ours, cause = credentials(int(fd)) }); err != nil || cause != nil {
+	if err := raw.Control(func(fd uintptr) { pid, own, cause = credentials(int(fd)) }); err != nil || cause != nil {
 		return 0, fmt.Errorf("ask for the other side: %w", errors.Join(err, cause))
 	}
-	if !ours || pid <= 0 {
+	if !own || pid <= 0 {
 		return 0, ErrStranger
 	}
 	return pid, nil
 }
 
 // Descends reports whether pid is root or was started below it. A process whose parents have
-// ended belongs to whoever took them over.
+// ended is below the process that took it over.
 func Descends(pid, root int) bool {
 	for range 1000 { // more than any real depth; numbers may be given out again meanwhile
 		if pid == root {
@@ -138,7 +138,7 @@ func Descends(pid, root int) bool {
 }
 
 // MakePrivate makes a directory that is closed to others, and refuses what is there in its
-// place: who came first may be somebody else.
+// place: another user may have made it first.
 func MakePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make directory: %w", err)
@@ -146,7 +146,7 @@ func MakePrivate(dir string) error {
 	return CheckPrivate(dir)
 }
 
-// CheckPrivate refuses a directory that somebody else owns, could look into or could put
+// CheckPrivate refuses a directory that another user owns, could look into or could put
 // another one in the place of.
 func CheckPrivate(dir string) error {
 	info, err := os.Lstat(dir)
@@ -163,7 +163,7 @@ func CheckPrivate(dir string) error {
 	return nil
 }
 
-// exposed returns a directory above dir whose entries everybody can rename, if others get to it.
+// exposed returns a directory above dir whose entries every user can rename, if others get to it.
 func exposed(dir string) string {
 	found := ""
 	for at := filepath.Dir(dir); ; at = filepath.Dir(at) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // A1: which role may hand in with which tool in which phase of the feature workflow.
@@ -34,12 +34,12 @@ func TestProtocolA1ToolRoleAndPhase(t *testing.T) {
 		for _, tool := range tools {
 			for _, role := range roles {
 				visit := m.s.Visit
-				c := decide.Call{Tool: tool, Role: role, Visit: &visit}
+				c := duty.Call{Tool: tool, Role: role, Visit: &visit}
 				if tool == "submit_done" {
 					index := orchestrator.Index("2")
 					c.Payload.SubplanIndex = &index
 				}
-				j := decide.Accepts(m.def, m.s, c)
+				j := duty.Accepts(m.def, m.s, c)
 				if want := accepted[stage.phase+" "+tool] == role; j.OK != want {
 					t.Errorf("%s by %s in %s: %+v", tool, role, stage.phase, j)
 				}
@@ -55,8 +55,8 @@ func TestProtocolA1ToolRoleAndPhase(t *testing.T) {
 }
 
 func TestProtocolA1SubmissionsMadeBefore(t *testing.T) {
-	old := func(tool, role string, visit int, index string) decide.Call {
-		c := decide.Call{Tool: tool, Role: role, Visit: &visit}
+	old := func(tool, role string, visit int, index string) duty.Call {
+		c := duty.Call{Tool: tool, Role: role, Visit: &visit}
 		if index != "" {
 			i := orchestrator.Index(index)
 			c.Payload.SubplanIndex = &i
@@ -69,12 +69,12 @@ func TestProtocolA1SubmissionsMadeBefore(t *testing.T) {
 	m.coded(1)
 	m.fails("reviewer_logic")
 	m.fixed()
-	calls := []decide.Call{
+	calls := []duty.Call{
 		old("submit_architecture", "architect", 1, ""), old("submit_plan", "planner", 2, ""), old("submit_done", "coder", 3, "1"),
 		old("submit_review", "reviewer_logic", 4, ""), old("submit_done", "coder", 5, "1"),
 	}
 	for _, c := range calls {
-		if j := decide.Accepts(m.def, m.s, c); !j.Already {
+		if j := duty.Accepts(m.def, m.s, c); !j.Already {
 			t.Errorf("%s of visit %d: %+v", c.Tool, *c.Visit, j)
 		}
 	}
@@ -83,12 +83,12 @@ func TestProtocolA1SubmissionsMadeBefore(t *testing.T) {
 	m.summary("reviewer_logic")
 	calls = append(calls, old("submit_summary", "reviewer_logic", 6, ""))
 	for _, c := range calls {
-		if j := decide.Accepts(m.def, m.s, c); !j.Already {
+		if j := duty.Accepts(m.def, m.s, c); !j.Already {
 			t.Errorf("%s of visit %d at the end: %+v", c.Tool, *c.Visit, j)
 		}
 	}
 	visit := 7
-	if j := decide.Accepts(m.def, m.s, decide.Call{Tool: "submit_everything", Visit: &visit}); j.OK || !strings.Contains(j.Reason, "unknown") {
+	if j := duty.Accepts(m.def, m.s, duty.Call{Tool: "submit_everything", Visit: &visit}); j.OK || !strings.Contains(j.Reason, "unknown") {
 		t.Errorf("unknown tool: %+v", j)
 	}
 }
@@ -98,8 +98,8 @@ func TestReviewersSubmitForThemselves(t *testing.T) {
 	m.architecture("reviewer_quality", "reviewer_logic")
 	m.planned("serial", 1)
 	m.coded(1)
-	accepts := func(role, of string) decide.Judgement {
-		return decide.Accepts(m.def, m.s, decide.Call{Tool: "submit_review", Role: role, Payload: orchestrator.Payload{Role: of}})
+	accepts := func(role, of string) duty.Judgement {
+		return duty.Accepts(m.def, m.s, duty.Call{Tool: "submit_review", Role: role, Payload: orchestrator.Payload{Role: of}})
 	}
 	if j := accepts("reviewer_logic", "reviewer_quality"); j.OK || j.Already {
 		t.Errorf("for another: %+v", j)
@@ -112,7 +112,7 @@ func TestReviewersSubmitForThemselves(t *testing.T) {
 		t.Errorf("twice: %+v", j)
 	}
 	m.pass("reviewer_quality")
-	if j := decide.Accepts(m.def, m.s, decide.Call{Tool: "submit_summary", Role: "reviewer_quality"}); j.OK {
+	if j := duty.Accepts(m.def, m.s, duty.Call{Tool: "submit_summary", Role: "reviewer_quality"}); j.OK {
 		t.Errorf("not the coordinator: %+v", j)
 	}
 }
@@ -122,11 +122,11 @@ func TestResearchersSubmitTheirTopic(t *testing.T) {
 	m.tool("research_dispatch_web", "planner", map[string]any{
 		"topic": "auth", "context": "tokens", "questions": []string{"where?", "how?"}, "scope_hints": "cmd/",
 	}, nil)
-	done := func(role, task, topic, kind string) decide.Judgement {
-		return decide.Accepts(m.def, m.s, decide.Call{Tool: "submit_research_done", Role: role, Task: task,
+	done := func(role, task, topic, kind string) duty.Judgement {
+		return duty.Accepts(m.def, m.s, duty.Call{Tool: "submit_research_done", Role: role, Task: task,
 			Payload: orchestrator.Payload{Topic: topic, Type: kind}})
 	}
-	for name, j := range map[string]decide.Judgement{
+	for name, j := range map[string]duty.Judgement{
 		"another type":  done("code-researcher", "auth", "auth", "web"),
 		"another topic": done("web-researcher", "auth", "login", "web"),
 		"no such topic": done("web-researcher", "", "login", "web"),

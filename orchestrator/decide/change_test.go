@@ -1,10 +1,10 @@
 package decide_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // A round that is given up before its push leaves the branch as it was: the next one takes
@@ -25,8 +25,8 @@ func TestAChangeRoundGivenUpIsFollowedByOneFromTheBranch(t *testing.T) {
 	}
 	m.command("changes", map[string]any{"text": "another way"})
 	m.phase("planning")
-	if n := len(m.effects(orchestrator.EffAdopt)); n != 2 || m.s.Integrated.Commit != "theirs" || m.s.Workspaces["view/planner"].Base != "theirs" {
-		t.Errorf("%d looks at the branch, integrated %v, the planner works at %q", n, m.s.Integrated, m.s.Workspaces["view/planner"].Base)
+	if n := len(m.effects(orchestrator.EffAdopt)); n != 2 || m.s.Integrated.Commit != "theirs" || m.s.Workspaces[m.view("planner")].Base != "theirs" {
+		t.Errorf("%d looks at the branch, integrated %v, the planner works at %q", n, m.s.Integrated, m.s.Workspaces[m.view("planner")].Base)
 	}
 }
 
@@ -45,8 +45,8 @@ func TestProtocolP16ChangesTwice(t *testing.T) {
 	if m.s.ChangeRequest != "one more" || len(m.s.CompletedSubplans) != 0 || m.s.Schedule != nil || len(m.s.ReviewResults) != 0 || m.s.GroupTotal != 0 {
 		t.Fatalf("change round starts with %q %v %v %v", m.s.ChangeRequest, m.s.CompletedSubplans, m.s.Schedule, m.s.ReviewResults)
 	}
-	if m.s.Workspaces["view/planner"].Base != head {
-		t.Errorf("the planner works at %q, integrated is %q", m.s.Workspaces["view/planner"].Base, head)
+	if m.s.Workspaces[m.view("planner")].Base != head {
+		t.Errorf("the planner works at %q, integrated is %q", m.s.Workspaces[m.view("planner")].Base, head)
 	}
 	prompt := func() string {
 		for i := len(m.done) - 1; i >= 0; i-- {
@@ -92,25 +92,26 @@ func TestProtocolP18ViewsHoldAllResults(t *testing.T) {
 	m.architecture()
 	m.planned("parallel", 2)
 	for _, id := range []string{"1", "2"} {
-		if w := m.s.Workspaces[id]; w.Base != "base" {
+		if w := m.s.Workspaces[m.own(id)]; w.Base != "base" {
 			t.Errorf("workspace %s at %q", id, w.Base)
 		}
 	}
 	m.coded(1)
 	m.coded(2)
-	if w := m.s.Workspaces["view/reviewer_logic"]; w.Base != m.s.Integrated.Commit {
+	if w := m.s.Workspaces[m.view("reviewer_logic")]; w.Base != m.s.Integrated.Commit {
 		t.Errorf("the reviewer sees %q, integrated is %q", w.Base, m.s.Integrated.Commit)
 	}
+	view := m.view("reviewer_logic")
 	m.fails("reviewer_logic")
-	if _, kept := m.s.Workspaces["view/reviewer_logic"]; kept {
+	if _, kept := m.s.Workspaces[view]; kept {
 		t.Error("the view outlived its visit")
 	}
-	if w := m.s.Workspaces["session"]; w.Base != m.s.Integrated.Commit {
+	if w := m.s.Workspaces[m.own(orchestrator.FixTask)]; w.Base != m.s.Integrated.Commit {
 		t.Errorf("the fixer works at %q, integrated is %q", w.Base, m.s.Integrated.Commit)
 	}
 	m.fixed()
 	for _, e := range m.done {
-		if e.Type == orchestrator.EffIntegrate && strings.HasPrefix(e.Args.Workspace, "view/") {
+		if e.Type == orchestrator.EffIntegrate && duty.IsView(e.Args.Workspace) {
 			t.Errorf("a view was integrated: %+v", e.Args)
 		}
 	}
@@ -120,17 +121,20 @@ func TestUnsubmittedWorkOfAnotherPlanIsNotBuiltOn(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	m.planned("serial", 2)
 	m.coded(1)
-	half := m.s.Workspaces["session"]
+	name, half := m.own("2"), m.s.Workspaces[m.own("2")]
+	if half.Base != m.s.Integrated.Commit || half.Base == "base" {
+		t.Fatalf("the second coder works at %q, integrated is %q", half.Base, m.s.Integrated.Commit)
+	}
 	m.exit("coder/2", 1)
 	m.timer("relaunch/coder/2")
-	if got := m.s.Workspaces["session"]; got.Visit != half.Visit || got.Base != half.Base {
+	if got := m.s.Workspaces[name]; got != half || m.effects(orchestrator.EffStartAgent)[3].Args.Workspace != name {
 		t.Fatalf("a relaunch does not go on in the same workspace: %+v", got)
 	}
 	m.exit("coder/2", 1)
 	m.parked(orchestrator.ReasonAgentStalled)
 	m.command("changes", map[string]any{"text": "otherwise"})
 	m.planned("serial", 1)
-	if got := m.s.Workspaces["session"]; got.Visit != m.s.Visit {
+	if got := m.s.Workspaces[m.own("1")]; m.own("1") == name || got.Visit != m.s.Visit || got.Base != m.s.Integrated.Commit {
 		t.Fatalf("the new plan starts on unsubmitted work: %+v", got)
 	}
 }
@@ -152,7 +156,7 @@ func TestProtocolP16AChangeRoundStartsFromTheBranch(t *testing.T) {
 		m := start(t)
 		m.hold, m.result = nil, completion(orchestrator.EffAdopt, theirs)
 		m.settle()
-		if w := m.s.Workspaces["view/planner"]; w.Base != "theirs" || m.s.Integrated.Tree != "treetheirs" {
+		if w := m.s.Workspaces[m.view("planner")]; w.Base != "theirs" || m.s.Integrated.Tree != "treetheirs" {
 			t.Errorf("the planner works at %q", w.Base)
 		}
 	})
@@ -163,7 +167,7 @@ func TestProtocolP16AChangeRoundStartsFromTheBranch(t *testing.T) {
 		m.command("stop", nil)
 		m.hold, m.result = nil, completion(orchestrator.EffAdopt, theirs)
 		m.resume("")
-		if w := m.s.Workspaces["view/planner"]; w.Base != "theirs" || m.s.Agents["planner"].Launch == "" {
+		if w := m.s.Workspaces[m.view("planner")]; w.Base != "theirs" || m.s.Agents["planner"].Launch == "" {
 			t.Errorf("the planner works at %q: %+v", w.Base, m.s.Agents["planner"])
 		}
 	})

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
 
-// clock keeps the moments of a session: its deadlines, since when the limits stand still, and
+// clock keeps the moments of a session: its deadlines, since when the limits do not count, and
 // when each agent was last heard of. What a deadline leads to is in timer.go.
 type clock struct{ *queue }
 
@@ -65,7 +66,7 @@ func (c *clock) phaseLimit(phase workflows.Phase) orchestrator.Duration {
 	return c.s.Settings.LimitPhase
 }
 
-// rearm starts every deadline anew.
+// rearm starts every deadline again from its full length.
 func (c *clock) rearm() {
 	phase, ok := c.phase()
 	if !ok {
@@ -107,8 +108,8 @@ func (c *clock) goOnSoon() {
 }
 
 // comesBack reports whether a lost agent is to be started again after a pause.
-func (c *clock) comesBack(key string) bool {
-	_, armed := c.s.Deadlines["relaunch/"+key]
+func (c *clock) comesBack(key orchestrator.AgentKey) bool {
+	_, armed := c.s.Deadlines[orchestrator.RelaunchTimer(key)]
 	return armed
 }
 
@@ -118,7 +119,7 @@ var counted = map[string]bool{"phase": true, "total": true, "review": true, "sum
 
 // StandsStill reports whether the limits do not count now: a gate is open, or
 // every agent at work waits for an answer, for research or for its provider. A
-// pause is no such wait: it moves all deadlines when it ends.
+// pause is not such a wait: it moves all deadlines when it ends.
 func StandsStill(def *workflows.Definition, s *orchestrator.State) bool {
 	if s.Paused || s.Ended() {
 		return false
@@ -127,8 +128,8 @@ func StandsStill(def *workflows.Definition, s *orchestrator.State) bool {
 		return true
 	}
 	waiting := 0
-	for _, o := range Owed(def, s) {
-		if isResearcher(o.Role) {
+	for _, o := range duty.Owed(def, s) {
+		if duty.Researches(o.Role) {
 			continue
 		}
 		if !idles(s, o.Key()) {
@@ -139,7 +140,7 @@ func StandsStill(def *workflows.Definition, s *orchestrator.State) bool {
 	return waiting > 0
 }
 
-func idles(s *orchestrator.State, key string) bool {
+func idles(s *orchestrator.State, key orchestrator.AgentKey) bool {
 	a := s.Agents[key]
 	return a.Waiting != "" || a.Limited || hostQuestion(s, key) != nil
 }
@@ -196,7 +197,7 @@ func (c *clock) jumped() {
 }
 
 // heard notes that an agent gave a sign of life.
-func (c *clock) heard(key, launch string) {
+func (c *clock) heard(key orchestrator.AgentKey, launch orchestrator.Launch) {
 	if a, ok := c.s.Agents[key]; ok && launch != "" && a.Launch == launch {
 		a.Heard = c.now
 		c.s.Agents[key] = a

@@ -1,12 +1,14 @@
 package decide
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -51,10 +53,10 @@ func (r *reducer) commandLine() {
 	known := func(id string) bool { return id != "" && slices.Contains(r.s.RecentIDs, id) }
 	switch {
 	case l.Session != "" && l.Session != r.s.SessionID:
-		r.ignore(Call{Tool: commandTool}, "foreign")
+		r.ignore(duty.Call{Tool: commandTool}, "foreign")
 		return
 	case r.lines.known(l, commandTool), known(p.SourceID):
-		r.ignore(Call{Tool: commandTool}, "duplicate")
+		r.ignore(duty.Call{Tool: commandTool}, "duplicate")
 		return
 	}
 	r.lines.keep(l, commandTool)
@@ -88,7 +90,7 @@ func (r *reducer) command(p orchestrator.Payload) {
 }
 
 // Foresee tells why a session would refuse a command of a person; "" if it would take it. With
-// resumed it is one that nobody hosts and that would be resumed first. Nothing is changed.
+// resumed it has no host and would be resumed first. Nothing is changed.
 func Foresee(def *workflows.Definition, s *orchestrator.State, p orchestrator.Payload, at time.Time, resumed bool) (reason string) {
 	if s.IsClassic() {
 		return "" // its upgrade needs its directory
@@ -177,7 +179,7 @@ func (r *reducer) cmdRetry(orchestrator.Payload) string {
 		return pausedFirst
 	}
 	n := 0
-	for _, o := range Owed(r.def, r.s) {
+	for _, o := range duty.Owed(r.def, r.s) {
 		if a := r.s.Agents[o.Key()]; a.Launch == "" && a.Waiting == "" {
 			r.crew.launch(o, true)
 			n++
@@ -250,10 +252,10 @@ func firstLine(text string) string {
 }
 
 // sayKey finds the agent a person means: the named role, else the phase's.
-func (r *reducer) sayKey(role string) (key, reason string) {
-	owed := Owed(r.def, r.s)
+func (r *reducer) sayKey(role string) (key orchestrator.AgentKey, reason string) {
+	owed := duty.Owed(r.def, r.s)
 	for _, o := range owed {
-		if role == "" || o.Role == role || o.Key() == role {
+		if role == "" || o.Role == role || string(o.Key()) == role {
 			return o.Key(), ""
 		}
 	}
@@ -262,9 +264,9 @@ func (r *reducer) sayKey(role string) (key, reason string) {
 	}
 	var names []string
 	for _, o := range owed {
-		names = append(names, o.Key())
+		names = append(names, string(o.Key()))
 	}
-	return "", "no " + role + " is at work; at work: " + list(names)
+	return "", "no " + role + " is at work; at work: " + cmp.Or(strings.Join(names, ", "), "none")
 }
 
 func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
@@ -282,7 +284,7 @@ func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
 	}
 	q := r.questions.find(id)
 	if q == nil {
-		return "there is no question " + id + "; open: " + list(open)
+		return "there is no question " + id + "; open: " + cmp.Or(strings.Join(open, ", "), "none")
 	}
 	if !q.Open() {
 		return "question " + id + " was answered already"

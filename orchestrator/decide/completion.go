@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -108,7 +109,7 @@ func (p *completion) commitMessage() string {
 	if m := p.s.Completion.Message; m != "" {
 		return m
 	}
-	for _, role := range reviewRoles(p.def, p.s) {
+	for _, role := range duty.ReviewRoles(p.def, p.s) {
 		if m := p.s.ReviewResults[role].CommitMessage; m != "" {
 			return m
 		}
@@ -136,7 +137,7 @@ func (p *completion) ready() bool {
 	if p.s.Settings.Ready == "never" || c.Exhausted || len(c.Held) > 0 {
 		return false
 	}
-	for _, role := range reviewRoles(p.def, p.s) {
+	for _, role := range duty.ReviewRoles(p.def, p.s) {
 		res := p.s.ReviewResults[role]
 		if res.Verdict != verdictPass || res.Tree != c.Tree {
 			return false
@@ -228,11 +229,11 @@ func (r *reducer) committed(_ orchestrator.Effect, res orchestrator.Result) {
 // was shown is not approved.
 func (r *reducer) blocked(findings []string) {
 	c := &r.s.Completion
-	again := c.Rescan
+	rescanned := c.Rescan
 	c.Findings, c.Rescan, c.Shown, c.Approved = findings, false, false, false
 	text := "the output gate found: " + strings.Join(findings, "; ")
 	switch {
-	case !again:
+	case !rescanned:
 		r.outcome.park(orchestrator.ReasonOutputGate, text, "resume to scan again, or say what to change")
 	case r.s.Paused:
 		c.Rescan = true // the step is taken again when the pause is over

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -20,24 +23,24 @@ type crew struct {
 
 // launchOwed starts every owed agent that has no launch and waits for nothing.
 func (c *crew) launchOwed() {
-	for _, o := range Owed(c.def, c.s) {
+	for _, o := range duty.Owed(c.def, c.s) {
 		if a := c.s.Agents[o.Key()]; a.Launch == "" && a.Waiting == "" {
 			c.launch(o, false)
 		}
 	}
 }
 
-// launch starts an agent. With resume the program goes on with its own session.
+// launch starts an agent. With resume the program continues its own session.
 // While the session is paused, and after its end, nothing starts: the agent stays
 // owed.
-func (c *crew) launch(o OwedAgent, resume bool) {
-	if c.s.Paused || c.s.Ended() || c.adopting() && !isResearcher(o.Role) {
+func (c *crew) launch(o duty.Agent, resume bool) {
+	if c.s.Paused || c.s.Ended() || c.adopting() && !duty.Researches(o.Role) {
 		return
 	}
 	key := o.Key()
 	a := c.s.Agents[key]
-	if visit, _, _, _, ok := orchestrator.LaunchParts(string(a.LastLaunch)); !ok || visit != c.s.Visit {
-		a.Attempt, a.Retries, a.CLISession = 0, 0, ""
+	if !a.LastLaunch.Of(c.s.Visit) {
+		a.Attempt, a.Retries, a.CLISession, a.Home = 0, 0, "", ""
 		c.s.Agents[key] = a
 	}
 	if a.Launch != "" {
@@ -47,35 +50,51 @@ func (c *crew) launch(o OwedAgent, resume bool) {
 	if a.Attempt > 0 {
 		c.removeMarker(o)
 	}
-	c.clock.disarm("relaunch/" + key)
+	c.clock.disarm(orchestrator.RelaunchTimer(key))
 	if q := hostQuestion(c.s, key); q != nil {
 		c.questions.withdraw(q)
 	}
+	c.chooseHome(key, &a)
 	a.Attempt++
-	a.Launch = orchestrator.LaunchID(c.s.Visit, o.Role, o.Task, a.Attempt)
-	a.LastLaunch = orchestrator.Optional(a.Launch)
+	a.Launch = orchestrator.LaunchParts{Visit: c.s.Visit, Role: o.Role, Task: o.Task, Attempt: a.Attempt}.Launch()
+	a.LastLaunch = a.Launch
 	a.Waiting, a.Limited, a.Heard = "", false, c.now
 	c.s.Agents[key] = a
 	after := append(c.fsPending(), c.workspaces.ensure(o.Workspace))
 	after = append(after, c.pending(func(e orchestrator.Effect) bool {
-		return e.Type == orchestrator.EffStopAgent && orchestrator.AgentKey(e.Args.Role, e.Args.Task) == key
+		return e.Type == orchestrator.EffStopAgent && !e.Args.Leaving && orchestrator.KeyOf(e.Args.Role, e.Args.Task) == key
 	})...)
-	c.effect(orchestrator.EffStartAgent, a.Launch, orchestrator.Args{
+	c.effect(orchestrator.EffStartAgent, string(a.Launch), orchestrator.Args{
 		Launch: a.Launch, Role: o.Role, Task: o.Task, Template: o.Template, PromptFile: o.PromptFile,
 		Headless: o.Headless, Continue: resume, Since: o.Since, Workspace: o.Workspace, Visit: c.s.Visit,
+		Home: a.Home,
 	}, after...)
 	c.mail.deliverQueued(key)
 }
 
+// chooseHome gives the next launch of an agent another home while one that leaves is in its own:
+// two programs do not share one. The program's session lies in the home that it was made in.
+func (c *crew) chooseHome(key orchestrator.AgentKey, a *orchestrator.Agent) {
+	taken := map[string]bool{}
+	for _, l := range c.s.Leaving {
+		if orchestrator.KeyOf(l.Role, l.Task) == key {
+			taken[l.Home] = true
+		}
+	}
+	for n := 2; taken[a.Home]; n++ {
+		a.Home, a.CLISession = strconv.Itoa(n), ""
+	}
+}
+
 // removeMarker takes away the marker of a coder that is started again: only one
 // made after this moment counts.
-func (c *crew) removeMarker(o OwedAgent) {
+func (c *crew) removeMarker(o duty.Agent) {
 	id := "1"
 	switch phase, _ := c.phase(); {
 	case phase.Role != o.Role:
 		return
 	case phase.Kind == workflows.KindImplement:
-		id = subplanOf(o.Task)
+		id = duty.SubplanOf(o.Task)
 	case phase.Kind != workflows.KindFix:
 		return
 	}
@@ -84,28 +103,28 @@ func (c *crew) removeMarker(o OwedAgent) {
 
 // relaunch starts a lost agent again once its pause is over, the first time with
 // the program's own session.
-func (c *crew) relaunch(key string) {
-	if o, ok := owedAgent(c.def, c.s, key); ok && c.s.Agents[key].Launch == "" {
+func (c *crew) relaunch(key orchestrator.AgentKey) {
+	if o, ok := duty.OwedBy(c.def, c.s, key); ok && c.s.Agents[key].Launch == "" {
 		c.launch(o, c.s.Agents[key].Retries <= 1)
 	}
 }
 
 func (c *crew) started(e orchestrator.Effect, res orchestrator.Result) {
-	key := orchestrator.AgentKey(e.Args.Role, e.Args.Task)
-	if a := c.s.Agents[key]; res.CLISession != "" && string(a.LastLaunch) == e.Args.Launch {
+	key := orchestrator.KeyOf(e.Args.Role, e.Args.Task)
+	if a := c.s.Agents[key]; res.CLISession != "" && a.LastLaunch == e.Args.Launch {
 		a.CLISession = orchestrator.Optional(res.CLISession)
 		c.s.Agents[key] = a
 	}
-	_, _, _, attempt, _ := orchestrator.LaunchParts(e.Args.Launch)
+	parts, _ := e.Args.Launch.Parts()
 	c.event(orchestrator.AgentStartedRecord{
 		Role: e.Args.Role, Task: e.Args.Task, Provider: res.Provider, Model: res.Model, Launch: e.Args.Launch,
-		Attempt: attempt, Prompt: e.Args.PromptFile, PromptSHA256: res.PromptSHA256,
+		Attempt: parts.Attempt, Prompt: e.Args.PromptFile, PromptSHA256: res.PromptSHA256,
 	})
 }
 
 // stop ends the current launch of an agent, if it has one.
-func (c *crew) stop(key string) string {
-	c.clock.disarm("relaunch/" + key)
+func (c *crew) stop(key orchestrator.AgentKey) string {
+	c.clock.disarm(orchestrator.RelaunchTimer(key))
 	a, ok := c.s.Agents[key]
 	if !ok || a.Launch == "" {
 		return ""
@@ -113,26 +132,87 @@ func (c *crew) stop(key string) string {
 	launch := a.Launch
 	a.Launch, a.Waiting, a.Limited = "", "", false
 	c.s.Agents[key] = a
-	role, task := orchestrator.SplitKey(key)
+	role, task := key.Split()
 	if l := c.in.Line; l == nil || l.Launch != launch || c.s.Ended() {
 		c.dropPending(starts(launch))
 	} else { // it speaks, so it runs: its start gets its record, before its end under the same key
 		c.dropPending(func(e orchestrator.Effect) bool { return starts(launch)(e) && len(e.After) > 0 })
 	}
-	return c.effect(orchestrator.EffStopAgent, launch, orchestrator.Args{
+	return c.effect(orchestrator.EffStopAgent, string(launch), orchestrator.Args{
 		Launch: launch, Role: role, Task: task, Workspace: c.workspaces.of(role, task), Gone: c.s.Seen[exitSeen(launch)] != "",
 	})
 }
 
+// leave takes what an agent handed in and lets its launch go: it may end its turn beside what
+// comes next. tree is its work, empty for an agent of a view.
+func (c *crew) leave(key orchestrator.AgentKey, tree string, warnings []string) {
+	role, task := key.Split()
+	a := c.s.Agents[key]
+	record := orchestrator.SubmissionRecord{Launch: a.Launch, Role: role, Task: task, Tool: c.handedInBy(role), Tree: tree, Warnings: warnings}
+	if l := c.in.Line; l != nil {
+		record.Line = l.ID
+	}
+	c.event(record)
+	in := c.workspaces.of(role, task)
+	stop := c.stop(key)
+	c.forget(key)
+	if stop == "" {
+		return
+	}
+	for _, list := range [][]orchestrator.Effect{c.s.Pending, c.effs} {
+		for i := range list {
+			list[i].Args.Leaving = list[i].Args.Leaving || list[i].ID == stop
+		}
+	}
+	c.s.Leaving[a.Launch] = orchestrator.Leaving{Role: role, Task: task, Workspace: in, Tree: tree, Since: c.now, Home: a.Home}
+	if w := c.s.Workspaces[in]; tree != "" {
+		c.effect(orchestrator.EffKeepLate, string(a.Launch), orchestrator.Args{
+			Launch: a.Launch, Role: role, Task: task, Workspace: in, Dir: w.Path, Base: w.Base, Tree: tree, Date: c.now,
+		}, stop)
+	}
+}
+
+// handedInBy names the tool of a submission; that of a file made by hand is the one that would
+// have said the same.
+func (c *crew) handedInBy(role string) string {
+	if c.in.Line != nil {
+		return c.in.Line.Tool
+	}
+	if duty.Researches(role) {
+		return toolset.SubmitResearchDone
+	}
+	phase, _ := c.phase()
+	tool, _ := toolset.Ending(phase, c.s.AwaitingSummary)
+	return tool.Name
+}
+
+// left notes that nothing is to be done any more for a launch that leaves.
+func (c *crew) left(launch orchestrator.Launch) {
+	owed := c.pending(func(e orchestrator.Effect) bool {
+		return e.Args.Launch == launch && (e.Type == orchestrator.EffStopAgent || e.Type == orchestrator.EffKeepLate)
+	})
+	if len(owed) == 0 {
+		delete(c.s.Leaving, launch)
+	}
+}
+
+// keptLate records what a launch wrote after its submission.
+func (c *crew) keptLate(e orchestrator.Effect, res orchestrator.Result) {
+	c.left(e.Args.Launch)
+	if len(res.Late) > 0 {
+		c.event(orchestrator.LateChangesRecord{Launch: e.Args.Launch, Paths: res.Late, Ref: res.Path, Role: e.Args.Role, Task: e.Args.Task})
+	}
+}
+
 // starts matches the effect that starts a launch.
-func starts(launch string) func(orchestrator.Effect) bool {
+func starts(launch orchestrator.Launch) func(orchestrator.Effect) bool {
 	return func(e orchestrator.Effect) bool {
 		return e.Type == orchestrator.EffStartAgent && e.Args.Launch == launch
 	}
 }
 
 // stopWaiting ends the current launch of an agent that still waits, if it does.
-func (c *crew) stopWaiting(key string) {
+func (c *crew) stopWaiting(key orchestrator.AgentKey) {
 	waiting := c.s.Agents[key].Waiting
 	c.stop(key)
 	if a, ok := c.s.Agents[key]; ok {
@@ -142,6 +222,7 @@ func (c *crew) stopWaiting(key string) {
 }
 
 func (c *crew) stopped(e orchestrator.Effect, res orchestrator.Result) {
+	c.left(e.Args.Launch)
 	if e.Args.Gone {
 		return
 	}
@@ -150,13 +231,19 @@ func (c *crew) stopped(e orchestrator.Effect, res orchestrator.Result) {
 	})
 }
 
+// dismiss ends the current launch of an agent that has done its part.
+func (c *crew) dismiss(key orchestrator.AgentKey) {
+	c.stop(key)
+	c.forget(key)
+}
+
 // forget ends what an agent still expected: it has done its part.
-func (c *crew) forget(key string) {
+func (c *crew) forget(key orchestrator.AgentKey) {
 	if a, ok := c.s.Agents[key]; ok && a.Waiting != "" {
 		a.Waiting = ""
 		c.s.Agents[key] = a
 	}
-	role, task := orchestrator.SplitKey(key)
+	role, task := key.Split()
 	for i := range c.s.Questions {
 		if q := &c.s.Questions[i]; q.Open() && q.Role == role && q.Task == task {
 			c.questions.withdraw(q)
@@ -175,21 +262,21 @@ func (c *crew) waits(rep *orchestrator.AgentReport) bool {
 	if a.Waiting == "" {
 		a.Waiting = orchestrator.Optional(what)
 		c.s.Agents[rep.Key] = a
-		role, task := orchestrator.SplitKey(rep.Key)
+		role, task := rep.Key.Split()
 		c.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: rep.Launch, For: what})
 	}
 	return true
 }
 
 // waitsFor tells what an agent waits for, or "".
-func (c *crew) waitsFor(key string) string {
-	role, task := orchestrator.SplitKey(key)
+func (c *crew) waitsFor(key orchestrator.AgentKey) string {
+	role, task := key.Split()
 	for _, q := range c.s.Questions {
 		if q.Open() && q.Role == role && q.Task == task && !ofHost(q) {
 			return "question"
 		}
 	}
-	if phase, ok := c.phase(); ok && phase.Research && key == phase.Role && c.researches(role) {
+	if phase, ok := c.phase(); ok && phase.Research && string(key) == phase.Role && c.researches(role) {
 		return "research"
 	}
 	return ""
@@ -198,14 +285,14 @@ func (c *crew) waitsFor(key string) string {
 // researches reports whether research that a role asked for is running. Sessions of
 // the earlier tool do not say who asked.
 func (c *crew) researches(role string) bool {
-	return slices.ContainsFunc(runningResearchers(c.s), func(o OwedAgent) bool {
+	return slices.ContainsFunc(duty.Researchers(c.s), func(o duty.Agent) bool {
 		owner := c.s.Agents[o.Key()].Owner
 		return owner == role || owner == ""
 	})
 }
 
-// wake goes on with an agent that waited: one that has ended is started again.
-func (c *crew) wake(key string) {
+// wake lets an agent continue that waited; one that has ended is started again.
+func (c *crew) wake(key orchestrator.AgentKey) {
 	a := c.s.Agents[key]
 	if a.Waiting == "" || c.s.Paused || c.s.Ended() {
 		return
@@ -215,14 +302,14 @@ func (c *crew) wake(key string) {
 	if a.Launch != "" {
 		return
 	}
-	if o, ok := owedAgent(c.def, c.s, key); ok {
+	if o, ok := duty.OwedBy(c.def, c.s, key); ok {
 		c.launch(o, true)
 	}
 }
 
 // noLongerWaits clears the mark of an agent for which all has come that it waited for: while
-// the session was paused nobody was woken. A mark that stayed would keep its limits still.
-func (c *crew) noLongerWaits(key string) {
+// the session was paused no agent was woken. A mark that stayed would keep its limits still.
+func (c *crew) noLongerWaits(key orchestrator.AgentKey) {
 	a := c.s.Agents[key]
 	if a.Waiting == "" || c.waitsFor(key) != "" {
 		return
@@ -250,28 +337,28 @@ func (c *crew) noteCondition(rep *orchestrator.AgentReport) {
 	}
 }
 
-// serverFailed counts a failure, marks the launches that went with it, and returns
+// serverFailed counts a failure, marks the launches that it ended, and returns
 // how many failures the last ten minutes saw.
 func (c *crew) serverFailed() int {
-	starting := map[string]bool{}
+	starting := map[orchestrator.Launch]bool{}
 	for _, e := range c.s.Pending {
 		starting[e.Args.Launch] = starting[e.Args.Launch] || e.Type == orchestrator.EffStartAgent
 	}
 	for _, a := range c.s.Agents {
 		if a.Launch != "" && !starting[a.Launch] {
-			c.s.Seen["server/"+a.Launch] = "lost"
+			c.s.Seen[serverSeen(a.Launch)] = "lost"
 		}
 	}
-	last := orchestrator.Counter{N: 1, Since: c.now}
+	newer := orchestrator.Counter{N: 1, Since: c.now}
 	seen := 1
 	for i := range serverFailures - 1 {
 		rule := fmt.Sprintf("server/%d", i)
 		former := c.s.Counters[rule]
-		c.s.Counters[rule] = last
+		c.s.Counters[rule] = newer
 		if former.N == 0 || c.now.Sub(former.Since.Time) > serverWindow {
 			return seen
 		}
-		last = former
+		newer = former
 		seen++
 	}
 	return seen

@@ -13,6 +13,7 @@
 // a tool line, the result of an effect) always leave a change or a record; level inputs (an
 // observation, an agent's condition, a timer) leave a record only when their evidence changes.
 //
-// [Accepts] is the same judgement for the tool processes of agents, so that what an agent is
-// told and what the session later does never disagree.
+// What the agents owe, and which of their calls count, is orchestrator/duty's: the tool
+// processes of agents ask it, too, so that what an agent is told and what the session later
+// does never disagree.
 package decide

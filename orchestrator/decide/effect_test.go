@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/invariant"
 )
 
 func TestLocalEffectsAreTriedFiveTimes(t *testing.T) {
@@ -86,6 +87,7 @@ func TestFinalFailures(t *testing.T) {
 	})
 	t.Run("a stop that fails takes what waits for it along", func(t *testing.T) {
 		m := newSim(t, "quick", nil)
+		m.work = untaken
 		m.planned("serial", 1)
 		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffStopAgent }
 		m.coded(1)
@@ -93,6 +95,17 @@ func TestFinalFailures(t *testing.T) {
 		m.phase(orchestrator.PhaseFailed)
 		if m.count(orchestrator.EvEffectFailed) != 2 {
 			t.Errorf("%d failed effects are recorded", m.count(orchestrator.EvEffectFailed))
+		}
+	})
+	t.Run("a stop of a launch that leaves", func(t *testing.T) {
+		m := newSim(t, "quick", nil)
+		m.planned("serial", 1)
+		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffStopAgent }
+		m.coded(1)
+		m.failing(orchestrator.EffStopAgent, orchestrator.FailNever)
+		m.phase("reviewing") // its work was taken before
+		if n := m.count(orchestrator.EvEffectFailed); n != 3 || len(m.s.Leaving) != 0 {
+			t.Errorf("%d failed effects are recorded, of which its late work and its workspace are two; leaving %v", n, m.s.Leaving)
 		}
 	})
 	t.Run("after the end", func(t *testing.T) {
@@ -109,7 +122,7 @@ func TestFinalFailures(t *testing.T) {
 func TestProtocolS3NoOtherLastEvent(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	m.s.LastEvent = "something_else"
-	if err := decide.Check(m.def, m.s); err == nil || !strings.Contains(err.Error(), "something_else") {
+	if err := invariant.Check(m.def, m.s); err == nil || !strings.Contains(err.Error(), "something_else") {
 		t.Errorf("check: %v", err)
 	}
 	if _, err := decide.Reduce(m.def, m.s, orchestrator.Input{Kind: orchestrator.InOverwritten, At: m.now}); err == nil {
@@ -130,18 +143,20 @@ func TestBrokenStatesEndTheRunAndAreNamed(t *testing.T) {
 		"subplan 9 is not in the schedule": func(s *orchestrator.State) { s.ActivePlanIDs = []string{"9"} },
 		"without a schedule":               func(s *orchestrator.State) { s.Schedule = nil },
 	} {
-		m := newSim(t, "quick", nil)
-		m.planned("serial", 1)
-		breaking(m.s)
-		err := decide.Check(m.def, m.s)
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		step, err := decide.Fail(m.def, m.s, m.now, err.Error())
-		if err != nil || step.State.Phase != orchestrator.PhaseFailed && m.s.Phase != orchestrator.PhaseDone {
-			t.Errorf("%s: not ended: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := newSim(t, "quick", nil)
+			m.planned("serial", 1)
+			breaking(m.s)
+			err := invariant.Check(m.def, m.s)
+			if err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v", name, err)
+				return
+			}
+			step, err := decide.Fail(m.def, m.s, m.now, err.Error())
+			if err != nil || step.State.Phase != orchestrator.PhaseFailed && m.s.Phase != orchestrator.PhaseDone {
+				t.Errorf("%s: not ended: %v", name, err)
+			}
+		})
 	}
 	if _, err := decide.Reduce(nil, orchestrator.NewState(), orchestrator.Input{Kind: "rumour"}); err == nil {
 		t.Error("an unknown input was taken")

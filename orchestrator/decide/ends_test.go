@@ -219,7 +219,7 @@ func TestCheckpoints(t *testing.T) {
 	m.settle()
 	m.coded(1)
 	m.command("stop", nil)
-	if got := kept(); len(got) != 1 || !slices.Equal(got[0].Args.Paths, []string{"2"}) || !got[0].NotBefore.IsZero() {
+	if got := kept(); len(got) != 1 || !slices.Equal(got[0].Args.Paths, []string{"2.2"}) || !got[0].NotBefore.IsZero() {
 		t.Errorf("at the end: %+v", got)
 	}
 }

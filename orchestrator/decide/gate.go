@@ -47,18 +47,12 @@ func (g *gate) open(name string, why orchestrator.GateReason) {
 // clearAnswers moves the files aside that may answer a gate: those written before a time, or
 // with the zero time whatever is there. What writes such a file goes first.
 func (g *gate) clearAnswers(before orchestrator.Time) {
-	files := []string{g.file(ApprovalFile), g.file(ChangesFile)}
+	files := []string{g.file(orchestrator.ApprovalFile), g.file(orchestrator.ChangesFile)}
 	g.effect(orchestrator.EffMoveAside, files[0]+"@"+strconv.Itoa(g.s.Visit), orchestrator.Args{Paths: files, Visit: g.s.Visit, Before: before}, g.fsPending()...)
 }
 
-// The files that answer a gate, in the directory of the completion.
-const (
-	ApprovalFile = "approval.json"
-	ChangesFile  = "changes.md"
-)
-
 func (g *gate) file(name string) string {
-	return path.Join(dirOf(g.def, workflows.KindComplete), name)
+	return path.Join(g.def.DirOf(workflows.KindComplete), name)
 }
 
 // close closes an open gate. Its answer goes with it: none counts for the next one.
@@ -86,7 +80,7 @@ func (g *gate) writeApproval(a orchestrator.Approval) {
 	if err != nil {
 		panic("orchestrator: an approval always marshals: " + err.Error())
 	}
-	file := g.file(ApprovalFile)
+	file := g.file(orchestrator.ApprovalFile)
 	g.effect(orchestrator.EffWriteFile, file, orchestrator.Args{Path: file, SHA256: g.blob(string(body) + "\n")}, g.fsPending()...)
 }
 
@@ -147,7 +141,7 @@ func (r *reducer) takeApproval(_ workflows.Phase, o *orchestrator.Observation) {
 		problems = r.s.AnswerFaults(o.Approval.Of, true, o.Written)
 	}
 	if len(problems) > 0 {
-		r.gate.refuseAnswer(ApprovalFile, problems)
+		r.gate.refuseAnswer(orchestrator.ApprovalFile, problems)
 		return
 	}
 	by := o.Approval.By
@@ -166,10 +160,10 @@ func (r *reducer) takeChanges(_ workflows.Phase, o *orchestrator.Observation) {
 		problems = r.s.AnswerFaults(o.Approval.Of, false, o.Written)
 	}
 	if len(problems) > 0 {
-		r.gate.refuseAnswer(ChangesFile, problems)
+		r.gate.refuseAnswer(orchestrator.ChangesFile, problems)
 		return
 	}
-	file := r.gate.file(ChangesFile)
+	file := r.gate.file(orchestrator.ChangesFile)
 	r.effect(orchestrator.EffRemoveFiles, file, orchestrator.Args{Paths: []string{file}, Visit: r.s.Visit})
 	r.requestChanges(o.Approval.Text, origin{actor: "user", source: orchestrator.SourceFile, from: o.Origin})
 }

@@ -5,16 +5,17 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
 
 // applyPlan takes a plan: everything an earlier plan left is reset, derived
 // files are renewed, and the plan gate opens where one is configured.
-func (r *reducer) applyPlan(Call) {
+func (r *reducer) applyPlan(duty.Call) {
 	a := r.artifact()
 	phase, _ := r.phase()
 	r.crew.accept(a, phase.Role)
-	r.crew.stop(phase.Role)
+	r.crew.leave(orchestrator.AgentKey(phase.Role), "", nil)
 	before := r.s.SubplanCount
 	r.plan.set(a)
 	r.plan.renewFiles(phase, a.SHA256, before)
@@ -29,7 +30,7 @@ func (r *reducer) applyPlan(Call) {
 }
 
 func (r *reducer) leavePlan() {
-	r.last(orchestrator.LastPlanWritten)
+	r.lastEvent(orchestrator.LastPlanWritten)
 	r.follow("accepted", orchestrator.LastPlanWritten)
 }
 
@@ -47,12 +48,12 @@ func (r *reducer) nextGroup() {
 		return
 	}
 	r.s.GroupIndex, r.s.GroupMode = r.s.GroupTotal, ""
-	r.last(orchestrator.LastImplemented)
+	r.lastEvent(orchestrator.LastImplemented)
 	r.follow("completed", orchestrator.LastImplemented)
 }
 
 // dispatch starts what the active group may run now, and closes the group when
-// nothing is left. A paused session starts nothing and goes on from here later.
+// nothing is left. A paused session starts nothing and continues from here later.
 func (r *reducer) dispatch() {
 	if r.s.Paused || r.s.Ended() {
 		return
@@ -81,45 +82,41 @@ func (r *reducer) dispatch() {
 	r.nextGroup()
 }
 
-func (r *reducer) applyDone(c Call) {
-	phase, _ := r.phase()
-	if phase.Kind == workflows.KindFix {
-		r.fixSubmitted()
+func (r *reducer) applyDone(c duty.Call) {
+	if o, task, ok := duty.Handed(r.def, r.s, c); ok {
+		r.handedIn(o, task)
+	}
+}
+
+// handedIn takes the work of a subplan, or the fix, unless it is refused. Its agent may end its
+// turn; the work is that of the snapshot.
+func (r *reducer) handedIn(o duty.Agent, id string) {
+	snap := r.snapshot()
+	if r.refused(o, id, snap) {
 		return
 	}
-	r.submitted(string(*c.Payload.SubplanIndex))
-}
-
-func (r *reducer) submitted(id string) {
-	phase, _ := r.phase()
-	r.handedIn(coder(r.s, phase, id), id, id)
-}
-
-func (r *reducer) fixSubmitted() {
-	phase, _ := r.phase()
-	r.handedIn(fixer(r.def, r.s, phase)[0], orchestrator.FixTask, "1")
-}
-
-// handedIn takes the work of a subplan, or the fix: its coder is stopped, then the work is
-// integrated.
-func (r *reducer) handedIn(o OwedAgent, id, marker string) {
 	phase, _ := r.phase()
 	r.s.SubplanStatus[id] = orchestrator.SubplanSubmitted
 	r.clock.armPhase(phase)
-	r.effect(orchestrator.EffWriteMarker, r.marker(marker), orchestrator.Args{Path: r.marker(marker)})
+	marker := r.marker(id)
+	if id == orchestrator.FixTask {
+		marker = r.marker("1")
+	}
+	r.effect(orchestrator.EffWriteMarker, marker, orchestrator.Args{Path: marker})
 	if _, made := r.s.Workspaces[o.Workspace]; !made {
-		r.crew.stop(o.Key())
+		r.crew.leave(o.Key(), "", nil)
 		r.plan.finish(id, orchestrator.Result{Commit: r.s.Integrated.Commit}) // done in what was taken over
 		r.proceed()
 		return
 	}
-	r.plan.integrate(o, id)
+	r.plan.handIn(o, id, snap)
 }
 
 // integrated decides what the result of a merge leads to.
 func (r *reducer) integrated(e orchestrator.Effect, res orchestrator.Result) {
 	id := e.Args.Task
-	resolved := e.Args.Workspace == resolveTask(id)
+	_, task, _ := duty.OfVisit(e.Args.Workspace)
+	resolved := task == duty.ResolveTask(id)
 	switch {
 	case len(res.Scope) > 0 && e.Args.Strict:
 		r.plan.scopeViolation(id, res.Scope)
@@ -139,6 +136,9 @@ func (r *reducer) integrated(e orchestrator.Effect, res orchestrator.Result) {
 		r.plan.scopeViolation(id, res.Scope)
 	}
 	r.workspaces.headMoved(e, res)
+	if resolved {
+		r.workspaces.remove(duty.Work(r.s, id))
+	}
 	r.plan.finish(id, res)
 	r.proceed()
 }
@@ -146,10 +146,10 @@ func (r *reducer) integrated(e orchestrator.Effect, res orchestrator.Result) {
 func (r *reducer) conflict(e orchestrator.Effect, res orchestrator.Result) {
 	id := e.Args.Task
 	r.s.Conflicts[id] = res.Conflicts
-	r.event(orchestrator.MergeConflictRecord{ID: id, Paths: res.Conflicts, Task: resolveTask(id)})
+	r.event(orchestrator.MergeConflictRecord{ID: id, Paths: res.Conflicts, Task: duty.ResolveTask(id)})
 	r.effect(orchestrator.EffPreserve, id+"@"+fmt.Sprint(r.s.Visit), orchestrator.Args{
-		Task: id, Workspace: e.Args.Workspace, Dir: e.Args.Dir, Base: e.Args.Base, Launch: e.Args.Launch, Date: r.now,
-	}, r.workspaces.stopsIn(e.Args.Workspace)...)
+		Task: id, Workspace: e.Args.Workspace, Dir: e.Args.Dir, Base: e.Args.Base, Tree: e.Args.Tree, Launch: e.Args.Launch, Date: r.now,
+	}, r.workspaces.stopsBefore(e.Args)...)
 	r.s.SubplanStatus[id] = orchestrator.SubplanConflict
 	r.s.ActivePlanIDs = without(r.s.ActivePlanIDs, id)
 	r.workspaces.close(e.Args.Workspace)
@@ -169,7 +169,7 @@ func (r *reducer) proceed() {
 		r.dispatch()
 	case phase.Kind == workflows.KindFix && r.s.SubplanStatus[orchestrator.FixTask] == orchestrator.SubplanDone:
 		delete(r.s.SubplanStatus, orchestrator.FixTask)
-		r.last(orchestrator.LastImplemented)
+		r.lastEvent(orchestrator.LastImplemented)
 		r.follow("completed", orchestrator.LastImplemented)
 	case phase.Kind == workflows.KindComplete:
 		r.completion.nextStep()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -30,8 +31,8 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 	switch {
 	case r.s.Paused:
 	case rep.Dialog != "" && !r.s.Interactive:
-		r.outcome.park(orchestrator.ReasonAgentDialog, "the "+rep.Key+" shows a dialog nobody may answer for it: "+orchestrator.Truncate(rep.Dialog, 200), "attach and answer it, then resume")
-	case rep.TurnEnded != "" && r.news("turn/"+rep.Launch, rep.TurnEnded):
+		r.outcome.park(orchestrator.ReasonAgentDialog, "the "+string(rep.Key)+" shows a dialog that only a person may answer: "+orchestrator.Truncate(rep.Dialog, 200), "attach and answer it, then resume")
+	case rep.TurnEnded != "" && r.isNew("turn/"+string(rep.Launch), rep.TurnEnded):
 		r.turnEnded(rep)
 	case rep.Silence > 0:
 		r.silent(rep)
@@ -39,9 +40,9 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 }
 
 // turnEnded reminds an agent once that only a submission ends its task. One that
-// has mail goes on with that first.
+// has mail continues with that first.
 func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
-	rule := "turn/" + rep.Launch
+	rule := "turn/" + string(rep.Launch)
 	if r.crew.waits(rep) || r.s.Interactive || r.s.Counters[rule].N == 0 && r.mail.hasMail(rep.Key) {
 		return
 	}
@@ -64,7 +65,7 @@ func (r *reducer) silent(rep *orchestrator.AgentReport) {
 	if limit <= 0 || silence < limit || rep.RateLimited || r.crew.waits(rep) {
 		return
 	}
-	rule := "stall/" + rep.Launch
+	rule := "stall/" + string(rep.Launch)
 	c := r.s.Counters[rule]
 	if c.N > 0 && (r.s.Interactive || r.now.Sub(c.Since.Time) < limit.D()) {
 		return
@@ -77,7 +78,7 @@ func (r *reducer) silent(rep *orchestrator.AgentReport) {
 	case c.N > 0:
 		action = "relaunched"
 	}
-	role, task := orchestrator.SplitKey(rep.Key)
+	role, task := rep.Key.Split()
 	r.event(orchestrator.AgentStalledRecord{Role: role, Task: task, Seconds: int(silence.D().Seconds()), Action: action})
 	switch action {
 	case "nudged":
@@ -93,9 +94,9 @@ func (r *reducer) agentGone(rep *orchestrator.AgentReport) {
 		r.serverLost(rep)
 		return
 	}
-	role, task := orchestrator.SplitKey(rep.Key)
+	role, task := rep.Key.Split()
 	exit := exitText(rep)
-	if r.news(exitSeen(rep.Launch), exit) {
+	if r.isNew(exitSeen(rep.Launch), exit) {
 		a := r.s.Agents[rep.Key]
 		a.LastExit = orchestrator.Optional(exit)
 		r.s.Agents[rep.Key] = a
@@ -108,7 +109,7 @@ func (r *reducer) agentGone(rep *orchestrator.AgentReport) {
 		r.crew.stopWaiting(rep.Key) // what its launch left goes now: the next one has another name
 		return
 	}
-	if o, owed := owedAgent(r.def, r.s, rep.Key); owed && cleanExit(rep) && r.mail.missed(rep.Key) {
+	if o, owed := duty.OwedBy(r.def, r.s, rep.Key); owed && r.mail.missed(rep.Key, cleanExit(rep)) {
 		r.crew.launch(o, true)
 		return
 	}
@@ -122,7 +123,10 @@ func (r *reducer) agentGone(rep *orchestrator.AgentReport) {
 }
 
 // exitSeen names the memory of a launch's recorded exit.
-func exitSeen(launch string) string { return "exit/" + launch }
+func exitSeen(launch orchestrator.Launch) string { return "exit/" + string(launch) }
+
+// serverSeen names the memory of a launch that ended with its tmux server.
+func serverSeen(launch orchestrator.Launch) string { return "server/" + string(launch) }
 
 func cleanExit(rep *orchestrator.AgentReport) bool { return rep.ExitCode != nil && *rep.ExitCode == 0 }
 
@@ -137,26 +141,29 @@ func exitText(rep *orchestrator.AgentReport) string {
 }
 
 // lost decides what follows when an agent will not submit.
-func (r *reducer) lost(key, cause, tail string) {
+func (r *reducer) lost(key orchestrator.AgentKey, cause, tail string) {
+	if refused := r.s.Seen[refusedSeen(key)]; refused != "" {
+		cause += "; what it submitted was refused: " + refused
+	}
 	r.crew.stop(key)
-	if _, owed := owedAgent(r.def, r.s, key); !owed {
-		return // nobody waits for it
+	if _, owed := duty.OwedBy(r.def, r.s, key); !owed {
+		return // it owes nothing
 	}
 	a := r.s.Agents[key]
 	phase, _ := r.phase()
 	switch {
-	case isResearcher(key):
+	case duty.Researches(key.Role()):
 		r.research.failed(key, cause)
 	case r.s.AwaitingSummary && phase.Kind == workflows.KindReview && r.count("summary") > 1:
 		r.leaveReview() // the completion phase writes the fallback
 	case r.s.Interactive:
 		r.questions.askRetry(key, cause)
 	case a.Retries >= r.s.Settings.AgentRetries && !r.s.AwaitingSummary:
-		role, task := orchestrator.SplitKey(key)
+		role, task := key.Split()
 		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: a.Attempt, Tail: tail})
-		r.outcome.park(orchestrator.ReasonAgentStalled, "the "+key+" did not submit ("+cause+")", "agentmux attach, then resume")
+		r.outcome.park(orchestrator.ReasonAgentStalled, "the "+string(key)+" did not submit ("+cause+")", "agentmux attach, then resume")
 	default:
-		r.clock.arm("relaunch/"+key, orchestrator.Duration(relaunchPause<<min(a.Retries, maxDoublings)))
+		r.clock.arm(orchestrator.RelaunchTimer(key), orchestrator.Duration(relaunchPause<<min(a.Retries, maxDoublings)))
 		a.Retries++
 		r.s.Agents[key] = a
 	}
@@ -175,17 +182,17 @@ const (
 	serverFailures = 3
 )
 
-// serverLost starts the launch anew on a new server; the agent is not to blame. One
+// serverLost starts the launch again on a new server; the agent is not to blame. One
 // failure takes every launch that was running.
 func (r *reducer) serverLost(rep *orchestrator.AgentReport) {
 	if r.s.Paused {
 		return // reported again when the pause is over
 	}
-	if r.s.Seen["server/"+rep.Launch] == "" && r.crew.serverFailed() >= serverFailures {
+	if r.s.Seen[serverSeen(rep.Launch)] == "" && r.crew.serverFailed() >= serverFailures {
 		r.outcome.park(orchestrator.ReasonAgentStalled, "the tmux server failed three times in ten minutes", "look at agentmux doctor, then resume")
 		return
 	}
-	o, ok := owedAgent(r.def, r.s, rep.Key)
+	o, ok := duty.OwedBy(r.def, r.s, rep.Key)
 	if !ok {
 		r.crew.stop(rep.Key)
 		return
@@ -193,7 +200,7 @@ func (r *reducer) serverLost(rep *orchestrator.AgentReport) {
 	r.crew.launch(o, true)
 }
 
-// faultWords is how a fault stands in a reason.
+// faultWords returns a fault in the words of a reason.
 func faultWords(f orchestrator.ServiceFault) string {
 	switch f {
 	case orchestrator.ServiceLogin:
@@ -212,30 +219,30 @@ func servicePauses() []time.Duration {
 	return []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute}
 }
 
-// stoppedByService goes on after an agent whose service stopped it, and reports whether
+// stoppedByService continues after an agent whose service stopped it, and reports whether
 // that was done: no other launch changes a refused login, and a limit or an outage may
 // pass and uses up no retry.
 func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 	key := rep.Key
-	if _, owed := owedAgent(r.def, r.s, key); !owed || r.s.Interactive || r.s.AwaitingSummary || isResearcher(key) {
+	if _, owed := duty.OwedBy(r.def, r.s, key); !owed || r.s.Interactive || r.s.AwaitingSummary || duty.Researches(key.Role()) {
 		return false
 	}
-	role, task := orchestrator.SplitKey(key)
+	role, task := key.Split()
 	switch rep.Fault {
 	case orchestrator.ServiceLogin:
 		r.crew.stop(key)
 		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: r.s.Agents[key].Attempt, Tail: rep.Tail})
-		r.outcome.park(orchestrator.ReasonLogin, "the "+key+" did not submit ("+faultWords(rep.Fault)+")", "give its provider a login that counts, see agentmux doctor, then resume")
+		r.outcome.park(orchestrator.ReasonLogin, "the "+string(key)+" did not submit ("+faultWords(rep.Fault)+")", "give its provider a login that counts, see agentmux doctor, then resume")
 		return true
 	case orchestrator.ServiceLimit, orchestrator.ServiceOutage:
 		pauses := servicePauses()
-		n := r.count("service/" + key)
+		n := r.count("service/" + string(key))
 		if n > len(pauses) {
 			return false
 		}
 		r.crew.stop(key)
 		r.event(orchestrator.AgentWaitingRecord{Role: role, Task: task, Launch: rep.Launch, For: "provider"})
-		r.clock.arm("relaunch/"+key, orchestrator.Duration(pauses[n-1]))
+		r.clock.arm(orchestrator.RelaunchTimer(key), orchestrator.Duration(pauses[n-1]))
 		return true
 	}
 	return false
@@ -245,8 +252,8 @@ func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 func ofHost(q orchestrator.Question) bool { return strings.HasPrefix(q.ID, hostQuestions) }
 
 // hostQuestion is the open question about what to do with an agent, or nil.
-func hostQuestion(s *orchestrator.State, key string) *orchestrator.Question {
-	role, task := orchestrator.SplitKey(key)
+func hostQuestion(s *orchestrator.State, key orchestrator.AgentKey) *orchestrator.Question {
+	role, task := key.Split()
 	for i, q := range s.Questions {
 		if q.Open() && ofHost(q) && q.Role == role && q.Task == task {
 			return &s.Questions[i]

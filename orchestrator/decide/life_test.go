@@ -20,7 +20,7 @@ func TestProtocolP12ExitWithoutSubmission(t *testing.T) {
 		t.Errorf("relaunch after %s", got)
 	}
 	m.timer("relaunch/planner")
-	if !slices.Equal(m.ran(), []string{"1.planner.1", "1.planner.2"}) {
+	if !slices.Equal(m.ran(), []orchestrator.Launch{"1.planner.1", "1.planner.2"}) {
 		t.Fatalf("ran %v", m.ran())
 	}
 	m.exit("planner", 0)
@@ -241,7 +241,7 @@ func TestProtocolC5SubmissionAndServer(t *testing.T) {
 		m := newSim(t, "quick", nil)
 		m.planned("parallel", 3)
 		for range 2 {
-			for _, key := range []string{"coder/1", "coder/2", "coder/3"} {
+			for _, key := range []orchestrator.AgentKey{"coder/1", "coder/2", "coder/3"} {
 				m.report(key, lost)
 			}
 			m.wait(time.Minute)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // mailbox holds the messages to agents, each from its queueing to the acknowledgement, with the
@@ -20,13 +21,13 @@ type mailbox struct {
 }
 
 // send queues a text for an agent. m gives From, Type, Headline and InReplyTo.
-func (b *mailbox) send(key string, m orchestrator.Message, body string) {
+func (b *mailbox) send(key orchestrator.AgentKey, m orchestrator.Message, body string) {
 	m.Seq = 1
 	if n := len(b.s.Messages); n > 0 {
 		m.Seq = b.s.Messages[n-1].Seq + 1
 	}
 	id := "m" + strconv.Itoa(m.Seq)
-	m.To, m.State, m.Priority = agentAddress(key), orchestrator.MessageQueued, "normal"
+	m.To, m.State, m.Priority = key.Address(), orchestrator.MessageQueued, "normal"
 	m.File = path.Join("msgs", fmt.Sprintf("%s-%s-%s--%s-%s.md", b.now.UTC().Format("0102150405"),
 		m.Type, agentPart(m.From), agentPart(m.To), id))
 	content := messageText(m, id, b.now, body)
@@ -48,8 +49,8 @@ const (
 
 // deliver hands a message to the agent, if that is running. A paused session hands
 // over nothing: a message is a new turn.
-func (b *mailbox) deliver(key string, m orchestrator.Message) {
-	role, task := orchestrator.SplitKey(key)
+func (b *mailbox) deliver(key orchestrator.AgentKey, m orchestrator.Message) {
+	role, task := key.Split()
 	launch := b.s.Agents[key].Launch
 	if launch == "" || b.s.Paused || b.s.Ended() {
 		return
@@ -61,8 +62,8 @@ func (b *mailbox) deliver(key string, m orchestrator.Message) {
 }
 
 // deliverQueued tries the messages that wait for an agent.
-func (b *mailbox) deliverQueued(key string) {
-	to := agentAddress(key)
+func (b *mailbox) deliverQueued(key orchestrator.AgentKey) {
+	to := key.Address()
 	for _, m := range b.s.Messages {
 		if m.To != to || m.State != orchestrator.MessageQueued {
 			continue
@@ -92,7 +93,7 @@ func (b *mailbox) delivered(e orchestrator.Effect, res orchestrator.Result) {
 	delivered := messageRecord(*m)
 	delivered.Mode = res.Mode
 	b.event(orchestrator.MsgDeliveredRecord(delivered))
-	b.clock.heard(orchestrator.AgentKey(e.Args.Role, e.Args.Task), e.Args.Launch)
+	b.clock.heard(orchestrator.KeyOf(e.Args.Role, e.Args.Task), e.Args.Launch)
 	if res.Mode == orchestrator.ModeHook {
 		b.acked(m)
 		return
@@ -106,10 +107,10 @@ func (b *mailbox) acked(m *orchestrator.Message) {
 	b.event(orchestrator.MsgAckedRecord(messageRecord(*m)))
 }
 
-func (b *mailbox) read(c Call) {
+func (b *mailbox) read(c duty.Call) {
 	for i := range b.s.Messages {
 		m := &b.s.Messages[i]
-		if m.File == c.Payload.File && m.AckedAt.IsZero() && (c.Role == "" || m.To == agentAddress(orchestrator.AgentKey(c.Role, c.Task))) {
+		if m.File == c.Payload.File && m.AckedAt.IsZero() && (c.Role == "" || m.To == orchestrator.KeyOf(c.Role, c.Task).Address()) {
 			b.acked(m)
 			return
 		}
@@ -133,7 +134,7 @@ func (b *mailbox) notAcked(seq string) {
 	}
 	key := b.runningAt(m.To)
 	switch {
-	case key == "": // its work is taken, nobody is left to read it
+	case key == "": // its work is taken, no agent is left to read it
 	case m.Again:
 		b.failed(m, "not acknowledged")
 	default:
@@ -208,9 +209,9 @@ func (b *mailbox) findIn(seq, state string) *orchestrator.Message {
 }
 
 // runningAt returns the key of the running agent with an address, or "".
-func (b *mailbox) runningAt(address string) string {
+func (b *mailbox) runningAt(address string) orchestrator.AgentKey {
 	for _, key := range slices.Sorted(maps.Keys(b.s.Agents)) {
-		if agentAddress(key) == address && b.s.Agents[key].Launch != "" {
+		if key.Address() == address && b.s.Agents[key].Launch != "" {
 			return key
 		}
 	}
@@ -218,25 +219,30 @@ func (b *mailbox) runningAt(address string) string {
 }
 
 // hasMail reports whether a message to the agent is on its way.
-func (b *mailbox) hasMail(key string) bool {
-	to := agentAddress(key)
+func (b *mailbox) hasMail(key orchestrator.AgentKey) bool {
+	to := key.Address()
 	return slices.ContainsFunc(b.s.Messages, func(m orchestrator.Message) bool {
 		return m.To == to && m.State == orchestrator.MessageQueued
 	})
 }
 
-// missed reports whether an agent ended to wait for what had come just before. Each
-// answer excuses one end.
-func (b *mailbox) missed(key string) bool {
-	to := agentAddress(key)
+// missed reports whether an agent ended before it read what concerns its end: it waited for
+// an answer that had come just before, and ended cleanly, or it had handed in what was rejected,
+// for which it may have been ended. Each such message excuses one end.
+func (b *mailbox) missed(key orchestrator.AgentKey, clean bool) bool {
+	to := key.Address()
 	for _, m := range b.s.Messages {
-		awaited := m.Type == "ask-response" || m.From == systemAddress && strings.HasPrefix(m.Headline, researchHeadline)
+		awaited := clean && (m.Type == "ask-response" || m.From == systemAddress && strings.HasPrefix(m.Headline, researchHeadline)) ||
+			m.From == systemAddress && strings.HasSuffix(m.Headline, rejectedHeadline)
 		if m.To == to && m.State == orchestrator.MessageQueued && awaited && b.count("missed/"+strconv.Itoa(m.Seq)) == 1 {
 			return true
 		}
 	}
 	return false
 }
+
+// rejectedHeadline ends the headline of every message about a submission that was not taken.
+const rejectedHeadline = " was rejected"
 
 // systemAddress is the sender of what the session itself has to say.
 const systemAddress = "system"
@@ -246,11 +252,6 @@ func messageTimer(seq int) string { return "message/" + strconv.Itoa(seq) }
 func ackTimer(seq int) string { return "ack/" + strconv.Itoa(seq) }
 
 func expiryTimer(seq int) string { return "expire/" + strconv.Itoa(seq) }
-
-// agentAddress is how an agent stands in a message's to and from.
-func agentAddress(key string) string {
-	return "pipeline/" + strings.ReplaceAll(key, "/", "-")
-}
 
 func agentPart(address string) string {
 	_, agent, ok := strings.Cut(address, "/")
@@ -279,5 +280,5 @@ func messageText(m orchestrator.Message, id string, now orchestrator.Time, body 
 		m.To, m.From, m.Type, status, id, reply, strconv.Quote(m.Headline), now.UTC().Format(time.RFC3339), body)
 }
 
-// orphanFile is the name of the file of a message that reached nobody.
+// orphanFile returns the name of the file of a message that was never delivered.
 func orphanFile(file string) string { return strings.TrimSuffix(file, ".md") + "-orphan.md" }

@@ -2,6 +2,8 @@ package decide
 
 import (
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -48,7 +50,7 @@ func (r *reducer) observe() {
 		return
 	}
 	handle, ok := observers[o.What]
-	if ok && handle.matters(r, phase, o) && r.news(observed(o.What, o.Name), o.Evidence) {
+	if ok && handle.matters(r, phase, o) && r.isNew(observed(o.What, o.Name), o.Evidence) {
 		handle.take(r, phase, o)
 	}
 }
@@ -84,11 +86,19 @@ func (r *reducer) takeMarker(phase workflows.Phase, o *orchestrator.Observation)
 	switch {
 	case o.Evidence == "": // it was removed again
 		delete(r.s.Seen, observed(orchestrator.ObserveMarker, o.Name))
-	case phase.Kind == workflows.KindFix:
-		r.fixSubmitted()
-	case r.s.SubplanStatus[o.Name] == orchestrator.SubplanRunning:
-		r.submitted(o.Name)
+	default:
+		if by, task, ok := duty.Submitter(r.def, r.s, markedTask(phase, o.Name)); ok {
+			r.handedIn(by, task)
+		}
 	}
+}
+
+// markedTask returns the task that a marker is about.
+func markedTask(phase workflows.Phase, marker string) string {
+	if phase.Kind == workflows.KindFix {
+		return orchestrator.FixTask
+	}
+	return marker
 }
 
 // takeReview takes a verdict found at a resume. A file of a role that does not run
@@ -96,10 +106,29 @@ func (r *reducer) takeMarker(phase workflows.Phase, o *orchestrator.Observation)
 func (r *reducer) takeReview(_ workflows.Phase, o *orchestrator.Observation) {
 	switch {
 	case r.s.ActiveReviews[o.Name] != orchestrator.ReviewPending:
-		r.ignore(Call{Tool: "submit_review", Role: o.Name}, "this role does not run")
+		r.ignore(duty.Call{Tool: toolset.SubmitReview, Role: o.Name}, "this role does not run")
 	case r.usable(o):
 		r.reviewTaken(o.Name, o.Artifact)
 	}
 }
 
 func (r *reducer) gateOpen(workflows.Phase, *orchestrator.Observation) bool { return r.s.Gate != nil }
+
+func (r *reducer) doneMatters(_ workflows.Phase, o *orchestrator.Observation) bool {
+	_, counts := duty.DoneMarkers(r.def, r.s)[orchestrator.AgentKey(o.Name)]
+	return counts
+}
+
+// takeDone takes the marker for the call it replaces.
+func (r *reducer) takeDone(phase workflows.Phase, o *orchestrator.Observation) {
+	if !r.usable(o) {
+		return
+	}
+	role, topic := orchestrator.AgentKey(o.Name).Split()
+	kind, researches := duty.ResearchKind(role)
+	if !researches {
+		r.acceptAuthor(phase, role, nil)
+		return
+	}
+	r.research.done(duty.Call{Tool: toolset.SubmitResearchDone, Role: role, Task: topic, Payload: orchestrator.Payload{Type: kind, Topic: topic}})
+}

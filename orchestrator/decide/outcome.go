@@ -21,7 +21,7 @@ func (o *outcome) end(outcome, reason string) {
 	o.s.Outcome, o.s.OutcomeReason = orchestrator.Optional(outcome), orchestrator.Optional(reason)
 	o.dropPending(func(e orchestrator.Effect) bool { return !keptAtEnd[e.Type] && e.Type != orchestrator.EffStopAgent })
 	for _, key := range slices.Sorted(maps.Keys(o.s.Agents)) {
-		o.crew.stopWaiting(key) // its answer may come later, when the session goes on
+		o.crew.stopWaiting(key) // its answer may come later, when the session continues
 	}
 	o.s.Deadlines, o.s.StillSince = map[string]orchestrator.Time{}, orchestrator.Time{}
 	o.changed = true
@@ -34,6 +34,7 @@ var keptAtEnd = map[string]bool{
 	orchestrator.EffMoveAside: true, orchestrator.EffRemoveFiles: true, orchestrator.EffEnsureDirs: true, orchestrator.EffLastCompletion: true,
 	orchestrator.EffRemoveWorkspace: true, // of a visit that was left before
 	orchestrator.EffOrphan:          true,
+	orchestrator.EffKeepLate:        true,
 }
 
 // park keeps the phase and waits for a person.
@@ -71,7 +72,7 @@ func (o *outcome) interrupt(last, outcome, cause string) {
 	o.s.ResumeCommand = orchestrator.Optional("agentmux resume " + o.s.SessionID)
 	o.s.LogPath = orchestrator.Optional(o.s.FeatureDir + "/orchestrator.log")
 	o.end(outcome, "")
-	o.last(last)
+	o.lastEvent(last)
 	o.s.Phase = orchestrator.PhaseFailed
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // completion answers one step of the completion; all else succeeds.
@@ -44,9 +44,9 @@ var parks = []struct {
 	{orchestrator.ReasonMergeUnresolved, func(m *sim) {
 		m.result = func(e orchestrator.Effect) orchestrator.Result {
 			switch {
-			case e.Type == orchestrator.EffIntegrate && e.Args.Workspace == "1":
+			case e.Type == orchestrator.EffIntegrate && e.Args.Workspace == "2.1":
 				return orchestrator.Result{Conflicts: []string{"a"}}
-			case e.Type == orchestrator.EffIntegrate && e.Args.Workspace == "resolve-1":
+			case e.Type == orchestrator.EffIntegrate && e.Args.Workspace == "2.resolve-1":
 				return orchestrator.Result{Empty: true, Commit: "c", Tree: "t"}
 			}
 			return orchestrator.Result{}
@@ -57,8 +57,9 @@ var parks = []struct {
 	}, runs("coder/resolve-1")},
 	{orchestrator.ReasonScope, func(m *sim) {
 		m.s.Settings.ScopePolicy = "fail"
-		m.result = completion(orchestrator.EffIntegrate, orchestrator.Result{Scope: []orchestrator.ScopePath{{Path: "x"}}})
+		m.work = strays("x")
 		m.planned("serial", 1)
+		m.coded(1)
 		m.coded(1)
 		m.coded(1)
 	}, runs("coder/1")},
@@ -134,7 +135,7 @@ func staysEmpty(t *testing.T, m *sim) {
 	gateOpens(t, m)
 }
 
-func runs(key string) func(*testing.T, *sim) {
+func runs(key orchestrator.AgentKey) func(*testing.T, *sim) {
 	return func(t *testing.T, m *sim) {
 		t.Helper()
 		if a := m.s.Agents[key]; a.Launch == "" || a.Retries != 0 {
@@ -203,7 +204,7 @@ func TestProtocolP17WaysOutOfAPark(t *testing.T) {
 			if m.s.Ended() || m.s.ChangeRequest != "otherwise" || m.s.Gate != nil || m.s.Agents["planner"].Launch == "" {
 				t.Errorf("outcome %q, request %q, gate %v", m.s.Outcome, m.s.ChangeRequest, m.s.Gate)
 			}
-			m.result, m.s.Settings.ApprovePlan = nil, false
+			m.result, m.work, m.s.Settings.ApprovePlan = nil, nil, false
 			m.toEnd()
 		})
 		t.Run(p.reason+"/resume with changes", func(t *testing.T) {
@@ -367,7 +368,7 @@ func TestPlanGate(t *testing.T) {
 	})
 	t.Run("a second submission is one already made", func(t *testing.T) {
 		m := open(t)
-		if j := decide.Accepts(m.def, m.s, decide.Call{Tool: "submit_plan", Role: "planner"}); !j.Already {
+		if j := duty.Accepts(m.def, m.s, duty.Call{Tool: "submit_plan", Role: "planner"}); !j.Already {
 			t.Errorf("%+v", j)
 		}
 	})

@@ -3,9 +3,9 @@ package decide
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -63,25 +63,19 @@ func (r *reducer) enter(id, reason string) {
 // leaveVisit ends what belongs to the visit only: its agents, views, deadlines.
 func (r *reducer) leaveVisit() {
 	for _, key := range slices.Sorted(maps.Keys(r.s.Agents)) {
-		if !isResearcher(key) {
-			r.crew.stop(key)
-			r.crew.forget(key)
+		if !duty.Researches(key.Role()) {
+			r.crew.dismiss(key)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.s.Workspaces)) {
-		if isView(name) && !isResearcher(strings.TrimPrefix(name, orchestrator.WorkspaceView)) {
+		if duty.IsView(name) && !duty.Researches(duty.Viewer(name).Role()) {
 			r.workspaces.remove(name)
 		}
 	}
 	r.clock.disarm("phase", "review", "summary", "gate")
-	r.clock.disarmPrefix("relaunch/")
+	r.clock.disarmPrefix(orchestrator.RelaunchTimers)
 	r.s.Counters = map[string]orchestrator.Counter{}
 	r.s.Seen = map[string]string{}
-}
-
-func isResearcher(key string) bool {
-	role, _ := orchestrator.SplitKey(key)
-	return strings.HasSuffix(role, "-researcher")
 }
 
 // begin does what the current phase starts with, under the current visit.
@@ -111,7 +105,7 @@ func (r *reducer) begin(reason string) {
 // phaseDirs lists the directories a phase writes to.
 func (r *reducer) phaseDirs(phase workflows.Phase) []string {
 	if other, ok := writesBeside[phase.Kind]; ok {
-		return []string{phase.Dir, dirOf(r.def, other)}
+		return []string{phase.Dir, r.def.DirOf(other)}
 	}
 	return []string{phase.Dir}
 }

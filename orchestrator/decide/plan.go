@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -70,14 +72,14 @@ func (p *plan) drop() {
 	s.AwaitingSummary = false
 }
 
-// renewFiles removes what an earlier plan derived and derives anew.
+// renewFiles removes what an earlier plan derived and derives it from this one.
 func (p *plan) renewFiles(phase workflows.Phase, hash string, before int) {
-	var gone []string
+	var derived []string
 	for i := p.s.SubplanCount + 1; i <= before; i++ {
-		gone = append(gone, path.Join(phase.Dir, fmt.Sprintf("plan_%d.md", i)), path.Join(phase.Dir, fmt.Sprintf("tasks_%d.md", i)))
+		derived = append(derived, path.Join(phase.Dir, fmt.Sprintf("plan_%d.md", i)), path.Join(phase.Dir, fmt.Sprintf("tasks_%d.md", i)))
 	}
-	gone = append(gone, p.markers(max(before, p.s.SubplanCount))...)
-	removed := p.effect(orchestrator.EffRemoveFiles, "plan files@"+fmt.Sprint(p.s.Visit), orchestrator.Args{Paths: gone, Visit: p.s.Visit})
+	derived = append(derived, p.markers(max(before, p.s.SubplanCount))...)
+	removed := p.effect(orchestrator.EffRemoveFiles, "plan files@"+fmt.Sprint(p.s.Visit), orchestrator.Args{Paths: derived, Visit: p.s.Visit})
 	p.effect(orchestrator.EffMaterialise, phase.Dir+"@"+hash, orchestrator.Args{Material: orchestrator.MaterialPlan, Path: phase.Dir, Sources: map[string]string{"plan": hash}}, removed)
 }
 
@@ -102,7 +104,7 @@ func (p *plan) enterFix(workflows.Phase) {
 func (p *plan) group() orchestrator.Group { return p.s.Schedule.Groups[p.s.GroupIndex-1] }
 
 // startSubplan starts the coder of a subplan. One that a person marked as done
-// before is done: nobody is started, nothing is integrated.
+// before is done: no agent is started, nothing is integrated.
 func (p *plan) startSubplan(id string) {
 	p.s.SubplanStatus[id] = orchestrator.SubplanRunning
 	p.event(orchestrator.SubplanStartedRecord{ID: id, Title: p.s.Schedule.Titles[id]})
@@ -127,7 +129,8 @@ func (p *plan) resolveNext(group orchestrator.Group) bool {
 		diff := path.Join(phase.Dir, "conflict_"+id+".diff")
 		p.effect(orchestrator.EffRemoveFiles, p.marker(id), orchestrator.Args{Paths: []string{p.marker(id)}, Visit: p.s.Visit})
 		p.effect(orchestrator.EffMaterialise, diff, orchestrator.Args{
-			Material: orchestrator.MaterialConflict, Path: diff, Task: id, Base: p.s.Workspaces[id].Base,
+			Material: orchestrator.MaterialConflict, Path: diff, Task: id,
+			Base: cmp.Or(p.s.Workspaces[duty.Work(p.s, id)].Base, p.s.Workspaces[id].Base),
 		}, p.pending(func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffPreserve })...)
 		p.crew.launchOwed()
 		return true
@@ -159,50 +162,84 @@ func (p *plan) reopen(id string) {
 	p.effect(orchestrator.EffRemoveFiles, p.marker(id), orchestrator.Args{Paths: []string{p.marker(id)}, Visit: p.s.Visit})
 }
 
-// integrate asks for the merge of what an agent left in its workspace.
-func (p *plan) integrate(o OwedAgent, id string) {
-	a := p.s.Agents[o.Key()]
-	p.crew.stop(o.Key())
-	p.crew.forget(o.Key())
-	owned := p.s.Schedule.Owned[id]
-	if strings.HasPrefix(o.Task, "resolve-") {
-		owned = append(slices.Clone(owned), p.s.Conflicts[id]...)
+// handIn takes the work of a task and asks for its merge. snap is nil while the workspace is
+// not made: then what stands in it at the end of its agent counts.
+func (p *plan) handIn(o duty.Agent, id string, snap *orchestrator.Snapshot) {
+	if snap == nil {
+		snap = &orchestrator.Snapshot{}
 	}
-	after := p.workspaces.stopsIn(o.Workspace)
-	if made := p.workspaces.making(o.Workspace); made != "" {
-		after = append(after, made)
-	}
-	w := p.s.Workspaces[o.Workspace]
-	p.effect(orchestrator.EffIntegrate, "integrate", orchestrator.Args{
-		Launch: string(a.LastLaunch), Role: o.Role, Task: id, Workspace: o.Workspace, Dir: w.Path, Base: w.Base,
-		Owned: owned, Strict: p.s.Settings.ScopePolicy == "fail", Date: p.now,
-	}, after...)
+	p.crew.leave(o.Key(), snap.Tree, warnings(snap))
+	p.workspaces.submitted(o.Workspace, snap.Tree)
+	p.integrate(o, id, snap)
 }
 
-func (p *plan) integrateAgain(o OwedAgent, id string) {
-	open := p.pending(func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffIntegrate && e.Args.Task == id })
-	if len(open) == 0 {
-		p.integrate(o, id)
+// warnings tells what of submitted work needs the eyes of a person.
+func warnings(snap *orchestrator.Snapshot) []string {
+	var out []string
+	if snap.Tree != "" && snap.Files == 0 {
+		out = append(out, "nothing in the workspace differs from what it was made from")
 	}
+	for _, p := range snap.Scope {
+		out = append(out, p.Path+" does not belong to this subplan")
+	}
+	for _, path := range snap.Left {
+		out = append(out, path+" is left out: it stays as it was")
+	}
+	for _, path := range snap.Held {
+		out = append(out, path+" needs the approval of a person")
+	}
+	for _, finding := range snap.Findings {
+		out = append(out, "the output gate blocks "+finding)
+	}
+	return out
+}
+
+// integrate asks for the merge of submitted work.
+func (p *plan) integrate(o duty.Agent, id string, snap *orchestrator.Snapshot) {
+	w := p.s.Workspaces[o.Workspace]
+	args := orchestrator.Args{
+		Launch: p.s.Agents[o.Key()].LastLaunch, Role: o.Role, Task: id, Workspace: o.Workspace, Dir: w.Path, Base: w.Base,
+		Tree: snap.Tree, Left: snap.Left, Owned: duty.OwnedFiles(p.s, o, id), Date: p.now,
+	}
+	after := p.workspaces.stopsBefore(args)
+	if args.Tree == "" {
+		args.Strict = p.s.Settings.ScopePolicy == "fail"
+		after = append(after, p.workspaces.making(o.Workspace))
+	}
+	p.effect(orchestrator.EffIntegrate, "integrate", args, after...)
+}
+
+// integrateAgain asks again for a merge that the end of the session dropped.
+func (p *plan) integrateAgain(o duty.Agent, id string) {
+	open := p.pending(func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffIntegrate && e.Args.Task == id })
+	if len(open) > 0 {
+		return
+	}
+	snap := &orchestrator.Snapshot{}
+	if _, _, owned := duty.OfVisit(o.Workspace); owned { // else an earlier version took it, after an earlier task
+		snap.Tree = string(p.s.Workspaces[o.Workspace].Snapshot)
+	}
+	p.integrate(o, id, snap)
 }
 
 func (p *plan) reissueIntegrate(phase workflows.Phase) {
 	for _, id := range slices.Sorted(maps.Keys(p.s.SubplanStatus)) {
 		if p.s.SubplanStatus[id] == orchestrator.SubplanSubmitted {
-			p.integrateAgain(p.submittedCoder(phase, id), id)
+			p.integrateAgain(p.submitter(phase, id), id)
 		}
 	}
 }
 
-// submittedCoder returns the agent that submitted a subplan.
-func (p *plan) submittedCoder(phase workflows.Phase, id string) OwedAgent {
-	o := OwedAgent{Role: phase.Role, Task: id, Workspace: orchestrator.WorkspaceSession}
-	if p.s.GroupMode == "parallel" {
-		o.Workspace = id
+// submitter returns the agent that has submitted a task.
+func (p *plan) submitter(phase workflows.Phase, id string) duty.Agent {
+	o := duty.Agent{Role: phase.Role, Task: id}
+	switch {
+	case id == orchestrator.FixTask:
+		o.Task = ""
+	case len(p.s.Conflicts[id]) > 0:
+		o.Task = duty.ResolveTask(id)
 	}
-	if len(p.s.Conflicts[id]) > 0 {
-		o.Task, o.Workspace = resolveTask(id), resolveTask(id)
-	}
+	o.Workspace = p.workspaces.of(o.Role, o.Task)
 	return o
 }
 
@@ -223,19 +260,20 @@ func namesOf(paths []orchestrator.ScopePath) string {
 	return strings.Join(names, ", ")
 }
 
-// outOfScope sends a coder back once with the list, then asks a person.
+// outOfScope sends a coder back once with the list, then asks a person: for work of which no
+// snapshot was taken at its submission.
 func (p *plan) outOfScope(e orchestrator.Effect, paths []orchestrator.ScopePath) {
 	id := e.Args.Task
 	p.reopen(id)
 	if p.count("scope/"+id) > 1 {
-		p.outcome.park(orchestrator.ReasonScope, "subplan "+id+" changed files it does not own: "+namesOf(paths), "resume to let it try again, or say what to change")
+		p.parkScope(id, paths)
 		return
 	}
 	var b strings.Builder
 	for _, p := range paths {
 		fmt.Fprintf(&b, "- `%s`\n", p.Path)
 	}
-	for _, o := range Owed(p.def, p.s) {
+	for _, o := range duty.Owed(p.def, p.s) {
 		if o.Role == e.Args.Role && o.Workspace == e.Args.Workspace {
 			p.mail.send(o.Key(), orchestrator.Message{From: systemAddress, Type: "update", Headline: "you changed files outside of your subplan"},
 				"Your work was not taken, because it changes paths that your subplan does not own. Undo these changes, then submit again:\n\n"+b.String())
@@ -244,27 +282,41 @@ func (p *plan) outOfScope(e orchestrator.Effect, paths []orchestrator.ScopePath)
 	}
 }
 
+func (p *plan) parkScope(id string, paths []orchestrator.ScopePath) {
+	p.outcome.park(orchestrator.ReasonScope, "subplan "+id+" changed files it does not own: "+namesOf(paths), "resume to let it try again, or say what to change")
+}
+
 // unresolved sends work that cannot be merged to a person. A resume starts its
 // agent again, in a workspace at the integrated commit.
 func (p *plan) unresolved(e orchestrator.Effect, text string) {
 	id := e.Args.Task
 	p.reopen(id)
+	if e.Args.Tree != "" {
+		p.effect(orchestrator.EffPreserve, id+"@"+fmt.Sprint(p.s.Visit), orchestrator.Args{
+			Task: id, Workspace: e.Args.Workspace, Base: e.Args.Base, Tree: e.Args.Tree, Launch: e.Args.Launch, Date: p.now,
+		})
+	}
 	p.workspaces.close(e.Args.Workspace)
 	p.outcome.park(orchestrator.ReasonMergeUnresolved, text, "resume to try again, or say what to change")
 }
 
-// loseWorkspaces forgets workspaces that are gone, so that whoever works there next gets one at the
-// integrated commit, and records whose files went with them. A submission that was not merged
-// went, too: it is to be made again.
+// loseWorkspaces forgets workspaces whose directories are missing, and records whose files were
+// lost with them. The next agent there gets one at the integrated commit. A submission that was
+// not merged is lost, too: it is to be made again.
 func (p *plan) loseWorkspaces(names []string) {
 	for _, name := range names {
 		w, ok := p.s.Workspaces[name]
 		if !ok {
 			continue
 		}
-		agents, undone := []string{}, []string{}
+		if _, _, owned := duty.OfVisit(name); owned && w.Snapshot != "" { // the store has what was submitted
+			w.Path = ""
+			p.s.Workspaces[name] = w
+			continue
+		}
+		agents, undone := []orchestrator.AgentKey{}, []string{}
 		for _, key := range slices.Sorted(maps.Keys(p.s.Agents)) {
-			role, task := orchestrator.SplitKey(key)
+			role, task := key.Split()
 			if a := p.s.Agents[key]; p.workspaces.of(role, task) == name && (a.Launch != "" || a.LastLaunch != "") {
 				agents = append(agents, key)
 				if a.Launch != "" {
@@ -282,10 +334,7 @@ func (p *plan) loseWorkspaces(names []string) {
 		}
 		if phase, ok := p.phase(); ok {
 			for _, id := range slices.Sorted(maps.Keys(p.s.SubplanStatus)) {
-				o := p.submittedCoder(phase, id)
-				if id == orchestrator.FixTask {
-					o.Workspace = orchestrator.WorkspaceSession
-				}
+				o := p.submitter(phase, id)
 				if p.s.SubplanStatus[id] == orchestrator.SubplanSubmitted && o.Workspace == name && !slices.Contains(undone, id) {
 					undone = append(undone, id)
 				}
@@ -294,6 +343,9 @@ func (p *plan) loseWorkspaces(names []string) {
 		p.dropPending(func(e orchestrator.Effect) bool {
 			return e.Args.Workspace == name && e.Type != orchestrator.EffStopAgent
 		})
+		for launch := range p.s.Leaving {
+			p.crew.left(launch) // what it wrote late is lost, too
+		}
 		delete(p.s.Workspaces, name)
 		for _, id := range undone {
 			p.reopen(id)

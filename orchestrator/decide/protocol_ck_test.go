@@ -62,6 +62,7 @@ func TestProtocolC7EntryToFixingRemovesTheHostsMarkers(t *testing.T) {
 
 func TestProtocolC8NoSnapshotBeforeTheAgentHasEnded(t *testing.T) {
 	m := newSim(t, "quick", nil)
+	m.work = untaken
 	m.planned("serial", 1)
 	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffStopAgent }
 	m.coded(1)
@@ -117,7 +118,7 @@ func TestProtocolG3CommitMessageOfTheFirstReviewerInOrder(t *testing.T) {
 	for _, role := range []string{"reviewer_quality", "reviewer_logic"} {
 		a := review(role, "pass")
 		a.Review.CommitMessage = "fix: by " + role
-		m.tool("submit_review", role, map[string]any{}, a)
+		m.tool("submit_review", orchestrator.AgentKey(role), map[string]any{}, a)
 	}
 	m.summary("reviewer_logic")
 	if got := m.effects(orchestrator.EffCommit)[0].Args.Message; got != "fix: by reviewer_logic" {
@@ -164,11 +165,13 @@ func TestExitsAreToldByCodeSignalOrAbsence(t *testing.T) {
 		"signal TERM":      {Condition: orchestrator.AgentDead, Signal: "TERM"},
 		"its pane is gone": {Condition: orchestrator.AgentAbsent},
 	} {
-		m := newSim(t, "quick", nil)
-		m.report("planner", rep)
-		if got := string(m.s.Agents["planner"].LastExit); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			m := newSim(t, "quick", nil)
+			m.report("planner", rep)
+			if got := string(m.s.Agents["planner"].LastExit); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -132,7 +132,8 @@ var recordData = map[string]string{
 	orchestrator.EvInputRejected: "tool role errors", orchestrator.EvStateOverwritten: "path",
 	orchestrator.EvNeedsHuman: "reason text next", orchestrator.EvDone: "outcome commit pr_url seconds",
 	orchestrator.EvFailed: "cause next", orchestrator.EvCanceled: "cause actor next", orchestrator.EvNothingToCommit: "",
-	orchestrator.EvInputRewound: "file from to reason",
+	orchestrator.EvInputRewound: "file from to reason", orchestrator.EvSubmission: "launch line role task tool tree",
+	orchestrator.EvLateChanges: "launch paths ref role task",
 }
 
 // TestRecordsTellWhatTheyPromise meets most types of records in a few sessions.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 func TestProtocolP1ArchitectureAloneIsNoSubmission(t *testing.T) {
@@ -163,9 +163,9 @@ func TestProtocolP4GroupsRunInOrderWithinTheLimit(t *testing.T) {
 func TestProtocolP5SubmitDoneOfOtherSubplans(t *testing.T) {
 	m := newSim(t, "quick", nil)
 	m.planned("serial", 2)
-	call := func(id string) decide.Judgement {
+	call := func(id string) duty.Judgement {
 		index := orchestrator.Index(id)
-		return decide.Accepts(m.def, m.s, decide.Call{Tool: "submit_done", Role: "coder", Payload: orchestrator.Payload{SubplanIndex: &index}})
+		return duty.Accepts(m.def, m.s, duty.Call{Tool: "submit_done", Role: "coder", Payload: orchestrator.Payload{SubplanIndex: &index}})
 	}
 	for id, want := range map[string]string{"9": "active: 1", "2": "active: 1"} {
 		if j := call(id); j.OK || j.Already || !strings.Contains(j.Reason, want) {
@@ -176,7 +176,7 @@ func TestProtocolP5SubmitDoneOfOtherSubplans(t *testing.T) {
 	if j := call("1"); !j.Already {
 		t.Errorf("done subplan: %+v", j)
 	}
-	if j := decide.Accepts(m.def, m.s, decide.Call{Tool: "submit_done", Role: "coder"}); j.OK || !strings.Contains(j.Reason, "subplan_index") {
+	if j := duty.Accepts(m.def, m.s, duty.Call{Tool: "submit_done", Role: "coder"}); j.OK || !strings.Contains(j.Reason, "subplan_index") {
 		t.Errorf("without index: %+v", j)
 	}
 	before := m.count(orchestrator.EvInputIgnored)
@@ -190,11 +190,11 @@ func TestProtocolP6Conflicts(t *testing.T) {
 	resolveEmpty := false
 	conflict := func(e orchestrator.Effect) orchestrator.Result {
 		switch {
-		case e.Type == orchestrator.EffIntegrate && e.Args.Workspace == "1":
+		case e.Type == orchestrator.EffIntegrate && e.Args.Workspace == "2.1":
 			return orchestrator.Result{Conflicts: []string{"a.go", "b.bin"}}
-		case e.Type == orchestrator.EffIntegrate && e.Args.Workspace == "resolve-1" && resolveEmpty:
+		case e.Type == orchestrator.EffIntegrate && e.Args.Workspace == "2.resolve-1" && resolveEmpty:
 			return orchestrator.Result{Empty: true, Commit: "c", Tree: "t"}
-		case e.Type == orchestrator.EffIntegrate && e.Args.Workspace == "resolve-1":
+		case e.Type == orchestrator.EffIntegrate && e.Args.Workspace == "2.resolve-1":
 			return orchestrator.Result{Commit: "c9", Tree: "t9", Scope: []orchestrator.ScopePath{{Path: "z"}}}
 		}
 		return orchestrator.Result{}
@@ -211,7 +211,7 @@ func TestProtocolP6Conflicts(t *testing.T) {
 		if m.s.Agents["coder/resolve-1"].Launch == "" || m.s.SubplanStatus["1"] != orchestrator.SubplanRunning {
 			t.Fatalf("not resolved: %v", m.s.SubplanStatus)
 		}
-		if w := m.s.Workspaces["resolve-1"]; w.Base != m.s.Integrated.Commit {
+		if w := m.s.Workspaces[m.own("resolve-1")]; w.Base != m.s.Integrated.Commit {
 			t.Fatalf("resolved at %q, integrated is %q", w.Base, m.s.Integrated.Commit)
 		}
 		return m
@@ -259,8 +259,12 @@ func TestProtocolP6ConflictOfAFixGoesToAPerson(t *testing.T) {
 		return orchestrator.Result{}
 	}
 	m.fails("reviewer_logic")
+	name := m.own(orchestrator.FixTask)
 	m.fixed()
 	m.parked(orchestrator.ReasonMergeUnresolved)
+	if kept := m.effects(orchestrator.EffPreserve); len(kept) != 1 || kept[0].Args.Tree != "work of "+name || kept[0].Args.Task != orchestrator.FixTask {
+		t.Errorf("kept %+v", kept)
+	}
 	m.result = nil
 	m.resume("")
 	m.fixed()
@@ -279,18 +283,20 @@ func TestProtocolP7EditsOutsideTheOwnedFiles(t *testing.T) {
 		return orchestrator.Result{}
 	}
 	t.Run("report", func(t *testing.T) {
-		m := newSim(t, "quick", nil)
-		m.result = violate
-		m.planned("serial", 1)
-		m.coded(1)
-		m.phase("reviewing")
-		if m.count(orchestrator.EvScopeViolation) != 1 {
-			t.Error("no record")
+		for name, work := range map[string]func(orchestrator.Taking) *orchestrator.Snapshot{"taken": strays("other.go"), "as it is": untaken} {
+			m := newSim(t, "quick", nil)
+			m.result, m.work = violate, work
+			m.planned("serial", 1)
+			m.coded(1)
+			m.phase("reviewing")
+			if m.count(orchestrator.EvScopeViolation) != 1 {
+				t.Errorf("%s: no record", name)
+			}
 		}
 	})
-	t.Run("fail", func(t *testing.T) {
+	t.Run("fail, of work as it is", func(t *testing.T) {
 		m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.ScopePolicy = "fail" })
-		m.result = violate
+		m.result, m.work = violate, untaken
 		m.planned("serial", 1)
 		m.coded(1)
 		if got := m.s.Agents["coder/1"]; got.Attempt != 2 || got.Retries != 0 {

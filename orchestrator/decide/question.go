@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // questions are what agents, and the session itself, want to know from a person. An answer
@@ -31,11 +32,11 @@ func (qs *questions) ask(q orchestrator.Question) {
 
 // askRetry asks the person of an interactive session what to do with an agent
 // that is gone.
-func (qs *questions) askRetry(key, cause string) {
+func (qs *questions) askRetry(key orchestrator.AgentKey, cause string) {
 	if hostQuestion(qs.s, key) != nil {
 		return
 	}
-	role, task := orchestrator.SplitKey(key)
+	role, task := key.Split()
 	qs.ask(orchestrator.Question{ID: hostQuestions + strconv.Itoa(len(qs.s.Questions)+1), Role: role, Task: task,
 		Text: fmt.Sprintf("The %s ended without submitting (%s). Start it again?", key, cause), Options: []string{"retry", "stop"}})
 }
@@ -64,15 +65,12 @@ func (qs *questions) open() []string {
 func (qs *questions) withdraw(q *orchestrator.Question) {
 	q.AnsweredBy, q.AnsweredAt = "system", qs.now
 	qs.clock.disarm(questionTimer(q.ID))
-	qs.event(orchestrator.QuestionAnsweredRecord{ID: q.ID, Actor: "system", Source: SourceWithdrawn, Timeout: false})
+	qs.event(orchestrator.QuestionAnsweredRecord{ID: q.ID, Actor: "system", Source: orchestrator.SourceWithdrawn, Timeout: false})
 }
 
 const synthetic = "nobody answered: take the safest reading and write it down"
 
 func questionTimer(id string) string { return "question/" + id }
-
-// SourceWithdrawn is the source of the answer to a question that needs none any more.
-const SourceWithdrawn = "withdrawn"
 
 // hostQuestions begins the ids of the questions that the session itself asks. No
 // agent's question has such an id.
@@ -82,25 +80,14 @@ const hostQuestions = "host-"
 // of the message it came by.
 var questionID = regexp.MustCompile(`^[qm][0-9]{1,9}$`)
 
-func (r *reducer) applyAsk(c Call) {
+func (r *reducer) applyAsk(c duty.Call) {
 	id := c.Payload.ID
 	if !questionID.MatchString(id) || r.questions.find(id) != nil {
-		id = NextQuestion(r.s, 0)
+		id = duty.NextQuestion(r.s, 0)
 	}
 	r.questions.ask(orchestrator.Question{ID: id, Role: c.Role, Task: c.Task, Text: c.Payload.Question, Options: c.Payload.Options})
 	if !r.s.Settings.Reachable {
 		r.questionTimeout(id)
-	}
-}
-
-// NextQuestion is the id of the next question, behind as many that the state does not know
-// yet.
-func NextQuestion(s *orchestrator.State, unread int) string {
-	for n := len(s.Questions) + unread + 1; ; n++ {
-		id := "q" + strconv.Itoa(n)
-		if !slices.ContainsFunc(s.Questions, func(q orchestrator.Question) bool { return q.ID == id }) {
-			return id
-		}
 	}
 }
 
@@ -113,7 +100,7 @@ func pickFault(q *orchestrator.Question, text string) string {
 	return fmt.Sprintf("question %s has no option %d: answer with a number from 1 to %d, or in words", q.ID, n, len(q.Options))
 }
 
-// answer closes a question and tells the agent. An option's number stands for its text.
+// answer closes a question and tells the agent. An option's number means its text.
 func (r *reducer) answer(q *orchestrator.Question, text, actor, source string, timeout bool) {
 	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 1 && n <= len(q.Options) {
 		text = q.Options[n-1]
@@ -121,7 +108,7 @@ func (r *reducer) answer(q *orchestrator.Question, text, actor, source string, t
 	q.Answer, q.AnsweredBy, q.AnsweredAt = orchestrator.Optional(text), orchestrator.Optional(actor), r.now
 	r.clock.disarm(questionTimer(q.ID))
 	r.event(orchestrator.QuestionAnsweredRecord{ID: q.ID, Actor: actor, Source: source, Timeout: timeout})
-	key := orchestrator.AgentKey(q.Role, q.Task)
+	key := orchestrator.KeyOf(q.Role, q.Task)
 	if ofHost(*q) {
 		r.answerRetry(key, text, actor, source)
 		return
@@ -144,8 +131,8 @@ func (r *reducer) questionTimeout(id string) {
 	r.answer(q, synthetic, "system", "timeout", true)
 }
 
-// locked notes that the issue takes no comments any more. Nobody can answer there, so
-// what is open is decided now, as if its time had passed. A resume tries the issue anew.
+// locked notes that the issue takes no comments any more. People cannot answer there, so
+// what is open is decided now, as if its time had passed. A resume tries the issue again.
 func (r *reducer) locked() {
 	if r.s.Interactive || r.s.Paused || r.s.Ended() || !r.s.Settings.Reachable {
 		return
@@ -158,12 +145,12 @@ func (r *reducer) locked() {
 	}
 }
 
-func (r *reducer) answerRetry(key, text, actor, source string) {
+func (r *reducer) answerRetry(key orchestrator.AgentKey, text, actor, source string) {
 	if strings.EqualFold(strings.TrimSpace(text), "stop") {
 		r.outcome.cancel(actor, source)
 		return
 	}
-	if o, ok := owedAgent(r.def, r.s, key); ok {
+	if o, ok := duty.OwedBy(r.def, r.s, key); ok {
 		r.crew.launch(o, true)
 	}
 }

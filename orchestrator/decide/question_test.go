@@ -126,22 +126,26 @@ func TestAnAnswerPicksAnOptionThatIsThere(t *testing.T) {
 		return m
 	}
 	for _, text := range []string{"7", "0", "-1", " 3 "} {
-		m := ask(t, "a", "b")
-		m.refused("answer", map[string]any{"text": text})
-		if reason := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord).Reason; !strings.Contains(reason, "from 1 to 2") {
-			t.Errorf("%q: %s", text, reason)
-		}
-		m.command("answer", map[string]any{"text": "2"})
-		if got := m.s.Questions[0].Answer; got != "b" {
-			t.Errorf("answered %q", got)
-		}
+		t.Run("no option "+text, func(t *testing.T) {
+			m := ask(t, "a", "b")
+			m.refused("answer", map[string]any{"text": text})
+			if reason := m.last(orchestrator.EvCommandRefused).Data.(orchestrator.CommandRefusedRecord).Reason; !strings.Contains(reason, "from 1 to 2") {
+				t.Errorf("%q: %s", text, reason)
+			}
+			m.command("answer", map[string]any{"text": "2"})
+			if got := m.s.Questions[0].Answer; got != "b" {
+				t.Errorf("answered %q", got)
+			}
+		})
 	}
 	for text, options := range map[string][]string{"10": {"10", "20"}, "7": nil, "7 of them": {"a", "b"}} {
-		m := ask(t, options...)
-		m.command("answer", map[string]any{"text": text})
-		if got := m.s.Questions[0].Answer; string(got) != text {
-			t.Errorf("answered %q, want %q", got, text)
-		}
+		t.Run("option or words "+text, func(t *testing.T) {
+			m := ask(t, options...)
+			m.command("answer", map[string]any{"text": text})
+			if got := m.s.Questions[0].Answer; string(got) != text {
+				t.Errorf("answered %q, want %q", got, text)
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -59,7 +60,7 @@ func (t *turn) artifact() *orchestrator.Artifact {
 func (t *turn) round() string { return fmt.Sprint(t.s.ChangeRound) }
 
 func (t *turn) marker(id string) string {
-	return path.Join(dirOf(t.def, workflows.KindImplement), "done_"+id)
+	return path.Join(t.def.DirOf(workflows.KindImplement), "done_"+id)
 }
 
 // markers lists the done markers of the first n subplans.
@@ -78,8 +79,8 @@ func (q *queue) event(record orchestrator.Record) {
 	q.evs = append(q.evs, orchestrator.Event{Seq: q.s.Seq, TS: q.now, Type: record.Type(), Phase: q.s.Phase, Visit: q.s.Visit, Data: record})
 }
 
-// last sets last_event and records it.
-func (q *queue) last(name string) {
+// lastEvent sets last_event and records it.
+func (q *queue) lastEvent(name string) {
 	q.s.LastEvent = name
 	q.event(lastRecord(name))
 }
@@ -94,15 +95,15 @@ func lastRecord(name string) orchestrator.EventRecord {
 
 // moveEventTo puts the last event of this step at index at.
 func (q *queue) moveEventTo(at int) {
-	last := q.evs[len(q.evs)-1]
+	moved := q.evs[len(q.evs)-1]
 	first := q.evs[0].Seq
-	q.evs = slices.Insert(q.evs[:len(q.evs)-1], at, last)
+	q.evs = slices.Insert(q.evs[:len(q.evs)-1], at, moved)
 	for i := range q.evs {
 		q.evs[i].Seq = first + i
 	}
 }
 
-func (q *queue) ignore(c Call, reason string) {
+func (q *queue) ignore(c duty.Call, reason string) {
 	q.event(orchestrator.InputIgnoredRecord{Tool: c.Tool, Role: c.Role, Task: c.Task, Reason: reason})
 }
 
@@ -147,7 +148,7 @@ func (q *queue) fsPending() []string {
 	return q.pending(func(e orchestrator.Effect) bool { return slices.Contains(fs, e.Type) })
 }
 
-func (q *queue) starting(launch string) bool {
+func (q *queue) starting(launch orchestrator.Launch) bool {
 	return len(q.pending(starts(launch))) > 0
 }
 
@@ -236,9 +237,9 @@ func (q *queue) count(rule string) int {
 	return c.N
 }
 
-// news reports whether evidence differs from what was last seen under name, and
+// isNew reports whether evidence differs from what was last seen under name, and
 // remembers it.
-func (q *queue) news(name, evidence string) bool {
+func (q *queue) isNew(name, evidence string) bool {
 	if q.s.Seen[name] == evidence {
 		return false
 	}

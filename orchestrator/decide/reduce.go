@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/invariant"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -72,7 +73,6 @@ type reducer struct {
 	completion completion
 	plan       plan
 	lines      lines
-	classic    classic
 }
 
 func newReducer(def *workflows.Definition, s *orchestrator.State, in orchestrator.Input) *reducer {
@@ -90,7 +90,6 @@ func newReducer(def *workflows.Definition, s *orchestrator.State, in orchestrato
 	r.completion = completion{q, &r.gate, &r.outcome, &r.research, &r.reviews}
 	r.plan = plan{q, &r.clock, &r.crew, &r.mail, &r.workspaces, &r.outcome}
 	r.lines = lines{q}
-	r.classic = classic{q}
 	return r
 }
 
@@ -102,13 +101,13 @@ func (r *reducer) finish() (Step, error) {
 		return Step{State: r.s}, nil
 	}
 	r.clock.keepTime()
-	if err := Check(r.def, r.s); err != nil {
+	if err := invariant.Check(r.def, r.s); err != nil {
 		return Step{}, err
 	}
 	return r.step(), nil
 }
 
-// overwritten records that somebody wrote state.json, or what git obeys in the host repository;
+// overwritten records that somebody wrote state.json, or what git obeys in the store;
 // our version stays.
 func (r *reducer) overwritten() {
 	path := r.in.Path
@@ -119,7 +118,7 @@ func (r *reducer) overwritten() {
 }
 
 // Join makes one step of two that share a commit, the second decided on the state of the
-// first. Of equal faults of lines in a row the first record stays and counts them: whoever
+// first. Of equal faults of lines in a row the first record stays and counts them: an agent that
 // floods a file does not flood the records.
 func Join(first, then Step) Step {
 	if !first.Changed {
@@ -153,7 +152,7 @@ func sameFault(a, b orchestrator.Event) bool {
 		return ok && one.Tool == other.Tool
 	case orchestrator.InputIgnoredRecord:
 		other, ok := b.Data.(orchestrator.InputIgnoredRecord)
-		return ok && one.Tool == other.Tool && one.Role == other.Role && one.Task == other.Task && one.Reason == other.Reason
+		return ok && one.Tool == other.Tool && one.Role == other.Role && one.Task == other.Task && one.Line == other.Line && one.Reason == other.Reason
 	}
 	return false
 }

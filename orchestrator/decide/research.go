@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 )
 
 // researchHeadline begins the headline of every message about a topic's end.
@@ -19,21 +21,22 @@ type research struct {
 	workspaces *workspaces
 }
 
-func (rs *research) dispatch(c Call) {
-	kind := strings.TrimPrefix(c.Tool, "research_dispatch_")
+func (rs *research) dispatch(c duty.Call) {
+	tool, _ := toolset.Find(c.Tool)
+	kind := tool.Research
 	topic := c.Payload.Topic
 	dir := orchestrator.ResearchDir(kind, topic)
 	rs.set(kind, topic, orchestrator.ResearchDispatched)
 	rs.event(orchestrator.ResearchDispatchedRecord{Topic: topic, ResearchType: kind, Owner: c.Role})
 	rs.effect(orchestrator.EffEnsureDirs, dir, orchestrator.Args{Paths: []string{dir}})
-	if fromEarlierTool(rs.s) { // it would end the topic again at once
-		marker := researchMarker(kind, topic)
+	if duty.FromEarlierTool(rs.s) { // it would end the topic again at once
+		marker := duty.ResearchMarker(kind, topic)
 		rs.effect(orchestrator.EffRemoveFiles, marker, orchestrator.Args{Paths: []string{marker}, Visit: rs.s.Visit})
 	}
 	hash := rs.blob(ResearchRequest(kind, c.Payload))
 	file := path.Join(dir, "request.md")
 	rs.effect(orchestrator.EffWriteFile, file, orchestrator.Args{Path: file, SHA256: hash}, rs.fsPending()...)
-	o := researcher(kind, topic)
+	o := duty.Researcher(kind, topic)
 	a := rs.s.Agents[o.Key()]
 	a.Owner = c.Role
 	rs.s.Agents[o.Key()] = a
@@ -50,40 +53,40 @@ func (rs *research) set(kind, topic, status string) {
 	rs.s.ResearchTasks[topic] = status
 }
 
-func (rs *research) done(c Call) {
+func (rs *research) done(c duty.Call) {
 	kind, topic := c.Payload.Type, c.Payload.Topic
-	key := orchestrator.AgentKey(researchRole(kind), topic)
+	key := orchestrator.KeyOf(duty.ResearchRole(kind), topic)
 	rs.set(kind, topic, orchestrator.ResearchDone)
-	rs.crew.accept(rs.artifact(), researchRole(kind))
+	rs.crew.accept(rs.artifact(), duty.ResearchRole(kind))
 	file := path.Join(orchestrator.ResearchDir(kind, topic), "summary.md")
 	rs.event(orchestrator.ResearchDoneRecord{Topic: topic, ResearchType: kind, Path: file})
 	owner := rs.s.Agents[key].Owner
-	rs.leave(key)
+	rs.crew.leave(key, "", nil)
+	rs.removeView(key)
 	rs.tell(owner, researchHeadline+topic+" is done", "The research on "+topic+" is done. Read `"+file+"` first, then `detail.md` beside it where you need more.\n")
 }
 
-// failed ends a topic whose researcher is gone; the run goes on.
-func (rs *research) failed(key, cause string) {
-	role, topic := orchestrator.SplitKey(key)
-	kind := strings.TrimSuffix(role, "-researcher")
+// failed ends a topic whose researcher was lost; the run continues.
+func (rs *research) failed(key orchestrator.AgentKey, cause string) {
+	role, topic := key.Split()
+	kind, _ := duty.ResearchKind(role)
 	owner := rs.s.Agents[key].Owner
 	rs.set(kind, topic, orchestrator.ResearchFailed)
 	rs.event(orchestrator.ResearchFailedRecord{Topic: topic, ResearchType: kind, Cause: cause})
-	rs.leave(key)
+	rs.crew.dismiss(key)
+	rs.removeView(key)
 	rs.tell(owner, researchHeadline+topic+" failed", "The research on "+topic+" ended without a result ("+cause+"). Go on without it, or dispatch it again.\n")
 }
 
-func (rs *research) leave(key string) {
-	rs.crew.stop(key)
-	rs.crew.forget(key)
-	if _, made := rs.s.Workspaces[orchestrator.WorkspaceView+key]; made {
-		rs.workspaces.remove(orchestrator.WorkspaceView + key)
+func (rs *research) removeView(key orchestrator.AgentKey) {
+	if view := duty.View(rs.s, key); rs.s.Workspaces[view] != (orchestrator.Workspace{}) {
+		rs.workspaces.remove(view)
 	}
 }
 
 // end gives up every topic that is still running.
 func (rs *research) end(cause string) {
-	for _, o := range runningResearchers(rs.s) {
+	for _, o := range duty.Researchers(rs.s) {
 		rs.failed(o.Key(), cause)
 	}
 }
@@ -94,9 +97,10 @@ func (rs *research) tell(owner, headline, body string) {
 	if !ok || !phase.Research || rs.s.Gate != nil {
 		return
 	}
-	rs.mail.send(phase.Role, orchestrator.Message{From: systemAddress, Type: "update", Headline: headline}, body)
+	key := orchestrator.AgentKey(phase.Role)
+	rs.mail.send(key, orchestrator.Message{From: systemAddress, Type: "update", Headline: headline}, body)
 	if owner == phase.Role || owner == "" {
-		rs.crew.wake(phase.Role)
+		rs.crew.wake(key)
 	}
 }
 

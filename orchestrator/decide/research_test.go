@@ -82,7 +82,7 @@ func TestResumeLetsAnAgentWaitForItsResearch(t *testing.T) {
 			m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{Mode: orchestrator.StartResume, Settings: &settings}})
 			m.tool("research_dispatch_code", "planner", map[string]any{"topic": "auth", "questions": []string{"where?"}}, nil)
 			researcher := m.s.Agents["code-researcher/auth"].Launch
-			m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: []string{researcher}, Exited: []orchestrator.AgentReport{
+			m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: []orchestrator.Launch{researcher}, Exited: []orchestrator.AgentReport{
 				{Key: "planner", Launch: launch, Condition: orchestrator.AgentDead, ExitCode: &c.code},
 			}}})
 			if got := m.s.Agents["planner"]; got.Attempt != c.attempts || got.Retries != 0 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // results handle what a finished effect found; effects that are not named need
@@ -14,6 +15,7 @@ var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result
 	orchestrator.EffStopAgent:       func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.crew.stopped(e, res) },
 	orchestrator.EffEnsureWorkspace: func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.workspaces.made(e, res) },
 	orchestrator.EffIntegrate:       (*reducer).integrated,
+	orchestrator.EffKeepLate:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.crew.keptLate(e, res) },
 	orchestrator.EffPreserve:        func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.workspaces.preserved(e, res) },
 	orchestrator.EffDeliver:         func(r *reducer, e orchestrator.Effect, res orchestrator.Result) { r.mail.delivered(e, res) },
 	orchestrator.EffCommit:          (*reducer).committed,
@@ -29,7 +31,7 @@ var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result
 }
 
 // effectDone takes a result. A result of an effect that was dropped meanwhile
-// serves nobody and is only noted.
+// serves no agent and is only noted.
 func (r *reducer) effectDone() {
 	e, ok := r.take(r.in.Effect.ID)
 	if !ok {
@@ -42,7 +44,7 @@ func (r *reducer) effectDone() {
 }
 
 func (r *reducer) unwanted() {
-	r.ignore(Call{Tool: r.in.Kind}, "effect "+r.in.Effect.ID+" is not pending")
+	r.ignore(duty.Call{Tool: r.in.Kind}, "effect "+r.in.Effect.ID+" is not pending")
 }
 
 // localPauses are the pauses before a local effect is tried again.
@@ -99,6 +101,7 @@ func (r *reducer) giveUp(id, cause string) {
 	if !ok {
 		return
 	}
+	r.crew.left(failed.Args.Launch)
 	r.gaveUp(failed, cause)
 	for _, dependant := range waiting {
 		why := "what it needs failed: " + cause
@@ -116,10 +119,11 @@ func (r *reducer) gaveUp(e orchestrator.Effect, cause string) {
 		return
 	}
 	switch e.Type {
-	case orchestrator.EffStopAgent, orchestrator.EffRemoveWorkspace, orchestrator.EffCheckpoint, orchestrator.EffPreserve, orchestrator.EffOrphan:
+	case orchestrator.EffStopAgent, orchestrator.EffRemoveWorkspace, orchestrator.EffCheckpoint, orchestrator.EffPreserve, orchestrator.EffKeepLate,
+		orchestrator.EffOrphan:
 		return // recorded; nothing depends on it that a person cannot see
 	case orchestrator.EffStartAgent:
-		if r.s.Agents[orchestrator.AgentKey(e.Args.Role, e.Args.Task)].Launch == e.Args.Launch {
+		if r.s.Agents[orchestrator.KeyOf(e.Args.Role, e.Args.Task)].Launch == e.Args.Launch {
 			r.outcome.fail(e.Type + ": " + cause)
 		} // else it has done its work already
 	case orchestrator.EffDeliver:

@@ -214,7 +214,7 @@ func TestResumeKeepsLiveAgentsAndStartsMissingOnes(t *testing.T) {
 	live := m.s.Agents["coder/1"].Launch
 	settings := m.s.Settings
 	m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{Mode: orchestrator.StartResume, Settings: &settings}})
-	m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: []string{live}}})
+	m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: []orchestrator.Launch{live}}})
 	if m.s.Agents["coder/1"].Launch != live || m.s.Agents["coder/2"].Attempt != 2 || m.s.Agents["coder/2"].Retries != 0 {
 		t.Errorf("agents %+v", m.s.Agents)
 	}
@@ -373,7 +373,7 @@ func TestProtocolS6ClassicSubplans(t *testing.T) {
 		m := classicSim(t, classicImplementing, files, nil)
 		m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{}})
 		m.phase("implementing")
-		if !slices.Equal(m.s.CompletedSubplans, []string{"1"}) || m.s.Agents["coder/2"].Launch == "" || m.s.Workspaces["session"].Base != "snap" {
+		if !slices.Equal(m.s.CompletedSubplans, []string{"1"}) || m.s.Agents["coder/2"].Launch == "" || m.s.Workspaces[m.own("2")].Base != "snap" {
 			t.Errorf("completed %v, agents %+v, workspaces %+v", m.s.CompletedSubplans, m.s.Agents, m.s.Workspaces)
 		}
 		m.coded(2)

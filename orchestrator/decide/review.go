@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -23,7 +24,7 @@ type reviews struct {
 }
 
 func (v *reviews) enter(phase workflows.Phase) {
-	roles := reviewRoles(v.def, v.s)
+	roles := duty.ReviewRoles(v.def, v.s)
 	first := roles
 	if v.s.ReviewIteration > 0 && v.s.Settings.ReviewRerun != "all" {
 		first = v.rolesWhere(roles, func(role string, res orchestrator.ReviewResult, ok bool) bool {
@@ -54,9 +55,9 @@ func (v *reviews) startRound(phase workflows.Phase, roles []string) {
 	for _, role := range roles {
 		v.s.ActiveReviews[role] = orchestrator.ReviewPending
 		old = append(old, orchestrator.ReviewFile(phase.Dir, role))
-		if a, ok := v.s.Agents[role]; ok {
+		if a, ok := v.s.Agents[orchestrator.AgentKey(role)]; ok {
 			a.Retries = 0
-			v.s.Agents[role] = a
+			v.s.Agents[orchestrator.AgentKey(role)] = a
 		}
 	}
 	v.moveAside(old...)
@@ -65,7 +66,7 @@ func (v *reviews) startRound(phase workflows.Phase, roles []string) {
 	v.crew.launchOwed()
 }
 
-func (r *reducer) applyReview(c Call) {
+func (r *reducer) applyReview(c duty.Call) {
 	role := c.Role
 	if c.Payload.Role != "" {
 		role = c.Payload.Role
@@ -87,17 +88,16 @@ func (r *reducer) reviewTaken(role string, a *orchestrator.Artifact) {
 	r.event(orchestrator.VerdictRecord{
 		Role: role, Iteration: res.Iteration, Verdict: res.Verdict, Tree: res.Tree, Findings: res.Findings, Path: archive,
 	})
-	r.crew.stop(role)
-	r.crew.forget(role)
+	r.crew.leave(orchestrator.AgentKey(role), "", nil)
 	r.decideReview(phase)
 }
 
-// decideReview ends a round once nobody is pending.
+// decideReview ends a round once no verdict is pending.
 func (r *reducer) decideReview(phase workflows.Phase) {
-	if len(pendingReviews(r.s)) > 0 {
+	if len(duty.PendingReviews(r.s)) > 0 {
 		return
 	}
-	roles := reviewRoles(r.def, r.s)
+	roles := duty.ReviewRoles(r.def, r.s)
 	failed := r.reviews.rolesWhere(roles, func(_ string, res orchestrator.ReviewResult, ok bool) bool {
 		return ok && res.Verdict == verdictFail
 	})
@@ -146,7 +146,7 @@ func (r *reducer) reviewFailed(phase workflows.Phase, roles []string) {
 	})
 	r.s.ReviewIteration++
 	r.event(orchestrator.FixRoundRecord{Iteration: r.s.ReviewIteration, Cap: limit})
-	r.last(orchestrator.LastReviewFailed)
+	r.lastEvent(orchestrator.LastReviewFailed)
 	r.follow("failed", orchestrator.LastReviewFailed)
 }
 
@@ -161,29 +161,31 @@ func (r *reducer) reviewExhausted(phase workflows.Phase, limit int) {
 	r.reviews.write(phase)
 	r.s.ReviewExhausted = true
 	r.event(orchestrator.ReviewExhaustedRecord{Iteration: r.s.ReviewIteration, Cap: limit})
-	r.last(orchestrator.LastReviewFailed)
+	r.lastEvent(orchestrator.LastReviewFailed)
 	r.follow("exhausted", orchestrator.LastReviewFailed)
 }
 
 func (v *reviews) passed(phase workflows.Phase, roles []string) {
 	v.clock.disarm("review")
 	v.write(phase)
-	v.last(orchestrator.LastReviewPassed)
+	v.lastEvent(orchestrator.LastReviewPassed)
 	v.s.AwaitingSummary = true
-	summary := path.Join(dirOf(v.def, workflows.KindComplete), "summary.md")
+	summary := path.Join(v.def.DirOf(workflows.KindComplete), "summary.md")
 	v.moveAside(summary)
 	v.clock.arm("summary", v.s.Settings.LimitSummary)
-	v.crew.stop(roles[0])
+	v.crew.stop(orchestrator.AgentKey(roles[0]))
 	v.crew.launchOwed()
 }
 
 func (r *reducer) summaryTaken(a *orchestrator.Artifact) {
-	r.crew.accept(a, reviewRoles(r.def, r.s)[0])
+	writer := duty.ReviewRoles(r.def, r.s)[0]
+	r.crew.accept(a, writer)
 	r.s.Completion.Summary = a.SHA256
+	r.crew.leave(orchestrator.AgentKey(writer), "", nil)
 	r.leaveReview()
 }
 
-// leaveReview goes on to completion; without a summary the completion phase
+// leaveReview continues with completion; without a summary the completion phase
 // writes the fallback.
 func (r *reducer) leaveReview() {
 	r.clock.disarm("summary")
@@ -197,10 +199,9 @@ func (r *reducer) reviewDeadline() {
 	if !ok || phase.Kind != workflows.KindReview || r.s.AwaitingSummary {
 		return
 	}
-	for _, role := range pendingReviews(r.s) {
+	for _, role := range duty.PendingReviews(r.s) {
 		r.s.ActiveReviews[role] = orchestrator.ReviewTimeout
-		r.crew.stop(role)
-		r.crew.forget(role)
+		r.crew.dismiss(orchestrator.AgentKey(role))
 	}
 	r.decideReview(phase)
 }

@@ -3,6 +3,7 @@ package decide_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -26,6 +27,9 @@ type sim struct {
 	result func(orchestrator.Effect) orchestrator.Result
 	// hold keeps effects from being carried out.
 	hold func(orchestrator.Effect) bool
+	// work is what stands in a workspace when its work is taken; nil is something new. With a
+	// nil Snapshot none is taken: the workspace counts as it is once its agent has ended.
+	work func(orchestrator.Taking) *orchestrator.Snapshot
 	// watch sees each input, with the state it comes to; may be nil.
 	watch func(*orchestrator.State, orchestrator.Input)
 }
@@ -68,6 +72,7 @@ func (m *sim) reduce(in orchestrator.Input) {
 	m.t.Helper()
 	m.now = m.now.Add(time.Second)
 	in.At = m.now
+	in = m.taken(in)
 	if m.watch != nil {
 		m.watch(m.s, in)
 	}
@@ -80,6 +85,47 @@ func (m *sim) reduce(in orchestrator.Input) {
 		m.events = append(m.events, step.Events...)
 	}
 }
+
+// taken gives an input the work that it hands in, as an engine does before the decision.
+func (m *sim) taken(in orchestrator.Input) orchestrator.Input {
+	var t orchestrator.Taking
+	ok := false
+	switch {
+	case in.Kind == orchestrator.InTool:
+		t, ok = decide.Takes(m.def, m.s, in.Line)
+	case in.Kind == orchestrator.InObserve:
+		t, ok = decide.TakesMarked(m.def, m.s, in.Observe)
+	}
+	if !ok {
+		return in
+	}
+	snap := &orchestrator.Snapshot{Tree: "work of " + t.Workspace, Files: 1}
+	if m.work != nil {
+		snap = m.work(t)
+	}
+	if in.Line != nil {
+		l := *in.Line
+		l.Snapshot, in.Line = snap, &l
+	} else {
+		o := *in.Observe
+		o.Snapshot, in.Observe = snap, &o
+	}
+	return in
+}
+
+// strays is work that changes paths which are not the task's own.
+func strays(paths ...string) func(orchestrator.Taking) *orchestrator.Snapshot {
+	return func(t orchestrator.Taking) *orchestrator.Snapshot {
+		snap := &orchestrator.Snapshot{Tree: "work of " + t.Workspace, Files: 1}
+		for _, p := range paths {
+			snap.Scope = append(snap.Scope, orchestrator.ScopePath{Path: p})
+		}
+		return snap
+	}
+}
+
+// untaken is the work of a workspace of which no snapshot is taken.
+func untaken(orchestrator.Taking) *orchestrator.Snapshot { return nil }
 
 func (m *sim) settle() {
 	m.t.Helper()
@@ -135,9 +181,9 @@ func (m *sim) fill(e orchestrator.Effect, res orchestrator.Result) orchestrator.
 }
 
 // tool sends a tool line of an agent's current launch.
-func (m *sim) tool(tool, key string, payload any, artifact *orchestrator.Artifact) {
+func (m *sim) tool(tool string, key orchestrator.AgentKey, payload any, artifact *orchestrator.Artifact) {
 	m.t.Helper()
-	role, task := orchestrator.SplitKey(key)
+	role, task := key.Split()
 	m.line++
 	body, err := json.Marshal(payload)
 	if err != nil {
@@ -146,7 +192,7 @@ func (m *sim) tool(tool, key string, payload any, artifact *orchestrator.Artifac
 	visit := m.s.Visit
 	m.do(orchestrator.Input{Kind: orchestrator.InTool, Line: &orchestrator.Line{
 		File: "tool_events.jsonl", Tool: tool, ID: fmt.Sprintf("id%d", m.line), Role: role, Task: task,
-		Launch: m.s.Agents[key].Launch, Visit: &visit, Session: m.s.SessionID, Payload: body, Artifact: artifact,
+		Launch: m.s.Agents[key].Launch, Visit: &visit, Session: m.s.SessionID, Payload: body, Artifact: artifact, At: orchestrator.At(m.now),
 		Cursor: orchestrator.Cursor{Offset: int64(m.line), Seq: m.line},
 	}})
 }
@@ -181,7 +227,7 @@ func (m *sim) timer(name string) {
 	m.do(orchestrator.Input{Kind: orchestrator.InTimer, Timer: name})
 }
 
-func (m *sim) exit(key string, code int) {
+func (m *sim) exit(key orchestrator.AgentKey, code int) {
 	m.t.Helper()
 	m.do(orchestrator.Input{Kind: orchestrator.InAgent, Agent: &orchestrator.AgentReport{
 		Key: key, Launch: m.s.Agents[key].Launch, Condition: orchestrator.AgentDead, ExitCode: &code,
@@ -229,24 +275,24 @@ func (m *sim) toReview(mode string, n int) {
 	m.tool("submit_plan", "planner", map[string]any{}, plan(mode, n, false))
 	m.phase("implementing")
 	for i := 1; i <= n; i++ {
-		m.tool("submit_done", fmt.Sprintf("coder/%d", i), map[string]any{"subplan_index": i}, nil)
+		m.tool("submit_done", orchestrator.KeyOf("coder", strconv.Itoa(i)), map[string]any{"subplan_index": i}, nil)
 	}
 	m.phase("reviewing")
 }
 
 func (m *sim) pass(role string) {
 	m.t.Helper()
-	m.tool("submit_review", role, map[string]any{"role": role, "verdict": "pass"}, review(role, "pass"))
+	m.tool("submit_review", orchestrator.AgentKey(role), map[string]any{"role": role, "verdict": "pass"}, review(role, "pass"))
 }
 
 func (m *sim) fails(role string) {
 	m.t.Helper()
-	m.tool("submit_review", role, map[string]any{"role": role, "verdict": "fail"}, review(role, "fail"))
+	m.tool("submit_review", orchestrator.AgentKey(role), map[string]any{"role": role, "verdict": "fail"}, review(role, "fail"))
 }
 
 func (m *sim) summary(role string) {
 	m.t.Helper()
-	m.tool("submit_summary", role, map[string]any{}, textArtifact("08_completion/summary.md"))
+	m.tool("submit_summary", orchestrator.AgentKey(role), map[string]any{}, textArtifact("08_completion/summary.md"))
 }
 
 func (m *sim) count(kind string) int {
@@ -280,8 +326,8 @@ func (m *sim) resumeAtTerminal() {
 }
 
 // live lists the current launches.
-func (m *sim) live() []string {
-	var launches []string
+func (m *sim) live() []orchestrator.Launch {
+	var launches []orchestrator.Launch
 	for _, a := range m.s.Agents {
 		if a.Launch != "" {
 			launches = append(launches, a.Launch)
@@ -291,7 +337,7 @@ func (m *sim) live() []string {
 }
 
 // report gives the condition of an agent's current launch.
-func (m *sim) report(key string, rep orchestrator.AgentReport) {
+func (m *sim) report(key orchestrator.AgentKey, rep orchestrator.AgentReport) {
 	m.t.Helper()
 	rep.Key, rep.Launch = key, m.s.Agents[key].Launch
 	if rep.Condition == "" {
@@ -338,8 +384,8 @@ func (m *sim) refused(name string, args map[string]any) {
 }
 
 // ran lists the launches that were started, in order.
-func (m *sim) ran() []string {
-	var launches []string
+func (m *sim) ran() []orchestrator.Launch {
+	var launches []orchestrator.Launch
 	for _, e := range m.done {
 		if e.Type == orchestrator.EffStartAgent {
 			launches = append(launches, e.Args.Launch)
@@ -372,8 +418,14 @@ func (m *sim) planned(mode string, n int) {
 
 func (m *sim) coded(i int) {
 	m.t.Helper()
-	m.tool("submit_done", fmt.Sprintf("coder/%d", i), map[string]any{"subplan_index": i}, nil)
+	m.tool("submit_done", orchestrator.KeyOf("coder", strconv.Itoa(i)), map[string]any{"subplan_index": i}, nil)
 }
+
+// own is the name of the workspace of a task in the present visit.
+func (m *sim) own(task string) string { return fmt.Sprint(m.s.Visit, ".", task) }
+
+// view is the name of a role's view in the present visit.
+func (m *sim) view(role string) string { return m.own(orchestrator.WorkspaceView + role) }
 
 func (m *sim) fixed() {
 	m.t.Helper()

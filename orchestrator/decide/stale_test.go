@@ -11,7 +11,7 @@ import (
 func TestProtocolJ7AVerdictOfAnEarlierVisitDoesNotCount(t *testing.T) {
 	m := rerun(t, "failed")
 	now := m.s.Visit
-	for i, launch := range []string{"", m.s.Agents["reviewer_logic"].Launch} {
+	for i, launch := range []orchestrator.Launch{"", m.s.Agents["reviewer_logic"].Launch} {
 		for earlier := range now {
 			m.do(orchestrator.Input{Kind: orchestrator.InTool, Line: &orchestrator.Line{
 				Tool: "submit_review", ID: "late" + string(rune('a'+i)) + string(rune('a'+earlier)), Role: "reviewer_logic",

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/upgrade"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -26,16 +28,23 @@ func (r *reducer) startClassic() {
 	if c == nil {
 		c = &orchestrator.ClassicDir{SessionID: r.s.SessionID}
 	}
-	inferred := r.classic.upgrade(c)
+	made := upgrade.Classic(r.def, r.s, c, duty.ReviewRoles(r.def, r.s), r.now)
+	for _, id := range made.Markers {
+		r.effect(orchestrator.EffRemoveFiles, r.marker(id), orchestrator.Args{Paths: []string{r.marker(id)}, Visit: r.s.Visit})
+	}
+	for _, file := range made.Reviews {
+		r.moveAside(file)
+	}
+	r.changed = true
 	if set := r.in.Start.Settings; set != nil {
 		r.s.Settings = *set
 	}
 	if r.s.Phase != orchestrator.PhaseDone {
-		r.resumeRun(from, inferred)
+		r.resumeRun(from, made.Inferred)
 	}
 }
 
-// resume goes on with a session that was interrupted, parked or left by its host.
+// resume continues a session that was interrupted, parked or left by its host.
 func (r *reducer) resume() {
 	if set := r.in.Start.Settings; set != nil && (r.s.Phase != orchestrator.PhaseDone || r.in.Start.Changes != "") {
 		r.s.Settings = *set
@@ -100,15 +109,15 @@ func (r *reducer) reissue(reason string) {
 	}
 	switch phase.Kind {
 	case workflows.KindPlan:
-		visit, _, _, _, _ := orchestrator.LaunchParts(string(r.s.Agents[phase.Role].LastLaunch))
-		if r.s.Completion.Pushed && visit != r.s.Visit && !r.adopting() && r.s.Gate == nil {
+		newest := r.s.Agents[orchestrator.AgentKey(phase.Role)].LastLaunch
+		if r.s.Completion.Pushed && !newest.Of(r.s.Visit) && !r.adopting() && r.s.Gate == nil {
 			r.plan.enter(phase)
 		}
 	case workflows.KindImplement:
 		r.plan.reissueIntegrate(phase)
 	case workflows.KindFix:
 		if r.s.SubplanStatus[orchestrator.FixTask] == orchestrator.SubplanSubmitted {
-			r.plan.integrateAgain(OwedAgent{Role: phase.Role, Workspace: orchestrator.WorkspaceSession}, orchestrator.FixTask)
+			r.plan.integrateAgain(r.plan.submitter(phase, orchestrator.FixTask), orchestrator.FixTask)
 		}
 		r.proceed()
 	case workflows.KindReview:
@@ -119,9 +128,9 @@ func (r *reducer) reissue(reason string) {
 }
 
 // owed is the second half of a resume: agents that owe a submission and have no
-// live launch are started, which is no retry, and messages go out again.
+// live launch are started, which does not count as a retry, and messages go out again.
 func (r *reducer) owed() {
-	live := []string{}
+	live := []orchestrator.Launch{}
 	if r.in.Start != nil {
 		live = append(live, r.in.Start.Live...)
 		r.keepWaiting(r.in.Start.Exited)
@@ -129,7 +138,7 @@ func (r *reducer) owed() {
 	r.goOnWith(live, true)
 }
 
-// keepWaiting marks the agents that ended, while nobody hosted the session, because they
+// keepWaiting marks the agents that ended, while the session had no host, because they
 // could not go on without an answer: starting them now would not give them one.
 func (r *reducer) keepWaiting(exited []orchestrator.AgentReport) {
 	for _, rep := range exited {
@@ -141,9 +150,9 @@ func (r *reducer) keepWaiting(exited []orchestrator.AgentReport) {
 }
 
 // goOnWith takes up the work of a session that runs again. live lists the launches
-// that are alive; nil means that every current launch counts as such. A person who
+// that are alive; nil means that every current launch counts as alive. A person who
 // resumed the session has answered what was to become of a lost agent.
-func (r *reducer) goOnWith(live []string, resumed bool) {
+func (r *reducer) goOnWith(live []orchestrator.Launch, resumed bool) {
 	if r.s.Ended() || r.s.Paused {
 		return
 	}
@@ -152,7 +161,7 @@ func (r *reducer) goOnWith(live []string, resumed bool) {
 	if r.s.Visit != visit {
 		return
 	}
-	for _, o := range Owed(r.def, r.s) {
+	for _, o := range duty.Owed(r.def, r.s) {
 		key := o.Key()
 		r.crew.noLongerWaits(key)
 		a := r.s.Agents[key]

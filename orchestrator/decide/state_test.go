@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -55,8 +56,11 @@ func TestProtocolJ3LinesThatDoNotCount(t *testing.T) {
 		t.Errorf("a replaced launch: %s", reason())
 	}
 	m.tool("submit_architecture", "architect", map[string]any{}, &orchestrator.Artifact{Path: "a", Problems: []string{"is empty"}})
-	if m.count(orchestrator.EvInputRejected) != 1 || len(m.s.Messages) != 1 || m.s.Phase != "architecting" {
+	if m.count(orchestrator.EvInputRejected) != 1 || len(m.s.Messages) != 0 || m.s.Phase != "architecting" {
 		t.Errorf("a rejected artifact: %d records, %d messages", m.count(orchestrator.EvInputRejected), len(m.s.Messages))
+	}
+	if said := m.last(orchestrator.EvInputRejected).Data.(orchestrator.InputRejectedRecord); said.Line != fmt.Sprint("id", m.line) {
+		t.Errorf("the tool that waits looks for id%d, the record names %q", m.line, said.Line)
 	}
 	m.tool("submit_architecture", "architect", map[string]any{}, nil)
 	if m.count(orchestrator.EvInputRejected) != 2 {

@@ -1,6 +1,11 @@
 package decide
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
+)
 
 // timers handle the deadlines of fixed names.
 var timers = map[string]func(*reducer){
@@ -14,11 +19,11 @@ var timers = map[string]func(*reducer){
 
 // namedTimers handle the deadlines of one thing each; the rest of the name says which.
 var namedTimers = map[string]func(*reducer, string){
-	"question/": (*reducer).questionTimeout,
-	"relaunch/": func(r *reducer, key string) { r.crew.relaunch(key) },
-	"message/":  func(r *reducer, seq string) { r.mail.redeliver(seq) },
-	"ack/":      func(r *reducer, seq string) { r.mail.notAcked(seq) },
-	"expire/":   func(r *reducer, seq string) { r.mail.expire(seq) },
+	"question/":                 (*reducer).questionTimeout,
+	orchestrator.RelaunchTimers: func(r *reducer, key string) { r.crew.relaunch(orchestrator.AgentKey(key)) },
+	"message/":                  func(r *reducer, seq string) { r.mail.redeliver(seq) },
+	"ack/":                      func(r *reducer, seq string) { r.mail.notAcked(seq) },
+	"expire/":                   func(r *reducer, seq string) { r.mail.expire(seq) },
 }
 
 // timer handles a deadline that passed. While the session is paused nothing is
@@ -49,6 +54,6 @@ func (r *reducer) summaryDeadline() {
 	if !r.s.AwaitingSummary {
 		return
 	}
-	r.crew.stop(reviewRoles(r.def, r.s)[0])
+	r.crew.stop(orchestrator.AgentKey(duty.ReviewRoles(r.def, r.s)[0]))
 	r.leaveReview()
 }

@@ -6,24 +6,26 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 )
 
 // appliers change the state for an accepted call.
-var appliers = map[string]func(*reducer, Call){
-	"submit_pm_done":         (*reducer).applyAuthor,
-	"submit_architecture":    (*reducer).applyAuthor,
-	"submit_design":          (*reducer).applyAuthor,
-	"submit_plan":            (*reducer).applyPlan,
-	"submit_done":            (*reducer).applyDone,
-	"submit_review":          (*reducer).applyReview,
-	"submit_summary":         func(r *reducer, _ Call) { r.summaryTaken(r.artifact()) },
-	"submit_research_done":   func(r *reducer, c Call) { r.research.done(c) },
-	"research_dispatch_code": func(r *reducer, c Call) { r.research.dispatch(c) },
-	"research_dispatch_web":  func(r *reducer, c Call) { r.research.dispatch(c) },
-	"report_status":          (*reducer).applyStatus,
-	"ask_human":              (*reducer).applyAsk,
-	"msg_read":               func(r *reducer, c Call) { r.mail.read(c) },
+var appliers = map[string]func(*reducer, duty.Call){
+	workflows.ToolSubmitPMDone:       (*reducer).applyAuthor,
+	workflows.ToolSubmitArchitecture: (*reducer).applyAuthor,
+	workflows.ToolSubmitDesign:       (*reducer).applyAuthor,
+	toolset.SubmitPlan:               (*reducer).applyPlan,
+	toolset.SubmitDone:               (*reducer).applyDone,
+	toolset.SubmitReview:             (*reducer).applyReview,
+	toolset.SubmitSummary:            func(r *reducer, _ duty.Call) { r.summaryTaken(r.artifact()) },
+	toolset.SubmitResearchDone:       func(r *reducer, c duty.Call) { r.research.done(c) },
+	toolset.DispatchCode:             func(r *reducer, c duty.Call) { r.research.dispatch(c) },
+	toolset.DispatchWeb:              func(r *reducer, c duty.Call) { r.research.dispatch(c) },
+	toolset.ReportStatus:             (*reducer).applyStatus,
+	toolset.AskHuman:                 (*reducer).applyAsk,
+	toolset.MsgRead:                  func(r *reducer, c duty.Call) { r.mail.read(c) },
 }
 
 // toolLine takes a line of an agent. While the session is paused or over, lines
@@ -38,7 +40,7 @@ func (r *reducer) toolLine() {
 	if r.lines.unusable(l) {
 		return
 	}
-	if !KnownTool(l.Tool) {
+	if !duty.KnownTool(l.Tool) {
 		r.event(orchestrator.InputUnknownRecord{Tool: l.Tool})
 		return
 	}
@@ -47,35 +49,35 @@ func (r *reducer) toolLine() {
 		r.lines.badPayload(l, err)
 		return
 	}
-	call := Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: payload}
-	calls := Attribute(r.def, r.s, call)
+	call := duty.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: payload}
+	calls := duty.Attribute(r.def, r.s, call)
 	call = calls[0]
 	if reason := r.lines.ignoreReason(l, call); reason != "" {
-		r.ignore(call, reason)
+		r.lines.ignored(l, call, reason)
 		return
 	}
 	if len(calls) > 1 {
-		r.several(l, calls)
+		r.ambiguous(l, calls)
 		return
 	}
-	r.clock.heard(orchestrator.AgentKey(call.Role, call.Task), l.Launch)
-	if j := Accepts(r.def, r.s, call); !j.OK {
-		r.ignore(call, j.Reason)
+	r.clock.heard(orchestrator.KeyOf(call.Role, call.Task), l.Launch)
+	if j := duty.Accepts(r.def, r.s, call); !j.OK {
+		r.lines.ignored(l, call, j.Reason)
 		return
 	}
 	if problems := r.lines.faults(l, call); len(problems) > 0 {
-		r.reject(call, problems)
+		r.reject(call, "The file you submitted is not valid.", problems)
 		return
 	}
 	r.lines.keep(l, call.Tool)
 	appliers[l.Tool](r, call)
 }
 
-// several decides about a line that may stand for more than one call. Research is
-// taken for every topic with a summary; nobody can tell whose review it is.
-func (r *reducer) several(l *orchestrator.Line, calls []Call) {
-	if calls[0].Tool != "submit_research_done" {
-		r.ignore(Call{Tool: l.Tool}, "ambiguous")
+// ambiguous decides about a line that may stand for more than one call. Research is
+// taken for every topic with a summary; whose review it is cannot be told.
+func (r *reducer) ambiguous(l *orchestrator.Line, calls []duty.Call) {
+	if calls[0].Tool != toolset.SubmitResearchDone {
+		r.ignore(duty.Call{Tool: l.Tool}, "ambiguous")
 		return
 	}
 	taken := 0
@@ -93,18 +95,27 @@ func (r *reducer) several(l *orchestrator.Line, calls []Call) {
 		r.research.done(c)
 	}
 	if taken == 0 {
-		r.ignore(Call{Tool: l.Tool}, "ambiguous: no running topic has a summary")
+		r.ignore(duty.Call{Tool: l.Tool}, "ambiguous: no running topic has a summary")
 	}
 }
 
-// reject tells the agent what is wrong with its artifact; the phase stays.
-func (r *reducer) reject(c Call, problems []string) {
-	r.event(orchestrator.InputRejectedRecord{Tool: c.Tool, Role: c.Role, Errors: problems})
-	r.mail.send(orchestrator.AgentKey(c.Role, c.Task), orchestrator.Message{From: systemAddress, Type: "update", Headline: c.Tool + " was rejected"},
-		"The file you submitted is not valid. Correct it and call "+c.Tool+" again.\n\n- "+strings.Join(problems, "\n- ")+"\n")
+// reject tells the agent what is wrong with what it submitted; the phase stays. The tool that
+// wrote the line answers with the record; where none waits for it, the agent gets a message.
+func (r *reducer) reject(c duty.Call, what string, problems []string) {
+	record := orchestrator.InputRejectedRecord{Tool: c.Tool, Role: c.Role, Errors: problems}
+	l := r.in.Line
+	if l != nil {
+		record.Line = l.ID
+	}
+	r.event(record)
+	if l != nil && l.Awaited(r.in.At) {
+		return
+	}
+	r.mail.send(orchestrator.KeyOf(c.Role, c.Task), orchestrator.Message{From: systemAddress, Type: "update", Headline: c.Tool + rejectedHeadline},
+		what+" Correct it and call "+c.Tool+" again.\n\n- "+strings.Join(problems, "\n- ")+"\n")
 }
 
-func (r *reducer) applyAuthor(c Call) {
+func (r *reducer) applyAuthor(c duty.Call) {
 	phase, _ := r.phase()
 	r.acceptAuthor(phase, c.Role, c.Payload.Reviewers)
 }
@@ -114,8 +125,8 @@ func (r *reducer) acceptAuthor(phase workflows.Phase, role string, reviewers []s
 	if phase.Nominates {
 		r.nominate(reviewers)
 	}
-	r.crew.stop(phase.Role)
-	r.last(phase.Event)
+	r.crew.leave(orchestrator.AgentKey(phase.Role), "", nil)
+	r.lastEvent(phase.Event)
 	r.follow("submitted", phase.Event)
 }
 
@@ -132,7 +143,7 @@ func (r *reducer) nominate(reviewers []string) {
 	}
 }
 
-func (r *reducer) applyStatus(c Call) {
+func (r *reducer) applyStatus(c duty.Call) {
 	r.event(orchestrator.AgentStatusRecord{
 		Role: c.Role, Task: c.Task, Message: c.Payload.Message, Percent: c.Payload.Percent, CurrentTask: c.Payload.CurrentTask,
 	})
@@ -141,7 +152,17 @@ func (r *reducer) applyStatus(c Call) {
 // lines remembers which lines were applied and tells which do not count.
 type lines struct{ *queue }
 
-// unusable handles what is no usable line and reports whether it was one.
+// ignored records why a line has no effect. That of a submission is named while its tool waits
+// for the answer; others may be counted in one record.
+func (ls *lines) ignored(l *orchestrator.Line, c duty.Call, reason string) {
+	record := orchestrator.InputIgnoredRecord{Tool: c.Tool, Role: c.Role, Task: c.Task, Reason: reason}
+	if submits(c.Tool) && l.Awaited(ls.in.At) {
+		record.Line = l.ID
+	}
+	ls.event(record)
+}
+
+// unusable handles a line that cannot be used, and reports whether l is one.
 func (ls *lines) unusable(l *orchestrator.Line) bool {
 	switch {
 	case l.Rewound != nil:
@@ -167,7 +188,7 @@ func (ls *lines) badPayload(l *orchestrator.Line, err error) {
 }
 
 // ignoreReason tells why a well-formed line does not count here.
-func (ls *lines) ignoreReason(l *orchestrator.Line, c Call) string {
+func (ls *lines) ignoreReason(l *orchestrator.Line, c duty.Call) string {
 	switch {
 	case l.Session != "" && l.Session != ls.s.SessionID:
 		return "foreign"
@@ -175,24 +196,24 @@ func (ls *lines) ignoreReason(l *orchestrator.Line, c Call) string {
 		return "forged"
 	case ls.known(l, c.Tool):
 		return "duplicate"
-	case !PhaseBound(c.Tool):
+	case !duty.PhaseBound(c.Tool):
 		return ""
 	case c.Visit != nil && *c.Visit != ls.s.Visit:
 		return "stale"
-	case c.Launch != "" && ls.s.Agents[orchestrator.AgentKey(c.Role, c.Task)].Current() != c.Launch:
+	case c.Launch != "" && ls.s.Agents[orchestrator.KeyOf(c.Role, c.Task)].Current() != c.Launch:
 		return "stale"
 	}
 	return ""
 }
 
 // faults lists what is wrong with the file a call submits.
-func (ls *lines) faults(l *orchestrator.Line, c Call) []string {
-	file, kind := ArtifactOf(ls.def, ls.s, c)
+func (ls *lines) faults(l *orchestrator.Line, c duty.Call) []string {
+	file, kind := duty.ArtifactOf(ls.def, ls.s, c)
 	a := l.Artifact
 	switch {
 	case file == "":
 		return nil
-	case a == nil, kind == ArtifactPlan && a.Plan == nil && len(a.Problems) == 0, kind == ArtifactReview && a.Review == nil && len(a.Problems) == 0:
+	case a == nil, kind == duty.ArtifactPlan && a.Plan == nil && len(a.Problems) == 0, kind == duty.ArtifactReview && a.Review == nil && len(a.Problems) == 0:
 		return []string{file + " was not read"}
 	}
 	return a.Problems
@@ -230,4 +251,7 @@ func (ls *lines) remember(id string) {
 func (ls *lines) inVisit(l *orchestrator.Line) string { return l.Same + "@" + strconv.Itoa(ls.s.Visit) }
 
 // submits reports whether a tool hands something in, which the state takes once.
-func submits(tool string) bool { return strings.HasPrefix(tool, "submit_") }
+func submits(tool string) bool {
+	t, _ := toolset.Find(tool)
+	return t.Submits
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // situations are the states every input is tried in. Each is reached anew.
@@ -86,8 +87,8 @@ func inReview(t *testing.T, passed bool) *sim {
 }
 
 // worker is the agent at work, or some agent.
-func (m *sim) worker() string {
-	for _, o := range decide.Owed(m.def, m.s) {
+func (m *sim) worker() orchestrator.AgentKey {
+	for _, o := range duty.Owed(m.def, m.s) {
 		if m.s.Agents[o.Key()].Launch != "" {
 			return o.Key()
 		}
@@ -192,7 +193,7 @@ var attempts = []struct {
 func byTool(tool, payload string, a *orchestrator.Artifact) func(*sim) orchestrator.Input {
 	return func(m *sim) orchestrator.Input {
 		key, visit := m.worker(), m.s.Visit
-		role, task := orchestrator.SplitKey(key)
+		role, task := key.Split()
 		return orchestrator.Input{Kind: orchestrator.InTool, Line: &orchestrator.Line{
 			File: "tool_events.jsonl", Tool: tool, ID: "new", Role: role, Task: task, Launch: m.s.Agents[key].Launch,
 			Visit: &visit, Session: "s1", Payload: []byte(payload), Artifact: a, Cursor: orchestrator.Cursor{Offset: 1 << 20},
@@ -303,6 +304,7 @@ func TestProtocolC4EveryInputInEverySituation(t *testing.T) {
 			in := a.input(m)
 			m.now = m.now.Add(1)
 			in.At = m.now
+			in = m.taken(in)
 			step, err := decide.Reduce(m.def, m.s, in)
 			if err != nil {
 				t.Errorf("%s in %s: %v", a.name, s.name, err)
@@ -351,6 +353,7 @@ func TestProtocolC4LevelInputsLeaveOneRecord(t *testing.T) {
 			for range 100 {
 				m.now = m.now.Add(10)
 				in.At = m.now
+				in = m.taken(in)
 				step, err := decide.Reduce(m.def, m.s, in)
 				if err != nil {
 					t.Fatalf("%s in %s: %v", a.name, s.name, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -55,7 +56,29 @@ func newWalker(t *testing.T, seed uint64) *walker {
 		t.Fatal(err)
 	}
 	m := &sim{t: t, def: def, s: s, now: time.Date(2026, 1, 15, 10, 0, 0, 0, time.UTC)}
-	return &walker{sim: m, r: r, first: first, blobs: map[string]bool{}, ids: map[string]bool{}}
+	w := &walker{sim: m, r: r, first: first, blobs: map[string]bool{}, ids: map[string]bool{}}
+	m.work = w.someWork
+	return w
+}
+
+// someWork is what an agent might hand in, most of it in order.
+func (w *walker) someWork(t orchestrator.Taking) *orchestrator.Snapshot {
+	snap := &orchestrator.Snapshot{Tree: fmt.Sprint("work", w.r.IntN(1000)), Files: 1}
+	switch w.r.IntN(16) {
+	case 0:
+		return nil
+	case 1:
+		return &orchestrator.Snapshot{Problem: "no space"}
+	case 2:
+		return strays("x")(t)
+	case 3:
+		snap.Findings = []string{"secret"}
+	case 4:
+		snap.Files = 0
+	case 5:
+		snap.Held, snap.Left = []string{"go.sum"}, []string{"vendor/x"}
+	}
+	return snap
 }
 
 func pick[T any](r *rand.Rand, items []T) T { return items[r.IntN(len(items))] }
@@ -65,6 +88,7 @@ func (w *walker) step(in orchestrator.Input) {
 	w.t.Helper()
 	w.now = w.now.Add(time.Duration(w.r.IntN(90_000)) * time.Millisecond)
 	in.At = w.now
+	in = w.taken(in)
 	before := w.s
 	was, _ := before.Encode()
 	step, err := decide.Reduce(w.def, before, in)
@@ -150,8 +174,18 @@ func (w *walker) running(before *orchestrator.State, step decide.Step) {
 		}
 	}
 	for key, a := range s.Agents {
-		if a.Launch != "" && string(a.LastLaunch) != a.Launch {
+		if a.Launch != "" && a.LastLaunch != a.Launch {
 			w.t.Fatalf("%s: %+v", key, a)
+		}
+	}
+	for launch, l := range s.Leaving {
+		if !slices.ContainsFunc(s.Pending, func(e orchestrator.Effect) bool {
+			return e.Args.Launch == launch && (e.Type == orchestrator.EffStopAgent || e.Type == orchestrator.EffKeepLate)
+		}) {
+			w.t.Fatalf("%s leaves for ever", launch)
+		}
+		if a := s.Agents[orchestrator.KeyOf(l.Role, l.Task)]; a.Launch != "" && a.Home == l.Home {
+			w.t.Fatalf("%s shares the home %q with %s, which leaves", a.Launch, a.Home, launch)
 		}
 	}
 	if decide.StandsStill(w.def, s) == s.StillSince.IsZero() {
@@ -195,7 +229,7 @@ func (w *walker) wanted(a orchestrator.Args) bool {
 	stops := slices.ContainsFunc(w.s.Pending, func(e orchestrator.Effect) bool {
 		return e.Type == orchestrator.EffStopAgent && e.Args.Launch == a.Launch
 	})
-	return stops || w.s.Agents[orchestrator.AgentKey(a.Role, a.Task)].Launch == a.Launch
+	return stops || w.s.Agents[orchestrator.KeyOf(a.Role, a.Task)].Launch == a.Launch
 }
 
 // next invents an input.
@@ -232,7 +266,7 @@ func (w *walker) effectInput(e orchestrator.Effect) orchestrator.Input {
 	if w.r.IntN(6) == 0 {
 		res = pick(w.r, []orchestrator.Result{
 			{Conflicts: []string{"a"}}, {Scope: []orchestrator.ScopePath{{Path: "x"}}, Commit: "c", Tree: "t"},
-			{Empty: true, Commit: "c", Tree: "t"}, {Findings: []string{"secret"}}, {Refused: "never"}, {Skipped: "none"},
+			{Empty: true, Commit: "c", Tree: "t"}, {Late: []string{"late.go"}, Path: "refs/late"}, {Findings: []string{"secret"}}, {Refused: "never"}, {Skipped: "none"},
 			{Delivery: orchestrator.DeliveryRefused}, {Delivery: orchestrator.DeliverySent, Mode: orchestrator.ModeHook},
 		})
 	}
@@ -242,7 +276,7 @@ func (w *walker) effectInput(e orchestrator.Effect) orchestrator.Input {
 
 // toolInput is what an agent at work would hand in.
 func (w *walker) toolInput() orchestrator.Input {
-	owed := decide.Owed(w.def, w.s)
+	owed := duty.Owed(w.def, w.s)
 	if len(owed) == 0 {
 		return pick(w.r, attempts).input(w.sim)
 	}
@@ -279,7 +313,7 @@ func (w *walker) toolInput() orchestrator.Input {
 }
 
 func (w *walker) agentInput() orchestrator.Input {
-	var keys []string
+	var keys []orchestrator.AgentKey
 	for _, key := range slices.Sorted(maps.Keys(w.s.Agents)) {
 		if w.s.Agents[key].Launch != "" {
 			keys = append(keys, key)

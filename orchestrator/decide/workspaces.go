@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -13,7 +14,7 @@ import (
 // which visit an agent was let in.
 type workspaces struct{ *queue }
 
-// ensure asks for a workspace where there is none that serves, and returns
+// ensure asks for a workspace unless there is one that serves, and returns
 // the id of the effect, or "".
 func (ws *workspaces) ensure(name string) string {
 	have, ok := ws.s.Workspaces[name]
@@ -22,7 +23,7 @@ func (ws *workspaces) ensure(name string) string {
 		ws.s.Workspaces[name] = have
 		return ws.making(name)
 	}
-	if ok && isView(name) {
+	if ok {
 		ws.remove(name)
 	}
 	// The removal of a former one may still be pending, and the place may be the same.
@@ -33,7 +34,7 @@ func (ws *workspaces) ensure(name string) string {
 }
 
 // making returns the id of the effect that makes a workspace we have, or "" if it is
-// made. The end of a run drops the effect; whoever goes on asks for it again.
+// made. The end of a run drops the effect; a resume asks for it again.
 func (ws *workspaces) making(name string) string {
 	w := ws.s.Workspaces[name]
 	ids := ws.pending(inWorkspace(name, orchestrator.EffEnsureWorkspace))
@@ -53,19 +54,15 @@ func (ws *workspaces) close(name string) {
 	ws.s.Workspaces[name] = w
 }
 
-// serves reports whether a workspace can be used for the next launch in it: the
-// session workspace while its content is the integrated tree or unsubmitted work
-// of this visit, that of a researcher while it works, others within their visit.
+// serves reports whether a workspace can be used for the next launch in it: within its visit
+// until its work was submitted, that of a researcher while it works.
 func (ws *workspaces) serves(name string, w orchestrator.Workspace) bool {
-	switch {
-	case w.Used == unusable:
+	if w.Used == unusable {
 		return false
-	case name == orchestrator.WorkspaceSession:
-		return w.Base == ws.s.Integrated.Commit && (w.Used == 0 || w.Used == ws.s.Visit)
-	case isView(name) && isResearcher(strings.TrimPrefix(name, orchestrator.WorkspaceView)):
-		return true
 	}
-	return w.Visit == ws.s.Visit
+	visit, _, owned := duty.OfVisit(name)
+	return owned && visit == ws.s.Visit || duty.IsView(name) && duty.Researches(duty.Viewer(name).Role()) ||
+		w.Visit == ws.s.Visit || w.Used == ws.s.Visit
 }
 
 func (ws *workspaces) made(e orchestrator.Effect, res orchestrator.Result) {
@@ -88,16 +85,17 @@ func (ws *workspaces) preserved(e orchestrator.Effect, res orchestrator.Result) 
 	ws.s.Workspaces[e.Args.Workspace] = w
 }
 
-// headMoved remembers the merged commit, and that the workspace's content is
-// the integrated tree where it is.
+// submitted notes what was taken of a workspace.
+func (ws *workspaces) submitted(name, tree string) {
+	w := ws.s.Workspaces[name]
+	w.Snapshot = orchestrator.Optional(tree)
+	ws.s.Workspaces[name] = w
+}
+
+// headMoved remembers the merged commit and removes the workspace whose work is in it.
 func (ws *workspaces) headMoved(e orchestrator.Effect, res orchestrator.Result) {
 	ws.s.Integrated = orchestrator.Integrated{Commit: res.Commit, Tree: res.Tree}
-	w := ws.s.Workspaces[e.Args.Workspace]
-	w.Snapshot, w.Used = orchestrator.Optional(res.Snapshot), 0
-	if res.Snapshot == res.Tree {
-		w.Base = res.Commit
-	}
-	ws.s.Workspaces[e.Args.Workspace] = w
+	ws.remove(e.Args.Workspace)
 }
 
 // remove forgets a workspace and has its directory removed, after what
@@ -109,13 +107,22 @@ func (ws *workspaces) remove(name string) string {
 		ws.dropPending(inWorkspace(name, orchestrator.EffEnsureWorkspace))
 		return ""
 	}
-	return ws.effect(orchestrator.EffRemoveWorkspace, w.Path, orchestrator.Args{Workspace: name, Dir: w.Path},
-		append(ws.stopsIn(name), ws.pending(inWorkspace(name, orchestrator.EffIntegrate, orchestrator.EffPreserve))...)...)
+	kept := ws.pending(inWorkspace(name, orchestrator.EffIntegrate, orchestrator.EffPreserve, orchestrator.EffKeepLate))
+	return ws.effect(orchestrator.EffRemoveWorkspace, w.Path, orchestrator.Args{Workspace: name, Dir: w.Path}, append(ws.stopsIn(name), kept...)...)
 }
 
 // stopsIn returns the pending stops of launches that work in a workspace.
 func (ws *workspaces) stopsIn(workspace string) []string {
 	return ws.pending(inWorkspace(workspace, orchestrator.EffStopAgent))
+}
+
+// stopsBefore returns the stops that come before the work of a is read: none where a tree of it
+// was taken.
+func (ws *workspaces) stopsBefore(a orchestrator.Args) []string {
+	if a.Tree != "" {
+		return nil
+	}
+	return ws.stopsIn(a.Workspace)
 }
 
 // inWorkspace matches effects of some types on a workspace.
@@ -127,27 +134,21 @@ func inWorkspace(name string, types ...string) func(orchestrator.Effect) bool {
 func (ws *workspaces) of(role, task string) string {
 	phase, ok := ws.phase()
 	switch {
-	case isResearcher(role):
-		return orchestrator.WorkspaceView + orchestrator.AgentKey(role, task)
-	case !ok || phase.Kind != workflows.KindImplement && phase.Kind != workflows.KindFix:
-		return orchestrator.WorkspaceView + role
-	case strings.HasPrefix(task, "resolve-"):
-		return task
-	case phase.Kind == workflows.KindFix || task == "" || ws.s.GroupMode == "serial":
-		return orchestrator.WorkspaceSession
+	case duty.Researches(role), !ok, phase.Kind != workflows.KindImplement && phase.Kind != workflows.KindFix:
+		return duty.View(ws.s, orchestrator.KeyOf(role, task))
+	case phase.Kind == workflows.KindFix, task == "":
+		return duty.Work(ws.s, orchestrator.FixTask)
 	}
-	return task
+	return duty.Work(ws.s, task)
 }
 
 // unsubmitted names the workspaces whose work is in no other place.
 func (ws *workspaces) unsubmitted() []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(ws.s.Workspaces)) {
-		if w := ws.s.Workspaces[name]; !isView(name) && w.Path != "" && w.Used == ws.s.Visit {
+		if w := ws.s.Workspaces[name]; !duty.IsView(name) && w.Path != "" && w.Used == ws.s.Visit {
 			names = append(names, name)
 		}
 	}
 	return names
 }
-
-func isView(name string) bool { return strings.HasPrefix(name, orchestrator.WorkspaceView) }

@@ -28,37 +28,12 @@ func (l *loop) watchesAgents() bool {
 	return false
 }
 
-// look starts a look at the agents in the background, when it is time for one
-// and none is on its way. What it finds comes by l.reports.
-func (l *loop) look() {
-	pause := agentPause
-	if l.woken {
-		pause = wakePause
-	}
-	if l.observing || !l.watchesAgents() || l.Now().Sub(l.observed) < pause {
-		return
-	}
-	l.observing, l.observed, l.woken = true, l.Now(), false
-	st := l.st
-	go func() {
-		ctx, cancel := context.WithTimeout(l.watch, observeBound)
-		defer cancel()
-		reports, err := l.Agents.Observe(ctx, st)
-		if err != nil {
-			reports = nil
-			if l.watch.Err() == nil {
-				l.Log.Warn("agents cannot be observed", "err", err)
-			}
-		}
-		l.reports <- reports
-	}()
-}
-
 // agents takes reports. One that says nothing new about an agent, in a state
 // that has not changed, is passed over.
 func (l *loop) agents(ctx context.Context, reports []orchestrator.AgentReport) error {
 	for _, rep := range reports {
-		if l.st.Ended() || !l.counts(rep) || !l.news(rep) {
+		l.looks.silent(rep, l.st.Settings.LimitStall.D())
+		if l.st.Ended() || l.takes.holds(rep.Launch) || !l.counts(rep) || !l.isNew(rep) {
 			continue
 		}
 		l.forwarded[rep.Key] = forward{report: rep, version: l.version, at: l.Now()}
@@ -92,20 +67,21 @@ func (l *loop) counts(rep orchestrator.AgentReport) bool {
 	first, seen := l.absent[rep.Launch]
 	if !seen {
 		l.absent[rep.Launch] = l.Now()
+		l.looks.within(absentFor)
 		return false
 	}
 	return l.Now().Sub(first) >= absentFor
 }
 
-func (l *loop) news(rep orchestrator.AgentReport) bool {
-	last, known := l.forwarded[rep.Key]
-	if !known || last.version != l.version {
+func (l *loop) isNew(rep orchestrator.AgentReport) bool {
+	judged, known := l.forwarded[rep.Key]
+	if !known || judged.version != l.version {
 		return true
 	}
-	if limit := l.st.Settings.LimitStall; limit > 0 && rep.Silence >= limit && l.Now().Sub(last.at) >= silencePause {
+	if limit := l.st.Settings.LimitStall; limit > 0 && rep.Silence >= limit && l.Now().Sub(judged.at) >= silencePause {
 		return true
 	}
-	return !same(last.report, rep)
+	return !same(judged.report, rep)
 }
 
 // same compares what reports say about an agent's condition; the length of its
@@ -123,18 +99,18 @@ func same(a, b orchestrator.AgentReport) bool {
 }
 
 // live returns the launches that are alive at a resume, and how others have ended. If
-// nobody can be asked, every launch counts as alive: one that is not is noticed later.
-func (l *loop) live(ctx context.Context) (live []string, exited []orchestrator.AgentReport) {
+// the agents cannot be observed, every launch counts as alive: one that is not is noticed later.
+func (l *loop) live(ctx context.Context) (live []orchestrator.Launch, exited []orchestrator.AgentReport) {
 	live = slices.Clone(l.Start.Live)
 	for _, e := range l.st.Pending {
 		if e.Type == orchestrator.EffStartAgent {
-			live = append(live, e.Args.Launch) // nobody is asked about it until its start has ended
+			live = append(live, e.Args.Launch) // it is not observed until its start has ended
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, observeBound)
 	defer cancel()
-	reports, err := l.Agents.Observe(ctx, l.st)
-	l.observed = l.Now() // the loop has no need to look again at once
+	found, err := l.Agents.Observe(ctx, l.st)
+	l.looks.at = l.Now() // the loop has no need to look again at once
 	if err != nil {
 		l.Log.Warn("agents cannot be observed", "err", err)
 		for _, a := range l.st.Agents {
@@ -144,7 +120,7 @@ func (l *loop) live(ctx context.Context) (live []string, exited []orchestrator.A
 		}
 		return live, nil
 	}
-	for _, rep := range reports {
+	for _, rep := range found.Reports {
 		switch rep.Condition {
 		case orchestrator.AgentLive:
 			live = append(live, rep.Launch)

@@ -40,7 +40,7 @@ func BenchmarkHandOff(b *testing.B) {
 		}
 		b.StartTimer()
 		if _, err := engine.Run(context.Background(), engine.Options{
-			Session: w.s, Effects: w, Agents: w, Wakes: wakes, Start: orchestrator.Start{Mode: orchestrator.StartNew},
+			Session: w.s, Effects: w, Agents: w, Work: w, Wakes: wakes, Start: orchestrator.Start{Mode: orchestrator.StartNew},
 		}); err != nil {
 			b.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func BenchmarkIdle(b *testing.B) {
 	defer cancel()
 	before := processorTime(b)
 	_, _ = engine.Run(ctx, engine.Options{ // ends with the context's cause
-		Session: w.s, Effects: w, Agents: w, Wakes: make(chan struct{}), Start: orchestrator.Start{Mode: orchestrator.StartNew},
+		Session: w.s, Effects: w, Agents: w, Work: w, Wakes: make(chan struct{}), Start: orchestrator.Start{Mode: orchestrator.StartNew},
 	})
 	b.ReportMetric(float64((processorTime(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/s")
 }
@@ -84,5 +84,5 @@ func benchWorld(b *testing.B) *world {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { s.Close() })
-	return &world{s: s, panes: map[string]orchestrator.AgentReport{}, commits: map[string]orchestrator.Result{}}
+	return &world{s: s, panes: map[orchestrator.Launch]orchestrator.AgentReport{}, commits: map[string]orchestrator.Result{}}
 }

@@ -146,8 +146,8 @@ func (c earlierPoint) resume(t *testing.T) {
 	}
 	var roles []string
 	for _, launch := range w.launches() {
-		_, role, _, _, _ := orchestrator.LaunchParts(launch)
-		roles = append(roles, role)
+		parts, _ := launch.Parts()
+		roles = append(roles, parts.Role)
 	}
 	if !slices.Equal(roles, c.roles) {
 		t.Errorf("launched %v, want %v", w.launches(), c.roles)

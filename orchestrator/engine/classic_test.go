@@ -44,20 +44,20 @@ func TestProtocolS6AClassicVerdictIsIngested(t *testing.T) {
 // their plan at the second subplan, without it at a new plan.
 func TestProtocolS1TheExamplesFinish(t *testing.T) {
 	for name, c := range map[string]struct {
-		files    map[string]string
-		from     string
-		launches []string
+		files map[string]string
+		from  string
+		roles []string
 	}{
 		"with plan.yaml": {map[string]string{"plan.yaml": "04_planning/plan.yaml"}, "implementing", []string{"coder", "reviewer_logic", "reviewer_logic"}},
 		"with execution_plan.yaml": {map[string]string{"execution_plan.yaml": "04_planning/execution_plan.yaml",
 			"plan.yaml": "04_planning/plan_1.md", "review.yaml": "04_planning/plan_2.md"}, "implementing", []string{"coder", "reviewer_logic", "reviewer_logic"}},
 		"without": {nil, "planning", []string{"planner", "coder", "coder", "coder", "reviewer_logic", "reviewer_logic"}},
 	} {
-		t.Run(name, func(t *testing.T) { bubble(t, func(t *testing.T) { finishExamples(t, c.files, c.from, c.launches) }) })
+		t.Run(name, func(t *testing.T) { bubble(t, func(t *testing.T) { finishExamples(t, c.files, c.from, c.roles) }) })
 	}
 }
 
-func finishExamples(t *testing.T, files map[string]string, from string, launches []string) {
+func finishExamples(t *testing.T, files map[string]string, from string, roles []string) {
 	dir := filepath.Join(t.TempDir(), ".agentmux", ".sessions", "20240115-103000-my-feature")
 	for _, name := range []string{"state.json", "tool_events.jsonl", "tool_event_state.json", "created_files.log", "runtime_state.json"} {
 		copyExample(t, name, filepath.Join(dir, name))
@@ -82,13 +82,13 @@ func finishExamples(t *testing.T, files map[string]string, from string, launches
 	if got := w.events(orchestrator.EvResumed)[0].Data.(orchestrator.ResumedRecord).To; got != from {
 		t.Errorf("resumed in %v, want %s", got, from)
 	}
-	var roles []string
+	var launched []string
 	for _, launch := range w.launches() {
-		_, role, _, _, _ := orchestrator.LaunchParts(launch)
-		roles = append(roles, role)
+		parts, _ := launch.Parts()
+		launched = append(launched, parts.Role)
 	}
-	if !slices.Equal(roles, launches) {
-		t.Errorf("launched %v, want %v", w.launches(), launches)
+	if !slices.Equal(launched, roles) {
+		t.Errorf("launched %v, want %v", w.launches(), roles)
 	}
 }
 

@@ -15,7 +15,7 @@ const jumpLimit = 10 * time.Second
 // clock notices when the time of day goes another way than time itself: the machine slept,
 // or somebody set it.
 type clock struct {
-	began time.Time     // with a reading that nobody sets
+	began time.Time     // with a monotonic reading
 	day   time.Time     // at the last look
 	since time.Duration // began, at the last look
 }
@@ -39,7 +39,7 @@ func (l *loop) jumps(ctx context.Context) error {
 	if off == 0 {
 		return nil
 	}
-	l.scanned, l.observed, l.logged = time.Time{}, time.Time{}, time.Time{}
+	l.scanned, l.looks.at, l.logged = time.Time{}, time.Time{}, time.Time{}
 	l.Log.Warn("the clock jumped, or the machine slept: that time does not count", slog.String("by", off.Round(time.Second).String()))
 	_, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InJump, Jump: orchestrator.Duration(off)})
 	return err
@@ -47,8 +47,8 @@ func (l *loop) jumps(ctx context.Context) error {
 
 // setBack moves a state that is of a later time than now: nothing in it would come due.
 func (l *loop) setBack(ctx context.Context) error {
-	last, err := time.Parse(time.RFC3339, l.st.UpdatedAt)
-	off := l.Now().Sub(last)
+	updated, err := time.Parse(time.RFC3339, l.st.UpdatedAt)
+	off := l.Now().Sub(updated)
 	if err != nil || l.st.IsClassic() || off > -jumpLimit {
 		return nil
 	}

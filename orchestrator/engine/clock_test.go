@@ -13,7 +13,7 @@ import (
 
 // silentSince lets the panes say how long nothing came from them, by the engine's clock.
 func (w *world) silentSince() {
-	since := map[string]time.Time{}
+	since := map[orchestrator.Launch]time.Time{}
 	w.looks = func(*orchestrator.State) {
 		for launch, rep := range w.panes {
 			if _, ok := since[launch]; !ok {
@@ -46,7 +46,7 @@ func TestProtocolP14TheLadderOfASilentAgent(t *testing.T) {
 		if first < 20*time.Minute || first > 20*time.Minute+10*time.Second {
 			t.Errorf("nudged after %s", first)
 		}
-		if st.OutcomeReason != orchestrator.ReasonAgentStalled || !slices.Equal(w.launches(), []string{"1.planner.1", "1.planner.2"}) {
+		if st.OutcomeReason != orchestrator.ReasonAgentStalled || !slices.Equal(w.launches(), []orchestrator.Launch{"1.planner.1", "1.planner.2"}) {
 			t.Errorf("ended %s %s, launches %v", st.Outcome, st.OutcomeReason, w.launches())
 		}
 	})
@@ -132,8 +132,8 @@ func TestProtocolP10NobodyAnswers(t *testing.T) {
 			w := newWorld(t, "quick", func(st *orchestrator.State) { st.Settings.LimitStall = 0 })
 			w.play = only(func(e orchestrator.Effect) bool { return e.Args.Role == "reviewer_logic" })
 			st := w.start(engine.Options{}).wait()
-			asked := slices.DeleteFunc(w.launches(), func(l string) bool { return !strings.Contains(l, "reviewer") })
-			if st.OutcomeReason != orchestrator.ReasonReviewTimeout || !slices.Equal(asked, []string{"3.reviewer_logic.1", "3.reviewer_logic.2"}) {
+			asked := slices.DeleteFunc(w.launches(), func(l orchestrator.Launch) bool { return !strings.Contains(string(l), "reviewer") })
+			if st.OutcomeReason != orchestrator.ReasonReviewTimeout || !slices.Equal(asked, []orchestrator.Launch{"3.reviewer_logic.1", "3.reviewer_logic.2"}) {
 				t.Errorf("ended %s %s, asked %v", st.Outcome, st.OutcomeReason, asked)
 			}
 		})

@@ -26,11 +26,11 @@ func (l *loop) commit(ctx context.Context, step decide.Step) error {
 	if err == nil || errors.Is(err, session.ErrLockLost) {
 		return err
 	}
-	if _, gone := os.Lstat(l.Session.Dir); errors.Is(gone, fs.ErrNotExist) {
-		return fmt.Errorf("the directory of the session is gone: %w", gone) // waiting does not bring it back
+	if _, missing := os.Lstat(l.Session.Dir); errors.Is(missing, fs.ErrNotExist) {
+		return fmt.Errorf("the directory of the session is gone: %w", missing) // waiting does not bring it back
 	}
-	again := time.NewTicker(commitPause)
-	defer again.Stop()
+	retry := time.NewTicker(commitPause)
+	defer retry.Stop()
 	done, limit := ctx.Done(), commitBound
 	if ctx.Err() != nil {
 		done, limit = nil, stopBound // we are ending: this commit is what is left to do
@@ -40,7 +40,7 @@ func (l *loop) commit(ctx context.Context, step decide.Step) error {
 	for {
 		l.Log.Error("commit failed, trying again", "seq", step.State.Seq, "err", err)
 		select {
-		case <-again.C:
+		case <-retry.C:
 		case <-bound.C:
 			return fmt.Errorf("commit failed for %s: %w", limit, err)
 		case <-done:
@@ -84,8 +84,8 @@ func (l *loop) logEvent(e orchestrator.Event) {
 	}
 	if failed, ok := e.Data.(orchestrator.EffectFailedRecord); ok { // while it is tried again no state says why
 		attrs = append(attrs, "effect", failed.Effect, "err", failed.Error)
-		if again := l.nextTry(failed.ID); again > 0 {
-			attrs = append(attrs, "wait", again.Round(time.Second).String())
+		if wait := l.nextTry(failed.ID); wait > 0 {
+			attrs = append(attrs, "wait", wait.Round(time.Second).String())
 		}
 	}
 	l.Log.Log(context.Background(), level, "recorded", attrs...)
@@ -130,7 +130,7 @@ func (l *loop) nextTry(id string) time.Duration {
 	return 0
 }
 
-// logCreated keeps the list of created files; a failure harms nobody.
+// logCreated keeps the list of created files; a failure is harmless.
 func (l *loop) logCreated() {
 	if !l.dirty && l.Wakes != nil || l.Now().Sub(l.logged) < scanPause {
 		return

@@ -64,10 +64,12 @@ func resumed(t *testing.T, dir string, o engine.Options) (*orchestrator.State, e
 	if err := s.Lock(0); err != nil {
 		return nil, err
 	}
-	w := &world{t: t, s: s, play: honest, panes: map[string]orchestrator.AgentReport{}, commits: map[string]orchestrator.Result{}}
-	w.say = func(launch, tool, payload string) { appendLine(w, session.ToolEvents, launch, tool, payload) }
+	w := &world{t: t, s: s, play: honest, panes: map[orchestrator.Launch]orchestrator.AgentReport{}, commits: map[string]orchestrator.Result{}}
+	w.say = func(launch orchestrator.Launch, tool, payload string) {
+		appendLine(w, session.ToolEvents, launch, tool, payload)
+	}
 	o.Start.Mode = orchestrator.StartResume
-	o.Session, o.Effects, o.Agents = s, w, w
+	o.Session, o.Effects, o.Agents, o.Work = s, w, w, w
 	return engine.Run(t.Context(), o)
 }
 

@@ -7,33 +7,33 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // doneMarkers lists the files by which a person ends a task in a session of the earlier
 // tool.
-func (l *loop) doneMarkers() []predicate {
-	files := decide.DoneMarkers(l.Definition, l.st)
+func (f *files) doneMarkers() []predicate {
+	markers := duty.DoneMarkers(f.def, f.st)
 	var out []predicate
-	for _, key := range slices.Sorted(maps.Keys(files)) {
-		out = append(out, predicate{what: orchestrator.ObserveDone, name: key, path: files[key], loose: true, read: (*loop).readDone})
+	for _, key := range slices.Sorted(maps.Keys(markers)) {
+		out = append(out, predicate{what: orchestrator.ObserveDone, name: string(key), path: markers[key], loose: true, read: (*files).readDone})
 	}
 	return out
 }
 
 // readDone reads what the marker says is finished. Until there is something the marker is
 // looked at again.
-func (l *loop) readDone(p predicate) (*orchestrator.Observation, error) {
+func (f *files) readDone(p predicate) (*orchestrator.Observation, error) {
 	file := path.Join(path.Dir(p.path), "summary.md")
-	if phase, ok := l.Definition.Phase(l.st.Phase); ok && p.name == phase.Role {
+	if phase, ok := f.def.Phase(f.st.Phase); ok && p.name == phase.Role {
 		file = phase.Artifact
 	}
-	a, err := l.Session.ReadArtifact(file, decide.ArtifactText)
+	a, err := f.sess.ReadArtifact(file, duty.ArtifactText)
 	if err != nil || len(a.Problems) > 0 {
-		delete(l.looked, p.path)
+		delete(f.looked, p.path)
 		return nil, err
 	}
-	o := p.observation(fmt.Sprintf("%d/%s", l.st.Visit, a.SHA256))
+	o := p.observation(fmt.Sprintf("%d/%s", f.st.Visit, a.SHA256))
 	o.Artifact = a
 	return o, nil
 }

@@ -65,7 +65,7 @@ func TestProtocolS6ADoneOfTheProductManager(t *testing.T) {
 		w.until("architecting", func(st *orchestrator.State) bool { return st.Phase == "architecting" })
 		w.pass(time.Second)
 		h.stop()
-		if got := w.launches(); !slices.Equal(got, []string{"2.architect.1"}) {
+		if got := w.launches(); !slices.Equal(got, []orchestrator.Launch{"2.architect.1"}) {
 			t.Errorf("launched %v", got)
 		}
 		if got := w.events(orchestrator.EvEvent); len(got) != 1 || got[0].Data.(orchestrator.EventRecord).Event != orchestrator.LastPMCompleted {
@@ -103,7 +103,7 @@ func TestProtocolS6ADoneOfResearch(t *testing.T) {
 		w.write(b+"summary.md", "found too\n")
 		w.until("past b", func(st *orchestrator.State) bool { return st.WebResearchTasks["b"] == "done" })
 		for _, launch := range w.launches() {
-			if strings.Contains(launch, "code-researcher") {
+			if strings.Contains(string(launch), "code-researcher") {
 				t.Errorf("launched %s for a finished topic", launch)
 			}
 		}

@@ -100,10 +100,10 @@ func (r *runner) shutdown() {
 	}
 }
 
-// took hands the ends of tries to the reducer: f, and those that wait to be taken. They
+// finish hands the ends of tries to the reducer: f, and those that wait to be taken. They
 // share one commit, since each commit costs several writes to the disk. An effect that was
-// dropped meanwhile has nobody to tell.
-func (l *loop) took(ctx context.Context, f finished) error {
+// dropped meanwhile is not reported.
+func (l *loop) finish(ctx context.Context, f finished) error {
 	b := batch{state: l.st}
 	for more := true; more; {
 		delete(l.effects.running, f.id)
@@ -147,16 +147,16 @@ func (l *loop) finishPending() error {
 	defer cancel()
 	for len(l.st.Pending) > 0 || !l.effects.idle() {
 		l.effects.ready(l.st, l.Now())
-		again := time.NewTimer(l.next())
+		wake := time.NewTimer(l.next())
 		select {
 		case f := <-l.effects.done:
-			again.Stop()
-			if err := l.took(ctx, f); err != nil {
+			wake.Stop()
+			if err := l.finish(ctx, f); err != nil {
 				return err
 			}
-		case <-again.C:
+		case <-wake.C:
 		case <-ctx.Done():
-			again.Stop()
+			wake.Stop()
 			return nil
 		}
 	}

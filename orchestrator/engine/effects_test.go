@@ -34,8 +34,8 @@ func TestAnEffectWaitsForWhatItNeeds(t *testing.T) {
 		w.start(engine.Options{}).wait()
 		orders := [][2]string{
 			{"end ensure_dirs 04_planning", "begin start_agent 1.planner.1"},
-			{"end ensure_workspace view/planner", "begin start_agent 1.planner.1"},
-			{"end stop_agent 2.coder.1.1", "begin integrate"},
+			{"end ensure_workspace 1.view/planner", "begin start_agent 1.planner.1"},
+			{"end take 2.1", "begin integrate"},
 			{"end ensure_commit", "begin ensure_push"},
 		}
 		for _, o := range orders {
@@ -182,10 +182,38 @@ func TestAPanicInAnEffectEndsOnlyItsSession(t *testing.T) {
 	})
 }
 
-// C8: nothing is integrated while the agent that wrote it is still there.
+// C8: work that was taken is integrated beside the end of its agent.
+func TestProtocolC8TakenWorkDoesNotWaitForTheAgent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", nil)
+		stopped := make(chan struct{})
+		w.hold = func(e orchestrator.Effect) <-chan struct{} {
+			if e.Type == orchestrator.EffStopAgent && e.Args.Role == "coder" {
+				return stopped
+			}
+			if e.Type == orchestrator.EffIntegrate && !strings.HasPrefix(e.Args.Tree, "work of ") {
+				t.Errorf("what is integrated is %+v", e.Args)
+			}
+			return nil
+		}
+		h := w.start(engine.Options{})
+		w.until("reviewed", func(st *orchestrator.State) bool { return st.Outcome == orchestrator.OutcomeDone })
+		if n := len(w.taken()); n != 3 {
+			t.Errorf("work is taken %d times", n)
+		}
+		close(stopped)
+		if st := h.wait(); st.Outcome != "done" || len(st.Leaving) > 0 {
+			t.Errorf("ended %s, leaving %v", st.Outcome, st.Leaving)
+		}
+	})
+}
+
+// C8: work that is not taken before is not integrated while the agent that wrote it is still
+// there.
 func TestProtocolC8NoIntegrationBeforeTheAgentIsGone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, "quick", nil)
+		w.untaken = true
 		stopped := make(chan struct{})
 		w.hold = func(e orchestrator.Effect) <-chan struct{} {
 			if e.Type == orchestrator.EffStopAgent && e.Args.Role == "coder" {

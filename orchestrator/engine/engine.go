@@ -8,13 +8,18 @@
 // files, conditions of agents, deadlines. Every decision is committed before
 // anything of it is done; a failed commit does nothing and is tried again for two
 // minutes. A wake-up carries no data: whatever woke it, the engine reads its
-// files and cursors again, also without any wake-up every two seconds.
+// files and cursors again, also without any wake-up every 30 seconds, and every two
+// where nothing can wake it. Agents are looked at after each wake and commit, when a
+// report asks for it, and every 30 seconds.
 //
 // Effects run side by side, those with the same key in order, each at most once
 // at a time; an effect that waits for others starts when they are done. What is
 // not done when the engine ends stays in the state, and the next start does it.
 //
-// The engine sees the world through [Effects] and [Agents]. It stores nothing but
+// A submission of work waits in front of the cursor until its tree is taken, so that the
+// decision about it knows what was handed in, whatever its agent writes later.
+//
+// The engine sees the world through [Effects], [Agents] and [Work]. It stores nothing but
 // what the session package writes for it.
 package engine
 
@@ -42,9 +47,17 @@ type Effects interface {
 // Agents looks at the agents of a session.
 type Agents interface {
 	// Observe returns the condition of every launch that the state names. It
-	// must not change the state. An error means that nobody could be asked; it
+	// must not change the state. An error means that they could not be observed; it
 	// says nothing about any agent.
-	Observe(ctx context.Context, s *orchestrator.State) ([]orchestrator.AgentReport, error)
+	Observe(ctx context.Context, s *orchestrator.State) (Look, error)
+}
+
+// Look is the result of one look at the agents.
+type Look struct {
+	Reports []orchestrator.AgentReport
+	// Next is how soon a report may change by something that does not wake the engine, as the screen of an
+	// agent or the time for which a dialog is open. 0 = it does not: the safety look will do.
+	Next time.Duration
 }
 
 // Options is what Run needs.
@@ -53,6 +66,7 @@ type Options struct {
 	Definition *workflows.Definition
 	Effects    Effects
 	Agents     Agents
+	Work       Work            // nil = work is taken by its integration, once its agent has ended
 	Wakes      <-chan struct{} // something in the session's directory may have changed; may be nil
 	Start      orchestrator.Start
 	Log        *slog.Logger              // nil = none
@@ -64,7 +78,7 @@ type Options struct {
 	// Forged reports whether a line of an agent names a launch that has not written it. It
 	// must not block; nil = none is.
 	Forged func(orchestrator.Line) bool
-	// Locked reports whether the issue takes no comments, so that nobody can answer
+	// Locked reports whether the issue takes no comments, so that people cannot answer
 	// there. It is asked often and must not block; may be nil.
 	Locked func() bool
 	// Edited returns the files besides state.json that somebody else wrote since it was asked
@@ -96,8 +110,9 @@ type classed struct {
 func (c *classed) Unwrap() error { return c.error }
 
 const (
-	scanPause    = 2 * time.Second        // between two looks at files nobody woke us for
-	agentPause   = 2 * time.Second        // between two looks at agents nobody woke us for
+	safetyPause  = 30 * time.Second       // between two looks at files and agents at rest
+	scanPause    = 2 * time.Second        // between two looks at files where nothing wakes the loop
+	agentPause   = 2 * time.Second        // until the look at agents after a commit
 	wakePause    = 200 * time.Millisecond // between two looks at agents when woken
 	absentFor    = 2 * time.Second        // how long a pane is missing before that counts
 	silencePause = 10 * time.Second       // between two reports of the same silence
@@ -156,25 +171,27 @@ func newLoop(ctx context.Context, o Options) (*loop, error) {
 		o.Log.Warn("state read", "warning", warning)
 	}
 	watch, stopWatch := context.WithCancel(context.WithoutCancel(ctx))
-	return &loop{
+	l := &loop{
 		Options: o, st: st,
 		watch: watch, stopWatch: stopWatch,
 		effects:   newRunner(context.WithoutCancel(ctx), o.Effects),
-		stable:    o.Session.NewStable(),
-		looked:    map[string]string{},
-		reports:   make(chan []orchestrator.AgentReport, 1),
-		absent:    map[string]time.Time{},
+		files:     &files{def: o.Definition, sess: o.Session, now: o.Now, stable: o.Session.NewStable(), looked: map[string]string{}},
+		found:     make(chan Look, 1),
+		absent:    map[orchestrator.Launch]time.Time{},
 		clock:     newClock(o.Now()),
-		forwarded: map[string]forward{},
-	}, nil
+		forwarded: map[orchestrator.AgentKey]forward{},
+	}
+	l.takes = newTakes(watch, &l.Options)
+	return l, nil
 }
 
 // close waits for every goroutine of the run.
 func (l *loop) close() {
 	l.stopWatch()
-	if l.observing {
-		<-l.reports
+	if l.looks.running {
+		<-l.found
 	}
+	l.takes.close()
 	l.effects.shutdown()
 	l.logged = time.Time{}
 	l.logCreated()

@@ -56,6 +56,7 @@ func TestProtocolC1AHostThatEndsAnywhereIsFollowedByOne(t *testing.T) {
 		t.Run(fmt.Sprintf("after commit %d", n), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := newWorld(t, "quick", nil)
+				w.untaken = n%4 == 0
 				commits, reached := 0, make(chan struct{})
 				h := w.start(engine.Options{OnCommit: func(*orchestrator.State) {
 					if commits++; commits == n {
@@ -126,12 +127,12 @@ func TestProtocolR6AResumeReadsBeforeItLaunches(t *testing.T) {
 		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 1 })
 		w.pass(time.Second)
 		h.stop()
-		w.panes = map[string]orchestrator.AgentReport{} // the machine went down
+		w.panes = map[orchestrator.Launch]orchestrator.AgentReport{} // the machine went down
 		w.write("04_planning/plan.yaml", plan)
 		w.submit("1.planner.1", "submit_plan", `{}`)
 		w.start(engine.Options{Start: orchestrator.Start{Mode: orchestrator.StartResume}})
 		st := w.until("implementing", func(st *orchestrator.State) bool { return st.Phase == "implementing" })
-		if st.ResumeCount != 1 || !slices.Equal(w.launches()[:1], []string{"1.planner.1"}) || slices.Contains(w.launches(), "1.planner.2") {
+		if st.ResumeCount != 1 || !slices.Equal(w.launches()[:1], []orchestrator.Launch{"1.planner.1"}) || slices.Contains(w.launches(), "1.planner.2") {
 			t.Errorf("resumes %d, launches %v", st.ResumeCount, w.launches())
 		}
 	})
@@ -145,11 +146,11 @@ func TestAResumeStartsWhatIsOwed(t *testing.T) {
 		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 1 })
 		w.pass(time.Second)
 		h.stop()
-		w.panes = map[string]orchestrator.AgentReport{}
+		w.panes = map[orchestrator.Launch]orchestrator.AgentReport{}
 		w.start(engine.Options{Start: orchestrator.Start{Mode: orchestrator.StartResume}})
 		w.until("at work again", func(*orchestrator.State) bool { return len(w.launches()) == 2 })
 		w.pass(time.Minute)
-		if got := w.launches(); !slices.Equal(got, []string{"1.planner.1", "1.planner.2"}) {
+		if got := w.launches(); !slices.Equal(got, []orchestrator.Launch{"1.planner.1", "1.planner.2"}) {
 			t.Errorf("launches are %v", got)
 		}
 		if retries := w.state().Agents["planner"].Retries; retries != 0 {
@@ -170,11 +171,11 @@ func TestProtocolR2AnUnreadVerdictCountsAtAResume(t *testing.T) {
 		h := w.start(engine.Options{})
 		st := w.until("reviewing", func(st *orchestrator.State) bool { return st.Phase == "reviewing" && len(st.Pending) == 0 })
 		h.stop()
-		w.panes = map[string]orchestrator.AgentReport{}
+		w.panes = map[orchestrator.Launch]orchestrator.AgentReport{}
 		w.write(orchestrator.ReviewFile("07_review", "reviewer_logic"), "verdict: fail\nsummary: No.\nfindings: [{issue: none, recommendation: some}]\n")
 		w.start(engine.Options{Start: orchestrator.Start{Mode: orchestrator.StartResume}})
 		now := w.until("fixing", func(st *orchestrator.State) bool { return st.Phase == "fixing" })
-		if got := w.launches(); slices.Contains(got, fmt.Sprintf("%d.reviewer_logic.2", st.Visit)) || now.ReviewIteration != 1 {
+		if got := w.launches(); slices.Contains(got, orchestrator.Launch(fmt.Sprintf("%d.reviewer_logic.2", st.Visit))) || now.ReviewIteration != 1 {
 			t.Errorf("launches are %v, iteration %d", got, now.ReviewIteration)
 		}
 	})
@@ -462,6 +463,34 @@ func TestWakesAreTakenAtOnce(t *testing.T) {
 		w.pass(3 * time.Second)
 		if n := len(w.events(orchestrator.EvAgentStatus)); n != 2 {
 			t.Errorf("%d records without wakes", n)
+		}
+	})
+}
+
+// C16: at rest there are safety looks and nothing else; a report may ask for an earlier one.
+func TestProtocolC16AtRestNothingIsPolled(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", nil)
+		w.play = idle
+		w.start(engine.Options{Wakes: make(chan struct{})})
+		w.until("at work", func(st *orchestrator.State) bool { return len(w.launches()) == 1 && len(st.Pending) == 0 })
+		w.pass(time.Minute)
+		looks, records := w.seen(), len(w.events(""))
+		w.pass(10 * time.Minute)
+		if n := w.seen() - looks; n < 19 || n > 21 {
+			t.Errorf("%d looks at the agents in 10 minutes", n)
+		}
+		if n := len(w.events("")) - records; n != 0 {
+			t.Errorf("%d records in 10 minutes", n)
+		}
+		w.mu.Lock()
+		w.next = 2 * time.Second // a screen decides
+		w.mu.Unlock()
+		w.pass(time.Minute)
+		looks = w.seen()
+		w.pass(time.Minute)
+		if n := w.seen() - looks; n < 29 || n > 31 {
+			t.Errorf("%d looks in a minute in which a screen decides", n)
 		}
 	})
 }

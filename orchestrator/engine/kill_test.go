@@ -31,15 +31,19 @@ func (m machine) Ensure(_ context.Context, e orchestrator.Effect) (orchestrator.
 	w := &world{s: m.s}
 	switch e.Type {
 	case orchestrator.EffStartAgent:
-		return orchestrator.Result{}, m.once("pane", e.Args.Launch, nil)
+		return orchestrator.Result{}, m.once("pane", string(e.Args.Launch), nil)
 	case orchestrator.EffStopAgent:
-		return orchestrator.Result{}, m.once("stopped", e.Args.Launch, nil)
+		return orchestrator.Result{}, m.once("stopped", string(e.Args.Launch), nil)
 	case orchestrator.EffIntegrate:
-		return m.commit("integrate " + e.Args.Launch)
+		return m.commit("integrate " + string(e.Args.Launch))
 	case orchestrator.EffCommit:
 		return m.commit(e.Key)
 	}
 	return w.carryOut(e)
+}
+
+func (m machine) Take(_ context.Context, t orchestrator.Taking) (*orchestrator.Snapshot, error) {
+	return snapshotOf(t), nil
 }
 
 // once makes a file that a second call leaves as it is.
@@ -61,19 +65,19 @@ func (m machine) commit(key string) (orchestrator.Result, error) {
 	return res, m.once("commit", sum, nil)
 }
 
-func (m machine) Observe(_ context.Context, s *orchestrator.State) ([]orchestrator.AgentReport, error) {
+func (m machine) Observe(_ context.Context, s *orchestrator.State) (engine.Look, error) {
 	var reports []orchestrator.AgentReport
 	for key, a := range s.Agents {
 		if a.Launch == "" {
 			continue
 		}
 		rep := orchestrator.AgentReport{Key: key, Launch: a.Launch, Condition: orchestrator.AgentAbsent}
-		if _, err := os.Stat(filepath.Join(m.dir, "pane", a.Launch)); err == nil {
+		if _, err := os.Stat(filepath.Join(m.dir, "pane", string(a.Launch))); err == nil {
 			rep.Condition = orchestrator.AgentLive
 		}
 		reports = append(reports, rep)
 	}
-	return reports, nil
+	return engine.Look{Reports: reports}, nil
 }
 
 func (m machine) list(kind string) []string {
@@ -123,7 +127,7 @@ func TestHostProcess(t *testing.T) {
 	}()
 	m := machine{s: s, dir: at.World}
 	_, err = engine.Run(t.Context(), engine.Options{
-		Session: s, Effects: m, Agents: m, Wakes: wakes, Start: orchestrator.Start{Mode: orchestrator.StartNew},
+		Session: s, Effects: m, Agents: m, Work: m, Wakes: wakes, Start: orchestrator.Start{Mode: orchestrator.StartNew},
 	})
 	cancel()
 	if err != nil {
@@ -244,7 +248,7 @@ func runHost(t *testing.T, w *world, m machine, d death, played map[string]bool)
 			for _, launch := range m.list("pane") {
 				if !played[launch] {
 					played[launch] = true
-					w.playLaunch(launch)
+					w.playLaunch(orchestrator.Launch(launch))
 				}
 			}
 		}
@@ -252,8 +256,9 @@ func runHost(t *testing.T, w *world, m machine, d death, played map[string]bool)
 }
 
 // playLaunch does an agent's work, knowing only the name of its launch.
-func (w *world) playLaunch(launch string) {
-	_, role, task, _, _ := orchestrator.LaunchParts(launch)
+func (w *world) playLaunch(launch orchestrator.Launch) {
+	parts, _ := launch.Parts()
+	role, task := parts.Role, parts.Task
 	e := orchestrator.Effect{Args: orchestrator.Args{Launch: launch, Role: role, Task: task}}
 	if w.state().AwaitingSummary {
 		e.Args.PromptFile = "summary_prompt.md"

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -28,7 +28,7 @@ func (l *loop) toolLines(ctx context.Context) error {
 }
 
 // maxBatch is how many lines share a commit, if all of them only leave a record. What people
-// say is read between two commits, so an agent that floods its file keeps nobody waiting.
+// say is read between two commits, so an agent that floods its file does not delay the others.
 const maxBatch = 1000
 
 // lines takes what file holds behind the cursor, for as long as open says yes.
@@ -49,7 +49,8 @@ func (l *loop) lines(ctx context.Context, file, kind string, open func(*orchestr
 			if _, ok := open(l.st); !ok || ctx.Err() != nil {
 				return nil
 			}
-			if lines, err = l.batch(ctx, kind, lines); err != nil {
+			before := len(lines)
+			if lines, err = l.batch(ctx, kind, lines); err != nil || len(lines) == before {
 				return err
 			}
 			if kind == orchestrator.InTool && len(lines) > 0 {
@@ -63,19 +64,21 @@ func (l *loop) lines(ctx context.Context, file, kind string, open func(*orchestr
 }
 
 // batch commits the first lines together, up to one that does more than leave a record, and
-// returns the rest.
+// returns the rest: all of them if the first has to wait.
 func (l *loop) batch(ctx context.Context, kind string, lines []orchestrator.Line) (rest []orchestrator.Line, err error) {
 	b := batch{state: l.st}
 	for len(lines) > 0 && b.inputs < maxBatch {
 		line := &lines[0]
-		lines = lines[1:]
 		if kind == orchestrator.InTool {
-			line.Forged = l.Forged != nil && l.Forged(*line)
-			l.redact(line)
+			l.prepare(line)
+			if !l.takes.first(b.state, lines) {
+				break
+			}
 			if line.Tool != "" {
 				l.attach(line)
 			}
 		}
+		lines = lines[1:]
 		step, err := l.stage(&b, orchestrator.Input{Kind: kind, Line: line})
 		if err != nil {
 			return nil, err
@@ -86,6 +89,12 @@ func (l *loop) batch(ctx context.Context, kind string, lines []orchestrator.Line
 	}
 	_, err = l.flush(ctx, b)
 	return lines, err
+}
+
+// prepare judges who wrote a line, and takes secrets out of it.
+func (o *Options) prepare(line *orchestrator.Line) {
+	line.Forged = o.Forged != nil && o.Forged(*line)
+	redact(o.Redact, line)
 }
 
 // between takes what comes before the lines of agents and may have come since.
@@ -101,13 +110,13 @@ func (l *loop) between(ctx context.Context) error {
 	return err
 }
 
-// redact takes secrets out of what an agent says.
-func (l *loop) redact(line *orchestrator.Line) {
-	if l.Redact == nil {
+// redact takes secrets out of what an agent says; nil takes out nothing.
+func redact(clean func(string) string, line *orchestrator.Line) {
+	if clean == nil {
 		return
 	}
 	for _, text := range []*string{&line.Tool, &line.ID, &line.Role, &line.Task, &line.Excerpt} {
-		*text = l.Redact(*text)
+		*text = clean(*text)
 	}
 	in := json.NewDecoder(bytes.NewReader(line.Payload))
 	in.UseNumber()
@@ -117,9 +126,9 @@ func (l *loop) redact(line *orchestrator.Line) {
 	}
 	changed := false
 	payload = mapTexts(payload, func(text string) string {
-		clean := l.Redact(text)
-		changed = changed || clean != text
-		return clean
+		without := clean(text)
+		changed = changed || without != text
+		return without
 	})
 	if data, err := json.Marshal(payload); changed && err == nil {
 		line.Payload = data
@@ -149,31 +158,31 @@ func (l *loop) attach(line *orchestrator.Line) {
 	if err != nil {
 		return // the reducer says so
 	}
-	call := decide.Call{Tool: line.Tool, Role: line.Role, Task: line.Task, Launch: line.Launch, Visit: line.Visit, Payload: p}
-	calls := decide.Attribute(l.Definition, l.st, call)
+	call := duty.Call{Tool: line.Tool, Role: line.Role, Task: line.Task, Launch: line.Launch, Visit: line.Visit, Payload: p}
+	calls := duty.Attribute(l.Definition, l.st, call)
+	files := l.files.at(l.st, l.version)
 	if len(calls) == 1 {
-		line.Artifact = l.artifact(calls[0])
+		line.Artifact = files.artifact(calls[0])
 		return
 	}
 	for _, c := range calls {
-		line.Artifacts = append(line.Artifacts, l.artifact(c))
+		line.Artifacts = append(line.Artifacts, files.artifact(c))
 	}
 }
 
 // artifact reads what a call submits; nil if there is no such file for it, or the
 // call does not count.
-func (l *loop) artifact(call decide.Call) *orchestrator.Artifact {
-	path, kind := decide.ArtifactOf(l.Definition, l.st, call)
-	if path == "" || !decide.Accepts(l.Definition, l.st, call).OK {
+func (f *files) artifact(call duty.Call) *orchestrator.Artifact {
+	path, kind := duty.ArtifactOf(f.def, f.st, call)
+	if path == "" || !duty.Accepts(f.def, f.st, call).OK {
 		return nil
 	}
-	if kind == decide.ArtifactReview {
-		path = l.reviewFile(path)
+	if kind == duty.ArtifactReview {
+		path = f.reviewFile(path)
 	}
-	a, err := l.Session.ReadArtifact(path, kind)
+	a, err := f.sess.ReadArtifact(path, kind)
 	if err != nil {
 		// The disk, not the agent: the agent can only be asked to submit again.
-		l.Log.Error("an artifact cannot be read", "path", path, "err", err)
 		a = &orchestrator.Artifact{Path: path, Problems: []string{path + " could not be read: " + err.Error()}}
 	}
 	return a

@@ -12,7 +12,6 @@ import (
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
-	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // loop is a running session. Only the goroutine of Run touches it.
@@ -21,28 +20,22 @@ type loop struct {
 	st      *orchestrator.State // as committed
 	version int                 // commits of this run
 	effects *runner
-
-	stable  *session.Stable
-	looked  map[string]string // path -> what it looked like when it was last judged
-	ingest  bool              // a resume: review files count once
-	anyTime int               // visit in which files of any age count
+	files   *files
 
 	watch     context.Context // of looks at agents
 	stopWatch context.CancelFunc
-	reports   chan []orchestrator.AgentReport
-	observing bool                 // one look is on its way
-	woken     bool                 // since the last look
-	alive     []string             // launches that lived at a resume
-	absent    map[string]time.Time // launch -> when its pane was first missed
-	forwarded map[string]forward   // agent key -> last report that was judged
+	found     chan Look
+	looks     looks
+	takes     takes
+	absent    map[orchestrator.Launch]time.Time // when its pane was first missed
+	forwarded map[orchestrator.AgentKey]forward // the newest report that was judged
 
-	scanned, observed, logged time.Time // last looks
-	clock                     clock
+	scanned, logged time.Time // last looks
+	clock           clock
 
 	over bool // the session got its outcome in this run; what people say now is for the next
 
-	dirty    bool // files may have been made since the last log of them
-	settling bool // a file was seen that may still be written
+	dirty bool // files may have been made since the last log of them
 }
 
 // begin takes the session: the start input, then for a resume everything that
@@ -57,7 +50,7 @@ func (l *loop) begin(ctx context.Context) error {
 	}
 	resume := start.Mode == orchestrator.StartResume
 	if resume {
-		l.ingest, l.anyTime = true, l.st.Visit
+		l.files.ingest, l.files.anyTime = true, l.st.Visit
 	}
 	if _, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InStart, Start: &start}); err != nil {
 		return err
@@ -71,13 +64,16 @@ func (l *loop) begin(ctx context.Context) error {
 		return err
 	}
 	var exited []orchestrator.AgentReport
-	l.alive, exited = l.live(ctx)
+	l.files.alive, exited = l.live(ctx)
 	seen := launches(l.st)
 	if err := l.pass(ctx, nil); err != nil {
 		return err
 	}
-	l.ingest = false
-	live := slices.Clone(l.alive)
+	if err := l.awaitTakes(ctx); err != nil {
+		return err
+	}
+	l.files.ingest = false
+	live := slices.Clone(l.files.alive)
 	for _, launch := range launches(l.st) {
 		if !slices.Contains(seen, launch) { // what was submitted has led to it, and it runs already
 			live = append(live, launch)
@@ -90,8 +86,8 @@ func (l *loop) begin(ctx context.Context) error {
 }
 
 // launches lists the current launch of each agent.
-func launches(s *orchestrator.State) []string {
-	var list []string
+func launches(s *orchestrator.State) []orchestrator.Launch {
+	var list []orchestrator.Launch
 	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
 		if a := s.Agents[key]; a.Launch != "" {
 			list = append(list, a.Launch)
@@ -125,7 +121,7 @@ func (l *loop) settle(ctx context.Context) error {
 	for filesPending(l.st) {
 		select {
 		case f := <-l.effects.done:
-			if err := l.took(ctx, f); err != nil {
+			if err := l.finish(ctx, f); err != nil {
 				return err
 			}
 			l.effects.ready(l.st, l.Now())
@@ -138,7 +134,7 @@ func (l *loop) settle(ctx context.Context) error {
 	return nil
 }
 
-// run goes on until nothing is left to do.
+// run continues until nothing is left to do.
 func (l *loop) run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -151,18 +147,20 @@ func (l *loop) run(ctx context.Context) error {
 		if l.finished() {
 			return nil
 		}
-		l.look()
+		l.startLook()
 		timer.Reset(l.next())
 		select {
 		case <-ctx.Done():
 		case f := <-l.effects.done:
-			if err := l.took(ctx, f); err != nil {
+			if err := l.finish(ctx, f); err != nil {
 				return err
 			}
-		case reports = <-l.reports:
-			l.observing = false
+		case end := <-l.takes.ended:
+			l.takes.finish(end)
+		case found := <-l.found:
+			reports = l.looks.ended(found)
 		case _, open := <-l.Wakes:
-			l.dirty, l.woken = true, true
+			l.dirty, l.looks.woken = true, true
 			if !open {
 				l.Wakes = nil
 			}
@@ -181,6 +179,7 @@ func (l *loop) finished() bool {
 func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) error {
 	for ctx.Err() == nil {
 		before := l.situation()
+		l.takes.begin()
 		steps := []func(context.Context) error{
 			l.jumps, l.takeResults, l.overwritten, l.commands, l.toolLines, l.observe,
 			func(ctx context.Context) error { return l.agents(ctx, reports) },
@@ -192,14 +191,17 @@ func (l *loop) pass(ctx context.Context, reports []orchestrator.AgentReport) err
 				return err
 			}
 			if l.version != version {
-				l.effects.ready(l.st, l.Now()) // nobody waits for the rest of the looks
+				l.effects.ready(l.st, l.Now()) // they do not wait for the rest of the looks
 			}
 			if before.ended && !l.st.Ended() { // somebody told it to go on
-				l.ingest, l.anyTime = true, l.st.Visit
+				l.files.ingest, l.files.anyTime = true, l.st.Visit
 			}
 		}
 		if before.ended {
-			l.ingest = false
+			l.files.ingest = false
+		}
+		if !l.st.Paused && !filesPending(l.st) { // else lines or markers were not looked at
+			l.takes.end()
 		}
 		l.effects.ready(l.st, l.Now())
 		l.logCreated()
@@ -226,7 +228,7 @@ func (l *loop) takeResults(ctx context.Context) error {
 	for {
 		select {
 		case f := <-l.effects.done:
-			if err := l.took(ctx, f); err != nil {
+			if err := l.finish(ctx, f); err != nil {
 				return err
 			}
 		default:
@@ -286,26 +288,33 @@ func (l *loop) timers(ctx context.Context) error {
 	return nil
 }
 
-// next is how long nothing can happen that nobody would wake us for.
+// next returns how long the loop may wait for a wake: until the earliest of its timers.
 func (l *loop) next() time.Duration {
 	now := l.Now()
-	wait := scanPause
-	if l.watchesAgents() {
-		wait = min(wait, agentPause)
-	}
-	if l.settling {
-		wait = min(wait, settlePause)
-	}
-	soon := func(at orchestrator.Time) {
-		if !at.IsZero() && at.After(now) {
-			wait = min(wait, at.Sub(now))
+	wait := l.rest()
+	soon := func(at time.Time) {
+		if !at.IsZero() {
+			wait = min(wait, max(at.Sub(now), 0))
 		}
 	}
+	if l.watchesAgents() && !l.looks.running {
+		soon(l.looks.next(l.rest()))
+	}
+	if l.files.settling {
+		wait = min(wait, settlePause)
+	}
+	if l.dirty && l.Wakes != nil {
+		soon(l.logged.Add(scanPause))
+	}
 	for _, at := range l.st.Deadlines {
-		soon(at)
+		if at.After(now) {
+			soon(at.Time)
+		}
 	}
 	for _, e := range l.st.Pending {
-		soon(e.NotBefore)
+		if e.NotBefore.After(now) {
+			soon(e.NotBefore.Time)
+		}
 	}
 	return max(wait, time.Millisecond)
 }
@@ -364,6 +373,7 @@ func (l *loop) flush(ctx context.Context, b batch) (changed bool, err error) {
 	l.st = b.state
 	l.version++
 	l.dirty = true
+	l.looks.within(agentPause)
 	l.effects.drop(l.st.Pending)
 	for _, e := range b.step.Events {
 		l.logEvent(e)

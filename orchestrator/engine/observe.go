@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -24,7 +24,24 @@ type predicate struct {
 	path  string // relative to the session
 	loose bool   // counts at once, whatever its age
 	told  bool   // an answer to a gate: whatever is there is judged, and said
-	read  func(*loop, predicate) (*orchestrator.Observation, error)
+	read  func(*files, predicate) (*orchestrator.Observation, error)
+}
+
+// files are the files that say something in the current phase, and what was last seen of them.
+type files struct {
+	def    *workflows.Definition
+	sess   *session.Session
+	now    func() time.Time
+	stable *session.Stable
+
+	st      *orchestrator.State // as committed, at the present look
+	version int                 // of st
+
+	looked   map[string]string     // path -> what it looked like when it was last judged
+	ingest   bool                  // a resume: review files count once
+	anyTime  int                   // visit in which files of any age count
+	alive    []orchestrator.Launch // launches that lived at a resume
+	settling bool                  // a file was seen that may still be written
 }
 
 // observe looks at the files the current phase waits for. Files that the session
@@ -33,15 +50,19 @@ func (l *loop) observe(ctx context.Context) error {
 	if l.st.Paused || l.st.Ended() || filesPending(l.st) {
 		return nil
 	}
-	l.settling = false
+	l.files.settling = false
 	visit := l.st.Visit
-	for _, p := range l.predicates() {
-		o, err := l.judge(p)
+	for _, p := range l.files.at(l.st, l.version).predicates() {
+		o, err := l.files.at(l.st, l.version).judge(p)
 		if err != nil {
 			l.Log.Warn("a file cannot be read", "path", p.path, "err", err)
 			continue
 		}
 		if o == nil {
+			continue
+		}
+		if !l.takes.marker(l.st, o) {
+			delete(l.files.looked, p.path)
 			continue
 		}
 		if _, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InObserve, Observe: o}); err != nil {
@@ -54,39 +75,44 @@ func (l *loop) observe(ctx context.Context) error {
 	return nil
 }
 
+// at looks at the files for a state.
+func (f *files) at(st *orchestrator.State, version int) *files {
+	f.st, f.version = st, version
+	return f
+}
+
 // predicates lists what the current phase waits for.
-func (l *loop) predicates() []predicate {
-	if l.st.Gate != nil {
-		return l.gatePredicates()
+func (f *files) predicates() []predicate {
+	if f.st.Gate != nil {
+		return f.gatePredicates()
 	}
-	phase, ok := l.Definition.Phase(l.st.Phase)
+	phase, ok := f.def.Phase(f.st.Phase)
 	if !ok {
 		return nil
 	}
-	return append(l.phasePredicates(phase), l.doneMarkers()...)
+	return append(f.phasePredicates(phase), f.doneMarkers()...)
 }
 
-func (l *loop) phasePredicates(phase workflows.Phase) []predicate {
+func (f *files) phasePredicates(phase workflows.Phase) []predicate {
 	switch {
 	case phase.Kind == workflows.KindAuthor && phase.FileAccepts:
-		return []predicate{{what: orchestrator.ObserveArtifact, path: phase.Artifact, read: (*loop).readText}}
+		return []predicate{{what: orchestrator.ObserveArtifact, path: phase.Artifact, read: (*files).readText}}
 	case phase.Kind == workflows.KindImplement:
-		return markers(phase, l.st)
-	case phase.Kind == workflows.KindFix && l.st.SubplanStatus[orchestrator.FixTask] == orchestrator.SubplanRunning:
+		return markers(phase, f.st)
+	case phase.Kind == workflows.KindFix && f.st.SubplanStatus[orchestrator.FixTask] == orchestrator.SubplanRunning:
 		return []predicate{marker(phase, "1")}
-	case phase.Kind == workflows.KindReview && l.st.AwaitingSummary:
-		return []predicate{{what: orchestrator.ObserveSummary, path: path.Join(l.completeDir(), session.SummaryFile), read: (*loop).readText}}
-	case phase.Kind == workflows.KindReview && l.ingest:
-		return l.reviewPredicates(phase)
+	case phase.Kind == workflows.KindReview && f.st.AwaitingSummary:
+		return []predicate{{what: orchestrator.ObserveSummary, path: path.Join(f.completeDir(), session.SummaryFile), read: (*files).readText}}
+	case phase.Kind == workflows.KindReview && f.ingest:
+		return f.reviewPredicates(phase)
 	case phase.Kind == workflows.KindReview:
-		return l.strayReviews(phase)
+		return f.strayReviews(phase)
 	}
 	return nil
 }
 
-func (l *loop) completeDir() string {
-	phase, _ := l.Definition.Kind(workflows.KindComplete)
-	return phase.Dir
+func (f *files) completeDir() string {
+	return f.def.DirOf(workflows.KindComplete)
 }
 
 // markers lists those a person may make: of the subplans at work, and of those
@@ -102,19 +128,19 @@ func markers(phase workflows.Phase, st *orchestrator.State) []predicate {
 }
 
 func marker(phase workflows.Phase, id string) predicate {
-	return predicate{what: orchestrator.ObserveMarker, name: id, path: path.Join(phase.Dir, "done_"+id), loose: true, read: (*loop).readMarker}
+	return predicate{what: orchestrator.ObserveMarker, name: id, path: path.Join(phase.Dir, "done_"+id), loose: true, read: (*files).readMarker}
 }
 
 // reviewPredicates lists the verdicts that pending reviewers had written before
 // the session was interrupted. A reviewer that is alive may still be writing.
-func (l *loop) reviewPredicates(phase workflows.Phase) []predicate {
+func (f *files) reviewPredicates(phase workflows.Phase) []predicate {
 	var out []predicate
-	for _, owed := range decide.Owed(l.Definition, l.st) {
-		alive := slices.Contains(l.alive, l.st.Agents[owed.Key()].Launch)
-		if l.st.ActiveReviews[owed.Role] == orchestrator.ReviewPending && !alive {
+	for _, owed := range duty.Owed(f.def, f.st) {
+		alive := slices.Contains(f.alive, f.st.Agents[owed.Key()].Launch)
+		if f.st.ActiveReviews[owed.Role] == orchestrator.ReviewPending && !alive {
 			out = append(out, predicate{
-				what: orchestrator.ObserveReview, name: owed.Role, path: l.reviewFile(orchestrator.ReviewFile(phase.Dir, owed.Role)),
-				loose: true, read: (*loop).readReview,
+				what: orchestrator.ObserveReview, name: owed.Role, path: f.reviewFile(orchestrator.ReviewFile(phase.Dir, owed.Role)),
+				loose: true, read: (*files).readReview,
 			})
 		}
 	}
@@ -123,80 +149,80 @@ func (l *loop) reviewPredicates(phase workflows.Phase) []predicate {
 
 // reviewFile returns the file a verdict is read from. In a session of the earlier
 // tool review.yaml serves the only role that is pending.
-func (l *loop) reviewFile(file string) string {
-	if l.st.DefinitionSHA256 != "" || len(decide.Owed(l.Definition, l.st)) != 1 {
+func (f *files) reviewFile(file string) string {
+	if f.st.DefinitionSHA256 != "" || len(duty.Owed(f.def, f.st)) != 1 {
 		return file
 	}
-	if _, err := os.Lstat(l.Session.Path(file)); err == nil {
+	if _, err := os.Lstat(f.sess.Path(file)); err == nil {
 		return file
 	}
 	single := orchestrator.ReviewFile(path.Dir(file), workflows.RoleReviewer)
-	if _, err := os.Lstat(l.Session.Path(single)); err != nil {
+	if _, err := os.Lstat(f.sess.Path(single)); err != nil {
 		return file
 	}
 	return single
 }
 
 // strayReviews lists the files of roles that do not run in this round.
-func (l *loop) strayReviews(phase workflows.Phase) []predicate {
+func (f *files) strayReviews(phase workflows.Phase) []predicate {
 	var out []predicate
 	for _, role := range workflows.ReviewRoles() {
-		_, runs := l.st.ActiveReviews[role]
-		if _, ran := l.st.ReviewResults[role]; !runs && !ran {
+		_, runs := f.st.ActiveReviews[role]
+		if _, ran := f.st.ReviewResults[role]; !runs && !ran {
 			out = append(out, predicate{
-				what: orchestrator.ObserveReview, name: role, path: orchestrator.ReviewFile(phase.Dir, role), read: (*loop).readStray,
+				what: orchestrator.ObserveReview, name: role, path: orchestrator.ReviewFile(phase.Dir, role), read: (*files).readStray,
 			})
 		}
 	}
 	return out
 }
 
-// readStray only says that the file is there: nobody asked for its content.
-func (l *loop) readStray(p predicate) (*orchestrator.Observation, error) {
-	info, err := os.Lstat(l.Session.Path(p.path))
+// readStray only says that the file is there: its content was not asked for.
+func (f *files) readStray(p predicate) (*orchestrator.Observation, error) {
+	info, err := os.Lstat(f.sess.Path(p.path))
 	if err != nil {
 		return nil, err
 	}
-	return p.observation(fmt.Sprintf("%d/%d/%d", l.st.Visit, info.ModTime().UnixNano(), info.Size())), nil
+	return p.observation(fmt.Sprintf("%d/%d/%d", f.st.Visit, info.ModTime().UnixNano(), info.Size())), nil
 }
 
 // judge returns the observation that a predicate holds, or nil. The same file is
 // judged again only when the session has changed.
-func (l *loop) judge(p predicate) (*orchestrator.Observation, error) {
-	info, err := os.Lstat(l.Session.Path(p.path))
+func (f *files) judge(p predicate) (*orchestrator.Observation, error) {
+	info, err := os.Lstat(f.sess.Path(p.path))
 	if err != nil || !info.Mode().IsRegular() {
 		if errors.Is(err, fs.ErrNotExist) {
-			return l.gone(p), nil
+			return f.removed(p), nil
 		}
 		if err == nil && p.told {
-			return l.unreadable(p, info, errors.New("it is not a regular file")), nil
+			return f.unreadable(p, info, errors.New("it is not a regular file")), nil
 		}
-		delete(l.looked, p.path)
+		delete(f.looked, p.path)
 		return nil, err
 	}
-	looks := fmt.Sprintf("%d %d %d", info.Size(), info.ModTime().UnixNano(), l.version)
-	if l.looked[p.path] == looks {
+	looks := fmt.Sprintf("%d %d %d", info.Size(), info.ModTime().UnixNano(), f.version)
+	if f.looked[p.path] == looks {
 		return nil, nil
 	}
 	if !p.loose {
-		stable, err := l.stable.Look(p.path, l.Now(), l.notBefore(p.path))
+		stable, err := f.stable.Look(p.path, f.now(), f.notBefore(p.path))
 		if err != nil || !stable {
-			l.settling = l.settling || l.stable.Settling(p.path, l.Now())
+			f.settling = f.settling || f.stable.Settling(p.path, f.now())
 			return nil, err
 		}
 	}
-	l.looked[p.path] = looks
-	o, err := p.read(l, p)
+	f.looked[p.path] = looks
+	o, err := p.read(f, p)
 	if err != nil && p.told {
-		return l.unreadable(p, info, err), nil
+		return f.unreadable(p, info, err), nil
 	}
 	return o, err
 }
 
-// gone returns the observation that a marker which was seen is there no more.
-func (l *loop) gone(p predicate) *orchestrator.Observation {
-	delete(l.looked, p.path)
-	if p.what != orchestrator.ObserveMarker || l.st.Seen["observe/"+p.what+"/"+p.name] == "" {
+// removed returns the observation that a marker which was seen is missing now, or nil.
+func (f *files) removed(p predicate) *orchestrator.Observation {
+	delete(f.looked, p.path)
+	if p.what != orchestrator.ObserveMarker || f.st.Seen["observe/"+p.what+"/"+p.name] == "" {
 		return nil
 	}
 	return p.observation("")
@@ -204,43 +230,43 @@ func (l *loop) gone(p predicate) *orchestrator.Observation {
 
 // notBefore is the age a file may have. After a resume any will do, but for the request:
 // only what this phase made of it is an answer.
-func (l *loop) notBefore(path string) time.Time {
-	if l.st.Gate != nil || l.anyTime == l.st.Visit && path != workflows.RequirementsFile {
+func (f *files) notBefore(path string) time.Time {
+	if f.st.Gate != nil || f.anyTime == f.st.Visit && path != workflows.RequirementsFile {
 		return time.Time{} // at a gate the reducer says what is too old
 	}
-	return l.st.PhaseEnteredAt.Time
+	return f.st.PhaseEnteredAt.Time
 }
 
 func (p predicate) observation(evidence string) *orchestrator.Observation {
 	return &orchestrator.Observation{What: p.what, Name: p.name, Evidence: evidence}
 }
 
-func (l *loop) readMarker(p predicate) (*orchestrator.Observation, error) {
-	info, err := os.Lstat(l.Session.Path(p.path))
+func (f *files) readMarker(p predicate) (*orchestrator.Observation, error) {
+	info, err := os.Lstat(f.sess.Path(p.path))
 	if err != nil {
 		return nil, err
 	}
-	return p.observation(fmt.Sprintf("%d/%d", l.st.Visit, info.ModTime().UnixNano())), nil
+	return p.observation(fmt.Sprintf("%d/%d", f.st.Visit, info.ModTime().UnixNano())), nil
 }
 
 // readText takes a file that is accepted without a tool call; a blank or broken
 // one is as if it were not there.
-func (l *loop) readText(p predicate) (*orchestrator.Observation, error) {
-	a, err := l.Session.ReadArtifact(p.path, decide.ArtifactText)
+func (f *files) readText(p predicate) (*orchestrator.Observation, error) {
+	a, err := f.sess.ReadArtifact(p.path, duty.ArtifactText)
 	if err != nil || len(a.Problems) > 0 {
 		return nil, err
 	}
-	o := p.observation(fmt.Sprintf("%d/%s", l.st.Visit, a.SHA256))
+	o := p.observation(fmt.Sprintf("%d/%s", f.st.Visit, a.SHA256))
 	o.Artifact = a
 	return o, nil
 }
 
-func (l *loop) readReview(p predicate) (*orchestrator.Observation, error) {
-	a, err := l.Session.ReadArtifact(p.path, decide.ArtifactReview)
+func (f *files) readReview(p predicate) (*orchestrator.Observation, error) {
+	a, err := f.sess.ReadArtifact(p.path, duty.ArtifactReview)
 	if err != nil || len(a.Problems) > 0 {
 		return nil, err
 	}
-	o := p.observation(fmt.Sprintf("%d/%s", l.st.Visit, a.SHA256))
+	o := p.observation(fmt.Sprintf("%d/%s", f.st.Visit, a.SHA256))
 	o.Artifact = a
 	return o, nil
 }

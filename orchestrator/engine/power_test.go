@@ -123,10 +123,10 @@ func (p *powered) run(t *testing.T, s *session.Session, disk *powertest.Disk, mo
 		}
 	}
 	first := mode == orchestrator.StartNew
-	w.say = func(launch, tool, payload string) {
+	w.say = func(launch orchestrator.Launch, tool, payload string) {
 		appendLine(w, session.ToolEvents, launch, tool, payload)
 		if first {
-			p.note(told{line: launch + " " + tool + " " + payload})
+			p.note(told{line: string(launch) + " " + tool + " " + payload})
 		}
 	}
 	w.play = func(w *world, e orchestrator.Effect) {
@@ -165,8 +165,9 @@ func end(st *orchestrator.State) string {
 }
 
 // appendLine appends a line as the tool of an agent or a command does.
-func appendLine(w *world, file, launch, tool, payload string) {
-	visit, role, task, _, _ := orchestrator.LaunchParts(launch)
+func appendLine(w *world, file string, launch orchestrator.Launch, tool, payload string) {
+	parts, _ := launch.Parts()
+	visit, role, task := parts.Visit, parts.Role, parts.Task
 	err := w.s.Append(file, time.Now(), func(session.Tail) (*session.NewLine, error) {
 		return &session.NewLine{Tool: tool, Role: role, Task: task, Launch: launch, Visit: visit, Payload: json.RawMessage(payload)}, nil
 	})
@@ -237,7 +238,7 @@ func (p *powered) lines(t *testing.T, s *session.Session, moment int, again bool
 	}
 	found := map[string]int{}
 	for _, l := range lines {
-		found[l.Launch+" "+l.Tool+" "+string(l.Payload)]++
+		found[string(l.Launch)+" "+l.Tool+" "+string(l.Payload)]++
 	}
 	for _, n := range p.told {
 		if n.line != "" && n.moment <= moment && (found[n.line] == 0 || found[n.line] > 1 && !again) {

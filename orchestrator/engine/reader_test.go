@@ -31,7 +31,7 @@ func readerRows(id string) []row {
 		{"no object", `[1]`, "input_corrupt", "reason", "no object"},
 		{"no tool", `{"payload":{}}`, "input_corrupt", "reason", "no tool"},
 		{"tool no text", `{"tool":{}}`, "input_corrupt", "reason", "no tool"},
-		{"payload no object", `{"tool":"report_status","payload":"x"}`, "input_corrupt", "reason", "payload is no object"},
+		{"payload no object", `{"tool":"report_status","payload":"x"}`, "input_corrupt", "reason", "payload is not an object"},
 		{"payload of another form", submit(`,"payload":{"subplan_index":[]}`), "input_corrupt", "reason", "payload: subplan_index: found array"},
 		{"payload of another form, shown", status(`,"payload":{"message":7}`), "input_corrupt", "excerpt", `{"message":7}`},
 		{"not UTF-8", "{\"tool\":\"\xff\"}", "input_corrupt", "reason", "not UTF-8"},

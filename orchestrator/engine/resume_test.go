@@ -13,14 +13,15 @@ import (
 // reticent does not tell of a launch while it is being started, and takes its time.
 type reticent struct{ *world }
 
-func (r reticent) Observe(ctx context.Context, s *orchestrator.State) ([]orchestrator.AgentReport, error) {
+func (r reticent) Observe(ctx context.Context, s *orchestrator.State) (engine.Look, error) {
 	time.Sleep(time.Second)
-	reports, err := r.world.Observe(ctx, s)
-	return slices.DeleteFunc(reports, func(rep orchestrator.AgentReport) bool {
+	found, err := r.world.Observe(ctx, s)
+	found.Reports = slices.DeleteFunc(found.Reports, func(rep orchestrator.AgentReport) bool {
 		return slices.ContainsFunc(s.Pending, func(e orchestrator.Effect) bool {
 			return e.Type == orchestrator.EffStartAgent && e.Args.Launch == rep.Launch
 		})
-	}), err
+	})
+	return found, err
 }
 
 // The host was killed between opening the pane and noting that; its start is owed still.
@@ -50,7 +51,7 @@ func TestAResumeKeepsAnAgentThatWasJustStarted(t *testing.T) {
 			})
 		}()
 		w.pass(time.Minute)
-		if got := w.launches(); !slices.Equal(got, []string{"1.planner.1"}) {
+		if got := w.launches(); !slices.Equal(got, []orchestrator.Launch{"1.planner.1"}) {
 			t.Errorf("launches are %v", got)
 		}
 		stop()

@@ -50,9 +50,14 @@ type world struct {
 	// hold, if it returns a channel, is waited for before an effect is carried out.
 	hold func(e orchestrator.Effect) <-chan struct{}
 
+	// untaken has the work taken by its integration.
+	untaken bool
+	// take, if set, takes what is handed in.
+	take func(ctx context.Context, t orchestrator.Taking) (*orchestrator.Snapshot, error)
+
 	// put and say, if set, are how agents write files and hand in.
 	put func(rel, text string)
-	say func(launch, tool, payload string)
+	say func(launch orchestrator.Launch, tool, payload string)
 
 	// findings are what the output gate finds in what nobody allowed.
 	findings []string
@@ -61,12 +66,14 @@ type world struct {
 	looks func(s *orchestrator.State)
 
 	mu       sync.Mutex
-	panes    map[string]orchestrator.AgentReport // launch -> condition
-	started  []string                            // launches, in order
-	commits  map[string]orchestrator.Result      // key -> result
-	log      []string                            // begin and end of every try
+	panes    map[orchestrator.Launch]orchestrator.AgentReport
+	started  []orchestrator.Launch          // in order
+	takings  []orchestrator.Taking          // in order
+	commits  map[string]orchestrator.Result // key -> result
+	log      []string                       // begin and end of every try
 	lookErr  error
 	observed int
+	next     time.Duration // that a look asks for
 }
 
 func definition(t testing.TB, name string) []byte {
@@ -99,7 +106,7 @@ func newWorld(t *testing.T, workflow string, edit func(*orchestrator.State)) *wo
 func worldOf(t *testing.T, s *session.Session) *world {
 	t.Helper()
 	t.Cleanup(func() { s.Close() })
-	w := &world{t: t, s: s, play: honest, panes: map[string]orchestrator.AgentReport{}, commits: map[string]orchestrator.Result{}}
+	w := &world{t: t, s: s, play: honest, panes: map[orchestrator.Launch]orchestrator.AgentReport{}, commits: map[string]orchestrator.Result{}}
 	t.Cleanup(func() {
 		if report := session.CheckDir(s.Dir); !w.broken && len(report.Problems) > 0 {
 			t.Errorf("the session is not sound:\n%s", strings.Join(report.Problems, "\n"))
@@ -167,7 +174,7 @@ func (w *world) carryOut(e orchestrator.Effect) (res orchestrator.Result, err er
 	case orchestrator.EffEnsureWorkspace:
 		res.Path = "/work/" + a.Workspace
 	case orchestrator.EffIntegrate:
-		res = w.commit("integrate "+a.Launch, orchestrator.Result{Files: 1})
+		res = w.commit("integrate "+string(a.Launch), orchestrator.Result{Files: 1})
 	case orchestrator.EffCommit:
 		if len(w.findings) > 0 && !a.Allowed {
 			return orchestrator.Result{Findings: w.findings}, nil
@@ -177,6 +184,33 @@ func (w *world) carryOut(e orchestrator.Effect) (res orchestrator.Result, err er
 		res.Skipped = "no remote"
 	}
 	return res, err
+}
+
+// Take takes the work of a workspace. A launch that is to end first ends.
+func (w *world) Take(ctx context.Context, t orchestrator.Taking) (*orchestrator.Snapshot, error) {
+	w.note("begin take %s", t.Workspace)
+	defer w.note("end take %s", t.Workspace)
+	w.mu.Lock()
+	w.takings = append(w.takings, t)
+	if t.End {
+		delete(w.panes, t.Launch)
+	}
+	w.mu.Unlock()
+	if w.take != nil {
+		return w.take(ctx, t)
+	}
+	return snapshotOf(t), nil
+}
+
+func snapshotOf(t orchestrator.Taking) *orchestrator.Snapshot {
+	return &orchestrator.Snapshot{Tree: "work of " + t.Workspace, Files: 1}
+}
+
+// taken returns what was taken, in order.
+func (w *world) taken() []orchestrator.Taking {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.takings)
 }
 
 // commit makes a commit under a key, once.
@@ -198,17 +232,18 @@ func (w *world) startAgent(e orchestrator.Effect) {
 	_, adopted := w.panes[e.Args.Launch]
 	if !adopted {
 		w.panes[e.Args.Launch] = orchestrator.AgentReport{
-			Key: orchestrator.AgentKey(e.Args.Role, e.Args.Task), Launch: e.Args.Launch, Condition: orchestrator.AgentLive,
+			Key: orchestrator.KeyOf(e.Args.Role, e.Args.Task), Launch: e.Args.Launch, Condition: orchestrator.AgentLive,
 		}
 		w.started = append(w.started, e.Args.Launch)
 	}
+	play := w.play
 	w.mu.Unlock()
-	if !adopted && w.play != nil {
-		w.play(w, e)
+	if !adopted && play != nil {
+		play(w, e)
 	}
 }
 
-func (w *world) Observe(_ context.Context, s *orchestrator.State) ([]orchestrator.AgentReport, error) {
+func (w *world) Observe(_ context.Context, s *orchestrator.State) (engine.Look, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.observed++
@@ -216,7 +251,7 @@ func (w *world) Observe(_ context.Context, s *orchestrator.State) ([]orchestrato
 		w.looks(s)
 	}
 	if w.lookErr != nil {
-		return nil, w.lookErr
+		return engine.Look{}, w.lookErr
 	}
 	var reports []orchestrator.AgentReport
 	for key, a := range s.Agents {
@@ -229,24 +264,25 @@ func (w *world) Observe(_ context.Context, s *orchestrator.State) ([]orchestrato
 		}
 		reports = append(reports, rep)
 	}
-	return reports, nil
+	return engine.Look{Reports: reports, Next: w.next}, nil
 }
 
 // pane changes what is seen of a launch.
-func (w *world) pane(launch string, edit func(*orchestrator.AgentReport)) {
+func (w *world) pane(launch orchestrator.Launch, edit func(*orchestrator.AgentReport)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	rep := w.panes[launch]
 	rep.Launch = launch
 	if rep.Key == "" {
-		_, role, task, _, _ := orchestrator.LaunchParts(launch)
-		rep.Key = orchestrator.AgentKey(role, task)
+		parts, _ := launch.Parts()
+		role, task := parts.Role, parts.Task
+		rep.Key = orchestrator.KeyOf(role, task)
 	}
 	edit(&rep)
 	w.panes[launch] = rep
 }
 
-func (w *world) launches() []string {
+func (w *world) launches() []orchestrator.Launch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.started)
@@ -304,14 +340,15 @@ func (w *world) write(rel, text string) {
 }
 
 // submit appends a line as the tool of a launch does.
-func (w *world) submit(launch, tool, payload string) {
+func (w *world) submit(launch orchestrator.Launch, tool, payload string) {
 	if w.say != nil {
 		w.say(launch, tool, payload)
 		return
 	}
-	visit, role, task, _, _ := orchestrator.LaunchParts(launch)
+	parts, _ := launch.Parts()
+	visit, role, task := parts.Visit, parts.Role, parts.Task
 	w.append(fmt.Sprintf(`{"tool":%q,"payload":%s,"id":%q,"role":%q,"task":%q,"launch":%q,"visit":%d}`,
-		tool, payload, launch+tool+payload, role, task, launch, visit) + "\n")
+		tool, payload, string(launch)+tool+payload, role, task, launch, visit) + "\n")
 }
 
 // append adds bytes to the file of tool lines, as they are.
@@ -347,6 +384,9 @@ func (w *world) start(o engine.Options) *host {
 	ctx, cancel := context.WithCancelCause(w.t.Context())
 	h := &host{w: w, cancel: cancel, done: make(chan struct{})}
 	o.Session, o.Effects, o.Agents = w.s, w, w
+	if !w.untaken {
+		o.Work = w
+	}
 	if o.Start.Mode == "" {
 		o.Start.Mode = orchestrator.StartNew
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/orchestrator/tools"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -43,7 +44,7 @@ func (c *Client) Tools(ctx context.Context) ([]string, error) {
 
 // Call calls a tool. refused reports that the session did not take the call;
 // answer says why and what to do. An error means that the server did not answer.
-func (c *Client) Call(ctx context.Context, tool string, params map[string]any) (answer string, refused bool, err error) {
+func (c *Client) Call(ctx context.Context, tool string, params tools.Params) (answer string, refused bool, err error) {
 	res, err := c.session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: params})
 	if err != nil {
 		return "", false, fmt.Errorf("call %s: %w", tool, err)

@@ -1,10 +1,10 @@
-// Package mcp offers a session's tools over the Model Context Protocol, and is
-// the client that the scripted agent and the tests call them with.
+// Package mcp offers a session's tools over the Model Context Protocol. It also has the
+// client with which the scripted agent and the tests call them.
 //
-// The server is one process per agent, started by the agent's CLI; who calls
-// comes from its arguments alone. It offers the tools the agent's role may use,
-// answers a refusal as a tool error (so that the model reads it), and holds no
-// state between calls: everything it says comes from the session directory.
+// The server is one process per agent, started by the agent's CLI. Its arguments alone say
+// who calls. It offers the tools that the agent's role may use, and answers a refusal as a
+// tool error, so that the model reads it. It holds no state between calls: its answers come
+// from the session directory.
 package mcp
 
 import (
@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator/tools"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -40,9 +41,9 @@ func newServer(who tools.Caller, version string) (*sdk.Server, error) {
 		return nil, err
 	}
 	server := sdk.NewServer(&sdk.Implementation{Name: "agentmux", Version: version}, &sdk.ServerOptions{Instructions: instructions})
-	for _, spec := range offered {
-		tool := &sdk.Tool{Name: spec.Name, Description: spec.Description, InputSchema: spec.Schema()}
-		server.AddTool(tool, handler(who, spec.Name))
+	for _, t := range offered {
+		tool := &sdk.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema()}
+		server.AddTool(tool, handler(who, t.Name))
 	}
 	server.AddReceivingMiddleware(refuseUnoffered(who, offered))
 	return server, nil
@@ -50,11 +51,11 @@ func newServer(who tools.Caller, version string) (*sdk.Server, error) {
 
 // refuseUnoffered answers calls of tools that are not the caller's as the command line does.
 // The library would answer with a protocol error, which a model may never see.
-func refuseUnoffered(who tools.Caller, offered []tools.Spec) sdk.Middleware {
+func refuseUnoffered(who tools.Caller, offered []toolset.Tool) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			call, ok := req.(*sdk.CallToolRequest)
-			if !ok || slices.ContainsFunc(offered, func(s tools.Spec) bool { return s.Name == call.Params.Name }) {
+			if !ok || slices.ContainsFunc(offered, func(t toolset.Tool) bool { return t.Name == call.Params.Name }) {
 				return next(ctx, method, req)
 			}
 			return handler(who, call.Params.Name)(ctx, call)
@@ -64,10 +65,10 @@ func refuseUnoffered(who tools.Caller, offered []tools.Spec) sdk.Middleware {
 
 func handler(who tools.Caller, name string) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		params := map[string]any{}
+		params := tools.Params{}
 		if len(req.Params.Arguments) > 0 {
 			if err := json.Unmarshal(req.Params.Arguments, &params); err != nil {
-				return failed("the arguments are no JSON object: " + err.Error()), nil
+				return failed("the arguments are not a JSON object: " + err.Error()), nil
 			}
 		}
 		answer := tools.Call(ctx, who, name, params)
@@ -79,9 +80,9 @@ func handler(who tools.Caller, name string) sdk.ToolHandler {
 	}
 }
 
-// structured is the answer for programs. It holds the text too: some of them show their
-// model the structured part instead of the text beside it, and a message's words must not
-// get lost.
+// structured is the answer for programs. It holds the text too: some programs show their
+// model the structured part instead of the text, and the words of a message must not get
+// lost.
 type structured struct {
 	Text string `json:"text"`
 	tools.Answer

@@ -49,39 +49,43 @@ func connect(t *testing.T) *sdk.ClientSession {
 	return client
 }
 
-// TestStructuredAnswersHoldTheText: a program may show its model nothing else.
+// A program may show its model only the structured part of an answer.
 func TestStructuredAnswersHoldTheText(t *testing.T) {
 	client := connect(t)
 	for tool, refused := range map[string]bool{"submit_architecture": true, "report_status": false} {
-		res, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: map[string]any{"message": "reading"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, ok := res.Content[0].(*sdk.TextContent)
-		if !ok || strings.TrimSpace(text.Text) == "" {
-			t.Fatalf("%s: content %+v", tool, res.Content)
-		}
-		structured, ok := res.StructuredContent.(map[string]any)
-		if !ok || structured["text"] != text.Text || structured["ok"] != !refused || res.IsError != refused {
-			t.Errorf("%s: error %t, structured %+v, text %q", tool, res.IsError, res.StructuredContent, text.Text)
-		}
+		t.Run(tool, func(t *testing.T) {
+			res, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: map[string]any{"message": "reading"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, ok := res.Content[0].(*sdk.TextContent)
+			if !ok || strings.TrimSpace(text.Text) == "" {
+				t.Fatalf("%s: content %+v", tool, res.Content)
+			}
+			structured, ok := res.StructuredContent.(map[string]any)
+			if !ok || structured["text"] != text.Text || structured["ok"] != !refused || res.IsError != refused {
+				t.Errorf("%s: error %t, structured %+v, text %q", tool, res.IsError, res.StructuredContent, text.Text)
+			}
+		})
 	}
 }
 
-// A tool of another role, and one that nobody has, are refused in words that the model reads.
+// A tool of another role and an unknown tool are refused in words that the model reads.
 func TestToolsThatAreNotOfferedAreRefused(t *testing.T) {
 	client := connect(t)
 	for tool, says := range map[string]string{
 		"submit_plan": "submit_plan is not a tool of the architect; yours: research_dispatch_code",
 		"submit_all":  `there is no tool "submit_all"; tools: research_dispatch_code`,
 	} {
-		res, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: tool})
-		if err != nil {
-			t.Fatalf("%s: %v", tool, err)
-		}
-		text, ok := res.Content[0].(*sdk.TextContent)
-		if !ok || !res.IsError || !strings.Contains(text.Text, says) {
-			t.Errorf("%s: error %t, content %+v", tool, res.IsError, res.Content[0])
-		}
+		t.Run(tool, func(t *testing.T) {
+			res, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: tool})
+			if err != nil {
+				t.Fatalf("%s: %v", tool, err)
+			}
+			text, ok := res.Content[0].(*sdk.TextContent)
+			if !ok || !res.IsError || !strings.Contains(text.Text, says) {
+				t.Errorf("%s: error %t, content %+v", tool, res.IsError, res.Content[0])
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -13,16 +14,17 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// NewLine is what a writer adds to a line file; the id, the time, the session and
-// its phase are filled in.
+// NewLine is what a writer adds to a line file; the time, the session and its phase are
+// filled in.
 type NewLine struct {
 	Tool    string
 	Role    string
 	Task    string
-	Launch  string
+	Launch  orchestrator.Launch
 	Visit   int
 	Payload any
 	Seal    string // signs the line; "" for a caller without a launch
+	ID      string // see NewID; "" = a new one
 }
 
 // Tail is what a writer may look at before it decides. No other writer can write
@@ -107,6 +109,13 @@ func (s *Session) AppendBlind(file string, now time.Time, l NewLine) error {
 	})
 }
 
+// NewID returns an id for a line.
+func NewID() string {
+	id := make([]byte, 16)
+	rand.Read(id) // never fails
+	return hex.EncodeToString(id)
+}
+
 func encodeLine(l *NewLine, state *orchestrator.State, now time.Time) ([]byte, error) {
 	payload, err := json.Marshal(l.Payload)
 	if err != nil {
@@ -115,10 +124,8 @@ func encodeLine(l *NewLine, state *orchestrator.State, now time.Time) ([]byte, e
 	if len(payload) > MaxPayload {
 		return nil, ErrTooLong
 	}
-	id := make([]byte, 16)
-	rand.Read(id) // never fails
 	line, err := json.Marshal(wireLine{
-		Tool: l.Tool, Timestamp: orchestrator.Classic(now), Payload: payload, Version: 1, ID: hex.EncodeToString(id),
+		Tool: l.Tool, Timestamp: orchestrator.Classic(now), Payload: payload, Version: 1, ID: cmp.Or(l.ID, NewID()),
 		Role: l.Role, Task: l.Task, Launch: l.Launch, Session: state.SessionID, Phase: state.Phase, Visit: &l.Visit,
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
@@ -105,7 +105,7 @@ var hashRule = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // Blob returns the content kept under a hash.
 func (s *Session) Blob(sha256 string) ([]byte, error) {
 	if !hashRule.MatchString(sha256) {
-		return nil, fmt.Errorf("read blob: %q is no hash", sha256)
+		return nil, fmt.Errorf("read blob: %q is not a hash", sha256)
 	}
 	const limit = 64 << 20
 	data, err := readOwn(s.Path(BlobsDir, sha256), limit)
@@ -144,10 +144,10 @@ func (s *Session) putBlob(name string, content []byte) error {
 // parse fills in what the kind of artifact asks for.
 func (c *Checked) parse(kind string) {
 	switch kind {
-	case decide.ArtifactPlan:
+	case duty.ArtifactPlan:
 		plan, problems := artifact.ParsePlan(c.Data)
 		c.Artifact.Plan, c.Artifact.Problems, c.Warnings = plan, problems.Errors().Lines(), problems.Warnings().Lines()
-	case decide.ArtifactReview:
+	case duty.ArtifactReview:
 		review, problems := artifact.ParseReview(c.Data)
 		c.Artifact.Review, c.Artifact.Problems, c.Warnings = review, problems.Errors().Lines(), problems.Warnings().Lines()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -89,7 +90,7 @@ func BenchmarkArtifact(b *testing.B) {
 		text := bytes.Repeat([]byte{'a' + byte(i%26), '\n'}, 10_000+i)
 		write(b, s.Path("02_architecting/architecture.md"), string(text))
 		start := time.Now()
-		if _, err := s.ReadArtifact("02_architecting/architecture.md", decide.ArtifactText); err != nil {
+		if _, err := s.ReadArtifact("02_architecting/architecture.md", duty.ArtifactText); err != nil {
 			b.Fatal(err)
 		}
 		samples = append(samples, time.Since(start))

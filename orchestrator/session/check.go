@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/invariant"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -69,7 +69,7 @@ func CheckDir(dir string) Report {
 	}
 	if st.IsClassic() {
 		st.ToolCursor = s.classicCursor()
-	} else if err := decide.Check(def, st); err != nil {
+	} else if err := invariant.Check(def, st); err != nil {
 		r.problem("%v", err)
 	}
 	records := r.records(s, st)

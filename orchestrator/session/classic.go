@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
@@ -51,18 +51,18 @@ func (s *Session) Classic(st *orchestrator.State) (*orchestrator.ClassicDir, err
 	for rel, there := range map[string]*bool{
 		architectureFile: &c.Architecture, classicDesign: &c.Design, classicFix: &c.FixRequest, classicSummary: &c.Summary,
 	} {
-		checked, err := s.CheckArtifact(rel, decide.ArtifactText)
+		checked, err := s.CheckArtifact(rel, duty.ArtifactText)
 		if err != nil {
 			return nil, err
 		}
 		*there = len(checked.Artifact.Problems) == 0
 	}
-	review, err := s.CheckArtifact(classicReview, decide.ArtifactText)
+	review, err := s.CheckArtifact(classicReview, duty.ArtifactText)
 	if err != nil {
 		return nil, err
 	}
 	c.Passed = strings.HasPrefix(string(review.Data), "verdict: pass")
-	changes, err := s.CheckArtifact(classicChanges, decide.ArtifactText)
+	changes, err := s.CheckArtifact(classicChanges, duty.ArtifactText)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,9 @@ func (s *Session) exists(rel string) bool {
 	return err == nil
 }
 
-// classicSchedule reads the plan in either form; neither is no error.
+// classicSchedule reads the plan in either form; to have neither is not an error.
 func (s *Session) classicSchedule(c *orchestrator.ClassicDir) error {
-	execution, err := s.CheckArtifact(classicExecution, decide.ArtifactText)
+	execution, err := s.CheckArtifact(classicExecution, duty.ArtifactText)
 	if err != nil {
 		return err
 	}
@@ -113,11 +113,11 @@ func (s *Session) classicSchedule(c *orchestrator.ClassicDir) error {
 		})
 		c.Schedule, c.Execution = schedule, schedule != nil
 	}
-	plan, err := s.CheckArtifact(classicPlan, decide.ArtifactPlan)
+	plan, err := s.CheckArtifact(classicPlan, duty.ArtifactPlan)
 	if err != nil || plan.Artifact.Plan == nil || len(plan.Artifact.Problems) > 0 {
 		return err
 	}
-	kept, err := s.ReadArtifact(classicPlan, decide.ArtifactPlan)
+	kept, err := s.ReadArtifact(classicPlan, duty.ArtifactPlan)
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/upgrade"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -35,7 +34,7 @@ func (s *Session) classicReviews() (map[string]orchestrator.ClassicReview, error
 		if !ok {
 			continue
 		}
-		kept, err := s.ReadArtifact(orchestrator.ReviewFile(classicReviewDir, role), decide.ArtifactReview)
+		kept, err := s.ReadArtifact(orchestrator.ReviewFile(classicReviewDir, role), duty.ArtifactReview)
 		if err != nil {
 			return nil, err
 		}
@@ -45,28 +44,10 @@ func (s *Session) classicReviews() (map[string]orchestrator.ClassicReview, error
 		review := orchestrator.ClassicReview{
 			Verdict: kept.Review.Verdict, SHA256: kept.SHA256, Findings: len(kept.Review.Findings), CommitMessage: kept.Review.CommitMessage,
 		}
-		if n := lastArchive(made, role, written); n >= 0 {
+		if n := upgrade.LastRound(made, role, written); n >= 0 {
 			review.Archive, review.Iteration = orchestrator.ReviewArchive(classicReviewDir, role, n), n
 		}
 		found[role] = review
 	}
 	return found, nil
-}
-
-// lastArchive returns the newest round whose archive was made from a verdict file, -1 for
-// none. The earlier tool wrote the archive when it read the file, so a file that is newer
-// than an archive belongs to a later round.
-func lastArchive(made map[string]time.Time, role string, written time.Time) int {
-	last := -1
-	for name, at := range made {
-		round, ok := strings.CutSuffix(name, "_"+role+".md")
-		if !ok {
-			continue
-		}
-		n, err := strconv.Atoi(strings.TrimPrefix(round, "review_"))
-		if err == nil && n > last && !written.After(at) {
-			last = n
-		}
-	}
-	return last
 }

@@ -20,7 +20,7 @@ const maxEventLine = 64 << 10
 // Commit makes a step durable: its blobs, its records, then the state. The lock
 // must be held and Recover must have been called. After an error nothing of the
 // step counts: the records that were appended are cut off again, and the same
-// step may be committed once more. A step that changed nothing is none.
+// step may be committed once more. A step that changed nothing is not committed.
 func (s *Session) Commit(step decide.Step) error {
 	if !step.Changed {
 		return nil
@@ -126,7 +126,7 @@ func shortened(value any, limit int) any {
 
 func (s *Session) backup() { _ = s.disk.Backup(s.Path(StateFile), s.Path(StateBackup)) }
 
-// appendEvents appends at eventsSize. What stands behind it was left by a commit
+// appendEvents appends at eventsSize. What is behind it was left by a commit
 // that could not even cut off its own records.
 func (s *Session) appendEvents(lines []byte) error {
 	if len(lines) == 0 {
@@ -174,7 +174,7 @@ type toolCursorView struct {
 }
 
 // viewToolCursor cannot fail a commit: the state is on disk by then, and trying again
-// would write its records twice. The next commit writes the copy anew.
+// would write its records twice. The next commit writes the copy again.
 func (s *Session) viewToolCursor(c orchestrator.Cursor) {
 	if data, err := json.Marshal(toolCursorView{c.Offset, 2, c.Seq, c.LineSHA256}); err == nil {
 		_ = s.disk.View(s.Path(ToolCursorFile), append(data, '\n'))

@@ -43,8 +43,8 @@ type CreateSpec struct {
 
 	State orchestrator.State
 
-	// Register is where the session is noted before it is there; nil for one that nobody is to
-	// continue.
+	// Register is where the session is noted before it exists; nil for one that will not be
+	// continued.
 	Register *Register
 
 	Disk durable.Disk // what the session is written through; zero = the disk of this machine
@@ -99,7 +99,7 @@ func Create(spec CreateSpec) (*Session, error) {
 	}
 }
 
-// plainText drops what editors put around the lines of a text: it would stand in the subject
+// plainText drops what editors put around the lines of a text: it would show in the subject
 // of a commit.
 func plainText(text string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
@@ -215,7 +215,7 @@ func fill(temp, final string, spec CreateSpec) (*durable.Held, error) {
 		return nil, err
 	}
 	if spec.Register != nil {
-		// A note without a session harms nobody; a session without its note is refused.
+		// A note without a session is harmless; a session without its note is refused.
 		if err := spec.Register.Write(Note{ID: state.Identity, Secret: state.Noted, Path: final}); err != nil {
 			return held, err
 		}

@@ -24,7 +24,7 @@ type createdLog struct{ names map[string]bool }
 
 // LogCreated adds the files that appeared since to created_files.log, each once
 // in the life of the session. The log only shows people what happened: after an
-// error the session goes on.
+// error the session continues.
 func (s *Session) LogCreated(now time.Time) error {
 	if s.created == nil {
 		log, err := s.loadCreated()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/durable/powertest"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -257,7 +257,7 @@ func host(s *session.Session) error {
 	_, _, _ = s.ReadRuntime(), session.Holder(s.Dir), session.Running(s.Dir)
 	_, _ = s.Classic(st)
 	for _, rel := range []string{"02_architecting/architecture.md", "04_planning/plan.yaml"} {
-		if _, err := s.ReadArtifact(rel, decide.ArtifactPlan); err != nil {
+		if _, err := s.ReadArtifact(rel, duty.ArtifactPlan); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func (s *Session) loadDefinition() (*workflows.Definition, string, error) {
 // restoreDefinition says how a damaged definition is made good.
 func (s *Session) restoreDefinition() string {
 	return "put the workflow it was made with back as " + s.Path(DefinitionFile) +
-		", for instance with agentmux workflows show, or start anew with agentmux run or issue"
+		", for instance with agentmux workflows show, or start again with agentmux run or issue"
 }
 
 func (s *Session) impliedDefinition() (*workflows.Definition, error) {

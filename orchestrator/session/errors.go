@@ -18,7 +18,7 @@ var ErrBlankRequest = errors.New("the request is blank: say what should be done"
 var ErrBusy = durable.ErrBusy
 
 // errNotRegular says that something else than a file has a file's name.
-var errNotRegular = errors.New("is no regular file")
+var errNotRegular = errors.New("is not a regular file")
 
 // LockedError says that another process hosts the session.
 type LockedError struct {
@@ -85,8 +85,8 @@ type CorruptError struct {
 	cause  error
 }
 
-// startAnew is what is left where neither the state nor its backup is.
-const startAnew = "start anew with agentmux run or issue"
+// startAgain is what is left where neither the state nor its backup is.
+const startAgain = "start again with agentmux run or issue"
 
 // Error names the way back.
 func (e *CorruptError) Error() string {
@@ -122,7 +122,7 @@ func (e *NameError) Error() string {
 	if e.Taken {
 		return fmt.Sprintf("session %s exists; agentmux resume %s goes on with it while its work is not done, another --name starts a new one", e.Name, e.Name)
 	}
-	return fmt.Sprintf("%q is no session name: letters, digits, _ and -, at most 80, beginning with a letter or digit", e.Name)
+	return fmt.Sprintf("%q is not a session name: letters, digits, _ and -, at most 80, beginning with a letter or digit", e.Name)
 }
 
 // ErrLockLost says that somebody removed or replaced the lock file of a session under its host:

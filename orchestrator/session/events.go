@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -35,6 +36,17 @@ type Follower struct {
 
 // Follow returns a Follower that begins behind the record numbered after.
 func (s *Session) Follow(after int) *Follower { return &Follower{After: after, s: s} }
+
+// nearEnd is how far before the end of the records a follower of new ones begins.
+const nearEnd = 64 << 10
+
+// FromEnd has the follower begin near the end, for who wants new records only.
+func (f *Follower) FromEnd() *Follower {
+	if info, err := os.Stat(f.s.Path(EventsFile)); err == nil {
+		f.offset = max(0, info.Size()-nearEnd) // perhaps within a line, which does not count
+	}
+	return f
+}
 
 // Read returns the records that were committed since the last Read.
 func (f *Follower) Read() ([]orchestrator.Event, error) {

@@ -75,7 +75,7 @@ func (s *Session) MoveAside(visit int, rels ...string) error {
 			return err
 		}
 		from := s.Path(rel)
-		if err := s.gone(from, s.disk.Rename(from, staleName(from, visit))); err != nil {
+		if err := s.removed(from, s.disk.Rename(from, staleName(from, visit))); err != nil {
 			return fmt.Errorf("move %s aside: %w", rel, err)
 		}
 	}
@@ -116,7 +116,7 @@ func staleName(from string, visit int) string {
 	return to
 }
 
-// Orphan renames the files of messages that reached nobody, where they exist, to
+// Orphan renames the files of messages that were never delivered, where they exist, to
 // <stem>-orphan.md. A second call finds nothing to do.
 func (s *Session) Orphan(rels ...string) error {
 	for _, rel := range rels {
@@ -124,7 +124,7 @@ func (s *Session) Orphan(rels ...string) error {
 			return err
 		}
 		from := s.Path(rel)
-		if err := s.gone(from, s.disk.Rename(from, strings.TrimSuffix(from, ".md")+"-orphan.md")); err != nil {
+		if err := s.removed(from, s.disk.Rename(from, strings.TrimSuffix(from, ".md")+"-orphan.md")); err != nil {
 			return fmt.Errorf("rename message %s: %w", rel, err)
 		}
 	}
@@ -137,16 +137,16 @@ func (s *Session) Remove(rels ...string) error {
 		if err := s.local(rel); err != nil {
 			return err
 		}
-		if err := s.gone(s.Path(rel), s.disk.Remove(s.Path(rel))); err != nil {
+		if err := s.removed(s.Path(rel), s.disk.Remove(s.Path(rel))); err != nil {
 			return fmt.Errorf("remove %s: %w", rel, err)
 		}
 	}
 	return nil
 }
 
-// gone takes a missing file for one that a call before did away with. That call may
-// have been killed before the disk knew, and whoever asks now will count on it.
-func (s *Session) gone(file string, err error) error {
+// removed takes a missing file for one that an earlier call moved or removed. That call may
+// have been killed before the disk knew, and the caller will count on it.
+func (s *Session) removed(file string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

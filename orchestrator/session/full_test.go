@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/internal/durable/powertest"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -183,13 +184,15 @@ func TestAReadOnlyDisk(t *testing.T) {
 		"backup":  s.FromBackup,
 		"created": func() error { return errors.Join(os.WriteFile(s.Path("new.md"), nil, 0o600), s.LogCreated(noon)) },
 		"read": func() error {
-			_, err := s.ReadArtifact("requirements.md", decide.ArtifactText)
+			_, err := s.ReadArtifact("requirements.md", duty.ArtifactText)
 			return err
 		},
 	} {
-		if err := do(); !errors.Is(err, syscall.EROFS) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := do(); !errors.Is(err, syscall.EROFS) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	other, err := session.OpenOn(s.Dir, disk.Disk())
 	if err != nil {

@@ -49,7 +49,7 @@ func (s *Session) Kept(limit int64) (files map[string][]byte, left map[string]st
 		case errors.As(err, &bad):
 			left[rel] = bad.Problem
 		case err != nil && rel == StateFile:
-			return nil, nil, err // without it the rest is no session
+			return nil, nil, err // without it the rest is not a session
 		case err != nil:
 			left[rel] = "cannot be read"
 			if cause := syscall.Errno(0); errors.As(err, &cause) {

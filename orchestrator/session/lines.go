@@ -63,7 +63,7 @@ func (s *Session) Lines(file string, cursor orchestrator.Cursor, limit int64) (l
 	return append(lines, r.lines...), more, err
 }
 
-// number tells equal lines without an id apart by how many stand before them in the file, so
+// number tells equal lines without an id apart by how many precede them in the file, so
 // that the clock need not have moved on between them, and reading again finds the same ids.
 func (r *lineReader) number(f io.ReaderAt) error {
 	before := map[string]int{}
@@ -224,22 +224,22 @@ func (r *lineReader) next() (int64, error) {
 
 // wireLine is a line as writers spell it.
 type wireLine struct {
-	Tool      string          `json:"tool"`
-	Timestamp string          `json:"timestamp"`
-	Payload   json.RawMessage `json:"payload"`
-	Version   int             `json:"v,omitempty"`
-	ID        string          `json:"id,omitempty"`
-	Role      string          `json:"role,omitempty"`
-	Task      string          `json:"task,omitempty"`
-	Launch    string          `json:"launch,omitempty"`
-	Session   string          `json:"session,omitempty"`
-	Phase     string          `json:"phase,omitempty"`
-	Visit     *int            `json:"visit,omitempty"`
+	Tool      string              `json:"tool"`
+	Timestamp string              `json:"timestamp"`
+	Payload   json.RawMessage     `json:"payload"`
+	Version   int                 `json:"v,omitempty"`
+	ID        string              `json:"id,omitempty"`
+	Role      string              `json:"role,omitempty"`
+	Task      string              `json:"task,omitempty"`
+	Launch    orchestrator.Launch `json:"launch,omitempty"`
+	Session   string              `json:"session,omitempty"`
+	Phase     string              `json:"phase,omitempty"`
+	Visit     *int                `json:"visit,omitempty"`
 
 	at orchestrator.Time // Timestamp, read leniently
 }
 
-// ParseLine reads one line without its end; Corrupt tells why it is none. Its
+// ParseLine reads one line without its end; Corrupt tells why it is not one. Its
 // File and Cursor are empty, and its ID if it has none of its own.
 func ParseLine(data []byte) orchestrator.Line {
 	wire, reason := decodeLine(data)
@@ -255,7 +255,7 @@ func ParseLine(data []byte) orchestrator.Line {
 }
 
 // lineKeys are the keys a line is judged by, in exactly these letters. An invalid time
-// counts as missing, so the timestamp is none of them.
+// counts as missing, so the timestamp is not among them.
 var lineKeys = []string{"tool", "id", "role", "task", "launch", "session", "phase", "visit"}
 
 func decodeLine(data []byte) (wire wireLine, reason string) {
@@ -281,7 +281,7 @@ func decodeLine(data []byte) (wire wireLine, reason string) {
 	case len(payload) == 0:
 		payload = []byte("{}")
 	case payload[0] != '{':
-		return wire, "payload is no object"
+		return wire, "payload is not an object"
 	case len(payload) > MaxPayload:
 		return wire, "payload longer than 64 KiB"
 	}

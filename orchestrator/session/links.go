@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// LinkError says that a symlink stands where a project keeps a directory of ours. What is
+// LinkError says that there is a symlink where a project keeps a directory of ours. What is
 // written or removed through it would lie anywhere.
 type LinkError struct{ Path string }
 

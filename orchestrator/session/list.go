@@ -76,7 +76,7 @@ func entry(dir string) Entry {
 	e := Entry{Name: filepath.Base(dir), Dir: dir}
 	s, err := Open(dir)
 	if err != nil {
-		e.Err = &CorruptError{Name: e.Name, Reason: "no " + StateFile + " and no " + StateBackup, Next: startAnew, cause: err}
+		e.Err = &CorruptError{Name: e.Name, Reason: "no " + StateFile + " and no " + StateBackup, Next: startAgain, cause: err}
 		return e
 	}
 	e.Dir = s.Dir

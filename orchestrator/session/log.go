@@ -20,7 +20,7 @@ func ReadLog(path string) (*os.File, error) {
 	return regular(os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0))
 }
 
-// regular closes an opened file that is none.
+// regular closes f and fails unless f is a regular file.
 func regular(f *os.File, err error) (*os.File, error) {
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -158,7 +159,7 @@ func (m *mender) asked(kind, topic string) ([]byte, error) {
 		}
 		for _, l := range lines {
 			cursor = l.Cursor
-			if l.Tool != "research_dispatch_"+kind {
+			if tool, _ := toolset.Find(l.Tool); tool.Research != kind {
 				continue
 			}
 			if p, err := l.Decode(); err == nil && p.Topic == topic {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -34,8 +35,8 @@ const (
 	SignalsDir         = "signals"
 	PlansDir           = "plans"
 	ChangelogsDir      = "changelogs"
-	ApprovalFile       = "approval.json"
-	ChangesFile        = "changes.md"
+	ApprovalFile       = orchestrator.ApprovalFile
+	ChangesFile        = orchestrator.ChangesFile
 	SummaryFile        = "summary.md"
 	projectDir         = ".agentmux"
 	sessionsDir        = ".sessions"

@@ -54,7 +54,7 @@ func (s *Session) Recover(now time.Time) (*orchestrator.State, error) {
 	return state, nil
 }
 
-// lineFiles fails if a file of lines is none: nobody could hand in anything.
+// lineFiles fails if a file of lines is not a regular file: agents could not submit.
 func (s *Session) lineFiles() error {
 	for _, file := range []string{ToolEvents, Commands} {
 		f, _, err := openLines(s.Path(file))

@@ -157,7 +157,7 @@ func (r Register) Vouch(dir string, s *orchestrator.State) (Note, error) {
 }
 
 // Moved makes what the session tells its agents of its own place true again, after its
-// directory went elsewhere from where it was.
+// directory was moved.
 func (s *Session) Moved(from string) error {
 	def, err := s.Definition()
 	if err != nil {

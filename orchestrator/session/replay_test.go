@@ -98,9 +98,11 @@ func TestTheCheckerFindsEachKeyThatIsNotWhatTheRecordsSay(t *testing.T) {
 		"gate: plan, ":                        func(c *orchestrator.State) { c.Gate = nil },
 		"pull request: 5, 6":                  func(c *orchestrator.State) { c.Completion.PRNumber = 6 },
 	} {
-		c := st.Clone()
-		damage(c)
-		finds(t, s, c, "records and state differ in "+want)
+		t.Run(want, func(t *testing.T) {
+			c := st.Clone()
+			damage(c)
+			finds(t, s, c, "records and state differ in "+want)
+		})
 	}
 	for want, damage := range map[string]func(*orchestrator.State){
 		"the state is at 90":            func(c *orchestrator.State) { c.Seq = 90 },
@@ -111,11 +113,13 @@ func TestTheCheckerFindsEachKeyThatIsNotWhatTheRecordsSay(t *testing.T) {
 		"verdict of reviewer_logic: read blob": func(c *orchestrator.State) {
 			c.ReviewResults["reviewer_logic"] = orchestrator.ReviewResult{Verdict: "pass", Iteration: 1, Tree: "t1", SHA256: strings.Repeat("a", 64)}
 		},
-		"plan: read blob: \"nonsense\" is no ha": func(c *orchestrator.State) { c.PlanSHA256 = "nonsense" },
+		"plan: read blob: \"nonsense\" is not a ha": func(c *orchestrator.State) { c.PlanSHA256 = "nonsense" },
 	} {
-		c := st.Clone()
-		damage(c)
-		finds(t, s, c, want)
+		t.Run(want, func(t *testing.T) {
+			c := st.Clone()
+			damage(c)
+			finds(t, s, c, want)
+		})
 	}
 }
 
@@ -142,21 +146,23 @@ func TestTheCheckerFindsEachTextThatIsGone(t *testing.T) {
 		"the plan": "plan: ", "the verdict": "verdict of reviewer_logic: ", "the message": "message msgs/x.md: ",
 		"the file": "effect 1.98: ", "one source": "effect 1.99: ",
 	} {
-		sha, err := s.PutBlob([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(t, s.Path("blobs", sha), "another")
-		if got := fmt.Sprint(session.CheckDir(s.Dir).Problems); !strings.Contains(got, want+"read blob: "+sha+" holds other content") {
-			t.Errorf("%s: %s", text, got)
-		}
-		os.Remove(s.Path("blobs", sha))
-		if got := fmt.Sprint(session.CheckDir(s.Dir).Problems); !strings.Contains(got, want) {
-			t.Errorf("%s gone: %s", text, got)
-		}
-		if _, err := s.PutBlob([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(text, func(t *testing.T) {
+			sha, err := s.PutBlob([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, s.Path("blobs", sha), "another")
+			if got := fmt.Sprint(session.CheckDir(s.Dir).Problems); !strings.Contains(got, want+"read blob: "+sha+" holds other content") {
+				t.Errorf("%s: %s", text, got)
+			}
+			os.Remove(s.Path("blobs", sha))
+			if got := fmt.Sprint(session.CheckDir(s.Dir).Problems); !strings.Contains(got, want) {
+				t.Errorf("%s gone: %s", text, got)
+			}
+			if _, err := s.PutBlob([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
 
@@ -204,13 +210,15 @@ func TestTheCheckerFollowsTheWorkflow(t *testing.T) {
 		"over a phase that is passed by": {`{"seq":2,"type":"phase_left","data":{"phase":"planning","next":"implementing"}}
 {"seq":3,"type":"phase_left","data":{"phase":"dreaming","next":"reviewing"}}`, "phase dreaming does not lead to reviewing"},
 	} {
-		s, _ := entered(t)
-		first, _, _ := strings.Cut(read(t, s, session.EventsFile), "\n")
-		write(t, s.Path(session.EventsFile), first+"\n"+c.lines+"\n")
-		got := strings.Join(session.CheckDir(s.Dir).Problems, "\n")
-		follows := strings.Contains(got, "visit 1 after") || strings.Contains(got, "was next") || strings.Contains(got, "does not lead")
-		if c.want != "" && !strings.Contains(got, c.want) || c.want == "" && follows {
-			t.Errorf("%s: %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			s, _ := entered(t)
+			first, _, _ := strings.Cut(read(t, s, session.EventsFile), "\n")
+			write(t, s.Path(session.EventsFile), first+"\n"+c.lines+"\n")
+			got := strings.Join(session.CheckDir(s.Dir).Problems, "\n")
+			follows := strings.Contains(got, "visit 1 after") || strings.Contains(got, "was next") || strings.Contains(got, "does not lead")
+			if c.want != "" && !strings.Contains(got, c.want) || c.want == "" && follows {
+				t.Errorf("%s: %s", name, got)
+			}
+		})
 	}
 }

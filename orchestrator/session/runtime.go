@@ -3,6 +3,8 @@ package session
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/agentmux/agentmux/orchestrator"
 )
 
 const runtimeVersion = 3
@@ -10,11 +12,13 @@ const runtimeVersion = 3
 // Runtime is runtime_state.json: where the agents' panes are. It helps to find
 // them; what is true is what the panes are tagged with.
 type Runtime struct {
-	TmuxSession string                `json:"tmux_session"`
-	Panes       map[string]string     `json:"panes"` // agent key -> pane id
-	Version     int                   `json:"version"`
-	Socket      string                `json:"socket"`
-	Launches    map[string]LaunchInfo `json:"launches"` // agent key -> launch
+	TmuxSession string                               `json:"tmux_session"`
+	Panes       map[orchestrator.AgentKey]string     `json:"panes"` // agent key -> pane id
+	Version     int                                  `json:"version"`
+	Socket      string                               `json:"socket"`
+	Launches    map[orchestrator.AgentKey]LaunchInfo `json:"launches"` // agent key -> launch
+	// Leaving are launches that have submitted, beside the next one of their key.
+	Leaving []LaunchInfo `json:"leaving,omitempty"`
 	// Recorder is the socket on which the host takes what the panes print.
 	Recorder string `json:"recorder,omitempty"`
 	// Server is the tmux server's process, by which it is ended once its socket is lost.
@@ -32,10 +36,10 @@ type ServerInfo struct {
 // LaunchInfo is where one launch runs. A process is signalled only if both
 // numbers match.
 type LaunchInfo struct {
-	Pane     string `json:"pane"`
-	PID      int    `json:"pid"`
-	PIDStart string `json:"pid_start"`
-	Launch   string `json:"launch"`
+	Pane     string              `json:"pane"`
+	PID      int                 `json:"pid"`
+	PIDStart string              `json:"pid_start"`
+	Launch   orchestrator.Launch `json:"launch"`
 }
 
 // ReadRuntime returns runtime_state.json; a missing or unreadable one is empty.
@@ -46,10 +50,10 @@ func (s *Session) ReadRuntime() Runtime {
 		r = Runtime{}
 	}
 	if r.Panes == nil {
-		r.Panes = map[string]string{}
+		r.Panes = map[orchestrator.AgentKey]string{}
 	}
 	if r.Launches == nil {
-		r.Launches = map[string]LaunchInfo{}
+		r.Launches = map[orchestrator.AgentKey]LaunchInfo{}
 	}
 	return r
 }

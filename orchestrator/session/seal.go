@@ -13,7 +13,7 @@ import (
 )
 
 // sealKey is the last key of a line that a launch has signed. What is signed is the line as it
-// would be without it, so that nobody has to compose the same bytes again.
+// would be without it, so that the reader need not compose the same bytes again.
 const sealKey = `,"mac":"`
 
 // sealed adds the signature to a line.
@@ -53,8 +53,8 @@ func Genuine(l orchestrator.Line, checks []string) bool {
 
 // Checks are what the lines of a launch are checked with; a launch of an older version has
 // none.
-func (s *Session) Checks(launch string) ([]string, error) {
-	data, err := ReadFile(s.Path(LaunchesDir + "/" + launch + "/launch.json"))
+func (s *Session) Checks(launch orchestrator.Launch) ([]string, error) {
+	data, err := ReadFile(s.Path(LaunchesDir + "/" + string(launch) + "/launch.json"))
 	if err != nil {
 		return nil, err
 	}

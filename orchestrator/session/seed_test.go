@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -97,8 +97,8 @@ func TestProtocolS1TheExamplesLoad(t *testing.T) {
 func examplesOfArtifacts(t *testing.T, s *session.Session) {
 	t.Helper()
 	for rel, kind := range map[string]string{
-		"04_planning/plan.yaml": decide.ArtifactPlan, "07_review/review.yaml": decide.ArtifactReview,
-		"08_completion/approval.json": decide.ArtifactText,
+		"04_planning/plan.yaml": duty.ArtifactPlan, "07_review/review.yaml": duty.ArtifactReview,
+		"08_completion/approval.json": duty.ArtifactText,
 	} {
 		if a, err := s.ReadArtifact(rel, kind); err != nil || len(a.Problems) > 0 {
 			t.Errorf("%s: %+v, %v", rel, a, err)
@@ -152,15 +152,17 @@ func TestTheExampleIsSoundHoweverItEnded(t *testing.T) {
 		`"phase": "fixing", "last_event": "review_failed", "implementation_group_mode": "serial"`:     "interrupted",
 		`"phase": "completing", "last_event": "review_passed", "implementation_active_plan_ids": [1]`: "interrupted",
 	} {
-		s := seeded(t, "state.json", "tool_events.jsonl", "plan.yaml")
-		write(t, s.Path("tool_event_state.json"), `{"applied_offset": 0}`)
-		write(t, s.Path("state.json"), "{"+state+"}")
-		if report := session.CheckDir(s.Dir); report.Err() != nil {
-			t.Errorf("%s: %v", state, report.Problems)
-		}
-		entries, err := session.List(s.Project())
-		if err != nil || len(entries) != 1 || entries[0].Condition() != condition {
-			t.Errorf("%s: listed %+v, %v, want %s", state, entries, err, condition)
-		}
+		t.Run(state, func(t *testing.T) {
+			s := seeded(t, "state.json", "tool_events.jsonl", "plan.yaml")
+			write(t, s.Path("tool_event_state.json"), `{"applied_offset": 0}`)
+			write(t, s.Path("state.json"), "{"+state+"}")
+			if report := session.CheckDir(s.Dir); report.Err() != nil {
+				t.Errorf("%s: %v", state, report.Problems)
+			}
+			entries, err := session.List(s.Project())
+			if err != nil || len(entries) != 1 || entries[0].Condition() != condition {
+				t.Errorf("%s: listed %+v, %v, want %s", state, entries, err, condition)
+			}
+		})
 	}
 }

@@ -1,7 +1,7 @@
 // Package session owns the directory of one session: its name, its files, its
 // lock, and the rules by which they are read and written.
 //
-// One directory is one session. Whoever holds the lock is its host, and only
+// One directory is one session. The process that holds the lock is its host, and only
 // the host commits: [Session.Commit] stores the blobs a step names, appends its
 // records to events.jsonl and replaces state.json, each on disk before the next
 // begins. The cursors of the line files are inside the state, so a kill between
@@ -11,7 +11,7 @@
 //
 // Line files (tool_events.jsonl, commands.jsonl) are hints with a memory: the
 // reader trusts its cursor only as long as the file still holds the line the
-// cursor describes, and starts anew otherwise. Artifacts are read once; the bytes
+// cursor describes, and starts from the beginning otherwise. Artifacts are read once; the bytes
 // that were checked are the bytes in blobs/.
 //
 // Everything else may be read without the lock: the state, the records up to
@@ -57,7 +57,7 @@ type Session struct {
 }
 
 // Open returns the session in dir, not locked. The error is a *NotFoundError if
-// dir is no session; a session whose state cannot be read is opened.
+// dir is not a session; a session whose state cannot be read is opened.
 func Open(dir string) (*Session, error) { return OpenOn(dir, durable.Disk{}) }
 
 // OpenOn is Open for a session that is written through disk. It is for tests of
@@ -150,7 +150,7 @@ func (s *Session) Release() error {
 func (s *Session) Close() error { return s.Release() }
 
 // Running reports whether some process hosts the session in dir. It disturbs
-// nobody who is about to take the lock.
+// a process that is about to take the lock.
 func Running(dir string) bool {
 	deadline := time.Now().Add(inheritTime)
 	for {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
@@ -454,24 +454,24 @@ func badArtifacts(t *testing.T) {
 	}
 	for problem, content := range contents {
 		write(t, s.Path(rel), content)
-		a, err := s.ReadArtifact(rel, decide.ArtifactText)
+		a, err := s.ReadArtifact(rel, duty.ArtifactText)
 		if err != nil || len(a.Problems) != 1 || !strings.Contains(a.Problems[0], problem) {
 			t.Errorf("%s: %+v, %v", problem, a, err)
 		}
 	}
 	os.Remove(s.Path(rel))
-	if a, err := s.ReadArtifact(rel, decide.ArtifactText); err != nil || !strings.Contains(a.Problems[0], "does not exist") {
+	if a, err := s.ReadArtifact(rel, duty.ArtifactText); err != nil || !strings.Contains(a.Problems[0], "does not exist") {
 		t.Errorf("missing: %+v, %v", a, err)
 	}
 	if err := os.Symlink(s.Path("requirements.md"), s.Path(rel)); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := s.ReadArtifact(rel, decide.ArtifactText); err != nil || !strings.Contains(a.Problems[0], "symbolic link") {
+	if a, err := s.ReadArtifact(rel, duty.ArtifactText); err != nil || !strings.Contains(a.Problems[0], "symbolic link") {
 		t.Errorf("symbolic link: %+v, %v", a, err)
 	}
 	os.Remove(s.Path(rel))
 	write(t, s.Path(rel), "\ufeff# Fine\r\n")
-	a, err := s.ReadArtifact(rel, decide.ArtifactText)
+	a, err := s.ReadArtifact(rel, duty.ArtifactText)
 	if err != nil || len(a.Problems) > 0 {
 		t.Fatalf("good file: %+v, %v", a, err)
 	}

@@ -84,11 +84,11 @@ func (s *Session) corrupt(format string, args ...any) error {
 func (s *Session) ReadBackup() (*orchestrator.State, error) {
 	state, err := s.readState(StateBackup)
 	if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
-		return nil, &CorruptError{Name: s.Name(), Reason: "there is no " + StateBackup, Next: startAnew, cause: err}
+		return nil, &CorruptError{Name: s.Name(), Reason: "there is no " + StateBackup, Next: startAgain, cause: err}
 	}
 	if corrupt := (*CorruptError)(nil); errors.As(err, &corrupt) && corrupt.Next == "" {
 		reason := strings.Replace(corrupt.Reason, StateFile+":", StateBackup+":", 1)
-		return nil, &CorruptError{Name: s.Name(), Reason: "the backup is none either: " + reason, Next: startAnew, cause: err}
+		return nil, &CorruptError{Name: s.Name(), Reason: "the backup is none either: " + reason, Next: startAgain, cause: err}
 	}
 	return state, err
 }
@@ -136,7 +136,7 @@ func (s *Session) Overwritten() bool {
 }
 
 // ReadFile reads a file of a session that a host or a person wrote. A symbolic link is
-// not followed, and what is no regular file is refused, not waited for.
+// not followed, and what is not a regular file is refused, not waited for.
 func ReadFile(path string) ([]byte, error) { return readOwn(path, 64<<20) }
 
 // readOwn reads a regular file of ours, at most limit bytes of it, and does not

@@ -12,59 +12,62 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // What a writer sees of its file before it decides.
 func TestTailOfALineFile(t *testing.T) {
 	for _, file := range []string{session.ToolEvents, session.Commands} {
-		s := fresh(t)
-		text := good + "\n\n" + `{"tool":"b","timestamp":"soon"}` + "\nnonsense\n"
-		write(t, s.Path(file), text)
-		st := state(t, s)
-		cursor := orchestrator.Cursor{Offset: int64(len(good)) + 1}
-		if file == session.ToolEvents {
-			st.ToolCursor = cursor
-		} else {
-			st.CommandCursor = cursor
-		}
-		data, err := st.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(t, s.Path(session.StateFile), string(data))
-		refused := errors.New("refused")
-		err = s.Append(file, noon, func(tail session.Tail) (*session.NewLine, error) {
-			all, err := tail.All()
-			if err != nil || len(all) != 3 || all[0].At.Format(time.RFC3339) != "2026-01-15T11:05:12Z" || !all[1].At.IsZero() || all[2].Corrupt == "" {
-				t.Errorf("%s: all %+v, %v", file, all, err)
+		t.Run(file, func(t *testing.T) {
+			s := fresh(t)
+			text := good + "\n\n" + `{"tool":"b","timestamp":"soon"}` + "\nnonsense\n"
+			write(t, s.Path(file), text)
+			st := state(t, s)
+			cursor := orchestrator.Cursor{Offset: int64(len(good)) + 1}
+			if file == session.ToolEvents {
+				st.ToolCursor = cursor
+			} else {
+				st.CommandCursor = cursor
 			}
-			unread, err := tail.Unread()
-			if err != nil || len(unread) != 2 || unread[0].Tool != "b" {
-				t.Errorf("%s: unread %+v, %v", file, unread, err)
+			data, err := st.Encode()
+			if err != nil {
+				t.Fatal(err)
 			}
-			last, err := tail.Last(5)
-			if err != nil || len(last) != 1 || last[0].Corrupt == "" {
-				t.Errorf("%s: last %+v, %v", file, last, err)
+			write(t, s.Path(session.StateFile), string(data))
+			refused := errors.New("refused")
+			err = s.Append(file, noon, func(tail session.Tail) (*session.NewLine, error) {
+				all, err := tail.All()
+				if err != nil || len(all) != 3 || all[0].At.Format(time.RFC3339) != "2026-01-15T11:05:12Z" || !all[1].At.IsZero() || all[2].Corrupt == "" {
+					t.Errorf("%s: all %+v, %v", file, all, err)
+				}
+				unread, err := tail.Unread()
+				if err != nil || len(unread) != 2 || unread[0].Tool != "b" {
+					t.Errorf("%s: unread %+v, %v", file, unread, err)
+				}
+				last, err := tail.Last(5)
+				if err != nil || len(last) != 1 || last[0].Corrupt == "" {
+					t.Errorf("%s: last %+v, %v", file, last, err)
+				}
+				return nil, refused
+			})
+			if err != refused || read(t, s, file) != text {
+				t.Errorf("%s: %v, %q", file, err, read(t, s, file))
 			}
-			return nil, refused
+			for what, line := range map[string]*session.NewLine{
+				"too long": {Tool: "x", Payload: strings.Repeat("x", session.MaxPayload+1)},
+				"no JSON":  {Tool: "x", Payload: func() {}},
+			} {
+				err := s.Append(file, noon, func(session.Tail) (*session.NewLine, error) { return line, nil })
+				if err == nil || what == "too long" && !errors.Is(err, session.ErrTooLong) || read(t, s, file) != text {
+					t.Errorf("%s, %s: %v", file, what, err)
+				}
+			}
+			write(t, s.Path(session.StateFile), "{")
+			if err := s.Append(file, noon, nil); err == nil || read(t, s, file) != text {
+				t.Errorf("%s: a line for a state nobody can read: %v", file, err)
+			}
 		})
-		if err != refused || read(t, s, file) != text {
-			t.Errorf("%s: %v, %q", file, err, read(t, s, file))
-		}
-		for what, line := range map[string]*session.NewLine{
-			"too long": {Tool: "x", Payload: strings.Repeat("x", session.MaxPayload+1)},
-			"no JSON":  {Tool: "x", Payload: func() {}},
-		} {
-			err := s.Append(file, noon, func(session.Tail) (*session.NewLine, error) { return line, nil })
-			if err == nil || what == "too long" && !errors.Is(err, session.ErrTooLong) || read(t, s, file) != text {
-				t.Errorf("%s, %s: %v", file, what, err)
-			}
-		}
-		write(t, s.Path(session.StateFile), "{")
-		if err := s.Append(file, noon, nil); err == nil || read(t, s, file) != text {
-			t.Errorf("%s: a line for a state nobody can read: %v", file, err)
-		}
 	}
 }
 
@@ -123,8 +126,8 @@ func TestPathsOutsideOfTheSessionAreRefused(t *testing.T) {
 			t.Errorf("wrote blob %q", sha)
 		}
 	}
-	if _, err := s.ReadArtifact("../x", decide.ArtifactText); err == nil {
-		if a, _ := s.ReadArtifact("../x", decide.ArtifactText); len(a.Problems) == 0 {
+	if _, err := s.ReadArtifact("../x", duty.ArtifactText); err == nil {
+		if a, _ := s.ReadArtifact("../x", duty.ArtifactText); len(a.Problems) == 0 {
 			t.Error("read an artifact outside")
 		}
 	}
@@ -246,7 +249,7 @@ func TestWhatAPersonIsTold(t *testing.T) {
 	if err != nil || len(entries) != 2 || !strings.Contains(fmt.Sprint(entries[0].Condition(), entries[1].Condition()), "corrupt: no state.json") {
 		t.Errorf("listed %+v, %v", entries, err)
 	}
-	if e, err := session.Find(project, "empty", nil); err != nil || !strings.HasSuffix(e.Err.Error(), "no state.json and no state.json.bak; start anew with agentmux run or issue") {
+	if e, err := session.Find(project, "empty", nil); err != nil || !strings.HasSuffix(e.Err.Error(), "no state.json and no state.json.bak; start again with agentmux run or issue") {
 		t.Errorf("found %+v, %v", e, err)
 	}
 	if _, err := session.List(s.Path(session.StateFile)); err == nil {

@@ -9,15 +9,15 @@ import (
 
 // Agent is what the records tell of an agent's newest launch.
 type Agent struct {
-	Launch   string
+	Launch   orchestrator.Launch
 	Provider string
 	Doing    string // what it reported last
 	Started  time.Time
 	Silent   time.Duration // 0: it reported since, or was never found silent
 }
 
-// Agents are those of a session by their keys, see [orchestrator.AgentKey].
-type Agents map[string]Agent
+// Agents are those of a session by their keys.
+type Agents map[orchestrator.AgentKey]Agent
 
 // Fold takes in one record.
 func (a *Agents) Fold(e orchestrator.Event) {
@@ -39,7 +39,7 @@ func (a *Agents) change(role, task string, with func(*Agent)) {
 	if *a == nil {
 		*a = Agents{}
 	}
-	key := orchestrator.AgentKey(role, task)
+	key := orchestrator.KeyOf(role, task)
 	agent := (*a)[key]
 	with(&agent)
 	(*a)[key] = agent

@@ -4,20 +4,19 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
 )
 
 // Question is what an agent asked people.
 type Question struct {
 	Seq     int // of its record
 	ID      string
-	Agent   string // its key, see [orchestrator.AgentKey]
+	Agent   orchestrator.AgentKey
 	Text    string
 	Options []string
 	Open    bool
 }
 
-// ClosedAsk is a question or a gate that waits no more.
+// ClosedAsk is a question or a gate that no longer waits.
 type ClosedAsk struct {
 	Seq int // of the record that asked
 	At  time.Time
@@ -49,7 +48,7 @@ func (a *Asks) Fold(e orchestrator.Event) {
 		}
 	case orchestrator.QuestionAskedRecord:
 		a.Questions = append(a.Questions, Question{
-			Seq: e.Seq, ID: d.ID, Agent: orchestrator.AgentKey(d.Role, d.Task), Text: d.Text, Options: d.Options, Open: true,
+			Seq: e.Seq, ID: d.ID, Agent: orchestrator.KeyOf(d.Role, d.Task), Text: d.Text, Options: d.Options, Open: true,
 		})
 	case orchestrator.QuestionAnsweredRecord:
 		a.answered(e, d)
@@ -64,7 +63,7 @@ func (a *Asks) answered(e orchestrator.Event, d orchestrator.QuestionAnsweredRec
 		}
 		q.Open = false
 		a.Closed = append(a.Closed, ClosedAsk{
-			Seq: q.Seq, Question: *q, At: e.TS.Time, Actor: d.Actor, Late: d.Timeout, Withdrawn: d.Source == decide.SourceWithdrawn,
+			Seq: q.Seq, Question: *q, At: e.TS.Time, Actor: d.Actor, Late: d.Timeout, Withdrawn: d.Source == orchestrator.SourceWithdrawn,
 		})
 	}
 }

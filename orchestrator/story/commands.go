@@ -19,7 +19,7 @@ const (
 	CommandLost      CommandResult = "lost"
 )
 
-// Command is what a person ordered.
+// Command is a command of a person.
 type Command struct {
 	At        time.Time
 	Actor     string

@@ -62,7 +62,7 @@ func TestAnAgentIsItsNewestLaunch(t *testing.T) {
 	) {
 		a.Fold(e)
 	}
-	want := story.Agents{orchestrator.AgentKey("coder", "1"): {
+	want := story.Agents{orchestrator.KeyOf("coder", "1"): {
 		Launch: "2.coder.1", Provider: "script", Doing: "reads", Started: minute(2), Silent: time.Minute,
 	}}
 	if !reflect.DeepEqual(a, want) {

@@ -19,6 +19,23 @@ var gateReasons = map[orchestrator.GateReason]string{
 // GateWhy says why the gate is open; "" of a gate that an earlier version opened.
 func GateWhy(reason orchestrator.GateReason) string { return gateReasons[reason] }
 
+// Gate is the gate at which the session waits. The zero value: it waits at none.
+type Gate struct {
+	Name     string
+	Digest   string                  // of what it shows
+	Reason   orchestrator.GateReason // why it is open
+	Findings []string                // of the output gate
+}
+
+func (g *Gate) fold(e orchestrator.Event) {
+	switch d := e.Data.(type) {
+	case orchestrator.GateOpenedRecord:
+		*g = Gate{Name: d.Gate, Digest: d.Digest, Reason: d.Reason, Findings: d.Findings}
+	case orchestrator.GateClosedRecord, orchestrator.DoneRecord:
+		*g = Gate{}
+	}
+}
+
 // Decision is how a gate was closed, and by what.
 type Decision struct {
 	Gate   string            `json:"gate"`
@@ -49,7 +66,7 @@ func (d Decision) String() string {
 	return fmt.Sprintf("%s: %s by %s, %s", GateNoun(d.Gate), word, d.Actor, d.Way())
 }
 
-// Way says in what way the word came, with the number of the process that gave it.
+// Way says how the decision was given, with the number of the process that gave it.
 func (d Decision) Way() string {
 	way := By(d.Source)
 	if d.PID > 0 {
@@ -58,7 +75,7 @@ func (d Decision) Way() string {
 	return way
 }
 
-// By says in what way a word of a person came.
+// By says how a decision of a person was given.
 func By(source string) string {
 	switch source {
 	case "cli":

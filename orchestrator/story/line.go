@@ -23,21 +23,24 @@ var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvEvent:          say(func(d orchestrator.EventRecord) string { return d.Label }),
 	orchestrator.EvPhaseEntered:   say(func(d orchestrator.PhaseEnteredRecord) string { return "→ " + d.Phase }),
 	orchestrator.EvAgentStarted: say(func(d orchestrator.AgentStartedRecord) string {
-		return orchestrator.AgentKey(d.Role, d.Task) + " started"
+		return string(orchestrator.KeyOf(d.Role, d.Task)) + " started"
 	}),
 	orchestrator.EvAgentExited: say(sayExited),
 	orchestrator.EvAgentFailed: say(func(d orchestrator.AgentFailedRecord) string {
-		return orchestrator.AgentKey(d.Role, d.Task) + " failed"
+		return string(orchestrator.KeyOf(d.Role, d.Task)) + " failed"
 	}),
 	orchestrator.EvAgentStalled: say(func(d orchestrator.AgentStalledRecord) string {
-		return orchestrator.AgentKey(d.Role, d.Task) + " is silent"
+		return string(orchestrator.KeyOf(d.Role, d.Task)) + " is silent"
 	}),
 	orchestrator.EvAgentBlocked: say(func(d orchestrator.AgentBlockedRecord) string { return d.Agent + " waits for " + d.Dependency }),
 	orchestrator.EvAgentStatus: say(func(d orchestrator.AgentStatusRecord) string {
-		return orchestrator.AgentKey(d.Role, d.Task) + ": " + d.Message
+		return string(orchestrator.KeyOf(d.Role, d.Task)) + ": " + d.Message
 	}),
 	orchestrator.EvAgentWaiting: say(func(d orchestrator.AgentWaitingRecord) string {
-		return orchestrator.AgentKey(d.Role, d.Task) + " waits for its " + d.For
+		return string(orchestrator.KeyOf(d.Role, d.Task)) + " waits for its " + d.For
+	}),
+	orchestrator.EvLateChanges: say(func(d orchestrator.LateChangesRecord) string {
+		return string(orchestrator.KeyOf(d.Role, d.Task)) + " wrote after its submission, kept as " + d.Ref
 	}),
 	orchestrator.EvArtifactAccepted:   say(func(d orchestrator.ArtifactAcceptedRecord) string { return "accepted " + d.Artifact }),
 	orchestrator.EvResearchDispatched: say(func(d orchestrator.ResearchDispatchedRecord) string { return "research " + d.Topic + " begun" }),
@@ -99,7 +102,7 @@ func sayExited(d orchestrator.AgentExitedRecord) string {
 	if d.Expected {
 		return ""
 	}
-	return orchestrator.AgentKey(d.Role, d.Task) + " ended"
+	return string(orchestrator.KeyOf(d.Role, d.Task)) + " ended"
 }
 
 func sayPushed(d orchestrator.BranchPushedRecord) string {

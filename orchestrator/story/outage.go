@@ -20,7 +20,7 @@ const (
 	OutageAgent    OutageKind = "agent"    // an agent was lost and is started again
 )
 
-// Outage is something that keeps a session from going on, and is tried again by itself.
+// Outage is something that keeps a session from continuing, and is tried again by itself.
 type Outage struct {
 	Kind  OutageKind `json:"kind"`
 	What  string     `json:"what"`
@@ -68,12 +68,12 @@ func waitingAgents(s *orchestrator.State) []Outage {
 	var list []Outage
 	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
 		a := s.Agents[key]
-		again := s.Deadlines["relaunch/"+key]
+		again := s.Deadlines[orchestrator.RelaunchTimer(key)]
 		switch {
 		case !again.IsZero():
-			list = append(list, Outage{Kind: OutageAgent, What: key, Tries: a.Retries, Again: again.Time})
+			list = append(list, Outage{Kind: OutageAgent, What: string(key), Tries: a.Retries, Again: again.Time})
 		case a.Limited:
-			list = append(list, Outage{Kind: OutageProvider, What: key})
+			list = append(list, Outage{Kind: OutageProvider, What: string(key)})
 		}
 	}
 	return list

@@ -6,7 +6,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// DebtKind says what a session with an outcome still owes.
+// DebtKind says what a session with an outcome still has to do.
 type DebtKind string
 
 // Kinds of debts.
@@ -16,14 +16,14 @@ const (
 	DebtServer DebtKind = "tmux"   // the end of its tmux server, with what still runs in it
 )
 
-// Debt is something that a session with an outcome still owes. The next start of a host pays.
+// Debt is something that a session with an outcome still has to do. The next host does it.
 type Debt struct {
 	Kind DebtKind `json:"kind"`
 	Text string   `json:"text"`
 }
 
 // owed lists what the end of a session left behind, because its host was killed, or because
-// GitHub did not take it. As long as a host runs, that one pays.
+// GitHub did not take it. A running host still does it, so nothing is owed then.
 func owed(s *orchestrator.State, f Facts) []Debt {
 	if f.Running || !s.Ended() {
 		return nil

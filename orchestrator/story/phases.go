@@ -34,10 +34,10 @@ func (p *Phases) enter(phase, kind string) {
 	if p.spent == nil {
 		p.spent, p.since = map[string]time.Duration{}, map[string]bool{}
 	}
-	spent, again := p.spent[phase]
+	spent, before := p.spent[phase]
 	p.spent[phase] = spent
 	p.since[phase] = true
-	if kind == planKind && again {
+	if kind == planKind && before {
 		p.replan, p.since = phase, map[string]bool{}
 	}
 }

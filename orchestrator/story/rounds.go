@@ -3,7 +3,7 @@ package story
 import "github.com/agentmux/agentmux/orchestrator"
 
 // Rounds numbers the review rounds of a session's whole life. The session itself counts them
-// from 0 again each time somebody asks for changes.
+// from 0 again after each request for changes.
 type Rounds struct {
 	before int // rounds before the last request for changes
 	since  int // and since

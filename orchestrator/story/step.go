@@ -15,8 +15,8 @@ const (
 	StepApprove StepKind = "approve"
 	StepChanges StepKind = "changes"
 	StepAnswer  StepKind = "answer"
-	StepResume  StepKind = "resume"  // go on with the session
-	StepFinish  StepKind = "finish"  // let a host pay what the end owes
+	StepResume  StepKind = "resume"  // continue the session
+	StepFinish  StepKind = "finish"  // let a host finish what the end owes
 	StepPropose StepKind = "propose" // take the branch that is in the clone
 	StepReview  StepKind = "review"  // look at the pull request
 	StepAttach  StepKind = "attach"  // watch it
@@ -67,7 +67,7 @@ func steps(s *orchestrator.State, st Story, f Facts) []Step {
 	return []Step{typed(StepAttach, "agentmux attach %s", f.Name)}
 }
 
-// changeFirst are the parks from which another round may be what is wanted.
+// changeFirst are the reasons to park after which a person may want another round.
 var changeFirst = map[string]bool{
 	orchestrator.ReasonReviewExhausted: true, orchestrator.ReasonOutputGate: true, orchestrator.ReasonNothingToCommit: true,
 }

@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
 )
 
-// Facts are what neither the state nor the records of a session say. The caller looks.
+// Facts are what neither the state nor the records of a session say. The caller finds out.
 type Facts struct {
 	Name     string // how commands name the session
 	Running  bool   // some process hosts it
@@ -42,18 +41,18 @@ type Story struct {
 	Strays   Strays    `json:"out_of_scope,omitempty"` // taken though no plan gave them to who changed them
 
 	Decisions []Decision `json:"decisions,omitempty"` // at gates, oldest first
-	Refused   string     `json:"refused,omitempty"`   // why the last answer file of the open gate is none
+	Refused   string     `json:"refused,omitempty"`   // why the last answer file of the open gate was refused
 
 	Withheld orchestrator.Withheld `json:"withheld,omitempty"` // why the branch was not pushed
 }
 
 // Tell makes the story of a session from its state and its committed records.
 func Tell(s *orchestrator.State, records []orchestrator.Event, f Facts) Story {
-	st := Story{Findings: s.Completion.Findings}
 	t := told{errors: map[string]string{}}
 	for _, e := range records {
-		t.fold(&st, e)
+		t.fold(e)
 	}
+	st := t.story(s)
 	switch {
 	case !s.Ended():
 		st.Sentence, st.Advice, st.Actor, st.Ended = "", "", "", time.Time{}
@@ -77,39 +76,38 @@ func (st Story) Next() string {
 	return strings.Join(texts, ", or ")
 }
 
-// told is what the records said, beyond the story.
+// told is what the records said.
 type told struct {
-	errors map[string]string // effect id -> its last error
+	Progress
+	errors  map[string]string // effect id -> its last error
+	refused string            // why the last answer file of the open gate was refused
+	advice  string            // of the newest end
 }
 
-func (t *told) fold(st *Story, e orchestrator.Event) {
-	st.Rounds.Fold(e)
-	st.Strays.Fold(e)
-	st.Phases.Fold(e)
-	st.Agents.Fold(e)
+func (t *told) fold(e orchestrator.Event) {
+	t.Fold(e)
 	switch d := e.Data.(type) {
 	case orchestrator.EffectFailedRecord:
 		t.errors[d.ID] = d.Error
-	case orchestrator.ResumedRecord, orchestrator.PhaseEnteredRecord:
-		st.Sentence, st.Advice, st.Actor, st.Ended = "", "", "", time.Time{}
+	case orchestrator.ResumedRecord, orchestrator.PhaseEnteredRecord, orchestrator.FailedRecord, orchestrator.DoneRecord:
+		t.advice = ""
 	case orchestrator.NeedsHumanRecord:
-		st.Sentence, st.Advice, st.Ended = d.Text, d.Next, e.TS.Time
-	case orchestrator.FailedRecord:
-		st.Sentence, st.Advice, st.Ended = d.Cause, "", e.TS.Time
-	case orchestrator.CanceledRecord:
-		st.Sentence, st.Actor, st.Ended = canceled(d), d.Actor, e.TS.Time
-	case orchestrator.DoneRecord:
-		st.Sentence, st.Advice, st.Ended = "", "", e.TS.Time
-	case orchestrator.BranchPushedRecord:
-		st.Withheld = withheld(d)
-	case orchestrator.GateOpenedRecord:
-		st.Refused = ""
-	case orchestrator.GateClosedRecord:
-		st.Decisions, st.Refused = append(st.Decisions, Decided(d, e.TS)), ""
+		t.advice = d.Next
+	case orchestrator.GateOpenedRecord, orchestrator.GateClosedRecord:
+		t.refused = ""
 	case orchestrator.InputRejectedRecord:
-		if d.Tool == decide.ApprovalFile || d.Tool == decide.ChangesFile {
-			st.Refused = d.Tool + ": " + strings.Join(d.Errors, "; ")
+		if d.Tool == orchestrator.ApprovalFile || d.Tool == orchestrator.ChangesFile {
+			t.refused = d.Tool + ": " + strings.Join(d.Errors, "; ")
 		}
+	}
+}
+
+// story is the part of the story that is in the records.
+func (t *told) story(s *orchestrator.State) Story {
+	return Story{
+		Sentence: t.End.sentence(), Advice: t.advice, Actor: t.End.Actor, Findings: s.Completion.Findings, Ended: t.End.At,
+		Rounds: t.Reviews.numbers, Phases: t.Phases, Agents: t.Agents, Strays: t.Strays,
+		Decisions: t.Decisions, Refused: t.refused, Withheld: t.Result.Withheld,
 	}
 }
 

@@ -2,6 +2,7 @@ package story_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,9 +39,11 @@ func TestASentenceIsThatOfTheNewestEnd(t *testing.T) {
 		"a failed review": {&orchestrator.State{Phase: orchestrator.PhaseDone, Outcome: orchestrator.OutcomeNeedsHuman, OutcomeReason: orchestrator.ReasonReviewExhausted},
 			[]orchestrator.Event{record(orchestrator.EvDone, nil)}, "the last review failed and no fix round was left"},
 	} {
-		if got := story.Tell(c.state, c.records, story.Facts{Name: "one"}).Sentence; got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := story.Tell(c.state, c.records, story.Facts{Name: "one"}).Sentence; got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		})
 	}
 }
 
@@ -79,7 +82,7 @@ func TestARecordedCommandIsAppliedByAResume(t *testing.T) {
 }
 
 // Rounds count on over requests for changes, as people count them.
-func TestRoundsCountOn(t *testing.T) {
+func TestRoundsContinueAfterRequestsForChanges(t *testing.T) {
 	var r story.Rounds
 	review := func(n int) {
 		r.Fold(record(orchestrator.EvReviewStarted, map[string]any{"iteration": float64(n)}))
@@ -105,10 +108,12 @@ func TestOldRecordsOfAPushThatWasLeftOut(t *testing.T) {
 		"": "", "github.push is off": orchestrator.PushOff, "no write permission": orchestrator.PushReadOnly,
 		"no GitHub token": orchestrator.PushNoToken, "the project has no repository on github.com": orchestrator.PushElsewhere,
 	} {
-		records := []orchestrator.Event{record(orchestrator.EvBranchPushed, map[string]any{"skipped": skipped})}
-		if got := story.Tell(&orchestrator.State{}, records, story.Facts{}).Withheld; got != want {
-			t.Errorf("%q: %q, want %q", skipped, got, want)
-		}
+		t.Run(fmt.Sprintf("%q", skipped), func(t *testing.T) {
+			records := []orchestrator.Event{record(orchestrator.EvBranchPushed, map[string]any{"skipped": skipped})}
+			if got := story.Tell(&orchestrator.State{}, records, story.Facts{}).Withheld; got != want {
+				t.Errorf("%q: %q, want %q", skipped, got, want)
+			}
+		})
 	}
 }
 

@@ -42,6 +42,18 @@ func (s Strays) Of(path string) (subplan string) {
 	return ""
 }
 
+// maxStrays is how many files Lines names.
+const maxStrays = 20
+
+// Lines names the files in a line of Markdown; none if there are no such files. name makes a
+// path fit for Markdown.
+func (s Strays) Lines(name func(path string) string) []string {
+	if len(s) == 0 {
+		return nil
+	}
+	return []string{"**Changed outside of their subplan:** " + s.Tell(maxStrays, name)}
+}
+
 // Tell names at most most of the files by name, which makes a path fit for where it is shown.
 func (s Strays) Tell(most int, name func(path string) string) string {
 	var parts []string

@@ -55,12 +55,12 @@ func (r *rig) carryOut(e orchestrator.Effect) {
 }
 
 // submits calls a tool for an agent's current launch and has the host read the line.
-func (r *rig) submits(key, tool string, params map[string]any) {
+func (r *rig) submits(key orchestrator.AgentKey, tool string, params map[string]any) {
 	r.Helper()
-	role, task := orchestrator.SplitKey(key)
+	role, task := key.Split()
 	count := func() int { return len(strings.Join(r.lines(), "\n")) }
 	before := count()
-	r.ok(r.call(r.agent(role, task), tool, params), "submitted")
+	r.ok(r.call(r.agent(role, task), tool, params), "recorded")
 	if n := count(); n <= before {
 		r.Fatalf("%s of %s left no line", tool, key)
 	}
@@ -69,7 +69,7 @@ func (r *rig) submits(key, tool string, params map[string]any) {
 }
 
 // lost lets an agent's process end, and starts the next one.
-func (r *rig) lost(key string) {
+func (r *rig) lost(key orchestrator.AgentKey) {
 	r.Helper()
 	code := 1
 	old := r.st.Agents[key].Launch
@@ -77,8 +77,8 @@ func (r *rig) lost(key string) {
 		Key: key, Launch: old, Condition: orchestrator.AgentDead, ExitCode: &code,
 	}})
 	r.now = r.now.Add(time.Minute)
-	if _, armed := r.st.Deadlines["relaunch/"+key]; armed {
-		r.input(orchestrator.Input{Kind: orchestrator.InTimer, Timer: "relaunch/" + key})
+	if _, armed := r.st.Deadlines[orchestrator.RelaunchTimer(key)]; armed {
+		r.input(orchestrator.Input{Kind: orchestrator.InTimer, Timer: orchestrator.RelaunchTimer(key)})
 	}
 	r.settle()
 }
@@ -106,8 +106,8 @@ func reviewed(t *testing.T) *rig {
 	return r
 }
 
-// Submissions that look like ones that were made, and are others: the tool says
-// submitted, there is a line, and it counts.
+// Submissions that look like earlier ones and are new: the tool says recorded, the file
+// gets a line, and the line counts.
 func TestProtocolJ9EachLineIsTaken(t *testing.T) {
 	fail := "verdict: fail\nsummary: No.\nfindings: [{issue: a, recommendation: b}]\n"
 	t.Run("a coder that resolves, and the fixer after its subplan is done", func(t *testing.T) {
@@ -129,10 +129,10 @@ func TestProtocolJ9EachLineIsTaken(t *testing.T) {
 		r.settle()
 		r.write("04_planning/plan.yaml", plan)
 		old := r.agent("planner", "")
-		r.ok(r.call(old, "submit_plan", nil), "submitted")
+		r.ok(r.call(old, "submit_plan", nil), "recorded")
 		r.lost("planner") // its line is not read yet
 		r.write("04_planning/plan.yaml", plan+"# mended\n")
-		r.ok(r.call(r.agent("planner", ""), "submit_plan", nil), "submitted")
+		r.ok(r.call(r.agent("planner", ""), "submit_plan", nil), "recorded")
 		r.host()
 		r.inPhase("implementing")
 	})
@@ -172,16 +172,16 @@ func TestProtocolJ9EachLineIsTaken(t *testing.T) {
 	})
 }
 
-// Lines of launches and visits that are over do not count, whoever wrote them; one of
-// three keys is judged by the phase.
+// Lines of launches and visits that are over do not count. A line without role and launch
+// is judged by the phase.
 func TestProtocolJ7LinesOfFormerLaunches(t *testing.T) {
 	r := start(t, "quick")
 	r.settle()
 	former := r.agent("planner", "").Launch
 	r.lost("planner")
 	r.write("04_planning/plan.yaml", plan)
-	line := func(more string) {
-		t.Helper()
+	line := func(r *rig, more string) {
+		r.Helper()
 		text := `{"tool":"submit_plan","timestamp":"2026-01-15T11:05:12+00:00","payload":{}` + more + "}\n"
 		f, err := os.OpenFile(r.s.Path(session.ToolEvents), os.O_WRONLY|os.O_APPEND, 0)
 		if err == nil {
@@ -189,27 +189,32 @@ func TestProtocolJ7LinesOfFormerLaunches(t *testing.T) {
 			f.Close()
 		}
 		if err != nil {
-			t.Fatal(err)
+			r.Fatal(err)
 		}
 		r.host()
 	}
 	for name, more := range map[string]string{
-		"a replaced launch": `,"role":"planner","visit":1,"launch":"` + former + `"`,
+		"a replaced launch": `,"role":"planner","visit":1,"launch":"` + string(former) + `"`,
 		"an older visit":    `,"role":"planner","visit":0,"launch":"0.planner.1"`,
 	} {
-		line(more)
-		records, _, err := r.s.Events(r.st.Seq - 1)
-		if err != nil || len(records) != 1 || records[0].Type != orchestrator.EvInputIgnored || records[0].Data.(orchestrator.InputIgnoredRecord).Reason != "stale" {
-			t.Errorf("%s: %+v, %v", name, records, err)
-		}
-		r.inPhase("planning")
+		t.Run(name, func(t *testing.T) {
+			outer := r.T
+			r.T = t
+			defer func() { r.T = outer }()
+			line(r, more)
+			records, _, err := r.s.Events(r.st.Seq - 1)
+			if err != nil || len(records) != 1 || records[0].Type != orchestrator.EvInputIgnored || records[0].Data.(orchestrator.InputIgnoredRecord).Reason != "stale" {
+				t.Errorf("%+v, %v", records, err)
+			}
+			r.inPhase("planning")
+		})
 	}
-	line("")
+	line(r, "")
 	r.inPhase("implementing")
 }
 
-// What is no artifact is told to the agent that submits it, and leaves no line.
-func TestProtocolD4TheAnswerNamesWhatIsNoArtifact(t *testing.T) {
+// An agent that submits a file which is not an artifact is told so, and leaves no line.
+func TestProtocolD4TheAnswerNamesWhatIsNotAnArtifact(t *testing.T) {
 	const file = "02_architecting/architecture.md"
 	for problem, write := range map[string]func(r *rig) error{
 		"is a symbolic link":   func(r *rig) error { return os.Symlink(r.s.Path(session.RequirementsFile), r.s.Path(file)) },
@@ -231,7 +236,7 @@ func TestProtocolD4TheAnswerNamesWhatIsNoArtifact(t *testing.T) {
 			}
 			_ = os.RemoveAll(r.s.Path(file))
 			r.write(file, "\ufeff# Architecture\r\n")
-			r.ok(r.call(r.agent("architect", ""), "submit_architecture", nil), "submitted")
+			r.ok(r.call(r.agent("architect", ""), "submit_architecture", nil), "recorded")
 		})
 	}
 }

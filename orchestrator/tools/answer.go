@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -45,38 +45,51 @@ func refused(format string, args ...any) Answer {
 	return Answer{Text: "refused: " + text, Errors: []string{text}}
 }
 
-// already answers a submission that was made before: nothing is left to do.
+// already answers a submission that was made before.
 func (c *call) already(st *orchestrator.State) *Answer {
 	return &Answer{OK: true, Phase: st.Phase, Warnings: c.warnings,
-		Text: "already submitted: " + c.spec.Name + " was recorded before. Stop now; the session goes on."}
+		Text: "already submitted: " + c.tool.Name + " was recorded before. Stop now; the session continues."}
 }
 
-// refuse tells what is expected instead.
-func (c *call) refuse(st *orchestrator.State, j decide.Judgement) *Answer {
+// refuse says why the session does not accept the call, and what it expects instead.
+func (c *call) refuse(st *orchestrator.State, j duty.Judgement) *Answer {
 	text := j.Reason
-	if len(j.Expected) > 0 && c.spec.submits() {
+	if len(j.Expected) > 0 && c.tool.Submits {
 		text += "; expected now: " + strings.Join(j.Expected, ", ")
 	}
 	return &Answer{Phase: st.Phase, Errors: []string{text}, Warnings: c.warnings,
-		Text: fmt.Sprintf("refused: %s (phase %s, tool %s). Nothing was recorded.", text, st.Phase, c.spec.Name)}
+		Text: fmt.Sprintf("refused: %s (phase %s, tool %s). Nothing was recorded.", text, st.Phase, c.tool.Name)}
 }
 
 // invalid lists everything that is wrong with parameters or artifact.
 func (c *call) invalid(st *orchestrator.State, problems []string) *Answer {
 	return &Answer{Phase: st.Phase, Errors: problems, Warnings: c.warnings,
-		Text: fmt.Sprintf("invalid: nothing was recorded. Correct this and call %s again:\n%s", c.spec.Name, strings.Join(problems, "\n"))}
+		Text: fmt.Sprintf("invalid: nothing was recorded. Correct this and call %s again:\n%s", c.tool.Name, strings.Join(problems, "\n"))}
 }
 
-// submitted tells that the line is recorded; it is said only when it is on disk.
+// submitted says that the call counts: its line is on disk, and a submission is taken.
 func (c *call) submitted(st *orchestrator.State) Answer {
-	a := Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: c.spec.done(c)}
-	if !session.Running(c.who.Dir) {
-		a.Text += " No host runs this session now: it is applied at the next agentmux resume " + c.s.Name() + "."
+	text := c.tool.Answer(c.payload.Topic, c.payload.ID)
+	if !c.tool.Submits && !session.Running(c.who.Dir) {
+		text += " " + c.nobody()
 	}
+	return c.accepted(st, text)
+}
+
+// recorded says that a submission is on disk and not taken yet.
+func (c *call) recorded(st *orchestrator.State, why string) Answer {
+	return c.accepted(st, "recorded: "+c.tool.Name+" is on disk, and not taken yet. "+why+" Stop now.")
+}
+
+func (c *call) nobody() string {
+	return "No host runs this session now: it is applied at the next agentmux resume " + c.s.Name() + "."
+}
+
+func (c *call) accepted(st *orchestrator.State, text string) Answer {
 	if len(c.warnings) > 0 {
-		a.Text += "\nWarnings, accepted all the same:\n" + strings.Join(c.warnings, "\n")
+		text += "\nWarnings, accepted all the same:\n" + strings.Join(c.warnings, "\n")
 	}
-	return a
+	return Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: text}
 }
 
 // withMessages ends an answer with the messages that wait for the caller.

@@ -8,10 +8,10 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// AppendCommand adds a command of a person to the session in dir: Name, Args,
-// Actor, Source and, for commands that come from elsewhere, the SourceID that tells
-// them apart. It reports false if a command with this source id was recorded
-// before; then nothing is written. A *RefusedError says why a command cannot count.
+// AppendCommand adds a command of a person to the session in dir. It takes Name, Args,
+// Actor and Source of p, and of a command from elsewhere the SourceID that identifies it.
+// It reports false and writes nothing if a command with this source id was recorded before.
+// A *RefusedError says why a command cannot count.
 func AppendCommand(dir string, p orchestrator.Payload) (recorded bool, err error) {
 	s, err := session.Open(dir)
 	if err != nil {
@@ -40,8 +40,8 @@ type RefusedError struct{ Reason string }
 // Error returns the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
-// bound gives an approval the digest of what is open while it is said, so that it counts for
-// nothing that opens later.
+// bound gives an approval the digest of the gate that is open now, so that it does not
+// count for a gate that opens later.
 func bound(p orchestrator.Payload, s *orchestrator.State) (orchestrator.Payload, error) {
 	if p.Name != "approve" {
 		return p, nil
@@ -75,6 +75,6 @@ func knownSource(tail session.Tail, id string) (bool, error) {
 	return false, nil
 }
 
-// isDecided tells an accepted command from the notes that a bot keeps in the
-// same file.
+// isDecided reports whether a line is an accepted command and not one of the notes that a
+// bot keeps in the same file.
 func isDecided(state string) bool { return state == "" || state == "accepted" }

@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 )
 
 // Waiting returns the messages to the caller that were not delivered yet, in
@@ -31,7 +32,7 @@ func Notice(who Caller) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// Line is how one message is put to an agent.
+// Line is the line that announces one message to an agent.
 func Line(dir string, m orchestrator.Message) string {
 	return fmt.Sprintf("New %s from %s: read @%s and act on it.", m.Type, m.From, filepath.Join(dir, m.File))
 }
@@ -55,15 +56,15 @@ func messages(who Caller, want func(orchestrator.Message) bool) ([]orchestrator.
 	return found, nil
 }
 
-// address is how an agent stands in a message's to.
+// address is how a message's To names an agent.
 func address(who Caller) string {
-	return "pipeline/" + strings.ReplaceAll(who.key(), "/", "-")
+	return who.key().Address()
 }
 
 // reading holds the tools that may answer without leaving a line.
 var reading = map[string]func(*call, *orchestrator.State) Answer{
-	"msg_list": (*call).listMessages,
-	"msg_read": (*call).readMessage,
+	toolset.MsgList: (*call).listMessages,
+	toolset.MsgRead: (*call).readMessage,
 }
 
 const defaultListed = 20
@@ -91,8 +92,8 @@ func (c *call) listMessages(st *orchestrator.State) Answer {
 	return Answer{OK: true, Phase: st.Phase, Warnings: c.warnings, Text: b.String()}
 }
 
-// readMessage shows a message and acknowledges it. It works after the end of the
-// session, too; then nothing is acknowledged.
+// readMessage shows a message and acknowledges it. After the end of the session it
+// acknowledges nothing.
 func (c *call) readMessage(st *orchestrator.State) Answer {
 	if len(c.problems) > 0 {
 		return *c.invalid(st, c.problems)
@@ -110,7 +111,7 @@ func (c *call) readMessage(st *orchestrator.State) Answer {
 		return a
 	}
 	m := found[0]
-	file, err := c.s.CheckArtifact(m.File, decide.ArtifactText)
+	file, err := c.s.CheckArtifact(m.File, duty.ArtifactText)
 	if err != nil || file.Data == nil {
 		a := refused("message %s cannot be read: %s", name, strings.Join(file.Artifact.Problems, "; "))
 		a.Phase = st.Phase

@@ -12,14 +12,42 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 )
 
+// Params are the parameters of a call as they arrive: a decoded JSON object that was not
+// checked yet.
+type Params map[string]any
+
+// An argument is a parameter that has the type its tool wants.
+type argument struct {
+	kind   toolset.Type
+	text   string
+	number int
+	flag   bool
+	list   []string
+}
+
+// MarshalJSON writes the value alone.
+func (a argument) MarshalJSON() ([]byte, error) {
+	switch a.kind {
+	case toolset.TypeNumber:
+		return json.Marshal(a.number)
+	case toolset.TypeFlag:
+		return json.Marshal(a.flag)
+	case toolset.TypeList:
+		return json.Marshal(a.list)
+	}
+	return json.Marshal(a.text)
+}
+
 // read takes the parameters into the payload. Unknown ones are dropped with a
 // warning; all problems are collected.
-func (c *call) read(params map[string]any) {
-	values := map[string]any{}
-	for _, p := range c.spec.Params {
+func (c *call) read(params Params) {
+	values := map[string]argument{}
+	for _, p := range c.tool.Params {
 		v, given := params[p.Name]
 		if !given || v == nil {
 			if p.Required {
@@ -27,27 +55,27 @@ func (c *call) read(params map[string]any) {
 			}
 			continue
 		}
-		value, problem := p.value(v)
+		arg, problem := argumentOf(p, v)
 		if problem != "" {
 			c.problems = append(c.problems, p.Name+": "+problem)
 			continue
 		}
-		values[p.Name] = value
+		values[p.Name] = arg
 	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
-		if !slices.ContainsFunc(c.spec.Params, func(p Param) bool { return p.Name == name }) {
-			c.warnings = append(c.warnings, name+": not a parameter of "+c.spec.Name+", dropped")
+		if !slices.ContainsFunc(c.tool.Params, func(p toolset.Param) bool { return p.Name == name }) {
+			c.warnings = append(c.warnings, name+": not a parameter of "+c.tool.Name+", dropped")
 		}
 	}
-	c.unread, _ = values["unread"].(bool)
-	c.limit, _ = values["limit"].(int)
+	c.unread = values["unread"].flag
+	c.limit = values["limit"].number
 	delete(values, "unread")
 	delete(values, "limit")
 	c.fill(values)
 }
 
-// fill completes the payload with what follows from the tool and the caller.
-func (c *call) fill(values map[string]any) {
+// fill fills the payload from the parameters, the tool and the caller.
+func (c *call) fill(values map[string]argument) {
 	body, err := json.Marshal(values)
 	if err == nil {
 		err = json.Unmarshal(body, &c.payload)
@@ -55,23 +83,20 @@ func (c *call) fill(values map[string]any) {
 	if err != nil {
 		c.problems = append(c.problems, err.Error())
 	}
-	switch c.spec.Name {
-	case "research_dispatch_code":
-		c.payload.ResearchType = "code"
-	case "research_dispatch_web":
-		c.payload.ResearchType = "web"
-	case "submit_research_done":
+	c.payload.ResearchType = c.tool.Research
+	switch c.tool.Name {
+	case toolset.SubmitResearchDone:
 		if c.payload.Topic == "" {
 			c.payload.Topic = c.who.Task
 		}
 		if c.payload.Type == "" {
-			c.payload.Type = strings.TrimSuffix(c.who.Role, "-researcher")
+			c.payload.Type, _ = duty.ResearchKind(c.who.Role)
 		}
-	case "submit_review":
+	case toolset.SubmitReview:
 		if c.payload.Role == "" {
 			c.payload.Role = c.who.Role
 		}
-	case "submit_done":
+	case toolset.SubmitDone:
 		c.fillIndex()
 	}
 }
@@ -81,60 +106,63 @@ func (c *call) fillIndex() {
 	if c.payload.SubplanIndex != nil || c.who.Role == "" {
 		return
 	}
-	index := orchestrator.Index(strings.TrimPrefix(c.who.Task, "resolve-"))
+	index := orchestrator.Index(duty.SubplanOf(c.who.Task))
 	if index == "" {
 		return
 	}
 	c.payload.SubplanIndex = &index
 }
 
-// value converts what a caller gave; the second result is what is wrong with it.
-func (p Param) value(v any) (any, string) {
+// argumentOf converts the value v of parameter p; the second result is what is wrong with v.
+func argumentOf(p toolset.Param, v any) (argument, string) {
+	out := argument{kind: p.Type}
+	var problem string
 	switch p.Type {
-	case TypeNumber:
-		return p.number(v)
-	case TypeList:
-		return p.list(v)
-	case TypeFlag:
-		if b, ok := v.(bool); ok {
-			return b, ""
+	case toolset.TypeNumber:
+		out.number, problem = numberOf(p, v)
+	case toolset.TypeList:
+		out.list, problem = listOf(p, v)
+	case toolset.TypeFlag:
+		var ok bool
+		if out.flag, ok = v.(bool); !ok {
+			problem = fmt.Sprintf("expected true or false, found %v", v)
 		}
-		return nil, fmt.Sprintf("expected true or false, found %v", v)
 	default:
-		return p.text(v)
+		out.text, problem = textOf(p, v)
 	}
+	return out, problem
 }
 
-func (p Param) text(v any) (any, string) {
+func textOf(p toolset.Param, v any) (string, string) {
 	text, ok := v.(string)
 	if !ok {
-		return nil, fmt.Sprintf("expected text, found %T", v)
+		return "", fmt.Sprintf("expected text, found %T", v)
 	}
 	switch {
 	case p.Required && strings.TrimSpace(text) == "":
-		return nil, "required, found only white space"
+		return "", "required, found only white space"
 	case p.Max > 0 && utf8.RuneCountInString(text) > p.Max:
-		return nil, fmt.Sprintf("longer than %d characters", p.Max)
+		return "", fmt.Sprintf("longer than %d characters", p.Max)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return nil, "not valid text"
+		return "", "not valid text"
 	case len(p.Enum) > 0 && !slices.Contains(p.Enum, text):
-		return nil, fmt.Sprintf("expected one of %s, found %q", strings.Join(p.Enum, ", "), text)
+		return "", fmt.Sprintf("expected one of %s, found %q", strings.Join(p.Enum, ", "), text)
 	}
 	return text, ""
 }
 
-func (p Param) number(v any) (any, string) {
+func numberOf(p toolset.Param, v any) (int, string) {
 	n, ok := whole(v)
 	if !ok {
-		return nil, fmt.Sprintf("expected a whole number, found %v", v)
+		return 0, fmt.Sprintf("expected a whole number, found %v", v)
 	}
 	if n < p.Min || p.Max > 0 && n > p.Max {
-		return nil, fmt.Sprintf("expected %s, found %d", p.span(), n)
+		return 0, fmt.Sprintf("expected %s, found %d", span(p), n)
 	}
 	return n, ""
 }
 
-func (p Param) span() string {
+func span(p toolset.Param) string {
 	if p.Max > 0 {
 		return fmt.Sprintf("%d to %d", p.Min, p.Max)
 	}
@@ -159,7 +187,7 @@ func whole(v any) (int, bool) {
 	return 0, false
 }
 
-func (p Param) list(v any) (any, string) {
+func listOf(p toolset.Param, v any) ([]string, string) {
 	var items []string
 	switch l := v.(type) {
 	case string:
@@ -185,14 +213,23 @@ func (p Param) list(v any) (any, string) {
 		return nil, fmt.Sprintf("expected at most %d, found %d", p.Max, len(items))
 	}
 	for i, item := range items {
-		if utf8.RuneCountInString(item) > maxContext {
-			return nil, fmt.Sprintf("item %d: longer than %d characters", i, maxContext)
+		if utf8.RuneCountInString(item) > toolset.MaxItem {
+			return nil, fmt.Sprintf("item %d: longer than %d characters", i, toolset.MaxItem)
 		}
 	}
 	return items, ""
 }
 
 var topicRule = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// checks find what the types of the parameters do not say.
+var checks = map[string]func(*call) []string{
+	toolset.DispatchCode:             checkTopic,
+	toolset.DispatchWeb:              checkTopic,
+	toolset.SubmitResearchDone:       checkResearchDone,
+	workflows.ToolSubmitArchitecture: checkReviewers,
+	toolset.SubmitReview:             checkReviewRole,
+}
 
 func checkTopic(c *call) []string {
 	if t := c.payload.Topic; t != "" && !topicRule.MatchString(t) {

@@ -9,8 +9,10 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -39,7 +41,8 @@ type rig struct {
 	st  *orchestrator.State
 	now time.Time
 
-	conflicts map[string]bool // tasks whose work does not fit when it is merged
+	conflicts map[string]bool        // tasks whose work does not fit when it is merged
+	snapshot  *orchestrator.Snapshot // of the work that is handed in; nil = it is not taken before
 }
 
 func start(t *testing.T, workflow string) *rig {
@@ -96,19 +99,22 @@ func (r *rig) host() {
 	}
 	for _, l := range lines {
 		p, _ := l.Decode()
-		call := decide.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: p}
-		if path, kind := decide.ArtifactOf(r.def, r.st, call); path != "" {
+		call := duty.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: p}
+		if path, kind := duty.ArtifactOf(r.def, r.st, call); path != "" {
 			if l.Artifact, err = r.s.ReadArtifact(path, kind); err != nil {
 				r.Fatal(err)
 			}
+		}
+		if l.Tool == toolset.SubmitDone {
+			l.Snapshot = r.snapshot
 		}
 		r.input(orchestrator.Input{Kind: orchestrator.InTool, Line: &l})
 	}
 }
 
 func (r *rig) agent(role, task string) tools.Caller {
-	launch := r.st.Agents[orchestrator.AgentKey(role, task)].Launch
-	return tools.Caller{Dir: r.s.Dir, Role: role, Task: task, Launch: launch, Now: func() time.Time { return r.now }}
+	launch := r.st.Agents[orchestrator.KeyOf(role, task)].Launch
+	return tools.Caller{Dir: r.s.Dir, Role: role, Task: task, Launch: launch, Now: func() time.Time { return r.now }, Wait: time.Nanosecond}
 }
 
 func (r *rig) call(who tools.Caller, tool string, params map[string]any) tools.Answer {
@@ -151,7 +157,7 @@ func implementing(t *testing.T) *rig {
 	t.Helper()
 	r := start(t, "quick")
 	r.write("04_planning/plan.yaml", plan)
-	r.ok(r.call(r.agent("planner", ""), "submit_plan", nil), "submitted")
+	r.ok(r.call(r.agent("planner", ""), "submit_plan", nil), "recorded")
 	r.host()
 	if r.st.Phase != "implementing" {
 		t.Fatalf("phase is %s", r.st.Phase)

@@ -1,17 +1,18 @@
-// Package tools is what an agent can say to its session: submit, dispatch
-// research, report, ask, read its messages. The MCP server and the command line
-// call the same functions, so that an agent is told the same either way.
+// Package tools carries out the calls of agents: submit, dispatch research, report, ask,
+// read messages. What the tools are is in orchestrator/toolset. The MCP server and the
+// command line call the same functions, so that an agent gets the same answer either way.
 //
 // [Call] judges a call in a fixed order, and the first check that fails gives the
 // answer: the session is readable, has not ended, the tool is open to the role,
 // the submission was not made before, it is accepted in this phase for this task,
-// its parameters are right, its artifact is valid. Then one line is appended to
-// tool_events.jsonl; the checks are repeated while no other writer can write, and
-// "submitted" is only said when the line is on disk. A refusal records nothing.
+// its parameters are right, its artifact is valid. Then the checks are repeated while no
+// other writer can write, and one line is appended to tool_events.jsonl. A submission then waits
+// for the session: the answer says "submitted" only when the session has taken it, and names what
+// has to be corrected if it has not. Where nobody runs the session the answer says "recorded":
+// the line is on disk. A refusal of the checks records nothing.
 //
-// The package decides nothing about the session: [decide.Accepts] is the
-// same judgement the session makes when it reads the line. It stores nothing
-// besides the line.
+// The package decides nothing about the session: [duty.Accepts] is the judgement that
+// the session makes when it reads the line. The package stores nothing but the line.
 package tools
 
 import (
@@ -24,8 +25,9 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -35,13 +37,14 @@ type Caller struct {
 	Dir    string // session directory
 	Role   string
 	Task   string
-	Launch string
+	Launch orchestrator.Launch
 	Seal   string // of the launch: signs what it says
 
-	Now func() time.Time // nil = time.Now
+	Now  func() time.Time // nil = time.Now
+	Wait time.Duration    // for the session's answer to a submission; 0 = orchestrator.AnswerTime
 }
 
-func (c Caller) key() string { return orchestrator.AgentKey(c.Role, c.Task) }
+func (c Caller) key() orchestrator.AgentKey { return orchestrator.KeyOf(c.Role, c.Task) }
 
 func (c Caller) now() time.Time {
 	if c.Now == nil {
@@ -50,25 +53,25 @@ func (c Caller) now() time.Time {
 	return c.Now()
 }
 
-// Call carries out one tool call. The answer says what happened; a refusal is an
-// answer, too.
-func Call(ctx context.Context, who Caller, tool string, params map[string]any) Answer {
-	spec, ok := find(tool)
+// Call carries out one tool call. The answer says what happened; a refusal is also an
+// answer.
+func Call(ctx context.Context, who Caller, name string, params Params) Answer {
+	tool, ok := toolset.Find(name)
 	if !ok {
-		return withMessages(who, usage("there is no tool %q; tools: %s", tool, strings.Join(names(), ", ")))
+		return withMessages(who, usage("there is no tool %q; tools: %s", name, strings.Join(toolset.Names(), ", ")))
 	}
 	if err := ctx.Err(); err != nil {
 		return withMessages(who, refused("the call was interrupted: %v", err))
 	}
-	c := &call{who: who, spec: spec, now: who.now()}
+	c := &call{who: who, tool: tool, now: who.now()}
 	c.read(params)
-	return withMessages(who, c.run())
+	return withMessages(who, c.run(ctx))
 }
 
 // call is one tool call on its way through the checks.
 type call struct {
 	who  Caller
-	spec Spec
+	tool toolset.Tool
 	now  time.Time
 
 	s   *session.Session
@@ -82,12 +85,12 @@ type call struct {
 	warnings []string
 }
 
-func (c *call) run() Answer {
+func (c *call) run(ctx context.Context) Answer {
 	st, err := c.open()
 	if err != nil {
 		return c.unreadable(err)
 	}
-	if answer, ok := reading[c.spec.Name]; ok {
+	if answer, ok := reading[c.tool.Name]; ok {
 		return answer(c, st)
 	}
 	if early := c.beforeArtifact(st); early != nil {
@@ -97,19 +100,22 @@ func (c *call) run() Answer {
 		return refused("the artifact cannot be read: %v", err)
 	}
 	var answer Answer
+	var written *session.NewLine
 	err = c.s.Append(session.ToolEvents, c.now, func(tail session.Tail) (*session.NewLine, error) {
-		var line *session.NewLine
 		var err error
-		answer, line, err = c.judge(tail)
-		return line, err
+		st = tail.State
+		answer, written, err = c.judge(tail)
+		return written, err
 	})
 	switch {
 	case errors.Is(err, session.ErrBusy):
-		return Answer{Phase: st.Phase, Text: "busy: other writers hold the file, nothing was recorded; call " + c.spec.Name + " again", Errors: []string{"busy"}}
+		return Answer{Phase: st.Phase, Text: "busy: other writers hold the file, nothing was recorded; call " + c.tool.Name + " again", Errors: []string{"busy"}}
 	case errors.Is(err, session.ErrTooLong):
 		return Answer{Phase: st.Phase, Text: "invalid: the parameters are " + err.Error() + "; nothing was recorded", Errors: []string{"parameters: " + err.Error()}}
 	case err != nil:
-		return Answer{Phase: st.Phase, Text: "not recorded: " + err.Error() + "; call " + c.spec.Name + " again", Errors: []string{err.Error()}}
+		return Answer{Phase: st.Phase, Text: "not recorded: " + err.Error() + "; call " + c.tool.Name + " again", Errors: []string{err.Error()}}
+	case written != nil && c.tool.Submits:
+		return c.await(ctx, st, written.ID)
 	}
 	return answer
 }
@@ -136,13 +142,13 @@ func (c *call) beforeArtifact(st *orchestrator.State) *Answer {
 		return a
 	}
 	switch j := c.accepts(st); {
-	case j.Already && c.spec.submits():
+	case j.Already && c.tool.Submits:
 		return c.already(st)
 	case !j.OK:
 		return c.refuse(st, j)
 	}
-	if c.spec.check != nil {
-		c.problems = append(c.problems, c.spec.check(c)...)
+	if check, ok := checks[c.tool.Name]; ok {
+		c.problems = append(c.problems, check(c)...)
 	}
 	if len(c.problems) > 0 {
 		return c.invalid(st, c.problems)
@@ -150,10 +156,10 @@ func (c *call) beforeArtifact(st *orchestrator.State) *Answer {
 	return nil
 }
 
-// admitted checks that the session goes on and the tool is open to the caller.
+// admitted checks that the session has not ended and that the tool is open to the caller.
 func (c *call) admitted(st *orchestrator.State) *Answer {
 	if st.Ended() {
-		text := fmt.Sprintf("the session has ended (%s); agentmux resume %s goes on with it", outcome(st), c.s.Name())
+		text := fmt.Sprintf("the session has ended (%s); agentmux resume %s continues it", outcome(st), c.s.Name())
 		return &Answer{Phase: st.Phase, Text: "refused: " + text, Errors: []string{text}}
 	}
 	if !c.ofLaunch() {
@@ -161,8 +167,8 @@ func (c *call) admitted(st *orchestrator.State) *Answer {
 		a.Phase = st.Phase
 		return &a
 	}
-	if !c.spec.Open(c.def, st, c.who.Role) {
-		a := refused("%s is not a tool of the %s; yours: %s", c.spec.Name, c.who.Role, strings.Join(openNames(c.def, st, c.who.Role), ", "))
+	if !open(c.tool, c.def, st, c.who.Role) {
+		a := refused("%s is not a tool of the %s; yours: %s", c.tool.Name, c.who.Role, strings.Join(names(offered(c.def, st, c.who.Role)), ", "))
 		a.Phase = st.Phase
 		return &a
 	}
@@ -170,7 +176,7 @@ func (c *call) admitted(st *orchestrator.State) *Answer {
 }
 
 // ofLaunch reports whether the caller can sign for its launch. The session checks the line
-// again; what is said here is said to an agent that lost its environment.
+// again; this check exists to tell an agent that lost its environment.
 func (c *call) ofLaunch() bool {
 	if c.who.Launch == "" {
 		return true
@@ -188,34 +194,34 @@ func outcome(st *orchestrator.State) string {
 
 // visit is the launch's, or the session's for a caller without one.
 func (c *call) visit(st *orchestrator.State) int {
-	if visit, _, _, _, ok := orchestrator.LaunchParts(c.who.Launch); ok {
-		return visit
+	if launch, ok := c.who.Launch.Parts(); ok {
+		return launch.Visit
 	}
 	return st.Visit
 }
 
-func (c *call) asCall(st *orchestrator.State) decide.Call {
+func (c *call) asCall(st *orchestrator.State) duty.Call {
 	visit := c.visit(st)
-	return decide.Call{
-		Tool: c.spec.Name, Role: c.who.Role, Task: c.who.Task, Launch: c.who.Launch, Visit: &visit, Payload: c.payload,
+	return duty.Call{
+		Tool: c.tool.Name, Role: c.who.Role, Task: c.who.Task, Launch: c.who.Launch, Visit: &visit, Payload: c.payload,
 	}
 }
 
-func (c *call) accepts(st *orchestrator.State) decide.Judgement {
-	if st.Kind == orchestrator.KindAgents && c.spec.Name == "submit_done" {
-		return decide.Judgement{OK: true}
+func (c *call) accepts(st *orchestrator.State) duty.Judgement {
+	if st.Kind == orchestrator.KindAgents && c.tool.Name == toolset.SubmitDone {
+		return duty.Judgement{OK: true}
 	}
-	j := decide.Accepts(c.def, st, c.asCall(st))
-	if j.OK && c.who.Launch != "" && decide.PhaseBound(c.spec.Name) && st.Agents[c.who.key()].Current() != c.who.Launch {
-		return decide.Judgement{Reason: "launch " + c.who.Launch + " was replaced; only the agent's current launch can submit"}
+	j := duty.Accepts(c.def, st, c.asCall(st))
+	if j.OK && c.who.Launch != "" && c.tool.PhaseBound() && st.Agents[c.who.key()].Current() != c.who.Launch {
+		return duty.Judgement{Reason: "launch " + string(c.who.Launch) + " was replaced; only the agent's current launch can submit"}
 	}
 	return j
 }
 
-// readArtifact reads the file the call submits, once: what is checked is what
-// the payload's hash names.
+// readArtifact reads the file that the call submits once, so that the payload's hash names
+// the bytes that were checked.
 func (c *call) readArtifact(st *orchestrator.State) error {
-	path, kind := decide.ArtifactOf(c.def, st, c.asCall(st))
+	path, kind := duty.ArtifactOf(c.def, st, c.asCall(st))
 	if path == "" {
 		return nil
 	}
@@ -231,7 +237,7 @@ func (c *call) readArtifact(st *orchestrator.State) error {
 	if checked.Artifact.Review != nil {
 		c.payload.Verdict = checked.Artifact.Review.Verdict
 	}
-	if c.spec.Name == "submit_summary" && checked.Data != nil {
+	if c.tool.Name == toolset.SubmitSummary && checked.Data != nil {
 		c.warnings = append(c.warnings, artifact.SummaryWarnings(checked.Data)...)
 	}
 	return nil
@@ -250,14 +256,14 @@ func (c *call) judge(tail session.Tail) (Answer, *session.NewLine, error) {
 	}
 	j := c.accepts(st)
 	switch {
-	case c.spec.submits() && (j.Already || c.pending(unread)):
+	case c.tool.Submits && (j.Already || c.pending(unread)):
 		return *c.already(st), nil, nil
 	case !j.OK:
 		return *c.refuse(st, j), nil, nil
 	case len(c.artifact) > 0:
 		return *c.invalid(st, c.artifact), nil, nil
 	}
-	if rule, ok := lastChecks[c.spec.Name]; ok {
+	if rule, ok := finalChecks[c.tool.Name]; ok {
 		a, err := rule(c, tail, unread)
 		if a != nil || err != nil {
 			return value(a), nil, err
@@ -268,8 +274,8 @@ func (c *call) judge(tail session.Tail) (Answer, *session.NewLine, error) {
 
 func (c *call) line(st *orchestrator.State) *session.NewLine {
 	return &session.NewLine{
-		Tool: c.spec.Name, Role: c.who.Role, Task: c.who.Task, Launch: c.who.Launch, Visit: c.visit(st), Payload: c.payload,
-		Seal: c.who.Seal,
+		Tool: c.tool.Name, Role: c.who.Role, Task: c.who.Task, Launch: c.who.Launch, Visit: c.visit(st), Payload: c.payload,
+		Seal: c.who.Seal, ID: session.NewID(),
 	}
 }
 
@@ -280,14 +286,14 @@ func value(a *Answer) Answer {
 	return *a
 }
 
-// pending reports whether a line the session has not read yet says the same.
+// pending reports whether the session has an unread line that says the same.
 func (c *call) pending(unread []session.Written) bool {
 	mine, err := json.Marshal(c.payload)
 	if err != nil {
 		return false
 	}
 	return slices.ContainsFunc(unread, func(l session.Written) bool {
-		if l.Corrupt != "" || l.Tool != c.spec.Name || l.Launch != c.who.Launch || l.Role != c.who.Role || l.Task != c.who.Task {
+		if l.Corrupt != "" || l.Tool != c.tool.Name || l.Launch != c.who.Launch || l.Role != c.who.Role || l.Task != c.who.Task {
 			return false
 		}
 		p, err := l.Decode()

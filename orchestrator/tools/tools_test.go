@@ -3,6 +3,7 @@ package tools_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
 )
@@ -20,7 +20,7 @@ import (
 func TestASubmissionIsOneLineWithEveryKey(t *testing.T) {
 	r := start(t, "quick")
 	r.write("04_planning/plan.yaml", plan)
-	r.ok(r.call(r.agent("planner", ""), "submit_plan", nil), "submitted: submit_plan is recorded")
+	r.ok(r.call(r.agent("planner", ""), "submit_plan", nil), "recorded: submit_plan is on disk")
 	lines := r.lines()
 	if len(lines) != 1 {
 		t.Fatalf("lines are %q", lines)
@@ -66,14 +66,14 @@ func TestProtocolA1RefusalsNameWhatIsExpected(t *testing.T) {
 		t.Errorf("a refusal was recorded: %s", text)
 	}
 	r.write("04_planning/plan.yaml", plan)
-	r.ok(r.call(planner, "submit_plan", nil), "submitted")
+	r.ok(r.call(planner, "submit_plan", nil), "recorded")
 	r.host()
 	r.refused(r.call(r.agent("coder", "1"), "submit_done", map[string]any{"subplan_index": 2}), "works on subplan 1")
 	r.refused(r.call(r.agent("", ""), "submit_done", map[string]any{"subplan_index": 9}), "active: 1")
 	r.refused(r.call(r.agent("reviewer_logic", ""), "submit_review", nil), "phase implementing")
 }
 
-// A2: an ended session, one that is none, one nobody hosts.
+// A2: an ended session, a directory without a session, a session without a host.
 func TestProtocolA2SessionsThatDoNotListen(t *testing.T) {
 	r := start(t, "quick")
 	planner := r.agent("planner", "")
@@ -81,7 +81,7 @@ func TestProtocolA2SessionsThatDoNotListen(t *testing.T) {
 	r.write("04_planning/plan.yaml", plan)
 	r.s.Release()
 	a := r.call(planner, "submit_plan", nil)
-	r.ok(a, "submitted")
+	r.ok(a, "recorded")
 	if !strings.Contains(a.Text, "No host runs this session") {
 		t.Errorf("answer is %q", a.Text)
 	}
@@ -92,12 +92,12 @@ func TestProtocolA2SessionsThatDoNotListen(t *testing.T) {
 	r.refused(r.call(planner, "submit_plan", nil), "has ended (canceled); agentmux resume "+r.s.Name())
 }
 
-// A3: callers of the earlier tool pass more than is asked for.
+// A3: callers of the earlier tool pass parameters that no longer exist.
 func TestProtocolA3UnknownParametersAreDropped(t *testing.T) {
 	r := start(t, "quick")
 	r.write("04_planning/plan.yaml", plan)
 	a := r.call(r.agent("planner", ""), "submit_plan", map[string]any{"preferences": map[string]any{"a": 1}})
-	r.ok(a, "submitted")
+	r.ok(a, "recorded")
 	if len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], "preferences") {
 		t.Errorf("warnings are %v", a.Warnings)
 	}
@@ -106,8 +106,8 @@ func TestProtocolA3UnknownParametersAreDropped(t *testing.T) {
 	}
 }
 
-// A4: what waits for the agent stands in every answer.
-func TestProtocolA4MessagesStandInEveryAnswer(t *testing.T) {
+// A4: every answer lists the messages that wait for the agent.
+func TestProtocolA4EveryAnswerListsTheMessages(t *testing.T) {
 	r := start(t, "quick")
 	for i := range 4 {
 		r.input(orchestrator.Input{Kind: orchestrator.InCommand, Line: &orchestrator.Line{Tool: "command", ID: fmt.Sprint(i),
@@ -126,9 +126,11 @@ func TestProtocolA4MessagesStandInEveryAnswer(t *testing.T) {
 		"wrong params": r.call(planner, "report_status", nil),
 	}
 	for name, a := range answers {
-		if len(a.Messages) != 3 || !strings.Contains(a.Text, "4 undelivered messages for you:") || !strings.Contains(a.Text, "msg_read file=") {
-			t.Errorf("%s: %+v", name, a)
-		}
+		t.Run(name, func(t *testing.T) {
+			if len(a.Messages) != 3 || !strings.Contains(a.Text, "4 undelivered messages for you:") || !strings.Contains(a.Text, "msg_read file=") {
+				t.Errorf("%s: %+v", name, a)
+			}
+		})
 	}
 	if a := r.call(r.agent("coder", "1"), "report_status", map[string]any{"message": "x"}); len(a.Messages) != 0 {
 		t.Errorf("another agent was shown %v", a.Messages)
@@ -148,12 +150,12 @@ func TestProtocolA4MessagesStandInEveryAnswer(t *testing.T) {
 	r.refused(r.call(r.agent("coder", "1"), "msg_read", map[string]any{"file": r.st.Messages[1].File}), "no message")
 }
 
-// P5: a submission that was made is not made twice.
+// P5: a repeated submission is not recorded again.
 func TestProtocolP5AlreadySubmitted(t *testing.T) {
 	r := implementing(t)
 	coder := r.agent("coder", "1")
 	index := map[string]any{"subplan_index": 1}
-	r.ok(r.call(coder, "submit_done", index), "submitted")
+	r.ok(r.call(coder, "submit_done", index), "recorded")
 	before := len(r.lines())
 	r.ok(r.call(coder, "submit_done", map[string]any{"subplan_index": "1"}), "already submitted") // not read yet
 	r.host()
@@ -169,7 +171,7 @@ func TestProtocolJ9ACorrectedArtifactIsANewLine(t *testing.T) {
 	r := start(t, "quick")
 	planner := r.agent("planner", "")
 	r.write("04_planning/plan.yaml", plan)
-	r.ok(r.call(planner, "submit_plan", nil), "submitted")
+	r.ok(r.call(planner, "submit_plan", nil), "recorded")
 	r.write("04_planning/plan.yaml", "version: 1\n") // before the host reads it
 	r.host()
 	if r.st.Phase != "planning" {
@@ -177,7 +179,7 @@ func TestProtocolJ9ACorrectedArtifactIsANewLine(t *testing.T) {
 	}
 	r.refused(r.call(planner, "submit_plan", nil), "version")
 	r.write("04_planning/plan.yaml", plan)
-	r.ok(r.call(planner, "submit_plan", nil), "submitted")
+	r.ok(r.call(planner, "submit_plan", nil), "recorded")
 	r.host()
 	if r.st.Phase != "implementing" {
 		t.Errorf("phase is %s", r.st.Phase)
@@ -198,7 +200,7 @@ func TestProtocolJ7AReplacedLaunchCannotSubmit(t *testing.T) {
 		t.Fatal("the agent was not launched again")
 	}
 	r.refused(r.call(old, "submit_done", map[string]any{"subplan_index": 1}), "was replaced")
-	r.ok(r.call(r.agent("coder", "1"), "submit_done", map[string]any{"subplan_index": 1}), "submitted")
+	r.ok(r.call(r.agent("coder", "1"), "submit_done", map[string]any{"subplan_index": 1}), "recorded")
 }
 
 func TestQuestionsGetNumbersAndEndAtThree(t *testing.T) {
@@ -247,17 +249,18 @@ func TestResearchParameters(t *testing.T) {
 	r := start(t, "quick")
 	planner := r.agent("planner", "")
 	good := map[string]any{"topic": "token-store", "context": "c", "questions": []any{"Where?"}, "scope_hints": "auth/"}
-	for name, edit := range map[string]func(map[string]any){
+	for problem, edit := range map[string]func(map[string]any){
 		"topic: expected":        func(m map[string]any) { m["topic"] = "Token Store" },
 		"questions: expected at": func(m map[string]any) { m["questions"] = []any{} },
 		"context: required":      func(m map[string]any) { delete(m, "context") },
 	} {
-		params := map[string]any{}
-		for k, v := range good {
-			params[k] = v
-		}
-		edit(params)
-		r.refused(r.call(planner, "research_dispatch_code", params), name)
+		t.Run(problem, func(t *testing.T) {
+			row := *r
+			row.T = t
+			params := maps.Clone(good)
+			edit(params)
+			row.refused(row.call(planner, "research_dispatch_code", params), problem)
+		})
 	}
 	r.ok(r.call(planner, "research_dispatch_code", good), "dispatched: research token-store")
 	r.host()
@@ -267,7 +270,7 @@ func TestResearchParameters(t *testing.T) {
 	if err := r.s.Replace("03_research/code-token-store/summary.md", []byte("In auth/.\n")); err != nil {
 		t.Fatal(err)
 	}
-	r.ok(r.call(researcher, "submit_research_done", nil), "submitted")
+	r.ok(r.call(researcher, "submit_research_done", nil), "recorded")
 	r.host()
 	if r.st.ResearchTasks["token-store"] != "done" {
 		t.Errorf("research is %v", r.st.ResearchTasks)
@@ -275,8 +278,8 @@ func TestResearchParameters(t *testing.T) {
 	r.refused(r.call(planner, "research_dispatch_code", good), "is done: read 03_research/code-token-store/summary.md")
 }
 
-// Lines that the session has not read yet count: whoever is told "dispatched" waits for a
-// result that a session which ignores the line will never send.
+// Lines that the session has not read yet count: an agent that is told "dispatched" waits
+// for a result, and a session that ignores the line never sends one.
 func TestUnreadDispatchesCount(t *testing.T) {
 	r := start(t, "quick")
 	planner := r.agent("planner", "")
@@ -296,7 +299,7 @@ func TestUnreadDispatchesCount(t *testing.T) {
 	}
 }
 
-// J6: many writers, each answered line is there once and no other.
+// J6: many writers; the file holds each answered line once and no other line.
 func TestProtocolJ6ManyWriters(t *testing.T) {
 	r := start(t, "quick")
 	const writers, each = 8, 10
@@ -336,12 +339,12 @@ func TestProtocolJ6ManyWriters(t *testing.T) {
 	}
 }
 
-// J2, J8: a torn tail is isolated; a file that cannot be written is no success.
+// J2, J8: a torn tail is isolated; a call that cannot write its line fails.
 func TestProtocolJ8AFailedWriteIsNeverSubmitted(t *testing.T) {
 	r := start(t, "quick")
 	r.write("04_planning/plan.yaml", plan)
 	r.write(session.ToolEvents, `{"tool":"submit_pl`)
-	r.ok(r.call(r.agent("planner", ""), "submit_plan", nil), "submitted")
+	r.ok(r.call(r.agent("planner", ""), "submit_plan", nil), "recorded")
 	lines, _, err := r.s.Lines(session.ToolEvents, orchestrator.Cursor{}, 0)
 	if err != nil || len(lines) != 2 || lines[0].Corrupt == "" || lines[1].Tool != "submit_plan" {
 		t.Fatalf("lines are %+v, %v", lines, err)
@@ -375,43 +378,5 @@ func TestCommandsWithOneSourceAreRecordedOnce(t *testing.T) {
 	}
 	if got := lines[1]; got.Tool != "command" || !strings.Contains(string(got.Payload), `"source_id":"comment/7"`) {
 		t.Errorf("line is %+v", got)
-	}
-}
-
-func TestSpecsDescribeEveryTool(t *testing.T) {
-	r := start(t, "feature")
-	for _, s := range tools.Specs() {
-		if s.Description == "" || s.Schema()["type"] != "object" {
-			t.Errorf("%s is not described", s.Name)
-		}
-		if !decide.KnownTool(s.Name) && s.Name != "msg_list" {
-			t.Errorf("%s leaves a line the session does not know", s.Name)
-		}
-		for _, p := range s.Params {
-			if p.Description == "" {
-				t.Errorf("%s %s is not described", s.Name, p.Name)
-			}
-		}
-	}
-	open := func(role string) []string {
-		var names []string
-		for _, s := range tools.Specs() {
-			if s.Open(r.def, r.st, role) {
-				names = append(names, s.Name)
-			}
-		}
-		return names
-	}
-	all := []string{"report_status", "ask_human", "msg_list", "msg_read"}
-	for role, own := range map[string][]string{
-		"architect":       {"research_dispatch_code", "research_dispatch_web", "submit_architecture"},
-		"coder":           {"submit_done"},
-		"designer":        {"submit_design"},
-		"reviewer_expert": {"submit_review", "submit_summary"},
-		"web-researcher":  {"submit_research_done"},
-	} {
-		if got := open(role); !slices.Equal(got, append(own, all...)) {
-			t.Errorf("%s sees %v", role, got)
-		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // Sixteen processes write at once, some of them are killed: each call that was answered
-// is applied once, and what a killed one left costs nobody else's line.
+// is applied once, and the rest of a killed writer's line costs no other writer a line.
 // AGENTMUX_LINES sets how many lines each of them writes.
 func TestProtocolJ6ManyWritersSomeOfThemKilled(t *testing.T) {
 	if dir := os.Getenv("TOOLS_TEST_WRITE"); dir != "" {
@@ -36,7 +36,7 @@ func TestProtocolJ6ManyWritersSomeOfThemKilled(t *testing.T) {
 	wait.Wait()
 	seen, corrupt := map[string]int{}, 0
 	for cursor, more := (orchestrator.Cursor{}), true; more; {
-		lines, again, err := r.s.Lines(session.ToolEvents, cursor, 0)
+		lines, rest, err := r.s.Lines(session.ToolEvents, cursor, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestProtocolJ6ManyWritersSomeOfThemKilled(t *testing.T) {
 			}
 			seen[p.Message]++
 		}
-		more = again
+		more = rest
 	}
 	r.hostAll()
 	for _, e := range r.records(orchestrator.EvAgentStatus) {
@@ -198,5 +198,5 @@ func TestProtocolJ8AFullDisk(t *testing.T) {
 	if after := r.lines(); !slices.Equal(after, before) {
 		t.Errorf("lines are left: %q", after[len(before):])
 	}
-	r.ok(r.call(planner, "submit_plan", nil), "submitted")
+	r.ok(r.call(planner, "submit_plan", nil), "recorded")
 }

@@ -1,196 +1,263 @@
-// Package watch says that something below a directory has changed.
+// Package watch says that something below a directory has changed, or that a process ended.
 //
-// It owns the subscription to the operating system's file events. A wake carries
-// no data: whoever is woken looks at the files again. It promises
+// A [Watcher] owns one subscription to the operating system's file events, for any number of
+// directory trees: the system limits subscriptions per user. A wake carries no data: the
+// reader looks at the files again. The package promises
 //
 //   - a wake after the last change of any burst, however many changes it had:
-//     nothing is lost for good, many changes may share one wake;
+//     no change is lost for good, many changes may share one wake;
 //   - that new directories are watched at once, and that what was written into
 //     them before they were is covered by the wake of their creation;
-//   - that when events were lost or cannot be had (too many watches, a file
-//     system without events) it goes on with a wake every two seconds;
-//   - one wake right after New, since starting is the same as a change.
+//   - that when events were lost or are not available (too many watches, a file
+//     system without events) it continues with a wake every two seconds, and logs that once;
+//   - one wake right after Watch, since starting is the same as a change;
+//   - a wake after the end of each process it was told of, see [Tree.Process].
 //
-// It follows no symbolic links below the root, and stores nothing.
+// It follows no symbolic links below a root, and stores nothing.
 package watch
 
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// Interval is the time between wakes while events cannot be had.
+// Interval is the time between wakes where events are not available.
 const Interval = 2 * time.Second
 
-// Options change what a Watcher does. The zero value watches everything.
+// Options change what a Watcher does. The zero value is what a host needs.
 type Options struct {
-	// Ignore tells which changes wake nobody. It gets the path relative to the
-	// root, with slashes. Nothing below an ignored directory is looked at, so
-	// large ones should be ignored. It is called from one goroutine and must
-	// not wait.
-	Ignore func(path string) bool
-	// NoEvents switches the file events off: only the interval wakes.
-	NoEvents bool
-	// Interval replaces the constant Interval if it is not 0.
-	Interval time.Duration
+	NoEvents bool          // no file events: only the interval wakes
+	Interval time.Duration // replaces the constant Interval if it is not 0
+	Log      *slog.Logger  // nil = none
 }
 
-// Watcher watches one directory tree. New makes one and Close ends it.
+// Watcher watches directory trees. It runs while it has any; its methods may be called from
+// any goroutine.
 type Watcher struct {
-	root    string
 	options Options
-	wakes   chan struct{}
-	stop    chan struct{}
-	stopped chan struct{}
 
-	// What follows belongs to the goroutine of run.
-
-	events *fsnotify.Watcher // nil without events
-	known  map[string]bool   // the watched directories
-	whole  bool              // every directory is watched
+	mu     sync.Mutex
+	trees  map[*Tree]bool
+	owners map[string]*Tree  // by watched directory
+	events *fsnotify.Watcher // nil without events or without trees
+	stop   chan struct{}
+	ended  chan struct{}
+	polled bool // it was logged that there are no events
 }
 
-// New starts to watch the directory root, which must exist. Everything below it
-// that is not ignored is watched.
-func New(root string, options Options) (*Watcher, error) {
+// New returns a Watcher without trees. It needs no Close: its last tree ends it.
+func New(options Options) *Watcher {
+	if options.Interval <= 0 {
+		options.Interval = Interval
+	}
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Watcher{options: options, trees: map[*Tree]bool{}, owners: map[string]*Tree{}}
+}
+
+// Tree is one watched directory with everything below it. Watch makes one, Close ends it.
+type Tree struct {
+	watcher *Watcher
+	root    string
+	ignore  func(path string) bool
+	wakes   chan struct{}
+
+	processes processes
+
+	// The watcher's mutex guards what follows.
+
+	known map[string]bool // the watched directories
+	whole bool            // every directory is watched
+}
+
+// Watch starts to watch the directory root, which must exist and not be watched already.
+// ignore tells which changes do not wake; it gets the path relative to the root, with slashes.
+// Nothing below an ignored directory is looked at, so large ones should be ignored. It must
+// not wait. nil ignores nothing.
+func (w *Watcher) Watch(root string, ignore func(path string) bool) (*Tree, error) {
 	info, err := os.Stat(root)
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is no directory", root)
+		err = fmt.Errorf("%s is not a directory", root)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("watch: %w", err)
 	}
-	if options.Interval <= 0 {
-		options.Interval = Interval
+	t := &Tree{watcher: w, root: filepath.Clean(root), ignore: ignore, wakes: make(chan struct{}, 1), known: map[string]bool{}}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.owners[t.root] != nil {
+		return nil, fmt.Errorf("watch: %s is watched already", root)
 	}
-	w := &Watcher{
-		root:    filepath.Clean(root),
-		options: options,
-		wakes:   make(chan struct{}, 1),
-		stop:    make(chan struct{}),
-		stopped: make(chan struct{}),
-		known:   make(map[string]bool),
+	w.trees[t] = true
+	if w.stop == nil {
+		w.stop, w.ended = make(chan struct{}), make(chan struct{})
+		changes, faults := w.subscribe()
+		go w.run(changes, faults, w.stop, w.ended)
 	}
-	if !options.NoEvents {
-		// Without events (too many users of them) the interval does the work.
-		w.events, _ = fsnotify.NewWatcher()
-	}
-	// Before New returns: a change after that is one that is seen.
-	w.rescan()
-	w.wake()
-	go w.run()
-	return w, nil
+	// Before Watch returns: a change after that is one that is seen.
+	t.rescan()
+	t.Wake()
+	return t, nil
 }
 
-// Wakes gives a value when something has changed since the last one was taken.
-// The channel is never closed.
-func (w *Watcher) Wakes() <-chan struct{} { return w.wakes }
-
-// Close ends the watch and waits until nothing of it runs. It must be called
-// once.
-func (w *Watcher) Close() error {
-	close(w.stop)
-	<-w.stopped
-	if w.events == nil {
-		return nil
+// subscribe returns the events there are; none means that the interval does the work.
+func (w *Watcher) subscribe() (<-chan fsnotify.Event, <-chan error) {
+	err := errors.New("switched off")
+	if !w.options.NoEvents {
+		w.events, err = fsnotify.NewWatcher()
 	}
-	if err := w.events.Close(); err != nil {
-		return fmt.Errorf("close watch: %w", err)
+	if err != nil {
+		w.events = nil
+		w.poll(err)
+		return nil, nil
 	}
-	return nil
+	return w.events.Events, w.events.Errors
 }
 
-// wake is level-triggered: a wake nobody has taken yet stands for this one too.
-func (w *Watcher) wake() {
-	select {
-	case w.wakes <- struct{}{}:
-	default:
+// poll logs once that some directories are looked at by the interval.
+func (w *Watcher) poll(cause error) {
+	if !w.polled {
+		w.polled = true
+		w.options.Log.Warn("file events are not available for some directories, which are read every "+w.options.Interval.String(), "err", cause)
 	}
 }
 
-func (w *Watcher) run() {
-	defer close(w.stopped)
-	var changes <-chan fsnotify.Event
-	var faults <-chan error
-	if w.events != nil {
-		changes, faults = w.events.Events, w.events.Errors
-	}
-	interval := time.NewTimer(w.options.Interval)
-	defer interval.Stop()
+// run passes events on until stop is closed.
+func (w *Watcher) run(changes <-chan fsnotify.Event, faults <-chan error, stop, ended chan struct{}) {
+	defer close(ended)
+	tick := time.NewTicker(w.options.Interval)
+	defer tick.Stop()
 	for {
-		var tick <-chan time.Time
-		if !w.whole {
-			tick = interval.C
-		}
 		select {
-		case <-w.stop:
+		case <-stop:
 			return
 		case change := <-changes:
 			w.changed(change)
 		case <-faults:
 			// Events were lost, or reading them failed: look at everything.
-			w.rescan()
-			w.wake()
-		case <-tick:
-			w.rescan()
-			w.wake()
-			interval.Reset(w.options.Interval)
+			w.rescan(func(*Tree) bool { return true })
+		case <-tick.C:
+			w.rescan(func(t *Tree) bool { return !t.whole })
+		}
+	}
+}
+
+// rescan looks at the trees that are meant, and wakes their readers.
+func (w *Watcher) rescan(meant func(*Tree) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for t := range w.trees {
+		if meant(t) {
+			t.rescan()
+			t.Wake()
 		}
 	}
 }
 
 func (w *Watcher) changed(change fsnotify.Event) {
-	if change.Op == fsnotify.Chmod || w.ignored(change.Name) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.owners[change.Name]
+	if t == nil {
+		t = w.owners[filepath.Dir(change.Name)]
+	}
+	if t == nil || change.Op == fsnotify.Chmod || t.ignored(change.Name) {
 		return
 	}
 	switch {
-	case w.known[change.Name] && change.Op&(fsnotify.Rename|fsnotify.Remove) != 0:
-		// The watches below a moved directory would go on under the old name.
-		w.forget(change.Name)
-		w.rescan()
+	case t.known[change.Name] && change.Op&(fsnotify.Rename|fsnotify.Remove) != 0:
+		// The watches below a moved directory would continue under the old name.
+		t.forget(change.Name)
+		t.rescan()
 	case change.Has(fsnotify.Create):
 		if info, err := os.Lstat(change.Name); err == nil && info.IsDir() {
-			w.whole = w.add(change.Name) && w.whole
+			t.whole = t.add(change.Name) && t.whole
 		}
 	}
 	// After adding: what was written into a new directory before it was watched
 	// is there when the wake arrives, and what comes later has its own event.
-	w.wake()
+	t.Wake()
 }
 
-// rescan watches every directory that is there and forgets those that are not.
-func (w *Watcher) rescan() {
-	if w.events == nil {
+// Wakes gives a value when something has changed since the last one was taken.
+// The channel is never closed.
+func (t *Tree) Wakes() <-chan struct{} { return t.wakes }
+
+// Wake has something else that changed wake, too. It may be called from any goroutine, also
+// after Close. A wake that is not taken yet stands for this one too.
+func (t *Tree) Wake() {
+	select {
+	case t.wakes <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends the watch of the tree and waits until nothing of it runs. It must be called once.
+func (t *Tree) Close() error {
+	t.processes.close()
+	w := t.watcher
+	w.mu.Lock()
+	delete(w.trees, t)
+	t.forget(t.root)
+	if len(w.trees) > 0 {
+		w.mu.Unlock()
+		return nil
+	}
+	events, stop, ended := w.events, w.stop, w.ended
+	w.events, w.stop, w.ended = nil, nil, nil
+	w.mu.Unlock()
+	close(stop)
+	<-ended
+	if events == nil {
+		return nil
+	}
+	if err := events.Close(); err != nil {
+		return fmt.Errorf("close watch: %w", err)
+	}
+	return nil
+}
+
+// rescan watches every directory that exists and forgets those that do not.
+func (t *Tree) rescan() {
+	if t.watcher.events == nil {
 		return
 	}
-	before := w.known
-	w.known = make(map[string]bool, len(before))
-	w.whole = w.add(w.root) && w.known[w.root]
+	before := t.known
+	t.known = make(map[string]bool, len(before))
+	t.whole = t.add(t.root) && t.known[t.root]
 	for dir := range before {
-		if !w.known[dir] {
-			w.unwatch(dir)
+		if !t.known[dir] {
+			t.unwatch(dir)
 		}
 	}
 }
 
-// add watches dir and what is below it, and reports whether it could. A
-// directory that is gone is no failure.
-func (w *Watcher) add(dir string) bool {
-	if w.events == nil {
+// add watches dir and what is below it, and reports whether it could. A directory that does
+// not exist any more is not a failure.
+func (t *Tree) add(dir string) bool {
+	events := t.watcher.events
+	if events == nil {
 		return false
 	}
 	// First watch, then list: an entry made in between is seen twice, not
 	// missed.
-	if err := w.events.Add(dir); err != nil {
-		return errors.Is(err, os.ErrNotExist)
+	if err := events.Add(dir); err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			t.watcher.poll(err)
+			return false
+		}
+		return true
 	}
-	w.known[dir] = true
+	t.known[dir], t.watcher.owners[dir] = true, t
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return errors.Is(err, os.ErrNotExist)
@@ -198,31 +265,36 @@ func (w *Watcher) add(dir string) bool {
 	whole := true
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
-		if entry.IsDir() && !w.ignored(path) {
-			whole = w.add(path) && whole
+		if entry.IsDir() && !t.ignored(path) {
+			whole = t.add(path) && whole
 		}
 	}
 	return whole
 }
 
 // forget drops dir and what is below it.
-func (w *Watcher) forget(dir string) {
+func (t *Tree) forget(dir string) {
 	below := dir + string(filepath.Separator)
-	for path := range w.known {
+	for path := range t.known {
 		if path == dir || strings.HasPrefix(path, below) {
-			w.unwatch(path)
-			delete(w.known, path)
+			t.unwatch(path)
+			delete(t.known, path)
 		}
 	}
 }
 
 // unwatch may meet a directory the system has dropped by itself.
-func (w *Watcher) unwatch(dir string) { _ = w.events.Remove(dir) }
+func (t *Tree) unwatch(dir string) {
+	delete(t.watcher.owners, dir)
+	if t.watcher.events != nil {
+		_ = t.watcher.events.Remove(dir)
+	}
+}
 
-func (w *Watcher) ignored(path string) bool {
-	if w.options.Ignore == nil {
+func (t *Tree) ignored(path string) bool {
+	if t.ignore == nil {
 		return false
 	}
-	rel, err := filepath.Rel(w.root, path)
-	return err == nil && rel != "." && w.options.Ignore(filepath.ToSlash(rel))
+	rel, err := filepath.Rel(t.root, path)
+	return err == nil && rel != "." && t.ignore(filepath.ToSlash(rel))
 }

@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,10 +21,16 @@ const (
 	quiet = 150 * time.Millisecond
 )
 
+// watched is how a test watches a tree.
+type watched struct {
+	watch.Options
+	Ignore func(path string) bool
+}
+
 // start watches root with its first wake taken.
-func start(t *testing.T, root string, options watch.Options) *watch.Watcher {
+func start(t *testing.T, root string, o watched) *watch.Tree {
 	t.Helper()
-	w, err := watch.New(root, options)
+	w, err := watch.New(o.Options).Watch(root, o.Ignore)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +43,7 @@ func start(t *testing.T, root string, options watch.Options) *watch.Watcher {
 	return w
 }
 
-func woken(t *testing.T, w *watch.Watcher) {
+func woken(t *testing.T, w *watch.Tree) {
 	t.Helper()
 	select {
 	case <-w.Wakes():
@@ -46,7 +53,7 @@ func woken(t *testing.T, w *watch.Watcher) {
 }
 
 // settled takes wakes until none comes any more.
-func settled(t *testing.T, w *watch.Watcher) {
+func settled(t *testing.T, w *watch.Tree) {
 	t.Helper()
 	deadline := time.After(long)
 	for {
@@ -60,7 +67,7 @@ func settled(t *testing.T, w *watch.Watcher) {
 	}
 }
 
-func silent(t *testing.T, w *watch.Watcher) {
+func silent(t *testing.T, w *watch.Tree) {
 	t.Helper()
 	select {
 	case <-w.Wakes():
@@ -95,7 +102,7 @@ func TestEveryKindOfChangeWakes(t *testing.T) {
 	root := t.TempDir()
 	mkdir(t, filepath.Join(root, "a", "b"))
 	deep := filepath.Join(root, "a", "b", "file")
-	w := start(t, root, watch.Options{})
+	w := start(t, root, watched{})
 	for _, change := range []struct {
 		name string
 		do   func() error
@@ -122,7 +129,7 @@ func TestEveryKindOfChangeWakes(t *testing.T) {
 
 func TestStartIsAWake(t *testing.T) {
 	t.Parallel()
-	w, err := watch.New(t.TempDir(), watch.Options{})
+	w, err := watch.New(watch.Options{}).Watch(t.TempDir(), nil)
 	must(t, err)
 	defer w.Close()
 	woken(t, w)
@@ -132,8 +139,8 @@ func TestStartIsAWake(t *testing.T) {
 func TestNewDirectoriesAreWatchedAtOnce(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	w := start(t, root, watch.Options{})
-	// Whoever looks at each wake must in the end have seen every file.
+	w := start(t, root, watched{})
+	// A reader that lists the files at each wake has seen every file in the end.
 	const dirs = 40
 	go func() {
 		for n := range dirs {
@@ -162,12 +169,12 @@ func TestNewDirectoriesAreWatchedAtOnce(t *testing.T) {
 	}
 }
 
-func TestIgnoredPathsWakeNobody(t *testing.T) {
+func TestIgnoredPathsDoNotWake(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	mkdir(t, filepath.Join(root, "transcripts", "deep"))
 	mkdir(t, filepath.Join(root, "phase"))
-	w := start(t, root, watch.Options{Ignore: func(path string) bool {
+	w := start(t, root, watched{Ignore: func(path string) bool {
 		return path == "state.json" || path == "transcripts" || strings.HasPrefix(filepath.Base(path), ".")
 	}})
 	write(t, filepath.Join(root, "state.json"))
@@ -181,11 +188,11 @@ func TestIgnoredPathsWakeNobody(t *testing.T) {
 	woken(t, w)
 }
 
-func TestModeOfAFileIsNoChange(t *testing.T) {
+func TestModeOfAFileIsNotAChange(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	write(t, filepath.Join(root, "file"))
-	w := start(t, root, watch.Options{})
+	w := start(t, root, watched{})
 	must(t, os.Chmod(filepath.Join(root, "file"), 0o400))
 	silent(t, w)
 }
@@ -195,7 +202,7 @@ func TestMovedDirectoryIsWatchedUnderItsNewName(t *testing.T) {
 	root := t.TempDir()
 	mkdir(t, filepath.Join(root, "old", "deep"))
 	mkdir(t, filepath.Join(root, "other"))
-	w := start(t, root, watch.Options{Ignore: func(path string) bool { return strings.HasPrefix(path, "old/deep/") }})
+	w := start(t, root, watched{Ignore: func(path string) bool { return strings.HasPrefix(path, "old/deep/") }})
 	must(t, os.Rename(filepath.Join(root, "old"), filepath.Join(root, "other", "new")))
 	woken(t, w)
 	settled(t, w)
@@ -206,11 +213,11 @@ func TestMovedDirectoryIsWatchedUnderItsNewName(t *testing.T) {
 	woken(t, w)
 }
 
-func TestDirectoryMovedAwayIsWatchedNoMore(t *testing.T) {
+func TestDirectoryMovedAwayIsNoLongerWatched(t *testing.T) {
 	t.Parallel()
 	root, away := t.TempDir(), t.TempDir()
 	mkdir(t, filepath.Join(root, "dir", "deep"))
-	w := start(t, root, watch.Options{})
+	w := start(t, root, watched{})
 	must(t, os.Rename(filepath.Join(root, "dir"), filepath.Join(away, "dir")))
 	woken(t, w)
 	settled(t, w)
@@ -222,7 +229,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	root, away := t.TempDir(), t.TempDir()
 	must(t, os.Symlink(away, filepath.Join(root, "link")))
-	w := start(t, root, watch.Options{})
+	w := start(t, root, watched{})
 	write(t, filepath.Join(away, "file"))
 	silent(t, w)
 }
@@ -230,7 +237,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 func TestWithoutEventsTheIntervalWakes(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	w := start(t, root, watch.Options{NoEvents: true, Interval: 10 * time.Millisecond})
+	w := start(t, root, watched{Options: watch.Options{NoEvents: true, Interval: 10 * time.Millisecond}})
 	for range 3 {
 		woken(t, w)
 	}
@@ -238,7 +245,7 @@ func TestWithoutEventsTheIntervalWakes(t *testing.T) {
 
 func TestWithEventsTheIntervalDoesNotWake(t *testing.T) {
 	t.Parallel()
-	w := start(t, t.TempDir(), watch.Options{Interval: time.Millisecond})
+	w := start(t, t.TempDir(), watched{Options: watch.Options{Interval: time.Millisecond}})
 	silent(t, w)
 }
 
@@ -246,7 +253,7 @@ func TestRootThatComesBackIsWatchedAgain(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "root")
 	mkdir(t, root)
-	w := start(t, root, watch.Options{Interval: 10 * time.Millisecond})
+	w := start(t, root, watched{Options: watch.Options{Interval: 10 * time.Millisecond}})
 	must(t, os.Remove(root))
 	for range 3 {
 		woken(t, w) // by the interval
@@ -271,7 +278,7 @@ func TestLostEventsLeadToARescan(t *testing.T) {
 	root := t.TempDir()
 	blocked, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	w := start(t, root, watch.Options{Ignore: func(path string) bool {
+	w := start(t, root, watched{Ignore: func(path string) bool {
 		if path == "block" {
 			once.Do(func() { close(blocked) })
 			<-release
@@ -303,9 +310,11 @@ func TestNewNeedsADirectory(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "file"))
 	for _, path := range []string{"none", "file"} {
-		if _, err := watch.New(filepath.Join(root, path), watch.Options{}); err == nil {
-			t.Errorf("%s was watched", path)
-		}
+		t.Run(path, func(t *testing.T) {
+			if _, err := watch.New(watch.Options{}).Watch(filepath.Join(root, path), nil); err == nil {
+				t.Error("it was watched")
+			}
+		})
 	}
 }
 
@@ -326,11 +335,85 @@ func TestCloseWhileChangesCome(t *testing.T) {
 		}
 	}()
 	for range 20 {
-		w, err := watch.New(root, watch.Options{})
+		w, err := watch.New(watch.Options{}).Watch(root, nil)
 		must(t, err)
 		<-w.Wakes()
 		must(t, w.Close())
 	}
 	close(stop)
 	<-done
+}
+
+// One subscription serves all trees, each with wakes of its own, and ends with the last.
+func TestManyTreesShareOneSubscription(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("counts what Linux shows of a process")
+	}
+	subscriptions := func() (n int) {
+		links, err := filepath.Glob("/proc/self/fd/*")
+		must(t, err)
+		for _, link := range links {
+			if to, err := os.Readlink(link); err == nil && strings.HasSuffix(to, "inotify") {
+				n++
+			}
+		}
+		return n
+	}
+	before := subscriptions()
+	w := watch.New(watch.Options{})
+	const trees = 200 // the usual limit of subscriptions is 128
+	var all []*watch.Tree
+	for range trees {
+		tree, err := w.Watch(t.TempDir(), nil)
+		must(t, err)
+		woken(t, tree)
+		all = append(all, tree)
+	}
+	if n := subscriptions() - before; n != 1 {
+		t.Errorf("%d subscriptions", n)
+	}
+	root := t.TempDir()
+	tree, err := w.Watch(root, nil)
+	must(t, err)
+	woken(t, tree)
+	if _, err := w.Watch(root, nil); err == nil {
+		t.Error("one directory was watched twice")
+	}
+	must(t, all[0].Close())
+	write(t, filepath.Join(root, "file"))
+	woken(t, tree)
+	silent(t, all[1])
+	for _, other := range append(all[1:], tree) {
+		must(t, other.Close())
+	}
+	if n := subscriptions() - before; n != 0 {
+		t.Errorf("%d subscriptions are left", n)
+	}
+	tree, err = w.Watch(root, nil)
+	must(t, err)
+	settled(t, tree)
+	write(t, filepath.Join(root, "later"))
+	woken(t, tree)
+	must(t, tree.Close())
+}
+
+func TestPollingIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	w := watch.New(watch.Options{NoEvents: true, Interval: time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	var all []*watch.Tree
+	for range 3 {
+		tree, err := w.Watch(t.TempDir(), nil)
+		must(t, err)
+		for range 3 {
+			woken(t, tree)
+		}
+		all = append(all, tree)
+	}
+	for _, tree := range all {
+		must(t, tree.Close())
+	}
+	if n := strings.Count(log.String(), "file events are not available"); n != 1 {
+		t.Errorf("it was logged %d times:\n%s", n, log.String())
+	}
 }

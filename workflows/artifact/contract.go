@@ -30,7 +30,7 @@ type contract struct {
 	problems document.Problems
 }
 
-// newContract reads data; ok is false when there is no map to look at.
+// newContract reads data; ok is false if data is not a map.
 func newContract(data []byte) (c *contract, ok bool) {
 	root, problems := document.Parse("", data)
 	c = &contract{root: root, problems: problems}
@@ -70,7 +70,7 @@ func (c *contract) check(path, format string, args ...any) {
 	}
 }
 
-// required checks a text that must be there.
+// required checks a text that must not be blank.
 func (c *contract) required(path string, text *string) {
 	if strings.TrimSpace(*text) == "" {
 		c.check(path, "required, found %s", missing(*text))
@@ -86,7 +86,7 @@ func missing(text string) string {
 	return "only white space"
 }
 
-// optional checks a text that may be absent; a blank one is.
+// optional checks a text that may be absent; a blank text counts as absent.
 func (c *contract) optional(path string, text *string) {
 	if strings.TrimSpace(*text) == "" {
 		*text = ""
@@ -101,15 +101,15 @@ func (c *contract) length(path, text string) {
 	}
 }
 
-// present checks that a key is there at all, for values whose zero is a valid one.
+// present checks that a key exists, for values whose zero is valid.
 func (c *contract) present(path string, n *document.Node, key string) {
 	if v := n.Field(key); v == nil || v.Kind == document.Null {
 		c.check(path, "required key missing")
 	}
 }
 
-// result returns the errors in the order of the file, cut to what an agent is told
-// at once, then the warnings.
+// result returns the errors in the order of the file, then the warnings, each list cut to
+// what one answer to an agent holds.
 func (c *contract) result() document.Problems {
 	c.problems.Sort()
 	return append(cut(c.problems.Errors(), "errors"), cut(c.problems.Warnings(), "warnings")...)
@@ -119,8 +119,8 @@ func cut(ps document.Problems, what string) document.Problems {
 	if len(ps) <= maxErrors {
 		return ps
 	}
-	last := ps[maxErrors-1]
-	last.Path = ""
-	last.Text = "there are more " + what + " than fit here"
-	return append(ps[:maxErrors-1:maxErrors-1], last)
+	notice := ps[maxErrors-1]
+	notice.Path = ""
+	notice.Text = "there are more " + what + " than fit here"
+	return append(ps[:maxErrors-1:maxErrors-1], notice)
 }

@@ -307,29 +307,34 @@ func TestExecutionPlanOfAnOlderSession(t *testing.T) {
 	if want := p.Schedule().Groups; !reflect.DeepEqual(s.Groups, want) {
 		t.Errorf("groups %+v, want %+v", s.Groups, want)
 	}
-	for text, want := range map[string][]string{
-		"[a]":        {"expected a map, found a list"},
-		"":           {"the file is empty"},
-		"groups: []": {"groups: expected at least one group"},
-		"groups: [{group_id: a, mode: x, plans: []}, {group_id: a, mode: serial, plans: [{file: x.md, name: N}]}]": {
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"list", "[a]", []string{"expected a map, found a list"}},
+		{"empty", "", []string{"the file is empty"}},
+		{"groups empty", "groups: []", []string{"groups: expected at least one group"}},
+		{"groups", "groups: [{group_id: a, mode: x, plans: []}, {group_id: a, mode: serial, plans: [{file: x.md, name: N}]}]", []string{
 			`groups[0].mode: expected serial or parallel, found "x"`,
 			"groups[0].plans: expected at least one plan",
 			`groups[1].group_id: repeated group_id "a"`,
 			`groups[1].plans[0].file: expected plan_<N>.md, found "x.md"`,
-		},
-		`groups: [{group_id: a, mode: serial, plans: [{file: plan_3.md, name: ""}, {file: plan_3.md, name: N}, {name: N}, {file: plan_1.md, name: N}]}]`: {
+		}},
+		{"plan files", `groups: [{group_id: a, mode: serial, plans: [{file: plan_3.md, name: ""}, {file: plan_3.md, name: N}, {name: N}, {file: plan_1.md, name: N}]}]`, []string{
 			"groups[0].plans[0].name: required, found nothing",
 			"groups[0].plans[0].file: plan_3.md does not exist",
 			"groups[0].plans[1].file: plan_3.md is listed twice",
 			"groups[0].plans[2].file: expected plan_<N>.md, found nothing",
 			"groups: plan files must run from plan_1.md to plan_2.md without a gap, missing plan_2.md",
-		},
+		}},
 	} {
-		s, problems := artifact.ParseExecutionPlan([]byte(text), func(f string) bool { return f == "plan_1.md" })
-		if s != nil {
-			t.Errorf("%s: a schedule next to errors", text)
-		}
-		same(t, text, problems.Lines(), want)
+		t.Run(tt.name, func(t *testing.T) {
+			s, problems := artifact.ParseExecutionPlan([]byte(tt.text), func(f string) bool { return f == "plan_1.md" })
+			if s != nil {
+				t.Error("a schedule next to errors")
+			}
+			same(t, "problems", problems.Lines(), tt.want)
+		})
 	}
 }
 

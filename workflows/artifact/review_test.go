@@ -43,7 +43,7 @@ func testReviewRules(t *testing.T) {
 			"findings: 101 findings, at most 100 are allowed",
 		}},
 		{"blank optional parts", "verdict: pass\nsummary: x\ncommit_message: ''\n", nil},
-		{"no map", "pass", []string{`expected a map, found "pass"`}},
+		{"not a map", "pass", []string{`expected a map, found "pass"`}},
 		{"empty", " \n", []string{"the file is empty"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,9 +69,11 @@ func testReviewArtifact(t *testing.T) {
 		workflows.RoleReviewer:       "review.yaml",
 		workflows.RoleReviewerExpert: "review_reviewer_expert.yaml",
 	} {
-		if got := artifact.ReviewArtifact(role); got != want {
-			t.Errorf("%s hands in %s, want %s", role, got, want)
-		}
+		t.Run(role, func(t *testing.T) {
+			if got := artifact.ReviewArtifact(role); got != want {
+				t.Errorf("%s hands in %s, want %s", role, got, want)
+			}
+		})
 	}
 }
 
@@ -80,25 +82,29 @@ func testApproval(t *testing.T) {
 	if len(problems) > 0 || a.ExcludeFiles[0] != "tmp/x.txt" || a.CommitMessage != "" || a.By != "user" {
 		t.Errorf("approval %+v, problems %v", a, problems.Lines())
 	}
-	for text, want := range map[string]string{
-		`{"action":"approve"`: "not valid YAML: did not find expected ',' or '}'",
-		`{"action":"merge"}`:  `action: expected approve, found "merge"`,
-		`{}`:                  "action: expected approve, found nothing",
-		`{"action":true}`:     "action: expected text, found true",
-		`{"action":"approve","exclude_files":"a"}`:  `exclude_files: expected a list, found "a"`,
-		`{"action":"approve","exclude_files":[""]}`: "exclude_files[0]: required, found nothing",
+	for _, tt := range []struct{ name, text, want string }{
+		{"cut", `{"action":"approve"`, "not valid YAML: did not find expected ',' or '}'"},
+		{"another action", `{"action":"merge"}`, `action: expected approve, found "merge"`},
+		{"empty", `{}`, "action: expected approve, found nothing"},
+		{"action type", `{"action":true}`, "action: expected text, found true"},
+		{"exclude_files type", `{"action":"approve","exclude_files":"a"}`, `exclude_files: expected a list, found "a"`},
+		{"exclude_files blank", `{"action":"approve","exclude_files":[""]}`, "exclude_files[0]: required, found nothing"},
 	} {
-		a, problems := artifact.ParseApproval([]byte(text))
-		if a != nil {
-			t.Errorf("%s is taken", text)
-		}
-		same(t, text, problems.Lines(), []string{want})
+		t.Run(tt.name, func(t *testing.T) {
+			a, problems := artifact.ParseApproval([]byte(tt.text))
+			if a != nil {
+				t.Error("the approval is accepted")
+			}
+			same(t, "problems", problems.Lines(), []string{tt.want})
+		})
 	}
-	for _, key := range []string{`"when":"now"`, `"exclude_file":["secret.txt"]`} { // a mistyped key must not publish
-		a, problems = artifact.ParseApproval([]byte(`{"action":"approve",` + key + `}`))
-		if a != nil || len(problems.Errors()) != 1 {
-			t.Errorf("%s: %+v, %v", key, a, problems.Lines())
-		}
+	for name, key := range map[string]string{"unknown key": `"when":"now"`, "mistyped key": `"exclude_file":["secret.txt"]`} { // neither may publish
+		t.Run(name, func(t *testing.T) {
+			a, problems := artifact.ParseApproval([]byte(`{"action":"approve",` + key + `}`))
+			if a != nil || len(problems.Errors()) != 1 {
+				t.Errorf("%+v, %v", a, problems.Lines())
+			}
+		})
 	}
 }
 

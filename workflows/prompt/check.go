@@ -77,7 +77,7 @@ func InstructionProblems(prompts fs.FS) document.Problems {
 	for _, dir := range []string{"agents", "commands"} {
 		files, err := fs.ReadDir(prompts, dir)
 		if err != nil {
-			continue // there are none
+			continue // the project has no such texts
 		}
 		for _, f := range files {
 			file := path.Join(dir, f.Name())

@@ -2,6 +2,6 @@
 // project's own below .agentmux/prompts.
 //
 // A template has directives in double brackets, which insert a value, a fragment or a file of
-// the session. They are read once, in the template alone: what is inserted stays as it is, so
-// a text of a stranger can include and reveal nothing.
+// the session. Only the template is scanned for them, once. Inserted text stays as it is, so
+// a text of a stranger cannot include or reveal anything.
 package prompt

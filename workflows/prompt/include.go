@@ -22,7 +22,7 @@ var (
 )
 
 // include returns the text of a file below the session directory. In its path
-// <subplan>, <task> and <role> stand for the value of that placeholder.
+// <subplan>, <task> and <role> are replaced by the value of that placeholder.
 func (p *prompt) include(path string, optional bool) string {
 	path, err := p.path(path)
 	if err == nil {
@@ -42,9 +42,9 @@ func (p *prompt) path(path string) (string, error) {
 		name := m[1 : len(m)-1]
 		switch value := p.Values[name]; {
 		case !slices.Contains([]string{"subplan", "task", "role"}, name):
-			err = fmt.Errorf("<%s> cannot stand in a path", name)
+			err = fmt.Errorf("<%s> cannot be part of a path", name)
 		case !plainWord.MatchString(value):
-			err = fmt.Errorf("<%s> is %q, which cannot stand in a path", name, value)
+			err = fmt.Errorf("<%s> is %q, which cannot be part of a path", name, value)
 		default:
 			return value
 		}

@@ -41,31 +41,33 @@ func testPromptContents(t *testing.T) {
 		t.Errorf("%d templates, %d are checked", len(prompt.Templates()), len(contents))
 	}
 	for template, parts := range contents {
-		for _, interactive := range []bool{true, false} {
-			r := request(template, root)
-			r.Interactive = interactive
-			for _, name := range prompt.Placeholders() {
-				if r.Values[name] == "" {
-					r.Values[name] = "VALUE OF " + name
+		t.Run(template, func(t *testing.T) {
+			for _, interactive := range []bool{true, false} {
+				r := request(template, root)
+				r.Interactive = interactive
+				for _, name := range prompt.Placeholders() {
+					if r.Values[name] == "" {
+						r.Values[name] = "VALUE OF " + name
+					}
+				}
+				text := mustRender(t, r)
+				for _, part := range parts {
+					want := part
+					switch name, value := strings.CutPrefix(part, "="); {
+					case value:
+						want = r.Values[name]
+					case strings.Contains(part, ".") && !strings.Contains(part, " ") && part != "detail.md":
+						want = "CONTENT OF " + part
+					}
+					if !strings.Contains(text, want) {
+						t.Errorf("%s, interactive %t, lacks %q", template, interactive, want)
+					}
+				}
+				approves := map[string]bool{"agents/product-manager": true, "agents/architect": true, "agents/planner": true, "commands/change": true}[template]
+				if got := strings.Contains(text, "## Approval"); got != approves {
+					t.Errorf("%s: approval %t", template, got)
 				}
 			}
-			text := mustRender(t, r)
-			for _, part := range parts {
-				want := part
-				switch name, value := strings.CutPrefix(part, "="); {
-				case value:
-					want = r.Values[name]
-				case strings.Contains(part, ".") && !strings.Contains(part, " ") && part != "detail.md":
-					want = "CONTENT OF " + part
-				}
-				if !strings.Contains(text, want) {
-					t.Errorf("%s, interactive %t, lacks %q", template, interactive, want)
-				}
-			}
-			approves := map[string]bool{"agents/product-manager": true, "agents/architect": true, "agents/planner": true, "commands/change": true}[template]
-			if got := strings.Contains(text, "## Approval"); got != approves {
-				t.Errorf("%s: approval %t", template, got)
-			}
-		}
+		})
 	}
 }

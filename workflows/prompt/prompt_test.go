@@ -116,15 +116,15 @@ func testPromptParts(t *testing.T) {
 					t.Errorf("%s, interactive %v: lacks %q", template, interactive, part)
 				}
 			}
-			last := text[strings.LastIndex(text, "\n## "):]
-			if !strings.HasPrefix(last, "\n## Last step") || !strings.Contains(last, r.Values["tool_line"]) {
-				t.Errorf("%s: the last section is\n%s", template, last)
+			ending := text[strings.LastIndex(text, "\n## "):]
+			if !strings.HasPrefix(ending, "\n## Last step") || !strings.Contains(ending, r.Values["tool_line"]) {
+				t.Errorf("%s: the last section is\n%s", template, ending)
 			}
 			if strings.Contains(text, "[[") {
 				t.Errorf("%s: a directive is left", template)
 			}
-			if got := strings.Contains(text, "Nobody watches this terminal"); got && interactive {
-				t.Errorf("%s: interactive, yet told that nobody watches", template)
+			if got := strings.Contains(text, "No one watches this terminal"); got && interactive {
+				t.Errorf("%s: interactive, yet told that no one watches", template)
 			}
 		}
 	}
@@ -135,19 +135,21 @@ var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 func TestExamplesInPromptsAreValid(t *testing.T) {
 	root := sessionDir(t)
 	for template, want := range map[string]int{"agents/planner": 1, "commands/change": 1, "agents/reviewer": 2} {
-		blocks := yamlBlock.FindAllStringSubmatch(mustRender(t, request(template, root)), -1)
-		if len(blocks) != want {
-			t.Fatalf("%s: %d examples", template, len(blocks))
-		}
-		for _, b := range blocks {
-			_, problems := artifact.ParseReview([]byte(b[1]))
-			if want == 1 {
-				_, problems = artifact.ParsePlan([]byte(b[1]))
+		t.Run(template, func(t *testing.T) {
+			blocks := yamlBlock.FindAllStringSubmatch(mustRender(t, request(template, root)), -1)
+			if len(blocks) != want {
+				t.Fatalf("%d examples", len(blocks))
 			}
-			if len(problems) > 0 {
-				t.Errorf("%s: %v", template, problems.Lines())
+			for _, b := range blocks {
+				_, problems := artifact.ParseReview([]byte(b[1]))
+				if want == 1 {
+					_, problems = artifact.ParsePlan([]byte(b[1]))
+				}
+				if len(problems) > 0 {
+					t.Errorf("%v", problems.Lines())
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -227,26 +229,32 @@ func testConfinement(t *testing.T) {
 		"04_planning":       "not a regular file",
 		"latin1":            "not valid UTF-8",
 		"nul":               "holds a NUL byte",
-		"<workspace>/x":     "<workspace> cannot stand in a path",
+		"<workspace>/x":     "<workspace> cannot be part of a path",
 	} {
-		text, err := renderProject(root, "[[include:"+path+"]]")
-		if err == nil || !strings.Contains(err.Error(), "render project/x: include") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q (text %q)", path, err, want, text)
-		}
+		t.Run(path, func(t *testing.T) {
+			text, err := renderProject(root, "[[include:"+path+"]]")
+			if err == nil || !strings.Contains(err.Error(), "render project/x: include") || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q (text %q)", err, want, text)
+			}
+		})
 	}
 	for _, path := range []string{"../x", "link", "fifo", "latin1"} {
-		if _, err := renderProject(root, "[[include-optional:"+path+"]]"); err == nil {
-			t.Errorf("optional %s is taken", path)
-		}
+		t.Run("optional "+path, func(t *testing.T) {
+			if _, err := renderProject(root, "[[include-optional:"+path+"]]"); err == nil {
+				t.Error("the file is accepted")
+			}
+		})
 	}
 	for _, path := range []string{"absent.md", "no/such/dir.md"} {
-		if text, err := renderProject(root, "a[[include-optional:"+path+"]]b"); err != nil || text != "ab\n" {
-			t.Errorf("optional %s: %q, %v", path, text, err)
-		}
+		t.Run("optional "+path, func(t *testing.T) {
+			if text, err := renderProject(root, "a[[include-optional:"+path+"]]b"); err != nil || text != "ab\n" {
+				t.Errorf("%q, %v", text, err)
+			}
+		})
 	}
 	r := request("agents/coder", root)
 	r.Values["subplan"] = "../../x"
-	if _, err := prompt.Render(r); err == nil || !strings.Contains(err.Error(), `<subplan> is "../../x", which cannot stand in a path`) {
+	if _, err := prompt.Render(r); err == nil || !strings.Contains(err.Error(), `<subplan> is "../../x", which cannot be part of a path`) {
 		t.Errorf("subplan with a path: %v", err)
 	}
 }
@@ -310,8 +318,8 @@ func TestRenderReportsEveryProblem(t *testing.T) {
 	r.Values["tool_line"] = " "
 	_, err = prompt.Render(r)
 	wantError(t, err, `placeholder "tool_line" has no value`)
-	_, err = prompt.Render(prompt.Request{Template: "agents/nobody"})
-	wantError(t, err, "render agents/nobody: read template")
+	_, err = prompt.Render(prompt.Request{Template: "agents/missing"})
+	wantError(t, err, "render agents/missing: read template")
 	_, err = prompt.Render(prompt.Request{Template: "project/x"})
 	wantError(t, err, "render project/x: read template")
 }

@@ -31,13 +31,13 @@ type segment struct {
 
 // scan cuts text into segments. chain names the fragments around it.
 func (p *prompt) scan(text string, chain []string) {
-	last := 0
+	end := 0
 	for _, m := range directive.FindAllStringSubmatchIndex(text, -1) {
-		p.literal(text[last:m[0]])
+		p.literal(text[end:m[0]])
 		p.directive(text[m[2]:m[3]], text[m[4]:m[5]], chain)
-		last = m[1]
+		end = m[1]
 	}
-	p.literal(text[last:])
+	p.literal(text[end:])
 }
 
 func (p *prompt) literal(text string) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Age is how old something is: the value of a flag. Besides what Go takes for a duration it
-// knows days and weeks, as 3d and 2w.
+// Age is how old something is, as the value of a flag. It takes Go's durations and also days and
+// weeks, as 3d and 2w.
 type Age time.Duration
 
 // ages are the units that Go does not know.
@@ -17,7 +17,7 @@ var ages = map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour
 // String, Set and Type make it the value of a flag.
 func (a *Age) String() string { return time.Duration(*a).String() }
 
-// Set takes a span that is not negative.
+// Set parses an age, which must not be negative.
 func (a *Age) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	for unit, of := range ages {

@@ -1,6 +1,6 @@
 // Package cleanup removes ended sessions, their workspaces and what interrupted commands left
-// behind. A session that runs, waits or could go on stays, and so does work that is in no
-// branch. Each removal stands for itself: an interrupted one is finished by the next.
+// behind. A session that runs, waits or can continue stays, and so does work that is in no
+// branch. Removals are independent of one another; the next one completes an interrupted one.
 package cleanup
 
 import (
@@ -22,12 +22,12 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/internal/durable"
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// halfMadeAge is how old what an interrupted creation or write left must be to go.
+// halfMadeAge is how old files of an interrupted creation or write must be to be removed.
 const halfMadeAge = time.Hour
 
 // Options is what `agentmux clean` was asked for.
@@ -46,7 +46,7 @@ type Report struct {
 	HalfMade int           `json:"half_made"` // directories of sessions that were never finished
 }
 
-// cleanedJSON is one session that was removed.
+// cleanedJSON is a session that was removed.
 type cleanedJSON struct {
 	Name      string     `json:"name"`
 	Condition string     `json:"condition"`
@@ -60,7 +60,7 @@ type keptJSON struct {
 	Ref        string `json:"ref"`
 }
 
-// stayingJSON is one that has ended and was not removed.
+// stayingJSON is a session that has ended and was not removed.
 type stayingJSON struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
@@ -73,7 +73,7 @@ type ended struct {
 	size int64
 }
 
-// Run removes what the options say, and asks first unless they force it.
+// Run removes what the options say. It asks first unless they force it.
 func Run(ctx context.Context, a *site.Finder, o Options) error {
 	var limit config.Size
 	if o.MaxSize != "" {
@@ -86,7 +86,7 @@ func Run(ctx context.Context, a *site.Finder, o Options) error {
 	if err != nil {
 		return err
 	}
-	gone, staying, err := removable(ctx, a, s, o, limit)
+	chosen, staying, err := removable(ctx, a, s, o, limit)
 	if err != nil {
 		return err
 	}
@@ -94,10 +94,10 @@ func Run(ctx context.Context, a *site.Finder, o Options) error {
 	for _, e := range staying {
 		why, flag := "GitHub does not show its end yet", "--force"
 		if e.State.Outcome == orchestrator.OutcomeCanceled && !o.Canceled {
-			why, flag = "it was stopped and can go on", "--canceled"
+			why, flag = "it was stopped and can continue", "--canceled"
 		}
 		out.Stays = append(out.Stays, stayingJSON{e.Name, why})
-		a.Say("%s stays: %s; agentmux resume %s goes on with it, %s removes it all the same", e.Name, why, e.Name, flag)
+		a.Say("%s stays: %s; agentmux resume %s continues it, %s removes it all the same", e.Name, why, e.Name, flag)
 	}
 	if o.Force {
 		if err := endCorrupt(ctx, a, s, &out); err != nil {
@@ -105,18 +105,18 @@ func Run(ctx context.Context, a *site.Finder, o Options) error {
 		}
 	}
 	half := halfMade(s.Project)
-	for _, e := range gone {
+	for _, e := range chosen {
 		if !o.AsJSON {
 			a.Print("%s  %s  %s  %s", e.Name, e.Condition(), e.at.Local().Format(time.DateOnly), sizeText(e.size))
 		}
 	}
-	if len(gone)+len(half) == 0 {
+	if len(chosen)+len(half) == 0 {
 		a.Say("nothing to remove")
 		return errors.Join(cleanTemps(a, s.Project), printCleaned(a, o, out))
 	}
 	if !o.Force {
-		what := console.Counted(len(gone), "session and its workspaces", "sessions and their workspaces")
-		if len(gone) == 0 {
+		what := console.Counted(len(chosen), "session and its workspaces", "sessions and their workspaces")
+		if len(chosen) == 0 {
 			what = console.Counted(len(half), "half-made session", "half-made sessions")
 		}
 		if err := a.Confirm(ctx, "Remove "+what+"?"); err != nil {
@@ -124,12 +124,12 @@ func Run(ctx context.Context, a *site.Finder, o Options) error {
 		}
 	}
 	for _, dir := range half {
-		if err := gitrepo.RemoveWorkspace(dir); err != nil {
+		if err := workspace.Remove(dir); err != nil {
 			return err
 		}
 		out.HalfMade++
 	}
-	return errors.Join(remove(ctx, a, s, gone, &out), cleanTemps(a, s.Project), printCleaned(a, o, out))
+	return errors.Join(remove(ctx, a, s, chosen, &out), cleanTemps(a, s.Project), printCleaned(a, o, out))
 }
 
 func printCleaned(a *site.Finder, o Options, out Report) error {
@@ -140,8 +140,8 @@ func printCleaned(a *site.Finder, o Options, out Report) error {
 }
 
 // removable lists the sessions to remove, the oldest first: those that ended long enough
-// ago, and with a limit only as many as bring all sessions below it. Those that only
-// --force or --canceled removes are listed apart.
+// ago, and with a limit only as many as bring all sessions below it. It lists apart those that
+// only --force or --canceled removes.
 func removable(ctx context.Context, a *site.Finder, s *site.Site, o Options, limit config.Size) (found, staying []ended, err error) {
 	entries, err := session.List(s.Project)
 	if err != nil {
@@ -152,7 +152,7 @@ func removable(ctx context.Context, a *site.Finder, s *site.Site, o Options, lim
 		if e.State == nil {
 			continue
 		}
-		if ours, err := hosting.Believes(ctx, a, s, e); err != nil || !ours {
+		if believed, err := hosting.Believes(ctx, a, s, e); err != nil || !believed {
 			if err != nil {
 				return nil, nil, err
 			}
@@ -179,16 +179,16 @@ func removable(ctx context.Context, a *site.Finder, s *site.Site, o Options, lim
 	return found[:n], staying, nil
 }
 
-// unshown reports whether people on GitHub still wait for words about the session.
+// unshown reports whether the end of the session is not shown on GitHub yet.
 func unshown(e session.Entry) bool {
 	return e.State.Mirror && !mirror.Shown(e.Dir, e.State.Seq)
 }
 
-// remove goes on after a session that has to stay, and says why it does.
-func remove(ctx context.Context, a *site.Finder, s *site.Site, gone []ended, out *Report) error {
+// remove removes the sessions. If one has to stay, it says why and continues with the next.
+func remove(ctx context.Context, a *site.Finder, s *site.Site, chosen []ended, out *Report) error {
 	var errs []error
 	removed, repos := 0, map[string]bool{}
-	for _, e := range gone {
+	for _, e := range chosen {
 		r, err := s.Host.Remove(ctx, e.Dir, s.Config)
 		var locked *session.LockedError
 		if errors.As(err, &locked) {
@@ -218,11 +218,10 @@ func remove(ctx context.Context, a *site.Finder, s *site.Site, gone []ended, out
 	return errors.Join(errs...)
 }
 
-// halfMade are the directories of sessions that were never finished, or whose removal
-// was not.
+// halfMade lists the directories of sessions whose creation or removal was interrupted.
 func halfMade(project string) []string {
 	dir := session.Dir(project)
-	found, _ := os.ReadDir(dir) // absent: nothing was ever made
+	found, _ := os.ReadDir(dir) // absent: no session was ever made
 	var old []string
 	for _, d := range found {
 		if info, err := d.Info(); err == nil && strings.Contains(d.Name(), ".tmp-") && time.Since(info.ModTime()) > halfMadeAge {
@@ -232,7 +231,7 @@ func halfMade(project string) []string {
 	return old
 }
 
-// cleanTemps removes what killed writers left in the project's own directory.
+// cleanTemps removes temporary files that killed processes left in the project's own directory.
 func cleanTemps(a *site.Finder, project string) error {
 	n, err := durable.RemoveTemps(filepath.Dir(session.Dir(project)), time.Now().Add(-halfMadeAge))
 	if n > 0 {
@@ -248,8 +247,8 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// endCorrupt ends what corrupt sessions of a project have running. They themselves stay: what
-// their work is cannot be told.
+// endCorrupt ends the agents and servers of a project's corrupt sessions. The sessions stay,
+// because their work cannot be identified.
 func endCorrupt(ctx context.Context, a *site.Finder, s *site.Site, out *Report) error {
 	entries, err := session.List(s.Project)
 	if err != nil {
@@ -262,7 +261,7 @@ func endCorrupt(ctx context.Context, a *site.Finder, s *site.Site, out *Report) 
 		}
 		err := hosting.EndAgents(ctx, a, s, e)
 		if exit.As[*session.LockedError](err) {
-			continue // somebody has it since
+			continue // a host runs it by now
 		}
 		errs = append(errs, err)
 		out.Stays = append(out.Stays, stayingJSON{e.Name, a.Shown()(e.Condition())})

@@ -1,7 +1,7 @@
 // Package console is where a command speaks with a person: the lines it says, the data it
-// prints, tables, the pager, questions. Out and Err of a Console let nothing through that
-// steers a terminal, and no secret that its redactor knows passes Say, Print or Shown. Raw is
-// out without that, for what programs read.
+// prints, tables, the pager, questions. Out and Err of a Console drop what would control a
+// terminal, and Say, Print and Shown remove secrets that the redactor knows. Raw is out without
+// either, for what programs read.
 package console
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
-// Streams are the streams of a run of the command.
+// Streams are the standard streams of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -45,8 +45,8 @@ func New(std Streams, redactor func() *redact.Redactor) *Console {
 	return c
 }
 
-// Say prints a line for the person; data goes to out. Errors of servers and of git are
-// among what it is given.
+// Say prints a line for the person to err; data goes to out. The line may hold errors of servers
+// and of git.
 func (c *Console) Say(format string, args ...any) {
 	fmt.Fprintln(c.Err, c.Redactor().Redact(fmt.Sprintf(format, args...)))
 }
@@ -56,10 +56,28 @@ func (c *Console) Print(format string, args ...any) {
 	fmt.Fprintln(c.Out, c.Redactor().Redact(fmt.Sprintf(format, args...)))
 }
 
-// Patience is how long a person waits for GitHub without a word.
+// CloseIn closes the standard input, once all of it was read, so that no child gets it. An empty
+// input takes its place: a file that is opened later must not become the input.
+func (c *Console) CloseIn() error {
+	in, ok := c.In.(*os.File)
+	if !ok {
+		return nil
+	}
+	if err := in.Close(); err != nil {
+		return fmt.Errorf("close the standard input: %w", err)
+	}
+	empty, err := os.Open(os.DevNull)
+	if err != nil {
+		return fmt.Errorf("close the standard input: %w", err)
+	}
+	c.In = empty
+	return nil
+}
+
+// Patience is how long a person waits for GitHub before Waiting says so.
 const Patience = 2 * time.Second
 
-// Waiting says what is waited for if it takes long; the caller calls stop when it is there.
+// Waiting says what the command waits for if it takes long; the caller calls stop after the wait.
 func (c *Console) Waiting(what string) (stop func() bool) {
 	return time.AfterFunc(Patience, func() { c.Say("waiting for %s ...", what) }).Stop
 }
@@ -76,8 +94,8 @@ func (c *Console) Confirm(ctx context.Context, question string) error {
 	return err
 }
 
-// Ask takes an answer from the terminal; anything but yes is a no. An interrupt ends the
-// wait; the reader cannot be called back and goes with the process.
+// Ask reads an answer from the terminal; anything but yes is a no. An interrupt ends the
+// wait. The goroutine that reads cannot be stopped and ends with the process.
 func (c *Console) Ask(ctx context.Context, question string) (bool, error) {
 	fmt.Fprint(c.Err, question+" [y/N] ")
 	var line string

@@ -10,8 +10,8 @@ import (
 	"unicode/utf16"
 )
 
-// PrintJSON writes a value for programs: exactly, with what is not seen in the form \uXXXX,
-// because it may be shown on a terminal, too.
+// PrintJSON writes a value for programs, without changing it. Invisible characters are written as
+// \uXXXX, because it may be shown on a terminal, too.
 func (c *Console) PrintJSON(v any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

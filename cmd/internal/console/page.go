@@ -12,8 +12,8 @@ import (
 const minColumns = 40
 
 // Page writes rows and tables for a person: broken at the width of the terminal, in its
-// colours. What is not a terminal gets whole lines without colours, and so does any terminal
-// with NO_COLOR get no colours. Every text passes through shown.
+// colours. Anything else gets whole lines without colours; with NO_COLOR a terminal gets no
+// colours either. Every text passes through shown.
 type Page struct {
 	w       io.Writer
 	width   int // 0: lines are not broken
@@ -33,7 +33,8 @@ func (c *Console) Page(w io.Writer) *Page {
 // label is how wide the names of rows are.
 const label = 11
 
-// Row writes a name and its text; a text of several lines must not look like rows of ours.
+// Row writes a name and its text. Further lines of the text are indented, so that they do not look
+// like rows.
 func (p *Page) Row(name string, ink paint.Ink, format string, args ...any) {
 	text := p.shown(OneLine(fmt.Sprintf(format, args...)))
 	lines := []string{text}
@@ -86,7 +87,7 @@ func NewCell(text string, ink paint.Ink) Cell { return Cell{text, ink} }
 func PlainCell(text string) Cell { return Cell{text, paint.Plain} }
 
 // Table writes rows below a heading, with columns as wide as they must be. Where they do not
-// fit, the widest give way and their texts go on in further lines.
+// fit, the widest become narrower and their texts continue in further lines.
 func (p *Page) Table(heads []string, rows [][]Cell) {
 	head := make([]Cell, len(heads))
 	for i, text := range heads {

@@ -37,7 +37,7 @@ func (c *Console) Paged(ctx context.Context, text []byte) error {
 	return err
 }
 
-// pager is the command that shows long texts; none where PAGER is empty or cat.
+// pager returns the command that shows long texts; nothing if PAGER is empty or cat.
 func pager(env func(string) (string, bool)) []string {
 	name, set := env("PAGER")
 	if !set {

@@ -11,10 +11,10 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 )
 
-// A printer is what all text for a person goes through, to a terminal or not: titles,
-// descriptions, configuration, logs and errors hold words of strangers, and nothing that
-// steers a terminal or is not seen gets out of it. On a terminal the colours of package
-// paint pass. What programs read goes to Raw of a Console instead.
+// A printer filters all text for a person, to a terminal or not: titles, descriptions,
+// configuration, logs and errors hold words of strangers. It drops what would control a terminal
+// and what is invisible. On a terminal the colours of package paint pass. What programs read
+// goes to Raw of a Console instead.
 type printer struct {
 	w      io.Writer
 	colors bool
@@ -72,7 +72,7 @@ func (p *printer) next(out *bytes.Buffer, text []byte) int {
 	r, size := utf8.DecodeRune(text)
 	if r == '\n' || r == '\t' || unicode.IsPrint(r) {
 		out.Write(text[:size])
-		if r == utf8.RuneError && size == 1 { // the byte alone may steer a terminal
+		if r == utf8.RuneError && size == 1 { // the byte alone may control a terminal
 			out.Truncate(out.Len() - 1)
 			out.WriteRune(utf8.RuneError)
 		}

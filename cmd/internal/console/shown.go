@@ -5,16 +5,16 @@ import (
 	"unicode"
 )
 
-// Shown returns what makes text of agents and strangers fit for a terminal or a script: no
-// secret that this process knows or that looks like one, and no character that would
-// steer a terminal.
+// Shown returns a filter that makes text of agents and strangers fit for a terminal or a script.
+// It removes secrets that this process knows, what looks like a secret, and characters that
+// would control a terminal.
 func (c *Console) Shown() func(string) string {
 	return func(text string) string {
 		return c.Redactor().Redact(strings.Map(Printable, text))
 	}
 }
 
-// Printable turns other white space than line ends into blanks and drops what is not seen.
+// Printable turns other white space than line ends into blanks and drops what is invisible.
 func Printable(r rune) rune {
 	switch {
 	case r == '\n' || unicode.IsPrint(r):

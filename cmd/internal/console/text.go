@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Counted is a number with its noun.
+// Counted returns a number with its noun.
 func Counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -13,7 +13,7 @@ func Counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Dash stands for what is empty.
+// Dash replaces an empty text by a dash.
 func Dash(text string) string {
 	if text == "" {
 		return "-"
@@ -24,7 +24,7 @@ func Dash(text string) string {
 // OneLine turns line ends and other white space into single blanks.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Words shows a command as it would be typed, with nothing a terminal obeys.
+// Words shows a command as it would be typed, without characters that control a terminal.
 func Words(argv []string) string {
 	quoted := make([]string, len(argv))
 	for i, word := range argv {

@@ -56,8 +56,18 @@ type scenario struct {
 }
 
 type issue struct {
-	Title string `doc:"title"`
-	Body  string `doc:"body"`
+	Title string `doc:"title" json:"title"`
+	Body  string `doc:"body" json:"body"`
+}
+
+// newLabel and labels are bodies of requests: a label to create, and those to put on an issue.
+type newLabel struct {
+	Name  string `json:"name"`
+	Color string `json:"color"`
+}
+
+type labels struct {
+	Labels []string `json:"labels"`
 }
 
 func (s scenario) name() string { return s.Owner + "/" + s.Repository }
@@ -171,7 +181,7 @@ func removeAll(dir string) error {
 func (st *stage) startGitHub(ctx context.Context) error {
 	st.fake = exec.Command(st.Self, "demo", "--serve")
 	st.fake.Stderr = st.Out
-	st.fake.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt is ours to pass on
+	st.fake.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the demonstration passes an interrupt on
 	in, err := st.fake.StdinPipe()
 	if err != nil {
 		return err
@@ -200,13 +210,13 @@ func (st *stage) openIssue(ctx context.Context) error {
 	st.heading("An issue is opened, and someone with write access puts the label on it")
 	fmt.Fprintf(st.Out, "%s\n\n%s", st.scenario.Issue.Title, indent(st.scenario.Issue.Body))
 	repo := "/repos/" + st.scenario.name()
-	if err := st.github.post(ctx, repo+"/issues", map[string]any{"title": st.scenario.Issue.Title, "body": st.scenario.Issue.Body}); err != nil {
+	if err := st.github.post(ctx, repo+"/issues", st.scenario.Issue); err != nil {
 		return err
 	}
-	if err := st.github.post(ctx, repo+"/labels", map[string]any{"name": label, "color": "5319e7"}); err != nil {
+	if err := st.github.post(ctx, repo+"/labels", newLabel{Name: label, Color: "5319e7"}); err != nil {
 		return err
 	}
-	return st.github.post(ctx, repo+"/issues/1/labels", map[string]any{"labels": []string{label}})
+	return st.github.post(ctx, repo+"/issues/1/labels", labels{Labels: []string{label}})
 }
 
 // command runs a command in the clone with the demonstration's environment.

@@ -16,7 +16,7 @@ import (
 	"github.com/agentmux/agentmux/internal/document"
 )
 
-// newToken makes a value that looks like nobody's token.
+// newToken returns a value in the form of no real token.
 func newToken() string {
 	var b [20]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -88,7 +88,7 @@ func (st *stage) environment(home string) []string {
 }
 
 // goCache is the person's build cache, so that the demonstration's tests do not
-// compile the standard library anew; else one of its own.
+// compile the standard library again; else one of its own.
 func goCache(dir string) string {
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
 	if cache := strings.TrimSpace(string(out)); err == nil && filepath.IsAbs(cache) {

@@ -1,6 +1,6 @@
 // Package doctor probes what a run needs, row by row: the machine, the clone, the
 // configuration, the agents' CLIs, the GitHub server, the account and the repository. It only
-// reads, but with write, which makes the request label and a ref that it deletes.
+// reads, except with write: then it makes the request label, and a ref that it deletes.
 package doctor
 
 import (

@@ -31,7 +31,7 @@ type githubProbe struct {
 	write   bool
 }
 
-// maxSkew is how far the clocks may be apart: leases and an App's claims bear no more.
+// maxSkew is how far the clocks may be apart: leases and an App's claims fail beyond that.
 const maxSkew = 30 * time.Second
 
 // probeGitHub asks the server, the token and the repository of origin.
@@ -58,10 +58,10 @@ func probeGitHub(ctx context.Context, a *site.Finder, c *config.Config, project 
 		return []Probe{{"github", Warning, "origin is not on " + id.Bases.Server, "an App works for a repository there: git remote -v, github.host"}}
 	}
 	var elsewhere []Probe
-	if g.project, err = g.Host.Project(ctx, project, c); err != nil || !g.project.GitHub {
+	if g.project, err = g.OpenProject(ctx); err != nil || !g.project.GitHub {
 		elsewhere = []Probe{{"repository", Warning, "origin is not on " + id.Bases.Server, "set github.host, or work without pull requests"}}
 		if at := site.OtherServer(originOf(g.project), id.Bases.Server); at != "" && c.Layer("github.host") == config.LayerBuiltIn {
-			return elsewhere // nobody said that the token's server is meant
+			return elsewhere // no configuration names the token's server
 		}
 	}
 	defer a.Waiting("GitHub")()
@@ -72,7 +72,7 @@ func probeGitHub(ctx context.Context, a *site.Finder, c *config.Config, project 
 	return append(probes, g.repository(ctx)...)
 }
 
-// originOf is the address of a project's clone; "" if there is none.
+// originOf returns the address of a project's clone; "" without one.
 func originOf(p *project.Project) string {
 	if p == nil {
 		return ""
@@ -115,7 +115,7 @@ func quotaText(quotas map[string]transport.Quota) string {
 
 func (g *githubProbe) refused(name, what string, err error) Probe {
 	detail, hint := account.Words(err, what, g.Identity.From)
-	if before, _, found := strings.Cut(hint, "agentmux doctor"); found { // which is what is running
+	if before, _, found := strings.Cut(hint, "agentmux doctor"); found { // this command
 		hint = strings.TrimRight(before, "; :")
 	}
 	return Probe{name, Failed, detail, cmp.Or(hint, "use a token that may do more")}
@@ -149,10 +149,10 @@ func noBase(err error) Probe {
 	return Probe{"base", Failed, err.Error(), "git fetch shows whether the server lets this account read"}
 }
 
-// branch is one that a session might push.
+// branch is an example of what a session pushes.
 func (g *githubProbe) branch() string { return g.Config.GitHub.BranchPrefix + "probe" }
 
-// access tells the repository and whether the account may write.
+// access names the repository and says whether the account may write.
 func (g *githubProbe) access() Probe {
 	kind := "public"
 	if g.repo.Private {
@@ -177,7 +177,7 @@ func (g *githubProbe) access() Probe {
 	return row
 }
 
-// needed are the permissions of a token with what goes without them.
+// needed are the permissions of a token, with what does not work without them.
 var needed = []struct {
 	permission, level, name, without string
 	optional                         bool
@@ -185,12 +185,12 @@ var needed = []struct {
 	{"contents", "write", "Contents", "nothing can be pushed", false},
 	{"issues", "write", "Issues", "no comment or label can be written on the issue", false},
 	{"pull_requests", "write", "Pull requests", "no pull request can be opened", false},
-	{"statuses", "write", "Commit statuses", "the review's verdict does not stand on the commit", true},
+	{"statuses", "write", "Commit statuses", "the review's verdict is not shown on the commit", true},
 	{"actions", "read", "Actions", "logs of failed checks cannot be read", true},
 	{"checks", "read", "Checks", "failed checks are not seen", true},
 }
 
-// permissions names what the token lacks, and what it has without need.
+// permissions names what the token lacks, and what it has and does not need.
 func (g *githubProbe) permissions(ctx context.Context) []Probe {
 	lacks, told, err := g.lacking(ctx)
 	if err != nil {
@@ -218,8 +218,8 @@ func (g *githubProbe) permissions(ctx context.Context) []Probe {
 	return probes
 }
 
-// lacking maps permissions to the level that is missing. told says what is known of the
-// token otherwise.
+// lacking maps permissions to the level that is missing. told says what else is known of the
+// token.
 func (g *githubProbe) lacking(ctx context.Context) (lacks map[string]string, told string, err error) {
 	lacks = map[string]string{}
 	if app, ok := g.Identity.Tokens.(*transport.App); ok {

@@ -19,12 +19,13 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/tmux"
 	"github.com/agentmux/agentmux/workflows"
 )
 
-// Room on the disk of the state home: workspaces are clones, and git needs space to pack.
+// Free space on the disk of the state home: workspaces are clones, and git needs space to pack.
 const (
 	roomEnough = 2 << 30
 	roomLeast  = 200 << 20
@@ -34,7 +35,7 @@ const (
 func probeMachine(ctx context.Context) []Probe {
 	probes := []Probe{probeGit(ctx), probeTmux(ctx), probeDir("state", site.StateHome()), probeDir("runtime", site.RuntimeDir()), probeDisk(site.StateHome())}
 	if runtime.GOOS != "linux" {
-		probes = append(probes, Probe{"processes", Warning, "this system tells nobody of the children of a child", "an agent's background processes are found by a mark in their environment only"})
+		probes = append(probes, Probe{"processes", Warning, "this system does not report the children of a child", "an agent's background processes are found by a mark in their environment only"})
 	}
 	return probes
 }
@@ -68,7 +69,7 @@ func probeGit(ctx context.Context) Probe {
 func olderThan(version, oldest string) bool {
 	var major, minor, wantMajor, wantMinor int
 	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
-		return false // a build with a name of its own
+		return false // a build whose version is a name
 	}
 	_, _ = fmt.Sscanf(oldest, "%d.%d", &wantMajor, &wantMinor)
 	return major < wantMajor || major == wantMajor && minor < wantMinor
@@ -82,7 +83,7 @@ func probeTmux(ctx context.Context) Probe {
 	}
 	version, err := server.Version(ctx)
 	switch {
-	case errors.Is(err, tmux.ErrNoServer): // which that question needs none of
+	case errors.Is(err, tmux.ErrNoServer): // the question needs no server
 		return Probe{"tmux", Failed, "tmux -V ends with an error", install}
 	case err != nil:
 		return Probe{"tmux", Failed, site.NotRun("tmux", err), install}
@@ -108,8 +109,8 @@ func probeDir(name, dir string) Probe {
 	return passed(name, "%s", dir)
 }
 
-// writable makes the directory and tries a file in it. The file has one name: what a killed
-// process left of it goes with the next try.
+// writable creates the directory and writes a file in it. The file always has the same name, so
+// that the next call removes what a killed process left.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("the directory %s cannot be made: %w", dir, exit.Bare(err))
@@ -144,7 +145,7 @@ func probeDisk(dir string) Probe {
 }
 
 func probeClone(ctx context.Context, project string) Probe {
-	clone, err := gitrepo.Inspect(ctx, project)
+	clone, err := clone.Inspect(ctx, project)
 	switch {
 	case err != nil:
 		detail, hint := site.CloneWords(err, project)
@@ -171,16 +172,16 @@ func probeClone(ctx context.Context, project string) Probe {
 	return passed("clone", "%s", detail)
 }
 
-// probeBranches looks for what keeps our branches from being made in the clone, where a run
-// that pushes nothing leaves its work.
+// probeBranches looks for branches of the clone whose names keep those of sessions from being
+// made. A run that pushes nothing leaves its work in the clone.
 func probeBranches(ctx context.Context, project, prefix string) []Probe {
-	found, err := gitrepo.Obstacles(ctx, project, prefix)
+	found, err := clone.Obstacles(ctx, project, prefix)
 	if err != nil {
-		return nil // the row of the clone tells
+		return nil // the row of the clone says so
 	}
 	var probes []Probe
 	for _, o := range found {
-		if o.Kind == gitrepo.ExportLocked {
+		if o.Kind == clone.ExportLocked {
 			probes = append(probes, Probe{"clone", Failed, "branch " + o.Branch + " is locked by " + o.What, "remove that file if no git runs in the clone"})
 			continue
 		}
@@ -204,16 +205,15 @@ func probeWorkflows(project string) Probe {
 	return passed("workflows", "%s", strings.Join(workflows.Names(dir), ", "))
 }
 
-// UnusedWords say of a file with the name of a built-in workflow what comes of it, and what
-// its writer can do.
+// UnusedWords says what happens to a file with the name of a built-in workflow, and what its
+// author can do.
 func UnusedWords(file string) (said, step string) {
 	name := strings.TrimSuffix(path.Base(file), ".yaml")
 	return fmt.Sprintf("%s is never used: %s is built in, and that one runs", file, name),
 		"rename the file and the name in it; agentmux workflows check " + name + " says what else it needs"
 }
 
-// openToAgents are the attacks that nothing closes without a sandbox, in the order in which
-// SECURITY.md tells of them.
+// openToAgents are the attacks that only a sandbox prevents, in the order of SECURITY.md.
 var openToAgents = []string{
 	"the environment of other processes of yours: keys of other agents, exported tokens",
 	"the files you can read: token stores, ssh keys, keys of Apps, logins of the CLIs",
@@ -289,7 +289,7 @@ func probeProvider(ctx context.Context, p agent.Provider, roles int, path string
 	return passed(p.Name, "%s", detail)
 }
 
-// getProgram is what to do about a program that is not there.
+// getProgram says how to install a missing program.
 func getProgram(p agent.Provider) string {
 	if p.Install == "" {
 		return "install it"
@@ -304,8 +304,8 @@ func rolesText(n int) string {
 	return fmt.Sprintf("%d roles", n)
 }
 
-// LoginOf says which login an unattended run of the program would have. The hint is empty
-// if there is one.
+// LoginOf says which login an unattended run of the program would use. The hint is empty
+// if there is a login.
 func LoginOf(p agent.Provider) (login, hint string) {
 	kind, dir, err := p.Login(agent.EnvSpec{Home: site.StateHome(), Logins: filepath.Join(site.StateHome(), "logins"), Lookup: os.LookupEnv})
 	switch {

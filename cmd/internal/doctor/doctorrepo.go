@@ -13,7 +13,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 )
 
 // label looks for the label that asks for a session.
@@ -49,20 +49,20 @@ func (g *githubProbe) stateLabels(ctx context.Context) string {
 	return ", and " + console.Counted(n, "state label", "state labels") + " made"
 }
 
-// refs tries a ref outside of branches and tags. Sessions of one machine do without.
+// refs tries to push a ref outside of branches and tags. Sessions of one machine do not need it.
 func (g *githubProbe) refs(ctx context.Context) Probe {
 	const name = "refs"
 	if !g.write {
 		return skipped(name, "whether the server takes refs/agentmux/*", "agentmux doctor --write makes one and deletes it")
 	}
 	err := g.project.ProbeRefs(ctx, g.base.SHA)
-	var push *gitrepo.PushError
+	var push *remote.PushError
 	switch {
 	case err == nil:
 		return passed(name, "the server takes refs/agentmux/*")
-	case errors.As(err, &push) && push.Kind == gitrepo.PushDenied:
+	case errors.As(err, &push) && push.Kind == remote.PushDenied:
 		return Probe{name, Failed, "nothing can be pushed: " + push.Text, g.howToAdd("contents", "Contents", "write")}
-	case errors.As(err, &push) && push.Kind == gitrepo.PushNetwork:
+	case errors.As(err, &push) && push.Kind == remote.PushNetwork:
 		return Probe{name, Failed, "the push broke off: " + push.Text, "try again; a proxy between may refuse pushes"}
 	case errors.As(err, &push):
 		return Probe{name, Warning, "the server refuses refs/agentmux/*: " + push.Text,
@@ -71,7 +71,7 @@ func (g *githubProbe) refs(ctx context.Context) Probe {
 	return Probe{name, Failed, err.Error(), "git push says more"}
 }
 
-// prefix looks for a branch whose name leaves no room for ours: a/b cannot be beside a.
+// prefix looks for a branch whose name blocks those of sessions: a/b cannot exist beside a.
 func (g *githubProbe) prefix(ctx context.Context) Probe {
 	const name = "branch"
 	prefix := g.Config.GitHub.BranchPrefix
@@ -92,7 +92,7 @@ func (g *githubProbe) prefix(ctx context.Context) Probe {
 	return passed(name, "%s* is free", prefix)
 }
 
-// harmless are rules that a session never meets: it neither rewrites nor deletes.
+// harmless are rules that do not affect a session: it neither rewrites nor deletes.
 var harmless = []string{"deletion", "non_fast_forward", "code_scanning", "copilot_code_review"}
 
 func (g *githubProbe) rules(ctx context.Context) Probe {
@@ -109,7 +109,7 @@ func (g *githubProbe) rules(ctx context.Context) Probe {
 		"put this account on the ruleset's bypass list, or set github.branch_prefix to what the rules leave free"}
 }
 
-// checks tells whether workflows run on our pull requests.
+// checks says whether workflows run on the pull requests of sessions.
 func (g *githubProbe) checks() Probe {
 	var files []string
 	for _, w := range g.survey.Workflows {
@@ -124,8 +124,8 @@ func (g *githubProbe) checks() Probe {
 	return passed("checks", "yes: %s", strings.Join(files, ", "))
 }
 
-// actionsSetting is whether a job's own token may open pull requests, which matters to
-// that kind of token alone, and which workflows hand secrets to our branches.
+// actionsSetting says whether a job's own token may open pull requests, which matters only for
+// such a token, and which workflows pass secrets to the branches of sessions.
 func (g *githubProbe) actionsSetting(ctx context.Context) []Probe {
 	const where = "Settings -> Actions -> General -> Allow GitHub Actions to create and approve pull requests"
 	may, known, err := g.client.ActionsOpenPulls(ctx, g.repo.Repo)
@@ -166,7 +166,7 @@ func (g *githubProbe) actionsSetting(ctx context.Context) []Probe {
 	return probes
 }
 
-// features are what the repository lacks or agents will not see.
+// features names what the repository lacks and what agents will not see.
 func (g *githubProbe) features() []Probe {
 	base := passed("base", "%s at %.12s", g.base.Branch, g.base.SHA)
 	if g.survey.Submodules+g.survey.LFS > 0 {

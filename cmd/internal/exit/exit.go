@@ -20,7 +20,7 @@ const (
 )
 
 // Error is an error with the exit code it asks for. Without an error it only
-// sets the code: what is to be said was said.
+// sets the code: the message was printed before.
 type Error struct {
 	Code int
 	Err  error
@@ -87,7 +87,7 @@ func As[T error](err error) bool {
 	return errors.As(err, &target)
 }
 
-// Bare takes the operation and the path off an error of a file.
+// Bare returns the error of a file without its operation and path.
 func Bare(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {

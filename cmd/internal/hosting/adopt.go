@@ -11,27 +11,28 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Trusted returns a *session.ForeignError for a session that was neither made on this machine
-// nor taken over. Nothing in its directory is touched before that is settled.
-func Trusted(ctx context.Context, a *site.Finder, dir string, backup bool) error {
+// Trusted returns the site of a session's project. It fails with a *session.ForeignError if the
+// session was neither made on this machine nor taken over, before anything in its directory is
+// touched. The site does not use GitHub until Finder.Connect.
+func Trusted(ctx context.Context, a *site.Finder, dir string, backup bool) (*site.Site, error) {
 	sess, err := session.Open(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	state, err := readSession(sess, backup)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.Project = sess.Project()
 	s, err := a.Cleaner(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.Host.Trust(ctx, sess.Dir, state, s.Config)
+	return s, s.Host.Trust(ctx, sess.Dir, state, s.Config)
 }
 
-// Believes reports whether a session of a listing is of this machine, and names one that is
-// not.
+// Believes reports whether a session of a listing was made on this machine or taken over, and
+// tells the person of one that was not.
 func Believes(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) (bool, error) {
 	err := s.Host.Trust(ctx, e.Dir, e.State, s.Config)
 	if foreign := (*session.ForeignError)(nil); errors.As(err, &foreign) {
@@ -41,36 +42,45 @@ func Believes(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry
 	return err == nil, err
 }
 
-// Adopt shows a session that came from elsewhere and takes it if the person says so. Without a
-// terminal the command itself is their word.
-func Adopt(ctx context.Context, a *site.Finder, dir string) (session.Entry, error) {
+// Adopt shows a session that was made elsewhere and takes it over if the person agrees. Without a
+// terminal the command itself is the agreement. The site is as that of Trusted.
+func Adopt(ctx context.Context, a *site.Finder, dir string) (session.Entry, *site.Site, error) {
 	sess, err := session.Open(dir)
 	if err != nil {
-		return session.Entry{}, err
+		return session.Entry{}, nil, err
 	}
 	e, err := session.Find(sess.Project(), sess.Dir, nil)
-	if err != nil {
-		return e, err
+	if err == nil {
+		err = e.Err
 	}
-	if e.Err != nil {
-		return e, e.Err
+	if err != nil {
+		return e, nil, err
 	}
 	a.Project = sess.Project()
 	s, err := a.Cleaner(ctx)
 	if err != nil {
-		return e, err
+		return e, nil, err
 	}
+	if err := take(ctx, a, s, e); err != nil {
+		return e, s, err
+	}
+	e, err = session.Find(sess.Project(), sess.Dir, nil)
+	return e, s, err
+}
+
+// take takes over a session if the person agrees, unless it is of this machine already.
+func take(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) error {
 	foreign := (*session.ForeignError)(nil)
 	switch err := s.Host.Trust(ctx, e.Dir, e.State, s.Config); {
 	case err == nil:
 		a.Say("%s is of this machine already", e.Name)
-		return e, nil
+		return nil
 	case !errors.As(err, &foreign):
-		return e, err
+		return err
 	case foreign.Reason == session.ForeignTracked || foreign.Reason == session.ForeignLink:
-		return e, foreign
+		return foreign
 	}
-	for _, line := range look(e.Dir, e.State) {
+	for _, line := range describe(e.Dir, e.State) {
 		a.Say("%s", line)
 	}
 	if a.Terminal {
@@ -79,17 +89,14 @@ func Adopt(ctx context.Context, a *site.Finder, dir string) (session.Entry, erro
 			err = errors.New("it was not taken")
 		}
 		if err != nil {
-			return e, err
+			return err
 		}
 	}
-	if err := s.Host.Adopt(ctx, e.Dir, s.Config); err != nil {
-		return e, err
-	}
-	return session.Find(sess.Project(), sess.Dir, nil)
+	return s.Host.Adopt(ctx, e.Dir, s.Config)
 }
 
-// look is what a person should know of a session that somebody else may have written.
-func look(dir string, s *orchestrator.State) []string {
+// describe lists what a person should know about a session that may come from anybody.
+func describe(dir string, s *orchestrator.State) []string {
 	or := func(text, otherwise string) string {
 		if text == "" {
 			return otherwise

@@ -18,16 +18,17 @@ import (
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// Attach gives the terminal to tmux until the person detaches.
-func Attach(ctx context.Context, a *site.Finder, e session.Entry, role string) error {
+// Attach gives the terminal to tmux until the person detaches. s is the site of the session's
+// project, if this process has it already.
+func Attach(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry, role string) error {
 	if e.Err != nil {
 		return e.Err
 	}
-	s, err := session.Open(e.Dir)
+	sess, err := session.Open(e.Dir)
 	if err != nil {
 		return err
 	}
-	runtime := s.ReadRuntime()
+	runtime := sess.ReadRuntime()
 	server, err := site.OpenServer(ctx, site.SocketOf(e.Dir, e.State, runtime))
 	if err != nil {
 		return noTmux(e)
@@ -52,11 +53,11 @@ func Attach(ctx context.Context, a *site.Finder, e session.Entry, role string) e
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("attach: %w", err)
 	}
-	return farewell(ctx, a, e, server)
+	return farewell(ctx, a, s, e, server)
 }
 
-// noTmux says why there is nothing to attach to. While a host still shows the end of its
-// session nobody could resume that.
+// noTmux says why there is nothing to attach to. A session whose host still completes its end
+// cannot be resumed.
 func noTmux(e session.Entry) error {
 	switch {
 	case site.Ending(e):
@@ -69,15 +70,15 @@ func noTmux(e session.Entry) error {
 	return fmt.Errorf("%s has no tmux session now; agentmux resume %s", e.Name, e.Name)
 }
 
-// farewell says where the session stands after a person has left its tmux, and
-// ends the server of one that needs none any more.
-func farewell(ctx context.Context, a *site.Finder, e session.Entry, server *tmux.Server) error {
+// farewell prints the status of a session after a person has left its tmux. It ends the server
+// of a session that has ended.
+func farewell(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry, server *tmux.Server) error {
 	now, err := session.Find(site.ProjectOf(e), e.Name, nil)
 	if err != nil || now.State == nil {
 		return err
 	}
 	if !now.State.Ended() || now.Running {
-		show.PrintStatus(ctx, a, a.Err, now)
+		show.PrintStatus(ctx, a, s, a.Err, now)
 		return nil
 	}
 	defer show.TellEnd(ctx, a, now.Dir, now.State) // the server is gone by then
@@ -92,19 +93,19 @@ func attachTarget(r session.Runtime, s *orchestrator.State, role string) (string
 	if role == "" {
 		return "", nil
 	}
-	if pane, ok := r.Panes[role]; ok {
+	if pane, ok := r.Panes[orchestrator.AgentKey(role)]; ok {
 		return pane, nil
 	}
 	for key, pane := range r.Panes {
-		if name, _ := orchestrator.SplitKey(key); name == role && s.Agents[key].Launch != "" {
+		if key.Role() == role && s.Agents[key].Launch != "" {
 			return pane, nil
 		}
 	}
 	return "", exit.Usage(fmt.Errorf("no pane of %q; agentmux status shows who is at work", role))
 }
 
-// terminalEnvironment is what tmux needs to draw here. A client gives all its variables to
-// the server, whose memory any agent can read, and TMUX would keep it from attaching.
+// terminalEnvironment returns the variables that tmux needs to draw here. A client gives all its
+// variables to the server, whose memory any agent can read, and with TMUX it would not attach.
 func terminalEnvironment(environ []string) []string {
 	return slices.DeleteFunc(shield.Clean(environ), func(kv string) bool {
 		return strings.HasPrefix(kv, "TMUX=") || strings.HasPrefix(kv, "TMUX_PANE=")

@@ -1,10 +1,12 @@
 // Package hosting runs hosts of sessions for a command: in this process, or detached in one of
-// their own; it joins the terminal to a session's tmux and takes it off, and asks a person
-// first what a session may do here. A session that was not made on this machine is not touched
-// before its person has taken it.
+// their own, which gets what its launcher has read as a document on its standard input. The
+// package attaches the terminal to a session's tmux and detaches it, and asks a person first
+// what a session may do here. It does not touch a session that was made on another machine
+// before a person has taken it over.
 package hosting
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -39,15 +41,15 @@ func Host(ctx context.Context, a *site.Finder, s *site.Site, spec host.RunSpec) 
 	if err != nil {
 		return err
 	}
-	last, err := s.Host.Run(ctx, spec)
+	state, err := s.Host.Run(ctx, spec)
 	told()
 	if err != nil {
 		return site.ExplainRun(err)
 	}
 	if !s.Log.Plain {
-		show.TellEnd(ctx, a, spec.Dir, last)
+		show.TellEnd(ctx, a, spec.Dir, state)
 	}
-	return exit.Quiet(outcomeCode(last))
+	return exit.Quiet(outcomeCode(state))
 }
 
 func outcomeCode(s *orchestrator.State) int {
@@ -62,35 +64,53 @@ func outcomeCode(s *orchestrator.State) int {
 	return exit.Failed
 }
 
-// Foreground hosts an existing session for the person at this terminal.
-func Foreground(ctx context.Context, a *site.Finder, dir string, spec host.RunSpec) error {
-	if err := Trusted(ctx, a, dir, spec.Backup); err != nil {
+// Foreground hosts an existing session of a site for the person at this terminal. The caller has
+// asked Trusted or Believes about the session.
+func Foreground(ctx context.Context, a *site.Finder, s *site.Site, dir string, spec host.RunSpec) error {
+	sess, err := session.Open(dir)
+	if err != nil {
 		return err
 	}
-	log := &hostlog.Log{Terminal: a.Err}
-	if err := log.Keep(filepath.Join(dir, session.HostLog)); err != nil {
+	if s.Log == nil { // not connected yet
+		if err := a.Connect(ctx, s, &hostlog.Log{Terminal: a.Err}); err != nil {
+			return err
+		}
+	}
+	if err := s.Log.Keep(sess.Path(session.HostLog)); err != nil {
 		return err
 	}
-	return RunSession(ctx, a, dir, spec, log)
+	return runSession(ctx, a, s, sess, spec)
 }
 
-// RunSession hosts an existing session in this process.
-func RunSession(ctx context.Context, a *site.Finder, dir string, spec host.RunSpec, log *hostlog.Log) error {
+// RunSession hosts an existing session in this process, which is a detached host. handed is
+// what its launcher has read; nil = it reads for itself.
+func RunSession(ctx context.Context, a *site.Finder, dir string, spec host.RunSpec, handed *site.Handed) error {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return err
 	}
 	a.Project = sess.Project()
-	s, err := a.Open(ctx, log)
+	log := &hostlog.Log{Terminal: a.Err, Plain: true}
+	var s *site.Site
+	if handed != nil {
+		s, err = a.OpenHanded(ctx, log, handed)
+	} else {
+		s, err = a.Open(ctx, log)
+	}
 	if err != nil {
 		return err
 	}
+	return runSession(ctx, a, s, sess, spec)
+}
+
+// runSession hosts a session, with GitHub if the session was made with it.
+func runSession(ctx context.Context, a *site.Finder, s *site.Site, sess *session.Session, spec host.RunSpec) error {
 	state, err := readSession(sess, spec.Backup)
 	if err != nil {
 		return err
 	}
 	if state.GHAvailable == nil || !*state.GHAvailable {
-		if err := a.Wire(ctx, s, log, false); err != nil {
+		if err := a.Wire(ctx, s, s.Log, false); err != nil {
 			return err
 		}
 	}
@@ -99,7 +119,7 @@ func RunSession(ctx context.Context, a *site.Finder, dir string, spec host.RunSp
 	return Host(ctx, a, s, spec)
 }
 
-// readSession reads the state a host will begin with.
+// readSession reads the state that a host will begin with.
 func readSession(sess *session.Session, backup bool) (*orchestrator.State, error) {
 	if backup {
 		return sess.ReadBackup()
@@ -121,33 +141,25 @@ func Detach(ctx context.Context, a *site.Finder, s *site.Site, dir string, args 
 	if err != nil {
 		return err
 	}
-	argv := append([]string{"session", "run", dir}, args...)
-	for flag, value := range map[string]string{"--config": a.ConfigFile, "--log-level": a.LogLevel, "--log-format": string(a.Format)} {
+	argv := append([]string{"session", "run", dir, "--handed"}, args...)
+	for flag, value := range map[string]string{"--log-level": a.LogLevel, "--log-format": string(a.Format)} {
 		if value != "" {
-			abs := value
-			if flag == "--config" {
-				if abs, err = filepath.Abs(value); err != nil {
-					return err
-				}
-			}
-			argv = append(argv, flag, abs)
+			argv = append(argv, flag, value)
 		}
 	}
-	token, err := s.Identity.Hand(ctx)
+	handed, err := s.Hand(ctx)
 	if err != nil {
 		return err
 	}
-	if token != "" {
-		argv = append(argv, "--token-stdin")
-	}
-	cmd, err := startDetached(own, argv, sess.Path(session.HostLog), token)
+	cmd, err := startDetached(own, argv, sess.Path(session.HostLog), handed)
 	if err != nil {
 		return fmt.Errorf("start host: %w", err)
 	}
 	return awaitHost(ctx, a, sess, before.Seq, cmd)
 }
 
-func startDetached(own string, argv []string, logFile, token string) (*exec.Cmd, error) {
+// startDetached starts a host. Its standard input is what it is handed, and ends there.
+func startDetached(own string, argv []string, logFile string, handed []byte) (*exec.Cmd, error) {
 	log, err := session.OpenLog(logFile)
 	if err != nil {
 		return nil, err
@@ -156,9 +168,7 @@ func startDetached(own string, argv []string, logFile, token string) (*exec.Cmd,
 	cmd := exec.Command(own, argv...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if token != "" {
-		cmd.Stdin = strings.NewReader(token + "\n")
-	}
+	cmd.Stdin = bytes.NewReader(handed)
 	done, err := shield.Seal(cmd, os.Environ())
 	if err != nil {
 		return nil, err
@@ -167,11 +177,11 @@ func startDetached(own string, argv []string, logFile, token string) (*exec.Cmd,
 	return cmd, cmd.Start()
 }
 
-// awaitHost returns once the host committed something, or says why it did not.
+// awaitHost returns once the host has committed something. The error says why it did not.
 func awaitHost(ctx context.Context, a *site.Finder, sess *session.Session, seq int, cmd *exec.Cmd) error {
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // the state and the log say how it went
+		_ = cmd.Wait() // the state and the log say how it ended
 		close(ended)
 	}()
 	deadline := time.NewTimer(startWait)
@@ -200,8 +210,8 @@ func awaitHost(ctx context.Context, a *site.Finder, sess *session.Session, seq i
 func lastLine(file string) string {
 	data, _ := session.ReadFile(file)
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return last
+	if line := lines[len(lines)-1]; line != "" {
+		return line
 	}
 	return "its log is empty"
 }
@@ -215,7 +225,7 @@ func Wake(ctx context.Context, a *site.Finder, e session.Entry) error {
 	return Detach(ctx, a, s, e.Dir)
 }
 
-// Announce says where a session can be watched.
+// Announce says how to watch a session.
 func Announce(a *site.Finder, dir string, log *slog.Logger) {
 	name := filepath.Base(dir)
 	log.Info("session", "session", name, "attach", "agentmux attach "+name, "status", "agentmux status "+name)
@@ -224,7 +234,7 @@ func Announce(a *site.Finder, dir string, log *slog.Logger) {
 	}
 }
 
-// EndAgents ends the agents and the server of a session that nobody can read, and says so.
+// EndAgents ends the agents and the server of a session that cannot be read, and says so.
 func EndAgents(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) error {
 	ended, err := s.Host.End(ctx, e.Dir)
 	if err != nil {

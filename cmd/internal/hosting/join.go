@@ -11,8 +11,8 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// WaitEnd waits for a detached session's host to end and takes over its exit
-// code. An interrupt ends the wait, not the session.
+// WaitEnd waits until the host of a detached session ends, and returns its exit code. An
+// interrupt ends the wait, not the session.
 func WaitEnd(ctx context.Context, a *site.Finder, sess *session.Session) error {
 	a.Say("waiting for its end; agentmux attach %s joins it", sess.Name())
 	tick := time.NewTicker(500 * time.Millisecond)
@@ -20,26 +20,25 @@ func WaitEnd(ctx context.Context, a *site.Finder, sess *session.Session) error {
 	for session.Running(sess.Dir) {
 		select {
 		case <-ctx.Done():
-			a.Say("%s goes on without you", sess.Name())
+			a.Say("%s continues without you", sess.Name())
 			a.Say("next: agentmux attach %s joins it, agentmux stop %s ends it", sess.Name(), sess.Name())
 			return exit.Quiet(exit.Canceled)
 		case <-tick.C:
 		}
 	}
-	last, err := sess.ReadState()
+	state, err := sess.ReadState()
 	if err != nil {
 		return err
 	}
-	if !last.Ended() {
-		return fmt.Errorf("the host of %s ended: %s; agentmux resume %s goes on with it", sess.Name(), lastLine(sess.Path(session.HostLog)), sess.Name())
+	if !state.Ended() {
+		return fmt.Errorf("the host of %s ended: %s; agentmux resume %s continues it", sess.Name(), lastLine(sess.Path(session.HostLog)), sess.Name())
 	}
-	show.TellEnd(ctx, a, sess.Dir, last)
-	return exit.Quiet(outcomeCode(last))
+	show.TellEnd(ctx, a, sess.Dir, state)
+	return exit.Quiet(outcomeCode(state))
 }
 
-// Join attaches the terminal to a session that was just started, once its tmux
-// is there.
-func Join(ctx context.Context, a *site.Finder, dir string) error {
+// Join attaches the terminal to a session that was just started, once its tmux server runs.
+func Join(ctx context.Context, a *site.Finder, s *site.Site, dir string) error {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return err
@@ -49,8 +48,8 @@ func Join(ctx context.Context, a *site.Finder, dir string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for waiting := true; waiting; {
-		if s, err := sess.ReadState(); err == nil {
-			if _, err := site.OpenServer(ctx, site.SocketOf(sess.Dir, s, sess.ReadRuntime())); err == nil {
+		if state, err := sess.ReadState(); err == nil {
+			if _, err := site.OpenServer(ctx, site.SocketOf(sess.Dir, state, sess.ReadRuntime())); err == nil {
 				break
 			}
 		}
@@ -66,5 +65,5 @@ func Join(ctx context.Context, a *site.Finder, dir string) error {
 	if err != nil {
 		return err
 	}
-	return Attach(ctx, a, entry, "")
+	return Attach(ctx, a, s, entry, "")
 }

@@ -22,7 +22,7 @@ type narrator struct {
 	done     chan struct{}
 }
 
-// narrate has a run tell its records to the person at the terminal, unless the log itself is
+// narrate prints the records of a run for the person at the terminal, unless the log itself is
 // asked for. The caller calls told when the run is over.
 func narrate(a *site.Finder, s *site.Site, spec *host.RunSpec) (told func(), err error) {
 	if a.LogAs() != hostlog.Lines || s.Log.Plain {
@@ -59,13 +59,13 @@ func (n *narrator) run() {
 	n.read()
 }
 
-// ends are told with the outcome.
+// ends are the records that are left out here, because they are told with the outcome.
 var ends = []string{orchestrator.EvDone, orchestrator.EvNeedsHuman, orchestrator.EvFailed, orchestrator.EvCanceled}
 
 func (n *narrator) read() {
 	records, err := n.follower.Read()
 	if err != nil {
-		return // the next look may see more, and the end is told from the state
+		return // the next call may read more, and the end is told from the state
 	}
 	shown := n.finder.Shown()
 	for _, e := range records {
@@ -77,7 +77,7 @@ func (n *narrator) read() {
 	}
 }
 
-// lineInk makes what went wrong stand out.
+// lineInk marks what went wrong.
 func lineInk(kind string) paint.Ink {
 	switch kind {
 	case orchestrator.EvEffectFailed, orchestrator.EvAgentFailed, orchestrator.EvAgentStalled, orchestrator.EvInputRejected, orchestrator.EvScopeViolation,

@@ -10,9 +10,9 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// AskSetup shows the person at the terminal the command that the project wants to have
-// run in each new workspace. It asks until it is allowed; without that the command is not
-// run, and the session goes on.
+// AskSetup shows the person at the terminal the command that the project wants to run in each
+// new workspace, and asks whether it may. A command that is not allowed is not run, the session
+// continues without it, and the next session asks again.
 func AskSetup(ctx context.Context, a *site.Finder, s *site.Site, dir string) error {
 	request, open := project.OpenSetup(site.StateHome(), dir, s.Config)
 	if !open {
@@ -49,12 +49,12 @@ func AskAgentSettings(ctx context.Context, a *site.Finder, s *site.Site, project
 	return found.Allow()
 }
 
-// AskAgentSettingsAgain asks for a session that goes on, which named them when it began.
+// AskAgentSettingsAgain asks for a session that is resumed, which named them when it began.
 func AskAgentSettingsAgain(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) error {
 	if s.Config.Agents.ProjectConfig != "base" || e.State == nil || !e.State.Interactive || e.State.BaseSHA == "" {
 		return nil
 	}
-	project, err := s.Host.Project(ctx, site.ProjectOf(e), s.Config)
+	project, err := s.OpenProject(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package hostlog is the log of a host: to its file all of it, to a terminal in the form that
-// was asked for. The file is only appended to.
+// Package hostlog is the log of a host. The log's file gets all of it, a terminal gets the form
+// that was asked for. The file is only appended to.
 package hostlog
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Format is how a host in the foreground tells what it does; the value of --log-format.
+// Format is how a host in the foreground reports what it does; the value of --log-format.
 type Format string
 
 // The formats.
@@ -42,8 +42,8 @@ func (f *Format) Set(text string) error {
 // Type names what the flag takes.
 func (f *Format) Type() string { return "format" }
 
-// NewHandler writes the log to w: to a terminal only what a person has to know, unless the
-// log itself was asked for. The file of a session gets all of it.
+// NewHandler returns a handler that writes the log to w. A terminal gets only what a person has to
+// know, unless the log itself was asked for. The file of a session gets all of it.
 func NewHandler(w io.Writer, o *slog.HandlerOptions, format Format, a *console.Console) slog.Handler {
 	redacted := func(w io.Writer) io.Writer { return a.Redactor().Writer(w) }
 	log, host := w.(*Log)
@@ -63,7 +63,7 @@ func (f logFile) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.file != nil {
-		_, _ = f.file.Write(p) // a file that cannot be written is no reason to stop
+		_, _ = f.file.Write(p) // a failed write must not stop the host
 	}
 	return len(p), nil
 }
@@ -83,7 +83,7 @@ func (w *warner) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (w *warner) WithGroup(string) slog.Handler { return w }
 
-// told are the attributes of which a person knows already.
+// toldAttrs are the attributes that a person knows already.
 var toldAttrs = []string{"session", "seq", "phase"}
 
 func (w *warner) Handle(_ context.Context, r slog.Record) error {
@@ -133,7 +133,7 @@ func (l *Log) Keep(name string) error {
 	return nil
 }
 
-// Write tells the terminal; a file that cannot be written is no reason to stop.
+// Write writes to the terminal and the file. A failed write to the file must not stop the host.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// seekBlock is how much of a log is looked at in one step from its end.
+// seekBlock is how many bytes are read in one step from the end of a log.
 const seekBlock = 32 << 10
 
 // SeekLines sets a log to where its last n lines begin.

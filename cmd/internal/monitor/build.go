@@ -63,7 +63,7 @@ func elapsed(s *orchestrator.State, st story.Story, now time.Time) time.Duration
 	return since(s.CreatedAt, now)
 }
 
-// headline says what is going on, the most pressing first.
+// headline says what happens now, the most pressing first.
 func headline(s *orchestrator.State, v View) string {
 	switch {
 	case v.Outcome != nil:
@@ -105,7 +105,7 @@ func question(s *orchestrator.State) *Question {
 		case found != nil:
 			found.More++
 		default:
-			found = &Question{ID: q.ID, From: plain(orchestrator.AgentKey(q.Role, q.Task)), Text: plain(q.Text)}
+			found = &Question{ID: q.ID, From: plain(string(orchestrator.KeyOf(q.Role, q.Task))), Text: plain(q.Text)}
 			for _, o := range q.Options {
 				found.Options = append(found.Options, plain(o))
 			}
@@ -115,8 +115,8 @@ func question(s *orchestrator.State) *Question {
 }
 
 // phaseRows marks each phase. Phases behind the current one that were never
-// visited were passed over; those in front of it are to come, unless this round has
-// been there already, as in review and fixing.
+// visited were skipped; those in front of it are to come, unless this round has
+// visited them already, as in review and fixing.
 func phaseRows(s *orchestrator.State, ids []string, times story.Phases, now time.Time) []Phase {
 	current := s.Phase
 	if s.Phase == orchestrator.PhaseFailed {
@@ -148,7 +148,7 @@ func phaseRows(s *orchestrator.State, ids []string, times story.Phases, now time
 	return rows
 }
 
-// since is the span from t to now; none if t is not set.
+// since returns the span from t to now; 0 if t is not set.
 func since(t orchestrator.Time, now time.Time) time.Duration {
 	if t.IsZero() {
 		return 0
@@ -166,7 +166,7 @@ func phaseNote(s *orchestrator.State) string {
 	return ""
 }
 
-// subplanMarks say how a subplan stands.
+// subplanMarks show the state of a subplan.
 var subplanMarks = map[string]string{
 	orchestrator.SubplanRunning: MarkCurrent, orchestrator.SubplanSubmitted: MarkCurrent,
 	orchestrator.SubplanConflict: MarkFailed, orchestrator.SubplanDone: MarkDone,
@@ -233,12 +233,12 @@ func agents(s *orchestrator.State, told story.Agents, now time.Time) []Agent {
 	var out []Agent
 	for _, key := range slices.Sorted(maps.Keys(s.Agents)) {
 		a := s.Agents[key]
-		again := s.Deadlines["relaunch/"+key]
+		again := s.Deadlines[orchestrator.RelaunchTimer(key)]
 		if s.Ended() || a.Launch == "" && a.Waiting == "" && again.IsZero() {
 			continue
 		}
 		know := told[key]
-		row := Agent{Key: plain(key), Provider: plain(know.Provider), State: "at work", Doing: plain(know.Doing)}
+		row := Agent{Key: plain(string(key)), Provider: plain(know.Provider), State: "at work", Doing: plain(know.Doing)}
 		if !know.Started.IsZero() {
 			row.Since = now.Sub(know.Started)
 		}

@@ -2,8 +2,8 @@
 // times, subplans, agents, research, recent records, and the gate or question that
 // waits for a person together with the keys that answer it.
 //
-// It only reads the session directory, by looking at it once a second, and what a
-// person types leaves through [Options.Send]. [Build] makes a [View] of a state and
+// It only reads the session directory, once a second, and passes what a person types to
+// [Options.Send]. [Build] makes a [View] of a state and
 // its records, [Render] a text of the View; both are pure. Texts of agents and
 // issues are shown without control and formatting characters, so that none of them
 // reaches the terminal as a command. Colours are used on a terminal only, never with

@@ -104,7 +104,7 @@ func planned() picture {
 		Titles: map[string]string{"1": "Token check", "2": "Error page", "3": "Documentation of the expiry"},
 	}
 	s.SubplanStatus = map[string]string{"1": orchestrator.SubplanDone, "2": orchestrator.SubplanRunning, "3": orchestrator.SubplanPending}
-	s.Agents = map[string]orchestrator.Agent{
+	s.Agents = map[orchestrator.AgentKey]orchestrator.Agent{
 		"architect": {}, "coder/1": {}, "coder/2": {Launch: "3.coder.2.1"}, "code-researcher/clock-skew": {Launch: "3.code-researcher.clock-skew.1"},
 	}
 	s.ResearchTasks = map[string]string{"token-store": orchestrator.ResearchDone, "clock-skew": orchestrator.ResearchDispatched}

@@ -1,7 +1,7 @@
 package monitor
 
-// pass puts every text that an agent or an issue can have a hand in through shown, whole:
-// what is drawn is cut and broken into lines, and half a secret looks like none.
+// pass filters every text that an agent or an issue can influence through shown. It does so with
+// whole texts, before they are cut and broken into lines: half a secret is not recognized.
 func (v *View) pass(shown func(string) string) {
 	texts := []*string{&v.Title, &v.Branch, &v.Headline}
 	for i := range v.Phases {

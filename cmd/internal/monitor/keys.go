@@ -45,7 +45,7 @@ func (m model) key(msg tea.KeyMsg) (model, tea.Cmd) {
 	return m, nil
 }
 
-// leave ends the monitor, or lets the person go who looks at one that stays.
+// leave ends the monitor, or detaches the person from one that stays.
 func (m model) leave() tea.Cmd {
 	if m.detach == nil {
 		return tea.Quit
@@ -53,7 +53,7 @@ func (m model) leave() tea.Cmd {
 	return func() tea.Msg { return left{m.detach()} }
 }
 
-// command sends a command without keeping the screen waiting.
+// command sends a command while the screen stays responsive.
 func (m model) command(name string, args orchestrator.CommandArgs) tea.Cmd {
 	send := m.send
 	return func() tea.Msg {
@@ -117,7 +117,7 @@ func (m model) pause() (model, tea.Cmd) {
 	return m, m.command("pause", orchestrator.CommandArgs{})
 }
 
-// goOn resumes what is paused, else starts a failed or stalled agent again.
+// goOn resumes a paused session, else restarts a failed or stalled agent.
 func (m model) goOn() (model, tea.Cmd) {
 	switch {
 	case m.view.Paused:

@@ -63,7 +63,7 @@ func TestKeysBecomeCommands(t *testing.T) {
 		{"pasted lines become one", gated(), "c|one\ntwo\x1b[31m|enter", "changes one two[31m"},
 		{"changes of a pull request", ended(), "c|x|enter", "changes x"},
 		{"option", asking(), "2", "answer q1 2"},
-		{"option that is none", asking(), "3", ""},
+		{"a key without an option", asking(), "3", ""},
 		{"typed answer", asking(), "t|n|o|enter", "answer q1 no"},
 		{"answer without a question", planned(), "t|n|enter", ""},
 		{"pause", planned(), "p", "pause"},

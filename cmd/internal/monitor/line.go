@@ -13,7 +13,7 @@ type piece struct {
 }
 
 // line is what one line shows: pieces from the left, and one at the right end that
-// gives way last.
+// is cut last.
 type line struct {
 	left  []piece
 	right piece

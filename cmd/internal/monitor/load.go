@@ -16,7 +16,7 @@ type reader struct {
 	phases   []string
 	shown    func(string) string // nil: texts as they are
 	changes  func(*orchestrator.State) string
-	asked    string // what changes said of the gate with this digest
+	asked    string // what Changes said of the gate with this digest
 	digest   string
 	stays    bool // the monitor runs in the session's tmux
 
@@ -41,8 +41,8 @@ func newReader(dir string) (*reader, error) {
 	return r, nil
 }
 
-// view looks at the session, reading only what changed since the last look.
-// Every commit replaces state.json, so that its file tells of changed records too.
+// view reads what changed in the session since the last call.
+// Every commit replaces state.json, so that a new file also means new records.
 func (r *reader) view(now time.Time) (View, error) {
 	info, err := os.Lstat(r.session.Path(session.StateFile))
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *reader) view(now time.Time) (View, error) {
 		}
 		r.seen = info
 	}
-	// Seconds are shown; less than that would make every look a change.
+	// Times are shown in seconds; with more digits every view would differ.
 	v := Build(r.state, r.phases, r.records, now.Truncate(time.Second))
 	v.Changes = r.asks()
 	v.Running, v.Stays = session.Running(r.session.Dir), r.stays
@@ -64,7 +64,7 @@ func (r *reader) view(now time.Time) (View, error) {
 	return v, nil
 }
 
-// asks says what the open gate is about, which one look answers.
+// asks says what the open gate is about. It is read once per gate.
 func (r *reader) asks() string {
 	if digest := r.state.GateDigest(); digest != r.digest {
 		r.asked, r.digest = "", digest

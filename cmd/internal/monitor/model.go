@@ -9,23 +9,23 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// lookEvery is how often the session directory is looked at.
-const lookEvery = time.Second
+// refreshEvery is how often the session directory is read.
+const refreshEvery = time.Second
 
-// looked is the result of one look at the session.
-type looked struct {
+// refreshed is the result of reading the session once.
+type refreshed struct {
 	view View
 	err  error
 }
 
-// sent is the fate of a command.
+// sent is what happened to a command.
 type sent struct {
 	name   string
 	became string
 	err    error
 }
 
-// left is the fate of taking the terminal off.
+// left is the result of detaching the terminal.
 type left struct{ err error }
 
 type tick struct{}
@@ -39,21 +39,21 @@ type model struct {
 	palette paint.Palette
 
 	view          View
-	err           error // of the last look
+	err           error // of the last read
 	width, height int
 	input         *input // open one-line input, nil when none
-	told          string // what became of the last command
+	told          string // what happened to the last command
 	bad           bool
-	picture       string // of all that; "" before the first message
+	picture       string // drawn from the fields above; "" before the first message
 }
 
-func (m model) Init() tea.Cmd { return m.look }
+func (m model) Init() tea.Cmd { return m.refresh }
 
-// look reads the session. One look is under way at a time: the next is asked for
-// when its result is there.
-func (m model) look() tea.Msg {
+// refresh reads the session. Only one read runs at a time: the next one starts after its result
+// has arrived.
+func (m model) refresh() tea.Msg {
 	v, err := m.reader.view(m.now())
-	return looked{view: v, err: err}
+	return refreshed{view: v, err: err}
 }
 
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -62,10 +62,10 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case tick:
-		return m, m.look
-	case looked:
-		cmd = tea.Tick(lookEvery, func(time.Time) tea.Msg { return tick{} })
-		// A picture costs many times what a look does, and mostly nothing has happened.
+		return m, m.refresh
+	case refreshed:
+		cmd = tea.Tick(refreshEvery, func(time.Time) tea.Msg { return tick{} })
+		// Drawing costs much more than reading, and mostly nothing has changed.
 		if m.err == nil && msg.err == nil && reflect.DeepEqual(m.view, msg.view) {
 			return m, cmd
 		}

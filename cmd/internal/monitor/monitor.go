@@ -21,24 +21,24 @@ type Options struct {
 	// Send records a command of the person at the keys: Name, Args and Source
 	// are set, Actor and SourceID are the caller's to add. It may be called
 	// from any goroutine. nil: the monitor only shows.
-	// It returns what became of it.
+	// It returns what happened to the command.
 	Send func(orchestrator.Payload) (became string, err error)
 
 	// Changes says in a few words what the open gate asks about. nil: nothing is said.
 	Changes func(*orchestrator.State) string
 
 	// Detach takes the person's terminal off the tmux in which the monitor runs. nil: it runs
-	// by itself. With it, the keys that quit call it, and the monitor stays for whoever comes
-	// next.
+	// by itself. With it, the keys that quit call it, and the monitor stays for the next
+	// person.
 	Detach func() error
 
-	// Shown makes text of agents and strangers fit to be seen, as taking secrets out of
-	// it. nil: as it is.
+	// Shown makes text of agents and strangers fit to be shown, for example without secrets.
+	// nil: texts are shown as they are.
 	Shown func(string) string
 }
 
-// frames is how often a second the terminal may be drawn. The drawing loop wakes that
-// often also when nothing changes; one monitor runs for every session of a host.
+// frames is how often per second the terminal may be drawn. The drawing loop wakes that often
+// even if nothing changes, and each session of a host has a monitor.
 const frames = 5
 
 // Run shows the session until ctx ends or the person quits; a session that has

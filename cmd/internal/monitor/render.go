@@ -17,7 +17,7 @@ const (
 
 // Render draws v as text of at most height lines of at most width columns, without
 // colours; a height below 1 has no limit, a width below 40 is taken as 40. What a
-// person has to decide is always at the bottom, old records give way first.
+// person has to decide is always at the bottom; old records are dropped first.
 func Render(v View, width, height int) string {
 	return draw(v, screen{width: width, height: height})
 }
@@ -53,8 +53,8 @@ func (s screen) fit(lines []line) []string {
 	return out
 }
 
-// body is everything between the heading and what waits for a person. Where it does
-// not fit, phases and subplans that nobody works on go first.
+// body is everything between the heading and what waits for a person. If it does not fit, phases
+// and subplans that are not worked on are dropped first.
 func (s screen) body(v View, room int) []string {
 	if room < 1 {
 		return nil

@@ -307,7 +307,7 @@ func redact(text string) string {
 	return regexp.MustCompile("ghp_[A-Za-z0-9]{36}").ReplaceAllString(text, "[token]")
 }
 
-func TestRunRefusesWhatIsNoSession(t *testing.T) {
+func TestRunRefusesADirectoryWithoutASession(t *testing.T) {
 	if err := monitor.Run(t.Context(), monitor.Options{Dir: t.TempDir()}); err == nil {
 		t.Error("no error for an empty directory")
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // plain is text as one line of printable characters: what comes from an agent or
-// an issue must not be able to speak to the terminal.
+// an issue must not control the terminal.
 func plain(text string) string {
 	mapped := strings.Map(func(r rune) rune {
 		switch {

@@ -19,7 +19,7 @@ func TestSecurity21HostileTextsCannotSpeakToTheTerminal(t *testing.T) {
 	s.IssueTitle, s.Questions[0].Text, s.Questions[0].Options = hostile, hostile, []string{hostile}
 	s.Schedule.Titles["1"] = hostile
 	s.ResearchTasks = map[string]string{hostile: orchestrator.ResearchDone}
-	s.Agents = map[string]orchestrator.Agent{"coder/" + hostile: {Launch: "x"}, "coder/2": s.Agents["coder/2"]}
+	s.Agents = map[orchestrator.AgentKey]orchestrator.Agent{"coder/" + hostile: {Launch: "x"}, "coder/2": s.Agents["coder/2"]}
 	st := story{at: time.Hour, records: p.records}
 	st.tell(0, orchestrator.EvAgentStatus, map[string]any{"role": "coder", "task": "2", "message": hostile})
 	st.tell(0, orchestrator.EvEffectFailed, map[string]any{"effect": "ensure_push", "error": hostile})

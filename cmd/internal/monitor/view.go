@@ -22,7 +22,7 @@ type View struct {
 	PR       string // "#7 https://…, draft"; empty before there is one
 	Sandbox  string
 	Elapsed  time.Duration
-	Headline string // what is going on, in a few words
+	Headline string // what happens now, in a few words
 	Running  bool   // some process hosts the session
 	Stays    bool   // the person leaves by detaching
 
@@ -45,7 +45,7 @@ type View struct {
 }
 
 // Phase is one phase of the workflow. Spent is the time of all its visits since
-// the plan was last made anew.
+// the current plan was made.
 type Phase struct {
 	ID    string
 	Mark  string

@@ -1,12 +1,11 @@
-// Package play is the scripted agent: it stands where a coding-agent CLI would
-// stand, and does what a playbook says instead of asking a model.
+// Package play is the scripted agent. It takes the place of a coding-agent CLI and does what
+// a playbook says instead of asking a model.
 //
-// It runs as a normal process in a pane. It reads the prompt file it was given,
-// finds the part of the playbook for its role, task, phase, iteration and
-// attempt, and does the steps: write and edit files, run commands, wait, fail,
-// crash, hang, and call the session's tools through a real MCP client or through
-// the command line. It knows nothing of a session but what its arguments and the
-// files say, and stores nothing.
+// It runs as a normal process in a pane. It reads the prompt file it was given and finds
+// the part of the playbook for its role, task, phase, iteration and attempt. The steps of
+// that part write and edit files, run commands, wait, fail, crash, hang, and call the
+// session's tools through a real MCP client or through the command line. It knows of a
+// session only what its arguments and the files say, and stores nothing.
 package play
 
 import (
@@ -82,7 +81,7 @@ type ToolCall struct {
 	Refused bool           `doc:"refused"`
 }
 
-// Load reads a playbook and reports everything that is wrong with it.
+// Load reads a playbook and reports all its problems.
 func Load(file string) (*Playbook, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -91,7 +90,7 @@ func Load(file string) (*Playbook, error) {
 	return Parse(file, data)
 }
 
-// Parse is Load for bytes at hand; name stands in the problems.
+// Parse reads a playbook from data; problems name it name.
 func Parse(name string, data []byte) (*Playbook, error) {
 	node, problems := document.Parse(name, data)
 	var book Playbook

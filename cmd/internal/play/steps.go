@@ -101,7 +101,7 @@ func (p *player) edit(e Edit) error {
 		return err
 	}
 	if n := bytes.Count(data, []byte(e.Old)); n != 1 {
-		return fmt.Errorf("edit %s: the old text stands there %d times", e.File, n)
+		return fmt.Errorf("edit %s: the old text occurs %d times", e.File, n)
 	}
 	fmt.Fprintln(p.options.Out, "edit", e.File)
 	return os.WriteFile(file, bytes.Replace(data, []byte(e.Old), []byte(e.New), 1), 0o666)
@@ -176,7 +176,7 @@ func (p *player) call(ctx context.Context, c ToolCall) (answer string, refused b
 	if c.With != nil {
 		with, ok := c.With.Plain().(map[string]any)
 		if !ok {
-			return "", false, errors.New("submit: with is no map")
+			return "", false, errors.New("submit: with is not a map")
 		}
 		params = with
 	}

@@ -1,6 +1,6 @@
 // Package setup makes a clone ready for runs: a small configuration, a .gitignore for sessions,
 // the labels, and the person's answer to whether CLIs may skip every question on this machine.
-// What is there already is kept.
+// It keeps what exists already.
 package setup
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 )
 
 // Options are those of init.
@@ -43,7 +43,7 @@ func Run(ctx context.Context, a *site.Finder, f Options) error {
 	if err != nil {
 		return err
 	}
-	clone, err := gitrepo.Inspect(ctx, project)
+	clone, err := clone.Inspect(ctx, project)
 	if err != nil {
 		return site.ExplainProject(err, project)
 	}
@@ -83,7 +83,7 @@ func note(a *site.Finder, name, format string, args ...any) {
 	a.Print("%-8s %s", name, fmt.Sprintf(format, args...))
 }
 
-func cloneText(clone gitrepo.Clone) string {
+func cloneText(clone clone.Clone) string {
 	text := clone.Root
 	switch {
 	case clone.Head == "":
@@ -114,7 +114,7 @@ func foundText(providers agent.Providers, found []string) string {
 	return strings.Join(list, ", ")
 }
 
-func nextAfterInit(clone gitrepo.Clone, found []string, c *config.Config, providers agent.Providers) string {
+func nextAfterInit(clone clone.Clone, found []string, c *config.Config, providers agent.Providers) string {
 	if p, known := providers[c.Defaults.Provider]; known && p.Command != "{self}" && !slices.Contains(found, p.Name) {
 		if p.Install == "" {
 			return "install " + p.Command + ", then agentmux doctor"
@@ -124,7 +124,7 @@ func nextAfterInit(clone gitrepo.Clone, found []string, c *config.Config, provid
 	if clone.Head == "" {
 		return "make a first commit, then agentmux doctor"
 	}
-	if clone.Origin == "" { // there is no issue to be had
+	if clone.Origin == "" { // without a server there are no issues
 		return "agentmux doctor, then agentmux run \"...\""
 	}
 	return "agentmux doctor, then agentmux issue N"
@@ -180,7 +180,7 @@ func writeConfig(a *site.Finder, project string, found []string, force bool) err
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return cannotWrite(dir, err)
 	}
-	// A link that a repository brings along is replaced; what it leads to is not the project's.
+	// A link of the repository is replaced, because its target may be outside of the project.
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cannotWrite(file, err)
 	}
@@ -191,7 +191,7 @@ func writeConfig(a *site.Finder, project string, found []string, force bool) err
 	return nil
 }
 
-// firstConfig is a configuration with nothing that the person's own has decided already.
+// firstConfig returns a configuration without the keys that the person's own sets already.
 func firstConfig(a *site.Finder, project string, found []string) (text, provider string) {
 	sources := a.Sources(project)
 	sources.Project = nil
@@ -234,7 +234,7 @@ func ignoreSessions(a *site.Finder, project string) error {
 	return nil
 }
 
-// tellLogins says how unattended runs log in, where that is still to be done.
+// tellLogins says how unattended runs log in, if that is still to be done.
 func tellLogins(a *site.Finder, c *config.Config, providers agent.Providers, found []string) {
 	p, ok := providers[c.Defaults.Provider]
 	if !ok || !slices.Contains(found, p.Name) { // to be installed first
@@ -282,9 +282,9 @@ in unattended runs? You can change the answer in %s.`, strings.Join(skips, ", ")
 	return nil
 }
 
-// addSetting adds a line to the person's own configuration, which it makes if need be.
-// What is there stays as it is; wrote is false if a section is there that would have to
-// be changed.
+// addSetting adds a line to the person's own configuration, which it creates if it does not
+// exist. wrote is false if the line would have to go into an existing section: that is not
+// changed.
 func addSetting(file, line string) (wrote bool, err error) {
 	old, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -316,8 +316,8 @@ func addSetting(file, line string) (wrote bool, err error) {
 	return true, nil
 }
 
-// makeLabel creates the request label; without a token or the right it says how.
-func makeLabel(ctx context.Context, a *site.Finder, project string, clone gitrepo.Clone, c *config.Config) {
+// makeLabel creates the request label. Without a token or the permission it says how to do it.
+func makeLabel(ctx context.Context, a *site.Finder, project string, clone clone.Clone, c *config.Config) {
 	name := c.Bot.Label
 	id, err := a.Identity(c)
 	var other *transport.OtherServerError
@@ -341,7 +341,7 @@ func makeLabel(ctx context.Context, a *site.Finder, project string, clone gitrep
 		note(a, "label", "not made: %v", err)
 		return
 	}
-	p, err := s.Host.Project(ctx, project, c)
+	p, err := s.OpenProject(ctx)
 	if err != nil || !p.GitHub || s.Host.GitHub == nil {
 		note(a, "label", "not made, origin is not on %s", id.Bases.Server)
 		return

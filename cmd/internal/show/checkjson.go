@@ -13,7 +13,7 @@ type CheckJSON struct {
 	Problems []problemJSON `json:"problems"`
 }
 
-// problemJSON is one mistake with its place; file and line are left out where there is none.
+// problemJSON is one mistake; file and line are left out if they are unknown.
 type problemJSON struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
@@ -31,7 +31,7 @@ func Checked(name string, problems document.Problems) CheckJSON {
 	return c
 }
 
-// PrintChecks prints the results; what is not well is in the exit code, too.
+// PrintChecks prints the results. A problem also sets the exit code.
 func PrintChecks(a *site.Finder, checks []CheckJSON, well bool) error {
 	shown := a.Shown()
 	for i := range checks {

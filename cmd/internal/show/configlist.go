@@ -20,7 +20,7 @@ type SettingJSON struct {
 	Overruled []overruledJSON `json:"overruled,omitempty"`
 }
 
-// overruledJSON is a value that a file gives in vain.
+// overruledJSON is a value of a file that has no effect.
 type overruledJSON struct {
 	Value  any    `json:"value"`
 	Layer  string `json:"layer"`

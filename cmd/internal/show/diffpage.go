@@ -19,8 +19,9 @@ import (
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
-// Diff is what a gate asks about, else the work so far, for a person: at the gate of the
-// plan the plan, with stat only its titles, or only how many lines of which files.
+// Diff returns what a gate asks about, else the work so far, for a person. At the gate of the
+// plan that is the plan. With stat it is only the plan's titles, or the number of lines of each
+// file.
 func Diff(ctx context.Context, a *site.Finder, entry session.Entry, stat bool) ([]byte, error) {
 	out := &diffPage{palette: paint.New(a.Raw), redact: a.Redactor().Redact}
 	if s := entry.State; s.Gate != nil && s.Gate.Name == orchestrator.GatePlan {

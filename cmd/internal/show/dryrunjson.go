@@ -8,7 +8,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/console"
 )
 
-// DryRunJSON is what --dry-run tells a script: all that its text shows.
+// DryRunJSON is the output of --dry-run for a script, with all that its text shows.
 type DryRunJSON struct {
 	Issue       int             `json:"issue,omitempty"`
 	Repository  string          `json:"repository,omitempty"`
@@ -66,7 +66,7 @@ func PrintDryRunJSON(a *console.Console, spec host.PrepareSpec, p *host.Preview,
 		Writes: []plannedJSON{}, Halt: a.Shown()(p.Halt),
 	}
 	if s := spec.Snapshot; s != nil {
-		out.Issue, out.Repository, out.Title, out.TextSHA256 = s.Issue, s.Repo, s.Title, s.Digest
+		out.Issue, out.Repository, out.Title, out.TextSHA256 = s.Issue, s.Repo, s.Title.String(), s.Digest
 		out.Comments = s.Report.Comments.Used
 		for class, n := range s.Report.Removed {
 			if n > 0 {

@@ -53,7 +53,7 @@ func printWrites(a *console.Console, p *host.Preview) {
 	for i, w := range p.Writes {
 		text := w.Text
 		if w.Again {
-			text += " (again as the session goes on)"
+			text += " (again as the session continues)"
 		}
 		a.Print("%3d. %-60s %s", i+1, w.Request, text)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Entry is the session that is named; without a name the one that runs, else the one
-// that was touched last. Where several run, those are several.
-func Entry(a *site.Finder, args []string) (entry session.Entry, several []session.Entry, err error) {
+// Entry returns the session that args name; without a name the one that runs, else the one that
+// changed last. If more than one runs, it returns them as running.
+func Entry(a *site.Finder, args []string) (entry session.Entry, running []session.Entry, err error) {
 	if len(args) > 0 {
 		entry, err = a.Find(args, nil)
 		return entry, nil, err
@@ -23,7 +23,7 @@ func Entry(a *site.Finder, args []string) (entry session.Entry, several []sessio
 	if err != nil {
 		return entry, nil, err
 	}
-	running := slices.DeleteFunc(slices.Clone(entries), func(e session.Entry) bool { return !site.Live(e) })
+	running = slices.DeleteFunc(slices.Clone(entries), func(e session.Entry) bool { return !site.Live(e) })
 	switch {
 	case len(running) > 1:
 		return entry, running, nil
@@ -35,7 +35,7 @@ func Entry(a *site.Finder, args []string) (entry session.Entry, several []sessio
 	return slices.MaxFunc(entries, func(a, b session.Entry) int { return touched(a).Compare(touched(b)) }), nil, nil
 }
 
-// touched is when a session changed last; of one that cannot be read nothing is known.
+// touched returns when a session changed last; the zero time if it cannot be read.
 func touched(e session.Entry) time.Time {
 	if e.State == nil {
 		return time.Time{}

@@ -58,7 +58,7 @@ func PrintSessions(a *site.Finder, entries []session.Entry) {
 	a.Page(a.Out).Table([]string{"SESSION", "PHASE", "CONDITION", "ISSUE", "PULL REQUEST"}, rows)
 }
 
-// phaseName is where a session is; of one that was stopped or failed, where it was then.
+// phaseName returns the phase of a session; the last one if it was stopped or failed.
 func phaseName(e session.Entry) string {
 	switch {
 	case e.State == nil:
@@ -69,7 +69,7 @@ func phaseName(e session.Entry) string {
 	return e.State.Phase
 }
 
-// EndedAt is when a session changed last.
+// EndedAt returns when a session changed last.
 func EndedAt(e session.Entry) time.Time {
 	at, err := time.Parse(time.RFC3339, e.State.UpdatedAt)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // TellEnd says how a session ended, or why it waits, and what a person can do now. The
-// address of its pull request goes to standard output, where a script takes it from.
+// address of its pull request goes to standard output, for scripts.
 func TellEnd(ctx context.Context, a *site.Finder, dir string, s *orchestrator.State) {
 	e := session.Entry{Name: filepath.Base(dir), Dir: dir, State: s}
 	st, shown := Tell(ctx, e), a.Shown()

@@ -18,7 +18,7 @@ type ProviderJSON struct {
 	Install string `json:"install,omitempty"`
 }
 
-// KnownProviders are all of them, with where their programs are.
+// KnownProviders lists all providers with the paths of their programs.
 func KnownProviders(providers agent.Providers) []ProviderJSON {
 	rows := []ProviderJSON{}
 	for _, name := range providers.Names() {
@@ -29,7 +29,7 @@ func KnownProviders(providers agent.Providers) []ProviderJSON {
 		}
 		if p.Command != "{self}" {
 			row.Command = p.Command
-			row.Path, _ = exec.LookPath(p.Command) // none if it is not there
+			row.Path, _ = exec.LookPath(p.Command) // "" if it is not in PATH
 		}
 		rows = append(rows, row)
 	}

@@ -1,6 +1,6 @@
-// Package show says in words and in JSON how sessions stand and how they ended, what a gate asks
-// about, what a dry run would do, and what configuration and workflows there are. It reads, and
-// prints on the console it is given.
+// Package show writes, in words and in JSON, the status of sessions and how they ended, what a
+// gate asks about, what a dry run would do, and the configuration and the workflows. It reads,
+// and prints on the console it is given.
 package show
 
 import (
@@ -21,15 +21,15 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// agentWord says what an agent does, if there is a host to hear of it.
+// agentWord says what an agent does, as far as a host has noticed.
 func agentWord(agent orchestrator.Agent, running bool) string {
 	switch {
 	case !running:
-		return "interrupted, launch " + agent.Launch
+		return "interrupted, launch " + string(agent.Launch)
 	case agent.Waiting != "":
 		return "waiting for " + string(agent.Waiting)
 	}
-	return "at work, launch " + agent.Launch
+	return "at work, launch " + string(agent.Launch)
 }
 
 // phaseText says where a session is, or how it ended.
@@ -52,8 +52,9 @@ func phaseText(e session.Entry) (text string, ink paint.Ink) {
 	return s.Phase + " (" + e.Condition() + ")", paint.Busy
 }
 
-// PrintStatus writes all there is to say about a session for a person.
-func PrintStatus(ctx context.Context, a *site.Finder, w io.Writer, e session.Entry) {
+// PrintStatus writes everything about a session for a person. at is the site of its project; nil =
+// the configuration is read.
+func PrintStatus(ctx context.Context, a *site.Finder, at *site.Site, w io.Writer, e session.Entry) {
 	s, p, st := e.State, a.Page(w), Tell(ctx, e)
 	p.Row("session", paint.Strong, "%s", e.Name)
 	switch {
@@ -66,7 +67,7 @@ func PrintStatus(ctx context.Context, a *site.Finder, w io.Writer, e session.Ent
 	p.Row("phase", ink, "%s", phase)
 	printWhy(p, s, st)
 	p.Row("workflow", paint.Plain, "%s, config: %s, sandbox: none (not built yet; agents run as you)", s.Workflow, s.ConfigSource)
-	if note := setupOf(a, e); note != "" {
+	if note := setupOf(a, at, e); note != "" {
 		p.Row("setup", paint.Ask, "%s", note)
 	}
 	if note := agentSettingsOf(e).Note(); note != "" {
@@ -96,7 +97,7 @@ func draftNote(c orchestrator.Completion) string {
 	return ""
 }
 
-// printWhy says why a session ended or waits, and what keeps it from going on.
+// printWhy says why a session ended or waits, and what keeps it from continuing.
 func printWhy(p *console.Page, s *orchestrator.State, st story.Story) {
 	if why := whyText(s, st); why != "" {
 		p.Row("reason", paint.Plain, "%s", why)
@@ -124,7 +125,7 @@ func whyText(s *orchestrator.State, st story.Story) string {
 	}
 }
 
-// outageText says what fails, since when, how often it was tried, and when it is again.
+// outageText says what fails, since when, how often it was tried, and when the next try is.
 func outageText(o story.Outage, now time.Time) string {
 	var b strings.Builder
 	b.WriteString(map[story.OutageKind]string{
@@ -180,7 +181,7 @@ func printWork(p *console.Page, e session.Entry, st story.Story) {
 		if !q.Open() {
 			continue
 		}
-		p.Row("question", paint.Ask, "%s from %s: %s", q.ID, orchestrator.AgentKey(q.Role, q.Task), q.Text)
+		p.Row("question", paint.Ask, "%s from %s: %s", q.ID, orchestrator.KeyOf(q.Role, q.Task), q.Text)
 		for i, option := range q.Options {
 			p.Row("", paint.Plain, "%d) %s", i+1, option)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// StatusJSON is what status tells a script: all that the text shows. docs/commands.md names
+// StatusJSON is the status for a script, with all that the text shows. docs/commands.md names
 // every field.
 type StatusJSON struct {
 	SessionJSON
@@ -58,11 +58,11 @@ type StatusJSON struct {
 	Next string `json:"next,omitempty"`
 }
 
-// settingsJSON are the agent settings that the repository brings.
+// settingsJSON are the agent settings of the repository.
 type settingsJSON struct {
 	Paths  []string `json:"paths"`
 	Loaded bool     `json:"loaded"`
-	Note   string   `json:"note"` // what becomes of them, and what would change that
+	Note   string   `json:"note"` // whether they are loaded, and what would change that
 }
 
 func settingsOf(e session.Entry) *settingsJSON {
@@ -144,7 +144,7 @@ func StatusOf(ctx context.Context, a *site.Finder, e session.Entry) StatusJSON {
 		Iteration: s.ReviewIteration, ChangeRound: s.ChangeRound, ChangeRequest: shown(string(s.ChangeRequest)),
 		Verdicts: verdicts(s, st), Agents: map[string]string{}, Subplans: subplans(s), SubplansDone: len(s.CompletedSubplans),
 		SubplansTotal: s.SubplanCount, Questions: openQuestions(s, shown), Commit: s.Completion.Commit, Pushed: s.Completion.Pushed,
-		Sandbox: "none", Setup: setupOf(a, e), Settings: settingsOf(e), Shown: s.Mirror, Story: st, Next: st.Next(),
+		Sandbox: "none", Setup: setupOf(a, nil, e), Settings: settingsOf(e), Shown: s.Mirror, Story: st, Next: st.Next(),
 	}
 	if s.Mirror {
 		out.GitHub = shown(mirror.Trouble(e.Dir))
@@ -158,13 +158,13 @@ func StatusOf(ctx context.Context, a *site.Finder, e session.Entry) StatusJSON {
 	}
 	for key, agent := range s.Agents {
 		if agent.Launch != "" {
-			out.Agents[key] = agentWord(agent, e.Running)
+			out.Agents[string(key)] = agentWord(agent, e.Running)
 		}
 	}
 	return out
 }
 
-// passAll puts what others wrote through shown.
+// passAll filters what others wrote through shown.
 func passAll(st *story.Story, shown func(string) string) {
 	texts := []*string{&st.Sentence, &st.Advice, &st.Actor}
 	for i := range st.Outages {
@@ -218,7 +218,8 @@ func openQuestions(s *orchestrator.State, shown func(string) string) []questionJ
 	return list
 }
 
-// subplans are those of the plan: the state keeps the work of a fix among them.
+// subplans returns the subplans of the plan, without the work of a fix, which the state keeps
+// among them.
 func subplans(s *orchestrator.State) map[string]string {
 	plans := maps.Clone(s.SubplanStatus)
 	delete(plans, orchestrator.FixTask)

@@ -14,13 +14,13 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// Tell is what there is to say about a session that can be read. It looks at the session's
-// files, at its tmux server once it has ended, and at nothing that needs the network.
+// Tell returns the story of a session that can be read. It reads the session's files and, once the
+// session has ended, asks whether its tmux server runs. It does not use the network.
 func Tell(ctx context.Context, e session.Entry) story.Story {
 	f := story.Facts{Name: e.Name, Running: e.Running}
 	var records []orchestrator.Event
 	if sess, err := session.Open(e.Dir); err == nil {
-		records, _, _ = sess.Events(0) // what cannot be read is not told; doctor says why
+		records, _, _ = sess.Events(0) // what cannot be read is left out; doctor says why
 		f.Unread = unread(sess, e.State)
 		f.Server = e.State.Ended() && !e.Running && hasServer(ctx, sess)
 	}
@@ -49,8 +49,8 @@ func unread(sess *session.Session, s *orchestrator.State) (names []string) {
 	return names
 }
 
-// hasServer reports whether a session's tmux server is there and has nobody who looks at it:
-// one that is looked at stays until the person has left.
+// hasServer reports whether a session's tmux server runs and no person is attached to it: with a
+// person it stays until they leave.
 func hasServer(ctx context.Context, sess *session.Session) bool {
 	s, err := sess.ReadState()
 	if err != nil {
@@ -74,7 +74,7 @@ func proposable(s *orchestrator.State) bool {
 	return s.Phase == orchestrator.PhaseDone && !s.Completion.Pushed && s.Completion.Commit != "" && s.FeatureBranch != ""
 }
 
-// proposal is the line that proposes such a branch.
+// proposal returns the command that brings such a branch to its base.
 func proposal(ctx context.Context, dir string, s *orchestrator.State, why orchestrator.Withheld) string {
 	branch := s.FeatureBranch
 	if s.Repo == "" {
@@ -84,8 +84,8 @@ func proposal(ctx context.Context, dir string, s *orchestrator.State, why orches
 	return fmt.Sprintf("git push %s %s && gh pr create --repo %s --base %s --head %s", remote, branch, s.Repo, s.BaseBranch, head)
 }
 
-// pushPlace is the remote that a person can push a session's branch to, and how a pull
-// request names it there. Who may not write to the repository pushes to a fork of it.
+// pushPlace returns the remote that a person can push a session's branch to, and how a pull
+// request names the branch there. Without write access to the repository that is a fork.
 func pushPlace(ctx context.Context, dir string, s *orchestrator.State, why orchestrator.Withheld) (remote, head string) {
 	branch, fork := s.FeatureBranch, project.Fork{}
 	if why != orchestrator.PushElsewhere {

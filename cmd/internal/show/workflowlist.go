@@ -10,7 +10,7 @@ import (
 	"github.com/agentmux/agentmux/workflows"
 )
 
-// WorkflowJSON is one workflow of a listing. One with problems has no phases.
+// WorkflowJSON is one workflow of a listing. It has no phases if it has problems.
 type WorkflowJSON struct {
 	Name        string   `json:"name"`
 	Source      string   `json:"source"`
@@ -19,7 +19,7 @@ type WorkflowJSON struct {
 	Problems    []string `json:"problems"`
 }
 
-// KnownWorkflows are those that are built in and the project's.
+// KnownWorkflows lists the built-in workflows and the project's.
 func KnownWorkflows(dir fs.FS) []WorkflowJSON {
 	rows := []WorkflowJSON{}
 	for _, name := range workflows.Names(dir) {

@@ -11,30 +11,31 @@ import (
 // Live reports whether a host runs the session.
 func Live(e session.Entry) bool { return e.State != nil && e.Running }
 
-// Ending reports whether a host still completes the end of its session, such as the words
-// on the issue. It takes no commands any more.
+// Ending reports whether a host still completes the end of its session, such as the comments
+// on the issue. It no longer takes commands.
 func Ending(e session.Entry) bool { return Live(e) && e.State.Ended() }
 
-// StillEnding refuses what has to wait for that host.
+// StillEnding is the error of what has to wait for such a host.
 func StillEnding(e session.Entry) error {
 	return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s is ending; agentmux status %s says how, agentmux logs %s --follow waits until its host is gone", e.Name, e.Name, e.Name)}
 }
 
-// Unfinished reports whether a resume could go on with the session.
+// Unfinished reports whether the session can be resumed.
 func Unfinished(e session.Entry) bool {
 	return e.State != nil && !e.Running && e.State.Phase != orchestrator.PhaseDone
 }
 
-// Stoppable reports whether there is something to stop: a host, or a wait for a person.
+// Stoppable reports whether a host runs the session or it waits for a person.
 func Stoppable(e session.Entry) bool { return Live(e) || e.State != nil && e.State.Parked() }
 
-// Unended reports whether a session could go on.
+// Unended reports whether a session is not done.
 func Unended(e session.Entry) bool { return e.State != nil && e.State.Phase != orchestrator.PhaseDone }
 
 // Gated reports whether a gate is open.
 func Gated(e session.Entry) bool { return e.State != nil && e.State.Gate != nil }
 
-// Changeable reports whether changes can be asked for: at a gate, a park or a pull request.
+// Changeable reports whether changes can be requested: the session is at a gate, is parked or has
+// a pull request.
 func Changeable(e session.Entry) bool {
 	return e.State != nil && (e.State.Gate != nil || e.State.Parked() || e.State.Phase == orchestrator.PhaseDone && e.State.Completion.PRNumber > 0)
 }

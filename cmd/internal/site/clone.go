@@ -9,13 +9,13 @@ import (
 
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
-	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 )
 
-// OldestGit merges trees without a work tree.
+// OldestGit is the first version that merges trees without a work tree.
 const OldestGit = "2.38"
 
-// InstallHint is what to type where the package manager is known.
+// InstallHint says how to install a program.
 func InstallHint(name, oldest string) string {
 	line := "apt-get install " + name + ", or your system's way"
 	if runtime.GOOS == "darwin" {
@@ -24,17 +24,17 @@ func InstallHint(name, oldest string) string {
 	return "install " + name + " " + oldest + " or newer: " + line
 }
 
-// CloneWords says what stands in the place of a clone, and what a person can do about it.
+// CloneWords says why a directory is not a clone that can be used, and what a person can do about it.
 func CloneWords(err error, dir string) (detail, hint string) {
-	var temp *gitrepo.TempError
+	var temp *clone.TempError
 	switch {
 	case errors.As(err, &temp):
 		return temp.Error(), "df " + temp.Dir + " says how much room is left"
-	case errors.Is(err, gitrepo.ErrBare):
+	case errors.Is(err, clone.ErrBare):
 		return dir + " is a bare repository", "agentmux works in a clone of it: git clone " + dir
-	case errors.Is(err, gitrepo.ErrNotClone):
-		return dir + " is no git clone", "go into one, or make one with git init"
-	case errors.Is(err, gitrepo.ErrForeign):
+	case errors.Is(err, clone.ErrNotClone):
+		return dir + " is not a git clone", "go into one, or make one with git init"
+	case errors.Is(err, clone.ErrForeign):
 		return dir + " belongs to another user", "work in a clone of your own, or make this one yours with chown -R"
 	case notFound(err):
 		return NotRun("git", err), InstallHint("git", OldestGit)
@@ -42,7 +42,7 @@ func CloneWords(err error, dir string) (detail, hint string) {
 	return dir + ": " + strings.TrimPrefix(err.Error(), "inspect "+dir+": "), "git status says more"
 }
 
-// ExplainProject makes it a usage error.
+// ExplainProject returns the words of CloneWords as a usage error.
 func ExplainProject(err error, dir string) error {
 	detail, hint := CloneWords(err, dir)
 	return exit.Usage(fmt.Errorf("%s; %s", detail, hint))
@@ -54,13 +54,13 @@ func NotOnServer(p *project.Project, server string) string {
 	case p.Clone.Origin == "":
 		return "this clone has no remote named origin: git remote add origin URL"
 	case p.Host == "":
-		return "origin is no repository of a GitHub server: git remote -v"
+		return "origin is not a repository of a GitHub server: git remote -v"
 	}
 	return fmt.Sprintf("origin is on %s, not on %s: set github.host if that is your GitHub server", p.Host, server)
 }
 
-// OtherServer names the server of an origin that is not on the GitHub server; "" for one that
-// is, or on none.
+// OtherServer returns the server of an origin that is not on the GitHub server; "" if origin is
+// there, or on no server.
 func OtherServer(origin, server string) string {
 	at := project.OriginHost(origin)
 	if u, err := url.Parse(server); err != nil || strings.EqualFold(at, u.Hostname()) {

@@ -1,6 +1,7 @@
-// Package site finds what a command works on: the project, its configuration, a session, the
-// account, and wires a host for them. It has the places where the program keeps its files, and
-// the words for what is wrong with a clone, with GitHub or with a start. It writes nothing.
+// Package site finds what a command works on: the project, its configuration, a session and the
+// account, and wires a host for them. A Site reads each of them once; Hand and OpenHanded carry
+// it to a detached host. The package also knows the directories of the program's files, and the
+// words for problems of a clone, of GitHub and of a start. It writes nothing.
 package site
 
 import (
@@ -37,7 +38,7 @@ type Finder struct {
 
 // ProjectDir returns the directory a command works for: --project, else the
 // nearest directory upwards that is a git checkout or has a .agentmux directory.
-// It fails if a directory of ours in it is a symlink.
+// It fails if a directory of this program in it is a symlink.
 func (f *Finder) ProjectDir() (string, error) {
 	dir, err := f.findProject()
 	if err != nil {
@@ -65,7 +66,7 @@ func (f *Finder) findProject() (string, error) {
 		return "", err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", exit.Usage(fmt.Errorf("--project: %s is no directory", dir))
+		return "", exit.Usage(fmt.Errorf("--project: %s is not a directory", dir))
 	}
 	if f.Project != "" {
 		return dir, nil
@@ -82,8 +83,8 @@ func (f *Finder) findProject() (string, error) {
 	}
 }
 
-// Find returns the session a person means; can says to which the command could
-// apply when none is named.
+// Find returns the session that args name. Without a name it returns the only session for which
+// can is true.
 func (f *Finder) Find(args []string, can func(session.Entry) bool) (session.Entry, error) {
 	arg := ""
 	if len(args) > 0 {
@@ -138,7 +139,7 @@ func (f *Finder) logger(w io.Writer, configured string) *slog.Logger {
 	return slog.New(hostlog.NewHandler(w, &slog.HandlerOptions{Level: at}, f.LogAs(), f.Console))
 }
 
-// LogAs is the format asked for. A level is about the log, so it asks for that.
+// LogAs returns the format of --log-format. Without it, --log-level asks for the log as text.
 func (f *Finder) LogAs() hostlog.Format {
 	switch {
 	case f.Format != "":

@@ -5,7 +5,7 @@ import "github.com/agentmux/agentmux/ghsync"
 // LabelColor is the color of the request label.
 const LabelColor = "5319e7"
 
-// RequestLabel is the label that asks for a session.
+// RequestLabel returns the label that requests a session.
 func RequestLabel(name string) ghsync.Label {
 	return ghsync.Label{Name: name, Color: LabelColor, Description: "agentmux: work on this issue"}
 }

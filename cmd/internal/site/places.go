@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// home is where the person's own files are.
+// home returns the person's home directory.
 func home() string {
 	dir, err := os.UserHomeDir()
 	if err != nil {
@@ -15,7 +15,7 @@ func home() string {
 	return dir
 }
 
-// ConfigHome is where configurations of the person are.
+// ConfigHome returns the directory of the person's configurations.
 func ConfigHome() string {
 	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -23,7 +23,7 @@ func ConfigHome() string {
 	return filepath.Join(home(), ".config")
 }
 
-// StateHome is where hosts keep what outlives them.
+// StateHome returns the directory where hosts keep what outlives them.
 func StateHome() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "agentmux")
@@ -31,7 +31,8 @@ func StateHome() string {
 	return filepath.Join(home(), ".local", "state", "agentmux")
 }
 
-// RuntimeDir holds sockets: it is short, because their paths are bounded.
+// RuntimeDir returns the directory of sockets. It is short, because the length of a socket's
+// path is bounded.
 func RuntimeDir() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "agentmux")
@@ -39,7 +40,7 @@ func RuntimeDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("agentmux-%d", os.Getuid()))
 }
 
-// Self is the path of this program.
+// Self returns the path of this program.
 func Self() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/agentmux/agentmux/tmux"
 )
 
-// SocketOf is where the tmux server of a session listens: as its host noted it, which may run
-// with another runtime directory, if it has the name that is this session's.
+// SocketOf returns the socket of a session's tmux server as its host noted it, which may have
+// another runtime directory; "" if the noted name is not one of this session.
 func SocketOf(dir string, s *orchestrator.State, r session.Runtime) string {
 	if place.OwnSocket(r.Socket, dir, s) {
 		return r.Socket
@@ -18,7 +18,7 @@ func SocketOf(dir string, s *orchestrator.State, r session.Runtime) string {
 	return ""
 }
 
-// OpenServer returns a server that runs.
+// OpenServer returns the tmux server that listens on socket.
 func OpenServer(ctx context.Context, socket string) (*tmux.Server, error) {
 	if socket == "" {
 		return nil, tmux.ErrNoServer

@@ -9,41 +9,95 @@ import (
 	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Site is a project with everything a host needs there.
+// Site is a project with everything a host needs there. Each part was read once, in this process
+// or by its launcher.
 type Site struct {
 	Project  string
 	Config   *config.Config
 	Identity account.Identity
 	Host     *host.Host
 	Log      *hostlog.Log
+
+	opened  *project.Project // by OpenProject
+	located project.Located  // what was found of clones, for every host of this site
+	handed  bool             // the launcher has looked into the clone
 }
 
 // Open reads the project's configuration and wires a host. Without a token the
 // host does not use GitHub.
 func (f *Finder) Open(ctx context.Context, log *hostlog.Log) (*Site, error) {
-	project, err := f.ProjectDir()
+	s, err := f.read()
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.Config(project)
-	if err != nil {
-		return nil, err
-	}
-	id, err := f.Identity(c)
-	if err != nil {
-		return nil, err
-	}
-	s := &Site{Project: project, Config: c, Identity: id, Log: log}
-	return s, f.Wire(ctx, s, log, true)
+	return s, f.Connect(ctx, s, log)
 }
 
-// Wire makes the host; github false leaves GitHub alone.
+// Cleaner returns a site that does not use GitHub. Connect changes that.
+func (f *Finder) Cleaner(ctx context.Context) (*Site, error) {
+	s, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	bases, err := account.Settle(s.Config)
+	if err != nil {
+		return nil, badSettings(err)
+	}
+	s.Identity = account.Identity{Bases: bases}
+	return s, f.Wire(ctx, s, io.Discard, false)
+}
+
+// read returns a site with its configuration.
+func (f *Finder) read() (*Site, error) {
+	dir, err := f.ProjectDir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.Config(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Site{Project: dir, Config: c}, nil
+}
+
+// Connect finds the account of a site and wires a host that uses it and writes to the log.
+func (f *Finder) Connect(ctx context.Context, s *Site, log *hostlog.Log) (err error) {
+	if s.Identity, err = f.Identity(s.Config); err != nil {
+		return err
+	}
+	s.Log = log
+	return f.Wire(ctx, s, log, true)
+}
+
+// OpenProject opens the project of the site at its first call. ExplainProject words the error.
+func (s *Site) OpenProject(ctx context.Context) (*project.Project, error) {
+	if s.opened == nil {
+		p, err := s.Host.Project(ctx, s.Project, s.Config)
+		if err != nil {
+			return p, err
+		}
+		s.keep(p)
+	}
+	return s.opened, nil
+}
+
+// keep lets the hosts of the site use what was found of the clone.
+func (s *Site) keep(p *project.Project) {
+	s.opened = p
+	if found := p.Found(); found != nil {
+		s.located.Know(found.Root, *found)
+		s.located.Know(s.Project, *found)
+	}
+}
+
+// Wire makes the host of the site. Without github the host does not use GitHub.
 func (f *Finder) Wire(ctx context.Context, s *Site, log io.Writer, github bool) error {
 	own, err := Self()
 	if err != nil {
@@ -53,14 +107,16 @@ func (f *Finder) Wire(ctx context.Context, s *Site, log io.Writer, github bool) 
 	logger := f.logger(log, s.Config.Log.Level)
 	o := host.Options{
 		Self: own, StateHome: StateHome(), RuntimeDir: RuntimeDir(), Home: home(), Log: logger, Redactor: redactor,
-		Server: s.Identity.Bases.Server, ReadOnly: !github && s.Identity.Tokens != nil,
+		Server: s.Identity.Bases.Server, ReadOnly: !github && s.Identity.Tokens != nil, Located: &s.located,
 	}
 	if github {
 		if err := s.useGitHub(ctx, &o); err != nil {
 			return err
 		}
 	}
-	s.Host, err = host.New(o)
+	if s.Host, err = host.New(o); err == nil && github && s.opened != nil {
+		s.Host.Connect(s.opened) // it was opened to make the account
+	}
 	return err
 }
 
@@ -80,7 +136,7 @@ func (s *Site) useGitHub(ctx context.Context, o *host.Options) (err error) {
 	}
 	o.Token = s.Identity.Tokens
 	if o.Token.Mode() == transport.ModeApp {
-		return nil // it tells of each token it makes
+		return nil // it reports each token it makes
 	}
 	token, err := o.Token.Token(ctx)
 	if err != nil {
@@ -93,61 +149,47 @@ func (s *Site) useGitHub(ctx context.Context, o *host.Options) (err error) {
 	return nil
 }
 
-// ProjectOf is the project that a session lies in.
+// ProjectOf returns the directory of a session's project.
 func ProjectOf(e session.Entry) string { return filepath.Dir(filepath.Dir(filepath.Dir(e.Dir))) }
 
-// SiteOf is the site of a session's project.
+// SiteOf opens the site of a session's project.
 func (f *Finder) SiteOf(ctx context.Context, e session.Entry) (*Site, error) {
 	f.Project = ProjectOf(e)
 	return f.Open(ctx, &hostlog.Log{Terminal: f.Err})
 }
 
-// Cleaner is a site that leaves GitHub alone.
-func (f *Finder) Cleaner(ctx context.Context) (*Site, error) {
-	project, err := f.ProjectDir()
-	if err != nil {
-		return nil, err
-	}
-	c, err := f.Config(project)
-	if err != nil {
-		return nil, err
-	}
-	bases, err := account.Settle(c)
-	if err != nil {
-		return nil, badSettings(err)
-	}
-	s := &Site{Project: project, Config: c, Identity: account.Identity{Bases: bases}}
-	return s, f.Wire(ctx, s, io.Discard, false)
-}
-
-// useApp makes the site act as the configured App, in the repository of its project. o is the
-// host's options without GitHub.
+// useApp makes the site act as the configured App, in the repository of its project. o are the
+// options of the host without GitHub.
 func (s *Site) useApp(ctx context.Context, o host.Options) error {
 	bare, err := host.New(o)
 	if err != nil {
 		return err
 	}
-	project, err := bare.Project(ctx, s.Project, s.Config)
+	open := bare.Project
+	if s.handed {
+		open = bare.Reopen
+	}
+	p, err := open(ctx, s.Project, s.Config)
 	if err != nil {
 		return ExplainProject(err, s.Project)
 	}
 	s.Identity.Tokens = nil
-	if !project.GitHub {
-		return nil
+	if p.GitHub {
+		s.Identity.Tokens, err = account.NewApp(account.AppSpec{
+			Settings: s.Config.GitHub.App, Bases: s.Identity.Bases, Repo: p.Repo, Redactor: o.Redactor, Log: o.Log,
+		})
 	}
-	s.Identity.Tokens, err = account.NewApp(account.AppSpec{
-		Settings: s.Config.GitHub.App, Bases: s.Identity.Bases, Repo: project.Repo, Redactor: o.Redactor, Log: o.Log,
-	})
+	s.keep(p)
 	return badSettings(err)
 }
 
-// Identity is the account that the configuration names.
+// Identity returns the account that the configuration names.
 func (f *Finder) Identity(c *config.Config) (account.Identity, error) {
 	id, err := f.Tokens.Identity(c)
 	return id, badSettings(err)
 }
 
-// badSettings makes what a configuration lacks an error of its own kind.
+// badSettings turns an *account.SettingsError into a usage error.
 func badSettings(err error) error {
 	if exit.As[*account.SettingsError](err) {
 		return exit.Usage(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/site"
 )
 
-// dryRun prints what a run would do, as the code of a run says. Nothing is written for
+// dryRun prints what a run would do. The code of a run decides it, and nothing is written for
 // the project, here or on the server.
 func dryRun(ctx context.Context, a *site.Finder, s *site.Site, p *planned, asJSON bool) error {
 	if err := useAccount(ctx, a, s, p); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Issue makes a session of an issue and runs it, or goes on with the one there is.
+// Issue makes a session of an issue and runs it, or continues the one there is.
 func Issue(ctx context.Context, a *site.Finder, arg string, f *Options) error {
 	if err := f.check(); err != nil {
 		return err
@@ -35,7 +35,7 @@ func Issue(ctx context.Context, a *site.Finder, arg string, f *Options) error {
 	if err != nil {
 		return refused(err)
 	}
-	project, err := s.Host.Project(ctx, s.Project, s.Config)
+	project, err := s.OpenProject(ctx)
 	if err != nil {
 		return site.ExplainProject(err, s.Project)
 	}
@@ -69,7 +69,7 @@ func Issue(ctx context.Context, a *site.Finder, arg string, f *Options) error {
 	return launch(ctx, a, s, p, f)
 }
 
-// issueRepo decides whose issue is meant.
+// issueRepo returns the repository of the issue.
 func issueRepo(ref request.Ref, flag string, p *project.Project, server string) (repo ghsync.Repo, err error) {
 	switch {
 	case flag != "":
@@ -82,7 +82,7 @@ func issueRepo(ref request.Ref, flag string, p *project.Project, server string) 
 	return repo, refused(err)
 }
 
-// refused makes what a person can correct in a request a usage error.
+// refused turns an error that a person can correct in the request into a usage error.
 func refused(err error) error {
 	if exit.As[*request.Error](err) {
 		return exit.Usage(err)
@@ -90,8 +90,8 @@ func refused(err error) error {
 	return err
 }
 
-// existing looks for a session of the issue that is not finished. done says that
-// there was one and it was taken care of.
+// existing looks for a session of the issue that is not finished. done reports that it found one
+// and dealt with it.
 func existing(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Repo, number int, f *Options) (done bool, err error) {
 	entries, err := session.List(s.Project)
 	if err != nil {
@@ -101,7 +101,7 @@ func existing(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Rep
 		if !request.Of(e, repo, number) {
 			continue
 		}
-		if ours, err := hosting.Believes(ctx, a, s, e); err != nil || !ours {
+		if believed, err := hosting.Believes(ctx, a, s, e); err != nil || !believed {
 			if err != nil {
 				return false, err
 			}
@@ -113,12 +113,12 @@ func existing(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Rep
 		case request.Running:
 			return true, atWork(e)
 		case request.Owing:
-			return true, hosting.Foreground(ctx, a, e.Dir, host.RunSpec{})
+			return true, hosting.Foreground(ctx, a, s, e.Dir, host.RunSpec{})
 		case request.Unfinished:
 			if f.Headless || !a.Terminal {
-				return true, hosting.Foreground(ctx, a, e.Dir, host.RunSpec{Resume: true})
+				return true, hosting.Foreground(ctx, a, s, e.Dir, host.RunSpec{Resume: true})
 			}
-			return true, exit.Usage(fmt.Errorf("%s is not finished; agentmux resume %s goes on with it, --new starts another", e.Name, e.Name))
+			return true, exit.Usage(fmt.Errorf("%s is not finished; agentmux resume %s continues it, --new starts another", e.Name, e.Name))
 		}
 	}
 	return false, nil
@@ -128,8 +128,8 @@ func atWork(e session.Entry) error {
 	return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s works on it already; agentmux attach %s", e.Name, e.Name)}
 }
 
-// begun refuses a session of an issue for which another command has made one since ours
-// looked: people start twice what seems to do nothing.
+// begun fails if another command has made a session of the issue since existing was called: people
+// start a command again if it seems to do nothing.
 func begun(ctx context.Context, s *site.Site, repo ghsync.Repo, number int) error {
 	entries, err := session.List(s.Project)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// planned is a session that could be made now.
+// planned is a session that was judged and is not made yet.
 type planned struct {
 	spec   host.PrepareSpec
 	judge  request.Judge
@@ -42,7 +42,7 @@ func planIssue(ctx context.Context, a *site.Finder, s *site.Site, of issueOf, f 
 	}
 	p := &planned{spec: spec, judge: judge, judged: judged, push: judged.Push}
 	issue := judged.Record.Issue
-	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &judged.Snapshot, of.repo, issue.Title, issue.Locked
+	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &judged.Snapshot, of.repo, string(issue.Title), issue.Locked
 	if p.spec.Workflow, err = judged.Workflow(spec.Workflow); err != nil {
 		return nil, refused(err)
 	}
@@ -50,7 +50,7 @@ func planIssue(ctx context.Context, a *site.Finder, s *site.Site, of issueOf, f 
 	return p, nil
 }
 
-// refusedOr makes what was refused a usage error, and explains what GitHub did not do with what.
+// refusedOr turns a refused request into a usage error, and explains an error of GitHub about what.
 func refusedOr(err error, what string, s *site.Site) error {
 	if exit.As[*request.Error](err) {
 		return exit.Usage(err)
@@ -58,8 +58,8 @@ func refusedOr(err error, what string, s *site.Site) error {
 	return site.ExplainGitHub(err, what, s.Identity.From)
 }
 
-// notTwice refuses a start that would make a second pull request for an issue: one of an
-// earlier session is open, or another host is at work. --new and --take say that it is meant.
+// notTwice refuses a start that would lead to a second pull request for an issue: one of an
+// earlier session is open, or another host works on it. --new and --take allow it.
 func notTwice(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options) error {
 	if !p.push || !s.Config.GitHub.Push {
 		return nil
@@ -81,7 +81,7 @@ func notTwice(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *
 	return nil
 }
 
-// named reports whether a session has the name that was asked for: that is said first.
+// named reports whether a session has the name of --name already. That error comes first.
 func named(s *site.Site, f *Options) bool {
 	if f.Name == "" {
 		return false
@@ -90,8 +90,8 @@ func named(s *site.Site, f *Options) bool {
 	return err == nil
 }
 
-// notElsewhere refuses an issue whose label says that a session is at work which is not one
-// of this clone.
+// notElsewhere refuses an issue whose label says that a session runs, if that is not one of this
+// clone.
 func notElsewhere(ctx context.Context, s *site.Site, p *planned) error {
 	elsewhere, err := p.judge.Elsewhere(ctx, p.judged)
 	if err != nil {

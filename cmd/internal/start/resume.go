@@ -16,13 +16,13 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// ResumeOptions say how to go on with a session.
+// ResumeOptions say how to continue a session.
 type ResumeOptions struct {
 	Backup, Headless       bool
 	Changes, Base, Adopted string
 }
 
-// Resume goes on with the session that a person means.
+// Resume continues the session that args name, or the only one that can be resumed.
 func Resume(ctx context.Context, a *site.Finder, args []string, o ResumeOptions) error {
 	spec := host.RunSpec{Resume: true, Changes: o.Changes, Backup: o.Backup, Base: o.Base}
 	if o.Adopted != "" {
@@ -39,22 +39,31 @@ func Resume(ctx context.Context, a *site.Finder, args []string, o ResumeOptions)
 	if err != nil {
 		return err
 	}
-	return resume(ctx, a, entry, spec, o.Headless)
+	return resume(ctx, a, resumed{entry: entry, spec: spec, headless: o.Headless})
 }
 
-// resumeAdopted goes on with a session that the person takes over first.
+// resumed is a session to continue, and how.
+type resumed struct {
+	entry    session.Entry
+	spec     host.RunSpec
+	headless bool
+	site     *site.Site // of its project, once the session is trusted; nil before
+}
+
+// resumeAdopted continues a session after the person has taken it over.
 func resumeAdopted(ctx context.Context, a *site.Finder, dir string, args []string, spec host.RunSpec, headless bool) error {
 	if len(args) > 0 {
 		return exit.UsageText("--adopt names the session by its directory; leave the other name out")
 	}
-	e, err := hosting.Adopt(ctx, a, dir)
+	e, s, err := hosting.Adopt(ctx, a, dir)
 	if err != nil {
 		return err
 	}
-	return resume(ctx, a, e, spec, headless)
+	return resume(ctx, a, resumed{e, spec, headless, s})
 }
 
-func resume(ctx context.Context, a *site.Finder, e session.Entry, spec host.RunSpec, headless bool) error {
+func resume(ctx context.Context, a *site.Finder, r resumed) error {
+	e, spec := r.entry, r.spec
 	switch {
 	case e.Err != nil && !spec.Backup:
 		return e.Err
@@ -65,18 +74,32 @@ func resume(ctx context.Context, a *site.Finder, e session.Entry, spec host.RunS
 	case e.Running:
 		return &exit.Error{Code: exit.Locked, Err: &session.LockedError{Name: e.Name, Owner: session.Holder(e.Dir)}}
 	case e.State != nil && e.State.Phase == orchestrator.PhaseDone && (spec.Changes == "" || e.State.Completion.PRNumber == 0):
-		return resumeDone(ctx, a, e)
+		return resumeDone(ctx, a, r)
 	}
-	if err := hosting.Trusted(ctx, a, e.Dir, spec.Backup); err != nil {
+	s, err := r.trusted(ctx, a)
+	if err != nil {
 		return err
 	}
 	steer.TellUnread(a, e)
-	spec.Attended = a.Terminal && !headless
+	spec.Attended = a.Terminal && !r.headless
 	if !spec.Attended || e.State != nil && !e.State.Interactive && !asksAgain(e.State) {
-		return hosting.Foreground(ctx, a, e.Dir, spec)
+		return hosting.Foreground(ctx, a, s, e.Dir, spec)
 	}
-	s, err := a.Open(ctx, &hostlog.Log{Terminal: a.Err})
-	if err != nil {
+	return resumeDetached(ctx, a, s, e, spec)
+}
+
+// trusted returns the site of the session. It fails if the session is not of this machine.
+func (r resumed) trusted(ctx context.Context, a *site.Finder) (*site.Site, error) {
+	if r.site != nil {
+		return r.site, nil
+	}
+	return hosting.Trusted(ctx, a, r.entry.Dir, r.spec.Backup)
+}
+
+// resumeDetached asks the person at this terminal what they have to allow, starts a detached host
+// and joins the session.
+func resumeDetached(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry, spec host.RunSpec) error {
+	if err := a.Connect(ctx, s, &hostlog.Log{Terminal: a.Err}); err != nil {
 		return err
 	}
 	if err := hosting.AskSetup(ctx, a, s, site.ProjectOf(e)); err != nil {
@@ -100,27 +123,27 @@ func resume(ctx context.Context, a *site.Finder, e session.Entry, spec host.RunS
 	if err := hosting.Detach(ctx, a, s, e.Dir, args...); err != nil {
 		return err
 	}
-	return hosting.Join(ctx, a, e.Dir)
+	return hosting.Join(ctx, a, s, e.Dir)
 }
 
-// asksAgain reports whether a resume opens a gate for the person at the terminal, also where
-// the session began with nobody there.
+// asksAgain reports whether a resume opens a gate for the person at the terminal, even if the
+// session began unattended.
 func asksAgain(s *orchestrator.State) bool {
 	return s.Parked() && (s.OutcomeReason == orchestrator.ReasonOutputGate || s.OutcomeReason == orchestrator.ReasonNothingToCommit)
 }
 
-// unpause lets a session go on whose host runs. Flags are for a new host: that one would not
-// hear of them.
+// unpause continues a paused session whose host runs. It refuses flags, because they are for a
+// new host.
 func unpause(ctx context.Context, a *site.Finder, e session.Entry, spec host.RunSpec) error {
 	if spec.Changes != "" || spec.Base != "" || spec.Backup {
-		return exit.Usage(fmt.Errorf("%s is paused, not ended: agentmux resume %s lets it go on, without --changes, --base and --from-backup; "+
+		return exit.Usage(fmt.Errorf("%s is paused, not ended: agentmux resume %s lets it continue, without --changes, --base and --from-backup; "+
 			"agentmux changes \"...\" %s asks for changes at a gate", e.Name, e.Name, e.Name))
 	}
 	return steer.Give(ctx, a, e.Dir, nil, orchestrator.Payload{Name: "resume"})
 }
 
-// takeBackup puts the state before the last phase in the place of one that cannot be read,
-// so that the launcher sees what its host commits.
+// takeBackup replaces a state that cannot be read by the state before the last phase, so that
+// the launcher sees what its host commits.
 func takeBackup(dir string) error {
 	s, err := session.Open(dir)
 	if err != nil {
@@ -138,13 +161,18 @@ func Owes(ctx context.Context, e session.Entry) bool {
 	return e.State != nil && e.State.Phase == orchestrator.PhaseDone && len(show.Tell(ctx, e).Owed) > 0
 }
 
-// resumeDone lets a host finish what a done session still owes.
-func resumeDone(ctx context.Context, a *site.Finder, e session.Entry) error {
-	switch {
+// resumeDone lets a host complete what a done session still owes.
+func resumeDone(ctx context.Context, a *site.Finder, r resumed) error {
+	switch e := r.entry; {
 	case Owes(ctx, e):
-		return hosting.Foreground(ctx, a, e.Dir, host.RunSpec{})
+		r.spec.Backup = false
+		s, err := r.trusted(ctx, a)
+		if err != nil {
+			return err
+		}
+		return hosting.Foreground(ctx, a, s, e.Dir, host.RunSpec{})
 	case e.State.Completion.PRNumber > 0:
 		return exit.Usage(fmt.Errorf("%s is done; --changes \"...\" asks for more on its pull request", e.Name))
 	}
-	return exit.Usage(fmt.Errorf("%s is done; agentmux run \"...\" starts another", e.Name))
+	return exit.Usage(fmt.Errorf("%s is done; agentmux run \"...\" starts another", r.entry.Name))
 }

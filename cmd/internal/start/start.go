@@ -1,7 +1,6 @@
-// Package start leads from what a person asks for to a session that runs: an issue, a text or
-// a file, or a session that goes on. What the request is worth package request judges; here it
-// is checked against this clone, prepared, and given to a host. With a dry run nothing is
-// written.
+// Package start leads from what a person asks for to a running session: an issue, a text, a file,
+// or an earlier session. Package request judges the request; this package checks it against the
+// clone, prepares the session and gives it to a host. A dry run writes nothing.
 package start
 
 import (
@@ -24,11 +23,11 @@ type Options struct {
 	Headless, Wait             bool
 	Repo                       string
 	Mirror, NoMirror, New, Dry bool
-	Take                       bool // although another host is at work
+	Take                       bool // although another host works on the issue
 	AsJSON                     bool // with dry
 }
 
-// check refuses flags that say nothing without another one.
+// check refuses flags that need another one.
 func (f *Options) check() error {
 	if f.AsJSON && !f.Dry {
 		return exit.UsageText("--json goes with --dry-run; of a session, agentmux status --json tells")
@@ -36,7 +35,7 @@ func (f *Options) check() error {
 	return nil
 }
 
-// basicSpec is what issue and run have in common.
+// basicSpec returns what issue and run have in common.
 func basicSpec(ctx context.Context, a *site.Finder, s *site.Site, project *project.Project, f *Options) (host.PrepareSpec, error) {
 	stop := a.Waiting("the branches of the server")
 	base, err := project.Base(ctx, s.Config, f.Base)
@@ -53,8 +52,8 @@ func basicSpec(ctx context.Context, a *site.Finder, s *site.Site, project *proje
 	}, nil
 }
 
-// ownDir is a project below the clone's root; "" if the clone is the project. The way that a
-// person's shell names the root may lead through links.
+// ownDir returns the directory of a project below the clone's root; "" if the clone is the
+// project. Both are compared as files, because the path of the shell may contain links.
 func ownDir(dir string, p *project.Project) string {
 	here, err := os.Stat(dir)
 	if err != nil {
@@ -105,10 +104,10 @@ func launch(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Op
 	if f.Wait {
 		return hosting.WaitEnd(ctx, a, sess)
 	}
-	return hosting.Join(ctx, a, sess.Dir)
+	return hosting.Join(ctx, a, s, sess.Dir)
 }
 
-// useAccount makes the host do without GitHub where nothing can be written there.
+// useAccount replaces the host by one without GitHub if nothing can be written there.
 func useAccount(ctx context.Context, a *site.Finder, s *site.Site, p *planned) error {
 	if p.push && s.Config.GitHub.Push {
 		return nil

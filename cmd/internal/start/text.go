@@ -25,7 +25,7 @@ func Text(ctx context.Context, a *site.Finder, arg string, f *Options) error {
 	if err != nil {
 		return err
 	}
-	project, err := s.Host.Project(ctx, s.Project, s.Config)
+	project, err := s.OpenProject(ctx)
 	if err != nil {
 		return site.ExplainProject(err, s.Project)
 	}

@@ -17,18 +17,18 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/tools"
 )
 
-// decisionWait is how long a command waits to hear what the session made of it.
+// decisionWait is how long a command waits for the session's decision about it.
 const decisionWait = 5 * time.Second
 
 // startsHost are the commands that wake a parked session.
 var startsHost = map[string]bool{"stop": true, "changes": true, "retry": true}
 
-// wakes reports whether a command to a session that nobody hosts starts a host that applies it.
+// wakes reports whether a command to a session without a host starts one that applies it.
 func wakes(e session.Entry, name string) bool {
 	return startsHost[name] && e.State.Parked() || name == "changes" && e.State.Phase == orchestrator.PhaseDone
 }
 
-// record writes a command down, unless it is known now that the session refuses it.
+// record appends a command for the session, unless the session would refuse it.
 func record(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
 	var refused *tools.RefusedError
 	err := foresee(e, p)
@@ -41,8 +41,8 @@ func record(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator
 	return err
 }
 
-// foresee fails with a *tools.RefusedError if the session would refuse the command. Where a
-// host runs, it decides, but about what is nothing at all.
+// foresee fails with a *tools.RefusedError if the session would refuse the command. If a
+// host runs, the host decides; an empty text is refused in any case.
 func foresee(e session.Entry, p orchestrator.Payload) error {
 	needsText := p.Name == "answer" || p.Name == "changes" || p.Name == "say"
 	if needsText && strings.TrimSpace(p.Args.Text) == "" {
@@ -65,8 +65,8 @@ func foresee(e session.Entry, p orchestrator.Payload) error {
 	return nil
 }
 
-// wakeParked starts a host for a session that nobody hosts, if the command is one
-// that a parked session obeys.
+// wakeParked starts a host for a parked session without one, if the command is one that such a
+// session obeys.
 func wakeParked(ctx context.Context, a *site.Finder, e session.Entry, name string) error {
 	now, err := session.Find(site.ProjectOf(e), e.Name, nil)
 	if err != nil || now.State == nil || now.Running || !startsHost[name] || !now.State.Parked() {
@@ -75,36 +75,50 @@ func wakeParked(ctx context.Context, a *site.Finder, e session.Entry, name strin
 	return hosting.Wake(ctx, a, now)
 }
 
-func applyUnhosted(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
-	if !wakes(e, p.Name) {
-		a.Say("recorded; it is applied when the session goes on: agentmux resume %s", e.Name)
+// given is a recorded command of a person who waits for what happens to it.
+type given struct {
+	*site.Finder
+	orchestrator.Payload
+	site *site.Site // of the session's project, once a host was started
+}
+
+// applyUnhosted starts a host for the command, if it is one that does.
+func (g *given) applyUnhosted(ctx context.Context, e session.Entry) error {
+	if !wakes(e, g.Name) {
+		g.Say("recorded; it is applied when the session continues: agentmux resume %s", e.Name)
 		return nil
 	}
-	if err := hosting.Wake(ctx, a, e); err != nil {
+	if g.site == nil {
+		var err error
+		if g.site, err = g.SiteOf(ctx, e); err != nil {
+			return err
+		}
+	}
+	if err := hosting.Detach(ctx, g.Finder, g.site, e.Dir); err != nil {
 		return err
 	}
-	return awaitDecision(ctx, a, e, p)
+	return g.awaitDecision(ctx, e)
 }
 
 // applyLeft applies a command that the last host left unread.
-func applyLeft(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
+func (g *given) applyLeft(ctx context.Context, e session.Entry) error {
 	now, err := session.Find(site.ProjectOf(e), e.Dir, nil)
 	switch {
 	case err != nil:
 		return err
 	case now.Err != nil:
 		return now.Err
-	case now.Running: // another one woke the next host
-		return awaitDecision(ctx, a, e, p)
+	case now.Running: // another command started the next host
+		return g.awaitDecision(ctx, e)
 	}
-	err = applyUnhosted(ctx, a, now, p)
+	err = g.applyUnhosted(ctx, now)
 	if err != nil && session.Running(e.Dir) {
-		return awaitDecision(ctx, a, e, p)
+		return g.awaitDecision(ctx, e)
 	}
 	return err
 }
 
-// fate is what became of a command.
+// fate is what happened to a command.
 type fate int
 
 const (
@@ -155,24 +169,24 @@ func fateOf(ctx context.Context, e session.Entry, p orchestrator.Payload) (fate,
 	}
 }
 
-// awaitDecision says what the session made of a command. A host that was about to end may not
-// have read it: then the command wakes the next one, as it would have without any.
-func awaitDecision(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
-	became, err := fateOf(ctx, e, p)
+// awaitDecision says what happened to a command. A host that was about to end may not have read
+// it; then the command starts the next host, as it would have without one.
+func (g *given) awaitDecision(ctx context.Context, e session.Entry) error {
+	became, err := fateOf(ctx, e, g.Payload)
 	switch {
 	case err != nil:
 		return err
 	case became == fateLeft:
-		return applyLeft(ctx, a, e, p)
+		return g.applyLeft(ctx, e)
 	case became == fateUnread:
-		a.Say("recorded; the session has not read it yet (agentmux logs %s)", e.Name)
+		g.Say("recorded; the session has not read it yet (agentmux logs %s)", e.Name)
 		return nil
 	}
-	a.Say("%s: done", p.Name)
+	g.Say("%s: done", g.Name)
 	return nil
 }
 
-// Send gives a command of the monitor to the session, and says what became of it.
+// Send gives a command of the monitor to the session, and says what happened to it.
 func Send(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) (became string, err error) {
 	now, err := session.Find(site.ProjectOf(e), e.Dir, nil)
 	if err == nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
-// CheckExcluded refuses paths that the commit behind a session's gate does not hold: whoever
-// mistypes the file that must not be committed would commit it. What has changed until the
-// session reads the answer is its host's to judge.
+// CheckExcluded refuses paths that are not in the commit behind a session's gate: with a mistyped
+// path the file that must not be committed would be. The host checks again when it reads the
+// answer, because the commit may have changed by then.
 func CheckExcluded(ctx context.Context, a *site.Finder, name string, exclude []string) error {
 	entry, err := FindFor(ctx, a, "approve", slices.DeleteFunc([]string{name}, func(s string) bool { return s == "" }), site.Gated)
 	if err != nil || entry.State == nil || entry.State.Gate == nil {
@@ -42,7 +42,7 @@ func CheckExcluded(ctx context.Context, a *site.Finder, name string, exclude []s
 	return nil
 }
 
-// meantPath names what a path that is not among those of a commit most likely meant.
+// meantPath names the changed path that a mistyped one most likely meant.
 func meantPath(file string, changed []string) string {
 	below := slices.DeleteFunc(slices.Clone(changed), func(p string) bool { return !strings.HasPrefix(p, path.Clean(file)+"/") })
 	if len(below) > 0 {
@@ -59,7 +59,7 @@ func meantPath(file string, changed []string) string {
 	return "it holds " + someOf(changed)
 }
 
-// someOf lists the first paths of many.
+// someOf lists the first paths.
 func someOf(paths []string) string {
 	const most = 5
 	if len(paths) == 0 {

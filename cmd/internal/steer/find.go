@@ -11,21 +11,21 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// wanted says what a session must be for a command that was typed without one.
+// wanted says in words which sessions a command applies to.
 var wanted = map[string]string{
 	"stop": "runs or waits for a person", "pause": "runs", "say": "runs", "attach": "runs",
 	"retry": "is unfinished", "resume": "is interrupted, parked or paused, or owes something", "approve": "is at a gate",
 	"answer": "has an open question", "changes": "is at a gate, is parked or has a pull request",
 }
 
-// FindFor is find for a command of which a person may not know what it needs. Where no
-// session fits, it says what none of them is, and of the only one what can be done with it.
+// FindFor is Finder.Find with an error that says what the command needs. If there is only one
+// session, the error also says what can be done with it.
 func FindFor(ctx context.Context, a *site.Finder, command string, args []string, can func(session.Entry) bool) (session.Entry, error) {
 	e, err := a.Find(args, can)
 	var none *session.NotFoundError
-	var several *session.AmbiguousError
+	var ambiguous *session.AmbiguousError
 	switch {
-	case errors.As(err, &several) && command != "attach" && command != "resume":
+	case errors.As(err, &ambiguous) && command != "attach" && command != "resume":
 		return e, exit.Usage(fmt.Errorf("%w; --session names it", err))
 	case !errors.As(err, &none) || none.What != "" || none.Unfit == 0:
 		return e, err
@@ -42,7 +42,7 @@ func FindFor(ctx context.Context, a *site.Finder, command string, args []string,
 	return e, exit.Usage(fmt.Errorf("no session here %s; %s", wanted[command], next))
 }
 
-// TextHint is for who forgot that a shell takes words apart.
+// TextHint reminds a person that a shell splits words.
 const TextHint = "a text of several words goes in quotes"
 
 // CheckQuoted fails if the word behind a text names no session.

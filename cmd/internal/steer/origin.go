@@ -10,11 +10,11 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/console"
 )
 
-// maxAncestry bounds how far up the origin of a command is told.
+// maxAncestry bounds how many processes Origin names.
 const maxAncestry = 12
 
-// Origin names this process and those it descends from, the nearest first. Where the system
-// does not say, it is the process alone.
+// Origin names this process and its ancestors, the nearest first. If the system does not tell
+// them, it names the process alone.
 func Origin() string {
 	pid := os.Getpid()
 	text := fmt.Sprintf("process %d", pid)

@@ -1,6 +1,6 @@
-// Package steer gives commands of a person to a session and says what became of them. A command
-// is refused here if it is known that the session would refuse it; else it is recorded, and
-// where no host runs one is started for it, or the next one applies it.
+// Package steer gives commands of a person to a session and says what happened to them. It refuses
+// a command that the session would refuse and records any other. If no host runs, it starts one
+// for a command that a parked session obeys; another command waits for the next host.
 package steer
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Give gives a command to a session and says what became of it.
+// Give gives a command to a session and says what happened to it.
 func Give(ctx context.Context, a *site.Finder, name string, can func(session.Entry) bool, p orchestrator.Payload) error {
 	var args []string
 	if name != "" {
@@ -44,14 +44,15 @@ func Give(ctx context.Context, a *site.Finder, name string, can func(session.Ent
 	if err := record(ctx, a, entry, p); err != nil {
 		return err
 	}
+	g := &given{Finder: a, Payload: p}
 	if !entry.Running {
-		return applyUnhosted(ctx, a, entry, p)
+		return g.applyUnhosted(ctx, entry)
 	}
-	return awaitDecision(ctx, a, entry, p)
+	return g.awaitDecision(ctx, entry)
 }
 
-// refuseUnhosted refuses what makes no sense without a host, and what a session that is
-// done will never read, whether or not its host still runs.
+// refuseUnhosted refuses commands that need a host, and commands to a done session, which will
+// never read them, whether or not its host still runs.
 func refuseUnhosted(e session.Entry, name string) error {
 	if e.State.Phase == orchestrator.PhaseDone {
 		next := "agentmux run \"...\" starts another"
@@ -71,18 +72,18 @@ func refuseUnhosted(e session.Entry, name string) error {
 	if e.Running || name != "stop" && name != "pause" || e.State.Parked() && name == "stop" {
 		return nil
 	}
-	return exit.Usage(errors.New(e.Name + " is not running; agentmux resume " + e.Name + " goes on with it"))
+	return exit.Usage(errors.New(e.Name + " is not running; agentmux resume " + e.Name + " continues it"))
 }
 
-// TellUnread names the commands that the next host of a session applies first: somebody gave
-// them to the last one, which did not read them.
+// TellUnread names the commands that the next host of a session applies first, because the last
+// one did not read them.
 func TellUnread(a *site.Finder, e session.Entry) {
 	if e.State == nil {
 		return
 	}
 	for _, p := range host.Unread(e.Dir, e.State) {
 		if p.Name == "stop" || p.Name == "pause" {
-			a.Say("a %s of %s was recorded and not read: it is applied first, and agentmux resume %s goes on after it", p.Name, p.Actor, e.Name)
+			a.Say("a %s of %s was recorded and not read: it is applied first, and agentmux resume %s continues after it", p.Name, p.Actor, e.Name)
 		}
 	}
 }
@@ -96,7 +97,7 @@ func Actor() string {
 	return strings.ReplaceAll(u.Username, "\n", " ")
 }
 
-// RandomID makes the id of a command unlike all others.
+// RandomID returns a part that makes the id of a command unique.
 func RandomID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails

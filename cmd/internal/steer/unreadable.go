@@ -11,11 +11,11 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// hostPause is between two looks at whether a host has ended.
+// hostPause is the time between two checks whether a host has ended.
 const hostPause = 50 * time.Millisecond
 
-// endUnreadable stops a session whose state cannot be read: its host, if it lives, is told, and
-// what is left without one is ended.
+// endUnreadable stops a session whose state cannot be read: it tells its host if one runs, and ends
+// the agents and the server that are left without one.
 func endUnreadable(ctx context.Context, a *site.Finder, e session.Entry) error {
 	if e.Running {
 		if err := stopBlind(e); err != nil {
@@ -38,7 +38,7 @@ func endUnreadable(ctx context.Context, a *site.Finder, e session.Entry) error {
 	return hosting.EndAgents(ctx, a, s, e)
 }
 
-// stopBlind records a stop for a host whose state file somebody damaged under it.
+// stopBlind records a stop for a host whose state file was damaged while it runs.
 func stopBlind(e session.Entry) error {
 	sess, err := session.OpenDamaged(e.Dir)
 	if err != nil {
@@ -49,7 +49,7 @@ func stopBlind(e session.Entry) error {
 	}})
 }
 
-// awaitUnhosted reports whether the host of a session ended while a command waits.
+// awaitUnhosted waits for the host of a session to end, and reports whether it did in time.
 func awaitUnhosted(ctx context.Context, e session.Entry) bool {
 	limit := time.NewTimer(decisionWait)
 	defer limit.Stop()

@@ -45,43 +45,79 @@ func (chat) read(_ *http.Request, data []byte) (question, error) {
 	return q, nil
 }
 
-func (chat) write(w http.ResponseWriter, q question, step Step, cut bool) {
-	message := map[string]any{"role": "assistant", "content": step.words()}
-	reason := "stop"
-	var calls []any
+// chatAnswer is a whole answer, or a chunk of one.
+type chatAnswer struct {
+	ID      string       `json:"id"`
+	Object  string       `json:"object"`
+	Created int64        `json:"created"`
+	Model   string       `json:"model"`
+	Choices []chatChoice `json:"choices"`
+	Usage   *chatUsage   `json:"usage,omitempty"`
+}
+
+type chatChoice struct {
+	Index   int          `json:"index"`
+	Message *chatMessage `json:"message,omitempty"` // of a whole answer
+	Delta   *chatMessage `json:"delta,omitempty"`   // of a chunk
+	Reason  *string      `json:"finish_reason"`
+}
+
+type chatMessage struct {
+	Role    string     `json:"role,omitempty"`
+	Content *string    `json:"content,omitempty"`
+	Calls   []chatCall `json:"tool_calls,omitempty"`
+}
+
+type chatCall struct {
+	Index    int          `json:"index"`
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function chatFunction `json:"function"`
+}
+
+type chatFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type chatUsage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+// newChatMessage returns the message of a step and why it ends.
+func newChatMessage(step Step) (m chatMessage, reason string) {
+	m, reason = chatMessage{Role: "assistant", Content: new(step.words())}, "stop"
 	for i, c := range step.Calls {
 		reason = "tool_calls"
-		calls = append(calls, map[string]any{"index": i, "id": "call_" + rand.Text(), "type": "function",
-			"function": map[string]any{"name": c.Tool, "arguments": c.arguments()}})
+		m.Calls = append(m.Calls, chatCall{
+			Index: i, ID: "call_" + rand.Text(), Type: "function", Function: chatFunction{Name: c.Tool, Arguments: c.arguments()},
+		})
 	}
-	if calls != nil {
-		message["tool_calls"] = calls
-	}
-	whole := map[string]any{"id": "chatcmpl-" + rand.Text(), "created": time.Now().Unix(), "model": q.model}
-	use := map[string]any{"prompt_tokens": inputTokens, "completion_tokens": outputTokens, "total_tokens": inputTokens + outputTokens}
+	return m, reason
+}
+
+func (chat) write(w http.ResponseWriter, q question, step Step, cut bool) {
+	message, reason := newChatMessage(step)
+	out := chatAnswer{ID: "chatcmpl-" + rand.Text(), Object: "chat.completion", Created: time.Now().Unix(), Model: q.model}
+	use := &chatUsage{Prompt: inputTokens, Completion: outputTokens, Total: inputTokens + outputTokens}
 	if !q.stream {
-		whole["object"], whole["usage"] = "chat.completion", use
-		whole["choices"] = []any{map[string]any{"index": 0, "message": message, "finish_reason": reason}}
+		out.Choices, out.Usage = []chatChoice{{Message: &message, Reason: &reason}}, use
 		if cut {
 			panic(http.ErrAbortHandler)
 		}
-		writeJSON(w, http.StatusOK, whole)
+		writeJSON(w, http.StatusOK, out)
 		return
 	}
-	whole["object"] = "chat.completion.chunk"
 	e := newEvents(w)
-	send := func(delta map[string]any, reason any, use any) {
-		whole["choices"] = []any{map[string]any{"index": 0, "delta": delta, "finish_reason": reason}}
-		if use != nil {
-			whole["usage"] = use
-		}
-		e.data(whole)
-	}
-	send(message, nil, nil)
+	out.Object, out.Choices = "chat.completion.chunk", []chatChoice{{Delta: &message}}
+	e.data(out)
 	if cut {
 		panic(http.ErrAbortHandler)
 	}
-	send(map[string]any{}, reason, use)
+	out.Choices, out.Usage = []chatChoice{{Delta: &chatMessage{}, Reason: &reason}}, use
+	e.data(out)
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 

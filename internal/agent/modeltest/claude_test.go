@@ -17,7 +17,10 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/agentexec"
 	"github.com/agentmux/agentmux/internal/agent/modeltest"
+	"github.com/agentmux/agentmux/internal/agent/process"
+	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/tmux"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -30,7 +33,7 @@ func TestMain(m *testing.M) {
 	}
 	switch os.Args[1] {
 	case "agent-exec":
-		os.Exit(agent.Exec(context.Background(), os.Args[2]))
+		os.Exit(agentexec.Run(context.Background(), os.Args[2]))
 	case "hook":
 		os.Exit(hook())
 	case "mcp":
@@ -54,13 +57,13 @@ func flagged(name string) string {
 func hook() int {
 	session := flagged("--session")
 	dir := filepath.Join(session, "launches", flagged("--launch"))
-	answer, err := agent.Record(dir, os.Args[len(os.Args)-1], os.Stdin, time.Now(), func() (agent.Instruction, error) {
+	answer, err := signal.Record(dir, os.Args[len(os.Args)-1], os.Stdin, time.Now(), func() (signal.Instruction, error) {
 		next := filepath.Join(session, "next")
 		text, err := os.ReadFile(next)
 		if errors.Is(err, os.ErrNotExist) {
-			return agent.Instruction{}, nil
+			return signal.Instruction{}, nil
 		}
-		return agent.Instruction{Text: string(text), ID: "1"}, errors.Join(err, os.Remove(next))
+		return signal.Instruction{Text: string(text), ID: "1"}, errors.Join(err, os.Remove(next))
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -245,12 +248,12 @@ func (s *stage) file(dir, name string) string {
 }
 
 // status is what the hooks of the launch add up to.
-func (s *stage) status() agent.Status {
-	signals, _, err := agent.Signals(s.spec.Dir, 0)
+func (s *stage) status() signal.Status {
+	signals, _, err := signal.Read(s.spec.Dir, 0)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var st agent.Status
+	var st signal.Status
 	for _, signal := range signals {
 		st = st.Apply(signal)
 	}
@@ -330,9 +333,9 @@ func TestClaudeInItsTerminalWritesCallsAToolAndTakesALine(t *testing.T) {
 		Name: "line", Last: line, Steps: []modeltest.Step{{Text: "LINE TAKEN"}},
 	}, work("b.txt"))
 	s.run()
-	s.until("the turn ends", func() bool { return s.status().State == agent.Idle })
+	s.until("the turn ends", func() bool { return s.status().State == signal.Idle })
 	s.worked("b.txt")
-	s.until("the screen is idle", func() bool { return s.spec.Provider.Screen(s.screen()) == agent.Idle })
+	s.until("the screen is idle", func() bool { return s.spec.Provider.Screen(s.screen()) == signal.Idle })
 	out, err := s.server.Submit(t.Context(), s.pane.ID, line, tmux.SubmitOptions{
 		Pause: s.spec.Provider.Pause, Confirm: func() bool { return s.status().Prompts == 2 },
 	})
@@ -346,11 +349,11 @@ func TestClaudeInItsTerminalWritesCallsAToolAndTakesALine(t *testing.T) {
 // stop ends the launch from outside.
 func (s *stage) stop() {
 	s.t.Helper()
-	start, err := agent.ProcessStart(s.pane.PID)
+	start, err := process.StartTime(s.pane.PID)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := agent.Stop(s.t.Context(), agent.Process{PID: s.pane.PID, Start: start}, s.spec.Dir); err != nil {
+	if err := agent.Stop(s.t.Context(), process.Process{PID: s.pane.PID, Start: start}, s.spec.Dir); err != nil {
 		s.t.Fatal(err)
 	}
 	if e := s.exit(); !e.Stopped {
@@ -407,9 +410,9 @@ func TestClaudeTellsOfAFaultThatStays(t *testing.T) {
 	for _, c := range []struct {
 		transport agent.Transport
 		fault     modeltest.Fault
-		state     agent.State // in the terminal; a headless run ends
+		state     signal.State // in the terminal; a headless run ends
 	}{
-		{agent.TUI, modeltest.Unauthorized, agent.Idle}, {agent.TUI, modeltest.RateLimited, agent.RateLimited},
+		{agent.TUI, modeltest.Unauthorized, signal.Idle}, {agent.TUI, modeltest.RateLimited, signal.RateLimited},
 		{agent.Headless, modeltest.Unauthorized, ""}, {agent.Headless, modeltest.RateLimited, ""},
 	} {
 		t.Run(string(c.transport)+" "+string(c.fault), func(t *testing.T) {
@@ -449,8 +452,8 @@ func TestClaudeGoesOnWithItsSession(t *testing.T) {
 	s.spec.Line = "Read and follow the instructions in /s/again_prompt.md"
 	s.run()
 	s.until("the second launch ends", func() bool { _, ended, _ := agent.ReadExit(s.spec.Dir); return ended })
-	last := s.model.Requests()[len(s.model.Requests())-1]
-	if !strings.Contains(last.Prompt.First, "coder_prompt_2.md") || last.Script != "again" {
+	newest := s.model.Requests()[len(s.model.Requests())-1]
+	if !strings.Contains(newest.Prompt.First, "coder_prompt_2.md") || newest.Script != "again" {
 		t.Errorf("the conversation was not resumed:\n%s\n%s", s.screen(), s.asked())
 	}
 }

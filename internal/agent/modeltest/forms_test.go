@@ -60,7 +60,7 @@ func forms() map[string]form {
 	}
 }
 
-// send returns the status and the answer as it stands on the line.
+// send returns the status and the answer as it was sent.
 func send(t *testing.T, s *modeltest.Server, path string, body any) (int, string) {
 	t.Helper()
 	data, err := json.Marshal(body)

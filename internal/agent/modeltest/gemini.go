@@ -70,36 +70,77 @@ func (gemini) read(r *http.Request, data []byte) (question, error) {
 	return q, nil
 }
 
+type geminiAnswer struct {
+	Candidates []geminiCandidate `json:"candidates"`
+	Usage      *geminiUsage      `json:"usageMetadata,omitempty"`
+	Version    string            `json:"modelVersion,omitempty"`
+}
+
+type geminiCandidate struct {
+	Content struct {
+		Role  string       `json:"role"`
+		Parts []geminiPart `json:"parts"`
+	} `json:"content"`
+	Reason string `json:"finishReason,omitempty"`
+	Index  int    `json:"index"`
+}
+
+type geminiPart struct {
+	Text string          `json:"text,omitempty"`
+	Call *geminiFunction `json:"functionCall,omitempty"`
+}
+
+type geminiFunction struct {
+	Name string `json:"name"`
+	Args any    `json:"args"`
+}
+
+type geminiUsage struct {
+	Prompt     int `json:"promptTokenCount"`
+	Candidates int `json:"candidatesTokenCount"`
+	Total      int `json:"totalTokenCount"`
+}
+
+type geminiError struct {
+	Error struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Status  string `json:"status"`
+	} `json:"error"`
+}
+
+func newGeminiAnswer(reason string, parts ...geminiPart) geminiAnswer {
+	c := geminiCandidate{Reason: reason}
+	c.Content.Role, c.Content.Parts = "model", parts
+	return geminiAnswer{Candidates: []geminiCandidate{c}}
+}
+
 func (gemini) write(w http.ResponseWriter, q question, step Step, cut bool) {
-	var parts []any
+	var parts []geminiPart
 	if text := step.words(); text != "" {
-		parts = append(parts, map[string]any{"text": text})
+		parts = append(parts, geminiPart{Text: text})
 	}
 	for _, c := range step.Calls {
-		parts = append(parts, map[string]any{"functionCall": map[string]any{"name": c.Tool, "args": c.input()}})
+		parts = append(parts, geminiPart{Call: &geminiFunction{Name: c.Tool, Args: c.input()}})
 	}
-	answer := map[string]any{
-		"candidates": []any{map[string]any{
-			"content": map[string]any{"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0,
-		}},
-		"usageMetadata": map[string]any{
-			"promptTokenCount": inputTokens, "candidatesTokenCount": outputTokens, "totalTokenCount": inputTokens + outputTokens,
-		},
-		"modelVersion": q.model,
-	}
+	out := newGeminiAnswer("STOP", parts...)
+	out.Usage = &geminiUsage{Prompt: inputTokens, Candidates: outputTokens, Total: inputTokens + outputTokens}
+	out.Version = q.model
 	switch {
 	case cut && q.stream:
-		newEvents(w).data(map[string]any{"candidates": []any{map[string]any{"content": map[string]any{"role": "model", "parts": []any{map[string]any{"text": "Ha"}}}, "index": 0}}})
+		newEvents(w).data(newGeminiAnswer("", geminiPart{Text: "Ha"}))
 		panic(http.ErrAbortHandler)
 	case cut:
 		panic(http.ErrAbortHandler)
 	case q.stream:
-		newEvents(w).data(answer)
+		newEvents(w).data(out)
 	default:
-		writeJSON(w, http.StatusOK, answer)
+		writeJSON(w, http.StatusOK, out)
 	}
 }
 
 func (gemini) refuse(w http.ResponseWriter, status int, kind, text string) {
-	writeJSON(w, status, map[string]any{"error": map[string]any{"code": status, "message": text, "status": strings.ToUpper(kind)}})
+	var out geminiError
+	out.Error.Code, out.Error.Message, out.Error.Status = status, text, strings.ToUpper(kind)
+	writeJSON(w, status, out)
 }

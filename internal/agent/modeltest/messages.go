@@ -101,6 +101,16 @@ func (messages) write(w http.ResponseWriter, q question, step Step, cut bool) {
 	}
 }
 
+type messagesError struct {
+	Type  string `json:"type"`
+	Error struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
 func (messages) refuse(w http.ResponseWriter, status int, kind, text string) {
-	writeJSON(w, status, map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": text}})
+	out := messagesError{Type: "error"}
+	out.Error.Type, out.Error.Message = kind, text
+	writeJSON(w, status, out)
 }

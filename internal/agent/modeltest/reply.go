@@ -62,8 +62,8 @@ func (m reply) stream(w http.ResponseWriter, cut bool) {
 	e := newEvents(w)
 	start := m
 	start.Content, start.StopReason, start.Usage.Output = []part{}, nil, 1
-	e.send("message_start", map[string]any{"message": start})
-	e.send("ping", map[string]any{})
+	e.send(messagesEvent{Type: "message_start", Message: &start})
+	e.send(messagesEvent{Type: "ping"})
 	for i, p := range m.Content {
 		if cut {
 			p = p.half()
@@ -73,11 +73,46 @@ func (m reply) stream(w http.ResponseWriter, cut bool) {
 			panic(http.ErrAbortHandler) // the connection is closed without an end
 		}
 	}
-	e.send("message_delta", map[string]any{
-		"delta": map[string]any{"stop_reason": m.StopReason, "stop_sequence": nil},
-		"usage": map[string]any{"output_tokens": m.Usage.Output},
+	e.send(messagesEvent{
+		Type: "message_delta", Delta: messageDelta{StopReason: m.StopReason}, Usage: &outputUsage{Output: m.Usage.Output},
 	})
-	e.send("message_stop", map[string]any{})
+	e.send(messagesEvent{Type: "message_stop"})
+}
+
+// messagesEvent is an event of a stream; its type is the event's name.
+type messagesEvent struct {
+	Type    string       `json:"type"`
+	Message *reply       `json:"message,omitempty"`
+	Index   *int         `json:"index,omitempty"`
+	Block   *openBlock   `json:"content_block,omitempty"`
+	Delta   any          `json:"delta,omitempty"` // a messageDelta or a blockDelta
+	Usage   *outputUsage `json:"usage,omitempty"`
+}
+
+func (e messagesEvent) name() string { return e.Type }
+
+type messageDelta struct {
+	StopReason *string `json:"stop_reason"`
+	StopSeq    *string `json:"stop_sequence"`
+}
+
+type outputUsage struct {
+	Output int `json:"output_tokens"`
+}
+
+// openBlock is a part of which nothing is said yet.
+type openBlock struct {
+	Type  string    `json:"type"`
+	Text  *string   `json:"text,omitempty"`
+	ID    string    `json:"id,omitempty"`
+	Name  string    `json:"name,omitempty"`
+	Input *struct{} `json:"input,omitempty"`
+}
+
+type blockDelta struct {
+	Type    string  `json:"type"`
+	Text    *string `json:"text,omitempty"`
+	Partial *string `json:"partial_json,omitempty"`
 }
 
 func (p part) half() part {
@@ -95,10 +130,9 @@ func newEvents(w http.ResponseWriter) events {
 }
 
 // send writes an event with a name.
-func (e events) send(name string, data map[string]any) {
-	data["type"] = name
-	fmt.Fprintf(e.w, "event: %s\n", name)
-	e.data(data)
+func (e events) send(event interface{ name() string }) {
+	fmt.Fprintf(e.w, "event: %s\n", event.name())
+	e.data(event)
 }
 
 // data writes the data of an event.
@@ -115,28 +149,27 @@ func (e events) data(v any) {
 
 // part sends one block: its beginning, its content in two pieces, its end.
 func (e events) part(index int, p part, cut bool) {
-	delta := func(kind, key, text string) {
-		e.send("content_block_delta", map[string]any{"index": index, "delta": map[string]any{"type": kind, key: text}})
+	start := func(block openBlock) {
+		e.send(messagesEvent{Type: "content_block_start", Index: &index, Block: &block})
 	}
+	delta := func(d blockDelta) { e.send(messagesEvent{Type: "content_block_delta", Index: &index, Delta: d}) }
 	if p.Type == "text" {
-		e.send("content_block_start", map[string]any{"index": index, "content_block": map[string]any{"type": "text", "text": ""}})
-		delta("text_delta", "text", p.Text)
+		start(openBlock{Type: "text", Text: new("")})
+		delta(blockDelta{Type: "text_delta", Text: &p.Text})
 	} else {
-		e.send("content_block_start", map[string]any{"index": index, "content_block": map[string]any{
-			"type": p.Type, "id": p.ID, "name": p.Name, "input": map[string]any{},
-		}})
+		start(openBlock{Type: p.Type, ID: p.ID, Name: p.Name, Input: &struct{}{}})
 		input, err := json.Marshal(p.Input)
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
 		half := len(input) / 2
-		delta("input_json_delta", "partial_json", string(input[:half]))
+		delta(blockDelta{Type: "input_json_delta", Partial: new(string(input[:half]))})
 		if cut {
 			return
 		}
-		delta("input_json_delta", "partial_json", string(input[half:]))
+		delta(blockDelta{Type: "input_json_delta", Partial: new(string(input[half:]))})
 	}
 	if !cut {
-		e.send("content_block_stop", map[string]any{"index": index})
+		e.send(messagesEvent{Type: "content_block_stop", Index: &index})
 	}
 }

@@ -57,47 +57,115 @@ func (responses) read(_ *http.Request, data []byte) (question, error) {
 	return q, nil
 }
 
+// responsesEvent is an event of a stream; its type is the event's name.
+type responsesEvent struct {
+	Type     string           `json:"type"`
+	Response *responsesAnswer `json:"response,omitempty"`
+	Index    *int             `json:"output_index,omitempty"`
+	Item     *responsesOutput `json:"item,omitempty"`
+	ItemID   string           `json:"item_id,omitempty"`
+	Content  *int             `json:"content_index,omitempty"`
+	Delta    *string          `json:"delta,omitempty"`
+}
+
+func (e responsesEvent) name() string { return e.Type }
+
+type responsesAnswer struct {
+	ID     string            `json:"id"`
+	Object string            `json:"object"`
+	Status string            `json:"status"`
+	Model  string            `json:"model,omitempty"`
+	Output []responsesOutput `json:"output"`
+	Usage  *responsesUsage   `json:"usage,omitempty"`
+}
+
+// responsesOutput is a message, a call of a function or a call of a tool that takes any text.
+type responsesOutput struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Status    string          `json:"status"`
+	Role      string          `json:"role,omitempty"`
+	Content   []responsesText `json:"content,omitempty"`
+	CallID    string          `json:"call_id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Space     string          `json:"namespace,omitempty"`
+	Arguments string          `json:"arguments,omitempty"`
+	Input     string          `json:"input,omitempty"`
+}
+
+type responsesText struct {
+	Type        string     `json:"type"`
+	Text        string     `json:"text"`
+	Annotations []struct{} `json:"annotations"`
+}
+
+type responsesUsage struct {
+	Input   int `json:"input_tokens"`
+	Output  int `json:"output_tokens"`
+	Total   int `json:"total_tokens"`
+	Details struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+	OutputDetails struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// responsesError is the error of both forms of OpenAI.
+type responsesError struct {
+	Error struct {
+		Type    string  `json:"type"`
+		Code    string  `json:"code"`
+		Message string  `json:"message"`
+		Param   *string `json:"param"`
+	} `json:"error"`
+}
+
+// outputs are what a step answers, in order.
+func outputs(step Step) []responsesOutput {
+	list := []responsesOutput{}
+	if text := step.words(); text != "" {
+		list = append(list, responsesOutput{
+			Type: "message", ID: "msg_" + rand.Text(), Status: "completed", Role: "assistant",
+			Content: []responsesText{{Type: "output_text", Text: text, Annotations: []struct{}{}}},
+		})
+	}
+	for _, c := range step.Calls {
+		item := responsesOutput{
+			Type: "function_call", ID: "fc_" + rand.Text(), CallID: "call_" + rand.Text(), Status: "completed", Name: c.Tool, Space: c.Space,
+		}
+		if c.Free != "" {
+			item.Type, item.Input = "custom_tool_call", c.Free
+		} else {
+			item.Arguments = c.arguments()
+		}
+		list = append(list, item)
+	}
+	return list
+}
+
 func (responses) write(w http.ResponseWriter, q question, step Step, cut bool) {
-	id := "resp_" + rand.Text()
+	out := responsesAnswer{ID: "resp_" + rand.Text(), Object: "response", Status: "in_progress", Output: []responsesOutput{}}
 	e := newEvents(w)
-	e.send("response.created", map[string]any{"response": map[string]any{"id": id, "object": "response", "status": "in_progress", "output": []any{}}})
-	var output []any
-	add := func(item map[string]any) {
-		e.send("response.output_item.added", map[string]any{"output_index": len(output), "item": item})
+	e.send(responsesEvent{Type: "response.created", Response: &out})
+	all := outputs(step)
+	for i, item := range all {
+		e.send(responsesEvent{Type: "response.output_item.added", Index: &i, Item: &item})
 		if cut {
 			panic(http.ErrAbortHandler)
 		}
-		if item["type"] == "message" {
-			e.send("response.output_text.delta", map[string]any{"item_id": item["id"], "output_index": len(output), "content_index": 0, "delta": step.Text})
+		if item.Type == "message" {
+			e.send(responsesEvent{Type: "response.output_text.delta", ItemID: item.ID, Index: &i, Content: new(0), Delta: &step.Text})
 		}
-		e.send("response.output_item.done", map[string]any{"output_index": len(output), "item": item})
-		output = append(output, item)
+		e.send(responsesEvent{Type: "response.output_item.done", Index: &i, Item: &item})
 	}
-	if text := step.words(); text != "" {
-		add(map[string]any{"type": "message", "id": "msg_" + rand.Text(), "role": "assistant", "status": "completed",
-			"content": []any{map[string]any{"type": "output_text", "text": text, "annotations": []any{}}}})
-	}
-	for _, c := range step.Calls {
-		item := map[string]any{"type": "function_call", "id": "fc_" + rand.Text(), "call_id": "call_" + rand.Text(), "status": "completed",
-			"name": c.Tool, "arguments": c.arguments()}
-		if c.Space != "" {
-			item["namespace"] = c.Space
-		}
-		if c.Free != "" {
-			delete(item, "arguments")
-			item["type"], item["input"] = "custom_tool_call", c.Free
-		}
-		add(item)
-	}
-	e.send("response.completed", map[string]any{"response": map[string]any{
-		"id": id, "object": "response", "status": "completed", "model": q.model, "output": output,
-		"usage": map[string]any{
-			"input_tokens": inputTokens, "output_tokens": outputTokens, "total_tokens": inputTokens + outputTokens,
-			"input_tokens_details": map[string]any{"cached_tokens": 0}, "output_tokens_details": map[string]any{"reasoning_tokens": 0},
-		},
-	}})
+	out.Status, out.Model, out.Output = "completed", q.model, all
+	out.Usage = &responsesUsage{Input: inputTokens, Output: outputTokens, Total: inputTokens + outputTokens}
+	e.send(responsesEvent{Type: "response.completed", Response: &out})
 }
 
 func (responses) refuse(w http.ResponseWriter, status int, kind, text string) {
-	writeJSON(w, status, map[string]any{"error": map[string]any{"type": kind, "code": kind, "message": text, "param": nil}})
+	var out responsesError
+	out.Error.Type, out.Error.Code, out.Error.Message = kind, kind, text
+	writeJSON(w, status, out)
 }

@@ -31,7 +31,7 @@ type Call struct {
 
 func (c Call) input() any {
 	if c.Input == nil {
-		return map[string]any{}
+		return struct{}{}
 	}
 	return c.Input
 }

@@ -97,7 +97,9 @@ func (s *Server) serve(d dialect) http.HandlerFunc {
 func (s *Server) gemini(w http.ResponseWriter, r *http.Request) {
 	if _, method := geminiCall(r); method == "countTokens" {
 		s.record(Request{Path: r.URL.Path, Aux: true, Status: http.StatusOK})
-		writeJSON(w, http.StatusOK, map[string]any{"totalTokens": inputTokens})
+		writeJSON(w, http.StatusOK, struct {
+			Total int `json:"totalTokens"`
+		}{inputTokens})
 		return
 	}
 	s.serve(gemini{})(w, r)
@@ -138,7 +140,7 @@ func (s *Server) exhausted(q *Request, step Step) bool {
 	return s.faults[key] > step.Times
 }
 
-// auxAnswer suits those who want a title as JSON, and harms nobody else.
+// auxAnswer suits requests that want a title as JSON and does not harm others.
 func auxAnswer(p Prompt) string {
 	if strings.Contains(p.Last, "quota") {
 		return "ok"
@@ -185,7 +187,7 @@ func (a answer) give(s *Server, q Request, step Step) {
 	a.write(a.w, a.asked, step, step.Fault == Cut)
 }
 
-// wait lets time pass; false when the program has gone meanwhile.
+// wait waits for d. It reports false when the program or the server gave up first.
 func (s *Server) wait(r *http.Request, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -210,7 +212,9 @@ func (s *Server) hang(r *http.Request) {
 func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
 	n, _ := io.Copy(io.Discard, io.LimitReader(r.Body, maxBody))
 	s.record(Request{Path: r.URL.Path, Aux: true, Status: http.StatusOK})
-	writeJSON(w, http.StatusOK, map[string]any{"input_tokens": n/4 + 1})
+	writeJSON(w, http.StatusOK, struct {
+		Tokens int64 `json:"input_tokens"`
+	}{n/4 + 1})
 }
 
 // modelNames are the models the server says it has. It answers for any.
@@ -218,29 +222,44 @@ func modelNames() []string {
 	return []string{"claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5"}
 }
 
-func modelInfo(id string) map[string]any {
-	return map[string]any{"type": "model", "id": id, "display_name": id, "created_at": "2025-10-01T00:00:00Z"}
+type modelInfo struct {
+	Type    string `json:"type"`
+	ID      string `json:"id"`
+	Name    string `json:"display_name"`
+	Created string `json:"created_at"`
+}
+
+func newModelInfo(id string) modelInfo {
+	return modelInfo{Type: "model", ID: id, Name: id, Created: "2025-10-01T00:00:00Z"}
+}
+
+type modelList struct {
+	Data  []modelInfo `json:"data"`
+	More  bool        `json:"has_more"`
+	First string      `json:"first_id"`
+	Last  string      `json:"last_id"`
 }
 
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
-	var list []any
-	for _, id := range modelNames() {
-		list = append(list, modelInfo(id))
+	names := modelNames()
+	list := modelList{First: names[0], Last: names[len(names)-1]}
+	for _, id := range names {
+		list.Data = append(list.Data, newModelInfo(id))
 	}
 	s.record(Request{Path: r.URL.Path, Aux: true, Status: http.StatusOK})
-	writeJSON(w, http.StatusOK, map[string]any{"data": list, "has_more": false, "first_id": modelNames()[0], "last_id": modelNames()[2]})
+	writeJSON(w, http.StatusOK, list)
 }
 
 func (s *Server) model(w http.ResponseWriter, r *http.Request) {
 	s.record(Request{Path: r.URL.Path, Aux: true, Status: http.StatusOK})
-	writeJSON(w, http.StatusOK, modelInfo(r.PathValue("id")))
+	writeJSON(w, http.StatusOK, newModelInfo(r.PathValue("id")))
 }
 
-// other is everything the service has and a script needs not.
+// other answers for what the service has and no script needs.
 func (s *Server) other(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusNotFound
 	if r.Method == http.MethodHead {
-		status = http.StatusOK // asked to see whether anybody is there
+		status = http.StatusOK // a program asks whether the server is up
 	}
 	s.record(Request{Path: r.URL.Path, Aux: true, Status: status})
 	messages{}.refuse(w, status, "not_found_error", "not part of this service")
@@ -254,5 +273,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // a program that has gone needs no answer
+	_, _ = w.Write(data) // the program may have closed the connection
 }

@@ -105,13 +105,15 @@ func TestStepFollowsFromTheConversationAlone(t *testing.T) {
 		{"the same again", []map[string]any{person("Read /s/coder_prompt_1.md")}, "Write map[file:a] / tool_use"},
 		{"after one result", []map[string]any{person("Read /s/coder_prompt_1.md"), result("ok", reminder, "aside")}, "Both. <nil>; A map[]; B map[] / tool_use"},
 		{"after both results", []map[string]any{person("x coder_prompt"), result("1"), result("2"), result("3")}, "All done. <nil> / end_turn"},
-		{"a new text starts anew", []map[string]any{person("x coder_prompt"), result("1"), person("go on")}, "Write map[file:a] / tool_use"},
-		{"a reminder is no text", []map[string]any{person("x coder_prompt"), result("1"), person(reminder)}, "Both. <nil>; A map[]; B map[] / tool_use"},
+		{"a new text starts the script again", []map[string]any{person("x coder_prompt"), result("1"), person("go on")}, "Write map[file:a] / tool_use"},
+		{"a reminder is not a text", []map[string]any{person("x coder_prompt"), result("1"), person(reminder)}, "Both. <nil>; A map[]; B map[] / tool_use"},
 		{"another script", []map[string]any{person("hello")}, "Hm. <nil> / end_turn"},
 	} {
-		if got := said(t, s, c.messages...); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := said(t, s, c.messages...); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
@@ -212,14 +214,14 @@ func TestHangLastsUntilOneSideGivesUp(t *testing.T) {
 	if _, _, err := ask(t, s, ctx, question(true, person("go"))); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the program gives up: %v", err)
 	}
-	gone := make(chan error)
+	ended := make(chan error)
 	go func() {
 		_, _, err := ask(t, s, context.Background(), question(true, person("go")))
-		gone <- err
+		ended <- err
 	}()
 	eventually(t, "the second request is there", func() bool { return len(s.Requests()) == 2 })
 	s.Close()
-	if err := <-gone; err == nil {
+	if err := <-ended; err == nil {
 		t.Error("a request that hangs survives the server")
 	}
 }

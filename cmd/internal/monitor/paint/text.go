@@ -26,7 +26,7 @@ func cutAt(text string, width int) string {
 	return text
 }
 
-// Wrap breaks text into at most limit lines of width columns, 0 for any number; a longer word goes on
+// Wrap breaks text into at most limit lines of width columns, 0 for any number; a longer word continues
 // in the next line.
 func Wrap(text string, width, limit int) []string {
 	var lines []string

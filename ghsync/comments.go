@@ -1,0 +1,66 @@
+package ghsync
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/google/go-github/v62/github"
+)
+
+// Comments are those of issues and pull requests.
+type Comments struct{ Client *Client }
+
+// Create writes on an issue or a pull request and returns the comment's id and the id of the
+// account that wrote it.
+func (c Comments) Create(ctx context.Context, repo Repo, on int, body markdown.Text) (id, author int64, err error) {
+	made, resp, err := c.Client.api.Issues.CreateComment(ctx, repo.Owner, repo.Name, on, &github.IssueComment{Body: new(body.String())})
+	if err := served(resp, err); err != nil {
+		return 0, 0, fmt.Errorf("comment on %d: %w", on, err)
+	}
+	return made.GetID(), made.GetUser().GetID(), nil
+}
+
+// Edit replaces the text of a comment. It sends its request by hand: the library would read
+// the answer, and an edit has succeeded whatever is in it.
+func (c Comments) Edit(ctx context.Context, repo Repo, id int64, body markdown.Text) error {
+	in := map[string]string{"body": body.String()}
+	if err := c.Client.do(ctx, http.MethodPatch, repo.path("/issues/comments/%d", id), in, nil); err != nil {
+		return fmt.Errorf("edit comment %d: %w", id, err)
+	}
+	return nil
+}
+
+// Delete succeeds if the comment is not there.
+func (c Comments) Delete(ctx context.Context, repo Repo, id int64) error {
+	resp, err := c.Client.api.Issues.DeleteComment(ctx, repo.Owner, repo.Name, id)
+	if err = served(resp, err); err != nil && !transport.IsNotFound(err) {
+		return fmt.Errorf("delete comment %d: %w", id, err)
+	}
+	return nil
+}
+
+// Since lists the comments of an issue or a pull request that changed at or after
+// since, oldest first.
+func (c Comments) Since(ctx context.Context, repo Repo, n int, since time.Time) ([]Comment, error) {
+	var all []Comment
+	opts := &github.IssueListCommentsOptions{Since: new(since.UTC()), ListOptions: github.ListOptions{PerPage: 100, Page: 1}}
+	list := &transport.Pages{}
+	ctx = list.Context(ctx)
+	for opts.Page > 0 {
+		items, resp, err := c.Client.api.Issues.ListComments(ctx, repo.Owner, repo.Name, n, opts)
+		if err := served(resp, err); err != nil {
+			return nil, fmt.Errorf("list comments: %w", err)
+		}
+		for _, i := range items {
+			all = append(all, toComment(i))
+		}
+		if opts.Page, err = list.Next(opts.Page, resp.NextPage); err != nil {
+			return nil, fmt.Errorf("list comments: %w", err)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,137 @@
+package gitrepo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/agentmux/agentmux/internal/gitrepo/git"
+)
+
+// ErrNoCommit says that a revision names no commit of the repository.
+var ErrNoCommit = git.ErrNoCommit
+
+// ErrTooLarge says that an answer is larger than the caller's limit.
+var ErrTooLarge = git.ErrTooLarge
+
+var pathPart = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// StorePath is where the store of <server>/<owner>/<repo> lies below the
+// state home. The parts come from outside; one that is not a plain name is an error.
+func StorePath(stateHome, server, owner, repo string) (string, error) {
+	for _, part := range []string{server, owner, repo} {
+		if !pathPart.MatchString(part) || strings.Trim(part, ".") == "" {
+			return "", fmt.Errorf("host repository: bad name %q", part)
+		}
+	}
+	return filepath.Join(stateHome, server, owner, repo+".git"), nil
+}
+
+// LocalStorePath is where the store of a clone without a remote lies.
+func LocalStorePath(stateHome, clone string) string {
+	sum := sha256.Sum256([]byte(clone))
+	return filepath.Join(stateHome, "local", hex.EncodeToString(sum[:])+".git")
+}
+
+// Store is the bare repository of a project. It is safe for several goroutines and
+// several processes: refs move by compare-and-swap, objects are only added.
+type Store struct {
+	// Restored is told of each file that git obeys and that was not as this program writes it.
+	// It is back when the next git starts. May be nil; set before the first call.
+	Restored func(file string)
+
+	refs
+	dir    string
+	mended []string // what was missing when it was opened
+	known  known
+	turns  turns // of snapshots, by index
+}
+
+// Open opens the bare repository at dir, an absolute path, and makes it if it is
+// absent. Temporary files that a kill has left in it go, and what git needs besides objects
+// and refs is made again. The error is a *DamagedError for one that holds work of sessions and
+// cannot be used.
+func Open(ctx context.Context, dir string) (*Store, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, fmt.Errorf("open host repository: path %q is not absolute", dir)
+	}
+	o := opening{dir: dir}
+	if err := o.open(ctx); err != nil {
+		return nil, fmt.Errorf("open host repository: %w", err)
+	}
+	temporaries(dir).sweep()
+	s := &Store{dir: dir, mended: o.mended}
+	s.refs = refs{dir: dir, git: s.git}
+	return s, nil
+}
+
+// Mended names what was missing when the repository was opened, and was made again.
+func (s *Store) Mended() []string { return s.mended }
+
+// Dir is the repository's path.
+func (s *Store) Dir() string { return s.dir }
+
+// git is a call in the store, without work tree.
+func (s *Store) git(args ...string) git.Call {
+	return git.In(s, args...)
+}
+
+// Resolve returns the commit that rev names, ErrNoCommit if it names none.
+func (s *Store) Resolve(ctx context.Context, rev string) (string, error) {
+	if s.known.commit(rev) {
+		return rev, nil
+	}
+	sha, err := git.Resolve(ctx, s.git(), rev)
+	if err == nil {
+		s.known.keepCommit(sha)
+	}
+	return sha, err
+}
+
+// Tree returns the tree of a commit, or tree itself.
+func (s *Store) Tree(ctx context.Context, rev string) (string, error) {
+	if tree := s.known.tree(rev); tree != "" {
+		return tree, nil
+	}
+	id, err := s.git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{tree}").Text(ctx)
+	if err != nil {
+		return "", fmt.Errorf("tree of %q: %w", rev, err)
+	}
+	s.known.keepTree(rev, id)
+	return id, nil
+}
+
+// Collect packs the repository and drops the objects that no ref reaches. Those of the
+// last day stay: another process may be about to make a ref to them.
+func (s *Store) Collect(ctx context.Context) error {
+	s.DropHistories()
+	c := s.git("gc", "--quiet", "--prune=1.day.ago")
+	c.Limit = git.NetworkLimit
+	if _, err := c.Run(ctx); err != nil {
+		return fmt.Errorf("collect garbage: %w", err)
+	}
+	return nil
+}
+
+// IsAncestor reports whether old is reachable from new. A commit is its own ancestor.
+func (s *Store) IsAncestor(ctx context.Context, old, new string) (bool, error) {
+	_, err := s.git("merge-base", "--is-ancestor", old, new).Run(ctx)
+	if git.ExitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Count is the number of commits reachable from tip but not from base.
+func (s *Store) Count(ctx context.Context, base, tip string) (int, error) {
+	out, err := s.git("rev-list", "--count", "--end-of-options", base+".."+tip).Text(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(out)
+}

@@ -1,0 +1,93 @@
+// Package lenient reads JSON that others wrote in a form of their own: numbers as text, texts as
+// numbers, values of a wrong type beside good ones.
+package lenient
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Read reads as much of data into a value, given by a pointer, as has the right type. A number is
+// cut to its whole part; a list keeps the items of the right type.
+func Read[T any](data []byte, into *T) { read(data, reflect.ValueOf(into).Elem()) }
+
+// read is Read of one value, and reports whether any of it has the right type.
+func read(data []byte, v reflect.Value) bool {
+	whole := reflect.New(v.Type())
+	if json.Unmarshal(data, whole.Interface()) == nil {
+		v.Set(whole.Elem())
+		return true
+	}
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		var number float64
+		if json.Unmarshal(data, &number) != nil {
+			return false
+		}
+		v.SetInt(int64(number))
+		return true
+	case reflect.Struct:
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(data, &fields) != nil {
+			return false
+		}
+		for i := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if field, ok := fields[name]; ok {
+				read(field, v.Field(i))
+			}
+		}
+		return true
+	case reflect.Slice:
+		var items []json.RawMessage
+		if json.Unmarshal(data, &items) != nil {
+			return false
+		}
+		for _, item := range items {
+			if one := reflect.New(v.Type().Elem()).Elem(); read(item, one) {
+				v.Set(reflect.Append(v, one))
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// Number turns "42" into 42; anything else stays as it is.
+func Number(raw json.RawMessage) json.RawMessage {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return raw
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(s)); err == nil {
+		return json.RawMessage(strconv.Itoa(n))
+	}
+	return raw
+}
+
+// Text turns 42 into "42".
+func Text(raw json.RawMessage) json.RawMessage {
+	var n json.Number
+	if len(raw) > 0 && raw[0] != '"' && json.Unmarshal(raw, &n) == nil && n != "" {
+		return json.RawMessage(strconv.Quote(n.String()))
+	}
+	return raw
+}
+
+// Texts turns each number in a list into text.
+func Texts(raw json.RawMessage) json.RawMessage {
+	var items []json.RawMessage
+	if json.Unmarshal(raw, &items) != nil {
+		return raw
+	}
+	for i := range items {
+		items[i] = Text(items[i])
+	}
+	out, err := json.Marshal(items)
+	if err != nil {
+		return raw
+	}
+	return out
+}

@@ -1,0 +1,47 @@
+package duty
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// maxOpenQuestions is how many questions one agent may have open.
+const maxOpenQuestions = 3
+
+// AskJudgement judges whether an agent may ask one more question. unread counts those that the
+// state does not know yet.
+func AskJudgement(s *orchestrator.State, role, task string, unread int) Judgement {
+	open := unread
+	for _, q := range s.Questions {
+		if q.Open() && q.Role == role && q.Task == task {
+			open++
+		}
+	}
+	if open >= maxOpenQuestions {
+		return refuse("you have %d questions open, which is the most an agent may have; go on with what you can decide", open)
+	}
+	return accepted()
+}
+
+// NextQuestion returns the id of the next question; unread counts those before it that the
+// state does not know yet.
+func NextQuestion(s *orchestrator.State, unread int) string {
+	for n := len(s.Questions) + unread + 1; ; n++ {
+		id := "q" + strconv.Itoa(n)
+		if !slices.ContainsFunc(s.Questions, func(q orchestrator.Question) bool { return q.ID == id }) {
+			return id
+		}
+	}
+}
+
+// askRule accepts questions of agents at work only: no other agent waits for the answer.
+func askRule(def *workflows.Definition, s *orchestrator.State, c Call) Judgement {
+	key := orchestrator.KeyOf(c.Role, c.Task)
+	if _, owed := OwedBy(def, s, key); !owed || c.Launch != "" && s.Agents[key].Launch != c.Launch {
+		return refuse("the %s is not at work any more", key)
+	}
+	return AskJudgement(s, c.Role, c.Task, 0)
+}

@@ -1,0 +1,58 @@
+// Package seal owns the last line of state.json, which tells whether a file is as it was
+// written. It tells damage and not forgery: a program that can write the file can write the sum.
+package seal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"regexp"
+)
+
+// Key is the last key of the file: <seq>/<updated_at>/<CRC-32C of the file without this line>.
+// A program that does not know the key keeps the line as it is, so a sum of another commit
+// says nothing. A person who edits the file takes the line out.
+const Key = "checksum"
+
+var parts = regexp.MustCompile(`(?s)^(-?[0-9]+)/(.*)/([0-9a-f]{8})$`)
+
+// sum is the CRC-32C of body in hex. Processors compute this polynomial.
+func sum(body []byte) string {
+	return fmt.Sprintf("%08x", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// Add adds the line to an encoded state, which ends with its brace and a newline.
+func Add(body []byte, seq int, updated string) []byte {
+	line, _ := json.Marshal(fmt.Sprintf("%d/%s/%s", seq, updated, sum(body))) // a string never fails
+	return fmt.Appendf(bytes.TrimSuffix(body, []byte("\n}\n")), ",\n  %q: %s\n}\n", Key, line)
+}
+
+// Broken says why a file is not as it was written, or "". The keys are those of the file.
+func Broken(data []byte, keys map[string]json.RawMessage) string {
+	sealed, ok := keys[Key]
+	if !ok {
+		return ""
+	}
+	const edited = `; if you edited it, take out its line "` + Key + `"`
+	at, found := bytes.LastIndex(data, []byte(",\n  \""+Key+"\": ")), parts.FindStringSubmatch(text(sealed))
+	if at < 0 || found == nil {
+		return fmt.Sprintf("is not as it was written: %s %.40s%s", Key, sealed, edited)
+	}
+	if sum(append(bytes.Clone(data[:at]), "\n}\n"...)) == found[3] {
+		return ""
+	}
+	if number, there := keys["seq"]; there && string(number) != found[1] {
+		return "" // the version before wrote it since
+	}
+	if updated, there := keys["updated_at"]; there && text(updated) != found[2] {
+		return ""
+	}
+	return "is not as it was written: its checksum does not fit" + edited
+}
+
+// text is the string a raw value holds, or "".
+func text(raw json.RawMessage) (s string) {
+	_ = json.Unmarshal(raw, &s) // another kind of value holds none
+	return s
+}
