@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/testexit"
 	"github.com/agentmux/agentmux/tmux"
 )
 
@@ -20,9 +21,9 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "tui":
-		os.Exit(runTUI())
+		testexit.Exit(runTUI())
 	}
-	os.Exit(64)
+	testexit.Exit(64)
 }
 
 const tag = "@test_role"

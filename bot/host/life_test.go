@@ -415,7 +415,7 @@ func TestProtocolP7AStrictScopeParksAtTheThirdRefusal(t *testing.T) {
 	dir := r.prepare(quick)
 	s := r.run(host.RunSpec{Dir: dir})
 	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonScope)
-	r.refusals(dir, 3)
+	r.refusals(dir, 3, 2) // the last ends the session, and the coder maybe before it reads
 	if n := r.count(dir, orchestrator.EvScopeViolation); n != 3 {
 		t.Errorf("%d violations", n)
 	}
@@ -447,7 +447,7 @@ func TestProtocolG4TheOutputGateParksTheSession(t *testing.T) {
 	dir := r.prepare(quick)
 	s := r.run(host.RunSpec{Dir: dir})
 	mustEnd(t, s, orchestrator.OutcomeNeedsHuman, orchestrator.ReasonOutputGate)
-	r.refusals(dir, 2) // and taken the third time
+	r.refusals(dir, 2, 2) // and taken the third time
 	if len(s.Completion.Findings) != 1 || !strings.Contains(s.Completion.Findings[0], ".github/workflows/x.yml") {
 		t.Errorf("findings: %v", s.Completion.Findings)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/agentmux/agentmux/internal/agent/agentexec"
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+	"github.com/agentmux/agentmux/internal/testexit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
@@ -29,23 +30,23 @@ import (
 // agent run in panes.
 func TestMain(m *testing.M) {
 	if asked, code := remote.AnswerAskpass(os.Args[1:], os.Stdout); asked {
-		os.Exit(code)
+		testexit.Exit(code)
 	}
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case "agent-exec":
-			os.Exit(agentexec.Run(context.Background(), os.Args[2]))
+			testexit.Exit(agentexec.Run(context.Background(), os.Args[2]))
 		case "monitor":
 			select {}
 		case "transcript":
 			if err := transcript.Send(context.Background(), os.Stdin, os.Args[2], os.Args[3]); err != nil {
-				os.Exit(1)
+				testexit.Exit(1)
 			}
-			os.Exit(0)
+			testexit.Exit(0)
 		case "play":
-			os.Exit(play(os.Args[2:]))
+			testexit.Exit(play(os.Args[2:]))
 		case "scribble":
-			os.Exit(scribble(os.Args[2]))
+			testexit.Exit(scribble(os.Args[2]))
 		}
 	}
 	os.Exit(m.Run())

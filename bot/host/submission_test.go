@@ -367,7 +367,7 @@ func TestProtocolP20ARefusalIsMendedInTheSameTurn(t *testing.T) {
 			dir := r.prepare(quick)
 			s := r.run(host.RunSpec{Dir: dir})
 			mustEnd(t, s, orchestrator.OutcomeDone, "")
-			r.refusals(dir, 1)
+			r.refusals(dir, 1, 1)
 			answers := r.answers(firstCoder)
 			if len(answers) != 2 || answers[0].OK || !strings.Contains(answers[0].Text, c.want) || !answers[1].OK {
 				t.Errorf("answers %+v", answers)

@@ -26,19 +26,22 @@ var (
 	commit  = ""
 )
 
-func main() {
+func main() { os.Exit(runProcess()) }
+
+// runProcess is main without its end: it returns the exit code.
+func runProcess() int {
 	if code, done := hiddenMain(os.Args[1:]); done {
-		os.Exit(code)
+		return code
 	}
 	if err := conceal(os.Args); err != nil {
 		fmt.Fprintln(os.Stderr, "agentmux:", err)
-		os.Exit(exit.Failed)
+		return exit.Failed
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go cancelOnSignal(signals, cancel)
-	os.Exit(run(ctx, os.Args[1:], console.System()))
+	return run(ctx, os.Args[1:], console.System())
 }
 
 // cancelOnSignal ends the context with the signal as its cause, so that a

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/internal/testexit"
 )
 
 // sideBySide is how many tests of this package run at once. A session mostly waits:
@@ -17,14 +19,13 @@ const sideBySide = "6"
 func TestMain(m *testing.M) {
 	if os.Getenv("AGENTMUX_TEST_BINARY") != "" || len(os.Args) >= 2 && !strings.HasPrefix(os.Args[1], "-test.") {
 		if stand, ok := standIns[os.Args[min(1, len(os.Args)-1)]]; ok {
-			os.Exit(stand(os.Args[2:]))
+			testexit.Exit(stand(os.Args[2:]))
 		}
 		if len(os.Args) > 2 && os.Args[1] == hostMany {
-			os.Exit(hostSessions(os.Args[2:]))
+			testexit.Exit(hostSessions(os.Args[2:]))
 		}
 		arm()
-		main()
-		return
+		testexit.Exit(runProcess())
 	}
 	flag.Parse()
 	given := false

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/testexit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
@@ -123,7 +124,7 @@ providers:
 	r.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + run, "TMPDIR=" + r.dir, "LANG=C.UTF-8", "TERM=xterm-256color",
 		"GITHUB_API_URL=" + r.github.API(), "GITHUB_SERVER_URL=" + r.github.URL(), "GITHUB_GRAPHQL_URL=" + r.github.GraphQL(),
-		"AGENTMUX_GITHUB_TOKEN=" + r.github.Token(rigBot), "AGENTMUX_TEST_BINARY=1", "GIT_CONFIG_NOSYSTEM=1",
+		"AGENTMUX_GITHUB_TOKEN=" + r.github.Token(rigBot), "AGENTMUX_TEST_BINARY=1", "GIT_CONFIG_NOSYSTEM=1", testexit.Env,
 	}
 }
 

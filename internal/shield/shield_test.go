@@ -13,12 +13,13 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/shield"
+	"github.com/agentmux/agentmux/internal/testexit"
 )
 
 // TestMain lets the test binary be a program that was started with a sealed environment.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "sealed" {
-		os.Exit(tell())
+		testexit.Exit(tell())
 	}
 	if len(os.Args) == 2 && os.Args[1] == "restart" {
 		if os.Getenv("AGENTMUX_SEALED") == "" {
@@ -27,9 +28,9 @@ func TestMain(m *testing.M) {
 				err = shield.Restart(own, os.Args)
 			}
 			fmt.Println("not started again:", err)
-			os.Exit(1)
+			testexit.Exit(1)
 		}
-		os.Exit(tell())
+		testexit.Exit(tell())
 	}
 	os.Exit(m.Run())
 }

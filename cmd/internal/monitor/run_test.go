@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/monitor"
+	"github.com/agentmux/agentmux/internal/testexit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/tmux"
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 		if err := os.WriteFile(filepath.Join(os.Getenv(shown+"_BASE"), "ended"), []byte(strconv.Itoa(code)), 0o600); err != nil {
 			code = 72
 		}
-		os.Exit(code)
+		testexit.Exit(code)
 	}
 	os.Exit(m.Run())
 }

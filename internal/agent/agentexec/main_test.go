@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/agentexec"
+	"github.com/agentmux/agentmux/internal/testexit"
 )
 
 // TestMain lets this test binary act as agentmux ("agent-exec DIR") and as the program of an
@@ -23,9 +24,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 {
 		switch os.Args[1] {
 		case "agent-exec":
-			os.Exit(agentexec.Run(context.Background(), os.Args[2]))
+			testexit.Exit(agentexec.Run(context.Background(), os.Args[2]))
 		case "program":
-			os.Exit(runProgram(os.Args[2]))
+			testexit.Exit(runProgram(os.Args[2]))
 		}
 	}
 	os.Exit(m.Run())

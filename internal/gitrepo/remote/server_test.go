@@ -13,12 +13,13 @@ import (
 
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/gitrepo/repotest"
+	"github.com/agentmux/agentmux/internal/testexit"
 )
 
 // TestMain lets the test binary answer as the askpass program.
 func TestMain(m *testing.M) {
 	if asked, code := remote.AnswerAskpass(os.Args[1:], os.Stdout); asked {
-		os.Exit(code)
+		testexit.Exit(code)
 	}
 	os.Exit(m.Run())
 }
