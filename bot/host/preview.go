@@ -105,7 +105,7 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 	own := *h
 	own.Log = slog.New(slog.DiscardHandler) // nothing happens that belongs into a log
 	own.RuntimeDir = filepath.Join(scratch, "run")
-	r := own.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: spec.Project}, providers)
+	r := own.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: spec.Project}, providers, guarding{})
 	if err := r.crew.HideCredentials(providers); err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (r *proposal) pushAgain(ctx context.Context, a orchestrator.Args) (refused 
 	if err != nil || len(there) > 0 {
 		return "", err
 	}
-	_, err = r.project.Remote.Push(ctx, r.repo, remote.PushSpec{Updates: []remote.RefUpdate{{Ref: ref, New: a.Commit}}})
+	err = r.push(ctx, remote.RefUpdate{Ref: ref, New: a.Commit})
 	var push *remote.PushError
 	if errors.As(err, &push) && push.Kind != remote.PushNetwork {
 		return "the branch " + a.Branch + " is gone from the server, and it takes it no more: " + push.Text, nil

@@ -29,7 +29,7 @@ func (r *reducer) commandLine() {
 	l := r.in.Line
 	if l.Signal != "" {
 		if !r.s.Ended() { // else there is nothing to cancel
-			r.outcome.cancel("signal", l.Signal)
+			r.outcome.cancel(orchestrator.ActorSignal, l.Signal)
 		}
 		return
 	}
