@@ -17,21 +17,15 @@ import (
 // winner is the host that takes over in these tests.
 const winner = "h_0123456789abcdef"
 
-// tornGuard holds the claim until when says otherwise, at a check.
+// tornGuard holds the claim until it is lost.
 type tornGuard struct {
-	when func() bool
 	once sync.Once
 	lost chan struct{}
 }
 
-func losesWhen(when func() bool) *tornGuard { return &tornGuard{when: when, lost: make(chan struct{})} }
-
 func (g *tornGuard) lose() { g.once.Do(func() { close(g.lost) }) }
 
 func (g *tornGuard) Check(context.Context) error {
-	if g.when() {
-		g.lose()
-	}
 	select {
 	case <-g.lost:
 		return errors.New(winner + " holds the claim")
@@ -44,8 +38,6 @@ func (g *tornGuard) Lost() <-chan struct{} { return g.lost }
 
 func (g *tornGuard) Holder() string { return winner }
 
-func never() bool { return false }
-
 // The loser stops its agents, keeps what they had not submitted, and writes nothing more: not at
 // its end, and not when it starts again.
 func TestGitHub79TheLoserOfAClaimStopsAndKeepsTheWork(t *testing.T) {
@@ -55,7 +47,7 @@ func TestGitHub79TheLoserOfAClaimStopsAndKeepsTheWork(t *testing.T) {
 	sc.Hold = map[string]bool{"coder/1": true}
 	r.script(sc)
 	dir, _ := r.issue("Greet", "Say hello.")
-	g := losesWhen(never)
+	g := &tornGuard{lost: make(chan struct{})}
 	spec := host.RunSpec{Dir: dir, Guard: g, Mirror: host.MirrorSpec{On: true, Pace: fastPace()}}
 	stop := r.background(spec)
 	r.eventually("the coder runs", func() bool { return r.started(dir, "2.coder.1.1") })
@@ -84,6 +76,7 @@ func TestGitHub79TheLoserOfAClaimStopsAndKeepsTheWork(t *testing.T) {
 		t.Errorf("the work that was not submitted: %q", got)
 	}
 	writes := len(r.github.Log())
+	spec.Guard = nil // what has ended is not claimed again
 	s = r.run(spec)
 	mustEnd(t, s, orchestrator.OutcomeCanceled, orchestrator.ReasonClaimLost)
 	for _, e := range r.github.Log()[writes:] {
@@ -99,86 +92,55 @@ func TestGitHub79TheLoserOfAClaimStopsAndKeepsTheWork(t *testing.T) {
 	}
 }
 
-// The guard is asked at each place where something leaves the machine. At none of them is
-// anything written once the claim is lost.
-func TestGitHub79TheGuardIsAskedAtEachPlace(t *testing.T) {
+// The guard is asked before a branch and a pull request leave the machine. What it does not allow
+// is not written, and once the claim is lost it never is.
+func TestGitHub79TheGuardIsAskedBeforeWork(t *testing.T) {
 	t.Parallel()
-	wants := func(r *githubRig, dir, effect string) bool {
-		return slices.ContainsFunc(r.state(dir).Pending, func(e orchestrator.Effect) bool { return e.Type == effect && len(e.After) == 0 })
-	}
 	for name, c := range map[string]struct {
-		mirror bool
-		when   func(r *githubRig, dir string) bool
-		wrote  func(r *githubRig) []string // what must not be there
-		end    string
+		effect string
+		wrote  func(r *githubRig) int
 	}{
-		"push": {
-			when:  func(r *githubRig, dir string) bool { return wants(r, dir, orchestrator.EffPush) },
-			wrote: func(r *githubRig) []string { return branches(r) },
-		},
-		"pull request": {
-			when: func(r *githubRig, dir string) bool { return wants(r, dir, orchestrator.EffPR) },
-			wrote: func(r *githubRig) (list []string) {
-				for _, p := range r.repo.Pulls() {
-					list = append(list, p.Title)
-				}
-				return list
-			},
-		},
-		"new comment": {
-			mirror: true,
-			when:   func(*githubRig, string) bool { return true },
-			wrote: func(r *githubRig) (list []string) {
-				for _, c := range r.repo.Comments(1) {
-					list = append(list, c.Body)
-				}
-				return list
-			},
-		},
-		"label of the end": {
-			mirror: true,
-			when:   func(r *githubRig, dir string) bool { return r.state(dir).Ended() },
-			wrote: func(r *githubRig) (list []string) {
-				for _, l := range r.repo.Issue(1).Labels {
-					if l == "agentmux:done" {
-						list = append(list, l)
-					}
-				}
-				return list
-			},
-			end: orchestrator.OutcomeDone,
-		},
-		"verdict and edits at the end": {
-			mirror: true,
-			when:   func(r *githubRig, dir string) bool { return r.state(dir).Ended() },
-			wrote: func(r *githubRig) (list []string) {
-				for _, c := range r.repo.Comments(1) {
-					if strings.Contains(c.Body, "agentmux: done in") {
-						list = append(list, c.Body)
-					}
-				}
-				return list
-			},
-			end: orchestrator.OutcomeDone,
-		},
+		"push":         {orchestrator.EffPush, func(r *githubRig) int { return len(branches(r)) }},
+		"pull request": {orchestrator.EffPR, func(r *githubRig) int { return len(r.repo.Pulls()) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newGitHubRig(t, "")
 			r.script(simple())
 			dir, _ := r.issue("Greet", "Say hello.")
-			g := losesWhen(func() bool { return c.when(r, dir) })
-			s := r.run(host.RunSpec{Dir: dir, Guard: g, Mirror: host.MirrorSpec{On: c.mirror, Pace: fastPace()}})
-			if c.end == "" {
-				mustEnd(t, s, orchestrator.OutcomeCanceled, orchestrator.ReasonClaimLost)
-			} else {
-				mustEnd(t, s, c.end, "")
+			lost := make(chan struct{})
+			g := &heldGuard{tornGuard: tornGuard{lost: lost}, held: func() bool {
+				return slices.ContainsFunc(r.state(dir).Pending, func(e orchestrator.Effect) bool { return e.Type == c.effect && len(e.After) == 0 })
+			}}
+			stop := r.background(host.RunSpec{Dir: dir, Guard: g})
+			r.eventually("the write is held back", func() bool { return r.count(dir, orchestrator.EvEffectFailed) > 0 || c.wrote(r) > 0 })
+			if n := c.wrote(r); n > 0 {
+				t.Fatalf("%d written against the guard", n)
 			}
-			if wrote := c.wrote(r); len(wrote) > 0 {
-				t.Errorf("written after the loss: %q", wrote)
+			g.lose()
+			s, err := stop(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mustEnd(t, s, orchestrator.OutcomeCanceled, orchestrator.ReasonClaimLost)
+			if n := c.wrote(r); n > 0 {
+				t.Errorf("%d written after the loss", n)
 			}
 		})
 	}
+}
+
+// heldGuard does not know of whom the claim is while held.
+type heldGuard struct {
+	tornGuard
+	held func() bool
+}
+
+func (g *heldGuard) Check(context.Context) error {
+	if g.held() {
+		return errors.New("the server does not answer")
+	}
+	return nil
 }
 
 func branches(r *githubRig) (list []string) {
