@@ -47,8 +47,8 @@ func NewOpenedPull(number int, author Account, draft PullDraft) OpenedPull {
 	}}
 }
 
-// PullWrites returns the writes that c makes.
-func (c *Client) PullWrites() PullWrites { return clientPulls{c} }
+// PullWritesOf returns the writes that c makes.
+func PullWritesOf(c *Client) PullWrites { return clientPulls{c} }
 
 // GuardedPulls returns writes that ask guard before each one. Its error is returned, and
 // nothing is written.

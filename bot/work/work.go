@@ -66,7 +66,7 @@ type Work struct {
 // New touches nothing.
 func New(o Options, spec Spec) *Work {
 	if o.Pulls == nil && o.GitHub != nil {
-		o.Pulls = o.GitHub.PullWrites()
+		o.Pulls = ghsync.PullWritesOf(o.GitHub)
 	}
 	if o.Guard != nil && o.Pulls != nil {
 		o.Pulls = ghsync.GuardedPulls(o.Pulls, o.Guard)

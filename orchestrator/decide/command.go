@@ -55,7 +55,7 @@ func (r *reducer) commandLine() {
 	case l.Session != "" && l.Session != r.s.SessionID:
 		r.ignore(duty.Call{Tool: commandTool}, "foreign")
 		return
-	case r.lines.known(l, commandTool), known(p.SourceID):
+	case duty.Known(r.s, l, commandTool), known(p.SourceID):
 		r.ignore(duty.Call{Tool: commandTool}, "duplicate")
 		return
 	}
