@@ -17,8 +17,9 @@ import (
 // fields below mu, it belongs to the goroutine of Run, then to that of Finish.
 type ledger struct {
 	o       Options
-	session *session.Session
-	keep    func(path string, data []byte) error // how mirror_state.json is written
+	session *session.Session                     // nil: a ticket has none yet
+	file    string                               // mirror_state.json
+	keep    func(path string, data []byte) error // how it is written
 
 	st       *mirrorState
 	stored   []byte // mirror_state.json as last written
@@ -96,7 +97,7 @@ func (k *ledger) save() error {
 	if string(data) == string(k.stored) {
 		return nil
 	}
-	if err := k.keep(k.session.Path(session.MirrorFile), data); err != nil {
+	if err := k.keep(k.file, data); err != nil {
 		return &diskError{err: fmt.Errorf("write mirror state: %w", err)}
 	}
 	k.stored = data
@@ -116,12 +117,17 @@ func (k *ledger) readFacts() error {
 	if err != nil {
 		return nil // made by hand or by another version: the status says less
 	}
-	k.snapshot = &s
+	k.show(&s)
+	return nil
+}
+
+// show has the status tell of a snapshot.
+func (k *ledger) show(s *ghsync.Snapshot) {
+	k.snapshot = s
 	k.view.Asked = comment.Asked{
 		Known: true, Login: s.Requester.Login, Level: s.Requester.Level, At: s.CutOff, Digest: s.Digest,
 		Removed: s.Report.Removed, CutBytes: s.Report.CutBytes, Suspicious: s.Report.Suspicious, Unseen: s.Base.String(),
 	}
-	return nil
 }
 
 // settings are read from state.json once: they are frozen for the session's life.

@@ -145,7 +145,7 @@ func New(o Options) (*Mirror, error) {
 	if o.Guard != nil {
 		o.Server = o.Server.guarded(o.Guard)
 	}
-	k := &ledger{o: o, session: s, st: st, keep: durable.Replace, off: map[string]bool{}, locked: st.Locked}
+	k := &ledger{o: o, session: s, file: s.Path(session.MirrorFile), st: st, keep: durable.Replace, off: map[string]bool{}, locked: st.Locked}
 	n := markdown.New(o.Server.Place.Server(), o.LinkHosts)
 	n.Redact = o.Redactor.Redact
 	k.view = comment.New(new(story.Progress), comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf}, n)

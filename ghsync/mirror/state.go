@@ -102,9 +102,14 @@ func Away(dir string) (since time.Time, tries int) {
 	return s.Away.Since, s.Away.Tries
 }
 
-// readMirrorState returns the stored state, and false if no usable one is stored.
+// readMirrorState returns the stored state of the session in dir, and false if no usable one is
+// stored.
 func readMirrorState(dir string) (*mirrorState, bool, error) {
-	data, err := session.ReadFile(filepath.Join(dir, session.MirrorFile))
+	return readLedger(filepath.Join(dir, session.MirrorFile))
+}
+
+func readLedger(file string) (*mirrorState, bool, error) {
+	data, err := session.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return newMirrorState(), false, nil
 	}

@@ -1,0 +1,149 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/mirror/comment"
+	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/story"
+)
+
+// Ticket is a request that waits for its session: the session it becomes, and its text.
+type Ticket struct {
+	Session  string // name
+	Identity string // of the session, see orchestrator.PublicID
+	Began    time.Time
+	Snapshot *ghsync.Snapshot // nil: nothing is told of it
+	Taken    bool // from another host, which may have made the comment
+}
+
+// A Placard is the status comment of a ticket, and its label. It keeps what it did in a file of
+// the form of mirror_state.json. The session that the ticket becomes gets the file, and its
+// mirror continues with the same comment.
+//
+// It makes the same promises as a [Mirror]. It is used by one goroutine at a time.
+type Placard struct {
+	*ledger
+	poster *poster
+	labels *labeler
+	waits  time.Duration // between two edits that only move the place
+
+	edited time.Time
+	shown  comment.Waiting
+}
+
+// placardPause is how long the place in the queue may be an old one.
+const placardPause = 5 * time.Minute
+
+// OpenPlacard reads what an earlier process left in file. It sends nothing. Of o, Dir and Mode
+// are not used.
+func OpenPlacard(o Options, file string, t Ticket) (*Placard, error) {
+	st, found, err := readLedger(file)
+	if err != nil {
+		return nil, err
+	}
+	if t.Taken && !found {
+		st.Intents[ghsync.KindStatus] = intent{On: o.Issue, At: t.Began}
+	}
+	o.Pace = o.Pace.withDefaults()
+	o.Label = cmp.Or(o.Label, "agentmux")
+	if o.Redactor == nil {
+		o.Redactor = redact.New()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Guard != nil {
+		o.Server = o.Server.guarded(o.Guard)
+	}
+	if known, ok := st.remembered(o.RepoID); ok {
+		o.Repo = known
+	}
+	k := &ledger{o: o, file: file, st: st, keep: durable.Replace, off: map[string]bool{}, locked: st.Locked}
+	n := markdown.New(o.Server.Place.Server(), o.LinkHosts)
+	n.Redact = o.Redactor.Redact
+	progress := &story.Progress{Identity: story.Identity{
+		Session: t.Session, Public: orchestrator.PublicID(t.Session, t.Identity), Repo: o.Repo.String(), Issue: o.Issue, Started: t.Began,
+	}}
+	k.view = comment.New(progress, comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf}, n)
+	if t.Snapshot != nil {
+		k.show(t.Snapshot)
+	}
+	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host
+	places := &locator{ledger: k}
+	return &Placard{ledger: k, poster: &poster{ledger: k, places: places}, labels: &labeler{ledger: k}, waits: placardPause}, nil
+}
+
+// Show makes the comment say what the ticket waits for, and the issue carry the label. next is
+// when to call it again at the latest, 0 if all is shown. A lock of the issue is no error: then
+// the label alone tells.
+func (p *Placard) Show(ctx context.Context, w comment.Waiting) (next time.Duration, err error) {
+	next, err = p.comment(ctx, w)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case p.st.Label == "", p.st.Label != ghsync.LabelQueued:
+		err = p.labels.setLabels(ctx, ghsync.LabelQueued, p.st.Label == "")
+	case p.st.LabelUnsure:
+		err = p.labels.setLabels(ctx, ghsync.LabelQueued, false)
+	}
+	return next, err
+}
+
+// Drop says how the ticket ended without a session, and takes the labels off.
+func (p *Placard) Drop(ctx context.Context, why string) (next time.Duration, err error) {
+	if next, err = p.comment(ctx, comment.Waiting{Dropped: why}); err != nil || next > 0 {
+		return next, err
+	}
+	return 0, p.labels.setLabels(ctx, labelNone, true)
+}
+
+// comment creates the comment, or edits it if it says something else by now.
+func (p *Placard) comment(ctx context.Context, w comment.Waiting) (next time.Duration, err error) {
+	if p.st.Locked {
+		return 0, nil
+	}
+	text := markdown.Finish(p.o.Redactor, p.view.QueueText(w))
+	digest := ghsync.HashOf(text.String())
+	marker := ghsync.Marker{Session: p.view.Identity.Public, Kind: ghsync.KindStatus}
+	if p.st.StatusCommentID == 0 {
+		_, tried := p.st.Intents[marker.Key()]
+		id, wait, err := p.poster.ensure(ctx, post{marker: marker, on: p.o.Issue, body: text})
+		if p.poster.lockedBy(p.o.Issue, err) {
+			return 0, p.save()
+		}
+		if err != nil || wait > 0 {
+			return wait, err
+		}
+		p.st.StatusCommentID, p.st.StatusOn, p.st.StatusDigest = id, p.o.Issue, digest
+		if tried {
+			p.st.StatusDigest = "" // what was found may have the text of an earlier try
+		}
+		p.edited, p.shown = p.o.Now(), w
+		if err := p.save(); err != nil || !tried {
+			return 0, err
+		}
+	}
+	if p.st.StatusDigest == digest {
+		return 0, nil
+	}
+	if left := p.waits - p.o.Now().Sub(p.edited); left > 0 && w.MovedOnly(p.shown) {
+		return left, nil
+	}
+	if err := p.o.Server.Comments.Edit(ctx, p.o.Repo, p.st.StatusCommentID, text.Below("\n\n"+marker.String())); err != nil {
+		return 0, err
+	}
+	p.st.StatusDigest, p.edited, p.shown = digest, p.o.Now(), w
+	return 0, p.save()
+}

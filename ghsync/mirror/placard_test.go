@@ -1,0 +1,178 @@
+package mirror_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/ghsync/mirror/comment"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// placard opens the placard of the session of a stage, kept in the stage's file.
+func (st *stage) placard(o mirror.Options, taken bool) *mirror.Placard {
+	st.t.Helper()
+	o.Repo, o.Issue, o.Host = octoWidgets, 12, "h_0123456789abcdef"
+	p, err := mirror.OpenPlacard(o, st.placardFile(), mirror.Ticket{Session: filepath.Base(st.session.Dir), Began: st.clock(), Taken: taken})
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	return p
+}
+
+func (st *stage) placardFile() string { return filepath.Join(filepath.Dir(st.session.Dir), "12.mirror.json") }
+
+// status is the only comment of ours on the issue.
+func (st *stage) status() string {
+	st.t.Helper()
+	var found []string
+	for _, c := range st.repo.Comments(12) {
+		if _, ours := ghsync.ParseMarker(c.Body); ours {
+			found = append(found, c.Body)
+		}
+	}
+	if len(found) != 1 {
+		st.t.Fatalf("comments of ours: %q", found)
+	}
+	return found[0]
+}
+
+func (st *stage) show(p *mirror.Placard, w comment.Waiting) time.Duration {
+	st.t.Helper()
+	next, err := p.Show(st.t.Context(), w)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	return next
+}
+
+func TestATicketShowsItsPlaceAndReason(t *testing.T) {
+	st := newStage(t)
+	p := st.placard(st.options(), false)
+	st.show(p, comment.Waiting{Place: 3, Of: 7, Reason: "for a slot, 2 of 2 are taken"})
+	if got := st.status(); !strings.HasPrefix(got, "### agentmux: queued: 3rd of 7\n") || !strings.Contains(got, "Waits: for a slot, 2 of 2 are taken\n") ||
+		!strings.Contains(got, "`/agentmux stop`") {
+		t.Errorf("status:\n%s", got)
+	}
+	if got := st.repo.Issue(12).Labels; !slices.Equal(got, []string{"agentmux:queued", "bug"}) && !slices.Equal(got, []string{"bug", "agentmux:queued"}) {
+		t.Errorf("labels %v", got)
+	}
+	writes := len(st.server.Log())
+	if next := st.show(p, comment.Waiting{Place: 2, Of: 6, Reason: "for a slot, 2 of 2 are taken"}); next <= 0 || next > 5*time.Minute {
+		t.Errorf("the new place is shown in %s", next)
+	}
+	if n := len(st.server.Log()) - writes; n != 0 {
+		t.Errorf("%d writes for a new place alone", n)
+	}
+	st.show(p, comment.Waiting{Place: 2, Of: 6, Reason: "PAUSED is in the state directory"})
+	if got := st.status(); !strings.HasPrefix(got, "### agentmux: queued: 2nd of 6\n") || !strings.Contains(got, "PAUSED") {
+		t.Errorf("a new reason is not shown at once:\n%s", got)
+	}
+	st.show(p, comment.Waiting{Place: 12, Of: 30, Reason: "@all of <b>"})
+	if got := st.status(); !strings.HasPrefix(got, "### agentmux: queued: behind the first 10 of 30\n") || strings.Contains(got, "<b>") || !strings.Contains(got, "`@all`") {
+		t.Errorf("status:\n%s", got)
+	}
+	p = st.placard(st.options(), false) // of the next process
+	if next := st.show(p, comment.Waiting{Place: 12, Of: 30, Reason: "@all of <b>"}); next != 0 {
+		t.Errorf("next %s", next)
+	}
+	if _, err := p.Drop(t.Context(), "the issue was closed"); err != nil {
+		t.Fatal(err)
+	}
+	if got := st.status(); !strings.HasPrefix(got, "### agentmux: not started: the issue was closed\n") || strings.Contains(got, "/agentmux stop") {
+		t.Errorf("status:\n%s", got)
+	}
+	if got := st.repo.Issue(12).Labels; !slices.Equal(got, []string{"bug"}) {
+		t.Errorf("labels %v", got)
+	}
+}
+
+// The session that a ticket becomes continues with the ticket's comment and label, also if the
+// placard was killed at any of its writes.
+func TestProtocolD7TheMirrorContinuesWithThePlacard(t *testing.T) {
+	t.Parallel()
+	for n := range 5 {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("killed at write %d, made %t", n, after), func(t *testing.T) {
+				t.Parallel()
+				st := newStage(t)
+				o := st.options()
+				k := &killer{Comments: o.Server.Comments, Labels: o.Server.Labels, left: n, after: after}
+				o.Server.Comments, o.Server.Labels = k, k
+				w := comment.Waiting{Place: 1, Of: 1}
+				if n > 0 && !showsBeforeKill(t, st.placard(o, false), w) {
+					st.showAll(st.placard(st.options(), false), w)
+				} else if n == 0 {
+					st.showAll(st.placard(st.options(), false), w)
+				}
+				data, err := os.ReadFile(st.placardFile())
+				if err == nil {
+					err = os.WriteFile(st.session.Path(session.MirrorFile), data, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				m := st.mirror(st.options())
+				st.play(st.script[0])
+				st.finish(m)
+				if got := st.status(); strings.Contains(got, "queued") {
+					t.Errorf("status:\n%s", got)
+				}
+				if got := st.repo.Issue(12).Labels; !slices.Contains(got, "agentmux:running") || slices.Contains(got, "agentmux:queued") || slices.Contains(got, "agentmux") {
+					t.Errorf("labels %v", got)
+				}
+			})
+		}
+	}
+}
+
+func showsBeforeKill(t *testing.T, p *mirror.Placard, w comment.Waiting) (whole bool) {
+	t.Helper()
+	_, err := p.Show(t.Context(), w)
+	if err != nil && !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// showAll shows until nothing is left.
+func (st *stage) showAll(p *mirror.Placard, w comment.Waiting) {
+	st.t.Helper()
+	ctx, cancel := context.WithTimeout(st.t.Context(), time.Minute)
+	defer cancel()
+	for {
+		next, err := p.Show(ctx, w)
+		if err != nil {
+			st.t.Fatal(err)
+		}
+		if next == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			st.t.Fatal(ctx.Err())
+		case <-time.After(next):
+		}
+	}
+}
+
+// A host that takes a ticket over finds the comment of the one before.
+func TestATicketThatIsTakenOverKeepsItsComment(t *testing.T) {
+	st := newStage(t)
+	st.show(st.placard(st.options(), false), comment.Waiting{Place: 1, Of: 1})
+	if err := os.Remove(st.placardFile()); err != nil {
+		t.Fatal(err)
+	}
+	st.showAll(st.placard(st.options(), true), comment.Waiting{})
+	if got := st.status(); !strings.HasPrefix(got, "### agentmux: starting\n") {
+		t.Errorf("status:\n%s", got)
+	}
+}
