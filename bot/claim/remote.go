@@ -1,0 +1,313 @@
+package claim
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+)
+
+const (
+	claimRefs = "refs/agentmux/claims/"
+	hostRefs  = "refs/agentmux/hosts/"
+
+	beatEvery  = 2 * time.Minute
+	beatAgain  = 20 * time.Second // after one that failed
+	beatLate   = 3 * time.Minute  // it goes first then
+	guardLimit = 4 * time.Minute
+	// callLimit bounds one call to the server: all others of the desk wait for it.
+	callLimit = time.Minute
+)
+
+func claimRef(issue int) string  { return claimRefs + strconv.Itoa(issue) }
+func hostRef(host HostID) string { return hostRefs + string(host) }
+
+// OpenStore opens the bare repository from which all desks below a state home push. It holds
+// nothing but the commits of claims and beats, and no ref: those of a project may be large, and
+// git looks through all of it for each push. Its Collect removes what is older than a day.
+func OpenStore(ctx context.Context, stateHome string) (*gitrepo.Store, error) {
+	return gitrepo.Open(ctx, filepath.Join(stateHome, "claims.git"))
+}
+
+// Options are what a Remote needs. Repo, Store, RepoID and Host are required.
+type Options struct {
+	Repo   remote.Repository
+	Store  *gitrepo.Store // see OpenStore
+	RepoID int64
+	Host   HostID
+	// OneSession: the host ends with its session, so the last release removes its beat, too.
+	OneSession bool
+	// ReadRun reads a run of GitHub Actions. If it is nil, no job is ever stale.
+	ReadRun func(ctx context.Context, run int64) (RunState, error)
+	Free    func() int // slots, for the beat; may be nil
+	Clock   Clock
+	Pace    *Pace // nil: one of its own
+	Log     *slog.Logger
+}
+
+// RunState is the state of a run of GitHub Actions.
+type RunState struct {
+	Attempt   int
+	Completed bool
+	Gone      bool // there is no such run any more
+}
+
+// Remote is a Desk whose claims are refs on the server.
+type Remote struct {
+	o     Options
+	clock Clock
+	pace  *Pace
+	turn  chan struct{} // holds one value while nobody speaks with the server
+
+	mu      sync.Mutex
+	list    listing // as the server had it last
+	sights  sights
+	beat    beating
+	held    map[int]*remoteHeld
+	taking  map[int]bool             // issues whose claim is being taken
+	made    map[int]map[string]Claim // by issue and commit: what this desk pushed, or tried to
+	changed chan struct{}            // closed when there is something else to wait for
+}
+
+var _ Desk = (*Remote)(nil)
+
+// NewRemote returns the desk of a host for a repository.
+func NewRemote(o Options) *Remote {
+	d := &Remote{
+		o: o, clock: o.Clock.whole(), pace: o.Pace, turn: make(chan struct{}, 1), sights: newSights(),
+		held: map[int]*remoteHeld{}, taking: map[int]bool{}, made: map[int]map[string]Claim{}, changed: make(chan struct{}),
+	}
+	d.list = listing{claims: map[int]string{}, hosts: map[HostID]string{}, texts: map[string]Seen{}}
+	if d.pace == nil {
+		d.pace = NewPace(d.clock)
+	}
+	if d.o.Log == nil {
+		d.o.Log = slog.New(slog.DiscardHandler)
+	}
+	d.turn <- struct{}{}
+	return d
+}
+
+// enter waits for the turn to speak with the server: one call at a time, so that what one of
+// them saw is never older than what another one changed.
+func (d *Remote) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case <-d.turn:
+		return func() { d.turn <- struct{}{} }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Take is described at Desk.
+func (d *Remote) Take(ctx context.Context, want Want) (Held, error) {
+	return d.claim(ctx, want, Seen{Issue: want.Issue})
+}
+
+// Steal is described at Desk.
+func (d *Remote) Steal(ctx context.Context, seen Seen, want Want) (Held, error) {
+	if err := d.fresh(ctx, true); err != nil {
+		return nil, fmt.Errorf("take over issue %d: %w", seen.Issue, err)
+	}
+	d.mu.Lock()
+	now, there := d.seen(seen.Issue)
+	d.mu.Unlock()
+	if want.Issue != seen.Issue {
+		return nil, fmt.Errorf("take over issue %d: issue %d is wanted", seen.Issue, want.Issue)
+	}
+	if !there {
+		return d.Take(ctx, want) // it was released meanwhile
+	}
+	if now.ID != seen.ID {
+		return nil, &TakenError{Seen: now}
+	}
+	why, err := d.Stale(ctx, now)
+	if err != nil {
+		return nil, fmt.Errorf("take over issue %d: %w", seen.Issue, err)
+	}
+	if why == NotStale {
+		return nil, &TakenError{Seen: now}
+	}
+	return d.claim(ctx, want, now)
+}
+
+// claim puts a claim of ours in the place of the one that was seen, or of none.
+func (d *Remote) claim(ctx context.Context, want Want, over Seen) (Held, error) {
+	if err := d.begin(want.Issue); err != nil {
+		return nil, err
+	}
+	defer d.end(want.Issue)
+	if want.State == Handover {
+		return nil, fmt.Errorf("claim issue %d: bad state %s", want.Issue, want.State)
+	}
+	c := Claim{
+		RepoID: d.o.RepoID, Issue: want.Issue, Session: want.Session, Trigger: want.Trigger, Host: d.o.Host,
+		State: want.State, Gen: min(over.Claim.Gen+1, maxGen), At: d.clock.Now(),
+	}
+	id, err := d.writeOver(ctx, c, over.ID)
+	if err != nil {
+		return nil, fmt.Errorf("claim issue %d: %w", want.Issue, err)
+	}
+	at, start, err := d.push(ctx, swap{issue: want.Issue, old: over.ID, new: id, take: true, beat: d.o.Host.beats()})
+	if err != nil {
+		return nil, fmt.Errorf("claim issue %d: %w", want.Issue, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at != id {
+		now, _ := d.seen(want.Issue)
+		return nil, &TakenError{Seen: now}
+	}
+	h := d.hold(Seen{Issue: want.Issue, ID: id, Claim: c})
+	h.good, h.doubted = start, false
+	return h, nil
+}
+
+// begin refuses an issue that this desk holds or is claiming: both calls would take the
+// other's commit for their own.
+func (d *Remote) begin(issue int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if h := d.held[issue]; h != nil {
+		return &TakenError{Seen: h.seen}
+	}
+	if d.taking[issue] {
+		return fmt.Errorf("issue %d is being claimed", issue)
+	}
+	d.taking[issue] = true
+	return nil
+}
+
+func (d *Remote) end(issue int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.taking, issue)
+}
+
+// writeOver is write for a claim that takes the place of another host's. That commit is read
+// again: Collect may have removed it since.
+func (d *Remote) writeOver(ctx context.Context, c Claim, over string) (string, error) {
+	if over != "" {
+		leave, err := d.enter(ctx)
+		if err != nil {
+			return "", err
+		}
+		defer leave()
+		if err := d.readNow(ctx, []string{over}); err != nil {
+			return "", err
+		}
+	}
+	return d.write(ctx, c, over)
+}
+
+// write makes the commit of a claim and remembers it as ours before it is pushed.
+func (d *Remote) write(ctx context.Context, c Claim, parent string) (string, error) {
+	text, err := c.text()
+	if err != nil {
+		return "", err
+	}
+	id, err := remote.WriteRecord(ctx, d.o.Store, text, parent, c.At)
+	if err != nil {
+		return "", err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.made[c.Issue] == nil {
+		d.made[c.Issue] = map[string]Claim{}
+	}
+	d.made[c.Issue][id] = c
+	return id, nil
+}
+
+// Adopt is described at Desk. The claim is doubted until it was renewed: the host was away, and
+// another one may be about to take it.
+func (d *Remote) Adopt(seen Seen) (Held, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now, there := d.seen(seen.Issue)
+	switch {
+	case d.held[seen.Issue] != nil || d.taking[seen.Issue]:
+		return nil, fmt.Errorf("adopt the claim of issue %d: it is held already", seen.Issue)
+	case !there:
+		return nil, &LostError{Issue: seen.Issue}
+	case now.ID != seen.ID || now.Claim.Host != d.o.Host:
+		return nil, &LostError{Issue: seen.Issue, Host: now.Claim.Host}
+	}
+	d.made[seen.Issue] = map[string]Claim{now.ID: now.Claim}
+	return d.hold(now), nil
+}
+
+// hold makes a claim held, as one that is doubted. The caller has the lock.
+func (d *Remote) hold(seen Seen) *remoteHeld {
+	h := &remoteHeld{desk: d, seen: seen, doubted: true, lost: make(chan struct{})}
+	d.held[seen.Issue] = h
+	d.wake()
+	return h
+}
+
+// wake lets Run look at what there is to wait for. The caller has the lock.
+func (d *Remote) wake() {
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// Look is described at Desk.
+func (d *Remote) Look(ctx context.Context) ([]Seen, error) {
+	if err := d.fresh(ctx, true); err != nil {
+		return nil, fmt.Errorf("read claims: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []Seen
+	for _, issue := range slices.Sorted(maps.Keys(d.list.claims)) {
+		seen, _ := d.seen(issue)
+		all = append(all, seen)
+	}
+	return all, nil
+}
+
+// Leftovers is described at Desk.
+func (d *Remote) Leftovers(ctx context.Context) ([]Seen, error) {
+	all, err := d.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.DeleteFunc(all, func(s Seen) bool {
+		return s.Problem != nil || s.Claim.Host != d.o.Host || d.held[s.Issue] != nil || d.taking[s.Issue]
+	}), nil
+}
+
+// seen is the claim of an issue as the server had it last. The caller has the lock.
+func (d *Remote) seen(issue int) (Seen, bool) {
+	id, there := d.list.claims[issue]
+	if !there {
+		return Seen{Issue: issue}, false
+	}
+	s, read := d.list.texts[id]
+	if !read {
+		s = Seen{Problem: fmt.Errorf("its commit %s cannot be read", id)}
+	}
+	if s.Problem == nil && s.Claim.Issue != issue {
+		s = Seen{Problem: fmt.Errorf("it is the claim of issue %d", s.Claim.Issue)}
+	}
+	s.Issue, s.ID = issue, id
+	return s, true
+}
+
+// issueOf reads the name of a claim's ref.
+func issueOf(ref string) (int, bool) {
+	number, isClaim := strings.CutPrefix(ref, claimRefs)
+	issue, err := strconv.Atoi(number)
+	return issue, isClaim && err == nil && issue > 0 && strconv.Itoa(issue) == number
+}
