@@ -21,7 +21,8 @@ type Desk interface {
 	// Stale tells why a claim may be taken from its host; "" if it may not. An error says that
 	// it is not known, and then it may not either.
 	Stale(ctx context.Context, seen Seen) (Stale, error)
-	// Leftovers returns the claims of this host id that this desk does not hold.
+	// Leftovers returns the claims of this host id that this desk does not hold: those of an earlier
+	// process, and one whose push arrived after Take gave it up. What was handed over is not ours.
 	Leftovers(ctx context.Context) ([]Seen, error)
 	// Run keeps what is held until ctx ends.
 	Run(ctx context.Context) error

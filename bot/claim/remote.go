@@ -239,6 +239,8 @@ func (d *Remote) Adopt(seen Seen) (Held, error) {
 		return nil, fmt.Errorf("adopt the claim of issue %d: it is held already", seen.Issue)
 	case !there:
 		return nil, &LostError{Issue: seen.Issue}
+	case now.Claim.State == Handover:
+		return nil, ErrReleased
 	case now.ID != seen.ID || now.Claim.Host != d.o.Host:
 		return nil, &LostError{Issue: seen.Issue, Host: now.Claim.Host}
 	}
@@ -284,7 +286,7 @@ func (d *Remote) Leftovers(ctx context.Context) ([]Seen, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.DeleteFunc(all, func(s Seen) bool {
-		return s.Problem != nil || s.Claim.Host != d.o.Host || d.held[s.Issue] != nil || d.taking[s.Issue]
+		return s.Problem != nil || s.Claim.Host != d.o.Host || s.Claim.State == Handover || d.held[s.Issue] != nil || d.taking[s.Issue]
 	}), nil
 }
 

@@ -13,11 +13,13 @@ func (d *Remote) Stale(ctx context.Context, seen Seen) (Stale, error) {
 	beats, waited := d.sights.hosts[now.Claim.Host], d.sights.claims[seen.Issue]
 	d.mu.Unlock()
 	c := now.Claim
-	if !there || now.ID != seen.ID || now.Problem != nil || c.Host == d.o.Host {
+	switch {
+	case !there || now.ID != seen.ID || now.Problem != nil:
 		return NotStale, nil
-	}
-	if c.State == Handover {
+	case c.State == Handover:
 		return LetGo, nil
+	case c.Host == d.o.Host: // see Leftovers
+		return NotStale, nil
 	}
 	var unknown error
 	if run, attempt, isJob := c.Host.Job(); isJob {
