@@ -227,3 +227,35 @@ func TestRunRestsWithoutClaims(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestBeatsOfHostsThatAreGoneAreSwept(t *testing.T) {
+	w := newWorld(t)
+	gone, holder, idle, h := w.host(), w.host(), w.host(), w.host()
+	for issue, one := range map[int]*host{1: gone, 2: idle} {
+		if err := w.take(one, issue, claim.Running).Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.take(holder, 3, claim.Running)
+	sweep := func(want int) {
+		t.Helper()
+		if n, err := h.Sweep(t.Context()); err != nil || n != want {
+			t.Errorf("swept %d, %v; want %d", n, err, want)
+		}
+	}
+	sweep(0)
+	h.clock.pass(23 * time.Hour)
+	sweep(0)
+	w.take(idle, 4, claim.Running)
+	h.clock.pass(time.Hour)
+	sweep(1)
+	for name, c := range map[string]struct {
+		host  *host
+		there bool
+	}{"gone": {gone, false}, "with a claim": {holder, true}, "back": {idle, true}} {
+		if at := w.ref("hosts/" + c.host.id.String()); (at != "") != c.there {
+			t.Errorf("the host that is %s has its beat at %q", name, at)
+		}
+	}
+	w.take(gone, 5, claim.Running) // it was only idle
+}

@@ -85,7 +85,7 @@ func (d *Remote) urgency() Urgency {
 }
 
 func (d *Remote) pushBeatOnce(ctx context.Context) (again, twin bool, err error) {
-	leave, err := d.enter(ctx)
+	leave, err := d.server.enter(ctx)
 	if err != nil {
 		return false, false, err
 	}
@@ -98,7 +98,7 @@ func (d *Remote) pushBeatOnce(ctx context.Context) (again, twin bool, err error)
 	update := remote.RefUpdate{Ref: hostRef(d.o.Host), New: id, Old: d.beat.at}
 	d.mu.Unlock()
 	start := d.clock.instant()
-	results, err := d.send(ctx, remote.PushSpec{Updates: []remote.RefUpdate{update}})
+	results, err := d.server.push(ctx, remote.PushSpec{Updates: []remote.RefUpdate{update}})
 	if err != nil {
 		if final := refusal(err, results); final != nil {
 			return false, false, final
@@ -171,21 +171,21 @@ func (d *Remote) renew(ctx context.Context) error {
 	if err := d.pace.Wait(ctx, Normal); err != nil {
 		return err
 	}
-	leave, err := d.enter(ctx)
+	leave, err := d.server.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	start := d.clock.instant()
-	results, err := d.send(ctx, remote.PushSpec{Updates: updates})
+	results, err := d.server.push(ctx, remote.PushSpec{Updates: updates})
 	if err != nil {
 		err = fmt.Errorf("renew claims: %w", err)
 	}
 	d.mu.Lock()
 	for i, h := range list {
 		if results != nil && results[i] == nil && h.seen.ID == updates[i].Old {
-			d.put(h.seen.Issue, updates[i].New)
-			h.swapped(Seen{Issue: h.seen.Issue, ID: updates[i].New, Claim: d.made[h.seen.Issue][updates[i].New]}, start)
+			d.list.put(h.seen.Issue, updates[i].New)
+			h.swapped(Seen{Issue: h.seen.Issue, ID: updates[i].New, Claim: d.list.made[h.seen.Issue][updates[i].New]}, start)
 		}
 	}
 	d.mu.Unlock()

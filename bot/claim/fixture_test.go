@@ -204,8 +204,6 @@ func (w *world) watch(h *host, issue int, d time.Duration) claim.Seen {
 // claimRef is where the server has the claim of an issue; empty for nowhere.
 func (w *world) ref(name string) string { return w.Repo(widgets).Refs()["refs/agentmux/"+name] }
 
-// reads is how often the server was asked for its refs.
-func (w *world) reads() int { return w.count("GIT fetch") }
 
 // pushes is how many pushes arrived.
 func (w *world) pushes() int { return w.count("GIT push") }

@@ -80,7 +80,7 @@ func (h *remoteHeld) lose() {
 	if h.err != nil {
 		return
 	}
-	now, _ := h.desk.seen(h.seen.Issue)
+	now, _ := h.desk.list.seen(h.seen.Issue)
 	h.err = &LostError{Issue: h.seen.Issue, Host: now.Claim.Host}
 	close(h.lost)
 	h.drop()
@@ -90,7 +90,7 @@ func (h *remoteHeld) lose() {
 func (h *remoteHeld) drop() {
 	if h.desk.held[h.seen.Issue] == h {
 		delete(h.desk.held, h.seen.Issue)
-		delete(h.desk.made, h.seen.Issue)
+		delete(h.desk.list.made, h.seen.Issue)
 		h.desk.wake()
 	}
 }

@@ -3,22 +3,11 @@ package claim
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 )
-
-// listing is what the server had when it was asked last.
-type listing struct {
-	claims map[int]string // issue to commit
-	hosts  map[HostID]string
-	texts  map[string]Seen // what commits say, if they were read; its issue is not to be trusted
-
-	begun, done int   // how many times it was asked; the last time that was answered
-	err         error // of the last time
-}
 
 // fresh makes the listing younger than the call. Calls that wait for their turn meanwhile share
 // one answer. With texts the commits of all claims are read, too.
@@ -26,7 +15,7 @@ func (d *Remote) fresh(ctx context.Context, texts bool) error {
 	d.mu.Lock()
 	wanted := d.list.begun + 1
 	d.mu.Unlock()
-	leave, err := d.enter(ctx)
+	leave, err := d.server.enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,9 +39,7 @@ func (d *Remote) look(ctx context.Context) error {
 	number := d.list.begun
 	d.mu.Unlock()
 	began := d.clock.instant()
-	limited, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	refs, err := d.o.Repo.Refs(limited, d.o.Store, claimRefs+"*", hostRefs+"*")
+	refs, err := d.server.refs(ctx)
 	d.mu.Lock()
 	if err != nil {
 		if ctx.Err() == nil { // else others ask for themselves
@@ -63,12 +50,14 @@ func (d *Remote) look(ctx context.Context) error {
 		return err
 	}
 	d.list.done, d.list.err = number, nil
-	d.take(refs)
+	d.list.replace(refs)
+	d.beat.at = d.list.hosts[d.o.Host]
 	d.sights.update(&d.list, began.running, d.clock.Running())
 	lost := d.judge(began)
 	d.mu.Unlock()
 	for _, h := range lost {
-		_ = d.read(ctx, d.claimAt(h.seen.Issue)) // only the name of the other host is wanted
+		at, _ := d.claimAt(h.seen.Issue)
+		_ = d.read(ctx, at) // only the name of the other host is wanted
 		d.mu.Lock()
 		h.lose()
 		d.mu.Unlock()
@@ -76,36 +65,13 @@ func (d *Remote) look(ctx context.Context) error {
 	return nil
 }
 
-// take makes the server's refs the listing. The caller has the lock.
-func (d *Remote) take(refs []remote.Ref) {
-	clear(d.list.claims)
-	clear(d.list.hosts)
-	used := map[string]bool{}
-	for _, ref := range refs {
-		if issue, isClaim := issueOf(ref.Name); isClaim {
-			d.list.claims[issue] = ref.ID
-			used[ref.ID] = true
-		} else if name, isHost := strings.CutPrefix(ref.Name, hostRefs); isHost {
-			if host, err := ParseHostID(name); err == nil {
-				d.list.hosts[host] = ref.ID
-			}
-		}
-	}
-	d.beat.at = d.list.hosts[d.o.Host]
-	for id := range d.list.texts {
-		if !used[id] {
-			delete(d.list.texts, id)
-		}
-	}
-}
-
 // judge confirms what is held and returns what is not ours any more. The caller has the lock.
 func (d *Remote) judge(began instant) (lost []*remoteHeld) {
 	for issue, h := range d.held {
 		id := d.list.claims[issue]
-		switch c, ours := d.made[issue][id]; {
+		switch c, ours := d.list.made[issue][id]; {
 		case ours:
-			d.put(issue, id)
+			d.list.put(issue, id)
 			h.confirm(Seen{Issue: issue, ID: id, Claim: c}, began)
 			if c.State == Handover {
 				h.drop()
@@ -122,10 +88,7 @@ func (d *Remote) judge(began instant) (lost []*remoteHeld) {
 // readAll reads the commits of all claims that were not read yet. The caller has the turn.
 func (d *Remote) readAll(ctx context.Context) error {
 	d.mu.Lock()
-	var ids []string
-	for _, id := range d.list.claims {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Values(d.list.claims))
 	d.mu.Unlock()
 	slices.Sort(ids)
 	err := d.read(ctx, ids...)
@@ -139,10 +102,7 @@ func (d *Remote) readAll(ctx context.Context) error {
 // unread; it is an error if the server does not answer. The caller has the turn.
 func (d *Remote) read(ctx context.Context, ids ...string) error {
 	d.mu.Lock()
-	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool {
-		_, known := d.list.texts[id]
-		return known || id == ""
-	})
+	ids = d.list.unread(ids)
 	d.mu.Unlock()
 	if len(ids) == 0 {
 		return nil
@@ -166,25 +126,12 @@ func answered(ctx context.Context, err error) bool {
 }
 
 func (d *Remote) readNow(ctx context.Context, ids []string) error {
-	ctx, cancel := context.WithTimeout(ctx, callLimit/3)
-	defer cancel()
-	texts, err := d.o.Repo.Texts(ctx, d.o.Store, ids)
+	texts, err := d.server.texts(ctx, ids)
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, id := range ids {
-		s := Seen{ID: id}
-		if text, there := texts[id]; there {
-			s.Claim, s.Problem = ParseClaim(text)
-		} else {
-			s.Problem = errors.New("it is not a line of text")
-		}
-		if s.Problem == nil && s.Claim.RepoID != d.o.RepoID {
-			s.Claim, s.Problem = Claim{}, fmt.Errorf("it is of the repository with the id %d", s.Claim.RepoID)
-		}
-		d.list.texts[id] = s
-	}
+	d.list.read(ids, texts)
 	return nil
 }

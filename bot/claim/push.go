@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 )
 
@@ -40,7 +39,7 @@ func (d *Remote) push(ctx context.Context, s swap) (at string, start instant, er
 // pushOnce makes one push and settles what it did. again is true if it did nothing and may do
 // better next time; s is then as it should be.
 func (d *Remote) pushOnce(ctx context.Context, s *swap) (at string, again bool, start instant, err error) {
-	leave, err := d.enter(ctx)
+	leave, err := d.server.enter(ctx)
 	if err != nil {
 		return "", false, start, err
 	}
@@ -50,7 +49,7 @@ func (d *Remote) pushOnce(ctx context.Context, s *swap) (at string, again bool, 
 		return "", false, start, err
 	}
 	start = d.clock.instant()
-	results, err := d.send(ctx, remote.PushSpec{Updates: updates, Atomic: true})
+	results, err := d.server.push(ctx, remote.PushSpec{Updates: updates, Atomic: true})
 	if err == nil {
 		d.moved(s, updates, start)
 		return s.new, false, start, nil
@@ -62,7 +61,7 @@ func (d *Remote) pushOnce(ctx context.Context, s *swap) (at string, again bool, 
 	if unsettled := d.settle(ctx, updates, results); unsettled != nil {
 		return "", false, start, errors.Join(err, unsettled)
 	}
-	at = d.claimAt(s.issue)
+	at, ours := d.claimAt(s.issue)
 	switch {
 	case at == s.new && d.arrived(updates):
 		d.moved(s, updates, sent)
@@ -71,22 +70,13 @@ func (d *Remote) pushOnce(ctx context.Context, s *swap) (at string, again bool, 
 		return at, false, start, nil
 	case at == s.old:
 		return "", passes(err), start, err
-	case at == "" && s.take, d.isMade(s.issue, at):
+	case at == "" && s.take, ours:
 		s.old = at
 		return "", true, start, err
 	}
 	// Of the holder only its name is wanted: without it the claim is no less theirs.
 	_ = d.read(ctx, at)
 	return at, false, start, nil
-}
-
-// send is one push in the time that a call may take.
-func (d *Remote) send(ctx context.Context, spec remote.PushSpec) ([]*remote.PushError, error) {
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	results, err := d.o.Repo.Push(ctx, d.o.Store, spec)
-	crash.Point("claims pushed", "")
-	return results, err
 }
 
 // updates are the refs of a swap: first the claim, then the beat that goes with it.
@@ -112,7 +102,7 @@ func (d *Remote) updates(ctx context.Context, s *swap) ([]remote.RefUpdate, erro
 func (d *Remote) moved(s *swap, updates []remote.RefUpdate, start instant) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.put(s.issue, s.new)
+	d.list.put(s.issue, s.new)
 	if len(updates) > 1 {
 		d.landed(updates[1].New, start)
 	}
@@ -123,18 +113,6 @@ func (d *Remote) arrived(updates []remote.RefUpdate) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(updates) == 1 || d.beat.at == updates[1].New
-}
-
-// put notes where the claim of an issue is. The caller has the lock.
-func (d *Remote) put(issue int, id string) {
-	if id == "" {
-		delete(d.list.claims, issue)
-		return
-	}
-	d.list.claims[issue] = id
-	if c, made := d.made[issue][id]; made {
-		d.list.texts[id] = Seen{Issue: issue, ID: id, Claim: c}
-	}
 }
 
 // settle learns where the refs of a push are that was refused or not answered. The refusal tells
@@ -151,7 +129,7 @@ func (d *Remote) settle(ctx context.Context, updates []remote.RefUpdate, results
 	defer d.mu.Unlock()
 	for i, u := range updates {
 		if issue, isClaim := issueOf(u.Ref); isClaim {
-			d.put(issue, *results[i].Now)
+			d.list.put(issue, *results[i].Now)
 		} else {
 			d.beat.at = *results[i].Now
 		}
@@ -186,15 +164,10 @@ func passes(err error) bool {
 	return errors.As(err, &push) && (push.Kind == remote.PushStale || push.Kind == remote.PushNetwork)
 }
 
-func (d *Remote) claimAt(issue int) string {
+// claimAt is where the claim of an issue is, and whether it is one of ours.
+func (d *Remote) claimAt(issue int) (id string, ours bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.list.claims[issue]
-}
-
-func (d *Remote) isMade(issue int, id string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, made := d.made[issue][id]
-	return made
+	id = d.list.claims[issue]
+	return id, d.list.isMade(issue, id)
 }

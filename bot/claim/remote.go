@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,26 +14,11 @@ import (
 )
 
 const (
-	claimRefs = "refs/agentmux/claims/"
-	hostRefs  = "refs/agentmux/hosts/"
-
 	beatEvery  = 2 * time.Minute
 	beatAgain  = 20 * time.Second // after one that failed
 	beatLate   = 3 * time.Minute  // it goes first then
 	guardLimit = 4 * time.Minute
-	// callLimit bounds one call to the server: all others of the desk wait for it.
-	callLimit = time.Minute
 )
-
-func claimRef(issue int) string  { return claimRefs + strconv.Itoa(issue) }
-func hostRef(host HostID) string { return hostRefs + string(host) }
-
-// OpenStore opens the bare repository from which all desks below a state home push. It holds
-// nothing but the commits of claims and beats, and no ref: those of a project may be large, and
-// git looks through all of it for each push. Its Collect removes what is older than a day.
-func OpenStore(ctx context.Context, stateHome string) (*gitrepo.Store, error) {
-	return gitrepo.Open(ctx, filepath.Join(stateHome, "claims.git"))
-}
 
 // Options are what a Remote needs. Repo, Store, RepoID and Host are required.
 type Options struct {
@@ -63,19 +45,18 @@ type RunState struct {
 
 // Remote is a Desk whose claims are refs on the server.
 type Remote struct {
-	o     Options
-	clock Clock
-	pace  *Pace
-	turn  chan struct{} // holds one value while nobody speaks with the server
+	o      Options
+	clock  Clock
+	pace   *Pace
+	server server
 
 	mu      sync.Mutex
-	list    listing // as the server had it last
+	list    listing
 	sights  sights
 	beat    beating
 	held    map[int]*remoteHeld
-	taking  map[int]bool             // issues whose claim is being taken
-	made    map[int]map[string]Claim // by issue and commit: what this desk pushed, or tried to
-	changed chan struct{}            // closed when there is something else to wait for
+	taking  map[int]bool  // issues whose claim is being taken
+	changed chan struct{} // closed when there is something else to wait for
 }
 
 var _ Desk = (*Remote)(nil)
@@ -83,29 +64,16 @@ var _ Desk = (*Remote)(nil)
 // NewRemote returns the desk of a host for a repository.
 func NewRemote(o Options) *Remote {
 	d := &Remote{
-		o: o, clock: o.Clock.whole(), pace: o.Pace, turn: make(chan struct{}, 1), sights: newSights(),
-		held: map[int]*remoteHeld{}, taking: map[int]bool{}, made: map[int]map[string]Claim{}, changed: make(chan struct{}),
+		o: o, clock: o.Clock.whole(), pace: o.Pace, server: newServer(o.Repo, o.Store), list: newListing(o.RepoID), sights: newSights(),
+		held: map[int]*remoteHeld{}, taking: map[int]bool{}, changed: make(chan struct{}),
 	}
-	d.list = listing{claims: map[int]string{}, hosts: map[HostID]string{}, texts: map[string]Seen{}}
 	if d.pace == nil {
 		d.pace = NewPace(d.clock)
 	}
 	if d.o.Log == nil {
 		d.o.Log = slog.New(slog.DiscardHandler)
 	}
-	d.turn <- struct{}{}
 	return d
-}
-
-// enter waits for the turn to speak with the server: one call at a time, so that what one of
-// them saw is never older than what another one changed.
-func (d *Remote) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case <-d.turn:
-		return func() { d.turn <- struct{}{} }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // Take is described at Desk.
@@ -119,7 +87,7 @@ func (d *Remote) Steal(ctx context.Context, seen Seen, want Want) (Held, error) 
 		return nil, fmt.Errorf("take over issue %d: %w", seen.Issue, err)
 	}
 	d.mu.Lock()
-	now, there := d.seen(seen.Issue)
+	now, there := d.list.seen(seen.Issue)
 	d.mu.Unlock()
 	if want.Issue != seen.Issue {
 		return nil, fmt.Errorf("take over issue %d: issue %d is wanted", seen.Issue, want.Issue)
@@ -164,7 +132,7 @@ func (d *Remote) claim(ctx context.Context, want Want, over Seen) (Held, error) 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if at != id {
-		now, _ := d.seen(want.Issue)
+		now, _ := d.list.seen(want.Issue)
 		return nil, &TakenError{Seen: now}
 	}
 	h := d.hold(Seen{Issue: want.Issue, ID: id, Claim: c})
@@ -197,7 +165,7 @@ func (d *Remote) end(issue int) {
 // again: Collect may have removed it since.
 func (d *Remote) writeOver(ctx context.Context, c Claim, over string) (string, error) {
 	if over != "" {
-		leave, err := d.enter(ctx)
+		leave, err := d.server.enter(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -221,10 +189,7 @@ func (d *Remote) write(ctx context.Context, c Claim, parent string) (string, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.made[c.Issue] == nil {
-		d.made[c.Issue] = map[string]Claim{}
-	}
-	d.made[c.Issue][id] = c
+	d.list.remember(c, id)
 	return id, nil
 }
 
@@ -233,7 +198,7 @@ func (d *Remote) write(ctx context.Context, c Claim, parent string) (string, err
 func (d *Remote) Adopt(seen Seen) (Held, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now, there := d.seen(seen.Issue)
+	now, there := d.list.seen(seen.Issue)
 	switch {
 	case d.held[seen.Issue] != nil || d.taking[seen.Issue]:
 		return nil, fmt.Errorf("adopt the claim of issue %d: it is held already", seen.Issue)
@@ -244,7 +209,7 @@ func (d *Remote) Adopt(seen Seen) (Held, error) {
 	case now.ID != seen.ID || now.Claim.Host != d.o.Host:
 		return nil, &LostError{Issue: seen.Issue, Host: now.Claim.Host}
 	}
-	d.made[seen.Issue] = map[string]Claim{now.ID: now.Claim}
+	d.list.remember(now.Claim, now.ID)
 	return d.hold(now), nil
 }
 
@@ -271,7 +236,7 @@ func (d *Remote) Look(ctx context.Context) ([]Seen, error) {
 	defer d.mu.Unlock()
 	var all []Seen
 	for _, issue := range slices.Sorted(maps.Keys(d.list.claims)) {
-		seen, _ := d.seen(issue)
+		seen, _ := d.list.seen(issue)
 		all = append(all, seen)
 	}
 	return all, nil
@@ -288,28 +253,4 @@ func (d *Remote) Leftovers(ctx context.Context) ([]Seen, error) {
 	return slices.DeleteFunc(all, func(s Seen) bool {
 		return s.Problem != nil || s.Claim.Host != d.o.Host || s.Claim.State == Handover || d.held[s.Issue] != nil || d.taking[s.Issue]
 	}), nil
-}
-
-// seen is the claim of an issue as the server had it last. The caller has the lock.
-func (d *Remote) seen(issue int) (Seen, bool) {
-	id, there := d.list.claims[issue]
-	if !there {
-		return Seen{Issue: issue}, false
-	}
-	s, read := d.list.texts[id]
-	if !read {
-		s = Seen{Problem: fmt.Errorf("its commit %s cannot be read", id)}
-	}
-	if s.Problem == nil && s.Claim.Issue != issue {
-		s = Seen{Problem: fmt.Errorf("it is the claim of issue %d", s.Claim.Issue)}
-	}
-	s.Issue, s.ID = issue, id
-	return s, true
-}
-
-// issueOf reads the name of a claim's ref.
-func issueOf(ref string) (int, bool) {
-	number, isClaim := strings.CutPrefix(ref, claimRefs)
-	issue, err := strconv.Atoi(number)
-	return issue, isClaim && err == nil && issue > 0 && strconv.Itoa(issue) == number
 }

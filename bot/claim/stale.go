@@ -9,7 +9,7 @@ import (
 // it asks for its run.
 func (d *Remote) Stale(ctx context.Context, seen Seen) (Stale, error) {
 	d.mu.Lock()
-	now, there := d.seen(seen.Issue)
+	now, there := d.list.seen(seen.Issue)
 	beats, waited := d.sights.hosts[now.Claim.Host], d.sights.claims[seen.Issue]
 	d.mu.Unlock()
 	c := now.Claim

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/gitrepo/repotest"
 )
 
 // claimants are ten hosts: some of one machine, and two that share an id because its state
@@ -234,6 +235,19 @@ func TestGitHub41RefusedRefsNameTheSetting(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a beat that is refused takes the claim with it", func(t *testing.T) {
+		w := newWorld(t)
+		hooks := t.TempDir()
+		repotest.Write(t, hooks, map[string]string{"update": "#!/bin/sh\ncase $1 in refs/agentmux/hosts/*) exit 1 ;; esac\n"})
+		repotest.Git(t, w.Repo(widgets).Dir(), "config", "core.hooksPath", hooks)
+		var refused *claim.RefusedError
+		if _, err := w.host().Take(t.Context(), want(12, claim.Running)); !errors.As(err, &refused) {
+			t.Errorf("take: %v", err)
+		}
+		if at := repotest.Git(t, w.Repo(widgets).Dir(), "for-each-ref", "refs/agentmux"); at != "" {
+			t.Errorf("the server has %s", at)
+		}
+	})
 	t.Run("no permission is something else", func(t *testing.T) {
 		w := newWorld(t)
 		w.Repo(widgets).SetRole("bot", fakehub.Read)
