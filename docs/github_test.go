@@ -25,7 +25,7 @@ var githubCases = map[int]string{
 	36: "Of ten hosts that claim an issue at once, one gets it, each time; two that share an id are two.",
 	37: "A claim, a take-over, a beat or a release whose answer was lost is settled by asking, at once or by the next try.",
 	38: "A host that was seen silent for ten minutes loses its claims and learns it; a job loses them when its run is over.",
-	39: "A clock that is an hour off makes nobody stale.",
+	39: "A clock that is an hour off makes no host stale.",
 	40: "A machine that was suspended asks before it writes; a branch that is refused sinks no beat.",
 	41: "A server that takes no refs of ours is refused with the name of the setting; with it, issues are locks of the machine.",
 	43: "Cleaning is what the corpus says, and cleaning twice changes nothing.",

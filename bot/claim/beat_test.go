@@ -202,7 +202,7 @@ func TestRunBeatsEveryTwoMinutes(t *testing.T) {
 	<-held.Lost()
 }
 
-// A host without a claim beats for nobody: an idle repository is left alone.
+// A host without a claim does not beat: an idle repository is left alone.
 func TestRunRestsWithoutClaims(t *testing.T) {
 	w := newWorld(t)
 	h := w.host()

@@ -16,10 +16,18 @@ type beating struct {
 	number int
 	at     string          // where the server has it; empty if it has none, or was not asked yet
 	landed instant         // before the push of the last one that arrived
-	mine   map[string]bool // since then, and that one
+	mine   map[string]bool // those made since then, and that one
+	twin   bool            // the server had one that this process did not make
 
 	tried  time.Duration // when Beat was called last
 	failed bool          // and how it ended
+}
+
+// found notes where the server has the beat. What was there before the first one of this process
+// was made by an earlier one of the same id.
+func (b *beating) found(at string) {
+	b.at = at
+	b.twin = b.twin || at != "" && !b.mine[at] && b.landed != instant{}
 }
 
 // Beat tells all hosts that this one lives, unless a claim has just done so, and learns which
@@ -34,44 +42,43 @@ func (d *Remote) Beat(ctx context.Context) error {
 }
 
 func (d *Remote) beatNow(ctx context.Context) error {
-	var twin error
 	if d.o.Host.beats() {
 		d.mu.Lock()
 		due := d.clock.age(d.beat.landed) >= beatEvery/2
 		d.mu.Unlock()
 		if due {
-			if twin = d.pushBeat(ctx); twin != nil && !errors.Is(twin, ErrTwin) {
-				return twin
+			if err := d.pushBeat(ctx); err != nil {
+				return fmt.Errorf("beat: %w", err)
 			}
 		}
 	}
 	if err := d.fresh(ctx, false); err != nil {
 		return fmt.Errorf("read claims back: %w", err)
 	}
-	return errors.Join(d.renew(ctx), twin)
+	if err := d.renew(ctx); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.beat.twin {
+		d.beat.twin = false
+		return ErrTwin
+	}
+	return nil
 }
 
-// pushBeat pushes a beat alone. ErrTwin says that it arrived, over one of another process.
+// pushBeat pushes a beat alone.
 func (d *Remote) pushBeat(ctx context.Context) (err error) {
-	twin := false
 	for range pushTries {
 		if err := d.pace.Wait(ctx, d.urgency()); err != nil {
 			return err
 		}
-		var again, other bool
-		again, other, err = d.pushBeatOnce(ctx)
-		twin = twin || other
-		if !again {
-			break
+		var again bool
+		if again, err = d.pushBeatOnce(ctx); !again {
+			return err
 		}
 	}
-	if err == nil && twin {
-		return ErrTwin
-	}
-	if err != nil {
-		return fmt.Errorf("beat: %w", err)
-	}
-	return nil
+	return err
 }
 
 // urgency of a beat: it goes first before the claims count as silent.
@@ -84,15 +91,15 @@ func (d *Remote) urgency() Urgency {
 	return Low
 }
 
-func (d *Remote) pushBeatOnce(ctx context.Context) (again, twin bool, err error) {
+func (d *Remote) pushBeatOnce(ctx context.Context) (again bool, err error) {
 	leave, err := d.server.enter(ctx)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
 	defer leave()
 	id, err := d.writeBeat(ctx)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
 	d.mu.Lock()
 	update := remote.RefUpdate{Ref: hostRef(d.o.Host), New: id, Old: d.beat.at}
@@ -101,20 +108,19 @@ func (d *Remote) pushBeatOnce(ctx context.Context) (again, twin bool, err error)
 	results, err := d.server.push(ctx, remote.PushSpec{Updates: []remote.RefUpdate{update}})
 	if err != nil {
 		if final := refusal(err, results); final != nil {
-			return false, false, final
+			return false, final
 		}
 		if unsettled := d.settle(ctx, []remote.RefUpdate{update}, results); unsettled != nil {
-			return false, false, errors.Join(err, unsettled)
+			return false, errors.Join(err, unsettled)
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil && d.beat.at != id {
-		known := d.beat.at == "" || d.beat.mine[d.beat.at] || d.beat.landed == instant{}
-		return passes(err), !known, err
+		return passes(err), err
 	}
 	d.landed(id, start)
-	return false, false, nil
+	return false, nil
 }
 
 // writeBeat makes the commit of the next beat, without a parent: nothing of a beat is kept.
@@ -184,8 +190,8 @@ func (d *Remote) renew(ctx context.Context) error {
 	d.mu.Lock()
 	for i, h := range list {
 		if results != nil && results[i] == nil && h.seen.ID == updates[i].Old {
-			d.list.put(h.seen.Issue, updates[i].New)
-			h.swapped(Seen{Issue: h.seen.Issue, ID: updates[i].New, Claim: d.list.made[h.seen.Issue][updates[i].New]}, start)
+			d.list.put(h.issue, updates[i].New)
+			h.swapped(Seen{Issue: h.issue, ID: updates[i].New, Claim: d.list.made[h.issue][updates[i].New]}, start)
 		}
 	}
 	d.mu.Unlock()

@@ -15,7 +15,7 @@ func median(b *testing.B, took []time.Duration, unit string) {
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, unit)
 }
 
-// BenchmarkClaim claims issues that nobody else wants, over HTTP on loopback.
+// BenchmarkClaim claims issues that no other host wants, over HTTP on loopback.
 func BenchmarkClaim(b *testing.B) {
 	w := newWorld(b)
 	h := w.host()

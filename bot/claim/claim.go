@@ -17,7 +17,7 @@ type State string
 const (
 	Queued   State = "queued"   // waits for a slot of its holder
 	Running  State = "running"  // a session works on the issue
-	Handover State = "handover" // the holder let go: another host should go on
+	Handover State = "handover" // the holder let go: another host should continue
 )
 
 const (

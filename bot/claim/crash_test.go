@@ -172,8 +172,8 @@ func (w *world) intrude(t *testing.T) claim.Held {
 	return held
 }
 
-// resume is the next process of the session: it goes on with the claim that it has, or claims the
-// issue anew, and releases it.
+// resume is the next process of the session: it adopts the claim that it has, or claims
+// the issue again, and releases it.
 func (w *world) resume(t *testing.T, p process, other claim.Held) {
 	t.Helper()
 	note, err := claim.ReadNote(p.Dir)

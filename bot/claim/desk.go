@@ -14,7 +14,7 @@ type Desk interface {
 	// Steal takes the claim that was seen away from its host. The error is *TakenError if that
 	// host is not stale, or if the claim is another one by now.
 	Steal(ctx context.Context, seen Seen, want Want) (Held, error)
-	// Adopt goes on with a claim of this host id that an earlier process left. It asks nothing.
+	// Adopt holds a claim of this host id that an earlier process left. It asks nothing.
 	Adopt(seen Seen) (Held, error)
 	// Look returns all claims of the repository, by issue.
 	Look(ctx context.Context) ([]Seen, error)
@@ -95,7 +95,7 @@ type LostError struct {
 
 func (e *LostError) Error() string {
 	if e.Host == "" {
-		return fmt.Sprintf("the claim of issue %d was removed", e.Issue)
+		return fmt.Sprintf("the claim of issue %d is lost: it was removed, or is one that cannot be read", e.Issue)
 	}
 	return fmt.Sprintf("the claim of issue %d is lost: host %s took over", e.Issue, e.Host)
 }

@@ -201,9 +201,8 @@ func (w *world) watch(h *host, issue int, d time.Duration) claim.Seen {
 	return seen
 }
 
-// claimRef is where the server has the claim of an issue; empty for nowhere.
+// ref is where the server has a ref below refs/agentmux/; empty for nowhere.
 func (w *world) ref(name string) string { return w.Repo(widgets).Refs()["refs/agentmux/"+name] }
-
 
 // pushes is how many pushes arrived.
 func (w *world) pushes() int { return w.count("GIT push") }

@@ -9,6 +9,7 @@ import (
 // remoteHeld is a claim of a Remote. Its fields are guarded by the lock of the desk.
 type remoteHeld struct {
 	desk     *Remote
+	issue    int
 	changing sync.Mutex // held by Mark and Release
 
 	seen Seen
@@ -40,7 +41,7 @@ func (h *remoteHeld) Check(ctx context.Context) error {
 		return err
 	}
 	if err := h.desk.fresh(ctx, false); err != nil {
-		return fmt.Errorf("check the claim of issue %d: %w", h.seen.Issue, err)
+		return fmt.Errorf("check the claim of issue %d: %w", h.issue, err)
 	}
 	h.desk.mu.Lock()
 	defer h.desk.mu.Unlock()
@@ -80,17 +81,17 @@ func (h *remoteHeld) lose() {
 	if h.err != nil {
 		return
 	}
-	now, _ := h.desk.list.seen(h.seen.Issue)
-	h.err = &LostError{Issue: h.seen.Issue, Host: now.Claim.Host}
+	now, _ := h.desk.list.seen(h.issue)
+	h.err = &LostError{Issue: h.issue, Host: now.Claim.Host}
 	close(h.lost)
 	h.drop()
 }
 
 // drop forgets the claim. The caller has the lock.
 func (h *remoteHeld) drop() {
-	if h.desk.held[h.seen.Issue] == h {
-		delete(h.desk.held, h.seen.Issue)
-		delete(h.desk.list.made, h.seen.Issue)
+	if h.desk.held[h.issue] == h {
+		delete(h.desk.held, h.issue)
+		delete(h.desk.list.made, h.issue)
 		h.desk.wake()
 	}
 }
@@ -139,7 +140,7 @@ func (h *remoteHeld) Mark(ctx context.Context, to State) error {
 	return nil
 }
 
-// swapped notes a compare-and-swap of the claim: whoever was about to take it cannot any more.
+// swapped notes a compare-and-swap of the claim: a host that was about to take it cannot any more.
 // The caller has the lock.
 func (h *remoteHeld) swapped(now Seen, start instant) {
 	h.doubted = false
@@ -151,7 +152,7 @@ func (h *remoteHeld) Release(ctx context.Context) error {
 	defer h.changing.Unlock()
 	d := h.desk
 	d.mu.Lock()
-	issue, old, lost := h.seen.Issue, h.seen.ID, h.err
+	issue, old, lost := h.issue, h.seen.ID, h.err
 	held := d.held[issue] == h
 	leave := d.o.OneSession && len(d.held) == 1
 	h.ending = true

@@ -100,7 +100,7 @@ func (l *listing) unread(ids []string) []string {
 	})
 }
 
-// read notes the texts of commits. One without is no claim.
+// read notes the texts of commits. One without a text is not a claim.
 func (l *listing) read(ids []string, texts map[string]string) {
 	for _, id := range ids {
 		s := Seen{ID: id}

@@ -211,7 +211,7 @@ func (h *localHeld) Release(context.Context) error {
 	return h.release()
 }
 
-// release removes the file before it lets go, so that nobody locks a file that is about to go.
+// release removes the file before it lets go, so that no process locks a file that is about to go.
 func (h *localHeld) release() error {
 	if h.lock == nil {
 		return nil

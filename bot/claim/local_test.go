@@ -109,7 +109,7 @@ func TestGitHub41OneMachineLocksItsIssues(t *testing.T) {
 	}
 }
 
-// A lock whose file is not the one that others would lock holds nobody off.
+// A lock whose file is not the one that others would lock keeps no host off.
 func TestALockThatWasReplacedIsLost(t *testing.T) {
 	home := t.TempDir()
 	one, two := claim.NewLocal(home, repoID, claim.NewHostID(), nil), claim.NewLocal(home, repoID, claim.NewHostID(), nil)

@@ -51,12 +51,12 @@ func (d *Remote) look(ctx context.Context) error {
 	}
 	d.list.done, d.list.err = number, nil
 	d.list.replace(refs)
-	d.beat.at = d.list.hosts[d.o.Host]
+	d.beat.found(d.list.hosts[d.o.Host])
 	d.sights.update(&d.list, began.running, d.clock.Running())
 	lost := d.judge(began)
 	d.mu.Unlock()
 	for _, h := range lost {
-		at, _ := d.claimAt(h.seen.Issue)
+		at, _ := d.claimAt(h.issue)
 		_ = d.read(ctx, at) // only the name of the other host is wanted
 		d.mu.Lock()
 		h.lose()

@@ -22,7 +22,7 @@ type swap struct {
 
 // push carries a swap out. It returns where the claim is at the end, s.new if the swap was made,
 // and the moment before the push that made it; the zero instant if that is not known. After an
-// error where the claim is is not known.
+// error the place of the claim is not known.
 func (d *Remote) push(ctx context.Context, s swap) (at string, start instant, err error) {
 	for range pushTries {
 		if err := d.pace.Wait(ctx, Normal); err != nil {
@@ -131,7 +131,7 @@ func (d *Remote) settle(ctx context.Context, updates []remote.RefUpdate, results
 		if issue, isClaim := issueOf(u.Ref); isClaim {
 			d.list.put(issue, *results[i].Now)
 		} else {
-			d.beat.at = *results[i].Now
+			d.beat.found(*results[i].Now)
 		}
 	}
 	return nil

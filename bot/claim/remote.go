@@ -83,15 +83,15 @@ func (d *Remote) Take(ctx context.Context, want Want) (Held, error) {
 
 // Steal is described at Desk.
 func (d *Remote) Steal(ctx context.Context, seen Seen, want Want) (Held, error) {
+	if want.Issue != seen.Issue {
+		return nil, fmt.Errorf("take over issue %d: issue %d is wanted", seen.Issue, want.Issue)
+	}
 	if err := d.fresh(ctx, true); err != nil {
 		return nil, fmt.Errorf("take over issue %d: %w", seen.Issue, err)
 	}
 	d.mu.Lock()
 	now, there := d.list.seen(seen.Issue)
 	d.mu.Unlock()
-	if want.Issue != seen.Issue {
-		return nil, fmt.Errorf("take over issue %d: issue %d is wanted", seen.Issue, want.Issue)
-	}
 	if !there {
 		return d.Take(ctx, want) // it was released meanwhile
 	}
@@ -136,7 +136,8 @@ func (d *Remote) claim(ctx context.Context, want Want, over Seen) (Held, error) 
 		return nil, &TakenError{Seen: now}
 	}
 	h := d.hold(Seen{Issue: want.Issue, ID: id, Claim: c})
-	h.good, h.doubted = start, false
+	// Without the start of its push, or after a silence since, it is doubted.
+	h.good, h.doubted = start, start.until(d.beat.landed) > guardLimit
 	return h, nil
 }
 
@@ -215,7 +216,7 @@ func (d *Remote) Adopt(seen Seen) (Held, error) {
 
 // hold makes a claim held, as one that is doubted. The caller has the lock.
 func (d *Remote) hold(seen Seen) *remoteHeld {
-	h := &remoteHeld{desk: d, seen: seen, doubted: true, lost: make(chan struct{})}
+	h := &remoteHeld{desk: d, issue: seen.Issue, seen: seen, doubted: true, lost: make(chan struct{})}
 	d.held[seen.Issue] = h
 	d.wake()
 	return h

@@ -59,7 +59,7 @@ func (s *sights) update(l *listing, began, ended time.Duration) {
 	}
 }
 
-// next is the sight after one more look. A beat that was removed is no sign of life.
+// next is the sight after one more look. The removal of a beat is not a sign of life.
 func (s sight) next(id string, began, ended time.Duration) sight {
 	if id != "" && id != s.id {
 		return sight{id, ended, ended}

@@ -108,7 +108,7 @@ func TestGitHub38OnlyWhatWasSeenCounts(t *testing.T) {
 	}
 }
 
-// While the server answers nobody, its hosts cannot beat.
+// While the server does not answer, its hosts cannot beat.
 func TestAnOutageMakesNoHostStale(t *testing.T) {
 	w := newWorld(t)
 	one, two := w.host(), w.host()
@@ -159,7 +159,7 @@ func TestGitHub38AJobIsJudgedByItsRun(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nobody reads runs", func(t *testing.T) {
+	t.Run("runs are not read", func(t *testing.T) {
 		w := newWorld(t)
 		w.take(w.host(as(claim.JobHostID(77, 2))), 12, claim.Running)
 		other := w.host()
