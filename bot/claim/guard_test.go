@@ -325,6 +325,7 @@ func TestLeftoversAreAdoptedOrReleased(t *testing.T) {
 	if err != nil || len(left) != 2 || left[0].Issue != 12 || left[1].Issue != 13 {
 		t.Fatalf("left: %+v, %v", left, err)
 	}
+	w.take(next, 15, claim.Running) // its beat says nothing of what was before
 	held, err := next.Adopt(left[0])
 	if err != nil {
 		t.Fatal(err)
@@ -344,8 +345,8 @@ func TestLeftoversAreAdoptedOrReleased(t *testing.T) {
 	if err := next.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := w.pushes() - pushes; n != 2 {
-		t.Errorf("%d pushes, want a beat and a renewal", n)
+	if n := w.pushes() - pushes; n != 1 {
+		t.Errorf("%d pushes, want a renewal", n)
 	}
 	if n := w.asked(func() { _ = held.Check(t.Context()) }); n != 0 {
 		t.Errorf("after a beat the server was asked %d times", n)
