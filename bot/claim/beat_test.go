@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -177,7 +178,8 @@ func running(t *testing.T, h *host) (step func(d time.Duration)) {
 
 func TestRunBeatsEveryTwoMinutes(t *testing.T) {
 	w := newWorld(t)
-	h := w.host()
+	var log strings.Builder
+	h := w.host(func(o *claim.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	held := w.take(h, 12, claim.Running)
 	step := running(t, h)
 	for range 3 {
@@ -190,7 +192,13 @@ func TestRunBeatsEveryTwoMinutes(t *testing.T) {
 	// A beat that fails is made again soon.
 	w.Inject(fakehub.Fault{Route: "GIT push-refs", Status: 403})
 	step(2 * time.Minute)
+	for range 3 {
+		step(20 * time.Second)
+	}
 	w.Heal()
+	if n := strings.Count(log.String(), "\n"); n != 1 {
+		t.Errorf("the log has %d lines:\n%s", n, log.String())
+	}
 	before := w.ref("hosts/" + h.id.String())
 	step(20 * time.Second)
 	if now := w.ref("hosts/" + h.id.String()); now == before {

@@ -221,8 +221,10 @@ func (d *Remote) renewals(ctx context.Context) (list []*remoteHeld, updates []re
 	return list, updates, nil
 }
 
-// Run beats every two minutes while a claim is held, and sooner after a beat that failed.
+// Run beats every two minutes while a claim is held, and sooner after a beat that failed. The log
+// tells that beats fail once in ten minutes.
 func (d *Remote) Run(ctx context.Context) error {
+	told := time.Duration(-1)
 	for {
 		d.mu.Lock()
 		wait, changed := d.untilBeat(), d.changed
@@ -238,8 +240,12 @@ func (d *Remote) Run(ctx context.Context) error {
 			continue
 		case <-due:
 		}
-		if err := d.Beat(ctx); err != nil && ctx.Err() == nil {
-			d.o.Log.Warn("beat", "err", err)
+		switch err := d.Beat(ctx); {
+		case err == nil:
+			told = -1
+		case ctx.Err() == nil && (told < 0 || d.clock.Running()-told >= tellEvery):
+			told = d.clock.Running()
+			d.o.Log.Warn("a beat failed", "err", err)
 		}
 	}
 }

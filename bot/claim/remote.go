@@ -18,6 +18,7 @@ const (
 	beatAgain  = 20 * time.Second // after one that failed
 	beatLate   = 3 * time.Minute  // it goes first then
 	guardLimit = 4 * time.Minute
+	tellEvery  = 10 * time.Minute
 )
 
 // Options are what a Remote needs. Repo, Store, RepoID and Host are required.
