@@ -52,6 +52,7 @@ var githubCases = map[int]string{
 	71: "The reference session stays in its budget.",
 	74: "A locked issue is commented on no more; its texts stand on the pull request.",
 	77: "Without write permission the branch stays in the clone, and nothing is written.",
+	79: "Once the claim is lost nothing is written any more, whichever write would come next.",
 }
 
 // githubAlso are tests that carry a case under another name.

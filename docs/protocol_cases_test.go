@@ -44,6 +44,7 @@ var protocolCases = map[string]string{
 	"C12": "A merge killed at any git command repeats to the same commit, the head moves once.",
 	"C13": "At a start a pane of another launch is stopped; windows of people and the monitor's stay.",
 	"C14": "A launch that leaves owes nothing; what it writes late is kept and recorded once, whatever happens meanwhile.",
+	"C15": "The loss of the claim ends the run: agents stop, their work is kept, nothing more is written.",
 	"C16": "At rest nothing is polled: looks at the agents every 30 seconds, no record, no commit.",
 
 	"W1": "Every rule of a definition has its own mistake, with file and line, and all come together.",

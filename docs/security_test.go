@@ -25,7 +25,7 @@ var securityCases = map[int]string{
 	27: "A repository sets no key of the host, only tightens gates and limits, and takes no path out of protection. A model that a repository names is never taken for a flag.",
 	28: "What a repository tells the CLIs beside instructions is in no workspace when an agent starts, or is the base commit's and allowed.",
 	29: "A request that approves or merges fails every test that meets it.",
-	30: "A host asks before it writes whether its claim is still its own, unless a beat of the last four minutes says so by both clocks.",
+	30: "A host asks whether its claim is still its own before it writes, unless a beat of the last four minutes says so by both clocks; one that lost it writes nothing more, at no place.",
 	33: "Transcripts and checkpoints hold no secret and leave the session by no commit.",
 	35: "What a launch gets goes to the process of its pane alone, and no word to a tmux server that may be somebody else's.",
 	36: "Settings of the user, the machine or the checkout reach no git call of ours.",
@@ -36,7 +36,8 @@ var securityAlso = map[int][]string{
 	4:  {"internal/sanitize/fuzz_test.go FuzzSanitize"},
 	13: {"bot/host/github_test.go TestProtocolG5HeldPathsKeepTheDraft", "orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
 	23: {"ghsync/identity_test.go TestGitHub8NoTokenGoesToAnotherHost", "internal/gitrepo/remote/remote_test.go TestThePasswordIsNotGivenToAnotherHost"},
-	24: {"ghsync/mirror/render_test.go TestGitHub47MirrorWrites", "ghsync/body_test.go TestGitHub50MarkersAreReadOnlyFromTheLastLine"},
+	30: {"bot/host/guard_test.go TestGitHub79TheGuardIsAskedBeforeWork", "bot/host/guard_test.go TestGitHub79TheLoserOfAClaimStopsAndKeepsTheWork", "ghsync/mirror/guarded_test.go TestGitHub79NoWriteOfTheMirrorFollowsTheLoss"},
+	24: {"ghsync/mirror/render_test.go TestGitHub47MirrorWrites", "ghsync/marker_test.go TestGitHub50MarkersAreReadOnlyFromTheLastLine"},
 }
 
 // TestSecurityTable holds that each attack has a test and a mutant, and that the page lists

@@ -4,9 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"strings"
-	"time"
 )
 
 // GateReason tells why a gate is open.
@@ -62,42 +59,5 @@ func (s *State) GateDigest() string {
 	return s.Integrated.Tree
 }
 
-// MinDigest is how many digits of a digest tell two apart.
-const MinDigest = 7
-
 // ShortDigest is as much of a digest as people are shown.
 func ShortDigest(digest string) string { return Truncate(digest, 12) }
-
-// ShownFault tells why of does not name what the open gate shows; "" when it does.
-func (s *State) ShownFault(of string) string {
-	now := s.GateDigest()
-	switch {
-	case len(of) < MinDigest:
-		return fmt.Sprintf("%q is too short to name what is approved: give %d digits or more of %s", of, MinDigest, ShortDigest(now))
-	case !strings.HasPrefix(now, strings.ToLower(of)):
-		return "what waits for approval is another one by now, " + ShortDigest(now) + ": look at it again"
-	}
-	return ""
-}
-
-// coarse is how far the clock of files may lag behind the one of programs.
-const coarse = 10 * time.Millisecond
-
-// AnswerFaults lists why a file does not answer the open gate. A yes must name what it is
-// given to. A no releases nothing, so it may leave that out.
-func (s *State) AnswerFaults(of string, yes bool, written Time) []string {
-	var faults []string
-	switch {
-	case of == "" && yes:
-		faults = append(faults, fmt.Sprintf("of: required, the digest of what is approved: agentmux status shows it, it is %s now", ShortDigest(s.GateDigest())))
-	case of != "":
-		if fault := s.ShownFault(of); fault != "" {
-			faults = append(faults, "of: "+fault)
-		}
-	}
-	if !written.IsZero() && written.Add(coarse).Before(s.Gate.OpenedAt.Time) {
-		faults = append(faults, fmt.Sprintf("the file was written at %s, before the gate opened at %s",
-			written.UTC().Format(time.TimeOnly), s.Gate.OpenedAt.UTC().Format(time.TimeOnly)))
-	}
-	return faults
-}

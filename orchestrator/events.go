@@ -154,6 +154,7 @@ const (
 	EvInputRejected      = "input_rejected"
 	EvInputRewound       = "input_rewound"
 	EvStateOverwritten   = "state_overwritten"
+	EvClaimLost          = "claim_lost"
 	EvNeedsHuman         = "needs_human"
 	EvDone               = "done"
 	EvFailed             = "failed"

@@ -21,6 +21,7 @@ const (
 	InEffectFailed = "effect_failed" // one try failed
 	InOverwritten  = "overwritten"   // somebody else wrote state.json, or a file of the store
 	InLocked       = "locked"        // level: the issue takes no comments, people cannot answer there
+	InClaimLost    = "claim_lost"    // another host holds the claim of the issue
 	InJump         = "jump"          // the clock was set, or the machine slept
 )
 
@@ -35,6 +36,7 @@ type Input struct {
 	Timer   string       `json:"timer,omitempty"` // name of the deadline
 	Effect  *Outcome     `json:"effect,omitempty"`
 	Path    string       `json:"path,omitempty"` // of what was overwritten; "" = state.json
+	Host    string       `json:"host,omitempty"` // id of the host that holds the claim now
 	Jump    Duration     `json:"jump,omitempty"` // by how much the time of day moved more than the time that passed
 }
 

@@ -460,9 +460,20 @@ type FailedRecord struct {
 	Next  string `json:"next"`
 }
 
+// ClaimLostRecord says which host holds the claim of the issue now.
+type ClaimLostRecord struct {
+	Host string `json:"host"`
+}
+
+// Actors of a CanceledRecord that are not a person.
+const (
+	ActorSignal = "signal" // the host was told to end
+	ActorClaim  = "claim"  // another host holds the claim
+)
+
 // CanceledRecord ends the session as canceled.
 type CanceledRecord struct {
-	Actor string `json:"actor"`
+	Actor string `json:"actor"` // a login or user name, or one of the constants
 	Cause string `json:"cause"`
 	Next  string `json:"next"`
 }

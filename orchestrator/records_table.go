@@ -101,7 +101,7 @@ var recordTypes = byName(
 	recordOf[MsgExpiredRecord]{}, recordOf[MsgFailedRecord]{}, recordOf[MsgOrphanedRecord]{}, recordOf[CommitCreatedRecord]{},
 	recordOf[BranchPushedRecord]{}, recordOf[PROpenedRecord]{}, recordOf[NothingToCommitRecord]{}, recordOf[LimitReachedRecord]{},
 	recordOf[CheckpointSavedRecord]{}, recordOf[EffectFailedRecord]{}, recordOf[InputCorruptRecord]{}, recordOf[InputUnknownRecord]{},
-	recordOf[InputIgnoredRecord]{}, recordOf[InputRejectedRecord]{}, recordOf[InputRewoundRecord]{}, recordOf[StateOverwrittenRecord]{},
+	recordOf[InputIgnoredRecord]{}, recordOf[InputRejectedRecord]{}, recordOf[InputRewoundRecord]{}, recordOf[StateOverwrittenRecord]{}, recordOf[ClaimLostRecord]{},
 	recordOf[NeedsHumanRecord]{}, recordOf[DoneRecord]{}, recordOf[FailedRecord]{}, recordOf[CanceledRecord]{},
 )
 
@@ -174,4 +174,5 @@ func (StateOverwrittenRecord) Type() string   { return EvStateOverwritten }
 func (NeedsHumanRecord) Type() string         { return EvNeedsHuman }
 func (DoneRecord) Type() string               { return EvDone }
 func (FailedRecord) Type() string             { return EvFailed }
+func (ClaimLostRecord) Type() string          { return EvClaimLost }
 func (CanceledRecord) Type() string           { return EvCanceled }

@@ -141,6 +141,13 @@ const (
 	ReasonLogin           = "login"
 )
 
+// ReasonClaimLost is the reason of an OutcomeCanceled: another host holds the claim of the issue.
+const ReasonClaimLost = "claim_lost"
+
+// Shown reports whether this machine shows the session on its issue. Once another host holds
+// the claim, that one does.
+func (s *State) Shown() bool { return s.Mirror && s.OutcomeReason != ReasonClaimLost }
+
 // Statuses of a subplan.
 const (
 	SubplanPending   = "pending"

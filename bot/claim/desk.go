@@ -36,8 +36,10 @@ type Held interface {
 	// ours, *LostError if it is not, ErrReleased if it was let go. Any other error says that it
 	// is not known now: hold the write back and ask again.
 	Check(ctx context.Context) error
-	// Lost is closed when the claim was found to be lost.
+	// Lost is closed when the claim was found to be lost. Holder is the id of the host that has it
+	// then; empty before, and if that is not known.
 	Lost() <-chan struct{}
+	Holder() string
 	// Mark changes the state of the claim: Queued to Running when the session gets its slot;
 	// Handover lets it go for another host. After an error that is not *LostError, call it again.
 	Mark(ctx context.Context, to State) error
@@ -98,6 +100,14 @@ func (e *LostError) Error() string {
 		return fmt.Sprintf("the claim of issue %d is lost: it was removed, or is one that cannot be read", e.Issue)
 	}
 	return fmt.Sprintf("the claim of issue %d is lost: host %s took over", e.Issue, e.Host)
+}
+
+// holder is empty for a nil error.
+func (e *LostError) holder() string {
+	if e == nil {
+		return ""
+	}
+	return e.Host.String()
 }
 
 // RefusedError says that the server takes no refs below refs/agentmux/. Text is the server's.

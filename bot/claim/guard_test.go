@@ -74,6 +74,9 @@ func TestGitHub40ASuspendedHolderIsFenced(t *testing.T) {
 		t.Errorf("check: %v", err)
 	}
 	closed(t, held.Lost())
+	if held.Holder() != two.id.String() {
+		t.Errorf("the holder is %q", held.Holder())
+	}
 }
 
 // The beat comes before the first check, and must not be taken for a sign that nothing happened.

@@ -33,6 +33,12 @@ func (h *remoteHeld) Seen() Seen {
 
 func (h *remoteHeld) Lost() <-chan struct{} { return h.lost }
 
+func (h *remoteHeld) Holder() string {
+	h.desk.mu.Lock()
+	defer h.desk.mu.Unlock()
+	return h.err.holder()
+}
+
 func (h *remoteHeld) Check(ctx context.Context) error {
 	h.desk.mu.Lock()
 	err, known := h.end(), h.covered()

@@ -155,6 +155,12 @@ func (h *localHeld) Seen() Seen {
 
 func (h *localHeld) Lost() <-chan struct{} { return h.lost }
 
+func (h *localHeld) Holder() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err.holder()
+}
+
 func (h *localHeld) Check(context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,6 +13,9 @@ import (
 // side, give up, or try again soon. shown is the error without secrets, which may have lost
 // its type.
 func classed(err, shown error) error {
+	if held, ok := isHeldBack(err, shown); ok {
+		return held
+	}
 	var later *transport.RetryAfter
 	if errors.As(err, &later) {
 		return engine.Remote(shown, later.Wait)

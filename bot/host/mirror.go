@@ -19,9 +19,7 @@ type MirrorSpec struct {
 	On bool
 	// HostID is the name of this host in the status comment; empty = Host.HostID.
 	HostID string
-	// Fence is asked before a comment; see mirror.Options. May be nil.
-	Fence func(context.Context) error
-	Pace  mirror.Pace
+	Pace   mirror.Pace
 }
 
 const (
@@ -45,7 +43,7 @@ type mirroring struct {
 func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 	m := &mirroring{r: r}
 	s := r.state.Load()
-	if !spec.On || r.GitHub == nil || s.IssueNumber == 0 {
+	if !spec.On || r.GitHub == nil || s.IssueNumber == 0 || s.OutcomeReason == orchestrator.ReasonClaimLost {
 		return m
 	}
 	if spec.HostID == "" {
@@ -77,7 +75,7 @@ func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Op
 	o := mirror.Options{
 		Server: mirror.On(r.GitHub), Dir: r.sess.Dir, Mode: mirror.CommentMode(r.cfg.GitHub.Comments), Repo: r.work.PullRepo(s),
 		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.crew.Level(), LinkHosts: r.cfg.GitHub.LinkHosts,
-		Deaf: true, Fence: spec.Fence, Redactor: r.Redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
+		Deaf: true, Guard: r.guarding.forMirror(), Redactor: r.Redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
 	}
 	o.Pace.Write = cmp.Or(o.Pace.Write, r.cfg.GitHub.WriteEvery())
 	o.Changes = r.gateChanges

@@ -12,7 +12,7 @@ import (
 	"github.com/agentmux/agentmux/bot/crew"
 	"github.com/agentmux/agentmux/bot/rehearsal"
 	"github.com/agentmux/agentmux/bot/work"
-	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/pulltext"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
@@ -68,7 +68,7 @@ func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) 
 		if err != nil {
 			return nil, err
 		}
-		p.Body = ghsync.RenderBody(body)
+		p.Body = pulltext.Render(body)
 	}
 	if err := r.previewPrompts(ctx, p); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 	own := *h
 	own.Log = slog.New(slog.DiscardHandler) // nothing happens that belongs into a log
 	own.RuntimeDir = filepath.Join(scratch, "run")
-	r := own.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: spec.Project}, providers)
+	r := own.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: spec.Project}, providers, guarding{})
 	if err := r.crew.HideCredentials(providers); err != nil {
 		return nil, err
 	}

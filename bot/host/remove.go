@@ -43,7 +43,7 @@ func (h *Host) Remove(ctx context.Context, dir string, c *config.Config) (work.R
 	if err := h.Trust(ctx, sess.Dir, s, c); err != nil {
 		return work.Removed{}, err
 	}
-	r := h.gather(work.Spec{Session: sess, State: s, Config: c}, nil)
+	r := h.gather(work.Spec{Session: sess, State: s, Config: c}, nil, guarding{})
 	if err := r.crew.Open(s); err != nil {
 		return work.Removed{}, err
 	}

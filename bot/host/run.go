@@ -39,6 +39,9 @@ type RunSpec struct {
 	// OnCommit is called with each committed state; it must not block. May be nil.
 	OnCommit func(*orchestrator.State)
 	Mirror   MirrorSpec
+	// Guard is asked before each write to the outside. Where it knows of another holder, the
+	// session ends. Nil = nothing is claimed.
+	Guard Guard
 }
 
 // Run takes a session's lock, runs the session until it has an outcome and owes nothing,
@@ -51,7 +54,7 @@ func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, erro
 	for err == nil && ctx.Err() == nil && hasUnread(spec.Dir, last) {
 		// While the session ended, it got a command. It runs again as with a new host, because
 		// this one has released what the session needs.
-		next, nextErr := h.hosted(ctx, RunSpec{Dir: spec.Dir, Config: spec.Config, OnCommit: spec.OnCommit, Mirror: spec.Mirror}, 0)
+		next, nextErr := h.hosted(ctx, RunSpec{Dir: spec.Dir, Config: spec.Config, OnCommit: spec.OnCommit, Mirror: spec.Mirror, Guard: spec.Guard}, 0)
 		if errors.As(nextErr, new(*session.LockedError)) {
 			break // the host that the command started was quicker
 		}
@@ -133,7 +136,7 @@ func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrato
 	if err != nil {
 		return nil, fmt.Errorf("open project of %s: %w", sess.Name(), err)
 	}
-	r := h.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: project}, providers)
+	r := h.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: project}, providers, guarding{spec.Guard})
 	if err := r.crew.HideCredentials(providers); err != nil {
 		return nil, err
 	}
@@ -202,6 +205,8 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		return s, err
 	}
 	mirror := r.startMirror(ctx, spec.Mirror)
+	lost, unwatch := r.guarding.losing()
+	defer unwatch()
 	crash.Point("start mirror", "")
 	last, err := engine.Run(ctx, engine.Options{
 		Session: r.sess, Definition: r.def, Effects: r, Agents: r.crew, Work: r, Wakes: tree.Wakes(), Now: r.Now,
@@ -212,7 +217,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 				spec.OnCommit(s)
 			}
 		},
-		Edited: r.project.Edited.Take,
+		Edited: r.project.Edited.Take, Lost: lost,
 	})
 	if last == nil {
 		last = r.state.Load()

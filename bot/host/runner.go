@@ -24,17 +24,22 @@ type runner struct {
 	cfg     *config.Config
 	project *project.Project
 
-	crew *crew.Crew
-	work *work.Work
+	crew     *crew.Crew
+	work     *work.Work
+	guarding guarding
 
 	// state is the last committed one; the engine stores each one here when it commits.
 	state atomic.Pointer[orchestrator.State]
 }
 
 // gather makes the parts of a runner and starts nothing.
-func (h *Host) gather(of work.Spec, providers agent.Providers) *runner {
-	w := work.New(h.workOptions(of.Config), of)
-	r := &runner{Host: h, sess: of.Session, def: of.Workflow, cfg: of.Config, project: of.Project, work: w}
+func (h *Host) gather(of work.Spec, providers agent.Providers, g guarding) *runner {
+	o := h.workOptions(of.Config)
+	if g.guard != nil {
+		o.Guard = g.check
+	}
+	w := work.New(o, of)
+	r := &runner{Host: h, sess: of.Session, def: of.Workflow, cfg: of.Config, project: of.Project, work: w, guarding: g}
 	r.state.Store(of.State)
 	r.crew = crew.New(h.crewOptions(), crew.Spec{
 		Session: of.Session, State: of.State, Now: r.state.Load, Workflow: of.Workflow, Config: of.Config, Project: of.Project,

@@ -58,7 +58,7 @@ func TestACommandWhileTheLastWordsAreShownIsTaken(t *testing.T) {
 	r.script(sc)
 	dir, _ := r.issue("Greet", "Say hello.")
 	var once sync.Once
-	fence := func(ctx context.Context) error {
+	guard := func(ctx context.Context) error {
 		s := r.state(dir)
 		if !s.Parked() {
 			return nil
@@ -69,13 +69,22 @@ func TestACommandWhileTheLastWordsAreShownIsTaken(t *testing.T) {
 		<-ctx.Done() // a server that does not answer
 		return ctx.Err()
 	}
-	stop := r.background(host.RunSpec{Dir: dir, Mirror: host.MirrorSpec{On: true, Fence: fence}})
+	stop := r.background(host.RunSpec{Dir: dir, Mirror: host.MirrorSpec{On: true}, Guard: guardFunc(guard)})
 	s, err := stop(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mustEnd(t, s, orchestrator.OutcomeCanceled, "")
 }
+
+// guardFunc is a guard that never loses its claim.
+type guardFunc func(context.Context) error
+
+func (f guardFunc) Check(ctx context.Context) error { return f(ctx) }
+
+func (guardFunc) Lost() <-chan struct{} { return nil }
+
+func (guardFunc) Holder() string { return "" }
 
 func (r *rig) inHostRepo(args ...string) string {
 	r.t.Helper()

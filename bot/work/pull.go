@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/pulltext"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -38,7 +39,7 @@ func (r *proposal) run(ctx context.Context, e orchestrator.Effect, s *orchestrat
 	}
 	spec := ghsync.PullRequestSpec{
 		Repo: r.PullRepo(s), Branch: e.Args.Branch, Base: s.BaseBranch,
-		Title: r.title(e.Args, s), Body: markdown.Finish(r.Redactor, ghsync.RenderBody(body)), Ready: !e.Args.Draft,
+		Title: r.title(e.Args, s), Body: markdown.Finish(r.Redactor, pulltext.Render(body)), Ready: !e.Args.Draft,
 	}
 	if spec.HeadOwner, err = r.headOwner(ctx, spec.Repo); err != nil {
 		return orchestrator.Result{}, err
@@ -80,7 +81,7 @@ func (r *proposal) pushAgain(ctx context.Context, a orchestrator.Args) (refused 
 	if err != nil || len(there) > 0 {
 		return "", err
 	}
-	_, err = r.project.Remote.Push(ctx, r.repo, remote.PushSpec{Updates: []remote.RefUpdate{{Ref: ref, New: a.Commit}}})
+	err = r.push(ctx, remote.RefUpdate{Ref: ref, New: a.Commit})
 	var push *remote.PushError
 	if errors.As(err, &push) && push.Kind != remote.PushNetwork {
 		return "the branch " + a.Branch + " is gone from the server, and it takes it no more: " + push.Text, nil
@@ -170,7 +171,7 @@ func (r *Work) PullTitle(a orchestrator.Args, s *orchestrator.State) string {
 }
 
 // PullBody is what the pull request would say.
-func (r *Work) PullBody(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (ghsync.Body, error) {
+func (r *Work) PullBody(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (pulltext.Body, error) {
 	return (&proposal{r}).body(ctx, a, s)
 }
 
@@ -184,8 +185,8 @@ func (r *proposal) title(a orchestrator.Args, s *orchestrator.State) string {
 }
 
 // body gathers what the pull request says; a part that is not there stays empty.
-func (r *proposal) body(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (ghsync.Body, error) {
-	b := ghsync.Body{
+func (r *proposal) body(ctx context.Context, a orchestrator.Args, s *orchestrator.State) (pulltext.Body, error) {
+	b := pulltext.Body{
 		Session: orchestrator.PublicID(s.SessionID, s.Identity), Seq: s.Seq, Server: r.GitHub.Server(), Links: r.cfg.GitHub.LinkHosts,
 		Exhausted: a.Exhausted, Request: markdown.Raw(r.Request()), Issue: s.IssueNumber,
 		Summary:  markdown.Raw(r.Optional(path.Join(r.Dir(workflows.KindComplete), session.SummaryFile))),
@@ -224,7 +225,7 @@ func (r *proposal) body(ctx context.Context, a orchestrator.Args, s *orchestrato
 // redactParts takes secrets out of what agents wrote before it is fitted into the body: a
 // text that is redacted may be longer. The body as a whole is redacted once more, since
 // what stood apart may stand together there.
-func (r *proposal) redactParts(b *ghsync.Body) {
+func (r *proposal) redactParts(b *pulltext.Body) {
 	texts := []*markdown.Raw{&b.Request, &b.Summary, &b.Plan}
 	for i := range b.Verdicts {
 		texts = append(texts, &b.Verdicts[i].Summary)
@@ -301,7 +302,7 @@ func (r *proposal) mergedBase(ctx context.Context, commit string, s *orchestrato
 }
 
 // verdicts adds the last result of each role, and what is open after an exhausted review.
-func (r *proposal) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator.State) error {
+func (r *proposal) verdicts(b *pulltext.Body, a orchestrator.Args, s *orchestrator.State) error {
 	sources := map[string]string{}
 	for role, res := range s.ReviewResults {
 		if res.SHA256 != "" { // else taken over from the earlier tool
@@ -313,7 +314,7 @@ func (r *proposal) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator
 		return err
 	}
 	for _, res := range results {
-		v := ghsync.BodyVerdict{Role: markdown.Raw(res.Role), Verdict: res.Review.Verdict, Summary: markdown.Raw(res.Review.Summary)}
+		v := pulltext.Verdict{Role: markdown.Raw(res.Role), Verdict: res.Review.Verdict, Summary: markdown.Raw(res.Review.Summary)}
 		if s.ReviewResults[res.Role].Tree == a.Tree {
 			v.Commit = a.Commit
 		}
@@ -322,7 +323,7 @@ func (r *proposal) verdicts(b *ghsync.Body, a orchestrator.Args, s *orchestrator
 			continue
 		}
 		for _, f := range res.Review.Findings {
-			b.Findings = append(b.Findings, ghsync.BodyFinding{
+			b.Findings = append(b.Findings, pulltext.Finding{
 				Role: markdown.Raw(res.Role), Severity: markdown.Raw(f.Severity), Location: f.Location, Issue: markdown.Raw(f.Issue),
 			})
 		}

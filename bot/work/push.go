@@ -76,9 +76,7 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 		if refused, err := p.mergeOnto(ctx, old); err != nil || refused != "" {
 			return orchestrator.Result{Refused: refused}, err
 		}
-		_, err := p.project.Remote.Push(ctx, p.repo, remote.PushSpec{Updates: []remote.RefUpdate{
-			{Ref: "refs/heads/" + p.branch, New: p.commit, Old: old},
-		}})
+		err := p.push(ctx, remote.RefUpdate{Ref: "refs/heads/" + p.branch, New: p.commit, Old: old})
 		if err == nil {
 			return p.done(ctx)
 		}
@@ -114,6 +112,17 @@ func (p *pushing) run(ctx context.Context) (orchestrator.Result, error) {
 		}
 	}
 	return orchestrator.Result{}, fmt.Errorf("push %s: it moved %d times meanwhile", p.branch, pushTries)
+}
+
+// push moves one ref on the server.
+func (r *Work) push(ctx context.Context, u remote.RefUpdate) error {
+	if r.Guard != nil {
+		if err := r.Guard(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := r.project.Remote.Push(ctx, r.repo, remote.PushSpec{Updates: []remote.RefUpdate{u}})
+	return err
 }
 
 // secretFound tells where the server saw a secret, as it names the place.

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -29,6 +30,10 @@ type Options struct {
 	Pulls    ghsync.PullWrites     // of pull requests; nil = GitHub's
 	Token    transport.TokenSource // nil = no push
 	ReadOnly bool                  // the token may not write: nothing is pushed
+
+	// Guard is asked before each write to the server; its error is returned and nothing is
+	// written. Nil = none.
+	Guard func(context.Context) error
 }
 
 // Spec says whose work it is. Project may be nil for what touches no repository, and
@@ -60,6 +65,12 @@ type Work struct {
 
 // New touches nothing.
 func New(o Options, spec Spec) *Work {
+	if o.Pulls == nil && o.GitHub != nil {
+		o.Pulls = ghsync.PullWritesOf(o.GitHub)
+	}
+	if o.Guard != nil && o.Pulls != nil {
+		o.Pulls = ghsync.GuardedPulls(o.Pulls, o.Guard)
+	}
 	at := place.Of(spec.Session.Dir, spec.State)
 	w := &Work{workspaces: &workspaces{
 		Options: o, Files: material.New(material.Spec{Session: spec.Session, Place: at, Workflow: spec.Workflow, Now: o.Now, Log: o.Log}),

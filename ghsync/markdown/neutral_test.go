@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/pulltext"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -197,7 +197,7 @@ func TestSecurity24MessagesSteerNoAutomation(t *testing.T) {
 			}
 		})
 	}
-	body := ghsync.RenderBody(ghsync.Body{Session: "s", Seq: 1, Server: "https://github.com", Request: "Do it [skip ci]", Summary: "Done ***NO_CI***"})
+	body := pulltext.Render(pulltext.Body{Session: "s", Seq: 1, Server: "https://github.com", Request: "Do it [skip ci]", Summary: "Done ***NO_CI***"})
 	if strings.Contains(body, "[skip ci]") || strings.Contains(body, "***NO_CI***") || !strings.Contains(body, "(skip ci)") {
 		t.Error(body)
 	}

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -139,14 +138,8 @@ func (l *labeler) changeLabel(ctx context.Context, want string) error {
 	return l.save()
 }
 
-// addLabel adds a label and returns all labels of the issue. The label of an end must be true:
-// it is fenced.
+// addLabel adds a label and returns all labels of the issue.
 func (l *labeler) addLabel(ctx context.Context, want string) ([]string, error) {
-	if !l.view.Live() && l.o.Fence != nil {
-		if err := l.o.Fence(ctx); err != nil {
-			return nil, fmt.Errorf("check the claim: %w", err)
-		}
-	}
 	if want == labelNone {
 		return nil, nil
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/ghsync/pulltext"
 )
 
 // gfm renders as comments on GitHub are: with tables, and a line break where the text has one.
@@ -164,8 +165,8 @@ func shownBodies(t *testing.T) (names []string, bodies map[string]string) {
 			}
 		}
 	}
-	add("pull request", ghsync.RenderBody(wholeBody()))
-	add("pull request, draft", ghsync.RenderBody(openBody()))
+	add("pull request", pulltext.Render(wholeBody()))
+	add("pull request, draft", pulltext.Render(openBody()))
 	return names, bodies
 }
 
@@ -249,12 +250,12 @@ blockquote{color:#59636e;border-left:.25em solid #d1d9e0;padding:0 1em}
 }
 
 // wholeBody has every part that a pull request may have.
-func wholeBody() ghsync.Body {
-	return ghsync.Body{
+func wholeBody() pulltext.Body {
+	return pulltext.Body{
 		Session: "20261121-100512-issue-12-add-retry", Seq: 58, Server: "https://github.com",
 		NeedsLook: []string{"go.mod"}, Request: "Add retry\n\nPlease @all, fixes #1.\n```\ncode\n```", RequestAt: sceneStart,
 		Digest: "9f2c41d07a3b8e6f", Asker: "octo-dev", Summary: "Retries with backoff. Closes #3, thanks @x.", Plan: "## Goal\nRetry.",
-		Verdicts: []ghsync.BodyVerdict{
+		Verdicts: []pulltext.Verdict{
 			{Role: "reviewer_logic", Verdict: "pass", Commit: "b07d3e9000000000000000000000000000000000"},
 			{Role: "reviewer_quality", Verdict: "pass", Summary: "Fine, see #4.\nMore."},
 		},
@@ -263,8 +264,8 @@ func wholeBody() ghsync.Body {
 }
 
 // openBody is that of a draft whose last review failed.
-func openBody() ghsync.Body {
-	return ghsync.Body{Session: "s", Seq: 1, Exhausted: true, Issue: 12, Findings: []ghsync.BodyFinding{
+func openBody() pulltext.Body {
+	return pulltext.Body{Session: "s", Seq: 1, Exhausted: true, Issue: 12, Findings: []pulltext.Finding{
 		{Role: "reviewer_logic", Severity: "high", Location: "a.go:1", Issue: "leaks <b>"},
 	}, Template: "<!-- Say what\nand why. -->\n## Checklist\n- [ ] tests @team <!-- of it -->", Notes: []string{"2 submodules: agents see none of their content"}}
 }

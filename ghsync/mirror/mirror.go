@@ -17,7 +17,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// ErrClaimLost is what a Fence returns when another host owns the issue: the mirror writes
+// ErrClaimLost is what a Guard returns when another host owns the issue: the mirror writes
 // nothing more.
 var ErrClaimLost = errors.New("another host has claimed this issue")
 
@@ -58,9 +58,9 @@ type Options struct {
 	// the machine the session runs on.
 	Deaf bool
 
-	// Fence is asked before a new comment and a terminal label. ErrClaimLost ends the mirror,
-	// another error holds the write back. Nil: no fence.
-	Fence    func(ctx context.Context) error
+	// Guard is asked before each write. ErrClaimLost ends the mirror, an error that says when to
+	// try again (see transport.Later) holds the write back. Nil: none.
+	Guard    func(ctx context.Context) error
 	Redactor *redact.Redactor // nil: patterns only
 	Log      *slog.Logger     // nil: none
 	Now      func() time.Time // nil: time.Now
@@ -141,6 +141,9 @@ func New(o Options) (*Mirror, error) {
 	}
 	if known, ok := st.remembered(o.RepoID); ok {
 		o.Repo = known // it may have been renamed since the session began
+	}
+	if o.Guard != nil {
+		o.Server = o.Server.guarded(o.Guard)
 	}
 	k := &ledger{o: o, session: s, st: st, keep: durable.Replace, off: map[string]bool{}, locked: st.Locked}
 	n := markdown.New(o.Server.Place.Server(), o.LinkHosts)

@@ -299,7 +299,7 @@ func TestLostClaimEndsTheMirror(t *testing.T) {
 	st := newStage(t)
 	o := st.options()
 	lost := false
-	o.Fence = func(context.Context) error {
+	o.Guard = func(context.Context) error {
 		if lost {
 			return mirror.ErrClaimLost
 		}

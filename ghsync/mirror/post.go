@@ -73,8 +73,8 @@ func (p *poster) ensure(ctx context.Context, want post) (id int64, wait time.Dur
 			return id, wait, err
 		}
 	}
-	if p.o.Fence != nil {
-		if err := p.o.Fence(ctx); err != nil {
+	if p.o.Guard != nil { // an intent would say that the comment may have been made
+		if err := p.o.Guard(ctx); err != nil {
 			return 0, 0, fmt.Errorf("check the claim: %w", err)
 		}
 	}

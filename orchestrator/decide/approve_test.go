@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // A person approves what they were shown, not what has come in its place.
@@ -28,7 +29,7 @@ func TestGitHub57ApproveOfAPlanThatChangedIsRefused(t *testing.T) {
 	if m.s.Gate == nil || !strings.Contains(reason, second[:12]) {
 		t.Errorf("gate %v, reason %q", m.s.Gate, reason)
 	}
-	for n := range orchestrator.MinDigest { // too little to tell two apart, and said so
+	for n := range duty.MinDigest { // too little to tell two apart, and said so
 		if n == 0 {
 			continue
 		}

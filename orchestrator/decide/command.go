@@ -29,7 +29,7 @@ func (r *reducer) commandLine() {
 	l := r.in.Line
 	if l.Signal != "" {
 		if !r.s.Ended() { // else there is nothing to cancel
-			r.outcome.cancel("signal", l.Signal)
+			r.outcome.cancel(orchestrator.ActorSignal, l.Signal)
 		}
 		return
 	}
@@ -55,7 +55,7 @@ func (r *reducer) commandLine() {
 	case l.Session != "" && l.Session != r.s.SessionID:
 		r.ignore(duty.Call{Tool: commandTool}, "foreign")
 		return
-	case r.lines.known(l, commandTool), known(p.SourceID):
+	case duty.Known(r.s, l, commandTool), known(p.SourceID):
 		r.ignore(duty.Call{Tool: commandTool}, "duplicate")
 		return
 	}

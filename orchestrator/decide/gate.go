@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -96,7 +97,7 @@ func (g *gate) refuseAnswer(name string, problems []string) {
 // does not tell is older than any gate.
 func (g *gate) approveFault(p orchestrator.Payload) string {
 	if of := strings.TrimSpace(p.Args.Of); of != "" {
-		return g.s.ShownFault(of)
+		return duty.ShownFault(g.s, of)
 	}
 	if l := g.in.Line; l == nil || l.At.Add(time.Second).Before(g.s.Gate.OpenedAt.Time) {
 		return "it was said before the gate opened: look at what waits now, " + orchestrator.ShortDigest(g.s.GateDigest())
@@ -138,7 +139,7 @@ func (r *reducer) takeApproval(_ workflows.Phase, o *orchestrator.Observation) {
 		problems = []string{"it could not be read"}
 	}
 	if len(problems) == 0 {
-		problems = r.s.AnswerFaults(o.Approval.Of, true, o.Written)
+		problems = duty.AnswerFaults(r.s, o.Approval.Of, true, o.Written)
 	}
 	if len(problems) > 0 {
 		r.gate.refuseAnswer(orchestrator.ApprovalFile, problems)
@@ -157,7 +158,7 @@ func (r *reducer) takeChanges(_ workflows.Phase, o *orchestrator.Observation) {
 		if o.Approval == nil || strings.TrimSpace(o.Approval.Text) == "" {
 			return
 		}
-		problems = r.s.AnswerFaults(o.Approval.Of, false, o.Written)
+		problems = duty.AnswerFaults(r.s, o.Approval.Of, false, o.Written)
 	}
 	if len(problems) > 0 {
 		r.gate.refuseAnswer(orchestrator.ChangesFile, problems)

@@ -50,13 +50,10 @@ func (r *reducer) observe() {
 		return
 	}
 	handle, ok := observers[o.What]
-	if ok && handle.matters(r, phase, o) && r.isNew(observed(o.What, o.Name), o.Evidence) {
+	if ok && handle.matters(r, phase, o) && r.isNew(duty.Observed(o.What, o.Name), o.Evidence) {
 		handle.take(r, phase, o)
 	}
 }
-
-// observed names the memory of what was seen last.
-func observed(what, name string) string { return "observe/" + what + "/" + name }
 
 // usable reports whether an observed artifact is valid.
 func (r *reducer) usable(o *orchestrator.Observation) bool {
@@ -85,20 +82,12 @@ func (r *reducer) markerMatters(phase workflows.Phase, o *orchestrator.Observati
 func (r *reducer) takeMarker(phase workflows.Phase, o *orchestrator.Observation) {
 	switch {
 	case o.Evidence == "": // it was removed again
-		delete(r.s.Seen, observed(orchestrator.ObserveMarker, o.Name))
+		delete(r.s.Seen, duty.Observed(orchestrator.ObserveMarker, o.Name))
 	default:
-		if by, task, ok := duty.Submitter(r.def, r.s, markedTask(phase, o.Name)); ok {
+		if by, task, ok := duty.Submitter(r.def, r.s, duty.MarkedTask(phase, o.Name)); ok {
 			r.handedIn(by, task)
 		}
 	}
-}
-
-// markedTask returns the task that a marker is about.
-func markedTask(phase workflows.Phase, marker string) string {
-	if phase.Kind == workflows.KindFix {
-		return orchestrator.FixTask
-	}
-	return marker
 }
 
 // takeReview takes a verdict found at a resume. A file of a role that does not run

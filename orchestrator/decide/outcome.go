@@ -66,6 +66,24 @@ func (o *outcome) cancel(actor, source string) {
 	})
 }
 
+// loseClaim ends the run because another host works on the issue. Work that was not submitted is
+// kept, since nobody here integrates it any more.
+func (o *outcome) loseClaim(host string) {
+	if o.s.Ended() {
+		return
+	}
+	kept := o.workspaces.unsubmitted()
+	o.event(orchestrator.ClaimLostRecord{Host: host})
+	o.interrupt(orchestrator.LastRunCanceled, orchestrator.OutcomeCanceled, "host "+host+" took over")
+	o.s.OutcomeReason = orchestrator.ReasonClaimLost
+	for _, name := range kept {
+		o.workspaces.preserve(name)
+	}
+	o.event(orchestrator.CanceledRecord{
+		Cause: string(o.s.Cause), Actor: orchestrator.ActorClaim, Next: "agentmux resume " + o.s.SessionID,
+	})
+}
+
 func (o *outcome) interrupt(last, outcome, cause string) {
 	o.s.InterruptedPhase, o.s.InterruptedEvent = orchestrator.Optional(o.s.Phase), orchestrator.Optional(o.s.LastEvent)
 	o.s.Category, o.s.Cause = orchestrator.Optional(outcome), orchestrator.Optional(orchestrator.Truncate(cause, orchestrator.MaxEventText))

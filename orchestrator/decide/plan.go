@@ -108,7 +108,7 @@ func (p *plan) group() orchestrator.Group { return p.s.Schedule.Groups[p.s.Group
 func (p *plan) startSubplan(id string) {
 	p.s.SubplanStatus[id] = orchestrator.SubplanRunning
 	p.event(orchestrator.SubplanStartedRecord{ID: id, Title: p.s.Schedule.Titles[id]})
-	if p.s.Seen[observed(orchestrator.ObserveMarker, id)] != "" {
+	if p.s.Seen[duty.Observed(orchestrator.ObserveMarker, id)] != "" {
 		p.finish(id, orchestrator.Result{Commit: p.s.Integrated.Commit})
 		return
 	}

@@ -53,6 +53,7 @@ var handlers = map[string]func(*reducer){
 	orchestrator.InEffectFailed: (*reducer).effectFailed,
 	orchestrator.InOverwritten:  (*reducer).overwritten,
 	orchestrator.InLocked:       (*reducer).locked,
+	orchestrator.InClaimLost:    func(r *reducer) { r.outcome.loseClaim(r.in.Host) },
 	orchestrator.InJump:         func(r *reducer) { r.clock.jumped() },
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -92,9 +93,9 @@ func (m *sim) taken(in orchestrator.Input) orchestrator.Input {
 	ok := false
 	switch {
 	case in.Kind == orchestrator.InTool:
-		t, ok = decide.Takes(m.def, m.s, in.Line)
+		t, ok = duty.Takes(m.def, m.s, in.Line)
 	case in.Kind == orchestrator.InObserve:
-		t, ok = decide.TakesMarked(m.def, m.s, in.Observe)
+		t, ok = duty.TakesMarked(m.def, m.s, in.Observe)
 	}
 	if !ok {
 		return in

@@ -6,47 +6,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
-	"github.com/agentmux/agentmux/workflows"
 )
-
-// Takes returns the work that a line hands in. It has to be taken before [Reduce] decides about
-// the line. ok is false for a line that hands in none, or does not count.
-func Takes(def *workflows.Definition, s *orchestrator.State, l *orchestrator.Line) (t orchestrator.Taking, ok bool) {
-	payload, err := l.Decode()
-	if err != nil || l.Tool != toolset.SubmitDone {
-		return orchestrator.Taking{}, false
-	}
-	call := duty.Attribute(def, s, duty.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: payload})[0]
-	if (&lines{&queue{turn: turn{def: def, s: s}}}).ignoreReason(l, call) != "" {
-		return orchestrator.Taking{}, false
-	}
-	o, task, ok := duty.Handed(def, s, call)
-	if !ok {
-		return orchestrator.Taking{}, false
-	}
-	return taking(s, o, task)
-}
-
-// TakesMarked is Takes of a marker that a person made.
-func TakesMarked(def *workflows.Definition, s *orchestrator.State, o *orchestrator.Observation) (t orchestrator.Taking, ok bool) {
-	phase, known := def.Phase(s.Phase)
-	if !known || o.What != orchestrator.ObserveMarker || o.Evidence == "" || s.Seen[observed(o.What, o.Name)] == o.Evidence {
-		return orchestrator.Taking{}, false
-	}
-	by, task, ok := duty.Submitter(def, s, markedTask(phase, o.Name))
-	if !ok {
-		return orchestrator.Taking{}, false
-	}
-	return taking(s, by, task)
-}
-
-func taking(s *orchestrator.State, o duty.Agent, task string) (orchestrator.Taking, bool) {
-	w := s.Workspaces[o.Workspace]
-	return orchestrator.Taking{
-		Role: o.Role, Task: o.Task, Launch: s.Agents[o.Key()].Launch, Workspace: o.Workspace, Dir: w.Path, Base: w.Base,
-		Owned: duty.OwnedFiles(s, o, task),
-	}, w.Path != "" && !s.Paused && !s.Ended()
-}
 
 // snapshot returns the work that came with the input.
 func (t *turn) snapshot() *orchestrator.Snapshot {

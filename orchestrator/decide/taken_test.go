@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 func TestProtocolS8ASessionOfAnEarlierVersionGoesOn(t *testing.T) {
@@ -175,7 +175,7 @@ func TestTakesNamesTheWorkOfALineThatCounts(t *testing.T) {
 	good := orchestrator.Line{
 		Tool: "submit_done", ID: "x", Role: "coder", Task: "2", Launch: "2.coder.2.1", Visit: &visit, Session: "s1", Payload: []byte(`{"subplan_index": 2}`),
 	}
-	got, ok := decide.Takes(m.def, m.s, &good)
+	got, ok := duty.Takes(m.def, m.s, &good)
 	if !ok || got.Role != "coder" || got.Task != "2" || got.Launch != "2.coder.2.1" || got.Workspace != "2.2" || got.Dir != "/w/2.2" ||
 		got.Base != "base" || !slices.Equal(got.Owned, []string{"f2/"}) || got.End {
 		t.Errorf("takes %+v, %v", got, ok)
@@ -193,7 +193,7 @@ func TestTakesNamesTheWorkOfALineThatCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := good
 			change(&l)
-			if got, ok := decide.Takes(m.def, m.s, &l); ok {
+			if got, ok := duty.Takes(m.def, m.s, &l); ok {
 				t.Errorf("takes %+v", got)
 			}
 		})
@@ -203,10 +203,10 @@ func TestTakesNamesTheWorkOfALineThatCounts(t *testing.T) {
 		paused.Paused, parked.Outcome = true, orchestrator.OutcomeNeedsHuman
 		for name, s := range map[string]*orchestrator.State{"paused": paused, "parked": parked} {
 			o := marker("1", "v1")
-			if got, ok := decide.Takes(m.def, s, &good); ok {
+			if got, ok := duty.Takes(m.def, s, &good); ok {
 				t.Errorf("%s: takes %+v", name, got)
 			}
-			if got, ok := decide.TakesMarked(m.def, s, &o); ok {
+			if got, ok := duty.TakesMarked(m.def, s, &o); ok {
 				t.Errorf("%s: takes %+v", name, got)
 			}
 		}
@@ -214,7 +214,7 @@ func TestTakesNamesTheWorkOfALineThatCounts(t *testing.T) {
 	t.Run("submitted before", func(t *testing.T) {
 		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffIntegrate }
 		m.coded(2)
-		if got, ok := decide.Takes(m.def, m.s, &good); ok {
+		if got, ok := duty.Takes(m.def, m.s, &good); ok {
 			t.Errorf("takes %+v", got)
 		}
 	})
@@ -222,21 +222,21 @@ func TestTakesNamesTheWorkOfALineThatCounts(t *testing.T) {
 		m := newSim(t, "quick", nil)
 		m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffEnsureWorkspace }
 		m.planned("parallel", 2)
-		if got, ok := decide.Takes(m.def, m.s, &good); ok {
+		if got, ok := duty.Takes(m.def, m.s, &good); ok {
 			t.Errorf("takes %+v", got)
 		}
 		o := marker("1", "v1")
-		if got, ok := decide.TakesMarked(m.def, m.s, &o); ok {
+		if got, ok := duty.TakesMarked(m.def, m.s, &o); ok {
 			t.Errorf("takes %+v", got)
 		}
 	})
 	t.Run("by a marker", func(t *testing.T) {
 		o := marker("1", "v1")
-		if got, ok := decide.TakesMarked(m.def, m.s, &o); !ok || got.Workspace != "2.1" {
+		if got, ok := duty.TakesMarked(m.def, m.s, &o); !ok || got.Workspace != "2.1" {
 			t.Errorf("takes %+v, %v", got, ok)
 		}
 		for name, o := range map[string]orchestrator.Observation{"removed": marker("1", ""), "of finished work": marker("2", "v1"), "of none": marker("7", "v1")} {
-			if got, ok := decide.TakesMarked(m.def, m.s, &o); ok {
+			if got, ok := duty.TakesMarked(m.def, m.s, &o); ok {
 				t.Errorf("%s: takes %+v", name, got)
 			}
 		}

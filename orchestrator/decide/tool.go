@@ -2,7 +2,6 @@ package decide
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -52,7 +51,7 @@ func (r *reducer) toolLine() {
 	call := duty.Call{Tool: l.Tool, Role: l.Role, Task: l.Task, Launch: l.Launch, Visit: l.Visit, Payload: payload}
 	calls := duty.Attribute(r.def, r.s, call)
 	call = calls[0]
-	if reason := r.lines.ignoreReason(l, call); reason != "" {
+	if reason := duty.IgnoreReason(r.s, l, call); reason != "" {
 		r.lines.ignored(l, call, reason)
 		return
 	}
@@ -156,7 +155,7 @@ type lines struct{ *queue }
 // for the answer; others may be counted in one record.
 func (ls *lines) ignored(l *orchestrator.Line, c duty.Call, reason string) {
 	record := orchestrator.InputIgnoredRecord{Tool: c.Tool, Role: c.Role, Task: c.Task, Reason: reason}
-	if submits(c.Tool) && l.Awaited(ls.in.At) {
+	if duty.Submits(c.Tool) && l.Awaited(ls.in.At) {
 		record.Line = l.ID
 	}
 	ls.event(record)
@@ -187,25 +186,6 @@ func (ls *lines) badPayload(l *orchestrator.Line, err error) {
 	})
 }
 
-// ignoreReason tells why a well-formed line does not count here.
-func (ls *lines) ignoreReason(l *orchestrator.Line, c duty.Call) string {
-	switch {
-	case l.Session != "" && l.Session != ls.s.SessionID:
-		return "foreign"
-	case l.Forged:
-		return "forged"
-	case ls.known(l, c.Tool):
-		return "duplicate"
-	case !duty.PhaseBound(c.Tool):
-		return ""
-	case c.Visit != nil && *c.Visit != ls.s.Visit:
-		return "stale"
-	case c.Launch != "" && ls.s.Agents[orchestrator.KeyOf(c.Role, c.Task)].Current() != c.Launch:
-		return "stale"
-	}
-	return ""
-}
-
 // faults lists what is wrong with the file a call submits.
 func (ls *lines) faults(l *orchestrator.Line, c duty.Call) []string {
 	file, kind := duty.ArtifactOf(ls.def, ls.s, c)
@@ -219,18 +199,11 @@ func (ls *lines) faults(l *orchestrator.Line, c duty.Call) []string {
 	return a.Problems
 }
 
-// known reports whether a line was applied before. Of lines without an id, what is said
-// twice in one visit in the same words is said once; of a submission the state tells that.
-func (ls *lines) known(l *orchestrator.Line, tool string) bool {
-	return l.ID != "" && slices.Contains(ls.s.RecentIDs, l.ID) ||
-		l.Same != "" && !submits(tool) && slices.Contains(ls.s.RecentIDs, ls.inVisit(l))
-}
-
 // keep remembers a line that is applied.
 func (ls *lines) keep(l *orchestrator.Line, tool string) {
 	ls.remember(l.ID)
-	if l.Same != "" && !submits(tool) {
-		ls.remember(ls.inVisit(l))
+	if l.Same != "" && !duty.Submits(tool) {
+		ls.remember(duty.InVisit(ls.s, l))
 	}
 }
 
@@ -245,13 +218,4 @@ func (ls *lines) remember(id string) {
 	if n := len(ls.s.RecentIDs) - maxRecentIDs; n > 0 {
 		ls.s.RecentIDs = slices.Delete(ls.s.RecentIDs, 0, n)
 	}
-}
-
-// inVisit names a line without an id within the present visit.
-func (ls *lines) inVisit(l *orchestrator.Line) string { return l.Same + "@" + strconv.Itoa(ls.s.Visit) }
-
-// submits reports whether a tool hands something in, which the state takes once.
-func submits(tool string) bool {
-	t, _ := toolset.Find(tool)
-	return t.Submits
 }

@@ -187,6 +187,9 @@ var attempts = []struct {
 		return orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: m.live()}}
 	}},
 	{"locked", func(*sim) orchestrator.Input { return orchestrator.Input{Kind: orchestrator.InLocked} }},
+	{"claim lost", func(*sim) orchestrator.Input {
+		return orchestrator.Input{Kind: orchestrator.InClaimLost, Host: "h_0123456789abcdef"}
+	}},
 	{"overwritten", func(*sim) orchestrator.Input { return orchestrator.Input{Kind: orchestrator.InOverwritten} }},
 }
 

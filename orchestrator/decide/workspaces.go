@@ -79,6 +79,13 @@ func (ws *workspaces) made(e orchestrator.Effect, res orchestrator.Result) {
 	}
 }
 
+// preserve has the work in a workspace kept under a ref once no agent is in it.
+func (ws *workspaces) preserve(name string) {
+	w := ws.s.Workspaces[name]
+	_, task, _ := duty.OfVisit(name)
+	ws.effect(orchestrator.EffPreserve, name, orchestrator.Args{Task: task, Workspace: name, Dir: w.Path, Base: w.Base, Date: ws.now}, ws.stopsIn(name)...)
+}
+
 func (ws *workspaces) preserved(e orchestrator.Effect, res orchestrator.Result) {
 	w := ws.s.Workspaces[e.Args.Workspace]
 	w.Preserved = orchestrator.Optional(res.Commit)

@@ -81,6 +81,9 @@ type Options struct {
 	// Locked reports whether the issue takes no comments, so that people cannot answer
 	// there. It is asked often and must not block; may be nil.
 	Locked func() bool
+	// Lost gives the id of the host that holds the claim of the issue now, once this one has lost
+	// it; nil = no claim.
+	Lost <-chan string
 	// Edited returns the files besides state.json that somebody else wrote since it was asked
 	// last, and that are ours again. It must not block; may be nil.
 	Edited func() []string

@@ -164,6 +164,11 @@ func (l *loop) run(ctx context.Context) error {
 			if !open {
 				l.Wakes = nil
 			}
+		case host := <-l.Lost:
+			l.Lost = nil // another claim needs another run
+			if _, err := l.apply(ctx, orchestrator.Input{Kind: orchestrator.InClaimLost, Host: host}); err != nil {
+				return err
+			}
 		case <-timer.C:
 		}
 	}

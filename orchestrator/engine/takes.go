@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 // Work takes what agents hand in.
@@ -159,7 +159,7 @@ func (k *takes) first(st *orchestrator.State, lines []orchestrator.Line) bool {
 
 // line gives a line the work that it hands in, and reports whether it has what it needs.
 func (k *takes) line(st *orchestrator.State, line *orchestrator.Line) bool {
-	t, ok := decide.Takes(k.Definition, st, line)
+	t, ok := duty.Takes(k.Definition, st, line)
 	if !ok {
 		return true
 	}
@@ -179,7 +179,7 @@ func (k *takes) marker(st *orchestrator.State, o *orchestrator.Observation) bool
 	if k.Work == nil {
 		return true
 	}
-	t, ok := decide.TakesMarked(k.Definition, st, o)
+	t, ok := duty.TakesMarked(k.Definition, st, o)
 	if !ok {
 		return true
 	}

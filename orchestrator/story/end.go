@@ -42,8 +42,11 @@ func (n *End) set(e orchestrator.Event, started time.Time, newer End) {
 	*n = newer
 }
 
-// ByPerson reports whether a person canceled the session, not a signal to its host.
-func (n End) ByPerson() bool { return n.Outcome == orchestrator.OutcomeCanceled && n.Actor != "signal" }
+// ByPerson reports whether a person canceled the session: not a signal to its host, and not
+// another host that took over.
+func (n End) ByPerson() bool {
+	return n.Outcome == orchestrator.OutcomeCanceled && n.Actor != orchestrator.ActorSignal && n.Actor != orchestrator.ActorClaim
+}
 
 // LastReviewFailed reports whether the session went through all its phases although the last
 // review failed.

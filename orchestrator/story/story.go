@@ -111,10 +111,14 @@ func (t *told) story(s *orchestrator.State) Story {
 	}
 }
 
-// canceled says who stopped a session; a signal has no name worth telling but its own.
+// canceled says who stopped a session; a signal has no name worth telling but its own, and the
+// cause names the host that took over.
 func canceled(d orchestrator.CanceledRecord) string {
-	if d.Actor == "signal" {
+	switch d.Actor {
+	case orchestrator.ActorSignal:
 		return "stopped by a signal (" + d.Cause + ")"
+	case orchestrator.ActorClaim:
+		return d.Cause
 	}
 	return "stopped by " + d.Actor
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -53,7 +54,7 @@ func bound(p orchestrator.Payload, s *orchestrator.State) (orchestrator.Payload,
 		p.Args.Of = s.GateDigest()
 		return p, nil
 	}
-	if fault := s.ShownFault(p.Args.Of); fault != "" {
+	if fault := duty.ShownFault(s, p.Args.Of); fault != "" {
 		return p, &RefusedError{fault}
 	}
 	return p, nil

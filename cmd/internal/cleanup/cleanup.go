@@ -181,7 +181,7 @@ func removable(ctx context.Context, a *site.Finder, s *site.Site, o Options, lim
 
 // unshown reports whether the end of the session is not shown on GitHub yet.
 func unshown(e session.Entry) bool {
-	return e.State.Mirror && !mirror.Shown(e.Dir, e.State.Seq)
+	return e.State.Shown() && !mirror.Shown(e.Dir, e.State.Seq)
 }
 
 // remove removes the sessions. If one has to stay, it says why and continues with the next.

@@ -59,6 +59,9 @@ func outcomeCode(s *orchestrator.State) int {
 	case orchestrator.OutcomeNeedsHuman:
 		return exit.NeedsHuman
 	case orchestrator.OutcomeCanceled:
+		if s.OutcomeReason == orchestrator.ReasonClaimLost {
+			return exit.Locked
+		}
 		return exit.Canceled
 	}
 	return exit.Failed

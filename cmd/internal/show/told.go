@@ -24,7 +24,7 @@ func Tell(ctx context.Context, e session.Entry) story.Story {
 		f.Unread = unread(sess, e.State)
 		f.Server = e.State.Ended() && !e.Running && hasServer(ctx, sess)
 	}
-	if e.State.Mirror {
+	if e.State.Shown() {
 		f.Unshown = !mirror.Shown(e.Dir, e.State.Seq)
 		f.Trouble = mirror.Trouble(e.Dir)
 		f.Away.Since, f.Away.Tries = mirror.Away(e.Dir)

@@ -1,4 +1,6 @@
-package ghsync
+// Package pulltext renders what a pull request says of its session. It is pure: what agents and
+// people wrote goes through it as data and comes out harmless.
+package pulltext
 
 import (
 	"fmt"
@@ -6,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // Body is what a pull request says of its session. A Raw text is as an agent or a person wrote
-// it; RenderBody makes it harmless.
+// it; Render makes it harmless.
 type Body struct {
 	Session string
 	Seq     int
@@ -30,24 +33,24 @@ type Body struct {
 
 	Summary  markdown.Raw // the coordinator's summary
 	Plan     markdown.Raw // the plan's overview
-	Verdicts []BodyVerdict
-	Findings []BodyFinding // open ones, if exhausted
+	Verdicts []Verdict
+	Findings []Finding // open ones, if exhausted
 
 	Issue    int          // 0: none
 	Closes   bool         // merging closes the issue: same repository, default branch
 	Template markdown.Raw // the repository's pull request template
 }
 
-// BodyVerdict is the last verdict of one role. Commit is the pull request's head when the
+// Verdict is the last verdict of one role. Commit is the pull request's head when the
 // role saw exactly its tree, else empty.
-type BodyVerdict struct {
+type Verdict struct {
 	Role            markdown.Raw
 	Verdict, Commit string
 	Summary         markdown.Raw
 }
 
-// BodyFinding is one thing a reviewer wants changed.
-type BodyFinding struct {
+// Finding is one thing a reviewer wants changed.
+type Finding struct {
 	Role, Severity markdown.Raw
 	Location       string
 	Issue          markdown.Raw
@@ -58,10 +61,10 @@ var templateHint = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
 
 const notAvailable = "(not available)"
 
-// RenderBody writes the pull request's body, at most 60,000 characters. The same Body gives
+// Render writes the pull request's body, at most 60,000 characters. The same Body gives
 // the same text.
-func RenderBody(b Body) string {
-	marker := Marker{Session: b.Session, Kind: KindStatus, Seq: b.Seq}.String()
+func Render(b Body) string {
+	marker := ghsync.Marker{Session: b.Session, Kind: ghsync.KindStatus, Seq: b.Seq}.String()
 	for room := 1 << 16; ; room /= 2 {
 		text := markdown.PlainDirectives(b.render(room)) + "\n" + marker // it may become a commit's message
 		if markdown.Units(text) <= markdown.MaxUnits || room < 64 {

@@ -1,21 +1,26 @@
-package ghsync_test
+package pulltext_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/pulltext"
 	"github.com/agentmux/agentmux/internal/sanitize"
 )
 
-func wholeBody() ghsync.Body {
-	return ghsync.Body{
+// sceneStart is when the text of these bodies was taken.
+var sceneStart = time.Date(2026, 11, 21, 10, 5, 12, 0, time.UTC)
+
+func wholeBody() pulltext.Body {
+	return pulltext.Body{
 		Session: "20261121-100512-issue-12-add-retry", Seq: 58, Server: "https://github.com",
 		NeedsLook: []string{"go.mod"}, Request: "Add retry\n\nPlease @all, fixes #1.\n```\ncode\n```", RequestAt: sceneStart,
 		Digest: "9f2c41d07a3b8e6f", Asker: "octo-dev", Summary: "Retries with backoff. Closes #3, thanks @x.", Plan: "## Goal\nRetry.",
-		Verdicts: []ghsync.BodyVerdict{
+		Verdicts: []pulltext.Verdict{
 			{Role: "reviewer_logic", Verdict: "pass", Commit: "b07d3e9000000000000000000000000000000000"},
 			{Role: "reviewer_quality", Verdict: "pass", Summary: "Fine, see #4.\nMore."},
 		},
@@ -33,20 +38,20 @@ const wholeBodyText = "**Needs a look:** `go.mod` changed.\n" +
 	"Closes #12\n<!-- agentmux session=20261121-100512-issue-12-add-retry kind=status seq=58 -->"
 
 func TestBodyTellsTheWholeStory(t *testing.T) {
-	if got := ghsync.RenderBody(wholeBody()); got != wholeBodyText {
+	if got := pulltext.Render(wholeBody()); got != wholeBodyText {
 		t.Errorf("got\n%s\nwant\n%s", got, wholeBodyText)
 	}
 }
 
 // openBody is that of a draft whose last review failed.
-func openBody() ghsync.Body {
-	return ghsync.Body{Session: "s", Seq: 1, Exhausted: true, Issue: 12, Findings: []ghsync.BodyFinding{
+func openBody() pulltext.Body {
+	return pulltext.Body{Session: "s", Seq: 1, Exhausted: true, Issue: 12, Findings: []pulltext.Finding{
 		{Role: "reviewer_logic", Severity: "high", Location: "a.go:1", Issue: "leaks <b>"},
 	}, Template: "<!-- Say what\nand why. -->\n## Checklist\n- [ ] tests @team <!-- of it -->", Notes: []string{"2 submodules: agents see none of their content"}}
 }
 
 func TestBodyNamesWhatIsMissingOrOpen(t *testing.T) {
-	got := ghsync.RenderBody(openBody())
+	got := pulltext.Render(openBody())
 	for _, want := range []string{
 		"**The last review failed**", "## Initial Request\n(not available)", "## Summary\n(not available)", "## Review Verdict\n(not available)",
 		"- reviewer_logic, high, `a.go:1`: leaks &lt;b>", "2 submodules: agents", "\n\n---\n\n## Checklist\n- [ ] tests `@team`",
@@ -62,15 +67,15 @@ func TestBodyNamesWhatIsMissingOrOpen(t *testing.T) {
 }
 
 func TestBodySaysNoMoreThanItKnows(t *testing.T) {
-	b := ghsync.Body{Session: "s", Request: "Do it", Verdicts: []ghsync.BodyVerdict{{Role: "reviewer", Verdict: "fail"}}}
+	b := pulltext.Body{Session: "s", Request: "Do it", Verdicts: []pulltext.Verdict{{Role: "reviewer", Verdict: "fail"}}}
 	want := "## Initial Request\n```text\nDo it\n```\n\n## Summary\n(not available)\n\n## Plan Summary\n(not available)\n\n" +
 		"## Review Verdict\n- reviewer: fail\n<!-- agentmux session=s kind=status seq=0 -->"
-	if got := ghsync.RenderBody(b); got != want {
+	if got := pulltext.Render(b); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for n, end := range map[int]string{20: "`f` changed.\n", 21: "`f` and 1 more changed.\n"} {
 		b.NeedsLook = slices.Repeat([]string{"f"}, n)
-		if got := ghsync.RenderBody(b); strings.Count(got, "`f`") != 20 || !strings.Contains(got, end) {
+		if got := pulltext.Render(b); strings.Count(got, "`f`") != 20 || !strings.Contains(got, end) {
 			t.Errorf("%d paths:\n%s", n, got)
 		}
 	}
@@ -78,9 +83,9 @@ func TestBodySaysNoMoreThanItKnows(t *testing.T) {
 
 // Paths and the words of a prompt are not Markdown and are shown as they are.
 func TestSecurity24NamesAndRequestsHideNothing(t *testing.T) {
-	got := ghsync.RenderBody(ghsync.Body{
+	got := pulltext.Render(pulltext.Body{
 		Session: "s", NeedsLook: []string{"a\u202eb\x1b <!-- .go"}, Request: "Do\x1b[31m it\u2066 <now>",
-		Findings: []ghsync.BodyFinding{{Role: "r", Location: "c\u202ed", Issue: "x"}},
+		Findings: []pulltext.Finding{{Role: "r", Location: "c\u202ed", Issue: "x"}},
 	})
 	for _, want := range []string{"`ab <!-- .go` changed", "\nDo[31m it <now>\n", "- r, `cd`: x"} {
 		if !strings.Contains(got, want) {
@@ -96,9 +101,9 @@ func TestBodyNeverPassesTheLimit(t *testing.T) {
 	b.Summary = sanitize.Raw(strings.Repeat("word @x ", 8_000))
 	b.Plan = sanitize.Raw(strings.Repeat("#1 ", 25_000))
 	for range 100 {
-		b.Findings = append(b.Findings, ghsync.BodyFinding{Role: "reviewer", Issue: sanitize.Raw(strings.Repeat("bad ", 400))})
+		b.Findings = append(b.Findings, pulltext.Finding{Role: "reviewer", Issue: sanitize.Raw(strings.Repeat("bad ", 400))})
 	}
-	got := ghsync.RenderBody(b)
+	got := pulltext.Render(b)
 	if n := markdown.Units(got); n > 60_000 {
 		t.Errorf("%d units", n)
 	}
@@ -106,38 +111,7 @@ func TestBodyNeverPassesTheLimit(t *testing.T) {
 	if !ok || marker.Session != b.Session || !strings.Contains(got, "\nCloses #12\n") || !strings.Contains(got, "[cut: ") {
 		t.Errorf("marker %+v, end %q", marker, got[len(got)-200:])
 	}
-	if again := ghsync.RenderBody(b); again != got {
+	if again := pulltext.Render(b); again != got {
 		t.Error("the same body gives another text")
-	}
-}
-
-func TestGitHub50MarkersAreReadOnlyFromTheLastLine(t *testing.T) {
-	marker := ghsync.Marker{Session: "20261121-x", Kind: ghsync.KindVerdict, Seq: 38, Part: "2/3"}
-	for body, want := range map[string]bool{
-		"text\n" + marker.String():                                   true,
-		"text\r\n" + marker.String() + "\r\n":                        true,
-		marker.String():                                              true,
-		marker.String() + "\ntext":                                   false,
-		"> " + marker.String():                                       false,
-		"<!-- agentmux session=a b kind=status seq=1 -->":            false,
-		"<!-- agentmux session=a kind=other seq=1 -->":               false,
-		"<!-- agentmux session=a kind=status seq=1 --><script>":      false,
-		"text <!-- agentmux session=a kind=status seq=1 -->":         false,
-		"```\n<!-- agentmux session=a kind=status seq=1 -->\n```":    false,
-		"<!-- agentmux session=a kind=status seq=123456789012 -->":   false,
-		"<!-- agentmux session=a kind=status seq=1 part=x y -->":     false,
-		"<!-- agentmux session=a\u200b kind=status seq=1 -->":        false,
-		"text\n\n\n" + marker.String() + "   ":                       true,
-		"text\n<!-- agentmux session=a kind=status seq=1 part=1 -->": true,
-	} {
-		t.Run(body, func(t *testing.T) {
-			got, ok := ghsync.ParseMarker(body)
-			if ok != want {
-				t.Errorf("%q: %v", body, ok)
-			}
-			if ok && strings.Contains(body, "2/3") && got != marker {
-				t.Errorf("%q: %+v", body, got)
-			}
-		})
 	}
 }

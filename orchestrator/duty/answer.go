@@ -1,0 +1,46 @@
+package duty
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// MinDigest is how many digits of a digest tell two apart.
+const MinDigest = 7
+
+// ShownFault tells why of does not name what the open gate shows; "" when it does.
+func ShownFault(s *orchestrator.State, of string) string {
+	now := s.GateDigest()
+	switch {
+	case len(of) < MinDigest:
+		return fmt.Sprintf("%q is too short to name what is approved: give %d digits or more of %s", of, MinDigest, orchestrator.ShortDigest(now))
+	case !strings.HasPrefix(now, strings.ToLower(of)):
+		return "what waits for approval is another one by now, " + orchestrator.ShortDigest(now) + ": look at it again"
+	}
+	return ""
+}
+
+// coarse is how far the clock of files may lag behind the one of programs.
+const coarse = 10 * time.Millisecond
+
+// AnswerFaults lists why a file does not answer the open gate. A yes must name what it is
+// given to. A no releases nothing, so it may leave that out.
+func AnswerFaults(s *orchestrator.State, of string, yes bool, written orchestrator.Time) []string {
+	var faults []string
+	switch {
+	case of == "" && yes:
+		faults = append(faults, fmt.Sprintf("of: required, the digest of what is approved: agentmux status shows it, it is %s now", orchestrator.ShortDigest(s.GateDigest())))
+	case of != "":
+		if fault := ShownFault(s, of); fault != "" {
+			faults = append(faults, "of: "+fault)
+		}
+	}
+	if !written.IsZero() && written.Add(coarse).Before(s.Gate.OpenedAt.Time) {
+		faults = append(faults, fmt.Sprintf("the file was written at %s, before the gate opened at %s",
+			written.UTC().Format(time.TimeOnly), s.Gate.OpenedAt.UTC().Format(time.TimeOnly)))
+	}
+	return faults
+}
