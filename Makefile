@@ -45,7 +45,7 @@ test-real: ## published modules from a bug on record to a pull request (download
 	.ci/setup && AGENTMUX_TEST_REAL=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestReal ./cmd/agentmux
 
 test-crash: ## the host killed at each STRIDE-th crash point of a run, each time to the same end
-	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) go test -tags=crash -count=1 -parallel=12 -timeout=6h $(TESTFLAGS) -run=TestCrash ./orchestrator/engine ./cmd/agentmux
+	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) go test -tags=crash -count=1 -parallel=12 -timeout=6h $(TESTFLAGS) -run=TestCrash ./bot/claim ./orchestrator/engine ./cmd/agentmux
 
 test-power: ## the power cut at each STRIDE-th moment of a session, files cut and changed at each STRIDE-th byte
 	.ci/setup && AGENTMUX_POWER=$(STRIDE) go test -count=1 -timeout=30m $(TESTFLAGS) -run='PowerLoss|Cut|Flipped|Changed' ./internal/durable ./orchestrator/session ./orchestrator/engine

@@ -60,7 +60,7 @@ var table = []row{
 	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                              // a playbook is a document, its calls go through the tool server
 	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                // drives the built program from outside, against a GitHub in a process of its own
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
-	{9, "bot/host", "bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
+	{9, "bot/host", "bot/claim bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
 		" orchestrator/session orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
@@ -71,8 +71,9 @@ var table = []row{
 	{7, "bot/material", "bot/place ghsync orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
 	{7, "bot/project", "bot/config ghsync ghsync/transport orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/document internal/crash"},
-	{6, "bot/place", "orchestrator/session orchestrator internal/shield"},         // the agents and the work of a session go by the same names
-	{6, "bot/transcript", "orchestrator/session internal/shield internal/redact"}, // apart from the crew: the process behind a pane runs one half of it
+	{5, "bot/claim", "internal/gitrepo internal/gitrepo/remote internal/durable internal/crash"}, // who holds an issue, told by git refs or by locks: no session, pane or API, so that daemon, command and job claim alike
+	{6, "bot/place", "orchestrator/session orchestrator internal/shield"},                        // the agents and the work of a session go by the same names
+	{6, "bot/transcript", "orchestrator/session internal/shield internal/redact"},                // apart from the crew: the process behind a pane runs one half of it
 	{7, "ghsync/mirror", "ghsync/mirror/comment orchestrator/duty ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
 	{6, "ghsync/mirror/comment", "ghsync/markdown orchestrator/story orchestrator"}, // pure: what the mirror says, apart from how it gets there
 	{7, "orchestrator/mcp", "orchestrator/tools orchestrator/toolset"},

@@ -25,7 +25,7 @@ var securityCases = map[int]string{
 	27: "A repository sets no key of the host, only tightens gates and limits, and takes no path out of protection. A model that a repository names is never taken for a flag.",
 	28: "What a repository tells the CLIs beside instructions is in no workspace when an agent starts, or is the base commit's and allowed.",
 	29: "A request that approves or merges fails every test that meets it.",
-	30: "A host that lost its claim writes nothing more, at no place.",
+	30: "A host asks whether its claim is still its own before it writes, unless a beat of the last four minutes says so by both clocks; one that lost it writes nothing more, at no place.",
 	33: "Transcripts and checkpoints hold no secret and leave the session by no commit.",
 	35: "What a launch gets goes to the process of its pane alone, and no word to a tmux server that may be somebody else's.",
 	36: "Settings of the user, the machine or the checkout reach no git call of ours.",

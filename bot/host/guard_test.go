@@ -10,9 +10,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/orchestrator"
 )
+
+var _ host.Guard = claim.Held(nil) // what a host that claims is given
 
 // winner is the host that takes over in these tests.
 const winner = "h_0123456789abcdef"

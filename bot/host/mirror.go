@@ -51,7 +51,7 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 		if err != nil {
 			r.Log.Warn("this host has no name", "session", r.sess.Name(), "err", err)
 		}
-		spec.HostID = id
+		spec.HostID = id.String()
 	}
 	shown, err := mirror.New(r.mirrorOptions(s, spec))
 	if err != nil {

@@ -19,6 +19,8 @@ const (
 	PushWorkflows PushKind = "workflows" // the token may not change workflow files
 	PushSecret    PushKind = "secret"    // the server found a secret
 	PushRule      PushKind = "rule"      // a protected branch or a rule set
+	PushHidden    PushKind = "hidden"    // the server keeps such refs for itself
+	PushHook      PushKind = "hook"      // a hook of the server declined it, or another ref of the push
 	PushDenied    PushKind = "denied"    // no write permission, or the token is not accepted
 	PushNetwork   PushKind = "network"   // the server was not reached, or broke off: again later
 	PushOther     PushKind = "other"
@@ -31,6 +33,9 @@ type PushError struct {
 	Ref   string // empty if the whole push failed
 	Text  string
 	Place string
+	// Now is where the server had the ref when it was asked after the refusal, "" for nowhere.
+	// It is nil if it was not asked, or did not answer.
+	Now *string
 }
 
 func (e *PushError) Error() string {
@@ -148,7 +153,7 @@ func (s PushSpec) read(out, stderr string) []*PushError {
 		}
 		if f[0] == "!" {
 			e := classify(f[2])
-			if e.Kind == PushOther || e.Kind == PushRule { // the notes say which rule, or that it is a secret
+			if e.Kind == PushOther || e.Kind == PushRule || e.Kind == PushHook { // the notes say which rule, or that it is a secret
 				e = classify(f[2] + "\n" + stderr)
 			}
 			e.Ref = ref
@@ -171,9 +176,13 @@ func (r Repository) settlePush(ctx context.Context, store *gitrepo.Store, spec P
 		if unsure && now == nil {
 			now = r.ids(ctx, store, spec)
 		}
-		if unsure && now != nil && now[e.Ref] == spec.Updates[i].New {
-			results[i] = nil
-			continue
+		if unsure && now != nil {
+			at := now[e.Ref]
+			if at == spec.Updates[i].New {
+				results[i] = nil
+				continue
+			}
+			e.Now = &at
 		}
 		if first == nil {
 			first = e
@@ -222,12 +231,14 @@ var refusals = []struct {
 	{PushWorkflows, regexp.MustCompile("(?i)without `?workflows?`? (permission|scope)|workflow scope")},
 	{PushStale, regexp.MustCompile(`stale info|\(fetch first\)|\(non-fast-forward\)|cannot lock ref|reference already exists|incorrect old value|atomic push failed`)},
 	{PushRule, regexp.MustCompile(`GH006|GH013|protected branch|repository rule violations`)},
+	{PushHidden, regexp.MustCompile(`deny updating a hidden ref`)},
 	{PushNetwork, regexp.MustCompile(`(?i)rate limit|abuse detection`)}, // a 403, too, but one that passes
 	{PushDenied, regexp.MustCompile(`(?i)permission to \S+ denied|write access to repository not granted|authentication failed|repository not found|could not read (username|password)`)},
 	// The server let the push begin and then said no without a word on permissions, as limits do.
 	{PushNetwork, regexp.MustCompile(`RPC failed; HTTP 403`)},
 	{PushDenied, regexp.MustCompile(`error: 40[13]`)},
 	{PushNetwork, regexp.MustCompile(`(?i)could not resolve|couldn't connect|failed to connect|connection (refused|reset|timed out)|timed out|empty reply|remote end hung up|unexpected disconnect|early EOF|RPC failed|error: (5\d\d|429|408)|gnutls|ssl|failed to report status|not valid: is this a git repository|git-http-push failed|expected flush after|expected 'packfile'|bad pack header`)},
+	{PushHook, regexp.MustCompile(`hook declined`)},
 }
 
 func classify(text string) *PushError {

@@ -115,7 +115,8 @@ func TestPushRefusalsAreClassed(t *testing.T) {
 		"push protection":   {"error: GH013: Repository rule violations found for refs/heads/x.\n- GITHUB PUSH PROTECTION\n  Push cannot contain secrets\n  path: config/a.env:3", remote.PushSecret},
 		"rule set":          {"error: GH013: Repository rule violations found for refs/heads/x.\n- Changes must be made through a pull request.", remote.PushRule},
 		"protected branch":  {"error: GH006: Protected branch update failed for refs/heads/x.", remote.PushRule},
-		"anything else":     {"deny updating a hidden ref", remote.PushOther},
+		"hidden ref":        {"deny updating a hidden ref", remote.PushHidden},
+		"anything else":     {"no", remote.PushHook},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -16,18 +16,11 @@ const maxRecord = 2 << 10
 // recorder is the author of records: they name no person and no machine.
 var recorder = gitrepo.Signature{Name: "agentmux", Mail: "agentmux@localhost"}
 
-// Record is one line of text that a ref on the server holds: a claim, or the
-// beat of a host. Its commit has an empty tree.
-type Record struct {
-	Ref, ID string
-	Parent  string // the record it took the place of, empty for the first
-	Text    string
-}
-
-// WriteRecord makes the commit of a record, to be pushed by Push. Parent is empty or
-// the record it takes the place of. Text is one line of at most 2 KiB.
+// WriteRecord makes the commit of a record, to be pushed by Push: one line of text on an empty
+// tree, as a ref on the server holds it for a claim or for the beat of a host. Parent is
+// empty or the record it takes the place of. Text has at most 2 KiB.
 func WriteRecord(ctx context.Context, store *gitrepo.Store, text, parent string, at time.Time) (string, error) {
-	if text == "" || len(text) > maxRecord || strings.ContainsAny(text, "\r\n\x00") {
+	if !oneLine(text) {
 		return "", fmt.Errorf("write record: not one line of at most %d bytes", maxRecord)
 	}
 	spec := gitrepo.CommitSpec{Tree: gitrepo.EmptyTree, Message: text + "\n", Author: recorder, Date: at}
@@ -41,40 +34,45 @@ func WriteRecord(ctx context.Context, store *gitrepo.Store, text, parent string,
 	return id, nil
 }
 
-// Records reads all records below a directory of refs such as
-// "refs/agentmux/claims/", by ref, with one call to the server. One that is not a line
-// of text has an empty Text.
-func (r Repository) Records(ctx context.Context, store *gitrepo.Store, dir string) ([]Record, error) {
-	dir = strings.TrimSuffix(dir, "/")
-	name, ok := strings.CutPrefix(dir, "refs/agentmux/")
-	if !ok || git.CheckRef(dir) != nil {
-		return nil, fmt.Errorf("read records: bad directory %q", dir)
+// Texts fetches commits that refs on the server are at and returns the text of each that is one
+// line of at most 2 KiB. No ref is made. It fails if the server lacks one of them.
+func (r Repository) Texts(ctx context.Context, store *gitrepo.Store, commits []string) (map[string]string, error) {
+	for _, id := range commits {
+		if !git.IsID(id) {
+			return nil, fmt.Errorf("read records: bad object id %q", id)
+		}
 	}
-	local := "refs/agentmux/remote/" + name
-	_, err := r.call(ctx, store, func(url string) []string {
-		return []string{"fetch", "-q", "--prune", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--",
-			url, "+" + dir + "/*:" + local + "/*"}
+	_, err := r.read(ctx, store, func(url string) []string {
+		return append([]string{"fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--", url}, commits...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read records: %w", err)
 	}
-	out, err := git.In(store, "for-each-ref", "--format=%(refname)%00%(objectname)%00%(parent)%00%(contents)%00", local+"/").Run(ctx)
+	c := git.In(store, "cat-file", "--batch")
+	c.Stdin = []byte(strings.Join(commits, "\n") + "\n")
+	c.MaxOutput = int64(len(commits)) * 2 * maxRecord // a commit is little more than its text
+	out, err := c.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read records: %w", err)
 	}
-	var list []Record
-	f := strings.Split(string(out), "\x00")
-	for i := 0; i+3 < len(f); i += 4 {
-		ref := strings.TrimPrefix(strings.TrimPrefix(f[i], "\n"), local)
-		list = append(list, Record{Ref: dir + ref, ID: f[i+1], Parent: f[i+2], Text: recordText(f[i+3])})
+	texts := map[string]string{}
+	for len(out) > 0 {
+		head, rest, _ := strings.Cut(string(out), "\n")
+		var id, kind string
+		var size int
+		if n, _ := fmt.Sscanf(head, "%s %s %d", &id, &kind, &size); n != 3 || size < 0 || size >= len(rest) {
+			return nil, fmt.Errorf("read records: unexpected answer %.80q", head)
+		}
+		_, message, _ := strings.Cut(rest[:size], "\n\n")
+		if text := strings.TrimSuffix(message, "\n"); kind == "commit" && oneLine(text) {
+			texts[id] = text
+		}
+		out = []byte(rest[size+1:])
 	}
-	return list, nil
+	return texts, nil
 }
 
-func recordText(message string) string {
-	text := strings.TrimSuffix(message, "\n")
-	if len(text) > maxRecord || strings.ContainsAny(text, "\r\n") {
-		return ""
-	}
-	return text
+// oneLine reports whether a record may have this text.
+func oneLine(text string) bool {
+	return text != "" && len(text) <= maxRecord && !strings.ContainsAny(text, "\r\n\x00")
 }

@@ -1,0 +1,100 @@
+package claim_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/claim"
+)
+
+func TestSixPushesPassInAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, start := claim.NewPace(claim.Clock{}), time.Now()
+		var passed []time.Duration
+		for range 15 {
+			if err := p.Wait(t.Context(), claim.Low); err != nil {
+				t.Fatal(err)
+			}
+			passed = append(passed, time.Since(start))
+		}
+		for i := range passed[6:] {
+			if d := passed[i+6] - passed[i]; d < time.Minute {
+				t.Errorf("seven pushes in %v: %v", d, passed)
+			}
+		}
+		if passed[5] != 0 || passed[14] != 2*time.Minute {
+			t.Errorf("passed at %v", passed)
+		}
+	})
+}
+
+func TestTheMostUrgentPassesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := claim.NewPace(claim.Clock{})
+		for range 6 {
+			if err := p.Wait(t.Context(), claim.Low); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		order := make(chan claim.Urgency, 6)
+		for _, u := range []claim.Urgency{claim.Low, claim.Normal, claim.Low, claim.Urgent, claim.Normal, claim.Urgent} {
+			go func() {
+				if err := p.Wait(t.Context(), u); err != nil {
+					t.Error(err)
+				}
+				order <- u
+			}()
+		}
+		synctest.Wait()
+		var got []claim.Urgency
+		for range 6 {
+			got = append(got, <-order)
+		}
+		if !slices.IsSorted(got) {
+			t.Errorf("passed: %v", got)
+		}
+	})
+}
+
+func TestAPushThatIsGivenUpMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := claim.NewPace(claim.Clock{})
+		for range 6 {
+			if err := p.Wait(t.Context(), claim.Low); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		gone := errors.New("gone")
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- p.Wait(ctx, claim.Urgent) }()
+		go func() { second <- p.Wait(t.Context(), claim.Low) }()
+		synctest.Wait()
+		cancel(gone)
+		if err := <-first; !errors.Is(err, gone) {
+			t.Errorf("given up: %v", err)
+		}
+		start := time.Now()
+		if err := <-second; err != nil || time.Since(start) != time.Minute {
+			t.Errorf("the other: %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// The pushes of one desk keep the pace, claims as well as beats.
+func TestADeskKeepsThePace(t *testing.T) {
+	w := newWorld(t)
+	h := w.host()
+	start := h.clock.since()
+	for issue := 1; issue <= 13; issue++ {
+		w.take(h, issue, claim.Running)
+	}
+	if d := h.clock.since() - start; d < 2*time.Minute {
+		t.Errorf("13 pushes in %v", d)
+	}
+}

@@ -1,0 +1,50 @@
+package claim
+
+import (
+	"context"
+	"fmt"
+)
+
+// Stale is described at Desk. It judges by what this desk has seen when it looked; only for a job
+// it asks for its run.
+func (d *Remote) Stale(ctx context.Context, seen Seen) (Stale, error) {
+	d.mu.Lock()
+	now, there := d.list.seen(seen.Issue)
+	beats, waited := d.sights.hosts[now.Claim.Host], d.sights.claims[seen.Issue]
+	d.mu.Unlock()
+	c := now.Claim
+	switch {
+	case !there || now.ID != seen.ID || now.Problem != nil:
+		return NotStale, nil
+	case c.State == Handover:
+		return LetGo, nil
+	case c.Host == d.o.Host: // see Leftovers
+		return NotStale, nil
+	}
+	var unknown error
+	if run, attempt, isJob := c.Host.Job(); isJob {
+		ended, err := d.runEnded(ctx, run, attempt)
+		if ended {
+			return RunEnded, nil
+		}
+		unknown = err
+	} else if beats.length() >= silentAfter {
+		return Silent, nil
+	}
+	if c.State == Queued && waited.length() >= waitedAfter {
+		return Waiting, nil
+	}
+	return NotStale, unknown
+}
+
+// runEnded reports whether the run of a job is over, was deleted, or is at a later attempt.
+func (d *Remote) runEnded(ctx context.Context, run int64, attempt int) (bool, error) {
+	if d.o.ReadRun == nil {
+		return false, fmt.Errorf("run %d cannot be read", run)
+	}
+	state, err := d.o.ReadRun(ctx, run)
+	if err != nil {
+		return false, fmt.Errorf("read run %d: %w", run, err)
+	}
+	return state.Gone || state.Completed || state.Attempt > attempt, nil
+}
