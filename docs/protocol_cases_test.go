@@ -8,6 +8,7 @@ var protocolCases = map[string]string{
 	"D4": "A link, two megabytes, a NUL byte or Latin-1 in place of an artifact is a mistake the agent is told.",
 	"D5": "The base is chosen and reported in every state a clone can be in, and the clone is left as it was.",
 	"D6": "A host that dies at its start is reported with the last line of its log, exit 1.",
+	"D7": "A ticket becomes one session with one status comment, wherever it is killed.",
 
 	"S1": "States of the earlier tool are read with its numbers, strings and spellings, and written in ours; what nobody knows stays.",
 	"S2": "A state of a newer version, bad JSON and a phase that does not exist are named, never guessed at; others are listed, and the backup can be taken.",

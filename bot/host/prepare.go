@@ -45,6 +45,11 @@ type PrepareSpec struct {
 	Repo           ghsync.Repo      // of the issue; empty = the project's
 	Locked         bool             // the issue is locked, so that questions cannot be answered there
 
+	// Identity and MirrorState are those of the ticket that the session is made from, which then
+	// has its Name, too. Empty without one.
+	Identity    string
+	MirrorState []byte
+
 	Dir string // the project, if it is a directory below the clone's root; empty = the root
 
 	// Unless may refuse the session right before it is made. Commands that set it take turns
@@ -77,7 +82,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 	}
 	create := session.CreateSpec{
 		Project: cmp.Or(spec.dir, spec.Root()), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
-		Definition: data, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def),
+		Definition: data, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def), MirrorState: spec.MirrorState,
 		Branch: func(branch, identity string) (bool, error) { return h.freeBranch(ctx, spec, branch, identity) }, Unless: spec.Unless,
 	}
 	if spec.dir == "" {
@@ -139,7 +144,7 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		Kind: orchestrator.KindPipeline, Workflow: def.Name, ProductManager: spec.ProductManager,
 		GHAvailable: &available, BaseBranch: spec.Base.Branch, BaseSHA: spec.Base.SHA, ConfigSource: spec.Source,
 		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
-		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked),
+		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked), Identity: spec.Identity,
 	}
 	if spec.Project.GitHub {
 		s.Repo = orchestrator.Optional(spec.Project.Repo.String())

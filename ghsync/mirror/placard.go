@@ -126,12 +126,11 @@ func (p *Placard) comment(ctx context.Context, w comment.Waiting) (next time.Dur
 		if err != nil || wait > 0 {
 			return wait, err
 		}
-		p.st.StatusCommentID, p.st.StatusOn, p.st.StatusDigest = id, p.o.Issue, digest
-		if tried {
-			p.st.StatusDigest = "" // what was found may have the text of an earlier try
+		p.st.StatusCommentID, p.st.StatusOn = id, p.o.Issue
+		if !tried { // what was found may have the text of an earlier try
+			p.st.StatusDigest, p.edited, p.shown = digest, p.o.Now(), w
 		}
-		p.edited, p.shown = p.o.Now(), w
-		if err := p.save(); err != nil || !tried {
+		if err := p.save(); err != nil {
 			return 0, err
 		}
 	}

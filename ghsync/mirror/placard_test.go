@@ -17,7 +17,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// placard opens the placard of the session of a stage, kept in the stage's file.
+// placard opens the placard of the session of a stage, kept where the session will find it.
 func (st *stage) placard(o mirror.Options, taken bool) *mirror.Placard {
 	st.t.Helper()
 	o.Repo, o.Issue, o.Host = octoWidgets, 12, "h_0123456789abcdef"
@@ -28,7 +28,7 @@ func (st *stage) placard(o mirror.Options, taken bool) *mirror.Placard {
 	return p
 }
 
-func (st *stage) placardFile() string { return filepath.Join(filepath.Dir(st.session.Dir), "12.mirror.json") }
+func (st *stage) placardFile() string { return st.session.Path(session.MirrorFile) }
 
 // status is the only comment of ours on the issue.
 func (st *stage) status() string {
@@ -112,13 +112,6 @@ func TestProtocolD7TheMirrorContinuesWithThePlacard(t *testing.T) {
 					st.showAll(st.placard(st.options(), false), w)
 				} else if n == 0 {
 					st.showAll(st.placard(st.options(), false), w)
-				}
-				data, err := os.ReadFile(st.placardFile())
-				if err == nil {
-					err = os.WriteFile(st.session.Path(session.MirrorFile), data, 0o600)
-				}
-				if err != nil {
-					t.Fatal(err)
 				}
 				m := st.mirror(st.options())
 				st.play(st.script[0])

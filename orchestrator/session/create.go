@@ -31,6 +31,7 @@ type CreateSpec struct {
 	Definition   []byte // definition.yaml, frozen
 	Agents       []byte // agents.yaml, for kind agents instead of Definition
 	Snapshot     []byte // issue_snapshot.json, may be empty
+	MirrorState  []byte // mirror_state.json of the ticket that the session is made from; nil without one
 	Context      string // context.md; empty = Create writes one
 	BranchPrefix string
 	// Branch reports whether a branch is free, and keeps it for the session with an identity. May
@@ -232,6 +233,9 @@ func firstFiles(spec CreateSpec) []namedFile {
 	files := []namedFile{{RequirementsFile, []byte(requirementsText(spec.Request))}}
 	if len(spec.Snapshot) > 0 {
 		files = append(files, namedFile{SnapshotFile, spec.Snapshot})
+	}
+	if spec.MirrorState != nil {
+		files = append(files, namedFile{MirrorFile, spec.MirrorState})
 	}
 	files = append(files, namedFile{ContextFile, []byte(spec.Context)})
 	if len(spec.Agents) > 0 {
