@@ -18,6 +18,7 @@ import (
 	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/prompt"
 )
@@ -86,8 +87,9 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 		Branch: func(branch, identity string) (bool, error) { return h.freeBranch(ctx, spec, branch, identity) }, Unless: spec.Unless,
 	}
 	if spec.dir == "" {
-		made := h.register()
-		create.Register = &made
+		create.Note = func(identity, secret, dir string) error {
+			return h.register().Write(register.Note{ID: identity, Secret: secret, Path: dir})
+		}
 	}
 	if spec.Snapshot != nil {
 		var err error

@@ -17,12 +17,13 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
 
 // register returns this machine's notes of its sessions.
-func (h *Host) register() session.Register { return session.OpenRegister(h.StateHome) }
+func (h *Host) register() register.Register { return register.Open(h.StateHome) }
 
-// Trust returns a *session.ForeignError unless the session in dir, whose state is s, was made
+// Trust returns a *register.ForeignError unless the session in dir, whose state is s, was made
 // on this machine or taken over by Adopt: a session directory that came with a repository or an
 // archive may say anything. A session of a version without notes is recognized by the ref with
 // which its host kept its base.
@@ -41,7 +42,7 @@ func (h *Host) Trust(ctx context.Context, dir string, s *orchestrator.State, c *
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	foreign := &session.ForeignError{Name: filepath.Base(dir), Dir: dir, Reason: session.ForeignUnknown}
+	foreign := &register.ForeignError{Name: filepath.Base(dir), Dir: dir, Reason: register.Unknown}
 	if s.IsClassic() {
 		return foreign
 	}
@@ -63,10 +64,10 @@ func (h *Host) Trust(ctx context.Context, dir string, s *orchestrator.State, c *
 // untracked refuses a session that has files under git's control, and one behind a link: this
 // program has made neither where it is now.
 func (h *Host) untracked(ctx context.Context, dir string, c *config.Config) error {
-	foreign := &session.ForeignError{Name: filepath.Base(dir), Dir: dir}
+	foreign := &register.ForeignError{Name: filepath.Base(dir), Dir: dir}
 	for at, n := dir, 0; n < 3; at, n = filepath.Dir(at), n+1 {
 		if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink != 0 {
-			foreign.Reason, foreign.Place = session.ForeignLink, at
+			foreign.Reason, foreign.Place = register.Link, at
 			return errors.Join(err, foreign)
 		}
 	}
@@ -76,7 +77,7 @@ func (h *Host) untracked(ctx context.Context, dir string, c *config.Config) erro
 	}
 	tracked, err := clone.Tracks(ctx, project, dir)
 	if err == nil && tracked {
-		foreign.Reason = session.ForeignTracked
+		foreign.Reason = register.Tracked
 		err = foreign
 	}
 	return err
@@ -107,7 +108,7 @@ func (h *Host) follow(sess *session.Session, s *orchestrator.State) error {
 
 // Adopt takes over a session that was made elsewhere, after a person has looked at it. It drops
 // the paths of the other machine from the state; workspaces are made again from what is
-// integrated. The error is a *session.ForeignError for a session that must never be continued.
+// integrated. The error is a *register.ForeignError for a session that must never be continued.
 func (h *Host) Adopt(ctx context.Context, dir string, c *config.Config) error {
 	sess, err := session.Open(dir)
 	if err != nil {
@@ -130,7 +131,7 @@ func (h *Host) Adopt(ctx context.Context, dir string, c *config.Config) error {
 	}
 	if s.IsClassic() || s.Identity == "" {
 		// Its first host gives it the rest, by this note.
-		return h.register().Write(session.Note{ID: place.FormerID(dir), Secret: session.NewSecret(), Path: dir})
+		return h.register().Write(register.Note{ID: place.FormerID(dir), Secret: session.NewSecret(), Path: dir})
 	}
 	if s, err = sess.Recover(h.Now()); err != nil {
 		return err
@@ -140,7 +141,7 @@ func (h *Host) Adopt(ctx context.Context, dir string, c *config.Config) error {
 		next.Identity = session.NewIdentity() // another session has that one
 	}
 	next.Noted, next.FeatureDir = session.NewSecret(), dir
-	if err := h.register().Write(session.Note{ID: next.Identity, Secret: next.Noted, Path: dir}); err != nil {
+	if err := h.register().Write(register.Note{ID: next.Identity, Secret: next.Noted, Path: dir}); err != nil {
 		return err
 	}
 	crash.Point("note session", "")

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
 
 // parked returns a session that waits for a person, with its work integrated.
@@ -41,7 +42,7 @@ func (r *rig) edit(file string, oldnew ...string) {
 
 // refused fails unless neither a run nor a removal takes the session, for the reason, and its
 // files stay as they are.
-func (r *rig) refused(dir string, want session.ForeignReason) {
+func (r *rig) refused(dir string, want register.Reason) {
 	r.t.Helper()
 	before, _ := os.ReadFile(filepath.Join(dir, session.StateFile))
 	runs := map[string]func(context.Context) error{
@@ -60,7 +61,7 @@ func (r *rig) refused(dir string, want session.ForeignReason) {
 		"clean": func(ctx context.Context) error { _, err := r.host.Remove(ctx, dir, r.config); return err },
 	}
 	for what, run := range runs {
-		var foreign *session.ForeignError
+		var foreign *register.ForeignError
 		if err := run(r.t.Context()); !errors.As(err, &foreign) || foreign.Reason != want || !strings.Contains(err.Error(), "forged") {
 			r.t.Errorf("%s: %v, want a session that is %s", what, err, want)
 		}
@@ -76,39 +77,39 @@ func TestSecurity27ASessionFromElsewhereIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	for name, forge := range map[string]struct {
 		do   func(r *rig, dir string) string
-		want session.ForeignReason
+		want register.Reason
 	}{
 		"committed": {func(r *rig, dir string) string {
 			r.git("add", "--force", dir)
 			return dir
-		}, session.ForeignTracked},
+		}, register.Tracked},
 		"unknown": {func(r *rig, dir string) string {
 			r.edit(filepath.Join(dir, session.StateFile), r.state(dir).Identity, "0123456789abcdef")
 			r.edit(filepath.Join(dir, session.StateBackup), r.state(dir).Identity, "0123456789abcdef")
 			r.edit(filepath.Join(dir, session.StateBackup), strings.TrimSuffix(filepath.Base(r.made()), ".json"), "0123456789abcdef")
 			return dir
-		}, session.ForeignUnknown},
+		}, register.Unknown},
 		"without the secret": {func(r *rig, dir string) string {
 			secret := r.state(dir).Noted
 			for _, file := range []string{session.StateFile, session.StateBackup} {
 				r.edit(filepath.Join(dir, file), secret, strings.Repeat("0", len(secret)))
 			}
 			return dir
-		}, session.ForeignForged},
+		}, register.Forged},
 		"without identity": {func(r *rig, dir string) string {
 			s := r.state(dir)
 			for _, file := range []string{session.StateFile, session.StateBackup} {
 				r.edit(filepath.Join(dir, file), "  \"identity\": \""+s.Identity+"\",\n", "", "  \"noted\": \""+s.Noted+"\",\n", "")
 			}
 			return dir
-		}, session.ForeignUnknown},
+		}, register.Unknown},
 		"a copy": {func(r *rig, dir string) string {
 			copied := filepath.Join(filepath.Dir(dir), "forged-too")
 			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 				r.t.Fatal(err)
 			}
 			return copied
-		}, session.ForeignCopy},
+		}, register.Copy},
 		"behind a link": {func(r *rig, dir string) string {
 			away := filepath.Join(r.root, "away")
 			if err := os.Rename(dir, away); err != nil {
@@ -118,7 +119,7 @@ func TestSecurity27ASessionFromElsewhereIsNotBelieved(t *testing.T) {
 				r.t.Fatal(err)
 			}
 			return dir
-		}, session.ForeignLink},
+		}, register.Link},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,7 +128,7 @@ func TestSecurity27ASessionFromElsewhereIsNotBelieved(t *testing.T) {
 			r.refused(dir, forge.want)
 			err := r.host.Adopt(t.Context(), dir, r.config)
 			switch forge.want {
-			case session.ForeignTracked, session.ForeignLink:
+			case register.Tracked, register.Link:
 				if err == nil {
 					t.Fatal("it was taken over")
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
 
 // Remember notes a session of an older version, and where one is now that was moved with its
@@ -21,7 +22,7 @@ func (r *Work) Remember(s *orchestrator.State) (*orchestrator.State, error) {
 	case Older(dir, s):
 		note, err := r.register().Read(s.Identity)
 		if err != nil {
-			note = session.Note{ID: s.Identity, Secret: session.NewSecret()}
+			note = register.Note{ID: s.Identity, Secret: session.NewSecret()}
 		}
 		if err := r.renote(note); err != nil {
 			return s, err
@@ -53,7 +54,7 @@ func (r *Work) Remember(s *orchestrator.State) (*orchestrator.State, error) {
 }
 
 // renote brings the note up to where the session and its workspaces are now.
-func (r *Work) renote(note session.Note) error {
+func (r *Work) renote(note register.Note) error {
 	root := r.workspaceRoot()
 	if note.Path == r.sess.Dir && slices.Contains(note.Roots, root) {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -88,7 +89,7 @@ func (r *Work) Use(p *project.Project) {
 	r.UseStore(p.Store)
 }
 
-func (r *workspaces) register() session.Register { return session.OpenRegister(r.StateHome) }
+func (r *workspaces) register() register.Register { return register.Open(r.StateHome) }
 
 // committing makes the commit of a change round.
 type committing struct{ *Work }

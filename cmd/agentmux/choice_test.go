@@ -58,8 +58,8 @@ func TestProtocolE4EveryWayToNameASession(t *testing.T) {
 	}{{"alpha", 7, "acme/widgets"}, {"alpine", 8, "octo/other"}, {"beta", 8, "acme/widgets"}} {
 		st := orchestrator.State{IssueNumber: c.issue, Repo: orchestrator.Optional(c.repo), Settings: orchestrator.DefaultSettings()}
 		s, err := session.Create(session.CreateSpec{
-			Register: r.register(),
-			Project:  r.clone, Now: time.Now(), Name: c.name, Request: "x", Definition: []byte(definitionText(t)), State: st,
+			Note:    r.noteMade,
+			Project: r.clone, Now: time.Now(), Name: c.name, Request: "x", Definition: []byte(definitionText(t)), State: st,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -115,8 +115,8 @@ func TestProtocolE4TheOnlyOneACommandCanApplyTo(t *testing.T) {
 	r.expect(2, "resume")
 	for _, name := range []string{"old", "older"} {
 		s, err := session.Create(session.CreateSpec{
-			Register: r.register(),
-			Project:  r.clone, Now: time.Now(), Name: name, Request: "x", Definition: []byte(definitionText(t)),
+			Note:    r.noteMade,
+			Project: r.clone, Now: time.Now(), Name: name, Request: "x", Definition: []byte(definitionText(t)),
 			State: orchestrator.State{Settings: orchestrator.DefaultSettings()},
 		})
 		if err != nil {

@@ -37,7 +37,7 @@ func (s *shelf) put(name, phase string, hours, kilobytes int) string {
 	st.Identity, st.Noted = session.NewIdentity(), session.NewSecret()
 	data, err := json.Marshal(st)
 	if err == nil {
-		err = s.register().Write(session.Note{ID: st.Identity, Secret: st.Noted, Path: dir})
+		err = s.noteMade(st.Identity, st.Noted, dir)
 	}
 	if err != nil {
 		s.t.Fatal(err)

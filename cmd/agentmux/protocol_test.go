@@ -171,8 +171,8 @@ func TestProtocolD2NamesOfSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: quickPlaybook})
 	s, err := session.Create(session.CreateSpec{
-		Register: r.register(),
-		Project:  r.clone, Now: time.Now(), Name: "taken", Request: "x", Definition: []byte(definitionText(t)),
+		Note:    r.noteMade,
+		Project: r.clone, Now: time.Now(), Name: "taken", Request: "x", Definition: []byte(definitionText(t)),
 	})
 	if err != nil {
 		t.Fatal(err)

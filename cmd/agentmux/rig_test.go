@@ -19,6 +19,7 @@ import (
 	"github.com/agentmux/agentmux/internal/testexit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
 
 const (
@@ -128,10 +129,10 @@ providers:
 	}
 }
 
-// register is where sessions of this rig's machine are noted.
-func (r *rig) register() *session.Register {
-	made := session.OpenRegister(filepath.Join(r.dir, "home", ".local", "state", "agentmux"))
-	return &made
+// noteMade notes a session as made on the machine of the rig.
+func (r *rig) noteMade(identity, secret, dir string) error {
+	made := register.Open(filepath.Join(r.dir, "home", ".local", "state", "agentmux"))
+	return made.Write(register.Note{ID: identity, Secret: secret, Path: dir})
 }
 
 func (r *rig) write(file, text string) {

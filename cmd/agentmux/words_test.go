@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
 
 // situation is an odd one that a person gets into, with what the person is told.
@@ -151,8 +152,8 @@ func (r *rig) note(dir string) {
 	}
 	id := fmt.Sprintf("%08x%08x", rand.Uint32(), rand.Uint32())
 	r.write(file, strings.Replace(text, had[0], strings.Replace(had[0], had[1], id, 1), 1))
-	made := session.OpenRegister(filepath.Join(r.dir, "home", ".local", "state", "agentmux"))
-	if err := made.Write(session.Note{ID: id, Secret: secret[1], Path: dir}); err != nil {
+	made := register.Open(filepath.Join(r.dir, "home", ".local", "state", "agentmux"))
+	if err := made.Write(register.Note{ID: id, Secret: secret[1], Path: dir}); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -21,7 +21,7 @@ type Ticket struct {
 	Identity string // of the session, see orchestrator.PublicID
 	Began    time.Time
 	Snapshot *ghsync.Snapshot // nil: nothing is told of it
-	Taken    bool // from another host, which may have made the comment
+	Taken    bool             // from another host, which may have made the comment
 }
 
 // A Placard is the status comment of a ticket, and its label. It keeps what it did in a file of

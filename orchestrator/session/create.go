@@ -44,9 +44,9 @@ type CreateSpec struct {
 
 	State orchestrator.State
 
-	// Register is where the session is noted before it exists; nil for one that will not be
-	// continued.
-	Register *Register
+	// Note is told of the session before it exists: its identity, its secret and its directory. Nil
+	// for one that will not be continued.
+	Note func(identity, secret, dir string) error
 
 	Disk durable.Disk // what the session is written through; zero = the disk of this machine
 }
@@ -215,9 +215,9 @@ func fill(temp, final string, spec CreateSpec) (*durable.Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	if spec.Register != nil {
+	if spec.Note != nil {
 		// A note without a session is harmless; a session without its note is refused.
-		if err := spec.Register.Write(Note{ID: state.Identity, Secret: state.Noted, Path: final}); err != nil {
+		if err := spec.Note(state.Identity, state.Noted, final); err != nil {
 			return held, err
 		}
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"regexp"
 )
 
 // NewIdentity tells one creation of a session from every other, of whatever name and in
@@ -19,3 +20,9 @@ func randomHex(bytes int) string {
 	rand.Read(b) // never fails since Go 1.24
 	return hex.EncodeToString(b)
 }
+
+var identityRule = regexp.MustCompile(`^[0-9a-f]{8}([0-9a-f]{8})?$`)
+
+// ValidIdentity reports whether a text, which may be of a file that somebody made, can be an
+// identity.
+func ValidIdentity(id string) bool { return identityRule.MatchString(id) }

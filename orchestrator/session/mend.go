@@ -183,3 +183,17 @@ func (m *mender) architecture() []wantedFile {
 	}
 	return nil
 }
+
+// Moved makes what the session tells its agents of its own place true again, after its
+// directory was moved.
+func (s *Session) Moved(from string) error {
+	def, err := s.Definition()
+	if err != nil {
+		return err
+	}
+	text, err := readOwn(s.Path(ContextFile), 1<<20)
+	if err != nil || string(text) != contextText(from, def) {
+		return nil //nolint:nilerr // a text that is not ours stays as it is
+	}
+	return s.disk.Replace(s.Path(ContextFile), []byte(contextText(s.Dir, def)))
+}

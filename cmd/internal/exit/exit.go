@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
 
 // Exit codes.
@@ -76,7 +77,7 @@ var sessionErrors = []struct {
 	{BadUsage, As[*session.NotFoundError]},
 	{BadUsage, As[*session.AmbiguousError]},
 	{BadUsage, As[*session.NewerError]},
-	{BadUsage, As[*session.ForeignError]},
+	{BadUsage, As[*register.ForeignError]},
 	{BadUsage, As[*session.NameError]},
 	{BadUsage, func(err error) bool { return errors.Is(err, session.ErrBlankRequest) }},
 }

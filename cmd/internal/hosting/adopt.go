@@ -9,9 +9,10 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
 )
 
-// Trusted returns the site of a session's project. It fails with a *session.ForeignError if the
+// Trusted returns the site of a session's project. It fails with a *register.ForeignError if the
 // session was neither made on this machine nor taken over, before anything in its directory is
 // touched. The site does not use GitHub until Finder.Connect.
 func Trusted(ctx context.Context, a *site.Finder, dir string, backup bool) (*site.Site, error) {
@@ -35,7 +36,7 @@ func Trusted(ctx context.Context, a *site.Finder, dir string, backup bool) (*sit
 // tells the person of one that was not.
 func Believes(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) (bool, error) {
 	err := s.Host.Trust(ctx, e.Dir, e.State, s.Config)
-	if foreign := (*session.ForeignError)(nil); errors.As(err, &foreign) {
+	if foreign := (*register.ForeignError)(nil); errors.As(err, &foreign) {
 		a.Say("left alone: %v", foreign)
 		return false, nil
 	}
@@ -70,14 +71,14 @@ func Adopt(ctx context.Context, a *site.Finder, dir string) (session.Entry, *sit
 
 // take takes over a session if the person agrees, unless it is of this machine already.
 func take(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) error {
-	foreign := (*session.ForeignError)(nil)
+	foreign := (*register.ForeignError)(nil)
 	switch err := s.Host.Trust(ctx, e.Dir, e.State, s.Config); {
 	case err == nil:
 		a.Say("%s is of this machine already", e.Name)
 		return nil
 	case !errors.As(err, &foreign):
 		return err
-	case foreign.Reason == session.ForeignTracked || foreign.Reason == session.ForeignLink:
+	case foreign.Reason == register.Tracked || foreign.Reason == register.Link:
 		return foreign
 	}
 	for _, line := range describe(e.Dir, e.State) {

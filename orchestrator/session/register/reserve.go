@@ -1,6 +1,8 @@
-package session
+package register
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // reservation keeps a branch of a repository for the session that chose it, which makes the
@@ -19,6 +22,9 @@ type reservation struct {
 	Branch string `json:"branch"`
 	ID     string `json:"id"`
 }
+
+// turnWait is how long a session waits for others that reserve their branches.
+const turnWait = time.Minute
 
 // reservedAtLeast is how long a reservation counts whose session is not there: it may be about
 // to be made.
@@ -43,9 +49,9 @@ func (r Register) reserve(repo, branch, id string) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = turn.Close() }() // ends with the process at the latest
-	file := filepath.Join(r.branches(), hash([]byte(repo+"\x00"+branch))+".json")
+	file := filepath.Join(r.branches(), fileName(repo, branch)+".json")
 	var there reservation
-	data, err := readOwn(file, 1<<16)
+	data, err := session.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -81,12 +87,18 @@ func (r Register) release(id string) error {
 	for _, e := range found {
 		var there reservation
 		file := filepath.Join(r.branches(), e.Name())
-		data, readErr := readOwn(file, 1<<16)
+		data, readErr := session.ReadFile(file)
 		if readErr == nil && json.Unmarshal(data, &there) == nil && there.ID == id {
 			err = errors.Join(err, os.Remove(file))
 		}
 	}
 	return err
+}
+
+// fileName names a reservation.
+func fileName(repo, branch string) string {
+	sum := sha256.Sum256([]byte(repo + "\x00" + branch))
+	return hex.EncodeToString(sum[:])
 }
 
 func (r Register) branches() string { return filepath.Join(r.dir, "branches") }

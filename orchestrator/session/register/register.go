@@ -1,4 +1,9 @@
-package session
+// Package register keeps, below the state home, which sessions were made on this machine or
+// taken over on a person's word, and which branches they reserve. A session that is not noted
+// here is foreign: it is shown, and not continued.
+//
+// A note is replaced whole. A branch is kept for one session until that session is removed.
+package register
 
 import (
 	"crypto/subtle"
@@ -8,11 +13,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // Register is where the state home notes the sessions that were made on this machine, or
@@ -20,8 +25,8 @@ import (
 // archive, and says what it likes; only one that is noted here is believed.
 type Register struct{ dir string }
 
-// OpenRegister returns the register of a state home. It touches nothing.
-func OpenRegister(stateHome string) Register { return Register{filepath.Join(stateHome, "made")} }
+// Open returns the register of a state home. It touches nothing.
+func Open(stateHome string) Register { return Register{filepath.Join(stateHome, "made")} }
 
 // Note is what is noted of one session. Nothing of it comes from the session's directory.
 type Note struct {
@@ -32,55 +37,49 @@ type Note struct {
 	Roots []string `json:"roots,omitempty"` // below which workspaces of it were made
 }
 
-// ForeignReason says why a session is not believed.
-type ForeignReason string
+// Reason says why a session is not believed.
+type Reason string
 
 const (
-	ForeignUnknown ForeignReason = "unknown" // nothing is noted of it
-	ForeignForged  ForeignReason = "forged"  // its state is not the one that was noted
-	ForeignCopy    ForeignReason = "copy"    // the noted one is elsewhere
-	ForeignTracked ForeignReason = "tracked" // git tracks its files
-	ForeignLink    ForeignReason = "link"    // it is reached through a symbolic link
+	Unknown Reason = "unknown" // nothing is noted of it
+	Forged  Reason = "forged"  // its state is not the one that was noted
+	Copy    Reason = "copy"    // the noted one is elsewhere
+	Tracked Reason = "tracked" // git tracks its files
+	Link    Reason = "link"    // it is reached through a symbolic link
 )
 
 // ForeignError says that this machine neither made nor took over a session.
 type ForeignError struct {
 	Name, Dir string
-	Reason    ForeignReason
-	Place     string // ForeignCopy: of the noted one; ForeignLink: the link
+	Reason    Reason
+	Place     string // Copy: of the noted one; Link: the link
 }
 
 // Error names the session, what is wrong, and the next step.
 func (e *ForeignError) Error() string {
 	adopt := "; agentmux resume --adopt " + e.Dir + " shows what it is and takes it"
 	switch e.Reason {
-	case ForeignForged:
+	case Forged:
 		return e.Name + " is not the session that was made on this machine: its state.json lacks what was noted" + adopt
-	case ForeignCopy:
+	case Copy:
 		return e.Name + " is a copy of the session in " + e.Place + adopt
-	case ForeignTracked:
+	case Tracked:
 		return e.Name + " came with the repository: git tracks files of " + e.Dir + "; git rm -r --cached takes them out, nothing continues such a session"
-	case ForeignLink:
+	case Link:
 		return e.Name + " is refused: " + e.Place + " is a symbolic link"
 	}
 	return e.Name + " was not made on this machine" + adopt
 }
-
-var identityRule = regexp.MustCompile(`^[0-9a-f]{8}([0-9a-f]{8})?$`)
-
-// ValidIdentity reports whether a text, which may be of a file that somebody made, can be an
-// identity.
-func ValidIdentity(id string) bool { return identityRule.MatchString(id) }
 
 func (r Register) file(id string) string { return filepath.Join(r.dir, id+".json") }
 
 // Read returns a note; the error is fs.ErrNotExist if there is none.
 func (r Register) Read(id string) (Note, error) {
 	var n Note
-	if !ValidIdentity(id) {
+	if !session.ValidIdentity(id) {
 		return n, fs.ErrNotExist
 	}
-	data, err := readOwn(r.file(id), 1<<16)
+	data, err := session.ReadFile(r.file(id))
 	if err != nil {
 		return n, err
 	}
@@ -121,7 +120,7 @@ func (r Register) Write(n Note) error {
 
 // Remove forgets a session. One that is not noted is success.
 func (r Register) Remove(id string) error {
-	if !ValidIdentity(id) {
+	if !session.ValidIdentity(id) {
 		return nil
 	}
 	if err := os.Remove(r.file(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -133,7 +132,7 @@ func (r Register) Remove(id string) error {
 // Vouch returns the note of the session in dir, whose state is s, or a *ForeignError. The note
 // names another path if the session was moved since.
 func (r Register) Vouch(dir string, s *orchestrator.State) (Note, error) {
-	foreign := &ForeignError{Name: filepath.Base(dir), Dir: dir, Reason: ForeignUnknown}
+	foreign := &ForeignError{Name: filepath.Base(dir), Dir: dir, Reason: Unknown}
 	n, err := r.Read(s.Identity)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -141,31 +140,17 @@ func (r Register) Vouch(dir string, s *orchestrator.State) (Note, error) {
 	case err != nil:
 		return n, err
 	case subtle.ConstantTimeCompare([]byte(n.Secret), []byte(s.Noted)) != 1:
-		foreign.Reason = ForeignForged
+		foreign.Reason = Forged
 		return n, foreign
 	case n.Path == dir:
 		return n, nil
 	}
 	// Moved with its project, unless the one that was noted is still there.
-	if there, err := Open(n.Path); err == nil {
+	if there, err := session.Open(n.Path); err == nil {
 		if state, err := there.ReadState(); err != nil || state.Identity == s.Identity {
-			foreign.Reason, foreign.Place = ForeignCopy, n.Path
+			foreign.Reason, foreign.Place = Copy, n.Path
 			return n, foreign
 		}
 	}
 	return n, nil
-}
-
-// Moved makes what the session tells its agents of its own place true again, after its
-// directory was moved.
-func (s *Session) Moved(from string) error {
-	def, err := s.Definition()
-	if err != nil {
-		return err
-	}
-	text, err := readOwn(s.Path(ContextFile), 1<<20)
-	if err != nil || string(text) != contextText(from, def) {
-		return nil //nolint:nilerr // a text that is not ours stays as it is
-	}
-	return s.disk.Replace(s.Path(ContextFile), []byte(contextText(s.Dir, def)))
 }
