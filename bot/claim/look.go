@@ -95,6 +95,9 @@ func (d *Remote) readAll(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sights.expect(&d.list, d.clock.Running())
+	if d.o.Memory != nil {
+		d.o.Memory.keep(d.sights.hosts, d.clock.Running())
+	}
 	return err
 }
 

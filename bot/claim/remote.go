@@ -33,7 +33,8 @@ type Options struct {
 	ReadRun func(ctx context.Context, run int64) (RunState, error)
 	Free    func() int // slots, for the beat; may be nil
 	Clock   Clock
-	Pace    *Pace // nil: one of its own
+	Memory  *Memory // of hosts, between processes; nil: none
+	Pace    *Pace   // nil: one of its own
 	Log     *slog.Logger
 }
 
@@ -70,6 +71,9 @@ func NewRemote(o Options) *Remote {
 	}
 	if d.pace == nil {
 		d.pace = NewPace(d.clock)
+	}
+	if o.Memory != nil {
+		d.sights.hosts = o.Memory.recall(d.clock.Running())
 	}
 	if d.o.Log == nil {
 		d.o.Log = slog.New(slog.DiscardHandler)

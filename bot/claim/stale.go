@@ -3,6 +3,7 @@ package claim
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Stale is described at Desk. It judges by what this desk has seen when it looked; only for a job
@@ -36,6 +37,17 @@ func (d *Remote) Stale(ctx context.Context, seen Seen) (Stale, error) {
 	}
 	return NotStale, unknown
 }
+
+// Silence is for how long this desk has seen no beat of the host of a claim; 0 for a job, which
+// has none.
+func (d *Remote) Silence(seen Seen) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.sights.hosts[seen.Claim.Host].length()
+}
+
+// SilentAfter is how long a host is silent until its claims may be taken.
+const SilentAfter = silentAfter
 
 // runEnded reports whether the run of a job is over, was deleted, or is at a later attempt.
 func (d *Remote) runEnded(ctx context.Context, run int64, attempt int) (bool, error) {
