@@ -22,6 +22,16 @@ var githubCases = map[int]string{
 	15: "A token that ends in the middle of a session loses no write.",
 	16: "A server of one's own is asked below its own path and needs no rate headers.",
 	17: "With little of the quota left, only what ends sessions passes.",
+	18: "Who may write, by whatever role, starts work.",
+	19: "Who may not is refused once, with the reason and what to do next.",
+	20: "Bots are refused without a word; an account that is deleted cannot ask.",
+	21: "The one who set the label last is judged; one label is one trigger, whichever way it was noticed.",
+	22: "Nothing starts before the permission is known.",
+	23: "A text that somebody without write access changed after the label is not what was asked for.",
+	24: "What is closed, transferred, archived, a pull request or another label starts nothing; a fork only where that is wanted.",
+	25: "Labels that are set together are one request, and name one workflow that there is.",
+	26: "Each rate queues or refuses what is too much, and says so.",
+	29: "A hook that comes hours late starts nothing on an issue that is closed since.",
 	43: "Cleaning is what the corpus says, and cleaning twice changes nothing.",
 	44: "Generics, code and other scripts survive cleaning and make nobody suspicious.",
 	45: "Comments of those who may not steer are counted and left out; private members with write are heard.",
@@ -46,6 +56,7 @@ var githubCases = map[int]string{
 	71: "The reference session stays in its budget.",
 	74: "A locked issue is commented on no more; its texts stand on the pull request.",
 	77: "Without write permission the branch stays in the clone, and nothing is written.",
+	80: "What is wrong in the base commit is refused with its line; what the machine lacks, a full disk too, waits and loses nothing.",
 }
 
 // githubAlso are tests that carry a case under another name.
