@@ -36,7 +36,7 @@ type row struct {
 var table = []row{
 	{15, "cmd/agentmux", "*"}, // wires everything but the packages of tests
 	{10, "bot", "bot/host ghsync orchestrator/session bot/config internal/durable"},
-	{14, "cmd/internal/start", "bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
+	{14, "cmd/internal/start", "bot/gate bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
 		" cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session"}, // probes the programs first; a paused session is steered
 	{13, "cmd/internal/cleanup", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site ghsync/mirror" +
 		" internal/durable internal/gitrepo internal/gitrepo/workspace orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
@@ -53,7 +53,7 @@ var table = []row{
 	{10, "cmd/internal/site", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them
 	{8, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                                          // tells the person warnings, and appends to the session's log
-	{7, "bot/request", "ghsync ghsync/transport orchestrator orchestrator/session"},                                   // below the host, which prepares what it judged
+	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},                          // below the host, which prepares what it judged; the rules are those of the gate
 	{8, "bot/journal", "bot/gate internal/durable"},                                                                   // what the gate decided is remembered in its words
 	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"}, // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                                          // below the host, which acts as what it names
