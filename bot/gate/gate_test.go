@@ -248,6 +248,7 @@ func TestSecurity1MayAskFailsClosed(t *testing.T) {
 		{"an answer with an error", bot, gate.Answer{Permission: may(mia, ghsync.LevelAdmin).Permission, Err: errors.New("500")}, "later 7"},
 		{"no minimum", config.Bot{}, may(mia, ghsync.LevelTriage), "refuse 12"},
 		{"more is wanted", config.Bot{MinPermission: "admin"}, may(mia, ghsync.LevelMaintain), "refuse 12"},
+		{"another account", bot, may(ghsync.Account{Login: "mia", ID: 1000}, ghsync.LevelAdmin), "refuse 12"},
 		{"taken off the list", config.Bot{AllowedUsers: []string{"olga"}}, may(mia, ghsync.LevelAdmin), "refuse 12"},
 	} {
 		d, ok := gate.MayAsk(c.bot, mia, c.answer)

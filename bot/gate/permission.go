@@ -13,7 +13,8 @@ import (
 // MayAsk reports whether an account may have work done, by what the server answered about it now.
 // It is the row RowPermission by itself: the guard judges it again before the first push of a
 // round. If not, the decision is Refuse, or Later if the answer is missing; its remedy is empty.
-// Whether the account is a person's, and still the one that asked, is not looked at here.
+// An answer about another account of the same login refuses. Whether the account is a person's
+// is not looked at here.
 func MayAsk(bot config.Bot, who ghsync.Account, a Answer) (Decision, bool) {
 	least, _ := ghsync.ParseLevel(bot.MinPermission)
 	least = max(least, ghsync.LevelWrite)
@@ -23,6 +24,8 @@ func MayAsk(bot config.Bot, who ghsync.Account, a Answer) (Decision, bool) {
 		d = refuse("", "%s is not in bot.allowed_users", who.Login)
 	case a.Err != nil:
 		return unanswered(a.Err, "the permission of "+who.Login, Tries{}), false
+	case another(who, a):
+		d = refuse("", "%s is another account now", who.Login)
 	case level < least:
 		d = refuse("", "%s has %s permission, and %s is needed", who.Login, has(level), least)
 	default:
@@ -30,6 +33,13 @@ func MayAsk(bot config.Bot, who ghsync.Account, a Answer) (Decision, bool) {
 	}
 	d.Row = RowPermission
 	return d, false
+}
+
+// another reports whether the answer is about somebody else: the account got another login, and
+// this one was free.
+func another(who ghsync.Account, a Answer) bool {
+	id := a.Permission.Account.ID
+	return id != 0 && who.ID != 0 && id != who.ID
 }
 
 // has is a level as the permission that somebody has.
@@ -57,9 +67,8 @@ func permission(v *view) (Decision, bool) {
 	if a.Err != nil {
 		return unanswered(a.Err, "the permission of "+who.Login, v.Tries), true
 	}
-	if other := a.Permission.Account.ID; other != 0 && who.ID != 0 && other != who.ID {
-		// The account got another name since the record was read, and this one belongs to
-		// somebody else now.
+	if another(who, a) {
+		// The next record has the new login of the one who asked.
 		d := later(time.Second, "%s is another account now", who.Login)
 		d.Row = RowUnread
 		return d, true
