@@ -28,6 +28,16 @@ var githubCases = map[int]string{
 	39: "A clock that is an hour off makes no host stale.",
 	40: "A machine that was suspended asks before it writes; a branch that is refused sinks no beat.",
 	41: "A server that takes no refs of ours is refused with the name of the setting; with it, issues are locks of the machine.",
+	18: "Who may write, by whatever role, starts work.",
+	19: "Who may not is refused once, with the reason and what to do next.",
+	20: "Bots are refused without a word; an account that is deleted cannot ask.",
+	21: "The one who set the label last is judged; one label is one trigger, whichever way it was noticed.",
+	22: "Nothing starts before the permission is known.",
+	23: "A text that somebody without write access changed after the label is not what was asked for.",
+	24: "What is closed, transferred, archived, a pull request or another label starts nothing; a fork only where that is wanted.",
+	25: "Labels that are set together are one request, and name one workflow that there is.",
+	26: "Each rate queues or refuses what is too much, and says so.",
+	29: "A hook that comes hours late starts nothing on an issue that is closed since.",
 	43: "Cleaning is what the corpus says, and cleaning twice changes nothing.",
 	44: "Generics, code and other scripts survive cleaning and make nobody suspicious.",
 	45: "Comments of those who may not steer are counted and left out; private members with write are heard.",
@@ -53,6 +63,7 @@ var githubCases = map[int]string{
 	74: "A locked issue is commented on no more; its texts stand on the pull request.",
 	77: "Without write permission the branch stays in the clone, and nothing is written.",
 	79: "Once the claim is lost nothing is written any more, whichever write would come next.",
+	80: "What is wrong in the base commit is refused with its line; what the machine lacks, a full disk too, waits and loses nothing.",
 }
 
 // githubAlso are tests that carry a case under another name.

@@ -5,6 +5,8 @@ import "testing"
 // securityCases says for each attack what its tests hold. Numbers that are missing belong
 // to the sandbox and to what waits for issues by itself.
 var securityCases = map[int]string{
+	1:  "Only people who may write start work: every role, by label or comment, with every kind of edit.",
+	2:  "One label is one session, however often it is seen.",
 	3:  "Text that changed after the label, by somebody who may not write, is asked for again before anything starts.",
 	4:  "What GitHub hides of a text is gone before an agent reads it, also where it pretends to be code.",
 	5:  "Words of people without a say, of bots and of late comers stand in no file of a session.",
@@ -22,11 +24,14 @@ var securityCases = map[int]string{
 	21: "What agents and people write cannot speak to a terminal.",
 	23: "The token goes to the API's own origin alone, redirects included.",
 	24: "Mentions, references, pictures and forged markers are inert.",
+	25: "Each rate holds in a storm of labels, and the comments that say so are few.",
+	26: "A command of somebody who may not write starts nothing.",
 	27: "A repository sets no key of the host, only tightens gates and limits, and takes no path out of protection. A model that a repository names is never taken for a flag.",
 	28: "What a repository tells the CLIs beside instructions is in no workspace when an agent starts, or is the base commit's and allowed.",
 	29: "A request that approves or merges fails every test that meets it.",
 	30: "A host asks whether its claim is still its own before it writes, unless a beat of the last four minutes says so by both clocks; one that lost it writes nothing more, at no place.",
 	33: "Transcripts and checkpoints hold no secret and leave the session by no commit.",
+	34: "An issue of a public repository starts nothing where agents have no sandbox.",
 	35: "What a launch gets goes to the process of its pane alone, and no word to a tmux server that may be somebody else's.",
 	36: "Settings of the user, the machine or the checkout reach no git call of ours.",
 }

@@ -1,7 +1,6 @@
 package ghsync
 
 import (
-	"context"
 	"slices"
 	"time"
 )
@@ -29,21 +28,4 @@ func (r Record) LateEdits(since time.Time) (edits []LateEdit, known bool) {
 	}
 	slices.SortStableFunc(edits, func(a, b LateEdit) int { return a.At.Compare(b.At) })
 	return edits, r.EditorsKnown || !r.Issue.UpdatedAt.After(since)
-}
-
-// UnaskedEdit returns the first change since a moment by an account that has no write access
-// now, or nil. A change by an account with write access counts as asking again.
-func (c *Client) UnaskedEdit(ctx context.Context, r Record, since time.Time) (*LateEdit, error) {
-	edits, _ := r.LateEdits(since)
-	people := &authors{c: c, repo: r.Repository.Repo}
-	for _, e := range edits {
-		writes, err := people.write(ctx, e.Editor)
-		if err != nil {
-			return nil, err
-		}
-		if !writes {
-			return &e, nil
-		}
-	}
-	return nil, nil
 }

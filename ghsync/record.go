@@ -25,7 +25,7 @@ type Record struct {
 	EditorsKnown bool
 	Comments     []Comment // oldest first; the newest ones if there are very many
 	Unread       int       // comments older than Comments
-	ReadAt       time.Time
+	ReadAt       time.Time // no part of the reading is older
 }
 
 // LabelEvent is a label that was added (Added) or removed.
@@ -69,7 +69,7 @@ const (
 
 // Record reads issue n once, with one GraphQL query for most issues. Errors as Issue.
 func (c *Client) Record(ctx context.Context, repo Repo, n int) (Record, error) {
-	reader := recordReader{c}
+	reader, at := recordReader{c}, c.now().UTC()
 	record, err := reader.byGraphQL(ctx, repo, n)
 	if errors.Is(err, errNoGraphQL) {
 		record, err = reader.byREST(ctx, repo, n)
@@ -77,7 +77,7 @@ func (c *Client) Record(ctx context.Context, repo Repo, n int) (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("read %s#%d: %w", repo, n, err)
 	}
-	record.ReadAt = c.now().UTC()
+	record.ReadAt = at
 	return record, nil
 }
 

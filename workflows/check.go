@@ -84,6 +84,11 @@ var (
 	artifactPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 )
 
+// IsName reports whether a workflow may have the name.
+func IsName(name string) bool {
+	return namePattern.MatchString(name) && !slices.Contains(reservedNames(), name)
+}
+
 // reservedNames are words that a label after the colon uses otherwise.
 func reservedNames() []string {
 	return []string{"queued", "running", "needs-human", "done", "failed", "stop"}

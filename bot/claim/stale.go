@@ -24,7 +24,7 @@ func (d *Remote) Stale(ctx context.Context, seen Seen) (Stale, error) {
 	}
 	var unknown error
 	if run, attempt, isJob := c.Host.Job(); isJob {
-		ended, err := d.runEnded(ctx, run, attempt)
+		ended, err := d.o.runEnded(ctx, run, attempt)
 		if ended {
 			return RunEnded, nil
 		}
@@ -50,11 +50,11 @@ func (d *Remote) Silence(seen Seen) time.Duration {
 const SilentAfter = silentAfter
 
 // runEnded reports whether the run of a job is over, was deleted, or is at a later attempt.
-func (d *Remote) runEnded(ctx context.Context, run int64, attempt int) (bool, error) {
-	if d.o.ReadRun == nil {
+func (o Options) runEnded(ctx context.Context, run int64, attempt int) (bool, error) {
+	if o.ReadRun == nil {
 		return false, fmt.Errorf("run %d cannot be read", run)
 	}
-	state, err := d.o.ReadRun(ctx, run)
+	state, err := o.ReadRun(ctx, run)
 	if err != nil {
 		return false, fmt.Errorf("read run %d: %w", run, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // Levels of isolation that exist.
 const (
-	levelNone   = "none"   // only a built environment and a clone without a token
+	LevelNone   = "none"   // only a built environment and a clone without a token
 	levelRunner = "runner" // the machine itself ends with the job
 )
 
@@ -32,7 +32,7 @@ func (r *sandbox) Level() string {
 	if kind, _ := r.Environ("RUNNER_ENVIRONMENT"); kind == "github-hosted" {
 		return levelRunner
 	}
-	return levelNone
+	return LevelNone
 }
 
 // MayActFreely reports whether programs may act without asking for permission.
@@ -47,7 +47,7 @@ func (r *sandbox) MayActFreely() bool {
 func (r *sandbox) Problems() []string {
 	var found []string
 	level := r.Level()
-	if level != levelNone && level != levelRunner {
+	if level != LevelNone && level != levelRunner {
 		found = append(found, "sandbox.level: "+level+" is not there yet; use none or runner")
 	}
 	if net := r.cfg.Sandbox.Net; net != "" && net != "open" {

@@ -224,6 +224,11 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 	return nil
 }
 
+// Unsandboxed reports whether agents get what the person has: the level of the sandbox is none.
+func (h *Host) Unsandboxed(c *config.Config) bool {
+	return crew.NewSandbox(h.crewOptions(), c).Level() == crew.LevelNone
+}
+
 func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) []string {
 	var found []string
 	box := crew.NewSandbox(h.crewOptions(), c)

@@ -55,7 +55,7 @@ func (e *ElsewhereError) Among(entries []session.Entry) bool {
 
 // Elsewhere returns the session that runs according to the issue's label; nil without the label.
 func (j Judge) Elsewhere(ctx context.Context, of *Judged) (*ElsewhereError, error) {
-	label := ghsync.RunningLabel(j.Label)
+	label := ghsync.RunningLabel(j.Rules.Bot.Label)
 	if !of.Record.Issue.HasLabel(label) {
 		return nil, nil
 	}

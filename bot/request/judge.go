@@ -1,16 +1,16 @@
 // Package request judges what people ask for: an issue with its record, a text or a file. It
-// decides who asked, which part of the text counts, which workflow is named, what an earlier
-// session of the issue means, and whether another host works on it. It reads GitHub and files
-// and writes nothing. A session is prepared from what it returns.
+// decides who asked, which part of the text counts, what an earlier session of the issue means,
+// and whether another host works on it; whether the issue can be worked on is decided by package
+// gate. It reads GitHub and files and writes nothing. A session is prepared from what it returns.
 package request
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
@@ -27,7 +27,7 @@ func refuse(err error) error { return &Error{err} }
 // A Judge decides about requests. Errors of GitHub are returned as they are.
 type Judge struct {
 	GitHub  *ghsync.Client
-	Label   string                               // of a request
+	Rules   gate.Rules
 	Push    bool                                 // the configuration wants sessions to push
 	MayPush func(ghsync.Repository) bool         // reports whether the account may push
 	Waiting func(what string) (stop func() bool) // is called before each wait
@@ -39,7 +39,8 @@ type Judged struct {
 	Record   ghsync.Record
 	Snapshot ghsync.Snapshot // the text that counts
 	Push     bool            // the account may write to the repository
-	asked    ghsync.Request
+	Workflow string          // that is asked for; "" for the configured one
+	Warnings []string        // for the person who asked
 	labelled bool
 }
 
@@ -51,25 +52,27 @@ func (j Judge) Issue(ctx context.Context, repo ghsync.Repo, number int, own ghsy
 	if err != nil {
 		return nil, err
 	}
-	if record.Issue.Closed {
-		return nil, refuse(fmt.Errorf("%s is closed; reopen it to work on it", what))
-	}
-	sealed := sealed(record.Repository)
-	if sealed != "" && j.Push {
-		return nil, refuse(fmt.Errorf("%s is %s, or set github.push: false to keep the work in this clone", record.Repository.Repo, sealed))
-	}
 	stop := j.Waiting("GitHub about who asked for " + what)
 	requester, err := j.requester(ctx, record, repo)
 	stop()
-	if late := new(lateEditError); errors.As(err, &late) {
-		return nil, refuse(late)
-	}
 	if err != nil {
 		return nil, err
 	}
+	now := time.Now().UTC()
+	decision, _ := gate.Judge(gate.Facts{
+		Repo: repo, Issue: number, Record: record, Rules: j.Rules,
+		Ask: &gate.Ask{Trigger: gate.CLITrigger(""), By: requester.Account, At: now, Level: requester.Level},
+	})
+	if decision.What != gate.Start {
+		return nil, refuse(errors.New(decision.String()))
+	}
+	sealed := gate.ReadOnly(record.Repository)
+	if sealed != "" && j.Push {
+		return nil, refuse(fmt.Errorf("%s is %s, or set github.push: false to keep the work in this clone", record.Repository.Repo, sealed))
+	}
 	stop = j.Waiting("GitHub about who wrote on " + what)
 	snapshot, err := j.GitHub.TakeSnapshot(ctx, ghsync.SnapshotSpec{
-		Repo: repo, Issue: number, CutOff: time.Now().UTC(), Requester: requester, Record: &record,
+		Repo: repo, Issue: number, CutOff: now, Requester: requester, Record: &record,
 	})
 	stop()
 	if err != nil {
@@ -78,9 +81,11 @@ func (j Judge) Issue(ctx context.Context, repo ghsync.Repo, number int, own ghsy
 	if snapshot.Report.Refused {
 		return nil, refuse(fmt.Errorf("%s hides text in so many layers that no part of it can be trusted: write it again, without HTML and encoded characters", what))
 	}
-	judged := &Judged{Repo: repo, Record: record, Snapshot: snapshot, Push: sealed == "" && j.MayPush(record.Repository)}
-	judged.asked, judged.labelled = record.Request(j.Label)
-	return judged, nil
+	_, labelled := record.Request(j.Rules.Bot.Label)
+	return &Judged{
+		Repo: repo, Record: record, Snapshot: snapshot, Push: sealed == "" && j.MayPush(record.Repository),
+		Workflow: decision.Asked.Workflow, Warnings: decision.Warnings, labelled: labelled,
+	}, nil
 }
 
 // record reads the issue. If there is none in a fork, the error names the parent repository.
@@ -100,18 +105,6 @@ func (j Judge) record(ctx context.Context, repo ghsync.Repo, number int, own ghs
 // String is the issue as people write it.
 func (j *Judged) String() string {
 	return fmt.Sprintf("%s#%d", j.Repo, j.Record.Issue.Number)
-}
-
-// Workflow returns given, else the workflow of the issue's labels, else "".
-func (j *Judged) Workflow(given string) (string, error) {
-	names := j.asked.Workflows
-	switch {
-	case given != "" || len(names) == 0:
-		return given, nil
-	case len(names) > 1:
-		return "", refuse(fmt.Errorf("%s has labels of several workflows (%s): take all but one off, or give --workflow", j, strings.Join(names, ", ")))
-	}
-	return names[0], nil
 }
 
 // Mirrored decides whether the session is shown on the issue: on or off if a flag says so, else
@@ -137,15 +130,4 @@ func (j Judge) forkedFrom(ctx context.Context, repo ghsync.Repo) string {
 		return ""
 	}
 	return r.ParentOwner + "/" + r.ParentName
-}
-
-// sealed says why a repository is read-only, and what to do; "" if it is not.
-func sealed(r ghsync.Repository) string {
-	switch {
-	case r.Disabled:
-		return "disabled, so nothing can be written to it: GitHub's support knows why"
-	case r.Archived:
-		return "archived, so nothing can be written to it: unarchive it"
-	}
-	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/request"
@@ -30,11 +31,15 @@ type issueOf struct {
 
 func planIssue(ctx context.Context, a *site.Finder, s *site.Site, of issueOf, f *Options) (*planned, error) {
 	judge := request.Judge{
-		GitHub: s.Host.GitHub, Label: s.Config.Bot.Label, Push: s.Config.GitHub.Push, MayPush: s.Identity.MayPush, Waiting: a.Waiting,
+		GitHub: s.Host.GitHub, Push: s.Config.GitHub.Push, MayPush: s.Identity.MayPush, Waiting: a.Waiting,
+		Rules: gate.Rules{Bot: s.Config.Bot, Gate: s.Config.Gate, Named: f.Workflow, Unsandboxed: s.Host.Unsandboxed(s.Config)},
 	}
 	judged, err := judge.Issue(ctx, of.repo, of.number, of.project.Repo)
 	if err != nil {
 		return nil, refusedOr(err, fmt.Sprintf("%s#%d", of.repo, of.number), s)
+	}
+	for _, warning := range judged.Warnings {
+		a.Say("%s", warning)
 	}
 	spec, err := basicSpec(ctx, a, s, of.project, f)
 	if err != nil {
@@ -43,9 +48,7 @@ func planIssue(ctx context.Context, a *site.Finder, s *site.Site, of issueOf, f 
 	p := &planned{spec: spec, judge: judge, judged: judged, push: judged.Push}
 	issue := judged.Record.Issue
 	p.spec.Snapshot, p.spec.Repo, p.spec.Title, p.spec.Locked = &judged.Snapshot, of.repo, string(issue.Title), issue.Locked
-	if p.spec.Workflow, err = judged.Workflow(spec.Workflow); err != nil {
-		return nil, refused(err)
-	}
+	p.spec.Workflow = judged.Workflow
 	p.spec.Mirror = judged.Mirrored(f.Mirror, f.NoMirror, s.Config.GitHub.Mirror)
 	return p, nil
 }

@@ -1,0 +1,91 @@
+package gate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/internal/redact"
+)
+
+func refusal(d gate.Decision) string {
+	return gate.Refusal(d, markdown.New("https://github.com", nil), redact.New()).String()
+}
+
+func TestGitHub19ARefusalSaysWhyAndWhatToDo(t *testing.T) {
+	f := wanted()
+	f.Record.Labels[0].Actor = eve
+	d, _ := gate.Judge(f)
+	const want = `### agentmux: not started
+
+Cause: eve has read permission, and write is needed.
+
+Asked for by ` + "`eve`" + ` at 2026-11-21 10:04 UTC.
+
+Next: a person with write permission can set the label agentmux again.
+
+<!-- agentmux session=refused-`
+	text := refusal(d)
+	marker, marked := ghsync.ParseMarker(text)
+	if !strings.HasPrefix(text, want) || !marked || marker != gate.RefusalMarker(d.Asked.Trigger) || marker.Kind != ghsync.KindFinal || marker.Seq != 0 || len(marker.Session) != len("refused-0123456789ab") {
+		t.Errorf("%s\nmarker %+v", text, marker)
+	}
+	f.Record.Labels[0] = label("agentmux", eve, 1e9)
+	if e, _ := gate.Judge(f); gate.RefusalMarker(e.Asked.Trigger) == marker {
+		t.Error("two triggers have one marker")
+	}
+}
+
+// What others write, in a label or in a file of the base commit, has no mention, reference, picture or marker.
+func TestARefusalIsInert(t *testing.T) {
+	f := wanted()
+	selecting("agentmux:@all fixes #7 <!-- agentmux")(&f)
+	d, _ := gate.Judge(f)
+	base := gate.Slot{Base: document.Problems{{File: ".agentmux/workflows/a.yaml", Line: 1, Text: "no phase \"@all ![x](https://evil.example) #7\""}}, Label: "agentmux"}.Judge()
+	for name, text := range map[string]string{"label": refusal(d), "base": refusal(base)} {
+		for line := range strings.Lines(text) {
+			outside := ""
+			for i, part := range strings.Split(line, "`") {
+				if i%2 == 0 {
+					outside += part
+				}
+			}
+			if strings.ContainsAny(outside, "@") || strings.Contains(outside, "#7") || strings.Contains(outside, "](") || strings.Contains(outside, "<!--") && !strings.HasPrefix(line, "<!-- agentmux session=refused-") {
+				t.Errorf("%s: %q", name, line)
+			}
+		}
+		if n := strings.Count(text, "<!-- agentmux session="); n != 1 {
+			t.Errorf("%s has %d markers:\n%s", name, n, text)
+		}
+	}
+}
+
+// A configuration with many problems does not make a comment that GitHub refuses.
+func TestALongRefusalIsCut(t *testing.T) {
+	var bad document.Problems
+	for range 500 {
+		bad = append(bad, document.Problem{File: "a.yaml", Line: 3, Text: strings.Repeat("word ", 1000)})
+	}
+	d := gate.Slot{Base: bad, Label: "agentmux"}.Judge()
+	text := refusal(d)
+	if len(text) > 20_000 || !strings.Contains(text, "a.yaml:3") || !strings.Contains(text, "and 480 more") {
+		t.Errorf("%d bytes: %.300s", len(text), text)
+	}
+	if !strings.Contains(text, "Next: correct it on the base branch, then set the label agentmux again.") {
+		t.Errorf("%s", text[len(text)-300:])
+	}
+}
+
+func TestSecurity25RefusalsAreFew(t *testing.T) {
+	for _, c := range []struct {
+		ofIssue, ofRepo int
+		want            bool
+	}{{0, 0, true}, {0, 9, true}, {1, 1, false}, {0, 10, false}, {5, 50, false}} {
+		if got := gate.MayComment(c.ofIssue, c.ofRepo); got != c.want {
+			t.Errorf("after %d on the issue and %d in the repository: %t", c.ofIssue, c.ofRepo, got)
+		}
+	}
+}

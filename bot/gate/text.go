@@ -1,0 +1,112 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// workflow finds the one that is asked for: by the command line, else by the labels.
+func workflow(v *view) (Decision, bool) {
+	names, known := v.request.Workflows, v.Rules.Workflows
+	switch {
+	case v.Rules.Named != "" || len(names) == 0:
+		v.asked.Workflow = v.Rules.Named
+		return Decision{}, false
+	case len(names) > 1:
+		return refuse(v.selecting("take all but one of them off"), "%s#%d has labels of several workflows: %s", v.Repo, v.Issue, strings.Join(names, ", ")), true
+	case !workflows.IsName(names[0]), known != nil && !slices.Contains(known, names[0]):
+		if known == nil {
+			known = workflows.Shipped()
+		}
+		return refuse(v.selecting("choose one of "+strings.Join(known, ", ")), "there is no workflow %q", names[0]), true
+	}
+	v.asked.Workflow = names[0]
+	return Decision{}, false
+}
+
+// selecting is what to do about a wrong choice of workflows.
+func (v *view) selecting(what string) string {
+	if v.atTerminal() {
+		return what + ", or give --workflow"
+	}
+	return what + ", then " + v.again()
+}
+
+// edited refuses a text that the one who asked for it has not seen: it was changed since, by an
+// account that may not ask itself. A change by one that may counts as asking again.
+func edited(v *view) (Decision, bool) {
+	edits, known := v.Record.LateEdits(v.asked.CutOff)
+	if !known {
+		if d, unseen := v.changed(edits); unseen {
+			return d, true
+		}
+	}
+	for _, e := range edits {
+		if !e.Editor.IsPerson() {
+			return v.asAsked(e), true
+		}
+		a, asked := v.permission(e.Editor.Login)
+		switch {
+		case !asked:
+			return Decision{}, false
+		case a.Err != nil:
+			return unanswered(a.Err, "the permission of "+e.Editor.Login, v.Tries), true
+		case !a.Permission.Write():
+			return v.asAsked(e), true
+		}
+	}
+	return Decision{}, false
+}
+
+// changed compares the texts with those of the first sight of the trigger, where the server does
+// not say who edits a body. A title that changed has an event with its actor.
+func (v *view) changed(edits []ghsync.LateEdit) (Decision, bool) {
+	first, seen := v.History.FirstSeen(v.Issue, v.asked.Trigger)
+	now := TextsOf(v.Record.Issue)
+	if !seen || first == now || first.Body == now.Body && len(edits) > 0 {
+		return Decision{}, false
+	}
+	return v.asAsked(ghsync.LateEdit{}), true
+}
+
+// asAsked refuses a text because of an edit.
+func (v *view) asAsked(e ghsync.LateEdit) Decision {
+	const form = "2006-01-02 15:04:05 UTC"
+	editor, at := "somebody who is not known", ""
+	if e.Editor.Login != "" {
+		editor = e.Editor.Login + ", who may not write,"
+	}
+	if !e.At.IsZero() {
+		at = " at " + e.At.UTC().Format(form)
+	}
+	return refuse("read what it says now, then "+v.again(), "the text was edited by %s%s, after %s asked for it at %s",
+		editor, at, v.asked.By.Account.Login, v.asked.CutOff.UTC().Format(form))
+}
+
+func unsandboxed(v *view) (Decision, bool) {
+	if v.Record.Repository.Private || !v.Rules.Unsandboxed || v.Rules.Gate.PublicUnsandboxed {
+		return Decision{}, false
+	}
+	why := fmt.Sprintf("%s is public, and agents run without a sandbox here", v.Repo)
+	if v.atTerminal() {
+		v.warnings = append(v.warnings, why+": what strangers write can reach what you can reach")
+		return Decision{}, false
+	}
+	return refuse("the one who runs the bot can set sandbox.level, or gate.public_unsandboxed: true; then "+v.again(), "%s", why), true
+}
+
+// day is the window of the rates of an issue.
+const day = 24 * time.Hour
+
+func issueDay(v *view) (Decision, bool) {
+	most := v.Rules.Gate.IssueDay
+	if v.History.LabelStarts(v.Issue, day) < most {
+		return Decision{}, false
+	}
+	return refuse("wait a day and "+v.again()+", or comment /agentmux retry", "a label started work on this issue %d times in a day, which is all that gate.issue_day allows", most), true
+}

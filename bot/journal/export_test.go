@@ -1,0 +1,4 @@
+package journal
+
+// Line is a record as a line.
+var Line = encode
