@@ -165,6 +165,9 @@ func (t *tenure) state() (*orchestrator.State, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.Run.Backup {
+		return sess.ReadBackup()
+	}
 	return sess.ReadState()
 }
 

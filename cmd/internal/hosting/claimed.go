@@ -21,7 +21,7 @@ import (
 // issue's repository.
 func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.RunSpec) (*orchestrator.State, error) {
 	t := tenure.Spec{Run: spec, Steal: s.Take, Log: s.Host.Log}
-	issue, err := issueIn(spec.Dir, s)
+	issue, err := issueIn(spec.Dir, s, spec.Backup)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ type claimedIssue struct {
 func (i claimedIssue) String() string { return fmt.Sprintf("%s#%d", i.repo, i.number) }
 
 // issueIn returns the issue that the session in dir is of, if the site may write to its repository.
-func issueIn(dir string, s *site.Site) (claimedIssue, error) {
+func issueIn(dir string, s *site.Site, backup bool) (claimedIssue, error) {
 	if s.Host.GitHub == nil || s.Host.Token == nil || s.Host.ReadOnly {
 		return claimedIssue{}, nil
 	}
@@ -72,7 +72,7 @@ func issueIn(dir string, s *site.Site) (claimedIssue, error) {
 	if err != nil {
 		return claimedIssue{}, err
 	}
-	state, err := sess.ReadState()
+	state, err := readSession(sess, backup)
 	if err != nil || state.IssueNumber == 0 {
 		return claimedIssue{}, err
 	}
@@ -102,8 +102,8 @@ func NotClaimed(ctx context.Context, s *site.Site, repo ghsync.Repo, repoID int6
 
 // MayContinue is NotClaimed for the session in dir, which a detached host is to run. A claim that
 // an earlier host of the session left does not count.
-func MayContinue(ctx context.Context, s *site.Site, dir string) error {
-	of, err := issueIn(dir, s)
+func MayContinue(ctx context.Context, s *site.Site, dir string, backup bool) error {
+	of, err := issueIn(dir, s, backup)
 	if err != nil || of.number == 0 {
 		return err
 	}

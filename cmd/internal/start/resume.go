@@ -114,7 +114,7 @@ func resumeDetached(ctx context.Context, a *site.Finder, s *site.Site, e session
 	if err := hosting.AskAgentSettingsAgain(ctx, a, s, e); err != nil {
 		return err
 	}
-	if err := hosting.MayContinue(ctx, s, e.Dir); err != nil {
+	if err := hosting.MayContinue(ctx, s, e.Dir, spec.Backup); err != nil {
 		return err
 	}
 	args := []string{"--resume", "--attended"}
