@@ -66,6 +66,7 @@ var githubCases = map[int]string{
 	79: "Once the claim is lost nothing is written any more, whichever write would come next.",
 	80: "What is wrong in the base commit is refused with its line; what the machine lacks, a full disk too, waits and loses nothing.",
 	82: "What is said while a claim is given back is heard.",
+	88: "An issue that a host works on is left to it, until that host is gone.",
 }
 
 // githubAlso are tests that carry a case under another name.

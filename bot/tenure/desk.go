@@ -44,7 +44,9 @@ func OpenDesk(ctx context.Context, h *host.Host, spec DeskSpec) (claim.Desk, err
 	o := claim.Options{
 		Repo: repo, Store: store, RepoID: spec.RepoID, Host: spec.Host, OneSession: spec.OneSession,
 		Free: spec.Free, Pace: spec.Pace, Clock: spec.Clock, Log: spec.Log,
-		ReadRun: func(ctx context.Context, run int64) (claim.RunState, error) { return readRun(ctx, h.GitHub, spec.Repo, run) },
+		ReadRun: func(ctx context.Context, run int64) (claim.RunState, error) {
+			return readRun(ctx, h.GitHub, spec.Repo, run)
+		},
 	}
 	if spec.OneSession { // what a command saw, the next one remembers
 		o.Memory = &claim.Memory{

@@ -278,7 +278,9 @@ func TestAPersonTakesTheIssueOfAHostThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.skew = 11 * time.Minute
-	done := runner(func(context.Context, host.RunSpec) (*orchestrator.State, error) { return ended(orchestrator.OutcomeDone), nil })
+	done := runner(func(context.Context, host.RunSpec) (*orchestrator.State, error) {
+		return ended(orchestrator.OutcomeDone), nil
+	})
 	if _, err := tenure.Run(t.Context(), done, spec); !errors.As(err, new(*claim.TakenError)) {
 		t.Fatalf("without being asked: %v", err)
 	}
