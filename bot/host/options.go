@@ -42,6 +42,8 @@ type Options struct {
 	// Redactor knows every secret this process holds; nil = patterns only.
 	Redactor *redact.Redactor
 
+	// Watcher watches the directories of sessions; nil = one of its own. Hosts of one process share it.
+	Watcher *watch.Watcher
 	// Located are the clones that were found before, for a moment; nil = none. Hosts that
 	// one process makes one after another may share it.
 	Located *project.Located
@@ -50,8 +52,6 @@ type Options struct {
 // Host carries out the effects of sessions.
 type Host struct {
 	Options
-
-	watcher *watch.Watcher // of all sessions that run here
 }
 
 // New checks the options and touches nothing.
@@ -78,7 +78,17 @@ func New(o Options) (*Host, error) {
 	if o.Located == nil {
 		o.Located = &project.Located{}
 	}
-	return &Host{Options: o, watcher: watch.New(watch.Options{Log: o.Log})}, nil
+	if o.Watcher == nil {
+		o.Watcher = watch.New(watch.Options{Log: o.Log})
+	}
+	return &Host{Options: o}, nil
+}
+
+// WithLog is h with another log.
+func (h *Host) WithLog(log *slog.Logger) *Host {
+	o := h.Options
+	o.Log = log
+	return &Host{Options: o}
 }
 
 // projects returns the opener of this host's projects.

@@ -194,7 +194,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 			return s, err
 		}
 	}
-	tree, err := r.watcher.Watch(r.sess.Dir, unwatched)
+	tree, err := r.Watcher.Watch(r.sess.Dir, unwatched)
 	if err != nil {
 		return s, err
 	}

@@ -34,6 +34,9 @@ type Spec struct {
 	Host  claim.HostID // of the desk
 	Held  claim.Held   // the claim, if it is held already; nil = it is taken
 	Steal bool         // a person wants the claim of a host that is gone
+	// Machine is the id of the bot of this machine. What it has claimed it takes up again by
+	// itself. Empty = that is the host itself.
+	Machine claim.HostID
 	// News is asked after the claim was given back: whether something was said that the session
 	// has to hear. It has written the commands by then. Nil = nobody listens.
 	News func(ctx context.Context) (bool, error)
@@ -48,15 +51,19 @@ type Runner interface {
 }
 
 // Run claims the issue and runs the session until it has an outcome and nothing more was said, and
-// returns its last state. The error is *claim.TakenError if another host has the issue, else as of
-// Runner.
+// returns its last state. If another host has the issue, a session that is under way ends with
+// that, so that its agents stop; the error is *claim.TakenError for one that is not. Other errors
+// are those of Runner.
 func Run(ctx context.Context, r Runner, spec Spec) (*orchestrator.State, error) {
 	if spec.Desk == nil {
 		return r.Run(ctx, spec.Run)
 	}
 	t := &tenure{Spec: spec}
 	for {
-		if err := t.begin(ctx); err != nil {
+		var taken *claim.TakenError
+		if err := t.begin(ctx); errors.As(err, &taken) {
+			return t.yield(ctx, r, taken)
+		} else if err != nil {
 			return nil, err
 		}
 		s, err := r.Run(ctx, t.Run)
@@ -79,6 +86,28 @@ func Run(ctx context.Context, r Runner, spec Spec) (*orchestrator.State, error) 
 		t.Held, t.Steal = nil, false
 	}
 }
+
+// yield ends a session that is under way because another host has its issue.
+func (t *tenure) yield(ctx context.Context, r Runner, taken *claim.TakenError) (*orchestrator.State, error) {
+	s, err := t.state()
+	if err != nil || s.Ended() || taken.Seen.Problem != nil || taken.Seen.Claim.Host == t.Machine {
+		return nil, errors.Join(taken, err)
+	}
+	return r.Run(ctx, host.RunSpec{Dir: t.Run.Dir, Config: t.Run.Config, OnCommit: t.Run.OnCommit, Guard: lost(taken.Seen.Claim.Host)})
+}
+
+// lost is the guard of a claim that another host holds.
+type lost claim.HostID
+
+func (l lost) Check(context.Context) error { return &claim.LostError{Host: claim.HostID(l)} }
+
+func (l lost) Lost() <-chan struct{} {
+	closed := make(chan struct{})
+	close(closed)
+	return closed
+}
+
+func (l lost) Holder() string { return string(l) }
 
 type tenure struct {
 	Spec

@@ -2,10 +2,12 @@ package tenure_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -136,6 +138,31 @@ func TestNothingRunsUnderAnotherHostsClaim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := r.spec()
 			spec.Steal = steal
+			s, err := tenure.Run(t.Context(), runner(func(ctx context.Context, spec host.RunSpec) (*orchestrator.State, error) {
+				var lost *claim.LostError
+				if err := spec.Guard.Check(ctx); !errors.As(err, &lost) || lost.Host != other || spec.Guard.Holder() != other.String() {
+					t.Errorf("guard: %v", err)
+				}
+				closed(t, spec.Guard.Lost())
+				if spec.Changes != "" {
+					t.Error("it is asked to continue")
+				}
+				return ended(orchestrator.OutcomeCanceled), nil
+			}), spec)
+			if err != nil || s.Outcome != orchestrator.OutcomeCanceled {
+				t.Errorf("%+v, %v", s, err)
+			}
+		})
+	}
+	for name, change := range map[string]func(*tenure.Spec){
+		"one of this machine's bot": func(s *tenure.Spec) { s.Machine = other },
+		"a session that has ended": func(s *tenure.Spec) {
+			s.Run.Dir = r.parked()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := r.spec()
+			change(&spec)
 			_, err := tenure.Run(t.Context(), runner(func(context.Context, host.RunSpec) (*orchestrator.State, error) {
 				t.Error("it runs")
 				return ended(orchestrator.OutcomeDone), nil
@@ -146,6 +173,41 @@ func TestNothingRunsUnderAnotherHostsClaim(t *testing.T) {
 			}
 		})
 	}
+}
+
+func closed(t *testing.T, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	default:
+		t.Error("the channel is open")
+	}
+}
+
+// parked is the directory of a session of the issue that waits for a person.
+func (r *rig) parked() string {
+	r.t.Helper()
+	dir := filepath.Join(filepath.Dir(r.dir), "parked")
+	if err := os.CopyFS(dir, os.DirFS(r.dir)); err != nil {
+		r.t.Fatal(err)
+	}
+	s, err := session.Open(dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	state, err := s.ReadState()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	state.Outcome, state.OutcomeReason = orchestrator.OutcomeNeedsHuman, orchestrator.ReasonQuestion
+	data, err := json.Marshal(state)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, session.StateFile), data, 0o600)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return dir
 }
 
 // A host that lets go of a session keeps the claim, and the next one of its id continues with it.
@@ -281,8 +343,9 @@ func TestAPersonTakesTheIssueOfAHostThatIsGone(t *testing.T) {
 	done := runner(func(context.Context, host.RunSpec) (*orchestrator.State, error) {
 		return ended(orchestrator.OutcomeDone), nil
 	})
-	if _, err := tenure.Run(t.Context(), done, spec); !errors.As(err, new(*claim.TakenError)) {
-		t.Fatalf("without being asked: %v", err)
+	at := r.claimed()
+	if _, err := tenure.Run(t.Context(), done, spec); err != nil || r.claimed() != at {
+		t.Fatalf("without being asked: claim %q, %v", r.claimed(), err)
 	}
 	spec.Steal = true
 	if _, err := tenure.Run(t.Context(), done, spec); err != nil || r.claimed() != "" {

@@ -29,6 +29,9 @@ func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.Run
 		if t.Host, err = tenure.HostOf(spec.Dir); err != nil {
 			return nil, err
 		}
+		if t.Machine, err = s.Host.HostID(); err != nil {
+			return nil, err
+		}
 		if t.Desk, err = openDesk(ctx, s, issue, t.Host); err != nil {
 			return nil, err
 		}
