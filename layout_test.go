@@ -122,10 +122,11 @@ var table = []row{
 	{0, "orchestrator/watch", ""},
 	{-1, "internal/command", ""}, // below all that start programs, so that a sandbox can stand there
 	{-1, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
-	{0, "ghsync/fakehub", "ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/session"},
+	{0, "ghsync/fakehub", "ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/query ghsync/fakehub/session"},
 	{-1, "ghsync/fakehub/bare", ""},    // the git side of the fake
 	{-1, "ghsync/fakehub/graphql", ""}, // what GraphQL is, apart from what GitHub is
 	{-1, "ghsync/fakehub/hook", ""},    // deliveries on their way
+	{-1, "ghsync/fakehub/query", ""},   // the language of searches
 	{-1, "ghsync/fakehub/session", ""}, // what a session's files say, read without the code that writes them
 	{10, "docs", ""},                   // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
@@ -139,6 +140,7 @@ var forTests = map[string]string{
 	"ghsync/fakehub/bare":        "ghsync/fakehub",
 	"ghsync/fakehub/graphql":     "ghsync/fakehub",
 	"ghsync/fakehub/hook":        "ghsync/fakehub",
+	"ghsync/fakehub/query":       "ghsync/fakehub",
 	"ghsync/fakehub/session":     "ghsync/fakehub",
 	"internal/agent/modeltest":   "",
 	"internal/durable/powertest": "",
