@@ -73,11 +73,11 @@ func postReaction(c *call) reply {
 	if i.locked && !c.maySpeakLocked() {
 		return fail(http.StatusForbidden, "Unable to create reaction because issue is locked.")
 	}
-	return c.react(list, in.Content)
+	return react(c, list, in.Content)
 }
 
 // react adds a reaction of the account unless it is there.
-func (c *call) react(list *[]*reaction, content string) reply {
+func react(c *call, list *[]*reaction, content string) reply {
 	for _, r := range *list {
 		if r.user == c.actor && r.content == content {
 			return ok(c.reactionJSON(r))
@@ -105,7 +105,7 @@ func (g graph) addReaction(in graphql.Args) any {
 			}
 			for _, v := range i.pull.reviews {
 				if v.id == id {
-					g.react(&v.reactions, content)
+					react(g.call, &v.reactions, content)
 					return graphReacted{ClientMutationID: orNull(in.Text("clientMutationId"))}
 				}
 			}

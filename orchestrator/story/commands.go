@@ -21,6 +21,7 @@ const (
 
 // Command is a command of a person.
 type Command struct {
+	SourceID  string // of the one who gave it
 	At        time.Time
 	Actor     string
 	Name      string
@@ -40,9 +41,9 @@ type Commands []Command
 func (c *Commands) Fold(e orchestrator.Event) {
 	switch d := e.Data.(type) {
 	case orchestrator.CommandAppliedRecord:
-		*c = append(*c, Command{At: e.TS.Time, Actor: d.Actor, Name: d.Name, Result: CommandApplied, expectsMessage: d.Name == "say"})
+		*c = append(*c, Command{SourceID: d.SourceID, At: e.TS.Time, Actor: d.Actor, Name: d.Name, Result: CommandApplied, expectsMessage: d.Name == "say"})
 	case orchestrator.CommandRefusedRecord:
-		*c = append(*c, Command{At: e.TS.Time, Actor: d.Actor, Name: d.Name, Result: CommandRefused, Reason: d.Reason})
+		*c = append(*c, Command{SourceID: d.SourceID, At: e.TS.Time, Actor: d.Actor, Name: d.Name, Result: CommandRefused, Reason: d.Reason})
 	case orchestrator.MsgQueuedRecord:
 		c.queued(d)
 	case orchestrator.MsgDeliveredRecord:
