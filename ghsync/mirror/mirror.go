@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
@@ -105,6 +106,7 @@ type Mirror struct {
 
 	// The goroutine of Run, then that of Finish, owns what follows.
 	follow    *session.Follower
+	noted     orchestrator.Cursor // to which commands.jsonl was read for notes
 	places    *locator
 	poster    *poster
 	labels    *labeler

@@ -89,20 +89,27 @@ func (v *View) nextStep() string {
 	return strings.Join(out, "\n")
 }
 
-// commandFold lists the commands of people.
+// commandFold lists the commands of people, and what they may say if somebody asked.
 func (v *View) commandFold() string {
 	const most = 30
+	shown := v.Commands.With(v.Noted)
 	out := []string{
-		fmt.Sprintf("<details><summary>Commands (%d)</summary>", len(v.Commands)), "",
+		fmt.Sprintf("<details><summary>Commands (%d)</summary>", len(shown)), "",
 		"| When | Who | Command | Result |", "|---|---|---|---|",
 	}
-	shown := v.Commands
 	if len(shown) > most {
 		shown = shown[len(shown)-most:]
 	}
 	for _, c := range shown {
 		out = append(out, fmt.Sprintf("| %s | %s | %s | %s |",
 			v.at(c.At), v.n.CodeCell(c.Actor), v.n.Cell(markdown.Shorten(markdown.Raw(commandText(c)), 100)), v.n.Cell(markdown.Shorten(markdown.Raw(commandResult(c, v.Identity.Started)), 300))))
+	}
+	if v.Noted.Asked("help") {
+		out = append(out, "", "| Command | When | Does |", "|---|---|---|")
+		for _, verb := range story.Verbs() {
+			form := strings.TrimSpace("/agentmux " + verb.Name + " " + verb.Args)
+			out = append(out, fmt.Sprintf("| `%s` | %s | %s |", form, verb.When, verb.Does))
+		}
 	}
 	return strings.Join(append(out, "</details>"), "\n")
 }

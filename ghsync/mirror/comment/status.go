@@ -37,7 +37,7 @@ func (v *View) status(rows int, folds []string, commands bool) string {
 	}
 	out = append(out, v.changesAsked()...)
 	out = append(out, folds...)
-	if commands && len(v.Commands) > 0 {
+	if commands && len(v.Commands)+len(v.Noted) > 0 {
 		if !v.Live() || len(folds) > 0 {
 			out = append(out, "")
 		}

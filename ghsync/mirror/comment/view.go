@@ -31,8 +31,9 @@ type Facts struct {
 	Deaf     bool     // commands in comments are not read
 	Notes    []string // one line each, untrusted
 	Asked    Asked
-	Edited   *time.Time // when the text was first seen to differ from that of Asked
-	Settings *Settings  // nil: not read yet
+	Edited   *time.Time     // when the text was first seen to differ from that of Asked
+	Settings *Settings      // nil: not read yet
+	Noted    story.Commands // those that never reached the session
 }
 
 // Settings are what the comments tell of the session's own settings.
