@@ -27,13 +27,36 @@ func (h *Host) Difference(ctx context.Context, dir string, s *orchestrator.State
 	if s.Integrated.Tree == "" {
 		return work.Difference{}, nil
 	}
-	sess, err := session.Open(dir)
+	w, err := h.workOf(ctx, dir, s, c)
 	if err != nil {
 		return work.Difference{}, err
+	}
+	return w.Difference(ctx, s, patch)
+}
+
+// Held lists what the open gate of a session shows that takes more than write permission to
+// approve: held paths, and what the output gate blocks. It only reads, and may be called while a
+// host runs the session.
+func (h *Host) Held(ctx context.Context, dir string, s *orchestrator.State, c *config.Config) ([]string, error) {
+	if s.Gate == nil || s.Gate.Name != orchestrator.GateCompletion {
+		return nil, nil
+	}
+	w, err := h.workOf(ctx, dir, s, c)
+	if err != nil {
+		return nil, err
+	}
+	return w.Held(ctx, s)
+}
+
+// workOf returns the work of a session, to be read.
+func (h *Host) workOf(ctx context.Context, dir string, s *orchestrator.State, c *config.Config) (*work.Work, error) {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return nil, err
 	}
 	p, err := h.projectOf(ctx, sess, c)
 	if err != nil {
-		return work.Difference{}, err
+		return nil, err
 	}
-	return work.New(h.workOptions(c), work.Spec{Session: sess, State: s, Config: c, Project: p}).Difference(ctx, s, patch)
+	return work.New(h.workOptions(c), work.Spec{Session: sess, State: s, Config: c, Project: p}), nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -63,4 +64,21 @@ func (r *Work) Difference(ctx context.Context, s *orchestrator.State, patch bool
 		return d, nil
 	}
 	return d, err
+}
+
+// Held lists what of the work takes a person with more than write permission to approve: held paths,
+// and what the output gate blocks. It only reads.
+func (r *Work) Held(ctx context.Context, s *orchestrator.State) ([]string, error) {
+	if s.Integrated.Tree == "" {
+		return nil, nil
+	}
+	former, err := r.before(ctx, s, s.ChangeRound, s.BaseSHA)
+	if err != nil {
+		return nil, err
+	}
+	report, err := outgate.Check(ctx, r.repo, r.gate(former.own, s.Integrated.Tree))
+	if err != nil {
+		return nil, err
+	}
+	return append(notePaths(report.Held), findingTexts(report)...), nil
 }
