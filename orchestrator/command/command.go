@@ -33,6 +33,27 @@ func Note(dir string, p orchestrator.Payload) (recorded bool, err error) {
 	return appendLine(dir, p, func(orchestrator.Payload) bool { return true })
 }
 
+// Known returns the line that the session in dir has of a source, a command before a note.
+func Known(dir, source string) (p orchestrator.Payload, ok bool, err error) {
+	s, err := session.Open(dir)
+	if err != nil {
+		return p, false, err
+	}
+	var cursor orchestrator.Cursor
+	for more := true; more && err == nil; {
+		var lines []orchestrator.Line
+		lines, more, err = s.Lines(session.Commands, cursor, 0)
+		for _, l := range lines {
+			cursor = l.Cursor
+			q, bad := l.Decode()
+			if bad == nil && l.Corrupt == "" && l.Rewound == nil && q.SourceID == source && source != "" && (!ok || q.IsCommand()) {
+				p, ok = q, true
+			}
+		}
+	}
+	return p, ok, err
+}
+
 // appendLine adds a line unless there is one of its source id that counts.
 func appendLine(dir string, p orchestrator.Payload, counts func(orchestrator.Payload) bool) (recorded bool, err error) {
 	s, err := session.Open(dir)

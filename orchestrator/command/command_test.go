@@ -119,6 +119,14 @@ func TestANoteIsNotForTheSession(t *testing.T) {
 	if recorded, err := command.Note(d.Dir, note); err != nil || recorded {
 		t.Errorf("of a command: recorded %v, %v", recorded, err)
 	}
+	for source, want := range map[string]string{"comment/8": orchestrator.NoteRefused, "comment/9": ""} {
+		if p, ok, err := command.Known(d.Dir, source); !ok || err != nil || p.State != want {
+			t.Errorf("%s: %+v, %v, %v", source, p, ok, err)
+		}
+	}
+	if p, ok, err := command.Known(d.Dir, "comment/10"); ok || err != nil {
+		t.Errorf("%+v, %v, %v", p, ok, err)
+	}
 	d.read()
 	if d.st.Ended() || len(d.lines()) != 0 {
 		t.Errorf("outcome %q, unread %v", d.st.Outcome, d.lines())

@@ -17,8 +17,11 @@ func Wakes(s *orchestrator.State, name string) bool {
 	return startsHost[name] && s.Parked() || name == "changes" && s.Phase == orchestrator.PhaseDone
 }
 
-// needText are the commands that say nothing without a text.
+// needText are the commands of NeedsText.
 var needText = map[string]bool{"answer": true, "changes": true, "say": true}
+
+// NeedsText reports whether a command says nothing without a text.
+func NeedsText(name string) bool { return needText[name] }
 
 // TextFault tells why the text of a command is missing; "" if it is not.
 func TextFault(name, text string) string {
