@@ -52,13 +52,15 @@ var table = []row{
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
 	{10, "cmd/internal/site", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them
-	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                                          // tells the person warnings, and appends to the session's log
-	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                                          // below the host, which acts as what it names
-	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"},                       // an unanswered question ends with an exit code
-	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},                                    // errors of the session have codes of their own
-	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                                                    // a playbook is a document, its calls go through the tool server
-	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                                      // drives the built program from outside, against a GitHub in a process of its own
-	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},                          // below the host, which prepares what it judged; the rules are those of the gate
+	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                    // tells the person warnings, and appends to the session's log
+	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                    // below the host, which acts as what it names
+	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"}, // an unanswered question ends with an exit code
+	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},              // errors of the session have codes of their own
+	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                              // a playbook is a document, its calls go through the tool server
+	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                // drives the built program from outside, against a GitHub in a process of its own
+	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},    // below the host, which prepares what it judged; the rules are those of the gate
+	{9, "bot/ear", "bot/config bot/gate bot/journal ghsync ghsync/mirror ghsync/transport internal/crash internal/document internal/sanitize" +
+		" orchestrator orchestrator/command orchestrator/duty orchestrator/session orchestrator/story workflows"}, // beside the host, which it does not know: who runs sessions is its owner
 	{8, "bot/journal", "bot/gate internal/durable"},                                                                   // what the gate decided is remembered in its words
 	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"}, // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},

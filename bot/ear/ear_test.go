@@ -229,15 +229,17 @@ func TestGitHub56AKillBetweenAnyTwoSteps(t *testing.T) {
 		asked              string
 	}{
 		"line":    {"running", "/agentmux pause", "eyes +1", []string{"pause"}, ""},
-		"refused": {"running", "/agentmux stpo", "-1", []string{"stpo refused"}, ""},
+		"refused": {"running", "/agentmux stopp", "-1", []string{"stopp refused"}, ""},
 		"ticket":  {"ticket", "/agentmux stop", "+1", nil, "drop by wil"},
 		"pull":    {"done, pull request", "/agentmux stop", "+1", []string{"stop done"}, "end follow-ups by wil"},
 		"retry":   {"failed", "/agentmux retry", "+1", nil, "retry comment/ by wil"},
 		"status":  {"running", "/agentmux status", "+1", []string{"status done"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			on := newScene(t)
 			for n := 1; ; n++ {
-				s := newScene(t)
+				s := on.another(t)
 				s.decision = gate.Decision{Row: gate.RowStart, What: gate.Start}
 				standings[c.at](s)
 				s.pass(hour)
@@ -261,6 +263,7 @@ func TestGitHub56AKillBetweenAnyTwoSteps(t *testing.T) {
 				if left := s.journal.Pending(); len(left) > 0 {
 					t.Errorf("killed at %d: owed %+v", n, left)
 				}
+				s.server.Heal()
 				if !killed {
 					if n < 3 {
 						t.Errorf("%d steps", n)
@@ -339,7 +342,7 @@ func (s *scene) show() {
 	if !s.st.Mirror {
 		return
 	}
-	id := s.comment("### The plan waits\n\n<!-- agentmux session=x kind=question seq=9 -->", botLogin)
+	id := s.comment(fmt.Sprintf("### The plan waits\n\n<!-- agentmux session=x kind=question seq=%d -->", s.st.Seq), botLogin)
 	records, err := s.sess.Follow(0).Read()
 	if err != nil {
 		s.Fatal(err)
@@ -473,11 +476,11 @@ func TestGitHub65ALogIsDataOnly(t *testing.T) {
 func TestSecurity26AnUnknownVerbNamesTheNearest(t *testing.T) {
 	s := newScene(t)
 	s.start()
-	s.want(s.say("/agentmux stpo", "wil"), "-1", "there is no command stpo: did you mean stop?")
+	s.want(s.say("/agentmux stopp", "wil"), "-1", "there is no command stopp: did you mean stop?")
 	s.want(s.say("/agentmux fly", "wil"), "-1", "there is no command fly: there are status, say, answer, approve, changes, pause, resume, retry, stop, help")
 	s.want(s.say("/agentmux approve but not go.mod", "wil"), "-1", "approve takes no text: use changes to ask for something else, or say to tell an agent")
 	s.want(s.say("/agentmux stop, now", "wil"), "-1", "there is no command stop,: did you mean stop?")
-	s.want(s.say("/agentmux stpo", "rea"), "", "")
+	s.want(s.say("/agentmux stopp", "rea"), "", "")
 }
 
 func TestSecurity26TheConfigurationMayAskForMore(t *testing.T) {

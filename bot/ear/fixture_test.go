@@ -63,6 +63,7 @@ type scene struct {
 	ear     *ear.Ear
 	bot     config.Bot
 	issue   int
+	shared  bool // the server has issues of other scenes
 
 	owner // what it has, and what it was asked to do
 
@@ -137,7 +138,7 @@ var people = map[string]fakehub.Role{
 
 func newScene(t *testing.T, change ...func(*fakehub.Options)) *scene {
 	t.Helper()
-	s := &scene{T: t, clock: &clock{now: time.Now().Truncate(time.Second)}, home: t.TempDir(), bot: config.Bot{MinPermission: "write"}}
+	s := &scene{T: t, clock: &clock{now: time.Now().Truncate(time.Second)}, bot: config.Bot{MinPermission: "write"}}
 	opt := fakehub.Options{Now: s.Now, Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}}}
 	for login, role := range people {
 		opt.Users = append(opt.Users, fakehub.UserSpec{Login: login, Roles: map[string]fakehub.Role{widgets: role}})
@@ -154,10 +155,24 @@ func newScene(t *testing.T, change ...func(*fakehub.Options)) *scene {
 	s.server = fakehub.Start(t, opt)
 	s.repo = s.server.Repo(widgets)
 	s.client = s.as(botLogin)
-	s.issue = s.repo.AddIssue(fakehub.IssueSpec{Title: "Refuse expired tokens", Author: "rea"})
-	s.subject = ear.Subject{Issue: s.issue}
-	s.restart()
+	s.begin()
 	return s
+}
+
+// begin makes an issue and an ear with a new journal.
+func (s *scene) begin() {
+	s.Helper()
+	s.issue = s.repo.AddIssue(fakehub.IssueSpec{Title: "Refuse expired tokens", Author: "rea"})
+	s.home, s.owner = s.TempDir(), owner{subject: ear.Subject{Issue: s.issue}}
+	s.restart()
+}
+
+// another is a scene on the same server, with an issue of its own.
+func (s *scene) another(t *testing.T) *scene {
+	t.Helper()
+	n := &scene{T: t, shared: true, clock: s.clock, server: s.server, repo: s.repo, client: s.client, bot: s.bot}
+	n.begin()
+	return n
 }
 
 // as returns a client of an account that does not wait between requests.
@@ -291,7 +306,7 @@ func (s *scene) poll() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.ear.Hear(comments...)
+	s.ear.Hear(slices.DeleteFunc(comments, func(c ghsync.IssueComment) bool { return s.shared && c.On != s.issue })...)
 }
 
 // hear polls, and has ear and host do all that is to be done now.
@@ -375,13 +390,31 @@ const hour = time.Hour
 func (s *scene) end(pull int) {
 	s.Helper()
 	st := s.st.Clone()
-	st.Seq++
 	st.Phase, st.Outcome, st.Completion.PRNumber = orchestrator.PhaseDone, orchestrator.OutcomeDone, pull
-	record := orchestrator.Event{Seq: st.Seq, TS: orchestrator.At(s.Now()), Type: orchestrator.EvDone, Phase: st.Phase, Visit: st.Visit, Data: orchestrator.DoneRecord{Outcome: orchestrator.OutcomeDone}}
-	if err := s.sess.Commit(decide.Step{State: st, Events: []orchestrator.Event{record}, Changed: true}); err != nil {
+	s.commit(st, orchestrator.DoneRecord{Outcome: orchestrator.OutcomeDone})
+}
+
+// commit commits a state that no input led to.
+func (s *scene) commit(st *orchestrator.State, records ...orchestrator.DoneRecord) {
+	s.Helper()
+	var events []orchestrator.Event
+	for _, d := range records {
+		st.Seq++
+		events = append(events, orchestrator.Event{Seq: st.Seq, TS: orchestrator.At(s.Now()), Type: orchestrator.EvDone, Phase: st.Phase, Visit: st.Visit, Data: d})
+	}
+	if err := s.sess.Commit(decide.Step{State: st, Events: events, Changed: true}); err != nil {
 		s.Fatal(err)
 	}
 	s.st = st
+}
+
+func newJournal(t *testing.T) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(t.TempDir(), journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
 }
 
 // writePlan puts a plan where the planner hands it in.
@@ -405,8 +438,3 @@ subplans:
 `
 
 var errAway = errors.New("the server is away")
-
-func sorted(list []string) []string {
-	slices.Sort(list)
-	return list
-}

@@ -22,7 +22,7 @@ func TestGitHub55AnOrderIsTheFirstLine(t *testing.T) {
 		"/agentmux answer q1 2":                     "answer|q1 2|q1 2",
 		"/agentmux answer yes <!-- no -->":          "answer|yes <!-- no -->|yes [removed]",
 		"/agentmux say ```\n@all\n":                 "say|```|```\n@all",
-		"/agentmux stpo":                            "stpo||",
+		"/agentmux stopp":                           "stopp||",
 
 		"> /agentmux stop":                "",
 		" /agentmux stop":                 "",

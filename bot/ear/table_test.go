@@ -125,9 +125,10 @@ func TestGitHub54EachVerbWhereverItIsSaid(t *testing.T) {
 	for at, prepare := range standings {
 		t.Run(at, func(t *testing.T) {
 			t.Parallel()
+			on := newScene(t)
 			for _, verb := range story.Verbs() {
 				t.Run(verb.Name, func(t *testing.T) {
-					s := newScene(t)
+					s := on.another(t)
 					s.decision = gate.Decision{Row: gate.RowStart, What: gate.Start}
 					prepare(s)
 					s.pass(hour)

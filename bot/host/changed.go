@@ -27,11 +27,15 @@ func (h *Host) Difference(ctx context.Context, dir string, s *orchestrator.State
 	if s.Integrated.Tree == "" {
 		return work.Difference{}, nil
 	}
-	w, err := h.workOf(ctx, dir, s, c)
+	sess, err := session.Open(dir)
 	if err != nil {
 		return work.Difference{}, err
 	}
-	return w.Difference(ctx, s, patch)
+	p, err := h.projectOf(ctx, sess, c)
+	if err != nil {
+		return work.Difference{}, err
+	}
+	return work.New(h.workOptions(c), work.Spec{Session: sess, State: s, Config: c, Project: p}).Difference(ctx, s, patch)
 }
 
 // Held lists what the open gate of a session shows that takes more than write permission to
@@ -41,22 +45,9 @@ func (h *Host) Held(ctx context.Context, dir string, s *orchestrator.State, c *c
 	if s.Gate == nil || s.Gate.Name != orchestrator.GateCompletion {
 		return nil, nil
 	}
-	w, err := h.workOf(ctx, dir, s, c)
+	d, err := h.Difference(ctx, dir, s, c, false)
 	if err != nil {
 		return nil, err
 	}
-	return w.Held(ctx, s)
-}
-
-// workOf returns the work of a session, to be read.
-func (h *Host) workOf(ctx context.Context, dir string, s *orchestrator.State, c *config.Config) (*work.Work, error) {
-	sess, err := session.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	p, err := h.projectOf(ctx, sess, c)
-	if err != nil {
-		return nil, err
-	}
-	return work.New(h.workOptions(c), work.Spec{Session: sess, State: s, Config: c, Project: p}), nil
+	return d.Held(ctx)
 }

@@ -105,7 +105,7 @@ func (r *runner) gateChanges(digest string) []string {
 		r.Log.Warn("what the gate asks about cannot be read", "session", r.sess.Name(), "err", err)
 		return nil
 	}
-	held, err := r.work.Held(ctx, s)
+	held, err := d.Held(ctx)
 	if err != nil {
 		r.Log.Warn("what the gate holds cannot be read", "session", r.sess.Name(), "err", err)
 	}

@@ -18,6 +18,8 @@ type Difference struct {
 	Stats    []gitrepo.Stat // in git's order
 	Patch    []byte         // if it was asked for
 	Large    bool           // the patch is too large to show
+
+	work *Work
 }
 
 // maxPatch bounds the patch that is shown.
@@ -48,7 +50,7 @@ func (r *Work) Difference(ctx context.Context, s *orchestrator.State, patch bool
 	if err != nil {
 		return Difference{}, err
 	}
-	d := Difference{From: former.own, To: s.Integrated.Tree}
+	d := Difference{From: former.own, To: s.Integrated.Tree, work: r}
 	if s.Completion.Commit != "" { // less what the person left out
 		d.From, d.To = cmp.Or(s.Completion.Parent, d.From), s.Completion.Commit
 	}
@@ -66,17 +68,13 @@ func (r *Work) Difference(ctx context.Context, s *orchestrator.State, patch bool
 	return d, err
 }
 
-// Held lists what of the work takes a person with more than write permission to approve: held paths,
-// and what the output gate blocks. It only reads.
-func (r *Work) Held(ctx context.Context, s *orchestrator.State) ([]string, error) {
-	if s.Integrated.Tree == "" {
-		return nil, nil
+// Held lists what of the difference takes a person with more than write permission to approve: held
+// paths, and what the output gate blocks. It only reads.
+func (d Difference) Held(ctx context.Context) ([]string, error) {
+	if d.work == nil {
+		return nil, nil // there is no work
 	}
-	former, err := r.before(ctx, s, s.ChangeRound, s.BaseSHA)
-	if err != nil {
-		return nil, err
-	}
-	report, err := outgate.Check(ctx, r.repo, r.gate(former.own, s.Integrated.Tree))
+	report, err := outgate.Check(ctx, d.work.repo, d.work.gate(d.From, d.To))
 	if err != nil {
 		return nil, err
 	}
