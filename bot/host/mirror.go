@@ -20,9 +20,11 @@ type MirrorSpec struct {
 	On bool
 	// HostID is the name of this host in the status comment; empty = Host.HostID.
 	HostID string
-	// Listened says that commands in comments are read: the texts then ask for them.
-	Listened bool
-	Pace     mirror.Pace
+	// Listened says that commands in comments are read while the session runs, ListenedAfter that
+	// they are read when it has ended, too: the texts then ask for them.
+	Listened, ListenedAfter bool
+
+	Pace mirror.Pace
 }
 
 const (
@@ -78,7 +80,7 @@ func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Op
 	o := mirror.Options{
 		Server: mirror.On(r.GitHub), Dir: r.sess.Dir, Mode: mirror.CommentMode(r.cfg.GitHub.Comments), Repo: r.work.PullRepo(s),
 		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.crew.Level(), LinkHosts: r.cfg.GitHub.LinkHosts,
-		Deaf: !spec.Listened, Guard: r.guarding.forMirror(), Redactor: r.Redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
+		Deaf: !spec.Listened, DeafAfter: !spec.ListenedAfter, Guard: r.guarding.forMirror(), Redactor: r.Redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
 	}
 	o.Pace.Write = cmp.Or(o.Pace.Write, r.cfg.GitHub.WriteEvery())
 	o.Changes = r.gateChanges

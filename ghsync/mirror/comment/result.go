@@ -64,7 +64,7 @@ func (v *View) advice() string {
 	switch {
 	case !v.End.LastReviewFailed():
 		return v.End.Next
-	case v.Deaf:
+	case v.deafAfter():
 		return "look at the open findings in the pull request; `agentmux resume " + v.Identity.Session + " --changes TEXT` goes on"
 	}
 	return "look at the open findings in the pull request; comment `/agentmux changes TEXT` to go on"
@@ -77,7 +77,7 @@ func (v *View) nextStep() string {
 		out = append(out, "Next: "+v.n.Inline(markdown.Shorten(markdown.Raw(next), 500))+".")
 	}
 	if v.Phase != orchestrator.PhaseDone {
-		if v.Deaf {
+		if v.deafAfter() {
 			return strings.Join(append(out, "Go on: `agentmux resume "+v.Identity.Session+"`."), "\n")
 		}
 		ways := "`/agentmux resume`"
