@@ -41,7 +41,7 @@ var table = []row{
 	{13, "cmd/internal/cleanup", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site ghsync/mirror" +
 		" internal/durable internal/gitrepo internal/gitrepo/workspace orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
 	{13, "cmd/internal/steer", "bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
-		" internal/document orchestrator orchestrator/decide orchestrator/session orchestrator/tools"}, // a command may need a host
+		" internal/document orchestrator orchestrator/command orchestrator/session orchestrator/story"}, // a command may need a host
 	{12, "cmd/internal/setup", "bot/account bot/config cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds
 	{12, "cmd/internal/hosting", "bot/claim bot/host bot/project bot/tenure ghsync cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/monitor/paint cmd/internal/show cmd/internal/site" +
@@ -52,13 +52,15 @@ var table = []row{
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
 	{10, "cmd/internal/site", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them
-	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                                          // tells the person warnings, and appends to the session's log
-	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                                          // below the host, which acts as what it names
-	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"},                       // an unanswered question ends with an exit code
-	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},                                    // errors of the session have codes of their own
-	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                                                    // a playbook is a document, its calls go through the tool server
-	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                                      // drives the built program from outside, against a GitHub in a process of its own
-	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},                          // below the host, which prepares what it judged; the rules are those of the gate
+	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                    // tells the person warnings, and appends to the session's log
+	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                    // below the host, which acts as what it names
+	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"}, // an unanswered question ends with an exit code
+	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},              // errors of the session have codes of their own
+	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                              // a playbook is a document, its calls go through the tool server
+	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                // drives the built program from outside, against a GitHub in a process of its own
+	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},    // below the host, which prepares what it judged; the rules are those of the gate
+	{9, "bot/ear", "bot/config bot/gate bot/journal ghsync ghsync/mirror ghsync/transport internal/crash internal/document internal/sanitize" +
+		" orchestrator orchestrator/command orchestrator/duty orchestrator/session orchestrator/story workflows"}, // beside the host, which it does not know: who runs sessions is its owner
 	{8, "bot/journal", "bot/gate internal/durable"},                                                                   // what the gate decided is remembered in its words
 	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"}, // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
@@ -83,7 +85,8 @@ var table = []row{
 	{7, "orchestrator/mcp", "orchestrator/tools orchestrator/toolset"},
 	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
 	{6, "orchestrator/tools", "orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"},
-	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"}, // pure: what a pull request says, apart from how it is opened
+	{6, "orchestrator/command", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator/story orchestrator"}, // of the terminal and of comments alike
+	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"},                                                       // pure: what a pull request says, apart from how it is opened
 	{6, "ghsync", "ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/durable"}, // of all projects of a machine, while a session knows itself alone
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
@@ -124,10 +127,11 @@ var table = []row{
 	{0, "orchestrator/watch", ""},
 	{-1, "internal/command", ""}, // below all that start programs, so that a sandbox can stand there
 	{-1, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
-	{0, "ghsync/fakehub", "ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/session"},
+	{0, "ghsync/fakehub", "ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/query ghsync/fakehub/session"},
 	{-1, "ghsync/fakehub/bare", ""},    // the git side of the fake
 	{-1, "ghsync/fakehub/graphql", ""}, // what GraphQL is, apart from what GitHub is
 	{-1, "ghsync/fakehub/hook", ""},    // deliveries on their way
+	{-1, "ghsync/fakehub/query", ""},   // the language of searches
 	{-1, "ghsync/fakehub/session", ""}, // what a session's files say, read without the code that writes them
 	{10, "docs", ""},                   // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
@@ -141,6 +145,7 @@ var forTests = map[string]string{
 	"ghsync/fakehub/bare":        "ghsync/fakehub",
 	"ghsync/fakehub/graphql":     "ghsync/fakehub",
 	"ghsync/fakehub/hook":        "ghsync/fakehub",
+	"ghsync/fakehub/query":       "ghsync/fakehub",
 	"ghsync/fakehub/session":     "ghsync/fakehub",
 	"internal/agent/modeltest":   "",
 	"internal/durable/powertest": "",

@@ -49,6 +49,9 @@ var githubCases = map[int]string{
 	51: "Five hundred records in a second are one or two edits.",
 	52: "Two minutes after an hour without GitHub everything is shown, with one edit.",
 	53: "A mirror killed at any write, or begun anew from the records, shows the same.",
+	54: "Each command does in each standing what the table says, for who may write, in comments and in reviews.",
+	55: "What is quoted, fenced, below the first line, edited or old is no command.",
+	56: "One comment is one command, however often it is seen and whenever the program is killed.",
 	57: "An approval holds for what was shown; another plan in its place is refused.",
 	58: "A message to an agent that is not there is refused or waits, and is on record.",
 	59: "Branches of others, commits of people, conflicts and each refusal of a push end as they should.",
@@ -56,6 +59,7 @@ var githubCases = map[int]string{
 	61: "Nothing changed: no branch, no pull request.",
 	62: "Ready for review only when every verdict is for the pushed tree and nothing is held.",
 	63: "Another base than the default one: the pull request refers to the issue and does not close it.",
+	65: "A log, and what the program wrote, give no command.",
 	68: "A checkpoint leaves out what holds a secret, and says so.",
 	69: "A dry run writes nothing and lists what the run writes.",
 	70: "Each permission that is missing is named with what to do; an App with fewer works.",
@@ -65,7 +69,8 @@ var githubCases = map[int]string{
 	77: "Without write permission the branch stays in the clone, and nothing is written.",
 	79: "Once the claim is lost nothing is written any more, whichever write would come next.",
 	80: "What is wrong in the base commit is refused with its line; what the machine lacks, a full disk too, waits and loses nothing.",
-	82: "What is said while a claim is given back is heard.",
+	82: "A comment in the moment of the release, or to a host that ends, is obeyed once.",
+	84: "A stop drops a ticket and ends the follow-ups of a pull request; where a review takes no receipt, the fold tells.",
 	88: "An issue that a host works on is left to it, until that host is gone.",
 }
 

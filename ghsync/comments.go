@@ -46,21 +46,31 @@ func (c Comments) Delete(ctx context.Context, repo Repo, id int64) error {
 // Since lists the comments of an issue or a pull request that changed at or after
 // since, oldest first.
 func (c Comments) Since(ctx context.Context, repo Repo, n int, since time.Time) ([]Comment, error) {
+	items, err := every(ctx, "list comments", func(ctx context.Context, page github.ListOptions) ([]*github.IssueComment, *github.Response, error) {
+		opts := &github.IssueListCommentsOptions{Since: new(since.UTC()), ListOptions: page}
+		return c.Client.api.Issues.ListComments(ctx, repo.Owner, repo.Name, n, opts)
+	})
 	var all []Comment
-	opts := &github.IssueListCommentsOptions{Since: new(since.UTC()), ListOptions: github.ListOptions{PerPage: 100, Page: 1}}
-	list := &transport.Pages{}
+	for _, i := range items {
+		all = append(all, toComment(i))
+	}
+	return all, err
+}
+
+// every returns the items of all pages of a list.
+func every[T any](ctx context.Context, what string, read func(context.Context, github.ListOptions) ([]T, *github.Response, error)) ([]T, error) {
+	var all []T
+	opts, list := github.ListOptions{PerPage: 100, Page: 1}, &transport.Pages{}
 	ctx = list.Context(ctx)
 	for opts.Page > 0 {
-		items, resp, err := c.Client.api.Issues.ListComments(ctx, repo.Owner, repo.Name, n, opts)
-		if err := served(resp, err); err != nil {
-			return nil, fmt.Errorf("list comments: %w", err)
+		items, resp, err := read(ctx, opts)
+		if err = served(resp, err); err == nil {
+			opts.Page, err = list.Next(opts.Page, resp.NextPage)
 		}
-		for _, i := range items {
-			all = append(all, toComment(i))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
 		}
-		if opts.Page, err = list.Next(opts.Page, resp.NextPage); err != nil {
-			return nil, fmt.Errorf("list comments: %w", err)
-		}
+		all = append(all, items...)
 	}
 	return all, nil
 }

@@ -2,15 +2,12 @@ package ghsync
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"path"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/google/go-github/v62/github"
 )
 
@@ -97,32 +94,10 @@ func (c Intake) SearchIssues(ctx context.Context, query string, page int) (found
 	return found, out.GetTotal(), nil
 }
 
-// Reactions that receipts are made of.
-const (
-	ReactionSeen    = "eyes"
-	ReactionDone    = "+1"
-	ReactionRefused = "-1"
-)
-
-// React adds a reaction of the own account to a comment; it succeeds if it is there already.
-func (c Intake) React(ctx context.Context, repo Repo, comment int64, reaction string) error {
-	in := map[string]string{"content": reaction}
-	post := func() error {
-		return c.Client.do(ctx, http.MethodPost, repo.path("/issues/comments/%d/reactions", comment), in, nil)
-	}
-	err := post()
-	if errors.As(err, new(*transport.Ambiguous)) || errors.As(err, new(*transport.Unsent)) {
-		err = post() // the server keeps one of each account
-	}
-	if err != nil {
-		return fmt.Errorf("react to comment %d: %w", comment, err)
-	}
-	return nil
-}
-
 // Review is a review of a pull request.
 type Review struct {
 	ID          int64
+	NodeID      string // names it to GraphQL
 	Author      Account
 	State       string // APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED
 	Body        string
@@ -132,24 +107,16 @@ type Review struct {
 
 // Reviews returns the reviews of a pull request, oldest first.
 func (c Intake) Reviews(ctx context.Context, repo Repo, pr int) ([]Review, error) {
+	items, err := every(ctx, "list reviews", func(ctx context.Context, opts github.ListOptions) ([]*github.PullRequestReview, *github.Response, error) {
+		return c.Client.api.PullRequests.ListReviews(ctx, repo.Owner, repo.Name, pr, &opts)
+	})
 	var all []Review
-	opts, list := &github.ListOptions{PerPage: 100, Page: 1}, &transport.Pages{}
-	ctx = list.Context(ctx)
-	for opts.Page > 0 {
-		items, resp, err := c.Client.api.PullRequests.ListReviews(ctx, repo.Owner, repo.Name, pr, opts)
-		if err := served(resp, err); err != nil {
-			return nil, fmt.Errorf("list reviews: %w", err)
-		}
-		for _, i := range items {
-			all = append(all, Review{
-				ID: i.GetID(), Author: toAccount(i.GetUser()), State: i.GetState(), Body: i.GetBody(), Commit: i.GetCommitID(), SubmittedAt: i.GetSubmittedAt().UTC(),
-			})
-		}
-		if opts.Page, err = list.Next(opts.Page, resp.NextPage); err != nil {
-			return nil, fmt.Errorf("list reviews: %w", err)
-		}
+	for _, i := range items {
+		all = append(all, Review{
+			ID: i.GetID(), NodeID: i.GetNodeID(), Author: toAccount(i.GetUser()), State: i.GetState(), Body: i.GetBody(), Commit: i.GetCommitID(), SubmittedAt: i.GetSubmittedAt().UTC(),
+		})
 	}
-	return all, nil
+	return all, err
 }
 
 // OpenPull is an open pull request in a list.

@@ -55,23 +55,6 @@ func TestGitHub11ListsForThePollerAreFreeWhenUnchanged(t *testing.T) {
 	}
 }
 
-func TestReceiptsAreOurReactions(t *testing.T) {
-	s := world(t)
-	r := s.Repo(widgets)
-	n := r.AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
-	id := r.Comment(n, "/agentmux stop", "write")
-	s.Inject(fakehub.LoseResponse("POST .../issues/comments/{id}/reactions"))
-	c := clientOf(t, s, botLogin)
-	for _, reaction := range []string{ghsync.ReactionSeen, ghsync.ReactionDone} {
-		if err := (ghsync.Intake{Client: c}).React(t.Context(), octoWidgets, id, reaction); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := r.Comments(n)[0].Reactions; !slices.Equal(got, []string{botLogin + " eyes", botLogin + " +1"}) {
-		t.Errorf("reactions %q", got)
-	}
-}
-
 func TestChecksOfAPullRequest(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*fakehub.Options)

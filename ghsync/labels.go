@@ -23,22 +23,14 @@ func SameLabel(a, b string) bool { return strings.EqualFold(a, b) }
 
 // Labels returns the repository's labels.
 func (c *Client) Labels(ctx context.Context, repo Repo) ([]Label, error) {
+	items, err := every(ctx, "list labels", func(ctx context.Context, opts github.ListOptions) ([]*github.Label, *github.Response, error) {
+		return c.api.Issues.ListLabels(ctx, repo.Owner, repo.Name, &opts)
+	})
 	var all []Label
-	opts, list := &github.ListOptions{PerPage: 100, Page: 1}, &transport.Pages{}
-	ctx = list.Context(ctx)
-	for opts.Page > 0 {
-		page, resp, err := c.api.Issues.ListLabels(ctx, repo.Owner, repo.Name, opts)
-		if err != nil {
-			return nil, fmt.Errorf("list labels: %w", transport.Plain(err))
-		}
-		for _, l := range page {
-			all = append(all, Label{Name: l.GetName(), Color: l.GetColor(), Description: l.GetDescription()})
-		}
-		if opts.Page, err = list.Next(opts.Page, resp.NextPage); err != nil {
-			return nil, fmt.Errorf("list labels: %w", err)
-		}
+	for _, l := range items {
+		all = append(all, Label{Name: l.GetName(), Color: l.GetColor(), Description: l.GetDescription()})
 	}
-	return all, nil
+	return all, err
 }
 
 // EnsureLabel creates the label if the repository has none of its name; made tells which.

@@ -50,45 +50,6 @@ func NewOpenedPull(number int, author Account, draft PullDraft) OpenedPull {
 // PullWritesOf returns the writes that c makes.
 func PullWritesOf(c *Client) PullWrites { return clientPulls{c} }
 
-// GuardedPulls returns writes that ask guard before each one. Its error is returned, and
-// nothing is written.
-func GuardedPulls(w PullWrites, guard func(context.Context) error) PullWrites {
-	return guardedPulls{w, guard}
-}
-
-type guardedPulls struct {
-	writes PullWrites
-	guard  func(context.Context) error
-}
-
-func (g guardedPulls) Open(ctx context.Context, repo Repo, draft PullDraft) (OpenedPull, error) {
-	if err := g.guard(ctx); err != nil {
-		return OpenedPull{}, err
-	}
-	return g.writes.Open(ctx, repo, draft)
-}
-
-func (g guardedPulls) Edit(ctx context.Context, repo Repo, number int, edit PullEdit) error {
-	if err := g.guard(ctx); err != nil {
-		return err
-	}
-	return g.writes.Edit(ctx, repo, number, edit)
-}
-
-func (g guardedPulls) MarkReady(ctx context.Context, id string) error {
-	if err := g.guard(ctx); err != nil {
-		return err
-	}
-	return g.writes.MarkReady(ctx, id)
-}
-
-func (g guardedPulls) RequestReview(ctx context.Context, repo Repo, number int, login string) error {
-	if err := g.guard(ctx); err != nil {
-		return err
-	}
-	return g.writes.RequestReview(ctx, repo, number, login)
-}
-
 // clientPulls are the writes of a client.
 type clientPulls struct{ c *Client }
 

@@ -59,6 +59,7 @@ type Comment struct {
 	CreatedAt   time.Time
 	EditedAt    time.Time // last edit, or CreatedAt
 	Minimized   bool
+	Reacted     bool // it has reactions; not told by a reading of a whole issue
 }
 
 const (
@@ -167,7 +168,7 @@ func (u *restUser) account() Account {
 func toComment(i *github.IssueComment) Comment {
 	return Comment{
 		ID: i.GetID(), Body: sanitize.Raw(i.GetBody()), URL: i.GetHTMLURL(), Author: toAccount(i.GetUser()), Association: i.GetAuthorAssociation(),
-		CreatedAt: i.GetCreatedAt().UTC(), EditedAt: i.GetUpdatedAt().UTC(),
+		CreatedAt: i.GetCreatedAt().UTC(), EditedAt: i.GetUpdatedAt().UTC(), Reacted: i.GetReactions().GetTotalCount() > 0,
 	}
 }
 

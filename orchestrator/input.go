@@ -238,8 +238,22 @@ type Payload struct {
 	SourceID     string      `json:"source_id,omitempty"`
 	Origin       string      `json:"origin,omitempty"` // of a command: the process that wrote it, in words
 	PID          int         `json:"pid,omitempty"`
-	State        string      `json:"state,omitempty"`
+	State        string      `json:"state,omitempty"`  // of a command: see IsCommand
+	Reason       string      `json:"reason,omitempty"` // of a note: why
 }
+
+// CommandTool is the tool that every line of commands.jsonl names.
+const CommandTool = "command"
+
+// States of notes. A line of commands.jsonl with one is not for the session: it says what became of
+// a command that never reached it.
+const (
+	NoteRefused = "refused"
+	NoteDone    = "done"
+)
+
+// IsCommand reports whether the payload of a command's line is for the session.
+func (p Payload) IsCommand() bool { return p.State == "" || p.State == "accepted" }
 
 // CommandArgs are what a command of a person may say beside its name.
 type CommandArgs struct {

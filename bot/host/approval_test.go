@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/tools"
+	"github.com/agentmux/agentmux/orchestrator/command"
 )
 
 func interactive(spec *host.PrepareSpec) { quick(spec); spec.Interactive = true }
@@ -17,7 +17,7 @@ func interactive(spec *host.PrepareSpec) { quick(spec); spec.Interactive = true 
 // command sends what a person at the terminal would.
 func (r *rig) command(dir, id, name string, args orchestrator.CommandArgs) {
 	r.t.Helper()
-	if _, err := tools.AppendCommand(dir, orchestrator.Payload{Name: name, Args: args, Actor: "me", Source: "cli", SourceID: "cli/" + id}); err != nil {
+	if _, err := command.Append(dir, orchestrator.Payload{Name: name, Args: args, Actor: "me", Source: "cli", SourceID: "cli/" + id}); err != nil {
 		r.t.Fatal(err)
 	}
 }

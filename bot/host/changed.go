@@ -37,3 +37,17 @@ func (h *Host) Difference(ctx context.Context, dir string, s *orchestrator.State
 	}
 	return work.New(h.workOptions(c), work.Spec{Session: sess, State: s, Config: c, Project: p}).Difference(ctx, s, patch)
 }
+
+// Held lists what the open gate of a session shows that takes more than write permission to
+// approve: held paths, and what the output gate blocks. It only reads, and may be called while a
+// host runs the session.
+func (h *Host) Held(ctx context.Context, dir string, s *orchestrator.State, c *config.Config) ([]string, error) {
+	if s.Gate == nil || s.Gate.Name != orchestrator.GateCompletion {
+		return nil, nil
+	}
+	d, err := h.Difference(ctx, dir, s, c, false)
+	if err != nil {
+		return nil, err
+	}
+	return d.Held(ctx)
+}

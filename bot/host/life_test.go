@@ -15,9 +15,9 @@ import (
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/orchestrator/tools"
 	"github.com/agentmux/agentmux/tmux"
 )
 
@@ -525,7 +525,7 @@ func TestTheControlWindowIsOpenedAgain(t *testing.T) {
 	if err := server.KillPane(t.Context(), before); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tools.AppendCommand(dir, orchestrator.Payload{Name: "pause", Source: "cli"}); err != nil { // its commit leads to a look
+	if _, err := command.Append(dir, orchestrator.Payload{Name: "pause", Source: "cli"}); err != nil { // its commit leads to a look
 		t.Fatal(err)
 	}
 	r.eventually("the window is back", func() bool { now := control(); return now != "" && now != before })

@@ -12,8 +12,8 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/orchestrator/tools"
 )
 
 // A turn that ends without a submission gets one reminder, typed into the idle
@@ -182,7 +182,7 @@ func TestProtocolP12AnAgentThatAskedContinuesWithTheAnswer(t *testing.T) {
 	})
 	stop := r.background(host.RunSpec{Dir: dir})
 	r.eventually("the planner waits", func() bool { return r.count(dir, orchestrator.EvAgentWaiting) == 1 })
-	if _, err := tools.AppendCommand(dir, orchestrator.Payload{
+	if _, err := command.Append(dir, orchestrator.Payload{
 		Name: "answer", Args: orchestrator.CommandArgs{Text: "2"}, Actor: "me", Source: "cli", SourceID: "cli/1",
 	}); err != nil {
 		t.Fatal(err)

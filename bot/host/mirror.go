@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +20,11 @@ type MirrorSpec struct {
 	On bool
 	// HostID is the name of this host in the status comment; empty = Host.HostID.
 	HostID string
-	Pace   mirror.Pace
+	// Listened says that commands in comments are read while the session runs, ListenedAfter that
+	// they are read when it has ended, too: the texts then ask for them.
+	Listened, ListenedAfter bool
+
+	Pace mirror.Pace
 }
 
 const (
@@ -75,7 +80,7 @@ func (r *runner) mirrorOptions(s *orchestrator.State, spec MirrorSpec) mirror.Op
 	o := mirror.Options{
 		Server: mirror.On(r.GitHub), Dir: r.sess.Dir, Mode: mirror.CommentMode(r.cfg.GitHub.Comments), Repo: r.work.PullRepo(s),
 		Issue: s.IssueNumber, Label: r.cfg.Bot.Label, Host: spec.HostID, Sandbox: r.crew.Level(), LinkHosts: r.cfg.GitHub.LinkHosts,
-		Deaf: true, Guard: r.guarding.forMirror(), Redactor: r.Redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
+		Deaf: !spec.Listened, DeafAfter: !spec.ListenedAfter, Guard: r.guarding.forMirror(), Redactor: r.Redactor, Log: r.Log, Now: r.Now, Pace: spec.Pace,
 	}
 	o.Pace.Write = cmp.Or(o.Pace.Write, r.cfg.GitHub.WriteEvery())
 	o.Changes = r.gateChanges
@@ -102,13 +107,20 @@ func (r *runner) gateChanges(digest string) []string {
 		r.Log.Warn("what the gate asks about cannot be read", "session", r.sess.Name(), "err", err)
 		return nil
 	}
+	held, err := d.Held(ctx)
+	if err != nil {
+		r.Log.Warn("what the gate holds cannot be read", "session", r.sess.Name(), "err", err)
+	}
 	lines := []string{d.String()}
 	for _, stat := range d.Stats {
-		if stat.Binary {
-			lines = append(lines, stat.Path+" (binary)")
-			continue
+		line := stat.Path + " (binary)"
+		if !stat.Binary {
+			line = fmt.Sprintf("%s +%d -%d", stat.Path, stat.Added, stat.Removed)
 		}
-		lines = append(lines, fmt.Sprintf("%s +%d -%d", stat.Path, stat.Added, stat.Removed))
+		if slices.Contains(held, stat.Path) {
+			line += " (held: maintain permission approves it)"
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// unread reports whether the session has commands that its state does not include.
+// unread reports whether the session has commands, or notes about them, that its state does not
+// include. A host that reads a note shows it.
 func unread(sess *session.Session, s *orchestrator.State) bool {
 	lines, _, err := sess.Lines(session.Commands, s.CommandCursor, 1)
 	return err == nil && len(lines) > 0
@@ -26,7 +27,7 @@ func Unread(dir string, s *orchestrator.State) []orchestrator.Payload {
 	}
 	var said []orchestrator.Payload
 	for _, l := range lines {
-		if p, err := l.Decode(); err == nil && l.Corrupt == "" && l.Rewound == nil {
+		if p, err := l.Decode(); err == nil && l.Corrupt == "" && l.Rewound == nil && p.IsCommand() {
 			said = append(said, p)
 		}
 	}

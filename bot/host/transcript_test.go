@@ -13,8 +13,8 @@ import (
 
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/orchestrator/tools"
 )
 
 func TestWhatAgentsPrintIsWrittenDown(t *testing.T) {
@@ -182,7 +182,7 @@ func keyStays(t *testing.T, variable, settings string) {
 	stop := r.background(host.RunSpec{Dir: dir})
 	log := filepath.Join(dir, "transcripts", "2.coder.1.1.log")
 	r.eventually("the planner asks", func() bool { return r.count(dir, orchestrator.EvQuestionAsked) == 1 })
-	if _, err := tools.AppendCommand(dir, orchestrator.Payload{
+	if _, err := command.Append(dir, orchestrator.Payload{
 		Name: "answer", Args: orchestrator.CommandArgs{Text: "2"}, Actor: "me", Source: "cli", SourceID: "cli/1",
 	}); err != nil {
 		t.Fatal(err)

@@ -33,6 +33,30 @@ func TestRatesCountBackFromNow(t *testing.T) {
 	}
 }
 
+// A command counts once, when it was first known; one of somebody who may give none does not count.
+func TestCommandsCountForTheirRates(t *testing.T) {
+	d := newDesk(t)
+	on12 := func(c journal.Command) bool { return c.Issue == 12 }
+	d.add(command("comment/1", journal.Accepted))
+	d.pass(30 * time.Minute)
+	d.add(command("comment/1", journal.Done))
+	d.add(command("comment/2", journal.Refused))
+	silent := command("comment/3", journal.Refused)
+	silent.Verb = ""
+	d.add(silent)
+	d.reopen()
+	if hour, minute := d.Given(time.Hour, on12), d.Given(time.Minute, on12); hour != 2 || minute != 1 {
+		t.Errorf("%d in the hour, %d in the minute", hour, minute)
+	}
+	d.pass(31 * time.Minute)
+	if hour := d.Given(time.Hour, on12); hour != 1 {
+		t.Errorf("half an hour later %d", hour)
+	}
+	if n := d.Given(time.Hour, func(c journal.Command) bool { return c.Author == "eve" }); n != 0 {
+		t.Errorf("of eve %d", n)
+	}
+}
+
 // A clock that was ahead by a day and is set back delays no request for a day: what it dated ahead is
 // as old as what came after it, in this process and in the next.
 func TestAClockSetBackDelaysNoRequest(t *testing.T) {

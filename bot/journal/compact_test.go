@@ -41,8 +41,8 @@ func TestCompactDropsWhatNothingAsksFor(t *testing.T) {
 	d.add(with)
 	d.add(journal.Seen{Issue: 13, Trigger: trigger(2)})
 	d.add(journal.Seen{Issue: 12, Trigger: trigger(1)})
-	d.add(command("comment/5", journal.Heard))
-	d.add(command("comment/6", journal.Heard))
+	d.add(command("comment/5", journal.Judged))
+	d.add(command("comment/6", journal.Judged))
 	d.add(command("comment/6", journal.Done))
 	text := d.text() + `{"v":1,"type":"weather","at":"2026-11-21T12:00:00Z","data":7}` + "\n" + `{"v":1,"ty` + "\n\n" + strings.SplitAfter(d.text(), "\n")[0]
 	d.write(text)

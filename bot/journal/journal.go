@@ -342,6 +342,16 @@ func (j *Journal) Pending() []Command {
 	return j.commands(func(c Command) bool { return !c.State.final() })
 }
 
+// Given counts the commands that came within a time, of those who may give some. counts chooses
+// them.
+func (j *Journal) Given(within time.Duration, counts func(Command) bool) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := j.clock()
+	j.m.passed(now)
+	return j.m.given.count(now.Add(-within), counts)
+}
+
 func (j *Journal) commands(match func(Command) bool) []Command {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -29,7 +29,7 @@ func TestWhatIsWrittenIsKnownToTheNextProcess(t *testing.T) {
 	d.add(journal.Started{Issue: 12, Trigger: gate.CommentTrigger(5), Actor: 9, Session: "s2"})
 	d.add(journal.Started{Issue: 12, Trigger: gate.CLITrigger("s3"), Actor: 9, Session: "s3"})
 	d.add(journal.Told{Issue: 13, Trigger: trigger(2), Comment: 77})
-	d.add(command("comment/5", journal.Heard))
+	d.add(command("comment/5", journal.Judged))
 	d.add(command("review/6", journal.Refused))
 	d.add(command("comment/5", journal.Accepted))
 	d.add(journal.Seen{Issue: 12, Trigger: trigger(1), Texts: texts})
@@ -83,7 +83,7 @@ func TestWhatIsKnownIsNoNews(t *testing.T) {
 	before := d.text()
 	for _, r := range []journal.Record{
 		accepted(12, 1), started(12, 1, 10), journal.Told{Issue: 12, Trigger: trigger(1), Comment: 3},
-		command("comment/5", journal.Heard), command("comment/5", journal.Accepted), command("comment/5", journal.Refused),
+		command("comment/5", journal.Judged), command("comment/5", journal.Accepted), command("comment/5", journal.Refused),
 		journal.Seen{Issue: 12, Trigger: trigger(1), Texts: gate.Texts{Title: "second"}},
 	} {
 		if fresh, err := d.Append(r); fresh || err != nil {
@@ -348,7 +348,7 @@ func TestARecordThatNothingCouldReadIsNotWritten(t *testing.T) {
 	big.Reason = strings.Repeat("x", 70<<10)
 	for _, r := range []journal.Record{
 		big, accepted(0, 1), journal.Decided{Issue: 12}, journal.Started{Issue: 12, Trigger: trigger(1), Actor: -1}, journal.Told{Issue: 12, Trigger: gate.CLITrigger("")},
-		command("", journal.Heard), command("comment/5", "flying"), journal.Command{Source: "comment/5", State: journal.Heard}, journal.Seen{},
+		command("", journal.Judged), command("comment/5", "flying"), journal.Command{Source: "comment/5", State: journal.Judged}, journal.Seen{},
 	} {
 		if fresh, err := d.Append(r); err == nil || fresh {
 			t.Errorf("%.80v was written", r)
@@ -403,7 +403,7 @@ func TestGitHub80AFullDiskAtTheJournal(t *testing.T) {
 
 func FuzzJournal(f *testing.F) {
 	d := newDesk(f)
-	for _, r := range []journal.Record{refused(12, 1), started(12, 1, 9), journal.Told{Issue: 12, Trigger: trigger(1), Comment: 7}, command("comment/5", journal.Heard), journal.Seen{Issue: 12, Trigger: trigger(1)}} {
+	for _, r := range []journal.Record{refused(12, 1), started(12, 1, 9), journal.Told{Issue: 12, Trigger: trigger(1), Comment: 7}, command("comment/5", journal.Judged), journal.Seen{Issue: 12, Trigger: trigger(1)}} {
 		d.add(r)
 	}
 	f.Add([]byte(d.text()))

@@ -23,7 +23,8 @@ type memory struct {
 	heard    []string           // the sources in their order
 	seen     map[key]gate.Texts
 	starts   log[Started]
-	comments log[Told] // that were written
+	comments log[Told]    // that were written
+	given    log[Command] // of those who may give some, when they were first known
 }
 
 func newMemory() *memory {
@@ -71,9 +72,12 @@ func (r Started) fold(m *memory, at time.Time) {
 
 func (r Command) known(m *memory) bool { return stages[r.State] <= stages[m.commands[r.Source].State] }
 
-func (r Command) fold(m *memory, _ time.Time) {
+func (r Command) fold(m *memory, at time.Time) {
 	if m.commands[r.Source].State == "" {
 		m.heard = append(m.heard, r.Source)
+		if r.Verb != "" {
+			m.given.add(r, at)
+		}
 	}
 	m.commands[r.Source] = r
 }
@@ -91,6 +95,7 @@ func (r Seen) fold(m *memory, _ time.Time) { m.seen[key{r.Issue, r.Trigger}] = r
 func (m *memory) passed(now time.Time) {
 	m.starts.passed(now)
 	m.comments.passed(now)
+	m.given.passed(now)
 }
 
 // log is what rates count, in the order of the file. The times never go back.

@@ -57,20 +57,21 @@ type Started struct {
 type State string
 
 const (
-	Heard    State = "heard" // and not judged yet
-	Accepted State = "accepted"
+	Judged   State = "judged"   // refused for its reason, or answered: the receipt is owed
+	Accepted State = "accepted" // it counts, and what becomes of it is owed
 	Done     State = "done"
 	Refused  State = "refused"
 )
 
 // stages order the states: a command never goes back.
-var stages = map[State]int{Heard: 1, Accepted: 2, Done: 3, Refused: 3}
+var stages = map[State]int{Judged: 1, Accepted: 2, Done: 3, Refused: 3}
 
 // final reports whether nothing follows.
 func (s State) final() bool { return stages[s] == stages[Done] }
 
 // Command is a command in a comment or a review of an issue, by its source id: comment/<id> or
-// review/<id>. Its states are records of their own.
+// review/<id>. Its states are records of their own. One without a verb is of somebody who may give
+// none.
 type Command struct {
 	Source   string `json:"source"`
 	Issue    int    `json:"issue"`
@@ -79,6 +80,11 @@ type Command struct {
 	AuthorID int64  `json:"author_id,omitempty"`
 	State    State  `json:"state"`
 	Reason   string `json:"reason,omitempty"`
+	// Session is the directory of the session that got it. Node names a review to GraphQL.
+	// Written is when it was, by the server.
+	Session string    `json:"session,omitempty"`
+	Node    string    `json:"node,omitempty"`
+	Written time.Time `json:"written,omitzero"`
 }
 
 // Seen holds the texts of an issue as they were when a trigger was first seen.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -17,6 +18,8 @@ type Difference struct {
 	Stats    []gitrepo.Stat // in git's order
 	Patch    []byte         // if it was asked for
 	Large    bool           // the patch is too large to show
+
+	work *Work
 }
 
 // maxPatch bounds the patch that is shown.
@@ -47,7 +50,7 @@ func (r *Work) Difference(ctx context.Context, s *orchestrator.State, patch bool
 	if err != nil {
 		return Difference{}, err
 	}
-	d := Difference{From: former.own, To: s.Integrated.Tree}
+	d := Difference{From: former.own, To: s.Integrated.Tree, work: r}
 	if s.Completion.Commit != "" { // less what the person left out
 		d.From, d.To = cmp.Or(s.Completion.Parent, d.From), s.Completion.Commit
 	}
@@ -63,4 +66,17 @@ func (r *Work) Difference(ctx context.Context, s *orchestrator.State, patch bool
 		return d, nil
 	}
 	return d, err
+}
+
+// Held lists what of the difference takes a person with more than write permission to approve: held
+// paths, and what the output gate blocks. It only reads.
+func (d Difference) Held(ctx context.Context) ([]string, error) {
+	if d.work == nil {
+		return nil, nil // there is no work
+	}
+	report, err := outgate.Check(ctx, d.work.repo, d.work.gate(d.From, d.To))
+	if err != nil {
+		return nil, err
+	}
+	return append(notePaths(report.Held), findingTexts(report)...), nil
 }

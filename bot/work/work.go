@@ -70,7 +70,7 @@ func New(o Options, spec Spec) *Work {
 		o.Pulls = ghsync.PullWritesOf(o.GitHub)
 	}
 	if o.Guard != nil && o.Pulls != nil {
-		o.Pulls = ghsync.GuardedPulls(o.Pulls, o.Guard)
+		o.Pulls = guardedPulls{o.Pulls, o.Guard}
 	}
 	at := place.Of(spec.Session.Dir, spec.State)
 	w := &Work{workspaces: &workspaces{

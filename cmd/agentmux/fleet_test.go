@@ -19,8 +19,8 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/orchestrator/tools"
 )
 
 // fleet are sessions of one clone whose only agent is at work and says nothing.
@@ -167,7 +167,7 @@ func hostSessions(dirs []string) int {
 func (f *fleet) tell(name string) {
 	f.t.Helper()
 	for _, dir := range f.dirs {
-		if _, err := tools.AppendCommand(dir, orchestrator.Payload{Name: name, Actor: rigOwner, Source: "cli"}); err != nil {
+		if _, err := command.Append(dir, orchestrator.Payload{Name: name, Actor: rigOwner, Source: "cli"}); err != nil {
 			f.t.Fatal(err)
 		}
 	}

@@ -51,7 +51,7 @@ func TestContractGraphQL(t *testing.T) {
 	for _, problem := range slices.Sorted(maps.Keys(g.problems)) {
 		t.Errorf("%s (%d times)", problem, g.problems[problem])
 	}
-	if want := []string{"Comments", "Gate", "MarkReady", "RequiredChecks", "Viewer"}; !slices.Equal(slices.Sorted(maps.Keys(names)), want) {
+	if want := []string{"Comments", "Gate", "MarkReady", "React", "RequiredChecks", "Viewer"}; !slices.Equal(slices.Sorted(maps.Keys(names)), want) {
 		t.Errorf("documents %v, want each of %v", names, want)
 	}
 }

@@ -9,7 +9,7 @@ func Schema() *graphql.Schema { return schema() }
 func Objects() []graphql.Object {
 	all := []graphql.Object{
 		queryRoot{}, mutationRoot{}, graphRateLimit{}, graphql.PageInfo{}, graphRepository{}, graphRef{}, graphCommit{},
-		graphIssue{}, graphPull{}, graphPullCommit{}, graphRollup{}, graphCheck{}, graphStatus{}, graphReadyPayload{},
+		graphIssue{}, graphPull{}, graphPullCommit{}, graphRollup{}, graphCheck{}, graphStatus{}, graphReadyPayload{}, graphReacted{},
 		graphLabel{}, graphComment{}, graphEdit{},
 		graphAccount{graphActor: graphActor{typ: "User"}}, graphAccount{graphActor: graphActor{typ: "Organization"}},
 		graphActor{typ: "Bot"}, graphActor{typ: "Mannequin"},

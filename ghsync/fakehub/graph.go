@@ -65,17 +65,21 @@ func (g graph) query() queryRoot {
 }
 
 type mutationRoot struct {
-	MarkReady graphql.Resolver `graphql:"markPullRequestReadyForReview"`
+	MarkReady   graphql.Resolver `graphql:"markPullRequestReadyForReview"`
+	AddReaction graphql.Resolver `graphql:"addReaction"`
 }
 
 func (mutationRoot) TypeName() string { return "Mutation" }
 
 // mutation logs a change that happens by its name.
 func (g graph) mutation() mutationRoot {
-	return mutationRoot{MarkReady: func(a graphql.Args) any {
-		g.write = "mutation markPullRequestReadyForReview"
-		return g.markPullReady(a.Input("input"))
-	}}
+	logged := func(name string, change func(graphql.Args) any) graphql.Resolver {
+		return func(a graphql.Args) any {
+			g.write = "mutation " + name
+			return change(a.Input("input"))
+		}
+	}
+	return mutationRoot{MarkReady: logged("markPullRequestReadyForReview", g.markPullReady), AddReaction: logged("addReaction", g.addReaction)}
 }
 
 type graphRateLimit struct {

@@ -127,12 +127,13 @@ type pull struct {
 }
 
 type review struct {
-	id     int64
-	user   *user
-	state  string // APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED
-	body   string
-	commit string
-	at     time.Time
+	id        int64
+	user      *user
+	state     string // APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED
+	body      string
+	commit    string
+	at        time.Time
+	reactions []*reaction
 }
 
 type status struct {

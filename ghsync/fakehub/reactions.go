@@ -3,6 +3,8 @@ package fakehub
 import (
 	"net/http"
 	"slices"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/graphql"
 )
 
 var contents = []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"}
@@ -71,14 +73,45 @@ func postReaction(c *call) reply {
 	if i.locked && !c.maySpeakLocked() {
 		return fail(http.StatusForbidden, "Unable to create reaction because issue is locked.")
 	}
+	return react(c, list, in.Content)
+}
+
+// react adds a reaction of the account unless it is there.
+func react(c *call, list *[]*reaction, content string) reply {
 	for _, r := range *list {
-		if r.user == c.actor && r.content == in.Content {
+		if r.user == c.actor && r.content == content {
 			return ok(c.reactionJSON(r))
 		}
 	}
-	r := &reaction{id: c.newID(), user: c.actor, content: in.Content, at: c.at}
+	r := &reaction{id: c.newID(), user: c.actor, content: content, at: c.at}
 	*list = append(*list, r)
 	return reply{status: http.StatusCreated, body: c.reactionJSON(r)}
+}
+
+type graphReacted struct {
+	ClientMutationID any `graphql:"clientMutationId"`
+}
+
+func (graphReacted) TypeName() string { return "AddReactionPayload" }
+
+// addReaction knows the subjects that have no other way: reviews.
+func (g graph) addReaction(in graphql.Args) any {
+	kind, id := parseNodeID(in.Text("subjectId"))
+	content := map[string]string{"EYES": "eyes", "THUMBS_UP": "+1", "THUMBS_DOWN": "-1"}[in.Text("content")]
+	for _, r := range g.repos {
+		for _, i := range r.issues {
+			if i.pull == nil || kind != "PRR" || content == "" || !g.sees(r) {
+				continue
+			}
+			for _, v := range i.pull.reviews {
+				if v.id == id {
+					react(g.call, &v.reactions, content)
+					return graphReacted{ClientMutationID: orNull(in.Text("clientMutationId"))}
+				}
+			}
+		}
+	}
+	return noNode(in.Text("subjectId"))
 }
 
 func deleteReaction(c *call) reply {

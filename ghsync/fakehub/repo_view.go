@@ -62,10 +62,25 @@ func (h *handle) Comments(number int) (views []CommentView) {
 			v := CommentView{
 				ID: m.id, Issue: number, Author: m.author.login, Body: m.body, Created: m.created, Updated: m.updated, Edits: len(m.edits),
 			}
-			for _, r := range m.reactions {
-				v.Reactions = append(v.Reactions, r.user.login+" "+r.content)
-			}
+			v.Reactions = viewReactions(m.reactions)
 			views = append(views, v)
+		}
+	})
+	return views
+}
+
+func viewReactions(list []*reaction) (views []string) {
+	for _, r := range list {
+		views = append(views, r.user.login+" "+r.content)
+	}
+	return views
+}
+
+// ReviewReactions returns the reactions to the reviews of a pull request, "login content".
+func (h *handle) ReviewReactions(number int) (views []string) {
+	h.locked(func() {
+		for _, r := range h.issue(number).pull.reviews {
+			views = append(views, viewReactions(r.reactions)...)
 		}
 	})
 	return views

@@ -3,8 +3,9 @@ package fakehub
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/query"
 )
 
 // searchPast keeps, per issue, what the search knows of it: it lags behind.
@@ -47,64 +48,9 @@ func (c *call) known(i *issue) (pastIssue, bool) {
 	return found, has
 }
 
-// term is a qualifier of a query. One of its values must hold.
-type term struct {
-	qualifier string
-	values    []string
-}
-
-// terms reads the qualifiers of a query; its other words are ignored.
-func terms(query string) []term {
-	var found []term
-	for query != "" {
-		query = strings.TrimLeft(query, " ")
-		word := nextTerm(query)
-		query = query[len(word):]
-		name, values, has := strings.Cut(word, ":")
-		if !has || name == "" {
-			continue
-		}
-		t := term{qualifier: name}
-		for _, value := range splitValues(values) {
-			t.values = append(t.values, key(strings.Trim(value, `"`)))
-		}
-		found = append(found, t)
-	}
-	return found
-}
-
-// nextTerm is text up to a space outside of quotes.
-func nextTerm(text string) string {
-	quoted := false
-	for i := range len(text) {
-		switch {
-		case text[i] == '"':
-			quoted = !quoted
-		case text[i] == ' ' && !quoted:
-			return text[:i]
-		}
-	}
-	return text
-}
-
-// splitValues cuts at commas outside of quotes.
-func splitValues(text string) []string {
-	var values []string
-	quoted, start := false, 0
-	for i := range len(text) {
-		switch {
-		case text[i] == '"':
-			quoted = !quoted
-		case text[i] == ',' && !quoted:
-			values, start = append(values, text[start:i]), i+1
-		}
-	}
-	return append(values, text[start:])
-}
-
 func searchIssues(c *call) reply {
-	query := terms(c.query.Get("q"))
-	if len(query) == 0 {
+	wanted := query.Parse(c.query.Get("q"))
+	if len(wanted) == 0 {
 		return missing("Search", "q")
 	}
 	var list []*issue
@@ -113,7 +59,7 @@ func searchIssues(c *call) reply {
 			continue
 		}
 		for _, i := range r.issues {
-			if past, has := c.known(i); has && !i.deleted && i.movedTo == nil && i.fits(query, past) {
+			if past, has := c.known(i); has && !i.deleted && i.movedTo == nil && i.fits(wanted, past) {
 				list = append(list, i)
 			}
 		}
@@ -134,9 +80,9 @@ func searchIssues(c *call) reply {
 }
 
 // fits reports whether each term holds.
-func (i *issue) fits(query []term, past pastIssue) bool {
-	for _, t := range query {
-		if !slices.ContainsFunc(t.values, func(value string) bool { return i.holds(t.qualifier, value, past) }) {
+func (i *issue) fits(wanted []query.Term, past pastIssue) bool {
+	for _, t := range wanted {
+		if !slices.ContainsFunc(t.Values, func(value string) bool { return i.holds(t.Qualifier, value, past) }) {
 			return false
 		}
 	}

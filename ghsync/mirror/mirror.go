@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/redact"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
@@ -55,8 +56,9 @@ type Options struct {
 	LinkHosts []string
 
 	// Deaf says that commands in comments are not read: the texts then name the commands of
-	// the machine the session runs on.
-	Deaf bool
+	// the machine the session runs on. With DeafAfter they are read while the session runs, and
+	// not once it has ended.
+	Deaf, DeafAfter bool
 
 	// Guard is asked before each write. ErrClaimLost ends the mirror, an error that says when to
 	// try again (see transport.Later) holds the write back. Nil: none.
@@ -105,6 +107,7 @@ type Mirror struct {
 
 	// The goroutine of Run, then that of Finish, owns what follows.
 	follow    *session.Follower
+	noted     orchestrator.Cursor // to which commands.jsonl was read for notes
 	places    *locator
 	poster    *poster
 	labels    *labeler
@@ -148,7 +151,7 @@ func New(o Options) (*Mirror, error) {
 	k := &ledger{o: o, session: s, file: s.Path(session.MirrorFile), st: st, keep: durable.Replace, off: map[string]bool{}, locked: st.Locked}
 	n := markdown.New(o.Server.Place.Server(), o.LinkHosts)
 	n.Redact = o.Redactor.Redact
-	k.view = comment.New(new(story.Progress), comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf}, n)
+	k.view = comment.New(new(story.Progress), comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf, DeafAfter: o.DeafAfter}, n)
 	places := &locator{ledger: k}
 	m := &Mirror{
 		ledger: k, wake: make(chan struct{}, 1), follow: s.Follow(0), ending: func() bool { return false },

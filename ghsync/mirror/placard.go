@@ -75,7 +75,7 @@ func OpenPlacard(o Options, file string, t Ticket) (*Placard, error) {
 	progress := &story.Progress{Identity: story.Identity{
 		Session: t.Session, Public: orchestrator.PublicID(t.Session, t.Identity), Repo: o.Repo.String(), Issue: o.Issue, Started: t.Began,
 	}}
-	k.view = comment.New(progress, comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf}, n)
+	k.view = comment.New(progress, comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf, DeafAfter: o.DeafAfter}, n)
 	if t.Snapshot != nil {
 		k.show(t.Snapshot)
 	}

@@ -126,6 +126,24 @@ func TestAGateShowsWhatItAsksAbout(t *testing.T) {
 	}
 }
 
+// Where comments are read while the session runs, its questions ask for one, and its end does not.
+func TestAnEndAsksForNoCommentWhereNoneIsReadAfterIt(t *testing.T) {
+	sc := newScene(t, nil)
+	sink := &paper{}
+	m := sc.mirror(mirror.Options{Server: serverOf(sink), DeafAfter: true})
+	sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan"}`)
+	sc.play(`10:07 1 question_asked {"id":"q1","kind":"ask","role":"planner","text":"Which?"}`)
+	sc.finish(m)
+	if got := sink.String(); !strings.Contains(got, "Reply: `/agentmux answer q1 <number or text>`") {
+		t.Errorf("written:\n%s", got)
+	}
+	sc.play(`10:51 1 needs_human {"reason":"question","text":"q1 was not answered","next":"answer it"}`)
+	sc.finish(m)
+	if got := sink.String(); strings.Contains(got, "`/agentmux resume`") || !strings.Contains(got, "Go on: `agentmux resume 20261121-100512-issue-12-add-retry`.") {
+		t.Errorf("written:\n%s", got)
+	}
+}
+
 // Where comments are not read, no text asks for one.
 func TestAnEndAsksForNoCommentWhereNoneIsRead(t *testing.T) {
 	sc := newScene(t, nil)

@@ -102,6 +102,16 @@ func Away(dir string) (since time.Time, tries int) {
 	return s.Away.Since, s.Away.Tries
 }
 
+// CommentOf returns the id of the comment that shows record seq of the session in dir; 0 if there
+// is none.
+func CommentOf(dir string, seq int) (int64, error) {
+	s, _, err := readMirrorState(dir)
+	if err != nil {
+		return 0, err
+	}
+	return s.Comments[ghsync.Marker{Seq: seq}.Key()], nil
+}
+
 // readMirrorState returns the stored state of the session in dir, and false if no usable one is
 // stored.
 func readMirrorState(dir string) (*mirrorState, bool, error) {

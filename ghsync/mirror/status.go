@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // maxEdits is how often the status may change within an hour.
@@ -20,6 +21,7 @@ const maxEdits = 60
 // statusText renders the status as it should be now.
 func (m *Mirror) statusText() markdown.Text {
 	m.settings()
+	m.readNoted()
 	m.view.Notes, m.view.Edited = nil, m.st.TextEdited
 	if m.o.Notes != nil {
 		m.view.Notes = m.o.Notes()
@@ -31,6 +33,26 @@ func (m *Mirror) statusText() markdown.Text {
 		}
 	}
 	return markdown.Finish(m.o.Redactor, m.view.StatusText(folds))
+}
+
+// readNoted takes in the notes about commands that never reached the session.
+func (m *Mirror) readNoted() {
+	for more := true; more; {
+		var lines []orchestrator.Line
+		var err error
+		if lines, more, err = m.session.Lines(session.Commands, m.noted, 0); err != nil {
+			m.o.Log.Warn("commands not read", "session", m.view.Identity.Session, "err", err)
+			return
+		}
+		for _, l := range lines {
+			if l.Rewound != nil { // another file
+				m.view.Noted = nil
+				continue
+			}
+			m.noted = l.Cursor
+			m.view.Noted.Note(l)
+		}
+	}
 }
 
 // statusPlace is where the status comment belongs: where it is, else on the issue, else, if

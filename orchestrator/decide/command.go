@@ -38,7 +38,7 @@ func (r *reducer) commandLine() {
 	if r.lines.unusable(l) {
 		return
 	}
-	if l.Tool != commandTool {
+	if l.Tool != orchestrator.CommandTool {
 		r.event(orchestrator.InputUnknownRecord{Tool: l.Tool})
 		return
 	}
@@ -47,25 +47,22 @@ func (r *reducer) commandLine() {
 		r.lines.badPayload(l, err)
 		return
 	}
-	if p.State != "" && p.State != "accepted" { // a note of the bot to itself
+	if !p.IsCommand() {
 		return
 	}
 	known := func(id string) bool { return id != "" && slices.Contains(r.s.RecentIDs, id) }
 	switch {
 	case l.Session != "" && l.Session != r.s.SessionID:
-		r.ignore(duty.Call{Tool: commandTool}, "foreign")
+		r.ignore(duty.Call{Tool: orchestrator.CommandTool}, "foreign")
 		return
-	case duty.Known(r.s, l, commandTool), known(p.SourceID):
-		r.ignore(duty.Call{Tool: commandTool}, "duplicate")
+	case duty.Known(r.s, l, orchestrator.CommandTool), known(p.SourceID):
+		r.ignore(duty.Call{Tool: orchestrator.CommandTool}, "duplicate")
 		return
 	}
-	r.lines.keep(l, commandTool)
+	r.lines.keep(l, orchestrator.CommandTool)
 	r.lines.remember(p.SourceID)
 	r.command(p)
 }
-
-// commandTool is the tool that every line of a person names.
-const commandTool = "command"
 
 // command applies one command and records the decision. The record of what was
 // applied comes first, so that readers see the cause before its consequences.
@@ -106,7 +103,7 @@ func Foresee(def *workflows.Definition, s *orchestrator.State, p orchestrator.Pa
 	if err != nil {
 		return err.Error()
 	}
-	step, err := Reduce(def, s, orchestrator.Input{Kind: orchestrator.InCommand, At: at, Line: &orchestrator.Line{Tool: commandTool, Payload: body, At: orchestrator.At(at)}})
+	step, err := Reduce(def, s, orchestrator.Input{Kind: orchestrator.InCommand, At: at, Line: &orchestrator.Line{Tool: orchestrator.CommandTool, Payload: body, At: orchestrator.At(at)}})
 	if err != nil {
 		return ""
 	}

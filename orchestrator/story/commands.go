@@ -1,6 +1,7 @@
 package story
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ const (
 
 // Command is a command of a person.
 type Command struct {
+	SourceID  string // of the one who gave it
 	At        time.Time
 	Actor     string
 	Name      string
@@ -40,9 +42,9 @@ type Commands []Command
 func (c *Commands) Fold(e orchestrator.Event) {
 	switch d := e.Data.(type) {
 	case orchestrator.CommandAppliedRecord:
-		*c = append(*c, Command{At: e.TS.Time, Actor: d.Actor, Name: d.Name, Result: CommandApplied, expectsMessage: d.Name == "say"})
+		*c = append(*c, Command{SourceID: d.SourceID, At: e.TS.Time, Actor: d.Actor, Name: d.Name, Result: CommandApplied, expectsMessage: d.Name == "say"})
 	case orchestrator.CommandRefusedRecord:
-		*c = append(*c, Command{At: e.TS.Time, Actor: d.Actor, Name: d.Name, Result: CommandRefused, Reason: d.Reason})
+		*c = append(*c, Command{SourceID: d.SourceID, At: e.TS.Time, Actor: d.Actor, Name: d.Name, Result: CommandRefused, Reason: d.Reason})
 	case orchestrator.MsgQueuedRecord:
 		c.queued(d)
 	case orchestrator.MsgDeliveredRecord:
@@ -54,6 +56,30 @@ func (c *Commands) Fold(e orchestrator.Event) {
 	case orchestrator.MsgOrphanedRecord:
 		c.lost(d.Seq, d.Reason)
 	}
+}
+
+// Note takes in a line of commands.jsonl, if it is a note: what became of a command that never
+// reached the session.
+func (c *Commands) Note(l orchestrator.Line) {
+	p, err := l.Decode()
+	results := map[string]CommandResult{orchestrator.NoteRefused: CommandRefused, orchestrator.NoteDone: CommandApplied}
+	result, note := results[p.State]
+	if err != nil || l.Corrupt != "" || l.Tool != orchestrator.CommandTool || !note {
+		return
+	}
+	*c = append(*c, Command{SourceID: p.SourceID, At: l.At.Time, Actor: p.Actor, Name: p.Name, Result: result, Reason: p.Reason})
+}
+
+// With returns the commands and those of another list, oldest first.
+func (c Commands) With(other Commands) Commands {
+	all := slices.Concat(c, other)
+	slices.SortStableFunc(all, func(a, b Command) int { return a.At.Compare(b.At) })
+	return all
+}
+
+// Asked reports whether a command of this name was done.
+func (c Commands) Asked(name string) bool {
+	return slices.ContainsFunc(c, func(c Command) bool { return c.Name == name && c.Result == CommandApplied })
 }
 
 // queued notes a message, which belongs to the say of the same commit.

@@ -357,26 +357,3 @@ func TestProtocolJ8AFailedWriteIsNeverSubmitted(t *testing.T) {
 	}
 	r.refused(r.call(r.agent("planner", ""), "submit_plan", nil), "not recorded")
 }
-
-func TestCommandsWithOneSourceAreRecordedOnce(t *testing.T) {
-	r := start(t, "quick")
-	p := orchestrator.Payload{Name: "say", Args: orchestrator.CommandArgs{Text: "hi"}, Actor: "ann", Source: "issue", SourceID: "comment/7"}
-	note := p
-	note.State = "seen"
-	for i, c := range []struct {
-		p    orchestrator.Payload
-		want bool
-	}{{note, true}, {p, true}, {p, false}, {orchestrator.Payload{Name: "pause"}, true}, {orchestrator.Payload{Name: "pause"}, true}} {
-		recorded, err := tools.AppendCommand(r.s.Dir, c.p)
-		if err != nil || recorded != c.want {
-			t.Errorf("command %d: recorded %v, %v", i, recorded, err)
-		}
-	}
-	lines, _, err := r.s.Lines(session.Commands, orchestrator.Cursor{}, 0)
-	if err != nil || len(lines) != 4 {
-		t.Fatalf("lines are %+v, %v", lines, err)
-	}
-	if got := lines[1]; got.Tool != "command" || !strings.Contains(string(got.Payload), `"source_id":"comment/7"`) {
-		t.Errorf("line is %+v", got)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/exit"
@@ -12,28 +11,20 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
-	"github.com/agentmux/agentmux/orchestrator/tools"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // decisionWait is how long a command waits for the session's decision about it.
 const decisionWait = 5 * time.Second
 
-// startsHost are the commands that wake a parked session.
-var startsHost = map[string]bool{"stop": true, "changes": true, "retry": true}
-
-// wakes reports whether a command to a session without a host starts one that applies it.
-func wakes(e session.Entry, name string) bool {
-	return startsHost[name] && e.State.Parked() || name == "changes" && e.State.Phase == orchestrator.PhaseDone
-}
-
 // record appends a command for the session, unless the session would refuse it.
 func record(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
-	var refused *tools.RefusedError
+	var refused *command.RefusedError
 	err := foresee(e, p)
 	if err == nil {
-		_, err = tools.AppendCommand(e.Dir, p)
+		_, err = command.Append(e.Dir, p)
 	}
 	if errors.As(err, &refused) {
 		return exit.Usage(fmt.Errorf("%s: %s; next: %s", e.Name, refused.Reason, show.Tell(ctx, e).Next()))
@@ -41,35 +32,23 @@ func record(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator
 	return err
 }
 
-// foresee fails with a *tools.RefusedError if the session would refuse the command. If a
-// host runs, the host decides; an empty text is refused in any case.
+// foresee fails with a *command.RefusedError if the session would refuse the command. If a host
+// runs, the host decides; an empty text is refused in any case.
 func foresee(e session.Entry, p orchestrator.Payload) error {
-	needsText := p.Name == "answer" || p.Name == "changes" || p.Name == "say"
-	if needsText && strings.TrimSpace(p.Args.Text) == "" {
-		return &tools.RefusedError{Reason: p.Name + " needs a text"}
+	if fault := command.TextFault(p.Name, p.Args.Text); fault != "" {
+		return &command.RefusedError{Reason: fault}
 	}
 	if e.Running || e.State == nil {
 		return nil
 	}
-	sess, err := session.Open(e.Dir)
-	if err != nil {
-		return err
-	}
-	def, err := sess.Definition()
-	if err != nil {
-		return err
-	}
-	if reason := decide.Foresee(def, e.State, p, time.Now(), !wakes(e, p.Name)); reason != "" {
-		return &tools.RefusedError{Reason: reason}
-	}
-	return nil
+	return command.Foresee(e.Dir, e.State, p, !command.Wakes(e.State, p.Name))
 }
 
 // wakeParked starts a host for a parked session without one, if the command is one that such a
 // session obeys.
 func wakeParked(ctx context.Context, a *site.Finder, e session.Entry, name string) error {
 	now, err := session.Find(site.ProjectOf(e), e.Name, nil)
-	if err != nil || now.State == nil || now.Running || !startsHost[name] || !now.State.Parked() {
+	if err != nil || now.State == nil || now.Running || !now.State.Parked() || !command.Wakes(now.State, name) {
 		return err
 	}
 	return hosting.Wake(ctx, a, now)
@@ -84,7 +63,7 @@ type given struct {
 
 // applyUnhosted starts a host for the command, if it is one that does.
 func (g *given) applyUnhosted(ctx context.Context, e session.Entry) error {
-	if !wakes(e, g.Name) {
+	if !command.Wakes(e.State, g.Name) {
 		g.Say("recorded; it is applied when the session continues: agentmux resume %s", e.Name)
 		return nil
 	}
@@ -129,34 +108,26 @@ const (
 
 // fateOf follows the session's records until one names the command. A refusal is an error.
 func fateOf(ctx context.Context, e session.Entry, p orchestrator.Payload) (fate, error) {
-	s, err := session.Open(e.Dir)
+	results, err := command.ResultsOf(e.Dir, e.State.Seq)
 	if err != nil {
 		return fateUnread, err
 	}
-	follower := s.Follow(e.State.Seq)
 	deadline := time.NewTimer(decisionWait)
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		left := !session.Running(e.Dir) // before the records: what this host wrote is there
-		records, err := follower.Read()
-		if err != nil {
+		if err := results.Read(); err != nil {
 			return fateUnread, err
 		}
-		for _, record := range records {
-			switch d := record.Data.(type) {
-			case orchestrator.CommandAppliedRecord:
-				if d.SourceID == p.SourceID {
-					return fateApplied, nil
-				}
-			case orchestrator.CommandRefusedRecord:
-				if d.SourceID == p.SourceID {
-					return fateApplied, errors.New(p.Name + " was refused: " + d.Reason)
-				}
-			}
-		}
-		if left {
+		became, known := results.Of(p.SourceID)
+		switch {
+		case known && became.Result == story.CommandRefused:
+			return fateApplied, errors.New(p.Name + " was refused: " + became.Reason)
+		case known:
+			return fateApplied, nil
+		case left:
 			return fateLeft, nil
 		}
 		select {

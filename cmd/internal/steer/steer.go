@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
 	"os/user"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -54,25 +54,20 @@ func Give(ctx context.Context, a *site.Finder, name string, can func(session.Ent
 // refuseUnhosted refuses commands that need a host, and commands to a done session, which will
 // never read them, whether or not its host still runs.
 func refuseUnhosted(e session.Entry, name string) error {
-	if e.State.Phase == orchestrator.PhaseDone {
-		next := "agentmux run \"...\" starts another"
-		if e.State.Completion.PRNumber > 0 {
-			next = "agentmux changes \"...\" " + e.Name + " asks for more on its pull request"
-		}
-		switch {
-		case name != "changes":
-			return exit.Usage(fmt.Errorf("%s is done, there is nothing to %s; %s", e.Name, name, next))
-		case e.State.Completion.PRNumber == 0:
-			return exit.Usage(fmt.Errorf("%s is done without a pull request; %s", e.Name, next))
-		case e.Running:
-			return site.StillEnding(e)
-		}
+	reason, done := command.Unfit(e.State, e.Running, name), e.State.Phase == orchestrator.PhaseDone
+	switch {
+	case reason == "" && done && e.Running:
+		return site.StillEnding(e)
+	case reason == "":
 		return nil
+	case !done:
+		return exit.Usage(errors.New(e.Name + " " + reason + "; agentmux resume " + e.Name + " continues it"))
 	}
-	if e.Running || name != "stop" && name != "pause" || e.State.Parked() && name == "stop" {
-		return nil
+	next := "agentmux run \"...\" starts another"
+	if e.State.Completion.PRNumber > 0 {
+		next = "agentmux changes \"...\" " + e.Name + " asks for more on its pull request"
 	}
-	return exit.Usage(errors.New(e.Name + " is not running; agentmux resume " + e.Name + " continues it"))
+	return exit.Usage(errors.New(e.Name + " " + reason + "; " + next))
 }
 
 // TellUnread names the commands that the next host of a session applies first, because the last

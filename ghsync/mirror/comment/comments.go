@@ -139,6 +139,9 @@ func (v *View) GateText(changes []string, opened orchestrator.Time) string {
 	}
 	out = append(out, "", reply(v.Deaf)+"approve`, or `"+slash+"agentmux changes <what to change>`")
 	if until := v.until(opened); !until.IsZero() {
+		if v.deafAfter() {
+			slash = ""
+		}
 		out = append(out, "Without a decision by "+deadline(until)+" the session parks; `"+slash+"agentmux resume` opens this again.")
 	}
 	return strings.Join(out, "\n")
@@ -179,7 +182,7 @@ func (v *View) anotherRound() string {
 	if v.Result.Draft {
 		next += ", a draft, and make it ready for review there"
 	}
-	if v.Deaf {
+	if v.deafAfter() {
 		return next + ". For another round: `agentmux resume " + v.Identity.Session + " --changes TEXT`."
 	}
 	return next + ". Request changes there, or comment `/agentmux changes TEXT`, for another round."

@@ -64,7 +64,7 @@ func (v *View) advice() string {
 	switch {
 	case !v.End.LastReviewFailed():
 		return v.End.Next
-	case v.Deaf:
+	case v.deafAfter():
 		return "look at the open findings in the pull request; `agentmux resume " + v.Identity.Session + " --changes TEXT` goes on"
 	}
 	return "look at the open findings in the pull request; comment `/agentmux changes TEXT` to go on"
@@ -77,7 +77,7 @@ func (v *View) nextStep() string {
 		out = append(out, "Next: "+v.n.Inline(markdown.Shorten(markdown.Raw(next), 500))+".")
 	}
 	if v.Phase != orchestrator.PhaseDone {
-		if v.Deaf {
+		if v.deafAfter() {
 			return strings.Join(append(out, "Go on: `agentmux resume "+v.Identity.Session+"`."), "\n")
 		}
 		ways := "`/agentmux resume`"
@@ -89,20 +89,27 @@ func (v *View) nextStep() string {
 	return strings.Join(out, "\n")
 }
 
-// commandFold lists the commands of people.
+// commandFold lists the commands of people, and what they may say if somebody asked.
 func (v *View) commandFold() string {
 	const most = 30
+	shown := v.Commands.With(v.Noted)
 	out := []string{
-		fmt.Sprintf("<details><summary>Commands (%d)</summary>", len(v.Commands)), "",
+		fmt.Sprintf("<details><summary>Commands (%d)</summary>", len(shown)), "",
 		"| When | Who | Command | Result |", "|---|---|---|---|",
 	}
-	shown := v.Commands
 	if len(shown) > most {
 		shown = shown[len(shown)-most:]
 	}
 	for _, c := range shown {
 		out = append(out, fmt.Sprintf("| %s | %s | %s | %s |",
 			v.at(c.At), v.n.CodeCell(c.Actor), v.n.Cell(markdown.Shorten(markdown.Raw(commandText(c)), 100)), v.n.Cell(markdown.Shorten(markdown.Raw(commandResult(c, v.Identity.Started)), 300))))
+	}
+	if v.Noted.Asked("help") {
+		out = append(out, "", "| Command | When | Does |", "|---|---|---|")
+		for _, verb := range story.Verbs() {
+			form := strings.TrimSpace("/agentmux " + verb.Name + " " + verb.Args)
+			out = append(out, fmt.Sprintf("| `%s` | %s | %s |", form, verb.When, verb.Does))
+		}
 	}
 	return strings.Join(append(out, "</details>"), "\n")
 }

@@ -37,7 +37,7 @@ func (v *View) status(rows int, folds []string, commands bool) string {
 	}
 	out = append(out, v.changesAsked()...)
 	out = append(out, folds...)
-	if commands && len(v.Commands) > 0 {
+	if commands && len(v.Commands)+len(v.Noted) > 0 {
 		if !v.Live() || len(folds) > 0 {
 			out = append(out, "")
 		}
@@ -289,7 +289,7 @@ func (v *View) askedLine() string {
 // editedLine says which text the session works from, and how to use the new one.
 func (v *View) editedLine() string {
 	next := "`/agentmux retry` takes the new text"
-	if v.Deaf {
+	if v.deafAfter() {
 		next = "`agentmux issue " + v.name() + " --new` takes the new text"
 	}
 	return fmt.Sprintf("Text edited, seen at %s; this session works from `%s`; %s", v.at(*v.Edited), markdown.Abbreviate(v.Asked.Digest, 12), next)

@@ -26,13 +26,15 @@ func New(p *story.Progress, f Facts, n markdown.Neutralizer) *View {
 
 // Facts come from the host, not from records.
 type Facts struct {
-	Host     string
-	Sandbox  string
-	Deaf     bool     // commands in comments are not read
-	Notes    []string // one line each, untrusted
-	Asked    Asked
-	Edited   *time.Time // when the text was first seen to differ from that of Asked
-	Settings *Settings  // nil: not read yet
+	Host      string
+	Sandbox   string
+	Deaf      bool     // commands in comments are not read
+	DeafAfter bool     // nor are they once the session has ended
+	Notes     []string // one line each, untrusted
+	Asked     Asked
+	Edited    *time.Time     // when the text was first seen to differ from that of Asked
+	Settings  *Settings      // nil: not read yet
+	Noted     story.Commands // those that never reached the session
 }
 
 // Settings are what the comments tell of the session's own settings.
@@ -53,6 +55,9 @@ type Asked struct {
 	Suspicious   bool   // more was removed than could be there by accident
 	Unseen       string // what of the repository the agents do not see; empty: nothing
 }
+
+// deafAfter reports whether commands in comments are not read once the session has ended.
+func (v *View) deafAfter() bool { return v.Deaf || v.DeafAfter }
 
 // fixLimit returns how many fix rounds there are at most, -1 if that is not known.
 func (v *View) fixLimit() int {

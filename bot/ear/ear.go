@@ -1,0 +1,302 @@
+package ear
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/orchestrator/command"
+)
+
+// Options are what an Ear is made of.
+type Options struct {
+	Client  *ghsync.Client
+	Repo    ghsync.Repo
+	Bot     config.Bot // who may give commands
+	Journal *journal.Journal
+	Owner   Owner
+	Issue   int              // the only one that is heard; 0 = all
+	Now     func() time.Time // nil = time.Now
+	Log     *slog.Logger     // nil = none
+}
+
+const (
+	// safetyLook is how long what is owed waits for a wake-up at most.
+	safetyLook = 5 * time.Second
+	// heldPause is how long a receipt is held back until the guard is asked again.
+	heldPause = 10 * time.Second
+	// maxPause bounds the pause after failures, which begins at a second.
+	maxPause = 2 * time.Minute
+	// maxWaiting bounds how many commands wait for a permission or for another host.
+	maxWaiting = 1000
+)
+
+// Ear hears the commands of one repository. Its methods may be called from several goroutines; the
+// work is done by one at a time.
+type Ear struct {
+	o    Options
+	wake chan struct{}
+
+	mu    sync.Mutex
+	repo  ghsync.Repo
+	inbox []message
+
+	pass    sync.Mutex          // what follows belongs to who has it
+	waiting map[string]*waiting // commands that could not be judged yet, by source
+	people  people
+	owed    map[string]*debt            // what is owed to commands that were judged, by source
+	results map[string]*command.Results // by session directory
+}
+
+// waiting is a command that could not be judged yet.
+type waiting struct {
+	message
+	first     time.Time // when it came
+	due       time.Time
+	failures  int
+	elsewhere bool // another host had the issue
+}
+
+// debt is what this process knows of a command in the journal that is not done.
+type debt struct {
+	due      time.Time
+	failures int
+	seen     bool // the receipt that the session has it was given
+	woken    time.Time
+}
+
+// New makes an ear and sends nothing.
+func New(o Options) *Ear {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	e := &Ear{o: o, wake: make(chan struct{}, 1), repo: o.Repo, waiting: map[string]*waiting{}, owed: map[string]*debt{}, results: map[string]*command.Results{}}
+	e.people = people{known: map[string]answer{}, ask: func(ctx context.Context, login string) (ghsync.Permission, error) {
+		return o.Client.CurrentPermission(ctx, e.where(), login)
+	}}
+	return e
+}
+
+// Move says that the repository has another name now.
+func (e *Ear) Move(repo ghsync.Repo) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.repo = repo
+}
+
+func (e *Ear) where() ghsync.Repo {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.repo
+}
+
+// Hear takes comments that are new or changed, in any order. It does not block. What is known, and
+// what is no command, costs nothing.
+func (e *Ear) Hear(comments ...ghsync.IssueComment) {
+	for _, c := range comments {
+		e.put(ofComment(c))
+	}
+}
+
+// HearReviews takes reviews of a pull request.
+func (e *Ear) HearReviews(pull int, reviews ...ghsync.Review) {
+	for _, r := range reviews {
+		e.put(ofReview(pull, r))
+	}
+}
+
+func (e *Ear) put(m message) {
+	if !ghsync.IsCommand(m.body) || !m.author.IsPerson() {
+		return
+	}
+	e.mu.Lock()
+	e.inbox = append(e.inbox, m)
+	e.mu.Unlock()
+	e.Wake()
+}
+
+// Wake says that a session committed something, or that a claim or a permission changed. It does
+// not block.
+func (e *Ear) Wake() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run hears until ctx ends. Failures are waited out and logged.
+func (e *Ear) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		timer := time.NewTimer(e.Step(ctx))
+		select {
+		case <-ctx.Done():
+		case <-e.wake:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// Step makes one pass of the loop of Run, for a caller with a clock of its own, and returns when the
+// next one is due at the latest.
+func (e *Ear) Step(ctx context.Context) (next time.Duration) {
+	e.pass.Lock()
+	defer e.pass.Unlock()
+	e.judgeAll(ctx)
+	e.settleAll(ctx)
+	return e.next()
+}
+
+// pending are the commands that something is owed to, those that another process judged too.
+func (e *Ear) pending() []journal.Command {
+	if err := e.o.Journal.Refresh(); err != nil {
+		e.o.Log.Warn("journal not read", "err", err)
+	}
+	return slices.DeleteFunc(e.o.Journal.Pending(), func(c journal.Command) bool { return e.o.Issue != 0 && c.Issue != e.o.Issue })
+}
+
+// Settle gives the receipts that are owed on an issue, until all are given or ctx ends; it returns
+// whether all are.
+func (e *Ear) Settle(ctx context.Context, issue int) bool {
+	for {
+		e.Step(ctx)
+		if !slices.ContainsFunc(e.pending(), func(c journal.Command) bool { return c.Issue == issue }) {
+			return true
+		}
+		if !transport.Wait(ctx, 100*time.Millisecond) {
+			return false
+		}
+	}
+}
+
+// News reads what was said on an issue, and on its pull request, since a time, and hears it. It
+// reports whether a session has something to read that it had not before. The owner calls it
+// after the claim of the issue was given back, so that nothing falls between two hosts.
+func (e *Ear) News(ctx context.Context, issue int, since time.Time) (bool, error) {
+	s, err := e.o.Owner.Find(ctx, issue, false)
+	if err != nil {
+		return false, err
+	}
+	if err := e.reread(ctx, s, since.Add(-overlap)); err != nil {
+		return false, err
+	}
+	e.pass.Lock()
+	defer e.pass.Unlock()
+	news := e.judgeAll(ctx)[issue]
+	e.settleAll(ctx)
+	return news, nil
+}
+
+// overlap is how much earlier comments are read again, for a clock that is not the server's.
+const overlap = 5 * time.Minute
+
+// reread hears all comments of an issue and its pull request since a time, and the reviews.
+func (e *Ear) reread(ctx context.Context, s Subject, since time.Time) error {
+	numbers := []int{s.Issue}
+	if s.Pull != 0 {
+		numbers = append(numbers, s.Pull)
+	}
+	for _, number := range numbers {
+		comments, err := ghsync.Comments{Client: e.o.Client}.Since(ctx, e.where(), number, since)
+		if err != nil {
+			return err
+		}
+		for _, c := range comments {
+			e.Hear(ghsync.IssueComment{Comment: c, On: number})
+		}
+	}
+	if s.Pull == 0 {
+		return nil
+	}
+	reviews, err := ghsync.Intake{Client: e.o.Client}.Reviews(ctx, e.where(), s.Pull)
+	e.HearReviews(s.Pull, reviews...)
+	return err
+}
+
+// judgeAll judges the commands that came, and those that waited long enough, oldest first. Of one
+// person on one issue none overtakes another. It returns the issues of which a session got
+// something to read.
+func (e *Ear) judgeAll(ctx context.Context) (news map[int]bool) {
+	now, news := e.o.Now(), map[int]bool{}
+	e.mu.Lock()
+	came := e.inbox
+	e.inbox = nil
+	e.mu.Unlock()
+	for _, m := range came {
+		if e.waiting[m.source] == nil && len(e.waiting) < maxWaiting {
+			e.waiting[m.source] = &waiting{message: m, first: now}
+		}
+	}
+	type place struct {
+		on     int
+		author int64
+	}
+	behind := map[place]time.Time{} // when those before are due
+	for _, w := range slices.SortedFunc(maps.Values(e.waiting), earlier) {
+		at := place{w.on, w.author.ID}
+		if due, waits := behind[at]; waits && due.After(w.due) {
+			w.due = due
+		}
+		switch {
+		case ctx.Err() != nil:
+			return news
+		case w.due.After(now):
+			behind[at] = w.due
+			continue
+		}
+		out, err := e.judge(ctx, w)
+		switch {
+		case err != nil:
+			w.failures++
+			out.wait = pause(err, w.failures)
+			e.o.Log.Warn("a command cannot be judged yet", "issue", w.on, "source", w.source, "attempt", w.failures, "wait", out.wait.String(), "err", err)
+		case out.issue != 0:
+			news[out.issue] = true
+		}
+		if out.wait > 0 && now.Sub(w.first) < maxAge {
+			w.due = now.Add(out.wait)
+			behind[at] = w.due
+			continue
+		}
+		delete(e.waiting, w.source)
+	}
+	return news
+}
+
+// earlier orders commands as they were written.
+func earlier(a, b *waiting) int {
+	return cmp.Or(a.written.Compare(b.written), cmp.Compare(a.id, b.id), cmp.Compare(a.source, b.source))
+}
+
+// pause is how long to wait after a failure.
+func pause(err error, failures int) time.Duration {
+	wait, _ := transport.Later(err)
+	if errors.Is(err, errHeld) {
+		return heldPause
+	}
+	return max(wait, min(time.Second<<min(failures-1, 10), maxPause))
+}
+
+// next is when something is due at the latest.
+func (e *Ear) next() time.Duration {
+	now, next := e.o.Now(), time.Hour
+	for _, w := range e.waiting {
+		next = min(next, max(0, w.due.Sub(now)))
+	}
+	for _, d := range e.owed {
+		next = min(next, max(0, d.due.Sub(now)))
+	}
+	return max(next, 10*time.Millisecond)
+}

@@ -1,0 +1,335 @@
+package ear
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
+	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+const (
+	// maxAge is how old a command may be when it is first seen. Who wrote one that is older than
+	// answerAge waits for no answer.
+	maxAge, answerAge = 24 * time.Hour, 7 * 24 * time.Hour
+	// elsewhereTime is how long a command waits for the host that works on its issue.
+	elsewhereTime = time.Minute
+	// elsewherePause is the time between two looks at that host's claim.
+	elsewherePause = 5 * time.Second
+
+	issueHour  = 30 // commands on an issue in an hour
+	userMinute = 10 // of an account in a minute
+)
+
+// outcome is what judging a command led to.
+type outcome struct {
+	wait  time.Duration // it could not be judged: again then
+	issue int           // whose session got something to read; 0: none
+}
+
+// judge decides about a command. What was decided is in the journal when it returns.
+func (e *Ear) judge(ctx context.Context, w *waiting) (outcome, error) {
+	if _, known := e.o.Journal.Command(w.source); known {
+		return outcome{}, nil
+	}
+	ours, err := e.o.Client.Ours(ctx, ghsync.Comment{Author: w.author, Body: w.body})
+	if err != nil || ours {
+		return outcome{}, err
+	}
+	s, err := e.o.Owner.Find(ctx, w.on, w.pull)
+	if err != nil || s.Issue == 0 {
+		return outcome{}, err
+	}
+	if s.Holder != "" {
+		w.elsewhere = true
+		if e.o.Now().Sub(w.first) >= elsewhereTime {
+			return outcome{}, nil
+		}
+		return outcome{wait: elsewherePause}, nil
+	}
+	if s.Ticket {
+		s.Dir = "" // what waits is not that session
+	}
+	j := judgement{Ear: e, w: w, s: s}
+	if known, err := j.recorded(); err != nil || known {
+		return outcome{issue: s.Issue}, err
+	}
+	a, wait := e.people.permission(ctx, w.author, e.o.Now())
+	if a.Err != nil || wait > 0 {
+		return outcome{wait: wait}, a.Err
+	}
+	if is := a.Permission.Account.ID; !a.Permission.Write() || is != 0 && is != w.author.ID {
+		return outcome{}, j.append(journal.Command{State: journal.Refused})
+	}
+	if w.reacted || w.elsewhere {
+		if done, err := j.receipted(ctx); err != nil || done {
+			return outcome{}, err
+		}
+	}
+	return j.decide(ctx, a)
+}
+
+// judgement is the decision about one command of somebody with write permission.
+type judgement struct {
+	*Ear
+	w     *waiting
+	s     Subject
+	order Order
+	state *orchestrator.State // nil: there is no session
+}
+
+// append writes what was decided to the journal.
+func (j *judgement) append(c journal.Command) error {
+	w := j.w
+	c.Source, c.Issue, c.Author, c.AuthorID, c.Node, c.Written = w.source, j.s.Issue, w.author.Login, w.author.ID, w.node, w.written
+	_, err := j.o.Journal.Append(c)
+	crash.Point("hear", string(c.State))
+	return err
+}
+
+// recorded continues with a command that the session got from a process that was killed then.
+func (j *judgement) recorded() (bool, error) {
+	if j.s.Dir == "" {
+		return false, nil
+	}
+	p, known, err := command.Known(j.s.Dir, j.w.source)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !known {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	c := journal.Command{Verb: p.Name, Session: j.s.Dir, State: journal.Accepted}
+	if !p.IsCommand() {
+		c.State, c.Reason = journal.Judged, p.Reason
+	}
+	return true, j.append(c)
+}
+
+// receipted reports whether another host did what the command says: it bears a last receipt of the
+// program's account, of a bot, or of another person with write permission.
+func (j *judgement) receipted(ctx context.Context) (bool, error) {
+	if isReview(j.w.source) {
+		return false, nil // its reactions are not told
+	}
+	given, err := ghsync.Receipts{Client: j.o.Client}.Given(ctx, j.where(), j.w.id)
+	if err != nil {
+		return false, err
+	}
+	me, err := j.o.Client.Viewer(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, who := range slices.Concat(given[ghsync.ReactionDone], given[ghsync.ReactionRefused]) {
+		counts := who.ID == me.ID || who.Type == "Bot"
+		if !counts && who.ID != j.w.author.ID && who.IsPerson() {
+			a, wait := j.people.permission(ctx, who, j.o.Now())
+			if a.Err != nil {
+				return false, a.Err
+			}
+			counts = wait == 0 && a.Permission.Write()
+		}
+		if counts {
+			return true, j.append(journal.Command{State: journal.Done})
+		}
+	}
+	return false, nil
+}
+
+// decide decides what the command leads to.
+func (j *judgement) decide(ctx context.Context, a gate.Answer) (outcome, error) {
+	j.order, _ = Parse(j.w.body)
+	age := j.o.Now().Sub(j.w.written)
+	if age > answerAge {
+		return outcome{}, j.append(journal.Command{State: journal.Refused})
+	}
+	if tooMany, quiet := j.tooMany(); tooMany != "" {
+		if quiet {
+			return outcome{}, j.append(journal.Command{Verb: j.order.Verb, State: journal.Refused, Reason: tooMany})
+		}
+		return j.refuse(tooMany)
+	}
+	if d, may := gate.MayAsk(j.o.Bot, j.w.author, a); !may {
+		return j.refuse(d.Reason)
+	}
+	switch {
+	case j.w.edited.After(j.w.written):
+		return j.refuse("the comment was edited before it was read: write it once more")
+	case age > maxAge:
+		return j.refuse("it is more than a day old: write it once more")
+	case j.w.written.Before(j.s.Since):
+		return j.refuse("it is older than what it would be for: write it once more")
+	}
+	if fault := j.order.fault(); fault != "" {
+		return j.refuse(fault)
+	}
+	if err := j.readState(); err != nil {
+		return outcome{}, err
+	}
+	at := standingOf(j.s, j.state)
+	switch deeds[j.order.Verb][at] {
+	case line:
+		return j.line(ctx, a)
+	case tell:
+		return outcome{issue: j.told()}, j.append(journal.Command{Verb: j.order.Verb, State: journal.Judged, Session: j.s.Dir})
+	case drop, forsake:
+		return outcome{}, j.append(journal.Command{Verb: j.order.Verb, State: journal.Accepted})
+	case again:
+		if isReview(j.w.source) {
+			return j.refuse("comment it on the issue: a review asks for no other session")
+		}
+		return outcome{}, j.append(journal.Command{Verb: j.order.Verb, State: journal.Accepted})
+	}
+	if at == done && j.state.Completion.PRNumber == 0 {
+		return j.refuse("the session " + command.Unfit(j.state, false, j.order.Verb))
+	}
+	return j.refuse(whyNot[at])
+}
+
+// told is the issue if its session gets a note to read.
+func (j *judgement) told() int {
+	if j.s.Dir == "" {
+		return 0
+	}
+	return j.s.Issue
+}
+
+// refuse records why the command is refused; receipt and note follow.
+func (j *judgement) refuse(reason string) (outcome, error) {
+	return outcome{issue: j.told()}, j.append(journal.Command{Verb: j.order.Verb, State: journal.Judged, Reason: reason, Session: j.s.Dir})
+}
+
+// tooMany tells whether a rate is used up. The first command too many is told so, the others are
+// passed over (quiet), since receipts cost writes.
+func (j *judgement) tooMany() (reason string, quiet bool) {
+	now := j.o.Now()
+	onIssue := j.o.Journal.Given(time.Hour, func(c journal.Command) bool {
+		return c.Issue == j.s.Issue && now.Sub(c.Written) < time.Hour
+	})
+	of := j.o.Journal.Given(time.Minute, func(c journal.Command) bool {
+		return c.AuthorID == j.w.author.ID && now.Sub(c.Written) < time.Minute
+	})
+	switch {
+	case onIssue >= issueHour:
+		return fmt.Sprintf("more than %d commands in an hour on this issue: wait", issueHour), onIssue > issueHour
+	case of >= userMinute:
+		return fmt.Sprintf("more than %d commands of one account in a minute: wait", userMinute), of > userMinute
+	}
+	return "", false
+}
+
+// readState reads the state of the session, if there is one.
+func (j *judgement) readState() error {
+	if j.s.Dir == "" {
+		return nil
+	}
+	sess, err := session.Open(j.s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		j.state, err = sess.ReadState()
+	}
+	return err
+}
+
+// line gives the command to the session, unless the session would refuse it.
+func (j *judgement) line(ctx context.Context, a gate.Answer) (outcome, error) {
+	p := orchestrator.Payload{Name: j.order.Verb, Actor: j.w.author.Login, Source: "issue", SourceID: j.w.source, Origin: j.w.url}
+	switch j.order.Verb {
+	case "say":
+		p.Args.Role, p.Args.Text = j.order.to(j.isRole)
+	case "answer":
+		p.Args.ID, p.Args.Text = j.order.about()
+	case "changes":
+		p.Args.Text = j.order.Text.String()
+	case "approve":
+		of, reason, err := j.approval(ctx, a)
+		if err != nil {
+			return outcome{}, err
+		}
+		if reason != "" {
+			return j.refuse(reason)
+		}
+		p.Args.Of = of
+	}
+	if fault := command.TextFault(p.Name, p.Args.Text); fault != "" {
+		return j.refuse(fault)
+	}
+	if j.state.Ended() {
+		if unfit := command.Unfit(j.state, true, p.Name); unfit != "" {
+			return j.refuse("the session " + unfit)
+		}
+	}
+	var refused *command.RefusedError
+	err := j.foreseen(p)
+	if err == nil {
+		_, err = command.Append(j.s.Dir, p)
+		crash.Point("append command", "")
+	}
+	if errors.As(err, &refused) {
+		return j.refuse(refused.Reason)
+	}
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{issue: j.s.Issue}, j.append(journal.Command{Verb: p.Name, State: journal.Accepted, Session: j.s.Dir})
+}
+
+// foreseen fails if a session that has ended would refuse the command. One that has not decides
+// when it reads it.
+func (j *judgement) foreseen(p orchestrator.Payload) error {
+	if !j.state.Ended() {
+		return nil
+	}
+	return command.Foresee(j.s.Dir, j.state, p, false)
+}
+
+// isRole reports whether a word names an agent: a role, or an agent of a role with its task.
+func (j *judgement) isRole(word string) bool {
+	if slices.Contains(workflows.Roles(), word) {
+		return true
+	}
+	_, known := j.state.Agents[orchestrator.AgentKey(word)]
+	return known
+}
+
+// approval finds what an approval is given to: what the gate showed when it was written. reason
+// says why it is given to nothing, or may not be given.
+func (j *judgement) approval(ctx context.Context, a gate.Answer) (of, reason string, err error) {
+	if j.state.Gate == nil {
+		return "", "", nil // the session says so
+	}
+	of, err = j.shownBefore()
+	if err != nil {
+		return "", "", err
+	}
+	if of == "" {
+		return "", "it was written before the gate was shown: look at what waits now, " + orchestrator.ShortDigest(j.state.GateDigest()), nil
+	}
+	if fault := duty.ShownFault(j.state, of); fault != "" {
+		return "", fault, nil
+	}
+	if a.Permission.Level >= ghsync.LevelMaintain {
+		return of, "", nil
+	}
+	held, err := j.o.Owner.Held(ctx, j.s)
+	if err != nil {
+		return "", "", err
+	}
+	if len(held) > 0 {
+		return "", fmt.Sprintf("the gate shows %s, which takes maintain permission to approve", held[0]), nil
+	}
+	return of, "", nil
+}

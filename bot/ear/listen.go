@@ -1,0 +1,111 @@
+package ear
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
+)
+
+// PollEvery is how often a listener looks at the server.
+const PollEvery = 15 * time.Second
+
+// maxPages bounds how far a look goes back.
+const maxPages = 10
+
+// Listener feeds an ear that serves one issue and has nobody else to feed it. It reads the newest
+// comments of the repository, whose address is always the same, so that a look costs nothing
+// when there is no news; and, while the pull request is open, the list of open ones.
+type Listener struct {
+	*Ear
+	Every time.Duration // 0 = PollEvery
+	// Since is when listening began: what was said before is for another session.
+	Since time.Time
+
+	seen  map[int64]time.Time // comments and when they changed last
+	pulls map[int]time.Time   // pull requests and when they changed last
+}
+
+// Run feeds the ear and runs it until ctx ends. Failures are waited out and logged.
+func (l *Listener) Run(ctx context.Context) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.Ear.Run(ctx)
+	}()
+	every := l.Every
+	if every <= 0 {
+		every = PollEvery
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if err := l.Look(ctx); err != nil && ctx.Err() == nil {
+			l.o.Log.Warn("comments not read", "issue", l.o.Issue, "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			<-done
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Look reads what is new.
+func (l *Listener) Look(ctx context.Context) error {
+	ctx = transport.WithPriority(ctx, transport.PriorityDiscovery)
+	seen := map[int64]time.Time{}
+	for page := 1; page > 0 && page <= maxPages; {
+		comments, more, err := ghsync.Intake{Client: l.o.Client}.RecentComments(ctx, l.where(), page)
+		if err != nil {
+			return err
+		}
+		fresh := 0
+		for _, c := range comments {
+			seen[c.ID] = c.EditedAt
+			if at, known := l.seen[c.ID]; known && at.Equal(c.EditedAt) || c.EditedAt.Before(l.Since) {
+				continue
+			}
+			fresh++
+			if !c.CreatedAt.Before(l.Since) {
+				l.Hear(c)
+			}
+		}
+		page++
+		if !more || fresh < len(comments) {
+			page = 0
+		}
+	}
+	l.seen = seen
+	return l.reviews(ctx)
+}
+
+// reviews reads those of the session's pull request, if it changed.
+func (l *Listener) reviews(ctx context.Context) error {
+	s, err := l.o.Owner.Find(ctx, l.o.Issue, false)
+	if err != nil || s.Pull == 0 || !s.Open {
+		return err
+	}
+	pulls, err := ghsync.Intake{Client: l.o.Client}.OpenPulls(ctx, l.where())
+	if err != nil {
+		return err
+	}
+	for _, p := range pulls {
+		if p.Number != s.Pull || p.UpdatedAt.Equal(l.pulls[p.Number]) {
+			continue
+		}
+		reviews, err := ghsync.Intake{Client: l.o.Client}.Reviews(ctx, l.where(), p.Number)
+		if err != nil {
+			return err
+		}
+		for _, r := range reviews {
+			if !r.SubmittedAt.Before(l.Since) {
+				l.HearReviews(p.Number, r)
+			}
+		}
+		l.pulls = map[int]time.Time{p.Number: p.UpdatedAt}
+	}
+	return nil
+}

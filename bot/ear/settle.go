@@ -1,0 +1,276 @@
+package ear
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/story"
+)
+
+// errHeld says that the guard does not allow a receipt now.
+var errHeld = errors.New("held back")
+
+// errOpen says that it is not known yet what becomes of a command.
+var errOpen = errors.New("not known yet")
+
+// wakePause is how long a session that does not run may leave a command unread until its owner is
+// told again.
+const wakePause = 30 * time.Second
+
+// settleAll does what is owed to the commands that were judged.
+func (e *Ear) settleAll(ctx context.Context) {
+	now, pending, dirs := e.o.Now(), e.pending(), map[string]bool{}
+	open := map[string]bool{}
+	for _, c := range pending {
+		open[c.Source], dirs[c.Session] = true, true
+	}
+	maps.DeleteFunc(e.owed, func(source string, _ *debt) bool { return !open[source] })
+	maps.DeleteFunc(e.results, func(dir string, _ *command.Results) bool { return !dirs[dir] })
+	for _, c := range pending {
+		d := e.owed[c.Source]
+		if d == nil {
+			d = &debt{}
+			e.owed[c.Source] = d
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if d.failures > 0 && d.due.After(now) {
+			continue
+		}
+		err := e.settle(ctx, c, d)
+		switch {
+		case err == nil:
+			delete(e.owed, c.Source)
+		case errors.Is(err, errOpen):
+			d.failures, d.due = 0, now.Add(safetyLook)
+		default:
+			d.failures++
+			wait := pause(err, d.failures)
+			d.due = now.Add(wait)
+			e.o.Log.Warn("a command is not settled", "issue", c.Issue, "source", c.Source, "attempt", d.failures, "wait", wait.String(), "err", err)
+		}
+	}
+}
+
+// settle does what is owed to one command. The error is errOpen if that has to wait.
+func (e *Ear) settle(ctx context.Context, c journal.Command, d *debt) error {
+	switch {
+	case c.State == journal.Judged:
+		if err := e.note(ctx, c, c.Session, c.Reason); err != nil {
+			return err
+		}
+		return e.close(ctx, c, c.Reason)
+	case c.Session == "":
+		return e.handOver(ctx, c)
+	}
+	reason, err := e.became(ctx, c, d)
+	if err != nil && !errors.Is(err, errOpen) {
+		return err
+	}
+	if !d.seen {
+		if err := e.receipt(ctx, c, ghsync.ReactionSeen); err != nil {
+			return err
+		}
+		d.seen = true
+	}
+	if err != nil {
+		return err
+	}
+	return e.close(ctx, c, reason)
+}
+
+// close gives the last receipt and ends the command; a reason refuses it.
+func (e *Ear) close(ctx context.Context, c journal.Command, reason string) error {
+	reaction, state := ghsync.ReactionDone, journal.Done
+	if reason != "" {
+		reaction, state = ghsync.ReactionRefused, journal.Refused
+	}
+	if err := e.receipt(ctx, c, reaction); err != nil {
+		return err
+	}
+	c.State, c.Reason = state, reason
+	_, err := e.o.Journal.Append(c)
+	crash.Point("hear", string(state))
+	if err == nil {
+		e.o.Log.Info("command", "issue", c.Issue, "source", c.Source, "name", c.Verb, "actor", c.Author, "result", string(state), "reason", reason)
+	}
+	return err
+}
+
+// note tells a session, for the fold of commands, what became of a command without it. A reason
+// refused it.
+func (e *Ear) note(ctx context.Context, c journal.Command, dir, reason string) error {
+	if dir == "" {
+		return nil
+	}
+	p := orchestrator.Payload{Name: c.Verb, Actor: c.Author, Source: "issue", SourceID: c.Source, State: orchestrator.NoteDone, Reason: reason}
+	if reason != "" {
+		p.State = orchestrator.NoteRefused
+	}
+	_, err := command.Note(dir, p)
+	crash.Point("append note", "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the session is gone, and its fold with it
+	}
+	if err != nil || session.Running(dir) {
+		return err
+	}
+	return e.wakeUp(ctx, c.Issue, dir)
+}
+
+// wakeUp has the owner run a session that has something to read, unless another one took its place.
+func (e *Ear) wakeUp(ctx context.Context, issue int, dir string) error {
+	s, err := e.o.Owner.Find(ctx, issue, false)
+	if err != nil || s.Dir != dir || s.Holder != "" {
+		return err
+	}
+	return e.o.Owner.Wake(ctx, s)
+}
+
+// became tells what became of a command that a session got: "" if it was done, else why not.
+func (e *Ear) became(ctx context.Context, c journal.Command, d *debt) (reason string, err error) {
+	const gone = "the session is gone"
+	results := e.results[c.Session]
+	if results == nil {
+		if results, err = command.ResultsOf(c.Session, 0); errors.Is(err, fs.ErrNotExist) {
+			return gone, nil
+		} else if err != nil {
+			return "", err
+		}
+		e.results[c.Session] = results
+	}
+	if err = results.Read(); errors.Is(err, fs.ErrNotExist) {
+		return gone, nil
+	} else if err != nil {
+		return "", err
+	}
+	is, known := results.Of(c.Source)
+	switch {
+	case !known:
+		return "", e.unread(ctx, c, d)
+	case is.Result == story.CommandRefused:
+		return is.Reason, nil
+	case is.Result == story.CommandLost:
+		return "not delivered: " + is.Reason, nil
+	case is.Result == story.CommandQueued:
+		return e.undelivered(c.Session)
+	}
+	return "", nil
+}
+
+// undelivered tells whether a message that waits for its agent waits in vain.
+func (e *Ear) undelivered(dir string) (reason string, err error) {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return "", err
+	}
+	state, err := sess.ReadState()
+	switch {
+	case err != nil:
+		return "", err
+	case state.Ended():
+		return "not delivered: the session ended before", nil
+	}
+	return "", errOpen
+}
+
+// unread has the owner run a session that has a command and no host.
+func (e *Ear) unread(ctx context.Context, c journal.Command, d *debt) error {
+	if now := e.o.Now(); !session.Running(c.Session) && now.Sub(d.woken) >= wakePause {
+		if err := e.wakeUp(ctx, c.Issue, c.Session); err != nil {
+			return err
+		}
+		d.woken = now
+	}
+	return errOpen
+}
+
+// handOver has the owner do what needs no session.
+func (e *Ear) handOver(ctx context.Context, c journal.Command) error {
+	s, err := e.o.Owner.Find(ctx, c.Issue, false)
+	if err != nil {
+		return err
+	}
+	if s.Holder != "" {
+		return errOpen
+	}
+	by := ghsync.Account{Login: c.Author, ID: c.AuthorID, Type: "User"}
+	switch {
+	case c.Verb == "retry":
+		d, err := e.o.Owner.Retry(ctx, s, Retry{Trigger: gate.CommentTrigger(idOf(c.Source)), By: by, At: c.Written})
+		if err != nil {
+			return err
+		}
+		if d.What == gate.Later || d.Row == gate.RowClaimed {
+			return &transport.RetryAfter{Wait: max(d.After, time.Second), Scope: "gate", Err: fmt.Errorf("judge the request: %s", d)}
+		}
+		return e.retried(ctx, c, s, d)
+	case s.Ticket:
+		err = e.o.Owner.Drop(ctx, s, by)
+	case s.Open:
+		if err = e.o.Owner.EndFollowUps(ctx, s, by); err == nil {
+			err = e.note(ctx, c, s.Dir, "")
+		}
+	} // else it is done
+	crash.Point("hand over", c.Verb)
+	if err != nil {
+		return err
+	}
+	return e.close(ctx, c, "")
+}
+
+// retried tells what the gate decided about another try.
+func (e *Ear) retried(ctx context.Context, c journal.Command, s Subject, d gate.Decision) error {
+	crash.Point("hand over", c.Verb)
+	reason := d.String()
+	switch {
+	case d.Accepted():
+		reason = ""
+	case d.Row == gate.RowDecided: // by a process that was killed then
+		reason = ""
+		if before, ok := e.o.Journal.Decision(c.Issue, gate.CommentTrigger(idOf(c.Source))); ok && (before.What == gate.Refuse || before.What == gate.RefuseSilently) {
+			reason = cmp.Or(before.Reason, reason)
+		}
+	}
+	if reason != "" {
+		if err := e.note(ctx, c, s.Dir, reason); err != nil {
+			return err
+		}
+	}
+	return e.close(ctx, c, reason)
+}
+
+// receipt reacts to the comment, if the guard allows it. What the server refuses for good is left:
+// the fold tells.
+func (e *Ear) receipt(ctx context.Context, c journal.Command, reaction string) error {
+	if err := e.o.Owner.Guard(ctx, c.Issue); err != nil {
+		return fmt.Errorf("%w: %w", errHeld, err)
+	}
+	receipts := ghsync.Receipts{Client: e.o.Client}
+	var err error
+	if isReview(c.Source) {
+		_, err = receipts.ReactToReview(ctx, ghsync.Review{NodeID: c.Node}, reaction)
+	} else {
+		err = receipts.React(ctx, e.where(), idOf(c.Source), reaction)
+	}
+	crash.Point("give receipt", reaction)
+	if _, later := transport.Later(err); err != nil && !later {
+		e.o.Log.Warn("no receipt", "issue", c.Issue, "source", c.Source, "err", err)
+		return nil
+	}
+	return err
+}
