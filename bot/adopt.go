@@ -1,0 +1,155 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// adopt takes up what an earlier process left of a repository: refusals that were not carried
+// out, tickets, and sessions that are under way or owe something. It reads the claims first: one
+// that another host has taken meanwhile is that host's. What was left and belongs to nothing here
+// is given back.
+func (r *repository) adopt(ctx context.Context) error {
+	seen, err := r.desk.Leftovers(ctx)
+	if err != nil {
+		return err
+	}
+	left := map[int]claim.Seen{}
+	for _, s := range seen {
+		left[s.Issue] = s
+	}
+	if err := r.adoptTickets(ctx, left); err != nil {
+		return err
+	}
+	if err := r.adoptSessions(ctx, left); err != nil {
+		return err
+	}
+	for _, s := range left {
+		r.giveBack(ctx, s)
+	}
+	for _, d := range r.journal.Owed() {
+		r.met.add(d.Issue, r.bot.Now())
+	}
+	return nil
+}
+
+// giveBack releases a claim that belongs to nothing here.
+func (r *repository) giveBack(ctx context.Context, s claim.Seen) {
+	held, err := r.desk.Adopt(s)
+	if err == nil {
+		err = held.Release(ctx)
+	}
+	if err != nil {
+		r.log().Warn("a claim of an earlier process is given back later", "issue", s.Issue, "err", err)
+	}
+}
+
+// leftOf takes the claim of a session out of those that are left.
+func leftOf(left map[int]claim.Seen, issue int, name, identity string) (claim.Seen, bool) {
+	s, ok := left[issue]
+	if !ok || s.Claim.Session != orchestrator.PublicID(name, identity) {
+		return claim.Seen{}, false
+	}
+	delete(left, issue)
+	return s, true
+}
+
+func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) error {
+	tickets, problems, err := r.shelf.List()
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		r.log().Error("a ticket is damaged; its issue is judged again if it still asks", "issue", p.Issue, "file", p.File, "err", p.Err)
+		r.met.add(p.Issue, r.bot.Now())
+	}
+	for _, t := range tickets {
+		s, ok := leftOf(left, t.Issue, t.Session, t.Identity)
+		if !ok {
+			err = r.take(ctx, t)
+		} else if held, adoptErr := r.desk.Adopt(s); adoptErr != nil {
+			err = adoptErr
+		} else {
+			err = r.enter(t, held)
+		}
+		if err != nil {
+			return fmt.Errorf("take up the ticket of issue %d: %w", t.Issue, err)
+		}
+	}
+	return nil
+}
+
+func (r *repository) adoptSessions(ctx context.Context, left map[int]claim.Seen) error {
+	entries, err := session.List(r.dir())
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.State == nil {
+			r.log().Warn("a session cannot be read", "session", e.Name, "err", e.Err)
+			continue
+		}
+		if e.State.IssueNumber == 0 || r.ticketed(e) {
+			continue
+		}
+		h := r.know(e.Dir, e.State.IssueNumber, e.State)
+		if !owes(e) {
+			continue
+		}
+		var held claim.Held
+		if s, ok := leftOf(left, e.State.IssueNumber, e.State.SessionID, e.State.Identity); ok {
+			if held, err = r.desk.Adopt(s); err != nil {
+				return err
+			}
+		}
+		h.adopt(held)
+	}
+	return nil
+}
+
+// ticketed reports whether a session is still to be taken up by its ticket.
+func (r *repository) ticketed(e session.Entry) bool {
+	t, err := r.shelf.Read(e.State.IssueNumber)
+	return err == nil && t.Identity == e.State.Identity
+}
+
+// owes reports whether a session is under way, or its end left something to do.
+func owes(e session.Entry) bool {
+	s := e.State
+	return !s.Ended() || len(s.Pending) > 0 || s.Shown() && !mirror.Shown(e.Dir, s.Seq) || len(host.Unread(e.Dir, s)) > 0
+}
+
+// configAt returns the configuration of the commit that a session began with.
+func (r *repository) configAt(ctx context.Context, commit string) (*config.Config, error) {
+	r.mu.Lock()
+	c := r.configs[commit]
+	r.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	files, err := r.project.Files(ctx, commit)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration of %s: %w", commit, err)
+	}
+	c, problems := r.bot.ConfigOf(files)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.configs) >= maxConfigs {
+		clear(r.configs)
+	}
+	r.configs[commit] = c
+	return c, nil
+}
+
+// maxConfigs bounds how many configurations of commits are remembered.
+const maxConfigs = 64

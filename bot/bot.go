@@ -1,0 +1,287 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/intake"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/orchestrator/watch"
+)
+
+// An Account acts on GitHub in one repository.
+type Account struct {
+	Client *ghsync.Client
+	Token  transport.TokenSource // for git
+	Server string                // its address
+}
+
+// Accounts finds the account for a repository. Those of one identity share its limits.
+type Accounts interface {
+	For(ctx context.Context, repo ghsync.Repo) (Account, error)
+}
+
+// A Machine says what this machine lacks for another session.
+type Machine interface {
+	// Lacks names what is missing now; empty if a session can begin.
+	Lacks(ctx context.Context) []string
+	// Paused reports whether a person keeps new sessions from beginning.
+	Paused() bool
+}
+
+// Options are what a Bot needs of its process.
+type Options struct {
+	Config *config.Config // of the machine, without that of a repository
+	// ConfigOf returns the machine's configuration with the files of a repository's commit.
+	ConfigOf func(files fs.FS) (*config.Config, document.Problems)
+	Host     host.Options // of all repositories; GitHub, Token and Server are those of the account
+	Accounts Accounts
+	Repos    []ghsync.Repo
+	Machine  Machine
+	Slots    int // sessions at once
+	Once     bool // end when everything was judged and every session has ended
+	Now      func() time.Time
+	Log      *slog.Logger
+	// SessionLog opens the log of a session.
+	SessionLog func(file string) (*slog.Logger, io.Closer, error)
+}
+
+// Bot serves repositories. See the package comment.
+type Bot struct {
+	Options
+	host  claim.HostID
+	queue *queue
+	watch *intake.Watch
+
+	life     context.Context // of everything that outlives a call; set by Run
+	fail     func(error)     // ends Run
+	work     sync.WaitGroup  // loops of the repositories
+	sessions sync.WaitGroup  // goroutines of tickets and sessions
+
+	serving sync.Mutex // one repository is opened at a time
+	mu      sync.Mutex
+	repos   []*repository
+	targets []intake.Target // what the watch was told last
+}
+
+// New checks the options and touches nothing.
+func New(o Options) (*Bot, error) {
+	if len(o.Repos) == 0 && len(o.Config.Bot.Orgs) == 0 {
+		return nil, errors.New("no repository to serve")
+	}
+	if o.Slots < 1 {
+		return nil, fmt.Errorf("%d sessions at once: at least one is needed", o.Slots)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.Host.Watcher = watch.New(watch.Options{Log: o.Log})
+	b := &Bot{Options: o}
+	b.queue = newQueue(b)
+	b.watch = intake.NewWatch(intake.WatchOptions{
+		Label: o.Config.Bot.Label, Every: o.Config.Bot.PollInterval.Duration, Found: b.found, Moved: b.moved, Core: b.core,
+		Clock: intake.Clock{Now: o.Now}, Log: o.Log,
+	})
+	return b, nil
+}
+
+// Run serves the repositories until ctx ends, or with Once until nothing is left to do. Sessions are
+// let go of then: their agents continue, and the next Run adopts them. An error names what keeps the
+// bot from beginning, all of it at once.
+func (b *Bot) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	b.life, b.fail = ctx, cancel
+	var problems []error
+	for _, repo := range b.Repos {
+		if err := b.open(ctx, repo); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if len(problems) > 0 {
+		cancel(nil)
+		b.wait()
+		return errors.Join(problems...)
+	}
+	b.work.Go(func() { b.watch.Run(ctx) })
+	b.work.Go(func() { b.queue.run(ctx) })
+	if b.Once {
+		b.work.Go(func() { b.once(ctx, cancel) })
+	}
+	<-ctx.Done()
+	b.wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, errServed) {
+		return err
+	}
+	return nil
+}
+
+func (b *Bot) wait() {
+	b.work.Wait()
+	b.sessions.Wait()
+}
+
+// openPause is how long a repository that could not be opened is left alone at first; doubled up to
+// maxOpenPause.
+const openPause, maxOpenPause = 5 * time.Second, 2 * time.Minute
+
+// open serves a repository. One that cannot be reached now is tried again until it can.
+func (b *Bot) open(ctx context.Context, repo ghsync.Repo) error {
+	_, err := b.serve(ctx, repo)
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	if _, passes := transport.Later(err); !passes || errors.As(err, new(*claim.RefusedError)) {
+		return fmt.Errorf("%s: %w", repo, err)
+	}
+	b.work.Go(func() {
+		for failures := 1; err != nil && ctx.Err() == nil; failures++ {
+			wait, _ := transport.Later(err)
+			wait = max(wait, min(openPause<<min(failures-1, 10), maxOpenPause))
+			b.Log.Warn("a repository is not served yet", "repo", repo.String(), "wait", wait.String(), "err", err)
+			if transport.Wait(ctx, wait) {
+				_, err = b.serve(ctx, repo)
+			}
+		}
+	})
+	return nil
+}
+
+// serve opens a repository, takes up what an earlier process left of it, and begins to serve it. One
+// that is served already is returned.
+func (b *Bot) serve(ctx context.Context, repo ghsync.Repo) (*repository, error) {
+	b.serving.Lock()
+	defer b.serving.Unlock()
+	if r := b.named(repo); r != nil {
+		return r, nil
+	}
+	r, err := b.openRepository(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	if known := b.repository(r.id); known != nil {
+		return known, nil // by another name
+	}
+	if err := r.adopt(ctx); err != nil {
+		return nil, fmt.Errorf("take up what is left: %w", err)
+	}
+	b.mu.Lock()
+	b.repos = append(b.repos, r)
+	b.mu.Unlock()
+	b.work.Go(func() { r.met.run(ctx, b.Now) })
+	b.work.Go(func() { r.ear.Run(ctx) })
+	b.work.Go(func() { _ = r.desk.Run(ctx) }) // it ends with ctx; the log tells what fails meanwhile
+	b.aim()
+	return r, nil
+}
+
+// errServed ends a run with Once.
+var errServed = errors.New("everything was served")
+
+// oncePause is between two looks whether everything was served.
+const oncePause = 200 * time.Millisecond
+
+// once ends the run when every repository was read whole, every issue judged, every session has ended
+// and every receipt was given.
+func (b *Bot) once(ctx context.Context, end func(error)) {
+	for transport.Wait(ctx, oncePause) {
+		if b.served() {
+			end(errServed)
+			return
+		}
+	}
+}
+
+func (b *Bot) served() bool {
+	synced := map[int64]bool{}
+	for _, f := range b.watch.Facts() {
+		synced[f.RepoID] = !f.Synced.IsZero()
+	}
+	all := b.all()
+	if len(all) < len(b.Repos) {
+		return false
+	}
+	for _, r := range all {
+		if !synced[r.id] || !r.met.idle() || len(r.journal.Pending()) > 0 {
+			return false
+		}
+	}
+	return b.queue.idle()
+}
+
+// found takes in what the intake found.
+func (b *Bot) found(ctx context.Context, c intake.Changes) error {
+	if r := b.repository(c.RepoID); r != nil {
+		return r.found(ctx, c)
+	}
+	return nil // it is served no more
+}
+
+// moved is told that a repository has another name.
+func (b *Bot) moved(id int64, former, now ghsync.Repo) {
+	if r := b.repository(id); r != nil {
+		b.Log.Info("a repository has another name", "former", former.String(), "now", now.String())
+		r.rename(now)
+		b.aim()
+	}
+}
+
+// core is the quota of the account; the zero Quota without a repository.
+func (b *Bot) core() transport.Quota {
+	for _, r := range b.all() {
+		return r.account.Client.Quotas()["core"]
+	}
+	return transport.Quota{}
+}
+
+// Wake has a repository read within a second, for a hook. It reports whether it is served.
+func (b *Bot) Wake(id int64) bool { return b.watch.Wake(id) }
+
+func (b *Bot) all() []*repository {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.repos)
+}
+
+// rules are those of the gate, with the repositories of the command line.
+func (b *Bot) rules() config.Bot {
+	rules := b.Config.Bot
+	for _, r := range b.all() {
+		rules.Repos = append(rules.Repos[:len(rules.Repos):len(rules.Repos)], r.name().String())
+	}
+	return rules
+}
+
+// repository returns the one with an id; nil if it is not served.
+func (b *Bot) repository(id int64) *repository {
+	return b.which(func(r *repository) bool { return r.id == id })
+}
+
+// named returns the one with a name; nil if it is not served.
+func (b *Bot) named(repo ghsync.Repo) *repository {
+	return b.which(func(r *repository) bool { return strings.EqualFold(r.name().String(), repo.String()) })
+}
+
+func (b *Bot) which(is func(*repository) bool) *repository {
+	all := b.all()
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/tenure"
+	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/command"
+)
+
+// hosted is a session of an issue. Its goroutine runs it while it is under way; between its end
+// and a command that continues it there is none.
+type hosted struct {
+	repo  *repository
+	dir   string
+	issue int
+	began time.Time
+	asked time.Time // when it was asked for, by the server; zero: not known
+	state atomic.Pointer[orchestrator.State]
+
+	mu      sync.Mutex
+	held    claim.Held // of the run; nil without one
+	running bool
+	again   bool // something was said while its goroutine was ending
+}
+
+const (
+	restartPause    = 5 * time.Second // after a session could not be run; doubled up to
+	maxRestartPause = 5 * time.Minute
+)
+
+// session returns the newest session of an issue that the bot knows of; nil without one.
+func (r *repository) session(issue int) *hosted {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sessions[issue]
+}
+
+// know makes a session the newest of its issue.
+func (r *repository) know(dir string, issue int, s *orchestrator.State) *hosted {
+	h := &hosted{repo: r, dir: dir, issue: issue, began: s.CreatedAt.Time}
+	h.state.Store(s)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.sessions[issue]; known != nil && (known.dir == dir || known.began.After(h.began)) {
+		return known
+	}
+	r.sessions[issue] = h
+	return h
+}
+
+// live reports whether the session is under way: it has no outcome, or a goroutine runs it.
+func (h *hosted) live() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.running || !h.state.Load().Ended()
+}
+
+// command gives the session a command, and has it read.
+func (h *hosted) command(p orchestrator.Payload) error {
+	if _, err := command.Append(h.dir, p); err != nil {
+		return err
+	}
+	h.wake()
+	return nil
+}
+
+// wake has the session run, if it does not.
+func (h *hosted) wake() { h.adopt(nil) }
+
+// adopt is wake with a claim that is held, or nil.
+func (h *hosted) adopt(held claim.Held) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.running {
+		h.again = true
+		return
+	}
+	h.running = true
+	h.repo.bot.sessions.Go(func() { h.run(h.repo.bot.life, held) })
+}
+
+// begin runs the session in this goroutine, under a claim that is held.
+func (h *hosted) begin(held claim.Held) {
+	h.mu.Lock()
+	h.running = true
+	h.mu.Unlock()
+	h.run(h.repo.bot.life, held)
+}
+
+// run runs the session until it has an outcome and nothing more was said.
+func (h *hosted) run(ctx context.Context, held claim.Held) {
+	key := ticket.Key{RepoID: h.repo.id, Issue: h.issue}
+	defer h.repo.bot.queue.yield(key)
+	for failures := 0; ctx.Err() == nil; {
+		h.repo.bot.queue.hold(key)
+		err := h.once(ctx, held)
+		held = nil
+		switch {
+		case err == nil && h.over():
+			return
+		case err == nil:
+			failures = 0
+		case errors.As(err, new(*claim.TakenError)):
+			h.repo.log().Info("another host has the session", "session", filepath.Base(h.dir), "err", err)
+			h.rest()
+			return
+		case ctx.Err() == nil:
+			failures++
+			pause := min(restartPause<<min(failures-1, 6), maxRestartPause)
+			h.repo.log().Error("a session is run again", "session", filepath.Base(h.dir), "wait", pause.String(), "err", err)
+			transport.Wait(ctx, pause)
+		}
+	}
+	h.rest()
+}
+
+// over ends the goroutine unless something was said meanwhile.
+func (h *hosted) over() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.again {
+		h.again = false
+		return false
+	}
+	h.running = false
+	return true
+}
+
+func (h *hosted) rest() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.running, h.again = false, false
+}
+
+// once runs the session to its next end. A panic is this session's alone.
+func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.repo.log().Error("panic in a session", "session", filepath.Base(h.dir), "err", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	sess, err := session.Open(h.dir)
+	if err != nil {
+		return err
+	}
+	log, closer, err := h.repo.bot.SessionLog(sess.Path(session.HostLog))
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	s, err := sess.ReadState()
+	if err != nil {
+		return err
+	}
+	c, err := h.repo.configAt(ctx, s.BaseSHA)
+	if err != nil {
+		return err
+	}
+	on := h.repo.host.WithLog(log)
+	last, err := tenure.Run(ctx, on, tenure.Spec{
+		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log,
+		Run: host.RunSpec{
+			Dir: h.dir, Config: c, OnCommit: h.committed, Mirror: host.MirrorSpec{On: s.Mirror, HostID: h.repo.bot.host.String()},
+		},
+	})
+	if last != nil {
+		h.state.Store(last)
+	}
+	return err
+}
+
+// committed keeps the state, and gives the slot to others while every agent of the session waits.
+func (h *hosted) committed(s *orchestrator.State) {
+	h.state.Store(s)
+	key := ticket.Key{RepoID: h.repo.id, Issue: h.issue}
+	if s.Ended() || idles(s) {
+		h.repo.bot.queue.yield(key)
+		return
+	}
+	h.repo.bot.queue.hold(key)
+}
+
+// idles reports whether nobody of a session can do anything before something outside happens.
+func idles(s *orchestrator.State) bool {
+	if s.Paused {
+		return false // its slot is kept
+	}
+	if s.Gate != nil {
+		return true
+	}
+	waits := 0
+	for _, a := range s.Agents {
+		if a.Waiting == "" && a.Launch != "" {
+			return false
+		}
+		if a.Waiting != "" {
+			waits++
+		}
+	}
+	return waits > 0
+}
+
+// log is the one of the bot.
+func (r *repository) log() *slog.Logger { return r.bot.Log.With("repo", r.repo.String()) }

@@ -1,0 +1,118 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/agentmux/agentmux/bot/ear"
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/ghsync"
+)
+
+// owner is what the ear of a repository asks of the bot.
+type owner struct{ *repository }
+
+// Find returns the ticket or the newest session of an issue, or the session of a pull request.
+func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, error) {
+	issue := number
+	if pull {
+		h := o.sessionOfPull(number)
+		if h == nil {
+			return ear.Subject{}, nil
+		}
+		issue = h.issue
+	}
+	s := ear.Subject{Issue: issue}
+	holder, err := o.claimed(ctx, issue)
+	if err != nil {
+		return s, err
+	}
+	if holder != "" && holder != o.bot.host {
+		s.Holder = holder.String()
+	}
+	if h := o.session(issue); h != nil {
+		s.Dir, s.Pull, s.Since = h.dir, h.state.Load().Completion.PRNumber, h.asked
+		s.Open = s.Pull != 0 && o.isOpen(s.Pull)
+	}
+	t, err := o.shelf.Read(issue)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, nil
+	case err != nil:
+		return s, err
+	}
+	s.Ticket, s.Since = true, t.Requested
+	return s, nil
+}
+
+// Wake runs the session in a directory if nothing does.
+func (o owner) Wake(_ context.Context, s ear.Subject) error {
+	if h := o.session(s.Issue); h != nil && h.dir == s.Dir {
+		h.wake()
+	}
+	return nil
+}
+
+// Drop takes a ticket out of the queue.
+func (o owner) Drop(_ context.Context, s ear.Subject, by ghsync.Account) error {
+	if !o.bot.queue.drop(o.repository, s.Issue, fmt.Sprintf("@%s stopped it", by.Login)) {
+		return fmt.Errorf("the request of issue %d is about to begin", s.Issue) // it is asked again, and finds a session
+	}
+	return nil
+}
+
+// Retry passes a request in a comment to the gate.
+func (o owner) Retry(ctx context.Context, s ear.Subject, r ear.Retry) (gate.Decision, error) {
+	o.judging.Lock()
+	defer o.judging.Unlock()
+	if _, err := o.shelf.Read(s.Issue); err == nil {
+		return gate.Decision{Row: gate.RowStart, What: gate.Queue}, nil // an earlier process did it
+	}
+	if h := o.session(s.Issue); h != nil && string(h.state.Load().Trigger) == r.Trigger.String() {
+		return gate.Decision{Row: gate.RowStart, What: gate.Queue}, nil
+	}
+	record, readErr := o.account.Client.Record(ctx, o.name(), s.Issue)
+	facts, err := o.facts(ctx, s.Issue, record, readErr)
+	if err != nil {
+		return gate.Decision{}, err
+	}
+	facts.Ask = &gate.Ask{Trigger: r.Trigger, By: r.By, At: r.At}
+	d := gate.Decide(ctx, facts, gateServer{o.repository})
+	if !d.Accepted() {
+		return d, nil
+	}
+	return d, o.accept(ctx, s.Issue, record, d)
+}
+
+// EndFollowUps ends what follows from reviews and checks of a session's pull request.
+func (o owner) EndFollowUps(context.Context, ear.Subject, ghsync.Account) error { return nil }
+
+// Held lists what the open gate of a session shows that takes maintain permission to approve.
+func (o owner) Held(ctx context.Context, s ear.Subject) ([]string, error) {
+	h := o.session(s.Issue)
+	if h == nil || h.dir != s.Dir {
+		return nil, nil
+	}
+	state := h.state.Load()
+	c, err := o.configAt(ctx, state.BaseSHA)
+	if err != nil {
+		return nil, err
+	}
+	return o.host.Held(ctx, h.dir, state, c)
+}
+
+// Guard allows a receipt while no other host has the issue.
+func (o owner) Guard(ctx context.Context, issue int) error {
+	if h := o.session(issue); h != nil {
+		if held := h.claim(); held != nil {
+			return held.Check(ctx)
+		}
+	}
+	holder, err := o.claimed(ctx, issue)
+	if err == nil && holder != "" && holder != o.bot.host {
+		err = fmt.Errorf("host %s works on issue %d", holder, issue)
+	}
+	return err
+}

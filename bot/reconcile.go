@@ -1,0 +1,224 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// tryPause is until the next try after GitHub did not answer.
+const tryPause = 15 * time.Second
+
+// reconcile brings what is here in line with what an issue asks for now. It returns when to look
+// at it again, 0 for when it is met next.
+func (r *repository) reconcile(ctx context.Context, issue int) (again time.Duration) {
+	again, err := r.decide(ctx, issue)
+	if err != nil && ctx.Err() == nil {
+		r.log().Warn("an issue is judged again later", "issue", issue, "err", err)
+		return max(again, tryPause)
+	}
+	return again
+}
+
+func (r *repository) decide(ctx context.Context, issue int) (again time.Duration, err error) {
+	r.judging.Lock()
+	defer r.judging.Unlock()
+	if err := r.journal.Refresh(); err != nil {
+		return 0, err
+	}
+	for _, d := range r.journal.Owed() {
+		if d.Issue == issue {
+			if err := r.carryOut(ctx, d); err != nil {
+				return 0, err
+			}
+		}
+	}
+	record, readErr := r.account.Client.Record(ctx, r.name(), issue)
+	if readErr == nil && record.Issue.Closed {
+		return 0, r.closed(ctx, issue)
+	}
+	facts, err := r.facts(ctx, issue, record, readErr)
+	if err != nil {
+		return 0, err
+	}
+	d := gate.Decide(ctx, facts, gateServer{r})
+	r.tried(issue, d)
+	if d.What != gate.Ignore {
+		r.log().Info("issue judged", "issue", issue, "row", d.Row.String(), "decision", string(d.What), "reason", d.Reason)
+	}
+	switch {
+	case d.Refused():
+		return 0, r.refuse(ctx, issue, d)
+	case d.Accepted():
+		return 0, r.accept(ctx, issue, record, d)
+	case d.What == gate.Later:
+		return max(d.After, time.Second), nil
+	case d.DropsLabel():
+		return 0, r.dropRequest(ctx, record)
+	}
+	return 0, nil
+}
+
+// facts collects what the gate judges.
+func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record, readErr error) (gate.Facts, error) {
+	f := gate.Facts{
+		Repo: r.name(), RepoID: r.id, Issue: issue, Record: record, RecordErr: readErr, Own: r.own,
+		Rules:   gate.Rules{Bot: r.bot.rules(), Gate: r.bot.Config.Gate, Unsandboxed: r.host.Unsandboxed(r.bot.Config)},
+		History: r.journal, Load: r.bot.queue.load(r), Tries: r.tries(issue),
+	}
+	host, err := r.claimed(ctx, issue)
+	if err != nil {
+		return f, err
+	}
+	if host != "" {
+		f.Claim = &gate.Claim{Host: host.String()}
+	}
+	return f, nil
+}
+
+// claimed returns the host that works on an issue: this one, if it has a ticket or a session of
+// it that is under way, else one that has claimed it and is not gone.
+func (r *repository) claimed(ctx context.Context, issue int) (claim.HostID, error) {
+	if _, err := r.shelf.Read(issue); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return r.bot.host, nil // a ticket that cannot be read holds its issue, too
+	}
+	if h := r.session(issue); h != nil && h.live() {
+		return r.bot.host, nil
+	}
+	all, err := r.desk.Look(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, seen := range all {
+		if seen.Issue != issue || seen.Claim.Host == r.bot.host {
+			continue
+		}
+		why, err := r.desk.Stale(ctx, seen)
+		if err != nil {
+			return "", err
+		}
+		if why == claim.NotStale {
+			return seen.Claim.Host, nil
+		}
+	}
+	return "", nil
+}
+
+// closed stops what works on an issue that was closed.
+func (r *repository) closed(ctx context.Context, issue int) error {
+	if r.bot.queue.drop(r, issue, "the issue was closed") {
+		return nil
+	}
+	if h := r.session(issue); h != nil && h.live() {
+		return h.command(orchestrator.Payload{Name: "stop", Actor: "the close of the issue", Source: "issue", SourceID: fmt.Sprintf("closed/%s", h.began.UTC().Format(time.RFC3339))})
+	}
+	return nil
+}
+
+// dropRequest takes the request labels off an issue.
+func (r *repository) dropRequest(ctx context.Context, record ghsync.Record) error {
+	for _, name := range record.Issue.Labels {
+		if _, asks := ghsync.RequestLabel(name, r.bot.Config.Bot.Label); !asks {
+			continue
+		}
+		if err := r.account.Client.RemoveLabel(ctx, r.name(), record.Issue.Number, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accept makes the ticket of a request: on disk, claimed, and then told.
+func (r *repository) accept(ctx context.Context, issue int, record ghsync.Record, d gate.Decision) error {
+	snapshot, err := r.account.Client.TakeSnapshot(ctx, ghsync.SnapshotSpec{
+		Repo: r.name(), Issue: issue, CutOff: d.Asked.CutOff, Trigger: d.Asked.Trigger.String(), Requester: d.Asked.By, Record: &record,
+	})
+	if err != nil {
+		return err
+	}
+	if snapshot.Report.Refused {
+		d.What, d.Reason, d.Remedy = gate.Refuse, "the issue hides text in so many layers that no part of it can be trusted", "write it without HTML and encoded characters, and set the label again"
+		return r.refuse(ctx, issue, d)
+	}
+	t := ticket.Ticket{
+		Repo: r.name(), RepoID: r.id, Issue: issue, Session: r.freeName(issue, snapshot.Title.String()), Identity: session.NewIdentity(), Workflow: d.Asked.Workflow,
+		Trigger: d.Asked.Trigger, With: d.Asked.With, Actor: d.Asked.By.Account, Requested: d.Asked.CutOff, Made: r.bot.Now(),
+		Locked: record.Issue.Locked, Snapshot: &snapshot,
+	}
+	if err := r.shelf.Write(t); err != nil {
+		return err
+	}
+	crash.Point("write ticket", "")
+	return r.take(ctx, t)
+}
+
+// take claims the issue of a ticket and puts it into the queue.
+func (r *repository) take(ctx context.Context, t ticket.Ticket) error {
+	held, err := r.desk.Take(ctx, claim.Want{Issue: t.Issue, Session: orchestrator.PublicID(t.Session, t.Identity), Trigger: t.Trigger.String(), State: claim.Queued})
+	if errors.As(err, new(*claim.RefusedError)) {
+		r.bot.fail(fmt.Errorf("%s: %w", r.name(), err))
+	}
+	if errors.As(err, new(*claim.TakenError)) {
+		r.log().Info("another host was first", "issue", t.Issue, "err", err)
+		return r.shelf.Remove(t.Issue)
+	}
+	if err != nil {
+		return errors.Join(err, r.shelf.Remove(t.Issue)) // the label is still on: it is met again
+	}
+	crash.Point("claim ticket", "")
+	return r.enter(t, held)
+}
+
+// enter records the decision about a ticket that is claimed, and queues it.
+func (r *repository) enter(t ticket.Ticket, held claim.Held) error {
+	if _, err := r.journal.Append(journal.Decided{Issue: t.Issue, Trigger: t.Trigger, With: t.With, Row: gate.RowStart, What: gate.Queue}); err != nil {
+		return err
+	}
+	crash.Point("decide ticket", "")
+	return r.bot.queue.add(r, t, held)
+}
+
+// freeName is the name of the next session of an issue.
+func (r *repository) freeName(issue int, title string) string {
+	name := session.Name(r.bot.Now(), session.IssueSlug(issue, title))
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(filepath.Join(session.Dir(r.dir()), name)); errors.Is(err, fs.ErrNotExist) {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", session.Name(r.bot.Now(), session.IssueSlug(issue, title)), n)
+	}
+}
+
+// gateServer answers the gate.
+type gateServer struct{ r *repository }
+
+func (s gateServer) CurrentPermission(ctx context.Context, repo ghsync.Repo, login string) (ghsync.Permission, error) {
+	return s.r.account.Client.CurrentPermission(ctx, repo, login)
+}
+
+func (s gateServer) OpenPulls(ctx context.Context, repo ghsync.Repo) (int, error) {
+	pulls, err := ghsync.Intake{Client: s.r.account.Client}.OpenPulls(ctx, repo)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, p := range pulls {
+		if p.Author.ID == s.r.own.ID {
+			n++
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,182 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/ear"
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/tenure"
+	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// repository is one that the bot serves, with everything of it.
+type repository struct {
+	bot     *Bot
+	id      int64
+	own     ghsync.Account // of the program
+	account Account
+	host    *host.Host
+	project *project.Project
+	desk    claim.Desk
+	journal *journal.Journal
+	shelf   ticket.Shelf
+	ear     *ear.Ear
+	met     *met       // issues whose reading is due
+	swept   bool       // a sweep finds its requests
+	fetch   sync.Mutex // one fetch at a time
+	judging sync.Mutex // one request at a time
+
+	mu       sync.Mutex
+	repo     ghsync.Repo               // its name now
+	left     map[int]bool              // pull requests that are not open any more
+	sessions map[int]*hosted           // by issue: the newest session
+	configs  map[string]*config.Config // by base commit
+	attempts map[int]attempt           // of requests that are judged again
+}
+
+// openRepository finds a repository on the server and its place on this machine.
+func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository, error) {
+	account, err := b.Accounts.For(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	found, err := account.Client.Repository(ctx, repo.Owner, repo.Name)
+	if err != nil {
+		return nil, err
+	}
+	r := &repository{
+		bot: b, repo: found.Repo, id: found.ID, account: account,
+		sessions: map[int]*hosted{}, configs: map[string]*config.Config{}, attempts: map[int]attempt{}, left: map[int]bool{},
+	}
+	r.met = newMet(r.reconcile)
+	if r.own, err = account.Client.Viewer(ctx); err != nil {
+		return nil, err
+	}
+	o := b.Host
+	o.GitHub, o.Token, o.Server = account.Client, account.Token, account.Server
+	if r.host, err = host.New(o); err != nil {
+		return nil, err
+	}
+	if r.project, err = r.host.Managed(ctx, r.repo, b.Config); err != nil {
+		return nil, err
+	}
+	if err := noteRepository(r.dir(), r.id, r.repo); err != nil {
+		return nil, err
+	}
+	if r.journal, err = journal.Open(r.dir(), journal.Options{Now: b.Now}); err != nil {
+		return nil, err
+	}
+	r.shelf = ticket.Of(r.dir())
+	r.ear = ear.New(ear.Options{
+		Client: account.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Now: b.Now, Log: r.log(),
+	})
+	if b.host == "" {
+		if b.host, err = r.host.HostID(); err != nil {
+			return nil, err
+		}
+	}
+	r.desk, err = tenure.OpenDesk(ctx, r.host, tenure.DeskSpec{
+		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Free: b.queue.free, Log: b.Log,
+	})
+	return r, err
+}
+
+// name is what the repository is called now.
+func (r *repository) name() ghsync.Repo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.repo
+}
+
+// rename takes in another name. Its sessions keep the directory that the first one gave.
+func (r *repository) rename(now ghsync.Repo) {
+	r.mu.Lock()
+	r.repo = now
+	r.mu.Unlock()
+	r.ear.Move(now)
+	if err := noteRepository(r.dir(), r.id, now); err != nil {
+		r.log().Warn("the name of a repository is not noted", "err", err)
+	}
+}
+
+// dir is the directory of the managed project.
+func (r *repository) dir() string { return r.project.Clone.Root }
+
+// repositoryFile says which repository a managed project is of.
+const repositoryFile = "repo.json"
+
+// repositoryNote is repo.json: the id of the repository, and every name it was seen under.
+type repositoryNote struct {
+	Version int      `json:"version"`
+	ID      int64    `json:"id"`
+	Names   []string `json:"names"`
+}
+
+// noteRepository adds the name to those that the directory knows. It fails if the directory is of
+// another repository, which had the name before.
+func noteRepository(dir string, id int64, repo ghsync.Repo) error {
+	file := filepath.Join(dir, repositoryFile)
+	note := repositoryNote{Version: 1, ID: id}
+	data, err := session.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case json.Unmarshal(data, &note) != nil || note.Version != 1:
+		return fmt.Errorf("%s cannot be read; move it away", file)
+	case note.ID != id:
+		return fmt.Errorf("%s is of another repository of this name, with the id %d and not %d: move the directory away", dir, note.ID, id)
+	}
+	if slices.Contains(note.Names, repo.String()) {
+		return nil
+	}
+	note.Names = append(note.Names, repo.String())
+	if data, err = json.Marshal(note); err != nil {
+		return err
+	}
+	return durable.Replace(file, append(data, '\n'))
+}
+
+// attempt is how often a request was judged in vain, and by which trigger.
+type attempt struct {
+	trigger string
+	gate.Tries
+}
+
+// tries are the earlier ones of the request that an issue makes now.
+func (r *repository) tries(issue int) gate.Tries {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.attempts[issue].Tries
+}
+
+// tried counts a decision.
+func (r *repository) tried(issue int, d gate.Decision) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d.What != gate.Later {
+		delete(r.attempts, issue)
+		return
+	}
+	was := r.attempts[issue]
+	if was.trigger != d.Asked.Trigger.String() {
+		was = attempt{trigger: d.Asked.Trigger.String()}
+	}
+	was.Tries = was.After(d)
+	r.attempts[issue] = was
+}

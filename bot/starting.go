@@ -1,0 +1,177 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/ghsync/mirror/comment"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/internal/document"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// starting makes the session of a ticket that has a slot, and runs it. It reports whether the
+// ticket is over: else it waits again.
+func (w *waiting) starting(ctx context.Context) (over bool) {
+	if _, err := w.placard.Show(ctx, comment.Waiting{Reason: "for the repository, which is fetched"}); err != nil {
+		w.repo.log().Warn("a ticket is not shown", "issue", w.Issue, "err", err)
+	}
+	dir, d, err := w.make(ctx)
+	switch {
+	case ctx.Err() != nil:
+		w.repo.bot.queue.yield(w.Key())
+		return true
+	case err != nil:
+		w.repo.log().Warn("a ticket could not begin", "issue", w.Issue, "err", err)
+		w.repo.bot.queue.again(w, "for this machine: "+w.repo.bot.said(err))
+		return false
+	case d.Row == gate.RowMachine:
+		w.repo.bot.queue.again(w, d.Reason)
+		return false
+	case d.Refused():
+		w.refused(ctx, d)
+		return true
+	}
+	sess, err := session.Open(dir)
+	if err == nil {
+		var s *orchestrator.State
+		if s, err = sess.ReadState(); err == nil {
+			w.repo.know(dir, w.Issue, s).begin(w.held)
+		}
+	}
+	if err != nil {
+		w.repo.log().Error("a session cannot be read", "session", w.Session, "err", err)
+		w.repo.bot.queue.yield(w.Key())
+	}
+	return true
+}
+
+// refused ends a ticket that the base commit keeps from beginning.
+func (w *waiting) refused(ctx context.Context, d gate.Decision) {
+	d.Asked = gate.Asked{Trigger: w.Trigger, With: w.With}
+	w.repo.bot.queue.yield(w.Key())
+	if err := w.repo.refuse(ctx, w.Issue, d); err != nil {
+		w.repo.log().Warn("a refusal is carried out later", "issue", w.Issue, "err", err)
+	}
+	w.drop(ctx, d.Reason)
+}
+
+// make makes the session from the tip of the base, and takes the ticket down. A decision says why
+// there is none: d.What is not gate.Start then.
+func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err error) {
+	r := w.repo
+	if dir, err := w.made(); err != nil || dir != "" {
+		return dir, gate.Decision{What: gate.Start}, errors.Join(err, w.took(ctx, dir))
+	}
+	base, files, c, problems, err := r.base(ctx)
+	if err != nil {
+		return "", d, err
+	}
+	slot := gate.Slot{Base: problems, Label: r.bot.Config.Bot.Label}
+	if len(problems.Errors()) == 0 {
+		slot.Machine = r.bot.Machine.Lacks(ctx)
+	}
+	if d = slot.Judge(); d.What != gate.Start {
+		return "", d, nil
+	}
+	ledger, err := w.ledger()
+	if err != nil {
+		return "", d, err
+	}
+	snapshot := *w.Snapshot
+	if survey, err := r.project.Survey(ctx, base.SHA, r.bot.Config.GitHub.BranchPrefix); err == nil {
+		snapshot.Base.Submodules, snapshot.Base.LFS = survey.Submodules, survey.LFS
+	}
+	sess, err := r.host.Prepare(ctx, host.PrepareSpec{
+		Project: r.project, Config: c, Files: files, Source: base.SHA, Base: base, Name: w.Session, Identity: w.Identity, MirrorState: ledger,
+		Title: snapshot.Title.String(), Workflow: w.Workflow, Mirror: c.GitHub.Mirror != "off", Trigger: w.Trigger.String(), Snapshot: &snapshot,
+		Repo: r.name(), Locked: w.Locked,
+	})
+	var wrong *document.Error
+	var machine *host.PreflightError
+	switch {
+	case errors.As(err, &wrong):
+		return "", gate.Slot{Base: wrong.Problems, Label: slot.Label}.Judge(), nil
+	case errors.As(err, &machine):
+		return "", gate.Slot{Machine: machine.Problems, Label: slot.Label}.Judge(), nil
+	case err != nil:
+		return "", d, err
+	}
+	dir = sess.Dir
+	if err := sess.Release(); err != nil {
+		return "", d, err
+	}
+	crash.Point("made from ticket", "")
+	return dir, d, w.took(ctx, dir)
+}
+
+// made returns the session of the ticket, if an earlier process has made it.
+func (w *waiting) made() (string, error) {
+	e, err := session.Find(w.repo.dir(), w.Session, nil)
+	if errors.As(err, new(*session.NotFoundError)) {
+		return "", nil
+	}
+	if err != nil || e.State == nil {
+		return "", err
+	}
+	if e.State.Identity != w.Identity {
+		return "", fmt.Errorf("%s is another session", e.Name)
+	}
+	return e.Dir, nil
+}
+
+// took takes the ticket down once its session is there.
+func (w *waiting) took(ctx context.Context, dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if _, err := w.repo.journal.Append(journal.Started{Issue: w.Issue, Trigger: w.Trigger, Actor: w.Actor.ID, Session: w.Session}); err != nil {
+		return err
+	}
+	crash.Point("started from ticket", "")
+	if err := w.held.Mark(ctx, claim.Running); err != nil && !errors.As(err, new(*claim.LostError)) {
+		return err
+	}
+	crash.Point("mark running", "")
+	return w.repo.shelf.Remove(w.Issue)
+}
+
+// base fetches the tip of the base and reads what the repository says about its sessions there.
+func (r *repository) base(ctx context.Context) (base project.Base, files fs.FS, c *config.Config, problems document.Problems, err error) {
+	r.fetch.Lock()
+	defer r.fetch.Unlock()
+	c = r.bot.Config
+	for range 2 { // the base may name another one
+		if base, err = r.project.Base(ctx, c, ""); err != nil {
+			return base, nil, nil, nil, err
+		}
+		if files, err = r.project.Files(ctx, base.SHA); err != nil {
+			return base, nil, nil, nil, err
+		}
+		named := c.GitHub.BaseBranch
+		if c, problems = r.bot.ConfigOf(files); len(problems.Errors()) > 0 || c.GitHub.BaseBranch == named {
+			break
+		}
+	}
+	return base, files, c, problems, nil
+}
+
+// said is an error in one line, without secrets.
+func (b *Bot) said(err error) string {
+	text := err.Error()
+	if b.Host.Redactor != nil {
+		text = b.Host.Redactor.Redact(text)
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}

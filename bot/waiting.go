@@ -1,0 +1,179 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/ghsync/mirror/comment"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// waiting is a ticket in the queue. Its goroutine shows it on its issue until it begins or is
+// dropped.
+type waiting struct {
+	ticket.Ticket
+	repo    *repository
+	held    claim.Held
+	placard *mirror.Placard
+
+	begin chan struct{}        // closed: it has a slot
+	end   chan string          // why it is dropped
+	news  chan comment.Waiting // the newest that is to be shown
+
+	// Under the queue's lock.
+	lacked    string // what kept it from beginning
+	notBefore time.Time
+}
+
+const (
+	showPause    = 5 * time.Second // after the first failure to show a ticket; doubled up to
+	maxShowPause = 90 * time.Second
+)
+
+// newWaiting opens the placard of a ticket.
+func newWaiting(r *repository, t ticket.Ticket, held claim.Held) (*waiting, error) {
+	p, err := mirror.OpenPlacard(mirror.Options{
+		Server: mirror.On(r.account.Client), Repo: r.name(), RepoID: r.id, Issue: t.Issue, Label: r.bot.Config.Bot.Label, Host: r.bot.host.String(),
+		LinkHosts: r.bot.Config.GitHub.LinkHosts, Guard: mirrorGuard(held), Redactor: r.bot.Host.Redactor, Log: r.log(), Now: r.bot.Now,
+		Pace: mirror.Pace{Write: r.bot.Config.GitHub.WriteEvery()},
+	}, r.shelf.Placard(t.Issue), mirror.Ticket{Session: t.Session, Identity: t.Identity, Began: t.Made, Snapshot: t.Snapshot, Taken: t.Taken})
+	if err != nil {
+		return nil, err
+	}
+	w := &waiting{Ticket: t, repo: r, held: held, placard: p, begin: make(chan struct{}), end: make(chan string, 1), news: make(chan comment.Waiting, 1)}
+	return w, nil
+}
+
+// mirrorGuard asks the claim before each write of a placard.
+func mirrorGuard(held claim.Held) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := held.Check(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, new(*claim.LostError)):
+			return errors.Join(mirror.ErrClaimLost, err)
+		}
+		return &transport.RetryAfter{Wait: showPause, Scope: "claim", Err: err}
+	}
+}
+
+// tell has the placard show something else. It never blocks.
+func (w *waiting) tell(now comment.Waiting) {
+	for {
+		select {
+		case w.news <- now:
+			return
+		default:
+		}
+		select {
+		case <-w.news: // an older one
+		default:
+		}
+	}
+}
+
+// run shows the ticket until it begins, is dropped, or loses its claim.
+func (w *waiting) run(ctx context.Context) {
+	var now *comment.Waiting
+	pause, failures := time.Duration(0), 0
+	for {
+		begin := w.begun()
+		var due <-chan time.Time
+		if now != nil {
+			due = time.After(pause)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.held.Lost():
+			w.lost()
+			return
+		case why := <-w.end:
+			w.drop(ctx, why)
+			return
+		case <-begin:
+			if w.starting(ctx) {
+				return
+			}
+			now, pause = nil, 0
+		case next := <-w.news:
+			now, pause = &next, 0
+		case <-due:
+			next, err := w.placard.Show(ctx, *now)
+			switch {
+			case err != nil && ctx.Err() == nil:
+				failures++
+				pause = min(showPause<<min(failures-1, 5), maxShowPause)
+				w.repo.log().Warn("a ticket is not shown", "issue", w.Issue, "wait", pause.String(), "err", err)
+			case next > 0:
+				pause = next
+			default:
+				now, failures = nil, 0
+			}
+		}
+	}
+}
+
+// begun is closed when the ticket has its slot.
+func (w *waiting) begun() <-chan struct{} {
+	w.repo.bot.queue.mu.Lock()
+	defer w.repo.bot.queue.mu.Unlock()
+	return w.begin
+}
+
+// lost forgets a ticket that another host has taken. Its comment is that host's now.
+func (w *waiting) lost() {
+	w.repo.bot.queue.forget(w)
+	w.repo.log().Info("another host has taken a ticket", "issue", w.Issue, "host", w.held.Holder())
+	if err := w.repo.shelf.Remove(w.Issue); err != nil {
+		w.repo.log().Warn("ticket not removed", "issue", w.Issue, "err", err)
+	}
+}
+
+// drop tells on the issue why the ticket does not begin, and gives it up.
+func (w *waiting) drop(ctx context.Context, why string) {
+	for failures := 0; ; failures++ {
+		next, err := w.placard.Drop(ctx, why)
+		if err == nil && next == 0 || errors.Is(err, mirror.ErrClaimLost) || transport.IsNotFound(err) {
+			break
+		}
+		if !transport.Wait(ctx, max(next, min(showPause<<min(failures, 5), maxShowPause))) {
+			return // the next start does it
+		}
+	}
+	crash.Point("drop placard", "")
+	w.release(ctx)
+	if err := w.repo.shelf.Remove(w.Issue); err != nil {
+		w.repo.log().Warn("ticket not removed", "issue", w.Issue, "err", err)
+	}
+}
+
+// release gives the claim back.
+func (w *waiting) release(ctx context.Context) {
+	for {
+		err := w.held.Release(ctx)
+		if err == nil || errors.As(err, new(*claim.LostError)) {
+			return
+		}
+		if !transport.Wait(ctx, showPause) {
+			return // the next start finds it
+		}
+	}
+}
+
+// ledger is what the placard did, for the session's mirror.
+func (w *waiting) ledger() ([]byte, error) {
+	data, err := session.ReadFile(w.repo.shelf.Placard(w.Issue))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
