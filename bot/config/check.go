@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
@@ -33,6 +34,9 @@ var choices = map[string][]string{
 	"sandbox.home":           {"private", "shared"},
 	"log.level":              {"debug", "info", "warn", "error"},
 }
+
+// minPoll is the shortest interval at which repositories are read.
+const minPoll = 5 * time.Second
 
 // minimums lists the smallest number a key takes.
 var minimums = map[string]int64{
@@ -96,6 +100,9 @@ func check(c *Config, tree *document.Node, builtIn []string) document.Problems {
 	k.paths()
 	if c.Bot.SweepInterval <= 0 {
 		k.problem("bot.sweep_interval", "expected a duration above 0")
+	}
+	if p := c.Bot.PollInterval; !p.Auto && p.D > 0 && p.D < minPoll {
+		k.problem("bot.poll_interval", "expected auto or a duration of at least %s, found %s", minPoll, p.D)
 	}
 	return k.problems
 }
