@@ -98,7 +98,7 @@ var table = []row{
 	{3, "bot/config", "workflows internal/agent internal/document"},
 	{2, "orchestrator/toolset", "workflows workflows/artifact"},                                     // below duty, which judges calls by the table; a row knows definitions and no state
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
-	{1, "ghsync/transport", "internal/redact"},                                                      // knows addresses and tokens, and nothing of issues
+	{1, "ghsync/transport", "internal/redact internal/turnstile"},                                   // knows addresses and tokens, and nothing of issues
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
 	{1, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
 	{0, "workflows", "workflows/prompt internal/document"},                                          // a definition is checked with the prompts it names
@@ -117,7 +117,8 @@ var table = []row{
 	{0, "internal/durable", "internal/crash"},
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},
-	{0, "internal/shield", ""}, // below agent and host: both sides of what goes over a socket
+	{0, "internal/turnstile", ""}, // who waits is let in by rank: requests in the transport, pollers in the intake
+	{0, "internal/shield", ""},    // below agent and host: both sides of what goes over a socket
 	{0, "internal/sanitize", ""},
 	{0, "cmd/internal/monitor/paint", ""}, // apart, so that it is initialised before bubbletea
 	{0, "tmux", "internal/crash internal/command"},

@@ -64,6 +64,7 @@ var githubCases = map[int]string{
 	74: "A locked issue is commented on no more; its texts stand on the pull request.",
 	77: "Without write permission the branch stays in the clone, and nothing is written.",
 	79: "Once the claim is lost nothing is written any more, whichever write would come next.",
+	86: "Discovery takes half of each limit and of the quota, however many repositories there are; calls for sessions and other identities wait for none of it.",
 	80: "What is wrong in the base commit is refused with its line; what the machine lacks, a full disk too, waits and loses nothing.",
 	82: "What is said while a claim is given back is heard.",
 	88: "An issue that a host works on is left to it, until that host is gone.",
