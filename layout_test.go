@@ -77,6 +77,7 @@ var table = []row{
 	{7, "bot/material", "bot/place ghsync orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
 	{7, "bot/project", "bot/config ghsync ghsync/transport orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/document internal/crash"},
+	{7, "bot/intake", "ghsync ghsync/transport internal/redact internal/turnstile"},              // what may have changed on GitHub: it decides nothing, so it knows neither gate nor journal
 	{5, "bot/claim", "internal/gitrepo internal/gitrepo/remote internal/durable internal/crash"}, // who holds an issue, told by git refs or by locks: no session, pane or API, so that daemon, command and job claim alike
 	{6, "bot/place", "orchestrator/session orchestrator internal/shield"},                        // the agents and the work of a session go by the same names
 	{6, "bot/transcript", "orchestrator/session internal/shield internal/redact"},                // apart from the crew: the process behind a pane runs one half of it
@@ -90,7 +91,7 @@ var table = []row{
 	{6, "ghsync", "ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/durable"}, // of all projects of a machine, while a session knows itself alone
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
-	{5, "orchestrator/story", "orchestrator"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{5, "orchestrator/story", "orchestrator"},                                                                                                                  // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{4, "orchestrator/decide", "orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
@@ -101,7 +102,7 @@ var table = []row{
 	{3, "bot/config", "workflows internal/agent internal/document"},
 	{2, "orchestrator/toolset", "workflows workflows/artifact"},                                     // below duty, which judges calls by the table; a row knows definitions and no state
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
-	{1, "ghsync/transport", "internal/redact"},                                                      // knows addresses and tokens, and nothing of issues
+	{1, "ghsync/transport", "internal/redact internal/turnstile"},                                   // knows addresses and tokens, and nothing of issues
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
 	{1, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
 	{0, "workflows", "workflows/prompt internal/document"},                                          // a definition is checked with the prompts it names
@@ -120,7 +121,8 @@ var table = []row{
 	{0, "internal/durable", "internal/crash"},
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},
-	{0, "internal/shield", ""}, // below agent and host: both sides of what goes over a socket
+	{0, "internal/turnstile", ""}, // who waits is let in by rank: requests in the transport, pollers in the intake
+	{0, "internal/shield", ""},    // below agent and host: both sides of what goes over a socket
 	{0, "internal/sanitize", ""},
 	{0, "cmd/internal/monitor/paint", ""}, // apart, so that it is initialised before bubbletea
 	{0, "tmux", "internal/crash internal/command"},

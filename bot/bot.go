@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
@@ -51,7 +52,7 @@ type Options struct {
 	Accounts Accounts
 	Repos    []ghsync.Repo
 	Machine  Machine
-	Slots    int // sessions at once
+	Slots    int  // sessions at once
 	Once     bool // end when everything was judged and every session has ended
 	Now      func() time.Time
 	Log      *slog.Logger
@@ -70,11 +71,16 @@ type Bot struct {
 	fail     func(error)     // ends Run
 	work     sync.WaitGroup  // loops of the repositories
 	sessions sync.WaitGroup  // goroutines of tickets and sessions
+	atWork   atomic.Int64    // how many there are
 
 	serving sync.Mutex // one repository is opened at a time
 	mu      sync.Mutex
 	repos   []*repository
 	targets []intake.Target // what the watch was told last
+	counts  counts
+	// unserved are repositories that could not be opened yet, and lacks what this machine lacked last.
+	unserved map[string]string
+	lacks    []string
 }
 
 // New checks the options and touches nothing.
@@ -95,7 +101,7 @@ func New(o Options) (*Bot, error) {
 	b := &Bot{Options: o}
 	b.queue = newQueue(b)
 	b.watch = intake.NewWatch(intake.WatchOptions{
-		Label: o.Config.Bot.Label, Every: o.Config.Bot.PollInterval.Duration, Found: b.found, Moved: b.moved, Core: b.core,
+		Label: o.Config.Bot.Label, Every: o.Config.Bot.PollInterval.D, Found: b.found, Moved: b.moved, Core: b.core,
 		Clock: intake.Clock{Now: o.Now}, Log: o.Log,
 	})
 	return b, nil
@@ -132,6 +138,15 @@ func (b *Bot) Run(ctx context.Context) error {
 	return nil
 }
 
+// spawn runs the goroutine of a ticket or of a session.
+func (b *Bot) spawn(run func()) {
+	b.atWork.Add(1)
+	b.sessions.Go(func() {
+		defer b.atWork.Add(-1)
+		run()
+	})
+}
+
 func (b *Bot) wait() {
 	b.work.Wait()
 	b.sessions.Wait()
@@ -155,12 +170,28 @@ func (b *Bot) open(ctx context.Context, repo ghsync.Repo) error {
 			wait, _ := transport.Later(err)
 			wait = max(wait, min(openPause<<min(failures-1, 10), maxOpenPause))
 			b.Log.Warn("a repository is not served yet", "repo", repo.String(), "wait", wait.String(), "err", err)
+			b.noteUnserved(repo, err)
 			if transport.Wait(ctx, wait) {
 				_, err = b.serve(ctx, repo)
 			}
 		}
+		b.noteUnserved(repo, err)
 	})
 	return nil
+}
+
+// noteUnserved remembers why a repository is not served; nil: it is.
+func (b *Bot) noteUnserved(repo ghsync.Repo, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		delete(b.unserved, repo.String())
+		return
+	}
+	if b.unserved == nil {
+		b.unserved = map[string]string{}
+	}
+	b.unserved[repo.String()] = b.said(err)
 }
 
 // serve opens a repository, takes up what an earlier process left of it, and begins to serve it. One
@@ -222,7 +253,7 @@ func (b *Bot) served() bool {
 			return false
 		}
 	}
-	return b.queue.idle()
+	return b.atWork.Load() == 0
 }
 
 // found takes in what the intake found.

@@ -15,10 +15,11 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/command"
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // hosted is a session of an issue. Its goroutine runs it while it is under way; between its end
@@ -51,7 +52,7 @@ func (r *repository) session(issue int) *hosted {
 
 // know makes a session the newest of its issue.
 func (r *repository) know(dir string, issue int, s *orchestrator.State) *hosted {
-	h := &hosted{repo: r, dir: dir, issue: issue, began: s.CreatedAt.Time}
+	h := &hosted{repo: r, dir: dir, issue: issue, began: s.CreatedAt.Time, asked: askedAt(dir)}
 	h.state.Store(s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,6 +61,32 @@ func (r *repository) know(dir string, issue int, s *orchestrator.State) *hosted 
 	}
 	r.sessions[issue] = h
 	return h
+}
+
+// askedAt is when a session was asked for, as its snapshot has it.
+func askedAt(dir string) time.Time {
+	data, err := session.ReadFile(filepath.Join(dir, session.SnapshotFile))
+	if err != nil {
+		return time.Time{}
+	}
+	snap, err := ghsync.ParseSnapshot(data)
+	if err != nil {
+		return time.Time{}
+	}
+	return snap.CutOff
+}
+
+// claim is the one that the session runs under; nil if it does not run, or claims nothing.
+func (h *hosted) claim() claim.Held {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.held
+}
+
+func (h *hosted) hold(held claim.Held) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.held = held
 }
 
 // live reports whether the session is under way: it has no outcome, or a goroutine runs it.
@@ -90,7 +117,7 @@ func (h *hosted) adopt(held claim.Held) {
 		return
 	}
 	h.running = true
-	h.repo.bot.sessions.Go(func() { h.run(h.repo.bot.life, held) })
+	h.repo.bot.spawn(func() { h.run(h.repo.bot.life, held) })
 }
 
 // begin runs the session in this goroutine, under a claim that is held.
@@ -150,6 +177,7 @@ func (h *hosted) rest() {
 func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			h.repo.bot.count(func(c *counts) { c.panics++ })
 			h.repo.log().Error("panic in a session", "session", filepath.Base(h.dir), "err", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", p)
 		}
@@ -171,11 +199,12 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	if err != nil {
 		return err
 	}
-	on := h.repo.host.WithLog(log)
-	last, err := tenure.Run(ctx, on, tenure.Spec{
-		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log,
+	defer h.hold(nil)
+	last, err := tenure.Run(ctx, h.repo.host.WithLog(log), tenure.Spec{
+		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
 		Run: host.RunSpec{
-			Dir: h.dir, Config: c, OnCommit: h.committed, Mirror: host.MirrorSpec{On: s.Mirror, HostID: h.repo.bot.host.String()},
+			Dir: h.dir, Config: c, OnCommit: h.committed,
+			Mirror: host.MirrorSpec{On: s.Mirror, HostID: h.repo.bot.host.String(), Listened: true},
 		},
 	})
 	if last != nil {
@@ -184,9 +213,22 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	return err
 }
 
+// news reads the comments once more after the claim was given back. since is when the session was
+// taken up.
+func (h *hosted) news(since time.Time) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		h.hold(nil)
+		return h.repo.ear.News(ctx, h.issue, since)
+	}
+}
+
 // committed keeps the state, and gives the slot to others while every agent of the session waits.
 func (h *hosted) committed(s *orchestrator.State) {
-	h.state.Store(s)
+	former := h.state.Swap(s)
+	h.repo.ear.Wake()
+	if former.Completion.PRNumber != s.Completion.PRNumber || former.Ended() != s.Ended() {
+		h.repo.bot.aim()
+	}
 	key := ticket.Key{RepoID: h.repo.id, Issue: h.issue}
 	if s.Ended() || idles(s) {
 		h.repo.bot.queue.yield(key)

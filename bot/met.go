@@ -12,8 +12,9 @@ type met struct {
 	judge func(ctx context.Context, issue int) (again time.Duration)
 	wake  chan struct{}
 
-	mu  sync.Mutex
-	due map[int]time.Time // zero: now
+	mu      sync.Mutex
+	due     map[int]time.Time // zero: now
+	judging bool
 }
 
 func newMet(judge func(context.Context, int) time.Duration) *met {
@@ -47,7 +48,7 @@ func (m *met) next(now time.Time) (issue int, wait time.Duration, ok bool) {
 		}
 		wait = min(wait, at.Sub(now))
 	}
-	if ok {
+	if m.judging = ok; ok {
 		delete(m.due, issue)
 	}
 	return issue, wait, ok
@@ -73,9 +74,9 @@ func (m *met) run(ctx context.Context, now func() time.Time) {
 	}
 }
 
-// idle reports whether nothing is due now or later.
+// idle reports whether no issue is judged, now or later.
 func (m *met) idle() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.due) == 0
+	return len(m.due) == 0 && !m.judging
 }

@@ -52,7 +52,7 @@ func (q *queue) add(r *repository, t ticket.Ticket, held claim.Held) error {
 	q.mu.Lock()
 	q.waiting[t.Key()] = w
 	q.mu.Unlock()
-	q.bot.sessions.Go(func() { w.run(q.bot.life) })
+	q.bot.spawn(func() { w.run(q.bot.life) })
 	q.rouse()
 	return nil
 }
@@ -156,6 +156,9 @@ func (q *queue) judge(ctx context.Context) {
 		return
 	}
 	lacks, paused, now := q.bot.Machine.Lacks(ctx), q.bot.Machine.Paused(), q.bot.Now()
+	q.bot.mu.Lock()
+	q.bot.lacks = lacks
+	q.bot.mu.Unlock()
 	for i, w := range order {
 		reason := q.reason(ctx, w, lacks, paused, now)
 		if reason == "" && q.start(w) {
@@ -261,9 +264,12 @@ func (q *queue) waits(repo int64) bool {
 	return false
 }
 
-// idle reports whether no ticket waits and no session is at work.
-func (q *queue) idle() bool {
+// facts are how many tickets wait and slots are taken, and for how long the oldest ticket has waited.
+func (q *queue) facts(now time.Time) (tickets, taken int, oldest time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.waiting) == 0 && len(q.taken) == 0
+	for _, w := range q.waiting {
+		oldest = max(oldest, now.Sub(w.Made))
+	}
+	return len(q.waiting), len(q.taken), oldest
 }

@@ -59,6 +59,14 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	if d.What != gate.Ignore {
 		r.log().Info("issue judged", "issue", issue, "row", d.Row.String(), "decision", string(d.What), "reason", d.Reason)
 	}
+	r.bot.count(func(c *counts) {
+		switch {
+		case d.Refused():
+			c.refused[d.Row.String()]++
+		case d.Accepted():
+			c.accepted++
+		}
+	})
 	switch {
 	case d.Refused():
 		return 0, r.refuse(ctx, issue, d)

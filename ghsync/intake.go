@@ -57,8 +57,17 @@ type IssueComment struct {
 
 // RecentComments returns a page of the repository's comments, changed last first.
 func (c Intake) RecentComments(ctx context.Context, repo Repo, page int) (comments []IssueComment, more bool, err error) {
-	opts := &github.IssueListCommentsOptions{Sort: new("updated"), Direction: new("desc"), ListOptions: onePage(page)}
-	items, resp, err := c.Client.api.Issues.ListComments(ctx, repo.Owner, repo.Name, 0, opts)
+	return c.comments(ctx, repo, github.IssueListCommentsOptions{Direction: new("desc")}, page)
+}
+
+// CommentsSince returns a page of those that changed at a time or after it, changed first first.
+func (c Intake) CommentsSince(ctx context.Context, repo Repo, since time.Time, page int) (comments []IssueComment, more bool, err error) {
+	return c.comments(ctx, repo, github.IssueListCommentsOptions{Direction: new("asc"), Since: &since}, page)
+}
+
+func (c Intake) comments(ctx context.Context, repo Repo, opts github.IssueListCommentsOptions, page int) (comments []IssueComment, more bool, err error) {
+	opts.Sort, opts.ListOptions = new("updated"), onePage(page)
+	items, resp, err := c.Client.api.Issues.ListComments(ctx, repo.Owner, repo.Name, 0, &opts)
 	if err := served(resp, err); err != nil {
 		return nil, false, fmt.Errorf("list comments: %w", err)
 	}

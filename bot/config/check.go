@@ -3,10 +3,12 @@ package config
 import (
 	"io/fs"
 	"maps"
+	"net"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/document"
@@ -33,6 +35,9 @@ var choices = map[string][]string{
 	"sandbox.home":           {"private", "shared"},
 	"log.level":              {"debug", "info", "warn", "error"},
 }
+
+// minPoll is the shortest interval at which repositories are read.
+const minPoll = 5 * time.Second
 
 // minimums lists the smallest number a key takes.
 var minimums = map[string]int64{
@@ -96,6 +101,14 @@ func check(c *Config, tree *document.Node, builtIn []string) document.Problems {
 	k.paths()
 	if c.Bot.SweepInterval <= 0 {
 		k.problem("bot.sweep_interval", "expected a duration above 0")
+	}
+	if addr := c.Bot.StatusAddr; addr != "" {
+		if _, port, err := net.SplitHostPort(addr); err != nil || port == "" {
+			k.problem("bot.status_addr", "expected host:port, or an empty text for none, found %q", addr)
+		}
+	}
+	if p := c.Bot.PollInterval; !p.Auto && p.D > 0 && p.D < minPoll {
+		k.problem("bot.poll_interval", "expected auto or a duration of at least %s, found %s", minPoll, p.D)
 	}
 	return k.problems
 }
@@ -266,3 +279,6 @@ func (c *Config) expand(home string) {
 		}
 	}
 }
+
+// IsOrg reports whether a text can be the name of an organisation.
+func IsOrg(name string) bool { return shapes["bot.orgs"].form.MatchString(name) }

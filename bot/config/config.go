@@ -174,6 +174,7 @@ type Bot struct {
 	MaxConcurrent     AutoInt       `doc:"max_concurrent"`
 	MinPermission     string        `doc:"min_permission"` // write, maintain, admin
 	AllowedUsers      []string      `doc:"allowed_users"`
+	StatusAddr        string        `doc:"status_addr"` // host:port; empty: none
 }
 
 // Gate bounds what may start a session.

@@ -160,7 +160,7 @@ var completionExamples = map[string]string{
 
 func commands(a *app) []*cobra.Command {
 	all := []*cobra.Command{
-		newIssueCmd(a), newRunCmd(a), newResumeCmd(a), newSessionsCmd(a), newStatusCmd(a), newDiffCmd(a), newAttachCmd(a),
+		newIssueCmd(a), newRunCmd(a), newBotCmd(a), newResumeCmd(a), newSessionsCmd(a), newStatusCmd(a), newDiffCmd(a), newAttachCmd(a),
 		newLogsCmd(a), newMonitorCmd(a), newInitCmd(a), newDoctorCmd(a), newConfigCmd(a), newWorkflowsCmd(a), newProvidersCmd(a),
 		newDemoCmd(a), newVersionCmd(a), newCleanCmd(a), newPlayCmd(a), newSessionCmd(a), newMCPCmd(a),
 		newHookCmd(a), newTranscriptCmd(a),

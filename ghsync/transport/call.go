@@ -16,8 +16,10 @@ const (
 	// PriorityFinishing is for what ends a session: stop, final comment, last label, pull request.
 	// Only it passes when little of the quota is left.
 	PriorityFinishing
-	// PriorityDiscovery is for polling and sweeps.
+	// PriorityDiscovery is for polling and sweeps. It may use half of each limit and of the quota.
 	PriorityDiscovery
+
+	priorities = 3
 )
 
 // rank is the place in a queue, first to last.
@@ -32,6 +34,7 @@ const (
 	namedKey
 	kindKey
 	bytesKey
+	validatorKey
 )
 
 // WithPriority returns a context whose calls have priority p.

@@ -14,6 +14,9 @@ const (
 	maxCachedBytes = 64 << 20
 )
 
+// cachedHeader marks an answer that cost nothing of the quota.
+const cachedHeader = "X-From-Cache"
+
 // etag asks conditionally for what it has seen and returns the stored answer for a 304. It sits inside auth: GitHub binds a validator to the token, and a layer
 // outside would compare answers of different tokens. It always revalidates, so it never
 // serves anything stale. One etag belongs to one identity.
@@ -39,6 +42,9 @@ func newETag(next http.RoundTripper) *etag {
 func (t *etag) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		return t.next.RoundTrip(req)
+	}
+	if v, ok := req.Context().Value(validatorKey).(*Validator); ok {
+		return v.roundTrip(t.next, req)
 	}
 	key := req.URL.String() + "\n" + req.Header.Get("Accept")
 	have := t.find(key)
@@ -68,7 +74,7 @@ func (c *cached) answer(fresh *http.Response) *http.Response {
 			header[name] = values
 		}
 	}
-	header.Set("X-From-Cache", "1")
+	header.Set(cachedHeader, "1")
 	resp := *fresh
 	resp.Status, resp.StatusCode = "200 OK", http.StatusOK
 	resp.Header = header

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/agentmux/agentmux/internal/turnstile"
 )
 
 // Limits are our own, set below GitHub's so that a session never meets those. The zero
@@ -26,48 +27,30 @@ const inFlight = 4
 
 // limit is the outermost layer: it delays calls by our limits and by what the server said,
 // most urgent first, and answers RetryAfter where the delay is longer than a call may take.
+// Discovery has to pass through a limit of half the size in addition, so that it leaves the
+// other half to sessions however much there is to discover.
 type limit struct {
 	next  http.RoundTripper
 	quota *quota
 
-	all, writing *turnstile
-	queues       map[bucket]*turnstile      // who waits for the pace of a bucket, one at a time
-	rates        map[bucket][]*rate.Limiter // before a call may have a place among those on their way
-	interval     *rate.Limiter              // between writes
-	hourly       *rate.Limiter              // nil: none
+	all, writing *turnstile.Turnstile
+	paces        *paces
+	interval     *rate.Limiter // between writes
 
-	mu sync.Mutex // held from the look at several limiters to their reservations
+	discovering    *turnstile.Turnstile // half of the places among those on their way
+	discoveryPaces *paces
 }
 
 func newLimit(next http.RoundTripper, q *quota, l Limits) *limit {
-	read := cmp.Or(l.ReadsPerSecond, 5)
-	write := rate.NewLimiter(rate.Every(cmp.Or(l.WriteEvery, time.Second)), 1)
-	minute, hour := cmp.Or(l.ContentPerMinute, 60), cmp.Or(l.ContentPerHour, 400)
-	points, search := cmp.Or(l.PointsPerMinute, 1000), cmp.Or(l.SearchPerMinute, 10)
-	t := &limit{
-		next: next, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), interval: write,
-		rates: map[bucket][]*rate.Limiter{
-			readBucket:    {rate.NewLimiter(rate.Limit(read), 2*int(max(read, 1)))},
-			graphqlBucket: {per(points, time.Minute)},
-			searchBucket:  {per(search, time.Minute)},
-			contentBucket: {per(minute, time.Minute), per(hour, time.Hour)},
-		},
-		queues: map[bucket]*turnstile{},
+	return &limit{
+		next: next, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), paces: newPaces(l, 1),
+		interval:    rate.NewLimiter(rate.Every(cmp.Or(l.WriteEvery, time.Second)), 1),
+		discovering: newTurnstile(inFlight / 2), discoveryPaces: newPaces(l, 0.5),
 	}
-	for _, b := range []bucket{readBucket, graphqlBucket, searchBucket, writeBucket, contentBucket} {
-		t.queues[b] = newTurnstile(1)
-	}
-	if l.PerHour > 0 {
-		t.hourly = per(l.PerHour, time.Hour)
-	}
-	return t
 }
 
-// per allows n in d on average. A limiter that has rested lets a quarter more through in
-// its first d, which is what GitHub's limits leave above ours.
-func per(n int, d time.Duration) *rate.Limiter {
-	return rate.NewLimiter(rate.Every(d/time.Duration(n)), max(1, n/4))
-}
+// newTurnstile lets n calls in at a time, the most urgent first.
+func newTurnstile(n int) *turnstile.Turnstile { return turnstile.New(n, priorities) }
 
 // RoundTrip waits for the pace of the call's kind first and for a place among the requests on
 // their way last, so that a call that has a place also uses it.
@@ -77,18 +60,24 @@ func (t *limit) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if c.bucket == writeBucket || c.bucket == contentBucket {
-		if err := t.writing.enter(ctx, c.priority); err != nil {
+		if err := t.writing.Enter(ctx, c.priority.rank()); err != nil {
 			return nil, err
 		}
-		defer t.writing.leave()
-		if err := t.reserve(ctx, c, []*rate.Limiter{t.interval}); err != nil {
+		defer t.writing.Leave()
+		if _, err := t.paces.reserve(ctx, c, []*rate.Limiter{t.interval}); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.all.enter(ctx, c.priority); err != nil {
+	if c.priority == PriorityDiscovery {
+		if err := t.discovering.Enter(ctx, c.priority.rank()); err != nil {
+			return nil, err
+		}
+		defer t.discovering.Leave()
+	}
+	if err := t.all.Enter(ctx, c.priority.rank()); err != nil {
 		return nil, err
 	}
-	defer t.all.leave()
+	defer t.all.Leave()
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
@@ -101,8 +90,7 @@ func (t *limit) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// pace waits for the server's limits, then for ours. Of those that wait for ours in one
-// bucket the most urgent is next.
+// pace waits for the server's limits, then for ours.
 func (t *limit) pace(ctx context.Context, c call) error {
 	if held, scope := t.quota.hold(c); held > 0 {
 		if held > limitPatience || c.kind == creating {
@@ -112,66 +100,19 @@ func (t *limit) pace(ctx context.Context, c call) error {
 			return stayed(ctx, held, scope)
 		}
 	}
-	limiters := t.rates[c.bucket]
-	if t.hourly != nil {
-		limiters = append([]*rate.Limiter{t.hourly}, limiters...)
+	var taken []*rate.Limiter
+	if c.priority == PriorityDiscovery {
+		var err error
+		// In a queue of its own: a call that waits for the smaller limit holds up no other.
+		if taken, err = t.discoveryPaces.wait(ctx, c); err != nil {
+			return err
+		}
 	}
-	if len(limiters) == 0 {
-		return nil
-	}
-	turn, cancel := context.WithTimeout(ctx, limitPatience)
-	defer cancel()
-	if err := t.queues[c.bucket].enter(turn, c.priority); err != nil {
-		return stayed(ctx, limitPatience, "own")
-	}
-	defer t.queues[c.bucket].leave()
-	return t.reserve(ctx, c, limiters)
-}
-
-// reserve takes one of each limiter and waits until all let the call through, or takes none:
-// a call that is not sent takes no place from others.
-func (t *limit) reserve(ctx context.Context, c call, limiters []*rate.Limiter) error {
-	taken, delay, err := t.take(c, limiters)
+	_, err := t.paces.wait(ctx, c)
 	if err != nil {
-		return err
+		giveBack(taken)
 	}
-	if Wait(ctx, delay) {
-		return nil
-	}
-	for _, l := range taken {
-		l.AllowN(time.Now(), -1) // unlike the end of a reservation, also where its moment is over
-	}
-	return stayed(ctx, delay, "own")
-}
-
-// take reserves at all limiters at once. delay is until the last of them lets the call through.
-func (t *limit) take(c call, limiters []*rate.Limiter) (taken []*rate.Limiter, delay time.Duration, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	for _, l := range limiters {
-		until := untilNext(l, now)
-		if until > limitPatience && c.priority == PriorityFinishing {
-			continue // GitHub's own limit leaves room for it
-		}
-		if until > limitPatience {
-			return nil, 0, &RetryAfter{Wait: until, Scope: "own"}
-		}
-		taken = append(taken, l)
-	}
-	for _, l := range taken {
-		delay = max(delay, l.ReserveN(now, 1).DelayFrom(now))
-	}
-	return taken, delay, nil
-}
-
-// untilNext is how long a reservation would have to wait.
-func untilNext(l *rate.Limiter, now time.Time) time.Duration {
-	missing := 1 - l.TokensAt(now)
-	if missing <= 0 || l.Limit() == rate.Inf {
-		return 0
-	}
-	return time.Duration(missing / float64(l.Limit()) * float64(time.Second))
+	return err
 }
 
 // stayed is the error of a wait that ctx cut short, or that ctx leaves no time for.
@@ -180,65 +121,4 @@ func stayed(ctx context.Context, d time.Duration, scope string) error {
 		return err
 	}
 	return &RetryAfter{Wait: d, Scope: scope}
-}
-
-// turnstile lets n callers in; who waits is let in by priority, then by arrival.
-type turnstile struct {
-	mu      sync.Mutex
-	free    int
-	waiting [3][]chan struct{}
-}
-
-func newTurnstile(n int) *turnstile { return &turnstile{free: n} }
-
-func (t *turnstile) enter(ctx context.Context, p Priority) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t.mu.Lock()
-	if t.free > 0 {
-		t.free--
-		t.mu.Unlock()
-		return nil
-	}
-	turn := make(chan struct{}, 1)
-	t.waiting[p.rank()] = append(t.waiting[p.rank()], turn)
-	t.mu.Unlock()
-	select {
-	case <-turn:
-		return nil
-	case <-ctx.Done():
-		t.withdraw(turn, p)
-		return ctx.Err()
-	}
-}
-
-// withdraw takes turn out of the queue; if it was called at the same moment, the place is
-// passed on.
-func (t *turnstile) withdraw(turn chan struct{}, p Priority) {
-	t.mu.Lock()
-	queue := t.waiting[p.rank()]
-	for i, other := range queue {
-		if other == turn {
-			t.waiting[p.rank()] = append(queue[:i:i], queue[i+1:]...)
-			t.mu.Unlock()
-			return
-		}
-	}
-	t.mu.Unlock()
-	t.leave()
-}
-
-func (t *turnstile) leave() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for rank := range t.waiting {
-		if len(t.waiting[rank]) > 0 {
-			turn := t.waiting[rank][0]
-			t.waiting[rank] = t.waiting[rank][1:]
-			turn <- struct{}{}
-			return
-		}
-	}
-	t.free++
 }

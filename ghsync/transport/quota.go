@@ -28,7 +28,11 @@ type quota struct {
 type share struct {
 	limit, remaining int
 	reset            time.Time
+	discovery        int // what discovery has used of it since the last reset
 }
+
+// sameReset is by how much servers differ about the end of one hour.
+const sameReset = 10 * time.Second
 
 type closing struct {
 	until time.Time
@@ -40,7 +44,8 @@ func newQuota() *quota {
 }
 
 // note keeps the rate numbers of an answer; a success ends the growth of bare limits.
-func (q *quota) note(resource string, resp *http.Response) {
+func (q *quota) note(c call, resp *http.Response) {
+	resource := c.resource
 	if named := resp.Header.Get("X-RateLimit-Resource"); named != "" {
 		resource = named
 	}
@@ -52,9 +57,17 @@ func (q *quota) note(resource string, resp *http.Response) {
 	if resp.StatusCode < 300 {
 		q.bare = 0
 	}
-	if limitErr == nil && err == nil && ok {
-		q.left[resource] = share{limit: limit, remaining: remaining, reset: reset}
+	if limitErr != nil || err != nil || !ok {
+		return
 	}
+	now := share{limit: limit, remaining: remaining, reset: reset}
+	if former := q.left[resource]; reset.Sub(former.reset) <= sameReset {
+		now.discovery = former.discovery
+	}
+	if c.priority == PriorityDiscovery && resp.Header.Get(cachedHeader) == "" {
+		now.discovery++
+	}
+	q.left[resource] = now
 }
 
 // limited records a limit and returns how long it holds.
@@ -89,7 +102,7 @@ func grow(former, first, most time.Duration) time.Duration {
 }
 
 // hold is how long a call has to stay back, and for which limit. Below a tenth of the
-// quota only finishing calls pass.
+// quota only finishing calls pass, and discovery may use half of it.
 func (q *quota) hold(c call) (time.Duration, string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,6 +123,9 @@ func (q *quota) hold(c call) (time.Duration, string) {
 	if s.remaining*10 < s.limit && (c.priority != PriorityFinishing || s.remaining == 0) {
 		later(s.reset.Add(time.Second), "primary")
 	}
+	if c.priority == PriorityDiscovery && s.limit > 0 && s.discovery*2 >= s.limit {
+		later(s.reset.Add(time.Second), "own")
+	}
 	return until.Sub(now), scope
 }
 
@@ -117,6 +133,7 @@ func (q *quota) hold(c call) (time.Duration, string) {
 type Quota struct {
 	Limit, Remaining int
 	Reset            time.Time
+	Discovery        int // what calls with PriorityDiscovery have used since the last reset
 }
 
 func (q *quota) snapshot() map[string]Quota {
@@ -124,7 +141,7 @@ func (q *quota) snapshot() map[string]Quota {
 	defer q.mu.Unlock()
 	all := map[string]Quota{}
 	for name, s := range q.left {
-		all[name] = Quota{Limit: s.limit, Remaining: s.remaining, Reset: s.reset}
+		all[name] = Quota{Limit: s.limit, Remaining: s.remaining, Reset: s.reset, Discovery: s.discovery}
 	}
 	return all
 }

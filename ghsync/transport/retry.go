@@ -96,7 +96,7 @@ func (t *retry) send(ctx context.Context, req *http.Request) answer {
 	if closeErr := resp.Body.Close(); err == nil {
 		err = closeErr
 	}
-	t.quota.note(callOf(req).resource, resp)
+	t.quota.note(callOf(req), resp)
 	return answer{resp: resp, body: body, err: err, sent: true}
 }
 

@@ -104,14 +104,18 @@ func (f *Finder) Sources(project string) config.Sources {
 		UserFile:  filepath.Join(ConfigHome(), "agentmux", "config.yaml"),
 		Project:   os.DirFS(project),
 		FlagFile:  f.ConfigFile,
-		Home:      home(),
+		Home:      Home(),
 		Providers: builtIn.Names(),
 	}
 }
 
 // Config loads every layer; problems are a usage error that lists them all.
 func (f *Finder) Config(project string) (*config.Config, error) {
-	c, problems := config.Load(f.Sources(project))
+	return f.load(f.Sources(project))
+}
+
+func (f *Finder) load(s config.Sources) (*config.Config, error) {
+	c, problems := config.Load(s)
 	for _, warning := range problems.Warnings() {
 		f.Say("warning: %s", warning)
 	}
@@ -126,8 +130,15 @@ func configError(problems document.Problems) error {
 	return exit.UsageText("the configuration has problems:\n  " + strings.Join(lines, "\n  ") + "\nsee agentmux config check")
 }
 
-// logger writes to w at the level of --log-level, else of the configuration.
-func (f *Finder) logger(w io.Writer, configured string) *slog.Logger {
+// MachineConfig loads the layers of this machine, without those of a project.
+func (f *Finder) MachineConfig() (*config.Config, error) {
+	s := f.Sources("")
+	s.Project = nil
+	return f.load(s)
+}
+
+// Logger writes to w at the level of --log-level, else of the configuration.
+func (f *Finder) Logger(w io.Writer, configured string) *slog.Logger {
 	level := configured
 	if f.LogLevel != "" {
 		level = f.LogLevel

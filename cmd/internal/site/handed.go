@@ -80,7 +80,7 @@ func (f *Finder) OpenHanded(ctx context.Context, log *hostlog.Log, h *Handed) (*
 	if err != nil {
 		return nil, err
 	}
-	c, problems := config.LoadFiles(h.Config, home())
+	c, problems := config.LoadFiles(h.Config, Home())
 	if problems.Err() != nil {
 		return nil, configError(problems)
 	}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// home returns the person's home directory.
-func home() string {
+// Home returns the person's home directory.
+func Home() string {
 	dir, err := os.UserHomeDir()
 	if err != nil {
 		return "/"
@@ -20,7 +20,7 @@ func ConfigHome() string {
 	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
 	}
-	return filepath.Join(home(), ".config")
+	return filepath.Join(Home(), ".config")
 }
 
 // StateHome returns the directory where hosts keep what outlives them.
@@ -28,7 +28,7 @@ func StateHome() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "agentmux")
 	}
-	return filepath.Join(home(), ".local", "state", "agentmux")
+	return filepath.Join(Home(), ".local", "state", "agentmux")
 }
 
 // RuntimeDir returns the directory of sockets. It is short, because the length of a socket's

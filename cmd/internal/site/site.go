@@ -105,9 +105,9 @@ func (f *Finder) Wire(ctx context.Context, s *Site, log io.Writer, github bool) 
 		return err
 	}
 	redactor := f.Redactor()
-	logger := f.logger(log, s.Config.Log.Level)
+	logger := f.Logger(log, s.Config.Log.Level)
 	o := host.Options{
-		Self: own, StateHome: StateHome(), RuntimeDir: RuntimeDir(), Home: home(), Log: logger, Redactor: redactor,
+		Self: own, StateHome: StateHome(), RuntimeDir: RuntimeDir(), Home: Home(), Log: logger, Redactor: redactor,
 		Server: s.Identity.Bases.Server, ReadOnly: !github && s.Identity.Tokens != nil, Located: &s.located,
 	}
 	if github {

@@ -29,6 +29,8 @@ type Spec struct {
 	// Window holds so many deliveries back and sends them in random order.
 	Window int
 	Delay  time.Duration
+	// HTTP sends the deliveries; nil is the network.
+	HTTP http.RoundTripper
 }
 
 // Target owns one goroutine that sends, one delivery after the other.
@@ -162,7 +164,7 @@ func (t *Target) send(d Delivery) int {
 	if !t.SHA1Only {
 		req.Header.Set("X-Hub-Signature-256", "sha256="+sign(sha256.New, secret, d.Body))
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := (&http.Client{Transport: t.HTTP}).Do(req)
 	if err != nil {
 		return 0
 	}

@@ -1,0 +1,20 @@
+package intake
+
+import "time"
+
+// Clock tells the time. A field that is nil is the one of this machine.
+type Clock struct {
+	Now   func() time.Time
+	After func(time.Duration) <-chan time.Time
+}
+
+// whole fills what is nil.
+func (c Clock) whole() Clock {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.After == nil {
+		c.After = time.After
+	}
+	return c
+}

@@ -1,0 +1,29 @@
+// Package intake finds what may have changed on GitHub: issues that ask for work, issues and pull
+// requests of sessions, comments. It decides nothing and stores nothing. Whoever gets a Candidate or
+// a comment from it reads GitHub again before anything follows, and may get the same ones twice.
+//
+// There are four sources. A Poller reads the lists of one repository at an interval. Its full sync,
+// at the start and each half hour, reads all open issues with a request label and all comments since
+// the last one. A Sweep searches an organisation. The Receiver takes webhooks. Polling and full sync
+// are the truth, since hooks get lost and come late: a hook only wakes the poller of its repository.
+// Its content is used for nothing else, so hooks that are lost, doubled, shuffled or late have the
+// same result as none. A Watch keeps the pollers of one identity.
+//
+// Promises:
+//
+//   - What a list shows is handed to Found until Found returned nil for it, also after errors,
+//     and at least once after a start. The lists name their entries by state, not by event: of
+//     changes in between the last one counts.
+//   - A wake is a flag, which is taken before the lists are read. So one that comes while they
+//     are read leads to another reading. A poller reads one list at a time, and begins at most
+//     once a second for hooks, however many arrive. After a hook that nothing new was seen of it
+//     reads again after 2 and after 10 seconds, because GitHub's replicas lag.
+//   - Addresses do not change and are read with a transport.Validator, so what did not change
+//     costs nothing of the quota. All calls have transport.PriorityDiscovery, which may use half of
+//     each limit, and Auto chooses intervals that need less than that.
+//   - A repository that was renamed or transferred is found by its id. One that is gone is asked
+//     for now and then.
+//   - The Receiver answers 202 only to a body with a valid signature, and never holds a body.
+//
+// A restart loses nothing: the next process knows nothing and sees everything anew.
+package intake

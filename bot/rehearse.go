@@ -1,0 +1,167 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Rehearse judges all requests there are now and prints to w what Run would write for them, in order.
+// It writes nothing, neither on the server nor below the state home.
+func Rehearse(ctx context.Context, o Options, w io.Writer) error {
+	scratch, err := os.MkdirTemp("", "agentmux-dry-run-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	home := o.Host.StateHome
+	if id, err := os.ReadFile(filepath.Join(home, "host_id")); err == nil { // to know the own claims
+		if err := os.WriteFile(filepath.Join(scratch, "host_id"), id, 0o600); err != nil {
+			return err
+		}
+	}
+	o.Host.StateHome = scratch
+	b, err := New(o)
+	if err != nil {
+		return err
+	}
+	for _, repo := range o.Repos {
+		if err := b.rehearse(ctx, repo, home, w); err != nil {
+			return fmt.Errorf("%s: %w", repo, err)
+		}
+	}
+	return nil
+}
+
+func (b *Bot) rehearse(ctx context.Context, repo ghsync.Repo, home string, w io.Writer) error {
+	r, err := b.openRepository(ctx, repo)
+	if err != nil {
+		return err
+	}
+	b.repos = append(b.repos, r)
+	if err := r.asKnown(home); err != nil {
+		return err
+	}
+	issues, err := r.requests(ctx)
+	if err != nil {
+		return err
+	}
+	for _, issue := range issues {
+		record, readErr := r.account.Client.Record(ctx, r.name(), issue)
+		facts, err := r.facts(ctx, issue, record, readErr)
+		if err != nil {
+			return err
+		}
+		r.printDecision(w, record, gate.Decide(ctx, facts, gateServer{r}))
+	}
+	if len(issues) == 0 {
+		fmt.Fprintf(w, "%s: no issue asks for work\n", r.name())
+	}
+	return nil
+}
+
+// asKnown has the repository judged by what is below the true state home.
+func (r *repository) asKnown(home string) error {
+	rel, err := filepath.Rel(r.bot.Host.StateHome, r.dir())
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(home, rel)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if r.journal, err = journal.Open(dir, journal.Options{Now: r.bot.Now, Disk: durable.Disk{}}); err != nil {
+		return err
+	}
+	r.shelf = ticket.Of(dir)
+	entries, err := session.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.State != nil && e.State.IssueNumber != 0 {
+			r.know(e.Dir, e.State.IssueNumber, e.State)
+		}
+	}
+	return nil
+}
+
+// requests lists the open issues with a request label, in the order of their numbers.
+func (r *repository) requests(ctx context.Context) ([]int, error) {
+	labels, err := r.account.Client.Labels(ctx, r.name())
+	if err != nil {
+		return nil, err
+	}
+	in, found := ghsync.Intake{Client: r.account.Client}, []int{}
+	for _, l := range labels {
+		if _, asks := ghsync.RequestLabel(l.Name, r.bot.Config.Bot.Label); !asks {
+			continue
+		}
+		for page, more := 1, true; more; page++ {
+			var issues []ghsync.Issue
+			if issues, more, err = in.LabelledIssues(ctx, r.name(), l.Name, page); err != nil {
+				return nil, err
+			}
+			for _, i := range issues {
+				found = append(found, i.Number)
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// printDecision prints what follows from a decision.
+func (r *repository) printDecision(w io.Writer, record ghsync.Record, d gate.Decision) {
+	issue := record.Issue.Number
+	fmt.Fprintf(w, "%s#%d: %s (row %s)\n", r.name(), issue, said(d), d.Row)
+	write := func(format string, args ...any) { fmt.Fprintf(w, "  "+format+"\n", args...) }
+	api := fmt.Sprintf("/repos/%s/issues/%d", r.name(), issue)
+	drop := func() {
+		for _, name := range record.Issue.Labels {
+			if _, asks := ghsync.RequestLabel(name, r.bot.Config.Bot.Label); asks {
+				write("DELETE %s/labels/%s", api, name)
+			}
+		}
+	}
+	switch {
+	case d.Accepted():
+		write("git push  refs/agentmux/claims/%d, refs/agentmux/hosts/%s", issue, r.bot.host)
+		write("POST %s/comments  the status comment", api)
+		write("POST %s/labels  %s:queued", api, r.bot.Config.Bot.Label)
+		drop()
+		write("then what agentmux issue %d --repo %s --dry-run lists", issue, r.name())
+	case d.What == gate.Refuse:
+		n := markdown.New(r.account.Server, r.bot.Config.GitHub.LinkHosts)
+		write("POST %s/comments  %q", api, gate.Refusal(d, n, r.bot.Host.Redactor).String())
+		drop()
+	case d.DropsLabel():
+		drop()
+	}
+}
+
+// said is a decision in words.
+func said(d gate.Decision) string {
+	switch {
+	case d.Accepted():
+		return "accepted"
+	case d.What == gate.Later:
+		return "not decided yet: " + d.String()
+	case d.What == gate.Ignore:
+		return "left alone: " + d.String()
+	}
+	return "refused: " + d.String()
+}

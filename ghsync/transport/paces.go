@@ -1,0 +1,119 @@
+package transport
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/agentmux/agentmux/internal/turnstile"
+)
+
+// paces are the rates at which calls may be sent, by bucket.
+type paces struct {
+	queues map[bucket]*turnstile.Turnstile // of those that wait for a rate, one at a time
+	rates  map[bucket][]*rate.Limiter      // before a call may have a place among those on their way
+	hourly *rate.Limiter                   // nil: none
+
+	mu sync.Mutex // held from the look at several limiters to their reservations
+}
+
+// newPaces makes the paces of a share of limits.
+func newPaces(l Limits, share float64) *paces {
+	of := func(n, otherwise int) int { return max(1, int(share*float64(cmp.Or(n, otherwise)))) }
+	reads := share * cmp.Or(l.ReadsPerSecond, 5)
+	p := &paces{
+		rates: map[bucket][]*rate.Limiter{
+			readBucket:    {rate.NewLimiter(rate.Limit(reads), int(2*max(reads, 1)))},
+			graphqlBucket: {per(of(l.PointsPerMinute, 1000), time.Minute)},
+			searchBucket:  {per(of(l.SearchPerMinute, 10), time.Minute)},
+			contentBucket: {per(of(l.ContentPerMinute, 60), time.Minute), per(of(l.ContentPerHour, 400), time.Hour)},
+		},
+		queues: map[bucket]*turnstile.Turnstile{},
+	}
+	for _, b := range []bucket{readBucket, graphqlBucket, searchBucket, writeBucket, contentBucket} {
+		p.queues[b] = newTurnstile(1)
+	}
+	if l.PerHour > 0 {
+		p.hourly = per(of(l.PerHour, 0), time.Hour)
+	}
+	return p
+}
+
+// per allows n in d on average. A limiter that has rested lets a quarter more through in
+// its first d, which is what GitHub's limits leave above ours.
+func per(n int, d time.Duration) *rate.Limiter {
+	return rate.NewLimiter(rate.Every(d/time.Duration(n)), max(1, n/4))
+}
+
+// wait lets a call through when its rates allow it, and returns what it took of them. Of those
+// that wait in one bucket the most urgent is next.
+func (p *paces) wait(ctx context.Context, c call) ([]*rate.Limiter, error) {
+	limiters := p.rates[c.bucket]
+	if p.hourly != nil {
+		limiters = append([]*rate.Limiter{p.hourly}, limiters...)
+	}
+	if len(limiters) == 0 {
+		return nil, nil
+	}
+	turn, cancel := context.WithTimeout(ctx, limitPatience)
+	defer cancel()
+	if err := p.queues[c.bucket].Enter(turn, c.priority.rank()); err != nil {
+		return nil, stayed(ctx, limitPatience, "own")
+	}
+	defer p.queues[c.bucket].Leave()
+	return p.reserve(ctx, c, limiters)
+}
+
+// reserve takes one of each limiter and waits until all let the call through, or takes none:
+// a call that is not sent takes no place from others.
+func (p *paces) reserve(ctx context.Context, c call, limiters []*rate.Limiter) ([]*rate.Limiter, error) {
+	taken, delay, err := p.take(c, limiters)
+	if err != nil {
+		return nil, err
+	}
+	if Wait(ctx, delay) {
+		return taken, nil
+	}
+	giveBack(taken)
+	return nil, stayed(ctx, delay, "own")
+}
+
+// giveBack returns what was taken by a call that is not sent.
+func giveBack(taken []*rate.Limiter) {
+	for _, l := range taken {
+		l.AllowN(time.Now(), -1) // unlike the end of a reservation, also where its moment is over
+	}
+}
+
+// take reserves at all limiters at once. delay is until the last of them lets the call through.
+func (p *paces) take(c call, limiters []*rate.Limiter) (taken []*rate.Limiter, delay time.Duration, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	for _, l := range limiters {
+		until := untilNext(l, now)
+		if until > limitPatience && c.priority == PriorityFinishing {
+			continue // GitHub's own limit leaves room for it
+		}
+		if until > limitPatience {
+			return nil, 0, &RetryAfter{Wait: until, Scope: "own"}
+		}
+		taken = append(taken, l)
+	}
+	for _, l := range taken {
+		delay = max(delay, l.ReserveN(now, 1).DelayFrom(now))
+	}
+	return taken, delay, nil
+}
+
+// untilNext is how long a reservation would have to wait.
+func untilNext(l *rate.Limiter, now time.Time) time.Duration {
+	missing := 1 - l.TokensAt(now)
+	if missing <= 0 || l.Limit() == rate.Inf {
+		return 0
+	}
+	return time.Duration(missing / float64(l.Limit()) * float64(time.Second))
+}
