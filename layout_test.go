@@ -138,6 +138,7 @@ var table = []row{
 	{10, "docs", ""},                   // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
 	{0, "internal/testexit", ""},
+	{0, "internal/testplain", "internal/command"}, // starts the go command
 	{3, "internal/gitrepo/repotest", "internal/gitrepo internal/gitrepo/workspace"}, // above both, whose tests it serves
 }
 
@@ -153,6 +154,7 @@ var forTests = map[string]string{
 	"internal/durable/powertest": "",
 	"internal/gitrepo/repotest":  "",
 	"internal/testexit":          "",
+	"internal/testplain":         "",
 	"docs":                       "", // has no other files
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/agentmux/agentmux/internal/lenient"
 	"github.com/agentmux/agentmux/orchestrator/seal"
@@ -106,11 +107,7 @@ func Decode(data []byte) (*State, error) {
 	for key := range s.Unknown {
 		delete(keys, key)
 	}
-	converted, err := json.Marshal(keys)
-	if err != nil {
-		return nil, &CorruptError{"state.json: " + err.Error()}
-	}
-	if err := json.Unmarshal(converted, (*plainState)(s)); err != nil {
+	if err := json.Unmarshal(object(keys), (*plainState)(s)); err != nil {
 		return nil, &CorruptError{"state.json: " + JSONCause(err)}
 	}
 	s.fill()
@@ -186,20 +183,45 @@ func Filled[K comparable, V any](m map[K]V) map[K]V {
 }
 
 func unknownKeys(keys map[string]rawJSON) map[string]rawJSON {
-	known := map[string]rawJSON{}
-	body, err := json.Marshal((*plainState)(fullState()))
-	if err != nil || json.Unmarshal(body, &known) != nil {
+	known := knownKeys()
+	if known == nil {
 		return nil
 	}
 	var unknown map[string]rawJSON
 	for key, raw := range keys {
-		if _, ok := known[key]; ok {
+		if known[key] {
 			continue
 		}
 		unknown = Filled(unknown)
 		unknown[key] = raw
 	}
 	return unknown
+}
+
+// knownKeys returns the keys that a state may have.
+var knownKeys = sync.OnceValue(func() map[string]bool {
+	var keys map[string]rawJSON
+	body, err := json.Marshal((*plainState)(fullState()))
+	if err != nil || json.Unmarshal(body, &keys) != nil {
+		return nil
+	}
+	known := map[string]bool{}
+	for key := range keys {
+		known[key] = true
+	}
+	return known
+})
+
+// object returns the JSON of an object with known keys, which need no quoting.
+func object(keys map[string]rawJSON) []byte {
+	body := []byte{'{'}
+	for i, key := range slices.Sorted(maps.Keys(keys)) {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(append(body, `"`+key+`":`...), keys[key]...)
+	}
+	return append(body, '}')
 }
 
 // fullState has a value in every optional key, so that its JSON names them all.

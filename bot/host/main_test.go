@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/testexit"
+	"github.com/agentmux/agentmux/internal/testplain"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/tools"
@@ -49,7 +51,22 @@ func TestMain(m *testing.M) {
 			testexit.Exit(scribble(os.Args[2]))
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(runTests(m))
+}
+
+// inPanes returns the program whose hidden commands run in panes. runTests sets it; the first
+// rig has it built.
+var inPanes func() (string, error)
+
+func runTests(m *testing.M) (code int) {
+	dir, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	inPanes = sync.OnceValues(func() (string, error) { return testplain.Build(context.Background(), dir) })
+	return m.Run()
 }
 
 // scenario is what the scripted agents of a test do; it lies beside the project.

@@ -58,7 +58,7 @@ func newRig(t *testing.T, extra string) *rig {
 	}
 	cfg.Agents.Linger = 200 * time.Millisecond
 	r.config = cfg
-	self, err := os.Executable()
+	self, err := inPanes()
 	if err != nil {
 		t.Fatal(err)
 	}

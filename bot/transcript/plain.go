@@ -27,6 +27,11 @@ func (w *plainText) Write(p []byte) (int, error) {
 	w.rest = nil
 	var text []byte
 	for len(data) > 0 {
+		if n := w.shownAsIs(data); n > 0 {
+			text = append(text, data[:n]...)
+			data, w.last = data[n:], data[n-1]
+			continue
+		}
 		if !utf8.FullRune(data) {
 			w.rest = append([]byte(nil), data...)
 			break
@@ -50,6 +55,20 @@ func (w *plainText) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// shownAsIs returns how many bytes at the start of data need no parser: lines of ASCII outside of
+// a sequence, which is most of what a CLI prints.
+func (w *plainText) shownAsIs(data []byte) int {
+	if w.home || w.parser != nil && w.parser.State() != parser.GroundState {
+		return 0
+	}
+	for i, b := range data {
+		if (b < ' ' || b > '~') && b != '\n' && b != '\t' {
+			return i
+		}
+	}
+	return len(data)
 }
 
 // take returns the text for a character, 0 for none. The parser gets only ASCII and control

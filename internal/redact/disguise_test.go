@@ -252,3 +252,28 @@ func TestNothingToDecodeStays(t *testing.T) {
 		}
 	}
 }
+
+// TestAGlanceMissesNothing hides twelve characters of a value, or a text of sixteen that can be
+// read, at each distance from the start of a group of digits, with and without text around.
+func TestAGlanceMissesNothing(t *testing.T) {
+	t.Parallel()
+	value := random(90, 40, alnum)
+	r := knowing(t, value)
+	hidden := 0
+	for from := range len(value) - 12 {
+		for _, text := range []string{value[from : from+12], "sixteen letters!"} {
+			for _, coded := range []string{text, hex.EncodeToString([]byte(text)), b64(text), strings.Join(strings.Split(text, ""), ".")} {
+				for _, around := range []string{"", "x", "xy", "xyz", "-", "\x00\xff"} {
+					glanced, all := r.Places(around + coded + around)
+					if glanced != all {
+						t.Errorf("%q: %d places, and %d in all views", around+coded+around, glanced, all)
+					}
+					hidden += all
+				}
+			}
+		}
+	}
+	if hidden < 3*28*6 {
+		t.Errorf("%d places were there to see", hidden)
+	}
+}

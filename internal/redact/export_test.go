@@ -25,3 +25,20 @@ func ReadKinds(text string) error {
 	}
 	return err
 }
+
+// Places returns how many places of text, as it is and in each of its views, hold a value or are
+// searched like a text of their own: in the views that a glance leaves, and in all of them.
+func (r *Redactor) Places(text string) (glanced, all int) {
+	count := func(glance func([]byte) hints) (n int) {
+		for v := range views(view{text: []byte(text)}, glance) {
+			n += len(r.index.findIn(v, 0, nil))
+			if v.decoded {
+				for range runs(v) {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	return count(r.index.glance), count(func([]byte) hints { return ^hints(0) })
+}

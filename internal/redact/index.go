@@ -42,6 +42,7 @@ type index struct {
 	blocks map[uint64]int32 // the bytes of a block, folded -> its first ref
 	filter filter
 	alike  alike
+	traits [256]traits
 }
 
 // add adds value, which is found by any of its parts, in both directions, with
@@ -78,6 +79,9 @@ func (x *index) addForm(f form) {
 	}
 	if x.blocks == nil {
 		x.blocks, x.alike = make(map[uint64]int32), newAlike()
+		for b := range x.traits {
+			x.traits[b] = traitsOf(byte(b), x.alike.fold[b])
+		}
 	}
 	f.text = x.alike.lower(f.text)
 	number := int32(len(x.forms))
@@ -87,6 +91,7 @@ func (x *index) addForm(f form) {
 		next, ok := x.blocks[key]
 		if !ok {
 			next = -1
+			x.mark(f.text[at : at+block])
 		}
 		x.blocks[key] = int32(len(x.refs))
 		x.refs = append(x.refs, ref{form: number, at: int32(at), next: next})
@@ -96,6 +101,20 @@ func (x *index) addForm(f form) {
 		x.filter = newFilter(len(x.blocks))
 		for key := range x.blocks {
 			x.filter.set(key)
+		}
+	}
+}
+
+// mark notes that the bytes of a block occur in the index.
+func (x *index) mark(text []byte) {
+	for _, b := range text {
+		if x.traits[b]&traitInside != 0 {
+			continue
+		}
+		for other := range x.traits {
+			if x.alike.fold[other] == x.alike.fold[b] {
+				x.traits[other] |= traitInside
+			}
 		}
 	}
 }
@@ -156,10 +175,10 @@ func (x *index) find(text string) []Finding {
 	}
 }
 
-// search appends the findings of all views of the text that starts at base, and
-// of what can be read in them.
+// search appends the findings of the views of the text that starts at base, and of what can be
+// read in them.
 func (x *index) search(text view, base, depth int, found []Finding) []Finding {
-	for v := range views(text) {
+	for v := range views(text, x.glance) {
 		found = x.findIn(v, base, found)
 		if v.decoded && depth < maxDepth {
 			for run := range runs(v) {

@@ -81,11 +81,12 @@ func isText(b byte) bool {
 // maxEscapes is how often text may be quoted in text that is quoted.
 const maxEscapes = 4
 
-// views yields the views of plain in which a value is looked for. A view is
-// valid until the next one is asked for.
-func views(plain view) iter.Seq[view] {
+// views yields the views of plain in which a value is looked for, without those in which a
+// glance sees that there is none. A view is valid until the next one is asked for.
+func views(plain view, glance func(text []byte) hints) iter.Seq[view] {
 	return func(yield func(view) bool) {
-		if !yield(plain) {
+		seen := glance(plain.text)
+		if seen&hintPlain != 0 && !yield(plain) {
 			return
 		}
 		for n := range maxEscapes {
@@ -95,38 +96,53 @@ func views(plain view) iter.Seq[view] {
 			}
 			// What looks like escapes may be separators: decoding would eat
 			// characters of the value beside them.
-			if n == 0 && !yield(stripped(plain)) {
+			if n == 0 && seen&hintBare != 0 && !yield(stripped(plain)) {
 				return
 			}
 			plain = decoded
-			if !yield(plain) {
+			if seen = glance(plain.text); seen&hintPlain != 0 && !yield(plain) {
 				return
 			}
 		}
-		if !yield(stripped(plain)) {
+		if seen&hintBare != 0 && !yield(stripped(plain)) {
 			return
 		}
 		if text, changed := untagged(plain); changed && !yield(stripped(text)) {
 			return
 		}
-		_ = yieldNumbers(plain, yield) && yieldPacked(plain, yield)
+		_ = yieldNumbers(plain, yield) && yieldPacked(plain, seen, yield)
 	}
 }
 
-// yieldPacked yields what plain gives when read as hex and as base64, wherever
-// the first byte of those may start.
-func yieldPacked(plain view, yield func(view) bool) bool {
-	digits, out := newView(len(plain.text)/4), newView(len(plain.text))
-	hexDigits(plain, &digits)
-	for skip := range 2 {
-		if !yield(unhex(digits, skip, out)) {
+// packing is a way to write bytes in digits. What the digits mean depends on which of them is
+// the first of a group.
+type packing struct {
+	hint   hints // of the first way; those of the others follow
+	ways   int
+	digits func(plain view, out *view)
+	decode func(digits view, skip int, out view) view
+}
+
+// yieldPacked yields what plain gives when read as hex and as base64, wherever the first byte
+// of those may start and a glance saw that there may be something.
+func yieldPacked(plain view, seen hints, yield func(view) bool) bool {
+	for _, p := range []packing{{hintHex, 2, hexDigits, unhex}, {hintBase64, 4, base64Digits, unbase64}} {
+		if !p.yield(plain, seen/p.hint, yield) {
 			return false
 		}
 	}
-	sextets := newView(len(plain.text))
-	base64Digits(plain, &sextets)
-	for skip := range 4 {
-		if !yield(unbase64(sextets, skip, out)) {
+	return true
+}
+
+// yield yields the views of the ways that have a bit in seen.
+func (p packing) yield(plain view, seen hints, yield func(view) bool) bool {
+	if seen&(1<<p.ways-1) == 0 {
+		return true
+	}
+	digits, out := newView(len(plain.text)), newView(len(plain.text))
+	p.digits(plain, &digits)
+	for skip := range p.ways {
+		if seen>>skip&1 != 0 && !yield(p.decode(digits, skip, out)) {
 			return false
 		}
 	}

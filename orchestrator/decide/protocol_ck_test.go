@@ -178,6 +178,9 @@ func TestExitsAreToldByCodeSignalOrAbsence(t *testing.T) {
 func TestAPhaseMayHaveItsOwnLimit(t *testing.T) {
 	limited := func(span time.Duration) *sim {
 		m := newSim(t, "quick", nil)
+		def := *m.def
+		def.Phases = slices.Clone(def.Phases)
+		m.def = &def
 		for i := range m.def.Phases {
 			m.def.Phases[i].Timeout = &span
 		}

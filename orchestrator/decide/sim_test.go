@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,10 +38,7 @@ type sim struct {
 
 func newSim(t testing.TB, workflow string, change func(*orchestrator.State)) *sim {
 	t.Helper()
-	def, _, problems := workflows.Load(workflow, nil)
-	if err := problems.Err(); err != nil {
-		t.Fatal(err)
-	}
+	def := shipped(t, workflow)
 	s, err := orchestrator.Decode([]byte(`{"schema_version":1}`))
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +54,23 @@ func newSim(t testing.TB, workflow string, change func(*orchestrator.State)) *si
 	sm := &sim{t: t, def: def, s: s, now: time.Date(2026, 1, 15, 10, 0, 0, 0, time.UTC)}
 	sm.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{Mode: orchestrator.StartNew}})
 	return sm
+}
+
+// definitions are the workflows that were loaded before: name -> *workflows.Definition.
+var definitions sync.Map
+
+// shipped returns a workflow, which nothing changes.
+func shipped(t testing.TB, name string) *workflows.Definition {
+	t.Helper()
+	if def, ok := definitions.Load(name); ok {
+		return def.(*workflows.Definition)
+	}
+	def, _, problems := workflows.Load(name, nil)
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	definitions.Store(name, def)
+	return def
 }
 
 // do reduces one input and carries out what it asks for.

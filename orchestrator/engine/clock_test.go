@@ -31,6 +31,7 @@ func isPlanner(e orchestrator.Effect) bool { return e.Args.Role == "planner" }
 func TestProtocolP14TheLadderOfASilentAgent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, "quick", nil)
+		w.watched = true
 		w.play = idle
 		w.silentSince()
 		h := w.start(engine.Options{})
@@ -55,6 +56,7 @@ func TestProtocolP14TheLadderOfASilentAgent(t *testing.T) {
 func TestProtocolP14WhatIsNoStall(t *testing.T) {
 	silent := func(t *testing.T, change func(*orchestrator.State)) *world {
 		w := newWorld(t, "quick", change)
+		w.watched = true
 		w.play = idle
 		w.silentSince()
 		w.start(engine.Options{})
@@ -107,6 +109,7 @@ func TestProtocolP14WhatIsNoStall(t *testing.T) {
 func TestProtocolP19FiveHoursOfRateLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, "quick", func(st *orchestrator.State) { st.Settings.LimitTotal = orchestrator.Duration(4 * time.Hour) })
+		w.watched = true
 		w.play = only(isPlanner)
 		w.silentSince()
 		h := w.start(engine.Options{})
@@ -130,6 +133,7 @@ func TestProtocolP10NobodyAnswers(t *testing.T) {
 	t.Run("reviewer", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			w := newWorld(t, "quick", func(st *orchestrator.State) { st.Settings.LimitStall = 0 })
+			w.watched = true
 			w.play = only(func(e orchestrator.Effect) bool { return e.Args.Role == "reviewer_logic" })
 			st := w.start(engine.Options{}).wait()
 			asked := slices.DeleteFunc(w.launches(), func(l orchestrator.Launch) bool { return !strings.Contains(string(l), "reviewer") })
@@ -141,6 +145,7 @@ func TestProtocolP10NobodyAnswers(t *testing.T) {
 	t.Run("summary", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			w := newWorld(t, "quick", nil)
+			w.watched = true
 			w.play = only(isSummary)
 			st := w.start(engine.Options{}).wait()
 			text, err := os.ReadFile(w.s.Path("08_completion/summary.md"))
@@ -159,6 +164,7 @@ func TestProtocolP15ASubmissionWaitsForTheEndOfThePause(t *testing.T) {
 			st.Settings.LimitTotal = orchestrator.Duration(30 * time.Minute)
 		})
 		w.play = only(isPlanner)
+		w.watched = true
 		h := w.start(engine.Options{})
 		before := w.until("at work", func(st *orchestrator.State) bool { return len(w.launches()) == 1 && len(st.Pending) == 0 })
 		w.command(`{"name":"pause","actor":"ann","source":"cli"}`)
@@ -229,6 +235,7 @@ func TestProtocolP2AWholeDesignCounts(t *testing.T) {
 func TestProtocolA5ALockedIssueIsLookedAtAgainAndAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, "quick", nil)
+		w.watched = true
 		w.play = only(isPlanner)
 		at := time.Now().Add(time.Hour)
 		w.start(engine.Options{Locked: func() bool { return !time.Now().Before(at) }})

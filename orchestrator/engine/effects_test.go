@@ -142,6 +142,7 @@ func TestTheClassOfAnErrorDecidesAboutTheNextTry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := newWorld(t, "quick", nil)
+				w.watched = true
 				var first time.Time
 				w.fail = func(e orchestrator.Effect) error {
 					if e.Type != orchestrator.EffPush {

@@ -388,6 +388,7 @@ func TestProtocolS4AnEditedStateIsPutBack(t *testing.T) {
 func TestAPausedSessionKeepsToolLinesForLater(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, "quick", nil)
+		w.watched = true
 		w.play = idle
 		w.start(engine.Options{})
 		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 1 })
@@ -407,6 +408,7 @@ func TestAPausedSessionKeepsToolLinesForLater(t *testing.T) {
 func TestALimitEndsTheRun(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, "quick", func(st *orchestrator.State) { st.Settings.LimitPhase = orchestrator.Duration(time.Hour) })
+		w.watched = true
 		w.play = idle
 		begin := time.Now()
 		st := w.start(engine.Options{}).wait()

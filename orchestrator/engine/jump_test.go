@@ -16,6 +16,7 @@ func TestTimeAsleepIsNotTimeAtWork(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var slept atomic.Int64
 		w := newWorld(t, "quick", func(s *orchestrator.State) { s.Settings.LimitStall = 0 })
+		w.watched = true
 		w.play = idle
 		h := w.start(engine.Options{Now: func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }})
 		w.until("at work", func(*orchestrator.State) bool { return len(w.launches()) == 1 })

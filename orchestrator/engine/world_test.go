@@ -42,6 +42,9 @@ type world struct {
 	t      *testing.T
 	s      *session.Session
 	broken bool // the test damages the session
+	// watched is a world whose hosts count on being woken, and look at it every thirty seconds
+	// all the same. In any other they look every two seconds, for hours of a test's time.
+	watched bool
 
 	// play is what an agent does when it starts; nil = nothing.
 	play func(w *world, e orchestrator.Effect)
@@ -389,6 +392,9 @@ func (w *world) start(o engine.Options) *host {
 	}
 	if o.Start.Mode == "" {
 		o.Start.Mode = orchestrator.StartNew
+	}
+	if o.Wakes == nil && w.watched {
+		o.Wakes = make(chan struct{})
 	}
 	go func() {
 		defer close(h.done)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,7 +21,10 @@ const createdLayout = "2006-01-02 15:04:05"
 var createdRule = regexp.MustCompile(`^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}  (.+)$`)
 
 // createdLog remembers which paths created_files.log names.
-type createdLog struct{ names map[string]bool }
+type createdLog struct {
+	names map[string]bool // as the log shows them
+	seen  map[string]bool // as they are, of those that LogCreated met
+}
 
 // LogCreated adds the files that appeared since to created_files.log, each once
 // in the life of the session. The log only shows people what happened: after an
@@ -33,13 +37,16 @@ func (s *Session) LogCreated(now time.Time) error {
 		}
 		s.created = log
 	}
-	names, err := s.regularFiles()
-	if err != nil {
+	var names []string
+	if err := s.listFiles("", &names); err != nil {
 		return fmt.Errorf("list created files: %w", err)
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return s.created.seen[name] })
+	slices.SortFunc(names, byInterest)
 	var lines strings.Builder
 	var fresh []string
 	for _, name := range names {
+		s.created.seen[name] = true
 		if shown := escape(name); !s.created.names[shown] {
 			fresh = append(fresh, shown)
 			lines.WriteString(createdLine(now, name))
@@ -59,7 +66,7 @@ func (s *Session) LogCreated(now time.Time) error {
 }
 
 func (s *Session) loadCreated() (*createdLog, error) {
-	log := &createdLog{names: map[string]bool{}}
+	log := &createdLog{names: map[string]bool{}, seen: map[string]bool{}}
 	f, err := openOwn(s.Path(CreatedLog))
 	if errors.Is(err, fs.ErrNotExist) {
 		return log, nil
@@ -80,40 +87,33 @@ func (s *Session) loadCreated() (*createdLog, error) {
 	return log, nil
 }
 
-// regularFiles lists the files the log may name: those people look for first,
-// then the others in order.
-func (s *Session) regularFiles() ([]string, error) {
-	var names []string
-	err := filepath.WalkDir(s.Dir, func(full string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-				return nil
+// listFiles adds the files the log may name of a directory, which is "" or ends with a slash. It
+// runs whenever something was written, so it keeps to what each name needs.
+func (s *Session) listFiles(dir string, names *[]string) error {
+	entries, err := os.ReadDir(s.Dir + string(filepath.Separator) + dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		switch rel := dir + name; {
+		case name[0] == '.':
+		case entry.IsDir():
+			if err := s.listFiles(rel+"/", names); err != nil {
+				return err
 			}
-			return err
+		case entry.Type().IsRegular() && loggable(rel):
+			*names = append(*names, rel)
 		}
-		rel, err := filepath.Rel(s.Dir, full)
-		if err != nil || rel == "." {
-			return err
-		}
-		if strings.HasPrefix(entry.Name(), ".") {
-			if entry.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if entry.Type().IsRegular() && loggable(rel) {
-			names = append(names, filepath.ToSlash(rel))
-		}
-		return nil
-	})
-	slices.SortFunc(names, byInterest)
-	return names, err
+	}
+	return nil
 }
 
 func loggable(rel string) bool {
 	return rel != CreatedLog && rel != LockFile && !strings.HasSuffix(rel, ".tmp")
 }
 
+// byInterest puts the files people look for first before the others, which it sorts.
 func byInterest(a, b string) int {
 	first := []string{ContextFile, RequirementsFile, StateFile}
 	if d := slices.Index(first, b) - slices.Index(first, a); d != 0 {
