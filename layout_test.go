@@ -35,7 +35,12 @@ type row struct {
 // the commit says why.
 var table = []row{
 	{15, "cmd/agentmux", "*"}, // wires everything but the packages of tests
-	{10, "bot", "bot/host ghsync orchestrator/session bot/config internal/durable"},
+	{13, "cmd/internal/daemon", "bot bot/account bot/admission bot/config bot/host bot/intake bot/metrics bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync" +
+		" internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
+	{12, "bot/metrics", "bot bot/intake"}, // asks the bot how it does, which knows nothing of who asks
+	{11, "bot", "bot/claim bot/config bot/ear bot/gate bot/host bot/intake bot/journal bot/project bot/tenure bot/ticket ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
+		" ghsync/transport internal/crash internal/document internal/durable orchestrator orchestrator/command orchestrator/session orchestrator/watch"}, // joins the rooms of the bot: each of them knows its part alone
+	{1, "bot/admission", ""}, // reads the system, and knows nothing of what is admitted
 	{14, "cmd/internal/start", "bot/gate bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
 		" cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session"}, // probes the programs first; a paused session is steered
 	{13, "cmd/internal/cleanup", "bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site ghsync/mirror" +
@@ -95,7 +100,7 @@ var table = []row{
 	{4, "orchestrator/decide", "orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
-	{3, "orchestrator/duty", "orchestrator/toolset orchestrator workflows"}, // below the reducer: tools and host judge by the same names and rules
+	{3, "orchestrator/duty", "orchestrator/toolset orchestrator workflows workflows/artifact"}, // below the reducer: tools and host judge by the same names and rules
 	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient"},
 	{0, "internal/lenient", ""},
 	{0, "orchestrator/seal", ""}, // of bytes, whatever they say
@@ -161,6 +166,7 @@ var forTests = map[string]string{
 // owners names the one package that imports a third-party module. Test files may import
 // any of these modules, and no other.
 var owners = map[string]string{
+	"github.com/prometheus/client_golang":    "bot/metrics",
 	"github.com/spf13/cobra":                 "cmd/agentmux",
 	"github.com/spf13/pflag":                 "cmd/agentmux", // cobra's flags: the types of their errors
 	"github.com/cli/go-gh/v2":                "cmd/agentmux",

@@ -204,7 +204,7 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
 		Run: host.RunSpec{
 			Dir: h.dir, Config: c, OnCommit: h.committed,
-			Mirror: host.MirrorSpec{On: s.Mirror, HostID: h.repo.bot.host.String(), Listened: true},
+			Mirror: host.MirrorSpec{On: s.Mirror, HostID: h.repo.bot.host.String(), Listened: true, ListenedAfter: true},
 		},
 	})
 	if last != nil {

@@ -1,12 +1,5 @@
 package orchestrator
 
-import (
-	"fmt"
-	"path"
-
-	"github.com/agentmux/agentmux/workflows/artifact"
-)
-
 // Parts of the names of workspaces, see duty.Work and duty.View.
 const (
 	WorkspaceSession = "session" // in sessions of earlier versions: of serial coders and the fixer
@@ -21,14 +14,6 @@ const CoordinatorPerson = "core/core"
 
 // ResearchDir returns the directory of a topic, relative to the session.
 func ResearchDir(kind, topic string) string { return "03_research/" + kind + "-" + topic }
-
-// ReviewFile returns the file a reviewer writes.
-func ReviewFile(dir, role string) string { return path.Join(dir, artifact.ReviewArtifact(role)) }
-
-// ReviewArchive returns where the host keeps a verdict of a round.
-func ReviewArchive(dir, role string, iteration int) string {
-	return path.Join(dir, fmt.Sprintf("review_%d_%s.md", iteration, role))
-}
 
 // madeWithIdentity is the length of an identity that the session was made with. A session of an
 // older version was given a shorter one afterwards, when it was known by its name already.

@@ -25,7 +25,8 @@ func (r *rig) served(repo string) []session.Entry {
 
 func TestBotOnceServesEveryRequest(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, rigOptions{playbook: quickPlaybook, config: "bot: {status_addr: \"\"}\ndefaults: {workflow: quick}\n"})
+	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: "bot: {status_addr: \"\"}\ngate: {public_unsandboxed: true}\n"})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
 	res := r.expect(0, "bot", "--once")
 	t.Log(res.err)
 	entries := r.served(rigRepo)

@@ -7,6 +7,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 const (
@@ -54,7 +55,7 @@ func (v *reviews) startRound(phase workflows.Phase, roles []string) {
 	var old []string
 	for _, role := range roles {
 		v.s.ActiveReviews[role] = orchestrator.ReviewPending
-		old = append(old, orchestrator.ReviewFile(phase.Dir, role))
+		old = append(old, artifact.ReviewFile(phase.Dir, role))
 		if a, ok := v.s.Agents[orchestrator.AgentKey(role)]; ok {
 			a.Retries = 0
 			v.s.Agents[orchestrator.AgentKey(role)] = a
@@ -78,7 +79,7 @@ func (r *reducer) applyReview(c duty.Call) {
 func (r *reducer) reviewTaken(role string, a *orchestrator.Artifact) {
 	phase, _ := r.phase()
 	r.crew.accept(a, role)
-	archive := orchestrator.ReviewArchive(phase.Dir, role, r.s.ReviewIteration)
+	archive := artifact.ReviewArchive(phase.Dir, role, r.s.ReviewIteration)
 	res := orchestrator.ReviewResult{
 		Verdict: a.Review.Verdict, Iteration: r.s.ReviewIteration, Tree: r.s.Integrated.Tree, SHA256: a.SHA256,
 		Archive: archive, Findings: len(a.Review.Findings), CommitMessage: a.Review.CommitMessage,

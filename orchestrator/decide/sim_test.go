@@ -271,7 +271,7 @@ func review(role, verdict string) *orchestrator.Artifact {
 	if verdict == "fail" {
 		r.Findings = []artifact.Finding{{Issue: "wrong", Recommendation: "right"}}
 	}
-	return &orchestrator.Artifact{Path: orchestrator.ReviewFile("07_review", role), SHA256: role + verdict, Review: r}
+	return &orchestrator.Artifact{Path: artifact.ReviewFile("07_review", role), SHA256: role + verdict, Review: r}
 }
 
 func (m *sim) phase(want string) {

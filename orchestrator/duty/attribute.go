@@ -8,6 +8,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // Attribute returns the calls that a line can mean. A line of the earlier tool names neither
@@ -92,7 +93,7 @@ func ArtifactOf(def *workflows.Definition, s *orchestrator.State, c Call) (file,
 		if c.Payload.Role != "" {
 			role = c.Payload.Role
 		}
-		return orchestrator.ReviewFile(def.DirOf(a.In), role), a.Kind
+		return artifact.ReviewFile(def.DirOf(a.In), role), a.Kind
 	case toolset.PlaceTopic:
 		return path.Join(orchestrator.ResearchDir(c.Payload.Type, c.Payload.Topic), a.File), a.Kind
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 func TestASessionRunsToItsEnd(t *testing.T) {
@@ -172,7 +173,7 @@ func TestProtocolR2AnUnreadVerdictCountsAtAResume(t *testing.T) {
 		st := w.until("reviewing", func(st *orchestrator.State) bool { return st.Phase == "reviewing" && len(st.Pending) == 0 })
 		h.stop()
 		w.panes = map[orchestrator.Launch]orchestrator.AgentReport{}
-		w.write(orchestrator.ReviewFile("07_review", "reviewer_logic"), "verdict: fail\nsummary: No.\nfindings: [{issue: none, recommendation: some}]\n")
+		w.write(artifact.ReviewFile("07_review", "reviewer_logic"), "verdict: fail\nsummary: No.\nfindings: [{issue: none, recommendation: some}]\n")
 		w.start(engine.Options{Start: orchestrator.Start{Mode: orchestrator.StartResume}})
 		now := w.until("fixing", func(st *orchestrator.State) bool { return st.Phase == "fixing" })
 		if got := w.launches(); slices.Contains(got, orchestrator.Launch(fmt.Sprintf("%d.reviewer_logic.2", st.Visit))) || now.ReviewIteration != 1 {

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // byHand is a line that says nothing but what the earlier tool's did, all in one second.
@@ -27,7 +28,7 @@ func handMade(t *testing.T, fails int) *world {
 		case role == "coder":
 		case strings.HasPrefix(role, "reviewer") && !strings.HasSuffix(e.Args.PromptFile, "summary_prompt.md") && fails > 0:
 			fails--
-			w.write(orchestrator.ReviewFile("07_review", role), "verdict: fail\nsummary: No.\nfindings: [{issue: a, recommendation: b}]\n")
+			w.write(artifact.ReviewFile("07_review", role), "verdict: fail\nsummary: No.\nfindings: [{issue: a, recommendation: b}]\n")
 			w.submit(e.Args.Launch, "submit_review", `{"role":"`+role+`","verdict":"fail"}`)
 		default:
 			honest(w, e)
@@ -119,7 +120,7 @@ func TestProtocolJ10ASecondReviewOfOneSecond(t *testing.T) {
 			case role == "reviewer_logic" && !failed:
 				failed, verdict = true, "fail"
 			}
-			w.write(orchestrator.ReviewFile("07_review", role), "verdict: "+verdict+"\nsummary: Said.\nfindings: [{issue: a, recommendation: b}]\n")
+			w.write(artifact.ReviewFile("07_review", role), "verdict: "+verdict+"\nsummary: Said.\nfindings: [{issue: a, recommendation: b}]\n")
 			w.append(byHand("submit_review", `{"role":"`+role+`","verdict":"`+verdict+`"}`))
 		}
 		st := w.start(engine.Options{}).wait()

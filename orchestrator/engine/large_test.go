@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // The largest plan and the largest reviews of three roles: their texts are in blobs, and
@@ -28,7 +29,7 @@ func TestProtocolS7TheLargestPlanAndReviews(t *testing.T) {
 				w.submit(e.Args.Launch, "submit_plan", `{}`)
 			case strings.HasPrefix(role, "reviewer"):
 				text := "verdict: fail\nsummary: No.\nfindings:\n" + strings.Repeat("  - {issue: "+long+", recommendation: "+long+"}\n", 27)
-				w.write(orchestrator.ReviewFile("07_review", role), text)
+				w.write(artifact.ReviewFile("07_review", role), text)
 				w.submit(e.Args.Launch, "submit_review", `{"role":"`+role+`","verdict":"fail"}`)
 			case role == "coder" && e.Args.Task != "":
 				honest(w, e)

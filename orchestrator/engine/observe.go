@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // predicate is a file whose presence says something in the current phase.
@@ -139,7 +140,7 @@ func (f *files) reviewPredicates(phase workflows.Phase) []predicate {
 		alive := slices.Contains(f.alive, f.st.Agents[owed.Key()].Launch)
 		if f.st.ActiveReviews[owed.Role] == orchestrator.ReviewPending && !alive {
 			out = append(out, predicate{
-				what: orchestrator.ObserveReview, name: owed.Role, path: f.reviewFile(orchestrator.ReviewFile(phase.Dir, owed.Role)),
+				what: orchestrator.ObserveReview, name: owed.Role, path: f.reviewFile(artifact.ReviewFile(phase.Dir, owed.Role)),
 				loose: true, read: (*files).readReview,
 			})
 		}
@@ -156,7 +157,7 @@ func (f *files) reviewFile(file string) string {
 	if _, err := os.Lstat(f.sess.Path(file)); err == nil {
 		return file
 	}
-	single := orchestrator.ReviewFile(path.Dir(file), workflows.RoleReviewer)
+	single := artifact.ReviewFile(path.Dir(file), workflows.RoleReviewer)
 	if _, err := os.Lstat(f.sess.Path(single)); err != nil {
 		return file
 	}
@@ -170,7 +171,7 @@ func (f *files) strayReviews(phase workflows.Phase) []predicate {
 		_, runs := f.st.ActiveReviews[role]
 		if _, ran := f.st.ReviewResults[role]; !runs && !ran {
 			out = append(out, predicate{
-				what: orchestrator.ObserveReview, name: role, path: orchestrator.ReviewFile(phase.Dir, role), read: (*files).readStray,
+				what: orchestrator.ObserveReview, name: role, path: artifact.ReviewFile(phase.Dir, role), read: (*files).readStray,
 			})
 		}
 	}

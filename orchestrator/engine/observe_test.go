@@ -10,6 +10,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // only lets one kind of agent sit idle.
@@ -98,7 +99,7 @@ func TestProtocolC7OldMarkersCompleteNothing(t *testing.T) {
 			case strings.HasSuffix(e.Args.PromptFile, "fix_prompt.md"):
 			case strings.HasPrefix(e.Args.Role, "reviewer") && reviewed == 0:
 				reviewed++
-				w.write(orchestrator.ReviewFile("07_review", e.Args.Role), "verdict: fail\nsummary: No.\nfindings: [{issue: a, recommendation: b}]\n")
+				w.write(artifact.ReviewFile("07_review", e.Args.Role), "verdict: fail\nsummary: No.\nfindings: [{issue: a, recommendation: b}]\n")
 				w.submit(e.Args.Launch, "submit_review", `{"role":"`+e.Args.Role+`","verdict":"fail"}`)
 			default:
 				honest(w, e)

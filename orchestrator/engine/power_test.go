@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // powered is a session on a disk whose power will go. What somebody was told is noted
@@ -131,7 +132,7 @@ func (p *powered) run(t *testing.T, s *session.Session, disk *powertest.Disk, mo
 	}
 	w.play = func(w *world, e orchestrator.Effect) {
 		if role := e.Args.Role; role == workflows.RoleReviewerLogic && w.state().ReviewIteration == 0 {
-			w.write(orchestrator.ReviewFile("07_review", role), failing)
+			w.write(artifact.ReviewFile("07_review", role), failing)
 			w.submit(e.Args.Launch, "submit_review", `{"role":"`+role+`","verdict":"fail"}`)
 			return
 		}

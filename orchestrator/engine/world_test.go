@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 const plan = `version: 2
@@ -324,7 +325,7 @@ func honest(w *world, e orchestrator.Effect) {
 		}
 		w.submit(e.Args.Launch, "submit_done", `{"subplan_index":`+index+`}`)
 	case strings.HasPrefix(role, "reviewer"):
-		w.write(orchestrator.ReviewFile("07_review", role), "verdict: pass\nsummary: Fine.\n")
+		w.write(artifact.ReviewFile("07_review", role), "verdict: pass\nsummary: Fine.\n")
 		w.submit(e.Args.Launch, "submit_review", `{"role":"`+role+`","verdict":"pass"}`)
 	}
 }

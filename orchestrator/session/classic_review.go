@@ -34,7 +34,7 @@ func (s *Session) classicReviews() (map[string]orchestrator.ClassicReview, error
 		if !ok {
 			continue
 		}
-		kept, err := s.ReadArtifact(orchestrator.ReviewFile(classicReviewDir, role), duty.ArtifactReview)
+		kept, err := s.ReadArtifact(artifact.ReviewFile(classicReviewDir, role), duty.ArtifactReview)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func (s *Session) classicReviews() (map[string]orchestrator.ClassicReview, error
 			Verdict: kept.Review.Verdict, SHA256: kept.SHA256, Findings: len(kept.Review.Findings), CommitMessage: kept.Review.CommitMessage,
 		}
 		if n := upgrade.LastRound(made, role, written); n >= 0 {
-			review.Archive, review.Iteration = orchestrator.ReviewArchive(classicReviewDir, role, n), n
+			review.Archive, review.Iteration = artifact.ReviewArchive(classicReviewDir, role, n), n
 		}
 		found[role] = review
 	}

@@ -235,7 +235,7 @@ func (u *classic) adoptRound(phase workflows.Phase) {
 		case known && res.Iteration == u.s.ReviewIteration:
 			delete(u.s.ReviewResults, role)
 		case known:
-			u.Reviews = append(u.Reviews, orchestrator.ReviewFile(phase.Dir, role))
+			u.Reviews = append(u.Reviews, artifact.ReviewFile(phase.Dir, role))
 		}
 	}
 }
