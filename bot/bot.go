@@ -111,6 +111,7 @@ func New(o Options) (*Bot, error) {
 // let go of then: their agents continue, and the next Run adopts them. An error names what keeps the
 // bot from beginning, all of it at once.
 func (b *Bot) Run(ctx context.Context) error {
+	asked := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	b.life, b.fail = ctx, cancel
@@ -132,7 +133,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	b.wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, errServed) {
+	if err := context.Cause(ctx); asked.Err() == nil && !errors.Is(err, errServed) {
 		return err
 	}
 	return nil

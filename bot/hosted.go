@@ -200,6 +200,7 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 		return err
 	}
 	defer h.hold(nil)
+	h.repo.log().Info("session taken up", "session", s.SessionID, "issue", h.issue, "phase", string(s.Phase))
 	last, err := tenure.Run(ctx, h.repo.host.WithLog(log), tenure.Spec{
 		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
 		Run: host.RunSpec{
@@ -209,6 +210,8 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	})
 	if last != nil {
 		h.state.Store(last)
+		h.repo.log().Info("session let go", "session", last.SessionID, "phase", string(last.Phase), "outcome", string(last.Outcome),
+			"reason", string(last.OutcomeReason), "pull_request", last.Completion.PRNumber)
 	}
 	return err
 }

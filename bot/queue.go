@@ -191,12 +191,11 @@ func (q *queue) slotReason() string {
 func (q *queue) reason(ctx context.Context, w *waiting, lacks []string, paused bool, now time.Time) string {
 	q.mu.Lock()
 	lacked, notBefore, running := w.lacked, w.notBefore, q.runningIn(w.RepoID)
-	free := len(q.taken) < q.bot.Slots
 	q.mu.Unlock()
 	if lacked != "" && now.Before(notBefore) {
 		return lacked
 	}
-	turn := gate.Turn{Actor: w.Actor.ID, Gate: q.bot.Config.Gate, History: w.repo.journal, Load: gate.Load{Running: running, FreeSlot: free, Paused: paused}}
+	turn := gate.Turn{Actor: w.Actor.ID, Gate: q.bot.Config.Gate, History: w.repo.journal, Load: gate.Load{Running: running, FreeSlot: true, Paused: paused}} // start looks for a slot
 	for {
 		d, need := turn.Judge()
 		switch {

@@ -1,40 +1,156 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// served lists the sessions of the bot of the rig.
-func (r *rig) served(repo string) []session.Entry {
+// botConfig lets the bot of a rig serve its repositories, which are public, and keeps ports free.
+const botConfig = "gate: {public_unsandboxed: true}\nbot: {status_addr: \"\", poll_interval: 5s}\n"
+
+// managed is the directory in which the bot of the rig keeps a repository; "" before it does.
+func (r *rig) managed(repo string) string {
 	r.t.Helper()
-	owner, name, _ := strings.Cut(repo, "/")
-	dirs, err := filepath.Glob(filepath.Join(r.dir, "home", ".local", "state", "agentmux", "*", owner, name))
-	if err != nil || len(dirs) != 1 {
+	dirs, err := filepath.Glob(filepath.Join(r.dir, "home", ".local", "state", "agentmux", "*", filepath.FromSlash(repo)))
+	if err != nil || len(dirs) > 1 {
 		r.t.Fatalf("%v, %v", dirs, err)
 	}
-	entries, err := session.List(dirs[0])
+	if len(dirs) == 0 {
+		return ""
+	}
+	return dirs[0]
+}
+
+// served lists the sessions of the bot of the rig in a repository.
+func (r *rig) served(repo string) []session.Entry {
+	r.t.Helper()
+	dir := r.managed(repo)
+	if dir == "" {
+		return nil
+	}
+	entries, err := session.List(dir)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return entries
 }
 
+// hasLabel reports whether an issue has a label on the server.
+func (r *rig) hasLabel(repo string, issue int, name string) bool {
+	return slices.Contains(r.github.Repo(repo).Issue(issue).Labels, name)
+}
+
+// told are the bodies of the comments of the program on an issue.
+func (r *rig) told(repo string, issue int) (bodies []string) {
+	for _, c := range r.github.Repo(repo).Comments(issue) {
+		if c.Author == rigBot {
+			bodies = append(bodies, c.Body)
+		}
+	}
+	return bodies
+}
+
+// isDone reports whether the session of an issue ended with a pull request, on the server.
+func (r *rig) isDone(repo string, issue int) bool {
+	return r.hasLabel(repo, issue, "agentmux:done") && !slices.ContainsFunc([]string{"agentmux", "agentmux:quick", "agentmux:queued", "agentmux:running"},
+		func(name string) bool { return r.hasLabel(repo, issue, name) })
+}
+
+// heldUntil is a playbook whose coder waits for a file before it hands in.
+func heldUntil(file string) string {
+	const submits = "      - submit: {tool: submit_done, with: {subplan_index: 1}}\n"
+	waits := fmt.Sprintf("      - run: {argv: [sh, -c, 'until [ -e \"$0\" ]; do sleep 0.05; done', %q]}\n", file)
+	return strings.Replace(quickPlaybook, submits, waits+submits, 1)
+}
+
+// A label is all it takes: with --once, the bot serves every request and ends.
 func TestBotOnceServesEveryRequest(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: "bot: {status_addr: \"\"}\ngate: {public_unsandboxed: true}\n"})
-	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
 	res := r.expect(0, "bot", "--once")
-	t.Log(res.err)
 	entries := r.served(rigRepo)
 	if len(entries) != 1 {
-		t.Fatalf("%+v", entries)
+		t.Fatalf("%d sessions\n%s", len(entries), res.err)
 	}
 	r.done(entries[0])
-	for _, c := range r.github.Repo(rigRepo).Comments(1) {
-		t.Log(c.Body)
+	if !r.isDone(rigRepo, 1) {
+		t.Errorf("labels %v", repo.Issue(1).Labels)
+	}
+	told := r.told(rigRepo, 1)
+	if len(told) != 3 || !strings.Contains(told[0], "agentmux: done") || !strings.Contains(told[2], "`/agentmux changes TEXT`") {
+		t.Errorf("comments: %q", told)
+	}
+	if left := r.ourRefs(); len(left) != 1 || !strings.HasPrefix(left[0], "refs/agentmux/hosts/") {
+		t.Errorf("left on the server: %v", left)
+	}
+	if res = r.expect(0, "bot", "--once"); len(r.served(rigRepo)) != 1 || len(r.told(rigRepo, 1)) != 3 {
+		t.Errorf("served twice\n%s", res.err)
+	}
+}
+
+// Three requests in two repositories share two slots: the third shows its place and why it waits,
+// and all three end with a pull request.
+func TestBotServesTwoRepositoriesWithTwoSlots(t *testing.T) {
+	t.Parallel()
+	const other = "acme/gears"
+	gate := filepath.Join(t.TempDir(), "go")
+	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig, github: fakehub.Options{
+		Repos: []fakehub.RepoSpec{{Owner: "acme", Name: "gears", Commits: []fakehub.CommitSpec{
+			{Message: "Start", Author: "Mia <mia@example.com>", Files: map[string]string{"README.md": "# gears\n", "a.txt": "one\n", "b.txt": "one\n"}},
+		}}},
+	}})
+	gears, widgets := r.github.Repo(other), r.github.Repo(rigRepo)
+	gears.SetRole(rigOwner, fakehub.Admin)
+	gears.SetRole(rigBot, fakehub.Write)
+	gears.AddIssue(fakehub.IssueSpec{Title: "Gears say two", Body: "Both files should say two.\n", Author: rigOwner})
+	widgets.AddIssue(fakehub.IssueSpec{Title: "Say two again", Body: "Both files should say two.\n", Author: rigOwner})
+	for _, l := range []struct {
+		repo  *fakehub.Repo
+		issue int
+	}{{widgets, 1}, {gears, 1}, {widgets, 2}} {
+		l.repo.Label(l.issue, "agentmux:quick", rigOwner)
+	}
+	b := r.background("bot", "--repo", rigRepo, "--repo", other)
+	issues := []struct {
+		repo  string
+		issue int
+	}{{rigRepo, 1}, {rigRepo, 2}, {other, 1}}
+	count := func(is func(repo string, issue int) bool) (n int) {
+		for _, i := range issues {
+			if is(i.repo, i.issue) {
+				n++
+			}
+		}
+		return n
+	}
+	running := func(repo string, issue int) bool { return r.hasLabel(repo, issue, "agentmux:running") }
+	waits := func(repo string, issue int) bool {
+		return r.hasLabel(repo, issue, "agentmux:queued") && slices.ContainsFunc(r.told(repo, issue), func(body string) bool {
+			return strings.Contains(body, "for a slot, 2 of 2 are taken")
+		})
+	}
+	r.eventually("two run and one waits", func() bool { return count(running) == 2 && count(waits) == 1 }, b.out.String)
+	r.write(gate, "")
+	r.eventually("all are done", func() bool { return count(r.isDone) == 3 }, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+	for _, repo := range []string{rigRepo, other} {
+		for _, e := range r.served(repo) {
+			if e.State.Outcome != orchestrator.OutcomeDone {
+				t.Errorf("%s: %s", e.Name, e.State.Outcome)
+			}
+			r.sound(e)
+		}
 	}
 }
