@@ -110,11 +110,13 @@ var table = []row{
 	{1, "internal/agent/process", "internal/shield"},   // finds launches by what their processes carry, and knows no file of theirs
 	{2, "internal/gitrepo/clone", "internal/gitrepo internal/gitrepo/git internal/crash"},
 	{2, "internal/gitrepo/remote", "internal/gitrepo internal/gitrepo/git"},
-	{2, "internal/gitrepo/workspace", "internal/gitrepo internal/gitrepo/git internal/crash"},
-	{1, "internal/gitrepo", "internal/durable internal/crash internal/gitrepo/git"},
-	{0, "internal/gitrepo/git", "internal/crash internal/command"}, // one call of git, below all that make them
-	{-2, "internal/document", ""},                                  // below the templates of prompts, whose problems it words
-	{0, "internal/durable", "internal/crash"},
+	{2, "internal/gitrepo/workspace", "internal/gitrepo internal/gitrepo/git internal/gitrepo/object internal/crash"},
+	{1, "internal/gitrepo", "internal/durable internal/crash internal/gitrepo/git internal/gitrepo/object internal/gitrepo/ref"},
+	{0, "internal/gitrepo/ref", "internal/durable internal/crash internal/gitrepo/git internal/gitrepo/object"}, // apart from the store: a ref is moved under git's own lock, and that is a subject of its own
+	{-1, "internal/gitrepo/object", "internal/crash"},                                                           // beside git: what git keeps, read and written without it
+	{-1, "internal/gitrepo/git", "internal/crash internal/command"},                                             // one call of git, below all that make them
+	{-2, "internal/document", ""},                                                                               // below the templates of prompts, whose problems it words
+	{-1, "internal/durable", "internal/crash"},
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},
 	{0, "internal/shield", ""}, // below agent and host: both sides of what goes over a socket
@@ -122,8 +124,8 @@ var table = []row{
 	{0, "cmd/internal/monitor/paint", ""}, // apart, so that it is initialised before bubbletea
 	{0, "tmux", "internal/crash internal/command"},
 	{0, "orchestrator/watch", ""},
-	{-1, "internal/command", ""}, // below all that start programs, so that a sandbox can stand there
-	{-1, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
+	{-2, "internal/command", ""}, // below all that start programs, so that a sandbox can be put there
+	{-2, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
 	{0, "ghsync/fakehub", "ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/session"},
 	{-1, "ghsync/fakehub/bare", ""},    // the git side of the fake
 	{-1, "ghsync/fakehub/graphql", ""}, // what GraphQL is, apart from what GitHub is
@@ -132,7 +134,7 @@ var table = []row{
 	{10, "docs", ""},                   // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
 	{0, "internal/testexit", ""},
-	{0, "internal/testplain", "internal/command"}, // starts the go command
+	{0, "internal/testplain", "internal/command"},                                   // starts the go command
 	{3, "internal/gitrepo/repotest", "internal/gitrepo internal/gitrepo/workspace"}, // above both, whose tests it serves
 }
 
