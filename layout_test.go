@@ -69,11 +69,12 @@ var table = []row{
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
 		" workflows workflows/artifact workflows/prompt internal/agent internal/agent/process internal/agent/signal internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
-	{8, "bot/work", "bot/material bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
+	{8, "bot/work", "bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
 	{8, "bot/rehearsal", "ghsync ghsync/markdown ghsync/mirror ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"}, // what a true run would do it is told through an interface
 	{7, "bot/material", "bot/place ghsync orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
+	{7, "bot/spares", "orchestrator/duty orchestrator workflows internal/gitrepo internal/gitrepo/spare internal/gitrepo/workspace internal/crash"}, // apart from the work: what is no part of the state, and may be gone at any time
 	{7, "bot/project", "bot/config ghsync ghsync/transport orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/document internal/crash"},
 	{5, "bot/claim", "internal/gitrepo internal/gitrepo/remote internal/durable internal/crash"}, // who holds an issue, told by git refs or by locks: no session, pane or API, so that daemon, command and job claim alike
 	{6, "bot/place", "orchestrator/session orchestrator internal/shield"},                        // the agents and the work of a session go by the same names
@@ -110,12 +111,13 @@ var table = []row{
 	{1, "internal/agent/process", "internal/shield"},   // finds launches by what their processes carry, and knows no file of theirs
 	{2, "internal/gitrepo/clone", "internal/gitrepo internal/gitrepo/git internal/crash"},
 	{2, "internal/gitrepo/remote", "internal/gitrepo internal/gitrepo/git"},
+	{3, "internal/gitrepo/spare", "internal/gitrepo internal/gitrepo/git internal/gitrepo/object internal/gitrepo/workspace internal/crash"}, // above workspace: it gives whole ones away
 	{2, "internal/gitrepo/workspace", "internal/gitrepo internal/gitrepo/git internal/gitrepo/object internal/crash"},
 	{1, "internal/gitrepo", "internal/durable internal/crash internal/gitrepo/git internal/gitrepo/object internal/gitrepo/ref"},
 	{0, "internal/gitrepo/ref", "internal/durable internal/crash internal/gitrepo/git internal/gitrepo/object"}, // apart from the store: a ref is moved under git's own lock, and that is a subject of its own
 	{-1, "internal/gitrepo/object", "internal/crash"},                                                           // beside git: what git keeps, read and written without it
 	{-1, "internal/gitrepo/git", "internal/crash internal/command"},                                             // one call of git, below all that make them
-	{-2, "internal/document", ""},                                                                               // below the templates of prompts, whose problems it words
+	{-2, "internal/document", ""}, // below the templates of prompts, whose problems it words
 	{-1, "internal/durable", "internal/crash"},
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},
@@ -134,7 +136,7 @@ var table = []row{
 	{10, "docs", ""},                   // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
 	{0, "internal/testexit", ""},
-	{0, "internal/testplain", "internal/command"},                                   // starts the go command
+	{0, "internal/testplain", "internal/command"}, // starts the go command
 	{3, "internal/gitrepo/repotest", "internal/gitrepo internal/gitrepo/workspace"}, // above both, whose tests it serves
 }
 
