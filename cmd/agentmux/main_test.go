@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 		if len(os.Args) > 2 && os.Args[1] == hostMany {
 			testexit.Exit(hostSessions(os.Args[2:]))
 		}
+		if len(os.Args) > 4 && os.Args[1] == timedAgent {
+			testexit.Exit(runTimed(os.Args[2:]))
+		}
 		arm()
 		testexit.Exit(runProcess())
 	}
