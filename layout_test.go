@@ -76,11 +76,12 @@ var table = []row{
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
 		" workflows workflows/artifact workflows/prompt internal/agent internal/agent/process internal/agent/signal internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
-	{8, "bot/work", "bot/material bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
+	{8, "bot/work", "bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
 		" orchestrator workflows workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
 	{8, "bot/rehearsal", "ghsync ghsync/markdown ghsync/mirror ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"}, // what a true run would do it is told through an interface
 	{7, "bot/material", "bot/place ghsync orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
+	{7, "bot/spares", "orchestrator/duty orchestrator workflows internal/gitrepo internal/gitrepo/spare internal/gitrepo/workspace internal/crash"}, // apart from the work: what is no part of the state, and may be gone at any time
 	{7, "bot/project", "bot/config ghsync ghsync/transport orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/document internal/crash"},
 	{7, "bot/intake", "ghsync ghsync/transport internal/redact internal/turnstile"},              // what may have changed on GitHub: it decides nothing, so it knows neither gate nor journal
 	{5, "bot/claim", "internal/gitrepo internal/gitrepo/remote internal/durable internal/crash"}, // who holds an issue, told by git refs or by locks: no session, pane or API, so that daemon, command and job claim alike
@@ -96,7 +97,7 @@ var table = []row{
 	{6, "ghsync", "ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/durable"}, // of all projects of a machine, while a session knows itself alone
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
-	{5, "orchestrator/story", "orchestrator"},                                                                                                                  // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{5, "orchestrator/story", "orchestrator"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{4, "orchestrator/decide", "orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
@@ -119,11 +120,14 @@ var table = []row{
 	{1, "internal/agent/process", "internal/shield"},   // finds launches by what their processes carry, and knows no file of theirs
 	{2, "internal/gitrepo/clone", "internal/gitrepo internal/gitrepo/git internal/crash"},
 	{2, "internal/gitrepo/remote", "internal/gitrepo internal/gitrepo/git"},
-	{2, "internal/gitrepo/workspace", "internal/gitrepo internal/gitrepo/git internal/crash"},
-	{1, "internal/gitrepo", "internal/durable internal/crash internal/gitrepo/git"},
-	{0, "internal/gitrepo/git", "internal/crash internal/command"}, // one call of git, below all that make them
-	{-2, "internal/document", ""},                                  // below the templates of prompts, whose problems it words
-	{0, "internal/durable", "internal/crash"},
+	{3, "internal/gitrepo/spare", "internal/gitrepo internal/gitrepo/git internal/gitrepo/object internal/gitrepo/workspace internal/crash"}, // above workspace: it gives whole ones away
+	{2, "internal/gitrepo/workspace", "internal/gitrepo internal/gitrepo/git internal/gitrepo/object internal/crash"},
+	{1, "internal/gitrepo", "internal/durable internal/crash internal/gitrepo/git internal/gitrepo/object internal/gitrepo/ref"},
+	{0, "internal/gitrepo/ref", "internal/durable internal/crash internal/gitrepo/git internal/gitrepo/object"}, // apart from the store: a ref is moved under git's own lock, and that is a subject of its own
+	{-1, "internal/gitrepo/object", "internal/crash"},                                                           // beside git: what git keeps, read and written without it
+	{-1, "internal/gitrepo/git", "internal/crash internal/command"},                                             // one call of git, below all that make them
+	{-2, "internal/document", ""}, // below the templates of prompts, whose problems it words
+	{-1, "internal/durable", "internal/crash"},
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},
 	{0, "internal/turnstile", ""}, // who waits is let in by rank: requests in the transport, pollers in the intake
@@ -132,8 +136,8 @@ var table = []row{
 	{0, "cmd/internal/monitor/paint", ""}, // apart, so that it is initialised before bubbletea
 	{0, "tmux", "internal/crash internal/command"},
 	{0, "orchestrator/watch", ""},
-	{-1, "internal/command", ""}, // below all that start programs, so that a sandbox can stand there
-	{-1, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
+	{-2, "internal/command", ""}, // below all that start programs, so that a sandbox can be put there
+	{-2, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
 	{0, "ghsync/fakehub", "ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/query ghsync/fakehub/session"},
 	{-1, "ghsync/fakehub/bare", ""},    // the git side of the fake
 	{-1, "ghsync/fakehub/graphql", ""}, // what GraphQL is, apart from what GitHub is

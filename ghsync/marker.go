@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Kinds of what the program writes on GitHub.
@@ -48,13 +49,15 @@ func (m Marker) Same(other Marker) bool {
 	return m.Session == other.Session && m.Kind == other.Kind && m.Key() == other.Key()
 }
 
-var markerLine = regexp.MustCompile(`^<!-- agentmux session=([A-Za-z0-9_-]{1,100}) kind=(status|verdict|question|final) seq=(\d{1,9})(?: part=([a-z0-9/]{1,10}))? -->$`)
+var markerLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^<!-- agentmux session=([A-Za-z0-9_-]{1,100}) kind=(status|verdict|question|final) seq=(\d{1,9})(?: part=([a-z0-9/]{1,10}))? -->$`)
+})
 
 // ParseMarker reads the marker of a text, of GitHub or our own: its last line.
 func ParseMarker[T ~string](text T) (Marker, bool) {
 	body := strings.TrimRight(string(text), " \r\n")
 	line := body[strings.LastIndex(body, "\n")+1:]
-	found := markerLine.FindStringSubmatch(strings.TrimRight(line, "\r"))
+	found := markerLine().FindStringSubmatch(strings.TrimRight(line, "\r"))
 	if found == nil {
 		return Marker{}, false
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/google/go-github/v62/github"
@@ -48,7 +49,7 @@ func (c *Client) OpenPullOf(ctx context.Context, repo Repo, issue int) (*Session
 }
 
 // statusHost is where a status comment names the host of its session.
-var statusHost = regexp.MustCompile("\\bhost `([a-z]_[0-9A-Za-z_-]+)`")
+var statusHost = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\\bhost `([a-z]_[0-9A-Za-z_-]+)`") })
 
 // StatusOf finds the newest status comment of this account: the session it is of, the host
 // that is at work on it as far as the comment says, and the comment.
@@ -64,7 +65,7 @@ func (c *Client) StatusOf(ctx context.Context, r Record) (session, host string, 
 			}
 			continue
 		}
-		if found := statusHost.FindStringSubmatch(withoutMarker(comment.Body)); found != nil {
+		if found := statusHost().FindStringSubmatch(withoutMarker(comment.Body)); found != nil {
 			host = found[1]
 		}
 		return marker.Session, host, comment, nil

@@ -10,7 +10,8 @@
 //     that hangs is killed with its process group.
 //   - A pane is addressed by its id (%N) alone, never by a name, because names match by
 //     prefix and have a syntax of their own.
-//   - The options given to NewWindow are on the pane before any other client can see it.
+//   - The options given to NewWindow are on the pane before any other client can see it: a
+//     window is made, marked and piped by one command.
 //   - Whether a pane may be typed to is decided inside the server, in the same command
 //     that types: pasting into a dead pane ends tmux 3.3a, and keys sent to one are lost.
 //   - "No server" (ErrNoServer), "the server does not answer" (ErrNoAnswer) and "no such

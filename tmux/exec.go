@@ -38,7 +38,8 @@ func (s *Server) argv() []string {
 	return []string{s.binary, "-u", "-S", s.socket, "-f", s.conf}
 }
 
-// run executes one tmux command line and returns what it printed.
+// run executes one tmux command line and returns what it printed, also when one of its commands
+// was refused: those before it were carried out.
 func (s *Server) run(ctx context.Context, stdin []byte, args ...string) (string, error) {
 	if args[0] != "-V" { // which asks no server
 		if err := s.trust(); err != nil {
@@ -64,7 +65,7 @@ func (s *Server) run(ctx context.Context, stdin []byte, args ...string) (string,
 	case errors.Is(ctx.Err(), context.Canceled):
 		return "", ctx.Err()
 	default:
-		return "", s.explain(err, args[0], strings.TrimSpace(stderr.String()))
+		return stdout.String(), s.explain(err, args[0], strings.TrimSpace(stderr.String()))
 	}
 	return stdout.String(), nil
 }
@@ -112,7 +113,11 @@ func ownedByUs(info os.FileInfo) bool {
 func poll(ctx context.Context, limit time.Duration, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
+	return pollEvery(ctx, 20*time.Millisecond, done)
+}
+
+func pollEvery(ctx context.Context, pause time.Duration, done func() (bool, error)) error {
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
 		ok, err := done()

@@ -40,24 +40,18 @@ var paneFields = []string{
 // Panes lists every pane of the server, in one command. A server without sessions gives
 // an empty list.
 func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
-	mark, err := nonce()
+	mark, format, err := s.format()
 	if err != nil {
 		return nil, err
 	}
-	fields := append([]string{mark}, paneFields...)
-	for _, tag := range s.tags {
-		fields = append(fields, "#{"+tag+"}")
-	}
-	// The path comes last: a program chooses it, and it may hold any byte.
-	fields = append(fields, "#{pane_current_path}")
-	out, err := s.run(ctx, nil, "list-panes", "-a", "-F", strings.Join(fields, "\t"))
+	out, err := s.run(ctx, nil, "list-panes", "-a", "-F", format)
 	if errors.Is(err, ErrNoPane) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list panes: %w", err)
 	}
-	panes, err := s.parsePanes(mark+"\t", out)
+	panes, err := s.parsePanes(mark, out)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +63,20 @@ func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
 		}
 	}
 	return panes, nil
+}
+
+// format is what tmux is to say of a pane for parsePanes, and what that begins with.
+func (s *Server) format() (mark, format string, err error) {
+	if mark, err = nonce(); err != nil {
+		return "", "", err
+	}
+	fields := append([]string{mark}, paneFields...)
+	for _, tag := range s.tags {
+		fields = append(fields, "#{"+tag+"}")
+	}
+	// The path comes last: a program chooses it, and it may hold any byte.
+	fields = append(fields, "#{pane_current_path}")
+	return mark + "\t", strings.Join(fields, "\t"), nil
 }
 
 // uncollected reports a pane whose program is gone while its exit is not known.
@@ -163,6 +171,14 @@ func (s *Server) Pipe(ctx context.Context, pane string, argv []string) error {
 	if p.Dead {
 		return fmt.Errorf("pipe pane %s: its program has ended: %w", pane, ErrNoPane)
 	}
+	if _, err := s.run(ctx, nil, pipe(pane, argv)...); err != nil {
+		return fmt.Errorf("pipe pane %s: %w", pane, err)
+	}
+	return nil
+}
+
+// pipe is the command that starts argv with what a pane prints as its input.
+func pipe(target string, argv []string) []string {
 	words := make([]string, len(argv))
 	for i, a := range argv {
 		words[i] = quote(a)
@@ -170,10 +186,7 @@ func (s *Server) Pipe(ctx context.Context, pane string, argv []string) error {
 	// tmux expands the command as a format and as a time before a shell reads it.
 	// The braces of a format and of a time are protected by doubling.
 	command := strings.ReplaceAll(literal("exec "+strings.Join(words, " ")), "%", "%%")
-	if _, err := s.run(ctx, nil, "pipe-pane", "-O", "-t", pane, argument(command)); err != nil {
-		return fmt.Errorf("pipe pane %s: %w", pane, err)
-	}
-	return nil
+	return []string{"pipe-pane", "-O", "-t", target, argument(command)}
 }
 
 // KillPane removes the pane; its program gets SIGHUP. An absent pane or server is

@@ -24,6 +24,7 @@ type WindowSpec struct {
 	Dir     string            // absolute, must exist
 	Env     []string          // NAME=value, beside the few variables tmux sets itself; no secrets: a process list shows them
 	Options map[string]string // pane options (@name) it carries from its first moment
+	Pipe    []string          // NewWindow: started with all that the pane prints as its input; nil = nothing
 }
 
 // SessionSpec describes a session and its first window.
@@ -84,7 +85,7 @@ func (s *Server) newSession(ctx context.Context, spec SessionSpec) error {
 	if err != nil {
 		return fmt.Errorf("make tmux session %s: %w", spec.Name, err)
 	}
-	_, err = s.landed(ctx, strings.TrimSpace(out), spec.Window.Dir)
+	_, err = s.landed(ctx, Pane{ID: strings.TrimSpace(out)}, spec.Window.Dir)
 	return err
 }
 
@@ -136,14 +137,15 @@ func (s *Server) respawn(ctx context.Context, pane string, w WindowSpec) error {
 	if _, err := s.run(ctx, nil, append(args, w.command()...)...); err != nil {
 		return fmt.Errorf("start %s again: %w", w.Name, err)
 	}
-	_, err := s.landed(ctx, pane, w.Dir)
+	_, err := s.landed(ctx, Pane{ID: pane}, w.Dir)
 	return err
 }
 
 // NewWindow makes a window at the end of the session without bringing it to front, and
-// returns its pane. Making it and setting its options is one command of the server, so
+// returns its pane. Making it, setting its options and starting its pipe is one command, so
 // no crash of this process leaves a pane without them. The pane is removed again when it did not
-// start in Dir, which tmux itself would not report.
+// start in Dir, which tmux itself would not report. A program that has ended before its pipe was
+// started has none: its pane is not Piped.
 func (s *Server) NewWindow(ctx context.Context, w WindowSpec) (Pane, error) {
 	target, err := sessionTarget(w.Session)
 	if err != nil {
@@ -152,17 +154,27 @@ func (s *Server) NewWindow(ctx context.Context, w WindowSpec) (Pane, error) {
 	if err := w.check(); err != nil {
 		return Pane{}, fmt.Errorf("make window %s: %w", w.Name, err)
 	}
+	mark, format, err := s.format()
+	if err != nil {
+		return Pane{}, err
+	}
 	end := target + ":{end}"
-	args := []string{"new-window", "-d", "-a", "-P", "-F", "#{pane_id}", "-t", end}
-	out, err := s.run(ctx, nil, append(args, w.arguments(end)...)...)
-	if err != nil {
-		return Pane{}, fmt.Errorf("make window %s: %w", w.Name, err)
+	args := append([]string{"new-window", "-d", "-a", "-t", end}, w.arguments(end)...)
+	args = append(args, ";", "display-message", "-p", "-t", end, format)
+	if len(w.Pipe) > 0 {
+		args = append(append(args, ";"), pipe(end, w.Pipe)...)
 	}
-	id := strings.TrimSpace(out)
-	pane, err := s.landed(ctx, id, w.Dir)
-	if err != nil {
-		return Pane{}, errors.Join(fmt.Errorf("make window %s: %w", w.Name, err), s.KillPane(ctx, id))
+	out, err := s.run(ctx, nil, args...)
+	made, parseErr := s.parsePanes(mark, out)
+	if len(made) != 1 {
+		return Pane{}, fmt.Errorf("make window %s: %w", w.Name, errors.Join(err, parseErr))
 	}
+	piped := err == nil && len(w.Pipe) > 0
+	pane, err := s.landed(ctx, made[0], w.Dir)
+	if err != nil {
+		return Pane{}, errors.Join(fmt.Errorf("make window %s: %w", w.Name, err), s.KillPane(ctx, made[0].ID))
+	}
+	pane.Piped = piped && !pane.Dead
 	return pane, nil
 }
 
@@ -248,14 +260,36 @@ func (w WindowSpec) command() []string {
 }
 
 // landed waits until the pane's program is seen in dir, and returns the pane. A directory that cannot be
-// entered silently becomes the home directory or / in tmux.
-func (s *Server) landed(ctx context.Context, pane, dir string) (Pane, error) {
+// entered silently becomes the home directory or / in tmux. Where the system tells where a process
+// is, tmux is asked only about one that is not there soon.
+func (s *Server) landed(ctx context.Context, pane Pane, dir string) (Pane, error) {
 	want, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return Pane{}, fmt.Errorf("work directory: %w", err)
 	}
+	soon, cancel := context.WithTimeout(ctx, soonLimit)
+	defer cancel()
+	err = pollEvery(soon, soonPause, func() (bool, error) {
+		at, err := workdir(pane.PID)
+		return at == want, err
+	})
+	if err == nil {
+		pane.Path = want
+		return pane, nil
+	}
+	return s.seen(ctx, pane.ID, want)
+}
+
+const (
+	// soonLimit is how long a new process of a pane is looked at before tmux is asked.
+	soonLimit = 50 * time.Millisecond
+	soonPause = time.Millisecond
+)
+
+// seen is landed by what tmux says.
+func (s *Server) seen(ctx context.Context, pane, want string) (Pane, error) {
 	var seen Pane
-	err = poll(ctx, pathLimit, func() (bool, error) {
+	err := poll(ctx, pathLimit, func() (bool, error) {
 		p, err := s.Pane(ctx, pane)
 		if err != nil {
 			return false, err

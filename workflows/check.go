@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/workflows/prompt"
@@ -77,16 +78,16 @@ func at(i int, key string) string {
 }
 
 var (
-	namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,29}$`)
-	idPattern   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
-	dirPattern  = regexp.MustCompile(`^[0-9]{2}_[a-z0-9_]+$`)
+	namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,29}$`) })
+	idPattern   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`) })
+	dirPattern  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{2}_[a-z0-9_]+$`) })
 
-	artifactPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	artifactPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) })
 )
 
 // IsName reports whether a workflow may have the name.
 func IsName(name string) bool {
-	return namePattern.MatchString(name) && !slices.Contains(reservedNames(), name)
+	return namePattern().MatchString(name) && !slices.Contains(reservedNames(), name)
 }
 
 // reservedNames are words that a label after the colon uses otherwise.
@@ -112,7 +113,7 @@ func (c *checker) top(stem string) {
 
 func (c *checker) name(stem string) {
 	switch name := c.raw.Name; {
-	case !namePattern.MatchString(name):
+	case !namePattern().MatchString(name):
 		c.problem("name", "expected 1 to 30 of a-z, 0-9 and -, found %q", document.Excerpt(name))
 	case c.known.Frozen:
 	case slices.Contains(reservedNames(), name):
@@ -215,7 +216,7 @@ func (c *checker) id(i int, id string) {
 	case id == "":
 	case id == PhaseDone || id == PhaseFailed:
 		c.problem(at(i, "id"), "%q is reserved", id)
-	case !idPattern.MatchString(id):
+	case !idPattern().MatchString(id):
 		c.problem(at(i, "id"), "expected a letter, then up to 40 of a-z, 0-9 and _, found %q", document.Excerpt(id))
 	}
 }
@@ -223,7 +224,7 @@ func (c *checker) id(i int, id string) {
 func (c *checker) dir(i int, p *rawPhase) {
 	switch {
 	case p.Dir == "":
-	case !dirPattern.MatchString(p.Dir):
+	case !dirPattern().MatchString(p.Dir):
 		c.problem(at(i, "dir"), "expected two digits, _ and a-z, 0-9 or _, found %q", document.Excerpt(p.Dir))
 	case p.Dir == "03_research":
 		c.problem(at(i, "dir"), "03_research belongs to the researchers")
@@ -256,7 +257,7 @@ func (c *checker) author(i int, p *rawPhase) {
 	if p.Tool != "" && !slices.Contains(tools, p.Tool) {
 		c.problem(at(i, "tool"), "unknown tool %q%s", document.Excerpt(p.Tool), meant(p.Tool, tools))
 	}
-	inDir := path.Dir(p.Artifact) == p.Dir && artifactPattern.MatchString(path.Base(p.Artifact)) && path.Clean(p.Artifact) == p.Artifact
+	inDir := path.Dir(p.Artifact) == p.Dir && artifactPattern().MatchString(path.Base(p.Artifact)) && path.Clean(p.Artifact) == p.Artifact
 	if p.Artifact != "" && p.Artifact != RequirementsFile && !inDir {
 		c.problem(at(i, "artifact"), "expected requirements.md or a file in %s, found %q", p.Dir, document.Excerpt(p.Artifact))
 	}

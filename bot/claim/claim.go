@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -29,7 +30,7 @@ const (
 )
 
 // sessionRule is what sessions may be called.
-var sessionRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
+var sessionRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`) })
 
 // Claim says which host works on an issue, and for which session.
 type Claim struct {
@@ -88,7 +89,7 @@ func (l line) check() error {
 		return fmt.Errorf("bad repository id %d", l.RepoID)
 	case l.Issue <= 0 || l.Issue > maxIssue:
 		return fmt.Errorf("bad issue number %d", l.Issue)
-	case !sessionRule.MatchString(l.Session):
+	case !sessionRule().MatchString(l.Session):
 		return fmt.Errorf("bad session name %.80q", l.Session)
 	case !printable(l.Trigger):
 		return fmt.Errorf("bad trigger %.80q", l.Trigger)

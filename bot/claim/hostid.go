@@ -7,13 +7,16 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // HostID names a process that may hold claims: "h_" and 16 hex digits, or "a_<run>_<attempt>"
 // for a job of GitHub Actions. It says nothing about the machine.
 type HostID string
 
-var hostRule = regexp.MustCompile(`^(?:h_[0-9a-f]{16}|a_[1-9][0-9]{0,17}_[1-9][0-9]{0,8})$`)
+var hostRule = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:h_[0-9a-f]{16}|a_[1-9][0-9]{0,17}_[1-9][0-9]{0,8})$`)
+})
 
 // NewHostID returns an id that no other host has.
 func NewHostID() HostID { return HostID("h_" + random()) }
@@ -25,7 +28,7 @@ func JobHostID(run int64, attempt int) HostID {
 
 // ParseHostID accepts the two forms and nothing else.
 func ParseHostID(text string) (HostID, error) {
-	if !hostRule.MatchString(text) {
+	if !hostRule().MatchString(text) {
 		return "", fmt.Errorf("bad host id %.40q", text)
 	}
 	return HostID(text), nil

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
@@ -56,20 +57,25 @@ var minimums = map[string]int64{
 	"output.max_files":               1,
 }
 
-// shapes lists the keys whose text, or whose items, must have a form.
-var shapes = map[string]struct {
+// shape is the form of a text, and how it is called.
+type shape struct {
 	form *regexp.Regexp
 	want string
-}{
-	"defaults.workflow": {regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,29}$`), "a workflow's name"},
-	"github.host":       {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?$`), "a host name without scheme"},
-	"github.branch_prefix": {
-		regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*/)*[A-Za-z0-9_-]*$`), "the start of a branch name, as agentmux/"},
-	// GitHub takes 50 characters, and :needs-human is appended.
-	"bot.label": {regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,36}[A-Za-z0-9._-])?$`), "a label's name without a colon, of at most 38 characters"},
-	"bot.repos": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`), "owner/name"},
-	"bot.orgs":  {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`), "an organisation's name"},
 }
+
+// shapes lists the keys whose text, or whose items, must have a form.
+var shapes = sync.OnceValue(func() map[string]shape {
+	return map[string]shape{
+		"defaults.workflow": {regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,29}$`), "a workflow's name"},
+		"github.host":       {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?$`), "a host name without scheme"},
+		"github.branch_prefix": {
+			regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*/)*[A-Za-z0-9_-]*$`), "the start of a branch name, as agentmux/"},
+		// GitHub takes 50 characters, and :needs-human is appended.
+		"bot.label": {regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,36}[A-Za-z0-9._-])?$`), "a label's name without a colon, of at most 38 characters"},
+		"bot.repos": {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`), "owner/name"},
+		"bot.orgs":  {regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`), "an organisation's name"},
+	}
+})
 
 // keptNames are patterns for the names of variables that agents never get.
 var keptNames = []string{
@@ -91,7 +97,7 @@ func check(c *Config, tree *document.Node, builtIn []string) document.Problems {
 	for _, key := range slices.Sorted(maps.Keys(minimums)) {
 		k.minimum(key, minimums[key])
 	}
-	for _, key := range slices.Sorted(maps.Keys(shapes)) {
+	for _, key := range slices.Sorted(maps.Keys(shapes())) {
 		k.shape(key)
 	}
 	k.branches(c)
@@ -152,7 +158,7 @@ func (k *checker) minimum(key string, least int64) {
 }
 
 func (k *checker) shape(key string) {
-	n, shape := k.at(key), shapes[key]
+	n, shape := k.at(key), shapes()[key]
 	if n.IsText() && !shape.form.MatchString(n.Text) {
 		k.problem(key, "expected %s, found %s", shape.want, n.Found())
 	}
@@ -184,14 +190,16 @@ func (k *checker) model(key, name string) {
 }
 
 // refusedBranch matches what git refuses in the name of a branch.
-var refusedBranch = regexp.MustCompile(`^-|^HEAD$|^/|/$|//|(^|/)\.|\.(/|$)|\.lock(/|$)|\.\.|@\{|^@$|[\x00-\x20\x7f~^:?*\[\\]`)
+var refusedBranch = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-|^HEAD$|^/|/$|//|(^|/)\.|\.(/|$)|\.lock(/|$)|\.\.|@\{|^@$|[\x00-\x20\x7f~^:?*\[\\]`)
+})
 
 // branches refuses names that git would refuse only at the end of a session.
 func (k *checker) branches(c *Config) {
-	if name := c.GitHub.BaseBranch; name != "" && refusedBranch.MatchString(name) {
+	if name := c.GitHub.BaseBranch; name != "" && refusedBranch().MatchString(name) {
 		k.problem("github.base_branch", "expected a branch's name, and git refuses %q", document.Excerpt(name))
 	}
-	if prefix := c.GitHub.BranchPrefix; shapes["github.branch_prefix"].form.MatchString(prefix) && refusedBranch.MatchString(prefix+"x") {
+	if prefix := c.GitHub.BranchPrefix; shapes()["github.branch_prefix"].form.MatchString(prefix) && refusedBranch().MatchString(prefix+"x") {
 		k.problem("github.branch_prefix", "expected the start of a branch name, and git refuses %q", document.Excerpt(prefix+"x"))
 	}
 }
@@ -203,13 +211,13 @@ func checkWorkflow(name string, tree *document.Node, project fs.FS) document.Pro
 	return nil
 }
 
-var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+var providerName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`) })
 
 func (k *checker) providers(c *Config, builtIn []string) {
 	known := slices.Clone(builtIn)
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		at, p := document.Key("providers", name), c.Providers[name]
-		if !providerName.MatchString(name) {
+		if !providerName().MatchString(name) {
 			k.problem(at, "expected a name of lower-case letters, digits, - and _")
 		}
 		if !slices.Contains(builtIn, name) {
@@ -281,4 +289,4 @@ func (c *Config) expand(home string) {
 }
 
 // IsOrg reports whether a text can be the name of an organisation.
-func IsOrg(name string) bool { return shapes["bot.orgs"].form.MatchString(name) }
+func IsOrg(name string) bool { return shapes()["bot.orgs"].form.MatchString(name) }

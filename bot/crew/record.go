@@ -22,19 +22,33 @@ func (r *Crew) openRecorders() *transcript.Recorders {
 	return rs
 }
 
-// record starts the transcript of a pane. If that fails, the session continues without it.
-func (r *Crew) record(ctx context.Context, pane string, launch agent.Launch) {
-	socket := r.recorders.Relisten(r.RuntimeDir)
-	if socket == "" {
+// recording is the transcript of a launch.
+type recording struct {
+	*Crew
+	launch agent.Launch
+}
+
+// program is the one that takes what the pane prints; nil if there are no transcripts.
+func (r recording) program() []string {
+	if r.recorders.Relisten(r.RuntimeDir) == "" {
+		return nil
+	}
+	r.recorders.Expect(r.launch.Launch)
+	return []string{r.Self, "transcript", r.sess.Dir, r.launch.Launch}
+}
+
+// start starts the transcript of a pane. If that fails, the session continues without it.
+func (r recording) start(ctx context.Context, pane string) {
+	argv := r.program()
+	if argv == nil {
 		return
 	}
-	r.recorders.Expect(launch.Launch)
-	err := r.panes.server.Pipe(ctx, pane, []string{r.Self, "transcript", r.sess.Dir, launch.Launch})
+	err := r.panes.server.Pipe(ctx, pane, argv)
 	if err == nil {
 		return
 	}
-	r.recorders.Done(launch.Launch)
+	r.recorders.Done(r.launch.Launch)
 	if !errors.Is(err, tmux.ErrNoPane) {
-		r.Log.Warn("no transcript", "session", r.sess.Name(), "launch", launch.Launch, "err", err)
+		r.Log.Warn("no transcript", "session", r.sess.Name(), "launch", r.launch.Launch, "err", err)
 	}
 }

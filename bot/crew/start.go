@@ -91,7 +91,7 @@ func (r *Crew) adopt(ctx context.Context, a orchestrator.Args, dir string, pane 
 	}
 	if found && !pane.Dead {
 		if !pane.Piped {
-			r.record(ctx, pane.ID, launch)
+			recording{r, launch}.start(ctx, pane.ID)
 		} else {
 			r.recorders.Expect(launch.Launch)
 		}
@@ -141,9 +141,8 @@ func (r *Crew) handOver(ctx context.Context, a orchestrator.Args, launch agent.L
 			return err
 		}
 		crash.Point("open pane", a.Role)
-	}
-	if !pane.Piped {
-		r.record(ctx, pane.ID, launch)
+	} else if !pane.Piped {
+		recording{r, launch}.start(ctx, pane.ID)
 	}
 	if err := offer.Serve(ctx, pane.PID); err != nil {
 		return fmt.Errorf("start %s: %w", a.Launch, err)
@@ -159,8 +158,11 @@ func (r *Crew) openPane(ctx context.Context, a orchestrator.Args, launch agent.L
 		options[tagTask] = a.Task
 	}
 	pane, err := r.panes.open(ctx, orchestrator.KeyOf(a.Role, a.Task), tmux.WindowSpec{
-		Command: []string{r.Self, "agent-exec", r.launchDir(a.Launch)}, Dir: launch.Cwd, Options: options,
+		Command: []string{r.Self, "agent-exec", r.launchDir(a.Launch)}, Dir: launch.Cwd, Options: options, Pipe: recording{r, launch}.program(),
 	})
+	if !pane.Piped {
+		r.recorders.Done(launch.Launch)
+	}
 	if err != nil {
 		return tmux.Pane{}, fmt.Errorf("start %s: %w", a.Launch, err)
 	}

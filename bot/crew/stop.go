@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent"
+	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -20,7 +22,7 @@ import (
 const (
 	// checkPause is the time between two checks of something without events.
 	checkPause = 5 * time.Millisecond
-	// askPause is the time between two questions to tmux.
+	// askPause is the time between two questions whether a launch still runs.
 	askPause = 100 * time.Millisecond
 )
 
@@ -29,7 +31,7 @@ const (
 func (r *Crew) StopAgent(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
 	a := e.Args
 	if a.Leaving {
-		r.awaitEnd(ctx, a.Launch)
+		r.awaitEnd(ctx, orchestrator.KeyOf(a.Role, a.Task), a.Launch)
 	}
 	if err := r.endLaunch(ctx, orchestrator.KeyOf(a.Role, a.Task), a.Launch); err != nil {
 		return orchestrator.Result{}, err
@@ -57,14 +59,15 @@ func (r *Crew) noteUsage(launch orchestrator.Launch) {
 // EndSubmitted ends a launch as StopAgent does one that has submitted. It leaves what the launch
 // has outside of the session directory to StopAgent.
 func (r *Crew) EndSubmitted(ctx context.Context, key orchestrator.AgentKey, launch orchestrator.Launch) error {
-	r.awaitEnd(ctx, launch)
+	r.awaitEnd(ctx, key, launch)
 	_, err := r.endProcesses(ctx, key, launch)
 	return err
 }
 
 // awaitEnd waits until the launch has ended, its turn is over, or the session has ended, for at
-// most agents.linger.
-func (r *Crew) awaitEnd(ctx context.Context, launch orchestrator.Launch) {
+// most agents.linger. While other agents are being started they come first: for that time even a
+// launch that has ended stays in its pane.
+func (r *Crew) awaitEnd(ctx context.Context, key orchestrator.AgentKey, launch orchestrator.Launch) {
 	if !r.prepared(launch) || r.state().Ended() {
 		return
 	}
@@ -72,9 +75,9 @@ func (r *Crew) awaitEnd(ctx context.Context, launch orchestrator.Launch) {
 	defer limit.Stop()
 	tick := time.NewTicker(checkPause)
 	defer tick.Stop()
-	for asked := time.Now(); !r.signals.atRest(r.launchDir(launch), launch) && !r.state().Ended(); {
+	for asked := time.Now(); !r.state().Ended() && (starting(r.state()) || !r.signals.atRest(r.launchDir(launch), launch)); {
 		if time.Since(asked) >= askPause {
-			if !r.panes.runs(ctx, launch) {
+			if !r.panes.runs(ctx, key, launch) {
 				return
 			}
 			asked = time.Now()
@@ -89,6 +92,14 @@ func (r *Crew) awaitEnd(ctx context.Context, launch orchestrator.Launch) {
 	}
 }
 
+// starting reports whether an agent is to be started, and waits for nothing but what comes before
+// it.
+func starting(s *orchestrator.State) bool {
+	return slices.ContainsFunc(s.Pending, func(e orchestrator.Effect) bool {
+		return e.Type == orchestrator.EffStartAgent && e.NotBefore.IsZero()
+	})
+}
+
 // atRest reports whether the launch has ended or says that its turn is over, so that its end
 // interrupts nothing.
 func (g *signals) atRest(dir string, launch orchestrator.Launch) bool {
@@ -99,8 +110,13 @@ func (g *signals) atRest(dir string, launch orchestrator.Launch) bool {
 	return status.State == signal.Idle && status.TurnEnds > 0
 }
 
-// runs reports whether tmux has a live pane of the launch.
-func (p *panes) runs(ctx context.Context, launch orchestrator.Launch) bool {
+// runs reports whether the agent-exec of the launch runs, or where it was not noted, whether tmux
+// has a live pane of it.
+func (p *panes) runs(ctx context.Context, key orchestrator.AgentKey, launch orchestrator.Launch) bool {
+	if noted := p.process(tmux.Pane{}, false, key, launch); noted.PID > 0 {
+		start, err := process.StartTime(noted.PID)
+		return err == nil && start == noted.Start
+	}
 	pane, found, err := p.find(ctx, launch)
 	return err == nil && found && !pane.Dead
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -57,7 +58,7 @@ func (t Trigger) String() string {
 }
 
 // sessionName is what sessions may be called.
-var sessionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$`)
+var sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$`) })
 
 // ParseTrigger reads what String returns, and nothing else.
 func ParseTrigger(text string) (Trigger, error) {
@@ -69,7 +70,7 @@ func ParseTrigger(text string) (Trigger, error) {
 	case Comment:
 		t.ID, _ = strconv.ParseInt(rest, 10, 64)
 	case CLI:
-		if sessionName.MatchString(rest) {
+		if sessionName().MatchString(rest) {
 			t.Name = rest
 		}
 	}

@@ -129,7 +129,7 @@ func play(args []string) int {
 		fmt.Println(err)
 		return 4
 	}
-	p.tell(heard{Launch: p.who.Launch, PID: os.Getpid(), Home: os.Getenv("HOME"), Dir: here()})
+	p.tell(heard{Launch: p.who.Launch, PID: os.Getpid(), Home: os.Getenv("HOME")}.place())
 	return p.run()
 }
 

@@ -39,6 +39,8 @@ type heard struct {
 	Start  int64  `json:",omitempty"`
 	Home   string `json:",omitempty"`
 	Dir    string `json:",omitempty"`
+	Inode  uint64 `json:",omitempty"` // of Dir
+	Head   string `json:",omitempty"` // the commit there
 	Tool   string `json:",omitempty"`
 	OK     bool   `json:",omitempty"`
 	Text   string `json:",omitempty"`
@@ -64,6 +66,20 @@ func tell(root string, h heard) {
 	if err != nil {
 		fmt.Println(err)
 	}
+}
+
+// place tells where the agent was started.
+func (h heard) place() heard {
+	h.Dir = here()
+	if info, err := os.Stat(h.Dir); err == nil {
+		h.Inode = info.Sys().(*syscall.Stat_t).Ino
+	}
+	head, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		fmt.Println(err)
+	}
+	h.Head = strings.TrimSpace(string(head))
+	return h
 }
 
 func here() string {

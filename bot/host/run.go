@@ -204,6 +204,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	if err != nil {
 		return s, err
 	}
+	stopSpares := r.work.StartSpares(ctx)
 	mirror := r.startMirror(ctx, spec.Mirror)
 	lost, unwatch := r.guarding.losing()
 	defer unwatch()
@@ -212,6 +213,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		Session: r.sess, Definition: r.def, Effects: r, Agents: r.crew, Work: r, Wakes: tree.Wakes(), Now: r.Now,
 		Log: r.Log, Start: start, Redact: r.Redactor.Redact, Forged: r.crew.Forged, Locked: mirror.locked, OnCommit: func(s *orchestrator.State) {
 			r.state.Store(s)
+			r.work.Foresee(r.def, s)
 			mirror.wake()
 			if spec.OnCommit != nil {
 				spec.OnCommit(s)
@@ -219,6 +221,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		},
 		Edited: r.project.Edited.Take, Lost: lost,
 	})
+	stopSpares()
 	if last == nil {
 		last = r.state.Load()
 	}

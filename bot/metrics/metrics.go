@@ -71,7 +71,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	send := func(d *prometheus.Desc, t prometheus.ValueType, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, t, value, labels...)
 	}
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) { send(d, prometheus.GaugeValue, value, labels...) }
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		send(d, prometheus.GaugeValue, value, labels...)
+	}
 	counter := func(d *prometheus.Desc, n int, labels ...string) {
 		send(d, prometheus.CounterValue, float64(n), labels...)
 	}

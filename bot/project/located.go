@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 )
@@ -33,6 +34,21 @@ type Located struct {
 	clones map[string]location // by directory
 	user   remote.UserConfig
 	userAt time.Time
+	stores map[string]*gitrepo.Store // the first one of each directory
+}
+
+// share has the stores of one directory know the same of its packs.
+func (l *Located) share(store *gitrepo.Store) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if first := l.stores[store.Dir()]; first != nil {
+		store.Share(first)
+		return
+	}
+	if l.stores == nil {
+		l.stores = map[string]*gitrepo.Store{}
+	}
+	l.stores[store.Dir()] = store
 }
 
 type location struct {

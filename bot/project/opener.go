@@ -102,6 +102,9 @@ func (h Opener) openProject(ctx context.Context, p *Project, c *config.Config) (
 	if p.Store, err = gitrepo.Open(ctx, path); err != nil {
 		return p, err
 	}
+	if h.Located != nil {
+		h.Located.share(p.Store)
+	}
 	for _, what := range p.Store.Mended() {
 		h.Log.Warn("the host repository was damaged; what was missing is made again", "repository", path, "missing", what)
 	}

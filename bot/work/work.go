@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/bot/material"
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/spares"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo"
@@ -57,6 +58,7 @@ type workspaces struct {
 	cfg     *config.Config
 	project *project.Project
 	repo    *gitrepo.Store // of project
+	spares  *spares.Spares // while a run lasts
 }
 
 // Work is the work of one session in git.

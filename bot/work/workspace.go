@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/spares"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
@@ -20,6 +21,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 // robot signs the commits that never leave the store. It is fixed, so that a
@@ -83,17 +85,41 @@ func (r *workspaces) EnsureWorkspace(ctx context.Context, e orchestrator.Effect,
 	if a.Base == "" {
 		a.Base = s.BaseSHA
 	}
-	var w workspace.Workspace
-	var err error
-	if dir := r.WorkspacePath(a); r.project.Managed {
-		w, err = workspace.Make(ctx, r.repo, dir, a.Base)
-	} else {
-		w, err = workspace.MakeLocal(ctx, r.repo, dir, a.Base, r.project.Clone.Root)
+	dir := r.WorkspacePath(a)
+	if r.spares.Take(ctx, dir, a.Base) {
+		return orchestrator.Result{Path: dir}, nil
 	}
-	if err != nil {
+	if err := r.makeWorkspace(ctx, dir, a.Base); err != nil {
 		return orchestrator.Result{}, fmt.Errorf("make workspace %s: %w", a.Workspace, err)
 	}
-	return orchestrator.Result{Path: w.Path}, nil
+	return orchestrator.Result{Path: dir}, nil
+}
+
+func (r *workspaces) makeWorkspace(ctx context.Context, dir, commit string) (err error) {
+	if r.project.Managed {
+		_, err = workspace.Make(ctx, r.repo, dir, commit)
+	} else {
+		_, err = workspace.MakeLocal(ctx, r.repo, dir, commit, r.project.Clone.Root)
+	}
+	return err
+}
+
+// StartSpares has workspaces made ahead while a run lasts: until stop is called. Foresee says
+// which are needed.
+func (r *workspaces) StartSpares(ctx context.Context) (stop func()) {
+	made, stopMaking := spares.Start(ctx, spares.Options{
+		Session: r.sess.Name(), Dir: r.own(), Store: r.repo, Log: r.Log, Make: r.makeWorkspace, Drop: dropWorkspace,
+	})
+	r.spares = made
+	return func() {
+		stopMaking()
+		_ = os.Remove(r.own()) // stays if anything else is in it
+	}
+}
+
+// Foresee is called with each committed state between StartSpares and its end. It does not block.
+func (r *workspaces) Foresee(def *workflows.Definition, s *orchestrator.State) {
+	r.spares.Foresee(def, s)
 }
 
 // RemoveWorkspace removes a workspace of this session, and refuses any other directory.
@@ -106,7 +132,10 @@ func (r *workspaces) RemoveWorkspace(_ context.Context, e orchestrator.Effect, _
 		return orchestrator.Result{}, engine.Never(fmt.Errorf("remove workspace: %s is no place of this session", dir))
 	}
 	crash.Point("remove workspace", e.Args.Workspace)
-	return orchestrator.Result{}, dropWorkspace(dir)
+	if r.spares == nil {
+		return orchestrator.Result{}, dropWorkspace(dir)
+	}
+	return orchestrator.Result{}, r.spares.Retire(dir)
 }
 
 // dropWorkspace removes a workspace with all that is kept beside it.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,9 +46,10 @@ func report(b *testing.B, name string, samples []time.Duration) {
 }
 
 // BenchmarkSession runs the feature workflow with agents that do no work: two parallel
-// coders, a failing review, a fix, a passing review; real tmux, real git, the fake GitHub
-// on loopback, nothing shown on the issue. It runs at least AGENTMUX_BENCH_SESSIONS
-// (10) sessions of eight launches. Metrics:
+// coders, a failing review, a fix, a passing review; real tmux, real git, a repository of 1,000
+// files, the fake GitHub on loopback without a pace, nothing shown on the issue. It runs at least
+// AGENTMUX_BENCH_SESSIONS (10) sessions of eight launches. In leave an agent ends when its
+// submission is answered, in stay it remains in its terminal, as real ones do. Metrics:
 //
 //	transition  a tool line is appended -> the state that has decided about it is on disk
 //	handoff     a tool line is appended -> the program it led to has been started, with
@@ -54,17 +57,41 @@ func report(b *testing.B, name string, samples []time.Duration) {
 //	            not in it. Waits for the former agent to end, merges of its work and the
 //	            new workspace are in it. Measured at agent-exec's fork of the program.
 //	session     the whole command, from its start to its end
-//	overhead    session without the time in which an agent ran
+//	overhead    session without the time in which an agent ran, where agents leave
 func BenchmarkSession(b *testing.B) {
-	m := measure(b, max(b.N, fromEnv(b, "AGENTMUX_BENCH_SESSIONS", 10)))
+	b.Run("leave", func(b *testing.B) { benchmarkSession(b, plainPlaybook) })
+	b.Run("stay", func(b *testing.B) { benchmarkSession(b, staying(plainPlaybook)) })
+}
+
+// staying is a playbook whose agents stay after their last submission.
+func staying(playbook string) string {
+	return regexp.MustCompile(`(?m)^      - submit: .*$`).ReplaceAllString(playbook, "$0\n      - hang: true")
+}
+
+func benchmarkSession(b *testing.B, playbook string) {
+	m := measure(b, max(b.N, fromEnv(b, "AGENTMUX_BENCH_SESSIONS", 10)), playbook)
 	b.ReportMetric(0, "ns/op")
 	m.report(b)
 	b.ReportMetric(ms(quantile(m.whole, 0.5)), "session-p50-ms")
-	b.ReportMetric(ms(quantile(m.overhead, 0.5)), "overhead-p50-ms")
+	if playbook == plainPlaybook {
+		b.ReportMetric(ms(quantile(m.overhead, 0.5)), "overhead-p50-ms")
+	}
 	for name, samples := range m.byKind {
 		b.Logf("hand-off to %s: median %s, most %s of %d", name, quantile(samples, 0.5).Round(time.Millisecond/10),
 			quantile(samples, 1).Round(time.Millisecond/10), len(samples))
 	}
+}
+
+// unpaced has nothing wait for what GitHub asks of those who write.
+const unpaced = "github: {write_interval: 0s}\n"
+
+// thousandFiles are those of a repository, 10 in a directory and 10 directories in a part.
+func thousandFiles() map[string]string {
+	files := map[string]string{"README.md": "# widgets\n", "a.txt": "one\n", "b.txt": "one\n"}
+	for i := len(files); i < 1000; i++ {
+		files[fmt.Sprintf("part%d/room%d/file%d.txt", i/100, i/10, i)] = strings.Repeat(fmt.Sprintf("line of file %d\n", i), 40)
+	}
+	return files
 }
 
 // measured are the times of some sessions.
@@ -74,11 +101,11 @@ type measured struct {
 }
 
 // measure runs sessions one after the other, each on a machine of its own.
-func measure(b *testing.B, sessions int) measured {
+func measure(b *testing.B, sessions int, playbook string) measured {
 	b.Helper()
 	m := measured{byKind: map[string][]time.Duration{}}
 	for range sessions {
-		r := newRig(b, rigOptions{})
+		r := newRig(b, rigOptions{files: thousandFiles(), playbook: playbook, config: unpaced})
 		cmd := r.command("issue", "1", "--headless", "--no-mirror")
 		start := time.Now()
 		rec := r.record(cmd)
@@ -123,7 +150,7 @@ func BenchmarkFleet(b *testing.B) {
 			b.Run("idle", func(b *testing.B) { f.in(b).idle(b) })
 			b.Run("handoff", func(b *testing.B) {
 				f.in(b).settle()
-				m := measure(b, max(b.N, fromEnv(b, "AGENTMUX_BENCH_BESIDE", 4)))
+				m := measure(b, max(b.N, fromEnv(b, "AGENTMUX_BENCH_BESIDE", 4)), staying(plainPlaybook))
 				b.ReportMetric(0, "ns/op")
 				m.report(b)
 				b.ReportMetric(float64(n), "sessions")

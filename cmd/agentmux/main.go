@@ -26,10 +26,11 @@ var (
 	commit  = ""
 )
 
-func main() { os.Exit(runProcess()) }
+func main() { os.Exit(runProcess("")) }
 
-// runProcess is main without its end: it returns the exit code.
-func runProcess() int {
+// runProcess is main without its end: it returns the exit code. Another program may run in the
+// panes.
+func runProcess(panes string) int {
 	if code, done := hiddenMain(os.Args[1:]); done {
 		return code
 	}
@@ -41,7 +42,9 @@ func runProcess() int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go cancelOnSignal(signals, cancel)
-	return run(ctx, os.Args[1:], console.System())
+	a := newApp(console.System())
+	a.Panes = panes
+	return execute(ctx, a, os.Args[1:])
 }
 
 // cancelOnSignal ends the context with the signal as its cause, so that a
@@ -67,7 +70,10 @@ func hiddenMain(args []string) (code int, done bool) {
 
 // run is main without the process: it returns the exit code.
 func run(ctx context.Context, args []string, std console.Streams) int {
-	a := newApp(std)
+	return execute(ctx, newApp(std), args)
+}
+
+func execute(ctx context.Context, a *app, args []string) int {
 	root := newRootCmd(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

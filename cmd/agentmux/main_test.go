@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/agentmux/agentmux/internal/testexit"
+	"github.com/agentmux/agentmux/internal/testplain"
 )
 
 // sideBySide is how many tests of this package run at once. A session mostly waits:
@@ -24,8 +28,11 @@ func TestMain(m *testing.M) {
 		if len(os.Args) > 2 && os.Args[1] == hostMany {
 			testexit.Exit(hostSessions(os.Args[2:]))
 		}
+		if len(os.Args) > 4 && os.Args[1] == timedAgent {
+			testexit.Exit(runTimed(os.Args[2:]))
+		}
 		arm()
-		testexit.Exit(runProcess())
+		testexit.Exit(runProcess(os.Getenv(panesEnv)))
 	}
 	flag.Parse()
 	given := false
@@ -35,5 +42,22 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(runTests(m))
+}
+
+// panesEnv names the program that runs in the panes of a rig.
+const panesEnv = "AGENTMUX_TEST_PANES"
+
+// inPanes returns that program. runTests sets it; the first rig has it built.
+var inPanes func() (string, error)
+
+func runTests(m *testing.M) (code int) {
+	dir, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	inPanes = sync.OnceValues(func() (string, error) { return testplain.Build(context.Background(), dir) })
+	return m.Run()
 }

@@ -133,6 +133,10 @@ providers:
   script: {interactive_args: [%[1]q, --fast], headless_args: [%[1]q, --fast]}
 %[2]s`, playbook, o.config))
 	r.write(filepath.Join(home, ".gitconfig"), "[user]\n\tname = Mia\n\temail = mia@example.com\n")
+	panes, err := inPanes()
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	run := filepath.Join(r.dir, "r")
 	if err := os.Mkdir(run, 0o700); err != nil {
 		r.t.Fatal(err)
@@ -140,7 +144,7 @@ providers:
 	r.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + run, "TMPDIR=" + r.dir, "LANG=C.UTF-8", "TERM=xterm-256color",
 		"GITHUB_API_URL=" + r.github.API(), "GITHUB_SERVER_URL=" + r.github.URL(), "GITHUB_GRAPHQL_URL=" + r.github.GraphQL(),
-		"AGENTMUX_GITHUB_TOKEN=" + r.github.Token(rigBot), "AGENTMUX_TEST_BINARY=1", "GIT_CONFIG_NOSYSTEM=1", testexit.Env,
+		"AGENTMUX_GITHUB_TOKEN=" + r.github.Token(rigBot), "AGENTMUX_TEST_BINARY=1", panesEnv + "=" + panes, "GIT_CONFIG_NOSYSTEM=1", testexit.Env,
 	}
 }
 

@@ -41,6 +41,10 @@ func setUpScript(t *testing.T, env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	panes, err := inPanes()
+	if err != nil {
+		return err
+	}
 	// Sockets need a short name, and git and tmux alone are in PATH.
 	short, err := os.MkdirTemp("", "amx")
 	if err != nil {
@@ -69,7 +73,7 @@ func setUpScript(t *testing.T, env *testscript.Env) error {
 	}
 	for name, value := range map[string]string{
 		"PATH": bin, "BIN": bin, "HOME": home, "XDG_RUNTIME_DIR": filepath.Join(short, "r"), "TMPDIR": short, "LANG": "C.UTF-8",
-		"AGENTMUX_TEST_BINARY": "1", "GIT_CONFIG_NOSYSTEM": "1", "GITHUB": server.URL(), "TOKEN": server.Token(rigBot),
+		"AGENTMUX_TEST_BINARY": "1", panesEnv: panes, "GIT_CONFIG_NOSYSTEM": "1", "GITHUB": server.URL(), "TOKEN": server.Token(rigBot),
 		"GITHUB_API_URL": server.API(), "GITHUB_GRAPHQL_URL": server.GraphQL(), "GITHUB_SERVER_URL": server.URL(),
 		"AGENTMUX_GITHUB_TOKEN": server.Token(rigBot),
 	} {

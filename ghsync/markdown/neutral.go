@@ -25,6 +25,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentmux/agentmux/internal/sanitize"
 )
@@ -91,7 +92,7 @@ func (n Neutralizer) Block(text Raw) string {
 	var code []string
 	info := ""
 	lines := wrapped(strings.TrimRight(n.clean(text), "\n"))
-	n.tables = slices.ContainsFunc(lines, underHead.MatchString)
+	n.tables = slices.ContainsFunc(lines, underHead().MatchString)
 	for _, line := range lines {
 		if open != nil {
 			if open.closes(line) {
@@ -124,7 +125,7 @@ func (n Neutralizer) Section(text Raw) string {
 }
 
 // underHead is the line that makes a table of what is above and below, also in a list.
-var underHead = regexp.MustCompile(`^[-\s>*+.)\d:|]*\|[-\s>*+.)\d:|]*$`)
+var underHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-\s>*+.)\d:|]*\|[-\s>*+.)\d:|]*$`) })
 
 // maxLine is the longest line of prose, in UTF-16 units. A comment that is split is cut
 // between lines, because a part of one is not harmless by itself.
@@ -227,12 +228,12 @@ func CodeSpan(s string) string {
 
 // Inline neutralizes a text that has to stay on one line.
 func (n Neutralizer) Inline(text Raw) string {
-	return blockMark.ReplaceAllString(n.line(strings.Join(strings.Fields(n.clean(text)), " ")), `$1\$2$3`)
+	return blockMark().ReplaceAllString(n.line(strings.Join(strings.Fields(n.clean(text)), " ")), `$1\$2$3`)
 }
 
 // blockMark is what at the start of a line makes it a heading, a list item, a quotation, a
 // rule, or what is above it a heading or a table.
-var blockMark = regexp.MustCompile(`^(\d{0,9})([-+*#>=|:.)])( |$|[-*#>=|:])`)
+var blockMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{0,9})([-+*#>=|:.)])( |$|[-*#>=|:])`) })
 
 // maxCell leaves room for the cells of others in a row that no comment may split, whatever
 // marks it takes to make a cell harmless.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // risky are the texts GitHub makes live by itself: addresses, also with letters before
@@ -20,16 +21,18 @@ var risky = regexp.MustCompile(`(?i)[0-9a-z]*(?:https?|ftp)://[^\s<>|` + "`" + `
 	`|[0-9a-z]{7,}`)
 
 // hash is a word that may name a commit. An underscore ends a word: it may be emphasis.
-var hash = regexp.MustCompile(`(?i)^[0-9a-f]{7,40}$`)
+var hash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^[0-9a-f]{7,40}$`) })
 
 // word is a match of risky that is nothing but letters and digits.
-var word = regexp.MustCompile(`(?i)^[0-9a-z]+$`)
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^[0-9a-z]+$`) })
 
 // plainLink is a link whose parts need no escaping.
-var plainLink = regexp.MustCompile(`^\[([^\[\]\\` + "`" + `]*)\]\((https?://[^\s()<>` + "`" + `]+)\)`)
+var plainLink = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\[([^\[\]\\` + "`" + `]*)\]\((https?://[^\s()<>` + "`" + `]+)\)`)
+})
 
 // checkbox is the beginning of a task.
-var checkbox = regexp.MustCompile(`^\[[ xX]\]`)
+var checkbox = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[[ xX]\]`) })
 
 // line neutralizes one line of prose.
 func (n Neutralizer) line(s string) string {
@@ -72,9 +75,9 @@ func unescaped(piece, before, after string) string {
 	case '.':
 		drop = after != "" && after[0] != ' '
 	case ']':
-		drop = alertStart.MatchString(before)
+		drop = alertStart().MatchString(before)
 	case '-':
-		drop = before != "" && word.MatchString(before[len(before)-1:])
+		drop = before != "" && word().MatchString(before[len(before)-1:])
 	default:
 		drop = false
 	}
@@ -85,7 +88,7 @@ func unescaped(piece, before, after string) string {
 }
 
 // alertStart matches what precedes the bracket that ends the mark of an alert.
-var alertStart = regexp.MustCompile(`(?i)\[![a-z]+$`)
+var alertStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\[![a-z]+$`) })
 
 // join appends s; two code spans that touched would become one with other ends, and an
 // address that may be a link would take in the marks of what touched it.
@@ -136,10 +139,10 @@ func (n Neutralizer) next(s string, i int) (int, piece) {
 		if i > 0 && s[i-1] == '!' {
 			return 1, pieceEscaped
 		}
-		if m := plainLink.FindStringSubmatch(s[i:]); m != nil && n.allowed(m[2]) {
+		if m := plainLink().FindStringSubmatch(s[i:]); m != nil && n.allowed(m[2]) {
 			return len(m[0]), pieceLink
 		}
-		if !checkbox.MatchString(s[i:]) {
+		if !checkbox().MatchString(s[i:]) {
 			return 1, pieceEscaped // behind an open one nothing becomes a link, and [^ takes code for text
 		}
 	}
@@ -169,7 +172,7 @@ func (n Neutralizer) keep(s string, kind piece) string {
 		}
 		return s
 	}
-	m := plainLink.FindStringSubmatch(s)
+	m := plainLink().FindStringSubmatch(s)
 	return "[" + n.prose(m[1]) + "](" + m[2] + ")"
 }
 
@@ -182,13 +185,13 @@ func (n Neutralizer) prose(s string) string {
 			out.WriteString(Escape(s))
 			return out.String()
 		}
-		before, plain := s[:at[0]], word.MatchString(s[at[0]:at[1]])
+		before, plain := s[:at[0]], word().MatchString(s[at[0]:at[1]])
 		match := strings.TrimRight(s[at[0]:at[1]], ".,;:!?'\"")
 		if !strings.Contains(match, "(") {
 			match = strings.TrimRight(match, ".,;:!?)'\"")
 		}
 		s = s[at[0]+len(match):]
-		if n.allowed(match) && alone.MatchString(s) || plain && !hash.MatchString(match) {
+		if n.allowed(match) && alone().MatchString(s) || plain && !hash().MatchString(match) {
 			out.WriteString(Escape(before + match))
 			continue
 		}
@@ -201,13 +204,13 @@ func (n Neutralizer) prose(s string) string {
 }
 
 // alone matches what follows an address that ends there; GitHub would take in anything else.
-var alone = regexp.MustCompile(`^[.,;:!?'")]*(?:\s|$)`)
+var alone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[.,;:!?'")]*(?:\s|$)`) })
 
-var entity = regexp.MustCompile(`&([#a-zA-Z])`)
+var entity = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`&([#a-zA-Z])`) })
 
 // Escape keeps what is markup or HTML in s from being read as such.
 func Escape(s string) string {
-	s = entity.ReplaceAllString(s, "&amp;$1")
+	s = entity().ReplaceAllString(s, "&amp;$1")
 	s = strings.ReplaceAll(s, "<", "&lt;")
 	return strings.ReplaceAll(s, "~~~", `\~\~\~`)
 }

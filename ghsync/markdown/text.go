@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"regexp"
+	"sync"
 
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/internal/sanitize"
@@ -31,7 +32,7 @@ func (t Text) MarshalText() ([]byte, error) { return []byte(t.text), nil }
 func (t Text) Below(lines string) Text { return Text{t.text + lines} }
 
 // leftover finds what replaces a secret where it would be the text of a link.
-var leftover = regexp.MustCompile(`(\[redacted:[^\]\s]*\])([(:\[])`)
+var leftover = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\[redacted:[^\]\s]*\])([(:\[])`) })
 
 // redacted takes the secrets out of a draft. Those of neutral texts are out already; what
 // replaces others is kept apart from what would make it a link or a picture.
@@ -40,5 +41,5 @@ func redacted(r *redact.Redactor, text string) string {
 	if clean == text {
 		return text
 	}
-	return leftover.ReplaceAllString(clean, "$1 $2")
+	return leftover().ReplaceAllString(clean, "$1 $2")
 }

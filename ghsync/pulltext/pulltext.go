@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -57,7 +58,7 @@ type Finding struct {
 }
 
 // templateHint is a hidden comment of a template for the person who fills it in.
-var templateHint = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
+var templateHint = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`) })
 
 const notAvailable = "(not available)"
 
@@ -95,7 +96,7 @@ func (b Body) render(room int) string {
 	if len(b.Findings) > 0 {
 		out = append(out, "### Open findings\n"+b.findings(n, room))
 	}
-	if t := strings.TrimSpace(templateHint.ReplaceAllString(string(b.Template), "")); t != "" {
+	if t := strings.TrimSpace(templateHint().ReplaceAllString(string(b.Template), "")); t != "" {
 		out = append(out, "---", n.Block(trim(markdown.Raw(t), room)))
 	}
 	if last := b.issueLine(); last != "" {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Transport is how a program is run.
@@ -76,10 +77,10 @@ func (s LaunchSpec) promptMode() (PromptMode, string) {
 }
 
 // modelForm is the form of a model's name. A dash first would make it a flag.
-var modelForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+var modelForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`) })
 
 // ModelName reports whether a model can have the name.
-func ModelName(name string) bool { return modelForm.MatchString(name) }
+func ModelName(name string) bool { return modelForm().MatchString(name) }
 
 // model returns the model flag with what the model needs beside it.
 func (s LaunchSpec) model() []string {

@@ -10,12 +10,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentmux/agentmux/internal/agent/process"
 )
 
 // secretName matches the names of variables whose values are secret.
-var secretName = regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASS|CREDENTIAL|(^|_)(PAT|AUTH)$`)
+var secretName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)KEY|TOKEN|SECRET|PASS|CREDENTIAL|(^|_)(PAT|AUTH)$`)
+})
 
 // EnvSpec is what the host puts into the environment of one launch. Nothing else gets in.
 type EnvSpec struct {
@@ -144,12 +147,12 @@ func (e EnvSpec) Secrets(p Provider) map[string]string {
 	found := map[string]string{}
 	for _, name := range p.Env {
 		value, ok := e.lookup(name)
-		if ok && (slices.Contains(p.Credentials, name) || secretName.MatchString(name)) {
+		if ok && (slices.Contains(p.Credentials, name) || secretName().MatchString(name)) {
 			found[name] = value
 		}
 	}
 	for name, value := range e.Extra {
-		if secretName.MatchString(name) {
+		if secretName().MatchString(name) {
 			found[name] = value
 		}
 	}

@@ -32,7 +32,7 @@ func reserved(name string) bool {
 
 // EnvPassable reports whether the variable may be in a provider's own list, which is the place
 // for the provider's key.
-func EnvPassable(name string) bool { return envForm.MatchString(name) && !reserved(name) }
+func EnvPassable(name string) bool { return envForm().MatchString(name) && !reserved(name) }
 
 // EnvAllowed reports whether configuration may pass the variable to every agent. The names are
 // listed one by one, because a name does not show whether the value is a credential.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent/process"
@@ -80,7 +81,7 @@ type Launch struct {
 // ErrUnsafe means that the run would act without asking where that is not allowed.
 var ErrUnsafe = errors.New("the program would act without asking for permission")
 
-var markForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var markForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 
 // Prepare writes the files of a launch and returns what it wrote to launch.json. A second call
 // for a launch that was not started replaces the files; a launch that has ended is refused.
@@ -224,7 +225,7 @@ func ReadLaunch(dir string) (Launch, error) {
 	if l.Version != 1 || len(l.Argv) == 0 || l.Mark == "" {
 		return Launch{}, fmt.Errorf("read launch %s: version %d with %d arguments is not a record of agentmux", dir, l.Version, len(l.Argv))
 	}
-	if !markForm.MatchString(l.Mark) || l.Socket != "" && !shield.IsSocketPath(l.Socket) {
+	if !markForm().MatchString(l.Mark) || l.Socket != "" && !shield.IsSocketPath(l.Socket) {
 		return Launch{}, fmt.Errorf("read launch %s: mark %q with socket %q is not a record of agentmux", dir, l.Mark, l.Socket)
 	}
 	// The name of a file to remove never comes from a record that an agent can write.

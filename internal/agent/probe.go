@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/command"
@@ -36,7 +37,7 @@ func (p Provider) Probe(ctx context.Context, path string) (Probe, error) {
 	version, err := ask(ctx, home, path, program, "--version")
 	if err == nil {
 		out.Version, _, _ = strings.Cut(strings.TrimSpace(version), "\n")
-		out.Known = slices.Contains(p.Versions, versionForm.FindString(out.Version))
+		out.Known = slices.Contains(p.Versions, versionForm().FindString(out.Version))
 		out.Missing, err = p.missing(ctx, home, path, program)
 	}
 	if err := errors.Join(err, os.RemoveAll(home)); err != nil {
@@ -45,7 +46,7 @@ func (p Provider) Probe(ctx context.Context, path string) (Probe, error) {
 	return out, nil
 }
 
-var versionForm = regexp.MustCompile(`\d+(\.\d+)+`)
+var versionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+(\.\d+)+`) })
 
 // missing returns the flags in use that the help does not name. A call for the version together
 // with a flag would prove nothing: programs answer before they parse the rest.

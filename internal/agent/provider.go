@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/agent/settings"
@@ -199,7 +200,7 @@ func (p Provider) override(o Override) Provider {
 }
 
 var (
-	envForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	envForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 	keyForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`) // what package tmux presses
 )
 

@@ -11,6 +11,9 @@ import (
 // Filters returns the filter attribute of those paths that have one by the attribute
 // files of a tree or commit.
 func (s *Store) Filters(ctx context.Context, tree string, paths []string) (map[string]string, error) {
+	if s.direct.lack(tree, paths, "filter") {
+		return map[string]string{}, nil
+	}
 	tmp, remove, err := s.Temporary("index")
 	if err != nil {
 		return nil, err

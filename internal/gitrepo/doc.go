@@ -16,6 +16,9 @@
 // because author, committer and dates come from the caller. Refs move by
 // compare-and-swap, but for the one that Hold puts where it belongs.
 //
+// Objects and refs are read and written here (packages object and ref), and plain changes are
+// composed and merged, where that is known to give what git gives. All else is git's.
+//
 // Errors of git itself are *git.Error. Package remote speaks with servers.
 //
 // Refs of sessions in the store, and who deletes them. <session> differs for sessions of

@@ -229,6 +229,12 @@ func (in *integration) merge(ctx context.Context, base string) (string, []string
 	if base == in.Head {
 		return in.Tree, nil, nil
 	}
+	if in.store.known.follows(base, in.Head) {
+		tree, err := (composing{in.store}).mergedApart(ctx, base, in.Head, in.Tree)
+		if !unread(err) {
+			return tree, nil, err
+		}
+	}
 	theirs, err := in.store.Commit(ctx, CommitSpec{
 		Tree: in.Tree, Parents: []string{base}, Message: "snapshot of " + in.Task + "\n", Author: in.Author, Date: in.Date,
 	})
@@ -271,11 +277,15 @@ func (s *Store) OutOfScope(ctx context.Context, from, to string, owned []string)
 	if len(owned) == 0 {
 		return nil, nil
 	}
+	mine := Covers(owned)
+	changes, err := s.Changes(ctx, from, to)
+	if err != nil || !slices.ContainsFunc(changes, func(c Change) bool { return !mine(c.Path) }) {
+		return nil, err // nothing to count lines of
+	}
 	stats, err := s.DiffStat(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
-	mine := Covers(owned)
 	var out []ScopePath
 	for _, s := range stats {
 		if !mine(s.Path) {

@@ -3,72 +3,14 @@ package gitrepo
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/agentmux/agentmux/internal/gitrepo/git"
+	"github.com/agentmux/agentmux/internal/gitrepo/object"
 )
-
-// Signature names an author or committer.
-type Signature struct{ Name, Mail string }
-
-// CommitSpec describes a commit. The same spec always gives the same id.
-type CommitSpec struct {
-	Tree      string
-	Parents   []string
-	Message   string
-	Author    Signature
-	Committer Signature // zero: the author
-	Date      time.Time // of both, to the second, written in UTC
-}
-
-// Commit writes a commit object and returns its id. No hook runs, no ref moves.
-func (s *Store) Commit(ctx context.Context, spec CommitSpec) (string, error) {
-	args := []string{"commit-tree", spec.Tree, "-F", "-"}
-	for _, p := range spec.Parents {
-		args = append(args, "-p", p)
-	}
-	if !git.IsID(spec.Tree) {
-		return "", fmt.Errorf("commit: bad tree id %q", spec.Tree)
-	}
-	c := s.git(args...)
-	c.Stdin = []byte(spec.Message)
-	c.Env = spec.identity()
-	sha, err := c.Text(ctx)
-	if err != nil {
-		return "", fmt.Errorf("commit: %w", err)
-	}
-	s.known.keepCommit(sha)
-	s.known.keepTree(sha, spec.Tree)
-	if len(spec.Parents) > 0 {
-		s.known.keepParent(sha, spec.Parents[0])
-	}
-	return sha, nil
-}
-
-func (s CommitSpec) identity() []string {
-	committer := s.Committer
-	if committer == (Signature{}) {
-		committer = s.Author
-	}
-	date := fmt.Sprintf("@%d +0000", s.Date.Unix())
-	return []string{
-		"GIT_AUTHOR_NAME=" + oneLine(s.Author.Name), "GIT_AUTHOR_EMAIL=" + oneLine(s.Author.Mail),
-		"GIT_COMMITTER_NAME=" + oneLine(committer.Name), "GIT_COMMITTER_EMAIL=" + oneLine(committer.Mail),
-		"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date,
-	}
-}
-
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, s)
-}
 
 // Entry is one path of a tree. Type is blob or commit (a gitlink).
 type Entry struct {
@@ -90,6 +32,10 @@ func (s *Store) Entries(ctx context.Context, tree string) ([]Entry, error) {
 	if list, ok := s.known.list(tree); ok {
 		return list, nil
 	}
+	if list, err := s.direct.entries(tree); err == nil {
+		s.known.keepList(tree, list)
+		return list, nil
+	}
 	out, err := s.git("ls-tree", "-r", "-z", "--full-tree", tree).Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", tree, err)
@@ -107,10 +53,39 @@ func (s *Store) Entries(ctx context.Context, tree string) ([]Entry, error) {
 	return list, nil
 }
 
+// Names lists the names in a directory of a tree or commit, "." for the top; none for one that
+// is not there.
+func (s *Store) Names(ctx context.Context, tree, dir string) ([]string, error) {
+	if names, err := s.direct.names(tree, dir); err == nil {
+		return names, nil
+	}
+	entries, err := s.Entries(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		below := e.Path
+		if dir != "." {
+			var ok bool
+			if below, ok = strings.CutPrefix(e.Path, dir+"/"); !ok {
+				continue
+			}
+		}
+		if name, _, _ := strings.Cut(below, "/"); len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
 // Blob returns the content of a blob of at most max bytes, ErrTooLarge beyond.
 func (s *Store) Blob(ctx context.Context, id string, max int64) ([]byte, error) {
 	if !git.IsID(id) {
 		return nil, fmt.Errorf("read blob: bad id %q", id)
+	}
+	if data, ok, err := s.direct.blob(id, max); ok {
+		return data, err
 	}
 	c := s.git("cat-file", "blob", id)
 	c.MaxOutput = max
@@ -121,9 +96,22 @@ func (s *Store) Blob(ctx context.Context, id string, max int64) ([]byte, error) 
 // (Sizes); the id of anything but a blob is an error.
 func (s *Store) Blobs(ctx context.Context, ids []string) (map[string][]byte, error) {
 	blobs := map[string][]byte{}
-	if len(ids) == 0 {
-		return blobs, nil
+	r := s.objects.Reader()
+	defer r.Close()
+	for i, id := range ids {
+		kind, data, err := r.Read(id, maxBlob)
+		if err != nil || kind != object.Blob {
+			return blobsByGit(ctx, s, ids[i:], blobs)
+		}
+		blobs[id] = data
 	}
+	return blobs, nil
+}
+
+// maxBlob bounds what is read at once without a process.
+const maxBlob = 64 << 20
+
+func blobsByGit(ctx context.Context, s *Store, ids []string, blobs map[string][]byte) (map[string][]byte, error) {
 	c := s.git("cat-file", "--batch=%(objectname) %(objecttype) %(objectsize)")
 	c.Stdin = []byte(strings.Join(ids, "\n") + "\n")
 	out, err := c.Run(ctx)
@@ -148,6 +136,12 @@ func (s *Store) Blobs(ctx context.Context, ids []string) (map[string][]byte, err
 
 // File returns the content of path in rev. ErrNoCommit if it is not there.
 func (s *Store) File(ctx context.Context, rev, path string, max int64) ([]byte, error) {
+	switch e, found, err := s.direct.lookup(rev, path); {
+	case err == nil && found && e.Blob():
+		return s.Blob(ctx, hex.EncodeToString([]byte(e.ID)), max)
+	case err == nil:
+		return nil, fmt.Errorf("read %s of %s: %w", path, rev, ErrNoFile)
+	}
 	out, err := s.git("ls-tree", "-z", "--full-tree", rev, path).Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read %s of %s: %w", path, rev, err)
@@ -166,6 +160,18 @@ func (s *Store) Sizes(ctx context.Context, ids []string) (map[string]int64, erro
 	sizes := map[string]int64{}
 	if len(ids) == 0 {
 		return sizes, nil
+	}
+	r := s.objects.Reader()
+	defer r.Close()
+	for i, id := range ids {
+		_, size, err := r.Stat(id)
+		if err != nil {
+			ids = ids[i:] // git knows them, or that they are not there
+			break
+		}
+		if sizes[id] = size; i == len(ids)-1 {
+			return sizes, nil
+		}
 	}
 	c := s.git("cat-file", "--batch-check=%(objectname) %(objectsize)")
 	c.Stdin = []byte(strings.Join(ids, "\n") + "\n")

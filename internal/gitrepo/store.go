@@ -11,10 +11,15 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/gitrepo/git"
+	"github.com/agentmux/agentmux/internal/gitrepo/object"
+	"github.com/agentmux/agentmux/internal/gitrepo/ref"
 )
 
 // ErrNoCommit says that a revision names no commit of the repository.
 var ErrNoCommit = git.ErrNoCommit
+
+// ErrMoved says that a ref is not where the caller last saw it.
+var ErrMoved = ref.ErrMoved
 
 // ErrTooLarge says that an answer is larger than the caller's limit.
 var ErrTooLarge = git.ErrTooLarge
@@ -45,11 +50,22 @@ type Store struct {
 	// It is back when the next git starts. May be nil; set before the first call.
 	Restored func(file string)
 
-	refs
-	dir    string
-	mended []string // what was missing when it was opened
-	known  known
-	turns  turns // of snapshots, by index
+	ref.Directory
+	dir     string
+	objects *object.Database
+	direct  direct   // of objects
+	mended  []string // what was missing when it was opened
+	known   known
+	turns   *turns // by the name of what is done
+}
+
+// Share has the store use what another one of the same directory knows of packs, and take turns
+// with it. It is called before anything else.
+func (s *Store) Share(other *Store) { s.use(other.objects, other.turns) }
+
+func (s *Store) use(objects *object.Database, turns *turns) {
+	s.objects, s.direct, s.turns = objects, direct{objects}, turns
+	s.Directory = ref.New(s.dir, temporaries(s.dir).path(), s.git, objects)
 }
 
 // Open opens the bare repository at dir, an absolute path, and makes it if it is
@@ -66,12 +82,16 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	}
 	temporaries(dir).sweep()
 	s := &Store{dir: dir, mended: o.mended}
-	s.refs = refs{dir: dir, git: s.git}
+	s.use(object.Open(filepath.Join(dir, "objects")), &turns{})
 	return s, nil
 }
 
 // Mended names what was missing when the repository was opened, and was made again.
 func (s *Store) Mended() []string { return s.mended }
+
+// Objects are the objects of the store, for what is read and written without a process. What
+// they do not know, git may.
+func (s *Store) Objects() *object.Database { return s.objects }
 
 // Dir is the repository's path.
 func (s *Store) Dir() string { return s.dir }
@@ -86,11 +106,15 @@ func (s *Store) Resolve(ctx context.Context, rev string) (string, error) {
 	if s.known.commit(rev) {
 		return rev, nil
 	}
-	sha, err := git.Resolve(ctx, s.git(), rev)
-	if err == nil {
-		s.known.keepCommit(sha)
+	sha := rev
+	if !s.direct.isCommit(rev) {
+		var err error
+		if sha, err = git.Resolve(ctx, s.git(), rev); err != nil {
+			return sha, err
+		}
 	}
-	return sha, err
+	s.known.keepCommit(sha)
+	return sha, nil
 }
 
 // Tree returns the tree of a commit, or tree itself.
@@ -98,9 +122,12 @@ func (s *Store) Tree(ctx context.Context, rev string) (string, error) {
 	if tree := s.known.tree(rev); tree != "" {
 		return tree, nil
 	}
-	id, err := s.git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{tree}").Text(ctx)
-	if err != nil {
-		return "", fmt.Errorf("tree of %q: %w", rev, err)
+	id, ok := s.direct.tree(rev)
+	if !ok {
+		var err error
+		if id, err = s.git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{tree}").Text(ctx); err != nil {
+			return "", fmt.Errorf("tree of %q: %w", rev, err)
+		}
 	}
 	s.known.keepTree(rev, id)
 	return id, nil

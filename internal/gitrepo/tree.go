@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -10,13 +11,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/agentmux/agentmux/internal/gitrepo/object"
 )
 
 // EmptyTree is the tree without entries, for commits that only carry a message.
-const EmptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+const EmptyTree = object.EmptyTree
 
 // WriteBlob stores data and returns its id.
 func (s *Store) WriteBlob(ctx context.Context, data []byte) (string, error) {
+	if utf8.Valid(data) { // else git's own sum is wanted, see object.PackWriter.Binary
+		return s.objects.Write(object.Blob, data)
+	}
 	c := s.git("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin")
 	c.Stdin = data
 	if data == nil {
@@ -29,10 +36,26 @@ func (s *Store) WriteBlob(ctx context.Context, data []byte) (string, error) {
 	return id, nil
 }
 
+// composing makes trees of a store out of others.
+type composing struct{ *Store }
+
 // BuildTree writes a tree of files (by path, mode 100644) and of whole trees, each
 // under its directory.
 func (s *Store) BuildTree(ctx context.Context, files map[string][]byte, trees map[string]string) (string, error) {
-	ids, err := s.writeBlobs(ctx, files)
+	id, err := composing{s}.composed(ctx, EmptyTree, func(c *object.Composer) error {
+		var errs []error
+		for _, p := range slices.Sorted(maps.Keys(files)) {
+			errs = append(errs, c.File(p, files[p]))
+		}
+		for dir, tree := range trees {
+			errs = append(errs, c.Put(strings.Trim(dir, "/"), "040000", tree))
+		}
+		return errors.Join(errs...)
+	})
+	if !unread(err) {
+		return id, err
+	}
+	ids, err := composing{s}.writeBlobs(ctx, files)
 	if err != nil {
 		return "", err
 	}
@@ -40,12 +63,12 @@ func (s *Store) BuildTree(ctx context.Context, files map[string][]byte, trees ma
 	for _, p := range slices.Sorted(maps.Keys(files)) {
 		changes = append(changes, Change{Path: p, Status: 'A', NewMode: "100644", NewID: ids[p]})
 	}
-	return s.compose(ctx, EmptyTree, changes, trees)
+	return composing{s}.compose(ctx, EmptyTree, changes, trees)
 }
 
 // writeBlobs stores several blobs by one git, which reads them from files that are
 // named by number.
-func (s *Store) writeBlobs(ctx context.Context, files map[string][]byte) (map[string]string, error) {
+func (s composing) writeBlobs(ctx context.Context, files map[string][]byte) (map[string]string, error) {
 	ids := map[string]string{}
 	if len(files) == 0 {
 		return ids, nil
@@ -82,11 +105,75 @@ func (s *Store) writeBlobs(ctx context.Context, files map[string][]byte) (map[st
 
 // Apply writes the tree that base becomes by the given changes alone.
 func (s *Store) Apply(ctx context.Context, base string, changes []Change) (string, error) {
-	return s.compose(ctx, base, changes, nil)
+	id, err := composing{s}.composed(ctx, base, func(c *object.Composer) error { return composed(c, changes) })
+	if !unread(err) {
+		return id, err
+	}
+	return composing{s}.compose(ctx, base, changes, nil)
+}
+
+// composed makes a tree of base without a process: what is new comes into the store together.
+// fill says what changes. Git is asked where it fails with object.ErrUnread.
+func (s composing) composed(ctx context.Context, base string, fill func(*object.Composer) error) (string, error) {
+	tmp, remove, err := s.Temporary("tree")
+	if err != nil {
+		return "", err
+	}
+	defer remove()
+	w, err := object.NewPack(filepath.Join(tmp, "pack"))
+	if err != nil {
+		return "", err
+	}
+	defer w.Close()
+	c := object.Composer{From: s.objects.Reader(), Pack: w}
+	defer c.From.Close()
+	if err := fill(&c); err != nil {
+		return "", err
+	}
+	id, err := c.Tree(base)
+	if err == nil && w.Count() > 0 {
+		err = s.TakePack(ctx, w)
+	}
+	return id, err
+}
+
+// composed has a tree get the changed side of changes.
+func composed(c *object.Composer, changes []Change) error {
+	var errs []error
+	for _, ch := range changes {
+		if ch.Status == 'D' {
+			c.Remove(ch.Path)
+		} else {
+			errs = append(errs, c.Put(ch.Path, ch.NewMode, ch.NewID))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// maxPackFiles is the number of files for packs from which on none is added: each pack is
+// looked at by every later git of the store until the next Collect.
+const maxPackFiles = 150
+
+// TakePack takes a pack into the store: as it is, or as single objects.
+func (s *Store) TakePack(ctx context.Context, w *object.PackWriter) error {
+	f, err := w.Finish()
+	if err != nil {
+		return err
+	}
+	list, _ := os.ReadDir(filepath.Join(s.dir, "objects", "pack")) // absent: none
+	switch {
+	case len(list) >= maxPackFiles:
+		_, err = s.git("unpack-objects", "-q").From(f).Run(ctx)
+	case w.Binary():
+		_, err = s.git("index-pack", "--stdin").From(f).Run(ctx)
+	default:
+		err = s.objects.Take(w)
+	}
+	return err
 }
 
 // compose works in an index of its own; no work tree takes part.
-func (s *Store) compose(ctx context.Context, base string, changes []Change, trees map[string]string) (string, error) {
+func (s composing) compose(ctx context.Context, base string, changes []Change, trees map[string]string) (string, error) {
 	tmp, remove, err := s.Temporary("index")
 	if err != nil {
 		return "", fmt.Errorf("compose tree: %w", err)

@@ -19,14 +19,14 @@ import (
 
 // rig builds pairs of trees in a store.
 type rig struct {
-	t     *testing.T
+	t     testing.TB
 	store *gitrepo.Store
 	base  map[string]string
 	spec  outgate.Spec
 	ids   map[string]string // of contents that were written
 }
 
-func newRig(t *testing.T, base map[string]string) *rig {
+func newRig(t testing.TB, base map[string]string) *rig {
 	t.Helper()
 	h, err := gitrepo.Open(t.Context(), filepath.Join(t.TempDir(), "h.git"))
 	if err != nil {

@@ -70,27 +70,33 @@ func (c *check) names(ctx context.Context) error {
 	if len(added) == 0 {
 		return nil
 	}
-	entries, err := c.repo.Entries(ctx, c.Tree)
-	if err != nil {
-		return err
-	}
-	spellings := map[string]map[string]bool{} // folded prefix -> spellings
-	for _, e := range entries {
-		for p := e.Path; p != "."; p = path.Dir(p) {
-			key := sanitize.Fold(p)
-			if spellings[key] == nil {
-				spellings[key] = map[string]bool{}
-			}
-			spellings[key][p] = true
-		}
-	}
+	spellings := map[string]map[string]int{} // directory -> folded name -> spellings
 	for p := range added {
 		for q := p; q != "."; q = path.Dir(q) {
-			if len(spellings[sanitize.Fold(q)]) > 1 {
+			dir := path.Dir(q)
+			if spellings[dir] == nil {
+				names, err := c.repo.Names(ctx, c.Tree, dir)
+				if err != nil {
+					return err
+				}
+				spellings[dir] = map[string]int{}
+				for _, name := range names {
+					spellings[dir][folded(name)]++
+				}
+			}
+			if spellings[dir][folded(path.Base(q))] > 1 {
 				c.find(Finding{Rule: "name", Path: p, Text: "equals another name but for case or form"})
 				break
 			}
 		}
 	}
 	return nil
+}
+
+// folded is sanitize.Fold, at once for the names that most files have.
+func folded(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return sanitize.Fold(name)
+	}
+	return strings.ToLower(name)
 }

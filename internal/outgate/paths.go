@@ -85,7 +85,35 @@ func (c *check) protected() []pattern {
 
 // pattern is a path pattern by component: "**" stands for any number of directories,
 // "*" and "?" as in path.Match. A pattern without "/" means the top directory.
-type pattern []string
+type pattern []component
+
+// component is a name of a pattern.
+type component struct {
+	text string
+	deep bool   // "**"
+	glob bool   // has signs of path.Match
+	head string // what comes before the first of them
+	tail string // and after the last one
+}
+
+func componentOf(text string) component {
+	c := component{text: text, deep: text == "**", head: text}
+	if i := strings.IndexAny(text, `*?[\`); i >= 0 {
+		c.glob, c.head, c.tail = true, text[:i], text[strings.LastIndexAny(text, `*?[]\`)+1:]
+	}
+	return c
+}
+
+func (c component) match(name string) bool {
+	if !c.glob {
+		return c.text == name // nearly all of them
+	}
+	if !strings.HasPrefix(name, c.head) || !strings.HasSuffix(name, c.tail) {
+		return false
+	}
+	ok, _ := path.Match(c.text, name)
+	return ok
+}
 
 func patterns(list ...string) []pattern {
 	out := make([]pattern, 0, len(list))
@@ -94,7 +122,11 @@ func patterns(list ...string) []pattern {
 		if strings.HasSuffix(p, "/") {
 			p += "**"
 		}
-		out = append(out, strings.Split(sanitize.Fold(p), "/"))
+		var pat pattern
+		for _, name := range fold(p) {
+			pat = append(pat, componentOf(name))
+		}
+		out = append(out, pat)
 	}
 	return out
 }
@@ -109,13 +141,24 @@ func matchParts(list []pattern, parts []string, through bool) bool {
 	return slices.ContainsFunc(list, func(pat pattern) bool { return pat.match(parts, through) })
 }
 
+// first returns the name that every path which the pattern takes has in it, if the pattern
+// begins with a name.
+func (pat pattern) first() (name string, ok bool) {
+	for _, c := range pat {
+		if !c.deep {
+			return c.text, !c.glob
+		}
+	}
+	return "", false
+}
+
 // match compares the pattern with a folded path. With through, a path that ends before
 // the pattern does is taken if its last name was compared with a name of the pattern.
 func (pat pattern) match(parts []string, through bool) bool {
 	if len(pat) == 0 {
 		return len(parts) == 0
 	}
-	if pat[0] == "**" {
+	if pat[0].deep {
 		if len(pat) == 1 {
 			return true // below, and the directory itself
 		}
@@ -129,19 +172,11 @@ func (pat pattern) match(parts []string, through bool) bool {
 	if len(parts) == 0 {
 		return false
 	}
-	if !matchName(pat[0], parts[0]) {
+	if !pat[0].match(parts[0]) {
 		return false
 	}
 	if len(parts) == 1 && len(pat) > 1 {
-		return through || pat[1] == "**" && len(pat) == 2
+		return through || pat[1].deep && len(pat) == 2
 	}
 	return pat[1:].match(parts[1:], through)
-}
-
-func matchName(pattern, name string) bool {
-	if !strings.ContainsAny(pattern, `*?[\`) {
-		return pattern == name // nearly all of them
-	}
-	ok, _ := path.Match(pattern, name)
-	return ok
 }

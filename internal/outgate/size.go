@@ -1,6 +1,7 @@
 package outgate
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 )
@@ -75,19 +76,25 @@ func (c *check) hardSize(added int64) {
 }
 
 func (c *check) softSize(ctx context.Context, added int64, growth map[string]int64) error {
-	stats, err := c.repo.DiffStat(ctx, c.Base, c.Tree)
+	lines := 0
+	small, err := c.small(ctx, growth)
 	if err != nil {
 		return err
 	}
-	lines := 0
-	for _, s := range stats {
-		lines += s.Added + s.Removed
-		limit := int64(softText)
-		if s.Binary {
-			limit = softBinary
+	if !small {
+		stats, err := c.repo.DiffStat(ctx, c.Base, c.Tree)
+		if err != nil {
+			return err
 		}
-		if growth[s.Path] > limit {
-			c.hold(Note{"size.growth", s.Path, fmt.Sprintf("grows by %d bytes", growth[s.Path])})
+		for _, s := range stats {
+			lines += s.Added + s.Removed
+			limit := int64(softText)
+			if s.Binary {
+				limit = softBinary
+			}
+			if growth[s.Path] > limit {
+				c.hold(Note{"size.growth", s.Path, fmt.Sprintf("grows by %d bytes", growth[s.Path])})
+			}
 		}
 	}
 	if n := len(c.changes); n > softFiles {
@@ -100,4 +107,35 @@ func (c *check) softSize(ctx context.Context, added int64, growth map[string]int
 		c.hold(Note{"size.lines", "", fmt.Sprintf("%d changed lines", lines)})
 	}
 	return nil
+}
+
+// maxCounted is how many bytes are read to count their lines.
+const maxCounted = 4 << 20
+
+// small reports whether no limit of lines or of the growth of a file can be passed: no file
+// grows by as much as a binary one may, and all lines of both sides together are not too many.
+func (c *check) small(ctx context.Context, growth map[string]int64) (bool, error) {
+	for _, n := range growth {
+		if n > softBinary {
+			return false, nil
+		}
+	}
+	var ids []string
+	total := int64(0)
+	for _, ch := range c.changes {
+		for _, side := range []struct{ mode, id string }{{ch.OldMode, ch.OldID}, {ch.NewMode, ch.NewID}} {
+			if blob(side.mode) {
+				ids, total = append(ids, side.id), total+c.sizes[side.id]
+			}
+		}
+	}
+	if total > maxCounted {
+		return false, nil
+	}
+	data, err := c.repo.Blobs(ctx, ids)
+	lines := 0
+	for _, id := range ids {
+		lines += bytes.Count(data[id], []byte("\n")) + 1
+	}
+	return lines <= softLines, err
 }

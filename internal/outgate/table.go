@@ -26,6 +26,17 @@ type group struct {
 	Name    string  `doc:"name,required"`
 	Level   level   `doc:"level,required"`
 	Entries []entry `doc:"entries,required"`
+
+	// The patterns by the name that each asks for first, and those that ask for a form of
+	// name or for none: a path is compared with the few that can take it.
+	named map[string][]rule
+	forms []rule
+}
+
+// rule is a pattern, and the number of its entry.
+type rule struct {
+	pattern pattern
+	entry   int
 }
 
 // entry is the paths of one tool, with what the tool does to them.
@@ -33,18 +44,43 @@ type entry struct {
 	Paths  []string `doc:"paths,required"`
 	Why    string   `doc:"why,required"`
 	Source string   `doc:"source,required"` // where that is written
-
-	patterns []pattern
 }
 
 // find returns the first entry that takes the folded path.
 func (g *group) find(parts []string, through bool) (entry, bool) {
-	for _, e := range g.Entries {
-		if matchParts(e.patterns, parts, through) {
-			return e, true
+	first := len(g.Entries)
+	look := func(rules []rule) {
+		for _, r := range rules {
+			if r.entry < first && r.pattern.match(parts, through) {
+				first = r.entry
+			}
 		}
 	}
-	return entry{}, false
+	for _, name := range parts {
+		look(g.named[name])
+	}
+	look(g.forms)
+	if first == len(g.Entries) {
+		return entry{}, false
+	}
+	return g.Entries[first], true
+}
+
+// add makes the patterns of an entry known to find.
+func (g *group) add(number int) {
+	for _, p := range g.Entries[number].Paths {
+		if !strings.HasPrefix(p, "/") {
+			p = "**/" + p
+		}
+		for _, pat := range patterns(p) {
+			r := rule{pat, number}
+			if name, ok := pat.first(); ok {
+				g.named[name] = append(g.named[name], r)
+			} else {
+				g.forms = append(g.forms, r)
+			}
+		}
+	}
 }
 
 // tables are the groups of paths.yaml, the strictest level first.
@@ -79,14 +115,9 @@ func readTables(data []byte) ([]*group, error) {
 		return nil, fmt.Errorf("paths.yaml: a group has none of the levels %s, %s, %s", levelBlocked, levelHeld, levelNamed)
 	}
 	for _, g := range sorted {
+		g.named = map[string][]rule{}
 		for i := range g.Entries {
-			e := &g.Entries[i]
-			for _, p := range e.Paths {
-				if !strings.HasPrefix(p, "/") {
-					p = "**/" + p
-				}
-				e.patterns = append(e.patterns, patterns(p)...)
-			}
+			g.add(i)
 		}
 	}
 	return sorted, nil

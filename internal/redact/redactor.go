@@ -46,7 +46,7 @@ const minSecret = 16
 var ErrShort = fmt.Errorf("secret is shorter than %d characters", minSecret)
 
 // ruleName is what may be in "[redacted:...]".
-var ruleName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var ruleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
 
 // Redactor finds and removes secrets. It is safe for concurrent use; New makes
 // one.
@@ -89,7 +89,7 @@ type Finding struct {
 // instance, each line counts. Adding a value again changes nothing. A value, or
 // a file without any line, of at least 16 characters is refused with ErrShort.
 func (r *Redactor) Add(name, value string) error {
-	if !ruleName.MatchString(name) {
+	if !ruleName().MatchString(name) {
 		return fmt.Errorf("add secret: bad name %q", name)
 	}
 	lines, isKey := secretLines(value)

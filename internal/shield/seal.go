@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -21,17 +22,19 @@ const maxSealed = 60 << 10
 
 // open are the variables that stay in the list the kernel shows: none of them is a secret, and
 // the Go runtime and the C library read some before we could put them back.
-var open = regexp.MustCompile(`^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|TERMINFO|TERMINFO_DIRS|TERM_PROGRAM|LANG|LANGUAGE|LC_[A-Z]+|TZ|PWD|TMPDIR|XDG_[A-Z_]+|TMUX|TMUX_PANE|NO_COLOR|CI|GO(DEBUG|MAXPROCS|GC|MEMLIMIT|COVERDIR))$`)
+var open = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|TERMINFO|TERMINFO_DIRS|TERM_PROGRAM|LANG|LANGUAGE|LC_[A-Z]+|TZ|PWD|TMPDIR|XDG_[A-Z_]+|TMUX|TMUX_PANE|NO_COLOR|CI|GO(DEBUG|MAXPROCS|GC|MEMLIMIT|COVERDIR))$`)
+})
 
 // own are variables of this program that tests and jobs steer it with.
-var own = regexp.MustCompile(`^AGENTMUX_[A-Z_]*$`)
+var own = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^AGENTMUX_[A-Z_]*$`) })
 
 // secretName is how a variable of this program says that it is secret.
-var secretName = regexp.MustCompile(`KEY|TOKEN|SECRET|PASS`)
+var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`KEY|TOKEN|SECRET|PASS`) })
 
 // Open reports whether a variable may stay in the environment that others can read.
 func Open(name string) bool {
-	return open.MatchString(name) || own.MatchString(name) && !secretName.MatchString(name)
+	return open().MatchString(name) || own().MatchString(name) && !secretName().MatchString(name)
 }
 
 // Clean returns those variables of an environment that others may read.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -27,10 +28,10 @@ func NewSocketPath(dir string) string {
 	return filepath.Join(dir, hex.EncodeToString(name))
 }
 
-var socketForm = regexp.MustCompile(`^[0-9a-f]{12}$`)
+var socketForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{12}$`) })
 
 // IsSocketPath reports whether path may be one that NewSocketPath returned.
-func IsSocketPath(path string) bool { return socketForm.MatchString(filepath.Base(path)) }
+func IsSocketPath(path string) bool { return socketForm().MatchString(filepath.Base(path)) }
 
 // RemoveLeft removes the socket at path whose process was killed. It leaves what is not a
 // socket of NewSocketPath and one at which a process listens. Calling it again changes nothing.

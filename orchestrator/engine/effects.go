@@ -19,10 +19,14 @@ type runner struct {
 	cancel  context.CancelFunc
 	done    chan finished
 	running map[string]try // effect id -> its try
+	// settled are file effects that are done. Their results wait for the end of others, so that
+	// they share a commit.
+	settled []finished
 }
 
 type try struct {
 	key    string
+	file   bool // of a file effect
 	cancel context.CancelFunc
 }
 
@@ -38,29 +42,51 @@ func newRunner(ctx context.Context, effects Effects) *runner {
 	return &runner{effects: effects, ctx: ctx, cancel: cancel, done: make(chan finished), running: map[string]try{}}
 }
 
-func (r *runner) idle() bool { return len(r.running) == 0 }
+func (r *runner) idle() bool { return len(r.running) == 0 && len(r.settled) == 0 }
 
 // ready starts every pending effect whose turn it is: all it waits for is done,
-// no earlier effect of its key is pending or still running, its pause is over.
+// no earlier effect of its key is pending or still running, its pause is over. A file effect
+// begins when another is done whose result is not committed yet: after a kill both are carried
+// out again, in their order. Any other begins only from what is committed, because the files
+// may be its agent's then.
 func (r *runner) ready(st *orchestrator.State, now time.Time) {
 	busy := map[string]bool{}
 	for _, t := range r.running {
 		busy[t.key] = true
 	}
 	for _, e := range st.Pending {
-		if _, runs := r.running[e.ID]; runs {
+		if _, runs := r.running[e.ID]; runs || r.isSettled(e.ID) {
 			continue
 		}
-		if !busy[e.Key] && len(e.After) == 0 && !e.NotBefore.After(now) {
+		if !busy[e.Key] && r.free(e) && !e.NotBefore.After(now) {
 			r.start(e)
 		}
 		busy[e.Key] = true
 	}
 }
 
+// free reports whether nothing keeps an effect from beginning but its turn.
+func (r *runner) free(e orchestrator.Effect) bool {
+	return !slices.ContainsFunc(e.After, func(id string) bool { return !fileEffects[e.Type] || !r.isSettled(id) })
+}
+
+func (r *runner) isSettled(id string) bool {
+	return slices.ContainsFunc(r.settled, func(f finished) bool { return f.id == id })
+}
+
+// filesRun reports whether a file effect is being carried out.
+func (r *runner) filesRun() bool {
+	for _, t := range r.running {
+		if t.file {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *runner) start(e orchestrator.Effect) {
 	ctx, cancel := context.WithCancel(r.ctx)
-	r.running[e.ID] = try{key: e.Key, cancel: cancel}
+	r.running[e.ID] = try{key: e.Key, file: fileEffects[e.Type], cancel: cancel}
 	go func() {
 		defer cancel()
 		f := finished{id: e.ID}
@@ -101,21 +127,35 @@ func (r *runner) shutdown() {
 }
 
 // finish hands the ends of tries to the reducer: f, and those that wait to be taken. They
-// share one commit, since each commit costs several writes to the disk. An effect that was
-// dropped meanwhile is not reported.
+// share one commit, since each commit costs several writes to the disk. A file that was made
+// waits for those that are being made. An effect that was dropped meanwhile is not reported.
 func (l *loop) finish(ctx context.Context, f finished) error {
-	b := batch{state: l.st}
+	wait := true
 	for more := true; more; {
+		wait = wait && f.err == nil && l.effects.running[f.id].file
 		delete(l.effects.running, f.id)
-		if in, wanted := result(b.state, f); wanted {
-			if _, err := l.stage(&b, in); err != nil {
-				return err
-			}
-		}
+		l.effects.settled = append(l.effects.settled, f)
 		select {
 		case f = <-l.effects.done:
 		default:
 			more = false
+		}
+	}
+	if wait {
+		if l.effects.ready(l.st, l.Now()); l.effects.filesRun() {
+			return nil
+		}
+	}
+	b := batch{state: l.st}
+	ends := l.effects.settled
+	l.effects.settled = nil
+	for _, f := range ends {
+		in, wanted := result(b.state, f)
+		if !wanted {
+			continue
+		}
+		if _, err := l.stage(&b, in); err != nil {
+			return err
 		}
 	}
 	if _, err := l.flush(ctx, b); err != nil {

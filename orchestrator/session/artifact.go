@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/durable"
@@ -100,11 +99,9 @@ func (st *Stable) Settling(rel string, now time.Time) bool {
 	return ok && now.Sub(first.At) < 2*time.Second
 }
 
-var hashRule = regexp.MustCompile(`^[0-9a-f]{64}$`)
-
 // Blob returns the content kept under a hash.
 func (s *Session) Blob(sha256 string) ([]byte, error) {
-	if !hashRule.MatchString(sha256) {
+	if !isHex(sha256, 64) {
 		return nil, fmt.Errorf("read blob: %q is not a hash", sha256)
 	}
 	const limit = 64 << 20

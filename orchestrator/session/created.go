@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +16,6 @@ import (
 )
 
 const createdLayout = "2006-01-02 15:04:05"
-
-var createdRule = regexp.MustCompile(`^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}  (.+)$`)
 
 // createdLog remembers which paths created_files.log names.
 type createdLog struct {
@@ -80,8 +77,9 @@ func (s *Session) loadCreated() (*createdLog, error) {
 		return nil, fmt.Errorf("read created files: %w", err)
 	}
 	for line := range bytes.Lines(data) {
-		if m := createdRule.FindSubmatch(bytes.TrimRight(line, "\r\n")); m != nil {
-			log.names[string(m[1])] = true
+		at, name, _ := strings.Cut(strings.TrimRight(string(line), "\r\n"), "  ")
+		if _, err := time.Parse(createdLayout, at); err == nil && name != "" {
+			log.names[name] = true
 		}
 	}
 	return log, nil

@@ -3,7 +3,7 @@ package session
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"regexp"
+	"strings"
 )
 
 // NewIdentity tells one creation of a session from every other, of whatever name and in
@@ -21,8 +21,10 @@ func randomHex(bytes int) string {
 	return hex.EncodeToString(b)
 }
 
-var identityRule = regexp.MustCompile(`^[0-9a-f]{8}([0-9a-f]{8})?$`)
-
 // ValidIdentity reports whether a text, which may be of a file that somebody made, can be an
 // identity.
-func ValidIdentity(id string) bool { return identityRule.MatchString(id) }
+func ValidIdentity(id string) bool { return isHex(id, 8) || isHex(id, 16) }
+
+func isHex(text string, digits int) bool {
+	return len(text) == digits && strings.Trim(text, "0123456789abcdef") == ""
+}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/agentmux/agentmux/internal/durable"
@@ -27,8 +28,8 @@ var keptFiles = []string{
 var keptDirs = []string{BlobsDir, MessagesDir, "queues", "offsets", SignalsDir, PlansDir, ChangelogsDir}
 
 var (
-	phaseDir  = regexp.MustCompile(`^[0-9]{2}_[a-z0-9_]+$`)
-	phaseFile = regexp.MustCompile(`^(done_[0-9]+|[^.].*\.(md|yaml|json|diff))$`)
+	phaseDir  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{2}_[a-z0-9_]+$`) })
+	phaseFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(done_[0-9]+|[^.].*\.(md|yaml|json|diff))$`) })
 )
 
 // Kept returns the content of every file that the session can be made again from
@@ -76,8 +77,8 @@ func (s *Session) kept() ([]string, error) {
 		names = append(names, s.below(dir, func(string) bool { return true })...)
 	}
 	for _, e := range top {
-		if e.IsDir() && phaseDir.MatchString(e.Name()) {
-			names = append(names, s.below(e.Name(), phaseFile.MatchString)...)
+		if e.IsDir() && phaseDir().MatchString(e.Name()) {
+			names = append(names, s.below(e.Name(), phaseFile().MatchString)...)
 		}
 	}
 	return names, nil

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -139,10 +140,10 @@ func directory(project, arg string) (Entry, bool) {
 // alone: "stop 2" must never stop the work on issue 1 because its name begins with 2026.
 const dateOfName = "20060102"
 
-var issueRule = regexp.MustCompile(`^(?:([^/\s#]+/[^/\s#]+)?#)?(\d+)$`)
+var issueRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:([^/\s#]+/[^/\s#]+)?#)?(\d+)$`) })
 
 func matching(entries []Entry, arg string) []Entry {
-	if m := issueRule.FindStringSubmatch(arg); m != nil {
+	if m := issueRule().FindStringSubmatch(arg); m != nil {
 		number, err := strconv.Atoi(m[2])
 		byIssue := selected(entries, func(e Entry) bool {
 			return err == nil && e.State != nil && e.State.IssueNumber == number &&

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -13,9 +14,9 @@ const (
 )
 
 var (
-	nameRule  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$`)
-	stampRule = regexp.MustCompile(`^\d{8}-\d{6}-`)
-	wordRule  = regexp.MustCompile(`[a-z0-9]+`)
+	nameRule  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$`) })
+	stampRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{8}-\d{6}-`) })
+	wordRule  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[a-z0-9]+`) })
 )
 
 // Slug turns text into the part of a name people recognise: its first eight
@@ -33,7 +34,7 @@ func IssueSlug(number int, title string) string {
 }
 
 func slug(prefix, text string) string {
-	words := wordRule.FindAllString(strings.ToLower(text), slugWords)
+	words := wordRule().FindAllString(strings.ToLower(text), slugWords)
 	s := prefix + strings.Join(words, "-")
 	return strings.Trim(s[:min(len(s), slugBytes)], "-")
 }
@@ -45,7 +46,7 @@ func Name(now time.Time, slug string) string { return now.Format("20060102-15040
 // FeatureSlug returns a session's name without its time stamp. A name that is nothing else
 // stays whole: branches are named by it, and none may end with a slash.
 func FeatureSlug(name string) string {
-	if slug := stampRule.ReplaceAllString(name, ""); slug != "" {
+	if slug := stampRule().ReplaceAllString(name, ""); slug != "" {
 		return slug
 	}
 	return strings.TrimRight(name, "-")
@@ -55,4 +56,4 @@ func FeatureSlug(name string) string {
 func tmuxSession(slug string) string { return "agentmux-" + slug }
 
 // ValidName reports whether a person may give a session this name.
-func ValidName(name string) bool { return nameRule.MatchString(name) }
+func ValidName(name string) bool { return nameRule().MatchString(name) }

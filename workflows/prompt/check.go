@@ -21,7 +21,7 @@ func Problems(prompts fs.FS, name string, known func(file string) bool) document
 		return document.Problems{unreadable(file, err)}
 	}
 	var problems document.Problems
-	for _, m := range directive.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range directive().FindAllStringSubmatchIndex(text, -1) {
 		line := 1 + strings.Count(text[:m[0]], "\n")
 		for _, said := range directiveProblems(text[m[2]:m[3]], text[m[4]:m[5]], known) {
 			problems = append(problems, document.Problem{File: file, Line: line, Path: document.Excerpt(text[m[0]:m[1]]), Text: said})

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -17,8 +18,8 @@ import (
 const maxInclude = 1 << 20
 
 var (
-	pathValue = regexp.MustCompile(`<([a-z_]+)>`)
-	plainWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$`)
+	pathValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<([a-z_]+)>`) })
+	plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$`) })
 )
 
 // include returns the text of a file below the session directory. In its path
@@ -38,12 +39,12 @@ func (p *prompt) include(path string, optional bool) string {
 
 func (p *prompt) path(path string) (string, error) {
 	var err error
-	out := pathValue.ReplaceAllStringFunc(path, func(m string) string {
+	out := pathValue().ReplaceAllStringFunc(path, func(m string) string {
 		name := m[1 : len(m)-1]
 		switch value := p.Values[name]; {
 		case !slices.Contains([]string{"subplan", "task", "role"}, name):
 			err = fmt.Errorf("<%s> cannot be part of a path", name)
-		case !plainWord.MatchString(value):
+		case !plainWord().MatchString(value):
 			err = fmt.Errorf("<%s> is %q, which cannot be part of a path", name, value)
 		default:
 			return value

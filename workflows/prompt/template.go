@@ -6,10 +6,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // directive is all that templates know; any other [[ is plain text.
-var directive = regexp.MustCompile(`\[\[(shared|placeholder|include|include-optional):([^\]\n]+)\]\]`)
+var directive = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[\[(shared|placeholder|include|include-optional):([^\]\n]+)\]\]`)
+})
 
 // maxFragments bounds how deep fragments may lie in one another.
 const maxFragments = 8
@@ -32,7 +35,7 @@ type segment struct {
 // scan cuts text into segments. chain names the fragments around it.
 func (p *prompt) scan(text string, chain []string) {
 	end := 0
-	for _, m := range directive.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range directive().FindAllStringSubmatchIndex(text, -1) {
 		p.literal(text[end:m[0]])
 		p.directive(text[m[2]:m[3]], text[m[4]:m[5]], chain)
 		end = m[1]

@@ -34,6 +34,9 @@ type Finder struct {
 	Format     hostlog.Format
 
 	Tokens *account.Tokens
+
+	// Panes is the program whose hidden commands run in panes; empty means this one.
+	Panes string
 }
 
 // ProjectDir returns the directory a command works for: --project, else the

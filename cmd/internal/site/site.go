@@ -100,14 +100,14 @@ func (s *Site) keep(p *project.Project) {
 
 // Wire makes the host of the site. Without github the host does not use GitHub.
 func (f *Finder) Wire(ctx context.Context, s *Site, log io.Writer, github bool) error {
-	own, err := Self()
+	program, err := f.program()
 	if err != nil {
 		return err
 	}
 	redactor := f.Redactor()
 	logger := f.Logger(log, s.Config.Log.Level)
 	o := host.Options{
-		Self: own, StateHome: StateHome(), RuntimeDir: RuntimeDir(), Home: Home(), Log: logger, Redactor: redactor,
+		Self: program, StateHome: StateHome(), RuntimeDir: RuntimeDir(), Home: Home(), Log: logger, Redactor: redactor,
 		Server: s.Identity.Bases.Server, ReadOnly: !github && s.Identity.Tokens != nil, Located: &s.located,
 	}
 	if github {
@@ -119,6 +119,14 @@ func (f *Finder) Wire(ctx context.Context, s *Site, log io.Writer, github bool) 
 		s.Host.Connect(s.opened) // it was opened to make the account
 	}
 	return err
+}
+
+// program returns the path of what runs in panes.
+func (f *Finder) program() (string, error) {
+	if f.Panes != "" {
+		return f.Panes, nil
+	}
+	return Self()
 }
 
 // useGitHub gives the host the site's account, if there is one, and its redactor the

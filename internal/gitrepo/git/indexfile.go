@@ -32,11 +32,12 @@ type Index struct {
 // IndexEntry is one path of an index, with what lstat(2) said of it when git read it last.
 // Git keeps the lower 32 bits of each number.
 type IndexEntry struct {
-	Path                string
-	ID                  string // of 20 or 32 bytes, not in hex
-	Mode                uint32
-	Ctime, Mtime        IndexTime
-	Ino, UID, GID, Size uint32
+	Path         string
+	ID           string // of 20 or 32 bytes, not in hex
+	Mode         uint32
+	Ctime, Mtime IndexTime
+
+	Dev, Ino, UID, GID, Size uint32
 	// Special says that the entry has no file or is no part of a tree yet.
 	Special bool
 }
@@ -152,7 +153,7 @@ func (r *indexReader) entry() (e IndexEntry, err error) {
 	word := func(i int) uint32 { return number(head[4*i : 4*i+4]) }
 	e = IndexEntry{
 		Ctime: IndexTime{word(0), word(1)}, Mtime: IndexTime{word(2), word(3)},
-		Ino: word(5), Mode: word(6), UID: word(7), GID: word(8), Size: word(9), ID: head[indexStat : indexStat+r.idSize],
+		Dev: word(4), Ino: word(5), Mode: word(6), UID: word(7), GID: word(8), Size: word(9), ID: head[indexStat : indexStat+r.idSize],
 	}
 	flags := int(head[len(head)-2])<<8 | int(head[len(head)-1])
 	if flags&flagStage != 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -13,10 +14,10 @@ import (
 // ErrNoCommit says that a revision names no commit of a repository.
 var ErrNoCommit = errors.New("no such commit")
 
-var objectID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var objectID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
 
 // IsID reports whether s is the full id of an object.
-func IsID(s string) bool { return objectID.MatchString(s) }
+func IsID(s string) bool { return objectID().MatchString(s) }
 
 // Resolve returns the commit that rev names in the repository of c, ErrNoCommit if it names none.
 func Resolve(ctx context.Context, c Call, rev string) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/git"
@@ -222,42 +223,47 @@ func (r Repository) ids(ctx context.Context, store *gitrepo.Store, spec PushSpec
 	return ids
 }
 
-// refusals are tried in order; the first that matches gives the kind.
-var refusals = []struct {
+// refusal is how a server, or git, says no.
+type refusal struct {
 	kind PushKind
 	text *regexp.Regexp
-}{
-	{PushSecret, regexp.MustCompile(`(?i)push protection|GH013[^\n]*secret|push cannot contain secrets`)},
-	{PushWorkflows, regexp.MustCompile("(?i)without `?workflows?`? (permission|scope)|workflow scope")},
-	{PushStale, regexp.MustCompile(`stale info|\(fetch first\)|\(non-fast-forward\)|cannot lock ref|reference already exists|incorrect old value|atomic push failed`)},
-	{PushRule, regexp.MustCompile(`GH006|GH013|protected branch|repository rule violations`)},
-	{PushHidden, regexp.MustCompile(`deny updating a hidden ref`)},
-	{PushNetwork, regexp.MustCompile(`(?i)rate limit|abuse detection`)}, // a 403, too, but one that passes
-	{PushDenied, regexp.MustCompile(`(?i)permission to \S+ denied|write access to repository not granted|authentication failed|repository not found|could not read (username|password)`)},
-	// The server let the push begin and then said no without a word on permissions, as limits do.
-	{PushNetwork, regexp.MustCompile(`RPC failed; HTTP 403`)},
-	{PushDenied, regexp.MustCompile(`error: 40[13]`)},
-	{PushNetwork, regexp.MustCompile(`(?i)could not resolve|couldn't connect|failed to connect|connection (refused|reset|timed out)|timed out|empty reply|remote end hung up|unexpected disconnect|early EOF|RPC failed|error: (5\d\d|429|408)|gnutls|ssl|failed to report status|not valid: is this a git repository|git-http-push failed|expected flush after|expected 'packfile'|bad pack header`)},
-	{PushHook, regexp.MustCompile(`hook declined`)},
 }
+
+// refusals are tried in order; the first that matches gives the kind.
+var refusals = sync.OnceValue(func() []refusal {
+	return []refusal{
+		{PushSecret, regexp.MustCompile(`(?i)push protection|GH013[^\n]*secret|push cannot contain secrets`)},
+		{PushWorkflows, regexp.MustCompile("(?i)without `?workflows?`? (permission|scope)|workflow scope")},
+		{PushStale, regexp.MustCompile(`stale info|\(fetch first\)|\(non-fast-forward\)|cannot lock ref|reference already exists|incorrect old value|atomic push failed`)},
+		{PushRule, regexp.MustCompile(`GH006|GH013|protected branch|repository rule violations`)},
+		{PushHidden, regexp.MustCompile(`deny updating a hidden ref`)},
+		{PushNetwork, regexp.MustCompile(`(?i)rate limit|abuse detection`)}, // a 403, too, but one that passes
+		{PushDenied, regexp.MustCompile(`(?i)permission to \S+ denied|write access to repository not granted|authentication failed|repository not found|could not read (username|password)`)},
+		// The server let the push begin and then said no without a word on permissions, as limits do.
+		{PushNetwork, regexp.MustCompile(`RPC failed; HTTP 403`)},
+		{PushDenied, regexp.MustCompile(`error: 40[13]`)},
+		{PushNetwork, regexp.MustCompile(`(?i)could not resolve|couldn't connect|failed to connect|connection (refused|reset|timed out)|timed out|empty reply|remote end hung up|unexpected disconnect|early EOF|RPC failed|error: (5\d\d|429|408)|gnutls|ssl|failed to report status|not valid: is this a git repository|git-http-push failed|expected flush after|expected 'packfile'|bad pack header`)},
+		{PushHook, regexp.MustCompile(`hook declined`)},
+	}
+})
 
 func classify(text string) *PushError {
 	e := &PushError{Kind: PushOther, Text: plainText(text)}
-	for _, r := range refusals {
+	for _, r := range refusals() {
 		if r.text.MatchString(text) {
 			e.Kind = r.kind
 			break
 		}
 	}
 	if e.Kind == PushSecret {
-		e.Place = strings.Join(secretPlace.FindAllString(e.Text, 10), "; ")
+		e.Place = strings.Join(secretPlace().FindAllString(e.Text, 10), "; ")
 		e.Text = "the server found a secret"
 	}
 	return e
 }
 
 // secretPlace is how GitHub names a finding: "path: config/a.env:3".
-var secretPlace = regexp.MustCompile(`path: \S+:\d+`)
+var secretPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`path: \S+:\d+`) })
 
 // plainText keeps the printable characters and lines of the server's text.
 func plainText(text string) string {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
@@ -97,7 +98,9 @@ func (e *ReadError) Error() string { return e.Text }
 func (e *ReadError) Unwrap() error { return e.err }
 
 // unreached are the failures of a machine without a network, which a few seconds do not cure.
-var unreached = regexp.MustCompile(`(?i)could not resolve|couldn't connect|failed to connect|connection refused`)
+var unreached = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)could not resolve|couldn't connect|failed to connect|connection refused`)
+})
 
 // read is remote for a call that changes nothing on the server: it is made again where
 // another try may be answered.
@@ -113,7 +116,7 @@ func (r Repository) read(ctx context.Context, store *gitrepo.Store, args func(ur
 			return out, err
 		}
 		e := &ReadError{Kind: classify(failed.Stderr).Kind, Text: said(failed), err: err}
-		if e.Kind != PushNetwork || unreached.MatchString(failed.Stderr) || try == len(pauses) || !pause(ctx, pauses[try]) {
+		if e.Kind != PushNetwork || unreached().MatchString(failed.Stderr) || try == len(pauses) || !pause(ctx, pauses[try]) {
 			return nil, e
 		}
 	}

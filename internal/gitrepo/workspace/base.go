@@ -10,14 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/agentmux/agentmux/internal/gitrepo/git"
+	"github.com/agentmux/agentmux/internal/gitrepo/object"
 )
 
 // The modes of a tree and of an index.
 const (
-	modeFile       = 0o100644
-	modeExecutable = 0o100755
-	modeSymlink    = 0o120000
-	modeGitlink    = 0o160000
+	modeFile       = object.ModeFile
+	modeExecutable = object.ModeExecutable
+	modeSymlink    = object.ModeSymlink
+	modeGitlink    = object.ModeGitlink
 )
 
 // paths are those of a base.
@@ -101,7 +102,7 @@ func (k *kept) same(at int, stat *unix.Stat_t) (equal, racy bool) {
 }
 
 // emptyBlob is the id of the file without content.
-var emptyBlob = objectID("blob", nil)
+var emptyBlob = object.RawID(object.Blob, nil)
 
 func indexTime(t unix.Timespec) git.IndexTime {
 	return git.IndexTime{Sec: uint32(t.Sec), Nsec: uint32(t.Nsec)}

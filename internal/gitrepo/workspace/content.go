@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -26,7 +27,9 @@ import (
 // maxPointer bounds a file that may be an LFS pointer.
 const maxPointer = 1024
 
-var pointer = regexp.MustCompile(`^version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n(?:.*\n)*?size ([0-9]+)\n`)
+var pointer = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n(?:.*\n)*?size ([0-9]+)\n`)
+})
 
 // large is a file of a workspace whose LFS content was put in place of its pointer.
 type large struct {
@@ -197,7 +200,7 @@ func fillOne(file, store string) (l large, ok bool, err error) {
 	if err != nil {
 		return l, false, err
 	}
-	m := pointer.FindSubmatch(text)
+	m := pointer().FindSubmatch(text)
 	if m == nil {
 		return l, false, nil
 	}

@@ -4,8 +4,8 @@
 // is hostile: no git runs under it again. Its files reach the store by a walk in Go that
 // follows no symlink, and a git that knows the walked names alone. Of a workspace whose agent
 // still runs git reads nothing: what differs from the kept index is read by descriptor, and
-// its bytes are handed to git in a pack or, for line ends and encodings, in a work tree of
-// their own.
+// its bytes get to the store in a pack or, for line ends and encodings, through git in a work
+// tree of their own.
 //
 // Make and MakeLocal are ensures: a complete workspace is left as it is, a half-made one is
 // made again. A snapshot that must not be taken is a *RefusedError, which lists every path

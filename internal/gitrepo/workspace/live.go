@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/git"
+	"github.com/agentmux/agentmux/internal/gitrepo/object"
 )
 
 // live takes a snapshot of a workspace whose agent still runs. Only files that differ from
@@ -29,7 +30,7 @@ type live struct {
 	walker *walker
 	reader reader
 	rules  rules
-	pack   *pack
+	pack   *object.PackWriter
 
 	edits    []edit // against the base
 	given    []file // files that git brings into the form of the store
@@ -47,12 +48,12 @@ func takeLive(ctx context.Context, shot snapshot) (Snapshot, error) {
 	shot.work, shot.Index = filepath.Join(tmp, "work"), filepath.Join(tmp, "index")
 	err = errors.Join(os.Mkdir(shot.work, 0o700), os.Mkdir(filepath.Join(tmp, "rules"), 0o700))
 	if err == nil {
-		l.pack, err = newPack(filepath.Join(tmp, "pack"))
+		l.pack, err = object.NewPack(filepath.Join(tmp, "pack"))
 	}
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("snapshot: %w", err)
 	}
-	defer l.pack.close()
+	defer l.pack.Close()
 	return l.take(ctx)
 }
 
@@ -141,15 +142,21 @@ func copyIndex(from, to string) error {
 // ignored lets git see the rule files that decide about the paths, and nothing else.
 func (l *live) ignored(ctx context.Context, asked []question) (map[string]bool, error) {
 	see := scratch(filepath.Join(l.tmp, "rules"))
+	ruled := false
 	for _, q := range asked {
 		if q.dir {
 			if err := see.directory(q.path); err != nil {
 				return nil, err
 			}
 		}
-		if err := l.rules.copy(".gitignore", q.path, see); err != nil {
+		any, err := l.rules.copy(".gitignore", q.path, see)
+		if err != nil {
 			return nil, err
 		}
+		ruled = ruled || any
+	}
+	if !ruled {
+		return nil, nil // without a rule nothing is ignored
 	}
 	shot := *l.snapshot
 	shot.work = string(see)
@@ -184,7 +191,7 @@ func (l *live) bring(f file) error {
 	converted := c.mode != modeSymlink && l.rules.convert(f.path, c.data)
 	if f.at >= 0 && (f.racy || !converted) {
 		e := l.base.entries[f.at]
-		if e.Mode == c.mode && e.ID == objectID("blob", c.data) {
+		if e.Mode == c.mode && e.ID == object.RawID(object.Blob, c.data) {
 			return nil
 		}
 	}
@@ -192,7 +199,7 @@ func (l *live) bring(f file) error {
 		l.given = append(l.given, f)
 		return scratch(l.work).content(f.path, c)
 	}
-	id, err := l.pack.add(kindBlob, c.data)
+	id, err := l.pack.Add(object.Blob, c.data)
 	l.edits = append(l.edits, edit{path: f.path, mode: c.mode, id: id})
 	return err
 }
@@ -246,7 +253,7 @@ func (l *live) give(ctx context.Context) error {
 	}
 	for _, f := range l.given {
 		names = append(names, f.path)
-		if err := l.rules.copy(".gitattributes", f.path, scratch(l.work)); err != nil {
+		if _, err := l.rules.copy(".gitattributes", f.path, scratch(l.work)); err != nil {
 			return err
 		}
 	}
@@ -288,27 +295,12 @@ func (l *live) write(ctx context.Context) (Snapshot, error) {
 	}
 	id, err := trees{ids: l.ids, pack: l.pack}.build("", l.base.entries, l.edits)
 	if err == nil {
-		err = l.pack.finish()
-	}
-	if err == nil {
-		_, err = l.git(l.taker()...).From(l.pack.file).Run(ctx)
+		err = l.TakePack(ctx, l.pack)
 	}
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("write tree: %w", err)
 	}
 	return Snapshot{Tree: hex.EncodeToString([]byte(id)), Changes: changes}, nil
-}
-
-// maxPackFiles is the number of files for packs from which on a snapshot adds none: each pack
-// is looked at by every later git of the store until the next Store.Collect.
-const maxPackFiles = 150
-
-// taker is the command that takes a pack into the store: as it is, or as single objects.
-func (l *live) taker() []string {
-	if list, err := os.ReadDir(filepath.Join(l.Dir(), "objects", "pack")); err == nil && len(list) >= maxPackFiles {
-		return []string{"unpack-objects", "-q"}
-	}
-	return []string{"index-pack", "--stdin"}
 }
 
 // changes brings the edits into git's order, without those that change nothing, and lists
@@ -353,13 +345,10 @@ func (l *live) change(e edit) gitrepo.Change {
 		c.Status = 'D'
 	case e.mode == old.Mode && e.id == old.ID:
 		c.Status = 0
-	case e.mode&typeBits != old.Mode&typeBits:
+	case e.mode&object.TypeBits != old.Mode&object.TypeBits:
 		c.Status = 'T'
 	default:
 		c.Status = 'M'
 	}
 	return c
 }
-
-// typeBits of a mode tell files from symlinks.
-const typeBits = 0o170000

@@ -45,18 +45,19 @@ func above(name, p string) []string {
 	return list
 }
 
-// copy gives git the rule files that count for a path.
-func (r *rules) copy(name, p string, to scratch) error {
+// copy gives git the rule files that count for a path, and reports whether there are any.
+func (r *rules) copy(name, p string, to scratch) (any bool, err error) {
 	for _, file := range above(name, p) {
 		text, ok := r.text(file)
 		if !ok {
 			continue
 		}
+		any = true
 		if err := to.file(file, bytes.NewReader(text), int64(len(text)), modeFile); err != nil {
-			return err
+			return any, err
 		}
 	}
-	return nil
+	return any, nil
 }
 
 // convert reports whether git may store other bytes than those of a file because of attributes:

@@ -136,9 +136,8 @@ func TestSecurity10SubmoduleOfTheBaseStays(t *testing.T) {
 	repotest.Git(t, r.Clone, "commit", "-q", "-m", "submodule")
 	r.Fetch("HEAD")
 	dir := filepath.Join(r.State, "workspaces", "s", "x")
-	made, err := workspace.Make(t.Context(), r.Store, dir, r.Base)
-	if err != nil || made.Submodules != 1 {
-		t.Fatalf("%+v, %v", made, err)
+	if _, err := workspace.Make(t.Context(), r.Store, dir, r.Base); err != nil {
+		t.Fatal(err)
 	}
 	marker := filepath.Join(t.TempDir(), "marker")
 	if err := os.MkdirAll(filepath.Join(dir, "lib"), 0o755); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/internal/gitrepo/git"
+	"github.com/agentmux/agentmux/internal/gitrepo/object"
 )
 
 // edit is a path of a tree that gets another content or, with mode 0, goes.
@@ -19,7 +20,7 @@ type edit struct {
 // trees writes the tree that a base becomes by edits. Trees without edits stay as they are.
 type trees struct {
 	ids  map[string]string // of the base's trees, by directory
-	pack *pack
+	pack *object.PackWriter
 }
 
 // build returns the id of a directory's tree, "" for one without entries. Entries and edits
@@ -45,16 +46,14 @@ func (t trees) build(dir string, entries []git.IndexEntry, edits []edit) (string
 	if len(data) == 0 && dir != "" {
 		return "", nil
 	}
-	return t.pack.add(kindTree, data)
+	return t.pack.Add(object.Tree, data)
 }
-
-const modeTree = 0o40000
 
 func (t trees) child(name string, entries []git.IndexEntry, edits []edit) (mode uint32, id string, err error) {
 	switch {
 	case strings.HasSuffix(name, "/"):
 		id, err = t.build(name, entries, edits)
-		return modeTree, id, err
+		return object.ModeTree, id, err
 	case len(edits) == 0:
 		return entries[0].Mode, entries[0].ID, nil
 	case edits[0].mode == 0:

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -24,8 +23,6 @@ type Workspace struct {
 	Path  string
 	Base  string // the commit it was made at
 	Index string // the index for its snapshots, outside of it
-	// Submodules and LFS count the paths of which an agent sees no content.
-	Submodules, LFS int
 }
 
 // Make ensures a clone at dir, on branch work, whose head is commit, with
@@ -57,7 +54,7 @@ func (m *maker) ensure(ctx context.Context, commit string) (w Workspace, err err
 	if m.sha, err = m.Resolve(ctx, commit); err != nil {
 		return Workspace{}, err
 	}
-	switch base, err := workspaceBase(m.dir); {
+	switch base, err := Base(m.dir); {
 	case err == nil && base != m.sha:
 		return Workspace{}, fmt.Errorf("%w: %s", ErrOtherBase, base)
 	case errors.Is(err, fs.ErrNotExist):
@@ -67,17 +64,15 @@ func (m *maker) ensure(ctx context.Context, commit string) (w Workspace, err err
 	case err != nil:
 		return Workspace{}, err
 	}
-	w = Workspace{Path: m.dir, Base: m.sha, Index: Index(m.dir)}
-	w.Submodules, w.LFS, err = m.absentContent(ctx)
-	return w, err
+	return Workspace{Path: m.dir, Base: m.sha, Index: Index(m.dir)}, nil
 }
 
 // Index is where the index for snapshots of a workspace is kept.
 func Index(dir string) string { return dir + ".index" }
 
-// workspaceBase reads the commit a complete workspace was made at. The workspace is
-// renamed to its place last, so it is complete when it is there.
-func workspaceBase(dir string) (string, error) {
+// Base reads the commit a complete workspace was made at; fs.ErrNotExist if there is none. The
+// workspace is renamed to its place last, so it is complete when it is there.
+func Base(dir string) (string, error) {
 	if info, err := os.Lstat(dir); err != nil {
 		return "", err
 	} else if !info.IsDir() {
@@ -96,8 +91,9 @@ func (m *maker) build(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(m.dir), 0o700); err != nil {
 		return err
 	}
-	tmp := m.dir + ".making"
-	if err := gitrepo.RemoveAll(tmp); err != nil {
+	tmp := Making(m.dir)
+	// What is kept of LFS may be of one that was begun in another way.
+	if err := errors.Join(gitrepo.RemoveAll(tmp), gitrepo.RemoveAll(m.dir+".lfs")); err != nil {
 		return err
 	}
 	if err := os.Mkdir(tmp, 0o700); err != nil {
@@ -114,9 +110,6 @@ func (m *maker) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := keepIndex(tmp, Index(m.dir)); err != nil {
-		return err
-	}
 	if m.clone != "" {
 		list, err := m.fill(ctx, tmp)
 		if err != nil {
@@ -127,11 +120,22 @@ func (m *maker) build(ctx context.Context) error {
 		}
 	}
 	crash.Point("fill workspace", "")
-	if err := os.WriteFile(m.dir+".base", []byte(m.sha+"\n"), 0o600); err != nil {
+	return Finish(m.dir, m.sha)
+}
+
+// Making is where a workspace is until it is whole. Make replaces what a kill has left there.
+func Making(dir string) string { return dir + ".making" }
+
+// Finish puts a workspace that is whole, at a commit, from its place while it is made to its own.
+func Finish(dir, commit string) error {
+	if err := keepIndex(Making(dir), Index(dir)); err != nil {
+		return err
+	}
+	if err := os.WriteFile(dir+".base", []byte(commit+"\n"), 0o600); err != nil {
 		return err
 	}
 	crash.Point("note base of workspace", "")
-	err = os.Rename(tmp, m.dir)
+	err := os.Rename(Making(dir), dir)
 	crash.Point("rename workspace", "")
 	return err
 }
@@ -184,6 +188,9 @@ func keepIndex(tmp, to string) error {
 	return err
 }
 
+// Removing is where a workspace is while it is removed. Remove continues what a kill has left there.
+func Removing(dir string) string { return dir + ".removing" }
+
 // Remove removes a workspace and what is kept beside it. An absent one is
 // success. Directories that an agent made unreadable or unwritable go as well.
 func Remove(dir string) error {
@@ -191,7 +198,7 @@ func Remove(dir string) error {
 		return fmt.Errorf("remove workspace: bad path %q", dir)
 	}
 	// Renamed first: what is at its place is never half of a workspace.
-	removing := dir + ".removing"
+	removing := Removing(dir)
 	err := gitrepo.RemoveAll(removing)
 	if err == nil {
 		err = os.Rename(dir, removing)
@@ -209,41 +216,4 @@ func Remove(dir string) error {
 		crash.Point("remove of workspace", suffix)
 	}
 	return nil
-}
-
-// absentContent counts the submodules without content and the LFS files that are
-// still pointers.
-func (m *maker) absentContent(ctx context.Context) (submodules, lfs int, err error) {
-	entries, err := m.Entries(ctx, m.sha)
-	if err != nil {
-		return 0, 0, err
-	}
-	there, err := readLarge(m.dir)
-	if err != nil {
-		return 0, 0, err
-	}
-	var paths []string
-	attributes := false
-	for _, e := range entries {
-		if e.Gitlink() {
-			if names, err := os.ReadDir(filepath.Join(m.dir, filepath.FromSlash(e.Path))); err != nil || len(names) == 0 {
-				submodules++
-			}
-			continue
-		}
-		attributes = attributes || path.Base(e.Path) == ".gitattributes"
-		if _, ok := there[e.Path]; !ok {
-			paths = append(paths, e.Path)
-		}
-	}
-	if !attributes {
-		return submodules, 0, nil
-	}
-	filters, err := m.Filters(ctx, m.sha, paths)
-	for _, filter := range filters {
-		if filter == "lfs" {
-			lfs++
-		}
-	}
-	return submodules, lfs, err
 }
