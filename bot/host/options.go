@@ -106,6 +106,11 @@ func (h *Host) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config) 
 	return h.projects().Managed(ctx, repo, c)
 }
 
+// ManagedDir is the directory of a repository's managed project. It need not exist.
+func (h *Host) ManagedDir(repo ghsync.Repo, c *config.Config) string {
+	return h.projects().ManagedDir(repo, c)
+}
+
 // projectOf returns the project of an existing session.
 func (h *Host) projectOf(ctx context.Context, s *session.Session, c *config.Config) (*project.Project, error) {
 	return h.Reopen(ctx, s.Project(), c)

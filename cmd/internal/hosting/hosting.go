@@ -37,11 +37,17 @@ func Host(ctx context.Context, a *site.Finder, s *site.Site, spec host.RunSpec) 
 	if note := show.SetupNote(site.ProjectOf(session.Entry{Dir: spec.Dir}), s.Config); note != "" {
 		a.Say("%s", note)
 	}
-	told, err := narrate(a, s, &spec)
+	heard, err := listen(ctx, s, &spec)
 	if err != nil {
 		return err
 	}
+	told, err := narrate(a, s, &spec)
+	if err != nil {
+		heard.end(ctx)
+		return err
+	}
 	state, err := s.Host.Run(ctx, spec)
+	heard.end(ctx)
 	told()
 	if err != nil {
 		return site.ExplainRun(err)
