@@ -44,8 +44,9 @@ var table = []row{
 		" internal/document orchestrator orchestrator/command orchestrator/session orchestrator/story"}, // a command may need a host
 	{12, "cmd/internal/setup", "bot/account bot/config cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds
-	{12, "cmd/internal/hosting", "bot/ear bot/host bot/journal bot/project cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/monitor/paint cmd/internal/show cmd/internal/site" +
-		" ghsync internal/shield orchestrator orchestrator/session orchestrator/session/register orchestrator/story tmux"}, // says how a session ended when its host has; hears the comments of its issue
+	{12, "cmd/internal/hosting", "bot/claim bot/ear bot/host bot/journal bot/project bot/tenure ghsync cmd/internal/console cmd/internal/exit cmd/internal/hostlog" +
+		" cmd/internal/monitor/paint cmd/internal/show cmd/internal/site internal/shield orchestrator orchestrator/session orchestrator/session/register" +
+		" orchestrator/story tmux"}, // says how a session ended when its host has; claims the issue, hears its comments
 	{11, "cmd/internal/show", "bot/config bot/host bot/work bot/project cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
 		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/artifact"}, // words and JSON of what they know
 	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/transport" +
@@ -64,6 +65,8 @@ var table = []row{
 	{8, "bot/journal", "bot/gate internal/durable"},                                                                   // what the gate decided is remembered in its words
 	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"}, // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
+	{10, "bot/tenure", "bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
+	{8, "bot/ticket", "bot/gate ghsync internal/durable orchestrator/session"},                                        // a request in the words of the gate, by the name of a session
 	{9, "bot/host", "bot/claim bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself

@@ -29,7 +29,7 @@ const (
 )
 
 // sessionRule is what sessions may be called.
-var sessionRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$`)
+var sessionRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
 
 // Claim says which host works on an issue, and for which session.
 type Claim struct {

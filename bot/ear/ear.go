@@ -25,6 +25,7 @@ type Options struct {
 	Journal *journal.Journal
 	Owner   Owner
 	Issue   int              // the only one that is heard; 0 = all
+	Since   time.Time        // what was written before is not heard; zero = all is
 	Now     func() time.Time // nil = time.Now
 	Log     *slog.Logger     // nil = none
 }
@@ -118,7 +119,7 @@ func (e *Ear) HearReviews(pull int, reviews ...ghsync.Review) {
 }
 
 func (e *Ear) put(m message) {
-	if !ghsync.IsCommand(m.body) || !m.author.IsPerson() {
+	if !ghsync.IsCommand(m.body) || !m.author.IsPerson() || m.written.Before(e.o.Since) {
 		return
 	}
 	e.mu.Lock()
@@ -168,8 +169,13 @@ func (e *Ear) pending() []journal.Command {
 }
 
 // Settle gives the receipts that are owed on an issue, until all are given or ctx ends; it returns
-// whether all are.
+// whether all are. What was held back is tried at once: the owner calls it while it has the claim.
 func (e *Ear) Settle(ctx context.Context, issue int) bool {
+	e.pass.Lock()
+	for _, d := range e.owed {
+		d.due = time.Time{}
+	}
+	e.pass.Unlock()
 	for {
 		e.Step(ctx)
 		if !slices.ContainsFunc(e.pending(), func(c journal.Command) bool { return c.Issue == issue }) {

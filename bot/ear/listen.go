@@ -20,8 +20,6 @@ const maxPages = 10
 type Listener struct {
 	*Ear
 	Every time.Duration // 0 = PollEvery
-	// Since is when listening began: what was said before is for another session.
-	Since time.Time
 
 	seen  map[int64]time.Time // comments and when they changed last
 	pulls map[int]time.Time   // pull requests and when they changed last
@@ -65,13 +63,11 @@ func (l *Listener) Look(ctx context.Context) error {
 		fresh := 0
 		for _, c := range comments {
 			seen[c.ID] = c.EditedAt
-			if at, known := l.seen[c.ID]; known && at.Equal(c.EditedAt) || c.EditedAt.Before(l.Since) {
+			if at, known := l.seen[c.ID]; known && at.Equal(c.EditedAt) || c.EditedAt.Before(l.o.Since) {
 				continue
 			}
 			fresh++
-			if !c.CreatedAt.Before(l.Since) {
-				l.Hear(c)
-			}
+			l.Hear(c)
 		}
 		page++
 		if !more || fresh < len(comments) {
@@ -100,11 +96,7 @@ func (l *Listener) reviews(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, r := range reviews {
-			if !r.SubmittedAt.Before(l.Since) {
-				l.HearReviews(p.Number, r)
-			}
-		}
+		l.HearReviews(p.Number, reviews...)
 		l.pulls = map[int]time.Time{p.Number: p.UpdatedAt}
 	}
 	return nil

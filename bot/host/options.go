@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/watch"
@@ -109,6 +110,11 @@ func (h *Host) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config) 
 // ManagedDir is the directory of a repository's managed project. It need not exist.
 func (h *Host) ManagedDir(repo ghsync.Repo, c *config.Config) string {
 	return h.projects().ManagedDir(repo, c)
+}
+
+// Repository returns a repository of the server as this host reaches it by git.
+func (h *Host) Repository(ctx context.Context, repo ghsync.Repo) (remote.Repository, error) {
+	return h.projects().Repository(ctx, repo)
 }
 
 // projectOf returns the project of an existing session.

@@ -142,17 +142,27 @@ func (h Opener) storePath(p *Project) (string, error) {
 // project that was opened before the account was known.
 func (h Opener) Connect(p *Project) { p.Remote = h.remote(p) }
 
+// Repository returns a repository of the server as this opener reaches it.
+func (h Opener) Repository(ctx context.Context, repo ghsync.Repo) (remote.Repository, error) {
+	user, err := h.Located.person(ctx)
+	if err != nil {
+		return remote.Repository{}, err
+	}
+	return h.reach(h.server(), repo, user), nil
+}
+
 // remote returns the repository over https, whatever the clone's own address is, because a token
 // only works over https.
 func (h Opener) remote(p *Project) *remote.Repository {
 	if !p.GitHub {
 		return nil
 	}
-	server := h.server()
-	if server == "" {
-		server = "https://" + p.Host
-	}
-	r := &remote.Repository{URL: server + "/" + p.Repo.String() + ".git", Config: p.User, Askpass: h.Self}
+	r := h.reach(cmp.Or(h.server(), "https://"+p.Host), p.Repo, p.User)
+	return &r
+}
+
+func (h Opener) reach(server string, repo ghsync.Repo, user remote.UserConfig) remote.Repository {
+	r := remote.Repository{URL: server + "/" + repo.String() + ".git", Config: user, Askpass: h.Self}
 	if h.Token != nil && h.Token.Serves(r.URL) {
 		r.Secret = func(ctx context.Context) (string, error) {
 			token, err := h.Token.Token(ctx)

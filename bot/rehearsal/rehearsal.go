@@ -55,6 +55,7 @@ type Spec struct {
 	Tree     string // of the base: no agent changes anything
 	Pushed   string // the repository that branches go to
 	Managed  bool   // there is no clone that a branch could go to instead
+	Claims   bool   // the issue is claimed by a ref on the server
 }
 
 // rehearsal walks a session in a directory of its own in which every agent hands in at
@@ -79,6 +80,11 @@ func Run(ctx context.Context, spec Spec) error {
 		if w.mirror, err = mirror.New(o); err != nil {
 			return err
 		}
+	}
+	if spec.Claims {
+		spec.Writes.add(Write{
+			Request: fmt.Sprintf("PUSH refs/agentmux/claims/%d", spec.State.IssueNumber), Text: "the claim of the issue, which no other host works on until it is given back at the end",
+		})
 	}
 	w.take(spec.State)
 	return w.walk(ctx)

@@ -38,6 +38,6 @@ the foreground and asks no questions.`,
 	flags.BoolVar(&f.Mirror, "mirror", false, "show the session on the issue although it has no label")
 	flags.BoolVar(&f.NoMirror, "no-mirror", false, "write nothing on the issue")
 	flags.BoolVar(&f.New, "new", false, "start a new session although there is an unfinished one, or an open pull request")
-	flags.BoolVar(&f.Take, "take", false, "start although the issue says that another host is at work on it")
+	flags.BoolVar(&f.Take, "take", false, "start although another host is at work on the issue, if nothing was heard of that host for 10 minutes")
 	return group(groupStart, cmd)
 }

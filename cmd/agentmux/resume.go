@@ -18,6 +18,7 @@ func newResumeCmd(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&o.Headless, "headless", false, "stay in the foreground; a session that asks the person at its terminal still asks")
 	cmd.Flags().StringVar(&o.Changes, "changes", "", "what is wanted different, as `text`")
 	cmd.Flags().StringVar(&o.Base, "base", "", "`branch` of the server that the pull request goes to from now on")
+	cmd.Flags().BoolVar(&o.Take, "take", false, "continue although another host has claimed the issue, if nothing was heard of that host for 10 minutes")
 	cmd.Flags().StringVar(&o.Adopted, "adopt", "", "show the session in `dir`, which was not made on this machine, ask, and continue it")
 	return group(groupStart, cmd)
 }

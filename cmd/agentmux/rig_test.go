@@ -70,6 +70,21 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	return r
 }
 
+// elsewhere is another machine with a clone of the same repository.
+func (r *rig) elsewhere(o rigOptions) *rig {
+	r.t.Helper()
+	dir, err := os.MkdirTemp("", "amx")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	other := &rig{t: r.t, github: r.github, dir: dir, clone: filepath.Join(dir, "widgets")}
+	r.t.Cleanup(func() { other.cleanUp() })
+	other.makeHome(o)
+	other.git(dir, "clone", "--quiet", r.github.CloneURL(rigRepo), other.clone)
+	r.github.Sessions(session.Dir(other.clone))
+	return other
+}
+
 func (r *rig) startGitHub(o rigOptions) {
 	r.t.Helper()
 	opt := o.github

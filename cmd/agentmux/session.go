@@ -12,20 +12,20 @@ import (
 // newSessionCmd returns the command of a detached host's process.
 func newSessionCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "session", Short: "Host sessions (internal)", RunE: needsSubcommand, Args: unknownCommand}
-	var resume, backup, attended, handed bool
+	var resume, backup, attended, handed, take bool
 	var changes, base string
 	run := &cobra.Command{
 		Use: "run DIR", Short: "Host the session in DIR", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec := host.RunSpec{Resume: resume, Attended: attended, Changes: changes, Backup: backup, Base: base}
 			if !handed {
-				return hosting.RunSession(cmd.Context(), a, args[0], spec, nil)
+				return hosting.RunSession(cmd.Context(), a, args[0], spec, nil, take)
 			}
 			launcher, err := site.ReadHanded(a.In)
 			if err = errors.Join(err, a.CloseIn()); err != nil {
 				return err
 			}
-			return hosting.RunSession(cmd.Context(), a, args[0], spec, launcher)
+			return hosting.RunSession(cmd.Context(), a, args[0], spec, launcher, take)
 		},
 	}
 	flags := run.Flags()
@@ -33,6 +33,7 @@ func newSessionCmd(a *app) *cobra.Command {
 	flags.BoolVar(&attended, "attended", false, "a person at a terminal resumes it")
 	flags.BoolVar(&backup, "from-backup", false, "take the state before the last phase")
 	flags.BoolVar(&handed, "handed", false, "read what the launcher hands over from standard input: configuration, account, clone")
+	flags.BoolVar(&take, "take", false, "take the claim of a host that is gone")
 	flags.StringVar(&changes, "changes", "", "what is wanted different")
 	flags.StringVar(&base, "base", "", "where the pull request goes from now on")
 	cmd.AddCommand(run)

@@ -37,17 +37,11 @@ func Host(ctx context.Context, a *site.Finder, s *site.Site, spec host.RunSpec) 
 	if note := show.SetupNote(site.ProjectOf(session.Entry{Dir: spec.Dir}), s.Config); note != "" {
 		a.Say("%s", note)
 	}
-	heard, err := listen(ctx, s, &spec)
-	if err != nil {
-		return err
-	}
 	told, err := narrate(a, s, &spec)
 	if err != nil {
-		heard.end(ctx)
 		return err
 	}
-	state, err := s.Host.Run(ctx, spec)
-	heard.end(ctx)
+	state, err := runClaimed(ctx, a, s, spec)
 	told()
 	if err != nil {
 		return site.ExplainRun(err)
@@ -93,7 +87,7 @@ func Foreground(ctx context.Context, a *site.Finder, s *site.Site, dir string, s
 
 // RunSession hosts an existing session in this process, which is a detached host. handed is
 // what its launcher has read; nil = it reads for itself.
-func RunSession(ctx context.Context, a *site.Finder, dir string, spec host.RunSpec, handed *site.Handed) error {
+func RunSession(ctx context.Context, a *site.Finder, dir string, spec host.RunSpec, handed *site.Handed, take bool) error {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return err
@@ -109,6 +103,7 @@ func RunSession(ctx context.Context, a *site.Finder, dir string, spec host.RunSp
 	if err != nil {
 		return err
 	}
+	s.Take = take
 	return runSession(ctx, a, s, sess, spec)
 }
 
@@ -155,6 +150,9 @@ func Detach(ctx context.Context, a *site.Finder, s *site.Site, dir string, args 
 		if value != "" {
 			argv = append(argv, flag, value)
 		}
+	}
+	if s.Take {
+		argv = append(argv, "--take")
 	}
 	handed, err := s.Hand(ctx)
 	if err != nil {

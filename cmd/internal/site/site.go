@@ -24,6 +24,7 @@ type Site struct {
 	Identity account.Identity
 	Host     *host.Host
 	Log      *hostlog.Log
+	Take     bool // although another host has the claim, if that host is gone
 
 	opened  *project.Project // by OpenProject
 	located project.Located  // what was found of clones, for every host of this site

@@ -31,6 +31,7 @@ func Issue(ctx context.Context, a *site.Finder, arg string, f *Options) error {
 	if err != nil {
 		return err
 	}
+	s.Take = f.Take
 	ref, err := request.ParseRef(arg, s.Identity.Bases.Server)
 	if err != nil {
 		return refused(err)

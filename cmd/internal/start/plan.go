@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -69,6 +70,9 @@ func notTwice(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *
 	}
 	stop := a.Waiting("GitHub about other work on " + p.judged.String())
 	defer stop()
+	if err := hosting.NotClaimed(ctx, s, p.spec.Repo, p.judged.Snapshot.RepoID, p.judged.Record.Issue.Number); err != nil {
+		return err
+	}
 	if !f.Take {
 		if err := notElsewhere(ctx, s, p); err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 
 // ResumeOptions say how to continue a session.
 type ResumeOptions struct {
-	Backup, Headless       bool
+	Backup, Headless, Take bool
 	Changes, Base, Adopted string
 }
 
@@ -26,7 +26,7 @@ type ResumeOptions struct {
 func Resume(ctx context.Context, a *site.Finder, args []string, o ResumeOptions) error {
 	spec := host.RunSpec{Resume: true, Changes: o.Changes, Backup: o.Backup, Base: o.Base}
 	if o.Adopted != "" {
-		return resumeAdopted(ctx, a, o.Adopted, args, spec, o.Headless)
+		return resumeAdopted(ctx, a, args, spec, o)
 	}
 	entry, err := steer.FindFor(ctx, a, "resume", args, func(e session.Entry) bool {
 		return site.Unfinished(e) || Owes(ctx, e) || site.Live(e) && e.State.Paused || o.Changes != "" && site.Changeable(e) || o.Backup && e.Err != nil
@@ -39,7 +39,7 @@ func Resume(ctx context.Context, a *site.Finder, args []string, o ResumeOptions)
 	if err != nil {
 		return err
 	}
-	return resume(ctx, a, resumed{entry: entry, spec: spec, headless: o.Headless})
+	return resume(ctx, a, resumed{entry: entry, spec: spec, headless: o.Headless, take: o.Take})
 }
 
 // resumed is a session to continue, and how.
@@ -47,19 +47,20 @@ type resumed struct {
 	entry    session.Entry
 	spec     host.RunSpec
 	headless bool
+	take     bool       // although another host has the claim, if that host is gone
 	site     *site.Site // of its project, once the session is trusted; nil before
 }
 
 // resumeAdopted continues a session after the person has taken it over.
-func resumeAdopted(ctx context.Context, a *site.Finder, dir string, args []string, spec host.RunSpec, headless bool) error {
+func resumeAdopted(ctx context.Context, a *site.Finder, args []string, spec host.RunSpec, o ResumeOptions) error {
 	if len(args) > 0 {
 		return exit.UsageText("--adopt names the session by its directory; leave the other name out")
 	}
-	e, s, err := hosting.Adopt(ctx, a, dir)
+	e, s, err := hosting.Adopt(ctx, a, o.Adopted)
 	if err != nil {
 		return err
 	}
-	return resume(ctx, a, resumed{e, spec, headless, s})
+	return resume(ctx, a, resumed{e, spec, o.Headless, o.Take, s})
 }
 
 func resume(ctx context.Context, a *site.Finder, r resumed) error {
@@ -90,10 +91,15 @@ func resume(ctx context.Context, a *site.Finder, r resumed) error {
 
 // trusted returns the site of the session. It fails if the session is not of this machine.
 func (r resumed) trusted(ctx context.Context, a *site.Finder) (*site.Site, error) {
-	if r.site != nil {
-		return r.site, nil
+	s := r.site
+	if s == nil {
+		var err error
+		if s, err = hosting.Trusted(ctx, a, r.entry.Dir, r.spec.Backup); err != nil {
+			return nil, err
+		}
 	}
-	return hosting.Trusted(ctx, a, r.entry.Dir, r.spec.Backup)
+	s.Take = r.take
+	return s, nil
 }
 
 // resumeDetached asks the person at this terminal what they have to allow, starts a detached host
@@ -106,6 +112,9 @@ func resumeDetached(ctx context.Context, a *site.Finder, s *site.Site, e session
 		return err
 	}
 	if err := hosting.AskAgentSettingsAgain(ctx, a, s, e); err != nil {
+		return err
+	}
+	if err := hosting.MayContinue(ctx, s, e.Dir, spec.Backup); err != nil {
 		return err
 	}
 	args := []string{"--resume", "--attended"}

@@ -1,0 +1,219 @@
+// Package tenure runs a session for as long as its host may: it claims the issue, runs the
+// session under the guard of the claim, and gives the claim back when the session has ended or
+// waits for a person. The bot, a command at a terminal and a job of GitHub Actions run every
+// session of an issue through it.
+//
+// Promises: nothing is written to the outside for a session whose issue another host has claimed.
+// What was said on GitHub while the claim was given back is heard: after the release the comments
+// are read once more, and news leads to another tenure. claim.json names the host before the first
+// claim is pushed, so that a kill at any line leaves a claim that the next start of the session
+// finds and continues with. A host that is told to let go of a session keeps its claim.
+//
+// It writes claim.json of the session, and through package claim the refs on the server.
+package tenure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Spec says which session to run, and how its issue is claimed.
+type Spec struct {
+	Run   host.RunSpec
+	Desk  claim.Desk   // nil = nothing is claimed
+	Host  claim.HostID // of the desk
+	Held  claim.Held   // the claim, if it is held already; nil = it is taken
+	Steal bool         // a person wants the claim of a host that is gone
+	// News is asked after the claim was given back: whether something was said that the session
+	// has to hear. It has written the commands by then. Nil = nobody listens.
+	News func(ctx context.Context) (bool, error)
+	// Claimed is called with each claim before the session runs under it. May be nil.
+	Claimed func(claim.Held)
+	Log     *slog.Logger
+}
+
+// Runner runs a session; see [host.Host.Run].
+type Runner interface {
+	Run(ctx context.Context, spec host.RunSpec) (*orchestrator.State, error)
+}
+
+// Run claims the issue and runs the session until it has an outcome and nothing more was said, and
+// returns its last state. The error is *claim.TakenError if another host has the issue, else as of
+// Runner.
+func Run(ctx context.Context, r Runner, spec Spec) (*orchestrator.State, error) {
+	if spec.Desk == nil {
+		return r.Run(ctx, spec.Run)
+	}
+	t := &tenure{Spec: spec}
+	for {
+		if err := t.begin(ctx); err != nil {
+			return nil, err
+		}
+		s, err := r.Run(ctx, t.Run)
+		if !t.over(s, err) {
+			return s, err
+		}
+		t.end(ctx)
+		if err != nil {
+			return s, err
+		}
+		more, newsErr := t.news(ctx)
+		if newsErr != nil {
+			t.Log.Warn("the comments were not read once more", "session", s.SessionID, "err", newsErr)
+		}
+		if !more {
+			return s, err
+		}
+		// The command is in the session's own file: a host that begins anew reads it.
+		t.Run = host.RunSpec{Dir: spec.Run.Dir, Config: spec.Run.Config, OnCommit: spec.Run.OnCommit, Mirror: spec.Run.Mirror}
+		t.Held, t.Steal = nil, false
+	}
+}
+
+type tenure struct {
+	Spec
+	note claim.Note
+}
+
+// begin claims the issue and notes it in the session.
+func (t *tenure) begin(ctx context.Context) error {
+	var err error
+	if t.note, err = claim.ReadNote(t.Run.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if t.note.Host != t.Host {
+		t.note.Host, t.note.Claims = t.Host, nil
+		if err := t.note.Write(t.Run.Dir); err != nil {
+			return fmt.Errorf("note the claim: %w", err)
+		}
+	}
+	crash.Point("note host", "")
+	if t.Held == nil {
+		if t.Held, err = t.acquire(ctx); err != nil {
+			return err
+		}
+	}
+	crash.Point("claimed", "")
+	if err := t.remember(); err != nil {
+		return err
+	}
+	if t.Claimed != nil {
+		t.Claimed(t.Held)
+	}
+	t.Run.Guard = t.Held
+	return nil
+}
+
+// remember notes the claim. It is only a shorter way: what is on the server decides.
+func (t *tenure) remember() error {
+	now := claim.NoteOf(t.Held.Seen())
+	if len(t.note.Claims) == 1 && t.note.Claims[0] == now {
+		return nil
+	}
+	t.note.Claims = []claim.NoteClaim{now}
+	if err := t.note.Write(t.Run.Dir); err != nil {
+		return fmt.Errorf("note the claim: %w", err)
+	}
+	return nil
+}
+
+// acquire finds the claim that an earlier process of this host left, or takes one.
+func (t *tenure) acquire(ctx context.Context) (claim.Held, error) {
+	s, err := t.state()
+	if err != nil {
+		return nil, err
+	}
+	want := claim.Want{
+		Issue: s.IssueNumber, Session: orchestrator.PublicID(s.SessionID, s.Identity), Trigger: string(s.Trigger), State: claim.Running,
+	}
+	left, err := t.Desk.Leftovers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, seen := range left {
+		if seen.Issue == want.Issue && seen.Claim.Session == want.Session {
+			return t.Desk.Adopt(seen)
+		}
+	}
+	held, err := t.Desk.Take(ctx, want)
+	var taken *claim.TakenError
+	if !errors.As(err, &taken) {
+		return held, err
+	}
+	why, staleErr := t.Desk.Stale(ctx, taken.Seen)
+	if staleErr != nil {
+		return nil, errors.Join(err, staleErr)
+	}
+	if why == claim.LetGo || t.Steal && (why == claim.Silent || why == claim.RunEnded) {
+		return t.Desk.Steal(ctx, taken.Seen, want)
+	}
+	return nil, err
+}
+
+func (t *tenure) state() (*orchestrator.State, error) {
+	sess, err := session.Open(t.Run.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if t.Run.Backup {
+		return sess.ReadBackup()
+	}
+	return sess.ReadState()
+}
+
+// over reports whether the session needs this claim no longer. One that could not be brought to an
+// end keeps it: its agents may be at work.
+func (t *tenure) over(s *orchestrator.State, err error) bool {
+	select {
+	case <-t.Held.Lost():
+		return false
+	default:
+	}
+	if errors.As(err, new(*session.LockedError)) {
+		return true
+	}
+	return s != nil && s.Ended() && err == nil
+}
+
+// releaseTime bounds how long a claim is given back. One that stays is stale after some minutes.
+const releaseTime = 20 * time.Second
+
+// end gives the claim back, also if ctx has ended.
+func (t *tenure) end(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	for {
+		err := t.Held.Release(ctx)
+		if err == nil || errors.As(err, new(*claim.LostError)) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			t.Log.Warn("the claim of the issue was not given back; the next start does it", "err", err)
+			return
+		case <-time.After(time.Second):
+		}
+	}
+	crash.Point("released", "")
+	t.note.Claims = nil
+	if err := t.note.Write(t.Run.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Log.Warn("claim.json not written", "err", err)
+	}
+}
+
+func (t *tenure) news(ctx context.Context) (bool, error) {
+	if t.News == nil || ctx.Err() != nil {
+		return false, nil
+	}
+	return t.News(ctx)
+}

@@ -1,0 +1,206 @@
+package ticket
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// version is the one of the files that this program writes.
+const version = 1
+
+// Ticket is a request that waits for its slot.
+type Ticket struct {
+	Version  int         `json:"version"`
+	Repo     ghsync.Repo `json:"repo"`
+	RepoID   int64       `json:"repo_id"`
+	Issue    int         `json:"issue"`
+	Session  string      `json:"session"`  // its name
+	Identity string      `json:"identity"` // its identity
+	Workflow string      `json:"workflow"` // that was asked for; empty: the configured one
+
+	Trigger   gate.Trigger   `json:"trigger"`
+	With      []gate.Trigger `json:"with,omitempty"`
+	Actor     ghsync.Account `json:"actor"`
+	Requested time.Time      `json:"requested"` // the time of the trigger
+	Made      time.Time      `json:"made"`
+	Locked    bool           `json:"locked,omitempty"` // the issue took no comments
+
+	Snapshot *ghsync.Snapshot `json:"snapshot"`
+	Taken    bool             `json:"taken,omitempty"` // from another host, which may have made the comment
+}
+
+// Key names the ticket among those of all repositories.
+func (t Ticket) Key() Key { return Key{t.RepoID, t.Issue} }
+
+// Key is an issue of a repository.
+type Key struct {
+	RepoID int64
+	Issue  int
+}
+
+// ErrNewer says that a newer agentmux wrote a ticket.
+var ErrNewer = errors.New("it was written by a newer agentmux")
+
+// A Problem is a file that is not a ticket.
+type Problem struct {
+	Issue int    // 0: the name is not the one of a ticket
+	File  string // where it is now
+	Err   error  // ErrNewer, or why it cannot be read
+}
+
+func (p Problem) Error() string { return fmt.Sprintf("%s is not a ticket: %v", p.File, p.Err) }
+
+func (p Problem) Unwrap() error { return p.Err }
+
+// A Shelf holds the tickets of a repository.
+type Shelf struct{ dir string }
+
+// Of returns the shelf of a managed project. It touches nothing.
+func Of(project string) Shelf { return Shelf{filepath.Join(project, "tickets")} }
+
+func (s Shelf) file(issue int) string { return filepath.Join(s.dir, strconv.Itoa(issue)+".json") }
+
+// Placard is the file in which the placard of an issue's ticket keeps what it did.
+func (s Shelf) Placard(issue int) string {
+	return filepath.Join(s.dir, strconv.Itoa(issue)+".placard.json")
+}
+
+// Write puts a ticket on the shelf, in the place of an earlier version of it. It is on disk when
+// Write returns.
+func (s Shelf) Write(t Ticket) error {
+	t.Version = version
+	if err := t.check(t.Issue); err != nil {
+		return fmt.Errorf("write ticket: %w", err)
+	}
+	data, err := json.Marshal(t)
+	if err == nil {
+		err = durable.MkdirAll(s.dir)
+	}
+	if err == nil {
+		err = durable.Replace(s.file(t.Issue), append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write ticket of issue %d: %w", t.Issue, err)
+	}
+	return nil
+}
+
+// Remove takes a ticket and its placard's file off the shelf; it succeeds if they are not there.
+// The ticket goes last: while it is there, a start finds what to do next.
+func (s Shelf) Remove(issue int) error {
+	for _, file := range []string{s.Placard(issue), s.file(issue)} {
+		if err := durable.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove ticket of issue %d: %w", issue, err)
+		}
+	}
+	return nil
+}
+
+// Read returns the ticket of an issue. The error is fs.ErrNotExist without one, else a Problem.
+func (s Shelf) Read(issue int) (Ticket, error) {
+	file := s.file(issue)
+	data, err := session.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Ticket{}, err
+	}
+	var t Ticket
+	if err == nil {
+		t, err = parse(data, issue)
+	}
+	if err != nil {
+		return Ticket{}, Problem{Issue: issue, File: file, Err: err}
+	}
+	return t, nil
+}
+
+func parse(data []byte, issue int) (Ticket, error) {
+	var head struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return Ticket{}, errors.New("it is not JSON, or cut off")
+	}
+	if head.Version > version {
+		return Ticket{}, ErrNewer
+	}
+	var t Ticket
+	if err := json.Unmarshal(data, &t); err != nil {
+		return Ticket{}, err
+	}
+	return t, t.check(issue)
+}
+
+// check tells what keeps a ticket from being one of an issue.
+func (t Ticket) check(issue int) error {
+	switch {
+	case t.Issue < 1 || t.Issue != issue:
+		return fmt.Errorf("it is of issue %d", t.Issue)
+	case t.RepoID < 1:
+		return errors.New("it names no repository")
+	case !session.ValidName(t.Session) || !session.ValidIdentity(t.Identity):
+		return errors.New("it names no session")
+	case t.Snapshot == nil || t.Snapshot.Issue != t.Issue:
+		return errors.New("it has no snapshot of its issue")
+	}
+	return nil
+}
+
+// List returns the tickets by issue. A file that cannot be read is moved aside, so that it is
+// told once; one of a newer version stays.
+func (s Shelf) List() ([]Ticket, []Problem, error) {
+	found, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("list tickets: %w", err)
+	}
+	var tickets []Ticket
+	var problems []Problem
+	for _, e := range found {
+		number, isTicket := strings.CutSuffix(e.Name(), ".json")
+		issue, err := strconv.Atoi(number)
+		if !isTicket || err != nil || issue < 1 {
+			continue
+		}
+		t, err := s.Read(issue)
+		var p Problem
+		switch {
+		case err == nil:
+			tickets = append(tickets, t)
+		case errors.As(err, &p):
+			problems = append(problems, s.aside(p))
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, nil, err
+		}
+	}
+	slices.SortFunc(tickets, func(a, b Ticket) int { return a.Issue - b.Issue })
+	return tickets, problems, nil
+}
+
+// aside moves a damaged file away.
+func (s Shelf) aside(p Problem) Problem {
+	if errors.Is(p.Err, ErrNewer) {
+		return p
+	}
+	for n := 1; ; n++ {
+		to := fmt.Sprintf("%s.damaged-%d", p.File, n)
+		if _, err := os.Lstat(to); err == nil {
+			continue
+		}
+		if os.Rename(p.File, to) == nil {
+			p.File = to
+		}
+		return p
+	}
+}

@@ -1,0 +1,220 @@
+package ticket_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/ghsync"
+)
+
+var began = time.Date(2026, 11, 21, 10, 4, 31, 0, time.UTC)
+
+// request is a ticket of an issue that somebody asked for some minutes after the first.
+func request(repo int64, issue int, actor int64, minutes int) ticket.Ticket {
+	at := began.Add(time.Duration(minutes) * time.Minute)
+	who := ghsync.Account{Login: fmt.Sprint("u", actor), ID: actor, Type: "User"}
+	return ticket.Ticket{
+		Repo: ghsync.Repo{Owner: "octo", Name: fmt.Sprint("r", repo)}, RepoID: repo, Issue: issue, Session: fmt.Sprintf("20261121-100431-issue-%d", issue),
+		Identity: "0123456789abcdef", Trigger: gate.LabelTrigger(ghsync.LabelEvent{Name: "agentmux", Added: true, At: at, Actor: who}),
+		Actor: who, Requested: at, Made: at.Add(time.Second), Snapshot: &ghsync.Snapshot{Issue: issue},
+	}
+}
+
+func TestATicketIsReadAsItWasWritten(t *testing.T) {
+	s := ticket.Of(t.TempDir())
+	for _, issue := range []int{12, 3} {
+		if err := s.Write(request(1, issue, 9, issue)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, problems, err := s.List()
+	if err != nil || len(problems) > 0 || len(got) != 2 || got[0].Issue != 3 || got[1].Issue != 12 {
+		t.Fatalf("tickets %+v, problems %v, %v", got, problems, err)
+	}
+	want := request(1, 12, 9, 12)
+	if got[1].Trigger != want.Trigger || !got[1].Requested.Equal(want.Requested) || got[1].Session != want.Session || got[1].Actor != want.Actor {
+		t.Errorf("read %+v, written %+v", got[1], want)
+	}
+	if err := os.WriteFile(s.Placard(12), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Remove(12); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Read(12); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after its removal: %v", err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(s.Placard(12))); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestWhatIsNoTicketIsNotWritten(t *testing.T) {
+	for name, change := range map[string]func(*ticket.Ticket){
+		"no issue":           func(t *ticket.Ticket) { t.Issue = 0 },
+		"no repository":      func(t *ticket.Ticket) { t.RepoID = 0 },
+		"a path as a name":   func(t *ticket.Ticket) { t.Session = "../x" },
+		"no identity":        func(t *ticket.Ticket) { t.Identity = "" },
+		"no snapshot":        func(t *ticket.Ticket) { t.Snapshot = nil },
+		"of another issue's": func(t *ticket.Ticket) { t.Snapshot = &ghsync.Snapshot{Issue: 13} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, one := ticket.Of(t.TempDir()), request(1, 12, 9, 0)
+			change(&one)
+			if err := s.Write(one); err == nil {
+				t.Error("written")
+			}
+		})
+	}
+}
+
+// A damaged ticket is moved aside and named once; the others are there. One of a newer version
+// stays where it is.
+func TestADamagedTicketStopsNoOther(t *testing.T) {
+	whole := func(t *testing.T) string {
+		s := ticket.Of(t.TempDir())
+		if err := s.Write(request(1, 12, 9, 0)); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(s.Placard(12)), "12.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for name, c := range map[string]struct {
+		text  func(string) string
+		newer bool
+	}{
+		"empty":               {text: func(string) string { return "" }},
+		"cut off":             {text: func(s string) string { return s[:len(s)/2] }},
+		"of another issue":    {text: func(s string) string { return strings.Replace(s, `"issue":12`, `"issue":13`, 1) }},
+		"a session elsewhere": {text: func(s string) string { return strings.Replace(s, `"session":"2026`, `"session":"../2026`, 1) }},
+		"a list":              {text: func(string) string { return "[]" }},
+		"newer":               {text: func(s string) string { return strings.Replace(s, `"version":1`, `"version":2`, 1) }, newer: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := ticket.Of(t.TempDir())
+			if err := s.Write(request(1, 3, 9, 0)); err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Dir(s.Placard(3))
+			if err := os.WriteFile(filepath.Join(dir, "12.json"), []byte(c.text(whole(t))), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, problems, err := s.List()
+			if err != nil || len(got) != 1 || got[0].Issue != 3 || len(problems) != 1 || problems[0].Issue != 12 {
+				t.Fatalf("tickets %+v, problems %v, %v", got, problems, err)
+			}
+			if errors.Is(problems[0], ticket.ErrNewer) != c.newer {
+				t.Errorf("problem %v", problems[0])
+			}
+			if _, err := os.Stat(problems[0].File); err != nil {
+				t.Errorf("the file is not where it is said to be: %v", err)
+			}
+			_, problems, err = s.List()
+			if err != nil || len(problems) > 0 != c.newer {
+				t.Errorf("told again: %v, %v", problems, err)
+			}
+		})
+	}
+}
+
+func keys(tickets []ticket.Ticket) (list []string) {
+	for _, t := range tickets {
+		list = append(list, fmt.Sprintf("%d#%d", t.RepoID, t.Issue))
+	}
+	return list
+}
+
+func TestRepositoriesAndPeopleTakeTurns(t *testing.T) {
+	var none ticket.Turns
+	var one ticket.Turns
+	one.Took(request(1, 99, 7, 0))
+	for name, c := range map[string]struct {
+		tickets []ticket.Ticket
+		turns   ticket.Turns
+		want    []string
+	}{
+		"the oldest label first": {
+			[]ticket.Ticket{request(1, 1, 7, 3), request(1, 2, 7, 1), request(1, 3, 7, 2)}, none,
+			[]string{"1#2", "1#3", "1#1"},
+		},
+		"a busy repository does not keep others waiting": {
+			[]ticket.Ticket{request(1, 1, 7, 0), request(1, 2, 7, 1), request(1, 3, 7, 2), request(2, 4, 7, 3), request(3, 5, 7, 4)}, none,
+			[]string{"1#1", "2#4", "3#5", "1#2", "1#3"},
+		},
+		"nor a busy person": {
+			[]ticket.Ticket{request(1, 1, 7, 0), request(1, 2, 7, 1), request(1, 3, 7, 2), request(1, 4, 8, 3)}, none,
+			[]string{"1#1", "1#4", "1#2", "1#3"},
+		},
+		"who had a turn waits for the others": {
+			[]ticket.Ticket{request(1, 1, 7, 0), request(1, 2, 8, 1), request(2, 3, 7, 2)}, one,
+			[]string{"2#3", "1#2", "1#1"},
+		},
+		"one second": {
+			[]ticket.Ticket{request(2, 1, 7, 0), request(1, 5, 7, 0), request(1, 4, 7, 0)}, none,
+			[]string{"1#4", "2#1", "1#5"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := keys(ticket.Order(c.tickets, c.turns)); !slices.Equal(got, c.want) {
+				t.Errorf("order %v, want %v", got, c.want)
+			}
+			slices.Reverse(c.tickets)
+			if got := keys(ticket.Order(c.tickets, c.turns)); !slices.Equal(got, c.want) {
+				t.Errorf("the order they are given in counts: %v", got)
+			}
+		})
+	}
+}
+
+// many are requests of seven people in five repositories.
+func many(n int) (all []ticket.Ticket) {
+	for i := range n {
+		all = append(all, request(int64(i%5+1), i+1, int64(i%7+1), (i*37)%1000))
+	}
+	return all
+}
+
+// The order is what taking the tickets one by one gives.
+func TestGitHub72TheOrderHoldsWhileTheQueueDrains(t *testing.T) {
+	all := many(150)
+	want := keys(ticket.Order(all, ticket.Turns{}))
+	var turns ticket.Turns
+	var got []string
+	for rest := all; len(rest) > 0; {
+		next := ticket.Order(rest, turns)[0]
+		turns.Took(next)
+		got = append(got, keys([]ticket.Ticket{next})...)
+		rest = slices.DeleteFunc(slices.Clone(rest), func(t ticket.Ticket) bool { return t.Key() == next.Key() })
+	}
+	if !slices.Equal(got, want) {
+		t.Error("the order changes while tickets get their turns")
+	}
+}
+
+func TestGitHub72AThousandInFiveRepositoriesTakeTurns(t *testing.T) {
+	want := keys(ticket.Order(many(1000), ticket.Turns{}))
+	for i := 0; i+5 <= 1000; i += 5 {
+		seen := map[string]bool{}
+		for _, k := range want[i : i+5] {
+			repo, _, _ := strings.Cut(k, "#")
+			seen[repo] = true
+		}
+		if len(seen) != 5 {
+			t.Fatalf("of five turns in a row, repositories %v had one", seen)
+		}
+	}
+}

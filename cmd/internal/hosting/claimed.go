@@ -1,0 +1,184 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/tenure"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// runClaimed runs a session, and claims its issue for that time if the account may write to the
+// issue's repository.
+func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.RunSpec) (*orchestrator.State, error) {
+	t := tenure.Spec{Run: spec, Steal: s.Take, Log: s.Host.Log}
+	issue, err := issueIn(spec.Dir, s, spec.Backup)
+	if err != nil {
+		return nil, err
+	}
+	if issue.number > 0 {
+		if t.Host, err = tenure.HostOf(spec.Dir); err != nil {
+			return nil, err
+		}
+		if t.Desk, err = openDesk(ctx, s, issue, t.Host); err != nil {
+			return nil, err
+		}
+		t.Run.Mirror.HostID = t.Host.String()
+		stop := keep(ctx, t.Desk)
+		defer stop()
+	}
+	var runner tenure.Runner = s.Host
+	if issue.number > 0 && spec.Mirror.On {
+		heard, stop, err := listen(ctx, s, issue, &t)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		runner = heard
+	}
+	state, err := tenure.Run(ctx, runner, t)
+	return state, explainClaim(err, t.Desk, issue.String())
+}
+
+// keep has the desk keep its claims until stop.
+func keep(ctx context.Context, desk claim.Desk) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = desk.Run(ctx) // it ends with ctx; the log tells what fails meanwhile
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// claimedIssue is the issue of a session that can be claimed; the zero value: there is none.
+type claimedIssue struct {
+	repo   ghsync.Repo
+	id     int64 // of the repository
+	number int
+}
+
+func (i claimedIssue) String() string { return fmt.Sprintf("%s#%d", i.repo, i.number) }
+
+// issueIn returns the issue that the session in dir is of, if the site may write to its repository.
+func issueIn(dir string, s *site.Site, backup bool) (claimedIssue, error) {
+	if s.Host.GitHub == nil || s.Host.Token == nil || s.Host.ReadOnly {
+		return claimedIssue{}, nil
+	}
+	sess, err := session.Open(dir)
+	if err != nil {
+		return claimedIssue{}, err
+	}
+	state, err := readSession(sess, backup)
+	if err != nil || state.IssueNumber == 0 {
+		return claimedIssue{}, err
+	}
+	data, err := session.ReadFile(sess.Path(session.SnapshotFile))
+	if err != nil {
+		return claimedIssue{}, fmt.Errorf("read snapshot: %w", err)
+	}
+	snap, err := ghsync.ParseSnapshot(data)
+	if err != nil || snap.RepoID == 0 {
+		return claimedIssue{}, nil //nolint:nilerr // of an older version, which claimed nothing
+	}
+	owner, name, _ := strings.Cut(string(state.Repo), "/")
+	return claimedIssue{ghsync.Repo{Owner: owner, Name: name}, snap.RepoID, state.IssueNumber}, nil
+}
+
+func openDesk(ctx context.Context, s *site.Site, of claimedIssue, id claim.HostID) (claim.Desk, error) {
+	return tenure.OpenDesk(ctx, s.Host, tenure.DeskSpec{
+		Repo: of.repo, RepoID: of.id, Host: id, OneSession: true, SingleHost: s.Config.Bot.SingleHost, Log: s.Host.Log,
+	})
+}
+
+// NotClaimed fails if a host works on an issue, before a session of it is made. With s.Take the
+// claim of a host that is gone does not count.
+func NotClaimed(ctx context.Context, s *site.Site, repo ghsync.Repo, repoID int64, number int) error {
+	return notClaimed(ctx, s, claimedIssue{repo, repoID, number}, claim.NewHostID())
+}
+
+// MayContinue is NotClaimed for the session in dir, which a detached host is to run. A claim that
+// an earlier host of the session left does not count.
+func MayContinue(ctx context.Context, s *site.Site, dir string, backup bool) error {
+	of, err := issueIn(dir, s, backup)
+	if err != nil || of.number == 0 {
+		return err
+	}
+	id, err := tenure.HostOf(dir)
+	if err != nil {
+		return err
+	}
+	return notClaimed(ctx, s, of, id)
+}
+
+func notClaimed(ctx context.Context, s *site.Site, of claimedIssue, own claim.HostID) error {
+	desk, err := openDesk(ctx, s, of, own)
+	if err != nil {
+		return err
+	}
+	all, err := desk.Look(ctx)
+	if err != nil {
+		return explainClaim(err, desk, of.String())
+	}
+	for _, seen := range all {
+		if seen.Issue != of.number || seen.Claim.Host == own {
+			continue
+		}
+		why, err := desk.Stale(ctx, seen)
+		if err != nil {
+			return err
+		}
+		if why == claim.LetGo || s.Take && why != claim.NotStale {
+			return nil
+		}
+		return explainClaim(&claim.TakenError{Seen: seen}, desk, of.String())
+	}
+	return nil
+}
+
+// explainClaim words the errors of a claim for a person, and gives them their exit codes.
+func explainClaim(err error, desk claim.Desk, issue string) error {
+	var taken *claim.TakenError
+	switch {
+	case errors.As(err, new(*claim.RefusedError)):
+		return exit.Usage(err)
+	case !errors.As(err, &taken):
+		return err
+	case taken.Seen.Problem != nil:
+		return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s: %w", issue, err)}
+	}
+	c := taken.Seen.Claim
+	return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s is claimed by host %s for the session %s%s", issue, c.Host, c.Session, silence(desk, taken.Seen))}
+}
+
+// silence says since when a host was not heard of, and what can be done about it.
+func silence(desk claim.Desk, seen claim.Seen) string {
+	if _, _, isJob := seen.Claim.Host.Job(); isJob {
+		return "; --take takes it over once that job has ended"
+	}
+	d, ok := desk.(interface {
+		Silence(claim.Seen) time.Duration
+	})
+	if !ok {
+		return "" // a lock of this machine ends with its process
+	}
+	const next = "; --take takes it over once that host was silent for " + silentWords
+	if quiet := d.Silence(seen).Round(time.Second); quiet > 0 {
+		return fmt.Sprintf(", of which nothing was heard for %s%s", quiet, next)
+	}
+	return next
+}
+
+const silentWords = "10 minutes"
