@@ -2,6 +2,7 @@ package ear
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -21,6 +22,7 @@ type Listener struct {
 	*Ear
 	Every time.Duration // 0 = PollEvery
 
+	look  sync.Mutex          // what follows belongs to who has it
 	seen  map[int64]time.Time // comments and when they changed last
 	pulls map[int]time.Time   // pull requests and when they changed last
 }
@@ -53,7 +55,39 @@ func (l *Listener) Run(ctx context.Context) {
 
 // Look reads what is new.
 func (l *Listener) Look(ctx context.Context) error {
+	l.look.Lock()
+	defer l.look.Unlock()
 	ctx = transport.WithPriority(ctx, transport.PriorityDiscovery)
+	if err := l.comments(ctx); err != nil {
+		return err
+	}
+	return l.reviews(ctx)
+}
+
+// News is that of the ear, for its one issue: it takes up where the last look ended, which is
+// cheaper than to read by a time.
+func (l *Listener) News(ctx context.Context) (bool, error) {
+	l.look.Lock()
+	defer l.look.Unlock()
+	if err := l.comments(ctx); err != nil {
+		return false, err
+	}
+	s, err := l.o.Owner.Find(ctx, l.o.Issue, false)
+	if err != nil {
+		return false, err
+	}
+	if s.Pull != 0 {
+		reviews, err := ghsync.Intake{Client: l.o.Client}.Reviews(ctx, l.where(), s.Pull)
+		if err != nil {
+			return false, err
+		}
+		l.HearReviews(s.Pull, reviews...)
+	}
+	return l.news(ctx, s)
+}
+
+// comments reads those that changed since the last look.
+func (l *Listener) comments(ctx context.Context) error {
 	seen := map[int64]time.Time{}
 	for page := 1; page > 0 && page <= maxPages; {
 		comments, more, err := ghsync.Intake{Client: l.o.Client}.RecentComments(ctx, l.where(), page)
@@ -75,7 +109,7 @@ func (l *Listener) Look(ctx context.Context) error {
 		}
 	}
 	l.seen = seen
-	return l.reviews(ctx)
+	return nil
 }
 
 // reviews reads those of the session's pull request, if it changed.

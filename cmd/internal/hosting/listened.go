@@ -38,7 +38,6 @@ type listened struct {
 	ear   *ear.Listener
 	issue int
 	held  atomic.Pointer[claim.Held]
-	since atomic.Pointer[time.Time] // when the session began to run last
 }
 
 // listen changes t so that the comments of a session that is shown on its issue are heard while it
@@ -107,7 +106,7 @@ func (l *listened) change(t *tenure.Spec) {
 		}
 	}
 	t.Claimed = func(held claim.Held) { l.held.Store(&held) }
-	t.News = func(ctx context.Context) (bool, error) { return l.ear.News(ctx, l.issue, *l.since.Load()) }
+	t.News = l.ear.News
 }
 
 // mayWrite fails unless this host has the claim.
@@ -121,8 +120,6 @@ func (l *listened) mayWrite(ctx context.Context) error {
 
 // Run runs the session and then gives the receipts that are owed, while the issue is claimed.
 func (l *listened) Run(ctx context.Context, spec host.RunSpec) (*orchestrator.State, error) {
-	began := l.host.Now()
-	l.since.Store(&began)
 	s, err := l.host.Run(ctx, spec)
 	select {
 	case <-(*l.held.Load()).Lost():
