@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -72,7 +73,7 @@ func BenchmarkReferenceSession(b *testing.B) {
 func (r *rig) looks(runs int) (n int) {
 	r.t.Helper()
 	for _, c := range r.github.Calls() {
-		if c.Counted && c.Actor == rigBot && c.Method == "GET" && lookRule.MatchString(c.Path) {
+		if c.Counted && c.Actor == rigBot && c.Method == http.MethodGet && lookRule.MatchString(c.Path) {
 			n++
 		}
 	}

@@ -55,7 +55,7 @@ func TestGitHub54ACommandHearsTheCommentsOfItsIssue(t *testing.T) {
 	host := r.background(append([]string{"issue", "1"}, quickRun...)...)
 	r.eventually("the planner asks", func() bool { return r.says("Reply: `/agentmux answer q1 <number or text>`") }, host.out.String)
 	r.commented("/agentmux answer 2", "eyes +1")
-	e := r.atWork("coder")
+	r.atWork("coder")
 	say := r.github.Repo(rigRepo).Comment(1, "/agentmux say coder keep the old flag", rigOwner)
 	r.commented("/agentmux stop", "eyes +1")
 	<-host.ended
@@ -70,7 +70,7 @@ func TestGitHub54ACommandHearsTheCommentsOfItsIssue(t *testing.T) {
 			t.Errorf("the issue does not say %q:\n%+v", want, r.github.Repo(rigRepo).Comments(1))
 		}
 	}
-	if e = r.session(); e.State.Outcome != orchestrator.OutcomeCanceled {
+	if e := r.session(); e.State.Outcome != orchestrator.OutcomeCanceled {
 		t.Errorf("outcome %q", e.State.Outcome)
 	}
 	if left := r.ourRefs(); len(left) > 0 {
