@@ -18,4 +18,24 @@
 // for one. A receipt is a write: the owner's guard is asked before each.
 //
 // It writes lines and notes to commands.jsonl of sessions, and commands to journal.jsonl.
+//
+// How a daemon uses it, one Ear for each repository beside the repository's poller:
+//
+//   - New with the client of the repository's identity, the journal of its managed project, and an
+//     Owner; Issue and Since stay zero. Run it in a goroutine of its own until ctx ends. Move follows
+//     a rename.
+//   - What the intake found goes in as it is: Hear(changes.Comments...). For each open pull request
+//     of ours that changed, read its reviews (ghsync.Intake.Reviews) and give all of them to
+//     HearReviews; what is known costs nothing. After a start the intake reads all once more.
+//   - Owner.Find answers from what the daemon has in memory: the claim's Holder if that is another
+//     host, Ticket, the session's Dir, Pull and Open, and Since, the time of the request.
+//   - Owner.Drop removes the ticket, its claim and label; EndFollowUps marks the session so that
+//     bot/follow leaves its pull request alone; Retry has the reconcile judge the request with the
+//     comment as trigger (gate.Judge) and returns the decision, without a comment of its own;
+//     Wake begins a tenure for a session that does not run. Guard is Check of the claim.Held, and
+//     nil where no host has a claim. All are called again after a kill, with the same arguments.
+//   - RunSpec.OnCommit calls Wake of the ear, so that a receipt follows its command at once. Mirror
+//     gets Listened and ListenedAfter.
+//   - The runner that is given to tenure.Run calls Settle after host.Run, with some seconds, while the
+//     claim is held. tenure.Spec.News is News of the issue, since the run began.
 package ear

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"slices"
@@ -25,6 +26,7 @@ type Options struct {
 	Journal *journal.Journal
 	Owner   Owner
 	Issue   int              // the only one that is heard; 0 = all
+	Since   time.Time        // what was written before is not heard; zero = all is
 	Now     func() time.Time // nil = time.Now
 	Log     *slog.Logger     // nil = none
 }
@@ -55,6 +57,7 @@ type Ear struct {
 	people  people
 	owed    map[string]*debt            // what is owed to commands that were judged, by source
 	results map[string]*command.Results // by session directory
+	told    map[string]int64            // how far News told of a session's lines, by its directory
 }
 
 // waiting is a command that could not be judged yet.
@@ -82,7 +85,7 @@ func New(o Options) *Ear {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	e := &Ear{o: o, wake: make(chan struct{}, 1), repo: o.Repo, waiting: map[string]*waiting{}, owed: map[string]*debt{}, results: map[string]*command.Results{}}
+	e := &Ear{o: o, wake: make(chan struct{}, 1), repo: o.Repo, waiting: map[string]*waiting{}, owed: map[string]*debt{}, results: map[string]*command.Results{}, told: map[string]int64{}}
 	e.people = people{known: map[string]answer{}, ask: func(ctx context.Context, login string) (ghsync.Permission, error) {
 		return o.Client.CurrentPermission(ctx, e.where(), login)
 	}}
@@ -118,7 +121,7 @@ func (e *Ear) HearReviews(pull int, reviews ...ghsync.Review) {
 }
 
 func (e *Ear) put(m message) {
-	if !ghsync.IsCommand(m.body) || !m.author.IsPerson() {
+	if !ghsync.IsCommand(m.body) || !m.author.IsPerson() || m.written.Before(e.o.Since) {
 		return
 	}
 	e.mu.Lock()
@@ -168,8 +171,13 @@ func (e *Ear) pending() []journal.Command {
 }
 
 // Settle gives the receipts that are owed on an issue, until all are given or ctx ends; it returns
-// whether all are.
+// whether all are. What was held back is tried at once: the owner calls it while it has the claim.
 func (e *Ear) Settle(ctx context.Context, issue int) bool {
+	e.pass.Lock()
+	for _, d := range e.owed {
+		d.due = time.Time{}
+	}
+	e.pass.Unlock()
 	for {
 		e.Step(ctx)
 		if !slices.ContainsFunc(e.pending(), func(c journal.Command) bool { return c.Issue == issue }) {
@@ -182,8 +190,8 @@ func (e *Ear) Settle(ctx context.Context, issue int) bool {
 }
 
 // News reads what was said on an issue, and on its pull request, since a time, and hears it. It
-// reports whether a session has something to read that it had not before. The owner calls it
-// after the claim of the issue was given back, so that nothing falls between two hosts.
+// reports whether the session has something to read, and tells of each line once. The owner calls
+// it after the claim of the issue was given back, so that nothing falls between two hosts.
 func (e *Ear) News(ctx context.Context, issue int, since time.Time) (bool, error) {
 	s, err := e.o.Owner.Find(ctx, issue, false)
 	if err != nil {
@@ -192,11 +200,28 @@ func (e *Ear) News(ctx context.Context, issue int, since time.Time) (bool, error
 	if err := e.reread(ctx, s, since.Add(-overlap)); err != nil {
 		return false, err
 	}
+	return e.news(ctx, s)
+}
+
+// news judges what came and reports whether the session has something to read: also what was heard
+// after its host ended, before the claim was given back.
+func (e *Ear) news(ctx context.Context, s Subject) (bool, error) {
 	e.pass.Lock()
 	defer e.pass.Unlock()
-	news := e.judgeAll(ctx)[issue]
+	e.judgeAll(ctx)
 	e.settleAll(ctx)
-	return news, nil
+	if s.Dir == "" {
+		return false, nil
+	}
+	end, err := command.Unread(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	fresh := end > e.told[s.Dir]
+	if fresh {
+		e.told[s.Dir] = end
+	}
+	return fresh, err
 }
 
 // overlap is how much earlier comments are read again, for a clock that is not the server's.
@@ -226,10 +251,9 @@ func (e *Ear) reread(ctx context.Context, s Subject, since time.Time) error {
 }
 
 // judgeAll judges the commands that came, and those that waited long enough, oldest first. Of one
-// person on one issue none overtakes another. It returns the issues of which a session got
-// something to read.
-func (e *Ear) judgeAll(ctx context.Context) (news map[int]bool) {
-	now, news := e.o.Now(), map[int]bool{}
+// person on one issue none overtakes another.
+func (e *Ear) judgeAll(ctx context.Context) {
+	now := e.o.Now()
 	e.mu.Lock()
 	came := e.inbox
 	e.inbox = nil
@@ -251,28 +275,24 @@ func (e *Ear) judgeAll(ctx context.Context) (news map[int]bool) {
 		}
 		switch {
 		case ctx.Err() != nil:
-			return news
+			return
 		case w.due.After(now):
 			behind[at] = w.due
 			continue
 		}
-		out, err := e.judge(ctx, w)
-		switch {
-		case err != nil:
+		wait, err := e.judge(ctx, w)
+		if err != nil {
 			w.failures++
-			out.wait = pause(err, w.failures)
-			e.o.Log.Warn("a command cannot be judged yet", "issue", w.on, "source", w.source, "attempt", w.failures, "wait", out.wait.String(), "err", err)
-		case out.issue != 0:
-			news[out.issue] = true
+			wait = pause(err, w.failures)
+			e.o.Log.Warn("a command cannot be judged yet", "issue", w.on, "source", w.source, "attempt", w.failures, "wait", wait.String(), "err", err)
 		}
-		if out.wait > 0 && now.Sub(w.first) < maxAge {
-			w.due = now.Add(out.wait)
+		if wait > 0 && now.Sub(w.first) < maxAge {
+			w.due = now.Add(wait)
 			behind[at] = w.due
 			continue
 		}
 		delete(e.waiting, w.source)
 	}
-	return news
 }
 
 // earlier orders commands as they were written.

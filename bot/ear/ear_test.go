@@ -725,6 +725,36 @@ func TestGitHub82ACommentInTheMomentOfTheRelease(t *testing.T) {
 	if news, err := s.ear.News(t.Context(), s.issue, since); err != nil || !news {
 		t.Errorf("a review: news %v, %v", news, err)
 	}
+	s.read()
+
+	// What was heard before, but after the host had ended, is news, too.
+	s.comment("/agentmux help", "wil")
+	s.poll()
+	s.ear.Step(t.Context())
+	if news, err := s.ear.News(t.Context(), s.issue, since); err != nil || !news {
+		t.Errorf("what was heard before: news %v, %v", news, err)
+	}
+	s.read()
+	if news, err := s.ear.News(t.Context(), s.issue, since); err != nil || news {
+		t.Errorf("all is read: news %v, %v", news, err)
+	}
+}
+
+// What the guard holds back is given at once when the owner settles under a claim.
+func TestSettleTriesWhatWasHeldBack(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	s.guard = errAway
+	id := s.comment("/agentmux status", "wil")
+	s.hear()
+	s.want(id, "", "")
+	s.guard = nil
+	s.ear.Step(t.Context())
+	s.want(id, "", "") // not yet
+	if !s.ear.Settle(t.Context(), s.issue) {
+		t.Error("something is owed")
+	}
+	s.want(id, "+1", "")
 }
 
 // A session without a host that gets a command, or a note to show, is run.

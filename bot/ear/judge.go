@@ -32,52 +32,47 @@ const (
 	userMinute = 10 // of an account in a minute
 )
 
-// outcome is what judging a command led to.
-type outcome struct {
-	wait  time.Duration // it could not be judged: again then
-	issue int           // whose session got something to read; 0: none
-}
-
-// judge decides about a command. What was decided is in the journal when it returns.
-func (e *Ear) judge(ctx context.Context, w *waiting) (outcome, error) {
+// judge decides about a command. What was decided is in the journal when it returns. wait > 0: it
+// cannot be judged yet.
+func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err error) {
 	if _, known := e.o.Journal.Command(w.source); known {
-		return outcome{}, nil
+		return 0, nil
 	}
 	ours, err := e.o.Client.Ours(ctx, ghsync.Comment{Author: w.author, Body: w.body})
 	if err != nil || ours {
-		return outcome{}, err
+		return 0, err
 	}
 	s, err := e.o.Owner.Find(ctx, w.on, w.pull)
 	if err != nil || s.Issue == 0 {
-		return outcome{}, err
+		return 0, err
 	}
 	if s.Holder != "" {
 		w.elsewhere = true
 		if e.o.Now().Sub(w.first) >= elsewhereTime {
-			return outcome{}, nil
+			return 0, nil
 		}
-		return outcome{wait: elsewherePause}, nil
+		return elsewherePause, nil
 	}
 	if s.Ticket {
 		s.Dir = "" // what waits is not that session
 	}
 	j := judgement{Ear: e, w: w, s: s}
 	if known, err := j.recorded(); err != nil || known {
-		return outcome{issue: s.Issue}, err
+		return 0, err
 	}
 	a, wait := e.people.permission(ctx, w.author, e.o.Now())
 	if a.Err != nil || wait > 0 {
-		return outcome{wait: wait}, a.Err
+		return wait, a.Err
 	}
 	if is := a.Permission.Account.ID; !a.Permission.Write() || is != 0 && is != w.author.ID {
-		return outcome{}, j.append(journal.Command{State: journal.Refused})
+		return 0, j.append(journal.Command{State: journal.Refused})
 	}
 	if w.reacted || w.elsewhere {
 		if done, err := j.receipted(ctx); err != nil || done {
-			return outcome{}, err
+			return 0, err
 		}
 	}
-	return j.decide(ctx, a)
+	return 0, j.decide(ctx, a)
 }
 
 // judgement is the decision about one command of somebody with write permission.
@@ -148,15 +143,15 @@ func (j *judgement) receipted(ctx context.Context) (bool, error) {
 }
 
 // decide decides what the command leads to.
-func (j *judgement) decide(ctx context.Context, a gate.Answer) (outcome, error) {
+func (j *judgement) decide(ctx context.Context, a gate.Answer) error {
 	j.order, _ = Parse(j.w.body)
 	age := j.o.Now().Sub(j.w.written)
 	if age > answerAge {
-		return outcome{}, j.append(journal.Command{State: journal.Refused})
+		return j.append(journal.Command{State: journal.Refused})
 	}
 	if tooMany, quiet := j.tooMany(); tooMany != "" {
 		if quiet {
-			return outcome{}, j.append(journal.Command{Verb: j.order.Verb, State: journal.Refused, Reason: tooMany})
+			return j.append(journal.Command{Verb: j.order.Verb, State: journal.Refused, Reason: tooMany})
 		}
 		return j.refuse(tooMany)
 	}
@@ -175,21 +170,21 @@ func (j *judgement) decide(ctx context.Context, a gate.Answer) (outcome, error) 
 		return j.refuse(fault)
 	}
 	if err := j.readState(); err != nil {
-		return outcome{}, err
+		return err
 	}
 	at := standingOf(j.s, j.state)
 	switch deeds[j.order.Verb][at] {
 	case line:
 		return j.line(ctx, a)
 	case tell:
-		return outcome{issue: j.told()}, j.append(journal.Command{Verb: j.order.Verb, State: journal.Judged, Session: j.s.Dir})
+		return j.append(journal.Command{Verb: j.order.Verb, State: journal.Judged, Session: j.s.Dir})
 	case drop, forsake:
-		return outcome{}, j.append(journal.Command{Verb: j.order.Verb, State: journal.Accepted})
+		return j.append(journal.Command{Verb: j.order.Verb, State: journal.Accepted})
 	case again:
 		if isReview(j.w.source) {
 			return j.refuse("comment it on the issue: a review asks for no other session")
 		}
-		return outcome{}, j.append(journal.Command{Verb: j.order.Verb, State: journal.Accepted})
+		return j.append(journal.Command{Verb: j.order.Verb, State: journal.Accepted})
 	}
 	if at == done && j.state.Completion.PRNumber == 0 {
 		return j.refuse("the session " + command.Unfit(j.state, false, j.order.Verb))
@@ -197,17 +192,9 @@ func (j *judgement) decide(ctx context.Context, a gate.Answer) (outcome, error) 
 	return j.refuse(whyNot[at])
 }
 
-// told is the issue if its session gets a note to read.
-func (j *judgement) told() int {
-	if j.s.Dir == "" {
-		return 0
-	}
-	return j.s.Issue
-}
-
 // refuse records why the command is refused; receipt and note follow.
-func (j *judgement) refuse(reason string) (outcome, error) {
-	return outcome{issue: j.told()}, j.append(journal.Command{Verb: j.order.Verb, State: journal.Judged, Reason: reason, Session: j.s.Dir})
+func (j *judgement) refuse(reason string) error {
+	return j.append(journal.Command{Verb: j.order.Verb, State: journal.Judged, Reason: reason, Session: j.s.Dir})
 }
 
 // tooMany tells whether a rate is used up. The first command too many is told so, the others are
@@ -245,7 +232,7 @@ func (j *judgement) readState() error {
 }
 
 // line gives the command to the session, unless the session would refuse it.
-func (j *judgement) line(ctx context.Context, a gate.Answer) (outcome, error) {
+func (j *judgement) line(ctx context.Context, a gate.Answer) error {
 	p := orchestrator.Payload{Name: j.order.Verb, Actor: j.w.author.Login, Source: "issue", SourceID: j.w.source, Origin: j.w.url}
 	switch j.order.Verb {
 	case "say":
@@ -257,7 +244,7 @@ func (j *judgement) line(ctx context.Context, a gate.Answer) (outcome, error) {
 	case "approve":
 		of, reason, err := j.approval(ctx, a)
 		if err != nil {
-			return outcome{}, err
+			return err
 		}
 		if reason != "" {
 			return j.refuse(reason)
@@ -282,9 +269,9 @@ func (j *judgement) line(ctx context.Context, a gate.Answer) (outcome, error) {
 		return j.refuse(refused.Reason)
 	}
 	if err != nil {
-		return outcome{}, err
+		return err
 	}
-	return outcome{issue: j.s.Issue}, j.append(journal.Command{Verb: p.Name, State: journal.Accepted, Session: j.s.Dir})
+	return j.append(journal.Command{Verb: p.Name, State: journal.Accepted, Session: j.s.Dir})
 }
 
 // foreseen fails if a session that has ended would refuse the command. One that has not decides

@@ -2,6 +2,7 @@ package ear
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -20,9 +21,8 @@ const maxPages = 10
 type Listener struct {
 	*Ear
 	Every time.Duration // 0 = PollEvery
-	// Since is when listening began: what was said before is for another session.
-	Since time.Time
 
+	look  sync.Mutex          // what follows belongs to who has it
 	seen  map[int64]time.Time // comments and when they changed last
 	pulls map[int]time.Time   // pull requests and when they changed last
 }
@@ -55,7 +55,39 @@ func (l *Listener) Run(ctx context.Context) {
 
 // Look reads what is new.
 func (l *Listener) Look(ctx context.Context) error {
+	l.look.Lock()
+	defer l.look.Unlock()
 	ctx = transport.WithPriority(ctx, transport.PriorityDiscovery)
+	if err := l.comments(ctx); err != nil {
+		return err
+	}
+	return l.reviews(ctx)
+}
+
+// News is that of the ear, for its one issue: it takes up where the last look ended, which is
+// cheaper than to read by a time.
+func (l *Listener) News(ctx context.Context) (bool, error) {
+	l.look.Lock()
+	defer l.look.Unlock()
+	if err := l.comments(ctx); err != nil {
+		return false, err
+	}
+	s, err := l.o.Owner.Find(ctx, l.o.Issue, false)
+	if err != nil {
+		return false, err
+	}
+	if s.Pull != 0 {
+		reviews, err := ghsync.Intake{Client: l.o.Client}.Reviews(ctx, l.where(), s.Pull)
+		if err != nil {
+			return false, err
+		}
+		l.HearReviews(s.Pull, reviews...)
+	}
+	return l.news(ctx, s)
+}
+
+// comments reads those that changed since the last look.
+func (l *Listener) comments(ctx context.Context) error {
 	seen := map[int64]time.Time{}
 	for page := 1; page > 0 && page <= maxPages; {
 		comments, more, err := ghsync.Intake{Client: l.o.Client}.RecentComments(ctx, l.where(), page)
@@ -65,13 +97,11 @@ func (l *Listener) Look(ctx context.Context) error {
 		fresh := 0
 		for _, c := range comments {
 			seen[c.ID] = c.EditedAt
-			if at, known := l.seen[c.ID]; known && at.Equal(c.EditedAt) || c.EditedAt.Before(l.Since) {
+			if at, known := l.seen[c.ID]; known && at.Equal(c.EditedAt) || c.EditedAt.Before(l.o.Since) {
 				continue
 			}
 			fresh++
-			if !c.CreatedAt.Before(l.Since) {
-				l.Hear(c)
-			}
+			l.Hear(c)
 		}
 		page++
 		if !more || fresh < len(comments) {
@@ -79,7 +109,7 @@ func (l *Listener) Look(ctx context.Context) error {
 		}
 	}
 	l.seen = seen
-	return l.reviews(ctx)
+	return nil
 }
 
 // reviews reads those of the session's pull request, if it changed.
@@ -100,11 +130,7 @@ func (l *Listener) reviews(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, r := range reviews {
-			if !r.SubmittedAt.Before(l.Since) {
-				l.HearReviews(p.Number, r)
-			}
-		}
+		l.HearReviews(p.Number, reviews...)
 		l.pulls = map[int]time.Time{p.Number: p.UpdatedAt}
 	}
 	return nil

@@ -19,8 +19,8 @@ import (
 func (s *scene) listener(one ear.One) *ear.Listener {
 	s.Helper()
 	one.Issue, one.Dir = s.issue, s.sess.Dir
-	s.ear = ear.New(ear.Options{Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: one, Issue: s.issue, Now: s.Now})
-	return &ear.Listener{Ear: s.ear, Since: s.Now()}
+	s.ear = ear.New(ear.Options{Client: s.client, Repo: octoWidgets, Bot: s.bot, Journal: s.journal, Owner: one, Issue: s.issue, Since: s.Now(), Now: s.Now})
+	return &ear.Listener{Ear: s.ear}
 }
 
 // look has the listener look, and ear and host do all that follows.
@@ -83,6 +83,52 @@ func TestAListenerHearsOneIssue(t *testing.T) {
 	}
 	if n := s.server.Requests(botLogin) - counted; n != 0 {
 		t.Errorf("%d counted requests for no news:\n%s", n, s.server.Transcript())
+	}
+}
+
+// After the release the listener takes up where it looked last. What was said before it listened is
+// for another session, whatever reads it.
+func TestGitHub82AListenerReadsOnceMore(t *testing.T) {
+	s := newScene(t)
+	standings["parked"](s)
+	old := s.comment("/agentmux stop", "wil")
+	s.pass(time.Minute)
+	l := s.listener(ear.One{})
+	s.look(l)
+	if news, err := l.News(t.Context()); err != nil || news {
+		t.Errorf("news %v, %v", news, err)
+	}
+	s.comment("chat", "wil")
+	counted := s.server.Requests(botLogin)
+	if news, err := l.News(t.Context()); err != nil || news {
+		t.Errorf("chat: news %v, %v", news, err)
+	}
+	if n := s.server.Requests(botLogin) - counted; n != 1 {
+		t.Errorf("%d requests:\n%s", n, s.server.Transcript())
+	}
+	id := s.comment("/agentmux changes Otherwise.", "wil")
+	if news, err := l.News(t.Context()); err != nil || !news {
+		t.Errorf("news %v, %v", news, err)
+	}
+	s.read()
+	l.Settle(t.Context(), s.issue)
+	s.want(id, "eyes +1", "")
+
+	// From here on there is a pull request, which no look has seen.
+	s.review("fine", "wil")
+	st := s.st.Clone()
+	st.Completion.PRNumber = s.subject.Pull
+	s.commit(st)
+	s.repo.Review(s.subject.Pull, "wil", "COMMENTED", "/agentmux help")
+	if news, err := l.News(t.Context()); err != nil || !news {
+		t.Errorf("a review: news %v, %v", news, err)
+	}
+	if got := s.receipts(old); got != "" {
+		t.Errorf("what was said before has %q", got)
+	}
+	s.server.Inject(fakehub.Fault{Route: "GET .../issues/comments", Status: 500, Message: "x"})
+	if _, err := l.News(t.Context()); err == nil {
+		t.Error("comments that cannot be read are no news")
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/story"
@@ -188,5 +190,27 @@ func TestSecurity26WhoMayGiveCommands(t *testing.T) {
 				t.Error("the command counts later")
 			}
 		})
+	}
+}
+
+// TestSecurity26AnotherAccountOfTheSameLogin: a login that was given up and registered again by
+// somebody else may do what its owner may, and what its former owner wrote is not the owner's.
+func TestSecurity26AnotherAccountOfTheSameLogin(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	id := s.comment("/agentmux pause", "wil")
+	comments, err := ghsync.Comments{Client: s.client}.Since(t.Context(), octoWidgets, s.issue, s.Now().Add(-time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range comments {
+		c.Author.ID += 1000
+		s.ear.Hear(ghsync.IssueComment{Comment: c, On: s.issue})
+	}
+	s.ear.Step(t.Context())
+	s.read()
+	s.want(id, "", "")
+	if lines := s.lines(); len(lines) > 0 || s.st.Paused {
+		t.Errorf("lines %q, paused %v", lines, s.st.Paused)
 	}
 }

@@ -117,6 +117,11 @@ func (h *Host) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config) 
 	return h.projects().Managed(ctx, repo, c)
 }
 
+// ManagedDir is the directory of a repository's managed project. It need not exist.
+func (h *Host) ManagedDir(repo ghsync.Repo, c *config.Config) string {
+	return h.projects().ManagedDir(repo, c)
+}
+
 // Repository returns a repository of the server as this host reaches it by git.
 func (h *Host) Repository(ctx context.Context, repo ghsync.Repo) (remote.Repository, error) {
 	return h.projects().Repository(ctx, repo)

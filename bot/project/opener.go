@@ -66,7 +66,7 @@ func (h Opener) open(
 // Managed returns the project of a repository without a person's clone, as a bot serves it. Its
 // sessions are below the state home.
 func (h Opener) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config) (*Project, error) {
-	dir := h.managedDir(repo, c)
+	dir := h.ManagedDir(repo, c)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make project of %s: %w", repo, err)
 	}
@@ -75,16 +75,17 @@ func (h Opener) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config)
 	return h.openProject(ctx, p, c)
 }
 
-// managedDir is beside the repository's store.
-func (h Opener) managedDir(repo ghsync.Repo, c *config.Config) string {
+// ManagedDir is the directory of a repository's managed project, beside its store. It need not
+// exist.
+func (h Opener) ManagedDir(repo ghsync.Repo, c *config.Config) string {
 	server := strings.ReplaceAll(strings.ToLower(h.ServerName(c)), ":", "_")
 	return filepath.Join(h.StateHome, server, strings.ToLower(repo.Owner), strings.ToLower(repo.Name))
 }
 
-// ManagedRepo is the inverse of managedDir.
+// ManagedRepo is the inverse of ManagedDir.
 func (h Opener) ManagedRepo(dir string, c *config.Config) (ghsync.Repo, bool) {
 	repo := ghsync.Repo{Owner: filepath.Base(filepath.Dir(dir)), Name: filepath.Base(dir)}
-	return repo, dir == h.managedDir(repo, c)
+	return repo, dir == h.ManagedDir(repo, c)
 }
 
 func (h Opener) openProject(ctx context.Context, p *Project, c *config.Config) (*Project, error) {

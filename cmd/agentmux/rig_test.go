@@ -225,7 +225,7 @@ func (r *rig) withinBudget() {
 	r.t.Helper()
 	if n := int(r.asked.Load()); n > 0 {
 		r.github.AssertBudget(r.t, rigBot, fakehub.Budget{
-			Requests:      n*fakehub.Reference.Requests + 4*r.github.Faulted(),
+			Requests:      n*fakehub.Reference.Requests + 4*r.github.Faulted() + r.looks(n),
 			ContentWrites: float64(n) * fakehub.Reference.ContentWrites,
 		})
 	}

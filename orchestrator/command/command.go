@@ -54,6 +54,31 @@ func Known(dir, source string) (p orchestrator.Payload, ok bool, err error) {
 	return p, ok, err
 }
 
+// Unread returns where the lines end that the session in dir has not read yet, commands and notes; 0
+// if it has read all.
+func Unread(dir string) (end int64, err error) {
+	s, err := session.Open(dir)
+	if err != nil {
+		return 0, err
+	}
+	state, err := s.ReadState()
+	if err != nil {
+		return 0, err
+	}
+	cursor := state.CommandCursor
+	for more := true; more; {
+		var lines []orchestrator.Line
+		if lines, more, err = s.Lines(session.Commands, cursor, 0); err != nil {
+			return 0, err
+		}
+		for _, l := range lines {
+			cursor = l.Cursor
+			end = cursor.Offset
+		}
+	}
+	return end, nil
+}
+
 // appendLine adds a line unless there is one of its source id that counts.
 func appendLine(dir string, p orchestrator.Payload, counts func(orchestrator.Payload) bool) (recorded bool, err error) {
 	s, err := session.Open(dir)

@@ -39,7 +39,16 @@ func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.Run
 		stop := keep(ctx, t.Desk)
 		defer stop()
 	}
-	state, err := tenure.Run(ctx, s.Host, t)
+	var runner tenure.Runner = s.Host
+	if issue.number > 0 && spec.Mirror.On {
+		heard, stop, err := listen(ctx, s, issue, &t)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		runner = heard
+	}
+	state, err := tenure.Run(ctx, runner, t)
 	return state, explainClaim(err, t.Desk, issue.String())
 }
 
