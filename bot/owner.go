@@ -70,7 +70,8 @@ func (o owner) Retry(ctx context.Context, s ear.Subject, r ear.Retry) (gate.Deci
 	if _, err := o.shelf.Read(s.Issue); err == nil {
 		return gate.Decision{Row: gate.RowStart, What: gate.Queue}, nil // an earlier process did it
 	}
-	if h := o.session(s.Issue); h != nil && string(h.state.Load().Trigger) == r.Trigger.String() {
+	former := o.session(s.Issue)
+	if former != nil && string(former.state.Load().Trigger) == r.Trigger.String() {
 		return gate.Decision{Row: gate.RowStart, What: gate.Queue}, nil
 	}
 	record, readErr := o.account.Client.Record(ctx, o.name(), s.Issue)
@@ -82,6 +83,9 @@ func (o owner) Retry(ctx context.Context, s ear.Subject, r ear.Retry) (gate.Deci
 	d := gate.Decide(ctx, facts, gateServer{o.repository})
 	if !d.Accepted() {
 		return d, nil
+	}
+	if former != nil && d.Asked.Workflow == "" {
+		d.Asked.Workflow = former.state.Load().Workflow // it is another try of the same
 	}
 	return d, o.accept(ctx, s.Issue, record, d)
 }

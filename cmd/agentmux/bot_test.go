@@ -154,3 +154,104 @@ func TestBotServesTwoRepositoriesWithTwoSlots(t *testing.T) {
 		}
 	}
 }
+
+// reactions are those on a comment.
+func (r *rig) reactions(repo string, issue int, comment int64) []string {
+	for _, c := range r.github.Repo(repo).Comments(issue) {
+		if c.ID == comment {
+			return c.Reactions
+		}
+	}
+	return nil
+}
+
+// said has a person comment a command, and waits for its last receipt.
+func (r *rig) said(b *background, issue int, text, last string) {
+	r.t.Helper()
+	id := r.github.Repo(rigRepo).Comment(issue, text, rigOwner)
+	r.eventually(text+" has its receipt", func() bool {
+		got := r.reactions(rigRepo, issue, id)
+		return slices.Contains(got, rigBot+" "+last)
+	}, b.out.String)
+}
+
+// A session of the bot is steered by comments: paused, continued, stopped, and asked for once more.
+func TestBotHearsComments(t *testing.T) {
+	t.Parallel()
+	gate := filepath.Join(t.TempDir(), "go")
+	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig, github: fakehub.Options{
+		Users: []fakehub.UserSpec{{Login: "stranger"}},
+	}})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	b := r.background("bot")
+	outcome := func(i int) func() bool {
+		return func() bool {
+			all := r.served(rigRepo)
+			return len(all) > i && all[i].State != nil && all[i].State.Ended()
+		}
+	}
+	r.eventually("the session runs", func() bool { return r.hasLabel(rigRepo, 1, "agentmux:running") }, b.out.String)
+	repo.Comment(1, "/agentmux stop", "stranger")
+	r.said(b, 1, "/agentmux pause", "+1")
+	if e := r.served(rigRepo)[0]; !e.State.Paused {
+		t.Errorf("not paused: %+v", e.State.Phase)
+	}
+	r.said(b, 1, "/agentmux resume", "+1")
+	r.said(b, 1, "/agentmux stop", "+1")
+	r.eventually("the session has ended", outcome(0), b.out.String)
+	r.write(gate, "")
+	r.said(b, 1, "/agentmux retry", "+1")
+	r.eventually("the next session is done", func() bool { return outcome(1)() && r.isDone(rigRepo, 1) }, b.out.String)
+	entries := r.served(rigRepo)
+	if first, second := entries[0].State, entries[1].State; first.Outcome != orchestrator.OutcomeCanceled || second.Outcome != orchestrator.OutcomeDone {
+		t.Errorf("%s, %s", first.Outcome, second.Outcome)
+	}
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+}
+
+// A bot that is killed leaves its agents at work; the next one continues with them.
+func TestBotAdoptsWhatAKilledOneLeft(t *testing.T) {
+	t.Parallel()
+	gate := filepath.Join(t.TempDir(), "go")
+	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	first := r.background("bot")
+	var launch orchestrator.Launch
+	coder := func() bool {
+		for _, e := range r.served(rigRepo) {
+			for key, a := range e.State.Agents {
+				if key.Role() == "coder" && a.Launch != "" && r.recorded(e, orchestrator.EvAgentStarted, a.Launch) {
+					launch = a.Launch
+					return true
+				}
+			}
+		}
+		return false
+	}
+	r.eventually("the coder is at work", coder, first.out.String)
+	before := launch
+	first.exit(syscall.SIGKILL)
+	if r.served(rigRepo)[0].Running {
+		t.Fatal("the session has a host")
+	}
+	second := r.background("bot")
+	r.eventually("the next bot has the session", func() bool { return r.served(rigRepo)[0].Running }, second.out.String)
+	if !coder() || launch != before {
+		t.Errorf("the coder was started again: %s, before %s", launch, before)
+	}
+	if res := r.expect(4, "bot"); !strings.Contains(res.err, "another agentmux bot runs here") {
+		t.Errorf("%s", res.err)
+	}
+	r.write(gate, "")
+	r.eventually("it is done", func() bool { return r.isDone(rigRepo, 1) }, second.out.String)
+	if code := second.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, second.out.String())
+	}
+	if n := len(r.told(rigRepo, 1)); n != 3 {
+		t.Errorf("%d comments", n)
+	}
+	r.done(r.served(rigRepo)[0])
+}
