@@ -2,7 +2,8 @@ package intake
 
 import "time"
 
-// Clock tells the time. A field that is nil is the one of this machine.
+// Clock tells the time. A field that is nil is the one of this machine. Like those of time.Now the
+// times of Now have a monotonic reading, or a clock that is set back stops the polling for as long.
 type Clock struct {
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time

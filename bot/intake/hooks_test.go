@@ -328,6 +328,31 @@ func TestGitHub33TheFullSyncFindsWhatPollsMissed(t *testing.T) {
 	})
 }
 
+// An issue that loses its label while the full sync reads moves others to a page that was read.
+func TestLabelsTakenOffDuringAFullSyncHideNoIssue(t *testing.T) {
+	inTime(t, func(t *testing.T, w *world) {
+		for range 250 {
+			w.issue("old", label)
+		}
+		wait(time.Second)
+		for range 110 {
+			w.issue("newer")
+		}
+		next := 1
+		w.wire.after = func(req *http.Request) {
+			if req.URL.Query().Get("labels") == label {
+				for range 20 { // as claims do
+					w.Repo(widgets).Unlabel(next, label, "dev")
+					next++
+				}
+			}
+		}
+		in := w.inbox()
+		w.poller(in, each(24*time.Hour))
+		w.until(in, time.Minute, func() bool { return len(in.requests()) == 250 })
+	})
+}
+
 // A comment that is edited while the full sync reads moves another one to the page before.
 func TestEditsDuringAFullSyncLoseNoComment(t *testing.T) {
 	inTime(t, func(t *testing.T, w *world) {

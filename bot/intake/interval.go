@@ -74,7 +74,7 @@ func (l Load) Pace(configured time.Duration, now time.Time) Pace {
 	p := Pace{Every: base, Comments: min(liveInterval, base), Sync: syncInterval}
 	rate, slow, most, mostSync := usable*cmp.Or(l.Reads, ownReads), ByLimit, maxInterval, maxSync
 	if share := l.Core.Limit / 2; share > 0 && 2*l.Core.Discovery >= share && l.Core.Reset.After(now) {
-		until := l.Core.Reset.Sub(now)
+		until := min(l.Core.Reset.Sub(now), time.Hour) // a clock that is behind makes it longer
 		if left := float64(max(share-l.Core.Discovery, 0)) / until.Seconds(); left < rate {
 			rate, slow = left, ByQuota // there is more after the reset
 			most, mostSync = min(most, max(until, base)), max(until, syncInterval)

@@ -54,7 +54,7 @@ func (m *memory) keep(fresh map[int64]sight) {
 	}
 }
 
-// seed is of this process, so that nobody outside can make two texts with one sum.
+// seed is of this process, so that texts cannot be chosen for their sum.
 var seed = maphash.MakeSeed()
 
 func sum(parts ...string) uint64 {

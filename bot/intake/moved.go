@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // find asks for the repository by its id, which renames and transfers keep, and takes over its name.
+// What was seen may be of another repository that has the former name now, and is forgotten.
 func (p *Poller) find(ctx context.Context) error {
 	r, err := p.o.Client.RepositoryByID(ctx, p.o.RepoID)
 	if err != nil {
@@ -22,12 +24,11 @@ func (p *Poller) find(ctx context.Context) error {
 	p.mu.Lock()
 	p.repo, p.facts.Repo = r.Repo, r.Repo
 	p.mu.Unlock()
-	for i := range p.lists {
-		p.lists[i].tag.Forget()
-	}
+	p.lists, p.open = [everything]list{}, nil
+	p.full.heard = time.Time{}
 	p.full.tag.Forget()
 	for _, l := range p.full.labelled {
-		l.tag.Forget()
+		*l = labelled{}
 	}
 	p.log.Info("a repository has another name", "repo", former.String(), "now", r.Repo.String())
 	if p.o.Moved != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // A repository that was renamed or transferred is found by its id, also where another one has its
-// name now, and goes on being watched as the same.
+// name now, and is watched as the same one.
 func TestGitHub87ARepositoryIsFoundByItsID(t *testing.T) {
 	for name, c := range map[string]struct {
 		move   func(*testing.T, *world)
@@ -68,6 +68,38 @@ func TestGitHub87ARepositoryIsFoundByItsID(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What another repository showed under the former name does not count as seen.
+func TestGitHub87WhatAnotherRepositoryShowedIsForgotten(t *testing.T) {
+	inTime(t, func(t *testing.T, w *world) {
+		r, in := w.Repo(widgets), w.inbox()
+		n := w.issue("of a session")
+		p := w.poller(in)
+		p.Set(intake.Mode{Live: true})
+		wait(time.Minute)
+		r.Rename("gadgets")
+		if err := w.AddRepo(fakehub.RepoSpec{Owner: "octo", Name: "widgets"}); err != nil {
+			t.Fatal(err)
+		}
+		r.CloseIssue(n, "dev")
+		for i := range 110 {
+			r.Comment(n, fmt.Sprint("ours ", i), "dev")
+		}
+		wait(15 * time.Minute)
+		other := w.Repo(widgets)
+		if got := other.AddIssue(fakehub.IssueSpec{Title: "of another one", Author: "dev"}); got != n {
+			t.Fatalf("issue %d", got)
+		}
+		other.Comment(n, "foreign", "dev")
+		wait(30 * time.Minute)
+		closed := slices.ContainsFunc(in.changes(), func(c taken) bool {
+			return slices.ContainsFunc(c.Issues, func(i ghsync.Issue) bool { return i.Number == n && i.Closed })
+		})
+		if heard := in.heard(); !closed || len(heard) != 111 || p.Facts().Repo.Name != "gadgets" {
+			t.Errorf("closed %t, %d comments, facts %+v", closed, len(heard), p.Facts())
+		}
+	})
 }
 
 // A repository that was deleted is asked for now and then, and that is told.

@@ -46,7 +46,7 @@ const (
 	urgencies
 )
 
-// Mode is what goes on in a repository.
+// Mode is what of ours a repository has.
 type Mode struct {
 	Live  bool // a session: its comments are read more often
 	Pulls bool // an open pull request of a session: the list of them is read, too
@@ -130,7 +130,7 @@ func (p *Poller) Wake() {
 	p.poke()
 }
 
-// Set says what goes on in the repository.
+// Set says what of ours the repository has from now on.
 func (p *Poller) Set(m Mode) {
 	p.mu.Lock()
 	changed := p.mode != m
@@ -164,22 +164,41 @@ func (p *Poller) busy() bool {
 
 // Run reads until ctx ends. It may be called once.
 func (p *Poller) Run(ctx context.Context) {
-	ctx = transport.WithPriority(ctx, transport.PriorityDiscovery)
-	now := p.clock.Now()
-	for i := range p.when.due {
-		p.when.due[i] = now
-	}
-	p.when.off[pulls] = true
+	ctx = p.begin(ctx)
 	for mode := (Mode{}); p.wait(ctx, &mode); {
 		p.turn(ctx, mode)
 	}
 }
 
+// Once reads the lists and then everything, as Run does at its start, and returns when all was
+// tried: the error tells what could not be read. It waits for our own limits and follows a rename.
+// It is called instead of Run.
+func (p *Poller) Once(ctx context.Context) error {
+	ctx = p.begin(ctx)
+	for mode := (Mode{}); p.wait(ctx, &mode); {
+		p.turn(ctx, mode)
+		if f := p.Facts(); !f.Synced.IsZero() || p.when.failed[everything] > 0 {
+			return f.Err
+		}
+	}
+	return ctx.Err()
+}
+
+func (p *Poller) begin(ctx context.Context) context.Context {
+	now := p.clock.Now()
+	for i := range p.when.due {
+		p.when.due[i] = now
+	}
+	p.when.off[pulls] = true
+	return transport.WithPriority(ctx, transport.PriorityDiscovery)
+}
+
 // wait returns true when there is something to read, and false when ctx ended.
 func (p *Poller) wait(ctx context.Context, mode *Mode) bool {
 	for ctx.Err() == nil {
-		p.take(mode)
-		d := p.when.next().Sub(p.clock.Now())
+		now := p.clock.Now()
+		p.take(mode, now)
+		d := p.when.next().Sub(now)
 		if d <= 0 {
 			return true
 		}
@@ -194,13 +213,14 @@ func (p *Poller) wait(ctx context.Context, mode *Mode) bool {
 
 // take takes a hook that woke the poller and a change of the mode. It is called before the lists
 // are read, so that what comes while they are read leads to another reading.
-func (p *Poller) take(mode *Mode) {
+func (p *Poller) take(mode *Mode, now time.Time) {
 	p.mu.Lock()
 	woken, former := p.woken, *mode
 	p.woken, *mode = time.Time{}, p.mode
 	p.mu.Unlock()
-	now := p.clock.Now()
-	p.when.off[pulls] = !mode.Pulls
+	if p.when.off[pulls] = !mode.Pulls; !mode.Pulls {
+		p.errs[pulls] = nil // it is of no interest now
+	}
 	if mode.Pulls && !former.Pulls {
 		p.when.due[pulls] = now
 	}
@@ -281,7 +301,7 @@ func (p *Poller) readLists(ctx context.Context, mode Mode, pace Pace) {
 		}
 		p.when.done(l, p.spread(every))
 		if p.worked(l); far {
-			p.when.due[everything] = p.when.began
+			p.when.due[everything], p.full.steps = p.when.began, nil // what a sync has read may be older
 		}
 	}
 	if read > 0 {
@@ -296,6 +316,9 @@ func (p *Poller) readLists(ctx context.Context, mode Mode, pace Pace) {
 
 // readEverything takes a step of the full sync.
 func (p *Poller) readEverything(ctx context.Context, pace Pace) {
+	if !p.when.isDue(everything, p.when.began) {
+		return // the clock was set back
+	}
 	done, err := p.sync(ctx)
 	if err != nil {
 		p.failed(ctx, everything, err)

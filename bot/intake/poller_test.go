@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,7 +28,7 @@ func TestGitHub28RequestsAreSeenWithinTheInterval(t *testing.T) {
 	})
 }
 
-// A list that nobody changed is read a hundred times for nothing.
+// A list that did not change is read a hundred times for nothing.
 func TestGitHub11IdlePollsCostNothing(t *testing.T) {
 	inTime(t, func(t *testing.T, w *world) {
 		for i := range 20 {
@@ -163,6 +165,69 @@ func TestSessionsAreReadMoreOften(t *testing.T) {
 		if w.Requests(robot) > 3 {
 			t.Errorf("a live repository costs\n%s", w.counted())
 		}
+	})
+}
+
+// A list that is not of interest any more is not a problem any more.
+func TestAnErrorEndsWithTheInterestInItsList(t *testing.T) {
+	inTime(t, func(t *testing.T, w *world) {
+		w.Inject(fakehub.Fault{Route: "GET .../pulls", Status: 403, Message: "Resource not accessible by integration"})
+		p := w.poller(w.inbox())
+		p.Set(intake.Mode{Pulls: true})
+		wait(10 * time.Minute)
+		if p.Facts().Err == nil {
+			t.Fatalf("facts %+v", p.Facts())
+		}
+		p.Set(intake.Mode{})
+		wait(time.Minute)
+		if f := p.Facts(); f.Err != nil || !f.Failing.IsZero() {
+			t.Errorf("facts %+v", f)
+		}
+	})
+}
+
+// A clock that is set back a little now and then leads to no reading that is not due.
+func TestAClockThatIsSetBackReadsNothingEarly(t *testing.T) {
+	inTime(t, func(t *testing.T, w *world) {
+		var looks atomic.Int64
+		in := w.inbox()
+		p := w.poller(in, each(time.Minute), func(o *intake.Options) {
+			o.Clock.Now = func() time.Time { return time.Now().Add(-time.Duration(looks.Add(1)/7) * time.Millisecond) }
+		})
+		wait(time.Minute)
+		w.ResetLog()
+		for range 100 {
+			wait(10 * time.Second)
+			p.Wake()
+		}
+		synced := 0
+		for _, r := range w.Calls() {
+			if strings.Contains(r.Path, "/labels") {
+				synced++
+			}
+		}
+		if issues, _ := w.lists(); synced > 0 || issues < 150 {
+			t.Errorf("%d full syncs in 17 minutes, %d readings", synced, issues)
+		}
+	})
+}
+
+// More changes than a reading follows are left to a full sync, at once.
+func TestMoreThanAReadingFollowsIsSynced(t *testing.T) {
+	inTime(t, func(t *testing.T, w *world) {
+		w.issue("t")
+		in := w.inbox()
+		p := w.poller(in, func(o *intake.Options) {
+			o.Pace = func() intake.Pace {
+				return intake.Pace{Every: 24 * time.Hour, Comments: 24 * time.Hour, Sync: 24 * time.Hour}
+			}
+		})
+		wait(time.Minute)
+		for range 1100 {
+			w.issue("t", label)
+		}
+		p.Wake()
+		w.until(in, 5*time.Minute, func() bool { return len(in.requests()) == 1100 })
 	})
 }
 

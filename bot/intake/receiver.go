@@ -79,6 +79,7 @@ func NewReceiver(o ReceiverOptions) *Receiver {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	o.Secrets = slices.DeleteFunc(slices.Clone(o.Secrets), redact.Secret.IsZero) // everybody knows this one
 	r := &Receiver{o: o, reading: make(chan struct{}, maxBodies), facts: ReceiverFacts{Refused: map[int]int{}}}
 	r.buffers.New = func() any { return new([copyBuffer]byte) }
 	return r

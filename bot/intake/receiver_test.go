@@ -140,6 +140,11 @@ func TestSecurity22WhatIsNoDeliveryOfGitHubIsRefused(t *testing.T) {
 	if got := answer(receive(), delivery(issueBody)); got.Code != 403 {
 		t.Errorf("without a secret: %d", got.Code)
 	}
+	empty := delivery(issueBody)
+	empty.Header.Set(sign, signature("", []byte(issueBody)))
+	if got := answer(receive("", secret), empty); got.Code != 403 {
+		t.Errorf("with an empty secret: %d", got.Code)
+	}
 }
 
 func flip(r rune) rune { return map[bool]rune{true: '1', false: '0'}[r == '0'] }

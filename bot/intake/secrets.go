@@ -106,7 +106,7 @@ func readSecrets(path string) (text string, mode os.FileMode, err error) {
 
 // line checks one secret. Characters that an editor adds or hides would make every signature wrong.
 func (s *secretsFile) line(place, secret string) {
-	hidden := func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) }
+	hidden := func(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
 	switch n := utf8.RuneCountInString(secret); {
 	case strings.TrimSpace(secret) != secret:
 		s.problem("%s: the secret begins or ends with a space: remove it", place)

@@ -19,6 +19,9 @@ const (
 	bodyTime   = 30 * time.Second // with the header
 	idleTime   = time.Minute
 	stopTime   = 5 * time.Second
+	// maxConns bounds the memory and the descriptors that strangers can take. What is more waits
+	// in the queue of the system until a sender is done or cut off.
+	maxConns = 256
 	// maxHeader is 16 KiB with the 4 KiB that net/http adds.
 	maxHeader = 12 << 10
 )
@@ -56,7 +59,7 @@ func Serve(ctx context.Context, l net.Listener, r *Receiver, log *slog.Logger) e
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
+	go func() { ended <- server.Serve(newCrowd(l)) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve webhooks: %w", err)

@@ -135,6 +135,35 @@ func TestGitHub31SlowSendersAreCutOff(t *testing.T) {
 	}
 }
 
+// Of connections that say nothing only so many are held. Another one waits and is served.
+func TestSecurity22ConnectionsAreBounded(t *testing.T) {
+	serving(t, func(t *testing.T, r *received, p *pipes) {
+		const most = 256
+		began := time.Now()
+		var silent []net.Conn
+		for range most {
+			silent = append(silent, p.dial())
+		}
+		answered := make(chan string)
+		go func() {
+			conn := p.dial()
+			answer := closed(conn)
+			_, _ = io.WriteString(conn, head+signature(secret, []byte(issueBody))+"\r\nConnection: close"+length+issueBody)
+			answered <- <-answer
+			conn.Close()
+		}()
+		if got := <-answered; !strings.Contains(got, " 202 ") || len(r.hooks) != 1 {
+			t.Errorf("answer %q, hooks %+v", got, r.hooks)
+		}
+		if took := time.Since(began); took < 4*time.Second || took > 10*time.Second {
+			t.Errorf("a delivery behind %d connections was taken after %s", most, took)
+		}
+		for _, c := range silent {
+			c.Close()
+		}
+	})
+}
+
 // Headers have a limit of 16 KiB.
 func TestSecurity22HeadersHaveALimit(t *testing.T) {
 	signed := signature(secret, []byte(issueBody))

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,8 @@ const (
 	// maxHits is how many hits of a search a server shows, in pages of a hundred.
 	maxHits      = 1000
 	maxHitsPages = maxHits / 100
+
+	sweepInterval = 90 * time.Second
 )
 
 // SweepOptions are what a Sweep needs. Client, Org, Labels and Found are required.
@@ -25,11 +28,12 @@ type SweepOptions struct {
 	Client *ghsync.Client // may read the whole organisation
 	Org    string
 	Labels func() []string // bot.label and those of the workflows
-	Every  time.Duration   // bot.sweep_interval
+	Every  time.Duration   // bot.sweep_interval; 0: 90 s
 	// Found takes in the hits, as Options.Found does.
 	Found func(context.Context, []Candidate) error
-	// Crowded is told the repositories of the hits that a search showed of more than it shows
-	// to anybody, and nil when all are shown again. These are to be polled.
+	// Crowded is told when there are more hits than a search shows: the repositories of those that
+	// it showed. The others may be in any repository of the organisation, so all are to be polled,
+	// these first. It is told nil when all hits are shown again.
 	Crowded func([]ghsync.Repo)
 	Clock   Clock
 	Rand    func() float64
@@ -67,6 +71,7 @@ func NewSweep(o SweepOptions) *Sweep {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.o.Every = cmp.Or(s.o.Every, sweepInterval)
 	if s.o.Rand == nil {
 		s.o.Rand = rand.Float64
 	}

@@ -17,7 +17,7 @@ import (
 func (w *world) sweep(in *inbox, change ...func(*intake.SweepOptions)) *intake.Sweep {
 	w.t.Helper()
 	o := intake.SweepOptions{
-		Client: w.client(), Org: "octo", Labels: func() []string { return []string{label, label + ":quick"} }, Every: 90 * time.Second,
+		Client: w.client(), Org: "octo", Labels: func() []string { return []string{label, label + ":quick"} },
 		Found: func(ctx context.Context, all []intake.Candidate) error {
 			return w.take(in)(ctx, intake.Changes{Candidates: all})
 		},

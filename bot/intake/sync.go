@@ -17,6 +17,8 @@ const (
 	overlap = 10 * time.Minute
 	// maxSyncPages bounds one full sync of a list; the next one continues.
 	maxSyncPages = 50
+	// maxPasses is how often a list of several pages is gone through, until that shows nothing more.
+	maxPasses = 3
 	// nameEvery is after how many full syncs an idle repository is looked up by its id, besides
 	// the first. One with a live session is each time: another repository may have taken its name.
 	nameEvery = 48
@@ -41,7 +43,18 @@ type step func(context.Context) ([]step, error)
 type labelled struct {
 	tag        transport.Validator
 	candidates []Candidate
+	// passed are the issues of the last pass that had several pages.
+	passed map[int]bool
 }
+
+// A pass goes through the pages of a label.
+type pass struct {
+	n, page int // both count from 1
+	issues  map[int]bool
+	fresh   bool // one of them was not in the pass before
+}
+
+func firstPage(n int) pass { return pass{n: n, page: 1, issues: map[int]bool{}} }
 
 // sync takes the next step of a full sync, or the first of a new one. It hands on all open issues
 // with a request label, whether they changed or not, and all comments since the last full sync.
@@ -85,23 +98,25 @@ func (p *Poller) syncLabels(ctx context.Context) ([]step, error) {
 			l = &labelled{}
 		}
 		p.full.labelled[name] = l
-		steps = append(steps, p.syncLabel(name, l, 1))
+		steps = append(steps, p.syncLabel(name, l, firstPage(1)))
 	}
 	return steps, nil
 }
 
-// syncLabel reads a page of the open issues with a label.
-func (p *Poller) syncLabel(name string, l *labelled, page int) step {
+// syncLabel reads a page of the open issues with a label. An issue that loses the label moves those
+// behind it up, one of them to a page that was read before. So pages are gone through until a pass
+// has no issue that the one before had not.
+func (p *Poller) syncLabel(name string, l *labelled, in pass) step {
 	return func(ctx context.Context) ([]step, error) {
 		at := ctx
-		if page == 1 {
+		if in.page == 1 {
 			at = l.tag.Context(ctx)
 		}
-		all, more, err := p.in.LabelledIssues(at, p.repo, name, page)
+		all, more, err := p.in.LabelledIssues(at, p.repo, name, in.page)
 		if err != nil {
 			return nil, err
 		}
-		if page == 1 && l.tag.Unchanged() {
+		if in.page == 1 && l.tag.Unchanged() {
 			return nil, p.hand(ctx, Changes{Candidates: p.renamed(l.candidates)})
 		}
 		if err := p.follow(ctx, all); err != nil {
@@ -111,14 +126,22 @@ func (p *Poller) syncLabel(name string, l *labelled, page int) step {
 		if err := p.hand(ctx, c); err != nil {
 			return nil, err
 		}
+		for _, issue := range all {
+			in.fresh = in.fresh || !l.passed[issue.Number]
+			in.issues[issue.Number] = true
+		}
 		switch {
-		case more && page < maxSyncPages:
-			return []step{p.syncLabel(name, l, page+1)}, nil
-		case page > 1: // a tag is of one page
-			l.tag.Forget()
-		default:
-			l.candidates = c.Candidates
+		case more && in.page < maxSyncPages:
+			in.page++
+			return []step{p.syncLabel(name, l, in)}, nil
+		case in.page == 1:
+			l.candidates, l.passed = c.Candidates, nil
 			l.tag.Keep()
+			return nil, nil
+		}
+		l.tag.Forget() // it is of one page
+		if l.passed = in.issues; in.fresh && in.n < maxPasses {
+			return []step{p.syncLabel(name, l, firstPage(in.n+1))}, nil
 		}
 		return nil, nil
 	}

@@ -2,6 +2,8 @@ package intake
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -60,7 +62,7 @@ type Watch struct {
 	mu      sync.Mutex
 	targets map[int64]Target
 	running map[int64]*watched
-	hooked  map[int64]time.Time // repositories of a sweep, by the last hook
+	hooked  map[int64]time.Time // when the last hook came for one of a sweep, or without a poller
 	pace    Pace                // as logged last
 }
 
@@ -102,13 +104,14 @@ func (w *Watch) Wake(id int64) bool {
 	if !known {
 		return false
 	}
-	if t.Swept {
+	p := w.running[id]
+	if t.Swept || p == nil {
 		w.hooked[id] = w.clock.Now()
 	}
-	if p := w.running[id]; p != nil {
+	if p != nil {
 		p.Wake()
 	} else {
-		w.poke() // Run starts a poller, which reads first of all
+		w.poke() // Run starts a poller
 	}
 	return true
 }
@@ -160,11 +163,41 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
+// Once lets each repository that Run would poll be read once, as Poller.Once does, and returns all
+// errors when that was tried for each. It is called instead of Run.
+func (w *Watch) Once(ctx context.Context) error {
+	w.mu.Lock()
+	var all []*Poller
+	for _, id := range slices.Sorted(maps.Keys(w.targets)) {
+		if w.wanted(id) {
+			p := w.poller(w.targets[id])
+			p.Set(w.targets[id].Mode)
+			w.running[id] = &watched{Poller: p}
+			all = append(all, p)
+		}
+	}
+	w.mu.Unlock()
+	errs := make([]error, len(all))
+	var done sync.WaitGroup
+	for i, p := range all {
+		done.Go(func() {
+			if err := p.Once(ctx); err != nil {
+				errs[i] = fmt.Errorf("read %s: %w", p.Facts().Repo, err)
+			}
+		})
+	}
+	done.Wait()
+	return errors.Join(errs...)
+}
+
 // reconcile starts and ends pollers. It returns after how long it has to be called again, 0 for
 // not before a change.
 func (w *Watch) reconcile(ctx context.Context) (again time.Duration) {
-	for _, p := range w.unwanted() {
+	old := w.unwanted()
+	for _, p := range old {
 		p.end()
+	}
+	for _, p := range old {
 		<-p.done // one poller at a time reads a repository
 	}
 	w.mu.Lock()
@@ -210,8 +243,8 @@ func (w *Watch) wanted(id int64) bool {
 	return known && (!t.Swept || t.Busy || t.Mode != Mode{} || hooked)
 }
 
-// start starts a poller. The caller has the lock.
-func (w *Watch) start(ctx context.Context, t Target) *watched {
+// poller returns one that shares the turns and the pace of all.
+func (w *Watch) poller(t Target) *Poller {
 	o := Options{
 		Client: t.Client, Repo: t.Repo, RepoID: t.ID, Label: w.o.Label, Found: w.o.Found, Pace: w.next, Turn: w.turn,
 		Aged: w.o.Aged, Clock: w.o.Clock, Rand: w.o.Rand, Log: w.o.Log,
@@ -219,8 +252,13 @@ func (w *Watch) start(ctx context.Context, t Target) *watched {
 	if w.o.Moved != nil {
 		o.Moved = func(former, now ghsync.Repo) { w.o.Moved(t.ID, former, now) }
 	}
+	return NewPoller(o)
+}
+
+// start starts a poller. The caller has the lock.
+func (w *Watch) start(ctx context.Context, t Target) *watched {
 	ctx, end := context.WithCancel(ctx)
-	p := &watched{Poller: NewPoller(o), end: end, done: make(chan struct{})}
+	p := &watched{Poller: w.poller(t), end: end, done: make(chan struct{})}
 	if _, hooked := w.hooked[t.ID]; hooked {
 		p.Wake()
 	}

@@ -168,7 +168,26 @@ func TestGitHub86AnotherIdentityIsNotDelayed(t *testing.T) {
 	})
 }
 
-// The repositories of a sweep are polled only while something goes on in them, or after a hook.
+// A hook for a repository whose poller was not started yet is one like any other.
+func TestAHookBeforeThePollerRunsIsServed(t *testing.T) {
+	inTime(t, func(t *testing.T, w *world) {
+		in := w.inbox()
+		watch := intake.NewWatch(intake.WatchOptions{Label: label, Every: time.Hour, Found: w.take(in)})
+		watch.Set([]intake.Target{{Client: w.client(), Repo: ghsync.Repo{Owner: "octo", Name: "widgets"}, ID: w.Repo(widgets).ID()}})
+		wait(time.Hour)
+		w.Inject(fakehub.StaleLists("GET .../issues", 5*time.Second))
+		n := w.issue("t", label)
+		if !watch.Wake(w.Repo(widgets).ID()) {
+			t.Error("the hook is not of one of ours")
+		}
+		w.run(watch.Run)
+		if took := w.until(in, time.Hour, in.has(fmt.Sprintf("octo/widgets#%d", n))); took > 11*time.Second {
+			t.Errorf("seen after %s", took)
+		}
+	})
+}
+
+// The repositories of a sweep are polled only while they have something of ours, or after a hook.
 func TestIdleRepositoriesOfASweepAreNotPolled(t *testing.T) {
 	inTime(t, func(t *testing.T, w *world) {
 		client, in := w.client(), w.inbox()
