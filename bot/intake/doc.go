@@ -16,11 +16,11 @@
 //     changes in between the last one counts.
 //   - A wake is a flag, which is taken before the lists are read. So one that comes while they
 //     are read leads to another reading. A poller reads one list at a time, and begins at most
-//     once a second for hooks, however many arrive. After a hook that nothing new was seen of it
-//     reads again after 2 and after 10 seconds, because GitHub's replicas lag.
+//     once a second for hooks, however many arrive. After a hook it reads
+//     again after 10 seconds, and after 2 if nothing new was seen, because GitHub's replicas lag.
 //   - Addresses do not change and are read with a transport.Validator, so what did not change
 //     costs nothing of the quota. All calls have transport.PriorityDiscovery, which may use half of
-//     each limit, and Auto chooses intervals that need less than that.
+//     each limit, and Load.Pace chooses intervals that need less than that.
 //   - A repository that was renamed or transferred is found by its id. One that is gone is asked
 //     for now and then.
 //   - The Receiver answers 202 only to a body with a valid signature, and never holds a body.

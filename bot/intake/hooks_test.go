@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -272,6 +273,79 @@ func TestGitHub33AHookDuringAReadingIsNotLost(t *testing.T) {
 		p.Wake()
 		w.until(in, time.Minute, in.has(fmt.Sprintf("octo/widgets#%d", n)))
 	})
+}
+
+// With hooks alone, whenever they come while lists are read, of answers that take their time and lag,
+// the last state of each issue is seen, and each comment.
+func TestGitHub33HooksAloneShowEachChange(t *testing.T) {
+	for seed := range uint64(6) {
+		inTime(t, func(t *testing.T, w *world) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			var mu sync.Mutex
+			up := func(most time.Duration) time.Duration {
+				mu.Lock()
+				defer mu.Unlock()
+				return time.Duration(random.Int64N(int64(most)))
+			}
+			w.wire.before = func(*http.Request) { <-time.After(up(300 * time.Millisecond)) }
+			w.wire.after = func(*http.Request) { <-time.After(up(700 * time.Millisecond)) }
+			in, r := w.inbox(), w.Repo(widgets)
+			var p *intake.Poller
+			never := func(o *intake.Options) {
+				o.Pace = func() intake.Pace {
+					return intake.Pace{Every: 24 * time.Hour, Comments: 24 * time.Hour, Sync: 24 * time.Hour}
+				}
+			}
+			p = w.poller(in, never)
+			wait(time.Minute)
+			w.Inject(fakehub.StaleLists("", 4*time.Second))
+			var hooks sync.WaitGroup
+			heard := 0
+			state := map[int][2]bool{} // with a label, closed
+			check := func() {          // ten seconds after a hook, and what two readings take, all is seen
+				hooks.Wait()
+				wait(16 * time.Second)
+				got := map[int][2]bool{}
+				for _, c := range in.changes() {
+					for _, i := range c.Issues {
+						got[i.Number] = [2]bool{slices.Contains(i.Labels, label), i.Closed}
+					}
+				}
+				if !maps.Equal(got, state) || len(in.heard()) != heard {
+					t.Fatalf("seed %d: saw %v and %d comments, want %v and %d", seed, got, len(in.heard()), state, heard)
+				}
+			}
+			for range 120 {
+				if wait(up(700 * time.Millisecond)); up(4) == 0 {
+					check()
+				}
+				n := 1 + int(up(5))
+				if n > len(state) {
+					n = w.issue("t")
+					state[n] = [2]bool{}
+				}
+				s := state[n]
+				switch k := up(4); {
+				case k == 0 && !s[0]:
+					r.Label(n, label, "dev")
+					s[0] = true
+				case k == 1 && s[0]:
+					r.Unlabel(n, label, "dev")
+					s[0] = false
+				case k == 2 && !s[1]:
+					r.CloseIssue(n, "dev")
+					s[1] = true
+				default:
+					heard++
+					r.Comment(n, fmt.Sprint("comment ", heard), "dev")
+				}
+				state[n] = s
+				late := up(time.Second)
+				hooks.Go(func() { <-time.After(late); p.Wake() })
+			}
+			check()
+		})
+	}
 }
 
 // What no poll has shown, the full sync finds: at the start what is behind the first page, and

@@ -24,7 +24,7 @@ const (
 	maxRefused = 15 * time.Minute
 )
 
-// repeats is how long after a hook the lists are read again if they showed nothing new of it.
+// repeats is how long after a hook the lists are read again, the first time if they showed nothing new.
 var repeats = [...]time.Duration{2 * time.Second, 10 * time.Second}
 
 // schedule is when a poller reads what. It has no clock.
@@ -104,10 +104,11 @@ func (s *schedule) done(p part, every time.Duration) {
 	s.due[p] = s.began.Add(max(every, MinInterval))
 }
 
-// served ends what a hook asked for, unless the lists have to be read again for it.
+// served ends what a hook asked for, unless the lists have to be read again for it. What was found
+// may be older than the hook, of a replica that lags: the last of the repeated readings remains.
 func (s *schedule) served(found bool) {
-	if s.urgent = false; found {
-		s.repeat = nil
+	if s.urgent = false; found && len(s.repeat) > 1 {
+		s.repeat = s.repeat[len(s.repeat)-1:]
 	}
 }
 

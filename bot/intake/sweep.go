@@ -102,7 +102,7 @@ func (s *Sweep) Run(ctx context.Context) {
 }
 
 // Once searches once, page by page, and hands on each. Found gets the hits of one page more than
-// once if a page behind it fails.
+// once if a page behind it fails. It is not called beside Run.
 func (s *Sweep) Once(ctx context.Context) error {
 	ctx = transport.WithPriority(ctx, transport.PriorityDiscovery)
 	query, total, shown := s.query(), 0, []ghsync.Repo{}
