@@ -22,7 +22,7 @@ var securityCases = map[int]string{
 	16: "Text that was put into a prompt is not scanned for directives.",
 	19: "An approval counts for the gate that was open when it was given; what an earlier gate or the program left behind is none; and an agent gives no command of a person.",
 	21: "What agents and people write cannot speak to a terminal.",
-	22: "A webhook passes by its signature alone, with headers, body and number of bodies bounded; and what is wrong with the secrets is said at once.",
+	22: "A webhook passes by its signature alone, with headers, bodies and connections bounded; and what is wrong with the secrets is said at once.",
 	23: "The token goes to the API's own origin alone, redirects included.",
 	24: "Mentions, references, pictures and forged markers are inert.",
 	25: "Each rate holds in a storm of labels, and the comments that say so are few.",
