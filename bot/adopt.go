@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
@@ -79,6 +80,7 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 		} else {
 			err = r.enter(t, held)
 		}
+		r.met.add(t.Issue, time.Time{}) // it may have been closed meanwhile
 		if err != nil {
 			return fmt.Errorf("take up the ticket of issue %d: %w", t.Issue, err)
 		}
@@ -108,6 +110,9 @@ func (r *repository) adoptSessions(ctx context.Context, left map[int]claim.Seen)
 			if held, err = r.desk.Adopt(s); err != nil {
 				return err
 			}
+		}
+		if !e.State.Ended() {
+			r.met.add(e.State.IssueNumber, time.Time{}) // it may have been closed meanwhile
 		}
 		h.adopt(held)
 	}

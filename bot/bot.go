@@ -112,8 +112,10 @@ func New(o Options) (*Bot, error) {
 // bot from beginning, all of it at once.
 func (b *Bot) Run(ctx context.Context) error {
 	asked := ctx
-	ctx, cancel := context.WithCancelCause(ctx)
+	// Sessions that end with a signal as their cause are canceled; these are let go of.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	defer context.AfterFunc(asked, func() { cancel(nil) })()
 	b.life, b.fail = ctx, cancel
 	var problems []error
 	for _, repo := range b.Repos {
@@ -217,6 +219,7 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo) (*repository, error) 
 	b.repos = append(b.repos, r)
 	b.mu.Unlock()
 	b.work.Go(func() { r.met.run(ctx, b.Now) })
+	b.work.Go(func() { r.pulls.run(ctx, b.Now) })
 	b.work.Go(func() { r.ear.Run(ctx) })
 	b.work.Go(func() { _ = r.desk.Run(ctx) }) // it ends with ctx; the log tells what fails meanwhile
 	b.aim()
@@ -250,7 +253,7 @@ func (b *Bot) served() bool {
 		return false
 	}
 	for _, r := range all {
-		if !synced[r.id] || !r.met.idle() || len(r.journal.Pending()) > 0 {
+		if !synced[r.id] || !r.met.idle() || !r.pulls.idle() || len(r.journal.Pending()) > 0 {
 			return false
 		}
 	}
@@ -258,11 +261,11 @@ func (b *Bot) served() bool {
 }
 
 // found takes in what the intake found.
-func (b *Bot) found(ctx context.Context, c intake.Changes) error {
+func (b *Bot) found(_ context.Context, c intake.Changes) error {
 	if r := b.repository(c.RepoID); r != nil {
-		return r.found(ctx, c)
+		r.found(c)
 	}
-	return nil // it is served no more
+	return nil
 }
 
 // moved is told that a repository has another name.

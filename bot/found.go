@@ -7,10 +7,11 @@ import (
 
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
-// found takes in what may have changed in the repository. What fails is handed to it again.
-func (r *repository) found(ctx context.Context, c intake.Changes) error {
+// found takes in what may have changed in the repository.
+func (r *repository) found(c intake.Changes) {
 	for _, candidate := range c.Candidates {
 		r.met.add(candidate.Issue, time.Time{})
 	}
@@ -20,18 +21,16 @@ func (r *repository) found(ctx context.Context, c intake.Changes) error {
 		}
 	}
 	r.ear.Hear(c.Comments...)
-	for _, p := range c.Pulls {
-		if err := r.changed(ctx, p); err != nil {
-			return err
-		}
-	}
 	r.mu.Lock()
+	for _, p := range c.Pulls {
+		delete(r.left, p.Number)
+		r.pulls.add(p.Number, time.Time{})
+	}
 	for _, number := range c.Left {
 		r.left[number] = true
 	}
 	r.mu.Unlock()
 	r.bot.aim()
-	return nil
 }
 
 // isBusy reports whether an issue has a ticket or a session that is under way.
@@ -43,20 +42,23 @@ func (r *repository) isBusy(issue int) bool {
 	return h != nil && h.live()
 }
 
-// changed reads the reviews of an open pull request of a session.
-func (r *repository) changed(ctx context.Context, p ghsync.OpenPull) error {
-	r.mu.Lock()
-	delete(r.left, p.Number)
-	r.mu.Unlock()
-	if r.sessionOfPull(p.Number) == nil {
-		return nil
+// readPull reads the reviews of an open pull request, if it is of a session, and returns when to try
+// again.
+func (r *repository) readPull(ctx context.Context, number int) (again time.Duration) {
+	if r.sessionOfPull(number) == nil {
+		return 0
 	}
-	reviews, err := ghsync.Intake{Client: r.account.Client}.Reviews(ctx, r.name(), p.Number)
-	if err != nil {
-		return err
+	reviews, err := ghsync.Intake{Client: r.account.Client}.Reviews(ctx, r.name(), number)
+	r.ear.HearReviews(number, reviews...)
+	if err == nil || ctx.Err() != nil {
+		return 0
 	}
-	r.ear.HearReviews(p.Number, reviews...)
-	return nil
+	wait, passes := transport.Later(err)
+	r.log().Warn("the reviews of a pull request are read later", "pull_request", number, "err", err)
+	if !passes {
+		return maxRestartPause
+	}
+	return max(wait, tryPause)
 }
 
 // sessionOfPull returns the newest session of an issue that has this pull request; nil without one.

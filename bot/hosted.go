@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
@@ -29,7 +30,8 @@ type hosted struct {
 	dir   string
 	issue int
 	began time.Time
-	asked time.Time // when it was asked for, by the server; zero: not known
+	asked time.Time      // when it was asked for, by the server; zero: not known
+	by    ghsync.Account // who asked; the zero Account: not known
 	state atomic.Pointer[orchestrator.State]
 
 	mu      sync.Mutex
@@ -52,7 +54,8 @@ func (r *repository) session(issue int) *hosted {
 
 // know makes a session the newest of its issue.
 func (r *repository) know(dir string, issue int, s *orchestrator.State) *hosted {
-	h := &hosted{repo: r, dir: dir, issue: issue, began: s.CreatedAt.Time, asked: askedAt(dir)}
+	h := &hosted{repo: r, dir: dir, issue: issue, began: s.CreatedAt.Time}
+	h.asked, h.by = askedFor(dir)
 	h.state.Store(s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,17 +66,33 @@ func (r *repository) know(dir string, issue int, s *orchestrator.State) *hosted 
 	return h
 }
 
-// askedAt is when a session was asked for, as its snapshot has it.
-func askedAt(dir string) time.Time {
+// askedFor is when a session was asked for, and by whom, as its snapshot has it.
+func askedFor(dir string) (time.Time, ghsync.Account) {
 	data, err := session.ReadFile(filepath.Join(dir, session.SnapshotFile))
 	if err != nil {
-		return time.Time{}
+		return time.Time{}, ghsync.Account{}
 	}
 	snap, err := ghsync.ParseSnapshot(data)
 	if err != nil {
-		return time.Time{}
+		return time.Time{}, ghsync.Account{}
 	}
-	return snap.CutOff
+	return snap.CutOff, ghsync.Account{Login: snap.Requester.Login, ID: snap.Requester.ID}
+}
+
+// mayPush reads once more whether who asked for the session may have work done.
+func (h *hosted) mayPush(ctx context.Context) (refused string, err error) {
+	if h.by.Login == "" {
+		return "", errors.New("the session does not say who asked for it")
+	}
+	p, err := h.repo.account.Client.CurrentPermission(ctx, h.repo.name(), h.by.Login)
+	d, may := gate.MayAsk(h.repo.bot.Config.Bot, h.by, gate.Answer{Permission: p, Err: err})
+	switch {
+	case may:
+		return "", nil
+	case d.What == gate.Later:
+		return "", &transport.RetryAfter{Wait: d.After, Scope: "permission", Err: errors.New(d.Reason)}
+	}
+	return d.Reason + ", so nothing is pushed", nil
 }
 
 // claim is the one that the session runs under; nil if it does not run, or claims nothing.
@@ -204,7 +223,7 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	last, err := tenure.Run(ctx, h.repo.host.WithLog(log), tenure.Spec{
 		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
 		Run: host.RunSpec{
-			Dir: h.dir, Config: c, OnCommit: h.committed,
+			Dir: h.dir, Config: c, OnCommit: h.committed, MayPush: h.mayPush,
 			Mirror: host.MirrorSpec{On: s.Mirror, HostID: h.repo.bot.host.String(), Listened: true, ListenedAfter: true},
 		},
 	})

@@ -15,7 +15,6 @@ import (
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
-	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -83,7 +82,7 @@ func (r *repository) asKnown(home string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if r.journal, err = journal.Open(dir, journal.Options{Now: r.bot.Now, Disk: durable.Disk{}}); err != nil {
+	if r.journal, err = journal.Open(dir, journal.Options{Now: r.bot.Now}); err != nil {
 		return err
 	}
 	r.shelf = ticket.Of(dir)

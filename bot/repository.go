@@ -2,12 +2,8 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
-	"slices"
+	"os"
 	"sync"
 
 	"github.com/agentmux/agentmux/bot/claim"
@@ -20,8 +16,6 @@ import (
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/durable"
-	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // repository is one that the bot serves, with everything of it.
@@ -37,6 +31,7 @@ type repository struct {
 	shelf   ticket.Shelf
 	ear     *ear.Ear
 	met     *met       // issues whose reading is due
+	pulls   *met       // pull requests of sessions whose reading is due
 	swept   bool       // a sweep finds its requests
 	fetch   sync.Mutex // one fetch at a time
 	judging sync.Mutex // one request at a time
@@ -63,7 +58,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		bot: b, repo: found.Repo, id: found.ID, account: account,
 		sessions: map[int]*hosted{}, configs: map[string]*config.Config{}, attempts: map[int]attempt{}, left: map[int]bool{},
 	}
-	r.met = newMet(r.reconcile)
+	r.met, r.pulls = newMet(r.reconcile), newMet(r.readPull)
 	if r.own, err = account.Client.Viewer(ctx); err != nil {
 		return nil, err
 	}
@@ -72,10 +67,17 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	if r.host, err = host.New(o); err != nil {
 		return nil, err
 	}
-	if r.project, err = r.host.Managed(ctx, r.repo, b.Config); err != nil {
+	dir, err := r.host.Projects().ManagedOf(r.id, r.repo, b.Config)
+	if err != nil {
 		return nil, err
 	}
-	if err := noteRepository(r.dir(), r.id, r.repo); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make project of %s: %w", r.repo, err)
+	}
+	if err := project.NoteName(dir, r.id, r.repo); err != nil {
+		return nil, err
+	}
+	if r.project, err = r.host.Projects().ManagedIn(ctx, dir, r.repo, b.Config); err != nil {
 		return nil, err
 	}
 	if r.journal, err = journal.Open(r.dir(), journal.Options{Now: b.Now}); err != nil {
@@ -109,48 +111,13 @@ func (r *repository) rename(now ghsync.Repo) {
 	r.repo = now
 	r.mu.Unlock()
 	r.ear.Move(now)
-	if err := noteRepository(r.dir(), r.id, now); err != nil {
+	if err := project.NoteName(r.dir(), r.id, now); err != nil {
 		r.log().Warn("the name of a repository is not noted", "err", err)
 	}
 }
 
 // dir is the directory of the managed project.
 func (r *repository) dir() string { return r.project.Clone.Root }
-
-// repositoryFile says which repository a managed project is of.
-const repositoryFile = "repo.json"
-
-// repositoryNote is repo.json: the id of the repository, and every name it was seen under.
-type repositoryNote struct {
-	Version int      `json:"version"`
-	ID      int64    `json:"id"`
-	Names   []string `json:"names"`
-}
-
-// noteRepository adds the name to those that the directory knows. It fails if the directory is of
-// another repository, which had the name before.
-func noteRepository(dir string, id int64, repo ghsync.Repo) error {
-	file := filepath.Join(dir, repositoryFile)
-	note := repositoryNote{Version: 1, ID: id}
-	data, err := session.ReadFile(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	case json.Unmarshal(data, &note) != nil || note.Version != 1:
-		return fmt.Errorf("%s cannot be read; move it away", file)
-	case note.ID != id:
-		return fmt.Errorf("%s is of another repository of this name, with the id %d and not %d: move the directory away", dir, note.ID, id)
-	}
-	if slices.Contains(note.Names, repo.String()) {
-		return nil
-	}
-	note.Names = append(note.Names, repo.String())
-	if data, err = json.Marshal(note); err != nil {
-		return err
-	}
-	return durable.Replace(file, append(data, '\n'))
-}
 
 // attempt is how often a request was judged in vain, and by which trigger.
 type attempt struct {

@@ -212,9 +212,18 @@ func TestBotHearsComments(t *testing.T) {
 	}
 }
 
-// A bot that is killed leaves its agents at work; the next one continues with them.
-func TestBotAdoptsWhatAKilledOneLeft(t *testing.T) {
+// A bot that is killed or stopped leaves its agents at work; the next one continues with them.
+func TestBotAdoptsWhatTheFormerOneLeft(t *testing.T) {
 	t.Parallel()
+	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			adopted(t, sig)
+		})
+	}
+}
+
+func adopted(t *testing.T, sig syscall.Signal) {
 	gate := filepath.Join(t.TempDir(), "go")
 	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig})
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
@@ -233,9 +242,12 @@ func TestBotAdoptsWhatAKilledOneLeft(t *testing.T) {
 	}
 	r.eventually("the coder is at work", coder, first.out.String)
 	before := launch
-	first.exit(syscall.SIGKILL)
-	if r.served(rigRepo)[0].Running {
-		t.Fatal("the session has a host")
+	code := first.exit(sig)
+	if told := "the agents of 1 session stay at work"; sig == syscall.SIGTERM && (code != 0 || !strings.Contains(first.out.String(), told)) {
+		t.Errorf("exit %d\n%s", code, first.out.String())
+	}
+	if e := r.served(rigRepo)[0]; e.Running || e.State.Ended() || r.claimRef() == "" {
+		t.Fatalf("running %t, outcome %s, claim %q", e.Running, e.State.Outcome, r.claimRef())
 	}
 	second := r.background("bot")
 	r.eventually("the next bot has the session", func() bool { return r.served(rigRepo)[0].Running }, second.out.String)
@@ -254,4 +266,65 @@ func TestBotAdoptsWhatAKilledOneLeft(t *testing.T) {
 		t.Errorf("%d comments", n)
 	}
 	r.done(r.served(rigRepo)[0])
+}
+
+// Who asked for the work may lose the permission while agents work: nothing is pushed then.
+func TestBotPushesNothingForSomebodyWhoMayNotAsk(t *testing.T) {
+	t.Parallel()
+	gate := filepath.Join(t.TempDir(), "go")
+	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig, github: fakehub.Options{
+		Users: []fakehub.UserSpec{{Login: "eve", Roles: map[string]fakehub.Role{rigRepo: fakehub.Write}}},
+	}})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", "eve")
+	b := r.background("bot")
+	r.eventually("the session runs", func() bool { return r.hasLabel(rigRepo, 1, "agentmux:running") }, b.out.String)
+	repo.SetRole("eve", fakehub.Read)
+	r.write(gate, "")
+	r.eventually("a person is asked", func() bool { return r.hasLabel(rigRepo, 1, "agentmux:needs-human") }, b.out.String)
+	if told := strings.Join(r.told(rigRepo, 1), "\n"); !strings.Contains(told, "eve has read permission, and write is needed") {
+		t.Errorf("comments: %s", told)
+	}
+	if n := len(repo.Pulls()); n > 0 {
+		t.Errorf("%d pull requests", n)
+	}
+	for ref := range repo.Refs() {
+		if strings.HasPrefix(ref, "refs/heads/agentmux/") {
+			t.Errorf("pushed %s", ref)
+		}
+	}
+}
+
+// A request that is refused loses its label and is told why once; one that is withdrawn by the close
+// of its issue ends.
+func TestBotRefusesAndWithdraws(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: heldUntil(filepath.Join(t.TempDir(), "never")), unlabel: true, config: botConfig, github: fakehub.Options{
+		Users: []fakehub.UserSpec{{Login: "eve", Roles: map[string]fakehub.Role{rigRepo: fakehub.Triage}}},
+	}})
+	repo := r.github.Repo(rigRepo)
+	repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "Do it.", Author: rigOwner})
+	repo.Label(1, "agentmux:quick", rigOwner)
+	repo.Label(2, "agentmux", "eve")
+	b := r.background("bot", "--max", "1")
+	r.eventually("the request of eve is refused", func() bool { return !r.hasLabel(rigRepo, 2, "agentmux") && len(r.told(rigRepo, 2)) == 1 }, b.out.String)
+	if told := r.told(rigRepo, 2)[0]; !strings.Contains(told, "write is needed") {
+		t.Errorf("%s", told)
+	}
+	r.eventually("the session runs", func() bool { return r.hasLabel(rigRepo, 1, "agentmux:running") }, b.out.String)
+	repo.Label(2, "agentmux:quick", rigOwner)
+	r.eventually("the other one waits", func() bool { return r.hasLabel(rigRepo, 2, "agentmux:queued") }, b.out.String)
+	repo.CloseIssue(2, rigOwner)
+	r.eventually("its ticket is dropped", func() bool { return !r.hasLabel(rigRepo, 2, "agentmux:queued") }, b.out.String)
+	repo.CloseIssue(1, rigOwner)
+	r.eventually("the session is canceled", func() bool {
+		all := r.served(rigRepo)
+		return len(all) == 1 && all[0].State.Outcome == orchestrator.OutcomeCanceled
+	}, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+	if n := len(r.served(rigRepo)); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
 }
