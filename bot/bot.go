@@ -212,6 +212,9 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo) (*repository, error) 
 	if known := b.repository(r.id); known != nil {
 		return known, nil // by another name
 	}
+	if err := r.ensureLabel(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.adopt(ctx); err != nil {
 		return nil, fmt.Errorf("take up what is left: %w", err)
 	}

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -13,9 +14,11 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // repository is one that the bot serves, with everything of it.
@@ -96,6 +99,26 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Free: b.queue.free, Log: b.Log,
 	})
 	return r, err
+}
+
+// ensureLabel makes the request label if the repository lacks it. A bot that may not make it goes
+// on: somebody else can.
+func (r *repository) ensureLabel(ctx context.Context) error {
+	label := request.Label(r.bot.Config.Bot.Label)
+	there, err := r.account.Client.HasLabel(ctx, r.name(), label.Name)
+	if err != nil || there {
+		return err
+	}
+	made, err := r.account.Client.EnsureLabel(ctx, r.name(), label)
+	switch {
+	case made:
+		r.log().Info("the request label was made", "label", label.Name)
+	case errors.As(err, new(*transport.Terminal)):
+		r.log().Warn("the repository has no request label, and it cannot be made: somebody who may write can type "+
+			"gh label create "+label.Name+" --color "+label.Color+" --repo "+r.name().String(), "err", err)
+		return nil
+	}
+	return err
 }
 
 // name is what the repository is called now.
