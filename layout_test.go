@@ -38,7 +38,7 @@ var table = []row{
 	{13, "cmd/internal/daemon", "bot bot/account bot/admission bot/config bot/host bot/intake bot/metrics bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync" +
 		" internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
 	{12, "bot/metrics", "bot bot/intake"}, // asks the bot how it does, which knows nothing of who asks
-	{11, "bot", "bot/claim bot/config bot/ear bot/gate bot/host bot/intake bot/journal bot/project bot/request bot/tenure bot/ticket ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
+	{11, "bot", "bot/claim bot/config bot/ear bot/gate bot/host bot/intake bot/journal bot/project bot/queue bot/request bot/tenure bot/ticket ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
 		" ghsync/transport internal/crash internal/document orchestrator orchestrator/command orchestrator/session orchestrator/watch"}, // joins the rooms of the bot: each of them knows its part alone
 	{1, "bot/admission", ""}, // reads the system, and knows nothing of what is admitted
 	{14, "cmd/internal/start", "bot/gate bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
@@ -71,6 +71,7 @@ var table = []row{
 	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"}, // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{10, "bot/tenure", "bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
+	{9, "bot/queue", "bot/config bot/gate bot/ticket ghsync/mirror/comment"},                                          // slots and turns alone: what begins with a slot it does not know
 	{8, "bot/ticket", "bot/gate ghsync internal/durable orchestrator/session"},                                        // a request in the words of the gate, by the name of a session
 	{9, "bot/host", "bot/claim bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact" +

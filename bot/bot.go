@@ -15,8 +15,10 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/intake"
+	"github.com/agentmux/agentmux/bot/queue"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/document"
@@ -35,14 +37,6 @@ type Accounts interface {
 	For(ctx context.Context, repo ghsync.Repo) (Account, error)
 }
 
-// A Machine says what this machine lacks for another session.
-type Machine interface {
-	// Lacks names what is missing now; empty if a session can begin.
-	Lacks(ctx context.Context) []string
-	// Paused reports whether a person keeps new sessions from beginning.
-	Paused() bool
-}
-
 // Options are what a Bot needs of its process.
 type Options struct {
 	Config *config.Config // of the machine, without that of a repository
@@ -51,7 +45,7 @@ type Options struct {
 	Host     host.Options // of all repositories; GitHub, Token and Server are those of the account
 	Accounts Accounts
 	Repos    []ghsync.Repo
-	Machine  Machine
+	Machine  queue.Machine
 	Slots    int  // sessions at once
 	Once     bool // end when everything was judged and every session has ended
 	Now      func() time.Time
@@ -64,7 +58,7 @@ type Options struct {
 type Bot struct {
 	Options
 	host  claim.HostID
-	queue *queue
+	queue *queue.Queue
 	watch *intake.Watch
 
 	life     context.Context // of everything that outlives a call; set by Run
@@ -78,9 +72,8 @@ type Bot struct {
 	repos   []*repository
 	targets []intake.Target // what the watch was told last
 	counts  counts
-	// unserved are repositories that could not be opened yet, and lacks what this machine lacked last.
+	// unserved are repositories that could not be opened yet, and why.
 	unserved map[string]string
-	lacks    []string
 }
 
 // New checks the options and touches nothing.
@@ -99,7 +92,9 @@ func New(o Options) (*Bot, error) {
 	}
 	o.Host.Watcher = watch.New(watch.Options{Log: o.Log})
 	b := &Bot{Options: o}
-	b.queue = newQueue(b)
+	b.queue = queue.New(queue.Options{
+		Slots: o.Slots, Machine: o.Machine, Gate: o.Config.Gate, Now: o.Now, History: b.history, OpenPulls: b.openPulls,
+	})
 	b.watch = intake.NewWatch(intake.WatchOptions{
 		Label: o.Config.Bot.Label, Every: o.Config.Bot.PollInterval.D, Found: b.found, Moved: b.moved, Core: b.core,
 		Clock: intake.Clock{Now: o.Now}, Log: o.Log,
@@ -129,7 +124,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		return errors.Join(problems...)
 	}
 	b.work.Go(func() { b.watch.Run(ctx) })
-	b.work.Go(func() { b.queue.run(ctx) })
+	b.work.Go(func() { b.queue.Run(ctx) })
 	if b.Once {
 		b.work.Go(func() { b.once(ctx, cancel) })
 	}
@@ -278,6 +273,24 @@ func (b *Bot) moved(id int64, former, now ghsync.Repo) {
 		r.rename(now)
 		b.aim()
 	}
+}
+
+// history is what was started in a repository.
+func (b *Bot) history(id int64) gate.History {
+	if r := b.repository(id); r != nil {
+		return r.journal
+	}
+	return nil
+}
+
+// openPulls counts the open pull requests of the program in a repository.
+func (b *Bot) openPulls(ctx context.Context, id int64) gate.Count {
+	r := b.repository(id)
+	if r == nil {
+		return gate.Count{Err: errors.New("the repository is not served")}
+	}
+	n, err := gateServer{r}.OpenPulls(ctx, r.name())
+	return gate.Count{N: n, Err: err}
 }
 
 // core is the quota of the account; the zero Quota without a repository.

@@ -45,25 +45,12 @@ const (
 	maxRestartPause = 5 * time.Minute
 )
 
-// session returns the newest session of an issue that the bot knows of; nil without one.
-func (r *repository) session(issue int) *hosted {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.sessions[issue]
-}
-
 // know makes a session the newest of its issue.
 func (r *repository) know(dir string, issue int, s *orchestrator.State) *hosted {
 	h := &hosted{repo: r, dir: dir, issue: issue, began: s.CreatedAt.Time}
 	h.asked, h.by = askedFor(dir)
 	h.state.Store(s)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known := r.sessions[issue]; known != nil && (known.dir == dir || known.began.After(h.began)) {
-		return known
-	}
-	r.sessions[issue] = h
-	return h
+	return r.sessions.add(h)
 }
 
 // askedFor is when a session was asked for, and by whom, as its snapshot has it.
@@ -150,9 +137,9 @@ func (h *hosted) begin(held claim.Held) {
 // run runs the session until it has an outcome and nothing more was said.
 func (h *hosted) run(ctx context.Context, held claim.Held) {
 	key := ticket.Key{RepoID: h.repo.id, Issue: h.issue}
-	defer h.repo.bot.queue.yield(key)
+	defer h.repo.bot.queue.Yield(key)
 	for failures := 0; ctx.Err() == nil; {
-		h.repo.bot.queue.hold(key)
+		h.repo.bot.queue.Hold(key)
 		err := h.once(ctx, held)
 		held = nil
 		switch {
@@ -253,10 +240,10 @@ func (h *hosted) committed(s *orchestrator.State) {
 	}
 	key := ticket.Key{RepoID: h.repo.id, Issue: h.issue}
 	if s.Ended() || idles(s) {
-		h.repo.bot.queue.yield(key)
+		h.repo.bot.queue.Yield(key)
 		return
 	}
-	h.repo.bot.queue.hold(key)
+	h.repo.bot.queue.Hold(key)
 }
 
 // idles reports whether nobody of a session can do anything before something outside happens.

@@ -85,7 +85,7 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 	f := gate.Facts{
 		Repo: r.name(), RepoID: r.id, Issue: issue, Record: record, RecordErr: readErr, Own: r.own,
 		Rules:   gate.Rules{Bot: r.bot.rules(), Gate: r.bot.Config.Gate, Unsandboxed: r.host.Unsandboxed(r.bot.Config)},
-		History: r.journal, Load: r.bot.queue.load(r), Tries: r.tries(issue),
+		History: r.journal, Load: r.bot.queue.Load(r.id), Tries: r.tries(issue),
 	}
 	host, err := r.claimed(ctx, issue)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *repository) claimed(ctx context.Context, issue int) (claim.HostID, erro
 	if _, err := r.shelf.Read(issue); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return r.bot.host, nil // a ticket that cannot be read holds its issue, too
 	}
-	if h := r.session(issue); h != nil && h.live() {
+	if h := r.sessions.of(issue); h != nil && h.live() {
 		return r.bot.host, nil
 	}
 	all, err := r.desk.Look(ctx)
@@ -127,10 +127,10 @@ func (r *repository) claimed(ctx context.Context, issue int) (claim.HostID, erro
 
 // closed stops what works on an issue that was closed.
 func (r *repository) closed(ctx context.Context, issue int) error {
-	if r.bot.queue.drop(r, issue, "the issue was closed") {
+	if r.dropTicket(issue, "the issue was closed") {
 		return nil
 	}
-	if h := r.session(issue); h != nil && h.live() {
+	if h := r.sessions.of(issue); h != nil && h.live() {
 		return h.command(orchestrator.Payload{Name: "stop", Actor: "the close of the issue", Source: "issue", SourceID: fmt.Sprintf("closed/%s", h.began.UTC().Format(time.RFC3339))})
 	}
 	return nil
@@ -196,7 +196,7 @@ func (r *repository) enter(t ticket.Ticket, held claim.Held) error {
 		return err
 	}
 	crash.Point("decide ticket", "")
-	return r.bot.queue.add(r, t, held)
+	return r.enqueue(t, held)
 }
 
 // freeName is the name of the next session of an issue.

@@ -58,8 +58,10 @@ func (b *Bot) count(change func(*counts)) {
 
 // Report returns how the bot does.
 func (b *Bot) Report() Report {
-	r := Report{Slots: b.Slots, Paused: b.Machine.Paused(), Sessions: map[string]int{}}
-	r.Tickets, r.Taken, r.Oldest = b.queue.facts(b.Now())
+	q := b.queue.Facts()
+	r := Report{
+		Slots: b.Slots, Taken: q.Taken, Tickets: q.Tickets, Oldest: q.Oldest, Lacks: q.Lacks, Paused: b.Machine.Paused(), Sessions: map[string]int{},
+	}
 	facts := map[int64]intake.Facts{}
 	for _, f := range b.watch.Facts() {
 		facts[f.RepoID] = f
@@ -70,7 +72,7 @@ func (b *Bot) Report() Report {
 		if one.Err != nil {
 			one.Err = errors.New(b.said(one.Err))
 		}
-		for _, h := range repo.hosted() {
+		for _, h := range repo.sessions.all() {
 			if h.claim() != nil {
 				one.Claims++
 			}
@@ -88,7 +90,7 @@ func (b *Bot) Report() Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r.Unserved, r.Refused = maps.Clone(b.unserved), maps.Clone(b.counts.refused)
-	r.Accepted, r.Panics, r.Lacks = b.counts.accepted, b.counts.panics, slices.Clone(b.lacks)
+	r.Accepted, r.Panics = b.counts.accepted, b.counts.panics
 	return r
 }
 
@@ -101,13 +103,6 @@ func does(s *orchestrator.State) string {
 		return "waiting"
 	}
 	return "working"
-}
-
-// hosted are the sessions of the repository that the bot knows of.
-func (r *repository) hosted() []*hosted {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Collect(maps.Values(r.sessions))
 }
 
 // failingAfter is how long something has to fail before it is a problem.

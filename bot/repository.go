@@ -23,26 +23,25 @@ import (
 
 // repository is one that the bot serves, with everything of it.
 type repository struct {
-	bot     *Bot
-	id      int64
-	own     ghsync.Account // of the program
-	account Account
-	host    *host.Host
-	project *project.Project
-	desk    claim.Desk
-	journal *journal.Journal
-	shelf   ticket.Shelf
-	ear     *ear.Ear
-	met     *met       // issues whose reading is due
-	pulls   *met       // pull requests of sessions whose reading is due
-	swept   bool       // a sweep finds its requests
-	fetch   sync.Mutex // one fetch at a time
-	judging sync.Mutex // one request at a time
+	bot      *Bot
+	id       int64
+	own      ghsync.Account // of the program
+	account  Account
+	host     *host.Host
+	project  *project.Project
+	desk     claim.Desk
+	journal  *journal.Journal
+	shelf    ticket.Shelf
+	ear      *ear.Ear
+	sessions *sessions
+	met      *met       // issues whose reading is due
+	pulls    *met       // pull requests of sessions whose reading is due
+	swept    bool       // a sweep finds its requests
+	fetch    sync.Mutex // one fetch at a time
+	judging  sync.Mutex // one request at a time
 
 	mu       sync.Mutex
 	repo     ghsync.Repo               // its name now
-	left     map[int]bool              // pull requests that are not open any more
-	sessions map[int]*hosted           // by issue: the newest session
 	configs  map[string]*config.Config // by base commit
 	attempts map[int]attempt           // of requests that are judged again
 }
@@ -59,7 +58,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	}
 	r := &repository{
 		bot: b, repo: found.Repo, id: found.ID, account: account,
-		sessions: map[int]*hosted{}, configs: map[string]*config.Config{}, attempts: map[int]attempt{}, left: map[int]bool{},
+		sessions: newSessions(), configs: map[string]*config.Config{}, attempts: map[int]attempt{},
 	}
 	r.met, r.pulls = newMet(r.reconcile), newMet(r.readPull)
 	if r.own, err = account.Client.Viewer(ctx); err != nil {
@@ -96,7 +95,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		}
 	}
 	r.desk, err = tenure.OpenDesk(ctx, r.host, tenure.DeskSpec{
-		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Free: b.queue.free, Log: b.Log,
+		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Free: b.queue.Free, Log: b.Log,
 	})
 	return r, err
 }

@@ -29,14 +29,14 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 	dir, d, err := w.make(ctx)
 	switch {
 	case ctx.Err() != nil:
-		w.repo.bot.queue.yield(w.Key())
+		w.repo.bot.queue.Yield(w.Key())
 		return true
 	case err != nil:
 		w.repo.log().Warn("a ticket could not begin", "issue", w.Issue, "err", err)
-		w.repo.bot.queue.again(w, "for this machine: "+w.repo.bot.said(err))
+		w.repo.bot.queue.Again(entry{w}, "for this machine: "+w.repo.bot.said(err))
 		return false
 	case d.Row == gate.RowMachine:
-		w.repo.bot.queue.again(w, d.Reason)
+		w.repo.bot.queue.Again(entry{w}, d.Reason)
 		return false
 	case d.Refused():
 		w.refused(ctx, d)
@@ -51,7 +51,7 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 	}
 	if err != nil {
 		w.repo.log().Error("a session cannot be read", "session", w.Session, "err", err)
-		w.repo.bot.queue.yield(w.Key())
+		w.repo.bot.queue.Yield(w.Key())
 	}
 	return true
 }
@@ -59,7 +59,7 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 // refused ends a ticket that the base commit keeps from beginning.
 func (w *waiting) refused(ctx context.Context, d gate.Decision) {
 	d.Asked = gate.Asked{Trigger: w.Trigger, With: w.With}
-	w.repo.bot.queue.yield(w.Key())
+	w.repo.bot.queue.Yield(w.Key())
 	if err := w.repo.refuse(ctx, w.Issue, d); err != nil {
 		w.repo.log().Warn("a refusal is carried out later", "issue", w.Issue, "err", err)
 	}

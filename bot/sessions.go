@@ -1,0 +1,87 @@
+package bot
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/agentmux/agentmux/bot/intake"
+)
+
+// sessions are those of a repository that the bot knows of: the newest of each issue.
+type sessions struct {
+	mu      sync.Mutex
+	byIssue map[int]*hosted
+	left    map[int]bool // pull requests that are not open any more
+}
+
+func newSessions() *sessions { return &sessions{byIssue: map[int]*hosted{}, left: map[int]bool{}} }
+
+// of returns the session of an issue; nil without one.
+func (s *sessions) of(issue int) *hosted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byIssue[issue]
+}
+
+// add makes a session the newest of its issue, and returns the one that is.
+func (s *sessions) add(h *hosted) *hosted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.byIssue[h.issue]; known != nil && (known.dir == h.dir || known.began.After(h.began)) {
+		return known
+	}
+	s.byIssue[h.issue] = h
+	return h
+}
+
+func (s *sessions) all() []*hosted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.byIssue))
+}
+
+// ofPull returns the session that has this pull request; nil without one.
+func (s *sessions) ofPull(number int) *hosted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.byIssue {
+		if h.state.Load().Completion.PRNumber == number {
+			return h
+		}
+	}
+	return nil
+}
+
+// opened and closed note what the list of open pull requests has, and has no more.
+func (s *sessions) opened(number int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.left, number)
+}
+
+func (s *sessions) closed(number int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left[number] = true
+}
+
+// isOpen reports whether a pull request was not seen to leave the list of open ones.
+func (s *sessions) isOpen(number int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return number != 0 && !s.left[number]
+}
+
+// mode is what the poller of the repository has to read besides issues.
+func (s *sessions) mode() intake.Mode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var m intake.Mode
+	for _, h := range s.byIssue {
+		state := h.state.Load()
+		m.Live = m.Live || !state.Ended()
+		m.Pulls = m.Pulls || state.Completion.PRNumber != 0 && !s.left[state.Completion.PRNumber]
+	}
+	return m
+}
