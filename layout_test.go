@@ -60,6 +60,7 @@ var table = []row{
 	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                                      // drives the built program from outside, against a GitHub in a process of its own
 	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},                          // below the host, which prepares what it judged; the rules are those of the gate
 	{8, "bot/journal", "bot/gate internal/durable"},                                                                   // what the gate decided is remembered in its words
+	{8, "bot/follow", "bot/config bot/gate ghsync ghsync/feedback ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
 	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"}, // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{10, "bot/tenure", "bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
@@ -84,6 +85,7 @@ var table = []row{
 	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
 	{6, "orchestrator/tools", "orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"},
 	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"}, // pure: what a pull request says, apart from how it is opened
+	{7, "ghsync/feedback", "ghsync ghsync/transport internal/sanitize"}, // reads of one caller, apart from what every session needs of GitHub
 	{6, "ghsync", "ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/durable"}, // of all projects of a machine, while a session knows itself alone
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},

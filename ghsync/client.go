@@ -88,6 +88,22 @@ func sent(req *http.Request, err error) error {
 	return transport.Plain(err)
 }
 
+// Read reads one address of the REST interface below the API's base into out, for packages beside
+// this one.
+func (c *Client) Read(ctx context.Context, path string, out any) error {
+	return c.do(ctx, http.MethodGet, path, nil, out)
+}
+
+// Query asks one GraphQL document that only reads, for packages beside this one. served is false
+// where the server has no GraphQL.
+func (c *Client) Query(ctx context.Context, document string, variables map[string]any, out any) (served bool, err error) {
+	err = c.ask(ctx, document, variables, out)
+	if errors.Is(err, errNoGraphQL) {
+		return false, nil
+	}
+	return true, err
+}
+
 // errNoGraphQL means that the server has no GraphQL endpoint; callers then read by REST.
 var errNoGraphQL = errors.New("no GraphQL endpoint")
 
