@@ -104,6 +104,11 @@ func (c *Client) Query(ctx context.Context, document string, variables map[strin
 	return true, err
 }
 
+// Tail reads the end of a text that the server may keep on another host; see transport.Stack.
+func (c *Client) Tail(ctx context.Context, path string) (text []byte, cut bool, err error) {
+	return c.stack.Tail(ctx, path)
+}
+
 // errNoGraphQL means that the server has no GraphQL endpoint; callers then read by REST.
 var errNoGraphQL = errors.New("no GraphQL endpoint")
 

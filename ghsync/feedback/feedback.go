@@ -8,6 +8,7 @@
 package feedback
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -123,6 +124,20 @@ func (r Reader) Output(ctx context.Context, check int64) (Output, error) {
 		o.Annotations = append(o.Annotations, Annotation(n))
 	}
 	return o, nil
+}
+
+// Log returns the end of the log of a job of Actions, whose id is that of its check run: whole
+// lines, at most transport.MaxTail bytes. It is empty if a text without a line end is longer. A log
+// that lies on a host where it is not read is an *transport.ElsewhereError.
+func (r Reader) Log(ctx context.Context, job int64) (sanitize.Raw, error) {
+	text, cut, err := r.Client.Tail(ctx, r.path("/actions/jobs/%d/logs", job))
+	if err != nil {
+		return "", fmt.Errorf("read the log of job %d: %w", job, err)
+	}
+	if cut { // the first line is not whole, and may begin within a secret
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	return sanitize.Raw(text), nil
 }
 
 // Head is the head of a pull request with its checks.
