@@ -52,16 +52,16 @@ var table = []row{
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
 	{10, "cmd/internal/site", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them
-	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                                          // tells the person warnings, and appends to the session's log
-	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                                          // below the host, which acts as what it names
-	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"},                       // an unanswered question ends with an exit code
-	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},                                    // errors of the session have codes of their own
-	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                                                    // a playbook is a document, its calls go through the tool server
-	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                                      // drives the built program from outside, against a GitHub in a process of its own
-	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},                          // below the host, which prepares what it judged; the rules are those of the gate
-	{8, "bot/journal", "bot/gate internal/durable"},                                                                   // what the gate decided is remembered in its words
+	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                                                                                            // tells the person warnings, and appends to the session's log
+	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                                                                                            // below the host, which acts as what it names
+	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"},                                                                         // an unanswered question ends with an exit code
+	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},                                                                                      // errors of the session have codes of their own
+	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                                                                                                      // a playbook is a document, its calls go through the tool server
+	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                                                                                        // drives the built program from outside, against a GitHub in a process of its own
+	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},                                                                            // below the host, which prepares what it judged; the rules are those of the gate
+	{8, "bot/journal", "bot/gate internal/durable"},                                                                                                                     // what the gate decided is remembered in its words
 	{8, "bot/follow", "bot/config bot/gate ghsync ghsync/feedback ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
-	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"}, // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
+	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"},                                                   // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{10, "bot/tenure", "bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
 	{8, "bot/ticket", "bot/gate ghsync internal/durable orchestrator/session"},                                        // a request in the words of the gate, by the name of a session
@@ -126,10 +126,12 @@ var table = []row{
 	{0, "orchestrator/watch", ""},
 	{-1, "internal/command", ""}, // below all that start programs, so that a sandbox can stand there
 	{-1, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
-	{0, "ghsync/fakehub", "ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/session"},
+	{0, "ghsync/fakehub", "ghsync/fakehub/ban ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/pattern ghsync/fakehub/session"},
+	{-1, "ghsync/fakehub/ban", ""},     // what no client of ours may ask, whatever the fake answers
 	{-1, "ghsync/fakehub/bare", ""},    // the git side of the fake
 	{-1, "ghsync/fakehub/graphql", ""}, // what GraphQL is, apart from what GitHub is
 	{-1, "ghsync/fakehub/hook", ""},    // deliveries on their way
+	{-1, "ghsync/fakehub/pattern", ""}, // which line of a table of resources a path is of
 	{-1, "ghsync/fakehub/session", ""}, // what a session's files say, read without the code that writes them
 	{10, "docs", ""},                   // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
@@ -140,9 +142,11 @@ var table = []row{
 // forTests names the packages of the table that only test files import, and who else.
 var forTests = map[string]string{
 	"ghsync/fakehub":             "cmd/internal/demo", // the demonstration's GitHub
+	"ghsync/fakehub/ban":         "ghsync/fakehub",
 	"ghsync/fakehub/bare":        "ghsync/fakehub",
 	"ghsync/fakehub/graphql":     "ghsync/fakehub",
 	"ghsync/fakehub/hook":        "ghsync/fakehub",
+	"ghsync/fakehub/pattern":     "ghsync/fakehub",
 	"ghsync/fakehub/session":     "ghsync/fakehub",
 	"internal/agent/modeltest":   "",
 	"internal/durable/powertest": "",

@@ -30,7 +30,10 @@ const (
 	between = time.Hour
 	// unknownPause is the time until a permission that was not answered is asked for again.
 	unknownPause = time.Minute
-	day          = 24 * time.Hour
+	// lagTime is how long the server may show the head before a push of ours. After it another head is
+	// a person's.
+	lagTime = 2 * time.Minute
+	day     = 24 * time.Hour
 )
 
 // Decide says what follows from the facts. It is pure.
@@ -43,6 +46,9 @@ func Decide(f Facts) Decision {
 	}
 	if !f.Head.Open {
 		return Decision{What: Nothing, Reason: "the pull request is not open"}
+	}
+	if lag := f.PushedAt.Add(lagTime); f.Pushed != "" && f.Head.SHA != f.Pushed && f.Now.Before(lag) {
+		return Decision{What: Wait, Until: lag, Reason: "the last push may not be shown yet"}
 	}
 	all, unknown := f.admitted(f.Objections())
 	if unknown != "" {

@@ -100,6 +100,9 @@ func TestGitHub83WhatIsSaidOfThePullRequest(t *testing.T) {
 		"the session has failed": {func(f *follow.Facts) {
 			f.State = &orchestrator.State{Phase: orchestrator.PhaseFailed, Outcome: orchestrator.OutcomeFailed}
 		}, follow.Wait, time.Time{}, "review/5"},
+		"our last push is not shown":         {func(f *follow.Facts) { f.Pushed, f.PushedAt = "b", at(59) }, follow.Wait, at(61), ""},
+		"a person pushed after us":           {func(f *follow.Facts) { f.Pushed, f.PushedAt = "b", at(58) }, follow.Round, time.Time{}, "review/5"},
+		"our last push is shown":             {func(f *follow.Facts) { f.Pushed, f.PushedAt = head, at(59) }, follow.Round, time.Time{}, "review/5"},
 		"one counts beside one that doesn't": {func(f *follow.Facts) { f.Reviews = append(f.Reviews, review(6, rob, 58)) }, follow.Round, time.Time{}, "review/5"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,6 +32,9 @@ type Facts struct {
 	Own   ghsync.Account
 	State *orchestrator.State // of the session
 	Past  Past
+	// Pushed is the commit that the session pushed last, and PushedAt when that was first known here.
+	Pushed   string
+	PushedAt time.Time
 
 	Head    feedback.Head
 	Reviews []ghsync.Review

@@ -27,6 +27,9 @@ const noteDone = "done"
 // origin says in a command who gave it: a follow-up, and not the person it names.
 const origin = "follow-up"
 
+// noteRefused is the state of one that was not carried out.
+const noteRefused = "refused"
+
 // separator is between the sources in the source id of a command.
 const separator = ","
 

@@ -133,6 +133,7 @@ type review struct {
 	body   string
 	commit string
 	at     time.Time
+	inline []InlineComment
 }
 
 type status struct {

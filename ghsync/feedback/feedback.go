@@ -9,8 +9,12 @@ package feedback
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -61,16 +65,47 @@ func (r Reader) Comments(ctx context.Context, pr int, review int64) ([]Comment, 
 	}
 	var all []Comment
 	for _, c := range answer {
-		line := c.Line
-		if line == 0 { // the line changed since
-			line = c.OriginalLine
-		}
-		all = append(all, Comment{
+		k := Comment{
 			Author: ghsync.Account{Login: c.User.Login, ID: c.User.ID, Type: c.User.Type},
-			Path:   c.Path, Line: line, Removed: c.Side == "LEFT", Hunk: c.Hunk, Body: c.Body,
-		})
+			Path:   c.Path, Line: cmp.Or(c.Line, c.OriginalLine), Removed: c.Side == "LEFT", Hunk: c.Hunk, Body: c.Body,
+		}
+		if k.Line == 0 {
+			k.Line, k.Removed = endOf(string(c.Hunk))
+		}
+		all = append(all, k)
 	}
 	return all, nil
+}
+
+// hunkHead is the first line of a hunk: where it begins in the file before and after.
+var hunkHead = regexp.MustCompile(`^@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@`)
+
+// endOf returns the line that a hunk ends at, and whether it is one that was removed. The server's
+// list of one review does not say it otherwise. 0: it is not a hunk.
+func endOf(hunk string) (line int, removed bool) {
+	head, rest, _ := strings.Cut(hunk, "\n")
+	m := hunkHead.FindStringSubmatch(head)
+	if m == nil {
+		return 0, false
+	}
+	before, _ := strconv.Atoi(m[1]) // digits, few enough
+	after, _ := strconv.Atoi(m[2])
+	before, after = before-1, after-1
+	for l := range strings.SplitSeq(strings.TrimRight(rest, "\n"), "\n") {
+		removed = strings.HasPrefix(l, "-")
+		switch {
+		case removed:
+			before++
+		case strings.HasPrefix(l, "+"):
+			after++
+		case !strings.HasPrefix(l, "\\"): // "\ No newline at end of file" is not a line
+			before, after = before+1, after+1
+		}
+	}
+	if removed {
+		return before, true
+	}
+	return after, false
 }
 
 // Output is what a check run says of itself.
