@@ -52,16 +52,16 @@ var table = []row{
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
 	{10, "cmd/internal/site", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them
-	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                                                                                            // tells the person warnings, and appends to the session's log
-	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                                                                                            // below the host, which acts as what it names
-	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"},                                                                         // an unanswered question ends with an exit code
-	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},                                                                                      // errors of the session have codes of their own
-	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                                                                                                      // a playbook is a document, its calls go through the tool server
-	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                                                                                        // drives the built program from outside, against a GitHub in a process of its own
-	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},                                                                            // below the host, which prepares what it judged; the rules are those of the gate
-	{8, "bot/journal", "bot/gate internal/durable"},                                                                                                                     // what the gate decided is remembered in its words
-	{8, "bot/follow", "bot/config bot/gate ghsync ghsync/feedback ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
-	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"},                                                   // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
+	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                    // tells the person warnings, and appends to the session's log
+	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                    // below the host, which acts as what it names
+	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"}, // an unanswered question ends with an exit code
+	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},              // errors of the session have codes of their own
+	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                              // a playbook is a document, its calls go through the tool server
+	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                // drives the built program from outside, against a GitHub in a process of its own
+	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},    // below the host, which prepares what it judged; the rules are those of the gate
+	{8, "bot/journal", "bot/gate internal/durable"},                                             // what the gate decided is remembered in its words
+	{8, "bot/follow", "bot/config bot/gate ghsync ghsync/feedback ghsync/joblog ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
+	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"},                                                                 // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{10, "bot/tenure", "bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
 	{8, "bot/ticket", "bot/gate ghsync internal/durable orchestrator/session"},                                        // a request in the words of the gate, by the name of a session
@@ -85,11 +85,11 @@ var table = []row{
 	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
 	{6, "orchestrator/tools", "orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"},
 	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"}, // pure: what a pull request says, apart from how it is opened
-	{7, "ghsync/feedback", "ghsync ghsync/transport internal/sanitize"}, // reads of one caller, apart from what every session needs of GitHub
-	{6, "ghsync", "ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
+	{7, "ghsync/feedback", "ghsync internal/sanitize"},                  // reads of one caller, apart from what every session needs of GitHub
+	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/durable"}, // of all projects of a machine, while a session knows itself alone
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
-	{5, "orchestrator/story", "orchestrator"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{5, "orchestrator/story", "orchestrator"},                                                                                                                  // one place says why, what is owed and what is next; status, monitor and mirror read it
 	{4, "orchestrator/decide", "orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
@@ -100,6 +100,7 @@ var table = []row{
 	{3, "bot/config", "workflows internal/agent internal/document"},
 	{2, "orchestrator/toolset", "workflows workflows/artifact"},                                     // below duty, which judges calls by the table; a row knows definitions and no state
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
+	{2, "ghsync/joblog", "ghsync/transport"},                                                        // apart from transport: what speaks with another host has no way to a token
 	{1, "ghsync/transport", "internal/redact"},                                                      // knows addresses and tokens, and nothing of issues
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
 	{1, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-github/v62/github"
 
+	"github.com/agentmux/agentmux/ghsync/joblog"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
 )
@@ -104,9 +105,9 @@ func (c *Client) Query(ctx context.Context, document string, variables map[strin
 	return true, err
 }
 
-// Tail reads the end of a text that the server may keep on another host; see transport.Stack.
-func (c *Client) Tail(ctx context.Context, path string) (text []byte, cut bool, err error) {
-	return c.stack.Tail(ctx, path)
+// LogTail reads the end of the log of a job at a path; see joblog.Tail.
+func (c *Client) LogTail(ctx context.Context, path string) (text []byte, cut bool, err error) {
+	return joblog.Tail(ctx, c.stack, path)
 }
 
 // errNoGraphQL means that the server has no GraphQL endpoint; callers then read by REST.

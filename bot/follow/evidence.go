@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/joblog"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
@@ -61,7 +62,7 @@ func (i *inspection) missing(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var elsewhere *transport.ElsewhereError
+	var elsewhere *joblog.ElsewhereError
 	if _, again := transport.Later(err); again && !errors.As(err, &elsewhere) && i.w.failures < patience {
 		return err
 	}

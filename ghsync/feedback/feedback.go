@@ -162,10 +162,10 @@ func (r Reader) Output(ctx context.Context, check int64) (Output, error) {
 }
 
 // Log returns the end of the log of a job of Actions, whose id is that of its check run: whole
-// lines, at most transport.MaxTail bytes. It is empty if a text without a line end is longer. A log
-// that lies on a host where it is not read is an *transport.ElsewhereError.
+// lines, at most joblog.MaxTail bytes. It is empty if a text without a line end is longer. A log
+// that lies on a host where it is not read is a *joblog.ElsewhereError.
 func (r Reader) Log(ctx context.Context, job int64) (sanitize.Raw, error) {
-	text, cut, err := r.Client.Tail(ctx, r.path("/actions/jobs/%d/logs", job))
+	text, cut, err := r.Client.LogTail(ctx, r.path("/actions/jobs/%d/logs", job))
 	if err != nil {
 		return "", fmt.Errorf("read the log of job %d: %w", job, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/feedback"
+	"github.com/agentmux/agentmux/ghsync/joblog"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
@@ -151,7 +152,7 @@ func TestGitHub83TheLogOfAJob(t *testing.T) {
 			d := newDesk(t, network)
 			job := d.repo.AddCheck(d.sha, fakehub.CheckSpec{Name: "ci", Conclusion: "failure", Log: log})
 			text, err := d.reader.Log(t.Context(), job)
-			var refused *transport.ElsewhereError
+			var refused *joblog.ElsewhereError
 			switch {
 			case network == nil && (!errors.As(err, &refused) || text != ""):
 				t.Errorf("%.40q, %v", text, err)

@@ -1,21 +1,37 @@
-package transport
+// Package joblog reads the end of the log of a job of GitHub Actions, which lies on another host than
+// the API. It is the one exception of a client's rule to speak with the API's origin alone.
+//
+// The API is asked as always. Where it sends the reader elsewhere, one plain request follows: to https
+// hosts that the server is known to keep logs on, without token, cookie or anything else of the first
+// request, and without a repetition or a further redirect. What such an address lets in is not in
+// any error.
+package joblog
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
-// MaxTail is the most that Tail returns.
-const MaxTail = 1 << 20
+const (
+	// MaxTail is the most that Tail returns.
+	MaxTail = 1 << 20
+	// maxRead bounds what is read of a host that does not send the end alone.
+	maxRead      = 32 << 20
+	readTime     = 60 * time.Second
+	maxRedirects = 3
+)
 
-// ElsewhereError says that a document lies on another host and was not read there. Its text has
-// neither path nor query of the address, which may let in everybody who knows it.
+// ElsewhereError says that a log lies on another host and was not read there.
 type ElsewhereError struct {
 	Host string
 	Err  error
@@ -29,43 +45,45 @@ var (
 	errNotListed = errors.New("refused: not a host of this server's logs")
 	errAddress   = errors.New("the address cannot be used")
 	errEncoded   = errors.New("the answer is compressed")
+	errTooLarge  = errors.New("larger than 32 MiB")
 )
 
-// Tail returns the end of a text below the API's base, at most MaxTail bytes, and whether something
-// before it was left out. It is for the logs of jobs, which lie on another host: the redirect there
-// is the one exception of pin. It is followed by one plain request, to a host of logsOf alone, that
-// bears no token and no cookie and is not repeated; its failure is an *ElsewhereError.
-func (s *Stack) Tail(ctx context.Context, path string) (text []byte, cut bool, err error) {
+// unknownHost stands in for that of an address that cannot be read.
+const unknownHost = "an unknown host"
+
+// Tail returns the end of a log at a path below the API's base, at most MaxTail bytes, and whether
+// something before it was left out. Its errors are those of transport, and an *ElsewhereError.
+func Tail(ctx context.Context, s *transport.Stack, path string) (text []byte, cut bool, err error) {
 	target, err := s.API.Parse(path)
 	if err != nil {
 		return nil, false, fmt.Errorf("make request: %w", err)
 	}
 	for range maxRedirects + 1 { // after a rename the API sends to itself first
 		var next string
-		if text, next, err = s.once(ctx, target); err != nil || next == "" {
+		if text, next, err = ask(ctx, s, target); err != nil || next == "" {
 			return text[max(0, len(text)-MaxTail):], len(text) > MaxTail, err
 		}
 		if target, err = target.Parse(next); err != nil {
-			return nil, false, &ElsewhereError{Host: "an unknown host", Err: errAddress}
+			return nil, false, &ElsewhereError{Host: unknownHost, Err: errAddress}
 		}
-		if origin(target) != origin(s.API) || !strings.HasPrefix(target.Path, s.API.Path) {
-			text, cut, err = s.elsewhere(ctx, target)
+		if !isBelow(s.API, target) {
+			text, cut, err = elsewhere(ctx, s, target)
 			if err != nil && ctx.Err() == nil {
 				err = &ElsewhereError{Host: target.Host, Err: err}
 			}
 			return text, cut, err
 		}
 	}
-	return nil, false, &Moved{Location: target.Redacted()}
+	return nil, false, &transport.Moved{Location: target.Redacted()}
 }
 
-// once asks the API. next is where a redirect leads; the body of what is not one is bounded by pin.
-func (s *Stack) once(ctx context.Context, target *url.URL) (text []byte, next string, err error) {
+// ask asks the API. next is where a redirect leads; what is not one is bounded by the stack.
+func ask(ctx context.Context, s *transport.Stack, target *url.URL) (text []byte, next string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
 		return nil, "", fmt.Errorf("make request: %w", err)
 	}
-	resp, err := s.top.RoundTrip(req)
+	resp, err := s.Client().Transport.RoundTrip(req)
 	if err != nil {
 		return nil, "", err
 	}
@@ -75,29 +93,42 @@ func (s *Stack) once(ctx context.Context, target *url.URL) (text []byte, next st
 		return text, "", err
 	}
 	if next = resp.Header.Get("Location"); next == "" {
-		err = &ElsewhereError{Host: "an unknown host", Err: errAddress}
+		err = &ElsewhereError{Host: unknownHost, Err: errAddress}
 	}
 	return nil, next, err
 }
 
-// logHosts are the domains below which GitHub keeps the logs of jobs.
-var logHosts = []string{".actions.githubusercontent.com", ".blob.core.windows.net"}
+// isBelow reports whether an address is one of the API.
+func isBelow(api, u *url.URL) bool {
+	return u.User == nil && u.Scheme == api.Scheme && strings.EqualFold(u.Hostname(), api.Hostname()) && port(u) == port(api) && strings.HasPrefix(u.Path, api.Path)
+}
+
+// port is the one of an address, also where it is left out.
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" || u.Scheme != "https" {
+		return p
+	}
+	return "443"
+}
+
+// hosts are the domains below which GitHub keeps the logs of jobs.
+var hosts = []string{".actions.githubusercontent.com", ".blob.core.windows.net"}
 
 // keepsLogs reports whether a server may keep logs at an address. A server that is not run by GitHub
 // keeps them on its own host, or in a storage that only its owner knows, which is not read. An
 // address with a name or a password is refused: they would be sent.
-func (s *Stack) keepsLogs(u *url.URL) bool {
+func keepsLogs(s *transport.Stack, u *url.URL) bool {
 	host := strings.ToLower(u.Hostname())
 	if u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(host)) {
 		return false
 	}
-	if (Addresses{API: s.API.String(), GraphQL: s.GraphQL.String(), Server: s.Server.String()}).Enterprise() {
+	if (transport.Addresses{API: s.API.String(), GraphQL: s.GraphQL.String(), Server: s.Server.String()}).Enterprise() {
 		return strings.EqualFold(host, s.Server.Hostname()) || strings.EqualFold(host, s.API.Hostname())
 	}
-	if u.Scheme != "https" || originPort(u) != "443" {
+	if u.Scheme != "https" || port(u) != "443" {
 		return false
 	}
-	for _, domain := range logHosts {
+	for _, domain := range hosts {
 		if strings.HasSuffix(host, domain) {
 			return true
 		}
@@ -105,12 +136,18 @@ func (s *Stack) keepsLogs(u *url.URL) bool {
 	return false
 }
 
+// isLoopback is for servers of this machine, whose API may be plain http, too.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 // elsewhere makes the plain request. Its errors do not have the address.
-func (s *Stack) elsewhere(ctx context.Context, target *url.URL) (text []byte, cut bool, err error) {
-	if !s.keepsLogs(target) {
+func elsewhere(ctx context.Context, s *transport.Stack, target *url.URL) (text []byte, cut bool, err error) {
+	if !keepsLogs(s, target) {
 		return nil, false, errNotListed
 	}
-	ctx, cancel := context.WithTimeout(ctx, responseTime)
+	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
@@ -119,7 +156,7 @@ func (s *Stack) elsewhere(ctx context.Context, target *url.URL) (text []byte, cu
 	req.Header = http.Header{"User-Agent": {"agentmux"}, "Range": {"bytes=-" + strconv.Itoa(MaxTail)}, "Accept-Encoding": {"identity"}}
 	resp, err := s.Options.HTTP.RoundTrip(req)
 	if err != nil {
-		return nil, false, Plain(err)
+		return nil, false, transport.Plain(err)
 	}
 	defer resp.Body.Close()
 	switch encoding := resp.Header.Get("Content-Encoding"); {
@@ -135,7 +172,7 @@ func (s *Stack) elsewhere(ctx context.Context, target *url.URL) (text []byte, cu
 
 // lastOf reads to the end and keeps the last MaxTail bytes. A host that knows no ranges sends all.
 func lastOf(body io.Reader) (text []byte, cut bool, err error) {
-	body = io.LimitReader(body, maxResponse+1)
+	body = io.LimitReader(body, maxRead+1)
 	buffer := make([]byte, 0, 64<<10)
 	chunk := make([]byte, 64<<10)
 	for total := 0; ; {
@@ -146,7 +183,7 @@ func lastOf(body io.Reader) (text []byte, cut bool, err error) {
 			buffer = append(buffer[:0], buffer[len(buffer)-MaxTail:]...)
 		}
 		switch {
-		case total > maxResponse:
+		case total > maxRead:
 			return nil, false, errTooLarge
 		case errors.Is(err, io.EOF):
 			return buffer[max(0, len(buffer)-MaxTail):], total > MaxTail, nil

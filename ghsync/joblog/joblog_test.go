@@ -1,4 +1,4 @@
-package transport_test
+package joblog_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/ghsync/joblog"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
@@ -43,7 +44,7 @@ func tail(ctx context.Context, t *testing.T, s *storage, bases transport.Address
 		t.Fatal(err)
 	}
 	s.api = stack.API.Host
-	return stack.Tail(ctx, "repos/octo/widgets/actions/jobs/7/logs")
+	return joblog.Tail(ctx, stack, "repos/octo/widgets/actions/jobs/7/logs")
 }
 
 func bases(t *testing.T, host string) transport.Addresses {
@@ -88,7 +89,7 @@ func TestSecurity23ALogIsReadFromHostsOfItsServerAlone(t *testing.T) {
 			if want := strings.Contains(servers, server); want != (err == nil) || want != (len(s.elsewhere) == 1) || want != (string(text) == "the log") {
 				t.Errorf("%s sends to %s: %q, %v, sent %d", server, to, text, err, len(s.elsewhere))
 			}
-			var refused *transport.ElsewhereError
+			var refused *joblog.ElsewhereError
 			if err != nil && (!errors.As(err, &refused) || strings.Contains(err.Error(), "sig=") || strings.Contains(err.Error(), "pw")) {
 				t.Errorf("%s sends to %s: %v", server, to, err)
 			}
@@ -118,7 +119,7 @@ func TestSecurity23NoTokenGoesToTheHostOfALog(t *testing.T) {
 			if name == "read" && (err != nil || string(text) != "end" || !cut) {
 				t.Errorf("%q, cut %v, %v", text, cut, err)
 			}
-			if name != "read" && (!errors.As(err, new(*transport.ElsewhereError)) || strings.Contains(err.Error(), "sig")) {
+			if name != "read" && (!errors.As(err, new(*joblog.ElsewhereError)) || strings.Contains(err.Error(), "sig")) {
 				t.Errorf("%q, %v", text, err)
 			}
 			if len(s.elsewhere) != 1 {
@@ -192,15 +193,28 @@ func (p *pattern) Read(b []byte) (int, error) {
 // What the API itself answers is a log, too; what it does not have is not there.
 func TestALogThatTheAPIHas(t *testing.T) {
 	for status, want := range map[int]string{200: "the log", 404: ""} {
-		stack, err := transport.New(transport.Options{Token: testToken(), HTTP: &wire{answer: func(*http.Request) (*http.Response, error) {
+		stack, err := transport.New(transport.Options{Token: transport.StaticToken(transport.ModeToken, redact.NewSecret(secretToken), transport.Addresses{}), HTTP: answers(func(*http.Request) (*http.Response, error) {
 			return respond(status, want, "Content-Type", "text/plain")
-		}}})
+		})})
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, _, err := stack.Tail(t.Context(), "repos/octo/widgets/actions/jobs/7/logs")
+		text, _, err := joblog.Tail(t.Context(), stack, "repos/octo/widgets/actions/jobs/7/logs")
 		if string(text) != want || transport.IsNotFound(err) != (status == 404) {
 			t.Errorf("%d: %q, %v", status, text, err)
 		}
 	}
+}
+
+// answers stand in for the network.
+type answers func(*http.Request) (*http.Response, error)
+
+func (a answers) RoundTrip(req *http.Request) (*http.Response, error) { return a(req) }
+
+func respond(status int, body string, headers ...string) (*http.Response, error) {
+	h := http.Header{"Content-Type": {"application/json"}}
+	for i := 0; i+1 < len(headers); i += 2 {
+		h.Set(headers[i], headers[i+1])
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
