@@ -109,30 +109,36 @@ func TestSecurity26FollowUpsAreOfPeopleWithWrite(t *testing.T) {
 			d.repo.Review(d.pull.Number, "mia", "CHANGES_REQUESTED", "x")
 			d.repo.Review(d.pull.Number, "mia", "APPROVED", "")
 		},
-		"dismissed": func(d *desk) {
-			d.repo.Review(d.pull.Number, "mia", "CHANGES_REQUESTED", "x")
-			d.heard()
-			d.pass(time.Minute)
-			d.repo.DismissReviews(d.pull.Number) // which is not heard
-		},
-		"another head": func(d *desk) {
-			d.repo.Review(d.pull.Number, "mia", "CHANGES_REQUESTED", "x")
-			d.heard()
-			d.pass(time.Minute)
-			d.repo.Commit(fakehub.CommitSpec{Branch: "fix", Message: "by a person", Files: map[string]string{"a": "c"}})
-		},
 		"our own status": func(d *desk) { d.repo.AddStatus(d.sha, "agentmux/review", "failure", "robot") },
-		"merged": func(d *desk) {
-			d.repo.Review(d.pull.Number, "mia", "CHANGES_REQUESTED", "x")
-			d.heard()
-			d.pass(time.Minute)
-			d.repo.Merge(d.pull.Number, "ann")
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			say(d)
 			d.heard()
+			d.pass(24 * time.Hour)
+			if got := d.rounds(); len(got) != 0 || len(d.told) != 0 {
+				t.Errorf("rounds %+v, told %q", got, d.told)
+			}
+		})
+	}
+}
+
+// What happens in the quiet time counts, also if it was not heard.
+func TestWhatIsTakenBackInTheQuietTime(t *testing.T) {
+	for name, then := range map[string]func(d *desk){
+		"dismissed": func(d *desk) { d.repo.DismissReviews(d.pull.Number) },
+		"another head": func(d *desk) {
+			d.repo.Commit(fakehub.CommitSpec{Branch: "fix", Message: "by a person", Files: map[string]string{"a": "c"}})
+		},
+		"merged":   func(d *desk) { d.repo.Merge(d.pull.Number, "ann") },
+		"approved": func(d *desk) { d.repo.Review(d.pull.Number, "mia", "APPROVED", "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.repo.Review(d.pull.Number, "mia", "CHANGES_REQUESTED", "x")
+			d.heard()
+			d.pass(time.Minute)
+			then(d)
 			d.pass(24 * time.Hour)
 			if got := d.rounds(); len(got) != 0 || len(d.told) != 0 {
 				t.Errorf("rounds %+v, told %q", got, d.told)

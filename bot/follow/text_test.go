@@ -126,6 +126,18 @@ func TestGitHub65TextsOfOthersStayData(t *testing.T) {
 	}
 }
 
+// A secret is seen before a line is cut in the middle of it, and after what hides in it is gone.
+func TestSecurity7HalfASecretAndASplitOneStayHere(t *testing.T) {
+	half, split := strings.Repeat("x ", 985)+canary, strings.ReplaceAll(canary, "4", "4\u200b")
+	for name, got := range map[string]string{
+		"log": request(t, failed(half)), "split log": request(t, failed(split)), "split review": request(t, asked(split)),
+	} {
+		if strings.Contains(got, canary[:8]) {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+}
+
 func TestRequestsAreBounded(t *testing.T) {
 	var lines strings.Builder
 	for i := range 5000 {
