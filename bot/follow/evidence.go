@@ -20,6 +20,7 @@ const (
 	patience = 3
 	// maxLookups is of how many accounts the permission is asked for in an hour.
 	maxLookups = 50
+	maxDenied  = 10_000 // accounts that are remembered
 )
 
 // evidence reads what is known of the objections; the newest ones count most.
@@ -70,21 +71,33 @@ func (i *inspection) missing(ctx context.Context, err error) error {
 	return nil
 }
 
-// permissions asks what accounts may do, for at most maxLookups accounts in an hour.
-func (f *Follow) permissions(ctx context.Context, repo ghsync.Repo, who []ghsync.Account) map[string]gate.Answer {
-	answers := map[string]gate.Answer{}
+// permissions asks what accounts may do, for at most maxLookups of them in an hour. Those that could
+// not be asked for are taken as having none, and limited is true. Anybody may review a pull request of
+// a public repository: who was found to have no write permission comes last.
+func (f *Follow) permissions(ctx context.Context, repo ghsync.Repo, who []ghsync.Account) (answers map[string]gate.Answer, limited bool) {
+	answers = map[string]gate.Answer{}
 	now := f.o.Now()
 	maps.DeleteFunc(f.lookups, func(_ string, at time.Time) bool { return now.Sub(at) >= time.Hour })
+	if len(f.denied) > maxDenied {
+		clear(f.denied)
+	}
+	slices.SortStableFunc(who, func(a, b ghsync.Account) int { return rank(f.denied[a.Login]) - rank(f.denied[b.Login]) })
 	for _, a := range who {
-		if _, again := f.lookups[a.Login]; !again && len(f.lookups) >= maxLookups {
-			answers[a.Login] = gate.Answer{Err: errLookups}
+		if _, known := f.lookups[a.Login]; !known && len(f.lookups) >= maxLookups {
+			answers[a.Login], limited = gate.Answer{}, true
 			continue
 		}
 		f.lookups[a.Login] = now
 		p, err := f.o.Client.Permission(ctx, repo, a.Login)
 		answers[a.Login] = gate.Answer{Permission: p, Err: err}
+		f.denied[a.Login] = err == nil && !p.Write()
 	}
-	return answers
+	return answers, limited
 }
 
-var errLookups = errors.New("too many permissions were asked for in an hour")
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
+}

@@ -34,8 +34,9 @@ type desk struct {
 	sha     string
 	follow  *follow.Follow
 	told    []string
-	fails   error // of Deliver
-	gone    bool  // the owner has no pull request
+	fails   error       // of Deliver
+	given   chan string // source ids of what was delivered; may be nil
+	gone    bool        // the owner has no pull request
 }
 
 func newDesk(t *testing.T, change ...func(*fakehub.Options)) *desk {
@@ -107,7 +108,11 @@ func (d *desk) Deliver(_ context.Context, p follow.Pull, c orchestrator.Payload)
 	if d.fails != nil {
 		return d.fails
 	}
-	return d.record(p, c)
+	err := d.record(p, c)
+	if d.given != nil {
+		d.given <- c.SourceID
+	}
+	return err
 }
 
 func (d *desk) Tell(_ context.Context, p follow.Pull, c orchestrator.Payload, reason string) error {

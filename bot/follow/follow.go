@@ -39,6 +39,7 @@ type Follow struct {
 
 	turning sync.Mutex
 	lookups map[string]time.Time // by login: when a permission was asked for; only Turn touches it
+	denied  map[string]bool      // by login: it turned out to be below write; likewise
 }
 
 // watched is a pull request that was heard of. What is below heard belongs to Turn.
@@ -75,7 +76,7 @@ func New(o Options) *Follow {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Follow{o: o, wake: make(chan struct{}, 1), repo: o.Repo, pulls: map[int]*watched{}, lookups: map[string]time.Time{}}
+	return &Follow{o: o, wake: make(chan struct{}, 1), repo: o.Repo, pulls: map[int]*watched{}, lookups: map[string]time.Time{}, denied: map[string]bool{}}
 }
 
 // Hear takes in an open pull request that changed, and its reviews, oldest first. Those that are not

@@ -1,6 +1,7 @@
 package follow_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -308,4 +309,53 @@ func TestPastIsWhatTheCommandsSay(t *testing.T) {
 	if p.Rounds != 1 || p.Stopped || p.Told || !p.Last.Equal(noon) || !p.Sources["review/5"] || !p.Sources["check/7/abc"] || !p.Sources["review/6"] || p.Sources["review/10"] {
 		t.Errorf("%+v", p)
 	}
+}
+
+// Reviews by many strangers cost a bounded number of requests and keep nobody else from being heard.
+func TestStrangersCostLittle(t *testing.T) {
+	d := newDesk(t, func(o *fakehub.Options) {
+		for n := range 60 {
+			o.Users = append(o.Users, fakehub.UserSpec{Login: fmt.Sprintf("stranger%d", n)})
+		}
+	})
+	for n := range 60 {
+		d.repo.Review(d.pull.Number, fmt.Sprintf("stranger%d", n), "CHANGES_REQUESTED", "x")
+	}
+	d.repo.Review(d.pull.Number, "mia", "CHANGES_REQUESTED", "by mia")
+	d.heard()
+	d.pass(59 * time.Minute)
+	asked := 0
+	for _, c := range d.hub.Calls() {
+		if strings.HasSuffix(c.Route, "/permission") {
+			asked++
+		}
+	}
+	if asked != 50 {
+		t.Errorf("%d permissions were asked for", asked)
+	}
+	d.pass(2 * time.Hour)
+	if got := d.rounds(); len(got) != 1 || !strings.Contains(got[0].Args.Text, "> by mia") || strings.Contains(got[0].Args.Text, "stranger") {
+		t.Errorf("rounds %+v", got)
+	}
+}
+
+// Run looks whenever something is heard, and ends with its context.
+func TestRunLooksWhenItHears(t *testing.T) {
+	d := newDesk(t)
+	d.pull.Rules.Quiet = 0
+	d.given = make(chan string, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		d.follow.Run(ctx)
+	}()
+	id := d.repo.Review(d.pull.Number, "mia", "CHANGES_REQUESTED", "x")
+	d.heard()
+	if got := <-d.given; got != fmt.Sprintf("review/%d", id) {
+		t.Errorf("source %s", got)
+	}
+	cancel()
+	<-ended
 }

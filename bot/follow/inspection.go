@@ -128,8 +128,12 @@ func (i *inspection) decide(ctx context.Context) (Decision, error) {
 		f.Seen[o.Source] = at
 	}
 	i.w.seen = f.Seen
-	f.Answers = i.f.permissions(ctx, i.reader.Repo, Authors(said))
+	answers, limited := i.f.permissions(ctx, i.reader.Repo, Authors(said))
+	f.Answers = answers
 	d := Decide(f)
+	if limited && d.What == Nothing {
+		d = Decision{What: Wait, Until: f.Now.Add(time.Hour), Reason: "too many permissions were asked for"}
+	}
 	i.f.o.Log.Debug("a pull request is looked at", "pull", i.p.Number, "decision", string(d.What), "reason", d.Reason)
 	return d, ctx.Err()
 }

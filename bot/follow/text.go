@@ -213,7 +213,7 @@ var escapes = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\
 
 // Tail returns the last lines of a log, of which none is longer than a line may be.
 func Tail(log sanitize.Raw) sanitize.Raw {
-	text := strings.ReplaceAll(strings.ToValidUTF8(string(log), "\ufffd"), "\r\n", "\n")
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.ToValidUTF8(string(log), "\ufffd"))
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	lines = lines[max(0, len(lines)-logLines):]
 	for i, line := range lines {
