@@ -65,6 +65,7 @@ var githubCases = map[int]string{
 	61: "Nothing changed: no branch, no pull request.",
 	62: "Ready for review only when every verdict is for the pushed tree and nothing is held.",
 	63: "Another base than the default one: the pull request refers to the issue and does not close it.",
+	64: "Changes requested time and again are three rounds, then a person is asked; a required check that failed is one round.",
 	65: "A log, and what the program wrote, give no command.",
 	68: "A checkpoint leaves out what holds a secret, and says so.",
 	69: "A dry run writes nothing and lists what the run writes.",
@@ -78,6 +79,7 @@ var githubCases = map[int]string{
 	87: "A repository that was renamed or transferred is found by its id, also where its name was taken; a deleted one is told.",
 	80: "What is wrong in the base commit is refused with its line; what the machine lacks, a full disk too, waits and loses nothing.",
 	82: "A comment in the moment of the release, or to a host that ends, is obeyed once.",
+	83: "A review with its comments in the code and the log of a red check are in the prompt; without a log the check's output is.",
 	84: "A stop drops a ticket and ends the follow-ups of a pull request; where a review takes no receipt, the fold tells.",
 	88: "An issue that a host works on is left to it, until that host is gone.",
 }

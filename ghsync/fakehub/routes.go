@@ -92,6 +92,7 @@ func pullRoutes() []route {
 		{"PATCH", r + "/pulls/{number}", Read, "pull_requests", patchPull, 0.5},
 		{"GET", r + "/pulls/{number}/merge", Read, "pull_requests", getMerged, 0},
 		{"GET", r + "/pulls/{number}/reviews", Read, "pull_requests", listReviews, 0},
+		{"GET", r + "/pulls/{number}/reviews/{id}/comments", Read, "pull_requests", listInline, 0},
 		{"POST", r + "/pulls/{number}/reviews", Read, "pull_requests", postReview, 1},
 		{"GET", r + "/pulls/{number}/requested_reviewers", Read, "pull_requests", listRequested, 0},
 		{"POST", r + "/pulls/{number}/requested_reviewers", Triage, "pull_requests", postRequested, 1},
@@ -107,6 +108,7 @@ func commitRoutes() []route {
 		{"GET", r + "/commits/{sha}/status", Read, "statuses", combinedStatus, 0},
 		{"GET", r + "/commits/{sha}/check-runs", Read, "checks", listChecks, 0},
 		{"GET", r + "/check-runs/{id}", Read, "checks", getCheck, 0},
+		{"GET", r + "/check-runs/{id}/annotations", Read, "checks", listAnnotations, 0},
 		{"GET", r + "/commits/{sha...}", Read, "contents", getCommit, 0},
 
 		{"GET", r + "/actions/workflows", Read, "actions", listWorkflows, 0},
