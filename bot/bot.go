@@ -219,6 +219,7 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo) (*repository, error) 
 	b.work.Go(func() { r.met.run(ctx, b.Now) })
 	b.work.Go(func() { r.pulls.run(ctx, b.Now) })
 	b.work.Go(func() { r.ear.Run(ctx) })
+	b.work.Go(func() { r.follow.Run(ctx) })
 	b.work.Go(func() { _ = r.desk.Run(ctx) }) // it ends with ctx; the log tells what fails meanwhile
 	b.aim()
 	return r, nil

@@ -1,13 +1,10 @@
 package bot
 
 import (
-	"context"
 	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/intake"
-	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // found takes in what may have changed in the repository.
@@ -22,11 +19,12 @@ func (r *repository) found(c intake.Changes) {
 	}
 	r.ear.Hear(c.Comments...)
 	for _, p := range c.Pulls {
-		r.sessions.opened(p.Number)
+		r.sessions.opened(p)
 		r.pulls.add(p.Number, time.Time{})
 	}
 	for _, number := range c.Left {
 		r.sessions.closed(number)
+		r.follow.Leave(number)
 	}
 	r.bot.aim()
 }
@@ -38,25 +36,6 @@ func (r *repository) isBusy(issue int) bool {
 	}
 	h := r.sessions.of(issue)
 	return h != nil && h.live()
-}
-
-// readPull reads the reviews of an open pull request, if it is of a session, and returns when to try
-// again.
-func (r *repository) readPull(ctx context.Context, number int) (again time.Duration) {
-	if r.sessions.ofPull(number) == nil {
-		return 0
-	}
-	reviews, err := ghsync.Intake{Client: r.account.Client}.Reviews(ctx, r.name(), number)
-	r.ear.HearReviews(number, reviews...)
-	if err == nil || ctx.Err() != nil {
-		return 0
-	}
-	wait, passes := transport.Later(err)
-	r.log().Warn("the reviews of a pull request are read later", "pull_request", number, "err", err)
-	if !passes {
-		return maxRestartPause
-	}
-	return max(wait, tryPause)
 }
 
 // aim tells the watch of what goes on in the repositories.

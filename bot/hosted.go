@@ -207,7 +207,7 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	}
 	defer h.hold(nil)
 	h.repo.log().Info("session taken up", "session", s.SessionID, "issue", h.issue, "phase", string(s.Phase))
-	last, err := tenure.Run(ctx, h.repo.host.WithLog(log), tenure.Spec{
+	last, err := tenure.Run(ctx, heard{h.repo.host.WithLog(log), h}, tenure.Spec{
 		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
 		Run: host.RunSpec{
 			Dir: h.dir, Config: c, OnCommit: h.committed, MayPush: h.mayPush,
@@ -220,6 +220,25 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 			"reason", string(last.OutcomeReason), "pull_request", last.Completion.PRNumber)
 	}
 	return err
+}
+
+// settleTime is how long the receipts of a session's last commands may take at its end.
+const settleTime = 5 * time.Second
+
+// heard runs the session, and gives the receipts that are owed while the claim is held.
+type heard struct {
+	*host.Host
+	of *hosted
+}
+
+func (r heard) Run(ctx context.Context, spec host.RunSpec) (*orchestrator.State, error) {
+	s, err := r.Host.Run(ctx, spec)
+	if s != nil && s.Ended() && err == nil {
+		settle, stop := context.WithTimeout(ctx, settleTime)
+		defer stop()
+		r.of.repo.ear.Settle(settle, r.of.issue)
+	}
+	return s, err
 }
 
 // news reads the comments once more after the claim was given back. since is when the session was
@@ -237,6 +256,10 @@ func (h *hosted) committed(s *orchestrator.State) {
 	h.repo.ear.Wake()
 	if former.Completion.PRNumber != s.Completion.PRNumber || former.Ended() != s.Ended() {
 		h.repo.bot.aim()
+		h.repo.follow.Wake()
+		if n := s.Completion.PRNumber; n != 0 {
+			h.repo.pulls.add(n, time.Time{})
+		}
 	}
 	key := ticket.Key{RepoID: h.repo.id, Issue: h.issue}
 	if s.Ended() || idles(s) {

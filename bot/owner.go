@@ -90,7 +90,7 @@ func (o owner) Retry(ctx context.Context, s ear.Subject, r ear.Retry) (gate.Deci
 	return d, o.accept(ctx, s.Issue, record, d)
 }
 
-// EndFollowUps ends what follows from reviews and checks of a session's pull request.
+// EndFollowUps does nothing: the note of the command, which the ear writes next, ends them.
 func (o owner) EndFollowUps(context.Context, ear.Subject, ghsync.Account) error { return nil }
 
 // Held lists what the open gate of a session shows that takes maintain permission to approve.

@@ -10,6 +10,7 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/ear"
+	"github.com/agentmux/agentmux/bot/follow"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
@@ -33,6 +34,7 @@ type repository struct {
 	journal  *journal.Journal
 	shelf    ticket.Shelf
 	ear      *ear.Ear
+	follow   *follow.Follow
 	sessions *sessions
 	met      *met       // issues whose reading is due
 	pulls    *met       // pull requests of sessions whose reading is due
@@ -89,6 +91,9 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	r.ear = ear.New(ear.Options{
 		Client: account.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Now: b.Now, Log: r.log(),
 	})
+	r.follow = follow.New(follow.Options{
+		Client: account.Client, Repo: r.repo, Bot: b.Config.Bot, Owner: followed{r}, Secrets: b.Host.Redactor, Now: b.Now, Log: r.log(),
+	})
 	if b.host == "" {
 		if b.host, err = r.host.HostID(); err != nil {
 			return nil, err
@@ -133,6 +138,7 @@ func (r *repository) rename(now ghsync.Repo) {
 	r.repo = now
 	r.mu.Unlock()
 	r.ear.Move(now)
+	r.follow.Move(now)
 	if err := project.NoteName(r.dir(), r.id, now); err != nil {
 		r.log().Warn("the name of a repository is not noted", "err", err)
 	}

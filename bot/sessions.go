@@ -6,16 +6,20 @@ import (
 	"sync"
 
 	"github.com/agentmux/agentmux/bot/intake"
+	"github.com/agentmux/agentmux/ghsync"
 )
 
 // sessions are those of a repository that the bot knows of: the newest of each issue.
 type sessions struct {
 	mu      sync.Mutex
 	byIssue map[int]*hosted
-	left    map[int]bool // pull requests that are not open any more
+	open    map[int]ghsync.OpenPull // pull requests as the list had them last, by number
+	left    map[int]bool            // those that are not open any more
 }
 
-func newSessions() *sessions { return &sessions{byIssue: map[int]*hosted{}, left: map[int]bool{}} }
+func newSessions() *sessions {
+	return &sessions{byIssue: map[int]*hosted{}, open: map[int]ghsync.OpenPull{}, left: map[int]bool{}}
+}
 
 // of returns the session of an issue; nil without one.
 func (s *sessions) of(issue int) *hosted {
@@ -54,16 +58,26 @@ func (s *sessions) ofPull(number int) *hosted {
 }
 
 // opened and closed note what the list of open pull requests has, and has no more.
-func (s *sessions) opened(number int) {
+func (s *sessions) opened(p ghsync.OpenPull) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.left, number)
+	s.open[p.Number] = p
+	delete(s.left, p.Number)
 }
 
 func (s *sessions) closed(number int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.left[number] = true
+	delete(s.open, number)
+}
+
+// pull returns an open pull request as the list had it last.
+func (s *sessions) pull(number int) (p ghsync.OpenPull, open bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, open = s.open[number]
+	return p, open
 }
 
 // isOpen reports whether a pull request was not seen to leave the list of open ones.
