@@ -100,7 +100,7 @@ func (f *Follow) Leave(number int) {
 	delete(f.pulls, number)
 }
 
-// Wake says that a session ended, goes on or pushed. Nothing is asked for it by itself.
+// Wake says that a session ended, continues or pushed. Nothing is asked for it by itself.
 func (f *Follow) Wake() {
 	f.mu.Lock()
 	f.every = true

@@ -10,7 +10,7 @@ import (
 // Owner is who has the sessions of the repository. What it is asked to do may be asked again after
 // a kill, and is then as once.
 type Owner interface {
-	// Pulls returns the open pull requests of sessions that this host may go on with.
+	// Pulls returns the open pull requests of sessions that this host may continue.
 	Pulls(ctx context.Context) ([]Pull, error)
 	// Deliver records a command to the session of a pull request, unless one of its source id is
 	// there, and has the session run.

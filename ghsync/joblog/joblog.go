@@ -48,7 +48,7 @@ var (
 	errTooLarge  = errors.New("larger than 32 MiB")
 )
 
-// unknownHost stands in for that of an address that cannot be read.
+// unknownHost is named instead of that of an address that cannot be read.
 const unknownHost = "an unknown host"
 
 // Tail returns the end of a log at a path below the API's base, at most MaxTail bytes, and whether
