@@ -328,3 +328,43 @@ func TestBotRefusesAndWithdraws(t *testing.T) {
 		t.Errorf("%d sessions", n)
 	}
 }
+
+// followPlaybook says two at first, and what a reviewer wants after that.
+const followPlaybook = `version: 1
+agents:
+  - role: coder
+    round: 1
+    steps:
+      - run: {argv: [grep, -q, "> Louder, please.", "{session}/04_planning/changes_prompt.md"]}
+      - run: {argv: [grep, -q, "> Like this?", "{session}/04_planning/changes_prompt.md"]}
+      - run: {argv: [grep, -q, "> 2 tests are red", "{session}/04_planning/changes_prompt.md"]}
+      - write: {file: a.txt, text: "TWO\n"}
+      - submit: {tool: submit_done, with: {subplan_index: 1}}
+`
+
+// A review that requests changes and a red check lead to one more round of the same session, on the
+// same branch and pull request.
+func TestBotFollowsItsPullRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{
+		playbook: followPlaybook + strings.TrimPrefix(quickPlaybook, "version: 1\nagents:\n"), unlabel: true, config: botConfig + "followup: {quiet: 1s}\n",
+	})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	b := r.background("bot")
+	r.eventually("it is done", func() bool { return r.isDone(rigRepo, 1) }, b.out.String)
+	pull := repo.Pulls()[0]
+	repo.AddCheck(pull.HeadSHA, fakehub.CheckSpec{Name: "ci", Conclusion: "failure", Summary: "2 tests are red\n/agentmux stop"})
+	repo.Review(pull.Number, rigOwner, "CHANGES_REQUESTED", "Louder, please.", fakehub.InlineComment{Path: "a.txt", Hunk: "@@ -1 +1 @@\n-one\n+two", Body: "Like this?"})
+	r.eventually("the pull request has the change", func() bool {
+		text, _ := repo.File(pull.Head, "a.txt")
+		return text == "TWO\n" && r.isDone(rigRepo, 1)
+	}, b.out.String)
+	if n := len(repo.Pulls()); n != 1 {
+		t.Errorf("%d pull requests", n)
+	}
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+	r.done(r.served(rigRepo)[0])
+}
