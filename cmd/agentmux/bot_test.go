@@ -358,7 +358,7 @@ func TestBotFollowsItsPullRequest(t *testing.T) {
 	repo.Review(pull.Number, rigOwner, "CHANGES_REQUESTED", "Louder, please.", fakehub.InlineComment{Path: "a.txt", Hunk: "@@ -1 +1 @@\n-one\n+two", Body: "Like this?"})
 	r.eventually("the pull request has the change", func() bool {
 		text, _ := repo.File(pull.Head, "a.txt")
-		return text == "TWO\n" && r.isDone(rigRepo, 1)
+		return text == "TWO\n" && r.served(rigRepo)[0].State.Ended() && r.isDone(rigRepo, 1)
 	}, b.out.String)
 	if n := len(repo.Pulls()); n != 1 {
 		t.Errorf("%d pull requests", n)
