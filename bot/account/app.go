@@ -44,8 +44,7 @@ type AppSpec struct {
 
 // NewApp returns the token source of a configured App.
 func NewApp(o AppSpec) (transport.TokenSource, error) {
-	keep := keeper{redactor: o.Redactor, log: o.Log, now: time.Now}
-	return newApp(installation.Options{Repo: o.Repo.String(), Minted: keep.minted}, o.Settings, o.Bases, o.Redactor)
+	return newApp(installation.Options{Repo: o.Repo.String(), Minted: newKeeper(o.Redactor, o.Log, time.Now).minted}, o.Settings, o.Bases, o.Redactor)
 }
 
 // newApp completes the options with what the configuration says of the App.

@@ -49,6 +49,7 @@ type Book struct {
 	id      Identity
 	process *transport.Process
 	health  *health
+	keep    *keeper
 
 	mu     sync.Mutex // never held while waiting
 	pages  map[string]*page
@@ -70,7 +71,7 @@ func Open(o BookSpec) (*Book, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	keep := keeper{redactor: o.Redactor, log: o.Log, now: o.Now}
+	keep := newKeeper(o.Redactor, o.Log, o.Now)
 	tokens := *o.Tokens
 	tokens.Replaced = keep.replaced
 	id, err := tokens.Identity(o.Config)
@@ -78,7 +79,7 @@ func Open(o BookSpec) (*Book, error) {
 		return nil, err
 	}
 	b := &Book{
-		o: o, id: id, process: transport.NewProcess(o.HTTP), health: newHealth(o.Log, o.Now),
+		o: o, id: id, process: transport.NewProcess(o.HTTP), health: newHealth(o.Log, o.Now), keep: keep,
 		pages: map[string]*page{}, shared: map[int64]*transport.Shared{},
 	}
 	if ActsAsApp(o.Config) {
@@ -159,8 +160,7 @@ func (b *Book) only() (*Account, error) {
 
 // installed opens an account of an installation, with a first token.
 func (b *Book) installed(ctx context.Context, o installation.Options, where string) (*Account, error) {
-	keep := keeper{redactor: b.o.Redactor, log: b.o.Log, now: b.o.Now}
-	o.Minted, o.Process, o.Now = keep.minted, b.process, b.o.Now
+	o.Minted, o.Process, o.Now = b.keep.minted, b.process, b.o.Now
 	tokens, err := newApp(o, b.o.Config.GitHub.App, b.id.Bases, b.o.Redactor)
 	if err != nil {
 		return nil, err

@@ -175,6 +175,34 @@ func TestEachRepositoryHasATokenOfItsOwn(t *testing.T) {
 	}
 }
 
+// A token that has ended is searched for in texts for another day, and then no more.
+func TestATokenIsKnownADayAfterItsEnd(t *testing.T) {
+	o := newOffice(t)
+	a := o.of(o.mustOpen(o.asApp(), account.Tokens{}), widgets)
+	mint := func() string {
+		t.Helper()
+		secret, err := a.Token.Token(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return secret.Reveal()
+	}
+	first := mint()
+	o.later(24*time.Hour + 59*time.Minute)
+	second := mint()
+	if first == second || len(o.redact.Scan(first)) == 0 || len(o.redact.Scan(second)) == 0 {
+		t.Error("a token is not known on the day after its end")
+	}
+	o.later(2 * time.Hour)
+	third := mint()
+	if left := o.redact.Scan(first); len(left) > 0 && left[0].Exact {
+		t.Error("a token is known two days after its end")
+	}
+	if len(o.redact.Scan(second)) == 0 || len(o.redact.Scan(third)) == 0 {
+		t.Error("the others are forgotten, too")
+	}
+}
+
 // The repositories of an installation share its limits, those of two installations do not.
 func TestOneLimitForEachInstallation(t *testing.T) {
 	o := newOffice(t)

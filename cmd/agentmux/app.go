@@ -21,5 +21,6 @@ func newApp(std console.Streams) *app {
 		}
 		return r
 	})
+	known.Remember(redactor)
 	return &app{Console: console.New(std, redactor), Tokens: known}
 }
