@@ -45,6 +45,9 @@ func TestGitHub85TheAppIsAwayForTwoHours(t *testing.T) {
 				}
 				o.later(time.Minute)
 			}
+			if !transport.IsAway(a.Away()) || other.Away() != nil {
+				t.Errorf("the account is away: %v, the other one: %v", a.Away(), other.Away())
+			}
 			absent := b.Absent()
 			if len(absent) != 1 || absent[0].Where != "octo/widgets" || !absent[0].Since.Equal(since) || !transport.IsAway(absent[0].Err) {
 				t.Errorf("absent: %+v", absent)
@@ -60,7 +63,7 @@ func TestGitHub85TheAppIsAwayForTwoHours(t *testing.T) {
 			if err := o.comments(a.Client, widgets, issue); err != nil {
 				t.Errorf("afterwards: %v", err)
 			}
-			if got := len(o.server.Repo("octo/widgets").Comments(issue)); got != 1 || len(b.Absent()) != 0 || o.logged("accepts the account again") != 1 {
+			if got := len(o.server.Repo("octo/widgets").Comments(issue)); got != 1 || a.Away() != nil || len(b.Absent()) != 0 || o.logged("accepts the account again") != 1 {
 				t.Errorf("%d comments, absent %+v:\n%s", got, b.Absent(), o.log.String())
 			}
 		})

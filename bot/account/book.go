@@ -24,6 +24,7 @@ type Account struct {
 	Token  transport.TokenSource // for git
 	Server string                // its address
 	Name   string                // of the identity, for people
+	Away   func() error          // why GitHub refuses it now, a *transport.Away; nil: it does not
 }
 
 // BookSpec is what a Book needs of its process.
@@ -189,7 +190,7 @@ func (b *Book) account(tokens transport.TokenSource, identity int64, name, where
 	if err != nil {
 		return nil, err
 	}
-	return &Account{Client: client, Token: tokens, Server: b.id.Bases.Server, Name: name}, nil
+	return &Account{Client: client, Token: tokens, Server: b.id.Bases.Server, Name: name, Away: func() error { return b.health.of(name, where) }}, nil
 }
 
 // Absent returns the identities that GitHub refuses now, those that it refused first in front.

@@ -61,6 +61,16 @@ func (h *health) heard(name, where string, err error) {
 	}
 }
 
+// of returns why an identity is refused; nil: it is not.
+func (h *health) of(name, where string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if a := h.away[name+"\n"+where]; a != nil {
+		return a.Err
+	}
+	return nil
+}
+
 func (h *health) absent() []Absence {
 	h.mu.Lock()
 	defer h.mu.Unlock()
