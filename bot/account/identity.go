@@ -2,7 +2,9 @@
 // that a configuration names, its client, what it may do, and in words what GitHub refused.
 //
 // Promises: a token goes only to the server that it was read for; tokens are removed from the
-// environment, so that no child inherits them; nothing is written.
+// environment, so that no child inherits them; one identity has one limiter, and one that is
+// refused or at its limit delays no other; a token is known to the redactor from before its first
+// use to a day after its end. It writes nothing.
 package account
 
 import (
