@@ -78,9 +78,9 @@ func (w *wire) on(t *testing.T, c *config.Config, owners int) []account.Account 
 // Five installations are at their limit with as many calls as they may have on their way, more
 // than the process may have: the sixth does not wait.
 func TestGitHub86AnInstallationAtItsLimitDelaysNoOther(t *testing.T) {
-	limited := true
+	var free atomic.Bool
 	w := &wire{read: func(_ context.Context, owner string) (*http.Response, error) {
-		if owner != "f" && limited {
+		if owner != "f" && !free.Load() {
 			return respond(429, `{"message":"secondary rate limit"}`, "Retry-After", "50")
 		}
 		return respond(200, `{"id":1,"name":"widgets","owner":{"login":"`+owner+`"},"full_name":"`+owner+`/widgets"}`)
@@ -101,7 +101,7 @@ func TestGitHub86AnInstallationAtItsLimitDelaysNoOther(t *testing.T) {
 		if _, err := accounts[5].Client.Repository(t.Context(), "f", "widgets"); err != nil || time.Since(start) > 0 {
 			t.Errorf("the other installation waited %s: %v", time.Since(start), err)
 		}
-		limited = false
+		free.Store(true)
 		for range 20 {
 			if err := <-done; err != nil {
 				t.Errorf("after the limit: %v", err)

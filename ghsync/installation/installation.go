@@ -286,7 +286,7 @@ func (in *Installation) try(ctx context.Context, method, path string, ask, out a
 	if err != nil {
 		return false, err
 	}
-	resp, body, again, err := in.client.Send(ctx, req)
+	resp, body, again, err := in.client.Send(ctx, req) //nolint:bodyclose // Send has read and closed it
 	if resp != nil {
 		in.learnID(resp.Request.URL.Path)
 	}

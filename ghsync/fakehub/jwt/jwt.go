@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-var errUndecoded = errors.New("A JSON web token could not be decoded") //nolint:staticcheck // GitHub's words
+var errUndecoded = errors.New("A JSON web token could not be decoded")
 
 // Judge checks a claim: RS256, signed with the key of its issuer, not of the future, alive for at
 // most ten minutes. The error's text is GitHub's message.
@@ -40,7 +40,7 @@ func Judge(claim string, now time.Time, keyOf func(issuer string) *rsa.PublicKey
 	}
 	key := keyOf(issuer)
 	if key == nil {
-		return errors.New("Integration not found") //nolint:staticcheck // GitHub's words
+		return errors.New("Integration not found")
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
 	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
