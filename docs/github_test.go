@@ -75,6 +75,8 @@ var githubCases = map[int]string{
 	74: "A locked issue is commented on no more; its texts stand on the pull request.",
 	77: "Without write permission the branch stays in the clone, and nothing is written.",
 	79: "Once the claim is lost nothing is written any more, whichever write would come next.",
+	73: "Each way to name the account, and each place where a token is found by itself, acts in its mode as its account.",
+	85: "While the account is refused, what is owed waits, and it is done once the account is accepted; a token that was replaced is found without a restart.",
 	86: "Discovery takes half of each limit and of the quota, however many repositories there are; calls for sessions and other identities wait for none of it.",
 	87: "A repository that was renamed or transferred is found by its id, also where its name was taken; a deleted one is told.",
 	80: "What is wrong in the base commit is refused with its line; what the machine lacks, a full disk too, waits and loses nothing.",

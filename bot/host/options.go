@@ -36,6 +36,9 @@ type Options struct {
 	Server string                // address of the GitHub server; empty = the configured host's
 	GitHub *ghsync.Client        // nil = GitHub is not used
 	Token  transport.TokenSource // of GitHub, for git; nil = no push
+	// Away returns why GitHub refuses the account now, nil where it does not. What is owed to
+	// GitHub waits then however long that takes. Nil: it waits for limits.remote as for all else.
+	Away func() error
 	// ReadOnly says that the token may not write: nothing is pushed and no pull request
 	// is opened.
 	ReadOnly bool

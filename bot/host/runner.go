@@ -110,7 +110,7 @@ func (r *runner) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrato
 	}
 	res, err := act(r, ctx, e, r.state.Load())
 	if err != nil {
-		return res, classed(err, r.Redactor.Error(err))
+		return res, r.classed(err, r.Redactor.Error(err))
 	}
 	r.redactResult(&res)
 	return res, nil

@@ -271,3 +271,25 @@ func coreLimit(t *testing.T, pid int) string {
 	_, rest, _ := strings.Cut(string(text), "Max core file size")
 	return strings.TrimSpace(rest)
 }
+
+// TestSecurity6TheTokenOfAFileIsInThatFileAlone has the token in a file that only its owner
+// reads, as service managers hand it over: neither it nor its path is in what other processes see.
+func TestSecurity6TheTokenOfAFileIsInThatFileAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: heldPlaybook})
+	token, file := r.github.Token(rigBot), filepath.Join(t.TempDir(), "credential")
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	r.setEnv("AGENTMUX_GITHUB_TOKEN", "")
+	r.setEnv("AGENTMUX_GITHUB_TOKEN_FILE", file)
+	b := r.background(append([]string{plain, "issue", "1"}, quickRun...)...)
+	t.Cleanup(func() { t.Log(b.out.String()) })
+	e := r.atWork("coder")
+	rep := r.prowl(map[string]string{"the token": token, "its path": file})
+	if rep.Refused == 0 || rep.Memory == 0 || len(rep.Found) > 0 {
+		t.Errorf("%d processes closed, %d open: %q", rep.Refused, rep.Memory, rep.Found)
+	}
+	r.expect(0, "stop", e.Name)
+	r.hostsEnded()
+}

@@ -26,8 +26,9 @@ func plainRoutes() []route {
 
 		{"GET", "/app", None, signed, getApp, 0},
 		{"GET", "/app/installations", None, signed, listInstallations, 0},
-		{"GET", "/app/installations/{id}", None, signed, getInstallation, 0},
+		{"GET", "/app/installations/{id}", None, signed, func(c *call) reply { return installation(c, named(c)) }, 0},
 		{"POST", "/app/installations/{id}/access_tokens", None, signed, mint, 0},
+		{"GET", "/orgs/{org}/installation", None, signed, getOwnerInstallation, 0},
 		{"GET", "/repos/{o}/{r}/installation", None, signed, getRepoInstallation, 0},
 		{"GET", "/installation/repositories", None, "", listInstallationRepos, 0},
 
