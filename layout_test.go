@@ -38,8 +38,9 @@ var table = []row{
 	{13, "cmd/internal/daemon", "bot bot/account bot/admission bot/config bot/host bot/intake bot/metrics bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync" +
 		" internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
 	{12, "bot/metrics", "bot bot/intake"}, // asks the bot how it does, which knows nothing of who asks
-	{11, "bot", "bot/claim bot/config bot/ear bot/follow bot/gate bot/host bot/intake bot/journal bot/project bot/queue bot/request bot/tenure bot/ticket ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
+	{11, "bot", "bot/account bot/claim bot/config bot/due bot/ear bot/follow bot/gate bot/host bot/intake bot/journal bot/project bot/queue bot/request bot/tenure bot/ticket ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
 		" ghsync/transport internal/crash internal/document orchestrator orchestrator/command orchestrator/session orchestrator/watch"}, // joins the rooms of the bot: each of them knows its part alone
+	{1, "bot/due", ""},       // numbers and times alone
 	{1, "bot/admission", ""}, // reads the system, and knows nothing of what is admitted
 	{14, "cmd/internal/start", "bot/gate bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
 		" cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session"}, // probes the programs first; a paused session is steered

@@ -36,7 +36,7 @@ func (r *repository) adopt(ctx context.Context) error {
 		r.giveBack(ctx, s)
 	}
 	for _, d := range r.journal.Owed() {
-		r.met.add(d.Issue, r.bot.Now())
+		r.met.Add(d.Issue, r.bot.Now())
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 	}
 	for _, p := range problems {
 		r.log().Error("a ticket is damaged; its issue is judged again if it still asks", "issue", p.Issue, "file", p.File, "err", p.Err)
-		r.met.add(p.Issue, r.bot.Now())
+		r.met.Add(p.Issue, r.bot.Now())
 	}
 	for _, t := range tickets {
 		s, ok := leftOf(left, t.Issue, t.Session, t.Identity)
@@ -80,7 +80,7 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 		} else {
 			err = r.enter(t, held)
 		}
-		r.met.add(t.Issue, time.Time{}) // it may have been closed meanwhile
+		r.met.Add(t.Issue, time.Time{}) // it may have been closed meanwhile
 		if err != nil {
 			return fmt.Errorf("take up the ticket of issue %d: %w", t.Issue, err)
 		}
@@ -112,7 +112,7 @@ func (r *repository) adoptSessions(ctx context.Context, left map[int]claim.Seen)
 			}
 		}
 		if !e.State.Ended() {
-			r.met.add(e.State.IssueNumber, time.Time{}) // it may have been closed meanwhile
+			r.met.Add(e.State.IssueNumber, time.Time{}) // it may have been closed meanwhile
 		}
 		h.adopt(held)
 	}

@@ -13,11 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/bot/queue"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
@@ -25,16 +25,16 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/watch"
 )
 
-// An Account acts on GitHub in one repository.
-type Account struct {
-	Client *ghsync.Client
-	Token  transport.TokenSource // for git
-	Server string                // its address
-}
-
-// Accounts finds the account for a repository. Those of one identity share its limits.
+// Accounts are those of the identities that the bot acts as; see [account.Book].
 type Accounts interface {
-	For(ctx context.Context, repo ghsync.Repo) (Account, error)
+	// For finds the account for a repository.
+	For(ctx context.Context, repo ghsync.Repo) (account.Account, error)
+	// Sweep returns a client that searches an organisation.
+	Sweep(ctx context.Context, owner string) (*ghsync.Client, error)
+	// Absent are the identities that GitHub refuses now.
+	Absent() []account.Absence
+	// Quotas are the server's limits of each identity, by resource.
+	Quotas() map[int64]map[string]transport.Quota
 }
 
 // Options are what a Bot needs of its process.
@@ -45,11 +45,13 @@ type Options struct {
 	Host     host.Options // of all repositories; GitHub, Token and Server are those of the account
 	Accounts Accounts
 	Repos    []ghsync.Repo
-	Machine  queue.Machine
-	Slots    int  // sessions at once
-	Once     bool // end when everything was judged and every session has ended
-	Now      func() time.Time
-	Log      *slog.Logger
+	// Workflows are the names that a request label may have behind it, for the search of an organisation.
+	Workflows []string
+	Machine   queue.Machine
+	Slots     int  // sessions at once
+	Once      bool // end when everything was judged and every session has ended
+	Now       func() time.Time
+	Log       *slog.Logger
 	// SessionLog opens the log of a session.
 	SessionLog func(file string) (*slog.Logger, io.Closer, error)
 }
@@ -59,7 +61,6 @@ type Bot struct {
 	Options
 	host  claim.HostID
 	queue *queue.Queue
-	watch *intake.Watch
 
 	life     context.Context // of everything that outlives a call; set by Run
 	fail     func(error)     // ends Run
@@ -70,7 +71,7 @@ type Bot struct {
 	serving sync.Mutex // one repository is opened at a time
 	mu      sync.Mutex
 	repos   []*repository
-	targets []intake.Target // what the watch was told last
+	watches map[string]*watched // by account
 	counts  counts
 	// unserved are repositories that could not be opened yet, and why.
 	unserved map[string]string
@@ -91,13 +92,9 @@ func New(o Options) (*Bot, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Host.Watcher = watch.New(watch.Options{Log: o.Log})
-	b := &Bot{Options: o}
+	b := &Bot{Options: o, watches: map[string]*watched{}}
 	b.queue = queue.New(queue.Options{
 		Slots: o.Slots, Machine: o.Machine, Gate: o.Config.Gate, Now: o.Now, History: b.history, OpenPulls: b.openPulls,
-	})
-	b.watch = intake.NewWatch(intake.WatchOptions{
-		Label: o.Config.Bot.Label, Every: o.Config.Bot.PollInterval.D, Found: b.found, Moved: b.moved, Core: b.core,
-		Clock: intake.Clock{Now: o.Now}, Log: o.Log,
 	})
 	return b, nil
 }
@@ -118,12 +115,16 @@ func (b *Bot) Run(ctx context.Context) error {
 			problems = append(problems, err)
 		}
 	}
+	for _, org := range b.Config.Bot.Orgs {
+		if err := b.openOrg(ctx, org); err != nil {
+			problems = append(problems, err)
+		}
+	}
 	if len(problems) > 0 {
 		cancel(nil)
 		b.wait()
 		return errors.Join(problems...)
 	}
-	b.work.Go(func() { b.watch.Run(ctx) })
 	b.work.Go(func() { b.queue.Run(ctx) })
 	if b.Once {
 		b.work.Go(func() { b.once(ctx, cancel) })
@@ -150,13 +151,32 @@ func (b *Bot) wait() {
 	b.sessions.Wait()
 }
 
+// openOrg serves what an earlier process served of an organisation and has work left, and searches it
+// for requests.
+func (b *Bot) openOrg(ctx context.Context, org string) error {
+	h, err := host.New(b.Host)
+	if err != nil {
+		return err
+	}
+	known, err := h.Projects().ManagedBy(org, b.Config)
+	if err != nil {
+		return err
+	}
+	for _, repo := range known {
+		if _, err := b.serve(ctx, repo, true); err != nil {
+			b.Log.Warn("a repository of an organisation is not served", "repo", repo.String(), "err", err)
+		}
+	}
+	return b.sweep(ctx, org)
+}
+
 // openPause is how long a repository that could not be opened is left alone at first; doubled up to
 // maxOpenPause.
 const openPause, maxOpenPause = 5 * time.Second, 2 * time.Minute
 
 // open serves a repository. One that cannot be reached now is tried again until it can.
 func (b *Bot) open(ctx context.Context, repo ghsync.Repo) error {
-	_, err := b.serve(ctx, repo)
+	_, err := b.serve(ctx, repo, false)
 	if err == nil || ctx.Err() != nil {
 		return nil
 	}
@@ -170,7 +190,7 @@ func (b *Bot) open(ctx context.Context, repo ghsync.Repo) error {
 			b.Log.Warn("a repository is not served yet", "repo", repo.String(), "wait", wait.String(), "err", err)
 			b.noteUnserved(repo, err)
 			if transport.Wait(ctx, wait) {
-				_, err = b.serve(ctx, repo)
+				_, err = b.serve(ctx, repo, false)
 			}
 		}
 		b.noteUnserved(repo, err)
@@ -193,8 +213,8 @@ func (b *Bot) noteUnserved(repo ghsync.Repo, err error) {
 }
 
 // serve opens a repository, takes up what an earlier process left of it, and begins to serve it. One
-// that is served already is returned.
-func (b *Bot) serve(ctx context.Context, repo ghsync.Repo) (*repository, error) {
+// that is served already is returned. swept: a sweep finds its requests.
+func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*repository, error) {
 	b.serving.Lock()
 	defer b.serving.Unlock()
 	if r := b.named(repo); r != nil {
@@ -207,6 +227,7 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo) (*repository, error) 
 	if known := b.repository(r.id); known != nil {
 		return known, nil // by another name
 	}
+	r.swept.Store(swept)
 	if err := r.ensureLabel(ctx); err != nil {
 		return nil, err
 	}
@@ -216,8 +237,8 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo) (*repository, error) 
 	b.mu.Lock()
 	b.repos = append(b.repos, r)
 	b.mu.Unlock()
-	b.work.Go(func() { r.met.run(ctx, b.Now) })
-	b.work.Go(func() { r.pulls.run(ctx, b.Now) })
+	b.work.Go(func() { r.met.Run(ctx, b.Now) })
+	b.work.Go(func() { r.pulls.Run(ctx, b.Now) })
 	b.work.Go(func() { r.ear.Run(ctx) })
 	b.work.Go(func() { r.follow.Run(ctx) })
 	b.work.Go(func() { _ = r.desk.Run(ctx) }) // it ends with ctx; the log tells what fails meanwhile
@@ -243,37 +264,16 @@ func (b *Bot) once(ctx context.Context, end func(error)) {
 }
 
 func (b *Bot) served() bool {
-	synced := map[int64]bool{}
-	for _, f := range b.watch.Facts() {
-		synced[f.RepoID] = !f.Synced.IsZero()
-	}
-	all := b.all()
+	all, facts := b.all(), b.facts()
 	if len(all) < len(b.Repos) {
 		return false
 	}
 	for _, r := range all {
-		if !synced[r.id] || !r.met.idle() || !r.pulls.idle() || len(r.journal.Pending()) > 0 {
+		if !r.swept.Load() && facts[r.id].Synced.IsZero() || !r.met.Idle() || !r.pulls.Idle() || len(r.journal.Pending()) > 0 {
 			return false
 		}
 	}
 	return b.atWork.Load() == 0
-}
-
-// found takes in what the intake found.
-func (b *Bot) found(_ context.Context, c intake.Changes) error {
-	if r := b.repository(c.RepoID); r != nil {
-		r.found(c)
-	}
-	return nil
-}
-
-// moved is told that a repository has another name.
-func (b *Bot) moved(id int64, former, now ghsync.Repo) {
-	if r := b.repository(id); r != nil {
-		b.Log.Info("a repository has another name", "former", former.String(), "now", now.String())
-		r.rename(now)
-		b.aim()
-	}
 }
 
 // history is what was started in a repository.
@@ -293,17 +293,6 @@ func (b *Bot) openPulls(ctx context.Context, id int64) gate.Count {
 	n, err := gateServer{r}.OpenPulls(ctx, r.name())
 	return gate.Count{N: n, Err: err}
 }
-
-// core is the quota of the account; the zero Quota without a repository.
-func (b *Bot) core() transport.Quota {
-	for _, r := range b.all() {
-		return r.account.Client.Quotas()["core"]
-	}
-	return transport.Quota{}
-}
-
-// Wake has a repository read within a second, for a hook. It reports whether it is served.
-func (b *Bot) Wake(id int64) bool { return b.watch.Wake(id) }
 
 func (b *Bot) all() []*repository {
 	b.mu.Lock()

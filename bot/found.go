@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/intake"
@@ -10,17 +9,17 @@ import (
 // found takes in what may have changed in the repository.
 func (r *repository) found(c intake.Changes) {
 	for _, candidate := range c.Candidates {
-		r.met.add(candidate.Issue, time.Time{})
+		r.met.Add(candidate.Issue, time.Time{})
 	}
 	for _, issue := range c.Issues {
 		if issue.Closed && r.isBusy(issue.Number) {
-			r.met.add(issue.Number, time.Time{})
+			r.met.Add(issue.Number, time.Time{})
 		}
 	}
 	r.ear.Hear(c.Comments...)
 	for _, p := range c.Pulls {
 		r.sessions.opened(p)
-		r.pulls.add(p.Number, time.Time{})
+		r.pulls.Add(p.Number, time.Time{})
 	}
 	for _, number := range c.Left {
 		r.sessions.closed(number)
@@ -36,19 +35,4 @@ func (r *repository) isBusy(issue int) bool {
 	}
 	h := r.sessions.of(issue)
 	return h != nil && h.live()
-}
-
-// aim tells the watch of what goes on in the repositories.
-func (b *Bot) aim() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var targets []intake.Target
-	for _, r := range b.repos {
-		targets = append(targets, intake.Target{Client: r.account.Client, Repo: r.name(), ID: r.id, Mode: r.sessions.mode(), Swept: r.swept, Busy: r.bot.queue.Waits(r.id)})
-	}
-	if slices.Equal(targets, b.targets) {
-		return
-	}
-	b.targets = targets
-	b.watch.Set(targets)
 }

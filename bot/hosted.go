@@ -206,7 +206,7 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 		return err
 	}
 	defer h.hold(nil)
-	h.repo.log().Info("session taken up", "session", s.SessionID, "issue", h.issue, "phase", string(s.Phase))
+	h.repo.log().Info("session taken up", "session", s.SessionID, "issue", h.issue, "phase", s.Phase)
 	last, err := tenure.Run(ctx, heard{h.repo.host.WithLog(log), h}, tenure.Spec{
 		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
 		Run: host.RunSpec{
@@ -216,7 +216,7 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	})
 	if last != nil {
 		h.state.Store(last)
-		h.repo.log().Info("session let go", "session", last.SessionID, "phase", string(last.Phase), "outcome", string(last.Outcome),
+		h.repo.log().Info("session let go", "session", last.SessionID, "phase", last.Phase, "outcome", string(last.Outcome),
 			"reason", string(last.OutcomeReason), "pull_request", last.Completion.PRNumber)
 	}
 	return err
@@ -258,7 +258,7 @@ func (h *hosted) committed(s *orchestrator.State) {
 		h.repo.bot.aim()
 		h.repo.follow.Wake()
 		if n := s.Completion.PRNumber; n != 0 {
-			h.repo.pulls.add(n, time.Time{})
+			h.repo.pulls.Add(n, time.Time{})
 		}
 	}
 	key := ticket.Key{RepoID: h.repo.id, Issue: h.issue}

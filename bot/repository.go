@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 
+	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/bot/ear"
 	"github.com/agentmux/agentmux/bot/follow"
 	"github.com/agentmux/agentmux/bot/gate"
@@ -27,7 +30,7 @@ type repository struct {
 	bot      *Bot
 	id       int64
 	own      ghsync.Account // of the program
-	account  Account
+	account  account.Account
 	host     *host.Host
 	project  *project.Project
 	desk     claim.Desk
@@ -36,11 +39,11 @@ type repository struct {
 	ear      *ear.Ear
 	follow   *follow.Follow
 	sessions *sessions
-	met      *met       // issues whose reading is due
-	pulls    *met       // pull requests of sessions whose reading is due
-	swept    bool       // a sweep finds its requests
-	fetch    sync.Mutex // one fetch at a time
-	judging  sync.Mutex // one request at a time
+	met      *due.Set    // issues whose reading is due
+	pulls    *due.Set    // pull requests of sessions whose reading is due
+	swept    atomic.Bool // a sweep finds its requests
+	fetch    sync.Mutex  // one fetch at a time
+	judging  sync.Mutex  // one request at a time
 
 	mu       sync.Mutex
 	repo     ghsync.Repo               // its name now
@@ -50,24 +53,24 @@ type repository struct {
 
 // openRepository finds a repository on the server and its place on this machine.
 func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository, error) {
-	account, err := b.Accounts.For(ctx, repo)
+	act, err := b.Accounts.For(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
-	found, err := account.Client.Repository(ctx, repo.Owner, repo.Name)
+	found, err := act.Client.Repository(ctx, repo.Owner, repo.Name)
 	if err != nil {
 		return nil, err
 	}
 	r := &repository{
-		bot: b, repo: found.Repo, id: found.ID, account: account,
+		bot: b, repo: found.Repo, id: found.ID, account: act,
 		sessions: newSessions(), configs: map[string]*config.Config{}, attempts: map[int]attempt{},
 	}
-	r.met, r.pulls = newMet(r.reconcile), newMet(r.readPull)
-	if r.own, err = account.Client.Viewer(ctx); err != nil {
+	r.met, r.pulls = due.New(r.reconcile), due.New(r.readPull)
+	if r.own, err = act.Client.Viewer(ctx); err != nil {
 		return nil, err
 	}
 	o := b.Host
-	o.GitHub, o.Token, o.Server = account.Client, account.Token, account.Server
+	o.GitHub, o.Token, o.Server, o.Away = act.Client, act.Token, act.Server, act.Away
 	if r.host, err = host.New(o); err != nil {
 		return nil, err
 	}
@@ -89,10 +92,10 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	}
 	r.shelf = ticket.Of(r.dir())
 	r.ear = ear.New(ear.Options{
-		Client: account.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Now: b.Now, Log: r.log(),
+		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Now: b.Now, Log: r.log(),
 	})
 	r.follow = follow.New(follow.Options{
-		Client: account.Client, Repo: r.repo, Bot: b.Config.Bot, Owner: followed{r}, Secrets: b.Host.Redactor, Now: b.Now, Log: r.log(),
+		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Owner: followed{r}, Secrets: b.Host.Redactor, Now: b.Now, Log: r.log(),
 	})
 	if b.host == "" {
 		if b.host, err = r.host.HostID(); err != nil {

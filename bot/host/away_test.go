@@ -1,8 +1,8 @@
 package host_test
 
 import (
+	"fmt"
 	"errors"
-	"reflect"
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
@@ -35,8 +35,9 @@ func TestGitHub85AHostWaitsForItsAccount(t *testing.T) {
 		"the server fails, while refused": {away, &transport.Unsent{Err: refused.Err}, engine.Remote(&transport.Unsent{Err: refused.Err}, 0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := host.Classed(host.Options{Away: c.away}, c.err); !reflect.DeepEqual(got, c.want) {
-				t.Errorf("%T %+v, want %T %+v", got, got, c.want, c.want)
+			got := host.Classed(host.Options{Away: c.away}, c.err)
+			if has, want := fmt.Sprintf("%T %+v", got, got), fmt.Sprintf("%T %+v", c.want, c.want); has != want {
+				t.Errorf("%s, want %s", has, want)
 			}
 		})
 	}

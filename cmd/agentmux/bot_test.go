@@ -368,3 +368,14 @@ func TestBotFollowsItsPullRequest(t *testing.T) {
 	}
 	r.done(r.served(rigRepo)[0])
 }
+
+// An organisation is searched for requests; a repository with one is served.
+func TestBotServesAnOrganisation(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	res := r.expect(0, "bot", "--org", "acme", "--once")
+	if !r.isDone(rigRepo, 1) {
+		t.Errorf("labels %v\n%s", r.github.Repo(rigRepo).Issue(1).Labels, res.err)
+	}
+}
