@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -377,5 +381,114 @@ func TestBotServesAnOrganisation(t *testing.T) {
 	res := r.expect(0, "bot", "--org", "acme", "--once")
 	if !r.isDone(rigRepo, 1) {
 		t.Errorf("labels %v\n%s", r.github.Repo(rigRepo).Issue(1).Labels, res.err)
+	}
+}
+
+// freeAddress is one of this machine that nothing listens at now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// get asks the status address of a bot; code 0 while nothing answers.
+func get(address, path string) (code int, body string) {
+	resp, err := http.Get("http://" + address + path)
+	if err != nil {
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text)
+}
+
+// A webhook has the bot look at once, however long its interval is. What it does is to be seen.
+func TestBotIsWokenByWebhooksAndTellsHowItDoes(t *testing.T) {
+	t.Parallel()
+	status, hooks, secret := freeAddress(t), freeAddress(t), strings.Repeat("s3cret-", 4)
+	r := newRig(t, rigOptions{
+		playbook: quickPlaybook, unlabel: true,
+		config: "gate: {public_unsandboxed: true}\nbot: {status_addr: \"" + status + "\", poll_interval: 1h}\n",
+	})
+	r.setEnv("AGENTMUX_WEBHOOK_SECRET", secret)
+	b := r.background("bot", "--webhook", hooks)
+	r.eventually("the lists were read", func() bool {
+		_, body := get(status, "/healthz")
+		return strings.Contains(body, `"polled"`) && strings.Contains(body, `"status": "ok"`)
+	}, b.out.String)
+	r.github.SendHooks(fakehub.HookSpec{URL: "http://" + hooks + "/webhook", Secret: secret})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.eventually("it is done", func() bool { return r.isDone(rigRepo, 1) }, b.out.String)
+	_, body := get(status, "/metrics")
+	for _, line := range []string{"agentmux_slots 2", "agentmux_requests_accepted_total 1", `agentmux_repository_failing{repository="acme/widgets"} 0`} {
+		if !strings.Contains(body, line+"\n") {
+			t.Errorf("no %q in\n%s", line, body)
+		}
+	}
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+	if code, _ := get(status, "/healthz"); code != 0 {
+		t.Errorf("it still answers %d", code)
+	}
+}
+
+// A dry run prints each write that the bot would make and makes none.
+func TestBotDryRunWritesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig, github: fakehub.Options{
+		Users: []fakehub.UserSpec{{Login: "eve", Roles: map[string]fakehub.Role{rigRepo: fakehub.Triage}}},
+	}})
+	repo := r.github.Repo(rigRepo)
+	repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "Do it.", Author: rigOwner})
+	repo.Label(1, "agentmux:quick", rigOwner)
+	repo.Label(2, "agentmux", "eve")
+	before := repo.Picture()
+	res := r.expect(0, "bot", "--dry-run")
+	for _, want := range []string{"acme/widgets#1: ", "acme/widgets#2: ", "DELETE /repos/acme/widgets/issues/2/labels/agentmux"} {
+		if !strings.Contains(res.out, want) {
+			t.Errorf("no %q in\n%s", want, res.out)
+		}
+	}
+	if after := repo.Picture(); after != before {
+		t.Errorf("before\n%s\nafter\n%s", before, after)
+	}
+	if dir := r.managed(rigRepo); dir != "" {
+		t.Errorf("it made %s", dir)
+	}
+}
+
+// What is wrong in the base commit is refused on the issue; what a person paused or the machine lacks
+// waits and goes on by itself.
+func TestBotRefusesABadBaseAndWaitsForTheMachine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{
+		playbook: quickPlaybook, unlabel: true, config: botConfig,
+		files: map[string]string{"README.md": "# widgets\n", "a.txt": "one\n", "b.txt": "one\n", ".agentmux/config.yaml": "version: 2\nreview: {max_iterations: many}\n"},
+	})
+	repo := r.github.Repo(rigRepo)
+	repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "Do it.", Author: rigOwner})
+	paused := filepath.Join(r.dir, "home", ".local", "state", "agentmux", "PAUSED")
+	r.write(paused, "")
+	repo.Label(1, "agentmux:quick", rigOwner)
+	b := r.background("bot")
+	r.eventually("the request waits", func() bool {
+		return r.hasLabel(rigRepo, 1, "agentmux:queued") && strings.Contains(strings.Join(r.told(rigRepo, 1), ""), "paused")
+	}, b.out.String)
+	if err := os.Remove(paused); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually("the base is refused", func() bool {
+		return !r.hasLabel(rigRepo, 1, "agentmux:queued") && strings.Contains(strings.Join(r.told(rigRepo, 1), ""), ".agentmux/config.yaml:2")
+	}, b.out.String)
+	repo.Commit(fakehub.CommitSpec{Message: "Mend", Author: "Mia <mia@example.com>", Files: map[string]string{".agentmux/config.yaml": "version: 2\n"}})
+	repo.Label(2, "agentmux:quick", rigOwner)
+	r.eventually("the next one is done", func() bool { return r.isDone(rigRepo, 2) }, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
 	}
 }
