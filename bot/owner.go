@@ -57,10 +57,8 @@ func (o owner) Wake(_ context.Context, s ear.Subject) error {
 
 // Drop takes a ticket out of the queue.
 func (o owner) Drop(_ context.Context, s ear.Subject, by ghsync.Account) error {
-	if !o.dropTicket(s.Issue, fmt.Sprintf("@%s stopped it", by.Login)) {
-		return fmt.Errorf("the request of issue %d is about to begin", s.Issue) // it is asked again, and finds a session
-	}
-	return nil
+	_, err := o.dropTicket(s.Issue, fmt.Sprintf("@%s stopped it", by.Login))
+	return err
 }
 
 // Retry passes a request in a comment to the gate.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/claim"
@@ -18,6 +19,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/refusal"
 	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
@@ -38,12 +40,18 @@ type repository struct {
 	shelf    ticket.Shelf
 	ear      *ear.Ear
 	follow   *follow.Follow
+	refusals *refusal.Teller
 	sessions *sessions
 	met      *due.Set    // issues whose reading is due
 	pulls    *due.Set    // pull requests of sessions whose reading is due
 	swept    atomic.Bool // a sweep finds its requests
 	fetch    sync.Mutex  // one fetch at a time
 	judging  sync.Mutex  // one request at a time
+	shelving sync.Mutex  // who changes a ticket
+
+	looking sync.Mutex
+	claims  []claim.Seen // as they were read last
+	looked  time.Time
 
 	mu       sync.Mutex
 	repo     ghsync.Repo               // its name now
@@ -96,6 +104,10 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	})
 	r.follow = follow.New(follow.Options{
 		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Owner: followed{r}, Secrets: b.Host.Redactor, Now: b.Now, Log: r.log(),
+	})
+	r.refusals = refusal.New(refusal.Options{
+		Client: act.Client, Repo: r.name, Own: r.own, Journal: r.journal, Label: b.Config.Bot.Label, LinkHosts: b.Config.GitHub.LinkHosts,
+		Redactor: b.Host.Redactor, Now: b.Now,
 	})
 	if b.host == "" {
 		if b.host, err = r.host.HostID(); err != nil {

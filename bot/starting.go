@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -60,7 +61,7 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 func (w *waiting) refused(ctx context.Context, d gate.Decision) {
 	d.Asked = gate.Asked{Trigger: w.Trigger, With: w.With}
 	w.repo.bot.queue.Yield(w.Key())
-	if err := w.repo.refuse(ctx, w.Issue, d); err != nil {
+	if err := w.repo.refusals.Refuse(ctx, w.Issue, d); err != nil {
 		w.repo.log().Warn("a refusal is carried out later", "issue", w.Issue, "err", err)
 	}
 	w.drop(ctx, d.Reason)
@@ -143,6 +144,15 @@ func (w *waiting) took(ctx context.Context, dir string) error {
 		return err
 	}
 	crash.Point("mark running", "")
+	w.repo.shelving.Lock()
+	defer w.repo.shelving.Unlock()
+	if t, err := w.repo.shelf.Read(w.Issue); err == nil && t.Dropped != "" {
+		if _, err := command.Append(dir, orchestrator.Payload{
+			Name: "stop", Actor: "the ticket", Source: "issue", SourceID: "ticket/" + w.Identity, Args: orchestrator.CommandArgs{Text: t.Dropped},
+		}); err != nil {
+			return err
+		}
+	}
 	return w.repo.shelf.Remove(w.Issue)
 }
 

@@ -53,19 +53,38 @@ func (r *repository) enqueue(t ticket.Ticket, held claim.Held) error {
 	if err != nil {
 		return err
 	}
+	if t.Dropped != "" {
+		r.bot.spawn(func() { w.drop(r.bot.life, t.Dropped) })
+		return nil
+	}
 	r.bot.spawn(func() { w.run(r.bot.life) })
 	r.bot.queue.Add(entry{w})
 	return nil
 }
 
-// dropTicket takes the ticket of an issue out of the queue, and reports whether there was one that had
-// not begun.
-func (r *repository) dropTicket(issue int, why string) bool {
-	e, ok := r.bot.queue.Remove(ticket.Key{RepoID: r.id, Issue: issue}).(entry)
-	if ok {
+// dropTicket has the ticket of an issue end without a session, and reports whether there was one. One
+// that is just beginning becomes a session that is stopped.
+func (r *repository) dropTicket(issue int, why string) (bool, error) {
+	r.shelving.Lock()
+	defer r.shelving.Unlock()
+	t, err := r.shelf.Read(issue)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if t.Dropped == "" {
+		t.Dropped = why
+		if err := r.shelf.Write(t); err != nil {
+			return false, err
+		}
+	}
+	crash.Point("drop ticket", "")
+	if e, ok := r.bot.queue.Remove(t.Key()).(entry); ok {
 		e.end <- why
 	}
-	return ok
+	return true, nil
 }
 
 // mirrorGuard asks the claim before each write of a placard.

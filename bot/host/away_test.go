@@ -1,8 +1,8 @@
 package host_test
 
 import (
-	"fmt"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/agentmux/agentmux/bot/host"
