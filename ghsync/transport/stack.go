@@ -70,6 +70,7 @@ func New(o Options) (*Stack, error) {
 	if o.Shared == nil {
 		o.Shared = NewProcess(o.HTTP).Share(o.Limits.Of(o.Token.Mode()))
 	}
+	o.HTTP = o.Shared.process.http
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
