@@ -127,7 +127,7 @@ var table = []row{
 	{1, "internal/agent/signal", "internal/durable"},   // what programs say of themselves, and one file
 	{1, "internal/agent/process", "internal/shield"},   // finds launches by what their processes carry, and knows no file of theirs
 	{2, "internal/gitrepo/clone", "internal/gitrepo internal/gitrepo/git internal/crash"},
-	{2, "internal/gitrepo/remote", "internal/gitrepo internal/gitrepo/git"},
+	{2, "internal/gitrepo/remote", "internal/gitrepo internal/gitrepo/git internal/shield"},                                                  // has git hold the password where no other process looks
 	{3, "internal/gitrepo/spare", "internal/gitrepo internal/gitrepo/git internal/gitrepo/object internal/gitrepo/workspace internal/crash"}, // above workspace: it gives whole ones away
 	{2, "internal/gitrepo/workspace", "internal/gitrepo internal/gitrepo/git internal/gitrepo/object internal/crash"},
 	{1, "internal/gitrepo", "internal/durable internal/crash internal/gitrepo/git internal/gitrepo/object internal/gitrepo/ref"},
