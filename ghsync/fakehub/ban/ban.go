@@ -1,4 +1,6 @@
-package fakehub
+// Package ban knows the calls that the program must not make: a person approves and merges. The
+// fake's Check reports one that does, whatever it was answered.
+package ban
 
 import (
 	"encoding/json"
@@ -7,21 +9,18 @@ import (
 	"slices"
 )
 
-// A person approves and merges; the program has no call for it. Check reports one that
-// does, whatever it was answered.
-
-// bannedMutation finds mutations that approve, merge or have GitHub merge.
-var bannedMutation = regexp.MustCompile(`\b(?:mergePullRequest|enablePullRequestAutoMerge|enqueuePullRequest|mergeBranch|` +
+// mutation finds mutations that approve, merge or have GitHub merge.
+var mutation = regexp.MustCompile(`\b(?:mergePullRequest|enablePullRequestAutoMerge|enqueuePullRequest|mergeBranch|` +
 	`addPullRequestReview|submitPullRequestReview|dismissPullRequestReview|updateBranchProtectionRule|deleteBranchProtectionRule)\b`)
 
-// banned reports whether a request approves, merges or changes who may.
-func banned(method string, segments []string, body []byte) bool {
+// Banned reports whether a request approves, merges or changes who may. segments are those of its path.
+func Banned(method string, segments []string, body []byte) bool {
 	switch {
 	case method == http.MethodGet || method == http.MethodHead || len(segments) == 0:
 		return false
 	case segments[0] == "graphql":
 		var in struct{ Query string }
-		return json.Unmarshal(body, &in) == nil && bannedMutation.MatchString(in.Query)
+		return json.Unmarshal(body, &in) == nil && mutation.MatchString(in.Query)
 	case segments[0] == "repositories" && len(segments) > 2:
 		segments = segments[2:] // by id
 	case segments[0] == "repos" && len(segments) > 3:
