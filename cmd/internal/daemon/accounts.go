@@ -39,7 +39,7 @@ func newAccounts(ctx context.Context, f *site.Finder, c *config.Config, id accou
 		return nil, err
 	}
 	if err := a.redactor.AddSecret("github-token", token); err != nil {
-		return nil, &account.TokenError{From: id.From}
+		return nil, fmt.Errorf("%w: set another", &account.TokenError{From: id.From})
 	}
 	all, err := a.of(id)
 	a.known[""] = all
@@ -75,4 +75,12 @@ func (a *accounts) For(_ context.Context, repo ghsync.Repo) (bot.Account, error)
 		a.known[repo.String()] = one
 	}
 	return one, err
+}
+
+// Sweep returns the client that searches an organisation; nil for an App, whose tokens are for one
+// repository each.
+func (a *accounts) Sweep(context.Context, string) (*ghsync.Client, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.known[""].Client, nil
 }

@@ -40,15 +40,20 @@ func probeMachine(ctx context.Context) []Probe {
 	return probes
 }
 
-// CheckPrograms fails unless the programs that every run needs are there.
+// CheckPrograms fails unless the programs that every run needs are there. The error has all that is
+// missing, a line each.
 func CheckPrograms(ctx context.Context) error {
 	if os.Getenv("HOME") == "" {
 		return exit.UsageText("HOME is not set; agentmux keeps its state and finds your configuration there")
 	}
+	var missing []string
 	for _, p := range []Probe{probeGit(ctx), probeTmux(ctx), probeDir("state", site.StateHome()), probeDir("runtime", site.RuntimeDir())} {
 		if p.State == Failed {
-			return exit.Usage(fmt.Errorf("%s; %s", p.Detail, p.Hint))
+			missing = append(missing, p.Detail+"; "+p.Hint)
 		}
+	}
+	if len(missing) > 0 {
+		return exit.UsageText(strings.Join(missing, "\n"))
 	}
 	return nil
 }
