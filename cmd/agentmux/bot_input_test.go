@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -120,6 +121,32 @@ func TestBotSaysAllThatKeepsItFromBeginning(t *testing.T) {
 	}
 	if log := r.github.Log(); len(log) != 0 {
 		t.Errorf("written: %+v", log)
+	}
+	if r.managed(rigRepo) != "" {
+		t.Error("a project was made")
+	}
+}
+
+// The rehearsal prints what the page of commands shows, and writes nothing, here or on the server.
+func TestBotsDryRunReadsAsDocumented(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{unlabel: true, config: botConfig})
+	r.github.Repo(rigRepo).Label(1, "agentmux", rigOwner)
+	before := len(r.github.Log())
+	out := ""
+	r.eventually("both labels would have come", func() bool {
+		out = r.expect(0, "bot", "--dry-run").out
+		return !strings.Contains(out, "another label may follow")
+	}, nil)
+	_, page, _ := strings.Cut(r.read(filepath.Join("..", "..", "docs", "commands.md")), "```\nocto/widgets#12: ")
+	page, _, _ = strings.Cut(page, "```")
+	host := regexp.MustCompile(`h_[0-9a-f]{16}`)
+	shown := strings.NewReplacer("octo/widgets", rigRepo, "/12", "/1", "issue 12", "issue 1").Replace("octo/widgets#12: " + page)
+	if got, want := host.ReplaceAllString(out, "HOST"), host.ReplaceAllString(strings.Replace(shown, "#12", "#1", 1), "HOST"); got != want {
+		t.Errorf("%s\nthe page:\n%s", got, want)
+	}
+	if log := r.github.Log(); len(log) != before {
+		t.Errorf("written: %+v", log[before:])
 	}
 	if r.managed(rigRepo) != "" {
 		t.Error("a project was made")

@@ -17,7 +17,7 @@ func probeFiles(c *config.Config) Probe {
 	const name = "files"
 	found := keyFiles(c)
 	if len(found) == 0 {
-		return passed(name, "none of the usual files with keys is there")
+		return passed(name, "no file with keys was found in the usual places")
 	}
 	return row(name, Warning, "agents can read\n- "+strings.Join(found, "\n- "),
 		"run agentmux as another user of this machine that has none of them, and give that one a token for its repositories alone")
