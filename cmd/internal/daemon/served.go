@@ -95,13 +95,13 @@ func (p *planning) seen(ctx context.Context, flag string, repos []ghsync.Repo) (
 			ids[found.ID] = true
 			seen = append(seen, repo)
 		case err == nil: // named twice, or by a former name
+		case account.IsUnauthorized(err) || transport.IsAway(err):
+			p.problem("%s", p.words(err, p.options.Host.Server))
+			return repos
 		case ctx.Err() != nil || again:
 			return append(seen, repos[i:]...)
 		case transport.IsNotFound(err):
 			p.problem("%s: %s is not there, or %s may not see it; %s", flag, repo, p.who(ctx, of.Client), p.sees(ctx, of.Client, repo))
-		case account.IsUnauthorized(err):
-			p.problem("%s", p.words(err, p.options.Host.Server))
-			return repos
 		default:
 			p.problem("%s: %s", flag, p.words(err, repo.String()))
 		}
