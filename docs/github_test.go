@@ -73,6 +73,7 @@ var githubCases = map[int]string{
 	72: "The order of the queue is fair to repositories and people, and holds while it drains.",
 	74: "A locked issue is commented on no more; its texts stand on the pull request.",
 	77: "Without write permission the branch stays in the clone, and nothing is written.",
+	78: "A bot makes the request label where it is missing; where it may not, it says how, and serves all the same.",
 	79: "Once the claim is lost nothing is written any more, whichever write would come next.",
 	86: "Discovery takes half of each limit and of the quota, however many repositories there are; calls for sessions and other identities wait for none of it.",
 	87: "A repository that was renamed or transferred is found by its id, also where its name was taken; a deleted one is told.",
