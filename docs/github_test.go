@@ -74,6 +74,7 @@ var githubCases = map[int]string{
 	72: "The order of the queue is fair to repositories and people, and holds while it drains.",
 	74: "A locked issue is commented on no more; its texts stand on the pull request.",
 	77: "Without write permission the branch stays in the clone, and nothing is written.",
+	78: "A bot makes the request label where it is missing; where it may not, it says how, and serves all the same.",
 	79: "Once the claim is lost nothing is written any more, whichever write would come next.",
 	73: "Each way to name the account, and each place where a token is found by itself, acts in its mode as its account.",
 	85: "While the account is refused, what is owed waits, and it is done once the account is accepted; a token that was replaced is found without a restart.",

@@ -161,6 +161,31 @@ func TestBotServesARepositoryOnce(t *testing.T) {
 	r.expect(0, "bot", "--once", "--repo", "acme/widgets", "--repo", "Acme/Widgets")
 }
 
+// Without the request label nobody could ask. It is made once; where it cannot be made, the log has the
+// line for somebody who may, and the repository is served.
+func TestGitHub78BotMakesTheRequestLabel(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{unlabel: true, config: strings.Replace(botConfig, "bot: {", "bot: {label: work, ", 1)})
+	refused := fakehub.Fault{Route: "POST .../labels", Status: 403, Message: "Resource not accessible by personal access token"}
+	r.github.Inject(refused)
+	res := r.expect(0, "bot", "--once")
+	for _, want := range []string{"the request label is not there and cannot be made", "gh label create work --color 5319e7 --repo acme/widgets", "agentmux doctor --repo acme/widgets"} {
+		if !strings.Contains(res.err, want) {
+			t.Errorf("no %q in\n%s", want, res.err)
+		}
+	}
+	r.github.Heal()
+	r.expect(0, "bot", "--once")
+	if labels := r.github.Repo(rigRepo).Labels(); !slices.Equal(labels, []string{"work"}) {
+		t.Errorf("labels %q", labels)
+	}
+	before := len(r.github.Log())
+	r.expect(0, "bot", "--once")
+	if log := r.github.Log(); slices.ContainsFunc(log[before:], func(e fakehub.Entry) bool { return strings.Contains(e.Route, "labels") }) {
+		t.Errorf("made twice: %+v", log[before:])
+	}
+}
+
 // What cannot be asked because the server is away does not keep the bot from beginning.
 func TestBotBeginsWithoutItsServer(t *testing.T) {
 	t.Parallel()

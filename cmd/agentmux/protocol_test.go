@@ -24,8 +24,26 @@ var heldPlaybook = strings.Replace(quickPlaybook, "      - submit: {tool: submit
 type background struct {
 	r     *rig
 	cmd   *exec.Cmd
-	out   bytes.Buffer
+	out   output
 	ended chan struct{}
+}
+
+// output is what a command has printed so far. It may be read while the command runs.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 func (r *rig) background(args ...string) *background {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 
 	"github.com/agentmux/agentmux/bot"
 	"github.com/agentmux/agentmux/bot/admission"
@@ -94,7 +95,12 @@ func (w *wired) run(ctx context.Context) error {
 	}
 	beside, stop := context.WithCancel(ctx)
 	done := w.listeners.serve(beside, b, w)
-	err = b.Run(ctx)
+	var labels sync.WaitGroup
+	labels.Go(func() { w.makeLabels(beside) })
+	if err = b.Run(ctx); err != nil {
+		stop()
+	}
+	labels.Wait() // with --once, the bot may be done before they are
 	stop()
 	<-done
 	if err != nil {

@@ -111,7 +111,7 @@ func serveStatus(ctx context.Context, l net.Listener, h http.Handler) error {
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	if err := server.Shutdown(stop); err != nil {
-		_ = server.Close() // what is answered still is cut off
+		_ = server.Close()
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return err
