@@ -32,7 +32,7 @@ lint: ## the linters, and vet for macOS
 secrets: ## gitleaks over the tree
 	go tool -modfile=.ci/gitleaks.mod gitleaks dir --no-banner --redact -c .ci/gitleaks.toml .
 
-demo: ## an issue becomes a pull request, with a scripted agent and a GitHub on loopback
+demo: ## the bot turns an issue into a pull request, with scripted agents and a GitHub on loopback
 	@.ci/setup && go build $(STAMP) -o bin/agentmux ./cmd/agentmux && exec bin/agentmux demo
 
 bench: ## the benchmarks as text that benchstat reads, one of them with FLEET sessions ("50 200": with each), and a table at the end

@@ -64,7 +64,7 @@ var table = []row{
 	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"},  // an unanswered question ends with an exit code
 	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},               // errors of the session have codes of their own
 	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                               // a playbook is a document, its calls go through the tool server
-	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                 // drives the built program from outside, against a GitHub in a process of its own
+	{9, "cmd/internal/demo", "internal/document ghsync/fakehub tmux"},                            // drives the built program from outside, against a GitHub in a process of its own; ends the tmux servers that an interrupted bot leaves
 	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},     // below the host, which prepares what it judged; the rules are those of the gate
 	{9, "bot/ear", "bot/config bot/gate bot/journal ghsync ghsync/mirror ghsync/transport internal/crash internal/document internal/sanitize" +
 		" orchestrator orchestrator/command orchestrator/duty orchestrator/session orchestrator/story workflows"}, // beside the host, which it does not know: who runs sessions is its owner

@@ -18,7 +18,7 @@ func newDemoCmd(a *app) *cobra.Command {
 	var o demoOptions
 	cmd := &cobra.Command{
 		Use:     "demo",
-		Short:   "Show a whole run: no token, no model, about a minute",
+		Short:   "Show the bot at work: no token, no model, less than a minute",
 		Example: "  agentmux demo\n  agentmux demo --keep",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a, o) },

@@ -51,6 +51,10 @@ func (c *Commands) Fold(e orchestrator.Event) {
 		if command := c.of(d.Seq); command != nil {
 			command.Result, command.Delivered = CommandDelivered, e.TS.Time
 		}
+	case orchestrator.MsgAckedRecord: // an agent may read a message before it is delivered
+		if command := c.of(d.Seq); command != nil && command.Result == CommandQueued {
+			command.Result, command.Delivered = CommandDelivered, e.TS.Time
+		}
 	case orchestrator.MsgFailedRecord:
 		c.lost(d.Seq, d.Reason)
 	case orchestrator.MsgOrphanedRecord:

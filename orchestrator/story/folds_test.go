@@ -80,6 +80,7 @@ func TestASayIsWhatBecomesOfItsMessage(t *testing.T) {
 		reason string
 	}{
 		"delivered":         {orchestrator.MsgDeliveredRecord{Seq: 7}, story.CommandDelivered, ""},
+		"read":              {orchestrator.MsgAckedRecord{Seq: 7}, story.CommandDelivered, ""},
 		"failed":            {orchestrator.MsgFailedRecord{Seq: 7, Reason: "no pane"}, story.CommandLost, "no pane"},
 		"orphaned":          {orchestrator.MsgOrphanedRecord{Seq: 7, Reason: "it ended"}, story.CommandLost, "it ended"},
 		"another's message": {orchestrator.MsgDeliveredRecord{Seq: 8}, story.CommandQueued, ""},

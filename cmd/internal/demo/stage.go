@@ -5,13 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/agentmux/agentmux/internal/document"
 )
@@ -23,18 +21,53 @@ func newToken() string {
 	return "demo_" + hex.EncodeToString(b[:])
 }
 
-// userConfig is the configuration a person would have in their home.
+// userConfig is the configuration an operator would have in their home.
 type userConfig struct {
 	Version   int                       `doc:"version"`
 	Defaults  map[string]string         `doc:"defaults"`
 	Providers map[string]map[string]any `doc:"providers"`
+	GitHub    map[string]string         `doc:"github"`
+	Bot       map[string]string         `doc:"bot"`
+	Gate      map[string]bool           `doc:"gate"`
+	Followup  map[string]string         `doc:"followup"`
 	Sandbox   map[string]any            `doc:"sandbox"`
-	Workspace map[string]string         `doc:"workspace"`
 }
 
-// prepare makes the home of the demonstration: configuration, playbook, clone.
-func (st *stage) prepare(ctx context.Context) error {
+// prepare starts the fake GitHub and the bot, each in a process of its own, and makes what people
+// have: a home with a configuration, and a clone.
+func (st *stage) prepare(ctx context.Context) (err error) {
+	st.introduce()
+	if st.log, err = os.Create(filepath.Join(st.dir, "bot.log")); err != nil {
+		return err
+	}
+	hooks, err := freeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	b := briefing{Maintainer: newToken(), Account: newToken(), Hook: "http://" + hooks + "/webhook", Secret: newToken()}
+	if st.github, err = startGitHub(st, b); err != nil {
+		return err
+	}
 	home := filepath.Join(st.dir, "home")
+	if err := st.furnish(home); err != nil {
+		return err
+	}
+	if err := os.Mkdir(st.runtime(), 0o700); err != nil {
+		return err
+	}
+	st.env = st.environment(home, b.Account)
+	if st.bot, err = startBot(st, hooks, b.Secret); err != nil {
+		return err
+	}
+	out, err := st.command(ctx, st.dir, "git", "clone", "--quiet", st.github.base+"/"+st.scenario.name()+".git", st.clone()).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("clone: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// furnish writes the files of the home, and the playbook.
+func (st *stage) furnish(home string) error {
 	playbook := filepath.Join(st.dir, "playbook.yaml")
 	args := []string{playbook}
 	if st.Fast {
@@ -42,8 +75,12 @@ func (st *stage) prepare(ctx context.Context) error {
 	}
 	cfg, err := document.Encode(userConfig{
 		Version:   2,
-		Defaults:  map[string]string{"provider": "script"},
+		Defaults:  map[string]string{"provider": "script", "workflow": "quick"},
 		Providers: map[string]map[string]any{"script": {"interactive_args": args, "headless_args": args}},
+		GitHub:    map[string]string{"write_interval": "100ms"}, // GitHub itself asks for 1s
+		Bot:       map[string]string{"poll_interval": "5s", "status_addr": ""},
+		Gate:      map[string]bool{"public_unsandboxed": true},
+		Followup:  map[string]string{"quiet": "1s"}, // 5m would gather what more is said
 		Sandbox:   map[string]any{"env_allow": []string{"GOCACHE", "GOFLAGS", "GOTOOLCHAIN"}},
 	})
 	if err != nil {
@@ -52,7 +89,7 @@ func (st *stage) prepare(ctx context.Context) error {
 	for file, data := range map[string][]byte{
 		playbook: playbookYAML,
 		filepath.Join(home, ".config", "agentmux", "config.yaml"): cfg,
-		filepath.Join(home, ".gitconfig"):                         []byte("[user]\n\tname = Mia\n\temail = mia@example.com\n"),
+		filepath.Join(home, ".gitconfig"):                         []byte("[user]\n\tname = Robo\n\temail = robo@example.com\n"),
 	} {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return err
@@ -61,29 +98,24 @@ func (st *stage) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	st.env = st.environment(home)
-	url := st.github.base + "/" + st.scenario.name() + ".git"
-	out, err := st.command(ctx, st.dir, "git", "clone", "--quiet", url, st.clone()).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("clone: %w: %s", err, bytes.TrimSpace(out))
-	}
 	return nil
 }
 
+// runtime is where sockets lie.
+func (st *stage) runtime() string { return filepath.Join(st.dir, "r") }
+
 // environment is a person's, with the fake GitHub in place of the real one.
-func (st *stage) environment(home string) []string {
-	run := filepath.Join(st.dir, "r")
+func (st *stage) environment(home, token string) []string {
 	env := []string{
-		"HOME=" + home, "XDG_RUNTIME_DIR=" + run, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LANG=C.UTF-8",
-		"GITHUB_API_URL=" + st.github.base, "GITHUB_SERVER_URL=" + st.github.base,
-		"AGENTMUX_GITHUB_TOKEN=" + st.tokens.Account, "GOCACHE=" + goCache(st.dir), "GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local",
+		"HOME=" + home, "XDG_RUNTIME_DIR=" + st.runtime(), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LANG=C.UTF-8",
+		"GITHUB_API_URL=" + st.github.base, "GITHUB_GRAPHQL_URL=" + st.github.base + "/graphql", "GITHUB_SERVER_URL=" + st.github.base,
+		"AGENTMUX_GITHUB_TOKEN=" + token, "GOCACHE=" + goCache(st.dir), "GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local",
 	}
 	for _, name := range []string{"PATH", "TERM", "TMPDIR", "USER", "SHELL", "NO_COLOR"} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}
 	}
-	_ = os.Mkdir(run, 0o700)
 	return env
 }
 
@@ -95,44 +127,4 @@ func goCache(dir string) string {
 		return cache
 	}
 	return filepath.Join(dir, "gocache")
-}
-
-// work runs agentmux on the issue and prints the comments as they appear.
-func (st *stage) work(ctx context.Context) error {
-	st.heading("agentmux issue 1 --headless")
-	log, err := os.Create(filepath.Join(st.dir, "agentmux.log"))
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	cmd := st.command(ctx, st.clone(), st.Self, "issue", "1", "--headless")
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	feed := &feed{st: st}
-	tick := time.NewTicker(250 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case err := <-done:
-			return errors.Join(st.explain(err), feed.poll(ctx))
-		case <-tick.C:
-			if err := feed.poll(ctx); err != nil && ctx.Err() == nil {
-				return errors.Join(err, cmd.Process.Signal(os.Interrupt), <-done)
-			}
-		}
-	}
-}
-
-// explain adds the end of the log to an error of the run.
-func (st *stage) explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	data, _ := os.ReadFile(filepath.Join(st.dir, "agentmux.log"))
-	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-	return fmt.Errorf("agentmux issue 1: %w\n%s", err, strings.Join(lines[max(0, len(lines)-15):], "\n"))
 }

@@ -44,6 +44,7 @@ type Step struct {
 	Remove string    `doc:"remove"` // a file or directory
 	Run    *Command  `doc:"run"`
 	Wait   string    `doc:"wait"` // a duration
+	Hear   string    `doc:"hear"` // waits for a message that holds this text, and reads it
 	Submit *ToolCall `doc:"submit"`
 	Exit   *int      `doc:"exit"`  // ends with this code
 	Crash  bool      `doc:"crash"` // ends by SIGKILL
@@ -114,7 +115,7 @@ func (s Step) check() string {
 	given := 0
 	for _, is := range []bool{
 		s.Say != "", s.Expect != "", s.Write != nil, s.Edit != nil, s.Remove != "", s.Run != nil, s.Wait != "",
-		s.Submit != nil, s.Exit != nil, s.Crash, s.Hang,
+		s.Hear != "", s.Submit != nil, s.Exit != nil, s.Crash, s.Hang,
 	} {
 		if is {
 			given++

@@ -45,6 +45,8 @@ func (p *player) do(ctx context.Context, s Step) error {
 		return p.run(ctx, *s.Run)
 	case s.Wait != "":
 		return p.wait(ctx, s.Wait)
+	case s.Hear != "":
+		return p.hear(ctx, s.Hear)
 	case s.Submit != nil:
 		return p.submit(ctx, *s.Submit)
 	case s.Exit != nil:
@@ -166,12 +168,6 @@ func (p *player) call(ctx context.Context, c ToolCall) (answer string, refused b
 	if c.Via == "cli" {
 		return p.callCLI(ctx, c)
 	}
-	if p.tools == nil {
-		argv := append([]string{p.options.Self, "mcp"}, p.identity()...)
-		if p.tools, err = mcp.Dial(ctx, argv); err != nil {
-			return "", false, err
-		}
-	}
 	params := map[string]any{}
 	if c.With != nil {
 		with, ok := c.With.Plain().(map[string]any)
@@ -180,7 +176,17 @@ func (p *player) call(ctx context.Context, c ToolCall) (answer string, refused b
 		}
 		params = with
 	}
-	return p.tools.Call(ctx, c.Tool, params)
+	return p.callMCP(ctx, c.Tool, params)
+}
+
+func (p *player) callMCP(ctx context.Context, tool string, params map[string]any) (answer string, refused bool, err error) {
+	if p.tools == nil {
+		argv := append([]string{p.options.Self, "mcp"}, p.identity()...)
+		if p.tools, err = mcp.Dial(ctx, argv); err != nil {
+			return "", false, err
+		}
+	}
+	return p.tools.Call(ctx, tool, params)
 }
 
 func (p *player) callCLI(ctx context.Context, c ToolCall) (string, bool, error) {

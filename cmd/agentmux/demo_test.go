@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/testexit"
+)
+
+// demonstration is a run of agentmux demo in a place of its own: an empty working directory
+// that cannot be written to, an own temporary directory, no terminal, as in CI.
+type demonstration struct {
+	t   *testing.T
+	tmp string
+	cmd *exec.Cmd
+	log string // what it prints
+}
+
+func (d *demonstration) printed() string {
+	d.t.Helper()
+	data, err := os.ReadFile(d.log)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func newDemonstration(t *testing.T, args ...string) *demonstration {
+	t.Helper()
+	tmp, err := os.MkdirTemp("", "amx") // short: sockets lie below
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = exec.Command("chmod", "-R", "u+w", tmp).Run(); os.RemoveAll(tmp) })
+	panes, err := inPanes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &demonstration{t: t, tmp: tmp, log: filepath.Join(t.TempDir(), "out")}
+	d.cmd = exec.Command(panes, append([]string{"demo", "--fast"}, args...)...)
+	d.cmd.Dir = t.TempDir()
+	if err := os.Chmod(d.cmd.Dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	d.cmd.Env = append(os.Environ(), "CI=true", "TMPDIR="+tmp, "TERM=", "AGENTMUX_TEST_BINARY=1", testexit.Env)
+	out, err := os.Create(d.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	d.cmd.Stdout, d.cmd.Stderr = out, out
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// noFile fails if the demonstration left a file.
+func (d *demonstration) noFile() {
+	d.t.Helper()
+	entries, err := os.ReadDir(d.tmp)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, e := range entries {
+		d.t.Errorf("%s is left", filepath.Join(d.tmp, e.Name()))
+	}
+}
+
+// noProcess fails if a process of the demonstration remains.
+func (d *demonstration) noProcess() {
+	d.t.Helper()
+	if runtime.GOOS != "linux" {
+		return
+	}
+	processes := func() (found string) {
+		environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, file := range environments {
+			data, _ := os.ReadFile(file) // it may have ended
+			if bytes.Contains(data, []byte("="+d.tmp)) {
+				line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+				found += strings.ReplaceAll(string(line), "\x00", " ") + "\n"
+			}
+		}
+		return found
+	}
+	eventually(d.t, "no process is left", func() bool { return processes() == "" }, processes)
+}
+
+// The demonstration shows each part of its story, fits a terminal, and leaves nothing behind.
+func TestTheDemonstrationGoesThroughTheBot(t *testing.T) {
+	t.Parallel()
+	d := newDemonstration(t)
+	if err := d.cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, d.printed())
+	}
+	text := d.printed()
+	at := 0
+	for _, want := range []string{
+		`mia +puts the label agentmux on #1`,
+		`robo-1 +comments on #1: `,
+		`mia +puts the label agentmux:feature on #2`,
+		`robo-1 +comments on #2: queued: 1st of 1\. Waits: for a slot, 1 of 1 are`, // the place
+		`\| /agentmux say Refuse more than two decimals`,
+		`robo-1 +👍 on "/agentmux say": done`, // the receipt
+		`robo-1 +opens pull request #3`,
+		`mia +reviews #3 and requests changes`,
+		`\| /agentmux stop`,
+		`robo-1 +pushes to pull request #3`, // the change round
+		`== The branch agentmux/issue-1-`,
+		`robo-1: fix: keep the sign of a credit`,
+		`\+.*more than two decimals", s\)`, // the diff has what the comment asked for
+		`\+.*if negative \{`,               // and what the review asked for
+		`ok  \s+example.com/invoice/money`,
+		`== The comments on #1`, `### agentmux: done in`, `mia.*say coder-1.*✅ delivered`, `✅ applied`,
+		`== Pull request #3 \(ready for review\)`, `Closes #1`,
+		`== The reviews of #3`, `mia: CHANGES_REQUESTED`, `== The comments on #3`, `Review round 2`,
+		`== The comments on #2`, `Stopped by .mia.`,
+	} {
+		where := regexp.MustCompile(want).FindStringIndex(text[at:])
+		if where == nil {
+			t.Fatalf("it does not show %s after\n%s\nin\n%s", want, text[:at], text)
+		}
+		at += where[1]
+	}
+	if began := regexp.MustCompile(`edits its comment on #2: (starting|\w+ing)`).FindStringIndex(text); began == nil {
+		t.Errorf("the second issue never begins:\n%s", text)
+	}
+	for line := range strings.Lines(text) {
+		if n := columnsOf(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if strings.ContainsAny(text, "\x1b\r") {
+		t.Error("it sends codes to a terminal that is not there")
+	}
+	d.noProcess()
+	d.noFile()
+}
+
+// columnsOf is how wide a terminal shows a line.
+func columnsOf(line string) int {
+	n := 0
+	for i, part := range strings.Split(line, "\t") {
+		if i > 0 {
+			n += 8 - n%8
+		}
+		for _, r := range part {
+			if n++; strings.ContainsRune("👀👍👎✅❌", r) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// An interrupt while agents work leaves nothing behind either; with --keep files alone.
+func TestAnInterruptedDemonstrationLeavesNothing(t *testing.T) {
+	for name, args := range map[string][]string{"removed": nil, "kept": {"--keep"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDemonstration(t, args...)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = d.cmd.Wait() // the exit code says more
+			}()
+			// The coder works until it hears the comment, which is not written yet.
+			eventually(t, "a coder works", func() bool { return strings.Contains(d.printed(), "on #1: implementing") }, d.printed)
+			if err := d.cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			limit := time.AfterFunc(runLimit, func() { _ = d.cmd.Process.Signal(syscall.SIGQUIT) })
+			defer limit.Stop()
+			<-ended
+			if code := d.cmd.ProcessState.ExitCode(); code != 130 {
+				t.Errorf("exit %d\n%s", code, d.printed())
+			}
+			d.noProcess()
+			if len(args) == 0 {
+				d.noFile()
+				return
+			}
+			if sockets, err := filepath.Glob(filepath.Join(d.tmp, "*", "r", "agentmux", "*")); err != nil || len(sockets) > 0 {
+				t.Errorf("sockets %v, %v", sockets, err)
+			}
+		})
+	}
+}
+
+// With --keep the directory stays, and the last lines say what is where.
+func TestAKeptDemonstrationSaysWhereItsFilesAre(t *testing.T) {
+	t.Parallel()
+	d := newDemonstration(t, "--keep")
+	if err := d.cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, d.printed())
+	}
+	_, kept, found := strings.Cut(d.printed(), "\nKept: ")
+	dir, rest, _ := strings.Cut(kept, "\n")
+	if !found || filepath.Dir(dir) != d.tmp {
+		t.Fatalf("kept: %q", kept)
+	}
+	named := regexp.MustCompile(`(?m)^  (\S+) +(the|its) `).FindAllStringSubmatch(rest, -1)
+	if len(named) < 4 {
+		t.Errorf("it names %v", named)
+	}
+	for _, n := range named {
+		if _, err := os.Stat(filepath.Join(dir, n[1])); err != nil {
+			t.Error(err)
+		}
+	}
+}
