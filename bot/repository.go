@@ -131,10 +131,10 @@ func (r *repository) ensureLabel(ctx context.Context) error {
 	made, err := r.account.Client.EnsureLabel(ctx, r.name(), label)
 	switch {
 	case made:
-		r.log().Info("the request label was made", "label", label.Name)
+		r.log().Info("the request label is made", "label", label.Name)
 	case errors.As(err, new(*transport.Terminal)):
-		r.log().Warn("the repository has no request label, and it cannot be made: somebody who may write can type "+
-			"gh label create "+label.Name+" --color "+label.Color+" --repo "+r.name().String(), "err", err)
+		r.log().Warn("the request label is not there and cannot be made", "label", label.Name, "err", r.bot.said(err), "hint",
+			fmt.Sprintf("gh label create %s --color %s --repo %s, by somebody who may; agentmux doctor --repo %s says why", label.Name, label.Color, r.name(), r.name()))
 		return nil
 	}
 	return err

@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 
 	"github.com/agentmux/agentmux/bot"
 	"github.com/agentmux/agentmux/bot/admission"
@@ -95,12 +94,7 @@ func (w *wired) run(ctx context.Context) error {
 	}
 	beside, stop := context.WithCancel(ctx)
 	done := w.listeners.serve(beside, b, w)
-	var labels sync.WaitGroup
-	labels.Go(func() { w.makeLabels(beside) })
-	if err = b.Run(ctx); err != nil {
-		stop()
-	}
-	labels.Wait() // with --once, the bot may be done before they are
+	err = b.Run(ctx)
 	stop()
 	<-done
 	if err != nil {
