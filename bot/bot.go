@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/bell"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
@@ -210,14 +211,22 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo) (*repository, error) 
 	if known := b.repository(r.id); known != nil {
 		return known, nil // by another name
 	}
+	ring, err := bell.Open(r.dir(), b.Options.Host.Watcher)
+	if err != nil {
+		return nil, err
+	}
 	if err := r.adopt(ctx); err != nil {
-		return nil, fmt.Errorf("take up what is left: %w", err)
+		return nil, errors.Join(fmt.Errorf("take up what is left: %w", err), ring.Close())
 	}
 	b.mu.Lock()
 	b.repos = append(b.repos, r)
 	b.mu.Unlock()
 	b.work.Go(func() { r.met.run(ctx, b.Now) })
 	b.work.Go(func() { r.ear.Run(ctx) })
+	b.work.Go(func() {
+		defer ring.Close()
+		ring.Run(ctx, rung{r}.wake, r.log())
+	})
 	b.work.Go(func() { _ = r.desk.Run(ctx) }) // it ends with ctx; the log tells what fails meanwhile
 	b.aim()
 	return r, nil

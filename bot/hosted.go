@@ -50,10 +50,15 @@ func (r *repository) session(issue int) *hosted {
 	return r.sessions[issue]
 }
 
+func newHosted(r *repository, dir string, s *orchestrator.State) *hosted {
+	h := &hosted{repo: r, dir: dir, issue: s.IssueNumber, began: s.CreatedAt.Time, asked: askedAt(dir)}
+	h.state.Store(s)
+	return h
+}
+
 // know makes a session the newest of its issue.
 func (r *repository) know(dir string, issue int, s *orchestrator.State) *hosted {
-	h := &hosted{repo: r, dir: dir, issue: issue, began: s.CreatedAt.Time, asked: askedAt(dir)}
-	h.state.Store(s)
+	h := newHosted(r, dir, s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known := r.sessions[issue]; known != nil && (known.dir == dir || known.began.After(h.began)) {

@@ -2,12 +2,6 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/agentmux/agentmux/bot/claim"
@@ -20,8 +14,6 @@ import (
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/durable"
-	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // repository is one that the bot serves, with everything of it.
@@ -45,6 +37,7 @@ type repository struct {
 	repo     ghsync.Repo               // its name now
 	left     map[int]bool              // pull requests that are not open any more
 	sessions map[int]*hosted           // by issue: the newest session
+	older    map[string]*hosted        // by directory: other sessions, once they were woken
 	configs  map[string]*config.Config // by base commit
 	attempts map[int]attempt           // of requests that are judged again
 }
@@ -61,7 +54,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	}
 	r := &repository{
 		bot: b, repo: found.Repo, id: found.ID, account: account,
-		sessions: map[int]*hosted{}, configs: map[string]*config.Config{}, attempts: map[int]attempt{}, left: map[int]bool{},
+		sessions: map[int]*hosted{}, older: map[string]*hosted{}, configs: map[string]*config.Config{}, attempts: map[int]attempt{}, left: map[int]bool{},
 	}
 	r.met = newMet(r.reconcile)
 	if r.own, err = account.Client.Viewer(ctx); err != nil {
@@ -75,7 +68,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	if r.project, err = r.host.Managed(ctx, r.repo, b.Config); err != nil {
 		return nil, err
 	}
-	if err := noteRepository(r.dir(), r.id, r.repo); err != nil {
+	if err := project.NoteRepository(r.dir(), r.id, r.repo); err != nil {
 		return nil, err
 	}
 	if r.journal, err = journal.Open(r.dir(), journal.Options{Now: b.Now}); err != nil {
@@ -109,48 +102,13 @@ func (r *repository) rename(now ghsync.Repo) {
 	r.repo = now
 	r.mu.Unlock()
 	r.ear.Move(now)
-	if err := noteRepository(r.dir(), r.id, now); err != nil {
+	if err := project.NoteRepository(r.dir(), r.id, now); err != nil {
 		r.log().Warn("the name of a repository is not noted", "err", err)
 	}
 }
 
 // dir is the directory of the managed project.
 func (r *repository) dir() string { return r.project.Clone.Root }
-
-// repositoryFile says which repository a managed project is of.
-const repositoryFile = "repo.json"
-
-// repositoryNote is repo.json: the id of the repository, and every name it was seen under.
-type repositoryNote struct {
-	Version int      `json:"version"`
-	ID      int64    `json:"id"`
-	Names   []string `json:"names"`
-}
-
-// noteRepository adds the name to those that the directory knows. It fails if the directory is of
-// another repository, which had the name before.
-func noteRepository(dir string, id int64, repo ghsync.Repo) error {
-	file := filepath.Join(dir, repositoryFile)
-	note := repositoryNote{Version: 1, ID: id}
-	data, err := session.ReadFile(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	case json.Unmarshal(data, &note) != nil || note.Version != 1:
-		return fmt.Errorf("%s cannot be read; move it away", file)
-	case note.ID != id:
-		return fmt.Errorf("%s is of another repository of this name, with the id %d and not %d: move the directory away", dir, note.ID, id)
-	}
-	if slices.Contains(note.Names, repo.String()) {
-		return nil
-	}
-	note.Names = append(note.Names, repo.String())
-	if data, err = json.Marshal(note); err != nil {
-		return err
-	}
-	return durable.Replace(file, append(data, '\n'))
-}
 
 // attempt is how often a request was judged in vain, and by which trigger.
 type attempt struct {

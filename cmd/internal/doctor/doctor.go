@@ -62,7 +62,7 @@ func Print(a *console.Console, probes []Probe) {
 // Run probes a session if args name one, else everything.
 func Run(ctx context.Context, a *site.Finder, args []string, write bool) ([]Probe, error) {
 	if len(args) == 1 {
-		return probeSession(a, args)
+		return probeSession(ctx, a, args)
 	}
 	project, err := a.ProjectDir()
 	if err != nil {
@@ -94,8 +94,8 @@ func probeConfig(c *config.Config, problems document.Problems) Probe {
 	return passed("config", "%s", strings.Join(append(c.Source(), "defaults"), ", "))
 }
 
-func probeSession(a *site.Finder, args []string) ([]Probe, error) {
-	entry, err := a.Find(args, nil)
+func probeSession(ctx context.Context, a *site.Finder, args []string) ([]Probe, error) {
+	entry, err := a.Find(ctx, args, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 
+	"github.com/agentmux/agentmux/bot/bell"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -10,6 +11,9 @@ import (
 
 // Live reports whether a host runs the session.
 func Live(e session.Entry) bool { return e.State != nil && e.Running }
+
+// Served reports whether a bot of this machine runs the session whenever it has to be run.
+func Served(e session.Entry) bool { return bell.Heard(ProjectOf(e)) }
 
 // Ending reports whether a host still completes the end of its session, such as the comments
 // on the issue. It no longer takes commands.
