@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/bell"
 	"github.com/agentmux/agentmux/internal/durable"
@@ -76,6 +77,34 @@ func TestEachRingIsHeardOnce(t *testing.T) {
 	end()
 	if left, err := os.ReadDir(filepath.Join(dir, "wakes")); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// What is said while a session is woken rings again: the ring before it is forgotten by then.
+func TestARingWhileTheBotWakesASessionIsHeard(t *testing.T) {
+	dir := t.TempDir()
+	b, err := bell.Open(dir, watch.New(watch.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := bell.Ring(dir, "one"); err != nil {
+		t.Fatal(err)
+	}
+	heard := 0
+	b.Run(ctx, func(name string) {
+		if heard++; heard == 2 {
+			cancel()
+			return
+		}
+		if err := bell.Ring(dir, name); err != nil {
+			t.Error(err)
+		}
+	}, slog.New(slog.DiscardHandler))
+	if heard != 2 {
+		t.Errorf("heard %d times", heard)
 	}
 }
 

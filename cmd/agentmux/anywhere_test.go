@@ -53,7 +53,10 @@ func TestSessionsOfTheBotAreSteeredFromAnywhere(t *testing.T) {
 	outside := t.TempDir()
 	from := func(code int, args ...string) result {
 		t.Helper()
-		return r.expect(code, append([]string{args[0], "--project", outside}, args[1:]...)...)
+		return r.expect(code, append([]string{"--project", outside}, args...)...)
+	}
+	if res := r.expect(4, "--project", r.clone, "issue", "1"); !strings.Contains(res.err, e.Name+" works on it already; agentmux attach "+e.Name) {
+		t.Errorf("issue: %s", res.err)
 	}
 	const one, two = rigRepo + "#1", rigRepo + "#2"
 	if res := from(0, "status", one); !strings.Contains(res.out, e.Name) || !strings.Contains(res.out, "implementing") {
@@ -96,12 +99,24 @@ func TestSessionsOfTheBotAreSteeredFromAnywhere(t *testing.T) {
 	if res := from(0, "say", "both files", "--session", one); !strings.Contains(res.err, "say: done") {
 		t.Errorf("say: %s", res.err)
 	}
+	kept := filepath.Join(r.managed(rigRepo), "notes")
+	if err := os.Mkdir(kept, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	clean := r.command("clean", "--force")
+	clean.Dir = kept // a directory of the bot, where nobody named it
+	if out, err := clean.CombinedOutput(); err == nil || !strings.Contains(string(out), "agentmux clean --project "+r.managed(rigRepo)+" does it now") {
+		t.Errorf("clean: %v, %s", err, out)
+	}
 	if res := from(0, "stop", one); !strings.Contains(res.err, "stop: done") {
 		t.Errorf("stop: %s", res.err)
 	}
 	r.eventually("the session has ended", func() bool {
 		return slices.ContainsFunc(r.served(rigRepo), func(s session.Entry) bool { return s.Name == e.Name && !s.Running && s.State.Ended() })
 	}, b.out.String)
+	if res := r.expect(2, "--project", r.clone, "issue", "1"); !strings.Contains(res.err, e.Name+" of agentmux bot is not finished; agentmux resume "+e.Name) {
+		t.Errorf("issue: %s", res.err)
+	}
 	if res := from(0, "resume", one); !strings.Contains(res.err, "resume: done") {
 		t.Errorf("resume: %s", res.err)
 	}
@@ -109,7 +124,7 @@ func TestSessionsOfTheBotAreSteeredFromAnywhere(t *testing.T) {
 		t.Errorf("process %d runs the session, the bot is %d", pid, b.cmd.Process.Pid)
 	}
 	r.write(gate, "")
-	r.eventually("both are done", func() bool { return r.isDone(rigRepo, 1) && r.isDone(rigRepo, 2) }, b.out.String)
+	r.eventually("it is done", func() bool { return r.isDone(rigRepo, 1) }, b.out.String)
 	if code := b.exit(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d\n%s", code, b.out.String())
 	}
@@ -161,6 +176,39 @@ func TestTheBotMakesChangesThatATerminalAsksFor(t *testing.T) {
 	}
 	if code := b.exit(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+}
+
+// Without a bot a command runs the session itself, with what the commit says that it began with, and
+// gives the claim back.
+func TestWithoutABotACommandContinuesItsSession(t *testing.T) {
+	t.Parallel()
+	gate := filepath.Join(t.TempDir(), "go")
+	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig, files: map[string]string{
+		"README.md": "# widgets\n", "a.txt": "one\n", "b.txt": "one\n", ".agentmux/config.yaml": "version: 2\ndefaults: {max_review_iterations: 1}\n",
+	}})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	b := r.background("bot")
+	r.codes(b, rigRepo)
+	const one = rigRepo + "#1"
+	away := []string{"--project", t.TempDir()}
+	r.expect(0, append(away, "stop", one)...)
+	r.eventually("the session has ended", func() bool { return !r.served(rigRepo)[0].Running && len(r.claims()) == 0 }, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+	r.write(gate, "")
+	r.expect(0, append(away, "resume", one)...)
+	last := r.served(rigRepo)[0]
+	r.done(last)
+	if n := last.State.Settings.MaxReviewIterations; n != 1 {
+		t.Errorf("it ran with at most %d reviews, its commit says 1", n)
+	}
+	if left := r.claims(); len(left) > 0 {
+		t.Errorf("left on the server: %v", left)
+	}
+	if res := r.expect(0, append(away, "diff", one, "--stat")...); !strings.Contains(res.out, "a.txt") {
+		t.Errorf("diff:\n%s", res.out)
 	}
 }
 

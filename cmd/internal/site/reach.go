@@ -85,6 +85,20 @@ func (f *Finder) Sessions(ctx context.Context) ([]session.Entry, error) {
 	return append(own, near...), err
 }
 
+// Of lists the sessions of the project, and those that the bot has of a repository.
+func (f *Finder) Of(ctx context.Context, repo string) ([]session.Entry, error) {
+	r, err := f.reach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, err := session.List(r.own)
+	if err != nil {
+		return nil, err
+	}
+	near, err := sessionsOf(r.called(repo))
+	return append(own, near...), err
+}
+
 // Known is Sessions, with those of the other repositories of the bot apart.
 func (f *Finder) Known(ctx context.Context) (near, far []session.Entry, err error) {
 	r, err := f.reach(ctx)
@@ -182,26 +196,56 @@ func issueOf(arg string) (repo string, number int) {
 
 // meant returns the session that a text means which is not the name of one.
 func (r reach) meant(arg string, can func(session.Entry) bool) (session.Entry, error) {
-	own, near, err := r.list()
+	own, err := session.List(r.own)
 	if err != nil {
 		return session.Entry{}, err
 	}
+	own = session.Among(own, arg)
 	repo, number := issueOf(arg)
-	if repo == "" || number == 0 {
-		return choose(arg, session.Among(own, arg), session.Among(near, arg), can)
+	ofRepo := repo != "" && number > 0
+	places := r.near
+	if ofRepo {
+		places = r.called(repo)
+		arg = fmt.Sprintf("#%d", number) // whatever it was called when the session was made
 	}
-	found := session.Among(own, arg)
-	for _, m := range slices.Concat(r.near, r.far) {
-		if !m.Called(repo) {
-			continue
-		}
-		entries, err := session.List(m.Dir)
+	var near []session.Entry
+	for _, m := range places {
+		found, err := among(m.Dir, arg)
 		if err != nil {
 			return session.Entry{}, err
 		}
-		found = append(found, session.Among(entries, fmt.Sprintf("#%d", number))...)
+		near = append(near, found...)
 	}
-	return newest(arg, found, can)
+	if ofRepo {
+		return newest(repo+arg, slices.Concat(own, near), can)
+	}
+	return choose(arg, own, near, can)
+}
+
+// called are the managed projects of a repository with this name.
+func (r reach) called(repo string) []project.Managed {
+	return slices.DeleteFunc(slices.Concat(r.near, r.far), func(m project.Managed) bool { return !m.Called(repo) })
+}
+
+// among is session.Among for a managed project, which may have thousands of sessions. The bot names
+// them after their issues: the others need not be read.
+func among(dir, arg string) ([]session.Entry, error) {
+	if _, number := issueOf(arg); number > 0 {
+		var named []session.Entry
+		files, _ := os.ReadDir(session.Dir(dir)) // List says what is wrong
+		for _, f := range files {
+			if strings.Contains(f.Name()+"-", fmt.Sprintf("-issue-%d-", number)) {
+				if e, ok := called(dir, f.Name()); ok {
+					named = append(named, e)
+				}
+			}
+		}
+		if found := session.Among(named, arg); len(found) > 0 {
+			return found, nil
+		}
+	}
+	entries, err := session.List(dir)
+	return session.Among(entries, arg), err
 }
 
 // choose returns the session that is meant of those of the project and of those of the bot. Who
@@ -267,7 +311,7 @@ func (r reach) queued(arg string) error {
 	}
 	places := r.near
 	if repo != "" {
-		places = slices.DeleteFunc(slices.Concat(r.near, r.far), func(m project.Managed) bool { return !m.Called(repo) })
+		places = r.called(repo)
 	}
 	queue, err := QueueOf(places)
 	if err != nil {

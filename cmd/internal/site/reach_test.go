@@ -130,7 +130,7 @@ func TestSessionsOfTheBotAreFoundFromAnywhere(t *testing.T) {
 	w.has(moved, "m-issue-5", "acme/old", 5)
 	if err := ticket.Of(w.widgets).Write(ticket.Ticket{
 		Repo: ghsync.Repo{Owner: "acme", Name: "widgets"}, RepoID: 7, Issue: 8, Session: "b-issue-8", Identity: session.NewIdentity(),
-		Trigger: gate.LabelTrigger(ghsync.LabelEvent{Name: "agentmux", Added: true, At: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}),
+		Trigger:  gate.LabelTrigger(ghsync.LabelEvent{Name: "agentmux", Added: true, At: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}),
 		Snapshot: &ghsync.Snapshot{Issue: 8},
 	}); err != nil {
 		t.Fatal(err)
