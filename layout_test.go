@@ -38,9 +38,10 @@ var table = []row{
 	{13, "cmd/internal/daemon", "bot bot/account bot/admission bot/config bot/host bot/intake bot/metrics bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync" +
 		" internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
 	{12, "bot/metrics", "bot bot/intake"}, // asks the bot how it does, which knows nothing of who asks
-	{11, "bot", "bot/bell bot/claim bot/config bot/ear bot/gate bot/host bot/intake bot/journal bot/project bot/tenure bot/ticket ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
-		" ghsync/transport internal/crash internal/document internal/durable orchestrator orchestrator/command orchestrator/session orchestrator/watch"}, // joins the rooms of the bot: each of them knows its part alone
+	{11, "bot", "bot/account bot/bell bot/claim bot/config bot/due bot/ear bot/follow bot/gate bot/host bot/intake bot/journal bot/project bot/queue bot/refusal bot/request bot/tenure bot/ticket ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
+		" ghsync/transport internal/crash internal/document orchestrator orchestrator/command orchestrator/session orchestrator/watch"}, // joins the rooms of the bot: each of them knows its part alone
 	{1, "bot/bell", "internal/durable orchestrator/watch"}, // between the bot and commands beside it, which do not know one another
+	{1, "bot/due", ""},       // numbers and times alone
 	{1, "bot/admission", ""}, // reads the system, and knows nothing of what is admitted
 	{14, "cmd/internal/start", "bot/gate bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
 		" cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session"}, // probes the programs first; a paused session is steered
@@ -48,30 +49,33 @@ var table = []row{
 		" internal/durable internal/gitrepo internal/gitrepo/workspace orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
 	{13, "cmd/internal/steer", "bot/bell bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
 		" internal/document orchestrator orchestrator/command orchestrator/session orchestrator/story"}, // a command may need a host, or the bot that serves the project
-	{12, "cmd/internal/setup", "bot/account bot/config cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
+	{12, "cmd/internal/setup", "bot/account bot/config bot/request cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds
 	{12, "cmd/internal/hosting", "bot/claim bot/ear bot/host bot/journal bot/project bot/tenure ghsync cmd/internal/console cmd/internal/exit cmd/internal/hostlog" +
 		" cmd/internal/monitor/paint cmd/internal/show cmd/internal/site internal/shield orchestrator orchestrator/session orchestrator/session/register" +
 		" orchestrator/story tmux"}, // says how a session ended when its host has; claims the issue, hears its comments
 	{11, "cmd/internal/show", "bot/config bot/host bot/work bot/project cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
 		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/artifact"}, // words and JSON of what they know
-	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/transport" +
+	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place bot/request cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/installation ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
 	{10, "cmd/internal/site", "bot/account bot/admission bot/bell bot/config bot/host bot/project bot/place bot/ticket cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them; finds sessions and tickets of the bot
-	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                    // tells the person warnings, and appends to the session's log
-	{7, "bot/account", "bot/config ghsync ghsync/transport internal/redact"},                    // below the host, which acts as what it names
-	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"}, // an unanswered question ends with an exit code
-	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},              // errors of the session have codes of their own
-	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                              // a playbook is a document, its calls go through the tool server
-	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                // drives the built program from outside, against a GitHub in a process of its own
-	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},    // below the host, which prepares what it judged; the rules are those of the gate
+	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                     // tells the person warnings, and appends to the session's log
+	{7, "bot/account", "bot/config ghsync ghsync/installation ghsync/transport internal/redact"}, // below the host, which acts as what it names
+	{8, "cmd/internal/console", "cmd/internal/exit cmd/internal/monitor/paint internal/redact"},  // an unanswered question ends with an exit code
+	{7, "cmd/internal/exit", "orchestrator/session orchestrator/session/register"},               // errors of the session have codes of their own
+	{9, "cmd/internal/play", "orchestrator/mcp internal/document"},                               // a playbook is a document, its calls go through the tool server
+	{9, "cmd/internal/demo", "internal/document ghsync/fakehub"},                                 // drives the built program from outside, against a GitHub in a process of its own
+	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},     // below the host, which prepares what it judged; the rules are those of the gate
 	{9, "bot/ear", "bot/config bot/gate bot/journal ghsync ghsync/mirror ghsync/transport internal/crash internal/document internal/sanitize" +
 		" orchestrator orchestrator/command orchestrator/duty orchestrator/session orchestrator/story workflows"}, // beside the host, which it does not know: who runs sessions is its owner
-	{8, "bot/journal", "bot/gate internal/durable"},                                                                   // what the gate decided is remembered in its words
-	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"}, // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
+	{8, "bot/journal", "bot/gate internal/durable"},                                                                                                                                   // what the gate decided is remembered in its words
+	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"},                                                                 // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
+	{8, "bot/follow", "bot/config bot/gate ghsync ghsync/feedback ghsync/joblog ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{10, "bot/tenure", "bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
+	{9, "bot/refusal", "bot/gate bot/journal ghsync ghsync/markdown ghsync/transport internal/crash internal/redact"}, // the gate decides, this tells: apart from what is done with requests that pass
+	{9, "bot/queue", "bot/config bot/gate bot/ticket ghsync/mirror/comment"},                                          // slots and turns alone: what begins with a slot it does not know
 	{8, "bot/ticket", "bot/gate ghsync internal/durable orchestrator/session"},                                        // a request in the words of the gate, by the name of a session
 	{9, "bot/host", "bot/claim bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact" +
@@ -84,7 +88,7 @@ var table = []row{
 	{7, "bot/material", "bot/place ghsync orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
 	{7, "bot/spares", "orchestrator/duty orchestrator workflows internal/gitrepo internal/gitrepo/spare internal/gitrepo/workspace internal/crash"}, // apart from the work: what is no part of the state, and may be gone at any time
-	{7, "bot/project", "bot/config ghsync ghsync/transport orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/document internal/durable internal/crash"}, // the note of a managed project lasts
+	{7, "bot/project", "bot/config ghsync ghsync/transport internal/durable orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/document internal/crash"},
 	{7, "bot/intake", "ghsync ghsync/transport internal/redact internal/turnstile"},              // what may have changed on GitHub: it decides nothing, so it knows neither gate nor journal
 	{5, "bot/claim", "internal/gitrepo internal/gitrepo/remote internal/durable internal/crash"}, // who holds an issue, told by git refs or by locks: no session, pane or API, so that daemon, command and job claim alike
 	{6, "bot/place", "orchestrator/session orchestrator internal/shield"},                        // the agents and the work of a session go by the same names
@@ -96,7 +100,8 @@ var table = []row{
 	{6, "orchestrator/tools", "orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"},
 	{6, "orchestrator/command", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator/story orchestrator"}, // of the terminal and of comments alike
 	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"},                                                       // pure: what a pull request says, apart from how it is opened
-	{6, "ghsync", "ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
+	{7, "ghsync/feedback", "ghsync internal/sanitize"},                                                                        // reads of one caller, apart from what every session needs of GitHub
+	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/durable"}, // of all projects of a machine, while a session knows itself alone
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
 	{5, "orchestrator/story", "orchestrator"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
@@ -110,6 +115,8 @@ var table = []row{
 	{3, "bot/config", "workflows internal/agent internal/document"},
 	{2, "orchestrator/toolset", "workflows workflows/artifact"},                                     // below duty, which judges calls by the table; a row knows definitions and no state
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
+	{2, "ghsync/joblog", "ghsync/transport"},                                                        // apart from transport: what speaks with another host has no way to a token
+	{2, "ghsync/installation", "ghsync/transport internal/redact"},                                  // of an App: the transport keeps its tokens, and knows no key
 	{1, "ghsync/transport", "internal/redact internal/turnstile"},                                   // knows addresses and tokens, and nothing of issues
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
 	{1, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
@@ -121,7 +128,7 @@ var table = []row{
 	{1, "internal/agent/signal", "internal/durable"},   // what programs say of themselves, and one file
 	{1, "internal/agent/process", "internal/shield"},   // finds launches by what their processes carry, and knows no file of theirs
 	{2, "internal/gitrepo/clone", "internal/gitrepo internal/gitrepo/git internal/crash"},
-	{2, "internal/gitrepo/remote", "internal/gitrepo internal/gitrepo/git"},
+	{2, "internal/gitrepo/remote", "internal/gitrepo internal/gitrepo/git internal/shield"},                                                  // has git hold the password where no other process looks
 	{3, "internal/gitrepo/spare", "internal/gitrepo internal/gitrepo/git internal/gitrepo/object internal/gitrepo/workspace internal/crash"}, // above workspace: it gives whole ones away
 	{2, "internal/gitrepo/workspace", "internal/gitrepo internal/gitrepo/git internal/gitrepo/object internal/crash"},
 	{1, "internal/gitrepo", "internal/durable internal/crash internal/gitrepo/git internal/gitrepo/object internal/gitrepo/ref"},
@@ -138,13 +145,16 @@ var table = []row{
 	{0, "cmd/internal/monitor/paint", ""}, // apart, so that it is initialised before bubbletea
 	{0, "tmux", "internal/crash internal/command"},
 	{0, "orchestrator/watch", ""},
-	{-2, "internal/command", ""}, // below all that start programs, so that a sandbox can be put there
+	{-2, "internal/command", ""}, // below all that start programs, so that a sandbox can stand there
 	{-2, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
-	{0, "ghsync/fakehub", "ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/query ghsync/fakehub/session"},
+	{0, "ghsync/fakehub", "ghsync/fakehub/ban ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/jwt ghsync/fakehub/pattern ghsync/fakehub/query ghsync/fakehub/session"},
+	{-1, "ghsync/fakehub/ban", ""},     // what no client of ours may ask, whatever the fake answers
 	{-1, "ghsync/fakehub/bare", ""},    // the git side of the fake
 	{-1, "ghsync/fakehub/graphql", ""}, // what GraphQL is, apart from what GitHub is
 	{-1, "ghsync/fakehub/hook", ""},    // deliveries on their way
+	{-1, "ghsync/fakehub/pattern", ""}, // which line of a table of resources a path is of
 	{-1, "ghsync/fakehub/query", ""},   // the language of searches
+	{-1, "ghsync/fakehub/jwt", ""},     // what an App signs, apart from what it may do
 	{-1, "ghsync/fakehub/session", ""}, // what a session's files say, read without the code that writes them
 	{10, "docs", ""},                   // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
@@ -156,10 +166,13 @@ var table = []row{
 // forTests names the packages of the table that only test files import, and who else.
 var forTests = map[string]string{
 	"ghsync/fakehub":             "cmd/internal/demo", // the demonstration's GitHub
+	"ghsync/fakehub/ban":         "ghsync/fakehub",
 	"ghsync/fakehub/bare":        "ghsync/fakehub",
 	"ghsync/fakehub/graphql":     "ghsync/fakehub",
 	"ghsync/fakehub/hook":        "ghsync/fakehub",
 	"ghsync/fakehub/query":       "ghsync/fakehub",
+	"ghsync/fakehub/pattern":     "ghsync/fakehub",
+	"ghsync/fakehub/jwt":         "ghsync/fakehub",
 	"ghsync/fakehub/session":     "ghsync/fakehub",
 	"internal/agent/modeltest":   "",
 	"internal/durable/powertest": "",
@@ -178,7 +191,7 @@ var owners = map[string]string{
 	"github.com/cli/go-gh/v2":                "cmd/agentmux",
 	"github.com/modelcontextprotocol/go-sdk": "orchestrator/mcp",
 	"github.com/google/go-github/v62":        "ghsync",
-	"github.com/golang-jwt/jwt/v5":           "ghsync/transport",
+	"github.com/golang-jwt/jwt/v5":           "ghsync/installation",
 	"golang.org/x/oauth2":                    "ghsync/transport",
 	"golang.org/x/time":                      "ghsync/transport",
 	"github.com/charmbracelet/bubbletea":     "cmd/internal/monitor",

@@ -3,6 +3,8 @@ package bot
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
@@ -35,7 +37,7 @@ func (r *repository) adopt(ctx context.Context) error {
 		r.giveBack(ctx, s)
 	}
 	for _, d := range r.journal.Owed() {
-		r.met.add(d.Issue, r.bot.Now())
+		r.met.Add(d.Issue, r.bot.Now())
 	}
 	return nil
 }
@@ -68,7 +70,7 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 	}
 	for _, p := range problems {
 		r.log().Error("a ticket is damaged; its issue is judged again if it still asks", "issue", p.Issue, "file", p.File, "err", p.Err)
-		r.met.add(p.Issue, r.bot.Now())
+		r.met.Add(p.Issue, r.bot.Now())
 	}
 	for _, t := range tickets {
 		s, ok := leftOf(left, t.Issue, t.Session, t.Identity)
@@ -79,6 +81,7 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 		} else {
 			err = r.enter(t, held)
 		}
+		r.met.Add(t.Issue, time.Time{}) // it may have been closed meanwhile
 		if err != nil {
 			return fmt.Errorf("take up the ticket of issue %d: %w", t.Issue, err)
 		}
@@ -99,7 +102,7 @@ func (r *repository) adoptSessions(ctx context.Context, left map[int]claim.Seen)
 		if e.State.IssueNumber == 0 || r.ticketed(e) {
 			continue
 		}
-		h := r.know(e.Dir, e.State.IssueNumber, e.State)
+		h := r.know(e.Dir, e.State)
 		if !owes(e) {
 			continue
 		}
@@ -108,6 +111,9 @@ func (r *repository) adoptSessions(ctx context.Context, left map[int]claim.Seen)
 			if held, err = r.desk.Adopt(s); err != nil {
 				return err
 			}
+		}
+		if !e.State.Ended() {
+			r.met.Add(e.State.IssueNumber, time.Time{}) // it may have been closed meanwhile
 		}
 		h.adopt(held)
 	}
@@ -124,6 +130,14 @@ func (r *repository) ticketed(e session.Entry) bool {
 func owes(e session.Entry) bool {
 	s := e.State
 	return !s.Ended() || len(s.Pending) > 0 || s.Shown() && !mirror.Shown(e.Dir, s.Seq) || len(host.Unread(e.Dir, s)) > 0
+}
+
+// rung has a session run that was told something at a terminal while no goroutine ran it.
+func (r *repository) rung(name string) {
+	e, ok := session.At(r.dir(), filepath.Join(session.Dir(r.dir()), name))
+	if ok && e.State != nil && e.State.IssueNumber != 0 && !r.ticketed(e) && owes(e) {
+		r.sessions.addOlder(newHosted(r, e.Dir, e.State)).wake()
+	}
 }
 
 // configAt returns the configuration of the commit that a session began with.

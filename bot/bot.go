@@ -13,35 +13,29 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/bell"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/bot/intake"
+	"github.com/agentmux/agentmux/bot/queue"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/orchestrator/watch"
 )
 
-// An Account acts on GitHub in one repository.
-type Account struct {
-	Client *ghsync.Client
-	Token  transport.TokenSource // for git
-	Server string                // its address
-}
-
-// Accounts finds the account for a repository. Those of one identity share its limits.
+// Accounts are those of the identities that the bot acts as; see [account.Book].
 type Accounts interface {
-	For(ctx context.Context, repo ghsync.Repo) (Account, error)
-}
-
-// A Machine says what this machine lacks for another session.
-type Machine interface {
-	// Lacks names what is missing now; empty if a session can begin.
-	Lacks(ctx context.Context) []string
-	// Paused reports whether a person keeps new sessions from beginning.
-	Paused() bool
+	// For finds the account for a repository.
+	For(ctx context.Context, repo ghsync.Repo) (account.Account, error)
+	// Sweep returns a client that searches an organisation.
+	Sweep(ctx context.Context, owner string) (*ghsync.Client, error)
+	// Absent are the identities that GitHub refuses now.
+	Absent() []account.Absence
+	// Quotas are the server's limits of each identity, by resource.
+	Quotas() map[int64]map[string]transport.Quota
 }
 
 // Options are what a Bot needs of its process.
@@ -52,11 +46,13 @@ type Options struct {
 	Host     host.Options // of all repositories; GitHub, Token and Server are those of the account
 	Accounts Accounts
 	Repos    []ghsync.Repo
-	Machine  Machine
-	Slots    int  // sessions at once
-	Once     bool // end when everything was judged and every session has ended
-	Now      func() time.Time
-	Log      *slog.Logger
+	// Workflows are the names that a request label may have behind it, for the search of an organisation.
+	Workflows []string
+	Machine   queue.Machine
+	Slots     int  // sessions at once
+	Once      bool // end when everything was judged and every session has ended
+	Now       func() time.Time
+	Log       *slog.Logger
 	// SessionLog opens the log of a session.
 	SessionLog func(file string) (*slog.Logger, io.Closer, error)
 }
@@ -65,8 +61,7 @@ type Options struct {
 type Bot struct {
 	Options
 	host  claim.HostID
-	queue *queue
-	watch *intake.Watch
+	queue *queue.Queue
 
 	life     context.Context // of everything that outlives a call; set by Run
 	fail     func(error)     // ends Run
@@ -77,11 +72,10 @@ type Bot struct {
 	serving sync.Mutex // one repository is opened at a time
 	mu      sync.Mutex
 	repos   []*repository
-	targets []intake.Target // what the watch was told last
+	watches map[string]*watched // by account
 	counts  counts
-	// unserved are repositories that could not be opened yet, and lacks what this machine lacked last.
+	// unserved are repositories that could not be opened yet, and why.
 	unserved map[string]string
-	lacks    []string
 }
 
 // New checks the options and touches nothing.
@@ -99,11 +93,9 @@ func New(o Options) (*Bot, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Host.Watcher = watch.New(watch.Options{Log: o.Log})
-	b := &Bot{Options: o}
-	b.queue = newQueue(b)
-	b.watch = intake.NewWatch(intake.WatchOptions{
-		Label: o.Config.Bot.Label, Every: o.Config.Bot.PollInterval.D, Found: b.found, Moved: b.moved, Core: b.core,
-		Clock: intake.Clock{Now: o.Now}, Log: o.Log,
+	b := &Bot{Options: o, watches: map[string]*watched{}}
+	b.queue = queue.New(queue.Options{
+		Slots: o.Slots, Machine: o.Machine, Gate: o.Config.Gate, Now: o.Now, History: b.history, OpenPulls: b.openPulls,
 	})
 	return b, nil
 }
@@ -113,12 +105,19 @@ func New(o Options) (*Bot, error) {
 // bot from beginning, all of it at once.
 func (b *Bot) Run(ctx context.Context) error {
 	asked := ctx
-	ctx, cancel := context.WithCancelCause(ctx)
+	// Sessions that end with a signal as their cause are canceled; these are let go of.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	defer context.AfterFunc(asked, func() { cancel(nil) })()
 	b.life, b.fail = ctx, cancel
 	var problems []error
 	for _, repo := range b.Repos {
 		if err := b.open(ctx, repo); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	for _, org := range b.Config.Bot.Orgs {
+		if err := b.openOrg(ctx, org); err != nil {
 			problems = append(problems, err)
 		}
 	}
@@ -127,8 +126,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		b.wait()
 		return errors.Join(problems...)
 	}
-	b.work.Go(func() { b.watch.Run(ctx) })
-	b.work.Go(func() { b.queue.run(ctx) })
+	b.work.Go(func() { b.queue.Run(ctx) })
 	if b.Once {
 		b.work.Go(func() { b.once(ctx, cancel) })
 	}
@@ -154,13 +152,32 @@ func (b *Bot) wait() {
 	b.sessions.Wait()
 }
 
+// openOrg serves what an earlier process served of an organisation and has work left, and searches it
+// for requests.
+func (b *Bot) openOrg(ctx context.Context, org string) error {
+	h, err := host.New(b.Host)
+	if err != nil {
+		return err
+	}
+	known, err := h.Projects().ManagedBy(org, b.Config)
+	if err != nil {
+		return err
+	}
+	for _, repo := range known {
+		if _, err := b.serve(ctx, repo, true); err != nil {
+			b.Log.Warn("a repository of an organisation is not served", "repo", repo.String(), "err", err)
+		}
+	}
+	return b.sweep(ctx, org)
+}
+
 // openPause is how long a repository that could not be opened is left alone at first; doubled up to
 // maxOpenPause.
 const openPause, maxOpenPause = 5 * time.Second, 2 * time.Minute
 
 // open serves a repository. One that cannot be reached now is tried again until it can.
 func (b *Bot) open(ctx context.Context, repo ghsync.Repo) error {
-	_, err := b.serve(ctx, repo)
+	_, err := b.serve(ctx, repo, false)
 	if err == nil || ctx.Err() != nil {
 		return nil
 	}
@@ -174,7 +191,7 @@ func (b *Bot) open(ctx context.Context, repo ghsync.Repo) error {
 			b.Log.Warn("a repository is not served yet", "repo", repo.String(), "wait", wait.String(), "err", err)
 			b.noteUnserved(repo, err)
 			if transport.Wait(ctx, wait) {
-				_, err = b.serve(ctx, repo)
+				_, err = b.serve(ctx, repo, false)
 			}
 		}
 		b.noteUnserved(repo, err)
@@ -197,8 +214,8 @@ func (b *Bot) noteUnserved(repo ghsync.Repo, err error) {
 }
 
 // serve opens a repository, takes up what an earlier process left of it, and begins to serve it. One
-// that is served already is returned.
-func (b *Bot) serve(ctx context.Context, repo ghsync.Repo) (*repository, error) {
+// that is served already is returned. swept: a sweep finds its requests.
+func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*repository, error) {
 	b.serving.Lock()
 	defer b.serving.Unlock()
 	if r := b.named(repo); r != nil {
@@ -211,6 +228,10 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo) (*repository, error) 
 	if known := b.repository(r.id); known != nil {
 		return known, nil // by another name
 	}
+	r.swept.Store(swept)
+	if err := r.ensureLabel(ctx); err != nil {
+		return nil, err
+	}
 	ring, err := bell.Open(r.dir(), b.Options.Host.Watcher)
 	if err != nil {
 		return nil, err
@@ -221,12 +242,14 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo) (*repository, error) 
 	b.mu.Lock()
 	b.repos = append(b.repos, r)
 	b.mu.Unlock()
-	b.work.Go(func() { r.met.run(ctx, b.Now) })
+	b.work.Go(func() { r.met.Run(ctx, b.Now) })
+	b.work.Go(func() { r.pulls.Run(ctx, b.Now) })
 	b.work.Go(func() { r.ear.Run(ctx) })
 	b.work.Go(func() {
 		defer ring.Close()
-		ring.Run(ctx, rung{r}.wake, r.log())
+		ring.Run(ctx, r.rung, r.log())
 	})
+	b.work.Go(func() { r.follow.Run(ctx) })
 	b.work.Go(func() { _ = r.desk.Run(ctx) }) // it ends with ctx; the log tells what fails meanwhile
 	b.aim()
 	return r, nil
@@ -250,49 +273,35 @@ func (b *Bot) once(ctx context.Context, end func(error)) {
 }
 
 func (b *Bot) served() bool {
-	synced := map[int64]bool{}
-	for _, f := range b.watch.Facts() {
-		synced[f.RepoID] = !f.Synced.IsZero()
-	}
-	all := b.all()
+	all, facts := b.all(), b.facts()
 	if len(all) < len(b.Repos) {
 		return false
 	}
 	for _, r := range all {
-		if !synced[r.id] || !r.met.idle() || len(r.journal.Pending()) > 0 {
+		if !r.swept.Load() && facts[r.id].Synced.IsZero() || !r.met.Idle() || !r.pulls.Idle() || len(r.journal.Pending()) > 0 {
 			return false
 		}
 	}
 	return b.atWork.Load() == 0
 }
 
-// found takes in what the intake found.
-func (b *Bot) found(ctx context.Context, c intake.Changes) error {
-	if r := b.repository(c.RepoID); r != nil {
-		return r.found(ctx, c)
-	}
-	return nil // it is served no more
-}
-
-// moved is told that a repository has another name.
-func (b *Bot) moved(id int64, former, now ghsync.Repo) {
+// history is what was started in a repository.
+func (b *Bot) history(id int64) gate.History {
 	if r := b.repository(id); r != nil {
-		b.Log.Info("a repository has another name", "former", former.String(), "now", now.String())
-		r.rename(now)
-		b.aim()
+		return r.journal
 	}
+	return nil
 }
 
-// core is the quota of the account; the zero Quota without a repository.
-func (b *Bot) core() transport.Quota {
-	for _, r := range b.all() {
-		return r.account.Client.Quotas()["core"]
+// openPulls counts the open pull requests of the program in a repository.
+func (b *Bot) openPulls(ctx context.Context, id int64) gate.Count {
+	r := b.repository(id)
+	if r == nil {
+		return gate.Count{Err: errors.New("the repository is not served")}
 	}
-	return transport.Quota{}
+	n, err := gateServer{r}.OpenPulls(ctx, r.name())
+	return gate.Count{N: n, Err: err}
 }
-
-// Wake has a repository read within a second, for a hook. It reports whether it is served.
-func (b *Bot) Wake(id int64) bool { return b.watch.Wake(id) }
 
 func (b *Bot) all() []*repository {
 	b.mu.Lock()

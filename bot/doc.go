@@ -4,11 +4,11 @@
 // One issue walks like this. The intake, or an earlier process, names it; met has it judged. Judging
 // reads the issue, what is on disk and who holds the claim, and acts on the difference between what is
 // wanted and what is there (reconcile.go). A refused request loses its label and gets one comment
-// (refuse.go). An accepted one becomes a ticket on disk, a claim, and a place in the queue
-// (queue.go, waiting.go), which its status comment shows. With a slot the base is fetched and judged,
+// (package refusal). An accepted one becomes a ticket on disk, a claim, and a place in the queue
+// (package queue, waiting.go), which its status comment shows. With a slot the base is fetched and judged,
 // the ticket becomes a session (starting.go), and a goroutine of its own runs it (hosted.go). The
 // ear hears the comments of all of it (owner.go), and the bell what people tell sessions at a terminal
-// while nothing runs them (rung.go).
+// while nothing runs them (adopt.go).
 //
 // Promises:
 //

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
@@ -29,7 +30,8 @@ type hosted struct {
 	dir   string
 	issue int
 	began time.Time
-	asked time.Time // when it was asked for, by the server; zero: not known
+	asked time.Time      // when it was asked for, by the server; zero: not known
+	by    ghsync.Account // who asked; the zero Account: not known
 	state atomic.Pointer[orchestrator.State]
 
 	mu      sync.Mutex
@@ -43,42 +45,45 @@ const (
 	maxRestartPause = 5 * time.Minute
 )
 
-// session returns the newest session of an issue that the bot knows of; nil without one.
-func (r *repository) session(issue int) *hosted {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.sessions[issue]
-}
-
 func newHosted(r *repository, dir string, s *orchestrator.State) *hosted {
-	h := &hosted{repo: r, dir: dir, issue: s.IssueNumber, began: s.CreatedAt.Time, asked: askedAt(dir)}
+	h := &hosted{repo: r, dir: dir, issue: s.IssueNumber, began: s.CreatedAt.Time}
+	h.asked, h.by = askedFor(dir)
 	h.state.Store(s)
 	return h
 }
 
 // know makes a session the newest of its issue.
-func (r *repository) know(dir string, issue int, s *orchestrator.State) *hosted {
-	h := newHosted(r, dir, s)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known := r.sessions[issue]; known != nil && (known.dir == dir || known.began.After(h.began)) {
-		return known
-	}
-	r.sessions[issue] = h
-	return h
+func (r *repository) know(dir string, s *orchestrator.State) *hosted {
+	return r.sessions.add(newHosted(r, dir, s))
 }
 
-// askedAt is when a session was asked for, as its snapshot has it.
-func askedAt(dir string) time.Time {
+// askedFor is when a session was asked for, and by whom, as its snapshot has it.
+func askedFor(dir string) (time.Time, ghsync.Account) {
 	data, err := session.ReadFile(filepath.Join(dir, session.SnapshotFile))
 	if err != nil {
-		return time.Time{}
+		return time.Time{}, ghsync.Account{}
 	}
 	snap, err := ghsync.ParseSnapshot(data)
 	if err != nil {
-		return time.Time{}
+		return time.Time{}, ghsync.Account{}
 	}
-	return snap.CutOff
+	return snap.CutOff, ghsync.Account{Login: snap.Requester.Login, ID: snap.Requester.ID}
+}
+
+// mayPush reads once more whether who asked for the session may have work done.
+func (h *hosted) mayPush(ctx context.Context) (refused string, err error) {
+	if h.by.Login == "" {
+		return "", errors.New("the session does not say who asked for it")
+	}
+	p, err := h.repo.account.Client.CurrentPermission(ctx, h.repo.name(), h.by.Login)
+	d, may := gate.MayAsk(h.repo.bot.Config.Bot, h.by, gate.Answer{Permission: p, Err: err})
+	switch {
+	case may:
+		return "", nil
+	case d.What == gate.Later:
+		return "", &transport.RetryAfter{Wait: d.After, Scope: "permission", Err: errors.New(d.Reason)}
+	}
+	return d.Reason + ", so nothing is pushed", nil
 }
 
 // claim is the one that the session runs under; nil if it does not run, or claims nothing.
@@ -136,9 +141,9 @@ func (h *hosted) begin(held claim.Held) {
 // run runs the session until it has an outcome and nothing more was said.
 func (h *hosted) run(ctx context.Context, held claim.Held) {
 	key := ticket.Key{RepoID: h.repo.id, Issue: h.issue}
-	defer h.repo.bot.queue.yield(key)
+	defer h.repo.bot.queue.Yield(key)
 	for failures := 0; ctx.Err() == nil; {
-		h.repo.bot.queue.hold(key)
+		h.repo.bot.queue.Hold(key)
 		err := h.once(ctx, held)
 		held = nil
 		switch {
@@ -205,20 +210,39 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 		return err
 	}
 	defer h.hold(nil)
-	h.repo.log().Info("session taken up", "session", s.SessionID, "issue", h.issue, "phase", string(s.Phase))
-	last, err := tenure.Run(ctx, h.repo.host.WithLog(log), tenure.Spec{
+	h.repo.log().Info("session taken up", "session", s.SessionID, "issue", h.issue, "phase", s.Phase)
+	last, err := tenure.Run(ctx, heard{h.repo.host.WithLog(log), h}, tenure.Spec{
 		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
 		Run: host.RunSpec{
-			Dir: h.dir, Config: c, OnCommit: h.committed,
+			Dir: h.dir, Config: c, OnCommit: h.committed, MayPush: h.mayPush,
 			Mirror: host.MirrorSpec{On: s.Mirror, HostID: h.repo.bot.host.String(), Listened: true, ListenedAfter: true},
 		},
 	})
 	if last != nil {
 		h.state.Store(last)
-		h.repo.log().Info("session let go", "session", last.SessionID, "phase", string(last.Phase), "outcome", string(last.Outcome),
+		h.repo.log().Info("session let go", "session", last.SessionID, "phase", last.Phase, "outcome", string(last.Outcome),
 			"reason", string(last.OutcomeReason), "pull_request", last.Completion.PRNumber)
 	}
 	return err
+}
+
+// settleTime is how long the receipts of a session's last commands may take at its end.
+const settleTime = 5 * time.Second
+
+// heard runs the session, and gives the receipts that are owed while the claim is held.
+type heard struct {
+	*host.Host
+	of *hosted
+}
+
+func (r heard) Run(ctx context.Context, spec host.RunSpec) (*orchestrator.State, error) {
+	s, err := r.Host.Run(ctx, spec)
+	if s != nil && s.Ended() && err == nil {
+		settle, stop := context.WithTimeout(ctx, settleTime)
+		defer stop()
+		r.of.repo.ear.Settle(settle, r.of.issue)
+	}
+	return s, err
 }
 
 // news reads the comments once more after the claim was given back. since is when the session was
@@ -236,13 +260,17 @@ func (h *hosted) committed(s *orchestrator.State) {
 	h.repo.ear.Wake()
 	if former.Completion.PRNumber != s.Completion.PRNumber || former.Ended() != s.Ended() {
 		h.repo.bot.aim()
+		h.repo.follow.Wake()
+		if n := s.Completion.PRNumber; n != 0 {
+			h.repo.pulls.Add(n, time.Time{})
+		}
 	}
 	key := ticket.Key{RepoID: h.repo.id, Issue: h.issue}
 	if s.Ended() || idles(s) {
-		h.repo.bot.queue.yield(key)
+		h.repo.bot.queue.Yield(key)
 		return
 	}
-	h.repo.bot.queue.hold(key)
+	h.repo.bot.queue.Hold(key)
 }
 
 // idles reports whether nobody of a session can do anything before something outside happens.

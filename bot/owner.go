@@ -18,7 +18,7 @@ type owner struct{ *repository }
 func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, error) {
 	issue := number
 	if pull {
-		h := o.sessionOfPull(number)
+		h := o.sessions.ofPull(number)
 		if h == nil {
 			return ear.Subject{}, nil
 		}
@@ -32,9 +32,9 @@ func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, er
 	if holder != "" && holder != o.bot.host {
 		s.Holder = holder.String()
 	}
-	if h := o.session(issue); h != nil {
+	if h := o.sessions.of(issue); h != nil {
 		s.Dir, s.Pull, s.Since = h.dir, h.state.Load().Completion.PRNumber, h.asked
-		s.Open = s.Pull != 0 && o.isOpen(s.Pull)
+		s.Open = o.sessions.isOpen(s.Pull)
 	}
 	t, err := o.shelf.Read(issue)
 	switch {
@@ -49,7 +49,7 @@ func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, er
 
 // Wake runs the session in a directory if nothing does.
 func (o owner) Wake(_ context.Context, s ear.Subject) error {
-	if h := o.session(s.Issue); h != nil && h.dir == s.Dir {
+	if h := o.sessions.of(s.Issue); h != nil && h.dir == s.Dir {
 		h.wake()
 	}
 	return nil
@@ -57,10 +57,8 @@ func (o owner) Wake(_ context.Context, s ear.Subject) error {
 
 // Drop takes a ticket out of the queue.
 func (o owner) Drop(_ context.Context, s ear.Subject, by ghsync.Account) error {
-	if !o.bot.queue.drop(o.repository, s.Issue, fmt.Sprintf("@%s stopped it", by.Login)) {
-		return fmt.Errorf("the request of issue %d is about to begin", s.Issue) // it is asked again, and finds a session
-	}
-	return nil
+	_, err := o.dropTicket(s.Issue, fmt.Sprintf("@%s stopped it", by.Login))
+	return err
 }
 
 // Retry passes a request in a comment to the gate.
@@ -70,7 +68,7 @@ func (o owner) Retry(ctx context.Context, s ear.Subject, r ear.Retry) (gate.Deci
 	if _, err := o.shelf.Read(s.Issue); err == nil {
 		return gate.Decision{Row: gate.RowStart, What: gate.Queue}, nil // an earlier process did it
 	}
-	former := o.session(s.Issue)
+	former := o.sessions.of(s.Issue)
 	if former != nil && string(former.state.Load().Trigger) == r.Trigger.String() {
 		return gate.Decision{Row: gate.RowStart, What: gate.Queue}, nil
 	}
@@ -90,12 +88,12 @@ func (o owner) Retry(ctx context.Context, s ear.Subject, r ear.Retry) (gate.Deci
 	return d, o.accept(ctx, s.Issue, record, d)
 }
 
-// EndFollowUps ends what follows from reviews and checks of a session's pull request.
+// EndFollowUps does nothing: the note of the command, which the ear writes next, ends them.
 func (o owner) EndFollowUps(context.Context, ear.Subject, ghsync.Account) error { return nil }
 
 // Held lists what the open gate of a session shows that takes maintain permission to approve.
 func (o owner) Held(ctx context.Context, s ear.Subject) ([]string, error) {
-	h := o.session(s.Issue)
+	h := o.sessions.of(s.Issue)
 	if h == nil || h.dir != s.Dir {
 		return nil, nil
 	}
@@ -109,7 +107,7 @@ func (o owner) Held(ctx context.Context, s ear.Subject) ([]string, error) {
 
 // Guard allows a receipt while no other host has the issue.
 func (o owner) Guard(ctx context.Context, issue int) error {
-	if h := o.session(issue); h != nil {
+	if h := o.sessions.of(issue); h != nil {
 		if held := h.claim(); held != nil {
 			return held.Check(ctx)
 		}

@@ -41,7 +41,7 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	}
 	for _, d := range r.journal.Owed() {
 		if d.Issue == issue {
-			if err := r.carryOut(ctx, d); err != nil {
+			if err := r.refusals.CarryOut(ctx, d); err != nil {
 				return 0, err
 			}
 		}
@@ -69,13 +69,13 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	})
 	switch {
 	case d.Refused():
-		return 0, r.refuse(ctx, issue, d)
+		return 0, r.refusals.Refuse(ctx, issue, d)
 	case d.Accepted():
 		return 0, r.accept(ctx, issue, record, d)
 	case d.What == gate.Later:
 		return max(d.After, time.Second), nil
 	case d.DropsLabel():
-		return 0, r.dropRequest(ctx, record)
+		return 0, r.refusals.DropRequest(ctx, record.Issue)
 	}
 	return 0, nil
 }
@@ -85,7 +85,7 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 	f := gate.Facts{
 		Repo: r.name(), RepoID: r.id, Issue: issue, Record: record, RecordErr: readErr, Own: r.own,
 		Rules:   gate.Rules{Bot: r.bot.rules(), Gate: r.bot.Config.Gate, Unsandboxed: r.host.Unsandboxed(r.bot.Config)},
-		History: r.journal, Load: r.bot.queue.load(r), Tries: r.tries(issue),
+		History: r.journal, Load: r.bot.queue.Load(r.id), Tries: r.tries(issue),
 	}
 	host, err := r.claimed(ctx, issue)
 	if err != nil {
@@ -103,10 +103,10 @@ func (r *repository) claimed(ctx context.Context, issue int) (claim.HostID, erro
 	if _, err := r.shelf.Read(issue); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return r.bot.host, nil // a ticket that cannot be read holds its issue, too
 	}
-	if h := r.session(issue); h != nil && h.live() {
+	if h := r.sessions.of(issue); h != nil && h.live() {
 		return r.bot.host, nil
 	}
-	all, err := r.desk.Look(ctx)
+	all, err := r.look(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -125,26 +125,32 @@ func (r *repository) claimed(ctx context.Context, issue int) (claim.HostID, erro
 	return "", nil
 }
 
-// closed stops what works on an issue that was closed.
-func (r *repository) closed(ctx context.Context, issue int) error {
-	if r.bot.queue.drop(r, issue, "the issue was closed") {
-		return nil
+// lookTime is for how long the claims that were read count. A claim is taken by compare-and-swap, so
+// an old reading costs a push that is refused, and no second start.
+const lookTime = 2 * time.Second
+
+// look reads the claims of the repository, not too often.
+func (r *repository) look(ctx context.Context) ([]claim.Seen, error) {
+	r.looking.Lock()
+	defer r.looking.Unlock()
+	now := r.bot.Now()
+	if d := now.Sub(r.looked); d >= 0 && d < lookTime {
+		return r.claims, nil
 	}
-	if h := r.session(issue); h != nil && h.live() {
-		return h.command(orchestrator.Payload{Name: "stop", Actor: "the close of the issue", Source: "issue", SourceID: fmt.Sprintf("closed/%s", h.began.UTC().Format(time.RFC3339))})
+	all, err := r.desk.Look(ctx)
+	if err == nil {
+		r.claims, r.looked = all, now
 	}
-	return nil
+	return all, err
 }
 
-// dropRequest takes the request labels off an issue.
-func (r *repository) dropRequest(ctx context.Context, record ghsync.Record) error {
-	for _, name := range record.Issue.Labels {
-		if _, asks := ghsync.RequestLabel(name, r.bot.Config.Bot.Label); !asks {
-			continue
-		}
-		if err := r.account.Client.RemoveLabel(ctx, r.name(), record.Issue.Number, name); err != nil {
-			return err
-		}
+// closed stops what works on an issue that was closed.
+func (r *repository) closed(ctx context.Context, issue int) error {
+	if dropped, err := r.dropTicket(issue, "the issue was closed"); dropped || err != nil {
+		return err
+	}
+	if h := r.sessions.of(issue); h != nil && h.live() {
+		return h.command(orchestrator.Payload{Name: "stop", Actor: "the close of the issue", Source: "issue", SourceID: fmt.Sprintf("closed/%s", h.began.UTC().Format(time.RFC3339))})
 	}
 	return nil
 }
@@ -159,7 +165,7 @@ func (r *repository) accept(ctx context.Context, issue int, record ghsync.Record
 	}
 	if snapshot.Report.Refused {
 		d.What, d.Reason, d.Remedy = gate.Refuse, "the issue hides text in so many layers that no part of it can be trusted", "write it without HTML and encoded characters, and set the label again"
-		return r.refuse(ctx, issue, d)
+		return r.refusals.Refuse(ctx, issue, d)
 	}
 	t := ticket.Ticket{
 		Repo: r.name(), RepoID: r.id, Issue: issue, Session: r.freeName(issue, snapshot.Title.String()), Identity: session.NewIdentity(), Workflow: d.Asked.Workflow,
@@ -196,7 +202,7 @@ func (r *repository) enter(t ticket.Ticket, held claim.Held) error {
 		return err
 	}
 	crash.Point("decide ticket", "")
-	return r.bot.queue.add(r, t, held)
+	return r.enqueue(t, held)
 }
 
 // freeName is the name of the next session of an issue.

@@ -9,13 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
-	"github.com/agentmux/agentmux/internal/durable"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -60,17 +61,34 @@ func (b *Bot) rehearse(ctx context.Context, repo ghsync.Repo, home string, w io.
 		return err
 	}
 	for _, issue := range issues {
-		record, readErr := r.account.Client.Record(ctx, r.name(), issue)
-		facts, err := r.facts(ctx, issue, record, readErr)
-		if err != nil {
+		if err := r.rehearse(ctx, issue, w); err != nil {
 			return err
 		}
-		r.printDecision(w, record, gate.Decide(ctx, facts, gateServer{r}))
 	}
 	if len(issues) == 0 {
 		fmt.Fprintf(w, "%s: no issue asks for work\n", r.name())
 	}
 	return nil
+}
+
+// patience is how long a request that cannot be judged yet is waited for.
+const patience = 10 * time.Second
+
+// rehearse judges an issue and prints what follows.
+func (r *repository) rehearse(ctx context.Context, issue int, w io.Writer) error {
+	for began := r.bot.Now(); ; {
+		record, readErr := r.account.Client.Record(ctx, r.name(), issue)
+		facts, err := r.facts(ctx, issue, record, readErr)
+		if err != nil {
+			return err
+		}
+		d := gate.Decide(ctx, facts, gateServer{r})
+		if d.What == gate.Later && r.bot.Now().Add(d.After).Sub(began) <= patience && transport.Wait(ctx, max(d.After, time.Second)) {
+			continue
+		}
+		r.printDecision(w, record, d)
+		return ctx.Err()
+	}
 }
 
 // asKnown has the repository judged by what is below the true state home.
@@ -83,7 +101,7 @@ func (r *repository) asKnown(home string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if r.journal, err = journal.Open(dir, journal.Options{Now: r.bot.Now, Disk: durable.Disk{}}); err != nil {
+	if r.journal, err = journal.Open(dir, journal.Options{Now: r.bot.Now}); err != nil {
 		return err
 	}
 	r.shelf = ticket.Of(dir)
@@ -93,7 +111,7 @@ func (r *repository) asKnown(home string) error {
 	}
 	for _, e := range entries {
 		if e.State != nil && e.State.IssueNumber != 0 {
-			r.know(e.Dir, e.State.IssueNumber, e.State)
+			r.know(e.Dir, e.State)
 		}
 	}
 	return nil

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -29,7 +31,10 @@ type Report struct {
 	Accepted int            // requests since the start
 	Panics   int            // of sessions since the start
 
-	Quotas map[string]transport.Quota // of the first account, by resource
+	// Absent are the accounts that GitHub refuses, and Quotas the limits of each, by its installation
+	// and by resource.
+	Absent []account.Absence
+	Quotas map[int64]map[string]transport.Quota
 }
 
 // RepositoryReport is how a repository does.
@@ -58,19 +63,20 @@ func (b *Bot) count(change func(*counts)) {
 
 // Report returns how the bot does.
 func (b *Bot) Report() Report {
-	r := Report{Slots: b.Slots, Paused: b.Machine.Paused(), Sessions: map[string]int{}}
-	r.Tickets, r.Taken, r.Oldest = b.queue.facts(b.Now())
-	facts := map[int64]intake.Facts{}
-	for _, f := range b.watch.Facts() {
-		facts[f.RepoID] = f
+	q := b.queue.Facts()
+	r := Report{
+		Slots: b.Slots, Taken: q.Taken, Tickets: q.Tickets, Oldest: q.Oldest, Lacks: q.Lacks, Paused: b.Machine.Paused(), Sessions: map[string]int{},
 	}
+	r.Absent = b.Accounts.Absent()
+	r.Quotas = b.Accounts.Quotas()
+	facts := b.facts()
 	for _, repo := range b.all() {
 		one := RepositoryReport{Facts: facts[repo.id], Commands: len(repo.journal.Pending())}
 		one.Repo, one.RepoID = repo.name(), repo.id
 		if one.Err != nil {
 			one.Err = errors.New(b.said(one.Err))
 		}
-		for _, h := range repo.hosted() {
+		for _, h := range repo.sessions.all() {
 			if h.claim() != nil {
 				one.Claims++
 			}
@@ -81,14 +87,11 @@ func (b *Bot) Report() Report {
 			}
 		}
 		r.Repositories = append(r.Repositories, one)
-		if r.Quotas == nil {
-			r.Quotas = repo.account.Client.Quotas()
-		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r.Unserved, r.Refused = maps.Clone(b.unserved), maps.Clone(b.counts.refused)
-	r.Accepted, r.Panics, r.Lacks = b.counts.accepted, b.counts.panics, slices.Clone(b.lacks)
+	r.Accepted, r.Panics = b.counts.accepted, b.counts.panics
 	return r
 }
 
@@ -103,13 +106,6 @@ func does(s *orchestrator.State) string {
 	return "working"
 }
 
-// hosted are the sessions of the repository that the bot knows of.
-func (r *repository) hosted() []*hosted {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Collect(maps.Values(r.sessions))
-}
-
 // failingAfter is how long something has to fail before it is a problem.
 const failingAfter = time.Minute
 
@@ -118,6 +114,9 @@ func (r Report) Problems(now time.Time) []string {
 	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(r.Unserved)) {
 		problems = append(problems, name+" is not served: "+r.Unserved[name])
+	}
+	for _, a := range r.Absent {
+		problems = append(problems, strings.TrimSpace(a.Name+" "+a.Where)+" is refused by GitHub since "+a.Since.UTC().Format(time.RFC3339)+": "+a.Err.Error())
 	}
 	for _, repo := range r.Repositories {
 		switch {

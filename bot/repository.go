@@ -2,73 +2,97 @@ package bot
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/bot/ear"
+	"github.com/agentmux/agentmux/bot/follow"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/refusal"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // repository is one that the bot serves, with everything of it.
 type repository struct {
-	bot     *Bot
-	id      int64
-	own     ghsync.Account // of the program
-	account Account
-	host    *host.Host
-	project *project.Project
-	desk    claim.Desk
-	journal *journal.Journal
-	shelf   ticket.Shelf
-	ear     *ear.Ear
-	met     *met       // issues whose reading is due
-	swept   bool       // a sweep finds its requests
-	fetch   sync.Mutex // one fetch at a time
-	judging sync.Mutex // one request at a time
+	bot      *Bot
+	id       int64
+	own      ghsync.Account // of the program
+	account  account.Account
+	host     *host.Host
+	project  *project.Project
+	desk     claim.Desk
+	journal  *journal.Journal
+	shelf    ticket.Shelf
+	ear      *ear.Ear
+	follow   *follow.Follow
+	refusals *refusal.Teller
+	sessions *sessions
+	met      *due.Set    // issues whose reading is due
+	pulls    *due.Set    // pull requests of sessions whose reading is due
+	swept    atomic.Bool // a sweep finds its requests
+	fetch    sync.Mutex  // one fetch at a time
+	judging  sync.Mutex  // one request at a time
+	shelving sync.Mutex  // who changes a ticket
+
+	looking sync.Mutex
+	claims  []claim.Seen // as they were read last
+	looked  time.Time
 
 	mu       sync.Mutex
 	repo     ghsync.Repo               // its name now
-	left     map[int]bool              // pull requests that are not open any more
-	sessions map[int]*hosted           // by issue: the newest session
-	older    map[string]*hosted        // by directory: other sessions, once they were woken
 	configs  map[string]*config.Config // by base commit
 	attempts map[int]attempt           // of requests that are judged again
 }
 
 // openRepository finds a repository on the server and its place on this machine.
 func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository, error) {
-	account, err := b.Accounts.For(ctx, repo)
+	act, err := b.Accounts.For(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
-	found, err := account.Client.Repository(ctx, repo.Owner, repo.Name)
+	found, err := act.Client.Repository(ctx, repo.Owner, repo.Name)
 	if err != nil {
 		return nil, err
 	}
 	r := &repository{
-		bot: b, repo: found.Repo, id: found.ID, account: account,
-		sessions: map[int]*hosted{}, older: map[string]*hosted{}, configs: map[string]*config.Config{}, attempts: map[int]attempt{}, left: map[int]bool{},
+		bot: b, repo: found.Repo, id: found.ID, account: act,
+		sessions: newSessions(), configs: map[string]*config.Config{}, attempts: map[int]attempt{},
 	}
-	r.met = newMet(r.reconcile)
-	if r.own, err = account.Client.Viewer(ctx); err != nil {
+	r.met, r.pulls = due.New(r.reconcile), due.New(r.readPull)
+	if r.own, err = act.Client.Viewer(ctx); err != nil {
 		return nil, err
 	}
 	o := b.Host
-	o.GitHub, o.Token, o.Server = account.Client, account.Token, account.Server
+	o.GitHub, o.Token, o.Server, o.Away = act.Client, act.Token, act.Server, act.Away
 	if r.host, err = host.New(o); err != nil {
 		return nil, err
 	}
-	if r.project, err = r.host.Managed(ctx, r.repo, b.Config); err != nil {
+	dir, err := r.host.Projects().ManagedOf(r.id, r.repo, b.Config)
+	if err != nil {
 		return nil, err
 	}
-	if err := project.NoteRepository(r.dir(), r.id, r.repo); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make project of %s: %w", r.repo, err)
+	}
+	if err := project.NoteName(dir, r.id, r.repo); err != nil {
+		return nil, err
+	}
+	if r.project, err = r.host.Projects().ManagedIn(ctx, dir, r.repo, b.Config); err != nil {
 		return nil, err
 	}
 	if r.journal, err = journal.Open(r.dir(), journal.Options{Now: b.Now}); err != nil {
@@ -76,7 +100,14 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	}
 	r.shelf = ticket.Of(r.dir())
 	r.ear = ear.New(ear.Options{
-		Client: account.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Now: b.Now, Log: r.log(),
+		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Now: b.Now, Log: r.log(),
+	})
+	r.follow = follow.New(follow.Options{
+		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Owner: followed{r}, Secrets: b.Host.Redactor, Now: b.Now, Log: r.log(),
+	})
+	r.refusals = refusal.New(refusal.Options{
+		Client: act.Client, Repo: r.name, Own: r.own, Journal: r.journal, Label: b.Config.Bot.Label, LinkHosts: b.Config.GitHub.LinkHosts,
+		Redactor: b.Host.Redactor, Now: b.Now,
 	})
 	if b.host == "" {
 		if b.host, err = r.host.HostID(); err != nil {
@@ -84,9 +115,29 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		}
 	}
 	r.desk, err = tenure.OpenDesk(ctx, r.host, tenure.DeskSpec{
-		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Free: b.queue.free, Log: b.Log,
+		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Free: b.queue.Free, Log: b.Log,
 	})
 	return r, err
+}
+
+// ensureLabel makes the request label if the repository lacks it. A bot that may not make it goes
+// on: somebody else can.
+func (r *repository) ensureLabel(ctx context.Context) error {
+	label := request.Label(r.bot.Config.Bot.Label)
+	there, err := r.account.Client.HasLabel(ctx, r.name(), label.Name)
+	if err != nil || there {
+		return err
+	}
+	made, err := r.account.Client.EnsureLabel(ctx, r.name(), label)
+	switch {
+	case made:
+		r.log().Info("the request label was made", "label", label.Name)
+	case errors.As(err, new(*transport.Terminal)):
+		r.log().Warn("the repository has no request label, and it cannot be made: somebody who may write can type "+
+			"gh label create "+label.Name+" --color "+label.Color+" --repo "+r.name().String(), "err", err)
+		return nil
+	}
+	return err
 }
 
 // name is what the repository is called now.
@@ -102,7 +153,8 @@ func (r *repository) rename(now ghsync.Repo) {
 	r.repo = now
 	r.mu.Unlock()
 	r.ear.Move(now)
-	if err := project.NoteRepository(r.dir(), r.id, now); err != nil {
+	r.follow.Move(now)
+	if err := project.NoteName(r.dir(), r.id, now); err != nil {
 		r.log().Warn("the name of a repository is not noted", "err", err)
 	}
 }

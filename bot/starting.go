@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/document"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -29,14 +30,14 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 	dir, d, err := w.make(ctx)
 	switch {
 	case ctx.Err() != nil:
-		w.repo.bot.queue.yield(w.Key())
+		w.repo.bot.queue.Yield(w.Key())
 		return true
 	case err != nil:
 		w.repo.log().Warn("a ticket could not begin", "issue", w.Issue, "err", err)
-		w.repo.bot.queue.again(w, "for this machine: "+w.repo.bot.said(err))
+		w.repo.bot.queue.Again(entry{w}, "for this machine: "+w.repo.bot.said(err))
 		return false
 	case d.Row == gate.RowMachine:
-		w.repo.bot.queue.again(w, d.Reason)
+		w.repo.bot.queue.Again(entry{w}, d.Reason)
 		return false
 	case d.Refused():
 		w.refused(ctx, d)
@@ -46,12 +47,12 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 	if err == nil {
 		var s *orchestrator.State
 		if s, err = sess.ReadState(); err == nil {
-			w.repo.know(dir, w.Issue, s).begin(w.held)
+			w.repo.know(dir, s).begin(w.held)
 		}
 	}
 	if err != nil {
 		w.repo.log().Error("a session cannot be read", "session", w.Session, "err", err)
-		w.repo.bot.queue.yield(w.Key())
+		w.repo.bot.queue.Yield(w.Key())
 	}
 	return true
 }
@@ -59,8 +60,8 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 // refused ends a ticket that the base commit keeps from beginning.
 func (w *waiting) refused(ctx context.Context, d gate.Decision) {
 	d.Asked = gate.Asked{Trigger: w.Trigger, With: w.With}
-	w.repo.bot.queue.yield(w.Key())
-	if err := w.repo.refuse(ctx, w.Issue, d); err != nil {
+	w.repo.bot.queue.Yield(w.Key())
+	if err := w.repo.refusals.Refuse(ctx, w.Issue, d); err != nil {
 		w.repo.log().Warn("a refusal is carried out later", "issue", w.Issue, "err", err)
 	}
 	w.drop(ctx, d.Reason)
@@ -143,6 +144,15 @@ func (w *waiting) took(ctx context.Context, dir string) error {
 		return err
 	}
 	crash.Point("mark running", "")
+	w.repo.shelving.Lock()
+	defer w.repo.shelving.Unlock()
+	if t, err := w.repo.shelf.Read(w.Issue); err == nil && t.Dropped != "" {
+		if _, err := command.Append(dir, orchestrator.Payload{
+			Name: "stop", Actor: "the ticket", Source: "issue", SourceID: "ticket/" + w.Identity, Args: orchestrator.CommandArgs{Text: t.Dropped},
+		}); err != nil {
+			return err
+		}
+	}
 	return w.repo.shelf.Remove(w.Issue)
 }
 

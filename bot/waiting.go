@@ -23,13 +23,9 @@ type waiting struct {
 	held    claim.Held
 	placard *mirror.Placard
 
-	begin chan struct{}        // closed: it has a slot
+	begin chan struct{}        // has a value: it has a slot
 	end   chan string          // why it is dropped
 	news  chan comment.Waiting // the newest that is to be shown
-
-	// Under the queue's lock.
-	lacked    string // what kept it from beginning
-	notBefore time.Time
 }
 
 const (
@@ -47,8 +43,48 @@ func newWaiting(r *repository, t ticket.Ticket, held claim.Held) (*waiting, erro
 	if err != nil {
 		return nil, err
 	}
-	w := &waiting{Ticket: t, repo: r, held: held, placard: p, begin: make(chan struct{}), end: make(chan string, 1), news: make(chan comment.Waiting, 1)}
+	w := &waiting{Ticket: t, repo: r, held: held, placard: p, begin: make(chan struct{}, 1), end: make(chan string, 1), news: make(chan comment.Waiting, 1)}
 	return w, nil
+}
+
+// enqueue puts a ticket that is claimed into the queue.
+func (r *repository) enqueue(t ticket.Ticket, held claim.Held) error {
+	w, err := newWaiting(r, t, held)
+	if err != nil {
+		return err
+	}
+	if t.Dropped != "" {
+		r.bot.spawn(func() { w.drop(r.bot.life, t.Dropped) })
+		return nil
+	}
+	r.bot.spawn(func() { w.run(r.bot.life) })
+	r.bot.queue.Add(entry{w})
+	return nil
+}
+
+// dropTicket has the ticket of an issue end without a session, and reports whether there was one. One
+// that is just beginning becomes a session that is stopped.
+func (r *repository) dropTicket(issue int, why string) (bool, error) {
+	r.shelving.Lock()
+	defer r.shelving.Unlock()
+	t, err := r.shelf.Read(issue)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if t.Dropped == "" {
+		t.Dropped = why
+		if err := r.shelf.Write(t); err != nil {
+			return false, err
+		}
+	}
+	crash.Point("drop ticket", "")
+	if e, ok := r.bot.queue.Remove(t.Key()).(entry); ok {
+		e.end <- why
+	}
+	return true, nil
 }
 
 // mirrorGuard asks the claim before each write of a placard.
@@ -64,6 +100,15 @@ func mirrorGuard(held claim.Held) func(context.Context) error {
 		return &transport.RetryAfter{Wait: showPause, Scope: "claim", Err: err}
 	}
 }
+
+// entry is the ticket as the queue knows it.
+type entry struct{ *waiting }
+
+func (e entry) Ticket() ticket.Ticket { return e.waiting.Ticket }
+
+func (e entry) Begin() { e.begin <- struct{}{} }
+
+func (e entry) Tell(now comment.Waiting) { e.tell(now) }
 
 // tell has the placard show something else. It never blocks.
 func (w *waiting) tell(now comment.Waiting) {
@@ -85,7 +130,6 @@ func (w *waiting) run(ctx context.Context) {
 	var now *comment.Waiting
 	pause, failures := time.Duration(0), 0
 	for {
-		begin := w.begun()
 		var due <-chan time.Time
 		if now != nil {
 			due = time.After(pause)
@@ -99,7 +143,7 @@ func (w *waiting) run(ctx context.Context) {
 		case why := <-w.end:
 			w.drop(ctx, why)
 			return
-		case <-begin:
+		case <-w.begin:
 			if w.starting(ctx) {
 				return
 			}
@@ -122,16 +166,9 @@ func (w *waiting) run(ctx context.Context) {
 	}
 }
 
-// begun is closed when the ticket has its slot.
-func (w *waiting) begun() <-chan struct{} {
-	w.repo.bot.queue.mu.Lock()
-	defer w.repo.bot.queue.mu.Unlock()
-	return w.begin
-}
-
 // lost forgets a ticket that another host has taken. Its comment is that host's now.
 func (w *waiting) lost() {
-	w.repo.bot.queue.forget(w)
+	w.repo.bot.queue.Remove(w.Key())
 	w.repo.log().Info("another host has taken a ticket", "issue", w.Issue, "host", w.held.Holder())
 	if err := w.repo.shelf.Remove(w.Issue); err != nil {
 		w.repo.log().Warn("ticket not removed", "issue", w.Issue, "err", err)

@@ -10,7 +10,7 @@ var securityCases = map[int]string{
 	3:  "Text that changed after the label, by somebody who may not write, is asked for again before anything starts.",
 	4:  "What GitHub hides of a text is gone before an agent reads it, also where it pretends to be code.",
 	5:  "Words of people without a say, of bots and of late comers stand in no file of a session.",
-	6:  "Nobody of the same user finds a secret of the host in a file or a process, whichever host has the session.",
+	6:  "Nobody of the same user finds a secret of the host in a file or a process, git's included, whichever host has the session; and the password for git is told to git alone.",
 	7:  "A secret in any of twenty disguises leaves by no exit; each twelve of its characters count.",
 	9:  "Configuration an agent can write runs nothing, and git speaks one transport alone.",
 	10: "Nested repositories in every spelling are refused, time and again; ignored ones do not matter.",

@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/installation"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
@@ -42,16 +43,16 @@ func newInstalled(t *testing.T, permissions map[string]string) *installed {
 	return in
 }
 
-func (in *installed) client(t *testing.T, change ...func(*transport.AppOptions)) (*ghsync.Client, *transport.App) {
+func (in *installed) client(t *testing.T, change ...func(*installation.Options)) (*ghsync.Client, *installation.Installation) {
 	t.Helper()
-	o := transport.AppOptions{
+	o := installation.Options{
 		APIURL: in.server.API(), ClientID: in.app.ClientID, KeyFile: in.key, Repo: widgets,
 		Now: func() time.Time { return in.local }, Minted: func(redact.Secret) { in.minted++ },
 	}
 	for _, f := range change {
 		f(&o)
 	}
-	app, err := transport.NewApp(o)
+	app, err := installation.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,9 +89,9 @@ func (in *installed) advance(d time.Duration) {
 // One mint is in flight at a time, and who waits for it goes when their context ends: neither
 // they nor what only reads what is known are held by a server that says nothing.
 func TestAMintBlocksNoOtherCall(t *testing.T) {
-	in := newInstalled(t, transport.AppPermissions())
+	in := newInstalled(t, installation.Permissions())
 	asked, answer := make(chan struct{}, 100), make(chan struct{})
-	_, app := in.client(t, func(o *transport.AppOptions) {
+	_, app := in.client(t, func(o *installation.Options) {
 		o.HTTP = roundTrip(func(req *http.Request) (*http.Response, error) {
 			asked <- struct{}{}
 			select {
@@ -117,7 +118,7 @@ func TestAMintBlocksNoOtherCall(t *testing.T) {
 	if _, err := app.Token(brief); !errors.Is(err, context.Canceled) {
 		t.Errorf("a wait that was given up: %v", err)
 	}
-	if app.Missing() != nil || app.Granted() != nil || !app.Expire() {
+	if app.Missing() != nil || app.Granted() != nil || !app.Expire(redact.Secret{}) {
 		t.Error("something is known before the first token")
 	}
 	if len(asked) > 0 {
@@ -141,7 +142,7 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 // An installation is an oauth2.TokenSource: the token is the one that was minted, until
 // shortly before its end, and is another one after it was refused.
 func TestAppIsATokenSource(t *testing.T) {
-	in := newInstalled(t, transport.AppPermissions())
+	in := newInstalled(t, installation.Permissions())
 	_, app := in.client(t)
 	token := func() string {
 		t.Helper()
@@ -158,7 +159,11 @@ func TestAppIsATokenSource(t *testing.T) {
 	}
 	in.advance(2 * time.Second)
 	second := token()
-	app.Expire()
+	app.Expire(redact.NewSecret(first)) // of a request from before
+	if token() != second {
+		t.Error("the token of now went with one from before")
+	}
+	app.Expire(redact.NewSecret(second))
 	if third := token(); second == first || third == second || in.minted != 3 {
 		t.Errorf("%d minted", in.minted)
 	}
@@ -167,9 +172,9 @@ func TestAppIsATokenSource(t *testing.T) {
 // A token that lives less than an hour serves for most of its life: a mint for each request
 // would use up the limit of the App.
 func TestATokenOfAShortLifeIsUsed(t *testing.T) {
-	in := newInstalled(t, transport.AppPermissions())
+	in := newInstalled(t, installation.Permissions())
 	ends := regexp.MustCompile(`"expires_at":\s*"[^"]*"`)
-	_, app := in.client(t, func(o *transport.AppOptions) {
+	_, app := in.client(t, func(o *installation.Options) {
 		o.HTTP = roundTrip(func(req *http.Request) (*http.Response, error) {
 			resp, err := http.DefaultTransport.RoundTrip(req)
 			if err != nil {
@@ -195,7 +200,7 @@ func TestATokenOfAShortLifeIsUsed(t *testing.T) {
 }
 
 func TestAppActsAsItsBot(t *testing.T) {
-	in := newInstalled(t, transport.AppPermissions())
+	in := newInstalled(t, installation.Permissions())
 	n := in.server.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c, app := in.client(t)
 	if _, _, err := (ghsync.Comments{Client: c}).Create(t.Context(), octoWidgets, n, text("hello")); err != nil {
@@ -216,7 +221,7 @@ func TestAppActsAsItsBot(t *testing.T) {
 func TestGitHub70AppMintsWithPartialGrant(t *testing.T) {
 	in := newInstalled(t, map[string]string{"issues": "write", "contents": "read", "metadata": "read"})
 	var asked sentBodies
-	c, app := in.client(t, func(o *transport.AppOptions) { o.HTTP = &asked })
+	c, app := in.client(t, func(o *installation.Options) { o.HTTP = &asked })
 	for range 2 {
 		if _, err := c.Repository(t.Context(), "octo", "widgets"); err != nil {
 			t.Fatal(err)
@@ -236,7 +241,7 @@ func TestGitHub70AppMintsWithPartialGrant(t *testing.T) {
 }
 
 func TestGitHub15AppRenewsItsTokenBeforeAndAfterItsEnd(t *testing.T) {
-	in := newInstalled(t, transport.AppPermissions())
+	in := newInstalled(t, installation.Permissions())
 	c, _ := in.client(t)
 	read := func() {
 		t.Helper()
@@ -264,7 +269,7 @@ func TestGitHub15AppRenewsItsTokenBeforeAndAfterItsEnd(t *testing.T) {
 }
 
 func TestGitHub14AppCorrectsItsClockOnce(t *testing.T) {
-	in := newInstalled(t, transport.AppPermissions())
+	in := newInstalled(t, installation.Permissions())
 	c, _ := in.client(t)
 	for i, offset := range []time.Duration{3 * time.Minute, 0, -4 * time.Minute} { // clocks are set while a host runs
 		in.advance(2 * time.Hour)
@@ -288,7 +293,7 @@ func TestGitHub14AppCorrectsItsClockOnce(t *testing.T) {
 // A token lives an hour, a repository's name perhaps not: the host that continues and the one
 // that is started under the old name both get their tokens.
 func TestGitHub9And15AppOfARenamedRepositoryRenewsItsToken(t *testing.T) {
-	in := newInstalled(t, transport.AppPermissions())
+	in := newInstalled(t, installation.Permissions())
 	id := in.server.Repo(widgets).ID()
 	before, _ := in.client(t)
 	if _, err := before.RepositoryByID(t.Context(), id); err != nil {
@@ -316,7 +321,7 @@ func TestGitHub2LimitOnATokenPasses(t *testing.T) {
 		"403, secondary":  {fakehub.Secondary(mint, http.StatusForbidden), time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := newInstalled(t, transport.AppPermissions())
+			in := newInstalled(t, installation.Permissions())
 			in.server.Inject(c.fault)
 			client, _ := in.client(t)
 			_, err := client.Repository(t.Context(), "octo", "widgets")
@@ -332,7 +337,7 @@ func TestGitHub2LimitOnATokenPasses(t *testing.T) {
 
 // A token that was not received is not lost: a mint that failed on the way is repeated, three times.
 func TestMintIsRepeated(t *testing.T) {
-	in := newInstalled(t, transport.AppPermissions())
+	in := newInstalled(t, installation.Permissions())
 	reset := func() (*http.Response, error) { return nil, errors.New("connection reset by peer") }
 	for name, tc := range map[string]struct {
 		fails        func() (*http.Response, error)
@@ -346,8 +351,8 @@ func TestMintIsRepeated(t *testing.T) {
 		"reset for ever": {reset, 9, 3, true},
 		"wrong key": {func() (*http.Response, error) {
 			return respond(401, `{}`, "Date", time.Now().UTC().Format(http.TimeFormat))
-		}, 9, 1, false},
-		"401 without a time": {func() (*http.Response, error) { return respond(401, `{}`) }, 9, 1, false},
+		}, 9, 1, true},
+		"401 without a time": {func() (*http.Response, error) { return respond(401, `{}`) }, 9, 1, true},
 		"refused":            {func() (*http.Response, error) { return respond(422, `{}`) }, 9, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -362,7 +367,7 @@ func TestMintIsRepeated(t *testing.T) {
 					}
 					return respond(201, `{"token":"t","expires_at":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
 				}}
-				app, err := transport.NewApp(transport.AppOptions{ClientID: "c", KeyFile: in.key, Repo: widgets, HTTP: w})
+				app, err := installation.New(installation.Options{ClientID: "c", KeyFile: in.key, Repo: widgets, HTTP: w})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -379,7 +384,7 @@ func TestMintIsRepeated(t *testing.T) {
 func TestSecurity23MintIsNotRedirected(t *testing.T) {
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			in := newInstalled(t, transport.AppPermissions())
+			in := newInstalled(t, installation.Permissions())
 			in.server.Inject(fakehub.Redirect("POST /app/installations/{id}/access_tokens", status, in.server.API()+"elsewhere"))
 			c, _ := in.client(t)
 			if _, err := c.Repository(t.Context(), "octo", "widgets"); !isMoved(err) {
@@ -395,7 +400,7 @@ func TestSecurity23MintIsNotRedirected(t *testing.T) {
 // renewing has another token after each refusal.
 type renewing struct{ transport.TokenSource }
 
-func (renewing) Expire() bool { return true }
+func (renewing) Expire(redact.Secret) bool { return true }
 
 // What creates is sent once, with the old token as well: its caller comes back at once.
 func TestRefusedTokenOfACreatingRequest(t *testing.T) {
@@ -419,10 +424,10 @@ func TestRefusedTokenOfACreatingRequest(t *testing.T) {
 }
 
 func TestAppSaysWhereItIsNotInstalled(t *testing.T) {
-	in := newInstalled(t, transport.AppPermissions())
-	c, _ := in.client(t, func(o *transport.AppOptions) { o.Repo = "octo/gadgets" })
+	in := newInstalled(t, installation.Permissions())
+	c, _ := in.client(t, func(o *installation.Options) { o.Repo = "octo/gadgets" })
 	_, err := c.Repository(t.Context(), "octo", "widgets")
-	if _, later := transport.Later(err); later || !strings.Contains(err.Error(), "not installed on octo/gadgets") {
+	if !transport.IsAway(err) || !strings.Contains(err.Error(), "not installed on octo/gadgets") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -450,13 +455,13 @@ func TestAccessOfAnInstallationIsUntold(t *testing.T) {
 }
 
 func TestAppRefusesAKeyThatOthersCanRead(t *testing.T) {
-	in := newInstalled(t, transport.AppPermissions())
+	in := newInstalled(t, installation.Permissions())
 	for mode, taken := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o644: false, 0o640: false, 0o500: false, 0o700: false} {
 		t.Run(fmt.Sprintf("mode %o", mode), func(t *testing.T) {
 			if err := os.Chmod(in.key, mode); err != nil {
 				t.Fatal(err)
 			}
-			_, err := transport.NewApp(transport.AppOptions{KeyFile: in.key})
+			_, err := installation.New(installation.Options{KeyFile: in.key})
 			if (err == nil) != taken || err != nil && !strings.Contains(err.Error(), "chmod 600") {
 				t.Errorf("a key of mode %o: %v", mode, err)
 			}
@@ -465,7 +470,7 @@ func TestAppRefusesAKeyThatOthersCanRead(t *testing.T) {
 	writeFile(t, filepath.Join(filepath.Dir(in.key), "bad.pem"), []byte("no key"))
 	for _, name := range []string{"bad.pem", "absent.pem"} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := transport.NewApp(transport.AppOptions{KeyFile: filepath.Join(filepath.Dir(in.key), name)}); err == nil {
+			if _, err := installation.New(installation.Options{KeyFile: filepath.Join(filepath.Dir(in.key), name)}); err == nil {
 				t.Errorf("%s was taken for a key", name)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-github/v62/github"
 
+	"github.com/agentmux/agentmux/ghsync/joblog"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
 )
@@ -86,6 +87,27 @@ func sent(req *http.Request, err error) error {
 		return &transport.Ambiguous{Method: req.Method, Path: req.URL.Path, Err: transport.ErrUnreadable}
 	}
 	return transport.Plain(err)
+}
+
+// Read reads one address of the REST interface below the API's base into out, for packages beside
+// this one.
+func (c *Client) Read(ctx context.Context, path string, out any) error {
+	return c.do(ctx, http.MethodGet, path, nil, out)
+}
+
+// Query asks one GraphQL document that only reads, for packages beside this one. served is false
+// where the server has no GraphQL.
+func (c *Client) Query(ctx context.Context, document string, variables map[string]any, out any) (served bool, err error) {
+	err = c.ask(ctx, document, variables, out)
+	if errors.Is(err, errNoGraphQL) {
+		return false, nil
+	}
+	return true, err
+}
+
+// LogTail reads the end of the log of a job at a path; see joblog.Tail.
+func (c *Client) LogTail(ctx context.Context, path string) (text []byte, cut bool, err error) {
+	return joblog.Tail(ctx, c.stack, path)
 }
 
 // errNoGraphQL means that the server has no GraphQL endpoint; callers then read by REST.

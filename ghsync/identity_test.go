@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/installation"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
@@ -29,7 +30,7 @@ func TestGitHub8NoTokenGoesToAnotherHost(t *testing.T) {
 
 // An app's token lives an hour and is renewed before; each one costs one answer per address.
 func TestGitHub12HourlyTokensAreIdleForADay(t *testing.T) {
-	in := newInstalled(t, transport.AppPermissions())
+	in := newInstalled(t, installation.Permissions())
 	in.server.Repo(widgets).AddIssue(fakehub.IssueSpec{Title: "t", Author: "read"})
 	c, _ := in.client(t)
 	for range 24 * 6 {
@@ -63,7 +64,7 @@ func TestGitHub13IdentitiesShareNoAnswer(t *testing.T) {
 		}
 	}
 	// Nor does one client give another token's answer after its own was renewed.
-	in := newInstalled(t, transport.AppPermissions())
+	in := newInstalled(t, installation.Permissions())
 	c, _ := in.client(t)
 	for i := range 3 {
 		if r, err := c.Repository(t.Context(), "octo", "widgets"); err != nil || r.ID == 0 {

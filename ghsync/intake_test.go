@@ -1,7 +1,6 @@
 package ghsync_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -52,40 +51,6 @@ func TestGitHub11ListsForThePollerAreFreeWhenUnchanged(t *testing.T) {
 	found, total, err := (ghsync.Intake{Client: c}).SearchIssues(t.Context(), `is:issue is:open label:"agentmux" org:octo`, 1)
 	if err != nil || total != 1 || len(found) != 1 || found[0] != (ghsync.FoundIssue{Repo: octoWidgets, Number: n}) {
 		t.Errorf("found %+v of %d, %v", found, total, err)
-	}
-}
-
-func TestChecksOfAPullRequest(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change func(*fakehub.Options)
-		known  bool
-	}{"GraphQL": {func(*fakehub.Options) {}, true}, "REST": {withoutGraphQL, false}} {
-		t.Run(name, func(t *testing.T) {
-			s := world(t, tc.change)
-			r := s.Repo(widgets)
-			sha := r.Commit(fakehub.CommitSpec{Branch: "fix", Message: "m", Files: map[string]string{"a": "b"}})
-			c := clientOf(t, s, botLogin)
-			pr, err := (&ghsync.PullRequest{Client: c}).Ensure(t.Context(), ghsync.PullRequestSpec{Repo: octoWidgets, Branch: "fix", Base: "main", Title: "t", Body: text("b")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Require("test")
-			id := r.AddCheck(sha, fakehub.CheckSpec{Name: "test", Conclusion: "failure"})
-			slow := r.AddCheck(sha, fakehub.CheckSpec{Name: "slow"})
-			if err := c.CommitStatus(t.Context(), octoWidgets, sha, ghsync.CommitFailure, "ours", ""); err != nil {
-				t.Fatal(err)
-			}
-			r.Review(pr.Number, "write", "CHANGES_REQUESTED", "please change")
-			head, checks, known, err := c.Checks(t.Context(), octoWidgets, pr.Number)
-			want := []ghsync.Check{{ID: slow, Name: "slow"}, {ID: id, Name: "test", Required: tc.known, Done: true, Failed: true}}
-			if err != nil || head != sha || known != tc.known || !slices.Equal(checks, want) {
-				t.Errorf("head %s, checks %+v, known %v, %v", head, checks, known, err)
-			}
-			reviews, err := (ghsync.Intake{Client: c}).Reviews(t.Context(), octoWidgets, pr.Number)
-			if err != nil || len(reviews) != 1 || reviews[0].State != "CHANGES_REQUESTED" || reviews[0].Commit != sha || reviews[0].Author.Login != "write" {
-				t.Errorf("reviews %+v, %v", reviews, err)
-			}
-		})
 	}
 }
 

@@ -199,6 +199,7 @@ type AgentReport struct {
 const (
 	FailLocal  = "local"  // again after 1, 2, 4, 8 s
 	FailRemote = "remote" // again with backoff until limits.remote
+	FailAway   = "away"   // as remote, for as long as it takes: limits.remote does not count
 	FailNever  = "never"  // not again
 )
 

@@ -6,16 +6,19 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/installation"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
-// ActsAsApp reports whether the configuration names a GitHub App as the account.
+// ActsAsApp reports whether the configuration names a GitHub App as the account. In a job the
+// account is that of the job, unless the configuration says otherwise.
 func ActsAsApp(c *config.Config) bool {
-	return c.GitHub.Auth == "app" || c.GitHub.Auth == "auto" && c.GitHub.App.KeyFile != ""
+	return c.GitHub.Auth == "app" || c.GitHub.Auth == "auto" && c.GitHub.App.KeyFile != "" && !actsAsJob(c)
 }
 
 // checkApp fails when the configuration lacks a setting of the App.
@@ -41,29 +44,27 @@ type AppSpec struct {
 
 // NewApp returns the token source of a configured App.
 func NewApp(o AppSpec) (transport.TokenSource, error) {
-	source, err := transport.NewApp(transport.AppOptions{
-		APIURL: o.Bases.API, ServerURL: o.Bases.Server, ClientID: o.Settings.ClientID, KeyFile: o.Settings.KeyFile,
-		Installation: o.Settings.InstallationID, Repo: o.Repo.String(),
-		Minted: func(token redact.Secret) {
-			if err := o.Redactor.AddSecret("github-token", token); err != nil {
-				o.Log.Warn("a token is not searched for in texts", "err", err)
-			}
-		},
-	})
+	return newApp(installation.Options{Repo: o.Repo.String(), Minted: newKeeper(o.Redactor, o.Log, time.Now).minted}, o.Settings, o.Bases, o.Redactor)
+}
+
+// newApp completes the options with what the configuration says of the App.
+func newApp(o installation.Options, c config.App, at transport.Addresses, r *redact.Redactor) (*installation.Installation, error) {
+	o.APIURL, o.ServerURL, o.ClientID, o.KeyFile, o.ID = at.API, at.Server, c.ClientID, c.KeyFile, c.InstallationID
+	source, err := installation.New(o)
 	if err != nil {
 		return nil, settingsErr(fmt.Errorf("github.app: %w", err))
 	}
-	key, err := os.ReadFile(o.Settings.KeyFile)
+	key, err := os.ReadFile(c.KeyFile)
 	if err != nil {
 		return nil, settingsErr(fmt.Errorf("github.app: %w", err))
 	}
-	return source, o.Redactor.Add("app-key", string(key))
+	return source, r.Add("app-key", string(key))
 }
 
 // MayPush reports whether the account may write to a repository. The rights of an App are those
 // of its installation, not what the repository shows.
 func (id Identity) MayPush(repo ghsync.Repository) bool {
-	if app, ok := id.Tokens.(*transport.App); ok {
+	if app, ok := id.Tokens.(*installation.Installation); ok {
 		return !slices.Contains(app.Missing(), "contents:write")
 	}
 	return repo.CanPush

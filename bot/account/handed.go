@@ -17,11 +17,12 @@ type Handed struct {
 	API    string         `json:"api"` // with Server, the server that the token was read for
 	Server string         `json:"server"`
 	Unfit  string         `json:"unfit,omitempty"` // a variable with a token for another server
+	File   string         `json:"file,omitempty"`  // where the token was read; empty: not in a file
 }
 
 // Hand returns the identity for another process.
 func (id Identity) Hand(ctx context.Context) (Handed, error) {
-	h := Handed{From: id.From, API: id.Bases.API, Server: id.Bases.Server, Unfit: id.unfit}
+	h := Handed{From: id.From, File: id.file, API: id.Bases.API, Server: id.Bases.Server, Unfit: id.unfit}
 	if id.Tokens == nil {
 		return h, nil
 	}
@@ -36,8 +37,8 @@ func (id Identity) Hand(ctx context.Context) (Handed, error) {
 
 // Take returns the identity that another process found. Nothing is looked for: without an
 // account there, there is none here. A token for another server than the configuration's is
-// left out.
-func (h Handed) Take(c *config.Config) (Identity, error) {
+// left out. t reads a token again that the server refuses; nothing else is taken of it.
+func (h Handed) Take(c *config.Config, t *Tokens) (Identity, error) {
 	id, err := bare(c)
 	if err != nil || ActsAsApp(c) {
 		return id, err
@@ -57,6 +58,9 @@ func (h Handed) Take(c *config.Config) (Identity, error) {
 	if h.Token == "" {
 		return id, settingsErr(errors.New("the account that was handed over has no token"))
 	}
-	id.use(h.Mode, h.Token, h.From)
+	again := *t
+	again.File = h.File
+	id.use(h.Mode, h.Token, h.From, again.reader(id, h.Mode, h.From), t.Replaced)
+	id.file = h.File
 	return id, nil
 }

@@ -46,7 +46,7 @@ func TestAnIdentityIsHandedOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			own := "version: 2\n" + c.own
-			got, err := handOn(t, c.tokens, own).Take(load(t, own))
+			got, err := handOn(t, c.tokens, own).Take(load(t, own), &account.Tokens{GH: noGH})
 			if err != nil || got.Tokens == nil || got.Tokens.Mode() != c.mode || got.From != c.from {
 				t.Fatalf("%+v, %v", got, err)
 			}
@@ -65,7 +65,7 @@ func TestNoIdentityIsHandedOn(t *testing.T) {
 	if h.Token != "" {
 		t.Errorf("a token for another server is handed on")
 	}
-	id, err := h.Take(load(t, own))
+	id, err := h.Take(load(t, own), &account.Tokens{GH: noGH})
 	if err != nil || id.Tokens != nil {
 		t.Fatalf("%+v, %v", id, err)
 	}
@@ -78,7 +78,7 @@ func TestNoIdentityIsHandedOn(t *testing.T) {
 func TestAnAppHandsOnNoToken(t *testing.T) {
 	const own = "version: 2\ngithub: {auth: app, app: {client_id: Iv1, key_file: /key.pem}}\n"
 	h := handOn(t, account.Tokens{GH: noGH}, own)
-	id, err := h.Take(load(t, own))
+	id, err := h.Take(load(t, own), &account.Tokens{GH: noGH})
 	if err != nil || h.Token != "" || id.Tokens != nil || id.From != "the App Iv1" {
 		t.Errorf("%+v, %+v, %v", h, id, err)
 	}
@@ -101,7 +101,7 @@ func TestSecurity23AHandedTokenIsForItsServer(t *testing.T) {
 		"a token, and no kind": {account.Handed{Token: token, API: api, Server: server}, "no GitHub token"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			id, err := c.handed.Take(load(t, "version: 2\n"))
+			id, err := c.handed.Take(load(t, "version: 2\n"), &account.Tokens{GH: noGH})
 			said, _ := id.NoToken()
 			if err != nil {
 				said = err.Error()

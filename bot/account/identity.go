@@ -2,7 +2,9 @@
 // that a configuration names, its client, what it may do, and in words what GitHub refused.
 //
 // Promises: a token goes only to the server that it was read for; tokens are removed from the
-// environment, so that no child inherits them; nothing is written.
+// environment, so that no child inherits them; one identity has one limiter, and one that is
+// refused or at its limit delays no other; a token is known to the redactor from before its first
+// use to a day after its end. It writes nothing.
 package account
 
 import (
@@ -21,7 +23,11 @@ import (
 // Tokens are those that this process has.
 type Tokens struct {
 	Variables map[string]string                        // of the environment, by the names of their variables
+	File      string                                   // the path of FileVariable; empty: none
 	GH        func(server string) (token, from string) // runs gh; empty when gh has none
+	// Replaced is told of a token that was read again because the server refused the old one,
+	// before the first use of the new one. May be nil.
+	Replaced func(old, now redact.Secret)
 }
 
 // TakeVariables removes the tokens from the environment, so that no child inherits them, and
@@ -43,6 +49,7 @@ type Identity struct {
 	Tokens transport.TokenSource
 	From   string        // where the token is from, for doctor
 	unfit  string        // a variable with a token that is for another server
+	file   string        // where the token was read; empty: not in a file
 	Pause  time.Duration // before a request is repeated; 0 means the default
 	Writes time.Duration // from one write to the next, as in transport.Limits
 }
@@ -80,6 +87,12 @@ func inJob(at transport.Addresses) bool {
 	return os.Getenv("GITHUB_ACTIONS") == "true" && strings.TrimSuffix(os.Getenv("GITHUB_SERVER_URL"), "/") == at.Server
 }
 
+// actsAsJob reports whether the account is that of a job: by configuration, or found so.
+func actsAsJob(c *config.Config) bool {
+	bases, err := Settle(c)
+	return c.GitHub.Auth == "actions" || c.GitHub.Auth == "auto" && err == nil && inJob(bases)
+}
+
 // bare is the identity that the configuration names, without a token. An App makes its tokens
 // where the project is known.
 func bare(c *config.Config) (Identity, error) {
@@ -99,31 +112,64 @@ func (t *Tokens) Identity(c *config.Config) (Identity, error) {
 	if err != nil || ActsAsApp(c) {
 		return id, err
 	}
-	if mode, token, from := t.find(c, &id); token != "" {
-		id.use(mode, token, from)
+	mode, token, from, err := t.find(c, &id)
+	if err != nil {
+		return id, settingsErr(err)
+	}
+	if token != "" {
+		if from == FileVariable {
+			id.file = t.File
+		}
+		id.use(mode, token, from, t.reader(id, mode, from), t.Replaced)
 	}
 	return id, nil
 }
 
-// use makes the identity act with a token of its server.
-func (id *Identity) use(mode transport.Mode, token, from string) {
-	id.Tokens, id.From = transport.StaticToken(mode, redact.NewSecret(token), id.Bases), from
+// use makes the identity act with a token of its server, which read finds again; nil: it is in
+// this process alone.
+func (id *Identity) use(mode transport.Mode, token, from string, read func() (string, error), replaced func(old, now redact.Secret)) {
+	first := redact.NewSecret(token)
+	id.Tokens, id.From = transport.StaticToken(mode, first, id.Bases), from
+	if read != nil {
+		id.Tokens = &reread{TokenSource: id.Tokens, read: read, replaced: replaced, now: first}
+	}
+}
+
+// reader returns what reads a token again where it was found; nil for a variable, which nobody
+// can change from outside.
+func (t *Tokens) reader(id Identity, mode transport.Mode, from string) func() (string, error) {
+	switch {
+	case from == FileVariable && t.File != "":
+		return func() (string, error) { return readTokenFile(t.File) }
+	case mode == transport.ModeGH && t.GH != nil:
+		return func() (string, error) {
+			token, _ := t.GH(id.Bases.Server)
+			return token, nil
+		}
+	}
+	return nil
 }
 
 // find finds the token for the server of id.
-func (t *Tokens) find(c *config.Config, id *Identity) (mode transport.Mode, token, from string) {
-	mode = map[string]transport.Mode{"gh": transport.ModeGH, "actions": transport.ModeActions}[c.GitHub.Auth]
-	if mode == "" {
-		mode = transport.ModeToken
+func (t *Tokens) find(c *config.Config, id *Identity) (mode transport.Mode, token, from string, err error) {
+	switch mode = transport.ModeToken; {
+	case c.GitHub.Auth == "gh":
+		mode = transport.ModeGH
+	case actsAsJob(c):
+		mode = transport.ModeActions
+	}
+	if mode == transport.ModeToken && t.File != "" {
+		token, err = readTokenFile(t.File)
+		return mode, token, FileVariable, err
 	}
 	if mode != transport.ModeGH {
 		token, from = t.variable(id)
 	}
-	if token == "" && (mode == transport.ModeGH || c.GitHub.Auth == "auto") {
+	if token == "" && (mode == transport.ModeGH || mode == transport.ModeToken && c.GitHub.Auth == "auto") {
 		token, from = t.GH(id.Bases.Server)
 		mode = transport.ModeGH
 	}
-	return mode, token, from
+	return mode, token, from, nil
 }
 
 // variable returns the first token of the environment that may be sent to the server of id.

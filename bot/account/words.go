@@ -24,6 +24,9 @@ func refusedToken(from string) (hint string) {
 	case strings.HasPrefix(from, "the App "):
 		return "see that github.app.client_id and github.app.key_file belong together"
 	}
+	if from == FileVariable {
+		return "write another to the file that " + from + " names"
+	}
 	return "set " + from + " to another, or unset it and run gh auth login"
 }
 

@@ -106,26 +106,35 @@ func (e *Ear) where() ghsync.Repo {
 }
 
 // Hear takes comments that are new or changed, in any order. It does not block. What is known, and
-// what is no command, costs nothing.
+// what is no command, costs nothing. The comments of one reading go in together: of those that
+// come one by one the newer may count before the older.
 func (e *Ear) Hear(comments ...ghsync.IssueComment) {
-	for _, c := range comments {
-		e.put(ofComment(c))
+	list := make([]message, len(comments))
+	for i, c := range comments {
+		list[i] = ofComment(c)
 	}
+	e.put(list)
 }
 
 // HearReviews takes reviews of a pull request.
 func (e *Ear) HearReviews(pull int, reviews ...ghsync.Review) {
-	for _, r := range reviews {
-		e.put(ofReview(pull, r))
+	list := make([]message, len(reviews))
+	for i, r := range reviews {
+		list[i] = ofReview(pull, r)
 	}
+	e.put(list)
 }
 
-func (e *Ear) put(m message) {
-	if !ghsync.IsCommand(m.body) || !m.author.IsPerson() || m.written.Before(e.o.Since) {
+// put takes those that may be commands, all at once.
+func (e *Ear) put(list []message) {
+	list = slices.DeleteFunc(list, func(m message) bool {
+		return !ghsync.IsCommand(m.body) || !m.author.IsPerson() || m.written.Before(e.o.Since)
+	})
+	if len(list) == 0 {
 		return
 	}
 	e.mu.Lock()
-	e.inbox = append(e.inbox, m)
+	e.inbox = append(e.inbox, list...)
 	e.mu.Unlock()
 	e.Wake()
 }
@@ -233,15 +242,17 @@ func (e *Ear) reread(ctx context.Context, s Subject, since time.Time) error {
 	if s.Pull != 0 {
 		numbers = append(numbers, s.Pull)
 	}
+	var all []ghsync.IssueComment
 	for _, number := range numbers {
 		comments, err := ghsync.Comments{Client: e.o.Client}.Since(ctx, e.where(), number, since)
 		if err != nil {
 			return err
 		}
 		for _, c := range comments {
-			e.Hear(ghsync.IssueComment{Comment: c, On: number})
+			all = append(all, ghsync.IssueComment{Comment: c, On: number})
 		}
 	}
+	e.Hear(all...)
 	if s.Pull == 0 {
 		return nil
 	}

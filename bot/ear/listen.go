@@ -88,6 +88,7 @@ func (l *Listener) News(ctx context.Context) (bool, error) {
 
 // comments reads those that changed since the last look.
 func (l *Listener) comments(ctx context.Context) error {
+	var all []ghsync.IssueComment
 	seen := map[int64]time.Time{}
 	for page := 1; page > 0 && page <= maxPages; {
 		comments, more, err := ghsync.Intake{Client: l.o.Client}.RecentComments(ctx, l.where(), page)
@@ -101,7 +102,7 @@ func (l *Listener) comments(ctx context.Context) error {
 				continue
 			}
 			fresh++
-			l.Hear(c)
+			all = append(all, c)
 		}
 		page++
 		if !more || fresh < len(comments) {
@@ -109,6 +110,7 @@ func (l *Listener) comments(ctx context.Context) error {
 		}
 	}
 	l.seen = seen
+	l.Hear(all...)
 	return nil
 }
 

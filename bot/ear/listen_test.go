@@ -3,6 +3,7 @@ package ear_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -199,6 +200,39 @@ func TestAListenerRuns(t *testing.T) {
 	}
 	stop()
 	<-done
+}
+
+// A list has the newest first. Of one reading the older command counts before the newer one, though the
+// loop runs meanwhile.
+func TestALaterCommandDoesNotOvertake(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	l := s.listener(ear.One{})
+	for range 10 {
+		s.comment("/agentmux status", "wil")
+		s.comment("/agentmux pause", "max")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.Ear.Run(ctx)
+	}()
+	if err := l.Look(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for len(s.journal.Commands(s.issue)) < 20 && t.Context().Err() == nil {
+		runtime.Gosched()
+	}
+	stop()
+	<-done
+	var ids []string
+	for _, c := range s.journal.Commands(s.issue) {
+		ids = append(ids, c.Source)
+	}
+	if !slices.IsSorted(ids) {
+		t.Errorf("judged in the order %q", ids)
+	}
 }
 
 // What waits is tried again at its time, and not before it.

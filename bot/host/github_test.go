@@ -396,7 +396,7 @@ func TestProtocolW5AManagedProjectTakesItsBase(t *testing.T) {
 	r.repo.Commit(fakehub.CommitSpec{Branch: "main", Message: "Settings", Author: "Mia <mia@example.com>", Files: map[string]string{
 		".agentmux/prompts/agents/planner.md": "Plan in rhyme.\n",
 	}})
-	project, err := r.host.Managed(t.Context(), ghsync.Repo{Owner: "acme", Name: "widgets"}, r.config)
+	project, err := r.host.Projects().Managed(t.Context(), ghsync.Repo{Owner: "acme", Name: "widgets"}, r.config)
 	if err != nil {
 		t.Fatal(err)
 	}

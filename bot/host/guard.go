@@ -32,7 +32,10 @@ func (e *heldBack) Error() string { return fmt.Sprintf("check the claim: %v", e.
 func (e *heldBack) Unwrap() error { return e.err }
 
 // guarding asks a guard, if there is one, in the ways of those who write.
-type guarding struct{ guard Guard }
+type guarding struct {
+	guard   Guard
+	mayPush func(context.Context) (refused string, err error)
+}
 
 // lost reports whether the guard knows of another holder.
 func (g guarding) lost() bool {

@@ -152,9 +152,20 @@ func (m *mirroring) finish(ctx, told context.Context, s *orchestrator.State) {
 	if IsCanceled(ctx) {
 		limit = signalTime
 	}
-	ctx, cancel := context.WithTimeout(told, limit)
-	defer cancel()
-	if err := m.mirror.Finish(transport.WithPriority(ctx, transport.PriorityFinishing)); err != nil && told.Err() == nil {
-		m.r.Log.Warn("not everything is shown on the issue", "session", m.r.sess.Name(), "err", errors.Join(err, m.mirror.LastError()))
+	for {
+		err := m.finishWithin(told, limit)
+		if err == nil || told.Err() != nil {
+			return
+		}
+		if m.r.Away == nil || m.r.Away() == nil || IsCanceled(ctx) {
+			m.r.Log.Warn("not everything is shown on the issue", "session", m.r.sess.Name(), "err", errors.Join(err, m.mirror.LastError()))
+			return
+		}
 	}
+}
+
+func (m *mirroring) finishWithin(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return m.mirror.Finish(transport.WithPriority(ctx, transport.PriorityFinishing))
 }

@@ -36,6 +36,9 @@ type Options struct {
 	Server string                // address of the GitHub server; empty = the configured host's
 	GitHub *ghsync.Client        // nil = GitHub is not used
 	Token  transport.TokenSource // of GitHub, for git; nil = no push
+	// Away returns why GitHub refuses the account now, nil where it does not. What is owed to
+	// GitHub waits then however long that takes. Nil: it waits for limits.remote as for all else.
+	Away func() error
 	// ReadOnly says that the token may not write: nothing is pushed and no pull request
 	// is opened.
 	ReadOnly bool
@@ -91,40 +94,29 @@ func (h *Host) WithLog(log *slog.Logger) *Host {
 	return &Host{Options: o}
 }
 
-// projects returns the opener of this host's projects.
-func (h *Host) projects() project.Opener {
+// Projects returns the opener of this host's projects.
+func (h *Host) Projects() project.Opener {
 	return project.Opener{Self: h.Self, StateHome: h.StateHome, Server: h.Server, GitHub: h.GitHub, Token: h.Token, Log: h.Log, Located: h.Located}
 }
 
 // Project inspects the clone that holds dir and opens its store. Nothing in
 // the clone changes. The error is clone.ErrNotClone outside of one.
 func (h *Host) Project(ctx context.Context, dir string, c *config.Config) (*project.Project, error) {
-	return h.projects().Open(ctx, dir, c)
+	return h.Projects().Open(ctx, dir, c)
 }
 
 // Reopen is Project for a clone that was inspected before: git is not asked again for what was
 // found a moment ago.
 func (h *Host) Reopen(ctx context.Context, dir string, c *config.Config) (*project.Project, error) {
-	return h.projects().Reopen(ctx, dir, c)
+	return h.Projects().Reopen(ctx, dir, c)
 }
 
 // Connect has a project that another host of this process opened reach the server as this one.
-func (h *Host) Connect(p *project.Project) { h.projects().Connect(p) }
-
-// Managed returns the project of a repository without a person's clone, as a bot serves it. Its
-// sessions are below the state home.
-func (h *Host) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config) (*project.Project, error) {
-	return h.projects().Managed(ctx, repo, c)
-}
-
-// ManagedDir is the directory of a repository's managed project. It need not exist.
-func (h *Host) ManagedDir(repo ghsync.Repo, c *config.Config) string {
-	return h.projects().ManagedDir(repo, c)
-}
+func (h *Host) Connect(p *project.Project) { h.Projects().Connect(p) }
 
 // Repository returns a repository of the server as this host reaches it by git.
 func (h *Host) Repository(ctx context.Context, repo ghsync.Repo) (remote.Repository, error) {
-	return h.projects().Repository(ctx, repo)
+	return h.Projects().Repository(ctx, repo)
 }
 
 // projectOf returns the project of an existing session.
@@ -141,7 +133,7 @@ func (h *Host) crewOptions() crew.Options {
 
 func (h *Host) workOptions(c *config.Config) work.Options {
 	return work.Options{
-		StateHome: h.StateHome, ServerName: h.projects().ServerName(c), Now: h.Now, Log: h.Log, Redactor: h.Redactor,
+		StateHome: h.StateHome, ServerName: h.Projects().ServerName(c), Now: h.Now, Log: h.Log, Redactor: h.Redactor,
 		GitHub: h.GitHub, Token: h.Token, ReadOnly: h.ReadOnly,
 	}
 }

@@ -95,7 +95,7 @@ func (h *Host) Footprint(dir string, s *orchestrator.State, c *config.Config) in
 
 // Collect removes from the store of a project what no session needs any more.
 func (h *Host) Collect(ctx context.Context, project string, c *config.Config) error {
-	p, err := h.projects().OpenStore(ctx, project, c)
+	p, err := h.Projects().OpenStore(ctx, project, c)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,8 @@ type RunSpec struct {
 	// Guard is asked before each write to the outside. Where it knows of another holder, the
 	// session ends. Nil = nothing is claimed.
 	Guard Guard
+	// MayPush is asked before each round is pushed; refused says why that may not be. Nil = it may.
+	MayPush func(ctx context.Context) (refused string, err error)
 }
 
 // Run takes a session's lock, runs the session until it has an outcome and owes nothing,
@@ -54,7 +56,7 @@ func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, erro
 	for err == nil && ctx.Err() == nil && hasUnread(spec.Dir, last) {
 		// While the session ended, it got a command. It runs again as with a new host, because
 		// this one has released what the session needs.
-		next, nextErr := h.hosted(ctx, RunSpec{Dir: spec.Dir, Config: spec.Config, OnCommit: spec.OnCommit, Mirror: spec.Mirror, Guard: spec.Guard}, 0)
+		next, nextErr := h.hosted(ctx, RunSpec{Dir: spec.Dir, Config: spec.Config, OnCommit: spec.OnCommit, Mirror: spec.Mirror, Guard: spec.Guard, MayPush: spec.MayPush}, 0)
 		if errors.As(nextErr, new(*session.LockedError)) {
 			break // the host that the command started was quicker
 		}
@@ -136,7 +138,7 @@ func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrato
 	if err != nil {
 		return nil, fmt.Errorf("open project of %s: %w", sess.Name(), err)
 	}
-	r := h.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: project}, providers, guarding{spec.Guard})
+	r := h.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: project}, providers, guarding{spec.Guard, spec.MayPush})
 	if err := r.crew.HideCredentials(providers); err != nil {
 		return nil, err
 	}

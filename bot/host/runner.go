@@ -38,6 +38,7 @@ func (h *Host) gather(of work.Spec, providers agent.Providers, g guarding) *runn
 	if g.guard != nil {
 		o.Guard = g.check
 	}
+	o.MayPush = g.mayPush
 	w := work.New(o, of)
 	r := &runner{Host: h, sess: of.Session, def: of.Workflow, cfg: of.Config, project: of.Project, work: w, guarding: g}
 	r.state.Store(of.State)
@@ -109,7 +110,7 @@ func (r *runner) Ensure(ctx context.Context, e orchestrator.Effect) (orchestrato
 	}
 	res, err := act(r, ctx, e, r.state.Load())
 	if err != nil {
-		return res, classed(err, r.Redactor.Error(err))
+		return res, r.classed(err, r.Redactor.Error(err))
 	}
 	r.redactResult(&res)
 	return res, nil

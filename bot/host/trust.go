@@ -72,7 +72,7 @@ func (h *Host) untracked(ctx context.Context, dir string, c *config.Config) erro
 		}
 	}
 	project := filepath.Dir(filepath.Dir(filepath.Dir(dir)))
-	if _, managed := h.projects().ManagedRepo(project, c); managed {
+	if _, managed := h.Projects().ManagedRepo(project, c); managed {
 		return nil
 	}
 	tracked, err := clone.Tracks(ctx, project, dir)

@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/installation"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
@@ -33,12 +34,12 @@ func TestGitHub12AnIdleDay(t *testing.T) {
 	})
 	inTime(t, func(t *testing.T, w *world) {
 		w.issue("t")
-		app := w.AddApp(fakehub.AppSpec{Slug: "amx", Permissions: transport.AppPermissions(), Repos: []string{widgets}})
+		app := w.AddApp(fakehub.AppSpec{Slug: "amx", Permissions: installation.Permissions(), Repos: []string{widgets}})
 		key := filepath.Join(t.TempDir(), "app.pem")
 		if err := os.WriteFile(key, app.Key, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		tokens, err := transport.NewApp(transport.AppOptions{APIURL: w.API(), ServerURL: w.URL(), ClientID: app.ClientID, KeyFile: key, Repo: widgets, HTTP: w.wire})
+		tokens, err := installation.New(installation.Options{APIURL: w.API(), ServerURL: w.URL(), ClientID: app.ClientID, KeyFile: key, Repo: widgets, HTTP: w.wire})
 		if err != nil {
 			t.Fatal(err)
 		}

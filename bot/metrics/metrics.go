@@ -51,8 +51,9 @@ var (
 	failing    = describe("repository_failing", "1 while a repository cannot be read.", "repository")
 	polled     = describe("repository_polled_timestamp_seconds", "When a repository's lists were read last.", "repository")
 	interval   = describe("poll_interval_seconds", "Time between two readings of a repository.", "repository")
-	quotaLimit = describe("github_rate_limit", "Requests an hour that the server allows.", "resource")
-	quotaLeft  = describe("github_rate_remaining", "Requests that are left of them.", "resource")
+	quotaLimit = describe("github_rate_limit", "Requests an hour that the server allows, by installation of the App (0 without one).", "installation", "resource")
+	quotaLeft  = describe("github_rate_remaining", "Requests that are left of them.", "installation", "resource")
+	absent     = describe("identities_refused", "Accounts that GitHub refuses.")
 	deliveries = describe("webhook_deliveries_total", "Webhooks that arrived, by what became of them.", "outcome")
 )
 
@@ -60,7 +61,7 @@ var (
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		slots, workers, queued, eventAge, paused, lacking, sessions, pending, claims, commands, accepted, refused, panics, readings, hooks, failing,
-		polled, interval, quotaLimit, quotaLeft, deliveries,
+		polled, interval, quotaLimit, quotaLeft, absent, deliveries,
 	} {
 		ch <- d
 	}
@@ -103,9 +104,13 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		gauge(interval, repo.Pace.Every.Seconds(), name)
 		gauge(polled, unix(repo.Polled), name)
 	}
-	for resource, q := range r.Quotas {
-		gauge(quotaLimit, float64(q.Limit), resource)
-		gauge(quotaLeft, float64(q.Remaining), resource)
+	gauge(absent, float64(len(r.Absent)))
+	for installation, quotas := range r.Quotas {
+		of := strconv.FormatInt(installation, 10)
+		for resource, q := range quotas {
+			gauge(quotaLimit, float64(q.Limit), of, resource)
+			gauge(quotaLeft, float64(q.Remaining), of, resource)
+		}
 	}
 	if c.receiver == nil {
 		return

@@ -1,9 +1,7 @@
 package project
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,18 +9,13 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
-
-// repositoryFile says which repository a managed project is of.
-const repositoryFile = "repo.json"
 
 // Managed is the managed project of a repository, as its directory tells.
 type Managed struct {
 	Dir    string
 	Server string   // as in the path: a port is behind _
-	ID     int64    // of the repository; 0: not noted
 	Names  []string // owner/name: all that it was seen under, the newest last
 }
 
@@ -54,7 +47,7 @@ func ListManaged(stateHome string) []Managed {
 	for _, server := range subdirs(stateHome) {
 		for _, owner := range subdirs(server) {
 			for _, dir := range subdirs(owner) {
-				if m, ok := ManagedIn(stateHome, dir); ok {
+				if m, ok := ManagedAt(stateHome, dir); ok {
 					all = append(all, m)
 				}
 			}
@@ -74,62 +67,21 @@ func subdirs(dir string) (paths []string) {
 	return paths
 }
 
-// ManagedIn returns the managed project of a state home in a directory, and reports whether it is
+// ManagedAt returns the managed project of a state home in a directory, and reports whether it is
 // one.
-func ManagedIn(stateHome, dir string) (m Managed, ok bool) {
+func ManagedAt(stateHome, dir string) (m Managed, ok bool) {
 	owner := filepath.Dir(dir)
 	if filepath.Dir(filepath.Dir(owner)) != stateHome {
 		return m, false
 	}
 	m = Managed{Dir: dir, Server: filepath.Base(filepath.Dir(owner)), Names: []string{filepath.Base(owner) + "/" + filepath.Base(dir)}}
-	note, err := readRepository(dir)
+	n, err := ReadNames(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = os.Lstat(session.Dir(dir))
 		return m, err == nil
 	}
-	if err == nil && len(note.Names) > 0 {
-		m.ID, m.Names = note.ID, note.Names
+	if err == nil && len(n.Names) > 0 {
+		m.Names = n.Names
 	}
 	return m, true
-}
-
-// repositoryNote is repo.json: the id of the repository, and every name it was seen under.
-type repositoryNote struct {
-	Version int      `json:"version"`
-	ID      int64    `json:"id"`
-	Names   []string `json:"names"`
-}
-
-// readRepository fails with fs.ErrNotExist if nothing is noted.
-func readRepository(dir string) (repositoryNote, error) {
-	file := filepath.Join(dir, repositoryFile)
-	var note repositoryNote
-	data, err := session.ReadFile(file)
-	if err == nil && (json.Unmarshal(data, &note) != nil || note.Version != 1) {
-		err = fmt.Errorf("%s cannot be read; move it away", file)
-	}
-	return note, err
-}
-
-// NoteRepository adds a name of a repository to those that its managed project knows. It fails if
-// the directory is of another repository, which had the name before.
-func NoteRepository(dir string, id int64, repo ghsync.Repo) error {
-	note, err := readRepository(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		note = repositoryNote{Version: 1, ID: id}
-	case err != nil:
-		return err
-	case note.ID != id:
-		return fmt.Errorf("%s is of another repository of this name, with the id %d and not %d: move the directory away", dir, note.ID, id)
-	}
-	if slices.Contains(note.Names, repo.String()) {
-		return nil
-	}
-	note.Names = append(note.Names, repo.String())
-	data, err := json.Marshal(note)
-	if err != nil {
-		return err
-	}
-	return durable.Replace(filepath.Join(dir, repositoryFile), append(data, '\n'))
 }

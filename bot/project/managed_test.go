@@ -24,11 +24,11 @@ func TestManagedProjectsAreFoundByTheirNames(t *testing.T) {
 	}
 	moved := at("git.example_8443", "acme", "widgets")
 	for _, name := range []string{"Widgets", "Gadgets", "Widgets"} {
-		if err := project.NoteRepository(moved, 7, ghsync.Repo{Owner: "Acme", Name: name}); err != nil {
+		if err := project.NoteName(moved, 7, ghsync.Repo{Owner: "Acme", Name: name}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := project.NoteRepository(moved, 8, ghsync.Repo{Owner: "acme", Name: "widgets"}); err == nil || !strings.Contains(err.Error(), "move the directory away") {
+	if err := project.NoteName(moved, 8, ghsync.Repo{Owner: "acme", Name: "widgets"}); err == nil || !strings.Contains(err.Error(), "move the directory away") {
 		t.Errorf("of another repository: %v", err)
 	}
 	bare := at("github.com", "octo", "gears")
@@ -43,7 +43,7 @@ func TestManagedProjectsAreFoundByTheirNames(t *testing.T) {
 	if len(all) != 3 || all[0].Dir != moved || all[1].Dir != bare || all[2].Dir != damaged {
 		t.Fatalf("%+v", all)
 	}
-	if m := all[0]; m.ID != 7 || m.Name() != "Acme/Gadgets" || !m.Called("acme/widgets") || !m.Called("acme/gadgets") || m.Called("acme/gears") {
+	if m := all[0]; m.Name() != "Acme/Widgets" || !m.Called("acme/widgets") || !m.Called("acme/gadgets") || m.Called("acme/gears") {
 		t.Errorf("%+v", m)
 	}
 	if all[1].Name() != "octo/gears" || all[2].Name() != "octo/torn" {
@@ -60,7 +60,7 @@ func TestManagedProjectsAreFoundByTheirNames(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := project.ManagedIn(home, filepath.Dir(session.Dir(bare))); ok {
+	if _, ok := project.ManagedAt(home, filepath.Dir(session.Dir(bare))); ok {
 		t.Error("a directory in a managed project is one")
 	}
 }

@@ -3,7 +3,9 @@ package project
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -66,9 +68,20 @@ func (h Opener) open(
 // Managed returns the project of a repository without a person's clone, as a bot serves it. Its
 // sessions are below the state home.
 func (h Opener) Managed(ctx context.Context, repo ghsync.Repo, c *config.Config) (*Project, error) {
-	dir := h.ManagedDir(repo, c)
+	return h.ManagedIn(ctx, h.ManagedDir(repo, c), repo, c)
+}
+
+// ManagedIn is Managed for the project in dir. repo is what to call the repository if dir does not
+// say it.
+func (h Opener) ManagedIn(ctx context.Context, dir string, repo ghsync.Repo, c *config.Config) (*Project, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make project of %s: %w", repo, err)
+	}
+	switch n, err := ReadNames(dir); {
+	case err == nil && n.Now() != ghsync.Repo{}:
+		repo = n.Now()
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
 	}
 	server := cmp.Or(h.server(), "https://"+c.GitHub.Host)
 	p := &Project{Managed: true, Clone: clone.Clone{Root: dir, Origin: server + "/" + repo.String() + ".git"}}

@@ -82,7 +82,7 @@ func Run(ctx context.Context, r Runner, spec Spec) (*orchestrator.State, error) 
 			return s, err
 		}
 		// The command is in the session's own file: a host that begins anew reads it.
-		t.Run = host.RunSpec{Dir: spec.Run.Dir, Config: spec.Run.Config, OnCommit: spec.Run.OnCommit, Mirror: spec.Run.Mirror}
+		t.Run = host.RunSpec{Dir: spec.Run.Dir, Config: spec.Run.Config, OnCommit: spec.Run.OnCommit, Mirror: spec.Run.Mirror, MayPush: spec.Run.MayPush}
 		t.Held, t.Steal = nil, false
 	}
 }

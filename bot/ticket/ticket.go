@@ -39,7 +39,9 @@ type Ticket struct {
 	Locked    bool           `json:"locked,omitempty"` // the issue took no comments
 
 	Snapshot *ghsync.Snapshot `json:"snapshot"`
-	Taken    bool             `json:"taken,omitempty"` // from another host, which may have made the comment
+	// Dropped says why the ticket is not to begin; it goes when its issue was told so.
+	Dropped string `json:"dropped,omitempty"`
+	Taken   bool   `json:"taken,omitempty"` // from another host, which may have made the comment
 }
 
 // Key names the ticket among those of all repositories.

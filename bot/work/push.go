@@ -49,6 +49,11 @@ func (r *Work) EnsurePush(ctx context.Context, e orchestrator.Effect, s *orchest
 	if p.pushed, err = r.repo.Ref(ctx, r.pushedRef()); err != nil {
 		return orchestrator.Result{}, err
 	}
+	if r.MayPush != nil && p.pushed != p.commit {
+		if refused, err := r.MayPush(ctx); err != nil || refused != "" {
+			return orchestrator.Result{Refused: refused}, err
+		}
+	}
 	return p.run(ctx)
 }
 

@@ -36,6 +36,9 @@ type Options struct {
 	// Guard is asked before each write to the server; its error is returned and nothing is
 	// written. Nil = none.
 	Guard func(context.Context) error
+	// MayPush is asked before a round is pushed, whether who asked for the work may have it done;
+	// refused says why not, and nothing is pushed. Nil = yes.
+	MayPush func(context.Context) (refused string, err error)
 }
 
 // Spec says whose work it is. Project may be nil for what touches no repository, and

@@ -13,7 +13,7 @@ import (
 type app = site.Finder
 
 func newApp(std console.Streams) *app {
-	known := &account.Tokens{Variables: account.TakeVariables(), GH: ghToken}
+	known := &account.Tokens{Variables: account.TakeVariables(), File: account.TakeFile(), GH: ghToken}
 	redactor := sync.OnceValue(func() *redact.Redactor {
 		r := redact.New()
 		for _, token := range known.Variables {
@@ -21,5 +21,6 @@ func newApp(std console.Streams) *app {
 		}
 		return r
 	})
+	known.Remember(redactor)
 	return &app{Console: console.New(std, redactor), Tokens: known}
 }

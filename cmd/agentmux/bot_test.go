@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -212,9 +216,18 @@ func TestBotHearsComments(t *testing.T) {
 	}
 }
 
-// A bot that is killed leaves its agents at work; the next one continues with them.
-func TestBotAdoptsWhatAKilledOneLeft(t *testing.T) {
+// A bot that is killed or stopped leaves its agents at work; the next one continues with them.
+func TestBotAdoptsWhatTheFormerOneLeft(t *testing.T) {
 	t.Parallel()
+	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			adopted(t, sig)
+		})
+	}
+}
+
+func adopted(t *testing.T, sig syscall.Signal) {
 	gate := filepath.Join(t.TempDir(), "go")
 	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig})
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
@@ -233,9 +246,12 @@ func TestBotAdoptsWhatAKilledOneLeft(t *testing.T) {
 	}
 	r.eventually("the coder is at work", coder, first.out.String)
 	before := launch
-	first.exit(syscall.SIGKILL)
-	if r.served(rigRepo)[0].Running {
-		t.Fatal("the session has a host")
+	code := first.exit(sig)
+	if told := "the agents of 1 session stay at work"; sig == syscall.SIGTERM && (code != 0 || !strings.Contains(first.out.String(), told)) {
+		t.Errorf("exit %d\n%s", code, first.out.String())
+	}
+	if e := r.served(rigRepo)[0]; e.Running || e.State.Ended() || r.claimRef() == "" {
+		t.Fatalf("running %t, outcome %s, claim %q", e.Running, e.State.Outcome, r.claimRef())
 	}
 	second := r.background("bot")
 	r.eventually("the next bot has the session", func() bool { return r.served(rigRepo)[0].Running }, second.out.String)
@@ -254,4 +270,225 @@ func TestBotAdoptsWhatAKilledOneLeft(t *testing.T) {
 		t.Errorf("%d comments", n)
 	}
 	r.done(r.served(rigRepo)[0])
+}
+
+// Who asked for the work may lose the permission while agents work: nothing is pushed then.
+func TestBotPushesNothingForSomebodyWhoMayNotAsk(t *testing.T) {
+	t.Parallel()
+	gate := filepath.Join(t.TempDir(), "go")
+	r := newRig(t, rigOptions{playbook: heldUntil(gate), unlabel: true, config: botConfig, github: fakehub.Options{
+		Users: []fakehub.UserSpec{{Login: "eve", Roles: map[string]fakehub.Role{rigRepo: fakehub.Write}}},
+	}})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", "eve")
+	b := r.background("bot")
+	r.eventually("the session runs", func() bool { return r.hasLabel(rigRepo, 1, "agentmux:running") }, b.out.String)
+	repo.SetRole("eve", fakehub.Read)
+	r.write(gate, "")
+	r.eventually("a person is asked", func() bool { return r.hasLabel(rigRepo, 1, "agentmux:needs-human") }, b.out.String)
+	if told := strings.Join(r.told(rigRepo, 1), "\n"); !strings.Contains(told, "eve has read permission, and write is needed") {
+		t.Errorf("comments: %s", told)
+	}
+	if n := len(repo.Pulls()); n > 0 {
+		t.Errorf("%d pull requests", n)
+	}
+	for ref := range repo.Refs() {
+		if strings.HasPrefix(ref, "refs/heads/agentmux/") {
+			t.Errorf("pushed %s", ref)
+		}
+	}
+}
+
+// A request that is refused loses its label and is told why once; one that is withdrawn by the close
+// of its issue ends.
+func TestBotRefusesAndWithdraws(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: heldUntil(filepath.Join(t.TempDir(), "never")), unlabel: true, config: botConfig, github: fakehub.Options{
+		Users: []fakehub.UserSpec{{Login: "eve", Roles: map[string]fakehub.Role{rigRepo: fakehub.Triage}}},
+	}})
+	repo := r.github.Repo(rigRepo)
+	repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "Do it.", Author: rigOwner})
+	repo.Label(1, "agentmux:quick", rigOwner)
+	repo.Label(2, "agentmux", "eve")
+	b := r.background("bot", "--max", "1")
+	r.eventually("the request of eve is refused", func() bool { return !r.hasLabel(rigRepo, 2, "agentmux") && len(r.told(rigRepo, 2)) == 1 }, b.out.String)
+	if told := r.told(rigRepo, 2)[0]; !strings.Contains(told, "write is needed") {
+		t.Errorf("%s", told)
+	}
+	r.eventually("the session runs", func() bool { return r.hasLabel(rigRepo, 1, "agentmux:running") }, b.out.String)
+	repo.Label(2, "agentmux:quick", rigOwner)
+	r.eventually("the other one waits", func() bool { return r.hasLabel(rigRepo, 2, "agentmux:queued") }, b.out.String)
+	repo.CloseIssue(2, rigOwner)
+	r.eventually("its ticket is dropped", func() bool { return !r.hasLabel(rigRepo, 2, "agentmux:queued") }, b.out.String)
+	repo.CloseIssue(1, rigOwner)
+	r.eventually("the session is canceled", func() bool {
+		all := r.served(rigRepo)
+		return len(all) == 1 && all[0].State.Outcome == orchestrator.OutcomeCanceled
+	}, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+	if n := len(r.served(rigRepo)); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
+}
+
+// followPlaybook says two at first, and what a reviewer wants after that.
+const followPlaybook = `version: 1
+agents:
+  - role: coder
+    round: 1
+    steps:
+      - run: {argv: [grep, -q, "> Louder, please.", "{session}/04_planning/changes_prompt.md"]}
+      - run: {argv: [grep, -q, "> Like this?", "{session}/04_planning/changes_prompt.md"]}
+      - run: {argv: [grep, -q, "> 2 tests are red", "{session}/04_planning/changes_prompt.md"]}
+      - write: {file: a.txt, text: "TWO\n"}
+      - submit: {tool: submit_done, with: {subplan_index: 1}}
+`
+
+// A review that requests changes and a red check lead to one more round of the same session, on the
+// same branch and pull request.
+func TestBotFollowsItsPullRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{
+		playbook: followPlaybook + strings.TrimPrefix(quickPlaybook, "version: 1\nagents:\n"), unlabel: true, config: botConfig + "followup: {quiet: 1s}\n",
+	})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	b := r.background("bot")
+	r.eventually("it is done", func() bool { return r.isDone(rigRepo, 1) }, b.out.String)
+	pull := repo.Pulls()[0]
+	repo.AddCheck(pull.HeadSHA, fakehub.CheckSpec{Name: "ci", Conclusion: "failure", Summary: "2 tests are red\n/agentmux stop"})
+	repo.Review(pull.Number, rigOwner, "CHANGES_REQUESTED", "Louder, please.", fakehub.InlineComment{Path: "a.txt", Hunk: "@@ -1 +1 @@\n-one\n+two", Body: "Like this?"})
+	r.eventually("the pull request has the change", func() bool {
+		text, _ := repo.File(pull.Head, "a.txt")
+		return text == "TWO\n" && r.served(rigRepo)[0].State.Ended() && r.isDone(rigRepo, 1)
+	}, b.out.String)
+	if n := len(repo.Pulls()); n != 1 {
+		t.Errorf("%d pull requests", n)
+	}
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+	r.done(r.served(rigRepo)[0])
+}
+
+// An organisation is searched for requests; a repository with one is served.
+func TestBotServesAnOrganisation(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	res := r.expect(0, "bot", "--org", "acme", "--once")
+	if !r.isDone(rigRepo, 1) {
+		t.Errorf("labels %v\n%s", r.github.Repo(rigRepo).Issue(1).Labels, res.err)
+	}
+}
+
+// freeAddress is one of this machine that nothing listens at now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// get asks the status address of a bot; code 0 while nothing answers.
+func get(address, path string) (code int, body string) {
+	resp, err := http.Get("http://" + address + path)
+	if err != nil {
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text)
+}
+
+// A webhook has the bot look at once, however long its interval is. What it does is to be seen.
+func TestBotIsWokenByWebhooksAndTellsHowItDoes(t *testing.T) {
+	t.Parallel()
+	status, hooks, secret := freeAddress(t), freeAddress(t), strings.Repeat("s3cret-", 4)
+	r := newRig(t, rigOptions{
+		playbook: quickPlaybook, unlabel: true,
+		config: "gate: {public_unsandboxed: true}\nbot: {status_addr: \"" + status + "\", poll_interval: 1h}\n",
+	})
+	r.setEnv("AGENTMUX_WEBHOOK_SECRET", secret)
+	b := r.background("bot", "--webhook", hooks)
+	r.eventually("the lists were read", func() bool {
+		_, body := get(status, "/healthz")
+		return strings.Contains(body, `"polled"`) && strings.Contains(body, `"status": "ok"`)
+	}, b.out.String)
+	r.github.SendHooks(fakehub.HookSpec{URL: "http://" + hooks + "/webhook", Secret: secret})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.eventually("it is done", func() bool { return r.isDone(rigRepo, 1) }, b.out.String)
+	_, body := get(status, "/metrics")
+	for _, line := range []string{"agentmux_slots 2", "agentmux_requests_accepted_total 1", `agentmux_repository_failing{repository="acme/widgets"} 0`} {
+		if !strings.Contains(body, line+"\n") {
+			t.Errorf("no %q in\n%s", line, body)
+		}
+	}
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+	if code, _ := get(status, "/healthz"); code != 0 {
+		t.Errorf("it still answers %d", code)
+	}
+}
+
+// A dry run prints each write that the bot would make and makes none.
+func TestBotDryRunWritesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig, github: fakehub.Options{
+		Users: []fakehub.UserSpec{{Login: "eve", Roles: map[string]fakehub.Role{rigRepo: fakehub.Triage}}},
+	}})
+	repo := r.github.Repo(rigRepo)
+	repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "Do it.", Author: rigOwner})
+	repo.Label(1, "agentmux:quick", rigOwner)
+	repo.Label(2, "agentmux", "eve")
+	before := repo.Picture()
+	res := r.expect(0, "bot", "--dry-run")
+	for _, want := range []string{"acme/widgets#1: ", "acme/widgets#2: ", "DELETE /repos/acme/widgets/issues/2/labels/agentmux"} {
+		if !strings.Contains(res.out, want) {
+			t.Errorf("no %q in\n%s", want, res.out)
+		}
+	}
+	if after := repo.Picture(); after != before {
+		t.Errorf("before\n%s\nafter\n%s", before, after)
+	}
+	if dir := r.managed(rigRepo); dir != "" {
+		t.Errorf("it made %s", dir)
+	}
+}
+
+// What is wrong in the base commit is refused on the issue; what a person paused or the machine lacks
+// waits and goes on by itself.
+func TestBotRefusesABadBaseAndWaitsForTheMachine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{
+		playbook: quickPlaybook, unlabel: true, config: botConfig,
+		files: map[string]string{"README.md": "# widgets\n", "a.txt": "one\n", "b.txt": "one\n", ".agentmux/config.yaml": "version: 2\nreview: {max_iterations: many}\n"},
+	})
+	repo := r.github.Repo(rigRepo)
+	repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "Do it.", Author: rigOwner})
+	paused := filepath.Join(r.dir, "home", ".local", "state", "agentmux", "PAUSED")
+	r.write(paused, "")
+	repo.Label(1, "agentmux:quick", rigOwner)
+	b := r.background("bot")
+	r.eventually("the request waits", func() bool {
+		return r.hasLabel(rigRepo, 1, "agentmux:queued") && strings.Contains(strings.Join(r.told(rigRepo, 1), ""), "paused")
+	}, b.out.String)
+	if err := os.Remove(paused); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually("the base is refused", func() bool {
+		return !r.hasLabel(rigRepo, 1, "agentmux:queued") && strings.Contains(strings.Join(r.told(rigRepo, 1), ""), ".agentmux/config.yaml:2")
+	}, b.out.String)
+	repo.Commit(fakehub.CommitSpec{Message: "Mend", Author: "Mia <mia@example.com>", Files: map[string]string{".agentmux/config.yaml": "version: 2\n"}})
+	repo.Label(2, "agentmux:quick", rigOwner)
+	r.eventually("the next one is done", func() bool { return r.isDone(rigRepo, 2) }, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
 }

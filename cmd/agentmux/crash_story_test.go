@@ -234,6 +234,10 @@ func (s *tale) artifacts(e session.Entry) []string {
 	return names
 }
 
+// A launch has another home than its agent's if it starts before the end of a former one,
+// which depends on how fast that ends.
+var anotherHome = regexp.MustCompile(`/homes/[^/]+/[^/]+\.[0-9]+$`)
+
 // beside names what is left of agents outside of the session: environments, workspaces
 // and homes.
 func (s *tale) beside() []string {
@@ -245,8 +249,9 @@ func (s *tale) beside() []string {
 			s.t.Fatal(err)
 		}
 		for _, file := range found {
-			rel, _ := filepath.Rel(s.dir, file)
-			names = append(names, steady(eitherCoder(rel)))
+			if rel, _ := filepath.Rel(s.dir, file); !anotherHome.MatchString(rel) {
+				names = append(names, steady(eitherCoder(rel)))
+			}
 		}
 	}
 	slices.Sort(names)

@@ -266,7 +266,7 @@ func TestDoctorsJSONIsStable(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(rows)); !slices.Equal(got, want) {
 		t.Errorf("rows %q\nwant %q", got, want)
 	}
-	for _, open := range []string{"the environment of other processes", "the sockets of tmux", "at, cron, systemd", "the memory of git", "the network"} {
+	for _, open := range []string{"the environment of other processes", "the sockets of tmux", "at, cron, systemd", "the network"} {
 		says(t, rows["sandbox"], doctor.Warning, open)
 	}
 	var raw []map[string]any

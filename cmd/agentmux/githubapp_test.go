@@ -70,7 +70,7 @@ func TestAnAppIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	}{
 		{"a key that others may read", "chmod 600", func() { _ = os.Chmod(key, 0o644) }},
 		{"no key", "github.app", func() { _ = os.Remove(key) }},
-		{"no RSA key", "no RSA key", func() { r.write(key, "hello\n") }},
+		{"no RSA key", "not an RSA key", func() { r.write(key, "hello\n") }},
 		{"no client id", "client_id", func() {
 			r.write(config, strings.Split(r.read(config), "github:")[0]+fmt.Sprintf("github: {auth: app, app: {key_file: %q}}\n", key))
 		}},

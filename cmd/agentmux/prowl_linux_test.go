@@ -13,9 +13,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/shield"
 	"golang.org/x/sys/unix"
 )
@@ -60,7 +62,7 @@ type prowlRequest struct {
 type prowlReport struct {
 	Found         []string
 	Files, Memory int
-	Refused       int // processes whose memory may not be read
+	Refused       []string // processes whose memory may not be read
 }
 
 func runProwl([]string) int {
@@ -137,7 +139,7 @@ func (rep *prowlReport) memory(at, who string, values map[string]string) {
 	maps, err := os.ReadFile(at + "maps")
 	mem, errMem := os.Open(at + "mem")
 	if err != nil || errMem != nil {
-		rep.Refused++
+		rep.Refused = append(rep.Refused, who)
 		return
 	}
 	defer mem.Close()
@@ -179,8 +181,8 @@ func (r *rig) prowl(values map[string]string) prowlReport {
 }
 
 // TestSecurity6NoSecretOfTheHostIsWithinAnAgentsReach has an agent at work, and another
-// process of the user look through every file and process of the session: with the first
-// host, with the one that follows after a kill, and with one that a command started.
+// process of the user look through every file and process of the session: while git pushes,
+// with the first host, with the one that follows after a kill, and with one that a command started.
 func TestSecurity6NoSecretOfTheHostIsWithinAnAgentsReach(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: heldPlaybook})
@@ -196,17 +198,22 @@ func TestSecurity6NoSecretOfTheHostIsWithinAnAgentsReach(t *testing.T) {
 			rep = r.prowl(map[string]string{"the token": token, "the key": key})
 			return rep.Files > 0 && rep.Memory > 0 && slices.ContainsFunc(rep.Found, ownKey)
 		}, nil)
-		if rep.Refused == 0 {
-			t.Errorf("%s: the memory of every process was readable", when)
-		}
-		for _, found := range rep.Found {
-			if !ownKey(found) {
-				t.Errorf("%s: %s", when, found)
-			}
-		}
+		rep.holds(t, when)
 	}
+	// The first push, which claims the issue, has given the token and gets no answer.
+	free := make(chan struct{})
+	r.github.Inject(fakehub.Fault{Route: "GIT push", Times: 1, Hold: free})
+	let := sync.OnceFunc(func() { close(free) })
+	t.Cleanup(let)
 	b := r.background(append([]string{plain, "issue", "1"}, quickRun...)...)
 	t.Cleanup(func() { t.Log(b.out.String()) })
+	r.eventually("a push is held", func() bool { return r.github.Hits() == 1 }, nil)
+	pushing := r.prowl(map[string]string{"the token": token, "the key": key})
+	pushing.holds(t, "a push")
+	if !slices.ContainsFunc(pushing.Refused, func(who string) bool { return strings.Contains(who, "/acme/widgets.git") }) {
+		t.Errorf("no program that speaks with the server was refused: %q", pushing.Refused)
+	}
+	let()
 	e := r.atWork("coder")
 	look("the first host")
 	if code := b.exit(syscall.SIGKILL); code != -1 {
@@ -225,6 +232,32 @@ func TestSecurity6NoSecretOfTheHostIsWithinAnAgentsReach(t *testing.T) {
 	look("a detached host")
 	r.expect(0, "stop", e.Name)
 	r.hostsEnded()
+}
+
+// A git that has its helpers beside itself takes no other.
+func TestDoctorNamesTheMemoryOfGitWhereItIsOpen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	if out := r.expect(0, plain, "doctor").out; strings.Contains(out, "the memory of git") || !strings.Contains(out, "the sockets of tmux") {
+		t.Errorf("where it is closed:\n%s", out)
+	}
+	r.setEnv("PATH", r.git(r.dir, "--exec-path")+":"+os.Getenv("PATH"))
+	if out := r.expect(0, plain, "doctor").out; !strings.Contains(out, "the memory of git") {
+		t.Errorf("where it is open:\n%s", out)
+	}
+}
+
+// holds reports what was found, and a search that was refused nothing.
+func (rep prowlReport) holds(t *testing.T, when string) {
+	t.Helper()
+	if len(rep.Refused) == 0 {
+		t.Errorf("%s: the memory of every process was readable", when)
+	}
+	for _, found := range rep.Found {
+		if !ownKey(found) {
+			t.Errorf("%s: %s", when, found)
+		}
+	}
 }
 
 // ownKey tells what a provider's program was given: without a sandbox any process of the user
@@ -270,4 +303,26 @@ func coreLimit(t *testing.T, pid int) string {
 	}
 	_, rest, _ := strings.Cut(string(text), "Max core file size")
 	return strings.TrimSpace(rest)
+}
+
+// TestSecurity6TheTokenOfAFileIsInThatFileAlone has the token in a file that only its owner
+// reads, as service managers hand it over: neither it nor its path is in what other processes see.
+func TestSecurity6TheTokenOfAFileIsInThatFileAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: heldPlaybook})
+	token, file := r.github.Token(rigBot), filepath.Join(t.TempDir(), "credential")
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	r.setEnv("AGENTMUX_GITHUB_TOKEN", "")
+	r.setEnv("AGENTMUX_GITHUB_TOKEN_FILE", file)
+	b := r.background(append([]string{plain, "issue", "1"}, quickRun...)...)
+	t.Cleanup(func() { t.Log(b.out.String()) })
+	e := r.atWork("coder")
+	rep := r.prowl(map[string]string{"the token": token, "its path": file})
+	if rep.Refused == 0 || rep.Memory == 0 || len(rep.Found) > 0 {
+		t.Errorf("%d processes closed, %d open: %q", rep.Refused, rep.Memory, rep.Found)
+	}
+	r.expect(0, "stop", e.Name)
+	r.hostsEnded()
 }

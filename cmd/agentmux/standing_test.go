@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync/fakehub"
-	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/ghsync/installation"
 )
 
 // An archived repository is read-only, so that no agent starts for it. A run that keeps its work in
@@ -69,7 +69,7 @@ func (r *rig) useInstallation(permissions map[string]string) {
 	r.t.Helper()
 	app := r.github.AddApp(fakehub.AppSpec{Slug: "mux", Repos: []string{rigRepo}, Permissions: permissions})
 	r.write(r.dir+"/app.pem", string(app.Key))
-	source, err := transport.NewApp(transport.AppOptions{
+	source, err := installation.New(installation.Options{
 		APIURL: r.github.API(), ClientID: app.ClientID, KeyFile: r.dir + "/app.pem", Repo: "acme/widgets",
 	})
 	if err != nil {

@@ -1,21 +1,15 @@
 package fakehub
 
 import (
-	"crypto"
-	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
-	"encoding/pem"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/jwt"
 )
 
 // AppSpec describes a GitHub App with one installation on the named repositories.
@@ -38,34 +32,24 @@ type App struct {
 
 type app struct {
 	App
-	spec   AppSpec
-	public *rsa.PublicKey
-	bot    *user
-	repos  map[int64]bool
+	spec      AppSpec
+	public    *rsa.PublicKey
+	bot       *user
+	repos     map[int64]bool
+	suspended any // since when; nil: is not
+	removed   bool
 }
 
 // AddApp registers an app, makes its key and installs it.
 func (s *Server) AddApp(spec AppSpec) App {
-	secret, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		panic("fakehub: " + err.Error())
-	}
+	secret, public := jwt.NewKey()
 	login := spec.Slug + "[bot]"
 	s.AddUser(UserSpec{Login: login, Type: "Bot"})
-	var ids map[int64]bool
-	for _, name := range spec.Repos {
-		if ids == nil {
-			ids = map[int64]bool{}
-		}
-		ids[s.Repo(name).ID()] = true
-	}
+	ids := s.ids(spec.Repos)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := &app{spec: spec, public: &secret.PublicKey, bot: s.user(login), repos: ids}
-	a.App = App{
-		ID: s.newID(), InstallationID: s.newID(), Login: login,
-		Key: pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(secret)}),
-	}
+	a := &app{spec: spec, public: public, bot: s.user(login), repos: ids}
+	a.App = App{ID: s.newID(), InstallationID: s.newID(), Login: login, Key: secret}
 	a.ClientID = "Iv23li" + strconv.FormatInt(a.ID, 10)
 	if a.spec.TokenLife == 0 {
 		a.spec.TokenLife = time.Hour
@@ -74,61 +58,75 @@ func (s *Server) AddApp(spec AppSpec) App {
 	return a.App
 }
 
+// Install installs an app once more, on other repositories.
+func (s *Server) Install(of App, repos ...string) App {
+	ids := s.ids(repos)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := *s.apps[slices.IndexFunc(s.apps, func(a *app) bool { return a.ID == of.ID })]
+	a.InstallationID, a.repos, a.removed = s.newID(), ids, false
+	s.apps = append(s.apps, &a)
+	return a.App
+}
+
+// SetInstallation suspends or removes an installation, or makes it as it was.
+func (s *Server) SetInstallation(of App, suspended, removed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.apps[slices.IndexFunc(s.apps, func(a *app) bool { return a.InstallationID == of.InstallationID })]
+	a.suspended, a.removed = map[bool]any{true: stamp(s.now())}[suspended], removed
+}
+
+func (s *Server) ids(names []string) (ids map[int64]bool) {
+	for _, name := range names {
+		if ids == nil {
+			ids = map[int64]bool{}
+		}
+		ids[s.Repo(name).ID()] = true
+	}
+	return ids
+}
+
+const suspended = "This installation has been suspended"
+
 func appSlug(login string) string { return strings.TrimSuffix(login, "[bot]") }
 
-// claim judges the signed claim of a request: RS256, issued by client id or app id, not in
-// the future, alive for at most ten minutes.
 func (c *call) claim() (*app, *reply) {
-	refuse := func(text string) (*app, *reply) {
-		out := fail(http.StatusUnauthorized, text)
+	var by *app
+	err := jwt.Judge(credential(c.request), c.at, func(issuer string) *rsa.PublicKey {
+		at := slices.IndexFunc(c.apps, func(a *app) bool { return issuer == a.ClientID || issuer == strconv.FormatInt(a.ID, 10) })
+		if at < 0 {
+			return nil
+		}
+		by = c.apps[at]
+		return by.public
+	})
+	if err != nil {
+		out := fail(http.StatusUnauthorized, err.Error())
 		return nil, &out
 	}
-	parts := strings.Split(credential(c.request), ".")
-	if len(parts) != 3 {
-		return refuse("A JSON web token could not be decoded")
+	return by, nil
+}
+
+// installed finds the installation that fits among those of the app that signed the request.
+func installed(c *call, fits func(*app) bool) (*app, *reply) {
+	by, out := c.claim()
+	if out != nil {
+		return nil, out
 	}
-	var head struct{ Alg string }
-	var body struct {
-		Iat, Exp float64
-		Iss      any
-	}
-	if unpack(parts[0], &head) != nil || unpack(parts[1], &body) != nil || head.Alg != "RS256" {
-		return refuse("A JSON web token could not be decoded")
-	}
-	at := slices.IndexFunc(c.apps, func(a *app) bool {
-		issuer := fmt.Sprint(body.Iss)
-		if number, isNumber := body.Iss.(float64); isNumber {
-			issuer = strconv.FormatFloat(number, 'f', 0, 64)
-		}
-		return issuer == a.ClientID || issuer == strconv.FormatInt(a.ID, 10)
-	})
+	at := slices.IndexFunc(c.apps, func(a *app) bool { return a.ID == by.ID && !a.removed && fits(a) })
 	if at < 0 {
-		return refuse("Integration not found")
-	}
-	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
-	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
-	if err != nil || rsa.VerifyPKCS1v15(c.apps[at].public, crypto.SHA256, sum[:], signature) != nil {
-		return refuse("A JSON web token could not be decoded")
-	}
-	now := float64(c.at.Unix())
-	switch {
-	case body.Iat > now:
-		return refuse("'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued")
-	case body.Exp <= now:
-		return refuse("'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires")
-	case body.Exp > now+600:
-		return refuse("'Expiration time' claim ('exp') is too far in the future")
+		missing := notFound()
+		return nil, &missing
 	}
 	return c.apps[at], nil
 }
 
-func unpack(part string, v any) error {
-	data, err := base64.RawURLEncoding.DecodeString(part)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, v)
+func named(c *call) func(*app) bool {
+	return func(a *app) bool { return c.param("id") == a.InstallationID }
 }
+
+func (a *app) sees(r *repo) bool { return a.repos == nil || a.repos[r.id] }
 
 func getApp(c *call) reply {
 	a, out := c.claim()
@@ -145,7 +143,7 @@ func (v viewer) installationJSON(a *app) obj {
 	}
 	return obj{
 		"id": a.InstallationID, "app_id": a.ID, "app_slug": a.spec.Slug, "permissions": a.spec.Permissions, "repository_selection": selection,
-		"access_tokens_url": v.url("app/installations", a.InstallationID, "access_tokens"), "suspended_at": nil, "events": []string{},
+		"access_tokens_url": v.url("app/installations", a.InstallationID, "access_tokens"), "suspended_at": a.suspended, "events": []string{},
 	}
 }
 
@@ -157,42 +155,39 @@ func listInstallations(c *call) reply {
 	return ok([]any{c.installationJSON(a)})
 }
 
-func getInstallation(c *call) reply {
-	a, out := c.claim()
+func installation(c *call, fits func(*app) bool) reply {
+	a, out := installed(c, fits)
 	if out != nil {
 		return *out
-	}
-	if c.param("id") != a.InstallationID {
-		return notFound()
 	}
 	return ok(c.installationJSON(a))
 }
 
+func getOwnerInstallation(c *call) reply {
+	return installation(c, func(a *app) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Values(c.repos)), func(r *repo) bool { return key(r.owner.login) == key(c.params["org"]) && a.sees(r) })
+	})
+}
+
 func getRepoInstallation(c *call) reply {
-	a, out := c.claim()
-	if out != nil {
-		return *out
-	}
 	full := c.params["o"] + "/" + c.params["r"]
 	r := c.names[key(full)]
-	switch {
-	case r == nil || (a.repos != nil && !a.repos[r.id]):
-		return notFound()
-	case key(r.fullName()) != key(full):
+	out := installation(c, func(a *app) bool { return r != nil && a.sees(r) })
+	if out.status == http.StatusOK && key(r.fullName()) != key(full) {
 		return c.movedTo(r)
 	}
-	return ok(c.installationJSON(a))
+	return out
 }
 
 // mint makes an installation token, for fewer repositories and permissions if so asked.
 func mint(c *call) reply {
 	c.write = "" // a token changes nothing in a repository
-	a, out := c.claim()
+	a, out := installed(c, named(c))
+	if out == nil && a.suspended != nil {
+		out = new(fail(http.StatusForbidden, suspended))
+	}
 	if out != nil {
 		return *out
-	}
-	if c.param("id") != a.InstallationID {
-		return notFound()
 	}
 	var in struct {
 		RepositoryIDs []int64 `json:"repository_ids"`
@@ -216,7 +211,7 @@ func mint(c *call) reply {
 		}
 	}
 	perms["metadata"] = "read"
-	t := &token{value: c.secret("ghs_"), user: a.bot, repos: repos, perms: perms, expires: c.at.Add(a.spec.TokenLife)}
+	t := &token{value: c.secret("ghs_"), user: a.bot, of: a, repos: repos, perms: perms, expires: c.at.Add(a.spec.TokenLife)}
 	for len(t.value) < 520 {
 		t.value += c.secret("")
 	}
@@ -235,10 +230,10 @@ func mint(c *call) reply {
 
 // narrow is the set of repositories a token is for; nil is all.
 func (c *call) narrow(a *app, ids []int64, names []string) (map[int64]bool, *reply) {
+	set := map[int64]bool{}
 	if len(ids) == 0 && len(names) == 0 {
 		return a.repos, nil
 	}
-	set := map[int64]bool{}
 	for _, id := range ids {
 		set[id] = true
 	}
@@ -252,7 +247,7 @@ func (c *call) narrow(a *app, ids []int64, names []string) (map[int64]bool, *rep
 		set[id] = true
 	}
 	for id := range set {
-		if c.repos[id] == nil || (a.repos != nil && !a.repos[id]) {
+		if c.repos[id] == nil || !a.sees(c.repos[id]) {
 			out := fail(http.StatusUnprocessableEntity, "There is at least one repository that does not exist or is not accessible to the parent installation.")
 			return nil, &out
 		}

@@ -12,6 +12,7 @@ type token struct {
 	user    *user
 	repos   map[int64]bool    // nil is every repository
 	perms   map[string]string // nil is what the role allows; else permission to read|write
+	of      *app              // whose installation made it; nil: none
 	actions bool              // GITHUB_TOKEN
 	hourly  int
 	expires time.Time
@@ -43,12 +44,15 @@ func (c *call) authenticate() *reply {
 		return nil // judged by the handler
 	}
 	c.token = c.tokens[value]
-	if c.token == nil || c.token.user.deleted || c.expired(c.token) {
+	if c.token == nil || c.token.user.deleted || c.expired(c.token) || c.token.of != nil && c.token.of.removed {
 		c.token = nil
 		out := fail(http.StatusUnauthorized, "Bad credentials")
 		return &out
 	}
 	c.actor = c.token.user
+	if c.token.of != nil && c.token.of.suspended != nil {
+		return new(fail(http.StatusForbidden, suspended))
+	}
 	return nil
 }
 

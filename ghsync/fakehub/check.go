@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/ghsync/fakehub/ban"
 	"github.com/agentmux/agentmux/ghsync/fakehub/session"
 )
 
@@ -33,7 +34,7 @@ func (a *audit) Canary(values ...string) {
 
 // watchFor looks for canaries in a request, and for what no client of ours may ask.
 func (a *audit) watchFor(r *http.Request, body []byte) {
-	if banned(r.Method, split(r.URL.EscapedPath()), body) {
+	if ban.Applies(r.Method, split(r.URL.EscapedPath()), body) {
 		a.bans = append(a.bans, r.Method+" "+r.URL.Path)
 	}
 	for canary := range a.secrets() {

@@ -12,6 +12,14 @@ type CheckSpec struct {
 	DetailsURL           string
 	App                  string // slug, "" is github-actions
 	Log                  string // of the Actions job behind it
+	Annotations          []Annotation
+}
+
+// Annotation is a failure that a check run points to.
+type Annotation struct {
+	Path    string
+	Line    int
+	Message string
 }
 
 // Dispatch is a workflow that was started by hand.
@@ -42,7 +50,7 @@ func (v viewer) checkJSON(k *checkRun) any {
 		"conclusion": orNull(k.spec.Conclusion), "started_at": stamp(k.started), "completed_at": stamp(k.completed),
 		"details_url": orNull(k.spec.DetailsURL), "external_id": "", "app": obj{"slug": app, "name": app},
 		"output": obj{
-			"title": orNull(k.spec.Title), "summary": orNull(k.spec.Summary), "text": orNull(k.spec.Text), "annotations_count": 0,
+			"title": orNull(k.spec.Title), "summary": orNull(k.spec.Summary), "text": orNull(k.spec.Text), "annotations_count": len(k.spec.Annotations),
 		},
 		"url":      v.url("repos", v.repo.fullName(), "check-runs", k.id),
 		"html_url": v.URL() + "/" + v.repo.fullName() + "/runs/" + itoa(int(k.id)), "pull_requests": []any{},
@@ -95,6 +103,19 @@ func getCheck(c *call) reply {
 		return notFound()
 	}
 	return ok(c.checkJSON(k))
+}
+
+func listAnnotations(c *call) reply {
+	k := c.repo.check(c.param("id"))
+	if k == nil {
+		return notFound()
+	}
+	return page(c, k.spec.Annotations, func(a Annotation) any {
+		return obj{
+			"path": a.Path, "start_line": a.Line, "end_line": a.Line, "start_column": nil, "end_column": nil, "annotation_level": "failure",
+			"title": nil, "message": a.Message, "raw_details": nil, "blob_href": c.URL() + "/" + c.repo.fullName() + "/blob/" + k.sha + "/" + a.Path,
+		}
+	})
 }
 
 func getRun(c *call) reply {

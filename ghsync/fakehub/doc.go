@@ -41,7 +41,7 @@
 //	Viewer         viewer{login databaseId}
 //	Gate           repository(owner,name){... issue(number){... timelineItems comments}}
 //	Comments       repository{issue(number){comments(first,after)}}, or node(id){... on Issue}
-//	RequiredChecks repository{pullRequest(number){headRefOid commits(last:1){nodes{commit{
+//	RequiredChecks repository{pullRequest(number){headRefOid state createdAt commits(last:1){nodes{commit{
 //	               statusCheckRollup{state contexts(first,after){nodes{...}}}}}}}}
 //	MarkReady      markPullRequestReadyForReview(input:{pullRequestId}){pullRequest{...}}
 //

@@ -1,6 +1,7 @@
 package fakehub
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ type Fault struct {
 	// Slow waits before the second half of the body; CutAfter ends the body after so many bytes.
 	Slow     time.Duration
 	CutAfter int
+	Hold     <-chan struct{} // until it is closed, a request of git waits and has no effect
 }
 
 type armedFault struct {
@@ -133,10 +135,7 @@ func (f *Fault) answer(c *call) reply {
 	if f.Status == 0 {
 		return reply{status: http.StatusBadGateway} // never sent: the connection is cut
 	}
-	message := f.Message
-	if message == "" {
-		message = http.StatusText(f.Status)
-	}
+	message := cmp.Or(f.Message, http.StatusText(f.Status))
 	out := fail(f.Status, message)
 	switch {
 	case f.Body != "":

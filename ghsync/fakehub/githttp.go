@@ -36,6 +36,9 @@ type gitCall struct {
 func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, name, rest string) {
 	push := rest == "git-receive-pack" || r.URL.Query().Get("service") == "git-receive-pack"
 	g, refused, hit := s.enterGit(r, name, rest, push)
+	if hit != nil && hit.Hold != nil {
+		<-hit.Hold
+	}
 	if refused == nil && push && r.Method == http.MethodPost {
 		file, err := bare.Spool(r, s.root)
 		if err != nil {
@@ -105,10 +108,7 @@ func (s *Server) enterGit(r *http.Request, name, rest string, push bool) (*gitCa
 
 // gitRoute is the name a fault or log knows a git request by: "GIT push" or "GIT fetch".
 func gitRoute(r *http.Request, push bool) *route {
-	name := "fetch"
-	if push {
-		name = "push"
-	}
+	name := map[bool]string{true: "push", false: "fetch"}[push]
 	if r.Method == http.MethodGet {
 		name += "-refs"
 	}

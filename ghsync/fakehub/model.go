@@ -134,6 +134,7 @@ type review struct {
 	commit    string
 	at        time.Time
 	reactions []*reaction
+	inline    []InlineComment
 }
 
 type status struct {

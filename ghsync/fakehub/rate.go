@@ -54,7 +54,7 @@ func (m meter) bucket(resource string) *limit {
 
 // uncounted are the routes that cost nothing.
 func (m meter) uncounted() bool {
-	free := m.route != nil && (m.route.pattern == "/rate_limit" || m.route.pattern == "/logs/{rid}/{id}")
+	free := m.route != nil && (m.route.pattern == "/rate_limit" || m.route.pattern == "/logs/{rid}/{id}" || m.route.perm == signed)
 	return m.opt.Enterprise || free
 }
 

@@ -160,9 +160,23 @@ func (h *Repo) MinimizeComment(id int64) {
 }
 
 // Review submits a review of a pull request: APPROVED, CHANGES_REQUESTED or COMMENTED.
-func (h *Repo) Review(number int, actor, state, body string) (id int64) {
-	h.locked(func() { id = h.s.addReview(h.issue(number), h.s.user(actor), state, body).id })
+func (h *Repo) Review(number int, actor, state, body string, inline ...InlineComment) (id int64) {
+	h.locked(func() {
+		v := h.s.addReview(h.issue(number), h.s.user(actor), state, body)
+		v.inline, id = inline, v.id
+	})
 	return id
+}
+
+// DismissReviews dismisses all reviews of a pull request.
+func (h *Repo) DismissReviews(number int) {
+	h.locked(func() {
+		i := h.issue(number)
+		for _, v := range i.pull.reviews {
+			v.state = "DISMISSED"
+		}
+		i.touch(h.s.now())
+	})
 }
 
 // Merge merges a pull request; it panics on a conflict.

@@ -24,6 +24,35 @@ func listReviews(c *call) reply {
 	return page(c, list, func(v *review) any { return c.reviewJSON(i, v) })
 }
 
+// InlineComment is a comment of a review in the code. GitHub tells its place by the hunk.
+type InlineComment struct{ Path, Hunk, Body string }
+
+// listInline is without lines, as GitHub's list of one review is.
+func listInline(c *call) reply {
+	i, out := c.findPull()
+	if out != nil {
+		return *out
+	}
+	at := slices.IndexFunc(i.pull.reviews, func(v *review) bool { return v.id == c.param("id") })
+	if at < 0 {
+		return notFound()
+	}
+	v, pull := i.pull.reviews[at], c.url("repos", i.repo.fullName(), "pulls", i.number)
+	n := 0
+	return page(c, v.inline, func(k InlineComment) any {
+		n++
+		id, html := v.id*1000+int64(n), i.htmlURL(c.URL())
+		self := c.url("repos", i.repo.fullName(), "pulls/comments", id)
+		link := func(to string) obj { return obj{"href": to} }
+		return obj{
+			"id": id, "node_id": nodeID("PRRC", id), "pull_request_review_id": v.id, "user": c.userJSON(v.user), "path": k.Path, "diff_hunk": k.Hunk, "body": k.Body,
+			"position": 1, "original_position": 1, "commit_id": v.commit, "original_commit_id": v.commit, "created_at": stamp(v.at), "updated_at": stamp(v.at),
+			"author_association": c.association(v.user, i.repo), "url": self, "html_url": html, "pull_request_url": pull,
+			"_links": obj{"self": link(self), "html": link(html), "pull_request": link(pull)},
+		}
+	})
+}
+
 func postReview(c *call) reply {
 	i, out := c.findPull()
 	if out != nil {

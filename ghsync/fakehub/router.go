@@ -3,6 +3,8 @@ package fakehub
 import (
 	"net/url"
 	"strings"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/pattern"
 )
 
 // route is one line of the table of resources.
@@ -18,40 +20,6 @@ type route struct {
 }
 
 func (r route) name() string { return r.method + " " + r.pattern }
-
-// onlyDigits are the placeholders that match numbers alone.
-var onlyDigits = map[string]bool{"number": true, "id": true, "rid": true}
-
-// match returns the values of the placeholders when segments fit the pattern. A last
-// placeholder {x...} takes the rest.
-func match(pattern string, segments []string) (map[string]string, bool) {
-	want := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
-	params := map[string]string{}
-	for i, part := range want {
-		name, isParam := strings.CutPrefix(part, "{")
-		name = strings.TrimSuffix(name, "}")
-		if rest, all := strings.CutSuffix(name, "..."); all && i < len(segments) {
-			params[rest] = strings.Join(segments[i:], "/")
-			return params, true
-		}
-		if i >= len(segments) {
-			return nil, false
-		}
-		switch {
-		case !isParam && part != segments[i]:
-			return nil, false
-		case isParam && onlyDigits[name] && !digits(segments[i]):
-			return nil, false
-		case isParam:
-			params[name] = segments[i]
-		}
-	}
-	return params, len(want) == len(segments)
-}
-
-func digits(text string) bool {
-	return text != "" && strings.Trim(text, "0123456789") == ""
-}
 
 // split cuts an escaped path into unescaped segments, without the prefix of GHES.
 func split(escaped string) []string {
@@ -77,7 +45,7 @@ func (s *Server) find(method string, segments []string) (*route, map[string]stri
 		if s.table[i].method != method {
 			continue
 		}
-		if params, fits := match(s.table[i].pattern, segments); fits {
+		if params, fits := pattern.Match(s.table[i].pattern, segments); fits {
 			return &s.table[i], params
 		}
 	}

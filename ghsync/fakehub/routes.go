@@ -26,8 +26,9 @@ func plainRoutes() []route {
 
 		{"GET", "/app", None, signed, getApp, 0},
 		{"GET", "/app/installations", None, signed, listInstallations, 0},
-		{"GET", "/app/installations/{id}", None, signed, getInstallation, 0},
+		{"GET", "/app/installations/{id}", None, signed, func(c *call) reply { return installation(c, named(c)) }, 0},
 		{"POST", "/app/installations/{id}/access_tokens", None, signed, mint, 0},
+		{"GET", "/orgs/{org}/installation", None, signed, getOwnerInstallation, 0},
 		{"GET", "/repos/{o}/{r}/installation", None, signed, getRepoInstallation, 0},
 		{"GET", "/installation/repositories", None, "", listInstallationRepos, 0},
 
@@ -92,6 +93,7 @@ func pullRoutes() []route {
 		{"PATCH", r + "/pulls/{number}", Read, "pull_requests", patchPull, 0.5},
 		{"GET", r + "/pulls/{number}/merge", Read, "pull_requests", getMerged, 0},
 		{"GET", r + "/pulls/{number}/reviews", Read, "pull_requests", listReviews, 0},
+		{"GET", r + "/pulls/{number}/reviews/{id}/comments", Read, "pull_requests", listInline, 0},
 		{"POST", r + "/pulls/{number}/reviews", Read, "pull_requests", postReview, 1},
 		{"GET", r + "/pulls/{number}/requested_reviewers", Read, "pull_requests", listRequested, 0},
 		{"POST", r + "/pulls/{number}/requested_reviewers", Triage, "pull_requests", postRequested, 1},
@@ -107,6 +109,7 @@ func commitRoutes() []route {
 		{"GET", r + "/commits/{sha}/status", Read, "statuses", combinedStatus, 0},
 		{"GET", r + "/commits/{sha}/check-runs", Read, "checks", listChecks, 0},
 		{"GET", r + "/check-runs/{id}", Read, "checks", getCheck, 0},
+		{"GET", r + "/check-runs/{id}/annotations", Read, "checks", listAnnotations, 0},
 		{"GET", r + "/commits/{sha...}", Read, "contents", getCommit, 0},
 
 		{"GET", r + "/actions/workflows", Read, "actions", listWorkflows, 0},

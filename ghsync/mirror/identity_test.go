@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/installation"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/redact"
@@ -27,11 +28,11 @@ func TestGitHub15NoWriteIsLostWhenTheTokenEnds(t *testing.T) {
 				clock = o.Now
 				o.Now = func() time.Time { return clock().Add(theirs) }
 			})
-			app := st.server.AddApp(fakehub.AppSpec{Slug: "amx", Permissions: transport.AppPermissions(), Repos: []string{widgets}})
+			app := st.server.AddApp(fakehub.AppSpec{Slug: "amx", Permissions: installation.Permissions(), Repos: []string{widgets}})
 			key := st.session.Path("app.pem")
 			writeFile(t, key, app.Key)
 			var tokens []redact.Secret
-			source, err := transport.NewApp(transport.AppOptions{
+			source, err := installation.New(installation.Options{
 				APIURL: st.server.API(), ClientID: app.ClientID, KeyFile: key, Repo: widgets,
 				Now: func() time.Time { return clock().Add(local) }, Minted: func(s redact.Secret) {
 					st.server.Canary(s.Reveal())

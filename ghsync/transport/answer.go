@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/redact"
 )
 
 // answer is what one try brought: a response whose body was read to the end, or an error.
@@ -16,6 +18,8 @@ type answer struct {
 	body []byte
 	err  error
 	sent bool // the request may have reached the server
+
+	token redact.Secret // that was sent with the request
 }
 
 // readable reports whether a 2xx answer can be used as it is. A proxy's page or a body cut
@@ -170,6 +174,8 @@ func forbiddenCode(text string) (code, hint string) {
 	switch {
 	case strings.Contains(lower, "not permitted to create or approve pull requests"):
 		return CodePRForbidden, "Settings -> Actions -> General -> Allow GitHub Actions to create and approve pull requests"
+	case strings.Contains(lower, "installation has been suspended"):
+		return CodeSuspended, "the owner of the installation can unsuspend it in its settings"
 	case strings.Contains(lower, "locked"):
 		return CodeLocked, ""
 	}

@@ -1,11 +1,14 @@
 package transport
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"golang.org/x/oauth2"
+
+	"github.com/agentmux/agentmux/internal/redact"
 )
 
 // tokenError keeps apart what failed while getting a token: the request itself was not sent.
@@ -41,10 +44,26 @@ func (t *auth) RoundTrip(req *http.Request) (*http.Response, error) {
 // token ends with the request's context.
 func (t *auth) source(req *http.Request) oauth2.TokenSource {
 	return sourceFunc(func() (*oauth2.Token, error) {
-		token, err := t.tokens.For(req.Context()).Token()
+		token, err := t.tokens.Token(req.Context())
 		if err != nil {
 			return nil, &tokenError{err: err}
 		}
-		return token, nil
+		if note, ok := req.Context().Value(noteKey{}).(*redact.Secret); ok {
+			*note = token
+		}
+		return &oauth2.Token{AccessToken: token.Reveal()}, nil
 	})
+}
+
+// sourceFunc is a function as an oauth2.TokenSource.
+type sourceFunc func() (*oauth2.Token, error)
+
+func (f sourceFunc) Token() (*oauth2.Token, error) { return f() }
+
+type noteKey struct{}
+
+// noting returns a context whose request leaves its token in note. By the time of its answer
+// the token source may have another one.
+func noting(ctx context.Context, note *redact.Secret) context.Context {
+	return context.WithValue(ctx, noteKey{}, note)
 }

@@ -65,6 +65,7 @@ const (
 	CodeValidation       = "validation"
 	CodePRForbidden      = "pr_forbidden"
 	CodeLocked           = "locked"
+	CodeSuspended        = "suspended" // the installation
 	CodeUnauthorized     = "unauthorized"
 	CodeForbidden        = "forbidden"
 	CodeConflict         = "conflict"
@@ -96,6 +97,20 @@ func (e *Terminal) Error() string {
 	}
 	return text
 }
+
+// Away means that the server refuses the identity itself: its token and the one that came in its
+// place, or the App that asked for one. Nothing was applied. Whatever is asked for gives the same
+// answer until a person has changed something outside of this program; then it is possible again.
+type Away struct {
+	Err error // what the server said
+}
+
+func (e *Away) Error() string { return "this account is not accepted: " + e.Err.Error() }
+
+func (e *Away) Unwrap() error { return e.Err }
+
+// IsAway reports whether err says that the identity itself is refused.
+func IsAway(err error) bool { return errors.As(err, new(*Away)) }
 
 // Ambiguous means that a creating request was sent and its fate is unknown. Look for the
 // result by its key before creating again.
@@ -138,6 +153,8 @@ func Later(err error) (wait time.Duration, again bool) {
 	switch {
 	case err == nil:
 		return 0, false
+	case IsAway(err): // although what the server said does not pass
+		return 0, true
 	case errors.As(err, &after):
 		return after.Wait, true
 	case errors.As(err, &terminal), errors.As(err, &missing), errors.Is(err, ErrPullRequest):

@@ -19,10 +19,14 @@ const cachedHeader = "X-From-Cache"
 
 // etag asks conditionally for what it has seen and returns the stored answer for a 304. It sits inside auth: GitHub binds a validator to the token, and a layer
 // outside would compare answers of different tokens. It always revalidates, so it never
-// serves anything stale. One etag belongs to one identity.
+// serves anything stale.
 type etag struct {
 	next http.RoundTripper
+	*answers
+}
 
+// answers are those that an identity has seen. Each of its tokens has an etag above them.
+type answers struct {
 	mu    sync.Mutex
 	items map[string]*list.Element
 	order *list.List // front = used last
@@ -35,9 +39,7 @@ type cached struct {
 	body     []byte
 }
 
-func newETag(next http.RoundTripper) *etag {
-	return &etag{next: next, items: map[string]*list.Element{}, order: list.New()}
-}
+func newAnswers() *answers { return &answers{items: map[string]*list.Element{}, order: list.New()} }
 
 func (t *etag) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
@@ -83,7 +85,7 @@ func (c *cached) answer(fresh *http.Response) *http.Response {
 	return &resp
 }
 
-func (t *etag) find(key string) *cached {
+func (t *answers) find(key string) *cached {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.items[key]
@@ -96,7 +98,7 @@ func (t *etag) find(key string) *cached {
 
 // keep stores the answer once its body has been read to the end. One that cannot be used
 // would be confirmed again and again.
-func (t *etag) keep(key string, resp *http.Response) {
+func (t *answers) keep(key string, resp *http.Response) {
 	a := answer{resp: &http.Response{StatusCode: resp.StatusCode, Header: resp.Header.Clone()}}
 	resp.Body = &keptBody{ReadCloser: resp.Body, done: func(body []byte) {
 		if a.body = body; a.readable() && !a.blank() {
@@ -105,7 +107,7 @@ func (t *etag) keep(key string, resp *http.Response) {
 	}}
 }
 
-func (t *etag) put(c *cached) {
+func (t *answers) put(c *cached) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.items[c.key]; e != nil {
@@ -119,7 +121,7 @@ func (t *etag) put(c *cached) {
 }
 
 // drop needs t.mu.
-func (t *etag) drop(e *list.Element) {
+func (t *answers) drop(e *list.Element) {
 	c := t.order.Remove(e).(*cached)
 	delete(t.items, c.key)
 	t.bytes -= len(c.body)

@@ -9,7 +9,7 @@ import (
 
 // Guarded is auth, etag and pin above next, for one origin.
 func Guarded(next http.RoundTripper, tokens TokenSource, base *url.URL) http.RoundTripper {
-	return &auth{next: newETag(&pin{next: next, origin: origin(base)}), tokens: tokens, origin: origin(base)}
+	return &auth{next: &etag{next: &pin{next: next, origin: origin(base)}, answers: newAnswers()}, tokens: tokens, origin: origin(base)}
 }
 
 // Open is auth alone above next.

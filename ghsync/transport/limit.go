@@ -41,9 +41,9 @@ type limit struct {
 	discoveryPaces *paces
 }
 
-func newLimit(next http.RoundTripper, q *quota, l Limits) *limit {
+func newLimit(q *quota, l Limits) *limit {
 	return &limit{
-		next: next, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), paces: newPaces(l, 1),
+		quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), paces: newPaces(l, 1),
 		interval:    rate.NewLimiter(rate.Every(cmp.Or(l.WriteEvery, time.Second)), 1),
 		discovering: newTurnstile(inFlight / 2), discoveryPaces: newPaces(l, 0.5),
 	}

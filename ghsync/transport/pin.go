@@ -26,7 +26,7 @@ func (e *refusedHost) Error() string {
 	return fmt.Sprintf("refused a request to %s: not the API's origin", e.host)
 }
 
-// pin is the innermost layer of ours: one origin, bounded size, bounded time.
+// pin is the innermost layer of ours: one origin, bounded size, bounded time. The logs of jobs lie elsewhere; package joblog reads them past it.
 type pin struct {
 	next   http.RoundTripper
 	origin string

@@ -14,6 +14,8 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/redact"
 )
 
 const (
@@ -31,6 +33,7 @@ type retry struct {
 	quota  *quota
 	tokens TokenSource
 	pause  time.Duration // of the first repetition; doubled for each next one
+	trust  trust
 }
 
 // step is what follows from one answer: done, an error, or another try after wait.
@@ -55,6 +58,7 @@ func (t *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 		next := t.judge(c, req, a, try)
 		if next.err == nil && !next.repeat {
 			counted(ctx, len(a.body))
+			t.trust.accepted()
 			return a.finish(req), nil
 		}
 		spent := next.once != "" && used[next.once] >= next.most
@@ -80,7 +84,8 @@ func (a answer) finish(req *http.Request) *http.Response {
 
 func (t *retry) send(ctx context.Context, req *http.Request) answer {
 	var reach reach
-	r := req.Clone(httptrace.WithClientTrace(ctx, reach.trace()))
+	var token redact.Secret
+	r := req.Clone(httptrace.WithClientTrace(noting(ctx, &token), reach.trace()))
 	if req.GetBody != nil {
 		body, err := req.GetBody()
 		if err != nil {
@@ -97,7 +102,7 @@ func (t *retry) send(ctx context.Context, req *http.Request) answer {
 		err = closeErr
 	}
 	t.quota.note(callOf(req), resp)
-	return answer{resp: resp, body: body, err: err, sent: true}
+	return answer{resp: resp, body: body, err: err, sent: true, token: token}
 }
 
 // judge decides by the answer alone; waiting and counting are RoundTrip's.
@@ -128,7 +133,7 @@ func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
 	if limit, ok := limitOf(a.resp, m, time.Now()); ok {
 		return t.judgeLimit(c, limit, m.text())
 	}
-	next := t.judgeRefusal(c, a.resp, m, try)
+	next := t.judgeRefusal(c, a, m, try)
 	if a.isForeign(c) {
 		next.err = &foreign{next.err}
 	}
@@ -175,17 +180,15 @@ func (t *retry) judgeFailure(c call, req *http.Request, a answer, pause time.Dur
 }
 
 // judgeRefusal is for a 4xx that is not a limit, and for a 501: another try changes neither.
-func (t *retry) judgeRefusal(c call, resp *http.Response, m serverMessage, try int) step {
-	err := refusal(c, resp, m)
-	switch resp.StatusCode {
+func (t *retry) judgeRefusal(c call, a answer, m serverMessage, try int) step {
+	err := refusal(c, a.resp, m)
+	switch a.resp.StatusCode {
 	case http.StatusUnauthorized:
-		if !t.tokens.Expire() {
-			return step{err: err}
+		return t.judgeToken(c, a.token, err)
+	case http.StatusForbidden:
+		if HasCode(err, CodeSuspended) {
+			err = &Away{Err: err}
 		}
-		if c.kind == creating {
-			return step{err: &RetryAfter{Scope: "token", Err: err}}
-		}
-		return step{repeat: true, err: err, once: "token", most: 1}
 	case http.StatusNotFound:
 		if c.kind == reading && c.named {
 			return step{repeat: true, wait: 2 * t.pause * time.Duration(try), err: err, once: "missing", most: 2}
@@ -196,6 +199,18 @@ func (t *retry) judgeRefusal(c call, resp *http.Response, m serverMessage, try i
 		}
 	}
 	return step{err: err}
+}
+
+// judgeToken is for a refused token. One that comes in its place is tried once.
+func (t *retry) judgeToken(c call, token redact.Secret, err error) step {
+	second := t.trust.refused(token)
+	switch another := t.tokens.Expire(token); {
+	case !another || second:
+		return step{err: &Away{Err: err}}
+	case c.kind == creating:
+		return step{err: &RetryAfter{Scope: "token", Err: err}}
+	}
+	return step{repeat: true, err: &Away{Err: err}, once: "token", most: 1}
 }
 
 // backoff doubles from first, with a fifth of spread either way.
@@ -245,7 +260,7 @@ func (r *reach) sent(err error) bool {
 		refused *refusedHost
 	)
 	switch {
-	case errors.As(err, &refused), errors.As(err, new(*tokenError)), errors.As(err, &dns),
+	case errors.As(err, &refused), errors.As(err, new(*tokenError)), errors.As(err, new(*crowded)), errors.As(err, &dns),
 		errors.As(err, &record), errors.As(err, &cert), errors.As(err, &unknown):
 		return false
 	case errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):

@@ -21,6 +21,13 @@ type Options struct {
 
 	Token TokenSource
 
+	// Shared is what this Stack has in common with others of its identity. HTTP and Limits are
+	// those of Shared then. Nil: nothing.
+	Shared *Shared
+	// Presence is told after each call whether the server knows the identity: an *Away, or nil.
+	// It must not block. May be nil.
+	Presence func(error)
+
 	HTTP   http.RoundTripper // nil: a transport of its own
 	Log    *slog.Logger      // nil: none
 	Now    func() time.Time  // nil: time.Now; for times that are recorded, not for waits
@@ -28,8 +35,9 @@ type Options struct {
 	Pause  time.Duration // before the first repetition; 0: one second
 }
 
-// Stack is the way of one identity to one GitHub server: its limits, its repetitions, its
+// Stack is the way of one token source to one GitHub server: its limits, its repetitions, its
 // tokens and what it knows by entity tag. Many sessions may use it at once and then share them.
+// Stacks whose tokens are of one identity share all but the tokens: see Shared.
 type Stack struct {
 	Options              Options // as completed by New
 	API, GraphQL, Server *url.URL
@@ -59,24 +67,24 @@ func New(o Options) (*Stack, error) {
 	if !strings.HasSuffix(api.Path, "/") {
 		api.Path += "/"
 	}
-	if o.HTTP == nil {
-		o.HTTP = newTransport()
+	if o.Shared == nil {
+		o.Shared = NewProcess(o.HTTP).Share(o.Limits.Of(o.Token.Mode()))
 	}
+	o.HTTP = o.Shared.process.http
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Token.Mode() == ModeActions {
-		o.Limits.PerHour = cmp.Or(o.Limits.PerHour, 600)
-	}
-	s := &Stack{Options: o, API: api, GraphQL: graphQL, Server: server, quota: newQuota()}
+	s := &Stack{Options: o, API: api, GraphQL: graphQL, Server: server, quota: o.Shared.limit.quota}
 	// Limit, retry, auth, etag and pin above the transport, outermost first.
 	own := origin(api)
-	tags := newETag(&pin{next: o.HTTP, origin: own})
+	tags := &etag{next: o.Shared.process.pinned(own), answers: o.Shared.answers}
 	authorized := &auth{next: tags, tokens: o.Token, origin: own}
-	s.top = newLimit(&retry{next: authorized, quota: s.quota, tokens: o.Token, pause: cmp.Or(o.Pause, firstPause)}, s.quota, o.Limits)
+	s.top = o.Shared.limit.above(&presence{tell: o.Presence, next: &retry{
+		next: authorized, quota: s.quota, tokens: o.Token, pause: cmp.Or(o.Pause, firstPause),
+	}})
 	return s, nil
 }
 

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"slices"
 
-	"golang.org/x/oauth2"
-
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -23,23 +21,15 @@ const (
 // TokenSource gives the token of one identity at one server.
 type TokenSource interface {
 	Mode() Mode
-	// For returns the identity as oauth2 knows it, for one call: its Token may ask the server
-	// for a token, and ends when ctx does.
-	For(ctx context.Context) oauth2.TokenSource
-	// Token returns the token of For as a secret, for what is not a request of this package.
+	// Token returns the token for one call. It may ask the server for one, and ends when ctx does.
 	Token(ctx context.Context) (redact.Secret, error)
-	// Expire says that the server refused the last token, and returns whether the next call
-	// of Token may bring another one.
-	Expire() bool
+	// Expire says that the server refused a token, and returns whether the next call of Token
+	// may bring another one.
+	Expire(refused redact.Secret) bool
 	// Serves reports whether the token may be sent to an address: it is bound to the server
 	// it was read for, and nothing that is read later changes that.
 	Serves(address string) bool
 }
-
-// sourceFunc is a function as an oauth2.TokenSource.
-type sourceFunc func() (*oauth2.Token, error)
-
-func (f sourceFunc) Token() (*oauth2.Token, error) { return f() }
 
 // origins are the scheme, host and port of the addresses that a token is good for.
 type origins []string
@@ -75,12 +65,8 @@ func StaticToken(mode Mode, token redact.Secret, at Addresses) TokenSource {
 
 func (s staticToken) Mode() Mode                                   { return s.mode }
 func (s staticToken) Token(context.Context) (redact.Secret, error) { return s.token, nil }
-func (s staticToken) Expire() bool                                 { return false }
+func (s staticToken) Expire(redact.Secret) bool                    { return false }
 func (s staticToken) Serves(address string) bool                   { return s.bound.has(address) }
-
-func (s staticToken) For(context.Context) oauth2.TokenSource {
-	return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: s.token.Reveal()})
-}
 
 // TokenVariables are the names of the environment variables whose token may be sent to a
 // server, first wins, as gh has it: those without a server in their name are for GitHub's own

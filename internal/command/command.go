@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -21,6 +22,8 @@ type Cmd struct {
 	File string   // what is run; empty: Argv[0], looked up in the PATH of this process
 	Env  []string // all of it, as name=value
 	Dir  string   // empty: that of this process
+
+	Files []*os.File // what it has open besides, from descriptor 3 on
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -46,6 +49,7 @@ func (c Cmd) Run(ctx context.Context) error {
 		cmd.Env = []string{} // nil would hand on this process's own
 	}
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = c.Dir, c.Stdin, c.Stdout, c.Stderr, c.Drain
+	cmd.ExtraFiles = c.Files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var late *time.Timer
 	cmd.Cancel = func() error {

@@ -21,9 +21,9 @@
 // that was encrypted, compressed or put in other words, one with words between
 // its characters, in look-alike letters of other alphabets, in numbers
 // of more than eight bytes (base58), or in base32 or base85 of yet another
-// encoding. The package stores nothing on disk; the values stay in memory for
-// the life of the Redactor, old ones too, since a revoked token in a log is
-// still found by others.
+// encoding. The package stores nothing on disk; the values stay in memory, old ones
+// too, since a revoked token in a log is still found by others: until Forget, where
+// they were retired, else for the life of the Redactor.
 package redact
 
 import (
@@ -35,6 +35,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -54,7 +55,17 @@ type Redactor struct {
 	lock  sync.RWMutex
 	index index                 // guarded by lock
 	known map[[32]byte]struct{} // digests of the values in index; guarded by lock
-	given []Value               // what index was made of; guarded by lock
+	given []given               // what index was made of; guarded by lock
+
+	retired    map[[32]byte]time.Time // values that Forget takes out after a time; guarded by lock
+	forgetting sync.Mutex             // held by Forget, before lock
+}
+
+// given is a line that was added, and what of it counts.
+type given struct {
+	Value
+	parts  []part
+	digest [32]byte
 }
 
 // Value is one exact value of a Redactor.
@@ -83,7 +94,7 @@ type Finding struct {
 	harmless   bool
 }
 
-// Add makes value one of the exact values, from now on and for good. The name
+// Add makes value one of the exact values, from now on, and for good unless it is retired. The name
 // is in findings and in place of the value; it is lower-case letters,
 // digits and ".", "_", "-". Of a value of several lines, a key file for
 // instance, each line counts. Adding a value again changes nothing. A value, or
@@ -103,9 +114,10 @@ func (r *Redactor) Add(name, value string) error {
 		}
 		added = true
 		digest := sha256.Sum256([]byte(line))
+		delete(r.retired, digest)
 		if _, ok := r.known[digest]; !ok {
 			r.known[digest] = struct{}{}
-			r.given = append(r.given, Value{Name: name, Secret: NewSecret(line)})
+			r.given = append(r.given, given{Value{Name: name, Secret: NewSecret(line)}, parts[i], digest})
 			r.index.add(name, line, parts[i])
 		}
 	}
@@ -126,7 +138,11 @@ func (r *Redactor) AddSecret(name string, secret Secret) error {
 func (r *Redactor) Values() []Value {
 	r.lock.RLock()
 	defer r.lock.RUnlock()
-	return slices.Clone(r.given)
+	values := make([]Value, len(r.given))
+	for i, g := range r.given {
+		values[i] = g.Value
+	}
+	return values
 }
 
 // secretLines returns the lines of value, and whether it is a private key, the

@@ -54,6 +54,28 @@ func TestRemoteEffectsAreTriedUntilTheirLimit(t *testing.T) {
 	m.parked(orchestrator.ReasonPushRejected)
 }
 
+// The time during which the account was refused does not count, however long it was.
+func TestGitHub85WhatIsOwedWaitsForTheAccount(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffPush }
+	m.toEnd()
+	for range 60 {
+		m.wait(2 * time.Hour)
+		m.failing(orchestrator.EffPush, orchestrator.FailAway)
+		if got := m.s.Pending[0].NotBefore.Sub(m.now); got <= 0 || got > 2*time.Minute {
+			t.Fatalf("pause of %s", got)
+		}
+	}
+	m.wait(29 * time.Minute)
+	m.failing(orchestrator.EffPush, orchestrator.FailRemote)
+	if len(m.s.Pending) == 0 || m.s.Ended() {
+		t.Fatal("the limit counts from before the account was back")
+	}
+	m.wait(time.Minute)
+	m.failing(orchestrator.EffPush, orchestrator.FailRemote)
+	m.parked(orchestrator.ReasonPushRejected)
+}
+
 func TestFinalFailures(t *testing.T) {
 	for kind, want := range map[string]string{
 		orchestrator.EffCommit: orchestrator.ReasonCommitRefused,

@@ -53,6 +53,10 @@ var localPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second,
 // maxRemotePause bounds the pause between tries of a remote effect.
 const maxRemotePause = 5 * time.Minute
 
+// maxAwayPause bounds the pause while the account is refused: what is owed follows soon after a
+// person has mended it.
+const maxAwayPause = 2 * time.Minute
+
 // effectFailed notes a failed try, plans the next, or gives up.
 func (r *reducer) effectFailed() {
 	o := r.in.Effect
@@ -63,7 +67,7 @@ func (r *reducer) effectFailed() {
 	}
 	e := &r.s.Pending[i]
 	e.Attempt++
-	if e.Since.IsZero() {
+	if e.Since.IsZero() || o.Class == orchestrator.FailAway { // the limit is for what follows
 		e.Since = r.now
 	}
 	pause, final := r.nextTry(*e, o)
@@ -80,6 +84,8 @@ func (r *reducer) nextTry(e orchestrator.Effect, o *orchestrator.Outcome) (pause
 	switch {
 	case o.Class == orchestrator.FailNever:
 		return 0, true
+	case o.Class == orchestrator.FailAway:
+		return min(firstRedelivery<<min(e.Attempt-1, 8), maxAwayPause), false
 	case o.Class == orchestrator.FailRemote || remoteEffects[e.Type]:
 		if limit := r.s.Settings.LimitRemote.D(); limit > 0 && r.now.Sub(e.Since.Time) >= limit {
 			return 0, true

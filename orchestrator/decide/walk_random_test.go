@@ -260,7 +260,7 @@ func (w *walker) next() orchestrator.Input {
 func (w *walker) effectInput(e orchestrator.Effect) orchestrator.Input {
 	if w.r.IntN(25) == 0 {
 		return orchestrator.Input{Kind: orchestrator.InEffectFailed, Effect: &orchestrator.Outcome{
-			ID: e.ID, Error: "no", Class: pick(w.r, []string{orchestrator.FailLocal, orchestrator.FailRemote, orchestrator.FailNever}),
+			ID: e.ID, Error: "no", Class: pick(w.r, []string{orchestrator.FailLocal, orchestrator.FailRemote, orchestrator.FailAway, orchestrator.FailNever}),
 		}}
 	}
 	var res orchestrator.Result

@@ -101,6 +101,10 @@ func (s Signal) Error() string { return "signal: " + s.Name }
 // is the pause it asked for, 0 if none.
 func Remote(err error, wait time.Duration) error { return &classed{err, orchestrator.FailRemote, wait} }
 
+// Away marks an error of a remote side that does not accept the account. It is tried again until it
+// does, however long that takes: the limit of remote errors does not count.
+func Away(err error) error { return &classed{err, orchestrator.FailAway, 0} }
+
 // Never marks an error that no further try can mend.
 func Never(err error) error { return &classed{err, orchestrator.FailNever, 0} }
 

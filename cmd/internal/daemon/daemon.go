@@ -59,7 +59,7 @@ func Run(ctx context.Context, f *site.Finder, o *Options) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }() // it ends with the process
 	return w.run(ctx)
 }
 
@@ -124,7 +124,7 @@ func plan(ctx context.Context, f *site.Finder, o *Options) (*wired, error) {
 	p := &planning{wired: w, config: c}
 	p.flags()
 	p.webhook()
-	p.account(ctx)
+	p.account()
 	p.repositories(ctx)
 	p.machine(ctx)
 	if len(p.problems) > 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot"
+	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/intake"
@@ -136,28 +137,28 @@ func (p *planning) webhook() {
 	p.secrets = secrets
 }
 
-// account finds the account and wires the bot to it.
-func (p *planning) account(ctx context.Context) {
-	id, err := p.finder.Identity(p.config)
-	if err != nil {
-		p.problem("%v", err)
-		return
-	}
+// account finds the accounts and wires the bot to them.
+func (p *planning) account() {
 	h, err := hostOptions(p.finder, p.config)
 	if err != nil {
 		p.problem("%v", err)
 		return
 	}
-	accounts, err := newAccounts(ctx, p.finder, p.config, id, h.Log)
+	bases, err := account.Settle(p.config)
 	if err != nil {
 		p.problem("%v", err)
 		return
 	}
-	h.Server = id.Bases.Server
+	book, err := account.Open(account.BookSpec{Config: p.config, Tokens: p.finder.Tokens, Redactor: p.finder.Redactor(), Log: h.Log})
+	if err != nil {
+		p.problem("%v", err)
+		return
+	}
+	h.Server = bases.Server
 	machine, slots := machineOf(p.config)
 	p.options = bot.Options{
-		Config: p.config, ConfigOf: configOf(p.finder, p.config), Host: h, Accounts: accounts, Repos: p.options.Repos, Machine: machine,
-		Slots: slots, Once: p.wired.flags.Once, Now: time.Now, Log: h.Log, SessionLog: sessionLog(p.finder, p.config),
+		Config: p.config, ConfigOf: configOf(p.finder, p.config), Host: h, Accounts: book, Repos: p.options.Repos, Machine: machine,
+		Workflows: workflows.Shipped(), Slots: slots, Once: p.wired.flags.Once, Now: time.Now, Log: h.Log, SessionLog: sessionLog(p.finder, p.config),
 	}
 }
 

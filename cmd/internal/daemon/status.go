@@ -21,7 +21,7 @@ func (l listeners) serve(ctx context.Context, b *bot.Bot, w *wired) <-chan struc
 	var receiver *intake.Receiver
 	if l.hooks != nil {
 		receiver = intake.NewReceiver(intake.ReceiverOptions{
-			Secrets: w.secrets, Wake: func(h intake.Hook) bool { return h.RepoID != 0 && b.Wake(h.RepoID) }, Log: log,
+			Secrets: w.secrets, Wake: b.Wake, Log: log,
 		})
 		log.Info("webhooks are taken", "address", l.hooks.Addr().String(), "path", intake.WebhookPath)
 		all.Go(func() {
@@ -111,7 +111,7 @@ func serveStatus(ctx context.Context, l net.Listener, h http.Handler) error {
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	if err := server.Shutdown(stop); err != nil {
-		server.Close()
+		_ = server.Close() // what is answered still is cut off
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return err

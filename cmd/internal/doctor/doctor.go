@@ -81,7 +81,7 @@ func Run(ctx context.Context, a *site.Finder, args []string, write bool) ([]Prob
 	}
 	probes = append(probes, probeConfig(c, problems))
 	probes = append(probes, probeBranches(ctx, project, c.GitHub.BranchPrefix)...)
-	probes = append(probes, probeWorkflows(project), probeSandbox(c))
+	probes = append(probes, probeWorkflows(project), probeSandbox(ctx, c))
 	probes = append(probes, probeProviders(ctx, c)...)
 	probes = append(probes, probeGitHub(ctx, a, c, project, write)...)
 	return append(probes, probeSessions(project)...), nil

@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/installation"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
@@ -222,7 +223,7 @@ func (g *githubProbe) permissions(ctx context.Context) []Probe {
 // token.
 func (g *githubProbe) lacking(ctx context.Context) (lacks map[string]string, told string, err error) {
 	lacks = map[string]string{}
-	if app, ok := g.Identity.Tokens.(*transport.App); ok {
+	if app, ok := g.Identity.Tokens.(*installation.Installation); ok {
 		for _, missing := range app.Missing() {
 			name, level, _ := strings.Cut(missing, ":")
 			lacks[name] = level
@@ -296,7 +297,7 @@ var harmful = []string{
 
 func (g *githubProbe) excess() []string {
 	have := g.meta.Scopes
-	if app, ok := g.Identity.Tokens.(*transport.App); ok {
+	if app, ok := g.Identity.Tokens.(*installation.Installation); ok {
 		for name := range app.Granted() {
 			have = append(have, name)
 		}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/clone"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/shield"
 	"github.com/agentmux/agentmux/tmux"
 	"github.com/agentmux/agentmux/workflows"
@@ -213,6 +215,9 @@ func UnusedWords(file string) (said, step string) {
 		"rename the file and the name in it; agentmux workflows check " + name + " says what else it needs"
 }
 
+// memoryOfGit is open where git's own program has to speak with the server.
+const memoryOfGit = "the memory of git while it fetches or pushes, which holds the token for a moment"
+
 // openToAgents are the attacks that only a sandbox prevents, in the order of SECURITY.md.
 var openToAgents = []string{
 	"the environment of other processes of yours: keys of other agents, exported tokens",
@@ -220,15 +225,19 @@ var openToAgents = []string{
 	"the files of the session, written by hand: a line without a launch, an answer to a gate",
 	"the sockets of tmux: typing into panes, also into the monitor while you type there",
 	"services of the machine that start a command: at, cron, systemd, rc files, authorized_keys",
-	"the memory of git while it fetches or pushes, which holds the token for a moment",
+	memoryOfGit,
 	"the network: any host, name or metadata address; disk and processes without a limit",
 	"workspaces and transcripts of other agents",
 }
 
 // probeSandbox says plainly what is open without one.
-func probeSandbox(c *config.Config) Probe {
+func probeSandbox(ctx context.Context, c *config.Config) Probe {
+	open := openToAgents
+	if remote.Closed(ctx) {
+		open = slices.DeleteFunc(slices.Clone(open), func(what string) bool { return what == memoryOfGit })
+	}
 	detail := "none. Agents run as you; what only a sandbox or another user of the machine closes is open to them:\n- " +
-		strings.Join(openToAgents, "\n- ")
+		strings.Join(open, "\n- ")
 	hint := "use trusted repositories and authors only"
 	if c.Sandbox.UnsafeFlags == nil {
 		hint += "; CLIs that skip every question are refused unattended until sandbox.unsafe_flags is set in your own configuration"

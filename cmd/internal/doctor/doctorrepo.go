@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/account"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/cmd/internal/console"
-	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
@@ -19,9 +19,9 @@ import (
 // label looks for the label that asks for a session.
 func (g *githubProbe) label(ctx context.Context) Probe {
 	name, repo := g.Config.Bot.Label, g.repo.Repo
-	line := fmt.Sprintf("gh label create %s --color %s --repo %s", name, site.LabelColor, repo)
+	line := fmt.Sprintf("gh label create %s --color %s --repo %s", name, request.LabelColor, repo)
 	if g.write {
-		made, err := g.client.EnsureLabel(ctx, repo, site.RequestLabel(name))
+		made, err := g.client.EnsureLabel(ctx, repo, request.Label(name))
 		switch {
 		case err != nil:
 			return Probe{"label", Failed, "labels cannot be made: " + account.LastWords(err), g.howToAdd("issues", "Issues", "write")}

@@ -53,7 +53,7 @@ func listen(ctx context.Context, s *site.Site, of claimedIssue, t *tenure.Spec) 
 	if err != nil {
 		return nil, nil, err
 	}
-	dir := h.ManagedDir(of.repo, s.Config)
+	dir := h.Projects().ManagedDir(of.repo, s.Config)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("make project of %s: %w", of.repo, err)
 	}

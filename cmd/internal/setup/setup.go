@@ -19,6 +19,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
@@ -346,13 +347,13 @@ func makeLabel(ctx context.Context, a *site.Finder, project string, clone clone.
 		note(a, "label", "not made, origin is not on %s", id.Bases.Server)
 		return
 	}
-	made, err := s.Host.GitHub.EnsureLabel(ctx, p.Repo, site.RequestLabel(name))
+	made, err := s.Host.GitHub.EnsureLabel(ctx, p.Repo, request.Label(name))
 	switch {
 	case ctx.Err() != nil: // nothing is known
 	case err != nil:
 		detail, hint := account.Words(err, p.Repo.String(), id.From)
 		if terminal := new(transport.Terminal); errors.As(err, &terminal) && terminal.Status == http.StatusForbidden || transport.IsNotFound(err) {
-			hint = fmt.Sprintf("somebody who may write can type: gh label create %s --color %s --repo %s", name, site.LabelColor, p.Repo)
+			hint = fmt.Sprintf("somebody who may write can type: gh label create %s --color %s --repo %s", name, request.LabelColor, p.Repo)
 		}
 		note(a, "label", "%s not made: %s", name, detail)
 		note(a, "", "%s", hint)

@@ -18,7 +18,7 @@ func Served(e session.Entry) bool { return bell.Heard(ProjectOf(e)) }
 
 // OfBot reports whether the session lies in a managed project, and not in a clone.
 func OfBot(e session.Entry) bool {
-	_, managed := project.ManagedIn(StateHome(), ProjectOf(e))
+	_, managed := project.ManagedAt(StateHome(), ProjectOf(e))
 	return managed
 }
 

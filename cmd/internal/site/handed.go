@@ -89,7 +89,7 @@ func (f *Finder) OpenHanded(ctx context.Context, log *hostlog.Log, h *Handed) (*
 		s.handed = true
 		s.located.Know(dir, *h.Clone)
 	}
-	if s.Identity, err = h.Account.Take(c); err != nil {
+	if s.Identity, err = h.Account.Take(c, f.Tokens); err != nil {
 		return nil, badSettings(err)
 	}
 	return s, f.Wire(ctx, s, log, true)

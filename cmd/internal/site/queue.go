@@ -83,7 +83,7 @@ func (f *Finder) Everything(ctx context.Context) ([]session.Entry, Queue, error)
 	if err != nil {
 		return nil, Queue{}, err
 	}
-	if m, ok := project.ManagedIn(StateHome(), r.own); ok {
+	if m, ok := project.ManagedAt(StateHome(), r.own); ok {
 		managed = append(managed, m)
 	}
 	queue, err := QueueOf(managed)

@@ -175,7 +175,7 @@ func (f *Finder) SiteOf(ctx context.Context, e session.Entry) (*Site, error) {
 // AtBase gives the site of a managed project, which holds no files of its own, the configuration
 // of the commit that a session began with. It changes nothing for a clone.
 func (f *Finder) AtBase(ctx context.Context, s *Site, state *orchestrator.State) error {
-	if _, managed := project.ManagedIn(StateHome(), s.Project); !managed || state == nil || state.BaseSHA == "" {
+	if _, managed := project.ManagedAt(StateHome(), s.Project); !managed || state == nil || state.BaseSHA == "" {
 		return nil
 	}
 	p, err := s.OpenProject(ctx)

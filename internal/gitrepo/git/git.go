@@ -86,6 +86,7 @@ type Call struct {
 	MaxOutput int64         // 0: maxOutput; more is an error
 	Personal  bool          // reads the person's global configuration
 	Guard     func() error  // called right before git starts
+	Helper    *os.File      // a program that speaks the Transport, in place of git's own
 	Args      []string
 
 	in, out *os.File // instead of Stdin and of an answer
@@ -107,7 +108,7 @@ func In(repo Bare, args ...string) Call {
 // which -c does not.
 func (c Call) environment() []string {
 	env := []string{
-		"PATH=" + absolutePath(os.Getenv("PATH")),
+		"PATH=" + c.path(),
 		"LC_ALL=C",
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_NO_REPLACE_OBJECTS=1",
@@ -123,6 +124,9 @@ func (c Call) environment() []string {
 		// What a new repository is made of is not left to what this git takes for the default.
 		"GIT_DEFAULT_HASH=sha1",
 		"GIT_DEFAULT_REF_FORMAT=files",
+	}
+	if c.Helper != nil {
+		env = append(env, "GIT_EXEC_PATH="+nothing)
 	}
 	if tmp := os.Getenv("TMPDIR"); tmp != "" {
 		env = append(env, "TMPDIR="+tmp)
@@ -147,6 +151,17 @@ func (c Call) environment() []string {
 	return append(env, c.Env...)
 }
 
+// path is where git finds itself. A call with a helper has no other place: a program there with
+// the name of git's own helper would come before ours.
+func (c Call) path() string {
+	if c.Helper != nil {
+		if found, err := Program(); err == nil {
+			return filepath.Dir(found)
+		}
+	}
+	return absolutePath(os.Getenv("PATH"))
+}
+
 // absolutePath drops relative entries: git may run inside a directory of an agent.
 func absolutePath(path string) string {
 	var keep []string
@@ -165,6 +180,9 @@ func (c Call) arguments() []string {
 	}
 	if c.Transport != "" {
 		args = append(args, "-c", "protocol."+c.Transport+".allow=always")
+	}
+	if c.Helper != nil {
+		args = append(args, "-c", "alias.remote-"+c.Transport+"=!"+helperFile)
 	}
 	for _, kv := range c.Config {
 		args = append(args, "-c", kv)
@@ -185,6 +203,9 @@ func (c Call) Run(ctx context.Context) ([]byte, error) {
 	cmd := command.Cmd{
 		Argv: append([]string{"git"}, c.arguments()...), Env: c.environment(), Dir: cmp.Or(c.Dir, c.GitDir), Stdin: c.in, Stdout: stdout, Stderr: stderr,
 		Limit: cmp.Or(c.Limit, localLimit), Grace: killDelay, Drain: pipeDelay,
+	}
+	if c.Helper != nil {
+		cmd.Files = []*os.File{c.Helper}
 	}
 	if c.in == nil && c.Stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.Stdin)

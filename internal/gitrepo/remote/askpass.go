@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/shield"
 )
 
 const (
@@ -28,6 +30,10 @@ func AnswerAskpass(args []string, stdout io.Writer) (asked bool, code int) {
 	socket := os.Getenv(askpassSocket)
 	if socket == "" {
 		return false, 0
+	}
+	// The password is in this process, too.
+	if err := shield.Close(); err != nil {
+		return true, 1
 	}
 	if err := fetchPassword(socket, strings.Join(args, " "), stdout); err != nil {
 		return true, 1
@@ -58,10 +64,12 @@ func fetchPassword(socket, prompt string, stdout io.Writer) error {
 	return err
 }
 
-// askpass gives the password once over a unix socket in a private directory, then closes.
+// askpass gives the password once over a unix socket in a private directory, then closes. Who
+// asks was started below this process: another process of the user may find the socket.
 type askpass struct {
 	program string
 	prompt  string // the only one that the password answers
+	closed  bool   // who asks, and for whom, must be closed to others
 	secret  func(context.Context) (string, error)
 
 	// After a redirect, as from the old name of a repository, git has forgotten the user
@@ -69,14 +77,14 @@ type askpass struct {
 	user, userPrompt string
 
 	dir      string
-	listener net.Listener
+	listener shield.Listener
 	done     sync.WaitGroup
 	err      error // set by serve, read after done
 }
 
 // openAskpass listens for the password prompt for exactly this user and server: a
 // redirect to another server gets no answer.
-func openAskpass(ctx context.Context, r Repository, u *url.URL) (*askpass, error) {
+func openAskpass(ctx context.Context, r Repository, u *url.URL, closed bool) (*askpass, error) {
 	program := r.Askpass
 	if program == "" {
 		var err error
@@ -89,11 +97,11 @@ func openAskpass(ctx context.Context, r Repository, u *url.URL) (*askpass, error
 		return nil, fmt.Errorf("askpass: %w", err)
 	}
 	a := &askpass{
-		program: program, dir: dir, secret: r.Secret,
+		program: program, dir: dir, secret: r.Secret, closed: closed,
 		prompt: fmt.Sprintf("Password for '%s://%s@%s': ", u.Scheme, u.User.Username(), u.Host),
 		user:   u.User.Username(), userPrompt: fmt.Sprintf("Username for '%s://%s': ", u.Scheme, u.Host),
 	}
-	if a.listener, err = net.Listen("unix", a.socket()); err != nil {
+	if a.listener.UnixListener, err = net.ListenUnix("unix", &net.UnixAddr{Name: a.socket(), Net: "unix"}); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("askpass: %w", err)
 	}
@@ -107,15 +115,18 @@ func (a *askpass) environment() []string {
 	return []string{"GIT_ASKPASS=" + a.program, askpassSocket + "=" + a.socket()}
 }
 
+// below reports whether this process, or one that it started, started a process.
+func below(pid int) bool { return shield.Descends(pid, os.Getpid()) }
+
 // serve takes one connection, and one more if the first only asked for the user.
 func (a *askpass) serve(ctx context.Context) {
 	defer a.listener.Close()
 	for _, prompt := range []string{a.userPrompt, a.prompt} {
-		conn, err := a.listener.Accept()
+		conn, pid, err := a.listener.AcceptFrom(below)
 		if err != nil {
 			return
 		}
-		asked := a.answer(ctx, conn, prompt)
+		asked := a.answer(ctx, conn, pid, prompt)
 		conn.Close()
 		if asked != a.userPrompt {
 			return
@@ -125,7 +136,7 @@ func (a *askpass) serve(ctx context.Context) {
 
 // answer holds one conversation and returns what was asked. The user is told where that is
 // expected; the listener is closed before the secret is fetched.
-func (a *askpass) answer(ctx context.Context, conn net.Conn, expected string) string {
+func (a *askpass) answer(ctx context.Context, conn net.Conn, pid int, expected string) string {
 	_ = conn.SetDeadline(time.Now().Add(askpassLimit))
 	line := make([]byte, 0, len(a.prompt)+1)
 	for len(line) < maxPrompt && !strings.HasSuffix(string(line), "\n") {
@@ -143,6 +154,10 @@ func (a *askpass) answer(ctx context.Context, conn net.Conn, expected string) st
 	_ = a.listener.Close()
 	if asked != a.prompt {
 		a.err = errors.New("askpass: git asked for another server's password")
+		return ""
+	}
+	if a.closed && (!shield.Closed(pid) || !shield.Closed(shield.Parent(pid))) {
+		a.err = errors.New("askpass: other processes could read the password from git's memory")
 		return ""
 	}
 	secret, err := a.secret(ctx)

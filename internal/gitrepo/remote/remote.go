@@ -73,7 +73,8 @@ func (r Repository) call(ctx context.Context, store *gitrepo.Store, args func(ur
 		c.Env = []string{"GIT_ASKPASS=false"}
 		return c.Run(ctx)
 	}
-	desk, err := openAskpass(ctx, r, u)
+	c.Helper = closed.helper(ctx, transport)
+	desk, err := openAskpass(ctx, r, u, c.Helper != nil)
 	if err != nil {
 		return nil, err
 	}

@@ -16,10 +16,15 @@ import (
 	"github.com/agentmux/agentmux/internal/testexit"
 )
 
-// TestMain lets the test binary answer as the askpass program.
+// TestMain lets the test binary answer as the askpass program, and be other programs.
 func TestMain(m *testing.M) {
 	if asked, code := remote.AnswerAskpass(os.Args[1:], os.Stdout); asked {
 		testexit.Exit(code)
+	}
+	if len(os.Args) > 1 {
+		if stand, ok := standIns[os.Args[1]]; ok {
+			testexit.Exit(stand(os.Args[2:]))
+		}
 	}
 	os.Exit(m.Run())
 }

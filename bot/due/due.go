@@ -1,0 +1,86 @@
+// Package due keeps the numbers of issues or pull requests that have to be looked at, and when. It is
+// used by the bot, once for each repository and kind. One is looked at after the other; how often a
+// number was added meanwhile does not count, and one that is added while it is looked at is looked at
+// again. It stores nothing.
+package due
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Set is safe for concurrent use.
+type Set struct {
+	look func(ctx context.Context, number int) (again time.Duration)
+	wake chan struct{}
+
+	mu      sync.Mutex
+	due     map[int]time.Time // zero: now
+	looking bool
+}
+
+// New returns an empty set. look returns after how long to look at the number again, 0 for not.
+func New(look func(context.Context, int) time.Duration) *Set {
+	return &Set{look: look, wake: make(chan struct{}, 1), due: map[int]time.Time{}}
+}
+
+// Add has a number looked at at a time; the zero time means now.
+func (s *Set) Add(number int, at time.Time) {
+	s.mu.Lock()
+	if before, known := s.due[number]; !known || at.Before(before) {
+		s.due[number] = at
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next takes a number that is due, and says when the next one is if none is. ok is false then.
+func (s *Set) next(now time.Time) (number int, wait time.Duration, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wait = time.Hour
+	for n, at := range s.due {
+		if !at.After(now) {
+			if !ok || n < number {
+				number, ok = n, true
+			}
+			continue
+		}
+		wait = min(wait, at.Sub(now))
+	}
+	if s.looking = ok; ok {
+		delete(s.due, number)
+	}
+	return number, wait, ok
+}
+
+// Run looks at what is due until ctx ends.
+func (s *Set) Run(ctx context.Context, now func() time.Time) {
+	for ctx.Err() == nil {
+		number, wait, ok := s.next(now())
+		if ok {
+			if again := s.look(ctx, number); again > 0 {
+				s.Add(number, now().Add(again))
+			}
+			continue
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-s.wake:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// Idle reports whether nothing is looked at, now or later.
+func (s *Set) Idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.due) == 0 && !s.looking
+}

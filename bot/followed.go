@@ -1,0 +1,79 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/follow"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
+)
+
+// followed is what the follow-ups of a repository ask of the bot.
+type followed struct{ *repository }
+
+// Pulls returns the open pull requests of sessions that have ended here.
+func (f followed) Pulls(ctx context.Context) ([]follow.Pull, error) {
+	var all []follow.Pull
+	for _, h := range f.sessions.all() {
+		s := h.state.Load()
+		number := s.Completion.PRNumber
+		if !f.sessions.isOpen(number) {
+			continue
+		}
+		c, err := f.configAt(ctx, s.BaseSHA)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, follow.Pull{Number: number, Dir: h.dir, Head: s.Completion.Commit, State: s, Rules: c.Followup})
+	}
+	return all, nil
+}
+
+// Deliver gives a session the request of a round, and has it run.
+func (f followed) Deliver(_ context.Context, p follow.Pull, c orchestrator.Payload) error {
+	h := f.sessions.ofPull(p.Number)
+	if h == nil || h.dir != p.Dir {
+		return fmt.Errorf("pull request %d is of another session now", p.Number)
+	}
+	f.log().Info("a round follows", "pull_request", p.Number, "about", c.SourceID)
+	return h.command(c)
+}
+
+// Tell has the session show that a person has to decide.
+func (f followed) Tell(_ context.Context, p follow.Pull, note orchestrator.Payload, reason string) error {
+	note.State, note.Reason = orchestrator.NoteRefused, reason
+	if _, err := command.Note(p.Dir, note); err != nil {
+		return err
+	}
+	if h := f.sessions.ofPull(p.Number); h != nil && h.dir == p.Dir {
+		h.wake()
+	}
+	return nil
+}
+
+// readPull reads the reviews of an open pull request, if it is of a session, for those who hear
+// commands and objections in them, and returns when to try again.
+func (r *repository) readPull(ctx context.Context, number int) (again time.Duration) {
+	h := r.sessions.ofPull(number)
+	if h == nil {
+		return 0
+	}
+	reviews, err := ghsync.Intake{Client: r.account.Client}.Reviews(ctx, r.name(), number)
+	if err != nil {
+		wait, passes := transport.Later(err)
+		r.log().Warn("the reviews of a pull request are read later", "pull_request", number, "err", err)
+		if !passes {
+			return maxRestartPause
+		}
+		return max(wait, tryPause)
+	}
+	r.ear.HearReviews(number, reviews...)
+	if p, open := r.sessions.pull(number); open {
+		r.follow.Hear(p, reviews...)
+	}
+	return 0
+}

@@ -1,0 +1,114 @@
+// Package refusal tells people why their request is not carried out: it takes the request labels off
+// the issue and writes one comment, once for each trigger, however often it is killed on the way. It
+// is used by the bot. The journal remembers what was decided and what was told.
+package refusal
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/markdown"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/internal/redact"
+)
+
+// Options are what a Teller needs; all are required.
+type Options struct {
+	Client    *ghsync.Client
+	Repo      func() ghsync.Repo // as it is called now
+	Own       ghsync.Account     // of the program
+	Journal   *journal.Journal
+	Label     string // bot.label
+	LinkHosts []string
+	Redactor  *redact.Redactor
+	Now       func() time.Time
+}
+
+// Teller tells refusals on the issues of one repository.
+type Teller struct{ o Options }
+
+// New makes a Teller and sends nothing.
+func New(o Options) *Teller { return &Teller{o} }
+
+// Refuse records a refusal and carries it out.
+func (t *Teller) Refuse(ctx context.Context, issue int, d gate.Decision) error {
+	decided := journal.Decided{
+		Issue: issue, Trigger: d.Asked.Trigger, With: d.Asked.With, Row: d.Row, What: d.What, Reason: d.Reason, Remedy: d.Remedy, Details: d.Details,
+	}
+	fresh, err := t.o.Journal.Append(decided)
+	if err != nil || !fresh {
+		return err
+	}
+	crash.Point("decide refusal", "")
+	return t.CarryOut(ctx, decided)
+}
+
+// CarryOut takes the labels of a refused request off and tells why, and remembers that. Doing it
+// twice is as doing it once.
+func (t *Teller) CarryOut(ctx context.Context, d journal.Decided) error {
+	issue, err := t.o.Client.Issue(ctx, t.o.Repo(), d.Issue)
+	switch {
+	case transport.IsNotFound(err):
+		return t.told(d, 0)
+	case err != nil:
+		return err
+	}
+	var comment int64
+	if d.What == gate.Refuse && !issue.Locked {
+		if comment, err = t.comment(ctx, d); err != nil {
+			return err
+		}
+	}
+	crash.Point("comment on refusal", "")
+	if err := t.DropRequest(ctx, issue); err != nil {
+		return err
+	}
+	crash.Point("drop label", "")
+	return t.told(d, comment)
+}
+
+func (t *Teller) told(d journal.Decided, comment int64) error {
+	_, err := t.o.Journal.Append(journal.Told{Issue: d.Issue, Trigger: d.Trigger, Comment: comment})
+	return err
+}
+
+// comment writes the refusal, unless it is there already. The id is 0 if there are too many.
+func (t *Teller) comment(ctx context.Context, d journal.Decided) (id int64, err error) {
+	if !gate.MayComment(t.o.Journal.RefusalsOf(d.Issue, 24*time.Hour), t.o.Journal.Refusals(time.Hour)) {
+		return 0, nil
+	}
+	marker := gate.RefusalMarker(d.Trigger)
+	comments := ghsync.Comments{Client: t.o.Client}
+	there, err := comments.Since(ctx, t.o.Repo(), d.Issue, t.o.Now().Add(-24*time.Hour))
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range there {
+		if m, ok := ghsync.ParseMarker(c.Body); ok && m.Same(marker) && c.Author.ID == t.o.Own.ID {
+			return c.ID, nil
+		}
+	}
+	n := markdown.New(t.o.Client.Server(), t.o.LinkHosts)
+	text := gate.Refusal(gate.Decision{
+		Row: d.Row, What: d.What, Reason: d.Reason, Remedy: d.Remedy, Details: d.Details, Asked: gate.Asked{Trigger: d.Trigger, With: d.With},
+	}, n, t.o.Redactor)
+	id, _, err = comments.Create(ctx, t.o.Repo(), d.Issue, text)
+	return id, err
+}
+
+// DropRequest takes the request labels off an issue.
+func (t *Teller) DropRequest(ctx context.Context, issue ghsync.Issue) error {
+	for _, name := range issue.Labels {
+		if _, asks := ghsync.RequestLabel(name, t.o.Label); !asks {
+			continue
+		}
+		if err := t.o.Client.RemoveLabel(ctx, t.o.Repo(), issue.Number, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package feedback
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/sanitize"
+)
+
+// Check is a check run or a commit status of a pull request's head.
+type Check struct {
+	ID       int64 // of a check run, and of the job of Actions behind it; 0 for a status
+	Name     sanitize.Raw
+	Required bool
+	Done     bool
+	Failed   bool
+	At       time.Time    // when it was completed; zero if it is not, or not known
+	URL      sanitize.Raw // of its details; may be empty
+	Says     sanitize.Raw // of a status: its description
+}
+
+// Source names the result: the check run, or the context of a status, at a commit.
+func (c Check) Source(head string) string {
+	if c.ID != 0 {
+		return "check/" + strconv.FormatInt(c.ID, 10) + "/" + head
+	}
+	return "status/" + url.QueryEscape(string(c.Name)) + "/" + head
+}
+
+const checksDocument = `query RequiredChecks($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      headRefOid
+      state
+      createdAt
+      commits(last: 1) { nodes { commit {
+        oid
+        statusCheckRollup { contexts(first: 100) { nodes {
+          __typename
+          ... on CheckRun { databaseId name status conclusion completedAt detailsUrl isRequired(pullRequestNumber: $number) }
+          ... on StatusContext { context state description targetUrl createdAt isRequired(pullRequestNumber: $number) }
+        } } }
+      } } }
+    }
+  }
+}`
+
+// checksAnswer is the answer to checksDocument.
+type checksAnswer struct {
+	Repository struct {
+		PullRequest struct {
+			Head    string    `json:"headRefOid"`
+			State   string    `json:"state"`
+			Created time.Time `json:"createdAt"`
+			Commits struct {
+				Nodes []struct {
+					Commit struct {
+						OID    string `json:"oid"`
+						Rollup *struct {
+							Contexts struct {
+								Nodes []gqlCheck `json:"nodes"`
+							} `json:"contexts"`
+						} `json:"statusCheckRollup"`
+					} `json:"commit"`
+				} `json:"nodes"`
+			} `json:"commits"`
+		} `json:"pullRequest"`
+	} `json:"repository"`
+}
+
+// Head returns the head of a pull request with its checks. Our own status is left out.
+func (r Reader) Head(ctx context.Context, pr int) (Head, error) {
+	var answer checksAnswer
+	served, err := r.Client.Query(ctx, checksDocument, map[string]any{"owner": r.Repo.Owner, "name": r.Repo.Name, "number": pr}, &answer)
+	if err != nil {
+		return Head{}, fmt.Errorf("read checks: %w", err)
+	}
+	if !served {
+		return r.headByREST(ctx, pr)
+	}
+	p := answer.Repository.PullRequest
+	h := Head{SHA: p.Head, Open: p.State == "OPEN", OpenedAt: p.Created.UTC()}
+	for _, n := range p.Commits.Nodes {
+		if n.Commit.Rollup == nil || n.Commit.OID != p.Head {
+			continue
+		}
+		for _, node := range n.Commit.Rollup.Contexts.Nodes {
+			if check := node.check(); check.Name != ghsync.ReviewContext {
+				h.Checks = append(h.Checks, check)
+				h.Known = h.Known || check.Required
+			}
+		}
+	}
+	return h, nil
+}
+
+type gqlCheck struct {
+	Typename    string       `json:"__typename"`
+	DatabaseID  int64        `json:"databaseId"`
+	Name        sanitize.Raw `json:"name"`
+	Status      string       `json:"status"`
+	Conclusion  string       `json:"conclusion"`
+	CompletedAt time.Time    `json:"completedAt"`
+	DetailsURL  sanitize.Raw `json:"detailsUrl"`
+	Context     sanitize.Raw `json:"context"`
+	State       string       `json:"state"`
+	Description sanitize.Raw `json:"description"`
+	TargetURL   sanitize.Raw `json:"targetUrl"`
+	CreatedAt   time.Time    `json:"createdAt"`
+	IsRequired  bool         `json:"isRequired"`
+}
+
+func (g gqlCheck) check() Check {
+	if g.Typename == "StatusContext" {
+		return Check{
+			Name: g.Context, Required: g.IsRequired, Done: g.State != "PENDING" && g.State != "EXPECTED",
+			Failed: g.State == "FAILURE" || g.State == "ERROR", At: g.CreatedAt.UTC(), URL: g.TargetURL, Says: g.Description,
+		}
+	}
+	return Check{
+		ID: g.DatabaseID, Name: g.Name, Required: g.IsRequired, Done: g.Status == "COMPLETED", Failed: failedConclusions()[g.Conclusion],
+		At: g.CompletedAt.UTC(), URL: g.DetailsURL,
+	}
+}
+
+// failedConclusions are the conclusions of a check run that a fix may cure.
+func failedConclusions() map[string]bool {
+	return map[string]bool{"FAILURE": true, "TIMED_OUT": true, "failure": true, "timed_out": true}
+}
+
+// headByREST reads check runs and statuses; REST does not say which are required.
+func (r Reader) headByREST(ctx context.Context, pr int) (Head, error) {
+	var pull struct {
+		State   string    `json:"state"`
+		Created time.Time `json:"created_at"`
+		Head    struct {
+			SHA string `json:"sha"`
+		} `json:"head"`
+	}
+	if err := r.Client.Read(ctx, r.path("/pulls/%d", pr), &pull); err != nil {
+		return Head{}, fmt.Errorf("read pull request %d: %w", pr, err)
+	}
+	h := Head{SHA: pull.Head.SHA, Open: pull.State == "open", OpenedAt: pull.Created.UTC()}
+	var runs struct {
+		Runs []struct {
+			ID         int64        `json:"id"`
+			Name       sanitize.Raw `json:"name"`
+			Status     string       `json:"status"`
+			Conclusion string       `json:"conclusion"`
+			Completed  time.Time    `json:"completed_at"`
+			URL        sanitize.Raw `json:"details_url"`
+		} `json:"check_runs"`
+	}
+	if err := r.Client.Read(ctx, r.path("/commits/%s/check-runs?per_page=100", h.SHA), &runs); err != nil {
+		return Head{}, fmt.Errorf("list check runs: %w", err)
+	}
+	for _, k := range runs.Runs {
+		h.Checks = append(h.Checks, Check{
+			ID: k.ID, Name: k.Name, Done: k.Status == "completed", Failed: failedConclusions()[k.Conclusion], At: k.Completed.UTC(), URL: k.URL,
+		})
+	}
+	var combined struct {
+		Statuses []struct {
+			Context     sanitize.Raw `json:"context"`
+			State       string       `json:"state"`
+			Description sanitize.Raw `json:"description"`
+			URL         sanitize.Raw `json:"target_url"`
+			Updated     time.Time    `json:"updated_at"`
+		} `json:"statuses"`
+	}
+	if err := r.Client.Read(ctx, r.path("/commits/%s/status?per_page=100", h.SHA), &combined); err != nil {
+		return Head{}, fmt.Errorf("list statuses: %w", err)
+	}
+	for _, s := range combined.Statuses {
+		if s.Context != ghsync.ReviewContext {
+			h.Checks = append(h.Checks, Check{
+				Name: s.Context, Done: s.State != "pending", Failed: s.State == "failure" || s.State == "error", At: s.Updated.UTC(), URL: s.URL, Says: s.Description,
+			})
+		}
+	}
+	return h, nil
+}
