@@ -35,7 +35,7 @@ type row struct {
 // the commit says why.
 var table = []row{
 	{15, "cmd/agentmux", "*"}, // wires everything but the packages of tests
-	{13, "cmd/internal/daemon", "bot bot/account bot/admission bot/config bot/host bot/intake bot/metrics bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync" +
+	{13, "cmd/internal/daemon", "bot bot/account bot/admission bot/config bot/host bot/intake bot/metrics bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/sight ghsync/transport" +
 		" internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
 	{12, "bot/metrics", "bot bot/intake"}, // asks the bot how it does, which knows nothing of who asks
 	{11, "bot", "bot/account bot/bell bot/claim bot/config bot/due bot/ear bot/follow bot/gate bot/host bot/intake bot/journal bot/project bot/queue bot/refusal bot/request bot/tenure bot/ticket ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
@@ -56,8 +56,8 @@ var table = []row{
 		" orchestrator/story tmux"}, // says how a session ended when its host has; claims the issue, hears its comments
 	{11, "cmd/internal/show", "bot/config bot/host bot/work bot/project cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
 		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/artifact"}, // words and JSON of what they know
-	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place bot/request cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/installation ghsync/transport" +
-		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
+	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/installation ghsync/sight ghsync/transport" +
+		" bot/admission bot/intake bot/request internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
 	{10, "cmd/internal/site", "bot/account bot/admission bot/bell bot/config bot/host bot/project bot/place bot/ticket cmd/internal/console cmd/internal/exit cmd/internal/hostlog ghsync ghsync/transport" +
 		" internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone orchestrator orchestrator/session tmux"}, // joins a project with its account and a host; says what is wrong with them; finds sessions and tickets of the bot
 	{9, "cmd/internal/hostlog", "cmd/internal/console orchestrator/session"},                     // tells the person warnings, and appends to the session's log
@@ -72,6 +72,7 @@ var table = []row{
 	{8, "bot/journal", "bot/gate internal/durable"},                                                                                                                                   // what the gate decided is remembered in its words
 	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"},                                                                 // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{8, "bot/follow", "bot/config bot/gate ghsync ghsync/feedback ghsync/joblog ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
+	{7, "ghsync/sight", "ghsync ghsync/transport"},                                                                                                                                    // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{10, "bot/tenure", "bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
 	{9, "bot/refusal", "bot/gate bot/journal ghsync ghsync/markdown ghsync/transport internal/crash internal/redact"}, // the gate decides, this tells: apart from what is done with requests that pass
@@ -147,11 +148,12 @@ var table = []row{
 	{0, "orchestrator/watch", ""},
 	{-2, "internal/command", ""}, // below all that start programs, so that a sandbox can stand there
 	{-2, "internal/crash", ""},   // below all, because every package that changes something outside marks where a kill is tried
-	{0, "ghsync/fakehub", "ghsync/fakehub/ban ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/jwt ghsync/fakehub/pattern ghsync/fakehub/query ghsync/fakehub/session"},
+	{0, "ghsync/fakehub", "ghsync/fakehub/ban ghsync/fakehub/bare ghsync/fakehub/graphql ghsync/fakehub/hook ghsync/fakehub/jwt ghsync/fakehub/paging ghsync/fakehub/pattern ghsync/fakehub/query ghsync/fakehub/session"},
 	{-1, "ghsync/fakehub/ban", ""},     // what no client of ours may ask, whatever the fake answers
 	{-1, "ghsync/fakehub/bare", ""},    // the git side of the fake
 	{-1, "ghsync/fakehub/graphql", ""}, // what GraphQL is, apart from what GitHub is
 	{-1, "ghsync/fakehub/hook", ""},    // deliveries on their way
+	{-1, "ghsync/fakehub/paging", ""},  // pages of lists, and the links between them
 	{-1, "ghsync/fakehub/pattern", ""}, // which line of a table of resources a path is of
 	{-1, "ghsync/fakehub/query", ""},   // the language of searches
 	{-1, "ghsync/fakehub/jwt", ""},     // what an App signs, apart from what it may do
@@ -171,6 +173,7 @@ var forTests = map[string]string{
 	"ghsync/fakehub/graphql":     "ghsync/fakehub",
 	"ghsync/fakehub/hook":        "ghsync/fakehub",
 	"ghsync/fakehub/query":       "ghsync/fakehub",
+	"ghsync/fakehub/paging":      "ghsync/fakehub",
 	"ghsync/fakehub/pattern":     "ghsync/fakehub",
 	"ghsync/fakehub/jwt":         "ghsync/fakehub",
 	"ghsync/fakehub/session":     "ghsync/fakehub",

@@ -126,24 +126,21 @@ func isRefusal(err error) bool {
 
 // HasLabel reports whether the repository has a label.
 func (c *Client) HasLabel(ctx context.Context, repo Repo, name string) (bool, error) {
-	err := c.do(ctx, http.MethodGet, repo.path("/labels/%s", url.PathEscape(name)), nil, nil)
-	if transport.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("read label %s: %w", name, err)
-	}
-	return true, nil
+	return has(ctx, c, "label "+name, repo.path("/labels/%s", url.PathEscape(name)))
 }
 
 // HasBranch reports whether the repository has a branch of exactly this name.
 func (c *Client) HasBranch(ctx context.Context, repo Repo, name string) (bool, error) {
-	err := c.do(ctx, http.MethodGet, repo.path("/git/ref/heads/%s", pathSegments(name)), nil, nil)
+	return has(ctx, c, "branch "+name, repo.path("/git/ref/heads/%s", pathSegments(name)))
+}
+
+func has(ctx context.Context, c *Client, what, path string) (bool, error) {
+	err := c.Read(ctx, path, nil)
 	if transport.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read branch %s: %w", name, err)
+		return false, fmt.Errorf("read %s: %w", what, err)
 	}
 	return true, nil
 }

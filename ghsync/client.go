@@ -62,6 +62,11 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	return err
 }
 
+// Read decodes the answer to a GET of a path below the API's base into out.
+func (c *Client) Read(ctx context.Context, path string, out any) error {
+	return c.do(ctx, http.MethodGet, path, nil, out)
+}
+
 // send is do with the response, for its links and headers.
 func (c *Client) send(ctx context.Context, method, path string, in, out any) (*github.Response, error) {
 	req, err := c.api.NewRequest(method, path, in)
@@ -87,12 +92,6 @@ func sent(req *http.Request, err error) error {
 		return &transport.Ambiguous{Method: req.Method, Path: req.URL.Path, Err: transport.ErrUnreadable}
 	}
 	return transport.Plain(err)
-}
-
-// Read reads one address of the REST interface below the API's base into out, for packages beside
-// this one.
-func (c *Client) Read(ctx context.Context, path string, out any) error {
-	return c.do(ctx, http.MethodGet, path, nil, out)
 }
 
 // Query asks one GraphQL document that only reads, for packages beside this one. served is false

@@ -24,8 +24,8 @@ const (
 	needDisk     = 2 << 30 // bytes that have to be free
 	mostPressure = 10.0    // percent of the last minute in which something waited for memory
 
-	// pausedFile keeps new sessions from beginning while it is there.
-	pausedFile = "PAUSED"
+	// PausedFile keeps new sessions from beginning while it is in the state home.
+	PausedFile = "PAUSED"
 )
 
 // Machine is this machine.
@@ -37,7 +37,7 @@ type Machine struct {
 
 // Paused reports whether a person keeps new sessions from beginning.
 func (m Machine) Paused() bool {
-	_, err := os.Lstat(filepath.Join(m.StateHome, pausedFile))
+	_, err := os.Lstat(filepath.Join(m.StateHome, PausedFile))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 

@@ -9,7 +9,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type doctorOptions struct{ json, write bool }
+type doctorOptions struct {
+	doctor.Options
+	json bool
+}
 
 func newDoctorCmd(a *app) *cobra.Command {
 	var o doctorOptions
@@ -18,24 +21,31 @@ func newDoctorCmd(a *app) *cobra.Command {
 		Short: "Probe everything a run needs; each failure says how to fix it",
 		Long: `Looks at this machine, the clone, the configuration, the agents' CLIs, the GitHub
 server, the token and the repository, and says of each what it found and what to
-do. With a session, checks that session's files against each other instead.
+do. With a session, checks that session's files against each other instead. With
+--repo or --org, or outside of a clone where bot.repos or bot.orgs is set, probes
+what a bot would serve: this machine, and each repository with its account.
 
 It only reads. What shows only by writing is tried with --write: the label of
 requests is made if it is missing, a ref is made and deleted, and a pull request
 and a commit status are asked for that cannot come about.
 
 The exit code is 3 if something failed; warnings and skipped probes are not failures.`,
-		Example: "  agentmux doctor\n  agentmux doctor --write\n  agentmux doctor --json\n  agentmux doctor '#42'",
+		Example: "  agentmux doctor\n  agentmux doctor --write\n  agentmux doctor --json\n  agentmux doctor '#42'\n  agentmux doctor --repo octo/widgets --repo octo/gears --write",
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runDoctor(cmd.Context(), a, args, o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Session = args
+			return runDoctor(cmd.Context(), a, o)
+		},
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "machine-readable output: a list of {name, state, detail, hint}")
-	cmd.Flags().BoolVar(&o.write, "write", false, "also try what shows only by writing to the repository")
+	cmd.Flags().BoolVar(&o.json, "json", false, "machine-readable output: a list of {name, state, detail, hint, repository}")
+	cmd.Flags().StringArrayVar(&o.Repos, "repo", nil, "`owner/name` of a repository that a bot serves; may be given several times")
+	cmd.Flags().StringArrayVar(&o.Orgs, "org", nil, "`organisation` that a bot serves; may be given several times")
+	cmd.Flags().BoolVar(&o.Write, "write", false, "also try what shows only by writing to the repository")
 	return group(groupSetup, cmd)
 }
 
-func runDoctor(ctx context.Context, a *app, args []string, o doctorOptions) error {
-	probes, err := doctor.Run(ctx, a, args, o.write)
+func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
+	probes, err := doctor.Run(ctx, a, o.Options)
 	if err == nil {
 		err = ctx.Err() // an interrupted probe reports a wrong reason
 	}

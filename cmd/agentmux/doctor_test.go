@@ -258,7 +258,7 @@ func TestDoctorsJSONIsStable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{})
 	want := []string{
-		"account", "actions", "base", "branch", "checks", "clock", "clone", "config", "disk", "drafts", "git", "github", "issues", "label",
+		"account", "actions", "base", "branch", "checks", "clock", "clone", "config", "disk", "drafts", "files", "git", "github", "issues", "label",
 		"permissions", "refs", "repository", "rules", "runtime", "sandbox", "script", "secrets", "sessions", "state", "tmux", "workflows",
 	}
 	rows := r.probed(0)

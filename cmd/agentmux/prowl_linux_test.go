@@ -320,8 +320,8 @@ func TestSecurity6TheTokenOfAFileIsInThatFileAlone(t *testing.T) {
 	t.Cleanup(func() { t.Log(b.out.String()) })
 	e := r.atWork("coder")
 	rep := r.prowl(map[string]string{"the token": token, "its path": file})
-	if rep.Refused == 0 || rep.Memory == 0 || len(rep.Found) > 0 {
-		t.Errorf("%d processes closed, %d open: %q", rep.Refused, rep.Memory, rep.Found)
+	if len(rep.Refused) == 0 || rep.Memory == 0 || len(rep.Found) > 0 {
+		t.Errorf("%d processes closed, %d open: %q", len(rep.Refused), rep.Memory, rep.Found)
 	}
 	r.expect(0, "stop", e.Name)
 	r.hostsEnded()

@@ -167,9 +167,6 @@ func getLog(c *call) reply {
 	return reply{status: http.StatusOK, raw: []byte(r.check(c.param("id")).spec.Log), rawType: "text/plain; charset=utf-8"}
 }
 
-// listNothing is for lists that are always empty here.
-func listNothing(c *call) reply { return page(c, []int(nil), func(int) any { return nil }) }
-
 func getWorkflowPermission(c *call) reply {
 	return ok(obj{"default_workflow_permissions": "read", "can_approve_pull_request_reviews": c.repo.actionsMayPR})
 }

@@ -44,6 +44,7 @@ type repo struct {
 	dispatches    []Dispatch
 	pushRules     []PushRule
 	rules         []Rule
+	webhooks      []Webhook
 	created       time.Time
 }
 

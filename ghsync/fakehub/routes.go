@@ -20,6 +20,8 @@ func plainRoutes() []route {
 		{"GET", "/rate_limit", None, "", getRateLimit, 0},
 		{"GET", "/user", None, "", getViewer, 0},
 		{"GET", "/users/{login}", None, "", getUser, 0},
+		{"GET", "/user/repos", None, "", listRepos, 0},
+		{"GET", "/orgs/{org}/repos", None, "", listRepos, 0},
 		{"POST", "/graphql", None, "", postGraphQL, 0},
 		{"GET", "/search/issues", None, "", searchIssues, 0},
 		{"GET", "/logs/{rid}/{id}", None, "", getLog, 0},
@@ -119,6 +121,7 @@ func commitRoutes() []route {
 		{"GET", r + "/actions/jobs/{id}/logs", Read, "actions", getJobLogs, 0},
 		{"POST", r + "/actions/workflows/{workflow}/dispatches", Write, "actions", postDispatch, 0},
 		{"GET", r + "/rules/branches/{branch...}", Read, "metadata", listRules, 0},
-		{"GET", r + "/hooks", Admin, "repository_hooks", listNothing, 0},
+		{"GET", r + "/hooks", Admin, "repository_hooks", listHooks, 0},
+		{"GET", r + "/hooks/{id}/deliveries", Admin, "repository_hooks", listDeliveries, 0},
 	}
 }

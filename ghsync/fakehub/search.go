@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/fakehub/paging"
 	"github.com/agentmux/agentmux/ghsync/fakehub/query"
 )
 
@@ -71,7 +72,7 @@ func searchIssues(c *call) reply {
 	if c.query.Get("order") != "asc" {
 		slices.Reverse(list)
 	}
-	if at := c.number("page", 1); at > 1 && (at-1)*c.number("per_page", 30) >= 1000 {
+	if paging.Of(c.query, 1<<30).From >= 1000 {
 		return fail(http.StatusUnprocessableEntity, "Only the first 1000 search results are available")
 	}
 	out := page(c, list, c.issueJSON)

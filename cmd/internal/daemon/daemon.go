@@ -4,23 +4,21 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/agentmux/agentmux/bot"
 	"github.com/agentmux/agentmux/bot/admission"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
-	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/document"
@@ -39,50 +37,63 @@ type Options struct {
 // Run serves until ctx ends, or with --once until nothing is left to do.
 func Run(ctx context.Context, f *site.Finder, o *Options) error {
 	if o.Systemd {
-		return printUnit(f, o)
+		return printUnit(ctx, f, o)
+	}
+	lock, lockErr := lockHome(o)
+	if exit.As[*exit.Error](lockErr) {
+		return lockErr
+	}
+	if lock != nil {
+		defer func() { _ = lock.Close() }() // it ends with the process
 	}
 	w, err := plan(ctx, f, o)
-	if err != nil {
+	if err = cmp.Or(err, lockErr); err != nil { // what keeps it from being locked has a line in the plan's error
 		return err
 	}
 	if o.DryRun {
 		return bot.Rehearse(ctx, w.options, f.Out)
 	}
+	return w.run(ctx)
+}
+
+// lockHome takes the lock of the state home, which one bot holds; nil with --dry-run, which writes nothing.
+func lockHome(o *Options) (io.Closer, error) {
+	if o.DryRun {
+		return nil, nil
+	}
 	home := site.StateHome()
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return err
+		return nil, err
 	}
-	lock, err := durable.Lock(filepath.Join(home, "bot.lock"), fmt.Sprintf("pid %d\n", os.Getpid()))
-	if errors.Is(err, durable.ErrLocked) {
-		return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("another agentmux bot runs here; its lock is %s", filepath.Join(home, "bot.lock"))}
+	name := filepath.Join(home, "bot.lock")
+	lock, err := durable.Lock(name, fmt.Sprintf("pid %d\n", os.Getpid()))
+	switch {
+	case errors.Is(err, durable.ErrLocked):
+		return nil, &exit.Error{Code: exit.Locked, Err: fmt.Errorf("another agentmux bot runs here; its lock is %s", name)}
+	case err != nil:
+		return nil, err
 	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = lock.Close() }() // it ends with the process
-	return w.run(ctx)
+	return lock, nil
 }
 
 // wired is a bot that is about to begin.
 type wired struct {
-	finder  *site.Finder
-	flags   *Options
-	options bot.Options
-	secrets []secret
+	finder    *site.Finder
+	flags     *Options
+	options   bot.Options
+	secrets   []secret
+	listeners listeners
 }
 
 // run serves the bot, its status and its webhooks.
 func (w *wired) run(ctx context.Context) error {
 	b, err := bot.New(w.options)
 	if err != nil {
+		w.listeners.close()
 		return exit.Usage(err)
 	}
-	listeners, err := w.listen(ctx)
-	if err != nil {
-		return err
-	}
 	beside, stop := context.WithCancel(ctx)
-	done := listeners.serve(beside, b, w)
+	done := w.listeners.serve(beside, b, w)
 	err = b.Run(ctx)
 	stop()
 	<-done
@@ -114,21 +125,26 @@ func count(n int, what string) string {
 }
 
 // plan reads configuration and flags and returns the bot that they ask for. The error lists all
-// problems.
+// problems, a line each.
 func plan(ctx context.Context, f *site.Finder, o *Options) (*wired, error) {
-	c, err := f.MachineConfig()
-	if err != nil {
-		return nil, err
-	}
 	w := &wired{finder: f, flags: o}
+	c, err := f.MachineConfig()
 	p := &planning{wired: w, config: c}
+	if err != nil { // the rest depends on it
+		p.config = &config.Config{}
+		p.problem("%v", err)
+		p.flags()
+		return nil, p.err()
+	}
 	p.flags()
 	p.webhook()
 	p.account()
 	p.repositories(ctx)
 	p.machine(ctx)
-	if len(p.problems) > 0 {
-		return nil, exit.UsageText(strings.Join(p.problems, "\n"))
+	p.listen(ctx)
+	if err := p.err(); err != nil {
+		w.listeners.close()
+		return nil, err
 	}
 	return w, nil
 }
@@ -180,25 +196,4 @@ func machineOf(c *config.Config) (admission.Machine, int) {
 		return m, m.Slots(runtime.NumCPU())
 	}
 	return m, c.Bot.MaxConcurrent.N
-}
-
-// listeners are the sockets beside the bot; nil: not asked for.
-type listeners struct{ status, hooks net.Listener }
-
-func (w *wired) listen(ctx context.Context) (l listeners, err error) {
-	if addr := w.options.Config.Bot.StatusAddr; addr != "" {
-		if l.status, err = (&net.ListenConfig{}).Listen(ctx, "tcp", addr); err != nil {
-			return l, exit.Usage(fmt.Errorf("bot.status_addr: %w; set another address, or \"\" for none", err))
-		}
-	}
-	if w.flags.Webhook == "" {
-		return l, nil
-	}
-	if l.hooks, err = intake.Listen(ctx, w.flags.Webhook); err != nil {
-		if l.status != nil {
-			l.status.Close()
-		}
-		return l, exit.Usage(fmt.Errorf("--webhook: %w", err))
-	}
-	return l, nil
 }

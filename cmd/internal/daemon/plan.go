@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/bot"
@@ -13,10 +14,8 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/intake"
-	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
-	"github.com/agentmux/agentmux/cmd/internal/site"
-	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -27,11 +26,21 @@ type secret = redact.Secret
 type planning struct {
 	*wired
 	config   *config.Config
+	accounts *account.Book // nil: there is none
+	from     string        // where its token is from
 	problems []string
 }
 
 func (p *planning) problem(format string, args ...any) {
 	p.problems = append(p.problems, fmt.Sprintf(format, args...))
+}
+
+// err is a usage error with all problems; nil without one.
+func (p *planning) err() error {
+	if len(p.problems) == 0 {
+		return nil
+	}
+	return exit.UsageText(strings.Join(p.problems, "\n"))
 }
 
 // flags puts the values of flags over those of the configuration.
@@ -62,61 +71,6 @@ func (p *planning) flags() {
 	}
 }
 
-// repositories finds out what is served.
-func (p *planning) repositories(ctx context.Context) {
-	o, c := p.wired.flags, p.config
-	if p.options.Accounts == nil {
-		return // without one, no repository can be named
-	}
-	names := o.Repos
-	if len(o.Repos) == 0 && len(o.Orgs) == 0 {
-		names, o.Orgs = c.Bot.Repos, c.Bot.Orgs
-	}
-	for _, name := range names {
-		repo, err := request.ParseRepo(name, p.options.Host.Server)
-		if err != nil {
-			p.problem("%v", err)
-			continue
-		}
-		p.options.Repos = append(p.options.Repos, repo)
-	}
-	for _, org := range o.Orgs {
-		if !config.IsOrg(org) {
-			p.problem("--org: expected an organisation's name, found %q", org)
-		}
-	}
-	c.Bot.Orgs = o.Orgs
-	if len(names) > 0 || len(o.Orgs) > 0 {
-		return
-	}
-	repo, err := p.cloned(ctx)
-	if err != nil {
-		p.problem("no repository to serve: %v; name one with --repo owner/name or --org, or in bot.repos of your configuration", err)
-		return
-	}
-	p.options.Repos = []ghsync.Repo{repo}
-}
-
-// cloned is the repository of the clone that the person is in.
-func (p *planning) cloned(ctx context.Context) (ghsync.Repo, error) {
-	dir, err := p.finder.ProjectDir()
-	if err != nil {
-		return ghsync.Repo{}, err
-	}
-	h, err := host.New(p.options.Host)
-	if err != nil {
-		return ghsync.Repo{}, err
-	}
-	of, err := h.Project(ctx, dir, p.config)
-	if err != nil {
-		return ghsync.Repo{}, site.ExplainProject(err, dir)
-	}
-	if !of.GitHub {
-		return ghsync.Repo{}, errors.New(site.NotOnServer(of, p.options.Host.Server))
-	}
-	return of.Repo, nil
-}
-
 // webhook reads the secrets that sign deliveries.
 func (p *planning) webhook() {
 	variable := os.Getenv(intake.SecretVariable)
@@ -129,6 +83,10 @@ func (p *planning) webhook() {
 		p.problem("%v", err)
 		return
 	}
+	if len(secrets) == 0 {
+		p.problem("--webhook: no secret signs the deliveries: write the line that openssl rand -hex 32 prints to a file of mode 600, " +
+			"and name the file in bot.webhook_secret_file of your configuration; or set " + intake.SecretVariable)
+	}
 	for _, s := range secrets {
 		if err := p.finder.Redactor().AddSecret("webhook-secret", s); err != nil {
 			p.problem("webhook secret: %v", err)
@@ -137,16 +95,33 @@ func (p *planning) webhook() {
 	p.secrets = secrets
 }
 
-// account finds the accounts and wires the bot to them.
-func (p *planning) account() {
+// host finds the server, and wires what every repository's host has. It reports whether the
+// configuration names an account.
+func (p *planning) host() (ok bool) {
 	h, err := hostOptions(p.finder, p.config)
 	if err != nil {
 		p.problem("%v", err)
-		return
+		return false
 	}
-	bases, err := account.Settle(p.config)
+	id, err := p.finder.Identity(p.config)
 	if err != nil {
 		p.problem("%v", err)
+	}
+	h.Server, p.from = id.Bases.Server, id.From
+	p.options.Host = h
+	return err == nil
+}
+
+// account finds the accounts and wires the bot to them.
+func (p *planning) account() {
+	ok := p.host()
+	h := p.options.Host
+	machine, slots := machineOf(p.config)
+	p.options = bot.Options{
+		Config: p.config, ConfigOf: configOf(p.finder, p.config), Host: h, Machine: machine, Workflows: workflows.Shipped(),
+		Slots: slots, Once: p.wired.flags.Once, Now: time.Now, Log: h.Log, SessionLog: sessionLog(p.finder, p.config),
+	}
+	if !ok {
 		return
 	}
 	book, err := account.Open(account.BookSpec{Config: p.config, Tokens: p.finder.Tokens, Redactor: p.finder.Redactor(), Log: h.Log})
@@ -154,12 +129,7 @@ func (p *planning) account() {
 		p.problem("%v", err)
 		return
 	}
-	h.Server = bases.Server
-	machine, slots := machineOf(p.config)
-	p.options = bot.Options{
-		Config: p.config, ConfigOf: configOf(p.finder, p.config), Host: h, Accounts: book, Repos: p.options.Repos, Machine: machine,
-		Workflows: workflows.Shipped(), Slots: slots, Once: p.wired.flags.Once, Now: time.Now, Log: h.Log, SessionLog: sessionLog(p.finder, p.config),
-	}
+	p.accounts, p.options.Accounts = book, book
 }
 
 // machine looks for what this machine lacks for the configured workflow.
@@ -173,7 +143,7 @@ func (p *planning) machine(ctx context.Context) {
 	}
 	h, err := host.New(p.options.Host)
 	if err != nil {
-		return // account said it
+		return // account has said why
 	}
 	if err := h.Preflight(p.config, def, false); err != nil {
 		var missing *host.PreflightError

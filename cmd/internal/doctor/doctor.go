@@ -1,6 +1,7 @@
 // Package doctor probes what a run needs, row by row: the machine, the clone, the
-// configuration, the agents' CLIs, the GitHub server, the account and the repository. It only
-// reads, except with write: then it makes the request label, and a ref that it deletes.
+// configuration, the agents' CLIs, the GitHub server, the account and the repository; for a bot, each
+// repository that it serves. It only reads, except with write: then it makes the labels, and a ref
+// that it deletes.
 package doctor
 
 import (
@@ -12,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/document"
@@ -24,6 +26,8 @@ type Probe struct {
 	State  string `json:"state"` // ok, warning, failed, skipped
 	Detail string `json:"detail"`
 	Hint   string `json:"hint,omitempty"`
+	// Repository is the one that a row for a bot is about; empty for all others.
+	Repository string `json:"repository,omitempty"`
 }
 
 const (
@@ -34,10 +38,14 @@ const (
 )
 
 func passed(name, format string, args ...any) Probe {
-	return Probe{name, OK, fmt.Sprintf(format, args...), ""}
+	return Probe{Name: name, State: OK, Detail: fmt.Sprintf(format, args...)}
 }
 
-func skipped(name, detail, hint string) Probe { return Probe{name, Skipped, detail, hint} }
+func skipped(name, detail, hint string) Probe { return row(name, Skipped, detail, hint) }
+
+func row(name, state, detail, hint string) Probe {
+	return Probe{Name: name, State: state, Detail: detail, Hint: hint}
+}
 
 // Print writes the rows for a person.
 func Print(a *console.Console, probes []Probe) {
@@ -59,15 +67,37 @@ func Print(a *console.Console, probes []Probe) {
 	a.Print("\n%s failed, %s", failed, console.Counted(count[Warning], "warning", "warnings"))
 }
 
-// Run probes a session if args name one, else everything.
-func Run(ctx context.Context, a *site.Finder, args []string, write bool) ([]Probe, error) {
-	if len(args) == 1 {
-		return probeSession(ctx, a, args)
+// Options say what is probed. The zero Options are the clone that the person is in, or outside of
+// one what the configuration has the bot serve.
+type Options struct {
+	Session     []string // a session's name instead
+	Repos, Orgs []string // what a bot serves instead
+	Write       bool     // also try what shows only by writing
+}
+
+// Run probes what the options say.
+func Run(ctx context.Context, a *site.Finder, o Options) ([]Probe, error) {
+	forBot := len(o.Repos)+len(o.Orgs) > 0
+	switch {
+	case forBot && len(o.Session) > 0:
+		return nil, exit.UsageText("--repo and --org probe what a bot serves, not a session: leave one of them out")
+	case forBot:
+		return probeBot(ctx, a, o)
+	case len(o.Session) > 0:
+		return probeSession(ctx, a, o.Session)
 	}
 	project, err := a.ProjectDir()
 	if err != nil {
 		return nil, err
 	}
+	if o.Repos, o.Orgs = served(ctx, a, project); len(o.Repos)+len(o.Orgs) > 0 {
+		return probeBot(ctx, a, o)
+	}
+	return probeProject(ctx, a, project, o.Write)
+}
+
+// probeProject probes everything about a clone.
+func probeProject(ctx context.Context, a *site.Finder, project string, write bool) ([]Probe, error) {
 	probes := probeMachine(ctx)
 	if slices.ContainsFunc(probes, func(p Probe) bool { return p.Name == "git" && p.State == Failed }) {
 		probes = append(probes, skipped("clone", "git has to work first", ""))
@@ -77,11 +107,11 @@ func Run(ctx context.Context, a *site.Finder, args []string, write bool) ([]Prob
 	c, problems := config.Check(a.Sources(project))
 	if problems.Err() != nil {
 		lines := problems.Errors().Lines()
-		return append(probes, Probe{"config", Failed, strings.Join(lines, "\n"), "correct the file; agentmux config check looks again"}), nil
+		return append(probes, row("config", Failed, strings.Join(lines, "\n"), "correct the file; agentmux config check looks again")), nil
 	}
 	probes = append(probes, probeConfig(c, problems))
 	probes = append(probes, probeBranches(ctx, project, c.GitHub.BranchPrefix)...)
-	probes = append(probes, probeWorkflows(project), probeSandbox(ctx, c))
+	probes = append(probes, probeWorkflows(project), probeSandbox(ctx, c), probeFiles(c))
 	probes = append(probes, probeProviders(ctx, c)...)
 	probes = append(probes, probeGitHub(ctx, a, c, project, write)...)
 	return append(probes, probeSessions(project)...), nil
@@ -89,7 +119,7 @@ func Run(ctx context.Context, a *site.Finder, args []string, write bool) ([]Prob
 
 func probeConfig(c *config.Config, problems document.Problems) Probe {
 	if len(problems) > 0 { // none of them is an error
-		return Probe{"config", Warning, strings.Join(problems.Lines(), "\n"), "agentmux config show names the values that hold"}
+		return row("config", Warning, strings.Join(problems.Lines(), "\n"), "agentmux config show names the values that hold")
 	}
 	return passed("config", "%s", strings.Join(append(c.Source(), "defaults"), ", "))
 }
@@ -114,10 +144,10 @@ func probeSession(ctx context.Context, a *site.Finder, args []string) ([]Probe, 
 		if backed && !report.Advised(i) {
 			hint = "agentmux resume " + entry.Name + " --from-backup takes the state before the last phase"
 		}
-		probes = append(probes, Probe{"session", Failed, problem, hint})
+		probes = append(probes, row("session", Failed, problem, hint))
 	}
 	for _, note := range report.Notes {
-		probes = append(probes, Probe{"session", Warning, note, ""})
+		probes = append(probes, row("session", Warning, note, ""))
 	}
 	return probes, nil
 }
@@ -125,12 +155,12 @@ func probeSession(ctx context.Context, a *site.Finder, args []string) ([]Probe, 
 func probeSessions(project string) []Probe {
 	entries, err := session.List(project)
 	if err != nil {
-		return []Probe{{"sessions", Failed, err.Error(), "make " + session.Dir(project) + " readable for you"}}
+		return []Probe{row("sessions", Failed, err.Error(), "make "+session.Dir(project)+" readable for you")}
 	}
 	probes := []Probe{passed("sessions", "%d in %s", len(entries), session.Dir(project))}
 	for _, e := range entries {
 		if e.Err != nil {
-			probes = append(probes, Probe{"session", Failed, e.Name + ": " + e.Condition(), "agentmux doctor " + e.Name})
+			probes = append(probes, row("session", Failed, e.Name+": "+e.Condition(), "agentmux doctor "+e.Name))
 		}
 	}
 	return probes

@@ -30,6 +30,15 @@ type githubProbe struct {
 	base    project.Base
 	survey  project.Survey
 	write   bool
+	bot     bool // a bot serves the repository, and there is no clone
+}
+
+// fatalToBot is the state of what a bot cannot do without, and a person can.
+func (g *githubProbe) fatalToBot() string {
+	if g.bot {
+		return Failed
+	}
+	return Warning
 }
 
 // maxSkew is how far the clocks may be apart: leases and an App's claims fail beyond that.
@@ -39,11 +48,11 @@ const maxSkew = 30 * time.Second
 func probeGitHub(ctx context.Context, a *site.Finder, c *config.Config, project string, write bool) []Probe {
 	id, err := a.Identity(c)
 	if err != nil {
-		return []Probe{{"github", Failed, err.Error(), "agentmux config check"}}
+		return []Probe{row("github", Failed, err.Error(), "agentmux config check")}
 	}
 	if id.Tokens == nil && !account.ActsAsApp(c) {
 		detail, hint := id.NoToken()
-		return []Probe{{"github", Warning, strings.Replace(detail, "no GitHub token", "no token", 1), hint + "; agentmux run works without"}}
+		return []Probe{row("github", Warning, strings.Replace(detail, "no GitHub token", "no token", 1), hint+"; agentmux run works without")}
 	}
 	id.Pause = account.ProbePause
 	g := &githubProbe{Site: &site.Site{Project: project, Config: c, Identity: id}, write: write}
@@ -51,16 +60,16 @@ func probeGitHub(ctx context.Context, a *site.Finder, c *config.Config, project 
 	var bad *account.TokenError
 	switch {
 	case errors.As(err, &bad):
-		return []Probe{{"github", Failed, bad.Error(), account.NoTokenHint}}
+		return []Probe{row("github", Failed, bad.Error(), account.NoTokenHint)}
 	case err != nil:
-		return []Probe{{"github", Failed, err.Error(), "agentmux config check"}}
+		return []Probe{row("github", Failed, err.Error(), "agentmux config check")}
 	}
 	if g.client = g.Host.GitHub; g.client == nil {
-		return []Probe{{"github", Warning, "origin is not on " + id.Bases.Server, "an App works for a repository there: git remote -v, github.host"}}
+		return []Probe{row("github", Warning, "origin is not on "+id.Bases.Server, "an App works for a repository there: git remote -v, github.host")}
 	}
 	var elsewhere []Probe
 	if g.project, err = g.OpenProject(ctx); err != nil || !g.project.GitHub {
-		elsewhere = []Probe{{"repository", Warning, "origin is not on " + id.Bases.Server, "set github.host, or work without pull requests"}}
+		elsewhere = []Probe{row("repository", Warning, "origin is not on "+id.Bases.Server, "set github.host, or work without pull requests")}
 		if at := site.OtherServer(originOf(g.project), id.Bases.Server); at != "" && c.Layer("github.host") == config.LayerBuiltIn {
 			return elsewhere // no configuration names the token's server
 		}
@@ -119,22 +128,26 @@ func (g *githubProbe) refused(name, what string, err error) Probe {
 	if before, _, found := strings.Cut(hint, "agentmux doctor"); found { // this command
 		hint = strings.TrimRight(before, "; :")
 	}
-	return Probe{name, Failed, detail, cmp.Or(hint, "use a token that may do more")}
+	return row(name, Failed, detail, cmp.Or(hint, "use a token that may do more"))
 }
 
 // repository probes everything about origin's repository.
 func (g *githubProbe) repository(ctx context.Context) []Probe {
-	name := g.project.Repo.String()
 	var err error
 	if g.repo, err = g.client.Repository(ctx, g.project.Repo.Owner, g.project.Repo.Name); err != nil {
-		return []Probe{g.refused("repository", name, err)}
+		return []Probe{g.refused("repository", g.project.Repo.String(), err)}
 	}
-	probes := []Probe{g.access()}
+	return append([]Probe{g.access()}, g.contents(ctx)...)
+}
+
+// contents probes what is in the repository that was read, and what holds for it.
+func (g *githubProbe) contents(ctx context.Context) (probes []Probe) {
+	var err error
 	if g.base, err = g.project.Base(ctx, g.Config, ""); err != nil {
 		return append(probes, noBase(err))
 	}
 	if g.survey, err = g.project.Survey(ctx, g.base.SHA, g.branch()); err != nil {
-		return append(probes, Probe{"base", Failed, err.Error(), "git fsck in " + g.project.Clone.Root})
+		return append(probes, row("base", Failed, err.Error(), "git fsck in "+g.project.Clone.Root))
 	}
 	probes = append(probes, g.permissions(ctx)...)
 	probes = append(probes, g.label(ctx), g.refs(ctx), g.prefix(ctx), g.rules(ctx), g.checks())
@@ -145,9 +158,9 @@ func (g *githubProbe) repository(ctx context.Context) []Probe {
 // noBase says why there is nothing to start from.
 func noBase(err error) Probe {
 	if detail, hint, ok := strings.Cut(err.Error(), "; "); ok && (errors.Is(err, project.ErrNoCommit) || errors.Is(err, project.ErrBaseBranch)) {
-		return Probe{"base", Failed, detail, hint}
+		return row("base", Failed, detail, hint)
 	}
-	return Probe{"base", Failed, err.Error(), "git fetch shows whether the server lets this account read"}
+	return row("base", Failed, err.Error(), "git fetch shows whether the server lets this account read")
 }
 
 // branch is an example of what a session pushes.
@@ -162,20 +175,22 @@ func (g *githubProbe) access() Probe {
 	detail := fmt.Sprintf("%s, %s, default branch %s", g.repo.Repo, kind, g.repo.DefaultBranch)
 	switch {
 	case g.repo.Archived:
-		return Probe{"repository", Failed, detail + ", archived", "nothing can be written to an archived repository: unarchive it"}
+		return row("repository", Failed, detail+", archived", "nothing can be written to an archived repository: unarchive it")
+	case !g.Identity.MayPush(g.repo) && g.bot:
+		return row("repository", Failed, detail+"; this account may not write", "a bot claims issues and pushes branches: give the account write permission")
 	case !g.Identity.MayPush(g.repo):
-		return Probe{"repository", Warning, detail + "; this account may not write", "a run ends with a branch in this clone and the line that proposes it; ask for write permission"}
+		return row("repository", Warning, detail+"; this account may not write", "a run ends with a branch in this clone and the line that proposes it; ask for write permission")
 	}
-	row := passed("repository", "%s, may write", detail)
+	found := passed("repository", "%s, may write", detail)
 	if g.repo.AccessUntold && g.Identity.Tokens.Mode() != transport.ModeApp {
-		row.Detail = detail + "; the server does not tell what an App's token may write"
+		found.Detail = detail + "; the server does not tell what an App's token may write"
 	}
 	if g.repo.Fork && g.repo.ParentName != "" {
 		parent := g.repo.ParentOwner + "/" + g.repo.ParentName
-		row.Detail += ", fork of " + parent
-		row.Hint = "its issues: agentmux issue N --repo " + parent
+		found.Detail += ", fork of " + parent
+		found.Hint = "its issues: agentmux issue N --repo " + parent
 	}
-	return row
+	return found
 }
 
 // needed are the permissions of a token, with what does not work without them.
@@ -207,14 +222,14 @@ func (g *githubProbe) permissions(ctx context.Context) []Probe {
 		if n.optional || !g.Identity.MayPush(g.repo) && level == "write" {
 			state = Warning
 		}
-		probes = append(probes, Probe{"permissions", state, n.permission + ": " + n.level + " is missing: " + n.without, g.howToAdd(n.permission, n.name, n.level)})
+		probes = append(probes, row("permissions", state, n.permission+": "+n.level+" is missing: "+n.without, g.howToAdd(n.permission, n.name, n.level)))
 	}
 	if len(probes) == 0 {
 		probes = append(probes, passed("permissions", "%s", told))
 	}
 	if excess := g.excess(); len(excess) > 0 {
-		probes = append(probes, Probe{"permissions", Warning, "the token may also do what agentmux never needs: " + strings.Join(excess, ", "),
-			"a token without it can do less harm"})
+		probes = append(probes, row("permissions", Warning, "the token may also do what agentmux never needs: "+strings.Join(excess, ", "),
+			"a token without it can do less harm"))
 	}
 	return probes
 }

@@ -37,20 +37,25 @@ const (
 func probeMachine(ctx context.Context) []Probe {
 	probes := []Probe{probeGit(ctx), probeTmux(ctx), probeDir("state", site.StateHome()), probeDir("runtime", site.RuntimeDir()), probeDisk(site.StateHome())}
 	if runtime.GOOS != "linux" {
-		probes = append(probes, Probe{"processes", Warning, "this system does not report the children of a child", "an agent's background processes are found by a mark in their environment only"})
+		probes = append(probes, row("processes", Warning, "this system does not report the children of a child", "an agent's background processes are found by a mark in their environment only"))
 	}
 	return probes
 }
 
-// CheckPrograms fails unless the programs that every run needs are there.
+// CheckPrograms fails unless the programs that every run needs are there. The error has all that is
+// missing, a line each.
 func CheckPrograms(ctx context.Context) error {
 	if os.Getenv("HOME") == "" {
 		return exit.UsageText("HOME is not set; agentmux keeps its state and finds your configuration there")
 	}
+	var missing []string
 	for _, p := range []Probe{probeGit(ctx), probeTmux(ctx), probeDir("state", site.StateHome()), probeDir("runtime", site.RuntimeDir())} {
 		if p.State == Failed {
-			return exit.Usage(fmt.Errorf("%s; %s", p.Detail, p.Hint))
+			missing = append(missing, p.Detail+"; "+p.Hint)
 		}
+	}
+	if len(missing) > 0 {
+		return exit.UsageText(strings.Join(missing, "\n"))
 	}
 	return nil
 }
@@ -60,9 +65,9 @@ func probeGit(ctx context.Context) Probe {
 	version, err := gitrepo.Version(ctx)
 	switch {
 	case err != nil:
-		return Probe{"git", Failed, site.NotRun("git", err), install}
+		return row("git", Failed, site.NotRun("git", err), install)
 	case olderThan(version, site.OldestGit):
-		return Probe{"git", Failed, "git " + version + " is too old", install}
+		return row("git", Failed, "git "+version+" is too old", install)
 	}
 	return passed("git", "%s", version)
 }
@@ -81,31 +86,31 @@ func probeTmux(ctx context.Context) Probe {
 	install := site.InstallHint("tmux", tmux.Oldest().String())
 	server, err := tmux.New(tmux.Options{Socket: place.ProbeSocket(site.RuntimeDir())})
 	if err != nil {
-		return Probe{"tmux", Failed, err.Error(), "set XDG_RUNTIME_DIR to a directory with a short name"}
+		return row("tmux", Failed, err.Error(), "set XDG_RUNTIME_DIR to a directory with a short name")
 	}
 	version, err := server.Version(ctx)
 	switch {
 	case errors.Is(err, tmux.ErrNoServer): // the question needs no server
-		return Probe{"tmux", Failed, "tmux -V ends with an error", install}
+		return row("tmux", Failed, "tmux -V ends with an error", install)
 	case err != nil:
-		return Probe{"tmux", Failed, site.NotRun("tmux", err), install}
+		return row("tmux", Failed, site.NotRun("tmux", err), install)
 	case version.Before(tmux.Oldest()):
-		return Probe{"tmux", Failed, "tmux " + version.String() + " is too old", install}
+		return row("tmux", Failed, "tmux "+version.String()+" is too old", install)
 	case len(version.Faults()) > 0:
-		return Probe{"tmux", Warning, version.String() + ": " + strings.Join(version.Faults(), "; ") + " (worked around)", "3.4 or newer has fewer faults"}
+		return row("tmux", Warning, version.String()+": "+strings.Join(version.Faults(), "; ")+" (worked around)", "3.4 or newer has fewer faults")
 	}
 	return passed("tmux", "%s", version)
 }
 
 func probeDir(name, dir string) Probe {
 	if err := writable(dir); err != nil {
-		return Probe{name, Failed, err.Error(), "make it writable for you, or set " + map[string]string{
+		return row(name, Failed, err.Error(), "make it writable for you, or set "+map[string]string{
 			"state": "XDG_STATE_HOME", "runtime": "XDG_RUNTIME_DIR",
-		}[name] + " to one that is"}
+		}[name]+" to one that is")
 	}
 	if name == "runtime" {
 		if err := shield.CheckPrivate(dir); err != nil {
-			return Probe{name, Failed, err.Error(), "chmod 700 " + dir + " if it is yours, or set XDG_RUNTIME_DIR to a directory of your own"}
+			return row(name, Failed, err.Error(), "chmod 700 "+dir+" if it is yours, or set XDG_RUNTIME_DIR to a directory of your own")
 		}
 	}
 	return passed(name, "%s", dir)
@@ -139,9 +144,9 @@ func probeDisk(dir string) Probe {
 	const hint = "agentmux clean removes ended sessions and their workspaces"
 	switch {
 	case free < roomLeast:
-		return Probe{"disk", Failed, detail, hint}
+		return row("disk", Failed, detail, hint)
 	case free < roomEnough:
-		return Probe{"disk", Warning, detail, hint}
+		return row("disk", Warning, detail, hint)
 	}
 	return passed("disk", "%s", detail)
 }
@@ -151,11 +156,11 @@ func probeClone(ctx context.Context, project string) Probe {
 	switch {
 	case err != nil:
 		detail, hint := site.CloneWords(err, project)
-		return Probe{"clone", Failed, detail, hint}
+		return row("clone", Failed, detail, hint)
 	case clone.Head == "":
-		return Probe{"clone", Failed, project + " has no commit", "make one: git commit"}
+		return row("clone", Failed, project+" has no commit", "make one: git commit")
 	case clone.Origin == "":
-		return Probe{"clone", Warning, project + " has no remote named origin", "without one a run ends with a branch in this clone: git remote add origin URL"}
+		return row("clone", Warning, project+" has no remote named origin", "without one a run ends with a branch in this clone: git remote add origin URL")
 	}
 	detail := clone.Root + " at a detached HEAD"
 	if clone.Branch != "" {
@@ -184,11 +189,11 @@ func probeBranches(ctx context.Context, project, prefix string) []Probe {
 	var probes []Probe
 	for _, o := range found {
 		if o.Kind == clone.ExportLocked {
-			probes = append(probes, Probe{"clone", Failed, "branch " + o.Branch + " is locked by " + o.What, "remove that file if no git runs in the clone"})
+			probes = append(probes, row("clone", Failed, "branch "+o.Branch+" is locked by "+o.What, "remove that file if no git runs in the clone"))
 			continue
 		}
-		probes = append(probes, Probe{"clone", Failed, "a branch is named " + o.What + ", so none can be named " + o.Branch,
-			"git branch -m " + o.What + " NEW-NAME, or set github.branch_prefix"})
+		probes = append(probes, row("clone", Failed, "a branch is named "+o.What+", so none can be named "+o.Branch,
+			"git branch -m "+o.What+" NEW-NAME, or set github.branch_prefix"))
 	}
 	return probes
 }
@@ -197,12 +202,12 @@ func probeWorkflows(project string) Probe {
 	dir := os.DirFS(project)
 	for _, name := range workflows.Names(dir) {
 		if _, _, problems := workflows.Load(name, dir); problems.Err() != nil {
-			return Probe{"workflows", Failed, name + " is invalid\n" + strings.Join(problems.Errors().Lines(), "\n"), "agentmux workflows check " + name}
+			return row("workflows", Failed, name+" is invalid\n"+strings.Join(problems.Errors().Lines(), "\n"), "agentmux workflows check "+name)
 		}
 	}
 	if unused := workflows.Unused(dir); len(unused) > 0 {
 		said, step := UnusedWords(unused[0])
-		return Probe{"workflows", Warning, said, step}
+		return row("workflows", Warning, said, step)
 	}
 	return passed("workflows", "%s", strings.Join(workflows.Names(dir), ", "))
 }
@@ -242,14 +247,14 @@ func probeSandbox(ctx context.Context, c *config.Config) Probe {
 	if c.Sandbox.UnsafeFlags == nil {
 		hint += "; CLIs that skip every question are refused unattended until sandbox.unsafe_flags is set in your own configuration"
 	}
-	return Probe{"sandbox", Warning, detail, hint}
+	return row("sandbox", Warning, detail, hint)
 }
 
 // probeProviders looks for the program of every role.
 func probeProviders(ctx context.Context, c *config.Config) []Probe {
 	providers, err := host.Providers(c)
 	if err != nil {
-		return []Probe{{"providers", Failed, err.Error(), "agentmux config check"}}
+		return []Probe{row("providers", Failed, err.Error(), "agentmux config check")}
 	}
 	roles := map[string][]string{}
 	for _, role := range workflows.Roles() {
@@ -274,26 +279,26 @@ func probeProvider(ctx context.Context, p agent.Provider, roles int, path string
 		return passed(p.Name, "built in, for %s", rolesText(roles))
 	}
 	if _, err := p.Program("", path); err != nil {
-		return Probe{p.Name, Failed, fmt.Sprintf("%s is not in PATH, wanted for %s", p.Command, rolesText(roles)),
-			getProgram(p) + ", or choose another with defaults.provider (agentmux providers list)"}
+		return row(p.Name, Failed, fmt.Sprintf("%s is not in PATH, wanted for %s", p.Command, rolesText(roles)),
+			getProgram(p)+", or choose another with defaults.provider (agentmux providers list)")
 	}
 	found, err := p.Probe(ctx, path)
 	if err != nil {
-		return Probe{p.Name, Failed, err.Error(), "see that " + p.Command + " --version works"}
+		return row(p.Name, Failed, err.Error(), "see that "+p.Command+" --version works")
 	}
 	detail := fmt.Sprintf("%s, %s, for %s", found.Path, console.Dash(found.Version), rolesText(roles))
 	if len(found.Missing) > 0 {
-		return Probe{p.Name, Failed, detail + "; it does not know " + strings.Join(found.Missing, ", "), "install version " + strings.Join(p.Versions, " or ")}
+		return row(p.Name, Failed, detail+"; it does not know "+strings.Join(found.Missing, ", "), "install version "+strings.Join(p.Versions, " or "))
 	}
 	login, hint := LoginOf(p)
 	detail += "; login: " + login
 	switch {
 	case hint != "":
-		return Probe{p.Name, Warning, detail, hint}
+		return row(p.Name, Warning, detail, hint)
 	case !p.Proven:
-		return Probe{p.Name, Warning, detail, "unproven: agentmux was not tested with this CLI"}
+		return row(p.Name, Warning, detail, "unproven: agentmux was not tested with this CLI")
 	case !found.Known && len(p.Versions) > 0:
-		return Probe{p.Name, Warning, detail, "tested with version " + strings.Join(p.Versions, ", ")}
+		return row(p.Name, Warning, detail, "tested with version "+strings.Join(p.Versions, ", "))
 	}
 	return passed(p.Name, "%s", detail)
 }

@@ -24,7 +24,7 @@ func (g *githubProbe) label(ctx context.Context) Probe {
 		made, err := g.client.EnsureLabel(ctx, repo, request.Label(name))
 		switch {
 		case err != nil:
-			return Probe{"label", Failed, "labels cannot be made: " + account.LastWords(err), g.howToAdd("issues", "Issues", "write")}
+			return row("label", Failed, "labels cannot be made: "+account.LastWords(err), g.howToAdd("issues", "Issues", "write"))
 		case made:
 			return passed("label", "%s made%s", name, g.stateLabels(ctx))
 		}
@@ -33,9 +33,9 @@ func (g *githubProbe) label(ctx context.Context) Probe {
 	there, err := g.client.HasLabel(ctx, repo, name)
 	switch {
 	case err != nil:
-		return Probe{"label", Warning, "not read: " + account.LastWords(err), g.howToAdd("issues", "Issues", "write")}
+		return row("label", Warning, "not read: "+account.LastWords(err), g.howToAdd("issues", "Issues", "write"))
 	case !there:
-		return Probe{"label", Warning, "the repository has no label " + name, "agentmux doctor --write makes it, or " + line}
+		return row("label", Warning, "the repository has no label "+name, "agentmux doctor --write makes it, or "+line)
 	}
 	return passed("label", "%s is there", name)
 }
@@ -52,6 +52,9 @@ func (g *githubProbe) stateLabels(ctx context.Context) string {
 // refs tries to push a ref outside of branches and tags. Sessions of one machine do not need it.
 func (g *githubProbe) refs(ctx context.Context) Probe {
 	const name = "refs"
+	if g.Config.Bot.SingleHost {
+		return skipped(name, "bot.single_host: claims are locks of this machine", "let no other machine work on this repository")
+	}
 	if !g.write {
 		return skipped(name, "whether the server takes refs/agentmux/*", "agentmux doctor --write makes one and deletes it")
 	}
@@ -61,14 +64,14 @@ func (g *githubProbe) refs(ctx context.Context) Probe {
 	case err == nil:
 		return passed(name, "the server takes refs/agentmux/*")
 	case errors.As(err, &push) && push.Kind == remote.PushDenied:
-		return Probe{name, Failed, "nothing can be pushed: " + push.Text, g.howToAdd("contents", "Contents", "write")}
+		return row(name, Failed, "nothing can be pushed: "+push.Text, g.howToAdd("contents", "Contents", "write"))
 	case errors.As(err, &push) && push.Kind == remote.PushNetwork:
-		return Probe{name, Failed, "the push broke off: " + push.Text, "try again; a proxy between may refuse pushes"}
+		return row(name, Failed, "the push broke off: "+push.Text, "try again; a proxy between may refuse pushes")
 	case errors.As(err, &push):
-		return Probe{name, Warning, "the server refuses refs/agentmux/*: " + push.Text,
-			"several hosts cannot share its issues: set bot.single_host: true in your own configuration"}
+		return row(name, g.fatalToBot(), "the server refuses refs/agentmux/*: "+push.Text,
+			"several hosts cannot share its issues: set bot.single_host: true in your own configuration")
 	}
-	return Probe{name, Failed, err.Error(), "git push says more"}
+	return row(name, Failed, err.Error(), "git push says more")
 }
 
 // prefix looks for a branch whose name blocks those of sessions: a/b cannot exist beside a.
@@ -84,9 +87,9 @@ func (g *githubProbe) prefix(ctx context.Context) Probe {
 		taken, err := g.client.HasBranch(ctx, g.repo.Repo, branch)
 		switch {
 		case err != nil:
-			return Probe{name, Warning, "not read: " + account.LastWords(err), g.howToAdd("contents", "Contents", "write")}
+			return row(name, Warning, "not read: "+account.LastWords(err), g.howToAdd("contents", "Contents", "write"))
 		case taken:
-			return Probe{name, Failed, "a branch is named " + branch + ", so none can be named " + branch + "/...", "rename that branch, or set github.branch_prefix"}
+			return row(name, Failed, "a branch is named "+branch+", so none can be named "+branch+"/...", "rename that branch, or set github.branch_prefix")
 		}
 	}
 	return passed(name, "%s* is free", prefix)
@@ -105,8 +108,8 @@ func (g *githubProbe) rules(ctx context.Context) Probe {
 	if len(types) == 0 {
 		return passed(name, "none in the way of %s*", g.Config.GitHub.BranchPrefix)
 	}
-	return Probe{name, Warning, "rules hold for " + g.Config.GitHub.BranchPrefix + "*: " + strings.Join(types, ", "),
-		"put this account on the ruleset's bypass list, or set github.branch_prefix to what the rules leave free"}
+	return row(name, Warning, "rules hold for "+g.Config.GitHub.BranchPrefix+"*: "+strings.Join(types, ", "),
+		"put this account on the ruleset's bypass list, or set github.branch_prefix to what the rules leave free")
 }
 
 // checks says whether workflows run on the pull requests of sessions.
@@ -119,7 +122,7 @@ func (g *githubProbe) checks() Probe {
 	case len(files) == 0:
 		return passed("checks", "no: no workflow at the base runs on our branches or pull requests")
 	case g.Identity.Tokens.Mode() == transport.ModeActions:
-		return Probe{"checks", Warning, "after a click: " + strings.Join(files, ", "), "what a job's own token pushes starts nothing by itself; use an App"}
+		return row("checks", Warning, "after a click: "+strings.Join(files, ", "), "what a job's own token pushes starts nothing by itself; use an App")
 	}
 	return passed("checks", "yes: %s", strings.Join(files, ", "))
 }
@@ -130,22 +133,22 @@ func (g *githubProbe) actionsSetting(ctx context.Context) []Probe {
 	const where = "Settings -> Actions -> General -> Allow GitHub Actions to create and approve pull requests"
 	may, known, err := g.client.ActionsOpenPulls(ctx, g.repo.Repo)
 	ours := g.Identity.Tokens.Mode() == transport.ModeActions
-	var row Probe
+	var setting Probe
 	switch {
 	case err != nil || !known:
-		row = skipped("actions", "whether jobs may open pull requests: only an admin may read it", "")
+		setting = skipped("actions", "whether jobs may open pull requests: only an admin may read it", "")
 	case may:
-		row = passed("actions", "jobs may open pull requests")
+		setting = passed("actions", "jobs may open pull requests")
 	default:
-		row = passed("actions", "jobs may not open pull requests")
+		setting = passed("actions", "jobs may not open pull requests")
 	}
 	if ours && !may {
-		row.Hint = where
+		setting.Hint = where
 		if known {
-			row.State = Failed
+			setting.State = Failed
 		}
 	}
-	probes := []Probe{row}
+	probes := []Probe{setting}
 	for _, w := range g.survey.Workflows {
 		hint := "keep it from our branches, or put the secret in an environment with reviewers"
 		if slices.Contains(w.Events, "push") {
@@ -156,8 +159,8 @@ func (g *githubProbe) actionsSetting(ctx context.Context) []Probe {
 			if use.Name == "" {
 				what = "all secrets"
 			}
-			probes = append(probes, Probe{"secrets", Warning,
-				fmt.Sprintf("%s:%d gives %s to code of our branches (%s)", w.File, use.Line, what, strings.Join(w.Events, ", ")), hint})
+			probes = append(probes, row("secrets", Warning,
+				fmt.Sprintf("%s:%d gives %s to code of our branches (%s)", w.File, use.Line, what, strings.Join(w.Events, ", ")), hint))
 		}
 	}
 	if len(probes) == 1 {
@@ -170,8 +173,8 @@ func (g *githubProbe) actionsSetting(ctx context.Context) []Probe {
 func (g *githubProbe) features() []Probe {
 	base := passed("base", "%s at %.12s", g.base.Branch, g.base.SHA)
 	if g.survey.Submodules+g.survey.LFS > 0 {
-		base = Probe{"base", Warning, fmt.Sprintf("%s; %s, %s: agents see none of their content", base.Detail,
-			console.Counted(g.survey.Submodules, "submodule", "submodules"), console.Counted(g.survey.LFS, "LFS file", "LFS files")), "what your clone has of them is copied in local runs"}
+		base = row("base", Warning, fmt.Sprintf("%s; %s, %s: agents see none of their content", base.Detail,
+			console.Counted(g.survey.Submodules, "submodule", "submodules"), console.Counted(g.survey.LFS, "LFS file", "LFS files")), "what your clone has of them is copied in local runs")
 	}
 	drafts := passed("drafts", "yes")
 	if g.repo.Private {
@@ -179,11 +182,11 @@ func (g *githubProbe) features() []Probe {
 	}
 	issues := passed("issues", "enabled")
 	if !g.repo.HasIssues {
-		issues = Probe{"issues", Warning, "the repository has none", "Settings -> General -> Features -> Issues; agentmux run works without"}
+		issues = row("issues", g.fatalToBot(), "the repository has none", "Settings -> General -> Features -> Issues; agentmux run works without")
 	}
 	probes := []Probe{base, drafts, issues}
-	if os.Getenv("RUNNER_ENVIRONMENT") == "self-hosted" && !g.repo.Private {
-		probes = append(probes, Probe{"runner", Warning, "a public repository on a runner that stays", "anyone's code could stay on it: use an ephemeral runner"})
+	if os.Getenv("RUNNER_ENVIRONMENT") == "self-hosted" && !g.repo.Private && !g.bot {
+		probes = append(probes, row("runner", Warning, "a public repository on a runner that stays", "anyone's code could stay on it: use an ephemeral runner"))
 	}
 	return probes
 }

@@ -69,8 +69,8 @@ func Run(ctx context.Context, a *site.Finder, f Options) error {
 	if err := askUnsafe(ctx, a, c, providers, found, f.Defaults); err != nil {
 		return err
 	}
-	if clone.Origin != "" {
-		makeLabel(ctx, a, project, clone, c)
+	if clone.Origin != "" && makeLabel(ctx, a, project, clone, c) {
+		offerBot(a, c)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -317,35 +317,42 @@ func addSetting(file, line string) (wrote bool, err error) {
 	return true, nil
 }
 
-// makeLabel creates the request label. Without a token or the permission it says how to do it.
-func makeLabel(ctx context.Context, a *site.Finder, project string, clone clone.Clone, c *config.Config) {
+// offerBot says how a bot is started that works on issues with the label.
+func offerBot(a *site.Finder, c *config.Config) {
+	note(a, "bot", "agentmux bot works on each issue that gets the label %s, for as long as it runs; --systemd prints its unit", c.Bot.Label)
+	note(a, "", "it takes .agentmux/config.yaml from the server: commit it and push; agentmux doctor --repo O/N probes what it needs")
+}
+
+// makeLabel creates the labels and reports whether the request label is there. Without a token or the
+// permission it says how to do it.
+func makeLabel(ctx context.Context, a *site.Finder, project string, clone clone.Clone, c *config.Config) bool {
 	name := c.Bot.Label
 	id, err := a.Identity(c)
 	var other *transport.OtherServerError
 	if errors.As(err, &other) {
 		note(a, "label", "not made: %v", err)
-		return
+		return false
 	}
 	if at := site.OtherServer(clone.Origin, id.Bases.Server); at != "" {
 		note(a, "label", "not made, origin is on %s, not on %s: set github.host if that is your GitHub server", at, id.Bases.Server)
-		return
+		return false
 	}
 	if err != nil || id.Tokens == nil && !account.ActsAsApp(c) {
 		_, hint := id.NoToken()
 		note(a, "label", "not made, there is no GitHub token: %s", hint)
-		return
+		return false
 	}
 	id.Pause = account.ProbePause
 	defer a.Waiting("GitHub")()
 	s := &site.Site{Project: project, Config: c, Identity: id}
 	if err := a.Wire(ctx, s, io.Discard, true); err != nil {
 		note(a, "label", "not made: %v", err)
-		return
+		return false
 	}
 	p, err := s.OpenProject(ctx)
 	if err != nil || !p.GitHub || s.Host.GitHub == nil {
 		note(a, "label", "not made, origin is not on %s", id.Bases.Server)
-		return
+		return false
 	}
 	made, err := s.Host.GitHub.EnsureLabel(ctx, p.Repo, request.Label(name))
 	switch {
@@ -363,9 +370,10 @@ func makeLabel(ctx context.Context, a *site.Finder, project string, clone clone.
 		note(a, "label", "%s is there in %s", name, p.Repo)
 	}
 	if ctx.Err() != nil || err != nil {
-		return
+		return false
 	}
 	if n, err := s.Host.GitHub.EnsureLabels(ctx, p.Repo, ghsync.StateLabels(name)); err == nil && n > 0 {
 		note(a, "", "and %s that say where a session is", console.Counted(n, "label", "labels"))
 	} // else GitHub makes them when they are first used
+	return true
 }
