@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
@@ -101,7 +102,7 @@ func (r *repository) adoptSessions(ctx context.Context, left map[int]claim.Seen)
 		if e.State.IssueNumber == 0 || r.ticketed(e) {
 			continue
 		}
-		h := r.know(e.Dir, e.State.IssueNumber, e.State)
+		h := r.know(e.Dir, e.State)
 		if !owes(e) {
 			continue
 		}
@@ -129,6 +130,14 @@ func (r *repository) ticketed(e session.Entry) bool {
 func owes(e session.Entry) bool {
 	s := e.State
 	return !s.Ended() || len(s.Pending) > 0 || s.Shown() && !mirror.Shown(e.Dir, s.Seq) || len(host.Unread(e.Dir, s)) > 0
+}
+
+// rung has a session run that was told something at a terminal while no goroutine ran it.
+func (r *repository) rung(name string) {
+	e, ok := session.At(r.dir(), filepath.Join(session.Dir(r.dir()), name))
+	if ok && e.State != nil && e.State.IssueNumber != 0 && !r.ticketed(e) && owes(e) {
+		r.sessions.addOlder(newHosted(r, e.Dir, e.State)).wake()
+	}
 }
 
 // configAt returns the configuration of the commit that a session began with.

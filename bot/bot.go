@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/account"
+	"github.com/agentmux/agentmux/bot/bell"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/gate"
@@ -231,8 +232,12 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 	if err := r.ensureLabel(ctx); err != nil {
 		return nil, err
 	}
+	ring, err := bell.Open(r.dir(), b.Options.Host.Watcher)
+	if err != nil {
+		return nil, err
+	}
 	if err := r.adopt(ctx); err != nil {
-		return nil, fmt.Errorf("take up what is left: %w", err)
+		return nil, errors.Join(fmt.Errorf("take up what is left: %w", err), ring.Close())
 	}
 	b.mu.Lock()
 	b.repos = append(b.repos, r)
@@ -240,6 +245,10 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 	b.work.Go(func() { r.met.Run(ctx, b.Now) })
 	b.work.Go(func() { r.pulls.Run(ctx, b.Now) })
 	b.work.Go(func() { r.ear.Run(ctx) })
+	b.work.Go(func() {
+		defer ring.Close()
+		ring.Run(ctx, r.rung, r.log())
+	})
 	b.work.Go(func() { r.follow.Run(ctx) })
 	b.work.Go(func() { _ = r.desk.Run(ctx) }) // it ends with ctx; the log tells what fails meanwhile
 	b.aim()

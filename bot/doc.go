@@ -7,7 +7,8 @@
 // (package refusal). An accepted one becomes a ticket on disk, a claim, and a place in the queue
 // (package queue, waiting.go), which its status comment shows. With a slot the base is fetched and judged,
 // the ticket becomes a session (starting.go), and a goroutine of its own runs it (hosted.go). The
-// ear hears the comments of all of it (owner.go).
+// ear hears the comments of all of it (owner.go), and the bell what people tell sessions at a terminal
+// while nothing runs them (adopt.go).
 //
 // Promises:
 //
@@ -19,5 +20,6 @@
 //     health names it meanwhile.
 //   - Only this machine's lacks keep a ticket waiting, and only what is in the repository refuses one.
 //
-// It writes the tickets, journal.jsonl and repo.json of the managed project of each repository.
+// It writes the tickets, journal.jsonl and repo.json of the managed project of each repository, whose
+// bell it holds.
 package bot

@@ -45,12 +45,16 @@ const (
 	maxRestartPause = 5 * time.Minute
 )
 
-// know makes a session the newest of its issue.
-func (r *repository) know(dir string, issue int, s *orchestrator.State) *hosted {
-	h := &hosted{repo: r, dir: dir, issue: issue, began: s.CreatedAt.Time}
+func newHosted(r *repository, dir string, s *orchestrator.State) *hosted {
+	h := &hosted{repo: r, dir: dir, issue: s.IssueNumber, began: s.CreatedAt.Time}
 	h.asked, h.by = askedFor(dir)
 	h.state.Store(s)
-	return r.sessions.add(h)
+	return h
+}
+
+// know makes a session the newest of its issue.
+func (r *repository) know(dir string, s *orchestrator.State) *hosted {
+	return r.sessions.add(newHosted(r, dir, s))
 }
 
 // askedFor is when a session was asked for, and by whom, as its snapshot has it.

@@ -111,7 +111,7 @@ func (r *repository) asKnown(home string) error {
 	}
 	for _, e := range entries {
 		if e.State != nil && e.State.IssueNumber != 0 {
-			r.know(e.Dir, e.State.IssueNumber, e.State)
+			r.know(e.Dir, e.State)
 		}
 	}
 	return nil

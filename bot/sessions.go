@@ -9,16 +9,18 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 )
 
-// sessions are those of a repository that the bot knows of: the newest of each issue.
+// sessions are those of a repository that the bot knows of: the newest of each issue, and older
+// ones once a command has woken them.
 type sessions struct {
 	mu      sync.Mutex
 	byIssue map[int]*hosted
+	older   map[string]*hosted      // by directory
 	open    map[int]ghsync.OpenPull // pull requests as the list had them last, by number
 	left    map[int]bool            // those that are not open any more
 }
 
 func newSessions() *sessions {
-	return &sessions{byIssue: map[int]*hosted{}, open: map[int]ghsync.OpenPull{}, left: map[int]bool{}}
+	return &sessions{byIssue: map[int]*hosted{}, older: map[string]*hosted{}, open: map[int]ghsync.OpenPull{}, left: map[int]bool{}}
 }
 
 // of returns the session of an issue; nil without one.
@@ -37,6 +39,19 @@ func (s *sessions) add(h *hosted) *hosted {
 	}
 	s.byIssue[h.issue] = h
 	return h
+}
+
+// addOlder is add for a session that need not be the newest, and returns that session.
+func (s *sessions) addOlder(h *hosted) *hosted {
+	if newest := s.add(h); newest.dir == h.dir {
+		return newest
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.older[h.dir] == nil {
+		s.older[h.dir] = h
+	}
+	return s.older[h.dir]
 }
 
 func (s *sessions) all() []*hosted {

@@ -47,7 +47,7 @@ func (w *waiting) starting(ctx context.Context) (over bool) {
 	if err == nil {
 		var s *orchestrator.State
 		if s, err = sess.ReadState(); err == nil {
-			w.repo.know(dir, w.Issue, s).begin(w.held)
+			w.repo.know(dir, s).begin(w.held)
 		}
 	}
 	if err != nil {

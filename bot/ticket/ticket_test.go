@@ -113,6 +113,12 @@ func TestADamagedTicketStopsNoOther(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "12.json"), []byte(c.text(whole(t))), 0o600); err != nil {
 				t.Fatal(err)
 			}
+			for range 2 {
+				got, problems, err := s.Peek()
+				if err != nil || len(got) != 1 || len(problems) != 1 || filepath.Base(problems[0].File) != "12.json" {
+					t.Fatalf("peeked at %+v, problems %v, %v", got, problems, err)
+				}
+			}
 			got, problems, err := s.List()
 			if err != nil || len(got) != 1 || got[0].Issue != 3 || len(problems) != 1 || problems[0].Issue != 12 {
 				t.Fatalf("tickets %+v, problems %v, %v", got, problems, err)

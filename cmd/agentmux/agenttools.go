@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -32,7 +33,7 @@ func (f *callerFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.launch, "launch", "", "`launch` of the agent (default: $AGENTMUX_LAUNCH)")
 }
 
-func (f *callerFlags) caller(a *app) (tools.Caller, error) {
+func (f *callerFlags) caller(ctx context.Context, a *app) (tools.Caller, error) {
 	who := tools.Caller{Dir: f.session, Role: f.role, Task: f.task, Launch: orchestrator.Launch(f.launch)}
 	if who.Launch == "" {
 		who.Launch = orchestrator.Launch(os.Getenv("AGENTMUX_LAUNCH"))
@@ -50,7 +51,7 @@ func (f *callerFlags) caller(a *app) (tools.Caller, error) {
 	if f.session != "" {
 		args = []string{f.session}
 	}
-	entry, err := a.Find(args, site.Live)
+	entry, err := a.Find(ctx, args, site.Live)
 	if err != nil {
 		return who, err
 	}
@@ -175,7 +176,7 @@ func paramValue(flags *pflag.FlagSet, p toolset.Param) (any, error) {
 
 // callTool prints the answer; a refusal is exit 1.
 func callTool(a *app, cmd *cobra.Command, f *callerFlags, tool string, params tools.Params) error {
-	who, err := f.caller(a)
+	who, err := f.caller(cmd.Context(), a)
 	if err != nil {
 		return err
 	}

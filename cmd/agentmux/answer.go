@@ -32,7 +32,7 @@ func runAnswer(ctx context.Context, a *app, args []string, o answerOptions) erro
 	case 2:
 		p.Args.ID = args[0]
 	case 3: // ID TEXT S
-		if err := steer.CheckQuoted(a, args); err != nil {
+		if err := steer.CheckQuoted(ctx, a, args); err != nil {
 			return err
 		}
 		p.Args.ID, p.Args.Text, o.session = args[0], args[1], args[2]

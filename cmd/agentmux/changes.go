@@ -31,7 +31,7 @@ func runChanges(ctx context.Context, a *app, args []string, o changesOptions) er
 	if err != nil {
 		return err
 	}
-	if err := steer.CheckQuoted(a, args); err != nil {
+	if err := steer.CheckQuoted(ctx, a, args); err != nil {
 		return err
 	}
 	return steer.Give(ctx, a, s, site.Changeable, orchestrator.Payload{

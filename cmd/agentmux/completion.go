@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -93,36 +96,42 @@ func completeFlag(cmd *cobra.Command, name string, f cobra.CompletionFunc) {
 	}
 }
 
+// typeableIssue matches owner/repo#N. A shell takes a # within a word as it is.
+var typeableIssue = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9._-]+#[0-9]+$`)
+
 // offered returns the words with the typed prefix. A session may be named by its directory, too.
 func offered(of offer, typed string) ([]string, cobra.ShellCompDirective) {
-	if strings.ContainsAny(typed, "/") || strings.HasPrefix(typed, ".") {
-		return nil, cobra.ShellCompDirectiveFilterDirs
-	}
 	words := slices.DeleteFunc(slices.Clone(of()), func(line string) bool {
 		word, _, _ := strings.Cut(line, "\t")
-		return !strings.HasPrefix(word, typed) || !console.Typeable.MatchString(word)
+		return !strings.HasPrefix(word, typed) || !console.Typeable.MatchString(word) && !typeableIssue.MatchString(word)
 	})
+	if len(words) == 0 && (strings.ContainsAny(typed, "/") || strings.HasPrefix(typed, ".")) {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// sessionNames offers the project's sessions that a command takes; can may be nil.
+// sessionNames offers the sessions that a command takes, those of other repositories by their
+// issues; can may be nil.
 func sessionNames(a *app, can func(session.Entry) bool) offer {
 	return func() (names []string) {
-		project, err := a.ProjectDir()
-		if err != nil {
-			return nil
-		}
-		entries, err := session.List(project)
+		near, far, err := a.Known(context.Background())
 		if err != nil {
 			return nil
 		}
 		shown := a.Shown()
-		for _, e := range entries {
+		for _, e := range near {
 			if can == nil || can(e) {
 				names = append(names, e.Name+"\t"+shown(e.Condition()))
 			}
 		}
-		return names
+		for _, e := range far {
+			if e.State != nil && e.State.IssueNumber > 0 && (can == nil || can(e)) {
+				names = append(names, fmt.Sprintf("%s#%d\t%s", e.State.Repo, e.State.IssueNumber, shown(e.Condition())))
+			}
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
 	}
 }
 

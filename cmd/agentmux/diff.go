@@ -61,8 +61,8 @@ func differing(ctx context.Context, a *app, name string) (session.Entry, error) 
 	if name != "" {
 		return steer.FindFor(ctx, a, "diff", []string{name}, nil)
 	}
-	if entry, err := a.Find(nil, site.Gated); err == nil || exit.As[*session.AmbiguousError](err) {
+	if entry, err := a.Find(ctx, nil, site.Gated); err == nil || exit.As[*session.AmbiguousError](err) {
 		return entry, err
 	}
-	return a.Find(nil, nil)
+	return a.Find(ctx, nil, nil)
 }

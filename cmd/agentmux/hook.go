@@ -17,9 +17,9 @@ func newHookCmd(a *app) *cobra.Command {
 	f := &callerFlags{}
 	cmd := &cobra.Command{
 		Use: "hook EVENT", Short: "Record an event of an agent's CLI", Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			answer := []byte("{}\n")
-			if who, err := f.caller(a); err == nil {
+			if who, err := f.caller(cmd.Context(), a); err == nil {
 				answer = answerHook(a, who, args[0])
 			}
 			_, _ = a.Raw.Write(answer)

@@ -20,7 +20,7 @@ import (
 // jsonForms are the types that commands print with --json, by the heading of their table in
 // docs/commands.md.
 var jsonForms = map[string]any{
-	"sessions --json": show.SessionJSON{}, "status --json": show.StatusJSON{}, "doctor --json": doctor.Probe{}, "config show --json": show.SettingJSON{},
+	"sessions --json": show.SessionJSON{}, "sessions --all --json": show.EverythingJSON{}, "status --json": show.StatusJSON{}, "doctor --json": doctor.Probe{}, "config show --json": show.SettingJSON{},
 	"config check --json and workflows check --json": show.CheckJSON{}, "workflows list --json": show.WorkflowJSON{}, "providers list --json": show.ProviderJSON{},
 	"clean --json": cleanup.Report{}, "--dry-run --json": show.DryRunJSON{},
 }

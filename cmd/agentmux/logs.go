@@ -37,7 +37,7 @@ func runLogs(ctx context.Context, a *app, args []string, o logsOptions) error {
 	if o.given && o.last < 0 {
 		return exit.Usage(fmt.Errorf("--lines: expected a number of lines, found %d", o.last))
 	}
-	entry, err := a.Find(args, nil)
+	entry, err := a.Find(ctx, args, nil)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func newMCPCmd(a *app) *cobra.Command {
 		Short: "Serve an agent's tools over the Model Context Protocol on standard input and output",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			who, err := f.caller(a)
+			who, err := f.caller(cmd.Context(), a)
 			if err != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func newMonitorCmd(a *app) *cobra.Command {
 }
 
 func runMonitor(ctx context.Context, a *app, args []string, o monitorOptions) error {
-	entry, err := a.Find(args, nil)
+	entry, err := a.Find(ctx, args, nil)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ Without S it shows the one that runs, else the newest; where several run, it lis
 }
 
 func runStatus(ctx context.Context, a *app, args []string, o statusOptions) error {
-	entry, running, err := show.Entry(a, args)
+	entry, running, err := show.Entry(ctx, a, args)
 	switch {
 	case err != nil:
 		return err

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,19 +41,21 @@ func (e *LockedError) Error() string {
 type NotFoundError struct {
 	What  string
 	Unfit int
+	Lists string // the command that lists what was searched; empty: that of the project
 }
 
 // Error names the command that lists what there is, or one that starts a session.
 func (e *NotFoundError) Error() string {
+	lists := cmp.Or(e.Lists, "agentmux sessions")
 	switch {
 	case e.What == "" && e.Unfit == 0:
 		return "no sessions here; agentmux issue N or agentmux run \"...\" starts one"
 	case e.What == "":
-		return "no session here fits this command; agentmux sessions lists them"
+		return "no session here fits this command; " + lists + " lists them"
 	case e.Unfit > 0:
-		return fmt.Sprintf("none of the %d sessions that %q means fits this command; agentmux sessions lists them", e.Unfit, e.What)
+		return fmt.Sprintf("none of the %d sessions that %q means fits this command; %s lists them", e.Unfit, e.What, lists)
 	}
-	return fmt.Sprintf("no session %q; agentmux sessions lists them", e.What)
+	return fmt.Sprintf("no session %q; %s lists them", e.What, lists)
 }
 
 // AmbiguousError says that several sessions fit.

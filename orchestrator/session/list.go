@@ -92,7 +92,7 @@ func entry(dir string) Entry {
 // session that can says yes to; can may be nil. The error is a *NotFoundError or an
 // *AmbiguousError.
 func Find(project, arg string, can func(Entry) bool) (Entry, error) {
-	if e, ok := directory(project, arg); ok {
+	if e, ok := At(project, arg); ok {
 		return e, nil
 	}
 	entries, err := List(project)
@@ -104,10 +104,10 @@ func Find(project, arg string, can func(Entry) bool) (Entry, error) {
 			return e, nil
 		}
 	}
-	fits := matching(entries, arg)
+	fits := Among(entries, arg)
 	meant := len(fits)
-	if can != nil && len(fits) != 1 || arg == "" {
-		fits = slices.DeleteFunc(fits, func(e Entry) bool { return can != nil && !can(e) })
+	if can != nil && (len(fits) != 1 || arg == "") {
+		fits = selected(fits, can)
 	}
 	switch len(fits) {
 	case 0:
@@ -119,12 +119,12 @@ func Find(project, arg string, can func(Entry) bool) (Entry, error) {
 	for i, e := range fits {
 		names[i] = e.Name
 	}
-	return Entry{}, &AmbiguousError{What: arg, Candidates: names}
+	return Entry{}, &AmbiguousError{arg, names}
 }
 
-// directory takes arg as a path: absolute, or relative to the working directory
-// or the project.
-func directory(project, arg string) (Entry, bool) {
+// At returns the session in the directory arg: absolute, or relative to the working directory
+// or the project. It reports false for a word without a separator.
+func At(project, arg string) (Entry, bool) {
 	if !strings.ContainsRune(arg, filepath.Separator) && arg != "." {
 		return Entry{}, false
 	}
@@ -142,7 +142,8 @@ const dateOfName = "20060102"
 
 var issueRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:([^/\s#]+/[^/\s#]+)?#)?(\d+)$`) })
 
-func matching(entries []Entry, arg string) []Entry {
+// Among returns the sessions that arg means of those of a project, see Find.
+func Among(entries []Entry, arg string) []Entry {
 	if m := issueRule().FindStringSubmatch(arg); m != nil {
 		number, err := strconv.Atoi(m[2])
 		byIssue := selected(entries, func(e Entry) bool {
@@ -157,13 +158,7 @@ func matching(entries []Entry, arg string) []Entry {
 }
 
 func selected(entries []Entry, fits func(Entry) bool) []Entry {
-	var out []Entry
-	for _, e := range entries {
-		if fits(e) {
-			out = append(out, e)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !fits(e) })
 }
 
 func printable(name string) bool {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/bell"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/console"
@@ -82,9 +83,14 @@ func Run(ctx context.Context, a *site.Finder, o Options) error {
 			return exit.Usage(fmt.Errorf("--max-size: %w", err))
 		}
 	}
+	named := a.Project != ""
 	s, err := a.Cleaner(ctx)
 	if err != nil {
 		return err
+	}
+	if !named && bell.Heard(s.Project) {
+		return exit.Usage(fmt.Errorf("agentmux bot removes the sessions of this directory by itself once they are as old as session.keep says; "+
+			"agentmux clean --project %s does it now", s.Project))
 	}
 	chosen, staying, err := removable(ctx, a, s, o, limit)
 	if err != nil {

@@ -84,7 +84,7 @@ func Run(ctx context.Context, a *site.Finder, o Options) ([]Probe, error) {
 	case forBot:
 		return probeBot(ctx, a, o)
 	case len(o.Session) > 0:
-		return probeSession(a, o.Session)
+		return probeSession(ctx, a, o.Session)
 	}
 	project, err := a.ProjectDir()
 	if err != nil {
@@ -124,8 +124,8 @@ func probeConfig(c *config.Config, problems document.Problems) Probe {
 	return passed("config", "%s", strings.Join(append(c.Source(), "defaults"), ", "))
 }
 
-func probeSession(a *site.Finder, args []string) ([]Probe, error) {
-	entry, err := a.Find(args, nil)
+func probeSession(ctx context.Context, a *site.Finder, args []string) ([]Probe, error) {
+	entry, err := a.Find(ctx, args, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,9 @@ func Trusted(ctx context.Context, a *site.Finder, dir string, backup bool) (*sit
 	}
 	a.Project = sess.Project()
 	s, err := a.Cleaner(ctx)
+	if err == nil {
+		err = a.AtBase(ctx, s, state)
+	}
 	if err != nil {
 		return nil, err
 	}

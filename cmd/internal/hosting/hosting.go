@@ -98,13 +98,26 @@ func RunSession(ctx context.Context, a *site.Finder, dir string, spec host.RunSp
 	if handed != nil {
 		s, err = a.OpenHanded(ctx, log, handed)
 	} else {
-		s, err = a.Open(ctx, log)
+		s, err = openAlone(ctx, a, log, sess, spec.Backup)
 	}
 	if err != nil {
 		return err
 	}
 	s.Take = take
 	return runSession(ctx, a, s, sess, spec)
+}
+
+// openAlone opens the site of a session without what a launcher has read.
+func openAlone(ctx context.Context, a *site.Finder, log *hostlog.Log, sess *session.Session, backup bool) (*site.Site, error) {
+	s, err := a.Open(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	state, err := readSession(sess, backup)
+	if err != nil {
+		return nil, err
+	}
+	return s, a.AtBase(ctx, s, state)
 }
 
 // runSession hosts a session, with GitHub if the session was made with it.

@@ -34,10 +34,11 @@ func Diff(ctx context.Context, a *site.Finder, entry session.Entry, stat bool) (
 
 // difference reads what a session's commit changes, from the store of its project.
 func difference(ctx context.Context, a *site.Finder, e session.Entry, patch bool) (work.Difference, error) {
-	if a.Project == "" {
-		a.Project = site.ProjectOf(e)
-	}
+	a.Project = site.ProjectOf(e)
 	s, err := a.Cleaner(ctx)
+	if err == nil {
+		err = a.AtBase(ctx, s, e.State)
+	}
 	if err != nil {
 		return work.Difference{}, err
 	}

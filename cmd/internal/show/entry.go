@@ -1,6 +1,7 @@
 package show
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -10,16 +11,12 @@ import (
 
 // Entry returns the session that args name; without a name the one that runs, else the one that
 // changed last. If more than one runs, it returns them as running.
-func Entry(a *site.Finder, args []string) (entry session.Entry, running []session.Entry, err error) {
+func Entry(ctx context.Context, a *site.Finder, args []string) (entry session.Entry, running []session.Entry, err error) {
 	if len(args) > 0 {
-		entry, err = a.Find(args, nil)
+		entry, err = a.Find(ctx, args, nil)
 		return entry, nil, err
 	}
-	project, err := a.ProjectDir()
-	if err != nil {
-		return entry, nil, err
-	}
-	entries, err := session.List(project)
+	entries, err := a.Sessions(ctx)
 	if err != nil {
 		return entry, nil, err
 	}

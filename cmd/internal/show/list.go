@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
@@ -18,6 +19,7 @@ type SessionJSON struct {
 	Condition string `json:"condition"`
 	Phase     string `json:"phase,omitempty"`
 	Issue     int    `json:"issue,omitempty"`
+	Repo      string `json:"repository,omitempty"`
 	Branch    string `json:"branch,omitempty"`
 	PR        string `json:"pr_url,omitempty"`
 	Running   bool   `json:"running"`
@@ -30,6 +32,7 @@ func ListJSON(entries []session.Entry) []SessionJSON {
 		row := SessionJSON{Name: e.Name, Dir: e.Dir, Condition: e.Condition(), Running: e.Running}
 		if e.State != nil {
 			row.Phase, row.Issue, row.Branch = e.State.Phase, e.State.IssueNumber, e.State.FeatureBranch
+			row.Repo = string(e.State.Repo)
 			row.PR = e.State.Completion.PRURL
 		}
 		out = append(out, row)
@@ -43,6 +46,12 @@ func PrintSessions(a *site.Finder, entries []session.Entry) {
 		a.Say("no sessions here; agentmux issue N or agentmux run \"...\" starts one")
 		return
 	}
+	printList(a, entries, false)
+}
+
+// printList prints the table; with repositories as a column of its own.
+func printList(a *site.Finder, entries []session.Entry, repositories bool) {
+	header := []string{"SESSION", "REPOSITORY", "PHASE", "CONDITION", "ISSUE", "PULL REQUEST"}
 	var rows [][]console.Cell
 	for _, e := range entries {
 		row := ListJSON([]session.Entry{e})[0]
@@ -53,9 +62,18 @@ func PrintSessions(a *site.Finder, entries []session.Entry) {
 		if e.State != nil {
 			_, ink = phaseText(e)
 		}
-		rows = append(rows, []console.Cell{console.NewCell(row.Name, paint.Strong), console.PlainCell(console.Dash(phaseName(e))), console.NewCell(row.Condition, ink), console.PlainCell(issue), console.PlainCell(console.Dash(row.PR))})
+		rows = append(rows, []console.Cell{
+			console.NewCell(row.Name, paint.Strong), console.PlainCell(console.Dash(row.Repo)), console.PlainCell(console.Dash(phaseName(e))),
+			console.NewCell(row.Condition, ink), console.PlainCell(issue), console.PlainCell(console.Dash(row.PR)),
+		})
 	}
-	a.Page(a.Out).Table([]string{"SESSION", "PHASE", "CONDITION", "ISSUE", "PULL REQUEST"}, rows)
+	if !repositories {
+		header = slices.Delete(header, 1, 2)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 1, 2)
+		}
+	}
+	a.Page(a.Out).Table(header, rows)
 }
 
 // phaseName returns the phase of a session; the last one if it was stopped or failed.

@@ -3,6 +3,8 @@ package site
 import (
 	"fmt"
 
+	"github.com/agentmux/agentmux/bot/bell"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -10,6 +12,15 @@ import (
 
 // Live reports whether a host runs the session.
 func Live(e session.Entry) bool { return e.State != nil && e.Running }
+
+// Served reports whether a bot of this machine runs the session whenever it has to be run.
+func Served(e session.Entry) bool { return bell.Heard(ProjectOf(e)) }
+
+// OfBot reports whether the session lies in a managed project, and not in a clone.
+func OfBot(e session.Entry) bool {
+	_, managed := project.ManagedAt(StateHome(), ProjectOf(e))
+	return managed
+}
 
 // Ending reports whether a host still completes the end of its session, such as the comments
 // on the issue. It no longer takes commands.

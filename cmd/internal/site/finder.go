@@ -86,20 +86,6 @@ func (f *Finder) findProject() (string, error) {
 	}
 }
 
-// Find returns the session that args name. Without a name it returns the only session for which
-// can is true.
-func (f *Finder) Find(args []string, can func(session.Entry) bool) (session.Entry, error) {
-	arg := ""
-	if len(args) > 0 {
-		arg = args[0]
-	}
-	project, err := f.ProjectDir()
-	if err != nil {
-		return session.Entry{}, err
-	}
-	return session.Find(project, arg, can)
-}
-
 // Sources are the layers of the configuration.
 func (f *Finder) Sources(project string) config.Sources {
 	builtIn, _ := agent.Load(nil)

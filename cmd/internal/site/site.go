@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -161,10 +162,32 @@ func (s *Site) useGitHub(ctx context.Context, o *host.Options) (err error) {
 // ProjectOf returns the directory of a session's project.
 func ProjectOf(e session.Entry) string { return filepath.Dir(filepath.Dir(filepath.Dir(e.Dir))) }
 
-// SiteOf opens the site of a session's project.
+// SiteOf opens the site of a session's project, for the session.
 func (f *Finder) SiteOf(ctx context.Context, e session.Entry) (*Site, error) {
 	f.Project = ProjectOf(e)
-	return f.Open(ctx, &hostlog.Log{Terminal: f.Err})
+	s, err := f.Open(ctx, &hostlog.Log{Terminal: f.Err})
+	if err == nil {
+		err = f.AtBase(ctx, s, e.State)
+	}
+	return s, err
+}
+
+// AtBase gives the site of a managed project, which holds no files of its own, the configuration
+// of the commit that a session began with. It changes nothing for a clone.
+func (f *Finder) AtBase(ctx context.Context, s *Site, state *orchestrator.State) error {
+	if _, managed := project.ManagedAt(StateHome(), s.Project); !managed || state == nil || state.BaseSHA == "" {
+		return nil
+	}
+	p, err := s.OpenProject(ctx)
+	if err != nil {
+		return ExplainProject(err, s.Project)
+	}
+	sources := f.Sources("")
+	if sources.Project, err = p.Files(ctx, state.BaseSHA); err != nil {
+		return fmt.Errorf("read the configuration of %s: %w", state.BaseSHA, err)
+	}
+	s.Config, err = f.load(sources)
+	return err
 }
 
 // useApp makes the site act as the configured App, in the repository of its project. o are the

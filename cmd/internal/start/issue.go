@@ -91,10 +91,10 @@ func refused(err error) error {
 	return err
 }
 
-// existing looks for a session of the issue that is not finished. done reports that it found one
+// existing looks for a session of the issue, here or of the bot, that is not finished. done reports that it found one
 // and dealt with it.
 func existing(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Repo, number int, f *Options) (done bool, err error) {
-	entries, err := session.List(s.Project)
+	entries, err := a.Of(ctx, repo.String())
 	if err != nil {
 		return false, err
 	}
@@ -108,21 +108,31 @@ func existing(ctx context.Context, a *site.Finder, s *site.Site, repo ghsync.Rep
 			}
 			continue
 		}
-		switch request.Means(e, func() bool { return Owes(ctx, e) }) {
+		switch means := request.Means(e, func() bool { return Owes(ctx, e) }); means {
 		case request.Ending:
 			return true, site.StillEnding(e)
 		case request.Running:
 			return true, atWork(e)
-		case request.Owing:
-			return true, hosting.Foreground(ctx, a, s, e.Dir, host.RunSpec{})
-		case request.Unfinished:
-			if f.Headless || !a.Terminal {
-				return true, hosting.Foreground(ctx, a, s, e.Dir, host.RunSpec{Resume: true})
-			}
-			return true, exit.Usage(fmt.Errorf("%s is not finished; agentmux resume %s continues it, --new starts another", e.Name, e.Name))
+		case request.Owing, request.Unfinished:
+			return true, finish(ctx, a, s, e, means == request.Owing, f)
 		}
 	}
 	return false, nil
+}
+
+// finish continues an old session of the issue, or says how it is continued. One that only owes
+// something has ended.
+func finish(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry, owes bool, f *Options) error {
+	whose := ""
+	switch {
+	case site.OfBot(e): // which knows what it is to be run with
+		whose = " of agentmux bot"
+	case owes:
+		return hosting.Foreground(ctx, a, s, e.Dir, host.RunSpec{})
+	case f.Headless || !a.Terminal:
+		return hosting.Foreground(ctx, a, s, e.Dir, host.RunSpec{Resume: true})
+	}
+	return exit.Usage(fmt.Errorf("%s%s is not finished; agentmux resume %s continues it, --new starts another", e.Name, whose, e.Name))
 }
 
 func atWork(e session.Entry) error {

@@ -32,14 +32,35 @@ func Resume(ctx context.Context, a *site.Finder, args []string, o ResumeOptions)
 		return site.Unfinished(e) || Owes(ctx, e) || site.Live(e) && e.State.Paused || o.Changes != "" && site.Changeable(e) || o.Backup && e.Err != nil
 	})
 	if err != nil && len(args) == 0 {
-		if running, liveErr := a.Find(nil, site.Live); liveErr == nil { // the one that is meant runs already
+		if running, liveErr := a.Find(ctx, nil, site.Live); liveErr == nil { // the one that is meant runs already
 			entry, err = running, nil
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return resume(ctx, a, resumed{entry: entry, spec: spec, headless: o.Headless, take: o.Take})
+	r := resumed{entry: entry, spec: spec, headless: o.Headless, take: o.Take}
+	if entry.Err == nil && !entry.Running && site.Served(entry) {
+		return leaveToBot(ctx, a, r)
+	}
+	return resume(ctx, a, r)
+}
+
+// leaveToBot has the bot of this machine, which runs the session whenever it has to, continue it.
+func leaveToBot(ctx context.Context, a *site.Finder, r resumed) error {
+	e, p := r.entry, orchestrator.Payload{Name: "resume"}
+	switch {
+	case r.spec.Base != "" || r.spec.Backup || r.take:
+		return exit.Usage(fmt.Errorf("agentmux bot runs %s and takes none of --base, --from-backup and --take: stop the bot, then resume", e.Name))
+	case r.spec.Changes != "":
+		p = orchestrator.Payload{Name: "changes", Args: orchestrator.CommandArgs{Text: r.spec.Changes}}
+	case !e.State.Ended(), Owes(ctx, e):
+		return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("agentmux bot runs %s and tries again by itself; agentmux logs %s says what is in the way", e.Name, e.Name)}
+	}
+	if err := steer.Give(ctx, a, e.Dir, nil, p); err != nil || r.headless || !a.Terminal {
+		return err
+	}
+	return hosting.Join(ctx, a, nil, e.Dir)
 }
 
 // resumed is a session to continue, and how.

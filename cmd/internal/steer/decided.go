@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/bell"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/show"
@@ -16,8 +17,12 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
-// decisionWait is how long a command waits for the session's decision about it.
-const decisionWait = 5 * time.Second
+const (
+	// decisionWait is how long a command waits for the session's decision about it.
+	decisionWait = 5 * time.Second
+	// wokenWait is the same where the bot has to claim the issue and to run the session first.
+	wokenWait = time.Minute
+)
 
 // record appends a command for the session, unless the session would refuse it.
 func record(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.Payload) error {
@@ -38,8 +43,14 @@ func foresee(e session.Entry, p orchestrator.Payload) error {
 	if fault := command.TextFault(p.Name, p.Args.Text); fault != "" {
 		return &command.RefusedError{Reason: fault}
 	}
-	if e.Running || e.State == nil {
+	switch {
+	case e.Running || e.State == nil:
 		return nil
+	case site.Served(e): // it reads the command before anything else
+		if !e.State.Ended() {
+			return nil
+		}
+		return command.Foresee(e.Dir, e.State, p, false)
 	}
 	return command.Foresee(e.Dir, e.State, p, !command.Wakes(e.State, p.Name))
 }
@@ -87,7 +98,7 @@ func (g *given) applyLeft(ctx context.Context, e session.Entry) error {
 		return err
 	case now.Err != nil:
 		return now.Err
-	case now.Running: // another command started the next host
+	case now.Running, site.Served(now): // another command started the next host, or a bot did
 		return g.awaitDecision(ctx, e)
 	}
 	err = g.applyUnhosted(ctx, now)
@@ -116,8 +127,9 @@ func fateOf(ctx context.Context, e session.Entry, p orchestrator.Payload) (fate,
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for woken := false; ; {
 		left := !session.Running(e.Dir) // before the records: what this host wrote is there
+		served := left && site.Served(e)
 		if err := results.Read(); err != nil {
 			return fateUnread, err
 		}
@@ -127,8 +139,14 @@ func fateOf(ctx context.Context, e session.Entry, p orchestrator.Payload) (fate,
 			return fateApplied, errors.New(p.Name + " was refused: " + became.Reason)
 		case known:
 			return fateApplied, nil
-		case left:
+		case left && !served:
 			return fateLeft, nil
+		case left && !woken:
+			if err := bell.Ring(site.ProjectOf(e), e.Name); err != nil {
+				return fateUnread, err
+			}
+			woken = true
+			deadline.Reset(wokenWait)
 		}
 		select {
 		case <-ctx.Done():
@@ -166,10 +184,10 @@ func Send(ctx context.Context, a *site.Finder, e session.Entry, p orchestrator.P
 	if err == nil {
 		err = record(ctx, a, now, p)
 	}
-	if err == nil && !now.Running {
+	if err == nil && !now.Running && !site.Served(now) {
 		err = wakeParked(ctx, a, now, p.Name)
 	}
-	if err != nil || !session.Running(e.Dir) {
+	if err != nil || !session.Running(e.Dir) && !site.Served(e) {
 		return "recorded; agentmux resume " + e.Name + " applies it", err
 	}
 	fate, err := fateOf(ctx, now, p)

@@ -27,6 +27,9 @@ func CheckExcluded(ctx context.Context, a *site.Finder, name string, exclude []s
 	}
 	a.Project = site.ProjectOf(entry)
 	s, err := a.Cleaner(ctx)
+	if err == nil {
+		err = a.AtBase(ctx, s, entry.State)
+	}
 	if err != nil {
 		return err
 	}

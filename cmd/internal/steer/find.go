@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ var wanted = map[string]string{
 // FindFor is Finder.Find with an error that says what the command needs. If there is only one
 // session, the error also says what can be done with it.
 func FindFor(ctx context.Context, a *site.Finder, command string, args []string, can func(session.Entry) bool) (session.Entry, error) {
-	e, err := a.Find(args, can)
+	e, err := a.Find(ctx, args, can)
 	var none *session.NotFoundError
 	var ambiguous *session.AmbiguousError
 	switch {
@@ -30,9 +31,9 @@ func FindFor(ctx context.Context, a *site.Finder, command string, args []string,
 	case !errors.As(err, &none) || none.What != "" || none.Unfit == 0:
 		return e, err
 	}
-	next := "agentmux sessions lists them"
+	next := cmp.Or(none.Lists, "agentmux sessions") + " lists them"
 	if none.Unfit == 1 {
-		if only, err := a.Find(nil, nil); err == nil && only.State != nil {
+		if only, err := a.Find(ctx, nil, nil); err == nil && only.State != nil {
 			next = only.Name + " is " + only.Condition()
 			if step := show.Tell(ctx, only).Next(); step != "" {
 				next += ": " + step
@@ -46,12 +47,12 @@ func FindFor(ctx context.Context, a *site.Finder, command string, args []string,
 const TextHint = "a text of several words goes in quotes"
 
 // CheckQuoted fails if the word behind a text names no session.
-func CheckQuoted(a *site.Finder, args []string) error {
+func CheckQuoted(ctx context.Context, a *site.Finder, args []string) error {
 	if len(args) < 2 {
 		return nil
 	}
 	word := args[len(args)-1]
-	if _, err := a.Find([]string{word}, nil); exit.As[*session.NotFoundError](err) {
+	if _, err := a.Find(ctx, []string{word}, nil); exit.As[*session.NotFoundError](err) {
 		return exit.Usage(fmt.Errorf("no session %q; %s, and agentmux sessions lists the sessions", word, TextHint))
 	}
 	return nil

@@ -1,6 +1,7 @@
 // Package steer gives commands of a person to a session and says what happened to them. It refuses
 // a command that the session would refuse and records any other. If no host runs, it starts one
-// for a command that a parked session obeys; another command waits for the next host.
+// for a command that a parked session obeys; another command waits for the next host. The sessions
+// of a bot that runs on this machine are left to it: it is woken to read the command.
 package steer
 
 import (
@@ -45,7 +46,7 @@ func Give(ctx context.Context, a *site.Finder, name string, can func(session.Ent
 		return err
 	}
 	g := &given{Finder: a, Payload: p}
-	if !entry.Running {
+	if !entry.Running && !site.Served(entry) {
 		return g.applyUnhosted(ctx, entry)
 	}
 	return g.awaitDecision(ctx, entry)
@@ -54,7 +55,7 @@ func Give(ctx context.Context, a *site.Finder, name string, can func(session.Ent
 // refuseUnhosted refuses commands that need a host, and commands to a done session, which will
 // never read them, whether or not its host still runs.
 func refuseUnhosted(e session.Entry, name string) error {
-	reason, done := command.Unfit(e.State, e.Running, name), e.State.Phase == orchestrator.PhaseDone
+	reason, done := command.Unfit(e.State, e.Running || site.Served(e), name), e.State.Phase == orchestrator.PhaseDone
 	switch {
 	case reason == "" && done && e.Running:
 		return site.StillEnding(e)
