@@ -5,6 +5,7 @@ BENCHTIME ?= 1s
 TESTFLAGS ?=
 STRIDE ?= 1
 KILLS ?= 2000
+BOTKILLS ?= 500
 SEED ?= 1
 SESSIONS ?= 200
 BESIDE ?= 12
@@ -15,7 +16,7 @@ MUTANTS ?=
 
 STAMP = -ldflags "-X main.commit=$$(git rev-parse HEAD 2>/dev/null)"
 
-.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-power test-soak test-faults test-scale test-agents test-contract show-comments test-mutants nightly protocol-table clean
+.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-agents test-contract show-comments test-mutants nightly protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +48,9 @@ test-real: ## published modules from a bug on record to a pull request (download
 test-crash: ## the host killed at each STRIDE-th crash point of a run, each time to the same end
 	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) go test -tags=crash -count=1 -parallel=12 -timeout=6h $(TESTFLAGS) -run=TestCrash ./bot/claim ./orchestrator/engine ./cmd/agentmux
 
+test-bot: ## the bot killed at each STRIDE-th crash point of two requests, then BOTKILLS times at random moments drawn from SEED
+	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_BOT_KILLS=$(BOTKILLS) AGENTMUX_BOT_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TestBot(Crashes|KilledAtRandom)' ./cmd/agentmux
+
 test-power: ## the power cut at each STRIDE-th moment of a session, files cut and changed at each STRIDE-th byte
 	.ci/setup && AGENTMUX_POWER=$(STRIDE) go test -count=1 -timeout=30m $(TESTFLAGS) -run='PowerLoss|Cut|Flipped|Changed' ./internal/durable ./orchestrator/session ./orchestrator/engine
 
@@ -75,7 +79,7 @@ nightly: ## the long form of each suite, one after the other: hours
 	$(MAKE) test-mutants
 	$(MAKE) fuzz FUZZTIME=5m FUZZREST=1m
 	$(MAKE) test-agents FULL=1
-	$(MAKE) test-crash test-power test-soak test-faults test-scale
+	$(MAKE) test-crash test-bot test-power test-soak test-faults test-scale
 	$(MAKE) bench FLEET="50 200"
 
 protocol-table: ## write the pages of docs that say which tests hold which case

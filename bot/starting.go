@@ -139,9 +139,12 @@ func (w *waiting) took(ctx context.Context, dir string) error {
 	if _, err := w.repo.journal.Append(journal.Started{Issue: w.Issue, Trigger: w.Trigger, Actor: w.Actor.ID, Session: w.Session}); err != nil {
 		return err
 	}
+	w.repo.bot.queue.Counted(w.Key())
 	crash.Point("started from ticket", "")
-	if err := w.held.Mark(ctx, claim.Running); err != nil && !errors.As(err, new(*claim.LostError)) {
-		return err
+	if w.held.Seen().Claim.State != claim.Running { // else an earlier process was killed right here
+		if err := w.held.Mark(ctx, claim.Running); err != nil && !errors.As(err, new(*claim.LostError)) {
+			return err
+		}
 	}
 	crash.Point("mark running", "")
 	w.repo.shelving.Lock()

@@ -81,6 +81,7 @@ var githubCases = map[int]string{
 	86: "Discovery takes half of each limit and of the quota, however many repositories there are; calls for sessions and other identities wait for none of it.",
 	87: "A repository that was renamed or transferred is found by its id, also where its name was taken; a deleted one is told.",
 	80: "What is wrong in the base commit is refused with its line; what the machine lacks, a full disk too, waits and loses nothing.",
+	81: "A session whose agents all wait lends its slot, and continues at once when it is answered.",
 	82: "A comment in the moment of the release, or to a host that ends, is obeyed once.",
 	83: "A review with its comments in the code and the log of a red check are in the prompt; without a log the check's output is.",
 	84: "A stop drops a ticket and ends the follow-ups of a pull request; where a review takes no receipt, the fold tells.",

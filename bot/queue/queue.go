@@ -64,7 +64,8 @@ type Queue struct {
 
 	mu      sync.Mutex
 	waiting map[ticket.Key]*place
-	taken   map[ticket.Key]bool // sessions that are starting or at work
+	taken   map[ticket.Key]bool  // sessions that are starting or at work
+	begun   map[ticket.Key]int64 // who asked for those that History does not count yet
 	turns   ticket.Turns
 	pulls   map[int64]pullCount // by repository
 	lacks   []string            // what the machine lacked last
@@ -86,7 +87,7 @@ type pullCount struct {
 
 // New returns an empty queue, which gives no slot before Run runs.
 func New(o Options) *Queue {
-	return &Queue{o: o, wake: make(chan struct{}, 1), waiting: map[ticket.Key]*place{}, taken: map[ticket.Key]bool{}, pulls: map[int64]pullCount{}}
+	return &Queue{o: o, wake: make(chan struct{}, 1), waiting: map[ticket.Key]*place{}, taken: map[ticket.Key]bool{}, begun: map[ticket.Key]int64{}, pulls: map[int64]pullCount{}}
 }
 
 // Add puts an entry into the queue.
@@ -102,8 +103,16 @@ func (q *Queue) put(p *place) {
 	q.mu.Lock()
 	q.waiting[p.Key()] = p
 	delete(q.taken, p.Key())
+	delete(q.begun, p.Key())
 	q.mu.Unlock()
 	q.Rouse()
+}
+
+// Counted notes that History counts the session of a ticket that has begun.
+func (q *Queue) Counted(key ticket.Key) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.begun, key)
 }
 
 // Remove takes the entry of a ticket out of the queue; nil if it has begun or there is none.
@@ -139,6 +148,7 @@ func (q *Queue) Yield(key ticket.Key) {
 	q.mu.Lock()
 	_, had := q.taken[key]
 	delete(q.taken, key)
+	delete(q.begun, key)
 	q.mu.Unlock()
 	if had {
 		q.Rouse()
@@ -201,6 +211,32 @@ func (q *Queue) runningIn(repo int64) int {
 	return n
 }
 
+// begunBy counts the tickets of a person in a repository that have begun and are not in the history
+// yet: several begin in one turn, and each counts for the next.
+func (q *Queue) begunBy(t ticket.Ticket) int {
+	n := 0
+	for key, actor := range q.begun {
+		if key.RepoID == t.RepoID && actor == t.Actor.ID {
+			n++
+		}
+	}
+	return n
+}
+
+// history is that of a repository, with what has begun since.
+type history struct {
+	gate.History
+	begun int
+}
+
+func (h history) StartsBy(actor int64, within time.Duration) int {
+	n := h.begun
+	if h.History != nil {
+		n += h.History.StartsBy(actor, within)
+	}
+	return n
+}
+
 // Run gives slots until ctx ends.
 func (q *Queue) Run(ctx context.Context) {
 	tick := time.NewTicker(admissionPause)
@@ -228,14 +264,18 @@ func (q *Queue) Turn(ctx context.Context) {
 	q.mu.Lock()
 	q.lacks = lacks
 	q.mu.Unlock()
-	place := 0
+	var rest []*place
+	var reasons []string
 	for _, p := range order {
 		reason := q.reason(ctx, p, lacks, paused, now)
 		if reason == "" && q.start(p) {
 			continue
 		}
-		place++
-		p.entry.Tell(comment.Waiting{Place: place, Of: len(order), Reason: cmp.Or(reason, q.slotReason())})
+		rest, reasons = append(rest, p), append(reasons, reason)
+	}
+	slot := q.slotReason()
+	for i, p := range rest {
+		p.entry.Tell(comment.Waiting{Place: i + 1, Of: len(rest), Reason: cmp.Or(reasons[i], slot)})
 	}
 }
 
@@ -264,10 +304,10 @@ func (q *Queue) reason(ctx context.Context, p *place, lacks []string, paused boo
 		return p.lacked
 	}
 	q.mu.Lock()
-	running := q.runningIn(p.RepoID)
+	running, begun := q.runningIn(p.RepoID), q.begunBy(p.Ticket)
 	q.mu.Unlock()
 	turn := gate.Turn{
-		Actor: p.Actor.ID, Gate: q.o.Gate, History: q.o.History(p.RepoID),
+		Actor: p.Actor.ID, Gate: q.o.Gate, History: history{q.o.History(p.RepoID), begun},
 		Load: gate.Load{Running: running, FreeSlot: true, Paused: paused}, // start looks for a slot
 	}
 	for {
@@ -306,7 +346,7 @@ func (q *Queue) start(p *place) bool {
 	ok := len(q.taken) < q.o.Slots && q.waiting[key] == p
 	if ok {
 		delete(q.waiting, key)
-		q.taken[key] = true
+		q.taken[key], q.begun[key] = true, p.Actor.ID
 		q.turns.Took(p.Ticket)
 	}
 	q.mu.Unlock()

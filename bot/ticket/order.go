@@ -2,7 +2,6 @@ package ticket
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
@@ -32,64 +31,85 @@ func (u *Turns) Took(t Ticket) {
 // in turn, of each person the oldest request first. Who had no turn for longest is first; between
 // equals the older request is.
 func Order(tickets []Ticket, u Turns) []Ticket {
-	turns := Turns{n: u.n, repos: maps.Clone(u.repos), actors: maps.Clone(u.actors)}
-	rest := slices.Clone(tickets)
-	slices.SortFunc(rest, older)
-	queues := map[int64]people{}
-	for _, t := range rest {
-		if queues[t.RepoID] == nil {
-			queues[t.RepoID] = people{}
-		}
-		queues[t.RepoID][t.Actor.ID] = append(queues[t.RepoID][t.Actor.ID], t)
+	rest := make([]*Ticket, 0, len(tickets))
+	for i := range tickets {
+		rest = append(rest, &tickets[i])
 	}
+	slices.SortFunc(rest, older)
+	repos := u.lines(rest)
 	ordered := make([]Ticket, 0, len(rest))
-	for len(queues) > 0 {
-		t := turns.next(queues)
-		turns.Took(t)
-		ordered = append(ordered, t)
-		q := queues[t.RepoID]
-		if q[t.Actor.ID] = q[t.Actor.ID][1:]; len(q[t.Actor.ID]) == 0 {
-			delete(q, t.Actor.ID)
+	for n := u.n; len(repos) > 0; {
+		at := first(repos, func(l *repoLine) (int, *Ticket) { return l.turn, l.oldest() })
+		repo := repos[at]
+		who := first(repo.people, func(l *personLine) (int, *Ticket) { return l.turn, l.tickets[0] })
+		person := repo.people[who]
+		n++
+		repo.turn, person.turn = n, n
+		ordered = append(ordered, *person.tickets[0])
+		if person.tickets = person.tickets[1:]; len(person.tickets) == 0 {
+			repo.people = slices.Delete(repo.people, who, who+1)
 		}
-		if len(q) == 0 {
-			delete(queues, t.RepoID)
+		if len(repo.people) == 0 {
+			repos = slices.Delete(repos, at, at+1)
 		}
 	}
 	return ordered
 }
 
 // older sorts by the time of the request, then by what never changes.
-func older(a, b Ticket) int {
+func older(a, b *Ticket) int {
 	return cmp.Or(a.Requested.Compare(b.Requested), cmp.Compare(a.RepoID, b.RepoID), cmp.Compare(a.Issue, b.Issue))
 }
 
-// people are the tickets of a repository by who asked, the oldest first. No queue is empty.
-type people map[int64][]Ticket
-
-// oldest is the ticket that waits for longest.
-func (p people) oldest() Ticket {
-	var first Ticket
-	for _, q := range p {
-		if first.Issue == 0 || older(q[0], first) < 0 {
-			first = q[0]
-		}
-	}
-	return first
+// repoLine is a repository with tickets, and the number of its last turn.
+type repoLine struct {
+	turn   int
+	people []*personLine
 }
 
-// next is the ticket whose turn it is.
-func (u *Turns) next(queues map[int64]people) Ticket {
-	var of Ticket // the oldest one of the repository whose turn it is
-	for repo, p := range queues {
-		if t := p.oldest(); of.Issue == 0 || cmp.Or(cmp.Compare(u.repos[repo], u.repos[of.RepoID]), older(t, of)) < 0 {
-			of = t
+// personLine are the tickets of a person in a repository, the oldest first, and the number of the
+// last turn of the person. There is at least one ticket.
+type personLine struct {
+	turn    int
+	tickets []*Ticket
+}
+
+// oldest is the ticket of a repository that waits for longest.
+func (l *repoLine) oldest() *Ticket {
+	least := l.people[0].tickets[0]
+	for _, p := range l.people[1:] {
+		if older(p.tickets[0], least) < 0 {
+			least = p.tickets[0]
 		}
 	}
-	var next Ticket
-	for _, q := range queues[of.RepoID] {
-		if t := q[0]; next.Issue == 0 || cmp.Or(cmp.Compare(u.actors[actorOf(t)], u.actors[actorOf(next)]), older(t, next)) < 0 {
-			next = t
+	return least
+}
+
+// lines puts sorted tickets into lines by repository and person.
+func (u *Turns) lines(sorted []*Ticket) (repos []*repoLine) {
+	byRepo, byActor := map[int64]*repoLine{}, map[actor]*personLine{}
+	for _, t := range sorted {
+		repo, person := byRepo[t.RepoID], byActor[actorOf(*t)]
+		if repo == nil {
+			repo = &repoLine{turn: u.repos[t.RepoID]}
+			byRepo[t.RepoID], repos = repo, append(repos, repo)
+		}
+		if person == nil {
+			person = &personLine{turn: u.actors[actorOf(*t)]}
+			byActor[actorOf(*t)], repo.people = person, append(repo.people, person)
+		}
+		person.tickets = append(person.tickets, t)
+	}
+	return repos
+}
+
+// first is the index of the line whose turn is next; of tells its last turn and its oldest ticket.
+func first[L any](lines []L, of func(L) (int, *Ticket)) (at int) {
+	turn, oldest := of(lines[0])
+	for i, l := range lines[1:] {
+		if n, t := of(l); n < turn || n == turn && older(t, oldest) < 0 {
+			at, turn, oldest = i+1, n, t
 		}
 	}
-	return next
+	return at
 }

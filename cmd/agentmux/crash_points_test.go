@@ -32,9 +32,9 @@ func TestCrashPoints(t *testing.T) {
 	if len(points) < 120 {
 		t.Errorf("%d points, want at least 120", len(points))
 	}
-	seed := number("AGENTMUX_CRASH_SEED", 1)
+	seed := numberOf("AGENTMUX_CRASH_SEED", 1)
 	cases := choose(points, passed, rand.New(rand.NewPCG(uint64(seed), 0)))
-	stride := max(1, number("AGENTMUX_CRASH_STRIDE", 1))
+	stride := max(1, numberOf("AGENTMUX_CRASH_STRIDE", 1))
 	t.Logf("seed %d: each %d. of %d cases", seed, stride, len(cases))
 	for i := seed % stride; i < len(cases); i += stride {
 		at := cases[i]
@@ -54,13 +54,6 @@ func TestCrashPoints(t *testing.T) {
 			}
 		})
 	}
-}
-
-func number(variable string, otherwise int) int {
-	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil && n >= 0 {
-		return n
-	}
-	return otherwise
 }
 
 // arm lets the n-th host of the story end at the n-th point of at, and all of them write
@@ -117,11 +110,11 @@ func choose(points []point, passed []string, random *rand.Rand) [][]string {
 		cases = append(cases, []string{p.name + "#1"})
 	}
 	for _, p := range points {
-		for range min(p.passes-1, number("AGENTMUX_CRASH_PASSES", 2)-1) {
+		for range min(p.passes-1, numberOf("AGENTMUX_CRASH_PASSES", 2)-1) {
 			cases = append(cases, []string{fmt.Sprintf("%s#%d", p.name, 2+random.IntN(p.passes-1))})
 		}
 	}
-	for range number("AGENTMUX_CRASH_PAIRS", 40) {
+	for range numberOf("AGENTMUX_CRASH_PAIRS", 40) {
 		first := passed[random.IntN(len(passed))]
 		cases = append(cases, []string{first, strconv.Itoa(1 + random.IntN(early))})
 	}

@@ -172,22 +172,6 @@ func (s *tale) ending() string {
 	return b.String()
 }
 
-var (
-	steadyHash = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
-	steadyTime = regexp.MustCompile(`\b20[0-9]{2}-?[0-9]{2}-?[0-9]{2}[-T ][0-9]{2}:?[0-9]{2}(:?[0-9]{2})?(\.[0-9]+)?Z?`)
-	steadySpan = regexp.MustCompile(`( in )[0-9]+ [0-9 a-z]+|(\| )[0-9]{2}:[0-9]{2}( \|)|( at )[0-9]{2}:[0-9]{2}\b`)
-	// Of two coders in conflict either may be the one who brings both together.
-	steadyCoder = regexp.MustCompile(`\(subplan [0-9]+\)`)
-	steadyRest  = regexp.MustCompile(`(seq=|127\.0\.0\.1:|msgs/)[0-9:]+`)
-)
-
-// steady takes out of a text what differs between two runs.
-func steady(text string) string {
-	text = steadySpan.ReplaceAllString(steadyTime.ReplaceAllString(text, "TIME"), "${1}${2}${4}SPAN${3}")
-	text = steadyCoder.ReplaceAllString(text, "(subplan N)")
-	return steadyRest.ReplaceAllString(steadyHash.ReplaceAllString(text, "HASH"), "${1}N")
-}
-
 // launches names those that the session made. Of two coders in conflict either may be the
 // one who brings both together.
 func (s *tale) launches(e session.Entry) []string {
@@ -277,19 +261,6 @@ func (s *tale) clean() {
 	eventually(s.t, "its processes end", func() bool { left = s.processes(); return len(left) == 0 }, func() string {
 		return strings.Join(left, "\n")
 	})
-}
-
-// processes are those that name the rig's directory in their arguments.
-func (s *tale) processes() []string {
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	var left []string
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if line := string(bytes.ReplaceAll(data, []byte{0}, []byte{' '})); err == nil && strings.Contains(line, s.dir+"/") {
-			left = append(left, filepath.Base(filepath.Dir(file))+" "+line)
-		}
-	}
-	return left
 }
 
 // storyPlaybook has everything in it: research that the architect waits for, a group of

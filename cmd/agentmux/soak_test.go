@@ -25,7 +25,7 @@ const killsInARun = 20
 // draws the same deaths again: every other host ends at the n-th crash point it passes, the
 // others after a time.
 func TestSoak(t *testing.T) {
-	kills, seed := number("AGENTMUX_SOAK_KILLS", 50), number("AGENTMUX_SOAK_SEED", 1)
+	kills, seed := numberOf("AGENTMUX_SOAK_KILLS", 50), numberOf("AGENTMUX_SOAK_SEED", 1)
 	whole := newStory(t)
 	whole.lead(0)
 	want := whole.ending()
