@@ -10,13 +10,14 @@ SEED ?= 1
 SESSIONS ?= 200
 BESIDE ?= 12
 SCALE ?= 100
+WALKS ?= 1000
 FLEET ?= 50
 FULL ?=
 MUTANTS ?=
 
 STAMP = -ldflags "-X main.commit=$$(git rev-parse HEAD 2>/dev/null)"
 
-.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-agents test-contract show-comments test-mutants nightly protocol-table clean
+.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-agents test-contract show-comments test-mutants nightly protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +64,9 @@ test-faults: ## SESSIONS whole sessions, BESIDE side by side, on a GitHub of whi
 test-scale: ## SCALE sessions side by side in one process
 	.ci/setup && AGENTMUX_SESSIONS=$(SCALE) go test -count=1 -timeout=60m $(TESTFLAGS) -run=TestSessionsSideBySide -v ./cmd/agentmux
 
+test-walks: ## WALKS random walks through the decisions of a session
+	.ci/setup && AGENTMUX_WALKS=$(WALKS) go test -count=1 -timeout=60m $(TESTFLAGS) -run=RandomWalks ./orchestrator/decide
+
 test-agents: ## the real programs of the providers against a model on loopback (needs npm); with FULL=1 every case, and the table of docs/providers.md
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 AGENTMUX_TEST_AGENTS_FULL=$(FULL) go test -count=1 -timeout=60m -parallel=2 $(TESTFLAGS) -run='Test(Claude|Agents)' ./internal/agent/modeltest ./cmd/agentmux
 
@@ -79,7 +83,7 @@ nightly: ## the long form of each suite, one after the other: hours
 	$(MAKE) test-mutants
 	$(MAKE) fuzz FUZZTIME=5m FUZZREST=1m
 	$(MAKE) test-agents FULL=1
-	$(MAKE) test-crash test-bot test-power test-soak test-faults test-scale
+	$(MAKE) test-crash test-bot test-power test-soak test-faults test-scale test-walks
 	$(MAKE) bench FLEET="50 200"
 
 protocol-table: ## write the pages of docs that say which tests hold which case

@@ -8,23 +8,23 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/agentmux/agentmux/bot"
 	"github.com/agentmux/agentmux/bot/intake"
+	"github.com/agentmux/agentmux/bot/report"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Handler answers with the metrics of a report. receiver may be nil: no webhooks are taken.
-func Handler(report func() bot.Report, receiver *intake.Receiver) http.Handler {
+func Handler(ask func() report.Report, receiver *intake.Receiver) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{report, receiver})
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{ask, receiver})
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
 // collector asks for a report at each scrape.
 type collector struct {
-	report   func() bot.Report
+	ask      func() report.Report
 	receiver *intake.Receiver
 }
 
@@ -78,7 +78,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	counter := func(d *prometheus.Desc, n int, labels ...string) {
 		send(d, prometheus.CounterValue, float64(n), labels...)
 	}
-	r := c.report()
+	r := c.ask()
 	gauge(slots, float64(r.Slots))
 	gauge(workers, float64(r.Taken))
 	gauge(queued, float64(r.Tickets))

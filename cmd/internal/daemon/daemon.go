@@ -19,6 +19,7 @@ import (
 	"github.com/agentmux/agentmux/bot/admission"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/report"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/document"
@@ -105,7 +106,7 @@ func (w *wired) run(ctx context.Context) error {
 }
 
 // farewell says what a stop leaves.
-func (w *wired) farewell(r bot.Report) {
+func (w *wired) farewell(r report.Report) {
 	live := 0
 	for _, n := range r.Sessions {
 		live += n

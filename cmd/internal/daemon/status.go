@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/bot"
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/bot/metrics"
+	"github.com/agentmux/agentmux/bot/report"
 )
 
 // serve answers at the listeners until ctx ends. The channel is closed when they are.
@@ -73,7 +74,7 @@ type repository struct {
 }
 
 // writeHealth answers 200 while everything is served, else 503 with the reasons.
-func writeHealth(w http.ResponseWriter, r bot.Report) {
+func writeHealth(w http.ResponseWriter, r report.Report) {
 	h := health{
 		Status: "ok", Problems: r.Problems(time.Now()), Sessions: r.Sessions, Queued: r.Tickets, Slots: r.Slots, Paused: r.Paused, Lacks: r.Lacks,
 		Repositories: []repository{},

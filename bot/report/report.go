@@ -1,0 +1,68 @@
+// Package report is what a bot tells of itself: to people by /healthz, to machines by package metrics.
+// It holds values alone.
+package report
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/account"
+	"github.com/agentmux/agentmux/bot/intake"
+	"github.com/agentmux/agentmux/ghsync/transport"
+)
+
+// Report is how the bot does now.
+type Report struct {
+	Repositories []Repository
+	// Unserved are repositories that could not be opened yet, and why.
+	Unserved map[string]string
+	Paused   bool
+	Lacks    []string // of this machine
+
+	Slots, Taken int
+	Tickets      int
+	Oldest       time.Duration // for which the oldest ticket has waited
+
+	Sessions map[string]int // under way, by what they do: working, waiting, paused
+	Pending  int            // effects of sessions that are not carried out
+	Refused  map[string]int // requests since the start, by row of the gate
+	Accepted int            // requests since the start
+	Panics   int            // of sessions since the start
+
+	// Absent are the accounts that GitHub refuses, and Quotas the limits of each, by its installation
+	// and by resource.
+	Absent []account.Absence
+	Quotas map[int64]map[string]transport.Quota
+}
+
+// Repository is how a repository does.
+type Repository struct {
+	intake.Facts
+	Claims   int // that this host holds for sessions
+	Commands int // whose receipts are owed
+}
+
+// failingAfter is how long something has to fail before it is a problem.
+const failingAfter = time.Minute
+
+// Problems names what a person should look at; empty if the bot serves everything.
+func (r Report) Problems(now time.Time) []string {
+	var problems []string
+	for _, name := range slices.Sorted(maps.Keys(r.Unserved)) {
+		problems = append(problems, name+" is not served: "+r.Unserved[name])
+	}
+	for _, a := range r.Absent {
+		problems = append(problems, strings.TrimSpace(a.Name+" "+a.Where)+" is refused by GitHub since "+a.Since.UTC().Format(time.RFC3339)+": "+a.Err.Error())
+	}
+	for _, repo := range r.Repositories {
+		switch {
+		case repo.Missing:
+			problems = append(problems, repo.Repo.String()+" is gone, or the account does not see it any more")
+		case repo.Err != nil && now.Sub(repo.Failing) >= failingAfter:
+			problems = append(problems, repo.Repo.String()+" cannot be read since "+repo.Failing.UTC().Format(time.RFC3339)+": "+repo.Err.Error())
+		}
+	}
+	return problems
+}
