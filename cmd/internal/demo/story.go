@@ -110,7 +110,7 @@ func (v *view) done(text string) bool {
 }
 
 // readTime is how long the maintainer reads a pull request. GitHub says in whole seconds when one
-// changed: a review in the second of another change may go unseen until everything is read again.
+// changed, so that the bot cannot tell a review from a change that it saw in the same second.
 const readTime = 2 * time.Second
 
 // open waits for the pull request, and until the maintainer has read it.

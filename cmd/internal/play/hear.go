@@ -20,13 +20,19 @@ func (p *player) hear(ctx context.Context, text string) error {
 	defer tick.Stop()
 	for {
 		list, refused, err := p.callMCP(ctx, "msg_list", map[string]any{"unread": true})
-		if err != nil || refused {
-			return fmt.Errorf("list messages: %s, %w", list, err)
+		switch {
+		case err != nil:
+			return fmt.Errorf("list messages: %w", err)
+		case refused:
+			return fmt.Errorf("list messages: %s", list)
 		}
 		for _, file := range listed.FindAllStringSubmatch(list, -1) {
 			message, refused, err := p.callMCP(ctx, "msg_read", map[string]any{"file": file[1]})
-			if err != nil || refused {
-				return fmt.Errorf("read %s: %s, %w", file[1], message, err)
+			switch {
+			case err != nil:
+				return fmt.Errorf("read %s: %w", file[1], err)
+			case refused:
+				return fmt.Errorf("read %s: %s", file[1], message)
 			}
 			fmt.Fprintln(p.options.Out, message)
 			if strings.Contains(message, text) {
