@@ -72,8 +72,17 @@ func (r *repository) readPull(ctx context.Context, number int) (again time.Durat
 		return max(wait, tryPause)
 	}
 	r.ear.HearReviews(number, reviews...)
-	if p, open := r.sessions.pull(number); open {
-		r.follow.Hear(p, reviews...)
+	p, open := r.sessions.pull(number)
+	if !open {
+		return 0
 	}
-	return 0
+	r.follow.Hear(p, reviews...)
+	if r.sessions.settles(p) {
+		return 0
+	}
+	return settlePause
 }
+
+// settlePause is after how long the reviews of a pull request that changed are read once more. The list
+// has its last change in whole seconds, so a review in the same second does not change it.
+const settlePause = 2 * time.Second

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/ghsync"
@@ -17,10 +18,11 @@ type sessions struct {
 	older   map[string]*hosted      // by directory
 	open    map[int]ghsync.OpenPull // pull requests as the list had them last, by number
 	left    map[int]bool            // those that are not open any more
+	read    map[int]time.Time       // the last change of those whose reviews were read
 }
 
 func newSessions() *sessions {
-	return &sessions{byIssue: map[int]*hosted{}, older: map[string]*hosted{}, open: map[int]ghsync.OpenPull{}, left: map[int]bool{}}
+	return &sessions{byIssue: map[int]*hosted{}, older: map[string]*hosted{}, open: map[int]ghsync.OpenPull{}, left: map[int]bool{}, read: map[int]time.Time{}}
 }
 
 // of returns the session of an issue; nil without one.
@@ -85,6 +87,7 @@ func (s *sessions) closed(number int) {
 	defer s.mu.Unlock()
 	s.left[number] = true
 	delete(s.open, number)
+	delete(s.read, number)
 }
 
 // pull returns an open pull request as the list had it last.
@@ -93,6 +96,15 @@ func (s *sessions) pull(number int) (p ghsync.OpenPull, open bool) {
 	defer s.mu.Unlock()
 	p, open = s.open[number]
 	return p, open
+}
+
+// settles reports whether the reviews of a pull request were read before since its last change.
+func (s *sessions) settles(p ghsync.OpenPull) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.read[p.Number]
+	s.read[p.Number] = p.UpdatedAt
+	return before.Equal(p.UpdatedAt)
 }
 
 // isOpen reports whether a pull request was not seen to leave the list of open ones.

@@ -295,6 +295,9 @@ func (q *Queue) order() []*place {
 func (q *Queue) slotReason() string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.o.Slots == 1 {
+		return "for the slot, which is taken"
+	}
 	return fmt.Sprintf("for a slot, %d of %d are taken", min(len(q.taken), q.o.Slots), q.o.Slots)
 }
 
