@@ -30,7 +30,7 @@ const (
 
 // runLimit bounds one run of the command in a test. It only tells a run that hangs from one
 // on a machine that has much else to do.
-const runLimit = 60 * time.Second
+const runLimit = 12 * time.Minute
 
 // rig is a person's machine: a home, a clone of a repository on the fake GitHub,
 // and a configuration that plays every role by a playbook.
