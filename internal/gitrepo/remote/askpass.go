@@ -120,7 +120,7 @@ func below(pid int) bool { return shield.Descends(pid, os.Getpid()) }
 
 // serve takes one connection, and one more if the first only asked for the user.
 func (a *askpass) serve(ctx context.Context) {
-	defer a.listener.Close()
+	defer func() { _ = a.listener.Close() }()
 	for _, prompt := range []string{a.userPrompt, a.prompt} {
 		conn, pid, err := a.listener.AcceptFrom(below)
 		if err != nil {
