@@ -50,6 +50,19 @@ func TestRunGivesWhatWasNamedAndNoMore(t *testing.T) {
 	}
 }
 
+func TestRunHandsOnFiles(t *testing.T) {
+	file, err := os.Open(script(t, "written"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	out := &command.Output{Max: 1000}
+	err = command.Cmd{Argv: []string{"x"}, File: script(t, "exec /bin/cat <&3"), Files: []*os.File{file}, Stdout: out, Limit: time.Minute, Drain: time.Minute}.Run(t.Context())
+	if err != nil || out.String() != "#!/bin/sh\nwritten" {
+		t.Errorf("%v: %q", err, out)
+	}
+}
+
 func TestRunTellsFailuresApart(t *testing.T) {
 	run := func(ctx context.Context, text string, limit time.Duration, out *command.Output) error {
 		if out == nil {

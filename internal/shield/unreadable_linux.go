@@ -34,7 +34,7 @@ const (
 
 // Unreadable returns a copy of a program in memory that can be run, as /proc/self/fd/N in a
 // process that inherits it, but is neither read nor changed any more: it has no name, and its
-// mode lets nobody read it. Linux closes a process to others of its user, as Close does, from
+// mode lets no user read it. Linux closes a process to others of its user, as Close does, from
 // its first instruction on, if its user may not read its program.
 //
 // It fails with errors.ErrUnsupported where that does not hold: this process may read every
