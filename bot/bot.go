@@ -246,7 +246,7 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 	b.work.Go(func() { r.pulls.Run(ctx, b.Now) })
 	b.work.Go(func() { r.ear.Run(ctx) })
 	b.work.Go(func() {
-		defer ring.Close()
+		defer func() { _ = ring.Close() }() // nothing rings any more
 		ring.Run(ctx, r.rung, r.log())
 	})
 	b.work.Go(func() { r.follow.Run(ctx) })

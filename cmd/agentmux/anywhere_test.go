@@ -123,8 +123,12 @@ func TestSessionsOfTheBotAreSteeredFromAnywhere(t *testing.T) {
 	if pid := session.Holder(e.Dir).PID; pid != b.cmd.Process.Pid {
 		t.Errorf("process %d runs the session, the bot is %d", pid, b.cmd.Process.Pid)
 	}
-	r.write(gate, "")
-	r.eventually("it is done", func() bool { return r.isDone(rigRepo, 1) }, b.out.String)
+	r.eventually("the second request has its slot", func() bool { return len(r.served(rigRepo)) == 2 && r.served(rigRepo)[1].Running }, b.out.String)
+	for _, issue := range []string{one, two} {
+		if res := from(0, "stop", issue); !strings.Contains(res.err, "stop: done") {
+			t.Errorf("stop %s: %s", issue, res.err)
+		}
+	}
 	if code := b.exit(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d\n%s", code, b.out.String())
 	}
