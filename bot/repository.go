@@ -23,6 +23,7 @@ import (
 	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/bot/upkeep"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 )
@@ -189,4 +190,19 @@ func (r *repository) tried(issue int, d gate.Decision) {
 	}
 	was.Tries = was.After(d)
 	r.attempts[issue] = was
+}
+
+// upkeepPause is between two removals of what ended long ago.
+const upkeepPause = 24 * time.Hour
+
+// keepUp removes what ended long ago, each day.
+func (r *repository) keepUp(ctx context.Context) {
+	for ctx.Err() == nil {
+		gone, err := upkeep.Once(ctx, upkeep.Options{Project: r.dir(), Config: r.bot.Config, Remover: r.host, Now: r.bot.Now, Log: r.log()})
+		r.sessions.forget(gone)
+		if err != nil && ctx.Err() == nil {
+			r.log().Warn("what ended long ago is removed later", "err", err)
+		}
+		transport.Wait(ctx, upkeepPause)
+	}
 }

@@ -56,6 +56,14 @@ func (s *sessions) addOlder(h *hosted) *hosted {
 	return s.older[h.dir]
 }
 
+// forget forgets sessions that were removed, by their directories.
+func (s *sessions) forget(dirs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.byIssue, func(_ int, h *hosted) bool { return slices.Contains(dirs, h.dir) })
+	maps.DeleteFunc(s.older, func(dir string, _ *hosted) bool { return slices.Contains(dirs, dir) })
+}
+
 func (s *sessions) all() []*hosted {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -227,7 +227,8 @@ type Workspace struct {
 
 // Session says what a session keeps.
 type Session struct {
-	Transcripts bool `doc:"transcripts"`
+	Transcripts bool          `doc:"transcripts"`
+	Keep        time.Duration `doc:"keep"` // of ended ones in managed projects; 0: for ever
 }
 
 // Log says what the program logs.

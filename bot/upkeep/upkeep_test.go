@@ -1,0 +1,119 @@
+package upkeep_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/upkeep"
+	"github.com/agentmux/agentmux/bot/work"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// remover notes what it is asked for, and fails for some names.
+type remover struct {
+	removed   []string
+	collected int
+	fails     string
+}
+
+func (r *remover) Remove(_ context.Context, dir string, _ *config.Config) (work.Removed, error) {
+	if filepath.Base(dir) == r.fails {
+		return work.Removed{}, errors.New("the disk is full")
+	}
+	r.removed = append(r.removed, filepath.Base(dir))
+	return work.Removed{}, nil
+}
+
+func (r *remover) Collect(context.Context, string, *config.Config) error {
+	r.collected++
+	return nil
+}
+
+const keep = 30 * 24 * time.Hour
+
+// made makes a session that was changed last some time ago.
+func made(t *testing.T, project, name string, ago time.Duration, change func(*orchestrator.State)) {
+	t.Helper()
+	_, definition, problems := workflows.Load("quick", nil)
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	sess, err := session.Create(session.CreateSpec{
+		Project: project, Now: time.Now(), Name: name, Request: "x", Definition: definition,
+		State: orchestrator.State{Settings: orchestrator.DefaultSettings()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := sess.ReadState()
+	if err != nil {
+		t.Fatal(err)
+	}
+	state.Phase, state.Outcome = orchestrator.PhaseDone, orchestrator.OutcomeDone
+	state.UpdatedAt = time.Now().Add(-ago).UTC().Format(time.RFC3339)
+	if change != nil {
+		change(state)
+	}
+	data, err := json.Marshal(state)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(sess.Dir, session.StateFile), data, 0o600)
+	}
+	if err = errors.Join(err, sess.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func once(t *testing.T, project string, keep time.Duration, r *remover) ([]string, error) {
+	t.Helper()
+	return upkeep.Once(t.Context(), upkeep.Options{
+		Project: project, Config: &config.Config{Session: config.Session{Keep: keep}}, Remover: r, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+func TestWhatEndedLongAgoGoes(t *testing.T) {
+	project := t.TempDir()
+	made(t, project, "old", keep+time.Hour, nil)
+	made(t, project, "failed", keep+time.Hour, func(s *orchestrator.State) { s.Phase = orchestrator.PhaseFailed })
+	made(t, project, "new", keep-time.Hour, nil)
+	made(t, project, "at-work", keep+time.Hour, func(s *orchestrator.State) { s.Phase, s.Outcome = "implementing", "" })
+	made(t, project, "waits-for-a-person", keep+time.Hour, func(s *orchestrator.State) {
+		s.Phase, s.Outcome = "implementing", orchestrator.OutcomeNeedsHuman
+	})
+	made(t, project, "not-shown", keep+time.Hour, func(s *orchestrator.State) { s.Mirror, s.IssueNumber, s.Repo = true, 7, "octo/widgets" })
+	r := &remover{}
+	gone, err := once(t, project, keep, r)
+	slices.Sort(r.removed)
+	if err != nil || !slices.Equal(r.removed, []string{"failed", "old"}) || len(gone) != 2 || r.collected != 1 {
+		t.Errorf("removed %q, gone %q, collected %d, %v", r.removed, gone, r.collected, err)
+	}
+}
+
+func TestWhatCannotBeRemovedStays(t *testing.T) {
+	project := t.TempDir()
+	made(t, project, "first", keep+time.Hour, nil)
+	made(t, project, "second", keep+time.Hour, nil)
+	r := &remover{fails: "first"}
+	gone, err := once(t, project, keep, r)
+	if err == nil || len(gone) != 1 || filepath.Base(gone[0]) != "second" {
+		t.Errorf("gone %q, %v", gone, err)
+	}
+}
+
+func TestZeroKeepsEverything(t *testing.T) {
+	project := t.TempDir()
+	made(t, project, "old", 100*keep, nil)
+	r := &remover{}
+	if gone, err := once(t, project, 0, r); err != nil || len(gone) > 0 || r.collected > 0 {
+		t.Errorf("gone %q, %v", gone, err)
+	}
+}
