@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
@@ -168,7 +166,7 @@ func (r *repository) accept(ctx context.Context, issue int, record ghsync.Record
 		return r.refusals.Refuse(ctx, issue, d)
 	}
 	t := ticket.Ticket{
-		Repo: r.name(), RepoID: r.id, Issue: issue, Session: r.freeName(issue, snapshot.Title.String()), Identity: session.NewIdentity(), Workflow: d.Asked.Workflow,
+		Repo: r.name(), RepoID: r.id, Issue: issue, Session: ticket.FreeName(r.dir(), issue, snapshot.Title.String(), r.bot.Now()), Identity: session.NewIdentity(), Workflow: d.Asked.Workflow,
 		Trigger: d.Asked.Trigger, With: d.Asked.With, Actor: d.Asked.By.Account, Requested: d.Asked.CutOff, Made: r.bot.Now(),
 		Locked: record.Issue.Locked, Snapshot: &snapshot,
 	}
@@ -181,7 +179,9 @@ func (r *repository) accept(ctx context.Context, issue int, record ghsync.Record
 
 // take claims the issue of a ticket and puts it into the queue.
 func (r *repository) take(ctx context.Context, t ticket.Ticket) error {
-	held, err := r.desk.Take(ctx, claim.Want{Issue: t.Issue, Session: orchestrator.PublicID(t.Session, t.Identity), Trigger: t.Trigger.String(), State: claim.Queued})
+	held, err := r.claimIssue(ctx, claim.Want{
+		Issue: t.Issue, Session: orchestrator.PublicID(t.Session, t.Identity), Trigger: t.Trigger.String(), State: claim.Queued,
+	})
 	if errors.As(err, new(*claim.RefusedError)) {
 		r.bot.fail(fmt.Errorf("%s: %w", r.name(), err))
 	}
@@ -196,6 +196,24 @@ func (r *repository) take(ctx context.Context, t ticket.Ticket) error {
 	return r.enter(t, held)
 }
 
+// claimIssue takes a claim, from a host that is gone if one has it.
+func (r *repository) claimIssue(ctx context.Context, want claim.Want) (claim.Held, error) {
+	held, err := r.desk.Take(ctx, want)
+	var taken *claim.TakenError
+	if !errors.As(err, &taken) || taken.Seen.Problem != nil {
+		return held, err
+	}
+	why, staleErr := r.desk.Stale(ctx, taken.Seen)
+	if staleErr != nil {
+		return nil, staleErr
+	}
+	if why == claim.NotStale || why == claim.Waiting {
+		return nil, err
+	}
+	r.log().Info("an issue is taken from a host that is gone", "issue", want.Issue, "host", taken.Seen.Claim.Host.String(), "why", string(why))
+	return r.desk.Steal(ctx, taken.Seen, want)
+}
+
 // enter records the decision about a ticket that is claimed, and queues it.
 func (r *repository) enter(t ticket.Ticket, held claim.Held) error {
 	if _, err := r.journal.Append(journal.Decided{Issue: t.Issue, Trigger: t.Trigger, With: t.With, Row: gate.RowStart, What: gate.Queue}); err != nil {
@@ -203,17 +221,6 @@ func (r *repository) enter(t ticket.Ticket, held claim.Held) error {
 	}
 	crash.Point("decide ticket", "")
 	return r.enqueue(t, held)
-}
-
-// freeName is the name of the next session of an issue.
-func (r *repository) freeName(issue int, title string) string {
-	name := session.Name(r.bot.Now(), session.IssueSlug(issue, title))
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(filepath.Join(session.Dir(r.dir()), name)); errors.Is(err, fs.ErrNotExist) {
-			return name
-		}
-		name = fmt.Sprintf("%s-%d", session.Name(r.bot.Now(), session.IssueSlug(issue, title)), n)
-	}
 }
 
 // gateServer answers the gate.

@@ -215,3 +215,15 @@ func (s Shelf) aside(p Problem) Problem {
 		return p
 	}
 }
+
+// FreeName is a name for the next session of an issue that no session of the project has.
+func FreeName(project string, issue int, title string, now time.Time) string {
+	first := session.Name(now, session.IssueSlug(issue, title))
+	name := first
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(filepath.Join(session.Dir(project), name)); errors.Is(err, fs.ErrNotExist) {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", first, n)
+	}
+}
