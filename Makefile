@@ -6,6 +6,7 @@ TESTFLAGS ?=
 STRIDE ?= 1
 KILLS ?= 2000
 BOTKILLS ?= 500
+RACE ?= 20
 SEED ?= 1
 SESSIONS ?= 200
 BESIDE ?= 12
@@ -49,8 +50,8 @@ test-real: ## published modules from a bug on record to a pull request (download
 test-crash: ## the host killed at each STRIDE-th crash point of a run, each time to the same end
 	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) go test -tags=crash -count=1 -parallel=12 -timeout=6h $(TESTFLAGS) -run=TestCrash ./bot/claim ./orchestrator/engine ./cmd/agentmux
 
-test-bot: ## the bot killed at each STRIDE-th crash point of two requests, then BOTKILLS times at random moments drawn from SEED
-	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_BOT_KILLS=$(BOTKILLS) AGENTMUX_BOT_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TestBot(Crashes|KilledAtRandom)' ./cmd/agentmux
+test-bot: ## the bot killed at each STRIDE-th crash point of two requests, then BOTKILLS times at random moments drawn from SEED, and on a GitHub that fails; RACE issues for bots that race
+	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_BOT_RACE=$(RACE) AGENTMUX_BOT_KILLS=$(BOTKILLS) AGENTMUX_BOT_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TestBot(Crashes|KilledAtRandom|ThroughStorms|sRaceForIssues)' ./cmd/agentmux
 
 test-power: ## the power cut at each STRIDE-th moment of a session, files cut and changed at each STRIDE-th byte
 	.ci/setup && AGENTMUX_POWER=$(STRIDE) go test -count=1 -timeout=30m $(TESTFLAGS) -run='PowerLoss|Cut|Flipped|Changed' ./internal/durable ./orchestrator/session ./orchestrator/engine

@@ -246,6 +246,7 @@ func adopted(t *testing.T, sig syscall.Signal) {
 	}
 	r.eventually("the coder is at work", coder, first.out.String)
 	before := launch
+	claimed := r.claimRef()
 	code := first.exit(sig)
 	if told := "the agents of 1 session stay at work"; sig == syscall.SIGTERM && (code != 0 || !strings.Contains(first.out.String(), told)) {
 		t.Errorf("exit %d\n%s", code, first.out.String())
@@ -257,6 +258,9 @@ func adopted(t *testing.T, sig syscall.Signal) {
 	r.eventually("the next bot has the session", func() bool { return r.served(rigRepo)[0].Running }, second.out.String)
 	if !coder() || launch != before {
 		t.Errorf("the coder was started again: %s, before %s", launch, before)
+	}
+	if now := r.claimRef(); now != claimed {
+		t.Errorf("the claim is %q, before %q", now, claimed)
 	}
 	if res := r.expect(4, "bot"); !strings.Contains(res.err, "another agentmux bot runs here") {
 		t.Errorf("%s", res.err)

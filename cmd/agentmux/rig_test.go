@@ -30,7 +30,15 @@ const (
 
 // runLimit bounds one run of the command in a test. It only tells a run that hangs from one
 // on a machine that has much else to do.
-const runLimit = 12 * time.Minute
+var runLimit = limitOf(os.Getenv("AGENTMUX_TEST_LIMIT"))
+
+// limitOf is the limit that a variable names, for those who expect that tests fail.
+func limitOf(text string) time.Duration {
+	if d, err := time.ParseDuration(text); err == nil {
+		return d
+	}
+	return 12 * time.Minute
+}
 
 // rig is a person's machine: a home, a clone of a repository on the fake GitHub,
 // and a configuration that plays every role by a playbook.
