@@ -83,7 +83,7 @@ func (st *stage) queue(ctx context.Context) error {
 		return err
 	}
 	return st.wait(ctx, "the second issue is queued", func(v *view) bool {
-		return v.has(secondIssue, "agentmux:queued") && v.says(secondIssue, "Waits: for a slot")
+		return v.has(secondIssue, "agentmux:queued") && v.says(secondIssue, "Waits: for the slot")
 	})
 }
 
