@@ -108,7 +108,7 @@ func TestTheDemonstrationGoesThroughTheBot(t *testing.T) {
 		`mia +puts the label agentmux on #1`,
 		`robo-1 +comments on #1: `,
 		`mia +puts the label agentmux:feature on #2`,
-		`robo-1 +comments on #2: queued: 1st of 1\. Waits: for the slot, which is taken`, // the place
+		`robo-1 +comments on #2: queued: 1st of 1\. Waits: for the slot, which is\s+taken`, // the place
 		`\| /agentmux say Refuse more than two decimals`,
 		`robo-1 +👍 on "/agentmux say": done`, // the receipt
 		`robo-1 +opens pull request #3`,
