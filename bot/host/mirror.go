@@ -161,8 +161,12 @@ func (m *mirroring) finish(ctx, told context.Context, s *orchestrator.State) {
 			m.r.Log.Warn("not everything is shown on the issue", "session", m.r.sess.Name(), "err", errors.Join(err, m.mirror.LastError()))
 			return
 		}
+		transport.Wait(told, awayPause)
 	}
 }
+
+// awayPause is between two tries to show the end of a session while its account is refused.
+const awayPause = 30 * time.Second
 
 func (m *mirroring) finishWithin(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -106,6 +106,7 @@ type Mirror struct {
 	wake chan struct{}
 
 	// The goroutine of Run, then that of Finish, owns what follows.
+	refused   error // the account was refused in the last pass
 	follow    *session.Follower
 	noted     orchestrator.Cursor // to which commands.jsonl was read for notes
 	places    *locator
@@ -238,7 +239,8 @@ func (m *Mirror) Step(ctx context.Context) error {
 }
 
 // Finish shows what is left, without the pauses that save requests, until everything is shown
-// or ctx ends; it then returns the error of ctx. Run must have returned.
+// or ctx ends; it then returns the error of ctx. Where the server refuses the account it is a
+// *transport.Away, at once. Run must have returned.
 func (m *Mirror) Finish(ctx context.Context) error {
 	m.finishing, m.notBefore = true, time.Time{}
 	for {
@@ -248,6 +250,9 @@ func (m *Mirror) Finish(ctx context.Context) error {
 		}
 		if m.CaughtUp(m.view.Seq) {
 			return m.save()
+		}
+		if m.refused != nil { // who waits for an account asks again
+			return errors.Join(m.refused, m.save())
 		}
 		if !transport.Wait(ctx, next) { // ctx ended, or would before there is more to show
 			return errors.Join(cmp.Or(ctx.Err(), context.DeadlineExceeded), m.save())

@@ -140,6 +140,7 @@ func (m *Mirror) turnOff(name string, err error) {
 
 // after notes the result of a pass and says when the next one is due.
 func (m *Mirror) after(next time.Duration, err error) time.Duration {
+	m.refused = nil
 	if err == nil {
 		m.failures, m.notBefore = 0, time.Time{}
 		m.reached()
@@ -150,6 +151,9 @@ func (m *Mirror) after(next time.Duration, err error) time.Duration {
 		return m.o.Pace.Scan
 	}
 	m.failed(err)
+	if transport.IsAway(err) {
+		m.refused = err
+	}
 	wait, _ := transport.Later(err)
 	m.failures++
 	m.missed()
