@@ -77,10 +77,7 @@ func (r *repository) readPull(ctx context.Context, number int) (again time.Durat
 		return 0
 	}
 	r.follow.Hear(p, reviews...)
-	if r.sessions.settles(p) {
-		return 0
-	}
-	return settlePause
+	return r.sessions.unsettled(p, r.bot.Now())
 }
 
 // settlePause is after how long the reviews of a pull request that changed are read once more. The list

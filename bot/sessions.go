@@ -18,11 +18,11 @@ type sessions struct {
 	older   map[string]*hosted      // by directory
 	open    map[int]ghsync.OpenPull // pull requests as the list had them last, by number
 	left    map[int]bool            // those that are not open any more
-	read    map[int]time.Time       // the last change of those whose reviews were read
+	read    map[int]firstReading    // of those whose reviews were read since their last change
 }
 
 func newSessions() *sessions {
-	return &sessions{byIssue: map[int]*hosted{}, older: map[string]*hosted{}, open: map[int]ghsync.OpenPull{}, left: map[int]bool{}, read: map[int]time.Time{}}
+	return &sessions{byIssue: map[int]*hosted{}, older: map[string]*hosted{}, open: map[int]ghsync.OpenPull{}, left: map[int]bool{}, read: map[int]firstReading{}}
 }
 
 // of returns the session of an issue; nil without one.
@@ -106,13 +106,21 @@ func (s *sessions) pull(number int) (p ghsync.OpenPull, open bool) {
 	return p, open
 }
 
-// settles reports whether the reviews of a pull request were read before since its last change.
-func (s *sessions) settles(p ghsync.OpenPull) bool {
+// firstReading is when reviews were read first after a change of their pull request.
+type firstReading struct{ changed, at time.Time }
+
+// unsettled returns when the reviews of a pull request, which were read now, have to be read once more;
+// 0: they were read long enough after its last change. A reading that came sooner, for another reason,
+// does not count.
+func (s *sessions) unsettled(p ghsync.OpenPull, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.read[p.Number]
-	s.read[p.Number] = p.UpdatedAt
-	return before.Equal(p.UpdatedAt)
+	first := s.read[p.Number]
+	if !first.changed.Equal(p.UpdatedAt) {
+		first = firstReading{p.UpdatedAt, now}
+		s.read[p.Number] = first
+	}
+	return max(0, settlePause-now.Sub(first.at))
 }
 
 // isOpen reports whether a pull request was not seen to leave the list of open ones.
