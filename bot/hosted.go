@@ -212,7 +212,7 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	defer h.hold(nil)
 	h.repo.log().Info("session taken up", "session", s.SessionID, "issue", h.issue, "phase", s.Phase)
 	last, err := tenure.Run(ctx, heard{h.repo.host.WithLog(log), h}, tenure.Spec{
-		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
+		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Patient: true, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
 		Run: host.RunSpec{
 			Dir: h.dir, Config: c, OnCommit: h.committed, MayPush: h.mayPush,
 			Mirror: host.MirrorSpec{On: s.Mirror, HostID: h.repo.bot.host.String(), Listened: true, ListenedAfter: true},

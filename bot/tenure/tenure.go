@@ -40,6 +40,9 @@ type Spec struct {
 	// News is asked after the claim was given back: whether something was said that the session
 	// has to hear. It has written the commands by then. Nil = nobody listens.
 	News func(ctx context.Context) (bool, error)
+	// Patient gives the claim back however long that takes, as pushes wait for each other, until the
+	// context ends; else some seconds have to be enough.
+	Patient bool
 	// Claimed is called with each claim before the session runs under it. May be nil.
 	Claimed func(claim.Held)
 	Log     *slog.Logger
@@ -214,29 +217,44 @@ func (t *tenure) over(s *orchestrator.State, err error) bool {
 	return s != nil && s.Ended() && err == nil
 }
 
-// releaseTime bounds how long a claim is given back. One that stays is stale after some minutes.
+// releaseTime bounds how long a claim is given back where nobody can wait: by a command, and by a bot
+// that ends. One that stays is stale after some minutes.
 const releaseTime = 20 * time.Second
 
 // end gives the claim back, also if ctx has ended.
 func (t *tenure) end(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
-	defer cancel()
-	for {
-		err := t.Held.Release(ctx)
-		if err == nil || errors.As(err, new(*claim.LostError)) {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			t.Log.Warn("the claim of the issue was not given back; the next start does it", "err", err)
-			return
-		case <-time.After(time.Second):
-		}
+	var err error
+	if t.Patient {
+		err = t.release(ctx)
+	}
+	if err != nil || !t.Patient {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+		defer cancel()
+		err = t.release(last)
+	}
+	if err != nil {
+		t.Log.Warn("the claim of the issue was not given back; the next start does it", "err", err)
+		return
 	}
 	crash.Point("released", "")
 	t.note.Claims = nil
 	if err := t.note.Write(t.Run.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Log.Warn("claim.json not written", "err", err)
+	}
+}
+
+// release tries to give the claim back until ctx ends. One that is lost is given back, too.
+func (t *tenure) release(ctx context.Context) error {
+	for {
+		err := t.Held.Release(ctx)
+		if err == nil || errors.As(err, new(*claim.LostError)) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Second):
+		}
 	}
 }
 
