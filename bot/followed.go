@@ -77,9 +77,5 @@ func (r *repository) readPull(ctx context.Context, number int) (again time.Durat
 		return 0
 	}
 	r.follow.Hear(p, reviews...)
-	return r.sessions.unsettled(p, r.bot.Now())
+	return r.sessions.read.Again(p.Number, p.UpdatedAt, r.bot.Now())
 }
-
-// settlePause is after how long the reviews of a pull request that changed are read once more. The list
-// has its last change in whole seconds, so a review in the same second does not change it.
-const settlePause = 2 * time.Second

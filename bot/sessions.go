@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
+	"github.com/agentmux/agentmux/bot/due"
 	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/ghsync"
 )
@@ -18,11 +18,11 @@ type sessions struct {
 	older   map[string]*hosted      // by directory
 	open    map[int]ghsync.OpenPull // pull requests as the list had them last, by number
 	left    map[int]bool            // those that are not open any more
-	read    map[int]firstReading    // of those whose reviews were read since their last change
+	read    due.Settling            // the reviews of those that changed
 }
 
 func newSessions() *sessions {
-	return &sessions{byIssue: map[int]*hosted{}, older: map[string]*hosted{}, open: map[int]ghsync.OpenPull{}, left: map[int]bool{}, read: map[int]firstReading{}}
+	return &sessions{byIssue: map[int]*hosted{}, older: map[string]*hosted{}, open: map[int]ghsync.OpenPull{}, left: map[int]bool{}}
 }
 
 // of returns the session of an issue; nil without one.
@@ -95,7 +95,7 @@ func (s *sessions) closed(number int) {
 	defer s.mu.Unlock()
 	s.left[number] = true
 	delete(s.open, number)
-	delete(s.read, number)
+	s.read.Drop(number)
 }
 
 // pull returns an open pull request as the list had it last.
@@ -104,23 +104,6 @@ func (s *sessions) pull(number int) (p ghsync.OpenPull, open bool) {
 	defer s.mu.Unlock()
 	p, open = s.open[number]
 	return p, open
-}
-
-// firstReading is when reviews were read first after a change of their pull request.
-type firstReading struct{ changed, at time.Time }
-
-// unsettled returns when the reviews of a pull request, which were read now, have to be read once more;
-// 0: they were read long enough after its last change. A reading that came sooner, for another reason,
-// does not count.
-func (s *sessions) unsettled(p ghsync.OpenPull, now time.Time) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	first := s.read[p.Number]
-	if !first.changed.Equal(p.UpdatedAt) {
-		first = firstReading{p.UpdatedAt, now}
-		s.read[p.Number] = first
-	}
-	return max(0, settlePause-now.Sub(first.at))
 }
 
 // isOpen reports whether a pull request was not seen to leave the list of open ones.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,7 +76,7 @@ func (r *rig) built(b *testing.B, args ...string) *exec.Cmd {
 func (r *rig) allRead() bool {
 	read := map[string]bool{}
 	for _, c := range r.github.Calls() {
-		if c.Method == "GET" && strings.HasSuffix(c.Route, "/issues") {
+		if c.Method == http.MethodGet && strings.HasSuffix(c.Route, "/issues") {
 			name, _, _ := strings.Cut(c.Path, "?")
 			read[name] = true
 		}
@@ -152,9 +153,9 @@ func (r *rig) answered(b *testing.B, repo string, issue int, since time.Time) ti
 	for _, c := range r.github.Calls() {
 		switch {
 		case c.Time.Before(since):
-		case seen.IsZero() && c.Method == "GET" && strings.Contains(c.Path, repo+"/issues?") && c.Status == 200:
+		case seen.IsZero() && c.Method == http.MethodGet && strings.Contains(c.Path, repo+"/issues?") && c.Status == 200:
 			seen = c.Time
-		case !seen.IsZero() && c.Method == "POST" && strings.HasSuffix(c.Path, fmt.Sprintf("%s/issues/%d/comments", repo, issue)):
+		case !seen.IsZero() && c.Method == http.MethodPost && strings.HasSuffix(c.Path, fmt.Sprintf("%s/issues/%d/comments", repo, issue)):
 			return c.Time.Sub(seen)
 		}
 	}
