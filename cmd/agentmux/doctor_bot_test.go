@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -150,7 +151,7 @@ func TestDoctorNamesTheFilesThatAgentsCanRead(t *testing.T) {
 	says(t, r.probed(0, "--repo", gears)["files"], doctor.OK) // the token is in a keyring
 	r.write(hosts, "github.com:\n  oauth_token: gho_x\n")
 	secret := filepath.Join(r.dir, "secret")
-	r.write(secret, "0123456789abcdef\n")
+	r.write(secret, rand.Text()+"\n")
 	r.write(r.ownConfig(), r.read(r.ownConfig())+"bot: {webhook_secret_file: "+secret+"}\n")
 	r.write(filepath.Join(home, ".ssh", "id_ed25519"), "x")
 	r.write(filepath.Join(home, ".ssh", "id_ed25519.pub"), "x")
@@ -181,7 +182,7 @@ func TestDoctorLooksAtWhatABotListensTo(t *testing.T) {
 	says(t, rows["webhook"], doctor.Failed, secret+":1: the secret has 5 characters")
 	says(t, rows["status"], doctor.Skipped, "no /healthz")
 	says(t, rows["slots"], doctor.OK, "3 sessions at a time")
-	r.write(secret, "0123456789abcdef\nfedcba9876543210\n")
+	r.write(secret, rand.Text()+"\n"+rand.Text()+"\n")
 	r.write(filepath.Join(r.dir, "home", ".local", "state", "agentmux", "PAUSED"), "")
 	rows = probe(0, "status_addr: \"0.0.0.0:0\", webhook_secret_file: "+secret)
 	says(t, rows["webhook"], doctor.Warning, "2 secrets", "remove the former one")
