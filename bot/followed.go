@@ -26,7 +26,9 @@ func (f followed) Pulls(ctx context.Context) ([]follow.Pull, error) {
 		}
 		c, err := f.configAt(ctx, s.BaseSHA)
 		if err != nil {
-			return nil, err
+			// Those of other sessions are followed all the same.
+			f.log().Warn("a pull request is not followed now", "pull_request", number, "err", err)
+			continue
 		}
 		all = append(all, follow.Pull{Number: number, Dir: h.dir, Head: s.Completion.Commit, State: s, Rules: c.Followup})
 	}

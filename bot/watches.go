@@ -89,6 +89,9 @@ func (b *Bot) moved(id int64, former, now ghsync.Repo) {
 // an organisation that is not served yet is served then.
 func (b *Bot) Wake(h intake.Hook) bool {
 	if r := b.repository(h.RepoID); r != nil {
+		if h.Event == "check_suite" {
+			r.follow.Look() // no list that is polled shows it
+		}
 		b.mu.Lock()
 		w := b.watches[r.account.Name]
 		b.mu.Unlock()

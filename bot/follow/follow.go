@@ -47,6 +47,7 @@ type watched struct {
 	heard   ghsync.OpenPull
 	reviews []ghsync.Review
 	changed bool // heard since the checks were read
+	told    bool // that checks changed, since they were read
 
 	next     time.Time // when it is looked at; zero: when something changes
 	head     feedback.Head
@@ -65,7 +66,9 @@ const (
 	appearTime = 15 * time.Minute
 	// firstPause is after an error; doubled up to maxPause.
 	firstPause, maxPause = 15 * time.Second, 10 * time.Minute
-	idle                 = time.Hour
+	// lookPause is between two readings of checks that webhooks lead to; each check sends some.
+	lookPause = 10 * time.Second
+	idle      = time.Hour
 )
 
 // New makes a Follow. Run works.
@@ -104,6 +107,17 @@ func (f *Follow) Leave(number int) {
 func (f *Follow) Wake() {
 	f.mu.Lock()
 	f.every = true
+	f.mu.Unlock()
+	f.poke()
+}
+
+// Look has the checks of all pull requests read within lookPause, whether they were finished or not: a
+// webhook says that some changed.
+func (f *Follow) Look() {
+	f.mu.Lock()
+	for _, w := range f.pulls {
+		w.told = true
+	}
 	f.mu.Unlock()
 	f.poke()
 }
@@ -168,7 +182,7 @@ func (f *Follow) due() []int {
 	var due []int
 	for _, number := range slices.Sorted(maps.Keys(f.pulls)) {
 		w := f.pulls[number]
-		if f.every || w.changed || !w.next.IsZero() && !now.Before(w.next) {
+		if f.every || w.changed || w.lookIn(now) <= 0 || !w.next.IsZero() && !now.Before(w.next) {
 			due = append(due, number)
 		}
 	}
@@ -186,6 +200,14 @@ func (f *Follow) postpone(due []int) {
 	}
 }
 
+// lookIn is after how long a webhook leads to a look at w. After an error that has its own pause.
+func (w *watched) lookIn(now time.Time) time.Duration {
+	if !w.told || w.failures > 0 {
+		return idle
+	}
+	return w.readAt.Add(lookPause).Sub(now)
+}
+
 // rest is how long nothing is due.
 func (f *Follow) rest() time.Duration {
 	now := f.o.Now()
@@ -199,6 +221,7 @@ func (f *Follow) rest() time.Duration {
 		case !w.next.IsZero():
 			wait = min(wait, max(0, w.next.Sub(now)))
 		}
+		wait = min(wait, max(0, w.lookIn(now)))
 	}
 	return wait
 }
@@ -211,9 +234,9 @@ func (f *Follow) inspect(ctx context.Context, p Pull) {
 		f.mu.Unlock()
 		return
 	}
-	i := inspection{f: f, p: p, w: w, heard: w.heard, reviews: w.reviews, fresh: w.changed}
+	i := inspection{f: f, p: p, w: w, heard: w.heard, reviews: w.reviews, fresh: w.changed || w.told}
 	i.reader = feedback.Reader{Client: f.o.Client, Repo: f.repo}
-	w.changed = false
+	w.changed, w.told = false, false
 	f.mu.Unlock()
 	next, err := i.run(ctx)
 	f.mu.Lock()

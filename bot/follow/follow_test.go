@@ -262,6 +262,29 @@ func TestUnfinishedChecksAreReadEachFiveMinutes(t *testing.T) {
 	}
 }
 
+// A webhook about checks has them read at once, whether they were finished or not; many webhooks lead to
+// one reading in ten seconds.
+func TestAWebhookHasChecksRead(t *testing.T) {
+	d := newDesk(t)
+	d.repo.AddCheck(d.sha, fakehub.CheckSpec{Name: "test", Conclusion: "success"})
+	d.heard()
+	d.pass(time.Minute)
+	before := len(d.hub.Calls())
+	d.repo.Require("test")
+	d.repo.AddCheck(d.sha, fakehub.CheckSpec{Name: "test", Conclusion: "failure"})
+	for range 20 {
+		d.follow.Look()
+		d.pass(time.Second)
+	}
+	if got := len(d.hub.Calls()) - before; got < 2 || got > 3 {
+		t.Errorf("%d readings in 20 seconds with a webhook each", got)
+	}
+	d.pass(6 * time.Minute)
+	if got := d.rounds(); len(got) != 1 || !strings.Contains(got[0].SourceID, "check/") {
+		t.Errorf("rounds %+v", got)
+	}
+}
+
 // Errors of the server, of the account and of the owner delay a round and lose none.
 func TestErrorsDelayARound(t *testing.T) {
 	for name, fail := range map[string]func(d *desk){
