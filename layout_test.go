@@ -76,7 +76,7 @@ var table = []row{
 	{7, "ghsync/sight", "ghsync ghsync/transport"},                                                                                                                                    // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{10, "bot/tenure", "bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
-	{10, "bot/upkeep", "bot/config bot/host bot/work ghsync/mirror orchestrator/session"},                             // above the host, which removes: it says what may go
+	{10, "bot/upkeep", "bot/config bot/host bot/work ghsync/mirror orchestrator orchestrator/session"},                // above the host, which removes: it says what may go
 	{9, "bot/refusal", "bot/gate bot/journal ghsync ghsync/markdown ghsync/transport internal/crash internal/redact"}, // the gate decides, this tells: apart from what is done with requests that pass
 	{9, "bot/queue", "bot/config bot/gate bot/ticket ghsync/mirror/comment"},                                          // slots and turns alone: what begins with a slot it does not know
 	{8, "bot/ticket", "bot/gate ghsync internal/durable orchestrator/session"},                                        // a request in the words of the gate, by the name of a session

@@ -244,7 +244,7 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 	b.mu.Unlock()
 	b.work.Go(func() { r.met.Run(ctx, b.Now) })
 	b.work.Go(func() { r.pulls.Run(ctx, b.Now) })
-	b.work.Go(func() { r.keepUp(ctx) })
+	b.work.Go(func() { r.keeper.Run(ctx) })
 	b.work.Go(func() { r.ear.Run(ctx) })
 	b.work.Go(func() {
 		defer func() { _ = ring.Close() }() // nothing rings any more

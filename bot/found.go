@@ -24,6 +24,7 @@ func (r *repository) found(c intake.Changes) {
 	for _, number := range c.Left {
 		r.sessions.closed(number)
 		r.follow.Leave(number)
+		r.keeper.Look()
 	}
 	r.bot.aim()
 }

@@ -42,6 +42,7 @@ type repository struct {
 	ear      *ear.Ear
 	follow   *follow.Follow
 	refusals *refusal.Teller
+	keeper   *upkeep.Upkeep
 	sessions *sessions
 	met      *due.Set    // issues whose reading is due
 	pulls    *due.Set    // pull requests of sessions whose reading is due
@@ -100,6 +101,9 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		return nil, err
 	}
 	r.shelf = ticket.Of(r.dir())
+	r.keeper = upkeep.New(upkeep.Options{
+		Project: r.dir(), Config: b.Config, Remover: r.host, Closed: r.sessions.isClosed, Gone: r.sessions.forget, Now: b.Now, Log: r.log(),
+	})
 	r.ear = ear.New(ear.Options{
 		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Now: b.Now, Log: r.log(),
 	})
@@ -190,19 +194,4 @@ func (r *repository) tried(issue int, d gate.Decision) {
 	}
 	was.Tries = was.After(d)
 	r.attempts[issue] = was
-}
-
-// upkeepPause is between two removals of what ended long ago.
-const upkeepPause = 24 * time.Hour
-
-// keepUp removes what ended long ago, each day.
-func (r *repository) keepUp(ctx context.Context) {
-	for ctx.Err() == nil {
-		gone, err := upkeep.Once(ctx, upkeep.Options{Project: r.dir(), Config: r.bot.Config, Remover: r.host, Now: r.bot.Now, Log: r.log()})
-		r.sessions.forget(gone)
-		if err != nil && ctx.Err() == nil {
-			r.log().Warn("what ended long ago is removed later", "err", err)
-		}
-		transport.Wait(ctx, upkeepPause)
-	}
 }

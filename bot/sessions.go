@@ -106,11 +106,16 @@ func (s *sessions) pull(number int) (p ghsync.OpenPull, open bool) {
 	return p, open
 }
 
-// isOpen reports whether a pull request was not seen to leave the list of open ones.
-func (s *sessions) isOpen(number int) bool {
+// isClosed reports whether a pull request was seen to leave the list of open ones.
+func (s *sessions) isClosed(number int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return number != 0 && !s.left[number]
+	return s.left[number]
+}
+
+// isOpen reports whether a pull request was not seen to leave the list of open ones.
+func (s *sessions) isOpen(number int) bool {
+	return number != 0 && !s.isClosed(number)
 }
 
 // mode is what the poller of the repository has to read besides issues.

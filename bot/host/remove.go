@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -25,49 +28,98 @@ func Removable(s *orchestrator.State) bool {
 // the session, and *LeftError without having removed anything. It may be called
 // again after any error or kill.
 func (h *Host) Remove(ctx context.Context, dir string, c *config.Config) (work.Removed, error) {
-	sess, err := session.Open(dir)
+	r, s, err := h.ended(ctx, dir, c)
 	if err != nil {
 		return work.Removed{}, err
 	}
-	if err := sess.Lock(0); err != nil {
-		return work.Removed{}, err
-	}
-	defer func() { _ = sess.Close() }() // its file is removed by then
-	s, err := sess.ReadState()
-	if err != nil {
-		return work.Removed{}, err
-	}
-	if !Removable(s) {
-		return work.Removed{}, fmt.Errorf("%s has not ended", sess.Name())
-	}
-	if err := h.Trust(ctx, sess.Dir, s, c); err != nil {
-		return work.Removed{}, err
-	}
-	r := h.gather(work.Spec{Session: sess, State: s, Config: c}, nil, guarding{})
-	if err := r.crew.Open(s); err != nil {
-		return work.Removed{}, err
-	}
-	if err := r.crew.EndLaunches(ctx, s); err != nil {
-		return work.Removed{}, fmt.Errorf("remove %s: %w", sess.Name(), err)
-	}
+	defer func() { _ = r.sess.Close() }() // its file is removed by then
 	var out work.Removed
 	if !s.IsClassic() {
-		p, err := h.projectOf(ctx, sess, c)
-		if err == nil {
-			r.work.Use(p)
-			out, err = r.work.RemoveRefs(ctx, s)
-		}
-		if err != nil {
-			return work.Removed{}, fmt.Errorf("remove %s: %w", sess.Name(), err)
+		if out, err = r.work.RemoveRefs(ctx, s); err != nil {
+			return work.Removed{}, fmt.Errorf("remove %s: %w", r.sess.Name(), err)
 		}
 	}
 	if err := r.crew.RemoveServer(ctx); err != nil {
-		return out, fmt.Errorf("remove %s: %w", sess.Name(), err)
+		return out, fmt.Errorf("remove %s: %w", r.sess.Name(), err)
 	}
 	if err := r.work.RemovePlaces(s); err != nil {
-		return out, fmt.Errorf("remove %s: %w", sess.Name(), err)
+		return out, fmt.Errorf("remove %s: %w", r.sess.Name(), err)
 	}
 	return out, nil
+}
+
+// Vacate removes the workspaces and homes of a session that has ended, and its tmux server. The
+// session, its branch and its refs stay; a later round of it makes workspaces again. What
+// [Host.Remove] says of work, errors and repetition is true of it, too. Sessions of versions before the
+// refs had an identity keep theirs.
+func (h *Host) Vacate(ctx context.Context, dir string, c *config.Config) error {
+	r, s, err := h.ended(ctx, dir, c)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.sess.Close() }()
+	if s.Identity == "" || s.IsClassic() {
+		return nil
+	}
+	if err := r.work.KeepWorkspaces(ctx, s); err != nil {
+		return fmt.Errorf("remove the workspaces of %s: %w", r.sess.Name(), err)
+	}
+	if err := r.crew.RemoveServer(ctx); err != nil {
+		return fmt.Errorf("remove the workspaces of %s: %w", r.sess.Name(), err)
+	}
+	return r.work.DropPlaces(s)
+}
+
+// ended opens a session that has ended, under its lock, and ends what a killed host left of it. The
+// caller closes the session.
+func (h *Host) ended(ctx context.Context, dir string, c *config.Config) (r *runner, s *orchestrator.State, err error) {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := sess.Lock(0); err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = sess.Close()
+		}
+	}()
+	if s, err = sess.ReadState(); err != nil {
+		return nil, nil, err
+	}
+	if !Removable(s) {
+		return nil, nil, fmt.Errorf("%s has not ended", sess.Name())
+	}
+	if err := h.Trust(ctx, sess.Dir, s, c); err != nil {
+		return nil, nil, err
+	}
+	r = h.gather(work.Spec{Session: sess, State: s, Config: c}, nil, guarding{})
+	if err = r.crew.Open(s); err == nil {
+		err = r.crew.EndLaunches(ctx, s)
+	}
+	if err == nil && !s.IsClassic() {
+		var p *project.Project
+		if p, err = h.projectOf(ctx, sess, c); err == nil {
+			r.work.Use(p)
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("remove %s: %w", sess.Name(), err)
+	}
+	return r, s, nil
+}
+
+// Vacant reports whether a session has no workspaces and homes.
+func (h *Host) Vacant(dir string, s *orchestrator.State, c *config.Config) bool {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return true // there is nothing that could be removed
+	}
+	return !slices.ContainsFunc(work.New(h.workOptions(c), work.Spec{Session: sess, State: s, Config: c}).Places(s), func(place string) bool {
+		_, err := os.Lstat(place)
+		return err == nil
+	})
 }
 
 // Footprint is how many bytes a session takes, its workspaces and homes included. Its part

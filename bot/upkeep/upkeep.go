@@ -2,6 +2,9 @@
 // It is used by the bot, once a day for each repository. A person's clone is not touched: there
 // agentmux clean does it when it is asked.
 //
+// The workspaces and homes of a session go when its pull request was merged or closed, or followup.days
+// after its end: a round that follows all the same makes them again.
+//
 // A session goes when it has its result or failed, its end is shown on GitHub, nothing of it is unread,
 // and its last change is older than session.keep. One that waits for a person stays. Work that is in no
 // branch stays in the host repository, below refs/agentmux/preserved.
@@ -18,31 +21,70 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync/mirror"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // Remover removes a session, and what nothing refers to any more; see [host.Host].
 type Remover interface {
 	Remove(ctx context.Context, dir string, c *config.Config) (work.Removed, error)
+	Vacant(dir string, s *orchestrator.State, c *config.Config) bool
+	Vacate(ctx context.Context, dir string, c *config.Config) error
 	Collect(ctx context.Context, project string, c *config.Config) error
 }
 
-// Options are what one round needs; all are required.
+// Options are what an upkeep needs; all are required.
 type Options struct {
-	Project string         // directory of the managed project
-	Config  *config.Config // of the machine; Session.Keep of 0 keeps everything
+	Closed  func(pull int) bool // it was merged or closed, as far as is known
+	Project string              // directory of the managed project
+	Config  *config.Config      // of the machine; Session.Keep of 0 keeps everything
 	Remover Remover
+	Gone    func(dirs []string) // is told which sessions were removed
 	Now     func() time.Time
 	Log     *slog.Logger
 }
 
-// Once removes what may go and returns the directories that are gone. What fails stays for the next
+// Upkeep looks each day, and when it is told to.
+type Upkeep struct {
+	o    Options
+	wake chan struct{}
+}
+
+// pause is between two looks.
+const pause = 24 * time.Hour
+
+// New makes an Upkeep. Run works.
+func New(o Options) *Upkeep { return &Upkeep{o: o, wake: make(chan struct{}, 1)} }
+
+// Look says that a pull request was merged or closed.
+func (u *Upkeep) Look() {
+	select {
+	case u.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until ctx ends.
+func (u *Upkeep) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		gone, err := Once(ctx, u.o)
+		u.o.Gone(gone)
+		if err != nil && ctx.Err() == nil {
+			u.o.Log.Warn("what ended long ago is removed later", "err", err)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-u.wake:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// Once removes what may go and returns the sessions that are gone. What fails stays for the next
 // day; the error says what.
 func Once(ctx context.Context, o Options) (gone []string, err error) {
-	keep := o.Config.Session.Keep
-	if keep == 0 {
-		return nil, nil
-	}
 	entries, err := session.List(o.Project)
 	if err != nil {
 		return nil, err
@@ -52,17 +94,20 @@ func Once(ctx context.Context, o Options) (gone []string, err error) {
 		if ctx.Err() != nil {
 			return gone, ctx.Err()
 		}
-		if !mayGo(e, o.Now().Add(-keep)) {
+		what, remove := o.due(e)
+		if remove == nil {
 			continue
 		}
-		_, err := o.Remover.Remove(ctx, e.Dir, o.Config)
+		err := remove(ctx, e.Dir)
 		switch {
 		case errors.As(err, new(*session.LockedError)): // it was taken up meanwhile
 		case err != nil:
-			problems = append(problems, fmt.Errorf("%s stays: %w", e.Name, err))
+			problems = append(problems, fmt.Errorf("%s of %s stays: %w", what, e.Name, err))
 		default:
-			o.Log.Info("an old session is removed", "session", e.Name, "ended", e.State.UpdatedAt)
-			gone = append(gone, e.Dir)
+			o.Log.Info("what an old session has is removed", "what", what, "session", e.Name, "ended", e.State.UpdatedAt)
+			if what == all {
+				gone = append(gone, e.Dir)
+			}
 		}
 	}
 	if len(gone) > 0 {
@@ -71,14 +116,41 @@ func Once(ctx context.Context, o Options) (gone []string, err error) {
 	return gone, errors.Join(problems...)
 }
 
-// mayGo reports whether a session ended before a time and owes nothing.
-func mayGo(e session.Entry, before time.Time) bool {
+// What is removed of a session.
+const (
+	all        = "everything"
+	workspaces = "workspaces and homes"
+)
+
+// due returns what is to be removed of a session now; nil: nothing.
+func (o Options) due(e session.Entry) (what string, remove func(context.Context, string) error) {
+	at, ended := endOf(e)
+	if !ended {
+		return "", nil
+	}
+	age := o.Now().Sub(at)
+	if keep := o.Config.Session.Keep; keep > 0 && age > keep {
+		return all, func(ctx context.Context, dir string) error {
+			_, err := o.Remover.Remove(ctx, dir, o.Config)
+			return err
+		}
+	}
+	pull := e.State.Completion.PRNumber
+	late := age > time.Duration(o.Config.Followup.Days)*24*time.Hour
+	if (late || pull != 0 && o.Closed(pull)) && !o.Remover.Vacant(e.Dir, e.State, o.Config) {
+		return workspaces, func(ctx context.Context, dir string) error { return o.Remover.Vacate(ctx, dir, o.Config) }
+	}
+	return "", nil
+}
+
+// endOf returns when a session ended, if it owes nothing.
+func endOf(e session.Entry) (at time.Time, ended bool) {
 	if e.State == nil || e.Running || !host.Removable(e.State) || len(e.State.Pending) > 0 {
-		return false
+		return at, false
 	}
 	if e.State.Shown() && !mirror.Shown(e.Dir, e.State.Seq) || len(host.Unread(e.Dir, e.State)) > 0 {
-		return false
+		return at, false
 	}
 	at, err := time.Parse(time.RFC3339, e.State.UpdatedAt)
-	return err == nil && at.Before(before)
+	return at, err == nil
 }

@@ -22,6 +22,7 @@ import (
 // remover notes what it is asked for, and fails for some names.
 type remover struct {
 	removed   []string
+	vacated   []string
 	collected int
 	fails     string
 }
@@ -34,12 +35,23 @@ func (r *remover) Remove(_ context.Context, dir string, _ *config.Config) (work.
 	return work.Removed{}, nil
 }
 
+func (r *remover) Vacant(_ string, s *orchestrator.State, _ *config.Config) bool {
+	return len(s.Workspaces) == 0
+}
+
+func (r *remover) Vacate(_ context.Context, dir string, _ *config.Config) error {
+	r.vacated = append(r.vacated, filepath.Base(dir))
+	return nil
+}
+
 func (r *remover) Collect(context.Context, string, *config.Config) error {
 	r.collected++
 	return nil
 }
 
 const keep = 30 * 24 * time.Hour
+
+const closedPull = 5
 
 // made makes a session that was changed last some time ago.
 func made(t *testing.T, project, name string, ago time.Duration, change func(*orchestrator.State)) {
@@ -76,7 +88,8 @@ func made(t *testing.T, project, name string, ago time.Duration, change func(*or
 func once(t *testing.T, project string, keep time.Duration, r *remover) ([]string, error) {
 	t.Helper()
 	return upkeep.Once(t.Context(), upkeep.Options{
-		Project: project, Config: &config.Config{Session: config.Session{Keep: keep}}, Remover: r, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Project: project, Config: &config.Config{Session: config.Session{Keep: keep}, Followup: config.Followup{Days: 14}}, Remover: r,
+		Closed: func(pull int) bool { return pull == closedPull }, Gone: func([]string) {}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
@@ -95,6 +108,33 @@ func TestWhatEndedLongAgoGoes(t *testing.T) {
 	slices.Sort(r.removed)
 	if err != nil || !slices.Equal(r.removed, []string{"failed", "old"}) || len(gone) != 2 || r.collected != 1 {
 		t.Errorf("removed %q, gone %q, collected %d, %v", r.removed, gone, r.collected, err)
+	}
+}
+
+// Workspaces go with the pull request, or when no round can follow any more; the session stays.
+func TestWorkspacesGoWithThePullRequest(t *testing.T) {
+	project := t.TempDir()
+	has := func(pull int, change ...func(*orchestrator.State)) func(*orchestrator.State) {
+		return func(s *orchestrator.State) {
+			s.Completion.PRNumber = pull
+			s.Workspaces = map[string]orchestrator.Workspace{"plan-1": {}}
+			for _, c := range change {
+				c(s)
+			}
+		}
+	}
+	made(t, project, "closed", time.Hour, has(closedPull))
+	made(t, project, "open", time.Hour, has(6))
+	made(t, project, "open-for-long", 15*24*time.Hour, has(7))
+	made(t, project, "failed-long-ago", 15*24*time.Hour, has(0, func(s *orchestrator.State) { s.Phase = orchestrator.PhaseFailed }))
+	made(t, project, "has-none", time.Hour, has(closedPull, func(s *orchestrator.State) { s.Workspaces = nil }))
+	made(t, project, "at-work", time.Hour, has(closedPull, func(s *orchestrator.State) { s.Phase, s.Outcome = "implementing", "" }))
+	made(t, project, "owes", time.Hour, has(closedPull, func(s *orchestrator.State) { s.Mirror, s.IssueNumber, s.Repo = true, 7, "octo/widgets" }))
+	r := &remover{}
+	gone, err := once(t, project, keep, r)
+	slices.Sort(r.vacated)
+	if err != nil || !slices.Equal(r.vacated, []string{"closed", "failed-long-ago", "open-for-long"}) || len(r.removed)+len(gone)+r.collected > 0 {
+		t.Errorf("vacated %q, removed %q, collected %d, %v", r.vacated, r.removed, r.collected, err)
 	}
 }
 

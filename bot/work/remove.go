@@ -41,10 +41,8 @@ func (r *Work) RemoveRefs(ctx context.Context, s *orchestrator.State) (Removed, 
 	if err := r.takeRefs(ctx, s); err != nil {
 		return Removed{}, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
-		if err := r.keepWorkspace(ctx, name, s.Workspaces[name], s); err != nil {
-			return Removed{}, err
-		}
+	if err := r.KeepWorkspaces(ctx, s); err != nil {
+		return Removed{}, err
 	}
 	name := r.place.String()
 	if err := r.keepIntegrated(ctx, s); err != nil {
@@ -64,6 +62,16 @@ func (r *Work) RemoveRefs(ctx context.Context, s *orchestrator.State) (Removed, 
 	}
 	kept, err := r.repo.Refs(ctx, gitrepo.PreservedRef(name, ""))
 	return Removed{Repo: r.repo.Dir(), Kept: slices.Sorted(maps.Keys(kept))}, err
+}
+
+// KeepWorkspaces puts what is in workspaces and nowhere else below the preserved refs.
+func (r *workspaces) KeepWorkspaces(ctx context.Context, s *orchestrator.State) error {
+	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
+		if err := r.keepWorkspace(ctx, name, s.Workspaces[name], s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keepWorkspace preserves what a workspace holds beside its base and what was integrated.
@@ -126,14 +134,8 @@ func (r *Work) keepIntegrated(ctx context.Context, s *orchestrator.State) error 
 // RemovePlaces removes what is outside of the store. The directory gets the name
 // of one that was never finished, so that a kill leaves no half of a session.
 func (r *workspaces) RemovePlaces(s *orchestrator.State) error {
-	for _, path := range r.Places(s) {
-		crash.Point("remove of session", path)
-		if err := dropWorkspace(path); err != nil {
-			return err
-		}
-		if r.owns(path) {
-			_ = os.Remove(filepath.Dir(path)) // stays if anything else is in it
-		}
+	if err := r.DropPlaces(s); err != nil {
+		return err
 	}
 	gone := fmt.Sprintf("%s.tmp-%d", r.sess.Dir, os.Getpid())
 	if err := os.Rename(r.sess.Dir, gone); err != nil {
@@ -144,6 +146,20 @@ func (r *workspaces) RemovePlaces(s *orchestrator.State) error {
 		return err
 	}
 	return r.register().Remove(r.place.ID)
+}
+
+// DropPlaces removes the workspaces and homes of the session.
+func (r *workspaces) DropPlaces(s *orchestrator.State) error {
+	for _, path := range r.Places(s) {
+		crash.Point("remove of session", path)
+		if err := dropWorkspace(path); err != nil {
+			return err
+		}
+		if r.owns(path) {
+			_ = os.Remove(filepath.Dir(path)) // stays if anything else is in it
+		}
+	}
+	return nil
 }
 
 // Places are the directories of a session outside of its own. Of a directory that another

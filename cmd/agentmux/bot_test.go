@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -351,7 +352,8 @@ agents:
 `
 
 // A review that requests changes and a red check lead to one more round of the same session, on the
-// same branch and pull request.
+// same branch and pull request. The merge takes the homes of its
+// agents away.
 func TestBotFollowsItsPullRequest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{
@@ -371,6 +373,12 @@ func TestBotFollowsItsPullRequest(t *testing.T) {
 	if n := len(repo.Pulls()); n != 1 {
 		t.Errorf("%d pull requests", n)
 	}
+	homes := place.Of(r.served(rigRepo)[0].Dir, r.served(rigRepo)[0].State).Homes(filepath.Join(r.dir, "home", ".local", "state", "agentmux"))
+	if _, err := os.Lstat(homes); err != nil {
+		t.Error(err)
+	}
+	repo.Merge(pull.Number, rigOwner)
+	r.eventually("the homes of its agents are gone", func() bool { _, err := os.Lstat(homes); return err != nil }, b.out.String)
 	if code := b.exit(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d\n%s", code, b.out.String())
 	}
