@@ -28,18 +28,21 @@ func TestQueriesAreRepeatedForWhatPasses(t *testing.T) {
 		sent   int
 		final  bool
 	}{
-		"took too long":    {first: slowJSON, after: 800 * time.Millisecond, sent: 2},
-		"fault of its own": {first: `{"data":null,"errors":[{"message":"Something went wrong."}]}`, after: 800 * time.Millisecond, sent: 2},
-		"second of two":    {first: `{"data":{"viewer":null},"errors":[{"type":"FORBIDDEN","message":"no"},{"message":"Something went wrong, sorry"}]}`, after: 800 * time.Millisecond, sent: 2},
-		"timed out":        {first: `{"errors":[{"message":"We couldn't respond to your request in time. Sorry about that."}]}`, after: 800 * time.Millisecond, sent: 2},
-		"service away":     {first: `{"errors":[{"type":"SERVICE_UNAVAILABLE","message":"x"}]}`, after: 800 * time.Millisecond, sent: 2},
-		"nothing":          {first: `{}`, after: 800 * time.Millisecond, sent: 2},
-		"null":             {first: `null`, after: 800 * time.Millisecond, sent: 2},
-		"no data":          {first: `{"data":null}`, after: 800 * time.Millisecond, sent: 2},
-		"limit":            {first: usedUpJSON, after: time.Minute, sent: 2},
-		"limit with time":  {first: usedUpJSON, header: []string{"X-RateLimit-Remaining", "0", "X-RateLimit-Limit", "5000"}, after: 2 * time.Second, sent: 2},
-		"forbidden":        {first: `{"data":{"viewer":null},"errors":[{"type":"FORBIDDEN","message":"no"}]}`, sent: 1, final: true},
-		"unknown field":    {first: `{"errors":[{"message":"Field 'x' doesn't exist on type 'User'"}]}`, sent: 1, final: true},
+		"took too long":         {first: slowJSON, after: 800 * time.Millisecond, sent: 2},
+		"fault of its own":      {first: `{"data":null,"errors":[{"message":"Something went wrong."}]}`, after: 800 * time.Millisecond, sent: 2},
+		"second of two":         {first: `{"data":{"viewer":null},"errors":[{"type":"FORBIDDEN","message":"no"},{"message":"Something went wrong, sorry"}]}`, after: 800 * time.Millisecond, sent: 2},
+		"timed out":             {first: `{"errors":[{"message":"We couldn't respond to your request in time. Sorry about that."}]}`, after: 800 * time.Millisecond, sent: 2},
+		"service away":          {first: `{"errors":[{"type":"SERVICE_UNAVAILABLE","message":"x"}]}`, after: 800 * time.Millisecond, sent: 2},
+		"nothing":               {first: `{}`, after: 800 * time.Millisecond, sent: 2},
+		"null":                  {first: `null`, after: 800 * time.Millisecond, sent: 2},
+		"no data":               {first: `{"data":null}`, after: 800 * time.Millisecond, sent: 2},
+		"limit":                 {first: usedUpJSON, after: time.Minute, sent: 2},
+		"limit by its new name": {first: `{"errors":[{"type":"RATE_LIMIT","code":"graphql_rate_limit","message":"API rate limit already exceeded for user ID 9."}]}`, after: time.Minute, sent: 2},
+		"secondary limit":       {first: `{"errors":[{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}]}`, after: time.Minute, sent: 2},
+		"limit with a wait":     {first: usedUpJSON, header: []string{"Retry-After", "4"}, after: 4 * time.Second, sent: 2},
+		"limit with time":       {first: usedUpJSON, header: []string{"X-RateLimit-Remaining", "0", "X-RateLimit-Limit", "5000"}, after: 2 * time.Second, sent: 2},
+		"forbidden":             {first: `{"data":{"viewer":null},"errors":[{"type":"FORBIDDEN","message":"no"}]}`, sent: 1, final: true},
+		"unknown field":         {first: `{"errors":[{"message":"Field 'x' doesn't exist on type 'User'"}]}`, sent: 1, final: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			over(t, func(n int, _ *http.Request) (*http.Response, error) {

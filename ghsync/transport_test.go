@@ -132,6 +132,12 @@ func TestGitHub2And4And9CreatingRequestIsSentOnceAndTyped(t *testing.T) {
 			var after *transport.RetryAfter
 			return errors.As(err, &after) && after.Wait == time.Minute
 		}},
+		"limit without numbers": {func() (*http.Response, error) {
+			return respond(403, `{"message":"API rate limit exceeded for user ID 9."}`)
+		}, func(err error) bool {
+			var after *transport.RetryAfter
+			return errors.As(err, &after) && after.Wait == time.Minute
+		}},
 		"500":            {func() (*http.Response, error) { return respond(500, `{}`) }, isAmbiguous},
 		"reset":          {func() (*http.Response, error) { return nil, reset }, isAmbiguous},
 		"unreadable 201": {func() (*http.Response, error) { return respond(201, `{"id":`) }, isAmbiguous},

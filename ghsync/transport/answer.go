@@ -108,18 +108,28 @@ func limitOf(resp *http.Response, m serverMessage, now time.Time) (limited, bool
 	if strings.Contains(text, "submitted too quickly") {
 		return limited{scope: "content", bare: true}, true
 	}
-	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds >= 0 {
-		return limited{wait: time.Duration(seconds) * time.Second, scope: "secondary"}, true
+	if l, ok := retryAfter(resp.Header); ok {
+		return l, true
 	}
 	if l, ok := usedUp(resp.Header, now); ok {
 		return l, true
 	}
-	named := strings.Contains(text, "secondary rate limit") || strings.Contains(text, "abuse") ||
+	// A primary limit has numbers in its headers, unless a proxy has taken them off.
+	named := strings.Contains(text, "rate limit") || strings.Contains(text, "abuse") ||
 		strings.Contains(m.Docs, "secondary-rate-limits") || strings.Contains(m.Docs, "abuse-rate-limits")
 	if named || resp.StatusCode == http.StatusTooManyRequests {
 		return limited{scope: "secondary", bare: true}, true
 	}
 	return limited{}, false
+}
+
+// retryAfter finds a wait that the server asks for.
+func retryAfter(h http.Header) (limited, bool) {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return limited{}, false
+	}
+	return limited{wait: time.Duration(seconds) * time.Second, scope: "secondary"}, true
 }
 
 // usedUp finds a quota without a rest and with a time at which there is a new one.

@@ -153,7 +153,7 @@ func (t *retry) judgeGraphQL(c call, req *http.Request, a answer, pause time.Dur
 	first := a.firstError()
 	switch {
 	case first.limits():
-		return t.judgeLimit(c, graphqlLimit(a.resp, time.Now()), first.Message)
+		return t.judgeLimit(c, graphqlLimit(a.resp, first, time.Now()), first.Message)
 	case first.passes():
 		a.err = errors.New(clip(first.Message, 300))
 		return t.judgeFailure(c, req, a, pause)
