@@ -156,6 +156,23 @@ func TestGitHub55OnlyAFirstLineAsItWasWritten(t *testing.T) {
 	}
 }
 
+// GitHub may say of a new comment that it changed a second after it was written, although no person
+// changed it.
+func TestACommentThatTheServerTouchedCounts(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	id := s.comment("/agentmux pause", "wil")
+	s.pass(time.Second)
+	s.repo.EditComment(id, "/agentmux pause ", "wil")
+	s.hear()
+	s.want(id, "eyes +1", "")
+	edited := s.comment("/agentmux resume", "wil")
+	s.pass(3 * time.Second)
+	s.repo.EditComment(edited, "/agentmux stop", "wil")
+	s.hear()
+	s.want(edited, "-1", "the comment was edited before it was read: write it once more")
+}
+
 func TestACommandAtItsAgeStillCounts(t *testing.T) {
 	s := newScene(t)
 	s.start()

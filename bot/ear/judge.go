@@ -28,6 +28,10 @@ const (
 	// elsewherePause is the time between two looks at that host's claim.
 	elsewherePause = 5 * time.Second
 
+	// touchTime is how much later than it was written the server may say that a comment changed
+	// which no person did change: GitHub stores what follows from a new comment a second later.
+	touchTime = 2 * time.Second
+
 	issueHour  = 30 // commands on an issue in an hour
 	userMinute = 10 // of an account in a minute
 )
@@ -159,7 +163,7 @@ func (j *judgement) decide(ctx context.Context, a gate.Answer) error {
 		return j.refuse(d.Reason)
 	}
 	switch {
-	case j.w.edited.After(j.w.written):
+	case j.w.edited.Sub(j.w.written) > touchTime:
 		return j.refuse("the comment was edited before it was read: write it once more")
 	case age > maxAge:
 		return j.refuse("it is more than a day old: write it once more")
