@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/google/go-github/v62/github"
 )
 
@@ -29,7 +30,10 @@ func (c Intake) LabelledIssues(ctx context.Context, repo Repo, label string, pag
 func (c Intake) issues(ctx context.Context, repo Repo, opts github.IssueListByRepoOptions, page int) (issues []Issue, more bool, err error) {
 	opts.ListOptions = onePage(page)
 	items, resp, err := c.Client.api.Issues.ListByRepo(ctx, repo.Owner, repo.Name, &opts)
-	if err := served(resp, err); err != nil {
+	if err = served(resp, err); page > numberedPages && transport.HasCode(err, transport.CodeValidation) {
+		return nil, false, nil
+	}
+	if err != nil {
 		return nil, false, fmt.Errorf("list issues: %w", err)
 	}
 	for _, i := range items {
@@ -37,7 +41,18 @@ func (c Intake) issues(ctx context.Context, repo Repo, opts github.IssueListByRe
 			issues = append(issues, toIssue(i))
 		}
 	}
-	return issues, resp.NextPage > page, nil
+	return issues, continues(resp, page), nil
+}
+
+// numberedPages is how many pages of issues GitHub gives of each list: those behind it are to be
+// asked for by a cursor, and their numbers are refused in a large repository. What is there comes
+// forward when the issues before it have lost the label.
+const numberedPages = 10
+
+// continues reports whether there is another page. GitHub links to the next one of issues by a
+// cursor, with or without its number, and takes the number, too.
+func continues(resp *github.Response, page int) bool {
+	return resp.NextPage > page || resp.NextPage == 0 && resp.After != ""
 }
 
 // onePage asks for one page of a hundred. The first page has no number in its address.
@@ -77,7 +92,7 @@ func (c Intake) comments(ctx context.Context, repo Repo, opts github.IssueListCo
 			comments = append(comments, IssueComment{Comment: toComment(i), On: on})
 		}
 	}
-	return comments, resp.NextPage > page, nil
+	return comments, continues(resp, page), nil
 }
 
 // FoundIssue is a hit of a search: a hint that has to be read before it counts.

@@ -1,6 +1,8 @@
 package ghsync_test
 
 import (
+	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/agentmux/agentmux/ghsync"
@@ -51,6 +53,36 @@ func TestGitHub11ListsForThePollerAreFreeWhenUnchanged(t *testing.T) {
 	found, total, err := (ghsync.Intake{Client: c}).SearchIssues(t.Context(), `is:issue is:open label:"agentmux" org:octo`, 1)
 	if err != nil || total != 1 || len(found) != 1 || found[0] != (ghsync.FoundIssue{Repo: octoWidgets, Number: n}) {
 		t.Errorf("found %+v of %d, %v", found, total, err)
+	}
+}
+
+// GitHub links pages of issues by cursors, and of a large repository gives ten pages by number and
+// answers 422 to the next one.
+func TestIssuesArePagedAsFarAsGitHubGoes(t *testing.T) {
+	for name, link := range map[string]string{
+		"cursor and number": `<https://api.github.com/repositories/1/issues?after=Y3Vyc29y&per_page=100&page=%d>; rel="next"`,
+		"cursor alone":      `<https://api.github.com/repositories/1/issues?after=Y3Vyc29y%d&per_page=100>; rel="next"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			over(t, func(n int, _ *http.Request) (*http.Response, error) {
+				if n > 10 {
+					return respond(422, `{"message":"Pagination with the page parameter is not supported for large datasets, please use cursor based pagination (after/before)"}`)
+				}
+				return respond(200, fmt.Sprintf(`[{"number":%d}]`, n), "Link", fmt.Sprintf(link, n+1))
+			}, func(t *testing.T, c *ghsync.Client, w *wire) {
+				read := 0
+				for page, more := 1, true; more; page++ {
+					issues, next, err := (ghsync.Intake{Client: c}).LabelledIssues(t.Context(), octoWidgets, "agentmux", page)
+					if err != nil {
+						t.Fatal(err)
+					}
+					read, more = read+len(issues), next
+				}
+				if read != 10 {
+					t.Errorf("read %d issues", read)
+				}
+			})
+		})
 	}
 }
 
