@@ -229,6 +229,7 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 		return known, nil // by another name
 	}
 	r.swept.Store(swept)
+	r.asked = slices.ContainsFunc(b.Repos, func(named ghsync.Repo) bool { return strings.EqualFold(named.String(), repo.String()) })
 	if err := r.ensureLabel(ctx); err != nil {
 		return nil, err
 	}
@@ -310,10 +311,14 @@ func (b *Bot) all() []*repository {
 	return slices.Clone(b.repos)
 }
 
-// rules are those of the gate, with the repositories of the command line.
+// rules are those of the gate, with the repositories of the command line. One that an organisation
+// brings is not named: it has to stay there, and a fork is refused.
 func (b *Bot) rules() config.Bot {
 	rules := b.Config.Bot
 	for _, r := range b.all() {
+		if !r.asked {
+			continue
+		}
 		rules.Repos = append(rules.Repos[:len(rules.Repos):len(rules.Repos)], r.name().String())
 	}
 	return rules

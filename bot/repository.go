@@ -47,6 +47,7 @@ type repository struct {
 	met      *due.Set    // issues whose reading is due
 	pulls    *due.Set    // pull requests of sessions whose reading is due
 	swept    atomic.Bool // a sweep finds its requests
+	asked    bool        // configuration or command line name it
 	fetch    sync.Mutex  // one fetch at a time
 	judging  sync.Mutex  // one request at a time
 	shelving sync.Mutex  // who changes a ticket
