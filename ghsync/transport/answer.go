@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/agentmux/agentmux/internal/redact"
 )
@@ -90,63 +88,6 @@ func clip(s string, n int) string {
 		return string(r[:n]) + "..."
 	}
 	return s
-}
-
-// limited is a limit the server named.
-type limited struct {
-	wait  time.Duration
-	scope string // primary, secondary, content
-	bare  bool   // no time given: the wait grows with each one
-}
-
-// limitOf finds a limit in a 403 or 429. A 429 is always one.
-func limitOf(resp *http.Response, m serverMessage, now time.Time) (limited, bool) {
-	if resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusTooManyRequests {
-		return limited{}, false
-	}
-	text := strings.ToLower(m.text())
-	if strings.Contains(text, "submitted too quickly") {
-		return limited{scope: "content", bare: true}, true
-	}
-	if l, ok := retryAfter(resp.Header); ok {
-		return l, true
-	}
-	if l, ok := usedUp(resp.Header, now); ok {
-		return l, true
-	}
-	// A primary limit has numbers in its headers, unless a proxy has taken them off.
-	named := strings.Contains(text, "rate limit") || strings.Contains(text, "abuse") ||
-		strings.Contains(m.Docs, "secondary-rate-limits") || strings.Contains(m.Docs, "abuse-rate-limits")
-	if named || resp.StatusCode == http.StatusTooManyRequests {
-		return limited{scope: "secondary", bare: true}, true
-	}
-	return limited{}, false
-}
-
-// retryAfter finds a wait that the server asks for.
-func retryAfter(h http.Header) (limited, bool) {
-	seconds, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return limited{}, false
-	}
-	return limited{wait: time.Duration(seconds) * time.Second, scope: "secondary"}, true
-}
-
-// usedUp finds a quota without a rest and with a time at which there is a new one.
-func usedUp(h http.Header, now time.Time) (limited, bool) {
-	reset, ok := resetTime(h)
-	if !ok || h.Get("X-RateLimit-Remaining") != "0" {
-		return limited{}, false
-	}
-	return limited{wait: max(0, reset.Sub(now)) + time.Second, scope: "primary"}, true
-}
-
-func resetTime(h http.Header) (time.Time, bool) {
-	seconds, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
-	if err != nil || seconds == 0 {
-		return time.Time{}, false
-	}
-	return time.Unix(seconds, 0), true
 }
 
 // refusal turns a refusal of the server that no waiting cures into its typed error.

@@ -7,7 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/agentmux/agentmux/internal/ratelimit"
 )
 
 // graphqlResource is the name of the quota that GraphQL has of its own.
@@ -18,9 +19,6 @@ type GraphQLError struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
-
-// limitTypes are what servers call a used up quota: GitHub changed the name.
-var limitTypes = []string{"RATE_LIMITED", "RATE_LIMIT"}
 
 // firstError returns the error of an answer that decides: one that passes with time, else the
 // first, else the zero value. An answer with neither errors nor data is a server's mistake.
@@ -45,15 +43,7 @@ func (a answer) firstError() GraphQLError {
 // noAnswer is the type of an error that the server did not send.
 const noAnswer = "NO_ANSWER"
 
-// limits reports whether a limit is what stopped the query. A secondary one has no type, and may
-// come with status 200.
-func (e GraphQLError) limits() bool {
-	return slices.Contains(limitTypes, e.Type) || e.secondary()
-}
-
-func (e GraphQLError) secondary() bool {
-	return strings.Contains(strings.ToLower(e.Message), "secondary rate limit")
-}
+func (e GraphQLError) limits() bool { return ratelimit.StopsQuery(e.Type, e.Message) }
 
 // passes reports whether the query failed for a reason that another try may not meet. Of a
 // query that took too long, or met a fault of its own, GitHub says no more than a sentence.
@@ -62,20 +52,6 @@ func (e GraphQLError) passes() bool {
 	return slices.Contains([]string{noAnswer, "SERVICE_UNAVAILABLE", "INTERNAL", "INTERNAL_ERROR", "INTERNAL_SERVER_ERROR"}, e.Type) ||
 		strings.HasPrefix(text, "something went wrong") ||
 		strings.Contains(text, "respond to your request in time")
-}
-
-// graphqlLimit is how long a limit holds that an error of an answer names.
-func graphqlLimit(resp *http.Response, e GraphQLError, now time.Time) limited {
-	if l, ok := retryAfter(resp.Header); ok {
-		return l
-	}
-	if l, ok := usedUp(resp.Header, now); ok {
-		return l
-	}
-	if e.secondary() {
-		return limited{scope: "secondary", bare: true}
-	}
-	return limited{scope: "primary", bare: true}
 }
 
 // GraphQLFailure types the first error that is neither a limit nor passes.

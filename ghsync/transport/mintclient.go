@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/ratelimit"
 )
 
 // MintClient sends what an App asks for itself, signed by its key: requests outside of every
@@ -31,12 +33,12 @@ func (c *MintClient) Send(ctx context.Context, req *http.Request) (resp *http.Re
 	defer resp.Body.Close()
 	body, err = io.ReadAll(resp.Body)
 	message := parseMessage(body)
-	limit, isLimit := limitOf(resp, message, time.Now())
+	limit, isLimit := ratelimit.Of(resp, message.text(), message.Docs, time.Now())
 	switch {
 	case err != nil || resp.StatusCode >= 500:
 		return resp, nil, true, &RetryAfter{Wait: bareLimit, Scope: "server", Err: errors.Join(err, fmt.Errorf("status %d", resp.StatusCode))}
 	case isLimit:
-		return resp, nil, false, &RetryAfter{Wait: cmp.Or(limit.wait, bareLimit), Scope: limit.scope, Err: errors.New(message.text())}
+		return resp, nil, false, &RetryAfter{Wait: cmp.Or(limit.Wait, bareLimit), Scope: limit.Scope, Err: errors.New(message.text())}
 	case resp.StatusCode >= 300:
 		return resp, nil, false, refusal(callOf(req), resp, message)
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/agentmux/agentmux/internal/ratelimit"
 )
 
 const (
@@ -51,7 +53,7 @@ func (q *quota) note(c call, resp *http.Response) {
 	}
 	limit, limitErr := strconv.Atoi(resp.Header.Get("X-RateLimit-Limit"))
 	remaining, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Remaining"))
-	reset, ok := resetTime(resp.Header)
+	reset, ok := ratelimit.Reset(resp.Header)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if resp.StatusCode < 300 {
@@ -71,27 +73,27 @@ func (q *quota) note(c call, resp *http.Response) {
 }
 
 // limited records a limit and returns how long it holds.
-func (q *quota) limited(c call, l limited) time.Duration {
+func (q *quota) limited(c call, l ratelimit.Limit) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
 	switch {
-	case l.scope == "content":
+	case l.Scope == "content":
 		q.quick = grow(q.quick, quickLimit, maxQuick)
 		q.content = now.Add(q.quick)
 		return q.quick
-	case l.bare:
+	case l.Bare:
 		q.bare = grow(q.bare, bareLimit, maxBareLimit)
-		l.wait = q.bare
+		l.Wait = q.bare
 	}
 	resource := c.resource
-	if l.scope == "secondary" {
+	if l.Scope == "secondary" {
 		resource = ""
 	}
-	if until := now.Add(l.wait); until.After(q.closed[resource].until) {
-		q.closed[resource] = closing{until: until, scope: l.scope}
+	if until := now.Add(l.Wait); until.After(q.closed[resource].until) {
+		q.closed[resource] = closing{until: until, scope: l.Scope}
 	}
-	return l.wait
+	return l.Wait
 }
 
 func grow(former, first, most time.Duration) time.Duration {

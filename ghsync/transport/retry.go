@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentmux/agentmux/internal/ratelimit"
 	"github.com/agentmux/agentmux/internal/redact"
 )
 
@@ -130,7 +131,7 @@ func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
 		return step{err: &Moved{Location: a.resp.Header.Get("Location")}}
 	}
 	m := parseMessage(a.body)
-	if limit, ok := limitOf(a.resp, m, time.Now()); ok {
+	if limit, ok := ratelimit.Of(a.resp, m.text(), m.Docs, time.Now()); ok {
 		return t.judgeLimit(c, limit, m.text())
 	}
 	next := t.judgeRefusal(c, a, m, try)
@@ -141,10 +142,10 @@ func (t *retry) judge(c call, req *http.Request, a answer, try int) step {
 }
 
 // judgeLimit waits for a limit where the call may be repeated and the wait is short.
-func (t *retry) judgeLimit(c call, l limited, text string) step {
+func (t *retry) judgeLimit(c call, l ratelimit.Limit, text string) step {
 	wait := t.quota.limited(c, l)
 	repeat := c.kind != creating && wait <= limitPatience
-	return step{repeat: repeat, wait: wait, err: &RetryAfter{Wait: wait, Scope: l.scope, Err: errors.New(text)}}
+	return step{repeat: repeat, wait: wait, err: &RetryAfter{Wait: wait, Scope: l.Scope, Err: errors.New(text)}}
 }
 
 // judgeGraphQL is for answers that have status 200 whatever became of the query. What
@@ -153,7 +154,7 @@ func (t *retry) judgeGraphQL(c call, req *http.Request, a answer, pause time.Dur
 	first := a.firstError()
 	switch {
 	case first.limits():
-		return t.judgeLimit(c, graphqlLimit(a.resp, first, time.Now()), first.Message)
+		return t.judgeLimit(c, ratelimit.OfQuery(a.resp.Header, first.Message, time.Now()), first.Message)
 	case first.passes():
 		a.err = errors.New(clip(first.Message, 300))
 		return t.judgeFailure(c, req, a, pause)

@@ -1,0 +1,86 @@
+// Package ratelimit reads from an answer of GitHub whether a limit is why it refuses, and for how long
+// the limit holds. It is used by the transport. It is pure, and knows what servers say: headers, the
+// words of messages, and the types of GraphQL's errors.
+package ratelimit
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limit is one that the server named.
+type Limit struct {
+	Wait  time.Duration
+	Scope string // primary, secondary, content
+	Bare  bool   // no time given: the wait grows with each one
+}
+
+// Of finds a limit in a 403 or 429, by its message and the page of the documentation that it names. A
+// 429 is always one.
+func Of(resp *http.Response, message, docs string, now time.Time) (Limit, bool) {
+	if resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusTooManyRequests {
+		return Limit{}, false
+	}
+	text := strings.ToLower(message)
+	if strings.Contains(text, "submitted too quickly") {
+		return Limit{Scope: "content", Bare: true}, true
+	}
+	if l, ok := timed(resp.Header, now); ok {
+		return l, true
+	}
+	// A primary limit has numbers in its headers, unless a proxy has taken them off.
+	named := strings.Contains(text, "rate limit") || strings.Contains(text, "abuse") ||
+		strings.Contains(docs, "secondary-rate-limits") || strings.Contains(docs, "abuse-rate-limits")
+	if named || resp.StatusCode == http.StatusTooManyRequests {
+		return Limit{Scope: "secondary", Bare: true}, true
+	}
+	return Limit{}, false
+}
+
+// queryTypes are what servers call a used up quota of GraphQL: GitHub has changed the name.
+var queryTypes = []string{"RATE_LIMITED", "RATE_LIMIT"}
+
+// StopsQuery reports whether a limit is what an error of GraphQL tells of, by its type and its message.
+// A secondary limit has no type, and may come with status 200.
+func StopsQuery(kind, message string) bool {
+	return slices.Contains(queryTypes, kind) || isSecondary(message)
+}
+
+// OfQuery is the limit that such an error tells of.
+func OfQuery(h http.Header, message string, now time.Time) Limit {
+	if l, ok := timed(h, now); ok {
+		return l
+	}
+	if isSecondary(message) {
+		return Limit{Scope: "secondary", Bare: true}
+	}
+	return Limit{Scope: "primary", Bare: true}
+}
+
+func isSecondary(message string) bool {
+	return strings.Contains(strings.ToLower(message), "secondary rate limit")
+}
+
+// timed finds a limit with a time: a wait that the server asks for, or a quota without a rest.
+func timed(h http.Header, now time.Time) (Limit, bool) {
+	if seconds, err := strconv.Atoi(h.Get("Retry-After")); err == nil && seconds >= 0 {
+		return Limit{Wait: time.Duration(seconds) * time.Second, Scope: "secondary"}, true
+	}
+	reset, ok := Reset(h)
+	if !ok || h.Get("X-RateLimit-Remaining") != "0" {
+		return Limit{}, false
+	}
+	return Limit{Wait: max(0, reset.Sub(now)) + time.Second, Scope: "primary"}, true
+}
+
+// Reset is when there is a new quota; ok is false if the server does not say.
+func Reset(h http.Header) (at time.Time, ok bool) {
+	seconds, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
+	if err != nil || seconds == 0 {
+		return time.Time{}, false
+	}
+	return time.Unix(seconds, 0), true
+}
