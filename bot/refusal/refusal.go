@@ -56,6 +56,8 @@ func (t *Teller) CarryOut(ctx context.Context, d journal.Decided) error {
 		return t.told(d, 0)
 	case err != nil:
 		return err
+	case issue.Number != d.Issue: // it was transferred, and its number here may be another issue's
+		return t.told(d, 0)
 	}
 	var comment int64
 	if d.What == gate.Refuse && !issue.Locked {

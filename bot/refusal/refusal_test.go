@@ -1,0 +1,65 @@
+package refusal_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/refusal"
+	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/transport"
+	"github.com/agentmux/agentmux/internal/redact"
+)
+
+// A request is refused on its issue alone. One that was transferred has the number of another issue.
+func TestARefusalOfATransferredIssueTouchesNoOther(t *testing.T) {
+	roles := map[string]fakehub.Role{"octo/widgets": fakehub.Write, "octo/gadgets": fakehub.Write}
+	server := fakehub.Start(t, fakehub.Options{
+		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}, {Owner: "octo", Name: "gadgets"}},
+		Users: []fakehub.UserSpec{{Login: "robo", Roles: roles}, {Login: "mia", Roles: roles}},
+	})
+	widgets, gadgets := server.Repo("octo/widgets"), server.Repo("octo/gadgets")
+	gadgets.AddIssue(fakehub.IssueSpec{Title: "There", Author: "mia"})
+	moved := widgets.AddIssue(fakehub.IssueSpec{Title: "Moves", Author: "mia", Labels: []string{"agentmux"}})
+	other := widgets.AddIssue(fakehub.IssueSpec{Title: "Stays", Author: "mia", Labels: []string{"agentmux"}})
+	if there := widgets.Transfer(moved, "octo/gadgets"); there != other {
+		t.Fatalf("it is number %d there, want %d", there, other)
+	}
+	gadgets.Label(other, "agentmux", "mia") // GitHub keeps labels that are there, too
+	client, err := ghsync.New(transport.Options{
+		APIURL: server.API(), GraphQLURL: server.GraphQL(), ServerURL: server.URL(), Pause: time.Millisecond,
+		Token:  transport.StaticToken(transport.ModeToken, redact.NewSecret(server.Token("robo")), transport.Addresses{API: server.API(), GraphQL: server.GraphQL(), Server: server.URL()}),
+		Limits: transport.Limits{WriteEvery: time.Nanosecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := client.Viewer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(t.TempDir(), journal.Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	teller := refusal.New(refusal.Options{
+		Client: client, Repo: func() ghsync.Repo { return ghsync.Repo{Owner: "octo", Name: "widgets"} }, Own: own, Journal: j, Label: "agentmux", Redactor: redact.New(), Now: time.Now,
+	})
+	at := ghsync.LabelEvent{Name: "agentmux", Added: true, At: time.Now(), Actor: own}
+	for _, what := range []gate.What{gate.Refuse, gate.RefuseSilently} {
+		d := gate.Decision{Row: gate.RowPermission, What: what, Reason: "mia has read permission", Asked: gate.Asked{Trigger: gate.LabelTrigger(at)}}
+		if err := teller.Refuse(t.Context(), moved, d); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		at.At = at.At.Add(time.Minute)
+	}
+	if labels := widgets.Issue(other).Labels; !slices.Contains(labels, "agentmux") || len(widgets.Comments(other)) > 0 {
+		t.Errorf("another issue has the labels %v and %d comments", labels, len(widgets.Comments(other)))
+	}
+	if owed := j.Owed(); len(owed) > 0 {
+		t.Errorf("still owed: %+v", owed)
+	}
+}
