@@ -7,7 +7,6 @@ import (
 
 	"github.com/agentmux/agentmux/bot/follow"
 	"github.com/agentmux/agentmux/ghsync"
-	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/command"
 )
@@ -66,12 +65,8 @@ func (r *repository) readPull(ctx context.Context, number int) (again time.Durat
 	}
 	reviews, err := ghsync.Intake{Client: r.account.Client}.Reviews(ctx, r.name(), number)
 	if err != nil {
-		wait, passes := transport.Later(err)
 		r.log().Warn("the reviews of a pull request are read later", "pull_request", number, "err", err)
-		if !passes {
-			return maxRestartPause
-		}
-		return max(wait, tryPause)
+		return pauseAfter(err)
 	}
 	r.ear.HearReviews(number, reviews...)
 	p, open := r.sessions.pull(number)

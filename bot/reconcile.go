@@ -12,6 +12,7 @@ import (
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -26,9 +27,19 @@ func (r *repository) reconcile(ctx context.Context, issue int) (again time.Durat
 	again, err := r.decide(ctx, issue)
 	if err != nil && ctx.Err() == nil {
 		r.log().Warn("an issue is judged again later", "issue", issue, "err", err)
-		return max(again, tryPause)
+		return max(again, pauseAfter(err))
 	}
 	return again
+}
+
+// pauseAfter is until the next try after an error. What GitHub refuses for good is tried seldom: each
+// try costs requests, and a person has to change something.
+func pauseAfter(err error) time.Duration {
+	wait, passes := transport.Later(err)
+	if !passes {
+		return maxRestartPause
+	}
+	return max(wait, tryPause)
 }
 
 func (r *repository) decide(ctx context.Context, issue int) (again time.Duration, err error) {

@@ -1,0 +1,4 @@
+package bot
+
+// PauseAfter is pauseAfter for tests.
+var PauseAfter = pauseAfter
