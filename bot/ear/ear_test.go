@@ -249,7 +249,7 @@ func TestGitHub56AKillBetweenAnyTwoSteps(t *testing.T) {
 		"refused": {"running", "/agentmux stopp", "-1", []string{"stopp refused"}, ""},
 		"ticket":  {"ticket", "/agentmux stop", "+1", nil, "drop by wil"},
 		"pull":    {"done, pull request", "/agentmux stop", "+1", []string{"stop done"}, "end follow-ups by wil"},
-		"retry":   {"failed", "/agentmux retry", "+1", nil, "retry comment/ by wil"},
+		"retry":   {"failed", "/agentmux retry", "eyes +1", nil, "retry comment/ by wil"},
 		"status":  {"running", "/agentmux status", "+1", []string{"status done"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -662,7 +662,9 @@ func TestGitHub82ACommandToAHostThatEnds(t *testing.T) {
 		"no receipt":                {"", "", 20 * time.Second, []string{"pause"}},
 		"only seen":                 {"eyes", botLogin, 20 * time.Second, []string{"pause"}},
 		"done":                      {"+1", botLogin, 20 * time.Second, nil},
-		"done by another account":   {"+1", "ops", 20 * time.Second, nil},
+		"done by another account":   {"eyes +1", "ops", 20 * time.Second, nil},
+		"liked by a colleague":      {"+1", "ops", 0, []string{"pause"}},
+		"liked by a bot":            {"+1", "helper[bot]", 0, []string{"pause"}},
 		"refused by a bot":          {"-1", "helper[bot]", 20 * time.Second, nil},
 		"of a stranger":             {"+1", "rea", 20 * time.Second, []string{"pause"}},
 		"of the one who wrote it":   {"+1", "wil", 20 * time.Second, []string{"pause"}},
@@ -677,8 +679,8 @@ func TestGitHub82ACommandToAHostThatEnds(t *testing.T) {
 				s.subject.Holder = ""
 			}
 			id := s.comment("/agentmux pause", "wil")
-			if c.receipt != "" {
-				s.react(id, c.receipt, c.by)
+			for content := range strings.FieldsSeq(c.receipt) {
+				s.react(id, content, c.by)
 			}
 			if c.after > 0 {
 				s.hear()
@@ -820,13 +822,13 @@ func TestARetryIsJudgedByTheGate(t *testing.T) {
 		receipts string
 		reason   string
 	}{
-		"start":   {gate.Decision{Row: gate.RowStart, What: gate.Start}, "+1", ""},
-		"queue":   {gate.Decision{Row: gate.RowBusy, What: gate.Queue}, "+1", ""},
+		"start":   {gate.Decision{Row: gate.RowStart, What: gate.Start}, "eyes +1", ""},
+		"queue":   {gate.Decision{Row: gate.RowBusy, What: gate.Queue}, "eyes +1", ""},
 		"refuse":  {gate.Decision{Row: gate.RowEdited, What: gate.Refuse, Reason: "no", Remedy: "ask"}, "-1", "no; ask"},
 		"closed":  {gate.Decision{Row: gate.RowAbsent, What: gate.Ignore, Reason: "it is closed"}, "-1", "it is closed"},
 		"claimed": {gate.Decision{Row: gate.RowClaimed, What: gate.Ignore, Reason: "h_1"}, "", ""},
 		"later":   {gate.Decision{Row: gate.RowUnread, What: gate.Later, After: time.Minute}, "", ""},
-		"decided": {gate.Decision{Row: gate.RowDecided, What: gate.Ignore, Reason: "decided"}, "+1", ""},
+		"decided": {gate.Decision{Row: gate.RowDecided, What: gate.Ignore, Reason: "decided"}, "eyes +1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
@@ -838,7 +840,7 @@ func TestARetryIsJudgedByTheGate(t *testing.T) {
 				s.decision = gate.Decision{Row: gate.RowStart, What: gate.Start}
 				s.pass(2 * time.Minute)
 				s.hear()
-				s.want(id, "+1", "")
+				s.want(id, "eyes +1", "")
 			}
 			if want := c.reason != ""; want != slices.Contains(s.lines(), "retry refused") {
 				t.Errorf("lines %q", s.lines())

@@ -117,7 +117,8 @@ func (j *judgement) recorded() (bool, error) {
 }
 
 // receipted reports whether another host did what the command says: it bears a last receipt of the
-// program's account, of a bot, or of another person with write permission.
+// program's account, of a bot, or of another person with write permission. A host says first that it
+// has seen the command; a thumb up alone is of somebody who likes it.
 func (j *judgement) receipted(ctx context.Context) (bool, error) {
 	if isReview(j.w.source) {
 		return false, nil // its reactions are not told
@@ -131,6 +132,9 @@ func (j *judgement) receipted(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, who := range slices.Concat(given[ghsync.ReactionDone], given[ghsync.ReactionRefused]) {
+		if who.ID != me.ID && gave(given[ghsync.ReactionDone], who) && !gave(given[ghsync.ReactionSeen], who) {
+			continue
+		}
 		counts := who.ID == me.ID || who.Type == "Bot"
 		if !counts && who.ID != j.w.author.ID && who.IsPerson() {
 			a, wait := j.people.permission(ctx, who, j.o.Now())
@@ -144,6 +148,11 @@ func (j *judgement) receipted(ctx context.Context) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// gave reports whether an account is among those who gave a reaction.
+func gave(all []ghsync.Account, who ghsync.Account) bool {
+	return slices.ContainsFunc(all, func(a ghsync.Account) bool { return a.ID == who.ID })
 }
 
 // decide decides what the command leads to.

@@ -246,10 +246,12 @@ func (e *Ear) retried(ctx context.Context, c journal.Command, s Subject, d gate.
 			reason = cmp.Or(before.Reason, reason)
 		}
 	}
-	if reason != "" {
-		if err := e.note(ctx, c, s.Dir, reason); err != nil {
+	if reason == "" { // other hosts know by it that the next receipt is of a host
+		if err := e.receipt(ctx, c, ghsync.ReactionSeen); err != nil {
 			return err
 		}
+	} else if err := e.note(ctx, c, s.Dir, reason); err != nil {
+		return err
 	}
 	return e.close(ctx, c, reason)
 }

@@ -69,7 +69,7 @@ func TestGitHub54EachVerbWhereverItIsSaid(t *testing.T) {
 		waits   = "👎 it waits for its turn: stop takes it out of the queue"
 		noGate  = "👎 no gate is open: nothing waits for approval"
 		noGate2 = "👎 no gate is open"
-		asked   = "👍 retry comment/ by wil"
+		asked   = "👀👍 retry comment/ by wil"
 		noAsk   = "👎 no question is open"
 		noGate3 = "👀👎 no gate and no pull request is open; use say to tell an agent"
 		noGate4 = "👎 no gate and no pull request is open; use say to tell an agent"
