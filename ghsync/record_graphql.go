@@ -20,6 +20,9 @@ const actorFields = `fragment Actor on Actor {
   ... on Organization { databaseId }
 }`
 
+// maxEdits is how many edits of an issue's text a reading has. GitHub gives the newest first.
+const maxEdits = 100
+
 const commentFields = `fragment CommentFields on IssueComment {
   body url authorAssociation createdAt lastEditedAt isMinimized
   author { ...Actor }
@@ -210,6 +213,8 @@ func (r recordReader) byGraphQL(ctx context.Context, repo Repo, n int) (Record, 
 		return Record{}, &transport.NotFound{Kind: "issue"}
 	case answer.Repository.Issue.Typename != "Issue":
 		return Record{}, transport.ErrPullRequest
+	case answer.Repository.Issue.Number != n: // it was transferred, and the server leads there
+		return Record{}, &transport.NotFound{Kind: "issue"}
 	}
 	record := answer.Repository.record()
 	page := answer.Repository.Issue.Comments
@@ -251,8 +256,12 @@ func (g *gqlRepository) record() Record {
 	for _, l := range i.Labels.Nodes {
 		r.Issue.Labels = append(r.Issue.Labels, l.Name)
 	}
-	for _, e := range i.UserContentEdits.Nodes {
+	edits := i.UserContentEdits.Nodes
+	for _, e := range edits {
 		r.BodyEdits = append(r.BodyEdits, Edit{At: e.EditedAt.UTC(), Editor: e.Editor.account()})
+	}
+	if n := len(edits); n == maxEdits && edits[0].EditedAt.Before(edits[n-1].EditedAt) {
+		r.BodyEdits = append(r.BodyEdits, Edit{At: r.Issue.UpdatedAt}) // oldest first: who made the newest is not told
 	}
 	slices.SortFunc(r.BodyEdits, func(a, b Edit) int { return a.At.Compare(b.At) })
 	for _, e := range i.TimelineItems.Nodes {
