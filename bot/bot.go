@@ -243,6 +243,7 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 	b.mu.Lock()
 	b.repos = append(b.repos, r)
 	b.mu.Unlock()
+	r.log().Info("an issue that gets the label becomes a session", "label", b.Config.Bot.Label)
 	b.work.Go(func() { r.met.Run(ctx, b.Now) })
 	b.work.Go(func() { r.pulls.Run(ctx, b.Now) })
 	b.work.Go(func() { r.keeper.Run(ctx) })

@@ -85,6 +85,9 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	if r.host, err = host.New(o); err != nil {
 		return nil, err
 	}
+	if !found.Private && r.host.Unsandboxed(b.Config) && !b.Config.Gate.PublicUnsandboxed {
+		r.log().Warn("its issues will be refused: the repository is public, and agents run without a sandbox here", "hint", "gate.public_unsandboxed: true, if you trust who may set the label")
+	}
 	dir, err := r.host.Projects().ManagedOf(r.id, r.repo, b.Config)
 	if err != nil {
 		return nil, err
