@@ -229,7 +229,6 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 		return known, nil // by another name
 	}
 	r.swept.Store(swept)
-	r.asked = slices.ContainsFunc(b.Repos, func(named ghsync.Repo) bool { return strings.EqualFold(named.String(), repo.String()) })
 	if err := r.ensureLabel(ctx); err != nil {
 		return nil, err
 	}

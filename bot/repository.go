@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,6 +78,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		bot: b, repo: found.Repo, id: found.ID, account: act,
 		sessions: newSessions(), configs: map[string]*config.Config{}, attempts: map[int]attempt{},
 	}
+	r.asked = slices.ContainsFunc(b.Repos, func(named ghsync.Repo) bool { return strings.EqualFold(named.String(), repo.String()) })
 	r.met, r.pulls = due.New(r.reconcile), due.New(r.readPull)
 	if r.own, err = act.Client.Viewer(ctx); err != nil {
 		return nil, err
