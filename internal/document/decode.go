@@ -2,7 +2,6 @@ package document
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -64,6 +63,7 @@ func join(prefix, path string) string {
 
 type decoder struct {
 	root     *Node
+	layouts  map[reflect.Type]*layout // of structs met before
 	options  Options
 	problems Problems
 }
@@ -218,29 +218,39 @@ func (d *decoder) structure(n *Node, v reflect.Value, path string) {
 		d.expected(n, path, "a map")
 		return
 	}
-	fields := structFields(v)
+	l := d.layouts[v.Type()]
+	if l == nil {
+		l = layoutOf(v.Type())
+		if d.layouts == nil {
+			d.layouts = map[reflect.Type]*layout{}
+		}
+		d.layouts[v.Type()] = l
+	}
 	for _, f := range n.Fields {
 		at := Key(path, f.Key)
-		target, ok := fields[f.Key]
+		i, ok := l.byName[f.Key]
 		if !ok {
-			d.unknown(f.Key, at, fields)
+			d.unknown(f.Key, at, l)
 			continue
 		}
-		d.value(f.Value, target.value, at)
+		d.value(f.Value, v.FieldByIndex(l.fields[i].index), at)
 	}
-	for _, name := range sortedNames(fields) {
-		if value := n.Field(name); fields[name].required && (value == nil || value.Kind == Null) {
-			d.problem(Key(path, name), "required key missing")
+	for _, f := range l.fields {
+		if !f.required {
+			continue
+		}
+		if value := n.Field(f.name); value == nil || value.Kind == Null {
+			d.problem(Key(path, f.name), "required key missing")
 		}
 	}
 }
 
-func (d *decoder) unknown(key, path string, fields map[string]structField) {
+func (d *decoder) unknown(key, path string, l *layout) {
 	if d.options.Unknown == UnknownIgnore {
 		return
 	}
 	before := len(d.problems)
-	d.problem(path, "%s", UnknownKey(key, sortedNames(fields)))
+	d.problem(path, "%s", UnknownKey(key, l.names()))
 	for i := before; i < len(d.problems); i++ {
 		d.problems[i].Warning = d.options.Unknown == UnknownWarn
 	}
@@ -254,40 +264,51 @@ func UnknownKey(key string, known []string) string {
 	return "unknown key"
 }
 
+// layout is the fields of a struct that a document can fill, in their order.
+type layout struct {
+	fields []structField
+	byName map[string]int
+}
+
 type structField struct {
-	value    reflect.Value
+	name     string
+	index    []int
 	required bool
 	omit     bool
-	order    int
 }
 
-func structFields(v reflect.Value) map[string]structField {
-	out := map[string]structField{}
-	collectFields(v, out)
-	return out
+func layoutOf(t reflect.Type) *layout {
+	l := &layout{byName: map[string]int{}}
+	l.collect(t, nil)
+	return l
 }
 
-func collectFields(v reflect.Value, out map[string]structField) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
+func (l *layout) collect(t reflect.Type, in []int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := append(slices.Clone(in), i)
 		if f.Anonymous && f.Type.Kind() == reflect.Struct && f.Tag.Get("doc") == "" {
-			collectFields(v.Field(i), out)
+			l.collect(f.Type, index)
 			continue
 		}
 		name, flags, _ := strings.Cut(f.Tag.Get("doc"), ",")
 		if name == "" || name == "-" {
 			continue
 		}
-		out[name] = structField{
-			value:    v.Field(i),
-			required: flags == "required",
-			omit:     flags == "omitempty",
-			order:    len(out),
+		field := structField{name: name, index: index, required: flags == "required", omit: flags == "omitempty"}
+		if at, again := l.byName[name]; again {
+			l.fields[at] = field
+			continue
 		}
+		l.byName[name] = len(l.fields)
+		l.fields = append(l.fields, field)
 	}
 }
 
-// sortedNames lists the keys in the order of the struct.
-func sortedNames(fields map[string]structField) []string {
-	return slices.SortedFunc(maps.Keys(fields), func(a, b string) int { return fields[a].order - fields[b].order })
+func (l *layout) names() []string {
+	names := make([]string, len(l.fields))
+	for i, f := range l.fields {
+		names[i] = f.name
+	}
+	return names
 }

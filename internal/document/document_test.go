@@ -35,6 +35,8 @@ func TestParseReportsEveryProblemWithItsLine(t *testing.T) {
 		{"self alias", "a: &x [*x]\n", []string{"f.yaml:1: a[0]: alias *x contains itself"}},
 		{"self alias in a map", "a: &x {b: *x}\n", []string{"f.yaml:1: a.b: alias *x contains itself"}},
 		{"syntax", "a: b: c\n", []string{"f.yaml:1: not valid YAML: mapping values are not allowed in this context"}},
+		{"unclosed", "a: 1\nb: [{c: 2}\n", []string{"f.yaml:2: not valid YAML: did not find expected ',' or ']'"}},
+		{"indentation", "a: 1\nb:\n  - c: 2\n    d: 3\n   e: 4\n", []string{"f.yaml:3: not valid YAML: did not find expected '-' indicator"}},
 		{"unknown anchor", "a: *x\n", []string{"f.yaml: not valid YAML: unknown anchor 'x' referenced"}},
 		{"latin-1", "a: \xe9\n", []string{"f.yaml: not valid UTF-8"}},
 		{"NUL", "a: \x00\n", []string{"f.yaml: holds a NUL byte"}},
@@ -338,4 +340,27 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%#v became %#v", n.Plain(), parsed.Plain())
 		}
 	})
+}
+
+func TestParsePlainRefusesAnchors(t *testing.T) {
+	text := "a: &x 1\nb: [*x, &y {c: 2}]\n&z d: 3\n*z : 4\ne: *x\n"
+	n, ps := document.ParsePlain("f.yaml", []byte(text))
+	want := []string{
+		"f.yaml:1: a: anchors are not supported, found &x",
+		"f.yaml:2: b[0]: aliases are not supported, write the value in place of *x",
+		"f.yaml:2: b[1]: anchors are not supported, found &y",
+		"f.yaml:3: d: anchors are not supported, found &z",
+		"f.yaml:4: d: aliases are not supported, write the key in place of *z",
+		"f.yaml:4: d: repeated key, first on line 3",
+		"f.yaml:5: e: aliases are not supported, write the value in place of *x",
+	}
+	if got := ps.Lines(); !slices.Equal(got, want) {
+		t.Errorf("problems:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if e := n.Field("e"); e.Text != "1" || e.Line != 5 {
+		t.Errorf("e is %q on line %d", e.Text, e.Line)
+	}
+	if _, ps := document.Parse("f.yaml", []byte("a: &x 1\nb: *x\n")); len(ps) > 0 {
+		t.Errorf("Parse: %v", ps.Lines())
+	}
 }

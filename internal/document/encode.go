@@ -76,17 +76,16 @@ func encodeScalar(v reflect.Value) (*yaml.Node, error) {
 
 func encodeStruct(v reflect.Value) (*yaml.Node, error) {
 	out := &yaml.Node{Kind: yaml.MappingNode}
-	fields := structFields(v)
-	for _, name := range sortedNames(fields) {
-		f := fields[name]
-		if f.omit && empty(f.value) {
+	for _, f := range layoutOf(v.Type()).fields {
+		value := v.FieldByIndex(f.index)
+		if f.omit && empty(value) {
 			continue
 		}
-		y, err := encodeValue(f.value)
+		y, err := encodeValue(value)
 		if err != nil {
 			return nil, err
 		}
-		out.Content = append(out.Content, textNode(name), y)
+		out.Content = append(out.Content, textNode(f.name), y)
 	}
 	return out, nil
 }

@@ -25,12 +25,18 @@ const (
 // Parse reads one YAML or JSON document. The node is nil when the text cannot be
 // read at all; else it holds what could be read, also next to problems. An empty
 // document is a Null node. The name is the File of every node and problem.
-func Parse(name string, data []byte) (*Node, Problems) {
+func Parse(name string, data []byte) (*Node, Problems) { return read(name, data, false) }
+
+// ParsePlain is Parse for documents in which every value is written where it is used: each
+// anchor and each alias is a problem.
+func ParsePlain(name string, data []byte) (*Node, Problems) { return read(name, data, true) }
+
+func read(name string, data []byte, plain bool) (*Node, Problems) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if text := unreadable(data); text != "" {
 		return nil, Problems{{File: name, Text: text}}
 	}
-	r := &reader{file: name, open: map[*yaml.Node]bool{}}
+	r := &reader{file: name, plain: plain, open: map[*yaml.Node]bool{}}
 	if looksLikeJSON(data) {
 		return r.json(data), r.problems
 	}
@@ -55,9 +61,11 @@ func looksLikeJSON(data []byte) bool {
 // reader builds the nodes of one document.
 type reader struct {
 	file     string
+	plain    bool // anchors and aliases are problems
 	nodes    int
 	full     bool
 	open     map[*yaml.Node]bool // anchors being expanded
+	expanded int                 // aliases being expanded: what they hold was reported before
 	problems Problems
 }
 
@@ -91,6 +99,10 @@ func (r *reader) yaml(data []byte) *Node {
 	return r.node(root, "", 0)
 }
 
+// counted matches the texts of the parser, as opposed to those of its scanner: their line is
+// one too low.
+var counted = regexp.MustCompile(`^did not find expected (?:key|node content|'-' indicator|',' or '[\]}]'|<document start>)`)
+
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?((?s).*)$`)
 
 func (r *reader) syntax(err error) {
@@ -99,7 +111,10 @@ func (r *reader) syntax(err error) {
 		line, _ = strconv.Atoi(m[1])
 		text = m[2]
 	}
-	// The parser leaves the line out when it is the first.
+	if line > 0 && counted.MatchString(text) {
+		line++
+	}
+	// The line is left out when it is the first.
 	if line == 0 && !strings.HasPrefix(text, "unknown anchor") {
 		line = 1
 	}
@@ -111,6 +126,7 @@ func (r *reader) node(y *yaml.Node, path string, depth int) *Node {
 	if !r.room(y.Line, path, depth) {
 		return nil
 	}
+	r.unanchored(y, path)
 	if y.Anchor != "" {
 		r.open[y] = true
 		defer delete(r.open, y)
@@ -152,12 +168,24 @@ func (r *reader) room(line int, path string, depth int) bool {
 	return !r.full
 }
 
+// unanchored reports the anchor of a plain document.
+func (r *reader) unanchored(y *yaml.Node, path string) {
+	if r.plain && r.expanded == 0 && y.Anchor != "" {
+		r.problem(y.Line, path, "anchors are not supported, found &%s", Excerpt(y.Anchor))
+	}
+}
+
 func (r *reader) alias(y *yaml.Node, path string, depth int) *Node {
+	if r.plain && r.expanded == 0 {
+		r.problem(y.Line, path, "aliases are not supported, write the value in place of *%s", Excerpt(y.Value))
+	}
 	if y.Alias == nil || r.open[y.Alias] {
 		r.problem(y.Line, path, "alias *%s contains itself", Excerpt(y.Value))
 		return nil
 	}
+	r.expanded++
 	n := r.node(y.Alias, path, depth+1)
+	r.expanded--
 	if n != nil {
 		n.Line, n.Column = y.Line, y.Column
 	}
@@ -181,6 +209,10 @@ func (r *reader) fields(n *Node, y *yaml.Node, path string, depth int) {
 			continue
 		}
 		at := Key(path, k.Value)
+		r.unanchored(y.Content[i], at)
+		if r.plain && r.expanded == 0 && y.Content[i].Kind == yaml.AliasNode {
+			r.problem(line, at, "aliases are not supported, write the key in place of *%s", Excerpt(y.Content[i].Value))
+		}
 		if before, ok := seen[k.Value]; ok {
 			r.problem(line, at, "repeated key, first on line %d", before)
 			continue
