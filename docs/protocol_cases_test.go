@@ -111,4 +111,6 @@ var protocolCases = map[string]string{
 	"E3": "A signal ends a headless run with 130, resumable; a signal to the daemon leaves agents alone.",
 	"E4": "A session is found by name, prefix, directory, number and reference; what fits several is exit 2 with the candidates.",
 	"E5": "A repository cannot set what belongs to the host; its setup command is asked for once and runs inside.",
+
+	"M2": "Lists and texts with commas are read alike; cycles, agents that depend on themselves, repeated names and every other mistake are named at once, with their lines.",
 }

@@ -32,6 +32,7 @@ var protocolGroups = []struct{ letter, title string }{
 	{"R", "Resume"},
 	{"G", "Commit and pull request"},
 	{"E", "Command line and configuration"},
+	{"M", "Agents files"},
 }
 
 // TestProtocolTable holds that each case has a test and that the page lists them all.
