@@ -161,7 +161,7 @@ var completionExamples = map[string]string{
 func commands(a *app) []*cobra.Command {
 	all := []*cobra.Command{
 		newIssueCmd(a), newRunCmd(a), newBotCmd(a), newResumeCmd(a), newSessionsCmd(a), newStatusCmd(a), newDiffCmd(a), newAttachCmd(a),
-		newLogsCmd(a), newMonitorCmd(a), newInitCmd(a), newDoctorCmd(a), newConfigCmd(a), newWorkflowsCmd(a), newProvidersCmd(a),
+		newLogsCmd(a), newMonitorCmd(a), newInitCmd(a), newAgentsCmd(a), newDoctorCmd(a), newConfigCmd(a), newWorkflowsCmd(a), newProvidersCmd(a),
 		newDemoCmd(a), newVersionCmd(a), newCleanCmd(a), newPlayCmd(a), newSessionCmd(a), newMCPCmd(a),
 		newHookCmd(a), newTranscriptCmd(a),
 	}

@@ -49,7 +49,7 @@ func (c *checker) agent(t *Team, i int, at string) {
 	}
 	c.agentIssue(key("issue"), raw.Issue, &a, i)
 	c.agentBranch(key("branch"), node, &a, i)
-	if a.Role != RoleReview && raw.Issue == nil {
+	if a.Role != RoleReview && raw.Issue == nil && !c.seen[key("role")] {
 		c.required(key("task"), node, a.Task)
 	}
 	if a.Provider == "" {
@@ -111,8 +111,8 @@ func (c *checker) agentBranch(at string, node *document.Node, a *Agent, i int) {
 		a.Branch = ""
 		return
 	}
-	if !c.required(at, node, a.Branch) {
-		return
+	if role := strings.TrimSuffix(at, "branch") + "role"; a.Branch == "" && c.seen[role] || !c.required(at, node, a.Branch) {
+		return // an agent of an unknown role may be a review
 	}
 	if why := branchProblem(a.Branch); why != "" {
 		c.problem(at, "%s, found %q", why, document.Excerpt(a.Branch))

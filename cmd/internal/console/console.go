@@ -36,6 +36,8 @@ type Console struct {
 	Streams
 	Raw      io.Writer               // out as it is, for what programs read and what draws the screen itself
 	Redactor func() *redact.Redactor // knows every secret this process ever held
+
+	typed *bufio.Reader // of In, once a question was asked: it may hold the answer to the next one
 }
 
 // New puts a printer in front of both outputs. redactor is asked at the first text.
@@ -70,7 +72,7 @@ func (c *Console) CloseIn() error {
 	if err != nil {
 		return fmt.Errorf("close the standard input: %w", err)
 	}
-	c.In = empty
+	c.In, c.typed = empty, nil
 	return nil
 }
 
@@ -94,26 +96,44 @@ func (c *Console) Confirm(ctx context.Context, question string) error {
 	return err
 }
 
-// Ask reads an answer from the terminal; anything but yes is a no. An interrupt ends the
-// wait. The goroutine that reads cannot be stopped and ends with the process.
+// Ask reads an answer from the terminal; anything but yes is a no, and so is the end of the
+// input.
 func (c *Console) Ask(ctx context.Context, question string) (bool, error) {
-	fmt.Fprint(c.Err, question+" [y/N] ")
+	answer, err := c.Answer(ctx, question+" [y/N] ")
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	answer = strings.ToLower(answer)
+	return answer == "y" || answer == "yes", nil
+}
+
+// Answer shows a question as it is and reads a line from the terminal, without the blanks
+// around it. It fails with io.EOF if the input ended before there was anything. An interrupt
+// ends the wait. The goroutine that reads cannot be stopped and ends with the process.
+func (c *Console) Answer(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(c.Err, question)
+	if c.typed == nil {
+		c.typed = bufio.NewReader(c.In)
+	}
 	var line string
 	var err error
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		line, err = bufio.NewReader(c.In).ReadString('\n')
+		line, err = c.typed.ReadString('\n')
 	}()
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(c.Err)
-		return false, ctx.Err()
+		return "", ctx.Err()
 	case <-read:
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, fmt.Errorf("read the answer: %w", err)
+	switch {
+	case errors.Is(err, io.EOF) && line == "":
+		fmt.Fprintln(c.Err)
+		return "", io.EOF
+	case err != nil && !errors.Is(err, io.EOF):
+		return "", fmt.Errorf("read the answer: %w", err)
 	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", nil
+	return strings.TrimSpace(line), nil
 }
