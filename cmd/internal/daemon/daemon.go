@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/agentmux/agentmux/bot"
 	"github.com/agentmux/agentmux/bot/admission"
@@ -125,6 +126,9 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// silence is how long nothing is said while GitHub is asked.
+const silence = 2 * time.Second
+
 // plan reads configuration and flags and returns the bot that they ask for. The error lists all
 // problems, a line each.
 func plan(ctx context.Context, f *site.Finder, o *Options) (*wired, error) {
@@ -140,7 +144,10 @@ func plan(ctx context.Context, f *site.Finder, o *Options) (*wired, error) {
 	p.flags()
 	p.webhook()
 	p.account()
+	server := p.options.Host.Server
+	waits := time.AfterFunc(silence, func() { f.Say("waiting for %s to answer", server) })
 	p.repositories(ctx)
+	waits.Stop()
 	p.machine(ctx)
 	p.listen(ctx)
 	if err := p.err(); err != nil {
