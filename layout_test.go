@@ -39,7 +39,7 @@ var table = []row{
 		" internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
 	{9, "bot/metrics", "bot/intake bot/report"},                  // values become metrics: it knows no bot
 	{8, "bot/report", "bot/account bot/intake ghsync/transport"}, // values alone, between the bot and those who ask
-	{11, "bot", "bot/account bot/bell bot/claim bot/config bot/due bot/ear bot/follow bot/gate bot/host bot/intake bot/journal bot/project bot/queue bot/refusal bot/report bot/request bot/tenure bot/ticket bot/upkeep ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
+	{11, "bot", "bot/account bot/bell bot/claim bot/config bot/due bot/ear bot/follow bot/gate bot/host bot/intake bot/journal bot/orphan bot/project bot/queue bot/refusal bot/report bot/request bot/tenure bot/ticket bot/upkeep ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
 		" ghsync/transport internal/crash internal/document orchestrator orchestrator/command orchestrator/session orchestrator/watch"}, // joins the rooms of the bot: each of them knows its part alone
 	{1, "bot/bell", "internal/durable orchestrator/watch"}, // between the bot and commands beside it, which do not know one another
 	{1, "bot/due", ""},       // numbers and times alone
@@ -77,6 +77,7 @@ var table = []row{
 	{7, "ghsync/sight", "ghsync ghsync/transport"},                                                                                                                                    // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{10, "bot/tenure", "bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
+	{9, "bot/orphan", "bot/claim bot/gate bot/journal bot/ticket orchestrator orchestrator/session"},                  // between claims, which know no request, and the gate, which knows no claim of another host
 	{10, "bot/upkeep", "bot/config bot/host bot/work ghsync/mirror orchestrator orchestrator/session"},                // above the host, which removes: it says what may go
 	{9, "bot/refusal", "bot/gate bot/journal ghsync ghsync/markdown ghsync/transport internal/crash internal/redact"}, // the gate decides, this tells: apart from what is done with requests that pass
 	{9, "bot/queue", "bot/config bot/gate bot/ticket ghsync/mirror/comment"},                                          // slots and turns alone: what begins with a slot it does not know

@@ -246,6 +246,8 @@ func (b *Bot) serve(ctx context.Context, repo ghsync.Repo, swept bool) (*reposit
 	b.work.Go(func() { r.met.Run(ctx, b.Now) })
 	b.work.Go(func() { r.pulls.Run(ctx, b.Now) })
 	b.work.Go(func() { r.keeper.Run(ctx) })
+	next := r.lookout.Look(ctx)
+	b.work.Go(func() { r.lookout.Run(ctx, next) })
 	b.work.Go(func() { r.ear.Run(ctx) })
 	b.work.Go(func() {
 		defer func() { _ = ring.Close() }() // nothing rings any more

@@ -25,7 +25,7 @@ func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, er
 		issue = h.issue
 	}
 	s := ear.Subject{Issue: issue}
-	holder, err := o.claimed(ctx, issue)
+	holder, _, err := o.claimed(ctx, issue)
 	if err != nil {
 		return s, err
 	}
@@ -73,7 +73,7 @@ func (o owner) Retry(ctx context.Context, s ear.Subject, r ear.Retry) (gate.Deci
 		return gate.Decision{Row: gate.RowStart, What: gate.Queue}, nil
 	}
 	record, readErr := o.account.Client.Record(ctx, o.name(), s.Issue)
-	facts, err := o.facts(ctx, s.Issue, record, readErr)
+	facts, left, err := o.facts(ctx, s.Issue, record, readErr)
 	if err != nil {
 		return gate.Decision{}, err
 	}
@@ -85,7 +85,7 @@ func (o owner) Retry(ctx context.Context, s ear.Subject, r ear.Retry) (gate.Deci
 	if former != nil && d.Asked.Workflow == "" {
 		d.Asked.Workflow = former.state.Load().Workflow // it is another try of the same
 	}
-	return d, o.accept(ctx, s.Issue, record, d)
+	return d, o.accept(ctx, facts, left, d)
 }
 
 // EndFollowUps does nothing: the note of the command, which the ear writes next, ends them.
@@ -112,7 +112,7 @@ func (o owner) Guard(ctx context.Context, issue int) error {
 			return held.Check(ctx)
 		}
 	}
-	holder, err := o.claimed(ctx, issue)
+	holder, _, err := o.claimed(ctx, issue)
 	if err == nil && holder != "" && holder != o.bot.host {
 		err = fmt.Errorf("host %s works on issue %d", holder, issue)
 	}

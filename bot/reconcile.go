@@ -10,6 +10,7 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
@@ -59,7 +60,7 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	if readErr == nil && record.Issue.Closed {
 		return 0, r.closed(ctx, issue)
 	}
-	facts, err := r.facts(ctx, issue, record, readErr)
+	facts, left, err := r.facts(ctx, issue, record, readErr)
 	if err != nil {
 		return 0, err
 	}
@@ -80,7 +81,7 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	case d.Refused():
 		return 0, r.refusals.Refuse(ctx, issue, d)
 	case d.Accepted():
-		return 0, r.accept(ctx, issue, record, d)
+		return 0, r.accept(ctx, facts, left, d)
 	case d.What == gate.Later:
 		return max(d.After, time.Second), nil
 	case d.DropsLabel():
@@ -89,68 +90,37 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	return 0, nil
 }
 
-// facts collects what the gate judges.
-func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record, readErr error) (gate.Facts, error) {
-	f := gate.Facts{
+// facts collects what the gate judges. left is the request that a host which is gone has left; nil
+// without one, or if somebody asks again.
+func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record, readErr error) (f gate.Facts, left *orphan.Request, err error) {
+	f = gate.Facts{
 		Repo: r.name(), RepoID: r.id, Issue: issue, Record: record, RecordErr: readErr, Own: r.own,
 		Rules:   gate.Rules{Bot: r.bot.rules(), Gate: r.bot.Config.Gate, Unsandboxed: r.host.Unsandboxed(r.bot.Config)},
 		History: r.journal, Load: r.bot.queue.Load(r.id), Tries: r.tries(issue),
 	}
-	host, err := r.claimed(ctx, issue)
+	host, left, err := r.claimed(ctx, issue)
 	if err != nil {
-		return f, err
+		return f, nil, err
 	}
 	if host != "" {
 		f.Claim = &gate.Claim{Host: host.String()}
 	}
-	return f, nil
+	if _, asked := record.Request(f.Rules.Bot.Label); asked || left == nil || readErr != nil {
+		return f, nil, nil
+	}
+	return left.Judged(f, r.journal), left, nil
 }
 
 // claimed returns the host that works on an issue: this one, if it has a ticket or a session of
-// it that is under way, else one that has claimed it and is not gone.
-func (r *repository) claimed(ctx context.Context, issue int) (claim.HostID, error) {
+// it that is under way, else another one. left is the request of a host that is gone.
+func (r *repository) claimed(ctx context.Context, issue int) (host claim.HostID, left *orphan.Request, err error) {
 	if _, err := r.shelf.Read(issue); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return r.bot.host, nil // a ticket that cannot be read holds its issue, too
+		return r.bot.host, nil, nil // a ticket that cannot be read holds its issue, too
 	}
 	if h := r.sessions.of(issue); h != nil && h.live() {
-		return r.bot.host, nil
+		return r.bot.host, nil, nil
 	}
-	all, err := r.look(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, seen := range all {
-		if seen.Issue != issue || seen.Claim.Host == r.bot.host {
-			continue
-		}
-		why, err := r.desk.Stale(ctx, seen)
-		if err != nil {
-			return "", err
-		}
-		if why == claim.NotStale {
-			return seen.Claim.Host, nil
-		}
-	}
-	return "", nil
-}
-
-// lookTime is for how long the claims that were read count. A claim is taken by compare-and-swap, so
-// an old reading costs a push that is refused, and no second start.
-const lookTime = 2 * time.Second
-
-// look reads the claims of the repository, not too often.
-func (r *repository) look(ctx context.Context) ([]claim.Seen, error) {
-	r.looking.Lock()
-	defer r.looking.Unlock()
-	now := r.bot.Now()
-	if d := now.Sub(r.looked); d >= 0 && d < lookTime {
-		return r.claims, nil
-	}
-	all, err := r.desk.Look(ctx)
-	if err == nil {
-		r.claims, r.looked = all, now
-	}
-	return all, err
+	return r.lookout.Holder(ctx, issue)
 }
 
 // closed stops what works on an issue that was closed.
@@ -165,7 +135,8 @@ func (r *repository) closed(ctx context.Context, issue int) error {
 }
 
 // accept makes the ticket of a request: on disk, claimed, and then told.
-func (r *repository) accept(ctx context.Context, issue int, record ghsync.Record, d gate.Decision) error {
+func (r *repository) accept(ctx context.Context, f gate.Facts, left *orphan.Request, d gate.Decision) error {
+	issue, record := f.Issue, f.Record
 	snapshot, err := r.account.Client.TakeSnapshot(ctx, ghsync.SnapshotSpec{
 		Repo: r.name(), Issue: issue, CutOff: d.Asked.CutOff, Trigger: d.Asked.Trigger.String(), Requester: d.Asked.By, Record: &record,
 	})
@@ -180,6 +151,9 @@ func (r *repository) accept(ctx context.Context, issue int, record ghsync.Record
 		Repo: r.name(), RepoID: r.id, Issue: issue, Session: ticket.FreeName(r.dir(), issue, snapshot.Title.String(), r.bot.Now()), Identity: session.NewIdentity(), Workflow: d.Asked.Workflow,
 		Trigger: d.Asked.Trigger, With: d.Asked.With, Actor: d.Asked.By.Account, Requested: d.Asked.CutOff, Made: r.bot.Now(),
 		Locked: record.Issue.Locked, Snapshot: &snapshot,
+	}
+	if left != nil {
+		t = left.Hand(r.dir(), t)
 	}
 	if err := r.shelf.Write(t); err != nil {
 		return err

@@ -78,7 +78,7 @@ const patience = 10 * time.Second
 func (r *repository) rehearse(ctx context.Context, issue int, w io.Writer) error {
 	for began := r.bot.Now(); ; {
 		record, readErr := r.account.Client.Record(ctx, r.name(), issue)
-		facts, err := r.facts(ctx, issue, record, readErr)
+		facts, _, err := r.facts(ctx, issue, record, readErr)
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/refusal"
 	"github.com/agentmux/agentmux/bot/request"
@@ -39,6 +40,7 @@ type repository struct {
 	host     *host.Host
 	project  *project.Project
 	desk     claim.Desk
+	lookout  *orphan.Lookout
 	journal  *journal.Journal
 	shelf    ticket.Shelf
 	ear      *ear.Ear
@@ -53,10 +55,6 @@ type repository struct {
 	fetch    sync.Mutex  // one fetch at a time
 	judging  sync.Mutex  // one request at a time
 	shelving sync.Mutex  // who changes a ticket
-
-	looking sync.Mutex
-	claims  []claim.Seen // as they were read last
-	looked  time.Time
 
 	mu       sync.Mutex
 	repo     ghsync.Repo               // its name now
@@ -128,6 +126,10 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	}
 	r.desk, err = tenure.OpenDesk(ctx, r.host, tenure.DeskSpec{
 		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Free: b.queue.Free, Log: b.Log,
+	})
+	r.lookout = orphan.New(orphan.Options{
+		Desk: r.desk, Own: b.host, Found: func(issue int) { r.met.Add(issue, time.Time{}) }, Now: b.Now,
+		Failed: func(err error) { r.log().Warn("the claims of other hosts are read later", "err", err) },
 	})
 	return r, err
 }

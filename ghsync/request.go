@@ -1,6 +1,7 @@
 package ghsync
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -61,6 +62,31 @@ func (r Record) Request(label string) (q Request, asked bool) {
 		}
 	}
 	return q, asked
+}
+
+// AsRequested returns the record with the request labels that were on at a time. The host that
+// claims an issue takes them off.
+func (r Record) AsRequested(label string, at time.Time) Record {
+	isRequest := func(name string) bool {
+		_, is := RequestLabel(name, label)
+		return is
+	}
+	r.Issue.Labels = slices.DeleteFunc(slices.Clone(r.Issue.Labels), isRequest)
+	// The time of a trigger has no part of a second.
+	later := func(e LabelEvent) bool { return isRequest(e.Name) && e.At.Unix() > at.Unix() }
+	r.Labels = slices.DeleteFunc(slices.Clone(r.Labels), later)
+	on := map[string]bool{}
+	for _, e := range r.Labels {
+		if isRequest(e.Name) {
+			on[e.Name] = e.Added
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(on)) {
+		if on[name] {
+			r.Issue.Labels = append(r.Issue.Labels, name)
+		}
+	}
+	return r
 }
 
 // RequestLabel returns the workflow a request label names, or "".

@@ -216,12 +216,18 @@ func (s Shelf) aside(p Problem) Problem {
 	}
 }
 
+// IsFree reports whether no session of the project has a name.
+func IsFree(project, name string) bool {
+	_, err := os.Lstat(filepath.Join(session.Dir(project), name))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // FreeName is a name for the next session of an issue that no session of the project has.
 func FreeName(project string, issue int, title string, now time.Time) string {
 	first := session.Name(now, session.IssueSlug(issue, title))
 	name := first
 	for n := 2; ; n++ {
-		if _, err := os.Lstat(filepath.Join(session.Dir(project), name)); errors.Is(err, fs.ErrNotExist) {
+		if IsFree(project, name) {
 			return name
 		}
 		name = fmt.Sprintf("%s-%d", first, n)

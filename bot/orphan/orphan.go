@@ -1,0 +1,77 @@
+// Package orphan finds the requests that wait in the queue of a host that is gone, so that another
+// bot takes them over without a person. The host took the request label off when it claimed the
+// issue, so no list of issues shows such a request any more: the claim alone tells of it.
+//
+// A Lookout reads the claims of a repository. It answers which host has an issue, and names the
+// issues of orphans at first when it is begun with and then every few minutes. It takes nothing
+// itself and stores nothing: the claim is taken by compare-and-swap by the one who is told, after the
+// gate has judged the request once more.
+//
+// A session that has begun is no orphan: what its agents did is on the machine of its host.
+package orphan
+
+import (
+	"strings"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// Request is one that waits in the queue of a host that is gone.
+type Request struct {
+	Seen    claim.Seen
+	Trigger gate.Trigger
+	// Name and Identity are those of the session that it was to become.
+	Name, Identity string
+}
+
+// Of reads the request of a claim whose host is gone. ok is false for a session that has begun, and
+// for what no label asked for.
+func Of(seen claim.Seen, why claim.Stale) (q Request, ok bool) {
+	c := seen.Claim
+	if c.State != claim.Queued || why != claim.Silent && why != claim.RunEnded {
+		return q, false
+	}
+	trigger, err := gate.ParseTrigger(c.Trigger)
+	if err != nil || trigger.Kind != gate.Label {
+		return q, false
+	}
+	name, identity := c.Session, ""
+	if i := strings.LastIndexByte(c.Session, '-'); i >= 0 {
+		name, identity = c.Session[:i], c.Session[i+1:]
+	}
+	if !session.ValidName(name) || !session.ValidIdentity(identity) || orchestrator.PublicID(name, identity) != c.Session {
+		return q, false
+	}
+	return Request{Seen: seen, Trigger: trigger, Name: name, Identity: identity}, true
+}
+
+// Judged returns the facts by which the request is judged once more: with the labels that it was made
+// by, and without the decision to queue it, which this host may have made before another one took it.
+func (q Request) Judged(f gate.Facts, j *journal.Journal) gate.Facts {
+	f.Record, f.History = f.Record.AsRequested(f.Rules.Bot.Label, q.Trigger.At), history{j, q}
+	return f
+}
+
+type history struct {
+	*journal.Journal
+	request Request
+}
+
+func (h history) Decided(issue int, t gate.Trigger) bool {
+	d, known := h.Decision(issue, t)
+	return known && (issue != h.request.Seen.Issue || t != h.request.Trigger || d.What != gate.Queue)
+}
+
+// Hand makes a ticket the one of the request: it becomes the same session with the same comment,
+// unless this machine had that session before.
+func (q Request) Hand(project string, t ticket.Ticket) ticket.Ticket {
+	if ticket.IsFree(project, q.Name) {
+		t.Session, t.Identity, t.Taken = q.Name, q.Identity, true
+	}
+	return t
+}

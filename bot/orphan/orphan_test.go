@@ -1,0 +1,222 @@
+package orphan_test
+
+import (
+	"context"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/journal"
+	"github.com/agentmux/agentmux/bot/orphan"
+	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+	"github.com/agentmux/agentmux/internal/testexit"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// TestMain lets the test binary answer as the askpass program.
+func TestMain(m *testing.M) {
+	if asked, code := remote.AnswerAskpass(os.Args[1:], os.Stdout); asked {
+		testexit.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+const (
+	widgets  = "octo/widgets"
+	trigger  = "label/agentmux:quick/2026-11-21T10:04:31Z/9"
+	name     = "2026-11-21-100436-12-say-two"
+	identity = "0123456789abcdef"
+)
+
+// world is a server, and the clock of all who look at it.
+type world struct {
+	*fakehub.Server
+	t     *testing.T
+	home  string
+	since time.Duration
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{t: t, home: t.TempDir(), since: time.Second, Server: fakehub.Start(t, fakehub.Options{
+		Repos: []fakehub.RepoSpec{{Owner: "octo", Name: "widgets"}},
+		Users: []fakehub.UserSpec{{Login: "bot", Roles: map[string]fakehub.Role{widgets: fakehub.Write}}},
+	})}
+}
+
+func (w *world) now() time.Time {
+	return time.Date(2026, 11, 21, 10, 5, 0, 0, time.UTC).Add(w.since)
+}
+
+// desk is the one of a host. The run of every job is over.
+func (w *world) desk(host claim.HostID) *claim.Remote {
+	w.t.Helper()
+	store, err := claim.OpenStore(w.t.Context(), w.home)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	token := w.Token("bot")
+	return claim.NewRemote(claim.Options{
+		Repo:  remote.Repository{URL: w.CloneURL(widgets), Secret: func(context.Context) (string, error) { return token, nil }},
+		Store: store, RepoID: w.Repo(widgets).ID(), Host: host,
+		ReadRun: func(context.Context, int64) (claim.RunState, error) { return claim.RunState{Completed: true}, nil },
+		Clock:   claim.Clock{Now: w.now, Running: func() time.Duration { return w.since }, After: time.After},
+	})
+}
+
+func (w *world) take(desk claim.Desk, issue int, state claim.State) {
+	w.t.Helper()
+	if _, err := desk.Take(w.t.Context(), claim.Want{Issue: issue, Session: orchestrator.PublicID(name, identity), Trigger: trigger, State: state}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// lookout is the one of a bot, and what it found.
+func (w *world) lookout() (l *orphan.Lookout, found *[]int) {
+	own := claim.NewHostID()
+	found = &[]int{}
+	return orphan.New(orphan.Options{
+		Desk: w.desk(own), Own: own, Now: w.now,
+		Found: func(issue int) { *found = append(*found, issue) }, Failed: func(err error) { w.t.Error(err) },
+	}), found
+}
+
+// A request in the queue of a host is found once that host was silent for ten minutes, and only once
+// while its claim stays; a session that has begun is not.
+func TestARequestInTheQueueOfASilentHostIsFound(t *testing.T) {
+	w := newWorld(t)
+	silent, alive := w.desk(claim.NewHostID()), w.desk(claim.NewHostID())
+	w.take(silent, 12, claim.Queued)
+	w.take(silent, 13, claim.Running)
+	w.take(alive, 14, claim.Queued)
+	l, found := w.lookout()
+	var next time.Duration
+	for passed := time.Duration(0); passed < 10*time.Minute; passed += next {
+		if next = l.Look(t.Context()); next != 2*time.Minute {
+			t.Fatalf("looks again after %s", next)
+		}
+		host, left, err := l.Holder(t.Context(), 12)
+		if len(*found) > 0 || host == "" || left != nil || err != nil {
+			t.Fatalf("after %s: found %v, holder %q, left %+v, %v", passed, *found, host, left, err)
+		}
+		w.since += next
+		if err := alive.Beat(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		l.Look(t.Context())
+		w.since += 2 * time.Minute
+		if err := alive.Beat(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(*found, []int{12}) {
+		t.Errorf("found %v", *found)
+	}
+	host, left, err := l.Holder(t.Context(), 12)
+	if host != "" || left == nil || err != nil {
+		t.Fatalf("holder %q, left %+v, %v", host, left, err)
+	}
+	if left.Name != name || left.Identity != identity || left.Trigger.String() != trigger {
+		t.Errorf("%+v", left)
+	}
+	if host, left, err := l.Holder(t.Context(), 13); host != "" || left != nil || err != nil {
+		t.Errorf("of a session that has begun: %q, %+v, %v", host, left, err)
+	}
+	if host, left, err := l.Holder(t.Context(), 14); host == "" || left != nil || err != nil {
+		t.Errorf("of a host that beats: %q, %+v, %v", host, left, err)
+	}
+	w.since += 30 * time.Minute
+	if l.Look(t.Context()); !slices.Contains((*found)[1:], 12) {
+		t.Errorf("half an hour later: %v", *found)
+	}
+}
+
+// Without a queue elsewhere the server is asked each five minutes.
+func TestAnIdleLookoutLooksSeldom(t *testing.T) {
+	w := newWorld(t)
+	l, _ := w.lookout()
+	if next := l.Look(t.Context()); next != 5*time.Minute {
+		t.Errorf("looks again after %s", next)
+	}
+}
+
+func TestOnlyAQueuedLabelOfAHostThatIsGoneIsARequest(t *testing.T) {
+	seen := func(change func(*claim.Claim)) claim.Seen {
+		c := claim.Claim{RepoID: 1, Issue: 12, Session: name + "-" + identity, Trigger: trigger, Host: "a_7_1", State: claim.Queued}
+		change(&c)
+		return claim.Seen{Issue: 12, ID: "1", Claim: c}
+	}
+	for what, tc := range map[string]struct {
+		change func(*claim.Claim)
+		why    claim.Stale
+		want   bool
+	}{
+		"silent":              {func(*claim.Claim) {}, claim.Silent, true},
+		"run over":            {func(*claim.Claim) {}, claim.RunEnded, true},
+		"live":                {func(*claim.Claim) {}, claim.NotStale, false},
+		"waits for a minute":  {func(*claim.Claim) {}, claim.Waiting, false},
+		"begun":               {func(c *claim.Claim) { c.State = claim.Running }, claim.Silent, false},
+		"handed over":         {func(c *claim.Claim) { c.State = claim.Handover }, claim.LetGo, false},
+		"asked by a comment":  {func(c *claim.Claim) { c.Trigger = "comment/7" }, claim.Silent, false},
+		"asked at a terminal": {func(c *claim.Claim) { c.Trigger = "cli/s" }, claim.Silent, false},
+		"another form":        {func(c *claim.Claim) { c.Trigger = "label" }, claim.Silent, false},
+		"no identity":         {func(c *claim.Claim) { c.Session = name }, claim.Silent, false},
+		"a path":              {func(c *claim.Claim) { c.Session = "../../etc-" + identity }, claim.Silent, false},
+		"no hex":              {func(c *claim.Claim) { c.Session = name + "-0123456789abcde/" }, claim.Silent, false},
+	} {
+		if _, ok := orphan.Of(seen(tc.change), tc.why); ok != tc.want {
+			t.Errorf("%s: %t", what, ok)
+		}
+	}
+}
+
+// The name of the former host's session is taken, unless this machine has a session of that name.
+func TestTheTicketIsOfTheSameSession(t *testing.T) {
+	project := t.TempDir()
+	q := orphan.Request{Name: name, Identity: identity}
+	own := ticket.Ticket{Session: "2026-11-22-090000-12-other", Identity: "fedcba9876543210"}
+	if got := q.Hand(project, own); got.Session != name || got.Identity != identity || !got.Taken {
+		t.Errorf("%+v", got)
+	}
+	if err := os.MkdirAll(session.Dir(project)+"/"+name, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := q.Hand(project, own); got.Session != own.Session || got.Identity != own.Identity || got.Taken {
+		t.Errorf("of a session that was here: %+v", got)
+	}
+}
+
+// A host that queued the request itself, and lost it to the one that is gone now, judges it again;
+// one that refused it does not.
+func TestWhatWasQueuedHereIsJudgedAgain(t *testing.T) {
+	asked, err := gate.ParseTrigger(trigger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := orphan.Request{Seen: claim.Seen{Issue: 12}, Trigger: asked}
+	for what, want := range map[gate.What]bool{gate.Queue: false, gate.Refuse: true, gate.RefuseSilently: true} {
+		j, err := journal.Open(t.TempDir(), journal.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, issue := range []int{12, 13} {
+			if _, err := j.Append(journal.Decided{Issue: issue, Trigger: asked, Row: gate.RowStart, What: what}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := q.Judged(gate.Facts{}, j).History
+		if got := h.Decided(12, asked); got != want {
+			t.Errorf("%s: decided %t", what, got)
+		}
+		if !h.Decided(13, asked) {
+			t.Errorf("%s: the same trigger of another issue is judged again", what)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+)
+
+// A request that waited in the queue of a machine that is gone is taken over by the next bot without a
+// person: once, with the workflow that the label named, and in the same comment.
+func TestBotTakesOverTheQueueOfAHostThatIsGone(t *testing.T) {
+	t.Parallel()
+	o := rigOptions{playbook: quickPlaybook, unlabel: true, config: botConfig}
+	first := newRig(t, o)
+	repo := first.github.Repo(rigRepo)
+	state := filepath.Join(first.dir, "home", ".local", "state", "agentmux")
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(state, "PAUSED"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gone := first.background("bot")
+	repo.Label(1, "agentmux:quick", rigOwner)
+	first.eventually("the request waits", func() bool {
+		return first.hasLabel(rigRepo, 1, "agentmux:queued") && !first.hasLabel(rigRepo, 1, "agentmux:quick") && len(first.told(rigRepo, 1)) == 1
+	}, gone.out.String)
+	gone.exit(syscall.SIGKILL)
+	first.asJob("a_999_1")
+
+	second := first.elsewhere(o)
+	b := second.background("bot")
+	second.eventually("the request is carried out", func() bool { return second.isDone(rigRepo, 1) }, b.out.String)
+	if code := b.exit(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d\n%s", code, b.out.String())
+	}
+	entries := second.served(rigRepo)
+	if len(entries) != 1 || len(first.served(rigRepo)) != 0 {
+		t.Fatalf("%d sessions, and %d of the host that is gone", len(entries), len(first.served(rigRepo)))
+	}
+	second.done(entries[0])
+	if got := entries[0].State.Workflow; got != "quick" {
+		t.Errorf("workflow %s", got)
+	}
+	if told := second.told(rigRepo, 1); len(told) != 3 || !strings.Contains(told[0], "agentmux: done") {
+		t.Errorf("comments: %q", told)
+	}
+	if n := len(repo.Pulls()); n != 1 {
+		t.Errorf("%d pull requests", n)
+	}
+}
+
+// asJob has a job, whose run the server does not know, hold what the host of the claim of the issue
+// holds: a host that is seen to be gone at once.
+func (r *rig) asJob(id string) {
+	r.t.Helper()
+	ctx := context.WithoutCancel(r.t.Context())
+	token := r.github.Token(rigBot)
+	store, err := claim.OpenStore(ctx, r.t.TempDir())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	desk := func(host claim.HostID) claim.Desk {
+		return claim.NewRemote(claim.Options{
+			Repo:  remote.Repository{URL: r.github.CloneURL(rigRepo), Secret: func(context.Context) (string, error) { return token, nil }},
+			Store: store, RepoID: r.github.Repo(rigRepo).ID(), Host: host,
+		})
+	}
+	job, err := claim.ParseHostID(id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	all, err := desk(job).Look(ctx)
+	if err != nil || len(all) != 1 || all[0].Problem != nil {
+		r.t.Fatalf("%+v, %v", all, err)
+	}
+	was := all[0].Claim
+	former := desk(was.Host)
+	left, err := former.Leftovers(ctx)
+	if err != nil || len(left) != 1 {
+		r.t.Fatalf("%+v, %v", left, err)
+	}
+	held, err := former.Adopt(left[0])
+	if err == nil {
+		err = held.Release(ctx)
+	}
+	if err == nil {
+		_, err = desk(job).Take(ctx, claim.Want{Issue: was.Issue, Session: was.Session, Trigger: was.Trigger, State: was.State})
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
