@@ -35,8 +35,10 @@ type row struct {
 // the commit says why.
 var table = []row{
 	{15, "cmd/agentmux", "*"}, // wires everything but the packages of tests
-	{13, "cmd/internal/daemon", "bot bot/account bot/admission bot/config bot/host bot/intake bot/metrics bot/report bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/sight ghsync/transport" +
+	{13, "cmd/internal/daemon", "bot bot/account bot/admission bot/claim bot/config bot/host bot/intake bot/metrics bot/report bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/sight ghsync/transport" +
 		" internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
+	{14, "cmd/internal/job", "bot/account bot/claim bot/config bot/ear bot/report bot/request bot/tenure cmd/internal/console cmd/internal/daemon cmd/internal/exit cmd/internal/show cmd/internal/site" +
+		" ghsync ghsync/dispatch ghsync/markdown internal/durable internal/sanitize orchestrator orchestrator/engine orchestrator/session orchestrator/story orchestrator/watch workflows"}, // a job is the bot of one issue: it adds what the runner gives and hears
 	{9, "bot/metrics", "bot/intake bot/report"},                  // values become metrics: it knows no bot
 	{8, "bot/report", "bot/account bot/intake ghsync/transport"}, // values alone, between the bot and those who ask
 	{11, "bot", "bot/account bot/bell bot/claim bot/config bot/due bot/ear bot/follow bot/gate bot/host bot/intake bot/journal bot/orphan bot/project bot/queue bot/refusal bot/report bot/request bot/tenure bot/ticket bot/upkeep ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
@@ -51,7 +53,7 @@ var table = []row{
 	{13, "cmd/internal/steer", "bot/bell bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
 		" internal/document orchestrator orchestrator/command orchestrator/session orchestrator/story"}, // a command may need a host, or the bot that serves the project
 	{12, "cmd/internal/setup", "bot/account bot/config bot/request cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
-		" internal/agent internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds
+		" internal/agent internal/durable internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds; writes a workflow only where there is none
 	{12, "cmd/internal/team", "bot/project bot/request cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/site ghsync internal/document internal/sanitize orchestrator/session workflows/agents"}, // beside setup: a file of its own, with questions of its own
 	{12, "cmd/internal/hosting", "bot/claim bot/ear bot/host bot/journal bot/project bot/tenure ghsync cmd/internal/console cmd/internal/exit cmd/internal/hostlog" +
 		" cmd/internal/monitor/paint cmd/internal/show cmd/internal/site internal/shield orchestrator orchestrator/session orchestrator/session/register" +
@@ -74,7 +76,8 @@ var table = []row{
 	{8, "bot/journal", "bot/gate internal/durable"},                                                                                                                                   // what the gate decided is remembered in its words
 	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"},                                                                 // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{8, "bot/follow", "bot/config bot/gate ghsync ghsync/feedback ghsync/joblog ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
-	{7, "ghsync/sight", "ghsync ghsync/transport"},                                                                                                                                    // apart from ghsync: nothing of a session needs it
+	{7, "ghsync/dispatch", "ghsync"},               // apart from ghsync: only the sweep of a job may start workflows
+	{7, "ghsync/sight", "ghsync ghsync/transport"}, // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{10, "bot/tenure", "bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
 	{9, "bot/orphan", "bot/claim bot/gate bot/journal bot/ticket orchestrator orchestrator/session"},                  // between claims, which know no request, and the gate, which knows no claim of another host

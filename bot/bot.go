@@ -49,8 +49,10 @@ type Options struct {
 	// Workflows are the names that a request label may have behind it, for the search of an organisation.
 	Workflows []string
 	Machine   queue.Machine
-	Slots     int  // sessions at once
-	Once      bool // end when everything was judged and every session has ended
+	Slots     int          // sessions at once
+	Once      bool         // end when everything was judged and every session has ended
+	Issue     int          // served alone, by a job, whose end cancels its session; 0: all are
+	HostID    claim.HostID // empty: that of the machine
 	Now       func() time.Time
 	Log       *slog.Logger
 	// SessionLog opens the log of a session.
@@ -93,7 +95,7 @@ func New(o Options) (*Bot, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Host.Watcher = watch.New(watch.Options{Log: o.Log})
-	b := &Bot{Options: o, watches: map[string]*watched{}}
+	b := &Bot{Options: o, host: o.HostID, watches: map[string]*watched{}}
 	b.queue = queue.New(queue.Options{
 		Slots: o.Slots, Machine: o.Machine, Gate: o.Config.Gate, Now: o.Now, History: b.history, OpenPulls: b.openPulls,
 	})
@@ -108,7 +110,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	// Sessions that end with a signal as their cause are canceled; these are let go of.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	defer context.AfterFunc(asked, func() { cancel(nil) })()
+	defer context.AfterFunc(asked, func() { cancel(map[bool]error{true: context.Cause(asked)}[b.Issue != 0]) })()
 	b.life, b.fail = ctx, cancel
 	var problems []error
 	for _, repo := range b.Repos {

@@ -38,6 +38,7 @@ var githubCases = map[int]string{
 	32: "A process that ends right after its answer to a hook leaves the request to the next start.",
 	33: "Ten thousand hooks are one poll at a time, the last one is served, and what polls and searches missed the full sync finds.",
 	29: "A hook that comes hours late starts nothing on an issue that is closed since.",
+	34: "An event that asks for nothing, or that cannot be read, costs a job no request.",
 	36: "Of ten hosts that claim an issue at once, one gets it, each time; two that share an id are two.",
 	37: "A claim, a take-over, a beat or a release whose answer was lost is settled by asking, at once or by the next try.",
 	38: "A host that was seen silent for ten minutes loses its claims and learns it; a job loses them when its run is over.",
@@ -67,6 +68,7 @@ var githubCases = map[int]string{
 	63: "Another base than the default one: the pull request refers to the issue and does not close it.",
 	64: "Changes requested time and again are three rounds, then a person is asked; a required check that failed is one round.",
 	65: "A log, and what the program wrote, give no command.",
+	66: "A signal ends a job's session in order: the label, the claim and the exit code say so.",
 	68: "A checkpoint leaves out what holds a secret, and says so.",
 	69: "A dry run writes nothing and lists what the run writes.",
 	70: "Each permission that is missing is named with what to do; an App with fewer works.",
@@ -86,6 +88,7 @@ var githubCases = map[int]string{
 	83: "A review with its comments in the code and the log of a red check are in the prompt; without a log the check's output is.",
 	84: "A stop drops a ticket and ends the follow-ups of a pull request; where a review takes no receipt, the fold tells.",
 	88: "An issue that a host works on is left to it, until that host is gone.",
+	90: "Requests that no job took, and those of jobs that are over, are started once more, and only those.",
 }
 
 // githubAlso are tests that carry a case under another name.

@@ -67,6 +67,11 @@ func (c *Client) Read(ctx context.Context, path string, out any) error {
 	return c.do(ctx, http.MethodGet, path, nil, out)
 }
 
+// Post sends in to a path below the API's base, once.
+func Post(ctx context.Context, c *Client, path string, in any) error {
+	return c.do(ctx, http.MethodPost, path, in, nil)
+}
+
 // send is do with the response, for its links and headers.
 func (c *Client) send(ctx context.Context, method, path string, in, out any) (*github.Response, error) {
 	req, err := c.api.NewRequest(method, path, in)

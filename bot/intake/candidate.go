@@ -51,3 +51,39 @@ func candidate(host string, id int64, label string, issue ghsync.Issue, in ghsyn
 	}
 	return Candidate{}, false
 }
+
+// Of returns the part of the changes that is about one issue; ours reports whether a pull request
+// is of a session of that issue. Of issue 0 it is all of them.
+func (c Changes) Of(issue int, ours func(pull int) bool) Changes {
+	if issue == 0 {
+		return c
+	}
+	is := func(n int) bool { return n == issue || ours(n) }
+	part := Changes{Repo: c.Repo, RepoID: c.RepoID}
+	for _, one := range c.Candidates {
+		if one.Issue == issue {
+			part.Candidates = append(part.Candidates, one)
+		}
+	}
+	for _, one := range c.Issues {
+		if one.Number == issue {
+			part.Issues = append(part.Issues, one)
+		}
+	}
+	for _, one := range c.Comments {
+		if is(one.On) {
+			part.Comments = append(part.Comments, one)
+		}
+	}
+	for _, one := range c.Pulls {
+		if ours(one.Number) {
+			part.Pulls = append(part.Pulls, one)
+		}
+	}
+	for _, pull := range c.Left {
+		if ours(pull) {
+			part.Left = append(part.Left, pull)
+		}
+	}
+	return part
+}

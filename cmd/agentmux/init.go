@@ -6,7 +6,7 @@ import (
 )
 
 func newInitCmd(a *app) *cobra.Command {
-	var f setup.Options
+	f := setup.Options{Commit: commit}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Look at this clone and write a small configuration",
@@ -24,6 +24,7 @@ configuration, never into the repository.`,
 	cmd.Flags().BoolVar(&f.Force, "force", false, "replace an existing .agentmux/config.yaml")
 	cmd.Flags().BoolVar(&f.Defaults, "defaults", false, "ask nothing")
 	cmd.Flags().BoolVar(&f.Actions, "actions", false, "print a workflow for GitHub Actions runners")
-	_ = cmd.Flags().MarkHidden("actions") // there is no action yet, which the flag says
+	cmd.Flags().BoolVar(&f.Write, "write", false, "with --actions: write the workflow, unless there is one")
+	cmd.Flags().BoolVar(&f.Check, "check", false, "with --actions: say what differs from the repository's workflow")
 	return group(groupSetup, cmd)
 }

@@ -189,13 +189,44 @@ func TestInitIsInterruptedAtTheServer(t *testing.T) {
 	}
 }
 
-// There is no workflow to print as long as there is no action for it to use.
-func TestInitActionsFollowsTheAction(t *testing.T) {
+// The workflow is printed, written once, and compared with what is there.
+func TestInitActionsPrintsTheWorkflow(t *testing.T) {
 	t.Parallel()
-	_, err := os.Stat(filepath.Join("..", "..", "action.yml"))
-	var out bytes.Buffer
-	code := run(t.Context(), []string{"init", "--actions"}, console.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
-	if there := err == nil; there != (code == 0) || !there && !strings.Contains(out.String(), "no action for GitHub Actions yet") {
-		t.Errorf("an action is there: %t; exit %d\n%s", there, code, &out)
+	dir := t.TempDir()
+	ran := func(flags ...string) (int, string) {
+		var out bytes.Buffer
+		code := run(t.Context(), append([]string{"init", "--actions", "--project", dir}, flags...), console.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
+		return code, out.String()
+	}
+	code, text := ran()
+	if code != 0 || !strings.Contains(text, "startsWith(github.event.label.name, 'agentmux')") || !strings.Contains(text, "queue: max") {
+		t.Errorf("exit %d\n%s", code, text)
+	}
+	if code, _ := ran("--check"); code != 2 {
+		t.Errorf("nothing there: exit %d", code)
+	}
+	if code, said := ran("--write"); code != 0 {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+	file := filepath.Join(dir, ".github", "workflows", "agentmux.yml")
+	written, err := os.ReadFile(file)
+	if err != nil || string(written) != text {
+		t.Errorf("%v, written %q", err, written)
+	}
+	if code, said := ran("--check"); code != 0 {
+		t.Errorf("same: exit %d\n%s", code, said)
+	}
+	changed := strings.Replace(text, "750", "60", 1)
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := ran("--check"); code != 1 || !strings.Contains(said, "-     timeout-minutes: 60") || !strings.Contains(said, "+     timeout-minutes: 750") {
+		t.Errorf("changed: exit %d\n%s", code, said)
+	}
+	if code, _ := ran("--write"); code != 2 {
+		t.Errorf("a changed file: exit %d", code)
+	}
+	if now, _ := os.ReadFile(file); string(now) != changed {
+		t.Error("a changed file was replaced")
 	}
 }

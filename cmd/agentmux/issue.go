@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/cmd/internal/start"
 	"github.com/spf13/cobra"
 )
@@ -30,7 +31,12 @@ the foreground and asks no questions.`,
   agentmux issue 42 --workflow quick --headless
   agentmux issue https://github.com/octo/widgets/issues/42 --dry-run`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return start.Issue(cmd.Context(), a, args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if job.Here() {
+				return job.Run(cmd.Context(), a, args[0])
+			}
+			return start.Issue(cmd.Context(), a, args[0], f)
+		},
 	}
 	addStartFlags(cmd, f)
 	flags := cmd.Flags()

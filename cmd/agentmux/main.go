@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/internal/agent/agentexec"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -31,6 +32,7 @@ func main() { os.Exit(runProcess("")) }
 // runProcess is main without its end: it returns the exit code. Another program may run in the
 // panes.
 func runProcess(panes string) int {
+	job.Withhold()
 	if code, done := hiddenMain(os.Args[1:]); done {
 		return code
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot"
 	"github.com/agentmux/agentmux/bot/admission"
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/report"
@@ -34,6 +35,21 @@ type Options struct {
 	Webhook               string
 	Interval, Max         string
 	Once, DryRun, Systemd bool
+	Job                   *Job // nil: it serves all issues
+}
+
+// Job has the bot serve one issue once, as the process of a job of GitHub Actions: a signal cancels
+// its session, and nothing listens.
+type Job struct {
+	Issue int
+	Host  claim.HostID
+	// Change puts the inputs of the job over a configuration.
+	Change func(*config.Config)
+	// Opened is told of each session that is run, by its directory, and returns what is called when
+	// it is let go of.
+	Opened func(dir string) io.Closer
+	// Ended is told how the bot did.
+	Ended func(report.Report)
 }
 
 // Run serves until ctx ends, or with --once until nothing is left to do.
@@ -102,6 +118,10 @@ func (w *wired) run(ctx context.Context) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
+	if j := w.flags.Job; j != nil {
+		j.Ended(b.Report())
+		return nil
+	}
 	w.farewell(b.Report())
 	return nil
 }
@@ -149,6 +169,7 @@ func plan(ctx context.Context, f *site.Finder, o *Options) (*wired, error) {
 	p.repositories(ctx)
 	waits.Stop()
 	p.machine(ctx)
+	p.job()
 	p.listen(ctx)
 	if err := p.err(); err != nil {
 		w.listeners.close()
@@ -185,13 +206,16 @@ func sessionLog(f *site.Finder, c *config.Config) func(string) (*slog.Logger, io
 }
 
 // configOf returns the machine's configuration with the files of a repository's commit.
-func configOf(f *site.Finder, c *config.Config) func(fs.FS) (*config.Config, document.Problems) {
+func configOf(f *site.Finder, c *config.Config, j *Job) func(fs.FS) (*config.Config, document.Problems) {
 	return func(files fs.FS) (*config.Config, document.Problems) {
 		s := f.Sources("")
 		s.Project = files
 		of, problems := config.Check(s)
 		if of != nil {
 			of.Bot = c.Bot // with the flags
+			if j != nil {
+				j.Change(of)
+			}
 		}
 		return of, problems
 	}

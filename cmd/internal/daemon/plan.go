@@ -118,7 +118,7 @@ func (p *planning) account() {
 	h := p.options.Host
 	machine, slots := machineOf(p.config)
 	p.options = bot.Options{
-		Config: p.config, ConfigOf: configOf(p.finder, p.config), Host: h, Machine: machine, Workflows: workflows.Shipped(),
+		Config: p.config, ConfigOf: configOf(p.finder, p.config, p.wired.flags.Job), Host: h, Machine: machine, Workflows: workflows.Shipped(),
 		Slots: slots, Once: p.wired.flags.Once, Now: time.Now, Log: h.Log, SessionLog: sessionLog(p.finder, p.config),
 	}
 	if !ok {

@@ -33,12 +33,14 @@ import (
 // Options are those of init.
 type Options struct {
 	Force, Defaults, Actions bool
+	Write, Check             bool   // with Actions
+	Commit                   string // of this program; "" if it is not known
 }
 
 // Run looks, writes what is missing, and says what it did.
 func Run(ctx context.Context, a *site.Finder, f Options) error {
 	if f.Actions {
-		return exit.UsageText("there is no action for GitHub Actions yet; a job of your own can run agentmux issue N --headless")
+		return actions(a, f)
 	}
 	project, err := a.ProjectDir()
 	if err != nil {

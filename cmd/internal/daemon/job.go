@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"github.com/agentmux/agentmux/bot/account"
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/ghsync"
+	"io"
+	"log/slog"
+	"path/filepath"
+)
+
+// job has the bot serve the issue of a job.
+func (p *planning) job() {
+	j := p.wired.flags.Job
+	if j == nil {
+		return
+	}
+	j.Change(p.config)
+	p.config.Bot.StatusAddr = "" // other jobs run on this machine
+	open := p.options.SessionLog
+	p.options.Issue, p.options.HostID, p.options.Slots = j.Issue, j.Host, 1
+	p.options.SessionLog = func(file string) (*slog.Logger, io.Closer, error) {
+		log, closer, err := open(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		return log, closers{j.Opened(filepath.Dir(file)), closer}, nil
+	}
+}
+
+// closers closes all of them, in order.
+type closers []io.Closer
+
+func (all closers) Close() error {
+	var errs []error
+	for _, c := range all {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Reach returns a host for a repository, and the account that acts there: for a job that runs no
+// session.
+func Reach(ctx context.Context, f *site.Finder, c *config.Config, repo ghsync.Repo) (*host.Host, account.Account, error) {
+	p := &planning{wired: &wired{finder: f, flags: &Options{}}, config: c}
+	p.account()
+	if err := p.err(); err != nil {
+		return nil, account.Account{}, err
+	}
+	act, err := p.accounts.For(ctx, repo)
+	if err != nil {
+		return nil, act, err
+	}
+	o := p.options.Host
+	o.GitHub, o.Token, o.Server, o.Away = act.Client, act.Token, act.Server, act.Away
+	h, err := host.New(o)
+	return h, act, err
+}

@@ -1,0 +1,27 @@
+package job_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/agentmux/agentmux/cmd/internal/job"
+)
+
+// TestSecurity6TheRunnersFilesReachNoChild is row 6 of security section 11, for a job.
+func TestSecurity6TheRunnersFilesReachNoChild(t *testing.T) {
+	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_STATE", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL", "ACTIONS_X"} {
+		t.Setenv(name, "x")
+	}
+	t.Setenv("GITHUB_SERVER_URL", "https://github.example")
+	job.Withhold()
+	for _, kv := range os.Environ() {
+		for _, name := range []string{"GITHUB_ENV=", "GITHUB_PATH=", "GITHUB_OUTPUT=", "GITHUB_STEP_SUMMARY=", "GITHUB_STATE=", "ACTIONS_"} {
+			if len(kv) >= len(name) && kv[:len(name)] == name {
+				t.Errorf("left: %s", kv)
+			}
+		}
+	}
+	if os.Getenv("GITHUB_SERVER_URL") == "" {
+		t.Error("the server is forgotten")
+	}
+}

@@ -1,0 +1,122 @@
+package job
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/workflows"
+)
+
+// InputPrefix begins the names of the variables that hold the inputs of the action.
+const InputPrefix = "AGENTMUX_INPUT_"
+
+// Inputs are those of the action, as text of whoever wrote the workflow file. "" = the default.
+type Inputs map[string]string
+
+// Problem is what is wrong with an input.
+type Problem struct{ Input, Text string }
+
+// checks say what is wrong with an input; "" if nothing is. They are all inputs of the action but
+// those that its steps alone use.
+var checks = map[string]func(string) string{
+	"issue":    checkIssue,
+	"workflow": checkWorkflow,
+	"config":   checkFile,
+	"version":  checkVersion,
+	"sandbox":  oneOf("auto", "none"),
+	"comments": oneOf("timeline", "every", "quiet"),
+	"max-time": checkTime,
+}
+
+// ReadInputs takes the inputs out of the environment, so that no child has them.
+func ReadInputs() Inputs {
+	in := Inputs{}
+	for name := range checks {
+		variable := InputPrefix + strings.ReplaceAll(strings.ToUpper(name), "-", "_")
+		in[name] = os.Getenv(variable)
+		_ = os.Unsetenv(variable)
+	}
+	return in
+}
+
+// Check returns everything that is wrong with the inputs, by name.
+func (in Inputs) Check() (problems []Problem) {
+	for name, check := range checks {
+		value := in[name]
+		switch {
+		case value == "":
+		case strings.ContainsAny(value, "\n\r\x00\"'`$"):
+			problems = append(problems, Problem{name, fmt.Sprintf("expected one line without quotes and $, found %q", cut(value))})
+		default:
+			if text := check(value); text != "" {
+				problems = append(problems, Problem{name, text})
+			}
+		}
+	}
+	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Input, b.Input) })
+	return problems
+}
+
+// Change puts the inputs over a configuration.
+func (in Inputs) Change(c *config.Config) {
+	if v := in["workflow"]; v != "" {
+		c.Defaults.Workflow = v
+	}
+	if v := in["comments"]; v != "" {
+		c.GitHub.Comments = v
+	}
+	if v := in["sandbox"]; v != "" {
+		c.Sandbox.Level = v
+	}
+	if d, err := time.ParseDuration(in["max-time"]); err == nil {
+		c.Limits.Total = d
+	}
+}
+
+func oneOf(values ...string) func(string) string {
+	return func(v string) string {
+		if slices.Contains(values, v) {
+			return ""
+		}
+		return fmt.Sprintf("expected %s, found %q", strings.Join(values, " or "), cut(v))
+	}
+}
+
+func checkIssue(v string) string {
+	if _, err := number(v); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func checkWorkflow(v string) string {
+	if workflows.IsName(v) {
+		return ""
+	}
+	return fmt.Sprintf("expected the name of a workflow, found %q", cut(v))
+}
+
+func checkFile(v string) string {
+	if info, err := os.Stat(v); err != nil || !info.Mode().IsRegular() {
+		return fmt.Sprintf("expected a file of this runner, found %q", cut(v))
+	}
+	return ""
+}
+
+func checkVersion(v string) string {
+	if v == "local" || strings.HasPrefix(v, "v") && strings.Trim(v[1:], "0123456789.") == "" {
+		return ""
+	}
+	return fmt.Sprintf("expected local or a release such as v1.2.3, found %q", cut(v))
+}
+
+func checkTime(v string) string {
+	if d, err := time.ParseDuration(v); err == nil && d > 0 {
+		return ""
+	}
+	return fmt.Sprintf("expected a duration such as 6h, found %q", cut(v))
+}

@@ -1,0 +1,199 @@
+// Package job is agentmux issue as the process of a job of GitHub Actions. It reads what the run's
+// event asks for, has package bot serve that one issue, and writes how that ended: as groups and
+// annotations in the log, as result.json, and, in a later step, as outputs and summary.
+//
+// Promises:
+//
+//   - An event that asks for nothing, or that cannot be read, costs no request.
+//   - Texts of others are no commands to the runner, whatever they say (Log), and neither this
+//     process nor a child of it can write to the runner's files (Withhold).
+//   - A session that needs a person, or that another host has, does not fail the job: the exit code
+//     in result.json is the true one.
+//   - A signal cancels the session in order; what the issue shows is final then.
+//
+// It writes result.json below the runner's directory for temporary files.
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/report"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/daemon"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator/engine"
+	"github.com/agentmux/agentmux/orchestrator/watch"
+)
+
+// run is one job.
+type run struct {
+	finder  *site.Finder
+	log     *Log
+	inputs  Inputs
+	watcher *watch.Watcher
+	shown   func(string) string
+	dir     string         // of the session that was run last
+	told    map[string]int // the last record of each that the log has
+	report  report.Report
+}
+
+// Run does what the event of the job asks for. asked is the issue that the step names, "" for none.
+func Run(ctx context.Context, f *site.Finder, asked string) error {
+	log := NewLog(f.Raw)
+	defer log.Close()
+	f.Console = console.New(console.Streams{In: f.In, Out: log, Err: log}, f.Redactor)
+	r := &run{finder: f, log: log, inputs: ReadInputs(), watcher: watch.New(watch.Options{}), shown: f.Shown(), told: map[string]int{}}
+	var result Result
+	err := r.serve(ctx, asked, &result)
+	code, text := exit.Explain(err)
+	if err == nil {
+		code = result.code()
+	}
+	if signaled(ctx) {
+		code = exit.Canceled
+	}
+	if text != "" {
+		result.Outcome, result.Sentence = OutcomeError, f.Redactor().Redact(text)
+	}
+	result.ExitCode = code
+	if err := result.Write(ResultFile()); err != nil {
+		log.Annotate(Warning, "result.json", f.Redactor().Redact(err.Error()))
+	}
+	return r.end(result)
+}
+
+// signaled reports whether a signal ended the job.
+func signaled(ctx context.Context) bool {
+	var signal engine.Signal
+	return errors.As(context.Cause(ctx), &signal)
+}
+
+// serve judges the event and serves its issue.
+func (r *run) serve(ctx context.Context, asked string, result *Result) error {
+	result.Outcome = OutcomeNone
+	if problems := r.inputs.Check(); len(problems) > 0 {
+		var lines []string
+		for _, p := range problems {
+			r.log.Annotate(Failure, "input "+p.Input, p.Text)
+			lines = append(lines, "input "+p.Input+": "+p.Text)
+		}
+		return exit.UsageText(strings.Join(lines, "\n"))
+	}
+	if file := r.inputs["config"]; file != "" {
+		r.finder.ConfigFile = file
+	}
+	c, err := r.finder.MachineConfig()
+	if err != nil {
+		return err
+	}
+	request, err := ReadEvent(os.Getenv, c.Bot.Label, asked)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	result.Repo, result.Issue = request.Repo.String(), request.Issue
+	if request.Idle != "" {
+		result.Sentence = request.Idle
+		return nil
+	}
+	if request.Sweep {
+		return r.sweep(ctx, c, request, result)
+	}
+	host, err := hostID(os.Getenv)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	if request.Pull {
+		result.Sentence = "the session of a pull request is heard by the host that runs it; on this runner there is none of it"
+		return nil
+	}
+	err = daemon.Run(ctx, r.finder, &daemon.Options{
+		Repos: []string{request.Repo.String()}, Once: true, Interval: "auto",
+		Job: &daemon.Job{
+			Issue: request.Issue, Host: host, Change: r.inputs.Change, Opened: r.follow,
+			Ended: func(now report.Report) { r.report = now },
+		},
+	})
+	switch {
+	case err != nil:
+		return err
+	case r.dir != "":
+		return result.ofSession(ctx, r.dir)
+	case len(r.report.Refused) > 0:
+		result.Outcome, result.Sentence = OutcomeRefused, "the request was refused; the issue says why"
+	default:
+		result.Sentence = "nothing asks for work on the issue now, or another host has it"
+	}
+	return nil
+}
+
+// hostID is the host of the run.
+func hostID(env func(string) string) (claim.HostID, error) {
+	id, err := strconv.ParseInt(env("GITHUB_RUN_ID"), 10, 64)
+	if err != nil || id < 1 {
+		return "", fmt.Errorf("GITHUB_RUN_ID: expected a number, found %q", cut(env("GITHUB_RUN_ID")))
+	}
+	attempt, err := strconv.Atoi(env("GITHUB_RUN_ATTEMPT"))
+	if err != nil || attempt < 1 {
+		return "", fmt.Errorf("GITHUB_RUN_ATTEMPT: expected a number, found %q", cut(env("GITHUB_RUN_ATTEMPT")))
+	}
+	return claim.JobHostID(id, attempt), nil
+}
+
+// ResultFile is where result.json of the job lies.
+func ResultFile() string {
+	dir := os.Getenv("RUNNER_TEMP")
+	if !filepath.IsAbs(dir) {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "agentmux", "result.json")
+}
+
+// mostHeld bounds the annotations of a kind: the page of a run shows ten.
+const mostHeld = 9
+
+// end tells how the job ended, and returns the error with its exit code. What needs a person does
+// not fail it.
+func (r *run) end(result Result) error {
+	for i, path := range result.Held {
+		if i == mostHeld {
+			break
+		}
+		r.log.Annotate(Warning, "needs a look", path)
+	}
+	line := result.line()
+	switch result.ExitCode {
+	case exit.Done:
+		r.finder.Say("%s", r.shown(line))
+		return nil
+	case exit.NeedsHuman, exit.Locked:
+		r.log.Annotate(Notice, "agentmux", r.shown(line))
+		return nil
+	case exit.Canceled:
+		r.log.Annotate(Warning, "agentmux", r.shown(line))
+	default:
+		r.log.Annotate(Failure, "agentmux", r.shown(line))
+	}
+	return exit.Quiet(result.ExitCode)
+}
+
+// line says how the job ended in a line or a few.
+func (r *Result) line() string {
+	parts := []string{strings.ReplaceAll(r.Outcome, "_", " ")}
+	if r.PRURL != "" {
+		parts = append(parts, r.PRURL)
+	}
+	for _, part := range []string{r.Sentence, r.Next} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ": ")
+}

@@ -1,0 +1,130 @@
+package job
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/ghsync/markdown"
+)
+
+// maxSummary is below what a runner takes for a step, 1 MiB.
+const maxSummary = 900 << 10
+
+// maxRow bounds a text of others in the summary.
+const maxRow = 2000
+
+// Summary is the page of the job: the outcome first. Texts of others are code in it.
+func Summary(r Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### agentmux: %s\n\n", strings.ReplaceAll(r.Outcome, "_", " "))
+	row := func(name, text string) {
+		if text != "" && b.Len() < maxSummary {
+			fmt.Fprintf(&b, "- %s: %s\n", name, text)
+		}
+	}
+	row("why", span(r.Sentence))
+	if r.Issue > 0 {
+		row("issue", span(fmt.Sprintf("%s#%d", r.Repo, r.Issue)))
+	}
+	if r.PRNumber > 0 {
+		text := "#" + strconv.Itoa(r.PRNumber)
+		if r.Draft {
+			text += ", a draft"
+		}
+		row("pull request", text+" "+span(r.PRURL))
+	}
+	row("branch", span(r.Branch))
+	row("commit", span(r.HeadSHA))
+	row("session", span(r.Session))
+	row("workflow", span(r.Workflow))
+	row("text", span(r.Digest))
+	for _, n := range r.Dispatched {
+		row("started once more", "#"+strconv.Itoa(n))
+	}
+	for _, path := range r.Held {
+		row("needs a look", span(path))
+	}
+	for _, q := range r.Questions {
+		row("question "+span(q.ID), span(q.Text))
+	}
+	table(&b, "| Phase | Time |\n|---|---|\n", len(r.Phases), func(i int) string {
+		p := r.Phases[i]
+		return fmt.Sprintf("| %s | %s |\n", cell(p.Name), (time.Duration(p.Seconds * float64(time.Second))).Round(time.Second))
+	})
+	table(&b, "| Role | Verdict | Findings |\n|---|---|---|\n", len(r.Verdicts), func(i int) string {
+		v := r.Verdicts[i]
+		return fmt.Sprintf("| %s | %s | %d |\n", cell(v.Role), cell(v.Verdict), v.Findings)
+	})
+	if r.Next != "" {
+		fmt.Fprintf(&b, "\nNext: %s\n", span(r.Next))
+	}
+	return b.String()
+}
+
+func table(b *strings.Builder, head string, n int, row func(int) string) {
+	if n == 0 {
+		return
+	}
+	b.WriteString("\n" + head)
+	for i := range n {
+		if b.Len() > maxSummary {
+			return
+		}
+		b.WriteString(row(i))
+	}
+}
+
+// span is a text of others in one line of code.
+func span(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if text == "" {
+		return ""
+	}
+	return markdown.CodeSpan(markdown.Valid(markdown.Clip(text, maxRow)))
+}
+
+func cell(text string) string { return strings.ReplaceAll(span(text), "|", "\\|") }
+
+// Outputs are those of the action, in the form of the runner's file. A value is one line.
+func Outputs(r Result) string {
+	number := ""
+	if r.PRNumber > 0 {
+		number = strconv.Itoa(r.PRNumber)
+	}
+	var b strings.Builder
+	for _, o := range [][2]string{
+		{"outcome", r.Outcome}, {"exit-code", strconv.Itoa(r.ExitCode)}, {"session", r.Session}, {"branch", r.Branch}, {"pr-number", number},
+		{"pr-url", r.PRURL}, {"head-sha", r.HeadSHA}, {"verdict", r.Verdict}, {"digest", r.Digest}, {"result-file", ResultFile()},
+	} {
+		fmt.Fprintf(&b, "%s=%s\n", o[0], strings.Join(strings.Fields(o[1]), " "))
+	}
+	return b.String()
+}
+
+// Report appends outputs and summary of the job's result to the runner's files; "" for neither.
+func Report(output, summary string) error {
+	r, err := ReadResult(ResultFile())
+	if err != nil {
+		return err
+	}
+	for file, text := range map[string]string{output: Outputs(r), summary: Summary(r)} {
+		if file == "" {
+			continue
+		}
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+		_, err = f.WriteString(text)
+		if closeErr := f.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+	}
+	return nil
+}
