@@ -116,14 +116,6 @@ func TestTheExampleOfWorkflowsWorks(t *testing.T) {
 	}
 }
 
-// A flag that only refuses is not offered.
-func TestInitOffersNoAction(t *testing.T) {
-	t.Parallel()
-	if flag := newInitCmd(newApp(console.Streams{})).Flags().Lookup("actions"); flag == nil || !flag.Hidden {
-		t.Errorf("%+v", flag)
-	}
-}
-
 func everyCommand(cmd *cobra.Command, do func(*cobra.Command)) {
 	do(cmd)
 	for _, child := range cmd.Commands() {
