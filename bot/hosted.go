@@ -257,6 +257,9 @@ func (h *hosted) news(since time.Time) func(context.Context) (bool, error) {
 // committed keeps the state, and gives the slot to others while every agent of the session waits.
 func (h *hosted) committed(s *orchestrator.State) {
 	former := h.state.Swap(s)
+	if d := s.PhaseEnteredAt.Sub(former.PhaseEnteredAt.Time); s.Visit != former.Visit && d >= 0 {
+		h.repo.bot.count(func(c *counts) { c.phases[former.Phase] = c.phases[former.Phase].With(d) })
+	}
 	h.repo.ear.Wake()
 	if former.Completion.PRNumber != s.Completion.PRNumber || former.Ended() != s.Ended() {
 		h.repo.bot.aim()

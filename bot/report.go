@@ -13,6 +13,7 @@ type counts struct {
 	refused  map[string]int
 	accepted int
 	panics   int
+	phases   map[string]report.Span
 }
 
 // count changes the counts.
@@ -20,7 +21,7 @@ func (b *Bot) count(change func(*counts)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.counts.refused == nil {
-		b.counts.refused = map[string]int{}
+		b.counts.refused, b.counts.phases = map[string]int{}, map[string]report.Span{}
 	}
 	change(&b.counts)
 }
@@ -46,6 +47,11 @@ func (b *Bot) Report() report.Report {
 			}
 			s := h.state.Load()
 			r.Pending += len(s.Pending)
+			for _, e := range s.Pending {
+				if !e.Since.IsZero() {
+					r.Refusing = max(r.Refusing, b.Now().Sub(e.Since.Time))
+				}
+			}
 			if !s.Ended() {
 				r.Sessions[does(s)]++
 			}
@@ -55,7 +61,7 @@ func (b *Bot) Report() report.Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r.Unserved, r.Refused = maps.Clone(b.unserved), maps.Clone(b.counts.refused)
-	r.Accepted, r.Panics = b.counts.accepted, b.counts.panics
+	r.Accepted, r.Panics, r.Phases = b.counts.accepted, b.counts.panics, maps.Clone(b.counts.phases)
 	return r
 }
 

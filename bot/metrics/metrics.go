@@ -41,6 +41,8 @@ var (
 	lacking    = describe("machine_lacks", "How many things this machine lacks for another session.")
 	sessions   = describe("sessions", "Sessions that are under way, by what they do.", "state")
 	pending    = describe("effects_pending", "Effects of sessions that were not carried out yet.")
+	refusing   = describe("effects_oldest_seconds", "How long the oldest of them has failed.")
+	phases     = describe("phase_seconds", "How long phases of sessions lasted that ended.", "phase")
 	claims     = describe("claims", "Issues that this host holds for sessions.", "repository")
 	commands   = describe("commands_pending", "Commands of people whose receipts are owed.", "repository")
 	accepted   = describe("requests_accepted_total", "Requests that were accepted.")
@@ -61,7 +63,7 @@ var (
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		slots, workers, queued, eventAge, paused, lacking, sessions, pending, claims, commands, accepted, refused, panics, readings, hooks, failing,
-		polled, interval, quotaLimit, quotaLeft, absent, deliveries,
+		polled, interval, refusing, phases, quotaLimit, quotaLeft, absent, deliveries,
 	} {
 		ch <- d
 	}
@@ -86,6 +88,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(paused, oneIf(r.Paused))
 	gauge(lacking, float64(len(r.Lacks)))
 	gauge(pending, float64(r.Pending))
+	gauge(refusing, r.Refusing.Seconds())
+	for phase, s := range r.Phases {
+		ch <- prometheus.MustNewConstSummary(phases, uint64(max(0, s.N)), s.Total.Seconds(), nil, phase)
+	}
 	for _, state := range []string{"working", "waiting", "paused"} {
 		gauge(sessions, float64(r.Sessions[state]), state)
 	}

@@ -25,17 +25,28 @@ type Report struct {
 	Tickets      int
 	Oldest       time.Duration // for which the oldest ticket has waited
 
-	Sessions map[string]int // under way, by what they do: working, waiting, paused
-	Pending  int            // effects of sessions that are not carried out
-	Refused  map[string]int // requests since the start, by row of the gate
-	Accepted int            // requests since the start
-	Panics   int            // of sessions since the start
+	Sessions map[string]int  // under way, by what they do: working, waiting, paused
+	Pending  int             // effects of sessions that are not carried out
+	Refusing time.Duration   // since the oldest of them failed first
+	Phases   map[string]Span // that ended since the start
+	Refused  map[string]int  // requests since the start, by row of the gate
+	Accepted int             // requests since the start
+	Panics   int             // of sessions since the start
 
 	// Absent are the accounts that GitHub refuses, and Quotas the limits of each, by its installation
 	// and by resource.
 	Absent []account.Absence
 	Quotas map[int64]map[string]transport.Quota
 }
+
+// Span is how often something lasted, and how long together.
+type Span struct {
+	N     int
+	Total time.Duration
+}
+
+// With returns the span with one more.
+func (s Span) With(d time.Duration) Span { return Span{s.N + 1, s.Total + d} }
 
 // Repository is how a repository does.
 type Repository struct {

@@ -436,7 +436,8 @@ func TestBotIsWokenByWebhooksAndTellsHowItDoes(t *testing.T) {
 	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
 	r.eventually("it is done", func() bool { return r.isDone(rigRepo, 1) }, b.out.String)
 	_, body := get(status, "/metrics")
-	for _, line := range []string{"agentmux_slots 2", "agentmux_requests_accepted_total 1", `agentmux_repository_failing{repository="acme/widgets"} 0`} {
+	for _, line := range []string{"agentmux_slots 2", "agentmux_requests_accepted_total 1", "agentmux_effects_oldest_seconds 0",
+		`agentmux_phase_seconds_count{phase="implementing"} 1`, `agentmux_repository_failing{repository="acme/widgets"} 0`} {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("no %q in\n%s", line, body)
 		}

@@ -1,0 +1,34 @@
+package metrics_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/metrics"
+	"github.com/agentmux/agentmux/bot/report"
+)
+
+// What lasts and what waits is told with its number and its sum.
+func TestTimesAreTold(t *testing.T) {
+	r := report.Report{
+		Pending: 3, Refusing: 90 * time.Second,
+		Phases: map[string]report.Span{"planning": report.Span{}.With(time.Minute).With(30 * time.Second)},
+	}
+	w := httptest.NewRecorder()
+	metrics.Handler(func() report.Report { return r }, nil).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	lines := "\n" + w.Body.String()
+	for _, want := range []string{
+		"agentmux_effects_pending 3", "agentmux_effects_oldest_seconds 90",
+		`agentmux_phase_seconds_sum{phase="planning"} 90`, `agentmux_phase_seconds_count{phase="planning"} 2`,
+	} {
+		if !strings.Contains(lines, "\n"+want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+}
