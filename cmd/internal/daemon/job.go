@@ -3,14 +3,15 @@ package daemon
 import (
 	"context"
 	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+
 	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync"
-	"io"
-	"log/slog"
-	"path/filepath"
 )
 
 // job has the bot serve the issue of a job.

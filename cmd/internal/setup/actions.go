@@ -49,8 +49,11 @@ func actions(a *site.Finder, f Options) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
+		if err := durable.Create(path, []byte(text)); err != nil {
+			return err
+		}
 		note(a, "written", "%s", actionsFile)
-		return durable.Create(path, []byte(text))
+		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return exit.UsageText(actionsFile + " is not there; agentmux init --actions --write writes it")
 	case err != nil:
