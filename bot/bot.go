@@ -110,7 +110,13 @@ func (b *Bot) Run(ctx context.Context) error {
 	// Sessions that end with a signal as their cause are canceled; these are let go of.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	defer context.AfterFunc(asked, func() { cancel(map[bool]error{true: context.Cause(asked)}[b.Issue != 0]) })()
+	defer context.AfterFunc(asked, func() {
+		if b.Issue == 0 {
+			cancel(nil) // the agents go on
+			return
+		}
+		cancel(context.Cause(asked))
+	})()
 	b.life, b.fail = ctx, cancel
 	var problems []error
 	for _, repo := range b.Repos {

@@ -7,7 +7,7 @@
 // itself and stores nothing: the claim is taken by compare-and-swap by the one who is told, after the
 // gate has judged the request once more.
 //
-// A session that has begun is no orphan: what its agents did is on the machine of its host.
+// A session that has begun is not an orphan: what its agents did is on the machine of its host.
 package orphan
 
 import (

@@ -217,7 +217,7 @@ func (t *tenure) over(s *orchestrator.State, err error) bool {
 	return s != nil && s.Ended() && err == nil
 }
 
-// releaseTime bounds how long a claim is given back where nobody can wait: by a command, and by a bot
+// releaseTime bounds how long a claim is given back where it cannot be waited for: by a command, and by a bot
 // that ends. One that stays is stale after some minutes.
 const releaseTime = 20 * time.Second
 

@@ -5,7 +5,7 @@
 // Promises:
 //
 //   - An event that asks for nothing, or that cannot be read, costs no request.
-//   - Texts of others are no commands to the runner, whatever they say (Log), and neither this
+//   - Texts of others are not commands to the runner, whatever they say (Log), and neither this
 //     process nor a child of it can write to the runner's files (Withhold).
 //   - A session that needs a person, or that another host has, does not fail the job: the exit code
 //     in result.json is the true one.
@@ -111,7 +111,7 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 		return exit.Usage(err)
 	}
 	if request.Pull {
-		result.Sentence = "the session of a pull request is heard by the host that runs it; on this runner there is none of it"
+		result.Sentence = "a comment on a pull request is heard by the host that runs its session, and this job runs none"
 		return nil
 	}
 	err = daemon.Run(ctx, r.finder, &daemon.Options{

@@ -89,7 +89,8 @@ func labelled(ctx context.Context, c *ghsync.Client, repo ghsync.Repo, label str
 	return nil
 }
 
-// left notes the issues whose claim a job left, and takes away those that a host works on.
+// left notes the issues whose claim a job left. One that a host works on and that has its label again
+// costs a job that does nothing.
 func left(ctx context.Context, desk claim.Desk, asked map[int]bool, unknown func(issue int, err error)) error {
 	all, err := desk.Look(ctx)
 	if err != nil {
