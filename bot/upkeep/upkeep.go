@@ -3,7 +3,8 @@
 // agentmux clean does it when it is asked.
 //
 // The workspaces and homes of a session go when its pull request was merged or closed, or followup.days
-// after its end: a round that follows all the same makes them again.
+// after its end: a round that follows all the same makes them again. While a session is under way at
+// that moment, it is looked at again soon.
 //
 // A session goes when it has its result or failed, its end is shown on GitHub, nothing of it is unread,
 // and its last change is older than session.keep. One that waits for a person stays. Work that is in no
@@ -50,8 +51,13 @@ type Upkeep struct {
 	wake chan struct{}
 }
 
-// pause is between two looks.
-const pause = 24 * time.Hour
+const (
+	// pause is between two looks.
+	pause = 24 * time.Hour
+	// firstBusy is until the look after one at which a session with a closed pull request was under way;
+	// doubled up to maxBusy.
+	firstBusy, maxBusy = 10 * time.Second, time.Hour
+)
 
 // New makes an Upkeep. Run works.
 func New(o Options) *Upkeep { return &Upkeep{o: o, wake: make(chan struct{}, 1)} }
@@ -66,13 +72,20 @@ func (u *Upkeep) Look() {
 
 // Run works until ctx ends.
 func (u *Upkeep) Run(ctx context.Context) {
+	busyFor := firstBusy
 	for ctx.Err() == nil {
-		gone, err := Once(ctx, u.o)
+		gone, busy, err := Once(ctx, u.o)
 		u.o.Gone(gone)
+		wait := pause
+		if busy {
+			wait, busyFor = busyFor, min(2*busyFor, maxBusy)
+		} else {
+			busyFor = firstBusy
+		}
 		if err != nil && ctx.Err() == nil {
 			u.o.Log.Warn("what ended long ago is removed later", "err", err)
 		}
-		timer := time.NewTimer(pause)
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 		case <-u.wake:
@@ -82,25 +95,27 @@ func (u *Upkeep) Run(ctx context.Context) {
 	}
 }
 
-// Once removes what may go and returns the sessions that are gone. What fails stays for the next
-// day; the error says what.
-func Once(ctx context.Context, o Options) (gone []string, err error) {
+// Once removes what may go and returns the sessions that are gone. busy: one whose pull request is
+// closed is still under way. What fails stays for the next day; the error says what.
+func Once(ctx context.Context, o Options) (gone []string, busy bool, err error) {
 	entries, err := session.List(o.Project)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var problems []error
 	for _, e := range entries {
 		if ctx.Err() != nil {
-			return gone, ctx.Err()
+			return gone, busy, ctx.Err()
 		}
 		what, remove := o.due(e)
 		if remove == nil {
+			busy = busy || o.isBusy(e)
 			continue
 		}
 		err := remove(ctx, e.Dir)
 		switch {
 		case errors.As(err, new(*session.LockedError)): // it was taken up meanwhile
+			busy = true
 		case err != nil:
 			problems = append(problems, fmt.Errorf("%s of %s stays: %w", what, e.Name, err))
 		default:
@@ -113,7 +128,7 @@ func Once(ctx context.Context, o Options) (gone []string, err error) {
 	if len(gone) > 0 {
 		problems = append(problems, o.Remover.Collect(ctx, o.Project, o.Config))
 	}
-	return gone, errors.Join(problems...)
+	return gone, busy, errors.Join(problems...)
 }
 
 // What is removed of a session.
@@ -141,6 +156,17 @@ func (o Options) due(e session.Entry) (what string, remove func(context.Context,
 		return workspaces, func(ctx context.Context, dir string) error { return o.Remover.Vacate(ctx, dir, o.Config) }
 	}
 	return "", nil
+}
+
+// isBusy reports whether a session whose pull request is closed is under way, or owes something.
+func (o Options) isBusy(e session.Entry) bool {
+	if e.State == nil || e.State.Completion.PRNumber == 0 || !o.Closed(e.State.Completion.PRNumber) {
+		return false
+	}
+	if _, ended := endOf(e); ended {
+		return false
+	}
+	return e.Running || !e.State.Ended() || host.Removable(e.State)
 }
 
 // endOf returns when a session ended, if it owes nothing.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
@@ -87,10 +88,15 @@ func made(t *testing.T, project, name string, ago time.Duration, change func(*or
 
 func once(t *testing.T, project string, keep time.Duration, r *remover) ([]string, error) {
 	t.Helper()
-	return upkeep.Once(t.Context(), upkeep.Options{
+	gone, _, err := upkeep.Once(t.Context(), options(project, keep, r))
+	return gone, err
+}
+
+func options(project string, keep time.Duration, r *remover) upkeep.Options {
+	return upkeep.Options{
 		Project: project, Config: &config.Config{Session: config.Session{Keep: keep}, Followup: config.Followup{Days: 14}}, Remover: r,
 		Closed: func(pull int) bool { return pull == closedPull }, Gone: func([]string) {}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
-	})
+	}
 }
 
 func TestWhatEndedLongAgoGoes(t *testing.T) {
@@ -136,6 +142,41 @@ func TestWorkspacesGoWithThePullRequest(t *testing.T) {
 	if err != nil || !slices.Equal(r.vacated, []string{"closed", "failed-long-ago", "open-for-long"}) || len(r.removed)+len(gone)+r.collected > 0 {
 		t.Errorf("vacated %q, removed %q, collected %d, %v", r.vacated, r.removed, r.collected, err)
 	}
+}
+
+// A merge that comes while the session is under way has its workspaces removed soon after its end, not
+// a day later.
+func TestTheLookFollowsTheEndOfTheSession(t *testing.T) {
+	project := t.TempDir()
+	made(t, project, "merged", time.Hour, func(s *orchestrator.State) {
+		s.Completion.PRNumber, s.Workspaces = closedPull, map[string]orchestrator.Workspace{"plan-1": {}}
+	})
+	held, err := session.Open(filepath.Join(session.Dir(project), "merged"))
+	if err == nil {
+		err = held.Lock(0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := &remover{}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go upkeep.New(options(project, keep, r)).Run(ctx)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(r.vacated) > 0 {
+			t.Errorf("vacated %q while it is under way", r.vacated)
+		}
+		if err := held.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if !slices.Equal(r.vacated, []string{"merged"}) {
+			t.Errorf("vacated %q after its end", r.vacated)
+		}
+	})
 }
 
 func TestWhatCannotBeRemovedStays(t *testing.T) {

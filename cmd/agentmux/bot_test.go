@@ -357,7 +357,7 @@ agents:
 func TestBotFollowsItsPullRequest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{
-		playbook: followPlaybook + strings.TrimPrefix(quickPlaybook, "version: 1\nagents:\n"), unlabel: true, config: botConfig + "followup: {quiet: 1s}\n",
+		playbook: followPlaybook + strings.TrimPrefix(quickPlaybook, "version: 1\nagents:\n"), unlabel: true, config: botConfig + "followup: {quiet: 10s}\n",
 	})
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:quick", rigOwner)
