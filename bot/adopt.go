@@ -75,7 +75,7 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 	for _, t := range tickets {
 		s, ok := leftOf(left, t.Issue, t.Session, t.Identity)
 		if !ok {
-			err = r.take(ctx, t)
+			err = r.take(ctx, t, nil)
 		} else if held, adoptErr := r.desk.Adopt(s); adoptErr != nil {
 			err = adoptErr
 		} else {

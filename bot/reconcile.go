@@ -65,6 +65,9 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 		return 0, err
 	}
 	d := gate.Decide(ctx, facts, gateServer{r})
+	if !left.Follows(d) {
+		return 0, nil
+	}
 	r.tried(issue, d)
 	if d.What != gate.Ignore {
 		r.log().Info("issue judged", "issue", issue, "row", d.Row.String(), "decision", string(d.What), "reason", d.Reason)
@@ -90,7 +93,7 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	return 0, nil
 }
 
-// facts collects what the gate judges. left is the request that a host which is gone has left; nil
+// facts collects what the gate judges. left is the request that is to be taken from another host; nil
 // without one, or if somebody asks again.
 func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record, readErr error) (f gate.Facts, left *orphan.Request, err error) {
 	f = gate.Facts{
@@ -102,17 +105,17 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 	if err != nil {
 		return f, nil, err
 	}
+	if _, asked := record.Request(f.Rules.Bot.Label); !asked && left != nil && readErr == nil {
+		return left.Judged(f, r.journal), left, nil
+	}
 	if host != "" {
 		f.Claim = &gate.Claim{Host: host.String()}
 	}
-	if _, asked := record.Request(f.Rules.Bot.Label); asked || left == nil || readErr != nil {
-		return f, nil, nil
-	}
-	return left.Judged(f, r.journal), left, nil
+	return f, nil, nil
 }
 
 // claimed returns the host that works on an issue: this one, if it has a ticket or a session of
-// it that is under way, else another one. left is the request of a host that is gone.
+// it that is under way, else another one. left is a request of that one that may be taken.
 func (r *repository) claimed(ctx context.Context, issue int) (host claim.HostID, left *orphan.Request, err error) {
 	if _, err := r.shelf.Read(issue); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return r.bot.host, nil, nil // a ticket that cannot be read holds its issue, too
@@ -159,14 +162,15 @@ func (r *repository) accept(ctx context.Context, f gate.Facts, left *orphan.Requ
 		return err
 	}
 	crash.Point("write ticket", "")
-	return r.take(ctx, t)
+	return r.take(ctx, t, left)
 }
 
-// take claims the issue of a ticket and puts it into the queue.
-func (r *repository) take(ctx context.Context, t ticket.Ticket) error {
-	held, err := r.claimIssue(ctx, claim.Want{
+// take claims the issue of a ticket and puts it into the queue. left is the request of another host that
+// it continues; nil: of none.
+func (r *repository) take(ctx context.Context, t ticket.Ticket, left *orphan.Request) error {
+	held, err := r.lookout.Take(ctx, claim.Want{
 		Issue: t.Issue, Session: orchestrator.PublicID(t.Session, t.Identity), Trigger: t.Trigger.String(), State: claim.Queued,
-	})
+	}, left)
 	if errors.As(err, new(*claim.RefusedError)) {
 		r.bot.fail(fmt.Errorf("%s: %w", r.name(), err))
 	}
@@ -179,24 +183,6 @@ func (r *repository) take(ctx context.Context, t ticket.Ticket) error {
 	}
 	crash.Point("claim ticket", "")
 	return r.enter(t, held)
-}
-
-// claimIssue takes a claim, from a host that is gone if one has it.
-func (r *repository) claimIssue(ctx context.Context, want claim.Want) (claim.Held, error) {
-	held, err := r.desk.Take(ctx, want)
-	var taken *claim.TakenError
-	if !errors.As(err, &taken) || taken.Seen.Problem != nil {
-		return held, err
-	}
-	why, staleErr := r.desk.Stale(ctx, taken.Seen)
-	if staleErr != nil {
-		return nil, staleErr
-	}
-	if why == claim.NotStale || why == claim.Waiting {
-		return nil, err
-	}
-	r.log().Info("an issue is taken from a host that is gone", "issue", want.Issue, "host", taken.Seen.Claim.Host.String(), "why", string(why))
-	return r.desk.Steal(ctx, taken.Seen, want)
 }
 
 // enter records the decision about a ticket that is claimed, and queues it.

@@ -2,7 +2,10 @@ package orphan
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,9 +16,11 @@ import (
 type Options struct {
 	Desk   claim.Desk
 	Own    claim.HostID    // claims of this host are not looked at
-	Found  func(issue int) // is told of each orphan, again each half hour
-	Failed func(error)     // is told why the claims could not be read
-	Now    func() time.Time
+	Found  func(issue int) // is told of each request that may be taken, again after a while
+	// Room reports whether a request could begin on this host at once.
+	Room func(ctx context.Context) bool
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // Lookout knows the claims of other hosts. It is safe for concurrent use.
@@ -25,7 +30,7 @@ type Lookout struct {
 	mu     sync.Mutex
 	claims []claim.Seen // as they were read last
 	read   time.Time
-	told   map[string]time.Time // when Found was told of a claim, by its commit
+	told   map[string]time.Time // until when Found is not told of a claim again, by its commit
 }
 
 // New reads nothing.
@@ -35,10 +40,11 @@ const (
 	// readTime is for how long the claims that were read count. A claim is taken by compare-and-swap,
 	// so an old reading costs a push that is refused, and no second start.
 	readTime = 2 * time.Second
-	// pause is between two looks, queuePause while another host has a request in its queue.
-	pause, queuePause = 5 * time.Minute, 2 * time.Minute
+	// pause is between two looks, queuePause while another host has a request in its queue, and
+	// roomPause while it could begin here: the claim is taken when it was seen for a minute.
+	pause, queuePause, roomPause = 5 * time.Minute, 2 * time.Minute, time.Minute
 	// tellPause is between two times that the same is found: who was told tries until it is settled,
-	// unless the issue cannot be worked on now.
+	// unless the issue cannot be worked on now. What a live host has in its queue is told of each pause.
 	tellPause = 30 * time.Minute
 )
 
@@ -58,7 +64,7 @@ func (l *Lookout) all(ctx context.Context) ([]claim.Seen, error) {
 }
 
 // Holder returns the other host that has claimed an issue; empty if none has, or if that host is
-// gone. It may have left a request.
+// gone. left is the request that waits in its queue, if this host may take it.
 func (l *Lookout) Holder(ctx context.Context, issue int) (host claim.HostID, left *Request, err error) {
 	all, err := l.all(ctx)
 	if err != nil {
@@ -72,48 +78,81 @@ func (l *Lookout) Holder(ctx context.Context, issue int) (host claim.HostID, lef
 		switch {
 		case err != nil:
 			return "", nil, err
-		case why == claim.NotStale, why == claim.Waiting: // it is another host's turn
+		case why == claim.NotStale:
 			return seen.Claim.Host, nil, nil
+		case why == claim.Waiting:
+			host = seen.Claim.Host
 		}
-		if q, ok := Of(seen, why); ok {
+		if q, ok := Of(seen, why); ok && (!q.Live || l.o.Room(ctx)) {
 			left = &q
 		}
 	}
-	return "", left, nil
+	return host, left, nil
+}
+
+// Take claims an issue: one that is free, that of a host that is gone, or the request that a live host
+// has in its queue if left is that one. The error is as that of [claim.Desk.Take].
+func (l *Lookout) Take(ctx context.Context, want claim.Want, left *Request) (claim.Held, error) {
+	held, err := l.o.Desk.Take(ctx, want)
+	var taken *claim.TakenError
+	if !errors.As(err, &taken) || taken.Seen.Problem != nil {
+		return held, err
+	}
+	why, staleErr := l.o.Desk.Stale(ctx, taken.Seen)
+	if staleErr != nil {
+		return nil, staleErr
+	}
+	if why == claim.NotStale || why == claim.Waiting && (left == nil || left.Seen.ID != taken.Seen.ID) {
+		return nil, err
+	}
+	l.o.Log.Info("an issue is taken from another host", "issue", want.Issue, "host", taken.Seen.Claim.Host.String(), "why", string(why))
+	return l.o.Desk.Steal(ctx, taken.Seen, want)
 }
 
 // Look looks for orphans once, and returns when to look again.
 func (l *Lookout) Look(ctx context.Context) (next time.Duration) {
 	all, err := l.all(ctx)
-	if err != nil && ctx.Err() == nil {
-		l.o.Failed(err)
+	if err != nil {
+		l.failed(ctx, err)
 	}
-	next = pause
+	all = slices.DeleteFunc(slices.Clone(all), func(s claim.Seen) bool { return s.Claim.State != claim.Queued || s.Claim.Host == l.o.Own })
+	if len(all) == 0 {
+		return pause
+	}
+	room := l.o.Room(ctx)
 	for _, seen := range all {
-		if seen.Claim.State != claim.Queued || seen.Claim.Host == l.o.Own {
-			continue
-		}
-		next = queuePause
 		why, err := l.o.Desk.Stale(ctx, seen)
 		if err != nil {
-			l.o.Failed(err)
-		} else if _, ok := Of(seen, why); ok && l.tells(seen.ID) {
+			l.failed(ctx, err)
+		} else if q, ok := Of(seen, why); ok && (room || !q.Live) && l.tells(q) {
 			l.o.Found(seen.Issue)
 		}
 	}
-	return next
+	if room {
+		return roomPause
+	}
+	return queuePause
 }
 
-// tells reports whether a claim is to be told of, and notes that it was.
-func (l *Lookout) tells(id string) bool {
+func (l *Lookout) failed(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		l.o.Log.Warn("the claims of other hosts are read later", "err", err)
+	}
+}
+
+// tells reports whether a request is to be told of, and notes that it was.
+func (l *Lookout) tells(q Request) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.o.Now()
-	maps.DeleteFunc(l.told, func(_ string, at time.Time) bool { return now.Sub(at) >= tellPause })
-	if _, told := l.told[id]; told {
+	maps.DeleteFunc(l.told, func(_ string, until time.Time) bool { return !now.Before(until) })
+	if _, told := l.told[q.Seen.ID]; told {
 		return false
 	}
-	l.told[id] = now
+	l.told[q.Seen.ID] = now.Add(tellPause)
+	if q.Live {
+		l.told[q.Seen.ID] = now.Add(pause)
+	}
 	return true
 }
 

@@ -1,13 +1,13 @@
-// Package orphan finds the requests that wait in the queue of a host that is gone, so that another
-// bot takes them over without a person. The host took the request label off when it claimed the
-// issue, so no list of issues shows such a request any more: the claim alone tells of it.
+// Package orphan finds the requests that wait in the queue of another host and that this host may take
+// over without a person: those of a host that is gone, and those that have waited for a minute while
+// this host could begin at once. The other host took the request label off when it claimed the issue,
+// so no list of issues shows such a request any more: the claim alone tells of it.
 //
-// A Lookout reads the claims of a repository. It answers which host has an issue, and names the
-// issues of orphans at first when it is begun with and then every few minutes. It takes nothing
-// itself and stores nothing: the claim is taken by compare-and-swap by the one who is told, after the
-// gate has judged the request once more.
+// A Lookout reads the claims of a repository. It answers which host has an issue, and names the issues
+// that may be taken when it is begun with and then every few minutes. It takes a claim when its caller
+// says so, after the gate has judged the request once more, by compare-and-swap. It stores nothing.
 //
-// A session that has begun is not an orphan: what its agents did is on the machine of its host.
+// A session that has begun is not taken over: what its agents did is on the machine of its host.
 package orphan
 
 import (
@@ -21,19 +21,22 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Request is one that waits in the queue of a host that is gone.
+// Request is one that waits in the queue of another host.
 type Request struct {
 	Seen    claim.Seen
 	Trigger gate.Trigger
+	// Live says that its host is not gone. The request is taken only by a host on which it begins at
+	// once: two hosts that both let it wait would take it from each other in turn.
+	Live bool
 	// Name and Identity are those of the session that it was to become.
 	Name, Identity string
 }
 
-// Of reads the request of a claim whose host is gone. ok is false for a session that has begun, and
-// for what no label asked for.
+// Of reads the request of a claim that may be taken from its host. ok is false for a session that has
+// begun, and for what no label asked for.
 func Of(seen claim.Seen, why claim.Stale) (q Request, ok bool) {
 	c := seen.Claim
-	if c.State != claim.Queued || why != claim.Silent && why != claim.RunEnded {
+	if c.State != claim.Queued || why != claim.Silent && why != claim.RunEnded && why != claim.Waiting {
 		return q, false
 	}
 	trigger, err := gate.ParseTrigger(c.Trigger)
@@ -47,7 +50,7 @@ func Of(seen claim.Seen, why claim.Stale) (q Request, ok bool) {
 	if !session.ValidName(name) || !session.ValidIdentity(identity) || orchestrator.PublicID(name, identity) != c.Session {
 		return q, false
 	}
-	return Request{Seen: seen, Trigger: trigger, Name: name, Identity: identity}, true
+	return Request{Seen: seen, Trigger: trigger, Live: why == claim.Waiting, Name: name, Identity: identity}, true
 }
 
 // Judged returns the facts by which the request is judged once more: with the labels that it was made
@@ -56,6 +59,10 @@ func (q Request) Judged(f gate.Facts, j *journal.Journal) gate.Facts {
 	f.Record, f.History = f.Record.AsRequested(f.Rules.Bot.Label, q.Trigger.At), history{j, q}
 	return f
 }
+
+// Follows reports whether anything follows from the decision about a request here. What a live host
+// has in its queue is refused or begun by that host, unless it begins here at once. q may be nil.
+func (q *Request) Follows(d gate.Decision) bool { return q == nil || !q.Live || d.What == gate.Start }
 
 type history struct {
 	*journal.Journal

@@ -2,6 +2,8 @@ package orphan_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"os"
 	"slices"
 	"testing"
@@ -40,6 +42,7 @@ type world struct {
 	t     *testing.T
 	home  string
 	since time.Duration
+	room  bool // of the host whose lookout it is
 }
 
 func newWorld(t *testing.T) *world {
@@ -82,7 +85,8 @@ func (w *world) lookout() (l *orphan.Lookout, found *[]int) {
 	found = &[]int{}
 	return orphan.New(orphan.Options{
 		Desk: w.desk(own), Own: own, Now: w.now,
-		Found: func(issue int) { *found = append(*found, issue) }, Failed: func(err error) { w.t.Error(err) },
+		Found: func(issue int) { *found = append(*found, issue) }, Room: func(context.Context) bool { return w.room },
+		Log: slog.New(slog.NewTextHandler(problems{w.t}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}), found
 }
 
@@ -138,6 +142,85 @@ func TestARequestInTheQueueOfASilentHostIsFound(t *testing.T) {
 	}
 }
 
+// problems fails a test for each warning.
+type problems struct{ t *testing.T }
+
+func (p problems) Write(line []byte) (int, error) {
+	p.t.Errorf("%s", line)
+	return len(line), nil
+}
+
+// A request that has waited a minute in the queue of a live host is found by one on which it could
+// begin, which takes it before the other one begins it. One that could not begin it leaves it.
+func TestARequestOfALiveHostIsTakenWhereItCanBegin(t *testing.T) {
+	w := newWorld(t)
+	alive := w.desk(claim.NewHostID())
+	held, err := alive.Take(t.Context(), claim.Want{Issue: 12, Session: orchestrator.PublicID(name, identity), Trigger: trigger, State: claim.Queued})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.take(alive, 13, claim.Running)
+	l, found := w.lookout()
+	want := claim.Want{Issue: 12, Session: "s-" + identity, Trigger: trigger, State: claim.Queued}
+	for range 4 {
+		if l.Look(t.Context()); len(*found) > 0 {
+			t.Fatalf("found %v without room", *found)
+		}
+		if host, left, err := l.Holder(t.Context(), 12); host == "" || left != nil || err != nil {
+			t.Fatalf("without room: %q, %+v, %v", host, left, err)
+		}
+		w.since += 30 * time.Second
+	}
+	w.room = true
+	next := l.Look(t.Context())
+	if !slices.Equal(*found, []int{12}) || next != time.Minute {
+		t.Fatalf("found %v, looks again after %s", *found, next)
+	}
+	host, left, err := l.Holder(t.Context(), 12)
+	if host == "" || left == nil || !left.Live || err != nil {
+		t.Fatalf("holder %q, left %+v, %v", host, left, err)
+	}
+	for what, wanted := range map[gate.What]bool{gate.Start: true, gate.Queue: false, gate.Refuse: false, gate.RefuseSilently: false, gate.Later: false} {
+		if left.Follows(gate.Decision{What: what}) != wanted {
+			t.Errorf("something follows from %s: %t", what, !wanted)
+		}
+	}
+	for _, other := range []*orphan.Request{nil, {Live: true}} {
+		if _, err := l.Take(t.Context(), want, other); !errors.As(err, new(*claim.TakenError)) {
+			t.Fatalf("taken for another reason: %v", err)
+		}
+	}
+	taken, err := l.Take(t.Context(), want, left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Check(t.Context()); !errors.As(err, new(*claim.LostError)) {
+		t.Errorf("the former host: %v", err)
+	}
+	if err := taken.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// What could not begin here after all is looked at again soon, and not all the time.
+func TestARequestOfALiveHostIsToldOfEachFiveMinutes(t *testing.T) {
+	w := newWorld(t)
+	alive := w.desk(claim.NewHostID())
+	w.take(alive, 12, claim.Queued)
+	w.room = true
+	l, found := w.lookout()
+	for range 12 {
+		l.Look(t.Context())
+		w.since += time.Minute
+		if err := alive.Beat(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(*found, []int{12, 12, 12}) {
+		t.Errorf("found %v", *found)
+	}
+}
+
 // Without a queue elsewhere the server is asked each five minutes.
 func TestAnIdleLookoutLooksSeldom(t *testing.T) {
 	w := newWorld(t)
@@ -147,7 +230,7 @@ func TestAnIdleLookoutLooksSeldom(t *testing.T) {
 	}
 }
 
-func TestOnlyAQueuedLabelOfAHostThatIsGoneIsARequest(t *testing.T) {
+func TestOnlyAQueuedLabelIsARequest(t *testing.T) {
 	seen := func(change func(*claim.Claim)) claim.Seen {
 		c := claim.Claim{RepoID: 1, Issue: 12, Session: name + "-" + identity, Trigger: trigger, Host: "a_7_1", State: claim.Queued}
 		change(&c)
@@ -161,7 +244,7 @@ func TestOnlyAQueuedLabelOfAHostThatIsGoneIsARequest(t *testing.T) {
 		"silent":              {func(*claim.Claim) {}, claim.Silent, true},
 		"run over":            {func(*claim.Claim) {}, claim.RunEnded, true},
 		"live":                {func(*claim.Claim) {}, claim.NotStale, false},
-		"waits for a minute":  {func(*claim.Claim) {}, claim.Waiting, false},
+		"waits for a minute":  {func(*claim.Claim) {}, claim.Waiting, true},
 		"begun":               {func(c *claim.Claim) { c.State = claim.Running }, claim.Silent, false},
 		"handed over":         {func(c *claim.Claim) { c.State = claim.Handover }, claim.LetGo, false},
 		"asked by a comment":  {func(c *claim.Claim) { c.Trigger = "comment/7" }, claim.Silent, false},
@@ -171,8 +254,9 @@ func TestOnlyAQueuedLabelOfAHostThatIsGoneIsARequest(t *testing.T) {
 		"a path":              {func(c *claim.Claim) { c.Session = "../../etc-" + identity }, claim.Silent, false},
 		"no hex":              {func(c *claim.Claim) { c.Session = name + "-0123456789abcde/" }, claim.Silent, false},
 	} {
-		if _, ok := orphan.Of(seen(tc.change), tc.why); ok != tc.want {
-			t.Errorf("%s: %t", what, ok)
+		q, ok := orphan.Of(seen(tc.change), tc.why)
+		if ok != tc.want || q.Live != (ok && tc.why == claim.Waiting) {
+			t.Errorf("%s: %t, of a live host: %t", what, ok, q.Live)
 		}
 	}
 }

@@ -169,6 +169,12 @@ func (q *Queue) Load(repo int64) gate.Load {
 	return gate.Load{Running: q.runningIn(repo), FreeSlot: len(q.taken) < q.o.Slots && len(q.waiting) == 0, Paused: q.o.Machine.Paused()}
 }
 
+// Room reports whether a ticket that is added now would find a slot and a machine that lacks nothing.
+func (q *Queue) Room(ctx context.Context) bool {
+	load := q.Load(0)
+	return load.FreeSlot && !load.Paused && len(q.o.Machine.Lacks(ctx)) == 0
+}
+
 // Waits reports whether a repository has a ticket.
 func (q *Queue) Waits(repo int64) bool {
 	q.mu.Lock()

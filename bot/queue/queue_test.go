@@ -366,6 +366,31 @@ func TestTheLoadIsWhatTheGateAsksFor(t *testing.T) {
 	}
 }
 
+// There is room for one more while a slot is free that no ticket waits for, on a machine that lacks
+// nothing and is not paused.
+func TestRoomIsForWhatCanBeginAtOnce(t *testing.T) {
+	w := newWorld(1, free)
+	room := func(want bool, when string) {
+		t.Helper()
+		if w.Room(t.Context()) != want {
+			t.Errorf("%s: room %t", when, !want)
+		}
+	}
+	room(true, "idle")
+	w.lacks = []string{"disk"}
+	room(false, "without disk")
+	w.lacks = nil
+	w.pause(true)
+	room(false, "paused")
+	w.pause(false)
+	e := w.add(1, 1, 9)
+	room(false, "a ticket waits")
+	begins(t, w, 1)
+	room(false, "the slot is taken")
+	w.Yield(e.Key())
+	room(true, "the slot came back")
+}
+
 // Run judges the order when a slot comes back, and every ten seconds, for what nothing tells it of.
 func TestRunGivesSlotsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
