@@ -14,9 +14,9 @@ import (
 
 // Options are what a Lookout needs. All of them are set.
 type Options struct {
-	Desk   claim.Desk
-	Own    claim.HostID    // claims of this host are not looked at
-	Found  func(issue int) // is told of each request that may be taken, again after a while
+	Desk  claim.Desk
+	Own   claim.HostID    // claims of this host are not looked at
+	Found func(issue int) // is told of each request that may be taken, again after a while
 	// Room reports whether a request could begin on this host at once.
 	Room func(ctx context.Context) bool
 	Now  func() time.Time
