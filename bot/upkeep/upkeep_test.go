@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,7 @@ import (
 
 // remover notes what it is asked for, and fails for some names.
 type remover struct {
+	mu        sync.Mutex
 	removed   []string
 	vacated   []string
 	collected int
@@ -41,8 +43,17 @@ func (r *remover) Vacant(_ string, s *orchestrator.State, _ *config.Config) bool
 }
 
 func (r *remover) Vacate(_ context.Context, dir string, _ *config.Config) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.vacated = append(r.vacated, filepath.Base(dir))
 	return nil
+}
+
+// left are the sessions whose workspaces were removed.
+func (r *remover) left() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.vacated)
 }
 
 func (r *remover) Collect(context.Context, string, *config.Config) error {
@@ -165,16 +176,16 @@ func TestTheLookFollowsTheEndOfTheSession(t *testing.T) {
 		go upkeep.New(options(project, keep, r)).Run(ctx)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(r.vacated) > 0 {
-			t.Errorf("vacated %q while it is under way", r.vacated)
+		if left := r.left(); len(left) > 0 {
+			t.Errorf("vacated %q while it is under way", left)
 		}
 		if err := held.Close(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if !slices.Equal(r.vacated, []string{"merged"}) {
-			t.Errorf("vacated %q after its end", r.vacated)
+		if left := r.left(); !slices.Equal(left, []string{"merged"}) {
+			t.Errorf("vacated %q after its end", left)
 		}
 	})
 }
