@@ -273,8 +273,8 @@ var errServed = errors.New("everything was served")
 // oncePause is between two looks whether everything was served.
 const oncePause = 200 * time.Millisecond
 
-// once ends the run when every repository was read whole, every issue judged, every session has ended
-// and every receipt was given.
+// once ends the run when every repository was read whole, every issue and command judged, every session
+// has ended and every receipt was given.
 func (b *Bot) once(ctx context.Context, end func(error)) {
 	for transport.Wait(ctx, oncePause) {
 		if b.served() {
@@ -290,7 +290,7 @@ func (b *Bot) served() bool {
 		return false
 	}
 	for _, r := range all {
-		if !r.swept.Load() && facts[r.id].Synced.IsZero() || !r.met.Idle() || !r.pulls.Idle() || len(r.journal.Pending()) > 0 {
+		if !r.swept.Load() && facts[r.id].Synced.IsZero() || !r.met.Idle() || !r.pulls.Idle() || !r.ear.Idle() || len(r.journal.Pending()) > 0 {
 			return false
 		}
 	}

@@ -171,6 +171,25 @@ func (e *Ear) Step(ctx context.Context) (next time.Duration) {
 	return e.next()
 }
 
+// Idle reports whether every command that came was judged, but for what waits for longer than a minute:
+// no answer about it is near.
+func (e *Ear) Idle() bool {
+	if !e.pass.TryLock() {
+		return false
+	}
+	defer e.pass.Unlock()
+	e.mu.Lock()
+	came := len(e.inbox)
+	e.mu.Unlock()
+	soon := e.o.Now().Add(time.Minute)
+	for _, w := range e.waiting {
+		if w.due.Before(soon) {
+			return false
+		}
+	}
+	return came == 0
+}
+
 // pending are the commands that something is owed to, those that another process judged too.
 func (e *Ear) pending() []journal.Command {
 	if err := e.o.Journal.Refresh(); err != nil {

@@ -602,6 +602,9 @@ func TestSecurity25FewPermissionsAreAsked(t *testing.T) {
 	if n := asked(); n != 50 {
 		t.Errorf("%d permissions were asked for", n)
 	}
+	if !s.ear.Idle() {
+		t.Error("those who may not be asked about within a minute keep it busy")
+	}
 	for range 30 {
 		s.pass(time.Minute)
 		s.hear()
@@ -615,6 +618,33 @@ func TestSecurity25FewPermissionsAreAsked(t *testing.T) {
 	if n := asked(); n != 82 {
 		t.Errorf("%d in an hour", n)
 	}
+}
+
+// A run that ends when everything was served waits for commands that came and for those that another
+// host may carry out.
+func TestAnEarIsIdleWhenCommandsAreJudged(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	idle := func(when string, want bool) {
+		t.Helper()
+		if s.ear.Idle() != want {
+			t.Errorf("%s: idle is %t", when, !want)
+		}
+	}
+	idle("at first", true)
+	s.comment("/agentmux pause", "wil")
+	s.poll()
+	idle("a command came", false)
+	s.ear.Step(t.Context())
+	idle("it is judged", true)
+	s.subject.Holder = "h_1111111111111111"
+	s.comment("/agentmux resume", "wil")
+	s.poll()
+	s.ear.Step(t.Context())
+	idle("another host may carry it out", false)
+	s.pass(61 * time.Second)
+	s.ear.Step(t.Context())
+	idle("it is that host's", true)
 }
 
 // An answer of the server is used for five minutes.
