@@ -296,7 +296,11 @@ func (w *Watch) next() Pace {
 	p := l.Pace(w.o.Every, w.clock.Now())
 	if p.Slow != w.pace.Slow || p.Every > w.pace.Every*5/4 || p.Every < w.pace.Every*4/5 {
 		w.pace = p
-		w.o.Log.Info("the interval of polling", "every", p.Every.Round(time.Second).String(), "repositories", l.Repositories, "slowed_by", string(p.Slow))
+		log := w.o.Log
+		if p.Slow != "" {
+			log = log.With("slowed_by", string(p.Slow))
+		}
+		log.Info("the interval of polling", "every", p.Every.Round(time.Second).String(), "repositories", l.Repositories)
 	}
 	return p
 }
