@@ -31,6 +31,7 @@ var securityCases = map[int]string{
 	28: "What a repository tells the CLIs beside instructions is in no workspace when an agent starts, or is the base commit's and allowed.",
 	29: "A request that approves or merges fails every test that meets it.",
 	30: "A host asks whether its claim is still its own before it writes, unless a beat of the last four minutes says so by both clocks; one that lost it writes nothing more, at no place.",
+	32: "A job runs the archive alone whose digest the commit of its action lists.",
 	33: "Transcripts and checkpoints hold no secret and leave the session by no commit.",
 	34: "An issue of a public repository starts nothing where agents have no sandbox.",
 	35: "What a launch gets goes to the process of its pane alone, and no word to a tmux server that may be somebody else's.",

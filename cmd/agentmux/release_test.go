@@ -1,0 +1,159 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// release is a release v1.2.3 on a server of its own, and a commit of the action that lists it.
+type release struct {
+	*runner
+	source, served string
+	archive        string // of this machine
+}
+
+func newRelease(t *testing.T) *release {
+	t.Helper()
+	r := &release{runner: newRunner(t, rigOptions{}), archive: "agentmux_1.2.3_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"}
+	r.source, r.served = filepath.Join(r.dir, "action"), filepath.Join(r.dir, "served")
+	for _, dir := range []string{filepath.Join(r.source, ".release"), r.served} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.pack("#!/bin/sh\necho the release\n")
+	server := httptest.NewTLSServer(http.FileServer(http.Dir(r.served)))
+	t.Cleanup(server.Close)
+	roots := filepath.Join(r.dir, "roots.pem")
+	r.write(roots, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	for name, value := range map[string]string{"SOURCE": r.source, "CURL_CA_BUNDLE": roots, "GITHUB_OUTPUT": filepath.Join(r.dir, "output")} {
+		r.setEnv(name, value)
+	}
+	own := filepath.Join("..", "..", ".release")
+	list, err := exec.Command(filepath.Join(own, "list"), "v1.2.3", r.served, server.URL).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write(filepath.Join(r.source, ".release", "digests"), string(list))
+	install, err := os.ReadFile(filepath.Join(own, "install"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(r.source, ".release", "install"), install, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// pack writes the archive of a program.
+func (r *release) pack(program string) {
+	r.t.Helper()
+	file, err := os.Create(filepath.Join(r.served, r.archive))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	zip := gzip.NewWriter(file)
+	to := tar.NewWriter(zip)
+	err = to.WriteHeader(&tar.Header{Name: "agentmux", Mode: 0o755, Size: int64(len(program))})
+	if err == nil {
+		_, err = to.Write([]byte(program))
+	}
+	for _, closing := range []func() error{to.Close, zip.Close, file.Close} {
+		if e := closing(); err == nil {
+			err = e
+		}
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// installed is the program of the last install, which may be gone.
+func (r *release) installed() string { return filepath.Join(r.temp, "agentmux", "bin", "agentmux") }
+
+// TestSecurity32OnlyTheListedArchiveIsInstalled: the archive that the commit of the action lists is
+// installed; with one byte changed nothing of it lies on the runner.
+func TestSecurity32OnlyTheListedArchiveIsInstalled(t *testing.T) {
+	t.Parallel()
+	r := newRelease(t)
+	for _, version := range []string{"", "v1.2.3"} {
+		if code, log := r.step("binary", "VERSION="+version); code != 0 {
+			t.Fatalf("version %q: exit %d\n%s", version, code, log)
+		}
+		out, err := exec.Command(r.installed()).Output()
+		if err != nil || string(out) != "the release\n" {
+			t.Errorf("version %q: %q, %v", version, out, err)
+		}
+		if err := os.RemoveAll(filepath.Dir(r.installed())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := os.ReadFile(filepath.Join(r.dir, "output")); err != nil || string(out) != strings.Repeat("path="+r.installed()+"\n", 2) {
+		t.Errorf("outputs %q, %v", out, err)
+	}
+
+	file := filepath.Join(r.served, r.archive)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range whole {
+		if at != 9 && at != len(whole)/2 && at != len(whole)-1 { // the system in the header, which gzip ignores, is one of them
+			continue
+		}
+		changed := []byte(string(whole))
+		changed[at] ^= 1
+		if err := os.WriteFile(file, changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.refused("a wrong digest", "")
+	}
+	r.pack("#!/bin/sh\necho another\n")
+	r.refused("a wrong digest", "")
+}
+
+// refused holds that the step ends with one annotation, and that nothing was installed.
+func (r *release) refused(title, version string) {
+	r.t.Helper()
+	code, log := r.step("binary", "VERSION="+version)
+	heard := heardIn(log)
+	if code != 2 || len(heard) != 1 || !strings.HasPrefix(heard[0], "::error title="+title+"::") {
+		r.t.Errorf("version %q: exit %d, want 2 and %q\n%s", version, code, title, log)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(r.installed()), "*")); err != nil || len(left) > 0 {
+		r.t.Errorf("left on the runner: %q, %v", left, err)
+	}
+}
+
+// What the commit does not list, and what cannot be had, is said by name.
+func TestActionSaysWhyNoReleaseIsInstalled(t *testing.T) {
+	t.Parallel()
+	r := newRelease(t)
+	r.refused("input version", "v1.2.4")
+	r.refused("input version", "v1.2.3; echo")
+	r.refused("input version", "latest")
+	if err := os.Remove(filepath.Join(r.served, r.archive)); err != nil {
+		t.Fatal(err)
+	}
+	r.refused("no download", "")
+	digests := filepath.Join(r.source, ".release", "digests")
+	r.write(digests, "# v1.2.3 https://127.0.0.1:1\n")
+	r.refused("the list of digests", "")
+	if err := os.Remove(digests); err != nil {
+		t.Fatal(err)
+	}
+	r.refused("input version", "v1.2.3")
+	r.setEnv("PATH", r.dir+":/usr/bin:/bin") // where no Go is
+	if _, err := os.Stat("/usr/bin/go"); err != nil {
+		r.refused("no Go on this runner", "local")
+	}
+}
