@@ -1,6 +1,6 @@
 // Package doctor probes what a run needs, row by row: the machine, the clone, the
 // configuration, the agents' CLIs, the GitHub server, the account and the repository; for a bot, each
-// repository that it serves. It only reads, except with write: then it makes the labels, and a ref
+// repository that it serves; for a job of Actions, its event, its runner and its token. It only reads, except with write: then it makes the labels, and a ref
 // that it deletes.
 package doctor
 
@@ -73,12 +73,17 @@ type Options struct {
 	Session     []string // a session's name instead
 	Repos, Orgs []string // what a bot serves instead
 	Write       bool     // also try what shows only by writing
+	Job         *Job     // what a job of Actions needs instead
 }
 
 // Run probes what the options say.
 func Run(ctx context.Context, a *site.Finder, o Options) ([]Probe, error) {
 	forBot := len(o.Repos)+len(o.Orgs) > 0
 	switch {
+	case o.Job != nil && (forBot || len(o.Session) > 0):
+		return nil, exit.UsageText("--actions probes the job it is in, or the clone: leave --repo, --org and the session out")
+	case o.Job != nil:
+		return probeJob(ctx, a, o)
 	case forBot && len(o.Session) > 0:
 		return nil, exit.UsageText("--repo and --org probe what a bot serves, not a session: leave one of them out")
 	case forBot:

@@ -53,7 +53,12 @@ func probeBot(ctx context.Context, a *site.Finder, o Options) ([]Probe, error) {
 	}
 	probes = append(probes, probeConfig(c, problems), probeSandbox(ctx, c), probeFiles(c))
 	probes = append(probes, probeProviders(ctx, c)...)
-	probes = append(probes, probeSlots(ctx, c), probeSecrets(c, secret), probeStatus(ctx, c))
+	if o.Job == nil {
+		probes = append(probes, probeSlots(ctx, c), probeSecrets(c, secret), probeStatus(ctx, c))
+	}
+	if o.Job != nil && o.Job.Idle {
+		return append(probes, skipped("github", "the event asks for nothing, so no request is sent", "")), nil
+	}
 	id, err := a.Identity(c)
 	if err != nil {
 		return append(probes, row("github", Failed, err.Error(), "agentmux config check")), nil
@@ -74,7 +79,7 @@ func probeBot(ctx context.Context, a *site.Finder, o Options) ([]Probe, error) {
 		return append(probes, skipped("github", "git and the state directory have to work first", "")), nil
 	}
 	defer a.Waiting("GitHub")()
-	b := &botProbe{finder: a, config: c, write: o.Write}
+	b := &botProbe{finder: a, config: c, write: o.Write, job: o.Job != nil}
 	for _, repo := range repos {
 		probes = append(probes, b.repository(ctx, repo)...)
 	}
@@ -89,6 +94,7 @@ type botProbe struct {
 	finder *site.Finder
 	config *config.Config
 	write  bool
+	job    bool // a job works on the repository, and polls nothing
 	asked  bool // the server and, but for an App, the account, which is another in each repository
 }
 
@@ -145,7 +151,13 @@ func (b *botProbe) repository(ctx context.Context, repo ghsync.Repo) []Probe {
 	} else {
 		probes = append(probes, g.contents(ctx)...)
 	}
-	probes = append(probes, g.runner(), g.webhooks(ctx))
+	if b.job {
+		public := g.runner()
+		public.Name = "public"
+		probes = append(probes, public)
+	} else {
+		probes = append(probes, g.runner(), g.webhooks(ctx))
+	}
 	return append(general, b.about(g.repo.Repo, probes)...)
 }
 

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
+	"github.com/agentmux/agentmux/cmd/internal/job"
+)
+
+// registered makes the file of a runner's registration and the variables of a job on it.
+func (r *runner) registered(kind, text string) {
+	r.t.Helper()
+	home := filepath.Join(r.dir, "actions-runner")
+	r.write(filepath.Join(home, ".runner"), text)
+	r.setEnv("RUNNER_ENVIRONMENT", kind)
+	r.setEnv("RUNNER_WORKSPACE", filepath.Join(home, "_work", "widgets"))
+}
+
+// In a job doctor names the event, the runner and what the job's token lacks, with the line to change,
+// and writes nothing.
+func TestDoctorProbesTheJob(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	repo := r.github.Repo(rigRepo)
+	r.event("issues", labelEvent("agentmux"))
+	r.registered("self-hosted", "\ufeff"+`{"agentId": 7, "agentName": "one", "workFolder": "_work"}`)
+	rows := r.probed(0, "--actions")
+	says(t, rows["event"], doctor.OK, "issues: issue #1")
+	says(t, rows["exec"], doctor.OK, "signals of the runner reach")
+	says(t, rows["runner"], doctor.Warning, "is kept", "--ephemeral")
+	says(t, rows["sandbox"], doctor.Warning, "Agents run as you")
+	says(t, rows["permissions"], doctor.OK)
+	for _, name := range []string{"git", "tmux", "state", "runtime", "repository", "label", "public", "actions"} {
+		if len(rows[name]) != 1 || rows[name][0].State == doctor.Failed {
+			t.Errorf("%s: %+v", name, rows[name])
+		}
+	}
+	for _, name := range []string{"slots", "webhook", "status", "webhooks", "clone", "workflow", "inputs"} {
+		if len(rows[name]) > 0 {
+			t.Errorf("%s: %+v", name, rows[name])
+		}
+	}
+	if log := r.github.Log(); len(log) != 0 {
+		t.Errorf("written: %+v", log)
+	}
+
+	repo.LetActionsOpenPulls(false)
+	r.setEnv("GITHUB_TOKEN", r.github.ActionsToken(rigRepo, map[string]string{"contents": "write", "issues": "write", "statuses": "write"}, 0))
+	r.registered("self-hosted", `{"ephemeral": true}`)
+	rows = r.probed(3, "--actions", "--write")
+	says(t, rows["permissions"], doctor.Failed, "pull_requests", "permissions: {pull-requests: write}")
+	says(t, rows["actions"], doctor.Skipped, "Allow GitHub Actions to create and approve pull requests")
+	says(t, rows["runner"], doctor.OK, "registered for one job")
+	r.registered("github-hosted", "")
+	says(t, r.probed(3, "--actions", "--write")["runner"], doctor.OK, "a machine of GitHub")
+
+	r.setEnv(job.InputPrefix+"MAX_TIME", "soon")
+	r.setEnv("PATH", r.pathWithout("tmux"))
+	rows = r.probed(3, "--actions")
+	says(t, rows["inputs"], doctor.Failed, "max-time: expected a duration", "with:")
+	says(t, rows["tmux"], doctor.Failed, "install tmux")
+}
+
+// An event that asks for nothing is named and costs no request; one that cannot be read is a failure.
+func TestDoctorOfAnIdleJobAsksNothing(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	before := r.github.Requests("")
+	r.event("issues", labelEvent("bug"))
+	rows := r.probed(0, "--actions")
+	says(t, rows["event"], doctor.Skipped, "sets no label that asks for work")
+	says(t, rows["github"], doctor.Skipped, "no request is sent")
+	if got := r.github.Requests(""); got != before {
+		t.Errorf("%d requests", got-before)
+	}
+	r.event("issues", "{")
+	says(t, r.probed(3, "--actions")["event"], doctor.Failed, "is not the JSON of an event", "init --actions")
+}
+
+// A shell between the runner and the program is named; what servers and programs say is no command to
+// the runner.
+func TestDoctorSeesTheShellOfAStep(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	r.event("issues", labelEvent("agentmux"))
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(script string) string {
+		file := filepath.Join(r.dir, "step.sh")
+		r.write(file, script)
+		cmd := exec.Command("bash", file)
+		cmd.Dir, cmd.Env = r.dir, append(slices.Clone(r.env), "AGENTMUX="+own)
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	for script, state := range map[string]string{
+		"\"$AGENTMUX\" doctor --actions --json\ntrue\n": doctor.Warning,
+		"exec \"$AGENTMUX\" doctor --actions --json\n":  doctor.OK,
+	} {
+		out := run(script)
+		var list []doctor.Probe
+		if err := json.Unmarshal([]byte(out), &list); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		i := slices.IndexFunc(list, func(p doctor.Probe) bool { return p.Name == "exec" })
+		says(t, list[i:i+1], state)
+	}
+	r.setEnv("GITHUB_EVENT_PATH", "\n::error::said by others\n")
+	out := run("exec \"$AGENTMUX\" doctor --actions\n")
+	if got := heardIn(out); len(got) > 0 || !strings.Contains(out, "said by others") {
+		t.Errorf("heard %q in\n%s", got, out)
+	}
+}
+
+// In a clone doctor says what a job would need.
+func TestDoctorProbesACloneForJobs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	rows := r.probed(3, "--actions")
+	says(t, rows["event"], doctor.Skipped, "not in a job")
+	says(t, rows["workflow"], doctor.Failed, "agentmux init --actions --write")
+	says(t, rows["clone"], doctor.OK)
+	r.expect(0, "init", "--actions", "--write")
+	says(t, r.probed(0, "--actions")["workflow"], doctor.OK)
+	r.expect(2, "doctor", "--actions", "--repo", rigRepo)
+}
