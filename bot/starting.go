@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/document"
@@ -24,7 +25,14 @@ import (
 // starting makes the session of a ticket that has a slot, and runs it. It reports whether the
 // ticket is over: else it waits again.
 func (w *waiting) starting(ctx context.Context) (over bool) {
-	if _, err := w.placard.Show(ctx, comment.Waiting{Reason: "for the repository, which is fetched"}); err != nil {
+	switch _, err := w.placard.Show(ctx, comment.Waiting{Reason: "for the repository, which is fetched"}); {
+	case errors.Is(err, mirror.ErrIssueGone):
+		w.gone(ctx)
+		return true
+	case mirror.Absent(err):
+		w.repo.bot.queue.Again(entry{w}, "for the issue, which was not found")
+		return false
+	case err != nil:
 		w.repo.log().Warn("a ticket is not shown", "issue", w.Issue, "err", err)
 	}
 	dir, d, err := w.make(ctx)

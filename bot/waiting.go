@@ -153,6 +153,9 @@ func (w *waiting) run(ctx context.Context) {
 		case <-due:
 			next, err := w.placard.Show(ctx, *now)
 			switch {
+			case errors.Is(err, mirror.ErrIssueGone):
+				w.gone(ctx)
+				return
 			case err != nil && ctx.Err() == nil:
 				failures++
 				pause = min(showPause<<min(failures-1, 5), maxShowPause)
@@ -175,11 +178,19 @@ func (w *waiting) lost() {
 	}
 }
 
+// gone drops a ticket whose issue was deleted or transferred.
+func (w *waiting) gone(ctx context.Context) {
+	w.repo.bot.queue.Remove(w.Key())
+	w.repo.bot.queue.Yield(w.Key())
+	w.repo.log().Info("a ticket is dropped: its issue was deleted or transferred", "issue", w.Issue)
+	w.drop(ctx, "the issue was deleted or transferred")
+}
+
 // drop tells on the issue why the ticket does not begin, and gives it up.
 func (w *waiting) drop(ctx context.Context, why string) {
 	for failures := 0; ; failures++ {
 		next, err := w.placard.Drop(ctx, why)
-		if err == nil && next == 0 || errors.Is(err, mirror.ErrClaimLost) || transport.IsNotFound(err) {
+		if err == nil && next == 0 || errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone) {
 			break
 		}
 		if !transport.Wait(ctx, max(next, min(showPause<<min(failures, 5), maxShowPause))) {

@@ -305,7 +305,7 @@ func TestBotPushesNothingForSomebodyWhoMayNotAsk(t *testing.T) {
 }
 
 // A request that is refused loses its label and is told why once; one that is withdrawn by the close
-// of its issue ends.
+// of its issue ends, and one whose issue was transferred while it waited does not begin.
 func TestBotRefusesAndWithdraws(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{playbook: heldUntil(filepath.Join(t.TempDir(), "never")), unlabel: true, config: botConfig, github: fakehub.Options{
@@ -313,6 +313,10 @@ func TestBotRefusesAndWithdraws(t *testing.T) {
 	}})
 	repo := r.github.Repo(rigRepo)
 	repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "Do it.", Author: rigOwner})
+	repo.AddIssue(fakehub.IssueSpec{Title: "A third", Body: "Do it.", Author: rigOwner})
+	if err := r.github.AddRepo(fakehub.RepoSpec{Owner: "acme", Name: "elsewhere"}); err != nil {
+		t.Fatal(err)
+	}
 	repo.Label(1, "agentmux:quick", rigOwner)
 	repo.Label(2, "agentmux", "eve")
 	b := r.background("bot", "--max", "1")
@@ -325,11 +329,15 @@ func TestBotRefusesAndWithdraws(t *testing.T) {
 	r.eventually("the other one waits", func() bool { return r.hasLabel(rigRepo, 2, "agentmux:queued") }, b.out.String)
 	repo.CloseIssue(2, rigOwner)
 	r.eventually("its ticket is dropped", func() bool { return !r.hasLabel(rigRepo, 2, "agentmux:queued") }, b.out.String)
+	repo.Label(3, "agentmux:quick", rigOwner)
+	r.eventually("the third one waits", func() bool { return r.hasLabel(rigRepo, 3, "agentmux:queued") }, b.out.String)
+	repo.Transfer(3, "acme/elsewhere")
 	repo.CloseIssue(1, rigOwner)
 	r.eventually("the session is canceled", func() bool {
 		all := r.served(rigRepo)
 		return len(all) == 1 && all[0].State.Outcome == orchestrator.OutcomeCanceled
 	}, b.out.String)
+	r.eventually("the request of the transferred issue is dropped", func() bool { return repo.Refs()["refs/agentmux/claims/3"] == "" }, b.out.String)
 	if code := b.exit(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d\n%s", code, b.out.String())
 	}
@@ -458,6 +466,10 @@ func TestBotDryRunWritesNothing(t *testing.T) {
 	}})
 	repo := r.github.Repo(rigRepo)
 	repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "Do it.", Author: rigOwner})
+	repo.AddIssue(fakehub.IssueSpec{Title: "A third", Body: "Do it.", Author: rigOwner})
+	if err := r.github.AddRepo(fakehub.RepoSpec{Owner: "acme", Name: "elsewhere"}); err != nil {
+		t.Fatal(err)
+	}
 	repo.Label(1, "agentmux:quick", rigOwner)
 	repo.Label(2, "agentmux", "eve")
 	before := repo.Picture()

@@ -15,6 +15,12 @@ import (
 // repository was deleted or is hidden from this account, or the issue was transferred.
 var ErrIssueGone = errors.New("the issue is gone")
 
+// Absent reports whether err says that repository or issue were not found at one look. The next one
+// finds them, or ends with ErrIssueGone.
+func Absent(err error) bool { return errors.Is(err, errAbsent) }
+
+var errAbsent = errors.New("repository or issue were not found")
+
 // absence notes that the repository or the issue was not found. One look proves little:
 // servers lag, and permissions are changed in more than one step.
 type absence struct {
@@ -91,7 +97,7 @@ func (w *locator) locate(ctx context.Context) (moved bool, err error) {
 // secondLook looks again for what was absent; nothing is written before it.
 func (w *locator) secondLook(ctx context.Context) error {
 	if left := w.untilSecondLook(); left > 0 {
-		return &transport.RetryAfter{Wait: left, Scope: "absence", Err: errors.New("repository or issue were not found")}
+		return &transport.RetryAfter{Wait: left, Scope: "absence", Err: errAbsent}
 	}
 	_, err := w.locate(ctx)
 	if _, later := transport.Later(err); err != nil && !later {
@@ -123,7 +129,7 @@ func (w *locator) absent(what string) error {
 	if err := w.save(); err != nil {
 		return err
 	}
-	return &transport.RetryAfter{Wait: left, Scope: "absence", Err: errors.New(what)}
+	return &transport.RetryAfter{Wait: left, Scope: "absence", Err: fmt.Errorf("%w: %s", errAbsent, what)}
 }
 
 // lost ends the mirror. What is not shown yet never will be.

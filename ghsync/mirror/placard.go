@@ -9,6 +9,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/markdown"
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/internal/redact"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -86,27 +87,32 @@ func OpenPlacard(o Options, file string, t Ticket) (*Placard, error) {
 
 // Show makes the comment say what the ticket waits for, and the issue carry the label. next is
 // when to call it again at the latest, 0 if all is shown. A lock of the issue is no error: then
-// the label alone tells.
+// the label alone tells. The error is ErrIssueGone once the issue is known to be deleted or transferred.
 func (p *Placard) Show(ctx context.Context, w comment.Waiting) (next time.Duration, err error) {
 	next, err = p.comment(ctx, w)
-	if err != nil {
-		return 0, err
-	}
 	switch {
+	case err != nil:
 	case p.st.Label == "", p.st.Label != ghsync.LabelQueued:
 		err = p.labels.setLabels(ctx, ghsync.LabelQueued, p.st.Label == "")
 	case p.st.LabelUnsure:
 		err = p.labels.setLabels(ctx, ghsync.LabelQueued, false)
 	}
-	return next, err
+	if err != nil {
+		return 0, p.poster.places.relocate(ctx, err)
+	}
+	return next, nil
 }
 
 // Drop says how the ticket ended without a session, and takes the labels off.
 func (p *Placard) Drop(ctx context.Context, why string) (next time.Duration, err error) {
-	if next, err = p.comment(ctx, comment.Waiting{Dropped: why}); err != nil || next > 0 {
-		return next, err
+	next, err = p.comment(ctx, comment.Waiting{Dropped: why})
+	if err == nil && next == 0 {
+		err = p.labels.setLabels(ctx, labelNone, true)
 	}
-	return 0, p.labels.setLabels(ctx, labelNone, true)
+	if err != nil {
+		return 0, p.poster.places.relocate(ctx, err)
+	}
+	return next, nil
 }
 
 // comment creates the comment, or edits it if it says something else by now.
@@ -140,7 +146,13 @@ func (p *Placard) comment(ctx context.Context, w comment.Waiting) (next time.Dur
 	if left := p.waits - p.o.Now().Sub(p.edited); left > 0 && w.MovedOnly(p.shown) {
 		return left, nil
 	}
-	if err := p.o.Server.Comments.Edit(ctx, p.o.Repo, p.st.StatusCommentID, text.Below("\n\n"+marker.String())); err != nil {
+	if err := p.o.Server.Comments.Edit(ctx, p.o.Repo, p.st.StatusCommentID, text.Below("\n\n"+marker.String())); transport.IsNotFound(err) {
+		if err := p.poster.places.deleted(ctx, err); err != nil {
+			return 0, err
+		}
+		p.st.StatusCommentID = 0 // it was deleted, and is made again
+		return time.Millisecond, p.save()
+	} else if err != nil {
 		return 0, err
 	}
 	p.st.StatusDigest, p.edited, p.shown = digest, p.o.Now(), w

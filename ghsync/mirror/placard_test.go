@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
+	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -166,6 +168,69 @@ func TestATicketThatIsTakenOverKeepsItsComment(t *testing.T) {
 	}
 	st.showAll(st.placard(st.options(), true), comment.Waiting{})
 	if got := st.status(); !strings.HasPrefix(got, "### agentmux: starting\n") {
+		t.Errorf("status:\n%s", got)
+	}
+}
+
+// A ticket whose issue was transferred ends at once; one whose issue was deleted after a second look,
+// since a server that lags says the same.
+func TestATicketOfAnIssueThatIsGoneEnds(t *testing.T) {
+	for name, tc := range map[string]struct {
+		leave func(*stage)
+		looks int
+	}{
+		"deleted":     {func(st *stage) { st.repo.DeleteIssue(12) }, 2},
+		"transferred": {func(st *stage) { st.repo.Transfer(12, "octo/elsewhere") }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t)
+			if err := st.server.AddRepo(fakehub.RepoSpec{Owner: "octo", Name: "elsewhere"}); err != nil {
+				t.Fatal(err)
+			}
+			o := st.options()
+			now := st.clock()
+			o.RepoID, o.Now = st.repo.ID(), func() time.Time { return now }
+			p := st.placard(o, false)
+			st.show(p, comment.Waiting{Place: 1, Of: 1, Reason: "a"})
+			tc.leave(st)
+			looks := 0
+			for {
+				_, err := p.Show(t.Context(), comment.Waiting{Place: 1, Of: 1, Reason: "b"})
+				if looks++; errors.Is(err, mirror.ErrIssueGone) {
+					break
+				}
+				after := (*transport.RetryAfter)(nil)
+				if !errors.As(err, &after) || !mirror.Absent(err) || looks > 2 {
+					t.Fatalf("look %d: %v", looks, err)
+				}
+				now = now.Add(after.Wait)
+			}
+			if looks != tc.looks {
+				t.Errorf("%d looks", looks)
+			}
+			if _, err := p.Drop(t.Context(), "gone"); !errors.Is(err, mirror.ErrIssueGone) {
+				t.Errorf("drop: %v", err)
+			}
+		})
+	}
+}
+
+// A status comment that a person deleted is made again.
+func TestATicketWhoseCommentWasDeletedIsShownAgain(t *testing.T) {
+	st := newStage(t)
+	o := st.options()
+	o.RepoID = st.repo.ID()
+	p := st.placard(o, false)
+	st.show(p, comment.Waiting{Place: 2, Of: 2, Reason: "a"})
+	for _, c := range st.repo.Comments(12) {
+		if _, ours := ghsync.ParseMarker(c.Body); ours {
+			st.repo.DeleteComment(c.ID, "write")
+		}
+	}
+	for range 2 {
+		st.show(p, comment.Waiting{Place: 1, Of: 1, Reason: "b"})
+	}
+	if got := st.status(); !strings.Contains(got, "queued: 1st of 1") {
 		t.Errorf("status:\n%s", got)
 	}
 }
