@@ -38,7 +38,7 @@ const (
 	heldPause = 10 * time.Second
 	// maxPause bounds the pause after failures, which begins at a second.
 	maxPause = 2 * time.Minute
-	// maxWaiting bounds how many commands wait for a permission or for another host.
+	// maxWaiting bounds how many commands of strangers wait for a permission or for another host.
 	maxWaiting = 1000
 )
 
@@ -86,7 +86,7 @@ func New(o Options) *Ear {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	e := &Ear{o: o, wake: make(chan struct{}, 1), repo: o.Repo, waiting: map[string]*waiting{}, owed: map[string]*debt{}, results: map[string]*command.Results{}, told: map[string]int64{}}
-	e.people = people{known: map[string]answer{}, ask: func(ctx context.Context, login string) (ghsync.Permission, error) {
+	e.people = people{known: map[string]answer{}, named: o.Bot.AllowedUsers, journal: o.Journal, ask: func(ctx context.Context, login string) (ghsync.Permission, error) {
 		return o.Client.CurrentPermission(ctx, e.where(), login)
 	}}
 	return e
@@ -289,7 +289,7 @@ func (e *Ear) judgeAll(ctx context.Context) {
 	e.inbox = nil
 	e.mu.Unlock()
 	for _, m := range came {
-		if e.waiting[m.source] == nil && len(e.waiting) < maxWaiting {
+		if e.waiting[m.source] == nil && (len(e.waiting) < maxWaiting || e.people.familiar(m.author, now)) {
 			e.waiting[m.source] = &waiting{message: m, first: now}
 		}
 	}

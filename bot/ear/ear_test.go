@@ -647,6 +647,69 @@ func TestAnEarIsIdleWhenCommandsAreJudged(t *testing.T) {
 	idle("it is that host's", true)
 }
 
+// TestSecurity25StrangersHoldNobodyUpWhoIsKnown has more strangers than may be asked about in an hour,
+// and more of their commands than the ear keeps, before people who gave a command or started a session
+// before the last restart, or are named in the configuration. One who may not write any more is a
+// stranger again.
+func TestSecurity25StrangersHoldNobodyUpWhoIsKnown(t *testing.T) {
+	crowd := func(t *testing.T, allowed ...string) *scene {
+		t.Helper()
+		s := newScene(t)
+		s.bot.AllowedUsers = allowed
+		s.start()
+		s.restart()
+		if len(allowed) == 0 {
+			s.want(s.say("/agentmux", "wil"), "+1", "")
+			if _, err := s.journal.Append(journal.Started{
+				Issue: s.issue, Trigger: gate.CommentTrigger(1), Actor: s.server.UserID("max"), Session: "a",
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.pass(24 * time.Hour)
+		s.restart()
+		for n := range 51 {
+			login := fmt.Sprintf("stranger%d", n)
+			s.server.AddUser(fakehub.UserSpec{Login: login})
+			s.comment("/agentmux stop", login)
+		}
+		s.hear()
+		for range 10 {
+			for range 100 {
+				s.comment("/agentmux stop", "stranger50")
+			}
+			s.hear()
+		}
+		return s
+	}
+	t.Run("by what was done here", func(t *testing.T) {
+		s := crowd(t)
+		for range 2 {
+			s.want(s.say("/agentmux", "wil"), "+1", "")
+			s.want(s.say("/agentmux", "max"), "+1", "")
+			s.pass(10 * time.Minute)
+		}
+		s.want(s.say("/agentmux", "ada"), "", "") // is as unknown as a stranger
+	})
+	t.Run("by the configuration", func(t *testing.T) {
+		s := crowd(t, "Ada")
+		s.want(s.say("/agentmux", "ada"), "+1", "")
+	})
+	t.Run("until the permission is taken away", func(t *testing.T) {
+		s := crowd(t)
+		s.repo.SetRole("wil", fakehub.Read)
+		asked := func() int { return strings.Count(s.server.Transcript(), "/permission") }
+		before := asked()
+		for range 5 {
+			s.want(s.say("/agentmux stop", "wil"), "", "")
+			s.pass(6 * time.Minute)
+		}
+		if n := asked() - before; n != 1 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
 // An answer of the server is used for five minutes.
 func TestAPermissionIsRememberedForAWhile(t *testing.T) {
 	s := newScene(t)
