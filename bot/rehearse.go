@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/gate"
+	"github.com/agentmux/agentmux/bot/intake"
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
@@ -39,7 +40,18 @@ func Rehearse(ctx context.Context, o Options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, repo := range o.Repos {
+	repos := slices.Clone(o.Repos)
+	for _, org := range o.Config.Bot.Orgs {
+		found, err := b.searched(ctx, org)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			fmt.Fprintf(w, "%s: no issue asks for work\n", org)
+		}
+		repos = append(repos, found...)
+	}
+	for _, repo := range repos {
 		if err := b.rehearse(ctx, repo, home, w); err != nil {
 			return fmt.Errorf("%s: %w", repo, err)
 		}
@@ -47,16 +59,28 @@ func Rehearse(ctx context.Context, o Options, w io.Writer) error {
 	return nil
 }
 
+// searched returns the repositories of an organisation in which the sweep finds requests.
+func (b *Bot) searched(ctx context.Context, org string) ([]ghsync.Repo, error) {
+	client, err := b.Accounts.Sweep(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	return intake.Repositories(ctx, intake.SweepOptions{Client: client, Org: org, Labels: b.requestLabels, Log: b.Log})
+}
+
 func (b *Bot) rehearse(ctx context.Context, repo ghsync.Repo, home string, w io.Writer) error {
 	r, err := b.openRepository(ctx, repo)
 	if err != nil {
 		return err
 	}
+	if b.repository(r.id) != nil { // an organisation has it, too
+		return nil
+	}
 	b.repos = append(b.repos, r)
 	if err := r.asKnown(home); err != nil {
 		return err
 	}
-	issues, err := r.requests(ctx)
+	issues, err := intake.Requests(ctx, r.account.Client, r.name(), b.Config.Bot.Label)
 	if err != nil {
 		return err
 	}
@@ -115,31 +139,6 @@ func (r *repository) asKnown(home string) error {
 		}
 	}
 	return nil
-}
-
-// requests lists the open issues with a request label, in the order of their numbers.
-func (r *repository) requests(ctx context.Context) ([]int, error) {
-	labels, err := r.account.Client.Labels(ctx, r.name())
-	if err != nil {
-		return nil, err
-	}
-	in, found := ghsync.Intake{Client: r.account.Client}, []int{}
-	for _, l := range labels {
-		if _, asks := ghsync.RequestLabel(l.Name, r.bot.Config.Bot.Label); !asks {
-			continue
-		}
-		for page, more := 1, true; more; page++ {
-			var issues []ghsync.Issue
-			if issues, more, err = in.LabelledIssues(ctx, r.name(), l.Name, page); err != nil {
-				return nil, err
-			}
-			for _, i := range issues {
-				found = append(found, i.Number)
-			}
-		}
-	}
-	slices.Sort(found)
-	return slices.Compact(found), nil
 }
 
 // printDecision prints what follows from a decision.

@@ -117,7 +117,7 @@ func (b *Bot) sweep(ctx context.Context, org string) error {
 	}
 	s := intake.NewSweep(intake.SweepOptions{
 		Client: client, Org: org, Every: b.Config.Bot.SweepInterval,
-		Labels: func() []string { return b.requestLabels() },
+		Labels: b.requestLabels,
 		Found: func(ctx context.Context, all []intake.Candidate) error {
 			for _, c := range all {
 				r, err := b.serveSwept(ctx, ghsync.Repo{Owner: c.Owner, Name: c.Repo}, true)

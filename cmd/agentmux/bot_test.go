@@ -466,20 +466,24 @@ func TestBotDryRunWritesNothing(t *testing.T) {
 	}})
 	repo := r.github.Repo(rigRepo)
 	repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "Do it.", Author: rigOwner})
-	repo.AddIssue(fakehub.IssueSpec{Title: "A third", Body: "Do it.", Author: rigOwner})
-	if err := r.github.AddRepo(fakehub.RepoSpec{Owner: "acme", Name: "elsewhere"}); err != nil {
+	if err := r.github.AddRepo(fakehub.RepoSpec{Owner: "acme", Name: "gadgets"}); err != nil {
 		t.Fatal(err)
 	}
+	gadgets := r.github.Repo("acme/gadgets")
+	gadgets.Label(gadgets.AddIssue(fakehub.IssueSpec{Title: "Of the organisation", Body: "Do it.", Author: rigOwner}), "agentmux:quick", rigOwner)
 	repo.Label(1, "agentmux:quick", rigOwner)
 	repo.Label(2, "agentmux", "eve")
-	before := repo.Picture()
-	res := r.expect(0, "bot", "--dry-run")
-	for _, want := range []string{"acme/widgets#1: ", "acme/widgets#2: ", "DELETE /repos/acme/widgets/issues/2/labels/agentmux"} {
+	before := repo.Picture() + gadgets.Picture()
+	res := r.expect(0, "bot", "--dry-run", "--repo", rigRepo, "--org", "acme")
+	for _, want := range []string{"acme/widgets#1: ", "acme/widgets#2: ", "acme/gadgets#1: ", "DELETE /repos/acme/widgets/issues/2/labels/agentmux"} {
 		if !strings.Contains(res.out, want) {
 			t.Errorf("no %q in\n%s", want, res.out)
 		}
 	}
-	if after := repo.Picture(); after != before {
+	if n := strings.Count(res.out, "acme/widgets#1: "); n != 1 {
+		t.Errorf("acme/widgets is judged %d times", n)
+	}
+	if after := repo.Picture() + gadgets.Picture(); after != before {
 		t.Errorf("before\n%s\nafter\n%s", before, after)
 	}
 	if dir := r.managed(rigRepo); dir != "" {
