@@ -75,7 +75,7 @@ var table = []row{
 		" orchestrator orchestrator/command orchestrator/duty orchestrator/session orchestrator/story workflows"}, // beside the host, which it does not know: who runs sessions is its owner
 	{8, "bot/journal", "bot/gate internal/durable"},                                                                                                                                   // what the gate decided is remembered in its words
 	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"},                                                                 // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
-	{8, "bot/follow", "bot/config bot/gate ghsync ghsync/feedback ghsync/joblog ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
+	{8, "bot/follow", "bot/config bot/gate ghsync ghsync/feedback ghsync/joblog ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session orchestrator/story"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
 	{7, "ghsync/dispatch", "ghsync"},               // apart from ghsync: only the sweep of a job may start workflows
 	{7, "ghsync/sight", "ghsync ghsync/transport"}, // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},

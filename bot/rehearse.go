@@ -35,7 +35,7 @@ func Rehearse(ctx context.Context, o Options, w io.Writer) error {
 			return err
 		}
 	}
-	o.Host.StateHome = scratch
+	o.Host.StateHome, o.Once = scratch, true
 	b, err := New(o)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ const gateDocument = `query Gate($owner: String!, $name: String!, $number: Int!)
       ... on Issue {
         number title body state locked url createdAt updatedAt
         author { ...Actor }
-        labels(first: 100) { nodes { name } }
+        labels(first: 100) { pageInfo { hasNextPage } nodes { name } }
         userContentEdits(first: 100) { nodes { editedAt editor { ...Actor } } }
         timelineItems(last: 100, itemTypes: [LABELED_EVENT, UNLABELED_EVENT, RENAMED_TITLE_EVENT]) {
           nodes {
@@ -132,6 +132,9 @@ func commentID(address string) int64 {
 }
 
 type gqlNames struct {
+	PageInfo struct {
+		HasNextPage bool `json:"hasNextPage"`
+	} `json:"pageInfo"`
 	Nodes []struct {
 		Name string `json:"name"`
 	} `json:"nodes"`
@@ -217,6 +220,13 @@ func (r recordReader) byGraphQL(ctx context.Context, repo Repo, n int) (Record, 
 		return Record{}, &transport.NotFound{Kind: "issue"}
 	}
 	record := answer.Repository.record()
+	if answer.Repository.Issue.Labels.PageInfo.HasNextPage {
+		issue, err := r.c.Issue(ctx, repo, n) // has all of them
+		if err != nil {
+			return Record{}, err
+		}
+		record.Issue.Labels = issue.Labels
+	}
 	page := answer.Repository.Issue.Comments
 	for read := 1; page.PageInfo.HasPreviousPage && len(record.Comments) < maxComments; read++ {
 		if read > 2*maxComments/commentPage {

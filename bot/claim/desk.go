@@ -64,6 +64,8 @@ type Seen struct {
 	// Problem says why the claim cannot be read; Claim is empty then. It holds the issue all
 	// the same, and no host takes it away: a person removes the ref.
 	Problem error
+	// Unproven says that this process saw no new beat of the host yet: it may be gone. Only Look sets it.
+	Unproven bool
 }
 
 // Stale says why a claim may be taken from its host.

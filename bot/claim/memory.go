@@ -67,7 +67,7 @@ func (m *Memory) recall(running time.Duration) map[HostID]sight {
 		if _, err := ParseHostID(string(host)); err != nil || r.First > r.Last || r.Last > up {
 			continue
 		}
-		seen[host] = sight{r.ID, running - up + r.First, running - up + r.Last}
+		seen[host] = sight{r.ID, running - up + r.First, running - up + r.Last, false}
 	}
 	return seen
 }

@@ -243,6 +243,9 @@ func (d *Remote) Look(ctx context.Context) ([]Seen, error) {
 	var all []Seen
 	for _, issue := range slices.Sorted(maps.Keys(d.list.claims)) {
 		seen, _ := d.list.seen(issue)
+		if _, _, isJob := seen.Claim.Host.Job(); !isJob && seen.Problem == nil && seen.Claim.Host != d.o.Host {
+			seen.Unproven = !d.sights.hosts[seen.Claim.Host].changed
+		}
 		all = append(all, seen)
 	}
 	return all, nil

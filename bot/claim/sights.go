@@ -20,6 +20,7 @@ type sights struct {
 type sight struct {
 	id          string // empty: there was no ref yet
 	first, last time.Duration
+	changed     bool // there was another one before: of a host a sign of life
 }
 
 // length is for how long the same was seen.
@@ -40,13 +41,14 @@ func (s *sights) update(l *listing, began, ended time.Duration) {
 		shift(s.hosts, away)
 		shift(s.claims, away)
 	}
+	before := s.looked
 	s.gap, s.looked, s.last = false, true, began
 	for host, old := range s.hosts {
 		s.hosts[host] = old.next(l.hosts[host], began, ended)
 	}
 	for host, id := range l.hosts {
 		if _, known := s.hosts[host]; !known {
-			s.hosts[host] = sight{id, ended, ended}
+			s.hosts[host] = sight{id, ended, ended, before}
 		}
 	}
 	for issue := range s.claims {
@@ -62,7 +64,7 @@ func (s *sights) update(l *listing, began, ended time.Duration) {
 // next is the sight after one more look. The removal of a beat is not a sign of life.
 func (s sight) next(id string, began, ended time.Duration) sight {
 	if id != "" && id != s.id {
-		return sight{id, ended, ended}
+		return sight{id, ended, ended, true}
 	}
 	s.last = max(s.last, began)
 	return s
@@ -71,7 +73,7 @@ func (s sight) next(id string, began, ended time.Duration) sight {
 // shift moves sights by a time in which nothing was seen.
 func shift[K comparable](of map[K]sight, by time.Duration) {
 	for k, s := range of {
-		of[k] = sight{s.id, s.first + by, s.last + by}
+		of[k] = sight{s.id, s.first + by, s.last + by, s.changed}
 	}
 }
 
@@ -83,7 +85,7 @@ func (s *sights) expect(l *listing, now time.Duration) {
 		host := l.texts[id].Claim.Host
 		claimed[host] = true
 		if _, known := s.hosts[host]; !known && host != "" {
-			s.hosts[host] = sight{"", now, now}
+			s.hosts[host] = sight{"", now, now, false}
 		}
 	}
 	for host := range s.hosts {

@@ -24,7 +24,7 @@ const (
 type Order struct {
 	Verb string         // in lower case, "status" if there is none
 	Line string         // what follows the verb on its line
-	Text sanitize.Clean // that and the rest of the comment, for a verb that takes a text
+	Text sanitize.Clean // that and the rest of the comment, for a verb that takes a text, without a mail it answers
 	Cut  int            // bytes that are missing at the end of Text
 
 	known bool // there is such a verb
@@ -51,7 +51,7 @@ func Parse(body sanitize.Raw) (Order, bool) {
 		o.Verb = shown(o.Verb)
 	}
 	if command.NeedsText(o.Verb) {
-		clean, _ := sanitize.Sanitize(sanitize.Raw(after + "\n" + rest))
+		clean, _ := sanitize.Sanitize(sanitize.Raw(withoutMail(after + "\n" + rest)))
 		o.Text, o.Cut = sanitize.Cut(clean.TrimSpace(), maxText)
 	}
 	return o, true

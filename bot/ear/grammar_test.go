@@ -24,6 +24,15 @@ func TestGitHub55AnOrderIsTheFirstLine(t *testing.T) {
 		"/agentmux say ```\n@all\n":                 "say|```|```\n@all",
 		"/agentmux stopp":                           "stopp||",
 
+		"/agentmux answer q1 2\n\nOn Tue, Nov 24, 2026 at 10:12 AM robo <x@y.example> wrote:\n\n> q1?\n>\n> 1. a\n": "answer|q1 2|q1 2",
+		"/agentmux say yes\r\nOn Tue, Nov 24, 2026 at\r\n10:12 AM robo ***@***.***>\r\nwrote:\r\n> q1?\r\n\r\n":     "say|yes|yes",
+		"/agentmux changes\nShorter.\n\nAm 24.11.2026 um 10:12 schrieb robo <***@***.***>:\n> a\n\n> b":             "changes||Shorter.",
+		"/agentmux answer\n\nOn Tue robo wrote:\n> /agentmux answer q1 <number>":                                    "answer||",
+		"/agentmux changes\nOn Tue robo wrote:\n> a\nThat is wrong.":                                                "changes||On Tue robo wrote:\n> a\nThat is wrong.",
+		"/agentmux say look at this:\n> a\n":                                                                        "say|look at this:|look at this:\n> a",
+		"/agentmux say @mia said at 10:\n> a\n":                                                                     "say|@mia said at 10:|@mia said at 10:\n> a",
+		"/agentmux say On Tue robo wrote:":                                                                          "say|On Tue robo wrote:|On Tue robo wrote:",
+
 		"> /agentmux stop":                "",
 		" /agentmux stop":                 "",
 		"\t/agentmux stop":                "",

@@ -118,7 +118,9 @@ func (j *judgement) recorded() (bool, error) {
 
 // receipted reports whether another host did what the command says: it bears a last receipt of the
 // program's account, of a bot, or of another person with write permission. A host says first that it
-// has seen the command; a thumb up alone is of somebody who likes it.
+// has seen a command that it carries out; a thumb up alone is of somebody who likes it. One that it refuses
+// gets a thumb down alone: that of a person is such a refusal if another host was seen to have the issue, else
+// of somebody who dislikes the command.
 func (j *judgement) receipted(ctx context.Context) (bool, error) {
 	if isReview(j.w.source) {
 		return false, nil // its reactions are not told
@@ -136,6 +138,9 @@ func (j *judgement) receipted(ctx context.Context) (bool, error) {
 			continue
 		}
 		counts := who.ID == me.ID || who.Type == "Bot"
+		if !counts && !j.w.elsewhere && !gave(given[ghsync.ReactionSeen], who) {
+			continue
+		}
 		if !counts && who.ID != j.w.author.ID && who.IsPerson() {
 			a, wait := j.people.permission(ctx, who, j.o.Now())
 			if a.Err != nil {

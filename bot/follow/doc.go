@@ -12,7 +12,7 @@
 //   - An objection leads to one round at most, however often it is seen and whenever the program is
 //     killed: the session's commands.jsonl names those that did.
 //   - At most followup.rounds rounds of a session, in the first followup.days days of its pull request,
-//     an hour apart. What comes after that is told to a person once. A stop by a person ends them.
+//     an hour apart. What comes after that is told to a person once, and the label says needs-human. A stop by a person ends them.
 //   - A review that was dismissed or followed by an approval, that is of another commit, by a program,
 //     by the own account or by somebody without write permission, leads to nothing. A permission that
 //     could not be read is never taken for one.

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // inspection is one look at a pull request.
@@ -157,7 +158,7 @@ func (i *inspection) deliver(ctx context.Context, d Decision) error {
 // tell says that no round follows.
 func (i *inspection) tell(ctx context.Context, d Decision) error {
 	p := i.payload(d)
-	p.SourceID, p.Origin, p.State = toldSource, "", noteRefused
+	p.SourceID, p.Origin, p.State = story.FollowUpsOver, "", noteRefused
 	reason := d.Reason + ": a person decides what follows"
 	if err := i.f.o.Owner.Tell(ctx, i.p, p, reason); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/story"
 )
 
 // Past is what became of objections to a session's pull request so far.
@@ -16,9 +17,6 @@ type Past struct {
 	Stopped bool      // a person wants no more of them
 	Told    bool      // a person was told that no more follow
 }
-
-// toldSource is the source id of the note that tells a person that no round follows.
-const toldSource = "followup/over"
 
 // noteDone is the state of a note in commands.jsonl about a command that was carried out without
 // the session. A stop of an open pull request's session is one.
@@ -58,7 +56,7 @@ func (p *Past) add(l orchestrator.Line) {
 		return
 	}
 	switch {
-	case said.SourceID == toldSource:
+	case said.SourceID == story.FollowUpsOver:
 		p.Told = true
 	case said.Name == "stop" && said.State == noteDone:
 		p.Stopped = true

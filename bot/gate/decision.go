@@ -95,7 +95,7 @@ func (d Decision) Accepted() bool { return d.What == Queue || d.What == Start }
 
 // DropsLabel reports whether a request label that is on the issue has to go: the request is
 // refused, or a host works on the issue already. An accepted one goes with the state label.
-func (d Decision) DropsLabel() bool { return d.Refused() || d.Row == RowClaimed }
+func (d Decision) DropsLabel() bool { return d.Refused() || d.Row == RowClaimed && d.What == Ignore }
 
 // Asked is a request as the gate understood it.
 type Asked struct {

@@ -78,7 +78,11 @@ type Ask struct {
 }
 
 // Claim is a live claim of the issue.
-type Claim struct{ Host string }
+type Claim struct {
+	Host string
+	// Unproven says that the host may be gone, which is known within minutes.
+	Unproven bool
+}
 
 // Load is what runs already.
 type Load struct {

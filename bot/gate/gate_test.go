@@ -215,6 +215,7 @@ func TestWhichDecisionsDropTheLabel(t *testing.T) {
 		drops  bool
 	}{
 		{func(f *gate.Facts) { f.Claim = &gate.Claim{Host: "h_1"} }, "ignore 5", true},
+		{func(f *gate.Facts) { f.Claim = &gate.Claim{Host: "h_1", Unproven: true} }, "later 5", false},
 		{func(f *gate.Facts) { f.Record.Labels[0].Actor = eve }, "refuse 12", true},
 		{func(f *gate.Facts) { f.Record.Labels[0].Actor = robot }, "refuse_silently 10", true},
 		{func(f *gate.Facts) {

@@ -132,9 +132,15 @@ func fork(v *view) (Decision, bool) {
 		"%s is a fork that belongs to the bot through its organisation alone", v.Repo), true
 }
 
+// unprovenPause is until a host that may be gone is looked at again: half of the time between two beats.
+const unprovenPause = time.Minute
+
 func claimed(v *view) (Decision, bool) {
 	if v.Claim == nil {
 		return Decision{}, false
+	}
+	if v.Claim.Unproven { // a request label that is dropped now would be lost with the host
+		return later(unprovenPause, "it is not known yet whether host %s still works on %s#%d", v.Claim.Host, v.Repo, v.Issue), true
 	}
 	return ignore("host %s works on %s#%d", v.Claim.Host, v.Repo, v.Issue), true
 }

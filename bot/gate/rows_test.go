@@ -54,6 +54,7 @@ func TestGitHub(t *testing.T) {
 			f.History = past{decided: []gate.Trigger{gate.LabelTrigger(label("agentmux", mia, 0))}}
 		}, "ignore 6", ""},
 		{"a host works on it", func(f *gate.Facts) { f.Claim = &gate.Claim{Host: "h_5f3c9a0b11d2e4f7"} }, "ignore 5", "host h_5f3c9a0b11d2e4f7 works on octo/widgets#12"},
+		{"a host has it that may be gone", func(f *gate.Facts) { f.Claim = &gate.Claim{Host: "h_1", Unproven: true} }, "later 5", "it is not known yet whether host h_1 still works on"},
 		{"decided before", func(f *gate.Facts) {
 			f.History = past{decided: []gate.Trigger{gate.LabelTrigger(label("AgentMux", mia, 0))}}
 		}, "ignore 6", "was decided before"},

@@ -90,6 +90,14 @@ func (l *Lookout) Holder(ctx context.Context, issue int) (host claim.HostID, lef
 	return host, left, nil
 }
 
+// Unproven reports whether the host that has claimed an issue may be gone: it was not seen to beat yet, and
+// its silence is not long enough.
+func (l *Lookout) Unproven(issue int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.claims, func(s claim.Seen) bool { return s.Issue == issue && s.Unproven })
+}
+
 // Take claims an issue: one that is free, that of a host that is gone, or the request that a live host
 // has in its queue if left is that one. The error is as that of [claim.Desk.Take].
 func (l *Lookout) Take(ctx context.Context, want claim.Want, left *Request) (claim.Held, error) {

@@ -108,6 +108,9 @@ func TestARequestInTheQueueOfASilentHostIsFound(t *testing.T) {
 		if len(*found) > 0 || host == "" || left != nil || err != nil {
 			t.Fatalf("after %s: found %v, holder %q, left %+v, %v", passed, *found, host, left, err)
 		}
+		if !l.Unproven(12) || l.Unproven(14) != (passed == 0) {
+			t.Fatalf("after %s: unproven are the silent host %t, the other %t", passed, l.Unproven(12), l.Unproven(14))
+		}
 		w.since += next
 		if err := alive.Beat(t.Context()); err != nil {
 			t.Fatal(err)

@@ -23,10 +23,14 @@ func (l *labeler) isState(label string) bool {
 	return slices.ContainsFunc(ghsync.StateNames(), func(state string) bool { return ghsync.SameLabel(label, l.labelName(state)) })
 }
 
-// stateLabel returns the state label that a session should have.
-func stateLabel(p *story.Progress) string {
+// stateLabel returns the state label that a session should have. One that is done needs a person
+// again once its follow-ups are over and more was said.
+func stateLabel(p *story.Progress, noted story.Commands) string {
 	switch p.End.Outcome {
 	case orchestrator.OutcomeDone:
+		if noted.FollowUpsOver(p.End.At) {
+			return ghsync.LabelNeedsHuman
+		}
 		return ghsync.LabelDone
 	case orchestrator.OutcomeNeedsHuman:
 		return ghsync.LabelNeedsHuman
@@ -47,7 +51,7 @@ func stateLabel(p *story.Progress) string {
 // keepLabels keeps at most one state label on the issue, exactly one while the session is
 // live: the new one is added before the old one is removed, so a kill leaves two, never none.
 func (l *labeler) keepLabels(ctx context.Context) (time.Duration, error) {
-	want := stateLabel(l.view.Progress)
+	want := stateLabel(l.view.Progress, l.view.Noted)
 	now := l.o.Now()
 	due := l.o.Pace.Labels - now.Sub(l.labelled)
 	switch {

@@ -2,8 +2,10 @@ package mirror_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -48,5 +50,33 @@ func TestCommandsThatNeverReachedTheSessionAreShown(t *testing.T) {
 		if !strings.Contains(got, "| `/agentmux "+verb.Name) {
 			t.Errorf("help lacks %s:\n%s", verb.Name, got)
 		}
+	}
+}
+
+// A session that is done is a person's again once more was said of its pull request than its follow-ups
+// take up, also for the next host, until it is continued and done once more.
+func TestAnObjectionAfterTheFollowUpsNeedsAPerson(t *testing.T) {
+	sc := newScene(t, nil)
+	sink := &paper{}
+	sc.play(`10:06 1 phase_entered {"phase":"planning","kind":"plan"}`)
+	sc.play(`10:57 6 done {"outcome":"done","commit":"b07d3e9000000000000000000000000000000000","seconds":3120}`)
+	m := sc.mirror(mirror.Options{Server: serverOf(sink)})
+	sc.finish(m)
+	if got := sink.has; !slices.Equal(got, []string{"agentmux:done"}) {
+		t.Fatalf("labels %q", got)
+	}
+	over := orchestrator.Payload{
+		Name: "changes", Actor: "mia", Source: "issue", SourceID: story.FollowUpsOver, State: orchestrator.NoteRefused, Reason: "3 follow-up rounds are done",
+	}
+	if _, err := command.Note(sc.session.Dir, over); err != nil {
+		t.Fatal(err)
+	}
+	sc.finish(sc.mirror(mirror.Options{Server: serverOf(sink)}))
+	if got := sink.has; !slices.Equal(got, []string{"agentmux:needs-human"}) {
+		t.Errorf("labels %q", got)
+	}
+	said := story.Commands{{SourceID: story.FollowUpsOver, At: sceneStart}}
+	if !said.FollowUpsOver(sceneStart.Add(-time.Minute)) || said.FollowUpsOver(sceneStart.Add(time.Minute)) {
+		t.Error("a session that was continued since is as done as before it")
 	}
 }

@@ -120,7 +120,11 @@ const (
 // writings are in the order in which people should see them. No comment is made until the
 // existing ones are listed, or it might be made twice.
 func (m *Mirror) writings() []writing {
-	labels, verdict := writing{"labels", m.labels.keepLabels}, writing{"commit status", m.verdictOnCommit}
+	keep := func(ctx context.Context) (time.Duration, error) {
+		m.readNoted() // a label follows from a note, too
+		return m.labels.keepLabels(ctx)
+	}
+	labels, verdict := writing{"labels", keep}, writing{"commit status", m.verdictOnCommit}
 	if m.rebuild {
 		return []writing{labels, verdict}
 	}

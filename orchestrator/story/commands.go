@@ -74,6 +74,15 @@ func (c *Commands) Note(l orchestrator.Line) {
 	*c = append(*c, Command{SourceID: p.SourceID, At: l.At.Time, Actor: p.Actor, Name: p.Name, Result: result, Reason: p.Reason})
 }
 
+// FollowUpsOver is the source of the note that an objection to the pull request leads to no further
+// round of the session, and a person has to decide.
+const FollowUpsOver = "followup/over"
+
+// FollowUpsOver reports whether there is such a note since a time.
+func (c Commands) FollowUpsOver(since time.Time) bool {
+	return slices.ContainsFunc(c, func(c Command) bool { return c.SourceID == FollowUpsOver && !c.At.Before(since) })
+}
+
 // With returns the commands and those of another list, oldest first.
 func (c Commands) With(other Commands) Commands {
 	all := slices.Concat(c, other)
