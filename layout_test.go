@@ -166,6 +166,7 @@ var table = []row{
 	{-1, "ghsync/fakehub/pattern", ""}, // which line of a table of resources a path is of
 	{-1, "ghsync/fakehub/query", ""},   // the language of searches
 	{-1, "ghsync/fakehub/jwt", ""},     // what an App signs, apart from what it may do
+	{-1, "ghsync/fakehub/runlog", ""},  // what a runner hears in the log of a job: one reader for the tests of the job and of the command
 	{-1, "ghsync/fakehub/session", ""}, // what a session's files say, read without the code that writes them
 	{10, "docs", ""},                   // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
@@ -186,6 +187,7 @@ var forTests = map[string]string{
 	"ghsync/fakehub/pattern":     "ghsync/fakehub",
 	"ghsync/fakehub/jwt":         "ghsync/fakehub",
 	"ghsync/fakehub/session":     "ghsync/fakehub",
+	"ghsync/fakehub/runlog":      "",
 	"internal/agent/modeltest":   "",
 	"internal/durable/powertest": "",
 	"internal/gitrepo/repotest":  "",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
 )
 
 // runner is a machine that runs jobs of the action.
@@ -100,40 +101,9 @@ func TestJobTurnsALabelIntoAPullRequest(t *testing.T) {
 	if !strings.Contains(ran.out, "::group::implementing") {
 		t.Errorf("no group of a phase\n%s", ran.out)
 	}
-	if outside := heardIn(ran.out); !slices.Equal(kindsOf(outside), []string{"endgroup", "group"}) {
+	if outside := runlog.Commands(ran.out); !slices.Equal(runlog.Kinds(outside), []string{"endgroup", "group"}) {
 		t.Errorf("commands %q", outside)
 	}
-}
-
-// heardIn are the workflow commands that a runner finds in a log.
-func heardIn(log string) (found []string) {
-	stopped := ""
-	for line := range strings.Lines(log) {
-		line = strings.TrimSpace(line)
-		switch {
-		case stopped != "":
-			if line == "::"+stopped+"::" {
-				stopped = ""
-			}
-		case strings.HasPrefix(line, "::stop-commands::"):
-			stopped = strings.TrimPrefix(line, "::stop-commands::")
-		case strings.HasPrefix(line, "::") || strings.HasPrefix(line, "##["):
-			found = append(found, line)
-		}
-	}
-	return found
-}
-
-func kindsOf(commands []string) (kinds []string) {
-	for _, c := range commands {
-		kind, _, _ := strings.Cut(strings.TrimPrefix(c, "::"), "::")
-		kind, _, _ = strings.Cut(kind, " ")
-		if !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	slices.Sort(kinds)
-	return kinds
 }
 
 // TestGitHub34OtherEventsCostNothing is row 34 of github section 15: what asks for nothing, and what
