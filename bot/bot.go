@@ -311,7 +311,7 @@ func (b *Bot) openPulls(ctx context.Context, id int64) gate.Count {
 	if r == nil {
 		return gate.Count{Err: errors.New("the repository is not served")}
 	}
-	n, err := gateServer{r}.OpenPulls(ctx, r.name())
+	n, err := r.gateServer().OpenPulls(ctx, r.name())
 	return gate.Count{N: n, Err: err}
 }
 

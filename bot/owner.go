@@ -78,7 +78,7 @@ func (o owner) Retry(ctx context.Context, s ear.Subject, r ear.Retry) (gate.Deci
 		return gate.Decision{}, err
 	}
 	facts.Ask = &gate.Ask{Trigger: r.Trigger, By: r.By, At: r.At}
-	d := gate.Decide(ctx, facts, gateServer{o.repository})
+	d := gate.Decide(ctx, facts, o.gateServer())
 	if !d.Accepted() {
 		return d, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/orphan"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
@@ -64,7 +65,7 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	if err != nil {
 		return 0, err
 	}
-	d := gate.Decide(ctx, facts, gateServer{r})
+	d := gate.Decide(ctx, facts, r.gateServer())
 	if !left.Follows(d) {
 		return 0, nil
 	}
@@ -195,22 +196,6 @@ func (r *repository) enter(t ticket.Ticket, held claim.Held) error {
 }
 
 // gateServer answers the gate.
-type gateServer struct{ r *repository }
-
-func (s gateServer) CurrentPermission(ctx context.Context, repo ghsync.Repo, login string) (ghsync.Permission, error) {
-	return s.r.account.Client.CurrentPermission(ctx, repo, login)
-}
-
-func (s gateServer) OpenPulls(ctx context.Context, repo ghsync.Repo) (int, error) {
-	pulls, err := ghsync.Intake{Client: s.r.account.Client}.OpenPulls(ctx, repo)
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for _, p := range pulls {
-		if p.Author.ID == s.r.own.ID {
-			n++
-		}
-	}
-	return n, nil
+func (r *repository) gateServer() request.Server {
+	return request.Server{Client: r.account.Client, Own: r.own}
 }
