@@ -128,7 +128,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Free: b.queue.Free, Log: b.Log,
 	})
 	r.lookout = orphan.New(orphan.Options{
-		Desk: r.desk, Own: b.host, Found: func(issue int) { r.met.Add(issue, time.Time{}) }, Room: b.queue.Room, Now: b.Now, Log: r.log(),
+		Desk: r.desk, Own: b.host, Issue: b.Issue, Found: func(issue int) { r.met.Add(issue, time.Time{}) }, Room: b.queue.Room, Now: b.Now, Log: r.log(),
 	})
 	return r, err
 }

@@ -187,6 +187,82 @@ func TestGitHub66AJobIsCanceledInOrder(t *testing.T) {
 	}
 }
 
+// deadJob is a runner on which a job was killed while its coder worked, and another machine on which the
+// next commands run as the job of another run.
+func deadJob(t *testing.T) *runner {
+	at := filepath.Join(t.TempDir(), "at")
+	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	run := r.background("issue", "1", "--headless")
+	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
+	run.exit(syscall.SIGKILL)
+	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "failure"})
+	repo.SetRun(fakehub.Run{ID: 79, Attempt: 1, Status: "in_progress"})
+	r.write(at+".never", "") // the next coder does not wait
+	r.temp = filepath.Join(r.dir, "other")
+	for name, value := range map[string]string{"RUNNER_TEMP": r.temp, "XDG_STATE_HOME": filepath.Join(r.temp, "state"), "GITHUB_RUN_ID": "79"} {
+		r.setEnv(name, value)
+	}
+	return r
+}
+
+// sweeps runs the sweep and returns the issues that it dispatched.
+func (r *runner) sweeps() []int {
+	r.t.Helper()
+	r.setEnv("GITHUB_TOKEN", r.github.ActionsToken(rigRepo, map[string]string{"contents": "read", "issues": "read", "actions": "write"}, 0))
+	r.event("schedule", "{}")
+	r.expect(0, "issue", "", "--headless")
+	return r.result().Dispatched
+}
+
+// The job that a sweep starts for a dead one takes its claim, and begins once more; the comment of the
+// lost session says so. The next sweep has nothing to do.
+func TestGitHub90ADeadJobIsFollowedOnce(t *testing.T) {
+	t.Parallel()
+	r := deadJob(t)
+	repo := r.github.Repo(rigRepo)
+	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
+	ran := r.expect(0, "issue", "1", "--headless")
+	if got := r.result(); got.Outcome != "done" || len(repo.Pulls()) != 1 || r.claimRef() != "" {
+		t.Errorf("result %+v, %d pull requests, claim %q\n%s", got, len(repo.Pulls()), r.claimRef(), ran.out)
+	}
+	comments := repo.Comments(1)
+	if body := comments[0].Body; !strings.HasPrefix(body, "### agentmux: lost: its host a_77_1 is gone") || !strings.Contains(body, "begins once more") {
+		t.Errorf("the comment of the lost session: %s", body)
+	}
+	if n := strings.Count(fmt.Sprint(comments), "kind=status"); n != 2 {
+		t.Errorf("%d status comments", n)
+	}
+	if body := comments[1].Body; !strings.HasPrefix(body, "### agentmux: done") {
+		t.Errorf("the comment of the session that follows: %s", body)
+	}
+	if again := r.sweeps(); len(again) != 0 {
+		t.Errorf("dispatched %d", again)
+	}
+}
+
+// A dead job whose issue was closed meanwhile is not followed: labels and claim go.
+func TestGitHub90ADeadJobOfAClosedIssueIsForgotten(t *testing.T) {
+	t.Parallel()
+	r := deadJob(t)
+	repo := r.github.Repo(rigRepo)
+	repo.CloseIssue(1, rigOwner)
+	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
+	ran := r.expect(0, "issue", "1", "--headless")
+	if got := r.result(); got.Outcome != "none" || len(repo.Pulls()) != 0 || r.claimRef() != "" || len(repo.Issue(1).Labels) != 0 {
+		t.Errorf("result %+v, claim %q, labels %v\n%s", got, r.claimRef(), repo.Issue(1).Labels, ran.out)
+	}
+	comments := repo.Comments(1)
+	if body := comments[0].Body; len(comments) != 1 || !strings.HasPrefix(body, "### agentmux: lost: its host a_77_1 is gone, and ") || !strings.Contains(body, "is closed") || strings.Contains(body, "sha256") {
+		t.Errorf("%d comments: %s", len(comments), body)
+	}
+	if again := r.sweeps(); len(again) != 0 {
+		t.Errorf("dispatched %d", again)
+	}
+}
+
 // TestGitHub90TheSweepStartsWhatWasLost is part of rows 34 and 90 of github section 15.
 func TestGitHub90TheSweepStartsWhatWasLost(t *testing.T) {
 	t.Parallel()
