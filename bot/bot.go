@@ -52,6 +52,7 @@ type Options struct {
 	Slots     int          // sessions at once
 	Once      bool         // end when everything was judged and every session has ended
 	Issue     int          // served alone, by a job, whose end cancels its session; 0: all are
+	Commanded bool         // a comment started that job: what a dead host left waits for what it says
 	HostID    claim.HostID // empty: that of the machine
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -311,7 +312,7 @@ func (b *Bot) openPulls(ctx context.Context, id int64) gate.Count {
 	if r == nil {
 		return gate.Count{Err: errors.New("the repository is not served")}
 	}
-	n, err := r.gateServer().OpenPulls(ctx, r.name())
+	n, err := r.server.OpenPulls(ctx, r.name())
 	return gate.Count{N: n, Err: err}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/orphan"
-	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
@@ -67,7 +66,7 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	if err != nil {
 		return 0, err
 	}
-	d := gate.Decide(ctx, facts, r.gateServer())
+	d := gate.Decide(ctx, facts, r.server)
 	if !left.Follows(d) {
 		return 0, nil
 	}
@@ -214,9 +213,4 @@ func (r *repository) enter(t ticket.Ticket, held claim.Held) error {
 	}
 	crash.Point("decide ticket", "")
 	return r.enqueue(t, held)
-}
-
-// gateServer answers the gate.
-func (r *repository) gateServer() request.Server {
-	return request.Server{Client: r.account.Client, Own: r.own}
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 )
 
-// Options are what a Lookout needs. All of them are set, but Issue by a job alone.
+// Options are what a Lookout needs. All of them are set, but Issue and Quiet by a job alone.
 type Options struct {
 	Desk  claim.Desk
 	Own   claim.HostID    // claims of this host are not looked at
 	Issue int             // of a job, which looks at no other one; 0: it is not a job
+	Quiet bool            // nothing is found: a command says what becomes of what was left
 	Found func(issue int) // is told of each request that may be taken, again after a while
 	// Room reports whether a request could begin on this host at once.
 	Room func(ctx context.Context) bool
@@ -120,7 +121,7 @@ func (l *Lookout) of(seen claim.Seen, why claim.Stale) (Request, bool) {
 
 // passes reports whether nothing is found by a look at a claim. Whether a job is over costs a request.
 func (l *Lookout) passes(seen claim.Seen) bool {
-	if l.o.Issue != 0 && seen.Issue != l.o.Issue || seen.Claim.Host == l.o.Own {
+	if l.o.Quiet || l.o.Issue != 0 && seen.Issue != l.o.Issue || seen.Claim.Host == l.o.Own {
 		return true
 	}
 	return l.o.Issue == 0 && seen.Claim.State != claim.Queued

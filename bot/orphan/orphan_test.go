@@ -342,10 +342,16 @@ func TestTheLookoutOfAJobKeepsToItsIssue(t *testing.T) {
 		w.take(dead, issue, claim.Running)
 	}
 	own, found := claim.HostID("a_8_1"), []int{}
-	l := orphan.New(orphan.Options{
-		Desk: w.desk(own), Own: own, Issue: 12, Now: w.now, Found: func(issue int) { found = append(found, issue) },
+	o := orphan.Options{
+		Desk: w.desk(own), Own: own, Issue: 12, Quiet: true, Now: w.now, Found: func(issue int) { found = append(found, issue) },
 		Room: func(context.Context) bool { return true }, Log: slog.New(slog.NewTextHandler(problems{t}, nil)),
-	})
+	}
+	orphan.New(o).Look(t.Context())
+	if len(found) > 0 {
+		t.Errorf("found %v before the command", found)
+	}
+	o.Quiet = false
+	l := orphan.New(o)
 	l.Look(t.Context())
 	if !slices.Equal(found, []int{12}) {
 		t.Errorf("found %v", found)

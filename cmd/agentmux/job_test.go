@@ -243,6 +243,22 @@ func TestGitHub90ADeadJobIsFollowedOnce(t *testing.T) {
 	}
 }
 
+// A comment stops what a dead job left.
+func TestJobStopsWhatADeadOneLeft(t *testing.T) {
+	t.Parallel()
+	r := deadJob(t)
+	repo := r.github.Repo(rigRepo)
+	repo.Comment(1, "/agentmux stop", rigOwner)
+	r.event("issue_comment", commentEvent("/agentmux stop"))
+	ran := r.expect(0, "issue", "1", "--headless")
+	if len(repo.Pulls()) != 0 || r.claimRef() != "" || len(repo.Issue(1).Labels) != 0 {
+		t.Errorf("%d pull requests, claim %q, labels %v\n%s", len(repo.Pulls()), r.claimRef(), repo.Issue(1).Labels, ran.out)
+	}
+	if again := r.sweeps(); len(again) != 0 {
+		t.Errorf("dispatched %d", again)
+	}
+}
+
 // A dead job whose issue was closed meanwhile is not followed: labels and claim go.
 func TestGitHub90ADeadJobOfAClosedIssueIsForgotten(t *testing.T) {
 	t.Parallel()

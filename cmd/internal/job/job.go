@@ -117,7 +117,7 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 	err = daemon.Run(ctx, r.finder, &daemon.Options{
 		Repos: []string{request.Repo.String()}, Once: true, Interval: "auto",
 		Job: &daemon.Job{
-			Issue: request.Issue, Host: host, Change: r.inputs.Change, Opened: r.follow,
+			Issue: request.Issue, Commanded: request.Command, Host: host, Change: r.inputs.Change, Opened: r.follow,
 			Ended: func(now report.Report) { r.report = now },
 		},
 	})
