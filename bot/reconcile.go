@@ -189,7 +189,7 @@ func (r *repository) take(ctx context.Context, t ticket.Ticket, left *orphan.Req
 	held, err := r.lookout.Take(ctx, claim.Want{
 		Issue: t.Issue, Session: orchestrator.PublicID(t.Session, t.Identity), Trigger: t.Trigger.String(), State: claim.Queued,
 	}, left)
-	if errors.As(err, new(*claim.RefusedError)) {
+	if errors.As(err, new(*claim.RefusedError)) || r.bot.Issue != 0 && claim.Denied(err) { // a job has its token for good
 		r.bot.fail(fmt.Errorf("%s: %w", r.name(), err))
 	}
 	if errors.As(err, new(*claim.TakenError)) {

@@ -279,6 +279,37 @@ func TestGitHub90ADeadJobOfAClosedIssueIsForgotten(t *testing.T) {
 	}
 }
 
+// A token that may not write ends the job with one annotation that says what to change.
+func TestJobWithAReadOnlyTokenSaysSo(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	r.setEnv("GITHUB_TOKEN", r.github.ActionsToken(rigRepo, map[string]string{"contents": "read", "issues": "write", "pull_requests": "write", "actions": "read"}, 0))
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	ran := r.expect(2, "issue", "1", "--headless")
+	said := runlog.Annotations(ran.out, "error")
+	if text := said["agentmux"]; len(said) != 1 || !strings.Contains(text, "the token may not write to "+rigRepo) || !strings.Contains(text, "init --actions") {
+		t.Errorf("annotations %q\n%s", said, ran.out)
+	}
+	if got := r.result(); got.Outcome != "error" || got.ExitCode != 2 {
+		t.Errorf("result %+v", got)
+	}
+}
+
+// Without the right to open pull requests the branch is there, and a person is told what to do.
+func TestJobThatMayOpenNoPullRequestNeedsAPerson(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	r.setEnv("GITHUB_TOKEN", r.github.ActionsToken(rigRepo, map[string]string{"contents": "write", "issues": "write", "pull_requests": "read", "actions": "read"}, 0))
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	ran := r.expect(0, "issue", "1", "--headless")
+	said := runlog.Annotations(ran.out, "notice")
+	if got := r.result(); got.Outcome != "needs_human" || got.ExitCode != 3 || got.Branch == "" || len(said) != 1 {
+		t.Errorf("result %+v, annotations %q\n%s", got, said, ran.out)
+	}
+}
+
 // TestGitHub90TheSweepStartsWhatWasLost is part of rows 34 and 90 of github section 15.
 func TestGitHub90TheSweepStartsWhatWasLost(t *testing.T) {
 	t.Parallel()

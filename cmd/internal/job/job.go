@@ -122,6 +122,8 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 		},
 	})
 	switch {
+	case claim.Denied(err):
+		return exit.UsageText(fmt.Sprintf("the token may not write to %s: its job needs the permissions contents, issues, pull-requests and statuses: write; agentmux init --actions prints a job that has them", request.Repo))
 	case err != nil:
 		return err
 	case r.dir != "":
