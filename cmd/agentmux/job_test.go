@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -293,6 +294,35 @@ func TestJobWithAReadOnlyTokenSaysSo(t *testing.T) {
 	}
 	if got := r.result(); got.Outcome != "error" || got.ExitCode != 2 {
 		t.Errorf("result %+v", got)
+	}
+}
+
+// What the runner lacks is one annotation that names it, before the issue changes.
+func TestJobSaysWhatTheRunnerLacks(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := t.TempDir() // git alone
+	if err := os.Symlink(git, filepath.Join(bare, "git")); err != nil {
+		t.Fatal(err)
+	}
+	before := slices.Clone(r.env)
+	for lack, of := range map[string][2]string{"HOME is not set": {"HOME", ""}, "tmux": {"PATH", bare}} {
+		r.env = slices.Clone(before)
+		r.setEnv(of[0], of[1])
+		ran := r.expect(2, "issue", "1", "--headless")
+		said := runlog.Annotations(ran.out, "error")
+		if text := said["agentmux"]; len(said) != 1 || !strings.Contains(text, lack) {
+			t.Errorf("%s: annotations %q\n%s", lack, said, ran.out)
+		}
+	}
+	if labels := r.github.Repo(rigRepo).Issue(1).Labels; !slices.Equal(labels, []string{"agentmux:quick"}) {
+		t.Errorf("labels %q", labels)
 	}
 }
 
