@@ -17,12 +17,13 @@ type owner struct{ *repository }
 // Find returns the ticket or the newest session of an issue, or the session of a pull request.
 func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, error) {
 	issue := number
-	if pull {
-		h := o.sessions.ofPull(number)
-		if h == nil {
-			return ear.Subject{}, nil
-		}
+	switch h := o.sessions.ofPull(number); {
+	case pull && h != nil:
 		issue = h.issue
+	case pull && number == o.bot.Pull: // of a session that was on another machine
+		issue = o.bot.Issue
+	case pull:
+		return ear.Subject{}, nil
 	}
 	s := ear.Subject{Issue: issue}
 	holder, left, err := o.claimed(ctx, issue)

@@ -159,6 +159,31 @@ func TestJobHearsTheCommentThatStartedIt(t *testing.T) {
 	}
 }
 
+// A comment on the pull request of a session is for its issue, also where that session never was.
+func TestJobHearsACommentOnThePullRequest(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	r.expect(0, "issue", "1", "--headless")
+	pull := repo.Pulls()[0].Number
+	r.temp = filepath.Join(r.dir, "other")
+	for name, value := range map[string]string{"RUNNER_TEMP": r.temp, "XDG_STATE_HOME": filepath.Join(r.temp, "state"), "GITHUB_RUN_ID": "78", job.InputPrefix + "WORKFLOW": "quick"} {
+		r.setEnv(name, value)
+	}
+	repo.SetRun(fakehub.Run{ID: 78, Attempt: 1, Status: "in_progress"})
+	on := func(number int) string {
+		return strings.Replace(commentEvent("/agentmux retry"), `"issue":{"number":1}`, fmt.Sprintf(`"issue":{"number":%d,"pull_request":{}}`, number), 1)
+	}
+	repo.Comment(pull, "/agentmux retry", rigOwner)
+	r.event("issue_comment", on(pull))
+	ran := r.expect(0, "issue", fmt.Sprint(pull), "--headless")
+	if got := r.result(); got.Issue != 1 || got.Session == "" || len(repo.Pulls()) != 2 {
+		t.Errorf("result %+v, %d pull requests\n%s", got, len(repo.Pulls()), ran.out)
+	}
+}
+
 // waitingAt is a playbook whose coder makes a file, and then waits for ever.
 func waitingAt(file string) string {
 	return strings.Replace(heldUntil(file+".never"), "      - run:", fmt.Sprintf("      - run: {argv: [touch, %q]}\n      - run:", file), 1)

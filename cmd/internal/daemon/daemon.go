@@ -42,6 +42,7 @@ type Options struct {
 // its session, and nothing listens.
 type Job struct {
 	Issue     int
+	Pull      int  // of the issue, on which a comment asks; 0: none
 	Commanded bool // a comment started the job
 	Host      claim.HostID
 	// Change puts the inputs of the job over a configuration.
