@@ -37,8 +37,8 @@ var table = []row{
 	{15, "cmd/agentmux", "*"}, // wires everything but the packages of tests
 	{13, "cmd/internal/daemon", "bot bot/account bot/admission bot/claim bot/config bot/host bot/intake bot/metrics bot/report bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/sight ghsync/transport" +
 		" internal/document internal/durable internal/redact orchestrator/session workflows"}, // wires the bot with what the commands find; says what is missing as doctor does
-	{14, "cmd/internal/job", "bot/account bot/claim bot/config bot/ear bot/report bot/request bot/tenure cmd/internal/console cmd/internal/daemon cmd/internal/doctor cmd/internal/exit cmd/internal/show cmd/internal/site" +
-		" ghsync ghsync/dispatch ghsync/markdown internal/durable internal/sanitize orchestrator orchestrator/engine orchestrator/session orchestrator/story orchestrator/watch workflows"}, // a job is the bot of one issue: it adds what the runner gives and hears; doctor is told the same
+	{14, "cmd/internal/job", "bot/account bot/claim bot/config bot/ear bot/orphan bot/report bot/request bot/tenure cmd/internal/console cmd/internal/daemon cmd/internal/doctor cmd/internal/exit cmd/internal/show cmd/internal/site" +
+		" ghsync ghsync/dispatch ghsync/markdown internal/durable internal/sanitize orchestrator orchestrator/engine orchestrator/session orchestrator/story orchestrator/watch workflows"}, // a job is the bot of one issue: it adds what the runner gives and hears; doctor is told the same; its sweep starts a job for what a job takes
 	{9, "bot/metrics", "bot/intake bot/report"},                  // values become metrics: it knows no bot
 	{8, "bot/report", "bot/account bot/intake ghsync/transport"}, // values alone, between the bot and those who ask
 	{11, "bot", "bot/account bot/bell bot/claim bot/config bot/due bot/ear bot/follow bot/gate bot/host bot/intake bot/journal bot/orphan bot/project bot/queue bot/refusal bot/report bot/request bot/tenure bot/ticket bot/upkeep ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
@@ -73,14 +73,14 @@ var table = []row{
 	{8, "bot/request", "bot/gate ghsync ghsync/transport orchestrator orchestrator/session"},     // below the host, which prepares what it judged; the rules are those of the gate
 	{9, "bot/ear", "bot/config bot/gate bot/journal ghsync ghsync/mirror ghsync/transport internal/crash internal/document internal/sanitize" +
 		" orchestrator orchestrator/command orchestrator/duty orchestrator/session orchestrator/story workflows"}, // beside the host, which it does not know: who runs sessions is its owner
-	{8, "bot/journal", "bot/gate internal/durable"},                                                                                                                                   // what the gate decided is remembered in its words
-	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"},                                                                 // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
+	{8, "bot/journal", "bot/gate internal/durable"},                                                                   // what the gate decided is remembered in its words
+	{7, "bot/gate", "bot/config ghsync ghsync/markdown ghsync/transport internal/document internal/redact workflows"}, // pure: it judges readings of ghsync, says what is wrong with documents, and renders one comment
 	{8, "bot/follow", "bot/config bot/gate ghsync ghsync/feedback ghsync/joblog ghsync/transport internal/crash internal/redact internal/sanitize orchestrator orchestrator/session orchestrator/story"}, // beside the ear: from what is said of a pull request to one command; who runs sessions is its owner
 	{7, "ghsync/dispatch", "ghsync"},               // apart from ghsync: only the sweep of a job may start workflows
 	{7, "ghsync/sight", "ghsync ghsync/transport"}, // apart from ghsync: nothing of a session needs it
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{10, "bot/tenure", "bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
-	{9, "bot/orphan", "bot/claim bot/gate bot/journal bot/ticket orchestrator orchestrator/session"},                  // between claims, which know no request, and the gate, which knows no claim of another host
+	{9, "bot/orphan", "bot/claim bot/gate bot/journal bot/ticket ghsync orchestrator orchestrator/session"},           // between claims, which know no request, and the gate, which knows no claim of another host
 	{10, "bot/upkeep", "bot/config bot/host bot/work ghsync/mirror orchestrator orchestrator/session"},                // above the host, which removes: it says what may go
 	{9, "bot/refusal", "bot/gate bot/journal ghsync ghsync/markdown ghsync/transport internal/crash internal/redact"}, // the gate decides, this tells: apart from what is done with requests that pass
 	{9, "bot/queue", "bot/config bot/gate bot/ticket ghsync/mirror/comment"},                                          // slots and turns alone: what begins with a slot it does not know
@@ -166,6 +166,7 @@ var table = []row{
 	{-1, "ghsync/fakehub/pattern", ""}, // which line of a table of resources a path is of
 	{-1, "ghsync/fakehub/query", ""},   // the language of searches
 	{-1, "ghsync/fakehub/jwt", ""},     // what an App signs, apart from what it may do
+	{-1, "ghsync/fakehub/runlog", ""},  // what a runner hears in the log of a job: one reader for the tests of the job and of the command
 	{-1, "ghsync/fakehub/session", ""}, // what a session's files say, read without the code that writes them
 	{10, "docs", ""},                   // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
@@ -186,6 +187,7 @@ var forTests = map[string]string{
 	"ghsync/fakehub/pattern":     "ghsync/fakehub",
 	"ghsync/fakehub/jwt":         "ghsync/fakehub",
 	"ghsync/fakehub/session":     "ghsync/fakehub",
+	"ghsync/fakehub/runlog":      "",
 	"internal/agent/modeltest":   "",
 	"internal/durable/powertest": "",
 	"internal/gitrepo/repotest":  "",

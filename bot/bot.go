@@ -47,14 +47,15 @@ type Options struct {
 	Accounts Accounts
 	Repos    []ghsync.Repo
 	// Workflows are the names that a request label may have behind it, for the search of an organisation.
-	Workflows []string
-	Machine   queue.Machine
-	Slots     int          // sessions at once
-	Once      bool         // end when everything was judged and every session has ended
-	Issue     int          // served alone, by a job, whose end cancels its session; 0: all are
-	HostID    claim.HostID // empty: that of the machine
-	Now       func() time.Time
-	Log       *slog.Logger
+	Workflows   []string
+	Machine     queue.Machine
+	Slots       int          // sessions at once
+	Once        bool         // end when everything was judged and every session has ended
+	Issue, Pull int          // served alone, by a job, whose end cancels its session; 0: all are. Pull is one of Issue, on which a comment asks; 0: none
+	Commanded   bool         // a comment started that job: what a dead host left waits for what it says
+	HostID      claim.HostID // empty: that of the machine
+	Now         func() time.Time
+	Log         *slog.Logger
 	// SessionLog opens the log of a session.
 	SessionLog func(file string) (*slog.Logger, io.Closer, error)
 }
@@ -311,7 +312,7 @@ func (b *Bot) openPulls(ctx context.Context, id int64) gate.Count {
 	if r == nil {
 		return gate.Count{Err: errors.New("the repository is not served")}
 	}
-	n, err := gateServer{r}.OpenPulls(ctx, r.name())
+	n, err := r.server.OpenPulls(ctx, r.name())
 	return gate.Count{N: n, Err: err}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // found takes in what may have changed in the repository.
 func (r *repository) found(c intake.Changes) {
-	c = c.Of(r.bot.Issue, func(pull int) bool { return r.sessions.ofPull(pull) != nil })
+	c = c.Of(r.bot.Issue, func(pull int) bool { return pull == r.bot.Pull || r.sessions.ofPull(pull) != nil })
 	for _, candidate := range c.Candidates {
 		r.met.Add(candidate.Issue, time.Time{})
 	}

@@ -17,18 +17,20 @@ type owner struct{ *repository }
 // Find returns the ticket or the newest session of an issue, or the session of a pull request.
 func (o owner) Find(ctx context.Context, number int, pull bool) (ear.Subject, error) {
 	issue := number
-	if pull {
-		h := o.sessions.ofPull(number)
-		if h == nil {
-			return ear.Subject{}, nil
-		}
+	switch h := o.sessions.ofPull(number); {
+	case pull && h != nil:
 		issue = h.issue
+	case pull && number == o.bot.Pull: // of a session that was on another machine
+		issue = o.bot.Issue
+	case pull:
+		return ear.Subject{}, nil
 	}
 	s := ear.Subject{Issue: issue}
-	holder, _, err := o.claimed(ctx, issue)
+	holder, left, err := o.claimed(ctx, issue)
 	if err != nil {
 		return s, err
 	}
+	s.Lost = left != nil && left.Begun && o.sessions.of(issue) == nil
 	if holder != "" && holder != o.bot.host {
 		s.Holder = holder.String()
 	}
@@ -55,10 +57,19 @@ func (o owner) Wake(_ context.Context, s ear.Subject) error {
 	return nil
 }
 
-// Drop takes a ticket out of the queue.
-func (o owner) Drop(_ context.Context, s ear.Subject, by ghsync.Account) error {
-	_, err := o.dropTicket(s.Issue, fmt.Sprintf("@%s stopped it", by.Login))
-	return err
+// Drop takes a ticket out of the queue, or ends what a host left that is gone.
+func (o owner) Drop(ctx context.Context, s ear.Subject, by ghsync.Account) error {
+	why := fmt.Sprintf("@%s stopped it", by.Login)
+	if dropped, err := o.dropTicket(s.Issue, why); dropped || err != nil || !s.Lost {
+		return err
+	}
+	o.judging.Lock()
+	defer o.judging.Unlock()
+	_, left, err := o.claimed(ctx, s.Issue)
+	if err != nil || left == nil {
+		return err
+	}
+	return o.forsake(ctx, left, gate.Decision{Reason: why})
 }
 
 // Retry passes a request in a comment to the gate.
@@ -78,7 +89,7 @@ func (o owner) Retry(ctx context.Context, s ear.Subject, r ear.Retry) (gate.Deci
 		return gate.Decision{}, err
 	}
 	facts.Ask = &gate.Ask{Trigger: r.Trigger, By: r.By, At: r.At}
-	d := gate.Decide(ctx, facts, gateServer{o.repository})
+	d := gate.Decide(ctx, facts, o.server)
 	if !d.Accepted() {
 		return d, nil
 	}

@@ -58,13 +58,15 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	}
 	record, readErr := r.account.Client.Record(ctx, r.name(), issue)
 	if readErr == nil && record.Issue.Closed {
-		return 0, r.closed(ctx, issue)
+		if err := r.closed(ctx, issue); err != nil {
+			return 0, err
+		}
 	}
 	facts, left, err := r.facts(ctx, issue, record, readErr)
 	if err != nil {
 		return 0, err
 	}
-	d := gate.Decide(ctx, facts, gateServer{r})
+	d := gate.Decide(ctx, facts, r.server)
 	if !left.Follows(d) {
 		return 0, nil
 	}
@@ -81,6 +83,8 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 		}
 	})
 	switch {
+	case left.Ends(d):
+		return 0, r.forsake(ctx, left, d)
 	case d.Refused():
 		return 0, r.refusals.Refuse(ctx, issue, d)
 	case d.Accepted():
@@ -165,13 +169,27 @@ func (r *repository) accept(ctx context.Context, f gate.Facts, left *orphan.Requ
 	return r.take(ctx, t, left)
 }
 
+// forsake ends the request of a host that is gone, which does not hold any more.
+func (r *repository) forsake(ctx context.Context, left *orphan.Request, d gate.Decision) error {
+	if d.Refused() {
+		if err := r.refusals.Refuse(ctx, left.Seen.Issue, d); err != nil {
+			return err
+		}
+	}
+	t := left.Lost(r.name(), r.id, r.bot.Now(), d.Reason)
+	if err := r.shelf.Write(t); err != nil {
+		return err
+	}
+	return r.take(ctx, t, left)
+}
+
 // take claims the issue of a ticket and puts it into the queue. left is the request of another host that
 // it continues; nil: of none.
 func (r *repository) take(ctx context.Context, t ticket.Ticket, left *orphan.Request) error {
 	held, err := r.lookout.Take(ctx, claim.Want{
 		Issue: t.Issue, Session: orchestrator.PublicID(t.Session, t.Identity), Trigger: t.Trigger.String(), State: claim.Queued,
 	}, left)
-	if errors.As(err, new(*claim.RefusedError)) {
+	if errors.As(err, new(*claim.RefusedError)) || r.bot.Issue != 0 && claim.Denied(err) { // a job has its token for good
 		r.bot.fail(fmt.Errorf("%s: %w", r.name(), err))
 	}
 	if errors.As(err, new(*claim.TakenError)) {
@@ -187,30 +205,12 @@ func (r *repository) take(ctx context.Context, t ticket.Ticket, left *orphan.Req
 
 // enter records the decision about a ticket that is claimed, and queues it.
 func (r *repository) enter(t ticket.Ticket, held claim.Held) error {
+	if t.Dropped != "" {
+		return r.enqueue(t, held)
+	}
 	if _, err := r.journal.Append(journal.Decided{Issue: t.Issue, Trigger: t.Trigger, With: t.With, Row: gate.RowStart, What: gate.Queue}); err != nil {
 		return err
 	}
 	crash.Point("decide ticket", "")
 	return r.enqueue(t, held)
-}
-
-// gateServer answers the gate.
-type gateServer struct{ r *repository }
-
-func (s gateServer) CurrentPermission(ctx context.Context, repo ghsync.Repo, login string) (ghsync.Permission, error) {
-	return s.r.account.Client.CurrentPermission(ctx, repo, login)
-}
-
-func (s gateServer) OpenPulls(ctx context.Context, repo ghsync.Repo) (int, error) {
-	pulls, err := ghsync.Intake{Client: s.r.account.Client}.OpenPulls(ctx, repo)
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for _, p := range pulls {
-		if p.Author.ID == s.r.own.ID {
-			n++
-		}
-	}
-	return n, nil
 }

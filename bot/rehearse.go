@@ -106,7 +106,7 @@ func (r *repository) rehearse(ctx context.Context, issue int, w io.Writer) error
 		if err != nil {
 			return err
 		}
-		d := gate.Decide(ctx, facts, gateServer{r})
+		d := gate.Decide(ctx, facts, r.server)
 		if d.What == gate.Later && r.bot.Now().Add(d.After).Sub(began) <= patience && transport.Wait(ctx, max(d.After, time.Second)) {
 			continue
 		}

@@ -37,6 +37,7 @@ type repository struct {
 	id       int64
 	own      ghsync.Account // of the program
 	account  account.Account
+	server   request.Server // answers the gate
 	host     *host.Host
 	project  *project.Project
 	desk     claim.Desk
@@ -81,6 +82,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	if r.own, err = act.Client.Viewer(ctx); err != nil {
 		return nil, err
 	}
+	r.server = request.Server{Client: act.Client, Own: r.own}
 	o := b.Host
 	o.GitHub, o.Token, o.Server, o.Away = act.Client, act.Token, act.Server, act.Away
 	if r.host, err = host.New(o); err != nil {
@@ -128,7 +130,7 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 		Repo: r.repo, RepoID: r.id, Host: b.host, SingleHost: b.Config.Bot.SingleHost, Free: b.queue.Free, Log: b.Log,
 	})
 	r.lookout = orphan.New(orphan.Options{
-		Desk: r.desk, Own: b.host, Found: func(issue int) { r.met.Add(issue, time.Time{}) }, Room: b.queue.Room, Now: b.Now, Log: r.log(),
+		Desk: r.desk, Own: b.host, Issue: b.Issue, Quiet: b.Commanded, Found: func(issue int) { r.met.Add(issue, time.Time{}) }, Room: b.queue.Room, Now: b.Now, Log: r.log(),
 	})
 	return r, err
 }

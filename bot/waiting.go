@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -22,6 +24,7 @@ type waiting struct {
 	repo    *repository
 	held    claim.Held
 	placard *mirror.Placard
+	former  *mirror.Placard // of the session that this one follows; nil: there is none
 
 	begin chan struct{}        // has a value: it has a slot
 	end   chan string          // why it is dropped
@@ -35,16 +38,24 @@ const (
 
 // newWaiting opens the placard of a ticket.
 func newWaiting(r *repository, t ticket.Ticket, held claim.Held) (*waiting, error) {
-	p, err := mirror.OpenPlacard(mirror.Options{
+	o := mirror.Options{
 		Server: mirror.On(r.account.Client), Repo: r.name(), RepoID: r.id, Issue: t.Issue, Label: r.bot.Config.Bot.Label, Host: r.bot.host.String(),
-		LinkHosts: r.bot.Config.GitHub.LinkHosts, Guard: mirrorGuard(held), Redactor: r.bot.Host.Redactor, Log: r.log(), Now: r.bot.Now,
+		LinkHosts: r.bot.Config.GitHub.LinkHosts, Guard: host.MirrorGuard(held), Redactor: r.bot.Host.Redactor, Log: r.log(), Now: r.bot.Now,
 		Pace: mirror.Pace{Write: r.bot.Config.GitHub.WriteEvery()},
-	}, r.shelf.Placard(t.Issue), mirror.Ticket{Session: t.Session, Identity: t.Identity, Began: t.Made, Snapshot: t.Snapshot, Taken: t.Taken})
+	}
+	p, err := mirror.OpenPlacard(o, r.shelf.Placard(t.Issue), mirror.Ticket{
+		Session: t.Session, Identity: t.Identity, Began: t.Made, Snapshot: t.Snapshot, Taken: t.Taken, Begun: t.Lost,
+	})
 	if err != nil {
 		return nil, err
 	}
 	w := &waiting{Ticket: t, repo: r, held: held, placard: p, begin: make(chan struct{}, 1), end: make(chan string, 1), news: make(chan comment.Waiting, 1)}
-	return w, nil
+	if f := t.Former; f != nil {
+		w.former, err = mirror.OpenPlacard(o, r.shelf.Former(t.Issue), mirror.Ticket{
+			Session: f.Session, Identity: f.Identity, Began: f.Claimed, Taken: true, Begun: true, Follower: orchestrator.PublicID(t.Session, t.Identity),
+		})
+	}
+	return w, err
 }
 
 // enqueue puts a ticket that is claimed into the queue.
@@ -87,20 +98,6 @@ func (r *repository) dropTicket(issue int, why string) (bool, error) {
 	return true, nil
 }
 
-// mirrorGuard asks the claim before each write of a placard.
-func mirrorGuard(held claim.Held) func(context.Context) error {
-	return func(ctx context.Context) error {
-		err := held.Check(ctx)
-		switch {
-		case err == nil:
-			return nil
-		case errors.As(err, new(*claim.LostError)):
-			return errors.Join(mirror.ErrClaimLost, err)
-		}
-		return &transport.RetryAfter{Wait: showPause, Scope: "claim", Err: err}
-	}
-}
-
 // entry is the ticket as the queue knows it.
 type entry struct{ *waiting }
 
@@ -127,6 +124,9 @@ func (w *waiting) tell(now comment.Waiting) {
 
 // run shows the ticket until it begins, is dropped, or loses its claim.
 func (w *waiting) run(ctx context.Context) {
+	if w.former != nil && !told(ctx, w.former.End, w.Former.Why) {
+		return // the next start does it
+	}
 	var now *comment.Waiting
 	pause, failures := time.Duration(0), 0
 	for {
@@ -169,6 +169,19 @@ func (w *waiting) run(ctx context.Context) {
 	}
 }
 
+// told calls say until the issue was told, or cannot be. It reports whether that was before ctx ended.
+func told(ctx context.Context, say func(context.Context, string) (time.Duration, error), why string) bool {
+	for failures := 0; ; failures++ {
+		next, err := say(ctx, why)
+		if err == nil && next == 0 || errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone) {
+			return true
+		}
+		if !transport.Wait(ctx, max(next, min(showPause<<min(failures, 5), maxShowPause))) {
+			return false
+		}
+	}
+}
+
 // lost forgets a ticket that another host has taken. Its comment is that host's now.
 func (w *waiting) lost() {
 	w.repo.bot.queue.Remove(w.Key())
@@ -188,14 +201,8 @@ func (w *waiting) gone(ctx context.Context) {
 
 // drop tells on the issue why the ticket does not begin, and gives it up.
 func (w *waiting) drop(ctx context.Context, why string) {
-	for failures := 0; ; failures++ {
-		next, err := w.placard.Drop(ctx, why)
-		if err == nil && next == 0 || errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone) {
-			break
-		}
-		if !transport.Wait(ctx, max(next, min(showPause<<min(failures, 5), maxShowPause))) {
-			return // the next start does it
-		}
+	if !told(ctx, w.placard.Drop, why) {
+		return // the next start does it
 	}
 	crash.Point("drop placard", "")
 	w.release(ctx)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -38,14 +39,43 @@ func (c *Client) OpenPullOf(ctx context.Context, repo Repo, issue int) (*Session
 		}
 		for _, p := range pulls {
 			marker, marked := ParseMarker(p.GetBody())
-			own := me.ID != 0 && p.GetUser().GetID() == me.ID || strings.EqualFold(p.GetHead().GetRepo().GetFullName(), repo.String())
-			if marked && own && named.MatchString(p.GetBody()) {
+			if marked && ownPull(p, me, repo) && named.MatchString(p.GetBody()) {
 				return &SessionPull{Number: p.GetNumber(), URL: p.GetHTMLURL(), Session: marker.Session}, nil
 			}
 		}
 		opts.Page = resp.NextPage
 	}
 	return nil, nil
+}
+
+// namedIssue is where the host of a session names its issue in a pull request.
+var namedIssue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:Closes|Refs) #([1-9][0-9]{0,8})\s*$`) })
+
+// IssueOfPull returns the issue that a pull request of a session is for, 0 if it is not of a session.
+// Which are ours is told as by OpenPullOf; it may be closed. The host writes the last line about an
+// issue, unless the repository's template has one below it; the request itself is above it.
+func (i Intake) IssueOfPull(ctx context.Context, repo Repo, number int) (issue int, err error) {
+	me, err := i.Client.Viewer(ctx)
+	if _, later := transport.Later(err); later {
+		return 0, err
+	}
+	p, resp, err := i.Client.api.PullRequests.Get(ctx, repo.Owner, repo.Name, number)
+	if err := served(resp, err); err != nil {
+		return 0, fmt.Errorf("read pull request: %w", err)
+	}
+	if _, marked := ParseMarker(p.GetBody()); !marked || !ownPull(p, me, repo) {
+		return 0, nil
+	}
+	found := namedIssue().FindAllStringSubmatch(p.GetBody(), -1)
+	if len(found) == 0 {
+		return 0, nil
+	}
+	return strconv.Atoi(found[len(found)-1][1])
+}
+
+// ownPull reports whether a pull request is of this account or of a branch of the repository itself.
+func ownPull(p *github.PullRequest, me Account, repo Repo) bool {
+	return me.ID != 0 && p.GetUser().GetID() == me.ID || strings.EqualFold(p.GetHead().GetRepo().GetFullName(), repo.String())
 }
 
 // statusHost is where a status comment names the host of its session.

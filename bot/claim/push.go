@@ -158,6 +158,12 @@ func refusal(err error, results []*remote.PushError) error {
 	return nil
 }
 
+// Denied reports whether a claim failed because the account may not write to the repository.
+func Denied(err error) bool {
+	var push *remote.PushError
+	return errors.As(err, &push) && push.Kind == remote.PushDenied
+}
+
 // passes reports whether a push that moved nothing may be made again at once.
 func passes(err error) bool {
 	var push *remote.PushError

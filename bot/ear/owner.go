@@ -16,7 +16,7 @@ type Owner interface {
 	// Wake says that a session has a new line or a note. It runs the session if nothing does: a host
 	// that reads a note shows it. It does not wait for the run.
 	Wake(ctx context.Context, s Subject) error
-	// Drop takes a ticket out of the queue.
+	// Drop takes a ticket out of the queue, or ends what a host left that is gone.
 	Drop(ctx context.Context, s Subject, by ghsync.Account) error
 	// EndFollowUps has reviews and checks of the session's pull request lead to no more rounds.
 	EndFollowUps(ctx context.Context, s Subject, by ghsync.Account) error
@@ -35,6 +35,7 @@ type Subject struct {
 	Issue  int
 	Holder string // another host that works on the issue; its ear hears the commands
 	Ticket bool   // a request waits for its turn
+	Lost   bool   // a host that is gone left the issue and its session, and this one may take it
 	Dir    string // of the newest session on this machine; empty: there is none
 	Pull   int    // the pull request of the session; 0: none yet
 	Open   bool   // it is open

@@ -219,7 +219,7 @@ func (e *Ear) handOver(ctx context.Context, c journal.Command) error {
 			return &transport.RetryAfter{Wait: max(d.After, time.Second), Scope: "gate", Err: fmt.Errorf("judge the request: %s", d)}
 		}
 		return e.retried(ctx, c, s, d)
-	case s.Ticket:
+	case s.Ticket || s.Lost:
 		err = e.o.Owner.Drop(ctx, s, by)
 	case s.Open:
 		if err = e.o.Owner.EndFollowUps(ctx, s, by); err == nil {

@@ -8,6 +8,7 @@ type standing string
 const (
 	none   standing = "none"   // nothing was asked for, or what was is gone
 	ticket standing = "ticket" // it waits for its turn
+	lost   standing = "lost"   // its host is gone, and with it the session
 	live   standing = "live"   // running, paused, at a gate, or with an open question
 	parked standing = "parked"
 	failed standing = "failed" // or stopped
@@ -20,6 +21,8 @@ func standingOf(s Subject, state *orchestrator.State) standing {
 	switch {
 	case s.Ticket:
 		return ticket
+	case state == nil && s.Lost:
+		return lost
 	case state == nil:
 		return none
 	case !state.Ended():
@@ -49,12 +52,12 @@ const (
 // deeds are what commands lead to, by verb and by what the issue is like. What is not in it is
 // refused for the reason of whyNot.
 var deeds = map[string]map[standing]deed{
-	"status":  {none: tell, ticket: tell, live: tell, parked: tell, failed: tell, done: tell, pull: tell},
-	"help":    {none: tell, ticket: tell, live: tell, parked: tell, failed: tell, done: tell, pull: tell},
-	"stop":    {ticket: drop, live: line, parked: line, failed: line, done: line, pull: forsake},
+	"status":  {none: tell, ticket: tell, lost: tell, live: tell, parked: tell, failed: tell, done: tell, pull: tell},
+	"help":    {none: tell, ticket: tell, lost: tell, live: tell, parked: tell, failed: tell, done: tell, pull: tell},
+	"stop":    {ticket: drop, lost: drop, live: line, parked: line, failed: line, done: line, pull: forsake},
 	"pause":   {live: line, parked: line, failed: line, done: line, pull: line},
 	"resume":  {live: line, parked: line, failed: line, done: line, pull: line},
-	"retry":   {none: again, live: line, parked: again, failed: again, done: again, pull: again},
+	"retry":   {none: again, lost: again, live: line, parked: again, failed: again, done: again, pull: again},
 	"approve": {live: line, parked: line, failed: line, done: line, pull: line},
 	"changes": {live: line, parked: line, failed: line, pull: line},
 	"say":     {live: line, parked: line, failed: line, done: line, pull: line},
@@ -65,5 +68,6 @@ var deeds = map[string]map[standing]deed{
 var whyNot = map[standing]string{
 	none:   "no session works on this issue",
 	ticket: "it waits for its turn: stop takes it out of the queue",
+	lost:   "the host of its session is gone: retry begins once more, stop ends it",
 	done:   "its pull request is not open",
 }

@@ -19,6 +19,7 @@ import (
 var standings = map[string]func(*scene){
 	"none":    func(*scene) {},
 	"ticket":  func(s *scene) { s.subject.Ticket = true },
+	"lost":    func(s *scene) { s.subject.Lost = true },
 	"running": func(s *scene) { s.start() },
 	"paused":  func(s *scene) { s.start(); s.command("pause") },
 	"gate": func(s *scene) {
@@ -67,6 +68,7 @@ func TestGitHub54EachVerbWhereverItIsSaid(t *testing.T) {
 		ended   = "👎 the session has ended"
 		no      = "👎 no session works on this issue"
 		waits   = "👎 it waits for its turn: stop takes it out of the queue"
+		left    = "👎 the host of its session is gone: retry begins once more, stop ends it"
 		noGate  = "👎 no gate is open: nothing waits for approval"
 		noGate2 = "👎 no gate is open"
 		asked   = "👀👍 retry comment/ by wil"
@@ -81,6 +83,9 @@ func TestGitHub54EachVerbWhereverItIsSaid(t *testing.T) {
 		},
 		"ticket": {
 			"status": ok, "help": ok, "stop": "👍 drop by wil", "pause": waits, "resume": waits, "retry": waits, "approve": waits, "changes": waits, "say": waits, "answer": waits,
+		},
+		"lost": {
+			"status": ok, "help": ok, "stop": "👍 drop by wil", "pause": left, "resume": left, "retry": asked, "approve": left, "changes": left, "say": left, "answer": left,
 		},
 		"running": {
 			"status": ok, "help": ok, "stop": seen, "pause": seen, "resume": "👀👎 the session is not paused", "retry": "👀👎 no agent has failed or stalled",

@@ -72,6 +72,9 @@ func (g guarding) forMirror() func(context.Context) error {
 	}
 }
 
+// MirrorGuard returns what a mirror asks before each write under a guard.
+func MirrorGuard(g Guard) func(context.Context) error { return guarding{guard: g}.forMirror() }
+
 // losing returns what tells the engine of the loss. stop must be called, and waits.
 func (g guarding) losing() (lost <-chan string, stop func()) {
 	if g.guard == nil {

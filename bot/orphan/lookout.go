@@ -12,10 +12,12 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 )
 
-// Options are what a Lookout needs. All of them are set.
+// Options are what a Lookout needs. All of them are set, but Issue and Quiet by a job alone.
 type Options struct {
 	Desk  claim.Desk
 	Own   claim.HostID    // claims of this host are not looked at
+	Issue int             // of a job, which looks at no other one; 0: it is not a job
+	Quiet bool            // nothing is found: a command says what becomes of what was left
 	Found func(issue int) // is told of each request that may be taken, again after a while
 	// Room reports whether a request could begin on this host at once.
 	Room func(ctx context.Context) bool
@@ -83,7 +85,7 @@ func (l *Lookout) Holder(ctx context.Context, issue int) (host claim.HostID, lef
 		case why == claim.Waiting:
 			host = seen.Claim.Host
 		}
-		if q, ok := Of(seen, why); ok && (!q.Live || l.o.Room(ctx)) {
+		if q, ok := l.of(seen, why); ok && (!q.Live || l.o.Room(ctx)) {
 			left = &q
 		}
 	}
@@ -117,13 +119,29 @@ func (l *Lookout) Take(ctx context.Context, want claim.Want, left *Request) (cla
 	return l.o.Desk.Steal(ctx, taken.Seen, want)
 }
 
+// of reads the request of a claim.
+func (l *Lookout) of(seen claim.Seen, why claim.Stale) (Request, bool) {
+	if l.o.Issue != 0 {
+		return ForJob(seen, why)
+	}
+	return Of(seen, why)
+}
+
+// passes reports whether nothing is found by a look at a claim. Whether a job is over costs a request.
+func (l *Lookout) passes(seen claim.Seen) bool {
+	if l.o.Quiet || l.o.Issue != 0 && seen.Issue != l.o.Issue || seen.Claim.Host == l.o.Own {
+		return true
+	}
+	return l.o.Issue == 0 && seen.Claim.State != claim.Queued
+}
+
 // Look looks for orphans once, and returns when to look again.
 func (l *Lookout) Look(ctx context.Context) (next time.Duration) {
 	all, err := l.all(ctx)
 	if err != nil {
 		l.failed(ctx, err)
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(s claim.Seen) bool { return s.Claim.State != claim.Queued || s.Claim.Host == l.o.Own })
+	all = slices.DeleteFunc(slices.Clone(all), l.passes)
 	if len(all) == 0 {
 		return pause
 	}
@@ -132,7 +150,7 @@ func (l *Lookout) Look(ctx context.Context) (next time.Duration) {
 		why, err := l.o.Desk.Stale(ctx, seen)
 		if err != nil {
 			l.failed(ctx, err)
-		} else if q, ok := Of(seen, why); ok && (room || !q.Live) && l.tells(q) {
+		} else if q, ok := l.of(seen, why); ok && (room || !q.Live) && l.tells(q) {
 			l.o.Found(seen.Issue)
 		}
 	}

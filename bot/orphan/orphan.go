@@ -7,40 +7,61 @@
 // that may be taken when it is begun with and then every few minutes. It takes a claim when its caller
 // says so, after the gate has judged the request once more, by compare-and-swap. It stores nothing.
 //
-// A session that has begun is not taken over: what its agents did is on the machine of its host.
+// A session that has begun is not taken over by a bot: what its agents did is on the machine of its host.
+// A job takes it from a job whose run is over, and from a host that let it go, because the sweep
+// starts a job for nothing else: another session begins, and the comment of the former one says so.
 package orphan
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// Request is one that waits in the queue of another host.
+// Request is one that waits in the queue of another host, or whose session that host has left.
 type Request struct {
 	Seen    claim.Seen
 	Trigger gate.Trigger
 	// Live says that its host is not gone. The request is taken only by a host on which it begins at
 	// once: two hosts that both let it wait would take it from each other in turn.
 	Live bool
-	// Name and Identity are those of the session that it was to become.
+	// Begun says that there was a session, whose files are on the machine of its host.
+	Begun bool
+	// Name and Identity are those of the session that it became or was to become.
 	Name, Identity string
 }
 
-// Of reads the request of a claim that may be taken from its host. ok is false for a session that has
-// begun, and for what no label asked for.
+// Of reads the request of a claim that may be taken from its host by a bot. ok is false for a session
+// that has begun, and for what no label asked for.
 func Of(seen claim.Seen, why claim.Stale) (q Request, ok bool) {
-	c := seen.Claim
-	if c.State != claim.Queued || why != claim.Silent && why != claim.RunEnded && why != claim.Waiting {
+	if seen.Claim.State != claim.Queued || why != claim.Silent && why != claim.RunEnded && why != claim.Waiting {
 		return q, false
 	}
+	q, ok = of(seen, why)
+	return q, ok && q.Trigger.Kind == gate.Label
+}
+
+// ForJob is Of for a job, and for the sweep that starts it. A job takes what a bot takes, and all that
+// a job has left whose run is over, or that its host let go of.
+func ForJob(seen claim.Seen, why claim.Stale) (q Request, ok bool) {
+	if why != claim.RunEnded && why != claim.LetGo {
+		return Of(seen, why)
+	}
+	return of(seen, why)
+}
+
+func of(seen claim.Seen, why claim.Stale) (q Request, ok bool) {
+	c := seen.Claim
 	trigger, err := gate.ParseTrigger(c.Trigger)
-	if err != nil || trigger.Kind != gate.Label {
+	if err != nil {
 		return q, false
 	}
 	name, identity := c.Session, ""
@@ -50,12 +71,18 @@ func Of(seen claim.Seen, why claim.Stale) (q Request, ok bool) {
 	if !session.ValidName(name) || !session.ValidIdentity(identity) || orchestrator.PublicID(name, identity) != c.Session {
 		return q, false
 	}
-	return Request{Seen: seen, Trigger: trigger, Live: why == claim.Waiting, Name: name, Identity: identity}, true
+	return Request{Seen: seen, Trigger: trigger, Live: why == claim.Waiting, Begun: c.State != claim.Queued, Name: name, Identity: identity}, true
 }
 
 // Judged returns the facts by which the request is judged once more: with the labels that it was made
-// by, and without the decision to queue it, which this host may have made before another one took it.
+// by or the comment that asked for it, and without the decision to queue it, which this host may have
+// made before another one took it.
 func (q Request) Judged(f gate.Facts, j *journal.Journal) gate.Facts {
+	for _, c := range f.Record.Comments {
+		if q.Trigger == gate.CommentTrigger(c.ID) {
+			f.Ask = &gate.Ask{Trigger: q.Trigger, By: c.Author, At: c.CreatedAt}
+		}
+	}
 	f.Record, f.History = f.Record.AsRequested(f.Rules.Bot.Label, q.Trigger.At), history{j, q}
 	return f
 }
@@ -63,6 +90,12 @@ func (q Request) Judged(f gate.Facts, j *journal.Journal) gate.Facts {
 // Follows reports whether anything follows from the decision about a request here. What a live host
 // has in its queue is refused or begun by that host, unless it begins here at once. q may be nil.
 func (q *Request) Follows(d gate.Decision) bool { return q == nil || !q.Live || d.What == gate.Start }
+
+// Ends reports whether the request of a host that is gone does not hold any more by a decision about
+// it. q may be nil.
+func (q *Request) Ends(d gate.Decision) bool {
+	return q != nil && !q.Live && (d.Refused() || d.What == gate.Ignore)
+}
 
 type history struct {
 	*journal.Journal
@@ -75,10 +108,31 @@ func (h history) Decided(issue int, t gate.Trigger) bool {
 }
 
 // Hand makes a ticket the one of the request: it becomes the same session with the same comment,
-// unless this machine had that session before.
+// unless this machine had that session before. One that had begun is followed by another session.
 func (q Request) Hand(project string, t ticket.Ticket) ticket.Ticket {
+	if q.Begun {
+		t.Former = &ticket.Former{Session: q.Name, Identity: q.Identity, Claimed: q.Seen.Claim.At, Why: q.why() + ", and what it did is not here: it begins once more"}
+		return t
+	}
 	if ticket.IsFree(project, q.Name) {
 		t.Session, t.Identity, t.Taken = q.Name, q.Identity, true
 	}
 	return t
+}
+
+// Lost returns a ticket that ends the request, in the words of its comment.
+func (q Request) Lost(repo ghsync.Repo, repoID int64, now time.Time, why string) ticket.Ticket {
+	issue := q.Seen.Issue
+	return ticket.Ticket{
+		Repo: repo, RepoID: repoID, Issue: issue, Session: q.Name, Identity: q.Identity, Trigger: q.Trigger, Made: now,
+		Snapshot: &ghsync.Snapshot{Issue: issue}, Taken: true, Lost: q.Begun, Dropped: q.why() + ", and " + why,
+	}
+}
+
+// why says what became of the host.
+func (q Request) why() string {
+	if q.Seen.Claim.State == claim.Handover {
+		return fmt.Sprintf("host %s let it go", q.Seen.Claim.Host)
+	}
+	return fmt.Sprintf("its host %s is gone", q.Seen.Claim.Host)
 }

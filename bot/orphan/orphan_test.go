@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/ticket"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
 	"github.com/agentmux/agentmux/internal/testexit"
@@ -305,5 +306,111 @@ func TestWhatWasQueuedHereIsJudgedAgain(t *testing.T) {
 		if !h.Decided(13, asked) {
 			t.Errorf("%s: the same trigger of another issue is judged again", what)
 		}
+	}
+}
+
+// A job takes what a job has left, and what its host let go of, whoever asked for it; a bot does not.
+func TestAJobTakesASessionThatHasBegun(t *testing.T) {
+	for what, tc := range map[string]struct {
+		state   claim.State
+		trigger string
+		why     claim.Stale
+		want    bool
+	}{
+		"run over":            {claim.Running, trigger, claim.RunEnded, true},
+		"handed over":         {claim.Handover, trigger, claim.LetGo, true},
+		"asked by a comment":  {claim.Running, "comment/7", claim.RunEnded, true},
+		"queued by a comment": {claim.Queued, "comment/7", claim.RunEnded, true},
+		"silent":              {claim.Running, trigger, claim.Silent, false},
+		"live":                {claim.Running, trigger, claim.NotStale, false},
+		"waits for a minute":  {claim.Running, trigger, claim.Waiting, false},
+		"another form":        {claim.Running, "label", claim.RunEnded, false},
+	} {
+		seen := claim.Seen{Issue: 12, ID: "1", Claim: claim.Claim{Issue: 12, Session: name + "-" + identity, Trigger: tc.trigger, Host: "a_7_1", State: tc.state}}
+		q, ok := orphan.ForJob(seen, tc.why)
+		if ok != tc.want || q.Begun != (ok && tc.state != claim.Queued) {
+			t.Errorf("%s: %t, begun %t", what, ok, q.Begun)
+		}
+		if _, ok := orphan.Of(seen, tc.why); ok {
+			t.Errorf("%s: a bot takes it", what)
+		}
+	}
+}
+
+// The lookout of a job finds the session of a dead one on its own issue, and looks at no other issue.
+func TestTheLookoutOfAJobKeepsToItsIssue(t *testing.T) {
+	w := newWorld(t)
+	dead := w.desk("a_7_1")
+	for _, issue := range []int{12, 13} {
+		w.take(dead, issue, claim.Running)
+	}
+	own, found := claim.HostID("a_8_1"), []int{}
+	o := orphan.Options{
+		Desk: w.desk(own), Own: own, Issue: 12, Quiet: true, Now: w.now, Found: func(issue int) { found = append(found, issue) },
+		Room: func(context.Context) bool { return true }, Log: slog.New(slog.NewTextHandler(problems{t}, nil)),
+	}
+	orphan.New(o).Look(t.Context())
+	if len(found) > 0 {
+		t.Errorf("found %v before the command", found)
+	}
+	o.Quiet = false
+	l := orphan.New(o)
+	l.Look(t.Context())
+	if !slices.Equal(found, []int{12}) {
+		t.Errorf("found %v", found)
+	}
+	host, left, err := l.Holder(t.Context(), 12)
+	if host != "" || left == nil || !left.Begun || err != nil {
+		t.Errorf("holder %q, left %+v, %v", host, left, err)
+	}
+}
+
+// Another session follows one that had begun: its ticket knows it.
+func TestATicketFollowsASessionThatHadBegun(t *testing.T) {
+	at := time.Date(2026, 11, 21, 10, 5, 0, 0, time.UTC)
+	asked, err := gate.ParseTrigger(trigger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := orphan.Request{Begun: true, Name: name, Identity: identity, Trigger: asked, Seen: claim.Seen{Issue: 12, Claim: claim.Claim{Host: "a_7_1", At: at}}}
+	own := ticket.Ticket{Session: "2026-11-22-090000-12-other", Identity: "fedcba9876543210"}
+	got := q.Hand(t.TempDir(), own)
+	if got.Session != own.Session || got.Identity != own.Identity || got.Taken || got.Former == nil {
+		t.Fatalf("%+v", got)
+	}
+	want := ticket.Former{Session: name, Identity: identity, Claimed: at, Why: "its host a_7_1 is gone, and what it did is not here: it begins once more"}
+	if *got.Former != want {
+		t.Errorf("%+v", got.Former)
+	}
+	shelf := ticket.Of(t.TempDir())
+	if err := shelf.Write(q.Lost(ghsync.Repo{Owner: "octo", Name: "widgets"}, 1, at, "the issue is closed")); err != nil {
+		t.Fatal(err)
+	}
+	lost, err := shelf.Read(12)
+	if err != nil || lost.Session != name || lost.Identity != identity || !lost.Lost || !lost.Taken || lost.Dropped != "its host a_7_1 is gone, and the issue is closed" {
+		t.Errorf("%+v, %v", lost, err)
+	}
+}
+
+// A request of a comment is judged by who wrote it, and ends if the comment is gone.
+func TestARequestOfACommentIsJudgedByItsAuthor(t *testing.T) {
+	q := orphan.Request{Trigger: gate.CommentTrigger(7)}
+	mia := ghsync.Account{ID: 9, Login: "mia"}
+	f := gate.Facts{Record: ghsync.Record{Comments: []ghsync.Comment{{ID: 6}, {ID: 7, Author: mia}}}}
+	if ask := q.Judged(f, nil).Ask; ask == nil || ask.By != mia || ask.Trigger != q.Trigger {
+		t.Errorf("%+v", ask)
+	}
+	f.Record.Comments = f.Record.Comments[:1]
+	if ask := q.Judged(f, nil).Ask; ask != nil {
+		t.Errorf("%+v", ask)
+	}
+	for what, want := range map[gate.What]bool{gate.Ignore: true, gate.Refuse: true, gate.RefuseSilently: true, gate.Later: false, gate.Queue: false, gate.Start: false} {
+		if got := q.Ends(gate.Decision{What: what}); got != want {
+			t.Errorf("%s: ends %t", what, got)
+		}
+	}
+	q.Live = true
+	if q.Ends(gate.Decision{What: gate.Refuse}) || (*orphan.Request)(nil).Ends(gate.Decision{What: gate.Refuse}) {
+		t.Error("the request of a live host ends")
 	}
 }

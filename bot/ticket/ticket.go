@@ -42,6 +42,17 @@ type Ticket struct {
 	// Dropped says why the ticket is not to begin; it goes when its issue was told so.
 	Dropped string `json:"dropped,omitempty"`
 	Taken   bool   `json:"taken,omitempty"` // from another host, which may have made the comment
+	Lost    bool   `json:"lost,omitempty"`  // it was a session, on a host that is gone
+	// Former is a session that was lost with its host; nil: there is none, or its comment says so.
+	Former *Former `json:"former,omitempty"`
+}
+
+// Former is the session of a host that is gone, which the session of a ticket follows.
+type Former struct {
+	Session  string    `json:"session"`
+	Identity string    `json:"identity"`
+	Claimed  time.Time `json:"claimed"` // its comment was changed after that
+	Why      string    `json:"why"`     // it is lost
 }
 
 // Key names the ticket among those of all repositories.
@@ -80,6 +91,11 @@ func (s Shelf) Placard(issue int) string {
 	return filepath.Join(s.dir, strconv.Itoa(issue)+".placard.json")
 }
 
+// Former is the file of the placard of the session that an issue's ticket follows.
+func (s Shelf) Former(issue int) string {
+	return filepath.Join(s.dir, strconv.Itoa(issue)+".former.json")
+}
+
 // Write puts a ticket on the shelf, in the place of an earlier version of it. It is on disk when
 // Write returns.
 func (s Shelf) Write(t Ticket) error {
@@ -103,7 +119,7 @@ func (s Shelf) Write(t Ticket) error {
 // Remove takes a ticket and its placard's file off the shelf; it succeeds if they are not there.
 // The ticket goes last: while it is there, a start finds what to do next.
 func (s Shelf) Remove(issue int) error {
-	for _, file := range []string{s.Placard(issue), s.file(issue)} {
+	for _, file := range []string{s.Former(issue), s.Placard(issue), s.file(issue)} {
 		if err := durable.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove ticket of issue %d: %w", issue, err)
 		}

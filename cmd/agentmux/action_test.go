@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
 	"gopkg.in/yaml.v3"
 )
 
@@ -116,8 +117,8 @@ func TestActionStepsAreAJob(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d\n%s", code, log)
 	}
-	if got := kindsOf(heardIn(log)); !slices.Equal(got, []string{"endgroup", "group", "notice"}) {
-		t.Errorf("heard %q\n%s", heardIn(log), log)
+	if got := runlog.Kinds(runlog.Commands(log)); !slices.Equal(got, []string{"endgroup", "group", "notice"}) {
+		t.Errorf("heard %q\n%s", runlog.Commands(log), log)
 	}
 	if code, log := r.step("report"); code != 0 {
 		t.Fatalf("exit %d\n%s", code, log)
@@ -148,7 +149,7 @@ func TestActionRefusesBadInputs(t *testing.T) {
 	before := r.github.Requests("")
 	code, log := r.step("run", "ISSUE=1", job.InputPrefix+"ISSUE=1; rm", job.InputPrefix+"MAX_TIME=soon", job.InputPrefix+"COMMENTS=a\nb", job.InputPrefix+"WORKFLOW=${{ x }}")
 	var named []string
-	for _, c := range heardIn(log) {
+	for _, c := range runlog.Commands(log) {
 		if title, ok := strings.CutPrefix(c, "::error title=input "); ok {
 			name, _, _ := strings.Cut(title, "::")
 			named = append(named, name)

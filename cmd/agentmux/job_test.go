@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
 )
 
 // runner is a machine that runs jobs of the action.
@@ -100,40 +102,9 @@ func TestJobTurnsALabelIntoAPullRequest(t *testing.T) {
 	if !strings.Contains(ran.out, "::group::implementing") {
 		t.Errorf("no group of a phase\n%s", ran.out)
 	}
-	if outside := heardIn(ran.out); !slices.Equal(kindsOf(outside), []string{"endgroup", "group"}) {
+	if outside := runlog.Commands(ran.out); !slices.Equal(runlog.Kinds(outside), []string{"endgroup", "group"}) {
 		t.Errorf("commands %q", outside)
 	}
-}
-
-// heardIn are the workflow commands that a runner finds in a log.
-func heardIn(log string) (found []string) {
-	stopped := ""
-	for line := range strings.Lines(log) {
-		line = strings.TrimSpace(line)
-		switch {
-		case stopped != "":
-			if line == "::"+stopped+"::" {
-				stopped = ""
-			}
-		case strings.HasPrefix(line, "::stop-commands::"):
-			stopped = strings.TrimPrefix(line, "::stop-commands::")
-		case strings.HasPrefix(line, "::") || strings.HasPrefix(line, "##["):
-			found = append(found, line)
-		}
-	}
-	return found
-}
-
-func kindsOf(commands []string) (kinds []string) {
-	for _, c := range commands {
-		kind, _, _ := strings.Cut(strings.TrimPrefix(c, "::"), "::")
-		kind, _, _ = strings.Cut(kind, " ")
-		if !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	slices.Sort(kinds)
-	return kinds
 }
 
 // TestGitHub34OtherEventsCostNothing is row 34 of github section 15: what asks for nothing, and what
@@ -188,6 +159,31 @@ func TestJobHearsTheCommentThatStartedIt(t *testing.T) {
 	}
 }
 
+// A comment on the pull request of a session is for its issue, also where that session never was.
+func TestJobHearsACommentOnThePullRequest(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	r.expect(0, "issue", "1", "--headless")
+	pull := repo.Pulls()[0].Number
+	r.temp = filepath.Join(r.dir, "other")
+	for name, value := range map[string]string{"RUNNER_TEMP": r.temp, "XDG_STATE_HOME": filepath.Join(r.temp, "state"), "GITHUB_RUN_ID": "78", job.InputPrefix + "WORKFLOW": "quick"} {
+		r.setEnv(name, value)
+	}
+	repo.SetRun(fakehub.Run{ID: 78, Attempt: 1, Status: "in_progress"})
+	on := func(number int) string {
+		return strings.Replace(commentEvent("/agentmux retry"), `"issue":{"number":1}`, fmt.Sprintf(`"issue":{"number":%d,"pull_request":{}}`, number), 1)
+	}
+	repo.Comment(pull, "/agentmux retry", rigOwner)
+	r.event("issue_comment", on(pull))
+	ran := r.expect(0, "issue", fmt.Sprint(pull), "--headless")
+	if got := r.result(); got.Issue != 1 || got.Session == "" || len(repo.Pulls()) != 2 {
+		t.Errorf("result %+v, %d pull requests\n%s", got, len(repo.Pulls()), ran.out)
+	}
+}
+
 // waitingAt is a playbook whose coder makes a file, and then waits for ever.
 func waitingAt(file string) string {
 	return strings.Replace(heldUntil(file+".never"), "      - run:", fmt.Sprintf("      - run: {argv: [touch, %q]}\n      - run:", file), 1)
@@ -214,6 +210,158 @@ func TestGitHub66AJobIsCanceledInOrder(t *testing.T) {
 	}
 	if r.claimRef() != "" {
 		t.Error("the claim is left")
+	}
+}
+
+// deadJob is a runner on which a job was killed while its coder worked, and another machine on which the
+// next commands run as the job of another run.
+func deadJob(t *testing.T) *runner {
+	at := filepath.Join(t.TempDir(), "at")
+	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	run := r.background("issue", "1", "--headless")
+	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
+	run.exit(syscall.SIGKILL)
+	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "failure"})
+	repo.SetRun(fakehub.Run{ID: 79, Attempt: 1, Status: "in_progress"})
+	r.write(at+".never", "") // the next coder does not wait
+	r.temp = filepath.Join(r.dir, "other")
+	for name, value := range map[string]string{"RUNNER_TEMP": r.temp, "XDG_STATE_HOME": filepath.Join(r.temp, "state"), "GITHUB_RUN_ID": "79"} {
+		r.setEnv(name, value)
+	}
+	return r
+}
+
+// sweeps runs the sweep and returns the issues that it dispatched.
+func (r *runner) sweeps() []int {
+	r.t.Helper()
+	r.setEnv("GITHUB_TOKEN", r.github.ActionsToken(rigRepo, map[string]string{"contents": "read", "issues": "read", "actions": "write"}, 0))
+	r.event("schedule", "{}")
+	r.expect(0, "issue", "", "--headless")
+	return r.result().Dispatched
+}
+
+// The job that a sweep starts for a dead one takes its claim, and begins once more; the comment of the
+// lost session says so. The next sweep has nothing to do.
+func TestGitHub90ADeadJobIsFollowedOnce(t *testing.T) {
+	t.Parallel()
+	r := deadJob(t)
+	repo := r.github.Repo(rigRepo)
+	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
+	ran := r.expect(0, "issue", "1", "--headless")
+	if got := r.result(); got.Outcome != "done" || len(repo.Pulls()) != 1 || r.claimRef() != "" {
+		t.Errorf("result %+v, %d pull requests, claim %q\n%s", got, len(repo.Pulls()), r.claimRef(), ran.out)
+	}
+	comments := repo.Comments(1)
+	if body := comments[0].Body; !strings.HasPrefix(body, "### agentmux: lost: its host a_77_1 is gone") || !strings.Contains(body, "begins once more") {
+		t.Errorf("the comment of the lost session: %s", body)
+	}
+	if n := strings.Count(fmt.Sprint(comments), "kind=status"); n != 2 {
+		t.Errorf("%d status comments", n)
+	}
+	if body := comments[1].Body; !strings.HasPrefix(body, "### agentmux: done") {
+		t.Errorf("the comment of the session that follows: %s", body)
+	}
+	if again := r.sweeps(); len(again) != 0 {
+		t.Errorf("dispatched %d", again)
+	}
+}
+
+// A comment stops what a dead job left.
+func TestJobStopsWhatADeadOneLeft(t *testing.T) {
+	t.Parallel()
+	r := deadJob(t)
+	repo := r.github.Repo(rigRepo)
+	repo.Comment(1, "/agentmux stop", rigOwner)
+	r.event("issue_comment", commentEvent("/agentmux stop"))
+	ran := r.expect(0, "issue", "1", "--headless")
+	if len(repo.Pulls()) != 0 || r.claimRef() != "" || len(repo.Issue(1).Labels) != 0 {
+		t.Errorf("%d pull requests, claim %q, labels %v\n%s", len(repo.Pulls()), r.claimRef(), repo.Issue(1).Labels, ran.out)
+	}
+	if again := r.sweeps(); len(again) != 0 {
+		t.Errorf("dispatched %d", again)
+	}
+}
+
+// A dead job whose issue was closed meanwhile is not followed: labels and claim go.
+func TestGitHub90ADeadJobOfAClosedIssueIsForgotten(t *testing.T) {
+	t.Parallel()
+	r := deadJob(t)
+	repo := r.github.Repo(rigRepo)
+	repo.CloseIssue(1, rigOwner)
+	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
+	ran := r.expect(0, "issue", "1", "--headless")
+	if got := r.result(); got.Outcome != "none" || len(repo.Pulls()) != 0 || r.claimRef() != "" || len(repo.Issue(1).Labels) != 0 {
+		t.Errorf("result %+v, claim %q, labels %v\n%s", got, r.claimRef(), repo.Issue(1).Labels, ran.out)
+	}
+	comments := repo.Comments(1)
+	if body := comments[0].Body; len(comments) != 1 || !strings.HasPrefix(body, "### agentmux: lost: its host a_77_1 is gone, and ") || !strings.Contains(body, "is closed") || strings.Contains(body, "sha256") {
+		t.Errorf("%d comments: %s", len(comments), body)
+	}
+	if again := r.sweeps(); len(again) != 0 {
+		t.Errorf("dispatched %d", again)
+	}
+}
+
+// A token that may not write ends the job with one annotation that says what to change.
+func TestJobWithAReadOnlyTokenSaysSo(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	r.setEnv("GITHUB_TOKEN", r.github.ActionsToken(rigRepo, map[string]string{"contents": "read", "issues": "write", "pull_requests": "write", "actions": "read"}, 0))
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	ran := r.expect(2, "issue", "1", "--headless")
+	said := runlog.Annotations(ran.out, "error")
+	if text := said["agentmux"]; len(said) != 1 || !strings.Contains(text, "the token may not write to "+rigRepo) || !strings.Contains(text, "init --actions") {
+		t.Errorf("annotations %q\n%s", said, ran.out)
+	}
+	if got := r.result(); got.Outcome != "error" || got.ExitCode != 2 {
+		t.Errorf("result %+v", got)
+	}
+}
+
+// What the runner lacks is one annotation that names it, before the issue changes.
+func TestJobSaysWhatTheRunnerLacks(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := t.TempDir() // git alone
+	if err := os.Symlink(git, filepath.Join(bare, "git")); err != nil {
+		t.Fatal(err)
+	}
+	before := slices.Clone(r.env)
+	for lack, of := range map[string][2]string{"HOME is not set": {"HOME", ""}, "tmux": {"PATH", bare}} {
+		r.env = slices.Clone(before)
+		r.setEnv(of[0], of[1])
+		ran := r.expect(2, "issue", "1", "--headless")
+		said := runlog.Annotations(ran.out, "error")
+		if text := said["agentmux"]; len(said) != 1 || !strings.Contains(text, lack) {
+			t.Errorf("%s: annotations %q\n%s", lack, said, ran.out)
+		}
+	}
+	if labels := r.github.Repo(rigRepo).Issue(1).Labels; !slices.Equal(labels, []string{"agentmux:quick"}) {
+		t.Errorf("labels %q", labels)
+	}
+}
+
+// Without the right to open pull requests the branch is there, and a person is told what to do.
+func TestJobThatMayOpenNoPullRequestNeedsAPerson(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	r.setEnv("GITHUB_TOKEN", r.github.ActionsToken(rigRepo, map[string]string{"contents": "write", "issues": "write", "pull_requests": "read", "actions": "read"}, 0))
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	ran := r.expect(0, "issue", "1", "--headless")
+	said := runlog.Annotations(ran.out, "notice")
+	if got := r.result(); got.Outcome != "needs_human" || got.ExitCode != 3 || got.Branch == "" || len(said) != 1 {
+		t.Errorf("result %+v, annotations %q\n%s", got, said, ran.out)
 	}
 }
 

@@ -23,6 +23,8 @@ type Ticket struct {
 	Began    time.Time
 	Snapshot *ghsync.Snapshot // nil: nothing is told of it
 	Taken    bool             // from another host, which may have made the comment
+	Begun    bool             // it was a session already, on a host that is gone
+	Follower string           // public id of the session that follows one that had begun
 }
 
 // A Placard is the status comment of a ticket, and its label. It keeps what it did in a file of
@@ -35,6 +37,9 @@ type Placard struct {
 	poster *poster
 	labels *labeler
 	waits  time.Duration // between two edits that only move the place
+	begun  bool          // on a host that is gone
+
+	follower string
 
 	edited time.Time
 	shown  comment.Waiting
@@ -77,12 +82,12 @@ func OpenPlacard(o Options, file string, t Ticket) (*Placard, error) {
 		Session: t.Session, Public: orchestrator.PublicID(t.Session, t.Identity), Repo: o.Repo.String(), Issue: o.Issue, Started: t.Began,
 	}}
 	k.view = comment.New(progress, comment.Facts{Host: o.Host, Sandbox: o.Sandbox, Deaf: o.Deaf, DeafAfter: o.DeafAfter}, n)
-	if t.Snapshot != nil {
+	if t.Snapshot != nil && !t.Begun {
 		k.show(t.Snapshot)
 	}
 	st.Repo, st.RepoID, st.Issue, st.Host = o.Repo.String(), o.RepoID, o.Issue, o.Host
 	places := &locator{ledger: k}
-	return &Placard{ledger: k, poster: &poster{ledger: k, places: places}, labels: &labeler{ledger: k}, waits: placardPause}, nil
+	return &Placard{ledger: k, poster: &poster{ledger: k, places: places}, labels: &labeler{ledger: k}, waits: placardPause, begun: t.Begun, follower: t.Follower}, nil
 }
 
 // Show makes the comment say what the ticket waits for, and the issue carry the label. next is
@@ -105,7 +110,7 @@ func (p *Placard) Show(ctx context.Context, w comment.Waiting) (next time.Durati
 
 // Drop says how the ticket ended without a session, and takes the labels off.
 func (p *Placard) Drop(ctx context.Context, why string) (next time.Duration, err error) {
-	next, err = p.comment(ctx, comment.Waiting{Dropped: why})
+	next, err = p.comment(ctx, comment.Waiting{Dropped: why, Begun: p.begun})
 	if err == nil && next == 0 {
 		err = p.labels.setLabels(ctx, labelNone, true)
 	}
@@ -113,6 +118,26 @@ func (p *Placard) Drop(ctx context.Context, why string) (next time.Duration, err
 		return 0, p.poster.places.relocate(ctx, err)
 	}
 	return next, nil
+}
+
+// End has the comment of a session that was lost say why, if there is one, with the marker of the
+// session that follows it and has the issue now. The labels are that one's.
+func (p *Placard) End(ctx context.Context, why string) (next time.Duration, err error) {
+	former := ghsync.Marker{Session: p.view.Identity.Public, Kind: ghsync.KindStatus}
+	if p.st.StatusCommentID == 0 {
+		in, ok := p.st.Intents[former.Key()]
+		if !ok {
+			return 0, nil
+		}
+		id, wait, err := p.poster.lookFor(ctx, post{marker: former, on: p.o.Issue}, in)
+		if err != nil || id == 0 {
+			return wait, p.poster.places.relocate(ctx, err)
+		}
+		p.st.StatusCommentID, p.st.StatusOn = id, p.o.Issue
+	}
+	w := comment.Waiting{Dropped: why, Begun: true}
+	next, err = p.edit(ctx, w, markdown.Finish(p.o.Redactor, p.view.QueueText(w)), ghsync.Marker{Session: p.follower, Kind: ghsync.KindStatus, Part: "former"})
+	return next, p.poster.places.relocate(ctx, err)
 }
 
 // comment creates the comment, or edits it if it says something else by now.
@@ -140,6 +165,12 @@ func (p *Placard) comment(ctx context.Context, w comment.Waiting) (next time.Dur
 			return 0, err
 		}
 	}
+	return p.edit(ctx, w, text, marker)
+}
+
+// edit has the comment say something else.
+func (p *Placard) edit(ctx context.Context, w comment.Waiting, text markdown.Text, marker ghsync.Marker) (next time.Duration, err error) {
+	digest := ghsync.HashOf(text.String())
 	if p.st.StatusDigest == digest {
 		return 0, nil
 	}

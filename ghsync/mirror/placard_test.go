@@ -234,3 +234,53 @@ func TestATicketWhoseCommentWasDeletedIsShownAgain(t *testing.T) {
 		t.Errorf("status:\n%s", got)
 	}
 }
+
+// The comment of a session that was lost says so under the marker of the session that follows; its labels
+// are left to that one. Without a comment of it none is made.
+func TestALostSessionIsToldOf(t *testing.T) {
+	st := newStage(t)
+	lost := func(file string) *mirror.Placard {
+		o := st.options()
+		o.Repo, o.Issue, o.Host = octoWidgets, 12, "a_8_1"
+		p, err := mirror.OpenPlacard(o, file, mirror.Ticket{
+			Session: filepath.Base(st.session.Dir), Began: st.clock().Add(-time.Hour), Taken: true, Begun: true, Follower: "follower-0123456789abcdef",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	end := func(p *mirror.Placard) {
+		for {
+			next, err := p.End(t.Context(), "its host is gone")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if next == 0 {
+				return
+			}
+			select {
+			case <-t.Context().Done():
+				t.Fatal(t.Context().Err())
+			case <-time.After(next):
+			}
+		}
+	}
+	end(lost(st.placardFile() + ".none"))
+	if n := len(st.repo.Comments(12)); n != 0 {
+		t.Fatalf("%d comments about a session that told nothing", n)
+	}
+	st.show(st.placard(st.options(), false), comment.Waiting{Place: 1, Of: 1})
+	labels := st.repo.Issue(12).Labels
+	for range 2 {
+		end(lost(st.placardFile() + ".former"))
+	}
+	body := st.status()
+	m, _ := ghsync.ParseMarker(body)
+	if !strings.HasPrefix(body, "### agentmux: lost: its host is gone\n") || m != (ghsync.Marker{Session: "follower-0123456789abcdef", Kind: ghsync.KindStatus, Part: "former"}) {
+		t.Errorf("status:\n%s", body)
+	}
+	if now := st.repo.Issue(12).Labels; !slices.Equal(now, labels) {
+		t.Errorf("labels %q, before %q", now, labels)
+	}
+}

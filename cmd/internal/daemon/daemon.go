@@ -41,8 +41,10 @@ type Options struct {
 // Job has the bot serve one issue once, as the process of a job of GitHub Actions: a signal cancels
 // its session, and nothing listens.
 type Job struct {
-	Issue int
-	Host  claim.HostID
+	Issue     int
+	Pull      int  // of the issue, on which a comment asks; 0: none
+	Commanded bool // a comment started the job
+	Host      claim.HostID
 	// Change puts the inputs of the job over a configuration.
 	Change func(*config.Config)
 	// Opened is told of each session that is run, by its directory, and returns what is called when

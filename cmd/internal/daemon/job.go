@@ -23,7 +23,8 @@ func (p *planning) job() {
 	j.Change(p.config)
 	p.config.Bot.StatusAddr = "" // other jobs run on this machine
 	open := p.options.SessionLog
-	p.options.Issue, p.options.HostID, p.options.Slots = j.Issue, j.Host, 1
+	p.options.Pull = j.Pull
+	p.options.Issue, p.options.Commanded, p.options.HostID, p.options.Slots = j.Issue, j.Commanded, j.Host, 1
 	p.options.SessionLog = func(file string) (*slog.Logger, io.Closer, error) {
 		log, closer, err := open(file)
 		if err != nil {

@@ -21,10 +21,11 @@ const maxEvent = 8 << 20
 
 // Request is what the event of a workflow run asks for.
 type Request struct {
-	Repo  ghsync.Repo
-	Issue int  // or pull request
-	Pull  bool // Issue is the number of a pull request
-	Sweep bool // nothing is asked for: what was lost is to be found
+	Repo    ghsync.Repo
+	Issue   int  // or pull request
+	Pull    bool // Issue is the number of a pull request
+	Command bool // a comment asks
+	Sweep   bool // nothing is asked for: what was lost is to be found
 	// Idle says why there is nothing to do; "" if there is.
 	Idle string
 }
@@ -106,7 +107,7 @@ var kinds = map[string]func(e event, label, asked string, r *Request) error{
 		return nil
 	},
 	"issue_comment": func(e event, _, _ string, r *Request) error {
-		r.Issue, r.Pull = e.Issue.Number, e.Issue.PullRequest != nil
+		r.Issue, r.Pull, r.Command = e.Issue.Number, e.Issue.PullRequest != nil, true
 		if _, ok := ear.Parse(sanitize.Raw(e.Comment.Body)); e.Action != "created" || !ok {
 			r.Idle = "the comment is not a command"
 		}

@@ -24,11 +24,13 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/report"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/daemon"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/orchestrator/watch"
 )
@@ -110,18 +112,27 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
+	pull := 0
 	if request.Pull {
-		result.Sentence = "a comment on a pull request is heard by the host that runs its session, and this job runs none"
-		return nil
+		pull = request.Issue
+		if err := r.ofPull(ctx, c, &request); err != nil {
+			return err
+		}
+		if result.Issue = request.Issue; request.Issue == 0 {
+			result.Sentence = "the pull request is not of a session"
+			return nil
+		}
 	}
 	err = daemon.Run(ctx, r.finder, &daemon.Options{
 		Repos: []string{request.Repo.String()}, Once: true, Interval: "auto",
 		Job: &daemon.Job{
-			Issue: request.Issue, Host: host, Change: r.inputs.Change, Opened: r.follow,
+			Issue: request.Issue, Pull: pull, Commanded: request.Command, Host: host, Change: r.inputs.Change, Opened: r.follow,
 			Ended: func(now report.Report) { r.report = now },
 		},
 	})
 	switch {
+	case claim.Denied(err):
+		return exit.UsageText(fmt.Sprintf("the token may not write to %s: its job needs the permissions contents, issues, pull-requests and statuses: write; agentmux init --actions prints a job that has them", request.Repo))
 	case err != nil:
 		return err
 	case r.dir != "":
@@ -130,6 +141,18 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 		result.Outcome, result.Sentence = OutcomeRefused, "the request was refused; the issue says why"
 	default:
 		result.Sentence = "nothing asks for work on the issue now, or another host has it"
+	}
+	return nil
+}
+
+// ofPull puts the issue of a pull request into its place in a request; 0 if it is not of a session.
+func (r *run) ofPull(ctx context.Context, c *config.Config, request *Request) error {
+	_, act, err := daemon.Reach(ctx, r.finder, c, request.Repo)
+	if err != nil {
+		return err
+	}
+	if request.Issue, err = (ghsync.Intake{Client: act.Client}).IssueOfPull(ctx, request.Repo, request.Issue); err != nil {
+		return explain(err, request.Repo, act.Name)
 	}
 	return nil
 }

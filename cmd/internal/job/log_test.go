@@ -8,26 +8,8 @@ import (
 	"testing"
 
 	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
 )
-
-// heard are the workflow commands that a runner finds in a log.
-func heard(log string) (found []string) {
-	stopped := ""
-	for line := range strings.Lines(log) {
-		line = strings.TrimSpace(line)
-		switch {
-		case stopped != "":
-			if line == "::"+stopped+"::" {
-				stopped = ""
-			}
-		case strings.HasPrefix(line, "::stop-commands::"):
-			stopped = strings.TrimPrefix(line, "::stop-commands::")
-		case strings.HasPrefix(line, "::") || strings.HasPrefix(line, "##["):
-			found = append(found, line)
-		}
-	}
-	return found
-}
 
 // TestSecurity38TextsAreNoCommands is row 38 of security section 11: whatever a text says, the runner
 // hears only what the program tells it.
@@ -58,7 +40,7 @@ func TestSecurity38TextsAreNoCommands(t *testing.T) {
 			"::group::coding%0A::error::in a title", "::warning title=a%3Ab%2Cc%25::one%0A::add-path::/tmp/evil",
 			"::endgroup::", "::group::reviewing", "::endgroup::",
 		}
-		if got := heard(out.String()); !slices.Equal(got, want) {
+		if got := runlog.Commands(out.String()); !slices.Equal(got, want) {
 			t.Errorf("%q: heard %q", text, got)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/bot/account"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/cmd/internal/daemon"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
@@ -100,12 +101,12 @@ func left(ctx context.Context, desk claim.Desk, asked map[int]bool, unknown func
 		if seen.Problem != nil {
 			continue
 		}
-		_, _, isJob := seen.Claim.Host.Job()
 		why, err := desk.Stale(ctx, seen)
-		switch {
-		case err != nil:
+		if err != nil {
 			unknown(seen.Issue, err)
-		case why == claim.LetGo, isJob && why == claim.RunEnded:
+		}
+		_, takes := orphan.ForJob(seen, why)
+		if takes && (why == claim.LetGo || why == claim.RunEnded) {
 			asked[seen.Issue] = true
 		}
 	}

@@ -12,6 +12,7 @@ type Waiting struct {
 	Place, Of int    // in the queue, from 1; 0: its turn has come
 	Reason    string // why it waits, as a part of a sentence; empty: for a slot
 	Dropped   string // why it will not start; empty: it will
+	Begun     bool   // it had started, on a host that is gone
 }
 
 // placesTold is how far from its turn a ticket learns its exact place.
@@ -42,6 +43,8 @@ func (v *View) QueueText(w Waiting) string {
 
 func (v *View) queueHeadline(w Waiting) string {
 	switch {
+	case w.Begun:
+		return "lost: " + v.n.Inline(markdown.Shorten(markdown.Raw(w.Dropped), 300))
 	case w.Dropped != "":
 		return "not started: " + v.n.Inline(markdown.Shorten(markdown.Raw(w.Dropped), 200))
 	case w.Place == 0:
