@@ -18,7 +18,7 @@ MUTANTS ?=
 
 STAMP = -ldflags "-X main.commit=$$(git rev-parse HEAD 2>/dev/null)"
 
-.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-agents test-contract show-comments test-mutants nightly protocol-table clean
+.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-agents test-contract show-comments test-mutants nightly simulate protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -86,6 +86,9 @@ nightly: ## the long form of each suite, one after the other: hours
 	$(MAKE) test-agents FULL=1
 	$(MAKE) test-crash test-bot test-power test-soak test-faults test-scale test-walks
 	$(MAKE) bench FLEET="50 200"
+
+simulate: ## days of many runners and issues: writes the table of docs/scale.md
+	@go test -count=1 -run=TestScalePage -v ./internal/scale -update
 
 protocol-table: ## write the pages of docs that say which tests hold which case
 	@go test -count=1 -run='Test(Protocol|GitHub|Security)Table' ./docs -update
