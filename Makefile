@@ -14,11 +14,12 @@ SCALE ?= 100
 WALKS ?= 1000
 FLEET ?= 50
 FULL ?=
+SHORT ?=
 MUTANTS ?=
 
 STAMP = -ldflags "-X main.commit=$$(git rev-parse HEAD 2>/dev/null)"
 
-.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-agents test-contract show-comments test-mutants nightly simulate protocol-table clean
+.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-agents test-contract show-comments test-mutants nightly simulate release-check protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +93,9 @@ simulate: ## days of many runners and issues: writes the table of docs/scale.md
 
 protocol-table: ## write the pages of docs that say which tests hold which case
 	@go test -count=1 -run='Test(Protocol|GitHub|Security)Table' ./docs -update
+
+release-check: ## the release of this commit, built twice with goreleaser and compared; with SHORT=1 the program of this machine alone
+	.release/check $(if $(SHORT),short)
 
 clean: ## remove what build made
 	rm -rf bin
