@@ -25,7 +25,7 @@ type release struct {
 
 func newRelease(t *testing.T) *release {
 	t.Helper()
-	r := &release{runner: newRunner(t, rigOptions{}), archive: "agentmux_1.2.3_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"}
+	r := &release{runner: newRunner(t, rigOptions{}), archive: "agentmux_1.2.3_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.xz"}
 	r.source, r.served = filepath.Join(r.dir, "action"), filepath.Join(r.dir, "served")
 	for _, dir := range []string{filepath.Join(r.source, ".release"), r.served} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -56,7 +56,8 @@ func newRelease(t *testing.T) *release {
 	return r
 }
 
-// pack writes the archive of a program.
+// pack writes the archive of a program. tar finds out by itself that it is not the xz of its name,
+// which Go does not write.
 func (r *release) pack(program string) {
 	r.t.Helper()
 	file, err := os.Create(filepath.Join(r.served, r.archive))
@@ -194,7 +195,7 @@ func TestAReleaseCommitsItsDigestsAlone(t *testing.T) {
 	git("commit", "-q", "-m", "one")
 	git("tag", "v1.2.3")
 	git("commit", "-q", "--allow-empty", "-m", "after the tag")
-	archive := filepath.Join(tree, "bin", "dist", "agentmux_1.2.3_linux_amd64.tar.gz")
+	archive := filepath.Join(tree, "bin", "dist", "agentmux_1.2.3_linux_amd64.tar.xz")
 	if err := os.MkdirAll(filepath.Dir(archive), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +219,7 @@ func TestAReleaseCommitsItsDigestsAlone(t *testing.T) {
 		t.Errorf("the commit changes %q", got)
 	}
 	sum := sha256.Sum256([]byte("archive"))
-	want := "# v1.2.3 " + server + "/releases/download/v1.2.3\n" + hex.EncodeToString(sum[:]) + "  agentmux_1.2.3_linux_amd64.tar.gz"
+	want := "# v1.2.3 " + server + "/releases/download/v1.2.3\n" + hex.EncodeToString(sum[:]) + "  agentmux_1.2.3_linux_amd64.tar.xz"
 	if got := git("show", head+":.release/digests"); got != want {
 		t.Errorf("digests %q, want %q", got, want)
 	}

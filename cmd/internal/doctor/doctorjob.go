@@ -95,7 +95,7 @@ func isEphemeral(workspace string) (bool, error) {
 		return false, err
 	}
 	var registered struct{ Ephemeral any } // true, or "True" where the server wrote the file
-	const mark = "\ufeff" // the runner begins the file with a byte order mark
+	const mark = "\ufeff"                  // the runner begins the file with a byte order mark
 	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte(mark)), &registered); err != nil {
 		return false, fmt.Errorf("%s: %w", file, err)
 	}
