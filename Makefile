@@ -14,11 +14,12 @@ SCALE ?= 100
 WALKS ?= 1000
 FLEET ?= 50
 FULL ?=
+SHORT ?=
 MUTANTS ?=
 
 STAMP = -ldflags "-X main.commit=$$(git rev-parse HEAD 2>/dev/null)"
 
-.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-agents test-contract show-comments test-mutants nightly protocol-table clean
+.PHONY: help build test lint secrets demo bench fuzz test-real test-crash test-bot test-power test-soak test-faults test-scale test-walks test-agents test-contract show-comments test-mutants nightly simulate release-check protocol-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -30,7 +31,7 @@ test: ## every test one machine can run, with the race detector
 	.ci/setup cc && CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 .ci/ram go test -race -shuffle=on -timeout=40m $(TESTFLAGS) ./...
 
 lint: ## the linters, and vet for macOS
-	go tool -modfile=.ci/tools.mod golangci-lint run && go tool -modfile=.ci/actionlint.mod actionlint && GOOS=darwin CGO_ENABLED=0 go vet ./...
+	go tool -modfile=.ci/tools.mod golangci-lint run && .ci/workflows && GOOS=darwin CGO_ENABLED=0 go vet ./...
 
 secrets: ## gitleaks over the tree
 	go tool -modfile=.ci/gitleaks.mod gitleaks dir --no-banner --redact -c .ci/gitleaks.toml .
@@ -87,8 +88,14 @@ nightly: ## the long form of each suite, one after the other: hours
 	$(MAKE) test-crash test-bot test-power test-soak test-faults test-scale test-walks
 	$(MAKE) bench FLEET="50 200"
 
+simulate: ## days of many runners and issues: writes the table of docs/scale.md
+	@go test -count=1 -run=TestScalePage -v ./internal/scale -update
+
 protocol-table: ## write the pages of docs that say which tests hold which case
 	@go test -count=1 -run='Test(Protocol|GitHub|Security)Table' ./docs -update
+
+release-check: ## the release of this commit, built twice with goreleaser and compared; with SHORT=1 the program of this machine alone
+	.release/check $(if $(SHORT),short)
 
 clean: ## remove what build made
 	rm -rf bin

@@ -170,6 +170,7 @@ var table = []row{
 	{-1, "ghsync/fakehub/session", ""}, // what a session's files say, read without the code that writes them
 	{10, "docs", ""},                   // tests alone: the documents against the code
 	{0, "internal/agent/modeltest", ""},
+	{0, "internal/scale", ""}, // numbers alone, for the page and its test
 	{0, "internal/testexit", ""},
 	{0, "internal/testplain", "internal/command"}, // starts the go command
 	{3, "internal/gitrepo/repotest", "internal/gitrepo internal/gitrepo/workspace"}, // above both, whose tests it serves
@@ -191,6 +192,7 @@ var forTests = map[string]string{
 	"internal/agent/modeltest":   "",
 	"internal/durable/powertest": "",
 	"internal/gitrepo/repotest":  "",
+	"internal/scale":             "",
 	"internal/testexit":          "",
 	"internal/testplain":         "",
 	"docs":                       "", // has no other files

@@ -3,6 +3,8 @@ package main
 import (
 	"archive/tar"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -23,7 +25,7 @@ type release struct {
 
 func newRelease(t *testing.T) *release {
 	t.Helper()
-	r := &release{runner: newRunner(t, rigOptions{}), archive: "agentmux_1.2.3_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"}
+	r := &release{runner: newRunner(t, rigOptions{}), archive: "agentmux_1.2.3_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.xz"}
 	r.source, r.served = filepath.Join(r.dir, "action"), filepath.Join(r.dir, "served")
 	for _, dir := range []string{filepath.Join(r.source, ".release"), r.served} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -54,7 +56,8 @@ func newRelease(t *testing.T) *release {
 	return r
 }
 
-// pack writes the archive of a program.
+// pack writes the archive of a program. tar finds out by itself that it is not the xz of its name,
+// which Go does not write.
 func (r *release) pack(program string) {
 	r.t.Helper()
 	file, err := os.Create(filepath.Join(r.served, r.archive))
@@ -155,5 +158,69 @@ func TestActionSaysWhyNoReleaseIsInstalled(t *testing.T) {
 	r.setEnv("PATH", r.dir+":/usr/bin:/bin") // where no Go is
 	if _, err := os.Stat("/usr/bin/go"); err != nil {
 		r.refused("no Go on this runner", "local")
+	}
+}
+
+// The commit that a release pushes for users to pin has the tag as its parent, and one file of its own:
+// the list of the archives.
+func TestAReleaseCommitsItsDigestsAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tree, server := filepath.Join(dir, "tree"), filepath.Join(dir, "server.git")
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", tree, "-c", "user.name=one", "-c", "user.email=one@example.com"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if err := os.MkdirAll(filepath.Join(tree, ".release"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"list", "publish"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", ".release", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(tree, ".release", name), text, 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q")
+	git("init", "-q", "--bare", server)
+	git("add", "-A")
+	git("commit", "-q", "-m", "one")
+	git("tag", "v1.2.3")
+	git("commit", "-q", "--allow-empty", "-m", "after the tag")
+	archive := filepath.Join(tree, "bin", "dist", "agentmux_1.2.3_linux_amd64.tar.xz")
+	if err := os.MkdirAll(filepath.Dir(archive), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(archive, []byte("archive"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(tree, ".release", "publish"), "v1.2.3", server)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GITHUB_TOKEN=none")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	head := git("--git-dir", server, "rev-parse", "release-v1.2.3")
+	if !strings.Contains(string(out), "pin "+head) {
+		t.Errorf("said %s", out)
+	}
+	if got, want := git("rev-parse", head+"^"), git("rev-parse", "v1.2.3"); got != want {
+		t.Errorf("on top of %s, want the tag's %s", got, want)
+	}
+	if got := git("diff", "--name-status", "v1.2.3", head); got != "A\t.release/digests" {
+		t.Errorf("the commit changes %q", got)
+	}
+	sum := sha256.Sum256([]byte("archive"))
+	want := "# v1.2.3 " + server + "/releases/download/v1.2.3\n" + hex.EncodeToString(sum[:]) + "  agentmux_1.2.3_linux_amd64.tar.xz"
+	if got := git("show", head+":.release/digests"); got != want {
+		t.Errorf("digests %q, want %q", got, want)
 	}
 }

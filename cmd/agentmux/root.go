@@ -163,7 +163,7 @@ func commands(a *app) []*cobra.Command {
 		newIssueCmd(a), newRunCmd(a), newBotCmd(a), newResumeCmd(a), newSessionsCmd(a), newStatusCmd(a), newDiffCmd(a), newAttachCmd(a),
 		newLogsCmd(a), newMonitorCmd(a), newInitCmd(a), newAgentsCmd(a), newDoctorCmd(a), newConfigCmd(a), newWorkflowsCmd(a), newProvidersCmd(a),
 		newDemoCmd(a), newVersionCmd(a), newCleanCmd(a), newPlayCmd(a), newSessionCmd(a), newMCPCmd(a),
-		newHookCmd(a), newJobCmd(a), newTranscriptCmd(a),
+		newHookCmd(a), newJobCmd(a), newPagesCmd(a), newTranscriptCmd(a),
 	}
 	return append(append(all, newToolCmds(a)...), newSteerCmds(a)...)
 }

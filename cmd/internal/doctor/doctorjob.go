@@ -94,12 +94,12 @@ func isEphemeral(workspace string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var registered struct{ Ephemeral bool }
-	const mark = "\ufeff" // the runner begins the file with a byte order mark
+	var registered struct{ Ephemeral any } // true, or "True" where the server wrote the file
+	const mark = "\ufeff"                  // the runner begins the file with a byte order mark
 	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte(mark)), &registered); err != nil {
 		return false, fmt.Errorf("%s: %w", file, err)
 	}
-	return registered.Ephemeral, nil
+	return strings.EqualFold(fmt.Sprint(registered.Ephemeral), "true"), nil
 }
 
 // probeWorkflowFile looks whether a clone has the workflow for runners.
