@@ -380,6 +380,7 @@ type LimitReachedRecord struct {
 // CheckpointSavedRecord tells where the session was saved.
 type CheckpointSavedRecord struct {
 	LeftOut []string `json:"left_out,omitempty"`
+	Pushed  bool     `json:"pushed,omitempty"`
 	Ref     string   `json:"ref"`
 	SHA     string   `json:"sha"`
 }

@@ -26,28 +26,16 @@ type Settings struct {
 	Ready               string   `json:"ready"`     // on_pass, never
 	Reachable           bool     `json:"reachable"` // somebody can answer questions
 	AckTimeout          Duration `json:"ack_timeout"`
+	CheckpointEvery     Duration `json:"checkpoint_every,omitempty"` // while agents work; 0 = only at the steps of the work
 }
 
 // DefaultSettings returns the documented defaults.
 func DefaultSettings() Settings {
 	return Settings{
-		MaxReviewIterations: 3,
-		QuestionTimeout:     "decide",
-		ReviewRerun:         "failed",
-		OnExhausted:         "draft_pr",
-		ReviewTimeout:       Duration(45 * time.Minute),
-		ScopePolicy:         "report",
-		LimitPhase:          Duration(2 * time.Hour),
-		LimitTotal:          Duration(12 * time.Hour),
-		LimitStall:          Duration(20 * time.Minute),
-		LimitSummary:        Duration(10 * time.Minute),
-		LimitHumanWait:      Duration(4 * time.Hour),
-		LimitRemote:         Duration(30 * time.Minute),
-		AgentRetries:        1,
-		Parallel:            4,
-		Research:            5,
-		Ready:               "on_pass",
-		Reachable:           true,
-		AckTimeout:          Duration(10 * time.Minute),
+		MaxReviewIterations: 3, QuestionTimeout: "decide", ReviewRerun: "failed", OnExhausted: "draft_pr", ScopePolicy: "report",
+		ReviewTimeout: Duration(45 * time.Minute), LimitPhase: Duration(2 * time.Hour), LimitTotal: Duration(12 * time.Hour),
+		LimitStall: Duration(20 * time.Minute), LimitSummary: Duration(10 * time.Minute), LimitHumanWait: Duration(4 * time.Hour),
+		LimitRemote: Duration(30 * time.Minute), AckTimeout: Duration(10 * time.Minute), CheckpointEvery: Duration(10 * time.Minute),
+		AgentRetries: 1, Parallel: 4, Research: 5, Ready: "on_pass", Reachable: true,
 	}
 }

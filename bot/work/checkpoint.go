@@ -2,30 +2,27 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
-)
-
-const (
-	// maxCheckpoint bounds what a checkpoint holds besides the integrated commits.
-	maxCheckpoint = 50 << 20
-	// maxLeftNamed is how many files that were left out a record names.
-	maxLeftNamed = 20
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // keeping is one checkpoint that is being made.
 type keeping struct {
 	*workspaces
-	room int64             // bytes that may still be added
-	left map[string]string // path in the checkpoint -> why it is not in it
+	room int64 // bytes that may still be added
+	left checkpoint.Left
+	held map[string]checkpoint.Work
 }
 
 // Checkpoint keeps the session in the store, so that it can be made again
@@ -35,7 +32,7 @@ func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *o
 	if err := r.Mend(ctx, s); err != nil { // the old checkpoint may be all that holds a file
 		return orchestrator.Result{}, err
 	}
-	k := &keeping{workspaces: r, room: maxCheckpoint, left: map[string]string{}}
+	k := &keeping{workspaces: r, room: checkpoint.MaxSize, left: checkpoint.Left{}, held: map[string]checkpoint.Work{}}
 	files, err := k.files()
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("read the session: %w", err)
@@ -53,20 +50,98 @@ func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *o
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	var parents []string
-	if s.Integrated.Commit != "" && s.Integrated.Commit != s.BaseSHA {
-		parents = []string{s.Integrated.Commit}
+	if same, err := k.same(ctx, old, tree); err != nil || same && (r.away() == nil || r.Away.Last == old) {
+		return orchestrator.Result{}, err
 	}
-	commit, err := r.repo.Commit(ctx, gitrepo.CommitSpec{
-		Tree: tree, Parents: parents, Message: k.message(s), Author: robot, Date: r.Now(),
-	})
+	commit, err := k.commit(ctx, s, files, tree)
 	if err == nil {
 		err = r.repo.UpdateRef(ctx, ref, commit, old)
 	}
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("keep checkpoint: %w", err)
 	}
-	return orchestrator.Result{Path: ref, Commit: commit, Findings: k.named()}, nil
+	crash.Point("keep checkpoint", "")
+	res := orchestrator.Result{Path: ref, Commit: commit, Findings: k.left.Names()}
+	if k.away() == nil {
+		return res, nil
+	}
+	late, err := k.push(ctx, s, commit)
+	res.Pushed, res.Skipped = late == nil, ""
+	if late != nil {
+		res.Skipped = late.Error()
+	}
+	return res, err
+}
+
+// away is how checkpoints get to the server; nil if they stay here.
+func (r *workspaces) away() *checkpoint.Away {
+	if r.Away == nil || r.Guard == nil || !r.cfg.Checkpoint.Remote || r.project.Remote == nil || r.ReadOnly || r.Token == nil {
+		return nil
+	}
+	return r.Away
+}
+
+// push brings a checkpoint to the server, or says why that was not possible now. It never holds up a
+// session: a later checkpoint makes up for it.
+func (k *keeping) push(ctx context.Context, s *orchestrator.State, commit string) (late, err error) {
+	late = k.away().Push(ctx, k.repo, checkpoint.Pushing{
+		To: *k.project.Remote, Session: orchestrator.PublicID(s.SessionID, s.Identity), Commit: commit, Final: s.Ended(), Stopped: s.Outcome == orchestrator.OutcomeCanceled, Guard: k.Guard,
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if late != nil && !errors.Is(late, checkpoint.ErrBusy) {
+		late = k.Redactor.Error(late)
+		k.Log.Warn("the checkpoint is not on the server", "session", k.sess.Name(), "err", late)
+	}
+	return late, nil
+}
+
+// commit makes the commit of a checkpoint. Its parent brings the integrated commits along.
+func (k *keeping) commit(ctx context.Context, s *orchestrator.State, files map[string][]byte, tree string) (string, error) {
+	var parents []string
+	if s.Integrated.Commit != "" && s.Integrated.Commit != s.BaseSHA {
+		parents = []string{s.Integrated.Commit}
+	}
+	m := checkpoint.Manifest{
+		Session: orchestrator.PublicID(s.SessionID, s.Identity), Repo: string(s.Repo), Issue: s.IssueNumber, At: k.Now().UTC(),
+		Record: s.Seq, Base: s.BaseSHA, Files: map[string]string{}, Work: k.held, LeftOut: k.left.Names(),
+	}
+	if k.Away != nil {
+		m.Host = k.Away.Host
+	}
+	for name, data := range files {
+		m.Files[strings.TrimPrefix(name, checkpoint.SessionDir+"/")] = checkpoint.Digest(data)
+	}
+	text, err := m.Message()
+	if err != nil {
+		return "", err
+	}
+	return k.repo.Commit(ctx, gitrepo.CommitSpec{Tree: tree, Parents: parents, Message: text, Author: robot, Date: k.Now()})
+}
+
+// ownTraces are the files that the making of a checkpoint itself changes.
+var ownTraces = []string{
+	"session/" + session.StateFile, "session/" + session.EventsFile, "session/" + session.ToolCursorFile, "session/" + session.MirrorFile,
+}
+
+// same reports whether nothing has happened since the last checkpoint but that it was made.
+func (k *keeping) same(ctx context.Context, old, tree string) (bool, error) {
+	last, err := checkpoint.ManifestOf(ctx, k.repo, old)
+	if err != nil {
+		return false, nil //nolint:nilerr // none, or of an older version
+	}
+	changes, err := k.repo.Changes(ctx, old, tree)
+	if err != nil || slices.ContainsFunc(changes, func(c gitrepo.Change) bool { return !slices.Contains(ownTraces, c.Path) }) {
+		return false, err
+	}
+	events, _, err := k.sess.Events(0)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(events, func(e orchestrator.Event) bool {
+		return e.Seq > last.Record && e.Type != orchestrator.EvCheckpointSaved
+	}), nil
 }
 
 func (k *keeping) files() (map[string][]byte, error) {
@@ -164,11 +239,17 @@ func (k *keeping) clean(ctx context.Context, name, base string, snap workspace.S
 	if err != nil {
 		return "", err
 	}
+	changed := map[string]string{}
+	k.held[name] = checkpoint.Work{Base: base, Changed: changed}
 	var kept []gitrepo.Change
 	for _, c := range snap.Changes {
 		file := path.Join("work", name, c.Path)
 		switch size := sizes[c.NewID]; {
 		case c.Status == 'D':
+			changed[c.Path] = ""
+		case c.NewMode == gitrepo.ModeSymlink || c.NewMode == gitrepo.ModeGitlink:
+			k.left[file] = "is a link"
+			continue
 		case k.hidden(path.Join("work", name), c.Path):
 			continue
 		case size > k.room:
@@ -184,6 +265,7 @@ func (k *keeping) clean(ctx context.Context, name, base string, snap workspace.S
 				continue
 			}
 			k.room -= size
+			changed[c.Path] = checkpoint.Digest(data)
 		}
 		kept = append(kept, c)
 	}
@@ -191,23 +273,4 @@ func (k *keeping) clean(ctx context.Context, name, base string, snap workspace.S
 		return snap.Tree, nil
 	}
 	return k.repo.Apply(ctx, base, kept)
-}
-
-func (k *keeping) named() []string {
-	var names []string
-	for _, file := range slices.Sorted(maps.Keys(k.left)) {
-		names = append(names, fmt.Sprintf("%s: %s", file, k.left[file]))
-	}
-	if more := len(names) - maxLeftNamed; more > 0 {
-		names = append(names[:maxLeftNamed], fmt.Sprintf("%d more", more))
-	}
-	return names
-}
-
-func (k *keeping) message(s *orchestrator.State) string {
-	text := fmt.Sprintf("checkpoint of %s\n\nphase %s, visit %d, record %d\n", s.SessionID, s.Phase, s.Visit, s.Seq)
-	if names := k.named(); len(names) > 0 {
-		text += "\nLeft out:\n- " + strings.Join(names, "\n- ") + "\n"
-	}
-	return text
 }
