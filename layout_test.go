@@ -95,7 +95,7 @@ var table = []row{
 	{8, "bot/rehearsal", "ghsync ghsync/markdown ghsync/mirror ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"}, // what a true run would do it is told through an interface
 	{7, "bot/material", "bot/place ghsync orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
-	{7, "bot/checkpoint", "internal/gitrepo internal/gitrepo/remote internal/crash"},                                                                // what machines hand to each other, apart from the work it is made of: made by work, read by host
+	{7, "bot/checkpoint", "internal/gitrepo internal/gitrepo/remote internal/outgate internal/redact internal/crash"},                                                                // what machines hand to each other, apart from the work it is made of: made by work, read by host
 	{7, "bot/spares", "orchestrator/duty orchestrator workflows internal/gitrepo internal/gitrepo/spare internal/gitrepo/workspace internal/crash"}, // apart from the work: what is no part of the state, and may be gone at any time
 	{7, "bot/project", "bot/config ghsync ghsync/transport internal/durable orchestrator/session internal/agent/settings internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/document internal/crash"},
 	{7, "bot/intake", "ghsync ghsync/transport internal/redact internal/turnstile"},              // what may have changed on GitHub: it decides nothing, so it knows neither gate nor journal

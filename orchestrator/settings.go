@@ -32,10 +32,24 @@ type Settings struct {
 // DefaultSettings returns the documented defaults.
 func DefaultSettings() Settings {
 	return Settings{
-		MaxReviewIterations: 3, QuestionTimeout: "decide", ReviewRerun: "failed", OnExhausted: "draft_pr", ScopePolicy: "report",
-		ReviewTimeout: Duration(45 * time.Minute), LimitPhase: Duration(2 * time.Hour), LimitTotal: Duration(12 * time.Hour),
-		LimitStall: Duration(20 * time.Minute), LimitSummary: Duration(10 * time.Minute), LimitHumanWait: Duration(4 * time.Hour),
-		LimitRemote: Duration(30 * time.Minute), AckTimeout: Duration(10 * time.Minute), CheckpointEvery: Duration(10 * time.Minute),
-		AgentRetries: 1, Parallel: 4, Research: 5, Ready: "on_pass", Reachable: true,
+		MaxReviewIterations: 3,
+		QuestionTimeout:     "decide",
+		ReviewRerun:         "failed",
+		OnExhausted:         "draft_pr",
+		ReviewTimeout:       Duration(45 * time.Minute),
+		ScopePolicy:         "report",
+		LimitPhase:          Duration(2 * time.Hour),
+		LimitTotal:          Duration(12 * time.Hour),
+		LimitStall:          Duration(20 * time.Minute),
+		LimitSummary:        Duration(10 * time.Minute),
+		LimitHumanWait:      Duration(4 * time.Hour),
+		LimitRemote:         Duration(30 * time.Minute),
+		AgentRetries:        1,
+		Parallel:            4,
+		Research:            5,
+		Ready:               "on_pass",
+		Reachable:           true,
+		AckTimeout:          Duration(10 * time.Minute),
+		CheckpointEvery:     Duration(10 * time.Minute),
 	}
 }

@@ -20,6 +20,8 @@ type Away struct {
 	Pass func(ctx context.Context, last bool) (bool, error)
 	// Note is told of each commit that was pushed, before the next one is.
 	Note func(commit string) error
+
+	seen inspection
 }
 
 // OtherHostError says that the checkpoint on the server is of another host.

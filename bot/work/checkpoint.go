@@ -20,24 +20,28 @@ import (
 // keeping is one checkpoint that is being made.
 type keeping struct {
 	*workspaces
-	room int64 // bytes that may still be added
-	left checkpoint.Left
-	held map[string]checkpoint.Work
+	sieve *checkpoint.Sieve
 }
 
 // Checkpoint keeps the session in the store, so that it can be made again
 // where this directory is not: its files below session/, unsubmitted work below work/,
 // and as parent the integrated commits. A file that holds a secret is left out and named.
+// It is pushed if there is a way, and the output gate lets the integrated commits pass.
 func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	if err := r.Mend(ctx, s); err != nil { // the old checkpoint may be all that holds a file
 		return orchestrator.Result{}, err
 	}
-	k := &keeping{workspaces: r, room: checkpoint.MaxSize, left: checkpoint.Left{}, held: map[string]checkpoint.Work{}}
-	files, err := k.files()
+	k := &keeping{workspaces: r, sieve: checkpoint.NewSieve(r.repo, r.Redactor)}
+	found, left, err := r.sess.Kept(k.sieve.Room())
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("read the session: %w", err)
 	}
+	files := k.sieve.Session(found, left)
 	work, err := k.work(ctx, e.Args.Paths, s)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	away, err := k.away(ctx, s)
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
@@ -50,7 +54,7 @@ func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *o
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	if same, err := k.same(ctx, old, tree); err != nil || same && (r.away() == nil || r.Away.Last == old) {
+	if same, err := k.same(ctx, old, tree); err != nil || same && (away == nil || away.Last == old) {
 		return orchestrator.Result{}, err
 	}
 	commit, err := k.commit(ctx, s, files, tree)
@@ -61,31 +65,54 @@ func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *o
 		return orchestrator.Result{}, fmt.Errorf("keep checkpoint: %w", err)
 	}
 	crash.Point("keep checkpoint", "")
-	res := orchestrator.Result{Path: ref, Commit: commit, Findings: k.left.Names()}
-	if k.away() == nil {
+	res := orchestrator.Result{Path: ref, Commit: commit, Findings: k.sieve.Left.Names()}
+	if away == nil {
 		return res, nil
 	}
-	late, err := k.push(ctx, s, commit)
-	res.Pushed, res.Skipped = late == nil, ""
-	if late != nil {
+	late, err := k.push(ctx, away, s, commit)
+	if res.Pushed = late == nil; late != nil {
 		res.Skipped = late.Error()
 	}
 	return res, err
 }
 
-// away is how checkpoints get to the server; nil if they stay here.
-func (r *workspaces) away() *checkpoint.Away {
-	if r.Away == nil || r.Guard == nil || !r.cfg.Checkpoint.Remote || r.project.Remote == nil || r.ReadOnly || r.Token == nil {
-		return nil
+// CheckpointsLeave reports whether checkpoints are pushed where the issue is claimed.
+func (r *workspaces) CheckpointsLeave() bool {
+	withheld, _ := r.NoPush()
+	return withheld == "" && r.cfg.Checkpoint.Remote
+}
+
+// away is how this checkpoint gets to the server; nil if it stays here.
+func (k *keeping) away(ctx context.Context, s *orchestrator.State) (*checkpoint.Away, error) {
+	if k.Away == nil || k.Guard == nil || !k.CheckpointsLeave() {
+		return nil, nil
 	}
-	return r.Away
+	parent := parentOf(s)
+	if parent == "" {
+		return k.Away, nil
+	}
+	found, err := k.Away.Inspect(ctx, k.repo, k.gate(s.BaseSHA, parent), parent)
+	if err != nil || len(found) == 0 {
+		return k.Away, err
+	}
+	k.sieve.Left["integrated work"] = found[0] + "; the checkpoint stays on this machine"
+	return nil, nil
+}
+
+// parentOf is the commit that brings the integrated work along; empty if there is none.
+func parentOf(s *orchestrator.State) string {
+	if s.Integrated.Commit == s.BaseSHA {
+		return ""
+	}
+	return s.Integrated.Commit
 }
 
 // push brings a checkpoint to the server, or says why that was not possible now. It never holds up a
 // session: a later checkpoint makes up for it.
-func (k *keeping) push(ctx context.Context, s *orchestrator.State, commit string) (late, err error) {
-	late = k.away().Push(ctx, k.repo, checkpoint.Pushing{
-		To: *k.project.Remote, Session: orchestrator.PublicID(s.SessionID, s.Identity), Commit: commit, Final: s.Ended(), Stopped: s.Outcome == orchestrator.OutcomeCanceled, Guard: k.Guard,
+func (k *keeping) push(ctx context.Context, away *checkpoint.Away, s *orchestrator.State, commit string) (late, err error) {
+	late = away.Push(ctx, k.repo, checkpoint.Pushing{
+		To: *k.project.Remote, Session: orchestrator.PublicID(s.SessionID, s.Identity), Commit: commit,
+		Final: s.Ended(), Stopped: s.Outcome == orchestrator.OutcomeCanceled, Guard: k.Guard,
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -100,12 +127,12 @@ func (k *keeping) push(ctx context.Context, s *orchestrator.State, commit string
 // commit makes the commit of a checkpoint. Its parent brings the integrated commits along.
 func (k *keeping) commit(ctx context.Context, s *orchestrator.State, files map[string][]byte, tree string) (string, error) {
 	var parents []string
-	if s.Integrated.Commit != "" && s.Integrated.Commit != s.BaseSHA {
-		parents = []string{s.Integrated.Commit}
+	if parent := parentOf(s); parent != "" {
+		parents = []string{parent}
 	}
 	m := checkpoint.Manifest{
 		Session: orchestrator.PublicID(s.SessionID, s.Identity), Repo: string(s.Repo), Issue: s.IssueNumber, At: k.Now().UTC(),
-		Record: s.Seq, Base: s.BaseSHA, Files: map[string]string{}, Work: k.held, LeftOut: k.left.Names(),
+		Record: s.Seq, Base: s.BaseSHA, Files: map[string]string{}, Work: k.sieve.Held, LeftOut: k.sieve.Left.Names(),
 	}
 	if k.Away != nil {
 		m.Host = k.Away.Host
@@ -144,56 +171,6 @@ func (k *keeping) same(ctx context.Context, old, tree string) (bool, error) {
 	}), nil
 }
 
-func (k *keeping) files() (map[string][]byte, error) {
-	found, left, err := k.sess.Kept(k.room)
-	if err != nil {
-		return nil, err
-	}
-	for rel, problem := range left {
-		if !k.hidden("session", rel) {
-			k.left[path.Join("session", rel)] = problem
-		}
-	}
-	files := map[string][]byte{}
-	for rel, data := range found {
-		if k.hidden("session", rel) {
-			continue
-		}
-		name := path.Join("session", rel)
-		if rule := k.secret(string(data)); rule != "" {
-			k.left[name] = rule
-			continue
-		}
-		files[name] = data
-		k.room -= int64(len(data))
-	}
-	return files, nil
-}
-
-// unescaped takes the escapes of JSON out of texts: the n of a new line in front of a token
-// would become a part of it.
-var unescaped = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`)
-
-// secret names the rule of a secret in text, or "".
-func (k *keeping) secret(text string) string {
-	for _, form := range []string{text, unescaped.Replace(text)} {
-		if found := k.Redactor.ScanAdded("", form); len(found) > 0 {
-			return "secret." + found[0].Rule
-		}
-	}
-	return ""
-}
-
-// hidden reports whether the name of a file below dir is a secret itself, and then has it
-// left out unnamed: agents choose names.
-func (k *keeping) hidden(dir, name string) bool {
-	rule := k.secret(name)
-	if rule != "" {
-		k.left[path.Join(dir, "(a file name)")] = rule
-	}
-	return rule != ""
-}
-
 // standing is what a workspace holds: what was submitted of it, or what its agents, who have
 // ended, left in it.
 func (k *keeping) standing(ctx context.Context, name string, w orchestrator.Workspace) (workspace.Snapshot, error) {
@@ -205,7 +182,7 @@ func (k *keeping) standing(ctx context.Context, name string, w orchestrator.Work
 	return snap, err
 }
 
-// work takes snapshots of workspaces whose agents have ended.
+// work takes snapshots of workspaces, also while their agents work.
 func (k *keeping) work(ctx context.Context, names []string, s *orchestrator.State) (map[string]string, error) {
 	trees := map[string]string{}
 	for _, name := range names {
@@ -214,63 +191,14 @@ func (k *keeping) work(ctx context.Context, names []string, s *orchestrator.Stat
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		at := path.Join(checkpoint.WorkDir, name)
 		if err != nil { // what is integrated is kept all the same
-			k.left[path.Join("work", name)] = k.Redactor.Error(err).Error()
+			k.sieve.Left[at] = k.Redactor.Error(err).Error()
 			continue
 		}
-		tree, err := k.clean(ctx, name, w.Base, snap)
-		if err != nil {
+		if trees[at], err = k.sieve.Work(ctx, checkpoint.Standing{Name: name, Base: w.Base, Tree: snap.Tree, Changes: snap.Changes}); err != nil {
 			return nil, err
 		}
-		trees[path.Join("work", name)] = tree
 	}
 	return trees, nil
-}
-
-// clean is the tree of a snapshot without files that hold secrets or find no room.
-func (k *keeping) clean(ctx context.Context, name, base string, snap workspace.Snapshot) (string, error) {
-	var ids []string
-	for _, c := range snap.Changes {
-		if c.Status != 'D' {
-			ids = append(ids, c.NewID)
-		}
-	}
-	sizes, err := k.repo.Sizes(ctx, ids)
-	if err != nil {
-		return "", err
-	}
-	changed := map[string]string{}
-	k.held[name] = checkpoint.Work{Base: base, Changed: changed}
-	var kept []gitrepo.Change
-	for _, c := range snap.Changes {
-		file := path.Join("work", name, c.Path)
-		switch size := sizes[c.NewID]; {
-		case c.Status == 'D':
-			changed[c.Path] = ""
-		case c.NewMode == gitrepo.ModeSymlink || c.NewMode == gitrepo.ModeGitlink:
-			k.left[file] = "is a link"
-			continue
-		case k.hidden(path.Join("work", name), c.Path):
-			continue
-		case size > k.room:
-			k.left[file] = "is too large"
-			continue
-		default:
-			data, err := k.repo.Blob(ctx, c.NewID, size+1)
-			if err != nil {
-				return "", err
-			}
-			if rule := k.secret(string(data)); rule != "" {
-				k.left[file] = rule
-				continue
-			}
-			k.room -= size
-			changed[c.Path] = checkpoint.Digest(data)
-		}
-		kept = append(kept, c)
-	}
-	if len(kept) == len(snap.Changes) {
-		return snap.Tree, nil
-	}
-	return k.repo.Apply(ctx, base, kept)
 }
