@@ -77,11 +77,14 @@ func (m *machine) commit(text string) string {
 }
 
 func (m *machine) push(commit string, guard error) error {
-	token := m.hub.Token("bot")
 	return m.Push(m.t.Context(), m.store, checkpoint.Pushing{
-		To:      remote.Repository{URL: m.hub.CloneURL("octo/widgets"), Secret: func(context.Context) (string, error) { return token, nil }},
-		Session: "s", Commit: commit, Guard: func(context.Context) error { return guard },
+		To: m.server(), Session: "s", Commit: commit, Guard: func(context.Context) error { return guard },
 	})
+}
+
+func (m *machine) server() remote.Repository {
+	token := m.hub.Token("bot")
+	return remote.Repository{URL: m.hub.CloneURL("octo/widgets"), Secret: func(context.Context) (string, error) { return token, nil }}
 }
 
 func (m *machine) there() string { return m.hub.Repo("octo/widgets").Refs()[ref] }
@@ -160,5 +163,52 @@ func TestAManifestIsReadAsItWasWritten(t *testing.T) {
 		if _, err := checkpoint.ParseMessage(text); err == nil || want != nil && !errors.Is(err, want) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// A checkpoint that nobody changes goes after checkpoint.keep, unless its session is claimed. One that
+// changes stays, and so does every other ref.
+func TestOldCheckpointsGo(t *testing.T) {
+	t.Parallel()
+	hub := newHub(t)
+	m, other := newMachine(t, hub, "h_1"), newMachine(t, hub, "h_2")
+	if err := m.push(m.commit("1"), nil); err != nil {
+		t.Fatal(err)
+	}
+	refs, held, now := len(hub.Repo("octo/widgets").Refs()), false, time.Unix(1000, 0)
+	const keep = time.Hour
+	look := func(m *machine, later time.Duration, keep time.Duration) []string {
+		t.Helper()
+		now = now.Add(later)
+		gone, err := checkpoint.RemoveOld(t.Context(), m.store, checkpoint.Removing{
+			From: m.server(), Keep: keep, Now: now, Held: func(s string) bool { return s == "s" && held },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return gone
+	}
+	stays := func(what string, gone []string) {
+		t.Helper()
+		if len(gone) > 0 || len(hub.Repo("octo/widgets").Refs()) != refs {
+			t.Errorf("%s: %q went", what, gone)
+		}
+	}
+	stays("seen for the first time", look(other, 0, keep))
+	stays("not old", look(other, keep, keep))
+	held = true
+	stays("claimed", look(other, keep, keep))
+	held = false
+	stays("not claimed any more", look(other, keep, keep))
+	if err := m.push(m.commit("2"), nil); err != nil {
+		t.Fatal(err)
+	}
+	stays("changed", look(other, time.Minute, keep))
+	stays("kept for ever", look(other, 1000*keep, 0))
+	if gone := look(other, time.Minute, keep); len(gone) != 1 || gone[0] != "s" || m.there() != "" || len(hub.Repo("octo/widgets").Refs()) != refs-1 {
+		t.Errorf("%q went, at %q", gone, m.there())
+	}
+	if err := m.push(m.commit("3"), nil); err != nil { // its session goes on
+		t.Error(err)
 	}
 }

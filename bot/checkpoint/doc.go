@@ -10,5 +10,8 @@
 // host, under the guard of the claim and within the pace of the repository ([Away]); the caller asks
 // [Away.Inspect] first, which has the output gate judge each integrated commit that travels along.
 //
-// Stored: the ref in the store and on the server. Everybody who may read the repository may read it.
+// [RemoveOld] removes from the server what nobody changes any more.
+//
+// Stored: the ref in the store and on the server, where everybody who may read the repository may read
+// it, and agentmux-checkpoints.json in the directory of the store, from which [RemoveOld] knows their age.
 package checkpoint
