@@ -10,8 +10,10 @@
 // host, under the guard of the claim and within the pace of the repository ([Away]); the caller asks
 // [Away.Inspect] first, which has the output gate judge each integrated commit that travels along.
 //
-// [RemoveOld] removes from the server what nobody changes any more.
+// [Fetch] refuses a checkpoint as a whole, with a [RefusedError], unless each name, size and digest is right
+// and it is of the session and the issue that were asked for; what it fetched stays at
+// refs/agentmux/fetched/<session> for a person to look at. [RemoveOld] removes from the server what nobody changes any more.
 //
-// Stored: the ref in the store and on the server, where everybody who may read the repository may read
-// it, and agentmux-checkpoints.json in the directory of the store, from which [RemoveOld] knows their age.
+// Stored: the refs in the store and the one on the server, where everybody who may read the repository
+// may read it, and agentmux-checkpoints.json in the directory of the store, from which [RemoveOld] knows their age.
 package checkpoint
