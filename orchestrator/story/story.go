@@ -91,7 +91,7 @@ func (t *told) fold(e orchestrator.Event) {
 	switch d := e.Data.(type) {
 	case orchestrator.EffectFailedRecord:
 		t.errors[d.ID] = d.Error
-	case orchestrator.ResumedRecord, orchestrator.PhaseEnteredRecord, orchestrator.FailedRecord, orchestrator.DoneRecord:
+	case orchestrator.ResumedRecord, orchestrator.MovedRecord, orchestrator.PhaseEnteredRecord, orchestrator.FailedRecord, orchestrator.DoneRecord:
 		t.advice = ""
 	case orchestrator.NeedsHumanRecord:
 		t.advice = d.Next
