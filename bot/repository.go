@@ -110,6 +110,10 @@ func (b *Bot) openRepository(ctx context.Context, repo ghsync.Repo) (*repository
 	r.shelf = ticket.Of(r.dir())
 	r.keeper = upkeep.New(upkeep.Options{
 		Project: r.dir(), Config: b.Config, Remover: r.host, Closed: r.sessions.isClosed, Gone: r.sessions.forget, Now: b.Now, Log: r.log(),
+		Claims: func(ctx context.Context) ([]claim.Seen, error) { return r.desk.Look(ctx) },
+		Checkpoints: func(ctx context.Context, held func(string) bool) ([]string, error) {
+			return host.RemoveCheckpoints(ctx, r.host, r.dir(), b.Config, held)
+		},
 	})
 	r.ear = ear.New(ear.Options{
 		Client: act.Client, Repo: r.repo, Bot: b.Config.Bot, Journal: r.journal, Owner: owner{r}, Now: b.Now, Log: r.log(),

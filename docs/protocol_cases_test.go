@@ -98,6 +98,7 @@ var protocolCases = map[string]string{
 	"R4": "The phase of a session of the earlier tool is inferred by rule.",
 	"R5": "A restart of the host adopts live agents and starts none.",
 	"R6": "A resume reads what is unread before it starts an agent.",
+	"R7": "On another machine a session continues in its phase, with what its agents handed in, and their launches have not failed.",
 
 	"G1": "Any path git can hold is committed and can be excluded.",
 	"G2": "Nothing to commit, a moved branch, a pull request that exists and a GitHub that is down have one end each, without doubles.",

@@ -36,6 +36,7 @@ var securityCases = map[int]string{
 	34: "An issue of a public repository starts nothing where agents have no sandbox.",
 	35: "What a launch gets goes to the process of its pane alone, and no word to a tmux server that may be somebody else's.",
 	36: "Settings of the user, the machine or the checkout reach no git call of ours.",
+	37: "A checkpoint from the server is refused, with all that is wrong named, unless its names, sizes, kinds and digests are right and it is of the session and the issue that were asked for.",
 	38: "What a text in the log of a job says is no command to the runner.",
 }
 

@@ -1,11 +1,5 @@
 package orchestrator
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-)
-
 // GateReason tells why a gate is open.
 type GateReason string
 
@@ -30,20 +24,6 @@ const (
 	SourceOutputGate = "output_gate"
 	SourceWithdrawn  = "withdrawn" // the question needs no answer any more
 )
-
-// DigestIn names what the gate shows, and this opening of it: an answer to an earlier gate,
-// also about the same tree, does not answer this one.
-func (g *Gate) DigestIn(s *State) string {
-	body, err := json.Marshal([]any{
-		"gate", s.SessionID, g.Name, g.Reason, g.OpenedAt, s.Visit, s.ChangeRound, s.BaseSHA, s.PlanSHA256, s.Integrated.Tree,
-		s.ReviewExhausted, s.Completion.Findings,
-	})
-	if err != nil {
-		panic("orchestrator: a gate always marshals: " + err.Error())
-	}
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:])
-}
 
 // GateDigest names what the open gate is about; "" without one. A gate that an earlier
 // version opened is named by its plan or tree, as it was shown.

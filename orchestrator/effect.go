@@ -131,6 +131,7 @@ type Result struct {
 	URL     string `json:"url,omitempty"`
 	Draft   bool   `json:"draft,omitempty"`
 	Adopted bool   `json:"adopted,omitempty"`
+	Pushed  bool   `json:"pushed,omitempty"` // checkpoint
 
 	// ensure_push: with Skipped, what a program decides by
 	Withheld Withheld `json:"withheld,omitempty"`

@@ -99,6 +99,7 @@ func ReadEvent(line []byte) (Event, error) {
 const (
 	EvSessionCreated     = "session_created"
 	EvResumed            = "resumed"
+	EvMoved              = "moved"
 	EvEvent              = "event"
 	EvPhaseEntered       = "phase_entered"
 	EvPhaseLeft          = "phase_left"

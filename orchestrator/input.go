@@ -44,6 +44,7 @@ type Input struct {
 const (
 	StartNew    = "new"    // also a host that was restarted: live panes are adopted, nothing is relaunched
 	StartResume = "resume" // a person or the bot asked to go on
+	StartMoved  = "moved"  // a resume of what a checkpoint of another machine brought
 )
 
 // Start tells how the session was taken.
@@ -57,8 +58,25 @@ type Start struct {
 	Lost     []string    `json:"lost,omitempty"`     // resume: workspaces whose directories are gone
 	Base     string      `json:"base,omitempty"`     // resume: the branch that pull requests go to from now on
 	Classic  *ClassicDir `json:"classic,omitempty"`  // of a session of the earlier tool
+	Moved    *Move       `json:"moved,omitempty"`
 
 	Exited []AgentReport `json:"exited,omitempty"` // launches that ended while the session had no host
+}
+
+// Move tells where a session comes from and where it is now.
+type Move struct {
+	Host       string           `json:"host"`       // that it comes from
+	Checkpoint string           `json:"checkpoint"` // the commit
+	Age        Duration         `json:"age"`
+	LeftOut    []string         `json:"left_out,omitempty"`
+	Dir        string           `json:"dir"`  // of the session
+	Work       map[string]Moved `json:"work"` // the workspaces that were made again, by name
+}
+
+// Moved is where a workspace is now, and what is in it.
+type Moved struct {
+	Path string `json:"path"`
+	Tree string `json:"tree"`
 }
 
 // Line is one line of tool_events.jsonl or commands.jsonl as the reader found it.
@@ -88,14 +106,6 @@ type Line struct {
 	Signed []byte `json:"-"`                // what MAC is of
 	MAC    []byte `json:"-"`                // nil in a line made by hand
 	Forged bool   `json:"forged,omitempty"` // it names a launch that has not written it
-}
-
-// AnswerTime is how long the tool of a submission waits for the session's answer.
-const AnswerTime = 10 * time.Second
-
-// Awaited reports whether the tool that wrote the line may still wait for its answer at a time.
-func (l *Line) Awaited(at time.Time) bool {
-	return l.Launch != "" && l.ID != "" && l.Same == "" && !l.At.IsZero() && at.Sub(l.At.Time) <= AnswerTime
 }
 
 // Taking says whose work is to be taken.

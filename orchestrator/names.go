@@ -12,9 +12,6 @@ const FixTask = "fix"
 // CoordinatorPerson is the address of the person in messages.
 const CoordinatorPerson = "core/core"
 
-// ResearchDir returns the directory of a topic, relative to the session.
-func ResearchDir(kind, topic string) string { return "03_research/" + kind + "-" + topic }
-
 // madeWithIdentity is the length of an identity that the session was made with. A session of an
 // older version was given a shorter one afterwards, when it was known by its name already.
 const madeWithIdentity = 16

@@ -30,6 +30,14 @@ type ResumedRecord struct {
 	To       string `json:"to"`
 }
 
+// MovedRecord tells that the session continues from a checkpoint of another machine. Age is in seconds.
+type MovedRecord struct {
+	Age        int      `json:"age"`
+	Checkpoint string   `json:"checkpoint"`
+	FromHost   string   `json:"from_host"`
+	LeftOut    []string `json:"left_out,omitempty"`
+}
+
 // EventRecord notes a value of last_event. Text and Actor are those of a request for changes.
 type EventRecord struct {
 	Actor *string `json:"actor,omitempty"`
@@ -380,6 +388,7 @@ type LimitReachedRecord struct {
 // CheckpointSavedRecord tells where the session was saved.
 type CheckpointSavedRecord struct {
 	LeftOut []string `json:"left_out,omitempty"`
+	Pushed  bool     `json:"pushed,omitempty"`
 	Ref     string   `json:"ref"`
 	SHA     string   `json:"sha"`
 }

@@ -88,7 +88,7 @@ type recordType interface {
 
 // recordTypes is the table of all records, by their type.
 var recordTypes = byName(
-	recordOf[SessionCreatedRecord]{}, recordOf[ResumedRecord]{}, recordOf[EventRecord]{}, recordOf[PhaseEnteredRecord]{}, recordOf[PhaseLeftRecord]{},
+	recordOf[SessionCreatedRecord]{}, recordOf[ResumedRecord]{}, recordOf[MovedRecord]{}, recordOf[EventRecord]{}, recordOf[PhaseEnteredRecord]{}, recordOf[PhaseLeftRecord]{},
 	recordOf[AgentStartedRecord]{}, recordOf[AgentExitedRecord]{}, recordOf[AgentFailedRecord]{}, recordOf[AgentStalledRecord]{},
 	recordOf[AgentBlockedRecord]{}, recordOf[AgentStatusRecord]{}, recordOf[AgentWaitingRecord]{}, recordOf[SubmissionRecord]{}, recordOf[LateChangesRecord]{},
 	recordOf[ArtifactAcceptedRecord]{},
@@ -116,6 +116,7 @@ func byName(types ...recordType) map[string]recordType {
 // Type returns the type of the records that have this data.
 func (SessionCreatedRecord) Type() string     { return EvSessionCreated }
 func (ResumedRecord) Type() string            { return EvResumed }
+func (MovedRecord) Type() string              { return EvMoved }
 func (EventRecord) Type() string              { return EvEvent }
 func (PhaseEnteredRecord) Type() string       { return EvPhaseEntered }
 func (PhaseLeftRecord) Type() string          { return EvPhaseLeft }

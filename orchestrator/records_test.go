@@ -156,7 +156,7 @@ func TestADamagedFieldHidesNothingElse(t *testing.T) {
 		"null":           {orchestrator.EvVerdict, `null`, orchestrator.VerdictRecord{}},
 		"not an object":  {orchestrator.EvVerdict, `["a"]`, orchestrator.VerdictRecord{}},
 		"unknown fields": {orchestrator.EvPaused, `{"actor":"mia","since":{"a":1}}`, orchestrator.PausedRecord{Actor: "mia"}},
-		"unknown type":   {"moved", `{"b":1,"a":2}`, orchestrator.UnknownRecord{Name: "moved", Raw: json.RawMessage(`{"b":1,"a":2}`)}},
+		"unknown type":   {"later", `{"b":1,"a":2}`, orchestrator.UnknownRecord{Name: "later", Raw: json.RawMessage(`{"b":1,"a":2}`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := orchestrator.ReadRecord(c.kind, []byte(c.data)); !reflect.DeepEqual(got, c.want) {

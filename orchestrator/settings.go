@@ -26,6 +26,7 @@ type Settings struct {
 	Ready               string   `json:"ready"`     // on_pass, never
 	Reachable           bool     `json:"reachable"` // somebody can answer questions
 	AckTimeout          Duration `json:"ack_timeout"`
+	CheckpointEvery     Duration `json:"checkpoint_every,omitempty"` // while agents work; 0 = only at the steps of the work
 }
 
 // DefaultSettings returns the documented defaults.
@@ -49,5 +50,6 @@ func DefaultSettings() Settings {
 		Ready:               "on_pass",
 		Reachable:           true,
 		AckTimeout:          Duration(10 * time.Minute),
+		CheckpointEvery:     Duration(10 * time.Minute),
 	}
 }

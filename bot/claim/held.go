@@ -39,6 +39,16 @@ func (h *remoteHeld) Holder() string {
 	return h.err.holder()
 }
 
+// Pass reports whether the holder may push something that is no claim: now or never, or, for the last
+// push of a session, as soon as the pace of the repository allows.
+func (h *remoteHeld) Pass(ctx context.Context, last bool) (bool, error) {
+	if !last {
+		return h.desk.pace.Spare(), nil
+	}
+	err := h.desk.pace.Wait(ctx, Normal)
+	return err == nil, err
+}
+
 func (h *remoteHeld) Check(ctx context.Context) error {
 	h.desk.mu.Lock()
 	err, known := h.end(), h.covered()

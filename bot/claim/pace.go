@@ -8,6 +8,7 @@ import (
 
 const (
 	paceLimit  = 6 // pushes
+	spareLimit = 3 // of these, for what a later push does as well: a claim, its beat and its end have room
 	paceWindow = time.Minute
 )
 
@@ -69,6 +70,18 @@ func (p *Pace) Wait(ctx context.Context, u Urgency) error {
 			return err
 		}
 	}
+}
+
+// Spare lets a push pass at once that a later one does as well, or not at all: it leaves room for
+// those who wait and for those who will.
+func (p *Pace) Spare() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.full() > 0 || len(p.sent) >= spareLimit || p.behind(Low+1) {
+		return false
+	}
+	p.sent = append(p.sent, p.clock.Running())
+	return true
 }
 
 // full is how long no push may pass.

@@ -98,3 +98,31 @@ func TestADeskKeepsThePace(t *testing.T) {
 		t.Errorf("13 pushes in %v", d)
 	}
 }
+
+// What a later push does as well takes no more than half of a minute's pushes, and waits for none.
+func TestCheckpointsLeaveRoomForClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, start := claim.NewPace(claim.Clock{}), time.Now()
+		passed := 0
+		for range 10 {
+			if p.Spare() {
+				passed++
+			}
+		}
+		if passed != 3 {
+			t.Errorf("%d checkpoints passed", passed)
+		}
+		for range 3 {
+			if err := p.Wait(t.Context(), claim.Low); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if time.Since(start) != 0 {
+			t.Errorf("a claim, a beat and a release waited %v", time.Since(start))
+		}
+		time.Sleep(time.Minute)
+		if !p.Spare() {
+			t.Error("no checkpoint passes a minute later")
+		}
+	})
+}

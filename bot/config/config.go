@@ -196,8 +196,9 @@ type Followup struct {
 
 // Checkpoint says how often a session is saved outside this machine.
 type Checkpoint struct {
-	Every time.Duration `doc:"every"`
-	Keep  time.Duration `doc:"keep"`
+	Every  time.Duration `doc:"every"`
+	Keep   time.Duration `doc:"keep"`
+	Remote bool          `doc:"remote"` // also pushed to the server, under a claim
 }
 
 // Sandbox says what agents may see and reach.

@@ -97,7 +97,7 @@ func (r *briefing) handoff(s *orchestrator.State) (string, error) {
 			if tasks[topic] != orchestrator.ResearchDone {
 				continue
 			}
-			dir := orchestrator.ResearchDir(kind, topic)
+			dir := duty.ResearchDir(kind, topic)
 			data, err := r.sources.ReadText(path.Join(dir, "summary.md"))
 			if errors.Is(err, fs.ErrNotExist) {
 				continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -35,6 +36,7 @@ func (e *heldBack) Unwrap() error { return e.err }
 type guarding struct {
 	guard   Guard
 	mayPush func(context.Context) (refused string, err error)
+	away    *checkpoint.Away
 }
 
 // lost reports whether the guard knows of another holder.

@@ -180,6 +180,7 @@ func (r *runner) rehearse(ctx context.Context, show bool) ([]rehearsal.Write, er
 		Session: r.sess, State: s, Workflow: r.def, Effects: rehearsed{r}, Writes: writes, Now: r.Now(),
 		Pushed: r.project.Repo.String(), Managed: r.project.Managed,
 		Claims: s.IssueNumber != 0 && r.GitHub != nil && r.Token != nil && !r.ReadOnly && !r.cfg.Bot.SingleHost,
+		Leaves: r.work.CheckpointsLeave(),
 	}
 	if spec.Tree, err = r.project.Store.Tree(ctx, s.BaseSHA); err != nil {
 		return nil, err

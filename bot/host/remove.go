@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/work"
@@ -152,4 +153,15 @@ func (h *Host) Collect(ctx context.Context, project string, c *config.Config) er
 		return err
 	}
 	return p.Store.Collect(ctx)
+}
+
+// RemoveCheckpoints removes from the server of the project in dir the checkpoints that checkpoint.keep keeps no
+// longer, of whichever host, and returns the names of their sessions there. held tells of a name whether
+// that session is claimed: its checkpoint stays.
+func RemoveCheckpoints(ctx context.Context, h *Host, dir string, c *config.Config, held func(session string) bool) ([]string, error) {
+	p, err := h.Projects().OpenStore(ctx, dir, c)
+	if err != nil || p.Remote == nil || h.ReadOnly || h.Token == nil || !c.Checkpoint.Remote {
+		return nil, err
+	}
+	return checkpoint.RemoveOld(ctx, p.Store, checkpoint.Removing{From: *p.Remote, Keep: c.Checkpoint.Keep, Held: held, Now: h.Now()})
 }

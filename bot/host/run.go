@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/crew"
 	"github.com/agentmux/agentmux/bot/work"
@@ -42,6 +43,9 @@ type RunSpec struct {
 	// Guard is asked before each write to the outside. Where it knows of another holder, the
 	// session ends. Nil = nothing is claimed.
 	Guard Guard
+	// Away has the session's checkpoints pushed, unless checkpoint.remote is off. Nil = they stay
+	// on this machine.
+	Away *checkpoint.Away
 	// MayPush is asked before each round is pushed; refused says why that may not be. Nil = it may.
 	MayPush func(ctx context.Context) (refused string, err error)
 }
@@ -56,7 +60,7 @@ func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, erro
 	for err == nil && ctx.Err() == nil && hasUnread(spec.Dir, last) {
 		// While the session ended, it got a command. It runs again as with a new host, because
 		// this one has released what the session needs.
-		next, nextErr := h.hosted(ctx, RunSpec{Dir: spec.Dir, Config: spec.Config, OnCommit: spec.OnCommit, Mirror: spec.Mirror, Guard: spec.Guard, MayPush: spec.MayPush}, 0)
+		next, nextErr := h.hosted(ctx, RunSpec{Dir: spec.Dir, Config: spec.Config, OnCommit: spec.OnCommit, Mirror: spec.Mirror, Guard: spec.Guard, Away: spec.Away, MayPush: spec.MayPush}, 0)
 		if errors.As(nextErr, new(*session.LockedError)) {
 			break // the host that the command started was quicker
 		}
@@ -138,7 +142,7 @@ func (h *Host) runner(ctx context.Context, sess *session.Session, s *orchestrato
 	if err != nil {
 		return nil, fmt.Errorf("open project of %s: %w", sess.Name(), err)
 	}
-	r := h.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: project}, providers, guarding{spec.Guard, spec.MayPush})
+	r := h.gather(work.Spec{Session: sess, State: s, Workflow: def, Config: spec.Config, Project: project}, providers, guarding{spec.Guard, spec.MayPush, spec.Away})
 	if err := r.crew.HideCredentials(providers); err != nil {
 		return nil, err
 	}

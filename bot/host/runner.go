@@ -37,6 +37,7 @@ func (h *Host) gather(of work.Spec, providers agent.Providers, g guarding) *runn
 	o := h.workOptions(of.Config)
 	if g.guard != nil {
 		o.Guard = g.check
+		o.Away = g.away
 	}
 	o.MayPush = g.mayPush
 	w := work.New(o, of)

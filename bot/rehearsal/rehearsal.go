@@ -56,6 +56,7 @@ type Spec struct {
 	Pushed   string // the repository that branches go to
 	Managed  bool   // there is no clone that a branch could go to instead
 	Claims   bool   // the issue is claimed by a ref on the server
+	Leaves   bool   // checkpoints are pushed under that claim
 }
 
 // rehearsal walks a session in a directory of its own in which every agent hands in at
@@ -179,6 +180,12 @@ func (w *rehearsal) carryOut(ctx context.Context, e orchestrator.Effect, s *orch
 		return w.push(e.Args), nil
 	case orchestrator.EffPR:
 		return w.Effects.Ensure(ctx, e)
+	case orchestrator.EffCheckpoint:
+		if w.Claims && w.Leaves {
+			w.Writes.add(Write{
+				Request: "PUSH refs/agentmux/sessions/{session}", Text: "the session with its unfinished work, for other machines to continue",
+			})
+		}
 	case orchestrator.EffDeliver:
 		return orchestrator.Result{Delivery: orchestrator.DeliverySent}, nil
 	}

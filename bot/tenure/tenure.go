@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/internal/crash"
@@ -142,8 +143,23 @@ func (t *tenure) begin(ctx context.Context) error {
 	if t.Claimed != nil {
 		t.Claimed(t.Held)
 	}
-	t.Run.Guard = t.Held
+	t.Run.Guard, t.Run.Away = t.Held, t.away()
 	return nil
+}
+
+// away has checkpoints pushed under a claim that others see; nil where it is a lock of this machine,
+// whose server takes no refs of ours.
+func (t *tenure) away() *checkpoint.Away {
+	shared, ok := t.Held.(interface {
+		Pass(ctx context.Context, last bool) (bool, error)
+	})
+	if !ok {
+		return nil
+	}
+	return &checkpoint.Away{Host: t.Host.String(), Last: t.note.Checkpoint, Pass: shared.Pass, Note: func(commit string) error {
+		t.note.Checkpoint = commit
+		return t.note.Write(t.Run.Dir)
+	}}
 }
 
 // remember notes the claim. It is only a shorter way: what is on the server decides.

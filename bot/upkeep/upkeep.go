@@ -9,6 +9,9 @@
 // A session goes when it has its result or failed, its end is shown on GitHub, nothing of it is unread,
 // and its last change is older than session.keep. One that waits for a person stays. Work that is in no
 // branch stays in the host repository, below refs/agentmux/preserved.
+//
+// A checkpoint on the server goes, of whichever host it is, when it has not changed for checkpoint.keep and
+// nobody holds a claim for its session.
 package upkeep
 
 import (
@@ -18,6 +21,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/work"
@@ -36,9 +40,14 @@ type Remover interface {
 
 // Options are what an upkeep needs; all are required.
 type Options struct {
-	Closed  func(pull int) bool // it was merged or closed, as far as is known
-	Project string              // directory of the managed project
-	Config  *config.Config      // of the machine; Session.Keep of 0 keeps everything
+	Closed func(pull int) bool // it was merged or closed, as far as is known
+	// Claims are those of the repository. Checkpoints removes old ones from the server, but for sessions
+	// that are held, and returns the names of the others.
+	Claims      func(context.Context) ([]claim.Seen, error)
+	Checkpoints func(ctx context.Context, held func(session string) bool) ([]string, error)
+
+	Project string         // directory of the managed project
+	Config  *config.Config // of the machine; Session.Keep of 0 keeps everything
 	Remover Remover
 	Gone    func(dirs []string) // is told which sessions were removed
 	Now     func() time.Time
@@ -73,7 +82,12 @@ func (u *Upkeep) Look() {
 // Run works until ctx ends.
 func (u *Upkeep) Run(ctx context.Context) {
 	busyFor := firstBusy
+	var last time.Time // that checkpoints were looked at
 	for ctx.Err() == nil {
+		if now := u.o.Now(); last.IsZero() || now.Sub(last) >= pause {
+			last = now
+			u.o.checkpoints(ctx)
+		}
 		gone, busy, err := Once(ctx, u.o)
 		u.o.Gone(gone)
 		wait := pause
@@ -92,6 +106,25 @@ func (u *Upkeep) Run(ctx context.Context) {
 		case <-timer.C:
 		}
 		timer.Stop()
+	}
+}
+
+// checkpoints removes old ones from the server. What fails is done the next day.
+func (o Options) checkpoints(ctx context.Context) {
+	claims, err := o.Claims(ctx)
+	var gone []string
+	if err == nil {
+		held := map[string]bool{}
+		for _, seen := range claims {
+			held[seen.Claim.Session] = true
+		}
+		gone, err = o.Checkpoints(ctx, func(session string) bool { return held[session] })
+	}
+	for _, session := range gone {
+		o.Log.Info("an old checkpoint is removed from the server", "session", session)
+	}
+	if err != nil && ctx.Err() == nil {
+		o.Log.Warn("old checkpoints are removed later", "err", err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/upkeep"
 	"github.com/agentmux/agentmux/bot/work"
@@ -28,6 +29,8 @@ type remover struct {
 	vacated   []string
 	collected int
 	fails     string
+	looks     []time.Time // at checkpoints
+	spared    bool        // that of a session that is claimed
 }
 
 func (r *remover) Remove(_ context.Context, dir string, _ *config.Config) (work.Removed, error) {
@@ -59,6 +62,14 @@ func (r *remover) left() []string {
 func (r *remover) Collect(context.Context, string, *config.Config) error {
 	r.collected++
 	return nil
+}
+
+func (r *remover) checkpoints(_ context.Context, held func(string) bool) ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.looks = append(r.looks, time.Now())
+	r.spared = held("claimed") && !held("free")
+	return nil, nil
 }
 
 const keep = 30 * 24 * time.Hour
@@ -106,7 +117,11 @@ func once(t *testing.T, project string, keep time.Duration, r *remover) ([]strin
 func options(project string, keep time.Duration, r *remover) upkeep.Options {
 	return upkeep.Options{
 		Project: project, Config: &config.Config{Session: config.Session{Keep: keep}, Followup: config.Followup{Days: 14}}, Remover: r,
-		Closed: func(pull int) bool { return pull == closedPull }, Gone: func([]string) {}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Closed: func(pull int) bool { return pull == closedPull }, Gone: func([]string) {}, Now: time.Now,
+		Claims: func(context.Context) ([]claim.Seen, error) {
+			return []claim.Seen{{Claim: claim.Claim{Session: "claimed"}}}, nil
+		},
+		Checkpoints: r.checkpoints, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -208,4 +223,26 @@ func TestZeroKeepsEverything(t *testing.T) {
 	if gone, err := once(t, project, 0, r); err != nil || len(gone) > 0 || r.collected > 0 {
 		t.Errorf("gone %q, %v", gone, err)
 	}
+}
+
+// Checkpoints on the server are looked at once a day, however often sessions are.
+func TestCheckpointsAreLookedAtOnceADay(t *testing.T) {
+	project := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		r := &remover{}
+		u := upkeep.New(options(project, keep, r))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { u.Run(ctx); close(ended) }()
+		for range 3 {
+			synctest.Wait()
+			u.Look()
+		}
+		time.Sleep(49 * time.Hour)
+		cancel()
+		<-ended
+		if len(r.looks) != 3 || r.looks[2].Sub(r.looks[0]) != 48*time.Hour || !r.spared {
+			t.Errorf("looked at %v, claims are seen: %v", r.looks, r.spared)
+		}
+	})
 }

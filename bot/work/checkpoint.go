@@ -2,45 +2,46 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
+	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
-)
-
-const (
-	// maxCheckpoint bounds what a checkpoint holds besides the integrated commits.
-	maxCheckpoint = 50 << 20
-	// maxLeftNamed is how many files that were left out a record names.
-	maxLeftNamed = 20
+	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
 // keeping is one checkpoint that is being made.
 type keeping struct {
 	*workspaces
-	room int64             // bytes that may still be added
-	left map[string]string // path in the checkpoint -> why it is not in it
+	sieve *checkpoint.Sieve
 }
 
 // Checkpoint keeps the session in the store, so that it can be made again
 // where this directory is not: its files below session/, unsubmitted work below work/,
 // and as parent the integrated commits. A file that holds a secret is left out and named.
+// It is pushed if there is a way, and the output gate lets the integrated commits pass.
 func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *orchestrator.State) (orchestrator.Result, error) {
 	if err := r.Mend(ctx, s); err != nil { // the old checkpoint may be all that holds a file
 		return orchestrator.Result{}, err
 	}
-	k := &keeping{workspaces: r, room: maxCheckpoint, left: map[string]string{}}
-	files, err := k.files()
+	k := &keeping{workspaces: r, sieve: checkpoint.NewSieve(r.repo, r.Redactor)}
+	found, left, err := r.sess.Kept(k.sieve.Room())
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("read the session: %w", err)
 	}
+	files := k.sieve.Session(found, left)
 	work, err := k.work(ctx, e.Args.Paths, s)
+	if err != nil {
+		return orchestrator.Result{}, err
+	}
+	away, err := k.away(ctx, s)
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
@@ -53,70 +54,121 @@ func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *o
 	if err != nil {
 		return orchestrator.Result{}, err
 	}
-	var parents []string
-	if s.Integrated.Commit != "" && s.Integrated.Commit != s.BaseSHA {
-		parents = []string{s.Integrated.Commit}
+	if same, err := k.same(ctx, old, tree); err != nil || same && (away == nil || away.Last == old) {
+		return orchestrator.Result{}, err
 	}
-	commit, err := r.repo.Commit(ctx, gitrepo.CommitSpec{
-		Tree: tree, Parents: parents, Message: k.message(s), Author: robot, Date: r.Now(),
-	})
+	commit, err := k.commit(ctx, s, files, tree)
 	if err == nil {
 		err = r.repo.UpdateRef(ctx, ref, commit, old)
 	}
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("keep checkpoint: %w", err)
 	}
-	return orchestrator.Result{Path: ref, Commit: commit, Findings: k.named()}, nil
+	crash.Point("keep checkpoint", "")
+	res := orchestrator.Result{Path: ref, Commit: commit, Findings: k.sieve.Left.Names()}
+	if away == nil {
+		return res, nil
+	}
+	late, err := k.push(ctx, away, s, commit)
+	if res.Pushed = late == nil; late != nil {
+		res.Skipped = late.Error()
+	}
+	return res, err
 }
 
-func (k *keeping) files() (map[string][]byte, error) {
-	found, left, err := k.sess.Kept(k.room)
+// CheckpointsLeave reports whether checkpoints are pushed where the issue is claimed.
+func (r *workspaces) CheckpointsLeave() bool {
+	withheld, _ := r.NoPush()
+	return withheld == "" && r.cfg.Checkpoint.Remote
+}
+
+// away is how this checkpoint gets to the server; nil if it stays here.
+func (k *keeping) away(ctx context.Context, s *orchestrator.State) (*checkpoint.Away, error) {
+	if k.Away == nil || k.Guard == nil || !k.CheckpointsLeave() {
+		return nil, nil
+	}
+	parent := parentOf(s)
+	if parent == "" {
+		return k.Away, nil
+	}
+	found, err := k.Away.Inspect(ctx, k.repo, k.gate(s.BaseSHA, parent), parent)
+	if err != nil || len(found) == 0 {
+		return k.Away, err
+	}
+	k.sieve.Left["integrated work"] = found[0] + "; the checkpoint stays on this machine"
+	return nil, nil
+}
+
+// parentOf is the commit that brings the integrated work along; empty if there is none.
+func parentOf(s *orchestrator.State) string {
+	if s.Integrated.Commit == s.BaseSHA {
+		return ""
+	}
+	return s.Integrated.Commit
+}
+
+// push brings a checkpoint to the server, or says why that was not possible now. It never holds up a
+// session: a later checkpoint makes up for it.
+func (k *keeping) push(ctx context.Context, away *checkpoint.Away, s *orchestrator.State, commit string) (late, err error) {
+	late = away.Push(ctx, k.repo, checkpoint.Pushing{
+		To: *k.project.Remote, Session: orchestrator.PublicID(s.SessionID, s.Identity), Commit: commit,
+		Final: s.Ended(), Stopped: s.Outcome == orchestrator.OutcomeCanceled, Guard: k.Guard,
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if late != nil && !errors.Is(late, checkpoint.ErrBusy) {
+		late = k.Redactor.Error(late)
+		k.Log.Warn("the checkpoint is not on the server", "session", k.sess.Name(), "err", late)
+	}
+	return late, nil
+}
+
+// commit makes the commit of a checkpoint. Its parent brings the integrated commits along.
+func (k *keeping) commit(ctx context.Context, s *orchestrator.State, files map[string][]byte, tree string) (string, error) {
+	var parents []string
+	if parent := parentOf(s); parent != "" {
+		parents = []string{parent}
+	}
+	m := checkpoint.Manifest{
+		Session: orchestrator.PublicID(s.SessionID, s.Identity), Repo: string(s.Repo), Issue: s.IssueNumber, At: k.Now().UTC(),
+		Record: s.Seq, Base: s.BaseSHA, Files: map[string]string{}, Work: k.sieve.Held, LeftOut: k.sieve.Left.Names(),
+	}
+	if k.Away != nil {
+		m.Host = k.Away.Host
+	}
+	for name, data := range files {
+		m.Files[strings.TrimPrefix(name, checkpoint.SessionDir+"/")] = checkpoint.Digest(data)
+	}
+	text, err := m.Message()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	for rel, problem := range left {
-		if !k.hidden("session", rel) {
-			k.left[path.Join("session", rel)] = problem
-		}
-	}
-	files := map[string][]byte{}
-	for rel, data := range found {
-		if k.hidden("session", rel) {
-			continue
-		}
-		name := path.Join("session", rel)
-		if rule := k.secret(string(data)); rule != "" {
-			k.left[name] = rule
-			continue
-		}
-		files[name] = data
-		k.room -= int64(len(data))
-	}
-	return files, nil
+	return k.repo.Commit(ctx, gitrepo.CommitSpec{Tree: tree, Parents: parents, Message: text, Author: robot, Date: k.Now()})
 }
 
-// unescaped takes the escapes of JSON out of texts: the n of a new line in front of a token
-// would become a part of it.
-var unescaped = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`)
-
-// secret names the rule of a secret in text, or "".
-func (k *keeping) secret(text string) string {
-	for _, form := range []string{text, unescaped.Replace(text)} {
-		if found := k.Redactor.ScanAdded("", form); len(found) > 0 {
-			return "secret." + found[0].Rule
-		}
-	}
-	return ""
+// ownTraces are the files that the making of a checkpoint itself changes.
+var ownTraces = []string{
+	"session/" + session.StateFile, "session/" + session.EventsFile, "session/" + session.ToolCursorFile, "session/" + session.MirrorFile,
 }
 
-// hidden reports whether the name of a file below dir is a secret itself, and then has it
-// left out unnamed: agents choose names.
-func (k *keeping) hidden(dir, name string) bool {
-	rule := k.secret(name)
-	if rule != "" {
-		k.left[path.Join(dir, "(a file name)")] = rule
+// same reports whether nothing has happened since the last checkpoint but that it was made.
+func (k *keeping) same(ctx context.Context, old, tree string) (bool, error) {
+	last, err := checkpoint.ManifestOf(ctx, k.repo, old)
+	if err != nil {
+		return false, nil //nolint:nilerr // none, or of an older version
 	}
-	return rule != ""
+	changes, err := k.repo.Changes(ctx, old, tree)
+	if err != nil || slices.ContainsFunc(changes, func(c gitrepo.Change) bool { return !slices.Contains(ownTraces, c.Path) }) {
+		return false, err
+	}
+	events, _, err := k.sess.Events(0)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(events, func(e orchestrator.Event) bool {
+		return e.Seq > last.Record && e.Type != orchestrator.EvCheckpointSaved
+	}), nil
 }
 
 // standing is what a workspace holds: what was submitted of it, or what its agents, who have
@@ -130,7 +182,7 @@ func (k *keeping) standing(ctx context.Context, name string, w orchestrator.Work
 	return snap, err
 }
 
-// work takes snapshots of workspaces whose agents have ended.
+// work takes snapshots of workspaces, also while their agents work.
 func (k *keeping) work(ctx context.Context, names []string, s *orchestrator.State) (map[string]string, error) {
 	trees := map[string]string{}
 	for _, name := range names {
@@ -139,75 +191,14 @@ func (k *keeping) work(ctx context.Context, names []string, s *orchestrator.Stat
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		at := path.Join(checkpoint.WorkDir, name)
 		if err != nil { // what is integrated is kept all the same
-			k.left[path.Join("work", name)] = k.Redactor.Error(err).Error()
+			k.sieve.Left[at] = k.Redactor.Error(err).Error()
 			continue
 		}
-		tree, err := k.clean(ctx, name, w.Base, snap)
-		if err != nil {
+		if trees[at], err = k.sieve.Work(ctx, checkpoint.Standing{Name: name, Base: w.Base, Tree: snap.Tree, Changes: snap.Changes}); err != nil {
 			return nil, err
 		}
-		trees[path.Join("work", name)] = tree
 	}
 	return trees, nil
-}
-
-// clean is the tree of a snapshot without files that hold secrets or find no room.
-func (k *keeping) clean(ctx context.Context, name, base string, snap workspace.Snapshot) (string, error) {
-	var ids []string
-	for _, c := range snap.Changes {
-		if c.Status != 'D' {
-			ids = append(ids, c.NewID)
-		}
-	}
-	sizes, err := k.repo.Sizes(ctx, ids)
-	if err != nil {
-		return "", err
-	}
-	var kept []gitrepo.Change
-	for _, c := range snap.Changes {
-		file := path.Join("work", name, c.Path)
-		switch size := sizes[c.NewID]; {
-		case c.Status == 'D':
-		case k.hidden(path.Join("work", name), c.Path):
-			continue
-		case size > k.room:
-			k.left[file] = "is too large"
-			continue
-		default:
-			data, err := k.repo.Blob(ctx, c.NewID, size+1)
-			if err != nil {
-				return "", err
-			}
-			if rule := k.secret(string(data)); rule != "" {
-				k.left[file] = rule
-				continue
-			}
-			k.room -= size
-		}
-		kept = append(kept, c)
-	}
-	if len(kept) == len(snap.Changes) {
-		return snap.Tree, nil
-	}
-	return k.repo.Apply(ctx, base, kept)
-}
-
-func (k *keeping) named() []string {
-	var names []string
-	for _, file := range slices.Sorted(maps.Keys(k.left)) {
-		names = append(names, fmt.Sprintf("%s: %s", file, k.left[file]))
-	}
-	if more := len(names) - maxLeftNamed; more > 0 {
-		names = append(names[:maxLeftNamed], fmt.Sprintf("%d more", more))
-	}
-	return names
-}
-
-func (k *keeping) message(s *orchestrator.State) string {
-	text := fmt.Sprintf("checkpoint of %s\n\nphase %s, visit %d, record %d\n", s.SessionID, s.Phase, s.Visit, s.Seq)
-	if names := k.named(); len(names) > 0 {
-		text += "\nLeft out:\n- " + strings.Join(names, "\n- ") + "\n"
-	}
-	return text
 }

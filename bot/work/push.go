@@ -61,7 +61,7 @@ func (r *Work) EnsurePush(ctx context.Context, e orchestrator.Effect, s *orchest
 func (r *Work) pushedRef() string { return gitrepo.PushedRef(r.place.String()) }
 
 // NoPush tells why nothing is pushed, also in words; "" if something is.
-func (r *Work) NoPush() (withheld orchestrator.Withheld, why string) {
+func (r *workspaces) NoPush() (withheld orchestrator.Withheld, why string) {
 	switch {
 	case !r.cfg.GitHub.Push:
 		return orchestrator.PushOff, "github.push is off"

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/material"
 	"github.com/agentmux/agentmux/bot/place"
@@ -36,6 +37,8 @@ type Options struct {
 	// Guard is asked before each write to the server; its error is returned and nothing is
 	// written. Nil = none.
 	Guard func(context.Context) error
+	// Away has checkpoints pushed. Nil, or without Guard = they stay in the store.
+	Away *checkpoint.Away
 	// MayPush is asked before a round is pushed, whether who asked for the work may have it done;
 	// refused says why not, and nothing is pushed. Nil = yes.
 	MayPush func(context.Context) (refused string, err error)

@@ -14,10 +14,10 @@ import (
 // claimRef is where the server has the claim of the issue; empty for nowhere.
 func (r *rig) claimRef() string { return r.github.Repo(rigRepo).Refs()["refs/agentmux/claims/1"] }
 
-// ourRefs are those on the server that are no branches.
+// ourRefs are those on the server that are no branches, and no checkpoints, which stay for some days.
 func (r *rig) ourRefs() (list []string) {
 	for ref := range r.github.Repo(rigRepo).Refs() {
-		if strings.HasPrefix(ref, "refs/agentmux/") {
+		if strings.HasPrefix(ref, "refs/agentmux/") && !strings.HasPrefix(ref, checkpoints) {
 			list = append(list, ref)
 		}
 	}

@@ -63,7 +63,7 @@ func TestGitHub69ADryRunWritesNothing(t *testing.T) {
 
 // Case 69: what a dry run lists is what the run of the same issue then writes: nothing
 // more, nothing less, and in the same order on each way to the server: the branch's, the
-// comments', the labels' and the verdict's. Between them the order is the clock's.
+// comments', the labels', the verdict's and the checkpoints'. Between them the order is the clock's.
 func TestGitHub69TheDryRunListsWhatTheRunWrites(t *testing.T) {
 	t.Parallel()
 	everything := map[string]string{
@@ -80,7 +80,7 @@ func TestGitHub69TheDryRunListsWhatTheRunWrites(t *testing.T) {
 		"the requester's token":   {rigOptions{}, func(r *rig) { r.setEnv("AGENTMUX_GITHUB_TOKEN", r.github.Token(rigOwner)) }, nil, nil},
 		"an App, not labelled":    {rigOptions{unlabel: true}, func(r *rig) { r.useApp(everything) }, []string{"--mirror"}, nil},
 		"an App of an own server": {rigOptions{github: fakehub.Options{Enterprise: true, NoGraphQL: true}}, func(r *rig) { r.useApp(everything) }, nil, nil},
-		"labelled":                {rigOptions{}, nil, nil, []string{"PUSH refs/heads/agentmux/issue-1-say-two", "POST repos/acme/widgets/pulls", "MUTATION MarkReady"}},
+		"labelled":                {rigOptions{}, nil, nil, []string{"PUSH refs/heads/agentmux/issue-1-say-two", "POST repos/acme/widgets/pulls", "MUTATION MarkReady", "PUSH refs/agentmux/sessions/N"}},
 		"own server": {rigOptions{
 			github: fakehub.Options{Enterprise: true, NoGraphQL: true}, config: "github: {comments: every}\n",
 		}, nil, nil, []string{"POST repos/acme/widgets/pulls/N/requested_reviewers"}},
@@ -101,7 +101,7 @@ func TestGitHub69TheDryRunListsWhatTheRunWrites(t *testing.T) {
 			}
 			r.expect(0, args...)
 			written := writtenRequests(r.github.Log())
-			for _, way := range []string{"the branch", "the comments", "the labels", "the verdict"} {
+			for _, way := range []string{"the branch", "the comments", "the labels", "the verdict", "the checkpoints"} {
 				want, got := wayOf(way, written), wayOf(way, planned)
 				if !slices.Equal(want, got) {
 					t.Errorf("%s: planned\n  %s\nwritten\n  %s", way, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
@@ -230,11 +230,13 @@ func writtenRequests(log []fakehub.Entry) []string {
 
 var (
 	commitID = regexp.MustCompile(`/statuses/([0-9a-f]{40}|\{commit\})`)
+	savedAs  = regexp.MustCompile(checkpoints + `\S+`)
 	someID   = regexp.MustCompile(`/(comments|issues|pulls)/(\d{2,}|2|\{\w+\})`)
 )
 
 // unnumbered takes out what a dry run cannot know: ids, and that of the pull request.
 func unnumbered(request string) string {
+	request = savedAs.ReplaceAllString(request, checkpoints+"N")
 	return someID.ReplaceAllString(commitID.ReplaceAllString(request, "/statuses/N"), "/$1/N")
 }
 
@@ -259,6 +261,8 @@ func wayOf(way string, requests []string) []string {
 		switch {
 		case strings.HasPrefix(request, "PATCH"), strings.HasPrefix(request, "BRANCH"):
 			continue
+		case strings.Contains(request, checkpoints):
+			of = "the checkpoints"
 		case strings.HasPrefix(request, "PUSH"), strings.HasPrefix(request, "MUTATION"), strings.Contains(request, "/pulls"):
 			of = "the branch"
 		case strings.Contains(request, "/statuses/"):

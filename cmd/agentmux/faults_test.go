@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,7 +178,7 @@ func (r *rig) same(want string) {
 	r.github.Check(r.t)
 	branches := 0
 	for ref := range r.github.Repo(rigRepo).Refs() {
-		if ref != "refs/heads/main" {
+		if ref != "refs/heads/main" && !strings.HasPrefix(ref, checkpoints) {
 			branches++
 		}
 	}

@@ -60,7 +60,7 @@ func TestGitHub(t *testing.T) {
 			repo := r.github.Repo(rigRepo)
 			repo.RefusePush(c.rule)
 			r.parked(r.quick(3), c.reason, c.says...)
-			if len(repo.Pulls()) != 0 || len(repo.Refs()) != 1 {
+			if len(repo.Pulls()) != 0 || len(branchesOf(repo)) != 1 {
 				t.Errorf("pulls %v, refs %v", repo.Pulls(), repo.Refs())
 			}
 			repo.AllowPush()
@@ -208,7 +208,7 @@ func nothingChanged(t *testing.T) {
 	r := newRig(t, rigOptions{playbook: strings.ReplaceAll(quickPlaybook, `"two\n"`, `"one\n"`)})
 	r.parked(r.quick(3), orchestrator.ReasonNothingToCommit, "changed nothing")
 	repo := r.github.Repo(rigRepo)
-	if len(repo.Pulls()) != 0 || len(repo.Refs()) != 1 {
+	if len(repo.Pulls()) != 0 || len(branchesOf(repo)) != 1 {
 		t.Errorf("pulls %v, refs %v", repo.Pulls(), repo.Refs())
 	}
 	r.github.Check(t)

@@ -19,6 +19,9 @@ func PreservedRef(session, task string) string {
 // CheckpointRef is where a session's latest checkpoint is.
 func CheckpointRef(session string) string { return "refs/agentmux/sessions/" + session }
 
+// FetchedRef is where the checkpoint is that was fetched last to continue a session of another machine.
+func FetchedRef(session string) string { return "refs/agentmux/fetched/" + session }
+
 // PushedRef is what a session pushed last.
 func PushedRef(session string) string { return "refs/agentmux/pushed/" + session }
 

@@ -162,3 +162,20 @@ func (s *Store) Count(ctx context.Context, base, tip string) (int, error) {
 	}
 	return strconv.Atoi(out)
 }
+
+// Logged is a commit with its message.
+type Logged struct{ ID, Message string }
+
+// Commits lists the commits reachable from tip but not from base, the newest first.
+func Commits(ctx context.Context, s *Store, base, tip string) ([]Logged, error) {
+	out, err := s.git("log", "-z", "--no-show-signature", "--format=%H%n%B", "--end-of-options", base+".."+tip).Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []Logged
+	for _, rec := range git.Records(out) {
+		id, message, _ := strings.Cut(rec, "\n")
+		list = append(list, Logged{id, message})
+	}
+	return list, nil
+}

@@ -199,6 +199,47 @@ func TestARetryThatParksAtOnceLeavesNoDeadline(t *testing.T) {
 	}
 }
 
+// What was handed in is saved at once, and so is, time and again, what agents have not handed in; a
+// later checkpoint does not put off an earlier one, and one that did not get to the server is made up
+// for.
+func TestCheckpointsFollowTheWork(t *testing.T) {
+	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.CheckpointEvery = orchestrator.Duration(time.Second) })
+	m.planned("parallel", 2)
+	m.settle()
+	m.hold = func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint }
+	kept := func() orchestrator.Effect {
+		i := slices.IndexFunc(m.s.Pending, func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint })
+		if i < 0 {
+			t.Fatalf("no checkpoint: %+v", m.s.Pending)
+		}
+		return m.s.Pending[i]
+	}
+	m.timer("checkpoint")
+	first := kept()
+	if !slices.Equal(first.Args.Paths, []string{"2.1", "2.2"}) {
+		t.Errorf("of agents at work: %v", first.Args.Paths)
+	}
+	m.timer("checkpoint")
+	if next := kept(); next.ID == first.ID || next.NotBefore.After(first.NotBefore.Time) {
+		t.Errorf("after %+v comes %+v", first, next)
+	}
+	before := kept().ID
+	m.coded(1)
+	if now := kept(); now.ID == before || now.Args.Paths == nil {
+		t.Errorf("after a submission: %+v", now)
+	}
+	m.hold, m.result = nil, func(e orchestrator.Effect) orchestrator.Result {
+		if e.Type == orchestrator.EffCheckpoint {
+			return orchestrator.Result{Path: "ref", Commit: "c", Skipped: "no network"}
+		}
+		return orchestrator.Result{}
+	}
+	m.settle()
+	if at := m.s.Deadlines["checkpoint"]; at.Sub(m.now) > 20*time.Second {
+		t.Errorf("the next one is made at %v", at)
+	}
+}
+
 // A checkpoint lets agents go first, the next one replaces it, and the last one takes what
 // was not submitted.
 func TestCheckpoints(t *testing.T) {

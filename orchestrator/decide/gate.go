@@ -28,7 +28,7 @@ func (g *gate) open(name string, why orchestrator.GateReason) {
 		g.crew.stop(key)
 	}
 	gate := &orchestrator.Gate{Name: name, OpenedAt: g.now, Reason: why}
-	gate.Digest = gate.DigestIn(g.s)
+	gate.Digest = duty.GateDigest(gate, g.s)
 	g.s.Gate = gate
 	g.clearAnswers(gate.OpenedAt)
 	opened := orchestrator.GateOpenedRecord{Gate: name, Digest: gate.Digest, Reason: why}

@@ -284,7 +284,7 @@ func TestProtocolC5SubmissionAndServer(t *testing.T) {
 			Key: "planner", Launch: launch, Condition: orchestrator.AgentDead, ExitCode: &code,
 		}})
 		m.phase("implementing")
-		if len(m.s.Deadlines) != 2 {
+		if len(m.s.Deadlines) != 3 { // the phase, the session, the next checkpoint
 			t.Errorf("deadlines %v", m.s.Deadlines)
 		}
 	})

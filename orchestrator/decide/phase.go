@@ -97,9 +97,7 @@ func (r *reducer) begin(reason string) {
 	r.clock.armPhase(phase)
 	r.effect(orchestrator.EffEnsureDirs, phase.Dir, orchestrator.Args{Paths: r.phaseDirs(phase)})
 	r.enterKind(phase)
-	if !r.s.Ended() {
-		r.checkpoint(nil, orchestrator.EffStartAgent, checkpointPause)
-	}
+	r.saving.soon()
 }
 
 // phaseDirs lists the directories a phase writes to.

@@ -11,7 +11,6 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
-	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
 // plan is the accepted plan and how far its subplans are: started, submitted, merged. Which step
@@ -27,7 +26,7 @@ type plan struct {
 
 func (p *plan) set(a *orchestrator.Artifact) {
 	s := p.s
-	s.PlanSHA256, s.Schedule = a.SHA256, scheduleOf(a.Plan)
+	s.PlanSHA256, s.Schedule = a.SHA256, duty.ScheduleOf(a.Plan)
 	s.SubplanCount, s.SubplanStatus, s.Conflicts = 0, map[string]string{}, map[string][]string{}
 	for _, group := range s.Schedule.Groups {
 		for _, id := range group.Plans {
@@ -42,23 +41,6 @@ func (p *plan) set(a *orchestrator.Artifact) {
 	s.ChangeRequest = ""
 	// The branch stays where it is: another request for changes takes over what people put on it.
 	s.Completion = orchestrator.Completion{Pushed: s.Completion.Pushed, PRNumber: s.Completion.PRNumber, PRURL: s.Completion.PRURL}
-}
-
-// scheduleOf keeps of a plan what the reducer decides by.
-func scheduleOf(p *artifact.Plan) *orchestrator.Schedule {
-	out := &orchestrator.Schedule{NeedsDesign: p.NeedsDesign, Owned: map[string][]string{}, Titles: map[string]string{}}
-	for _, group := range p.Groups {
-		g := orchestrator.Group{ID: group.ID, Mode: group.Mode}
-		for _, plan := range group.Plans {
-			g.Plans = append(g.Plans, fmt.Sprint(plan.Index))
-		}
-		out.Groups = append(out.Groups, g)
-	}
-	for _, sub := range p.Subplans {
-		id := fmt.Sprint(sub.Index)
-		out.Owned[id], out.Titles[id] = sub.OwnedFiles, sub.Title
-	}
-	return out
 }
 
 // drop forgets the plan that a change request replaces: what it finished is in

@@ -203,6 +203,7 @@ func TestAPhaseMayHaveItsOwnLimit(t *testing.T) {
 func TestLimitsThatAreOff(t *testing.T) {
 	m := newSim(t, "quick", func(s *orchestrator.State) {
 		s.Settings.LimitPhase, s.Settings.LimitTotal, s.Settings.LimitStall, s.Settings.AckTimeout = 0, 0, 0, 0
+		s.Settings.CheckpointEvery = 0
 	})
 	if len(m.s.Deadlines) != 0 {
 		t.Errorf("deadlines %v", m.s.Deadlines)

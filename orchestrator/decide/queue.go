@@ -208,11 +208,16 @@ const checkpointPause = time.Second
 // It is made behind the pending effects of a type, after a pause. The latest one is all
 // that is wanted; one key keeps it behind an earlier one that is being made.
 func (q *queue) checkpoint(workspaces []string, behind string, pause time.Duration) {
+	at := q.now.Later(pause)
+	for _, e := range q.s.Pending { // one that takes the place of another waits no longer than that
+		if e.Type == orchestrator.EffCheckpoint && !e.NotBefore.IsZero() && e.NotBefore.Before(at.Time) {
+			at = e.NotBefore
+		}
+	}
 	q.dropPending(func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffCheckpoint })
 	q.effect(orchestrator.EffCheckpoint, "checkpoint", orchestrator.Args{Visit: q.s.Visit, Paths: workspaces},
 		q.pending(func(e orchestrator.Effect) bool { return e.Type == behind })...)
 	if pause > 0 {
-		at := q.now.Later(pause)
 		q.s.Pending[len(q.s.Pending)-1].NotBefore, q.effs[len(q.effs)-1].NotBefore = at, at
 	}
 }

@@ -74,6 +74,7 @@ type reducer struct {
 	completion completion
 	plan       plan
 	lines      lines
+	saving     saving
 }
 
 func newReducer(def *workflows.Definition, s *orchestrator.State, in orchestrator.Input) *reducer {
@@ -91,6 +92,7 @@ func newReducer(def *workflows.Definition, s *orchestrator.State, in orchestrato
 	r.completion = completion{q, &r.gate, &r.outcome, &r.research, &r.reviews}
 	r.plan = plan{q, &r.clock, &r.crew, &r.mail, &r.workspaces, &r.outcome}
 	r.lines = lines{q}
+	r.saving = saving{q, &r.clock, &r.workspaces}
 	return r
 }
 
@@ -101,6 +103,7 @@ func (r *reducer) finish() (Step, error) {
 	if !r.changed {
 		return Step{State: r.s}, nil
 	}
+	r.saving.follow()
 	r.clock.keepTime()
 	if err := invariant.Check(r.def, r.s); err != nil {
 		return Step{}, err

@@ -25,7 +25,7 @@ func (rs *research) dispatch(c duty.Call) {
 	tool, _ := toolset.Find(c.Tool)
 	kind := tool.Research
 	topic := c.Payload.Topic
-	dir := orchestrator.ResearchDir(kind, topic)
+	dir := duty.ResearchDir(kind, topic)
 	rs.set(kind, topic, orchestrator.ResearchDispatched)
 	rs.event(orchestrator.ResearchDispatchedRecord{Topic: topic, ResearchType: kind, Owner: c.Role})
 	rs.effect(orchestrator.EffEnsureDirs, dir, orchestrator.Args{Paths: []string{dir}})
@@ -58,7 +58,7 @@ func (rs *research) done(c duty.Call) {
 	key := orchestrator.KeyOf(duty.ResearchRole(kind), topic)
 	rs.set(kind, topic, orchestrator.ResearchDone)
 	rs.crew.accept(rs.artifact(), duty.ResearchRole(kind))
-	file := path.Join(orchestrator.ResearchDir(kind, topic), "summary.md")
+	file := path.Join(duty.ResearchDir(kind, topic), "summary.md")
 	rs.event(orchestrator.ResearchDoneRecord{Topic: topic, ResearchType: kind, Path: file})
 	owner := rs.s.Agents[key].Owner
 	rs.crew.leave(key, "", nil)

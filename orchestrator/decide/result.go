@@ -24,8 +24,9 @@ var results = map[string]func(*reducer, orchestrator.Effect, orchestrator.Result
 	orchestrator.EffLastCompletion:  func(r *reducer, _ orchestrator.Effect, _ orchestrator.Result) { r.completion.completed() },
 	orchestrator.EffAdopt:           func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) { r.crew.adopted(res) },
 	orchestrator.EffCheckpoint: func(r *reducer, _ orchestrator.Effect, res orchestrator.Result) {
+		r.saving.late(res.Skipped != "")
 		if res.Path != "" {
-			r.event(orchestrator.CheckpointSavedRecord{Ref: res.Path, SHA: res.Commit, LeftOut: res.Findings})
+			r.event(orchestrator.CheckpointSavedRecord{Ref: res.Path, SHA: res.Commit, LeftOut: res.Findings, Pushed: res.Pushed})
 		}
 	},
 }

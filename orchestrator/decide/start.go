@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/move"
 	"github.com/agentmux/agentmux/orchestrator/upgrade"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -18,6 +19,12 @@ func (r *reducer) start() {
 	case r.s.PhaseEnteredAt.IsZero() && !r.s.Ended():
 		r.begin("start")
 	case r.in.Start.Mode == orchestrator.StartResume:
+		r.resume()
+	case r.in.Start.Mode == orchestrator.StartMoved:
+		start := *r.in.Start
+		start.Lost = move.Here(r.s, start.Moved, duty.IsView)
+		r.in.Start = &start
+		r.dropPending(move.Void)
 		r.resume()
 	}
 }
@@ -98,6 +105,11 @@ func (r *reducer) resumeRun(from string, inferred bool) {
 func (r *reducer) recordResumed(from string, inferred bool) {
 	r.s.ResumeCount++
 	r.s.LastEvent = orchestrator.LastResumed
+	if start := r.in.Start; start != nil && start.Moved != nil {
+		m := start.Moved
+		r.event(orchestrator.MovedRecord{FromHost: m.Host, Checkpoint: m.Checkpoint, Age: int(m.Age.D().Seconds()), LeftOut: m.LeftOut})
+		return
+	}
 	r.event(orchestrator.ResumedRecord{From: from, To: r.s.Phase, Count: r.s.ResumeCount, Inferred: inferred})
 }
 

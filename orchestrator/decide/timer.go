@@ -15,6 +15,8 @@ var timers = map[string]func(*reducer){
 	"summary": (*reducer).summaryDeadline,
 	"gate":    func(r *reducer) { r.outcome.gateDeadline() },
 	"owed":    func(r *reducer) { r.goOnWith(nil, true) },
+
+	checkpointTimer: func(r *reducer) { r.saving.soon() },
 }
 
 // namedTimers handle the deadlines of one thing each; the rest of the name says which.

@@ -107,7 +107,7 @@ func (r *reducer) reject(c duty.Call, what string, problems []string) {
 		record.Line = l.ID
 	}
 	r.event(record)
-	if l != nil && l.Awaited(r.in.At) {
+	if l != nil && duty.Awaited(l, r.in.At) {
 		return
 	}
 	r.mail.send(orchestrator.KeyOf(c.Role, c.Task), orchestrator.Message{From: systemAddress, Type: "update", Headline: c.Tool + rejectedHeadline},
@@ -155,7 +155,7 @@ type lines struct{ *queue }
 // for the answer; others may be counted in one record.
 func (ls *lines) ignored(l *orchestrator.Line, c duty.Call, reason string) {
 	record := orchestrator.InputIgnoredRecord{Tool: c.Tool, Role: c.Role, Task: c.Task, Reason: reason}
-	if duty.Submits(c.Tool) && l.Awaited(ls.in.At) {
+	if duty.Submits(c.Tool) && duty.Awaited(l, ls.in.At) {
 		record.Line = l.ID
 	}
 	ls.event(record)

@@ -282,7 +282,7 @@ func dispatchRule(def *workflows.Definition, s *orchestrator.State, c Call) Judg
 	case orchestrator.ResearchDispatched:
 		return refuse("research %s is already running; its result comes as a message", c.Payload.Topic)
 	case orchestrator.ResearchDone:
-		return refuse("research %s is done: read %s", c.Payload.Topic, path.Join(orchestrator.ResearchDir(kind, c.Payload.Topic), "summary.md"))
+		return refuse("research %s is done: read %s", c.Payload.Topic, path.Join(ResearchDir(kind, c.Payload.Topic), "summary.md"))
 	}
 	if n := len(Researchers(s)); s.Settings.Research > 0 && n >= s.Settings.Research {
 		return refuse("%d research tasks are running, at most %d may; wait for one to end", n, s.Settings.Research)

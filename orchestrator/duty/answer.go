@@ -1,6 +1,9 @@
 package duty
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -43,4 +46,18 @@ func AnswerFaults(s *orchestrator.State, of string, yes bool, written orchestrat
 			written.UTC().Format(time.TimeOnly), s.Gate.OpenedAt.UTC().Format(time.TimeOnly)))
 	}
 	return faults
+}
+
+// GateDigest names what a gate shows, and this opening of it: an answer to an earlier gate,
+// also about the same tree, does not answer this one.
+func GateDigest(g *orchestrator.Gate, s *orchestrator.State) string {
+	body, err := json.Marshal([]any{
+		"gate", s.SessionID, g.Name, g.Reason, g.OpenedAt, s.Visit, s.ChangeRound, s.BaseSHA, s.PlanSHA256, s.Integrated.Tree,
+		s.ReviewExhausted, s.Completion.Findings,
+	})
+	if err != nil {
+		panic("duty: a gate always marshals: " + err.Error())
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
 }

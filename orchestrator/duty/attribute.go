@@ -95,7 +95,7 @@ func ArtifactOf(def *workflows.Definition, s *orchestrator.State, c Call) (file,
 		}
 		return artifact.ReviewFile(def.DirOf(a.In), role), a.Kind
 	case toolset.PlaceTopic:
-		return path.Join(orchestrator.ResearchDir(c.Payload.Type, c.Payload.Topic), a.File), a.Kind
+		return path.Join(ResearchDir(c.Payload.Type, c.Payload.Topic), a.File), a.Kind
 	}
 	return "", ""
 }

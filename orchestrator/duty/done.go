@@ -36,5 +36,5 @@ func FromEarlierTool(s *orchestrator.State) bool {
 
 // ResearchMarker returns the file that ends a topic in a session of the earlier tool.
 func ResearchMarker(kind, topic string) string {
-	return path.Join(orchestrator.ResearchDir(kind, topic), "done")
+	return path.Join(ResearchDir(kind, topic), "done")
 }

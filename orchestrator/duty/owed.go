@@ -138,7 +138,7 @@ func reviewers(def *workflows.Definition, s *orchestrator.State, phase workflows
 func Researcher(kind, topic string) Agent {
 	return Agent{
 		Role: ResearchRole(kind), Task: topic, Template: "agents/" + ResearchRole(kind),
-		PromptFile: path.Join(orchestrator.ResearchDir(kind, topic), "prompt.md"),
+		PromptFile: path.Join(ResearchDir(kind, topic), "prompt.md"),
 		Workspace:  orchestrator.WorkspaceView + string(orchestrator.KeyOf(ResearchRole(kind), topic)), Headless: true,
 	}
 }

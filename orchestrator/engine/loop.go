@@ -48,7 +48,7 @@ func (l *loop) begin(ctx context.Context) error {
 	if err := l.setBack(ctx); err != nil {
 		return err
 	}
-	resume := start.Mode == orchestrator.StartResume
+	resume := start.Mode != orchestrator.StartNew
 	if resume {
 		l.files.ingest, l.files.anyTime = true, l.st.Visit
 	}

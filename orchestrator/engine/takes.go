@@ -164,7 +164,7 @@ func (k *takes) line(st *orchestrator.State, line *orchestrator.Line) bool {
 		return true
 	}
 	// A line that somebody made by hand is taken as its agent stands.
-	t.End = line.Launch != "" && line.Same == "" && !line.At.IsZero() && !line.Awaited(k.Now())
+	t.End = line.Launch != "" && line.Same == "" && !line.At.IsZero() && !duty.Awaited(line, k.Now())
 	line.Snapshot = k.of(submission(line), t)
 	return line.Snapshot != nil
 }

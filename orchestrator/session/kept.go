@@ -37,12 +37,8 @@ var (
 // with the others. Nothing is read through a symbolic link. An error means that the state
 // itself cannot be read.
 func (s *Session) Kept(limit int64) (files map[string][]byte, left map[string]string, err error) {
-	names, err := s.kept()
-	if err != nil {
-		return nil, nil, err
-	}
 	files, left = map[string][]byte{}, map[string]string{}
-	for _, rel := range names {
+	for _, rel := range s.kept() {
 		data, err := durable.ReadRegular(s.Dir, rel, limit)
 		var bad *durable.ArtifactError
 		switch {
@@ -66,34 +62,36 @@ func (s *Session) Kept(limit int64) (files map[string][]byte, left map[string]st
 	return files, left, nil
 }
 
-// kept lists the files, those that matter most first.
-func (s *Session) kept() ([]string, error) {
-	names := slices.Clone(keptFiles)
-	top, err := os.ReadDir(s.Dir)
-	if err != nil {
-		return nil, err
+// Keeps reports whether a path below the session is that of a file it can be made again from.
+func Keeps(rel string) bool {
+	dir, _, deep := strings.Cut(rel, "/")
+	if !deep {
+		return slices.Contains(keptFiles, rel)
 	}
+	return fs.ValidPath(rel) && !strings.Contains(rel, "/.") && path.Ext(rel) != ".tmp" &&
+		(slices.Contains(keptDirs, dir) || phaseDir().MatchString(dir) && phaseFile().MatchString(path.Base(rel)))
+}
+
+// kept lists the files, those that matter most first.
+func (s *Session) kept() []string {
+	names := slices.Clone(keptFiles)
+	top, _ := os.ReadDir(s.Dir) // where that fails, the state cannot be read either
 	for _, dir := range keptDirs {
-		names = append(names, s.below(dir, func(string) bool { return true })...)
+		names = append(names, s.below(dir)...)
 	}
 	for _, e := range top {
 		if e.IsDir() && phaseDir().MatchString(e.Name()) {
-			names = append(names, s.below(e.Name(), phaseFile().MatchString)...)
+			names = append(names, s.below(e.Name())...)
 		}
 	}
-	return names, nil
+	return names
 }
 
-// below lists the files below a directory whose names match, except temporary ones. A
-// directory that cannot be read has none.
-func (s *Session) below(dir string, match func(name string) bool) []string {
-	var names []string
+// below lists the files of a directory that are kept. One that cannot be read has none.
+func (s *Session) below(dir string) (names []string) {
 	_ = filepath.WalkDir(s.Path(dir), func(file string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return nil //nolint:nilerr // what cannot be listed is not kept
-		}
-		rel, err := filepath.Rel(s.Dir, file)
-		if err == nil && match(e.Name()) && !strings.HasPrefix(e.Name(), ".") && path.Ext(e.Name()) != ".tmp" {
+		rel, bad := filepath.Rel(s.Dir, file)
+		if err == nil && bad == nil && !e.IsDir() && Keeps(filepath.ToSlash(rel)) {
 			names = append(names, filepath.ToSlash(rel))
 		}
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
@@ -138,7 +139,7 @@ func (m *mender) research() []wantedFile {
 	for kind, topics := range map[string]map[string]string{"code": m.st.ResearchTasks, "web": m.st.WebResearchTasks} {
 		for topic, status := range topics {
 			if status == orchestrator.ResearchDispatched {
-				wanted = append(wanted, wantedFile{path.Join(orchestrator.ResearchDir(kind, topic), "request.md"), func() ([]byte, error) {
+				wanted = append(wanted, wantedFile{path.Join(duty.ResearchDir(kind, topic), "request.md"), func() ([]byte, error) {
 					return m.asked(kind, topic)
 				}})
 			}

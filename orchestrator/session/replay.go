@@ -95,6 +95,9 @@ var folds = map[string]func(*Projection, orchestrator.Event){
 	orchestrator.EvResumed: on(func(p *Projection, d orchestrator.ResumedRecord) {
 		p.Phase, p.Outcome, p.LastEvent = d.To, "", orchestrator.LastResumed
 	}),
+	orchestrator.EvMoved: func(p *Projection, e orchestrator.Event) {
+		p.Phase, p.Outcome, p.LastEvent = e.Phase, "", orchestrator.LastResumed
+	},
 	orchestrator.EvPhaseEntered: func(p *Projection, e orchestrator.Event) {
 		d, _ := e.Data.(orchestrator.PhaseEnteredRecord)
 		p.Phase, p.Visit = d.Phase, e.Visit

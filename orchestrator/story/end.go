@@ -22,7 +22,7 @@ type End struct {
 
 func (n *End) fold(e orchestrator.Event, started time.Time) {
 	switch d := e.Data.(type) {
-	case orchestrator.ResumedRecord, orchestrator.PhaseEnteredRecord:
+	case orchestrator.ResumedRecord, orchestrator.MovedRecord, orchestrator.PhaseEnteredRecord:
 		*n = End{}
 	case orchestrator.NeedsHumanRecord:
 		n.set(e, started, End{Outcome: orchestrator.OutcomeNeedsHuman, Text: d.Text, Reason: d.Reason, Next: d.Next})

@@ -20,6 +20,7 @@ func Line(e orchestrator.Event) string {
 var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvSessionCreated: func(orchestrator.Event) string { return "session created" },
 	orchestrator.EvResumed:        say(func(d orchestrator.ResumedRecord) string { return "resumed in " + d.To }),
+	orchestrator.EvMoved:          say(func(d orchestrator.MovedRecord) string { return "continued from a checkpoint of " + d.FromHost }),
 	orchestrator.EvEvent:          say(func(d orchestrator.EventRecord) string { return d.Label }),
 	orchestrator.EvPhaseEntered:   say(func(d orchestrator.PhaseEnteredRecord) string { return "→ " + d.Phase }),
 	orchestrator.EvAgentStarted: say(func(d orchestrator.AgentStartedRecord) string {

@@ -54,6 +54,8 @@ func (p *Progress) course(e orchestrator.Event) {
 	switch d := e.Data.(type) {
 	case orchestrator.ResumedRecord:
 		p.Phase, p.Paused = d.To, false
+	case orchestrator.MovedRecord:
+		p.Phase, p.Paused = e.Phase, false
 	case orchestrator.PhaseEnteredRecord:
 		p.Phase, p.Paused = d.Phase, false
 	case orchestrator.PausedRecord:

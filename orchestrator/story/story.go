@@ -44,6 +44,7 @@ type Story struct {
 	Refused   string     `json:"refused,omitempty"`   // why the last answer file of the open gate was refused
 
 	Withheld orchestrator.Withheld `json:"withheld,omitempty"` // why the branch was not pushed
+	Unsaved  string                `json:"unsaved,omitempty"`  // what another machine would lose, in words
 }
 
 // Tell makes the story of a session from its state and its committed records.
@@ -82,6 +83,7 @@ type told struct {
 	errors  map[string]string // effect id -> its last error
 	refused string            // why the last answer file of the open gate was refused
 	advice  string            // of the newest end
+	saved   *orchestrator.CheckpointSavedRecord
 }
 
 func (t *told) fold(e orchestrator.Event) {
@@ -89,12 +91,14 @@ func (t *told) fold(e orchestrator.Event) {
 	switch d := e.Data.(type) {
 	case orchestrator.EffectFailedRecord:
 		t.errors[d.ID] = d.Error
-	case orchestrator.ResumedRecord, orchestrator.PhaseEnteredRecord, orchestrator.FailedRecord, orchestrator.DoneRecord:
+	case orchestrator.ResumedRecord, orchestrator.MovedRecord, orchestrator.PhaseEnteredRecord, orchestrator.FailedRecord, orchestrator.DoneRecord:
 		t.advice = ""
 	case orchestrator.NeedsHumanRecord:
 		t.advice = d.Next
 	case orchestrator.GateOpenedRecord, orchestrator.GateClosedRecord:
 		t.refused = ""
+	case orchestrator.CheckpointSavedRecord:
+		t.saved = &d
 	case orchestrator.InputRejectedRecord:
 		if d.Tool == orchestrator.ApprovalFile || d.Tool == orchestrator.ChangesFile {
 			t.refused = d.Tool + ": " + strings.Join(d.Errors, "; ")
@@ -107,8 +111,17 @@ func (t *told) story(s *orchestrator.State) Story {
 	return Story{
 		Sentence: t.End.sentence(), Advice: t.advice, Actor: t.End.Actor, Findings: s.Completion.Findings, Ended: t.End.At,
 		Rounds: t.Reviews.numbers, Phases: t.Phases, Agents: t.Agents, Strays: t.Strays,
-		Decisions: t.Decisions, Refused: t.refused, Withheld: t.Result.Withheld,
+		Decisions: t.Decisions, Refused: t.refused, Withheld: t.Result.Withheld, Unsaved: t.unsaved(s),
 	}
+}
+
+// unsaved says what another machine would lose of a session that has not got its result. The last
+// checkpoint decides: the one before may be on the server, but its work is older.
+func (t *told) unsaved(s *orchestrator.State) string {
+	if s.IssueNumber == 0 || s.Phase == orchestrator.PhaseDone || t.saved == nil || t.saved.Pushed {
+		return ""
+	}
+	return "the last checkpoint is on this machine only: another one would lose what is in no branch"
 }
 
 // canceled says who stopped a session; a signal has no name worth telling but its own, and the

@@ -137,3 +137,26 @@ func TestStraysAreThoseThatWereTaken(t *testing.T) {
 		t.Errorf("b is of %q, c of %q", s.Of("b"), s.Of("c"))
 	}
 }
+
+func TestWhatAnotherMachineWouldLose(t *testing.T) {
+	saved := func(pushed bool) orchestrator.Event {
+		return record(orchestrator.EvCheckpointSaved, map[string]any{"ref": "r", "sha": "c", "pushed": pushed})
+	}
+	issue := &orchestrator.State{IssueNumber: 1, Phase: "implementing"}
+	for name, c := range map[string]struct {
+		state   *orchestrator.State
+		records []orchestrator.Event
+		lost    bool
+	}{
+		"nothing was saved": {issue, nil, false},
+		"here":              {issue, []orchestrator.Event{saved(false)}, true},
+		"on the server":     {issue, []orchestrator.Event{saved(false), saved(true)}, false},
+		"the last one here": {issue, []orchestrator.Event{saved(true), saved(false)}, true},
+		"done":              {&orchestrator.State{IssueNumber: 1, Phase: orchestrator.PhaseDone}, []orchestrator.Event{saved(false)}, false},
+		"no issue":          {&orchestrator.State{Phase: "implementing"}, []orchestrator.Event{saved(false)}, false},
+	} {
+		if got := story.Tell(c.state, c.records, story.Facts{Name: "one"}).Unsaved; (got != "") != c.lost {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

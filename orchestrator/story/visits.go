@@ -39,6 +39,10 @@ func (v *Visits) fold(e orchestrator.Event, plan Plan, reviews Reviews) {
 		if current != nil && current.Phase == d.To {
 			current.Left = false
 		}
+	case orchestrator.MovedRecord:
+		if current != nil && current.Phase == e.Phase {
+			current.Left = false
+		}
 	case orchestrator.PhaseLeftRecord:
 		if current != nil {
 			current.Left, current.Subplans = true, plan.Count(*current)

@@ -28,7 +28,7 @@ func (c *call) await(ctx context.Context, before *orchestrator.State, line strin
 	}
 	limit := c.who.Wait
 	if limit == 0 {
-		limit = orchestrator.AnswerTime
+		limit = duty.AnswerTime
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -41,7 +41,7 @@ type Caller struct {
 	Seal   string // of the launch: signs what it says
 
 	Now  func() time.Time // nil = time.Now
-	Wait time.Duration    // for the session's answer to a submission; 0 = orchestrator.AnswerTime
+	Wait time.Duration    // for the session's answer to a submission; 0 = duty.AnswerTime
 }
 
 func (c Caller) key() orchestrator.AgentKey { return orchestrator.KeyOf(c.Role, c.Task) }

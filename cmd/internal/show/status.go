@@ -80,6 +80,9 @@ func PrintStatus(ctx context.Context, a *site.Finder, at *site.Site, w io.Writer
 	if trouble := mirror.Trouble(e.Dir); trouble != "" && s.Mirror {
 		p.Row("github", paint.Bad, "%s", trouble)
 	}
+	if st.Unsaved != "" {
+		p.Row("saved", paint.Plain, "%s", st.Unsaved)
+	}
 	printWork(p, e, st)
 	printGate(ctx, a, p, e, st)
 	for _, debt := range st.Owed {

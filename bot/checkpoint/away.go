@@ -1,0 +1,115 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+)
+
+// Away has the checkpoints of a session pushed to the server. Its fields are set before the first
+// push, and one push is made at a time.
+type Away struct {
+	Host string // id of this host
+	Last string // the commit that it pushed last; empty for none
+	// Pass reports whether one push may be made. For the last one of a session it waits until it may.
+	Pass func(ctx context.Context, last bool) (bool, error)
+	// Note is told of each commit that was pushed, before the next one is.
+	Note func(commit string) error
+
+	seen inspection
+}
+
+// OtherHostError says that the checkpoint on the server is of another host.
+type OtherHostError struct {
+	Session, Host string
+	ID            string // of its commit
+}
+
+func (e *OtherHostError) Error() string {
+	return fmt.Sprintf("the checkpoint of %s on the server is of host %s", e.Session, e.Host)
+}
+
+// pushTries bounds how often a push follows a ref that is not where it was pushed to last.
+const pushTries = 3
+
+// Pushing is one checkpoint to push.
+type Pushing struct {
+	To      remote.Repository
+	Session string // its name on the server
+	Commit  string // of the store
+	Final   bool   // the session has ended: no later one follows
+	Stopped bool   // by a person, of whom little time is taken
+	Guard   func(context.Context) error
+}
+
+// ErrBusy says that the pace of the repository has no room now.
+var ErrBusy = errors.New("other pushes to the repository come first")
+
+// A push, with its wait for others, takes no longer than pushTime, and stopTime if the session was
+// stopped: a later checkpoint makes up for it.
+const (
+	pushTime = 90 * time.Second
+	stopTime = 2 * time.Second
+)
+
+// Push moves the session's ref on the server to its checkpoint.
+// The error is ErrBusy if it is not the last one of the session and has to wait, that of the guard, which is
+// asked right before each try, or *OtherHostError if the ref is at a checkpoint of another host.
+func (a *Away) Push(ctx context.Context, store *gitrepo.Store, p Pushing) error {
+	limit := pushTime
+	if p.Stopped {
+		limit = stopTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	ref, old := gitrepo.CheckpointRef(p.Session), a.Last
+	for range pushTries {
+		if pass, err := a.Pass(ctx, p.Final); err != nil {
+			return err
+		} else if !pass {
+			return ErrBusy
+		}
+		if err := p.Guard(ctx); err != nil {
+			return err
+		}
+		crash.Point("push checkpoint", "")
+		_, err := p.To.Push(ctx, store, remote.PushSpec{Updates: []remote.RefUpdate{{Ref: ref, New: p.Commit, Old: old}}})
+		if err == nil {
+			crash.Point("pushed checkpoint", "")
+			a.Last = p.Commit
+			return a.Note(p.Commit)
+		}
+		var push *remote.PushError
+		if !errors.As(err, &push) || push.Kind != remote.PushStale {
+			return err
+		}
+		if old, err = a.there(ctx, store, p.To, p.Session); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("push the checkpoint: %s moved %d times meanwhile", ref, pushTries)
+}
+
+// there is where the session's ref is on the server, if it may be moved from there: it was removed,
+// or this host pushed it and was killed before it noted that.
+func (a *Away) there(ctx context.Context, store *gitrepo.Store, from remote.Repository, session string) (string, error) {
+	refs, err := from.Refs(ctx, store, gitrepo.CheckpointRef(session))
+	if err != nil || len(refs) == 0 {
+		return "", err
+	}
+	other := &OtherHostError{Session: session, Host: "unknown", ID: refs[0].ID}
+	m, err := ManifestOf(ctx, store, refs[0].ID)
+	// One that cannot be read was not made here.
+	if err != nil || m.Host != a.Host || m.Session != session {
+		if m.Host != "" {
+			other.Host = m.Host
+		}
+		return "", other
+	}
+	return refs[0].ID, nil
+}

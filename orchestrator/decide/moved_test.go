@@ -1,0 +1,109 @@
+package decide_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// move continues the session on another machine, which has the workspaces that came.
+func (m *sim) move(came func(name string) bool) {
+	m.t.Helper()
+	settings := m.s.Settings
+	to := &orchestrator.Move{
+		Host: "h_0123456789abcdef", Checkpoint: "c1", Age: orchestrator.Duration(90 * time.Second), LeftOut: []string{"work/2.1/x: is a link"},
+		Dir: "/here/s1", Work: map[string]orchestrator.Moved{},
+	}
+	for name, w := range m.s.Workspaces {
+		if came(name) && !strings.Contains(name, orchestrator.WorkspaceView) {
+			to.Work[name] = orchestrator.Moved{Path: "/here/w/" + name, Tree: string(w.Snapshot)}
+		}
+	}
+	before := m.s.Clone()
+	m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{Mode: orchestrator.StartMoved, Settings: &settings, Moved: to}})
+	m.do(orchestrator.Input{Kind: orchestrator.InOwed, Start: &orchestrator.Start{Live: []orchestrator.Launch{}}})
+	if m.s.FeatureDir != to.Dir || m.s.Visit != before.Visit || m.s.ResumeCount != before.ResumeCount+1 {
+		m.t.Errorf("at %q in visit %d, resumed %d times", m.s.FeatureDir, m.s.Visit, m.s.ResumeCount)
+	}
+	d, _ := m.last(orchestrator.EvMoved).Data.(orchestrator.MovedRecord)
+	if d.FromHost != to.Host || d.Checkpoint != "c1" || d.Age != 90 || len(d.LeftOut) != 1 || m.count(orchestrator.EvResumed) != 0 {
+		m.t.Errorf("recorded %+v", d)
+	}
+	for key, a := range m.s.Agents {
+		if old := before.Agents[key]; old.Launch != "" && (a.Launch == old.Launch || a.Retries != 0) {
+			m.t.Errorf("%s had %s and has %s, %d retries", key, old.Launch, a.Launch, a.Retries)
+		}
+	}
+	for name, at := range to.Work {
+		if w, ok := m.s.Workspaces[name]; ok && w.Path != at.Path {
+			m.t.Errorf("the workspace %s is at %q", name, w.Path)
+		}
+	}
+	for _, e := range m.s.Pending {
+		if strings.HasPrefix(e.Args.Dir, "/w/") && before.Workspaces[e.Args.Workspace].Path == e.Args.Dir {
+			m.t.Errorf("%s of %s is in %s", e.Type, e.Args.Workspace, e.Args.Dir)
+		}
+	}
+}
+
+// A session continues in each phase on another machine: what agents did is there, their launches
+// are not, and the phase ends as it would have.
+func TestProtocolR7EachPhaseContinuesElsewhere(t *testing.T) {
+	last := len(stages) - 1 // ends the session
+	for i, at := range stages[:last] {
+		t.Run(at.phase, func(t *testing.T) {
+			m := newSim(t, "feature", func(s *orchestrator.State) { s.ProductManager = true })
+			for _, stage := range stages[:i+1] {
+				stage.reach(m)
+			}
+			m.phase(at.phase)
+			m.move(func(string) bool { return true })
+			m.phase(at.phase)
+			for _, stage := range stages[i+1:] {
+				stage.reach(m)
+			}
+			m.phase(orchestrator.PhaseDone)
+		})
+	}
+}
+
+// Submitted work that waits for its integration is integrated from the tree that came along.
+func TestProtocolR7SubmittedWorkIsIntegratedElsewhere(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.planned("parallel", 2)
+	m.hold = func(e orchestrator.Effect) bool {
+		return e.Type == orchestrator.EffIntegrate || e.Type == orchestrator.EffStopAgent
+	}
+	m.coded(1)
+	m.hold = nil
+	here := len(m.done)
+	m.move(func(string) bool { return true })
+	for _, e := range m.done[here:] { // of what was begun there
+		if e.Type == orchestrator.EffStopAgent {
+			t.Errorf("%s is stopped here", e.Args.Launch)
+		}
+	}
+	if m.s.SubplanStatus["1"] != orchestrator.SubplanDone || m.count(orchestrator.EvWorkspaceLost) != 0 {
+		t.Errorf("subplans %v", m.s.SubplanStatus)
+	}
+	if ran := m.ran(); ran[len(ran)-1] != "2.coder.2.2" {
+		t.Errorf("launches %v", ran)
+	}
+	m.coded(2)
+	m.phase("reviewing")
+}
+
+// A workspace that did not come along is made again, and its agent begins again there.
+func TestProtocolR7AWorkspaceThatStayedIsMadeAgain(t *testing.T) {
+	m := newSim(t, "quick", nil)
+	m.planned("parallel", 2)
+	m.move(func(name string) bool { return name != "2.1" })
+	if d, _ := m.last(orchestrator.EvWorkspaceLost).Data.(orchestrator.WorkspaceLostRecord); d.Workspace != "2.1" {
+		t.Errorf("lost %+v", d)
+	}
+	m.coded(1)
+	m.coded(2)
+	m.phase("reviewing")
+}

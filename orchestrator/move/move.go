@@ -1,0 +1,57 @@
+// Package move makes the state of a session that another machine had one of this machine. Work travels,
+// conversations do not: what ran there is gone without having failed.
+package move
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// Here rewrites the places in s, and forgets the launches of the other machine. It returns the workspaces
+// with work that did not come along; those that are only views are forgotten. Effects of which [Void] is true are the caller's to drop.
+func Here(s *orchestrator.State, m *orchestrator.Move, view func(workspace string) bool) (lost []string) {
+	s.FeatureDir = m.Dir
+	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
+		w := s.Workspaces[name]
+		at, came := m.Work[name]
+		switch {
+		case came:
+			w.Path = at.Path
+			if w.Snapshot != "" {
+				w.Snapshot = orchestrator.Optional(at.Tree)
+			}
+			s.Workspaces[name] = w
+		case view(name):
+			delete(s.Workspaces, name)
+		default:
+			lost = append(lost, name)
+		}
+	}
+	for key, a := range s.Agents {
+		a.Launch, a.CLISession, a.Waiting, a.Limited, a.Home = "", "", "", false, ""
+		s.Agents[key] = a
+	}
+	s.Leaving = map[orchestrator.Launch]orchestrator.Leaving{}
+	for i := range s.Pending {
+		a := &s.Pending[i].Args
+		at := m.Work[a.Workspace]
+		if a.Dir != "" {
+			a.Dir = at.Path
+		}
+		if a.Tree != "" && at.Tree != "" {
+			a.Tree = at.Tree
+		}
+	}
+	return lost
+}
+
+// void are the effects that are about processes, panes and places of the other machine.
+var void = []string{
+	orchestrator.EffStartAgent, orchestrator.EffStopAgent, orchestrator.EffDeliver, orchestrator.EffEnsureWorkspace,
+	orchestrator.EffRemoveWorkspace, orchestrator.EffKeepLate,
+}
+
+// Void reports whether an effect means nothing on this machine.
+func Void(e orchestrator.Effect) bool { return slices.Contains(void, e.Type) }
