@@ -190,7 +190,7 @@ func (w *waiting) gone(ctx context.Context) {
 func (w *waiting) drop(ctx context.Context, why string) {
 	for failures := 0; ; failures++ {
 		next, err := w.placard.Drop(ctx, why)
-		if err == nil && next == 0 || errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone) {
+		if err == nil && next == 0 || errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone) || transport.IsNotFound(err) {
 			break
 		}
 		if !transport.Wait(ctx, max(next, min(showPause<<min(failures, 5), maxShowPause))) {

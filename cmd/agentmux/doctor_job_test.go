@@ -57,6 +57,8 @@ func TestDoctorProbesTheJob(t *testing.T) {
 	says(t, rows["permissions"], doctor.Failed, "pull_requests", "permissions: {pull-requests: write}")
 	says(t, rows["actions"], doctor.Skipped, "Allow GitHub Actions to create and approve pull requests")
 	says(t, rows["runner"], doctor.OK, "registered for one job")
+	r.registered("self-hosted", `{"AgentId": "7", "Ephemeral": "True"}`)
+	says(t, r.probed(3, "--actions", "--write")["runner"], doctor.OK, "registered for one job")
 	r.registered("github-hosted", "")
 	says(t, r.probed(3, "--actions", "--write")["runner"], doctor.OK, "a machine of GitHub")
 
@@ -83,7 +85,7 @@ func TestDoctorOfAnIdleJobAsksNothing(t *testing.T) {
 	says(t, r.probed(3, "--actions")["event"], doctor.Failed, "is not the JSON of an event", "init --actions")
 }
 
-// A shell between the runner and the program is named; what servers and programs say is no command to
+// A shell between the runner and the program is named; what servers and programs say is not a command to
 // the runner.
 func TestDoctorSeesTheShellOfAStep(t *testing.T) {
 	t.Parallel()
