@@ -110,7 +110,12 @@ func (r *repository) rehearse(ctx context.Context, issue int, w io.Writer) error
 		if d.What == gate.Later && r.bot.Now().Add(d.After).Sub(began) <= patience && transport.Wait(ctx, max(d.After, time.Second)) {
 			continue
 		}
-		r.printDecision(w, record, d)
+		p := gate.Plan{Repo: r.name(), Record: record, Label: r.bot.Config.Bot.Label, Host: r.bot.host.String(), Decision: d}
+		if d.What == gate.Refuse {
+			n := markdown.New(r.account.Server, r.bot.Config.GitHub.LinkHosts)
+			p.Refusal = gate.Refusal(d, n, r.bot.Host.Redactor).String()
+		}
+		p.Print(w)
 		return ctx.Err()
 	}
 }
@@ -139,46 +144,4 @@ func (r *repository) asKnown(home string) error {
 		}
 	}
 	return nil
-}
-
-// printDecision prints what follows from a decision.
-func (r *repository) printDecision(w io.Writer, record ghsync.Record, d gate.Decision) {
-	issue := record.Issue.Number
-	fmt.Fprintf(w, "%s#%d: %s (row %s)\n", r.name(), issue, said(d), d.Row)
-	write := func(format string, args ...any) { fmt.Fprintf(w, "  "+format+"\n", args...) }
-	api := fmt.Sprintf("/repos/%s/issues/%d", r.name(), issue)
-	drop := func() {
-		for _, name := range record.Issue.Labels {
-			if _, asks := ghsync.RequestLabel(name, r.bot.Config.Bot.Label); asks {
-				write("DELETE %s/labels/%s", api, name)
-			}
-		}
-	}
-	switch {
-	case d.Accepted():
-		write("git push  refs/agentmux/claims/%d, refs/agentmux/hosts/%s", issue, r.bot.host)
-		write("POST %s/comments  the status comment", api)
-		write("POST %s/labels  %s:queued", api, r.bot.Config.Bot.Label)
-		drop()
-		write("then what agentmux issue %d --repo %s --dry-run lists", issue, r.name())
-	case d.What == gate.Refuse:
-		n := markdown.New(r.account.Server, r.bot.Config.GitHub.LinkHosts)
-		write("POST %s/comments  %q", api, gate.Refusal(d, n, r.bot.Host.Redactor).String())
-		drop()
-	case d.DropsLabel():
-		drop()
-	}
-}
-
-// said is a decision in words.
-func said(d gate.Decision) string {
-	switch {
-	case d.Accepted():
-		return "accepted"
-	case d.What == gate.Later:
-		return "not decided yet: " + d.String()
-	case d.What == gate.Ignore:
-		return "left alone: " + d.String()
-	}
-	return "refused: " + d.String()
 }

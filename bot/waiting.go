@@ -173,7 +173,7 @@ func (w *waiting) run(ctx context.Context) {
 func told(ctx context.Context, say func(context.Context, string) (time.Duration, error), why string) bool {
 	for failures := 0; ; failures++ {
 		next, err := say(ctx, why)
-		if err == nil && next == 0 || errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone) {
+		if err == nil && next == 0 || errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone) || transport.IsNotFound(err) {
 			return true
 		}
 		if !transport.Wait(ctx, max(next, min(showPause<<min(failures, 5), maxShowPause))) {

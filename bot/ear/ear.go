@@ -106,7 +106,7 @@ func (e *Ear) where() ghsync.Repo {
 }
 
 // Hear takes comments that are new or changed, in any order. It does not block. What is known, and
-// what is no command, costs nothing. The comments of one reading go in together: of those that
+// what is not a command, costs nothing. The comments of one reading go in together: of those that
 // come one by one the newer may count before the older.
 func (e *Ear) Hear(comments ...ghsync.IssueComment) {
 	list := make([]message, len(comments))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
 )
 
 // registered makes the file of a runner's registration and the variables of a job on it.
@@ -85,7 +86,7 @@ func TestDoctorOfAnIdleJobAsksNothing(t *testing.T) {
 	says(t, r.probed(3, "--actions")["event"], doctor.Failed, "is not the JSON of an event", "init --actions")
 }
 
-// A shell between the runner and the program is named; what servers and programs say is no command to
+// A shell between the runner and the program is named; what servers and programs say is not a command to
 // the runner.
 func TestDoctorSeesTheShellOfAStep(t *testing.T) {
 	t.Parallel()
@@ -117,7 +118,7 @@ func TestDoctorSeesTheShellOfAStep(t *testing.T) {
 	}
 	r.setEnv("GITHUB_EVENT_PATH", "\n::error::said by others\n")
 	out := run("exec \"$AGENTMUX\" doctor --actions\n")
-	if got := heardIn(out); len(got) > 0 || !strings.Contains(out, "said by others") {
+	if got := runlog.Commands(out); len(got) > 0 || !strings.Contains(out, "said by others") {
 		t.Errorf("heard %q in\n%s", got, out)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
 )
 
 // release is a release v1.2.3 on a server of its own, and a commit of the action that lists it.
@@ -128,7 +130,7 @@ func TestSecurity32OnlyTheListedArchiveIsInstalled(t *testing.T) {
 func (r *release) refused(title, version string) {
 	r.t.Helper()
 	code, log := r.step("binary", "VERSION="+version)
-	heard := heardIn(log)
+	heard := runlog.Commands(log)
 	if code != 2 || len(heard) != 1 || !strings.HasPrefix(heard[0], "::error title="+title+"::") {
 		r.t.Errorf("version %q: exit %d, want 2 and %q\n%s", version, code, title, log)
 	}

@@ -1,7 +1,7 @@
 // Package doctor probes what a run needs, row by row: the machine, the clone, the
 // configuration, the agents' CLIs, the GitHub server, the account and the repository; for a bot, each
-// repository that it serves; for a job of Actions, its event, its runner and its token. It only reads, except with write: then it makes the labels, and a ref
-// that it deletes.
+// repository that it serves; for a job of Actions, its event, its runner and its token. It only reads,
+// except with write: then it makes the labels, and a ref that it deletes.
 package doctor
 
 import (

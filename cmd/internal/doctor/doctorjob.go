@@ -38,8 +38,8 @@ func probeJob(ctx context.Context, a *site.Finder, o Options) ([]Probe, error) {
 	return append(append(probes, probeWorkflowFile(project)), rest...), err
 }
 
-// inJob reports whether a runner started this process.
-func inJob() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
+// InJob reports whether a runner started this process, in whichever step.
+func InJob() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 
 // shells are the programs that run the script of a step.
 var shells = []string{"bash", "sh", "dash", "zsh", "ash", "busybox", "pwsh"}
@@ -49,7 +49,7 @@ var shells = []string{"bash", "sh", "dash", "zsh", "ash", "busybox", "pwsh"}
 // command passes nothing on.
 func probeEntry() Probe {
 	const name = "exec"
-	if !inJob() {
+	if !InJob() {
 		return skipped(name, "not in a job", "")
 	}
 	parent, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", os.Getppid()))

@@ -9,13 +9,10 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/site"
 )
 
-// inAnyStep reports whether a runner started this process, in whichever step.
-func inAnyStep() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
-
 // Quote makes the output of a command text to the runner, until the returned function is called: what
-// servers and programs say in it is no command. Outside of a job it does nothing.
+// servers and programs say in it is not a command. Outside of a job it does nothing.
 func Quote(f *site.Finder) (end func()) {
-	if !inAnyStep() {
+	if !doctor.InJob() {
 		return func() {}
 	}
 	before, log := f.Console, NewLog(f.Raw)
@@ -30,7 +27,7 @@ func Quote(f *site.Finder) (end func()) {
 // takes the inputs of the action out of the environment.
 func ForDoctor(f *site.Finder) *doctor.Job {
 	const event = "event"
-	if !inAnyStep() {
+	if !doctor.InJob() {
 		return &doctor.Job{Rows: []doctor.Probe{{Name: event, State: doctor.Skipped, Detail: "not in a job", Hint: "in a step of the workflow, agentmux doctor --actions looks at its event, token and runner"}}}
 	}
 	j := &doctor.Job{Repo: os.Getenv("GITHUB_REPOSITORY")}

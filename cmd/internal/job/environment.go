@@ -3,6 +3,8 @@ package job
 import (
 	"os"
 	"strings"
+
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
 )
 
 // channels are the variables by which a program changes the steps behind it, or speaks with the
@@ -27,4 +29,4 @@ func Withhold() {
 const Variable = "AGENTMUX_ACTION"
 
 // Here reports whether this process is the step of the action in a job.
-func Here() bool { return os.Getenv(Variable) == "1" && os.Getenv("GITHUB_ACTIONS") == "true" }
+func Here() bool { return os.Getenv(Variable) == "1" && doctor.InJob() }
