@@ -21,8 +21,8 @@ import (
 // Client is one identity at one GitHub server. It is safe for use by many sessions at once,
 // which then share its limits and its cache.
 type Client struct {
+	rest
 	stack *transport.Stack
-	api   *github.Client
 	log   *slog.Logger
 	now   func() time.Time
 
@@ -39,8 +39,9 @@ func New(o transport.Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{stack: stack, log: stack.Options.Log, now: stack.Options.Now, permissions: map[string]remembered{}}
-	c.api = github.NewClient(stack.Client())
-	c.api.BaseURL, c.api.UserAgent = stack.API, "agentmux"
+	api := github.NewClient(stack.Client())
+	c.rest = newRest(api)
+	api.BaseURL, api.UserAgent = stack.API, "agentmux"
 	return c, nil
 }
 
@@ -74,11 +75,11 @@ func Post(ctx context.Context, c *Client, path string, in any) error {
 
 // send is do with the response, for its links and headers.
 func (c *Client) send(ctx context.Context, method, path string, in, out any) (*github.Response, error) {
-	req, err := c.api.NewRequest(method, path, in)
+	req, err := c.api().NewRequest(method, path, in)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	resp, err := c.api.Do(ctx, req, out)
+	resp, err := c.api().Do(ctx, req, out)
 	return resp, sent(req, err)
 }
 
