@@ -132,6 +132,7 @@ var table = []row{
 	{1, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
 	{0, "workflows", "workflows/prompt internal/document"},                                          // a definition is checked with the prompts it names
 	{-1, "workflows/prompt", "internal/document"},
+	{-1, "workflows/message", "internal/document"},                                                 // beside agents: a message is read alike in a session and in a directory of files alone
 	{-1, "workflows/agents", "internal/document"},                                                  // below the definitions: one of kind agents carries a team
 	{3, "internal/agent/agentexec", "internal/agent internal/agent/process internal/agent/signal"}, // apart: its process outlives the host, and nothing else of it is needed there
 	{2, "internal/agent", "internal/agent/process internal/agent/settings internal/agent/signal internal/document internal/durable internal/shield internal/command"},
