@@ -27,8 +27,12 @@ const (
 	askHuman = "ask-human"
 )
 
-// types is every type that a name or a frontmatter may hold.
+// types is every type that a name or a frontmatter may hold; the last one is never that of a
+// message that was read.
 var types = []string{Ask, AskResponse, Task, TaskComplete, Update, Prompt, askHuman}
+
+// Types returns every type that a message may have.
+func Types() []string { return types[: len(types)-1 : len(types)-1] }
 
 // Statuses that a message has if it names none.
 const (

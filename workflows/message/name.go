@@ -53,6 +53,28 @@ func ParseName(file string, known []string) Name {
 	return ways[0]
 }
 
+// Time is the moment of the stamp, which is in UTC. One of ten digits names no year: it has the
+// year that brings it closest to near. ok is false if the stamp is not a moment.
+func (n Name) Time(near time.Time) (at time.Time, ok bool) {
+	switch len(n.Stamp) {
+	case 10:
+		for _, year := range []int{near.UTC().Year() - 1, near.UTC().Year(), near.UTC().Year() + 1} {
+			t, err := time.Parse("20060102150405", fmt.Sprintf("%04d", year)+n.Stamp)
+			if err == nil && (!ok || t.Sub(near).Abs() < at.Sub(near).Abs()) {
+				at, ok = t, true
+			}
+		}
+		return at, ok
+	case 14:
+		t, err := time.Parse("20060102150405", n.Stamp)
+		return t, err == nil
+	case 17:
+		t, err := time.Parse("20060102150405.000", n.Stamp[:14]+"."+n.Stamp[14:])
+		return t, err == nil
+	}
+	return at, false
+}
+
 // reader reads what follows the stamp.
 type reader struct {
 	rest  string

@@ -107,6 +107,26 @@ func testEveryName(t *testing.T) {
 	}
 }
 
+// A stamp names no year: around new year it has the one that is closest.
+func TestTimesOfNames(t *testing.T) {
+	for stamp, want := range map[string]string{
+		"1231235959":        "2025-12-31T23:59:59Z",
+		"0101000000":        "2026-01-01T00:00:00Z",
+		"20240229120000":    "2024-02-29T12:00:00Z",
+		"20240229120000123": "2024-02-29T12:00:00.123Z",
+		"0230000000":        "none",
+		"1332000000":        "none",
+	} {
+		got := "none"
+		if at, ok := message.ParseName(stamp+"-x.md", nil).Time(time.Date(2026, 1, 1, 0, 30, 0, 0, time.FixedZone("", 3600))); ok {
+			got = at.Format(time.RFC3339Nano)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", stamp, got, want)
+		}
+	}
+}
+
 func TestFileNamesAreReadBack(t *testing.T) {
 	at := time.Date(2026, 12, 31, 23, 59, 59, 0, time.FixedZone("", 3600))
 	m := &message.Message{Type: "ask-response", From: message.Address{Mesh: "m", Agent: "coder-2"}, To: message.Person, ID: "a.b_c-7"}
