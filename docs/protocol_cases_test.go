@@ -114,4 +114,7 @@ var protocolCases = map[string]string{
 	"E5": "A repository cannot set what belongs to the host; its setup command is asked for once and runs inside.",
 
 	"M2": "Lists and texts with commas are read alike; cycles, agents that depend on themselves, repeated names and every other mistake are named at once, with their lines.",
+
+	"T1": "Names of each generation and each type, between agents whose names hold dashes, are read right or said to be ambiguous.",
+	"T7": "A delivery that was refused is tried again; of one that may have arrived the text is not typed again.",
 }

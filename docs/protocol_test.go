@@ -33,6 +33,7 @@ var protocolGroups = []struct{ letter, title string }{
 	{"G", "Commit and pull request"},
 	{"E", "Command line and configuration"},
 	{"M", "Agents files"},
+	{"T", "Messages"},
 }
 
 // TestProtocolTable holds that each case has a test and that the page lists them all.

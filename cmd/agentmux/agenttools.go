@@ -87,6 +87,7 @@ func newToolCmds(a *app) []*cobra.Command {
 		}
 		groups[name].AddCommand(newToolCmd(a, tool))
 	}
+	addMail(a, groups["msg"])
 	return commands
 }
 

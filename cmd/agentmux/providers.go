@@ -8,33 +8,27 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
-	"github.com/agentmux/agentmux/cmd/internal/show"
+	"github.com/agentmux/agentmux/cmd/internal/providers"
 	"github.com/agentmux/agentmux/cmd/internal/site"
-	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/document"
 	"github.com/spf13/cobra"
 )
-
-type providersListOptions struct{ json bool }
 
 func newProvidersCmd(a *app) *cobra.Command {
 	cmd := group(groupSetup, &cobra.Command{
 		Use: "providers", Short: "List and show the agents' CLIs, and log one in", Args: unknownCommand, RunE: needsSubcommand,
 		Example: "  agentmux providers list\n  agentmux providers login claude",
 	})
-	var o providersListOptions
+	var asJSON bool
 	list := &cobra.Command{
 		Use: "list", Short: "List the providers", Args: cobra.NoArgs, Example: "  agentmux providers list\n  agentmux providers list --json",
-		RunE: func(*cobra.Command, []string) error { return runProvidersList(a, o) },
+		RunE: func(*cobra.Command, []string) error { return providers.List(a, asJSON) },
 	}
-	list.Flags().BoolVar(&o.json, "json", false, "machine-readable output: a list of {name, state, command, path, install}")
+	list.Flags().BoolVar(&asJSON, "json", false, "machine-readable output: a list of {name, state, command, path, install}")
 	cmd.AddCommand(
 		list,
-		example("agentmux providers show claude", &cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error { return runProvidersShow(a, args[0]) }}),
+		example("agentmux providers show claude", &cobra.Command{Use: "show NAME", Short: "Print what is known of a provider", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error { return providers.Show(a, args[0]) }}),
 		example("agentmux providers login claude", &cobra.Command{
 			Use: "login NAME", Short: "Log a CLI in for agentmux alone; your own login stays as it is", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error { return runProvidersLogin(cmd.Context(), a, args[0]) },
@@ -43,63 +37,9 @@ func newProvidersCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-func loadProviders(a *app) (agent.Providers, error) {
-	project, err := a.ProjectDir()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.Config(project)
-	if err != nil {
-		return nil, err
-	}
-	providers, err := host.Providers(c)
-	if err != nil {
-		return nil, exit.Usage(err)
-	}
-	return providers, nil
-}
-
-func findProvider(a *app, name string) (agent.Provider, error) {
-	providers, err := loadProviders(a)
-	if err != nil {
-		return agent.Provider{}, err
-	}
-	p, ok := providers[name]
-	if !ok {
-		return p, exit.Usage(fmt.Errorf("no provider %q; known: %s", name, strings.Join(providers.Names(), ", ")))
-	}
-	return p, nil
-}
-
-func runProvidersList(a *app, o providersListOptions) error {
-	providers, err := loadProviders(a)
-	if err != nil {
-		return err
-	}
-	rows := show.KnownProviders(providers)
-	if o.json {
-		return a.PrintJSON(rows)
-	}
-	show.PrintProviders(a.Console, rows)
-	return nil
-}
-
-func runProvidersShow(a *app, name string) error {
-	p, err := findProvider(a, name)
-	if err != nil {
-		return err
-	}
-	data, err := document.Encode(p)
-	if err != nil {
-		return err
-	}
-	_, err = a.Out.Write(data)
-	return err
-}
-
 // runProvidersLogin runs a CLI's own login in a directory that only agentmux uses.
 func runProvidersLogin(ctx context.Context, a *app, name string) (err error) {
-	p, err := findProvider(a, name)
+	p, err := providers.Find(a, name)
 	if err != nil {
 		return err
 	}

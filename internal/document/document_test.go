@@ -233,6 +233,21 @@ zzzzzzzzzz: 1
 	}
 }
 
+// YAML ends lines at more characters than editors do; people count as their editor does.
+func TestLinesAreThoseOfAnEditor(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: 1\ra: 2\n":                   "c.yaml:1: a: repeated key, first on line 1",
+		"a: 1\r\n\r\na: 2\r\n":           "c.yaml:3: a: repeated key, first on line 1",
+		"a: 1\u2028b: 2\u0085\nb: 3\n":   "c.yaml:2: b: repeated key, first on line 1",
+		"a: 1\r\r\n# \u2029\n\nb: [\n\n": "c.yaml:6: not valid YAML: did not find expected node content",
+	} {
+		_, problems := document.Parse("c.yaml", []byte(text))
+		if got := strings.Join(problems.Lines(), "\n"); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestDecodeWarnsOfUnknownKeysOnRequest(t *testing.T) {
 	var v outer
 	ps := decode(t, "titel: x\n", &v, document.Options{Unknown: document.UnknownWarn, Path: "top[0]"})

@@ -66,6 +66,7 @@ type reader struct {
 	full     bool
 	open     map[*yaml.Node]bool // anchors being expanded
 	expanded int                 // aliases being expanded: what they hold was reported before
+	rows     []int               // see rowsOf
 	problems Problems
 }
 
@@ -77,6 +78,7 @@ func (r *reader) problem(line int, path, format string, args ...any) {
 
 func (r *reader) yaml(data []byte) *Node {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
+	r.rows = rowsOf(data)
 	var first, second yaml.Node
 	switch err := dec.Decode(&first); {
 	case errors.Is(err, io.EOF):
@@ -90,13 +92,59 @@ func (r *reader) yaml(data []byte) *Node {
 	case err != nil:
 		r.syntax(err)
 	default:
-		r.problem(second.Line, "", "a second document starts here; only one is read")
+		r.problem(r.row(second.Line), "", "a second document starts here; only one is read")
 	}
 	root := &first
 	if root.Kind == yaml.DocumentNode && len(root.Content) > 0 {
 		root = root.Content[0]
 	}
+	r.place(root)
 	return r.node(root, "", 0)
+}
+
+// rowsOf returns the line of data that each line of YAML begins on, or nil when they are the
+// same: YAML also ends a line at a lone CR and at three characters that no editor counts as
+// the end of one.
+func rowsOf(data []byte) []int {
+	text := string(data)
+	if !strings.ContainsAny(text, "\r\u0085\u2028\u2029") {
+		return nil
+	}
+	rows, row := []int{0, 1}, 1
+	for i, c := range text {
+		switch c {
+		case '\n':
+			row++
+		case '\r':
+			if strings.HasPrefix(text[i+1:], "\n") {
+				continue
+			}
+		case '\u0085', '\u2028', '\u2029':
+		default:
+			continue
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// row is the line of the text for a line of YAML.
+func (r *reader) row(line int) int {
+	if r.rows == nil {
+		return line
+	}
+	return r.rows[min(line, len(r.rows)-1)]
+}
+
+// place gives the nodes below y the lines of the text.
+func (r *reader) place(y *yaml.Node) {
+	if r.rows == nil {
+		return
+	}
+	y.Line = r.row(y.Line)
+	for _, c := range y.Content {
+		r.place(c)
+	}
 }
 
 // counted matches the texts of the parser, as opposed to those of its scanner: their line is
@@ -118,7 +166,7 @@ func (r *reader) syntax(err error) {
 	if line == 0 && !strings.HasPrefix(text, "unknown anchor") {
 		line = 1
 	}
-	r.problem(line, "", "not valid YAML: %s", strings.ReplaceAll(text, "\n", " "))
+	r.problem(r.row(line), "", "not valid YAML: %s", strings.ReplaceAll(text, "\n", " "))
 }
 
 // node converts y. It returns nil when the rest of the document is not read.

@@ -12,10 +12,15 @@ import (
 
 // PrintJSON writes a value for programs, without changing it. Invisible characters are written as
 // \uXXXX, because it may be shown on a terminal, too.
-func (c *Console) PrintJSON(v any) error {
+func (c *Console) PrintJSON(v any) error { return c.writeJSON(v, "  ") }
+
+// PrintJSONLine is PrintJSON in one line.
+func (c *Console) PrintJSONLine(v any) error { return c.writeJSON(v, "") }
+
+func (c *Console) writeJSON(v any, indent string) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", indent)
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
