@@ -79,7 +79,7 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 		} else if held, adoptErr := r.desk.Adopt(s); adoptErr != nil {
 			err = adoptErr
 		} else {
-			err = r.enter(t, held)
+			err = r.enqueue(t, held)
 		}
 		r.met.Add(t.Issue, time.Time{}) // it may have been closed meanwhile
 		if err != nil {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
@@ -122,8 +124,13 @@ func (w *waiting) tell(now comment.Waiting) {
 	}
 }
 
-// run shows the ticket until it begins, is dropped, or loses its claim.
+// run records the decision about the ticket, without which no session begins, and shows it until it
+// begins, is dropped, or loses its claim.
 func (w *waiting) run(ctx context.Context) {
+	if w.repo.journal.Insist(ctx, journal.Decided{Issue: w.Issue, Trigger: w.Trigger, With: w.With, Row: gate.RowStart, What: gate.Queue}, w.repo.log()) != nil {
+		return // the next start does it
+	}
+	crash.Point("decide ticket", "")
 	if w.former != nil && !told(ctx, w.former.End, w.Former.Why) {
 		return // the next start does it
 	}
