@@ -8,7 +8,9 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -34,7 +36,13 @@ func (r *repository) adopt(ctx context.Context) error {
 		return err
 	}
 	for _, s := range left {
-		r.giveBack(ctx, s)
+		held, err := r.desk.Adopt(s)
+		if err == nil {
+			err = r.mislay(ctx, held)
+		}
+		if err != nil {
+			r.log().Warn("a claim of an earlier process is given back later", "issue", s.Issue, "err", err)
+		}
 	}
 	for _, d := range r.journal.Owed() {
 		r.met.Add(d.Issue, r.bot.Now())
@@ -42,15 +50,22 @@ func (r *repository) adopt(ctx context.Context) error {
 	return nil
 }
 
-// giveBack releases a claim that belongs to nothing here.
-func (r *repository) giveBack(ctx context.Context, s claim.Seen) {
-	held, err := r.desk.Adopt(s)
-	if err == nil {
-		err = held.Release(ctx)
+// mislay gives back a claim that belongs to nothing here. A request is judged once more; of a session
+// that had begun its issue is told that it ends.
+func (r *repository) mislay(ctx context.Context, held claim.Held) error {
+	q, ok := orphan.Mislaid(held.Seen())
+	if err := held.Release(ctx); err != nil {
+		return err
 	}
-	if err != nil {
-		r.log().Warn("a claim of an earlier process is given back later", "issue", s.Issue, "err", err)
+	switch {
+	case ok && q.Begun:
+		r.judging.Lock()
+		defer r.judging.Unlock()
+		return r.forsake(ctx, &q, gate.Decision{Reason: "it ends: set the label again for another one"})
+	case ok:
+		r.lookout.Keep(q)
 	}
+	return nil
 }
 
 // leftOf takes the claim of a session out of those that are left.

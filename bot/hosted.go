@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"sync"
@@ -144,8 +146,13 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 	defer h.repo.bot.queue.Yield(key)
 	for failures := 0; ctx.Err() == nil; {
 		h.repo.bot.queue.Hold(key)
+		h.hold(held)
 		err := h.once(ctx, held)
 		held = nil
+		if err != nil && !errors.As(err, new(*session.LockedError)) {
+			held = h.claim() // it is kept for the next try
+		}
+		h.hold(nil)
 		switch {
 		case err == nil && h.over():
 			return
@@ -155,6 +162,13 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 			h.repo.log().Info("another host has the session", "session", filepath.Base(h.dir), "err", err)
 			h.rest()
 			return
+		case ctx.Err() == nil && h.missing():
+			h.repo.sessions.forget([]string{h.dir})
+			h.rest()
+			h.repo.log().Error("a session ends: its files are gone", "session", filepath.Base(h.dir), "err", err)
+			for held != nil && h.repo.mislay(ctx, held) != nil && transport.Wait(ctx, restartPause) {
+			}
+			return
 		case ctx.Err() == nil:
 			failures++
 			pause := min(restartPause<<min(failures-1, 6), maxRestartPause)
@@ -163,6 +177,12 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 		}
 	}
 	h.rest()
+}
+
+// missing reports whether the files of the session are not on this machine any more.
+func (h *hosted) missing() bool {
+	_, err := os.Lstat(filepath.Join(h.dir, session.StateFile))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // over ends the goroutine unless something was said meanwhile.
@@ -209,7 +229,6 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	if err != nil {
 		return err
 	}
-	defer h.hold(nil)
 	h.repo.log().Info("session taken up", "session", s.SessionID, "issue", h.issue, "phase", s.Phase)
 	last, err := tenure.Run(ctx, heard{h.repo.host.WithLog(log), h}, tenure.Spec{
 		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Patient: true, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
@@ -269,31 +288,11 @@ func (h *hosted) committed(s *orchestrator.State) {
 		}
 	}
 	key := ticket.Key{RepoID: h.repo.id, Issue: h.issue}
-	if s.Ended() || idles(s) {
+	if s.Ended() || tenure.Idles(s) {
 		h.repo.bot.queue.Yield(key)
 		return
 	}
 	h.repo.bot.queue.Hold(key)
-}
-
-// idles reports whether nobody of a session can do anything before something outside happens.
-func idles(s *orchestrator.State) bool {
-	if s.Paused {
-		return false // its slot is kept
-	}
-	if s.Gate != nil {
-		return true
-	}
-	waits := 0
-	for _, a := range s.Agents {
-		if a.Waiting == "" && a.Launch != "" {
-			return false
-		}
-		if a.Waiting != "" {
-			waits++
-		}
-	}
-	return waits > 0
 }
 
 // log is the one of the bot.

@@ -175,7 +175,7 @@ func (r *repository) forsake(ctx context.Context, left *orphan.Request, d gate.D
 			return err
 		}
 	}
-	t := left.Lost(r.name(), r.id, r.bot.Now(), d.Reason)
+	t := left.Lost(r.name(), r.id, d.Reason)
 	if err := r.shelf.Write(t); err != nil {
 		return err
 	}

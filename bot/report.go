@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/agentmux/agentmux/bot/report"
+	"github.com/agentmux/agentmux/bot/tenure"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -70,7 +71,7 @@ func does(s *orchestrator.State) string {
 	switch {
 	case s.Paused:
 		return "paused"
-	case idles(s):
+	case tenure.Idles(s):
 		return "waiting"
 	}
 	return "working"
