@@ -2,13 +2,13 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
-	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/ghsync/mirror"
@@ -50,22 +50,26 @@ func (r *repository) adopt(ctx context.Context) error {
 	return nil
 }
 
-// mislay gives back a claim that belongs to nothing here. A request is judged once more; of a session
-// that had begun its issue is told that it ends.
+// mislay takes a claim that belongs to nothing here. Of a session that had begun its issue is told that
+// it ends; a request is judged once more when its claim is given back. A session that cannot be read,
+// as one of a newer version, is left as it is.
 func (r *repository) mislay(ctx context.Context, held claim.Held) error {
 	q, ok := orphan.Mislaid(held.Seen())
-	if err := held.Release(ctx); err != nil {
-		return err
+	if ok && q.Begun && r.lacks(q.Name) {
+		t := q.Lost(r.name(), r.id, "it ends: set the label again for another one")
+		if err := r.shelf.Write(t); err != nil {
+			return err
+		}
+		return r.enqueue(t, held)
 	}
-	switch {
-	case ok && q.Begun:
-		r.judging.Lock()
-		defer r.judging.Unlock()
-		return r.forsake(ctx, &q, gate.Decision{Reason: "it ends: set the label again for another one"})
-	case ok:
+	err := held.Release(ctx)
+	if errors.As(err, new(*claim.LostError)) {
+		return nil
+	}
+	if err == nil && ok && !q.Begun {
 		r.lookout.Keep(q)
 	}
-	return nil
+	return err
 }
 
 // leftOf takes the claim of a session out of those that are left.

@@ -3,12 +3,10 @@ package bot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -162,12 +160,12 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 			h.repo.log().Info("another host has the session", "session", filepath.Base(h.dir), "err", err)
 			h.rest()
 			return
-		case ctx.Err() == nil && h.missing():
-			h.repo.sessions.forget([]string{h.dir})
-			h.rest()
+		case ctx.Err() == nil && h.repo.lacks(filepath.Base(h.dir)):
 			h.repo.log().Error("a session ends: its files are gone", "session", filepath.Base(h.dir), "err", err)
 			for held != nil && h.repo.mislay(ctx, held) != nil && transport.Wait(ctx, restartPause) {
 			}
+			h.repo.sessions.forget([]string{h.dir})
+			h.rest()
 			return
 		case ctx.Err() == nil:
 			failures++
@@ -179,9 +177,9 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 	h.rest()
 }
 
-// missing reports whether the files of the session are not on this machine any more.
-func (h *hosted) missing() bool {
-	_, err := os.Lstat(filepath.Join(h.dir, session.StateFile))
+// lacks reports whether the files of a session are not on this machine any more.
+func (r *repository) lacks(name string) bool {
+	_, err := os.Lstat(filepath.Join(session.Dir(r.dir()), name, session.StateFile))
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -205,13 +203,7 @@ func (h *hosted) rest() {
 
 // once runs the session to its next end. A panic is this session's alone.
 func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			h.repo.bot.count(func(c *counts) { c.panics++ })
-			h.repo.log().Error("panic in a session", "session", filepath.Base(h.dir), "err", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer h.repo.survive(h.issue, &err)
 	sess, err := session.Open(h.dir)
 	if err != nil {
 		return err

@@ -43,6 +43,7 @@ func pauseAfter(err error) time.Duration {
 }
 
 func (r *repository) decide(ctx context.Context, issue int) (again time.Duration, err error) {
+	defer r.survive(issue, &err)
 	r.judging.Lock()
 	defer r.judging.Unlock()
 	if err := r.journal.Refresh(); err != nil {

@@ -90,7 +90,7 @@ var githubCases = map[int]string{
 	83: "A review with its comments in the code and the log of a red check are in the prompt; without a log the check's output is.",
 	84: "A stop drops a ticket and ends the follow-ups of a pull request; where a review takes no receipt, the fold tells.",
 	88: "An issue that a host works on is left to it, until that host is gone.",
-	89: "A session that cannot be run is run again under its claim, and costs nobody else anything; a session of another version is adopted.",
+	89: "A session that cannot be run is run again under its claim, and a fault in one thing costs no other anything.",
 	90: "Requests that no job took, and those of jobs that are over, are started once more, and only those.",
 }
 

@@ -300,3 +300,14 @@ func Idles(s *orchestrator.State) bool {
 	}
 	return waits > 0
 }
+
+// Does says what a session that is under way does.
+func Does(s *orchestrator.State) string {
+	switch {
+	case s.Paused:
+		return "paused"
+	case Idles(s):
+		return "waiting"
+	}
+	return "working"
+}
