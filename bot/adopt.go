@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -34,7 +36,13 @@ func (r *repository) adopt(ctx context.Context) error {
 		return err
 	}
 	for _, s := range left {
-		r.giveBack(ctx, s)
+		held, err := r.desk.Adopt(s)
+		if err == nil {
+			err = r.mislay(ctx, held)
+		}
+		if err != nil {
+			r.log().Warn("a claim of an earlier process is given back later", "issue", s.Issue, "err", err)
+		}
 	}
 	for _, d := range r.journal.Owed() {
 		r.met.Add(d.Issue, r.bot.Now())
@@ -42,15 +50,26 @@ func (r *repository) adopt(ctx context.Context) error {
 	return nil
 }
 
-// giveBack releases a claim that belongs to nothing here.
-func (r *repository) giveBack(ctx context.Context, s claim.Seen) {
-	held, err := r.desk.Adopt(s)
-	if err == nil {
-		err = held.Release(ctx)
+// mislay takes a claim that belongs to nothing here. Of a session that had begun its issue is told that
+// it ends; a request is judged once more when its claim is given back. A session that cannot be read,
+// as one of a newer version, is left as it is.
+func (r *repository) mislay(ctx context.Context, held claim.Held) error {
+	q, ok := orphan.Mislaid(held.Seen())
+	if ok && q.Begun && r.lacks(q.Name) {
+		t := q.Lost(r.name(), r.id, "it ends: set the label again for another one")
+		if err := r.shelf.Write(t); err != nil {
+			return err
+		}
+		return r.enqueue(t, held)
 	}
-	if err != nil {
-		r.log().Warn("a claim of an earlier process is given back later", "issue", s.Issue, "err", err)
+	err := held.Release(ctx)
+	if errors.As(err, new(*claim.LostError)) {
+		return nil
 	}
+	if err == nil && ok && !q.Begun {
+		r.lookout.Keep(q)
+	}
+	return err
 }
 
 // leftOf takes the claim of a session out of those that are left.
@@ -79,7 +98,7 @@ func (r *repository) adoptTickets(ctx context.Context, left map[int]claim.Seen) 
 		} else if held, adoptErr := r.desk.Adopt(s); adoptErr != nil {
 			err = adoptErr
 		} else {
-			err = r.enter(t, held)
+			err = r.enqueue(t, held)
 		}
 		r.met.Add(t.Issue, time.Time{}) // it may have been closed meanwhile
 		if err != nil {

@@ -34,8 +34,9 @@ type Accounts interface {
 	Sweep(ctx context.Context, owner string) (*ghsync.Client, error)
 	// Absent are the identities that GitHub refuses now.
 	Absent() []account.Absence
-	// Quotas are the server's limits of each identity, by resource.
+	// Quotas are the server's limits of each identity, by resource, and Traffic what was sent for it.
 	Quotas() map[int64]map[string]transport.Quota
+	Traffic() map[int64]transport.Traffic
 }
 
 // Options are what a Bot needs of its process.

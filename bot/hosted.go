@@ -3,10 +3,10 @@ package bot
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -144,8 +144,13 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 	defer h.repo.bot.queue.Yield(key)
 	for failures := 0; ctx.Err() == nil; {
 		h.repo.bot.queue.Hold(key)
+		h.hold(held)
 		err := h.once(ctx, held)
 		held = nil
+		if err != nil && !errors.As(err, new(*session.LockedError)) {
+			held = h.claim() // it is kept for the next try
+		}
+		h.hold(nil)
 		switch {
 		case err == nil && h.over():
 			return
@@ -153,6 +158,13 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 			failures = 0
 		case errors.As(err, new(*claim.TakenError)):
 			h.repo.log().Info("another host has the session", "session", filepath.Base(h.dir), "err", err)
+			h.rest()
+			return
+		case ctx.Err() == nil && h.repo.lacks(filepath.Base(h.dir)):
+			h.repo.log().Error("a session ends: its files are gone", "session", filepath.Base(h.dir), "err", err)
+			for held != nil && h.repo.mislay(ctx, held) != nil && transport.Wait(ctx, restartPause) {
+			}
+			h.repo.sessions.forget([]string{h.dir})
 			h.rest()
 			return
 		case ctx.Err() == nil:
@@ -163,6 +175,12 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 		}
 	}
 	h.rest()
+}
+
+// lacks reports whether the files of a session are not on this machine any more.
+func (r *repository) lacks(name string) bool {
+	_, err := os.Lstat(filepath.Join(session.Dir(r.dir()), name, session.StateFile))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // over ends the goroutine unless something was said meanwhile.
@@ -185,13 +203,7 @@ func (h *hosted) rest() {
 
 // once runs the session to its next end. A panic is this session's alone.
 func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			h.repo.bot.count(func(c *counts) { c.panics++ })
-			h.repo.log().Error("panic in a session", "session", filepath.Base(h.dir), "err", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer h.repo.survive(h.issue, &err)
 	sess, err := session.Open(h.dir)
 	if err != nil {
 		return err
@@ -209,7 +221,6 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	if err != nil {
 		return err
 	}
-	defer h.hold(nil)
 	h.repo.log().Info("session taken up", "session", s.SessionID, "issue", h.issue, "phase", s.Phase)
 	last, err := tenure.Run(ctx, heard{h.repo.host.WithLog(log), h}, tenure.Spec{
 		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Patient: true, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
@@ -269,31 +280,11 @@ func (h *hosted) committed(s *orchestrator.State) {
 		}
 	}
 	key := ticket.Key{RepoID: h.repo.id, Issue: h.issue}
-	if s.Ended() || idles(s) {
+	if s.Ended() || tenure.Idles(s) {
 		h.repo.bot.queue.Yield(key)
 		return
 	}
 	h.repo.bot.queue.Hold(key)
-}
-
-// idles reports whether nobody of a session can do anything before something outside happens.
-func idles(s *orchestrator.State) bool {
-	if s.Paused {
-		return false // its slot is kept
-	}
-	if s.Gate != nil {
-		return true
-	}
-	waits := 0
-	for _, a := range s.Agents {
-		if a.Waiting == "" && a.Launch != "" {
-			return false
-		}
-		if a.Waiting != "" {
-			waits++
-		}
-	}
-	return waits > 0
 }
 
 // log is the one of the bot.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/gate"
-	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync"
@@ -44,6 +43,7 @@ func pauseAfter(err error) time.Duration {
 }
 
 func (r *repository) decide(ctx context.Context, issue int) (again time.Duration, err error) {
+	defer r.survive(issue, &err)
 	r.judging.Lock()
 	defer r.judging.Unlock()
 	if err := r.journal.Refresh(); err != nil {
@@ -176,7 +176,7 @@ func (r *repository) forsake(ctx context.Context, left *orphan.Request, d gate.D
 			return err
 		}
 	}
-	t := left.Lost(r.name(), r.id, r.bot.Now(), d.Reason)
+	t := left.Lost(r.name(), r.id, d.Reason)
 	if err := r.shelf.Write(t); err != nil {
 		return err
 	}
@@ -200,17 +200,5 @@ func (r *repository) take(ctx context.Context, t ticket.Ticket, left *orphan.Req
 		return errors.Join(err, r.shelf.Remove(t.Issue)) // the label is still on: it is met again
 	}
 	crash.Point("claim ticket", "")
-	return r.enter(t, held)
-}
-
-// enter records the decision about a ticket that is claimed, and queues it.
-func (r *repository) enter(t ticket.Ticket, held claim.Held) error {
-	if t.Dropped != "" {
-		return r.enqueue(t, held)
-	}
-	if _, err := r.journal.Append(journal.Decided{Issue: t.Issue, Trigger: t.Trigger, With: t.With, Row: gate.RowStart, What: gate.Queue}); err != nil {
-		return err
-	}
-	crash.Point("decide ticket", "")
 	return r.enqueue(t, held)
 }

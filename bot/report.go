@@ -2,10 +2,12 @@ package bot
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"runtime/debug"
 
 	"github.com/agentmux/agentmux/bot/report"
-	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/bot/tenure"
 )
 
 // counts are what happened since the start. The bot's lock is held for them.
@@ -26,6 +28,15 @@ func (b *Bot) count(change func(*counts)) {
 	change(&b.counts)
 }
 
+// survive makes a panic the error of what met it, which is tried again, and nobody else's.
+func (r *repository) survive(issue int, err *error) {
+	if p := recover(); p != nil {
+		r.bot.count(func(c *counts) { c.panics++ })
+		r.log().Error("panic", "issue", issue, "err", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("panic: %v", p)
+	}
+}
+
 // Report returns how the bot does.
 func (b *Bot) Report() report.Report {
 	q := b.queue.Facts()
@@ -33,7 +44,7 @@ func (b *Bot) Report() report.Report {
 		Slots: b.Slots, Taken: q.Taken, Tickets: q.Tickets, Oldest: q.Oldest, Lacks: q.Lacks, Paused: b.Machine.Paused(), Sessions: map[string]int{},
 	}
 	r.Absent = b.Accounts.Absent()
-	r.Quotas = b.Accounts.Quotas()
+	r.Quotas, r.Traffic = b.Accounts.Quotas(), b.Accounts.Traffic()
 	facts := b.facts()
 	for _, repo := range b.all() {
 		one := report.Repository{Facts: facts[repo.id], Commands: len(repo.journal.Pending())}
@@ -53,7 +64,7 @@ func (b *Bot) Report() report.Report {
 				}
 			}
 			if !s.Ended() {
-				r.Sessions[does(s)]++
+				r.Sessions[tenure.Does(s)]++
 			}
 		}
 		r.Repositories = append(r.Repositories, one)
@@ -63,15 +74,4 @@ func (b *Bot) Report() report.Report {
 	r.Unserved, r.Refused = maps.Clone(b.unserved), maps.Clone(b.counts.refused)
 	r.Accepted, r.Panics, r.Phases = b.counts.accepted, b.counts.panics, maps.Clone(b.counts.phases)
 	return r
-}
-
-// does says what a session that is under way does.
-func does(s *orchestrator.State) string {
-	switch {
-	case s.Paused:
-		return "paused"
-	case idles(s):
-		return "waiting"
-	}
-	return "working"
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/journal"
 	"github.com/agentmux/agentmux/bot/ticket"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/ghsync/mirror/comment"
@@ -68,7 +70,12 @@ func (r *repository) enqueue(t ticket.Ticket, held claim.Held) error {
 		r.bot.spawn(func() { w.drop(r.bot.life, t.Dropped) })
 		return nil
 	}
-	r.bot.spawn(func() { w.run(r.bot.life) })
+	r.bot.spawn(func() {
+		for w.run(r.bot.life) != nil { // a panic
+			r.bot.queue.Again(entry{w}, "for this machine: a fault of agentmux")
+			transport.Wait(r.bot.life, restartPause)
+		}
+	})
 	r.bot.queue.Add(entry{w})
 	return nil
 }
@@ -122,10 +129,16 @@ func (w *waiting) tell(now comment.Waiting) {
 	}
 }
 
-// run shows the ticket until it begins, is dropped, or loses its claim.
-func (w *waiting) run(ctx context.Context) {
+// run records the decision about the ticket, without which no session begins, and shows it until it
+// begins, is dropped, or loses its claim.
+func (w *waiting) run(ctx context.Context) (err error) {
+	defer w.repo.survive(w.Issue, &err)
+	if w.repo.journal.Insist(ctx, journal.Decided{Issue: w.Issue, Trigger: w.Trigger, With: w.With, Row: gate.RowStart, What: gate.Queue}, w.repo.log()) != nil {
+		return nil // the next start does it
+	}
+	crash.Point("decide ticket", "")
 	if w.former != nil && !told(ctx, w.former.End, w.Former.Why) {
-		return // the next start does it
+		return nil // the next start does it
 	}
 	var now *comment.Waiting
 	pause, failures := time.Duration(0), 0
@@ -136,16 +149,16 @@ func (w *waiting) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-w.held.Lost():
 			w.lost()
-			return
+			return nil
 		case why := <-w.end:
 			w.drop(ctx, why)
-			return
+			return nil
 		case <-w.begin:
 			if w.starting(ctx) {
-				return
+				return nil
 			}
 			now, pause = nil, 0
 		case next := <-w.news:
@@ -155,7 +168,7 @@ func (w *waiting) run(ctx context.Context) {
 			switch {
 			case errors.Is(err, mirror.ErrIssueGone):
 				w.gone(ctx)
-				return
+				return nil
 			case err != nil && ctx.Err() == nil:
 				failures++
 				pause = min(showPause<<min(failures-1, 5), maxShowPause)

@@ -68,6 +68,8 @@ var githubCases = map[int]string{
 	63: "Another base than the default one: the pull request refers to the issue and does not close it.",
 	64: "Changes requested time and again are three rounds, then a person is asked; a required check that failed is one round.",
 	65: "A log, and what the program wrote, give no command.",
+	35: "An issue of another repository than the clone's, and a pull request, are refused before anything is asked.",
+	42: "A change of labels that was cut short is finished; the label of a session under way is put back, that of an end a person may remove; a stop leaves none.",
 	66: "A signal ends a job's session in order: the label, the claim and the exit code say so.",
 	68: "A checkpoint leaves out what holds a secret, and says so.",
 	69: "A dry run writes nothing and lists what the run writes.",
@@ -88,12 +90,15 @@ var githubCases = map[int]string{
 	83: "A review with its comments in the code and the log of a red check are in the prompt; without a log the check's output is.",
 	84: "A stop drops a ticket and ends the follow-ups of a pull request; where a review takes no receipt, the fold tells.",
 	88: "An issue that a host works on is left to it, until that host is gone.",
+	89: "A session that cannot be run is run again under its claim, and a fault in one thing costs no other anything.",
 	90: "Requests that no job took, and those of jobs that are over, are started once more, and only those.",
 }
 
 // githubAlso are tests that carry a case under another name.
 var githubAlso = map[int][]string{
 	8:  {"ghsync/transport_test.go TestSecurity23RedirectOfARead"},
+	35: {"cmd/agentmux/hostile_test.go TestIssuesThatCannotBeWorkedOn"},
+	42: {"ghsync/mirror/faults_test.go TestGitHub53HalfAChangeOfLabelsIsFinished", "ghsync/mirror/mirror_test.go TestStoppedByAPersonLeavesNoLabelOfOurs"},
 	43: {"internal/sanitize/sanitize_test.go TestSecurity4HiddenTextIsRemoved", "internal/sanitize/fuzz_test.go FuzzSanitize"},
 	45: {"ghsync/snapshot_test.go TestSecurity5SnapshotTakesOnlyWhatMaySteer"},
 	49: {"ghsync/markdown/neutral_test.go TestSecurity24ForeignLineIsInert", "ghsync/markdown/neutral_test.go TestSecurity24TitlesHaveNoReferences"},

@@ -106,6 +106,7 @@ var protocolCases = map[string]string{
 	"G4": "A finding of the gate parks; a resume looks again, changes plan again.",
 	"G5": "A pull request is ready only for exactly the tree that passed.",
 	"G6": "Without permission, remote or token the branch is in the clone.",
+	"G7": "A held path is approved by somebody with maintain permission alone; where nobody is asked it keeps the draft.",
 
 	"E1": "Unknown, removed and mistyped keys of all layers are reported together, with file and line.",
 	"E2": "A mistyped command, and a phrase or file without run, are exit 2 with a hint.",

@@ -21,6 +21,7 @@ var securityCases = map[int]string{
 	15: "A title of metacharacters becomes a plain name.",
 	16: "Text that was put into a prompt is not scanned for directives.",
 	19: "An approval counts for the gate that was open when it was given; what an earlier gate or the program left behind is none; and an agent gives no command of a person.",
+	20: "A verdict counts for the tree that it was given for: after a change it is asked for again.",
 	21: "What agents and people write cannot speak to a terminal.",
 	22: "A webhook passes by its signature alone, with headers, bodies and connections bounded; and what is wrong with the secrets is said at once.",
 	23: "The token goes to the API's own origin alone, redirects included.",
@@ -42,8 +43,9 @@ var securityCases = map[int]string{
 
 // securityAlso are tests that carry a case under another name.
 var securityAlso = map[int][]string{
+	20: {"orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed", "orchestrator/decide/walk_test.go TestTwoReviewersSecondStepOnTheFinalTree"},
 	4:  {"internal/sanitize/fuzz_test.go FuzzSanitize"},
-	13: {"bot/host/github_test.go TestProtocolG5HeldPathsKeepTheDraft", "orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
+	13: {"bot/host/github_test.go TestProtocolG7HeldPathsKeepTheDraft", "orchestrator/decide/park_test.go TestProtocolG5ReadyOnlyForTheTreeThatPassed"},
 	23: {"ghsync/identity_test.go TestGitHub8NoTokenGoesToAnotherHost", "internal/gitrepo/remote/remote_test.go TestThePasswordIsNotGivenToAnotherHost"},
 	30: {"bot/host/guard_test.go TestGitHub79TheGuardIsAskedBeforeWork", "bot/host/guard_test.go TestGitHub79TheLoserOfAClaimStopsAndKeepsTheWork", "ghsync/mirror/guarded_test.go TestGitHub79NoWriteOfTheMirrorFollowsTheLoss"},
 	24: {"ghsync/mirror/render_test.go TestGitHub47MirrorWrites", "ghsync/marker_test.go TestGitHub50MarkersAreReadOnlyFromTheLastLine"},

@@ -64,6 +64,7 @@ type Comment struct {
 
 const (
 	commentPage = 100
+	eventPage   = 100
 	// maxComments bounds what is read of one issue: ten requests.
 	maxComments = 1000
 )

@@ -227,6 +227,12 @@ func (r recordReader) byGraphQL(ctx context.Context, repo Repo, n int) (Record, 
 		}
 		record.Issue.Labels = issue.Labels
 	}
+	if len(answer.Repository.Issue.TimelineItems.Nodes) >= eventPage { // there may be older ones
+		record.Labels, record.Renames = nil, nil
+		if err := r.readTimeline(ctx, repo, n, &record); err != nil {
+			return Record{}, err
+		}
+	}
 	page := answer.Repository.Issue.Comments
 	for read := 1; page.PageInfo.HasPreviousPage && len(record.Comments) < maxComments; read++ {
 		if read > 2*maxComments/commentPage {

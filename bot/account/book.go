@@ -196,6 +196,17 @@ func (b *Book) account(tokens transport.TokenSource, identity int64, name, where
 // Absent returns the identities that GitHub refuses now, those that it refused first in front.
 func (b *Book) Absent() []Absence { return b.health.absent() }
 
+// Traffic returns what was sent for each identity; the key is as that of Quotas.
+func (b *Book) Traffic() map[int64]transport.Traffic {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := map[int64]transport.Traffic{}
+	for id, shared := range b.shared {
+		all[id] = shared.Traffic()
+	}
+	return all
+}
+
 // Quotas returns the server's limits of each identity as last seen, by resource. The key is the id
 // of the installation, 0 without an App.
 func (b *Book) Quotas() map[int64]map[string]transport.Quota {

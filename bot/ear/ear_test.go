@@ -710,6 +710,25 @@ func TestSecurity25StrangersHoldNobodyUpWhoIsKnown(t *testing.T) {
 	})
 }
 
+// TestGitHub89AFaultInOneCommandStopsNoOther has the ear meet a fault of the program in a command: the
+// next one is carried out, and that one is tried again.
+func TestGitHub89AFaultInOneCommandStopsNoOther(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	s.owner.at = func(step string) {
+		if step == "find" {
+			s.owner.at = nil
+			panic("a fault")
+		}
+	}
+	first, second := s.comment("/agentmux", "wil"), s.comment("/agentmux help", "max")
+	s.hear()
+	s.want(second, "+1", "")
+	s.pass(time.Minute)
+	s.hear()
+	s.want(first, "+1", "")
+}
+
 // An answer of the server is used for five minutes.
 func TestAPermissionIsRememberedForAWhile(t *testing.T) {
 	s := newScene(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -39,6 +40,11 @@ const (
 // judge decides about a command. What was decided is in the journal when it returns. wait > 0: it
 // cannot be judged yet.
 func (e *Ear) judge(ctx context.Context, w *waiting) (wait time.Duration, err error) {
+	defer func() { // what a comment says stops no other command
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
 	if _, known := e.o.Journal.Command(w.source); known {
 		return 0, nil
 	}

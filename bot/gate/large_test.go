@@ -59,3 +59,37 @@ func TestAnIssueThatIsLargeInEveryWayIsWorkedOn(t *testing.T) {
 		}
 	})
 }
+
+// Labels of others that come and go after the request hide neither the request nor what was changed
+// after it, and cost no request more while they are few.
+func TestManyEventsHideNoRequest(t *testing.T) {
+	both(t, func(t *testing.T, h *hub) {
+		h.repo.Label(h.issue, "agentmux:quick", "write")
+		churn := func(times int) {
+			for range times {
+				h.pass(time.Second)
+				h.repo.Label(h.issue, "noise", "triage")
+				h.repo.Unlabel(h.issue, "noise", "triage")
+			}
+		}
+		churn(49)
+		before := len(h.server.Calls())
+		if d := h.decide(); verdict(d) != "start 18" || d.Asked.Workflow != "quick" {
+			t.Fatalf("few events: %s: %s", verdict(d), d)
+		}
+		few := len(h.server.Calls()) - before
+		churn(150)
+		if d := h.decide(); verdict(d) != "start 18" || d.Asked.By.Account.Login != "write" {
+			t.Fatalf("many events: %s: %s", verdict(d), d)
+		}
+		if many := len(h.server.Calls()) - before - few; many > few+4 {
+			t.Errorf("%d requests, %d for few events", many, few)
+		}
+		title := "Add retry and a back door"
+		h.repo.EditIssue(h.issue, "stranger", &title, nil)
+		churn(150)
+		if d := h.decide(); verdict(d) != "refuse 14" {
+			t.Errorf("a title that was changed: %s: %s", verdict(d), d)
+		}
+	})
+}

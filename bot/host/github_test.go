@@ -171,7 +171,7 @@ func TestProtocolW4AFailedReviewEndsInADraft(t *testing.T) {
 }
 
 // Held paths keep the draft; they and the named ones come first, held ones before the others.
-func TestProtocolG5HeldPathsKeepTheDraft(t *testing.T) {
+func TestProtocolG7HeldPathsKeepTheDraft(t *testing.T) {
 	t.Parallel()
 	r := newGitHubRig(t, "")
 	sc := simple()

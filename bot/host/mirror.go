@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -66,13 +67,23 @@ func (r *runner) startMirror(ctx context.Context, spec MirrorSpec) *mirroring {
 	m.mirror = shown
 	ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	m.done.Go(func() {
-		err := shown.Run(ctx)
+		err := runMirror(ctx, shown)
 		m.lost = errors.Is(err, mirror.ErrClaimLost) || errors.Is(err, mirror.ErrIssueGone)
 		if err != nil {
 			r.Log.Warn("the mirror ended", "session", r.sess.Name(), "err", err)
 		}
 	})
 	return m
+}
+
+// runMirror makes a panic the end of the mirror alone.
+func runMirror(ctx context.Context, m *mirror.Mirror) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return m.Run(ctx)
 }
 
 // mirrorOptions says how a run, or its rehearsal, shows the session.

@@ -31,10 +31,12 @@ package journal
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -151,6 +153,25 @@ func (j *Journal) Append(r Record) (fresh bool, err error) {
 		j.lines++
 	}
 	return fresh, nil
+}
+
+const firstPause, lastPause = 5 * time.Second, time.Minute // between two tries of Insist
+
+// Insist is Append for a record of what was done already: it is written when the disk takes it, and log
+// hears meanwhile why it does not. The error is that of ctx.
+func (j *Journal) Insist(ctx context.Context, r Record, log *slog.Logger) error {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		_, err := j.Append(r)
+		if err == nil {
+			return nil
+		}
+		log.Warn("a decision is written later", "wait", pause.String(), "err", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
 }
 
 // clock is the time as it is written.

@@ -1,8 +1,10 @@
 package journal_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/gate"
@@ -399,6 +402,43 @@ func TestGitHub80AFullDiskAtTheJournal(t *testing.T) {
 	if next := open(t, dir, c); next.Damage().Count != 0 || !next.Decided(12, trigger(2)) || !next.Decided(12, trigger(5)) {
 		t.Errorf("%+v", next.Damage())
 	}
+}
+
+// What was done already is recorded when the disk takes it, however late that is.
+func TestGitHub80ADecisionWaitsForTheDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		disk := powertest.New(dir)
+		var full atomic.Bool
+		full.Store(true)
+		disk.Fault = func(call, path string) error {
+			if full.Load() && call == "write" && filepath.Base(path) == journal.File {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		j, err := journal.Open(dir, journal.Options{Disk: disk.Disk()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := slog.New(slog.DiscardHandler)
+		short, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := j.Insist(short, accepted(12, 1), log); !errors.Is(err, context.DeadlineExceeded) || j.Decided(12, trigger(1)) {
+			t.Errorf("a full disk: %v", err)
+		}
+		time.AfterFunc(time.Hour, func() { full.Store(false) })
+		begun := time.Now()
+		if err := j.Insist(t.Context(), accepted(12, 1), log); err != nil || !j.Decided(12, trigger(1)) {
+			t.Errorf("a disk that was mended: %v", err)
+		}
+		if late := time.Since(begun); late < time.Hour || late > time.Hour+time.Minute {
+			t.Errorf("after %s", late)
+		}
+		if err := j.Insist(t.Context(), accepted(12, 1), log); err != nil {
+			t.Errorf("once more: %v", err)
+		}
+	})
 }
 
 func FuzzJournal(f *testing.F) {

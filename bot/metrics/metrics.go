@@ -47,7 +47,7 @@ var (
 	commands   = describe("commands_pending", "Commands of people whose receipts are owed.", "repository")
 	accepted   = describe("requests_accepted_total", "Requests that were accepted.")
 	refused    = describe("requests_refused_total", "Requests that were refused, by row of the gate.", "row")
-	panics     = describe("session_panics_total", "Panics in sessions.")
+	panics     = describe("session_panics_total", "Panics in sessions, tickets and requests.")
 	readings   = describe("polls_total", "Readings of a repository's lists.", "repository")
 	hooks      = describe("wakes_total", "Webhooks that woke the poller of a repository.", "repository")
 	failing    = describe("repository_failing", "1 while a repository cannot be read.", "repository")
@@ -55,6 +55,8 @@ var (
 	interval   = describe("poll_interval_seconds", "Time between two readings of a repository.", "repository")
 	quotaLimit = describe("github_rate_limit", "Requests an hour that the server allows, by installation of the App (0 without one).", "installation", "resource")
 	quotaLeft  = describe("github_rate_remaining", "Requests that are left of them.", "installation", "resource")
+	requests   = describe("github_requests_total", "Requests to the server, by installation, class and outcome.", "installation", "class", "outcome")
+	waited     = describe("github_limiter_wait_seconds_total", "How long requests waited for limits before they were sent.", "installation")
 	absent     = describe("identities_refused", "Accounts that GitHub refuses.")
 	deliveries = describe("webhook_deliveries_total", "Webhooks that arrived, by what became of them.", "outcome")
 )
@@ -63,7 +65,7 @@ var (
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		slots, workers, queued, eventAge, paused, lacking, sessions, pending, claims, commands, accepted, refused, panics, readings, hooks, failing,
-		polled, interval, refusing, phases, quotaLimit, quotaLeft, absent, deliveries,
+		polled, interval, refusing, phases, quotaLimit, quotaLeft, requests, waited, absent, deliveries,
 	} {
 		ch <- d
 	}
@@ -116,6 +118,13 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		for resource, q := range quotas {
 			gauge(quotaLimit, float64(q.Limit), of, resource)
 			gauge(quotaLeft, float64(q.Remaining), of, resource)
+		}
+	}
+	for installation, t := range r.Traffic {
+		of := strconv.FormatInt(installation, 10)
+		send(waited, prometheus.CounterValue, t.Waited.Seconds(), of)
+		for s, n := range t.Requests {
+			counter(requests, n, of, s.Class, s.Outcome)
 		}
 	}
 	if c.receiver == nil {

@@ -9,13 +9,15 @@ import (
 
 	"github.com/agentmux/agentmux/bot/metrics"
 	"github.com/agentmux/agentmux/bot/report"
+	"github.com/agentmux/agentmux/ghsync/transport"
 )
 
 // What lasts and what waits is told with its number and its sum.
 func TestTimesAreTold(t *testing.T) {
 	r := report.Report{
 		Pending: 3, Refusing: 90 * time.Second,
-		Phases: map[string]report.Span{"planning": report.Span{}.With(time.Minute).With(30 * time.Second)},
+		Traffic: map[int64]transport.Traffic{7: {Waited: 1500 * time.Millisecond, Requests: map[transport.Sent]int{{Class: "read", Outcome: "3xx"}: 4}}},
+		Phases:  map[string]report.Span{"planning": report.Span{}.With(time.Minute).With(30 * time.Second)},
 	}
 	w := httptest.NewRecorder()
 	metrics.Handler(func() report.Report { return r }, nil).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
@@ -25,6 +27,7 @@ func TestTimesAreTold(t *testing.T) {
 	lines := "\n" + w.Body.String()
 	for _, want := range []string{
 		"agentmux_effects_pending 3", "agentmux_effects_oldest_seconds 90",
+		`agentmux_github_limiter_wait_seconds_total{installation="7"} 1.5`, `agentmux_github_requests_total{class="read",installation="7",outcome="3xx"} 4`,
 		`agentmux_phase_seconds_sum{phase="planning"} 90`, `agentmux_phase_seconds_count{phase="planning"} 2`,
 	} {
 		if !strings.Contains(lines, "\n"+want+"\n") {

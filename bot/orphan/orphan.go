@@ -10,12 +10,14 @@
 // A session that has begun is not taken over by a bot: what its agents did is on the machine of its host.
 // A job takes it from a job whose run is over, and from a host that let it go, because the sweep
 // starts a job for nothing else: another session begins, and the comment of the former one says so.
+//
+// So is a claim of this host read whose files are not on its machine any more: a request is judged once
+// more, and of a session that had begun the issue is told that it ends.
 package orphan
 
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/gate"
@@ -35,6 +37,8 @@ type Request struct {
 	Live bool
 	// Begun says that there was a session, whose files are on the machine of its host.
 	Begun bool
+	// Mislaid says that it is one of this host, which lost the files of it.
+	Mislaid bool
 	// Name and Identity are those of the session that it became or was to become.
 	Name, Identity string
 }
@@ -56,6 +60,13 @@ func ForJob(seen claim.Seen, why claim.Stale) (q Request, ok bool) {
 		return Of(seen, why)
 	}
 	return of(seen, why)
+}
+
+// Mislaid is Of for a claim of this host, whose ticket or session is not on this machine any more.
+func Mislaid(seen claim.Seen) (q Request, ok bool) {
+	q, ok = of(seen, claim.LetGo)
+	q.Mislaid = true
+	return q, ok
 }
 
 func of(seen claim.Seen, why claim.Stale) (q Request, ok bool) {
@@ -120,17 +131,21 @@ func (q Request) Hand(project string, t ticket.Ticket) ticket.Ticket {
 	return t
 }
 
-// Lost returns a ticket that ends the request, in the words of its comment.
-func (q Request) Lost(repo ghsync.Repo, repoID int64, now time.Time, why string) ticket.Ticket {
+// Lost returns a ticket that ends the request, in the words of its comment. That was changed after the
+// claim was made, which is how far back it is looked for.
+func (q Request) Lost(repo ghsync.Repo, repoID int64, why string) ticket.Ticket {
 	issue := q.Seen.Issue
 	return ticket.Ticket{
-		Repo: repo, RepoID: repoID, Issue: issue, Session: q.Name, Identity: q.Identity, Trigger: q.Trigger, Made: now,
+		Repo: repo, RepoID: repoID, Issue: issue, Session: q.Name, Identity: q.Identity, Trigger: q.Trigger, Made: q.Seen.Claim.At,
 		Snapshot: &ghsync.Snapshot{Issue: issue}, Taken: true, Lost: q.Begun, Dropped: q.why() + ", and " + why,
 	}
 }
 
 // why says what became of the host.
 func (q Request) why() string {
+	if q.Mislaid {
+		return "its files on the machine of the bot are gone"
+	}
 	if q.Seen.Claim.State == claim.Handover {
 		return fmt.Sprintf("host %s let it go", q.Seen.Claim.Host)
 	}

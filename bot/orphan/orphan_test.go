@@ -383,11 +383,11 @@ func TestATicketFollowsASessionThatHadBegun(t *testing.T) {
 		t.Errorf("%+v", got.Former)
 	}
 	shelf := ticket.Of(t.TempDir())
-	if err := shelf.Write(q.Lost(ghsync.Repo{Owner: "octo", Name: "widgets"}, 1, at, "the issue is closed")); err != nil {
+	if err := shelf.Write(q.Lost(ghsync.Repo{Owner: "octo", Name: "widgets"}, 1, "the issue is closed")); err != nil {
 		t.Fatal(err)
 	}
 	lost, err := shelf.Read(12)
-	if err != nil || lost.Session != name || lost.Identity != identity || !lost.Lost || !lost.Taken || lost.Dropped != "its host a_7_1 is gone, and the issue is closed" {
+	if err != nil || lost.Session != name || lost.Identity != identity || !lost.Lost || !lost.Taken || !lost.Made.Equal(at) || lost.Dropped != "its host a_7_1 is gone, and the issue is closed" {
 		t.Errorf("%+v, %v", lost, err)
 	}
 }

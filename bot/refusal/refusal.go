@@ -78,6 +78,9 @@ func (t *Teller) told(d journal.Decided, comment int64) error {
 	return err
 }
 
+// lookBack is how far back a refusal that may be there is looked for: a day, by a clock that may be one ahead.
+const lookBack = 49 * time.Hour
+
 // comment writes the refusal, unless it is there already. The id is 0 if there are too many.
 func (t *Teller) comment(ctx context.Context, d journal.Decided) (id int64, err error) {
 	if !gate.MayComment(t.o.Journal.RefusalsOf(d.Issue, 24*time.Hour), t.o.Journal.Refusals(time.Hour)) {
@@ -85,7 +88,7 @@ func (t *Teller) comment(ctx context.Context, d journal.Decided) (id int64, err 
 	}
 	marker := gate.RefusalMarker(d.Trigger)
 	comments := ghsync.Comments{Client: t.o.Client}
-	there, err := comments.Since(ctx, t.o.Repo(), d.Issue, t.o.Now().Add(-24*time.Hour))
+	there, err := comments.Since(ctx, t.o.Repo(), d.Issue, t.o.Now().Add(-lookBack))
 	if err != nil {
 		return 0, err
 	}

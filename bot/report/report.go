@@ -31,12 +31,13 @@ type Report struct {
 	Phases   map[string]Span // that ended since the start
 	Refused  map[string]int  // requests since the start, by row of the gate
 	Accepted int             // requests since the start
-	Panics   int             // of sessions since the start
+	Panics   int             // of sessions, tickets and requests since the start
 
-	// Absent are the accounts that GitHub refuses, and Quotas the limits of each, by its installation
-	// and by resource.
-	Absent []account.Absence
-	Quotas map[int64]map[string]transport.Quota
+	// Absent are the accounts that GitHub refuses, Quotas the limits of each, by its installation
+	// and by resource, and Traffic what was sent for it.
+	Absent  []account.Absence
+	Quotas  map[int64]map[string]transport.Quota
+	Traffic map[int64]transport.Traffic
 }
 
 // Span is how often something lasted, and how long together.

@@ -280,3 +280,34 @@ func (t *tenure) news(ctx context.Context) (bool, error) {
 	}
 	return t.News(ctx)
 }
+
+// Idles reports whether nobody of a session can do anything before something outside happens.
+func Idles(s *orchestrator.State) bool {
+	if s.Paused {
+		return false // its slot is kept
+	}
+	if s.Gate != nil {
+		return true
+	}
+	waits := 0
+	for _, a := range s.Agents {
+		if a.Waiting == "" && a.Launch != "" {
+			return false
+		}
+		if a.Waiting != "" {
+			waits++
+		}
+	}
+	return waits > 0
+}
+
+// Does says what a session that is under way does.
+func Does(s *orchestrator.State) string {
+	switch {
+	case s.Paused:
+		return "paused"
+	case Idles(s):
+		return "waiting"
+	}
+	return "working"
+}

@@ -3,6 +3,7 @@ package mirror_test
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,3 +62,32 @@ func TestGitHub46EditedIssueIsOneLine(t *testing.T) {
 }
 
 func sha(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+// A person who removes the label of a session that is under way finds it there again; one who removes
+// the label of an end has removed it, also for the next host.
+func TestGitHub42ALabelThatAPersonRemoves(t *testing.T) {
+	st := newStage(t)
+	o := st.options()
+	o.Pace.Labels = time.Nanosecond
+	m := st.mirror(o)
+	st.play(st.script[0])
+	st.finish(m)
+	has := func(name string) bool { return slices.Contains(st.repo.Issue(12).Labels, name) }
+	st.repo.Unlabel(12, "agentmux:running", "write")
+	st.finish(m)
+	st.finish(m)
+	if !has("agentmux:running") {
+		t.Errorf("under way: labels %v", st.repo.Issue(12).Labels)
+	}
+	st.play(`10:20 1 failed {"reason":"agent","cause":"the agent failed","next":"agentmux resume x"}`)
+	st.finish(m)
+	if !has("agentmux:failed") || has("agentmux:running") {
+		t.Fatalf("at the end: labels %v", st.repo.Issue(12).Labels)
+	}
+	st.repo.Unlabel(12, "agentmux:failed", "write")
+	st.finish(m)
+	st.finish(st.mirror(o))
+	if has("agentmux:failed") || has("agentmux:running") {
+		t.Errorf("after the end: labels %v", st.repo.Issue(12).Labels)
+	}
+}

@@ -288,6 +288,41 @@ func TestGitHub6TwinOfAKilledMirrorIsGoneAtTheEnd(t *testing.T) {
 	}
 }
 
+// A clock that is set by a day, one way or the other, between a comment that was made and the next host
+// neither doubles the comment nor delays what follows by a day.
+func TestMirrorOverAClockThatIsSet(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, by := range map[string][2]time.Duration{"forward": {0, day}, "back": {0, -day}, "right again": {day, 0}} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t)
+			at := func(by time.Duration) mirror.Options {
+				o := st.options()
+				o.Now = func() time.Time { return st.clock().Add(by) }
+				return o
+			}
+			killed := st.mirror(at(by[0]))
+			killed.OnSave(func(write func() error) error {
+				if len(st.repo.Comments(12)) > 0 {
+					return errKilled
+				}
+				return write()
+			})
+			st.play(st.script[0])
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := killed.Finish(ctx); !errors.Is(err, errKilled) {
+				t.Fatal(err)
+			}
+			if err := st.mirror(at(by[1])).Finish(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if got := st.repo.Comments(12); len(got) != 1 {
+				t.Errorf("%d comments", len(got))
+			}
+		})
+	}
+}
+
 // A host that is started again may have a token of another account. What that one makes
 // without being told is found as its own, and what the first one made stays ours.
 func TestMirrorOfAnotherAccountMakesNoTwin(t *testing.T) {

@@ -111,6 +111,9 @@ func (p *poster) notCreated(key string, err error) error {
 	return errors.Join(err, p.save())
 }
 
+// lookBack is how far back a comment is looked for where the time of the try is not known.
+const lookBack = 25 * time.Hour
+
 // lookFor looks for the comment of an earlier try. Lists lag, so it looks twice before it
 // lets the comment be made again.
 func (p *poster) lookFor(ctx context.Context, want post, in intent) (id int64, wait time.Duration, err error) {
@@ -118,10 +121,14 @@ func (p *poster) lookFor(ctx context.Context, want post, in intent) (id int64, w
 	if in.Looks > 0 {
 		due = due.Add(p.o.Pace.Again)
 	}
-	if left := due.Sub(p.o.Now()); left > 0 {
+	since, now := in.At.Add(-10*time.Minute), p.o.Now()
+	if in.At.After(now) { // the clock was set back, so the intent does not say how long ago that was
+		due, since = now, now.Add(-lookBack)
+	}
+	if left := due.Sub(now); left > 0 {
 		return 0, left, nil
 	}
-	found, err := p.own(ctx, in.On, in.At.Add(-10*time.Minute))
+	found, err := p.own(ctx, in.On, since)
 	if err != nil {
 		return 0, 0, err
 	}

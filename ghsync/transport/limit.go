@@ -36,6 +36,7 @@ type limit struct {
 	all, writing *turnstile.Turnstile
 	paces        *paces
 	interval     *rate.Limiter // between writes
+	meter        *meter
 
 	discovering    *turnstile.Turnstile // half of the places among those on their way
 	discoveryPaces *paces
@@ -43,7 +44,7 @@ type limit struct {
 
 func newLimit(q *quota, l Limits) *limit {
 	return &limit{
-		quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), paces: newPaces(l, 1),
+		meter: &meter{sum: Traffic{Requests: map[Sent]int{}}}, quota: q, all: newTurnstile(inFlight), writing: newTurnstile(1), paces: newPaces(l, 1),
 		interval:    rate.NewLimiter(rate.Every(cmp.Or(l.WriteEvery, time.Second)), 1),
 		discovering: newTurnstile(inFlight / 2), discoveryPaces: newPaces(l, 0.5),
 	}
@@ -55,7 +56,7 @@ func newTurnstile(n int) *turnstile.Turnstile { return turnstile.New(n, prioriti
 // RoundTrip waits for the pace of the call's kind first and for a place among the requests on
 // their way last, so that a call that has a place also uses it.
 func (t *limit) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, c := req.Context(), callOf(req)
+	ctx, c, began := req.Context(), callOf(req), time.Now()
 	if err := t.pace(ctx, c); err != nil {
 		return nil, err
 	}
@@ -78,7 +79,9 @@ func (t *limit) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer t.all.Leave()
+	waited := time.Since(began)
 	resp, err := t.next.RoundTrip(req)
+	t.meter.count(c.bucket, waited, resp)
 	if err != nil {
 		return nil, err
 	}

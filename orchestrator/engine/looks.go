@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
@@ -67,7 +68,7 @@ func (l *loop) startLook() {
 	go func() {
 		ctx, cancel := context.WithTimeout(l.watch, observeBound)
 		defer cancel()
-		found, err := l.Agents.Observe(ctx, st)
+		found, err := l.lookAt(ctx, st)
 		if err != nil {
 			found = Look{Next: agentPause}
 			if l.watch.Err() == nil {
@@ -76,6 +77,16 @@ func (l *loop) startLook() {
 		}
 		l.found <- found
 	}()
+}
+
+// lookAt turns a panic into a look that failed.
+func (l *loop) lookAt(ctx context.Context, st *orchestrator.State) (found Look, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return l.Agents.Observe(ctx, st)
 }
 
 // ended takes the result of a look.

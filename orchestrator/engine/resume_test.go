@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,5 +57,39 @@ func TestAResumeKeepsAnAgentThatWasJustStarted(t *testing.T) {
 		}
 		stop()
 		<-done
+	})
+}
+
+// frail has a fault that the first look at the agents meets.
+type frail struct {
+	*world
+	looks atomic.Int64
+}
+
+func (f *frail) Observe(ctx context.Context, s *orchestrator.State) (engine.Look, error) {
+	if f.looks.Add(1) == 1 {
+		panic("a fault")
+	}
+	return f.world.Observe(ctx, s)
+}
+
+// A fault that a look at the agents meets costs that look alone.
+func TestAFaultOfALookIsSurvived(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "quick", nil)
+		w.play = idle
+		f := &frail{world: w}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = engine.Run(ctx, engine.Options{Session: w.s, Effects: w, Agents: f, Start: orchestrator.Start{Mode: orchestrator.StartNew}})
+		}()
+		w.pass(5 * time.Minute)
+		stop()
+		<-done
+		if n := f.looks.Load(); n < 2 {
+			t.Errorf("%d looks", n)
+		}
 	})
 }
