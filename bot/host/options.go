@@ -24,6 +24,7 @@ import (
 type Options struct {
 	Self       string // absolute path of this program; its hidden commands run in panes
 	StateHome  string // stores, workspaces, logins
+	Stores     string // stores of repositories, where other hosts at work share them; empty = in StateHome
 	RuntimeDir string // sockets and short-lived files, on this machine only
 	Home       string // of the person
 	Tmux       string // tmux itself; empty = the one in PATH
@@ -96,7 +97,7 @@ func (h *Host) WithLog(log *slog.Logger) *Host {
 
 // Projects returns the opener of this host's projects.
 func (h *Host) Projects() project.Opener {
-	return project.Opener{Self: h.Self, StateHome: h.StateHome, Server: h.Server, GitHub: h.GitHub, Token: h.Token, Log: h.Log, Located: h.Located}
+	return project.Opener{Self: h.Self, StateHome: h.StateHome, Stores: h.Stores, Server: h.Server, GitHub: h.GitHub, Token: h.Token, Log: h.Log, Located: h.Located}
 }
 
 // Project inspects the clone that holds dir and opens its store. Nothing in

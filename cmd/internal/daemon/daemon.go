@@ -192,7 +192,7 @@ func hostOptions(f *site.Finder, c *config.Config) (host.Options, error) {
 		return host.Options{}, err
 	}
 	return host.Options{
-		Self: own, StateHome: site.StateHome(), RuntimeDir: site.RuntimeDir(), Home: site.Home(), Log: logger(f, f.Err, c), Redactor: f.Redactor(),
+		Self: own, StateHome: site.StateHome(), Stores: f.Stores, RuntimeDir: site.RuntimeDir(), Home: site.Home(), Log: logger(f, f.Err, c), Redactor: f.Redactor(),
 	}, nil
 }
 

@@ -11,7 +11,8 @@
 //     in result.json is the true one.
 //   - A signal cancels the session in order; what the issue shows is final then.
 //
-// It writes result.json below the runner's directory for temporary files.
+// It writes result.json, and what a person may see of the session, below the runner's directory for
+// temporary files. The last step of a job (Left) removes all that a session has there.
 package job
 
 import (
@@ -66,6 +67,9 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 		result.Outcome, result.Sentence = OutcomeError, f.Redactor().Redact(text)
 	}
 	result.ExitCode = code
+	if r.dir != "" {
+		r.keep(ctx, result.Repo)
+	}
 	if err := result.Write(ResultFile()); err != nil {
 		log.Annotate(Warning, "result.json", f.Redactor().Redact(err.Error()))
 	}
@@ -92,6 +96,7 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 	if file := r.inputs["config"]; file != "" {
 		r.finder.ConfigFile = file
 	}
+	r.finder.Stores = r.inputs["state"]
 	c, err := r.finder.MachineConfig()
 	if err != nil {
 		return err
@@ -124,7 +129,7 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 		}
 	}
 	err = daemon.Run(ctx, r.finder, &daemon.Options{
-		Repos: []string{request.Repo.String()}, Once: true, Interval: "auto",
+		Repos: []string{request.Repo.String()}, Once: !r.inputs.On("dry-run"), DryRun: r.inputs.On("dry-run"), Interval: "auto",
 		Job: &daemon.Job{
 			Issue: request.Issue, Pull: pull, Commanded: request.Command, Host: host, Change: r.inputs.Change, Opened: r.follow,
 			Ended: func(now report.Report) { r.report = now },
@@ -135,6 +140,8 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 		return exit.UsageText(fmt.Sprintf("the token may not write to %s: its job needs the permissions contents, issues, pull-requests and statuses: write; agentmux init --actions prints a job that has them", request.Repo))
 	case err != nil:
 		return err
+	case r.inputs.On("dry-run"):
+		result.Sentence = "a dry run: nothing was written; the log says what would be"
 	case r.dir != "":
 		return result.ofSession(ctx, r.dir)
 	case len(r.report.Refused) > 0:

@@ -110,7 +110,11 @@ func Report(output, summary string) error {
 	if err != nil {
 		return err
 	}
-	for file, text := range map[string]string{output: Outputs(r), summary: Summary(r)} {
+	artifact := ""
+	if _, err := os.Stat(artifactDir()); err == nil {
+		artifact = "artifact=" + artifactDir() + "\n" // of the action's next step alone
+	}
+	for file, text := range map[string]string{output: Outputs(r) + artifact, summary: Summary(r)} {
 		if file == "" {
 			continue
 		}
