@@ -115,7 +115,7 @@ func (q Request) Hand(project string, t ticket.Ticket) ticket.Ticket {
 		return t
 	}
 	if ticket.IsFree(project, q.Name) {
-		t.Session, t.Identity, t.Taken = q.Name, q.Identity, true
+		t.Session, t.Identity, t.Taken, t.Claimed = q.Name, q.Identity, true, q.Seen.Claim.At
 	}
 	return t
 }
@@ -125,7 +125,7 @@ func (q Request) Lost(repo ghsync.Repo, repoID int64, now time.Time, why string)
 	issue := q.Seen.Issue
 	return ticket.Ticket{
 		Repo: repo, RepoID: repoID, Issue: issue, Session: q.Name, Identity: q.Identity, Trigger: q.Trigger, Made: now,
-		Snapshot: &ghsync.Snapshot{Issue: issue}, Taken: true, Lost: q.Begun, Dropped: q.why() + ", and " + why,
+		Snapshot: &ghsync.Snapshot{Issue: issue}, Taken: true, Claimed: q.Seen.Claim.At, Lost: q.Begun, Dropped: q.why() + ", and " + why,
 	}
 }
 

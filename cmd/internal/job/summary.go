@@ -41,6 +41,7 @@ func Summary(r Result) string {
 	row("session", span(r.Session))
 	row("workflow", span(r.Workflow))
 	row("text", span(r.Digest))
+	row("checkpoint", span(r.Checkpoint))
 	for _, n := range r.Dispatched {
 		row("started once more", "#"+strconv.Itoa(n))
 	}
@@ -57,6 +58,14 @@ func Summary(r Result) string {
 	table(&b, "| Role | Verdict | Findings |\n|---|---|---|\n", len(r.Verdicts), func(i int) string {
 		v := r.Verdicts[i]
 		return fmt.Sprintf("| %s | %s | %d |\n", cell(v.Role), cell(v.Verdict), v.Findings)
+	})
+	table(&b, "| Role | Tokens in | Tokens out | USD |\n|---|---|---|---|\n", len(r.Usage), func(i int) string {
+		u := r.Usage[i]
+		usd := ""
+		if u.USD > 0 {
+			usd = strconv.FormatFloat(u.USD, 'f', 2, 64)
+		}
+		return fmt.Sprintf("| %s | %d | %d | %s |\n", cell(u.Role), u.Input, u.Output, usd)
 	})
 	if r.Next != "" {
 		fmt.Fprintf(&b, "\nNext: %s\n", span(r.Next))
@@ -79,11 +88,11 @@ func table(b *strings.Builder, head string, n int, row func(int) string) {
 
 // span is a text of others in one line of code.
 func span(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(markdown.Clip(text, maxRow)), " ")
 	if text == "" {
 		return ""
 	}
-	return markdown.CodeSpan(markdown.Valid(markdown.Clip(text, maxRow)))
+	return markdown.CodeSpan(markdown.Valid(text))
 }
 
 func cell(text string) string { return strings.ReplaceAll(span(text), "|", "\\|") }
