@@ -35,7 +35,7 @@ func Rehearse(ctx context.Context, o Options, w io.Writer) error {
 			return err
 		}
 	}
-	o.Host.StateHome, o.Once = scratch, true
+	o.Host.StateHome, o.Host.Stores, o.Once = scratch, "", true
 	b, err := New(o)
 	if err != nil {
 		return err
@@ -80,9 +80,11 @@ func (b *Bot) rehearse(ctx context.Context, repo ghsync.Repo, home string, w io.
 	if err := r.asKnown(home); err != nil {
 		return err
 	}
-	issues, err := intake.Requests(ctx, r.account.Client, r.name(), b.Config.Bot.Label)
-	if err != nil {
-		return err
+	issues := []int{b.Issue}
+	if b.Issue == 0 {
+		if issues, err = intake.Requests(ctx, r.account.Client, r.name(), b.Config.Bot.Label); err != nil {
+			return err
+		}
 	}
 	for _, issue := range issues {
 		if err := r.rehearse(ctx, issue, w); err != nil {

@@ -2,8 +2,7 @@ package orchestrator
 
 import "time"
 
-// Settings holds every configured value the reducer uses. It is frozen in the
-// state and refreshed only by a resume, so that a replay decides the same.
+// Settings holds every configured value the reducer uses, frozen in the state until a resume: a replay decides the same.
 type Settings struct {
 	MaxReviewIterations int      `json:"max_review_iterations"`
 	SkipFinalApproval   bool     `json:"skip_final_approval"`
@@ -27,6 +26,7 @@ type Settings struct {
 	Reachable           bool     `json:"reachable"` // somebody can answer questions
 	AckTimeout          Duration `json:"ack_timeout"`
 	CheckpointEvery     Duration `json:"checkpoint_every,omitempty"` // while agents work; 0 = only at the steps of the work
+	ParkAfter           Duration `json:"park_after,omitempty"`       // with nothing to do until a person decides; 0 = the session keeps its host
 }
 
 // DefaultSettings returns the documented defaults.

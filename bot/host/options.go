@@ -22,8 +22,12 @@ import (
 
 // Options are everything a Host gets from its process.
 type Options struct {
-	Self       string // absolute path of this program; its hidden commands run in panes
-	StateHome  string // stores, workspaces, logins
+	Self      string // absolute path of this program; its hidden commands run in panes
+	StateHome string // stores, workspaces, logins
+	// ParkAfter is how long a new session waits for a person, with no agent at work, before it is parked
+	// and its host ends; 0: as long as it may.
+	ParkAfter  time.Duration
+	Stores     string // stores of repositories, where other hosts at work share them; empty = in StateHome
 	RuntimeDir string // sockets and short-lived files, on this machine only
 	Home       string // of the person
 	Tmux       string // tmux itself; empty = the one in PATH
@@ -96,7 +100,7 @@ func (h *Host) WithLog(log *slog.Logger) *Host {
 
 // Projects returns the opener of this host's projects.
 func (h *Host) Projects() project.Opener {
-	return project.Opener{Self: h.Self, StateHome: h.StateHome, Server: h.Server, GitHub: h.GitHub, Token: h.Token, Log: h.Log, Located: h.Located}
+	return project.Opener{Self: h.Self, StateHome: h.StateHome, Stores: h.Stores, Server: h.Server, GitHub: h.GitHub, Token: h.Token, Log: h.Log, Located: h.Located}
 }
 
 // Project inspects the clone that holds dir and opens its store. Nothing in

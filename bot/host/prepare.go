@@ -148,6 +148,7 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
 		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked), Identity: spec.Identity,
 	}
+	s.Settings.ParkAfter = orchestrator.Duration(h.ParkAfter)
 	if spec.Project.GitHub {
 		s.Repo = orchestrator.Optional(spec.Project.Repo.String())
 	}

@@ -53,8 +53,9 @@ type RunSpec struct {
 // Run takes a session's lock, runs the session until it has an outcome and owes nothing,
 // and returns its last state. It returns *session.LockedError if another host has it, and
 // an error with the state reached when the session could not be brought to an end. A
-// context that ends with an engine.Signal as its cause cancels the session; with any
-// other, its agents continue and another Run adopts them.
+// context that ends with an engine.Signal as its cause cancels the session; with ErrHandOver, its
+// agents end and it is saved for another host; with any other, its agents continue and another Run
+// adopts them.
 func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
 	last, err := h.hosted(ctx, spec, lockTime)
 	for err == nil && ctx.Err() == nil && hasUnread(spec.Dir, last) {
@@ -232,6 +233,9 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		last = r.state.Load()
 	}
 	crash.Point("end engine", "")
+	if IsHandOver(ctx) && !last.Ended() {
+		r.handOver(ctx, last)
+	}
 	if _, gone := os.Lstat(r.sess.Dir); errors.Is(gone, fs.ErrNotExist) {
 		return last, errors.Join(err, r.crew.EndServer(ctx))
 	}
@@ -259,6 +263,7 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 	start := orchestrator.Start{Mode: orchestrator.StartNew}
 	if spec.Resume || s.IsClassic() {
 		settings := Settings(spec.Config, s.Interactive || s.IssueNumber > 0)
+		settings.ParkAfter = orchestrator.Duration(r.ParkAfter)
 		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base, Attended: spec.Attended, Lost: r.work.LostWorkspaces(s)}
 	}
 	if !s.IsClassic() {

@@ -126,7 +126,7 @@ func (q Request) Hand(project string, t ticket.Ticket) ticket.Ticket {
 		return t
 	}
 	if ticket.IsFree(project, q.Name) {
-		t.Session, t.Identity, t.Taken = q.Name, q.Identity, true
+		t.Session, t.Identity, t.Taken, t.Claimed = q.Name, q.Identity, true, q.Seen.Claim.At
 	}
 	return t
 }

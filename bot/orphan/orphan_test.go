@@ -268,9 +268,13 @@ func TestOnlyAQueuedLabelIsARequest(t *testing.T) {
 // The name of the former host's session is taken, unless this machine has a session of that name.
 func TestTheTicketIsOfTheSameSession(t *testing.T) {
 	project := t.TempDir()
-	q := orphan.Request{Name: name, Identity: identity}
-	own := ticket.Ticket{Session: "2026-11-22-090000-12-other", Identity: "fedcba9876543210"}
-	if got := q.Hand(project, own); got.Session != name || got.Identity != identity || !got.Taken {
+	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	q := orphan.Request{Name: name, Identity: identity, Seen: claim.Seen{Claim: claim.Claim{At: at}}}
+	own := ticket.Ticket{Session: "2026-11-22-090000-12-other", Identity: "fedcba9876543210", Made: at.Add(3 * time.Hour)}
+	if got := own.Began(); !got.Equal(own.Made) {
+		t.Errorf("began %s", got)
+	}
+	if got := q.Hand(project, own); got.Session != name || got.Identity != identity || !got.Taken || !got.Began().Equal(at) {
 		t.Errorf("%+v", got)
 	}
 	if err := os.MkdirAll(session.Dir(project)+"/"+name, 0o700); err != nil {

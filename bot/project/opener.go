@@ -23,7 +23,8 @@ import (
 // Opener opens projects.
 type Opener struct {
 	Self      string // absolute path of this program, which git asks for the token
-	StateHome string // stores and managed projects
+	StateHome string // managed projects, and stores
+	Stores    string // stores of repositories of servers, where that is another directory; others share them
 	Server    string // address of the GitHub server; empty = the configured host's
 	GitHub    *ghsync.Client
 	Token     transport.TokenSource // nil = no push
@@ -149,7 +150,7 @@ func (h Opener) server() string {
 func (h Opener) storePath(p *Project) (string, error) {
 	if p.Repo != (ghsync.Repo{}) {
 		server := strings.ReplaceAll(strings.ToLower(p.Host), ":", "_")
-		return gitrepo.StorePath(h.StateHome, server, strings.ToLower(p.Repo.Owner), strings.ToLower(p.Repo.Name))
+		return gitrepo.StorePath(cmp.Or(h.Stores, h.StateHome), server, strings.ToLower(p.Repo.Owner), strings.ToLower(p.Repo.Name))
 	}
 	return gitrepo.LocalStorePath(h.StateHome, p.Clone.Root), nil
 }

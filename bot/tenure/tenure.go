@@ -7,7 +7,8 @@
 // What was said on GitHub while the claim was given back is heard: after the release the comments
 // are read once more, and news leads to another tenure. claim.json names the host before the first
 // claim is pushed, so that a kill at any line leaves a claim that the next start of the session
-// finds and continues with. A host that is told to let go of a session keeps its claim.
+// finds and continues with. A host that is told to let go of a session keeps its claim, unless it hands
+// the session over: the claim is marked so, and any host may take it at once.
 //
 // It writes claim.json of the session, and through package claim the refs on the server.
 package tenure
@@ -71,6 +72,10 @@ func Run(ctx context.Context, r Runner, spec Spec) (*orchestrator.State, error) 
 			return nil, err
 		}
 		s, err := r.Run(ctx, t.Run)
+		if host.IsHandOver(ctx) && s != nil && !s.Ended() {
+			t.handOver(ctx)
+			return s, err
+		}
 		if !t.over(s, err) {
 			return s, err
 		}
@@ -269,6 +274,24 @@ func (t *tenure) release(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return err
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// handOver marks the claim for another host. One that cannot be marked is stale once this host is gone.
+func (t *tenure) handOver(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	for {
+		err := t.Held.Mark(ctx, claim.Handover)
+		if err == nil || errors.As(err, new(*claim.LostError)) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Log.Warn("the claim is not marked for another host", "err", err)
+			return
 		case <-time.After(time.Second):
 		}
 	}

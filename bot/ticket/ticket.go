@@ -43,8 +43,18 @@ type Ticket struct {
 	Dropped string `json:"dropped,omitempty"`
 	Taken   bool   `json:"taken,omitempty"` // from another host, which may have made the comment
 	Lost    bool   `json:"lost,omitempty"`  // it was a session, on a host that is gone
+	// Claimed, of one that is taken, is when the other host claimed it: its comment was changed after that.
+	Claimed time.Time `json:"claimed,omitzero"`
 	// Former is a session that was lost with its host; nil: there is none, or its comment says so.
 	Former *Former `json:"former,omitempty"`
+}
+
+// Began is when the first host that had the ticket may have made its comment.
+func (t Ticket) Began() time.Time {
+	if t.Taken && !t.Claimed.IsZero() && t.Claimed.Before(t.Made) {
+		return t.Claimed
+	}
+	return t.Made
 }
 
 // Former is the session of a host that is gone, which the session of a ticket follows.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,6 +46,23 @@ func theAction(t *testing.T) (a struct {
 func TestActionKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	a := theAction(t)
+	for what, c := range map[string]struct {
+		got  []string
+		want string
+	}{
+		"inputs":  {slices.Sorted(maps.Keys(a.Inputs)), "checkpoint comments config dry-run github-token issue max-time sandbox state transcripts version workflow"},
+		"outputs": {slices.Sorted(maps.Keys(a.Outputs)), "branch digest exit-code head-sha outcome pr-number pr-url result-file session verdict"},
+		"steps":   {ids(a.Runs.Steps), "binary doctor run report artifact left"},
+	} {
+		if got := strings.Join(c.got, " "); got != c.want {
+			t.Errorf("%s %s, want %s", what, got, c.want)
+		}
+	}
+	for input, want := range map[string]string{"github-token": "${{ github.token }}", "sandbox": "auto", "checkpoint": "true", "transcripts": "false", "dry-run": "false"} {
+		if got := a.Inputs[input].Default; got != want {
+			t.Errorf("the default of %s is %q, want %q", input, got, want)
+		}
+	}
 	pinned, outputs := regexp.MustCompile(`@[0-9a-f]{40}$`), job.Outputs(job.Result{})
 	for name, o := range a.Outputs {
 		if o.Value != "${{ steps.report.outputs."+name+" }}" || !strings.Contains("\n"+outputs, "\n"+name+"=") {
@@ -56,6 +74,9 @@ func TestActionKeepsItsPromises(t *testing.T) {
 	}
 	var run actionStep
 	for _, s := range a.Runs.Steps {
+		if always := strings.HasPrefix(s.If, "always() && "); always != (s.ID == "report" || s.ID == "artifact" || s.ID == "left") {
+			t.Errorf("step %s: if: %s", s.ID, s.If)
+		}
 		if strings.Contains(s.Run, "${{") {
 			t.Errorf("step %s: an expression in a script", s.ID)
 		}
@@ -79,6 +100,13 @@ func TestActionKeepsItsPromises(t *testing.T) {
 	if run.Env[job.Variable] != "1" || a.Runs.Using != "composite" {
 		t.Errorf("%+v", run)
 	}
+}
+
+func ids(steps []actionStep) (list []string) {
+	for _, s := range steps {
+		list = append(list, s.ID)
+	}
+	return list
 }
 
 // step runs the script of a step of the action, as a runner does.
@@ -113,6 +141,12 @@ func TestActionStepsAreAJob(t *testing.T) {
 		r.write(files[name], "")
 		r.setEnv(name, files[name])
 	}
+	if code, log := r.step("doctor", job.InputPrefix+"ISSUE=1"); code != 0 || !strings.Contains(log, "issues: issue #1") {
+		t.Errorf("doctor: exit %d\n%s", code, log)
+	}
+	if n := len(r.github.Log()); n != 0 {
+		t.Errorf("doctor wrote %d times", n)
+	}
 	code, log := r.step("run", "ISSUE=1", job.InputPrefix+"ISSUE=1")
 	if code != 0 {
 		t.Fatalf("exit %d\n%s", code, log)
@@ -130,11 +164,23 @@ func TestActionStepsAreAJob(t *testing.T) {
 		}
 		return string(text)
 	}
-	if out := read("GITHUB_OUTPUT"); !strings.Contains(out, "outcome=needs_human\nexit-code=3\n") || !strings.Contains(out, "branch=agentmux/issue-1-say-two\n") {
+	at := filepath.Join(r.temp, "agentmux", "artifact")
+	if out := read("GITHUB_OUTPUT"); !strings.HasSuffix(out, "artifact="+at+"\n") || !strings.Contains(out, "outcome=needs_human\nexit-code=3\n") || !strings.Contains(out, "branch=agentmux/issue-1-say-two\n") {
 		t.Errorf("outputs %s", out)
 	}
 	if page := read("GITHUB_STEP_SUMMARY"); !strings.HasPrefix(page, "### agentmux: needs human\n") || !strings.Contains(page, "| Phase | Time |") {
 		t.Errorf("summary %s", page)
+	}
+	for name, kept := range map[string]bool{"events.jsonl": true, "issue_snapshot.json": true, "*/*.md": true, "state.json": false, "transcripts": false, "launches": false} {
+		if found, _ := filepath.Glob(filepath.Join(at, name)); (len(found) > 0) != kept {
+			t.Errorf("the artifact has %q: %q", name, found)
+		}
+	}
+	if code, log := r.step("left"); code != 0 || len(runlog.Commands(log)) != 0 {
+		t.Errorf("left: exit %d\n%s", code, log)
+	}
+	if _, err := os.Stat(filepath.Join(r.temp, "agentmux", "state", "agentmux")); !os.IsNotExist(err) {
+		t.Errorf("files of the job are left: %v", err)
 	}
 	if read("GITHUB_ENV") != "" || read("GITHUB_PATH") != "" {
 		t.Error("the files of the runner were written to")
@@ -147,7 +193,9 @@ func TestActionRefusesBadInputs(t *testing.T) {
 	r := newRunner(t, rigOptions{})
 	r.event("issues", labelEvent("agentmux"))
 	before := r.github.Requests("")
-	code, log := r.step("run", "ISSUE=1", job.InputPrefix+"ISSUE=1; rm", job.InputPrefix+"MAX_TIME=soon", job.InputPrefix+"COMMENTS=a\nb", job.InputPrefix+"WORKFLOW=${{ x }}")
+	code, log := r.step("run", "ISSUE=1", job.InputPrefix+"ISSUE=1; rm", job.InputPrefix+"MAX_TIME=soon", job.InputPrefix+"COMMENTS=a\nb", job.InputPrefix+"WORKFLOW=${{ x }}",
+		job.InputPrefix+"STATE=here", job.InputPrefix+"CHECKPOINT=yes", job.InputPrefix+"TRANSCRIPTS='true'", job.InputPrefix+"DRY_RUN=1", job.InputPrefix+"SANDBOX=\"none\"",
+		job.InputPrefix+"VERSION=latest", job.InputPrefix+"CONFIG="+r.dir)
 	var named []string
 	for _, c := range runlog.Commands(log) {
 		if title, ok := strings.CutPrefix(c, "::error title=input "); ok {
@@ -155,7 +203,7 @@ func TestActionRefusesBadInputs(t *testing.T) {
 			named = append(named, name)
 		}
 	}
-	if want := []string{"comments", "issue", "max-time", "workflow"}; code != 2 || !slices.Equal(named, want) || r.github.Requests("") != before {
+	if want := []string{"checkpoint", "comments", "config", "dry-run", "issue", "max-time", "sandbox", "state", "transcripts", "version", "workflow"}; code != 2 || !slices.Equal(named, want) || r.github.Requests("") != before {
 		t.Errorf("exit %d, named %q, want %q\n%s", code, named, want, log)
 	}
 }

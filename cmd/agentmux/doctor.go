@@ -59,6 +59,10 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	if err == nil {
 		err = ctx.Err() // an interrupted probe reports a wrong reason
 	}
+	if err != nil && job.Here() && ctx.Err() == nil {
+		a.Say("%v", err)
+		return nil // the next step of the action says it as an annotation, and decides whether the job fails
+	}
 	if err != nil {
 		return err
 	}
@@ -74,7 +78,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(probes, func(p doctor.Probe) bool { return p.State == doctor.Failed }) {
+	if !job.Here() && slices.ContainsFunc(probes, func(p doctor.Probe) bool { return p.State == doctor.Failed }) {
 		return exit.Quiet(exit.NeedsHuman)
 	}
 	return nil

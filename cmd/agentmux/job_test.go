@@ -160,7 +160,7 @@ func TestJobHearsTheCommentThatStartedIt(t *testing.T) {
 }
 
 // A comment on the pull request of a session is for its issue, also where that session never was.
-func TestJobHearsACommentOnThePullRequest(t *testing.T) {
+func TestGitHub76ACommentOnThePullRequestIsOfItsIssue(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, rigOptions{})
 	repo := r.github.Repo(rigRepo)
@@ -352,7 +352,7 @@ func TestJobSaysWhatTheRunnerLacks(t *testing.T) {
 }
 
 // Without the right to open pull requests the branch is there, and a person is told what to do.
-func TestJobThatMayOpenNoPullRequestNeedsAPerson(t *testing.T) {
+func TestGitHub76AJobThatNeedsAPersonIsGreen(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, rigOptions{})
 	r.setEnv("GITHUB_TOKEN", r.github.ActionsToken(rigRepo, map[string]string{"contents": "write", "issues": "write", "pull_requests": "read", "actions": "read"}, 0))

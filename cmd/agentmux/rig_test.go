@@ -60,6 +60,7 @@ type rigOptions struct {
 	playbook string
 	config   string // further lines of the user's configuration
 	unlabel  bool
+	private  bool // the repository
 	github   fakehub.Options
 	role     fakehub.Role // of the account; empty = write
 }
@@ -74,6 +75,9 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	t.Cleanup(func() { r.cleanUp() })
 	r.startGitHub(o)
 	r.makeHome(o)
+	if o.private {
+		return r // a clone would need a token
+	}
 	r.git(dir, "clone", "--quiet", r.github.CloneURL(rigRepo), r.clone)
 	return r
 }
@@ -102,7 +106,7 @@ func (r *rig) startGitHub(o rigOptions) {
 	opt.Users = append(opt.Users,
 		fakehub.UserSpec{Login: rigOwner, Roles: map[string]fakehub.Role{rigRepo: fakehub.Admin}},
 		fakehub.UserSpec{Login: rigBot, Roles: map[string]fakehub.Role{rigRepo: o.role}})
-	spec := fakehub.RepoSpec{Owner: "acme", Name: "widgets", Source: o.source}
+	spec := fakehub.RepoSpec{Owner: "acme", Name: "widgets", Source: o.source, Private: o.private}
 	if o.source == "" {
 		if o.files == nil {
 			o.files = map[string]string{"README.md": "# widgets\n", "a.txt": "one\n", "b.txt": "one\n"}

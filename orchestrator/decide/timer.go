@@ -9,13 +9,13 @@ import (
 
 // timers handle the deadlines of fixed names.
 var timers = map[string]func(*reducer){
-	"phase":   func(r *reducer) { r.outcome.limit("phase") },
-	"total":   func(r *reducer) { r.outcome.limit("total") },
-	"review":  (*reducer).reviewDeadline,
-	"summary": (*reducer).summaryDeadline,
-	"gate":    func(r *reducer) { r.outcome.gateDeadline() },
-	"owed":    func(r *reducer) { r.goOnWith(nil, true) },
-
+	"phase":         func(r *reducer) { r.outcome.limit("phase") },
+	"total":         func(r *reducer) { r.outcome.limit("total") },
+	"review":        (*reducer).reviewDeadline,
+	"summary":       (*reducer).summaryDeadline,
+	"gate":          func(r *reducer) { r.outcome.unanswered() },
+	parkTimer:       func(r *reducer) { r.outcome.unanswered() },
+	"owed":          func(r *reducer) { r.goOnWith(nil, true) },
 	checkpointTimer: func(r *reducer) { r.saving.soon() },
 }
 

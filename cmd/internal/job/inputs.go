@@ -1,8 +1,11 @@
 package job
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -23,13 +26,17 @@ type Problem struct{ Input, Text string }
 // checks say what is wrong with an input; "" if nothing is. They are all inputs of the action but
 // those that its steps alone use.
 var checks = map[string]func(string) string{
-	"issue":    checkIssue,
-	"workflow": checkWorkflow,
-	"config":   checkFile,
-	"version":  checkVersion,
-	"sandbox":  oneOf("auto", "none"),
-	"comments": oneOf("timeline", "every", "quiet"),
-	"max-time": checkTime,
+	"issue":       checkIssue,
+	"workflow":    checkWorkflow,
+	"config":      checkFile,
+	"state":       checkDirectory,
+	"version":     checkVersion,
+	"sandbox":     oneOf("auto", "none"),
+	"comments":    oneOf("timeline", "every", "quiet"),
+	"max-time":    checkTime,
+	"checkpoint":  oneOf("true", "false"),
+	"transcripts": oneOf("true", "false"),
+	"dry-run":     oneOf("true", "false"),
 }
 
 // ReadInputs takes the inputs out of the environment, so that no child has them.
@@ -61,6 +68,9 @@ func (in Inputs) Check() (problems []Problem) {
 	return problems
 }
 
+// On reports whether an input that is true or false is true.
+func (in Inputs) On(name string) bool { return in[name] == "true" }
+
 // Change puts the inputs over a configuration.
 func (in Inputs) Change(c *config.Config) {
 	if v := in["workflow"]; v != "" {
@@ -74,6 +84,9 @@ func (in Inputs) Change(c *config.Config) {
 	}
 	if d, err := time.ParseDuration(in["max-time"]); err == nil {
 		c.Limits.Total = d
+	}
+	if in["checkpoint"] == "false" {
+		c.Checkpoint.Remote = false
 	}
 }
 
@@ -105,6 +118,15 @@ func checkFile(v string) string {
 		return fmt.Sprintf("expected a file of this runner, found %q", cut(v))
 	}
 	return ""
+}
+
+// checkDirectory takes one that is not there yet: the first job on a runner makes it.
+func checkDirectory(v string) string {
+	info, err := os.Stat(v)
+	if filepath.IsAbs(v) && (errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir()) {
+		return ""
+	}
+	return fmt.Sprintf("expected the absolute path of a directory of this runner, found %q", cut(v))
 }
 
 func checkVersion(v string) string {

@@ -11,7 +11,8 @@
 //     in result.json is the true one.
 //   - A signal cancels the session in order; what the issue shows is final then.
 //
-// It writes result.json below the runner's directory for temporary files.
+// It writes result.json, and what a person may see of the session, below the runner's directory for
+// temporary files. The last step of a job (Left) removes all that a session has there.
 package job
 
 import (
@@ -22,9 +23,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/report"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/daemon"
@@ -52,6 +55,8 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 	log := NewLog(f.Raw)
 	defer log.Close()
 	f.Console = console.New(console.Streams{In: f.In, Out: log, Err: log}, f.Redactor)
+	ctx, cancel := context.WithDeadlineCause(ctx, time.Now().Add(handOverAfter), host.ErrHandOver)
+	defer cancel()
 	r := &run{finder: f, log: log, inputs: ReadInputs(), watcher: watch.New(watch.Options{}), shown: f.Shown(), told: map[string]int{}}
 	var result Result
 	err := r.serve(ctx, asked, &result)
@@ -62,15 +67,29 @@ func Run(ctx context.Context, f *site.Finder, asked string) error {
 	if signaled(ctx) {
 		code = exit.Canceled
 	}
+	if err == nil && host.IsHandOver(ctx) && result.Outcome == OutcomeLost {
+		code = exit.NeedsHuman
+		result.Outcome, result.Sentence = OutcomeHandover, "the token of a job lives for 24 hours, so the session was let go of"
+		result.Next = "the next sweep starts a job that continues; /agentmux retry does it now"
+	}
 	if text != "" {
 		result.Outcome, result.Sentence = OutcomeError, f.Redactor().Redact(text)
 	}
 	result.ExitCode = code
+	if r.dir != "" {
+		r.keep(ctx, result.Repo)
+	}
 	if err := result.Write(ResultFile()); err != nil {
 		log.Annotate(Warning, "result.json", f.Redactor().Redact(err.Error()))
 	}
 	return r.end(result)
 }
+
+// handOverAfter leaves time to hand a session over before the token of the job ends, 24 hours after it was made.
+const handOverAfter = 22 * time.Hour
+
+// parkAfter is how long a job keeps its runner while only a person can continue the session.
+const parkAfter = 10 * time.Minute
 
 // signaled reports whether a signal ended the job.
 func signaled(ctx context.Context) bool {
@@ -92,6 +111,7 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 	if file := r.inputs["config"]; file != "" {
 		r.finder.ConfigFile = file
 	}
+	r.finder.Stores = r.inputs["state"]
 	c, err := r.finder.MachineConfig()
 	if err != nil {
 		return err
@@ -108,7 +128,7 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 	if request.Sweep {
 		return r.sweep(ctx, c, request, result)
 	}
-	host, err := hostID(os.Getenv)
+	own, err := hostID(os.Getenv)
 	if err != nil {
 		return exit.Usage(err)
 	}
@@ -124,9 +144,9 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 		}
 	}
 	err = daemon.Run(ctx, r.finder, &daemon.Options{
-		Repos: []string{request.Repo.String()}, Once: true, Interval: "auto",
+		Repos: []string{request.Repo.String()}, Once: !r.inputs.On("dry-run"), DryRun: r.inputs.On("dry-run"), Interval: "auto",
 		Job: &daemon.Job{
-			Issue: request.Issue, Pull: pull, Commanded: request.Command, Host: host, Change: r.inputs.Change, Opened: r.follow,
+			Issue: request.Issue, Pull: pull, Commanded: request.Command, Host: own, ParkAfter: parkAfter, Change: r.inputs.Change, Opened: r.follow,
 			Ended: func(now report.Report) { r.report = now },
 		},
 	})
@@ -135,6 +155,8 @@ func (r *run) serve(ctx context.Context, asked string, result *Result) error {
 		return exit.UsageText(fmt.Sprintf("the token may not write to %s: its job needs the permissions contents, issues, pull-requests and statuses: write; agentmux init --actions prints a job that has them", request.Repo))
 	case err != nil:
 		return err
+	case r.inputs.On("dry-run"):
+		result.Sentence = "a dry run: nothing was written; the log says what would be"
 	case r.dir != "":
 		return result.ofSession(ctx, r.dir)
 	case len(r.report.Refused) > 0:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/ghsync"
+	"github.com/agentmux/agentmux/internal/agent/signal"
 	"github.com/agentmux/agentmux/internal/durable"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -19,11 +21,12 @@ import (
 
 // Outcomes of a job besides those of sessions.
 const (
-	OutcomeNone    = "none"    // nothing was to be done here
-	OutcomeRefused = "refused" // the request was refused, and the issue says why
-	OutcomeSwept   = "swept"   // lost requests were dispatched
-	OutcomeError   = "error"   // the job could not work
-	OutcomeLost    = "lost"    // the process left no result: it was killed
+	OutcomeNone     = "none"     // nothing was to be done here
+	OutcomeRefused  = "refused"  // the request was refused, and the issue says why
+	OutcomeSwept    = "swept"    // lost requests were dispatched
+	OutcomeHandover = "handover" // another job continues the session, because the token of this one ends
+	OutcomeError    = "error"    // the job could not work
+	OutcomeLost     = "lost"     // the process left no result: it was killed
 )
 
 // Result is result.json: how a job ended. docs/runners.md has its fields.
@@ -49,8 +52,11 @@ type Result struct {
 	Verdicts  []Verdict  `json:"verdicts,omitempty"`
 	Questions []Question `json:"questions,omitempty"` // that are open
 	Held      []string   `json:"held,omitempty"`      // paths that a person has to look at
-	Sentence  string     `json:"sentence,omitempty"`
-	Next      string     `json:"next,omitempty"` // what a person can do
+	Usage     []Usage    `json:"usage,omitempty"`     // by role, where the programs say it
+	// Checkpoint says what another machine would find of the session, in words; empty if it has its result.
+	Checkpoint string `json:"checkpoint,omitempty"`
+	Sentence   string `json:"sentence,omitempty"`
+	Next       string `json:"next,omitempty"` // what a person can do
 
 	Dispatched []int `json:"dispatched,omitempty"` // issues, by a sweep
 }
@@ -66,6 +72,14 @@ type Verdict struct {
 	Role     string `json:"role"`
 	Verdict  string `json:"verdict"`
 	Findings int    `json:"findings"`
+}
+
+// Usage is what the launches of a role have used, as their programs count it.
+type Usage struct {
+	Role   string  `json:"role"`
+	Input  int64   `json:"input_tokens"` // what came from a cache included
+	Output int64   `json:"output_tokens"`
+	USD    float64 `json:"usd,omitempty"`
 }
 
 // Question is one that has no answer yet.
@@ -91,9 +105,9 @@ func (r *Result) ofSession(ctx context.Context, dir string) error {
 	if r.Outcome == "" {
 		r.Outcome = OutcomeLost
 	}
-	if r.Outcome != orchestrator.OutcomeDone {
-		r.Next = "comment on the issue: /agentmux retry begins once more, /agentmux help lists all commands"
-	}
+	r.Next = next(s)
+	r.Usage = usage(sess.Path(session.LaunchesDir))
+	r.Checkpoint = checkpointed(sess, s)
 	c := s.Completion
 	r.PRNumber, r.PRURL, r.Draft, r.HeadSHA, r.Held = c.PRNumber, c.PRURL, c.Draft, c.Commit, c.Held
 	r.verdicts(s)
@@ -111,6 +125,75 @@ func (r *Result) ofSession(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// next says what a person can do about the end of a session.
+func next(s *orchestrator.State) string {
+	switch {
+	case s.Outcome == orchestrator.OutcomeDone:
+		return "review the pull request"
+	case s.Outcome == orchestrator.OutcomeNeedsHuman && s.Gate != nil:
+		return "comment on the issue: /agentmux approve, or /agentmux changes and what is to be different"
+	case s.Outcome == orchestrator.OutcomeNeedsHuman && slices.ContainsFunc(s.Questions, orchestrator.Question.Open):
+		return "comment on the issue: /agentmux answer and the answer"
+	case s.OutcomeReason == orchestrator.ReasonPRRefused:
+		return "allow GitHub Actions to create pull requests (Settings, Actions, General), or open the one that the last comment on the issue links to"
+	}
+	return "comment on the issue: /agentmux retry begins once more, /agentmux help lists all commands"
+}
+
+// checkpointed says what the last checkpoint of a session that has not got its result is good for.
+func checkpointed(sess *session.Session, s *orchestrator.State) string {
+	if s.Phase == orchestrator.PhaseDone {
+		return ""
+	}
+	records, _, err := sess.Events(0)
+	if err != nil {
+		return ""
+	}
+	for _, e := range slices.Backward(records) {
+		saved, is := e.Data.(orchestrator.CheckpointSavedRecord)
+		switch {
+		case is && saved.Pushed:
+			return "of " + e.TS.UTC().Format("15:04 UTC") + ", on the server: a job on another runner finds it"
+		case is:
+			return "of " + e.TS.UTC().Format("15:04 UTC") + ", on this runner only: what is in no branch is lost with the runner"
+		}
+	}
+	return "none: what is in no branch is lost with the runner"
+}
+
+// usage adds up what the programs of the launches below a directory say that they have used, by role.
+func usage(launches string) (list []Usage) {
+	found, _ := os.ReadDir(launches) // none: no agent was launched
+	roles := map[string]Usage{}
+	for _, d := range found {
+		parts, ok := orchestrator.Launch(d.Name()).Parts()
+		if !ok {
+			continue
+		}
+		u := roles[parts.Role]
+		for offset := int64(0); ; {
+			signals, to, err := signal.Read(filepath.Join(launches, d.Name()), offset)
+			if err != nil || to == offset {
+				break
+			}
+			offset = to
+			for _, s := range signals {
+				if s.Usage != nil {
+					u.Input += s.Usage.Input + s.Usage.CacheRead + s.Usage.CacheWrite
+					u.Output, u.USD = u.Output+s.Usage.Output, u.USD+s.Usage.USD
+				}
+			}
+		}
+		u.Role, roles[parts.Role] = parts.Role, u
+	}
+	for _, role := range slices.Sorted(maps.Keys(roles)) {
+		if u := roles[role]; u.Input+u.Output > 0 {
+			list = append(list, u)
+		}
+	}
+	return list
 }
 
 func (r *Result) verdicts(s *orchestrator.State) {

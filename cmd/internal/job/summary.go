@@ -41,6 +41,7 @@ func Summary(r Result) string {
 	row("session", span(r.Session))
 	row("workflow", span(r.Workflow))
 	row("text", span(r.Digest))
+	row("checkpoint", span(r.Checkpoint))
 	for _, n := range r.Dispatched {
 		row("started once more", "#"+strconv.Itoa(n))
 	}
@@ -57,6 +58,14 @@ func Summary(r Result) string {
 	table(&b, "| Role | Verdict | Findings |\n|---|---|---|\n", len(r.Verdicts), func(i int) string {
 		v := r.Verdicts[i]
 		return fmt.Sprintf("| %s | %s | %d |\n", cell(v.Role), cell(v.Verdict), v.Findings)
+	})
+	table(&b, "| Role | Tokens in | Tokens out | USD |\n|---|---|---|---|\n", len(r.Usage), func(i int) string {
+		u := r.Usage[i]
+		usd := ""
+		if u.USD > 0 {
+			usd = strconv.FormatFloat(u.USD, 'f', 2, 64)
+		}
+		return fmt.Sprintf("| %s | %d | %d | %s |\n", cell(u.Role), u.Input, u.Output, usd)
 	})
 	if r.Next != "" {
 		fmt.Fprintf(&b, "\nNext: %s\n", span(r.Next))
@@ -79,11 +88,11 @@ func table(b *strings.Builder, head string, n int, row func(int) string) {
 
 // span is a text of others in one line of code.
 func span(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(markdown.Clip(text, maxRow)), " ")
 	if text == "" {
 		return ""
 	}
-	return markdown.CodeSpan(markdown.Valid(markdown.Clip(text, maxRow)))
+	return markdown.CodeSpan(markdown.Valid(text))
 }
 
 func cell(text string) string { return strings.ReplaceAll(span(text), "|", "\\|") }
@@ -110,7 +119,11 @@ func Report(output, summary string) error {
 	if err != nil {
 		return err
 	}
-	for file, text := range map[string]string{output: Outputs(r), summary: Summary(r)} {
+	artifact := ""
+	if _, err := os.Stat(artifactDir()); err == nil {
+		artifact = "artifact=" + artifactDir() + "\n" // of the action's next step alone
+	}
+	for file, text := range map[string]string{output: Outputs(r) + artifact, summary: Summary(r)} {
 		if file == "" {
 			continue
 		}

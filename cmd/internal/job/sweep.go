@@ -56,6 +56,10 @@ func (r *run) sweep(ctx context.Context, c *config.Config, of Request, result *R
 	}
 	var errs []error
 	for _, issue := range slices.Sorted(maps.Keys(asked)) {
+		if r.inputs.On("dry-run") {
+			r.finder.Say("%s would be started for #%d", file, issue)
+			continue
+		}
 		if err := dispatch.Issue(ctx, act.Client, of.Repo, dispatch.Workflow{File: file, Ref: ref}, issue); err != nil {
 			errs = append(errs, fmt.Errorf("start %s for #%d: %w; the job of the sweep needs the permission actions: write", file, issue, err))
 			continue

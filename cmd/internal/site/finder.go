@@ -29,6 +29,7 @@ type Finder struct {
 	*console.Console
 
 	ConfigFile string // --config
+	Stores     string // where the host repositories of servers lie; empty = in the state home
 	Project    string // --project
 	LogLevel   string // --log-level
 	Format     hostlog.Format

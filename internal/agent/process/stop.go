@@ -57,6 +57,9 @@ func Stop(ctx context.Context, p Process, mark string) error {
 	}
 }
 
+// Count returns how many processes of the launches below launches run; see StopAll.
+func Count(launches string) int { return len(launched(filepath.Clean(launches))) }
+
 // StopAll ends every process of the launches below launches, the directory in which a session
 // keeps them, and returns how many there were. It finds them by the launch and the mark that
 // they carry and reads no file, for a session whose files cannot be trusted. It returns when

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/agentmux/agentmux/cmd/internal/job"
+	"github.com/agentmux/agentmux/ghsync/fakehub"
+	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
+	"github.com/agentmux/agentmux/orchestrator/session"
+)
+
+// What a killed job left running is ended by the last step, which fails the job for it. Files go, too.
+func TestActionFailsForWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "at")
+	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	r.setEnv("XDG_STATE_HOME", filepath.Join(r.temp, "agentmux", "state"))
+	run := r.background("issue", "1", "--headless")
+	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
+	run.exit(syscall.SIGKILL)
+	code, log := r.step("left")
+	said := runlog.Annotations(log, "error")["left over"]
+	if code != 1 || !strings.Contains(said, "processes of its agents: ") || !strings.Contains(said, "a tmux server at ") || strings.Contains(said, "still there") {
+		t.Errorf("exit %d\n%s", code, log)
+	}
+	if _, err := os.Stat(filepath.Join(r.temp, "agentmux", "state", "agentmux")); !os.IsNotExist(err) {
+		t.Errorf("files of the job are left: %v", err)
+	}
+	if code, log := r.step("left"); code != 0 {
+		t.Errorf("once more: exit %d\n%s", code, log)
+	}
+	r.setEnv("RUNNER_TEMP", filepath.Join(r.dir, "elsewhere"))
+	kept := filepath.Join(r.temp, "agentmux", "state", "agentmux", "kept")
+	r.write(kept, "")
+	script := strings.ReplaceAll(`XDG_STATE_HOME=TEMP/agentmux/state "$AGENTMUX" job left`, "TEMP", r.temp)
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Env = append(r.env, "AGENTMUX="+own)
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Errorf("removed what is not of a job\n%s", out)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Error(err)
+	}
+}
+
+// The clones below the input state are used by the next job, which fetches nothing again; sessions that
+// are over leave no refs there.
+func TestActionKeepsClonesInItsState(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	repo := r.github.Repo(rigRepo)
+	kept := filepath.Join(r.dir, "clones")
+	for jobs := 1; jobs <= 2; jobs++ {
+		issue := 1
+		if jobs > 1 {
+			issue = repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "More.\n", Author: rigOwner})
+		}
+		number := strconv.Itoa(issue)
+		repo.Label(issue, "agentmux:quick", rigOwner)
+		r.event("issues", strings.Replace(labelEvent("agentmux:quick"), `"number":1`, `"number":`+number, 1))
+		if code, log := r.step("run", "ISSUE="+number, job.InputPrefix+"STATE="+kept); code != 0 || len(repo.Pulls()) != jobs {
+			t.Fatalf("exit %d, %d pull requests\n%s", code, len(repo.Pulls()), log)
+		}
+		if code, log := r.step("left", job.InputPrefix+"STATE="+kept); code != 0 {
+			t.Errorf("left: exit %d\n%s", code, log)
+		}
+	}
+	stores, err := filepath.Glob(filepath.Join(kept, "*", "*", "*", "HEAD"))
+	if err != nil || len(stores) != 1 {
+		t.Fatalf("stores %q, %v", stores, err)
+	}
+	out, err := exec.Command("git", "--git-dir", filepath.Dir(stores[0]), "for-each-ref", "--format=%(refname)", "refs/agentmux").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ref := range strings.Lines(string(out)) {
+		if !strings.HasPrefix(ref, "refs/agentmux/preserved/") && !strings.HasPrefix(ref, "refs/agentmux/base/") {
+			t.Errorf("left in the store: %s", ref)
+		}
+	}
+}
+
+// Transcripts are kept where they are asked for and the repository is private, and nowhere else.
+func TestActionKeepsTranscriptsOfPrivateRepositories(t *testing.T) {
+	t.Parallel()
+	for name, private := range map[string]bool{"public": false, "private": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunner(t, rigOptions{private: private})
+			r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+			r.event("issues", labelEvent("agentmux:quick"))
+			code, log := r.step("run", "ISSUE=1", job.InputPrefix+"TRANSCRIPTS=true")
+			found, err := filepath.Glob(filepath.Join(r.temp, "agentmux", "artifact", session.TranscriptsDir, "*"))
+			if code != 0 || err != nil || (len(found) > 0) != private {
+				t.Errorf("exit %d, transcripts %q, %v\n%s", code, found, err, log)
+			}
+			if said := runlog.Annotations(log, "notice")["input transcripts"]; (said != "") == private {
+				t.Errorf("said %q", said)
+			}
+		})
+	}
+}
+
+// A dry run prints what would be, and writes nothing.
+func TestActionRunsDry(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	repo := r.github.Repo(rigRepo)
+	repo.Label(1, "agentmux:quick", rigOwner)
+	repo.AddIssue(fakehub.IssueSpec{Title: "Another", Body: "More.\n", Author: rigOwner, Labels: []string{"agentmux"}})
+	before := len(r.github.Log())
+	r.event("issues", labelEvent("agentmux:quick"))
+	code, log := r.step("run", "ISSUE=1", job.InputPrefix+"DRY_RUN=true")
+	if code != 0 || !strings.Contains(log, rigRepo+"#1") || strings.Contains(log, "#2") || len(r.github.Log()) != before || r.claimRef() != "" {
+		t.Errorf("exit %d, %d writes\n%s", code, len(r.github.Log())-before, log)
+	}
+	if got := r.result(); got.Outcome != "none" || !strings.Contains(got.Sentence, "dry run") {
+		t.Errorf("result %+v", got)
+	}
+	r.setEnv("GITHUB_TOKEN", r.github.ActionsToken(rigRepo, map[string]string{"contents": "read", "issues": "read", "actions": "write"}, 0))
+	r.event("schedule", "{}")
+	if code, log := r.step("run", "ISSUE=", job.InputPrefix+"DRY_RUN=true"); code != 0 || len(repo.Dispatches()) != 0 || !strings.Contains(log, "would be started for #2") {
+		t.Errorf("sweep: exit %d, dispatched %v\n%s", code, repo.Dispatches(), log)
+	}
+}

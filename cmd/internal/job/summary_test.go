@@ -1,0 +1,61 @@
+package job_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/cmd/internal/job"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+var whole = job.Result{
+	Outcome: "needs_human", Repo: "octo/widgets", Issue: 12, Session: "20261121-100512-issue-12-add-retry", Workflow: "feature",
+	Branch: "agentmux/issue-12-add-retry", PRNumber: 88, PRURL: "https://github.com/octo/widgets/pull/88", Draft: true,
+	HeadSHA: "b07d3e9", Digest: "9f2c41d07a3b", Sentence: "question q1 was not answered in time\n## not a heading @octo <img src=x>",
+	Phases:    []job.Phase{{Name: "planning", Seconds: 61}, {Name: "implement|ing", Seconds: 3723.4}},
+	Verdicts:  []job.Verdict{{Role: "reviewer_logic", Verdict: "fail", Findings: 3}, {Role: "reviewer_quality", Verdict: "pass"}},
+	Questions: []job.Question{{ID: "q1", Text: "Which `one`? ::stop-commands::x"}}, Held: []string{"go.mod"},
+	Usage:      []job.Usage{{Role: "coder", Input: 1200000, Output: 80000, USD: 3.4567}, {Role: "planner", Input: 10, Output: 2}},
+	Checkpoint: "of 10:41 UTC, on the server: a job on another runner finds it", Next: "comment on the issue: /agentmux answer and the answer",
+}
+
+// The page of a job is the outcome first; texts of others are code in it.
+func TestSummaryGolden(t *testing.T) {
+	file := filepath.Join("testdata", "summary.md")
+	got := job.Summary(whole)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || got != string(want) {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// A page never has more than a runner takes, and a text never leaves its place.
+func TestSummaryIsBounded(t *testing.T) {
+	r := whole
+	long := strings.Repeat("`|\n# x", 1<<10)
+	for range 3000 {
+		r.Questions = append(r.Questions, job.Question{ID: long, Text: long})
+		r.Held = append(r.Held, long)
+		r.Phases = append(r.Phases, job.Phase{Name: long})
+		r.Usage = append(r.Usage, job.Usage{Role: long})
+	}
+	r.Next = long
+	got := job.Summary(r)
+	if len(got) > 1<<20 {
+		t.Errorf("%d bytes", len(got))
+	}
+	for line := range strings.Lines(got) {
+		if strings.HasPrefix(line, "#") && line != "### agentmux: needs human\n" {
+			t.Fatalf("a heading of others: %.80q", line)
+		}
+	}
+}
