@@ -51,8 +51,8 @@ test-real: ## published modules from a bug on record to a pull request (download
 test-crash: ## the host killed at each STRIDE-th crash point of a run, each time to the same end
 	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) go test -tags=crash -count=1 -parallel=12 -timeout=6h $(TESTFLAGS) -run=TestCrash ./bot/claim ./orchestrator/engine ./cmd/agentmux
 
-test-bot: ## the bot killed at each STRIDE-th crash point of two requests, then BOTKILLS times at random moments drawn from SEED, and on a GitHub that fails; RACE issues for bots that race
-	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_BOT_RACE=$(RACE) AGENTMUX_BOT_KILLS=$(BOTKILLS) AGENTMUX_BOT_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TestBot(Crashes|KilledAtRandom|ThroughStorms|sRaceForIssues)' ./cmd/agentmux
+test-bot: ## the bot killed at each STRIDE-th crash point of two requests, then BOTKILLS times at random moments drawn from SEED, and on a GitHub that fails; RACE issues for bots and claims that race
+	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_BOT_RACE=$(RACE) AGENTMUX_CLAIM_ROUNDS=$(RACE) AGENTMUX_BOT_KILLS=$(BOTKILLS) AGENTMUX_BOT_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TestBot(Crashes|KilledAtRandom|ThroughStorms|sRaceForIssues)|OneHostWinsEachRace' ./bot/claim ./cmd/agentmux
 
 test-power: ## the power cut at each STRIDE-th moment of a session, files cut and changed at each STRIDE-th byte
 	.ci/setup && AGENTMUX_POWER=$(STRIDE) go test -count=1 -timeout=30m $(TESTFLAGS) -run='PowerLoss|Cut|Flipped|Changed' ./internal/durable ./orchestrator/session ./orchestrator/engine
@@ -66,8 +66,8 @@ test-faults: ## SESSIONS whole sessions, BESIDE side by side, on a GitHub of whi
 test-scale: ## SCALE sessions side by side in one process
 	.ci/setup && AGENTMUX_SESSIONS=$(SCALE) go test -count=1 -timeout=60m $(TESTFLAGS) -run=TestSessionsSideBySide -v ./cmd/agentmux
 
-test-walks: ## WALKS random walks through the decisions of a session
-	.ci/setup && AGENTMUX_WALKS=$(WALKS) go test -count=1 -timeout=60m $(TESTFLAGS) -run=RandomWalks ./orchestrator/decide
+test-walks: ## WALKS random walks through the decisions of a session, a twentieth of them through what hooks tell
+	.ci/setup && AGENTMUX_WALKS=$(WALKS) go test -count=1 -timeout=60m $(TESTFLAGS) -run='RandomWalks|HooksAloneShowEachChange' ./orchestrator/decide ./bot/intake
 
 test-agents: ## the real programs of the providers against a model on loopback (needs npm); with FULL=1 every case, and the table of docs/providers.md
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 AGENTMUX_TEST_AGENTS_FULL=$(FULL) go test -count=1 -timeout=60m -parallel=2 $(TESTFLAGS) -run='Test(Claude|Agents)' ./internal/agent/modeltest ./cmd/agentmux

@@ -43,7 +43,7 @@ func race(ctx context.Context, hosts []*host, issue int) ([]claim.Held, []error)
 }
 
 func TestGitHub36OneHostWinsEachRace(t *testing.T) {
-	rounds := 20
+	rounds := 6
 	if n, err := strconv.Atoi(os.Getenv("AGENTMUX_CLAIM_ROUNDS")); err == nil {
 		rounds = n
 	}

@@ -183,7 +183,8 @@ func (c *call) tag(out reply) reply {
 	if c.request.Method != http.MethodGet || out.status != http.StatusOK {
 		return out
 	}
-	sum := sha256.Sum256(append([]byte(c.tokenValue()+"\n"), out.bytes()...))
+	out.raw = out.bytes() // as it is sent
+	sum := sha256.Sum256(append([]byte(c.tokenValue()+"\n"), out.raw...))
 	etag := `W/"` + hex.EncodeToString(sum[:]) + `"`
 	if strings.TrimPrefix(c.request.Header.Get("If-None-Match"), "W/") == strings.TrimPrefix(etag, "W/") {
 		header := out.header

@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 
 	"github.com/agentmux/agentmux/internal/gitrepo/git"
 	"github.com/agentmux/agentmux/internal/gitrepo/object"
@@ -110,27 +112,33 @@ func (d direct) lookup(rev, path string) (e object.TreeEntry, ok bool, err error
 	return r.Lookup(root, path)
 }
 
-// names lists the names in a directory, "." for the top.
-func (d direct) names(rev, dir string) ([]string, error) {
+// namesAlong lists the names in each directory that leads to a path, in one walk.
+func (d direct) namesAlong(rev, file string) (map[string][]string, error) {
 	r := d.Reader()
 	defer r.Close()
 	id, err := r.TreeOf(rev)
 	if err != nil {
 		return nil, err
 	}
-	if dir != "." {
-		e, ok, err := r.Lookup(id, dir)
-		if err != nil || !ok || e.Mode != object.ModeTree {
+	all, dir := map[string][]string{}, "."
+	for _, next := range strings.Split(file, "/") {
+		list, err := r.Tree(id)
+		if err != nil {
 			return nil, err
 		}
-		id = hex.EncodeToString([]byte(e.ID))
+		names, below := make([]string, len(list)), ""
+		for i, e := range list {
+			names[i] = e.Name
+			if e.Name == next && e.Mode == object.ModeTree {
+				below = hex.EncodeToString([]byte(e.ID))
+			}
+		}
+		all[dir] = names
+		if id, dir = below, path.Join(dir, next); id == "" {
+			break
+		}
 	}
-	list, err := r.Tree(id)
-	names := make([]string, len(list))
-	for i, e := range list {
-		names[i] = e.Name
-	}
-	return names, err
+	return all, nil
 }
 
 // isCommit reports whether a commit with that full id is there.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -53,16 +54,27 @@ func (s *Store) Entries(ctx context.Context, tree string) ([]Entry, error) {
 	return list, nil
 }
 
-// Names lists the names in a directory of a tree or commit, "." for the top; none for one that
-// is not there.
-func (s *Store) Names(ctx context.Context, tree, dir string) ([]string, error) {
-	if names, err := s.direct.names(tree, dir); err == nil {
+// NamesAlong lists the names in each directory of a tree or commit that leads to a path, "." for
+// the top; none for one that is not there.
+func (s *Store) NamesAlong(ctx context.Context, tree, file string) (map[string][]string, error) {
+	if names, err := s.direct.namesAlong(tree, file); err == nil {
 		return names, nil
 	}
 	entries, err := s.Entries(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
+	all := map[string][]string{}
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		all[dir] = namesIn(entries, dir)
+		if dir == "." {
+			return all, nil
+		}
+	}
+}
+
+// namesIn returns the names in a directory of a tree with these files.
+func namesIn(entries []Entry, dir string) []string {
 	var names []string
 	for _, e := range entries {
 		below := e.Path
@@ -76,7 +88,7 @@ func (s *Store) Names(ctx context.Context, tree, dir string) ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	return names, nil
+	return names
 }
 
 // Blob returns the content of a blob of at most max bytes, ErrTooLarge beyond.

@@ -70,27 +70,46 @@ func (c *check) names(ctx context.Context) error {
 	if len(added) == 0 {
 		return nil
 	}
-	spellings := map[string]map[string]int{} // directory -> folded name -> spellings
+	known := spellings{}
 	for p := range added {
-		for q := p; q != "."; q = path.Dir(q) {
-			dir := path.Dir(q)
-			if spellings[dir] == nil {
-				names, err := c.repo.Names(ctx, c.Tree, dir)
-				if err != nil {
-					return err
-				}
-				spellings[dir] = map[string]int{}
-				for _, name := range names {
-					spellings[dir][folded(name)]++
-				}
+		if known[path.Dir(p)] == nil {
+			names, err := c.repo.NamesAlong(ctx, c.Tree, p)
+			if err != nil {
+				return err
 			}
-			if spellings[dir][folded(path.Base(q))] > 1 {
-				c.find(Finding{Rule: "name", Path: p, Text: "equals another name but for case or form"})
-				break
-			}
+			known.add(names)
+		}
+		if known.twice(p) {
+			c.find(Finding{Rule: "name", Path: p, Text: "equals another name but for case or form"})
 		}
 	}
 	return nil
+}
+
+// spellings tells by directory how often each folded name is there.
+type spellings map[string]map[string]int
+
+// add takes the names in directories that are not known yet.
+func (s spellings) add(names map[string][]string) {
+	for dir, list := range names {
+		if s[dir] != nil {
+			continue
+		}
+		s[dir] = map[string]int{}
+		for _, name := range list {
+			s[dir][folded(name)]++
+		}
+	}
+}
+
+// twice reports whether a path or a directory that leads to it has a name twice.
+func (s spellings) twice(p string) bool {
+	for ; p != "."; p = path.Dir(p) {
+		if s[path.Dir(p)][folded(path.Base(p))] > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // folded is sanitize.Fold, at once for the names that most files have.

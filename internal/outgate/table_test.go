@@ -2,6 +2,7 @@ package outgate_test
 
 import (
 	"os"
+	"path"
 	"strings"
 	"testing"
 
@@ -45,23 +46,39 @@ func TestSecurity12And13PathsThatRunOrSteer(t *testing.T) {
 // batches puts the paths into changes in which no path is below another.
 func batches(want map[string]string, spell func(string) string) []map[string]string {
 	var out []map[string]string
+	var taken []occupied
 	for p := range want {
 		p, i := spell(p), 0
-		for i < len(out) && overlaps(out[i], p) {
+		for i < len(out) && taken[i].overlaps(p) {
 			i++
 		}
 		if i == len(out) {
-			out = append(out, map[string]string{})
+			out, taken = append(out, map[string]string{}), append(taken, occupied{})
 		}
 		out[i][p] = "x\n"
+		taken[i].add(p)
 	}
 	return out
 }
 
-func overlaps(batch map[string]string, p string) bool {
-	for q := range batch {
-		q, p := strings.ToLower(q), strings.ToLower(p)
-		if q == p || strings.HasPrefix(q, p+"/") || strings.HasPrefix(p, q+"/") {
+// occupied has the paths of a change, as true, and the directories that they are in.
+type occupied map[string]bool
+
+func (o occupied) add(p string) {
+	p = strings.ToLower(p)
+	o[p] = true
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		o[dir] = false
+	}
+}
+
+func (o occupied) overlaps(p string) bool {
+	p = strings.ToLower(p)
+	if _, there := o[p]; there {
+		return true
+	}
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		if o[dir] {
 			return true
 		}
 	}

@@ -3,7 +3,6 @@ package object
 import (
 	"bufio"
 	"bytes"
-	"compress/zlib"
 	"crypto/sha1"
 	"encoding/binary"
 	"encoding/hex"
@@ -25,7 +24,6 @@ import (
 type PackWriter struct {
 	file    *os.File
 	out     *bufio.Writer
-	z       *zlib.Writer
 	at      int64       // bytes written to out
 	crc     hash.Hash32 // of the entry that is written
 	entries []packed
@@ -48,9 +46,6 @@ func NewPack(name string) (*PackWriter, error) {
 		return nil, err
 	}
 	p := &PackWriter{file: file, out: bufio.NewWriter(file), crc: crc32.NewIEEE(), added: map[[idSize]byte]bool{}}
-	if p.z, err = zlib.NewWriterLevel(io.Discard, zlib.BestSpeed); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
 	_, err = p.Write(packHead(0))
 	return p, err
 }
@@ -91,9 +86,7 @@ func (p *PackWriter) Add(kind string, data []byte) (id string, err error) {
 	if _, err := p.Write(entryHead(kind, len(data))); err != nil {
 		return "", err
 	}
-	p.z.Reset(p)
-	_, err = p.z.Write(data)
-	if err = errors.Join(err, p.z.Close()); err != nil {
+	if err := deflate(p, data); err != nil {
 		return "", err
 	}
 	p.entries = append(p.entries, packed{key, p.crc.Sum32(), from})
