@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
@@ -156,7 +157,7 @@ func (h *hosted) run(ctx context.Context, held claim.Held) {
 			return
 		case err == nil:
 			failures = 0
-		case errors.As(err, new(*claim.TakenError)):
+		case errors.As(err, new(*claim.TakenError)), errors.As(err, new(*checkpoint.OtherHostError)):
 			h.repo.log().Info("another host has the session", "session", filepath.Base(h.dir), "err", err)
 			h.rest()
 			return
@@ -224,6 +225,7 @@ func (h *hosted) once(ctx context.Context, held claim.Held) (err error) {
 	h.repo.log().Info("session taken up", "session", s.SessionID, "issue", h.issue, "phase", s.Phase)
 	last, err := tenure.Run(ctx, heard{h.repo.host.WithLog(log), h}, tenure.Spec{
 		Desk: h.repo.desk, Host: h.repo.bot.host, Held: held, Log: log, Patient: true, Claimed: h.hold, News: h.news(h.repo.bot.Now()),
+		Newer: host.Elsewhere{Host: h.repo.host}.Newer(h.dir, c),
 		Run: host.RunSpec{
 			Dir: h.dir, Config: c, OnCommit: h.committed, MayPush: h.mayPush,
 			Mirror: host.MirrorSpec{On: s.Mirror, HostID: h.repo.bot.host.String(), Listened: true, ListenedAfter: true},

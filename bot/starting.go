@@ -25,7 +25,11 @@ import (
 // starting makes the session of a ticket that has a slot, and runs it. It reports whether the
 // ticket is over: else it waits again.
 func (w *waiting) starting(ctx context.Context) (over bool) {
-	switch _, err := w.placard.Show(ctx, comment.Waiting{Reason: "for the repository, which is fetched"}); {
+	var err error
+	if !w.Saved {
+		_, err = w.placard.Show(ctx, comment.Waiting{Reason: "for the repository, which is fetched"})
+	}
+	switch {
 	case errors.Is(err, mirror.ErrIssueGone):
 		w.gone(ctx)
 		return true
@@ -79,6 +83,13 @@ func (w *waiting) refused(ctx context.Context, d gate.Decision) {
 // there is none: d.What is not gate.Start then.
 func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err error) {
 	r := w.repo
+	if w.Saved {
+		dir, d.Reason, err = host.Elsewhere{Host: r.host}.Continue(ctx, host.RestoreSpec{Project: r.project, Config: r.bot.Config, Session: w.held.Seen().Claim.Session, Issue: w.Issue, Host: r.bot.host})
+		if d.What = gate.Start; d.Reason != "" {
+			d.What, d.Row, d.Remedy = gate.Refuse, gate.RowStart, "set the label again to start over"
+		}
+		return dir, d, errors.Join(err, w.took(ctx, dir))
+	}
 	if dir, err := w.made(); err != nil || dir != "" {
 		return dir, gate.Decision{What: gate.Start}, errors.Join(err, w.took(ctx, dir))
 	}

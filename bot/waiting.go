@@ -162,7 +162,9 @@ func (w *waiting) run(ctx context.Context) (err error) {
 			}
 			now, pause = nil, 0
 		case next := <-w.news:
-			now, pause = &next, 0
+			if !w.Saved { // else its comment stays that of the session
+				now, pause = &next, 0
+			}
 		case <-due:
 			next, err := w.placard.Show(ctx, *now)
 			switch {

@@ -99,6 +99,7 @@ var protocolCases = map[string]string{
 	"R5": "A restart of the host adopts live agents and starts none.",
 	"R6": "A resume reads what is unread before it starts an agent.",
 	"R7": "On another machine a session continues in its phase, with what its agents handed in, and their launches have not failed.",
+	"R8": "A directory whose session went on elsewhere is not run; a person takes the other machine's checkpoint, and its work is kept.",
 
 	"G1": "Any path git can hold is committed and can be excluded.",
 	"G2": "Nothing to commit, a moved branch, a pull request that exists and a GitHub that is down have one end each, without doubles.",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/internal/crash"
@@ -95,6 +96,19 @@ func (a *Away) Push(ctx context.Context, store *gitrepo.Store, p Pushing) error 
 	return fmt.Errorf("push the checkpoint: %s moved %d times meanwhile", ref, pushTries)
 }
 
+// Newer returns an *OtherHostError if the ref of a session is at a checkpoint of another host.
+func (a *Away) Newer(ctx context.Context, store *gitrepo.Store, from remote.Repository, session string) error {
+	refs, err := from.Refs(ctx, store, gitrepo.CheckpointRef(session))
+	if err != nil || len(refs) == 0 || refs[0].ID == a.Last {
+		return err
+	}
+	if err := from.Fetch(ctx, store, "+"+refs[0].ID+":"+gitrepo.FetchedRef(session)); err != nil {
+		return err
+	}
+	_, err = a.ours(ctx, store, session, refs[0].ID)
+	return err
+}
+
 // there is where the session's ref is on the server, if it may be moved from there: it was removed,
 // or this host pushed it and was killed before it noted that.
 func (a *Away) there(ctx context.Context, store *gitrepo.Store, from remote.Repository, session string) (string, error) {
@@ -102,8 +116,13 @@ func (a *Away) there(ctx context.Context, store *gitrepo.Store, from remote.Repo
 	if err != nil || len(refs) == 0 {
 		return "", err
 	}
-	other := &OtherHostError{Session: session, Host: "unknown", ID: refs[0].ID}
-	m, err := ManifestOf(ctx, store, refs[0].ID)
+	return a.ours(ctx, store, session, refs[0].ID)
+}
+
+// ours returns the commit of a checkpoint that this host made, else an *OtherHostError.
+func (a *Away) ours(ctx context.Context, store *gitrepo.Store, session, id string) (string, error) {
+	other := &OtherHostError{Session: session, Host: "unknown", ID: id}
+	m, err := ManifestOf(ctx, store, id)
 	// One that cannot be read was not made here.
 	if err != nil || m.Host != a.Host || m.Session != session {
 		if m.Host != "" {
@@ -111,5 +130,18 @@ func (a *Away) there(ctx context.Context, store *gitrepo.Store, from remote.Repo
 		}
 		return "", other
 	}
-	return refs[0].ID, nil
+	return id, nil
+}
+
+// Names lists the sessions that have a checkpoint on the server, by their names there.
+func Names(ctx context.Context, store *gitrepo.Store, from remote.Repository) ([]string, error) {
+	refs, err := from.Refs(ctx, store, gitrepo.CheckpointRef("*"))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, r := range refs {
+		names = append(names, strings.TrimPrefix(r.Name, gitrepo.CheckpointRef("")))
+	}
+	return names, nil
 }

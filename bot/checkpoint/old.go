@@ -83,6 +83,17 @@ func RemoveOld(ctx context.Context, store *gitrepo.Store, r Removing) ([]string,
 	return gone, nil
 }
 
+// Remove removes the checkpoint of a session from the server if it is still the one that was pushed last.
+func Remove(ctx context.Context, store *gitrepo.Store, from remote.Repository, session, last string) error {
+	ref := gitrepo.CheckpointRef(session)
+	refs, err := from.Refs(ctx, store, ref)
+	if err != nil || len(refs) == 0 || refs[0].ID != last {
+		return err
+	}
+	_, err = from.Push(ctx, store, remote.PushSpec{Updates: []remote.RefUpdate{{Ref: ref, Old: last}}})
+	return err
+}
+
 func readSights(store *gitrepo.Store) (map[string]sight, error) {
 	known := map[string]sight{}
 	data, err := os.ReadFile(filepath.Join(store.Dir(), sightsFile))

@@ -63,7 +63,8 @@ type Crew struct {
 	project   *project.Project
 	providers agent.Providers
 	sources   Sources
-	prompts   fs.FS // the project's own, or nil
+	prompts   fs.FS    // the project's own, or nil
+	begun     []string // workspaces with unfinished work of an agent of another machine
 
 	panes     *panes
 	recorders *transcript.Recorders // while a run lasts
@@ -88,6 +89,9 @@ func New(o Options, spec Spec) *Crew {
 
 // UsePrompts sets the project's own templates of prompts; nil for none.
 func (r *Crew) UsePrompts(files fs.FS) { r.prompts = files }
+
+// UseEarlierWork names the workspaces with unfinished work of an agent of another machine.
+func (r *Crew) UseEarlierWork(workspaces []string) { r.begun = workspaces }
 
 // StartRecorders writes the transcripts of the panes until stop is called.
 func (r *Crew) StartRecorders() (stop func()) {

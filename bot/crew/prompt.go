@@ -63,6 +63,9 @@ func (r *briefing) promptValues(ctx context.Context, a orchestrator.Args, s *orc
 		"subplan": subplan, "tool_line": r.toolLine(a, s),
 		"conflict_paths": bulleted(s.Conflicts[subplan]), "answers": r.answers(a, s),
 	}
+	if slices.Contains(r.begun, a.Workspace) {
+		values["earlier_work"] = earlierWork
+	}
 	if s.ChangeRequest != "" {
 		values["change_request"] = prompt.Fence("a request for changes", string(s.ChangeRequest))
 	}
@@ -84,6 +87,10 @@ func (r *briefing) promptValues(ctx context.Context, a orchestrator.Args, s *orc
 	}
 	return values, nil
 }
+
+// earlierWork is what an agent is told that takes up a workspace of another machine.
+const earlierWork = "yes. An agent before you began this work on another machine and did not hand it in; it cannot be asked. " +
+	"`git status` and `git diff` show what it left. Look at that first, keep what is right, and complete it"
 
 // handoff returns the results of finished research: the summaries, and the details by path.
 func (r *briefing) handoff(s *orchestrator.State) (string, error) {

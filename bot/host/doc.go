@@ -4,7 +4,8 @@
 // git and GitHub. Effects that need both are carried out here.
 //
 // A Host serves any number of sessions, from a command or from a bot. Prepare makes a
-// session; Run takes one, owns it until it has an outcome, and hands the outcome back.
+// session; Run takes one, owns it until it has an outcome, and hands the outcome back. Elsewhere makes one from
+// the checkpoint of another machine; the next Run makes its workspaces again and continues it.
 // Several Runs of one Host may run at the same time.
 //
 // Promises: each effect is an ensure, so that carrying it out again after a kill at any

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/restore"
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -48,6 +49,8 @@ type RunSpec struct {
 	Away *checkpoint.Away
 	// MayPush is asked before each round is pushed; refused says why that may not be. Nil = it may.
 	MayPush func(ctx context.Context) (refused string, err error)
+
+	restored *restore.Note // of a session that comes from a checkpoint and was not started since
 }
 
 // Run takes a session's lock, runs the session until it has an outcome and owes nothing,
@@ -94,6 +97,16 @@ func (h *Host) hosted(ctx context.Context, spec RunSpec, wait time.Duration) (*o
 		return s, err
 	}
 	s = r.state.Load()
+	note, owed, err := restore.Read(sess)
+	if err != nil {
+		return s, err
+	}
+	if note != nil {
+		r.crew.UseEarlierWork(note.Begun)
+	}
+	if owed {
+		spec.restored, spec.Resume = note, spec.Resume || !s.Ended()
+	}
 	if spec.Resume {
 		if err := h.Preflight(spec.Config, r.def, s.Interactive); err != nil {
 			return s, err
@@ -266,11 +279,14 @@ func (r *runner) start(ctx context.Context, spec RunSpec) (orchestrator.Start, e
 		settings.ParkAfter = orchestrator.Duration(r.ParkAfter)
 		start = orchestrator.Start{Mode: orchestrator.StartResume, Changes: spec.Changes, Settings: &settings, PROpen: spec.PROpen, Base: spec.Base, Attended: spec.Attended, Lost: r.work.LostWorkspaces(s)}
 	}
-	if !s.IsClassic() {
-		return start, nil
-	}
 	var err error
-	start.Classic, err = r.work.Classic(ctx, s)
+	switch {
+	case spec.restored != nil:
+		start.Mode = orchestrator.StartMoved
+		start.Moved, err = r.moved(ctx, spec.restored)
+	case s.IsClassic():
+		start.Classic, err = r.work.Classic(ctx, s)
+	}
 	return start, err
 }
 

@@ -21,8 +21,10 @@ type Options struct {
 	Found func(issue int) // is told of each request that may be taken, again after a while
 	// Room reports whether a request could begin on this host at once.
 	Room func(ctx context.Context) bool
-	Now  func() time.Time
-	Log  *slog.Logger
+	// Saved reports whether a session, by its name in a claim, has a checkpoint on the server. Nil = none has.
+	Saved func(ctx context.Context, session string) (bool, error)
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // Lookout knows the claims of other hosts. It is safe for concurrent use.
@@ -88,7 +90,11 @@ func (l *Lookout) Holder(ctx context.Context, issue int) (host claim.HostID, lef
 		case why == claim.Waiting:
 			host = seen.Claim.Host
 		}
-		if q, ok := l.of(seen, why); ok && (!q.Live || l.o.Room(ctx)) {
+		q, ok, err := l.of(ctx, seen, why)
+		if err != nil {
+			return "", nil, err
+		}
+		if ok && (!q.Live || l.o.Room(ctx)) {
 			left = &q
 		}
 	}
@@ -140,12 +146,20 @@ func (l *Lookout) Take(ctx context.Context, want claim.Want, left *Request) (cla
 	return l.o.Desk.Steal(ctx, taken.Seen, want)
 }
 
-// of reads the request of a claim.
-func (l *Lookout) of(seen claim.Seen, why claim.Stale) (Request, bool) {
-	if l.o.Issue != 0 {
-		return ForJob(seen, why)
+// of reads the request of a claim. A session that has begun is one if it can be continued here.
+func (l *Lookout) of(ctx context.Context, seen claim.Seen, why claim.Stale) (q Request, ok bool, err error) {
+	begun, parsed := of(seen, why)
+	if l.o.Saved != nil && parsed && begun.Begun && why != claim.NotStale && why != claim.Waiting {
+		if begun.Saved, err = l.o.Saved(ctx, seen.Claim.Session); err != nil || begun.Saved {
+			return begun, err == nil, err
+		}
 	}
-	return Of(seen, why)
+	if l.o.Issue != 0 {
+		q, ok = ForJob(seen, why)
+	} else {
+		q, ok = Of(seen, why)
+	}
+	return q, ok, nil
 }
 
 // passes reports whether nothing is found by a look at a claim. Whether a job is over costs a request.
@@ -153,7 +167,7 @@ func (l *Lookout) passes(seen claim.Seen) bool {
 	if l.o.Quiet || l.o.Issue != 0 && seen.Issue != l.o.Issue || seen.Claim.Host == l.o.Own {
 		return true
 	}
-	return l.o.Issue == 0 && seen.Claim.State != claim.Queued
+	return l.o.Issue == 0 && seen.Claim.State != claim.Queued && l.o.Saved == nil
 }
 
 // Look looks for orphans once, and returns when to look again.
@@ -169,9 +183,14 @@ func (l *Lookout) Look(ctx context.Context) (next time.Duration) {
 	room := l.o.Room(ctx)
 	for _, seen := range all {
 		why, err := l.o.Desk.Stale(ctx, seen)
+		var q Request
+		var ok bool
+		if err == nil {
+			q, ok, err = l.of(ctx, seen, why)
+		}
 		if err != nil {
 			l.failed(ctx, err)
-		} else if q, ok := l.of(seen, why); ok && (room || !q.Live) && l.tells(q) {
+		} else if ok && (room || !q.Live) && l.tells(q) {
 			l.o.Found(seen.Issue)
 		}
 	}

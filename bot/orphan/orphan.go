@@ -7,9 +7,10 @@
 // that may be taken when it is begun with and then every few minutes. It takes a claim when its caller
 // says so, after the gate has judged the request once more, by compare-and-swap. It stores nothing.
 //
-// A session that has begun is not taken over by a bot: what its agents did is on the machine of its host.
-// A job takes it from a job whose run is over, and from a host that let it go, because the sweep
-// starts a job for nothing else: another session begins, and the comment of the former one says so.
+// A session that has begun is continued from its checkpoint on the server. Where it has none, what its agents
+// did is on the machine of its host, and a bot leaves it alone. A job takes it all the same from a job whose run is
+// over, and from a host that let it go, because the sweep starts a job for nothing else: another session
+// begins, and the comment of the former one says so.
 //
 // So is a claim of this host read whose files are not on its machine any more: a request is judged once
 // more, and of a session that had begun the issue is told that it ends.
@@ -39,6 +40,8 @@ type Request struct {
 	Begun bool
 	// Mislaid says that it is one of this host, which lost the files of it.
 	Mislaid bool
+	// Saved, with Begun: it can be continued from its checkpoint on the server.
+	Saved bool
 	// Name and Identity are those of the session that it became or was to become.
 	Name, Identity string
 }
@@ -119,8 +122,13 @@ func (h history) Decided(issue int, t gate.Trigger) bool {
 }
 
 // Hand makes a ticket the one of the request: it becomes the same session with the same comment,
-// unless this machine had that session before. One that had begun is followed by another session.
+// unless this machine had that session before. One that had begun is continued from its checkpoint, or followed
+// by another session.
 func (q Request) Hand(project string, t ticket.Ticket) ticket.Ticket {
+	if q.Saved {
+		t.Session, t.Identity, t.Taken, t.Saved = q.Name, q.Identity, true, true
+		return t
+	}
 	if q.Begun {
 		t.Former = &ticket.Former{Session: q.Name, Identity: q.Identity, Claimed: q.Seen.Claim.At, Why: q.why() + ", and what it did is not here: it begins once more"}
 		return t

@@ -42,6 +42,9 @@ type Spec struct {
 	// News is asked after the claim was given back: whether something was said that the session
 	// has to hear. It has written the commands by then. Nil = nobody listens.
 	News func(ctx context.Context) (bool, error)
+	// Newer is asked under the claim, with what the last host of the session noted: a *checkpoint.OtherHostError
+	// says that the session went on elsewhere, and this directory was overtaken. May be nil.
+	Newer func(ctx context.Context, last claim.Note) error
 	// Patient gives the claim back however long that takes, as pushes wait for each other, until the
 	// context ends; else some seconds have to be enough.
 	Patient bool
@@ -66,9 +69,13 @@ func Run(ctx context.Context, r Runner, spec Spec) (*orchestrator.State, error) 
 	t := &tenure{Spec: spec}
 	for {
 		var taken *claim.TakenError
-		if err := t.begin(ctx); errors.As(err, &taken) {
+		var other *checkpoint.OtherHostError
+		switch err := t.begin(ctx); {
+		case errors.As(err, &taken):
 			return t.yield(ctx, r, taken)
-		} else if err != nil {
+		case errors.As(err, &other):
+			return t.overtaken(ctx, r, other)
+		case err != nil:
 			return nil, err
 		}
 		s, err := r.Run(ctx, t.Run)
@@ -105,6 +112,16 @@ func (t *tenure) yield(ctx context.Context, r Runner, taken *claim.TakenError) (
 	return r.Run(ctx, host.RunSpec{Dir: t.Run.Dir, Config: t.Run.Config, OnCommit: t.Run.OnCommit, Guard: lost(taken.Seen.Claim.Host)})
 }
 
+// overtaken gives the claim back and ends a session that went on elsewhere, unless a person is to decide.
+func (t *tenure) overtaken(ctx context.Context, r Runner, other *checkpoint.OtherHostError) (*orchestrator.State, error) {
+	t.end(ctx)
+	s, err := t.state()
+	if err != nil || s.Ended() || t.Run.Resume {
+		return nil, errors.Join(other, err)
+	}
+	return r.Run(ctx, host.RunSpec{Dir: t.Run.Dir, Config: t.Run.Config, OnCommit: t.Run.OnCommit, Guard: lost(other.Host)})
+}
+
 // lost is the guard of a claim that another host holds.
 type lost claim.HostID
 
@@ -129,6 +146,7 @@ func (t *tenure) begin(ctx context.Context) error {
 	if t.note, err = claim.ReadNote(t.Run.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	last := t.note
 	if t.note.Host != t.Host {
 		t.note.Host, t.note.Claims = t.Host, nil
 		if err := t.note.Write(t.Run.Dir); err != nil {
@@ -142,6 +160,11 @@ func (t *tenure) begin(ctx context.Context) error {
 		}
 	}
 	crash.Point("claimed", "")
+	if t.Newer != nil && t.away() != nil {
+		if err := t.Newer(ctx, last); err != nil {
+			return err
+		}
+	}
 	if err := t.remember(); err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type Ticket struct {
 	Dropped string `json:"dropped,omitempty"`
 	Taken   bool   `json:"taken,omitempty"` // from another host, which may have made the comment
 	Lost    bool   `json:"lost,omitempty"`  // it was a session, on a host that is gone
+	Saved   bool   `json:"saved,omitempty"` // it was one, and is continued from its checkpoint
 	// Claimed, of one that is taken, is when the other host claimed it: its comment was changed after that.
 	Claimed time.Time `json:"claimed,omitzero"`
 	// Former is a session that was lost with its host; nil: there is none, or its comment says so.

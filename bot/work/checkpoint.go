@@ -36,6 +36,9 @@ func (r *workspaces) Checkpoint(ctx context.Context, e orchestrator.Effect, s *o
 	if err != nil {
 		return orchestrator.Result{}, fmt.Errorf("read the session: %w", err)
 	}
+	if kept, err := orchestrator.Decode(found[session.StateFile]); err == nil {
+		s = kept // what was committed meanwhile is in it
+	}
 	files := k.sieve.Session(found, left)
 	work, err := k.work(ctx, e.Args.Paths, s)
 	if err != nil {

@@ -104,6 +104,23 @@ func (r *workspaces) makeWorkspace(ctx context.Context, dir, commit string) (err
 	return err
 }
 
+// Restore makes a workspace again with what it held on another machine: the files of tree. What an earlier try
+// left in its place is removed.
+func (r *workspaces) Restore(ctx context.Context, a orchestrator.Args) (dir string, err error) {
+	dir = r.WorkspacePath(a)
+	if err = dropWorkspace(dir); err == nil {
+		err = r.makeWorkspace(ctx, dir, a.Base)
+	}
+	if err == nil {
+		crash.Point("make workspace again", "")
+		err = workspace.Overlay(ctx, r.repo, dir, a.Base, a.Tree)
+	}
+	if err != nil {
+		return "", fmt.Errorf("restore workspace %s: %w", a.Workspace, err)
+	}
+	return dir, nil
+}
+
 // StartSpares has workspaces made ahead while a run lasts: until stop is called. Foresee says
 // which are needed.
 func (r *workspaces) StartSpares(ctx context.Context) (stop func()) {

@@ -16,6 +16,16 @@ import (
 // checkpoints is where they are on the server.
 const checkpoints = "refs/agentmux/sessions/"
 
+// savedOnes are the checkpoints on the server.
+func (r *rig) savedOnes() (refs []string) {
+	for ref := range r.github.Repo(rigRepo).Refs() {
+		if strings.HasPrefix(ref, checkpoints) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
 // branchesOf are the refs of a repository but for checkpoints.
 func branchesOf(repo *fakehub.Repo) []string {
 	return slices.DeleteFunc(slices.Collect(maps.Keys(repo.Refs())), func(ref string) bool { return strings.HasPrefix(ref, checkpoints) })
@@ -80,5 +90,20 @@ func TestCheckpointsStayHereIfThatIsWanted(t *testing.T) {
 	r.quick(0)
 	if id, _, _ := r.saved(r.session()); id != "" {
 		t.Errorf("%s is on the server", id)
+	}
+}
+
+// clean removes the checkpoint of a session from the server with it.
+func TestCleanRemovesTheCheckpointFromTheServer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: quickPlaybook})
+	r.quick(0)
+	e := r.session()
+	if id, _, _ := r.saved(e); id == "" {
+		t.Fatal("there is no checkpoint on the server")
+	}
+	r.expect(0, "clean", "--force")
+	if id, _, _ := r.saved(e); id != "" || len(r.sessions()) > 0 {
+		t.Errorf("%s is on the server, %d sessions are here", id, len(r.sessions()))
 	}
 }

@@ -215,14 +215,17 @@ func TestGitHub66AJobIsCanceledInOrder(t *testing.T) {
 
 // deadJob is a runner on which a job was killed while its coder worked, and another machine on which the
 // next commands run as the job of another run.
-func deadJob(t *testing.T) *runner {
+func deadJob(t *testing.T, config string) *runner {
 	at := filepath.Join(t.TempDir(), "at")
-	r := newRunner(t, rigOptions{playbook: waitingAt(at)})
+	r := newRunner(t, rigOptions{playbook: waitingAt(at), config: config})
 	repo := r.github.Repo(rigRepo)
 	repo.Label(1, "agentmux:quick", rigOwner)
 	r.event("issues", labelEvent("agentmux:quick"))
 	run := r.background("issue", "1", "--headless")
 	r.eventually("the coder works", func() bool { _, err := os.Stat(at); return err == nil }, nil)
+	if config == "" {
+		r.eventually("the session is saved on the server", func() bool { return len(r.savedOnes()) > 0 }, run.out.String)
+	}
 	run.exit(syscall.SIGKILL)
 	repo.SetRun(fakehub.Run{ID: 77, Attempt: 1, Status: "completed", Conclusion: "failure"})
 	repo.SetRun(fakehub.Run{ID: 79, Attempt: 1, Status: "in_progress"})
@@ -243,11 +246,32 @@ func (r *runner) sweeps() []int {
 	return r.result().Dispatched
 }
 
-// The job that a sweep starts for a dead one takes its claim, and begins once more; the comment of the
-// lost session says so. The next sweep has nothing to do.
+// The job that a sweep starts for a dead one takes its claim, and continues its session from the checkpoint: same
+// comment, one pull request. The next sweep has nothing to do.
+func TestGitHub90ADeadJobIsContinuedOnce(t *testing.T) {
+	t.Parallel()
+	r := deadJob(t, "")
+	repo := r.github.Repo(rigRepo)
+	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
+	ran := r.expect(0, "issue", "1", "--headless")
+	got := r.result()
+	if got.Outcome != "done" || len(repo.Pulls()) != 1 || r.claimRef() != "" || !strings.HasPrefix(got.Moved, "moved from a_77_1, work of ") {
+		t.Errorf("result %+v, %d pull requests, claim %q\n%s", got, len(repo.Pulls()), r.claimRef(), ran.out)
+	}
+	comments := repo.Comments(1)
+	if n := strings.Count(fmt.Sprint(comments), "kind=status"); n != 1 || !strings.HasPrefix(comments[0].Body, "### agentmux: done") ||
+		!strings.Contains(comments[0].Body, "Moved from `a_77_1`, work of ") {
+		t.Errorf("%d status comments: %s", n, comments[0].Body)
+	}
+	if again := r.sweeps(); len(again) != 0 {
+		t.Errorf("dispatched %d", again)
+	}
+}
+
+// Without a checkpoint the job begins once more; the comment of the lost session says so. The next sweep has nothing to do.
 func TestGitHub90ADeadJobIsFollowedOnce(t *testing.T) {
 	t.Parallel()
-	r := deadJob(t)
+	r := deadJob(t, "checkpoint: {remote: false}\n")
 	repo := r.github.Repo(rigRepo)
 	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)
 	ran := r.expect(0, "issue", "1", "--headless")
@@ -272,7 +296,7 @@ func TestGitHub90ADeadJobIsFollowedOnce(t *testing.T) {
 // A comment stops what a dead job left.
 func TestJobStopsWhatADeadOneLeft(t *testing.T) {
 	t.Parallel()
-	r := deadJob(t)
+	r := deadJob(t, "")
 	repo := r.github.Repo(rigRepo)
 	repo.Comment(1, "/agentmux stop", rigOwner)
 	r.event("issue_comment", commentEvent("/agentmux stop"))
@@ -288,7 +312,7 @@ func TestJobStopsWhatADeadOneLeft(t *testing.T) {
 // A dead job whose issue was closed meanwhile is not followed: labels and claim go.
 func TestGitHub90ADeadJobOfAClosedIssueIsForgotten(t *testing.T) {
 	t.Parallel()
-	r := deadJob(t)
+	r := deadJob(t, "")
 	repo := r.github.Repo(rigRepo)
 	repo.CloseIssue(1, rigOwner)
 	r.event("workflow_dispatch", `{`+ofRepo+`,"inputs":{"issue":"1"}}`)

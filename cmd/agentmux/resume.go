@@ -15,6 +15,7 @@ func newResumeCmd(a *app) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return start.Resume(cmd.Context(), a, args, o) },
 	}
 	cmd.Flags().BoolVar(&o.Backup, "from-backup", false, "take the state before the last phase, when state.json is corrupt")
+	cmd.Flags().BoolVar(&o.Checkpoint, "from-checkpoint", false, "continue from the checkpoint on the server; S may be an issue whose session is of another machine")
 	cmd.Flags().BoolVar(&o.Headless, "headless", false, "stay in the foreground; a session that asks the person at its terminal still asks")
 	cmd.Flags().StringVar(&o.Changes, "changes", "", "what is wanted different, as `text`")
 	cmd.Flags().StringVar(&o.Base, "base", "", "`branch` of the server that the pull request goes to from now on")

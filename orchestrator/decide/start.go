@@ -25,7 +25,10 @@ func (r *reducer) start() {
 		start.Lost = move.Here(r.s, start.Moved, duty.IsView)
 		r.in.Start = &start
 		r.dropPending(move.Void)
-		r.resume()
+		r.changed = true
+		if !r.s.Ended() || start.Settings != nil { // else it only finishes what its end left to do
+			r.resume()
+		}
 	}
 }
 

@@ -73,7 +73,7 @@ func Create(spec CreateSpec) (*Session, error) {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
 	spec.Project = project
-	if err := prepareProject(spec.Disk, project); err != nil {
+	if err := PrepareProject(spec.Disk, project); err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
 	if spec.Unless != nil {
@@ -124,7 +124,8 @@ func numbered(name string, n int) string {
 	return fmt.Sprintf("%s-%d", name, n)
 }
 
-func prepareProject(disk durable.Disk, project string) error {
+// PrepareProject makes the directory of a project's sessions, ignored by git.
+func PrepareProject(disk durable.Disk, project string) error {
 	if err := CheckLinks(project); err != nil {
 		return err
 	}

@@ -8,9 +8,7 @@ import (
 
 // NewIdentity tells one creation of a session from every other, of whatever name and in
 // whatever clone.
-func NewIdentity() string {
-	return randomHex(8)
-}
+func NewIdentity() string { return randomHex(8) }
 
 // NewSecret is what a state holds to be known by the note of its session.
 func NewSecret() string { return randomHex(16) }

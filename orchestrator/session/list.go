@@ -47,7 +47,7 @@ func (e Entry) Condition() string {
 }
 
 // List returns a project's sessions, oldest name first. A session that cannot be
-// read is in it with its error; half-made ones are not, and no directory whose name could
+// read is in it with its error; half-made and overtaken ones are not, and no directory whose name could
 // steer the terminal that shows it.
 func List(project string) ([]Entry, error) {
 	if err := CheckLinks(project); err != nil {
@@ -66,7 +66,7 @@ func List(project string) ([]Entry, error) {
 	}
 	var entries []Entry
 	for _, e := range found {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !strings.Contains(e.Name(), ".tmp-") && printable(e.Name()) {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !strings.Contains(e.Name(), ".tmp-") && !strings.Contains(e.Name(), ".overtaken-") && printable(e.Name()) {
 			entries = append(entries, entry(filepath.Join(Dir(project), e.Name())))
 		}
 	}

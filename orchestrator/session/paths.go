@@ -56,7 +56,7 @@ func LastCompletion(project string) string {
 
 // NoteCompletion replaces the note that LastCompletion names.
 func NoteCompletion(project string, note []byte) error {
-	if err := prepareProject(durable.Disk{}, project); err != nil {
+	if err := PrepareProject(durable.Disk{}, project); err != nil {
 		return fmt.Errorf("note completion: %w", err)
 	}
 	return durable.Replace(LastCompletion(project), note)

@@ -3,6 +3,7 @@ package story
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
 )
@@ -20,7 +21,7 @@ func Line(e orchestrator.Event) string {
 var lines = map[string]func(orchestrator.Event) string{
 	orchestrator.EvSessionCreated: func(orchestrator.Event) string { return "session created" },
 	orchestrator.EvResumed:        say(func(d orchestrator.ResumedRecord) string { return "resumed in " + d.To }),
-	orchestrator.EvMoved:          say(func(d orchestrator.MovedRecord) string { return "continued from a checkpoint of " + d.FromHost }),
+	orchestrator.EvMoved:          say(sayMoved),
 	orchestrator.EvEvent:          say(func(d orchestrator.EventRecord) string { return d.Label }),
 	orchestrator.EvPhaseEntered:   say(func(d orchestrator.PhaseEnteredRecord) string { return "→ " + d.Phase }),
 	orchestrator.EvAgentStarted: say(func(d orchestrator.AgentStartedRecord) string {
@@ -84,6 +85,14 @@ func say[T orchestrator.Record](line func(T) string) func(orchestrator.Event) st
 		d, _ := e.Data.(T)
 		return line(d)
 	}
+}
+
+func sayMoved(d orchestrator.MovedRecord) string {
+	text := fmt.Sprintf("continued from a checkpoint of host %s, %s old", d.FromHost, time.Duration(d.Age)*time.Second)
+	if len(d.LeftOut) > 0 {
+		text += "; left out: " + strings.Join(d.LeftOut, "; ")
+	}
+	return text
 }
 
 func sayStrayed(d orchestrator.ScopeViolationRecord) string {

@@ -28,6 +28,7 @@ type Progress struct {
 	Strays    Strays
 	Agents    Agents
 	Phases    Phases
+	Moved     Move
 }
 
 // Fold takes in one record. A record of an unknown type changes nothing but Seq.
@@ -45,6 +46,7 @@ func (p *Progress) Fold(e orchestrator.Event) {
 	p.Strays.Fold(e)
 	p.Agents.Fold(e)
 	p.Phases.Fold(e)
+	p.Moved.fold(e)
 	p.course(e)
 	p.wishes(e)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/cmd/internal/show"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/ghsync/mirror"
@@ -194,7 +195,13 @@ func unshown(e session.Entry) bool {
 func remove(ctx context.Context, a *site.Finder, s *site.Site, chosen []ended, out *Report) error {
 	var errs []error
 	removed, repos := 0, map[string]bool{}
+	online := connect(ctx, a, s, chosen)
 	for _, e := range chosen {
+		if online && host.Pushed(e.Dir) != "" {
+			if err := (host.Elsewhere{Host: s.Host}).Forget(ctx, e.Dir, s.Config); err != nil {
+				a.Say("%s: its checkpoint stays on the server until checkpoint.keep is over: %v", e.Name, err)
+			}
+		}
 		r, err := s.Host.Remove(ctx, e.Dir, s.Config)
 		var locked *session.LockedError
 		if errors.As(err, &locked) {
@@ -222,6 +229,18 @@ func remove(ctx context.Context, a *site.Finder, s *site.Site, chosen []ended, o
 		errs = append(errs, s.Host.Collect(ctx, s.Project, s.Config))
 	}
 	return errors.Join(errs...)
+}
+
+// connect has the site use GitHub if one of the sessions has a checkpoint there. Without an account those stay.
+func connect(ctx context.Context, a *site.Finder, s *site.Site, chosen []ended) bool {
+	if !slices.ContainsFunc(chosen, func(e ended) bool { return host.Pushed(e.Dir) != "" }) {
+		return false
+	}
+	if err := a.Connect(ctx, s, &hostlog.Log{Terminal: a.Err}); err != nil {
+		a.Say("checkpoints stay on the server until checkpoint.keep is over: %v", err)
+		return false
+	}
+	return true
 }
 
 // halfMade lists the directories of sessions whose creation or removal was interrupted.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/tenure"
@@ -20,7 +21,7 @@ import (
 // runClaimed runs a session, and claims its issue for that time if the account may write to the
 // issue's repository.
 func runClaimed(ctx context.Context, a *site.Finder, s *site.Site, spec host.RunSpec) (*orchestrator.State, error) {
-	t := tenure.Spec{Run: spec, Steal: s.Take, Log: s.Host.Log}
+	t := tenure.Spec{Run: spec, Steal: s.Take, Log: s.Host.Log, Newer: host.Elsewhere{Host: s.Host}.Newer(spec.Dir, s.Config)}
 	issue, err := issueIn(spec.Dir, s, spec.Backup)
 	if err != nil {
 		return nil, err
@@ -107,8 +108,8 @@ func openDesk(ctx context.Context, s *site.Site, of claimedIssue, id claim.HostI
 }
 
 // NotClaimed fails if a host works on an issue, before a session of it is made. With s.Take the
-// claim of a host that is gone does not count.
-func NotClaimed(ctx context.Context, s *site.Site, repo ghsync.Repo, repoID int64, number int) error {
+// claim of a host that is gone does not count: it is returned as left.
+func NotClaimed(ctx context.Context, s *site.Site, repo ghsync.Repo, repoID int64, number int) (left *claim.Seen, err error) {
 	return notClaimed(ctx, s, claimedIssue{repo, repoID, number}, claim.NewHostID())
 }
 
@@ -123,17 +124,18 @@ func MayContinue(ctx context.Context, s *site.Site, dir string, backup bool) err
 	if err != nil {
 		return err
 	}
-	return notClaimed(ctx, s, of, id)
+	_, err = notClaimed(ctx, s, of, id)
+	return err
 }
 
-func notClaimed(ctx context.Context, s *site.Site, of claimedIssue, own claim.HostID) error {
+func notClaimed(ctx context.Context, s *site.Site, of claimedIssue, own claim.HostID) (left *claim.Seen, err error) {
 	desk, err := openDesk(ctx, s, of, own)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all, err := desk.Look(ctx)
 	if err != nil {
-		return explainClaim(err, desk, of.String())
+		return nil, explainClaim(err, desk, of.String())
 	}
 	for _, seen := range all {
 		if seen.Issue != of.number || seen.Claim.Host == own {
@@ -141,20 +143,24 @@ func notClaimed(ctx context.Context, s *site.Site, of claimedIssue, own claim.Ho
 		}
 		why, err := desk.Stale(ctx, seen)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if why == claim.LetGo || s.Take && why != claim.NotStale {
-			return nil
+			return &seen, nil
 		}
-		return explainClaim(&claim.TakenError{Seen: seen}, desk, of.String())
+		return nil, explainClaim(&claim.TakenError{Seen: seen}, desk, of.String())
 	}
-	return nil
+	return nil, nil
 }
 
 // explainClaim words the errors of a claim for a person, and gives them their exit codes.
 func explainClaim(err error, desk claim.Desk, issue string) error {
 	var taken *claim.TakenError
+	var other *checkpoint.OtherHostError
 	switch {
+	case errors.As(err, &other):
+		return &exit.Error{Code: exit.Locked, Err: fmt.Errorf("%s went on elsewhere: its checkpoint on the server is of host %s; agentmux resume '#%s' --from-checkpoint takes that one and puts the directory here aside",
+			issue, other.Host, issue[strings.IndexByte(issue, '#')+1:])}
 	case errors.As(err, new(*claim.RefusedError)):
 		return exit.Usage(err)
 	case !errors.As(err, &taken):

@@ -47,6 +47,7 @@ type Result struct {
 	HeadSHA  string `json:"head_sha,omitempty"`
 	Verdict  string `json:"verdict,omitempty"` // pass, fail; empty: no role has judged
 	Digest   string `json:"digest,omitempty"`  // SHA-256 of the text that the agents were given
+	Moved    string `json:"moved,omitempty"`   // from which machine the session came, in words
 
 	Phases    []Phase    `json:"phases,omitempty"`
 	Verdicts  []Verdict  `json:"verdicts,omitempty"`
@@ -102,7 +103,7 @@ func (r *Result) ofSession(ctx context.Context, dir string) error {
 	st := show.Tell(ctx, e)
 	r.Session, r.Workflow, r.Branch = orchestrator.PublicID(s.SessionID, s.Identity), s.Workflow, s.FeatureBranch
 	r.Outcome, r.Reason, r.Sentence = string(s.Outcome), string(s.OutcomeReason), st.Sentence
-	if r.Outcome == "" {
+	if r.Moved = st.Moved; r.Outcome == "" {
 		r.Outcome = OutcomeLost
 	}
 	r.Next = next(s)

@@ -39,6 +39,7 @@ func Summary(r Result) string {
 	row("branch", span(r.Branch))
 	row("commit", span(r.HeadSHA))
 	row("session", span(r.Session))
+	row("from a checkpoint", span(r.Moved))
 	row("workflow", span(r.Workflow))
 	row("text", span(r.Digest))
 	row("checkpoint", span(r.Checkpoint))

@@ -83,6 +83,9 @@ func PrintStatus(ctx context.Context, a *site.Finder, at *site.Site, w io.Writer
 	if st.Unsaved != "" {
 		p.Row("saved", paint.Plain, "%s", st.Unsaved)
 	}
+	if st.Moved != "" {
+		p.Row("moved", paint.Plain, "%s", strings.TrimPrefix(st.Moved, "moved "))
+	}
 	printWork(p, e, st)
 	printGate(ctx, a, p, e, st)
 	for _, debt := range st.Owed {

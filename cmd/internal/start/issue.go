@@ -61,7 +61,7 @@ func Issue(ctx context.Context, a *site.Finder, arg string, f *Options) error {
 	if f.Dry {
 		return dryRun(ctx, a, s, p, f.AsJSON)
 	}
-	if err := notTwice(ctx, a, s, p, f); err != nil {
+	if done, err := notTwice(ctx, a, s, p, f); done || err != nil {
 		return err
 	}
 	if !f.New {

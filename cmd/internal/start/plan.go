@@ -2,8 +2,11 @@ package start
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/agentmux/agentmux/bot/checkpoint"
+	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/project"
@@ -63,16 +66,53 @@ func refusedOr(err error, what string, s *site.Site) error {
 }
 
 // notTwice refuses a start that would lead to a second pull request for an issue: one of an
-// earlier session is open, or another host works on it. --new and --take allow it.
-func notTwice(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options) error {
+// earlier session is open, or another host works on it. --new and --take allow it. The session of a host
+// that is gone is continued from its checkpoint: done says that this was done.
+func notTwice(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options) (done bool, err error) {
 	if !p.push || !s.Config.GitHub.Push {
-		return nil
+		return false, nil
 	}
+	left, err := unclaimed(ctx, a, s, p)
+	if err != nil {
+		return false, err
+	}
+	if left != nil && left.Claim.State != claim.Queued && !f.New {
+		if done, err := takeOver(ctx, a, s, p, f); done || err != nil {
+			return done, err
+		}
+	}
+	return false, notPulled(ctx, a, s, p, f)
+}
+
+// unclaimed returns the claim of a host that is gone; nil if the issue is not claimed. It fails if a
+// host works on it.
+func unclaimed(ctx context.Context, a *site.Finder, s *site.Site, p *planned) (left *claim.Seen, err error) {
 	stop := a.Waiting("GitHub about other work on " + p.judged.String())
 	defer stop()
-	if err := hosting.NotClaimed(ctx, s, p.spec.Repo, p.judged.Snapshot.RepoID, p.judged.Record.Issue.Number); err != nil {
-		return err
+	return hosting.NotClaimed(ctx, s, p.spec.Repo, p.judged.Snapshot.RepoID, p.judged.Record.Issue.Number)
+}
+
+// takeOver continues the session that a host has left from its checkpoint. done is false if there is none.
+func takeOver(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options) (done bool, err error) {
+	dir, err := hosting.Restore(ctx, a, s, hosting.Restoring{Repo: p.spec.Repo, RepoID: p.judged.Snapshot.RepoID, Issue: p.judged.Record.Issue.Number})
+	if errors.Is(err, checkpoint.ErrNone) {
+		return false, nil
 	}
+	if err != nil {
+		return true, err
+	}
+	e, err := session.Find(s.Project, dir, nil)
+	if err != nil {
+		return true, err
+	}
+	a.Say("%s is continued from its checkpoint", e.Name)
+	return true, resume(ctx, a, resumed{entry: e, spec: host.RunSpec{Resume: true}, headless: f.Headless})
+}
+
+// notPulled refuses an issue that has a pull request of an earlier session, or a label of one that runs.
+func notPulled(ctx context.Context, a *site.Finder, s *site.Site, p *planned, f *Options) error {
+	stop := a.Waiting("GitHub about other work on " + p.judged.String())
+	defer stop()
 	if !f.Take {
 		if err := notElsewhere(ctx, s, p); err != nil {
 			return err

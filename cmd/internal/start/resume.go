@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/request"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
@@ -19,6 +20,7 @@ import (
 // ResumeOptions say how to continue a session.
 type ResumeOptions struct {
 	Backup, Headless, Take bool
+	Checkpoint             bool // restore it from its checkpoint on the server first
 	Changes, Base, Adopted string
 }
 
@@ -27,6 +29,9 @@ func Resume(ctx context.Context, a *site.Finder, args []string, o ResumeOptions)
 	spec := host.RunSpec{Resume: true, Changes: o.Changes, Backup: o.Backup, Base: o.Base}
 	if o.Adopted != "" {
 		return resumeAdopted(ctx, a, args, spec, o)
+	}
+	if o.Checkpoint {
+		return resumeRestored(ctx, a, args, spec, o)
 	}
 	entry, err := steer.FindFor(ctx, a, "resume", args, func(e session.Entry) bool {
 		return site.Unfinished(e) || Owes(ctx, e) || site.Live(e) && e.State.Paused || o.Changes != "" && site.Changeable(e) || o.Backup && e.Err != nil
@@ -82,6 +87,52 @@ func resumeAdopted(ctx context.Context, a *site.Finder, args []string, spec host
 		return err
 	}
 	return resume(ctx, a, resumed{e, spec, o.Headless, o.Take, s})
+}
+
+// resumeRestored continues a session from its checkpoint on the server. What is here of it already is put aside.
+func resumeRestored(ctx context.Context, a *site.Finder, args []string, spec host.RunSpec, o ResumeOptions) error {
+	if o.Backup {
+		return exit.UsageText("--from-backup and --from-checkpoint exclude each other")
+	}
+	var here *session.Entry
+	e, err := a.Find(ctx, args, site.Unfinished)
+	switch {
+	case err == nil && site.OfBot(e):
+		return exit.Usage(fmt.Errorf("%s is of agentmux bot, which continues it by itself", e.Name))
+	case err == nil:
+		here, a.Project = &e, site.ProjectOf(e)
+	case len(args) == 0 || !exit.As[*session.NotFoundError](err):
+		return err
+	}
+	s, err := a.Open(ctx, &hostlog.Log{Terminal: a.Err})
+	if err != nil {
+		return err
+	}
+	s.Take = o.Take
+	var of hosting.Restoring
+	if here == nil {
+		if of, err = restoring(ctx, s, args[0]); err != nil {
+			return err
+		}
+	}
+	if e, err = hosting.FromCheckpoint(ctx, a, s, here, of); err != nil {
+		return err
+	}
+	return resume(ctx, a, resumed{entry: e, spec: spec, headless: o.Headless, take: o.Take})
+}
+
+// restoring is the session of an issue.
+func restoring(ctx context.Context, s *site.Site, arg string) (of hosting.Restoring, err error) {
+	ref, err := request.ParseRef(arg, s.Identity.Bases.Server)
+	if err != nil {
+		return of, refused(err)
+	}
+	project, err := s.OpenProject(ctx)
+	if err != nil {
+		return of, site.ExplainProject(err, s.Project)
+	}
+	repo, err := issueRepo(ref, "", project, s.Identity.Bases.Server)
+	return hosting.Restoring{Repo: repo, Issue: ref.Number}, err
 }
 
 func resume(ctx context.Context, a *site.Finder, r resumed) error {

@@ -22,7 +22,8 @@ func (v *View) result() string {
 		parts = append(parts, "No pull request")
 	}
 	parts = append(parts, v.tally()...)
-	lines := append([]string{strings.Join(parts, ", ")}, v.answers()...)
+	lines := append([]string{strings.Join(parts, ", ")}, v.moved()...)
+	lines = append(lines, v.answers()...)
 	line := strings.Join(append(lines, v.Strays.Lines(v.n.Name)...), "\n")
 	switch v.End.Outcome {
 	case orchestrator.OutcomeDone:

@@ -74,6 +74,14 @@ func (v *View) answers() (lines []string) {
 	return lines
 }
 
+// moved says in a line from which machine the session came.
+func (v *View) moved() (lines []string) {
+	if line := v.Moved.Line(v.at, markdown.CodeSpan); line != "" {
+		lines = append(lines, strings.ToUpper(line[:1])+line[1:])
+	}
+	return lines
+}
+
 // headline says in a few words what the session does, the most urgent first.
 func (v *View) headline() string {
 	switch v.End.Outcome {
@@ -213,6 +221,7 @@ func (v *View) details() string {
 	if line := v.askedLine(); line != "" {
 		out = append(out, line)
 	}
+	out = append(out, v.moved()...)
 	out = append(out, v.answers()...)
 	out = append(out, v.Strays.Lines(v.n.Name)...)
 	if v.Edited != nil && v.Live() {

@@ -1,0 +1,230 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/bot/checkpoint"
+	"github.com/agentmux/agentmux/bot/claim"
+	"github.com/agentmux/agentmux/bot/config"
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/restore"
+	"github.com/agentmux/agentmux/bot/work"
+	"github.com/agentmux/agentmux/internal/crash"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
+)
+
+// Elsewhere is what a host does with sessions that are on other machines, too.
+type Elsewhere struct{ *Host }
+
+// RestoreSpec says which session of another machine to continue here.
+type RestoreSpec struct {
+	Project *project.Project
+	Config  *config.Config
+	Root    string       // directory that the session is made in; empty = the project's root
+	Session string       // its name on the server, as the claim has it
+	Issue   int          // its issue, as the claim has it
+	Host    claim.HostID // of this host, which holds the claim
+	// Overtake puts a directory aside that the session has here already.
+	Overtake bool
+}
+
+// Restore makes the directory of a session from its checkpoint on the server and returns it. The next Run of it
+// makes its workspaces again and continues where the checkpoint was made. The error is checkpoint.ErrNone,
+// *checkpoint.RefusedError, restore.ErrThere or *work.GoneError, or says why that could not be done.
+func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, err error) {
+	p := spec.Project
+	if p.Remote == nil {
+		return "", checkpoint.ErrNone
+	}
+	// The base does not come along: the checkpoint is made of what differs from it.
+	if _, err := p.Base(ctx, spec.Config, ""); err != nil {
+		return "", err
+	}
+	f, err := checkpoint.Fetch(ctx, p.Store, *p.Remote, checkpoint.Wanted{Session: spec.Session, Issue: spec.Issue, Keeps: session.Keeps})
+	if err != nil {
+		return "", err
+	}
+	crash.Point("fetch checkpoint", "")
+	if _, err := p.Store.Resolve(ctx, f.Base); errors.Is(err, gitrepo.ErrNoCommit) {
+		return "", &work.GoneError{Session: spec.Session, What: "base commit", Commit: f.Base, Repo: p.Store.Dir(), Issue: spec.Issue}
+	} else if err != nil {
+		return "", err
+	}
+	root := cmp.Or(spec.Root, p.Clone.Root)
+	if err := h.exclude(ctx, root, p); err != nil {
+		return "", err
+	}
+	return restore.Publish(restore.Spec{Project: root, From: f, Host: spec.Host, Now: h.Now(), Note: func(s *orchestrator.State, dir string) error {
+		if _, err := os.Lstat(dir); err == nil {
+			if !spec.Overtake {
+				return restore.ErrThere
+			}
+			if err := h.overtaken(ctx, dir, spec.Config); err != nil {
+				return err
+			}
+		}
+		if free, err := h.register().Reserve(p.Store.Dir(), s.FeatureBranch, s.Identity); err != nil || !free {
+			return errors.Join(err, fmt.Errorf("the branch %s is of another session here", s.FeatureBranch))
+		}
+		return h.register().Write(register.Note{ID: s.Identity, Secret: s.Noted, Path: dir})
+	}})
+}
+
+// Saved returns what reports whether a session, by its name on the server of a project, has a checkpoint there.
+func (h Elsewhere) Saved(p *project.Project) func(ctx context.Context, name string) (bool, error) {
+	return func(ctx context.Context, name string) (bool, error) {
+		if p.Remote == nil {
+			return false, nil
+		}
+		names, err := checkpoint.Names(ctx, p.Store, *p.Remote)
+		return slices.Contains(names, name), err
+	}
+}
+
+// Pushed returns the checkpoint that this machine has pushed last of the session in dir; empty for none.
+func Pushed(dir string) string {
+	note, err := claim.ReadNote(dir)
+	if err != nil {
+		return ""
+	}
+	return note.Checkpoint
+}
+
+// Forget removes the checkpoint of a session from the server, unless another host went on with the session.
+func (h Elsewhere) Forget(ctx context.Context, dir string, c *config.Config) error {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return err
+	}
+	s, err := sess.ReadState()
+	if err != nil {
+		return err
+	}
+	p, err := h.projectOf(ctx, sess, c)
+	if err != nil || p.Remote == nil || h.Token == nil || h.ReadOnly {
+		return err
+	}
+	return checkpoint.Remove(ctx, p.Store, *p.Remote, orchestrator.PublicID(s.SessionID, s.Identity), Pushed(dir))
+}
+
+// Continue is Restore for a host that nobody watches: a directory that an earlier process restored is returned, any
+// other one that the session has here is put aside. refused says why the session cannot be continued.
+func (h Elsewhere) Continue(ctx context.Context, spec RestoreSpec) (dir, refused string, err error) {
+	name := spec.Session
+	if i := strings.LastIndexByte(name, '-'); i > 0 {
+		name = name[:i]
+	}
+	dir = filepath.Join(session.Dir(cmp.Or(spec.Root, spec.Project.Clone.Root)), name)
+	if sess, err := session.Open(dir); err == nil {
+		if _, owed, err := restore.Read(sess); err == nil && owed {
+			return dir, "", nil
+		}
+	}
+	spec.Overtake = true
+	dir, err = h.Restore(ctx, spec)
+	if errors.Is(err, checkpoint.ErrNone) || errors.As(err, new(*checkpoint.RefusedError)) || errors.As(err, new(*work.GoneError)) {
+		return "", err.Error(), nil
+	}
+	return dir, "", err
+}
+
+// Newer returns what fails with a *checkpoint.OtherHostError if the checkpoint on the server of the session in dir is
+// of another host, so that the session went on elsewhere. last is what this machine knows of its claims.
+func (h Elsewhere) Newer(dir string, c *config.Config) func(ctx context.Context, last claim.Note) error {
+	return func(ctx context.Context, last claim.Note) error { return h.newer(ctx, dir, c, last) }
+}
+
+func (h Elsewhere) newer(ctx context.Context, dir string, c *config.Config, last claim.Note) error {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return err
+	}
+	s, err := sess.ReadState()
+	if err != nil || last.Host == "" { // it never ran under a claim
+		return err
+	}
+	p, err := h.projectOf(ctx, sess, c)
+	if err != nil || p.Remote == nil {
+		return err
+	}
+	own := checkpoint.Away{Host: last.Host.String(), Last: last.Checkpoint}
+	return own.Newer(ctx, p.Store, *p.Remote, orchestrator.PublicID(s.SessionID, s.Identity))
+}
+
+// overtaken puts a session aside that went on elsewhere: its agents are ended, its unsubmitted work is kept below
+// refs/agentmux/preserved, and its directory is renamed. The error is *session.LockedError if a host runs it.
+func (h Elsewhere) overtaken(ctx context.Context, dir string, c *config.Config) (err error) {
+	sess, err := session.Open(dir)
+	if err != nil {
+		return err
+	}
+	if err := sess.Lock(0); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sess.Close()) }()
+	s, err := sess.ReadState()
+	if err != nil {
+		return err
+	}
+	if err := h.Trust(ctx, sess.Dir, s, c); err != nil {
+		return err
+	}
+	p, err := h.projectOf(ctx, sess, c)
+	if err != nil {
+		return err
+	}
+	r := h.gather(work.Spec{Session: sess, State: s, Config: c, Project: p}, nil, guarding{})
+	for _, step := range []func() error{
+		func() error { return r.crew.Open(s) },
+		func() error { return r.crew.EndLaunches(ctx, s) },
+		func() error { return r.work.KeepWorkspaces(ctx, s) },
+		func() error { return r.crew.RemoveServer(ctx) },
+		func() error { return r.work.DropPlaces(s) },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("put %s aside: %w", sess.Name(), err)
+		}
+	}
+	for n := 1; ; n++ {
+		aside := fmt.Sprintf("%s.overtaken-%d", sess.Dir, n)
+		if _, err := os.Lstat(aside); errors.Is(err, os.ErrNotExist) {
+			h.Log.Info("an overtaken session is put aside", "session", sess.Name(), "dir", aside)
+			return os.Rename(sess.Dir, aside)
+		}
+	}
+}
+
+// moved makes again what a restored session needs here, and says where it is.
+func (r *runner) moved(ctx context.Context, note *restore.Note) (*orchestrator.Move, error) {
+	s := r.state.Load()
+	m := &orchestrator.Move{
+		Host: note.Host, Checkpoint: note.Checkpoint, Age: orchestrator.Duration(time.Duration(note.Age) * time.Second), LeftOut: note.LeftOut,
+		Dir: r.sess.Dir, Work: map[string]orchestrator.Moved{},
+	}
+	for name, tree := range note.Work {
+		w, ok := s.Workspaces[name]
+		if !ok {
+			continue // its agent was done with it when the state was written
+		}
+		dir, err := r.work.Restore(ctx, orchestrator.Args{Workspace: name, Visit: s.Visit, Base: w.Base, Tree: tree})
+		if err == nil {
+			err = r.crew.SetUp(ctx, dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.Work[name] = orchestrator.Moved{Path: dir, Tree: tree}
+	}
+	return m, r.work.RecordedRefs(ctx, s)
+}

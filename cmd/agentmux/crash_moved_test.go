@@ -1,0 +1,100 @@
+//go:build crash
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Row R7: the machine that runs a session is killed at crash points of the run, and another one takes the session over. The
+// end is that of a run without a kill: one branch, one pull request, one status comment. Then the other machine is killed at points of
+// the way on which it takes the session over. AGENTMUX_CRASH_STRIDE takes only each n-th point, as of TestCrashPoints.
+func TestCrashMovedElsewhere(t *testing.T) {
+	options := rigOptions{playbook: quickPlaybook}
+	whole := newRig(t, options)
+	log := filepath.Join(whole.dir, "whole.points")
+	if code, out := whole.armed(log, ""); code != 0 {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	want := whole.picture()
+	points := byName(read(t, log))
+	stride := max(1, numberOf("AGENTMUX_CRASH_STRIDE", 1))
+	t.Logf("each %d. of %d points", stride, len(points))
+	for i := numberOf("AGENTMUX_CRASH_SEED", 1) % stride; i < len(points); i += stride {
+		at := points[i].name + "#1"
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, options)
+			r.armed(filepath.Join(r.dir, "killed.points"), at)
+			r.continuedElsewhere(options, "", want)
+		})
+	}
+	for i, at := range []string{"fetch checkpoint#1", "fill restored#1", "publish restored#1", "make workspace again#1", "begin#1", "pushed checkpoint#1"} {
+		if stride > 1 && i%3 != 0 { // the short form
+			continue
+		}
+		t.Run("taken over: "+at, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{playbook: heldPlaybook})
+			r.saveOften()
+			b := r.background(append([]string{"issue", "1"}, quickRun...)...)
+			r.workSaved(r.atWork("coder"), b)
+			_ = b.cmd.Process.Kill()
+			<-b.ended
+			r.continuedElsewhere(options, at, want)
+		})
+	}
+}
+
+// armed runs the issue, to its end or to the point at which it is killed.
+func (r *rig) armed(log, at string, more ...string) (code int, out string) {
+	r.t.Helper()
+	cmd := r.command(append(append([]string{"issue", "1"}, quickRun...), more...)...)
+	var text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &text, &text
+	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], crashLog+"="+log)
+	if at != "" {
+		cmd.Env = append(cmd.Env, crashAt+"="+at)
+	}
+	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		r.t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), text.String()
+}
+
+// continuedElsewhere has another machine end the session. It is killed at a point, too, if there is one. Where the
+// session was not saved yet, another one begins; where it has ended, nothing is left to do.
+func (r *rig) continuedElsewhere(o rigOptions, at, want string) {
+	r.t.Helper()
+	saved := len(r.savedOnes()) > 0
+	if r.claimRef() == "" && len(r.github.Repo(rigRepo).Pulls()) == 1 {
+		return
+	}
+	other := r.elsewhere(o)
+	// The budget is of the account, which both machines have.
+	r.asked.Add(2)
+	other.asked.Add(1)
+	if r.claimRef() != "" {
+		r.asJob("a_91_1")
+	}
+	log := filepath.Join(other.dir, "other.points")
+	code, out := other.armed(log, at, "--take")
+	for n := 2; code != 0 && n < 5; n++ {
+		if at == "" || code != -1 {
+			r.t.Fatalf("exit %d\n%s", code, out)
+		}
+		if len(other.sessions()) == 0 && r.claimRef() != "" {
+			r.asJob(fmt.Sprintf("a_91_%d", n))
+		}
+		at = ""
+		code, out = other.armed(log, "", "--take")
+	}
+	if got := other.picture(); saved && got != want {
+		r.t.Errorf("continued elsewhere:\n%s\nwithout a kill:\n%s\n%s", got, want, out)
+	}
+}
