@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/letter"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -86,9 +87,9 @@ func (c *clock) rearm() {
 	for _, m := range c.s.Messages {
 		switch {
 		case m.State == orchestrator.MessageDelivered:
-			c.arm(ackTimer(m.Seq), c.s.Settings.AckTimeout)
+			c.arm(letter.AckTimer(m.Seq), c.s.Settings.AckTimeout)
 		case m.State == orchestrator.MessageQueued && !m.Deadline.IsZero():
-			c.s.Deadlines[expiryTimer(m.Seq)] = m.Deadline
+			c.s.Deadlines[letter.ExpiryTimer(m.Seq)] = m.Deadline
 		}
 	}
 	switch {

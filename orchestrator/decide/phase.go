@@ -24,6 +24,8 @@ func (r *reducer) enterKind(phase workflows.Phase) {
 		r.plan.enterFix(phase)
 	case workflows.KindComplete:
 		r.completion.enter(phase)
+	case workflows.KindTeam:
+		r.team.advance()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/ending"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/upgrade"
 	"github.com/agentmux/agentmux/workflows"
@@ -143,7 +144,7 @@ func (r *reducer) owed() {
 func (r *reducer) keepWaiting(exited []orchestrator.AgentReport) {
 	for _, rep := range exited {
 		current := rep.Launch != "" && r.s.Agents[rep.Key].Launch == rep.Launch
-		if current && cleanExit(&rep) && r.crew.waitsFor(rep.Key) != "" && !r.s.Ended() {
+		if current && ending.Clean(&rep) && r.crew.waitsFor(rep.Key) != "" && !r.s.Ended() {
 			r.agentGone(&rep)
 		}
 	}
