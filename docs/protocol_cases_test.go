@@ -113,5 +113,8 @@ var protocolCases = map[string]string{
 	"E4": "A session is found by name, prefix, directory, number and reference; what fits several is exit 2 with the candidates.",
 	"E5": "A repository cannot set what belongs to the host; its setup command is asked for once and runs inside.",
 
+	"M1": "A marker that a person makes counts at once: empty and 0 are done, 99 is blocked, another exit code and anything else is failed. A program's own 99 is a 1.",
 	"M2": "Lists and texts with commas are read alike; cycles, agents that depend on themselves, repeated names and every other mistake are named at once, with their lines.",
+	"M3": "An agent that failed blocks those that depend on it, and those that depend on them; each names the dependency.",
+	"M7": "However an agent of a diamond fails, exactly those that depend on it are blocked, and the rest is done.",
 }

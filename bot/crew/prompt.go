@@ -63,6 +63,9 @@ func (r *briefing) promptValues(ctx context.Context, a orchestrator.Args, s *orc
 		"subplan": subplan, "tool_line": r.toolLine(a, s),
 		"conflict_paths": bulleted(s.Conflicts[subplan]), "answers": r.answers(a, s),
 	}
+	if r.def.Team != nil {
+		values["assignment"] = assignment(r.def.Team, a.Task, s)
+	}
 	if s.ChangeRequest != "" {
 		values["change_request"] = prompt.Fence("a request for changes", string(s.ChangeRequest))
 	}
@@ -181,6 +184,10 @@ func handIn(def *workflows.Definition, a orchestrator.Args, s *orchestrator.Stat
 	if kind, ok := duty.ResearchKind(a.Role); ok {
 		tool, _ := toolset.Find(toolset.SubmitResearchDone)
 		return tool, map[string]string{"topic": a.Task, "type": kind}
+	}
+	if def.Team != nil {
+		tool, _ := toolset.Find(toolset.SubmitDone)
+		return tool, nil
 	}
 	phase, _ := def.Phase(s.Phase)
 	tool, ok := toolset.Ending(phase, s.AwaitingSummary)

@@ -1,14 +1,15 @@
 package main
 
 import (
+	"github.com/agentmux/agentmux/cmd/internal/start"
 	"github.com/agentmux/agentmux/cmd/internal/team"
 	"github.com/spf13/cobra"
 )
 
 func newAgentsCmd(a *app) *cobra.Command {
 	cmd := group(groupSetup, &cobra.Command{
-		Use: "agents", Short: "Write an agents file: several agents of one run", Args: unknownCommand, RunE: needsSubcommand,
-		Example: "  agentmux agents init",
+		Use: "agents", Short: "Write an agents file and run it: several agents of one run", Args: unknownCommand, RunE: needsSubcommand,
+		Example: "  agentmux agents init\n  agentmux agents start",
 	})
 	var o team.Options
 	init := &cobra.Command{
@@ -22,8 +23,29 @@ A file that is there is kept.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return team.Init(cmd.Context(), a, o) },
 	}
+	cmd.AddCommand(newAgentsStartCmd(a))
 	init.Flags().StringSliceVar(&o.Issues, "from-issue", nil, "an agent for each of these issues: `N,N`")
 	init.Flags().BoolVar(&o.Force, "force", false, "replace an existing .dmux-agents.yml")
 	cmd.AddCommand(init)
+	return cmd
+}
+
+func newAgentsStartCmd(a *app) *cobra.Command {
+	var o start.AgentsOptions
+	cmd := &cobra.Command{
+		Use:   "start",
+		Short: "Start the agents of .dmux-agents.yml, in the order of what they depend on",
+		Long: `Checks the file, its branches, directories, programs and logins, shows what would be
+started and asks. Each agent works in a clone of its own beside the project; what it
+hands in becomes one commit on its branch in this clone, which is not checked out.
+A session that was interrupted is continued.`,
+		Example: "  agentmux agents start\n  agentmux agents start --only auth,basket --yes --headless",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return start.Agents(cmd.Context(), a, o) },
+	}
+	cmd.Flags().StringVar(&o.File, "file", "", "read this agents `file` (default .dmux-agents.yml of the project)")
+	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "start these agents and those they need: `NAME,NAME`")
+	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.Headless, "headless", false, "run in the foreground without a terminal for agents")
 	return cmd
 }

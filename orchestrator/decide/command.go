@@ -212,6 +212,8 @@ func (r *reducer) cmdApprove(p orchestrator.Payload) string {
 func (r *reducer) cmdChanges(p orchestrator.Payload) string {
 	text := strings.TrimSpace(p.Args.Text)
 	switch {
+	case r.def.Team != nil:
+		return "a run of an agents file takes no changes: use say to tell an agent"
 	case text == "":
 		return "changes needs a text"
 	case r.s.Parked():
@@ -286,7 +288,7 @@ func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
 	if !q.Open() {
 		return "question " + id + " was answered already"
 	}
-	if fault := pickFault(q, text); fault != "" {
+	if fault := duty.PickFault(q, text); fault != "" {
 		return fault
 	}
 	if r.s.Parked() && r.s.OutcomeReason == orchestrator.ReasonQuestion {

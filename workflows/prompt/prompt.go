@@ -64,12 +64,13 @@ func Templates() []string {
 //	diff_stat             what changed, as git shows it
 //	change_request        what a person or a reviewer wants different, fenced
 //	conflict_paths        the files in conflict
+//	assignment            what an agents file says to the agent
 //	answers               questions and answers so far, fenced
 //	project_instructions  set by Render from Project
 func Placeholders() []string {
 	return []string{
 		"session_dir", "workspace", "role", "task", "tool_line", "research_handoff", "subplan", "previous_findings",
-		"diff_stat", "change_request", "conflict_paths", "answers", instructions,
+		"diff_stat", "change_request", "conflict_paths", "assignment", "answers", instructions,
 	}
 }
 
