@@ -38,6 +38,8 @@ type PrepareSpec struct {
 	Request  string // what to do; for an issue it may be empty
 	Workflow string // empty = the configured one
 	Agents   []byte // an agents file, in place of a workflow; nil = none
+	// Tips are the commits at which agents of the file begin whose branches are there, by name.
+	Tips map[string]string
 
 	ProductManager bool
 	Interactive    bool
@@ -162,6 +164,7 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		GHAvailable: &available, BaseBranch: spec.Base.Branch, BaseSHA: spec.Base.SHA, ConfigSource: spec.Source,
 		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
 		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked), Identity: spec.Identity,
+		Team: firstProgress(spec.Tips),
 	}
 	if spec.Project.GitHub {
 		s.Repo = orchestrator.Optional(spec.Project.Repo.String())
@@ -187,6 +190,11 @@ func (h *Host) freeBranch(ctx context.Context, spec PrepareSpec, branch, identit
 	}
 	if spec.dir != "" {
 		return true, nil
+	}
+	if len(spec.Agents) > 0 {
+		if err := h.reserveTeam(spec, identity); err != nil {
+			return false, err
+		}
 	}
 	return h.register().Reserve(p.Store.Dir(), branch, identity)
 }

@@ -38,13 +38,15 @@ func newAgentsStartCmd(a *app) *cobra.Command {
 		Long: `Checks the file, its branches, directories, programs and logins, shows what would be
 started and asks. Each agent works in a clone of its own beside the project; what it
 hands in becomes one commit on its branch in this clone, which is not checked out.
-A session that was interrupted is continued.`,
+A session that was interrupted or stopped is continued with the agents that have no
+marker; --new removes it first and begins afresh, and work that is in no branch is kept.`,
 		Example: "  agentmux agents start\n  agentmux agents start --only auth,basket --yes --headless",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return start.Agents(cmd.Context(), a, o) },
 	}
 	cmd.Flags().StringVar(&o.File, "file", "", "read this agents `file` (default .dmux-agents.yml of the project)")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "start these agents and those they need: `NAME,NAME`")
+	cmd.Flags().BoolVar(&o.New, "new", false, "begin afresh: remove the ended session of an earlier run")
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.Headless, "headless", false, "run in the foreground without a terminal for agents")
 	return cmd

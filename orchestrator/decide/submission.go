@@ -1,7 +1,6 @@
 package decide
 
 import (
-
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/toolset"

@@ -18,8 +18,9 @@ func Teammate(def *workflows.Definition, s *orchestrator.State, a *agents.Agent)
 	o := Agent{
 		Role: a.Role, Task: a.Name, Template: "team/" + a.Role, Workspace: Work(s, a.Name),
 		PromptFile: path.Join(def.DirOf(workflows.KindTeam), a.Name+"_prompt.md"),
-		// Those who depend on it must not wait for a person who looks at its terminal.
-		Headless: slices.ContainsFunc(def.Team.Agents, func(b agents.Agent) bool { return slices.Contains(b.DependsOn, a.Name) }),
+		// Those who depend on it must not wait for a person who looks at its terminal, and one that
+		// need not ask has no use for a terminal.
+		Headless: a.AutoAccept || slices.ContainsFunc(def.Team.Agents, func(b agents.Agent) bool { return slices.Contains(b.DependsOn, a.Name) }),
 	}
 	switch {
 	case a.Role == agents.RoleReview:

@@ -17,6 +17,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows/agents"
 )
@@ -26,6 +27,7 @@ type AgentsOptions struct {
 	File     string   // empty = .dmux-agents.yml of the project
 	Only     []string // these agents, and those that they need; none = all
 	Yes      bool     // ask nothing
+	New      bool     // not the session of an earlier run, which is removed
 	Headless bool
 }
 
@@ -46,41 +48,106 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 	if err != nil {
 		return err
 	}
-	if e, err := session.Find(s.Project, team.Session, nil); err == nil && e.Name == team.Session {
-		return again(ctx, a, e, o)
+	former, err := formerOf(s, team, o)
+	switch {
+	case err != nil:
+		return err
+	case former != nil && !o.New:
+		return again(ctx, a, *former, team, o)
 	}
+	settleAutoAccept(a, s, team, o)
 	f := &Options{Name: team.Session, Headless: o.Headless}
 	p, err := planAgents(ctx, a, s, team, f)
 	if err != nil {
 		return err
 	}
-	problems, err := host.TeamProblems(ctx, s.Host, p.spec, team)
+	check := host.TeamSpec{PrepareSpec: p.spec, Team: team}
+	if former != nil {
+		check.Former = former.State
+	}
+	problems, tips, err := s.Host.CheckTeam(ctx, check)
 	if err != nil {
 		return site.ExplainRun(err)
 	}
 	if len(problems) > 0 {
 		return exit.Usage(errors.New(strings.Join(problems, "\n")))
 	}
+	p.spec.Tips = tips
 	printTeam(a, p, team)
 	if !o.Yes {
 		if proceed, err := proceeds(ctx, a); err != nil || !proceed {
 			return err
 		}
 	}
+	if former != nil {
+		if err := removeFormer(ctx, a, s, *former); err != nil {
+			return err
+		}
+	}
 	return launch(ctx, a, s, p, f)
 }
 
-// again continues the session of an agents file that was started before.
-func again(ctx context.Context, a *site.Finder, e session.Entry, o AgentsOptions) error {
+// formerOf returns the session of an earlier run of an agents file; nil if there is none. One that
+// cannot be continued, or with --new not be removed, is an error.
+func formerOf(s *site.Site, team *agents.Team, o AgentsOptions) (*session.Entry, error) {
+	e, err := session.Find(s.Project, team.Session, nil)
 	switch {
+	case err != nil || e.Name != team.Session:
+		return nil, nil
 	case e.Running:
-		return atWork(e)
-	case e.State != nil && site.Unfinished(e):
-		return resume(ctx, a, resumed{entry: e, spec: host.RunSpec{Resume: true}, headless: o.Headless})
-	case e.Err != nil:
-		return e.Err
+		return nil, atWork(e)
+	case e.State == nil:
+		return nil, e.Err
+	case e.State.Kind != orchestrator.KindAgents:
+		return nil, exit.Usage(fmt.Errorf("%s is the session of something else; give the file another session", e.Name))
+	case o.New && !host.Removable(e.State):
+		return nil, exit.Usage(fmt.Errorf("%s has not ended; agentmux agents start continues it, agentmux agents cleanup ends it", e.Name))
 	}
-	return exit.Usage(fmt.Errorf("%s has ended; give the file another session to run it once more", e.Name))
+	return &e, nil
+}
+
+// again continues the session of an agents file that was started before, with the agents that
+// have no marker.
+func again(ctx context.Context, a *site.Finder, e session.Entry, team *agents.Team, o AgentsOptions) error {
+	frozen, err := os.ReadFile(filepath.Join(e.Dir, session.AgentsFile))
+	if err != nil {
+		return err
+	}
+	started, problems := agents.Parse(session.AgentsFile, frozen, agents.Known{})
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	left := slices.ContainsFunc(started.Agents, func(m agents.Agent) bool { return e.State.Team[m.Name].Marker == "" })
+	if host.Removable(e.State) && !left {
+		return exit.Usage(fmt.Errorf("%s has ended and every agent has a marker; agentmux retry %s starts those again that failed, agentmux agents start --new all of them", e.Name, e.Name))
+	}
+	if string(frozen) != string(team.Encode()) {
+		a.Say("%s continues with the agents it was started with, not with what the file says now; --new starts with the file", e.Name)
+	}
+	return resume(ctx, a, resumed{entry: e, spec: host.RunSpec{Resume: true}, headless: o.Headless})
+}
+
+// removeFormer removes the session of an earlier run. What is in no branch is kept.
+func removeFormer(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) error {
+	removed, err := s.Host.Remove(ctx, e.Dir, s.Config)
+	for _, ref := range removed.Kept {
+		a.Say("%s: its work that is in no branch stays; git fetch %s %s", e.Name, removed.Repo, ref)
+	}
+	return err
+}
+
+// settleAutoAccept takes auto_accept back where the owner of the machine has not allowed it, if a
+// person is there whom the agents can ask instead.
+func settleAutoAccept(a *site.Finder, s *site.Site, team *agents.Team, o AgentsOptions) {
+	if s.Host.MayActFreely(s.Config) || !a.Terminal || o.Headless {
+		return
+	}
+	for i := range team.Agents {
+		if m := &team.Agents[i]; m.AutoAccept {
+			m.AutoAccept = false
+			a.Say("agent %s asks for permissions: \"sandbox: {unsafe_flags: true}\" in your own configuration allows auto_accept on this machine", m.Name)
+		}
+	}
 }
 
 // readTeam reads the agents file, as much of it as is to run.
