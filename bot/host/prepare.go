@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/crew"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/roster"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo/clone"
@@ -164,7 +165,7 @@ func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestra
 		GHAvailable: &available, BaseBranch: spec.Base.Branch, BaseSHA: spec.Base.SHA, ConfigSource: spec.Source,
 		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
 		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked), Identity: spec.Identity,
-		Team: firstProgress(spec.Tips),
+		Team: roster.Progress(spec.Tips),
 	}
 	if spec.Project.GitHub {
 		s.Repo = orchestrator.Optional(spec.Project.Repo.String())
@@ -192,7 +193,11 @@ func (h *Host) freeBranch(ctx context.Context, spec PrepareSpec, branch, identit
 		return true, nil
 	}
 	if len(spec.Agents) > 0 {
-		if err := h.reserveTeam(spec, identity); err != nil {
+		def, _, err := definitionOf(spec, "")
+		if err == nil {
+			err = roster.Reserve(h.register(), p.Store.Dir(), def.Team, identity)
+		}
+		if err != nil {
 			return false, err
 		}
 	}

@@ -92,3 +92,26 @@ func TestAFailedAgentOfATeamFailsTheRun(t *testing.T) {
 		t.Errorf("feature/words in the workspace of greeting: %s", out)
 	}
 }
+
+// A branch of the person that is at the place of an agent's when its work is fetched stays as it
+// is, and the work gets the next number.
+func TestABranchThatMovedStays(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.script(scenario{Files: map[string][]string{"words": {"words.txt=hello"}, "greeting": {"greeting.txt=world"}}})
+	dir := r.prepare(func(spec *host.PrepareSpec) {
+		spec.Agents, spec.Request, spec.Name = []byte(twoAgents), "", "greet"
+	})
+	theirs := r.git("commit-tree", "-m", "Theirs", "-p", "main", "main^{tree}")
+	r.git("branch", "feature/greeting", theirs)
+	s := r.run(host.RunSpec{Dir: dir})
+	if s.Outcome != orchestrator.OutcomeDone || s.Team["greeting"].Branch != "feature/greeting-2" {
+		t.Fatalf("outcome %s: %s; branch %s", s.Outcome, s.Cause, s.Team["greeting"].Branch)
+	}
+	if got := r.git("rev-parse", "feature/greeting"); got != theirs {
+		t.Errorf("the branch of the person moved to %s", got)
+	}
+	if got := r.git("show", "feature/greeting-2:greeting.txt"); got != "world" {
+		t.Errorf("greeting.txt: %q", got)
+	}
+}

@@ -3,6 +3,7 @@ package decide
 import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/team"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -70,7 +71,7 @@ func (r *reducer) usable(o *orchestrator.Observation) bool {
 func (r *reducer) markerMatters(phase workflows.Phase, o *orchestrator.Observation) bool {
 	switch phase.Kind {
 	case workflows.KindTeam:
-		return o.Evidence != "" && r.s.Team[o.Name].Marker == ""
+		return o.Evidence != "" && r.s.Team[o.Name].Marker == "" && len(r.pending(team.Unmarks(o.Name))) == 0
 	case workflows.KindImplement:
 		status := r.s.SubplanStatus[o.Name]
 		return status == orchestrator.SubplanRunning || status == orchestrator.SubplanPending

@@ -117,3 +117,31 @@ func (w *teamwork) takeMarker(o *orchestrator.Observation) {
 	}
 	w.happens(o.Name, happening, ev)
 }
+
+// retryAgents starts the agents of a run again that failed, or the one called name, and what they
+// block. A run that has ended without a failed agent continues as any session.
+func retryAgents(r *reducer, name string) string {
+	again, reason := r.team.run().Again(name)
+	switch ended := r.s.Parked() || r.s.Phase == orchestrator.PhaseFailed; {
+	case r.s.Phase == orchestrator.PhaseDone:
+		return "the session has ended"
+	case reason != "" && (name != "" || !ended):
+		return reason
+	case r.s.Paused:
+		return pausedFirst
+	case ended:
+		r.resumeRun(r.s.Phase, false)
+		r.clock.goOnSoon()
+	}
+	r.team.run().Retry(again)
+	r.team.advance()
+	return ""
+}
+
+// stop ends one agent as failed, or returns why not.
+func (w *teamwork) stop(name string) string {
+	if !w.atWork() || w.happens(name, team.MarkedFailed, team.Evidence{Exit: 130, By: "person", Cause: "stopped by a person"}) == team.Nothing {
+		return name + " is not an agent of this run that could be stopped"
+	}
+	return ""
+}

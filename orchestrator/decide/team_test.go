@@ -314,3 +314,75 @@ func TestProtocolM1MarkersOfPeople(t *testing.T) {
 		})
 	}
 }
+
+// A retry starts the agents that failed and those they block, under new launches; one whose work is
+// committed continues behind its commit.
+func TestARetryOfATeam(t *testing.T) {
+	m := newTeam(t, diamond, nil)
+	m.submits("alone")
+	m.submits("base")
+	m.exit(m.member("left"), 3)
+	m.submits("right")
+	if got := m.statuses(); got != "done failed done blocked done" || m.s.Outcome != orchestrator.OutcomeFailed {
+		t.Fatalf("statuses %s, outcome %s", got, m.s.Outcome)
+	}
+	retry := func(role string) { t.Helper(); m.command("retry", map[string]any{"role": role}) }
+	first := m.s.Agents[m.member("left")].LastLaunch
+	m.refused("retry", map[string]any{"role": "top"})
+	if got := m.statuses(); got != "done failed done blocked done" {
+		t.Errorf("a retry of a blocked agent: %s", got)
+	}
+	retry("left")
+	if got := m.statuses(); got != "done running done waiting done" || m.s.Outcome != "" {
+		t.Errorf("statuses %s, outcome %s", got, m.s.Outcome)
+	}
+	if again := m.s.Agents[m.member("left")].LastLaunch; again == first {
+		t.Errorf("left has the launch %s again", again)
+	}
+	for _, name := range []string{"left", "top"} {
+		if _, ok := m.removed("signals/" + name + ".done"); !ok {
+			t.Errorf("the marker of %s stays", name)
+		}
+	}
+	m.submits("left")
+	m.submits("top")
+	if m.s.Outcome != orchestrator.OutcomeDone {
+		t.Errorf("outcome %s: %s", m.s.Outcome, m.s.Cause)
+	}
+
+	m = newTeam(t, diamond, nil)
+	result := m.result
+	m.result = func(e orchestrator.Effect) orchestrator.Result {
+		if e.Type == orchestrator.EffPush {
+			return orchestrator.Result{Refused: "protected branch"}
+		}
+		return result(e)
+	}
+	m.submits("base")
+	if p := m.s.Team["base"]; p.Marker != "1" || p.Commit != "c-base" {
+		t.Fatalf("a refused push: %+v", p)
+	}
+	m.result = result
+	launch := m.s.Agents[m.member("base")].LastLaunch
+	retry("")
+	if p := m.s.Team["base"]; p.Marker != "0" || m.s.Agents[m.member("base")].LastLaunch != launch {
+		t.Errorf("a retry behind the commit: %+v", p)
+	}
+	if got := m.statuses(); got != "done running running waiting running" {
+		t.Errorf("statuses %s", got)
+	}
+	m.command("stop", map[string]any{"role": "left"})
+	if p := m.s.Team["left"]; p.Marker != "130" || m.s.Ended() {
+		t.Errorf("a stopped agent: %+v, outcome %s", p, m.s.Outcome)
+	}
+}
+
+// removed returns the newest effect that removes a file.
+func (m *sim) removed(file string) (orchestrator.Effect, bool) {
+	for _, e := range slices.Backward(m.done) {
+		if e.Type == orchestrator.EffRemoveFiles && slices.Contains(e.Args.Paths, file) {
+			return e, true
+		}
+	}
+	return orchestrator.Effect{}, false
+}

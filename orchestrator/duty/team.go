@@ -45,7 +45,7 @@ func teammates(def *workflows.Definition, s *orchestrator.State) []Agent {
 	var owed []Agent
 	for i := range def.Team.Agents {
 		a := &def.Team.Agents[i]
-		if p := s.Team[a.Name]; p.Marker == "" && p.Step == "" && s.Agents[TeamKey(a)].LastLaunch != "" {
+		if p := s.Team[a.Name]; p.Marker == "" && p.Step == "" && p.Started(string(s.Agents[TeamKey(a)].LastLaunch)) {
 			owed = append(owed, Teammate(def, s, a))
 		}
 	}
@@ -111,7 +111,7 @@ func teamDone(def *workflows.Definition, s *orchestrator.State, c Call) Judgemen
 		switch p := s.Team[a.Name]; {
 		case p.Marker != "" || p.Step != "":
 			return already()
-		case s.Agents[TeamKey(a)].LastLaunch == "":
+		case !p.Started(string(s.Agents[TeamKey(a)].LastLaunch)):
 			return refuse("agent %s was not started", a.Name)
 		}
 		return accepted()

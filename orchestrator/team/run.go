@@ -85,9 +85,13 @@ func Status(def *workflows.Definition, s *orchestrator.State) map[string]agents.
 	of := make(map[string]agents.Status, len(def.Team.Agents))
 	for i := range def.Team.Agents {
 		a := &def.Team.Agents[i]
-		of[a.Name] = s.Team[a.Name].Status(s.Agents[key(a)].LastLaunch != "")
+		of[a.Name] = s.Team[a.Name].Status(started(s, a))
 	}
 	return of
+}
+
+func started(s *orchestrator.State, a *agents.Agent) bool {
+	return s.Team[a.Name].Started(string(s.Agents[key(a)].LastLaunch))
 }
 
 func key(a *agents.Agent) orchestrator.AgentKey { return orchestrator.KeyOf(a.Role, a.Name) }
@@ -99,7 +103,7 @@ func remindedRule(name string) string { return "team/reminded/" + name }
 // Stage returns where an agent is.
 func (r *Run) Stage(a *agents.Agent) Stage {
 	p := r.State.Team[a.Name]
-	switch p.Status(r.State.Agents[key(a)].LastLaunch != "") {
+	switch p.Status(started(r.State, a)) {
 	case agents.Done:
 		return Done
 	case agents.Failed:
@@ -152,7 +156,7 @@ func (r *Run) Apply(name string, h Happening, ev Evidence) Action {
 		p := r.State.Team[name]
 		p.BlockedBy = ev.Cause
 		r.State.Team[name] = p
-		r.Do.Write(path.Join(Signals, name+".blocked"), ev.Cause+"\n")
+		r.Do.Write(blockedFile(name), ev.Cause+"\n")
 		r.Do.Event(orchestrator.AgentBlockedRecord{Agent: name, Dependency: ev.Cause})
 		r.mark(name, agents.Marker{Exit: agents.ExitBlocked}, "")
 	}

@@ -13,9 +13,13 @@ type Progress struct {
 	Parent    string `json:"parent,omitempty"` // of Commit
 	PRNumber  int    `json:"pr_number,omitempty"`
 	PRURL     string `json:"pr_url,omitempty"`
+	Retried   string `json:"retried,omitempty"` // its last launch when it got another try
 }
 
-// Status is how far the agent is; started tells whether it was ever launched.
+// Started reports whether the agent was launched in its present try. last is its newest launch.
+func (p Progress) Started(last string) bool { return last != "" && last != p.Retried }
+
+// Status is how far the agent is; started tells what Started does.
 func (p Progress) Status(started bool) Status {
 	switch {
 	case p.Marker != "":

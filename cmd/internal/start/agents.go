@@ -12,12 +12,14 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/roster"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hostlog"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows/agents"
 )
@@ -61,11 +63,11 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 	if err != nil {
 		return err
 	}
-	check := host.TeamSpec{PrepareSpec: p.spec, Team: team}
+	var state *orchestrator.State
 	if former != nil {
-		check.Former = former.State
+		state = former.State
 	}
-	problems, tips, err := s.Host.CheckTeam(ctx, check)
+	problems, tips, err := host.CheckTeam(ctx, s.Host, p.spec, team, state)
 	if err != nil {
 		return site.ExplainRun(err)
 	}
@@ -73,6 +75,9 @@ func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
 		return exit.Usage(errors.New(strings.Join(problems, "\n")))
 	}
 	p.spec.Tips = tips
+	if note := roster.SignalsNote(s.Project); note != "" {
+		a.Say("%s", note)
+	}
 	printTeam(a, p, team)
 	if !o.Yes {
 		if proceed, err := proceeds(ctx, a); err != nil || !proceed {
@@ -118,8 +123,12 @@ func again(ctx context.Context, a *site.Finder, e session.Entry, team *agents.Te
 		return err
 	}
 	left := slices.ContainsFunc(started.Agents, func(m agents.Agent) bool { return e.State.Team[m.Name].Marker == "" })
-	if host.Removable(e.State) && !left {
-		return exit.Usage(fmt.Errorf("%s has ended and every agent has a marker; agentmux retry %s starts those again that failed, agentmux agents start --new all of them", e.Name, e.Name))
+	said, err := command.Unread(e.Dir) // such as a retry
+	if err != nil {
+		return err
+	}
+	if host.Removable(e.State) && !left && said == 0 {
+		return exit.Usage(fmt.Errorf("%s has ended and every agent has a marker; agentmux retry %s, then agentmux agents start, starts those again that failed, agentmux agents start --new all of them", e.Name, e.Name))
 	}
 	if string(frozen) != string(team.Encode()) {
 		a.Say("%s continues with the agents it was started with, not with what the file says now; --new starts with the file", e.Name)
@@ -139,7 +148,7 @@ func removeFormer(ctx context.Context, a *site.Finder, s *site.Site, e session.E
 // settleAutoAccept takes auto_accept back where the owner of the machine has not allowed it, if a
 // person is there whom the agents can ask instead.
 func settleAutoAccept(a *site.Finder, s *site.Site, team *agents.Team, o AgentsOptions) {
-	if s.Host.MayActFreely(s.Config) || !a.Terminal || o.Headless {
+	if host.MayActFreely(s.Host, s.Config) || !a.Terminal || o.Headless {
 		return
 	}
 	for i := range team.Agents {
