@@ -54,12 +54,12 @@ var namedIssue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // IssueOfPull returns the issue that a pull request of a session is for, 0 if it is not of a session.
 // Which are ours is told as by OpenPullOf; it may be closed. The host writes the last line about an
 // issue, unless the repository's template has one below it; the request itself is above it.
-func (i Intake) IssueOfPull(ctx context.Context, repo Repo, number int) (issue int, err error) {
-	me, err := i.Client.Viewer(ctx)
+func (c Intake) IssueOfPull(ctx context.Context, repo Repo, number int) (issue int, err error) {
+	me, err := c.Client.Viewer(ctx)
 	if _, later := transport.Later(err); later {
 		return 0, err
 	}
-	p, resp, err := i.Client.api.PullRequests.Get(ctx, repo.Owner, repo.Name, number)
+	p, resp, err := c.Client.api.PullRequests.Get(ctx, repo.Owner, repo.Name, number)
 	if err := served(resp, err); err != nil {
 		return 0, fmt.Errorf("read pull request: %w", err)
 	}
