@@ -46,17 +46,16 @@ var table = []row{
 	{1, "bot/bell", "internal/durable orchestrator/watch"}, // between the bot and commands beside it, which do not know one another
 	{1, "bot/due", ""},       // numbers and times alone
 	{1, "bot/admission", ""}, // reads the system, and knows nothing of what is admitted
-	{14, "cmd/internal/start", "bot/checkpoint bot/claim bot/gate bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site" +
-		" cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session"}, // probes the programs first; a paused session is steered
+	{14, "cmd/internal/start", "bot/checkpoint bot/claim bot/gate bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session bot/roster cmd/internal/console orchestrator/command workflows/agents"}, // probes the programs first; a paused session is steered
 	{13, "cmd/internal/cleanup", "bot/bell bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site ghsync/mirror" +
 		" internal/durable internal/gitrepo internal/gitrepo/workspace orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
 	{13, "cmd/internal/steer", "bot/bell bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
 		" internal/document orchestrator orchestrator/command orchestrator/session orchestrator/story"}, // a command may need a host, or the bot that serves the project
 	{12, "cmd/internal/setup", "bot/account bot/config bot/request cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/durable internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds; writes a workflow only where there is none
-	{12, "cmd/internal/providers", "bot/host cmd/internal/exit cmd/internal/show cmd/internal/site internal/agent internal/document"},                                                                                   // what people ask of the CLIs, out of the package of the commands
-	{12, "cmd/internal/mail", "cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site internal/document orchestrator orchestrator/folder orchestrator/watch workflows/message"},            // reads messages wherever they lie, and writes nothing
-	{12, "cmd/internal/team", "bot/project bot/request cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/site ghsync internal/document internal/sanitize orchestrator/session workflows/agents"}, // beside setup: a file of its own, with questions of its own
+	{12, "cmd/internal/providers", "bot/host cmd/internal/exit cmd/internal/show cmd/internal/site internal/agent internal/document"},                                                                                                                                                                                                                                                // what people ask of the CLIs, out of the package of the commands
+	{12, "cmd/internal/mail", "cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site internal/document orchestrator orchestrator/folder orchestrator/watch workflows/message"},                                                                                                                                                                         // reads messages wherever they lie, and writes nothing
+	{14, "cmd/internal/team", "bot/project bot/request cmd/internal/console cmd/internal/exit cmd/internal/hostlog cmd/internal/site ghsync internal/document internal/sanitize orchestrator/session workflows/agents bot/host bot/roster cmd/internal/hosting cmd/internal/monitor/paint cmd/internal/steer internal/durable orchestrator orchestrator/command orchestrator/story"}, // the file with questions of its own, and its runs, which are steered as any session
 	{12, "cmd/internal/hosting", "bot/checkpoint bot/claim bot/ear bot/host bot/journal bot/project bot/tenure ghsync cmd/internal/console cmd/internal/exit cmd/internal/hostlog" +
 		" cmd/internal/monitor/paint cmd/internal/show cmd/internal/site internal/shield orchestrator orchestrator/session orchestrator/session/register" +
 		" orchestrator/story tmux"}, // says how a session ended when its host has; claims the issue, hears its comments
@@ -88,13 +87,14 @@ var table = []row{
 	{9, "bot/queue", "bot/config bot/gate bot/ticket ghsync/mirror/comment"},                                                         // slots and turns alone: what begins with a slot it does not know
 	{8, "bot/ticket", "bot/gate ghsync internal/durable orchestrator/session"},                                                       // a request in the words of the gate, by the name of a session
 	{9, "bot/host", "bot/checkpoint bot/claim bot/restore bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
-		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact" +
+		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
-		" workflows workflows/artifact workflows/prompt internal/agent internal/agent/process internal/agent/signal internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
+		" workflows workflows/agents workflows/artifact workflows/prompt internal/agent internal/agent/process internal/agent/signal internal/command internal/crash internal/redact"}, // no git: what it needs of the work it declares
 	{8, "bot/work", "bot/checkpoint bot/material bot/project bot/spares bot/place bot/config ghsync ghsync/pulltext ghsync/transport ghsync/markdown orchestrator/decide orchestrator/duty orchestrator/engine orchestrator/session orchestrator/session/register" +
-		" orchestrator workflows workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
-	{8, "bot/rehearsal", "ghsync ghsync/markdown ghsync/mirror ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"}, // what a true run would do it is told through an interface
+		" orchestrator workflows workflows/agents workflows/artifact internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/outgate internal/crash internal/redact"}, // no panes, no programs of agents
+	{8, "bot/roster", "bot/project internal/durable internal/gitrepo internal/gitrepo/clone orchestrator/duty orchestrator/session orchestrator/session/register orchestrator/team orchestrator workflows/agents"}, // what only a run of an agents file has: the host, which runs every session, calls it
+	{8, "bot/rehearsal", "ghsync ghsync/markdown ghsync/mirror ghsync/transport orchestrator/decide orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"},        // what a true run would do it is told through an interface
 	{7, "bot/material", "bot/place ghsync orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator workflows workflows/artifact" +
 		" internal/gitrepo"}, // its errors say to the engine what no repetition can change, as those of crew and work do
 	{8, "bot/restore", "bot/checkpoint bot/claim orchestrator orchestrator/session internal/gitrepo internal/durable internal/crash"},               // a session from what another machine handed over: above the checkpoint, which knows no session, and below the host, which runs what it makes
@@ -108,7 +108,7 @@ var table = []row{
 	{7, "ghsync/mirror", "ghsync/mirror/comment orchestrator/duty ghsync ghsync/transport ghsync/markdown orchestrator/session orchestrator/story orchestrator internal/durable internal/redact"},
 	{6, "ghsync/mirror/comment", "ghsync/markdown orchestrator/story orchestrator"}, // pure: what the mirror says, apart from how it gets there
 	{7, "orchestrator/mcp", "orchestrator/tools orchestrator/toolset"},
-	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator workflows workflows/artifact internal/crash"},
+	{6, "orchestrator/engine", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator/team orchestrator workflows workflows/artifact internal/crash"},
 	{6, "orchestrator/tools", "orchestrator/duty orchestrator/session orchestrator/toolset orchestrator workflows workflows/artifact"},
 	{6, "orchestrator/command", "orchestrator/decide orchestrator/duty orchestrator/session orchestrator/story orchestrator"}, // of the terminal and of comments alike
 	{7, "ghsync/pulltext", "ghsync ghsync/markdown orchestrator/story"},                                                       // pure: what a pull request says, apart from how it is opened
@@ -116,14 +116,18 @@ var table = []row{
 	{6, "ghsync", "ghsync/joblog ghsync/transport ghsync/markdown internal/redact internal/sanitize internal/crash"},
 	{6, "orchestrator/session/register", "orchestrator/session orchestrator internal/durable"}, // of all projects of a machine, while a session knows itself alone
 	{5, "orchestrator/session", "orchestrator/decide orchestrator/duty orchestrator/invariant orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact internal/durable internal/crash"},
-	{5, "orchestrator/story", "orchestrator"}, // one place says why, what is owed and what is next; status, monitor and mirror read it
-	{4, "orchestrator/decide", "orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
+	{5, "orchestrator/story", "orchestrator"},         // one place says why, what is owed and what is next; status, monitor and mirror read it
+	{3, "orchestrator/decide/fault", "orchestrator"},  // apart from the reducer: records compared with records, no state
+	{3, "orchestrator/decide/ending", "orchestrator"}, // as fault: reports in words
+	{3, "orchestrator/decide/letter", "orchestrator"}, // as fault: messages as files
+	{4, "orchestrator/decide", "orchestrator/decide/ending orchestrator/decide/fault orchestrator/decide/letter orchestrator/team orchestrator/duty orchestrator/invariant orchestrator/move orchestrator/toolset orchestrator/upgrade orchestrator workflows workflows/agents workflows/artifact"}, // the session creates and mends states by the rules of the engine, so it stands above
 	{3, "orchestrator/upgrade", "orchestrator workflows workflows/artifact"},
 	{3, "orchestrator/invariant", "orchestrator workflows"},
-	{3, "orchestrator/folder", "orchestrator workflows/message"},                               // files alone, with what the state says of them: a directory outside of every session has them, too
-	{3, "orchestrator/move", "orchestrator"},                                                   // where things are, apart from what is done next
-	{3, "orchestrator/duty", "orchestrator/toolset orchestrator workflows workflows/artifact"}, // below the reducer: tools and host judge by the same names and rules
-	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient"},
+	{3, "orchestrator/folder", "orchestrator workflows/message"},                                                // files alone, with what the state says of them: a directory outside of every session has them, too
+	{3, "orchestrator/move", "orchestrator"},                                                                    // where things are, apart from what is done next
+	{3, "orchestrator/duty", "orchestrator/toolset orchestrator workflows workflows/artifact workflows/agents"}, // below the reducer: tools and host judge by the same names and rules
+	{2, "orchestrator", "orchestrator/seal workflows workflows/artifact internal/lenient workflows/agents"},
+	{3, "orchestrator/team", "orchestrator workflows workflows/agents"}, // apart from the reducer, whose sizes may only fall: what becomes of an agent of an agents file is one table
 	{0, "internal/lenient", ""},
 	{0, "orchestrator/seal", ""}, // of bytes, whatever they say
 	{3, "bot/config", "workflows internal/agent internal/document"},
@@ -134,7 +138,7 @@ var table = []row{
 	{1, "ghsync/transport", "internal/ratelimit internal/redact internal/turnstile"},                // knows addresses and tokens, and nothing of issues
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
 	{1, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
-	{0, "workflows", "workflows/prompt internal/document"},                                          // a definition is checked with the prompts it names
+	{0, "workflows", "workflows/agents workflows/prompt internal/document"},                         // a definition is checked with the prompts it names, and may carry a team
 	{-1, "workflows/prompt", "internal/document"},
 	{-1, "workflows/message", "internal/document"},                                                 // beside agents: a message is read alike in a session and in a directory of files alone
 	{-1, "workflows/agents", "internal/document"},                                                  // below the definitions: one of kind agents carries a team

@@ -115,7 +115,12 @@ var protocolCases = map[string]string{
 	"E4": "A session is found by name, prefix, directory, number and reference; what fits several is exit 2 with the candidates.",
 	"E5": "A repository cannot set what belongs to the host; its setup command is asked for once and runs inside.",
 
+	"M1": "A marker that a person makes counts at once: empty and 0 are done, 99 is blocked, another exit code and anything else is failed. A program's own 99 is a 1.",
 	"M2": "Lists and texts with commas are read alike; cycles, agents that depend on themselves, repeated names and every other mistake are named at once, with their lines.",
+	"M3": "An agent that failed blocks those that depend on it, and those that depend on them; each names the dependency.",
+	"M5": "An agent that starts on another's branch has its pull request stacked on that one. A branch that others have is refused before anything is made; one that moved meanwhile stays, and the work gets the next number.",
+	"M6": "A second start of a run that works is refused with 4; one that ended begins afresh with --new, on its branches. Markers from before the start are told and do not count, and auto_accept without a yes does not start unattended.",
+	"M7": "However an agent of a diamond fails, exactly those that depend on it are blocked, and the rest is done.",
 
 	"T1": "Names of each generation and each type, between agents whose names hold dashes, are read right or said to be ambiguous.",
 	"T7": "A delivery that was refused is tried again; of one that may have arrived the text is not typed again.",

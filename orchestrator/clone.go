@@ -17,7 +17,7 @@ func (s *State) Clone() *State {
 	c.Deadlines, c.Counters, c.Seen = maps.Clone(s.Deadlines), maps.Clone(s.Counters), maps.Clone(s.Seen)
 	c.SubplanStatus, c.Conflicts = maps.Clone(s.SubplanStatus), cloneLists(s.Conflicts)
 	c.ActiveReviews, c.ReviewResults = maps.Clone(s.ActiveReviews), maps.Clone(s.ReviewResults)
-	c.Agents, c.Leaving, c.Workspaces = maps.Clone(s.Agents), maps.Clone(s.Leaving), maps.Clone(s.Workspaces)
+	c.Agents, c.Leaving, c.Workspaces, c.Team = maps.Clone(s.Agents), maps.Clone(s.Leaving), maps.Clone(s.Workspaces), maps.Clone(s.Team)
 	c.Messages, c.Unknown, c.Warnings = slices.Clone(s.Messages), maps.Clone(s.Unknown), slices.Clone(s.Warnings)
 	c.Questions = slices.Clone(s.Questions)
 	for i := range c.Questions {

@@ -19,6 +19,7 @@ const (
 	EffKeepLate        = "keep_late"        // what Launch wrote in Workspace after Tree was taken is kept under a ref
 	EffCommit          = "ensure_commit"    // the branch's commit exists locally
 	EffPush            = "ensure_push"      // the branch is where people find it
+	EffFetchBranch     = "fetch_branch"     // Commit is in the person's clone as Branch, which is not checked out
 	EffPR              = "ensure_pr"        // a pull request for the branch exists
 	EffLastCompletion  = "write_last_completion"
 	EffCheckpoint      = "checkpoint"      // the session, and what the workspaces named by Paths hold, is kept
@@ -47,7 +48,7 @@ type Args struct {
 	SHA256 string   `json:"sha256,omitempty"`
 
 	Material string            `json:"material,omitempty"` // one of the Material constants
-	Sources  map[string]string `json:"sources,omitempty"`  // name -> blob
+	Sources  map[string]string `json:"sources,omitempty"`  // name -> blob; ensure_workspace: branch -> commit
 
 	Launch     Launch `json:"launch,omitempty"`
 	Role       string `json:"role,omitempty"`

@@ -108,6 +108,7 @@ const (
 	EvAgentFailed        = "agent_failed"
 	EvAgentStalled       = "agent_stalled"
 	EvAgentBlocked       = "agent_blocked"
+	EvAgentMarked        = "agent_marked"
 	EvAgentStatus        = "agent_status"
 	EvAgentWaiting       = "agent_waiting"
 	EvSubmission         = "submission"

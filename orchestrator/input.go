@@ -156,8 +156,9 @@ type Observation struct {
 	Snapshot *Snapshot `json:"snapshot,omitempty"` // as in Line
 	Approval *Approval `json:"approval,omitempty"`
 	Problems []string  `json:"problems,omitempty"`
-	Written  Time      `json:"written"`          // of an answer to a gate: when the file was last written
-	Origin   string    `json:"origin,omitempty"` // of an answer to a gate: the file and its owner
+	Content  string    `json:"content,omitempty"` // of a marker of an agents file
+	Written  Time      `json:"written"`           // of an answer to a gate: when the file was last written
+	Origin   string    `json:"origin,omitempty"`  // of an answer to a gate: the file and its owner
 }
 
 // What can be observed.

@@ -98,6 +98,14 @@ type AgentStalledRecord struct {
 	Task    string `json:"task"`
 }
 
+// AgentMarkedRecord tells what the marker of an agent of an agents file says, and who wrote it:
+// host, or a person.
+type AgentMarkedRecord struct {
+	Agent  string `json:"agent"`
+	By     string `json:"by"`
+	Marker string `json:"marker"`
+}
+
 // AgentBlockedRecord tells that an agent of an agents file waits for another.
 type AgentBlockedRecord struct {
 	Agent      string `json:"agent"`
@@ -354,6 +362,7 @@ type MsgOrphanedRecord MessageRecord
 
 // CommitCreatedRecord tells of the commit of a round.
 type CommitCreatedRecord struct {
+	Agent   string `json:"agent,omitempty"` // of an agents file
 	Branch  string `json:"branch"`
 	Files   int    `json:"files"`
 	SHA     string `json:"sha"`
@@ -362,6 +371,7 @@ type CommitCreatedRecord struct {
 
 // BranchPushedRecord tells that a branch was pushed, or why not.
 type BranchPushedRecord struct {
+	Agent    string   `json:"agent,omitempty"` // of an agents file
 	Branch   string   `json:"branch"`
 	SHA      string   `json:"sha"`
 	Skipped  string   `json:"skipped"`
@@ -371,6 +381,7 @@ type BranchPushedRecord struct {
 // PROpenedRecord tells of the pull request; Adopted: it was there.
 type PROpenedRecord struct {
 	Adopted bool   `json:"adopted"`
+	Agent   string `json:"agent,omitempty"` // of an agents file
 	Draft   bool   `json:"draft"`
 	Number  int    `json:"number"`
 	URL     string `json:"url"`

@@ -90,7 +90,7 @@ type recordType interface {
 var recordTypes = byName(
 	recordOf[SessionCreatedRecord]{}, recordOf[ResumedRecord]{}, recordOf[MovedRecord]{}, recordOf[EventRecord]{}, recordOf[PhaseEnteredRecord]{}, recordOf[PhaseLeftRecord]{},
 	recordOf[AgentStartedRecord]{}, recordOf[AgentExitedRecord]{}, recordOf[AgentFailedRecord]{}, recordOf[AgentStalledRecord]{},
-	recordOf[AgentBlockedRecord]{}, recordOf[AgentStatusRecord]{}, recordOf[AgentWaitingRecord]{}, recordOf[SubmissionRecord]{}, recordOf[LateChangesRecord]{},
+	recordOf[AgentBlockedRecord]{}, recordOf[AgentMarkedRecord]{}, recordOf[AgentStatusRecord]{}, recordOf[AgentWaitingRecord]{}, recordOf[SubmissionRecord]{}, recordOf[LateChangesRecord]{},
 	recordOf[ArtifactAcceptedRecord]{},
 	recordOf[ScheduleRecord]{}, recordOf[ResearchDispatchedRecord]{}, recordOf[ResearchDoneRecord]{}, recordOf[ResearchFailedRecord]{},
 	recordOf[GroupStartedRecord]{}, recordOf[GroupDoneRecord]{}, recordOf[SubplanStartedRecord]{}, recordOf[SubplanDoneRecord]{},
@@ -125,6 +125,7 @@ func (AgentExitedRecord) Type() string        { return EvAgentExited }
 func (AgentFailedRecord) Type() string        { return EvAgentFailed }
 func (AgentStalledRecord) Type() string       { return EvAgentStalled }
 func (AgentBlockedRecord) Type() string       { return EvAgentBlocked }
+func (AgentMarkedRecord) Type() string        { return EvAgentMarked }
 func (AgentStatusRecord) Type() string        { return EvAgentStatus }
 func (AgentWaitingRecord) Type() string       { return EvAgentWaiting }
 func (SubmissionRecord) Type() string         { return EvSubmission }

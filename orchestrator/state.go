@@ -1,5 +1,7 @@
 package orchestrator
 
+import "github.com/agentmux/agentmux/workflows/agents"
+
 // State is everything a session has decided, as state.json holds it. The
 // goroutine that runs the session's engine owns it; everyone else reads the
 // file. Field order is the order of the file: the keys of the earlier tool
@@ -96,6 +98,8 @@ type State struct {
 	Leaving       map[Launch]Leaving   `json:"leaving,omitempty"`
 	Workspaces    map[string]Workspace `json:"workspaces"`
 	Completion    Completion           `json:"completion"`
+
+	Team map[string]agents.Progress `json:"team,omitempty"` // by the name of an agent of an agents file
 
 	// Unknown holds keys of the file that this version does not know.
 	Unknown map[string]rawJSON `json:"-"`

@@ -5,15 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/agentmux/agentmux/internal/lenient"
 	"github.com/agentmux/agentmux/orchestrator/seal"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 type rawJSON = json.RawMessage
@@ -47,7 +46,7 @@ func (s *State) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode state: %w", err)
 	}
 	if len(s.Unknown) > 0 {
-		if body, err = appendUnknown(body, s.Unknown); err != nil {
+		if body, err = lenient.Append(body, s.Unknown); err != nil {
 			return nil, fmt.Errorf("encode state: %w", err)
 		}
 	}
@@ -57,21 +56,6 @@ func (s *State) Encode() ([]byte, error) {
 	}
 	out.WriteByte('\n')
 	return seal.Add(out.Bytes(), s.Seq, s.UpdatedAt), nil
-}
-
-func appendUnknown(body []byte, unknown map[string]rawJSON) ([]byte, error) {
-	body = body[:len(body)-1]
-	for _, key := range slices.Sorted(maps.Keys(unknown)) {
-		name, err := json.Marshal(key)
-		if err != nil {
-			return nil, err
-		}
-		body = append(body, ',')
-		body = append(body, name...)
-		body = append(body, ':')
-		body = append(body, unknown[key]...)
-	}
-	return append(body, '}'), nil
 }
 
 // Decode reads state.json. A file of the earlier tool (no schema_version) is
@@ -107,7 +91,7 @@ func Decode(data []byte) (*State, error) {
 	for key := range s.Unknown {
 		delete(keys, key)
 	}
-	if err := json.Unmarshal(object(keys), (*plainState)(s)); err != nil {
+	if err := json.Unmarshal(lenient.Object(keys), (*plainState)(s)); err != nil {
 		return nil, &CorruptError{"state.json: " + JSONCause(err)}
 	}
 	s.fill()
@@ -172,6 +156,7 @@ func (s *State) fill() {
 	s.Agents = Filled(s.Agents)
 	s.Leaving = Filled(s.Leaving)
 	s.Workspaces = Filled(s.Workspaces)
+	s.Team = Filled(s.Team)
 }
 
 // Filled is m, or an empty map in place of nil.
@@ -212,18 +197,6 @@ var knownKeys = sync.OnceValue(func() map[string]bool {
 	return known
 })
 
-// object returns the JSON of an object with known keys, which need no quoting.
-func object(keys map[string]rawJSON) []byte {
-	body := []byte{'{'}
-	for i, key := range slices.Sorted(maps.Keys(keys)) {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = append(append(body, `"`+key+`":`...), keys[key]...)
-	}
-	return append(body, '}')
-}
-
 // fullState has a value in every optional key, so that its JSON names them all.
 func fullState() *State {
 	s := NewState()
@@ -234,6 +207,7 @@ func fullState() *State {
 	s.WebResearchTasks = s.ResearchTasks
 	s.Conflicts = map[string][]string{"1": {"a"}}
 	s.Leaving = map[Launch]Leaving{"1.coder.1": {}}
+	s.Team = map[string]agents.Progress{"a": {}}
 	return s
 }
 

@@ -3,6 +3,8 @@ package workflows
 import (
 	"strings"
 	"time"
+
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 // Definition is a valid workflow with every default filled in. Parse makes it,
@@ -13,6 +15,7 @@ type Definition struct {
 	Description string
 	Start       string // id of the first phase, which may be passed over
 	Phases      []Phase
+	Team        *agents.Team // of an agents file; nil for a workflow
 }
 
 // Phase is one phase of a workflow. Which fields have a meaning depends on Kind.

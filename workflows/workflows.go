@@ -16,6 +16,7 @@ const (
 	KindReview    = "review"    // verdicts, then the summary
 	KindFix       = "fix"       // a coder works off the findings
 	KindComplete  = "complete"  // approval, commit, push, pull request
+	KindTeam      = "team"      // the agents of an agents file, see OfTeam; a workflow file cannot name it
 )
 
 // Outcomes: why a phase is left.

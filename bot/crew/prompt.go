@@ -66,6 +66,9 @@ func (r *briefing) promptValues(ctx context.Context, a orchestrator.Args, s *orc
 	if slices.Contains(r.begun, a.Workspace) {
 		values["earlier_work"] = earlierWork
 	}
+	if r.def.Team != nil {
+		values["assignment"] = assignment(r.def.Team, a.Task, s)
+	}
 	if s.ChangeRequest != "" {
 		values["change_request"] = prompt.Fence("a request for changes", string(s.ChangeRequest))
 	}
@@ -188,6 +191,10 @@ func handIn(def *workflows.Definition, a orchestrator.Args, s *orchestrator.Stat
 	if kind, ok := duty.ResearchKind(a.Role); ok {
 		tool, _ := toolset.Find(toolset.SubmitResearchDone)
 		return tool, map[string]string{"topic": a.Task, "type": kind}
+	}
+	if def.Team != nil {
+		tool, _ := toolset.Find(toolset.SubmitDone)
+		return tool, nil
 	}
 	phase, _ := def.Phase(s.Phase)
 	tool, ok := toolset.Ending(phase, s.AwaitingSummary)

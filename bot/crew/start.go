@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/agent/process"
@@ -171,7 +172,7 @@ func (r *Crew) openPane(ctx context.Context, a orchestrator.Args, launch agent.L
 
 // LaunchSpec returns what a launch is made from.
 func (r *Crew) LaunchSpec(a orchestrator.Args, s *orchestrator.State) (agent.LaunchSpec, error) {
-	choice := r.cfg.Choose(a.Role)
+	choice := r.choose(a)
 	provider, ok := r.providers[choice.Provider]
 	if !ok {
 		return agent.LaunchSpec{}, engine.Never(fmt.Errorf("start %s: provider %s is not configured", a.Launch, choice.Provider))
@@ -191,6 +192,21 @@ func (r *Crew) LaunchSpec(a orchestrator.Args, s *orchestrator.State) (agent.Lau
 	}
 	r.shareLogin(&spec, s)
 	return spec, nil
+}
+
+// choose returns how an agent is started: as its role, but for what an agents file says of it.
+func (r *Crew) choose(a orchestrator.Args) config.Choice {
+	choice := r.cfg.Choose(a.Role)
+	if r.def.Team == nil {
+		return choice
+	}
+	if m := r.def.Team.Agent(a.Task); m != nil {
+		if m.Provider != "" && m.Provider != choice.Provider {
+			choice = config.Choice{Provider: m.Provider}
+		}
+		choice.Model = cmp.Or(m.Model, choice.Model)
+	}
+	return choice
 }
 
 // promptLine returns the first line of an agent.

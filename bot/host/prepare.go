@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/crew"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/roster"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/agent"
 	"github.com/agentmux/agentmux/internal/gitrepo/clone"
@@ -37,6 +38,9 @@ type PrepareSpec struct {
 	Title    string // what the name is derived from: a prompt, a file's stem, an issue's title
 	Request  string // what to do; for an issue it may be empty
 	Workflow string // empty = the configured one
+	Agents   []byte // an agents file, in place of a workflow; nil = none
+	// Tips are the commits at which agents of the file begin whose branches are there, by name.
+	Tips map[string]string
 
 	ProductManager bool
 	Interactive    bool
@@ -71,8 +75,8 @@ var ErrProductManager = errors.New("this workflow has no phase for a product man
 // session are what the caller can correct.
 func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session, error) {
 	name := cmp.Or(spec.Workflow, spec.Config.Defaults.Workflow)
-	def, data, problems := workflows.Load(name, spec.Files)
-	if err := problems.Err(); err != nil {
+	def, data, err := definitionOf(spec, name)
+	if err != nil {
 		return nil, err
 	}
 	if spec.ProductManager && !hasProductManager(def) {
@@ -83,7 +87,7 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 	}
 	create := session.CreateSpec{
 		Project: cmp.Or(spec.dir, spec.Root()), Now: h.Now(), Name: spec.Name, Source: spec.Title, Request: spec.Request,
-		Definition: data, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def), MirrorState: spec.MirrorState,
+		Definition: data, Agents: spec.Agents, BranchPrefix: spec.Config.GitHub.BranchPrefix, State: h.firstState(spec, def), MirrorState: spec.MirrorState,
 		Branch: func(branch, identity string) (bool, error) { return h.freeBranch(ctx, spec, branch, identity) }, Unless: spec.Unless,
 	}
 	if spec.dir == "" {
@@ -92,7 +96,6 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 		}
 	}
 	if spec.Snapshot != nil {
-		var err error
 		if create.Snapshot, err = json.MarshalIndent(spec.Snapshot, "", "  "); err != nil {
 			return nil, fmt.Errorf("encode issue snapshot: %w", err)
 		}
@@ -103,6 +106,17 @@ func (h *Host) Prepare(ctx context.Context, spec PrepareSpec) (*session.Session,
 		return nil, err
 	}
 	return session.Create(create)
+}
+
+// definitionOf returns the definition of a session to be made, and the bytes that it keeps of a
+// workflow.
+func definitionOf(spec PrepareSpec, name string) (*workflows.Definition, []byte, error) {
+	if len(spec.Agents) > 0 {
+		def, err := workflows.ParseTeam(session.AgentsFile, spec.Agents)
+		return def, nil, err
+	}
+	def, data, problems := workflows.Load(name, spec.Files)
+	return def, data, problems.Err()
 }
 
 // exclude makes the person's clone ignore the files that are never committed, unless the
@@ -142,11 +156,16 @@ func hasProductManager(def *workflows.Definition) bool {
 // firstState is the part of the first state that does not depend on name and time.
 func (h *Host) firstState(spec PrepareSpec, def *workflows.Definition) orchestrator.State {
 	available := h.GitHub != nil && spec.Project.GitHub
+	kind := orchestrator.KindPipeline
+	if def.Team != nil {
+		kind = orchestrator.KindAgents
+	}
 	s := orchestrator.State{
-		Kind: orchestrator.KindPipeline, Workflow: def.Name, ProductManager: spec.ProductManager,
+		Kind: kind, Workflow: def.Name, ProductManager: spec.ProductManager,
 		GHAvailable: &available, BaseBranch: spec.Base.Branch, BaseSHA: spec.Base.SHA, ConfigSource: spec.Source,
 		Trigger: orchestrator.Optional(spec.Trigger), Interactive: spec.Interactive, Mirror: spec.Mirror,
 		Settings: Settings(spec.Config, spec.Interactive || spec.Snapshot != nil && !spec.Locked), Identity: spec.Identity,
+		Team: roster.Progress(spec.Tips),
 	}
 	s.Settings.ParkAfter = orchestrator.Duration(h.ParkAfter)
 	if spec.Project.GitHub {
@@ -173,6 +192,15 @@ func (h *Host) freeBranch(ctx context.Context, spec PrepareSpec, branch, identit
 	}
 	if spec.dir != "" {
 		return true, nil
+	}
+	if len(spec.Agents) > 0 {
+		def, _, err := definitionOf(spec, "")
+		if err == nil {
+			err = roster.Reserve(h.register(), p.Store.Dir(), def.Team, identity)
+		}
+		if err != nil {
+			return false, err
+		}
 	}
 	return h.register().Reserve(p.Store.Dir(), branch, identity)
 }
@@ -205,8 +233,7 @@ func (h *Host) Preflight(c *config.Config, def *workflows.Definition, interactiv
 	}
 	var found []string
 	seen := map[string]bool{}
-	for _, role := range rolesOf(def) {
-		name := c.Choose(role).Provider
+	for _, name := range providersOf(c, def) {
 		if seen[name] {
 			continue
 		}
@@ -252,6 +279,20 @@ func (h *Host) preflight(c *config.Config, p agent.Provider, interactive bool) [
 			"to your own configuration to allow that in unattended runs on this machine", p.Name))
 	}
 	return found
+}
+
+// providersOf lists the providers that a run may start.
+func providersOf(c *config.Config, def *workflows.Definition) []string {
+	var names []string
+	for _, role := range rolesOf(def) {
+		names = append(names, c.Choose(role).Provider)
+	}
+	if def.Team != nil {
+		for _, a := range def.Team.Agents {
+			names = append(names, cmp.Or(a.Provider, c.Choose(a.Role).Provider))
+		}
+	}
+	return names
 }
 
 // rolesOf lists the roles a workflow may start.

@@ -11,6 +11,7 @@ import (
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/bot/roster"
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
@@ -42,6 +43,9 @@ func (h *Host) Remove(ctx context.Context, dir string, c *config.Config) (work.R
 	}
 	if err := r.crew.RemoveServer(ctx); err != nil {
 		return out, fmt.Errorf("remove %s: %w", r.sess.Name(), err)
+	}
+	if s.Kind == orchestrator.KindAgents {
+		roster.Unlink(r.sess)
 	}
 	if err := r.work.RemovePlaces(s); err != nil {
 		return out, fmt.Errorf("remove %s: %w", r.sess.Name(), err)
@@ -95,13 +99,20 @@ func (h *Host) ended(ctx context.Context, dir string, c *config.Config) (r *runn
 	if err := h.Trust(ctx, sess.Dir, s, c); err != nil {
 		return nil, nil, err
 	}
-	r = h.gather(work.Spec{Session: sess, State: s, Config: c}, nil, guarding{})
+	of := work.Spec{Session: sess, State: s, Config: c}
+	if s.Kind == orchestrator.KindAgents { // where its workspaces are is said by its file
+		if of.Workflow, err = sess.Definition(); err != nil {
+			return nil, nil, err
+		}
+	}
+	r = h.gather(of, nil, guarding{})
 	if err = r.crew.Open(s); err == nil {
 		err = r.crew.EndLaunches(ctx, s)
 	}
 	if err == nil && !s.IsClassic() {
 		var p *project.Project
 		if p, err = h.projectOf(ctx, sess, c); err == nil {
+			r.project = p
 			r.work.Use(p)
 		}
 	}
@@ -111,13 +122,22 @@ func (h *Host) ended(ctx context.Context, dir string, c *config.Config) (r *runn
 	return r, s, nil
 }
 
+// workOf is the work of a session without its project: for where its places are.
+func workOf(h *Host, sess *session.Session, s *orchestrator.State, c *config.Config) *work.Work {
+	of := work.Spec{Session: sess, State: s, Config: c}
+	if s.Kind == orchestrator.KindAgents {
+		of.Workflow, _ = sess.Definition() // without its file its workspaces cannot be told from what others made
+	}
+	return work.New(h.workOptions(c), of)
+}
+
 // Vacant reports whether a session has no workspaces and homes.
 func (h *Host) Vacant(dir string, s *orchestrator.State, c *config.Config) bool {
 	sess, err := session.Open(dir)
 	if err != nil {
 		return true // there is nothing that could be removed
 	}
-	return !slices.ContainsFunc(work.New(h.workOptions(c), work.Spec{Session: sess, State: s, Config: c}).Places(s), func(place string) bool {
+	return !slices.ContainsFunc(workOf(h, sess, s, c).Places(s), func(place string) bool {
 		_, err := os.Lstat(place)
 		return err == nil
 	})
@@ -130,9 +150,8 @@ func (h *Host) Footprint(dir string, s *orchestrator.State, c *config.Config) in
 	if err != nil {
 		return 0
 	}
-	w := work.New(h.workOptions(c), work.Spec{Session: sess, State: s, Config: c})
 	var sum int64
-	for _, place := range append(w.Places(s), dir) {
+	for _, place := range append(workOf(h, sess, s, c).Places(s), dir) {
 		_ = filepath.WalkDir(place, func(_ string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return nil

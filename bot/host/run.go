@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/crew"
 	"github.com/agentmux/agentmux/bot/restore"
+	"github.com/agentmux/agentmux/bot/roster"
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -224,6 +225,11 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 	if err != nil {
 		return s, err
 	}
+	if r.def.Team != nil && !r.project.Managed {
+		if err := roster.Link(ctx, r.sess, r.project.Clone.Root); err != nil {
+			r.Log.Warn(roster.SignalsLink+" is not made", "err", err)
+		}
+	}
 	stopSpares := r.work.StartSpares(ctx)
 	mirror := r.startMirror(ctx, spec.Mirror)
 	lost, unwatch := r.guarding.losing()
@@ -258,6 +264,9 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 		// gets here again. They do not wait for a tmux server that is slow to answer.
 		closed = r.crew.ClosePanes(ctx, 2*time.Second, false) == nil
 		r.crew.FinishTranscripts(ctx)
+		if _, err := r.changelog(ctx, last); err != nil {
+			r.Log.Warn("changelogs are not complete", "err", err)
+		}
 	}
 	told, stop := untold(ctx, r.sess, last)
 	mirror.finish(ctx, told, last)

@@ -24,9 +24,11 @@ type runner struct {
 	cfg     *config.Config
 	project *project.Project
 
-	crew     *crew.Crew
-	work     *work.Work
-	guarding guarding
+	crew *crew.Crew
+	work *work.Work
+
+	unitOptions work.Options // of the work of an agent of an agents file
+	guarding    guarding
 
 	// state is the last committed one; the engine stores each one here when it commits.
 	state atomic.Pointer[orchestrator.State]
@@ -41,7 +43,7 @@ func (h *Host) gather(of work.Spec, providers agent.Providers, g guarding) *runn
 	}
 	o.MayPush = g.mayPush
 	w := work.New(o, of)
-	r := &runner{Host: h, sess: of.Session, def: of.Workflow, cfg: of.Config, project: of.Project, work: w, guarding: g}
+	r := &runner{Host: h, sess: of.Session, def: of.Workflow, cfg: of.Config, project: of.Project, work: w, unitOptions: o, guarding: g}
 	r.state.Store(of.State)
 	r.crew = crew.New(h.crewOptions(), crew.Spec{
 		Session: of.Session, State: of.State, Now: r.state.Load, Workflow: of.Workflow, Config: of.Config, Project: of.Project,
@@ -69,9 +71,10 @@ var actions = map[string]action{
 	orchestrator.EffPreserve:        byWork((*work.Work).Preserve),
 	orchestrator.EffKeepLate:        byWork((*work.Work).KeepLate),
 	orchestrator.EffDeliver:         byCrew((*crew.Crew).Deliver),
-	orchestrator.EffCommit:          byWork((*work.Work).EnsureCommit),
-	orchestrator.EffPush:            byWork((*work.Work).EnsurePush),
-	orchestrator.EffPR:              byWork((*work.Work).EnsurePull),
+	orchestrator.EffCommit:          byUnit((*work.Work).EnsureCommit),
+	orchestrator.EffPush:            byUnit((*work.Work).EnsurePush),
+	orchestrator.EffPR:              byUnit((*work.Work).EnsurePull),
+	orchestrator.EffFetchBranch:     byUnit((*work.Work).FetchBranch),
 	orchestrator.EffLastCompletion:  byWork((*work.Work).WriteLastCompletion),
 	orchestrator.EffAdopt:           byWork((*work.Work).AdoptBranch),
 	orchestrator.EffCheckpoint:      byWork((*work.Work).Checkpoint),

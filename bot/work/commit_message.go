@@ -53,14 +53,13 @@ func (r *Work) trailers(s *orchestrator.State) string {
 	var lines []string
 	if snap, err := r.IssueSnapshot(); err == nil && snap.Requester.ID > 0 && s.IssueNumber > 0 {
 		lines = append(lines, fmt.Sprintf("Co-authored-by: %s <%d+%s@users.noreply.%s>",
-			snap.Requester.Login, snap.Requester.ID, snap.Requester.Login, r.mailHost()))
+			snap.Requester.Login, snap.Requester.ID, snap.Requester.Login, mailHost(r.ServerName)))
 	}
 	return strings.Join(append(lines, "Agentmux-Session: "+orchestrator.PublicID(s.SessionID, s.Identity)), "\n")
 }
 
 // mailHost is the server's name as an address of mail has it: without a port.
-func (r *Work) mailHost() string {
-	server := r.ServerName
+func mailHost(server string) string {
 	if name, _, err := net.SplitHostPort(server); err == nil {
 		return name
 	}
@@ -82,6 +81,6 @@ func (r *Work) signature(ctx context.Context) (gitrepo.Signature, error) {
 		return gitrepo.Signature{}, err
 	}
 	return gitrepo.Signature{
-		Name: account.Login, Mail: fmt.Sprintf("%d+%s@users.noreply.%s", account.ID, account.Login, r.mailHost()),
+		Name: account.Login, Mail: fmt.Sprintf("%d+%s@users.noreply.%s", account.ID, account.Login, mailHost(r.ServerName)),
 	}, nil
 }

@@ -34,6 +34,20 @@ func (r *Work) export(ctx context.Context, a orchestrator.Args) (branch, refused
 	return branch, "every branch from " + a.Branch + " to " + branch + " is another's; github.branch_prefix sets what branches are called", nil
 }
 
+// FetchBranch has the commit of an agent in the person's clone as its branch. One that moved
+// meanwhile stays, and the commit gets the next number. A managed project has no such clone.
+func (r *Work) FetchBranch(ctx context.Context, e orchestrator.Effect, _ *orchestrator.State) (orchestrator.Result, error) {
+	branch := e.Args.Branch
+	if !r.project.Managed {
+		var refused string
+		var err error
+		if branch, refused, err = r.export(ctx, e.Args); err != nil || refused != "" {
+			return orchestrator.Result{Refused: refused}, err
+		}
+	}
+	return orchestrator.Result{Branch: branch}, nil
+}
+
 // exported reports whether the branch was made in the clone before, in this round or an
 // earlier one.
 func (r *Work) exported(ctx context.Context, a orchestrator.Args) (bool, error) {

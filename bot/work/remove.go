@@ -60,13 +60,22 @@ func (r *Work) RemoveRefs(ctx context.Context, s *orchestrator.State) (Removed, 
 			}
 		}
 	}
-	kept, err := r.repo.Refs(ctx, gitrepo.PreservedRef(name, ""))
+	return r.Preserved(ctx)
+}
+
+// Preserved lists the refs that hold work of the session which may be in no branch.
+func (r *Work) Preserved(ctx context.Context) (Removed, error) {
+	kept, err := r.repo.Refs(ctx, gitrepo.PreservedRef(r.place.String(), ""))
 	return Removed{Repo: r.repo.Dir(), Kept: slices.Sorted(maps.Keys(kept))}, err
 }
 
-// KeepWorkspaces puts what is in workspaces and nowhere else below the preserved refs.
-func (r *workspaces) KeepWorkspaces(ctx context.Context, s *orchestrator.State) error {
+// KeepWorkspaces puts what is in workspaces and nowhere else below the preserved refs, but for
+// the work of the tasks in discard.
+func (r *workspaces) KeepWorkspaces(ctx context.Context, s *orchestrator.State, discard ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(s.Workspaces)) {
+		if slices.Contains(discard, duty.Worker(name)) {
+			continue
+		}
 		if err := r.keepWorkspace(ctx, name, s.Workspaces[name], s); err != nil {
 			return err
 		}
@@ -90,7 +99,8 @@ func (r *workspaces) keepWorkspace(ctx context.Context, name string, w orchestra
 		return &LeftError{Workspace: w.Path, Paths: left}
 	}
 	base, err := r.repo.Tree(ctx, w.Base)
-	if err != nil || snap.Tree == base || w.Used == 0 && snap.Tree == string(w.Snapshot) {
+	committed := w.Used == 0 || s.Team[duty.Worker(name)].Commit != ""
+	if err != nil || snap.Tree == base || committed && snap.Tree == string(w.Snapshot) {
 		return err
 	}
 	_, err = r.repo.Preserve(ctx, gitrepo.PreserveSpec{

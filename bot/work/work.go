@@ -19,6 +19,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/orchestrator/session/register"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 // Options are what the work of a session takes from its surroundings.
@@ -65,6 +66,7 @@ type workspaces struct {
 	project *project.Project
 	repo    *gitrepo.Store // of project
 	spares  *spares.Spares // while a run lasts
+	team    *agents.Team   // of an agents file, else nil
 }
 
 // Work is the work of one session in git.
@@ -85,6 +87,9 @@ func New(o Options, spec Spec) *Work {
 		Options: o, Files: material.New(material.Spec{Session: spec.Session, Place: at, Workflow: spec.Workflow, Now: o.Now, Log: o.Log}),
 		sess: spec.Session, place: at, cfg: spec.Config,
 	}}
+	if spec.Workflow != nil {
+		w.team = spec.Workflow.Team
+	}
 	if spec.Project != nil {
 		w.Use(spec.Project)
 	}

@@ -16,12 +16,14 @@ import (
 	"github.com/agentmux/agentmux/bot/spares"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
 	"github.com/agentmux/agentmux/internal/gitrepo/workspace"
 	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/engine"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 // robot signs the commits that never leave the store. It is fixed, so that a
@@ -44,6 +46,9 @@ func (r *workspaces) workspaceRoot() string {
 func (r *workspaces) owns(workspace string) bool {
 	if !filepath.IsAbs(workspace) || filepath.Clean(workspace) != workspace {
 		return false
+	}
+	if r.ofTeam(workspace) {
+		return true
 	}
 	roots := []string{r.workspaceRoot(), filepath.Join(r.StateHome, "workspaces")}
 	if note, err := r.register().Read(r.place.ID); err == nil {
@@ -72,6 +77,9 @@ func (r *workspaces) LostWorkspaces(s *orchestrator.State) []string {
 // WorkspacePath is where a workspace lies: a new visit or another base is another
 // directory, because a workspace is made once and not moved.
 func (r *workspaces) WorkspacePath(a orchestrator.Args) string {
+	if _, agent, ok := duty.OfVisit(a.Workspace); ok && r.team != nil && r.team.Agent(agent) != nil {
+		return r.teamPlace(agent)
+	}
 	name := strings.ReplaceAll(a.Workspace, "/", "-")
 	if _, _, ok := duty.OfVisit(a.Workspace); !ok {
 		name += fmt.Sprint("-", a.Visit)
@@ -86,13 +94,31 @@ func (r *workspaces) EnsureWorkspace(ctx context.Context, e orchestrator.Effect,
 		a.Base = s.BaseSHA
 	}
 	dir := r.WorkspacePath(a)
-	if r.spares.Take(ctx, dir, a.Base) {
-		return orchestrator.Result{Path: dir}, nil
+	if r.ofTeam(dir) || !r.spares.Take(ctx, dir, a.Base) { // a spare may lie on another disk than the project
+		if err := r.makeWorkspace(ctx, dir, a.Base); err != nil {
+			return orchestrator.Result{}, fmt.Errorf("make workspace %s: %w", a.Workspace, err)
+		}
 	}
-	if err := r.makeWorkspace(ctx, dir, a.Base); err != nil {
-		return orchestrator.Result{}, fmt.Errorf("make workspace %s: %w", a.Workspace, err)
+	for _, branch := range slices.Sorted(maps.Keys(a.Sources)) {
+		if err := clone.Export(ctx, r.repo, dir, branch, a.Sources[branch]); err != nil {
+			return orchestrator.Result{}, fmt.Errorf("make branch %s in workspace %s: %w", branch, a.Workspace, err)
+		}
 	}
 	return orchestrator.Result{Path: dir}, nil
+}
+
+// teamPlace is where an agent of an agents file works: beside the project, where the file says.
+func (r *workspaces) teamPlace(agent string) string {
+	root := r.workspaceRoot()
+	if r.project != nil && !r.project.Managed {
+		root = filepath.Join(r.project.Clone.Root, filepath.FromSlash(r.team.WorktreeBase))
+	}
+	return filepath.Join(root, r.team.Session+"-"+agent)
+}
+
+// ofTeam reports whether a directory is where an agent of the agents file works.
+func (r *workspaces) ofTeam(dir string) bool {
+	return r.team != nil && slices.ContainsFunc(r.team.Agents, func(a agents.Agent) bool { return a.Role != agents.RoleReview && r.teamPlace(a.Name) == dir })
 }
 
 func (r *workspaces) makeWorkspace(ctx context.Context, dir, commit string) (err error) {

@@ -111,9 +111,12 @@ func newToolCmd(a *app, tool toolset.Tool) *cobra.Command {
 	cmd.Flags().BoolVar(&f.json, "json", false, "machine-readable output")
 	for _, p := range tool.Params {
 		switch {
-		case p.Arg != "":
+		case p.Arg != "" && p.Required:
 			cmd.Use += " " + p.Arg
 			cmd.Args = cobra.ExactArgs(1)
+		case p.Arg != "":
+			cmd.Use += " [" + p.Arg + "]"
+			cmd.Args = cobra.MaximumNArgs(1)
 		case p.Flag != "":
 			addParam(cmd.Flags(), p)
 		}
@@ -148,6 +151,7 @@ func toolParams(flags *pflag.FlagSet, tool toolset.Tool, args []string) (tools.P
 	for _, p := range tool.Params {
 		var err error
 		switch {
+		case p.Arg != "" && len(args) == 0: // the tool takes the caller's own
 		case p.Arg != "" && p.Type == toolset.TypeNumber:
 			if params[p.Name], err = strconv.Atoi(args[0]); err != nil {
 				return nil, fmt.Errorf("%s: %q is not a number", tool.Command.Words, args[0])

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/cleanup"
 	"github.com/agentmux/agentmux/cmd/internal/doctor"
 	"github.com/agentmux/agentmux/cmd/internal/show"
+	"github.com/agentmux/agentmux/cmd/internal/team"
 	"github.com/agentmux/agentmux/orchestrator"
 )
 
@@ -22,7 +23,7 @@ import (
 var jsonForms = map[string]any{
 	"sessions --json": show.SessionJSON{}, "sessions --all --json": show.EverythingJSON{}, "status --json": show.StatusJSON{}, "doctor --json": doctor.Probe{}, "config show --json": show.SettingJSON{},
 	"config check --json and workflows check --json": show.CheckJSON{}, "workflows list --json": show.WorkflowJSON{}, "providers list --json": show.ProviderJSON{},
-	"clean --json": cleanup.Report{}, "--dry-run --json": show.DryRunJSON{},
+	"agents status --json": team.StatusJSON{}, "clean --json": cleanup.Report{}, "--dry-run --json": show.DryRunJSON{},
 }
 
 // Every field that a script can read is documented, and no other.

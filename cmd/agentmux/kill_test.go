@@ -111,9 +111,9 @@ func (r *rig) killAfter(n int, args ...string) {
 	}
 }
 
-// records counts the lines of the only session's events.jsonl, 0 without one.
+// records counts the lines of the only session's events.jsonl, 0 without one. Its name is a date, or that of an agents file.
 func (r *rig) records() int {
-	files, _ := filepath.Glob(filepath.Join(session.Dir(r.clone), "2*", session.EventsFile))
+	files, _ := filepath.Glob(filepath.Join(session.Dir(r.clone), "[2s]*", session.EventsFile))
 	if len(files) != 1 {
 		return 0
 	}

@@ -22,7 +22,7 @@ func newSteerCmds(a *app) []*cobra.Command {
 
 // newPlainCmd is a command without arguments of its own.
 func newPlainCmd(a *app, name, short string, can func(session.Entry) bool) *cobra.Command {
-	named := ""
+	named, role := "", ""
 	cmd := &cobra.Command{
 		Use:     name + " [S]",
 		Short:   short,
@@ -33,10 +33,13 @@ func newPlainCmd(a *app, name, short string, can func(session.Entry) bool) *cobr
 			if err != nil {
 				return err
 			}
-			return steer.Give(cmd.Context(), a, s, can, orchestrator.Payload{Name: name})
+			return steer.Give(cmd.Context(), a, s, can, orchestrator.Payload{Name: name, Args: orchestrator.CommandArgs{Role: role}})
 		},
 	}
 	sessionFlag(cmd, &named)
+	if name != "pause" {
+		cmd.Flags().StringVar(&role, "role", "", "only this `agent` of an agents file")
+	}
 	return group(groupSteer, cmd)
 }
 

@@ -4,7 +4,9 @@ package lenient
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -90,4 +92,32 @@ func Texts(raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	return out
+}
+
+// Append returns an object with more keys, sorted, whose values stay as they are.
+func Append(object []byte, more map[string]json.RawMessage) ([]byte, error) {
+	object = object[:len(object)-1]
+	for _, key := range slices.Sorted(maps.Keys(more)) {
+		name, err := json.Marshal(key)
+		if err != nil {
+			return nil, err
+		}
+		object = append(object, ',')
+		object = append(object, name...)
+		object = append(object, ':')
+		object = append(object, more[key]...)
+	}
+	return append(object, '}'), nil
+}
+
+// Object returns the JSON of an object with known keys, which need no quoting.
+func Object(keys map[string]json.RawMessage) []byte {
+	body := []byte{'{'}
+	for i, key := range slices.Sorted(maps.Keys(keys)) {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(append(body, `"`+key+`":`...), keys[key]...)
+	}
+	return append(body, '}')
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/letter"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -86,9 +87,9 @@ func (c *clock) rearm() {
 	for _, m := range c.s.Messages {
 		switch {
 		case m.State == orchestrator.MessageDelivered:
-			c.arm(ackTimer(m.Seq), c.s.Settings.AckTimeout)
+			c.arm(letter.AckTimer(m.Seq), c.s.Settings.AckTimeout)
 		case m.State == orchestrator.MessageQueued && !m.Deadline.IsZero():
-			c.s.Deadlines[expiryTimer(m.Seq)] = m.Deadline
+			c.s.Deadlines[letter.ExpiryTimer(m.Seq)] = m.Deadline
 		}
 	}
 	switch {
@@ -132,17 +133,12 @@ func StandsStill(def *workflows.Definition, s *orchestrator.State) bool {
 		if duty.Researches(o.Role) {
 			continue
 		}
-		if !idles(s, o.Key()) {
+		if !duty.Idles(s, o.Key()) {
 			return false
 		}
 		waiting++
 	}
 	return waiting > 0
-}
-
-func idles(s *orchestrator.State, key orchestrator.AgentKey) bool {
-	a := s.Agents[key]
-	return a.Waiting != "" || a.Limited || hostQuestion(s, key) != nil
 }
 
 // keepTime notes when the limits begin to stand still, and moves them by the span

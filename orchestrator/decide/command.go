@@ -119,6 +119,9 @@ func (r *reducer) cmdStop(p orchestrator.Payload) string {
 	if r.s.Phase == orchestrator.PhaseDone || r.s.Phase == orchestrator.PhaseFailed {
 		return "the session has ended"
 	}
+	if p.Args.Role != "" {
+		return r.team.stop(strings.TrimSpace(p.Args.Role))
+	}
 	r.outcome.cancel(p.Actor, p.Source)
 	return ""
 }
@@ -164,8 +167,10 @@ func (r *reducer) unpause(actor, source string) {
 }
 
 // cmdRetry starts again what failed or stalled: an agent, or the whole session.
-func (r *reducer) cmdRetry(orchestrator.Payload) string {
+func (r *reducer) cmdRetry(p orchestrator.Payload) string {
 	switch {
+	case r.def.Team != nil:
+		return retryAgents(r, strings.TrimSpace(p.Args.Role))
 	case r.s.Parked(), r.s.Phase == orchestrator.PhaseFailed && r.s.InterruptedPhase != "":
 		r.resumeRun(r.s.Phase, false)
 		r.clock.goOnSoon()
@@ -212,6 +217,8 @@ func (r *reducer) cmdApprove(p orchestrator.Payload) string {
 func (r *reducer) cmdChanges(p orchestrator.Payload) string {
 	text := strings.TrimSpace(p.Args.Text)
 	switch {
+	case r.def.Team != nil:
+		return "a run of an agents file takes no changes: use say to tell an agent"
 	case text == "":
 		return "changes needs a text"
 	case r.s.Parked():
@@ -239,20 +246,16 @@ func (r *reducer) cmdSay(p orchestrator.Payload) string {
 	if reason != "" {
 		return reason
 	}
-	r.mail.send(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "update", Headline: orchestrator.Truncate(firstLine(text), 80)}, text+"\n")
+	headline, _, _ := strings.Cut(text, "\n")
+	r.mail.send(key, orchestrator.Message{From: orchestrator.CoordinatorPerson, Type: "update", Headline: orchestrator.Truncate(headline, 80)}, text+"\n")
 	return ""
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }
 
 // sayKey finds the agent a person means: the named role, else the phase's.
 func (r *reducer) sayKey(role string) (key orchestrator.AgentKey, reason string) {
 	owed := duty.Owed(r.def, r.s)
 	for _, o := range owed {
-		if role == "" || o.Role == role || string(o.Key()) == role {
+		if role == "" || o.Role == role || string(o.Key()) == role || r.def.Team != nil && o.Task == role {
 			return o.Key(), ""
 		}
 	}
@@ -286,7 +289,7 @@ func (r *reducer) cmdAnswer(p orchestrator.Payload) string {
 	if !q.Open() {
 		return "question " + id + " was answered already"
 	}
-	if fault := pickFault(q, text); fault != "" {
+	if fault := duty.PickFault(q, text); fault != "" {
 		return fault
 	}
 	if r.s.Parked() && r.s.OutcomeReason == orchestrator.ReasonQuestion {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/ending"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
@@ -51,7 +52,7 @@ func (c *crew) launch(o duty.Agent, resume bool) {
 		c.removeMarker(o)
 	}
 	c.clock.disarm(orchestrator.RelaunchTimer(key))
-	if q := hostQuestion(c.s, key); q != nil {
+	if q := duty.HostQuestion(c.s, key); q != nil {
 		c.questions.withdraw(q)
 	}
 	c.chooseHome(key, &a)
@@ -139,7 +140,7 @@ func (c *crew) stop(key orchestrator.AgentKey) string {
 		c.dropPending(func(e orchestrator.Effect) bool { return starts(launch)(e) && len(e.After) > 0 })
 	}
 	return c.effect(orchestrator.EffStopAgent, string(launch), orchestrator.Args{
-		Launch: launch, Role: role, Task: task, Workspace: c.workspaces.of(role, task), Gone: c.s.Seen[exitSeen(launch)] != "",
+		Launch: launch, Role: role, Task: task, Workspace: c.workspaces.of(role, task), Gone: c.s.Seen[ending.Seen(launch)] != "",
 	})
 }
 
@@ -272,7 +273,7 @@ func (c *crew) waits(rep *orchestrator.AgentReport) bool {
 func (c *crew) waitsFor(key orchestrator.AgentKey) string {
 	role, task := key.Split()
 	for _, q := range c.s.Questions {
-		if q.Open() && q.Role == role && q.Task == task && !ofHost(q) {
+		if q.Open() && q.Role == role && q.Task == task && !duty.OfHost(q) {
 			return "question"
 		}
 	}
@@ -346,7 +347,7 @@ func (c *crew) serverFailed() int {
 	}
 	for _, a := range c.s.Agents {
 		if a.Launch != "" && !starting[a.Launch] {
-			c.s.Seen[serverSeen(a.Launch)] = "lost"
+			c.s.Seen[ending.ServerSeen(a.Launch)] = "lost"
 		}
 	}
 	newer := orchestrator.Counter{N: 1, Since: c.now}

@@ -9,6 +9,9 @@
 // clock, mailbox, questions, workspaces, crew, research, outcome, gate, reviews, completion and
 // plan. All add records and effects to one queue, in the order in which things happen.
 //
+// What becomes of the agents of an agents file is the table of orchestrator/team; teamwork
+// carries it out.
+//
 // Reduce is total: every pair of phase and input has a defined result. Edge inputs (a command,
 // a tool line, the result of an effect) always leave a change or a record; level inputs (an
 // observation, an agent's condition, a timer) leave a record only when their evidence changes.

@@ -83,7 +83,12 @@ func (r *reducer) dispatch() {
 }
 
 func (r *reducer) applyDone(c duty.Call) {
-	if o, task, ok := duty.Handed(r.def, r.s, c); ok {
+	switch o, task, ok := duty.Handed(r.def, r.s, c); {
+	case ok && r.team.atWork():
+		if what, problems := r.team.handsIn(o); what != "" {
+			r.reject(c, what, problems)
+		}
+	case ok:
 		r.handedIn(o, task)
 	}
 }
@@ -173,5 +178,7 @@ func (r *reducer) proceed() {
 		r.follow("completed", orchestrator.LastImplemented)
 	case phase.Kind == workflows.KindComplete:
 		r.completion.nextStep()
+	case phase.Kind == workflows.KindTeam:
+		r.team.advance()
 	}
 }

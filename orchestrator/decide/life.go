@@ -1,12 +1,12 @@
 package decide
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/ending"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/team"
 	"github.com/agentmux/agentmux/workflows"
 )
 
@@ -43,6 +43,10 @@ func (r *reducer) agentLive(rep *orchestrator.AgentReport) {
 // has mail continues with that first.
 func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 	rule := "turn/" + string(rep.Launch)
+	if !r.crew.waits(rep) && r.team.atWork() && !r.mail.hasMail(rep.Key) {
+		r.team.lost(rep.Key, team.TurnEnds, "its turn ended without a submission")
+		return
+	}
 	if r.crew.waits(rep) || r.s.Interactive || r.s.Counters[rule].N == 0 && r.mail.hasMail(rep.Key) {
 		return
 	}
@@ -53,8 +57,7 @@ func (r *reducer) turnEnded(rep *orchestrator.AgentReport) {
 		r.lost(rep.Key, "its turn ended without a submission", rep.Tail)
 		return
 	}
-	r.mail.send(rep.Key, orchestrator.Message{From: systemAddress, Type: "update", Headline: "your task is not submitted"},
-		"Your turn ended, but nothing was submitted. Finish the task and submit it with the tool your instructions name, or ask with ask_human.\n")
+	r.mail.remind(rep.Key)
 }
 
 // silent nudges an agent that nothing was heard of for too long, and takes it for
@@ -95,8 +98,8 @@ func (r *reducer) agentGone(rep *orchestrator.AgentReport) {
 		return
 	}
 	role, task := rep.Key.Split()
-	exit := exitText(rep)
-	if r.isNew(exitSeen(rep.Launch), exit) {
+	exit := ending.Text(rep)
+	if r.isNew(ending.Seen(rep.Launch), exit) {
 		a := r.s.Agents[rep.Key]
 		a.LastExit = orchestrator.Optional(exit)
 		r.s.Agents[rep.Key] = a
@@ -105,39 +108,25 @@ func (r *reducer) agentGone(rep *orchestrator.AgentReport) {
 	if r.s.Paused {
 		return
 	}
-	if cleanExit(rep) && r.crew.waits(rep) {
+	if ending.Clean(rep) && r.crew.waits(rep) {
 		r.crew.stopWaiting(rep.Key) // what its launch left goes now: the next one has another name
 		return
 	}
-	if o, owed := duty.OwedBy(r.def, r.s, rep.Key); owed && r.mail.missed(rep.Key, cleanExit(rep)) {
+	if o, owed := duty.OwedBy(r.def, r.s, rep.Key); owed && r.mail.missed(rep.Key, ending.Clean(rep)) {
 		r.crew.launch(o, true)
 		return
 	}
 	if r.stoppedByService(rep) {
 		return
 	}
-	if said := faultWords(rep.Fault); said != "" {
+	if r.team.atWork() && ending.Clean(rep) {
+		r.team.lost(rep.Key, team.TurnEnds, "it ended without a submission")
+		return
+	}
+	if said := ending.Words(rep.Fault); said != "" {
 		exit = said + ", " + exit
 	}
 	r.lost(rep.Key, exit, rep.Tail)
-}
-
-// exitSeen names the memory of a launch's recorded exit.
-func exitSeen(launch orchestrator.Launch) string { return "exit/" + string(launch) }
-
-// serverSeen names the memory of a launch that ended with its tmux server.
-func serverSeen(launch orchestrator.Launch) string { return "server/" + string(launch) }
-
-func cleanExit(rep *orchestrator.AgentReport) bool { return rep.ExitCode != nil && *rep.ExitCode == 0 }
-
-func exitText(rep *orchestrator.AgentReport) string {
-	switch {
-	case rep.Signal != "":
-		return "signal " + rep.Signal
-	case rep.ExitCode != nil:
-		return fmt.Sprintf("exit %d", *rep.ExitCode)
-	}
-	return "its pane is gone"
 }
 
 // lost decides what follows when an agent will not submit.
@@ -152,6 +141,8 @@ func (r *reducer) lost(key orchestrator.AgentKey, cause, tail string) {
 	a := r.s.Agents[key]
 	phase, _ := r.phase()
 	switch {
+	case r.team.atWork():
+		r.team.lost(key, team.Exits, cause)
 	case duty.Researches(key.Role()):
 		r.research.failed(key, cause)
 	case r.s.AwaitingSummary && phase.Kind == workflows.KindReview && r.count("summary") > 1:
@@ -188,7 +179,7 @@ func (r *reducer) serverLost(rep *orchestrator.AgentReport) {
 	if r.s.Paused {
 		return // reported again when the pause is over
 	}
-	if r.s.Seen[serverSeen(rep.Launch)] == "" && r.crew.serverFailed() >= serverFailures {
+	if r.s.Seen[ending.ServerSeen(rep.Launch)] == "" && r.crew.serverFailed() >= serverFailures {
 		r.outcome.park(orchestrator.ReasonAgentStalled, "the tmux server failed three times in ten minutes", "look at agentmux doctor, then resume")
 		return
 	}
@@ -198,25 +189,6 @@ func (r *reducer) serverLost(rep *orchestrator.AgentReport) {
 		return
 	}
 	r.crew.launch(o, true)
-}
-
-// faultWords returns a fault in the words of a reason.
-func faultWords(f orchestrator.ServiceFault) string {
-	switch f {
-	case orchestrator.ServiceLogin:
-		return "its provider refuses the login"
-	case orchestrator.ServiceLimit:
-		return "its provider refuses more for now"
-	case orchestrator.ServiceOutage:
-		return "its provider does not work"
-	}
-	return ""
-}
-
-// servicePauses are how long an unattended session waits for a service, each time it
-// stops an agent of the phase. To start the agent again at once would be refused again.
-func servicePauses() []time.Duration {
-	return []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute}
 }
 
 // stoppedByService continues after an agent whose service stopped it, and reports whether
@@ -230,12 +202,15 @@ func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 	role, task := key.Split()
 	switch rep.Fault {
 	case orchestrator.ServiceLogin:
+		if r.team.atWork() {
+			return false // the others have logins of their own
+		}
 		r.crew.stop(key)
 		r.event(orchestrator.AgentFailedRecord{Role: role, Task: task, Attempts: r.s.Agents[key].Attempt, Tail: rep.Tail})
-		r.outcome.park(orchestrator.ReasonLogin, "the "+string(key)+" did not submit ("+faultWords(rep.Fault)+")", "give its provider a login that counts, see agentmux doctor, then resume")
+		r.outcome.park(orchestrator.ReasonLogin, "the "+string(key)+" did not submit ("+ending.Words(rep.Fault)+")", "give its provider a login that counts, see agentmux doctor, then resume")
 		return true
 	case orchestrator.ServiceLimit, orchestrator.ServiceOutage:
-		pauses := servicePauses()
+		pauses := ending.Pauses()
 		n := r.count("service/" + string(key))
 		if n > len(pauses) {
 			return false
@@ -246,18 +221,4 @@ func (r *reducer) stoppedByService(rep *orchestrator.AgentReport) bool {
 		return true
 	}
 	return false
-}
-
-// ofHost reports whether the session itself asks: the answer steers an agent.
-func ofHost(q orchestrator.Question) bool { return strings.HasPrefix(q.ID, hostQuestions) }
-
-// hostQuestion is the open question about what to do with an agent, or nil.
-func hostQuestion(s *orchestrator.State, key orchestrator.AgentKey) *orchestrator.Question {
-	role, task := key.Split()
-	for i, q := range s.Questions {
-		if q.Open() && ofHost(q) && q.Role == role && q.Task == task {
-			return &s.Questions[i]
-		}
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/letter"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
@@ -29,14 +30,14 @@ func (b *mailbox) send(key orchestrator.AgentKey, m orchestrator.Message, body s
 	id := "m" + strconv.Itoa(m.Seq)
 	m.To, m.State, m.Priority = key.Address(), orchestrator.MessageQueued, "normal"
 	m.File = path.Join("msgs", fmt.Sprintf("%s-%s-%s--%s-%s.md", b.now.UTC().Format("0102150405"),
-		m.Type, agentPart(m.From), agentPart(m.To), id))
-	content := messageText(m, id, b.now, body)
+		m.Type, letter.Recipient(m.From), letter.Recipient(m.To), id))
+	content := letter.Text(m, id, b.now, body)
 	m.SHA256 = b.blob(content)
 	b.s.Messages = append(b.s.Messages, m)
-	b.event(orchestrator.MsgQueuedRecord(messageRecord(m)))
+	b.event(orchestrator.MsgQueuedRecord(letter.Record(m)))
 	b.effect(orchestrator.EffWriteFile, m.File, orchestrator.Args{Path: m.File, SHA256: m.SHA256})
 	if !m.Deadline.IsZero() {
-		b.s.Deadlines[expiryTimer(m.Seq)] = m.Deadline
+		b.s.Deadlines[letter.ExpiryTimer(m.Seq)] = m.Deadline
 	}
 	b.deliver(key, m)
 }
@@ -49,6 +50,12 @@ const (
 
 // deliver hands a message to the agent, if that is running. A paused session hands
 // over nothing: a message is a new turn.
+// remind tells an agent whose turn has ended that its task has not.
+func (b *mailbox) remind(key orchestrator.AgentKey) {
+	b.send(key, orchestrator.Message{From: systemAddress, Type: "update", Headline: "your task is not submitted"},
+		"Your turn ended, but nothing was submitted. Finish the task and submit it with the tool your instructions name, or ask with ask_human.\n")
+}
+
 func (b *mailbox) deliver(key orchestrator.AgentKey, m orchestrator.Message) {
 	role, task := key.Split()
 	launch := b.s.Agents[key].Launch
@@ -69,7 +76,7 @@ func (b *mailbox) deliverQueued(key orchestrator.AgentKey) {
 			continue
 		}
 		b.dropPending(func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffDeliver && e.Args.Seq == m.Seq })
-		b.clock.disarm(messageTimer(m.Seq))
+		b.clock.disarm(letter.Timer(m.Seq))
 		b.deliver(key, m)
 	}
 }
@@ -84,13 +91,13 @@ func (b *mailbox) delivered(e orchestrator.Effect, res orchestrator.Result) {
 	if res.Delivery == orchestrator.DeliveryRefused {
 		m.Attempts++
 		pause := min(firstRedelivery<<min(m.Attempts-1, 4), maxRedelivery)
-		b.clock.arm(messageTimer(m.Seq), orchestrator.Duration(pause))
-		m.NextAt = b.s.Deadlines[messageTimer(m.Seq)]
+		b.clock.arm(letter.Timer(m.Seq), orchestrator.Duration(pause))
+		m.NextAt = b.s.Deadlines[letter.Timer(m.Seq)]
 		return
 	}
 	m.State, m.DeliveredAt = orchestrator.MessageDelivered, b.now
-	b.clock.disarm(messageTimer(m.Seq), expiryTimer(m.Seq))
-	delivered := messageRecord(*m)
+	b.clock.disarm(letter.Timer(m.Seq), letter.ExpiryTimer(m.Seq))
+	delivered := letter.Record(*m)
 	delivered.Mode = res.Mode
 	b.event(orchestrator.MsgDeliveredRecord(delivered))
 	b.clock.heard(orchestrator.KeyOf(e.Args.Role, e.Args.Task), e.Args.Launch)
@@ -98,13 +105,13 @@ func (b *mailbox) delivered(e orchestrator.Effect, res orchestrator.Result) {
 		b.acked(m)
 		return
 	}
-	b.clock.arm(ackTimer(m.Seq), b.s.Settings.AckTimeout)
+	b.clock.arm(letter.AckTimer(m.Seq), b.s.Settings.AckTimeout)
 }
 
 func (b *mailbox) acked(m *orchestrator.Message) {
 	m.State, m.AckedAt = orchestrator.MessageAcked, b.now
-	b.clock.disarm(messageTimer(m.Seq), ackTimer(m.Seq), expiryTimer(m.Seq))
-	b.event(orchestrator.MsgAckedRecord(messageRecord(*m)))
+	b.clock.disarm(letter.Timer(m.Seq), letter.AckTimer(m.Seq), letter.ExpiryTimer(m.Seq))
+	b.event(orchestrator.MsgAckedRecord(letter.Record(*m)))
 }
 
 func (b *mailbox) read(c duty.Call) {
@@ -139,7 +146,7 @@ func (b *mailbox) notAcked(seq string) {
 		b.failed(m, "not acknowledged")
 	default:
 		m.Again, m.State, m.Reason = true, orchestrator.MessageQueued, "not acknowledged"
-		b.event(orchestrator.MsgQueuedRecord(messageRecord(*m)))
+		b.event(orchestrator.MsgQueuedRecord(letter.Record(*m)))
 		b.deliver(key, *m)
 	}
 }
@@ -148,8 +155,8 @@ func (b *mailbox) notAcked(seq string) {
 // people see it in the records.
 func (b *mailbox) failed(m *orchestrator.Message, cause string) {
 	m.State, m.Reason = orchestrator.MessageFailed, orchestrator.Optional(orchestrator.Truncate(cause, 200))
-	b.clock.disarm(messageTimer(m.Seq), ackTimer(m.Seq), expiryTimer(m.Seq))
-	b.event(orchestrator.MsgFailedRecord(messageRecord(*m)))
+	b.clock.disarm(letter.Timer(m.Seq), letter.AckTimer(m.Seq), letter.ExpiryTimer(m.Seq))
+	b.event(orchestrator.MsgFailedRecord(letter.Record(*m)))
 	to, headline := m.To, m.Headline
 	if key := b.runningAt(m.From); key != "" { // the append below may move m
 		b.send(key, orchestrator.Message{From: systemAddress, Type: "update", Headline: "your message was not delivered"},
@@ -164,9 +171,9 @@ func (b *mailbox) expire(seq string) {
 		return
 	}
 	m.State, m.Reason = orchestrator.MessageExpired, "its deadline passed"
-	b.clock.disarm(messageTimer(m.Seq))
+	b.clock.disarm(letter.Timer(m.Seq))
 	b.dropPending(func(e orchestrator.Effect) bool { return e.Type == orchestrator.EffDeliver && e.Args.Seq == m.Seq })
-	b.event(orchestrator.MsgExpiredRecord(messageRecord(*m)))
+	b.event(orchestrator.MsgExpiredRecord(letter.Record(*m)))
 }
 
 // orphan ends what was never delivered, and lets the names of the files say so.
@@ -178,9 +185,9 @@ func (b *mailbox) orphan() {
 			continue
 		}
 		files = append(files, m.File)
-		m.State, m.Reason, m.File = orchestrator.MessageOrphan, "the session ended", orphanFile(m.File)
-		b.clock.disarm(messageTimer(m.Seq), expiryTimer(m.Seq))
-		b.event(orchestrator.MsgOrphanedRecord(messageRecord(*m)))
+		m.State, m.Reason, m.File = orchestrator.MessageOrphan, "the session ended", letter.Orphan(m.File)
+		b.clock.disarm(letter.Timer(m.Seq), letter.ExpiryTimer(m.Seq))
+		b.event(orchestrator.MsgOrphanedRecord(letter.Record(*m)))
 	}
 	if len(files) > 0 {
 		b.effect(orchestrator.EffOrphan, files[0], orchestrator.Args{Paths: files}, b.fsPending()...)
@@ -246,39 +253,3 @@ const rejectedHeadline = " was rejected"
 
 // systemAddress is the sender of what the session itself has to say.
 const systemAddress = "system"
-
-func messageTimer(seq int) string { return "message/" + strconv.Itoa(seq) }
-
-func ackTimer(seq int) string { return "ack/" + strconv.Itoa(seq) }
-
-func expiryTimer(seq int) string { return "expire/" + strconv.Itoa(seq) }
-
-func agentPart(address string) string {
-	_, agent, ok := strings.Cut(address, "/")
-	if !ok {
-		return address
-	}
-	return agent
-}
-
-func messageRecord(m orchestrator.Message) orchestrator.MessageRecord {
-	return orchestrator.MessageRecord{
-		Seq: m.Seq, File: m.File, From: m.From, To: m.To, MsgType: m.Type, Priority: m.Priority, Reason: string(m.Reason),
-	}
-}
-
-func messageText(m orchestrator.Message, id string, now orchestrator.Time, body string) string {
-	status := "start"
-	if m.Type == "ask-response" {
-		status = "complete"
-	}
-	reply := ""
-	if m.InReplyTo != "" {
-		reply = "in-reply-to: " + m.InReplyTo + "\n"
-	}
-	return fmt.Sprintf("---\nto: %s\nfrom: %s\ntype: %s\nstatus: %s\nmsg-id: %s\n%sheadline: %s\ntimestamp: %s\n---\n%s",
-		m.To, m.From, m.Type, status, id, reply, strconv.Quote(m.Headline), now.UTC().Format(time.RFC3339), body)
-}
-
-// orphanFile returns the name of the file of a message that was never delivered.
-func orphanFile(file string) string { return strings.TrimSuffix(file, ".md") + "-orphan.md" }

@@ -3,6 +3,7 @@ package decide
 import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/team"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -69,6 +70,8 @@ func (r *reducer) usable(o *orchestrator.Observation) bool {
 // not submitted, or done_1 while the fixer owes its submission.
 func (r *reducer) markerMatters(phase workflows.Phase, o *orchestrator.Observation) bool {
 	switch phase.Kind {
+	case workflows.KindTeam:
+		return o.Evidence != "" && r.s.Team[o.Name].Marker == "" && len(r.pending(team.Unmarks(o.Name))) == 0
 	case workflows.KindImplement:
 		status := r.s.SubplanStatus[o.Name]
 		return status == orchestrator.SubplanRunning || status == orchestrator.SubplanPending
@@ -81,6 +84,8 @@ func (r *reducer) markerMatters(phase workflows.Phase, o *orchestrator.Observati
 // takeMarker takes a marker at once, or at the dispatch of its subplan.
 func (r *reducer) takeMarker(phase workflows.Phase, o *orchestrator.Observation) {
 	switch {
+	case r.team.atWork():
+		r.team.takeMarker(o)
 	case o.Evidence == "": // it was removed again
 		delete(r.s.Seen, duty.Observed(orchestrator.ObserveMarker, o.Name))
 	default:

@@ -24,6 +24,8 @@ func (r *reducer) enterKind(phase workflows.Phase) {
 		r.plan.enterFix(phase)
 	case workflows.KindComplete:
 		r.completion.enter(phase)
+	case workflows.KindTeam:
+		r.team.advance()
 	}
 }
 
@@ -34,12 +36,12 @@ func (r *reducer) follow(outcome, reason string) {
 	if !ok {
 		return
 	}
-	r.enter(r.def.Entry(phase.Target(outcome, conditions(r.s)), conditions(r.s)), reason)
+	r.enter(r.def.Entry(phase.Target(outcome, duty.Conditions(r.s)), duty.Conditions(r.s)), reason)
 }
 
 // FirstPhase returns the phase a new session starts in.
 func FirstPhase(def *workflows.Definition, s *orchestrator.State) string {
-	return def.Entry(def.Start, conditions(s))
+	return def.Entry(def.Start, duty.Conditions(s))
 }
 
 // enter makes a phase the current one. A target of done ends the session.

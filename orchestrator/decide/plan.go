@@ -150,30 +150,9 @@ func (p *plan) handIn(o duty.Agent, id string, snap *orchestrator.Snapshot) {
 	if snap == nil {
 		snap = &orchestrator.Snapshot{}
 	}
-	p.crew.leave(o.Key(), snap.Tree, warnings(snap))
+	p.crew.leave(o.Key(), snap.Tree, duty.Warnings(snap))
 	p.workspaces.submitted(o.Workspace, snap.Tree)
 	p.integrate(o, id, snap)
-}
-
-// warnings tells what of submitted work needs the eyes of a person.
-func warnings(snap *orchestrator.Snapshot) []string {
-	var out []string
-	if snap.Tree != "" && snap.Files == 0 {
-		out = append(out, "nothing in the workspace differs from what it was made from")
-	}
-	for _, p := range snap.Scope {
-		out = append(out, p.Path+" does not belong to this subplan")
-	}
-	for _, path := range snap.Left {
-		out = append(out, path+" is left out: it stays as it was")
-	}
-	for _, path := range snap.Held {
-		out = append(out, path+" needs the approval of a person")
-	}
-	for _, finding := range snap.Findings {
-		out = append(out, "the output gate blocks "+finding)
-	}
-	return out
 }
 
 // integrate asks for the merge of submitted work.
@@ -229,19 +208,6 @@ func (p *plan) scopeViolation(id string, paths []orchestrator.ScopePath) {
 	p.event(orchestrator.ScopeViolationRecord{ID: id, Policy: p.s.Settings.ScopePolicy, Paths: paths})
 }
 
-// namesOf lists the first few paths in one line.
-func namesOf(paths []orchestrator.ScopePath) string {
-	const most = 10
-	var names []string
-	for _, p := range paths[:min(most, len(paths))] {
-		names = append(names, p.Path)
-	}
-	if len(paths) > most {
-		names = append(names, fmt.Sprintf("%d more", len(paths)-most))
-	}
-	return strings.Join(names, ", ")
-}
-
 // outOfScope sends a coder back once with the list, then asks a person: for work of which no
 // snapshot was taken at its submission.
 func (p *plan) outOfScope(e orchestrator.Effect, paths []orchestrator.ScopePath) {
@@ -265,7 +231,7 @@ func (p *plan) outOfScope(e orchestrator.Effect, paths []orchestrator.ScopePath)
 }
 
 func (p *plan) parkScope(id string, paths []orchestrator.ScopePath) {
-	p.outcome.park(orchestrator.ReasonScope, "subplan "+id+" changed files it does not own: "+namesOf(paths), "resume to let it try again, or say what to change")
+	p.outcome.park(orchestrator.ReasonScope, "subplan "+id+" changed files it does not own: "+duty.PathNames(paths), "resume to let it try again, or say what to change")
 }
 
 // unresolved sends work that cannot be merged to a person. A resume starts its

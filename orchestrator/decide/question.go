@@ -3,7 +3,6 @@ package decide
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -33,11 +32,11 @@ func (qs *questions) ask(q orchestrator.Question) {
 // askRetry asks the person of an interactive session what to do with an agent
 // that is gone.
 func (qs *questions) askRetry(key orchestrator.AgentKey, cause string) {
-	if hostQuestion(qs.s, key) != nil {
+	if duty.HostQuestion(qs.s, key) != nil {
 		return
 	}
 	role, task := key.Split()
-	qs.ask(orchestrator.Question{ID: hostQuestions + strconv.Itoa(len(qs.s.Questions)+1), Role: role, Task: task,
+	qs.ask(orchestrator.Question{ID: duty.HostQuestions + strconv.Itoa(len(qs.s.Questions)+1), Role: role, Task: task,
 		Text: fmt.Sprintf("The %s ended without submitting (%s). Start it again?", key, cause), Options: []string{"retry", "stop"}})
 }
 
@@ -72,10 +71,6 @@ const synthetic = "nobody answered: take the safest reading and write it down"
 
 func questionTimer(id string) string { return "question/" + id }
 
-// hostQuestions begins the ids of the questions that the session itself asks. No
-// agent's question has such an id.
-const hostQuestions = "host-"
-
 // questionID is what the id of an agent's question looks like: its number, or that
 // of the message it came by.
 var questionID = regexp.MustCompile(`^[qm][0-9]{1,9}$`)
@@ -91,15 +86,6 @@ func (r *reducer) applyAsk(c duty.Call) {
 	}
 }
 
-// pickFault tells why a number picks none of the options; "" for any other answer.
-func pickFault(q *orchestrator.Question, text string) string {
-	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil || len(q.Options) == 0 || n >= 1 && n <= len(q.Options) || slices.Contains(q.Options, text) {
-		return ""
-	}
-	return fmt.Sprintf("question %s has no option %d: answer with a number from 1 to %d, or in words", q.ID, n, len(q.Options))
-}
-
 // answer closes a question and tells the agent. An option's number means its text.
 func (r *reducer) answer(q *orchestrator.Question, text, actor, source string, timeout bool) {
 	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 1 && n <= len(q.Options) {
@@ -109,7 +95,7 @@ func (r *reducer) answer(q *orchestrator.Question, text, actor, source string, t
 	r.clock.disarm(questionTimer(q.ID))
 	r.event(orchestrator.QuestionAnsweredRecord{ID: q.ID, Actor: actor, Source: source, Timeout: timeout})
 	key := orchestrator.KeyOf(q.Role, q.Task)
-	if ofHost(*q) {
+	if duty.OfHost(*q) {
 		r.answerRetry(key, text, actor, source)
 		return
 	}

@@ -36,16 +36,6 @@ type turn struct {
 // phase returns the definition of the current phase; ok is false in done and failed.
 func (t *turn) phase() (workflows.Phase, bool) { return t.def.Phase(t.s.Phase) }
 
-// conditions are the facts that a definition's "when" may ask for.
-func conditions(s *orchestrator.State) workflows.Conditions {
-	return workflows.Conditions{
-		"product_manager": s.ProductManager,
-		"needs_design":    s.Schedule != nil && s.Schedule.NeedsDesign,
-		"interactive":     s.Interactive,
-		"issue":           s.IssueNumber > 0,
-	}
-}
-
 // artifact returns the file that came with the input.
 func (t *turn) artifact() *orchestrator.Artifact {
 	switch {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/fault"
 	"github.com/agentmux/agentmux/orchestrator/invariant"
 	"github.com/agentmux/agentmux/workflows"
 )
@@ -73,6 +74,7 @@ type reducer struct {
 	reviews    reviews
 	completion completion
 	plan       plan
+	team       teamwork
 	lines      lines
 	saving     saving
 }
@@ -91,6 +93,7 @@ func newReducer(def *workflows.Definition, s *orchestrator.State, in orchestrato
 	r.reviews = reviews{q, &r.clock, &r.crew, &r.outcome}
 	r.completion = completion{q, &r.gate, &r.outcome, &r.research, &r.reviews}
 	r.plan = plan{q, &r.clock, &r.crew, &r.mail, &r.workspaces, &r.outcome}
+	r.team = teamwork{q, &r.crew, &r.mail, &r.outcome}
 	r.lines = lines{q}
 	r.saving = saving{q, &r.clock, &r.workspaces}
 	return r
@@ -128,8 +131,8 @@ func Join(first, then Step) Step {
 	if !first.Changed {
 		return then
 	}
-	if n := len(first.Events); n > 0 && len(then.Events) == 1 && sameFault(first.Events[n-1], then.Events[0]) {
-		first.Events[n-1].Data = countedOnceMore(first.Events[n-1].Data)
+	if n := len(first.Events); n > 0 && len(then.Events) == 1 && fault.Same(first.Events[n-1], then.Events[0]) {
+		first.Events[n-1].Data = fault.Again(first.Events[n-1].Data)
 		then.Events = nil
 		then.State.Seq--
 	}
@@ -140,41 +143,6 @@ func Join(first, then Step) Step {
 		then.Blobs = first.Blobs
 	}
 	return then
-}
-
-// sameFault reports whether two records tell the same of two lines.
-func sameFault(a, b orchestrator.Event) bool {
-	if a.Visit != b.Visit || a.Phase != b.Phase {
-		return false
-	}
-	switch one := a.Data.(type) {
-	case orchestrator.InputCorruptRecord:
-		other, ok := b.Data.(orchestrator.InputCorruptRecord)
-		return ok && one.File == other.File && one.Reason == other.Reason
-	case orchestrator.InputUnknownRecord:
-		other, ok := b.Data.(orchestrator.InputUnknownRecord)
-		return ok && one.Tool == other.Tool
-	case orchestrator.InputIgnoredRecord:
-		other, ok := b.Data.(orchestrator.InputIgnoredRecord)
-		return ok && one.Tool == other.Tool && one.Role == other.Role && one.Task == other.Task && one.Line == other.Line && one.Reason == other.Reason
-	}
-	return false
-}
-
-// countedOnceMore returns the record of a fault that happened once more.
-func countedOnceMore(fault orchestrator.Record) orchestrator.Record {
-	switch d := fault.(type) {
-	case orchestrator.InputCorruptRecord:
-		d.Count = max(d.Count, 1) + 1
-		return d
-	case orchestrator.InputUnknownRecord:
-		d.Count = max(d.Count, 1) + 1
-		return d
-	case orchestrator.InputIgnoredRecord:
-		d.Count = max(d.Count, 1) + 1
-		return d
-	}
-	return fault
 }
 
 // Minor reports whether a step only tells of a line: it may share a commit with the next.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/orchestrator/team"
 )
 
 // results handle what a finished effect found; effects that are not named need
@@ -37,6 +38,10 @@ func (r *reducer) effectDone() {
 	e, ok := r.take(r.in.Effect.ID)
 	if !ok {
 		r.unwanted()
+		return
+	}
+	if r.team.atWork() && team.IsStep(e) {
+		r.team.happens(e.Args.Task, team.StepDone, team.Evidence{Result: r.in.Effect.Result})
 		return
 	}
 	if handle, ok := results[e.Type]; ok {
@@ -122,7 +127,7 @@ func (r *reducer) giveUp(id, cause string) {
 
 // gaveUp decides what a final failure means.
 func (r *reducer) gaveUp(e orchestrator.Effect, cause string) {
-	if r.s.Ended() {
+	if r.s.Ended() || r.team.gaveUp(e, cause) {
 		return
 	}
 	switch e.Type {

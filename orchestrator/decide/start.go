@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/decide/ending"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/move"
 	"github.com/agentmux/agentmux/orchestrator/upgrade"
@@ -158,7 +159,7 @@ func (r *reducer) owed() {
 func (r *reducer) keepWaiting(exited []orchestrator.AgentReport) {
 	for _, rep := range exited {
 		current := rep.Launch != "" && r.s.Agents[rep.Key].Launch == rep.Launch
-		if current && cleanExit(&rep) && r.crew.waitsFor(rep.Key) != "" && !r.s.Ended() {
+		if current && ending.Clean(&rep) && r.crew.waitsFor(rep.Key) != "" && !r.s.Ended() {
 			r.agentGone(&rep)
 		}
 	}
@@ -181,7 +182,7 @@ func (r *reducer) goOnWith(live []orchestrator.Launch, resumed bool) {
 		r.crew.noLongerWaits(key)
 		a := r.s.Agents[key]
 		switch {
-		case a.Waiting != "", !resumed && hostQuestion(r.s, key) != nil:
+		case a.Waiting != "", !resumed && duty.HostQuestion(r.s, key) != nil:
 		case a.Launch == "" && !r.clock.comesBack(key), live != nil && a.Launch != "" && !slices.Contains(live, a.Launch) && !r.starting(a.Launch):
 			r.crew.launch(o, true)
 		default:

@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"fmt"
-
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/toolset"
@@ -63,7 +61,7 @@ func (p *plan) refusal(o duty.Agent, id string, snap *orchestrator.Snapshot) ref
 		}}
 	case p.s.Settings.ScopePolicy == "fail" && len(snap.Scope) > 0:
 		p.scopeViolation(id, snap.Scope)
-		return refusal{"Your work changes paths that your subplan does not own. Undo these changes.", outside(snap.Scope), func() {
+		return refusal{"Your work changes paths that your subplan does not own. Undo these changes.", duty.Outside(snap.Scope), func() {
 			p.parkScope(id, snap.Scope)
 		}}
 	case !p.s.Interactive && len(snap.Findings) > 0:
@@ -75,12 +73,4 @@ func (p *plan) refusal(o duty.Agent, id string, snap *orchestrator.Snapshot) ref
 		}}
 	}
 	return refusal{}
-}
-
-func outside(paths []orchestrator.ScopePath) []string {
-	var out []string
-	for _, p := range paths {
-		out = append(out, fmt.Sprintf("%s does not belong to this subplan", p.Path))
-	}
-	return out
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/workflows"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 // workspaces are the directories that agents work in, by name: what each was made from, and in
@@ -28,9 +29,9 @@ func (ws *workspaces) ensure(name string) string {
 	}
 	// The removal of a former one may still be pending, and the place may be the same.
 	removed := ws.pending(inWorkspace(name, orchestrator.EffRemoveWorkspace))
-	base := ws.s.Integrated.Commit
+	base := duty.Base(ws.def, ws.s, name)
 	ws.s.Workspaces[name] = orchestrator.Workspace{Base: base, Visit: ws.s.Visit, Used: ws.s.Visit}
-	return ws.effect(orchestrator.EffEnsureWorkspace, name+"@"+base, orchestrator.Args{Workspace: name, Base: base, Visit: ws.s.Visit}, removed...)
+	return ws.effect(orchestrator.EffEnsureWorkspace, name+"@"+base, orchestrator.Args{Workspace: name, Base: base, Visit: ws.s.Visit, Sources: duty.Branches(ws.def, ws.s, name)}, removed...)
 }
 
 // making returns the id of the effect that makes a workspace we have, or "" if it is
@@ -41,7 +42,7 @@ func (ws *workspaces) making(name string) string {
 	if len(ids) > 0 || w.Path != "" {
 		return strings.Join(ids, "")
 	}
-	return ws.effect(orchestrator.EffEnsureWorkspace, name+"@"+w.Base, orchestrator.Args{Workspace: name, Base: w.Base, Visit: w.Visit})
+	return ws.effect(orchestrator.EffEnsureWorkspace, name+"@"+w.Base, orchestrator.Args{Workspace: name, Base: w.Base, Visit: w.Visit, Sources: duty.Branches(ws.def, ws.s, name)})
 }
 
 // unusable marks a workspace that no launch may be let in again.
@@ -141,6 +142,8 @@ func inWorkspace(name string, types ...string) func(orchestrator.Effect) bool {
 func (ws *workspaces) of(role, task string) string {
 	phase, ok := ws.phase()
 	switch {
+	case ok && phase.Kind == workflows.KindTeam && role != agents.RoleReview:
+		return duty.Work(ws.s, task)
 	case duty.Researches(role), !ok, phase.Kind != workflows.KindImplement && phase.Kind != workflows.KindFix:
 		return duty.View(ws.s, orchestrator.KeyOf(role, task))
 	case phase.Kind == workflows.KindFix, task == "":

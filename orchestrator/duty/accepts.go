@@ -145,6 +145,9 @@ func planRule(def *workflows.Definition, s *orchestrator.State, c Call) Judgemen
 
 func doneRule(def *workflows.Definition, s *orchestrator.State, c Call) Judgement {
 	phase, ok := def.Phase(s.Phase)
+	if ok && phase.Kind == workflows.KindTeam {
+		return teamDone(def, s, c)
+	}
 	if !ok || phase.Kind != workflows.KindImplement && phase.Kind != workflows.KindFix {
 		if left(s, c) && s.Phase != orchestrator.PhaseFailed {
 			return already()

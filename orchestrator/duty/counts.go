@@ -45,7 +45,7 @@ func taking(s *orchestrator.State, o Agent, task string) (orchestrator.Taking, b
 	return orchestrator.Taking{
 		Role: o.Role, Task: o.Task, Launch: s.Agents[o.Key()].Launch, Workspace: o.Workspace, Dir: w.Path, Base: w.Base,
 		Owned: OwnedFiles(s, o, task),
-	}, w.Path != "" && !s.Paused && !s.Ended()
+	}, w.Path != "" && !IsView(o.Workspace) && !s.Paused && !s.Ended()
 }
 
 // IgnoreReason tells why a well-formed line does not count here.

@@ -14,8 +14,11 @@ func Handed(def *workflows.Definition, s *orchestrator.State, c Call) (o Agent, 
 	if c.Tool != toolset.SubmitDone || !Accepts(def, s, c).OK {
 		return Agent{}, "", false
 	}
-	if phase, _ := def.Phase(s.Phase); phase.Kind == workflows.KindImplement {
+	switch phase, _ := def.Phase(s.Phase); phase.Kind {
+	case workflows.KindImplement:
 		return Submitter(def, s, string(*c.Payload.SubplanIndex))
+	case workflows.KindTeam:
+		return Submitter(def, s, c.Task)
 	}
 	return Submitter(def, s, orchestrator.FixTask)
 }
@@ -24,6 +27,13 @@ func Handed(def *workflows.Definition, s *orchestrator.State, c Call) (o Agent, 
 func Submitter(def *workflows.Definition, s *orchestrator.State, task string) (o Agent, name string, ok bool) {
 	phase, _ := def.Phase(s.Phase)
 	switch {
+	case phase.Kind == workflows.KindTeam:
+		for _, o := range teammates(def, s) {
+			if o.Task == task {
+				return o, task, true
+			}
+		}
+		return Agent{}, "", false
 	case s.SubplanStatus[task] != orchestrator.SubplanRunning:
 		return Agent{}, "", false
 	case phase.Kind == workflows.KindImplement:
@@ -38,7 +48,7 @@ func Submitter(def *workflows.Definition, s *orchestrator.State, task string) (o
 // resolves a conflict owns the paths in conflict, too.
 func OwnedFiles(s *orchestrator.State, o Agent, task string) []string {
 	if s.Schedule == nil {
-		return nil
+		return o.Scope
 	}
 	owned := s.Schedule.Owned[task]
 	if Resolves(o.Task) && len(owned) > 0 {

@@ -13,11 +13,12 @@ import (
 // Agent is an agent that should be at work: it owes a submission.
 type Agent struct {
 	Role, Task string
-	Template   string // of the prompt
-	PromptFile string // relative to the session directory
-	Workspace  string // name
-	Headless   bool   // never a TUI
-	Since      string // reviewers: the tree of their earlier pass, when only changes since then count
+	Template   string   // of the prompt
+	PromptFile string   // relative to the session directory
+	Workspace  string   // name
+	Headless   bool     // never a TUI
+	Since      string   // reviewers: the tree of their earlier pass, when only changes since then count
+	Scope      []string // of an agents file: paths that its work may change; none means all
 }
 
 // Key returns the agent key.
@@ -62,6 +63,8 @@ func phaseAgents(def *workflows.Definition, s *orchestrator.State, phase workflo
 		return Fixer(def, s, phase)
 	case workflows.KindReview:
 		return reviewers(def, s, phase)
+	case workflows.KindTeam:
+		return teammates(def, s)
 	}
 	return nil
 }

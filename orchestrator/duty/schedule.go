@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
 
@@ -22,4 +23,14 @@ func ScheduleOf(p *artifact.Plan) *orchestrator.Schedule {
 		out.Owned[id], out.Titles[id] = sub.OwnedFiles, sub.Title
 	}
 	return out
+}
+
+// Conditions are the facts that a definition's "when" may ask for.
+func Conditions(s *orchestrator.State) workflows.Conditions {
+	return workflows.Conditions{
+		"product_manager": s.ProductManager,
+		"needs_design":    s.Schedule != nil && s.Schedule.NeedsDesign,
+		"interactive":     s.Interactive,
+		"issue":           s.IssueNumber > 0,
+	}
 }

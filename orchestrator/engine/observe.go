@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/duty"
 	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/team"
 	"github.com/agentmux/agentmux/workflows"
 	"github.com/agentmux/agentmux/workflows/artifact"
 )
@@ -100,6 +102,8 @@ func (f *files) phasePredicates(phase workflows.Phase) []predicate {
 		return []predicate{{what: orchestrator.ObserveArtifact, path: phase.Artifact, read: (*files).readText}}
 	case phase.Kind == workflows.KindImplement:
 		return markers(phase, f.st)
+	case phase.Kind == workflows.KindTeam:
+		return f.signals()
 	case phase.Kind == workflows.KindFix && f.st.SubplanStatus[orchestrator.FixTask] == orchestrator.SubplanRunning:
 		return []predicate{marker(phase, "1")}
 	case phase.Kind == workflows.KindReview && f.st.AwaitingSummary:
@@ -130,6 +134,35 @@ func markers(phase workflows.Phase, st *orchestrator.State) []predicate {
 
 func marker(phase workflows.Phase, id string) predicate {
 	return predicate{what: orchestrator.ObserveMarker, name: id, path: path.Join(phase.Dir, "done_"+id), loose: true, read: (*files).readMarker}
+}
+
+// signals lists the markers a person may make: of the agents of an agents file that have none.
+func (f *files) signals() []predicate {
+	var out []predicate
+	for _, a := range f.def.Team.Agents {
+		if f.st.Team[a.Name].Marker == "" {
+			out = append(out, predicate{what: orchestrator.ObserveMarker, name: a.Name, path: team.MarkerFile(a.Name), loose: true, read: (*files).readSignal})
+		}
+	}
+	return out
+}
+
+// maxSignal is how much of a marker is read: more than any exit code has.
+const maxSignal = 256
+
+func (f *files) readSignal(p predicate) (*orchestrator.Observation, error) {
+	o, err := f.readMarker(p)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(f.sess.Path(p.path))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // only read
+	content, err := io.ReadAll(io.LimitReader(file, maxSignal))
+	o.Content = string(content)
+	return o, err
 }
 
 // reviewPredicates lists the verdicts that pending reviewers had written before

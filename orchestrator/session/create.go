@@ -257,16 +257,19 @@ func firstDirs(kind string) []string {
 
 func newState(final string, spec CreateSpec) (*orchestrator.State, *workflows.Definition, error) {
 	st := spec.State.Clone()
-	def := agentsDefinition()
+	var def *workflows.Definition
+	var err error
 	if st.Kind == "" {
 		st.Kind = orchestrator.KindPipeline
 	}
-	if len(spec.Agents) == 0 {
-		var err error
-		if def, err = frozen(spec.Definition); err != nil {
-			return nil, nil, err
-		}
+	if len(spec.Agents) > 0 {
+		def, err = workflows.ParseTeam(AgentsFile, spec.Agents)
+	} else {
+		def, err = frozen(spec.Definition)
 		st.DefinitionSHA256 = hash(spec.Definition)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	name := filepath.Base(final)
 	slug := FeatureSlug(name)

@@ -3,15 +3,14 @@ package session
 import (
 	"errors"
 	"io/fs"
-	"os"
 
-	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/workflows"
 )
 
 const (
 	maxDefinition   = 256 << 10
-	agentsPhase     = "implementing"
+	maxAgentsFile   = 1 << 20
+	agentsAnew      = "start again with agentmux agents start --new"
 	classicWorkflow = "feature"
 )
 
@@ -46,21 +45,17 @@ func (s *Session) restoreDefinition() string {
 }
 
 func (s *Session) impliedDefinition() (*workflows.Definition, error) {
-	if _, err := os.Lstat(s.Path(AgentsFile)); err == nil {
-		return agentsDefinition(), nil
+	data, err := readOwn(s.Path(AgentsFile), maxAgentsFile+1)
+	if errors.Is(err, fs.ErrNotExist) {
+		def, _, problems := workflows.Load(classicWorkflow, nil)
+		return def, problems.Err()
 	}
-	def, _, problems := workflows.Load(classicWorkflow, nil)
-	return def, problems.Err()
-}
-
-// agentsDefinition is what a session of agents without phases looks like to code
-// that asks for one.
-func agentsDefinition() *workflows.Definition {
-	return &workflows.Definition{
-		Version: 1, Name: orchestrator.KindAgents, Start: agentsPhase,
-		Phases: []workflows.Phase{{
-			ID: agentsPhase, Kind: workflows.KindImplement, Dir: "06_implementation", Role: workflows.RoleCoder,
-			Next: map[string][]workflows.Target{workflows.OutcomeCompleted: {{To: workflows.PhaseDone}}},
-		}},
+	if err != nil {
+		return nil, s.unusable(AgentsFile, err, agentsAnew)
 	}
+	def, err := workflows.ParseTeam(AgentsFile, data)
+	if err != nil {
+		return nil, &CorruptError{Name: s.Name(), Reason: err.Error(), Next: agentsAnew, cause: err}
+	}
+	return def, nil
 }

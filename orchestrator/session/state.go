@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/workflows"
 )
 
 // ReadState reads state.json. The error is a *CorruptError, a *NewerError or a
@@ -53,7 +54,7 @@ func (s *Session) initial(state *orchestrator.State) {
 func (s *Session) checkPhase(state *orchestrator.State) error {
 	ended := state.Phase == orchestrator.PhaseDone || state.Phase == orchestrator.PhaseFailed
 	if state.Kind == orchestrator.KindAgents {
-		if state.Phase != agentsPhase && !ended {
+		if state.Phase != workflows.TeamPhase && !ended {
 			return s.corrupt(StateFile+": phase %q is not one of an agents session", state.Phase)
 		}
 		return nil

@@ -167,11 +167,11 @@ func TestFilesOfEffectsTwice(t *testing.T) {
 
 func TestASessionOfAgents(t *testing.T) {
 	sp := spec(t, t.TempDir())
-	sp.Definition, sp.Request, sp.Agents, sp.State.Kind = nil, "", []byte("session: x\n"), orchestrator.KindAgents
+	sp.Definition, sp.Request, sp.Agents, sp.State.Kind = nil, "", []byte("session: x\nagents: [{name: a, branch: b, task: t}]\n"), orchestrator.KindAgents
 	sp.Context = "mine\n"
 	s := create(t, sp)
 	st := state(t, s)
-	if st.Kind != orchestrator.KindAgents || st.Phase != "implementing" || read(t, s, session.AgentsFile) != "session: x\n" || read(t, s, session.ContextFile) != "mine\n" {
+	if st.Kind != orchestrator.KindAgents || st.Phase != "implementing" || !strings.HasPrefix(read(t, s, session.AgentsFile), "session: x\n") || read(t, s, session.ContextFile) != "mine\n" {
 		t.Errorf("state %+v", st)
 	}
 	for _, dir := range []string{session.SignalsDir, session.PlansDir, session.ChangelogsDir} {
@@ -179,7 +179,7 @@ func TestASessionOfAgents(t *testing.T) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
-	if def, err := s.Definition(); err != nil || def.Name != orchestrator.KindAgents {
+	if def, err := s.Definition(); err != nil || def.Name != orchestrator.KindAgents || def.Team == nil || def.Team.Agents[0].Branch != "b" {
 		t.Errorf("definition %+v, %v", def, err)
 	}
 	write(t, s.Path(session.StateFile), strings.Replace(edited(read(t, s, session.StateFile)), `"implementing"`, `"planning"`, 1))

@@ -101,13 +101,14 @@ func (c *call) fill(values map[string]argument) {
 	}
 }
 
-// fillIndex gives a coder its own subplan, and the fixer the one its prompt names.
+// fillIndex gives a coder its own subplan, and the fixer the one its prompt names. An agent of an
+// agents file has none.
 func (c *call) fillIndex() {
 	if c.payload.SubplanIndex != nil || c.who.Role == "" {
 		return
 	}
 	index := orchestrator.Index(duty.SubplanOf(c.who.Task))
-	if index == "" {
+	if _, err := strconv.Atoi(string(index)); err != nil {
 		return
 	}
 	c.payload.SubplanIndex = &index

@@ -208,9 +208,6 @@ func (c *call) asCall(st *orchestrator.State) duty.Call {
 }
 
 func (c *call) accepts(st *orchestrator.State) duty.Judgement {
-	if st.Kind == orchestrator.KindAgents && c.tool.Name == toolset.SubmitDone {
-		return duty.Judgement{OK: true}
-	}
 	j := duty.Accepts(c.def, st, c.asCall(st))
 	if j.OK && c.who.Launch != "" && c.tool.PhaseBound() && st.Agents[c.who.key()].Current() != c.who.Launch {
 		return duty.Judgement{Reason: "launch " + string(c.who.Launch) + " was replaced; only the agent's current launch can submit"}

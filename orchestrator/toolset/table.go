@@ -116,7 +116,7 @@ var table = []Tool{
 	{
 		Name: SubmitDone, Description: "Hand in your work: the task is finished and its tests pass.",
 		Params: []Param{{Name: "subplan_index", Type: TypeNumber, Min: 1, Description: "Number of your subplan", Arg: "N"}},
-		When:   WhileCoding, Ends: []string{workflows.KindImplement, workflows.KindFix}, Submits: true, Done: doneSubmitted,
+		When:   WhileCoding, Ends: []string{workflows.KindImplement, workflows.KindFix, workflows.KindTeam}, Submits: true, Done: doneSubmitted,
 		Command: Command{Words: "submit done", Short: "Submit subplan N", Example: "submit done 2 --session DIR --role coder"},
 	},
 	{

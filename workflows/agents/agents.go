@@ -54,6 +54,14 @@ type Agent struct {
 	Issue      int    // whose text is the task; 0 = none
 }
 
+// Agent returns the agent called name, or nil.
+func (t *Team) Agent(name string) *Agent {
+	if i := t.agent(name); i >= 0 {
+		return &t.Agents[i]
+	}
+	return nil
+}
+
 // agent returns the index of the agent called name, or -1.
 func (t *Team) agent(name string) int {
 	for i := range t.Agents {

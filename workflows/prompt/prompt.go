@@ -65,12 +65,13 @@ func Templates() []string {
 //	change_request        what a person or a reviewer wants different, fenced
 //	conflict_paths        the files in conflict
 //	earlier_work          whether the workspace holds unfinished work of an earlier agent
+//	assignment            what an agents file says to the agent
 //	answers               questions and answers so far, fenced
 //	project_instructions  set by Render from Project
 func Placeholders() []string {
 	return []string{
 		"session_dir", "workspace", "role", "task", "tool_line", "research_handoff", "subplan", "previous_findings",
-		"diff_stat", "change_request", "conflict_paths", "earlier_work", "answers", instructions,
+		"diff_stat", "change_request", "conflict_paths", "earlier_work", "assignment", "answers", instructions,
 	}
 }
 

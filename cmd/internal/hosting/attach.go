@@ -97,7 +97,7 @@ func attachTarget(r session.Runtime, s *orchestrator.State, role string) (string
 		return pane, nil
 	}
 	for key, pane := range r.Panes {
-		if key.Role() == role && s.Agents[key].Launch != "" {
+		if _, task := key.Split(); (key.Role() == role || s.Kind == orchestrator.KindAgents && task == role) && s.Agents[key].Launch != "" {
 			return pane, nil
 		}
 	}

@@ -1,6 +1,9 @@
 // Package team writes the agents file of a project: from the answers of a person at a terminal,
 // or with an agent for each of some issues. It never replaces a file unasked, and what it
 // writes is a file that package agents reads without a problem.
+//
+// Of a run of such a file it shows how far the agents are, marks one by hand, writes down what
+// they did, and removes what the run made beside its branches.
 package team
 
 import (

@@ -65,6 +65,16 @@ func (r Register) reserve(repo, branch, id string) (bool, error) {
 	return true, durable.Replace(file, append(data, '\n'))
 }
 
+// Holder returns the identity of the session that keeps a branch; "" if none does.
+func (r Register) Holder(repo, branch string) string {
+	file := filepath.Join(r.branches(), fileName(repo, branch)+".json")
+	var there reservation
+	if data, err := session.ReadFile(file); err != nil || json.Unmarshal(data, &there) != nil || !r.holds(file, there.ID) {
+		return ""
+	}
+	return there.ID
+}
+
 // holds reports whether the session of a reservation is there, or may be soon.
 func (r Register) holds(file, id string) bool {
 	if info, err := os.Lstat(file); err == nil && time.Since(info.ModTime()) < reservedAtLeast {

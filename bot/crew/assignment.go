@@ -1,0 +1,66 @@
+package crew
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/duty"
+	"github.com/agentmux/agentmux/workflows/agents"
+)
+
+// assignment is what an agents file says to one of its agents: the task, where it may work, the
+// branches and plans of those before it, and who else is there.
+func assignment(team *agents.Team, name string, s *orchestrator.State) string {
+	a := team.Agent(name)
+	if a == nil {
+		return ""
+	}
+	var b strings.Builder
+	task := strings.TrimSpace(a.Task)
+	if task == "" && a.Role == agents.RoleReview {
+		task = "Review the branches below against the base of this run."
+	}
+	fmt.Fprintf(&b, "%s\n", task)
+	paths(&b, "Paths that you may change (a path that ends in `/` stands for everything below it):", a.Scope)
+	paths(&b, "Paths that you may read but not change:", a.Context)
+	var branches, plans []string
+	for _, d := range a.DependsOn {
+		p := s.Team[d]
+		if p.Commit == "" {
+			continue
+		}
+		branches = append(branches, fmt.Sprintf("%s: `%s`, changes `git diff %s..%s`", d, p.Branch, p.Parent, p.Branch))
+		if before := team.Agent(d); before.Role == agents.RolePlan {
+			plans = append(plans, fmt.Sprintf("`git show %s:%s`", p.Branch, duty.PlanOfAgent(d)))
+		}
+	}
+	lines(&b, "Plans to read first:", plans)
+	lines(&b, "Branches of the agents before you, as local branches of your workspace:", branches)
+	var others []string
+	for i := range team.Agents {
+		if o := &team.Agents[i]; o.Name != name {
+			others = append(others, fmt.Sprintf("%s (%s)", o.Name, o.Role))
+		}
+	}
+	lines(&b, "Other agents of this run:", others)
+	return b.String()
+}
+
+func paths(b *strings.Builder, title string, list []string) {
+	quoted := make([]string, len(list))
+	for i, p := range list {
+		quoted[i] = "`" + p + "`"
+	}
+	lines(b, title, quoted)
+}
+
+func lines(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n\n", title)
+	for _, item := range items {
+		fmt.Fprintf(b, "- %s\n", item)
+	}
+}

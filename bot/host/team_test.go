@@ -1,0 +1,117 @@
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+const twoAgents = `session: greet
+worktree_base: ../work
+agents:
+  - name: words
+    branch: feature/words
+    task: Write the words.
+    scope: [words.txt]
+  - name: greeting
+    branch: feature/greeting
+    task: Write the greeting.
+    depends_on: [words]
+    from: words
+  - name: look
+    role: review
+    depends_on: [words, greeting]
+`
+
+// A team ends with a branch for each agent that builds, in the order of its file, and the
+// person's clone has nothing else of it.
+func TestATeamEndsWithItsBranches(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.script(scenario{Files: map[string][]string{"words": {"words.txt=hello", "AGENT_SUMMARY.md=done"}, "greeting": {"greeting.txt=world"}}})
+	dir := r.prepare(func(spec *host.PrepareSpec) {
+		spec.Agents, spec.Request, spec.Name = []byte(twoAgents), "", "greet"
+	})
+	s := r.run(host.RunSpec{Dir: dir})
+	if s.Outcome != orchestrator.OutcomeDone {
+		t.Fatalf("outcome %s: %s", s.Outcome, s.Cause)
+	}
+	base := r.git("rev-parse", "main")
+	if got := r.git("log", "--format=%s|%P", "-1", "feature/words"); got != "Write the words|"+base {
+		t.Errorf("commit of words: %s", got)
+	}
+	if got := r.git("rev-parse", "feature/greeting^"); got != r.git("rev-parse", "feature/words") {
+		t.Errorf("greeting is not on top of words: %s", got)
+	}
+	if got := r.git("ls-tree", "-r", "--name-only", "feature/greeting"); got != "README.md\ngreeting.txt\nwords.txt" {
+		t.Errorf("files: %q", got)
+	}
+	if got := r.git("for-each-ref", "--format=%(refname)", "refs/heads"); got != "refs/heads/feature/greeting\nrefs/heads/feature/words\nrefs/heads/main" {
+		t.Errorf("branches: %q", got)
+	}
+	if got := r.git("status", "--porcelain") + r.git("symbolic-ref", "HEAD"); got != "?? .agentmux/refs/heads/main" {
+		t.Errorf("the clone changed: %s", got)
+	}
+	for name, want := range map[string]string{"words.done": "0\n", "greeting.done": "0\n", "look.done": "0\n"} {
+		if text, err := os.ReadFile(filepath.Join(dir, "signals", name)); err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(r.root, "work", "greet-words", "words.txt")); err != nil || string(text) != "hello\n" {
+		t.Errorf("the workspace of words: %q, %v", text, err)
+	}
+	prompt, err := os.ReadFile(filepath.Join(dir, "06_implementation", "greeting_prompt.md"))
+	if err != nil || !strings.Contains(string(prompt), "words: `feature/words`") || !strings.Contains(string(prompt), "look (review)") {
+		t.Errorf("prompt of greeting: %s, %v", prompt, err)
+	}
+}
+
+// The branches of an agent's dependencies are in its workspace, and a failure is one of the run.
+func TestAFailedAgentOfATeamFailsTheRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.script(scenario{Files: map[string][]string{"words": {"words.txt=hello"}}, Says: map[string]string{"build/greeting": "no"}})
+	dir := r.prepare(func(spec *host.PrepareSpec) {
+		spec.Agents, spec.Request, spec.Name = []byte(twoAgents), "", "greet"
+	})
+	s := r.run(host.RunSpec{Dir: dir})
+	if s.Outcome != orchestrator.OutcomeFailed || !strings.Contains(string(s.Cause), "greeting (exit 1), look (blocked by greeting)") {
+		t.Errorf("outcome %s: %s", s.Outcome, s.Cause)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "signals", "look.blocked")); err != nil || string(text) != "greeting\n" {
+		t.Errorf("look.blocked: %q, %v", text, err)
+	}
+	if got := r.git("show", "feature/words:words.txt"); got != "hello" {
+		t.Errorf("words.txt: %q", got)
+	}
+	if out := r.git("-C", filepath.Join(r.root, "work", "greet-greeting"), "rev-parse", "feature/words"); out != r.git("rev-parse", "feature/words") {
+		t.Errorf("feature/words in the workspace of greeting: %s", out)
+	}
+}
+
+// A branch of the person that is at the place of an agent's when its work is fetched stays as it
+// is, and the work gets the next number.
+func TestABranchThatMovedStays(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "")
+	r.script(scenario{Files: map[string][]string{"words": {"words.txt=hello"}, "greeting": {"greeting.txt=world"}}})
+	dir := r.prepare(func(spec *host.PrepareSpec) {
+		spec.Agents, spec.Request, spec.Name = []byte(twoAgents), "", "greet"
+	})
+	theirs := r.git("commit-tree", "-m", "Theirs", "-p", "main", "main^{tree}")
+	r.git("branch", "feature/greeting", theirs)
+	s := r.run(host.RunSpec{Dir: dir})
+	if s.Outcome != orchestrator.OutcomeDone || s.Team["greeting"].Branch != "feature/greeting-2" {
+		t.Fatalf("outcome %s: %s; branch %s", s.Outcome, s.Cause, s.Team["greeting"].Branch)
+	}
+	if got := r.git("rev-parse", "feature/greeting"); got != theirs {
+		t.Errorf("the branch of the person moved to %s", got)
+	}
+	if got := r.git("show", "feature/greeting-2:greeting.txt"); got != "world" {
+		t.Errorf("greeting.txt: %q", got)
+	}
+}

@@ -1,0 +1,186 @@
+package roster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/agentmux/agentmux/bot/project"
+	"github.com/agentmux/agentmux/internal/gitrepo"
+	"github.com/agentmux/agentmux/internal/gitrepo/clone"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/session/register"
+	"github.com/agentmux/agentmux/workflows/agents"
+)
+
+// Spec is a run of an agents file that is to be made.
+type Spec struct {
+	Project  *project.Project
+	Base     project.Base
+	Team     *agents.Team
+	Register register.Register
+	Former   *orchestrator.State // of a session that is removed first: its places are free then; nil = none
+}
+
+// Check says what of branches and directories keeps a run from starting, all of it: branches that
+// another work has or that git could not make, directories that are there. Branches that are there
+// and can be continued it returns with their commits, by agent. It changes nothing in the clone.
+func Check(ctx context.Context, spec Spec) (problems []string, tips map[string]string, err error) {
+	tips = map[string]string{}
+	if why := spec.workplaceFault(); why != "" {
+		problems = append(problems, "worktree_base: "+why)
+	}
+	for i := range spec.Team.Agents {
+		a := &spec.Team.Agents[i]
+		if unit := spec.Team.Session + "--" + a.Name; !session.ValidName(unit) {
+			problems = append(problems, fmt.Sprintf("agents[%d].name: %q is longer than a name may be", i, unit))
+		}
+		if a.Role == agents.RoleReview {
+			continue
+		}
+		tip, why, err := spec.branchOf(ctx, a)
+		if err != nil {
+			return nil, nil, err
+		}
+		if why != "" {
+			problems = append(problems, fmt.Sprintf("agents[%d].branch: %s", i, why))
+		} else if tip != "" {
+			tips[a.Name] = tip
+		}
+		if dir := Place(spec.Project, spec.Team, a); exists(dir) && !spec.vacates(dir) {
+			problems = append(problems, fmt.Sprintf("agents[%d].name: %s is there already; move it away, or choose another session, name or worktree_base", i, dir))
+		}
+	}
+	return problems, tips, nil
+}
+
+// workplaceFault says why the workspaces cannot be made below worktree_base; "" if they can.
+func (spec Spec) workplaceFault() string {
+	dir := filepath.Join(spec.Project.Clone.Root, filepath.FromSlash(spec.Team.WorktreeBase))
+	info, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "" // it is made
+	case err != nil:
+		return err.Error()
+	case info.Mode()&fs.ModeSymlink != 0:
+		return dir + " is a link; name the directory itself"
+	case !info.IsDir():
+		return dir + " is not a directory"
+	}
+	return ""
+}
+
+// vacates reports whether a directory is a workspace of the session that is removed first.
+func (spec Spec) vacates(dir string) bool {
+	if spec.Former == nil {
+		return false
+	}
+	for _, w := range spec.Former.Workspaces {
+		if w.Path == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// Place is where an agent of an agents file works.
+func Place(p *project.Project, team *agents.Team, a *agents.Agent) string {
+	return filepath.Join(p.Clone.Root, filepath.FromSlash(team.WorktreeBase), team.Session+"-"+a.Name)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// branchOf returns the commit of an agent's branch if it is there and can be continued, or why the
+// agent cannot have it. A branch is continued if a run of this agent made its last commit, or if
+// it descends from the base.
+func (spec Spec) branchOf(ctx context.Context, a *agents.Agent) (tip, why string, err error) {
+	p := spec.Project
+	former := ""
+	if spec.Former != nil {
+		former = spec.Former.Identity
+	}
+	if holder := spec.Register.Holder(p.Store.Dir(), a.Branch); holder != "" && holder != former {
+		return "", a.Branch + " belongs to another session; choose another name (agentmux sessions lists them)", nil
+	}
+	inTheWay := clone.InTheWay(ctx, p.Clone.Root, a.Branch)
+	if found := (*clone.ExportError)(nil); errors.As(inTheWay, &found) {
+		return "", found.Error(), nil
+	} else if inTheWay != nil {
+		return "", "", inTheWay
+	}
+	tip, err = p.Store.FetchClone(ctx, p.Clone.Root, "refs/heads/"+a.Branch)
+	switch {
+	case errors.Is(err, gitrepo.ErrNoCommit):
+		if p.BranchTaken(ctx, a.Branch) {
+			return "", a.Branch + " is on the server already; fetch it to continue it, or choose another name", nil
+		}
+		return "", "", nil
+	case err != nil:
+		return "", "", err
+	case a.Branch == p.Clone.Branch:
+		return "", a.Branch + " is checked out in this clone; switch to another one", nil
+	}
+	ours, err := madeBy(ctx, p, tip, spec.Team.Session+"--"+a.Name)
+	if err != nil || ours {
+		return tip, "", err
+	}
+	descends, err := p.Store.IsAncestor(ctx, spec.Base.SHA, tip)
+	if err != nil || descends {
+		return tip, "", err
+	}
+	return "", a.Branch + " is there already and does not descend from " + spec.Base.Branch + "; choose another name, or rename it (git branch -m)", nil
+}
+
+// ofUnit is what a unit is known by on the server: its name, and what tells its session from another
+// one of that name.
+var ofUnit = regexp.MustCompile(`-[0-9a-f]{16}$`)
+
+// madeBy reports whether the unit made a commit: its trailer names it.
+func madeBy(ctx context.Context, p *project.Project, commit, unit string) (bool, error) {
+	message, err := p.Store.Message(ctx, commit)
+	if err != nil {
+		return false, err
+	}
+	_, id, _ := strings.Cut(message[strings.LastIndex(message, "\n")+1:], "Agentmux-Session: ")
+	return id == unit || ofUnit.MatchString(id) && id[:strings.LastIndex(id, "-")] == unit, nil
+}
+
+// Progress is what the first state of a run of an agents file holds of its agents: those
+// whose branches are there begin at their commits.
+func Progress(tips map[string]string) map[string]agents.Progress {
+	if len(tips) == 0 {
+		return nil
+	}
+	team := make(map[string]agents.Progress, len(tips))
+	for name, tip := range tips {
+		team[name] = agents.Progress{Base: tip}
+	}
+	return team
+}
+
+// Reserve keeps the branches of an agents file in a repository for the session with an identity.
+func Reserve(r register.Register, repo string, team *agents.Team, identity string) error {
+	for _, a := range team.Agents {
+		if a.Branch == "" {
+			continue
+		}
+		ours, err := r.Reserve(repo, a.Branch, identity)
+		if err == nil && !ours {
+			err = fmt.Errorf("branch %s was taken by another session meanwhile", a.Branch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,322 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/team"
+)
+
+const teamFile = `session: shop
+agents:
+  - name: words
+    branch: feature/words
+    task: Write the words
+  - name: greeting
+    branch: feature/greeting
+    task: Write the greeting
+    depends_on: words
+    from: words
+`
+
+const teamPlaybook = `version: 1
+agents:
+  - role: build
+    task: words
+    steps:
+      - write: {file: words.txt, text: "hello\n"}
+      - submit: {tool: submit_done}
+  - role: build
+    task: greeting
+    steps:
+      - write: {file: greeting.txt, text: "world\n"}
+      - submit: {tool: submit_done, via: cli, args: [submit, done]}
+`
+
+// Two agents, one of which depends on the other, end with two branches in the person's clone, in
+// which nothing else changes. A run that has ended is begun afresh on its branches.
+func TestAgentsStart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: teamPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
+	if doc := r.read("..", "..", "docs", "agents-files.md"); !strings.Contains(doc, "```yaml\n"+teamFile+"```\n") {
+		t.Error("docs/agents-files.md shows another file than the one that is run here")
+	}
+	r.write(filepath.Join(r.clone, "a.txt"), "kept\n")
+	r.git(r.clone, "stash")
+	r.write(filepath.Join(r.clone, "a.txt"), "staged\n")
+	r.git(r.clone, "add", "a.txt")
+	r.write(filepath.Join(r.clone, "b.txt"), "not staged\n")
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), teamFile)
+	r.git(r.clone, "status") // which writes the index
+	before := r.cloneFiles()
+	res := r.expect(exit.Done, "agents", "start", "--yes", "--headless")
+	for _, want := range []string{"SESSION        shop", "feature/greeting", "2 worktrees, 0 review agents"} {
+		if !strings.Contains(res.out, want) {
+			t.Errorf("no %q in\n%s", want, res.out)
+		}
+	}
+	if got := r.git(r.clone, "show", "feature/greeting:words.txt") + r.git(r.clone, "show", "feature/greeting:greeting.txt"); got != "helloworld" {
+		t.Errorf("feature/greeting holds %q", got)
+	}
+	words := r.git(r.clone, "rev-parse", "feature/words")
+	if got := r.git(r.clone, "rev-parse", "feature/greeting^"); got != words {
+		t.Errorf("feature/greeting is not on top of feature/words: %s", got)
+	}
+	if diff := changed(before, r.cloneFiles()); diff != "" {
+		t.Errorf("the clone changed: %s", diff)
+	}
+	if got := r.git(r.clone, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/stash"); got != "refs/heads/feature/greeting\nrefs/heads/feature/words\nrefs/heads/main\nrefs/stash" {
+		t.Errorf("refs: %s", got)
+	}
+	if text, err := os.ReadFile(filepath.Join(r.session().Dir, "signals", "greeting.done")); err != nil || string(text) != "0\n" {
+		t.Errorf("marker %q, %v", text, err)
+	}
+
+	if got, err := os.Readlink(filepath.Join(r.clone, ".dmux", "signals")); err != nil || got != filepath.Join(r.session().Dir, "signals") {
+		t.Errorf(".dmux/signals leads to %q, %v", got, err)
+	}
+	var status team.StatusJSON
+	if err := json.Unmarshal([]byte(r.expect(exit.Done, "agents", "status", "--json").out), &status); err != nil || len(status.Agents) != 2 {
+		t.Fatalf("status %+v, %v", status, err)
+	}
+	if m := status.Agents[0]; m.Name != "words" || m.Status != "done" || m.Exit == nil || *m.Exit != 0 || m.Commit != words || m.Branch != "feature/words" || m.Started.IsZero() || m.Ended.IsZero() {
+		t.Errorf("status of words %+v", m)
+	}
+	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "AGENT") || !strings.Contains(out, "feature/greeting") {
+		t.Errorf("status: %s", out)
+	}
+	r.expect(exit.Done, "agents", "changelog")
+	if text := r.read(r.clone, "AGENTS_CHANGELOG.md"); !strings.Contains(text, "## words") || !strings.Contains(text, words) || !strings.Contains(text, "words.txt` +1 -0") {
+		t.Errorf("changelog: %s", text)
+	}
+
+	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, "every agent has a marker") {
+		t.Errorf("a second start: %s", res.err)
+	}
+	r.write(filepath.Join(r.dir, "playbook.yaml"), strings.Replace(teamPlaybook, "hello", "hello again", 1))
+	r.expect(exit.Done, "agents", "start", "--yes", "--headless", "--new", "--only", "words")
+	if got := r.git(r.clone, "rev-parse", "feature/words^"); got != words {
+		t.Errorf("feature/words does not go on from its tip: %s", got)
+	}
+	if n := len(r.sessions()); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
+
+	// What is in no branch is kept, unless it is given up by name.
+	r.write(filepath.Join(r.dir, "shop-words", "late.txt"), "not handed in\n")
+	res = r.expect(exit.Done, "agents", "cleanup")
+	fetch := regexp.MustCompile(`git fetch (\S+) (refs/agentmux/preserved/\S+)`).FindStringSubmatch(res.err)
+	if fetch == nil {
+		t.Fatalf("no kept work in %s", res.err)
+	}
+	if got := r.git(r.clone, "--git-dir", fetch[1], "show", fetch[2]+":late.txt"); got != "not handed in" {
+		t.Errorf("kept: %q", got)
+	}
+	for _, gone := range []string{filepath.Join(r.dir, "shop-words"), filepath.Join(r.clone, ".dmux")} {
+		if _, err := os.Lstat(gone); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is there: %v", gone, err)
+		}
+	}
+	if got := r.git(r.clone, "rev-parse", "feature/greeting^"); got != words {
+		t.Errorf("feature/greeting after the cleanup: %s", got)
+	}
+	r.expect(exit.BadUsage, "agents", "cleanup", "--discard", "nobody")
+}
+
+// An agent that fails blocks what depends on it; a retry, a marker made by hand and a stop of one
+// agent end it otherwise.
+func TestAgentsRetry(t *testing.T) {
+	t.Parallel()
+	playbook := strings.Replace(teamPlaybook, "      - write: {file: words.txt, text: \"hello\\n\"}\n      - submit: {tool: submit_done}\n", "      - exit: 3\n", 1)
+	if playbook == teamPlaybook {
+		t.Fatal("the playbook is not the one that fails")
+	}
+	r := newRig(t, rigOptions{playbook: playbook, config: "sandbox: {unsafe_flags: true}\n"})
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), teamFile)
+	foreign := filepath.Join(r.dir, "foreign")
+	r.write(filepath.Join(foreign, "words.done"), "0\n")
+	r.write(filepath.Join(r.clone, ".dmux", "other"), "theirs\n")
+	if err := os.Symlink(foreign, filepath.Join(r.clone, ".dmux", "signals")); err != nil {
+		t.Fatal(err)
+	}
+	if res := r.expect(exit.Failed, "agents", "start", "--yes", "--headless"); !strings.Contains(res.err, "is not a link that agentmux made: markers made there do not count") {
+		t.Errorf("a link of another: %s", res.err)
+	}
+	if found, err := os.ReadDir(foreign); err != nil || len(found) != 1 {
+		t.Errorf("the link of another was followed: %v, %v", found, err)
+	}
+	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "failed (exit 3)") || !strings.Contains(out, "blocked") {
+		t.Errorf("status: %s", out)
+	}
+	dir := r.session().Dir
+	if text := r.read(dir, "signals", "greeting.blocked"); text != "words\n" {
+		t.Errorf("greeting.blocked: %q", text)
+	}
+	if res := r.expect(exit.BadUsage, "retry", "--role", "greeting"); !strings.Contains(res.err, "blocked by words: retry that one") {
+		t.Errorf("retry of a blocked agent: %s", res.err)
+	}
+	r.write(filepath.Join(r.dir, "playbook.yaml"), teamPlaybook)
+	r.expect(exit.Done, "retry", "--role", "words")
+	r.expect(exit.Done, "agents", "start", "--yes", "--headless")
+	if got := r.read(dir, "signals", "greeting.done"); got != "0\n" {
+		t.Errorf("greeting.done: %q", got)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "signals", "greeting.blocked")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("greeting.blocked is there: %v", err)
+	}
+	if got := r.git(r.clone, "show", "feature/greeting:words.txt"); got != "hello" {
+		t.Errorf("words.txt: %q", got)
+	}
+	res := r.expect(exit.Done, "agents", "cleanup")
+	if to, err := os.Readlink(filepath.Join(r.clone, ".dmux", "signals")); err != nil || to != foreign {
+		t.Errorf("the link of another leads to %q, %v", to, err)
+	}
+	if strings.Contains(res.err, "preserved") {
+		t.Errorf("a cleanup without uncommitted work keeps something: %s", res.err)
+	}
+}
+
+// cloneFiles are the files of the person's clone that no run may touch: the work tree and what git
+// keeps apart from objects, refs and the list of files to ignore.
+func (r *rig) cloneFiles() map[string]string {
+	r.t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(r.clone, func(path string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(r.clone, path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (rel == ".agentmux" || rel == ".git/objects" || rel == ".git/refs/heads" || rel == ".git/logs/refs/heads"):
+			return fs.SkipDir
+		case d.Type().IsRegular() && rel != ".git/info/exclude":
+			data, err := os.ReadFile(path)
+			files[rel] = string(data)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return files
+}
+
+// changed names the files that differ.
+func changed(before, after map[string]string) string {
+	var names []string
+	for name, text := range after {
+		if old, ok := before[name]; !ok || old != text {
+			names = append(names, name)
+		}
+	}
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			names = append(names, name+" (gone)")
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// Everything that is wrong is said at once, and nothing is made.
+func TestAgentsStartRefuses(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: teamPlaybook})
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), teamFile+"    auto_accept: true\n  - name: main\n    branch: main\n    task: Take it\n  - name: old\n    branch: old\n    task: Go on\n")
+	if res := r.expect(exit.BadUsage, "agents", "start"); !strings.Contains(res.err, "no terminal to ask at") {
+		t.Errorf("without a terminal: %s", res.err)
+	}
+	if res := r.expect(exit.BadUsage, "agents", "start", "--yes", "--only", "word,greetings"); !strings.Contains(res.err, `"word"`) || !strings.Contains(res.err, `"greetings"`) {
+		t.Errorf("--only: %s", res.err)
+	}
+	r.git(r.clone, "branch", "feature")
+	r.git(r.clone, "update-ref", "refs/heads/old", r.git(r.clone, "commit-tree", "-m", "Another root", "HEAD^{tree}"))
+	if err := os.Mkdir(filepath.Join(r.dir, "shop-greeting"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	before := r.cloneFiles()
+	res := r.expect(exit.BadUsage, "agents", "start", "--yes")
+	for _, want := range []string{
+		"agents[0].branch: branch feature/words cannot be made beside the branch feature", "agents[1].name: ", "shop-greeting is there already",
+		"agents[2].branch: main is checked out", "agents[3].branch: old is there already and does not descend from main",
+		"auto_accept of greeting needs your yes",
+	} {
+		if !strings.Contains(res.err, want) {
+			t.Errorf("no %q in\n%s", want, res.err)
+		}
+	}
+	if n := len(r.sessions()); n != 0 {
+		t.Errorf("%d sessions were made", n)
+	}
+	if diff := changed(before, r.cloneFiles()); diff != "" {
+		t.Errorf("the clone changed: %s", diff)
+	}
+}
+
+// Each agent has one pull request of its own; that of one that starts on another's branch is
+// stacked on it.
+func TestProtocolM5PullRequestsOfAgents(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{playbook: teamPlaybook, config: "sandbox: {unsafe_flags: true}\n"})
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), strings.Replace(teamFile, "agents:\n", "on_complete: [push, pr]\nagents:\n", 1))
+	r.expect(exit.Done, "agents", "start", "--yes", "--headless")
+	var found []string
+	for _, p := range r.github.Repo(rigRepo).Pulls() {
+		found = append(found, p.Head+" on "+p.Base+": "+p.Title)
+		if want := r.git(r.clone, "rev-parse", p.Head); p.HeadSHA != want {
+			t.Errorf("%s is at %s on the server, at %s in the clone", p.Head, p.HeadSHA, want)
+		}
+	}
+	want := []string{"feature/words on main: Write the words", "feature/greeting on feature/words: Write the greeting"}
+	if !slices.Equal(found, want) {
+		t.Errorf("pull requests %q", found)
+	}
+	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "/pull/") {
+		t.Errorf("status: %s", out)
+	}
+}
+
+// A second start of a run that works is refused. An agent that is marked by hand hands in what
+// stands in its workspace, and what depends on it starts.
+func TestProtocolM6ASecondStart(t *testing.T) {
+	t.Parallel()
+	playbook := strings.Replace(teamPlaybook, "      - submit: {tool: submit_done}\n", "      - hang: true\n", 1)
+	r := newRig(t, rigOptions{playbook: playbook, config: "sandbox: {unsafe_flags: true}\n"})
+	r.write(filepath.Join(r.clone, ".dmux-agents.yml"), teamFile)
+	b := r.background("agents", "start", "--yes", "--headless")
+	r.atWork("build")
+	r.eventually("words has written", func() bool {
+		_, err := os.Lstat(filepath.Join(r.dir, "shop-words", "words.txt"))
+		return err == nil
+	}, b.out.String)
+	if res := r.expect(exit.Locked, "agents", "start", "--yes"); !strings.Contains(res.err, "shop works on it already") {
+		t.Errorf("a second start: %s", res.err)
+	}
+	r.expect(exit.Locked, "agents", "start", "--yes", "--new")
+	var status team.StatusJSON
+	if err := json.Unmarshal([]byte(r.expect(exit.Done, "agents", "status", "--json").out), &status); err != nil || len(status.Agents) != 2 {
+		t.Fatalf("status %+v, %v", status, err)
+	}
+	if a, b := status.Agents[0], status.Agents[1]; a.Status != "running" || b.Status != "waiting (words)" {
+		t.Errorf("words is %s, greeting %s", a.Status, b.Status)
+	}
+	r.expect(exit.Done, "agents", "done", "words")
+	<-b.ended
+	if code := b.cmd.ProcessState.ExitCode(); code != exit.Done {
+		t.Fatalf("exit code %d: %s", code, b.out.String())
+	}
+	if got := r.git(r.clone, "show", "feature/greeting:words.txt") + r.git(r.clone, "show", "feature/greeting:greeting.txt"); got != "helloworld" {
+		t.Errorf("feature/greeting holds %q", got)
+	}
+	if res := r.expect(exit.BadUsage, "agents", "done", "words"); !strings.Contains(res.err, "words is done already") {
+		t.Errorf("done twice: %s", res.err)
+	}
+}

@@ -1,0 +1,278 @@
+package start
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/roster"
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/doctor"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
+	"github.com/agentmux/agentmux/cmd/internal/hostlog"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/command"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/workflows/agents"
+)
+
+// AgentsOptions are those of agents start.
+type AgentsOptions struct {
+	File     string   // empty = .dmux-agents.yml of the project
+	Only     []string // these agents, and those that they need; none = all
+	Yes      bool     // ask nothing
+	New      bool     // not the session of an earlier run, which is removed
+	Headless bool
+}
+
+// Agents starts the agents of an agents file, or continues their session. Everything that is
+// wrong is said before anything is made.
+func Agents(ctx context.Context, a *site.Finder, o AgentsOptions) error {
+	if !o.Yes && !a.Terminal {
+		return exit.UsageText("there is no terminal to ask at; agentmux agents start --yes asks nothing")
+	}
+	if err := doctor.CheckPrograms(ctx); err != nil {
+		return err
+	}
+	s, err := a.Open(ctx, &hostlog.Log{Terminal: a.Err})
+	if err != nil {
+		return err
+	}
+	team, err := readTeam(a, s, o)
+	if err != nil {
+		return err
+	}
+	former, err := formerOf(s, team, o)
+	switch {
+	case err != nil:
+		return err
+	case former != nil && !o.New:
+		return again(ctx, a, *former, team, o)
+	}
+	settleAutoAccept(a, s, team, o)
+	f := &Options{Name: team.Session, Headless: o.Headless}
+	p, err := planAgents(ctx, a, s, team, f)
+	if err != nil {
+		return err
+	}
+	var state *orchestrator.State
+	if former != nil {
+		state = former.State
+	}
+	problems, tips, err := host.CheckTeam(ctx, s.Host, p.spec, team, state)
+	if err != nil {
+		return site.ExplainRun(err)
+	}
+	if len(problems) > 0 {
+		return exit.Usage(errors.New(strings.Join(problems, "\n")))
+	}
+	p.spec.Tips = tips
+	if note := roster.SignalsNote(s.Project); note != "" {
+		a.Say("%s", note)
+	}
+	printTeam(a, p, team)
+	if !o.Yes {
+		if proceed, err := proceeds(ctx, a); err != nil || !proceed {
+			return err
+		}
+	}
+	if former != nil {
+		if err := removeFormer(ctx, a, s, *former); err != nil {
+			return err
+		}
+	}
+	return launch(ctx, a, s, p, f)
+}
+
+// formerOf returns the session of an earlier run of an agents file; nil if there is none. One that
+// cannot be continued, or with --new not be removed, is an error.
+func formerOf(s *site.Site, team *agents.Team, o AgentsOptions) (*session.Entry, error) {
+	e, err := session.Find(s.Project, team.Session, nil)
+	switch {
+	case err != nil || e.Name != team.Session:
+		return nil, nil
+	case e.Running:
+		return nil, atWork(e)
+	case e.State == nil:
+		return nil, e.Err
+	case e.State.Kind != orchestrator.KindAgents:
+		return nil, exit.Usage(fmt.Errorf("%s is the session of something else; give the file another session", e.Name))
+	case o.New && !host.Removable(e.State):
+		return nil, exit.Usage(fmt.Errorf("%s has not ended; agentmux agents start continues it, agentmux agents cleanup ends it", e.Name))
+	}
+	return &e, nil
+}
+
+// again continues the session of an agents file that was started before, with the agents that
+// have no marker.
+func again(ctx context.Context, a *site.Finder, e session.Entry, team *agents.Team, o AgentsOptions) error {
+	frozen, err := os.ReadFile(filepath.Join(e.Dir, session.AgentsFile))
+	if err != nil {
+		return err
+	}
+	started, problems := agents.Parse(session.AgentsFile, frozen, agents.Known{})
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	left := slices.ContainsFunc(started.Agents, func(m agents.Agent) bool { return e.State.Team[m.Name].Marker == "" })
+	said, err := command.Unread(e.Dir) // such as a retry
+	if err != nil {
+		return err
+	}
+	if host.Removable(e.State) && !left && said == 0 {
+		return exit.Usage(fmt.Errorf("%s has ended and every agent has a marker; agentmux retry %s, then agentmux agents start, starts those again that failed, agentmux agents start --new all of them", e.Name, e.Name))
+	}
+	if string(frozen) != string(team.Encode()) {
+		a.Say("%s continues with the agents it was started with, not with what the file says now; --new starts with the file", e.Name)
+	}
+	return resume(ctx, a, resumed{entry: e, spec: host.RunSpec{Resume: true}, headless: o.Headless})
+}
+
+// removeFormer removes the session of an earlier run. What is in no branch is kept.
+func removeFormer(ctx context.Context, a *site.Finder, s *site.Site, e session.Entry) error {
+	removed, err := s.Host.Remove(ctx, e.Dir, s.Config)
+	for _, ref := range removed.Kept {
+		a.Say("%s: its work that is in no branch stays; git fetch %s %s", e.Name, removed.Repo, ref)
+	}
+	return err
+}
+
+// settleAutoAccept takes auto_accept back where the owner of the machine has not allowed it, if a
+// person is there whom the agents can ask instead.
+func settleAutoAccept(a *site.Finder, s *site.Site, team *agents.Team, o AgentsOptions) {
+	if host.MayActFreely(s.Host, s.Config) || !a.Terminal || o.Headless {
+		return
+	}
+	for i := range team.Agents {
+		if m := &team.Agents[i]; m.AutoAccept {
+			m.AutoAccept = false
+			a.Say("agent %s asks for permissions: \"sandbox: {unsafe_flags: true}\" in your own configuration allows auto_accept on this machine", m.Name)
+		}
+	}
+}
+
+// readTeam reads the agents file, as much of it as is to run.
+func readTeam(a *site.Finder, s *site.Site, o AgentsOptions) (*agents.Team, error) {
+	file := o.File
+	if file == "" {
+		file = filepath.Join(s.Project, agents.File)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("%s cannot be read: %w; agentmux agents init writes one", file, exit.Bare(err)))
+	}
+	providers, err := host.Providers(s.Config)
+	if err != nil {
+		return nil, err
+	}
+	team, problems := agents.Parse(filepath.Base(file), data, agents.Known{Providers: slices.Sorted(maps.Keys(providers))})
+	for _, p := range problems.Warnings() {
+		a.Say("%s", p)
+	}
+	if err := problems.Err(); err != nil {
+		return nil, exit.Usage(err)
+	}
+	team, err = team.Only(o.Only)
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	return team, unsupported(team)
+}
+
+// unsupported refuses what a file may ask for and no run does: silence about it would be a lie.
+func unsupported(team *agents.Team) error {
+	var found []string
+	if team.NamespaceBranches {
+		found = append(found, "namespace_branches: not supported yet; write the names of the branches in full")
+	}
+	for _, a := range team.Agents {
+		if a.Issue != 0 {
+			found = append(found, fmt.Sprintf("agent %s: issue is not supported yet; write its text as task", a.Name))
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return exit.Usage(errors.New(strings.Join(found, "\n")))
+}
+
+// planAgents prepares the session and says what of on_complete cannot be done.
+func planAgents(ctx context.Context, a *site.Finder, s *site.Site, team *agents.Team, f *Options) (*planned, error) {
+	project, err := s.OpenProject(ctx)
+	if err != nil {
+		return nil, site.ExplainProject(err, s.Project)
+	}
+	p := &planned{}
+	wants := func(step string) bool {
+		return slices.ContainsFunc(team.Agents, func(a agents.Agent) bool { return slices.Contains(a.OnComplete, step) })
+	}
+	if pushes := wants(agents.StepPush) || wants(agents.StepPull); pushes && s.Host.GitHub != nil && project.GitHub {
+		stop := a.Waiting("GitHub about " + project.Repo.String())
+		repo, err := s.Host.GitHub.Repository(ctx, project.Repo.Owner, project.Repo.Name)
+		stop()
+		if err != nil {
+			return nil, site.ExplainGitHub(err, project.Repo.String(), s.Identity.From)
+		}
+		p.push = s.Identity.MayPush(repo)
+	}
+	if (wants(agents.StepPush) || wants(agents.StepPull)) && !p.push {
+		a.Say("nothing can be pushed from here: the run ends with branches in this clone")
+	}
+	if wants(agents.StepTest) {
+		a.Say("on_complete: test is not run")
+	}
+	if p.spec, err = basicSpec(ctx, a, s, project, f); err != nil {
+		return nil, err
+	}
+	p.spec.Agents, p.spec.Trigger = team.Encode(), "agents/"+team.Session
+	return p, nil
+}
+
+// printTeam shows what would be started.
+func printTeam(a *site.Finder, p *planned, team *agents.Team) {
+	trees := 0
+	var rows [][]console.Cell
+	for i := range team.Agents {
+		m := &team.Agents[i]
+		if m.Role != agents.RoleReview {
+			trees++
+		}
+		provider := m.Provider
+		if provider == "" {
+			provider = p.spec.Config.Choose(m.Role).Provider
+		}
+		auto := "no"
+		if m.AutoAccept {
+			auto = "yes"
+		}
+		var row []console.Cell
+		for _, text := range []string{m.Name, console.Dash(m.Branch), m.Role, provider, auto, console.Dash(strings.Join(m.DependsOn, ", "))} {
+			row = append(row, console.PlainCell(text))
+		}
+		rows = append(rows, row)
+	}
+	base := filepath.Join(p.spec.Project.Clone.Root, filepath.FromSlash(team.WorktreeBase))
+	a.Print("SESSION        %s\nWORKTREE BASE  %s\nMAIN PANE      no\n", team.Session, base)
+	a.Page(a.Out).Table([]string{"AGENT", "BRANCH", "ROLE", "PROVIDER", "AUTO", "DEPENDS ON"}, rows)
+	a.Print("\n%s, %s", console.Counted(trees, "worktree", "worktrees"), console.Counted(len(team.Agents)-trees, "review agent", "review agents"))
+}
+
+// proceeds asks whether to go on. Only a no stops.
+func proceeds(ctx context.Context, a *site.Finder) (bool, error) {
+	answer, err := a.Answer(ctx, "Proceed? [Y/n] ")
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = exit.UsageText("the input ended before the answer, nothing was started")
+		}
+		return false, err
+	}
+	return answer != "n" && answer != "N", nil
+}

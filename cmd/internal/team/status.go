@@ -1,0 +1,164 @@
+package team
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
+	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator"
+	"github.com/agentmux/agentmux/orchestrator/session"
+	"github.com/agentmux/agentmux/orchestrator/story"
+	"github.com/agentmux/agentmux/workflows/agents"
+)
+
+// StatusJSON is a run of an agents file for a script. docs/commands.md names every field.
+type StatusJSON struct {
+	Session   string      `json:"session"`
+	Dir       string      `json:"dir"`
+	Condition string      `json:"condition"`
+	Outcome   string      `json:"outcome,omitempty"`
+	Cause     string      `json:"cause,omitempty"`
+	Running   bool        `json:"running"`
+	Agents    []AgentJSON `json:"agents"`
+}
+
+// AgentJSON is one agent of it.
+type AgentJSON struct {
+	Name        string    `json:"name"`
+	Role        string    `json:"role"`
+	Branch      string    `json:"branch,omitempty"`
+	Status      string    `json:"status"`
+	Exit        *int      `json:"exit,omitempty"` // of its marker
+	BlockedBy   string    `json:"blocked_by,omitempty"`
+	DependsOn   []string  `json:"depends_on"`
+	Provider    string    `json:"provider,omitempty"`
+	Doing       string    `json:"doing,omitempty"`
+	Started     time.Time `json:"started,omitzero"`
+	Ended       time.Time `json:"ended,omitzero"`
+	Seconds     int       `json:"seconds,omitempty"` // from its start to its marker, or to now
+	Workspace   string    `json:"workspace,omitempty"`
+	Commit      string    `json:"commit,omitempty"`
+	PullRequest string    `json:"pr_url,omitempty"`
+}
+
+// Status shows how far the agents of a run are, while it runs and afterwards.
+func Status(ctx context.Context, a *site.Finder, args []string, asJSON bool) error {
+	r, err := find(ctx, a, args)
+	if err != nil {
+		return err
+	}
+	out := r.status(a.Shown(), time.Now())
+	if asJSON {
+		return a.PrintJSON(out)
+	}
+	a.Print("SESSION  %s  %s", r.Name, out.Condition)
+	var rows [][]console.Cell
+	for _, m := range out.Agents {
+		age := ""
+		if !m.Started.IsZero() {
+			age = (time.Duration(m.Seconds) * time.Second).String()
+		}
+		row := []console.Cell{console.PlainCell(m.Name), console.PlainCell(dash(m.Branch)), console.PlainCell(m.Role), console.NewCell(m.Status, inks[m.Status])}
+		rows = append(rows, append(row, console.PlainCell(dash(age)), console.PlainCell(dash(m.PullRequest))))
+	}
+	a.Page(a.Out).Table([]string{"AGENT", "BRANCH", "ROLE", "STATUS", "AGE", "PULL REQUEST"}, rows)
+	if out.Cause != "" {
+		a.Print("\n%s", out.Cause)
+	}
+	return nil
+}
+
+var inks = map[string]paint.Ink{"done": paint.Good, "running": paint.Busy, "blocked": paint.Ask, "failed": paint.Bad}
+
+func dash(text string) string {
+	if text == "" {
+		return "—"
+	}
+	return text
+}
+
+// status is the run at a moment. shown is how texts of agents are shown.
+func (r run) status(shown func(string) string, now time.Time) StatusJSON {
+	s := r.State
+	out := StatusJSON{Session: r.Name, Dir: r.Dir, Condition: r.Condition(), Outcome: string(s.Outcome), Cause: shown(string(s.Cause)), Running: r.Running, Agents: []AgentJSON{}}
+	launches, marked := r.records()
+	for i := range r.team.Agents {
+		m := &r.team.Agents[i]
+		p, key := s.Team[m.Name], orchestrator.KeyOf(m.Role, m.Name)
+		one := AgentJSON{
+			Name: m.Name, Role: m.Role, Branch: m.Branch, Status: r.word(m), BlockedBy: p.BlockedBy, DependsOn: append([]string{}, m.DependsOn...),
+			Provider: launches[key].Provider, Doing: shown(launches[key].Doing), Started: launches[key].Started, Ended: marked[m.Name],
+			Commit: p.Commit, PullRequest: p.PRURL,
+		}
+		if p.Branch != "" {
+			one.Branch = p.Branch
+		}
+		if p.Marker != "" {
+			exit := agents.ParseMarker([]byte(p.Marker)).Exit
+			one.Exit = &exit
+		}
+		for name, w := range s.Workspaces {
+			if strings.HasSuffix(name, "."+m.Name) && m.Role != agents.RoleReview {
+				one.Workspace = w.Path
+			}
+		}
+		if !one.Started.IsZero() {
+			until := now
+			if one.Ended.After(one.Started) {
+				until = one.Ended
+			}
+			one.Seconds = int(until.Sub(one.Started).Seconds())
+		}
+		out.Agents = append(out.Agents, one)
+	}
+	return out
+}
+
+// records returns what the records tell of the agents: their launches, and when they got the
+// markers that they have.
+func (r run) records() (story.Agents, map[string]time.Time) {
+	var launches story.Agents
+	marked := map[string]time.Time{}
+	sess, err := session.Open(r.Dir)
+	if err != nil {
+		return nil, marked
+	}
+	events, _, _ := sess.Events(0) // what cannot be read is left out; doctor says why
+	for _, e := range events {
+		launches.Fold(e)
+		if d, ok := e.Data.(orchestrator.AgentMarkedRecord); ok && r.State.Team[d.Agent].Marker != "" {
+			marked[d.Agent] = e.TS.Time
+		}
+	}
+	return launches, marked
+}
+
+// word is the status of an agent.
+func (r run) word(m *agents.Agent) string {
+	p, agent := r.State.Team[m.Name], r.State.Agents[orchestrator.KeyOf(m.Role, m.Name)]
+	started := p.Started(string(agent.LastLaunch))
+	switch status := p.Status(started); {
+	case status == agents.Failed:
+		return fmt.Sprintf("failed (exit %d)", agents.ParseMarker([]byte(p.Marker)).Exit)
+	case status == agents.Done, status == agents.Blocked:
+		return status.String()
+	case started && !r.Running:
+		return "no pane"
+	case started && agent.Waiting != "":
+		return "idle"
+	case started:
+		return "running"
+	}
+	open := slices.DeleteFunc(slices.Clone(m.DependsOn), func(name string) bool {
+		return r.State.Team[name].Status(false) == agents.Done
+	})
+	if len(open) > 0 {
+		return "waiting (" + strings.Join(open, ", ") + ")"
+	}
+	return "no pane"
+}

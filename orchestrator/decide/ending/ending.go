@@ -1,0 +1,49 @@
+// Package ending says how launches ended, in words, and how long a service that ended one is
+// waited for. It is pure.
+package ending
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agentmux/agentmux/orchestrator"
+)
+
+// Clean reports whether a launch ended by itself, with 0.
+func Clean(rep *orchestrator.AgentReport) bool { return rep.ExitCode != nil && *rep.ExitCode == 0 }
+
+// Text says how a launch ended.
+func Text(rep *orchestrator.AgentReport) string {
+	switch {
+	case rep.Signal != "":
+		return "signal " + rep.Signal
+	case rep.ExitCode != nil:
+		return fmt.Sprintf("exit %d", *rep.ExitCode)
+	}
+	return "its pane is gone"
+}
+
+// Words returns a fault in the words of a reason.
+func Words(f orchestrator.ServiceFault) string {
+	switch f {
+	case orchestrator.ServiceLogin:
+		return "its provider refuses the login"
+	case orchestrator.ServiceLimit:
+		return "its provider refuses more for now"
+	case orchestrator.ServiceOutage:
+		return "its provider does not work"
+	}
+	return ""
+}
+
+// Pauses are how long an unattended session waits for a service, each time it
+// stops an agent of the phase. To start the agent again at once would be refused again.
+func Pauses() []time.Duration {
+	return []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute}
+}
+
+// Seen names the memory of a launch's recorded exit.
+func Seen(launch orchestrator.Launch) string { return "exit/" + string(launch) }
+
+// ServerSeen names the memory of a launch that ended with its tmux server.
+func ServerSeen(launch orchestrator.Launch) string { return "server/" + string(launch) }

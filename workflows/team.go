@@ -1,0 +1,27 @@
+package workflows
+
+import "github.com/agentmux/agentmux/workflows/agents"
+
+// TeamPhase is the only phase of a run of an agents file.
+const TeamPhase = "implementing"
+
+// ParseTeam reads the agents file of a session. Its providers were looked at before it began.
+func ParseTeam(file string, data []byte) (*Definition, error) {
+	team, problems := agents.Parse(file, data, agents.Known{})
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	return OfTeam(team), nil
+}
+
+// OfTeam returns the definition of a run of an agents file: one phase, in which the agents of
+// the team work until each of them has a marker.
+func OfTeam(team *agents.Team) *Definition {
+	return &Definition{
+		Version: 1, Name: "agents", Start: TeamPhase, Team: team,
+		Phases: []Phase{{
+			ID: TeamPhase, Kind: KindTeam, Dir: "06_implementation",
+			Next: map[string][]Target{OutcomeCompleted: {{To: PhaseDone}}},
+		}},
+	}
+}
