@@ -41,15 +41,15 @@ var table = []row{
 		" ghsync ghsync/dispatch ghsync/markdown internal/agent/signal internal/durable internal/sanitize orchestrator orchestrator/engine orchestrator/session orchestrator/story orchestrator/watch workflows"}, // a job is the bot of one issue: it adds what the runner gives and hears; doctor is told the same; its sweep starts a job for what a job takes
 	{9, "bot/metrics", "bot/intake bot/report"},                  // values become metrics: it knows no bot
 	{8, "bot/report", "bot/account bot/intake ghsync/transport"}, // values alone, between the bot and those who ask
-	{11, "bot", "bot/account bot/bell bot/checkpoint bot/claim bot/config bot/due bot/ear bot/follow bot/gate bot/host bot/intake bot/journal bot/orphan bot/project bot/queue bot/refusal bot/report bot/request bot/tenure bot/ticket bot/upkeep ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
+	{11, "bot", "bot/inbox bot/account bot/bell bot/checkpoint bot/claim bot/config bot/due bot/ear bot/follow bot/gate bot/host bot/intake bot/journal bot/orphan bot/project bot/queue bot/refusal bot/report bot/request bot/tenure bot/ticket bot/upkeep ghsync ghsync/markdown ghsync/mirror ghsync/mirror/comment" +
 		" ghsync/transport internal/crash internal/document orchestrator orchestrator/command orchestrator/session orchestrator/watch"}, // joins the rooms of the bot: each of them knows its part alone
 	{1, "bot/bell", "internal/durable orchestrator/watch"}, // between the bot and commands beside it, which do not know one another
 	{1, "bot/due", ""},       // numbers and times alone
 	{1, "bot/admission", ""}, // reads the system, and knows nothing of what is admitted
 	{14, "cmd/internal/start", "bot/checkpoint bot/claim bot/gate bot/host bot/project bot/request cmd/internal/doctor cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site cmd/internal/steer ghsync internal/crash orchestrator orchestrator/session bot/roster cmd/internal/console orchestrator/command workflows/agents"}, // probes the programs first; a paused session is steered
-	{13, "cmd/internal/cleanup", "bot/bell bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site ghsync/mirror" +
+	{13, "cmd/internal/cleanup", "bot/restore bot/bell bot/config bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/hostlog cmd/internal/show cmd/internal/site ghsync/mirror" +
 		" internal/durable internal/gitrepo internal/gitrepo/workspace orchestrator orchestrator/session"}, // ends what corrupt sessions have running, as a stop does
-	{13, "cmd/internal/steer", "bot/bell bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
+	{13, "cmd/internal/steer", "bot/inbox bot/bell bot/host cmd/internal/console cmd/internal/exit cmd/internal/hosting cmd/internal/show cmd/internal/site" +
 		" internal/document orchestrator orchestrator/command orchestrator/session orchestrator/story"}, // a command may need a host, or the bot that serves the project
 	{12, "cmd/internal/setup", "bot/account bot/config bot/request cmd/internal/console cmd/internal/doctor cmd/internal/exit cmd/internal/site ghsync ghsync/transport" +
 		" internal/agent internal/durable internal/gitrepo internal/gitrepo/clone"}, // says of logins what doctor finds; writes a workflow only where there is none
@@ -59,7 +59,7 @@ var table = []row{
 	{12, "cmd/internal/hosting", "bot/checkpoint bot/claim bot/ear bot/host bot/journal bot/project bot/tenure ghsync cmd/internal/console cmd/internal/exit cmd/internal/hostlog" +
 		" cmd/internal/monitor/paint cmd/internal/show cmd/internal/site internal/shield orchestrator orchestrator/session orchestrator/session/register" +
 		" orchestrator/story tmux"}, // says how a session ended when its host has; claims the issue, hears its comments
-	{11, "cmd/internal/show", "bot/config bot/host bot/work bot/project cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
+	{11, "cmd/internal/show", "bot/rehearsal bot/config bot/host bot/work bot/project cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync/mirror" +
 		" internal/agent internal/document internal/gitrepo orchestrator orchestrator/session orchestrator/story workflows workflows/artifact"}, // words and JSON of what they know
 	{11, "cmd/internal/doctor", "bot/account bot/config bot/host bot/project bot/place cmd/internal/console cmd/internal/exit cmd/internal/monitor/paint cmd/internal/site ghsync ghsync/installation ghsync/sight ghsync/transport" +
 		" bot/admission bot/intake bot/request internal/agent internal/document internal/gitrepo internal/gitrepo/remote internal/gitrepo/clone internal/shield orchestrator/session tmux workflows"}, // probes each of them as a run uses it
@@ -82,11 +82,12 @@ var table = []row{
 	{9, "cmd/internal/monitor", "orchestrator/session orchestrator/story orchestrator cmd/internal/monitor/paint"},
 	{10, "bot/tenure", "bot/checkpoint bot/claim bot/host ghsync ghsync/transport internal/crash orchestrator orchestrator/session"}, // above the host, which is run by it, and the claims, which know no session
 	{9, "bot/orphan", "bot/claim bot/gate bot/journal bot/ticket ghsync orchestrator orchestrator/session"},                          // between claims, which know no request, and the gate, which knows no claim of another host
-	{10, "bot/upkeep", "bot/claim bot/config bot/host bot/work ghsync/mirror orchestrator orchestrator/session"},                     // above the host, which removes: it says what may go
+	{10, "bot/upkeep", "bot/inbox bot/claim bot/config bot/host bot/work ghsync/mirror orchestrator orchestrator/session"},           // above the host, which removes: it says what may go
 	{9, "bot/refusal", "bot/gate bot/journal ghsync ghsync/markdown ghsync/transport internal/crash internal/redact"},                // the gate decides, this tells: apart from what is done with requests that pass
+	{6, "bot/inbox", "orchestrator orchestrator/session"},                                                                            // files of a session alone, so that bot, host and commands read them alike
 	{9, "bot/queue", "bot/config bot/gate bot/ticket ghsync/mirror/comment"},                                                         // slots and turns alone: what begins with a slot it does not know
 	{8, "bot/ticket", "bot/gate ghsync internal/durable orchestrator/session"},                                                       // a request in the words of the gate, by the name of a session
-	{9, "bot/host", "bot/checkpoint bot/claim bot/restore bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
+	{9, "bot/host", "bot/inbox bot/checkpoint bot/claim bot/restore bot/crew bot/work bot/rehearsal bot/project bot/place bot/config ghsync ghsync/pulltext ghsync/mirror ghsync/transport tmux orchestrator/decide orchestrator/duty orchestrator/engine" +
 		" orchestrator/session orchestrator/session/register orchestrator/watch orchestrator workflows workflows/prompt internal/agent internal/agent/process internal/gitrepo internal/gitrepo/remote internal/gitrepo/workspace internal/gitrepo/clone internal/redact bot/roster workflows/agents" +
 		" internal/crash internal/shield"}, // hands on the Problems of providers; it parses nothing itself
 	{8, "bot/crew", "bot/transcript bot/project bot/place bot/config tmux orchestrator/duty orchestrator/engine orchestrator/session orchestrator/story orchestrator/toolset orchestrator" +
@@ -262,7 +263,7 @@ var top = []string{
 var oversize = map[string]int{
 	"orchestrator/decide.reducer":  92,
 	"orchestrator/session.Session": 75,
-	"ghsync":                       2889,
+	"ghsync":                       2885,
 	"ghsync/fakehub":               6678,
 	"orchestrator/decide":          4714,
 	"orchestrator/session":         3913,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/inbox"
 	"github.com/agentmux/agentmux/bot/orphan"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -148,7 +148,7 @@ func (r *repository) ticketed(e session.Entry) bool {
 // owes reports whether a session is under way, or its end left something to do.
 func owes(e session.Entry) bool {
 	s := e.State
-	return !s.Ended() || len(s.Pending) > 0 || s.Shown() && !mirror.Shown(e.Dir, s.Seq) || len(host.Unread(e.Dir, s)) > 0
+	return !s.Ended() || len(s.Pending) > 0 || s.Shown() && !mirror.Shown(e.Dir, s.Seq) || len(inbox.Unread(e.Dir, s)) > 0
 }
 
 // rung has a session run that was told something at a terminal while no goroutine ran it.

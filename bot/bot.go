@@ -20,6 +20,7 @@ import (
 	"github.com/agentmux/agentmux/bot/gate"
 	"github.com/agentmux/agentmux/bot/host"
 	"github.com/agentmux/agentmux/bot/queue"
+	"github.com/agentmux/agentmux/bot/report"
 	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/document"
@@ -77,7 +78,7 @@ type Bot struct {
 	mu      sync.Mutex
 	repos   []*repository
 	watches map[string]*watched // by account
-	counts  counts
+	counts  report.Counts
 	// unserved are repositories that could not be opened yet, and why.
 	unserved map[string]string
 }

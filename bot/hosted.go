@@ -271,7 +271,7 @@ func (h *hosted) news(since time.Time) func(context.Context) (bool, error) {
 func (h *hosted) committed(s *orchestrator.State) {
 	former := h.state.Swap(s)
 	if d := s.PhaseEnteredAt.Sub(former.PhaseEnteredAt.Time); s.Visit != former.Visit && d >= 0 {
-		h.repo.bot.count(func(c *counts) { c.phases[former.Phase] = c.phases[former.Phase].With(d) })
+		h.repo.bot.counts.End(former.Phase, d)
 	}
 	h.repo.ear.Wake()
 	if former.Completion.PRNumber != s.Completion.PRNumber || former.Ended() != s.Ended() {

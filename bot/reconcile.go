@@ -74,14 +74,11 @@ func (r *repository) decide(ctx context.Context, issue int) (again time.Duration
 	if d.What != gate.Ignore {
 		r.log().Info("issue judged", "issue", issue, "row", d.Row.String(), "decision", string(d.What), "reason", d.Reason)
 	}
-	r.bot.count(func(c *counts) {
-		switch {
-		case d.Refused():
-			c.refused[d.Row.String()]++
-		case d.Accepted():
-			c.accepted++
-		}
-	})
+	if d.Refused() {
+		r.bot.counts.Refuse(d.Row.String())
+	} else if d.Accepted() {
+		r.bot.counts.Accept()
+	}
 	switch {
 	case left.Ends(d):
 		return 0, r.forsake(ctx, left, d)

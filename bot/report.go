@@ -10,28 +10,10 @@ import (
 	"github.com/agentmux/agentmux/bot/tenure"
 )
 
-// counts are what happened since the start. The bot's lock is held for them.
-type counts struct {
-	refused  map[string]int
-	accepted int
-	panics   int
-	phases   map[string]report.Span
-}
-
-// count changes the counts.
-func (b *Bot) count(change func(*counts)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.counts.refused == nil {
-		b.counts.refused, b.counts.phases = map[string]int{}, map[string]report.Span{}
-	}
-	change(&b.counts)
-}
-
 // survive makes a panic the error of what met it, which is tried again, and nobody else's.
 func (r *repository) survive(issue int, err *error) {
 	if p := recover(); p != nil {
-		r.bot.count(func(c *counts) { c.panics++ })
+		r.bot.counts.Panic()
 		r.log().Error("panic", "issue", issue, "err", p, "stack", string(debug.Stack()))
 		*err = fmt.Errorf("panic: %v", p)
 	}
@@ -69,9 +51,9 @@ func (b *Bot) Report() report.Report {
 		}
 		r.Repositories = append(r.Repositories, one)
 	}
+	b.counts.Into(&r)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r.Unserved, r.Refused = maps.Clone(b.unserved), maps.Clone(b.counts.refused)
-	r.Accepted, r.Panics, r.Phases = b.counts.accepted, b.counts.panics, maps.Clone(b.counts.phases)
+	r.Unserved = maps.Clone(b.unserved)
 	return r
 }

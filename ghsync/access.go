@@ -165,7 +165,7 @@ func (c *Client) BranchRules(ctx context.Context, repo Repo, branch string) ([]s
 // ActionsOpenPulls reports whether workflow runs may open pull requests in the repository;
 // known is false for an account that may not read the setting.
 func (c *Client) ActionsOpenPulls(ctx context.Context, repo Repo) (may, known bool, err error) {
-	answer, resp, err := c.api().Repositories.GetDefaultWorkflowPermissions(ctx, repo.Owner, repo.Name)
+	answer, resp, err := api(c).Repositories.GetDefaultWorkflowPermissions(ctx, repo.Owner, repo.Name)
 	if err = served(resp, err); isRefusal(err) {
 		return false, false, nil
 	}

@@ -60,7 +60,7 @@ func (c *Client) readViewer(ctx context.Context) (Account, error) {
 	if !errors.Is(err, errNoGraphQL) {
 		return Account{}, err
 	}
-	user, _, err := c.api().Users.Get(ctx, "")
+	user, _, err := api(c).Users.Get(ctx, "")
 	if err != nil {
 		return Account{}, transport.Plain(err)
 	}
@@ -133,7 +133,7 @@ func (c *Client) Permission(ctx context.Context, repo Repo, login string) (Permi
 
 // CurrentPermission asks the server again, for the check before the first push.
 func (c *Client) CurrentPermission(ctx context.Context, repo Repo, login string) (Permission, error) {
-	answer, resp, err := c.api().Repositories.GetPermissionLevel(ctx, repo.Owner, repo.Name, login)
+	answer, resp, err := api(c).Repositories.GetPermissionLevel(ctx, repo.Owner, repo.Name, login)
 	err = served(resp, err)
 	if transport.IsNotFound(err) {
 		return Permission{Account: Account{Login: login}}, nil

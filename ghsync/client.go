@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-github/v62/github"
 
@@ -21,7 +22,7 @@ import (
 // Client is one identity at one GitHub server. It is safe for use by many sessions at once,
 // which then share its limits and its cache.
 type Client struct {
-	rest
+	rest  unsafe.Pointer // a *github.Client, see api
 	stack *transport.Stack
 	log   *slog.Logger
 	now   func() time.Time
@@ -39,11 +40,15 @@ func New(o transport.Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{stack: stack, log: stack.Options.Log, now: stack.Options.Now, permissions: map[string]remembered{}}
-	api := github.NewClient(stack.Client())
-	c.rest = newRest(api)
-	api.BaseURL, api.UserAgent = stack.API, "agentmux"
+	rest := github.NewClient(stack.Client())
+	rest.BaseURL, rest.UserAgent = stack.API, "agentmux"
+	c.rest = unsafe.Pointer(rest)
 	return c, nil
 }
+
+// api hides the type of the field from the linker. A Client becomes a value of interfaces, and below
+// such a value the linker keeps every method of every type: all services of go-github, 1.6 MB.
+func api(c *Client) *github.Client { return (*github.Client)(c.rest) }
 
 // Server is the address people see, without a final slash.
 func (c *Client) Server() string { return strings.TrimSuffix(c.stack.Server.String(), "/") }
@@ -75,11 +80,11 @@ func Post(ctx context.Context, c *Client, path string, in any) error {
 
 // send is do with the response, for its links and headers.
 func (c *Client) send(ctx context.Context, method, path string, in, out any) (*github.Response, error) {
-	req, err := c.api().NewRequest(method, path, in)
+	req, err := api(c).NewRequest(method, path, in)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	resp, err := c.api().Do(ctx, req, out)
+	resp, err := api(c).Do(ctx, req, out)
 	return resp, sent(req, err)
 }
 

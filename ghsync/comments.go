@@ -17,7 +17,7 @@ type Comments struct{ Client *Client }
 // Create writes on an issue or a pull request and returns the comment's id and the id of the
 // account that wrote it.
 func (c Comments) Create(ctx context.Context, repo Repo, on int, body markdown.Text) (id, author int64, err error) {
-	made, resp, err := c.Client.api().Issues.CreateComment(ctx, repo.Owner, repo.Name, on, &github.IssueComment{Body: new(body.String())})
+	made, resp, err := api(c.Client).Issues.CreateComment(ctx, repo.Owner, repo.Name, on, &github.IssueComment{Body: new(body.String())})
 	if err := served(resp, err); err != nil {
 		return 0, 0, fmt.Errorf("comment on %d: %w", on, err)
 	}
@@ -36,7 +36,7 @@ func (c Comments) Edit(ctx context.Context, repo Repo, id int64, body markdown.T
 
 // Delete succeeds if the comment is not there.
 func (c Comments) Delete(ctx context.Context, repo Repo, id int64) error {
-	resp, err := c.Client.api().Issues.DeleteComment(ctx, repo.Owner, repo.Name, id)
+	resp, err := api(c.Client).Issues.DeleteComment(ctx, repo.Owner, repo.Name, id)
 	if err = served(resp, err); err != nil && !transport.IsNotFound(err) {
 		return fmt.Errorf("delete comment %d: %w", id, err)
 	}
@@ -48,7 +48,7 @@ func (c Comments) Delete(ctx context.Context, repo Repo, id int64) error {
 func (c Comments) Since(ctx context.Context, repo Repo, n int, since time.Time) ([]Comment, error) {
 	items, err := every(ctx, "list comments", func(ctx context.Context, page github.ListOptions) ([]*github.IssueComment, *github.Response, error) {
 		opts := &github.IssueListCommentsOptions{Since: new(since.UTC()), ListOptions: page}
-		return c.Client.api().Issues.ListComments(ctx, repo.Owner, repo.Name, n, opts)
+		return api(c.Client).Issues.ListComments(ctx, repo.Owner, repo.Name, n, opts)
 	})
 	var all []Comment
 	for _, i := range items {

@@ -29,7 +29,7 @@ func (c Intake) LabelledIssues(ctx context.Context, repo Repo, label string, pag
 
 func (c Intake) issues(ctx context.Context, repo Repo, opts github.IssueListByRepoOptions, page int) (issues []Issue, more bool, err error) {
 	opts.ListOptions = onePage(page)
-	items, resp, err := c.Client.api().Issues.ListByRepo(ctx, repo.Owner, repo.Name, &opts)
+	items, resp, err := api(c.Client).Issues.ListByRepo(ctx, repo.Owner, repo.Name, &opts)
 	if err = served(resp, err); page > numberedPages && transport.HasCode(err, transport.CodeValidation) {
 		return nil, false, nil
 	}
@@ -82,7 +82,7 @@ func (c Intake) CommentsSince(ctx context.Context, repo Repo, since time.Time, p
 
 func (c Intake) comments(ctx context.Context, repo Repo, opts github.IssueListCommentsOptions, page int) (comments []IssueComment, more bool, err error) {
 	opts.Sort, opts.ListOptions = new("updated"), onePage(page)
-	items, resp, err := c.Client.api().Issues.ListComments(ctx, repo.Owner, repo.Name, 0, &opts)
+	items, resp, err := api(c.Client).Issues.ListComments(ctx, repo.Owner, repo.Name, 0, &opts)
 	if err := served(resp, err); err != nil {
 		return nil, false, fmt.Errorf("list comments: %w", err)
 	}
@@ -105,7 +105,7 @@ type FoundIssue struct {
 // server's index lags, so a miss proves nothing.
 func (c Intake) SearchIssues(ctx context.Context, query string, page int) (found []FoundIssue, total int, err error) {
 	opts := &github.SearchOptions{Sort: "created", Order: "asc", ListOptions: onePage(page)}
-	out, resp, err := c.Client.api().Search.Issues(ctx, query, opts)
+	out, resp, err := api(c.Client).Search.Issues(ctx, query, opts)
 	if err := served(resp, err); err != nil {
 		return nil, 0, fmt.Errorf("search issues: %w", err)
 	}
@@ -132,7 +132,7 @@ type Review struct {
 // Reviews returns the reviews of a pull request, oldest first.
 func (c Intake) Reviews(ctx context.Context, repo Repo, pr int) ([]Review, error) {
 	items, err := every(ctx, "list reviews", func(ctx context.Context, opts github.ListOptions) ([]*github.PullRequestReview, *github.Response, error) {
-		return c.Client.api().PullRequests.ListReviews(ctx, repo.Owner, repo.Name, pr, &opts)
+		return api(c.Client).PullRequests.ListReviews(ctx, repo.Owner, repo.Name, pr, &opts)
 	})
 	var all []Review
 	for _, i := range items {
@@ -153,7 +153,7 @@ type OpenPull struct {
 
 // OpenPulls returns the fifty open pull requests that changed last.
 func (c Intake) OpenPulls(ctx context.Context, repo Repo) ([]OpenPull, error) {
-	items, resp, err := c.Client.api().PullRequests.List(ctx, repo.Owner, repo.Name, &github.PullRequestListOptions{
+	items, resp, err := api(c.Client).PullRequests.List(ctx, repo.Owner, repo.Name, &github.PullRequestListOptions{
 		State: "open", Sort: "updated", Direction: "desc", ListOptions: github.ListOptions{PerPage: 50},
 	})
 	if err := served(resp, err); err != nil {
@@ -176,7 +176,7 @@ type RunState struct {
 
 // Run reads a run; a deleted one is a *NotFound.
 func (c Intake) Run(ctx context.Context, repo Repo, id int64) (RunState, error) {
-	run, resp, err := c.Client.api().Actions.GetWorkflowRunByID(ctx, repo.Owner, repo.Name, id)
+	run, resp, err := api(c.Client).Actions.GetWorkflowRunByID(ctx, repo.Owner, repo.Name, id)
 	if err := served(resp, err); err != nil {
 		return RunState{}, fmt.Errorf("read run %d: %w", id, err)
 	}

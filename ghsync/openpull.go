@@ -33,7 +33,7 @@ func (c *Client) OpenPullOf(ctx context.Context, repo Repo, issue int) (*Session
 	named := regexp.MustCompile(fmt.Sprintf(`(?m)^(?:Closes|Refs) #%d\s*$`, issue))
 	opts := &github.PullRequestListOptions{State: "open", Sort: "created", Direction: "desc", ListOptions: github.ListOptions{PerPage: 100, Page: 1}}
 	for opts.Page > 0 && opts.Page <= maxOpenPages {
-		pulls, resp, err := c.api().PullRequests.List(ctx, repo.Owner, repo.Name, opts)
+		pulls, resp, err := api(c).PullRequests.List(ctx, repo.Owner, repo.Name, opts)
 		if err := served(resp, err); err != nil {
 			return nil, fmt.Errorf("list open pull requests: %w", err)
 		}
@@ -59,7 +59,7 @@ func (c Intake) IssueOfPull(ctx context.Context, repo Repo, number int) (issue i
 	if _, later := transport.Later(err); later {
 		return 0, err
 	}
-	p, resp, err := c.Client.api().PullRequests.Get(ctx, repo.Owner, repo.Name, number)
+	p, resp, err := api(c.Client).PullRequests.Get(ctx, repo.Owner, repo.Name, number)
 	if err := served(resp, err); err != nil {
 		return 0, fmt.Errorf("read pull request: %w", err)
 	}

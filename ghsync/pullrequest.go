@@ -136,7 +136,7 @@ func (p *PullRequest) settle(ctx context.Context, spec PullRequestSpec, have *gi
 // find returns the open pull request of the branch: the session's own, else the one for the
 // same base, else any. If none is open it returns the newest one, or nil.
 func (p *PullRequest) find(ctx context.Context, spec PullRequestSpec) (*github.PullRequest, error) {
-	found, resp, err := p.Client.api().PullRequests.List(ctx, spec.Repo.Owner, spec.Repo.Name, &github.PullRequestListOptions{
+	found, resp, err := api(p.Client).PullRequests.List(ctx, spec.Repo.Owner, spec.Repo.Name, &github.PullRequestListOptions{
 		State: "all", Head: spec.HeadOwner + ":" + spec.Branch, ListOptions: github.ListOptions{PerPage: 50},
 	})
 	if err := served(resp, err); err != nil {
@@ -203,7 +203,7 @@ func (p *PullRequest) Retarget(ctx context.Context, repo Repo, number int, base 
 }
 
 func (p *PullRequest) read(ctx context.Context, repo Repo, number int) (*github.PullRequest, error) {
-	have, resp, err := p.Client.api().PullRequests.Get(ctx, repo.Owner, repo.Name, number)
+	have, resp, err := api(p.Client).PullRequests.Get(ctx, repo.Owner, repo.Name, number)
 	return have, served(resp, err)
 }
 

@@ -58,7 +58,7 @@ func (w clientPulls) Open(ctx context.Context, repo Repo, draft PullDraft) (Open
 	if draft.Draft {
 		in.Draft = new(true)
 	}
-	pr, resp, err := w.c.api().PullRequests.Create(ctx, repo.Owner, repo.Name, in)
+	pr, resp, err := api(w.c).PullRequests.Create(ctx, repo.Owner, repo.Name, in)
 	return OpenedPull{pr}, served(resp, err)
 }
 

@@ -178,7 +178,7 @@ func (r recordReader) comments(ctx context.Context, repo Repo, n int) (all []Com
 	opts, list := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{PerPage: commentPage, Page: 1}}, &transport.Pages{}
 	ctx = list.Context(ctx)
 	for opts.Page > 0 {
-		items, resp, err := r.c.api().Issues.ListComments(ctx, repo.Owner, repo.Name, n, opts)
+		items, resp, err := api(r.c).Issues.ListComments(ctx, repo.Owner, repo.Name, n, opts)
 		if err := served(resp, err); err != nil {
 			return nil, 0, fmt.Errorf("list comments: %w", err)
 		}

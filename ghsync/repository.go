@@ -40,7 +40,7 @@ type Repository struct {
 
 // Repository reads a repository. A renamed one is followed; the result has its new name.
 func (c *Client) Repository(ctx context.Context, owner, name string) (Repository, error) {
-	r, _, err := c.api().Repositories.Get(ctx, owner, name)
+	r, _, err := api(c).Repositories.Get(ctx, owner, name)
 	if err != nil {
 		return Repository{}, transport.Plain(err)
 	}
@@ -82,7 +82,7 @@ func unlessFinal(err error) error {
 
 // RepositoryByID reads a repository by its id, which survives renames and transfers.
 func (c *Client) RepositoryByID(ctx context.Context, id int64) (Repository, error) {
-	r, _, err := c.api().Repositories.GetByID(ctx, id)
+	r, _, err := api(c).Repositories.GetByID(ctx, id)
 	if err != nil {
 		return Repository{}, transport.Plain(err)
 	}

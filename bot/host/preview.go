@@ -20,30 +20,10 @@ import (
 	"github.com/agentmux/agentmux/workflows/prompt"
 )
 
-// Preview is what a session would begin with. Paths are those that the session would have.
-type Preview struct {
-	State    *orchestrator.State
-	Prompts  []PreviewPrompt   // of the agents that would start first
-	Launches []PreviewLaunch   // one per role that may start
-	Title    string            // of the pull request
-	Body     string            // as far as it is known before the work
-	Writes   []rehearsal.Write // of the whole session, if every agent does its part and every review passes
-	Halt     string            // why Writes is not the whole list, or ""
-}
-
-// PreviewPrompt is a prompt as its agent would get it.
-type PreviewPrompt struct{ Role, File, Text string }
-
-// PreviewLaunch is a launch without the values of its variables.
-type PreviewLaunch struct {
-	Role, Provider string
-	Argv, EnvNames []string
-}
-
 // Preview makes the session in a temporary directory, asks the code of a real run what it would
 // do first and write in the end, and removes the directory. No agent starts and nothing is
 // written for the project, on this machine or on the server. Errors are Prepare's.
-func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) {
+func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*rehearsal.Preview, error) {
 	scratch, err := os.MkdirTemp("", "amx")
 	if err != nil {
 		return nil, fmt.Errorf("make preview: %w", err)
@@ -59,7 +39,7 @@ func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) 
 	if err != nil {
 		return nil, err
 	}
-	p := &Preview{State: r.state.Load()}
+	p := &rehearsal.Preview{State: r.state.Load()}
 	named := *p.State
 	named.Completion.Subject, _, _ = strings.Cut(r.work.CommitMessage("", p.State), "\n")
 	p.Title = r.work.PullTitle(orchestrator.Args{}, &named)
@@ -83,8 +63,8 @@ func (h *Host) Preview(ctx context.Context, spec PrepareSpec) (*Preview, error) 
 	if p.Writes = writes; err != nil {
 		p.Halt = err.Error()
 	}
-	p.rename(sess.Dir, filepath.Join(session.Dir(spec.Root()), sess.Name()))
-	p.rename(scratch, "<scratch>")
+	p.Rename(sess.Dir, filepath.Join(session.Dir(spec.Root()), sess.Name()))
+	p.Rename(scratch, "<scratch>")
 	return p, nil
 }
 
@@ -120,7 +100,7 @@ func (h *Host) previewer(sess *session.Session, spec PrepareSpec, scratch string
 	return r, nil
 }
 
-func (r *runner) previewPrompts(ctx context.Context, p *Preview) error {
+func (r *runner) previewPrompts(ctx context.Context, p *rehearsal.Preview) error {
 	for _, o := range duty.Owed(r.def, p.State) {
 		a := orchestrator.Args{
 			Role: o.Role, Task: o.Task, Template: o.Template, PromptFile: o.PromptFile, Workspace: o.Workspace,
@@ -136,12 +116,12 @@ func (r *runner) previewPrompts(ctx context.Context, p *Preview) error {
 		if err != nil {
 			return fmt.Errorf("read prompt: %w", err)
 		}
-		p.Prompts = append(p.Prompts, PreviewPrompt{Role: o.Role, File: a.PromptFile, Text: string(text)})
+		p.Prompts = append(p.Prompts, rehearsal.Prompt{Role: o.Role, File: a.PromptFile, Text: string(text)})
 	}
 	return nil
 }
 
-func (r *runner) previewLaunches(p *Preview, scratch string) error {
+func (r *runner) previewLaunches(p *rehearsal.Preview, scratch string) error {
 	seen := map[string]bool{}
 	for _, role := range rolesOf(r.def) {
 		if seen[role] {
@@ -163,7 +143,7 @@ func (r *runner) previewLaunches(p *Preview, scratch string) error {
 		if err != nil {
 			return crew.PrepareFailure(err)
 		}
-		p.Launches = append(p.Launches, PreviewLaunch{Role: role, Provider: prepared.Provider, Argv: prepared.Argv, EnvNames: prepared.EnvNames})
+		p.Launches = append(p.Launches, rehearsal.Launch{Role: role, Provider: prepared.Provider, Argv: prepared.Argv, EnvNames: prepared.EnvNames})
 	}
 	return nil
 }
@@ -213,15 +193,3 @@ func (h rehearsed) CommitMessage(chosen string, s *orchestrator.State) string {
 func (h rehearsed) NoPush() (withheld orchestrator.Withheld, why string) { return h.r.work.NoPush() }
 
 func (h rehearsed) Committed(s *orchestrator.State) { h.r.state.Store(s) }
-
-// rename replaces a path of the preview by the real one.
-func (p *Preview) rename(from, to string) {
-	for i := range p.Prompts {
-		p.Prompts[i].Text = strings.ReplaceAll(p.Prompts[i].Text, from, to)
-	}
-	for _, l := range p.Launches {
-		for i := range l.Argv {
-			l.Argv[i] = strings.ReplaceAll(l.Argv[i], from, to)
-		}
-	}
-}

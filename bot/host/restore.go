@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/claim"
@@ -92,15 +89,6 @@ func (h Elsewhere) Saved(p *project.Project) func(ctx context.Context, name stri
 	}
 }
 
-// Pushed returns the checkpoint that this machine has pushed last of the session in dir; empty for none.
-func Pushed(dir string) string {
-	note, err := claim.ReadNote(dir)
-	if err != nil {
-		return ""
-	}
-	return note.Checkpoint
-}
-
 // Forget removes the checkpoint of a session from the server, unless another host went on with the session.
 func (h Elsewhere) Forget(ctx context.Context, dir string, c *config.Config) error {
 	sess, err := session.Open(dir)
@@ -115,21 +103,14 @@ func (h Elsewhere) Forget(ctx context.Context, dir string, c *config.Config) err
 	if err != nil || p.Remote == nil || h.Token == nil || h.ReadOnly {
 		return err
 	}
-	return checkpoint.Remove(ctx, p.Store, *p.Remote, orchestrator.PublicID(s.SessionID, s.Identity), Pushed(dir))
+	return checkpoint.Remove(ctx, p.Store, *p.Remote, orchestrator.PublicID(s.SessionID, s.Identity), restore.Pushed(dir))
 }
 
 // Continue is Restore for a host that nobody watches: a directory that an earlier process restored is returned, any
 // other one that the session has here is put aside. refused says why the session cannot be continued.
 func (h Elsewhere) Continue(ctx context.Context, spec RestoreSpec) (dir, refused string, err error) {
-	name := spec.Session
-	if i := strings.LastIndexByte(name, '-'); i > 0 {
-		name = name[:i]
-	}
-	dir = filepath.Join(session.Dir(cmp.Or(spec.Root, spec.Project.Clone.Root)), name)
-	if sess, err := session.Open(dir); err == nil {
-		if _, owed, err := restore.Read(sess); err == nil && owed {
-			return dir, "", nil
-		}
+	if dir, owed := restore.Owed(cmp.Or(spec.Root, spec.Project.Clone.Root), spec.Session); owed {
+		return dir, "", nil
 	}
 	spec.Overtake = true
 	dir, err = h.Restore(ctx, spec)
@@ -208,10 +189,7 @@ func (h Elsewhere) overtaken(ctx context.Context, dir string, c *config.Config) 
 // moved makes again what a restored session needs here, and says where it is.
 func (r *runner) moved(ctx context.Context, note *restore.Note) (*orchestrator.Move, error) {
 	s := r.state.Load()
-	m := &orchestrator.Move{
-		Host: note.Host, Checkpoint: note.Checkpoint, Age: orchestrator.Duration(time.Duration(note.Age) * time.Second), LeftOut: note.LeftOut,
-		Dir: r.sess.Dir, Work: map[string]orchestrator.Moved{},
-	}
+	m := note.Move(r.sess.Dir)
 	for name, tree := range note.Work {
 		w, ok := s.Workspaces[name]
 		if !ok {

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/checkpoint"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/crew"
+	"github.com/agentmux/agentmux/bot/inbox"
 	"github.com/agentmux/agentmux/bot/restore"
 	"github.com/agentmux/agentmux/bot/roster"
 	"github.com/agentmux/agentmux/bot/work"
@@ -62,7 +63,7 @@ type RunSpec struct {
 // adopts them.
 func (h *Host) Run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
 	last, err := h.hosted(ctx, spec, lockTime)
-	for err == nil && ctx.Err() == nil && hasUnread(spec.Dir, last) {
+	for err == nil && ctx.Err() == nil && inbox.Late(spec.Dir, last) {
 		// While the session ended, it got a command. It runs again as with a new host, because
 		// this one has released what the session needs.
 		next, nextErr := h.hosted(ctx, RunSpec{Dir: spec.Dir, Config: spec.Config, OnCommit: spec.OnCommit, Mirror: spec.Mirror, Guard: spec.Guard, Away: spec.Away, MayPush: spec.MayPush}, 0)
@@ -210,7 +211,7 @@ func isCommit(source string) bool {
 func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, error) {
 	s := r.state.Load()
 	defer r.crew.StartRecorders()()
-	if !s.Ended() || spec.Resume || unread(r.sess, s) {
+	if !s.Ended() || spec.Resume || inbox.Holds(r.sess, s) {
 		if err := errors.Join(r.work.HoldBase(ctx, s), r.crew.TellSettings(ctx, s), r.crew.TakePanes(ctx, s), r.work.Mend(ctx, s)); err != nil {
 			return s, err
 		}
@@ -268,7 +269,7 @@ func (r *runner) run(ctx context.Context, spec RunSpec) (*orchestrator.State, er
 			r.Log.Warn("changelogs are not complete", "err", err)
 		}
 	}
-	told, stop := untold(ctx, r.sess, last)
+	told, stop := inbox.Until(ctx, r.sess, last)
 	mirror.finish(ctx, told, last)
 	stop()
 	crash.Point("finish mirror", "")

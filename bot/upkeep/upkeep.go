@@ -24,6 +24,7 @@ import (
 	"github.com/agentmux/agentmux/bot/claim"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/inbox"
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/ghsync/mirror"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -207,7 +208,7 @@ func endOf(e session.Entry) (at time.Time, ended bool) {
 	if e.State == nil || e.Running || !host.Removable(e.State) || len(e.State.Pending) > 0 {
 		return at, false
 	}
-	if e.State.Shown() && !mirror.Shown(e.Dir, e.State.Seq) || len(host.Unread(e.Dir, e.State)) > 0 {
+	if e.State.Shown() && !mirror.Shown(e.Dir, e.State.Seq) || len(inbox.Unread(e.Dir, e.State)) > 0 {
 		return at, false
 	}
 	at, err := time.Parse(time.RFC3339, e.State.UpdatedAt)

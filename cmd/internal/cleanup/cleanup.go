@@ -16,6 +16,7 @@ import (
 	"github.com/agentmux/agentmux/bot/bell"
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/restore"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/hosting"
@@ -197,7 +198,7 @@ func remove(ctx context.Context, a *site.Finder, s *site.Site, chosen []ended, o
 	removed, repos := 0, map[string]bool{}
 	online := connect(ctx, a, s, chosen)
 	for _, e := range chosen {
-		if online && host.Pushed(e.Dir) != "" {
+		if online && restore.Pushed(e.Dir) != "" {
 			if err := (host.Elsewhere{Host: s.Host}).Forget(ctx, e.Dir, s.Config); err != nil {
 				a.Say("%s: its checkpoint stays on the server until checkpoint.keep is over: %v", e.Name, err)
 			}
@@ -233,7 +234,7 @@ func remove(ctx context.Context, a *site.Finder, s *site.Site, chosen []ended, o
 
 // connect has the site use GitHub if one of the sessions has a checkpoint there. Without an account those stay.
 func connect(ctx context.Context, a *site.Finder, s *site.Site, chosen []ended) bool {
-	if !slices.ContainsFunc(chosen, func(e ended) bool { return host.Pushed(e.Dir) != "" }) {
+	if !slices.ContainsFunc(chosen, func(e ended) bool { return restore.Pushed(e.Dir) != "" }) {
 		return false
 	}
 	if err := a.Connect(ctx, s, &hostlog.Log{Terminal: a.Err}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/rehearsal"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 )
 
@@ -59,7 +60,7 @@ type plannedJSON struct {
 }
 
 // PrintDryRunJSON prints it for a script.
-func PrintDryRunJSON(a *console.Console, spec host.PrepareSpec, p *host.Preview, pull bool) error {
+func PrintDryRunJSON(a *console.Console, spec host.PrepareSpec, p *rehearsal.Preview, pull bool) error {
 	out := DryRunJSON{
 		Title: spec.Title, Removed: map[string]int{}, Workflow: p.State.Workflow, Config: spec.Source, Sandbox: "none",
 		Base: spec.Base.Branch, BaseSHA: spec.Base.SHA, Branch: p.State.FeatureBranch, Agents: []dryAgentJSON{}, Prompts: []dryPromptJSON{},

@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/rehearsal"
 	"github.com/agentmux/agentmux/cmd/internal/console"
 )
 
 // PrintDryRun prints for a person what a run would do.
-func PrintDryRun(a *console.Console, spec host.PrepareSpec, preview *host.Preview, pull bool) {
+func PrintDryRun(a *console.Console, spec host.PrepareSpec, preview *rehearsal.Preview, pull bool) {
 	state := preview.State
 	printRequest(a, spec)
 	a.Print("workflow   %s, config: %s, sandbox: none", state.Workflow, spec.Source)
@@ -48,7 +49,7 @@ func printRequest(a *console.Console, spec host.PrepareSpec) {
 }
 
 // printWrites lists what the rehearsal of the session held back.
-func printWrites(a *console.Console, p *host.Preview) {
+func printWrites(a *console.Console, p *rehearsal.Preview) {
 	a.Print("\nwould write, in this order, if every agent does its part and every review passes:")
 	for i, w := range p.Writes {
 		text := w.Text

@@ -13,7 +13,7 @@ import (
 	"os/user"
 	"strings"
 
-	"github.com/agentmux/agentmux/bot/host"
+	"github.com/agentmux/agentmux/bot/inbox"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -77,7 +77,7 @@ func TellUnread(a *site.Finder, e session.Entry) {
 	if e.State == nil {
 		return
 	}
-	for _, p := range host.Unread(e.Dir, e.State) {
+	for _, p := range inbox.Unread(e.Dir, e.State) {
 		if p.Name == "stop" || p.Name == "pause" {
 			a.Say("a %s of %s was recorded and not read: it is applied first, and agentmux resume %s continues after it", p.Name, p.Actor, e.Name)
 		}

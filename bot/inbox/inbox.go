@@ -1,4 +1,7 @@
-package host
+// Package inbox says which commands a session was given that its state does not include.
+//
+// It only reads, and may be called while a host runs the session. Nothing is stored.
+package inbox
 
 import (
 	"context"
@@ -8,9 +11,9 @@ import (
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
-// unread reports whether the session has commands, or notes about them, that its state does not
+// Holds reports whether the session has commands, or notes about them, that its state does not
 // include. A host that reads a note shows it.
-func unread(sess *session.Session, s *orchestrator.State) bool {
+func Holds(sess *session.Session, s *orchestrator.State) bool {
 	lines, _, err := sess.Lines(session.Commands, s.CommandCursor, 1)
 	return err == nil && len(lines) > 0
 }
@@ -34,22 +37,22 @@ func Unread(dir string, s *orchestrator.State) []orchestrator.Payload {
 	return said
 }
 
-// hasUnread reports whether a session has ended with an unread command. It must be called
+// Late reports whether a session has ended with an unread command. It must be called
 // after the lock is released: until then the command's sender expects the host to read it.
-func hasUnread(dir string, s *orchestrator.State) bool {
+func Late(dir string, s *orchestrator.State) bool {
 	if s == nil || !s.Ended() {
 		return false
 	}
 	sess, err := session.Open(dir)
-	return err == nil && unread(sess, s)
+	return err == nil && Holds(sess, s)
 }
 
-// toldPause is the time between two checks for commands.
-const toldPause = 250 * time.Millisecond
+// pause is the time between two checks for commands.
+const pause = 250 * time.Millisecond
 
-// untold returns a context that ends when a session that has ended gets a command, and not when
+// Until returns a context that ends when a session that has ended gets a command, and not when
 // ctx does: the command does not wait for the last comments. stop must be called.
-func untold(ctx context.Context, sess *session.Session, s *orchestrator.State) (heard context.Context, stop func()) {
+func Until(ctx context.Context, sess *session.Session, s *orchestrator.State) (heard context.Context, stop func()) {
 	heard, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if !s.Ended() {
 		return heard, cancel
@@ -57,9 +60,9 @@ func untold(ctx context.Context, sess *session.Session, s *orchestrator.State) (
 	looked := make(chan struct{})
 	go func() {
 		defer close(looked)
-		tick := time.NewTicker(toldPause)
+		tick := time.NewTicker(pause)
 		defer tick.Stop()
-		for !unread(sess, s) {
+		for !Holds(sess, s) {
 			select {
 			case <-heard.Done():
 				return
