@@ -67,7 +67,7 @@ func (r *Crew) typeLine(ctx context.Context, launch orchestrator.Launch, pane tm
 	}
 	outcome, err := r.panes.server.Submit(ctx, pane.ID, line, tmux.SubmitOptions{
 		Pause: p.Pause,
-		Ready: func() error { return r.stillThere(launch, pane.PID) },
+		Ready: func() error { return stillThere(r.launchDir(launch), launch, pane.PID) },
 		Confirm: func() bool {
 			return r.signals.status(r.launchDir(launch), launch).Prompts > status.Prompts
 		},
@@ -108,8 +108,8 @@ func (r *Crew) waitsForInput(ctx context.Context, p agent.Provider, pane tmux.Pa
 }
 
 // stillThere is the last check before a key is pressed.
-func (r *Crew) stillThere(launch orchestrator.Launch, pid int) error {
-	if _, ended, err := agent.ReadExit(r.launchDir(launch)); err != nil || ended {
+func stillThere(dir string, launch orchestrator.Launch, pid int) error {
+	if _, ended, err := agent.ReadExit(dir); err != nil || ended {
 		return fmt.Errorf("launch %s has ended", launch)
 	}
 	front, err := process.InFront(pid)

@@ -2,6 +2,7 @@ package crew
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -164,6 +165,20 @@ func (p *panes) note(key orchestrator.AgentKey, info session.LaunchInfo) error {
 	}
 	r.Panes[key], r.Launches[key] = info.Pane, info
 	return p.sess.WriteRuntime(r)
+}
+
+// noteAgent records where the launch of an agent runs, if it still does.
+func (p *panes) noteAgent(a orchestrator.Args, pane tmux.Pane) error {
+	start, err := process.StartTime(pane.PID)
+	if errors.Is(err, process.ErrNotFound) {
+		return nil // it has ended already; the next report says so
+	}
+	if err != nil {
+		return err
+	}
+	return p.note(orchestrator.KeyOf(a.Role, a.Task), session.LaunchInfo{
+		Pane: pane.ID, PID: pane.PID, PIDStart: strconv.FormatInt(start, 10), Launch: a.Launch,
+	})
 }
 
 // forget removes the record of a launch that has ended.

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
 	"github.com/agentmux/agentmux/bot/place"
 	"github.com/agentmux/agentmux/internal/agent"
-	"github.com/agentmux/agentmux/internal/agent/process"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/engine"
@@ -96,7 +94,7 @@ func (r *Crew) adopt(ctx context.Context, a orchestrator.Args, dir string, pane 
 		} else {
 			r.recorders.Expect(launch.Launch)
 		}
-		if err := r.notePane(a, pane); err != nil {
+		if err := r.panes.noteAgent(a, pane); err != nil {
 			return orchestrator.Result{}, err
 		}
 	}
@@ -105,19 +103,6 @@ func (r *Crew) adopt(ctx context.Context, a orchestrator.Args, dir string, pane 
 		res.PromptSHA256 = hashOf(data)
 	}
 	return res, nil
-}
-
-func (r *Crew) notePane(a orchestrator.Args, pane tmux.Pane) error {
-	start, err := process.StartTime(pane.PID)
-	if errors.Is(err, process.ErrNotFound) {
-		return nil // it has ended already; the next report says so
-	}
-	if err != nil {
-		return err
-	}
-	return r.panes.note(orchestrator.KeyOf(a.Role, a.Task), session.LaunchInfo{
-		Pane: pane.ID, PID: pane.PID, PIDStart: strconv.FormatInt(start, 10), Launch: a.Launch,
-	})
 }
 
 // openTime bounds the start of a window once it has begun.
@@ -149,7 +134,7 @@ func (r *Crew) handOver(ctx context.Context, a orchestrator.Args, launch agent.L
 		return fmt.Errorf("start %s: %w", a.Launch, err)
 	}
 	crash.Point("hand over", a.Role)
-	return r.notePane(a, pane)
+	return r.panes.noteAgent(a, pane)
 }
 
 // openPane opens the window in which agent-exec waits for its environment.

@@ -80,7 +80,7 @@ func (r *committing) run(ctx context.Context, e orchestrator.Effect, s *orchestr
 		return orchestrator.Result{}, err
 	}
 	if report.Blocked() {
-		return orchestrator.Result{Findings: findingTexts(report)}, nil
+		return orchestrator.Result{Findings: report.Texts()}, nil
 	}
 	commit, onto, err := r.published(ctx, a.Round, tree, former.tip)
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *committing) run(ctx context.Context, e orchestrator.Effect, s *orchestr
 	}
 	subject, _, _ := strings.Cut(message, "\n")
 	return orchestrator.Result{
-		Commit: commit, Tree: tree, Parent: former.tip, Subject: subject, Files: files, Held: notePaths(report.Held),
+		Commit: commit, Tree: tree, Parent: former.tip, Subject: subject, Files: files, Held: outgate.Paths(report.Held),
 	}, nil
 }
 
@@ -206,24 +206,6 @@ func (r *workspaces) gate(base, tree string) outgate.Spec {
 		Base: base, Tree: tree, Allow: r.cfg.Output.Allow, Protected: r.cfg.GitHub.ProtectedPaths,
 		MaxFiles: r.cfg.Output.MaxFiles, MaxBytes: int64(r.cfg.Output.MaxBytes), Secrets: r.Redactor,
 	}
-}
-
-func findingTexts(report outgate.Report) []string {
-	texts := make([]string, len(report.Findings))
-	for i, f := range report.Findings {
-		texts[i] = f.String()
-	}
-	return texts
-}
-
-func notePaths(notes []outgate.Note) []string {
-	var paths []string
-	for _, n := range notes {
-		if path := cmp.Or(n.Path, n.Text); !slices.Contains(paths, path) {
-			paths = append(paths, path)
-		}
-	}
-	return paths
 }
 
 // keepRound remembers the commit of a round. A commit made again with other words

@@ -78,5 +78,5 @@ func (d Difference) Held(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(notePaths(report.Held), findingTexts(report)...), nil
+	return append(outgate.Paths(report.Held), report.Texts()...), nil
 }

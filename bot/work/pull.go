@@ -15,6 +15,7 @@ import (
 	"github.com/agentmux/agentmux/ghsync/pulltext"
 	"github.com/agentmux/agentmux/ghsync/transport"
 	"github.com/agentmux/agentmux/internal/gitrepo/remote"
+	"github.com/agentmux/agentmux/internal/outgate"
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows"
@@ -275,7 +276,7 @@ func (r *proposal) needsLook(ctx context.Context, a orchestrator.Args, s *orches
 		return nil, err
 	}
 	paths := slices.Clone(a.Held)
-	for _, path := range append(notePaths(report.Held), notePaths(report.Named)...) {
+	for _, path := range append(outgate.Paths(report.Held), outgate.Paths(report.Named)...) {
 		if !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}

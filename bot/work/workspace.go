@@ -248,9 +248,9 @@ func (r *Work) Take(ctx context.Context, t orchestrator.Taking) (*orchestrator.S
 		return nil, err
 	}
 	if report.Blocked() {
-		out.Findings = findingTexts(report)
+		out.Findings = report.Texts()
 	}
-	out.Held = notePaths(report.Held)
+	out.Held = outgate.Paths(report.Held)
 	return out, nil
 }
 

@@ -1,6 +1,7 @@
 package outgate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,6 +66,26 @@ type Report struct {
 
 // Blocked reports whether the tree must not be pushed.
 func (r Report) Blocked() bool { return len(r.Findings) > 0 }
+
+// Texts returns the findings in words.
+func (r Report) Texts() []string {
+	texts := make([]string, len(r.Findings))
+	for i, f := range r.Findings {
+		texts[i] = f.String()
+	}
+	return texts
+}
+
+// Paths returns what notes are about, each once: a path, or what is said of the change as a whole.
+func Paths(notes []Note) []string {
+	var paths []string
+	for _, n := range notes {
+		if path := cmp.Or(n.Path, n.Text); !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
 
 // check is one run of the gate.
 type check struct {

@@ -118,33 +118,10 @@ func (c *clock) comesBack(key orchestrator.AgentKey) bool {
 // agents only wait for something that is not theirs to do.
 var counted = map[string]bool{"phase": true, "total": true, "review": true, "summary": true}
 
-// StandsStill reports whether the limits do not count now: a gate is open, or
-// every agent at work waits for an answer, for research or for its provider. A
-// pause is not such a wait: it moves all deadlines when it ends.
-func StandsStill(def *workflows.Definition, s *orchestrator.State) bool {
-	if s.Paused || s.Ended() {
-		return false
-	}
-	if s.Gate != nil {
-		return true
-	}
-	waiting := 0
-	for _, o := range duty.Owed(def, s) {
-		if duty.Researches(o.Role) {
-			continue
-		}
-		if !duty.Idles(s, o.Key()) {
-			return false
-		}
-		waiting++
-	}
-	return waiting > 0
-}
-
 // keepTime notes when the limits begin to stand still, and moves them by the span
 // when they count again.
 func (c *clock) keepTime() {
-	still := StandsStill(c.def, c.s)
+	still := duty.StandsStill(c.def, c.s)
 	switch {
 	case still && c.s.StillSince.IsZero():
 		c.s.StillSince = c.now

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/agentmux/agentmux/orchestrator"
-	"github.com/agentmux/agentmux/orchestrator/decide"
+	"github.com/agentmux/agentmux/orchestrator/duty"
 )
 
 func TestProtocolP15PauseOverADeadline(t *testing.T) {
@@ -138,7 +138,7 @@ func TestAnAnswerInAPauseEndsTheWait(t *testing.T) {
 	if a := m.s.Agents["planner"]; a.Waiting != "" || a.Launch != "1.planner.1" {
 		t.Errorf("planner %+v", a)
 	}
-	if decide.StandsStill(m.def, m.s) {
+	if duty.StandsStill(m.def, m.s) {
 		t.Error("the limits do not count")
 	}
 	if got := m.s.Messages[0]; got.State != orchestrator.MessageDelivered {

@@ -35,7 +35,7 @@ func (r *reducer) timer() {
 	if !armed || at.After(r.in.At) || r.s.Paused || r.s.Ended() {
 		return
 	}
-	if counted[r.in.Timer] && StandsStill(r.def, r.s) {
+	if counted[r.in.Timer] && duty.StandsStill(r.def, r.s) {
 		return // the span is added when the wait ends
 	}
 	delete(r.s.Deadlines, r.in.Timer)

@@ -189,8 +189,8 @@ func (w *walker) running(before *orchestrator.State, step decide.Step) {
 			w.t.Fatalf("%s shares the home %q with %s, which leaves", a.Launch, a.Home, launch)
 		}
 	}
-	if decide.StandsStill(w.def, s) == s.StillSince.IsZero() {
-		w.t.Fatalf("still since %v, stands still %v", s.StillSince, decide.StandsStill(w.def, s))
+	if duty.StandsStill(w.def, s) == s.StillSince.IsZero() {
+		w.t.Fatalf("still since %v, stands still %v", s.StillSince, duty.StandsStill(w.def, s))
 	}
 }
 

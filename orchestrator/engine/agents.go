@@ -15,12 +15,12 @@ type forward struct {
 	at      time.Time
 }
 
-// watchesAgents reports whether there is an agent to look at.
-func (l *loop) watchesAgents() bool {
-	if l.st.Ended() {
+// hasAgents reports whether there is an agent to look at.
+func hasAgents(st *orchestrator.State) bool {
+	if st.Ended() {
 		return false
 	}
-	for _, a := range l.st.Agents {
+	for _, a := range st.Agents {
 		if a.Launch != "" {
 			return true
 		}

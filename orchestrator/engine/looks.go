@@ -60,7 +60,7 @@ func (o *Options) rest() time.Duration {
 // startLook starts a look at the agents in the background when one is due and none is running.
 // What it finds comes by l.found.
 func (l *loop) startLook() {
-	if l.looks.running || !l.watchesAgents() || l.Now().Before(l.looks.next(l.rest())) {
+	if l.looks.running || !hasAgents(l.st) || l.Now().Before(l.looks.next(l.rest())) {
 		return
 	}
 	l.looks = looks{at: l.Now(), running: true}
@@ -80,13 +80,13 @@ func (l *loop) startLook() {
 }
 
 // lookAt turns a panic into a look that failed.
-func (l *loop) lookAt(ctx context.Context, st *orchestrator.State) (found Look, err error) {
+func (o *Options) lookAt(ctx context.Context, st *orchestrator.State) (found Look, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return l.Agents.Observe(ctx, st)
+	return o.Agents.Observe(ctx, st)
 }
 
 // ended takes the result of a look.

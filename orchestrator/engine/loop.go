@@ -302,7 +302,7 @@ func (l *loop) next() time.Duration {
 			wait = min(wait, max(at.Sub(now), 0))
 		}
 	}
-	if l.watchesAgents() && !l.looks.running {
+	if hasAgents(l.st) && !l.looks.running {
 		soon(l.looks.next(l.rest()))
 	}
 	if l.files.settling {
