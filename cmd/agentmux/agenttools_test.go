@@ -22,7 +22,7 @@ func TestEveryToolHasACommand(t *testing.T) {
 				t.Fatalf("%q: %v, %v", tool.Command.Words, rest, err)
 			}
 			for _, p := range tool.Params {
-				given := p.Arg != "" && strings.HasSuffix(cmd.Use, " "+p.Arg) || p.Flag != "" && cmd.Flags().Lookup(p.Flag) != nil
+				given := p.Arg != "" && (strings.HasSuffix(cmd.Use, " "+p.Arg) || strings.HasSuffix(cmd.Use, " ["+p.Arg+"]")) || p.Flag != "" && cmd.Flags().Lookup(p.Flag) != nil
 				if !given && p.Name != "role" {
 					t.Errorf("%s cannot be given to %q", p.Name, cmd.UseLine())
 				}

@@ -225,7 +225,7 @@ func TestProtocolD6ADetachedHostThatFailsAtOnce(t *testing.T) {
 	}
 	res := r.expect(1, "changes", "Say three")
 	log := strings.Split(strings.TrimSpace(r.read(r.session().Dir, session.HostLog)), "\n")
-	if last := log[len(log)-1]; !strings.Contains(res.err, "ended at once: "+last) || !strings.Contains(last, "open project") {
+	if last := log[len(log)-1]; !strings.Contains(res.err, "ended at once: "+last) || !strings.Contains(last, "not a git work tree") {
 		t.Errorf("says %s, the log ends %q", res.err, last)
 	}
 	if err := os.Rename(filepath.Join(r.dir, "away"), filepath.Join(r.clone, ".git")); err != nil {
