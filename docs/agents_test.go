@@ -1,10 +1,12 @@
 package docs_test
 
 import (
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/agentmux/agentmux/orchestrator/session"
 	"github.com/agentmux/agentmux/workflows/agents"
 )
 
@@ -28,6 +30,9 @@ func TestAgentsPage(t *testing.T) {
 		if !strings.Contains(text, "`"+key+"`") {
 			t.Errorf("no %s", key)
 		}
+	}
+	if marker := filepath.Join(session.Dir(""), "<session>", "signals", "auth.done"); !strings.Contains(text, "`touch "+marker+"`") {
+		t.Errorf("the page does not say how %s is made", marker)
 	}
 	_, shown, _ := strings.Cut(rest, "```\n"+agents.File)
 	shown, _, _ = strings.Cut(agents.File+shown, "```")

@@ -66,6 +66,15 @@ func TestAgentsStart(t *testing.T) {
 	if got := r.git(r.clone, "show", "feature/greeting:words.txt") + r.git(r.clone, "show", "feature/greeting:greeting.txt"); got != "helloworld" {
 		t.Errorf("feature/greeting holds %q", got)
 	}
+	if !strings.Contains(res.err+res.out, "done: 2 branches; agentmux agents status shop shows them") {
+		t.Errorf("the end is told as\n%s%s", res.out, res.err)
+	}
+	if out := r.expect(exit.Done, "status", "shop").out + r.expect(exit.Done, "sessions", "--json").out; strings.Contains(out, "agentmux/shop") {
+		t.Errorf("a branch that no agent has is shown:\n%s", out)
+	}
+	if res := r.expect(exit.BadUsage, "diff", "shop"); !strings.Contains(res.err, "shop has a branch for each agent") {
+		t.Errorf("diff: %s", res.err)
+	}
 	words := r.git(r.clone, "rev-parse", "feature/words")
 	if got := r.git(r.clone, "rev-parse", "feature/greeting^"); got != words {
 		t.Errorf("feature/greeting is not on top of feature/words: %s", got)
@@ -155,6 +164,9 @@ func TestAgentsRetry(t *testing.T) {
 	}
 	if out := r.expect(exit.Done, "agents", "status").out; !strings.Contains(out, "failed (exit 3)") || !strings.Contains(out, "blocked") {
 		t.Errorf("status: %s", out)
+	}
+	if out := r.expect(exit.Done, "status").out; !strings.Contains(out, "agentmux retry shop, then agentmux resume shop") {
+		t.Errorf("what to do next: %s", out)
 	}
 	dir := r.session().Dir
 	if text := r.read(dir, "signals", "greeting.blocked"); text != "words\n" {

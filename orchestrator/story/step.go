@@ -15,7 +15,7 @@ const (
 	StepApprove StepKind = "approve"
 	StepChanges StepKind = "changes"
 	StepAnswer  StepKind = "answer"
-	StepResume  StepKind = "resume"  // continue the session
+	StepResume  StepKind = "resume"  // continue the session, or what lets it continue
 	StepFinish  StepKind = "finish"  // let a host finish what the end owes
 	StepPropose StepKind = "propose" // take the branch that is in the clone
 	StepReview  StepKind = "review"  // look at the pull request
@@ -55,6 +55,10 @@ func steps(s *orchestrator.State, st Story, f Facts) []Step {
 		return []Step{typed(StepAnswer, "agentmux answer %s \"...\" --session %s", s.Questions[open].ID, f.Name)}
 	case s.Parked() && changeFirst[string(s.OutcomeReason)]:
 		return []Step{resume(f), changes(f)}
+	case s.Phase == orchestrator.PhaseFailed && teamEnded(s):
+		retry := typed(StepResume, "agentmux retry %s", f.Name)
+		retry.Text += ", then " + resume(f).Text
+		return []Step{retry}
 	case s.Parked(), s.Phase == orchestrator.PhaseFailed:
 		return []Step{resume(f)}
 	case s.Ended():
@@ -65,6 +69,17 @@ func steps(s *orchestrator.State, st Story, f Facts) []Step {
 		return []Step{step}
 	}
 	return []Step{typed(StepAttach, "agentmux attach %s", f.Name)}
+}
+
+// teamEnded reports whether every agent of a run of an agents file has a marker: a resume alone
+// would end it again at once.
+func teamEnded(s *orchestrator.State) bool {
+	for _, p := range s.Team {
+		if p.Marker == "" {
+			return false
+		}
+	}
+	return len(s.Team) > 0
 }
 
 // changeFirst are the reasons to park after which a person may want another round.

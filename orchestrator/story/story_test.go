@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/story"
+	"github.com/agentmux/agentmux/workflows/agents"
 )
 
 // record reads the data as a file has it.
@@ -78,6 +79,18 @@ func TestARecordedCommandIsAppliedByAResume(t *testing.T) {
 	f.Unread = []string{"approve"}
 	if got := story.Tell(s, nil, f).Next(); got != "agentmux resume one applies the recorded approve" {
 		t.Errorf("after an approve: %s", got)
+	}
+}
+
+// A run of an agents file all of whose agents have a marker would fail again after a resume alone.
+func TestAFailedTeamIsRetriedBeforeItContinues(t *testing.T) {
+	s := &orchestrator.State{Phase: orchestrator.PhaseFailed, Outcome: orchestrator.OutcomeFailed, Team: map[string]agents.Progress{"a": {Marker: "0"}, "b": {Marker: "3"}}}
+	if got := story.Tell(s, nil, story.Facts{Name: "one"}).Next(); got != "agentmux retry one, then agentmux resume one" {
+		t.Errorf("every agent has a marker: %s", got)
+	}
+	s.Team["b"] = agents.Progress{}
+	if got := story.Tell(s, nil, story.Facts{Name: "one"}).Next(); got != "agentmux resume one" {
+		t.Errorf("an agent has none: %s", got)
 	}
 }
 

@@ -26,6 +26,9 @@ func Build(s *orchestrator.State, phases []string, records []orchestrator.Event,
 		Reviews: reviews(s), Research: research(s), Recent: recent(records, now.Location()),
 		Question: question(s), Outcome: outcome(s, st),
 	}
+	if s.Kind == orchestrator.KindAgents { // each agent has a branch of its own
+		v.Branch = ""
+	}
 	if s.Gate != nil && !s.Ended() {
 		v.Gate, v.Digest = story.GateNoun(s.Gate.Name), s.GateDigest()
 		v.Why = plain(story.GateWhy(s.Gate.Reason))

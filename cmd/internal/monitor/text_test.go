@@ -37,6 +37,19 @@ func TestSecurity21HostileTextsCannotSpeakToTheTerminal(t *testing.T) {
 	}
 }
 
+// The agents of an agents file have branches of their own; the session has none.
+func TestATeamHasNoBranchOfTheSession(t *testing.T) {
+	p := planned()
+	branch := p.state.FeatureBranch
+	if text := monitor.Render(p.view(), 120, 0); !strings.Contains(text, branch) {
+		t.Fatalf("no branch of a session of an issue:\n%s", text)
+	}
+	p.state.Kind = orchestrator.KindAgents
+	if text := monitor.Render(p.view(), 120, 0); strings.Contains(text, branch) {
+		t.Errorf("a branch that was never made:\n%s", text)
+	}
+}
+
 func TestColoursOnlyOnATerminal(t *testing.T) {
 	t.Setenv("TERM", "xterm-256color")
 	t.Setenv("CLICOLOR_FORCE", "")

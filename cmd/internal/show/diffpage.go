@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentmux/agentmux/bot/work"
 	"github.com/agentmux/agentmux/cmd/internal/console"
+	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/monitor/paint"
 	"github.com/agentmux/agentmux/cmd/internal/site"
 	"github.com/agentmux/agentmux/internal/gitrepo"
@@ -23,6 +24,9 @@ import (
 // plan that is the plan. With stat it is only the plan's titles, or the number of lines of each
 // file.
 func Diff(ctx context.Context, a *site.Finder, entry session.Entry, stat bool) ([]byte, error) {
+	if s := entry.State; s.Kind == orchestrator.KindAgents {
+		return nil, exit.Usage(fmt.Errorf("%s has a branch for each agent: agentmux agents status %s shows them, and git diff %s...BRANCH what one changes", entry.Name, entry.Name, s.BaseBranch))
+	}
 	out := &diffPage{palette: paint.New(a.Raw), redact: a.Redactor().Redact}
 	if s := entry.State; s.Gate != nil && s.Gate.Name == orchestrator.GatePlan {
 		err := out.plan(entry, stat)

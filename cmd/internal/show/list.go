@@ -31,7 +31,7 @@ func ListJSON(entries []session.Entry) []SessionJSON {
 	for _, e := range entries {
 		row := SessionJSON{Name: e.Name, Dir: e.Dir, Condition: e.Condition(), Running: e.Running}
 		if e.State != nil {
-			row.Phase, row.Issue, row.Branch = e.State.Phase, e.State.IssueNumber, e.State.FeatureBranch
+			row.Phase, row.Issue, row.Branch = e.State.Phase, e.State.IssueNumber, branchOf(e.State)
 			row.Repo = string(e.State.Repo)
 			row.PR = e.State.Completion.PRURL
 		}

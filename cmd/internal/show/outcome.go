@@ -44,6 +44,8 @@ func endLine(s *orchestrator.State, st story.Story) string {
 	}
 	switch c := s.Completion; {
 	case s.Phase != orchestrator.PhaseDone:
+	case s.Kind == orchestrator.KindAgents:
+		parts = append(parts, teamResult(s))
 	case proposable(s):
 		parts = append(parts, "the branch "+s.FeatureBranch+" is in this clone")
 	case c.PRNumber > 0 && c.Draft:
@@ -56,6 +58,35 @@ func endLine(s *orchestrator.State, st story.Story) string {
 		parts = append(parts, "the branch "+s.FeatureBranch+" is on the server, without a pull request")
 	}
 	return strings.Join(parts, ": ")
+}
+
+// teamResult is what came of a run of an agents file, each of whose agents has a branch of its own.
+func teamResult(s *orchestrator.State) string {
+	branches, pulls := 0, 0
+	for _, p := range s.Team {
+		if p.Commit != "" {
+			branches++
+		}
+		if p.PRNumber > 0 {
+			pulls++
+		}
+	}
+	if branches == 0 {
+		return "no branch: nothing was changed"
+	}
+	made := console.Counted(branches, "branch", "branches")
+	if pulls > 0 {
+		made += ", " + console.Counted(pulls, "pull request", "pull requests")
+	}
+	return made + "; agentmux agents status " + s.SessionID + " shows them"
+}
+
+// branchOf is the branch of a session; "" where each agent has one of its own.
+func branchOf(s *orchestrator.State) string {
+	if s.Kind == orchestrator.KindAgents {
+		return ""
+	}
+	return s.FeatureBranch
 }
 
 // outcomeWord is the outcome in words.

@@ -73,7 +73,11 @@ func PrintStatus(ctx context.Context, a *site.Finder, at *site.Site, w io.Writer
 	if note := agentSettingsOf(e).Note(); note != "" {
 		p.Row("settings", paint.Ask, "%s", note)
 	}
-	p.Row("branch", paint.Plain, "%s from %s", s.FeatureBranch, s.BaseBranch)
+	if branch := branchOf(s); branch != "" {
+		p.Row("branch", paint.Plain, "%s from %s", branch, s.BaseBranch)
+	} else {
+		p.Row("branches", paint.Plain, "one for each agent, from %s: agentmux agents status %s", s.BaseBranch, e.Name)
+	}
 	if c := s.Completion; c.PRURL != "" {
 		p.Row("pull", paint.Plain, "%s", c.PRURL+draftNote(c))
 	}
