@@ -209,6 +209,8 @@ type Note struct {
 	LeftOut    []string          `json:"left_out,omitempty"`
 	Work       map[string]string `json:"work"`  // the trees of workspaces, by their names
 	Begun      []string          `json:"begun"` // the workspaces with work that was not handed in
+	// Settled says that the session was started here. Of one that had ended no record tells it.
+	Settled bool `json:"settled,omitempty"`
 }
 
 const (
@@ -255,7 +257,7 @@ func Read(sess *session.Session) (n *Note, owed bool, err error) {
 		return nil, false, fmt.Errorf("read %s: %w", sess.Path(noteFile), err)
 	}
 	records, _, err := sess.Events(0)
-	return n, !slices.ContainsFunc(records, func(e orchestrator.Event) bool {
+	return n, !n.Settled && !slices.ContainsFunc(records, func(e orchestrator.Event) bool {
 		d, ok := e.Data.(orchestrator.MovedRecord)
 		return ok && d.Checkpoint == n.Checkpoint
 	}), err

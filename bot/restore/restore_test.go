@@ -105,6 +105,13 @@ func TestProtocolR7ASessionIsMadeFromItsCheckpoint(t *testing.T) {
 	if err != nil || !owed || n.Host != f.Host || n.Checkpoint != commit || n.Age != 120 || !maps.Equal(n.Work, f.Trees) || !slices.Equal(n.Begun, []string{"2.1"}) || len(n.LeftOut) != 1 {
 		t.Errorf("restored.json %+v, owed %v, %v", n, owed, err)
 	}
+	committed := 0
+	commit := n.Settling(dir, func(*orchestrator.State) { committed++ })
+	commit(s)
+	commit(s)
+	if again, owed, err := restore.Read(sess); err != nil || owed || again.Checkpoint != n.Checkpoint || committed != 2 {
+		t.Errorf("a later start takes the work from the checkpoint once more: %+v, %v, told of %d commits", again, err, committed)
+	}
 	if _, err := os.Lstat(sess.Path(session.StateBackup)); err == nil {
 		t.Error("the backup bears the secret of the other machine")
 	}
