@@ -176,6 +176,11 @@ func read(f *checkpoint.Fetched, prefix string) (name string, s *orchestrator.St
 	if _, err := claim.ParseHostID(f.Manifest.Host); err != nil { // people are told of it
 		problems = append(problems, fmt.Sprintf("%q is not a host", f.Manifest.Host))
 	}
+	for name, w := range f.Manifest.Work { // its directory is called by its base
+		if at, ok := s.Workspaces[name]; ok {
+			differ("workspace "+name+" at", at.Base, w.Base)
+		}
+	}
 	for _, e := range s.Pending {
 		if e.Args.Branch != "" && e.Args.Branch != s.FeatureBranch {
 			problems = append(problems, fmt.Sprintf("it owes the branch %q, which is not its own", e.Args.Branch))

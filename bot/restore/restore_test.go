@@ -148,6 +148,9 @@ func TestSecurity37AForgedStateIsRefused(t *testing.T) {
 		"other integration": {changed(func(s *orchestrator.State) { s.Integrated.Commit = commit }), "has the integrated commit " + commit},
 		"the base's branch": {changed(func(s *orchestrator.State) { s.FeatureBranch = s.BaseBranch }), `its branch is "main"`},
 		"another branch":    {changed(func(s *orchestrator.State) { s.FeatureBranch = "release" }), `its branch is "release"`},
+		"a directory of others": {changed(func(s *orchestrator.State) {
+			s.Workspaces["2.1"] = orchestrator.Workspace{Base: "/../../"}
+		}), "has the workspace 2.1 at /../../, not " + base},
 		"a push elsewhere": {changed(func(s *orchestrator.State) {
 			s.Pending = append(s.Pending, orchestrator.Effect{Type: orchestrator.EffPush, Key: "push@0", Args: orchestrator.Args{Branch: "main"}})
 		}), `it owes the branch "main"`},
