@@ -84,7 +84,11 @@ func (w *waiting) refused(ctx context.Context, d gate.Decision) {
 func (w *waiting) make(ctx context.Context) (dir string, d gate.Decision, err error) {
 	r := w.repo
 	if w.Saved {
-		dir, d.Reason, err = host.Elsewhere{Host: r.host}.Continue(ctx, host.RestoreSpec{Project: r.project, Config: r.bot.Config, Session: w.held.Seen().Claim.Session, Issue: w.Issue, Host: r.bot.host})
+		base, _, _, _, err := r.base(ctx)
+		if err != nil {
+			return "", d, err
+		}
+		dir, d.Reason, err = host.Elsewhere{Host: r.host}.Continue(ctx, host.RestoreSpec{Project: r.project, Config: r.bot.Config, Session: w.held.Seen().Claim.Session, Issue: w.Issue, Host: r.bot.host, Repo: r.name(), Tip: base.SHA})
 		if d.What = gate.Start; d.Reason != "" {
 			d.What, d.Row, d.Remedy = gate.Refuse, gate.RowStart, "set the label again to start over"
 		}

@@ -46,7 +46,7 @@ func newWaiting(r *repository, t ticket.Ticket, held claim.Held) (*waiting, erro
 		Pace: mirror.Pace{Write: r.bot.Config.GitHub.WriteEvery()},
 	}
 	p, err := mirror.OpenPlacard(o, r.shelf.Placard(t.Issue), mirror.Ticket{
-		Session: t.Session, Identity: t.Identity, Began: t.Began(), Snapshot: t.Snapshot, Taken: t.Taken, Begun: t.Lost,
+		Session: t.Session, Identity: t.Identity, Began: t.Began(), Snapshot: t.Snapshot, Taken: t.Taken, Begun: t.Lost || t.Saved,
 	})
 	if err != nil {
 		return nil, err

@@ -11,7 +11,8 @@
 // [Away.Inspect] first, which has the output gate judge each integrated commit that travels along.
 //
 // [Fetch] refuses a checkpoint as a whole, with a [RefusedError], unless each name, size and digest is right
-// and it is of the session and the issue that were asked for; what it fetched stays at
+// and it is of the session, the issue and the repository that were asked for, from a commit of its base
+// branch where nobody watches; what it fetched stays at
 // refs/agentmux/fetched/<session> for a person to look at. [RemoveOld] removes from the server what nobody changes any more.
 //
 // Stored: the refs in the store and the one on the server, where everybody who may read the repository

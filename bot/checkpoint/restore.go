@@ -33,6 +33,11 @@ type Wanted struct {
 	Session string                 // its name on the server, and
 	Issue   int                    // its issue, as the claim has them
 	Keeps   func(file string) bool // whether a session has a file of this path
+	// Within is the commit that has to have the one that the session started from in its history: what a
+	// commit configures is believed only of the base branch. Empty = any.
+	Within string
+	// Of reports whether a name is that of the repository; nil = any.
+	Of func(ctx context.Context, repo string) (bool, error)
 }
 
 // Fetched is a checkpoint whose names, sizes and digests are right.
@@ -105,12 +110,31 @@ func (v *verification) all(ctx context.Context) error {
 	if m.Issue != v.Issue {
 		v.refuse("it is of the issue %d, not %d", m.Issue, v.Issue)
 	}
-	for _, step := range []func(context.Context) error{v.parents, v.names, v.files, v.work} {
+	for _, step := range []func(context.Context) error{v.parents, v.project, v.names, v.files, v.work} {
 		if err := step(ctx); err != nil || len(v.problems) > 0 {
 			return err
 		}
 	}
 	return nil
+}
+
+// project verifies that the session is of this repository and started from its base branch.
+func (v *verification) project(ctx context.Context) error {
+	if v.Of != nil {
+		if is, err := v.Of(ctx, v.out.Repo); err != nil {
+			return err
+		} else if !is {
+			v.refuse("it is of the repository %q", v.out.Repo)
+		}
+	}
+	if v.Within == "" {
+		return nil
+	}
+	is, err := v.descends(ctx, v.out.Base, v.Within)
+	if err == nil && !is {
+		v.refuse("its base %q is not in the history of the base branch", v.out.Base)
+	}
+	return err
 }
 
 // parents verifies that the history is that of the session: the one parent, if there is one, descends

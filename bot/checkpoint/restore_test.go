@@ -100,8 +100,10 @@ func (m *machine) forge(f *forgery, at string) {
 }
 
 func fetch(m *machine, session string, issue int) (*checkpoint.Fetched, error) {
+	tip, _ := m.base()
 	return checkpoint.Fetch(m.t.Context(), m.store, m.server(), checkpoint.Wanted{
 		Session: session, Issue: issue, Keeps: func(file string) bool { return file == "state.json" || strings.HasPrefix(file, "04_planning/") },
+		Within: tip, Of: func(_ context.Context, repo string) (bool, error) { return repo == "", nil },
 	})
 }
 
@@ -176,6 +178,11 @@ func TestSecurity37AForgedCheckpointIsRefused(t *testing.T) {
 		{"two parents", func(f *forgery) { f.parents = append(f.parents, f.manifest.Base) }, "it has 2 parents"},
 		{"another history", func(f *forgery) { f.parents = m.history(map[string]string{"a": "b"}) }, "its parent does not descend"},
 		{"an option for a base", func(f *forgery) { f.manifest.Base = "--all" }, "its parent does not descend"},
+		{"another project", func(f *forgery) { f.manifest.Repo = "octo/gears" }, `it is of the repository "octo/gears"`},
+		{"a base that is on no base branch", func(f *forgery) {
+			f.manifest.Base = f.parents[0]
+			f.manifest.Work, f.work = nil, nil
+		}, "is not in the history of the base branch"},
 		{"work on another history", func(f *forgery) {
 			w := f.manifest.Work["2.1"]
 			w.Base = stranger

@@ -14,6 +14,7 @@ import (
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/bot/restore"
 	"github.com/agentmux/agentmux/bot/work"
+	"github.com/agentmux/agentmux/ghsync"
 	"github.com/agentmux/agentmux/internal/crash"
 	"github.com/agentmux/agentmux/internal/gitrepo"
 	"github.com/agentmux/agentmux/orchestrator"
@@ -26,14 +27,15 @@ type Elsewhere struct{ *Host }
 
 // RestoreSpec says which session of another machine to continue here.
 type RestoreSpec struct {
-	Project *project.Project
-	Config  *config.Config
-	Root    string       // directory that the session is made in; empty = the project's root
-	Session string       // its name on the server, as the claim has it
-	Issue   int          // its issue, as the claim has it
-	Host    claim.HostID // of this host, which holds the claim
-	// Overtake puts a directory aside that the session has here already.
-	Overtake bool
+	Project  *project.Project
+	Config   *config.Config
+	Root     string       // directory that the session is made in; empty = the project's root
+	Session  string       // its name on the server, as the claim has it
+	Issue    int          // its issue, as the claim has it
+	Host     claim.HostID // of this host, which holds the claim
+	Repo     ghsync.Repo  // of the issue
+	Tip      string       // of the base branch, from which the session has to be; empty = a person answers for its base
+	Overtake bool         // puts a directory aside that the session has here already
 }
 
 // Restore makes the directory of a session from its checkpoint on the server and returns it. The next Run of it
@@ -48,7 +50,7 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 	if _, err := p.Base(ctx, spec.Config, ""); err != nil {
 		return "", err
 	}
-	f, err := checkpoint.Fetch(ctx, p.Store, *p.Remote, checkpoint.Wanted{Session: spec.Session, Issue: spec.Issue, Keeps: session.Keeps})
+	f, err := checkpoint.Fetch(ctx, p.Store, *p.Remote, checkpoint.Wanted{Session: spec.Session, Issue: spec.Issue, Keeps: session.Keeps, Within: spec.Tip, Of: project.IsNamed(h.GitHub, spec.Repo)})
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +64,7 @@ func (h Elsewhere) Restore(ctx context.Context, spec RestoreSpec) (dir string, e
 	if err := h.exclude(ctx, root, p); err != nil {
 		return "", err
 	}
-	return restore.Publish(restore.Spec{Project: root, From: f, Host: spec.Host, Now: h.Now(), Note: func(s *orchestrator.State, dir string) error {
+	return restore.Publish(restore.Spec{Project: root, From: f, Host: spec.Host, Now: h.Now(), Prefix: spec.Config.GitHub.BranchPrefix, Note: func(s *orchestrator.State, dir string) error {
 		if _, err := os.Lstat(dir); err == nil {
 			if !spec.Overtake {
 				return restore.ErrThere

@@ -103,10 +103,9 @@ func (h *Host) hosted(ctx context.Context, spec RunSpec, wait time.Duration) (*o
 	if err != nil {
 		return s, err
 	}
-	if note != nil {
-		r.crew.UseEarlierWork(note.Begun)
-	}
+	r.crew.UseEarlierWork(note.Unsubmitted())
 	if owed {
+		spec.OnCommit = note.Settling(sess.Dir, spec.OnCommit)
 		spec.restored, spec.Resume = note, spec.Resume || !s.Ended()
 	}
 	if spec.Resume {

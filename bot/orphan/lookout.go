@@ -146,11 +146,13 @@ func (l *Lookout) Take(ctx context.Context, want claim.Want, left *Request) (cla
 	return l.o.Desk.Steal(ctx, taken.Seen, want)
 }
 
-// of reads the request of a claim. A session that has begun is one if it can be continued here.
+// of reads the request of a claim. A session that has begun is one if it can be continued here, also one
+// that a host took from another and that waits in its queue.
 func (l *Lookout) of(ctx context.Context, seen claim.Seen, why claim.Stale) (q Request, ok bool, err error) {
 	begun, parsed := of(seen, why)
-	if l.o.Saved != nil && parsed && begun.Begun && why != claim.NotStale && why != claim.Waiting {
+	if l.o.Saved != nil && parsed && why != claim.NotStale {
 		if begun.Saved, err = l.o.Saved(ctx, seen.Claim.Session); err != nil || begun.Saved {
+			begun.Begun = !begun.Live
 			return begun, err == nil, err
 		}
 	}

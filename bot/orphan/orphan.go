@@ -126,7 +126,7 @@ func (h history) Decided(issue int, t gate.Trigger) bool {
 // by another session.
 func (q Request) Hand(project string, t ticket.Ticket) ticket.Ticket {
 	if q.Saved {
-		t.Session, t.Identity, t.Taken, t.Saved = q.Name, q.Identity, true, true
+		t.Session, t.Identity, t.Taken, t.Saved, t.Claimed = q.Name, q.Identity, true, true, q.Seen.Claim.At
 		return t
 	}
 	if q.Begun {

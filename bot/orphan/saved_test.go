@@ -46,3 +46,31 @@ func TestABotTakesASessionThatHasACheckpoint(t *testing.T) {
 		t.Errorf("ticket %+v", got)
 	}
 }
+
+// A session that a host took from another, and that waits in its queue, stays that session when it is taken once more:
+// it is continued from its checkpoint, and its comment is looked for from when that host claimed it.
+func TestASavedSessionInTheQueueOfAHostStaysThatSession(t *testing.T) {
+	w := newWorld(t)
+	w.take(w.desk("a_7_1"), 12, claim.Queued)
+	w.take(w.desk(claim.NewHostID()), 13, claim.Queued) // alive
+	own := claim.NewHostID()
+	l := orphan.New(orphan.Options{
+		Desk: w.desk(own), Own: own, Now: w.now, Found: func(int) {}, Room: func(context.Context) bool { return true },
+		Log:   slog.New(slog.NewTextHandler(problems{t}, nil)),
+		Saved: func(context.Context, string) (bool, error) { return true, nil },
+	})
+	l.Look(t.Context())
+	w.since += 2 * time.Minute
+	l.Look(t.Context())
+	for issue, live := range map[int]bool{12: false, 13: true} {
+		_, left, err := l.Holder(t.Context(), issue)
+		if left == nil || !left.Saved || left.Live != live || left.Begun == live || err != nil {
+			t.Fatalf("of issue %d is left %+v, %v", issue, left, err)
+		}
+		at := left.Seen.Claim.At
+		got := left.Hand(t.TempDir(), ticket.Ticket{Issue: issue, Session: "other", Identity: "fedcba9876543210", Made: at.Add(time.Hour)})
+		if got.Session != name || !got.Saved || !got.Began().Equal(at) {
+			t.Errorf("ticket %+v", got)
+		}
+	}
+}

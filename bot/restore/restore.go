@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/checkpoint"
@@ -27,6 +28,7 @@ type Spec struct {
 	From    *checkpoint.Fetched
 	Host    claim.HostID // of this host, which has the claim
 	Now     time.Time
+	Prefix  string // of the branches of sessions
 	// Note is told of the session before it exists, when all else is right.
 	Note func(s *orchestrator.State, dir string) error
 }
@@ -37,7 +39,7 @@ var ErrThere = errors.New("there is a session of that name already")
 // Publish makes the directory of a session and returns it. The error is ErrThere or
 // *checkpoint.RefusedError, or says why that could not be done.
 func Publish(spec Spec) (dir string, err error) {
-	name, s, err := read(spec.From)
+	name, s, err := read(spec.From, spec.Prefix)
 	if err != nil {
 		return "", err
 	}
@@ -101,6 +103,10 @@ func fill(temp, final string, s *orchestrator.State, spec Spec) error {
 		return err
 	}
 	s.Noted, s.FeatureDir = session.NewSecret(), final
+	for name, w := range s.Workspaces { // whatever lies there on this machine is not the session's
+		w.Path = ""
+		s.Workspaces[name] = w
+	}
 	data, err := s.Encode()
 	if err == nil {
 		err = durable.Replace(filepath.Join(temp, session.StateFile), data)
@@ -136,7 +142,7 @@ func check(temp string, spec Spec, seq int) error {
 }
 
 // read returns the name of the session and its state, which agree with what the checkpoint was verified with.
-func read(f *checkpoint.Fetched) (name string, s *orchestrator.State, err error) {
+func read(f *checkpoint.Fetched, prefix string) (name string, s *orchestrator.State, err error) {
 	data, ok := f.Session[session.StateFile]
 	if !ok {
 		return "", nil, refused(f, fmt.Sprintf("it lacks the session's state, which was left out: %q", f.LeftOut))
@@ -164,11 +170,21 @@ func read(f *checkpoint.Fetched) (name string, s *orchestrator.State, err error)
 		problems = append(problems, fmt.Sprintf("%q is not the name of a session", f.Manifest.Session))
 	case s.Kind != orchestrator.KindPipeline:
 		problems = append(problems, "its session is not of the kind that checkpoints are made of")
-	case s.FeatureBranch == "" || s.FeatureBranch == s.BaseBranch:
+	case s.FeatureBranch == s.BaseBranch || !ofSession(s, prefix):
 		problems = append(problems, fmt.Sprintf("its branch is %q", s.FeatureBranch))
 	}
 	if _, err := claim.ParseHostID(f.Manifest.Host); err != nil { // people are told of it
 		problems = append(problems, fmt.Sprintf("%q is not a host", f.Manifest.Host))
+	}
+	for name, w := range f.Manifest.Work { // its directory is called by its base
+		if at, ok := s.Workspaces[name]; ok {
+			differ("workspace "+name+" at", at.Base, w.Base)
+		}
+	}
+	for _, e := range s.Pending {
+		if e.Args.Branch != "" && e.Args.Branch != s.FeatureBranch {
+			problems = append(problems, fmt.Sprintf("it owes the branch %q, which is not its own", e.Args.Branch))
+		}
 	}
 	if s.Seq < f.Record {
 		problems = append(problems, fmt.Sprintf("its state is at record %d, older than itself, which is at %d", s.Seq, f.Record))
@@ -177,6 +193,12 @@ func read(f *checkpoint.Fetched) (name string, s *orchestrator.State, err error)
 		return "", nil, refused(f, problems...)
 	}
 	return s.SessionID, s, nil
+}
+
+// ofSession reports whether a branch is called as those of sessions are: the prefix was another one where
+// the repository has its own.
+func ofSession(s *orchestrator.State, prefix string) bool {
+	return prefix != "" && strings.HasPrefix(s.FeatureBranch, prefix) || strings.Contains(s.FeatureBranch, session.IssueSlug(s.IssueNumber, ""))
 }
 
 func refused(f *checkpoint.Fetched, problems ...string) error {
@@ -192,6 +214,8 @@ type Note struct {
 	LeftOut    []string          `json:"left_out,omitempty"`
 	Work       map[string]string `json:"work"`  // the trees of workspaces, by their names
 	Begun      []string          `json:"begun"` // the workspaces with work that was not handed in
+	// Settled says that the session was started here. Of one that had ended no record tells it.
+	Settled bool `json:"settled,omitempty"`
 }
 
 const (
@@ -238,7 +262,7 @@ func Read(sess *session.Session) (n *Note, owed bool, err error) {
 		return nil, false, fmt.Errorf("read %s: %w", sess.Path(noteFile), err)
 	}
 	records, _, err := sess.Events(0)
-	return n, !slices.ContainsFunc(records, func(e orchestrator.Event) bool {
+	return n, !n.Settled && !slices.ContainsFunc(records, func(e orchestrator.Event) bool {
 		d, ok := e.Data.(orchestrator.MovedRecord)
 		return ok && d.Checkpoint == n.Checkpoint
 	}), err

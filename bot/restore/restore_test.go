@@ -62,7 +62,7 @@ func fetched(t *testing.T) (*checkpoint.Fetched, *orchestrator.State) {
 // publish restores it into a project, and returns what its note was told.
 func publish(project string, f *checkpoint.Fetched) (dir string, noted []string, err error) {
 	dir, err = restore.Publish(restore.Spec{
-		Project: project, From: f, Host: claim.HostID("h_fedcba9876543210"), Now: began.Add(3 * time.Minute),
+		Project: project, From: f, Host: claim.HostID("h_fedcba9876543210"), Now: began.Add(3 * time.Minute), Prefix: "agentmux/",
 		Note: func(s *orchestrator.State, dir string) error {
 			noted = append(noted, s.Noted, dir)
 			return nil
@@ -75,6 +75,8 @@ func publish(project string, f *checkpoint.Fetched) (dir string, noted []string,
 func TestProtocolR7ASessionIsMadeFromItsCheckpoint(t *testing.T) {
 	t.Parallel()
 	f, former := fetched(t)
+	former.Workspaces["2.1"] = orchestrator.Workspace{Path: "/etc", Base: base}
+	f.Session[session.StateFile], _ = former.Encode()
 	// Records that the state does not know of are cut: they were made later.
 	f.Session[session.EventsFile] = append(f.Session[session.EventsFile], "{\"seq\":3,\"type\":\"paused\"}\n"...)
 	project := t.TempDir()
@@ -93,12 +95,22 @@ func TestProtocolR7ASessionIsMadeFromItsCheckpoint(t *testing.T) {
 	if err != nil || s.Identity != former.Identity || s.FeatureDir != dir || s.Noted == former.Noted || !slices.Equal(noted, []string{s.Noted, dir}) {
 		t.Errorf("state of %s at %s, noted %v, %v", s.Identity, s.FeatureDir, noted, err)
 	}
+	if w, ok := s.Workspaces["2.1"]; !ok || w.Path != "" {
+		t.Errorf("a workspace of the other machine is taken for one here: %+v", w)
+	}
 	if note, err := claim.ReadNote(dir); err != nil || note.Host != "h_fedcba9876543210" || note.Checkpoint != commit || len(note.Claims) > 0 {
 		t.Errorf("claim.json %+v, %v", note, err)
 	}
 	n, owed, err := restore.Read(sess)
 	if err != nil || !owed || n.Host != f.Host || n.Checkpoint != commit || n.Age != 120 || !maps.Equal(n.Work, f.Trees) || !slices.Equal(n.Begun, []string{"2.1"}) || len(n.LeftOut) != 1 {
 		t.Errorf("restored.json %+v, owed %v, %v", n, owed, err)
+	}
+	committed := 0
+	commit := n.Settling(dir, func(*orchestrator.State) { committed++ })
+	commit(s)
+	commit(s)
+	if again, owed, err := restore.Read(sess); err != nil || owed || again.Checkpoint != n.Checkpoint || committed != 2 {
+		t.Errorf("a later start takes the work from the checkpoint once more: %+v, %v, told of %d commits", again, err, committed)
 	}
 	if _, err := os.Lstat(sess.Path(session.StateBackup)); err == nil {
 		t.Error("the backup bears the secret of the other machine")
@@ -135,6 +147,13 @@ func TestSecurity37AForgedStateIsRefused(t *testing.T) {
 		"another base":      {changed(func(s *orchestrator.State) { s.BaseSHA = commit }), "has the base " + commit},
 		"other integration": {changed(func(s *orchestrator.State) { s.Integrated.Commit = commit }), "has the integrated commit " + commit},
 		"the base's branch": {changed(func(s *orchestrator.State) { s.FeatureBranch = s.BaseBranch }), `its branch is "main"`},
+		"another branch":    {changed(func(s *orchestrator.State) { s.FeatureBranch = "release" }), `its branch is "release"`},
+		"a directory of others": {changed(func(s *orchestrator.State) {
+			s.Workspaces["2.1"] = orchestrator.Workspace{Base: "/../../"}
+		}), "has the workspace 2.1 at /../../, not " + base},
+		"a push elsewhere": {changed(func(s *orchestrator.State) {
+			s.Pending = append(s.Pending, orchestrator.Effect{Type: orchestrator.EffPush, Key: "push@0", Args: orchestrator.Args{Branch: "main"}})
+		}), `it owes the branch "main"`},
 		"no host's":         {func(f *checkpoint.Fetched, _ *orchestrator.State) { f.Host = "h_1 <b>" }, "is not a host"},
 		"older than itself": {func(f *checkpoint.Fetched, _ *orchestrator.State) { f.Record = 99 }, "older than itself"},
 		"other records": {func(f *checkpoint.Fetched, _ *orchestrator.State) {

@@ -34,6 +34,29 @@ func Owed(project, name string) (dir string, owed bool) {
 	return dir, err == nil && owed
 }
 
+// Unsubmitted are the workspaces with work that was not handed in; those of a session that was not restored are none.
+func (n *Note) Unsubmitted() []string {
+	if n == nil {
+		return nil
+	}
+	return n.Begun
+}
+
+// Settling returns an OnCommit that notes at the first commit of the session in dir that it was started here: a later
+// start must not take what agents did since for what came along. One that cannot be noted is started once more.
+func (n *Note) Settling(dir string, next func(*orchestrator.State)) func(*orchestrator.State) {
+	settled := *n
+	return func(s *orchestrator.State) {
+		if !settled.Settled {
+			settled.Settled = true
+			settled.Settled = settled.write(dir) == nil
+		}
+		if next != nil {
+			next(s)
+		}
+	}
+}
+
 // Move is the note as the start of the session in dir has it, without its workspaces.
 func (n *Note) Move(dir string) *orchestrator.Move {
 	return &orchestrator.Move{

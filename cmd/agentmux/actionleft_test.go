@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/cmd/internal/job"
 	"github.com/agentmux/agentmux/ghsync/fakehub"
 	"github.com/agentmux/agentmux/ghsync/fakehub/runlog"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -89,6 +91,51 @@ func TestActionKeepsClonesInItsState(t *testing.T) {
 		if !strings.HasPrefix(ref, "refs/agentmux/preserved/") && !strings.HasPrefix(ref, "refs/agentmux/base/") {
 			t.Errorf("left in the store: %s", ref)
 		}
+	}
+}
+
+// The refs of a session that another host has now are not the job's to remove: that host may use the same clone.
+func TestActionLeavesTheRefsOfASessionThatItLost(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, rigOptions{})
+	r.github.Repo(rigRepo).Label(1, "agentmux:quick", rigOwner)
+	r.event("issues", labelEvent("agentmux:quick"))
+	input := job.InputPrefix + "STATE=" + filepath.Join(r.dir, "clones")
+	if code, log := r.step("run", "ISSUE=1", input); code != 0 {
+		t.Fatalf("exit %d\n%s", code, log)
+	}
+	var file string
+	if err := filepath.WalkDir(r.temp, func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Base(path) == session.StateFile {
+			file = path
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := orchestrator.Decode([]byte(r.read(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Phase, s.Outcome, s.OutcomeReason = orchestrator.PhaseFailed, orchestrator.OutcomeCanceled, orchestrator.ReasonClaimLost
+	data, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write(file, string(data))
+	refs := func() string {
+		stores, err := filepath.Glob(filepath.Join(r.dir, "clones", "*", "*", "*", "HEAD"))
+		if err != nil || len(stores) != 1 {
+			t.Fatalf("stores %q, %v", stores, err)
+		}
+		return r.git(filepath.Dir(stores[0]), "for-each-ref", "--format=%(refname)", "refs/agentmux")
+	}
+	before := refs()
+	if code, log := r.step("left", input); code != 0 {
+		t.Errorf("left: exit %d\n%s", code, log)
+	}
+	if after := refs(); after != before || !strings.Contains(after, s.Identity) {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
 }
 

@@ -107,3 +107,19 @@ func TestProtocolR7AWorkspaceThatStayedIsMadeAgain(t *testing.T) {
 	m.coded(2)
 	m.phase("reviewing")
 }
+
+// A session that was parked stays so elsewhere; its answer has work begin in workspaces of that machine.
+func TestProtocolR7AParkedSessionWaitsElsewhere(t *testing.T) {
+	m := newSim(t, "quick", func(s *orchestrator.State) { s.Settings.AgentRetries = 0 })
+	m.planned("serial", 1)
+	m.tool("ask_human", "coder", map[string]any{"id": "q1", "question": "Which?"}, nil)
+	m.exit("coder", 0)
+	m.s.Outcome, m.s.OutcomeReason = orchestrator.OutcomeNeedsHuman, orchestrator.ReasonQuestion
+	m.do(orchestrator.Input{Kind: orchestrator.InStart, Start: &orchestrator.Start{
+		Mode: orchestrator.StartMoved, Moved: &orchestrator.Move{Host: "h_0123456789abcdef", Checkpoint: "c1", Dir: "/here/s1", Work: map[string]orchestrator.Moved{}},
+	}})
+	m.parked(orchestrator.ReasonQuestion)
+	if len(m.s.Workspaces) > 0 || m.s.FeatureDir != "/here/s1" {
+		t.Errorf("at %q it believes in %+v", m.s.FeatureDir, m.s.Workspaces)
+	}
+}

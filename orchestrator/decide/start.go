@@ -29,6 +29,8 @@ func (r *reducer) start() {
 		r.changed = true
 		if !r.s.Ended() || start.Settings != nil { // else it only finishes what its end left to do
 			r.resume()
+		} else if r.s.Phase != orchestrator.PhaseDone {
+			r.plan.loseWorkspaces(start.Lost)
 		}
 	}
 }

@@ -25,3 +25,16 @@ func TestSecurity6TheRunnersFilesReachNoChild(t *testing.T) {
 		t.Error("the server is forgotten")
 	}
 }
+
+// Git runs what the configuration of a clone names, so clones are kept in no directory that others may write to.
+func TestTheInputStateIsADirectoryOfThisUser(t *testing.T) {
+	dir := t.TempDir()
+	for mode, want := range map[os.FileMode]int{0o755: 0, 0o777: 1} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		if problems := (job.Inputs{"state": dir}).Check(); len(problems) != want {
+			t.Errorf("mode %o: %v", mode, problems)
+		}
+	}
+}

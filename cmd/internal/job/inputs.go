@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/config"
@@ -120,10 +121,18 @@ func checkFile(v string) string {
 	return ""
 }
 
-// checkDirectory takes one that is not there yet: the first job on a runner makes it.
+// checkDirectory takes one that is not there yet: the first job on a runner makes it. In one of another user, or that
+// all may write to, others could say which programs git runs in the clones. Root, as in a container, has those of the runner.
 func checkDirectory(v string) string {
 	info, err := os.Stat(v)
-	if filepath.IsAbs(v) && (errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir()) {
+	if filepath.IsAbs(v) && errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if filepath.IsAbs(v) && err == nil && info.IsDir() {
+		own, known := info.Sys().(*syscall.Stat_t)
+		if me := os.Geteuid(); info.Mode()&0o002 != 0 || known && me != 0 && int(own.Uid) != me {
+			return fmt.Sprintf("expected a directory that no other user owns or may write to, found %q", cut(v))
+		}
 		return ""
 	}
 	return fmt.Sprintf("expected the absolute path of a directory of this runner, found %q", cut(v))

@@ -13,6 +13,7 @@ import (
 	"github.com/agentmux/agentmux/bot/project"
 	"github.com/agentmux/agentmux/cmd/internal/exit"
 	"github.com/agentmux/agentmux/cmd/internal/site"
+	"github.com/agentmux/agentmux/orchestrator"
 	"github.com/agentmux/agentmux/orchestrator/session"
 )
 
@@ -72,7 +73,7 @@ func leaver(f *site.Finder, home string) (*host.Host, *config.Config, error) {
 }
 
 // leave ends what runs of a session, and returns what did, and what could not be ended. In a store that
-// jobs share its refs go; work that is in no branch stays there.
+// jobs share its refs go, unless another host has the session now; work that is in no branch stays there.
 func leave(ctx context.Context, h *host.Host, c *config.Config, e session.Entry) (left []string) {
 	left, err := host.Left(ctx, h, e.Dir)
 	if err != nil {
@@ -87,7 +88,7 @@ func leave(ctx context.Context, h *host.Host, c *config.Config, e session.Entry)
 	if still, err := host.Left(ctx, h, e.Dir); err != nil || len(still) > 0 {
 		return append(left, fmt.Sprintf("still there: %s %v", strings.Join(still, ", "), err))
 	}
-	if h.Stores != "" && e.State != nil && host.Removable(e.State) {
+	if h.Stores != "" && e.State != nil && host.Removable(e.State) && e.State.OutcomeReason != orchestrator.ReasonClaimLost {
 		if _, err := h.Remove(ctx, e.Dir, c); err != nil {
 			left = append(left, err.Error())
 		}
