@@ -68,12 +68,13 @@ func (r *rig) armed(log, at string, more ...string) (code int, out string) {
 }
 
 // continuedElsewhere has another machine end the session. It is killed at a point, too, if there is one. Where the
-// session was not saved yet, another one begins; where it has ended, nothing is left to do.
+// session was not saved yet, another one begins, unless its pull request is open; where it has ended, nothing is
+// left to do.
 func (r *rig) continuedElsewhere(o rigOptions, at, want string) {
 	r.t.Helper()
 	saved := len(r.savedOnes()) > 0
-	if r.claimRef() == "" && len(r.github.Repo(rigRepo).Pulls()) == 1 {
-		return
+	if (r.claimRef() == "" || !saved) && len(r.github.Repo(rigRepo).Pulls()) == 1 {
+		return // a person is told of the pull request
 	}
 	other := r.elsewhere(o)
 	// The budget is of the account, which both machines have.
