@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime/debug"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
@@ -198,4 +199,13 @@ func (r *repository) take(ctx context.Context, t ticket.Ticket, left *orphan.Req
 	}
 	crash.Point("claim ticket", "")
 	return r.enqueue(t, held)
+}
+
+// survive makes a panic the error of what met it, which is tried again. It ends nothing else.
+func (r *repository) survive(issue int, err *error) {
+	if p := recover(); p != nil {
+		r.bot.counts.Panic()
+		r.log().Error("panic", "issue", issue, "err", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("panic: %v", p)
+	}
 }

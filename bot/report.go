@@ -2,22 +2,11 @@ package bot
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"runtime/debug"
 
 	"github.com/agentmux/agentmux/bot/report"
 	"github.com/agentmux/agentmux/bot/tenure"
 )
-
-// survive makes a panic the error of what met it, which is tried again, and nobody else's.
-func (r *repository) survive(issue int, err *error) {
-	if p := recover(); p != nil {
-		r.bot.counts.Panic()
-		r.log().Error("panic", "issue", issue, "err", p, "stack", string(debug.Stack()))
-		*err = fmt.Errorf("panic: %v", p)
-	}
-}
 
 // Report returns how the bot does.
 func (b *Bot) Report() report.Report {

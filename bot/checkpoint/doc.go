@@ -12,7 +12,7 @@
 //
 // [Fetch] refuses a checkpoint as a whole, with a [RefusedError], unless each name, size and digest is right
 // and it is of the session, the issue and the repository that were asked for, from a commit of its base
-// branch where nobody watches; what it fetched stays at
+// branch where no person started it; what it fetched stays at
 // refs/agentmux/fetched/<session> for a person to look at. [RemoveOld] removes from the server what nobody changes any more.
 //
 // Stored: the refs in the store and the one on the server, where everybody who may read the repository

@@ -22,7 +22,7 @@ func assignment(team *agents.Team, name string, s *orchestrator.State) string {
 		task = "Review the branches below against the base of this run."
 	}
 	fmt.Fprintf(&b, "%s\n", task)
-	paths(&b, "Paths that you may change (a path that ends in `/` stands for everything below it):", a.Scope)
+	paths(&b, "Paths that you may change (a path that ends in `/` means everything below it):", a.Scope)
 	paths(&b, "Paths that you may read but not change:", a.Context)
 	var branches, plans []string
 	for _, d := range a.DependsOn {

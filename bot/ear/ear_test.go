@@ -298,7 +298,7 @@ func (s *scene) killAt(n int) (killed bool) {
 	steps, ended := 0, make(chan struct{})
 	s.at = func(string) {
 		if steps++; steps == n {
-			runtime.Goexit() // unlike a panic, nothing of the ear goes on after it
+			runtime.Goexit() // the ear does not recover from it, as it does from a panic
 		}
 	}
 	killed = true

@@ -108,7 +108,7 @@ func (h Elsewhere) Forget(ctx context.Context, dir string, c *config.Config) err
 	return checkpoint.Remove(ctx, p.Store, *p.Remote, orchestrator.PublicID(s.SessionID, s.Identity), restore.Pushed(dir))
 }
 
-// Continue is Restore for a host that nobody watches: a directory that an earlier process restored is returned, any
+// Continue is Restore for a host that no person started: a directory that an earlier process restored is returned, any
 // other one that the session has here is put aside. refused says why the session cannot be continued.
 func (h Elsewhere) Continue(ctx context.Context, spec RestoreSpec) (dir, refused string, err error) {
 	if dir, owed := restore.Owed(cmp.Or(spec.Root, spec.Project.Clone.Root), spec.Session); owed {

@@ -313,7 +313,7 @@ func TestWhatWasQueuedHereIsJudgedAgain(t *testing.T) {
 	}
 }
 
-// A job takes what a job has left, and what its host let go of, whoever asked for it; a bot does not.
+// A job takes what a job has left, and what its host let go of, also if no label asked for it; a bot does not.
 func TestAJobTakesASessionThatHasBegun(t *testing.T) {
 	for what, tc := range map[string]struct {
 		state   claim.State

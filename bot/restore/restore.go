@@ -129,7 +129,7 @@ func check(temp string, spec Spec, seq int) error {
 	if err := sess.Lock(0); err != nil {
 		return err
 	}
-	defer func() { _ = sess.Close() }() // nobody else knows of it
+	defer func() { _ = sess.Close() }() // no other process knows of it
 	if s, err := sess.Recover(spec.Now); err != nil {
 		return refused(spec.From, err.Error())
 	} else if s.Seq != seq { // what was lost became a record of its own

@@ -13,8 +13,7 @@ var timers = map[string]func(*reducer){
 	"total":         func(r *reducer) { r.outcome.limit("total") },
 	"review":        (*reducer).reviewDeadline,
 	"summary":       (*reducer).summaryDeadline,
-	"gate":          func(r *reducer) { r.outcome.unanswered() },
-	parkTimer:       func(r *reducer) { r.outcome.unanswered() },
+	"gate":          func(r *reducer) { r.outcome.gateDeadline() },
 	"owed":          func(r *reducer) { r.goOnWith(nil, true) },
 	checkpointTimer: func(r *reducer) { r.saving.soon() },
 }
