@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -134,15 +135,18 @@ func (s *Store) Tree(ctx context.Context, rev string) (string, error) {
 }
 
 // Collect packs the repository and drops the objects that no ref reaches. Those of the
-// last day stay: another process may be about to make a ref to them.
+// last day stay: another process may be about to make a ref to them. While another process
+// collects, Collect leaves it to that one.
 func (s *Store) Collect(ctx context.Context) error {
 	s.DropHistories()
 	c := s.git("gc", "--quiet", "--prune=1.day.ago")
 	c.Limit = git.NetworkLimit
-	if _, err := c.Run(ctx); err != nil {
-		return fmt.Errorf("collect garbage: %w", err)
+	_, err := c.Run(ctx)
+	// git gc removes its own file at its end, also when it fails.
+	if _, other := os.Lstat(filepath.Join(s.dir, "gc.pid")); err == nil || other == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("collect garbage: %w", err)
 }
 
 // IsAncestor reports whether old is reachable from new. A commit is its own ancestor.

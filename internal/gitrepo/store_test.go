@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -165,6 +166,27 @@ func TestALockOfADeadGitIsRemoved(t *testing.T) {
 	}
 	if err := r.Store.UpdateRef(t.Context(), "refs/agentmux/x", r.Base, ""); err != nil {
 		t.Errorf("with an old lock: %v", err)
+	}
+}
+
+// While another git collects, there is nothing to do, which is not a failure.
+func TestCollectLeavesItToAnotherProcess(t *testing.T) {
+	r := newRig(t, map[string]string{"a": "a\n"})
+	host := repotest.Must(os.Hostname())
+	other := filepath.Join(r.Store.Dir(), "gc.pid")
+	if err := os.WriteFile(other, []byte(fmt.Sprintf("%d %s", os.Getpid(), host)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Store.Collect(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, broken := range []string{other, filepath.Join(r.Store.Dir(), "HEAD")} {
+		if err := os.Remove(broken); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Store.Collect(t.Context()); err == nil {
+		t.Error("a repository without HEAD was collected")
 	}
 }
 
