@@ -40,7 +40,7 @@ demo: ## the bot turns an issue into a pull request, with scripted agents and a 
 	@.ci/setup && go build $(STAMP) -o bin/agentmux ./cmd/agentmux && exec bin/agentmux demo
 
 bench: ## the benchmarks as text that benchstat reads, one of them with FLEET sessions ("50 200": with each), and a table at the end
-	@.ci/setup && AGENTMUX_BENCH_FLEET="$(FLEET)" .ci/bench $(BENCHTIME)
+	@.ci/setup && AGENTMUX_BENCH_FLEET="$(FLEET)" .ci/ram .ci/bench $(BENCHTIME)
 
 fuzz: ## the parsers of what others write for FUZZTIME each, the other fuzz targets for FUZZREST
 	@.ci/setup && .ci/fuzz $(FUZZTIME) $(FUZZREST)
@@ -49,25 +49,25 @@ test-real: ## published modules from a bug on record to a pull request (download
 	.ci/setup && AGENTMUX_TEST_REAL=1 go test -count=1 -timeout=20m $(TESTFLAGS) -run=TestReal ./cmd/agentmux
 
 test-crash: ## the host killed at each STRIDE-th crash point of a run, each time to the same end
-	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) go test -tags=crash -count=1 -parallel=12 -timeout=6h $(TESTFLAGS) -run=TestCrash ./bot/claim ./orchestrator/engine ./cmd/agentmux
+	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) .ci/ram go test -tags=crash -count=1 -parallel=12 -timeout=6h $(TESTFLAGS) -run=TestCrash ./bot/claim ./orchestrator/engine ./cmd/agentmux
 
 test-bot: ## the bot killed at each STRIDE-th crash point of two requests, then BOTKILLS times at random moments drawn from SEED, and on a GitHub that fails; RACE issues for bots and claims that race
-	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_BOT_RACE=$(RACE) AGENTMUX_CLAIM_ROUNDS=$(RACE) AGENTMUX_BOT_KILLS=$(BOTKILLS) AGENTMUX_BOT_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TestBot(Crashes|KilledAtRandom|ThroughStorms|sRaceForIssues)|OneHostWinsEachRace' ./bot/claim ./cmd/agentmux
+	.ci/setup && AGENTMUX_CRASH_STRIDE=$(STRIDE) AGENTMUX_CRASH_SEED=$(SEED) AGENTMUX_BOT_RACE=$(RACE) AGENTMUX_CLAIM_ROUNDS=$(RACE) AGENTMUX_BOT_KILLS=$(BOTKILLS) AGENTMUX_BOT_SEED=$(SEED) .ci/ram go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run='TestBot(Crashes|KilledAtRandom|ThroughStorms|sRaceForIssues)|OneHostWinsEachRace' ./bot/claim ./cmd/agentmux
 
 test-power: ## the power cut at each STRIDE-th moment of a session, files cut and changed at each STRIDE-th byte
-	.ci/setup && AGENTMUX_POWER=$(STRIDE) go test -count=1 -timeout=30m $(TESTFLAGS) -run='PowerLoss|Cut|Flipped|Changed' ./internal/durable ./orchestrator/session ./orchestrator/engine
+	.ci/setup && AGENTMUX_POWER=$(STRIDE) .ci/ram go test -count=1 -timeout=30m $(TESTFLAGS) -run='PowerLoss|Cut|Flipped|Changed' ./internal/durable ./orchestrator/session ./orchestrator/engine
 
 test-soak: ## hosts killed KILLS times at random moments drawn from SEED
-	.ci/setup && AGENTMUX_SOAK_KILLS=$(KILLS) AGENTMUX_SOAK_SEED=$(SEED) go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run=TestSoak ./cmd/agentmux
+	.ci/setup && AGENTMUX_SOAK_KILLS=$(KILLS) AGENTMUX_SOAK_SEED=$(SEED) .ci/ram go test -tags=crash -count=1 -parallel=8 -timeout=6h $(TESTFLAGS) -run=TestSoak ./cmd/agentmux
 
 test-faults: ## SESSIONS whole sessions, BESIDE side by side, on a GitHub of which a tenth fails; then each STRIDE-th case of one request that fails in one way
-	.ci/setup && AGENTMUX_FAULT_SESSIONS=$(SESSIONS) AGENTMUX_FAULT_STRIDE=$(STRIDE) go test -count=1 -timeout=60m -parallel=$(BESIDE) $(TESTFLAGS) -run='TestFaults?(Everywhere|AtEachRequest)' ./cmd/agentmux
+	.ci/setup && AGENTMUX_FAULT_SESSIONS=$(SESSIONS) AGENTMUX_FAULT_STRIDE=$(STRIDE) .ci/ram go test -count=1 -timeout=60m -parallel=$(BESIDE) $(TESTFLAGS) -run='TestFaults?(Everywhere|AtEachRequest)' ./cmd/agentmux
 
 test-scale: ## SCALE sessions side by side in one process
-	.ci/setup && AGENTMUX_SESSIONS=$(SCALE) go test -count=1 -timeout=60m $(TESTFLAGS) -run=TestSessionsSideBySide -v ./cmd/agentmux
+	.ci/setup && AGENTMUX_SESSIONS=$(SCALE) .ci/ram go test -count=1 -timeout=60m $(TESTFLAGS) -run=TestSessionsSideBySide -v ./cmd/agentmux
 
 test-walks: ## WALKS random walks through the decisions of a session, a twentieth of them through what hooks tell
-	.ci/setup && AGENTMUX_WALKS=$(WALKS) go test -count=1 -timeout=60m $(TESTFLAGS) -run='RandomWalks|HooksAloneShowEachChange' ./orchestrator/decide ./bot/intake
+	.ci/setup && AGENTMUX_WALKS=$(WALKS) .ci/ram go test -count=1 -timeout=60m $(TESTFLAGS) -run='RandomWalks|HooksAloneShowEachChange' ./orchestrator/decide ./bot/intake
 
 test-agents: ## the real programs of the providers against a model on loopback (needs npm); with FULL=1 every case, and the table of docs/providers.md
 	.ci/setup && AGENTMUX_TEST_AGENTS=1 AGENTMUX_TEST_AGENTS_FULL=$(FULL) go test -count=1 -timeout=60m -parallel=2 $(TESTFLAGS) -run='Test(Claude|Agents)' ./internal/agent/modeltest ./cmd/agentmux
@@ -79,7 +79,7 @@ show-comments: ## write bin/comments.html: what the program writes on GitHub, ab
 	@AGENTMUX_COMMENTS=$(CURDIR)/bin/comments.html go test -count=1 -run=TestGitHub47Rendered ./ghsync/mirror
 
 test-mutants: ## each gate taken out of a copy: a test must fail; with MUTANTS=touched those of the last change and a third of the others
-	@.ci/setup && .ci/mutants/run $(MUTANTS)
+	@.ci/setup && .ci/ram .ci/mutants/run $(MUTANTS)
 
 nightly: ## the long form of each suite, one after the other: hours
 	$(MAKE) test-mutants
