@@ -116,7 +116,7 @@ func (r *runner) step(id string, more ...string) (code int, log string) {
 	i := slices.IndexFunc(steps, func(s actionStep) bool { return s.ID == id })
 	script := filepath.Join(r.dir, id+".sh")
 	r.write(script, steps[i].Run)
-	own, err := os.Executable()
+	own, err := r.program("issue")
 	if err != nil {
 		r.t.Fatal(err)
 	}

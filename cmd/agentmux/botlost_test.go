@@ -59,7 +59,7 @@ func TestBotEndsASessionWhoseFilesAreGone(t *testing.T) {
 			t.Parallel()
 			r, b, open := twoAtWork(t)
 			repo := r.github.Repo(rigRepo)
-			if err := os.Rename(gone(r), filepath.Join(t.TempDir(), "away")); err != nil { // at once, unlike a removal
+			if err := os.Rename(gone(r), filepath.Join(r.dir, "away")); err != nil { // at once, unlike a removal
 				t.Fatal(err)
 			}
 			r.eventually("the issue is told", func() bool {

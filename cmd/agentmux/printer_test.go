@@ -70,7 +70,6 @@ func TestSecurity21NoCommandSpeaksToTheTerminal(t *testing.T) {
 	}
 	argument := strings.ReplaceAll(hostileText, "\x00", "")
 	ran := 0
-	r.alike = true
 	everyCommand(newRootCmd(newApp(console.Streams{})), func(cmd *cobra.Command) {
 		words := cmd.CommandPath()
 		if quietCommands[words] != "" || strings.HasPrefix(words, "agentmux completion") || strings.HasPrefix(words, "agentmux help") {

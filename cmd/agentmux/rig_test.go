@@ -50,12 +50,7 @@ type rig struct {
 	clone  string
 	env    []string
 	asked  atomic.Int32 // commands so far that ask GitHub something
-	ran    sync.Map     // the first words of commands so far
-	alike  bool         // what is proved is what commands print: each counts as one of showing
 }
-
-// showing are the commands that show what is there and start nothing.
-var showing = []string{"changes", "completion", "config", "diff", "help", "logs", "report", "sessions", "status", "version", "workflows"}
 
 // rigOptions vary a rig; zero fields take the usual.
 type rigOptions struct {
@@ -224,13 +219,53 @@ type result struct {
 	out, err string
 }
 
-func (r *rig) command(args ...string) *exec.Cmd {
-	program, err := os.Executable()
-	// Each test runs each of its commands with the race detector. Where one that only shows
-	// something is run again, the test is about what it shows, and the start costs four times less.
-	if _, again := r.ran.LoadOrStore(args[0], true); again && (r.alike || slices.Contains(showing, args[0])) {
-		program, err = inPanes()
+// raced are the tests whose commands, hosts among them, run with the race detector: each road
+// from one end to the other once, and what many do at once.
+var raced = []string{
+	"TestActionStepsAreAJob", "TestAgentsStart", "TestAnIssueGetsOnePullRequest", "TestBotFollowsItsPullRequest",
+	"TestBotHearsComments", "TestBotIsWokenByWebhooksAndTellsHowItDoes", "TestBotKilledAtRandom", "TestBotServesAnOrganisation",
+	"TestBotServesTwoRepositoriesWithTwoSlots", "TestBotsRaceForIssues", "TestBotThroughStorms", "TestFaultsEverywhere",
+	"TestGitHub71ReferenceSessionStaysInBudget", "TestJobTurnsALabelIntoAPullRequest", "TestKilledHostsEndTheSame",
+	"TestProtocolR7ABotContinuesASessionOfAnother", "TestProtocolR7AnotherMachineContinues", "TestSessionsSideBySide",
+}
+
+// racedOnce are the commands that ran with the race detector whatever the test.
+var racedOnce sync.Map
+
+// program is what runs a command. Everything with the race detector costs four times as much
+// and shows little more: the parts of a host have tests of their own that run with it. With
+// AGENTMUX_TEST_RACE=all everything does.
+func (r *rig) program(command string) (string, error) {
+	test, _, _ := strings.Cut(r.t.Name(), "/")
+	if _, again := racedOnce.LoadOrStore(command, true); again && !slices.Contains(raced, test) && os.Getenv("AGENTMUX_TEST_RACE") != "all" {
+		return inPanes()
 	}
+	return os.Executable()
+}
+
+func TestTheRacedTestsExist(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text []byte
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, b...)
+	}
+	for _, name := range raced {
+		if !bytes.Contains(text, []byte("\nfunc "+name+"(t *testing.T)")) {
+			t.Errorf("there is no test %s", name)
+		}
+	}
+}
+
+func (r *rig) command(args ...string) *exec.Cmd {
+	program, err := r.program(args[0])
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -3,8 +3,8 @@
 // The tests of whole sessions start their own binary dozens of times in panes: as the
 // scripted agents, their tools and what watches over them. Each start costs four times as
 // much with the race detector, which finds nothing there: each of these programs has tests
-// of its own that run with it. The host and the commands under test keep it; one that a test
-// repeats to see what it shows does not.
+// of its own that run with it. Hosts and commands keep it in the tests of package main that say
+// so.
 package testplain
 
 import (
