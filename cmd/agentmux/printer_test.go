@@ -81,6 +81,9 @@ func TestSecurity21NoCommandSpeaksToTheTerminal(t *testing.T) {
 			if words == "bot" && args == nil {
 				args = []string{"--once"} // it stays otherwise
 			}
+			if words == "msg follow" && args == nil {
+				continue // it prints what msg list does, and stays
+			}
 			if args = append(strings.Fields(words), args...); len(args) == 0 {
 				continue
 			}
