@@ -136,7 +136,7 @@ var table = []row{
 	{2, "internal/outgate", "internal/gitrepo internal/redact internal/sanitize internal/document"}, // sanitize folds names that look alike; the table of paths is a document
 	{2, "ghsync/joblog", "ghsync/transport"},                                                        // apart from transport: what speaks with another host has no way to a token
 	{2, "ghsync/installation", "ghsync/transport internal/redact"},                                  // of an App: the transport keeps its tokens, and knows no key
-	{1, "ghsync/transport", "internal/ratelimit internal/redact internal/turnstile"},                // knows addresses and tokens, and nothing of issues
+	{1, "ghsync/transport", "internal/ratelimit internal/redact internal/skew internal/turnstile"},  // knows addresses and tokens, and nothing of issues
 	{1, "ghsync/markdown", "internal/redact internal/sanitize"},                                     // of the mirror and of the pull request; a commit's message is made harmless by it, too
 	{1, "workflows/artifact", "workflows internal/document"},                                        // above the definitions: a review is of a role, the context shows the phases
 	{0, "workflows", "workflows/agents workflows/prompt internal/document"},                         // a definition is checked with the prompts it names, and may carry a team
@@ -160,6 +160,7 @@ var table = []row{
 	{-1, "internal/durable", "internal/crash"},
 	{1, "internal/durable/powertest", "internal/durable"}, // the disk whose power is cut, for the tests of all who write through durable
 	{0, "internal/redact", ""},
+	{0, "internal/skew", ""},      // what time it is at a server, for all that is as old as its clock says
 	{0, "internal/ratelimit", ""}, // what GitHub says of its limits: pure, so that each way of saying it is a line of a table
 	{0, "internal/turnstile", ""}, // who waits is let in by rank: requests in the transport, pollers in the intake
 	{0, "internal/shield", ""},    // below agent and host: both sides of what goes over a socket

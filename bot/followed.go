@@ -74,5 +74,5 @@ func (r *repository) readPull(ctx context.Context, number int) (again time.Durat
 		return 0
 	}
 	r.follow.Hear(p, reviews...)
-	return r.sessions.read.Again(p.Number, p.UpdatedAt, r.bot.Now())
+	return r.sessions.read.Again(p.Number, p.UpdatedAt, r.account.Client.Now())
 }

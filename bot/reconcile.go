@@ -154,7 +154,7 @@ func (r *repository) accept(ctx context.Context, f gate.Facts, left *orphan.Requ
 	}
 	t := ticket.Ticket{
 		Repo: r.name(), RepoID: r.id, Issue: issue, Session: ticket.FreeName(r.dir(), issue, snapshot.Title.String(), r.bot.Now()), Identity: session.NewIdentity(), Workflow: d.Asked.Workflow,
-		Trigger: d.Asked.Trigger, With: d.Asked.With, Actor: d.Asked.By.Account, Requested: d.Asked.CutOff, Made: r.bot.Now(),
+		Trigger: d.Asked.Trigger, With: d.Asked.With, Actor: d.Asked.By.Account, Requested: d.Asked.CutOff, Made: r.account.Client.Now(),
 		Locked: record.Issue.Locked, Snapshot: &snapshot,
 	}
 	if left != nil {

@@ -42,7 +42,7 @@ const (
 func newWaiting(r *repository, t ticket.Ticket, held claim.Held) (*waiting, error) {
 	o := mirror.Options{
 		Server: mirror.On(r.account.Client), Repo: r.name(), RepoID: r.id, Issue: t.Issue, Label: r.bot.Config.Bot.Label, Host: r.bot.host.String(),
-		LinkHosts: r.bot.Config.GitHub.LinkHosts, Guard: host.MirrorGuard(held), Redactor: r.bot.Host.Redactor, Log: r.log(), Now: r.bot.Now,
+		LinkHosts: r.bot.Config.GitHub.LinkHosts, Guard: host.MirrorGuard(held), Redactor: r.bot.Host.Redactor, Log: r.log(), Now: r.account.Client.Now,
 		Pace: mirror.Pace{Write: r.bot.Config.GitHub.WriteEvery()},
 	}
 	p, err := mirror.OpenPlacard(o, r.shelf.Placard(t.Issue), mirror.Ticket{
