@@ -107,13 +107,17 @@ func (r *repository) facts(ctx context.Context, issue int, record ghsync.Record,
 	if err != nil {
 		return f, nil, err
 	}
-	if _, asked := record.Request(f.Rules.Bot.Label); !asked && left != nil && readErr == nil {
+	_, asked := record.Request(f.Rules.Bot.Label)
+	if !asked && left != nil && readErr == nil {
 		return left.Judged(f, r.journal), left, nil
+	}
+	if asked && left != nil && left.Mislaid {
+		err = r.lookout.Forget(ctx, issue)
 	}
 	if host != "" {
 		f.Claim = &gate.Claim{Host: host.String(), Unproven: host != r.bot.host && !r.bot.Once && r.lookout.Unproven(issue)}
 	}
-	return f, nil, nil
+	return f, nil, err
 }
 
 // claimed returns the host that works on an issue: this one, if it has a ticket or a session of
