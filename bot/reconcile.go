@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime/debug"
 	"time"
 
 	"github.com/agentmux/agentmux/bot/claim"
@@ -44,7 +43,7 @@ func pauseAfter(err error) time.Duration {
 }
 
 func (r *repository) decide(ctx context.Context, issue int) (again time.Duration, err error) {
-	defer r.survive(issue, &err)
+	defer r.bot.survive(r.log().With("issue", issue), &err)
 	r.judging.Lock()
 	defer r.judging.Unlock()
 	if err := r.journal.Refresh(); err != nil {
@@ -203,13 +202,4 @@ func (r *repository) take(ctx context.Context, t ticket.Ticket, left *orphan.Req
 	}
 	crash.Point("claim ticket", "")
 	return r.enqueue(t, held)
-}
-
-// survive makes a panic the error of what met it, which is tried again. It ends nothing else.
-func (r *repository) survive(issue int, err *error) {
-	if p := recover(); p != nil {
-		r.bot.counts.Panic()
-		r.log().Error("panic", "issue", issue, "err", p, "stack", string(debug.Stack()))
-		*err = fmt.Errorf("panic: %v", p)
-	}
 }

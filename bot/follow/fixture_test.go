@@ -2,6 +2,7 @@ package follow_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +97,9 @@ func (d *desk) restart() {
 	})
 }
 
+// errFault has Deliver meet a fault of the program.
+var errFault = errors.New("a fault")
+
 // Pulls, Deliver and Tell are the owner's.
 func (d *desk) Pulls(context.Context) ([]follow.Pull, error) {
 	if d.gone {
@@ -105,6 +109,9 @@ func (d *desk) Pulls(context.Context) ([]follow.Pull, error) {
 }
 
 func (d *desk) Deliver(_ context.Context, p follow.Pull, c orchestrator.Payload) error {
+	if d.fails == errFault {
+		panic("a fault")
+	}
 	if d.fails != nil {
 		return d.fails
 	}

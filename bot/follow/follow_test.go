@@ -296,6 +296,7 @@ func TestErrorsDelayARound(t *testing.T) {
 			d.hub.Inject(fakehub.Unavailable("GET .../reviews/{id}/comments", http.StatusBadGateway, 9))
 		},
 		"delivery": func(d *desk) { d.fails = errors.New("the disk is full") },
+		"fault":    func(d *desk) { d.fails = errFault },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)

@@ -3,6 +3,8 @@ package follow
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -27,6 +29,11 @@ type inspection struct {
 
 // run reads what is due, decides, and does what was decided. next is when to do it the next time.
 func (i *inspection) run(ctx context.Context) (next time.Time, err error) {
+	defer func() { // what a pull request says stops no other one
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
 	now := i.f.o.Now()
 	if i.p.Head != i.w.pushed {
 		i.w.pushed, i.w.pushedAt, i.fresh = i.p.Head, now, true
