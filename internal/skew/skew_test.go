@@ -29,7 +29,7 @@ func (s *server) RoundTrip(*http.Request) (*http.Response, error) {
 	if s.away {
 		return nil, errors.New("reset")
 	}
-	return &http.Response{Header: h}, nil
+	return &http.Response{Header: h, Body: http.NoBody}, nil
 }
 
 func newServer(ahead time.Duration) *server {
@@ -39,7 +39,11 @@ func newServer(ahead time.Duration) *server {
 
 func clockOf(s *server) (clock *skew.Clock, ask func()) {
 	clock = skew.New(s, func() time.Time { return s.local })
-	return clock, func() { _, _ = clock.RoundTrip(&http.Request{}) }
+	return clock, func() {
+		if resp, err := clock.RoundTrip(&http.Request{}); err == nil {
+			_ = resp.Body.Close()
+		}
+	}
 }
 
 // A machine whose clock is wrong, in either direction and by any time, knows the time of the server after an
