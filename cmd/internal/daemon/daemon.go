@@ -36,7 +36,8 @@ type Options struct {
 	Webhook               string
 	Interval, Max         string
 	Once, DryRun, Systemd bool
-	Job                   *Job // nil: it serves all issues
+	Empty                 []string // flags that were given without a value, as by a variable that is not set
+	Job                   *Job     // nil: it serves all issues
 }
 
 // Job has the bot serve one issue once, as the process of a job of GitHub Actions: a signal cancels
